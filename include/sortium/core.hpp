@@ -1,0 +1,142 @@
+// Floor 0 of Sortium: the words that every other part shares: key types, key order, errors.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sortium {
+
+// ---------------------------------------------------------------------------------------------
+// Key types
+// ---------------------------------------------------------------------------------------------
+
+enum class KeyType : std::uint8_t { u32, i32, f32, u64, i64, f64 };
+
+inline constexpr std::array<KeyType, 6> all_key_types{KeyType::u32, KeyType::i32, KeyType::f32,
+                                                      KeyType::u64, KeyType::i64, KeyType::f64};
+
+struct KeyTypeInfo {
+  KeyType type;
+  std::string_view name;  // "u32", "i32", …
+  unsigned bytes;
+  bool is_signed;  // two's complement
+  bool is_float;   // IEEE 754
+  [[nodiscard]] constexpr unsigned bits() const { return bytes * 8; }
+};
+
+[[nodiscard]] const KeyTypeInfo& info(KeyType type);
+
+// The type called `name`. Throws Error(invalid_argument) that lists the names there are.
+[[nodiscard]] KeyType parse_key_type(std::string_view name);
+
+template <class T>
+struct key_type_of;  // undefined: T is not a key type
+template <>
+struct key_type_of<std::uint32_t> { static constexpr KeyType value = KeyType::u32; };
+template <>
+struct key_type_of<std::int32_t> { static constexpr KeyType value = KeyType::i32; };
+template <>
+struct key_type_of<float> { static constexpr KeyType value = KeyType::f32; };
+template <>
+struct key_type_of<std::uint64_t> { static constexpr KeyType value = KeyType::u64; };
+template <>
+struct key_type_of<std::int64_t> { static constexpr KeyType value = KeyType::i64; };
+template <>
+struct key_type_of<double> { static constexpr KeyType value = KeyType::f64; };
+
+// ---------------------------------------------------------------------------------------------
+// Key order
+// ---------------------------------------------------------------------------------------------
+
+enum class Order : std::uint8_t { ascending, descending };
+
+// The bits that decide the order of `key` (its raw bits, zero-extended to 64): an unsigned number,
+// smaller means earlier in the sorted output. This is the one definition of Sortium's key order;
+// kernels carry the same map (key_order in primitives.cl), and the tests hold the two together.
+//   signed:     the sign bit is inverted;
+//   float:      negative numbers are inverted, positive ones get the sign bit; −0.0 and +0.0 map
+//               to the same bits (they tie); every NaN maps to all ones (they tie, and come last);
+//   descending: the result is inverted, except for NaN, which stays last.
+[[nodiscard]] std::uint64_t order_bits(std::uint64_t key, KeyType type, Order order);
+
+// ---------------------------------------------------------------------------------------------
+// Errors
+// ---------------------------------------------------------------------------------------------
+
+enum class ErrorCode : std::uint8_t {
+  invalid_argument,  // an argument is outside of what is allowed; the message names it
+  unsupported,       // legal, but this device cannot do it
+  not_found,         // no such device or algorithm
+  out_of_memory,     // the message says how much was asked for and how much there is
+  build_failed,      // a device compiler refused a kernel; `log()` has what it said
+  device_failed,     // a driver call failed
+  cancelled,         // the caller's `should_stop` said so
+};
+
+[[nodiscard]] std::string_view name(ErrorCode code);
+
+// The only exception that Sortium throws on purpose. what() says what was wrong, with which value,
+// and what is allowed.
+class Error : public std::runtime_error {
+ public:
+  Error(ErrorCode code, const std::string& message, std::string log = {})
+      : std::runtime_error(message), code_(code), log_(std::move(log)) {}
+  [[nodiscard]] ErrorCode code() const { return code_; }
+  [[nodiscard]] const std::string& log() const { return log_; }  // of a kernel compiler; else empty
+
+ private:
+  ErrorCode code_;
+  std::string log_;
+};
+
+[[nodiscard]] std::string_view version();  // "0.1.0"
+
+// ---------------------------------------------------------------------------------------------
+// What is to be sorted
+// ---------------------------------------------------------------------------------------------
+
+enum class Payload : std::uint8_t {
+  none,       // keys alone
+  values,     // a value moves with every key
+  positions,  // argsort: the values are not read but made: value i of the input is i
+};
+
+struct Problem {
+  KeyType key = KeyType::u32;
+  std::uint64_t count = 0;  // records; 0 and 1 are fine
+  Payload payload = Payload::none;
+  unsigned value_bytes = 4;  // of a value or a position, 4 or 8; 4-byte positions need count ≤ 2^32
+  bool keys_out = true;      // false, with positions only: the sorted keys are not wanted
+  Order order = Order::ascending;
+  unsigned begin_bit = 0;  // only bits [begin_bit, end_bit) of order_bits decide (ascending ones for the purpose of
+  unsigned end_bit = 0;    // counting: the key's own bits for u32 and u64); end_bit 0 means all
+};
+
+// ---------------------------------------------------------------------------------------------
+// What an algorithm says of itself
+// ---------------------------------------------------------------------------------------------
+
+struct Parameter {
+  std::string name;
+  std::string meaning;
+  std::uint64_t minimum = 0, maximum = 0;  // of a number
+  std::vector<std::string> choices;        // of a word; then there are no limits
+};
+
+struct AlgorithmInfo {
+  std::string name;
+  std::string title;     // a line: what it does
+  std::string source;    // the paper or document that it comes from
+  bool stable = true;
+  bool partial = false;  // leaves sorted runs of `run` records, not one sorted whole
+  bool comparison = false;
+  bool quadratic = false;  // O(N²) work
+  std::string cost;        // passes over the data, launches, bytes moved
+  std::vector<Parameter> parameters;
+};
+
+}  // namespace sortium

@@ -1,0 +1,175 @@
+// Sortium: sorting on whatever device a machine has. The one include for C++.
+//
+//   std::vector<float> keys = …;
+//   sortium::sort(keys);                                   // in place, on the best device there is
+//   sortium::sort(keys, particle_ids);                     // the values move with their keys; stable
+//   auto order = sortium::argsort(keys);                   // keys[order[0]] <= keys[order[1]] <= …
+//   sortium::sort(keys, {.order = sortium::Order::descending, .device = "opencl:0"});
+//
+// On device memory, make a Plan once and run it on your own queue or stream.
+//
+// Every sort is stable unless its algorithm's info() says otherwise. Floats: −0.0 and +0.0 tie, NaN comes last in
+// both orders, and every key keeps its bits. Bad input throws sortium::Error before anything is written.
+//
+// Thread safety: all functions may be called from several threads at once; a Plan may be run from several threads
+// at once where each has its own scratch memory and its own queue or the same one.
+#pragma once
+
+#include <concepts>
+#include <memory>
+#include <ranges>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include <sortium/core.hpp>
+#include <sortium/device.hpp>
+
+namespace sortium {
+
+// Every algorithm there is, for `Options::algorithm`.
+[[nodiscard]] std::vector<AlgorithmInfo> algorithms();
+
+struct Method {
+  std::string algorithm = "auto";
+  std::string parameters;  // "name=value,…" of that algorithm
+};
+
+class Sorter;  // a room's planned sort; internal
+
+// A sort of one Problem on one device: planned and compiled once, run as often as one likes.
+class Plan {
+ public:
+  // Checks the problem, chooses algorithm and parameters, and builds the kernels (from the cache: tens of
+  // milliseconds; else up to seconds). Allocates no device memory.
+  // Throws Error: invalid_argument, not_found (algorithm), unsupported (the device cannot), build_failed.
+  Plan(std::shared_ptr<Device> device, const Problem& problem, const Method& method = {});
+  Plan(Plan&&) noexcept;
+  Plan& operator=(Plan&&) noexcept;
+  ~Plan();
+
+  // The scratch memory that run() must be given. The same number without any device: Plan::scratch_bytes_for.
+  [[nodiscard]] std::uint64_t scratch_bytes() const;
+  // Touches no device. `capabilities` may be sortium::capabilities(device), or filled in by hand.
+  [[nodiscard]] static std::uint64_t scratch_bytes_for(const Problem& problem, const Capabilities& capabilities,
+                                                       const Method& method = {});
+
+  // Enqueues the sort; allocates nothing, waits for nothing. In place: keys_out = keys_in and values_out =
+  // values_in; else the input is left as it was. Any other overlap is refused.
+  // Throws Error(invalid_argument) that names the operand that is missing, too small, misaligned or overlapping.
+  void run(Queue& queue, const Operands& operands) const;
+
+  struct Phase {
+    std::string name;
+    double seconds;     // device time
+    unsigned launches;
+  };
+  // Runs once, waits, and says where the device time went, phase by phase in the order of their first launch.
+  // The queue must be able to trace.
+  [[nodiscard]] std::vector<Phase> profile(Queue& queue, const Operands& operands) const;
+
+  [[nodiscard]] const Problem& problem() const { return problem_; }
+  [[nodiscard]] const AlgorithmInfo& algorithm() const { return *algorithm_; }
+  [[nodiscard]] std::string parameters() const;  // those in force
+  [[nodiscard]] std::uint64_t run_length() const;  // of a partial sort: records in a sorted run; else 0
+
+ private:
+  void check(const Queue& queue, const Operands& operands) const;
+
+  std::shared_ptr<Device> device_;
+  Problem problem_;
+  const AlgorithmInfo* algorithm_ = nullptr;
+  std::unique_ptr<Sorter> sorter_;
+};
+
+// ---------------------------------------------------------------------------------------------
+// Host memory
+// ---------------------------------------------------------------------------------------------
+
+struct Options {
+  Order order = Order::ascending;
+  unsigned begin_bit = 0, end_bit = 0;  // as in Problem
+  std::string device;                   // as for find_device
+  std::string algorithm = "auto";
+  std::string parameters;
+};
+
+// What sort_host did, and how long it took.
+struct HostReport {
+  std::string device, algorithm, parameters;
+  double plan_seconds = 0;      // finding the device, building kernels
+  double transfer_seconds = 0;  // allocating, copying to the device and back; 0 on a CPU, which sorts in place
+  double sort_seconds = 0;      // from enqueueing to the end
+};
+
+struct HostOperands {
+  const void* keys_in = nullptr;
+  void* keys_out = nullptr;  // may be keys_in
+  const void* values_in = nullptr;
+  void* values_out = nullptr;  // may be values_in
+};
+
+// The sort of host memory that the templates below are made of; waits for the result. Where it throws, memory
+// is as it was before: in particular with Error(out_of_memory), which says how much was asked for.
+HostReport sort_host(const Problem& problem, const HostOperands& operands, const Options& options = {});
+
+template <class T>
+concept Key = requires { key_type_of<std::remove_const_t<T>>::value; };
+template <class T>
+concept Value = std::is_trivially_copyable_v<T> && (sizeof(T) == 4 || sizeof(T) == 8);
+template <class R>
+concept KeyRange = std::ranges::contiguous_range<R> && Key<std::ranges::range_value_t<R>>;
+template <class R>
+concept ValueRange = std::ranges::contiguous_range<R> && Value<std::ranges::range_value_t<R>>;
+
+namespace detail {
+template <class K>
+Problem problem_of(std::uint64_t count, const Options& options) {
+  return {.key = key_type_of<K>::value,
+          .count = count,
+          .order = options.order,
+          .begin_bit = options.begin_bit,
+          .end_bit = options.end_bit};
+}
+void check_lengths(std::uint64_t keys, std::uint64_t values);
+}  // namespace detail
+
+// Sorts `keys` in place. O(N) scratch memory on the device.
+template <KeyRange Keys>
+HostReport sort(Keys&& keys, const Options& options = {}) {
+  using K = std::ranges::range_value_t<Keys>;
+  K* const k = std::ranges::data(keys);
+  return sort_host(detail::problem_of<K>(std::ranges::size(keys), options), {k, k}, options);
+}
+
+// Sorts `keys` in place and moves `values` with them. Throws Error(invalid_argument) where their lengths differ.
+template <KeyRange Keys, ValueRange Values>
+HostReport sort(Keys&& keys, Values&& values, const Options& options = {}) {
+  using K = std::ranges::range_value_t<Keys>;
+  using V = std::ranges::range_value_t<Values>;
+  detail::check_lengths(std::ranges::size(keys), std::ranges::size(values));
+  Problem problem = detail::problem_of<K>(std::ranges::size(keys), options);
+  problem.payload = Payload::values;
+  problem.value_bytes = sizeof(V);
+  K* const k = std::ranges::data(keys);
+  V* const v = std::ranges::data(values);
+  return sort_host(problem, {k, k, v, v}, options);
+}
+
+// The positions of the records in sorted order: keys[out[0]] comes first. `keys` is only read. Index is
+// std::uint32_t (up to 2^32 records) or std::uint64_t.
+template <class Index = std::uint32_t, KeyRange Keys>
+  requires std::same_as<Index, std::uint32_t> || std::same_as<Index, std::uint64_t>
+[[nodiscard]] std::vector<Index> argsort(const Keys& keys, const Options& options = {}) {
+  using K = std::ranges::range_value_t<Keys>;
+  Problem problem = detail::problem_of<K>(std::ranges::size(keys), options);
+  problem.payload = Payload::positions;
+  problem.value_bytes = sizeof(Index);
+  problem.keys_out = false;
+  std::vector<Index> out(std::ranges::size(keys));
+  sort_host(problem, {std::ranges::data(keys), nullptr, nullptr, out.data()}, options);
+  return out;
+}
+
+}  // namespace sortium

@@ -1,0 +1,138 @@
+// LSD radix sort, reduce-then-scan: in each pass every work-group counts the digits of its part, the counts are
+// scanned, and every work-group scatters its part, tile by tile, through local memory.
+// Parameters: WG (work-items, a power of two), ITEMS (records a work-item has of a tile), DIGIT_BITS.
+
+#define RADIX (1u << DIGIT_BITS)
+#define TILE (WG * ITEMS)
+#define SUB_GROUPS (WG / SG_LANES)
+#define BINS_PER_ITEM ((RADIX + WG - 1) / WG)
+#define SCAN_WIDTH (WG < RADIX ? WG : RADIX)
+
+// counts[digit * groups + group]: how many records of the group's part have the digit.
+KERNEL(WG) void lsd_count(GLOBAL const ukey_t *keys, GLOBAL index_t *counts, u64 n, u64 part, u32 shift, u32 mask) {
+  LOCAL_ARRAY(u32, bins, RADIX);
+  const u32 t = local_id();
+  const u64 begin = group_id() * part;
+  const u64 end = begin + part < n ? begin + part : n;
+  for (u32 b = t; b < RADIX; b += WG) bins[b] = 0;
+  barrier_local();
+
+  // Count: several loads are in flight before the first is used.
+  u64 at = begin;
+  for (; at + 4 * WG <= end; at += 4 * WG) {
+    ukey_t key[4];
+    UNROLL for (u32 i = 0; i < 4; ++i) key[i] = keys[at + i * WG + t];
+    UNROLL for (u32 i = 0; i < 4; ++i) local_add(&bins[key_digit(key[i], shift, mask)], 1u);
+  }
+  for (at += t; at < end; at += WG) local_add(&bins[key_digit(keys[at], shift, mask)], 1u);
+  barrier_local();
+
+  for (u32 b = t; b < RADIX; b += WG) counts[(u64)b * group_count() + group_id()] = bins[b];
+}
+
+// One work-group a digit: its row of counts becomes an exclusive scan, its sum goes to totals[digit].
+KERNEL(WG) void lsd_scan(GLOBAL index_t *counts, GLOBAL index_t *totals, u32 groups) {
+  LOCAL_ARRAY(index_t, scratch, 2 * WG);
+  GLOBAL index_t *row = counts + (u64)group_id() * groups;
+  index_t running = 0;
+  for (u32 base = 0; base < groups; base += WG) {
+    const u32 i = base + local_id();
+    index_t sum;
+    const index_t before = wg_scan_add(scratch, WG, i < groups ? row[i] : 0, &sum);
+    if (i < groups) row[i] = running + before;
+    running += sum;
+  }
+  if (local_id() == 0) totals[group_id()] = running;
+}
+
+KERNEL(WG) void lsd_scatter(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL const value_t *values_in,
+                            GLOBAL value_t *values_out, GLOBAL const index_t *counts, GLOBAL const index_t *totals,
+                            u64 n, u64 part, u32 shift, u32 mask, u32 values_are_positions) {
+  LOCAL_ARRAY(u32, masks, SUB_GROUPS *(RADIX + 1));  // bin RADIX: places past the part's end
+  LOCAL_ARRAY(u32, ranks, SUB_GROUPS *(RADIX + 1));
+  LOCAL_ARRAY(index_t, next, RADIX);     // where the digit's next record goes
+  LOCAL_ARRAY(index_t, to_out, RADIX);   // place in the sorted tile + this = place in the output
+  LOCAL_ARRAY(index_t, scratch, 2 * SCAN_WIDTH);
+  LOCAL_ARRAY(ukey_t, tile_keys, TILE);
+#if VALUE_BYTES
+  LOCAL_ARRAY(value_t, tile_values, TILE);
+#endif
+  const u32 t = local_id();
+  LOCAL u32 *my_masks = masks + sg_index() * (RADIX + 1);
+  LOCAL u32 *my_ranks = ranks + sg_index() * (RADIX + 1);
+  const u64 part_begin = group_id() * part;
+  const u64 part_end = part_begin + part < n ? part_begin + part : n;
+
+  // Where each digit of this part begins: all smaller digits, then the same digit of the parts before.
+  index_t sum = 0, all;
+  for (u32 b = t * BINS_PER_ITEM; b < (t + 1) * BINS_PER_ITEM && b < RADIX; ++b) sum += totals[b];
+  index_t start = wg_scan_add(scratch, SCAN_WIDTH, sum, &all);
+  for (u32 b = t * BINS_PER_ITEM; b < (t + 1) * BINS_PER_ITEM && b < RADIX; ++b) {
+    next[b] = start + counts[(u64)b * group_count() + group_id()];
+    start += totals[b];
+  }
+  for (u32 i = t; i < SUB_GROUPS * (RADIX + 1); i += WG) masks[i] = ranks[i] = 0;
+  barrier_local();
+
+  for (u64 tile = part_begin; tile < part_end; tile += TILE) {
+    const u32 count = part_end - tile < TILE ? (u32)(part_end - tile) : TILE;
+
+    // Load: each sub-group has a contiguous piece of the tile, its lanes are neighbours.
+    const u32 first = sg_index() * (SG_LANES * ITEMS) + sg_lane();
+    ukey_t key[ITEMS];
+    UNROLL for (u32 i = 0; i < ITEMS; ++i) {
+      const u32 at = first + i * SG_LANES;
+      key[i] = at < count ? keys_in[tile + at] : 0;
+    }
+
+    // Rank in the sub-group, in the order of the input.
+    u32 place[ITEMS];
+    UNROLL for (u32 i = 0; i < ITEMS; ++i) {
+      const u32 at = first + i * SG_LANES;
+      place[i] = sg_rank(my_masks, my_ranks, at < count ? key_digit(key[i], shift, mask) : RADIX);
+    }
+    barrier_local();
+
+    // Scan over digits and, within a digit, over sub-groups.
+    index_t mine = 0;
+    for (u32 b = t * BINS_PER_ITEM; b < (t + 1) * BINS_PER_ITEM && b < RADIX; ++b)
+      for (u32 s = 0; s < SUB_GROUPS; ++s) mine += ranks[s * (RADIX + 1) + b];
+    index_t at_bin = wg_scan_add(scratch, SCAN_WIDTH, mine, &all);
+    for (u32 b = t * BINS_PER_ITEM; b < (t + 1) * BINS_PER_ITEM && b < RADIX; ++b) {
+      const index_t bin_start = at_bin;
+      for (u32 s = 0; s < SUB_GROUPS; ++s) {
+        const u32 c = ranks[s * (RADIX + 1) + b];
+        ranks[s * (RADIX + 1) + b] = (u32)at_bin;
+        at_bin += c;
+      }
+      to_out[b] = next[b] - bin_start;
+      next[b] += at_bin - bin_start;
+    }
+    barrier_local();
+
+    // Scatter into local memory: the tile is now sorted by digit.
+    UNROLL for (u32 i = 0; i < ITEMS; ++i) {
+      const u32 at = first + i * SG_LANES;
+      if (at < count) {
+        const u32 p = place[i] + my_ranks[key_digit(key[i], shift, mask)];
+        tile_keys[p] = key[i];
+#if VALUE_BYTES
+        tile_values[p] = values_are_positions ? (value_t)(tile + at) : values_in[tile + at];
+#endif
+      }
+    }
+    barrier_local();
+
+    // Write out: neighbouring work-items write neighbouring records of a digit's run.
+    for (u32 p = t; p < count; p += WG) {
+      const ukey_t k = tile_keys[p];
+      const u64 out = (index_t)(to_out[key_digit(k, shift, mask)] + p);
+      if (keys_out) keys_out[out] = k;  // an argsort's last pass may not want them
+#if VALUE_BYTES
+      values_out[out] = tile_values[p];
+#endif
+    }
+    for (u32 i = t; i < SUB_GROUPS * (RADIX + 1); i += WG) ranks[i] = 0;
+    barrier_local();
+  }
+}

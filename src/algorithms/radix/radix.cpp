@@ -1,0 +1,219 @@
+// The radix sort of P. Helluy, "A portable implementation of the radix sort algorithm in OpenCL" (2011).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "../../kernels/kernels.hpp"
+#include "../rooms.hpp"
+#include "embedded.hpp"
+
+namespace sortium {
+namespace {
+
+std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
+
+// With permutation on, the passes carry positions instead of the values, which are gathered once at the end.
+Problem carried(Problem problem, const Parameters& given) {
+  if (const auto b = given.number("b", 0); b != 0) {
+    if (problem.begin_bit + b > info(problem.key).bits())
+      throw Error(ErrorCode::invalid_argument, fmt::format("radix: b={} from bit {} is more than the {} bits of the key",
+                                                           b, problem.begin_bit, info(problem.key).bits()));
+    problem.end_bit = problem.begin_bit + static_cast<unsigned>(b);
+  }
+  if (problem.payload == Payload::values && given.word("permutation", "off") == "on") {
+    problem.payload = Payload::positions;
+    problem.value_bytes = kernels::index_bytes(problem.count);
+  }
+  return problem;
+}
+
+class RadixSorter final : public Sorter {
+ public:
+  RadixSorter(const Problem& problem, const Capabilities& device, const Parameters& given)
+      : problem_(problem), carried_(carried(problem, given)) {
+    const bool cpu = device.kind == DeviceKind::cpu;
+    transposed_ = given.word("transpose", cpu ? "off" : "on") == "on";
+    permuted_ = problem.payload != carried_.payload;
+    r_ = static_cast<unsigned>(given.number("r", cpu ? 8 : 5));
+    groups_ = given.number("groups", cpu ? 4 * device.compute_units : std::max(2 * device.compute_units, 128u));
+
+    // The histogram of a group lies in local memory: 2^r counters for each of its items.
+    const std::uint64_t per_item = (std::uint64_t{1} << r_) * kernels::index_bytes(problem.count);
+    const std::uint64_t most = std::min<std::uint64_t>(device.local_memory / per_item, device.max_work_group);
+    items_ = given.number("items", cpu ? 1 : std::min<std::uint64_t>(std::bit_floor(most), 128));
+    if (items_ < 1 || items_ > most)
+      throw Error(ErrorCode::unsupported,
+                  fmt::format("radix: items={} with r={} needs {} bytes of local memory and a work-group of {}; the "
+                              "device has {} bytes and {} work-items, which allows items up to {}",
+                              std::max<std::uint64_t>(items_, 1), r_, std::max<std::uint64_t>(items_, 1) * per_item,
+                              items_, device.local_memory, device.max_work_group, most));
+
+    scan_group_ = std::bit_floor(std::min(device.max_work_group, 256u));
+    side_ = scan_group_ >= 256 ? 16 : 8;
+    rows_ = groups_ * items_;
+    columns_ = ceil_div(problem.count, rows_);
+    histogram_length_ = (std::uint64_t{1} << r_) * rows_;
+    splits_ = std::min(given.number("splits", cpu ? 8 : 512), histogram_length_);
+
+    digits_ = digits(carried_, r_);
+    histogram_ = layout_.add(histogram_length_ * kernels::index_bytes(problem.count));
+    sums_ = layout_.add(splits_ * kernels::index_bytes(problem.count));
+    total_ = layout_.add(8);
+    if (transposed_) {
+      const std::uint64_t matrix = rows_ * columns_;
+      for (auto& m : key_matrix_) m = layout_.add(matrix * info(problem.key).bytes);
+      if (carried_.payload != Payload::none)
+        for (auto& m : value_matrix_) m = layout_.add(matrix * carried_.value_bytes);
+    } else {
+      passes_ = PingPong(carried_, static_cast<unsigned>(digits_.size()), layout_);
+    }
+    if (permuted_) {
+      permutation_ = layout_.add(problem.count * carried_.value_bytes);
+      values_copy_ = layout_.add(problem.count * problem.value_bytes);
+    }
+  }
+
+  std::uint64_t scratch_bytes() const override { return layout_.bytes(); }
+  std::string parameters() const override {
+    const unsigned end = carried_.end_bit == 0 ? info(carried_.key).bits() : carried_.end_bit;
+    return fmt::format("b={},r={},items={},groups={},splits={},transpose={},permutation={}", end - carried_.begin_bit, r_,
+                       items_, groups_, splits_, transposed_ ? "on" : "off",
+                       carried_.payload == Payload::positions ? "on" : "off");
+  }
+
+  void build(Device& device, const Capabilities& capabilities) override {
+    const unsigned value_bytes = carried_.payload == Payload::none ? 0 : carried_.value_bytes;
+    kernels::Defines defines;
+    defines.record(problem_.key, problem_.order, value_bytes, problem_.count)
+        .set("ITEMS", items_)
+        .set("DIGIT_BITS", r_)
+        .set("TRANSPOSED", int{transposed_})
+        .set("SCAN_WG", scan_group_)
+        .set("TRANSPOSE_SIDE", side_)
+        .set("GATHER_T", problem_.value_bytes == 8 ? "u64" : "u32");
+    module_ = kernels::build(device, capabilities, kernels::embedded::radix_cl, defines);
+    count_ = module_->kernel("radix_histogram");
+    scan_ = module_->kernel("radix_scan_part");
+    add_ = module_->kernel("radix_scan_add");
+    reorder_ = module_->kernel("radix_reorder");
+    transpose_keys_ = module_->kernel("radix_transpose_keys");
+    if (value_bytes != 0) {
+      transpose_values_ = module_->kernel("radix_transpose_values");
+      gather_ = module_->kernel("radix_gather");
+    }
+  }
+
+  void enqueue(Queue& queue, const Operands& given) override {
+    Operands o = given;
+    if (permuted_) {
+      o.values_in = {};
+      o.values_out = permutation_.in(o);
+    }
+    if (transposed_) {
+      transpose(queue, *transpose_keys_, o.keys_in, key_matrix_[0].in(o), 0);
+      if (carried_.payload == Payload::values)
+        transpose(queue, *transpose_values_, o.values_in, value_matrix_[0].in(o), 0);
+    } else {
+      passes_.start(queue, o);
+    }
+    for (unsigned p = 0; p < digits_.size(); ++p)
+      run_pass(queue, o, transposed_ ? matrices(p, o) : passes_.pass(p, o), digits_[p]);
+    if (transposed_) {
+      const unsigned last = digits_.size() % 2;
+      if (o.keys_out) transpose(queue, *transpose_keys_, key_matrix_[last].in(o), o.keys_out, 1);
+      if (carried_.payload != Payload::none)
+        transpose(queue, *transpose_values_, value_matrix_[last].in(o), o.values_out, 1);
+    }
+    if (permuted_) {
+      queue.copy(values_copy_.in(o), given.values_in, problem_.count * problem_.value_bytes, "gather");
+      const Arg args[] = {values_copy_.in(o), given.values_out, o.values_out, problem_.count};
+      queue.launch({*gather_, ceil_div(problem_.count, scan_group_), scan_group_, args, "gather"});
+    }
+  }
+
+ private:
+  PingPong::Pass matrices(unsigned pass, const Operands& o) const {
+    PingPong::Pass b{key_matrix_[pass % 2].in(o), key_matrix_[(pass + 1) % 2].in(o), {}, {}, false};
+    if (carried_.payload != Payload::none) {
+      b.values_in = value_matrix_[pass % 2].in(o);
+      b.values_out = value_matrix_[(pass + 1) % 2].in(o);
+      b.make_positions = carried_.payload == Payload::positions && pass == 0;
+    }
+    return b;
+  }
+
+  void run_pass(Queue& queue, const Operands& o, const PingPong::Pass& b, Digit digit) {
+    const auto work_group = static_cast<unsigned>(items_);
+    const Memory histogram = histogram_.in(o), sums = sums_.in(o), total = total_.in(o);
+    const Arg count_args[] = {b.keys_in, histogram, problem_.count, columns_, digit.shift, digit.mask};
+    queue.launch({*count_, groups_, work_group, count_args, "histogram"});
+
+    // Scan s parts, then their sums, then add those.
+    const std::uint64_t part = ceil_div(histogram_length_, splits_);
+    const Arg scan_args[] = {histogram, sums, histogram_length_, part};
+    queue.launch({*scan_, splits_, scan_group_, scan_args, "scan"});
+    const Arg sums_args[] = {sums, total, splits_, splits_};
+    queue.launch({*scan_, 1, scan_group_, sums_args, "scan"});
+    const Arg add_args[] = {histogram, sums, histogram_length_, part};
+    queue.launch({*add_, splits_, scan_group_, add_args, "scan"});
+
+    const Arg args[] = {b.keys_in,      b.keys_out, b.values_in, b.values_out, histogram,
+                        problem_.count, columns_,   digit.shift, digit.mask,   std::uint32_t{b.make_positions}};
+    queue.launch({*reorder_, groups_, work_group, args, "reorder"});
+  }
+
+  void transpose(Queue& queue, Kernel& kernel, Memory from, Memory to, std::uint32_t back) {
+    const Arg args[] = {from, to, problem_.count, rows_, columns_, back};
+    queue.launch({kernel, ceil_div(rows_, side_) * ceil_div(columns_, side_), side_ * side_, args, "transpose"});
+  }
+
+  Problem problem_, carried_;  // what is asked for; what the passes carry
+  bool transposed_ = false, permuted_ = false;
+  unsigned r_ = 0, scan_group_ = 0, side_ = 0;
+  std::uint64_t items_ = 0, groups_ = 0, splits_ = 0;       // I, G, s
+  std::uint64_t rows_ = 0, columns_ = 0;                    // G·I parts of so many records
+  std::uint64_t histogram_length_ = 0;
+  std::vector<Digit> digits_;
+  ScratchLayout layout_;
+  PingPong passes_;
+  ScratchLayout::Slice histogram_, sums_, total_, key_matrix_[2], value_matrix_[2], permutation_, values_copy_;
+  std::shared_ptr<Module> module_;
+  std::unique_ptr<Kernel> count_, scan_, add_, reorder_, transpose_keys_, transpose_values_, gather_;
+};
+
+class Radix final : public Algorithm {
+ public:
+  const AlgorithmInfo& info() const override {
+    static const AlgorithmInfo info{
+        .name = "radix",
+        .title = "the classic radix sort: per-item histograms, a split scan, optional transposition and permutation",
+        .source = "P. Helluy, A portable implementation of the radix sort algorithm in OpenCL, 2011 (document 003)",
+        .stable = true,
+        .cost = "b/r passes; each reads the keys twice and writes the records once; 5 launches a pass, 2 to 4 for "
+                "the transpositions",
+        .parameters = {{"b", "bits of the keys in use, from begin_bit", 1, 64, {}},
+                       {"r", "bits of a digit", 1, 12, {}},
+                       {"items", "work-items of a group (I)", 1, 4096, {}},
+                       {"groups", "groups (G)", 1, 65536, {}},
+                       {"splits", "parts that the scan is split in (s)", 1, 65536, {}},
+                       {"transpose", "transpose the list before the first and after the last pass", 0, 0, {"on", "off"}},
+                       {"permutation", "carry a permutation through the passes and gather the values once; an argsort "
+                                       "always does", 0, 0, {"on", "off"}}}};
+    return info;
+  }
+
+  std::unique_ptr<Sorter> plan(const Problem& problem, const Capabilities& device,
+                               const Parameters& given) const override {
+    return std::make_unique<RadixSorter>(problem, device, given);
+  }
+};
+
+}  // namespace
+
+const Algorithm& rooms::radix() {
+  static const Radix room;
+  return room;
+}
+
+}  // namespace sortium

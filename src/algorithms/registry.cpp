@@ -1,0 +1,121 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "algorithm.hpp"
+#include "rooms.hpp"
+
+namespace sortium {
+
+const std::vector<const Algorithm*>& registry() {
+  static const std::vector<const Algorithm*> rooms{
+      &rooms::lsd(),
+      &rooms::radix(),
+  };
+  return rooms;
+}
+
+const Algorithm& find_algorithm(std::string_view name) {
+  if (name == "auto") return rooms::lsd();  // it has a variant for GPUs and one for CPUs
+  std::string names = "auto";
+  for (const auto* a : registry()) {
+    if (a->info().name == name) return *a;
+    names += ", " + a->info().name;
+  }
+  throw Error(ErrorCode::not_found, fmt::format("no algorithm '{}'; there are {}", name, names));
+}
+
+Parameters::Parameters(std::string_view text, const AlgorithmInfo& algorithm) {
+  const auto refuse = [&](const std::string& what) {
+    std::string have;
+    for (const auto& p : algorithm.parameters) {
+      have += fmt::format("\n  {}: {}", p.name, p.meaning);
+      have += p.choices.empty() ? fmt::format(" ({} to {})", p.minimum, p.maximum)
+                                : fmt::format(" ({})", fmt::join(p.choices, ", "));
+    }
+    throw Error(ErrorCode::invalid_argument, fmt::format("{}; the parameters of {} are:{}", what, algorithm.name,
+                                                         have.empty() ? " none" : have));
+  };
+  while (!text.empty()) {
+    const auto item = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(text.size(), item.size() + 1));
+    const auto equals = item.find('=');
+    if (equals == std::string_view::npos) refuse(fmt::format("parameter '{}' is not of the form name=value", item));
+    const std::string name(item.substr(0, equals)), value(item.substr(equals + 1));
+    const auto known = std::ranges::find(algorithm.parameters, name, &Parameter::name);
+    if (known == algorithm.parameters.end()) refuse(fmt::format("no parameter '{}'", name));
+    if (values_.contains(name)) refuse(fmt::format("parameter '{}' is given twice", name));
+    if (known->choices.empty()) {
+      std::uint64_t number = 0;
+      const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+      if (error != std::errc{} || end != value.data() + value.size() || number < known->minimum ||
+          number > known->maximum)
+        refuse(fmt::format("{}={} is not allowed", name, value));
+    } else if (std::ranges::find(known->choices, value) == known->choices.end()) {
+      refuse(fmt::format("{}={} is not allowed", name, value));
+    }
+    values_.emplace(name, value);
+  }
+}
+
+std::uint64_t Parameters::number(std::string_view name, std::uint64_t otherwise) const {
+  const auto it = values_.find(name);
+  return it == values_.end() ? otherwise : std::stoull(it->second);
+}
+
+std::string Parameters::word(std::string_view name, std::string_view otherwise) const {
+  const auto it = values_.find(name);
+  return it == values_.end() ? std::string(otherwise) : it->second;
+}
+
+PingPong::PingPong(const Problem& problem, unsigned passes, ScratchLayout& layout)
+    : problem_(problem), passes_(passes) {
+  const std::uint64_t key_bytes = problem.count * info(problem.key).bytes;
+  const std::uint64_t value_bytes = problem.count * problem.value_bytes;
+  keys_[0] = layout.add(key_bytes);
+  if (!problem.keys_out && passes > 2) keys_[1] = layout.add(key_bytes);
+  if (problem.payload != Payload::none) values_ = layout.add(value_bytes);
+}
+
+void PingPong::start(Queue& queue, const Operands& o) const {
+  if (!o.in_place() || passes_ % 2 == 0) return;
+  queue.copy(keys_[0].in(o), o.keys_in, problem_.count * info(problem_.key).bytes);
+  if (problem_.payload == Payload::values)
+    queue.copy(values_.in(o), o.values_in, problem_.count * problem_.value_bytes);
+}
+
+PingPong::Pass PingPong::pass(unsigned index, const Operands& o) const {
+  const bool copied = o.in_place() && passes_ % 2 == 1;
+  // Where pass k's output lies; k = -1 stands for the input.
+  const auto keys = [&](int k) -> Memory {
+    if (k < 0) return copied ? keys_[0].in(o) : o.keys_in;
+    const bool to_out = (passes_ - 1 - static_cast<unsigned>(k)) % 2 == 0;
+    if (problem_.keys_out) return to_out ? o.keys_out : keys_[0].in(o);
+    if (k == static_cast<int>(passes_) - 1) return {};  // positions alone: nobody reads the last pass's keys
+    return keys_[to_out ? 1 : 0].in(o);
+  };
+  const auto values = [&](int k) -> Memory {
+    if (problem_.payload == Payload::none) return {};
+    if (k < 0) return copied && problem_.payload == Payload::values ? values_.in(o) : o.values_in;
+    return (passes_ - 1 - static_cast<unsigned>(k)) % 2 == 0 ? o.values_out : values_.in(o);
+  };
+  const int k = static_cast<int>(index);
+  return {keys(k - 1), keys(k), values(k - 1), values(k), problem_.payload == Payload::positions && index == 0};
+}
+
+std::vector<Digit> digits(const Problem& problem, unsigned digit_bits) {
+  const unsigned end = problem.end_bit == 0 ? info(problem.key).bits() : problem.end_bit;
+  const unsigned bits = end - problem.begin_bit;
+  const unsigned passes = (bits + digit_bits - 1) / digit_bits;
+  std::vector<Digit> out;
+  unsigned shift = problem.begin_bit;
+  for (unsigned p = 0; p < passes; ++p) {
+    const unsigned width = (end - shift + (passes - p) - 1) / (passes - p);
+    out.push_back({shift, (1u << width) - 1});
+    shift += width;
+  }
+  return out;
+}
+
+}  // namespace sortium

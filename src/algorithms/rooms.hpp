@@ -1,0 +1,11 @@
+// A line a room: what registry.cpp lists.
+#pragma once
+
+#include "algorithm.hpp"
+
+namespace sortium::rooms {
+
+const Algorithm& lsd();
+const Algorithm& radix();
+
+}  // namespace sortium::rooms

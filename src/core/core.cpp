@@ -1,0 +1,57 @@
+#include <fmt/format.h>
+
+#include <sortium/core.hpp>
+
+namespace sortium {
+
+namespace {
+constexpr std::array<KeyTypeInfo, 6> key_types{{
+    {KeyType::u32, "u32", 4, false, false},
+    {KeyType::i32, "i32", 4, true, false},
+    {KeyType::f32, "f32", 4, false, true},
+    {KeyType::u64, "u64", 8, false, false},
+    {KeyType::i64, "i64", 8, true, false},
+    {KeyType::f64, "f64", 8, false, true},
+}};
+}  // namespace
+
+const KeyTypeInfo& info(KeyType type) { return key_types.at(static_cast<std::size_t>(type)); }
+
+KeyType parse_key_type(std::string_view name) {
+  for (const auto& t : key_types)
+    if (t.name == name) return t.type;
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("key type '{}' is not one of u32, i32, f32, u64, i64, f64", name));
+}
+
+std::uint64_t order_bits(std::uint64_t key, KeyType type, Order order) {
+  const auto& t = info(type);
+  const std::uint64_t sign = std::uint64_t{1} << (t.bits() - 1);
+  const std::uint64_t all = sign | (sign - 1);
+  if (t.is_signed) key ^= sign;
+  if (t.is_float) {
+    const std::uint64_t infinity = t.bytes == 4 ? 0x7f800000u : 0x7ff0000000000000u;
+    const std::uint64_t magnitude = key & ~sign;
+    if (magnitude > infinity) return all;
+    if (magnitude == 0) key = 0;
+    key = (key & sign) ? ~key & all : key | sign;
+  }
+  return order == Order::descending ? ~key & all : key;
+}
+
+std::string_view name(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::invalid_argument: return "invalid argument";
+    case ErrorCode::unsupported: return "unsupported";
+    case ErrorCode::not_found: return "not found";
+    case ErrorCode::out_of_memory: return "out of memory";
+    case ErrorCode::build_failed: return "kernel build failed";
+    case ErrorCode::device_failed: return "device failed";
+    case ErrorCode::cancelled: return "cancelled";
+  }
+  return "unknown error";
+}
+
+std::string_view version() { return SORTIUM_VERSION; }
+
+}  // namespace sortium

@@ -1,0 +1,15 @@
+// What device.cpp knows of the two backends.
+#pragma once
+
+#include <sortium/device.hpp>
+
+namespace sortium::backend {
+
+struct Found {
+  std::vector<std::shared_ptr<Device>> devices;
+  std::string why_none;
+};
+[[nodiscard]] Found find_opencl();
+[[nodiscard]] Found find_cuda();
+
+}  // namespace sortium::backend

@@ -1,0 +1,379 @@
+// The CUDA backend: driver API and NVRTC.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <mutex>
+#include <new>
+
+#include "backends.hpp"
+#include "cuda_api.hpp"
+#include "nvrtc.hpp"
+
+namespace sortium {
+namespace {
+
+using cuda::Driver;
+
+const Driver& api() {
+  std::string why;
+  const Driver* table = cuda::driver(why);
+  if (table == nullptr) throw Error(ErrorCode::unsupported, "CUDA is not here: " + why);
+  return *table;
+}
+
+void check(cuda::Result result, const char* call) {
+  if (result == cuda::success) return;
+  const char* text = nullptr;
+  api().error_name(result, &text);
+  throw Error(result == cuda::error_out_of_memory ? ErrorCode::out_of_memory : ErrorCode::device_failed,
+              fmt::format("CUDA: {} gave {} ({})", call, text ? text : "?", result));
+}
+#define SORTIUM_CU(call, ...) check(api().call(__VA_ARGS__), #call)
+
+// Makes a context current for as long as it lives, and the one before it again afterwards.
+class Current {
+ public:
+  explicit Current(cuda::Context context) { SORTIUM_CU(ctx_push, context); }
+  // For destructors: the caller's context, or the driver at the program's end, may be gone already.
+  Current(cuda::Context context, std::nothrow_t) : pushed_(api().ctx_push(context) == cuda::success) {}
+  ~Current() {
+    cuda::Context previous = nullptr;
+    if (pushed_) api().ctx_pop(&previous);
+  }
+  Current(const Current&) = delete;
+  Current& operator=(const Current&) = delete;
+  explicit operator bool() const { return pushed_; }
+
+ private:
+  bool pushed_ = true;
+};
+
+cuda::DevicePtr address(Memory m) { return reinterpret_cast<cuda::DevicePtr>(m.handle) + m.offset; }
+
+class CuBuffer final : public Buffer {
+ public:
+  CuBuffer(cuda::Context context, cuda::DevicePtr p, std::uint64_t bytes) : context_(context), p_(p), bytes_(bytes) {}
+  ~CuBuffer() override {
+    if (const Current current(context_, std::nothrow); current) api().mem_free(p_);
+  }
+  Memory memory() const override { return {reinterpret_cast<void*>(p_), 0, bytes_}; }
+
+ private:
+  cuda::Context context_;
+  cuda::DevicePtr p_;
+  std::uint64_t bytes_;
+};
+
+class CuKernel final : public Kernel {
+ public:
+  CuKernel(cuda::Function f, std::string name) : function(f), name_(std::move(name)) {}
+  std::string_view name() const override { return name_; }
+  const cuda::Function function;
+
+ private:
+  std::string name_;
+};
+
+class CuModule final : public Module {
+ public:
+  CuModule(cuda::Context context, std::span<const std::byte> cubin) : context_(context) {
+    const Current current(context_);
+    SORTIUM_CU(module_load, &module_, cubin.data());
+  }
+  ~CuModule() override {
+    if (const Current current(context_, std::nothrow); current) api().module_unload(module_);
+  }
+  std::unique_ptr<Kernel> kernel(const std::string& name) override {
+    const Current current(context_);
+    cuda::Function function = nullptr;
+    SORTIUM_CU(module_function, &function, module_, name.c_str());
+    return std::make_unique<CuKernel>(function, name);
+  }
+
+ private:
+  cuda::Context context_;
+  cuda::ModuleHandle module_ = nullptr;
+};
+
+class CuQueue final : public Queue {
+ public:
+  CuQueue(std::shared_ptr<Device> device, cuda::Context context, cuda::Stream stream, bool owned)
+      : device_(std::move(device)), context_(context), stream_(stream), owned_(owned) {}
+  ~CuQueue() override {
+    if (!owned_) return;
+    if (const Current current(context_, std::nothrow); current) api().stream_destroy(stream_);
+  }
+
+  Device& device() const override { return *device_; }
+  void* native() const override { return stream_; }
+
+  void launch(const Launch& l) override {
+    if (l.groups == 0) return;
+    if (l.groups > 0x7fffffff)
+      throw Error(ErrorCode::unsupported, fmt::format("{} work-groups in a launch; CUDA allows 2^31 - 1", l.groups));
+    const Current current(context_);
+    std::uint64_t values[16];
+    void* pointers[16];
+    if (l.args.size() > std::size(values))
+      throw Error(ErrorCode::invalid_argument, fmt::format("{} kernel arguments; 16 are allowed", l.args.size()));
+    for (std::size_t i = 0; i < l.args.size(); ++i) {
+      values[i] = l.args[i].is_memory ? address(l.args[i].memory) : l.args[i].scalar;  // little-endian: 4 bytes lie first
+      pointers[i] = &values[i];
+    }
+    traced(l.phase, [&] {
+      SORTIUM_CU(launch, dynamic_cast<CuKernel&>(l.kernel).function, static_cast<unsigned>(l.groups), 1, 1,
+                 l.work_group, 1, 1, 0, stream_, pointers, nullptr);
+    });
+  }
+  void copy(Memory to, Memory from, std::uint64_t bytes, std::string_view phase) override {
+    if (bytes == 0) return;
+    const Current current(context_);
+    traced(phase, [&] { SORTIUM_CU(copy_on_device, address(to), address(from), bytes, stream_); });
+  }
+  void fill(Memory to, std::uint32_t pattern, std::uint64_t bytes, std::string_view phase) override {
+    if (bytes == 0) return;
+    const Current current(context_);
+    traced(phase, [&] { SORTIUM_CU(fill32, address(to), pattern, bytes / 4, stream_); });
+  }
+  void flush() override {}
+  void write(Memory to, const void* from, std::uint64_t bytes) override {
+    if (bytes == 0) return;
+    const Current current(context_);
+    SORTIUM_CU(copy_to_device, address(to), from, bytes, stream_);
+    SORTIUM_CU(stream_sync, stream_);
+  }
+  void read(void* to, Memory from, std::uint64_t bytes) override {
+    if (bytes == 0) return;
+    const Current current(context_);
+    SORTIUM_CU(copy_to_host, to, address(from), bytes, stream_);
+    SORTIUM_CU(stream_sync, stream_);
+  }
+  void finish() override {
+    const Current current(context_);
+    SORTIUM_CU(stream_sync, stream_);
+  }
+
+  void begin_trace() override {
+    trace_.clear();
+    tracing_ = true;
+  }
+  std::vector<TraceEntry> end_trace() override {
+    tracing_ = false;
+    finish();
+    const Current current(context_);
+    std::vector<TraceEntry> out;
+    for (const auto& [phase, begin, end] : trace_) {
+      float ms = 0;
+      SORTIUM_CU(event_elapsed, &ms, begin, end);
+      out.push_back({phase, ms * 1e-3});
+      api().event_destroy(begin);
+      api().event_destroy(end);
+    }
+    trace_.clear();
+    return out;
+  }
+
+ private:
+  struct Traced {
+    std::string_view phase;
+    cuda::Event begin, end;
+  };
+
+  template <class F>
+  void traced(std::string_view phase, F&& enqueue) {
+    if (!tracing_) return enqueue();
+    Traced t{phase, nullptr, nullptr};
+    SORTIUM_CU(event_create, &t.begin, 0);
+    SORTIUM_CU(event_create, &t.end, 0);
+    SORTIUM_CU(event_record, t.begin, stream_);
+    enqueue();
+    SORTIUM_CU(event_record, t.end, stream_);
+    trace_.push_back(t);
+  }
+
+  std::shared_ptr<Device> device_;
+  cuda::Context context_;
+  cuda::Stream stream_;
+  bool owned_;
+  bool tracing_ = false;
+  std::vector<Traced> trace_;
+};
+
+int attribute(cuda::DeviceId id, cuda::Attribute what) {
+  int value = 0;
+  SORTIUM_CU(device_attribute, &value, what, id);
+  return value;
+}
+
+class CuDevice final : public Device {
+ public:
+  CuDevice(cuda::DeviceId id, std::string name, cuda::Context callers = nullptr) : id_(id), context_(callers) {
+    if (callers != nullptr) std::call_once(context_made_, [] {});
+    arch_ = 10 * attribute(id, cuda::compute_capability_major) + attribute(id, cuda::compute_capability_minor);
+    char text[256] = {};
+    SORTIUM_CU(device_name, text, sizeof text, id);
+    int driver_version = 0;
+    SORTIUM_CU(driver_version, &driver_version);
+    std::size_t memory = 0;
+    SORTIUM_CU(device_total_mem, &memory, id);
+    info_.id = std::move(name);
+    info_.name = text;
+    info_.vendor = "NVIDIA Corporation";
+    info_.platform = "CUDA";
+    info_.driver = fmt::format("CUDA {}.{}", driver_version / 1000, driver_version % 1000 / 10);
+    std::string why;
+    int major = 0, minor = 0;
+    if (const auto* nvrtc = cuda::nvrtc(why)) nvrtc->version(&major, &minor);
+    info_.language = fmt::format("NVRTC {}.{}, sm_{}", major, minor, arch_);
+    auto& c = info_.claimed;
+    c.backend = Backend::cuda;
+    c.kind = DeviceKind::gpu;
+    c.compute_units = static_cast<unsigned>(attribute(id, cuda::multiprocessor_count));
+    c.max_work_group = static_cast<unsigned>(attribute(id, cuda::max_threads_per_block));
+    c.local_memory = static_cast<std::uint64_t>(attribute(id, cuda::max_shared_memory_per_block));
+    c.global_memory = c.max_allocation = memory;
+    c.memory_alignment = 16;
+    c.atomics64 = true;
+    c.sub_group_words = SubGroupWords::cuda;
+    c.sub_group_size = static_cast<unsigned>(attribute(id, cuda::warp_size));
+  }
+
+  const DeviceInfo& info() const override { return info_; }
+  void* native_context() override { return context(); }
+
+  std::uint64_t free_memory() override {
+    const Current current(context());
+    std::size_t free = 0, total = 0;
+    SORTIUM_CU(mem_info, &free, &total);
+    return free;
+  }
+
+  std::unique_ptr<Buffer> allocate(std::uint64_t bytes) override {
+    const Current current(context());
+    cuda::DevicePtr p = 0;
+    const auto result = api().mem_alloc(&p, std::max<std::uint64_t>(bytes, 1));
+    if (result == cuda::error_out_of_memory)
+      throw Error(ErrorCode::out_of_memory, fmt::format("{}: asked for {} bytes; {} of {} are free", info_.name, bytes,
+                                                        free_memory(), info_.claimed.global_memory));
+    check(result, "mem_alloc");
+    return std::make_unique<CuBuffer>(context(), p, bytes);
+  }
+
+  std::unique_ptr<Buffer> adopt(void*, std::uint64_t) override { return nullptr; }
+  void sync_host(Queue& queue, Buffer&) override { queue.finish(); }
+
+  std::unique_ptr<Queue> make_queue(bool) override {
+    const Current current(context());
+    cuda::Stream stream = nullptr;
+    constexpr unsigned non_blocking = 1;
+    SORTIUM_CU(stream_create, &stream, non_blocking);
+    return std::make_unique<CuQueue>(shared_from_this(), context(), stream, true);
+  }
+
+  std::unique_ptr<Module> compile(const std::string& source, std::vector<std::byte>& binary) override {
+    binary = cuda::compile_for(source, arch_);
+    return load(binary);
+  }
+
+  std::unique_ptr<Module> load(std::span<const std::byte> binary) override {
+    try {
+      return std::make_unique<CuModule>(context(), binary);
+    } catch (const Error& e) {
+      throw Error(ErrorCode::build_failed, fmt::format("{} refused a kernel binary: {}", info_.name, e.what()));
+    }
+  }
+
+ private:
+  // The device's primary context: the one that the CUDA runtime, CuPy and PyTorch use too.
+  cuda::Context context() {
+    std::call_once(context_made_, [&] { SORTIUM_CU(primary_retain, &context_, id_); });
+    return context_;
+  }
+
+  cuda::DeviceId id_;
+  int arch_ = 0;
+  DeviceInfo info_;
+  std::once_flag context_made_;
+  cuda::Context context_ = nullptr;
+};
+
+}  // namespace
+
+std::vector<std::byte> cuda::compile_for(const std::string& source, int arch) {
+  std::string why;
+  const Nvrtc* nvrtc = cuda::nvrtc(why);
+  if (nvrtc == nullptr) throw Error(ErrorCode::unsupported, why);
+  const auto checked = [](Result r, const char* call) {
+    if (r != success) throw Error(ErrorCode::build_failed, fmt::format("NVRTC: {} gave {}", call, r));
+  };
+  // A chip newer than this NVRTC is refused by name, not with a wall of compiler errors.
+  int known = 0;
+  checked(nvrtc->supported_arch_count(&known), "nvrtcGetNumSupportedArchs");
+  std::vector<int> archs(static_cast<std::size_t>(known));
+  checked(nvrtc->supported_archs(archs.data()), "nvrtcGetSupportedArchs");
+  if (std::ranges::find(archs, arch) == archs.end())
+    throw Error(ErrorCode::unsupported, fmt::format("this NVRTC does not know sm_{}", arch));
+
+  Program program = nullptr;
+  checked(nvrtc->create(&program, source.c_str(), "sortium.cu", 0, nullptr, nullptr), "nvrtcCreateProgram");
+  const auto target = fmt::format("--gpu-architecture=sm_{}", arch);
+  const char* options[] = {target.c_str(), "--std=c++17"};
+  const Result result = nvrtc->compile(program, static_cast<int>(std::size(options)), options);
+  std::vector<std::byte> cubin;
+  std::string log;
+  std::size_t size = 0;
+  if (result == success && nvrtc->cubin_size(program, &size) == success) {
+    cubin.resize(size);
+    nvrtc->cubin(program, reinterpret_cast<char*>(cubin.data()));
+  } else if (nvrtc->log_size(program, &size) == success) {
+    log.resize(size);
+    nvrtc->log(program, log.data());
+  }
+  nvrtc->destroy(&program);
+  if (cubin.empty()) throw Error(ErrorCode::build_failed, fmt::format("NVRTC refused a kernel for sm_{}", arch), log);
+  return cubin;
+}
+
+backend::Found backend::find_cuda() {
+  Found found;
+  const Driver* driver = cuda::driver(found.why_none);
+  if (driver == nullptr) return found;
+  try {
+    if (const auto r = driver->init(0); r != cuda::success) {
+      if (r == cuda::error_no_device) {
+        found.why_none = "the NVIDIA driver finds no GPU";
+        return found;
+      }
+      check(r, "cuInit");
+    }
+    std::string why;
+    if (cuda::nvrtc(why) == nullptr) {
+      found.why_none = why + "; OpenCL serves the GPU";
+      return found;
+    }
+    int count = 0;
+    SORTIUM_CU(device_count, &count);
+    for (int i = 0; i < count; ++i) {
+      cuda::DeviceId id = 0;
+      SORTIUM_CU(device_get, &id, i);
+      found.devices.push_back(std::make_shared<CuDevice>(id, fmt::format("cuda:{}", i)));
+    }
+    if (count == 0) found.why_none = "the NVIDIA driver finds no GPU";
+  } catch (const Error& e) {
+    found.devices.clear();
+    found.why_none = e.what();
+  }
+  return found;
+}
+
+std::unique_ptr<Queue> wrap_cuda(void* cu_context, void* cu_stream) {
+  if (cu_context == nullptr) throw Error(ErrorCode::invalid_argument, "cu_context is null");
+  const auto context = static_cast<cuda::Context>(cu_context);
+  const Current current(context);
+  cuda::DeviceId id = 0;
+  SORTIUM_CU(ctx_device, &id);
+  return std::make_unique<CuQueue>(std::make_shared<CuDevice>(id, "cuda:caller", context), context,
+                                   static_cast<cuda::Stream>(cu_stream), false);
+}
+
+}  // namespace sortium

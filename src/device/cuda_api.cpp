@@ -1,0 +1,123 @@
+#include "cuda_api.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <vector>
+
+namespace sortium::cuda {
+namespace {
+
+void* open_first(const std::vector<std::string>& names) {
+  for (const auto& n : names)
+    if (void* library = dlopen(n.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
+  return nullptr;
+}
+
+// Where NVRTC lies: SORTIUM_NVRTC, the loader's own path, then the toolkit's usual places.
+std::vector<std::string> nvrtc_names() {
+  std::vector<std::string> names;
+  if (const char* set = std::getenv("SORTIUM_NVRTC"); set && *set) return {set};
+  const std::vector<std::string> files{"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so"};
+  names = files;
+  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"})
+    if (const char* root = std::getenv(variable); root && *root)
+      for (const auto& f : files) names.push_back(fmt::format("{}/lib64/{}", root, f));
+  for (const auto& f : files) names.push_back("/usr/local/cuda/lib64/" + f);
+  return names;
+}
+
+// Fills in a table's entries, and keeps the first name that is missing.
+struct Loader {
+  void* library;
+  std::string missing;
+  template <class F>
+  void operator()(F& entry, const char* name) {
+    entry = reinterpret_cast<F>(dlsym(library, name));
+    if (entry == nullptr && missing.empty()) missing = name;
+  }
+};
+
+struct LoadedDriver {
+  Driver table{};
+  std::string why;
+  LoadedDriver() {
+    Loader load{open_first({"libcuda.so.1", "libcuda.so"}), {}};
+    if (load.library == nullptr) {
+      why = "no NVIDIA driver: libcuda.so.1 was not found";
+      return;
+    }
+    load(table.init, "cuInit");
+    load(table.driver_version, "cuDriverGetVersion");
+    load(table.device_count, "cuDeviceGetCount");
+    load(table.device_get, "cuDeviceGet");
+    load(table.device_name, "cuDeviceGetName");
+    load(table.device_attribute, "cuDeviceGetAttribute");
+    load(table.device_total_mem, "cuDeviceTotalMem_v2");
+    load(table.primary_retain, "cuDevicePrimaryCtxRetain");
+    load(table.ctx_push, "cuCtxPushCurrent_v2");
+    load(table.ctx_pop, "cuCtxPopCurrent_v2");
+    load(table.ctx_device, "cuCtxGetDevice");
+    load(table.mem_info, "cuMemGetInfo_v2");
+    load(table.mem_alloc, "cuMemAlloc_v2");
+    load(table.mem_free, "cuMemFree_v2");
+    load(table.copy_to_device, "cuMemcpyHtoDAsync_v2");
+    load(table.copy_to_host, "cuMemcpyDtoHAsync_v2");
+    load(table.copy_on_device, "cuMemcpyDtoDAsync_v2");
+    load(table.fill32, "cuMemsetD32Async");
+    load(table.module_load, "cuModuleLoadData");
+    load(table.module_unload, "cuModuleUnload");
+    load(table.module_function, "cuModuleGetFunction");
+    load(table.launch, "cuLaunchKernel");
+    load(table.stream_create, "cuStreamCreate");
+    load(table.stream_destroy, "cuStreamDestroy_v2");
+    load(table.stream_sync, "cuStreamSynchronize");
+    load(table.event_create, "cuEventCreate");
+    load(table.event_destroy, "cuEventDestroy_v2");
+    load(table.event_record, "cuEventRecord");
+    load(table.event_elapsed, "cuEventElapsedTime");
+    load(table.error_name, "cuGetErrorName");
+    if (!load.missing.empty()) why = fmt::format("the NVIDIA driver is too old: it has no {}", load.missing);
+  }
+};
+
+struct LoadedNvrtc {
+  Nvrtc table{};
+  std::string why;
+  LoadedNvrtc() {
+    Loader load{open_first(nvrtc_names()), {}};
+    if (load.library == nullptr) {
+      why = "libnvrtc.so was not found (looked for versions 11.2 to 13; SORTIUM_NVRTC names another file)";
+      return;
+    }
+    load(table.version, "nvrtcVersion");
+    load(table.create, "nvrtcCreateProgram");
+    load(table.destroy, "nvrtcDestroyProgram");
+    load(table.compile, "nvrtcCompileProgram");
+    load(table.cubin_size, "nvrtcGetCUBINSize");
+    load(table.cubin, "nvrtcGetCUBIN");
+    load(table.log_size, "nvrtcGetProgramLogSize");
+    load(table.log, "nvrtcGetProgramLog");
+    load(table.supported_arch_count, "nvrtcGetNumSupportedArchs");
+    load(table.supported_archs, "nvrtcGetSupportedArchs");
+    if (!load.missing.empty()) why = fmt::format("NVRTC is too old: it has no {}", load.missing);
+  }
+};
+
+}  // namespace
+
+const Driver* driver(std::string& why) {
+  static const LoadedDriver loaded;
+  why = loaded.why;
+  return loaded.why.empty() ? &loaded.table : nullptr;
+}
+
+const Nvrtc* nvrtc(std::string& why) {
+  static const LoadedNvrtc loaded;
+  why = loaded.why;
+  return loaded.why.empty() ? &loaded.table : nullptr;
+}
+
+}  // namespace sortium::cuda

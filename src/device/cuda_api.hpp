@@ -1,0 +1,83 @@
+// The few entry points of the CUDA driver and of NVRTC that Sortium calls, declared here and found with
+// dlopen, so that nothing of CUDA is needed to build or to start. Names and values are the driver's ABI.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace sortium::cuda {
+
+using Result = int;
+using DeviceId = int;
+using DevicePtr = std::uint64_t;
+using Context = struct CUctx_st*;
+using Stream = struct CUstream_st*;
+using ModuleHandle = struct CUmod_st*;
+using Function = struct CUfunc_st*;
+using Event = struct CUevent_st*;
+using Program = struct _nvrtcProgram*;
+
+constexpr Result success = 0, error_invalid_value = 1, error_out_of_memory = 2, error_no_device = 100;
+
+enum Attribute : int {
+  max_threads_per_block = 1,
+  max_shared_memory_per_block = 8,
+  multiprocessor_count = 16,
+  warp_size = 10,
+  compute_capability_major = 75,
+  compute_capability_minor = 76,
+};
+
+struct Driver {
+  Result (*init)(unsigned);
+  Result (*driver_version)(int*);
+  Result (*device_count)(int*);
+  Result (*device_get)(DeviceId*, int);
+  Result (*device_name)(char*, int, DeviceId);
+  Result (*device_attribute)(int*, int, DeviceId);
+  Result (*device_total_mem)(std::size_t*, DeviceId);
+  Result (*primary_retain)(Context*, DeviceId);
+  Result (*ctx_push)(Context);
+  Result (*ctx_pop)(Context*);
+  Result (*ctx_device)(DeviceId*);
+  Result (*mem_info)(std::size_t*, std::size_t*);
+  Result (*mem_alloc)(DevicePtr*, std::size_t);
+  Result (*mem_free)(DevicePtr);
+  Result (*copy_to_device)(DevicePtr, const void*, std::size_t, Stream);
+  Result (*copy_to_host)(void*, DevicePtr, std::size_t, Stream);
+  Result (*copy_on_device)(DevicePtr, DevicePtr, std::size_t, Stream);
+  Result (*fill32)(DevicePtr, unsigned, std::size_t, Stream);
+  Result (*module_load)(ModuleHandle*, const void*);
+  Result (*module_unload)(ModuleHandle);
+  Result (*module_function)(Function*, ModuleHandle, const char*);
+  Result (*launch)(Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, void**,
+                   void**);
+  Result (*stream_create)(Stream*, unsigned);
+  Result (*stream_destroy)(Stream);
+  Result (*stream_sync)(Stream);
+  Result (*event_create)(Event*, unsigned);
+  Result (*event_destroy)(Event);
+  Result (*event_record)(Event, Stream);
+  Result (*event_elapsed)(float*, Event, Event);
+  Result (*error_name)(Result, const char**);
+};
+
+struct Nvrtc {
+  Result (*version)(int*, int*);
+  Result (*create)(Program*, const char*, const char*, int, const char* const*, const char* const*);
+  Result (*destroy)(Program*);
+  Result (*compile)(Program, int, const char* const*);
+  Result (*cubin_size)(Program, std::size_t*);
+  Result (*cubin)(Program, char*);
+  Result (*log_size)(Program, std::size_t*);
+  Result (*log)(Program, char*);
+  Result (*supported_arch_count)(int*);
+  Result (*supported_archs)(int*);
+};
+
+// nullptr, and `why`, where the library is not there. Loaded once a process.
+[[nodiscard]] const Driver* driver(std::string& why);
+[[nodiscard]] const Nvrtc* nvrtc(std::string& why);
+
+}  // namespace sortium::cuda

@@ -1,0 +1,111 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+
+#include "backends.hpp"
+
+namespace sortium {
+
+namespace {
+
+struct Machine {
+  backend::Found cuda = backend::find_cuda();
+  backend::Found opencl = backend::find_opencl();
+  std::vector<std::shared_ptr<Device>> all;
+  Machine() {
+    all = cuda.devices;
+    all.insert(all.end(), opencl.devices.begin(), opencl.devices.end());
+  }
+};
+
+const Machine& machine() {
+  // Never destroyed: drivers tear themselves down at exit, in an order of their own.
+  static const Machine& found = *new Machine;
+  return found;
+}
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  std::ranges::transform(out, out.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return out;
+}
+
+[[noreturn]] void no_such_device(std::string_view spec) {
+  std::string have;
+  for (const auto& d : machine().all) have += fmt::format("\n  {:<12} {}", d->info().id, d->info().name);
+  if (have.empty())
+    have = fmt::format(" none (CUDA: {}; OpenCL: {})", machine().cuda.why_none, machine().opencl.why_none);
+  throw Error(ErrorCode::not_found,
+              fmt::format("no device '{}'; allowed are auto, cuda:N, opencl:N, opencl:PLATFORM:DEVICE, or part of a "
+                          "name of:{}", spec, have));
+}
+
+// Lower is better.
+int rank(const Device& device) {
+  const auto& c = device.info().claimed;
+  if (c.kind == DeviceKind::gpu) return c.backend == Backend::cuda ? 0 : 1;
+  return c.kind == DeviceKind::cpu ? 2 : 3;
+}
+
+std::shared_ptr<Device> best() {
+  const auto& all = machine().all;
+  const auto it = std::ranges::min_element(all, {}, [](const auto& d) { return rank(*d); });
+  if (it == all.end()) no_such_device("auto");
+  return *it;
+}
+
+}  // namespace
+
+std::string_view name(Backend backend) { return backend == Backend::cuda ? "cuda" : "opencl"; }
+
+std::string_view name(DeviceKind kind) {
+  switch (kind) {
+    case DeviceKind::gpu: return "gpu";
+    case DeviceKind::cpu: return "cpu";
+    default: return "accelerator";
+  }
+}
+
+std::string_view name(SubGroupWords words) {
+  switch (words) {
+    case SubGroupWords::khr: return "khr";
+    case SubGroupWords::ptx: return "ptx";
+    case SubGroupWords::cuda: return "cuda";
+    default: return "emulated";
+  }
+}
+
+const std::vector<std::shared_ptr<Device>>& devices() { return machine().all; }
+
+std::vector<BackendStatus> backends() {
+  const auto& m = machine();
+  return {{Backend::cuda, m.cuda.devices.size(), m.cuda.why_none},
+          {Backend::opencl, m.opencl.devices.size(), m.opencl.why_none}};
+}
+
+std::shared_ptr<Device> find_device(std::string_view spec) {
+  if (spec.empty()) {
+    const char* set = std::getenv("SORTIUM_DEVICE");
+    spec = set && *set ? set : "auto";
+  }
+  if (spec == "auto") return best();
+  const std::string wanted = lower(spec);
+  const auto& all = machine().all;
+  for (const auto& d : all)
+    if (d->info().id == wanted) return d;
+  // "opencl:N" counts over all platforms.
+  if (wanted.starts_with("opencl:") && wanted.size() > 7 &&
+      std::all_of(wanted.begin() + 7, wanted.end(), [](unsigned char c) { return std::isdigit(c); })) {
+    const auto& cl = machine().opencl.devices;
+    const auto n = std::strtoul(wanted.c_str() + 7, nullptr, 10);
+    if (n < cl.size()) return cl[n];
+    no_such_device(spec);
+  }
+  for (const auto& d : all)
+    if (lower(d->info().name).find(wanted) != std::string::npos) return d;
+  no_such_device(spec);
+}
+
+}  // namespace sortium

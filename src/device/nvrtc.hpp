@@ -1,0 +1,14 @@
+// CUDA C++ to machine code, with or without a GPU in the machine.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace sortium::cuda {
+
+// Compiles `source` for compute capability `arch` (90 for sm_90). Throws Error(unsupported) where
+// NVRTC is not there or does not know the chip, Error(build_failed) with the compiler's log.
+[[nodiscard]] std::vector<std::byte> compile_for(const std::string& source, int arch);
+
+}  // namespace sortium::cuda

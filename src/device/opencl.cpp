@@ -1,0 +1,422 @@
+// The OpenCL backend: OpenCL 1.2 and up, through the ICD loader.
+// Only calls of OpenCL 1.2 are made, so that the oldest driver will do.
+#define CL_HPP_TARGET_OPENCL_VERSION 120
+#define CL_HPP_MINIMUM_OPENCL_VERSION 120
+#define CL_HPP_ENABLE_EXCEPTIONS
+#include <CL/opencl.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <mutex>
+
+#include "backends.hpp"
+
+namespace sortium {
+namespace {
+
+// Queries of vendor extensions that the Khronos headers do not name.
+constexpr cl_device_info nv_warp_size = 0x4003;
+constexpr cl_device_info amd_wavefront_width = 0x4043;
+constexpr cl_device_info intel_sub_group_sizes = 0x4108;
+
+[[noreturn]] void fail(const cl::Error& e) {
+  switch (e.err()) {
+    case CL_MEM_OBJECT_ALLOCATION_FAILURE:
+    case CL_OUT_OF_RESOURCES:
+    case CL_OUT_OF_HOST_MEMORY:
+      throw Error(ErrorCode::out_of_memory, fmt::format("the OpenCL device is out of memory or resources: {} gave {}",
+                                                        e.what(), e.err()));
+    case CL_MISALIGNED_SUB_BUFFER_OFFSET:
+      throw Error(ErrorCode::invalid_argument,
+                  "an offset into a cl_mem is not a multiple of the device's memory_alignment");
+    default:
+      throw Error(ErrorCode::device_failed, fmt::format("OpenCL: {} gave {}", e.what(), e.err()));
+  }
+}
+
+template <class F>
+auto checked(F&& call) {
+  try {
+    return call();
+  } catch (const cl::Error& e) {
+    fail(e);
+  }
+}
+
+// A value that the device may not know of; `otherwise` then.
+template <class T>
+T query(const cl::Device& device, cl_device_info what, T otherwise) {
+  T value{};
+  std::size_t size = 0;
+  if (clGetDeviceInfo(device(), what, sizeof value, &value, &size) != CL_SUCCESS || size != sizeof value)
+    return otherwise;
+  return value;
+}
+
+struct OpenClVersion {
+  unsigned major = 1, minor = 2;
+};
+
+OpenClVersion version_of(const cl::Device& device) {
+  OpenClVersion v;  // "OpenCL 3.0 CUDA"
+  std::sscanf(device.getInfo<CL_DEVICE_VERSION>().c_str(), "OpenCL %u.%u", &v.major, &v.minor);
+  return v;
+}
+
+// The sub-group's size is trusted only where the driver names a single one, or lets a kernel demand one.
+void claim_sub_groups(const cl::Device& device, Capabilities& c) {
+  const auto extensions = " " + device.getInfo<CL_DEVICE_EXTENSIONS>() + " ";
+  const auto has = [&](std::string_view e) { return extensions.find(fmt::format(" {} ", e)) != std::string::npos; };
+  if (has("cl_nv_device_attribute_query")) {
+    c.sub_group_words = SubGroupWords::ptx;
+    c.sub_group_size = query<cl_uint>(device, nv_warp_size, 32);
+  } else if (has("cl_khr_subgroups") && has("cl_khr_subgroup_ballot") && has("cl_khr_subgroup_shuffle")) {
+    unsigned size = query<cl_uint>(device, amd_wavefront_width, 0);
+    std::size_t bytes = 0;
+    if (clGetDeviceInfo(device(), intel_sub_group_sizes, 0, nullptr, &bytes) == CL_SUCCESS && bytes > 0) {
+      std::vector<std::size_t> sizes(bytes / sizeof(std::size_t));
+      clGetDeviceInfo(device(), intel_sub_group_sizes, bytes, sizes.data(), nullptr);
+      for (const auto s : {32u, 16u, 8u, 64u})
+        if (size == 0 && std::ranges::find(sizes, s) != sizes.end()) size = s;
+    }
+    if (size != 0) {
+      c.sub_group_words = SubGroupWords::khr;
+      c.sub_group_size = size;
+    }
+  }
+}
+
+DeviceInfo describe(const cl::Device& device, std::string id) {
+  DeviceInfo d;
+  d.id = std::move(id);
+  d.name = device.getInfo<CL_DEVICE_NAME>();
+  d.vendor = device.getInfo<CL_DEVICE_VENDOR>();
+  d.platform = cl::Platform(device.getInfo<CL_DEVICE_PLATFORM>()).getInfo<CL_PLATFORM_NAME>();
+  d.driver = device.getInfo<CL_DRIVER_VERSION>();
+  d.language = device.getInfo<CL_DEVICE_VERSION>();
+  auto& c = d.claimed;
+  c.backend = Backend::opencl;
+  const auto kind = device.getInfo<CL_DEVICE_TYPE>();
+  c.kind = kind & CL_DEVICE_TYPE_GPU ? DeviceKind::gpu
+           : kind & CL_DEVICE_TYPE_CPU ? DeviceKind::cpu
+                                       : DeviceKind::accelerator;
+  c.compute_units = device.getInfo<CL_DEVICE_MAX_COMPUTE_UNITS>();
+  c.max_work_group = static_cast<unsigned>(device.getInfo<CL_DEVICE_MAX_WORK_GROUP_SIZE>());
+  c.local_memory = device.getInfo<CL_DEVICE_LOCAL_MEM_SIZE>();
+  c.global_memory = device.getInfo<CL_DEVICE_GLOBAL_MEM_SIZE>();
+  c.max_allocation = device.getInfo<CL_DEVICE_MAX_MEM_ALLOC_SIZE>();
+  c.memory_alignment = std::max(device.getInfo<CL_DEVICE_MEM_BASE_ADDR_ALIGN>() / 8, 1u);
+  c.atomics64 = device.getInfo<CL_DEVICE_EXTENSIONS>().find("cl_khr_int64_base_atomics") != std::string::npos;
+  claim_sub_groups(device, c);
+  return d;
+}
+
+class ClBuffer final : public Buffer {
+ public:
+  ClBuffer(cl::Buffer buffer, std::uint64_t bytes) : buffer_(std::move(buffer)), bytes_(bytes) {}
+  Memory memory() const override { return {buffer_(), 0, bytes_}; }
+
+ private:
+  cl::Buffer buffer_;
+  std::uint64_t bytes_;
+};
+
+class ClKernel final : public Kernel {
+ public:
+  ClKernel(cl::Kernel kernel, std::string name) : kernel_(std::move(kernel)), name_(std::move(name)) {}
+  std::string_view name() const override { return name_; }
+
+  // A cl_kernel holds its arguments: setting them and enqueueing is one step.
+  std::mutex mutex;
+  cl::Kernel& get() { return kernel_; }
+
+ private:
+  cl::Kernel kernel_;
+  std::string name_;
+};
+
+class ClModule final : public Module {
+ public:
+  explicit ClModule(cl::Program program) : program_(std::move(program)) {}
+  std::unique_ptr<Kernel> kernel(const std::string& name) override {
+    return checked([&] { return std::make_unique<ClKernel>(cl::Kernel(program_, name.c_str()), name); });
+  }
+
+ private:
+  cl::Program program_;
+};
+
+// The cl_mem that a kernel sees for `m`: the caller's own, or a sub-buffer where there is an offset.
+cl::Buffer view(Memory m) {
+  cl::Buffer whole(static_cast<cl_mem>(m.handle), true);
+  if (m.offset == 0) return whole;
+  std::uint64_t offset = m.offset;
+  std::uint64_t bytes = m.bytes != 0 ? m.bytes : whole.getInfo<CL_MEM_SIZE>() - m.offset;
+  if (const cl_mem parent = whole.getInfo<CL_MEM_ASSOCIATED_MEMOBJECT>()(); parent != nullptr) {
+    offset += whole.getInfo<CL_MEM_OFFSET>();  // a sub-buffer of a sub-buffer is not allowed
+    whole = cl::Buffer(parent, true);
+  }
+  cl_buffer_region region{offset, bytes};
+  return whole.createSubBuffer(CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region);
+}
+
+class ClQueue final : public Queue {
+ public:
+  ClQueue(std::shared_ptr<Device> device, cl::CommandQueue queue)
+      : device_(std::move(device)), queue_(std::move(queue)) {}
+
+  Device& device() const override { return *device_; }
+  void* native() const override { return queue_(); }
+
+  void launch(const Launch& l) override {
+    if (l.groups == 0) return;
+    checked([&] {
+      auto& kernel = dynamic_cast<ClKernel&>(l.kernel);
+      std::vector<cl::Buffer> views;  // released once enqueued: the command keeps what it uses
+      views.reserve(l.args.size());
+      const std::lock_guard lock(kernel.mutex);
+      cl_uint index = 0;
+      for (const auto& a : l.args) {
+        if (!a.is_memory) {
+          const auto narrow = static_cast<cl_uint>(a.scalar);
+          kernel.get().setArg(index++, a.size, a.size == 4 ? static_cast<const void*>(&narrow) : &a.scalar);
+        } else if (!a.memory) {
+          kernel.get().setArg(index++, sizeof(cl_mem), nullptr);
+        } else {
+          kernel.get().setArg(index++, views.emplace_back(view(a.memory)));
+        }
+      }
+      cl::Event event;
+      queue_.enqueueNDRangeKernel(kernel.get(), cl::NullRange, cl::NDRange(l.groups * l.work_group),
+                                  cl::NDRange(l.work_group), nullptr, tracing_ ? &event : nullptr);
+      note(l.phase, event);
+    });
+  }
+
+  void copy(Memory to, Memory from, std::uint64_t bytes, std::string_view phase) override {
+    if (bytes == 0) return;
+    checked([&] {
+      cl::Event event;
+      queue_.enqueueCopyBuffer(cl::Buffer(static_cast<cl_mem>(from.handle), true),
+                               cl::Buffer(static_cast<cl_mem>(to.handle), true), from.offset, to.offset, bytes, nullptr,
+                               tracing_ ? &event : nullptr);
+      note(phase, event);
+    });
+  }
+
+  void fill(Memory to, std::uint32_t pattern, std::uint64_t bytes, std::string_view phase) override {
+    if (bytes == 0) return;
+    checked([&] {
+      cl::Event event;
+      queue_.enqueueFillBuffer(cl::Buffer(static_cast<cl_mem>(to.handle), true), pattern, to.offset, bytes, nullptr,
+                               tracing_ ? &event : nullptr);
+      note(phase, event);
+    });
+  }
+
+  void flush() override {
+    checked([&] { queue_.flush(); });
+  }
+  void write(Memory to, const void* from, std::uint64_t bytes) override {
+    if (bytes == 0) return;
+    checked([&] { queue_.enqueueWriteBuffer(cl::Buffer(static_cast<cl_mem>(to.handle), true), CL_TRUE, to.offset,
+                                            bytes, from); });
+  }
+  void read(void* to, Memory from, std::uint64_t bytes) override {
+    if (bytes == 0) return;
+    checked([&] { queue_.enqueueReadBuffer(cl::Buffer(static_cast<cl_mem>(from.handle), true), CL_TRUE, from.offset,
+                                           bytes, to); });
+  }
+  void finish() override {
+    checked([&] { queue_.finish(); });
+  }
+
+  void begin_trace() override {
+    if (!(queue_.getInfo<CL_QUEUE_PROPERTIES>() & CL_QUEUE_PROFILING_ENABLE))
+      throw Error(ErrorCode::unsupported, "phase times need an OpenCL queue made with CL_QUEUE_PROFILING_ENABLE");
+    trace_.clear();
+    tracing_ = true;
+  }
+  std::vector<TraceEntry> end_trace() override {
+    tracing_ = false;
+    return checked([&] {
+      queue_.finish();
+      std::vector<TraceEntry> out;
+      for (const auto& [phase, event] : trace_)
+        out.push_back({phase, 1e-9 * static_cast<double>(event.getProfilingInfo<CL_PROFILING_COMMAND_END>() -
+                                                         event.getProfilingInfo<CL_PROFILING_COMMAND_START>())});
+      trace_.clear();
+      return out;
+    });
+  }
+
+ private:
+  void note(std::string_view phase, const cl::Event& event) {
+    if (tracing_) trace_.emplace_back(phase, event);
+  }
+
+  std::shared_ptr<Device> device_;
+  cl::CommandQueue queue_;
+  bool tracing_ = false;
+  std::vector<std::pair<std::string_view, cl::Event>> trace_;
+};
+
+class ClDevice final : public Device {
+ public:
+  ClDevice(cl::Device device, DeviceInfo info) : device_(std::move(device)), info_(std::move(info)) {}
+  // For a caller's context.
+  ClDevice(cl::Device device, DeviceInfo info, cl::Context context) : ClDevice(std::move(device), std::move(info)) {
+    context_ = std::move(context);
+    std::call_once(context_made_, [] {});
+  }
+
+  const DeviceInfo& info() const override { return info_; }
+  void* native_context() override { return context()(); }
+  std::uint64_t free_memory() override { return info_.claimed.global_memory; }
+
+  std::unique_ptr<Buffer> allocate(std::uint64_t bytes) override {
+    return make_buffer(CL_MEM_READ_WRITE, nullptr, bytes);
+  }
+
+  std::unique_ptr<Buffer> adopt(void* host, std::uint64_t bytes) override {
+    if (info_.claimed.kind != DeviceKind::cpu) return nullptr;
+    return make_buffer(CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, host, bytes);
+  }
+
+  void sync_host(Queue& queue, Buffer& adopted) override {
+    checked([&] {
+      const cl::CommandQueue q(static_cast<cl_command_queue>(queue.native()), true);
+      const Memory m = adopted.memory();
+      const cl::Buffer b(static_cast<cl_mem>(m.handle), true);
+      void* p = q.enqueueMapBuffer(b, CL_TRUE, CL_MAP_READ, 0, m.bytes);
+      q.enqueueUnmapMemObject(b, p);
+      q.finish();
+    });
+  }
+
+  std::unique_ptr<Queue> make_queue(bool tracing) override {
+    return checked([&]() -> std::unique_ptr<Queue> {
+      return std::make_unique<ClQueue>(
+          shared_from_this(),
+          cl::CommandQueue(context(), device_, cl_command_queue_properties{tracing ? CL_QUEUE_PROFILING_ENABLE : 0u}));
+    });
+  }
+
+  std::unique_ptr<Module> compile(const std::string& source, std::vector<std::byte>& binary) override {
+    return checked([&] {
+      cl::Program program(context(), source);
+      build(program);
+      const auto binaries = program.getInfo<CL_PROGRAM_BINARIES>();
+      binary.clear();
+      if (!binaries.empty()) {
+        const auto* p = reinterpret_cast<const std::byte*>(binaries[0].data());
+        binary.assign(p, p + binaries[0].size());
+      }
+      return std::make_unique<ClModule>(std::move(program));
+    });
+  }
+
+  std::unique_ptr<Module> load(std::span<const std::byte> binary) override {
+    try {
+      const auto* p = reinterpret_cast<const unsigned char*>(binary.data());
+      cl::Program program(context(), {device_}, cl::Program::Binaries{{p, p + binary.size()}});
+      build(program);
+      return std::make_unique<ClModule>(std::move(program));
+    } catch (const cl::Error& e) {
+      throw Error(ErrorCode::build_failed, fmt::format("{} refused a kernel binary: {}", info_.name, e.what()));
+    }
+  }
+
+ private:
+  // Made when first needed: `sortium devices` should not wake every driver.
+  const cl::Context& context() {
+    std::call_once(context_made_, [&] { context_ = cl::Context(device_); });
+    return context_;
+  }
+
+  std::unique_ptr<Buffer> make_buffer(cl_mem_flags flags, void* host, std::uint64_t bytes) {
+    const auto& c = info_.claimed;
+    const auto out_of_memory = [&] {
+      throw Error(ErrorCode::out_of_memory,
+                  fmt::format("{}: asked for a buffer of {} bytes; the largest that the device gives is {}, and its "
+                              "memory has {}", info_.name, bytes, c.max_allocation, c.global_memory));
+    };
+    if (bytes > c.max_allocation || bytes > c.global_memory) out_of_memory();
+    try {
+      return std::make_unique<ClBuffer>(cl::Buffer(context(), flags, std::max<std::uint64_t>(bytes, 1), host), bytes);
+    } catch (const cl::Error& e) {
+      if (e.err() == CL_INVALID_BUFFER_SIZE || e.err() == CL_MEM_OBJECT_ALLOCATION_FAILURE ||
+          e.err() == CL_OUT_OF_RESOURCES || e.err() == CL_OUT_OF_HOST_MEMORY)
+        out_of_memory();
+      fail(e);
+    }
+  }
+
+  void build(cl::Program& program) {
+    const auto v = version_of(device_);
+    // NVIDIA's compiler speaks 1.2 (its sub-group words are PTX); others need 2.0 for acquire and release.
+    const char* options = info_.claimed.sub_group_words == SubGroupWords::ptx ? "-cl-std=CL1.2"
+                          : v.major >= 3                                      ? "-cl-std=CL3.0"
+                          : v.major == 2                                      ? "-cl-std=CL2.0"
+                                                                              : "-cl-std=CL1.2";
+    try {
+      program.build(device_, options);
+    } catch (const cl::Error&) {
+      throw Error(ErrorCode::build_failed, fmt::format("the OpenCL compiler of {} refused a kernel", info_.name),
+                  program.getBuildInfo<CL_PROGRAM_BUILD_LOG>(device_));
+    }
+  }
+
+  cl::Device device_;
+  DeviceInfo info_;
+  std::once_flag context_made_;
+  cl::Context context_;
+};
+
+}  // namespace
+
+backend::Found backend::find_opencl() {
+  Found found;
+  try {
+    std::vector<cl::Platform> platforms;
+    cl::Platform::get(&platforms);
+    for (std::size_t p = 0; p < platforms.size(); ++p) {
+      std::vector<cl::Device> all;
+      try {
+        platforms[p].getDevices(CL_DEVICE_TYPE_ALL, &all);
+      } catch (const cl::Error& e) {
+        if (e.err() != CL_DEVICE_NOT_FOUND) throw;
+      }
+      for (std::size_t d = 0; d < all.size(); ++d) {
+        const auto v = version_of(all[d]);
+        if (v.major == 1 && v.minor < 2) continue;
+        if (!all[d].getInfo<CL_DEVICE_AVAILABLE>() || !all[d].getInfo<CL_DEVICE_COMPILER_AVAILABLE>()) continue;
+        found.devices.push_back(std::make_shared<ClDevice>(all[d], describe(all[d], fmt::format("opencl:{}:{}", p, d))));
+      }
+    }
+    if (found.devices.empty())
+      found.why_none = platforms.empty() ? "no OpenCL driver is installed" : "no platform has a device with OpenCL 1.2";
+  } catch (const cl::Error& e) {
+    found.why_none = e.err() == CL_PLATFORM_NOT_FOUND_KHR ? "no OpenCL driver is installed"
+                                                          : fmt::format("{} gave {}", e.what(), e.err());
+  }
+  return found;
+}
+
+std::unique_ptr<Queue> wrap_opencl(void* cl_context, void* cl_command_queue) {
+  if (cl_context == nullptr) throw Error(ErrorCode::invalid_argument, "cl_context is null");
+  if (cl_command_queue == nullptr) throw Error(ErrorCode::invalid_argument, "cl_command_queue is null");
+  return checked([&]() -> std::unique_ptr<Queue> {
+    const cl::Context context(static_cast<::cl_context>(cl_context), true);
+    const cl::CommandQueue queue(static_cast<::cl_command_queue>(cl_command_queue), true);
+    if (queue.getInfo<CL_QUEUE_CONTEXT>()() != context())
+      throw Error(ErrorCode::invalid_argument, "cl_command_queue belongs to another context than cl_context");
+    if (queue.getInfo<CL_QUEUE_PROPERTIES>() & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE)
+      throw Error(ErrorCode::invalid_argument, "cl_command_queue is out of order; an in-order queue is needed");
+    const auto device = queue.getInfo<CL_QUEUE_DEVICE>();
+    return std::make_unique<ClQueue>(std::make_shared<ClDevice>(device, describe(device, "opencl:caller"), context),
+                                     queue);
+  });
+}
+
+}  // namespace sortium

@@ -1,0 +1,97 @@
+#include <map>
+#include <mutex>
+
+#include "embedded.hpp"
+#include "kernels.hpp"
+#include "probe.hpp"
+
+namespace sortium::kernels {
+
+Defines& Defines::record(KeyType key, Order order, unsigned value_bytes, std::uint64_t count) {
+  const auto& k = info(key);
+  return set("KEY_BITS", k.bits())
+      .set("KEY_SIGNED", int{k.is_signed})
+      .set("KEY_FLOAT", int{k.is_float})
+      .set("KEY_DESCENDING", int{order == Order::descending})
+      .set("VALUE_BYTES", value_bytes)
+      .set("INDEX_BITS", 8 * index_bytes(count));
+}
+
+unsigned index_bytes(std::uint64_t count) { return count < (std::uint64_t{1} << 31) ? 4 : 8; }
+
+std::string full_text(const Capabilities& c, const Source& source, const Defines& defines) {
+  Defines device;
+  device.set("SG_LANES", std::min(c.sub_group_size, 32u)).set("SG_HARDWARE", c.sub_group_size);
+  if (c.sub_group_words == SubGroupWords::ptx) device.set("SG_WORDS_PTX", 1);
+  if (c.sub_group_words == SubGroupWords::khr) device.set("SG_WORDS_KHR", 1);
+  std::string text = device.text() + defines.text();
+  text += c.backend == Backend::cuda ? embedded::dialect_cuda_h.text : embedded::dialect_opencl_h.text;
+  text += embedded::primitives_cl.text;
+  // Compiler errors name the room's own file and line.
+  text += fmt::format("\n#line 1 \"{}\"\n{}", source.name, source.text);
+  return text;
+}
+
+namespace {
+
+// The modules that were built for a device, for as long as it lives.
+struct Modules : Companion {
+  std::mutex mutex;
+  std::map<std::string, std::shared_ptr<Module>> built;
+  std::once_flag probed;
+  Capabilities found;
+};
+
+Modules& modules(Device& device) {
+  return static_cast<Modules&>(
+      device.companion([]() -> std::unique_ptr<Companion> { return std::make_unique<Modules>(); }));
+}
+
+std::string device_key(const Device& device) {
+  const auto& d = device.info();
+  return fmt::format("{}|{}|{}|{}|{}|{}\n", version(), name(d.claimed.backend), d.platform, d.name, d.driver, d.language);
+}
+
+}  // namespace
+
+std::shared_ptr<Module> build(Device& device, const Capabilities& capabilities, const Source& source,
+                              const Defines& defines) {
+  auto& cached = modules(device);
+  const std::string text = full_text(capabilities, source, defines);
+  // Held while building: a second thread that wants the same kernels should wait for them, not build them again.
+  const std::lock_guard lock(cached.mutex);
+  auto& module = cached.built[text];
+  if (module) return module;
+
+  const std::string key = device_key(device) + text;
+  std::vector<std::byte> binary;
+  if (cache::load(key, binary)) {
+    try {
+      return module = device.load(binary);
+    } catch (const Error&) {
+      // The driver changed under the same name: build anew.
+    }
+  }
+  module = device.compile(text, binary);
+  if (!binary.empty()) cache::store(key, binary);
+  return module;
+}
+
+}  // namespace sortium::kernels
+
+namespace sortium {
+
+const Capabilities& capabilities(Device& device) {
+  auto& m = kernels::modules(device);
+  std::call_once(m.probed, [&] {
+    const std::string key = "probe\n" + kernels::device_key(device) + std::string(kernels::embedded::probe_cl.text);
+    std::vector<std::byte> kept;
+    m.found = device.info().claimed;
+    if (kernels::cache::load(key, kept) && kernels::restore(kept, m.found)) return;
+    m.found = kernels::probe(device);
+    kernels::cache::store(key, kernels::keep(m.found));
+  });
+  return m.found;
+}
+
+}  // namespace sortium

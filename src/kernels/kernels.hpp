@@ -1,0 +1,59 @@
+// Floor 2: from a kernel source and the types asked for to built kernels; and what a probe found of a device.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <sortium/device.hpp>
+
+namespace sortium::kernels {
+
+// A kernel source file, embedded when Sortium was built.
+struct Source {
+  std::string_view name;  // "lsd.cl"
+  std::string_view text;
+};
+
+// What a kernel is specialised for. Grows a list of #define lines.
+class Defines {
+ public:
+  template <class T>
+  Defines& set(std::string_view name, const T& value) {
+    text_ += fmt::format("#define {} {}\n", name, value);
+    return *this;
+  }
+  // KEY_BITS, KEY_SIGNED, KEY_FLOAT, KEY_DESCENDING, VALUE_BYTES, INDEX_BITS: what primitives.cl needs.
+  Defines& record(KeyType key, Order order, unsigned value_bytes, std::uint64_t count);
+  [[nodiscard]] const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+// Bytes of the type that counts and addresses `count` records in kernels (index_t).
+[[nodiscard]] unsigned index_bytes(std::uint64_t count);
+
+// The whole text that a device compiler gets: defines, the dialect for the device, primitives, the source.
+[[nodiscard]] std::string full_text(const Capabilities& capabilities, const Source& source, const Defines& defines);
+
+// The module, from memory, from the cache on disk, or from the device's compiler. Several threads and
+// processes may ask at once. Throws Error(build_failed) with the compiler's log.
+[[nodiscard]] std::shared_ptr<Module> build(Device& device, const Capabilities& capabilities, const Source& source,
+                                            const Defines& defines);
+
+// A directory of files that survive being written by several processes at once, and processes that are killed
+// while they write: entries appear by rename, carry their key and a checksum, and are ignored where they are not
+// whole. Best effort: where the directory cannot be written, nothing is kept.
+namespace cache {
+// SORTIUM_CACHE_DIR ("off" or empty: none), else $XDG_CACHE_HOME/sortium, else ~/.cache/sortium. Empty: disabled.
+[[nodiscard]] std::string directory();
+[[nodiscard]] bool load(const std::string& key, std::vector<std::byte>& payload);
+void store(const std::string& key, std::span<const std::byte> payload);
+[[nodiscard]] std::string file_of(const std::string& key);  // its path; for tests
+}  // namespace cache
+
+}  // namespace sortium::kernels

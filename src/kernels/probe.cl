@@ -1,0 +1,40 @@
+// What the probe runs. Parameter: WG, a multiple of SG_LANES.
+
+// A work-item that sees a sub-group word misbehave sets its bit in `wrong`:
+// 1 lane order, 2 ballot, 4 shuffle, 8 barrier.
+KERNEL(WG) void probe_words(GLOBAL u32 *wrong) {
+  SUB_GROUP(WG);
+  LOCAL_ARRAY(u32, cells, WG);
+  const u32 t = local_id(), lane = sg_lane();
+  u32 bad = 0;
+#if defined(SG_WORDS_KHR)
+  if (get_sub_group_local_id() % SG_LANES != lane || get_sub_group_size() != SG_HARDWARE) bad |= 1;
+#endif
+  const u32 all = SG_LANES == 32 ? 0xffffffffu : (1u << (SG_LANES % 32)) - 1;
+  if (sg_ballot(sg, 1) != all) bad |= 2;
+  if (sg_ballot(sg, lane % 3 == 1) != (0x92492492u & all)) bad |= 2;
+  if (sg_ballot(sg, lane == SG_LANES - 1) != 1u << (SG_LANES - 1)) bad |= 2;
+  if (sg_shuffle(sg, t * 7, (lane + 5) % SG_LANES) != (t - lane + (lane + 5) % SG_LANES) * 7) bad |= 4;
+  for (u32 round = 1; round < SG_LANES; ++round) {
+    ((volatile LOCAL u32 *)cells)[t] = t + round;
+    sg_barrier();
+    const u32 other = t - lane + (lane + round) % SG_LANES;
+    if (((volatile LOCAL u32 *)cells)[other] != other + round) bad |= 8;
+    sg_barrier();
+  }
+  wrong[group_id() * WG + t] = bad;
+}
+
+// Each work-group takes a ticket, waits until its predecessor has passed, and passes. Waiting is bounded: where
+// work-groups do not make progress, the chain breaks and the kernel still ends. state[0]: next ticket;
+// state[1]: how many have passed in order.
+KERNEL(WG) void probe_progress(GLOBAL u32 *state, u32 spins) {
+  if (local_id() == 0) {
+    const u32 ticket = global_add(&state[0], 1u);
+    for (u32 spin = 0; spin < spins; ++spin)
+      if (load_acquire(&state[1]) == ticket) {
+        store_release(&state[1], ticket + 1);
+        break;
+      }
+  }
+}

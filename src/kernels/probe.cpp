@@ -1,0 +1,86 @@
+#include "probe.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "embedded.hpp"
+#include "kernels.hpp"
+
+namespace sortium::kernels {
+
+namespace {
+
+constexpr unsigned work_group = 128;  // several sub-groups of every size there is
+
+bool words_hold(Device& device, const Capabilities& c) {
+  constexpr unsigned groups = 4;
+  try {
+    const auto module = build(device, c, embedded::probe_cl, Defines().record(KeyType::u32, Order::ascending, 0, 0)
+                                                                      .set("WG", work_group));
+    const auto kernel = module->kernel("probe_words");
+    const auto queue = device.make_queue();
+    std::vector<std::uint32_t> wrong(groups * work_group, ~0u);
+    const auto buffer = device.allocate(wrong.size() * 4);
+    queue->write(buffer->memory(), wrong.data(), wrong.size() * 4);
+    const Arg args[] = {buffer->memory()};
+    queue->launch({*kernel, groups, work_group, args, "probe"});
+    queue->read(wrong.data(), buffer->memory(), wrong.size() * 4);
+    return std::ranges::all_of(wrong, [](auto w) { return w == 0; });
+  } catch (const Error&) {
+    return false;  // the compiler does not know the words, or the device failed at them
+  }
+}
+
+bool work_groups_progress(Device& device, const Capabilities& c) {
+  try {
+    const auto module = build(device, c, embedded::probe_cl, Defines().record(KeyType::u32, Order::ascending, 0, 0)
+                                                                      .set("WG", work_group));
+    const auto kernel = module->kernel("probe_progress");
+    const auto queue = device.make_queue();
+    const std::uint32_t groups = 8 * c.compute_units;  // more than run at once, on most devices
+    std::uint32_t state[2] = {0, 0};
+    const auto buffer = device.allocate(sizeof state);
+    queue->write(buffer->memory(), state, sizeof state);
+    const Arg args[] = {buffer->memory(), std::uint32_t{1} << 20};
+    queue->launch({*kernel, groups, work_group, args, "probe"});
+    queue->read(state, buffer->memory(), sizeof state);
+    return state[1] == groups;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+struct Kept {
+  std::uint32_t words, size, progress;
+};
+
+}  // namespace
+
+Capabilities probe(Device& device) {
+  Capabilities c = device.info().claimed;
+  if (c.sub_group_words != SubGroupWords::emulated && (c.max_work_group < work_group || !words_hold(device, c))) {
+    c.sub_group_words = SubGroupWords::emulated;
+    c.sub_group_size = Capabilities{}.sub_group_size;
+  }
+  c.forward_progress = c.max_work_group >= work_group && work_groups_progress(device, c);
+  return c;
+}
+
+std::vector<std::byte> keep(const Capabilities& found) {
+  const Kept k{static_cast<std::uint32_t>(found.sub_group_words), found.sub_group_size, found.forward_progress};
+  std::vector<std::byte> out(sizeof k);
+  std::memcpy(out.data(), &k, sizeof k);
+  return out;
+}
+
+bool restore(std::span<const std::byte> kept, Capabilities& found) {
+  Kept k{};
+  if (kept.size() != sizeof k) return false;
+  std::memcpy(&k, kept.data(), sizeof k);
+  found.sub_group_words = static_cast<SubGroupWords>(k.words);
+  found.sub_group_size = k.size;
+  found.forward_progress = k.progress != 0;
+  return true;
+}
+
+}  // namespace sortium::kernels

@@ -1,0 +1,121 @@
+// Sorting host memory: a Plan, device memory around it, and the way there and back.
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include <sortium/sortium.hpp>
+
+namespace sortium {
+
+namespace {
+
+class Stopwatch {
+ public:
+  double lap() {
+    const auto now = std::chrono::steady_clock::now();
+    const double seconds = std::chrono::duration<double>(now - last_).count();
+    last_ = now;
+    return seconds;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+bool ranges_overlap(const void* a, std::uint64_t a_bytes, const void* b, std::uint64_t b_bytes) {
+  const auto x = reinterpret_cast<std::uintptr_t>(a), y = reinterpret_cast<std::uintptr_t>(b);
+  return a != nullptr && b != nullptr && x < y + b_bytes && y < x + a_bytes;
+}
+
+void check(const Problem& p, const HostOperands& o) {
+  const std::uint64_t keys = p.count * info(p.key).bytes, values = p.count * p.value_bytes;
+  const auto need = [](const void* pointer, const char* name) {
+    if (pointer == nullptr) throw Error(ErrorCode::invalid_argument, fmt::format("{} is null", name));
+  };
+  need(o.keys_in, "keys_in");
+  if (p.keys_out) need(o.keys_out, "keys_out");
+  if (p.payload == Payload::values) need(o.values_in, "values_in");
+  if (p.payload != Payload::none) need(o.values_out, "values_out");
+  const auto refuse = [](const char* a, const char* b) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("{} and {} overlap; only the in-place form, where they are the same, is allowed", a, b));
+  };
+  if (p.keys_out && o.keys_in != o.keys_out && ranges_overlap(o.keys_in, keys, o.keys_out, keys))
+    refuse("keys_in", "keys_out");
+  if (p.payload == Payload::none) return;
+  if (p.payload == Payload::values) {
+    if (o.values_in != o.values_out && ranges_overlap(o.values_in, values, o.values_out, values))
+      refuse("values_in", "values_out");
+    if (ranges_overlap(o.keys_in, keys, o.values_in, values)) refuse("keys_in", "values_in");
+    if (p.keys_out && ranges_overlap(o.keys_out, keys, o.values_in, values)) refuse("keys_out", "values_in");
+  }
+  if (ranges_overlap(o.keys_in, keys, o.values_out, values)) refuse("keys_in", "values_out");
+  if (p.keys_out && ranges_overlap(o.keys_out, keys, o.values_out, values)) refuse("keys_out", "values_out");
+}
+
+}  // namespace
+
+void detail::check_lengths(std::uint64_t keys, std::uint64_t values) {
+  if (keys != values)
+    throw Error(ErrorCode::invalid_argument, fmt::format("{} values for {} keys; as many are needed", values, keys));
+}
+
+HostReport sort_host(const Problem& problem, const HostOperands& o, const Options& options) {
+  Stopwatch watch;
+  HostReport report;
+  const auto device = find_device(options.device);
+  const Plan plan(device, problem, {options.algorithm, options.parameters});
+  report.device = device->info().name;
+  report.algorithm = plan.algorithm().name;
+  report.parameters = plan.parameters();
+  if (problem.count == 0) return report;
+  check(problem, o);
+  const auto queue = device->make_queue();
+  report.plan_seconds = watch.lap();
+
+  // Everything is allocated before anything is written. A CPU sorts the caller's memory where it lies; elsewhere
+  // the device sorts its own copy in place.
+  const std::uint64_t key_bytes = problem.count * info(problem.key).bytes;
+  const std::uint64_t value_bytes = problem.count * problem.value_bytes;
+  const bool read_values = problem.payload == Payload::values;
+  const bool write_values = problem.payload != Payload::none;
+  const bool direct = device->info().claimed.kind == DeviceKind::cpu;
+  const auto provide = [&](const void* host, std::uint64_t bytes) {
+    return direct ? device->adopt(const_cast<void*>(host), bytes) : device->allocate(bytes);
+  };
+  const auto keys_in = provide(o.keys_in, key_bytes);
+  const auto keys_out = direct && problem.keys_out && o.keys_out != o.keys_in ? provide(o.keys_out, key_bytes) : nullptr;
+  const auto values_out = write_values ? provide(o.values_out, value_bytes) : nullptr;
+  const auto values_in = direct && read_values && o.values_in != o.values_out ? provide(o.values_in, value_bytes) : nullptr;
+  const auto scratch = device->allocate(plan.scratch_bytes());
+
+  Operands operands;
+  operands.keys_in = keys_in->memory();
+  if (problem.keys_out) operands.keys_out = keys_out ? keys_out->memory() : keys_in->memory();
+  if (write_values) operands.values_out = values_out->memory();
+  if (read_values) operands.values_in = values_in ? values_in->memory() : values_out->memory();
+  operands.scratch = scratch->memory();
+
+  if (!direct) {
+    queue->write(operands.keys_in, o.keys_in, key_bytes);
+    if (read_values) queue->write(operands.values_in, o.values_in, value_bytes);
+  }
+  report.transfer_seconds = watch.lap();
+
+  plan.run(*queue, operands);
+  if (direct) {
+    if (problem.keys_out) device->sync_host(*queue, keys_out ? *keys_out : *keys_in);
+    if (write_values) device->sync_host(*queue, *values_out);
+  }
+  queue->finish();
+  report.sort_seconds = watch.lap();
+
+  if (!direct) {
+    if (problem.keys_out) queue->read(o.keys_out, operands.keys_out, key_bytes);
+    if (write_values) queue->read(o.values_out, operands.values_out, value_bytes);
+    report.transfer_seconds += watch.lap();
+  }
+  return report;
+}
+
+}  // namespace sortium

@@ -1,0 +1,157 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include <sortium/sortium.hpp>
+
+#include "../algorithms/algorithm.hpp"
+
+namespace sortium {
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& message) { throw Error(ErrorCode::invalid_argument, message); }
+
+void check(const Problem& p) {
+  const auto& key = info(p.key);
+  const unsigned end = p.end_bit == 0 ? key.bits() : p.end_bit;
+  if (p.begin_bit >= end || end > key.bits())
+    refuse(fmt::format("bits {}:{} are not a range of the {} bits of a {} key", p.begin_bit, p.end_bit, key.bits(),
+                       key.name));
+  if (p.payload != Payload::none && p.value_bytes != 4 && p.value_bytes != 8)
+    refuse(fmt::format("value_bytes is {}; 4 and 8 are allowed", p.value_bytes));
+  if (p.payload == Payload::positions && p.value_bytes == 4 && p.count > (std::uint64_t{1} << 32))
+    refuse(fmt::format("count is {}; 4-byte positions reach 2^32 records (take 8)", p.count));
+  if (!p.keys_out && p.payload != Payload::positions)
+    refuse("keys_out is false, which only an argsort (Payload::positions) may ask for");
+  if (p.count > (std::uint64_t{1} << 40)) refuse(fmt::format("count is {}; up to 2^40 is allowed", p.count));
+}
+
+std::unique_ptr<Sorter> plan(const Problem& problem, const Capabilities& capabilities, const Method& method,
+                             const AlgorithmInfo*& chosen) {
+  check(problem);
+  const auto& algorithm = find_algorithm(method.algorithm);
+  chosen = &algorithm.info();
+  return algorithm.plan(problem, capabilities, Parameters(method.parameters, algorithm.info()));
+}
+
+// A rough bound on what a plan needs of the values' payload; what run() must be given.
+struct Operand {
+  const char* name;
+  Memory memory;
+  std::uint64_t bytes;  // needed; 0: must not be given
+  unsigned unit;        // bytes of an element
+};
+
+bool overlap(const Operand& a, const Operand& b, Backend backend) {
+  auto from_a = a.memory.offset, from_b = b.memory.offset;
+  if (backend == Backend::cuda) {  // one address space
+    from_a += reinterpret_cast<std::uintptr_t>(a.memory.handle);
+    from_b += reinterpret_cast<std::uintptr_t>(b.memory.handle);
+  } else if (a.memory.handle != b.memory.handle) {
+    return false;
+  }
+  return from_a < from_b + b.bytes && from_b < from_a + a.bytes;
+}
+
+bool same(const Memory& a, const Memory& b) { return a.handle == b.handle && a.offset == b.offset; }
+
+}  // namespace
+
+std::vector<AlgorithmInfo> algorithms() {
+  std::vector<AlgorithmInfo> out;
+  for (const auto* a : registry()) out.push_back(a->info());
+  return out;
+}
+
+Plan::Plan(std::shared_ptr<Device> device, const Problem& problem, const Method& method)
+    : device_(std::move(device)), problem_(problem) {
+  const auto& found = capabilities(*device_);
+  sorter_ = plan(problem, found, method, algorithm_);
+  sorter_->build(*device_, found);
+}
+
+Plan::Plan(Plan&&) noexcept = default;
+Plan& Plan::operator=(Plan&&) noexcept = default;
+Plan::~Plan() = default;
+
+std::uint64_t Plan::scratch_bytes() const { return sorter_->scratch_bytes(); }
+std::string Plan::parameters() const { return sorter_->parameters(); }
+std::uint64_t Plan::run_length() const { return sorter_->run(); }
+
+std::uint64_t Plan::scratch_bytes_for(const Problem& problem, const Capabilities& capabilities, const Method& method) {
+  const AlgorithmInfo* chosen = nullptr;
+  return plan(problem, capabilities, method, chosen)->scratch_bytes();
+}
+
+void Plan::check(const Queue& queue, const Operands& o) const {
+  if (queue.device().native_context() != device_->native_context())
+    refuse(fmt::format("queue is of another device or context than the plan, which is for {}", device_->info().name));
+
+  const unsigned key = info(problem_.key).bytes;
+  const bool values = problem_.payload != Payload::none;
+  const std::array<Operand, 5> all{{
+      {"keys_in", o.keys_in, problem_.count * key, key},
+      {"keys_out", o.keys_out, problem_.keys_out ? problem_.count * key : 0, key},
+      {"values_in", o.values_in, problem_.payload == Payload::values ? problem_.count * problem_.value_bytes : 0,
+       problem_.value_bytes},
+      {"values_out", o.values_out, values ? problem_.count * problem_.value_bytes : 0, problem_.value_bytes},
+      {"scratch", o.scratch, scratch_bytes(), ScratchLayout::alignment},
+  }};
+  const auto& c = device_->info().claimed;
+  for (const auto& a : all) {
+    if (a.bytes == 0) {
+      if (a.memory && std::string_view(a.name) != "scratch") refuse(fmt::format("{} is given, but this plan has no use for it", a.name));
+      continue;
+    }
+    if (!a.memory) refuse(fmt::format("{} is missing; {} bytes are needed", a.name, a.bytes));
+    if (a.memory.bytes != 0 && a.memory.bytes < a.bytes)
+      refuse(fmt::format("{} has {} bytes; {} are needed", a.name, a.memory.bytes, a.bytes));
+    // OpenCL allows a kernel's view of a buffer to begin at certain offsets only; CUDA wants elements aligned.
+    const std::uint64_t start = c.backend == Backend::cuda
+                                    ? reinterpret_cast<std::uintptr_t>(a.memory.handle) + a.memory.offset
+                                    : a.memory.offset;
+    const unsigned unit = c.backend == Backend::cuda ? std::min(a.unit, 16u) : c.memory_alignment;
+    if (start % unit != 0)
+      refuse(fmt::format("{} begins at byte {}, which is not a multiple of {}", a.name, start, unit));
+  }
+
+  const bool keys_in_place = same(o.keys_in, o.keys_out);
+  const bool values_in_place = same(o.values_in, o.values_out);
+  if (problem_.payload == Payload::values && keys_in_place != values_in_place)
+    refuse("keys and values must both be sorted in place or both out of place");
+  for (std::size_t i = 0; i < all.size(); ++i)
+    for (std::size_t j = i + 1; j < all.size(); ++j) {
+      if (all[i].bytes == 0 || all[j].bytes == 0 || !overlap(all[i], all[j], c.backend)) continue;
+      if ((i == 0 && j == 1 && keys_in_place) || (i == 2 && j == 3 && values_in_place)) continue;
+      refuse(fmt::format("{} and {} overlap; only the in-place form, where they are the same, is allowed", all[i].name,
+                         all[j].name));
+    }
+}
+
+void Plan::run(Queue& queue, const Operands& operands) const {
+  if (problem_.count == 0) return;
+  check(queue, operands);
+  sorter_->enqueue(queue, operands);
+}
+
+std::vector<Plan::Phase> Plan::profile(Queue& queue, const Operands& operands) const {
+  queue.begin_trace();
+  try {
+    run(queue, operands);
+  } catch (...) {
+    (void)queue.end_trace();
+    throw;
+  }
+  std::vector<Phase> phases;
+  for (const auto& entry : queue.end_trace()) {
+    auto p = std::ranges::find(phases, entry.phase, &Phase::name);
+    if (p == phases.end()) p = phases.insert(p, {std::string(entry.phase), 0, 0});
+    p->seconds += entry.seconds;
+    ++p->launches;
+  }
+  return phases;
+}
+
+}  // namespace sortium
