@@ -103,4 +103,11 @@ struct Digit {
 };
 [[nodiscard]] std::vector<Digit> digits(const Problem& problem, unsigned digit_bits);
 
+// The problem as a radix sort's kernels are specialised for it: they take their bits from digits(), so that one
+// kernel serves every bit range.
+[[nodiscard]] inline Problem radix_problem(Problem problem) {
+  problem.begin_bit = problem.end_bit = 0;
+  return problem;
+}
+
 }  // namespace sortium

@@ -7,14 +7,17 @@
 
 namespace sortium::kernels {
 
-Defines& Defines::record(KeyType key, Order order, unsigned value_bytes, std::uint64_t count) {
-  const auto& k = info(key);
+Defines& Defines::problem(const Problem& p) {
+  const auto& k = info(p.key);
+  const unsigned end = p.end_bit == 0 ? k.bits() : p.end_bit;
   return set("KEY_BITS", k.bits())
       .set("KEY_SIGNED", int{k.is_signed})
       .set("KEY_FLOAT", int{k.is_float})
-      .set("KEY_DESCENDING", int{order == Order::descending})
-      .set("VALUE_BYTES", value_bytes)
-      .set("INDEX_BITS", 8 * index_bytes(count));
+      .set("KEY_DESCENDING", int{p.order == Order::descending})
+      .set("ORDER_SHIFT", p.begin_bit)
+      .set("ORDER_BITS", end - p.begin_bit)
+      .set("VALUE_BYTES", p.payload == Payload::none ? 0 : p.value_bytes)
+      .set("INDEX_BITS", 8 * index_bytes(p.count));
 }
 
 unsigned index_bytes(std::uint64_t count) { return count < (std::uint64_t{1} << 31) ? 4 : 8; }

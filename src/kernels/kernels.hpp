@@ -26,8 +26,8 @@ class Defines {
     text_ += fmt::format("#define {} {}\n", name, value);
     return *this;
   }
-  // KEY_BITS, KEY_SIGNED, KEY_FLOAT, KEY_DESCENDING, VALUE_BYTES, INDEX_BITS: what primitives.cl needs.
-  Defines& record(KeyType key, Order order, unsigned value_bytes, std::uint64_t count);
+  // What primitives.cl needs to know of the records.
+  Defines& problem(const Problem& problem);
   [[nodiscard]] const std::string& text() const { return text_; }
 
  private:

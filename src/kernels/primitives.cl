@@ -41,6 +41,39 @@ INLINE ukey_t key_order(ukey_t key) {
 
 INLINE u32 key_digit(ukey_t key, u32 shift, u32 mask) { return (u32)(key_order(key) >> shift) & mask; }
 
+// For sorts by comparison: what two keys are compared by. ORDER_SHIFT and ORDER_BITS are the problem's bit range.
+INLINE ukey_t key_rank(ukey_t key) {
+#if ORDER_BITS == KEY_BITS
+  return key_order(key);
+#else
+  return key_order(key) >> ORDER_SHIFT & (((ukey_t)1 << ORDER_BITS) - 1);
+#endif
+}
+
+// A key and what moves with it. Keys alone: value is 0 and costs nothing.
+typedef struct {
+  ukey_t key;
+  value_t value;
+} record_t;
+
+INLINE record_t load_record(GLOBAL const ukey_t *keys, GLOBAL const value_t *values, u64 i) {
+  record_t r;
+  r.key = keys[i];
+#if VALUE_BYTES
+  r.value = values ? values[i] : (value_t)i;  // no values: an argsort's positions
+#else
+  r.value = 0;
+#endif
+  return r;
+}
+
+INLINE void store_record(GLOBAL ukey_t *keys, GLOBAL value_t *values, u64 i, record_t r) {
+  if (keys) keys[i] = r.key;  // no keys: an argsort that does not want them
+#if VALUE_BYTES
+  values[i] = r.value;
+#endif
+}
+
 // Exclusive sum of `x` over the work-group's first `count` work-items, in the order of their ids; `*total` gets
 // the whole. `scratch` has 2 * count words. Every work-item must call it; it begins and ends with a barrier.
 INLINE index_t wg_scan_add(LOCAL index_t *scratch, u32 count, index_t x, index_t *total) {

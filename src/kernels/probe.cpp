@@ -15,8 +15,7 @@ constexpr unsigned work_group = 128;  // several sub-groups of every size there 
 bool words_hold(Device& device, const Capabilities& c) {
   constexpr unsigned groups = 4;
   try {
-    const auto module = build(device, c, embedded::probe_cl, Defines().record(KeyType::u32, Order::ascending, 0, 0)
-                                                                      .set("WG", work_group));
+    const auto module = build(device, c, embedded::probe_cl, Defines().problem({}).set("WG", work_group));
     const auto kernel = module->kernel("probe_words");
     const auto queue = device.make_queue();
     std::vector<std::uint32_t> wrong(groups * work_group, ~0u);
@@ -33,8 +32,7 @@ bool words_hold(Device& device, const Capabilities& c) {
 
 bool work_groups_progress(Device& device, const Capabilities& c) {
   try {
-    const auto module = build(device, c, embedded::probe_cl, Defines().record(KeyType::u32, Order::ascending, 0, 0)
-                                                                      .set("WG", work_group));
+    const auto module = build(device, c, embedded::probe_cl, Defines().problem({}).set("WG", work_group));
     const auto kernel = module->kernel("probe_progress");
     const auto queue = device.make_queue();
     const std::uint32_t groups = 8 * c.compute_units;  // more than run at once, on most devices

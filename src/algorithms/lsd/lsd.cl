@@ -5,6 +5,7 @@
 #define RADIX (1u << DIGIT_BITS)
 #define TILE (WG * ITEMS)
 #define SUB_GROUPS (WG / SG_LANES)
+#define BINS (RADIX + 1)  // the last: places past the part's end
 #define BINS_PER_ITEM ((RADIX + WG - 1) / WG)
 #define SCAN_WIDTH (WG < RADIX ? WG : RADIX)
 
@@ -45,11 +46,21 @@ KERNEL(WG) void lsd_scan(GLOBAL index_t *counts, GLOBAL index_t *totals, u32 gro
   if (local_id() == 0) totals[group_id()] = running;
 }
 
+// A bin's counts, one a sub-group, become the places where they start, from `at` on; gives where the bin ends.
+INLINE index_t start_of_sub_groups(LOCAL u32 *ranks, u32 bin, index_t at) {
+  for (u32 s = 0; s < SUB_GROUPS; ++s) {
+    const u32 count = ranks[s * BINS + bin];
+    ranks[s * BINS + bin] = (u32)at;
+    at += count;
+  }
+  return at;
+}
+
 KERNEL(WG) void lsd_scatter(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL const value_t *values_in,
                             GLOBAL value_t *values_out, GLOBAL const index_t *counts, GLOBAL const index_t *totals,
                             u64 n, u64 part, u32 shift, u32 mask, u32 values_are_positions) {
-  LOCAL_ARRAY(u32, masks, SUB_GROUPS *(RADIX + 1));  // bin RADIX: places past the part's end
-  LOCAL_ARRAY(u32, ranks, SUB_GROUPS *(RADIX + 1));
+  LOCAL_ARRAY(u32, masks, SUB_GROUPS *BINS);
+  LOCAL_ARRAY(u32, ranks, SUB_GROUPS *BINS);
   LOCAL_ARRAY(index_t, next, RADIX);     // where the digit's next record goes
   LOCAL_ARRAY(index_t, to_out, RADIX);   // place in the sorted tile + this = place in the output
   LOCAL_ARRAY(index_t, scratch, 2 * SCAN_WIDTH);
@@ -58,8 +69,8 @@ KERNEL(WG) void lsd_scatter(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_ou
   LOCAL_ARRAY(value_t, tile_values, TILE);
 #endif
   const u32 t = local_id();
-  LOCAL u32 *my_masks = masks + sg_index() * (RADIX + 1);
-  LOCAL u32 *my_ranks = ranks + sg_index() * (RADIX + 1);
+  LOCAL u32 *my_masks = masks + sg_index() * BINS;
+  LOCAL u32 *my_ranks = ranks + sg_index() * BINS;
   const u64 part_begin = group_id() * part;
   const u64 part_end = part_begin + part < n ? part_begin + part : n;
 
@@ -71,55 +82,48 @@ KERNEL(WG) void lsd_scatter(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_ou
     next[b] = start + counts[(u64)b * group_count() + group_id()];
     start += totals[b];
   }
-  for (u32 i = t; i < SUB_GROUPS * (RADIX + 1); i += WG) masks[i] = ranks[i] = 0;
+  for (u32 i = t; i < SUB_GROUPS * BINS; i += WG) masks[i] = ranks[i] = 0;
   barrier_local();
 
   for (u64 tile = part_begin; tile < part_end; tile += TILE) {
     const u32 count = part_end - tile < TILE ? (u32)(part_end - tile) : TILE;
 
-    // Load: each sub-group has a contiguous piece of the tile, its lanes are neighbours.
+    // Load: each sub-group has a contiguous piece of the tile, its lanes are neighbours. Places past the end get a
+    // clamped address and a bin of their own, the last, instead of a branch: whole and partial tiles take one path.
     const u32 first = sg_index() * (SG_LANES * ITEMS) + sg_lane();
     ukey_t key[ITEMS];
-    UNROLL for (u32 i = 0; i < ITEMS; ++i) {
-      const u32 at = first + i * SG_LANES;
-      key[i] = at < count ? keys_in[tile + at] : 0;
-    }
+    u32 bin[ITEMS];
+    UNROLL for (u32 i = 0; i < ITEMS; ++i) key[i] = keys_in[tile + min(first + i * SG_LANES, count - 1)];
+    UNROLL for (u32 i = 0; i < ITEMS; ++i)
+      bin[i] = first + i * SG_LANES < count ? key_digit(key[i], shift, mask) : RADIX;
 
     // Rank in the sub-group, in the order of the input.
     u32 place[ITEMS];
-    UNROLL for (u32 i = 0; i < ITEMS; ++i) {
-      const u32 at = first + i * SG_LANES;
-      place[i] = sg_rank(my_masks, my_ranks, at < count ? key_digit(key[i], shift, mask) : RADIX);
-    }
+    UNROLL for (u32 i = 0; i < ITEMS; ++i) place[i] = sg_rank(my_masks, my_ranks, bin[i]);
     barrier_local();
 
     // Scan over digits and, within a digit, over sub-groups.
     index_t mine = 0;
     for (u32 b = t * BINS_PER_ITEM; b < (t + 1) * BINS_PER_ITEM && b < RADIX; ++b)
-      for (u32 s = 0; s < SUB_GROUPS; ++s) mine += ranks[s * (RADIX + 1) + b];
+      for (u32 s = 0; s < SUB_GROUPS; ++s) mine += ranks[s * BINS + b];
     index_t at_bin = wg_scan_add(scratch, SCAN_WIDTH, mine, &all);
     for (u32 b = t * BINS_PER_ITEM; b < (t + 1) * BINS_PER_ITEM && b < RADIX; ++b) {
       const index_t bin_start = at_bin;
-      for (u32 s = 0; s < SUB_GROUPS; ++s) {
-        const u32 c = ranks[s * (RADIX + 1) + b];
-        ranks[s * (RADIX + 1) + b] = (u32)at_bin;
-        at_bin += c;
-      }
+      at_bin = start_of_sub_groups(ranks, b, at_bin);
       to_out[b] = next[b] - bin_start;
       next[b] += at_bin - bin_start;
     }
+    if (t == 0) start_of_sub_groups(ranks, RADIX, count);
     barrier_local();
 
     // Scatter into local memory: the tile is now sorted by digit.
     UNROLL for (u32 i = 0; i < ITEMS; ++i) {
-      const u32 at = first + i * SG_LANES;
-      if (at < count) {
-        const u32 p = place[i] + my_ranks[key_digit(key[i], shift, mask)];
-        tile_keys[p] = key[i];
+      const u32 p = place[i] + my_ranks[bin[i]];
+      tile_keys[p] = key[i];
 #if VALUE_BYTES
-        tile_values[p] = values_are_positions ? (value_t)(tile + at) : values_in[tile + at];
+      const u64 at = tile + min(first + i * SG_LANES, count - 1);
+      tile_values[p] = values_are_positions ? (value_t)at : values_in[at];
 #endif
-      }
     }
     barrier_local();
 
@@ -132,7 +136,7 @@ KERNEL(WG) void lsd_scatter(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_ou
       values_out[out] = tile_values[p];
 #endif
     }
-    for (u32 i = t; i < SUB_GROUPS * (RADIX + 1); i += WG) ranks[i] = 0;
+    for (u32 i = t; i < SUB_GROUPS * BINS; i += WG) ranks[i] = 0;
     barrier_local();
   }
 }

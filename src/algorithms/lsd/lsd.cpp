@@ -35,8 +35,7 @@ class CpuSorter final : public Sorter {
 
   void build(Device& device, const Capabilities& capabilities) override {
     kernels::Defines defines;
-    defines.record(problem_.key, problem_.order, problem_.payload == Payload::none ? 0 : problem_.value_bytes,
-                   problem_.count).set("DIGIT_BITS", digit_bits);
+    defines.problem(radix_problem(problem_)).set("DIGIT_BITS", digit_bits);
     module_ = kernels::build(device, capabilities, kernels::embedded::lsd_cpu_cl, defines);
     count_ = module_->kernel("lsd_cpu_count");
     scatter_ = module_->kernel("lsd_cpu_scatter");
@@ -110,8 +109,7 @@ class GpuSorter final : public Sorter {
 
   void build(Device& device, const Capabilities& capabilities) override {
     kernels::Defines defines;
-    defines.record(problem_.key, problem_.order, problem_.payload == Payload::none ? 0 : problem_.value_bytes,
-                   problem_.count).set("DIGIT_BITS", digit_bits).set("WG", work_group_).set("ITEMS", items_);
+    defines.problem(radix_problem(problem_)).set("DIGIT_BITS", digit_bits).set("WG", work_group_).set("ITEMS", items_);
     module_ = kernels::build(device, capabilities, kernels::embedded::lsd_cl, defines);
     count_ = module_->kernel("lsd_count");
     scan_ = module_->kernel("lsd_scan");

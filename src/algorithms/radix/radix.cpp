@@ -85,7 +85,7 @@ class RadixSorter final : public Sorter {
   void build(Device& device, const Capabilities& capabilities) override {
     const unsigned value_bytes = carried_.payload == Payload::none ? 0 : carried_.value_bytes;
     kernels::Defines defines;
-    defines.record(problem_.key, problem_.order, value_bytes, problem_.count)
+    defines.problem(radix_problem(carried_))
         .set("ITEMS", items_)
         .set("DIGIT_BITS", r_)
         .set("TRANSPOSED", int{transposed_})
