@@ -74,7 +74,6 @@ enum class ErrorCode : std::uint8_t {
   out_of_memory,     // the message says how much was asked for and how much there is
   build_failed,      // a device compiler refused a kernel; `log()` has what it said
   device_failed,     // a driver call failed
-  cancelled,         // the caller's `should_stop` said so
 };
 
 [[nodiscard]] std::string_view name(ErrorCode code);

@@ -47,7 +47,6 @@ std::string_view name(ErrorCode code) {
     case ErrorCode::out_of_memory: return "out of memory";
     case ErrorCode::build_failed: return "kernel build failed";
     case ErrorCode::device_failed: return "device failed";
-    case ErrorCode::cancelled: return "cancelled";
   }
   return "unknown error";
 }
