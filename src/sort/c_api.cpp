@@ -1,1 +1,361 @@
+#include <sortium/sortium.h>
 
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include <sortium/sortium.hpp>
+#include <sortium/verify.hpp>
+
+using namespace sortium;
+
+struct sortium_device {
+  std::shared_ptr<Device> device;
+};
+struct sortium_buffer {
+  std::shared_ptr<Device> device;  // must outlive its memory
+  std::unique_ptr<Buffer> buffer;
+};
+struct sortium_queue {
+  std::unique_ptr<Queue> queue;
+};
+struct sortium_plan {
+  Plan plan;
+  std::string parameters;
+  std::vector<Plan::Phase> phases;
+};
+
+namespace {
+
+thread_local std::string last_error, last_log;
+
+sortium_status status_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::invalid_argument: return SORTIUM_INVALID_ARGUMENT;
+    case ErrorCode::unsupported: return SORTIUM_UNSUPPORTED;
+    case ErrorCode::not_found: return SORTIUM_NOT_FOUND;
+    case ErrorCode::out_of_memory: return SORTIUM_OUT_OF_MEMORY;
+    case ErrorCode::build_failed: return SORTIUM_BUILD_FAILED;
+    case ErrorCode::device_failed: return SORTIUM_DEVICE_FAILED;
+  }
+  return SORTIUM_INTERNAL_ERROR;
+}
+
+// No exception leaves the library through its C functions.
+template <class F>
+sortium_status guarded(F&& body) {
+  try {
+    body();
+    return SORTIUM_OK;
+  } catch (const Error& e) {
+    last_error = e.what();
+    last_log = e.log();
+    return status_of(e.code());
+  } catch (const std::exception& e) {
+    last_error = e.what();
+    last_log.clear();
+    return SORTIUM_INTERNAL_ERROR;
+  }
+}
+
+template <class T>
+T& need(T* pointer, const char* name) {
+  if (pointer == nullptr) throw Error(ErrorCode::invalid_argument, std::string(name) + " is null");
+  return *pointer;
+}
+
+template <class To, class From>
+To enumerated(From value, int last, const char* name) {
+  const int v = static_cast<int>(value);
+  if (v < 0 || v > last)
+    throw Error(ErrorCode::invalid_argument,
+                std::string(name) + " is " + std::to_string(v) + "; 0 to " + std::to_string(last) + " are allowed");
+  return static_cast<To>(v);
+}
+
+Problem problem_of(const sortium_problem* p) {
+  const auto& c = need(p, "problem");
+  return {enumerated<KeyType>(c.key, 5, "key"),
+          c.count,
+          enumerated<Payload>(c.payload, 2, "payload"),
+          c.value_bytes,
+          c.keys_out != 0,
+          enumerated<Order>(c.order, 1, "order"),
+          c.begin_bit,
+          c.end_bit};
+}
+
+std::string text(const char* given, const char* otherwise) { return given ? given : otherwise; }
+
+Method method_of(const sortium_options* o) {
+  if (o == nullptr) return {};
+  return {text(o->algorithm, "auto"), text(o->parameters, "")};
+}
+
+Options options_of(const sortium_options* o) {
+  Options options;
+  if (o != nullptr) options.device = text(o->device, "");
+  const auto method = method_of(o);
+  options.algorithm = method.algorithm;
+  options.parameters = method.parameters;
+  return options;
+}
+
+Memory memory_of(const sortium_memory& m) { return {m.handle, m.offset, m.bytes}; }
+
+Operands operands_of(const sortium_operands* o) {
+  const auto& c = need(o, "operands");
+  return {memory_of(c.keys_in), memory_of(c.keys_out), memory_of(c.values_in), memory_of(c.values_out),
+          memory_of(c.scratch)};
+}
+
+Capabilities capabilities_of(const sortium_capabilities* given) {
+  const auto& c = need(given, "capabilities");
+  return {enumerated<Backend>(c.backend, 1, "backend"),
+          enumerated<DeviceKind>(c.kind, 2, "kind"),
+          c.compute_units,
+          c.max_work_group,
+          c.local_memory,
+          c.global_memory,
+          c.max_allocation,
+          c.memory_alignment,
+          c.atomics64 != 0,
+          enumerated<SubGroupWords>(c.sub_group_words, 3, "sub_group_words"),
+          c.sub_group_size,
+          c.forward_progress != 0};
+}
+
+sortium_capabilities c_capabilities(const Capabilities& c) {
+  return {static_cast<sortium_backend>(c.backend),
+          static_cast<sortium_device_kind>(c.kind),
+          c.compute_units,
+          c.max_work_group,
+          c.local_memory,
+          c.global_memory,
+          c.max_allocation,
+          c.memory_alignment,
+          c.atomics64,
+          static_cast<sortium_sub_group_words>(c.sub_group_words),
+          c.sub_group_size,
+          c.forward_progress};
+}
+
+// Never changes, so that names may be handed out for ever.
+const std::vector<AlgorithmInfo>& all_algorithms() {
+  static const auto& all = *new std::vector<AlgorithmInfo>(algorithms());
+  return all;
+}
+
+}  // namespace
+
+extern "C" {
+
+const char* sortium_last_error(void) { return last_error.c_str(); }
+const char* sortium_last_log(void) { return last_log.c_str(); }
+const char* sortium_version(void) { return version().data(); }
+
+void sortium_problem_init(sortium_problem* p) {
+  if (p == nullptr) return;
+  const Problem d;
+  *p = {static_cast<sortium_key_type>(d.key), d.count, static_cast<sortium_payload>(d.payload), d.value_bytes,
+        d.keys_out, static_cast<sortium_order>(d.order), d.begin_bit, d.end_bit};
+}
+
+sortium_status sortium_sort_host(const sortium_problem* problem, const void* keys_in, void* keys_out,
+                                 const void* values_in, void* values_out, const sortium_options* options) {
+  return guarded([&] { sort_host(problem_of(problem), {keys_in, keys_out, values_in, values_out}, options_of(options)); });
+}
+
+sortium_status sortium_sort(sortium_key_type key, void* keys, uint64_t count, sortium_order order,
+                            const sortium_options* options) {
+  sortium_problem p;
+  sortium_problem_init(&p);
+  p.key = key;
+  p.count = count;
+  p.order = order;
+  return sortium_sort_host(&p, keys, keys, nullptr, nullptr, options);
+}
+
+sortium_status sortium_sort_pairs(sortium_key_type key, void* keys, void* values, unsigned value_bytes, uint64_t count,
+                                  sortium_order order, const sortium_options* options) {
+  sortium_problem p;
+  sortium_problem_init(&p);
+  p.key = key;
+  p.count = count;
+  p.order = order;
+  p.payload = SORTIUM_VALUES;
+  p.value_bytes = value_bytes;
+  return sortium_sort_host(&p, keys, keys, values, values, options);
+}
+
+sortium_status sortium_argsort(sortium_key_type key, const void* keys, void* positions, unsigned index_bytes,
+                               uint64_t count, sortium_order order, const sortium_options* options) {
+  sortium_problem p;
+  sortium_problem_init(&p);
+  p.key = key;
+  p.count = count;
+  p.order = order;
+  p.payload = SORTIUM_POSITIONS;
+  p.value_bytes = index_bytes;
+  p.keys_out = 0;
+  return sortium_sort_host(&p, keys, nullptr, nullptr, positions, options);
+}
+
+void sortium_capabilities_init(sortium_capabilities* capabilities) {
+  if (capabilities != nullptr) *capabilities = c_capabilities({});
+}
+
+size_t sortium_device_count(void) {
+  size_t count = 0;
+  (void)guarded([&] { count = devices().size(); });
+  return count;
+}
+
+sortium_status sortium_device_at(size_t index, sortium_device** device) {
+  return guarded([&] {
+    need(device, "device");
+    if (index >= devices().size())
+      throw Error(ErrorCode::not_found, "device " + std::to_string(index) + " of " + std::to_string(devices().size()));
+    *device = new sortium_device{devices()[index]};
+  });
+}
+
+sortium_status sortium_device_find(const char* spec, sortium_device** device) {
+  return guarded([&] {
+    need(device, "device");
+    *device = new sortium_device{find_device(text(spec, ""))};
+  });
+}
+
+void sortium_device_release(sortium_device* device) { delete device; }
+const char* sortium_device_id(const sortium_device* d) { return d ? d->device->info().id.c_str() : ""; }
+const char* sortium_device_name(const sortium_device* d) { return d ? d->device->info().name.c_str() : ""; }
+
+sortium_status sortium_device_capabilities(sortium_device* device, sortium_capabilities* out) {
+  return guarded([&] { need(out, "capabilities") = c_capabilities(capabilities(*need(device, "device").device)); });
+}
+
+sortium_status sortium_buffer_create(sortium_device* device, uint64_t bytes, sortium_buffer** buffer) {
+  return guarded([&] {
+    need(buffer, "buffer");
+    auto& d = need(device, "device").device;
+    *buffer = new sortium_buffer{d, d->allocate(bytes)};
+  });
+}
+
+sortium_memory sortium_buffer_memory(const sortium_buffer* buffer) {
+  if (buffer == nullptr) return {};
+  const auto m = buffer->buffer->memory();
+  return {m.handle, m.offset, m.bytes};
+}
+
+void sortium_buffer_release(sortium_buffer* buffer) { delete buffer; }
+
+sortium_status sortium_queue_create(sortium_device* device, int tracing, sortium_queue** queue) {
+  return guarded([&] {
+    need(queue, "queue");
+    *queue = new sortium_queue{need(device, "device").device->make_queue(tracing != 0)};
+  });
+}
+
+sortium_status sortium_queue_wrap_opencl(void* cl_context, void* cl_command_queue, sortium_queue** queue) {
+  return guarded([&] {
+    need(queue, "queue");
+    *queue = new sortium_queue{wrap_opencl(cl_context, cl_command_queue)};
+  });
+}
+
+sortium_status sortium_queue_wrap_cuda(void* cu_context, void* cu_stream, sortium_queue** queue) {
+  return guarded([&] {
+    need(queue, "queue");
+    *queue = new sortium_queue{wrap_cuda(cu_context, cu_stream)};
+  });
+}
+
+sortium_status sortium_queue_device(sortium_queue* queue, sortium_device** device) {
+  return guarded([&] {
+    need(device, "device");
+    *device = new sortium_device{need(queue, "queue").queue->device().shared_from_this()};
+  });
+}
+
+sortium_status sortium_queue_write(sortium_queue* queue, sortium_memory to, const void* from, uint64_t bytes) {
+  return guarded([&] { need(queue, "queue").queue->write(memory_of(to), from, bytes); });
+}
+
+sortium_status sortium_queue_read(sortium_queue* queue, void* to, sortium_memory from, uint64_t bytes) {
+  return guarded([&] { need(queue, "queue").queue->read(to, memory_of(from), bytes); });
+}
+
+sortium_status sortium_queue_finish(sortium_queue* queue) {
+  return guarded([&] { need(queue, "queue").queue->finish(); });
+}
+
+void sortium_queue_release(sortium_queue* queue) { delete queue; }
+
+sortium_status sortium_plan_create(sortium_device* device, const sortium_problem* problem,
+                                   const sortium_options* options, sortium_plan** plan) {
+  return guarded([&] {
+    need(plan, "plan");
+    Plan made(need(device, "device").device, problem_of(problem), method_of(options));
+    auto parameters = made.parameters();
+    *plan = new sortium_plan{std::move(made), std::move(parameters), {}};
+  });
+}
+
+uint64_t sortium_plan_scratch_bytes(const sortium_plan* plan) { return plan ? plan->plan.scratch_bytes() : 0; }
+
+sortium_status sortium_plan_scratch_bytes_for(const sortium_problem* problem, const sortium_capabilities* c,
+                                              const sortium_options* options, uint64_t* bytes) {
+  return guarded([&] {
+    need(bytes, "bytes") = Plan::scratch_bytes_for(problem_of(problem), capabilities_of(c), method_of(options));
+  });
+}
+
+const char* sortium_plan_algorithm(const sortium_plan* plan) { return plan ? plan->plan.algorithm().name.c_str() : ""; }
+const char* sortium_plan_parameters(const sortium_plan* plan) { return plan ? plan->parameters.c_str() : ""; }
+uint64_t sortium_plan_run_length(const sortium_plan* plan) { return plan ? plan->plan.run_length() : 0; }
+
+sortium_status sortium_plan_run(sortium_plan* plan, sortium_queue* queue, const sortium_operands* operands) {
+  return guarded([&] { need(plan, "plan").plan.run(*need(queue, "queue").queue, operands_of(operands)); });
+}
+
+sortium_status sortium_plan_profile(sortium_plan* plan, sortium_queue* queue, const sortium_operands* operands,
+                                    sortium_phase* phases, size_t room, size_t* count) {
+  return guarded([&] {
+    auto& p = need(plan, "plan");
+    need(count, "count");
+    if (room > 0) need(phases, "phases");
+    p.phases = p.plan.profile(*need(queue, "queue").queue, operands_of(operands));
+    *count = p.phases.size();
+    for (size_t i = 0; i < std::min(room, p.phases.size()); ++i)
+      phases[i] = {p.phases[i].name.c_str(), p.phases[i].seconds, p.phases[i].launches};
+  });
+}
+
+void sortium_plan_release(sortium_plan* plan) { delete plan; }
+
+size_t sortium_algorithm_count(void) { return all_algorithms().size(); }
+
+sortium_status sortium_algorithm_at(size_t index, sortium_algorithm* algorithm) {
+  return guarded([&] {
+    need(algorithm, "algorithm");
+    if (index >= all_algorithms().size())
+      throw Error(ErrorCode::not_found, "algorithm " + std::to_string(index) + " of " +
+                                            std::to_string(all_algorithms().size()));
+    const auto& a = all_algorithms()[index];
+    *algorithm = {a.name.c_str(), a.title.c_str(), a.source.c_str(), a.cost.c_str(),
+                  a.stable,       a.partial,       a.comparison,     a.quadratic};
+  });
+}
+
+sortium_status sortium_verify(sortium_queue* queue, const sortium_problem* problem, sortium_memory keys,
+                              sortium_memory values, uint64_t run_length, sortium_verdict* verdict) {
+  return guarded([&] {
+    need(verdict, "verdict");
+    const auto v = verify(*need(queue, "queue").queue, problem_of(problem), memory_of(keys), memory_of(values), run_length);
+    *verdict = {v.unsorted, v.first_unsorted, v.checksum};
+  });
+}
+
+}  // extern "C"

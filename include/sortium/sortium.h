@@ -1,0 +1,192 @@
+/* Sortium for C, and for every language that can call C. The same power as sortium.hpp, the same meaning: see there
+ * for what the words mean, for thread safety, and for the order of floats.
+ *
+ * Every function that can fail returns a sortium_status; the message of the calling thread's last failure is
+ * sortium_last_error(). Objects are made by …_create, …_find or …_wrap… and given back with …_release, which takes
+ * NULL too. Structures are filled by their …_init first, so that fields to come have their default. */
+#ifndef SORTIUM_H
+#define SORTIUM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum sortium_status {
+  SORTIUM_OK = 0,
+  SORTIUM_INVALID_ARGUMENT,
+  SORTIUM_UNSUPPORTED,
+  SORTIUM_NOT_FOUND,
+  SORTIUM_OUT_OF_MEMORY,
+  SORTIUM_BUILD_FAILED,
+  SORTIUM_DEVICE_FAILED,
+  SORTIUM_INTERNAL_ERROR /* anything else: a defect of the library, or the host is out of memory */
+} sortium_status;
+
+/* The message and the device compiler's log of this thread's last failure; valid until its next call. Never NULL. */
+const char *sortium_last_error(void);
+const char *sortium_last_log(void);
+const char *sortium_version(void);
+
+/* ---- what is to be sorted ---- */
+
+typedef enum sortium_key_type {
+  SORTIUM_U32,
+  SORTIUM_I32,
+  SORTIUM_F32,
+  SORTIUM_U64,
+  SORTIUM_I64,
+  SORTIUM_F64
+} sortium_key_type;
+typedef enum sortium_order { SORTIUM_ASCENDING, SORTIUM_DESCENDING } sortium_order;
+typedef enum sortium_payload {
+  SORTIUM_NO_PAYLOAD,
+  SORTIUM_VALUES,
+  SORTIUM_POSITIONS /* argsort */
+} sortium_payload;
+
+typedef struct sortium_problem {
+  sortium_key_type key;
+  uint64_t count; /* records */
+  sortium_payload payload;
+  unsigned value_bytes; /* of a value or position: 4 or 8 */
+  int keys_out;         /* 0, with SORTIUM_POSITIONS only: the sorted keys are not wanted */
+  sortium_order order;
+  unsigned begin_bit, end_bit; /* end_bit 0: all */
+} sortium_problem;
+void sortium_problem_init(sortium_problem *problem); /* no u32 keys, ascending, all bits */
+
+typedef struct sortium_options {
+  const char *device;     /* NULL: what SORTIUM_DEVICE says, or "auto" */
+  const char *algorithm;  /* NULL: "auto" */
+  const char *parameters; /* NULL or "name=value,…" */
+} sortium_options;
+
+/* ---- host memory ---- */
+
+/* Sorts `count` keys in place. `options` may be NULL. */
+sortium_status sortium_sort(sortium_key_type key, void *keys, uint64_t count, sortium_order order,
+                            const sortium_options *options);
+/* The same, and moves `values` of value_bytes (4 or 8) each with the keys; stable. */
+sortium_status sortium_sort_pairs(sortium_key_type key, void *keys, void *values, unsigned value_bytes, uint64_t count,
+                                  sortium_order order, const sortium_options *options);
+/* positions[0] is the position of the first key in sorted order, …; index_bytes is 4 (uint32_t) or 8 (uint64_t). */
+sortium_status sortium_argsort(sortium_key_type key, const void *keys, void *positions, unsigned index_bytes,
+                               uint64_t count, sortium_order order, const sortium_options *options);
+/* All of it: keys_out may be keys_in, values_out may be values_in. Where it fails, memory is as it was. */
+sortium_status sortium_sort_host(const sortium_problem *problem, const void *keys_in, void *keys_out,
+                                 const void *values_in, void *values_out, const sortium_options *options);
+
+/* ---- devices ---- */
+
+typedef struct sortium_device sortium_device;
+
+typedef enum sortium_backend { SORTIUM_OPENCL, SORTIUM_CUDA } sortium_backend;
+typedef enum sortium_device_kind { SORTIUM_GPU, SORTIUM_CPU, SORTIUM_ACCELERATOR } sortium_device_kind;
+typedef enum sortium_sub_group_words {
+  SORTIUM_EMULATED,
+  SORTIUM_KHR,
+  SORTIUM_PTX,
+  SORTIUM_CUDA_WORDS
+} sortium_sub_group_words;
+
+typedef struct sortium_capabilities {
+  sortium_backend backend;
+  sortium_device_kind kind;
+  unsigned compute_units;
+  unsigned max_work_group;
+  uint64_t local_memory, global_memory, max_allocation; /* bytes */
+  unsigned memory_alignment;                            /* bytes */
+  int atomics64;
+  sortium_sub_group_words sub_group_words;
+  unsigned sub_group_size;
+  int forward_progress;
+} sortium_capabilities;
+void sortium_capabilities_init(sortium_capabilities *capabilities);
+
+size_t sortium_device_count(void);
+sortium_status sortium_device_at(size_t index, sortium_device **device);
+sortium_status sortium_device_find(const char *spec, sortium_device **device); /* as find_device; NULL: the default */
+void sortium_device_release(sortium_device *device);
+const char *sortium_device_id(const sortium_device *device);   /* "cuda:0"; valid while the device is held */
+const char *sortium_device_name(const sortium_device *device);
+sortium_status sortium_device_capabilities(sortium_device *device, sortium_capabilities *capabilities);
+
+/* ---- device memory and queues ---- */
+
+/* A place in device memory: a cl_mem or a CUdeviceptr, and bytes from its start. bytes 0: not known. */
+typedef struct sortium_memory {
+  void *handle;
+  uint64_t offset, bytes;
+} sortium_memory;
+
+typedef struct sortium_buffer sortium_buffer;
+sortium_status sortium_buffer_create(sortium_device *device, uint64_t bytes, sortium_buffer **buffer);
+sortium_memory sortium_buffer_memory(const sortium_buffer *buffer);
+void sortium_buffer_release(sortium_buffer *buffer);
+
+typedef struct sortium_queue sortium_queue;
+sortium_status sortium_queue_create(sortium_device *device, int tracing, sortium_queue **queue);
+sortium_status sortium_queue_wrap_opencl(void *cl_context, void *cl_command_queue, sortium_queue **queue);
+sortium_status sortium_queue_wrap_cuda(void *cu_context, void *cu_stream, sortium_queue **queue);
+/* The queue's device: what a plan for a wrapped queue is made for. Release it too. */
+sortium_status sortium_queue_device(sortium_queue *queue, sortium_device **device);
+sortium_status sortium_queue_write(sortium_queue *queue, sortium_memory to, const void *from, uint64_t bytes);
+sortium_status sortium_queue_read(sortium_queue *queue, void *to, sortium_memory from, uint64_t bytes);
+sortium_status sortium_queue_finish(sortium_queue *queue);
+void sortium_queue_release(sortium_queue *queue);
+
+/* ---- plans ---- */
+
+typedef struct sortium_operands {
+  sortium_memory keys_in, keys_out, values_in, values_out, scratch;
+} sortium_operands;
+
+typedef struct sortium_phase {
+  const char *name; /* valid until the next profile of this plan */
+  double seconds;
+  unsigned launches;
+} sortium_phase;
+
+typedef struct sortium_plan sortium_plan;
+/* Only device, of the options, is not looked at. */
+sortium_status sortium_plan_create(sortium_device *device, const sortium_problem *problem,
+                                   const sortium_options *options, sortium_plan **plan);
+uint64_t sortium_plan_scratch_bytes(const sortium_plan *plan);
+/* The same number without a device. */
+sortium_status sortium_plan_scratch_bytes_for(const sortium_problem *problem, const sortium_capabilities *capabilities,
+                                              const sortium_options *options, uint64_t *bytes);
+const char *sortium_plan_algorithm(const sortium_plan *plan);
+const char *sortium_plan_parameters(const sortium_plan *plan);
+uint64_t sortium_plan_run_length(const sortium_plan *plan); /* of a partial sort; else 0 */
+/* Only enqueues. */
+sortium_status sortium_plan_run(sortium_plan *plan, sortium_queue *queue, const sortium_operands *operands);
+/* Runs once and waits. Writes at most `room` phases, and how many there are. The queue must be able to trace. */
+sortium_status sortium_plan_profile(sortium_plan *plan, sortium_queue *queue, const sortium_operands *operands,
+                                    sortium_phase *phases, size_t room, size_t *count);
+void sortium_plan_release(sortium_plan *plan);
+
+/* ---- algorithms ---- */
+
+typedef struct sortium_algorithm {
+  const char *name, *title, *source, *cost; /* valid for ever */
+  int stable, partial, comparison, quadratic;
+} sortium_algorithm;
+size_t sortium_algorithm_count(void);
+sortium_status sortium_algorithm_at(size_t index, sortium_algorithm *algorithm);
+
+/* ---- checking on the device ---- */
+
+typedef struct sortium_verdict {
+  uint64_t unsorted, first_unsorted, checksum;
+} sortium_verdict;
+/* As sortium::verify; values.handle may be NULL, run_length 0. */
+sortium_status sortium_verify(sortium_queue *queue, const sortium_problem *problem, sortium_memory keys,
+                              sortium_memory values, uint64_t run_length, sortium_verdict *verdict);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
