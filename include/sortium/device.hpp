@@ -47,6 +47,7 @@ struct Capabilities {
   SubGroupWords sub_group_words = SubGroupWords::emulated;
   unsigned sub_group_size = 32;          // lanes; a work-group is a multiple of it
   bool forward_progress = false;         // a work-group may wait for one with a lower ticket
+  bool ordered_local_atomics = false;    // lanes that add to one word of local memory take turns in lane order
 };
 
 struct DeviceInfo {

@@ -103,6 +103,7 @@ typedef struct sortium_capabilities {
   sortium_sub_group_words sub_group_words;
   unsigned sub_group_size;
   int forward_progress;
+  int ordered_local_atomics;
 } sortium_capabilities;
 void sortium_capabilities_init(sortium_capabilities *capabilities);
 

@@ -25,6 +25,8 @@ unsigned index_bytes(std::uint64_t count) { return count < (std::uint64_t{1} << 
 std::string full_text(const Capabilities& c, const Source& source, const Defines& defines) {
   Defines device;
   device.set("SG_LANES", std::min(c.sub_group_size, 32u)).set("SG_HARDWARE", c.sub_group_size);
+  device.set("SG_NATIVE", int{c.sub_group_words != SubGroupWords::emulated});
+  device.set("ORDERED_LOCAL_ATOMICS", int{c.ordered_local_atomics});
   if (c.sub_group_words == SubGroupWords::ptx) device.set("SG_WORDS_PTX", 1);
   if (c.sub_group_words == SubGroupWords::khr) device.set("SG_WORDS_KHR", 1);
   std::string text = device.text() + defines.text();

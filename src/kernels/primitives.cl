@@ -74,8 +74,97 @@ INLINE void store_record(GLOBAL ukey_t *keys, GLOBAL value_t *values, u64 i, rec
 #endif
 }
 
-// Exclusive sum of `x` over the work-group's first `count` work-items, in the order of their ids; `*total` gets
-// the whole. `scratch` has 2 * count words. Every work-item must call it; it begins and ends with a barrier.
+// Records in local memory: LOCAL_RECORDS(tile, 256); then get_record(tile_keys, tile_values, i).
+#if VALUE_BYTES
+#define LOCAL_RECORDS(name, count)         \
+  LOCAL_ARRAY(ukey_t, name##_keys, count); \
+  LOCAL_ARRAY(value_t, name##_values, count)
+#else
+#define LOCAL_RECORDS(name, count)         \
+  LOCAL_ARRAY(ukey_t, name##_keys, count); \
+  LOCAL value_t *name##_values = 0
+#endif
+
+INLINE record_t get_record(LOCAL const ukey_t *keys, LOCAL const value_t *values, u32 i) {
+  record_t r;
+  r.key = keys[i];
+#if VALUE_BYTES
+  r.value = values[i];
+#else
+  r.value = 0;
+#endif
+  return r;
+}
+
+INLINE void put_record(LOCAL ukey_t *keys, LOCAL value_t *values, u32 i, record_t r) {
+  keys[i] = r.key;
+#if VALUE_BYTES
+  values[i] = r.value;
+#endif
+}
+
+// A comparator of a sorting network: the record that sorts first goes to *a, or to *b where `reverse`. Ties stay where
+// they are, and nothing moves unless both records are there.
+INLINE void compare_exchange(record_t *a, record_t *b, u32 reverse, u32 both_there) {
+  const record_t x = *a, y = *b;
+  const ukey_t rank_x = key_rank(x.key), rank_y = key_rank(y.key);
+  const u32 swap = both_there & (reverse ? rank_x < rank_y : rank_y < rank_x);
+  a->key = swap ? y.key : x.key;
+  b->key = swap ? x.key : y.key;
+  a->value = swap ? y.value : x.value;
+  b->value = swap ? x.value : y.value;
+}
+
+// Which way a stage of the bitonic network that merges into sequences of `length` (a power of two) sorts the one that
+// record i of n lies in. Sequences alternate, counted from the end of the list: the last one ascends, so that for any n
+// what is missing at its end is never wanted, as if there were records there that sort after all others.
+INLINE u32 bitonic_reverse(u64 i, u64 n, u64 length) { return ((i ^ (n - 1)) & length) != 0 ? 1 : 0; }
+
+// How many of a sorted run's `count` records come before a record of another run that is compared by `rank`: those
+// that are smaller and, with `ties`, those that are equal (the run lies to the left of the record's own).
+#define DEFINE_RANK_IN_RUN(name, SPACE)                                               \
+  INLINE index_t name(SPACE const ukey_t *run, index_t count, ukey_t rank, u32 ties) { \
+    index_t low = 0, high = count;                                                    \
+    while (low < high) {                                                              \
+      const index_t middle = (low + high) / 2;                                        \
+      const ukey_t other = key_rank(run[middle]);                                     \
+      const u32 before = ties ? other <= rank : other < rank;                         \
+      low = before ? middle + 1 : low;                                                \
+      high = before ? high : middle;                                                  \
+    }                                                                                 \
+    return low;                                                                       \
+  }
+DEFINE_RANK_IN_RUN(rank_in_local_run, LOCAL)
+DEFINE_RANK_IN_RUN(rank_in_global_run, GLOBAL)
+
+// Exclusive sum of `x` over the work-group's first `count` work-items (a power of two), in the order of their ids;
+// `*total` gets the whole. `scratch` has 2 * count words. Every work-item must call it; it ends with a barrier.
+#if SG_NATIVE
+INLINE index_t wg_scan_add(LOCAL index_t *scratch, u32 count, index_t x, index_t *total) {
+  const u32 t = local_id(), lane = sg_lane();
+  // Scan in the sub-group, then add the sums of the sub-groups before.
+  index_t inclusive = x;
+  for (u32 distance = 1; distance < SG_LANES; distance *= 2) {
+    index_t other = sg_shuffle(0, (u32)inclusive, (lane - distance) % SG_LANES);
+#if INDEX_BITS == 64
+    other |= (index_t)sg_shuffle(0, (u32)(inclusive >> 32), (lane - distance) % SG_LANES) << 32;
+#endif
+    inclusive += lane >= distance ? other : 0;
+  }
+  if (t < count && lane == SG_LANES - 1) scratch[sg_index()] = inclusive;
+  barrier_local();
+  const u32 sub_groups = count < SG_LANES ? 1 : count / SG_LANES;
+  index_t before = 0, all = 0;
+  for (u32 s = 0; s < sub_groups; ++s) {
+    const index_t sum = scratch[s];
+    before += s < sg_index() ? sum : 0;
+    all += sum;
+  }
+  barrier_local();
+  *total = all;
+  return t < count ? before + inclusive - x : 0;
+}
+#else
 INLINE index_t wg_scan_add(LOCAL index_t *scratch, u32 count, index_t x, index_t *total) {
   const u32 t = local_id();
   u32 from = 0;
@@ -92,10 +181,19 @@ INLINE index_t wg_scan_add(LOCAL index_t *scratch, u32 count, index_t x, index_t
   barrier_local();
   return t < count ? inclusive - x : 0;
 }
+#endif
 
-// The place of this lane's record among those of its sub-group that have the same bin and came before it; the bin's
-// count in `counts` grows by all of them. `masks` and `counts` are the sub-group's own; masks are 0 before and after.
-INLINE u32 sg_rank(volatile LOCAL u32 *masks, volatile LOCAL u32 *counts, u32 bin) {
+// Ranking in a sub-group. `counts`, the sub-group's own, has SG_RANK_WORDS(bins) words: a count for each bin, then
+// what else the device needs; all 0 to begin with. sg_rank gives the place of this lane's record among those of its
+// sub-group that have the same bin and came before it, in this call or an earlier one.
+#if ORDERED_LOCAL_ATOMICS
+// Lanes that meet at one word get their turns in lane order: no vendor says so, but the probe has seen it here.
+#define SG_RANK_WORDS(bins) (bins)
+INLINE u32 sg_rank(LOCAL u32 *counts, u32 bins, u32 bin) { return local_add(&counts[bin], 1u); }
+#else
+#define SG_RANK_WORDS(bins) (2 * (bins))
+INLINE u32 sg_rank(volatile LOCAL u32 *counts, u32 bins, u32 bin) {
+  volatile LOCAL u32 *masks = counts + bins;  // of the lanes that have the bin; 0 before and after
   const u32 lane = sg_lane();
   local_or((LOCAL u32 *)&masks[bin], 1u << lane);
   sg_barrier();
@@ -109,3 +207,4 @@ INLINE u32 sg_rank(volatile LOCAL u32 *masks, volatile LOCAL u32 *counts, u32 bi
   sg_barrier();
   return before + popcount32(same & ((1u << lane) - 1));
 }
+#endif

@@ -38,3 +38,28 @@ KERNEL(WG) void probe_progress(GLOBAL u32 *state, u32 spins) {
       }
   }
 }
+
+// Lanes of a sub-group add to words of local memory that many of them share; `wrong` gets 1 where the values that
+// they got back are not in lane order. Bins are drawn from 256, 16, 2 and 1 by turns.
+KERNEL(WG) void probe_atomic_order(GLOBAL u32 *wrong, u32 rounds) {
+  LOCAL_ARRAY(u32, counts, WG / SG_LANES * 256);
+  LOCAL_ARRAY(u32, bins, WG);
+  LOCAL_ARRAY(u32, turns, WG);
+  const u32 t = local_id(), lane = sg_lane();
+  LOCAL u32 *mine = counts + sg_index() * 256;
+  for (u32 i = t; i < WG / SG_LANES * 256; i += WG) counts[i] = 0;
+  barrier_local();
+  u32 bad = 0, state = (group_id() * WG + t) * 2654435761u + 1;
+  for (u32 round = 0; round < rounds; ++round) {
+    state = state * 1664525u + 1013904223u;
+    const u32 kinds = round % 4 == 0 ? 256 : (round % 4 == 1 ? 16 : (round % 4 == 2 ? 2 : 1));
+    const u32 bin = (state >> 16) % kinds;
+    const u32 turn = local_add(&mine[bin], 1u);
+    bins[t] = bin;
+    turns[t] = turn;
+    barrier_local();
+    for (u32 other = t - lane; other < t; ++other) bad |= bins[other] == bin && turns[other] >= turn ? 1 : 0;
+    barrier_local();
+  }
+  wrong[group_id() * WG + t] = bad;
+}

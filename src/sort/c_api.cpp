@@ -122,7 +122,8 @@ Capabilities capabilities_of(const sortium_capabilities* given) {
           c.atomics64 != 0,
           enumerated<SubGroupWords>(c.sub_group_words, 3, "sub_group_words"),
           c.sub_group_size,
-          c.forward_progress != 0};
+          c.forward_progress != 0,
+          c.ordered_local_atomics != 0};
 }
 
 sortium_capabilities c_capabilities(const Capabilities& c) {
@@ -137,7 +138,8 @@ sortium_capabilities c_capabilities(const Capabilities& c) {
           c.atomics64,
           static_cast<sortium_sub_group_words>(c.sub_group_words),
           c.sub_group_size,
-          c.forward_progress};
+          c.forward_progress,
+          c.ordered_local_atomics};
 }
 
 // Never changes, so that names may be handed out for ever.

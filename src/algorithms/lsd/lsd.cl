@@ -6,6 +6,7 @@
 #define TILE (WG * ITEMS)
 #define SUB_GROUPS (WG / SG_LANES)
 #define BINS (RADIX + 1)  // the last: places past the part's end
+#define RANK_WORDS SG_RANK_WORDS(BINS)
 #define BINS_PER_ITEM ((RADIX + WG - 1) / WG)
 #define SCAN_WIDTH (WG < RADIX ? WG : RADIX)
 
@@ -49,8 +50,8 @@ KERNEL(WG) void lsd_scan(GLOBAL index_t *counts, GLOBAL index_t *totals, u32 gro
 // A bin's counts, one a sub-group, become the places where they start, from `at` on; gives where the bin ends.
 INLINE index_t start_of_sub_groups(LOCAL u32 *ranks, u32 bin, index_t at) {
   for (u32 s = 0; s < SUB_GROUPS; ++s) {
-    const u32 count = ranks[s * BINS + bin];
-    ranks[s * BINS + bin] = (u32)at;
+    const u32 count = ranks[s * RANK_WORDS + bin];
+    ranks[s * RANK_WORDS + bin] = (u32)at;
     at += count;
   }
   return at;
@@ -59,8 +60,7 @@ INLINE index_t start_of_sub_groups(LOCAL u32 *ranks, u32 bin, index_t at) {
 KERNEL(WG) void lsd_scatter(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL const value_t *values_in,
                             GLOBAL value_t *values_out, GLOBAL const index_t *counts, GLOBAL const index_t *totals,
                             u64 n, u64 part, u32 shift, u32 mask, u32 values_are_positions) {
-  LOCAL_ARRAY(u32, masks, SUB_GROUPS *BINS);
-  LOCAL_ARRAY(u32, ranks, SUB_GROUPS *BINS);
+  LOCAL_ARRAY(u32, ranks, SUB_GROUPS *RANK_WORDS);
   LOCAL_ARRAY(index_t, next, RADIX);     // where the digit's next record goes
   LOCAL_ARRAY(index_t, to_out, RADIX);   // place in the sorted tile + this = place in the output
   LOCAL_ARRAY(index_t, scratch, 2 * SCAN_WIDTH);
@@ -69,8 +69,7 @@ KERNEL(WG) void lsd_scatter(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_ou
   LOCAL_ARRAY(value_t, tile_values, TILE);
 #endif
   const u32 t = local_id();
-  LOCAL u32 *my_masks = masks + sg_index() * BINS;
-  LOCAL u32 *my_ranks = ranks + sg_index() * BINS;
+  LOCAL u32 *my_ranks = ranks + sg_index() * RANK_WORDS;
   const u64 part_begin = group_id() * part;
   const u64 part_end = part_begin + part < n ? part_begin + part : n;
 
@@ -82,7 +81,7 @@ KERNEL(WG) void lsd_scatter(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_ou
     next[b] = start + counts[(u64)b * group_count() + group_id()];
     start += totals[b];
   }
-  for (u32 i = t; i < SUB_GROUPS * BINS; i += WG) masks[i] = ranks[i] = 0;
+  for (u32 i = t; i < SUB_GROUPS * RANK_WORDS; i += WG) ranks[i] = 0;
   barrier_local();
 
   for (u64 tile = part_begin; tile < part_end; tile += TILE) {
@@ -99,13 +98,13 @@ KERNEL(WG) void lsd_scatter(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_ou
 
     // Rank in the sub-group, in the order of the input.
     u32 place[ITEMS];
-    UNROLL for (u32 i = 0; i < ITEMS; ++i) place[i] = sg_rank(my_masks, my_ranks, bin[i]);
+    UNROLL for (u32 i = 0; i < ITEMS; ++i) place[i] = sg_rank(my_ranks, BINS, bin[i]);
     barrier_local();
 
     // Scan over digits and, within a digit, over sub-groups.
     index_t mine = 0;
     for (u32 b = t * BINS_PER_ITEM; b < (t + 1) * BINS_PER_ITEM && b < RADIX; ++b)
-      for (u32 s = 0; s < SUB_GROUPS; ++s) mine += ranks[s * BINS + b];
+      for (u32 s = 0; s < SUB_GROUPS; ++s) mine += ranks[s * RANK_WORDS + b];
     index_t at_bin = wg_scan_add(scratch, SCAN_WIDTH, mine, &all);
     for (u32 b = t * BINS_PER_ITEM; b < (t + 1) * BINS_PER_ITEM && b < RADIX; ++b) {
       const index_t bin_start = at_bin;
@@ -136,7 +135,7 @@ KERNEL(WG) void lsd_scatter(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_ou
       values_out[out] = tile_values[p];
 #endif
     }
-    for (u32 i = t; i < SUB_GROUPS * BINS; i += WG) ranks[i] = 0;
+    for (u32 i = t; i < SUB_GROUPS * RANK_WORDS; i += WG) ranks[i] = 0;
     barrier_local();
   }
 }

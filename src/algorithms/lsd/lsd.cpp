@@ -81,7 +81,8 @@ class GpuSorter final : public Sorter {
 
     // As many records a work-item as local memory holds, but no more than registers do.
     const std::uint64_t index = kernels::index_bytes(problem.count);
-    const std::uint64_t fixed = 2 * (work_group_ / lanes) * (radix_size + 1) * 4 + 2 * radix_size * index +
+    const std::uint64_t rank_words = (device.ordered_local_atomics ? 1 : 2) * (radix_size + 1);  // SG_RANK_WORDS
+    const std::uint64_t fixed = work_group_ / lanes * rank_words * 4 + 2 * radix_size * index +
                                 2 * std::min<std::uint64_t>(work_group_, radix_size) * index;
     const std::uint64_t record = info(problem.key).bytes + (problem.payload == Payload::none ? 0 : problem.value_bytes);
     const std::uint64_t most =
