@@ -1,0 +1,108 @@
+#include "keys.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "support.hpp"
+
+namespace sortium::test {
+
+namespace {
+std::uint64_t all_bits(KeyType type) { return ~std::uint64_t{0} >> (64 - info(type).bits()); }
+}  // namespace
+
+std::string_view name(Distribution distribution) {
+  switch (distribution) {
+    case Distribution::random: return "random";
+    case Distribution::sorted: return "sorted";
+    case Distribution::reversed: return "reversed";
+    case Distribution::constant: return "constant";
+    case Distribution::few_distinct: return "few distinct";
+    case Distribution::organ_pipe: return "organ pipe";
+    case Distribution::zipf: return "Zipf";
+    case Distribution::special: return "special";
+    case Distribution::last: return "all last";
+  }
+  return "?";
+}
+
+std::vector<std::uint64_t> special_keys(KeyType type) {
+  const std::uint64_t all = all_bits(type), sign = all ^ (all >> 1);
+  std::vector<std::uint64_t> keys{0, 1, 2, all, all - 1, sign, sign + 1, sign - 1, sign - 2};
+  if (info(type).is_float) {
+    const std::uint64_t infinity = info(type).bytes == 4 ? 0x7f800000u : 0x7ff0000000000000u;
+    const std::uint64_t smallest_normal = infinity & (~infinity + 1);
+    const std::uint64_t quiet = smallest_normal >> 1;
+    for (const auto s : {std::uint64_t{0}, sign})
+      for (const auto magnitude :
+           {infinity, infinity - 1, infinity + 1, infinity | quiet, infinity | quiet | 0x1234, smallest_normal,
+            smallest_normal - 1, smallest_normal + 1, smallest_normal / 3, infinity / 2, std::uint64_t{3}})
+        keys.push_back(s | magnitude);
+  }
+  return keys;
+}
+
+std::uint64_t rank_of(std::uint64_t key, const Problem& problem) {
+  const unsigned bits = info(problem.key).bits();
+  const unsigned end = problem.end_bit == 0 ? bits : problem.end_bit;
+  const std::uint64_t below_end = ~std::uint64_t{0} >> (64 - end);
+  return (order_bits(key, problem.key, problem.order) & below_end) >> problem.begin_bit;
+}
+
+std::vector<std::uint64_t> make_keys(Distribution distribution, const Problem& problem, std::uint64_t seed) {
+  Random random(seed);
+  const std::uint64_t all = all_bits(problem.key);
+  std::vector<std::uint64_t> keys(problem.count);
+  const auto fill = [&](auto&& one) {
+    for (auto& k : keys) k = one() & all;
+  };
+  const auto sort_part = [&](std::size_t from, std::size_t to, bool descending) {
+    std::stable_sort(keys.begin() + static_cast<std::ptrdiff_t>(from), keys.begin() + static_cast<std::ptrdiff_t>(to),
+                     [&](auto a, auto b) {
+                       return descending ? rank_of(b, problem) < rank_of(a, problem)
+                                         : rank_of(a, problem) < rank_of(b, problem);
+                     });
+  };
+  switch (distribution) {
+    case Distribution::random: fill([&] { return random.next(); }); break;
+    case Distribution::sorted:
+    case Distribution::reversed:
+      fill([&] { return random.next(); });
+      sort_part(0, keys.size(), distribution == Distribution::reversed);
+      break;
+    case Distribution::constant: {
+      const auto key = random.next();
+      fill([&] { return key; });
+      break;
+    }
+    case Distribution::few_distinct: {
+      std::array<std::uint64_t, 5> some{};
+      for (auto& k : some) k = random.next();
+      fill([&] { return some[random.below(some.size())]; });
+      break;
+    }
+    case Distribution::organ_pipe:
+      fill([&] { return random.next(); });
+      sort_part(0, keys.size() / 2, false);
+      sort_part(keys.size() / 2, keys.size(), true);
+      break;
+    case Distribution::zipf:  // rank r with a probability of about 1/r, and keys that do not follow the ranks
+      fill([&] { return Random(static_cast<std::uint64_t>(std::exp(random.unit() * std::log(1e6)))).next(); });
+      break;
+    case Distribution::special: {
+      const auto some = special_keys(problem.key);
+      fill([&] { return some[random.below(some.size())]; });
+      break;
+    }
+    case Distribution::last: {
+      std::vector<std::uint64_t> some;
+      for (const auto k : special_keys(problem.key))
+        if (order_bits(k, problem.key, problem.order) == all) some.push_back(k);
+      fill([&] { return some[random.below(some.size())]; });
+      break;
+    }
+  }
+  return keys;
+}
+
+}  // namespace sortium::test

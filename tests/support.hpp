@@ -1,0 +1,53 @@
+// What every test needs: the device under test, and numbers that look random.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include <sortium/sortium.hpp>
+
+namespace sortium::test {
+
+inline bool is_set(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value != nullptr && *value != '\0' && std::string(value) != "0";
+}
+
+// SORTIUM_TEST_DEVICE, else SORTIUM_DEVICE, else the best device there is.
+inline std::string device_spec() {
+  const char* spec = std::getenv("SORTIUM_TEST_DEVICE");
+  return spec != nullptr ? spec : "";
+}
+
+inline const std::shared_ptr<Device>& test_device() {
+  static const std::shared_ptr<Device> device = [] {
+    auto found = find_device(device_spec());
+    fmt::print("device under test: {} {} ({})\n", found->info().id, found->info().name, found->info().language);
+    std::fflush(stdout);
+    return found;
+  }();
+  return device;
+}
+
+// Steele, Lea, Flood, "Fast splittable pseudorandom number generators" (2014): the same numbers everywhere.
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : state_(seed) {}
+  std::uint64_t next() {
+    std::uint64_t z = state_ += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+  }
+  std::uint64_t below(std::uint64_t limit) { return next() % limit; }
+  double unit() { return static_cast<double>(next() >> 11) * 0x1p-53; }
+
+ private:
+  std::uint64_t state_;
+};
+
+}  // namespace sortium::test

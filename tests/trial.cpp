@@ -1,0 +1,202 @@
+#include "trial.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "support.hpp"
+
+namespace sortium::test {
+
+namespace {
+
+constexpr std::uint64_t boundary = 512;  // suits every device's memory_alignment
+
+std::uint64_t round_up(std::uint64_t bytes) { return (bytes + boundary - 1) / boundary * boundary; }
+
+std::byte canary(std::uint64_t at) { return static_cast<std::byte>(0xa5 ^ (at * 0x9d >> 3)); }
+
+// The value that goes with input record i. Its upper half is no copy of the lower, so that half a value shows.
+std::uint64_t value_of(std::uint64_t i, const Problem& p) {
+  if (p.payload == Payload::positions || p.value_bytes == 4) return i;
+  return i | (i ^ 0x5bd1e995u) << 32;
+}
+
+std::uint64_t get(const std::byte* from, std::uint64_t index, unsigned bytes) {
+  std::uint64_t value = 0;
+  std::memcpy(&value, from + index * bytes, bytes);
+  return value;
+}
+
+void put(std::byte* to, std::uint64_t index, unsigned bytes, std::uint64_t value) {
+  std::memcpy(to + index * bytes, &value, bytes);
+}
+
+// The output, as far as the problem asks for it.
+struct Output {
+  const std::byte* keys = nullptr;
+  const std::byte* values = nullptr;
+};
+
+std::string differs(std::string_view what, std::uint64_t at, std::uint64_t is, std::uint64_t should) {
+  return fmt::format("{}[{}] is {:#x}, should be {:#x}", what, at, is, should);
+}
+
+// Records [begin, end) of a stable sort: there is one right answer.
+std::string check_stable(const Problem& p, std::span<const std::uint64_t> keys, const Output& out,
+                         std::span<const std::uint64_t> ranks, std::uint64_t begin, std::uint64_t end) {
+  std::vector<std::uint64_t> order(end - begin);
+  std::iota(order.begin(), order.end(), begin);
+  std::ranges::stable_sort(order, {}, [&](auto i) { return ranks[i]; });
+  for (std::uint64_t i = begin; i < end; ++i) {
+    const auto source = order[i - begin];
+    if (out.keys != nullptr)
+      if (const auto k = get(out.keys, i, info(p.key).bytes); k != keys[source])
+        return differs("keys_out", i, k, keys[source]);
+    if (out.values != nullptr)
+      if (const auto v = get(out.values, i, p.value_bytes); v != value_of(source, p))
+        return differs("values_out", i, v, value_of(source, p));
+  }
+  return "";
+}
+
+// Records [begin, end) of a sort that need not be stable: in order, each input record once, values with their keys.
+std::string check_unstable(const Problem& p, std::span<const std::uint64_t> keys, const Output& out,
+                           std::span<const std::uint64_t> ranks, std::uint64_t begin, std::uint64_t end) {
+  std::vector<std::uint64_t> source(end - begin);  // the input record that each output record claims to be
+  if (out.values != nullptr) {
+    std::vector<bool> seen(end - begin);
+    for (std::uint64_t i = begin; i < end; ++i) {
+      const auto v = get(out.values, i, p.value_bytes);
+      const auto s = v & 0xffffffffu;
+      if (s < begin || s >= end || v != value_of(s, p))
+        return fmt::format("values_out[{}] is {:#x}, which no input record of this run has", i, v);
+      if (seen[s - begin]) return fmt::format("values_out[{}] is {:#x} for the second time", i, v);
+      seen[s - begin] = true;
+      source[i - begin] = s;
+      if (out.keys != nullptr)
+        if (const auto k = get(out.keys, i, info(p.key).bytes); k != keys[s]) return differs("keys_out", i, k, keys[s]);
+    }
+    for (std::uint64_t i = begin + 1; i < end; ++i)
+      if (ranks[source[i - begin]] < ranks[source[i - begin - 1]])
+        return fmt::format("values_out[{}] comes before values_out[{}], but should not", i - 1, i);
+    return "";
+  }
+  std::vector<std::uint64_t> is, should(keys.begin() + static_cast<std::ptrdiff_t>(begin),
+                                        keys.begin() + static_cast<std::ptrdiff_t>(end));
+  for (std::uint64_t i = begin; i < end; ++i) is.push_back(get(out.keys, i, info(p.key).bytes));
+  for (std::size_t i = 1; i < is.size(); ++i)
+    if (rank_of(is[i], p) < rank_of(is[i - 1], p))
+      return fmt::format("keys_out[{}] = {:#x} comes before {:#x}", begin + i - 1, is[i - 1], is[i]);
+  std::ranges::sort(is);
+  std::ranges::sort(should);
+  const auto [a, b] = std::ranges::mismatch(is, should);
+  return a == is.end() ? "" : fmt::format("keys_out is no permutation of keys_in: has {:#x} where {:#x} is due", *a, *b);
+}
+
+}  // namespace
+
+std::string describe(const Case& c) {
+  const auto& p = c.problem;
+  const char* payload = p.payload == Payload::none ? "keys alone" : p.payload == Payload::values ? "values" : "positions";
+  return fmt::format("{} {} ({} bytes{}), {}, bits {}:{}, {}, count {}, {}, seed {:#x}", info(p.key).name, payload,
+                     p.payload == Payload::none ? 0 : p.value_bytes, p.keys_out ? "" : ", no keys_out",
+                     p.order == Order::ascending ? "ascending" : "descending", p.begin_bit, p.end_bit,
+                     c.in_place ? "in place" : "out of place", p.count, name(c.distribution), c.seed);
+}
+
+Trial::Trial(std::shared_ptr<Device> device, Placement placement)
+    : device_(std::move(device)), queue_(device_->make_queue()), placement_(placement) {}
+
+void Trial::place(std::vector<Area*> areas) {
+  std::uint64_t total = boundary;
+  for (auto* a : areas) {
+    a->offset = total;
+    total += round_up(a->bytes) + boundary;
+  }
+  before_.resize(total);
+  for (std::uint64_t i = 0; i < total; ++i) before_[i] = canary(i);
+
+  if (placement_ == Placement::exact) buffers_.clear();
+  if (placement_ == Placement::guarded && (buffers_.empty() || buffers_[0]->memory().bytes < total)) {
+    buffers_.clear();
+    buffers_.push_back(device_->allocate(total * 2));
+  }
+  for (auto* a : areas) {
+    if (a->bytes == 0) continue;
+    if (placement_ == Placement::exact)
+      a->memory = buffers_.emplace_back(device_->allocate(a->bytes))->memory();
+    else
+      a->memory = buffers_[0]->memory().slice(a->offset, a->bytes);
+  }
+}
+
+std::string Trial::run(const Case& c, const Planned& planned) {
+  const Problem& p = c.problem;
+  const unsigned key_bytes = info(p.key).bytes;
+  const std::uint64_t values = p.payload == Payload::none ? 0 : p.count * p.value_bytes;
+  const bool reads_values = p.payload == Payload::values;
+  Area keys_in{"keys_in", 0, p.count * key_bytes, c.in_place, {}};
+  Area keys_out{"keys_out", 0, p.keys_out && !c.in_place ? p.count * key_bytes : 0, true, {}};
+  Area values_in{"values_in", 0, reads_values && !c.in_place ? values : 0, false, {}};
+  Area values_out{"values_out", 0, values, true, {}};
+  Area scratch{"scratch", 0, planned.scratch_bytes, true, {}};
+  const std::array<Area*, 5> areas{&keys_out, &keys_in, &scratch, &values_in, &values_out};
+  place({areas.begin(), areas.end()});
+
+  const auto keys = make_keys(c.distribution, p, c.seed);
+  for (std::uint64_t i = 0; i < p.count; ++i) put(before_.data() + keys_in.offset, i, key_bytes, keys[i]);
+  if (reads_values) {
+    std::byte* const to = before_.data() + (c.in_place ? values_out : values_in).offset;
+    for (std::uint64_t i = 0; i < p.count; ++i) put(to, i, p.value_bytes, value_of(i, p));
+  }
+
+  Operands o;
+  o.keys_in = keys_in.memory;
+  if (p.keys_out) o.keys_out = c.in_place ? keys_in.memory : keys_out.memory;
+  if (reads_values) o.values_in = c.in_place ? values_out.memory : values_in.memory;
+  o.values_out = values_out.memory;
+  o.scratch = scratch.memory;
+
+  after_ = before_;
+  if (placement_ == Placement::guarded) {
+    const Memory all = buffers_[0]->memory();
+    queue_->write(all, before_.data(), before_.size());
+    planned.run(*queue_, o);
+    queue_->read(after_.data(), all, after_.size());
+  } else {
+    for (const auto* a : areas) queue_->write(a->memory, before_.data() + a->offset, a->bytes);
+    planned.run(*queue_, o);
+    for (const auto* a : areas)  // a tool would complain of scratch that nobody wrote
+      if (a != &scratch) queue_->read(after_.data() + a->offset, a->memory, a->bytes);
+  }
+
+  // Whatever is not an output or scratch is as it was: canaries, and the input of a sort out of place.
+  for (std::uint64_t i = 0; i < before_.size(); ++i) {
+    if (const auto in = std::ranges::find_if(
+            areas, [&](const auto* a) { return a->written && i >= a->offset && i < a->offset + a->bytes; });
+        in != areas.end()) {
+      i = (*in)->offset + (*in)->bytes - 1;
+      continue;
+    }
+    if (before_[i] == after_[i]) continue;
+    std::string near;
+    for (const auto* a : areas)
+      if (a->bytes != 0) near += fmt::format(" {} {}:{}", a->name, a->offset, a->offset + a->bytes);
+    return fmt::format("byte {} was changed; there are{}", i, near);
+  }
+
+  const Output out{p.keys_out ? after_.data() + (c.in_place ? keys_in : keys_out).offset : nullptr,
+                   values != 0 ? after_.data() + values_out.offset : nullptr};
+  std::vector<std::uint64_t> ranks(p.count);
+  std::ranges::transform(keys, ranks.begin(), [&](auto k) { return rank_of(k, p); });
+  const std::uint64_t run = planned.run_length == 0 ? std::max<std::uint64_t>(p.count, 1) : planned.run_length;
+  for (std::uint64_t begin = 0; begin < p.count; begin += run) {
+    const auto end = std::min(begin + run, p.count);
+    auto wrong = (planned.stable ? check_stable : check_unstable)(p, keys, out, ranks, begin, end);
+    if (!wrong.empty()) return wrong;
+  }
+  return "";
+}
+
+}  // namespace sortium::test

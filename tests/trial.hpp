@@ -1,0 +1,57 @@
+// One sort, run on a device with red zones all around, and compared with a reference.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <sortium/sortium.hpp>
+
+#include "keys.hpp"
+
+namespace sortium::test {
+
+// A planned sort, however it was planned.
+struct Planned {
+  std::uint64_t scratch_bytes = 0;
+  std::uint64_t run_length = 0;  // of a partial sort; else 0
+  bool stable = true;
+  std::function<void(Queue&, const Operands&)> run;
+};
+
+struct Case {
+  Problem problem;
+  bool in_place = false;
+  Distribution distribution = Distribution::random;
+  std::uint64_t seed = 0;
+};
+[[nodiscard]] std::string describe(const Case& c);
+
+enum class Placement : std::uint8_t {
+  guarded,  // all operands in one allocation, 512-byte boundaries, with canaries between them
+  exact,    // an allocation of its own for each, no byte too long: for tools that watch every access
+};
+
+class Trial {
+ public:
+  Trial(std::shared_ptr<Device> device, Placement placement);
+  // What is wrong with the sort; empty where nothing is.
+  [[nodiscard]] std::string run(const Case& c, const Planned& planned);
+
+ private:
+  struct Area {  // of the image, and where it lies on the device
+    std::string_view name;
+    std::uint64_t offset = 0, bytes = 0;
+    bool written = false;
+    Memory memory;
+  };
+  void place(std::vector<Area*> areas);
+
+  std::shared_ptr<Device> device_;
+  std::unique_ptr<Queue> queue_;
+  Placement placement_;
+  std::vector<std::byte> before_, after_;  // of all operands, and what lies between them
+  std::vector<std::unique_ptr<Buffer>> buffers_;
+};
+
+}  // namespace sortium::test
