@@ -10,6 +10,8 @@ namespace sortium {
 
 const std::vector<const Algorithm*>& registry() {
   static const std::vector<const Algorithm*> rooms{
+      &rooms::bitonic(),
+      &rooms::bitonic_local(),
       &rooms::lsd(),
       &rooms::radix(),
   };

@@ -5,6 +5,8 @@
 
 namespace sortium::rooms {
 
+const Algorithm& bitonic();
+const Algorithm& bitonic_local();
 const Algorithm& lsd();
 const Algorithm& radix();
 

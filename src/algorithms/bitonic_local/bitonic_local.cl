@@ -1,0 +1,34 @@
+// Batcher's bitonic network inside of every work-group: each sorts WG neighbouring records (the last one what there is).
+// A work-item has one record, which stays in a register; the comparator it takes part in at each distance is done by
+// both of its work-items, each of which keeps one of the two records.
+// Parameter: WG (work-items, a power of two).
+
+KERNEL(WG) void bitonic_local(GLOBAL const ukey_t *keys_in, GLOBAL const value_t *values_in, GLOBAL ukey_t *keys_out,
+                              GLOBAL value_t *values_out, u64 n) {
+  LOCAL_RECORDS(tile, 2 * WG);  // two sides in turn: a step writes one while others may still read the other
+  const u32 t = local_id();
+  const u64 begin = (u64)group_id() * WG;
+  const u32 count = (u32)min(n - begin, (u64)WG);
+  u32 side = 0;
+
+  // Load; the last record stands in for those that are not there.
+  record_t mine = load_record(keys_in, values_in, begin + min(t, count - 1));
+
+  for (u32 length = 2; length <= WG; length *= 2)
+    for (u32 distance = length / 2; distance > 0; distance /= 2) {
+      // Show the others this work-item's record.
+      put_record(tile_keys, tile_values, side + t, mine);
+      barrier_local();
+
+      // Compare, and keep one of the two.
+      const u32 partner = t ^ distance;
+      const record_t other = get_record(tile_keys, tile_values, side + partner);
+      const u32 is_low = t < partner ? 1 : 0;
+      record_t low = is_low ? mine : other, high = is_low ? other : mine;
+      compare_exchange(&low, &high, bitonic_reverse(t, count, length), max(t, partner) < count);
+      mine = is_low ? low : high;
+      side ^= WG;
+    }
+
+  if (t < count) store_record(keys_out, values_out, begin + t, mine);
+}
