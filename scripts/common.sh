@@ -69,8 +69,8 @@ build() {
   # New packages may be just what an earlier configuration looked for in vain.
   if [ "${installed_packages:-}" = yes ] || ! configured "$build_dir" "$@"; then
     mkdir -p "$build_dir"
-    generator='-G Ninja'
-    [ ! -f "$build_dir/CMakeCache.txt" ] || generator=  # what it was made with stays
+    generator=
+    [ -f "$build_dir/CMakeCache.txt" ] || ! command -v ninja >/dev/null || generator='-G Ninja'
     # shellcheck disable=SC2086  # two words, or none
     cmake -S "$root" -B "$build_dir" $generator -DCMAKE_BUILD_TYPE=Release "$@" >"$build_dir/configure.log" 2>&1 || {
       cat "$build_dir/configure.log" >&2
