@@ -13,7 +13,11 @@ const std::vector<const Algorithm*>& registry() {
       &rooms::bitonic(),
       &rooms::bitonic_local(),
       &rooms::lsd(),
+      &rooms::odd_even(),
       &rooms::radix(),
+      &rooms::selection(),
+      &rooms::selection_blocks(),
+      &rooms::selection_local(),
   };
   return rooms;
 }

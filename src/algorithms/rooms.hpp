@@ -8,6 +8,10 @@ namespace sortium::rooms {
 const Algorithm& bitonic();
 const Algorithm& bitonic_local();
 const Algorithm& lsd();
+const Algorithm& odd_even();
 const Algorithm& radix();
+const Algorithm& selection();
+const Algorithm& selection_blocks();
+const Algorithm& selection_local();
 
 }  // namespace sortium::rooms
