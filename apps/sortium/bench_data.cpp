@@ -1,0 +1,112 @@
+#include "bench_data.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <set>
+#include <string_view>
+
+#include "common.hpp"
+
+namespace app {
+
+using sortium::KeyType;
+
+namespace {
+
+// Steele, Lea, Flood: SplitMix64; the i-th number without the ones before it.
+std::uint64_t random_bits(std::uint64_t i) {
+  std::uint64_t z = (i + 1) * 0x9e3779b97f4a7c15u;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+// A number over all of 64 bits becomes a key; a larger one never becomes an earlier one. Floats are in [-1, 1].
+template <class Word>
+Word to_key(std::uint64_t x, KeyType type) {
+  const auto& t = sortium::info(type);
+  if (t.is_float) {
+    const double f = std::ldexp(static_cast<double>(x), -63) - 1;
+    if constexpr (sizeof(Word) == 4) return std::bit_cast<std::uint32_t>(static_cast<float>(f));
+    else return std::bit_cast<std::uint64_t>(f);
+  }
+  if (t.is_signed) x ^= std::uint64_t{1} << 63;
+  return static_cast<Word>(x >> (64 - t.bits()));
+}
+
+template <class Word, class Number>
+void fill(KeyType type, std::uint64_t first, std::uint64_t count, Word* out, Number number) {
+  for (std::uint64_t i = 0; i < count; ++i) out[i] = to_key<Word>(number(first + i), type);
+}
+
+template <class Word>
+void make(const std::string& distribution, KeyType type, std::uint64_t total, std::uint64_t first, std::uint64_t count,
+          Word* out) {
+  const std::uint64_t step = total == 0 ? 0 : ~std::uint64_t{0} / total;
+  if (distribution == "uniform") fill(type, first, count, out, random_bits);
+  if (distribution == "sorted") fill(type, first, count, out, [=](std::uint64_t i) { return i * step; });
+  if (distribution == "reversed") fill(type, first, count, out, [=](std::uint64_t i) { return (total - 1 - i) * step; });
+  if (distribution == "constant") fill(type, first, count, out, [](std::uint64_t) { return random_bits(0); });
+  if (distribution == "few")  // 16 different keys
+    fill(type, first, count, out, [](std::uint64_t i) { return random_bits(random_bits(i) >> 60); });
+  if (distribution == "zipf")  // rank r about as often as 1/r, among a million ranks
+    fill(type, first, count, out, [](std::uint64_t i) {
+      const double u = std::ldexp(static_cast<double>(random_bits(i)), -64);
+      return random_bits(static_cast<std::uint64_t>(std::exp2(20 * u)));
+    });
+}
+
+std::uint64_t parse_size(std::string_view text, const std::string& all) {
+  const auto number = [](std::string_view s, std::uint64_t& out) {
+    const auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), out);
+    return error == std::errc{} && end == s.data() + s.size();
+  };
+  std::uint64_t n = 0;
+  constexpr unsigned most = 32;  // values are 4-byte positions
+  const bool power = text.starts_with("2^");
+  const bool good = number(power ? text.substr(2) : text, n) && n <= (power ? most : std::uint64_t{1} << most);
+  if (!good)
+    throw Failure(exit_usage, fmt::format("--n {}: '{}' is not a number of records; such as 1000, 2^20 or 2^8:2^28, up "
+                                          "to 2^{}, are allowed", all, text, most));
+  return power ? std::uint64_t{1} << n : n;
+}
+
+}  // namespace
+
+std::vector<std::uint64_t> parse_sizes(const std::string& all) {
+  std::set<std::uint64_t> out;
+  for (std::string_view rest = all; !rest.empty();) {
+    const auto item = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), item.size() + 1));
+    const auto colon = item.find(':');
+    const std::uint64_t from = parse_size(item.substr(0, colon), all);
+    if (colon == std::string_view::npos) {
+      out.insert(from);
+      continue;
+    }
+    const std::uint64_t to = parse_size(item.substr(colon + 1), all);
+    if (!std::has_single_bit(from) || from > to)
+      throw Failure(exit_usage, fmt::format("--n {}: '{}' does not go from a power of two to one as large or larger",
+                                            all, item));
+    for (std::uint64_t n = from; n <= to; n *= 2) out.insert(n);
+  }
+  if (out.empty()) throw Failure(exit_usage, fmt::format("--n '{}': there are no sizes", all));
+  return {out.begin(), out.end()};
+}
+
+const std::vector<std::string>& distributions() {
+  static const std::vector<std::string> all{"uniform", "sorted", "reversed", "constant", "few", "zipf"};
+  return all;
+}
+
+void make_keys(const std::string& distribution, KeyType type, std::uint64_t total, std::uint64_t first,
+               std::uint64_t count, void* out) {
+  if (sortium::info(type).bytes == 4) make(distribution, type, total, first, count, static_cast<std::uint32_t*>(out));
+  else make(distribution, type, total, first, count, static_cast<std::uint64_t*>(out));
+}
+
+}  // namespace app

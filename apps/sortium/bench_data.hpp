@@ -1,0 +1,22 @@
+// What a benchmark sorts: how many records, and how their keys are distributed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <sortium/core.hpp>
+
+namespace app {
+
+// "2^8:2^28" (every power of two between), "1000,2^20", or a list of both; ascending and without repetitions.
+// Throws Failure.
+[[nodiscard]] std::vector<std::uint64_t> parse_sizes(const std::string& text);
+
+[[nodiscard]] const std::vector<std::string>& distributions();
+
+// Writes keys [first, first + count) of a file of `total` keys to `out`. The same arguments make the same keys.
+void make_keys(const std::string& distribution, sortium::KeyType type, std::uint64_t total, std::uint64_t first,
+               std::uint64_t count, void* out);
+
+}  // namespace app

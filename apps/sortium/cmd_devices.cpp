@@ -1,0 +1,82 @@
+// `sortium devices` and `sortium algorithms`: what there is.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include <sortium/sortium.hpp>
+
+#include "commands.hpp"
+#include "common.hpp"
+#include "host_sort.hpp"
+
+namespace app {
+
+std::string human_bytes(std::uint64_t bytes) {
+  constexpr const char* units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+  auto amount = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  for (; amount >= 1024 && unit + 1 < std::size(units); ++unit) amount /= 1024;
+  return fmt::format("{:.4g} {}", amount, units[unit]);
+}
+
+int devices() {
+  std::string best;
+  if (!sortium::devices().empty()) best = sortium::find_device("auto")->info().id;
+  int code = exit_success;
+  for (const auto& device : sortium::devices()) {
+    const auto& i = device->info();
+    fmt::print("{}  {}{}\n", i.id, i.name, i.id == best ? "  (auto)" : "");
+    fmt::print("  vendor            {}\n  platform          {}\n  driver            {}\n  kernels           {}\n",
+               i.vendor, i.platform, i.driver, i.language);
+    try {
+      const auto& c = sortium::capabilities(*device);
+      fmt::print("  kind              {}, {} compute units\n", sortium::name(c.kind), c.compute_units);
+      fmt::print("  memory            {}, largest buffer {}, offsets in multiples of {} bytes\n",
+                 human_bytes(c.global_memory), human_bytes(c.max_allocation), c.memory_alignment);
+      fmt::print("  work-groups       up to {} work-items, {} of local memory\n", c.max_work_group,
+                 human_bytes(c.local_memory));
+      fmt::print("  sub-groups        {} lanes, {}\n", c.sub_group_size, sortium::name(c.sub_group_words));
+      fmt::print("  64-bit atomics    {}\n", c.atomics64 ? "yes" : "no");
+      fmt::print("  forward progress  {}\n", c.forward_progress ? "yes" : "no");
+    } catch (const sortium::Error& error) {
+      fmt::print("  cannot be used: {}\n", error.what());
+      if (!error.log().empty()) fmt::print(stderr, "{}\n", error.log());
+      code = exit_runtime;
+    }
+  }
+  for (const auto& backend : sortium::backends())
+    if (backend.devices == 0) fmt::print("{}  no devices: {}\n", sortium::name(backend.backend), backend.why);
+  return code;
+}
+
+int algorithms() {
+  fmt::print("auto\n  the best for the records and the device\n");
+  for (const auto& a : sortium::algorithms()) {
+    fmt::print("{}\n  {}\n", a.name, a.title);
+    fmt::print("  {}{}{}{}\n", a.stable ? "stable" : "not stable", a.comparison ? ", by comparison" : "",
+               a.quadratic ? ", O(N^2)" : "", a.partial ? ", partial: leaves sorted runs, not one sorted whole" : "");
+    fmt::print("  cost: {}\n  from: {}\n", a.cost, a.source);
+    if (!a.parameters.empty()) fmt::print("  parameters:\n");
+    for (const auto& p : a.parameters)
+      fmt::print("    {:<12} {}; {}\n", p.name, p.meaning,
+                 p.choices.empty() ? fmt::format("{} to {}", p.minimum, p.maximum)
+                                   : fmt::format("{}", fmt::join(p.choices, ", ")));
+  }
+  for (const auto& peer : peers())
+    fmt::print("{}\n  {}; to compare with\n  {} (with values or positions: stable)\n", peer.name, peer.title,
+               peer.stable ? "stable" : "not stable");
+  return exit_success;
+}
+
+void check_algorithm(const std::string& name) {
+  if (name == "auto" || find_peer(name) != nullptr) return;
+  std::string names = "auto";
+  for (const auto& a : sortium::algorithms()) {
+    if (a.name == name) return;
+    names += ", " + a.name;
+  }
+  for (const auto& peer : peers()) names += fmt::format(", {}", peer.name);
+  throw Failure(exit_usage, fmt::format("--algorithm {}: there is no such algorithm; there are {}", name, names));
+}
+
+}  // namespace app

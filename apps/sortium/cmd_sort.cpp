@@ -1,0 +1,225 @@
+// `sortium sort`: read, sort, perhaps verify, write.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include <sortium/sortium.hpp>
+
+#include "commands.hpp"
+#include "common.hpp"
+#include "files.hpp"
+#include "host_check.hpp"
+#include "host_sort.hpp"
+#include "output.hpp"
+#include "progress.hpp"
+
+namespace app {
+
+using sortium::HostOperands;
+using sortium::HostReport;
+using sortium::Payload;
+using sortium::Problem;
+
+namespace {
+
+struct Bits {
+  unsigned begin = 0, end = 0;
+};
+
+Bits parse_bits(const std::string& text) {
+  Bits bits;
+  const char* const last = text.data() + text.size();
+  const auto first = std::from_chars(text.data(), last, bits.begin);
+  const bool colon = first.ec == std::errc{} && first.ptr != last && *first.ptr == ':';
+  const auto second = std::from_chars(colon ? first.ptr + 1 : last, last, bits.end);
+  if (!colon || second.ec != std::errc{} || second.ptr != last)
+    throw Failure(exit_usage, fmt::format("--bits {}: it must be of the form B:E, such as 0:16", text));
+  return bits;
+}
+
+// The sort that the user asked for, made ready; what it is known to do decides how its result is checked.
+struct Outcome {
+  HostReport report;
+  bool stable = true;
+  std::uint64_t run_length = 0;  // 0: sorted as a whole
+};
+
+Outcome sort_with_peer(const Peer& peer, const Problem& problem, const HostOperands& operands) {
+  Stopwatch watch;
+  const auto sorter = make_host_sort(peer, problem, operands);
+  sorter->run();
+  sorter->store();
+  Outcome out;
+  out.report.device = "host";
+  out.report.algorithm = peer.name;
+  out.report.sort_seconds = watch.lap();
+  out.stable = peer.stable || problem.payload != Payload::none;
+  return out;
+}
+
+Outcome sort_with_library(const SortOptions& options, const Problem& problem, const HostOperands& operands) {
+  Outcome out;
+  Stopwatch watch;
+  {
+    // The report does not say what kind of result the algorithm leaves; a plan does.
+    const sortium::Plan plan(sortium::find_device(options.device), problem, {options.algorithm, options.parameters});
+    out.stable = plan.algorithm().stable;
+    out.run_length = plan.run_length() < problem.count ? plan.run_length() : 0;
+  }
+  const double plan_seconds = watch.lap();
+  out.report = sortium::sort_host(problem, operands,
+                                  {.order = problem.order,
+                                   .begin_bit = problem.begin_bit,
+                                   .end_bit = problem.end_bit,
+                                   .device = options.device,
+                                   .algorithm = options.algorithm,
+                                   .parameters = options.parameters});
+  out.report.plan_seconds += plan_seconds;
+  return out;
+}
+
+void check_usage(const SortOptions& o) {
+  const auto refuse = [](const std::string& message) { throw Failure(exit_usage, message); };
+  if (o.values.empty() != o.values_out.empty())
+    refuse("--values and -o2 belong together: the values are read from one file and written to the other");
+  if (o.argsort && !o.values.empty())
+    refuse("--argsort and --values exclude each other: the positions are what is moved with the keys");
+  if (o.in == "-" && o.values == "-") refuse("keys and values cannot both come from standard input");
+  check_algorithm(o.algorithm);
+  if (find_peer(o.algorithm) == nullptr) {
+    (void)sortium::find_device(o.device);
+  } else if (!o.parameters.empty()) {
+    refuse(fmt::format("--params {}: {} has no parameters", o.parameters, o.algorithm));
+  }
+  o.check_bits();
+}
+
+std::string summary(const Problem& p, const Outcome& out, double reading, double writing) {
+  const HostReport& r = out.report;
+  std::string line = fmt::format("{} {} keys", p.count, sortium::info(p.key).name);
+  if (p.payload == Payload::values) line += fmt::format(" + {}-byte values", p.value_bytes);
+  if (p.payload == Payload::positions) line += fmt::format(" to {}-byte positions", p.value_bytes);
+  line += fmt::format(", {}, {}", r.device, r.algorithm);
+  if (!r.parameters.empty()) line += fmt::format("({})", r.parameters);
+  if (out.run_length != 0) line += fmt::format(", leaving SORTED RUNS of {} records", out.run_length);
+  line += fmt::format(": reading {:.3f} s, preparing {:.3f} s, transfer {:.3f} s, sorting {:.4f} s, writing {:.3f} s", reading,
+                      r.plan_seconds, r.transfer_seconds, r.sort_seconds, writing);
+  if (r.sort_seconds > 0)
+    line += fmt::format(", {:.1f} Mkey/s", static_cast<double>(p.count) / r.sort_seconds * 1e-6);
+  return line;
+}
+
+}  // namespace
+
+void KeyOptions::check_bits() const {
+  if (bits.empty()) return;
+  const auto [begin, end] = parse_bits(bits);
+  if (begin >= end)
+    throw Failure(exit_usage, fmt::format("--bits {}: the range is empty; B must be less than E", bits));
+}
+
+Problem KeyOptions::problem(sortium::KeyType key, std::uint64_t count) const {
+  Problem p;
+  p.key = key;
+  p.count = count;
+  p.order = descending ? sortium::Order::descending : sortium::Order::ascending;
+  if (bits.empty()) return p;
+  check_bits();
+  const auto [begin, end] = parse_bits(bits);
+  const auto& t = sortium::info(key);
+  if (end > t.bits())
+    throw Failure(exit_usage, fmt::format("--bits {}: {} keys have the bits 0:{}", bits, t.name, t.bits()));
+  p.begin_bit = begin;
+  p.end_bit = end;
+  return p;
+}
+
+int sort(const SortOptions& options) {
+  check_usage(options);
+  remove_temporaries_on_signals();
+  Progress progress(!options.quiet);
+  Stopwatch watch;
+
+  // Outputs first: that they cannot be written should not come out after a minute of sorting.
+  Output out(options.out);
+  std::optional<Output> out2;
+  if (!options.values_out.empty()) {
+    out2.emplace(options.values_out);
+    if (out2->same_file(out))
+      throw Failure(exit_usage, fmt::format("-o {} and -o2 {} are the same file", options.out, options.values_out));
+  }
+
+  Keys keys = read_keys(options.in, options.text, options.type, progress);
+  Problem problem = options.problem(keys.type, keys.count);
+  Column moved;  // values, or the positions that an argsort makes
+  if (!options.values.empty()) {
+    moved = read_values(options.values, options.value_bytes, progress);
+    if (moved.count != keys.count)
+      throw Failure(exit_usage, fmt::format("--values {} has {} records, {} has {}; as many are needed",
+                                            options.values, moved.count, options.in, keys.count));
+    problem.payload = Payload::values;
+    problem.value_bytes = moved.width;
+  } else if (options.argsort) {
+    problem.payload = Payload::positions;
+    problem.value_bytes = options.index_bytes;
+    problem.keys_out = false;
+    const auto type = options.index_bytes == 4 ? sortium::KeyType::u32 : sortium::KeyType::u64;
+    moved = Column::make(descr_of(type), options.index_bytes, keys.count);
+  }
+  const double reading = watch.lap();
+
+  // In place, but for what a check of the result needs the input for.
+  const bool moves_values = problem.payload == Payload::values;
+  Column sorted_keys, sorted_values;
+  if (options.verify && problem.keys_out) sorted_keys = keys.empty_copy();
+  if (options.verify && moves_values) sorted_values = moved.empty_copy();
+  Column& keys_result = options.verify ? sorted_keys : keys;
+  Column& moved_result = options.verify && moves_values ? sorted_values : moved;
+  HostOperands operands;
+  operands.keys_in = keys.data.data();
+  if (problem.keys_out) operands.keys_out = keys_result.data.data();
+  if (moves_values) operands.values_in = moved.data.data();
+  if (problem.payload != Payload::none) operands.values_out = moved_result.data.data();
+
+  progress.phase("sorting");
+  const Peer* const peer = find_peer(options.algorithm);
+  const Outcome outcome = peer != nullptr ? sort_with_peer(*peer, problem, operands)
+                                          : sort_with_library(options, problem, operands);
+  double verifying = 0;
+  if (options.verify) {
+    progress.phase("verifying");
+    watch.lap();
+    if (const auto mistake = find_mistake(problem, operands, outcome.stable, outcome.run_length))
+      throw Failure(exit_wrong, fmt::format("WRONG result of {} on {}, nothing is written: {}",
+                                            outcome.report.algorithm, outcome.report.device, *mistake));
+    verifying = watch.lap();
+  }
+
+  watch.lap();
+  if (options.argsort) {
+    const auto type = options.index_bytes == 4 ? sortium::KeyType::u32 : sortium::KeyType::u64;
+    write_column(out, kind_of(options.out, options.text), moved_result, type, progress);
+  } else {
+    write_column(out, kind_of(options.out, options.text), keys_result, keys.type, progress);
+    if (out2) write_column(*out2, kind_of(options.values_out, false), moved_result, keys.type, progress);
+  }
+  out.close();
+  if (out2) out2->close();
+  out.publish();
+  if (out2) out2->publish();
+  const double writing = watch.lap();
+
+  progress.finish();
+  if (!options.quiet) {
+    std::string line = summary(problem, outcome, reading, writing);
+    if (options.verify) line += fmt::format(", verified in {:.3f} s", verifying);
+    fmt::print(stderr, "{}\n", line);
+  } else if (outcome.run_length != 0) {
+    fmt::print(stderr, "sortium: {} is partial: the result has SORTED RUNS of {} records\n", outcome.report.algorithm,
+               outcome.run_length);
+  }
+  return exit_success;
+}
+
+}  // namespace app

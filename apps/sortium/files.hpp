@@ -1,0 +1,71 @@
+// Reading and writing records: .npy, raw binary, text.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include <sortium/core.hpp>
+
+#include "common.hpp"
+#include "output.hpp"
+#include "progress.hpp"
+
+namespace app {
+
+// A file to read, or "-" for standard input.
+class Input {
+ public:
+  explicit Input(const std::string& path);
+  ~Input();
+  Input(const Input&) = delete;
+  Input& operator=(const Input&) = delete;
+
+  [[nodiscard]] std::string name() const { return path_ == "-" ? "standard input" : path_; }
+  // Fewer than `bytes` only at the end of the file.
+  std::uint64_t read(void* to, std::uint64_t bytes);
+  // All that is left.
+  [[nodiscard]] Bytes rest(Progress& progress);
+
+ private:
+  std::string path_;
+  int fd_ = -1;
+  std::uint64_t size_ = 0;  // 0: not known before the end
+  std::uint64_t position_ = 0;
+};
+
+enum class Kind : std::uint8_t { npy, raw, text };
+
+// Which kind of file `path` is: .npy by its name; else text where the user said so; else raw.
+[[nodiscard]] Kind kind_of(const std::string& path, bool text);
+
+// The records of a file.
+struct Column {
+  std::string descr;   // as NumPy calls the type: "<f4"
+  unsigned width = 4;  // bytes of a record: 4 or 8
+  std::uint64_t count = 0;
+  bool swapped = false;  // `data` has the machine's byte order, the file has the other one
+  Bytes data;
+
+  static Column make(std::string descr, unsigned width, std::uint64_t count);
+  // One like this, with contents still to be written.
+  [[nodiscard]] Column empty_copy() const;
+};
+
+struct Keys : Column {
+  sortium::KeyType type = sortium::KeyType::u32;
+};
+
+// `type` is needed for raw and text files; with .npy, which says it itself, it must agree.
+[[nodiscard]] Keys read_keys(const std::string& path, bool text, std::optional<sortium::KeyType> type,
+                             Progress& progress);
+// Values are only moved: any type of 4 or 8 bytes. `bytes` is needed for raw files.
+[[nodiscard]] Column read_values(const std::string& path, std::optional<unsigned> bytes, Progress& progress);
+
+// `type` is how text is to be written.
+void write_column(Output& output, Kind kind, const Column& column, sortium::KeyType type, Progress& progress);
+
+[[nodiscard]] std::string descr_of(sortium::KeyType type);
+
+}  // namespace app

@@ -1,0 +1,50 @@
+// std::sort and its kin, to compare the library with.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+#ifdef SORTIUM_TBB
+#include <execution>
+#endif
+
+#include <sortium/sortium.hpp>
+
+namespace app {
+
+struct Peer {
+  std::string_view name, title;
+  bool stable;  // for keys alone; records of key and value are always sorted with a stable sort
+};
+
+[[nodiscard]] const std::vector<Peer>& peers();
+// nullptr: it is not the name of a peer.
+[[nodiscard]] const Peer* find_peer(std::string_view name);
+
+// A sort of host memory, in the library's order of keys.
+class HostSort {
+ public:
+  virtual ~HostSort() = default;
+  // Sorts a fresh copy of the input, and returns the seconds that the sort alone took.
+  virtual double run() = 0;
+  // Puts the result of the last run where the caller wants it.
+  virtual void store() {}
+};
+
+// Throws Failure where this build has no parallel algorithms.
+[[nodiscard]] std::unique_ptr<HostSort> make_host_sort(const Peer& peer, const sortium::Problem& problem,
+                                                       const sortium::HostOperands& operands);
+
+// On all cores, where the build has a library for that. For the program's own checks.
+template <class Iterator>
+void fast_sort(Iterator first, Iterator last) {
+#ifdef SORTIUM_TBB
+  std::sort(std::execution::par, first, last);
+#else
+  std::sort(first, last);
+#endif
+}
+
+}  // namespace app

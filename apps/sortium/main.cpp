@@ -1,0 +1,197 @@
+// The program `sortium`: its command line.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <functional>
+#include <new>
+
+#include "bench_data.hpp"
+#include "commands.hpp"
+#include "common.hpp"
+
+namespace {
+
+using namespace app;
+
+constexpr const char* exit_codes =
+    "Exit codes: 0 success, 1 a check said no or a result is wrong, 2 bad usage or input, 3 device or runtime failure.";
+
+constexpr const char* sort_help = R"(Examples:
+  sortium sort points.npy -o sorted.npy
+  sortium sort keys.bin --type u32 -o keys.bin --verify           in place: replaced when all is done
+  sortium sort keys.npy -o k.npy --values ids.npy -o2 ids.npy --descending
+  sortium sort keys.npy --argsort -o order.npy --index-bytes 8
+  du -k /usr/lib/* | cut -f1 | sortium sort - --text --type u32 -o -
+  sortium sort keys.npy -o out.npy --device cuda:0 --algorithm radix --params b=4
+
+A file called .npy is one (1-D; u4 i4 f4 u8 i8 f8; either byte order, which is kept); others are raw binary in the
+machine's byte order, or text with one number a line with --text. Floats as text may be nan, inf and -0.0. Every sort
+is stable unless its algorithm says otherwise; -0.0 and +0.0 tie, NaN comes last in both orders. An output appears
+whole or not at all. SORTIUM_DEVICE is the default device, SORTIUM_CACHE_DIR is where built kernels are kept.)";
+
+constexpr const char* check_help = R"(Examples:
+  sortium check sorted.npy                       is it sorted? If not: where is it first out of order?
+  sortium check sorted.bin --type f32 --descending
+  sortium check sorted.npy keys.npy              do both hold the same keys, bit for bit, in whatever order?)";
+
+constexpr const char* bench_help = R"(Examples:
+  sortium bench                                  keys and key+value, u32, 2^8 to 2^28 records
+  sortium bench --algorithm all --n 2^10:2^20 --device cuda:0 --device opencl:0
+  sortium bench --algorithm lsd,std::sort,std::sort-parallel --n 1000000,2^24 --type f64 --json result.json
+
+Records stay on the device. For each row, 1, 2, 4, 8 ... sorts run from the same unsorted input to the same output,
+each waited for, until --min-time has passed; the result is checked afterwards. Ctrl-C keeps the rows that are done.)";
+
+std::vector<std::string> type_names() {
+  std::vector<std::string> out;
+  for (const auto t : sortium::all_key_types) out.emplace_back(sortium::info(t).name);
+  return out;
+}
+
+CLI::Option* add_types(CLI::App& command, std::vector<std::string>& names, const std::string& words) {
+  return command.add_option("--type", names, words)->check(CLI::IsMember(type_names()))->type_name("TYPE");
+}
+
+void add_key_options(CLI::App& command, KeyOptions& o, std::vector<std::string>& type) {
+  command.add_flag("--text", o.text, "Files that are not called .npy are text, one number a line");
+  add_types(command, type, "What the keys are: needed for raw and text files")->expected(1);
+  command.add_flag("--descending", o.descending, "Descending order (NaN still comes last)");
+  command.add_option("--bits", o.bits, "Only bits B to E-1 decide (of signed and float keys: of the unsigned number "
+                                       "that has their order)")->type_name("B:E");
+}
+
+std::vector<sortium::KeyType> parse_types(const std::vector<std::string>& names) {
+  std::vector<sortium::KeyType> out;
+  for (const auto& name : names) out.push_back(sortium::parse_key_type(name));
+  return out;
+}
+
+int run(std::vector<std::string> arguments) {
+  CLI::App cli{"Sorts on OpenCL and CUDA devices.", "sortium"};
+  cli.set_version_flag("--version", fmt::format("sortium {}", sortium::version()));
+  cli.require_subcommand(0, 1);  // none at all has a better message below
+  cli.footer(fmt::format("sortium COMMAND --help has the command's options, and examples.\n\n{}", exit_codes));
+  std::function<int()> command;
+  std::vector<std::string> types;
+
+  auto* const devices_cli = cli.add_subcommand("devices", "List every device and what it can do");
+  devices_cli->footer("Example:\n  sortium devices");
+  devices_cli->callback([&] { command = devices; });
+
+  auto* const algorithms_cli = cli.add_subcommand("algorithms", "List every algorithm and its parameters");
+  algorithms_cli->footer("Example:\n  sortium algorithms");
+  algorithms_cli->callback([&] { command = algorithms; });
+
+  SortOptions s;
+  auto* const sort_cli = cli.add_subcommand("sort", "Sort a file");
+  sort_cli->add_option("IN", s.in, "File of keys; - is standard input")->required()->type_name("");
+  sort_cli->add_option("-o,--output", s.out, "Where the sorted keys go (with --argsort: the positions); - is standard "
+                                             "output")->required()->type_name("OUT");
+  add_key_options(*sort_cli, s, types);
+  sort_cli->add_option("--values", s.values, "Values that move with the keys: .npy of any 4- or 8-byte type, or raw")
+      ->type_name("FILE");
+  sort_cli->add_option("--output2", s.values_out, "Where those values go; -o2 is short for it")->type_name("FILE");
+  sort_cli->add_option("--value-bytes", s.value_bytes, "Bytes of a raw value")->check(CLI::IsMember({4, 8}))
+      ->type_name("BYTES");
+  sort_cli->add_flag("--argsort", s.argsort, "Write the positions of the keys in sorted order, not the keys");
+  sort_cli->add_option("--index-bytes", s.index_bytes, "Bytes of a position: 4 (u32) or 8 (u64)")
+      ->check(CLI::IsMember({4, 8}))->type_name("BYTES")->capture_default_str();
+  sort_cli->add_option("--device", s.device, "auto, cuda:0, opencl:0, opencl:1:0, or part of a device's name")
+      ->type_name("NAME");
+  sort_cli->add_option("--algorithm", s.algorithm, "One that 'sortium algorithms' lists")->type_name("NAME")
+      ->capture_default_str();
+  sort_cli->add_option("--params", s.parameters, "The algorithm's parameters")->type_name("K=V,...");
+  sort_cli->add_flag("--verify", s.verify, "Check the result on the host before it is written");
+  sort_cli->add_flag("--quiet", s.quiet, "No progress bar and no summary");
+  sort_cli->footer(sort_help);
+  sort_cli->callback([&] {
+    if (!types.empty()) s.type = parse_types(types).front();
+    command = [&] { return sort(s); };
+  });
+
+  CheckOptions c;
+  auto* const check_cli = cli.add_subcommand("check", "Is a file sorted? Is one a permutation of another?");
+  check_cli->add_option("FILE", c.files, "One file, or two; - is standard input")->required()->expected(1, 2)
+      ->type_name("");
+  add_key_options(*check_cli, c, types);
+  check_cli->add_flag("--quiet", c.quiet, "Say it with the exit code only");
+  check_cli->footer(check_help);
+  check_cli->callback([&] {
+    if (!types.empty()) c.type = parse_types(types).front();
+    command = [&] { return check(c); };
+  });
+
+  BenchOptions b;
+  auto* const bench_cli = cli.add_subcommand("bench", "Measure sorting rates");
+  bench_cli->add_option("--n", b.sizes, "Numbers of records: 1000, 2^20, a range 2^8:2^28 of powers of two, a list")
+      ->type_name("LIST")->capture_default_str();
+  bench_cli->add_option("--algorithm", b.algorithms, "Some that 'sortium algorithms' lists; all: every one of the "
+                                                     "library's")->delimiter(',')->type_name("NAME,");
+  bench_cli->add_option("--params", b.parameters, "Parameters of the one algorithm")->type_name("K=V,...");
+  bench_cli->add_option("--device", b.devices, "May be given several times")->delimiter(',')->type_name("NAME,");
+  add_types(*bench_cli, types, "Types of the keys (default u32)")->delimiter(',');
+  bench_cli->add_option("--payload", b.payloads, "keys, values (4 bytes a key), or both, as by default")
+      ->delimiter(',')->check(CLI::IsMember({"keys", "values"}))->type_name("WHAT");
+  bench_cli->add_option("--distribution", b.distribution, "How the keys are distributed")
+      ->check(CLI::IsMember(distributions()))->type_name("NAME")->capture_default_str();
+  bench_cli->add_option("--min-time", b.min_seconds, "Seconds of sorting for each row")
+      ->check(CLI::Range(1e-6, 1e6).description(""))->type_name("SECONDS")->capture_default_str();
+  bench_cli->add_option("--json", b.json, "Write the results to this file, too")->type_name("FILE");
+  bench_cli->footer(bench_help);
+  bench_cli->callback([&] {
+    if (!types.empty()) b.types = parse_types(types);
+    command = [&] { return bench(b); };
+  });
+
+  // CLI11 would read -o2 as -o with the value 2.
+  std::ranges::replace(arguments, "-o2", "--output2");
+  std::ranges::reverse(arguments);  // as App::parse wants it
+  try {
+    cli.parse(std::move(arguments));
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return cli.exit(error);  // --help, --version
+    throw Failure(exit_usage, fmt::format("{}\n'sortium --help' says what there is.", error.what()));
+  }
+  if (!command) {
+    std::string names;
+    for (const auto* sub : cli.get_subcommands({})) names += (names.empty() ? "" : ", ") + sub->get_name();
+    throw Failure(exit_usage, fmt::format("a command is needed: {}\n'sortium --help' says what each does.", names));
+  }
+  return command();
+}
+
+int report(int code, const char* message) {
+  fmt::print(stderr, "sortium: {}\n", message);
+  return code;
+}
+
+// What only another device, driver or machine would mend.
+bool is_runtime(sortium::ErrorCode code) {
+  return code != sortium::ErrorCode::invalid_argument && code != sortium::ErrorCode::not_found;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // A reader that goes away, or a limit on the file size, is then an error of write(), with a message and a clean end.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+  try {
+    const int code = run({argv + 1, argv + argc});
+    if (std::fflush(stdout) != 0) throw Failure(exit_runtime, "cannot write standard output");
+    return code;
+  } catch (const Failure& failure) {
+    return report(failure.code(), failure.what());
+  } catch (const sortium::Error& error) {
+    report(0, error.what());
+    if (!error.log().empty()) fmt::print(stderr, "{}\n", error.log());
+    return is_runtime(error.code()) ? exit_runtime : exit_usage;
+  } catch (const std::bad_alloc&) {
+    return report(exit_runtime, "out of host memory");
+  } catch (const std::exception& error) {
+    return report(exit_runtime, error.what());
+  }
+}

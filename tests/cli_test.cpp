@@ -1,0 +1,802 @@
+// The program `sortium`, run as a user runs it: files in a directory of the test's own, exit codes, messages.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <pty.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <numeric>
+#include <random>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string contents(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream out;
+  out << in.rdbuf();
+  return out.str();
+}
+
+// The bytes of numbers, as they lie in memory, or in the other byte order.
+template <class T>
+std::string bytes_of(const std::vector<T>& numbers, bool swapped = false) {
+  std::string out(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(T));
+  if (swapped)
+    for (std::size_t i = 0; i < out.size(); i += sizeof(T))
+      std::reverse(out.begin() + static_cast<std::ptrdiff_t>(i), out.begin() + static_cast<std::ptrdiff_t>(i + sizeof(T)));
+  return out;
+}
+
+template <class T>
+std::vector<T> numbers_of(std::string_view bytes) {
+  std::vector<T> out(bytes.size() / sizeof(T));
+  std::memcpy(out.data(), bytes.data(), out.size() * sizeof(T));
+  return out;
+}
+
+std::string npy(const std::string& descr, const std::string& shape, const std::string& data, int version = 1) {
+  std::string header = "{'descr': " + descr + ", 'fortran_order': False, 'shape': " + shape + ", }";
+  while ((header.size() + (version == 1 ? 10 : 12) + 1) % 64 != 0) header += ' ';
+  header += '\n';
+  std::string out = "\x93NUMPY";
+  out += static_cast<char>(version);
+  out += '\0';
+  for (int i = 0; i < (version == 1 ? 2 : 4); ++i) out += static_cast<char>(header.size() >> 8 * i & 0xff);
+  return out + header + data;
+}
+
+// What follows the header of an .npy file that the program has written (format version 1).
+std::string npy_data(const std::string& file) {
+  const auto length = static_cast<unsigned char>(file.at(8)) | static_cast<unsigned char>(file.at(9)) << 8;
+  return file.substr(10 + static_cast<std::size_t>(length));
+}
+
+struct Result {
+  int code;
+  std::string out, err;
+};
+
+class Cli : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (fs::temp_directory_path() / "sortium-cli-XXXXXX").string();
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    dir_ = name;
+    fs::create_directory(dir_ / "io");
+  }
+  void TearDown() override { fs::remove_all(dir_); }
+
+  void write(const std::string& name, const std::string& text) const {
+    std::ofstream(dir_ / name, std::ios::binary) << text;
+  }
+  std::string read(const std::string& name) const { return contents(dir_ / name); }
+  bool exists(const std::string& name) const { return fs::exists(dir_ / name); }
+
+  // Runs a shell command in the test's directory; $S is the program.
+  Result shell(const std::string& command) const {
+    const std::string line = fmt::format("cd '{}' && S='{}' && {{ {}; }} > io/out 2> io/err < /dev/null", dir_.string(),
+                                         SORTIUM_CLI, command);
+    const int status = std::system(line.c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read("io/out"), read("io/err")};
+  }
+  Result run(const std::string& arguments) const { return shell("$S " + arguments); }
+
+  // The command must fail with `code`, say each of `words` on standard error, and leave no new file behind.
+  void refuses(const std::string& arguments, int code, const std::vector<std::string>& words) const {
+    const auto before = files();
+    const Result r = run(arguments);
+    EXPECT_EQ(r.code, code) << arguments << "\n" << r.err;
+    for (const auto& word : words) EXPECT_NE(r.err.find(word), std::string::npos) << arguments << "\nsays: " << r.err << "\nlacks: " << word;
+    EXPECT_EQ(files(), before) << arguments;
+  }
+
+  std::vector<std::string> files() const {
+    std::vector<std::string> out;
+    for (const auto& entry : fs::directory_iterator(dir_)) out.push_back(entry.path().filename().string());
+    std::ranges::sort(out);
+    return out;
+  }
+
+  fs::path dir_;
+};
+
+std::vector<std::uint32_t> random_keys(std::size_t count, std::uint32_t mask = ~0u) {
+  std::mt19937 random(7);
+  std::vector<std::uint32_t> out(count);
+  for (auto& k : out) k = random() & mask;
+  return out;
+}
+
+// ---------------------------------------------------------------------------------------------
+// sort: kinds of files
+// ---------------------------------------------------------------------------------------------
+
+template <class T>
+std::vector<T> some_numbers() {
+  std::mt19937_64 random(11);
+  std::vector<T> out(3000);
+  for (auto& x : out)
+    if constexpr (std::is_floating_point_v<T>) x = static_cast<T>(static_cast<double>(random()) * 1e-3 - 9e15);
+    else x = static_cast<T>(random());
+  return out;
+}
+
+template <class T>
+class CliTypes : public Cli {};
+using KeyTypes = testing::Types<std::uint32_t, std::int32_t, float, std::uint64_t, std::int64_t, double>;
+TYPED_TEST_SUITE(CliTypes, KeyTypes);
+
+TYPED_TEST(CliTypes, SortsNpyOfBothByteOrdersAndRaw) {
+  using T = TypeParam;
+  const std::string letter = std::is_floating_point_v<T> ? "f" : std::is_signed_v<T> ? "i" : "u";
+  const std::string name = letter + std::to_string(sizeof(T) * 8), descr = letter + std::to_string(sizeof(T));
+  const auto keys = some_numbers<T>();
+  auto expected = keys;
+  std::ranges::sort(expected);
+
+  for (const bool swapped : {false, true}) {
+    const std::string order = swapped ? ">" : "<";
+    this->write("in.npy", npy("'" + order + descr + "'", "(3000,)", bytes_of(keys, swapped)));
+    const Result r = this->run("sort in.npy -o out.npy --verify");
+    ASSERT_EQ(r.code, 0) << r.err;
+    const std::string out = this->read("out.npy");
+    EXPECT_EQ(npy_data(out), bytes_of(expected, swapped));
+    EXPECT_NE(out.find("'descr': '" + order + descr + "'"), std::string::npos);
+    EXPECT_NE(out.find("'shape': (3000,)"), std::string::npos);
+    EXPECT_EQ((out.size() - expected.size() * sizeof(T)) % 64, 0u);
+  }
+  this->write("in.bin", bytes_of(keys));
+  ASSERT_EQ(this->run("sort in.bin --type " + name + " -o out.bin").code, 0);
+  EXPECT_EQ(this->read("out.bin"), bytes_of(expected));
+}
+
+TYPED_TEST(CliTypes, TextReadsBackToTheSameValue) {
+  using T = TypeParam;
+  const std::string name = (std::is_floating_point_v<T> ? "f" : std::is_signed_v<T> ? "i" : "u") + std::to_string(sizeof(T) * 8);
+  auto keys = some_numbers<T>();
+  keys.push_back(std::numeric_limits<T>::max());
+  keys.push_back(std::numeric_limits<T>::lowest());
+  if constexpr (std::is_floating_point_v<T>) keys.push_back(std::numeric_limits<T>::denorm_min());
+  this->write("in.bin", bytes_of(keys));
+  ASSERT_EQ(this->run("sort in.bin --type " + name + " -o sorted.bin").code, 0);
+  // To text and back: .npy goes by its name, the other file is text.
+  this->write("in.npy", npy(fmt::format("'<{}{}'", name[0], sizeof(T)), fmt::format("({},)", keys.size()), bytes_of(keys)));
+  ASSERT_EQ(this->run("sort in.npy --text -o sorted.txt").code, 0);
+  const Result r = this->run("sort sorted.txt --text --type " + name + " -o again.npy");
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(npy_data(this->read("again.npy")), this->read("sorted.bin"));
+}
+
+TEST_F(Cli, NpyFormatVersions) {
+  const std::vector<std::int32_t> keys{3, -1, 2};
+  const std::vector<std::int32_t> expected{-1, 2, 3};
+  for (const int version : {1, 2, 3}) {
+    write("in.npy", npy("'<i4'", "(3,)", bytes_of(keys), version));
+    ASSERT_EQ(run("sort in.npy -o out.npy").code, 0);
+    EXPECT_EQ(npy_data(read("out.npy")), bytes_of(expected));
+  }
+  write("v4.npy", npy("'<i4'", "(3,)", bytes_of(keys), 4));
+  refuses("sort v4.npy -o bad.npy", 2, {"v4.npy", "version 4.0"});
+}
+
+TEST_F(Cli, NpyThatPythonTwoWrote) {
+  write("in.npy", npy("\"<u4\"", "(2L,)", bytes_of<std::uint32_t>({9, 4})));
+  ASSERT_EQ(run("sort in.npy -o out.npy").code, 0);
+  EXPECT_EQ(npy_data(read("out.npy")), bytes_of<std::uint32_t>({4, 9}));
+}
+
+TEST_F(Cli, BadNpy) {
+  const std::string data = bytes_of<std::uint32_t>({3, 2, 1, 0});
+  write("flat.npy", npy("'<u4'", "(2, 2)", data));
+  refuses("sort flat.npy -o bad.npy", 2, {"flat.npy", "2 dimensions"});
+  write("scalar.npy", npy("'<u4'", "()", data.substr(0, 4)));
+  refuses("sort scalar.npy -o bad.npy", 2, {"scalar.npy", "0 dimensions"});
+  write("short.npy", npy("'<u4'", "(5,)", data));
+  refuses("sort short.npy -o bad.npy", 2, {"short.npy", "truncated", "5", "4"});
+  write("huge.npy", npy("'<u4'", "(9223372036854775807,)", data));
+  refuses("sort huge.npy -o bad.npy", 2, {"huge.npy", "truncated"});
+  write("long.npy", npy("'<u4'", "(3,)", data));
+  refuses("sort long.npy -o bad.npy", 2, {"long.npy", "follow"});
+  write("cut.npy", npy("'<u4'", "(4,)", data).substr(0, 50));
+  refuses("sort cut.npy -o bad.npy", 2, {"cut.npy", "truncated", "header"});
+  write("empty.npy", "");
+  refuses("sort empty.npy -o bad.npy", 2, {"empty.npy", "not an .npy file"});
+  write("text.npy", "1\n2\n3\n4\n5\n6\n");
+  refuses("sort text.npy -o bad.npy", 2, {"text.npy", "not an .npy file"});
+  write("half.npy", npy("'<f2'", "(8,)", data));
+  refuses("sort half.npy -o bad.npy", 2, {"half.npy", "<f2", "f4"});
+  write("bool.npy", npy("'|b1'", "(16,)", data));
+  refuses("sort bool.npy -o bad.npy", 2, {"bool.npy", "|b1"});
+  write("object.npy", npy("'|O8'", "(2,)", data));
+  refuses("sort object.npy -o bad.npy", 2, {"object.npy", "|O8"});
+  write("fields.npy", npy("[('a', '<u4')]", "(4,)", data));
+  refuses("sort fields.npy -o bad.npy", 2, {"fields.npy", "several fields"});
+  write("keyless.npy", npy("'<u4', 'x': 'y'", "(4,)", data));
+  refuses("sort keyless.npy -o bad.npy", 2, {"keyless.npy", "unknown key 'x'"});
+  write("good.npy", npy("'<u4'", "(4,)", data));
+  refuses("sort good.npy --type f32 -o bad.npy", 2, {"good.npy", "u32", "f32", "--type"});
+  EXPECT_EQ(run("sort good.npy --type u32 -o fine.npy").code, 0);
+}
+
+TEST_F(Cli, NoRecordsAndOne) {
+  write("none.npy", npy("'>f8'", "(0,)", ""));
+  ASSERT_EQ(run("sort none.npy -o out.npy --verify").code, 0);
+  EXPECT_NE(read("out.npy").find("(0,)"), std::string::npos);
+  EXPECT_EQ(npy_data(read("out.npy")), "");
+  ASSERT_EQ(run("sort none.npy --argsort -o positions.npy --verify").code, 0);
+  EXPECT_EQ(npy_data(read("positions.npy")), "");
+  write("none", "");
+  ASSERT_EQ(run("sort none --type u64 -o out.bin").code, 0);
+  EXPECT_TRUE(exists("out.bin"));
+  EXPECT_EQ(read("out.bin"), "");
+  ASSERT_EQ(run("sort none --text --type u64 -o out.txt --algorithm std::sort --verify").code, 0);
+  EXPECT_EQ(read("out.txt"), "");
+  EXPECT_EQ(run("check none --type u64").code, 0);
+  EXPECT_EQ(run("check none none --type u64").code, 0);
+  const Result r = shell("printf 5 | $S sort - --text --type i32 -o - --verify");
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(r.out, "5\n");
+}
+
+TEST_F(Cli, BadRaw) {
+  write("in.bin", "1234567");
+  refuses("sort in.bin --type u32 -o bad.bin", 2, {"in.bin", "truncated", "7 bytes", "multiple of 4"});
+  refuses("sort in.bin -o bad.bin", 2, {"in.bin", "--type", "u32"});
+  refuses("sort in.bin --type u33 -o bad.bin", 2, {"--type", "u33", "u32", "f64"});
+  refuses("sort missing.bin --type u32 -o bad.bin", 2, {"missing.bin", "No such file"});
+  refuses("sort io --type u32 -o bad.bin", 2, {"io", "directory"});
+}
+
+TEST_F(Cli, TextThroughPipes) {
+  const Result r = shell("printf '10\\n-3\\r\\n +7\\t\\n0' | $S sort - --text --type i32 -o -");
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(r.out, "-3\n0\n7\n10\n");
+  EXPECT_EQ(shell("printf '1\\n2\\n\\n\\n' | $S sort - --text --type i32 -o - --descending").out, "2\n1\n");
+}
+
+TEST_F(Cli, RawThroughPipes) {
+  // More than one read() of a pipe, and more than the first guess at the size.
+  const auto keys = random_keys(3'000'000);
+  auto expected = keys;
+  std::ranges::sort(expected);
+  write("in.bin", bytes_of(keys));
+  const Result r = shell("cat in.bin | $S sort - --type u32 -o - | cat");
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_TRUE(r.out == bytes_of(expected));
+}
+
+TEST_F(Cli, BadText) {
+  write("garbage.txt", "1\n2\nthree\n");
+  refuses("sort garbage.txt --text --type u32 -o bad.txt", 2, {"garbage.txt", "line 3", "three", "u32"});
+  write("tail.txt", "1\n2x\n");
+  refuses("sort tail.txt --text --type u32 -o bad.txt", 2, {"line 2", "2x"});
+  write("negative.txt", "-1\n");
+  refuses("sort negative.txt --text --type u32 -o bad.txt", 2, {"line 1", "-1"});
+  write("large.txt", "4294967295\n4294967296\n");
+  refuses("sort large.txt --text --type u32 -o bad.txt", 2, {"line 2", "4294967296", "out of range", "4294967295"});
+  EXPECT_EQ(run("sort large.txt --text --type u64 -o fine.txt").code, 0);
+  write("small.txt", "-2147483649\n");
+  refuses("sort small.txt --text --type i32 -o bad.txt", 2, {"line 1", "out of range", "-2147483648"});
+  write("fraction.txt", "1.5\n");
+  refuses("sort fraction.txt --text --type i64 -o bad.txt", 2, {"1.5", "i64"});
+  write("float.txt", "1\n1e39\n");
+  refuses("sort float.txt --text --type f32 -o bad.txt", 2, {"line 2", "1e39", "out of range"});
+  EXPECT_EQ(run("sort float.txt --text --type f64 -o fine.txt").code, 0);
+  write("gap.txt", "1\n\n2\n");
+  refuses("sort gap.txt --text --type u32 -o bad.txt", 2, {"line 2", "empty"});
+  write("two.txt", "1 2\n");
+  refuses("sort two.txt --text --type u32 -o bad.txt", 2, {"line 1", "1 2"});
+  refuses("sort two.txt --text -o bad.txt", 2, {"two.txt", "--type"});
+}
+
+TEST_F(Cli, SpecialFloatsInText) {
+  write("in.txt", "nan\n1e-999\n-0.0\n0\ninf\n-inf\n-1.5\nNaN\n0.0\n-0\n1e-45\n");
+  // Both zeros tie: they stay in the order of the input. NaN comes last.
+  const std::string up = "-inf\n-1.5\n0\n-0\n0\n0\n-0\n1e-45\ninf\nnan\nnan\n";
+  const std::string down = "inf\n1e-45\n0\n-0\n0\n0\n-0\n-1.5\n-inf\nnan\nnan\n";
+  ASSERT_EQ(run("sort in.txt --text --type f32 -o up.txt --verify").code, 0);
+  EXPECT_EQ(read("up.txt"), up);
+  ASSERT_EQ(run("sort in.txt --text --type f32 -o down.txt --descending --verify").code, 0);
+  EXPECT_EQ(read("down.txt"), down);
+  for (const char* algorithm : {"std::sort", "std::stable_sort"}) {
+    ASSERT_EQ(run(std::string("sort in.txt --text --type f32 -o peer.txt --verify --algorithm ") + algorithm).code, 0);
+    EXPECT_EQ(run("check peer.txt --text --type f32").code, 0) << algorithm;
+    EXPECT_EQ(run("check peer.txt in.txt --text --type f32").code, 0) << algorithm;
+  }
+}
+
+TEST_F(Cli, SpecialFloatsKeepTheirBits) {
+  const std::vector<std::uint32_t> keys{0x7fc01234, 0x80000000, 0xffc00001, 0x00000000, 0x00000001, 0xff800000, 0x7f800000};
+  const std::vector<std::uint32_t> sorted{0xff800000, 0x80000000, 0x00000000, 0x00000001, 0x7f800000, 0x7fc01234, 0xffc00001};
+  write("in.npy", npy("'>f4'", "(7,)", bytes_of(keys, true)));
+  ASSERT_EQ(run("sort in.npy -o out.npy --verify").code, 0);
+  EXPECT_EQ(npy_data(read("out.npy")), bytes_of(sorted, true));
+  EXPECT_EQ(run("check out.npy").code, 0);
+}
+
+// ---------------------------------------------------------------------------------------------
+// sort: what is sorted, and how
+// ---------------------------------------------------------------------------------------------
+
+TEST_F(Cli, ValuesMoveWithTheirKeys) {
+  const auto keys = random_keys(5000, 0xff);
+  std::vector<std::uint64_t> values(keys.size());
+  std::iota(values.begin(), values.end(), std::uint64_t{1} << 40);
+  auto order = values;
+  std::ranges::stable_sort(order, [&](auto a, auto b) { return keys[a & 0xffff] > keys[b & 0xffff]; });
+  write("k.bin", bytes_of(keys));
+  write("v.npy", npy("'>M8[ns]'", "(5000,)", bytes_of(values)));
+  const Result r = run("sort k.bin --type u32 -o k2.bin --values v.npy -o2 v2.npy --descending --verify");
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(npy_data(read("v2.npy")), bytes_of(order));
+  EXPECT_NE(read("v2.npy").find("'>M8[ns]'"), std::string::npos);
+  EXPECT_NE(r.err.find("verified"), std::string::npos);
+
+  // Raw values of 4 bytes; and by the host's sort, which must agree.
+  std::vector<std::uint32_t> small(keys.size());
+  std::iota(small.begin(), small.end(), 0u);
+  write("v.bin", bytes_of(small));
+  ASSERT_EQ(run("sort k.bin --type u32 -o a.bin --values v.bin --value-bytes 4 -o2 av.bin --bits 2:5").code, 0);
+  ASSERT_EQ(run("sort k.bin --type u32 -o b.bin --values v.bin --value-bytes 4 -o2 bv.bin --bits 2:5 --verify "
+                "--algorithm std::sort").code, 0);
+  EXPECT_EQ(read("a.bin"), read("b.bin"));
+  EXPECT_EQ(read("av.bin"), read("bv.bin"));
+  EXPECT_NE(read("av.bin"), read("v.bin"));
+}
+
+TEST_F(Cli, BadValues) {
+  write("k.bin", bytes_of<std::uint32_t>({1, 2, 3}));
+  write("v.bin", bytes_of<std::uint32_t>({1, 2}));
+  const std::string sort = "sort k.bin --type u32 -o bad.bin ";
+  refuses(sort + "--values v.bin --value-bytes 4 -o2 bad2.bin", 2, {"v.bin", "2 records", "3"});
+  refuses(sort + "--values v.bin -o2 bad2.bin", 2, {"v.bin", "--value-bytes", "4 or 8"});
+  refuses(sort + "--values v.bin --value-bytes 5 -o2 bad2.bin", 2, {"--value-bytes", "5", "4"});
+  refuses(sort + "--values v.bin --value-bytes 4", 2, {"--values", "-o2"});
+  refuses(sort + "-o2 bad2.bin", 2, {"--values", "-o2"});
+  refuses(sort + "--values v.bin --value-bytes 4 -o2 ./bad.bin", 2, {"same file"});
+  refuses(sort + "--values v.bin --value-bytes 4 -o2 bad2.bin --argsort", 2, {"--argsort", "--values"});
+  refuses(sort + "--values none.bin --value-bytes 4 -o2 bad2.bin", 2, {"none.bin", "No such file"});
+  write("v.npy", npy("'<f2'", "(3,)", "123456"));
+  refuses(sort + "--values v.npy -o2 bad2.npy", 2, {"v.npy", "<f2", "4 or 8"});
+  write("o.npy", npy("'|O8'", "(3,)", std::string(24, 'x')));
+  refuses(sort + "--values o.npy -o2 bad2.npy", 2, {"o.npy", "|O8"});
+}
+
+TEST_F(Cli, Argsort) {
+  const auto keys = random_keys(4000, 0x3f);
+  std::vector<std::uint32_t> order(keys.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::ranges::stable_sort(order, {}, [&](auto i) { return keys[i]; });
+  write("k.npy", npy("'>u4'", "(4000,)", bytes_of(keys, true)));
+  ASSERT_EQ(run("sort k.npy --argsort -o p.npy --verify").code, 0);
+  EXPECT_EQ(npy_data(read("p.npy")), bytes_of(order));
+  EXPECT_NE(read("p.npy").find("'<u4'"), std::string::npos);
+  EXPECT_EQ(npy_data(read("k.npy")), bytes_of(keys, true));
+
+  ASSERT_EQ(run("sort k.npy --argsort --index-bytes 8 -o p8.bin --verify").code, 0);
+  EXPECT_EQ(read("p8.bin"), bytes_of(std::vector<std::uint64_t>(order.begin(), order.end())));
+  ASSERT_EQ(run("sort k.npy --argsort -o peer.npy --verify --algorithm std::sort").code, 0);
+  EXPECT_EQ(read("peer.npy"), read("p.npy"));
+  EXPECT_EQ(shell("printf '30\\n10\\n20\\n' | $S sort - --text --type u32 --argsort -o -").out, "1\n2\n0\n");
+  refuses("sort k.npy --argsort --index-bytes 2 -o bad.npy", 2, {"--index-bytes", "2", "4"});
+}
+
+TEST_F(Cli, DescendingIsStable) {
+  const auto keys = random_keys(4000, 0xf);
+  std::vector<std::uint32_t> order(keys.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::ranges::stable_sort(order, std::greater<>{}, [&](auto i) { return keys[i]; });
+  write("k.bin", bytes_of(keys));
+  ASSERT_EQ(run("sort k.bin --type u32 --descending --argsort -o p.bin").code, 0);
+  EXPECT_EQ(read("p.bin"), bytes_of(order));
+}
+
+TEST_F(Cli, BitRange) {
+  auto keys = random_keys(4000);
+  write("k.bin", bytes_of(keys));
+  std::ranges::stable_sort(keys, {}, [](auto k) { return k >> 4 & 0xff; });
+  ASSERT_EQ(run("sort k.bin --type u32 --bits 4:12 -o out.bin --verify").code, 0);
+  EXPECT_EQ(read("out.bin"), bytes_of(keys));
+  EXPECT_EQ(run("check out.bin --type u32 --bits 4:12").code, 0);
+  EXPECT_EQ(run("check out.bin --type u32").code, 1);
+  for (const char* bits : {"5:3", "4:4", "0", "a:b", "0:8x", "-1:8", ":8", "0:99999999999"})
+    refuses(std::string("sort k.bin --type u32 -o bad.bin --bits=") + bits, 2, {"--bits", bits});
+  refuses("sort k.bin --type u32 -o bad.bin --bits 0:33", 2, {"--bits", "0:33", "0:32"});
+  refuses("check k.bin --type u32 --bits 5:3", 2, {"--bits", "5:3"});
+}
+
+TEST_F(Cli, AlgorithmsAndParameters) {
+  write("k.bin", bytes_of(random_keys(10000)));
+  const Result r = run("sort k.bin --type u32 -o out.bin --algorithm lsd --params groups=3 --verify");
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_NE(r.err.find("lsd("), std::string::npos);
+  EXPECT_NE(r.err.find("groups=3"), std::string::npos);
+  EXPECT_EQ(run("check out.bin --type u32").code, 0);
+  EXPECT_EQ(run("check out.bin k.bin --type u32").code, 0);
+  const std::string sort = "sort k.bin --type u32 -o bad.bin ";
+  refuses(sort + "--algorithm quick", 2, {"--algorithm", "quick", "lsd", "radix", "std::sort"});
+  refuses(sort + "--algorithm lsd --params speed=9", 2, {"speed", "groups"});
+  refuses(sort + "--algorithm lsd --params groups=0", 2, {"groups=0", "1 to"});
+  refuses(sort + "--algorithm lsd --params groups", 2, {"groups", "name=value"});
+  refuses(sort + "--algorithm std::sort --params groups=1", 2, {"--params", "std::sort"});
+  refuses(sort + "--device nowhere:9", 2, {"nowhere:9"});
+}
+
+TEST_F(Cli, ParallelPeer) {
+  write("k.bin", bytes_of(random_keys(100000)));
+  const Result r = run("sort k.bin --type u32 -o out.bin --algorithm std::sort-parallel --verify");
+  if (r.code == 2) {
+    EXPECT_NE(r.err.find("TBB"), std::string::npos) << r.err;
+    EXPECT_FALSE(exists("out.bin"));
+    return;
+  }
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(run("check out.bin --type u32").code, 0);
+  EXPECT_EQ(run("check out.bin k.bin --type u32").code, 0);
+}
+
+TEST_F(Cli, Summary) {
+  write("k.bin", bytes_of(random_keys(1000)));
+  const Result r = run("sort k.bin --type u32 -o out.bin");
+  EXPECT_EQ(std::ranges::count(r.err, '\n'), 1) << r.err;
+  for (const char* word : {"1000 u32 keys", "reading", "transfer", "sorting", "writing", "Mkey/s"})
+    EXPECT_NE(r.err.find(word), std::string::npos) << r.err;
+  EXPECT_EQ(r.err.find('\r'), std::string::npos) << "a bar in a pipe";
+  EXPECT_EQ(r.out, "");
+  EXPECT_EQ(run("sort k.bin --type u32 -o out.bin --quiet").err, "");
+}
+
+// ---------------------------------------------------------------------------------------------
+// sort: output whole or not at all
+// ---------------------------------------------------------------------------------------------
+
+TEST_F(Cli, InPlaceAndThroughLinks) {
+  auto keys = random_keys(1000);
+  write("k.bin", bytes_of(keys));
+  fs::permissions(dir_ / "k.bin", fs::perms::owner_read | fs::perms::owner_write);
+  fs::create_symlink("k.bin", dir_ / "link.bin");
+  ASSERT_EQ(run("sort k.bin --type u32 -o link.bin").code, 0);
+  std::ranges::sort(keys);
+  EXPECT_EQ(read("k.bin"), bytes_of(keys));
+  EXPECT_TRUE(fs::is_symlink(dir_ / "link.bin"));
+  EXPECT_EQ(fs::status(dir_ / "k.bin").permissions(), fs::perms::owner_read | fs::perms::owner_write);
+  EXPECT_EQ(files(), (std::vector<std::string>{"io", "k.bin", "link.bin"}));
+}
+
+TEST_F(Cli, OutputThatCannotBe) {
+  write("k.bin", bytes_of(random_keys(100)));
+  refuses("sort k.bin --type u32 -o none/out.bin", 2, {"none/out.bin", "No such file"});
+  refuses("sort k.bin --type u32 -o /dev/full/out.bin", 2, {"/dev/full/out.bin", "Not a directory"});
+  refuses("sort k.bin --type u32 -o io", 2, {"io", "directory"});
+  refuses("sort k.bin --type u32 -o /dev/full", 3, {"/dev/full", "No space left"});
+  EXPECT_TRUE(fs::is_character_file("/dev/full"));
+  const Result r = shell("$S sort k.bin --type u32 -o - > /dev/full");
+  EXPECT_EQ(r.code, 3);
+  EXPECT_NE(r.err.find("No space left"), std::string::npos) << r.err;
+}
+
+TEST_F(Cli, DiskThatFillsUp) {
+  write("k.bin", bytes_of(random_keys(1 << 20)));
+  write("out.bin", "what was there");
+  // A limit on the file's size is what a test can have of a full disk.
+  std::string lines;
+  for (int i = 0; i < 200'000; ++i) lines += std::to_string(i * 7919 % 200'000) + "\n";
+  write("k.txt", lines);
+  for (const char* arguments : {"k.bin --type u32 -o out.bin", "k.txt --type u32 --text --argsort -o out.txt",
+                                "k.bin --type u32 -o out.npy --values k.bin --value-bytes 4 -o2 v.npy"}) {
+    const auto before = files();
+    const Result r = shell(std::string("ulimit -f 100; $S sort ") + arguments);
+    EXPECT_EQ(r.code, 3) << r.err;
+    EXPECT_NE(r.err.find("cannot write"), std::string::npos) << r.err;
+    EXPECT_EQ(files(), before);
+  }
+  EXPECT_EQ(read("out.bin"), "what was there");
+}
+
+TEST_F(Cli, FailureLeavesOldOutput) {
+  write("bad.txt", "x\n");
+  write("out.txt", "old");
+  EXPECT_EQ(run("sort bad.txt --text --type u32 -o out.txt").code, 2);
+  EXPECT_EQ(read("out.txt"), "old");
+  EXPECT_EQ(files(), (std::vector<std::string>{"bad.txt", "io", "out.txt"}));
+}
+
+// A run of the program that waits for its standard input, with `terminal` as its standard error.
+class Waiting {
+ public:
+  Waiting(const fs::path& dir, const std::vector<std::string>& arguments, int standard_error) {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) std::abort();
+    input_ = ends[1];
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      if (::chdir(dir.c_str()) != 0) ::_exit(126);
+      ::dup2(ends[0], 0);
+      ::dup2(standard_error, 2);
+      std::vector<char*> argv{const_cast<char*>(SORTIUM_CLI)};
+      for (const auto& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
+      argv.push_back(nullptr);
+      ::execv(SORTIUM_CLI, argv.data());
+      ::_exit(127);
+    }
+    ::close(ends[0]);
+  }
+  ~Waiting() {
+    if (pid_ > 0) {
+      ::kill(pid_, SIGKILL);
+      wait();
+    }
+  }
+  void feed(std::string_view text) const {
+    if (::write(input_, text.data(), text.size()) < 0) std::abort();
+  }
+  void signal(int number) const { ::kill(pid_, number); }
+  int wait() {
+    if (input_ >= 0) ::close(input_);
+    int status = 0;
+    ::waitpid(pid_, &status, 0);
+    input_ = pid_ = -1;
+    return status;
+  }
+
+ private:
+  int input_ = -1;
+  pid_t pid_ = -1;
+};
+
+TEST_F(Cli, SignalsRemoveTheTemporary) {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+    const int null = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+    Waiting run(dir_, {"sort", "-", "--text", "--type", "u32", "-o", "out.txt"}, null);
+    run.feed("1\n");
+    const auto has_temporary = [&] {
+      return std::ranges::any_of(files(), [](const auto& name) { return name.starts_with(".sortium-"); });
+    };
+    for (int i = 0; i < 6000 && !has_temporary(); ++i) ::usleep(10'000);
+    ASSERT_TRUE(has_temporary());
+    run.signal(number);
+    const int status = run.wait();
+    EXPECT_TRUE(WIFSIGNALED(status));
+    EXPECT_EQ(WTERMSIG(status), number);
+    EXPECT_EQ(files(), std::vector<std::string>{"io"});
+    ::close(null);
+  }
+}
+
+TEST_F(Cli, ProgressBarOnATerminalOnly) {
+  int primary = -1, secondary = -1;
+  ASSERT_EQ(::openpty(&primary, &secondary, nullptr, nullptr, nullptr), 0);
+  ::fcntl(primary, F_SETFL, O_NONBLOCK);
+  std::string shown;
+  const auto look = [&] {
+    char part[4096];
+    for (ssize_t n; (n = ::read(primary, part, sizeof part)) > 0;) shown.append(part, static_cast<std::size_t>(n));
+  };
+  Waiting run(dir_, {"sort", "-", "--text", "--type", "u32", "-o", "out.txt"}, secondary);
+  run.feed("2\n1\n");
+  for (int i = 0; i < 6000 && shown.find("reading") == std::string::npos; ++i) {
+    ::usleep(10'000);
+    look();
+  }
+  EXPECT_NE(shown.find("\r\033[Kreading standard input"), std::string::npos) << shown;
+  EXPECT_EQ(run.wait(), 0);
+  EXPECT_EQ(read("out.txt"), "1\n2\n");
+  look();
+  EXPECT_NE(shown.find("Mkey/s"), std::string::npos) << shown;
+  ::close(primary);
+  ::close(secondary);
+}
+
+TEST_F(Cli, NoProgressBarWhenQuietOrInAPipe) {
+  write("k.txt", "2\n1\n");
+  const Result piped = shell("(sleep 1.5; cat k.txt) | $S sort - --text --type u32 -o out.txt");
+  EXPECT_EQ(piped.code, 0);
+  EXPECT_EQ(piped.err.find("reading standard"), std::string::npos) << piped.err;
+
+  int primary = -1, secondary = -1;
+  ASSERT_EQ(::openpty(&primary, &secondary, nullptr, nullptr, nullptr), 0);
+  ::fcntl(primary, F_SETFL, O_NONBLOCK);
+  Waiting run(dir_, {"sort", "-", "--text", "--type", "u32", "-o", "out.txt", "--quiet"}, secondary);
+  run.feed("2\n1\n");
+  ::usleep(1'500'000);
+  EXPECT_EQ(run.wait(), 0);
+  char part[64];
+  EXPECT_LE(::read(primary, part, sizeof part), 0) << std::string_view(part, 20);
+  ::close(primary);
+  ::close(secondary);
+}
+
+// ---------------------------------------------------------------------------------------------
+// check
+// ---------------------------------------------------------------------------------------------
+
+TEST_F(Cli, CheckSorted) {
+  write("up.bin", bytes_of<std::int32_t>({-5, -5, 0, 7}));
+  Result r = run("check up.bin --type i32");
+  EXPECT_EQ(r.code, 0);
+  EXPECT_NE(r.out.find("4 i32 keys in ascending order"), std::string::npos) << r.out;
+  r = run("check up.bin --type i32 --descending");
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.out.find("record 2 is 0, after -5"), std::string::npos) << r.out;
+  r = run("check up.bin --type u32");
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.out.find("record 2 is 0, after 4294967291"), std::string::npos) << r.out;
+  write("down.txt", "2.5\n-0\n0\n-1\nnan\n");
+  EXPECT_EQ(run("check down.txt --text --type f64 --descending").code, 0);
+  EXPECT_EQ(run("check down.txt --text --type f64").code, 1);
+  EXPECT_EQ(run("check down.txt --text --type f64 --quiet").out, "");
+  EXPECT_EQ(shell("printf '1\\n2\\n' | $S check - --text --type u32").code, 0);
+  refuses("check none.bin --type u32", 2, {"none.bin"});
+  refuses("check", 2, {"FILE"});
+  refuses("check up.bin up.bin up.bin --type u32", 2, {});
+  refuses("check up.bin", 2, {"--type"});
+}
+
+TEST_F(Cli, CheckPermutation) {
+  write("a.bin", bytes_of<std::int64_t>({3, -1, 3, 2}));
+  write("b.npy", npy("'>i8'", "(4,)", bytes_of<std::int64_t>({-1, 2, 3, 3}, true)));
+  write("c.bin", bytes_of<std::int64_t>({-1, 2, 2, 3}));
+  write("d.bin", bytes_of<std::int64_t>({-1, 2, 3}));
+  write("e.npy", npy("'<f8'", "(4,)", bytes_of<double>({-1, 2, 3, 3})));
+  EXPECT_EQ(run("check a.bin b.npy --type i64").code, 0);
+  EXPECT_EQ(run("check b.npy a.bin --type i64").code, 0);
+  Result r = run("check a.bin c.bin --type i64");
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.out.find("first difference is 2, 1 times in a.bin and 2 times in c.bin"), std::string::npos) << r.out;
+  r = run("check a.bin c.bin --type i64 --descending");
+  EXPECT_NE(r.out.find("first difference is 3, 2 times in a.bin and 1 times in c.bin"), std::string::npos) << r.out;
+  r = run("check d.bin a.bin --type i64");
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.out.find("first difference is 3, 1 times in d.bin and 2 times in a.bin"), std::string::npos) << r.out;
+  // Negative keys come first though their bits are the larger numbers.
+  write("f.bin", bytes_of<std::int64_t>({-7, 9}));
+  write("g.bin", bytes_of<std::int64_t>({-8, 10}));
+  EXPECT_NE(run("check f.bin g.bin --type i64").out.find("first difference is -8"), std::string::npos);
+  refuses("check b.npy e.npy", 2, {"b.npy", "i64", "e.npy", "f64"});
+  // -0.0 and +0.0 tie in the order, but one is no permutation of the other.
+  write("z.txt", "0\n-0\n");
+  write("zz.txt", "0\n0\n");
+  EXPECT_EQ(run("check z.txt zz.txt --text --type f32").code, 1);
+}
+
+// ---------------------------------------------------------------------------------------------
+// devices, algorithms, bench, help
+// ---------------------------------------------------------------------------------------------
+
+TEST_F(Cli, DevicesAndAlgorithms) {
+  Result r = run("devices");
+  EXPECT_EQ(r.code, 0) << r.err;
+  for (const char* word : {"opencl", "cuda", "memory", "sub-groups", "forward progress"})
+    EXPECT_NE(r.out.find(word), std::string::npos) << r.out;
+  r = run("algorithms");
+  EXPECT_EQ(r.code, 0);
+  for (const char* word : {"lsd", "radix", "std::sort-parallel", "stable", "work_group", "Satish"})
+    EXPECT_NE(r.out.find(word), std::string::npos) << r.out;
+}
+
+TEST_F(Cli, Bench) {
+  const Result r = run("bench --n 1000,2^8:2^10 --min-time 0.01 --algorithm lsd,std::sort,std::stable_sort --type u32,f64 "
+                       "--json result.json");
+  ASSERT_EQ(r.code, 0) << r.err << r.out;
+  EXPECT_EQ(r.out.find("WRONG"), std::string::npos) << r.out;
+  // 4 sizes, 3 algorithms, 2 types, 2 payloads
+  const auto count = [](const std::string& text, const std::string& word) {
+    int n = 0;
+    for (auto at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++n;
+    return n;
+  };
+  EXPECT_EQ(count(r.out, "verified"), 48) << r.out;
+  const std::string json = read("result.json");
+  EXPECT_EQ(count(json, "\"verified\": true"), 48);
+  EXPECT_EQ(count(json, "\"algorithm\": \"lsd\""), 16);
+  EXPECT_EQ(count(json, "\"n\": 1000,"), 12);
+  EXPECT_EQ(count(json, "\"payload\": \"keys+values\""), 24);
+  for (const char* key : {"driver", "language", "parameters", "seconds", "mkeys_per_second", "repetitions",
+                          "copy_gb_per_second", "sortium", "device"})
+    EXPECT_NE(json.find('"' + std::string(key) + '"'), std::string::npos) << key;
+}
+
+TEST_F(Cli, BenchDistributions) {
+  for (const char* name : {"uniform", "sorted", "reversed", "constant", "few", "zipf"}) {
+    const Result r = run(std::string("bench --n 5000 --min-time 0.001 --type i32 --distribution ") + name);
+    EXPECT_EQ(r.code, 0) << name << r.err;
+    EXPECT_NE(r.out.find("verified"), std::string::npos) << r.out;
+  }
+}
+
+TEST_F(Cli, BenchRefuses) {
+  refuses("bench --n 2^8:2^4", 2, {"--n", "2^8:2^4"});
+  refuses("bench --n many", 2, {"--n", "many"});
+  refuses("bench --n 1000:2000", 2, {"--n", "1000:2000"});
+  refuses("bench --algorithm quick --n 256", 2, {"quick", "lsd"});
+  refuses("bench --device nowhere --n 256", 2, {"nowhere"});
+  refuses("bench --distribution flat --n 256", 2, {"--distribution", "flat", "zipf"});
+  refuses("bench --n 256 --params groups=1 --algorithm lsd,radix", 2, {"--params", "groups=1"});
+  refuses("bench --n 256 --min-time 0", 2, {"--min-time"});
+  refuses("bench --n 256 --json none/x.json", 2, {"none/x.json"});
+}
+
+TEST_F(Cli, BenchSkipsWhatDoesNotFit) {
+  const Result r = run("bench --n 2^32 --type u64 --payload values --algorithm std::sort --json result.json");
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_NE(r.out.find("skipped: needs"), std::string::npos) << r.out;
+  EXPECT_NE(read("result.json").find("\"skipped\""), std::string::npos);
+}
+
+TEST_F(Cli, InterruptedBenchKeepsItsRows) {
+  const int null = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  {
+    // The table goes where the first row can be waited for.
+    const int saved = ::dup(1);
+    ::dup2(ends[1], 1);
+    Waiting run(dir_, {"bench", "--n", "256,512", "--min-time", "0.05", "--algorithm", "std::sort", "--payload", "keys",
+                       "--json", "result.json"}, null);
+    ::dup2(saved, 1);
+    ::close(saved);
+    ::close(ends[1]);
+    std::string table;
+    char part[512];
+    for (ssize_t n; table.find("verified") == std::string::npos && (n = ::read(ends[0], part, sizeof part)) > 0;)
+      table.append(part, static_cast<std::size_t>(n));
+    run.signal(SIGINT);
+    for (ssize_t n; (n = ::read(ends[0], part, sizeof part)) > 0;) table.append(part, static_cast<std::size_t>(n));
+    EXPECT_TRUE(WIFEXITED(run.wait())) << table;
+  }
+  ::close(ends[0]);
+  ::close(null);
+  EXPECT_NE(read("result.json").find("\"verified\": true"), std::string::npos);
+  EXPECT_EQ(files(), (std::vector<std::string>{"io", "result.json"}));
+}
+
+TEST_F(Cli, HelpAndUsage) {
+  EXPECT_EQ(run("--version").out, "sortium 0.1.0\n");
+  const Result r = run("--help");
+  EXPECT_EQ(r.code, 0);
+  for (const char* command : {"devices", "algorithms", "sort", "check", "bench"}) {
+    EXPECT_NE(r.out.find(command), std::string::npos);
+    const Result help = run(std::string(command) + " --help");
+    EXPECT_EQ(help.code, 0);
+    EXPECT_NE(help.out.find("Example"), std::string::npos) << help.out;
+    EXPECT_NE(help.out.find(std::string("sortium ") + command), std::string::npos) << help.out;
+  }
+  refuses("", 2, {"command", "devices", "sort"});
+  refuses("frobnicate", 2, {"frobnicate"});
+  refuses("sort", 2, {"IN"});
+  refuses("sort in.npy", 2, {"--output"});
+  refuses("sort in.npy -o out.npy --sideways", 2, {"--sideways"});
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  // Kernels compile once for all the runs, and not into the user's own cache.
+  std::string cache;
+  if (std::getenv("SORTIUM_CACHE_DIR") == nullptr) {
+    cache = (fs::temp_directory_path() / "sortium-cli-cache-XXXXXX").string();
+    if (mkdtemp(cache.data()) == nullptr) return 1;
+    ::setenv("SORTIUM_CACHE_DIR", cache.c_str(), 1);
+  }
+  const int code = RUN_ALL_TESTS();
+  if (!cache.empty()) fs::remove_all(cache);
+  return code;
+}
