@@ -1,0 +1,136 @@
+// Every word of the dialect, said once. One of SAY_WORDS, SAY_SUB_GROUP, SAY_SCAN and SAY_RANK is defined, and the
+// parameters: WG, BINS and CALLS (of a ranking).
+
+#ifdef SAY_WORDS
+
+KERNEL(WG) void say_ids(GLOBAL u32 *out) {
+  const u32 at = 3 * (group_id() * WG + local_id());
+  out[at] = local_id();
+  out[at + 1] = group_id();
+  out[at + 2] = group_count();
+}
+
+// A work-item reads what another one of its work-group wrote, in local and in global memory, round after round.
+KERNEL(WG) void say_barriers(GLOBAL u32 *cells, GLOBAL u32 *wrong) {
+  LOCAL_ARRAY(u32, mine, WG);
+  GLOBAL u32 *group_cells = cells + group_id() * WG;
+  const u32 t = local_id();
+  u32 bad = 0;
+  for (u32 round = 1; round <= WG; ++round) {
+    const u32 other = (t + round) % WG;
+    mine[t] = t * round;
+    barrier_local();
+    bad |= mine[other] != other * round ? 1 : 0;
+    barrier_local();
+    group_cells[t] = t + round;
+    barrier_all();
+    bad |= group_cells[other] != other + round ? 2 : 0;
+    barrier_all();
+  }
+  wrong[group_id() * WG + t] = bad;
+}
+
+// out: for each work-item its local and its global ticket; then for each group the sum and the OR.
+KERNEL(WG) void say_atomics(GLOBAL u32 *next, GLOBAL u32 *tickets, GLOBAL u32 *sums) {
+  LOCAL_ARRAY(u32, sum, 1);
+  LOCAL_ARRAY(u32, bits, WG / 32 + 1);
+  const u32 t = local_id();
+  if (t == 0) sum[0] = 0;
+  if (t < WG / 32 + 1) bits[t] = 0;
+  barrier_local();
+  tickets[2 * (group_id() * WG + t)] = local_add(&sum[0], 1u);
+  tickets[2 * (group_id() * WG + t) + 1] = global_add(next, 3u);
+  if (t % 3 != 0) local_or(&bits[t / 32], 1u << (t % 32));
+  barrier_local();
+  if (t < WG / 32) sums[group_id() * (WG / 32 + 1) + 1 + t] = bits[t];
+  if (t == 0) sums[group_id() * (WG / 32 + 1)] = sum[0];
+}
+
+KERNEL(WG) void say_popcount(GLOBAL const u32 *in, GLOBAL u32 *out) {
+  const u32 i = group_id() * WG + local_id();
+  out[i] = popcount32(in[i]);
+}
+
+// Each work-group writes its message in plain words, releases its flag, waits for the flag of the group that took the
+// ticket before, and reads that group's message. Waiting is bounded. `got` has the message, or ~0 where none came.
+KERNEL(WG) void say_acquire_release(GLOBAL u32 *next, GLOBAL u32 *flags, GLOBAL u32 *messages, GLOBAL u32 *got) {
+  LOCAL_ARRAY(u32, shared, 2);
+  const u32 t = local_id();
+  if (t == 0) shared[0] = global_add(next, 1u);
+  barrier_local();
+  const u32 ticket = shared[0];
+  messages[ticket * WG + t] = ticket * 1000 + t;
+  barrier_all();
+  if (t == 0) {
+    store_release(&flags[ticket], 7u);
+    u32 seen = ticket == 0 ? 7 : 0;
+    for (u32 spin = 0; spin < (1u << 22) && seen != 7; ++spin) seen = load_acquire(&flags[ticket - (ticket != 0 ? 1 : 0)]);
+    shared[1] = seen;
+  }
+  barrier_all();
+  const u32 from = ticket == 0 ? 0 : ticket - 1;
+  const u32 message = messages[from * WG + (t + 1) % WG];
+  got[ticket * WG + t] = shared[1] == 7 ? message : ~0u;
+}
+
+#endif
+
+#ifdef SAY_SUB_GROUP
+// out: for each work-item lane, sub-group, ballot of a predicate, shuffled value.
+KERNEL(WG) void say_sub_group(GLOBAL const u32 *predicates, GLOBAL const u32 *from_lanes, GLOBAL u32 *out) {
+  SUB_GROUP(WG);
+  const u32 i = group_id() * WG + local_id();
+  out[4 * i] = sg_lane();
+  out[4 * i + 1] = sg_index();
+  out[4 * i + 2] = sg_ballot(sg, predicates[i]);
+  out[4 * i + 3] = sg_shuffle(sg, i * 2654435761u, from_lanes[i]);
+}
+
+KERNEL(WG) void say_sub_group_barrier(GLOBAL u32 *wrong) {
+  LOCAL_ARRAY(u32, cells, WG);
+  volatile LOCAL u32 *mine = cells + sg_index() * SG_LANES;
+  const u32 lane = sg_lane();
+  u32 bad = 0;
+  for (u32 round = 1; round < 4 * SG_LANES; ++round) {
+    const u32 other = (lane + round) % SG_LANES;
+    mine[lane] = lane * round;
+    sg_barrier();
+    bad |= mine[other] != other * round ? 1 : 0;
+    sg_barrier();
+  }
+  wrong[group_id() * WG + local_id()] = bad;
+}
+
+#endif
+
+#ifdef SAY_SCAN
+// Two scans of the first `width` work-items, one after the other in the same scratch memory. (A loop, since PoCL 3.1's compiler dies of two calls in a
+// row: see dialect.md.)
+KERNEL(WG) void say_scan(GLOBAL const index_t *in, GLOBAL index_t *out, GLOBAL index_t *totals,
+                     u32 width) {
+  LOCAL_ARRAY(index_t, scratch, 2 * WG);
+  const u32 i = group_id() * WG + local_id();
+  index_t x = in[i];
+  for (u32 round = 0; round < 2; ++round) {
+    index_t total;
+    x = wg_scan_add(scratch, width, x, &total);
+    out[round * group_count() * WG + i] = x;
+    totals[2 * i + round] = total;
+  }
+}
+
+#endif
+
+#ifdef SAY_RANK
+// CALLS rankings in a row, as a tile's records are ranked: bins[call * work-items + work-item].
+KERNEL(WG) void say_rank(GLOBAL const u32 *bins, GLOBAL u32 *ranks) {
+  LOCAL_ARRAY(u32, counts, WG / SG_LANES * SG_RANK_WORDS(BINS));
+  const u32 stride = group_count() * WG, i = group_id() * WG + local_id();
+  LOCAL u32 *mine = counts + sg_index() * SG_RANK_WORDS(BINS);
+  for (u32 c = local_id(); c < WG / SG_LANES * SG_RANK_WORDS(BINS); c += WG) counts[c] = 0;
+  barrier_local();
+  u32 rank[CALLS];
+  UNROLL for (u32 c = 0; c < CALLS; ++c) rank[c] = sg_rank(mine, BINS, bins[c * stride + i]);
+  UNROLL for (u32 c = 0; c < CALLS; ++c) ranks[c * stride + i] = rank[c];
+}
+#endif
