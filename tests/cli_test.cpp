@@ -23,6 +23,8 @@
 #include <string_view>
 #include <vector>
 
+#include "host_check.hpp"
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -439,6 +441,19 @@ TEST_F(Cli, AlgorithmsAndParameters) {
   refuses(sort + "--device nowhere:9", 2, {"nowhere:9"});
 }
 
+TEST_F(Cli, PartialSortSaysSo) {
+  write("k.bin", bytes_of(random_keys(5000)));
+  Result r = run("sort k.bin --type u32 -o out.bin --algorithm selection-local --verify");
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_NE(r.err.find("SORTED RUNS of"), std::string::npos) << r.err;
+  EXPECT_EQ(run("check out.bin --type u32").code, 1);
+  r = run("sort k.bin --type u32 -o out.bin --algorithm selection-local --quiet");
+  EXPECT_NE(r.err.find("SORTED RUNS of"), std::string::npos) << r.err;
+  r = run("bench --n 5000 --payload keys --min-time 0.001 --algorithm selection-local");
+  EXPECT_EQ(r.code, 0) << r.out;
+  EXPECT_NE(r.out.find("verified, sorted runs of"), std::string::npos) << r.out;
+}
+
 TEST_F(Cli, ParallelPeer) {
   write("k.bin", bytes_of(random_keys(100000)));
   const Result r = run("sort k.bin --type u32 -o out.bin --algorithm std::sort-parallel --verify");
@@ -621,6 +636,103 @@ TEST_F(Cli, NoProgressBarWhenQuietOrInAPipe) {
   EXPECT_LE(::read(primary, part, sizeof part), 0) << std::string_view(part, 20);
   ::close(primary);
   ::close(secondary);
+}
+
+// ---------------------------------------------------------------------------------------------
+// --verify
+// ---------------------------------------------------------------------------------------------
+
+struct Verify : testing::Test {
+  std::vector<std::uint32_t> in{5, 1, 5, 3, 1, 9}, values{0, 1, 2, 3, 4, 5};
+  std::vector<std::uint32_t> out{1, 1, 3, 5, 5, 9}, moved{1, 4, 3, 0, 2, 5};
+  sortium::Problem problem{.key = sortium::KeyType::u32, .count = 6, .payload = sortium::Payload::values};
+  bool wrong(bool stable = true, std::uint64_t run_length = 0) const {
+    sortium::HostOperands o{in.data(), const_cast<std::uint32_t*>(out.data()), values.data(),
+                            const_cast<std::uint32_t*>(moved.data())};
+    if (!problem.keys_out) o.keys_out = nullptr;
+    return app::find_mistake(problem, o, stable, run_length).has_value();
+  }
+};
+
+TEST_F(Verify, AcceptsWhatIsRight) {
+  EXPECT_FALSE(wrong(true));
+  EXPECT_FALSE(wrong(false));
+  problem.payload = sortium::Payload::positions;
+  EXPECT_FALSE(wrong(true));
+  problem.keys_out = false;
+  EXPECT_FALSE(wrong(true));
+  EXPECT_FALSE(wrong(false));
+}
+
+TEST_F(Verify, SeesWrongOrder) {
+  std::swap(out[2], out[3]);
+  std::swap(moved[2], moved[3]);
+  EXPECT_TRUE(wrong(true));
+  EXPECT_TRUE(wrong(false));
+}
+
+TEST_F(Verify, SeesALostRecord) {
+  out[5] = 8;
+  EXPECT_TRUE(wrong(true));
+  EXPECT_TRUE(wrong(false));
+}
+
+TEST_F(Verify, SeesAValueThatLeftItsKey) {
+  std::swap(moved[2], moved[5]);
+  EXPECT_TRUE(wrong(true));
+  EXPECT_TRUE(wrong(false));
+}
+
+TEST_F(Verify, SeesTiesOutOfOrder) {
+  std::swap(moved[3], moved[4]);
+  EXPECT_TRUE(wrong(true));
+  EXPECT_FALSE(wrong(false)) << "which is what not being stable means";
+}
+
+TEST_F(Verify, SeesWrongPositions) {
+  problem.payload = sortium::Payload::positions;
+  problem.keys_out = false;
+  moved[0] = 4;  // twice the same
+  EXPECT_TRUE(wrong(true));
+  EXPECT_TRUE(wrong(false));
+  moved[0] = 77;  // there is no such record
+  EXPECT_TRUE(wrong(true));
+  EXPECT_TRUE(wrong(false));
+}
+
+TEST_F(Verify, SeesTheBitRange) {
+  problem.begin_bit = 1;
+  problem.end_bit = 2;  // 3 alone has it
+  out = {5, 1, 5, 1, 9, 3};
+  moved = {0, 1, 2, 4, 5, 3};
+  EXPECT_FALSE(wrong());
+  std::swap(out[4], out[5]);
+  std::swap(moved[4], moved[5]);
+  EXPECT_TRUE(wrong());
+}
+
+TEST_F(Verify, SortedRuns) {
+  EXPECT_TRUE(wrong(true, 3));
+  out = {1, 5, 5, 1, 3, 9};
+  moved = {1, 0, 2, 4, 3, 5};
+  EXPECT_FALSE(wrong(true, 3));
+  EXPECT_TRUE(wrong(true, 2));
+  EXPECT_TRUE(wrong(true));
+}
+
+TEST_F(Verify, WideKeysAndValues) {
+  const std::vector<double> keys{0.5, -0.0, std::nan(""), 0.0, -2};
+  const std::vector<std::uint64_t> ids{10, 11, 12, 13, 14};
+  std::vector<double> sorted{-2, -0.0, 0.0, 0.5, keys[2]};
+  std::vector<std::uint64_t> sorted_ids{14, 11, 13, 10, 12};
+  const sortium::Problem p{.key = sortium::KeyType::f64, .count = 5, .payload = sortium::Payload::values, .value_bytes = 8};
+  const sortium::HostOperands o{keys.data(), sorted.data(), ids.data(), sorted_ids.data()};
+  EXPECT_FALSE(app::find_mistake(p, o, true, 0));
+  std::swap(sorted[1], sorted[2]);  // the zeros tie, but each has its value
+  EXPECT_TRUE(app::find_mistake(p, o, false, 0));
+  std::swap(sorted_ids[1], sorted_ids[2]);
+  EXPECT_FALSE(app::find_mistake(p, o, false, 0));
+  EXPECT_TRUE(app::find_mistake(p, o, true, 0));
 }
 
 // ---------------------------------------------------------------------------------------------

@@ -167,6 +167,8 @@ int sort(const SortOptions& options) {
     const auto type = options.index_bytes == 4 ? sortium::KeyType::u32 : sortium::KeyType::u64;
     moved = Column::make(descr_of(type), options.index_bytes, keys.count);
   }
+  reserve_column(out, kind_of(options.out, options.text), options.argsort ? moved : keys);
+  if (out2) reserve_column(*out2, kind_of(options.values_out, false), moved);
   const double reading = watch.lap();
 
   // In place, but for what a check of the result needs the input for.

@@ -210,15 +210,18 @@ Column read_values(const std::string& path, std::optional<unsigned> bytes, Progr
   return read_raw(input, descr_of(*bytes == 4 ? KeyType::u32 : KeyType::u64), *bytes, progress);
 }
 
+void reserve_column(Output& output, Kind kind, const Column& column) {
+  if (kind == Kind::text) return;  // how long it gets is not known
+  const std::size_t header = kind == Kind::npy ? format_npy_header({column.descr, column.count}).size() : 0;
+  output.reserve(header + column.count * column.width);
+}
+
 void write_column(Output& output, Kind kind, const Column& column, KeyType type, Progress& progress) {
   progress.phase("writing " + output.name(), column.count);
   const std::uint64_t step = chunk / column.width;
   if (kind == Kind::npy) {
     const std::string header = format_npy_header({column.descr, column.count});
-    output.reserve(header.size() + column.count * column.width);
     output.write(header.data(), header.size());
-  } else if (kind == Kind::raw) {
-    output.reserve(column.count * column.width);
   }
   std::string text;
   Bytes swapped(column.swapped ? chunk : 0);

@@ -63,6 +63,8 @@ struct Keys : Column {
 // Values are only moved: any type of 4 or 8 bytes. `bytes` is needed for raw files.
 [[nodiscard]] Column read_values(const std::string& path, std::optional<unsigned> bytes, Progress& progress);
 
+// Sets the space for it aside, so that a full disk shows before the sorting and not after it.
+void reserve_column(Output& output, Kind kind, const Column& column);
 // `type` is how text is to be written.
 void write_column(Output& output, Kind kind, const Column& column, sortium::KeyType type, Progress& progress);
 

@@ -17,7 +17,7 @@ class Output {
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
 
-  // Sets the space aside, so that a full disk shows before the work and not after it.
+  // Sets the space aside, where the file system can.
   void reserve(std::uint64_t bytes);
   void write(const void* data, std::uint64_t bytes);
   // Everything is on the disk when this returns.
