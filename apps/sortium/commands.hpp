@@ -49,12 +49,19 @@ struct BenchOptions {
   std::string json;
 };
 
+struct DrawOptions {
+  std::string what;  // "bitonic", "odd-even", "merge"
+  unsigned n = 16;
+  std::string out;
+};
+
 // Each returns the program's exit code, or throws Failure or sortium::Error.
 int devices();
 int algorithms();
 int sort(const SortOptions& options);
 int check(const CheckOptions& options);
 int bench(const BenchOptions& options);
+int draw(const DrawOptions& options);
 
 // Throws Failure, with the names there are, where `name` is neither an algorithm of the library nor a peer.
 void check_algorithm(const std::string& name);

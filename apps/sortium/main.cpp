@@ -11,6 +11,7 @@
 #include "bench_data.hpp"
 #include "commands.hpp"
 #include "common.hpp"
+#include "draw.hpp"
 
 namespace {
 
@@ -145,6 +146,17 @@ int run(std::vector<std::string> arguments) {
     if (!types.empty()) b.types = parse_types(types);
     command = [&] { return bench(b); };
   });
+
+  DrawOptions d;
+  auto* const draw_cli = cli.add_subcommand("draw", "Draw a sorting network, or the tiers of merge sort, as SVG");
+  draw_cli->add_option("WHAT", d.what, "bitonic, odd-even or merge")->required()
+      ->check(CLI::IsMember({"bitonic", "odd-even", "merge"}))->type_name("");
+  draw_cli->add_option("-n", d.n, "Records: 2 to 64")->check(CLI::Range(draw_least, draw_most))->type_name("")
+      ->capture_default_str();
+  draw_cli->add_option("-o,--output", d.out, "Where the picture goes; - is standard output")->required()
+      ->type_name("OUT");
+  draw_cli->footer("Example:\n  sortium draw bitonic -n 16 -o net.svg");
+  draw_cli->callback([&] { command = [&] { return draw(d); }; });
 
   // CLI11 would read -o2 as -o with the value 2.
   std::ranges::replace(arguments, "-o2", "--output2");

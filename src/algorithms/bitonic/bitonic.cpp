@@ -35,7 +35,7 @@ class BitonicSorter final : public Sorter {
   BitonicSorter(const Problem& problem, const Capabilities& device, const Parameters& given)
       : problem_(problem), stages_(problem.count <= 2 ? 1 : std::bit_width(problem.count - 1)) {
     const bool cpu = device.kind == DeviceKind::cpu;
-    schedule_ = *std::ranges::find(schedules, given.word("schedule", cpu ? "B2+B4+B8+B16" : "C4+B*"), &Schedule::name);
+    schedule_ = *std::ranges::find(schedules, given.word("schedule", cpu ? "B2+B4+B8" : "C4+B*"), &Schedule::name);
     const unsigned records = schedule_.tile_records;
     together_ = given.word("small_stages", "apart") == "together";
     if (given.has("small_stages") && records == 0)
