@@ -8,8 +8,11 @@ namespace sortium::rooms {
 const Algorithm& bitonic();
 const Algorithm& bitonic_local();
 const Algorithm& lsd();
+const Algorithm& merge();
+const Algorithm& merge_local();
 const Algorithm& odd_even();
 const Algorithm& radix();
+const Algorithm& radix_simd();
 const Algorithm& selection();
 const Algorithm& selection_blocks();
 const Algorithm& selection_local();

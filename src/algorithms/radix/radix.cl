@@ -1,6 +1,6 @@
 // Document 003's radix sort. G groups of I work-items; each work-item has a contiguous part of the list, COLUMNS
 // records long (the last parts may be shorter, or empty). Parameters: ITEMS (I), DIGIT_BITS (r), TRANSPOSED,
-// SCAN_WG (work-items of a scan), TRANSPOSE_SIDE.
+// GATHER_WG (work-items of a work-group that gathers), TRANSPOSE_SIDE.
 
 #define RADIX (1u << DIGIT_BITS)
 
@@ -33,29 +33,6 @@ KERNEL(ITEMS) void radix_histogram(GLOBAL const ukey_t *keys, GLOBAL index_t *hi
   for (u32 c = 0; c < RADIX; ++c) bins[c * ITEMS + i] = 0;
   for (u64 k = 0; k < count; ++k) ++bins[key_digit(keys[begin + k * stride], shift, mask) * ITEMS + i];
   for (u32 c = 0; c < RADIX; ++c) histogram[((u64)c * group_count() + group_id()) * ITEMS + i] = bins[c * ITEMS + i];
-}
-
-// One work-group scans one of the s parts of the histogram, and keeps its sum.
-KERNEL(SCAN_WG) void radix_scan_part(GLOBAL index_t *histogram, GLOBAL index_t *sums, u64 length, u64 part) {
-  LOCAL_ARRAY(index_t, scratch, 2 * SCAN_WG);
-  const u64 begin = group_id() * part;
-  const u64 end = begin + part < length ? begin + part : length;
-  index_t running = 0;
-  for (u64 base = begin; base < end; base += SCAN_WG) {
-    const u64 at = base + local_id();
-    index_t sum;
-    const index_t before = wg_scan_add(scratch, SCAN_WG, at < end ? histogram[at] : 0, &sum);
-    if (at < end) histogram[at] = running + before;
-    running += sum;
-  }
-  if (local_id() == 0) sums[group_id()] = running;
-}
-
-// Adds the sum of all parts before (sums is scanned by then) to every entry of a part.
-KERNEL(SCAN_WG) void radix_scan_add(GLOBAL index_t *histogram, GLOBAL const index_t *sums, u64 length, u64 part) {
-  const u64 begin = group_id() * part;
-  const u64 end = begin + part < length ? begin + part : length;
-  for (u64 at = begin + local_id(); at < end; at += SCAN_WG) histogram[at] += sums[group_id()];
 }
 
 KERNEL(ITEMS) void radix_reorder(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL const value_t *values_in,
@@ -99,9 +76,9 @@ TRANSPOSE(radix_transpose_keys, ukey_t)
 TRANSPOSE(radix_transpose_values, value_t)
 
 // out[j] = in[permutation[j]]: moves values once, after all passes.
-KERNEL(SCAN_WG) void radix_gather(GLOBAL const GATHER_T *in, GLOBAL GATHER_T *out, GLOBAL const value_t *permutation,
-                                  u64 n) {
-  const u64 j = (u64)group_id() * SCAN_WG + local_id();
+KERNEL(GATHER_WG) void radix_gather(GLOBAL const GATHER_T *in, GLOBAL GATHER_T *out,
+                                    GLOBAL const value_t *permutation, u64 n) {
+  const u64 j = (u64)group_id() * GATHER_WG + local_id();
   if (j < n) out[j] = in[permutation[j]];
 }
 #endif

@@ -6,6 +6,7 @@
 
 #include "../../kernels/kernels.hpp"
 #include "../rooms.hpp"
+#include "../scan.hpp"
 #include "embedded.hpp"
 
 namespace sortium {
@@ -49,17 +50,15 @@ class RadixSorter final : public Sorter {
                               std::max<std::uint64_t>(items_, 1), r_, std::max<std::uint64_t>(items_, 1) * per_item,
                               items_, device.local_memory, device.max_work_group, most));
 
-    scan_group_ = std::bit_floor(std::min(device.max_work_group, 256u));
-    side_ = scan_group_ >= 256 ? 16 : 8;
+    gather_group_ = std::bit_floor(std::min(device.max_work_group, 256u));
+    side_ = gather_group_ >= 256 ? 16 : 8;
     rows_ = groups_ * items_;
     columns_ = ceil_div(problem.count, rows_);
     histogram_length_ = (std::uint64_t{1} << r_) * rows_;
-    splits_ = std::min(given.number("splits", cpu ? 8 : 512), histogram_length_);
 
     digits_ = digits(carried_, r_);
     histogram_ = layout_.add(histogram_length_ * kernels::index_bytes(problem.count));
-    sums_ = layout_.add(splits_ * kernels::index_bytes(problem.count));
-    total_ = layout_.add(8);
+    scan_ = Scan(histogram_length_, given.number("splits", cpu ? 8 : 512), problem.count, device, layout_);
     if (transposed_) {
       const std::uint64_t matrix = rows_ * columns_;
       for (auto& m : key_matrix_) m = layout_.add(matrix * info(problem.key).bytes);
@@ -78,7 +77,7 @@ class RadixSorter final : public Sorter {
   std::string parameters() const override {
     const unsigned end = carried_.end_bit == 0 ? info(carried_.key).bits() : carried_.end_bit;
     return fmt::format("b={},r={},items={},groups={},splits={},transpose={},permutation={}", end - carried_.begin_bit, r_,
-                       items_, groups_, splits_, transposed_ ? "on" : "off",
+                       items_, groups_, scan_.parts(), transposed_ ? "on" : "off",
                        carried_.payload == Payload::positions ? "on" : "off");
   }
 
@@ -89,19 +88,18 @@ class RadixSorter final : public Sorter {
         .set("ITEMS", items_)
         .set("DIGIT_BITS", r_)
         .set("TRANSPOSED", int{transposed_})
-        .set("SCAN_WG", scan_group_)
+        .set("GATHER_WG", gather_group_)
         .set("TRANSPOSE_SIDE", side_)
         .set("GATHER_T", problem_.value_bytes == 8 ? "u64" : "u32");
     module_ = kernels::build(device, capabilities, kernels::embedded::radix_cl, defines);
     count_ = module_->kernel("radix_histogram");
-    scan_ = module_->kernel("radix_scan_part");
-    add_ = module_->kernel("radix_scan_add");
     reorder_ = module_->kernel("radix_reorder");
     transpose_keys_ = module_->kernel("radix_transpose_keys");
     if (value_bytes != 0) {
       transpose_values_ = module_->kernel("radix_transpose_values");
       gather_ = module_->kernel("radix_gather");
     }
+    scan_.build(device, capabilities);
   }
 
   void enqueue(Queue& queue, const Operands& given) override {
@@ -128,7 +126,7 @@ class RadixSorter final : public Sorter {
     if (permuted_) {
       queue.copy(values_copy_.in(o), given.values_in, problem_.count * problem_.value_bytes, "gather");
       const Arg args[] = {values_copy_.in(o), given.values_out, o.values_out, problem_.count};
-      queue.launch({*gather_, ceil_div(problem_.count, scan_group_), scan_group_, args, "gather"});
+      queue.launch({*gather_, ceil_div(problem_.count, gather_group_), gather_group_, args, "gather"});
     }
   }
 
@@ -145,18 +143,11 @@ class RadixSorter final : public Sorter {
 
   void run_pass(Queue& queue, const Operands& o, const PingPong::Pass& b, Digit digit) {
     const auto work_group = static_cast<unsigned>(items_);
-    const Memory histogram = histogram_.in(o), sums = sums_.in(o), total = total_.in(o);
+    const Memory histogram = histogram_.in(o);
     const Arg count_args[] = {b.keys_in, histogram, problem_.count, columns_, digit.shift, digit.mask};
     queue.launch({*count_, groups_, work_group, count_args, "histogram"});
 
-    // Scan s parts, then their sums, then add those.
-    const std::uint64_t part = ceil_div(histogram_length_, splits_);
-    const Arg scan_args[] = {histogram, sums, histogram_length_, part};
-    queue.launch({*scan_, splits_, scan_group_, scan_args, "scan"});
-    const Arg sums_args[] = {sums, total, splits_, splits_};
-    queue.launch({*scan_, 1, scan_group_, sums_args, "scan"});
-    const Arg add_args[] = {histogram, sums, histogram_length_, part};
-    queue.launch({*add_, splits_, scan_group_, add_args, "scan"});
+    scan_.enqueue(queue, o, histogram);
 
     const Arg args[] = {b.keys_in,      b.keys_out, b.values_in, b.values_out, histogram,
                         problem_.count, columns_,   digit.shift, digit.mask,   std::uint32_t{b.make_positions}};
@@ -170,16 +161,17 @@ class RadixSorter final : public Sorter {
 
   Problem problem_, carried_;  // what is asked for; what the passes carry
   bool transposed_ = false, permuted_ = false;
-  unsigned r_ = 0, scan_group_ = 0, side_ = 0;
-  std::uint64_t items_ = 0, groups_ = 0, splits_ = 0;       // I, G, s
+  unsigned r_ = 0, gather_group_ = 0, side_ = 0;
+  std::uint64_t items_ = 0, groups_ = 0;                    // I, G
   std::uint64_t rows_ = 0, columns_ = 0;                    // G·I parts of so many records
   std::uint64_t histogram_length_ = 0;
   std::vector<Digit> digits_;
   ScratchLayout layout_;
   PingPong passes_;
-  ScratchLayout::Slice histogram_, sums_, total_, key_matrix_[2], value_matrix_[2], permutation_, values_copy_;
+  ScratchLayout::Slice histogram_, key_matrix_[2], value_matrix_[2], permutation_, values_copy_;
+  Scan scan_;
   std::shared_ptr<Module> module_;
-  std::unique_ptr<Kernel> count_, scan_, add_, reorder_, transpose_keys_, transpose_values_, gather_;
+  std::unique_ptr<Kernel> count_, reorder_, transpose_keys_, transpose_values_, gather_;
 };
 
 class Radix final : public Algorithm {

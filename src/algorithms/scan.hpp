@@ -1,0 +1,29 @@
+// The exclusive sum of a table on the device, in three launches: what the rooms that count digits have in common.
+#pragma once
+
+#include <memory>
+
+#include "algorithm.hpp"
+
+namespace sortium {
+
+class Scan {
+ public:
+  Scan() = default;
+  // A table of `length` numbers, each of the size that counts `count` records; scanned in `parts` parts.
+  Scan(std::uint64_t length, std::uint64_t parts, std::uint64_t count, const Capabilities& device,
+       ScratchLayout& layout);
+
+  void build(Device& device, const Capabilities& capabilities);
+  void enqueue(Queue& queue, const Operands& operands, Memory table) const;
+  [[nodiscard]] std::uint64_t parts() const { return parts_; }
+
+ private:
+  std::uint64_t length_ = 0, parts_ = 0, count_ = 0;
+  unsigned work_group_ = 0;
+  ScratchLayout::Slice sums_, total_;
+  std::shared_ptr<Module> module_;
+  std::unique_ptr<Kernel> part_, add_;
+};
+
+}  // namespace sortium
