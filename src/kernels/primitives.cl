@@ -137,6 +137,15 @@ INLINE u32 bitonic_reverse(u64 i, u64 n, u64 length) { return ((i ^ (n - 1)) & l
 DEFINE_RANK_IN_RUN(rank_in_local_run, LOCAL)
 DEFINE_RANK_IN_RUN(rank_in_global_run, GLOBAL)
 
+// How many of `count` ranks come before `rank`, in no order of theirs: those that are smaller and, among the first
+// `earlier`, those that are equal (they belong to records that stand to the left of the record's own).
+INLINE u32 count_before(LOCAL const ukey_t *ranks, u32 earlier, u32 count, ukey_t rank) {
+  u32 before = 0;
+  for (u32 j = 0; j < earlier; ++j) before += ranks[j] <= rank ? 1u : 0u;
+  for (u32 j = earlier; j < count; ++j) before += ranks[j] < rank ? 1u : 0u;
+  return before;
+}
+
 // Exclusive sum of `x` over the work-group's first `count` work-items (a power of two), in the order of their ids;
 // `*total` gets the whole. `scratch` has 2 * count words. Every work-item must call it; it ends with a barrier.
 #if SG_NATIVE

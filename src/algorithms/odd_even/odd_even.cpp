@@ -78,6 +78,7 @@ class OddEven final : public Algorithm {
         .name = "odd-even",
         .title = "odd-even transposition: N rounds in which neighbours are compared and exchanged",
         .source = "Understanding parallel thinking from the parallel sort method (document 004), after Kornerup 1996",
+        .stable = true,
         .comparison = true,
         .quadratic = true,
         .cost = "N²/2 comparisons (twice that with rounds > 1); N/rounds launches; each writes the records once and "

@@ -2,15 +2,6 @@
 // Of equal records the one that stands earlier in the input comes before, so that no two get the same place.
 // Parameters: WG (work-items), BLOCK (ranks that selection_blocks stages in local memory at a time).
 
-// How many of the `count` staged ranks come before `rank`; the first `earlier` of them belong to earlier records,
-// and come before it where they are equal too.
-INLINE u32 count_before(LOCAL const ukey_t *ranks, u32 earlier, u32 count, ukey_t rank) {
-  u32 before = 0;
-  for (u32 j = 0; j < earlier; ++j) before += ranks[j] <= rank ? 1u : 0u;
-  for (u32 j = earlier; j < count; ++j) before += ranks[j] < rank ? 1u : 0u;
-  return before;
-}
-
 // The keys are read from global memory. A launch places the records from `first` up to `end`.
 KERNEL(WG) void selection_global(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL const value_t *values_in,
                                  GLOBAL value_t *values_out, u64 n, u64 first, u64 end) {
@@ -34,7 +25,8 @@ KERNEL(WG) void selection_blocks(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *ke
   index_t place = 0;
   for (u64 block = 0; block < n; block += BLOCK) {
     // Stage: places past the end get the last record again, and are not counted.
-    UNROLL for (u32 b = local_id(); b < BLOCK; b += WG) ranks[b] = key_rank(keys_in[min(block + b, n - 1)]);
+    UNROLL for (u32 b = 0; b < BLOCK; b += WG)
+      ranks[b + local_id()] = key_rank(keys_in[min(block + b + local_id(), n - 1)]);
     barrier_local();
 
     // Count.
@@ -44,22 +36,4 @@ KERNEL(WG) void selection_blocks(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *ke
     barrier_local();
   }
   if (i < end) store_record(keys_out, values_out, place, mine);
-}
-
-// Sorts every WG neighbouring records by themselves.
-KERNEL(WG) void selection_local(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL const value_t *values_in,
-                                GLOBAL value_t *values_out, u64 n) {
-  LOCAL_ARRAY(ukey_t, ranks, WG);
-  const u32 t = local_id();
-  const u64 begin = (u64)group_id() * WG;
-  const u32 count = (u32)min(n - begin, (u64)WG);
-
-  // Load: after this the group's records are in registers, so that they may be overwritten.
-  const record_t mine = load_record(keys_in, values_in, begin + min(t, count - 1));
-  ranks[t] = key_rank(mine.key);
-  barrier_local();
-
-  // Count and store.
-  const u32 place = count_before(ranks, min(t, count), count, ranks[t]);
-  if (t < count) store_record(keys_out, values_out, begin + place, mine);
 }

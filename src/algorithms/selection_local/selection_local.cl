@@ -1,0 +1,19 @@
+// Selection inside of every work-group: a work-item counts which of its group's WG records come before its own, and
+// writes it to that place of the group's run. Parameter: WG (work-items).
+
+KERNEL(WG) void selection_local(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL const value_t *values_in,
+                                GLOBAL value_t *values_out, u64 n) {
+  LOCAL_ARRAY(ukey_t, ranks, WG);
+  const u32 t = local_id();
+  const u64 begin = (u64)group_id() * WG;
+  const u32 count = (u32)min(n - begin, (u64)WG);
+
+  // Load; the last record stands in for those that are not there.
+  const record_t mine = load_record(keys_in, values_in, begin + min(t, count - 1));
+  ranks[t] = key_rank(mine.key);
+  barrier_local();
+
+  // Count, and store. By now all of the group's records are in registers: they may be overwritten.
+  const u32 place = count_before(ranks, min(t, count), count, ranks[t]);
+  if (t < count) store_record(keys_out, values_out, begin + place, mine);
+}
