@@ -135,7 +135,7 @@ struct AlgorithmInfo {
   bool comparison = false;
   bool quadratic = false;  // O(N²) work
   std::string cost;        // passes over the data, launches, bytes moved
-  std::vector<Parameter> parameters;
+  std::vector<Parameter> parameters{};
 };
 
 }  // namespace sortium

@@ -77,8 +77,8 @@ struct Memory {
 // values_out is values_in. Not given: values with Payload::none, values_in with Payload::positions, keys_out where
 // Problem::keys_out is false.
 struct Operands {
-  Memory keys_in, keys_out, values_in, values_out;
-  Memory scratch;  // Plan::scratch_bytes() bytes; its contents do not matter before or after
+  Memory keys_in{}, keys_out{}, values_in{}, values_out{};
+  Memory scratch{};  // Plan::scratch_bytes() bytes; its contents do not matter before or after
   [[nodiscard]] bool in_place() const {
     return keys_out && keys_in.handle == keys_out.handle && keys_in.offset == keys_out.offset;
   }

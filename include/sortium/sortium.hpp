@@ -33,7 +33,7 @@ namespace sortium {
 
 struct Method {
   std::string algorithm = "auto";
-  std::string parameters;  // "name=value,…" of that algorithm
+  std::string parameters{};  // "name=value,…" of that algorithm
 };
 
 class Sorter;  // a room's planned sort; internal
@@ -90,9 +90,9 @@ class Plan {
 struct Options {
   Order order = Order::ascending;
   unsigned begin_bit = 0, end_bit = 0;  // as in Problem
-  std::string device;                   // as for find_device
+  std::string device{};                 // as for find_device
   std::string algorithm = "auto";
-  std::string parameters;
+  std::string parameters{};
 };
 
 // What sort_host did, and how long it took.
