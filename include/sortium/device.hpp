@@ -40,6 +40,7 @@ struct Capabilities {
   unsigned compute_units = 1;
   unsigned max_work_group = 256;         // work-items
   std::uint64_t local_memory = 32768;    // bytes a work-group may have
+  std::uint64_t local_struct = 32768;    // bytes of a kernel's LOCAL_STRUCT: more on CUDA
   std::uint64_t global_memory = 0;       // bytes
   std::uint64_t max_allocation = 0;      // bytes of one buffer
   unsigned memory_alignment = 1;         // bytes: offsets into a buffer are multiples of it
@@ -47,6 +48,7 @@ struct Capabilities {
   SubGroupWords sub_group_words = SubGroupWords::emulated;
   unsigned sub_group_size = 32;          // lanes; a work-group is a multiple of it
   bool forward_progress = false;         // a work-group may wait for one with a lower ticket
+  bool async_copy = false;               // a copy engine from global to local memory (CUDA, sm_90 and up)
   bool ordered_local_atomics = false;    // lanes that add to one word of local memory take turns in lane order
 };
 
@@ -122,6 +124,7 @@ struct Launch {
   unsigned work_group;   // work-items each
   std::span<const Arg> args;
   std::string_view phase;  // what the trace calls it; must outlive the trace
+  unsigned local_struct = 0;  // bytes of the kernel's LOCAL_STRUCT, if it has one
 };
 
 // Device time of one enqueued command.

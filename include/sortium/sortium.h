@@ -97,12 +97,13 @@ typedef struct sortium_capabilities {
   sortium_device_kind kind;
   unsigned compute_units;
   unsigned max_work_group;
-  uint64_t local_memory, global_memory, max_allocation; /* bytes */
+  uint64_t local_memory, local_struct, global_memory, max_allocation; /* bytes */
   unsigned memory_alignment;                            /* bytes */
   int atomics64;
   sortium_sub_group_words sub_group_words;
   unsigned sub_group_size;
   int forward_progress;
+  int async_copy;
   int ordered_local_atomics;
 } sortium_capabilities;
 void sortium_capabilities_init(sortium_capabilities *capabilities);

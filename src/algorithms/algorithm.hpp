@@ -73,8 +73,14 @@ class Algorithm {
 
 // Every room, in the order of registry.cpp.
 [[nodiscard]] const std::vector<const Algorithm*>& registry();
-// The room called `name`; "auto" is the best one for the problem and the device. Throws Error(not_found).
+// The room called `name`. Throws Error(not_found) that lists the names, "auto" among them.
 [[nodiscard]] const Algorithm& find_algorithm(std::string_view name);
+// What "auto" is for the problem and the device.
+struct Planned {
+  const Algorithm* algorithm;
+  std::unique_ptr<Sorter> sorter;
+};
+[[nodiscard]] Planned plan_auto(const Problem& problem, const Capabilities& device);
 
 // A radix sort's passes and the two buffers that they alternate between, so that the last one writes the output and
 // the input is only read.
@@ -102,6 +108,12 @@ struct Digit {
   std::uint32_t shift, mask;
 };
 [[nodiscard]] std::vector<Digit> digits(const Problem& problem, unsigned digit_bits);
+
+// The digits as two kernel arguments: byte p of `shifts` and of `widths` is pass p's shift and width in bits.
+struct PackedDigits {
+  std::uint64_t shifts = 0, widths = 0;
+};
+[[nodiscard]] PackedDigits packed(const std::vector<Digit>& digits);
 
 // The problem as a radix sort's kernels are specialised for it: they take their bits from digits(), so that one
 // kernel serves every bit range.

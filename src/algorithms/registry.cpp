@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 
 #include "algorithm.hpp"
@@ -16,6 +17,8 @@ const std::vector<const Algorithm*>& registry() {
       &rooms::merge(),
       &rooms::merge_local(),
       &rooms::odd_even(),
+      &rooms::one_group(),
+      &rooms::onesweep(),
       &rooms::radix(),
       &rooms::radix_simd(),
       &rooms::selection(),
@@ -26,13 +29,28 @@ const std::vector<const Algorithm*>& registry() {
 }
 
 const Algorithm& find_algorithm(std::string_view name) {
-  if (name == "auto") return rooms::lsd();  // it has a variant for GPUs and one for CPUs
   std::string names = "auto";
   for (const auto* a : registry()) {
     if (a->info().name == name) return *a;
     names += ", " + a->info().name;
   }
   throw Error(ErrorCode::not_found, fmt::format("no algorithm '{}'; there are {}", name, names));
+}
+
+Planned plan_auto(const Problem& problem, const Capabilities& device) {
+  // Best first; the first whose needs the device meets. One work-group is the faster up to some 2^14 records: it pays
+  // for one launch and no look-back.
+  std::vector<const Algorithm*> candidates;
+  if (device.kind == DeviceKind::gpu && problem.count <= std::uint64_t{1} << 14) candidates.push_back(&rooms::one_group());
+  if (device.kind == DeviceKind::gpu) candidates.push_back(&rooms::onesweep());
+  for (const auto* a : candidates) {
+    try {
+      return {a, a->plan(problem, device, {})};
+    } catch (const Error& e) {
+      if (e.code() != ErrorCode::unsupported) throw;
+    }
+  }
+  return {&rooms::lsd(), rooms::lsd().plan(problem, device, {})};
 }
 
 Parameters::Parameters(std::string_view text, const AlgorithmInfo& algorithm) {
@@ -123,6 +141,15 @@ std::vector<Digit> digits(const Problem& problem, unsigned digit_bits) {
     const unsigned width = (end - shift + (passes - p) - 1) / (passes - p);
     out.push_back({shift, (1u << width) - 1});
     shift += width;
+  }
+  return out;
+}
+
+PackedDigits packed(const std::vector<Digit>& digits) {
+  PackedDigits out;
+  for (std::size_t p = 0; p < digits.size(); ++p) {
+    out.shifts |= std::uint64_t{digits[p].shift} << (8 * p);
+    out.widths |= static_cast<std::uint64_t>(std::bit_width(digits[p].mask)) << (8 * p);
   }
   return out;
 }

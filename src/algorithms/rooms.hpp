@@ -11,6 +11,8 @@ const Algorithm& lsd();
 const Algorithm& merge();
 const Algorithm& merge_local();
 const Algorithm& odd_even();
+const Algorithm& one_group();
+const Algorithm& onesweep();
 const Algorithm& radix();
 const Algorithm& radix_simd();
 const Algorithm& selection();

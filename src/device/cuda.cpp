@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <new>
 
@@ -70,7 +71,15 @@ class CuKernel final : public Kernel {
   std::string_view name() const override { return name_; }
   const cuda::Function function;
 
+  // More than 48 KB of local memory is given only to a kernel that asked for it.
+  void allow_local(unsigned bytes) {
+    if (bytes <= 48 * 1024 || bytes <= allowed_) return;
+    SORTIUM_CU(function_set, function, cuda::function_max_dynamic_shared, static_cast<int>(bytes));
+    allowed_ = bytes;
+  }
+
  private:
+  std::atomic<unsigned> allowed_{0};
   std::string name_;
 };
 
@@ -121,8 +130,10 @@ class CuQueue final : public Queue {
       pointers[i] = &values[i];
     }
     traced(l.phase, [&] {
-      SORTIUM_CU(launch, dynamic_cast<CuKernel&>(l.kernel).function, static_cast<unsigned>(l.groups), 1, 1,
-                 l.work_group, 1, 1, 0, stream_, pointers, nullptr);
+      auto& kernel = dynamic_cast<CuKernel&>(l.kernel);
+      kernel.allow_local(l.local_struct);
+      SORTIUM_CU(launch, kernel.function, static_cast<unsigned>(l.groups), 1, 1, l.work_group, 1, 1, l.local_struct,
+                 stream_, pointers, nullptr);
     });
   }
   void copy(Memory to, Memory from, std::uint64_t bytes, std::string_view phase) override {
@@ -231,6 +242,8 @@ class CuDevice final : public Device {
     c.compute_units = static_cast<unsigned>(attribute(id, cuda::multiprocessor_count));
     c.max_work_group = static_cast<unsigned>(attribute(id, cuda::max_threads_per_block));
     c.local_memory = static_cast<std::uint64_t>(attribute(id, cuda::max_shared_memory_per_block));
+    c.local_struct = static_cast<std::uint64_t>(attribute(id, cuda::max_shared_memory_per_block_optin));
+    c.async_copy = arch_ >= 90;
     c.global_memory = c.max_allocation = memory;
     c.memory_alignment = 16;
     c.atomics64 = true;

@@ -70,6 +70,7 @@ struct LoadedDriver {
     load(table.module_load, "cuModuleLoadData");
     load(table.module_unload, "cuModuleUnload");
     load(table.module_function, "cuModuleGetFunction");
+    load(table.function_set, "cuFuncSetAttribute");
     load(table.launch, "cuLaunchKernel");
     load(table.stream_create, "cuStreamCreate");
     load(table.stream_destroy, "cuStreamDestroy_v2");

@@ -20,9 +20,12 @@ using Program = struct _nvrtcProgram*;
 
 constexpr Result success = 0, error_invalid_value = 1, error_out_of_memory = 2, error_no_device = 100;
 
+constexpr int function_max_dynamic_shared = 8;
+
 enum Attribute : int {
   max_threads_per_block = 1,
   max_shared_memory_per_block = 8,
+  max_shared_memory_per_block_optin = 97,
   multiprocessor_count = 16,
   warp_size = 10,
   compute_capability_major = 75,
@@ -51,6 +54,7 @@ struct Driver {
   Result (*module_load)(ModuleHandle*, const void*);
   Result (*module_unload)(ModuleHandle);
   Result (*module_function)(Function*, ModuleHandle, const char*);
+  Result (*function_set)(Function, int, int);
   Result (*launch)(Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, void**,
                    void**);
   Result (*stream_create)(Stream*, unsigned);

@@ -102,7 +102,7 @@ DeviceInfo describe(const cl::Device& device, std::string id) {
                                        : DeviceKind::accelerator;
   c.compute_units = device.getInfo<CL_DEVICE_MAX_COMPUTE_UNITS>();
   c.max_work_group = static_cast<unsigned>(device.getInfo<CL_DEVICE_MAX_WORK_GROUP_SIZE>());
-  c.local_memory = device.getInfo<CL_DEVICE_LOCAL_MEM_SIZE>();
+  c.local_memory = c.local_struct = device.getInfo<CL_DEVICE_LOCAL_MEM_SIZE>();
   c.global_memory = device.getInfo<CL_DEVICE_GLOBAL_MEM_SIZE>();
   c.max_allocation = device.getInfo<CL_DEVICE_MAX_MEM_ALLOC_SIZE>();
   c.memory_alignment = std::max(device.getInfo<CL_DEVICE_MEM_BASE_ADDR_ALIGN>() / 8, 1u);

@@ -6,10 +6,14 @@ typedef unsigned int u32;
 typedef unsigned long long u64;
 
 #define KERNEL(work_group) extern "C" __global__ __launch_bounds__(work_group)
+#define KERNEL_RESIDENT(work_group, groups) extern "C" __global__ __launch_bounds__(work_group, groups)
 #define INLINE static __device__ __forceinline__
 #define GLOBAL
 #define LOCAL
 #define LOCAL_ARRAY(type, name, count) __shared__ type name[count]
+#define LOCAL_STRUCT(type, name)                             \
+  extern __shared__ __align__(128) unsigned char name##_raw[]; \
+  type *const name = (type *)name##_raw
 #define UNROLL _Pragma("unroll")
 
 #define local_id() (threadIdx.x)
@@ -41,3 +45,24 @@ typedef u32 sub_group_t;
 #define sg_barrier() __syncwarp()
 #define sg_ballot(sg, predicate) __ballot_sync(0xffffffffu, (predicate))
 #define sg_shuffle(sg, value, lane) __shfl_sync(0xffffffffu, (value), (lane))
+
+// A copy from global to local memory by the bulk copy engine, on chips that have it; an mbarrier counts its bytes.
+#if __CUDA_ARCH__ >= 900
+#define HAS_ASYNC_COPY 1
+typedef u64 async_copy_t;
+INLINE u32 shared_address(const void *p) { return (u32)__cvta_generic_to_shared(p); }
+INLINE void async_copy_init(async_copy_t *state) {
+  asm volatile("mbarrier.init.shared.b64 [%0], 1; fence.mbarrier_init.release.cluster;" : : "r"(shared_address(state)));
+}
+INLINE void async_copy_begin(async_copy_t *state, void *to, const void *from, u32 bytes) {
+  asm volatile("fence.proxy.async.shared::cta;" : : : "memory");
+  asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" : : "r"(shared_address(state)), "r"(bytes) : "memory");
+  if (bytes != 0)
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
+                 : : "r"(shared_address(to)), "l"(from), "r"(bytes), "r"(shared_address(state)) : "memory");
+}
+INLINE void async_copy_wait(async_copy_t *state, u32 turn) {
+  asm volatile("{ .reg .pred done; again: mbarrier.try_wait.parity.shared.b64 done, [%0], %1; @!done bra again; }"
+               : : "r"(shared_address(state)), "r"(turn & 1) : "memory");
+}
+#endif

@@ -6,10 +6,14 @@ typedef uint u32;
 typedef ulong u64;
 
 #define KERNEL(work_group) __kernel __attribute__((reqd_work_group_size(work_group, 1, 1))) SG_SIZE_ATTRIBUTE
-#define INLINE static inline
+#define KERNEL_RESIDENT(work_group, groups) KERNEL(work_group)
+#define INLINE static inline __attribute__((always_inline))
 #define GLOBAL __global
 #define LOCAL __local
 #define LOCAL_ARRAY(type, name, count) __local type name[count]
+#define LOCAL_STRUCT(type, name) \
+  __local type name##_storage;   \
+  LOCAL type *const name = &name##_storage
 #define UNROLL _Pragma("unroll")
 
 #define local_id() ((u32)get_local_id(0))

@@ -39,6 +39,15 @@ INLINE ukey_t key_order(ukey_t key) {
   return key;
 }
 
+// A key that no other sorts after, whatever its type and order.
+#if KEY_FLOAT
+#define KEY_LAST (~(ukey_t)0)
+#elif KEY_SIGNED
+#define KEY_LAST (KEY_DESCENDING ? KEY_SIGN : ~KEY_SIGN)
+#else
+#define KEY_LAST (KEY_DESCENDING ? (ukey_t)0 : ~(ukey_t)0)
+#endif
+
 INLINE u32 key_digit(ukey_t key, u32 shift, u32 mask) { return (u32)(key_order(key) >> shift) & mask; }
 
 // For sorts by comparison: what two keys are compared by. ORDER_SHIFT and ORDER_BITS are the problem's bit range.
@@ -199,6 +208,13 @@ INLINE index_t wg_scan_add(LOCAL index_t *scratch, u32 count, index_t x, index_t
 // Lanes that meet at one word get their turns in lane order: no vendor says so, but the probe has seen it here.
 #define SG_RANK_WORDS(bins) (bins)
 INLINE u32 sg_rank(LOCAL u32 *counts, u32 bins, u32 bin) { return local_add(&counts[bin], 1u); }
+// The same where all lanes often have the same bin, which costs the above a turn for each lane.
+INLINE u32 sg_rank_alike(LOCAL u32 *counts, u32 bins, u32 bin) {
+  if (sg_ballot(0, bin != sg_shuffle(0, bin, 0)) != 0) return local_add(&counts[bin], 1u);
+  u32 before = 0;
+  if (sg_lane() == 0) before = local_add(&counts[bin], SG_LANES);
+  return sg_shuffle(0, before, 0) + sg_lane();
+}
 #else
 #define SG_RANK_WORDS(bins) (2 * (bins))
 INLINE u32 sg_rank(volatile LOCAL u32 *counts, u32 bins, u32 bin) {

@@ -116,6 +116,7 @@ Capabilities capabilities_of(const sortium_capabilities* given) {
           c.compute_units,
           c.max_work_group,
           c.local_memory,
+          c.local_struct,
           c.global_memory,
           c.max_allocation,
           c.memory_alignment,
@@ -123,6 +124,7 @@ Capabilities capabilities_of(const sortium_capabilities* given) {
           enumerated<SubGroupWords>(c.sub_group_words, 3, "sub_group_words"),
           c.sub_group_size,
           c.forward_progress != 0,
+          c.async_copy != 0,
           c.ordered_local_atomics != 0};
 }
 
@@ -132,6 +134,7 @@ sortium_capabilities c_capabilities(const Capabilities& c) {
           c.compute_units,
           c.max_work_group,
           c.local_memory,
+          c.local_struct,
           c.global_memory,
           c.max_allocation,
           c.memory_alignment,
@@ -139,6 +142,7 @@ sortium_capabilities c_capabilities(const Capabilities& c) {
           static_cast<sortium_sub_group_words>(c.sub_group_words),
           c.sub_group_size,
           c.forward_progress,
+          c.async_copy,
           c.ordered_local_atomics};
 }
 

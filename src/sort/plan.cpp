@@ -28,15 +28,18 @@ void check(const Problem& p) {
   if (p.count > (std::uint64_t{1} << 40)) refuse(fmt::format("count is {}; up to 2^40 is allowed", p.count));
 }
 
-std::unique_ptr<Sorter> plan(const Problem& problem, const Capabilities& capabilities, const Method& method,
-                             const AlgorithmInfo*& chosen) {
+Planned plan(const Problem& problem, const Capabilities& capabilities, const Method& method) {
   check(problem);
+  if (method.algorithm == "auto") {
+    if (!method.parameters.empty())
+      refuse(fmt::format("parameters '{}' are given, but no algorithm that they belong to", method.parameters));
+    return plan_auto(problem, capabilities);
+  }
   const auto& algorithm = find_algorithm(method.algorithm);
-  chosen = &algorithm.info();
-  return algorithm.plan(problem, capabilities, Parameters(method.parameters, algorithm.info()));
+  return {&algorithm, algorithm.plan(problem, capabilities, Parameters(method.parameters, algorithm.info()))};
 }
 
-// A rough bound on what a plan needs of the values' payload; what run() must be given.
+// What run() is given, and what it needs.
 struct Operand {
   const char* name;
   Memory memory;
@@ -68,7 +71,9 @@ std::vector<AlgorithmInfo> algorithms() {
 Plan::Plan(std::shared_ptr<Device> device, const Problem& problem, const Method& method)
     : device_(std::move(device)), problem_(problem) {
   const auto& found = capabilities(*device_);
-  sorter_ = plan(problem, found, method, algorithm_);
+  auto planned = plan(problem, found, method);
+  algorithm_ = &planned.algorithm->info();
+  sorter_ = std::move(planned.sorter);
   sorter_->build(*device_, found);
 }
 
@@ -81,8 +86,7 @@ std::string Plan::parameters() const { return sorter_->parameters(); }
 std::uint64_t Plan::run_length() const { return sorter_->run(); }
 
 std::uint64_t Plan::scratch_bytes_for(const Problem& problem, const Capabilities& capabilities, const Method& method) {
-  const AlgorithmInfo* chosen = nullptr;
-  return plan(problem, capabilities, method, chosen)->scratch_bytes();
+  return plan(problem, capabilities, method).sorter->scratch_bytes();
 }
 
 void Plan::check(const Queue& queue, const Operands& o) const {

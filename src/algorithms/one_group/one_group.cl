@@ -1,0 +1,95 @@
+// One work-group sorts the whole list in its local memory: all passes of an LSD radix sort in one launch.
+// Parameters: WG, ITEMS.
+
+#define RADIX 256u
+#define TILE (WG * ITEMS)
+#define SUB_GROUPS (WG / SG_LANES)
+#define RANK_WORDS SG_RANK_WORDS(RADIX)
+#define TEAMS (WG / RADIX)  // work-items of a digit, when columns of counts are summed
+#define TEAM_ROWS (SUB_GROUPS / TEAMS)
+
+typedef struct {
+  ukey_t keys[TILE];
+#if VALUE_BYTES
+  value_t values[TILE];
+#endif
+  index_t scratch[2 * RADIX];
+  u32 ranks[SUB_GROUPS * RANK_WORDS];
+  u32 sums[TEAMS * RADIX];
+} one_group_memory_t;
+
+// Pass p's digit: shift is byte p of `shifts`, width that of `widths`.
+KERNEL(WG) void one_group_sort(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL const value_t *values_in,
+                               GLOBAL value_t *values_out, u64 n, u64 shifts, u64 widths, u32 passes) {
+  SUB_GROUP(WG);
+  LOCAL_STRUCT(one_group_memory_t, mine);
+  const u32 t = local_id(), count = (u32)n;
+  const u32 digit = t % RADIX, team = t / RADIX;
+  LOCAL u32 *my_ranks = mine->ranks + sg_index() * RANK_WORDS;
+  const u32 first = sg_index() * (SG_LANES * ITEMS) + sg_lane();
+
+  // Load. What stands in for records past the end sorts after them all, stays there, and is never written out.
+  record_t record[ITEMS];
+  UNROLL for (u32 i = 0; i < ITEMS; ++i) {
+    const u32 at = first + i * SG_LANES;
+    record[i] = load_record(keys_in, values_in, min(at, count - 1));
+    record[i].key = at < count ? record[i].key : KEY_LAST;
+  }
+
+  for (u32 pass = 0; pass < passes; ++pass) {
+    const u32 shift = (u32)(shifts >> (8 * pass)) & 255;
+    const u32 mask = (1u << ((u32)(widths >> (8 * pass)) & 255)) - 1;
+    for (u32 i = t; i < SUB_GROUPS * RANK_WORDS; i += WG) mine->ranks[i] = 0;
+    barrier_local();
+
+    // Rank in the sub-group, in the order of the list.
+    u32 place[ITEMS];
+    UNROLL for (u32 i = 0; i < ITEMS; ++i) place[i] = sg_rank(my_ranks, RADIX, key_digit(record[i].key, shift, mask));
+    barrier_local();
+
+    // Sum over sub-groups, scan over digits.
+    u32 sum = 0;
+    UNROLL for (u32 s = 0; s < TEAM_ROWS; ++s) sum += mine->ranks[(team * TEAM_ROWS + s) * RANK_WORDS + digit];
+    mine->sums[t] = sum;
+    barrier_local();
+    u32 before = 0, total = 0;
+    UNROLL for (u32 q = 0; q < TEAMS; ++q) {
+      const u32 c = mine->sums[q * RADIX + digit];
+      before += q < team ? c : 0;
+      total += c;
+    }
+    index_t all;
+    const index_t start = wg_scan_add(mine->scratch, RADIX, total, &all);
+    if (t < RADIX) mine->sums[t] = (u32)start;
+    barrier_local();
+    u32 at = mine->sums[digit] + before;
+    UNROLL for (u32 s = 0; s < TEAM_ROWS; ++s) {
+      LOCAL u32 *c = &mine->ranks[(team * TEAM_ROWS + s) * RANK_WORDS + digit];
+      const u32 in_row = *c;
+      *c = at;
+      at += in_row;
+    }
+    barrier_local();
+
+    // Scatter, and take the records again in their new order.
+    UNROLL for (u32 i = 0; i < ITEMS; ++i) {
+      const u32 to = place[i] + my_ranks[key_digit(record[i].key, shift, mask)];
+      mine->keys[to] = record[i].key;
+#if VALUE_BYTES
+      mine->values[to] = record[i].value;
+#endif
+    }
+    barrier_local();
+    UNROLL for (u32 i = 0; i < ITEMS; ++i) {
+      record[i].key = mine->keys[first + i * SG_LANES];
+#if VALUE_BYTES
+      record[i].value = mine->values[first + i * SG_LANES];
+#endif
+    }
+  }
+
+  UNROLL for (u32 i = 0; i < ITEMS; ++i) {
+    const u32 at = first + i * SG_LANES;
+    if (at < count) store_record(keys_out, values_out, at, record[i]);
+  }
+}

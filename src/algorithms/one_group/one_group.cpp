@@ -1,0 +1,103 @@
+// The sort of a list that fits one work-group's local memory.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "../../kernels/kernels.hpp"
+#include "../rooms.hpp"
+#include "embedded.hpp"
+
+namespace sortium {
+namespace {
+
+constexpr std::uint64_t radix_size = 256;
+constexpr unsigned most_items = 16;
+
+// Bytes of one_group_memory_t.
+std::uint64_t local_bytes(const Problem& problem, const Capabilities& device, unsigned work_group, unsigned items) {
+  const std::uint64_t record = info(problem.key).bytes + (problem.payload == Payload::none ? 0 : problem.value_bytes);
+  const std::uint64_t rank_words = (device.ordered_local_atomics ? 1 : 2) * radix_size;  // SG_RANK_WORDS
+  const std::uint64_t lanes = std::min(device.sub_group_size, 32u);
+  return record * work_group * items + 2 * radix_size * kernels::index_bytes(problem.count) +
+         work_group / lanes * rank_words * 4 + work_group * 4 + 64;
+}
+
+class OneGroupSorter final : public Sorter {
+ public:
+  OneGroupSorter(const Problem& problem, const Capabilities& device, const Parameters& given)
+      : problem_(problem), digits_(digits(problem, 8)) {
+    const auto largest = std::bit_floor(std::min(device.max_work_group, 1024u));
+    const std::uint64_t n = std::max<std::uint64_t>(problem.count, 1);
+    // The fewest work-items that hold the list: barriers are what a small sort is made of.
+    const auto least = static_cast<unsigned>(std::bit_ceil(std::max<std::uint64_t>(radix_size, (std::min<std::uint64_t>(n, 1 << 20) + most_items - 1) / most_items)));
+    work_group_ = static_cast<unsigned>(given.number("work_group", std::min(largest, least)));
+    if (!std::has_single_bit(work_group_) || work_group_ < radix_size || work_group_ > largest)
+      throw Error(ErrorCode::unsupported, fmt::format("one-group: work_group={} is not a power of two between {} and {}",
+                                                      work_group_, radix_size, largest));
+    // Fewer kernels to build: items are powers of two.
+    items_ = static_cast<unsigned>(std::bit_ceil(std::min<std::uint64_t>((n + work_group_ - 1) / work_group_, 1u << 20)));
+    local_bytes_ = local_bytes(problem, device, work_group_, items_);
+    if (items_ > most_items || local_bytes_ > device.local_struct) {
+      unsigned fits = most_items;
+      while (fits > 1 && local_bytes(problem, device, work_group_, fits) > device.local_struct) fits /= 2;
+      throw Error(ErrorCode::unsupported,
+                  fmt::format("one-group: {} records do not fit one work-group of {}; with {} bytes of local memory the "
+                              "device sorts up to {}", problem.count, work_group_, device.local_struct,
+                              fits * work_group_));
+    }
+  }
+
+  std::uint64_t scratch_bytes() const override { return 0; }
+  std::string parameters() const override { return fmt::format("work_group={},items={}", work_group_, items_); }
+
+  void build(Device& device, const Capabilities& capabilities) override {
+    kernels::Defines defines;
+    defines.problem(radix_problem(problem_)).set("WG", work_group_).set("ITEMS", items_);
+    module_ = kernels::build(device, capabilities, kernels::embedded::one_group_cl, defines);
+    sort_ = module_->kernel("one_group_sort");
+  }
+
+  void enqueue(Queue& queue, const Operands& o) override {
+    const auto [shifts, widths] = packed(digits_);
+    const Arg args[] = {o.keys_in, o.keys_out, o.values_in, o.values_out, problem_.count, shifts, widths,
+                        static_cast<std::uint32_t>(digits_.size())};
+    queue.launch({*sort_, 1, work_group_, args, "sort", static_cast<unsigned>(local_bytes_)});
+  }
+
+ private:
+  Problem problem_;
+  std::vector<Digit> digits_;
+  unsigned work_group_ = 0, items_ = 0;
+  std::uint64_t local_bytes_ = 0;
+  std::shared_ptr<Module> module_;
+  std::unique_ptr<Kernel> sort_;
+};
+
+class OneGroup final : public Algorithm {
+ public:
+  const AlgorithmInfo& info() const override {
+    static const AlgorithmInfo info{
+        .name = "one-group",
+        .title = "one work-group sorts a small list in local memory, LSD radix with 8-bit digits",
+        .source = "Merrill, Grimshaw 2010 (the block sort of CUB's small path)",
+        .stable = true,
+        .cost = "one launch; every record is read once and written once",
+        .parameters = {{"work_group", "work-items", 256, 1024, {}}}};
+    return info;
+  }
+
+  std::unique_ptr<Sorter> plan(const Problem& problem, const Capabilities& device,
+                               const Parameters& given) const override {
+    return std::make_unique<OneGroupSorter>(problem, device, given);
+  }
+};
+
+}  // namespace
+
+const Algorithm& rooms::one_group() {
+  static const OneGroup room;
+  return room;
+}
+
+}  // namespace sortium

@@ -1,0 +1,252 @@
+// One-sweep LSD radix sort: one kernel a pass reads every record once and writes it once. Each work-group takes tiles
+// by ticket, publishes its tile's digit counts, and learns where its digits begin by looking back at the counts of the
+// tiles before. Software-pipelined: a tile's counts are published before the tile before it looks back and is written
+// out, so that neighbours seldom wait.
+// Parameters: WG, ITEMS, RESIDENT (work-groups of a compute unit), PASSES, ASYNC, LOOK_BITS.
+
+#define RADIX 256u
+#define TILE (WG * ITEMS)
+#define SUB_GROUPS (WG / SG_LANES)
+#define RANK_WORDS SG_RANK_WORDS(RADIX)
+#define TEAMS (WG / RADIX)  // work-items of a digit, when columns of counts are summed
+#define TEAM_ROWS (SUB_GROUPS / TEAMS)
+#define NO_TILE 0xffffffffu
+
+// A word of the look-back table: what is known of a digit's count, and the count.
+#if LOOK_BITS == 64
+typedef u64 look_t;
+#else
+typedef u32 look_t;
+#endif
+#define LOOK_OWN ((look_t)1 << (LOOK_BITS - 2))  // of the tile alone
+#define LOOK_ALL ((look_t)2 << (LOOK_BITS - 2))  // of the tile and all before it
+#define LOOK_COUNT (LOOK_OWN - 1)
+
+// Histograms of all passes' digits in one reading. Pass p's digit: shift is byte p of `shifts`, width that of `widths`.
+KERNEL(WG) void onesweep_histogram(GLOBAL const ukey_t *keys, GLOBAL u32 *histograms, u64 n, u64 shifts, u64 widths) {
+  LOCAL_ARRAY(u32, bins, PASSES *RADIX);
+  const u32 t = local_id();
+  for (u32 b = t; b < PASSES * RADIX; b += WG) bins[b] = 0;
+  barrier_local();
+  const u64 step = (u64)group_count() * WG * 4;
+  for (u64 base = (u64)group_id() * WG * 4; base < n; base += step) {
+    ukey_t key[4];
+    UNROLL for (u32 i = 0; i < 4; ++i) key[i] = keys[min(base + i * WG + t, n - 1)];
+    UNROLL for (u32 i = 0; i < 4; ++i) {
+      if (base + i * WG + t >= n) continue;
+      const ukey_t ordered = key_order(key[i]);
+      UNROLL for (u32 p = 0; p < PASSES; ++p) {
+        const u32 shift = (u32)(shifts >> (8 * p)) & 255, width = (u32)(widths >> (8 * p)) & 255;
+        local_add(&bins[p * RADIX + ((u32)(ordered >> shift) & ((1u << width) - 1))], 1u);
+      }
+    }
+  }
+  barrier_local();
+  for (u32 b = t; b < PASSES * RADIX; b += WG)
+    if (bins[b] != 0) global_add(&histograms[b], bins[b]);
+}
+
+typedef struct {
+#if ASYNC
+  ukey_t raw[TILE + 16 / sizeof(ukey_t)];  // the next tile, as it comes
+#endif
+  ukey_t keys[TILE];  // the tile at hand, sorted by digit
+#if VALUE_BYTES
+  value_t values[TILE];
+#endif
+  u64 copy;
+  index_t first[RADIX];   // where the digit's records begin in the output
+  index_t to_out[RADIX];  // place in the sorted tile + this = place in the output
+  index_t scratch[2 * RADIX];
+  u32 ranks[SUB_GROUPS * RANK_WORDS];
+  u32 sums[TEAMS * RADIX];
+  u32 ticket[2];  // by turns, so that the next is not written while the last is still read
+} onesweep_memory_t;
+
+// Counts of the digit in all tiles before `tile`. The walk ends at the first tile that knows all before it; several
+// words are on their way at a time.
+#define LOOK_WINDOW 4
+INLINE index_t look_back(volatile GLOBAL look_t *column, u32 tile) {
+  index_t before = 0;
+  u32 at = tile, done = tile == 0;
+  while (!done) {
+    look_t word[LOOK_WINDOW];
+    UNROLL for (u32 k = 0; k < LOOK_WINDOW; ++k) word[k] = at > k ? column[(u64)(at - 1 - k) * RADIX] : LOOK_ALL;
+    u32 wait = 0;
+    UNROLL for (u32 k = 0; k < LOOK_WINDOW; ++k) {
+      wait |= word[k] < LOOK_OWN;  // not yet published: from here again
+      if (!wait && !done) {
+        before += (index_t)(word[k] & LOOK_COUNT);
+        done = word[k] >= LOOK_ALL;
+        --at;
+      }
+    }
+  }
+  return before;
+}
+
+#define RANK_TILE(rank_record)                                                            \
+  UNROLL for (u32 i = 0; i < ITEMS; ++i) {                                                \
+    const u32 rank = rank_record(my_ranks, RADIX, key_digit(key[i], shift, mask));        \
+    place[i / 2] = i % 2 ? place[i / 2] | rank << 16 : rank;                              \
+  }
+
+KERNEL_RESIDENT(WG, RESIDENT)
+void onesweep_pass(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL const value_t *values_in,
+                   GLOBAL value_t *values_out, GLOBAL const u32 *histograms, GLOBAL look_t *look,
+                   GLOBAL look_t *look_next, GLOBAL u32 *tickets, u64 n, u32 shift, u32 mask,
+                   u32 values_are_positions, u32 pass) {
+  SUB_GROUP(WG);
+  LOCAL_STRUCT(onesweep_memory_t, mine);
+  const u32 t = local_id(), lane = sg_lane();
+  const u32 digit = t % RADIX, team = t / RADIX;
+  const u32 tiles = (u32)((n + TILE - 1) / TILE);
+  LOCAL u32 *my_ranks = mine->ranks + sg_index() * RANK_WORDS;
+  const u32 first = sg_index() * (SG_LANES * ITEMS) + lane;
+  index_t all;
+
+  // The digits' starts; the first ticket; clear the counters, and the next pass's look-back table.
+  const index_t start_of_digit = wg_scan_add(mine->scratch, RADIX, t < RADIX ? histograms[pass * RADIX + t] : 0, &all);
+  if (t < RADIX) mine->first[t] = start_of_digit;
+  if (t == 0) mine->ticket[0] = global_add(&tickets[pass], 1u);
+  for (u32 i = t; i < SUB_GROUPS * RANK_WORDS; i += WG) mine->ranks[i] = 0;
+  for (u64 i = (u64)group_id() * WG + t; i < (u64)tiles * RADIX; i += (u64)group_count() * WG) look_next[i] = 0;
+#if ASYNC
+  if (t == 0) async_copy_init(&mine->copy);
+#endif
+  barrier_local();
+
+  u32 next = mine->ticket[0], current = NO_TILE, turn = 0;
+  u32 next_count = 0, current_count = 0;            // records of the tile
+  index_t total = 0, start = 0;                     // of this work-item's digit in the tile at hand
+#if ASYNC
+#define TILE_BYTES(tile) ((u32)(min((u64)TILE, n - (u64)(tile)*TILE) * sizeof(ukey_t)) & ~15u)
+  if (t == 0 && next < tiles) async_copy_begin(&mine->copy, mine->raw, keys_in + (u64)next * TILE, TILE_BYTES(next));
+#endif
+
+  for (;;) {
+    ukey_t key[ITEMS];
+    u32 place[(ITEMS + 1) / 2];  // two places a word
+    index_t next_total = 0, next_start = 0;
+    u32 following = NO_TILE;
+
+    if (next < tiles) {
+      // Load. Each sub-group has a contiguous piece of the tile, its lanes are neighbours.
+      const u64 tile_begin = (u64)next * TILE;
+      next_count = (u32)min((u64)TILE, n - tile_begin);
+#if ASYNC
+      async_copy_wait(&mine->copy, turn);
+      const u32 copied = TILE_BYTES(next) / sizeof(ukey_t);
+      UNROLL for (u32 i = 0; i < ITEMS; ++i) key[i] = mine->raw[first + i * SG_LANES];
+      if (copied < TILE)  // the last tile: the engine copies 16 bytes at a time, and nothing past the end
+        UNROLL for (u32 i = 0; i < ITEMS; ++i) {
+          const u32 at = min(first + i * SG_LANES, next_count - 1);
+          if (at >= copied) key[i] = keys_in[tile_begin + at];
+        }
+#else
+      UNROLL for (u32 i = 0; i < ITEMS; ++i) key[i] = keys_in[tile_begin + min(first + i * SG_LANES, next_count - 1)];
+#endif
+      if (next_count < TILE)  // what stands in for keys past the end sorts after them all, and is never written out
+        UNROLL for (u32 i = 0; i < ITEMS; ++i) key[i] = first + i * SG_LANES < next_count ? key[i] : KEY_LAST;
+      ++turn;
+      if (t == 0) mine->ticket[turn % 2] = global_add(&tickets[pass], 1u);
+
+      // Rank in the sub-group, in the order of the input.
+#if ORDERED_LOCAL_ATOMICS
+      // Lanes with the same digit wait for each other: the first keys tell whether there are many. Where the sub-group
+      // has only one digit, places count up.
+      const u32 probe = sg_shuffle(sg, key_digit(key[0], shift, mask), 0);
+      if (sg_ballot(sg, key_digit(key[0], shift, mask) != probe) != 0) {
+        RANK_TILE(sg_rank)
+      } else {
+        u32 others = 0;
+        UNROLL for (u32 i = 0; i < ITEMS; ++i) others |= key_digit(key[i], shift, mask) ^ probe;
+        if (sg_ballot(sg, others) == 0) {
+          UNROLL for (u32 i = 0; i < ITEMS; ++i) {
+            const u32 rank = i * SG_LANES + lane;
+            place[i / 2] = i % 2 ? place[i / 2] | rank << 16 : rank;
+          }
+          if (lane == 0) my_ranks[probe] = ITEMS * SG_LANES;
+        } else {
+          RANK_TILE(sg_rank_alike)
+        }
+      }
+#else
+      RANK_TILE(sg_rank)
+#endif
+      barrier_local();
+      following = mine->ticket[turn % 2];
+#if ASYNC
+      if (t == 0 && following < tiles)
+        async_copy_begin(&mine->copy, mine->raw, keys_in + (u64)following * TILE, TILE_BYTES(following));
+#endif
+
+      // Sum over sub-groups, publish, scan over digits.
+      u32 sum = 0;
+      UNROLL for (u32 s = 0; s < TEAM_ROWS; ++s) sum += mine->ranks[(team * TEAM_ROWS + s) * RANK_WORDS + digit];
+      mine->sums[t] = sum;
+      barrier_local();
+      u32 before = 0;
+      UNROLL for (u32 q = 0; q < TEAMS; ++q) {
+        const u32 c = mine->sums[q * RADIX + digit];
+        before += q < team ? c : 0;
+        next_total += c;
+      }
+      const index_t with_past = next_total;  // counts what stands in for keys, too
+      if (digit == mask) next_total -= TILE - next_count;
+      if (t < RADIX)
+        ((volatile GLOBAL look_t *)look)[(u64)next * RADIX + t] = (next == 0 ? LOOK_ALL : LOOK_OWN) | next_total;
+      next_start = wg_scan_add(mine->scratch, RADIX, with_past, &all);
+      if (t < RADIX) mine->sums[t] = (u32)next_start;
+      barrier_local();
+      u32 at = mine->sums[digit] + before;
+      UNROLL for (u32 s = 0; s < TEAM_ROWS; ++s) {
+        LOCAL u32 *c = &mine->ranks[(team * TEAM_ROWS + s) * RANK_WORDS + digit];
+        const u32 in_row = *c;
+        *c = at;
+        at += in_row;
+      }
+    }
+
+    if (current != NO_TILE) {
+      // Look back, then write out: neighbouring work-items write neighbouring records of a digit's run.
+      if (t < RADIX) {
+        const index_t before = look_back(look + t, current);
+        if (current != 0) ((volatile GLOBAL look_t *)look)[(u64)current * RADIX + t] = LOOK_ALL | (before + total);
+        mine->to_out[t] = mine->first[t] + before - start;
+      }
+      barrier_local();
+      for (u32 i = 0; i < ITEMS; ++i) {
+        const u32 p = t + i * WG;
+        if (p < current_count) {
+          const ukey_t k = mine->keys[p];
+          const u64 out = (index_t)(mine->to_out[key_digit(k, shift, mask)] + p);
+          if (keys_out) keys_out[out] = k;  // an argsort's last pass may not want them
+#if VALUE_BYTES
+          values_out[out] = mine->values[p];
+#endif
+        }
+      }
+    }
+    if (next >= tiles) break;
+    barrier_local();
+
+    // Scatter into local memory: the tile is now sorted by digit.
+    UNROLL for (u32 i = 0; i < ITEMS; ++i) {
+      const u32 p = (place[i / 2] >> (16 * (i % 2)) & 0xffff) + my_ranks[key_digit(key[i], shift, mask)];
+      mine->keys[p] = key[i];
+#if VALUE_BYTES
+      const u64 from = (u64)next * TILE + min(first + i * SG_LANES, next_count - 1);
+      mine->values[p] = values_are_positions ? (value_t)from : values_in[from];
+#endif
+    }
+    barrier_local();
+    for (u32 i = t; i < SUB_GROUPS * RANK_WORDS; i += WG) mine->ranks[i] = 0;
+    current = next;
+    current_count = next_count;
+    total = next_total;
+    start = next_start;
+    next = following;
+    barrier_local();
+  }
+}
