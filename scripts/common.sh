@@ -9,6 +9,12 @@ die() {
   exit 1
 }
 
+# PoCL asks /sys for cores and memory, and ends the program where it is not mounted, as in a bare chroot.
+if [ ! -d /sys/devices/system/cpu ] && [ -r /proc/meminfo ]; then
+  HWLOC_SYNTHETIC="numa:1(memory=$(awk '$1 == "MemTotal:" { printf "%.0f", $2 * 1024 }' /proc/meminfo)) pu:$(nproc)"
+  export HWLOC_SYNTHETIC
+fi
+
 # PoCL makes a device of the CPU, so that no GPU is needed; TBB is what the parallel std::sort runs on.
 build_packages='g++ cmake ninja-build libfmt-dev libcli11-dev nlohmann-json3-dev
   ocl-icd-opencl-dev opencl-headers opencl-clhpp-headers pocl-opencl-icd ocl-icd-libopencl1 libtbb-dev'
