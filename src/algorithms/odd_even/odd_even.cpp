@@ -39,7 +39,8 @@ class OddEvenSorter final : public Sorter {
   void build(Device& device, const Capabilities& capabilities) override {
     kernels::Defines defines;
     defines.problem(problem_).set("WG", work_group_).set("ROUNDS", rounds_);
-    module_ = kernels::build(device, capabilities, kernels::embedded::odd_even_cl, defines);
+    const auto& source = rounds_ == 1 ? kernels::embedded::odd_even_cl : kernels::embedded::odd_even_blocks_cl;
+    module_ = kernels::build(device, capabilities, source, defines);
     kernel_ = module_->kernel(rounds_ == 1 ? "odd_even_round" : "odd_even_blocks");
   }
 

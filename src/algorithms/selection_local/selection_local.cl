@@ -11,9 +11,9 @@ KERNEL(WG) void selection_local(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *key
   // Load; the last record stands in for those that are not there.
   const record_t mine = load_record(keys_in, values_in, begin + min(t, count - 1));
   ranks[t] = key_rank(mine.key);
-  barrier_local();
+  barrier_all();  // the output may be the input: nobody writes before all have read
 
-  // Count, and store. By now all of the group's records are in registers: they may be overwritten.
+  // Count, and store.
   const u32 place = count_before(ranks, min(t, count), count, ranks[t]);
   if (t < count) store_record(keys_out, values_out, begin + place, mine);
 }
