@@ -22,13 +22,14 @@ INLINE u32 spread(u32 bit, u32 zeros) {
   return ((local_id() - low) << zeros) + low;
 }
 
-// Between global memory and the tile; the tile's last record stands in for those that are not there.
+// Between global memory and the tile. The tile's last record stands in for those that are not there, so that the tile
+// may be overwritten in global memory only after a barrier for that memory, too.
 INLINE void load_tile(RECORDS_IN, LOCAL ukey_t *tile_keys, LOCAL value_t *tile_values, u64 begin, u32 count) {
   UNROLL for (u32 k = 0; k < RECORDS; ++k) {
     const u32 i = k * WG + local_id();
     put_record(tile_keys, tile_values, i, load_record(keys_in, values_in, begin + min(i, count - 1)));
   }
-  barrier_local();
+  barrier_all();
 }
 
 INLINE void store_tile(RECORDS_OUT, LOCAL const ukey_t *tile_keys, LOCAL const value_t *tile_values, u64 begin,
@@ -52,7 +53,7 @@ KERNEL(WG) void bitonic_c2pre(RECORDS_IN, RECORDS_OUT, u64 n, u32 first_stage, u
       record_t x = load_record(keys, values, begin + min(i, count - 1));
       record_t y = load_record(keys, values, begin + min(j, count - 1));
       compare_exchange(&x, &y, bitonic_reverse(begin + i, n, (u64)2 << stage), j < count);
-      barrier_all();  // the tile's last record, which stands in for those that are not there, has been read
+      barrier_all();  // as in load_tile
       if (i < count) store_record(keys_out, values_out, begin + i, x);
       if (j < count) store_record(keys_out, values_out, begin + j, y);
       barrier_all();
@@ -103,7 +104,6 @@ INLINE void order_four(RECORDS_IN, LOCAL ukey_t *tile_keys, LOCAL value_t *tile_
   compare_exchange(&x[0], &x[1], reverse[0], there[1]);
   compare_exchange(&x[2], &x[3], reverse[2], there[3]);
   UNROLL for (u32 k = 0; k < 4; ++k) put_record(tile_keys, tile_values, at[k], x[k]);
-  barrier_local();
 }
 
 // With the loops: any stages, all of their distances inside of the tile.
@@ -112,8 +112,10 @@ KERNEL(WG) void bitonic_c4(RECORDS_IN, RECORDS_OUT, u64 n, u32 first_stage, u32 
   TILE_OF_GROUP;
   load_tile(keys_in, values_in, tile_keys, tile_values, begin, count);
   for (u32 stage = first_stage; stage <= last_stage; ++stage)
-    for (u32 done = 0; done < DISTANCES(stage); done += 2)
+    for (u32 done = 0; done < DISTANCES(stage); done += 2) {
       order_four(keys_in, values_in, tile_keys, tile_values, begin, count, n, stage, DISTANCES(stage) - done, 0);
+      barrier_local();
+    }
   store_tile(keys_out, values_out, tile_keys, tile_values, begin, count);
 }
 
@@ -121,8 +123,10 @@ KERNEL(WG) void bitonic_c4(RECORDS_IN, RECORDS_OUT, u64 n, u32 first_stage, u32 
 KERNEL(WG) void bitonic_c4_last(RECORDS_IN, RECORDS_OUT, u64 n, u32 stage) {
   LOCAL_RECORDS(tile, TILE);
   TILE_OF_GROUP;
-  UNROLL for (u32 done = 0; done < LOG_TILE; done += 2)
+  UNROLL for (u32 done = 0; done < LOG_TILE; done += 2) {
     order_four(keys_in, values_in, tile_keys, tile_values, begin, count, n, stage, LOG_TILE - done, done == 0);
+    barrier_all();  // the first one for global memory, as in load_tile
+  }
   store_tile(keys_out, values_out, tile_keys, tile_values, begin, count);
 }
 #endif

@@ -11,8 +11,9 @@ KERNEL(WG) void bitonic_local(GLOBAL const ukey_t *keys_in, GLOBAL const value_t
   const u32 count = (u32)min(n - begin, (u64)WG);
   u32 side = 0;
 
-  // Load; the last record stands in for those that are not there.
+  // Load. The last record stands in for those that are not there, and must not be overwritten before all have it.
   record_t mine = load_record(keys_in, values_in, begin + min(t, count - 1));
+  barrier_all();
 
   for (u32 length = 2; length <= WG; length *= 2)
     for (u32 distance = length / 2; distance > 0; distance /= 2) {
