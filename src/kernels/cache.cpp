@@ -54,10 +54,11 @@ std::string file_of(const std::string& key) {
 
 bool load(const std::string& key, std::vector<std::byte>& payload) {
   if (directory().empty()) return false;
-  std::ifstream in(file_of(key), std::ios::binary | std::ios::ate);
-  if (!in) return false;
-  std::vector<std::byte> all(static_cast<std::size_t>(in.tellg()));
-  in.seekg(0);
+  std::error_code error;
+  const auto size = fs::file_size(file_of(key), error);
+  if (error) return false;  // there is none, or it is no file
+  std::ifstream in(file_of(key), std::ios::binary);
+  std::vector<std::byte> all(size);
   if (!in.read(reinterpret_cast<char*>(all.data()), static_cast<std::streamsize>(all.size()))) return false;
   Header h{};
   if (all.size() < sizeof h) return false;
