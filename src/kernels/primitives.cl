@@ -160,8 +160,9 @@ INLINE u32 count_before(LOCAL const ukey_t *ranks, u32 earlier, u32 count, ukey_
 #if SG_NATIVE
 INLINE index_t wg_scan_add(LOCAL index_t *scratch, u32 count, index_t x, index_t *total) {
   const u32 t = local_id(), lane = sg_lane();
+  const u32 sub_groups = count < SG_LANES ? 1 : count / SG_LANES;
   // Scan in the sub-group, then add the sums of the sub-groups before.
-  index_t inclusive = x;
+  index_t inclusive = t < count ? x : 0;
   for (u32 distance = 1; distance < SG_LANES; distance *= 2) {
     index_t other = sg_shuffle(0, (u32)inclusive, (lane - distance) % SG_LANES);
 #if INDEX_BITS == 64
@@ -169,9 +170,8 @@ INLINE index_t wg_scan_add(LOCAL index_t *scratch, u32 count, index_t x, index_t
 #endif
     inclusive += lane >= distance ? other : 0;
   }
-  if (t < count && lane == SG_LANES - 1) scratch[sg_index()] = inclusive;
+  if (lane == SG_LANES - 1 && sg_index() < sub_groups) scratch[sg_index()] = inclusive;
   barrier_local();
-  const u32 sub_groups = count < SG_LANES ? 1 : count / SG_LANES;
   index_t before = 0, all = 0;
   for (u32 s = 0; s < sub_groups; ++s) {
     const index_t sum = scratch[s];
