@@ -11,54 +11,13 @@
 #include <map>
 
 #include "algorithms/algorithm.hpp"
+#include "methods.hpp"
 #include "support.hpp"
 #include "table.hpp"
 #include "trial.hpp"
 
 namespace sortium::test {
 namespace {
-
-// What is tried with each algorithm besides its defaults. `wide`: with every key type and size of value.
-struct Tried {
-  std::string parameters;
-  bool wide = false;
-};
-const std::map<std::string, std::vector<Tried>>& tried() {
-  static const std::map<std::string, std::vector<Tried>> all{
-      {"lsd", {{"", true}, {"variant=gpu,work_group=64,items=2", true}, {"variant=gpu,items=3"}}},
-      {"radix",
-       {{""},
-        {"r=3,items=4,groups=5,transpose=on"},
-        {"r=5,items=8,groups=3,transpose=on,permutation=on"},
-        {"r=11,transpose=off"},
-        {"splits=7"}}},
-  };
-  return all;
-}
-
-struct MethodUnderTest {
-  AlgorithmInfo algorithm;
-  Tried tried;
-  unsigned turn;
-};
-void PrintTo(const MethodUnderTest& m, std::ostream* out) { *out << m.algorithm.name << ' ' << m.tried.parameters; }
-
-std::vector<MethodUnderTest> methods() {
-  std::vector<MethodUnderTest> out;
-  for (const auto& a : algorithms()) {
-    const auto known = tried().find(a.name);
-    for (const auto& t : known == tried().end() ? std::vector<Tried>{{}} : known->second)
-      out.push_back({a, t, static_cast<unsigned>(out.size())});
-  }
-  return out;
-}
-
-// Names of tests have letters and digits only.
-std::string test_name(const MethodUnderTest& m) {
-  std::string out = m.algorithm.name + (m.tried.parameters.empty() ? "" : "_" + m.tried.parameters);
-  std::ranges::replace_if(out, [](unsigned char ch) { return !std::isalnum(ch); }, '_');
-  return out;
-}
 
 // The numbers among the parameters in force: "work_group=64,items=2".
 std::map<std::string, std::uint64_t> numbers(std::string_view parameters) {
@@ -102,18 +61,18 @@ Sizes sizes_for(const Plan& plan, const MethodUnderTest& m) {
   return s;
 }
 
-// The device says what it cannot do with parameters that were written down here for all devices.
+// The device says what it cannot do, with such a room or with parameters that were written down here for all devices.
 bool is_unsupported(const Error& e, const MethodUnderTest& m) {
-  return e.code() == ErrorCode::unsupported && !m.tried.parameters.empty();
+  return e.code() == ErrorCode::unsupported && (!m.parameters.empty() || is_limited(m.algorithm));
 }
 
 class Conformance : public testing::TestWithParam<MethodUnderTest> {};
 
 TEST_P(Conformance, SortsAsTheReferenceDoes) {
   const auto& m = GetParam();
-  const Method method{m.algorithm.name, m.tried.parameters};
+  const Method method{m.algorithm.name, m.parameters};
   Problem probe;
-  probe.count = 1u << 18;
+  probe.count = m.algorithm.name == "one-group" ? 1000 : 1u << 18;
   Sizes sizes;
   try {
     sizes = sizes_for(Plan(test_device(), probe, method), m);
@@ -124,8 +83,8 @@ TEST_P(Conformance, SortsAsTheReferenceDoes) {
 
   const bool small = is_set("SORTIUM_TEST_SMALL");
   const Depth depth = small                           ? Depth::narrow
-                      : is_set("SORTIUM_TEST_FULL") ? (m.tried.wide ? Depth::full : Depth::wide)
-                                                    : (m.tried.wide ? Depth::wide : Depth::narrow);
+                      : is_set("SORTIUM_TEST_FULL") ? (m.wide ? Depth::full : Depth::wide)
+                                                    : (m.wide ? Depth::wide : Depth::narrow);
   auto some = shapes(depth, m.turn, m.algorithm.comparison);
   if (small) some.resize(2);
   const auto table = make_table(some, sizes, m.turn);
@@ -151,7 +110,7 @@ TEST_P(Conformance, SortsAsTheReferenceDoes) {
       what = fmt::format("threw {}: {}\n{}", name(e.code()), e.what(), e.log());
     }
     if (what.empty()) continue;
-    ADD_FAILURE() << m.algorithm.name << " '" << m.tried.parameters << "' (" << in_force << "), " << describe(c)
+    ADD_FAILURE() << m.algorithm.name << " '" << m.parameters << "' (" << in_force << "), " << describe(c)
                   << ":\n  " << what;
     if (++wrong == 5) break;  // more of the same would say no more
   }
@@ -162,15 +121,24 @@ TEST_P(Conformance, SortsAsTheReferenceDoes) {
 INSTANTIATE_TEST_SUITE_P(Table, Conformance, testing::ValuesIn(methods()),
                          [](const auto& instance) { return test_name(instance.param); });
 
-// Sub-groups of sizes that the device does not have, spoken through local memory. 64 lanes: a sub-group of the
-// dialect is then half of one.
-class EmulatedSubGroups : public testing::TestWithParam<unsigned> {};
+// The same sort, as other devices would do it: with sub-groups of sizes that this one does not have, spoken through
+// local memory (64 lanes: a sub-group of the dialect is then half of one), or without a gift that it has.
+struct Gifts {
+  std::string name;
+  unsigned emulated_lanes = 0;  // 0: the device's own sub-groups
+};
+void PrintTo(const Gifts& g, std::ostream* out) { *out << g.name; }
 
-TEST_P(EmulatedSubGroups, RankAsHardwareDoes) {
+class OtherDevices : public testing::TestWithParam<Gifts> {};
+
+TEST_P(OtherDevices, SortAlike) {
   Capabilities caps = capabilities(*test_device());
-  if (caps.backend == Backend::cuda) GTEST_SKIP() << "CUDA always has the sub-group words: nothing is emulated";
-  caps.sub_group_words = SubGroupWords::emulated;
-  caps.sub_group_size = GetParam();
+  caps.ordered_local_atomics = false;
+  if (GetParam().emulated_lanes != 0) {
+    if (caps.backend == Backend::cuda) GTEST_SKIP() << "CUDA always has the sub-group words: nothing is emulated";
+    caps.sub_group_words = SubGroupWords::emulated;
+    caps.sub_group_size = GetParam().emulated_lanes;
+  }
   const auto& lsd = find_algorithm("lsd");
   const Parameters parameters("variant=gpu,work_group=64,items=2", lsd.info());
   Trial trial(test_device(), is_set("SORTIUM_TEST_SMALL") ? Placement::exact : Placement::guarded);
@@ -181,12 +149,14 @@ TEST_P(EmulatedSubGroups, RankAsHardwareDoes) {
       sorter->build(*test_device(), caps);
       const auto what = trial.run(c, {sorter->scratch_bytes(), sorter->run(), true,
                                       [&](Queue& q, const Operands& o) { sorter->enqueue(q, o); }});
-      ASSERT_EQ(what, "") << GetParam() << " lanes, " << describe(c);
+      ASSERT_EQ(what, "") << describe(c);
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Lanes, EmulatedSubGroups, testing::Values(8, 16, 32, 64),
-                         [](const auto& instance) { return std::to_string(instance.param); });
+INSTANTIATE_TEST_SUITE_P(With, OtherDevices,
+                         testing::Values(Gifts{"unordered_atomics"}, Gifts{"8_lanes", 8}, Gifts{"16_lanes", 16},
+                                         Gifts{"32_lanes", 32}, Gifts{"64_lanes", 64}),
+                         [](const auto& instance) { return instance.param.name; });
 
 }  // namespace
 }  // namespace sortium::test

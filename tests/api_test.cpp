@@ -1,0 +1,274 @@
+// The C++ interface on host memory: the one-line sorts, devices by name, errors, threads.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <thread>
+
+#include "expect_error.hpp"
+#include "support.hpp"
+
+namespace sortium::test {
+namespace {
+
+Options on_device(Options options = {}) {
+  options.device = device_spec();
+  return options;
+}
+
+template <class T>
+std::vector<T> some(std::size_t count, std::uint64_t seed = 1) {
+  Random random(seed);
+  std::vector<T> out(count);
+  for (auto& x : out) x = static_cast<T>(static_cast<std::int64_t>(random.next()) % 1000);
+  return out;
+}
+
+template <class T>
+struct HostSort : testing::Test {};
+using AllTypes = testing::Types<std::uint32_t, std::int32_t, float, std::uint64_t, std::int64_t, double>;
+TYPED_TEST_SUITE(HostSort, AllTypes);
+
+TYPED_TEST(HostSort, VectorsSpansAndArrays) {
+  for (const std::size_t count : {0, 1, 2, 1009}) {
+    auto keys = some<TypeParam>(count);
+    auto should = keys;
+    std::ranges::sort(should);
+    const auto before = keys;
+    const auto report = sortium::sort(keys, on_device());
+    EXPECT_EQ(keys, should);
+    EXPECT_EQ(report.device, test_device()->info().name);
+    EXPECT_FALSE(report.algorithm.empty());
+
+    keys = before;
+    sortium::sort(std::span(keys), on_device());
+    EXPECT_EQ(keys, should);
+
+    const auto order = argsort(before, on_device());
+    std::vector<std::uint32_t> positions(count);
+    std::iota(positions.begin(), positions.end(), 0u);
+    std::ranges::stable_sort(positions, {}, [&](auto i) { return before[i]; });
+    EXPECT_EQ(order, positions);
+  }
+  std::array<TypeParam, 5> array{5, 1, 4, 2, 3};
+  sortium::sort(array, on_device());
+  EXPECT_EQ(array, (std::array<TypeParam, 5>{1, 2, 3, 4, 5}));
+}
+
+TEST(Host, ValuesMoveWithTheirKeys) {
+  struct Particle {
+    float x, y;
+  };
+  const auto before = some<std::int32_t>(1009);
+  auto keys = before;
+  std::vector<Particle> particles;
+  std::vector<float> floats;
+  std::vector<std::uint64_t> numbers;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    particles.push_back({static_cast<float>(i), -static_cast<float>(i)});
+    floats.push_back(static_cast<float>(i));
+    numbers.push_back(i << 40 | i);
+  }
+  std::vector<std::size_t> order(before.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::ranges::stable_sort(order, {}, [&](auto i) { return before[i]; });
+
+  sortium::sort(keys, particles, on_device());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    ASSERT_EQ(keys[i], before[order[i]]);
+    ASSERT_EQ(particles[i].x, static_cast<float>(order[i]));
+    ASSERT_EQ(particles[i].y, -static_cast<float>(order[i]));
+  }
+  keys = before;
+  sortium::sort(keys, std::span(floats), on_device());
+  keys = before;
+  sortium::sort(keys, numbers, on_device());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    ASSERT_EQ(floats[i], static_cast<float>(order[i]));
+    ASSERT_EQ(numbers[i], order[i] << 40 | order[i]);
+  }
+}
+
+TEST(Host, DescendingAndBits) {
+  auto keys = some<std::uint32_t>(1009);
+  auto should = keys;
+  std::ranges::stable_sort(should, std::greater{});
+  sortium::sort(keys, on_device({.order = Order::descending}));
+  EXPECT_EQ(keys, should);
+  std::ranges::stable_sort(should, {}, [](auto k) { return k >> 2 & 7; });
+  sortium::sort(keys, on_device({.begin_bit = 2, .end_bit = 5}));
+  EXPECT_EQ(keys, should);
+}
+
+TEST(Host, ArgsortOfEitherIndex) {
+  const auto keys = some<double>(1009);
+  const auto narrow = argsort(keys, on_device());
+  const auto wide = argsort<std::uint64_t>(keys, on_device());
+  EXPECT_TRUE(std::ranges::equal(narrow, wide));
+  EXPECT_TRUE(std::ranges::is_sorted(wide, {}, [&](auto i) { return keys[i]; }));
+}
+
+// NaN comes last in both orders, zeros tie, and every key keeps its bits.
+TEST(Host, FloatsHaveATotalOrder) {
+  const float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
+  const float payload = std::bit_cast<float>(0xffc12345u);
+  const std::vector<float> before{1, nan, -0.0f, infinity, 0.0f, payload, -1, -infinity, -0.0f, 1e-45f};
+  const auto bits = [](const std::vector<float>& v) {
+    std::vector<std::uint32_t> out;
+    for (const auto x : v) out.push_back(std::bit_cast<std::uint32_t>(x));
+    return out;
+  };
+  auto keys = before;
+  sortium::sort(keys, on_device());
+  EXPECT_EQ(bits(keys), bits({-infinity, -1, -0.0f, 0.0f, -0.0f, 1e-45f, 1, infinity, nan, payload}));
+  keys = before;
+  sortium::sort(keys, on_device({.order = Order::descending}));
+  EXPECT_EQ(bits(keys), bits({infinity, 1, 1e-45f, -0.0f, 0.0f, -0.0f, -1, -infinity, nan, payload}));
+}
+
+TEST(Host, OutOfPlaceLeavesTheInput) {
+  const auto keys = some<float>(1009);
+  const auto values = some<std::uint32_t>(1009, 2);
+  std::vector<float> keys_out(keys.size());
+  std::vector<std::uint32_t> values_out(keys.size());
+  const auto keys_before = keys;
+  const auto values_before = values;
+  const Problem p{.key = KeyType::f32, .count = keys.size(), .payload = Payload::values};
+  sort_host(p, {keys.data(), keys_out.data(), values.data(), values_out.data()}, on_device());
+  EXPECT_EQ(keys, keys_before);
+  EXPECT_EQ(values, values_before);
+  EXPECT_TRUE(std::ranges::is_sorted(keys_out));
+}
+
+TEST(Host, BadOperandsAreNamed) {
+  std::vector<std::uint32_t> a(100), b(100), c(100), d(100);
+  const auto attempt = [](Problem p, HostOperands o) { return [=] { sort_host(p, o, on_device()); }; };
+  const Problem keys{.count = 100}, pairs{.count = 100, .payload = Payload::values};
+  const Problem positions{.count = 100, .payload = Payload::positions};
+  const auto bad = ErrorCode::invalid_argument;
+  expect_error(attempt(keys, {nullptr, b.data()}), bad, {"keys_in"});
+  expect_error(attempt(keys, {a.data(), nullptr}), bad, {"keys_out"});
+  expect_error(attempt(pairs, {a.data(), b.data(), nullptr, d.data()}), bad, {"values_in"});
+  expect_error(attempt(pairs, {a.data(), b.data(), c.data(), nullptr}), bad, {"values_out"});
+  expect_error(attempt(positions, {a.data(), b.data(), nullptr, nullptr}), bad, {"values_out"});
+
+  std::vector<std::uint32_t> big(1000);
+  auto* const p = big.data();
+  expect_error(attempt(keys, {p, p + 99}), bad, {"keys_in", "keys_out"});
+  expect_error(attempt(keys, {p + 99, p}), bad, {"keys_in", "keys_out"});
+  expect_error(attempt(pairs, {p, p + 200, p + 400, p + 499}), bad, {"values_in", "values_out"});
+  expect_error(attempt(pairs, {p, p + 200, p + 99, p + 600}), bad, {"keys_in", "values_in"});
+  expect_error(attempt(pairs, {p, p + 200, p + 299, p + 600}), bad, {"keys_out", "values_in"});
+  expect_error(attempt(pairs, {p, p + 200, p + 400, p + 99}), bad, {"keys_in", "values_out"});
+  expect_error(attempt(pairs, {p, p + 200, p + 400, p + 101}), bad, {"keys_out", "values_out"});
+  EXPECT_EQ(big, std::vector<std::uint32_t>(1000)) << "nothing was written";
+
+  std::vector<std::uint32_t> short_one(99);
+  expect_error([&] { sortium::sort(a, short_one, on_device()); }, bad, {"99", "100"});
+}
+
+TEST(Host, MoreThanTheDeviceHolds) {
+  std::vector<std::uint64_t> keys{3, 1, 2};
+  const auto before = keys;
+  // A TiB of keys is said to be there; nothing may be read or written before the device has refused it.
+  const Problem p{.key = KeyType::u64, .count = std::uint64_t{1} << 37};
+  expect_error([&] { sort_host(p, {keys.data(), keys.data()}, on_device()); }, ErrorCode::out_of_memory,
+               {std::to_string(p.count * 8)});
+  EXPECT_EQ(keys, before);
+}
+
+TEST(Host, ThreadsSortAtOnce) {
+  std::vector<std::thread> threads;
+  std::array<bool, 6> right{};
+  for (std::size_t t = 0; t < right.size(); ++t)
+    threads.emplace_back([t, &right] {
+      right[t] = true;
+      for (unsigned round = 0; round < 5; ++round) {
+        auto keys = some<float>(5000 + 100 * t, 10 * t + round);
+        auto should = keys;
+        std::ranges::stable_sort(should);
+        sortium::sort(keys, on_device());
+        right[t] = right[t] && keys == should;
+      }
+    });
+  for (auto& t : threads) t.join();
+  for (std::size_t t = 0; t < right.size(); ++t) EXPECT_TRUE(right[t]) << "thread " << t;
+}
+
+TEST(Devices, AreFoundByName) {
+  const auto& d = *test_device();
+  EXPECT_EQ(find_device(d.info().id).get(), &d);
+  std::string upper = d.info().id;
+  std::ranges::transform(upper, upper.begin(), [](unsigned char ch) { return std::toupper(ch); });
+  EXPECT_EQ(find_device(upper).get(), &d);
+  const auto& name = d.info().name;
+  EXPECT_EQ(find_device(name)->info().name, name);
+  const auto part = name.substr(1, 6);
+  EXPECT_NE(find_device(part)->info().name.find(part), std::string::npos);
+  EXPECT_NE(find_device("auto"), nullptr);
+  ASSERT_FALSE(devices().empty());
+  for (const auto& one : devices()) EXPECT_EQ(find_device(one->info().id), one);
+  unsigned nth = 0;
+  for (const auto& one : devices())
+    if (one->info().claimed.backend == Backend::opencl) {
+      EXPECT_EQ(find_device("opencl:" + std::to_string(nth)), one);
+      ++nth;
+    }
+}
+
+TEST(Devices, UnknownOnesAreRefusedWithAList) {
+  const std::string known = devices().front()->info().id;
+  for (const auto* spec : {"no such device", "opencl:99", "opencl:0:99", "cuda:99", "opencl:", "cuda:x", "autos"})
+    expect_error([&] { (void)find_device(spec); }, ErrorCode::not_found, {spec, known});
+  std::vector<float> keys(3);
+  expect_error([&] { sortium::sort(keys, {.device = "no such device"}); }, ErrorCode::not_found, {"no such device"});
+}
+
+TEST(Devices, TheEnvironmentSetsTheDefault) {
+  const char* before = std::getenv("SORTIUM_DEVICE");
+  const std::string kept = before ? before : "";
+  setenv("SORTIUM_DEVICE", test_device()->info().id.c_str(), 1);
+  EXPECT_EQ(find_device(), test_device());
+  setenv("SORTIUM_DEVICE", "nonsense", 1);
+  expect_error([] { (void)find_device(); }, ErrorCode::not_found, {"nonsense"});
+  EXPECT_NE(find_device("auto"), nullptr) << "a spec goes before the environment";
+  setenv("SORTIUM_DEVICE", "", 1);
+  EXPECT_EQ(find_device(), find_device("auto"));
+  before ? setenv("SORTIUM_DEVICE", kept.c_str(), 1) : unsetenv("SORTIUM_DEVICE");
+}
+
+TEST(Devices, BackendsSayWhyTheyAreAbsent) {
+  std::size_t all = 0;
+  for (const auto& b : backends()) {
+    EXPECT_EQ(b.devices == 0, !b.why.empty()) << name(b.backend);
+    all += b.devices;
+  }
+  EXPECT_EQ(all, devices().size());
+}
+
+TEST(Devices, RefuseTooMuchMemory) {
+  auto& d = *test_device();
+  const auto there = d.info().claimed.global_memory;
+  expect_error([&] { (void)d.allocate(2 * there); }, ErrorCode::out_of_memory,
+               {std::to_string(2 * there), std::to_string(there)});
+  EXPECT_GT(d.free_memory(), 0u);
+  EXPECT_EQ(d.allocate(1000)->memory().bytes, 1000u);
+}
+
+TEST(Algorithms, DescribeThemselves) {
+  EXPECT_GE(algorithms().size(), 2u);
+  for (const auto& a : algorithms()) {
+    for (const auto* text : {&a.name, &a.title, &a.source, &a.cost}) EXPECT_FALSE(text->empty()) << a.name;
+    for (const auto& p : a.parameters) {
+      EXPECT_FALSE(p.meaning.empty()) << a.name << ' ' << p.name;
+      EXPECT_NE(p.choices.empty(), p.maximum == 0) << a.name << ' ' << p.name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sortium::test

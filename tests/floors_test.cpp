@@ -1,0 +1,77 @@
+// The house has floors, and includes point only downward (docs/design.md).
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <regex>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// Of a file, by its path from the root of the project; none where files are free to include what they like.
+std::optional<int> floor_of(const std::string& path) {
+  const auto in = [&](const char* folder) { return path.starts_with(folder); };
+  if (in("src/core/") || path == "include/sortium/core.hpp") return 0;
+  if (in("src/device/") || path == "include/sortium/device.hpp") return 1;
+  if (in("src/kernels/") || in("src/tuning/") || path == "embedded.hpp") return 2;
+  if (in("src/algorithms/")) return 3;
+  if (in("src/sort/") || in("include/sortium/")) return 4;
+  if (in("apps/") || in("python/") || in("tests/") || in("bench/")) return 5;
+  return std::nullopt;
+}
+
+// What is wrong with the includes of `path`, a file with this text.
+std::vector<std::string> wrong_includes(const std::string& path, const std::string& text) {
+  static const std::regex include("(^|\n)[ \t]*#[ \t]*include[ \t]*([\"<])([^\">]+)[\">]");
+  static const std::regex vendor("(CL/|cuda|cub/|nvrtc|nvml|hip/|thrust/|level_zero/).*", std::regex::icase);
+  std::vector<std::string> wrong;
+  for (std::sregex_iterator it(text.begin(), text.end(), include), end; it != end; ++it) {
+    const std::string name = (*it)[3];
+    const bool quoted = (*it)[2] == "\"";
+    const int from = floor_of(path).value();
+    if (!quoted && from < 5 && !path.starts_with("src/device/") && std::regex_match(name, vendor))
+      wrong.push_back(path + " includes the vendor's " + name + ", which only src/device/ may");
+    std::string target = name;
+    if (quoted && name != "embedded.hpp") target = (fs::path(path).parent_path() / name).lexically_normal().string();
+    if (!quoted) target = "include/" + name;
+    if (const auto to = floor_of(target); to && *to > from)
+      wrong.push_back(path + " (floor " + std::to_string(from) + ") includes " + target + " (floor " +
+                      std::to_string(*to) + ")");
+  }
+  return wrong;
+}
+
+TEST(Floors, IncludesPointDownward) {
+  const fs::path root = SORTIUM_SOURCE_DIR;
+  std::size_t files = 0;
+  for (const auto* folder : {"include", "src", "apps"})
+    for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
+      const auto extension = entry.path().extension().string();
+      if (extension != ".hpp" && extension != ".cpp" && extension != ".h" && extension != ".c") continue;
+      const auto path = entry.path().lexically_relative(root).generic_string();
+      ASSERT_TRUE(floor_of(path).has_value()) << path << " is on no floor: say in this test on which";
+      std::stringstream text;
+      text << std::ifstream(entry.path()).rdbuf();
+      for (const auto& wrong : wrong_includes(path, text.str())) ADD_FAILURE() << wrong;
+      ++files;
+    }
+  EXPECT_GT(files, 20u);
+}
+
+TEST(Floors, UpwardIncludesAreSeen) {
+  const auto wrong = [](const char* path, const char* text) { return wrong_includes(path, text).size(); };
+  EXPECT_EQ(wrong("src/device/opencl.cpp", "#include <CL/opencl.hpp>\n#include \"backends.hpp\"\n"), 0u);
+  EXPECT_EQ(wrong("src/algorithms/lsd/lsd.cpp", "// x\n#include \"../../kernels/kernels.hpp\"\n"), 0u);
+  EXPECT_EQ(wrong("src/kernels/build.cpp", "#include <CL/cl.h>\n"), 1u);
+  EXPECT_EQ(wrong("src/kernels/build.cpp", "#include <map>\n#include \"../algorithms/algorithm.hpp\"\n"), 1u);
+  EXPECT_EQ(wrong("src/device/cuda.cpp", "#include <sortium/sortium.hpp>\n"), 1u);
+  EXPECT_EQ(wrong("include/sortium/core.hpp", "  #  include <sortium/device.hpp>\n"), 1u);
+}
+
+}  // namespace

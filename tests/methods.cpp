@@ -1,0 +1,77 @@
+#include "methods.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+
+namespace sortium::test {
+
+namespace {
+
+struct Tried {
+  std::string parameters;
+  bool wide = false;
+};
+
+const std::map<std::string, std::vector<Tried>>& tried() {
+  static const std::map<std::string, std::vector<Tried>> all{
+      {"bitonic",
+       {{""},
+        {"schedule=A"},
+        {"schedule=B2,work_group=32"},
+        {"schedule=B2+B4"},
+        {"schedule=B2+B4+B8"},
+        {"schedule=B2+B4+B8+B16"},
+        {"schedule=C2pre+B*,work_group=16"},
+        {"schedule=C2+B*,work_group=32"},
+        {"schedule=C2+B*,work_group=4,small_stages=together"},
+        {"schedule=C4+B*,work_group=16", true},
+        {"schedule=C4+B*,work_group=8,small_stages=together"}}},
+      {"bitonic-local", {{"", true}, {"work_group=1"}, {"work_group=1024"}}},
+      {"lsd", {{"", true}, {"variant=gpu,work_group=64,items=2", true}, {"variant=gpu,items=3"}}},
+      {"odd-even", {{"", true}, {"rounds=1", true}, {"rounds=7"}, {"rounds=64"}}},
+      {"one-group", {{"", true}, {"work_group=512"}}},
+      {"onesweep", {{"", true}, {"items=5,async=off"}, {"work_group=256,items=9"}, {"async=off,items=3,resident=2", true}}},
+      {"merge",
+       {{"", true},
+        {"tier1=1,tier2=64,sample=16,work_group=32", true},
+        {"tier1=4,tier2=1,sample=8,work_group=8"},
+        {"tier1=2,tier2=256,work_group=256"}}},
+      {"merge-local", {{"", true}, {"work_group=1"}, {"work_group=1024"}}},
+      {"radix",
+       {{""},
+        {"r=3,items=4,groups=5,transpose=on"},
+        {"r=5,items=8,groups=3,transpose=on,permutation=on"},
+        {"r=11,transpose=off"},
+        {"splits=7"}}},
+      {"radix-simd", {{"", true}, {"digit_bits=2,work_group=32"}, {"work_group=256"}}},
+      {"selection-blocks",
+       {{"", true}, {"block_factor=1,work_group=32"}, {"block_factor=8,work_group=100"}, {"block_factor=32,work_group=1"}}},
+      {"selection-local", {{"", true}, {"work_group=1"}, {"work_group=100"}, {"work_group=1024"}}},
+  };
+  return all;
+}
+
+}  // namespace
+
+std::vector<MethodUnderTest> methods() {
+  std::vector<MethodUnderTest> out;
+  for (const auto& a : algorithms()) {
+    const auto known = tried().find(a.name);
+    for (const auto& t : known == tried().end() ? std::vector<Tried>{{}} : known->second)
+      out.push_back({a, t.parameters, t.wide, static_cast<unsigned>(out.size())});
+  }
+  return out;
+}
+
+bool is_limited(const AlgorithmInfo& a) { return a.name == "one-group" || a.name == "onesweep"; }
+
+std::string test_name(const MethodUnderTest& m) {
+  std::string out = m.algorithm.name + (m.parameters.empty() ? "" : "_" + m.parameters);
+  std::ranges::replace_if(out, [](unsigned char ch) { return !std::isalnum(ch); }, '_');
+  return out;
+}
+
+void PrintTo(const MethodUnderTest& m, std::ostream* out) { *out << m.algorithm.name << ' ' << m.parameters; }
+
+}  // namespace sortium::test

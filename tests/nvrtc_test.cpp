@@ -1,0 +1,149 @@
+// Every room's kernels compile for CUDA, with no GPU in the machine: NVRTC makes machine code of them, and the code
+// holds the kernels that the room asks for. Whether they are right, conformance says on a GPU.
+//
+//   SORTIUM_REQUIRE_NVRTC=1  fail where NVRTC is not found, instead of skipping
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "algorithms/algorithm.hpp"
+#include "device/nvrtc.hpp"
+#include "methods.hpp"
+#include "support.hpp"
+
+namespace sortium::test {
+namespace {
+
+class NamedKernel final : public Kernel {
+ public:
+  explicit NamedKernel(std::string name) : name_(std::move(name)) {}
+  std::string_view name() const override { return name_; }
+
+ private:
+  std::string name_;
+};
+
+class Cubin final : public Module {
+ public:
+  explicit Cubin(std::vector<std::byte> code) : code_(std::move(code)) {}
+  std::unique_ptr<Kernel> kernel(const std::string& name) override {
+    const auto symbol = ".text." + name + '\0';  // the section that holds a kernel's code
+    const auto bytes = std::as_bytes(std::span(symbol));
+    if (std::ranges::search(code_, bytes).empty())
+      throw Error(ErrorCode::device_failed, fmt::format("the machine code has no kernel {}", name));
+    return std::make_unique<NamedKernel>(name);
+  }
+
+ private:
+  std::vector<std::byte> code_;
+};
+
+// Compiles, and can do nothing else.
+class CompilingDevice final : public Device {
+ public:
+  static constexpr int arch = 90;
+
+  CompilingDevice() {
+    info_.id = "cuda:none";
+    info_.name = "a compiler for sm_90";
+    info_.platform = "CUDA";
+    auto& c = info_.claimed;
+    c.backend = Backend::cuda;
+    c.compute_units = 132;
+    c.max_work_group = 1024;
+    c.local_memory = 49152;
+    c.global_memory = c.max_allocation = std::uint64_t{139} << 30;
+    c.memory_alignment = 16;
+    c.atomics64 = true;
+    c.sub_group_words = SubGroupWords::cuda;
+    c.sub_group_size = 32;
+    c.forward_progress = true;
+    c.local_struct = 232448;
+    c.async_copy = true;
+  }
+  const DeviceInfo& info() const override { return info_; }
+  std::unique_ptr<Module> compile(const std::string& source, std::vector<std::byte>& binary) override {
+    ++compilations;
+    auto code = cuda::compile_for(source, arch);
+    binary.clear();  // kept nowhere: what is tested is the compiler
+    return std::make_unique<Cubin>(std::move(code));
+  }
+  std::unique_ptr<Buffer> allocate(std::uint64_t) override { cannot(); }
+  std::unique_ptr<Buffer> adopt(void*, std::uint64_t) override { return nullptr; }
+  void sync_host(Queue&, Buffer&) override { cannot(); }
+  std::unique_ptr<Queue> make_queue(bool) override { cannot(); }
+  std::uint64_t free_memory() override { return 0; }
+  std::unique_ptr<Module> load(std::span<const std::byte>) override { cannot(); }
+  void* native_context() override { return nullptr; }
+
+  unsigned compilations = 0;
+
+ private:
+  [[noreturn]] static void cannot() { throw Error(ErrorCode::unsupported, "there is no such device"); }
+  DeviceInfo info_;
+};
+
+// Why there is no NVRTC; empty where there is one.
+std::string why_no_nvrtc() {
+  try {
+    (void)cuda::compile_for("", CompilingDevice::arch);
+    return "";
+  } catch (const Error& e) {
+    return e.code() == ErrorCode::unsupported ? e.what() : "";
+  }
+}
+
+class Nvrtc : public testing::TestWithParam<MethodUnderTest> {
+ protected:
+  void SetUp() override {
+    static const std::string why = why_no_nvrtc();
+    if (why.empty()) return;
+    if (is_set("SORTIUM_REQUIRE_NVRTC")) FAIL() << why;
+    GTEST_SKIP() << "NO KERNEL WAS COMPILED FOR CUDA: " << why;
+  }
+};
+
+TEST_P(Nvrtc, Compiles) {
+  const auto& m = GetParam();
+  const auto& algorithm = find_algorithm(m.algorithm.name);
+  const Parameters parameters(m.parameters, algorithm.info());
+  const auto device = std::make_shared<CompilingDevice>();
+  constexpr std::uint64_t few = 1000, many = std::uint64_t{1} << 33;  // 4- and 8-byte positions
+  const Problem problems[] = {
+      {.key = KeyType::u32, .count = few},
+      {.key = KeyType::f64, .count = few, .payload = Payload::values, .value_bytes = 8, .order = Order::descending},
+      {.key = KeyType::i32, .count = few, .payload = Payload::positions, .keys_out = false, .begin_bit = 5, .end_bit = 21},
+      {.key = KeyType::f32, .count = many, .payload = Payload::positions, .value_bytes = 8, .order = Order::descending},
+  };
+  bool ordered = false;
+  for (auto problem : problems) {
+    if (m.algorithm.quadratic) problem.count = few;
+    Capabilities caps = device->info().claimed;
+    caps.ordered_local_atomics = ordered = !ordered;
+    try {
+      algorithm.plan(problem, caps, parameters)->build(*device, caps);
+    } catch (const Error& e) {
+      if (e.code() == ErrorCode::unsupported && problem.count == many && is_limited(m.algorithm)) continue;
+      ADD_FAILURE() << info(problem.key).name << ": " << e.what() << '\n' << e.log();
+    }
+  }
+  EXPECT_GT(device->compilations, 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Nvrtc, testing::ValuesIn(methods()),
+                         [](const auto& instance) { return test_name(instance.param); });
+
+TEST(NvrtcItself, SaysWhatIsWrong) {
+  if (const auto why = why_no_nvrtc(); !why.empty()) GTEST_SKIP() << why;
+  try {
+    (void)cuda::compile_for("extern \"C\" __global__ void broken() { no_such_word(); }", CompilingDevice::arch);
+    FAIL() << "nonsense was compiled";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::build_failed);
+    EXPECT_NE(e.log().find("no_such_word"), std::string::npos) << e.log();
+  }
+  EXPECT_THROW((void)cuda::compile_for("", 1), Error);
+}
+
+}  // namespace
+}  // namespace sortium::test

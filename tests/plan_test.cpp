@@ -1,0 +1,338 @@
+// Plan: sorting what is in device memory already.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <thread>
+
+#include "device_array.hpp"
+#include "expect_error.hpp"
+#include "methods.hpp"
+#include "support.hpp"
+
+namespace sortium::test {
+namespace {
+
+constexpr auto bad = ErrorCode::invalid_argument;
+
+// Pairs of u32 key and u32 value on the device, each operand at a place of its own in one allocation.
+class Pairs : public testing::Test {
+ protected:
+  static constexpr std::uint64_t count = 1000, bytes = 4 * count, step = 4096;
+
+  // lsd, which needs scratch memory and several phases for any number of records.
+  Pairs() : plan(test_device(), problem, {"lsd", ""}), scratch(test_device()->allocate(plan.scratch_bytes())) {
+    Random random(3);
+    for (auto& k : keys) k = static_cast<std::uint32_t>(random.below(500));
+    std::iota(values.begin(), values.end(), 0u);
+    operands = {place(0), place(1), place(2), place(3), scratch->memory()};
+    std::iota(sorted_values.begin(), sorted_values.end(), 0u);
+    std::ranges::stable_sort(sorted_values, {}, [&](auto v) { return keys[v]; });
+    for (std::uint64_t i = 0; i < count; ++i) sorted_keys[i] = keys[sorted_values[i]];
+    upload();
+  }
+  [[nodiscard]] Memory place(std::uint64_t index) const { return arena->memory().slice(step * index, bytes); }
+  void upload() {
+    queue->write(operands.keys_in, keys.data(), bytes);
+    queue->write(operands.values_in, values.data(), bytes);
+  }
+  [[nodiscard]] std::vector<std::uint32_t> read(Memory m) const {
+    std::vector<std::uint32_t> out(count);
+    queue->read(out.data(), m, bytes);
+    return out;
+  }
+  void expect_refused(const Operands& o, std::initializer_list<std::string_view> words) {
+    expect_error([&] { plan.run(*queue, o); }, bad, words);
+  }
+
+  Problem problem{.count = count, .payload = Payload::values};
+  Plan plan;
+  std::unique_ptr<Queue> queue = test_device()->make_queue(true);
+  std::unique_ptr<Buffer> arena = test_device()->allocate(8 * step);
+  std::unique_ptr<Buffer> scratch;
+  Operands operands;
+  std::vector<std::uint32_t> keys = std::vector<std::uint32_t>(count), values = keys, sorted_keys = keys,
+                             sorted_values = keys;
+};
+
+TEST_F(Pairs, OutOfPlace) {
+  for (int round = 0; round < 2; ++round) plan.run(*queue, operands);  // as often as one likes
+  EXPECT_EQ(read(operands.keys_out), sorted_keys);
+  EXPECT_EQ(read(operands.values_out), sorted_values);
+  EXPECT_EQ(read(operands.keys_in), keys);
+  EXPECT_EQ(read(operands.values_in), values);
+}
+
+TEST_F(Pairs, InPlace) {
+  operands.keys_out = operands.keys_in;
+  operands.values_out = operands.values_in;
+  plan.run(*queue, operands);
+  EXPECT_EQ(read(operands.keys_in), sorted_keys);
+  EXPECT_EQ(read(operands.values_in), sorted_values);
+}
+
+TEST_F(Pairs, SizesNeedNotBeKnown) {
+  for (auto* m : {&operands.keys_in, &operands.keys_out, &operands.values_in, &operands.values_out, &operands.scratch})
+    m->bytes = 0;
+  plan.run(*queue, operands);
+  EXPECT_EQ(read(operands.keys_out), sorted_keys);
+  EXPECT_EQ(read(operands.values_out), sorted_values);
+}
+
+TEST_F(Pairs, APlanMovesHouse) {
+  Plan moved = std::move(plan);
+  moved.run(*queue, operands);
+  EXPECT_EQ(read(operands.keys_out), sorted_keys);
+  EXPECT_EQ(moved.problem().count, count);
+}
+
+TEST_F(Pairs, EveryOverlapIsRefused) {
+  // Scratch of a size that fits into the arena's places, so that it can overlap from both sides too.
+  const auto big = test_device()->allocate(16 * step + 2 * plan.scratch_bytes());
+  struct Named {
+    const char* name;
+    Memory Operands::*member;
+  };
+  const Named all[] = {{"keys_in", &Operands::keys_in},
+                       {"keys_out", &Operands::keys_out},
+                       {"values_in", &Operands::values_in},
+                       {"values_out", &Operands::values_out},
+                       {"scratch", &Operands::scratch}};
+  for (std::uint64_t i = 0; i < 4; ++i) operands.*all[i].member = big->memory().slice(step * i, bytes);
+  operands.scratch = big->memory().slice(16 * step, plan.scratch_bytes());
+  plan.run(*queue, operands);  // so far all is well
+
+  // Multiples of 512 bytes; `bytes` is none, so that the last piece of one overlaps the first of the other.
+  constexpr std::uint64_t nearly = bytes / 512 * 512;
+  for (const auto& a : all)
+    for (const auto& b : all) {
+      if (a.member == b.member) continue;
+      for (const auto distance : {std::uint64_t{0}, std::uint64_t{512}, nearly}) {
+        Operands o = operands;
+        (o.*a.member).offset = (o.*b.member).offset + distance;
+        expect_refused(o, distance == 0 ? std::initializer_list<std::string_view>{}
+                                        : std::initializer_list<std::string_view>{a.name, b.name, "overlap"});
+      }
+    }
+}
+
+TEST_F(Pairs, HalfInPlaceIsRefused) {
+  Operands o = operands;
+  o.keys_out = o.keys_in;
+  expect_refused(o, {"keys", "values", "in place"});
+  o = operands;
+  o.values_out = o.values_in;
+  expect_refused(o, {"keys", "values", "in place"});
+}
+
+TEST_F(Pairs, MissingSmallAndMisalignedOperandsAreNamed) {
+  const std::pair<const char*, Memory Operands::*> all[] = {{"keys_in", &Operands::keys_in},
+                                                            {"keys_out", &Operands::keys_out},
+                                                            {"values_in", &Operands::values_in},
+                                                            {"values_out", &Operands::values_out},
+                                                            {"scratch", &Operands::scratch}};
+  for (const auto& [name, member] : all) {
+    Operands o = operands;
+    o.*member = {};
+    expect_refused(o, {name, "missing"});
+    o = operands;
+    --(o.*member).bytes;
+    expect_refused(o, {name, std::to_string((o.*member).bytes), std::to_string((operands.*member).bytes)});
+    o = operands;
+    (o.*member).offset += 1;
+    expect_refused(o, {name, "multiple"});
+  }
+  EXPECT_EQ(read(operands.keys_in), keys) << "nothing was touched";
+}
+
+TEST_F(Pairs, PhasesHaveNamesAndTimes) {
+  for (int round = 0; round < 2; ++round) {
+    double seconds = 0;
+    unsigned launches = 0;
+    const auto phases = plan.profile(*queue, operands);
+    EXPECT_FALSE(phases.empty());
+    for (const auto& p : phases) {
+      EXPECT_FALSE(p.name.empty());
+      EXPECT_EQ(std::ranges::count(phases, p.name, &Plan::Phase::name), 1);
+      EXPECT_GE(p.seconds, 0);
+      seconds += p.seconds;
+      launches += p.launches;
+    }
+    EXPECT_GT(seconds, 0);
+    EXPECT_LT(seconds, 60);
+    EXPECT_GE(launches, phases.size());
+  }
+  EXPECT_EQ(read(operands.keys_out), sorted_keys);
+
+  Operands o = operands;
+  o.scratch = {};
+  expect_error([&] { (void)plan.profile(*queue, o); }, bad, {"scratch"});
+  EXPECT_FALSE(plan.profile(*queue, operands).empty()) << "the queue can still trace";
+}
+
+TEST_F(Pairs, OpenClNeedsATracingQueueForPhases) {
+  if (test_device()->info().claimed.backend != Backend::opencl) GTEST_SKIP() << "CUDA streams always trace";
+  const auto plain = test_device()->make_queue();
+  expect_error([&] { (void)plan.profile(*plain, operands); }, ErrorCode::unsupported, {"PROFILING"});
+}
+
+// One Plan, several threads, each with scratch memory of its own; on queues of their own, or all on one.
+TEST_F(Pairs, ThreadsShareAPlan) {
+  for (const bool one_queue : {false, true}) {
+    constexpr std::size_t many = 4;
+    std::vector<std::thread> threads;
+    std::vector<std::string> wrong(many);
+    for (std::size_t t = 0; t < many; ++t)
+      threads.emplace_back([&, t] {
+        try {
+          const auto own = test_device()->make_queue();
+          Queue& q = one_queue ? *queue : *own;
+          const auto mine = test_device()->allocate(4 * step), my_scratch = test_device()->allocate(plan.scratch_bytes());
+          const auto at = [&](std::uint64_t i) { return mine->memory().slice(step * i, bytes); };
+          for (int round = 0; round < 10; ++round) {
+            q.write(at(0), keys.data(), bytes);
+            q.write(at(1), values.data(), bytes);
+            plan.run(q, {at(0), at(2), at(1), at(3), my_scratch->memory()});
+            std::vector<std::uint32_t> k(count), v(count);
+            q.read(k.data(), at(2), bytes);
+            q.read(v.data(), at(3), bytes);
+            if (k != sorted_keys || v != sorted_values) wrong[t] = "sorted wrongly";
+          }
+        } catch (const std::exception& e) {
+          wrong[t] = e.what();
+        }
+      });
+    for (auto& t : threads) t.join();
+    for (const auto& w : wrong) EXPECT_EQ(w, "") << (one_queue ? "one queue" : "a queue each");
+  }
+}
+
+// A queue that enqueues nothing, of a device that is nobody's.
+class NoQueue final : public Queue {
+ public:
+  Device& device() const override { return *device_; }
+  void launch(const Launch&) override {}
+  void copy(Memory, Memory, std::uint64_t, std::string_view) override {}
+  void fill(Memory, std::uint32_t, std::uint64_t, std::string_view) override {}
+  void flush() override {}
+  void write(Memory, const void*, std::uint64_t) override {}
+  void read(void*, Memory, std::uint64_t) override {}
+  void finish() override {}
+  void begin_trace() override {}
+  std::vector<TraceEntry> end_trace() override { return {}; }
+  void* native() const override { return nullptr; }
+
+ private:
+  class NoDevice final : public Device {
+   public:
+    const DeviceInfo& info() const override { return info_; }
+    std::unique_ptr<Buffer> allocate(std::uint64_t) override { return nullptr; }
+    std::unique_ptr<Buffer> adopt(void*, std::uint64_t) override { return nullptr; }
+    void sync_host(Queue&, Buffer&) override {}
+    std::unique_ptr<Queue> make_queue(bool) override { return nullptr; }
+    std::uint64_t free_memory() override { return 0; }
+    std::unique_ptr<Module> compile(const std::string&, std::vector<std::byte>&) override { return nullptr; }
+    std::unique_ptr<Module> load(std::span<const std::byte>) override { return nullptr; }
+    void* native_context() override { return this; }
+
+   private:
+    DeviceInfo info_;
+  };
+  std::shared_ptr<Device> device_ = std::make_shared<NoDevice>();
+};
+
+TEST_F(Pairs, AnotherDevicesQueueIsRefused) {
+  NoQueue other;
+  expect_error([&] { plan.run(other, operands); }, bad, {"queue"});
+}
+
+TEST(PlanOperands, WhatAPlanHasNoUseForIsRefused) {
+  const auto queue = test_device()->make_queue();
+  const auto a = test_device()->allocate(4096), b = test_device()->allocate(4096), c = test_device()->allocate(4096);
+  const auto with = [&](Problem p, Operands o) {
+    const Plan plan(test_device(), p);
+    const auto scratch = test_device()->allocate(plan.scratch_bytes());
+    o.scratch = scratch->memory();
+    plan.run(*queue, o);
+    queue->finish();
+  };
+  const Memory m = a->memory(), n = b->memory(), o = c->memory();
+  expect_error([&] { with({.count = 100}, {m, n, o, {}, {}}); }, bad, {"values_in"});
+  expect_error([&] { with({.count = 100}, {m, n, {}, o, {}}); }, bad, {"values_out"});
+  const Problem argsort{.count = 100, .payload = Payload::positions, .keys_out = false};
+  expect_error([&] { with(argsort, {m, n, {}, o, {}}); }, bad, {"keys_out"});
+  expect_error([&] { with(argsort, {m, {}, n, o, {}}); }, bad, {"values_in"});
+  EXPECT_NO_THROW(with(argsort, {m, {}, {}, o, {}}));
+  EXPECT_NO_THROW(with({.count = 0}, {}));
+}
+
+TEST(PlanProblem, BadOnesAreRefusedByName) {
+  const auto refuse = [](Problem p, std::initializer_list<std::string_view> words) {
+    expect_error([&] { Plan(test_device(), p); }, bad, words);
+    expect_error([&] { (void)Plan::scratch_bytes_for(p, {}); }, bad, words);
+  };
+  refuse({.count = 1, .begin_bit = 10, .end_bit = 5}, {"10:5", "32"});
+  refuse({.count = 1, .begin_bit = 5, .end_bit = 5}, {"5:5"});
+  refuse({.count = 1, .end_bit = 33}, {"0:33", "32", "u32"});
+  refuse({.count = 1, .begin_bit = 32}, {"32:0"});
+  refuse({.key = KeyType::f64, .count = 1, .end_bit = 65}, {"0:65", "64", "f64"});
+  refuse({.count = 1, .payload = Payload::values, .value_bytes = 3}, {"value_bytes", "3", "4", "8"});
+  refuse({.count = 1, .payload = Payload::positions, .value_bytes = 16}, {"value_bytes", "16"});
+  refuse({.count = 1, .keys_out = false}, {"keys_out"});
+  refuse({.count = 1, .payload = Payload::values, .keys_out = false}, {"keys_out"});
+  refuse({.count = (std::uint64_t{1} << 32) + 1, .payload = Payload::positions}, {"4294967297", "4-byte"});
+  refuse({.count = (std::uint64_t{1} << 40) + 1}, {"1099511627777"});
+}
+
+TEST(PlanMethod, BadOnesAreRefusedByName) {
+  const auto refuse = [](Method m, ErrorCode code, std::initializer_list<std::string_view> words) {
+    expect_error([&] { Plan(test_device(), {.count = 10}, m); }, code, words);
+  };
+  refuse({"quantum", ""}, ErrorCode::not_found, {"quantum", "auto", "lsd", "radix"});
+  refuse({"", ""}, ErrorCode::not_found, {"lsd"});
+  refuse({"radix", "q=5"}, bad, {"'q'", "items", "splits"});
+  refuse({"radix", "r"}, bad, {"'r'", "name=value"});
+  refuse({"radix", "r="}, bad, {"r="});
+  refuse({"radix", "r=99"}, bad, {"r=99", "1 to 12"});
+  refuse({"radix", "r=0"}, bad, {"r=0"});
+  refuse({"radix", "r=-3"}, bad, {"r=-3"});
+  refuse({"radix", "r=3x"}, bad, {"r=3x"});
+  refuse({"radix", "r=99999999999999999999999"}, bad, {"r=999"});
+  refuse({"radix", "r=3,r=4"}, bad, {"'r'", "twice"});
+  refuse({"radix", "transpose=maybe"}, bad, {"transpose=maybe", "on, off"});
+  refuse({"radix", "b=33"}, bad, {"b=33", "32"});
+  refuse({"lsd", "variant=cpu,items=2"}, bad, {"items", "variant=gpu"});
+  refuse({"lsd", "variant=gpu,work_group=48"}, ErrorCode::unsupported, {"work_group=48"});
+  refuse({"radix", "r=12,items=4096"}, ErrorCode::unsupported, {"items=4096", "local memory"});
+}
+
+TEST(PlanScratch, IsKnownWithoutTheDevice) {
+  const auto& found = capabilities(*test_device());
+  for (const auto& a : algorithms())
+    for (const std::uint64_t count : {0, 1, 1000, 4096}) {
+      if (is_limited(a)) continue;
+      const Problem p{.count = count, .payload = Payload::values};
+      const Plan plan(test_device(), p, {a.name, ""});
+      EXPECT_EQ(plan.scratch_bytes(), Plan::scratch_bytes_for(p, found, {a.name, ""})) << a.name << ' ' << count;
+      EXPECT_EQ(plan.algorithm().name, a.name);
+      EXPECT_EQ(plan.run_length() != 0, a.partial) << a.name;
+    }
+}
+
+TEST(PlanScratch, OfADeviceThatIsNotHere) {
+  Capabilities gpu;
+  gpu.compute_units = 132;
+  gpu.max_work_group = 1024;
+  gpu.local_memory = 49152;
+  gpu.sub_group_words = SubGroupWords::cuda;
+  for (const auto& a : algorithms()) {
+    if (a.quadratic || is_limited(a)) continue;
+    const Problem small{.count = 1000, .payload = Payload::values}, large{.count = std::uint64_t{1} << 33, .payload = Payload::values};
+    EXPECT_LE(Plan::scratch_bytes_for(small, gpu, {a.name, ""}), Plan::scratch_bytes_for(large, gpu, {a.name, ""})) << a.name;
+  }
+  const Problem large{.count = std::uint64_t{1} << 33};
+  EXPECT_GE(Plan::scratch_bytes_for(large, gpu, {"lsd", ""}), large.count * 4) << "room for the other half";
+}
+
+}  // namespace
+}  // namespace sortium::test
