@@ -27,7 +27,7 @@ class MergeSorter final : public Sorter {
 
     // Tier 2 and tier 3 merge pairs of runs, or pieces of them, in local memory.
     const std::uint64_t most = std::bit_floor(device.local_memory / (2 * info(problem.key).bytes));
-    tier1_ = given.number("tier1", cpu ? 8192 : 32);
+    tier1_ = given.number("tier1", cpu ? 65536 : 32);
     tier2_ = given.number("tier2", std::min<std::uint64_t>(most, cpu ? 1 : 512));
     const std::uint64_t in_tiers = std::max(tier1_, tier2_);  // longer runs are for tier 3
     sample_ = given.number("sample", std::min<std::uint64_t>({most, 256, 2 * in_tiers}));
@@ -48,7 +48,7 @@ class MergeSorter final : public Sorter {
     while (std::uint64_t{1} << levels_ < problem.count) ++levels_;
     passes_ = PingPong(problem, levels_, layout_);
     if (std::uint64_t{1} << (levels_ - 1) > in_tiers)
-      for (auto& cuts : cuts_) cuts = layout_.add(ceil_div(problem.count, sample_) * kernels::index_bytes(problem.count));
+      for (auto& c : cuts_) c = layout_.add(ceil_div(problem.count, sample_) * kernels::index_bytes(problem.count));
   }
 
   std::uint64_t scratch_bytes() const override { return layout_.bytes(); }

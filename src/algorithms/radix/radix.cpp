@@ -76,8 +76,8 @@ class RadixSorter final : public Sorter {
   std::uint64_t scratch_bytes() const override { return layout_.bytes(); }
   std::string parameters() const override {
     const unsigned end = carried_.end_bit == 0 ? info(carried_.key).bits() : carried_.end_bit;
-    return fmt::format("b={},r={},items={},groups={},splits={},transpose={},permutation={}", end - carried_.begin_bit, r_,
-                       items_, groups_, scan_.parts(), transposed_ ? "on" : "off",
+    return fmt::format("b={},r={},items={},groups={},splits={},transpose={},permutation={}",
+                       end - carried_.begin_bit, r_, items_, groups_, scan_.parts(), transposed_ ? "on" : "off",
                        carried_.payload == Payload::positions ? "on" : "off");
   }
 

@@ -40,7 +40,9 @@ class RadixSimdSorter final : public Sorter {
   }
 
   std::uint64_t scratch_bytes() const override { return layout_.bytes(); }
-  std::string parameters() const override { return fmt::format("digit_bits={},work_group={}", digit_bits_, work_group_); }
+  std::string parameters() const override {
+    return fmt::format("digit_bits={},work_group={}", digit_bits_, work_group_);
+  }
 
   void build(Device& device, const Capabilities& capabilities) override {
     kernels::Defines defines;
@@ -60,7 +62,8 @@ class RadixSimdSorter final : public Sorter {
       const Arg count_args[] = {b.keys_in, counts, problem_.count, chunks_, shift, mask};
       queue.launch({*count_, groups_, work_group_, count_args, "count"});
       scan_.enqueue(queue, o, counts);
-      const Arg bin_args[] = {b.keys_in, b.keys_out, b.values_in, b.values_out, counts, problem_.count, chunks_, shift, mask};
+      const Arg bin_args[] = {b.keys_in,      b.keys_out, b.values_in, b.values_out, counts,
+                              problem_.count, chunks_,    shift,       mask};
       queue.launch({*bin_, groups_, work_group_, bin_args, "bin"});
     }
   }
