@@ -47,7 +47,8 @@ class BitonicSorter final : public Sorter {
     if (schedule_.kernel == "bitonic_c2" || schedule_.kernel == "bitonic_c4")
       largest = std::min(largest, device.local_memory / (records * record));
     largest = std::bit_floor(largest);
-    work_group_ = static_cast<unsigned>(given.number("work_group", std::min<std::uint64_t>(largest, cpu ? 64 : 256)));
+    const std::uint64_t usual = cpu && records != 0 ? 64 : 256;  // barriers are slow on CPUs
+    work_group_ = static_cast<unsigned>(given.number("work_group", std::min(largest, usual)));
     if (!std::has_single_bit(work_group_) || work_group_ > largest)
       throw Error(ErrorCode::unsupported,
                   fmt::format("bitonic: work_group={} with schedule={} is not a power of two from 1 to {}, the most that "
