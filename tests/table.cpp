@@ -81,8 +81,10 @@ std::vector<Shape> shapes(Depth depth, unsigned turn, bool bits_are_compiled_in)
   constexpr std::array<unsigned, 3> value_bytes{0, 4, 8};
   for (unsigned v = 0; v < value_bytes.size(); ++v)
     for (unsigned k = 0; k < all_key_types.size(); ++k) {
-      if (depth == Depth::narrow && (k + turn) % 3 != v) continue;
-      const bool descending = depth == Depth::narrow ? (k / 3 + turn) % 2 == 0 : (k + v + turn) % 2 == 0;
+      const bool each_type_once = depth == Depth::few || depth == Depth::narrow;
+      if (each_type_once && (k + turn) % 3 != v) continue;
+      if (depth == Depth::few && k != turn % 3 && k != 3 + (turn + 1) % 3) continue;
+      const bool descending = each_type_once ? (k / 3 + turn) % 2 == 0 : (k + v + turn) % 2 == 0;
       for (const auto o : {Order::ascending, Order::descending})
         if (depth == Depth::full || (o == Order::descending) == descending)
           out.push_back({all_key_types[k], value_bytes[v], o});

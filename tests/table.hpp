@@ -23,6 +23,7 @@ struct Shape {
 
 // Of how many shapes a method is tried.
 enum class Depth : std::uint8_t {
+  few,     // 2: a key type of 4 bytes and one of 8
   narrow,  // 6: each key type once
   wide,    // 18: each key type with each size of value
   full,    // 36: in both orders

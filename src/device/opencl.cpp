@@ -172,9 +172,11 @@ class ClQueue final : public Queue {
     if (l.groups == 0) return;
     checked([&] {
       auto& kernel = dynamic_cast<ClKernel&>(l.kernel);
-      std::vector<cl::Buffer> views;  // released once enqueued: the command keeps what it uses
-      views.reserve(l.args.size());
+      // Locked until the views are released, which they are once enqueued (the command keeps what it uses): another
+      // thread's setArg replaces arguments that the driver may still look at.
       const std::lock_guard lock(kernel.mutex);
+      std::vector<cl::Buffer> views;
+      views.reserve(l.args.size());
       cl_uint index = 0;
       for (const auto& a : l.args) {
         if (!a.is_memory) {
