@@ -42,10 +42,15 @@ std::vector<std::uint64_t> pieces(const Plan& plan) {
   return out;
 }
 
-// GPU-shaped rooms that build a kernel for every few sizes cost minutes where sub-groups are emulated, and GPUs run
-// them in full.
-bool is_slow_to_build(const MethodUnderTest& m) {
-  return is_limited(m.algorithm) && capabilities(*test_device()).sub_group_words == SubGroupWords::emulated;
+// CPUs take seconds to build what GPUs' compilers build in tenths.
+bool builds_slowly() { return capabilities(*test_device()).sub_group_words == SubGroupWords::emulated; }
+
+Depth depth_for(const MethodUnderTest& m) {
+  if (is_set("SORTIUM_TEST_SMALL") || (is_limited(m.algorithm) && builds_slowly())) return Depth::few;
+  int depth = static_cast<int>(m.wide ? Depth::wide : Depth::narrow);
+  depth += is_set("SORTIUM_TEST_FULL");
+  depth -= builds_slowly();
+  return static_cast<Depth>(depth);
 }
 
 Sizes sizes_for(const Plan& plan, const MethodUnderTest& m) {
@@ -63,7 +68,8 @@ Sizes sizes_for(const Plan& plan, const MethodUnderTest& m) {
     const auto tail = std::ranges::unique(*list);
     list->erase(tail.begin(), tail.end());
     if (m.algorithm.quadratic) std::erase_if(*list, [](auto n) { return n > 4096; });
-    if (is_slow_to_build(m)) std::erase_if(*list, [](auto n) { return n > 1100; });
+    // These build another kernel for every few sizes.
+    if (is_limited(m.algorithm) && builds_slowly()) std::erase_if(*list, [](auto n) { return n > 1100; });
   }
   return s;
 }
@@ -88,10 +94,8 @@ TEST_P(Conformance, SortsAsTheReferenceDoes) {
     throw;
   }
 
-  const bool small = is_set("SORTIUM_TEST_SMALL"), full = is_set("SORTIUM_TEST_FULL");
-  const Depth depth = small || is_slow_to_build(m) ? Depth::few
-                      : full                       ? (m.wide ? Depth::full : Depth::wide)
-                                                   : (m.wide ? Depth::wide : Depth::narrow);
+  const bool small = is_set("SORTIUM_TEST_SMALL");
+  const Depth depth = depth_for(m);
   const auto table = make_table(shapes(depth, m.turn, m.algorithm.comparison), sizes, m.turn);
   if (depth != Depth::few) {
     EXPECT_EQ(table.missing, 0u) << "of " << table.pairs << " pairs never occur";

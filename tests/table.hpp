@@ -21,7 +21,7 @@ struct Shape {
   int bits = -1;  // index of the only bit range for this shape; -1: all of them
 };
 
-// Of how many shapes a method is tried.
+// Of how many shapes a method is tried; each has more than the one before.
 enum class Depth : std::uint8_t {
   few,     // 2: a key type of 4 bytes and one of 8
   narrow,  // 6: each key type once
