@@ -53,7 +53,6 @@ class CompilingDevice final : public Device {
     c.max_work_group = 1024;
     c.local_memory = 49152;
     c.global_memory = c.max_allocation = std::uint64_t{139} << 30;
-    c.memory_alignment = 16;
     c.atomics64 = true;
     c.sub_group_words = SubGroupWords::cuda;
     c.sub_group_size = 32;

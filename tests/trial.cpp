@@ -10,7 +10,7 @@ namespace sortium::test {
 
 namespace {
 
-constexpr std::uint64_t boundary = 512;  // suits every device's memory_alignment
+constexpr std::uint64_t boundary = 512;
 
 std::uint64_t round_up(std::uint64_t bytes) { return (bytes + boundary - 1) / boundary * boundary; }
 

@@ -31,8 +31,8 @@ int devices() {
     try {
       const auto& c = sortium::capabilities(*device);
       fmt::print("  kind              {}, {} compute units\n", sortium::name(c.kind), c.compute_units);
-      fmt::print("  memory            {}, largest buffer {}, offsets in multiples of {} bytes\n",
-                 human_bytes(c.global_memory), human_bytes(c.max_allocation), c.memory_alignment);
+      fmt::print("  memory            {}, largest buffer {}\n",
+                 human_bytes(c.global_memory), human_bytes(c.max_allocation));
       fmt::print("  work-groups       up to {} work-items, {} of local memory\n", c.max_work_group,
                  human_bytes(c.local_memory));
       fmt::print("  sub-groups        {} lanes, {}\n", c.sub_group_size, sortium::name(c.sub_group_words));

@@ -43,7 +43,6 @@ struct Capabilities {
   std::uint64_t local_struct = 32768;    // bytes of a kernel's LOCAL_STRUCT: more on CUDA
   std::uint64_t global_memory = 0;       // bytes
   std::uint64_t max_allocation = 0;      // bytes of one buffer
-  unsigned memory_alignment = 1;         // bytes: offsets into a buffer are multiples of it
   bool atomics64 = false;                // 64-bit atomics on global memory
   SubGroupWords sub_group_words = SubGroupWords::emulated;
   unsigned sub_group_size = 32;          // lanes; a work-group is a multiple of it
@@ -66,7 +65,7 @@ struct DeviceInfo {
 // A handle of nullptr means that there is none. `bytes` of 0 means that the size is not known.
 struct Memory {
   void* handle = nullptr;
-  std::uint64_t offset = 0;  // bytes from the start of `handle`; a multiple of memory_alignment
+  std::uint64_t offset = 0;  // bytes from the start of `handle`; where records begin, a multiple of an element's bytes
   std::uint64_t bytes = 0;
 
   explicit operator bool() const { return handle != nullptr; }

@@ -98,7 +98,6 @@ typedef struct sortium_capabilities {
   unsigned compute_units;
   unsigned max_work_group;
   uint64_t local_memory, local_struct, global_memory, max_allocation; /* bytes */
-  unsigned memory_alignment;                            /* bytes */
   int atomics64;
   sortium_sub_group_words sub_group_words;
   unsigned sub_group_size;

@@ -29,7 +29,7 @@ class Parameters {
   std::map<std::string, std::string, std::less<>> values_;
 };
 
-// Slices of the one scratch buffer that a sort gets. 512 bytes suit every device's memory_alignment.
+// Slices of the one scratch buffer that a sort gets, each begun on memory's own boundaries.
 class ScratchLayout {
  public:
   struct Slice {

@@ -245,7 +245,6 @@ class CuDevice final : public Device {
     c.local_struct = static_cast<std::uint64_t>(attribute(id, cuda::max_shared_memory_per_block_optin));
     c.async_copy = arch_ >= 90;
     c.global_memory = c.max_allocation = memory;
-    c.memory_alignment = 16;
     c.atomics64 = true;
     c.sub_group_words = SubGroupWords::cuda;
     c.sub_group_size = static_cast<unsigned>(attribute(id, cuda::warp_size));

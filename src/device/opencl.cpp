@@ -26,9 +26,6 @@ constexpr cl_device_info intel_sub_group_sizes = 0x4108;
     case CL_OUT_OF_HOST_MEMORY:
       throw Error(ErrorCode::out_of_memory, fmt::format("the OpenCL device is out of memory or resources: {} gave {}",
                                                         e.what(), e.err()));
-    case CL_MISALIGNED_SUB_BUFFER_OFFSET:
-      throw Error(ErrorCode::invalid_argument,
-                  "an offset into a cl_mem is not a multiple of the device's memory_alignment");
     default:
       throw Error(ErrorCode::device_failed, fmt::format("OpenCL: {} gave {}", e.what(), e.err()));
   }
@@ -105,7 +102,6 @@ DeviceInfo describe(const cl::Device& device, std::string id) {
   c.local_memory = c.local_struct = device.getInfo<CL_DEVICE_LOCAL_MEM_SIZE>();
   c.global_memory = device.getInfo<CL_DEVICE_GLOBAL_MEM_SIZE>();
   c.max_allocation = device.getInfo<CL_DEVICE_MAX_MEM_ALLOC_SIZE>();
-  c.memory_alignment = std::max(device.getInfo<CL_DEVICE_MEM_BASE_ADDR_ALIGN>() / 8, 1u);
   c.atomics64 = device.getInfo<CL_DEVICE_EXTENSIONS>().find("cl_khr_int64_base_atomics") != std::string::npos;
   claim_sub_groups(device, c);
   return d;
@@ -146,20 +142,6 @@ class ClModule final : public Module {
   cl::Program program_;
 };
 
-// The cl_mem that a kernel sees for `m`: the caller's own, or a sub-buffer where there is an offset.
-cl::Buffer view(Memory m) {
-  cl::Buffer whole(static_cast<cl_mem>(m.handle), true);
-  if (m.offset == 0) return whole;
-  std::uint64_t offset = m.offset;
-  std::uint64_t bytes = m.bytes != 0 ? m.bytes : whole.getInfo<CL_MEM_SIZE>() - m.offset;
-  if (const cl_mem parent = whole.getInfo<CL_MEM_ASSOCIATED_MEMOBJECT>()(); parent != nullptr) {
-    offset += whole.getInfo<CL_MEM_OFFSET>();  // a sub-buffer of a sub-buffer is not allowed
-    whole = cl::Buffer(parent, true);
-  }
-  cl_buffer_region region{offset, bytes};
-  return whole.createSubBuffer(CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region);
-}
-
 class ClQueue final : public Queue {
  public:
   ClQueue(std::shared_ptr<Device> device, cl::CommandQueue queue)
@@ -172,20 +154,17 @@ class ClQueue final : public Queue {
     if (l.groups == 0) return;
     checked([&] {
       auto& kernel = dynamic_cast<ClKernel&>(l.kernel);
-      // Locked until the views are released, which they are once enqueued (the command keeps what it uses): another
-      // thread's setArg replaces arguments that the driver may still look at.
       const std::lock_guard lock(kernel.mutex);
-      std::vector<cl::Buffer> views;
-      views.reserve(l.args.size());
       cl_uint index = 0;
       for (const auto& a : l.args) {
-        if (!a.is_memory) {
-          const auto narrow = static_cast<cl_uint>(a.scalar);
-          kernel.get().setArg(index++, a.size, a.size == 4 ? static_cast<const void*>(&narrow) : &a.scalar);
-        } else if (!a.memory) {
-          kernel.get().setArg(index++, sizeof(cl_mem), nullptr);
+        if (a.is_memory) {  // a buffer and where it begins, see kernels::full_text
+          const auto buffer = static_cast<cl_mem>(a.memory.handle);
+          kernel.get().setArg(index++, sizeof buffer, buffer == nullptr ? nullptr : &buffer);
+          kernel.get().setArg(index++, cl_ulong{a.memory.offset});
+        } else if (a.size == 4) {
+          kernel.get().setArg(index++, static_cast<cl_uint>(a.scalar));
         } else {
-          kernel.get().setArg(index++, views.emplace_back(view(a.memory)));
+          kernel.get().setArg(index++, cl_ulong{a.scalar});
         }
       }
       cl::Event event;

@@ -22,6 +22,40 @@ Defines& Defines::problem(const Problem& p) {
 
 unsigned index_bytes(std::uint64_t count) { return count < (std::uint64_t{1} << 31) ? 4 : 8; }
 
+namespace {
+
+// OpenCL gives a kernel whole buffers, and a sub-buffer for each slice is slow and, with some drivers, unsafe (see
+// docs/design.md). So a kernel's parameter `GLOBAL T *p` becomes the buffer and the byte where p begins, and the
+// kernel's first statement puts them together. Everything stays on its line, for the compiler's messages.
+std::string with_offsets(std::string_view text) {
+  std::string out;
+  for (auto kernel = text.find("KERNEL"); kernel != text.npos; kernel = text.find("KERNEL")) {
+    const auto begin = text.find('(', text.find("void", kernel)) + 1, end = text.find(')', begin);
+    const auto body = text.find('{', end) + 1;
+    out += text.substr(0, begin);
+    std::string pointers;
+    for (auto at = begin; at < end;) {
+      const auto comma = std::min(text.find(',', at), end);
+      const auto parameter = text.substr(at, comma - at);
+      out += parameter;
+      if (const auto star = parameter.find('*'); star != parameter.npos) {
+        const auto name = parameter.substr(star + 1);
+        out += fmt::format("_buffer, u64 {}_begin", name);
+        const auto type = parameter.substr(parameter.find("GLOBAL"), star + 1 - parameter.find("GLOBAL"));
+        pointers += fmt::format(" {} {} = ({})((GLOBAL const u8 *){}_buffer + {}_begin);", type, name, type, name, name);
+      }
+      out += text.substr(comma, 1);
+      at = comma + 1;
+    }
+    out += text.substr(end + 1, body - end - 1);
+    out += pointers;
+    text.remove_prefix(body);
+  }
+  return out += text;
+}
+
+}  // namespace
+
 std::string full_text(const Capabilities& c, const Source& source, const Defines& defines) {
   Defines device;
   device.set("SG_LANES", std::min(c.sub_group_size, 32u)).set("SG_HARDWARE", c.sub_group_size);
@@ -33,7 +67,8 @@ std::string full_text(const Capabilities& c, const Source& source, const Defines
   text += c.backend == Backend::cuda ? embedded::dialect_cuda_h.text : embedded::dialect_opencl_h.text;
   text += embedded::primitives_cl.text;
   // Compiler errors name the room's own file and line.
-  text += fmt::format("\n#line 1 \"{}\"\n{}", source.name, source.text);
+  text += fmt::format("\n#line 1 \"{}\"\n", source.name);
+  text += c.backend == Backend::cuda ? std::string(source.text) : with_offsets(source.text);
   return text;
 }
 

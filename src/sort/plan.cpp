@@ -44,7 +44,7 @@ struct Operand {
   const char* name;
   Memory memory;
   std::uint64_t bytes;  // needed; 0: must not be given
-  unsigned unit;        // bytes of an element
+  unsigned unit;        // bytes that its start is a multiple of
 };
 
 bool overlap(const Operand& a, const Operand& b, Backend backend) {
@@ -101,7 +101,7 @@ void Plan::check(const Queue& queue, const Operands& o) const {
       {"values_in", o.values_in, problem_.payload == Payload::values ? problem_.count * problem_.value_bytes : 0,
        problem_.value_bytes},
       {"values_out", o.values_out, values ? problem_.count * problem_.value_bytes : 0, problem_.value_bytes},
-      {"scratch", o.scratch, scratch_bytes(), ScratchLayout::alignment},
+      {"scratch", o.scratch, scratch_bytes(), 16},
   }};
   const auto& c = device_->info().claimed;
   for (const auto& a : all) {
@@ -112,13 +112,12 @@ void Plan::check(const Queue& queue, const Operands& o) const {
     if (!a.memory) refuse(fmt::format("{} is missing; {} bytes are needed", a.name, a.bytes));
     if (a.memory.bytes != 0 && a.memory.bytes < a.bytes)
       refuse(fmt::format("{} has {} bytes; {} are needed", a.name, a.memory.bytes, a.bytes));
-    // OpenCL allows a kernel's view of a buffer to begin at certain offsets only; CUDA wants elements aligned.
+    // OpenCL's buffers themselves begin on boundaries that suit every type.
     const std::uint64_t start = c.backend == Backend::cuda
                                     ? reinterpret_cast<std::uintptr_t>(a.memory.handle) + a.memory.offset
                                     : a.memory.offset;
-    const unsigned unit = c.backend == Backend::cuda ? std::min(a.unit, 16u) : c.memory_alignment;
-    if (start % unit != 0)
-      refuse(fmt::format("{} begins at byte {}, which is not a multiple of {}", a.name, start, unit));
+    if (start % a.unit != 0)
+      refuse(fmt::format("{} begins at byte {}, which is not a multiple of {}", a.name, start, a.unit));
   }
 
   const bool keys_in_place = same(o.keys_in, o.keys_out);

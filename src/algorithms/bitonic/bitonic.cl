@@ -3,12 +3,10 @@
 // distances. A kernel may read from other memory than it writes to: the first launch takes the records from the input.
 // Parameters: WG (work-items), MOST (distances that one launch of a B kernel does; 0 for schedule A).
 
-#define RECORDS_IN GLOBAL const ukey_t *keys_in, GLOBAL const value_t *values_in
-#define RECORDS_OUT GLOBAL ukey_t *keys_out, GLOBAL value_t *values_out
-
 #if MOST == 0
 // Schedule A: two work-items do every comparator, and each writes one of its records.
-KERNEL(WG) void bitonic_a(RECORDS_IN, RECORDS_OUT, u64 n, u64 length, u64 distance) {
+KERNEL(WG) void bitonic_a(GLOBAL const ukey_t *keys_in, GLOBAL const value_t *values_in,
+                          GLOBAL ukey_t *keys_out, GLOBAL value_t *values_out, u64 n, u64 length, u64 distance) {
   const u64 i = (u64)group_id() * WG + local_id();
   if (i >= n) return;
   const u64 partner = i ^ distance;
@@ -26,7 +24,9 @@ KERNEL(WG) void bitonic_a(RECORDS_IN, RECORDS_OUT, u64 n, u64 length, u64 distan
 // Schedules B: a work-item has R records that lie `distance` apart, and does all comparators among them: those of the
 // distances R/2 * distance … distance. Nobody else touches its records, so that it may work in place.
 #define BITONIC_B(R)                                                                                     \
-  KERNEL(WG) void bitonic_b##R(RECORDS_IN, RECORDS_OUT, u64 n, u64 length, u64 distance) {               \
+  KERNEL(WG) void bitonic_b##R(GLOBAL const ukey_t *keys_in, GLOBAL const value_t *values_in,            \
+                               GLOBAL ukey_t *keys_out, GLOBAL value_t *values_out, u64 n, u64 length,   \
+                               u64 distance) {                                                           \
     const u64 t = (u64)group_id() * WG + local_id();                                                     \
     const u64 low = t & (distance - 1);                                                                  \
     const u64 i = (t - low) * R + low;                                                                   \

@@ -42,7 +42,8 @@ INLINE void store_tile(RECORDS_OUT, LOCAL const ukey_t *tile_keys, LOCAL const v
 
 #if RECORDS == 2
 // C2pre: a comparator a work-item; between distances the records are in global memory.
-KERNEL(WG) void bitonic_c2pre(RECORDS_IN, RECORDS_OUT, u64 n, u32 first_stage, u32 last_stage) {
+KERNEL(WG) void bitonic_c2pre(GLOBAL const ukey_t *keys_in, GLOBAL const value_t *values_in,
+                              GLOBAL ukey_t *keys_out, GLOBAL value_t *values_out, u64 n, u32 first_stage, u32 last_stage) {
   TILE_OF_GROUP;
   GLOBAL const ukey_t *keys = keys_in;
   GLOBAL const value_t *values = values_in;
@@ -63,7 +64,8 @@ KERNEL(WG) void bitonic_c2pre(RECORDS_IN, RECORDS_OUT, u64 n, u32 first_stage, u
 }
 
 // C2: the same, but between distances the records are in local memory.
-KERNEL(WG) void bitonic_c2(RECORDS_IN, RECORDS_OUT, u64 n, u32 first_stage, u32 last_stage) {
+KERNEL(WG) void bitonic_c2(GLOBAL const ukey_t *keys_in, GLOBAL const value_t *values_in,
+                           GLOBAL ukey_t *keys_out, GLOBAL value_t *values_out, u64 n, u32 first_stage, u32 last_stage) {
   LOCAL_RECORDS(tile, TILE);
   TILE_OF_GROUP;
   load_tile(keys_in, values_in, tile_keys, tile_values, begin, count);
@@ -107,7 +109,8 @@ INLINE void order_four(RECORDS_IN, LOCAL ukey_t *tile_keys, LOCAL value_t *tile_
 }
 
 // With the loops: any stages, all of their distances inside of the tile.
-KERNEL(WG) void bitonic_c4(RECORDS_IN, RECORDS_OUT, u64 n, u32 first_stage, u32 last_stage) {
+KERNEL(WG) void bitonic_c4(GLOBAL const ukey_t *keys_in, GLOBAL const value_t *values_in,
+                           GLOBAL ukey_t *keys_out, GLOBAL value_t *values_out, u64 n, u32 first_stage, u32 last_stage) {
   LOCAL_RECORDS(tile, TILE);
   TILE_OF_GROUP;
   load_tile(keys_in, values_in, tile_keys, tile_values, begin, count);
@@ -120,7 +123,8 @@ KERNEL(WG) void bitonic_c4(RECORDS_IN, RECORDS_OUT, u64 n, u32 first_stage, u32 
 }
 
 // Without a loop: one stage, all distances from half a tile to 1, as every large stage ends.
-KERNEL(WG) void bitonic_c4_last(RECORDS_IN, RECORDS_OUT, u64 n, u32 stage) {
+KERNEL(WG) void bitonic_c4_last(GLOBAL const ukey_t *keys_in, GLOBAL const value_t *values_in,
+                                GLOBAL ukey_t *keys_out, GLOBAL value_t *values_out, u64 n, u32 stage) {
   LOCAL_RECORDS(tile, TILE);
   TILE_OF_GROUP;
   UNROLL for (u32 done = 0; done < LOG_TILE; done += 2) {
