@@ -81,8 +81,8 @@ TEST_F(Pairs, SizesNeedNotBeKnown) {
 
 // Wherever an element may lie: OpenCL's alignment of sub-buffers is no limit here.
 TEST_F(Pairs, RecordsMayBeginAtAnyElement) {
-  const auto arena = test_device()->allocate(4 * (bytes + 8));
-  const auto at = [&](std::uint64_t i) { return arena->memory().slice((bytes + 8) * i + 4, bytes); };
+  const auto memory = test_device()->allocate(4 * (bytes + 8));
+  const auto at = [&](std::uint64_t i) { return memory->memory().slice((bytes + 8) * i + 4, bytes); };
   queue->write(at(0), keys.data(), bytes);
   queue->write(at(1), values.data(), bytes);
   plan.run(*queue, {at(0), at(2), at(1), at(3), operands.scratch});
