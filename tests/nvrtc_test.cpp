@@ -111,7 +111,7 @@ TEST_P(Nvrtc, Compiles) {
   const Problem problems[] = {
       {.key = KeyType::u32, .count = few},
       {.key = KeyType::f64, .count = few, .payload = Payload::values, .value_bytes = 8, .order = Order::descending},
-      {.key = KeyType::i32, .count = few, .payload = Payload::positions, .keys_out = false, .begin_bit = 5, .end_bit = 21},
+      {.key = KeyType::i32, .count = few, .payload = Payload::positions, .keys_out = false, .begin_bit = 5, .end_bit = 25},
       {.key = KeyType::f32, .count = many, .payload = Payload::positions, .value_bytes = 8, .order = Order::descending},
   };
   bool ordered = false;

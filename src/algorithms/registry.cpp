@@ -16,6 +16,7 @@ const std::vector<const Algorithm*>& registry() {
       &rooms::lsd(),
       &rooms::merge(),
       &rooms::merge_local(),
+      &rooms::msd(),
       &rooms::odd_even(),
       &rooms::one_group(),
       &rooms::onesweep(),

@@ -10,6 +10,7 @@ const Algorithm& bitonic_local();
 const Algorithm& lsd();
 const Algorithm& merge();
 const Algorithm& merge_local();
+const Algorithm& msd();
 const Algorithm& odd_even();
 const Algorithm& one_group();
 const Algorithm& onesweep();

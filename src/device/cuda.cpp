@@ -121,10 +121,11 @@ class CuQueue final : public Queue {
     if (l.groups > 0x7fffffff)
       throw Error(ErrorCode::unsupported, fmt::format("{} work-groups in a launch; CUDA allows 2^31 - 1", l.groups));
     const Current current(context_);
-    std::uint64_t values[16];
-    void* pointers[16];
+    std::uint64_t values[24];
+    void* pointers[std::size(values)];
     if (l.args.size() > std::size(values))
-      throw Error(ErrorCode::invalid_argument, fmt::format("{} kernel arguments; 16 are allowed", l.args.size()));
+      throw Error(ErrorCode::invalid_argument, fmt::format("{} kernel arguments; {} are allowed", l.args.size(),
+                                                                  std::size(values)));
     for (std::size_t i = 0; i < l.args.size(); ++i) {
       values[i] = l.args[i].is_memory ? address(l.args[i].memory) : l.args[i].scalar;  // little-endian: 4 bytes lie first
       pointers[i] = &values[i];

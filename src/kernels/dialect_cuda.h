@@ -2,6 +2,7 @@
 // The builder defines SG_LANES and INDEX_BITS before this.
 
 typedef unsigned char u8;
+typedef unsigned short u16;
 typedef unsigned int u32;
 typedef unsigned long long u64;
 
@@ -28,6 +29,7 @@ typedef unsigned long long u64;
 #define global_add(p, v) atomicAdd((p), (v))
 
 #define popcount32(x) ((u32)__popc(x))
+#define highest_bit32(x) (31u - (u32)__clz((int)(x)))
 
 INLINE u32 load_acquire(u32 *p) {
   u32 v;

@@ -2,6 +2,7 @@
 // The builder defines SG_LANES, SG_WORDS_… and INDEX_BITS before this.
 
 typedef uchar u8;
+typedef ushort u16;
 typedef uint u32;
 typedef ulong u64;
 
@@ -28,6 +29,7 @@ typedef ulong u64;
 #define global_add(p, v) atomic_add((p), (v))
 
 #define popcount32(x) popcount((u32)(x))
+#define highest_bit32(x) (31u - clz((u32)(x)))
 
 #if defined(SG_WORDS_PTX)
 INLINE u32 load_acquire(GLOBAL u32 *p) {

@@ -39,6 +39,17 @@ INLINE ukey_t key_order(ukey_t key) {
   return key;
 }
 
+// The integer key that has this order. (Floats: -0.0 and NaN have theirs in common with others.)
+INLINE ukey_t key_of_order(ukey_t order) {
+#if KEY_DESCENDING
+  order = ~order;
+#endif
+#if KEY_SIGNED
+  order ^= KEY_SIGN;
+#endif
+  return order;
+}
+
 // A key that no other sorts after, whatever its type and order.
 #if KEY_FLOAT
 #define KEY_LAST (~(ukey_t)0)
@@ -216,6 +227,7 @@ INLINE u32 sg_rank_alike(LOCAL u32 *counts, u32 bins, u32 bin) {
   return sg_shuffle(0, before, 0) + sg_lane();
 }
 #else
+#define sg_rank_alike sg_rank
 #define SG_RANK_WORDS(bins) (2 * (bins))
 INLINE u32 sg_rank(volatile LOCAL u32 *counts, u32 bins, u32 bin) {
   volatile LOCAL u32 *masks = counts + bins;  // of the lanes that have the bin; 0 before and after

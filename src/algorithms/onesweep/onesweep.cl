@@ -2,7 +2,10 @@
 // by ticket, publishes its tile's digit counts, and learns where its digits begin by looking back at the counts of the
 // tiles before. Software-pipelined: a tile's counts are published before the tile before it looks back and is written
 // out, so that neighbours seldom wait.
-// Parameters: WG, ITEMS, RESIDENT (work-groups of a compute unit), PASSES, ASYNC, LOOK_BITS.
+// Parameters: WG, ITEMS, RESIDENT (work-groups of a compute unit), PASSES, ASYNC, LOOK_BITS, SEGMENTED (the pass sorts
+// each of several segments by a digit, for msd).
+//
+// `gate`: null, or a word that decides on the device whether the launch does anything: only if (*gate != 0) == gate_open.
 
 #define RADIX 256u
 #define TILE (WG * ITEMS)
@@ -23,8 +26,10 @@ typedef u32 look_t;
 #define LOOK_COUNT (LOOK_OWN - 1)
 
 // Histograms of all passes' digits in one reading. Pass p's digit: shift is byte p of `shifts`, width that of `widths`.
-KERNEL(WG) void onesweep_histogram(GLOBAL const ukey_t *keys, GLOBAL u32 *histograms, u64 n, u64 shifts, u64 widths) {
+KERNEL(WG) void onesweep_histogram(GLOBAL const ukey_t *keys, GLOBAL u32 *histograms, u64 n, u64 shifts, u64 widths,
+                                   GLOBAL const u32 *gate, u32 gate_open) {
   LOCAL_ARRAY(u32, bins, PASSES *RADIX);
+  if (gate && (*gate != 0) != gate_open) return;
   const u32 t = local_id();
   for (u32 b = t; b < PASSES * RADIX; b += WG) bins[b] = 0;
   barrier_local();
@@ -55,7 +60,12 @@ typedef struct {
   value_t values[TILE];
 #endif
   u64 copy;
+#if SEGMENTED
+  index_t segments[RADIX + 1];     // where they begin
+  u32 first_tiles[RADIX + 1];      // and their first tiles, counted over all segments
+#else
   index_t first[RADIX];   // where the digit's records begin in the output
+#endif
   index_t to_out[RADIX];  // place in the sorted tile + this = place in the output
   index_t scratch[2 * RADIX];
   u32 ranks[SUB_GROUPS * RANK_WORDS];
@@ -63,12 +73,12 @@ typedef struct {
   u32 ticket[2];  // by turns, so that the next is not written while the last is still read
 } onesweep_memory_t;
 
-// Counts of the digit in all tiles before `tile`. The walk ends at the first tile that knows all before it; several
+// Counts of the digit in all tiles before `tile`, which is not the first. The walk ends at the first tile that knows all before it; several
 // words are on their way at a time.
 #define LOOK_WINDOW 4
 INLINE index_t look_back(volatile GLOBAL look_t *column, u32 tile) {
   index_t before = 0;
-  u32 at = tile, done = tile == 0;
+  u32 at = tile, done = 0;
   while (!done) {
     look_t word[LOOK_WINDOW];
     UNROLL for (u32 k = 0; k < LOOK_WINDOW; ++k) word[k] = at > k ? column[(u64)(at - 1 - k) * RADIX] : LOOK_ALL;
@@ -91,37 +101,112 @@ INLINE index_t look_back(volatile GLOBAL look_t *column, u32 tile) {
     place[i / 2] = i % 2 ? place[i / 2] | rank << 16 : rank;                              \
   }
 
+// A tile: `count` records from `begin`; it is the first of its list or segment, or has others before it.
+typedef struct {
+  u64 begin;
+  u32 count, first, segment;
+} tile_t;
+
+#if SEGMENTED
+// Tiles are numbered through all segments, and each segment begins a new one.
+INLINE tile_t find_tile(LOCAL onesweep_memory_t *mine, u32 segments, u32 tile) {
+  u32 low = 0, high = segments;
+  while (high - low > 1) {
+    const u32 middle = (low + high) / 2;
+    if (mine->first_tiles[middle] <= tile) low = middle;
+    else high = middle;
+  }
+  const u32 within = tile - mine->first_tiles[low];
+  tile_t found;
+  found.begin = (u64)mine->segments[low] + (u64)within * TILE;
+  found.count = (u32)min((u64)TILE, (u64)mine->segments[low + 1] - found.begin);
+  found.first = within == 0;
+  found.segment = low;
+  return found;
+}
+#define FIND_TILE(tile) find_tile(mine, segments, tile)
+#else
+INLINE tile_t find_tile(u32 tile, u64 n) {
+  tile_t found;
+  found.begin = (u64)tile * TILE;
+  found.count = (u32)min((u64)TILE, n - found.begin);
+  found.first = tile == 0;
+  found.segment = 0;
+  return found;
+}
+#define FIND_TILE(tile) find_tile(tile, n)
+#endif
+
+#if ASYNC
+// The copy engine takes whole units of 16 bytes: it begins `lead` records before the tile, and takes nothing past the
+// last whole unit of the list.
+#define UNIT ((u32)(16 / sizeof(ukey_t)))
+typedef struct {
+  const ukey_t *from;
+  u32 lead, records;
+} copy_t;
+INLINE copy_t tile_copy(const ukey_t *keys, u64 n, tile_t tile) {
+  copy_t copy;
+  copy.lead = (u32)((u64)(keys + tile.begin) % 16 / sizeof(ukey_t));
+  copy.from = keys + tile.begin - copy.lead;
+  const u64 there = n - tile.begin + copy.lead;
+  copy.records = (u32)min((u64)((copy.lead + tile.count + UNIT - 1) / UNIT), there / UNIT) * UNIT;
+  return copy;
+}
+#endif
+
+// `starts`: SEGMENTED: segment s's records with digit d go to starts[(s * digits + d) << start_shift] and on, and the
+// segment ends where the next one begins; else the digits' histogram.
 KERNEL_RESIDENT(WG, RESIDENT)
 void onesweep_pass(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL const value_t *values_in,
-                   GLOBAL value_t *values_out, GLOBAL const u32 *histograms, GLOBAL look_t *look,
-                   GLOBAL look_t *look_next, GLOBAL u32 *tickets, u64 n, u32 shift, u32 mask,
-                   u32 values_are_positions, u32 pass) {
+                   GLOBAL value_t *values_out, GLOBAL const u32 *starts, u32 segments, u32 start_shift,
+                   GLOBAL look_t *look, GLOBAL look_t *look_next, u64 look_size, GLOBAL u32 *ticket, u64 n, u32 shift,
+                   u32 mask, u32 values_are_positions, GLOBAL const u32 *gate, u32 gate_open) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(onesweep_memory_t, mine);
+  if (gate && (*gate != 0) != gate_open) return;
   const u32 t = local_id(), lane = sg_lane();
   const u32 digit = t % RADIX, team = t / RADIX;
-  const u32 tiles = (u32)((n + TILE - 1) / TILE);
   LOCAL u32 *my_ranks = mine->ranks + sg_index() * RANK_WORDS;
   const u32 first = sg_index() * (SG_LANES * ITEMS) + lane;
   index_t all;
 
-  // The digits' starts; the first ticket; clear the counters, and the next pass's look-back table.
-  const index_t start_of_digit = wg_scan_add(mine->scratch, RADIX, t < RADIX ? histograms[pass * RADIX + t] : 0, &all);
+  // Where digits or segments begin; the first ticket; clear the counters, and the next pass's look-back table.
+#if SEGMENTED
+  const u32 digits = mask + 1;
+  index_t segment_begin = 0, segment_end = 0;
+  if (t < segments) {
+    segment_begin = starts[(u64)t * digits << start_shift];
+    segment_end = starts[(u64)(t + 1) * digits << start_shift];
+  }
+  const u32 first_tile = (u32)wg_scan_add(mine->scratch, RADIX, (segment_end - segment_begin + TILE - 1) / TILE, &all);
+  if (t < segments) {
+    if (t == 0) mine->segments[0] = segment_begin;
+    mine->segments[t + 1] = segment_end;
+    mine->first_tiles[t] = first_tile;
+  }
+  const u32 tiles = (u32)all;
+#else
+  const u32 tiles = (u32)((n + TILE - 1) / TILE);
+  const index_t start_of_digit = wg_scan_add(mine->scratch, RADIX, t < RADIX ? starts[t] : 0, &all);
   if (t < RADIX) mine->first[t] = start_of_digit;
-  if (t == 0) mine->ticket[0] = global_add(&tickets[pass], 1u);
+#endif
+  if (t == 0) mine->ticket[0] = global_add(ticket, 1u);
   for (u32 i = t; i < SUB_GROUPS * RANK_WORDS; i += WG) mine->ranks[i] = 0;
-  for (u64 i = (u64)group_id() * WG + t; i < (u64)tiles * RADIX; i += (u64)group_count() * WG) look_next[i] = 0;
+  for (u64 i = (u64)group_id() * WG + t; i < look_size; i += (u64)group_count() * WG) look_next[i] = 0;
 #if ASYNC
   if (t == 0) async_copy_init(&mine->copy);
 #endif
   barrier_local();
 
   u32 next = mine->ticket[0], current = NO_TILE, turn = 0;
-  u32 next_count = 0, current_count = 0;            // records of the tile
-  index_t total = 0, start = 0;                     // of this work-item's digit in the tile at hand
+  tile_t next_tile, current_tile;
+  next_tile = FIND_TILE(min(next, tiles - 1));
+  current_tile = next_tile;
+  index_t total = 0, start = 0;  // of this work-item's digit in the tile at hand
 #if ASYNC
-#define TILE_BYTES(tile) ((u32)(min((u64)TILE, n - (u64)(tile)*TILE) * sizeof(ukey_t)) & ~15u)
-  if (t == 0 && next < tiles) async_copy_begin(&mine->copy, mine->raw, keys_in + (u64)next * TILE, TILE_BYTES(next));
+  copy_t copy = tile_copy(keys_in, n, next_tile);
+  if (t == 0 && next < tiles) async_copy_begin(&mine->copy, mine->raw, copy.from, copy.records * sizeof(ukey_t));
 #endif
 
   for (;;) {
@@ -129,27 +214,26 @@ void onesweep_pass(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL
     u32 place[(ITEMS + 1) / 2];  // two places a word
     index_t next_total = 0, next_start = 0;
     u32 following = NO_TILE;
+    tile_t following_tile = next_tile;
 
     if (next < tiles) {
       // Load. Each sub-group has a contiguous piece of the tile, its lanes are neighbours.
-      const u64 tile_begin = (u64)next * TILE;
-      next_count = (u32)min((u64)TILE, n - tile_begin);
 #if ASYNC
       async_copy_wait(&mine->copy, turn);
-      const u32 copied = TILE_BYTES(next) / sizeof(ukey_t);
-      UNROLL for (u32 i = 0; i < ITEMS; ++i) key[i] = mine->raw[first + i * SG_LANES];
-      if (copied < TILE)  // the last tile: the engine copies 16 bytes at a time, and nothing past the end
+      UNROLL for (u32 i = 0; i < ITEMS; ++i) key[i] = mine->raw[copy.lead + first + i * SG_LANES];
+      if (copy.records < copy.lead + next_tile.count)  // the list's last ones
         UNROLL for (u32 i = 0; i < ITEMS; ++i) {
-          const u32 at = min(first + i * SG_LANES, next_count - 1);
-          if (at >= copied) key[i] = keys_in[tile_begin + at];
+          const u32 at = min(first + i * SG_LANES, next_tile.count - 1);
+          if (copy.lead + at >= copy.records) key[i] = keys_in[next_tile.begin + at];
         }
 #else
-      UNROLL for (u32 i = 0; i < ITEMS; ++i) key[i] = keys_in[tile_begin + min(first + i * SG_LANES, next_count - 1)];
+      UNROLL for (u32 i = 0; i < ITEMS; ++i)
+        key[i] = keys_in[next_tile.begin + min(first + i * SG_LANES, next_tile.count - 1)];
 #endif
-      if (next_count < TILE)  // what stands in for keys past the end sorts after them all, and is never written out
-        UNROLL for (u32 i = 0; i < ITEMS; ++i) key[i] = first + i * SG_LANES < next_count ? key[i] : KEY_LAST;
+      if (next_tile.count < TILE)  // what stands in for keys past the end sorts after them all, and is never written out
+        UNROLL for (u32 i = 0; i < ITEMS; ++i) key[i] = first + i * SG_LANES < next_tile.count ? key[i] : KEY_LAST;
       ++turn;
-      if (t == 0) mine->ticket[turn % 2] = global_add(&tickets[pass], 1u);
+      if (t == 0) mine->ticket[turn % 2] = global_add(ticket, 1u);
 
       // Rank in the sub-group, in the order of the input.
 #if ORDERED_LOCAL_ATOMICS
@@ -176,9 +260,11 @@ void onesweep_pass(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL
 #endif
       barrier_local();
       following = mine->ticket[turn % 2];
+      following_tile = FIND_TILE(min(following, tiles - 1));
 #if ASYNC
+      copy = tile_copy(keys_in, n, following_tile);
       if (t == 0 && following < tiles)
-        async_copy_begin(&mine->copy, mine->raw, keys_in + (u64)following * TILE, TILE_BYTES(following));
+        async_copy_begin(&mine->copy, mine->raw, copy.from, copy.records * sizeof(ukey_t));
 #endif
 
       // Sum over sub-groups, publish, scan over digits.
@@ -193,9 +279,9 @@ void onesweep_pass(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL
         next_total += c;
       }
       const index_t with_past = next_total;  // counts what stands in for keys, too
-      if (digit == mask) next_total -= TILE - next_count;
+      if (digit == mask) next_total -= TILE - next_tile.count;
       if (t < RADIX)
-        ((volatile GLOBAL look_t *)look)[(u64)next * RADIX + t] = (next == 0 ? LOOK_ALL : LOOK_OWN) | next_total;
+        ((volatile GLOBAL look_t *)look)[(u64)next * RADIX + t] = (next_tile.first ? LOOK_ALL : LOOK_OWN) | next_total;
       next_start = wg_scan_add(mine->scratch, RADIX, with_past, &all);
       if (t < RADIX) mine->sums[t] = (u32)next_start;
       barrier_local();
@@ -211,14 +297,22 @@ void onesweep_pass(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL
     if (current != NO_TILE) {
       // Look back, then write out: neighbouring work-items write neighbouring records of a digit's run.
       if (t < RADIX) {
-        const index_t before = look_back(look + t, current);
-        if (current != 0) ((volatile GLOBAL look_t *)look)[(u64)current * RADIX + t] = LOOK_ALL | (before + total);
-        mine->to_out[t] = mine->first[t] + before - start;
+#if SEGMENTED
+        const index_t digit_first = starts[((u64)current_tile.segment * digits + min(t, mask)) << start_shift];
+#else
+        const index_t digit_first = mine->first[t];
+#endif
+        index_t before = 0;
+        if (!current_tile.first) {
+          before = look_back(look + t, current);
+          ((volatile GLOBAL look_t *)look)[(u64)current * RADIX + t] = LOOK_ALL | (before + total);
+        }
+        mine->to_out[t] = digit_first + before - start;
       }
       barrier_local();
       for (u32 i = 0; i < ITEMS; ++i) {
         const u32 p = t + i * WG;
-        if (p < current_count) {
+        if (p < current_tile.count) {
           const ukey_t k = mine->keys[p];
           const u64 out = (index_t)(mine->to_out[key_digit(k, shift, mask)] + p);
           if (keys_out) keys_out[out] = k;  // an argsort's last pass may not want them
@@ -236,17 +330,18 @@ void onesweep_pass(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL
       const u32 p = (place[i / 2] >> (16 * (i % 2)) & 0xffff) + my_ranks[key_digit(key[i], shift, mask)];
       mine->keys[p] = key[i];
 #if VALUE_BYTES
-      const u64 from = (u64)next * TILE + min(first + i * SG_LANES, next_count - 1);
+      const u64 from = next_tile.begin + min(first + i * SG_LANES, next_tile.count - 1);
       mine->values[p] = values_are_positions ? (value_t)from : values_in[from];
 #endif
     }
     barrier_local();
     for (u32 i = t; i < SUB_GROUPS * RANK_WORDS; i += WG) mine->ranks[i] = 0;
     current = next;
-    current_count = next_count;
+    current_tile = next_tile;
     total = next_total;
     start = next_start;
     next = following;
+    next_tile = following_tile;
     barrier_local();
   }
 }

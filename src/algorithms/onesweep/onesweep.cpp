@@ -8,6 +8,7 @@
 #include "../../kernels/kernels.hpp"
 #include "../rooms.hpp"
 #include "embedded.hpp"
+#include "onesweep.hpp"
 
 namespace sortium {
 namespace {
@@ -16,67 +17,71 @@ constexpr std::uint64_t radix_size = 256;
 
 std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
 
-class OnesweepSorter final : public Sorter {
- public:
-  OnesweepSorter(const Problem& problem, const Capabilities& device, const Parameters& given)
-      : problem_(problem), digits_(digits(problem, 8)), passes_(problem, digits_.size(), scratch_) {
-    if (device.kind == DeviceKind::cpu)
-      throw Error(ErrorCode::unsupported, "onesweep: made for GPUs; a CPU does better with lsd (and PoCL's compiler "
-                                          "fails at barriers inside of conditions)");
-    if (!device.forward_progress)
-      throw Error(ErrorCode::unsupported, "onesweep: the device gives no forward progress to waiting work-groups");
-    if (problem.count >= std::uint64_t{1} << 32)
-      throw Error(ErrorCode::unsupported, fmt::format("onesweep: count is {}; fewer than 2^32 records are allowed",
-                                                      problem.count));
-    const unsigned lanes = std::min(device.sub_group_size, 32u);
-    async_ = device.async_copy && given.word("async", "on") == "on";
-    work_group_ = static_cast<unsigned>(given.number("work_group", device.local_struct > 128 * 1024 ? 512 : 256));
-    if (!std::has_single_bit(work_group_) || work_group_ < radix_size || work_group_ > device.max_work_group)
-      throw Error(ErrorCode::unsupported, fmt::format("onesweep: work_group={} is not a power of two between 256 and {}",
-                                                      work_group_, device.max_work_group));
+}  // namespace
 
-    // A tile as large as local memory and registers allow: long runs of a digit make whole memory transactions.
-    const std::uint64_t key = info(problem.key).bytes, value = problem.payload == Payload::none ? 0 : problem.value_bytes;
-    const std::uint64_t index = kernels::index_bytes(problem.count);
-    const std::uint64_t rank_words = (device.ordered_local_atomics ? 1 : 2) * radix_size;  // SG_RANK_WORDS
-    const std::uint64_t fixed = 4 * radix_size * index + work_group_ / lanes * rank_words * 4 + work_group_ * 4 + 128;
-    const std::uint64_t record = (async_ ? 2 : 1) * key + value;
-    resident_ = static_cast<unsigned>(given.number("resident", 1));
-    const std::uint64_t room = device.local_struct / resident_ - (resident_ > 1 ? 1024 : 0);
-    const std::uint64_t most = room > fixed ? (room - fixed) / (record * work_group_) : 0;
-    // Registers bound the items (two for a key of 8 bytes). An odd number keeps equal runs of digits, which sorted input
-    // has, from starting in the same bank of local memory.
-    // A short list is spread over all compute units.
-    const std::uint64_t spread = ceil_div(problem.count, std::uint64_t{device.compute_units} * work_group_);
-    const std::uint64_t wanted = std::min<std::uint64_t>({most, key == 8 ? 23u : 47u, std::max<std::uint64_t>(spread | 1, 5)});
-    items_ = static_cast<unsigned>(given.number("items", wanted % 2 == 0 && wanted > 1 ? wanted - 1 : wanted));
-    if (items_ < 1 || items_ > most)
-      throw Error(ErrorCode::unsupported,
-                  fmt::format("onesweep: items={} with work_group={} needs {} bytes of local memory; the device allows "
-                              "{}, which is items up to {}", std::max(items_, 1u), work_group_,
-                              fixed + std::max(items_, 1u) * record * work_group_, room, most));
-    local_bytes_ = static_cast<unsigned>(fixed + items_ * record * work_group_);
-    tiles_ = ceil_div(problem.count, std::uint64_t{work_group_} * items_);
-    groups_ = std::min<std::uint64_t>(tiles_, std::uint64_t{device.compute_units} *
-                                                  given.number("groups", device.local_struct > 64 * 1024 ? resident_ : 4));
-    look_bits_ = problem.count < (std::uint64_t{1} << 30) ? 32 : 64;
+OnesweepSorter::OnesweepSorter(const Problem& problem, const Capabilities& device, const Parameters& given,
+                               Extension extension)
+    : problem_(problem), digits_(digits(problem, 8)), passes_(problem, digits_.size(), scratch_),
+      segmented_(extension.segments != 0) {
+  if (device.kind == DeviceKind::cpu)
+    throw Error(ErrorCode::unsupported, "onesweep: made for GPUs; a CPU does better with lsd (and PoCL's compiler "
+                                        "fails at barriers inside of conditions)");
+  if (!device.forward_progress)
+    throw Error(ErrorCode::unsupported, "onesweep: the device gives no forward progress to waiting work-groups");
+  if (problem.count >= std::uint64_t{1} << 32)
+    throw Error(ErrorCode::unsupported, fmt::format("onesweep: count is {}; fewer than 2^32 records are allowed",
+                                                    problem.count));
+  const unsigned lanes = std::min(device.sub_group_size, 32u);
+  async_ = device.async_copy && given.word("async", "on") == "on";
+  work_group_ = static_cast<unsigned>(given.number("work_group", device.local_struct > 128 * 1024 ? 512 : 256));
+  if (!std::has_single_bit(work_group_) || work_group_ < radix_size || work_group_ > device.max_work_group)
+    throw Error(ErrorCode::unsupported, fmt::format("onesweep: work_group={} is not a power of two between 256 and {}",
+                                                    work_group_, device.max_work_group));
 
-    // Cleared together: the histograms, the tickets, and the first pass's look-back table.
-    const std::uint64_t table = tiles_ * radix_size * look_bits_ / 8;
-    histograms_ = scratch_.add(digits_.size() * radix_size * 4);
-    tickets_ = scratch_.add(digits_.size() * 4);
-    look_[0] = scratch_.add(table);
-    cleared_ = {histograms_.offset, look_[0].offset + table - histograms_.offset};
-    look_[1] = scratch_.add(table);
-  }
+  // A tile as large as local memory and registers allow: long runs of a digit make whole memory transactions.
+  const std::uint64_t key = info(problem.key).bytes, value = problem.payload == Payload::none ? 0 : problem.value_bytes;
+  const std::uint64_t index = kernels::index_bytes(problem.count);
+  const std::uint64_t rank_words = (device.ordered_local_atomics ? 1 : 2) * radix_size;  // SG_RANK_WORDS
+  const std::uint64_t fixed = 4 * radix_size * index + work_group_ / lanes * rank_words * 4 + work_group_ * 4 + 128 +
+                              (segmented_ ? radix_size * 4 + 16 : 0);
+  const std::uint64_t record = (async_ ? 2 : 1) * key + value;
+  resident_ = static_cast<unsigned>(given.number("resident", 1));
+  const std::uint64_t room = device.local_struct / resident_ - (resident_ > 1 ? 1024 : 0);
+  const std::uint64_t most = room > fixed ? (room - fixed) / (record * work_group_) : 0;
+  // Registers bound the items (two for a key of 8 bytes). An odd number keeps equal runs of digits, which sorted input
+  // has, from starting in the same bank of local memory.
+  // A short list is spread over all compute units.
+  const std::uint64_t spread = ceil_div(problem.count, std::uint64_t{device.compute_units} * work_group_);
+  const std::uint64_t wanted = std::min<std::uint64_t>({most, key == 8 ? 23u : 47u, std::max<std::uint64_t>(spread | 1, 5)});
+  items_ = static_cast<unsigned>(given.number("items", wanted % 2 == 0 && wanted > 1 ? wanted - 1 : wanted));
+  if (items_ < 1 || items_ > most)
+    throw Error(ErrorCode::unsupported,
+                fmt::format("onesweep: items={} with work_group={} needs {} bytes of local memory; the device allows "
+                            "{}, which is items up to {}", std::max(items_, 1u), work_group_,
+                            fixed + std::max(items_, 1u) * record * work_group_, room, most));
+  local_bytes_ = static_cast<unsigned>(fixed + items_ * record * work_group_);
+  tiles_ = ceil_div(problem.count, std::uint64_t{work_group_} * items_) + extension.segments;
+  groups_ = std::min<std::uint64_t>(tiles_, std::uint64_t{device.compute_units} *
+                                                given.number("groups", device.local_struct > 64 * 1024 ? resident_ : 4));
+  look_bits_ = problem.count < (std::uint64_t{1} << 30) ? 32 : 64;
 
-  std::uint64_t scratch_bytes() const override { return scratch_.bytes(); }
-  std::string parameters() const override {
-    return fmt::format("work_group={},items={},resident={},async={}", work_group_, items_, resident_,
-                       async_ ? "on" : "off");
-  }
+  // Cleared together: the histograms, the tickets, what msd wants cleared, and the first pass's look-back table.
+  const std::uint64_t table = tiles_ * radix_size * look_bits_ / 8;
+  histograms_ = scratch_.add(digits_.size() * radix_size * 4);
+  tickets_ = scratch_.add((digits_.size() + (segmented_ ? 2 : 0)) * 4);
+  if (extension.cleared_bytes != 0) extension_ = scratch_.add(extension.cleared_bytes);
+  look_[0] = scratch_.add(table);
+  cleared_ = {histograms_.offset, look_[0].offset + table - histograms_.offset};
+  look_[1] = scratch_.add(table);
+}
 
-  void build(Device& device, const Capabilities& capabilities) override {
+std::string OnesweepSorter::parameters() const {
+  return fmt::format("work_group={},items={},resident={},async={}", work_group_, items_, resident_,
+                     async_ ? "on" : "off");
+}
+
+void OnesweepSorter::build(Device& device, const Capabilities& capabilities) {
+  const auto make = [&](bool segmented) {
     kernels::Defines defines;
     defines.problem(radix_problem(problem_))
         .set("WG", work_group_)
@@ -84,42 +89,59 @@ class OnesweepSorter final : public Sorter {
         .set("RESIDENT", resident_)
         .set("PASSES", digits_.size())
         .set("ASYNC", int{async_})
-        .set("LOOK_BITS", look_bits_);
-    module_ = kernels::build(device, capabilities, kernels::embedded::onesweep_cl, defines);
-    histogram_ = module_->kernel("onesweep_histogram");
-    pass_ = module_->kernel("onesweep_pass");
-    histogram_groups_ = 4 * capabilities.compute_units;
-  }
+        .set("LOOK_BITS", look_bits_)
+        .set("SEGMENTED", int{segmented});
+    return kernels::build(device, capabilities, kernels::embedded::onesweep_cl, defines);
+  };
+  module_ = make(false);
+  histogram_ = module_->kernel("onesweep_histogram");
+  pass_ = module_->kernel("onesweep_pass");
+  histogram_groups_ = 4 * capabilities.compute_units;
+  if (!segmented_) return;
+  segmented_module_ = make(true);
+  segmented_pass_ = segmented_module_->kernel("onesweep_pass");
+}
 
-  void enqueue(Queue& queue, const Operands& o) override {
-    const auto [shifts, widths] = packed(digits_);
-    passes_.start(queue, o);
-    queue.fill(cleared_.in(o), 0, cleared_.bytes, "clear");
-    const Memory histograms = histograms_.in(o), tickets = tickets_.in(o);
-    const Arg histogram_args[] = {o.keys_in, histograms, problem_.count, shifts, widths};
-    queue.launch({*histogram_, std::min<std::uint64_t>(histogram_groups_, ceil_div(problem_.count, 4 * work_group_)),
-                  work_group_, histogram_args, "histogram"});
-    for (unsigned p = 0; p < digits_.size(); ++p) {
-      const auto b = passes_.pass(p, o);
-      const Arg args[] = {b.keys_in, b.keys_out, b.values_in, b.values_out, histograms, look_[p % 2].in(o),
-                          look_[1 - p % 2].in(o), tickets, problem_.count, digits_[p].shift, digits_[p].mask,
-                          std::uint32_t{b.make_positions}, std::uint32_t{p}};
-      queue.launch({*pass_, groups_, work_group_, args, "sweep", local_bytes_});
-    }
-  }
+void OnesweepSorter::enqueue(Queue& queue, const Operands& o) {
+  prepare(queue, o);
+  sort(queue, o, {});
+}
 
- private:
-  Problem problem_;
-  std::vector<Digit> digits_;
-  ScratchLayout scratch_;
-  PingPong passes_;
-  bool async_ = false;
-  unsigned work_group_ = 0, items_ = 0, resident_ = 0, look_bits_ = 0, local_bytes_ = 0;
-  std::uint64_t tiles_ = 0, groups_ = 0, histogram_groups_ = 0;
-  ScratchLayout::Slice histograms_, tickets_, look_[2], cleared_;
-  std::shared_ptr<Module> module_;
-  std::unique_ptr<Kernel> histogram_, pass_;
-};
+void OnesweepSorter::prepare(Queue& queue, const Operands& o) const {
+  passes_.start(queue, o);
+  queue.fill(cleared_.in(o), 0, cleared_.bytes, "clear");
+}
+
+void OnesweepSorter::sort(Queue& queue, const Operands& o, Gate gate) const {
+  const auto [shifts, widths] = packed(digits_);
+  const Memory histograms = histograms_.in(o);
+  const Arg histogram_args[] = {o.keys_in, histograms, problem_.count, shifts, widths, gate.word, gate.open};
+  queue.launch({*histogram_, std::min<std::uint64_t>(histogram_groups_, ceil_div(problem_.count, 4 * work_group_)),
+                work_group_, histogram_args, "histogram"});
+  for (unsigned p = 0; p < digits_.size(); ++p) {
+    const auto b = passes_.pass(p, o);
+    const Arg args[] = {b.keys_in, b.keys_out, b.values_in, b.values_out,
+                        histograms.slice(std::uint64_t{p} * radix_size * 4, radix_size * 4), std::uint32_t{1},
+                        std::uint32_t{0}, look_[p % 2].in(o), look_[1 - p % 2].in(o), tiles_ * radix_size,
+                        tickets_.in(o).slice(std::uint64_t{p} * 4, 4), problem_.count, digits_[p].shift, digits_[p].mask,
+                        std::uint32_t{b.make_positions}, gate.word, gate.open};
+    queue.launch({*pass_, groups_, work_group_, args, "sweep", local_bytes_});
+  }
+}
+
+void OnesweepSorter::sweep_segments(Queue& queue, const Operands& o, unsigned level, const Segments& segments,
+                                    Gate gate) const {
+  const auto b = passes_.pass(level, o);
+  // The second level clears nothing that a later one would need.
+  const Arg args[] = {b.keys_in, b.keys_out, b.values_in, b.values_out, segments.starts, segments.count,
+                      segments.start_shift, look_[level].in(o), look_[1 - level].in(o),
+                      level == 0 ? tiles_ * radix_size : std::uint64_t{0},
+                      tickets_.in(o).slice((digits_.size() + level) * 4, 4), problem_.count, segments.digit.shift,
+                      segments.digit.mask, std::uint32_t{b.make_positions}, gate.word, gate.open};
+  queue.launch({*segmented_pass_, groups_, work_group_, args, "partition", local_bytes_});
+}
+
+namespace {
 
 class Onesweep final : public Algorithm {
  public:

@@ -1,0 +1,195 @@
+// MSD radix sort with a local sort, and onesweep where the keys do not spread: the records are parted by their leading
+// bits into buckets, which one work-group each can sort. Whether that works is known on the device alone, where a word
+// lets either these launches or those of onesweep do something; nobody waits.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "../../kernels/kernels.hpp"
+#include "../onesweep/onesweep.hpp"
+#include "../rooms.hpp"
+#include "embedded.hpp"
+
+namespace sortium {
+namespace {
+
+constexpr unsigned count_work_group = 1024, count_items = 16, local_items = 19, digit_bits = 8, most_bits = 2 * digit_bits;
+constexpr std::uint64_t sampled_from = std::uint64_t{1} << 22;  // records; below, sampling costs more than it saves
+
+std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
+
+// How buckets are sorted.
+struct LocalSort {
+  unsigned work_group = 0, position_bits = 0, sort_bits = 0;
+  std::uint64_t bytes = 0;  // of msd_local_memory_t
+
+  [[nodiscard]] std::uint64_t capacity() const { return std::uint64_t{work_group} * local_items; }
+};
+
+unsigned key_bits(const Problem& p) { return (p.end_bit == 0 ? info(p.key).bits() : p.end_bit) - p.begin_bit; }
+
+// Records whose ties can be told apart must keep their order, which takes their positions along.
+bool composite(const Problem& p) {
+  const auto& key = info(p.key);
+  return p.payload != Payload::none || key.is_float || key_bits(p) != key.bits();
+}
+
+// For buckets by `bits` leading bits; work_group is 0 where it cannot be done.
+LocalSort local_sort(const Problem& p, const Capabilities& device, unsigned bits) {
+  LocalSort local;
+  // Keys that spread evenly leave buckets that differ by the square root of their size: seven of these are enough for all.
+  const auto mean = static_cast<double>(p.count >> bits) + 1;
+  const double most = mean + 7 * std::sqrt(mean);
+  unsigned work_group = std::min(device.sub_group_size, 32u);
+  while (work_group * local_items < most) work_group *= 2;
+  if (work_group > std::min(device.max_work_group, 1024u)) return local;
+  local.position_bits = static_cast<unsigned>(std::bit_width(work_group * local_items - 1));
+  local.sort_bits = info(p.key).bits();
+  if (composite(p)) {
+    const unsigned needed = key_bits(p) - bits + local.position_bits;
+    if (needed > 64) return local;
+    local.sort_bits = needed > 32 ? 64 : 32;
+  }
+  const std::uint64_t values = p.payload == Payload::none ? 0 : p.value_bytes;
+  const std::uint64_t rank_words = (device.ordered_local_atomics ? 1 : 2) * 256;  // SG_RANK_WORDS
+  const std::uint64_t bins = std::max<std::uint64_t>(8 * work_group, work_group / std::min(device.sub_group_size, 32u) * rank_words);
+  local.bytes = work_group * local_items * (local.sort_bits / 8 + values) + bins * 4 +
+                2 * work_group * kernels::index_bytes(p.count) + 32;
+  if (local.bytes <= device.local_struct) local.work_group = work_group;
+  return local;
+}
+
+class MsdSorter final : public Sorter {
+ public:
+  MsdSorter(const Problem& problem, const Capabilities& device, const Parameters& given)
+      : problem_(problem), lsd_(problem, device, {}, {std::uint64_t{1} << digit_bits, cleared_bytes}) {
+    const auto unsupported = [](const std::string& why) { throw Error(ErrorCode::unsupported, "msd: " + why); };
+    if (device.sub_group_words == SubGroupWords::emulated) unsupported("the device has no sub-groups");
+    // As few buckets as the local sort allows: one partition, or two.
+    if (key_bits(problem) <= most_bits)
+      unsupported(fmt::format("{} bits are to be sorted, which onesweep does in {} passes; more than {} are needed",
+                              key_bits(problem), ceil_div(key_bits(problem), digit_bits), most_bits));
+    const auto spread = static_cast<unsigned>(std::bit_width(std::max<std::uint64_t>(problem.count, 2) - 1));
+    const unsigned least = problem.count <= one_level ? digit_bits : std::clamp(spread, 12u + 9, 12u + most_bits) - 12;
+    bits_ = static_cast<unsigned>(given.number("bits", least));
+    if (!given.has("bits"))
+      while (bits_ < most_bits && local_sort(problem, device, bits_).work_group == 0) ++bits_;
+    local_ = local_sort(problem, device, bits_);
+    if (local_.work_group == 0)
+      unsupported(fmt::format("with {} leading bits a work-group would sort some {} records, more than the device's {} "
+                              "bytes of local memory or {} work-items allow", bits_, (problem.count >> bits_) + 1,
+                              device.local_struct, device.max_work_group));
+    count_bytes_ = (std::uint64_t{1} << bits_) * 2 + 16;
+    if (count_bytes_ > device.local_struct || device.max_work_group < count_work_group)
+      unsupported(fmt::format("counting by {} bits needs {} bytes of local memory and {} work-items; the device allows {} "
+                              "and {}", bits_, count_bytes_, count_work_group, device.local_struct, device.max_work_group));
+    count_groups_ = std::min<std::uint64_t>(ceil_div(problem.count, count_items * count_work_group),
+                                            device.compute_units * std::min<std::uint64_t>(2, device.local_struct / count_bytes_));
+    resident_ = std::max(1u, std::min<unsigned>((local_.sort_bits == 64 ? 768 : 1024) / local_.work_group,
+                                                static_cast<unsigned>(device.local_struct / (local_.bytes + 1024))));
+    scratch_.add(lsd_.scratch_bytes());
+    starts_ = scratch_.add(((std::uint64_t{1} << bits_) + 1) * 4);
+  }
+
+  std::uint64_t scratch_bytes() const override { return scratch_.bytes(); }
+  std::string parameters() const override {
+    return fmt::format("bits={},local={}x{},{}", bits_, local_.work_group, local_items, lsd_.parameters());
+  }
+
+  void build(Device& device, const Capabilities& capabilities) override {
+    lsd_.build(device, capabilities);
+    kernels::Defines defines;
+    defines.problem(radix_problem(problem_)).set("WG", count_work_group).set("ITEMS", count_items);
+    count_module_ = kernels::build(device, capabilities, kernels::embedded::msd_cl, defines);
+    count_ = count_module_->kernel("msd_count");
+    scan_ = count_module_->kernel("msd_scan");
+    const unsigned open_bits = key_bits(problem_) - bits_ + (composite(problem_) ? local_.position_bits : 0);
+    kernels::Defines local;
+    local.problem(radix_problem(problem_))
+        .set("WG", local_.work_group)
+        .set("ITEMS", local_items)
+        .set("RESIDENT", resident_)
+        .set("COMPOSITE", int{composite(problem_)})
+        .set("GATHER_KEYS", int{info(problem_.key).is_float || key_bits(problem_) != info(problem_.key).bits()})
+        .set("SORT_BITS", local_.sort_bits)
+        .set("POSITION_BITS", local_.position_bits)
+        .set("WINDOW_HIGH", int{open_bits - std::bit_width(16 * local_.work_group - 1) >= 32});
+    local_module_ = kernels::build(device, capabilities, kernels::embedded::msd_local_cl, local);
+    sort_local_ = local_module_->kernel("msd_local");
+  }
+
+  void enqueue(Queue& queue, const Operands& o) override {
+    // Onesweep's scratch memory is the first part of ours, so that one description of operands serves both.
+    const Memory cleared = lsd_.extension(o), overfull = cleared.slice(0, 4),
+                 counts = cleared.slice(counts_offset, cleared_bytes - counts_offset), starts = starts_.in(o);
+    const auto buckets = std::uint32_t{1} << bits_;
+    const std::uint32_t open = problem_.begin_bit + key_bits(problem_) - bits_;  // the bits below are still open
+    lsd_.prepare(queue, o);
+
+    const Arg count_args[] = {o.keys_in, counts, overfull, problem_.count, open, std::uint32_t{bits_},
+                              std::uint32_t{problem_.count > sampled_from ? 16u : 0u}};
+    queue.launch({*count_, count_groups_, count_work_group, count_args, "count", static_cast<unsigned>(count_bytes_)});
+    const Arg scan_args[] = {counts, starts, overfull, problem_.count, buckets,
+                             static_cast<std::uint32_t>(local_.capacity())};
+    queue.launch({*scan_, ceil_div(buckets, count_work_group), count_work_group, scan_args, "scan"});
+
+    const OnesweepSorter::Gate parted{overfull, 0}, otherwise{overfull, 1};
+    const unsigned second = bits_ - digit_bits;
+    constexpr std::uint32_t digits = 1u << digit_bits;
+    lsd_.sweep_segments(queue, o, 0, {starts, 1, second, {open + second, digits - 1}}, parted);
+    if (second != 0) lsd_.sweep_segments(queue, o, 1, {starts, digits, 0, {open, (1u << second) - 1}}, parted);
+    const auto from = lsd_.passes().pass(second != 0 ? 1 : 0, o);
+    const Arg local_args[] = {from.keys_out, o.keys_out, from.values_out, o.values_out, starts, overfull,
+                              std::uint32_t{problem_.begin_bit}, open - problem_.begin_bit};
+    queue.launch({*sort_local_, buckets, local_.work_group, local_args, "local", static_cast<unsigned>(local_.bytes)});
+
+    lsd_.sort(queue, o, otherwise);
+  }
+
+ private:
+  // Up to so many records, one partition does, and larger local sorts.
+  static constexpr std::uint64_t one_level = std::uint64_t{1} << 22;
+  // Before each sort: the word that tells the ways apart, and the buckets' counts.
+  static constexpr std::uint64_t counts_offset = 16, cleared_bytes = counts_offset + (std::uint64_t{4} << most_bits);
+
+  Problem problem_;
+  OnesweepSorter lsd_;
+  unsigned bits_ = 0, resident_ = 1;
+  LocalSort local_;
+  std::uint64_t count_bytes_ = 0, count_groups_ = 0;
+  ScratchLayout scratch_;
+  ScratchLayout::Slice starts_;
+  std::shared_ptr<Module> count_module_, local_module_;
+  std::unique_ptr<Kernel> count_, scan_, sort_local_;
+};
+
+class Msd final : public Algorithm {
+ public:
+  const AlgorithmInfo& info() const override {
+    static const AlgorithmInfo info{
+        .name = "msd",
+        .title = "MSD radix sort by 8 to 16 leading bits, then buckets in local memory; onesweep where keys do not spread",
+        .source = "Stehle, Jacobsen 2017 (hybrid radix sort); Adinets, Merrill 2022",
+        .stable = true,
+        .cost = "one reading of the keys, one or two passes and the local sort, which read and write every record once; "
+                "bits/8 + 7 launches, of which either bits/8 + 1 or 3 find nothing to do",
+        .parameters = {{"bits", "leading bits that make a bucket", digit_bits, most_bits, {}}}};
+    return info;
+  }
+
+  std::unique_ptr<Sorter> plan(const Problem& problem, const Capabilities& device,
+                               const Parameters& given) const override {
+    return std::make_unique<MsdSorter>(problem, device, given);
+  }
+};
+
+}  // namespace
+
+const Algorithm& rooms::msd() {
+  static const Msd room;
+  return room;
+}
+
+}  // namespace sortium

@@ -1,0 +1,251 @@
+// A work-group sorts a bucket in local memory. The records go to bins by the highest bits that are still open; as there are about as many bins as records, what is left is to sort within bins of a few, which the
+// work-items do on neighbouring records in registers. Where a bin is crowded, an LSD radix sort does instead.
+// Instructions are what it costs: a work-item's places, the counts' places and their sums are all worked out once.
+// Parameters: WG, ITEMS (odd), RESIDENT, COMPOSITE, SORT_BITS (of sort_t), POSITION_BITS, WINDOW_HIGH (the bits that
+// choose a bin lie in an item's upper word), GATHER_KEYS (an item does not say all of its key's bits).
+
+#define CAPACITY (WG * ITEMS)
+#define BINS (16 * WG)
+#define LOG_BINS highest_bit32(BINS)
+#define RADIX 256u
+#define SUB_GROUPS (WG / SG_LANES)
+#define RANK_WORDS SG_RANK_WORDS(RADIX)
+#define BIN_MOST 8u    // records of a bin that is not crowded
+#define SIDE BIN_MOST  // records on each side of a border that are merged; ITEMS has both
+
+// What is sorted. COMPOSITE: the bits of the key's order that are still open, then the record's position in the bucket:
+// no two are equal, so that no order of ties is lost, and the position finds the value. Else the key's order itself.
+#if SORT_BITS == 64
+typedef u64 sort_t;
+#define SORT_LAST (~(u64)0)
+#else
+typedef u32 sort_t;
+#define SORT_LAST (~0u)
+#endif
+
+#define POSITION(item) ((u32)(item) & ((1u << POSITION_BITS) - 1))
+
+typedef struct {
+  // Two counts a word: of bin b, and of the one that lies half of all bins above. So one sum scans both.
+  u32 bins[BINS / 2 > SUB_GROUPS * RANK_WORDS ? BINS / 2 : SUB_GROUPS * RANK_WORDS];
+  sort_t items[CAPACITY];
+#if VALUE_BYTES
+  value_t values[CAPACITY];
+#endif
+  index_t scratch[2 * WG];
+  u32 differ[2];  // bits in which records differ, low and high
+  u32 crowded;
+} msd_local_memory_t;
+
+// The bits of an item from `shift` on, 32 of them at least.
+#if SORT_BITS == 32
+#define WINDOW(item) ((item) >> shift)
+#elif WINDOW_HIGH  // it lies in the upper word
+#define WINDOW(item) ((u32)((item) >> 32) >> (shift - 32))
+#else
+#define WINDOW(item) ((u32)((item) >> (shift & 31)))
+#endif
+
+INLINE u32 highest_bit(sort_t x) {
+#if SORT_BITS == 64
+  return x >> 32 ? 32 + highest_bit32(x >> 32) : highest_bit32(x);
+#else
+  return highest_bit32(x);
+#endif
+}
+
+#define SORT_PAIR(a, b)            \
+  {                                \
+    const sort_t x = a, y = b;     \
+    a = min(x, y);                 \
+    b = max(x, y);                 \
+  }
+
+// The digits above `low` up to `high`, 8 bits a pass, by all of the work-group; stable.
+INLINE void local_radix_sort(LOCAL msd_local_memory_t *mine, sub_group_t sg, u32 low, u32 high) {
+  const u32 t = local_id(), first = sg_index() * (SG_LANES * ITEMS) + sg_lane();
+  LOCAL u32 *my_ranks = mine->bins + sg_index() * RANK_WORDS;
+  for (u32 shift = low; shift <= high; shift += 8) {
+    sort_t item[ITEMS];
+    u32 place[ITEMS];
+    for (u32 i = t; i < SUB_GROUPS * RANK_WORDS; i += WG) mine->bins[i] = 0;
+    barrier_local();
+    // Rank in the sub-group.
+    UNROLL for (u32 i = 0; i < ITEMS; ++i) {
+      item[i] = mine->items[first + i * SG_LANES];
+      place[i] = sg_rank_alike(my_ranks, RADIX, (u32)(item[i] >> shift) & (RADIX - 1));
+    }
+    barrier_local();
+    // Scan over digits, and over sub-groups for each.
+    index_t before = 0;
+    for (u32 base = 0; base < RADIX; base += WG) {
+      const u32 digit = base + t;
+      index_t sum = 0, all;
+      if (digit < RADIX)
+        for (u32 s = 0; s < SUB_GROUPS; ++s) sum += mine->bins[s * RANK_WORDS + digit];
+      u32 at = (u32)(before + wg_scan_add(mine->scratch, WG, sum, &all));
+      if (digit < RADIX)
+        for (u32 s = 0; s < SUB_GROUPS; ++s) {
+          const u32 in_row = mine->bins[s * RANK_WORDS + digit];
+          mine->bins[s * RANK_WORDS + digit] = at;
+          at += in_row;
+        }
+      before += all;
+    }
+    barrier_local();
+    // Scatter.
+    UNROLL for (u32 i = 0; i < ITEMS; ++i)
+      mine->items[place[i] + my_ranks[(u32)(item[i] >> shift) & (RADIX - 1)]] = item[i];
+    barrier_local();
+  }
+}
+
+// Bucket b has the records from starts[b] on. `low_bits`: bits of a key that are still open, from `begin_bit` on.
+KERNEL_RESIDENT(WG, RESIDENT)
+void msd_local(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL const value_t *values_in,
+               GLOBAL value_t *values_out, GLOBAL const u32 *starts, GLOBAL const u32 *overfull, u32 begin_bit,
+               u32 low_bits) {
+  SUB_GROUP(WG);
+  LOCAL_STRUCT(msd_local_memory_t, mine);
+  if (*overfull != 0) return;
+  const u32 t = local_id();
+  const u64 begin = starts[group_id()];
+  const u32 count = (u32)(starts[group_id() + 1] - begin);
+  if (count == 0) return;
+  keys_in += begin;
+
+  // Load.
+#if COMPOSITE && !GATHER_KEYS
+  const ukey_t bucket_order = key_order(keys_in[0]) >> low_bits << low_bits;  // what all of the bucket have in common
+#endif
+  const u32 rows = (count + WG - 1 - t) / WG;  // of this work-item's places, those that have a record
+  sort_t item[ITEMS];
+  UNROLL for (u32 i = 0; i < ITEMS; ++i) {
+    const u32 at = i * WG + t;
+    item[i] = SORT_LAST;
+    if (i < rows) {
+      const ukey_t order = key_order(keys_in[at]);
+#if COMPOSITE
+      item[i] = (sort_t)(order & (((ukey_t)1 << begin_bit << low_bits) - 1)) >> begin_bit << POSITION_BITS | at;
+#else
+      item[i] = order;
+#endif
+#if VALUE_BYTES
+      mine->values[at] = values_in[begin + at];
+#endif
+    }
+  }
+  LOCAL uint4 *quads = (LOCAL uint4 *)mine->bins;
+  uint4 zero;
+  zero.x = zero.y = zero.z = zero.w = 0;
+  quads[t] = quads[WG + t] = zero;
+  if (t == 0) mine->crowded = 0;
+  barrier_local();
+
+  // Rank in the bins.
+  const u32 open_bits = low_bits + (COMPOSITE ? POSITION_BITS : 0);
+  const u32 shift = open_bits > LOG_BINS ? open_bits - LOG_BINS : 0;
+  u32 place[ITEMS];  // the 2-byte index of the bin's count, and the rank above
+  UNROLL for (u32 i = 0; i < ITEMS; ++i) {
+    if (i < rows) {
+      const u32 window = WINDOW(item[i]), word = window & (BINS / 2 - 1), half = window >> (LOG_BINS - 1) & 1;
+      const u32 rank = local_add(&mine->bins[word], 1u << 16 * half) >> 16 * half;
+      place[i] = 2 * word + half | rank << 16;
+    }
+  }
+  barrier_local();
+
+  // Scan over bins.
+  uint4 low = quads[2 * t], high = quads[2 * t + 1];
+#define TOO_MANY(two) ((two) + 0x10001u * (0x7fffu - BIN_MOST))  // has the top bit of a half that is above BIN_MOST
+  const u32 too_many = TOO_MANY(low.x) | TOO_MANY(low.y) | TOO_MANY(low.z) | TOO_MANY(low.w) | TOO_MANY(high.x) |
+                       TOO_MANY(high.y) | TOO_MANY(high.z) | TOO_MANY(high.w);
+  if ((too_many & 0x80008000u) != 0) local_or(&mine->crowded, 1u);
+  index_t all;
+  u32 at_bin = (u32)wg_scan_add(mine->scratch, WG,
+                                low.x + low.y + low.z + low.w + high.x + high.y + high.z + high.w, &all);
+  if (!mine->crowded) {
+    at_bin += (u32)all << 16;  // the upper half of the bins begins where the lower half ends
+#define START_BIN(two)      \
+  {                         \
+    const u32 counts = two; \
+    two = at_bin;           \
+    at_bin += counts;       \
+  }
+    START_BIN(low.x) START_BIN(low.y) START_BIN(low.z) START_BIN(low.w)
+    START_BIN(high.x) START_BIN(high.y) START_BIN(high.z) START_BIN(high.w)
+    quads[2 * t] = low;
+    quads[2 * t + 1] = high;
+    barrier_local();
+
+    // Scatter; what stands past the end stays there.
+    LOCAL const u16 *starts_of_bins = (LOCAL const u16 *)mine->bins;
+    UNROLL for (u32 i = 0; i < ITEMS; ++i)
+      mine->items[i < rows ? starts_of_bins[place[i] & 0xffff] + (place[i] >> 16) : i * WG + t] = item[i];
+    barrier_local();
+
+    // Sort ITEMS neighbours by rounds of odd-even exchanges: nobody is further from its place than a bin is long.
+    LOCAL sort_t *own = mine->items + t * ITEMS;
+    UNROLL for (u32 i = 0; i < ITEMS; ++i) item[i] = own[i];
+    for (u32 round = 0; round < BIN_MOST; round += 2) {
+      UNROLL for (u32 i = 0; i + 1 < ITEMS; i += 2) SORT_PAIR(item[i], item[i + 1])
+      UNROLL for (u32 i = 1; i + 1 < ITEMS; i += 2) SORT_PAIR(item[i], item[i + 1])
+    }
+    UNROLL for (u32 i = 0; i < ITEMS; ++i) own[i] = item[i];
+    barrier_local();
+
+    // Merge across the border to the work-item before.
+    if (t != 0 && own[-1] > own[0]) {
+      sort_t two[2 * SIDE];
+      UNROLL for (u32 i = 0; i < SIDE; ++i) two[i] = own[(int)i - (int)SIDE];
+      UNROLL for (u32 i = 0; i < SIDE; ++i) two[2 * SIDE - 1 - i] = own[i];
+      UNROLL for (u32 distance = SIDE; distance > 0; distance /= 2)
+        UNROLL for (u32 i = 0; i < 2 * SIDE; ++i)
+          if ((i & distance) == 0) SORT_PAIR(two[i], two[i + distance])
+      UNROLL for (u32 i = 0; i < 2 * SIDE; ++i) own[(int)i - (int)SIDE] = two[i];
+    }
+  } else {
+    UNROLL for (u32 i = 0; i < ITEMS; ++i) mine->items[i * WG + t] = item[i];
+    if (t < 2) mine->differ[t] = 0;
+    barrier_local();
+    // The bits in which records differ; those that are alike in all need no pass, nor do positions.
+    sort_t differ = 0;
+    UNROLL for (u32 i = 0; i < ITEMS; ++i) differ |= i < rows ? item[i] ^ mine->items[0] : 0;
+#if COMPOSITE
+    differ = differ >> POSITION_BITS << POSITION_BITS;
+#endif
+    local_or(&mine->differ[0], (u32)differ);
+#if SORT_BITS == 64
+    local_or(&mine->differ[1], (u32)(differ >> 32));
+#endif
+    barrier_local();
+    differ = mine->differ[0];
+#if SORT_BITS == 64
+    differ |= (sort_t)mine->differ[1] << 32;
+#endif
+    if (differ != 0) local_radix_sort(mine, sg, highest_bit(differ & (0 - differ)), highest_bit(differ));
+  }
+  barrier_local();
+
+  // Store.
+#if GATHER_KEYS
+  ukey_t key[ITEMS];
+  UNROLL for (u32 i = 0; i < ITEMS; ++i) key[i] = keys_in[min(POSITION(mine->items[i * WG + t]), count - 1)];
+  barrier_all();  // keys_out may be keys_in
+#endif
+  UNROLL for (u32 i = 0; i < ITEMS; ++i) {
+    const u32 at = i * WG + t;
+    if (i >= rows) continue;
+    const sort_t sorted = mine->items[at];
+#if GATHER_KEYS
+    if (keys_out) keys_out[begin + at] = key[i];
+#elif COMPOSITE
+    if (keys_out) keys_out[begin + at] = key_of_order(bucket_order | (ukey_t)(sorted >> POSITION_BITS));
+#else
+    keys_out[begin + at] = key_of_order(sorted);
+#endif
+#if VALUE_BYTES
+    values_out[begin + at] = mine->values[POSITION(sorted)];
+#endif
+  }
+}

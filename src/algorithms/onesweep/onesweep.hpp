@@ -1,0 +1,58 @@
+// The one-sweep passes, for the two rooms that are made of them: onesweep, and msd, which sorts by the leading digits
+// first and falls back on all of onesweep where that does not part the keys.
+#pragma once
+
+#include "../algorithm.hpp"
+
+namespace sortium {
+
+class OnesweepSorter final : public Sorter {
+ public:
+  // What msd has more of: up to this many segments in a pass, and bytes of its own that are cleared before a sort.
+  struct Extension {
+    std::uint64_t segments = 0, cleared_bytes = 0;
+  };
+  // A word on the device that decides whether launches do anything: only if (word != 0) == open. None: they do.
+  struct Gate {
+    Memory word{};
+    std::uint32_t open = 0;
+  };
+
+  OnesweepSorter(const Problem& problem, const Capabilities& device, const Parameters& given)
+      : OnesweepSorter(problem, device, given, {}) {}
+  OnesweepSorter(const Problem& problem, const Capabilities& device, const Parameters& given, Extension extension);
+
+  std::uint64_t scratch_bytes() const override { return scratch_.bytes(); }
+  std::string parameters() const override;
+  void build(Device& device, const Capabilities& capabilities) override;
+  void enqueue(Queue& queue, const Operands& operands) override;
+
+  // The parts of enqueue: what comes before any pass, and all passes from the last digit to the first.
+  void prepare(Queue& queue, const Operands& operands) const;
+  void sort(Queue& queue, const Operands& operands, Gate gate) const;
+  // A pass that sorts each of `segments` by one digit; `level` is 0 for the list as a whole, 1 for what that has left.
+  // Segment s's digit d begins at the word starts[(s * digits + d) << start_shift].
+  struct Segments {
+    Memory starts;
+    std::uint32_t count, start_shift;
+    Digit digit;
+  };
+  void sweep_segments(Queue& queue, const Operands& operands, unsigned level, const Segments& segments, Gate gate) const;
+
+  [[nodiscard]] const PingPong& passes() const { return passes_; }
+  [[nodiscard]] Memory extension(const Operands& operands) const { return extension_.in(operands); }
+
+ private:
+  Problem problem_;
+  std::vector<Digit> digits_;
+  ScratchLayout scratch_;
+  PingPong passes_;
+  bool async_ = false, segmented_ = false;
+  unsigned work_group_ = 0, items_ = 0, resident_ = 0, look_bits_ = 0, local_bytes_ = 0;
+  std::uint64_t tiles_ = 0, groups_ = 0, histogram_groups_ = 0;
+  ScratchLayout::Slice histograms_, tickets_, look_[2], extension_, cleared_;
+  std::shared_ptr<Module> module_, segmented_module_;
+  std::unique_ptr<Kernel> histogram_, pass_, segmented_pass_;
+};
+
+}  // namespace sortium
