@@ -107,7 +107,8 @@ class CuModule final : public Module {
 class CuQueue final : public Queue {
  public:
   CuQueue(std::shared_ptr<Device> device, cuda::Context context, cuda::Stream stream, bool owned)
-      : device_(std::move(device)), context_(context), stream_(stream), owned_(owned) {}
+      : device_(std::move(device)), context_(context), stream_(stream), owned_(owned),
+        early_(device_->info().claimed.async_copy) {}
   ~CuQueue() override {
     if (!owned_) return;
     if (const Current current(context_, std::nothrow); current) api().stream_destroy(stream_);
@@ -133,8 +134,16 @@ class CuQueue final : public Queue {
     traced(l.phase, [&] {
       auto& kernel = dynamic_cast<CuKernel&>(l.kernel);
       kernel.allow_local(l.local_struct);
-      SORTIUM_CU(launch, kernel.function, static_cast<unsigned>(l.groups), 1, 1, l.work_group, 1, 1, l.local_struct,
-                 stream_, pointers, nullptr);
+      const auto groups = static_cast<unsigned>(l.groups);
+      if (early_ && api().launch_with != nullptr) {
+        // The launch may begin before the one in front of it in the stream has ended: every kernel waits for that
+        // itself, first of all (KERNEL_BEGIN), so that the time a launch takes to get going is hidden.
+        cuda::LaunchAttribute attribute{cuda::programmatic_stream_serialization, 0, {1}};
+        const cuda::LaunchConfig config{{groups, 1, 1}, {l.work_group, 1, 1}, l.local_struct, stream_, &attribute, 1};
+        SORTIUM_CU(launch_with, &config, kernel.function, pointers, nullptr);
+      } else {
+        SORTIUM_CU(launch, kernel.function, groups, 1, 1, l.work_group, 1, 1, l.local_struct, stream_, pointers, nullptr);
+      }
     });
   }
   void copy(Memory to, Memory from, std::uint64_t bytes, std::string_view phase) override {
@@ -206,7 +215,7 @@ class CuQueue final : public Queue {
   std::shared_ptr<Device> device_;
   cuda::Context context_;
   cuda::Stream stream_;
-  bool owned_;
+  bool owned_, early_;
   bool tracing_ = false;
   std::vector<Traced> trace_;
 };

@@ -72,6 +72,7 @@ struct LoadedDriver {
     load(table.module_function, "cuModuleGetFunction");
     load(table.function_set, "cuFuncSetAttribute");
     load(table.launch, "cuLaunchKernel");
+    table.launch_with = reinterpret_cast<decltype(table.launch_with)>(dlsym(load.library, "cuLaunchKernelEx"));
     load(table.stream_create, "cuStreamCreate");
     load(table.stream_destroy, "cuStreamDestroy_v2");
     load(table.stream_sync, "cuStreamSynchronize");

@@ -32,6 +32,23 @@ enum Attribute : int {
   compute_capability_minor = 76,
 };
 
+// CUlaunchConfig and its CUlaunchAttribute, of which one is used here.
+struct LaunchAttribute {
+  int id;
+  int padding;
+  union {
+    int flag;
+    char whole[64];
+  } value;
+};
+constexpr int programmatic_stream_serialization = 6;
+struct LaunchConfig {
+  unsigned grid[3], block[3], shared_bytes;
+  Stream stream;
+  LaunchAttribute* attributes;
+  unsigned attribute_count;
+};
+
 struct Driver {
   Result (*init)(unsigned);
   Result (*driver_version)(int*);
@@ -57,6 +74,7 @@ struct Driver {
   Result (*function_set)(Function, int, int);
   Result (*launch)(Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, void**,
                    void**);
+  Result (*launch_with)(const LaunchConfig*, Function, void**, void**);  // nullptr before CUDA 11.8
   Result (*stream_create)(Stream*, unsigned);
   Result (*stream_destroy)(Stream);
   Result (*stream_sync)(Stream);

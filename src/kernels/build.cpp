@@ -24,31 +24,39 @@ unsigned index_bytes(std::uint64_t count) { return count < (std::uint64_t{1} << 
 
 namespace {
 
+// The source with what the device's language wants in a kernel, in front of its first statement. Everything stays on its
+// line, for the compiler's messages.
+// CUDA: KERNEL_BEGIN.
 // OpenCL gives a kernel whole buffers, and a sub-buffer for each slice is slow and, with some drivers, unsafe (see
-// docs/design.md). So a kernel's parameter `GLOBAL T *p` becomes the buffer and the byte where p begins, and the
-// kernel's first statement puts them together. Everything stays on its line, for the compiler's messages.
-std::string with_offsets(std::string_view text) {
+// docs/design.md). So a parameter `GLOBAL T *p` becomes the buffer and the byte where p begins, which the kernel puts
+// together.
+std::string with_prologues(std::string_view text, Backend backend) {
   std::string out;
   for (auto kernel = text.find("KERNEL"); kernel != text.npos; kernel = text.find("KERNEL")) {
     const auto begin = text.find('(', text.find("void", kernel)) + 1, end = text.find(')', begin);
     const auto body = text.find('{', end) + 1;
-    out += text.substr(0, begin);
-    std::string pointers;
-    for (auto at = begin; at < end;) {
-      const auto comma = std::min(text.find(',', at), end);
-      const auto parameter = text.substr(at, comma - at);
-      out += parameter;
-      if (const auto star = parameter.find('*'); star != parameter.npos) {
-        const auto name = parameter.substr(star + 1);
-        out += fmt::format("_buffer, u64 {}_begin", name);
-        const auto type = parameter.substr(parameter.find("GLOBAL"), star + 1 - parameter.find("GLOBAL"));
-        pointers += fmt::format(" {} {} = ({})((GLOBAL const u8 *){}_buffer + {}_begin);", type, name, type, name, name);
+    std::string prologue;
+    if (backend == Backend::cuda) {
+      out += text.substr(0, body);
+      prologue = " KERNEL_BEGIN";
+    } else {
+      out += text.substr(0, begin);
+      for (auto at = begin; at < end;) {
+        const auto comma = std::min(text.find(',', at), end);
+        const auto parameter = text.substr(at, comma - at);
+        out += parameter;
+        if (const auto star = parameter.find('*'); star != parameter.npos) {
+          const auto name = parameter.substr(star + 1);
+          out += fmt::format("_buffer, u64 {}_begin", name);
+          const auto type = parameter.substr(parameter.find("GLOBAL"), star + 1 - parameter.find("GLOBAL"));
+          prologue += fmt::format(" {} {} = ({})((GLOBAL const u8 *){}_buffer + {}_begin);", type, name, type, name, name);
+        }
+        out += text.substr(comma, 1);
+        at = comma + 1;
       }
-      out += text.substr(comma, 1);
-      at = comma + 1;
+      out += text.substr(end + 1, body - end - 1);
     }
-    out += text.substr(end + 1, body - end - 1);
-    out += pointers;
+    out += prologue;
     text.remove_prefix(body);
   }
   return out += text;
@@ -68,7 +76,7 @@ std::string full_text(const Capabilities& c, const Source& source, const Defines
   text += embedded::primitives_cl.text;
   // Compiler errors name the room's own file and line.
   text += fmt::format("\n#line 1 \"{}\"\n", source.name);
-  text += c.backend == Backend::cuda ? std::string(source.text) : with_offsets(source.text);
+  text += with_prologues(source.text, c.backend);
   return text;
 }
 

@@ -129,7 +129,7 @@ class MsdSorter final : public Sorter {
     lsd_.prepare(queue, o);
 
     const Arg count_args[] = {o.keys_in, counts, overfull, problem_.count, open, std::uint32_t{bits_},
-                              std::uint32_t{problem_.count > sampled_from ? 16u : 0u}};
+                              std::uint32_t{problem_.count > sampled_from ? 4u : 0u}};
     queue.launch({*count_, count_groups_, count_work_group, count_args, "count", static_cast<unsigned>(count_bytes_)});
     const Arg scan_args[] = {counts, starts, overfull, problem_.count, buckets,
                              static_cast<std::uint32_t>(local_.capacity())};

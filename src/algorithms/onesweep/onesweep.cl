@@ -101,6 +101,20 @@ INLINE index_t look_back(volatile GLOBAL look_t *column, u32 tile) {
     place[i / 2] = i % 2 ? place[i / 2] | rank << 16 : rank;                              \
   }
 
+// Record p of the tile goes where its digit's run is.
+#if VALUE_BYTES
+#define WRITE_VALUE(p) values_out[out] = mine->values[p];
+#else
+#define WRITE_VALUE(p)
+#endif
+#define WRITE_RECORD(p)                                                          \
+  {                                                                              \
+    const ukey_t k = mine->keys[p];                                              \
+    const u64 out = (index_t)(mine->to_out[key_digit(k, shift, mask)] + (p));    \
+    if (keys_out) keys_out[out] = k; /* an argsort's last pass may not want them */ \
+    WRITE_VALUE(p)                                                               \
+  }
+
 // A tile: `count` records from `begin`; it is the first of its list or segment, or has others before it.
 typedef struct {
   u64 begin;
@@ -212,6 +226,9 @@ void onesweep_pass(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL
   for (;;) {
     ukey_t key[ITEMS];
     u32 place[(ITEMS + 1) / 2];  // two places a word
+#if VALUE_BYTES
+    value_t value[ITEMS];
+#endif
     index_t next_total = 0, next_start = 0;
     u32 following = NO_TILE;
     tile_t following_tile = next_tile;
@@ -267,6 +284,17 @@ void onesweep_pass(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL
         async_copy_begin(&mine->copy, mine->raw, copy.from, copy.records * sizeof(ukey_t));
 #endif
 
+      // Values: on their way while this work-group sums, scans and looks back.
+#if VALUE_BYTES
+      if (values_are_positions)
+        UNROLL for (u32 i = 0; i < ITEMS; ++i) value[i] = (value_t)(next_tile.begin + first + i * SG_LANES);
+      else if (next_tile.count == TILE)
+        UNROLL for (u32 i = 0; i < ITEMS; ++i) value[i] = values_in[next_tile.begin + first + i * SG_LANES];
+      else
+        UNROLL for (u32 i = 0; i < ITEMS; ++i)
+          value[i] = values_in[next_tile.begin + min(first + i * SG_LANES, next_tile.count - 1)];
+#endif
+
       // Sum over sub-groups, publish, scan over digits.
       u32 sum = 0;
       UNROLL for (u32 s = 0; s < TEAM_ROWS; ++s) sum += mine->ranks[(team * TEAM_ROWS + s) * RANK_WORDS + digit];
@@ -310,16 +338,10 @@ void onesweep_pass(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL
         mine->to_out[t] = digit_first + before - start;
       }
       barrier_local();
-      for (u32 i = 0; i < ITEMS; ++i) {
-        const u32 p = t + i * WG;
-        if (p < current_tile.count) {
-          const ukey_t k = mine->keys[p];
-          const u64 out = (index_t)(mine->to_out[key_digit(k, shift, mask)] + p);
-          if (keys_out) keys_out[out] = k;  // an argsort's last pass may not want them
-#if VALUE_BYTES
-          values_out[out] = mine->values[p];
-#endif
-        }
+      if (current_tile.count == TILE) {
+        UNROLL for (u32 i = 0; i < ITEMS; ++i) WRITE_RECORD(t + i * WG)
+      } else {
+        for (u32 p = t; p < current_tile.count; p += WG) WRITE_RECORD(p)
       }
     }
     if (next >= tiles) break;
@@ -330,8 +352,7 @@ void onesweep_pass(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL
       const u32 p = (place[i / 2] >> (16 * (i % 2)) & 0xffff) + my_ranks[key_digit(key[i], shift, mask)];
       mine->keys[p] = key[i];
 #if VALUE_BYTES
-      const u64 from = next_tile.begin + min(first + i * SG_LANES, next_tile.count - 1);
-      mine->values[p] = values_are_positions ? (value_t)from : values_in[from];
+      mine->values[p] = value[i];
 #endif
     }
     barrier_local();

@@ -50,15 +50,20 @@ OnesweepSorter::OnesweepSorter(const Problem& problem, const Capabilities& devic
   const std::uint64_t most = room > fixed ? (room - fixed) / (record * work_group_) : 0;
   // Registers bound the items (two for a key of 8 bytes). An odd number keeps equal runs of digits, which sorted input
   // has, from starting in the same bank of local memory.
-  // A short list is spread over all compute units.
-  const std::uint64_t spread = ceil_div(problem.count, std::uint64_t{device.compute_units} * work_group_);
-  const std::uint64_t wanted = std::min<std::uint64_t>({most, key == 8 ? 23u : 47u, std::max<std::uint64_t>(spread | 1, 5)});
-  items_ = static_cast<unsigned>(given.number("items", wanted % 2 == 0 && wanted > 1 ? wanted - 1 : wanted));
-  if (items_ < 1 || items_ > most)
+  // The list's last round of tiles should keep all compute units busy, too: of odd items, those that cost least, where a
+  // tile costs as much as some ten items of each work-item, however small it is.
+  const std::uint64_t at_once = std::uint64_t{device.compute_units} * resident_ * work_group_;
+  std::uint64_t wanted = 1, least = ~std::uint64_t{0};
+  for (std::uint64_t items = 1; items <= std::min<std::uint64_t>(most, key == 8 ? 23u : 47u); items += 2) {
+    const std::uint64_t cost = ceil_div(problem.count, at_once * items) * (items + 10);
+    if (cost <= least) wanted = items, least = cost;
+  }
+  items_ = static_cast<unsigned>(given.number("items", wanted));
+  if (items_ > most)
     throw Error(ErrorCode::unsupported,
                 fmt::format("onesweep: items={} with work_group={} needs {} bytes of local memory; the device allows "
-                            "{}, which is items up to {}", std::max(items_, 1u), work_group_,
-                            fixed + std::max(items_, 1u) * record * work_group_, room, most));
+                            "{}, which is items up to {}", items_, work_group_,
+                            fixed + items_ * record * work_group_, room, most));
   local_bytes_ = static_cast<unsigned>(fixed + items_ * record * work_group_);
   tiles_ = ceil_div(problem.count, std::uint64_t{work_group_} * items_) + extension.segments;
   groups_ = std::min<std::uint64_t>(tiles_, std::uint64_t{device.compute_units} *
