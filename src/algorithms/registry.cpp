@@ -44,7 +44,7 @@ Planned plan_auto(const Problem& problem, const Capabilities& device) {
   std::vector<const Algorithm*> candidates;
   if (device.kind == DeviceKind::gpu && problem.count <= std::uint64_t{1} << 14) candidates.push_back(&rooms::one_group());
   if (device.kind == DeviceKind::gpu) {
-    candidates.push_back(&rooms::msd());
+    if (digits(problem, 8).size() > 3) candidates.push_back(&rooms::msd());
     candidates.push_back(&rooms::onesweep());
   }
   for (const auto* a : candidates) {

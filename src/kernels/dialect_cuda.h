@@ -34,6 +34,10 @@ typedef unsigned long long u64;
 #define local_or(p, v) atomicOr((p), (v))
 #define global_add(p, v) atomicAdd((p), (v))
 
+INLINE void global_add_release(u32 *p, u32 v) {
+  asm volatile("red.release.gpu.global.add.u32 [%0], %1;" : : "l"(p), "r"(v) : "memory");
+}
+
 #define popcount32(x) ((u32)__popc(x))
 #define highest_bit32(x) (31u - (u32)__clz((int)(x)))
 
@@ -63,7 +67,7 @@ INLINE void async_copy_init(async_copy_t *state) {
   asm volatile("mbarrier.init.shared.b64 [%0], 1; fence.mbarrier_init.release.cluster;" : : "r"(shared_address(state)));
 }
 INLINE void async_copy_begin(async_copy_t *state, void *to, const void *from, u32 bytes) {
-  asm volatile("fence.proxy.async.shared::cta;" : : : "memory");
+  asm volatile("fence.proxy.async;" : : : "memory");
   asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" : : "r"(shared_address(state)), "r"(bytes) : "memory");
   if (bytes != 0)
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"

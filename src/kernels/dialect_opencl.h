@@ -40,7 +40,12 @@ INLINE u32 load_acquire(GLOBAL u32 *p) {
 INLINE void store_release(GLOBAL u32 *p, u32 v) {
   asm volatile("st.release.gpu.global.u32 [%0], %1;" : : "l"(p), "r"(v) : "memory");
 }
+INLINE void global_add_release(GLOBAL u32 *p, u32 v) {
+  asm volatile("red.release.gpu.global.add.u32 [%0], %1;" : : "l"(p), "r"(v) : "memory");
+}
 #elif __OPENCL_C_VERSION__ >= 200
+#define global_add_release(p, v) \
+  atomic_fetch_add_explicit((volatile GLOBAL atomic_uint *)(p), (v), memory_order_release, memory_scope_device)
 #define load_acquire(p) \
   atomic_load_explicit((volatile GLOBAL atomic_uint *)(p), memory_order_acquire, memory_scope_device)
 #define store_release(p, v) \
@@ -54,6 +59,10 @@ INLINE u32 load_acquire(volatile GLOBAL u32 *p) {
 INLINE void store_release(volatile GLOBAL u32 *p, u32 v) {
   mem_fence(CLK_GLOBAL_MEM_FENCE);
   atomic_xchg(p, v);
+}
+INLINE void global_add_release(volatile GLOBAL u32 *p, u32 v) {
+  mem_fence(CLK_GLOBAL_MEM_FENCE);
+  atomic_add(p, v);
 }
 #endif
 

@@ -137,9 +137,9 @@ class MsdSorter final : public Sorter {
 
     const OnesweepSorter::Gate parted{overfull, 0}, otherwise{overfull, 1};
     const unsigned second = bits_ - digit_bits;
-    constexpr std::uint32_t digits = 1u << digit_bits;
-    lsd_.sweep_segments(queue, o, 0, {starts, 1, second, {open + second, digits - 1}}, parted);
-    if (second != 0) lsd_.sweep_segments(queue, o, 1, {starts, digits, 0, {open, (1u << second) - 1}}, parted);
+    std::vector<Digit> digits{{open + second, (1u << digit_bits) - 1}};
+    if (second != 0) digits.push_back({open, (1u << second) - 1});
+    lsd_.partition(queue, o, starts, digits, parted);
     const auto from = lsd_.passes().pass(second != 0 ? 1 : 0, o);
     const Arg local_args[] = {from.keys_out, o.keys_out, from.values_out, o.values_out, starts, overfull,
                               std::uint32_t{problem_.begin_bit}, open - problem_.begin_bit};

@@ -1,11 +1,11 @@
-// One-sweep LSD radix sort: one kernel a pass reads every record once and writes it once. Each work-group takes tiles
-// by ticket, publishes its tile's digit counts, and learns where its digits begin by looking back at the counts of the
-// tiles before. Software-pipelined: a tile's counts are published before the tile before it looks back and is written
-// out, so that neighbours seldom wait.
-// Parameters: WG, ITEMS, RESIDENT (work-groups of a compute unit), PASSES, ASYNC, LOOK_BITS, SEGMENTED (the pass sorts
-// each of several segments by a digit, for msd).
-//
-// `gate`: null, or a word that decides on the device whether the launch does anything: only if (*gate != 0) == gate_open.
+// One-sweep radix sort: a pass reads every record once and writes it once. Each work-group takes tiles by ticket,
+// publishes its tile's digit counts, and learns where its digits begin by looking back at the counts of the tiles before.
+// Software-pipelined: a tile's counts are published before the tile before it looks back and is written out, so that
+// neighbours seldom wait.
+// All passes are one launch. A work-group goes on to the next pass when all tiles of the last one are written. It never
+// waits for a work-group that has not begun: whoever has taken a ticket runs, and needs only what earlier tickets do.
+// Parameters: WG, ITEMS, RESIDENT (work-groups of a compute unit), PASSES, ASYNC, LOOK_BITS, SEGMENTED (for msd: one or two
+// passes, from the leading digit on; the second sorts each of the first one's digits as a segment of its own).
 
 #define RADIX 256u
 #define TILE (WG * ITEMS)
@@ -24,32 +24,6 @@ typedef u32 look_t;
 #define LOOK_OWN ((look_t)1 << (LOOK_BITS - 2))  // of the tile alone
 #define LOOK_ALL ((look_t)2 << (LOOK_BITS - 2))  // of the tile and all before it
 #define LOOK_COUNT (LOOK_OWN - 1)
-
-// Histograms of all passes' digits in one reading. Pass p's digit: shift is byte p of `shifts`, width that of `widths`.
-KERNEL(WG) void onesweep_histogram(GLOBAL const ukey_t *keys, GLOBAL u32 *histograms, u64 n, u64 shifts, u64 widths,
-                                   GLOBAL const u32 *gate, u32 gate_open) {
-  LOCAL_ARRAY(u32, bins, PASSES *RADIX);
-  if (gate && (*gate != 0) != gate_open) return;
-  const u32 t = local_id();
-  for (u32 b = t; b < PASSES * RADIX; b += WG) bins[b] = 0;
-  barrier_local();
-  const u64 step = (u64)group_count() * WG * 4;
-  for (u64 base = (u64)group_id() * WG * 4; base < n; base += step) {
-    ukey_t key[4];
-    UNROLL for (u32 i = 0; i < 4; ++i) key[i] = keys[min(base + i * WG + t, n - 1)];
-    UNROLL for (u32 i = 0; i < 4; ++i) {
-      if (base + i * WG + t >= n) continue;
-      const ukey_t ordered = key_order(key[i]);
-      UNROLL for (u32 p = 0; p < PASSES; ++p) {
-        const u32 shift = (u32)(shifts >> (8 * p)) & 255, width = (u32)(widths >> (8 * p)) & 255;
-        local_add(&bins[p * RADIX + ((u32)(ordered >> shift) & ((1u << width) - 1))], 1u);
-      }
-    }
-  }
-  barrier_local();
-  for (u32 b = t; b < PASSES * RADIX; b += WG)
-    if (bins[b] != 0) global_add(&histograms[b], bins[b]);
-}
 
 typedef struct {
 #if ASYNC
@@ -103,7 +77,7 @@ INLINE index_t look_back(volatile GLOBAL look_t *column, u32 tile) {
 
 // Record p of the tile goes where its digit's run is.
 #if VALUE_BYTES
-#define WRITE_VALUE(p) values_out[out] = mine->values[p];
+#define WRITE_VALUE(p) values_to[out] = mine->values[p];
 #else
 #define WRITE_VALUE(p)
 #endif
@@ -111,7 +85,7 @@ INLINE index_t look_back(volatile GLOBAL look_t *column, u32 tile) {
   {                                                                              \
     const ukey_t k = mine->keys[p];                                              \
     const u64 out = (index_t)(mine->to_out[key_digit(k, shift, mask)] + (p));    \
-    if (keys_out) keys_out[out] = k; /* an argsort's last pass may not want them */ \
+    if (to) to[out] = k; /* an argsort's last pass may not want them */            \
     WRITE_VALUE(p)                                                               \
   }
 
@@ -169,13 +143,55 @@ INLINE copy_t tile_copy(const ukey_t *keys, u64 n, tile_t tile) {
 }
 #endif
 
-// `starts`: SEGMENTED: segment s's records with digit d go to starts[(s * digits + d) << start_shift] and on, and the
-// segment ends where the next one begins; else the digits' histogram.
+#if !SEGMENTED
+// Histograms of all passes' digits in one reading. Gives how many tiles this work-group has counted.
+INLINE u32 count_digits(LOCAL onesweep_memory_t *mine, GLOBAL const ukey_t *keys, GLOBAL u32 *histograms,
+                        GLOBAL u32 *ticket, u32 tiles, u64 n, u64 shifts, u64 widths) {
+  const u32 t = local_id();
+  LOCAL u32 *bins = mine->ranks;
+  for (u32 b = t; b < PASSES * RADIX; b += WG) bins[b] = 0;
+  u32 counted = 0;
+  for (;; ++counted) {
+    if (t == 0) mine->ticket[counted % 2] = global_add(ticket, 1u);
+    barrier_local();
+    if (mine->ticket[counted % 2] >= tiles) break;
+    const tile_t tile = find_tile(mine->ticket[counted % 2], n);
+    ukey_t key[ITEMS];
+    UNROLL for (u32 i = 0; i < ITEMS; ++i) key[i] = keys[tile.begin + min(i * WG + t, tile.count - 1)];
+    UNROLL for (u32 i = 0; i < ITEMS; ++i) {
+      const ukey_t ordered = key_order(key[i]);
+      UNROLL for (u32 p = 0; p < PASSES; ++p) {
+        const u32 shift = (u32)(shifts >> (8 * p)) & 255, width = (u32)(widths >> (8 * p)) & 255;
+        if (i * WG + t < tile.count) local_add(&bins[p * RADIX + ((u32)(ordered >> shift) & ((1u << width) - 1))], 1u);
+      }
+    }
+  }
+  for (u32 b = t; b < PASSES * RADIX; b += WG)
+    if (bins[b] != 0) global_add(&histograms[b], bins[b]);
+  barrier_all();
+  return counted;
+}
+#endif
+
+// Until `done` tiles have been written by whichever work-groups.
+INLINE void wait_for(GLOBAL u32 *done, u32 tiles) {
+  if (local_id() == 0)
+    while (load_acquire(done) < tiles) {
+    }
+  barrier_all();
+}
+
+// Passes go from keys_in to keys_a, to keys_b, to keys_a … Byte p of `shifts` and `widths` is pass p's digit.
+// `starts`: the passes' histograms, still 0. SEGMENTED: where each bucket, a value of the last pass's digit below the
+// first one's, begins in the output, and the end.
+// `state`: tickets and counts of written tiles for each pass, 0 at first; look_a, too, and look_b if SEGMENTED.
+// `gate`: null, or a word that decides on the device whether the launch does anything: only if (*gate != 0) == gate_open.
+#define STATE_DONE (PASSES + 1)
 KERNEL_RESIDENT(WG, RESIDENT)
-void onesweep_pass(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL const value_t *values_in,
-                   GLOBAL value_t *values_out, GLOBAL const u32 *starts, u32 segments, u32 start_shift,
-                   GLOBAL look_t *look, GLOBAL look_t *look_next, u64 look_size, GLOBAL u32 *ticket, u64 n, u32 shift,
-                   u32 mask, u32 values_are_positions, GLOBAL const u32 *gate, u32 gate_open) {
+void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t *keys_b, GLOBAL const value_t *values_in,
+              GLOBAL value_t *values_a, GLOBAL value_t *values_b, GLOBAL u32 *starts, GLOBAL look_t *look_a,
+              GLOBAL look_t *look_b, GLOBAL u32 *state, u64 n, u64 shifts, u64 widths, u32 passes,
+              u32 values_are_positions, u32 last_keys, GLOBAL const u32 *gate, u32 gate_open) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(onesweep_memory_t, mine);
   if (gate && (*gate != 0) != gate_open) return;
@@ -184,185 +200,211 @@ void onesweep_pass(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL
   LOCAL u32 *my_ranks = mine->ranks + sg_index() * RANK_WORDS;
   const u32 first = sg_index() * (SG_LANES * ITEMS) + lane;
   index_t all;
-
-  // Where digits or segments begin; the first ticket; clear the counters, and the next pass's look-back table.
-#if SEGMENTED
-  const u32 digits = mask + 1;
-  index_t segment_begin = 0, segment_end = 0;
-  if (t < segments) {
-    segment_begin = starts[(u64)t * digits << start_shift];
-    segment_end = starts[(u64)(t + 1) * digits << start_shift];
-  }
-  const u32 first_tile = (u32)wg_scan_add(mine->scratch, RADIX, (segment_end - segment_begin + TILE - 1) / TILE, &all);
-  if (t < segments) {
-    if (t == 0) mine->segments[0] = segment_begin;
-    mine->segments[t + 1] = segment_end;
-    mine->first_tiles[t] = first_tile;
-  }
-  const u32 tiles = (u32)all;
-#else
-  const u32 tiles = (u32)((n + TILE - 1) / TILE);
-  const index_t start_of_digit = wg_scan_add(mine->scratch, RADIX, t < RADIX ? starts[t] : 0, &all);
-  if (t < RADIX) mine->first[t] = start_of_digit;
-#endif
-  if (t == 0) mine->ticket[0] = global_add(ticket, 1u);
-  for (u32 i = t; i < SUB_GROUPS * RANK_WORDS; i += WG) mine->ranks[i] = 0;
-  for (u64 i = (u64)group_id() * WG + t; i < look_size; i += (u64)group_count() * WG) look_next[i] = 0;
+  u32 turn = 0;  // tiles so far
 #if ASYNC
   if (t == 0) async_copy_init(&mine->copy);
 #endif
-  barrier_local();
 
-  u32 next = mine->ticket[0], current = NO_TILE, turn = 0;
-  tile_t next_tile, current_tile;
-  next_tile = FIND_TILE(min(next, tiles - 1));
-  current_tile = next_tile;
-  index_t total = 0, start = 0;  // of this work-item's digit in the tile at hand
-#if ASYNC
-  copy_t copy = tile_copy(keys_in, n, next_tile);
-  if (t == 0 && next < tiles) async_copy_begin(&mine->copy, mine->raw, copy.from, copy.records * sizeof(ukey_t));
-#endif
-
-  for (;;) {
-    ukey_t key[ITEMS];
-    u32 place[(ITEMS + 1) / 2];  // two places a word
-#if VALUE_BYTES
-    value_t value[ITEMS];
-#endif
-    index_t next_total = 0, next_start = 0;
-    u32 following = NO_TILE;
-    tile_t following_tile = next_tile;
-
-    if (next < tiles) {
-      // Load. Each sub-group has a contiguous piece of the tile, its lanes are neighbours.
-#if ASYNC
-      async_copy_wait(&mine->copy, turn);
-      UNROLL for (u32 i = 0; i < ITEMS; ++i) key[i] = mine->raw[copy.lead + first + i * SG_LANES];
-      if (copy.records < copy.lead + next_tile.count)  // the list's last ones
-        UNROLL for (u32 i = 0; i < ITEMS; ++i) {
-          const u32 at = min(first + i * SG_LANES, next_tile.count - 1);
-          if (copy.lead + at >= copy.records) key[i] = keys_in[next_tile.begin + at];
-        }
-#else
-      UNROLL for (u32 i = 0; i < ITEMS; ++i)
-        key[i] = keys_in[next_tile.begin + min(first + i * SG_LANES, next_tile.count - 1)];
-#endif
-      if (next_tile.count < TILE)  // what stands in for keys past the end sorts after them all, and is never written out
-        UNROLL for (u32 i = 0; i < ITEMS; ++i) key[i] = first + i * SG_LANES < next_tile.count ? key[i] : KEY_LAST;
-      ++turn;
-      if (t == 0) mine->ticket[turn % 2] = global_add(ticket, 1u);
-
-      // Rank in the sub-group, in the order of the input.
-#if ORDERED_LOCAL_ATOMICS
-      // Lanes with the same digit wait for each other: the first keys tell whether there are many. Where the sub-group
-      // has only one digit, places count up.
-      const u32 probe = sg_shuffle(sg, key_digit(key[0], shift, mask), 0);
-      if (sg_ballot(sg, key_digit(key[0], shift, mask) != probe) != 0) {
-        RANK_TILE(sg_rank)
-      } else {
-        u32 others = 0;
-        UNROLL for (u32 i = 0; i < ITEMS; ++i) others |= key_digit(key[i], shift, mask) ^ probe;
-        if (sg_ballot(sg, others) == 0) {
-          UNROLL for (u32 i = 0; i < ITEMS; ++i) {
-            const u32 rank = i * SG_LANES + lane;
-            place[i / 2] = i % 2 ? place[i / 2] | rank << 16 : rank;
-          }
-          if (lane == 0) my_ranks[probe] = ITEMS * SG_LANES;
-        } else {
-          RANK_TILE(sg_rank_alike)
-        }
-      }
-#else
-      RANK_TILE(sg_rank)
-#endif
-      barrier_local();
-      following = mine->ticket[turn % 2];
-      following_tile = FIND_TILE(min(following, tiles - 1));
-#if ASYNC
-      copy = tile_copy(keys_in, n, following_tile);
-      if (t == 0 && following < tiles)
-        async_copy_begin(&mine->copy, mine->raw, copy.from, copy.records * sizeof(ukey_t));
-#endif
-
-      // Values: on their way while this work-group sums, scans and looks back.
-#if VALUE_BYTES
-      if (values_are_positions)
-        UNROLL for (u32 i = 0; i < ITEMS; ++i) value[i] = (value_t)(next_tile.begin + first + i * SG_LANES);
-      else if (next_tile.count == TILE)
-        UNROLL for (u32 i = 0; i < ITEMS; ++i) value[i] = values_in[next_tile.begin + first + i * SG_LANES];
-      else
-        UNROLL for (u32 i = 0; i < ITEMS; ++i)
-          value[i] = values_in[next_tile.begin + min(first + i * SG_LANES, next_tile.count - 1)];
-#endif
-
-      // Sum over sub-groups, publish, scan over digits.
-      u32 sum = 0;
-      UNROLL for (u32 s = 0; s < TEAM_ROWS; ++s) sum += mine->ranks[(team * TEAM_ROWS + s) * RANK_WORDS + digit];
-      mine->sums[t] = sum;
-      barrier_local();
-      u32 before = 0;
-      UNROLL for (u32 q = 0; q < TEAMS; ++q) {
-        const u32 c = mine->sums[q * RADIX + digit];
-        before += q < team ? c : 0;
-        next_total += c;
-      }
-      const index_t with_past = next_total;  // counts what stands in for keys, too
-      if (digit == mask) next_total -= TILE - next_tile.count;
-      if (t < RADIX)
-        ((volatile GLOBAL look_t *)look)[(u64)next * RADIX + t] = (next_tile.first ? LOOK_ALL : LOOK_OWN) | next_total;
-      next_start = wg_scan_add(mine->scratch, RADIX, with_past, &all);
-      if (t < RADIX) mine->sums[t] = (u32)next_start;
-      barrier_local();
-      u32 at = mine->sums[digit] + before;
-      UNROLL for (u32 s = 0; s < TEAM_ROWS; ++s) {
-        LOCAL u32 *c = &mine->ranks[(team * TEAM_ROWS + s) * RANK_WORDS + digit];
-        const u32 in_row = *c;
-        *c = at;
-        at += in_row;
-      }
-    }
-
-    if (current != NO_TILE) {
-      // Look back, then write out: neighbouring work-items write neighbouring records of a digit's run.
-      if (t < RADIX) {
 #if SEGMENTED
-        const index_t digit_first = starts[((u64)current_tile.segment * digits + min(t, mask)) << start_shift];
+  u32 tiles = 0;
 #else
-        const index_t digit_first = mine->first[t];
+  const u32 tiles = (u32)((n + TILE - 1) / TILE);
+  const u32 counted = count_digits(mine, keys_in, starts, &state[PASSES], tiles, n, shifts, widths);
+  if (t == 0 && counted != 0) global_add_release(&state[STATE_DONE + PASSES], counted);
 #endif
-        index_t before = 0;
-        if (!current_tile.first) {
-          before = look_back(look + t, current);
-          ((volatile GLOBAL look_t *)look)[(u64)current * RADIX + t] = LOOK_ALL | (before + total);
-        }
-        mine->to_out[t] = digit_first + before - start;
-      }
-      barrier_local();
-      if (current_tile.count == TILE) {
-        UNROLL for (u32 i = 0; i < ITEMS; ++i) WRITE_RECORD(t + i * WG)
-      } else {
-        for (u32 p = t; p < current_tile.count; p += WG) WRITE_RECORD(p)
-      }
+  for (u32 i = t; i < SUB_GROUPS * RANK_WORDS; i += WG) mine->ranks[i] = 0;
+
+  for (u32 pass = 0; pass < passes; ++pass) {
+    const u32 shift = (u32)(shifts >> (8 * pass)) & 255, mask = (1u << ((u32)(widths >> (8 * pass)) & 255)) - 1;
+    GLOBAL const ukey_t *from = pass == 0 ? keys_in : pass % 2 ? keys_a : keys_b;
+    GLOBAL ukey_t *to = pass + 1 == passes && !last_keys ? 0 : pass % 2 ? keys_b : keys_a;
+    GLOBAL look_t *look = pass % 2 ? look_b : look_a;
+#if VALUE_BYTES
+    GLOBAL const value_t *values_from = pass == 0 ? values_in : pass % 2 ? values_a : values_b;
+    GLOBAL value_t *values_to = pass % 2 ? values_b : values_a;
+    const u32 positions = values_are_positions && pass == 0;
+#endif
+
+    // Where digits or segments begin, once the pass before is done; the first ticket.
+#if SEGMENTED
+    if (pass != 0) wait_for(&state[STATE_DONE + pass - 1], tiles);
+    const u32 digits = mask + 1, segments = pass == 0 ? 1 : 1u << ((u32)widths & 255);
+    const u32 start_shift = pass + 1 == passes ? 0 : (u32)(widths >> 8) & 255;
+    index_t segment_begin = 0, segment_end = 0;
+    if (t < segments) {
+      segment_begin = starts[(u64)t * digits << start_shift];
+      segment_end = starts[(u64)(t + 1) * digits << start_shift];
     }
-    if (next >= tiles) break;
+    const u32 first_tile = (u32)wg_scan_add(mine->scratch, RADIX, (segment_end - segment_begin + TILE - 1) / TILE, &all);
+    if (t < segments) {
+      if (t == 0) mine->segments[0] = segment_begin;
+      mine->segments[t + 1] = segment_end;
+      mine->first_tiles[t] = first_tile;
+    }
+    tiles = (u32)all;
+#else
+    wait_for(&state[STATE_DONE + (pass == 0 ? PASSES : pass - 1)], tiles);
+    const index_t start_of_digit = wg_scan_add(mine->scratch, RADIX, t < RADIX ? starts[pass * RADIX + t] : 0, &all);
+    if (t < RADIX) mine->first[t] = start_of_digit;
+#endif
+    if (t == 0) mine->ticket[turn % 2] = global_add(&state[pass], 1u);
     barrier_local();
 
-    // Scatter into local memory: the tile is now sorted by digit.
-    UNROLL for (u32 i = 0; i < ITEMS; ++i) {
-      const u32 p = (place[i / 2] >> (16 * (i % 2)) & 0xffff) + my_ranks[key_digit(key[i], shift, mask)];
-      mine->keys[p] = key[i];
-#if VALUE_BYTES
-      mine->values[p] = value[i];
-#endif
-    }
-    barrier_local();
-    for (u32 i = t; i < SUB_GROUPS * RANK_WORDS; i += WG) mine->ranks[i] = 0;
-    current = next;
+    u32 next = mine->ticket[turn % 2], current = NO_TILE;
+    tile_t next_tile, current_tile;
+    next_tile = FIND_TILE(min(next, tiles - 1));
     current_tile = next_tile;
-    total = next_total;
-    start = next_start;
-    next = following;
-    next_tile = following_tile;
-    barrier_local();
+    index_t total = 0, start = 0;  // of this work-item's digit in the tile at hand
+#if ASYNC
+    copy_t copy = tile_copy(from, n, next_tile);
+    if (t == 0 && next < tiles) async_copy_begin(&mine->copy, mine->raw, copy.from, copy.records * sizeof(ukey_t));
+#endif
+
+    for (;;) {
+      ukey_t key[ITEMS];
+      u32 place[(ITEMS + 1) / 2];  // two places a word
+#if VALUE_BYTES
+      value_t value[ITEMS];
+#endif
+      index_t next_total = 0, next_start = 0;
+      u32 following = NO_TILE;
+      tile_t following_tile = next_tile;
+
+      if (next < tiles) {
+        // Load. Each sub-group has a contiguous piece of the tile, its lanes are neighbours.
+#if ASYNC
+        async_copy_wait(&mine->copy, turn);
+        UNROLL for (u32 i = 0; i < ITEMS; ++i) key[i] = mine->raw[copy.lead + first + i * SG_LANES];
+        if (copy.records < copy.lead + next_tile.count)  // the list's last ones
+          UNROLL for (u32 i = 0; i < ITEMS; ++i) {
+            const u32 at = min(first + i * SG_LANES, next_tile.count - 1);
+            if (copy.lead + at >= copy.records) key[i] = from[next_tile.begin + at];
+          }
+#else
+        UNROLL for (u32 i = 0; i < ITEMS; ++i)
+          key[i] = from[next_tile.begin + min(first + i * SG_LANES, next_tile.count - 1)];
+#endif
+        if (next_tile.count < TILE)  // what stands in for keys past the end sorts after them all, and is never written out
+          UNROLL for (u32 i = 0; i < ITEMS; ++i) key[i] = first + i * SG_LANES < next_tile.count ? key[i] : KEY_LAST;
+        ++turn;
+        if (t == 0) mine->ticket[turn % 2] = global_add(&state[pass], 1u);
+
+        // Rank in the sub-group, in the order of the input.
+#if ORDERED_LOCAL_ATOMICS
+        // Lanes with the same digit wait for each other: the first keys tell whether there are many. Where the sub-group
+        // has only one digit, places count up.
+        const u32 probe = sg_shuffle(sg, key_digit(key[0], shift, mask), 0);
+        if (sg_ballot(sg, key_digit(key[0], shift, mask) != probe) != 0) {
+          RANK_TILE(sg_rank)
+        } else {
+          u32 others = 0;
+          UNROLL for (u32 i = 0; i < ITEMS; ++i) others |= key_digit(key[i], shift, mask) ^ probe;
+          if (sg_ballot(sg, others) == 0) {
+            UNROLL for (u32 i = 0; i < ITEMS; ++i) {
+              const u32 rank = i * SG_LANES + lane;
+              place[i / 2] = i % 2 ? place[i / 2] | rank << 16 : rank;
+            }
+            if (lane == 0) my_ranks[probe] = ITEMS * SG_LANES;
+          } else {
+            RANK_TILE(sg_rank_alike)
+          }
+        }
+#else
+        RANK_TILE(sg_rank)
+#endif
+        barrier_local();
+        following = mine->ticket[turn % 2];
+        following_tile = FIND_TILE(min(following, tiles - 1));
+#if ASYNC
+        copy = tile_copy(from, n, following_tile);
+        if (t == 0 && following < tiles)
+          async_copy_begin(&mine->copy, mine->raw, copy.from, copy.records * sizeof(ukey_t));
+#endif
+
+        // Values: on their way while this work-group sums, scans and looks back.
+#if VALUE_BYTES
+        if (positions)
+          UNROLL for (u32 i = 0; i < ITEMS; ++i) value[i] = (value_t)(next_tile.begin + first + i * SG_LANES);
+        else if (next_tile.count == TILE)
+          UNROLL for (u32 i = 0; i < ITEMS; ++i) value[i] = values_from[next_tile.begin + first + i * SG_LANES];
+        else
+          UNROLL for (u32 i = 0; i < ITEMS; ++i)
+            value[i] = values_from[next_tile.begin + min(first + i * SG_LANES, next_tile.count - 1)];
+#endif
+
+        // Sum over sub-groups, publish, scan over digits.
+        u32 sum = 0;
+        UNROLL for (u32 s = 0; s < TEAM_ROWS; ++s) sum += mine->ranks[(team * TEAM_ROWS + s) * RANK_WORDS + digit];
+        mine->sums[t] = sum;
+        barrier_local();
+        u32 before = 0;
+        UNROLL for (u32 q = 0; q < TEAMS; ++q) {
+          const u32 c = mine->sums[q * RADIX + digit];
+          before += q < team ? c : 0;
+          next_total += c;
+        }
+        const index_t with_past = next_total;  // counts what stands in for keys, too
+        if (digit == mask) next_total -= TILE - next_tile.count;
+        if (t < RADIX)
+          ((volatile GLOBAL look_t *)look)[(u64)next * RADIX + t] = (next_tile.first ? LOOK_ALL : LOOK_OWN) | next_total;
+#if !SEGMENTED
+        if (t < RADIX) (pass % 2 ? look_a : look_b)[(u64)next * RADIX + t] = 0;  // for the next pass
+#endif
+        next_start = wg_scan_add(mine->scratch, RADIX, with_past, &all);
+        if (t < RADIX) mine->sums[t] = (u32)next_start;
+        barrier_local();
+        u32 at = mine->sums[digit] + before;
+        UNROLL for (u32 s = 0; s < TEAM_ROWS; ++s) {
+          LOCAL u32 *c = &mine->ranks[(team * TEAM_ROWS + s) * RANK_WORDS + digit];
+          const u32 in_row = *c;
+          *c = at;
+          at += in_row;
+        }
+      }
+
+      if (current != NO_TILE) {
+        // Look back, then write out: neighbouring work-items write neighbouring records of a digit's run.
+        if (t < RADIX) {
+#if SEGMENTED
+          const index_t digit_first = starts[((u64)current_tile.segment * digits + min(t, mask)) << start_shift];
+#else
+          const index_t digit_first = mine->first[t];
+#endif
+          index_t before = 0;
+          if (!current_tile.first) {
+            before = look_back(look + t, current);
+            ((volatile GLOBAL look_t *)look)[(u64)current * RADIX + t] = LOOK_ALL | (before + total);
+          }
+          mine->to_out[t] = digit_first + before - start;
+        }
+        barrier_local();
+        if (current_tile.count == TILE) {
+          UNROLL for (u32 i = 0; i < ITEMS; ++i) WRITE_RECORD(t + i * WG)
+        } else {
+          for (u32 p = t; p < current_tile.count; p += WG) WRITE_RECORD(p)
+        }
+      }
+      barrier_all();
+      if (t == 0 && current != NO_TILE) global_add_release(&state[STATE_DONE + pass], 1u);
+      if (next >= tiles) break;
+
+      // Scatter into local memory: the tile is now sorted by digit.
+      UNROLL for (u32 i = 0; i < ITEMS; ++i) {
+        const u32 p = (place[i / 2] >> (16 * (i % 2)) & 0xffff) + my_ranks[key_digit(key[i], shift, mask)];
+        mine->keys[p] = key[i];
+#if VALUE_BYTES
+        mine->values[p] = value[i];
+#endif
+      }
+      barrier_local();
+      for (u32 i = t; i < SUB_GROUPS * RANK_WORDS; i += WG) mine->ranks[i] = 0;
+      current = next;
+      current_tile = next_tile;
+      total = next_total;
+      start = next_start;
+      next = following;
+      next_tile = following_tile;
+      barrier_local();
+    }
   }
 }

@@ -15,6 +15,9 @@ namespace {
 
 constexpr std::uint64_t radix_size = 256;
 
+// A ticket and a count of written tiles for each pass and for the histograms.
+std::uint64_t state_bytes(std::uint64_t passes) { return 2 * (passes + 1) * 4; }
+
 std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
 
 }  // namespace
@@ -70,14 +73,16 @@ OnesweepSorter::OnesweepSorter(const Problem& problem, const Capabilities& devic
                                                 given.number("groups", device.local_struct > 64 * 1024 ? resident_ : 4));
   look_bits_ = problem.count < (std::uint64_t{1} << 30) ? 32 : 64;
 
-  // Cleared together: the histograms, the tickets, what msd wants cleared, and the first pass's look-back table.
+  // Cleared together: the histograms, the passes' states, what msd wants cleared, and the first pass's look-back table;
+  // the second's is cleared by the first, but for msd, where passes have different tiles.
   const std::uint64_t table = tiles_ * radix_size * look_bits_ / 8;
   histograms_ = scratch_.add(digits_.size() * radix_size * 4);
-  tickets_ = scratch_.add((digits_.size() + (segmented_ ? 2 : 0)) * 4);
+  state_ = scratch_.add(state_bytes(digits_.size()) + state_bytes(2));
   if (extension.cleared_bytes != 0) extension_ = scratch_.add(extension.cleared_bytes);
   look_[0] = scratch_.add(table);
-  cleared_ = {histograms_.offset, look_[0].offset + table - histograms_.offset};
   look_[1] = scratch_.add(table);
+  const auto& last = look_[segmented_ ? 1 : 0];
+  cleared_ = {histograms_.offset, last.offset + table - histograms_.offset};
 }
 
 std::string OnesweepSorter::parameters() const {
@@ -92,19 +97,17 @@ void OnesweepSorter::build(Device& device, const Capabilities& capabilities) {
         .set("WG", work_group_)
         .set("ITEMS", items_)
         .set("RESIDENT", resident_)
-        .set("PASSES", digits_.size())
+        .set("PASSES", segmented ? 2 : digits_.size())
         .set("ASYNC", int{async_})
         .set("LOOK_BITS", look_bits_)
         .set("SEGMENTED", int{segmented});
     return kernels::build(device, capabilities, kernels::embedded::onesweep_cl, defines);
   };
   module_ = make(false);
-  histogram_ = module_->kernel("onesweep_histogram");
-  pass_ = module_->kernel("onesweep_pass");
-  histogram_groups_ = 4 * capabilities.compute_units;
+  sort_ = module_->kernel("onesweep");
   if (!segmented_) return;
   segmented_module_ = make(true);
-  segmented_pass_ = segmented_module_->kernel("onesweep_pass");
+  partition_ = segmented_module_->kernel("onesweep");
 }
 
 void OnesweepSorter::enqueue(Queue& queue, const Operands& o) {
@@ -118,32 +121,24 @@ void OnesweepSorter::prepare(Queue& queue, const Operands& o) const {
 }
 
 void OnesweepSorter::sort(Queue& queue, const Operands& o, Gate gate) const {
-  const auto [shifts, widths] = packed(digits_);
-  const Memory histograms = histograms_.in(o);
-  const Arg histogram_args[] = {o.keys_in, histograms, problem_.count, shifts, widths, gate.word, gate.open};
-  queue.launch({*histogram_, std::min<std::uint64_t>(histogram_groups_, ceil_div(problem_.count, 4 * work_group_)),
-                work_group_, histogram_args, "histogram"});
-  for (unsigned p = 0; p < digits_.size(); ++p) {
-    const auto b = passes_.pass(p, o);
-    const Arg args[] = {b.keys_in, b.keys_out, b.values_in, b.values_out,
-                        histograms.slice(std::uint64_t{p} * radix_size * 4, radix_size * 4), std::uint32_t{1},
-                        std::uint32_t{0}, look_[p % 2].in(o), look_[1 - p % 2].in(o), tiles_ * radix_size,
-                        tickets_.in(o).slice(std::uint64_t{p} * 4, 4), problem_.count, digits_[p].shift, digits_[p].mask,
-                        std::uint32_t{b.make_positions}, gate.word, gate.open};
-    queue.launch({*pass_, groups_, work_group_, args, "sweep", local_bytes_});
-  }
+  launch(queue, o, *sort_, histograms_.in(o), state_.in(o), digits_, gate, "sort");
 }
 
-void OnesweepSorter::sweep_segments(Queue& queue, const Operands& o, unsigned level, const Segments& segments,
-                                    Gate gate) const {
-  const auto b = passes_.pass(level, o);
-  // The second level clears nothing that a later one would need.
-  const Arg args[] = {b.keys_in, b.keys_out, b.values_in, b.values_out, segments.starts, segments.count,
-                      segments.start_shift, look_[level].in(o), look_[1 - level].in(o),
-                      level == 0 ? tiles_ * radix_size : std::uint64_t{0},
-                      tickets_.in(o).slice((digits_.size() + level) * 4, 4), problem_.count, segments.digit.shift,
-                      segments.digit.mask, std::uint32_t{b.make_positions}, gate.word, gate.open};
-  queue.launch({*segmented_pass_, groups_, work_group_, args, "partition", local_bytes_});
+void OnesweepSorter::partition(Queue& queue, const Operands& o, Memory starts, const std::vector<Digit>& digits,
+                               Gate gate) const {
+  launch(queue, o, *partition_, starts, state_.in(o).slice(state_bytes(digits_.size()), state_bytes(2)), digits, gate,
+         "partition");
+}
+
+void OnesweepSorter::launch(Queue& queue, const Operands& o, Kernel& kernel, Memory starts, Memory state,
+                            const std::vector<Digit>& digits, Gate gate, std::string_view phase) const {
+  const auto [shifts, widths] = packed(digits);
+  const auto a = passes_.pass(0, o), b = digits_.size() > 1 ? passes_.pass(1, o) : PingPong::Pass{};
+  const bool last_keys = problem_.keys_out || digits.size() < digits_.size();
+  const Arg args[] = {a.keys_in, a.keys_out, b.keys_out, a.values_in, a.values_out, b.values_out, starts, look_[0].in(o),
+                      look_[1].in(o), state, problem_.count, shifts, widths, static_cast<std::uint32_t>(digits.size()),
+                      std::uint32_t{a.make_positions}, std::uint32_t{last_keys}, gate.word, gate.open};
+  queue.launch({kernel, groups_, work_group_, args, phase, local_bytes_});
 }
 
 namespace {
@@ -156,8 +151,8 @@ class Onesweep final : public Algorithm {
         .title = "LSD radix sort, 8-bit digits, one reading and one writing a pass, with decoupled look-back",
         .source = "Adinets, Merrill 2022; Merrill, Garland 2016",
         .stable = true,
-        .cost = "bits/8 passes that read and write every record once, and one reading of the keys before; bits/8 + 2 "
-                "launches",
+        .cost = "bits/8 passes that read and write every record once, and one reading of the keys before; 1 launch "
+                "and a fill",
         .parameters = {{"work_group", "work-items of a work-group", 256, 1024, {}},
                        {"items", "records of a work-item in a tile", 1, 64, {}},
                        {"resident", "work-groups that share a compute unit's local memory", 1, 8, {}},

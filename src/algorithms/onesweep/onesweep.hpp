@@ -30,29 +30,27 @@ class OnesweepSorter final : public Sorter {
   // The parts of enqueue: what comes before any pass, and all passes from the last digit to the first.
   void prepare(Queue& queue, const Operands& operands) const;
   void sort(Queue& queue, const Operands& operands, Gate gate) const;
-  // A pass that sorts each of `segments` by one digit; `level` is 0 for the list as a whole, 1 for what that has left.
-  // Segment s's digit d begins at the word starts[(s * digits + d) << start_shift].
-  struct Segments {
-    Memory starts;
-    std::uint32_t count, start_shift;
-    Digit digit;
-  };
-  void sweep_segments(Queue& queue, const Operands& operands, unsigned level, const Segments& segments, Gate gate) const;
+  // Instead: one or two passes from the leading digit on, the second within each of the first one's segments. `starts`:
+  // where each value of the two digits together begins, and the end.
+  void partition(Queue& queue, const Operands& operands, Memory starts, const std::vector<Digit>& digits, Gate gate) const;
 
   [[nodiscard]] const PingPong& passes() const { return passes_; }
   [[nodiscard]] Memory extension(const Operands& operands) const { return extension_.in(operands); }
 
  private:
+  void launch(Queue& queue, const Operands& operands, Kernel& kernel, Memory starts, Memory state,
+              const std::vector<Digit>& digits, Gate gate, std::string_view phase) const;
+
   Problem problem_;
   std::vector<Digit> digits_;
   ScratchLayout scratch_;
   PingPong passes_;
   bool async_ = false, segmented_ = false;
   unsigned work_group_ = 0, items_ = 0, resident_ = 0, look_bits_ = 0, local_bytes_ = 0;
-  std::uint64_t tiles_ = 0, groups_ = 0, histogram_groups_ = 0;
-  ScratchLayout::Slice histograms_, tickets_, look_[2], extension_, cleared_;
+  std::uint64_t tiles_ = 0, groups_ = 0;
+  ScratchLayout::Slice histograms_, state_, look_[2], extension_, cleared_;
   std::shared_ptr<Module> module_, segmented_module_;
-  std::unique_ptr<Kernel> histogram_, pass_, segmented_pass_;
+  std::unique_ptr<Kernel> sort_, partition_;
 };
 
 }  // namespace sortium
