@@ -184,7 +184,7 @@ INLINE void wait_for(GLOBAL u32 *done, u32 tiles) {
 // Passes go from keys_in to keys_a, to keys_b, to keys_a … Byte p of `shifts` and `widths` is pass p's digit.
 // `starts`: the passes' histograms, still 0. SEGMENTED: where each bucket, a value of the last pass's digit below the
 // first one's, begins in the output, and the end.
-// `state`: tickets and counts of written tiles for each pass, 0 at first; look_a, too, and look_b if SEGMENTED.
+// `state`: tickets and counts of tiles that are done for each pass, 0 at first; look_a, too, and look_b if SEGMENTED.
 // `gate`: null, or a word that decides on the device whether the launch does anything: only if (*gate != 0) == gate_open.
 #define STATE_DONE (PASSES + 1)
 KERNEL_RESIDENT(WG, RESIDENT)
@@ -255,6 +255,7 @@ void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t
     next_tile = FIND_TILE(min(next, tiles - 1));
     current_tile = next_tile;
     index_t total = 0, start = 0;  // of this work-item's digit in the tile at hand
+    u32 taken = 0;                 // tiles
 #if ASYNC
     copy_t copy = tile_copy(from, n, next_tile);
     if (t == 0 && next < tiles) async_copy_begin(&mine->copy, mine->raw, copy.from, copy.records * sizeof(ukey_t));
@@ -384,9 +385,9 @@ void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t
           for (u32 p = t; p < current_tile.count; p += WG) WRITE_RECORD(p)
         }
       }
-      barrier_all();
-      if (t == 0 && current != NO_TILE) global_add_release(&state[STATE_DONE + pass], 1u);
       if (next >= tiles) break;
+      barrier_local();
+      ++taken;
 
       // Scatter into local memory: the tile is now sorted by digit.
       UNROLL for (u32 i = 0; i < ITEMS; ++i) {
@@ -406,5 +407,7 @@ void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t
       next_tile = following_tile;
       barrier_local();
     }
+    barrier_all();
+    if (t == 0 && taken != 0) global_add_release(&state[STATE_DONE + pass], taken);
   }
 }
