@@ -86,7 +86,7 @@ class MsdSorter final : public Sorter {
       unsupported(fmt::format("counting by {} bits needs {} bytes of local memory and {} work-items; the device allows {} "
                               "and {}", bits_, count_bytes_, count_work_group, device.local_struct, device.max_work_group));
     count_groups_ = std::min<std::uint64_t>(ceil_div(problem.count, count_items * count_work_group),
-                                            device.compute_units * std::min<std::uint64_t>(2, device.local_struct / count_bytes_));
+                                            device.compute_units);
     resident_ = std::max(1u, std::min<unsigned>((local_.sort_bits == 64 ? 768 : 1024) / local_.work_group,
                                                 static_cast<unsigned>(device.local_struct / (local_.bytes + 1024))));
     scratch_.add(lsd_.scratch_bytes());

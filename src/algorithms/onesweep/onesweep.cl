@@ -4,7 +4,7 @@
 // neighbours seldom wait.
 // All passes are one launch. A work-group goes on to the next pass when all tiles of the last one are written. It never
 // waits for a work-group that has not begun: whoever has taken a ticket runs, and needs only what earlier tickets do.
-// Parameters: WG, ITEMS, RESIDENT (work-groups of a compute unit), PASSES, ASYNC, LOOK_BITS, SEGMENTED (for msd: one or two
+// Parameters: WG, ITEMS, RESIDENT (work-groups of a compute unit), PASSES, ASYNC, LOOK_BITS, COPIES, SEGMENTED (for msd: one or two
 // passes, from the leading digit on; the second sorts each of the first one's digits as a segment of its own).
 
 #define RADIX 256u
@@ -25,7 +25,18 @@ typedef u32 look_t;
 #define LOOK_ALL ((look_t)2 << (LOOK_BITS - 2))  // of the tile and all before it
 #define LOOK_COUNT (LOOK_OWN - 1)
 
+// A tile: `count` records from `begin`; it is the first of its list or segment, or has others before it.
 typedef struct {
+  u64 begin;
+  u32 number, count, first, segment;
+  u32 lead, copied;  // see copy_tile
+} tile_t;
+
+typedef struct {
+  u64 copy;
+  u32 common_count, common[2];  // digits that many records have
+  tile_t tiles[4];              // by turns: the one that is written out, the one that is ranked, the next
+  u32 padding[26];              // to HEAD_BYTES; what follows is also the room for histograms
 #if ASYNC
   ukey_t raw[TILE + 16 / sizeof(ukey_t)];  // the next tile, as it comes
 #endif
@@ -33,7 +44,6 @@ typedef struct {
 #if VALUE_BYTES
   value_t values[TILE];
 #endif
-  u64 copy;
 #if SEGMENTED
   index_t segments[RADIX + 1];     // where they begin
   u32 first_tiles[RADIX + 1];      // and their first tiles, counted over all segments
@@ -44,8 +54,8 @@ typedef struct {
   index_t scratch[2 * RADIX];
   u32 ranks[SUB_GROUPS * RANK_WORDS];
   u32 sums[TEAMS * RADIX];
-  u32 ticket[2];  // by turns, so that the next is not written while the last is still read
 } onesweep_memory_t;
+#define HEAD_BYTES 256u
 
 // Counts of the digit in all tiles before `tile`, which is not the first. The walk ends at the first tile that knows all before it; several
 // words are on their way at a time.
@@ -70,9 +80,31 @@ INLINE index_t look_back(volatile GLOBAL look_t *column, u32 tile) {
 }
 
 #define RANK_TILE(rank_record)                                                            \
-  UNROLL for (u32 i = 0; i < ITEMS; ++i) {                                                \
-    const u32 rank = rank_record(my_ranks, RADIX, key_digit(key[i], shift, mask));        \
-    place[i / 2] = i % 2 ? place[i / 2] | rank << 16 : rank;                              \
+  {                                                                                       \
+    UNROLL for (u32 i = 0; i < ITEMS; ++i) {                                              \
+      const u32 rank = rank_record(my_ranks, RADIX, key_digit(key[i], shift, mask));      \
+      place[i / 2] = i % 2 ? place[i / 2] | rank << 16 : rank;                            \
+    }                                                                                     \
+  }
+// The same where one or two digits are a large part of all (1 in COMMON_SHARE each): their lanes, who would wait for each
+// other at one counter, are counted by ballots, and the others add as ever.
+#define COMMON_SHARE 8
+#define RANK_TILE_COMMON                                                                  \
+  {                                                                                       \
+    const u32 below = (1u << lane) - 1, one = mine->common[0], two = mine->common[1];     \
+    u32 ones = 0, twos = 0;                                                               \
+    UNROLL for (u32 i = 0; i < ITEMS; ++i) {                                              \
+      const u32 d = key_digit(key[i], shift, mask);                                       \
+      const u32 with_one = sg_ballot(sg, d == one), with_two = sg_ballot(sg, d == two);   \
+      u32 rank = d == one ? ones + popcount32(with_one & below)                           \
+                          : twos + popcount32(with_two & below);                          \
+      if (d != one && d != two) rank = local_add(&my_ranks[d], 1u);                       \
+      ones += popcount32(with_one);                                                       \
+      twos += popcount32(with_two);                                                       \
+      place[i / 2] = i % 2 ? place[i / 2] | rank << 16 : rank;                            \
+    }                                                                                     \
+    if (lane == 0) my_ranks[one] = ones;                                                  \
+    if (lane == 0 && two != RADIX) my_ranks[two] = twos;                                  \
   }
 
 // Record p of the tile goes where its digit's run is.
@@ -89,85 +121,78 @@ INLINE index_t look_back(volatile GLOBAL look_t *column, u32 tile) {
     WRITE_VALUE(p)                                                               \
   }
 
-// A tile: `count` records from `begin`; it is the first of its list or segment, or has others before it.
-typedef struct {
-  u64 begin;
-  u32 count, first, segment;
-} tile_t;
-
+// By one work-item: the next ticket's tile. One past the last is none, whatever the rest of it says.
 #if SEGMENTED
 // Tiles are numbered through all segments, and each segment begins a new one.
-INLINE tile_t find_tile(LOCAL onesweep_memory_t *mine, u32 segments, u32 tile) {
+INLINE void take_tile(LOCAL onesweep_memory_t *mine, LOCAL tile_t *tile, GLOBAL u32 *ticket, u32 segments) {
+  const u32 number = tile->number = global_add(ticket, 1u);
   u32 low = 0, high = segments;
   while (high - low > 1) {
     const u32 middle = (low + high) / 2;
-    if (mine->first_tiles[middle] <= tile) low = middle;
+    if (mine->first_tiles[middle] <= number) low = middle;
     else high = middle;
   }
-  const u32 within = tile - mine->first_tiles[low];
-  tile_t found;
-  found.begin = (u64)mine->segments[low] + (u64)within * TILE;
-  found.count = (u32)min((u64)TILE, (u64)mine->segments[low + 1] - found.begin);
-  found.first = within == 0;
-  found.segment = low;
-  return found;
+  const u32 within = number - mine->first_tiles[low];
+  const u64 begin = (u64)mine->segments[low] + (u64)within * TILE;
+  tile->begin = begin;
+  tile->count = (u32)min((u64)TILE, (u64)mine->segments[low + 1] - begin);
+  tile->first = within == 0;
+  tile->segment = low;
 }
-#define FIND_TILE(tile) find_tile(mine, segments, tile)
 #else
-INLINE tile_t find_tile(u32 tile, u64 n) {
-  tile_t found;
-  found.begin = (u64)tile * TILE;
-  found.count = (u32)min((u64)TILE, n - found.begin);
-  found.first = tile == 0;
-  found.segment = 0;
-  return found;
+INLINE void take_tile(LOCAL tile_t *tile, GLOBAL u32 *ticket, u64 n) {
+  const u32 number = tile->number = global_add(ticket, 1u);
+  const u64 begin = (u64)number * TILE;
+  tile->begin = begin;
+  tile->count = (u32)min((u64)TILE, n - begin);
+  tile->first = begin == 0;
 }
-#define FIND_TILE(tile) find_tile(tile, n)
 #endif
 
 #if ASYNC
 // The copy engine takes whole units of 16 bytes: it begins `lead` records before the tile, and takes nothing past the
-// last whole unit of the list.
+// last whole unit of the list. By one work-item.
 #define UNIT ((u32)(16 / sizeof(ukey_t)))
-typedef struct {
-  const ukey_t *from;
-  u32 lead, records;
-} copy_t;
-INLINE copy_t tile_copy(const ukey_t *keys, u64 n, tile_t tile) {
-  copy_t copy;
-  copy.lead = (u32)((u64)(keys + tile.begin) % 16 / sizeof(ukey_t));
-  copy.from = keys + tile.begin - copy.lead;
-  const u64 there = n - tile.begin + copy.lead;
-  copy.records = (u32)min((u64)((copy.lead + tile.count + UNIT - 1) / UNIT), there / UNIT) * UNIT;
-  return copy;
+INLINE void copy_tile(LOCAL onesweep_memory_t *mine, LOCAL tile_t *tile, const ukey_t *keys, u64 n) {
+  const ukey_t *begin = keys + tile->begin;
+  const u32 lead = (u32)((u64)begin % 16 / sizeof(ukey_t));
+  const u64 units = min((u64)((lead + tile->count + UNIT - 1) / UNIT), (n - tile->begin + lead) / UNIT);
+  tile->lead = lead;
+  tile->copied = (u32)units * UNIT;
+  async_copy_begin(&mine->copy, mine->raw, begin - lead, (u32)units * 16);
 }
 #endif
 
 #if !SEGMENTED
-// Histograms of all passes' digits in one reading. Gives how many tiles this work-group has counted.
+// Histograms of all passes' digits in one reading. Lanes count in COPIES of their own, in banks of their own, so that they
+// seldom wait for each other. Gives how many tiles this work-group has counted.
 INLINE u32 count_digits(LOCAL onesweep_memory_t *mine, GLOBAL const ukey_t *keys, GLOBAL u32 *histograms,
                         GLOBAL u32 *ticket, u32 tiles, u64 n, u64 shifts, u64 widths) {
   const u32 t = local_id();
-  LOCAL u32 *bins = mine->ranks;
-  for (u32 b = t; b < PASSES * RADIX; b += WG) bins[b] = 0;
+  LOCAL u32 *bins = (LOCAL u32 *)((LOCAL u8 *)mine + HEAD_BYTES), *my_bins = bins + t % COPIES;
+  for (u32 b = t; b < PASSES * RADIX * COPIES; b += WG) bins[b] = 0;
   u32 counted = 0;
   for (;; ++counted) {
-    if (t == 0) mine->ticket[counted % 2] = global_add(ticket, 1u);
+    LOCAL tile_t *tile = &mine->tiles[counted % 2];  // by turns: the next is not written while the last is still read
+    if (t == 0) take_tile(tile, ticket, n);
     barrier_local();
-    if (mine->ticket[counted % 2] >= tiles) break;
-    const tile_t tile = find_tile(mine->ticket[counted % 2], n);
+    if (tile->number >= tiles) break;
     ukey_t key[ITEMS];
-    UNROLL for (u32 i = 0; i < ITEMS; ++i) key[i] = keys[tile.begin + min(i * WG + t, tile.count - 1)];
+    UNROLL for (u32 i = 0; i < ITEMS; ++i) key[i] = keys[tile->begin + min(i * WG + t, tile->count - 1)];
     UNROLL for (u32 i = 0; i < ITEMS; ++i) {
       const ukey_t ordered = key_order(key[i]);
       UNROLL for (u32 p = 0; p < PASSES; ++p) {
         const u32 shift = (u32)(shifts >> (8 * p)) & 255, width = (u32)(widths >> (8 * p)) & 255;
-        if (i * WG + t < tile.count) local_add(&bins[p * RADIX + ((u32)(ordered >> shift) & ((1u << width) - 1))], 1u);
+        if (i * WG + t < tile->count)
+          local_add(&my_bins[(p * RADIX + ((u32)(ordered >> shift) & ((1u << width) - 1))) * COPIES], 1u);
       }
     }
   }
-  for (u32 b = t; b < PASSES * RADIX; b += WG)
-    if (bins[b] != 0) global_add(&histograms[b], bins[b]);
+  for (u32 b = t; b < PASSES * RADIX; b += WG) {
+    u32 sum = 0;
+    UNROLL for (u32 c = 0; c < COPIES; ++c) sum += bins[b * COPIES + (c + t) % COPIES];
+    if (sum != 0) global_add(&histograms[b], sum);
+  }
   barrier_all();
   return counted;
 }
@@ -243,22 +268,31 @@ void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t
     }
     tiles = (u32)all;
 #else
+    if (t == 0) mine->common_count = 0;
+    if (t < 2) mine->common[t] = RADIX;  // none
     wait_for(&state[STATE_DONE + (pass == 0 ? PASSES : pass - 1)], tiles);
-    const index_t start_of_digit = wg_scan_add(mine->scratch, RADIX, t < RADIX ? starts[pass * RADIX + t] : 0, &all);
+    const u32 of_digit = t < RADIX ? starts[pass * RADIX + t] : 0;
+    if (of_digit > n / COMMON_SHARE) {
+      const u32 slot = local_add(&mine->common_count, 1u);
+      if (slot < 2) mine->common[slot] = t;
+    }
+    const index_t start_of_digit = wg_scan_add(mine->scratch, RADIX, of_digit, &all);
     if (t < RADIX) mine->first[t] = start_of_digit;
 #endif
-    if (t == 0) mine->ticket[turn % 2] = global_add(&state[pass], 1u);
+#if SEGMENTED
+#define TAKE_TILE(turn) take_tile(mine, &mine->tiles[(turn) % 4], &state[pass], segments)
+    barrier_local();
+#else
+#define TAKE_TILE(turn) take_tile(&mine->tiles[(turn) % 4], &state[pass], n)
+#endif
+    if (t == 0) TAKE_TILE(turn);
     barrier_local();
 
-    u32 next = mine->ticket[turn % 2], current = NO_TILE;
-    tile_t next_tile, current_tile;
-    next_tile = FIND_TILE(min(next, tiles - 1));
-    current_tile = next_tile;
+    u32 next = mine->tiles[turn % 4].number, current = NO_TILE;
     index_t total = 0, start = 0;  // of this work-item's digit in the tile at hand
     u32 taken = 0;                 // tiles
 #if ASYNC
-    copy_t copy = tile_copy(from, n, next_tile);
-    if (t == 0 && next < tiles) async_copy_begin(&mine->copy, mine->raw, copy.from, copy.records * sizeof(ukey_t));
+    if (t == 0 && next < tiles) copy_tile(mine, &mine->tiles[turn % 4], from, n);
 #endif
 
     for (;;) {
@@ -269,26 +303,25 @@ void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t
 #endif
       index_t next_total = 0, next_start = 0;
       u32 following = NO_TILE;
-      tile_t following_tile = next_tile;
 
       if (next < tiles) {
+        LOCAL const tile_t *tile = &mine->tiles[turn % 4];
         // Load. Each sub-group has a contiguous piece of the tile, its lanes are neighbours.
 #if ASYNC
         async_copy_wait(&mine->copy, turn);
-        UNROLL for (u32 i = 0; i < ITEMS; ++i) key[i] = mine->raw[copy.lead + first + i * SG_LANES];
-        if (copy.records < copy.lead + next_tile.count)  // the list's last ones
+        UNROLL for (u32 i = 0; i < ITEMS; ++i) key[i] = mine->raw[tile->lead + first + i * SG_LANES];
+        if (tile->copied < tile->lead + tile->count)  // the list's last ones
           UNROLL for (u32 i = 0; i < ITEMS; ++i) {
-            const u32 at = min(first + i * SG_LANES, next_tile.count - 1);
-            if (copy.lead + at >= copy.records) key[i] = from[next_tile.begin + at];
+            const u32 at = min(first + i * SG_LANES, tile->count - 1);
+            if (tile->lead + at >= tile->copied) key[i] = from[tile->begin + at];
           }
 #else
         UNROLL for (u32 i = 0; i < ITEMS; ++i)
-          key[i] = from[next_tile.begin + min(first + i * SG_LANES, next_tile.count - 1)];
+          key[i] = from[tile->begin + min(first + i * SG_LANES, tile->count - 1)];
 #endif
-        if (next_tile.count < TILE)  // what stands in for keys past the end sorts after them all, and is never written out
-          UNROLL for (u32 i = 0; i < ITEMS; ++i) key[i] = first + i * SG_LANES < next_tile.count ? key[i] : KEY_LAST;
-        ++turn;
-        if (t == 0) mine->ticket[turn % 2] = global_add(&state[pass], 1u);
+        if (tile->count < TILE)  // what stands in for keys past the end sorts after them all, and is never written out
+          UNROLL for (u32 i = 0; i < ITEMS; ++i) key[i] = first + i * SG_LANES < tile->count ? key[i] : KEY_LAST;
+        if (t == 0) TAKE_TILE(turn + 1);
 
         // Rank in the sub-group, in the order of the input.
 #if ORDERED_LOCAL_ATOMICS
@@ -296,7 +329,11 @@ void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t
         // has only one digit, places count up.
         const u32 probe = sg_shuffle(sg, key_digit(key[0], shift, mask), 0);
         if (sg_ballot(sg, key_digit(key[0], shift, mask) != probe) != 0) {
-          RANK_TILE(sg_rank)
+#if !SEGMENTED
+          if (mine->common_count != 0) RANK_TILE_COMMON
+          else
+#endif
+            RANK_TILE(sg_rank)
         } else {
           u32 others = 0;
           UNROLL for (u32 i = 0; i < ITEMS; ++i) others |= key_digit(key[i], shift, mask) ^ probe;
@@ -314,23 +351,20 @@ void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t
         RANK_TILE(sg_rank)
 #endif
         barrier_local();
-        following = mine->ticket[turn % 2];
-        following_tile = FIND_TILE(min(following, tiles - 1));
+        following = mine->tiles[(turn + 1) % 4].number;
 #if ASYNC
-        copy = tile_copy(from, n, following_tile);
-        if (t == 0 && following < tiles)
-          async_copy_begin(&mine->copy, mine->raw, copy.from, copy.records * sizeof(ukey_t));
+        if (t == 0 && following < tiles) copy_tile(mine, &mine->tiles[(turn + 1) % 4], from, n);
 #endif
 
         // Values: on their way while this work-group sums, scans and looks back.
 #if VALUE_BYTES
         if (positions)
-          UNROLL for (u32 i = 0; i < ITEMS; ++i) value[i] = (value_t)(next_tile.begin + first + i * SG_LANES);
-        else if (next_tile.count == TILE)
-          UNROLL for (u32 i = 0; i < ITEMS; ++i) value[i] = values_from[next_tile.begin + first + i * SG_LANES];
+          UNROLL for (u32 i = 0; i < ITEMS; ++i) value[i] = (value_t)(tile->begin + first + i * SG_LANES);
+        else if (tile->count == TILE)
+          UNROLL for (u32 i = 0; i < ITEMS; ++i) value[i] = values_from[tile->begin + first + i * SG_LANES];
         else
           UNROLL for (u32 i = 0; i < ITEMS; ++i)
-            value[i] = values_from[next_tile.begin + min(first + i * SG_LANES, next_tile.count - 1)];
+            value[i] = values_from[tile->begin + min(first + i * SG_LANES, tile->count - 1)];
 #endif
 
         // Sum over sub-groups, publish, scan over digits.
@@ -345,9 +379,9 @@ void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t
           next_total += c;
         }
         const index_t with_past = next_total;  // counts what stands in for keys, too
-        if (digit == mask) next_total -= TILE - next_tile.count;
+        if (digit == mask) next_total -= TILE - tile->count;
         if (t < RADIX)
-          ((volatile GLOBAL look_t *)look)[(u64)next * RADIX + t] = (next_tile.first ? LOOK_ALL : LOOK_OWN) | next_total;
+          ((volatile GLOBAL look_t *)look)[(u64)next * RADIX + t] = (tile->first ? LOOK_ALL : LOOK_OWN) | next_total;
 #if !SEGMENTED
         if (t < RADIX) (pass % 2 ? look_a : look_b)[(u64)next * RADIX + t] = 0;  // for the next pass
 #endif
@@ -364,25 +398,26 @@ void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t
       }
 
       if (current != NO_TILE) {
+        LOCAL const tile_t *tile = &mine->tiles[(turn - 1) % 4];
         // Look back, then write out: neighbouring work-items write neighbouring records of a digit's run.
         if (t < RADIX) {
 #if SEGMENTED
-          const index_t digit_first = starts[((u64)current_tile.segment * digits + min(t, mask)) << start_shift];
+          const index_t digit_first = starts[((u64)tile->segment * digits + min(t, mask)) << start_shift];
 #else
           const index_t digit_first = mine->first[t];
 #endif
           index_t before = 0;
-          if (!current_tile.first) {
+          if (!tile->first) {
             before = look_back(look + t, current);
             ((volatile GLOBAL look_t *)look)[(u64)current * RADIX + t] = LOOK_ALL | (before + total);
           }
           mine->to_out[t] = digit_first + before - start;
         }
         barrier_local();
-        if (current_tile.count == TILE) {
+        if (tile->count == TILE) {
           UNROLL for (u32 i = 0; i < ITEMS; ++i) WRITE_RECORD(t + i * WG)
         } else {
-          for (u32 p = t; p < current_tile.count; p += WG) WRITE_RECORD(p)
+          for (u32 p = t; p < tile->count; p += WG) WRITE_RECORD(p)
         }
       }
       if (next >= tiles) break;
@@ -400,11 +435,10 @@ void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t
       barrier_local();
       for (u32 i = t; i < SUB_GROUPS * RANK_WORDS; i += WG) mine->ranks[i] = 0;
       current = next;
-      current_tile = next_tile;
       total = next_total;
       start = next_start;
       next = following;
-      next_tile = following_tile;
+      ++turn;
       barrier_local();
     }
     barrier_all();

@@ -13,7 +13,7 @@
 namespace sortium {
 namespace {
 
-constexpr std::uint64_t radix_size = 256;
+constexpr std::uint64_t radix_size = 256, head_bytes = 256;
 
 // A ticket and a count of written tiles for each pass and for the histograms.
 std::uint64_t state_bytes(std::uint64_t passes) { return 2 * (passes + 1) * 4; }
@@ -45,7 +45,7 @@ OnesweepSorter::OnesweepSorter(const Problem& problem, const Capabilities& devic
   const std::uint64_t key = info(problem.key).bytes, value = problem.payload == Payload::none ? 0 : problem.value_bytes;
   const std::uint64_t index = kernels::index_bytes(problem.count);
   const std::uint64_t rank_words = (device.ordered_local_atomics ? 1 : 2) * radix_size;  // SG_RANK_WORDS
-  const std::uint64_t fixed = 4 * radix_size * index + work_group_ / lanes * rank_words * 4 + work_group_ * 4 + 128 +
+  const std::uint64_t fixed = 4 * radix_size * index + work_group_ / lanes * rank_words * 4 + work_group_ * 4 + head_bytes + 64 +
                               (segmented_ ? radix_size * 4 + 16 : 0);
   const std::uint64_t record = (async_ ? 2 : 1) * key + value;
   resident_ = static_cast<unsigned>(given.number("resident", 1));
@@ -71,6 +71,8 @@ OnesweepSorter::OnesweepSorter(const Problem& problem, const Capabilities& devic
   tiles_ = ceil_div(problem.count, std::uint64_t{work_group_} * items_) + extension.segments;
   groups_ = std::min<std::uint64_t>(tiles_, std::uint64_t{device.compute_units} *
                                                 given.number("groups", device.local_struct > 64 * 1024 ? resident_ : 4));
+  copies_ = static_cast<unsigned>(std::bit_floor(
+      std::clamp<std::uint64_t>((local_bytes_ - head_bytes) / (digits_.size() * radix_size * 4), 1, 32)));
   look_bits_ = problem.count < (std::uint64_t{1} << 30) ? 32 : 64;
 
   // Cleared together: the histograms, the passes' states, what msd wants cleared, and the first pass's look-back table;
@@ -100,6 +102,7 @@ void OnesweepSorter::build(Device& device, const Capabilities& capabilities) {
         .set("PASSES", segmented ? 2 : digits_.size())
         .set("ASYNC", int{async_})
         .set("LOOK_BITS", look_bits_)
+        .set("COPIES", copies_)
         .set("SEGMENTED", int{segmented});
     return kernels::build(device, capabilities, kernels::embedded::onesweep_cl, defines);
   };

@@ -46,7 +46,7 @@ class OnesweepSorter final : public Sorter {
   ScratchLayout scratch_;
   PingPong passes_;
   bool async_ = false, segmented_ = false;
-  unsigned work_group_ = 0, items_ = 0, resident_ = 0, look_bits_ = 0, local_bytes_ = 0;
+  unsigned work_group_ = 0, items_ = 0, resident_ = 0, look_bits_ = 0, local_bytes_ = 0, copies_ = 1;
   std::uint64_t tiles_ = 0, groups_ = 0;
   ScratchLayout::Slice histograms_, state_, look_[2], extension_, cleared_;
   std::shared_ptr<Module> module_, segmented_module_;
