@@ -177,14 +177,17 @@ INLINE u32 count_digits(LOCAL onesweep_memory_t *mine, GLOBAL const ukey_t *keys
     if (t == 0) take_tile(tile, ticket, n);
     barrier_local();
     if (tile->number >= tiles) break;
-    ukey_t key[ITEMS];
-    UNROLL for (u32 i = 0; i < ITEMS; ++i) key[i] = keys[tile->begin + min(i * WG + t, tile->count - 1)];
-    UNROLL for (u32 i = 0; i < ITEMS; ++i) {
-      const ukey_t ordered = key_order(key[i]);
-      UNROLL for (u32 p = 0; p < PASSES; ++p) {
-        const u32 shift = (u32)(shifts >> (8 * p)) & 255, width = (u32)(widths >> (8 * p)) & 255;
-        if (i * WG + t < tile->count)
+    GLOBAL const ukey_t *tile_keys = keys + tile->begin;
+    for (u32 at = t; at < tile->count; at += 8 * WG) {
+      ukey_t key[8];
+      UNROLL for (u32 i = 0; i < 8; ++i) key[i] = tile_keys[min(at + i * WG, tile->count - 1)];
+      UNROLL for (u32 i = 0; i < 8; ++i) {
+        if (at + i * WG >= tile->count) continue;
+        const ukey_t ordered = key_order(key[i]);
+        UNROLL for (u32 p = 0; p < PASSES; ++p) {
+          const u32 shift = (u32)(shifts >> (8 * p)) & 255, width = (u32)(widths >> (8 * p)) & 255;
           local_add(&my_bins[(p * RADIX + ((u32)(ordered >> shift) & ((1u << width) - 1))) * COPIES], 1u);
+        }
       }
     }
   }
