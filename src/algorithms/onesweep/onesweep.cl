@@ -178,10 +178,10 @@ INLINE u32 count_digits(LOCAL onesweep_memory_t *mine, GLOBAL const ukey_t *keys
     barrier_local();
     if (tile->number >= tiles) break;
     GLOBAL const ukey_t *tile_keys = keys + tile->begin;
-    for (u32 at = t; at < tile->count; at += 8 * WG) {
-      ukey_t key[8];
-      UNROLL for (u32 i = 0; i < 8; ++i) key[i] = tile_keys[min(at + i * WG, tile->count - 1)];
-      UNROLL for (u32 i = 0; i < 8; ++i) {
+    for (u32 at = t; at < tile->count; at += 16 * WG) {
+      ukey_t key[16];
+      UNROLL for (u32 i = 0; i < 16; ++i) key[i] = tile_keys[min(at + i * WG, tile->count - 1)];
+      UNROLL for (u32 i = 0; i < 16; ++i) {
         if (at + i * WG >= tile->count) continue;
         const ukey_t ordered = key_order(key[i]);
         UNROLL for (u32 p = 0; p < PASSES; ++p) {

@@ -57,7 +57,7 @@ OnesweepSorter::OnesweepSorter(const Problem& problem, const Capabilities& devic
   // tile costs as much as some ten items of each work-item, however small it is.
   const std::uint64_t at_once = std::uint64_t{device.compute_units} * resident_ * work_group_;
   std::uint64_t wanted = 1, least = ~std::uint64_t{0};
-  for (std::uint64_t items = 1; items <= std::min<std::uint64_t>(most, key == 8 ? 23u : 47u); items += 2) {
+  for (std::uint64_t items = 1; items <= std::min<std::uint64_t>(most, key == 8 ? 21u : 47u); items += 2) {
     const std::uint64_t cost = ceil_div(problem.count, at_once * items) * (items + 10);
     if (cost <= least) wanted = items, least = cost;
   }
