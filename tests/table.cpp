@@ -27,7 +27,7 @@ struct Bits {
 };
 constexpr unsigned bit_ranges = 5;
 Bits bits(unsigned index, KeyType key) {
-  const std::array<Bits, bit_ranges> ranges{{{0, 0}, {0, 10}, {5, 21}, {0, 1}, {info(key).bits() - 1, 0}}};
+  const std::array<Bits, bit_ranges> ranges{{{0, 0}, {0, 10}, {3, 28}, {0, 1}, {info(key).bits() - 1, 0}}};
   return ranges[index];
 }
 

@@ -1,7 +1,7 @@
 // Sortium beside CUB and Thrust: the same records, on the same GPU, by turns in one run, each result compared with
 // CUB's byte for byte. Sortium sorts through its public API: on CUDA in this program's own context and stream, and on
 // NVIDIA's OpenCL where --opencl is given.
-//   compare [--set main|small|skew|bits|all] [--json FILE] [--opencl] [--others] [--algorithm NAME] [SPEC…]
+//   compare [--set main|small|skew|bits|all] [--json FILE] [--opencl] [--graph] [--others] [--algorithm NAME] [SPEC…]
 //   SPEC: key:value:count:distribution[:begin-end], such as u32:u32:2^28:uniform or u64:none:2^20:and3:0-24
 // Times are medians of sorts that are waited for (`wait`, host clock) and of device time between events (`device`).
 #include <cuda.h>
@@ -186,9 +186,27 @@ void measure(std::vector<Contender>& all, cudaStream_t stream, double seconds) {
   cudaEventDestroy(stop);
 }
 
+struct Graph {
+  Graph() = default;
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+  ~Graph() {
+    if (ready != nullptr) cudaGraphExecDestroy(ready);
+    if (captured != nullptr) cudaGraphDestroy(captured);
+  }
+  void capture(cudaStream_t stream, const std::function<void()>& enqueue) {
+    check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    enqueue();
+    check(cudaStreamEndCapture(stream, &captured));
+    check(cudaGraphInstantiate(&ready, captured, 0));
+  }
+  cudaGraph_t captured = nullptr;
+  cudaGraphExec_t ready = nullptr;
+};
+
 struct Options {
   std::string algorithm = "auto", parameters;
-  bool opencl = false, others = false, phases = false;
+  bool opencl = false, others = false, phases = false, graph = false;
   double seconds = 0.1;
 };
 
@@ -246,6 +264,14 @@ nlohmann::json compare(const Spec& spec, const Options& options, sortium::Queue&
                                    {value_bytes != 0 ? got_values.data : nullptr}, {scratch.data}};
   const auto ours = [&] { plan.run(queue, operands); };
   all.push_back({"sortium", ours, wait, [&] { return matches(ours); }});
+
+  // The same sort as a CUDA graph, whose launches the driver knows ahead.
+  Graph graph;
+  if (options.graph) {
+    graph.capture(stream, ours);
+    const auto launch = [&] { check(cudaGraphLaunch(graph.ready, stream)); };
+    all.push_back({"sortium-graph", launch, wait, [&, launch] { return matches(launch); }});
+  }
 
   std::optional<sortium::Plan> cl_plan;
   std::unique_ptr<sortium::Queue> cl_queue;
@@ -330,6 +356,7 @@ int main(int argc, char** argv) try {
   app.add_option("--params", options.parameters, "of that algorithm");
   app.add_option("--seconds", options.seconds, "spent on a row");
   app.add_flag("--opencl", options.opencl, "Sortium on NVIDIA's OpenCL, too");
+  app.add_flag("--graph", options.graph, "Sortium's sort captured in a CUDA graph, too");
   app.add_flag("--phases", options.phases, "Sortium's device time phase by phase");
   app.add_flag("--others", options.others, "CUB's merge sort and Thrust, too");
   app.add_option("spec", texts, "key:value:count:distribution[:begin-end]");

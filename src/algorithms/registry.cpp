@@ -39,12 +39,13 @@ const Algorithm& find_algorithm(std::string_view name) {
 }
 
 Planned plan_auto(const Problem& problem, const Capabilities& device) {
-  // Best first; the first whose needs the device meets. One work-group is the faster up to some 2^14 records: it pays
+  // Best first; the first whose needs the device meets. One work-group is the faster up to some 2^13 records: it pays
   // for one launch and no look-back. Buckets by leading bits move the records less often than onesweep does.
   std::vector<const Algorithm*> candidates;
-  if (device.kind == DeviceKind::gpu && problem.count <= std::uint64_t{1} << 14) candidates.push_back(&rooms::one_group());
+  if (device.kind == DeviceKind::gpu && problem.count <= std::uint64_t{1} << 13) candidates.push_back(&rooms::one_group());
   if (device.kind == DeviceKind::gpu) {
-    if (digits(problem, 8).size() > 3) candidates.push_back(&rooms::msd());
+    if (digits(problem, 8).size() > 3)
+      candidates.push_back(&rooms::msd());
     candidates.push_back(&rooms::onesweep());
   }
   for (const auto* a : candidates) {
