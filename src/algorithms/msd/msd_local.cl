@@ -148,9 +148,9 @@ void msd_local(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL con
   u32 place[ITEMS];  // the 2-byte index of the bin's count, and the rank above
   UNROLL for (u32 i = 0; i < ITEMS; ++i) {
     if (i < rows) {
-      const u32 window = WINDOW(item[i]), word = window & (BINS / 2 - 1), half = window >> (LOG_BINS - 1) & 1;
-      const u32 rank = local_add(&mine->bins[word], 1u << 16 * half) >> 16 * half;
-      place[i] = 2 * word + half | rank << 16;
+      const u32 window = WINDOW(item[i]), word = window & (BINS / 2 - 1), upper = window >> (LOG_BINS - 1) & 1;
+      const u32 rank = local_add(&mine->bins[word], 1u << 16 * upper) >> 16 * upper;
+      place[i] = 2 * word + upper | rank << 16;
     }
   }
   barrier_local();
