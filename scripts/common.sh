@@ -69,7 +69,7 @@ configured() {
   done
 }
 
-# build DIRECTORY [-DNAME=VALUE…]: configures where that is due, and builds.
+# build DIRECTORY [-DNAME=VALUE…]: configures where that is due, and builds all, or what $targets names.
 build() {
   build_dir=$root/$1
   shift
@@ -84,5 +84,6 @@ build() {
       die "CMake could not configure $build_dir"
     }
   fi
-  cmake --build "$build_dir" >&2 || die "the build failed"
+  # shellcheck disable=SC2086  # a list of names
+  cmake --build "$build_dir" ${targets:+--target $targets} >&2 || die "the build failed"
 }
