@@ -20,9 +20,10 @@ build_packages='g++ cmake ninja-build libfmt-dev libcli11-dev nlohmann-json3-dev
   ocl-icd-opencl-dev opencl-headers opencl-clhpp-headers pocl-opencl-icd ocl-icd-libopencl1 libtbb-dev'
 test_packages='libgtest-dev oclgrind'
 
-# Those of the named packages that are not installed.
+# Those of the named packages that are not installed. dpkg-query fails at names that it has never heard of; they are
+# missing, and no reason to stop (.ci/run sets pipefail).
 missing_packages() {
-  dpkg-query -W -f '${Package} ${db:Status-Status}\n' "$@" 2>/dev/null |
+  { dpkg-query -W -f '${Package} ${db:Status-Status}\n' "$@" 2>/dev/null || :; } |
     awk -v wanted="$*" '
       $2 == "installed" { have[$1] = 1 }
       END { n = split(wanted, name); for (i = 1; i <= n; i++) if (!(name[i] in have)) printf "%s ", name[i] }'
@@ -68,7 +69,7 @@ configured() {
   done
 }
 
-# build DIRECTORY [-DNAME=VALUE…]: configures where that is due, and builds.
+# build DIRECTORY [-DNAME=VALUE…]: configures where that is due, and builds all, or what $targets names.
 build() {
   build_dir=$root/$1
   shift
@@ -83,5 +84,6 @@ build() {
       die "CMake could not configure $build_dir"
     }
   fi
-  cmake --build "$build_dir" >&2 || die "the build failed"
+  # shellcheck disable=SC2086  # a list of names
+  cmake --build "$build_dir" ${targets:+--target $targets} >&2 || die "the build failed"
 }

@@ -1,5 +1,5 @@
-// Every word of the dialect, said once. One of SAY_WORDS, SAY_SUB_GROUP, SAY_SCAN and SAY_RANK is defined, and the
-// parameters: WG, BINS and CALLS (of a ranking).
+// Every word of the dialect, said once. One of SAY_WORDS, SAY_SUB_GROUP, SAY_SCAN, SAY_RANK and SAY_WRONG is defined,
+// and the parameters: WG, BINS and CALLS (of a ranking).
 
 #ifdef SAY_WORDS
 
@@ -132,5 +132,16 @@ KERNEL(WG) void say_rank(GLOBAL const u32 *bins, GLOBAL u32 *ranks) {
   u32 rank[CALLS];
   UNROLL for (u32 c = 0; c < CALLS; ++c) rank[c] = sg_rank(mine, BINS, bins[c * stride + i]);
   UNROLL for (u32 c = 0; c < CALLS; ++c) ranks[c * stride + i] = rank[c];
+}
+#endif
+
+#ifdef SAY_WRONG
+// What no kernel may do: a write past the end of `out`, and a read of local memory without the barrier that it needs.
+KERNEL(WG) void say_wrong(GLOBAL u32 *out) {
+  LOCAL_ARRAY(u32, mine, WG);
+  const u32 t = local_id();
+  if (t == 0) out[group_count() * WG] = 0;
+  mine[t] = t;
+  out[group_id() * WG + t] = mine[(t + 1) % WG];
 }
 #endif

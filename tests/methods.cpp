@@ -10,7 +10,7 @@ namespace {
 
 struct Tried {
   std::string parameters;
-  bool wide = false;
+  bool wide = false, heavy = false;
 };
 
 const std::map<std::string, std::vector<Tried>>& tried() {
@@ -40,11 +40,12 @@ const std::map<std::string, std::vector<Tried>>& tried() {
         {"tier1=2,tier2=256,work_group=256"}}},
       {"merge-local", {{"", true}, {"work_group=1"}, {"work_group=1024"}}},
       {"radix",
-       {{""},
-        {"r=3,items=4,groups=5,transpose=on"},
-        {"r=5,items=8,groups=3,transpose=on,permutation=on"},
-        {"r=11,transpose=off"},
-        {"splits=7"}}},
+       {{"", false, true},
+        {"r=3,items=4,groups=5,splits=4,transpose=on"},
+        {"r=5,items=8,groups=3,splits=3,transpose=on,permutation=on"},
+        {"r=6,items=2,groups=4,splits=4,transpose=off"},
+        {"r=11,transpose=off", false, true},
+        {"splits=7", false, true}}},
       {"radix-simd", {{"", true}, {"digit_bits=2,work_group=32"}, {"work_group=256"}}},
       {"selection-blocks",
        {{"", true}, {"block_factor=1,work_group=32"}, {"block_factor=8,work_group=100"}, {"block_factor=32,work_group=1"}}},
@@ -60,7 +61,7 @@ std::vector<MethodUnderTest> methods() {
   for (const auto& a : algorithms()) {
     const auto known = tried().find(a.name);
     for (const auto& t : known == tried().end() ? std::vector<Tried>{{}} : known->second)
-      out.push_back({a, t.parameters, t.wide, static_cast<unsigned>(out.size())});
+      out.push_back({a, t.parameters, t.wide, static_cast<unsigned>(out.size()), t.heavy});
   }
   return out;
 }

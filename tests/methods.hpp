@@ -14,6 +14,7 @@ struct MethodUnderTest {
   std::string parameters;
   bool wide = false;   // with every key type and size of value
   unsigned turn = 0;   // differs from method to method
+  bool heavy = false;  // so many work-items, even for few records, that a simulator takes minutes a case
 };
 
 // Every algorithm of the registry with its defaults, some with more.

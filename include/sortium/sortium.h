@@ -14,7 +14,14 @@
 extern "C" {
 #endif
 
-typedef enum sortium_status {
+/* C may pass any number for one of these, to be refused; C++ may hold it only where the enumeration has a type. */
+#ifdef __cplusplus
+#define SORTIUM_ENUM_TYPE : unsigned
+#else
+#define SORTIUM_ENUM_TYPE
+#endif
+
+typedef enum sortium_status SORTIUM_ENUM_TYPE {
   SORTIUM_OK = 0,
   SORTIUM_INVALID_ARGUMENT,
   SORTIUM_UNSUPPORTED,
@@ -32,7 +39,7 @@ const char *sortium_version(void);
 
 /* ---- what is to be sorted ---- */
 
-typedef enum sortium_key_type {
+typedef enum sortium_key_type SORTIUM_ENUM_TYPE {
   SORTIUM_U32,
   SORTIUM_I32,
   SORTIUM_F32,
@@ -40,8 +47,8 @@ typedef enum sortium_key_type {
   SORTIUM_I64,
   SORTIUM_F64
 } sortium_key_type;
-typedef enum sortium_order { SORTIUM_ASCENDING, SORTIUM_DESCENDING } sortium_order;
-typedef enum sortium_payload {
+typedef enum sortium_order SORTIUM_ENUM_TYPE { SORTIUM_ASCENDING, SORTIUM_DESCENDING } sortium_order;
+typedef enum sortium_payload SORTIUM_ENUM_TYPE {
   SORTIUM_NO_PAYLOAD,
   SORTIUM_VALUES,
   SORTIUM_POSITIONS /* argsort */
@@ -83,9 +90,13 @@ sortium_status sortium_sort_host(const sortium_problem *problem, const void *key
 
 typedef struct sortium_device sortium_device;
 
-typedef enum sortium_backend { SORTIUM_OPENCL, SORTIUM_CUDA } sortium_backend;
-typedef enum sortium_device_kind { SORTIUM_GPU, SORTIUM_CPU, SORTIUM_ACCELERATOR } sortium_device_kind;
-typedef enum sortium_sub_group_words {
+typedef enum sortium_backend SORTIUM_ENUM_TYPE { SORTIUM_OPENCL, SORTIUM_CUDA } sortium_backend;
+typedef enum sortium_device_kind SORTIUM_ENUM_TYPE {
+  SORTIUM_GPU,
+  SORTIUM_CPU,
+  SORTIUM_ACCELERATOR
+} sortium_device_kind;
+typedef enum sortium_sub_group_words SORTIUM_ENUM_TYPE {
   SORTIUM_EMULATED,
   SORTIUM_KHR,
   SORTIUM_PTX,

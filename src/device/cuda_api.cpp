@@ -104,7 +104,22 @@ struct LoadedNvrtc {
     load(table.log, "nvrtcGetProgramLog");
     load(table.supported_arch_count, "nvrtcGetNumSupportedArchs");
     load(table.supported_archs, "nvrtcGetSupportedArchs");
-    if (!load.missing.empty()) why = fmt::format("NVRTC is too old: it has no {}", load.missing);
+    if (!load.missing.empty())
+      why = fmt::format("NVRTC is too old: it has no {}", load.missing);
+    else
+      load_builtins();
+  }
+
+ private:
+  // NVRTC opens this library by its bare name when it compiles, and fails where the loader's path lacks the directory
+  // that both lie in: an NVRTC that pip brought, or a toolkit that ldconfig never heard of. One that is loaded is found.
+  void load_builtins() const {
+    Dl_info here{};
+    int major = 0, minor = 0;
+    if (dladdr(reinterpret_cast<void*>(table.version), &here) == 0 || table.version(&major, &minor) != success) return;
+    const auto file = std::filesystem::path(here.dli_fname).replace_filename(
+        fmt::format("libnvrtc-builtins.so.{}.{}", major, minor));
+    if (file.has_parent_path()) dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   }
 };
 

@@ -12,13 +12,14 @@ KERNEL(WG) void merge_local(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_ou
   const u64 block = (u64)group_id() * WG;
   const u32 count = (u32)min((u64)WG, n - block);
 
-  // Load the block. Work-items past the end of the list hold a record that stays where it is and is never looked at.
+  // Load the block. Work-items past the end of the list hold the last record, where it stays and is never looked at;
+  // in place, it must not be overwritten before all have it.
   record_t mine = load_record(keys_in, values_in, min(block + i, n - 1));
   keys[i] = mine.key;
 #if VALUE_BYTES
   values[i] = mine.value;
 #endif
-  barrier_local();
+  barrier_all();
 
   for (u32 length = 1; length < WG; length *= 2) {
     // Rank: the sibling run may be short, or missing, at the end of the list.

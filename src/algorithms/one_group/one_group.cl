@@ -35,6 +35,7 @@ KERNEL(WG) void one_group_sort(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys
     record[i] = load_record(keys_in, values_in, min(at, count - 1));
     record[i].key = at < count ? record[i].key : KEY_LAST;
   }
+  barrier_all();  // in place, the last record must not be overwritten before all that read it in vain have done so
 
   for (u32 pass = 0; pass < passes; ++pass) {
     const u32 shift = (u32)(shifts >> (8 * pass)) & 255;
