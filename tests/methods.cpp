@@ -30,7 +30,7 @@ const std::map<std::string, std::vector<Tried>>& tried() {
       {"bitonic-local", {{"", true}, {"work_group=1"}, {"work_group=1024"}}},
       {"lsd", {{"", true}, {"variant=gpu,work_group=64,items=2", true}, {"variant=gpu,items=3"}}},
       {"odd-even", {{"", true}, {"rounds=1", true}, {"rounds=7"}, {"rounds=64"}}},
-      {"msd", {{"", true}, {"bits=11", true}, {"bits=16"}}},
+      {"msd", {{"", true}, {"bits=11", true}, {"bits=16", false, true}}},
       {"one-group", {{"", true}, {"work_group=512"}}},
       {"onesweep", {{"", true}, {"items=5,async=off"}, {"work_group=256,items=9"}, {"async=off,items=3,resident=2", true}}},
       {"merge",

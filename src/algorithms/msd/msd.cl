@@ -1,13 +1,11 @@
 // MSD radix sort: where each bucket, a value of the keys' leading bits, begins; and whether all of them are small enough
 // for the local sort. The records then go to their buckets by onesweep's passes.
-// Parameters: WG, ITEMS (of a work-item at a time).
-
-#define MOST_BUCKETS 65536u
+// Parameters: WG, ITEMS (of a work-item at a time), BUCKETS.
 
 // Two 16-bit counts a word.
 typedef struct {
   u32 crowded;
-  u32 counts[MOST_BUCKETS / 2];  // of as many buckets as there are; the launch gives memory for no more
+  u32 counts[BUCKETS / 2];
 } msd_count_memory_t;
 
 // Adds `what` to a bucket's 16 bits. When they become half full, that half moves to the global count, in time for all
@@ -22,14 +20,14 @@ INLINE void count_bucket(LOCAL u32 *counts, GLOBAL u32 *global_counts, u32 bucke
   }
 }
 
-// Counts the keys of each bucket: the `bits` bits above `shift` of a key's order. `overfull` is set, and nothing
+// Counts the keys of each bucket: a key's order from bit `shift` on. `overfull` is set, and nothing
 // counted, where `samples` keys of each work-item show some bucket to be far too full; so skewed keys cost little here,
 // whose counting would be slow.
 KERNEL(WG) void msd_count(GLOBAL const ukey_t *keys, GLOBAL u32 *counts, GLOBAL u32 *overfull, u64 n, u32 shift,
-                          u32 bits, u32 samples) {
+                          u32 samples) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(msd_count_memory_t, mine);
-  const u32 t = local_id(), words = (1u << bits) / 2, mask = (1u << bits) - 1;
+  const u32 t = local_id(), words = BUCKETS / 2, mask = BUCKETS - 1;
   for (u32 i = t; i < words; i += WG) mine->counts[i] = 0;
   if (t == 0) mine->crowded = 0;
   barrier_local();
@@ -37,7 +35,7 @@ KERNEL(WG) void msd_count(GLOBAL const ukey_t *keys, GLOBAL u32 *counts, GLOBAL 
   // Sample: every work-group the same keys, so that all come to the same verdict.
   if (samples != 0) {
     const u64 step = n / (samples * WG);
-    const u32 limit = 8 + 4 * (samples * WG >> bits);
+    const u32 limit = 8 + 4 * (samples * WG / BUCKETS);
     for (u32 i = 0; i < samples; ++i) {
       const u32 bucket = key_digit(keys[(u64)(i * WG + t) * step], shift, mask);
       local_add(&mine->counts[bucket / 2], 1u << bucket % 2 * 16);
@@ -63,17 +61,18 @@ KERNEL(WG) void msd_count(GLOBAL const ukey_t *keys, GLOBAL u32 *counts, GLOBAL 
     if (n - base >= WG * ITEMS) {
       u32 bucket[ITEMS];
       UNROLL for (u32 i = 0; i < ITEMS; ++i) bucket[i] = key_digit(tile[first + i * SG_LANES], shift, mask);
-      const u32 probe = sg_shuffle(sg, bucket[0], 0);
-      if (sg_ballot(sg, bucket[0] != probe) != 0) {
-        UNROLL for (u32 i = 0; i < ITEMS; ++i) count_bucket(mine->counts, counts, bucket[i], 1);
-      } else {
+#if SG_NATIVE
+      if (sg_ballot(sg, bucket[0] != sg_shuffle(sg, bucket[0], 0)) == 0) {
         UNROLL for (u32 i = 0; i < ITEMS; ++i) {
           if (sg_ballot(sg, bucket[i] != sg_shuffle(sg, bucket[i], 0)) != 0)
             count_bucket(mine->counts, counts, bucket[i], 1);
           else if (sg_lane() == 0)
             count_bucket(mine->counts, counts, bucket[i], SG_LANES);
         }
+        continue;
       }
+#endif
+      UNROLL for (u32 i = 0; i < ITEMS; ++i) count_bucket(mine->counts, counts, bucket[i], 1);
     } else {
       for (u32 i = t; i < (u32)(n - base); i += WG)
         count_bucket(mine->counts, counts, key_digit(tile[i], shift, mask), 1);

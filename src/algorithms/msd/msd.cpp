@@ -66,7 +66,6 @@ class MsdSorter final : public Sorter {
   MsdSorter(const Problem& problem, const Capabilities& device, const Parameters& given)
       : problem_(problem), lsd_(problem, device, {}, {std::uint64_t{1} << digit_bits, cleared_bytes}) {
     const auto unsupported = [](const std::string& why) { throw Error(ErrorCode::unsupported, "msd: " + why); };
-    if (device.sub_group_words == SubGroupWords::emulated) unsupported("the device has no sub-groups");
     // As few buckets as the local sort allows: one partition, or two.
     if (key_bits(problem) <= most_bits)
       unsupported(fmt::format("{} bits are to be sorted, which onesweep does in {} passes; more than {} are needed",
@@ -89,6 +88,10 @@ class MsdSorter final : public Sorter {
                                             device.compute_units);
     resident_ = std::max(1u, std::min<unsigned>((local_.sort_bits == 64 ? 768 : 1024) / local_.work_group,
                                                 static_cast<unsigned>(device.local_struct / (local_.bytes + 1024))));
+    // Of the bits that are still open, the highest choose one of 16 * work_group bins.
+    const unsigned open_bits = key_bits(problem) - bits_ + (composite(problem) ? local_.position_bits : 0);
+    const auto bin_bits = static_cast<unsigned>(std::bit_width(16 * local_.work_group - 1));
+    bin_shift_ = open_bits > bin_bits ? open_bits - bin_bits : 0;
     scratch_.add(lsd_.scratch_bytes());
     starts_ = scratch_.add(((std::uint64_t{1} << bits_) + 1) * 4);
   }
@@ -101,11 +104,10 @@ class MsdSorter final : public Sorter {
   void build(Device& device, const Capabilities& capabilities) override {
     lsd_.build(device, capabilities);
     kernels::Defines defines;
-    defines.problem(radix_problem(problem_)).set("WG", count_work_group).set("ITEMS", count_items);
+    defines.problem(radix_problem(problem_)).set("WG", count_work_group).set("ITEMS", count_items).set("BUCKETS", std::uint32_t{1} << bits_);
     count_module_ = kernels::build(device, capabilities, kernels::embedded::msd_cl, defines);
     count_ = count_module_->kernel("msd_count");
     scan_ = count_module_->kernel("msd_scan");
-    const unsigned open_bits = key_bits(problem_) - bits_ + (composite(problem_) ? local_.position_bits : 0);
     kernels::Defines local;
     local.problem(radix_problem(problem_))
         .set("WG", local_.work_group)
@@ -115,7 +117,7 @@ class MsdSorter final : public Sorter {
         .set("GATHER_KEYS", int{info(problem_.key).is_float || key_bits(problem_) != info(problem_.key).bits()})
         .set("SORT_BITS", local_.sort_bits)
         .set("POSITION_BITS", local_.position_bits)
-        .set("WINDOW_HIGH", int{open_bits - std::bit_width(16 * local_.work_group - 1) >= 32});
+        .set("WINDOW_HIGH", int{bin_shift_ >= 32});
     local_module_ = kernels::build(device, capabilities, kernels::embedded::msd_local_cl, local);
     sort_local_ = local_module_->kernel("msd_local");
   }
@@ -128,7 +130,7 @@ class MsdSorter final : public Sorter {
     const std::uint32_t open = problem_.begin_bit + key_bits(problem_) - bits_;  // the bits below are still open
     lsd_.prepare(queue, o);
 
-    const Arg count_args[] = {o.keys_in, counts, overfull, problem_.count, open, std::uint32_t{bits_},
+    const Arg count_args[] = {o.keys_in, counts, overfull, problem_.count, open,
                               std::uint32_t{problem_.count > sampled_from ? 4u : 0u}};
     queue.launch({*count_, count_groups_, count_work_group, count_args, "count", static_cast<unsigned>(count_bytes_)});
     const Arg scan_args[] = {counts, starts, overfull, problem_.count, buckets,
@@ -142,7 +144,7 @@ class MsdSorter final : public Sorter {
     lsd_.partition(queue, o, starts, digits, parted);
     const auto from = lsd_.passes().pass(second != 0 ? 1 : 0, o);
     const Arg local_args[] = {from.keys_out, o.keys_out, from.values_out, o.values_out, starts, overfull,
-                              std::uint32_t{problem_.begin_bit}, open - problem_.begin_bit};
+                              std::uint32_t{problem_.begin_bit}, open - problem_.begin_bit, bin_shift_};
     queue.launch({*sort_local_, buckets, local_.work_group, local_args, "local", static_cast<unsigned>(local_.bytes)});
 
     lsd_.sort(queue, o, otherwise);
@@ -158,7 +160,7 @@ class MsdSorter final : public Sorter {
 
   Problem problem_;
   OnesweepSorter lsd_;
-  unsigned bits_ = 0, resident_ = 1;
+  unsigned bits_ = 0, resident_ = 1, bin_shift_ = 0;
   LocalSort local_;
   std::uint64_t count_bytes_ = 0, count_groups_ = 0;
   ScratchLayout scratch_;

@@ -100,11 +100,12 @@ INLINE void local_radix_sort(LOCAL msd_local_memory_t *mine, sub_group_t sg, u32
   }
 }
 
-// Bucket b has the records from starts[b] on. `low_bits`: bits of a key that are still open, from `begin_bit` on.
+// Bucket b has the records from starts[b] on. `low_bits`: bits of a key that are still open, from `begin_bit` on. The bits of
+// an item from `shift` on choose its bin.
 KERNEL_RESIDENT(WG, RESIDENT)
 void msd_local(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL const value_t *values_in,
                GLOBAL value_t *values_out, GLOBAL const u32 *starts, GLOBAL const u32 *overfull, u32 begin_bit,
-               u32 low_bits) {
+               u32 low_bits, u32 shift) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(msd_local_memory_t, mine);
   if (*overfull != 0) return;
@@ -143,8 +144,6 @@ void msd_local(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL con
   barrier_local();
 
   // Rank in the bins.
-  const u32 open_bits = low_bits + (COMPOSITE ? POSITION_BITS : 0);
-  const u32 shift = open_bits > LOG_BINS ? open_bits - LOG_BINS : 0;
   u32 place[ITEMS];  // the 2-byte index of the bin's count, and the rank above
   UNROLL for (u32 i = 0; i < ITEMS; ++i) {
     if (i < rows) {
