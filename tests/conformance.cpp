@@ -138,7 +138,9 @@ TEST_P(Conformance, SortsAsTheReferenceDoes) {
                   << ":\n  " << what;
     if (++wrong == 5) break;  // more of the same would say no more
   }
-  EXPECT_LT(unsupported, table.cases.size());
+  if (!is_set("SORTIUM_TEST_CASES")) {  // so few may all be beyond a room that is limited
+    EXPECT_LT(unsupported, table.cases.size());
+  }
   fmt::print("{} cases, {} pairs of factors, {} cases beyond this device\n", table.cases.size(), table.pairs, unsupported);
 }
 
