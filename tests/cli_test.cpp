@@ -596,6 +596,31 @@ TEST_F(Cli, SignalsRemoveTheTemporary) {
   }
 }
 
+// Minutes are announced before they pass, quiet or not, and Ctrl-C ends them at once.
+TEST_F(Cli, AQuadraticSortWarnsAndCanBeInterrupted) {
+  std::vector<std::uint32_t> keys(std::size_t{1} << 22);
+  std::iota(keys.begin(), keys.end(), 0u);
+  write("many.u32", bytes_of(keys));
+  const auto before = files();
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  Waiting run(dir_, {"sort", "many.u32", "--type", "u32", "-o", "out.u32", "--algorithm", "selection", "--quiet"}, ends[1]);
+  ::close(ends[1]);
+  std::string said;
+  char part[512];
+  for (ssize_t n; said.find('\n') == std::string::npos && (n = ::read(ends[0], part, sizeof part)) > 0;)
+    said.append(part, static_cast<std::size_t>(n));
+  EXPECT_NE(said.find("warning: selection"), std::string::npos) << said;
+  EXPECT_NE(said.find("4194304 records"), std::string::npos) << said;
+  EXPECT_NE(said.find("minutes"), std::string::npos) << said;
+  ::usleep(300'000);  // by now it sorts
+  run.signal(SIGINT);
+  const int status = run.wait();
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT) << status;
+  EXPECT_EQ(files(), before);
+  ::close(ends[0]);
+}
+
 TEST_F(Cli, ProgressBarOnATerminalOnly) {
   int primary = -1, secondary = -1;
   if (::openpty(&primary, &secondary, nullptr, nullptr, nullptr) != 0)

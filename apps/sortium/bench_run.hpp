@@ -50,4 +50,12 @@ class Bench {
 [[nodiscard]] std::unique_ptr<Bench> make_device_bench(std::shared_ptr<sortium::Device> device);
 [[nodiscard]] std::unique_ptr<Bench> make_host_bench();
 
+// What an O(N^2) sort of `count` records takes, from one of `known_count` that took `seconds`.
+[[nodiscard]] inline double quadratic_seconds(double seconds, std::uint64_t known_count, std::uint64_t count) {
+  const double ratio = static_cast<double>(count) / static_cast<double>(known_count);
+  return seconds * ratio * ratio;
+}
+// One sort of so many records tells how long one of more will take.
+constexpr std::uint64_t quadratic_probe = 1 << 12;
+
 }  // namespace app

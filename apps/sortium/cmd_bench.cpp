@@ -172,16 +172,13 @@ class Session {
 
   double quadratic_estimate(Bench& bench, const Algorithm& algorithm, const Problem& p, Last& last) {
     // The first size of a series may be large: a small one tells.
-    constexpr std::uint64_t small = 1 << 12;
-    if (last.count == 0 && p.count > small) {
+    if (last.count == 0 && p.count > quadratic_probe) {
       Problem probe = p;
-      probe.count = small;
+      probe.count = quadratic_probe;
       const Measurement m = bench.measure(algorithm.name, algorithm.parameters, {probe, options_.distribution, 1e-9});
-      last = {small, m.seconds};
+      last = {quadratic_probe, m.seconds};
     }
-    if (last.count == 0) return 0;
-    const double ratio = static_cast<double>(p.count) / static_cast<double>(last.count);
-    return last.seconds * ratio * ratio;
+    return last.count == 0 ? 0 : quadratic_seconds(last.seconds, last.count, p.count);
   }
 
   void skip(nlohmann::json& json, const char* what, const std::string& why) {

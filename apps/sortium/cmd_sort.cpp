@@ -6,6 +6,7 @@
 
 #include <sortium/sortium.hpp>
 
+#include "bench_run.hpp"
 #include "commands.hpp"
 #include "common.hpp"
 #include "files.hpp"
@@ -77,6 +78,23 @@ Outcome sort_with_library(const SortOptions& options, const Problem& problem, co
                                    .parameters = options.parameters});
   out.report.plan_seconds += plan_seconds;
   return out;
+}
+
+// A quadratic sort that takes minutes should not come as a surprise: says so where it is one.
+void warn_of_minutes(const SortOptions& options, const Problem& problem) {
+  const auto algorithms = sortium::algorithms();
+  const auto a = std::ranges::find(algorithms, options.algorithm, &sortium::AlgorithmInfo::name);
+  if (a == algorithms.end() || !a->quadratic || problem.count <= quadratic_probe) return;
+  Problem probe;  // of keys alone: the comparisons are what takes the time
+  probe.key = problem.key;
+  probe.count = quadratic_probe;
+  const auto bench = make_device_bench(sortium::find_device(options.device));
+  const double known = bench->measure(options.algorithm, options.parameters, {probe, "uniform", 1e-9}).seconds;
+  const double seconds = quadratic_seconds(known, probe.count, problem.count);
+  if (seconds > 60)
+    fmt::print(stderr, "sortium: warning: {} makes N^2 comparisons, and with {} records will take some {:.0f} minutes; "
+                       "Ctrl-C ends it, and the default algorithm would take seconds\n",
+               options.algorithm, problem.count, seconds / 60);
 }
 
 void check_usage(const SortOptions& o) {
@@ -184,6 +202,7 @@ int sort(const SortOptions& options) {
   if (moves_values) operands.values_in = moved.data.data();
   if (problem.payload != Payload::none) operands.values_out = moved_result.data.data();
 
+  warn_of_minutes(options, problem);
   progress.phase("sorting");
   const Peer* const peer = find_peer(options.algorithm);
   const Outcome outcome = peer != nullptr ? sort_with_peer(*peer, problem, operands)
