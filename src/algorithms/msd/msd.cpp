@@ -178,7 +178,7 @@ class Msd final : public Algorithm {
         .source = "Stehle, Jacobsen 2017 (hybrid radix sort); Adinets, Merrill 2022",
         .stable = true,
         .cost = "one reading of the keys, one or two passes and the local sort, which read and write every record once; "
-                "a fill and 5 launches, of which one or two find nothing to do",
+                "5 launches and a fill, of which either the last or the two before it find nothing to do",
         .parameters = {{"bits", "leading bits that make a bucket", digit_bits, most_bits, {}}}};
     return info;
   }
