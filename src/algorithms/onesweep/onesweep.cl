@@ -169,8 +169,9 @@ INLINE void copy_tile(LOCAL onesweep_memory_t *mine, LOCAL tile_t *tile, const u
 INLINE u32 count_digits(LOCAL onesweep_memory_t *mine, GLOBAL const ukey_t *keys, GLOBAL u32 *histograms,
                         GLOBAL u32 *ticket, u32 tiles, u64 n, u64 shifts, u64 widths) {
   const u32 t = local_id();
-  LOCAL u32 *bins = (LOCAL u32 *)((LOCAL u8 *)mine + HEAD_BYTES), *my_bins = bins + t % COPIES;
-  for (u32 b = t; b < PASSES * RADIX * COPIES; b += WG) bins[b] = 0;
+  LOCAL u32 *words = (LOCAL u32 *)mine;
+  const u32 bins = HEAD_BYTES / 4, my_bins = bins + t % COPIES;
+  for (u32 b = t; b < PASSES * RADIX * COPIES; b += WG) words[bins + b] = 0;
   u32 counted = 0;
   for (;; ++counted) {
     LOCAL tile_t *tile = &mine->tiles[counted % 2];  // by turns: the next is not written while the last is still read
@@ -186,14 +187,14 @@ INLINE u32 count_digits(LOCAL onesweep_memory_t *mine, GLOBAL const ukey_t *keys
         const ukey_t ordered = key_order(key[i]);
         UNROLL for (u32 p = 0; p < PASSES; ++p) {
           const u32 shift = (u32)(shifts >> (8 * p)) & 255, width = (u32)(widths >> (8 * p)) & 255;
-          local_add(&my_bins[(p * RADIX + ((u32)(ordered >> shift) & ((1u << width) - 1))) * COPIES], 1u);
+          local_add(&words[my_bins + (p * RADIX + ((u32)(ordered >> shift) & ((1u << width) - 1))) * COPIES], 1u);
         }
       }
     }
   }
   for (u32 b = t; b < PASSES * RADIX; b += WG) {
     u32 sum = 0;
-    UNROLL for (u32 c = 0; c < COPIES; ++c) sum += bins[b * COPIES + (c + t) % COPIES];
+    UNROLL for (u32 c = 0; c < COPIES; ++c) sum += words[bins + b * COPIES + (c + t) % COPIES];
     if (sum != 0) global_add(&histograms[b], sum);
   }
   barrier_all();
@@ -274,7 +275,7 @@ void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t
     if (t == 0) mine->common_count = 0;
     if (t < 2) mine->common[t] = RADIX;  // none
     wait_for(&state[STATE_DONE + (pass == 0 ? PASSES : pass - 1)], tiles);
-    const u32 of_digit = t < RADIX ? starts[pass * RADIX + t] : 0;
+    const u32 of_digit = t < RADIX ? load_acquire(&starts[pass * RADIX + t]) : 0;
     if (of_digit > n / COMMON_SHARE) {
       const u32 slot = local_add(&mine->common_count, 1u);
       if (slot < 2) mine->common[slot] = t;
