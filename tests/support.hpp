@@ -17,7 +17,7 @@ inline bool is_set(const char* variable) {
   return value != nullptr && *value != '\0' && std::string(value) != "0";
 }
 
-// SORTIUM_TEST_DEVICE, else SORTIUM_DEVICE, else the best device there is.
+// SORTIUM_TEST_DEVICE, else SORTIUM_DEVICE, else the best device there is that runs kernels.
 inline std::string device_spec() {
   const char* spec = std::getenv("SORTIUM_TEST_DEVICE");
   return spec != nullptr ? spec : "";
@@ -25,7 +25,7 @@ inline std::string device_spec() {
 
 inline const std::shared_ptr<Device>& test_device() {
   static const std::shared_ptr<Device> device = [] {
-    auto found = find_device(device_spec());
+    auto found = find_device(device_spec(), true);
     fmt::print("device under test: {} {} ({})\n", found->info().id, found->info().name, found->info().language);
     std::fflush(stdout);
     return found;

@@ -134,6 +134,7 @@ struct AlgorithmInfo {
   bool partial = false;  // leaves sorted runs of `run` records, not one sorted whole
   bool comparison = false;
   bool quadratic = false;  // O(N²) work
+  bool host = false;       // made for cpu:0, and for it alone; the others are made of kernels
   std::string cost;        // passes over the data, launches, bytes moved
   std::vector<Parameter> parameters{};
 };

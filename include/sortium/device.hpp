@@ -1,4 +1,4 @@
-// Floor 1 of Sortium: devices, and what one does with them. One interface; OpenCL and CUDA behind it.
+// Floor 1 of Sortium: devices, and what one does with them. One interface; OpenCL, CUDA and the host itself behind it.
 //
 // Thread safety: every member of Device, Buffer and Module, and Queue::launch/copy/fill/write/read,
 // may be called from several threads at once. What is enqueued on one Queue runs in the order of the
@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -17,7 +18,7 @@
 
 namespace sortium {
 
-enum class Backend : std::uint8_t { opencl, cuda };
+enum class Backend : std::uint8_t { opencl, cuda, host };  // host: cpu:0, which runs no kernels
 enum class DeviceKind : std::uint8_t { gpu, cpu, accelerator };
 
 // How the words of a sub-group (barrier, ballot, shuffle) are spoken on a device.
@@ -52,7 +53,7 @@ struct Capabilities {
 };
 
 struct DeviceInfo {
-  std::string id;        // "cuda:0", "opencl:0:1" (platform:device)
+  std::string id;        // "cuda:0", "opencl:0:1" (platform:device), "cpu:0"
   std::string name;
   std::string vendor;
   std::string platform;  // OpenCL's platform, or "CUDA"
@@ -61,7 +62,7 @@ struct DeviceInfo {
   Capabilities claimed;  // what the driver says; sortium::capabilities(device) has what was found
 };
 
-// A place in device memory; owns nothing. `handle` is a cl_mem, or a CUdeviceptr as a pointer.
+// A place in device memory; owns nothing. `handle` is a cl_mem, a CUdeviceptr as a pointer, or on cpu:0 a pointer.
 // A handle of nullptr means that there is none. `bytes` of 0 means that the size is not known.
 struct Memory {
   void* handle = nullptr;
@@ -134,7 +135,8 @@ struct TraceEntry {
 
 class Device;
 
-// An in-order queue of work: a cl_command_queue or a CUstream, ours or the caller's.
+// An in-order queue of work: a cl_command_queue or a CUstream, ours or the caller's. That of cpu:0 does at once what it
+// is given.
 class Queue {
  public:
   virtual ~Queue() = default;
@@ -145,6 +147,8 @@ class Queue {
   virtual void copy(Memory to, Memory from, std::uint64_t bytes, std::string_view phase = "copy") = 0;
   virtual void fill(Memory to, std::uint32_t pattern, std::uint64_t bytes, std::string_view phase = "fill") = 0;
   virtual void flush() = 0;  // hands what is enqueued to the device
+  // Runs `work` before it returns. Throws Error(unsupported) on any device but cpu:0.
+  virtual void call(std::string_view phase, const std::function<void()>& work);
 
   // These wait for everything enqueued before them.
   virtual void write(Memory to, const void* from, std::uint64_t bytes) = 0;
@@ -173,7 +177,7 @@ class Device : public std::enable_shared_from_this<Device> {
   [[nodiscard]] virtual std::unique_ptr<Buffer> allocate(std::uint64_t bytes) = 0;
 
   // The caller's own host memory as device memory, without a copy; nullptr where the device cannot
-  // (everything but OpenCL CPUs). Results are in place after sync_host; the memory must outlive the Buffer.
+  // (everything but CPUs). Results are in place after sync_host; the memory must outlive the Buffer.
   [[nodiscard]] virtual std::unique_ptr<Buffer> adopt(void* host, std::uint64_t bytes) = 0;
   // Waits for `queue`, then makes what it wrote into an adopted buffer visible to the host.
   virtual void sync_host(Queue& queue, Buffer& adopted) = 0;
@@ -204,7 +208,7 @@ class Device : public std::enable_shared_from_this<Device> {
   std::unique_ptr<Companion> companion_;
 };
 
-// Every device of both backends: CUDA first, then OpenCL by platform. Found once a process.
+// Every device of all backends: CUDA first, then OpenCL by platform, then cpu:0. Found once a process.
 [[nodiscard]] const std::vector<std::shared_ptr<Device>>& devices();
 
 struct BackendStatus {
@@ -216,13 +220,15 @@ struct BackendStatus {
 
 // The device called `spec`:
 //   ""                      what SORTIUM_DEVICE says, or "auto"
-//   "auto"                  the best there is: CUDA GPU, OpenCL GPU, OpenCL CPU, anything
+//   "auto"                  the best there is: CUDA GPU, OpenCL GPU, cpu:0, OpenCL CPU, anything
 //   "cuda:0"                the n-th CUDA device
 //   "opencl:0"              the n-th OpenCL device, counted over all platforms
 //   "opencl:1:0"            device 0 of OpenCL platform 1
+//   "cpu:0"                 the host, which has an algorithm of its own and runs no kernels
 //   anything else           the first device whose name contains it (case does not matter)
+// With `runs_kernels`, "auto" leaves out cpu:0: for the algorithms that are made of kernels.
 // Throws Error(not_found) that lists the devices there are.
-[[nodiscard]] std::shared_ptr<Device> find_device(std::string_view spec = {});
+[[nodiscard]] std::shared_ptr<Device> find_device(std::string_view spec = {}, bool runs_kernels = false);
 
 // What was found of the device by trying (once a device and driver, then kept on disk): info().claimed, where the
 // sub-group words were run and hold, and forward progress of work-groups was seen.

@@ -90,7 +90,7 @@ sortium_status sortium_sort_host(const sortium_problem *problem, const void *key
 
 typedef struct sortium_device sortium_device;
 
-typedef enum sortium_backend SORTIUM_ENUM_TYPE { SORTIUM_OPENCL, SORTIUM_CUDA } sortium_backend;
+typedef enum sortium_backend SORTIUM_ENUM_TYPE { SORTIUM_OPENCL, SORTIUM_CUDA, SORTIUM_HOST } sortium_backend;
 typedef enum sortium_device_kind SORTIUM_ENUM_TYPE {
   SORTIUM_GPU,
   SORTIUM_CPU,
@@ -184,7 +184,7 @@ void sortium_plan_release(sortium_plan *plan);
 
 typedef struct sortium_algorithm {
   const char *name, *title, *source, *cost; /* valid for ever */
-  int stable, partial, comparison, quadratic;
+  int stable, partial, comparison, quadratic, host;
 } sortium_algorithm;
 size_t sortium_algorithm_count(void);
 sortium_status sortium_algorithm_at(size_t index, sortium_algorithm *algorithm);

@@ -22,6 +22,9 @@ const std::vector<const Algorithm*>& registry() {
       &rooms::onesweep(),
       &rooms::radix(),
       &rooms::radix_simd(),
+#ifdef SORTIUM_WITH_HOST
+      &rooms::sample(),
+#endif
       &rooms::selection(),
       &rooms::selection_blocks(),
       &rooms::selection_local(),
@@ -39,6 +42,9 @@ const Algorithm& find_algorithm(std::string_view name) {
 }
 
 Planned plan_auto(const Problem& problem, const Capabilities& device) {
+#ifdef SORTIUM_WITH_HOST
+  if (device.backend == Backend::host) return {&rooms::sample(), rooms::sample().plan(problem, device, {})};
+#endif
   // Best first; the first whose needs the device meets. One work-group is the faster up to some 2^13 records: it pays
   // for one launch and no look-back. Buckets by leading bits move the records less often than onesweep does.
   std::vector<const Algorithm*> candidates;

@@ -16,6 +16,7 @@ const Algorithm& one_group();
 const Algorithm& onesweep();
 const Algorithm& radix();
 const Algorithm& radix_simd();
+const Algorithm& sample();
 const Algorithm& selection();
 const Algorithm& selection_blocks();
 const Algorithm& selection_local();

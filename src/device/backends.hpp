@@ -1,4 +1,4 @@
-// What device.cpp knows of the two backends.
+// What device.cpp knows of the three backends.
 #pragma once
 
 #include <sortium/device.hpp>
@@ -11,5 +11,6 @@ struct Found {
 };
 [[nodiscard]] Found find_opencl();
 [[nodiscard]] Found find_cuda();
+[[nodiscard]] Found find_host();
 
 }  // namespace sortium::backend

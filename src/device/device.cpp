@@ -13,10 +13,12 @@ namespace {
 struct Machine {
   backend::Found cuda = backend::find_cuda();
   backend::Found opencl = backend::find_opencl();
+  backend::Found host = backend::find_host();
   std::vector<std::shared_ptr<Device>> all;
   Machine() {
     all = cuda.devices;
     all.insert(all.end(), opencl.devices.begin(), opencl.devices.end());
+    all.insert(all.end(), host.devices.begin(), host.devices.end());
   }
 };
 
@@ -36,29 +38,44 @@ std::string lower(std::string_view text) {
   std::string have;
   for (const auto& d : machine().all) have += fmt::format("\n  {:<12} {}", d->info().id, d->info().name);
   if (have.empty())
-    have = fmt::format(" none (CUDA: {}; OpenCL: {})", machine().cuda.why_none, machine().opencl.why_none);
+    have = fmt::format(" none (CUDA: {}; OpenCL: {}; cpu: {})", machine().cuda.why_none, machine().opencl.why_none,
+                       machine().host.why_none);
   throw Error(ErrorCode::not_found,
-              fmt::format("no device '{}'; allowed are auto, cuda:N, opencl:N, opencl:PLATFORM:DEVICE, or part of a "
-                          "name of:{}", spec, have));
+              fmt::format("no device '{}'; allowed are auto, cuda:N, opencl:N, opencl:PLATFORM:DEVICE, cpu:0, or part "
+                          "of a name of:{}", spec, have));
 }
 
 // Lower is better.
 int rank(const Device& device) {
   const auto& c = device.info().claimed;
   if (c.kind == DeviceKind::gpu) return c.backend == Backend::cuda ? 0 : 1;
-  return c.kind == DeviceKind::cpu ? 2 : 3;
+  if (c.backend == Backend::host) return 2;
+  return c.kind == DeviceKind::cpu ? 3 : 4;
 }
 
-std::shared_ptr<Device> best() {
-  const auto& all = machine().all;
-  const auto it = std::ranges::min_element(all, {}, [](const auto& d) { return rank(*d); });
-  if (it == all.end()) no_such_device("auto");
-  return *it;
+std::shared_ptr<Device> best(bool runs_kernels) {
+  std::shared_ptr<Device> found;
+  for (const auto& d : machine().all) {
+    if (runs_kernels && d->info().claimed.backend == Backend::host) continue;
+    if (!found || rank(*d) < rank(*found)) found = d;
+  }
+  if (!found)
+    throw Error(ErrorCode::not_found,
+                fmt::format("there is no device{} (CUDA: {}; OpenCL: {}{})", runs_kernels ? " that runs kernels" : "",
+                            machine().cuda.why_none, machine().opencl.why_none,
+                            runs_kernels ? "" : "; cpu: " + machine().host.why_none));
+  return found;
 }
 
 }  // namespace
 
-std::string_view name(Backend backend) { return backend == Backend::cuda ? "cuda" : "opencl"; }
+std::string_view name(Backend backend) {
+  switch (backend) {
+    case Backend::cuda: return "cuda";
+    case Backend::host: return "cpu";
+    default: return "opencl";
+  }
+}
 
 std::string_view name(DeviceKind kind) {
   switch (kind) {
@@ -82,15 +99,20 @@ const std::vector<std::shared_ptr<Device>>& devices() { return machine().all; }
 std::vector<BackendStatus> backends() {
   const auto& m = machine();
   return {{Backend::cuda, m.cuda.devices.size(), m.cuda.why_none},
-          {Backend::opencl, m.opencl.devices.size(), m.opencl.why_none}};
+          {Backend::opencl, m.opencl.devices.size(), m.opencl.why_none},
+          {Backend::host, m.host.devices.size(), m.host.why_none}};
 }
 
-std::shared_ptr<Device> find_device(std::string_view spec) {
+void Queue::call(std::string_view, const std::function<void()>&) {
+  throw Error(ErrorCode::unsupported, fmt::format("{} runs kernels, and none of the host's code", device().info().id));
+}
+
+std::shared_ptr<Device> find_device(std::string_view spec, bool runs_kernels) {
   if (spec.empty()) {
     const char* set = std::getenv("SORTIUM_DEVICE");
     spec = set && *set ? set : "auto";
   }
-  if (spec == "auto") return best();
+  if (spec == "auto") return best(runs_kernels);
   const std::string wanted = lower(spec);
   const auto& all = machine().all;
   for (const auto& d : all)

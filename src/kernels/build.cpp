@@ -130,6 +130,7 @@ std::shared_ptr<Module> build(Device& device, const Capabilities& capabilities, 
 namespace sortium {
 
 const Capabilities& capabilities(Device& device) {
+  if (device.info().claimed.backend == Backend::host) return device.info().claimed;  // no kernel could find out more
   auto& m = kernels::modules(device);
   std::call_once(m.probed, [&] {
     const std::string key = "probe\n" + kernels::device_key(device) + std::string(kernels::embedded::probe_cl.text);

@@ -111,7 +111,7 @@ Operands operands_of(const sortium_operands* o) {
 
 Capabilities capabilities_of(const sortium_capabilities* given) {
   const auto& c = need(given, "capabilities");
-  return {enumerated<Backend>(c.backend, 1, "backend"),
+  return {enumerated<Backend>(c.backend, 2, "backend"),
           enumerated<DeviceKind>(c.kind, 2, "kind"),
           c.compute_units,
           c.max_work_group,
@@ -349,7 +349,7 @@ sortium_status sortium_algorithm_at(size_t index, sortium_algorithm* algorithm) 
                                             std::to_string(all_algorithms().size()));
     const auto& a = all_algorithms()[index];
     *algorithm = {a.name.c_str(), a.title.c_str(), a.source.c_str(), a.cost.c_str(),
-                  a.stable,       a.partial,       a.comparison,     a.quadratic};
+                  a.stable,       a.partial,       a.comparison,     a.quadratic,       a.host};
   });
 }
 

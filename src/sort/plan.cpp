@@ -36,6 +36,12 @@ Planned plan(const Problem& problem, const Capabilities& capabilities, const Met
     return plan_auto(problem, capabilities);
   }
   const auto& algorithm = find_algorithm(method.algorithm);
+  const bool on_host = capabilities.backend == Backend::host;
+  if (algorithm.info().host != on_host)
+    throw Error(ErrorCode::unsupported,
+                on_host ? fmt::format("{}: made of kernels, which cpu:0 does not run; take auto, or another device",
+                                      method.algorithm)
+                        : fmt::format("{}: made for cpu:0, and for no other device", method.algorithm));
   return {&algorithm, algorithm.plan(problem, capabilities, Parameters(method.parameters, algorithm.info()))};
 }
 
@@ -49,7 +55,7 @@ struct Operand {
 
 bool overlap(const Operand& a, const Operand& b, Backend backend) {
   auto from_a = a.memory.offset, from_b = b.memory.offset;
-  if (backend == Backend::cuda) {  // one address space
+  if (backend != Backend::opencl) {  // one address space
     from_a += reinterpret_cast<std::uintptr_t>(a.memory.handle);
     from_b += reinterpret_cast<std::uintptr_t>(b.memory.handle);
   } else if (a.memory.handle != b.memory.handle) {
@@ -113,7 +119,7 @@ void Plan::check(const Queue& queue, const Operands& o) const {
     if (a.memory.bytes != 0 && a.memory.bytes < a.bytes)
       refuse(fmt::format("{} has {} bytes; {} are needed", a.name, a.memory.bytes, a.bytes));
     // OpenCL's buffers themselves begin on boundaries that suit every type.
-    const std::uint64_t start = c.backend == Backend::cuda
+    const std::uint64_t start = c.backend != Backend::opencl
                                     ? reinterpret_cast<std::uintptr_t>(a.memory.handle) + a.memory.offset
                                     : a.memory.offset;
     if (start % a.unit != 0)

@@ -1,0 +1,173 @@
+// The host itself as a device, cpu:0: its memory is the program's own, and what is enqueued runs at once, in the calling
+// thread and those of oneTBB. It runs no kernels; rooms made for it do their work through Queue::call.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <new>
+#include <thread>
+
+#include "backends.hpp"
+
+#ifdef SORTIUM_WITH_HOST
+#include <tbb/parallel_for.h>
+#include <tbb/version.h>
+#endif
+
+namespace sortium {
+
+#ifdef SORTIUM_WITH_HOST
+namespace {
+
+constexpr std::uint64_t page = 4096;
+
+std::byte* at(const Memory& m) { return static_cast<std::byte*>(m.handle) + m.offset; }
+
+// In pieces for all cores: one alone does not fill the memory's bandwidth.
+template <class Piece>
+void in_pieces(std::uint64_t bytes, const Piece& piece) {
+  constexpr std::uint64_t step = std::uint64_t{1} << 20;
+  if (bytes <= step) return piece(0, bytes);
+  tbb::parallel_for(std::uint64_t{0}, (bytes + step - 1) / step,
+                    [&](std::uint64_t i) { piece(i * step, std::min(step, bytes - i * step)); });
+}
+
+class HostBuffer final : public Buffer {
+ public:
+  HostBuffer(void* memory, std::uint64_t bytes, bool owned) : memory_(memory), bytes_(bytes), owned_(owned) {}
+  HostBuffer(const HostBuffer&) = delete;
+  HostBuffer& operator=(const HostBuffer&) = delete;
+  ~HostBuffer() override {
+    if (owned_) std::free(memory_);
+  }
+  Memory memory() const override { return {memory_, 0, bytes_}; }
+
+ private:
+  void* memory_;
+  std::uint64_t bytes_;
+  bool owned_;
+};
+
+class HostQueue final : public Queue {
+ public:
+  explicit HostQueue(std::shared_ptr<Device> device) : device_(std::move(device)) {}
+
+  Device& device() const override { return *device_; }
+  void* native() const override { return nullptr; }
+
+  void launch(const Launch& l) override {
+    throw Error(ErrorCode::unsupported, fmt::format("cpu:0 runs no kernels, and cannot run {}", l.kernel.name()));
+  }
+  void call(std::string_view phase, const std::function<void()>& work) override {
+    const auto begin = std::chrono::steady_clock::now();
+    work();
+    if (tracing_)
+      trace_.push_back({phase, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()});
+  }
+  void copy(Memory to, Memory from, std::uint64_t bytes, std::string_view phase) override {
+    call(phase, [&] { in_pieces(bytes, [&](auto i, auto n) { std::memcpy(at(to) + i, at(from) + i, n); }); });
+  }
+  void fill(Memory to, std::uint32_t pattern, std::uint64_t bytes, std::string_view phase) override {
+    call(phase, [&] {
+      in_pieces(bytes, [&](auto i, auto n) {
+        for (std::uint64_t b = i; b < i + n; b += 4) std::memcpy(at(to) + b, &pattern, std::min<std::uint64_t>(4, i + n - b));
+      });
+    });
+  }
+  void flush() override {}
+  void write(Memory to, const void* from, std::uint64_t bytes) override {
+    if (bytes != 0) std::memcpy(at(to), from, bytes);
+  }
+  void read(void* to, Memory from, std::uint64_t bytes) override {
+    if (bytes != 0) std::memcpy(to, at(from), bytes);
+  }
+  void finish() override {}
+
+  void begin_trace() override {
+    trace_.clear();
+    tracing_ = true;
+  }
+  std::vector<TraceEntry> end_trace() override {
+    tracing_ = false;
+    return std::move(trace_);
+  }
+
+ private:
+  std::shared_ptr<Device> device_;
+  bool tracing_ = false;
+  std::vector<TraceEntry> trace_;
+};
+
+std::string processor() {
+  std::ifstream cpuinfo("/proc/cpuinfo");
+  for (std::string line; std::getline(cpuinfo, line);)
+    if (line.starts_with("model name"))
+      if (const auto colon = line.find(": "); colon != std::string::npos) return line.substr(colon + 2);
+  return "the host's processor";
+}
+
+std::uint64_t pages(int which) {
+  const long count = ::sysconf(which), size = ::sysconf(_SC_PAGESIZE);
+  return count > 0 && size > 0 ? static_cast<std::uint64_t>(count) * static_cast<std::uint64_t>(size) : 0;
+}
+
+class HostDevice final : public Device {
+ public:
+  HostDevice() {
+    info_.id = "cpu:0";
+    info_.name = processor();
+    info_.vendor = "-";
+    info_.platform = "host";
+    info_.driver = fmt::format("oneTBB {}", TBB_runtime_version());
+    info_.language = "none: C++, compiled with the library";
+    auto& c = info_.claimed;
+    c.backend = Backend::host;
+    c.kind = DeviceKind::cpu;
+    c.compute_units = std::max(1u, std::thread::hardware_concurrency());
+    c.max_work_group = c.sub_group_size = 1;
+    c.local_memory = c.local_struct = 0;
+    c.global_memory = c.max_allocation = pages(_SC_PHYS_PAGES);
+    c.atomics64 = c.forward_progress = true;
+  }
+
+  const DeviceInfo& info() const override { return info_; }
+  void* native_context() override { return this; }
+  std::uint64_t free_memory() override { return pages(_SC_AVPHYS_PAGES); }
+
+  std::unique_ptr<Buffer> allocate(std::uint64_t bytes) override {
+    // The system promises more memory than it has, and ends whom it disappoints.
+    void* const memory =
+        bytes <= info_.claimed.global_memory ? std::aligned_alloc(page, (bytes / page + 1) * page) : nullptr;
+    if (memory == nullptr)
+      throw Error(ErrorCode::out_of_memory, fmt::format("cpu:0: asked for {} bytes; the host's memory has {}, of which "
+                                                        "{} are free", bytes, info_.claimed.global_memory, free_memory()));
+    return std::make_unique<HostBuffer>(memory, bytes, true);
+  }
+  std::unique_ptr<Buffer> adopt(void* host, std::uint64_t bytes) override {
+    return std::make_unique<HostBuffer>(host, bytes, false);
+  }
+  void sync_host(Queue&, Buffer&) override {}
+  std::unique_ptr<Queue> make_queue(bool) override { return std::make_unique<HostQueue>(shared_from_this()); }
+
+  std::unique_ptr<Module> compile(const std::string&, std::vector<std::byte>&) override { no_kernels(); }
+  std::unique_ptr<Module> load(std::span<const std::byte>) override { no_kernels(); }
+
+ private:
+  [[noreturn]] static void no_kernels() { throw Error(ErrorCode::unsupported, "cpu:0 runs no kernels"); }
+
+  DeviceInfo info_;
+};
+
+}  // namespace
+
+backend::Found backend::find_host() { return {{std::make_shared<HostDevice>()}, ""}; }
+#else
+backend::Found backend::find_host() {
+  return {{}, "the library was built without oneTBB or Highway, which sorting on the host needs"};
+}
+#endif
+
+}  // namespace sortium
