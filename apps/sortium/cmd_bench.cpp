@@ -30,6 +30,7 @@ struct Algorithm {
   std::string name, parameters;
   bool quadratic = false;
   bool peer = false;
+  bool host = false;  // the library's, for cpu:0
 };
 
 std::vector<Algorithm> choose_algorithms(const BenchOptions& o) {
@@ -39,7 +40,7 @@ std::vector<Algorithm> choose_algorithms(const BenchOptions& o) {
     if (std::ranges::find(out, name, &Algorithm::name) != out.end()) return;
     Algorithm a{name, {}, false, find_peer(name) != nullptr};
     for (const auto& known : sortium::algorithms())
-      if (known.name == name) a.quadratic = known.quadratic;
+      if (known.name == name) a.quadratic = known.quadratic, a.host = known.host;
     out.push_back(a);
   };
   for (const auto& name : o.algorithms) {
@@ -202,11 +203,17 @@ int bench(const BenchOptions& options) {
   const std::vector<Algorithm> host_algorithms(first_peer, algorithms.end());
   algorithms.erase(first_peer, algorithms.end());
 
-  std::vector<std::shared_ptr<sortium::Device>> devices;
-  if (!algorithms.empty()) {
-    for (const auto& name : options.devices) devices.push_back(sortium::find_device(name));
-    if (devices.empty()) devices.push_back(sortium::find_device());
-  }
+  // Each named device runs all; where none is named, every algorithm has the best that it runs on.
+  std::vector<std::pair<std::shared_ptr<sortium::Device>, std::vector<Algorithm>>> devices;
+  if (!algorithms.empty())
+    for (const auto& name : options.devices) devices.emplace_back(sortium::find_device(name), algorithms);
+  if (options.devices.empty())
+    for (const auto& a : algorithms) {
+      auto device = a.host ? sortium::find_device("cpu:0") : sortium::find_device({}, a.name != "auto");
+      auto known = std::ranges::find_if(devices, [&](const auto& d) { return d.first == device; });
+      if (known == devices.end()) known = devices.insert(known, {std::move(device), {}});
+      known->second.push_back(a);
+    }
 
   std::optional<Output> file;
   if (!options.json.empty()) file.emplace(options.json);
@@ -220,8 +227,8 @@ int bench(const BenchOptions& options) {
     file->publish();
   };
   try {
-    for (const auto& device : devices)
-      if (!interrupted()) session.run(*make_device_bench(device), algorithms, sizes);
+    for (const auto& [device, its] : devices)
+      if (!interrupted()) session.run(*make_device_bench(device), its, sizes);
     if (!host_algorithms.empty() && !interrupted()) session.run(*make_host_bench(), host_algorithms, sizes);
   } catch (const Error& error) {
     // The rows before are worth keeping, unless nothing could be right about them.

@@ -39,45 +39,17 @@ Bits parse_bits(const std::string& text) {
   return bits;
 }
 
-// The sort that the user asked for, made ready; what it is known to do decides how its result is checked.
-struct Outcome {
-  HostReport report;
-  bool stable = true;
-  std::uint64_t run_length = 0;  // 0: sorted as a whole
-};
-
-Outcome sort_with_peer(const Peer& peer, const Problem& problem, const HostOperands& operands) {
+HostReport sort_with_peer(const Peer& peer, const Problem& problem, const HostOperands& operands) {
   Stopwatch watch;
   const auto sorter = make_host_sort(peer, problem, operands);
   sorter->run();
   sorter->store();
-  Outcome out;
-  out.report.device = "host";
-  out.report.algorithm = peer.name;
-  out.report.sort_seconds = watch.lap();
-  out.stable = peer.stable || problem.payload != Payload::none;
-  return out;
-}
-
-Outcome sort_with_library(const SortOptions& options, const Problem& problem, const HostOperands& operands) {
-  Outcome out;
-  Stopwatch watch;
-  {
-    // The report does not say what kind of result the algorithm leaves; a plan does.
-    const sortium::Plan plan(sortium::find_device(options.device), problem, {options.algorithm, options.parameters});
-    out.stable = plan.algorithm().stable;
-    out.run_length = plan.run_length() < problem.count ? plan.run_length() : 0;
-  }
-  const double plan_seconds = watch.lap();
-  out.report = sortium::sort_host(problem, operands,
-                                  {.order = problem.order,
-                                   .begin_bit = problem.begin_bit,
-                                   .end_bit = problem.end_bit,
-                                   .device = options.device,
-                                   .algorithm = options.algorithm,
-                                   .parameters = options.parameters});
-  out.report.plan_seconds += plan_seconds;
-  return out;
+  HostReport report;
+  report.device = "host";
+  report.algorithm = peer.name;
+  report.sort_seconds = watch.lap();
+  report.stable = peer.stable || problem.payload != Payload::none;
+  return report;
 }
 
 // A quadratic sort that takes minutes should not come as a surprise: says so where it is one.
@@ -88,7 +60,7 @@ void warn_of_minutes(const SortOptions& options, const Problem& problem) {
   Problem probe;  // of keys alone: the comparisons are what takes the time
   probe.key = problem.key;
   probe.count = quadratic_probe;
-  const auto bench = make_device_bench(sortium::find_device(options.device));
+  const auto bench = make_device_bench(sortium::find_device(options.device, true));
   const double known = bench->measure(options.algorithm, options.parameters, {probe, "uniform", 1e-9}).seconds;
   const double seconds = quadratic_seconds(known, probe.count, problem.count);
   if (seconds > 60)
@@ -106,21 +78,22 @@ void check_usage(const SortOptions& o) {
   if (o.in == "-" && o.values == "-") refuse("keys and values cannot both come from standard input");
   check_algorithm(o.algorithm);
   if (find_peer(o.algorithm) == nullptr) {
-    (void)sortium::find_device(o.device);
+    (void)sortium::find_device(o.device);  // it is there, before any file is read
   } else if (!o.parameters.empty()) {
     refuse(fmt::format("--params {}: {} has no parameters", o.parameters, o.algorithm));
   }
   o.check_bits();
 }
 
-std::string summary(const Problem& p, const Outcome& out, double reading, double writing) {
-  const HostReport& r = out.report;
+bool leaves_runs(const Problem& p, const HostReport& r) { return r.run_length != 0 && r.run_length < p.count; }
+
+std::string summary(const Problem& p, const HostReport& r, double reading, double writing) {
   std::string line = fmt::format("{} {} keys", p.count, sortium::info(p.key).name);
   if (p.payload == Payload::values) line += fmt::format(" + {}-byte values", p.value_bytes);
   if (p.payload == Payload::positions) line += fmt::format(" to {}-byte positions", p.value_bytes);
   line += fmt::format(", {}, {}", r.device, r.algorithm);
   if (!r.parameters.empty()) line += fmt::format("({})", r.parameters);
-  if (out.run_length != 0) line += fmt::format(", leaving SORTED RUNS of {} records", out.run_length);
+  if (leaves_runs(p, r)) line += fmt::format(", leaving SORTED RUNS of {} records", r.run_length);
   line += fmt::format(": reading {:.3f} s, preparing {:.3f} s, transfer {:.3f} s, sorting {:.4f} s, writing {:.3f} s", reading,
                       r.plan_seconds, r.transfer_seconds, r.sort_seconds, writing);
   if (r.sort_seconds > 0)
@@ -205,15 +178,21 @@ int sort(const SortOptions& options) {
   warn_of_minutes(options, problem);
   progress.phase("sorting");
   const Peer* const peer = find_peer(options.algorithm);
-  const Outcome outcome = peer != nullptr ? sort_with_peer(*peer, problem, operands)
-                                          : sort_with_library(options, problem, operands);
+  const HostReport report = peer != nullptr ? sort_with_peer(*peer, problem, operands)
+                                            : sortium::sort_host(problem, operands,
+                                                                 {.order = problem.order,
+                                                                  .begin_bit = problem.begin_bit,
+                                                                  .end_bit = problem.end_bit,
+                                                                  .device = options.device,
+                                                                  .algorithm = options.algorithm,
+                                                                  .parameters = options.parameters});
   double verifying = 0;
   if (options.verify) {
     progress.phase("verifying");
     watch.lap();
-    if (const auto mistake = find_mistake(problem, operands, outcome.stable, outcome.run_length))
-      throw Failure(exit_wrong, fmt::format("WRONG result of {} on {}, nothing is written: {}",
-                                            outcome.report.algorithm, outcome.report.device, *mistake));
+    if (const auto mistake = find_mistake(problem, operands, report.stable, report.run_length))
+      throw Failure(exit_wrong, fmt::format("WRONG result of {} on {}, nothing is written: {}", report.algorithm,
+                                            report.device, *mistake));
     verifying = watch.lap();
   }
 
@@ -233,12 +212,12 @@ int sort(const SortOptions& options) {
 
   progress.finish();
   if (!options.quiet) {
-    std::string line = summary(problem, outcome, reading, writing);
+    std::string line = summary(problem, report, reading, writing);
     if (options.verify) line += fmt::format(", verified in {:.3f} s", verifying);
     fmt::print(stderr, "{}\n", line);
-  } else if (outcome.run_length != 0) {
-    fmt::print(stderr, "sortium: {} is partial: the result has SORTED RUNS of {} records\n", outcome.report.algorithm,
-               outcome.run_length);
+  } else if (leaves_runs(problem, report)) {
+    fmt::print(stderr, "sortium: {} is partial: the result has SORTED RUNS of {} records\n", report.algorithm,
+               report.run_length);
   }
   return exit_success;
 }

@@ -20,6 +20,7 @@
 #include <ranges>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -90,14 +91,17 @@ class Plan {
 struct Options {
   Order order = Order::ascending;
   unsigned begin_bit = 0, end_bit = 0;  // as in Problem
-  std::string device{};                 // as for find_device
+  std::string device{};                 // as for find_device; "" and "auto": one that has the algorithm
   std::string algorithm = "auto";
   std::string parameters{};
 };
 
 // What sort_host did, and how long it took.
 struct HostReport {
-  std::string device, algorithm, parameters;
+  std::string_view device, algorithm;  // names; valid for ever
+  std::string parameters;              // those in force
+  bool stable = true;
+  std::uint64_t run_length = 0;  // of a partial sort: records in a sorted run; else 0
   double plan_seconds = 0;      // finding the device, building kernels
   double transfer_seconds = 0;  // allocating, copying to the device and back; 0 on a CPU, which sorts in place
   double sort_seconds = 0;      // from enqueueing to the end
@@ -112,6 +116,8 @@ struct HostOperands {
 
 // The sort of host memory that the templates below are made of; waits for the result. Where it throws, memory
 // is as it was before: in particular with Error(out_of_memory), which says how much was asked for.
+// Where neither device nor algorithm is named, up to 2^14 records are sorted on the host: the way to a GPU and back
+// takes longer.
 HostReport sort_host(const Problem& problem, const HostOperands& operands, const Options& options = {});
 
 template <class T>

@@ -10,15 +10,20 @@ namespace sortium {
 
 namespace {
 
+// By itself, too: whoever wants cpu:0 need not wait for drivers to wake.
+const backend::Found& host() {
+  static const backend::Found& found = *new backend::Found(backend::find_host());
+  return found;
+}
+
 struct Machine {
   backend::Found cuda = backend::find_cuda();
   backend::Found opencl = backend::find_opencl();
-  backend::Found host = backend::find_host();
   std::vector<std::shared_ptr<Device>> all;
   Machine() {
     all = cuda.devices;
     all.insert(all.end(), opencl.devices.begin(), opencl.devices.end());
-    all.insert(all.end(), host.devices.begin(), host.devices.end());
+    all.insert(all.end(), host().devices.begin(), host().devices.end());
   }
 };
 
@@ -39,7 +44,7 @@ std::string lower(std::string_view text) {
   for (const auto& d : machine().all) have += fmt::format("\n  {:<12} {}", d->info().id, d->info().name);
   if (have.empty())
     have = fmt::format(" none (CUDA: {}; OpenCL: {}; cpu: {})", machine().cuda.why_none, machine().opencl.why_none,
-                       machine().host.why_none);
+                       host().why_none);
   throw Error(ErrorCode::not_found,
               fmt::format("no device '{}'; allowed are auto, cuda:N, opencl:N, opencl:PLATFORM:DEVICE, cpu:0, or part "
                           "of a name of:{}", spec, have));
@@ -63,7 +68,7 @@ std::shared_ptr<Device> best(bool runs_kernels) {
     throw Error(ErrorCode::not_found,
                 fmt::format("there is no device{} (CUDA: {}; OpenCL: {}{})", runs_kernels ? " that runs kernels" : "",
                             machine().cuda.why_none, machine().opencl.why_none,
-                            runs_kernels ? "" : "; cpu: " + machine().host.why_none));
+                            runs_kernels ? "" : "; cpu: " + host().why_none));
   return found;
 }
 
@@ -100,7 +105,7 @@ std::vector<BackendStatus> backends() {
   const auto& m = machine();
   return {{Backend::cuda, m.cuda.devices.size(), m.cuda.why_none},
           {Backend::opencl, m.opencl.devices.size(), m.opencl.why_none},
-          {Backend::host, m.host.devices.size(), m.host.why_none}};
+          {Backend::host, host().devices.size(), host().why_none}};
 }
 
 void Queue::call(std::string_view, const std::function<void()>&) {
@@ -114,6 +119,7 @@ std::shared_ptr<Device> find_device(std::string_view spec, bool runs_kernels) {
   }
   if (spec == "auto") return best(runs_kernels);
   const std::string wanted = lower(spec);
+  if (wanted == "cpu:0" && !host().devices.empty()) return host().devices.front();
   const auto& all = machine().all;
   for (const auto& d : all)
     if (d->info().id == wanted) return d;

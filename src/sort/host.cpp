@@ -2,8 +2,11 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <cstdlib>
 
 #include <sortium/sortium.hpp>
+
+#include "../algorithms/algorithm.hpp"
 
 namespace sortium {
 
@@ -53,6 +56,22 @@ void check(const Problem& p, const HostOperands& o) {
   if (p.keys_out && ranges_overlap(o.keys_out, keys, o.values_out, values)) refuse("keys_out", "values_out");
 }
 
+constexpr std::uint64_t few = 1u << 14;  // records, see sort_host
+
+std::shared_ptr<Device> device_for(const Problem& problem, const Options& options) {
+  const char* const set = std::getenv("SORTIUM_DEVICE");
+  const bool named = options.device.empty() ? set != nullptr && *set != '\0' && std::string_view(set) != "auto"
+                                            : options.device != "auto";
+  if (options.algorithm == "auto") {
+#ifdef SORTIUM_WITH_HOST
+    if (!named && problem.count <= few) return find_device("cpu:0");
+#endif
+    return find_device(options.device);
+  }
+  const bool host = find_algorithm(options.algorithm).info().host;
+  return find_device(host && !named ? "cpu:0" : options.device, true);
+}
+
 }  // namespace
 
 void detail::check_lengths(std::uint64_t keys, std::uint64_t values) {
@@ -63,11 +82,13 @@ void detail::check_lengths(std::uint64_t keys, std::uint64_t values) {
 HostReport sort_host(const Problem& problem, const HostOperands& o, const Options& options) {
   Stopwatch watch;
   HostReport report;
-  const auto device = find_device(options.device);
+  const auto device = device_for(problem, options);
   const Plan plan(device, problem, {options.algorithm, options.parameters});
   report.device = device->info().name;
   report.algorithm = plan.algorithm().name;
   report.parameters = plan.parameters();
+  report.stable = plan.algorithm().stable;
+  report.run_length = plan.run_length();
   if (problem.count == 0) return report;
   check(problem, o);
   const auto queue = device->make_queue();

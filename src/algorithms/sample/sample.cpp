@@ -59,12 +59,18 @@ class SampleSorter final : public Sorter {
     threads_ = static_cast<unsigned>(given.number("threads", device.compute_units));
     const std::uint64_t word = records_ ? 8 : key_bytes_, n = problem.count;
     // Chunks and their partition fit a second-level cache; parts are enough for all threads to end at the same time.
-    chunk_ = std::max<std::uint64_t>(given.number("chunk", (std::uint64_t{1} << 18) / word), ceil_div(n, 4096));
-    parts_ = n <= alone ? 1 : std::clamp<std::uint64_t>(given.number("parts", 8 * threads_), 1, n);
+    chunk_ = std::max<std::uint64_t>(given.number("chunk", std::uint64_t{1} << 16), ceil_div(n, 4096));
+    // Of records, a part's words and values should fit, too.
+    const std::uint64_t parts = std::clamp<std::uint64_t>(records_ ? n >> 17 : 0, 8 * threads_, 1024);
+    parts_ = n <= alone ? 1 : std::min(given.number("parts", parts), n);
     chunks_ = ceil_div(n, chunk_);
     if (n <= alone) chunks_ = std::min<std::uint64_t>(n, 1), chunk_ = n;
     words_[0] = scratch_.add(n * word);
+    // A word holds the whole key only of integers of 32 bits.
+    keeps_keys_ = records_ && (key_bytes_ == 8 || !all_bits_ || info(problem.key).is_float || n > std::uint64_t{1} << 32);
     if (records_) words_[1] = scratch_.add(n * word);
+    if (keeps_keys_) keys_ = scratch_.add(n * key_bytes_);
+    if (problem.payload != Payload::none) values_ = scratch_.add(n * problem.value_bytes);
     splitters_ = scratch_.add((parts_ + special) * word);
     samples_ = scratch_.add(parts_ == 1 ? 0 : parts_ * oversampling * word);
     ends_ = scratch_.add(chunks_ * (parts_ + special) * sizeof(std::size_t));
@@ -73,6 +79,7 @@ class SampleSorter final : public Sorter {
 
   std::uint64_t scratch_bytes() const override { return scratch_.bytes(); }
   std::string parameters() const override {
+    if (problem_.count <= alone) return "";
     return fmt::format("threads={},parts={},chunk={}", threads_, parts_, chunk_);
   }
   void build(Device&, const Capabilities& capabilities) override {
@@ -123,12 +130,17 @@ class SampleSorter final : public Sorter {
       return;
     }
     const auto make = [&](Key* to, std::uint64_t begin, std::uint64_t count) { sample::encode(in + begin, to, count, coding); };
-    const auto finish = [&](Key* part, std::uint64_t count) {
+    Key* const chunked = at<Key>(words_[0].in(o));
+    const auto settle = [](std::uint64_t, std::uint64_t) {};
+    const auto gather = [&](Key* to, std::uint64_t from, std::uint64_t count) {
+      std::memcpy(to, chunked + from, count * sizeof(Key));
+    };
+    const auto finish = [&](Key* part, std::uint64_t, std::uint64_t count) {
       // Floats that tie but differ are a part of their own, and keep the order of the input.
       if (!coding.is_float || !is_tie(part[0])) sample::sort_words(part, count);
       sample::decode(part, count, coding);
     };
-    sort_words<Key>(queue, o, make, at<Key>(words_[0].in(o)), out, coding.is_float, finish);
+    sort_words<Key>(queue, o, make, settle, gather, finish, out, coding.is_float);
   }
 
   template <class Key>
@@ -136,41 +148,65 @@ class SampleSorter final : public Sorter {
     return code - Ties<Key>::first_zero < 2 || code >= Ties<Key>::first_nan;
   }
 
-  // Records: words of rank and position; what they are made of is moved last.
+  // Records: words of rank and position. Values, and keys that a word does not hold, go along as far as the chunk's
+  // partition, so that a part fetches what belongs to its words from memory that it has in cache.
   template <class Key>
+  void sort_records(Queue& queue, const Operands& o) const {
+    if (problem_.value_bytes == 4 || problem_.payload == Payload::none) sort_records<Key, std::uint32_t>(queue, o);
+    else sort_records<Key, std::uint64_t>(queue, o);
+  }
+
+  template <class Key, class Value>
   void sort_records(Queue& queue, const Operands& o) const {
     const std::uint64_t n = problem_.count;
     const Key* const in = at<const Key>(o.keys_in);
     const unsigned position_bits = std::max(1u, static_cast<unsigned>(std::bit_width(n - 1)));
     const unsigned rank_bits = 64 - position_bits;
+    const std::uint64_t mask = ~std::uint64_t{0} >> rank_bits;
     Window window;
-    if (rank_bits < sizeof(Key) * 8) {
-      queue.call("range", [&] { window = find_window(in, rank_bits); });
-    }
-    std::uint64_t* const spare = at<std::uint64_t>(words_[0].in(o));
-    std::uint64_t* const words = at<std::uint64_t>(words_[1].in(o));
+    if (rank_bits < sizeof(Key) * 8) queue.call("range", [&] { window = find_window(in, rank_bits); });
+
+    std::uint64_t* const chunked = at<std::uint64_t>(words_[0].in(o));
+    Key* const keys = keeps_keys_ ? at<Key>(keys_.in(o)) : nullptr;
+    Value* const values = problem_.payload == Payload::none ? nullptr : at<Value>(values_.in(o));
+    const Value* const values_in = problem_.payload == Payload::values ? at<const Value>(o.values_in) : nullptr;
+    Key* const keys_out = problem_.keys_out ? at<Key>(o.keys_out) : nullptr;
+    Value* const values_out = values == nullptr ? nullptr : at<Value>(o.values_out);
+    const Key flip = coding_of<Key>(problem_).flip;
+
     const auto make = [&](std::uint64_t* to, std::uint64_t begin, std::uint64_t count) {
       ranks(in + begin, to, count);
       for (std::uint64_t i = 0; i < count; ++i) to[i] = (to[i] - window.lowest) >> window.shift << position_bits | (begin + i);
     };
-    const std::uint64_t position_mask = (std::uint64_t{1} << position_bits) - 1;
-    const auto finish = [&](std::uint64_t* part, std::uint64_t count) {
-      sample::sort_words(part, count);
-      if (window.shift != 0) sort_ties(in, part, count, position_bits);
+    const auto settle = [&](std::uint64_t begin, std::uint64_t count) {
+      for (std::uint64_t i = begin; i < begin + count; ++i) {
+        const std::uint64_t from = chunked[i] & mask;
+        if (keys != nullptr) keys[i] = in[from];
+        if (values != nullptr) values[i] = values_in != nullptr ? values_in[from] : static_cast<Value>(from);
+      }
     };
-    sort_words<std::uint64_t>(queue, o, make, spare, words, false, finish);
+    const auto gather = [&](std::uint64_t* to, std::uint64_t from, std::uint64_t count) {
+      for (std::uint64_t i = 0; i < count; ++i) to[i] = (chunked[from + i] & ~mask) | (from + i);
+    };
+    const auto finish = [&](std::uint64_t* part, std::uint64_t begin, std::uint64_t count) {
+      sample::sort_words(part, count);
+      if (window.shift != 0) sort_ties(keys, part, count, position_bits);
+      if (values != nullptr) fetch(part, count, mask, values, values_out + begin);
+      if (keys_out == nullptr) return;
+      if (keys != nullptr) fetch(part, count, mask, keys, keys_out + begin);
+      else
+        for (std::uint64_t i = 0; i < count; ++i) keys_out[begin + i] = static_cast<Key>(part[i] >> position_bits) ^ flip;
+    };
+    sort_words<std::uint64_t>(queue, o, make, settle, gather, finish, at<std::uint64_t>(words_[1].in(o)), false);
+  }
 
-    // Values first: in place, the keys are still to be read.
-    if (problem_.payload == Payload::positions)
-      queue.call("positions", [&] {
-        if (problem_.value_bytes == 4) write_positions(words, position_mask, at<std::uint32_t>(o.values_out));
-        else write_positions(words, position_mask, at<std::uint64_t>(o.values_out));
-      });
-    if (problem_.payload == Payload::values) {
-      if (problem_.value_bytes == 4) move<std::uint32_t>(queue, words, position_mask, o.values_in, o.values_out, spare, "move values");
-      else move<std::uint64_t>(queue, words, position_mask, o.values_in, o.values_out, spare, "move values");
+  template <class T>
+  static void fetch(const std::uint64_t* words, std::uint64_t count, std::uint64_t mask, const T* from, T* to) {
+    constexpr std::uint64_t ahead = 16;  // a part that is too large for the cache should have many on their way
+    for (std::uint64_t i = 0; i < count; ++i) {
+      if (i + ahead < count) __builtin_prefetch(from + (words[i + ahead] & mask));
+      to[i] = from[words[i] & mask];
     }
-    if (problem_.keys_out) move<Key>(queue, words, position_mask, o.keys_in, o.keys_out, spare, "move keys");
   }
 
   // Ranks fall into [lowest, lowest + 2^bits << shift).
@@ -260,13 +296,15 @@ class SampleSorter final : public Sorter {
     if (window.shift != 0) sort_ties(keys, words, count, position_bits);
   }
 
-  // The sort itself: make(to, begin, count) writes the words of `count` records; they end up in `out`, part by part
-  // given to finish(part, count), which sorts them. `spare` has room for all words; `out` may be what make() reads,
-  // chunk by chunk.
-  template <class Word, class Make, class Finish>
-  void sort_words(Queue& queue, const Operands& o, const Make& make, Word* spare, Word* out, bool ties,
-                  const Finish& finish) const {
+  // The sort itself. make(to, begin, count) writes the words of `count` records, and settle(begin, count) is told when a
+  // chunk's are partitioned, in the first scratch; gather(to, from, count) takes them to their part, and finish(part,
+  // begin, count) sorts a part, which begins at record `begin` of the output. `out`, where the parts are put together,
+  // may be what make() reads.
+  template <class Word, class Make, class Settle, class Gather, class Finish>
+  void sort_words(Queue& queue, const Operands& o, const Make& make, const Settle& settle, const Gather& gather,
+                  const Finish& finish, Word* out, bool ties) const {
     const std::uint64_t n = problem_.count;
+    Word* const chunked = at<Word>(words_[0].in(o));
     Word* const splitters = at<Word>(splitters_.in(o));
     std::size_t* const ends = at<std::size_t>(ends_.in(o));
     std::size_t* const begins = at<std::size_t>(begins_.in(o));
@@ -276,8 +314,9 @@ class SampleSorter final : public Sorter {
       parts = 1 + choose_splitters(o, make, splitters, ties);
       parallel(chunks_, [&](std::uint64_t c) {
         const std::uint64_t begin = c * chunk_, count = std::min(chunk_, n - begin);
-        make(spare + begin, begin, count);
-        sample::partition_words(spare + begin, count, splitters, parts - 1, ends + c * parts, out + begin);
+        make(chunked + begin, begin, count);
+        sample::partition_words(chunked + begin, count, splitters, parts - 1, ends + c * parts, out + begin);
+        settle(begin, count);
       });
       std::fill_n(begins, parts + 1, 0);
       for (std::uint64_t c = 0; c < chunks_; ++c)
@@ -291,10 +330,10 @@ class SampleSorter final : public Sorter {
         for (std::uint64_t c = 0; c < chunks_; ++c) {
           const std::size_t* const mine = ends + c * parts;
           const std::size_t count = size_of(mine, p);
-          std::memcpy(to, spare + c * chunk_ + mine[p] - count, count * sizeof(Word));
+          gather(to, c * chunk_ + mine[p] - count, count);
           to += count;
         }
-        if (begins[p + 1] != begins[p]) finish(out + begins[p], begins[p + 1] - begins[p]);
+        if (begins[p + 1] != begins[p]) finish(out + begins[p], begins[p], begins[p + 1] - begins[p]);
       });
     });
   }
@@ -330,47 +369,12 @@ class SampleSorter final : public Sorter {
     return static_cast<std::uint64_t>(std::unique(splitters, splitters + count) - splitters);
   }
 
-  template <class Position>
-  void write_positions(const std::uint64_t* words, std::uint64_t mask, Position* to) const {
-    parallel(chunks_, [&](std::uint64_t c) {
-      const std::uint64_t end = std::min((c + 1) * chunk_, problem_.count);
-      for (std::uint64_t i = c * chunk_; i < end; ++i) to[i] = static_cast<Position>(words[i] & mask);
-    });
-  }
-
-  // to[i] = from[position i]; in place, from a copy.
-  template <class T>
-  void move(Queue& queue, const std::uint64_t* words, std::uint64_t mask, Memory from, Memory to, void* copy,
-            std::string_view phase) const {
-    queue.call(phase, [&] {
-      const T* source = at<const T>(from);
-      T* const out = at<T>(to);
-      const auto end_of = [&](std::uint64_t c) { return std::min((c + 1) * chunk_, problem_.count); };
-      if (source == out) {
-        parallel(chunks_, [&](std::uint64_t c) {
-          const std::uint64_t begin = c * chunk_;
-          std::memcpy(static_cast<T*>(copy) + begin, source + begin, (end_of(c) - begin) * sizeof(T));
-        });
-        source = static_cast<const T*>(copy);
-      }
-      parallel(chunks_, [&](std::uint64_t c) {
-        const std::uint64_t end = end_of(c);
-        for (std::uint64_t i = c * chunk_; i < end; ++i) {
-          // Each comes from anywhere: many should be on their way at a time.
-          if (i + ahead < end) __builtin_prefetch(source + (words[i + ahead] & mask));
-          out[i] = source[words[i] & mask];
-        }
-      });
-    });
-  }
-  static constexpr std::uint64_t ahead = 32;
-
   Problem problem_;
   unsigned key_bytes_, threads_ = 1;
-  bool all_bits_ = true, records_ = false;
+  bool all_bits_ = true, records_ = false, keeps_keys_ = false;
   std::uint64_t chunk_ = 0, chunks_ = 0, parts_ = 1;  // records of a chunk; how many there are of either
   ScratchLayout scratch_;
-  ScratchLayout::Slice words_[2], splitters_, samples_, ends_, begins_;
+  ScratchLayout::Slice words_[2], keys_, values_, splitters_, samples_, ends_, begins_;
   std::unique_ptr<tbb::task_arena> arena_;
 };
 
