@@ -15,8 +15,9 @@ if [ ! -d /sys/devices/system/cpu ] && [ -r /proc/meminfo ]; then
   export HWLOC_SYNTHETIC
 fi
 
-# PoCL makes a device of the CPU, so that no GPU is needed; TBB is what the parallel std::sort runs on.
-build_packages='g++ cmake ninja-build libfmt-dev libcli11-dev nlohmann-json3-dev
+# PoCL makes a device of the CPU, so that no GPU is needed; TBB is what cpu:0 and the parallel std::sort run on; CMake
+# fetches Highway, and asks for certificates.
+build_packages='ca-certificates g++ cmake ninja-build libfmt-dev libcli11-dev nlohmann-json3-dev
   ocl-icd-opencl-dev opencl-headers opencl-clhpp-headers pocl-opencl-icd ocl-icd-libopencl1 libtbb-dev'
 test_packages='libgtest-dev oclgrind'
 

@@ -34,7 +34,7 @@ int sort_once() {
   for (auto& k : keys) k = static_cast<std::uint32_t>(random.next());
   auto should = keys;
   std::ranges::sort(should);
-  sortium::sort(keys, {.device = device_spec(), .algorithm = "lsd"});
+  sortium::sort(keys, {.device = test_device()->info().id, .algorithm = "lsd"});
   return keys == should ? right : wrong;
 }
 

@@ -97,7 +97,7 @@ class Conformance : public testing::TestWithParam<MethodUnderTest> {};
 TEST_P(Conformance, SortsAsTheReferenceDoes) {
   const auto& m = GetParam();
   if (m.heavy && is_simulated()) GTEST_SKIP() << "minutes a case in a simulator: tens of thousands of work-items";
-  if (m.algorithm.host != (test_device()->info().claimed.backend == Backend::host))
+  if (m.algorithm.host != on_host())
     GTEST_SKIP() << "kernels run on devices, and cpu:0's algorithm on cpu:0";
   const Method method{m.algorithm.name, m.parameters};
   Problem probe;

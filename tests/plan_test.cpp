@@ -20,8 +20,8 @@ class Pairs : public testing::Test {
  protected:
   static constexpr std::uint64_t count = 1000, bytes = 4 * count, step = 4096;
 
-  // lsd, which needs scratch memory and several phases for any number of records.
-  Pairs() : plan(test_device(), problem, {"lsd", ""}), scratch(test_device()->allocate(plan.scratch_bytes())) {
+  // lsd, which needs scratch memory and several phases for any number of records; as does what cpu:0 has.
+  Pairs() : plan(test_device(), problem, {on_host() ? "sample" : "lsd", ""}), scratch(test_device()->allocate(plan.scratch_bytes())) {
     Random random(3);
     for (auto& k : keys) k = static_cast<std::uint32_t>(random.below(500));
     std::iota(values.begin(), values.end(), 0u);
@@ -184,7 +184,7 @@ TEST_F(Pairs, PhasesHaveNamesAndTimes) {
 }
 
 TEST_F(Pairs, OpenClNeedsATracingQueueForPhases) {
-  if (test_device()->info().claimed.backend != Backend::opencl) GTEST_SKIP() << "CUDA streams always trace";
+  if (test_device()->info().claimed.backend != Backend::opencl) GTEST_SKIP() << "other queues always trace";
   const auto plain = test_device()->make_queue();
   expect_error([&] { (void)plan.profile(*plain, operands); }, ErrorCode::unsupported, {"PROFILING"});
 }
@@ -303,6 +303,14 @@ TEST(PlanMethod, BadOnesAreRefusedByName) {
   };
   refuse({"quantum", ""}, ErrorCode::not_found, {"quantum", "auto", "lsd", "radix"});
   refuse({"", ""}, ErrorCode::not_found, {"lsd"});
+  if (on_host()) {
+    refuse({"lsd", ""}, ErrorCode::unsupported, {"lsd", "kernels", "cpu:0"});
+    refuse({"sample", "parts=0"}, bad, {"parts=0", "1 to"});
+    refuse({"sample", "r=5"}, bad, {"'r'", "threads"});
+    return;
+  }
+  if (std::ranges::any_of(algorithms(), &AlgorithmInfo::host))
+    refuse({"sample", ""}, ErrorCode::unsupported, {"sample", "cpu:0"});
   refuse({"radix", "q=5"}, bad, {"'q'", "items", "splits"});
   refuse({"radix", "r"}, bad, {"'r'", "name=value"});
   refuse({"radix", "r="}, bad, {"r="});
@@ -323,7 +331,7 @@ TEST(PlanScratch, IsKnownWithoutTheDevice) {
   const auto& found = capabilities(*test_device());
   for (const auto& a : algorithms())
     for (const std::uint64_t count : {0, 1, 1000, 4096}) {
-      if (is_limited(a)) continue;
+      if (is_limited(a) || a.host != on_host()) continue;
       const Problem p{.count = count, .payload = Payload::values};
       const Plan plan(test_device(), p, {a.name, ""});
       EXPECT_EQ(plan.scratch_bytes(), Plan::scratch_bytes_for(p, found, {a.name, ""})) << a.name << ' ' << count;
@@ -339,7 +347,7 @@ TEST(PlanScratch, OfADeviceThatIsNotHere) {
   gpu.local_memory = 49152;
   gpu.sub_group_words = SubGroupWords::cuda;
   for (const auto& a : algorithms()) {
-    if (a.quadratic || is_limited(a)) continue;
+    if (a.quadratic || is_limited(a) || a.host) continue;
     const Problem small{.count = 1000, .payload = Payload::values}, large{.count = std::uint64_t{1} << 33, .payload = Payload::values};
     EXPECT_LE(Plan::scratch_bytes_for(small, gpu, {a.name, ""}), Plan::scratch_bytes_for(large, gpu, {a.name, ""})) << a.name;
   }

@@ -33,6 +33,9 @@ inline const std::shared_ptr<Device>& test_device() {
   return device;
 }
 
+// cpu:0, which runs none but its own algorithm.
+inline bool on_host() { return test_device()->info().claimed.backend == Backend::host; }
+
 // Steele, Lea, Flood, "Fast splittable pseudorandom number generators" (2014): the same numbers everywhere.
 class Random {
  public:

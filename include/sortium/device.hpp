@@ -225,7 +225,7 @@ struct BackendStatus {
 //   "opencl:0"              the n-th OpenCL device, counted over all platforms
 //   "opencl:1:0"            device 0 of OpenCL platform 1
 //   "cpu:0"                 the host, which has an algorithm of its own and runs no kernels
-//   anything else           the first device whose name contains it (case does not matter)
+//   anything else           the device of that name, or the first whose name contains it (case does not matter)
 // With `runs_kernels`, "auto" leaves out cpu:0: for the algorithms that are made of kernels.
 // Throws Error(not_found) that lists the devices there are.
 [[nodiscard]] std::shared_ptr<Device> find_device(std::string_view spec = {}, bool runs_kernels = false);

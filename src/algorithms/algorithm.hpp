@@ -48,6 +48,9 @@ class ScratchLayout {
   std::uint64_t total_ = 0;
 };
 
+// Throws Error(invalid_argument) that names what of the problem is none that can be solved. In plan.cpp.
+void check(const Problem& problem);
+
 // One planned sort: made for a Problem and a device's capabilities without touching the device.
 class Sorter {
  public:

@@ -132,6 +132,8 @@ std::shared_ptr<Device> find_device(std::string_view spec, bool runs_kernels) {
     no_such_device(spec);
   }
   for (const auto& d : all)
+    if (lower(d->info().name) == wanted) return d;
+  for (const auto& d : all)
     if (lower(d->info().name).find(wanted) != std::string::npos) return d;
   no_such_device(spec);
 }

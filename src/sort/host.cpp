@@ -30,7 +30,7 @@ bool ranges_overlap(const void* a, std::uint64_t a_bytes, const void* b, std::ui
   return a != nullptr && b != nullptr && x < y + b_bytes && y < x + a_bytes;
 }
 
-void check(const Problem& p, const HostOperands& o) {
+void check_operands(const Problem& p, const HostOperands& o) {
   const std::uint64_t keys = p.count * info(p.key).bytes, values = p.count * p.value_bytes;
   const auto need = [](const void* pointer, const char* name) {
     if (pointer == nullptr) throw Error(ErrorCode::invalid_argument, fmt::format("{} is null", name));
@@ -56,12 +56,48 @@ void check(const Problem& p, const HostOperands& o) {
   if (p.keys_out && ranges_overlap(o.keys_out, keys, o.values_out, values)) refuse("keys_out", "values_out");
 }
 
-constexpr std::uint64_t few = 1u << 14;  // records, see sort_host
+constexpr std::uint64_t few = 1u << 14, very_few = 24;  // records, see sort_host
+
+// By insertion: as few records as these are sorted before a plan would be made.
+template <class Key, class Value>
+void insert(const Problem& p, const HostOperands& o) {
+  struct Record {
+    std::uint64_t rank;
+    Key key;
+    Value value;
+  };
+  Record records[very_few];
+  const unsigned end = p.end_bit == 0 ? sizeof(Key) * 8 : p.end_bit;
+  const std::uint64_t mask = ~std::uint64_t{0} >> (64 - (end - p.begin_bit));
+  const auto* const keys_in = static_cast<const Key*>(o.keys_in);
+  const auto* const values_in = static_cast<const Value*>(o.values_in);
+  for (std::uint64_t i = 0; i < p.count; ++i) {
+    const std::uint64_t rank = order_bits(keys_in[i], p.key, p.order) >> p.begin_bit & mask;
+    const Record r{rank, keys_in[i], p.payload == Payload::values ? values_in[i] : static_cast<Value>(i)};
+    std::uint64_t at = i;
+    for (; at > 0 && records[at - 1].rank > rank; --at) records[at] = records[at - 1];
+    records[at] = r;
+  }
+  for (std::uint64_t i = 0; i < p.count; ++i) {
+    if (p.keys_out) static_cast<Key*>(o.keys_out)[i] = records[i].key;
+    if (p.payload != Payload::none) static_cast<Value*>(o.values_out)[i] = records[i].value;
+  }
+}
+
+void sort_very_few(const Problem& p, const HostOperands& o) {
+  const bool wide = p.payload != Payload::none && p.value_bytes == 8;
+  if (info(p.key).bytes == 4) (wide ? insert<std::uint32_t, std::uint64_t> : insert<std::uint32_t, std::uint32_t>)(p, o);
+  else (wide ? insert<std::uint64_t, std::uint64_t> : insert<std::uint64_t, std::uint32_t>)(p, o);
+}
+
+bool names_device(const Options& options) {
+  if (!options.device.empty()) return options.device != "auto";
+  const char* const set = std::getenv("SORTIUM_DEVICE");
+  return set != nullptr && *set != '\0' && std::string_view(set) != "auto";
+}
 
 std::shared_ptr<Device> device_for(const Problem& problem, const Options& options) {
-  const char* const set = std::getenv("SORTIUM_DEVICE");
-  const bool named = options.device.empty() ? set != nullptr && *set != '\0' && std::string_view(set) != "auto"
-                                            : options.device != "auto";
+  const bool named = names_device(options);
   if (options.algorithm == "auto") {
 #ifdef SORTIUM_WITH_HOST
     if (!named && problem.count <= few) return find_device("cpu:0");
@@ -80,6 +116,17 @@ void detail::check_lengths(std::uint64_t keys, std::uint64_t values) {
 }
 
 HostReport sort_host(const Problem& problem, const HostOperands& o, const Options& options) {
+  if (problem.count <= very_few && options.algorithm == "auto" && options.parameters.empty() && !names_device(options)) {
+    check(problem);
+    if (problem.count != 0) {
+      check_operands(problem, o);
+      sort_very_few(problem, o);
+    }
+    HostReport report;
+    report.device = "host";
+    report.algorithm = "insertion";
+    return report;
+  }
   Stopwatch watch;
   HostReport report;
   const auto device = device_for(problem, options);
@@ -90,7 +137,7 @@ HostReport sort_host(const Problem& problem, const HostOperands& o, const Option
   report.stable = plan.algorithm().stable;
   report.run_length = plan.run_length();
   if (problem.count == 0) return report;
-  check(problem, o);
+  check_operands(problem, o);
   const auto queue = device->make_queue();
   report.plan_seconds = watch.lap();
 

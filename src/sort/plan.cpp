@@ -13,6 +13,8 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& message) { throw Error(ErrorCode::invalid_argument, message); }
 
+}  // namespace
+
 void check(const Problem& p) {
   const auto& key = info(p.key);
   const unsigned end = p.end_bit == 0 ? key.bits() : p.end_bit;
@@ -27,6 +29,8 @@ void check(const Problem& p) {
     refuse("keys_out is false, which only an argsort (Payload::positions) may ask for");
   if (p.count > (std::uint64_t{1} << 40)) refuse(fmt::format("count is {}; up to 2^40 is allowed", p.count));
 }
+
+namespace {
 
 Planned plan(const Problem& problem, const Capabilities& capabilities, const Method& method) {
   check(problem);

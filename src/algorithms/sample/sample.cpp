@@ -79,7 +79,7 @@ class SampleSorter final : public Sorter {
 
   std::uint64_t scratch_bytes() const override { return scratch_.bytes(); }
   std::string parameters() const override {
-    if (problem_.count <= alone) return "";
+    if (problem_.count <= alone) return "threads=1";
     return fmt::format("threads={},parts={},chunk={}", threads_, parts_, chunk_);
   }
   void build(Device&, const Capabilities& capabilities) override {
