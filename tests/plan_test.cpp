@@ -220,6 +220,26 @@ TEST_F(Pairs, ThreadsShareAPlan) {
   }
 }
 
+// Keys of 64 bits in two narrow clusters that lie far apart: whoever sorts by some leading bits first must not be done.
+TEST(PlanKeys, ClustersFarApart) {
+  constexpr std::uint64_t n = 150'000;
+  const auto queue = test_device()->make_queue();
+  Random random(7);
+  for (const auto type : {KeyType::u64, KeyType::f64}) {
+    std::vector<std::uint64_t> in(n), positions(n), should(n), got(n);
+    for (auto& k : in)
+      k = (random.below(2) << 62) + random.below(random.below(2) == 0 ? 50 : std::uint64_t{1} << 30) + 1;
+    std::iota(should.begin(), should.end(), 0u);
+    std::ranges::stable_sort(should, {}, [&](auto i) { return in[i]; });
+    const Problem problem{.key = type, .count = n, .payload = Payload::positions, .value_bytes = 8, .keys_out = false};
+    const Plan plan(test_device(), problem);
+    const DeviceArray<std::uint64_t> keys(*queue, in), out(*queue, n);
+    const auto scratch = test_device()->allocate(plan.scratch_bytes());
+    plan.run(*queue, {keys.memory(), {}, {}, out.memory(), scratch->memory()});
+    EXPECT_TRUE(out.read() == should) << info(type).name;
+  }
+}
+
 // A queue that enqueues nothing, of a device that is nobody's.
 class NoQueue final : public Queue {
  public:

@@ -1,14 +1,16 @@
 // The host itself as a device, cpu:0: its memory is the program's own, and what is enqueued runs at once, in the calling
 // thread and those of oneTBB. It runs no kernels; rooms made for it do their work through Queue::call.
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <fstream>
-#include <new>
+#include <mutex>
 #include <thread>
+#include <utility>
 
 #include "backends.hpp"
 
@@ -22,7 +24,7 @@ namespace sortium {
 #ifdef SORTIUM_WITH_HOST
 namespace {
 
-constexpr std::uint64_t page = 4096;
+constexpr std::uint64_t page = 4096, large_page = std::uint64_t{1} << 21;
 
 std::byte* at(const Memory& m) { return static_cast<std::byte*>(m.handle) + m.offset; }
 
@@ -35,20 +37,51 @@ void in_pieces(std::uint64_t bytes, const Piece& piece) {
                     [&](std::uint64_t i) { piece(i * step, std::min(step, bytes - i * step)); });
 }
 
+// Memory that was given back, for whoever needs as much next: to touch new memory for the first time takes as long as to
+// sort in it. One block, of at most a sixteenth of the machine's memory.
+class Spare {
+ public:
+  struct Block {
+    void* memory = nullptr;
+    std::uint64_t bytes = 0;
+  };
+  explicit Spare(std::uint64_t most) : most_(most) {}
+
+  Block take(std::uint64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    return kept_.bytes >= bytes ? std::exchange(kept_, {}) : Block{};
+  }
+  void give(Block block) {
+    if (block.bytes <= most_) {
+      const std::lock_guard lock(mutex_);
+      if (block.bytes > kept_.bytes) std::swap(block, kept_);
+    }
+    std::free(block.memory);
+  }
+
+ private:
+  std::uint64_t most_;
+  std::mutex mutex_;
+  Block kept_;
+};
+
 class HostBuffer final : public Buffer {
  public:
-  HostBuffer(void* memory, std::uint64_t bytes, bool owned) : memory_(memory), bytes_(bytes), owned_(owned) {}
+  HostBuffer(void* memory, std::uint64_t bytes) : memory_(memory), bytes_(bytes) {}  // the caller's
+  HostBuffer(Spare::Block block, std::uint64_t bytes, Spare& spare)
+      : memory_(block.memory), bytes_(bytes), block_(block), spare_(&spare) {}
   HostBuffer(const HostBuffer&) = delete;
   HostBuffer& operator=(const HostBuffer&) = delete;
   ~HostBuffer() override {
-    if (owned_) std::free(memory_);
+    if (spare_ != nullptr) spare_->give(block_);
   }
   Memory memory() const override { return {memory_, 0, bytes_}; }
 
  private:
   void* memory_;
   std::uint64_t bytes_;
-  bool owned_;
+  Spare::Block block_;
+  Spare* spare_ = nullptr;
 };
 
 class HostQueue final : public Queue {
@@ -138,16 +171,24 @@ class HostDevice final : public Device {
   std::uint64_t free_memory() override { return pages(_SC_AVPHYS_PAGES); }
 
   std::unique_ptr<Buffer> allocate(std::uint64_t bytes) override {
-    // The system promises more memory than it has, and ends whom it disappoints.
-    void* const memory =
-        bytes <= info_.claimed.global_memory ? std::aligned_alloc(page, (bytes / page + 1) * page) : nullptr;
-    if (memory == nullptr)
-      throw Error(ErrorCode::out_of_memory, fmt::format("cpu:0: asked for {} bytes; the host's memory has {}, of which "
-                                                        "{} are free", bytes, info_.claimed.global_memory, free_memory()));
-    return std::make_unique<HostBuffer>(memory, bytes, true);
+    auto block = spare_.take(bytes);
+    if (block.memory == nullptr) {
+      // Large pages, where there are any: the first touch of each page costs, and every page costs a place in the TLB.
+      const std::uint64_t boundary = bytes >= 2 * large_page ? large_page : page;
+      block.bytes = (bytes / boundary + 1) * boundary;
+      // The system promises more memory than it has, and ends whom it disappoints.
+      if (bytes <= info_.claimed.global_memory) block.memory = std::aligned_alloc(boundary, block.bytes);
+      if (block.memory == nullptr)
+        throw Error(ErrorCode::out_of_memory, fmt::format("cpu:0: asked for {} bytes; the host's memory has {}, of which "
+                                                          "{} are free", bytes, info_.claimed.global_memory, free_memory()));
+#ifdef MADV_HUGEPAGE
+      if (boundary == large_page) ::madvise(block.memory, block.bytes, MADV_HUGEPAGE);
+#endif
+    }
+    return std::make_unique<HostBuffer>(block, bytes, spare_);
   }
   std::unique_ptr<Buffer> adopt(void* host, std::uint64_t bytes) override {
-    return std::make_unique<HostBuffer>(host, bytes, false);
+    return std::make_unique<HostBuffer>(host, bytes);
   }
   void sync_host(Queue&, Buffer&) override {}
   std::unique_ptr<Queue> make_queue(bool) override { return std::make_unique<HostQueue>(shared_from_this()); }
@@ -159,6 +200,7 @@ class HostDevice final : public Device {
   [[noreturn]] static void no_kernels() { throw Error(ErrorCode::unsupported, "cpu:0 runs no kernels"); }
 
   DeviceInfo info_;
+  Spare spare_{pages(_SC_PHYS_PAGES) / 16};
 };
 
 }  // namespace

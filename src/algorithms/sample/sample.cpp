@@ -140,7 +140,7 @@ class SampleSorter final : public Sorter {
       if (!coding.is_float || !is_tie(part[0])) sample::sort_words(part, count);
       sample::decode(part, count, coding);
     };
-    sort_words<Key>(queue, o, make, settle, gather, finish, out, coding.is_float);
+    sort_words<Key>(queue, o, make, settle, gather, finish, out, static_cast<Key>(~Key{0}), coding.is_float);
   }
 
   template <class Key>
@@ -197,7 +197,9 @@ class SampleSorter final : public Sorter {
       else
         for (std::uint64_t i = 0; i < count; ++i) keys_out[begin + i] = static_cast<Key>(part[i] >> position_bits) ^ flip;
     };
-    sort_words<std::uint64_t>(queue, o, make, settle, gather, finish, at<std::uint64_t>(words_[1].in(o)), false);
+    // What ties in its window must not be parted by its position: the rest of the rank comes first.
+    const std::uint64_t deciding = window.shift == 0 ? ~std::uint64_t{0} : ~mask;
+    sort_words<std::uint64_t>(queue, o, make, settle, gather, finish, at<std::uint64_t>(words_[1].in(o)), deciding, false);
   }
 
   template <class T>
@@ -299,10 +301,10 @@ class SampleSorter final : public Sorter {
   // The sort itself. make(to, begin, count) writes the words of `count` records, and settle(begin, count) is told when a
   // chunk's are partitioned, in the first scratch; gather(to, from, count) takes them to their part, and finish(part,
   // begin, count) sorts a part, which begins at record `begin` of the output. `out`, where the parts are put together,
-  // may be what make() reads.
+  // may be what make() reads. `deciding`: the bits of a word that say to which part it belongs.
   template <class Word, class Make, class Settle, class Gather, class Finish>
   void sort_words(Queue& queue, const Operands& o, const Make& make, const Settle& settle, const Gather& gather,
-                  const Finish& finish, Word* out, bool ties) const {
+                  const Finish& finish, Word* out, Word deciding, bool ties) const {
     const std::uint64_t n = problem_.count;
     Word* const chunked = at<Word>(words_[0].in(o));
     Word* const splitters = at<Word>(splitters_.in(o));
@@ -311,7 +313,7 @@ class SampleSorter final : public Sorter {
     std::uint64_t parts = 1;
 
     queue.call("partition", [&] {
-      parts = 1 + choose_splitters(o, make, splitters, ties);
+      parts = 1 + choose_splitters(o, make, splitters, deciding, ties);
       parallel(chunks_, [&](std::uint64_t c) {
         const std::uint64_t begin = c * chunk_, count = std::min(chunk_, n - begin);
         make(chunked + begin, begin, count);
@@ -344,7 +346,7 @@ class SampleSorter final : public Sorter {
 
   // Gives how many there are: of equal ones, one.
   template <class Word, class Make>
-  std::uint64_t choose_splitters(const Operands& o, const Make& make, Word* splitters, bool ties) const {
+  std::uint64_t choose_splitters(const Operands& o, const Make& make, Word* splitters, Word deciding, bool ties) const {
     std::uint64_t count = 0;
     if (parts_ > 1) {
       Word* const samples = at<Word>(samples_.in(o));
@@ -355,7 +357,7 @@ class SampleSorter final : public Sorter {
         make(samples + i, (state >> 20) % problem_.count, 1);
       }
       sample::sort_words(samples, wanted);
-      for (; count + 1 < parts_; ++count) splitters[count] = samples[(count + 1) * oversampling];
+      for (; count + 1 < parts_; ++count) splitters[count] = samples[(count + 1) * oversampling] & deciding;
     }
     if (ties) {
       for (const Word w : {Ties<Word>::first_zero, static_cast<Word>(Ties<Word>::first_zero + 2), Ties<Word>::first_nan})

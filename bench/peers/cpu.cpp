@@ -1,0 +1,245 @@
+// Sortium on a CPU beside what else sorts there: the C++ library's sorts, alone and parallel (oneTBB), Highway's vqsort,
+// Boost.Sort, x86-simd-sort. The same records from host memory, by turns in one run, each result checked.
+//   cpu [--n 2^20,2^25] [--types u32,f64] [--payload keys,values] [--distribution uniform,…] [--threads N] [--seconds S]
+//       [--json FILE]
+// Times are medians. Values are u32; "stable" says who keeps the order of ties. vqsort sorts pairs as one word of key and
+// position, x86-simd-sort keys and values that are the positions.
+#include <fmt/format.h>
+#include <hwy/contrib/sort/vqsort.h>
+#include <tbb/global_control.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <boost/sort/sort.hpp>
+#include <chrono>
+#include <cstring>
+#include <execution>
+#include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <sortium/sortium.hpp>
+#include <thread>
+#ifdef X86_SIMD_SORT
+#include <x86simdsort-static-incl.h>
+#endif
+
+#include "bench_data.hpp"
+#include "common.hpp"
+
+namespace {
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+struct Settings {
+  std::vector<std::string> types{"u32", "u64"}, payloads{"keys", "values"}, distributions{"uniform"}, only;
+  std::string sizes = "2^20,2^23,2^25", json;
+  double seconds = 0.5;
+  unsigned threads = std::max(1u, std::thread::hardware_concurrency());
+};
+
+// One contender: `load` puts the input where sort() takes it from, outside of the time.
+template <class K>
+struct Contender {
+  std::string name;
+  std::function<void()> load, sort;
+  std::function<void(std::vector<K>&, std::vector<std::uint32_t>&)> result;
+  bool stable = false;
+};
+
+struct Row {
+  const Settings& settings;
+  nlohmann::json& results;
+  std::string type, payload, distribution;
+};
+
+template <class K>
+bool less(K a, K b) {
+  if constexpr (std::is_floating_point_v<K>) return a < b || (b != b && a == a);
+  else return a < b;
+}
+
+template <class K>
+bool correct(const std::vector<K>& in, const std::vector<K>& keys, const std::vector<std::uint32_t>& values, bool pairs,
+             bool stable) {
+  std::uint64_t before = 0, after = 0;
+  const auto bits = [](K key) {
+    std::uint64_t b = 0;
+    std::memcpy(&b, &key, sizeof key);
+    b *= 0x9e3779b97f4a7c15u;
+    return (b ^ b >> 31) * 0xbf58476d1ce4e5b9u;
+  };
+  std::vector<bool> seen(pairs ? in.size() : 0);
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    before += bits(in[i]);
+    after += bits(keys[i]);
+    if (i > 0 && less(keys[i], keys[i - 1])) return false;
+    if (!pairs) continue;
+    if (values[i] >= in.size() || seen[values[i]] || std::memcmp(&in[values[i]], &keys[i], sizeof(K)) != 0) return false;
+    seen[values[i]] = true;
+    if (stable && i > 0 && !less(keys[i - 1], keys[i]) && values[i - 1] > values[i]) return false;
+  }
+  return before == after;
+}
+
+template <class K>
+void compare(const Row& row, std::uint64_t n) {
+  const bool pairs = row.payload == "values";
+  const auto type = sortium::parse_key_type(row.type);
+  std::vector<K> in(n), keys(n);
+  std::vector<std::uint32_t> positions(pairs ? n : 0), values(positions.size());
+  app::make_keys(row.distribution, type, n, 0, n, in.data());
+  for (std::size_t i = 0; i < positions.size(); ++i) positions[i] = static_cast<std::uint32_t>(i);
+  struct Record {
+    K key;
+    std::uint32_t value;
+  };
+  std::vector<Record> records(pairs ? n : 0);
+  std::vector<std::uint64_t> words;
+
+  std::vector<Contender<K>> all;
+  const auto load = [&] { keys = in, values = positions; };
+  const auto as_they_lie = [&](std::vector<K>& k, std::vector<std::uint32_t>& v) { k = keys, v = values; };
+  const auto load_records = [&] {
+    for (std::size_t i = 0; i < n; ++i) records[i] = {in[i], positions[i]};
+  };
+  const auto from_records = [&](std::vector<K>& k, std::vector<std::uint32_t>& v) {
+    for (std::size_t i = 0; i < n; ++i) k[i] = records[i].key, v[i] = records[i].value;
+  };
+  const auto by_key = [](const Record& a, const Record& b) { return less(a.key, b.key); };
+  const auto add_sortium = [&](const std::string& name, sortium::Options options) {
+    all.push_back({name, load, [&, options] {
+                     if (pairs) sortium::sort(keys, values, options);
+                     else sortium::sort(keys, options);
+                   }, as_they_lie, true});
+  };
+  add_sortium("sortium", {.device = "cpu:0", .algorithm = row.settings.threads < std::thread::hardware_concurrency() ? "sample" : "auto",
+                          .parameters = row.settings.threads < std::thread::hardware_concurrency()
+                                            ? fmt::format("threads={}", row.settings.threads) : ""});
+  for (const auto& d : sortium::devices())
+    if (d->info().claimed.backend == sortium::Backend::opencl && d->info().claimed.kind == sortium::DeviceKind::cpu) {
+      add_sortium("sortium, OpenCL", {.device = d->info().id});
+      break;
+    }
+  if (pairs) {
+    all.push_back({"std::stable_sort", load_records, [&] { std::stable_sort(records.begin(), records.end(), by_key); },
+                   from_records, true});
+    all.push_back({"std::stable_sort, parallel", load_records,
+                   [&] { std::stable_sort(std::execution::par, records.begin(), records.end(), by_key); }, from_records, true});
+    all.push_back({"std::sort, parallel", load_records,
+                   [&] { std::sort(std::execution::par, records.begin(), records.end(), by_key); }, from_records, false});
+    all.push_back({"boost::sort::parallel_stable_sort", load_records,
+                   [&] { boost::sort::parallel_stable_sort(records.begin(), records.end(), by_key, row.settings.threads); },
+                   from_records, true});
+    if constexpr (std::is_same_v<K, std::uint32_t>)
+      all.push_back({"vqsort, 1 thread", [&] {
+                       words.resize(n);
+                       for (std::size_t i = 0; i < n; ++i) words[i] = std::uint64_t{in[i]} << 32 | i;
+                     }, [&] { hwy::VQSort(words.data(), n, hwy::SortAscending()); },
+                     [&](auto& k, auto& v) {
+                       for (std::size_t i = 0; i < n; ++i)
+                         k[i] = static_cast<K>(words[i] >> 32), v[i] = static_cast<std::uint32_t>(words[i]);
+                     }, true});
+#ifdef X86_SIMD_SORT
+    all.push_back({"x86-simd-sort", load, [&] { x86simdsortStatic::keyvalue_qsort(keys.data(), values.data(), n); },
+                   as_they_lie, false});
+#endif
+  } else {
+    const auto compare_keys = [](K a, K b) { return less(a, b); };
+    all.push_back({"std::sort", load, [&] { std::sort(keys.begin(), keys.end(), compare_keys); }, as_they_lie, false});
+    all.push_back({"std::sort, parallel", load,
+                   [&] { std::sort(std::execution::par, keys.begin(), keys.end(), compare_keys); }, as_they_lie, false});
+    all.push_back({"boost::sort::block_indirect_sort", load,
+                   [&] { boost::sort::block_indirect_sort(keys.begin(), keys.end(), compare_keys, row.settings.threads); },
+                   as_they_lie, false});
+    if constexpr (std::is_same_v<K, std::uint32_t> || std::is_same_v<K, std::uint64_t>)
+      all.push_back({"vqsort, 1 thread", load, [&] { hwy::VQSort(keys.data(), n, hwy::SortAscending()); }, as_they_lie, false});
+#ifdef X86_SIMD_SORT
+    all.push_back({"x86-simd-sort", load, [&] { x86simdsortStatic::qsort(keys.data(), n, true); }, as_they_lie, false});
+#endif
+  }
+  if (!row.settings.only.empty())
+    std::erase_if(all, [&](const auto& c) {
+      return std::ranges::none_of(row.settings.only, [&](const auto& word) { return c.name.find(word) != std::string::npos; });
+    });
+
+  // By turns, so that what disturbs the machine disturbs all.
+  std::vector<std::vector<double>> times(all.size());
+  std::vector<bool> right(all.size());
+  const double begin = now();
+  for (unsigned round = 0; round < 2 || (round < 50 && now() - begin < row.settings.seconds * static_cast<double>(all.size())); ++round)
+    for (std::size_t c = 0; c < all.size(); ++c) {
+      all[c].load();
+      const double start = now();
+      all[c].sort();
+      times[c].push_back(now() - start);
+      if (round != 0) continue;
+      times[c].clear();  // the first finds its memory and kernels
+      std::vector<K> k(n);
+      std::vector<std::uint32_t> v(values.size());
+      all[c].result(k, v);
+      right[c] = correct(in, k, v, pairs, all[c].stable);
+    }
+
+  double parallel = 0;
+  const auto median = [](std::vector<double>& t) {
+    std::ranges::nth_element(t, t.begin() + static_cast<std::ptrdiff_t>(t.size() / 2));
+    return t[t.size() / 2];
+  };
+  for (std::size_t c = 0; c < all.size(); ++c)
+    if (all[c].name == "std::sort, parallel") parallel = median(times[c]);
+  for (std::size_t c = 0; c < all.size(); ++c) {
+    const double t = median(times[c]);
+    fmt::print("{:>10} {:<4} {:<6} {:<10} {:<34} {:>8.1f} Mkey/s {:>6.2f} x {}\n", n, row.type, row.payload, row.distribution,
+               all[c].name, static_cast<double>(n) / t * 1e-6, parallel / t, right[c] ? "" : "WRONG");
+    row.results.push_back({{"n", n}, {"type", row.type}, {"payload", row.payload}, {"distribution", row.distribution},
+                           {"sort", all[c].name}, {"threads", row.settings.threads}, {"seconds", t},
+                           {"mkeys_per_second", static_cast<double>(n) / t * 1e-6},
+                           {"times_parallel_std_sort", parallel / t}, {"correct", static_cast<bool>(right[c])}});
+    if (!right[c]) throw std::runtime_error(all[c].name + " sorted wrongly");
+  }
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  // OpenMP's threads would go on spinning after a sort, and take a core from the next.
+  if (std::getenv("OMP_WAIT_POLICY") == nullptr) {
+    ::setenv("OMP_WAIT_POLICY", "passive", 1);
+    ::execv("/proc/self/exe", argv);
+  }
+  Settings s;
+  CLI::App app("Sortium on a CPU beside other sorts");
+  app.add_option("--n", s.sizes);
+  app.add_option("--types", s.types)->delimiter(',')->check(CLI::IsMember({"u32", "f32", "u64", "f64"}));
+  app.add_option("--payload", s.payloads)->delimiter(',')->check(CLI::IsMember({"keys", "values"}));
+  app.add_option("--distribution", s.distributions)->delimiter(',')->check(CLI::IsMember(app::distributions()));
+  app.add_option("--only", s.only, "sorts whose names have one of these words")->delimiter(',');
+  app.add_option("--threads", s.threads)->check(CLI::Range(1, 1024));
+  app.add_option("--seconds", s.seconds, "for each sort of each row");
+  app.add_option("--json", s.json);
+  CLI11_PARSE(app, argc, argv);
+  const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, s.threads);
+  nlohmann::json json{{"processor", sortium::find_device("cpu:0")->info().name},
+                      {"threads", s.threads},
+                      {"boost", BOOST_LIB_VERSION},
+                      {"highway", fmt::format("{}.{}", HWY_MAJOR, HWY_MINOR)},
+                      {"results", nlohmann::json::array()}};
+  fmt::print("{}, {} threads; ratios to parallel std::sort\n", sortium::find_device("cpu:0")->info().name, s.threads);
+  for (const auto& type : s.types)
+    for (const auto& payload : s.payloads)
+      for (const auto& distribution : s.distributions)
+        for (const auto n : app::parse_sizes(s.sizes)) {
+          const Row row{s, json["results"], type, payload, distribution};
+          if (type == "u32") compare<std::uint32_t>(row, n);
+          if (type == "f32") compare<float>(row, n);
+          if (type == "u64") compare<std::uint64_t>(row, n);
+          if (type == "f64") compare<double>(row, n);
+        }
+  if (!s.json.empty()) std::ofstream(s.json) << json.dump(1) << '\n';
+  return 0;
+} catch (const std::exception& e) {
+  fmt::print(stderr, "cpu: {}\n", e.what());
+  return 1;
+}
