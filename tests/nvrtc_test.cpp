@@ -129,7 +129,13 @@ TEST_P(Nvrtc, Compiles) {
   EXPECT_GT(device->compilations, 0u);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Nvrtc, testing::ValuesIn(methods()),
+std::vector<MethodUnderTest> methods_of_kernels() {
+  auto all = methods();
+  std::erase_if(all, [](const auto& m) { return m.algorithm.host; });
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Nvrtc, testing::ValuesIn(methods_of_kernels()),
                          [](const auto& instance) { return test_name(instance.param); });
 
 TEST(NvrtcItself, SaysWhatIsWrong) {

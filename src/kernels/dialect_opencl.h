@@ -13,7 +13,7 @@ typedef ulong u64;
 #define LOCAL __local
 #define LOCAL_ARRAY(type, name, count) __local type name[count]
 #define LOCAL_STRUCT(type, name) \
-  __local type name##_storage;   \
+  __local type name##_storage __attribute__((aligned(128))); \
   LOCAL type *const name = &name##_storage
 #define UNROLL _Pragma("unroll")
 

@@ -170,7 +170,8 @@ INLINE u32 count_digits(LOCAL onesweep_memory_t *mine, GLOBAL const ukey_t *keys
                         GLOBAL u32 *ticket, u32 tiles, u64 n, u64 shifts, u64 widths) {
   const u32 t = local_id();
   LOCAL u32 *words = (LOCAL u32 *)mine;
-  const u32 bins = HEAD_BYTES / 4, my_bins = bins + t % COPIES;
+  const u32 bins = HEAD_BYTES / 4;
+  LOCAL u32 *my_bins = words + (bins + t % COPIES);
   for (u32 b = t; b < PASSES * RADIX * COPIES; b += WG) words[bins + b] = 0;
   u32 counted = 0;
   for (;; ++counted) {
@@ -187,7 +188,7 @@ INLINE u32 count_digits(LOCAL onesweep_memory_t *mine, GLOBAL const ukey_t *keys
         const ukey_t ordered = key_order(key[i]);
         UNROLL for (u32 p = 0; p < PASSES; ++p) {
           const u32 shift = (u32)(shifts >> (8 * p)) & 255, width = (u32)(widths >> (8 * p)) & 255;
-          local_add(&words[my_bins + (p * RADIX + ((u32)(ordered >> shift) & ((1u << width) - 1))) * COPIES], 1u);
+          local_add(&my_bins[(p * RADIX + ((u32)(ordered >> shift) & ((1u << width) - 1))) * COPIES], 1u);
         }
       }
     }
