@@ -31,7 +31,8 @@ constexpr const char* sort_help = R"(Examples:
 A file called .npy is one (1-D; u4 i4 f4 u8 i8 f8; either byte order, which is kept); others are raw binary in the
 machine's byte order, or text with one number a line with --text. Floats as text may be nan, inf and -0.0. Every sort
 is stable unless its algorithm says otherwise; -0.0 and +0.0 tie, NaN comes last in both orders. An output appears
-whole or not at all. SORTIUM_DEVICE is the default device, SORTIUM_CACHE_DIR is where built kernels are kept.)";
+whole or not at all, also after Ctrl-C. Algorithms that compare every key with every other warn of a sort that would
+take minutes. SORTIUM_DEVICE is the default device, SORTIUM_CACHE_DIR is where built kernels are kept.)";
 
 constexpr const char* check_help = R"(Examples:
   sortium check sorted.npy                       is it sorted? If not: where is it first out of order?

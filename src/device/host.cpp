@@ -150,7 +150,7 @@ std::uint64_t pages(int which) {
 class HostDevice final : public Device {
  public:
   HostDevice() {
-    info_.id = "cpu:0";
+    info_.id = std::string("cpu:0");
     info_.name = processor();
     info_.vendor = "-";
     info_.platform = "host";
