@@ -322,12 +322,12 @@ int bench_paper(const BenchOptions& options) {
   for (const auto& name : options.devices) devices.push_back(sortium::find_device(name));
   if (devices.empty()) devices.push_back(sortium::find_device({}, true));
   Session session(options, 0);
+  session.note("paper", documents()[options.paper]);
   keep_results_on_signals();
   const auto host = make_host_bench();
   for (const auto& device : devices) {
     if (interrupted()) break;
     const auto bench = make_device_bench(device);
-    session.begin(*bench);
     Paper(session, *bench, *host, options, device->info().claimed.kind == sortium::DeviceKind::cpu).run();
   }
   session.finish();

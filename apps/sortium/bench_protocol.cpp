@@ -153,7 +153,7 @@ Measurement measure(Queue& queue, const DeviceSort& sort, const Case& c) {
   return m;
 }
 
-double copy_rate(Queue& queue) {
+double copy_rate(Queue& queue, double min_seconds) {
   auto& device = queue.device();
   // Far more than caches hold, far less than memory.
   const std::uint64_t bytes =
@@ -167,7 +167,7 @@ double copy_rate(Queue& queue) {
     return watch.lap();
   };
   once();
-  const Measurement m = repeat(0.2, once);
+  const Measurement m = repeat(min_seconds, once);
   return m.repetitions == 0 ? 0 : 2.0 * static_cast<double>(bytes) / m.seconds;
 }
 

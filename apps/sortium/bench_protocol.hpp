@@ -59,7 +59,7 @@ struct DeviceSort {
 // Throws Error(out_of_memory) before any memory is used where there is not enough of it, and what `sort` throws.
 [[nodiscard]] Measurement measure(sortium::Queue& queue, const DeviceSort& sort, const Case& c);
 
-// Bytes of a large buffer read and written per second by a copy on the device.
-[[nodiscard]] double copy_rate(sortium::Queue& queue);
+// Bytes of a large buffer read and written per second by a copy on the device; of copies of `min_seconds` in all.
+[[nodiscard]] double copy_rate(sortium::Queue& queue, double min_seconds);
 
 }  // namespace app

@@ -86,8 +86,7 @@ void set_measurement(Row& row, const Measurement& m) {
               {"repetitions", m.repetitions},
               {"bytes_moved", known(m.bytes_moved)},
               {"verified", m.correct},
-              {"run_length", m.run_length},
-              {"ratio_to_best_peer", nullptr}});
+              {"run_length", m.run_length}});
   if (!m.phases.empty()) row["phases"] = Row::array();
   for (const auto& p : m.phases)
     row["phases"].push_back({{"name", p.name}, {"seconds", p.seconds}, {"launches", p.launches}});
@@ -117,9 +116,12 @@ bool is_whole_and_right(const Row& row) {
 void set_ratios(std::vector<Row>& rows) {
   std::map<std::string, double> best;
   for (const auto& [problem, row] : best_peers(rows)) best[problem] = number(*row, "median_seconds");
-  for (auto& row : rows)
-    if (const auto it = best.find(problem_of(row)); it != best.end() && is_whole_and_right(row))
-      row["ratio_to_best_peer"] = it->second / number(row, "median_seconds");
+  for (auto& row : rows) {
+    if (!is_measured(row)) continue;
+    const auto it = best.find(problem_of(row));
+    const bool comparable = it != best.end() && is_whole_and_right(row);
+    row["ratio_to_best_peer"] = comparable ? Row(it->second / number(row, "median_seconds")) : Row(nullptr);
+  }
 }
 
 std::string table_heading() {

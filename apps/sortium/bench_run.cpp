@@ -26,7 +26,7 @@ class DeviceBench final : public Bench {
   std::string name() const override { return device_->info().name; }
   std::string driver() const override { return device_->info().driver; }
   std::string language() const override { return device_->info().language; }
-  double copy_rate() override { return app::copy_rate(*queue_); }
+  double copy_rate(double min_seconds) override { return app::copy_rate(*queue_, min_seconds); }
 
   Measurement measure(const std::string& algorithm, const std::string& parameters, const Case& c) override {
     const sortium::Plan plan(device_, c.problem, {algorithm, parameters});
@@ -57,7 +57,7 @@ class HostBench final : public Bench {
   std::string driver() const override { return fmt::format("libstdc++ {}", _GLIBCXX_RELEASE); }
   std::string language() const override { return fmt::format("C++, compiler {}", __VERSION__); }
 
-  double copy_rate() override {
+  double copy_rate(double min_seconds) override {
     constexpr std::uint64_t bytes = std::uint64_t{256} << 20;
     Bytes from(bytes), to(bytes);
     std::memset(from.data(), 1, bytes);
@@ -67,7 +67,7 @@ class HostBench final : public Bench {
       return watch.lap();
     };
     once();
-    const Measurement m = repeat(0.2, once);
+    const Measurement m = repeat(min_seconds, once);
     return m.repetitions == 0 ? 0 : 2.0 * static_cast<double>(bytes) / m.seconds;
   }
 

@@ -19,8 +19,9 @@ class Bench {
   virtual std::string name() const = 0;
   virtual std::string driver() const = 0;
   virtual std::string language() const = 0;
-  // Bytes read and written per second by a copy of a large buffer: no sort that moves its records once is faster.
-  virtual double copy_rate() = 0;
+  // Bytes read and written per second by a copy of a large buffer, of copies of `min_seconds` in all: no sort that moves
+  // its records once is faster.
+  virtual double copy_rate(double min_seconds) = 0;
 
   // Throws sortium::Error or Failure; where memory does not suffice, Error(out_of_memory) before any is used.
   virtual Measurement measure(const std::string& algorithm, const std::string& parameters, const Case& c) = 0;

@@ -3,6 +3,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
@@ -70,12 +71,15 @@ Session::Session(const BenchOptions& options, std::uint64_t rows)
 }
 
 void Session::begin(Bench& bench) {
-  copy_rate_ = bench.copy_rate();
-  last_.clear();
-  if (!options_.paper.empty()) return;
   print(fmt::format("{}  {}\n  {}; {}\n  a large copy: {:.1f} GB/s read and written; 'of floor' is to moving each record once "
                     "at that rate, 'of own bound' to moving\n  what the algorithm's design must\n{}",
-                    bench.id(), bench.name(), bench.driver(), bench.language(), copy_rate_ * 1e-9, table_heading()));
+                    bench.id(), bench.name(), bench.driver(), bench.language(), copy_rate(bench) * 1e-9, table_heading()));
+}
+
+double Session::copy_rate(Bench& bench) {
+  const auto [rate, is_new] = copy_rates_.try_emplace(bench.id());
+  if (is_new) rate->second = bench.copy_rate(std::min(0.2, options_.min_seconds));
+  return rate->second;
 }
 
 double Session::expected_seconds(Bench& bench, const Algorithm& algorithm, const Case& c, Last& last) {
@@ -100,7 +104,7 @@ Row* Session::measure(Bench& bench, const Algorithm& algorithm, const Case& c, c
   if (algorithm.peer) row["version"] = find_peer(algorithm.name)->version;
   progress_.label(fmt::format("{}, {} {} {}", algorithm.name, c.problem.count, std::string(sortium::info(c.problem.key).name),
                               payload_name(c.problem.payload)));
-  auto& last = last_[fmt::format("{} {} {} {} {}", algorithm.name, algorithm.parameters, sortium::info(c.problem.key).name,
+  auto& last = last_[fmt::format("{} {} {} {} {} {}", bench.id(), algorithm.name, algorithm.parameters, sortium::info(c.problem.key).name,
                                  payload_name(c.problem.payload), distribution)];
   try {
     const double expected = algorithm.quadratic || impatient ? expected_seconds(bench, algorithm, c, last) : 0;
@@ -124,11 +128,11 @@ Row* Session::measure(Bench& bench, const Algorithm& algorithm, const Case& c, c
       throw;
     }
   }
-  return keep(std::move(row));
+  return keep(bench, std::move(row));
 }
 
-Row* Session::keep(Row row) {
-  set_copy_rate(row, copy_rate_);
+Row* Session::keep(Bench& bench, Row row) {
+  set_copy_rate(row, copy_rate(bench));
   if (row.contains("skipped") || row.contains("failed")) row["verified"] = false;
   if (row.contains("failed")) worse(exit_runtime);
   else if (!row.contains("skipped") && !row["verified"].get<bool>()) code_ = exit_wrong;
@@ -140,7 +144,7 @@ Row* Session::keep(Row row) {
 void Session::take(Bench& bench, Row row) {
   row["device_id"] = bench.id();
   if (!row.contains("device")) row["device"] = bench.name();
-  keep(std::move(row));
+  keep(bench, std::move(row));
 }
 
 void Session::take_failure(const std::string& message) {

@@ -31,7 +31,7 @@ class Session {
   // be, for the estimate of the time left.
   Session(const BenchOptions& options, std::uint64_t rows);
 
-  // Prints what is measured on, and how fast a copy is there. The rows that follow are its.
+  // Prints what is measured on, how fast a copy is there, and the table's heading.
   void begin(Bench& bench);
   // Measures, prints and keeps a row; what a device cannot do, or not within reasonable time, is a row as well. With
   // `impatient`, that goes for every algorithm and not only for those that take N^2 comparisons. nullptr: interrupted.
@@ -43,7 +43,8 @@ class Session {
   // Something that is not a row.
   void print(const std::string& text) { progress_.print(text); }
 
-  [[nodiscard]] std::vector<Row>& rows() { return rows_; }
+  // Goes into the JSON file, beside the rows.
+  void note(const std::string& name, Row what) { about_[name] = std::move(what); }
   // Ratios to peers, and the files.
   void finish();
   [[nodiscard]] int code() const { return code_; }
@@ -54,14 +55,15 @@ class Session {
     double seconds = 0;
   };
   double expected_seconds(Bench& bench, const Algorithm& algorithm, const Case& c, Last& last);
-  Row* keep(Row row);
+  Row* keep(Bench& bench, Row row);
+  double copy_rate(Bench& bench);
   void worse(int code) { code_ = code_ == exit_success ? code : code_; }
 
   const BenchOptions& options_;
   Row about_;
   std::vector<Row> rows_;
-  double copy_rate_ = 0;
-  std::map<std::string, Last> last_;  // of each series on this device, for what its next size would take
+  std::map<std::string, double> copy_rates_;  // by device
+  std::map<std::string, Last> last_;          // of each series, for what its next size would take
   std::optional<Output> json_, csv_;
   int code_ = exit_success;
   Progress progress_;
