@@ -24,18 +24,10 @@
 #include <string_view>
 #include <vector>
 
+#include "cli.hpp"
 #include "host_check.hpp"
 
-namespace fs = std::filesystem;
-
 namespace {
-
-std::string contents(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream out;
-  out << in.rdbuf();
-  return out.str();
-}
 
 // The bytes of numbers, as they lie in memory, or in the other byte order.
 template <class T>
@@ -70,55 +62,6 @@ std::string npy_data(const std::string& file) {
   const auto length = static_cast<unsigned char>(file.at(8)) | static_cast<unsigned char>(file.at(9)) << 8;
   return file.substr(10 + static_cast<std::size_t>(length));
 }
-
-struct Result {
-  int code;
-  std::string out, err;
-};
-
-class Cli : public testing::Test {
- protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "sortium-cli-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    dir_ = name;
-    fs::create_directory(dir_ / "io");
-  }
-  void TearDown() override { fs::remove_all(dir_); }
-
-  void write(const std::string& name, const std::string& text) const {
-    std::ofstream(dir_ / name, std::ios::binary) << text;
-  }
-  std::string read(const std::string& name) const { return contents(dir_ / name); }
-  bool exists(const std::string& name) const { return fs::exists(dir_ / name); }
-
-  // Runs a shell command in the test's directory; $S is the program.
-  Result shell(const std::string& command) const {
-    const std::string line = fmt::format("cd '{}' && S='{}' && {{ {}; }} > io/out 2> io/err < /dev/null", dir_.string(),
-                                         SORTIUM_CLI, command);
-    const int status = std::system(line.c_str());
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read("io/out"), read("io/err")};
-  }
-  Result run(const std::string& arguments) const { return shell("$S " + arguments); }
-
-  // The command must fail with `code`, say each of `words` on standard error, and leave no new file behind.
-  void refuses(const std::string& arguments, int code, const std::vector<std::string>& words) const {
-    const auto before = files();
-    const Result r = run(arguments);
-    EXPECT_EQ(r.code, code) << arguments << "\n" << r.err;
-    for (const auto& word : words) EXPECT_NE(r.err.find(word), std::string::npos) << arguments << "\nsays: " << r.err << "\nlacks: " << word;
-    EXPECT_EQ(files(), before) << arguments;
-  }
-
-  std::vector<std::string> files() const {
-    std::vector<std::string> out;
-    for (const auto& entry : fs::directory_iterator(dir_)) out.push_back(entry.path().filename().string());
-    std::ranges::sort(out);
-    return out;
-  }
-
-  fs::path dir_;
-};
 
 std::vector<std::uint32_t> random_keys(std::size_t count, std::uint32_t mask = ~0u) {
   std::mt19937 random(7);
@@ -450,9 +393,6 @@ TEST_F(Cli, PartialSortSaysSo) {
   EXPECT_EQ(run("check out.bin --type u32").code, 1);
   r = run("sort k.bin --type u32 -o out.bin --algorithm selection-local --quiet");
   EXPECT_NE(r.err.find("SORTED RUNS of"), std::string::npos) << r.err;
-  r = run("bench --n 5000 --payload keys --min-time 0.001 --algorithm selection-local");
-  EXPECT_EQ(r.code, 0) << r.out;
-  EXPECT_NE(r.out.find("verified, sorted runs of"), std::string::npos) << r.out;
 }
 
 TEST_F(Cli, ParallelPeer) {
@@ -533,49 +473,6 @@ TEST_F(Cli, FailureLeavesOldOutput) {
   EXPECT_EQ(read("out.txt"), "old");
   EXPECT_EQ(files(), (std::vector<std::string>{"bad.txt", "io", "out.txt"}));
 }
-
-// A run of the program that waits for its standard input, with `terminal` as its standard error.
-class Waiting {
- public:
-  Waiting(const fs::path& dir, const std::vector<std::string>& arguments, int standard_error) {
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) std::abort();
-    input_ = ends[1];
-    pid_ = ::fork();
-    if (pid_ == 0) {
-      if (::chdir(dir.c_str()) != 0) ::_exit(126);
-      ::dup2(ends[0], 0);
-      ::dup2(standard_error, 2);
-      std::vector<char*> argv{const_cast<char*>(SORTIUM_CLI)};
-      for (const auto& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
-      argv.push_back(nullptr);
-      ::execv(SORTIUM_CLI, argv.data());
-      ::_exit(127);
-    }
-    ::close(ends[0]);
-  }
-  ~Waiting() {
-    if (pid_ > 0) {
-      ::kill(pid_, SIGKILL);
-      wait();
-    }
-  }
-  void feed(std::string_view text) const {
-    if (::write(input_, text.data(), text.size()) < 0) std::abort();
-  }
-  void signal(int number) const { ::kill(pid_, number); }
-  int wait() {
-    if (input_ >= 0) ::close(input_);
-    int status = 0;
-    ::waitpid(pid_, &status, 0);
-    input_ = pid_ = -1;
-    return status;
-  }
-
- private:
-  int input_ = -1;
-  pid_t pid_ = -1;
-};
 
 TEST_F(Cli, SignalsRemoveTheTemporary) {
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
@@ -817,7 +714,7 @@ TEST_F(Cli, CheckPermutation) {
 }
 
 // ---------------------------------------------------------------------------------------------
-// devices, algorithms, bench, help
+// devices, algorithms, help
 // ---------------------------------------------------------------------------------------------
 
 TEST_F(Cli, DevicesAndAlgorithms) {
@@ -829,82 +726,6 @@ TEST_F(Cli, DevicesAndAlgorithms) {
   EXPECT_EQ(r.code, 0);
   for (const char* word : {"lsd", "radix", "std::sort-parallel", "stable", "work_group", "Satish"})
     EXPECT_NE(r.out.find(word), std::string::npos) << r.out;
-}
-
-TEST_F(Cli, Bench) {
-  const Result r = run("bench --n 1000,2^8:2^10 --min-time 0.01 --algorithm lsd,std::sort,std::stable_sort --type u32,f64 "
-                       "--json result.json");
-  ASSERT_EQ(r.code, 0) << r.err << r.out;
-  EXPECT_EQ(r.out.find("WRONG"), std::string::npos) << r.out;
-  // 4 sizes, 3 algorithms, 2 types, 2 payloads
-  const auto count = [](const std::string& text, const std::string& word) {
-    int n = 0;
-    for (auto at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++n;
-    return n;
-  };
-  EXPECT_EQ(count(r.out, "verified"), 48) << r.out;
-  const std::string json = read("result.json");
-  EXPECT_EQ(count(json, "\"verified\": true"), 48);
-  EXPECT_EQ(count(json, "\"algorithm\": \"lsd\""), 16);
-  EXPECT_EQ(count(json, "\"n\": 1000,"), 12);
-  EXPECT_EQ(count(json, "\"payload\": \"keys+values\""), 24);
-  for (const char* key : {"driver", "language", "parameters", "seconds", "mkeys_per_second", "repetitions",
-                          "copy_gb_per_second", "sortium", "device"})
-    EXPECT_NE(json.find('"' + std::string(key) + '"'), std::string::npos) << key;
-}
-
-TEST_F(Cli, BenchDistributions) {
-  for (const char* name : {"uniform", "sorted", "reversed", "constant", "few", "zipf"}) {
-    const Result r = run(std::string("bench --n 5000 --min-time 0.001 --type i32 --distribution ") + name);
-    EXPECT_EQ(r.code, 0) << name << r.err;
-    EXPECT_NE(r.out.find("verified"), std::string::npos) << r.out;
-  }
-}
-
-TEST_F(Cli, BenchRefuses) {
-  refuses("bench --n 2^8:2^4", 2, {"--n", "2^8:2^4"});
-  refuses("bench --n many", 2, {"--n", "many"});
-  refuses("bench --n 1000:2000", 2, {"--n", "1000:2000"});
-  refuses("bench --algorithm quick --n 256", 2, {"quick", "lsd"});
-  refuses("bench --device nowhere --n 256", 2, {"nowhere"});
-  refuses("bench --distribution flat --n 256", 2, {"--distribution", "flat", "zipf"});
-  refuses("bench --n 256 --params groups=1 --algorithm lsd,radix", 2, {"--params", "groups=1"});
-  refuses("bench --n 256 --min-time 0", 2, {"--min-time"});
-  refuses("bench --n 256 --json none/x.json", 2, {"none/x.json"});
-}
-
-TEST_F(Cli, BenchSkipsWhatDoesNotFit) {
-  const Result r = run("bench --n 2^32 --type u64 --payload values --algorithm std::sort --json result.json");
-  EXPECT_EQ(r.code, 0) << r.err;
-  EXPECT_NE(r.out.find("skipped: needs"), std::string::npos) << r.out;
-  EXPECT_NE(read("result.json").find("\"skipped\""), std::string::npos);
-}
-
-TEST_F(Cli, InterruptedBenchKeepsItsRows) {
-  const int null = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
-  int ends[2];
-  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
-  {
-    // The table goes where the first row can be waited for.
-    const int saved = ::dup(1);
-    ::dup2(ends[1], 1);
-    Waiting run(dir_, {"bench", "--n", "256,512", "--min-time", "0.05", "--algorithm", "std::sort", "--payload", "keys",
-                       "--json", "result.json"}, null);
-    ::dup2(saved, 1);
-    ::close(saved);
-    ::close(ends[1]);
-    std::string table;
-    char part[512];
-    for (ssize_t n; table.find("verified") == std::string::npos && (n = ::read(ends[0], part, sizeof part)) > 0;)
-      table.append(part, static_cast<std::size_t>(n));
-    run.signal(SIGINT);
-    for (ssize_t n; (n = ::read(ends[0], part, sizeof part)) > 0;) table.append(part, static_cast<std::size_t>(n));
-    EXPECT_TRUE(WIFEXITED(run.wait())) << table;
-  }
-  ::close(ends[0]);
-  ::close(null);
-  EXPECT_NE(read("result.json").find("\"verified\": true"), std::string::npos);
-  EXPECT_EQ(files(), (std::vector<std::string>{"io", "result.json"}));
 }
 
 TEST_F(Cli, HelpAndUsage) {
@@ -927,16 +748,4 @@ TEST_F(Cli, HelpAndUsage) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  testing::InitGoogleTest(&argc, argv);
-  // Kernels compile once for all the runs, and not into the user's own cache.
-  std::string cache;
-  if (std::getenv("SORTIUM_CACHE_DIR") == nullptr) {
-    cache = (fs::temp_directory_path() / "sortium-cli-cache-XXXXXX").string();
-    if (mkdtemp(cache.data()) == nullptr) return 1;
-    ::setenv("SORTIUM_CACHE_DIR", cache.c_str(), 1);
-  }
-  const int code = RUN_ALL_TESTS();
-  if (!cache.empty()) fs::remove_all(cache);
-  return code;
-}
+int main(int argc, char** argv) { return run_cli_tests(argc, argv); }

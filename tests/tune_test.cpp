@@ -51,6 +51,7 @@ TEST(TuningFile, WhatIsNoneIsRefused) {
   };
   refused("{", "parse");
   refused("[]", "tuned");
+  refused("{}", "tuned");
   refused(R"({"tuned": [{"device": 3}]})", "entry 0");
   refused(R"({"tuned": [{"device": "x", "colour": "red"}]})", "unknown member 'colour'");
   refused(R"({"tuned": [{"device": "x", "backend": "cuda", "algorithm": "lsd", "log2_count": 20}]})", "no member 'parameters'");

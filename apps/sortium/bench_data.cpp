@@ -43,21 +43,47 @@ void fill(KeyType type, std::uint64_t first, std::uint64_t count, Word* out, Num
   for (std::uint64_t i = 0; i < count; ++i) out[i] = to_key<Word>(number(first + i), type);
 }
 
+// K of "distinctK"; 0: `name` is not of that form.
+std::uint64_t distinct_keys(std::string_view name) {
+  constexpr std::string_view word = "distinct";
+  std::uint64_t k = 0;
+  if (!name.starts_with(word)) return 0;
+  const auto [end, error] = std::from_chars(name.data() + word.size(), name.data() + name.size(), k);
+  return error == std::errc{} && end == name.data() + name.size() && k <= std::uint64_t{1} << 32 ? k : 0;
+}
+
 template <class Word>
 void make(const std::string& distribution, KeyType type, std::uint64_t total, std::uint64_t first, std::uint64_t count,
           Word* out) {
   const std::uint64_t step = total == 0 ? 0 : ~std::uint64_t{0} / total;
-  if (distribution == "uniform") fill(type, first, count, out, random_bits);
-  if (distribution == "sorted") fill(type, first, count, out, [=](std::uint64_t i) { return i * step; });
-  if (distribution == "reversed") fill(type, first, count, out, [=](std::uint64_t i) { return (total - 1 - i) * step; });
-  if (distribution == "constant") fill(type, first, count, out, [](std::uint64_t) { return random_bits(0); });
-  if (distribution == "few")  // 16 different keys
-    fill(type, first, count, out, [](std::uint64_t i) { return random_bits(random_bits(i) >> 60); });
+  const auto make_of = [&](auto number) { fill(type, first, count, out, number); };
+  const auto distinct = [&](std::uint64_t k) { make_of([=](std::uint64_t i) { return random_bits(random_bits(i) % k); }); };
+  if (distribution == "uniform") make_of(random_bits);
+  if (distribution == "sorted") make_of([=](std::uint64_t i) { return i * step; });
+  if (distribution == "reversed") make_of([=](std::uint64_t i) { return (total - 1 - i) * step; });
+  if (distribution == "nearly")  // sorted, but that one key in a hundred is anywhere
+    make_of([=](std::uint64_t i) {
+      const std::uint64_t r = random_bits(i);
+      return (r % 100 == 0 ? random_bits(r) % total : i) * step;
+    });
+  if (distribution == "constant") make_of([](std::uint64_t) { return random_bits(0); });
+  if (distribution == "few") distinct(16);
   if (distribution == "zipf")  // rank r about as often as 1/r, among a million ranks
-    fill(type, first, count, out, [](std::uint64_t i) {
+    make_of([](std::uint64_t i) {
       const double u = std::ldexp(static_cast<double>(random_bits(i)), -64);
       return random_bits(static_cast<std::uint64_t>(std::exp2(20 * u)));
     });
+  if (distribution.starts_with("and")) {  // "and3": every bit is set in one key of eight
+    const auto words = static_cast<std::uint64_t>(distribution.back() - '0');
+    make_of([=](std::uint64_t i) {
+      std::uint64_t x = ~std::uint64_t{0};
+      for (std::uint64_t w = 0; w < words; ++w) x &= random_bits(8 * i + w);
+      return x;
+    });
+  }
+  if (distribution == "organ-pipe")  // up, and down again
+    make_of([=](std::uint64_t i) { return 2 * std::min(i, total - 1 - i) * step; });
+  if (const auto k = distinct_keys(distribution); k != 0) distinct(k);
 }
 
 std::uint64_t parse_size(std::string_view text, const std::string& all) {
@@ -99,8 +125,17 @@ std::vector<std::uint64_t> parse_sizes(const std::string& all) {
 }
 
 const std::vector<std::string>& distributions() {
-  static const std::vector<std::string> all{"uniform", "sorted", "reversed", "constant", "few", "zipf"};
+  static const std::vector<std::string> all{"uniform", "sorted", "reversed", "nearly", "constant", "few",      "zipf",
+                                            "and2",    "and3",   "and4",     "and5",   "organ-pipe"};
   return all;
+}
+
+void check_distribution(const std::string& name) {
+  if (std::ranges::find(distributions(), name) != distributions().end() || distinct_keys(name) != 0) return;
+  std::string names;
+  for (const auto& known : distributions()) names += known + ", ";
+  throw Failure(exit_usage, fmt::format("--distribution {}: there is no such distribution; there are {}and distinctK for K "
+                                        "different keys, such as distinct1000", name, names));
 }
 
 void make_keys(const std::string& distribution, KeyType type, std::uint64_t total, std::uint64_t first,

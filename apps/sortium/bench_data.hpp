@@ -14,6 +14,8 @@ namespace app {
 [[nodiscard]] std::vector<std::uint64_t> parse_sizes(const std::string& text);
 
 [[nodiscard]] const std::vector<std::string>& distributions();
+// Throws Failure, with the names there are, where `name` is neither one of distributions() nor distinctK.
+void check_distribution(const std::string& name);
 
 // Writes keys [first, first + count) of a file of `total` keys to `out`. The same arguments make the same keys.
 void make_keys(const std::string& distribution, sortium::KeyType type, std::uint64_t total, std::uint64_t first,

@@ -1,36 +1,17 @@
-// One measurement of a benchmark: an algorithm, on a device or on the host, for one problem.
+// What a benchmark measures on: a device with the library's algorithms, or the host with std::sort and its kin.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 
 #include <sortium/sortium.hpp>
 
+#include "bench_protocol.hpp"
 #include "host_sort.hpp"
 
 namespace app {
 
-// Ctrl-C or SIGTERM has come: what is under way ends early, what is done is kept. The second one ends the program.
-[[nodiscard]] bool interrupted();
-void keep_results_on_signals();
-
-struct Case {
-  sortium::Problem problem;  // Payload::values are the records' positions
-  std::string distribution;
-  double min_seconds;
-};
-
-struct Measurement {
-  double seconds = 0;  // of one sort, on average
-  std::uint64_t repetitions = 0;
-  bool correct = false;
-  std::string parameters;
-  std::uint64_t run_length = 0;  // of a partial sort
-};
-
-// An OpenCL or CUDA device, or the host, which runs std::sort and its kin.
 class Bench {
  public:
   virtual ~Bench() = default;
@@ -38,12 +19,11 @@ class Bench {
   virtual std::string name() const = 0;
   virtual std::string driver() const = 0;
   virtual std::string language() const = 0;
-  // Bytes read and written per second by a copy of a large buffer: no sort that moves its records once is faster.
-  virtual double copy_rate() = 0;
-  virtual sortium::Device* device() { return nullptr; }
+  // Bytes read and written per second by a copy of a large buffer, of copies of `min_seconds` in all: no sort that moves
+  // its records once is faster.
+  virtual double copy_rate(double min_seconds) = 0;
 
-  // The protocol of document 000. Throws sortium::Error or Failure; where memory does not suffice, Error(out_of_memory)
-  // before any is used.
+  // Throws sortium::Error or Failure; where memory does not suffice, Error(out_of_memory) before any is used.
   virtual Measurement measure(const std::string& algorithm, const std::string& parameters, const Case& c) = 0;
 };
 

@@ -6,6 +6,7 @@
 
 #include <sortium/sortium.hpp>
 
+#include "bench_data.hpp"
 #include "bench_run.hpp"
 #include "commands.hpp"
 #include "common.hpp"
@@ -61,7 +62,10 @@ void warn_of_minutes(const SortOptions& options, const Problem& problem) {
   probe.key = problem.key;
   probe.count = quadratic_probe;
   const auto bench = make_device_bench(sortium::find_device(options.device, true));
-  const double known = bench->measure(options.algorithm, options.parameters, {probe, "uniform", 1e-9}).seconds;
+  const auto keys = [&](std::uint64_t first, std::uint64_t count, void* out) {
+    make_keys("uniform", probe.key, probe.count, first, count, out);
+  };
+  const double known = bench->measure(options.algorithm, options.parameters, {probe, keys, 1e-9}).seconds;
   const double seconds = quadratic_seconds(known, probe.count, problem.count);
   if (seconds > 60)
     fmt::print(stderr, "sortium: warning: {} makes N^2 comparisons, and with {} records will take some {:.0f} minutes; "

@@ -64,11 +64,11 @@ std::shared_ptr<sortium::Device> device_for(const TuneOptions& o) {
 // One problem on one device.
 class Tuner {
  public:
-  Tuner(Bench& bench, const TuneOptions& options, const Problem& problem)
-      : bench_(bench), options_(options), problem_(problem), algorithm_(options.algorithm) {
-    if (algorithm_ != "auto") return;
+  Tuner(std::shared_ptr<sortium::Device> device, const TuneOptions& options, const Problem& problem)
+      : device_(std::move(device)), bench_(make_device_bench(device_)), options_(options), problem_(problem),
+        algorithm_(options.algorithm) {
     // What auto takes is what its parameters belong to.
-    algorithm_ = sortium::Plan(sortium::find_device(bench.id()), problem).algorithm().name;
+    if (algorithm_ == "auto") algorithm_ = sortium::Plan(device_, problem).algorithm().name;
   }
 
   // Nothing: the room's own parameters stand.
@@ -87,11 +87,11 @@ class Tuner {
     // By turns, since what disturbs the machine should disturb both.
     std::vector<double> own, best;
     for (int round = 0; round < 5 && !found.parameters.empty(); ++round) {
-      own.push_back(measure("").seconds);
-      best.push_back(measure(found.parameters).seconds);
+      own.push_back(measure("").median);
+      best.push_back(measure(found.parameters).median);
     }
     if (interrupted()) return std::nullopt;
-    const double before = own.empty() ? measure("").seconds : median(own), after = best.empty() ? before : median(best);
+    const double before = own.empty() ? measure("").median : median(own), after = best.empty() ? before : median(best);
     const double gain = before / after;
     const bool keep = gain >= least_gain;
     progress.finish();
@@ -102,8 +102,8 @@ class Tuner {
                keep ? found.parameters : "its own parameters stand");
     std::fflush(stdout);
     if (!keep) return std::nullopt;
-    const auto& c = bench_.device()->info().claimed;
-    return Entry{c.model, std::string(name(c.backend)), algorithm_, sortium::info(problem_.key).bytes,
+    const auto& c = device_->info().claimed;
+    return Entry{c.model, std::string(sortium::name(c.backend)), algorithm_, sortium::info(problem_.key).bytes,
                  problem_.payload == Payload::none ? 0 : problem_.value_bytes,
                  static_cast<unsigned>(std::bit_width(problem_.count)) - 1, found.parameters, gain};
   }
@@ -112,7 +112,10 @@ class Tuner {
 
  private:
   Measurement measure(const std::string& parameters) {
-    return bench_.measure(algorithm_, parameters, {problem_, options_.distribution, 0.05});
+    const MakeKeys keys = [&](std::uint64_t first, std::uint64_t count, void* out) {
+      make_keys(options_.distribution, problem_.key, problem_.count, first, count, out);
+    };
+    return bench_->measure(algorithm_, parameters, {problem_, keys, 0.05});
   }
 
   std::optional<Trial> attempt(const std::string& parameters) {
@@ -120,11 +123,11 @@ class Tuner {
       const Measurement m = measure(parameters);
       if (interrupted()) return std::nullopt;
       if (!m.correct) {  // never a candidate, and not to be passed over
-        fmt::print(stderr, "sortium: {} {} sorted WRONGLY on {}\n", algorithm_, parameters, bench_.name());
+        fmt::print(stderr, "sortium: {} {} sorted WRONGLY on {}\n", algorithm_, parameters, device_->info().name);
         ++wrong_;
         return std::nullopt;
       }
-      return Trial{m.seconds, m.parameters};
+      return Trial{m.median, m.parameters};
     } catch (const Error& e) {
       if (e.code() == ErrorCode::build_failed || e.code() == ErrorCode::device_failed)
         fmt::print(stderr, "sortium: {} {}: {}\n", algorithm_, parameters, e.what());
@@ -134,7 +137,8 @@ class Tuner {
     }
   }
 
-  Bench& bench_;
+  std::shared_ptr<sortium::Device> device_;
+  std::unique_ptr<Bench> bench_;
   const TuneOptions& options_;
   Problem problem_;
   std::string algorithm_;
@@ -162,8 +166,8 @@ int tune(const TuneOptions& options) {
   ::setenv("SORTIUM_TUNING", "off", 1);  // what is compared with are the rooms' own parameters
 
   keep_results_on_signals();
-  const auto bench = make_device_bench(device_for(options));
-  fmt::print("{}  {}\n", bench->id(), bench->name());
+  const auto device = device_for(options);
+  fmt::print("{}  {}\n", device->info().id, device->info().name);
   fmt::print("{:<10} {:<4} {:<6} {:>11} {:>11} {:>11} {:>6}\n", "algorithm", "type", "", "records", "own Mkey/s", "tuned", "gain");
   std::vector<Entry> found;
   unsigned wrong = 0;
@@ -177,7 +181,7 @@ int tune(const TuneOptions& options) {
         problem.payload = payload == "keys" ? Payload::none : Payload::values;
         Progress progress(true);
         progress.phase(fmt::format("tuning for {} {} {}", n, sortium::info(type).name, payload));
-        Tuner tuner(*bench, options, problem);
+        Tuner tuner(device, options, problem);
         if (auto entry = tuner.run(progress)) found.push_back(std::move(*entry));
         wrong += tuner.wrong();
       }

@@ -38,15 +38,18 @@ struct CheckOptions : KeyOptions {
 };
 
 struct BenchOptions {
-  std::string sizes = "2^8:2^28";
+  std::string sizes;  // empty: 2^8:2^28, or a paper's
   std::vector<std::string> algorithms{"auto"};
-  std::string parameters;
+  std::vector<std::string> parameters;  // "K=V,…" of the one algorithm, or "NAME:K=V,…"
   std::vector<std::string> devices;
   std::vector<std::string> payloads{"keys", "values"};
   std::vector<sortium::KeyType> types{sortium::KeyType::u32};
-  std::string distribution = "uniform";
+  std::vector<std::string> distributions{"uniform"};
   double min_seconds = 0.5;
-  std::string json;
+  bool phases = false;
+  std::string peers;  // a folder of peers' programs
+  std::string paper;  // "000", "003": that document's experiments, at `sizes` where they are given
+  std::string json, csv;
 };
 
 struct TuneOptions {

@@ -1,5 +1,14 @@
 #include "host_sort.hpp"
 
+#include <fmt/format.h>
+#ifdef SORTIUM_TBB
+#include <tbb/version.h>
+#endif
+#ifdef SORTIUM_VQSORT
+#include <hwy/base.h>
+#include <hwy/contrib/sort/vqsort.h>
+#endif
+
 #include <cstring>
 #include <type_traits>
 #include <utility>
@@ -117,13 +126,58 @@ std::unique_ptr<HostSort> make(How how, const Problem& p, const HostOperands& o,
   return std::make_unique<RecordSort<K, std::uint64_t, Less>>(how, p, o, less);
 }
 
+#ifdef SORTIUM_VQSORT
+template <class K>
+class VectorSort final : public HostSort {
+ public:
+  VectorSort(std::uint64_t count, const HostOperands& o)
+      : count_(count), in_(static_cast<const K*>(o.keys_in)), out_(static_cast<K*>(o.keys_out)) {}
+
+  double run() override {
+    if (in_ != out_ && count_ > 0) std::memcpy(out_, in_, count_ * sizeof(K));
+    Stopwatch watch;
+    hwy::VQSort(out_, count_, hwy::SortAscending());
+    return watch.lap();
+  }
+
+ private:
+  std::uint64_t count_;
+  const K* in_;
+  K* out_;
+};
+#endif
+
+std::unique_ptr<HostSort> make_vqsort([[maybe_unused]] const Problem& p, [[maybe_unused]] const HostOperands& o) {
+#ifdef SORTIUM_VQSORT
+  const bool whole = p.payload == Payload::none && p.order == sortium::Order::ascending && p.begin_bit == 0 && p.end_bit == 0;
+  if (whole && p.key == KeyType::u32) return std::make_unique<VectorSort<std::uint32_t>>(p.count, o);
+  if (whole && p.key == KeyType::u64) return std::make_unique<VectorSort<std::uint64_t>>(p.count, o);
+  throw sortium::Error(sortium::ErrorCode::unsupported,
+                       "vqsort: sorts u32 and u64 keys alone, ascending and by all of their bits");
+#else
+  throw Failure(exit_usage, "vqsort: this build has no Highway (1.2 or newer was not found)");
+#endif
+}
+
 }  // namespace
 
 const std::vector<Peer>& peers() {
+  static const std::string libstdcxx = fmt::format("libstdc++ {}", _GLIBCXX_RELEASE);
+#ifdef SORTIUM_TBB
+  static const std::string tbb = fmt::format("{}, oneTBB {}", libstdcxx, TBB_VERSION_STRING);
+#else
+  static const std::string tbb = libstdcxx;
+#endif
+#ifdef SORTIUM_VQSORT
+  static const std::string highway = fmt::format("Highway {}.{}.{}", HWY_MAJOR, HWY_MINOR, HWY_PATCH);
+#else
+  static const std::string highway;
+#endif
   static const std::vector<Peer> all{
-      {"std::sort", "the C++ library's sort on one core of the host", false},
-      {"std::stable_sort", "the C++ library's stable sort on one core of the host", true},
-      {"std::sort-parallel", "std::sort with std::execution::par (TBB) on all cores of the host", false},
+      {"std::sort", "the C++ library's sort on one core of the host", libstdcxx, false},
+      {"std::stable_sort", "the C++ library's stable sort on one core of the host", libstdcxx, true},
+      {"std::sort-parallel", "std::sort with std::execution::par (TBB) on all cores of the host", tbb, false},
+      {"vqsort", "Highway's vectorised quicksort on one core of the host: u32 and u64 keys alone, ascending", highway, false},
   };
   return all;
 }
@@ -134,6 +188,7 @@ const Peer* find_peer(std::string_view name) {
 }
 
 std::unique_ptr<HostSort> make_host_sort(const Peer& peer, const Problem& p, const HostOperands& o) {
+  if (peer.name == "vqsort") return make_vqsort(p, o);
   How how = How::plain;
   if (peer.name == "std::stable_sort") how = How::stable;
   if (peer.name == "std::sort-parallel") {

@@ -1,4 +1,4 @@
-// std::sort and its kin, to compare the library with.
+// std::sort and its kin, and vqsort, to compare the library with.
 #pragma once
 
 #include <algorithm>
@@ -16,6 +16,7 @@ namespace app {
 
 struct Peer {
   std::string_view name, title;
+  std::string version;  // of the library that it is from
   bool stable;  // for keys alone; records of key and value are always sorted with a stable sort
 };
 
@@ -33,7 +34,7 @@ class HostSort {
   virtual void store() {}
 };
 
-// Throws Failure where this build has no parallel algorithms.
+// Throws Failure where this build has no parallel algorithms or no Highway, Error(unsupported) for what vqsort cannot sort.
 [[nodiscard]] std::unique_ptr<HostSort> make_host_sort(const Peer& peer, const sortium::Problem& problem,
                                                        const sortium::HostOperands& operands);
 

@@ -9,6 +9,7 @@
 #include <new>
 
 #include "bench_data.hpp"
+#include "bench_paper.hpp"
 #include "commands.hpp"
 #include "common.hpp"
 #include "draw.hpp"
@@ -43,9 +44,13 @@ constexpr const char* bench_help = R"(Examples:
   sortium bench                                  keys and key+value, u32, 2^8 to 2^28 records
   sortium bench --algorithm all --n 2^10:2^20 --device cuda:0 --device opencl:0
   sortium bench --algorithm lsd,std::sort,std::sort-parallel --n 1000000,2^24 --type f64 --json result.json
+  sortium bench --algorithm bitonic,radix --params radix:r=4 --params radix:r=8 --n 2^20 --phases
+  sortium bench --distribution uniform,nearly,and3,distinct1000 --n 2^24 --peers build/peers --csv result.csv
+  sortium bench --paper 003 --json 003.json      the experiments of document 003, beside its figures
 
 Records stay on the device. For each row, 1, 2, 4, 8 ... sorts run from the same unsorted input to the same output,
-each waited for, until --min-time has passed; the result is checked afterwards. Ctrl-C keeps the rows that are done.)";
+each waited for, until --min-time has passed; the result is checked afterwards. Ctrl-C keeps the rows that are done.
+docs/benchmarks.md says more.)";
 
 constexpr const char* tune_help = R"(Examples:
   sortium tune --device cuda:0                       what auto takes for u32, with and without values
@@ -140,20 +145,33 @@ int run(std::vector<std::string> arguments) {
 
   BenchOptions b;
   auto* const bench_cli = cli.add_subcommand("bench", "Measure sorting rates");
-  bench_cli->add_option("--n", b.sizes, "Numbers of records: 1000, 2^20, a range 2^8:2^28 of powers of two, a list")
-      ->type_name("LIST")->capture_default_str();
-  bench_cli->add_option("--algorithm", b.algorithms, "Some that 'sortium algorithms' lists; all: every one of the "
-                                                     "library's")->delimiter(',')->type_name("NAME,");
-  bench_cli->add_option("--params", b.parameters, "Parameters of the one algorithm")->type_name("K=V,...");
+  bench_cli->add_option("--n", b.sizes, "Numbers of records: 1000, 2^20, a range 2^8:2^28 of powers of two (which is the "
+                                        "default), a list; with --paper: those of its sizes")->type_name("LIST");
+  std::vector<CLI::Option*> not_for_papers;  // which have algorithms, types and so on of their own
+  not_for_papers.push_back(bench_cli->add_option("--algorithm", b.algorithms, "Some that 'sortium algorithms' lists; all: "
+                                                 "every one of the library's")->delimiter(',')->type_name("NAME,"));
+  not_for_papers.push_back(bench_cli->add_option("--params", b.parameters, "Parameters of the one algorithm, or of the one "
+                                                 "named: radix:r=8. May be given several times: each set is a row")
+      ->type_name("K=V,...")->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll));
   bench_cli->add_option("--device", b.devices, "May be given several times")->delimiter(',')->type_name("NAME,");
-  add_types(*bench_cli, types, "Types of the keys (default u32)")->delimiter(',');
-  bench_cli->add_option("--payload", b.payloads, "keys, values (4 bytes a key), or both, as by default")
-      ->delimiter(',')->check(CLI::IsMember({"keys", "values"}))->type_name("WHAT");
-  bench_cli->add_option("--distribution", b.distribution, "How the keys are distributed")
-      ->check(CLI::IsMember(distributions()))->type_name("NAME")->capture_default_str();
+  not_for_papers.push_back(add_types(*bench_cli, types, "Types of the keys (default u32)")->delimiter(','));
+  not_for_papers.push_back(bench_cli->add_option("--payload", b.payloads, "keys, values (4 bytes a key), or both, as by "
+                                                 "default")
+      ->delimiter(',')->check(CLI::IsMember({"keys", "values"}))->type_name("WHAT"));
+  not_for_papers.push_back(bench_cli->add_option("--distribution", b.distributions, fmt::format("How the keys are "
+      "distributed: {}, or distinctK for K different keys", fmt::join(distributions(), ", ")))
+      ->delimiter(',')->type_name("NAME,")->capture_default_str());
   bench_cli->add_option("--min-time", b.min_seconds, "Seconds of sorting for each row")
       ->check(CLI::Range(1e-6, 1e6).description(""))->type_name("SECONDS")->capture_default_str();
+  not_for_papers.push_back(bench_cli->add_flag("--phases", b.phases, "The device time of each phase of a sort, too"));
+  not_for_papers.push_back(bench_cli->add_option("--peers", b.peers, "Run the peers' programs in this folder, too, on the same "
+                                                 "devices (bench/peers makes them)")->type_name("DIR"));
+  auto* const paper = bench_cli->add_option("--paper", b.paper, "Make the experiments of document 000 or 003, with the "
+                                            "published figures beside those measured")
+      ->check(CLI::IsMember(papers()))->type_name("NUMBER");
+  for (auto* const option : not_for_papers) paper->excludes(option);
   bench_cli->add_option("--json", b.json, "Write the results to this file, too")->type_name("FILE");
+  bench_cli->add_option("--csv", b.csv, "Write them as comma-separated values, too")->type_name("FILE");
   bench_cli->footer(bench_help);
   bench_cli->callback([&] {
     if (!types.empty()) b.types = parse_types(types);

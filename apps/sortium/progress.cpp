@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 
 namespace app {
 
@@ -11,6 +12,11 @@ namespace {
 void put(const std::string& text) {
   // A terminal that cannot be written to is no reason to fail.
   if (::write(STDERR_FILENO, text.data(), text.size()) < 0) return;
+}
+
+std::string rough(double seconds) {
+  if (seconds < 90) return fmt::format("some {:.0f} s", seconds);
+  return seconds < 5400 ? fmt::format("some {:.0f} min", seconds / 60) : fmt::format("some {:.1f} h", seconds / 3600);
 }
 }  // namespace
 
@@ -32,6 +38,20 @@ void Progress::phase(std::string name, std::uint64_t total) {
   name_ = std::move(name);
   total_ = total;
   done_ = 0;
+  phase_begin_ = Clock::now();
+}
+
+void Progress::label(std::string name) {
+  const std::lock_guard lock(mutex_);
+  name_ = std::move(name);
+}
+
+void Progress::print(const std::string& text) {
+  const std::lock_guard lock(mutex_);
+  if (drawn_) put("\r\033[K");
+  drawn_ = false;
+  fmt::print("{}", text);
+  std::fflush(stdout);
 }
 
 void Progress::draw() {
@@ -45,6 +65,8 @@ void Progress::draw() {
     const auto filled = static_cast<unsigned>(part * width);
     line = fmt::format("{} [{:#<{}}{:.<{}}] {:3.0f} % {:.1f} s", name_, "", filled, "", width - filled, part * 100,
                        seconds);
+    const double so_far = std::chrono::duration<double>(Clock::now() - phase_begin_).count();
+    if (part > 0 && part < 1 && so_far > 2) line += ", " + rough(so_far * (1 - part) / part) + " left";
   }
   put("\r\033[K" + line);
   drawn_ = true;

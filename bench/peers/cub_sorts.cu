@@ -44,7 +44,7 @@ struct Less {
 
 template <class V>
 static void merge_pairs(void* temp, std::size_t& bytes, const Sort& s, cudaStream_t stream) {
-  if (temp != nullptr) {
+  if (temp != nullptr && s.keys_in != s.keys_out) {
     check(cudaMemcpyAsync(s.keys_out, s.keys_in, s.count * sizeof(TYPE), cudaMemcpyDeviceToDevice, stream));
     check(cudaMemcpyAsync(s.values_out, s.values_in, s.count * sizeof(V), cudaMemcpyDeviceToDevice, stream));
   }
@@ -55,6 +55,9 @@ static void merge_pairs(void* temp, std::size_t& bytes, const Sort& s, cudaStrea
 void JOIN(cub_merge_, KEY)(void* temp, std::size_t& bytes, const Sort& s, cudaStream_t stream) {
   if (s.value_bytes == 4) return merge_pairs<std::uint32_t>(temp, bytes, s, stream);
   if (s.value_bytes == 8) return merge_pairs<std::uint64_t>(temp, bytes, s, stream);
+  if (s.keys_in == s.keys_out)
+    return check(cub::DeviceMergeSort::StableSortKeys(temp, bytes, static_cast<TYPE*>(s.keys_out),
+                                                      static_cast<std::uint32_t>(s.count), Less{}, stream));
   check(cub::DeviceMergeSort::SortKeysCopy(temp, bytes, static_cast<const TYPE*>(s.keys_in),
                                            static_cast<TYPE*>(s.keys_out), static_cast<std::uint32_t>(s.count), Less{},
                                            stream));
@@ -63,9 +66,12 @@ void JOIN(cub_merge_, KEY)(void* temp, std::size_t& bytes, const Sort& s, cudaSt
 void JOIN(thrust_, KEY)(const Sort& s, cudaStream_t stream) {
   const auto policy = thrust::cuda::par.on(stream);
   auto* keys = static_cast<TYPE*>(s.keys_out);
-  check(cudaMemcpyAsync(keys, s.keys_in, s.count * sizeof(TYPE), cudaMemcpyDeviceToDevice, stream));
+  if (s.keys_in != s.keys_out) {
+    check(cudaMemcpyAsync(keys, s.keys_in, s.count * sizeof(TYPE), cudaMemcpyDeviceToDevice, stream));
+    if (s.value_bytes != 0)
+      check(cudaMemcpyAsync(s.values_out, s.values_in, s.count * s.value_bytes, cudaMemcpyDeviceToDevice, stream));
+  }
   if (s.value_bytes == 0) return thrust::stable_sort(policy, keys, keys + s.count);
-  check(cudaMemcpyAsync(s.values_out, s.values_in, s.count * s.value_bytes, cudaMemcpyDeviceToDevice, stream));
   if (s.value_bytes == 4)
     thrust::stable_sort_by_key(policy, keys, keys + s.count, static_cast<std::uint32_t*>(s.values_out));
   else

@@ -9,7 +9,8 @@ namespace peers {
 
 enum class Key { u32, i32, f32, u64, i64, f64 };
 
-// A sort of device memory, ascending by the bits [begin_bit, end_bit) of the keys. value_bytes: 0, 4 or 8.
+// A sort of device memory, ascending by the bits [begin_bit, end_bit) of the keys. value_bytes: 0, 4 or 8. In place where
+// keys_in is keys_out (and values_in values_out), which the radix sort does not do.
 struct Sort {
   Key key;
   unsigned value_bytes;

@@ -74,6 +74,9 @@ class Plan {
   [[nodiscard]] const AlgorithmInfo& algorithm() const { return *algorithm_; }
   [[nodiscard]] std::string parameters() const;  // those in force
   [[nodiscard]] std::uint64_t run_length() const;  // of a partial sort: records in a sorted run; else 0
+  // The least that run() reads and writes of keys and values in device memory, out of place, in bytes; 0 where the
+  // algorithm's design does not fix it.
+  [[nodiscard]] std::uint64_t bytes_moved() const;
 
  private:
   void check(const Queue& queue, const Operands& operands) const;
@@ -104,7 +107,7 @@ struct HostReport {
   std::uint64_t run_length = 0;  // of a partial sort: records in a sorted run; else 0
   double plan_seconds = 0;      // finding the device, building kernels
   double transfer_seconds = 0;  // allocating, copying to the device and back; 0 on a CPU, which sorts in place
-  double sort_seconds = 0;      // from enqueueing to the end
+  double sort_seconds = 0;      // from enqueueing to the end; 0 where a sort of few records was not timed
 };
 
 struct HostOperands {

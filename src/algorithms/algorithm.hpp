@@ -60,6 +60,9 @@ class Sorter {
   [[nodiscard]] virtual std::string parameters() const = 0;
   // Of a partial sort: how many records each sorted run has (the last may have fewer); else 0.
   [[nodiscard]] virtual std::uint64_t run() const { return 0; }
+  // The least that an out-of-place sort reads and writes of keys and values in global memory, in bytes; 0 where the design
+  // does not fix it.
+  [[nodiscard]] virtual std::uint64_t bytes_moved() const { return 0; }
   virtual void build(Device& device, const Capabilities& capabilities) = 0;
   // Only enqueues. Problem::count is at least 1.
   virtual void enqueue(Queue& queue, const Operands& operands) = 0;
@@ -109,6 +112,10 @@ class PingPong {
   unsigned passes_ = 0;
   ScratchLayout::Slice keys_[2], values_;
 };
+
+// What passes that each read the keys so many times, the values once, and write both once, read and write in all, in
+// bytes. The first pass makes positions instead of reading them, and the last writes no keys that nobody wants.
+[[nodiscard]] std::uint64_t bytes_of_passes(const Problem& problem, std::uint64_t passes, unsigned key_readings);
 
 // Digits of at most `digit_bits` bits that cover the problem's bits, as even as they can be.
 struct Digit {

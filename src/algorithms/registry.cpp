@@ -160,6 +160,13 @@ PingPong::Pass PingPong::pass(unsigned index, const Operands& o) const {
   return {keys(k - 1), keys(k), values(k - 1), values(k), problem_.payload == Payload::positions && index == 0};
 }
 
+std::uint64_t bytes_of_passes(const Problem& p, std::uint64_t passes, unsigned key_readings) {
+  const std::uint64_t keys = p.count * info(p.key).bytes;
+  const std::uint64_t values = p.payload == Payload::none ? 0 : p.count * p.value_bytes;
+  return passes * ((key_readings + 1) * keys + 2 * values) - (p.payload == Payload::positions ? values : 0) -
+         (p.keys_out ? 0 : keys);
+}
+
 std::vector<Digit> digits(const Problem& problem, unsigned digit_bits) {
   const unsigned end = problem.end_bit == 0 ? info(problem.key).bits() : problem.end_bit;
   const unsigned bits = end - problem.begin_bit;

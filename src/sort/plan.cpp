@@ -94,6 +94,7 @@ Plan::~Plan() = default;
 std::uint64_t Plan::scratch_bytes() const { return sorter_->scratch_bytes(); }
 std::string Plan::parameters() const { return sorter_->parameters(); }
 std::uint64_t Plan::run_length() const { return sorter_->run(); }
+std::uint64_t Plan::bytes_moved() const { return sorter_->bytes_moved(); }
 
 std::uint64_t Plan::scratch_bytes_for(const Problem& problem, const Capabilities& capabilities, const Method& method) {
   return plan(problem, capabilities, method).sorter->scratch_bytes();

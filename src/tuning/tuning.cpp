@@ -75,6 +75,7 @@ std::vector<Entry> parse(std::string_view text, const std::string& origin) {
   std::vector<Entry> entries;
   try {
     const json root = json::parse(text);
+    if (!root.is_object() || !root.contains("tuned") || !root["tuned"].is_array()) refuse(origin, "is not {\"tuned\": [entries]}");
     for (const auto& j : root.at("tuned")) {
       try {
         entries.push_back(entry_of(j));

@@ -67,6 +67,7 @@ class BitonicSorter final : public Sorter {
     const std::string small = log_tile_ == 0 ? "" : fmt::format(",small_stages={}", together_ ? "together" : "apart");
     return fmt::format("schedule={},work_group={}{}", schedule_.name, work_group_, small);
   }
+  std::uint64_t bytes_moved() const override { return bytes_of_passes(problem_, launches(), 1); }
 
   void build(Device& device, const Capabilities& capabilities) override {
     kernels::Defines defines;
@@ -105,6 +106,14 @@ class BitonicSorter final : public Sorter {
   }
 
  private:
+  [[nodiscard]] std::uint64_t launches() const {
+    if (schedule_.most == 0) return std::uint64_t{stages_} * (stages_ + 1) / 2;
+    std::uint64_t count = together_ ? 1 : 0;
+    for (unsigned distances = together_ ? log_tile_ + 1 : 1; distances <= stages_; ++distances)
+      count += ceil_div(distances - std::min(distances, log_tile_), schedule_.most) + (log_tile_ > 0 ? 1 : 0);
+    return count;
+  }
+
   void enqueue_a(Queue& queue, const Operands& o) {
     ping_pong_.start(queue, o);
     unsigned pass = 0;

@@ -32,6 +32,7 @@ class CpuSorter final : public Sorter {
 
   std::uint64_t scratch_bytes() const override { return scratch_.bytes(); }
   std::string parameters() const override { return fmt::format("variant=cpu,groups={}", parts_); }
+  std::uint64_t bytes_moved() const override { return bytes_of_passes(problem_, digits_.size(), 2); }
 
   void build(Device& device, const Capabilities& capabilities) override {
     kernels::Defines defines;
@@ -107,6 +108,7 @@ class GpuSorter final : public Sorter {
   std::string parameters() const override {
     return fmt::format("variant=gpu,work_group={},items={},groups={}", work_group_, items_, groups_);
   }
+  std::uint64_t bytes_moved() const override { return bytes_of_passes(problem_, digits_.size(), 2); }
 
   void build(Device& device, const Capabilities& capabilities) override {
     kernels::Defines defines;

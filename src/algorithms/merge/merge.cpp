@@ -55,6 +55,7 @@ class MergeSorter final : public Sorter {
   std::string parameters() const override {
     return fmt::format("tier1={},tier2={},sample={},work_group={}", tier1_, tier2_, sample_, work_group_);
   }
+  std::uint64_t bytes_moved() const override { return bytes_of_passes(problem_, levels_, 1); }
 
   void build(Device& device, const Capabilities& capabilities) override {
     const std::uint64_t capacity = 2 * std::max(tier2_, sample_);

@@ -103,6 +103,10 @@ class MsdSorter final : public Sorter {
   std::string parameters() const override {
     return fmt::format("bits={},local={}x{},{}", bits_, local_.work_group, local_items, lsd_.parameters());
   }
+  std::uint64_t bytes_moved() const override {  // where keys spread; where they do not, it is more
+    const unsigned passes = (bits_ > digit_bits ? 2 : 1) + 1;
+    return problem_.count * info(problem_.key).bytes + bytes_of_passes(problem_, passes, 1);
+  }
 
   void build(Device& device, const Capabilities& capabilities) override {
     // Side by side: a first use waits for them.

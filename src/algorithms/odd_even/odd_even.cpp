@@ -35,6 +35,7 @@ class OddEvenSorter final : public Sorter {
 
   std::uint64_t scratch_bytes() const override { return layout_.bytes(); }
   std::string parameters() const override { return fmt::format("rounds={}", rounds_); }
+  std::uint64_t bytes_moved() const override { return bytes_of_passes(problem_, launches_, 1); }
 
   void build(Device& device, const Capabilities& capabilities) override {
     kernels::Defines defines;

@@ -24,6 +24,9 @@ class OnesweepSorter final : public Sorter {
 
   std::uint64_t scratch_bytes() const override { return scratch_.bytes(); }
   std::string parameters() const override;
+  std::uint64_t bytes_moved() const override {
+    return problem_.count * info(problem_.key).bytes + bytes_of_passes(problem_, digits_.size(), 1);
+  }
   void build(Device& device, const Capabilities& capabilities) override;
   void enqueue(Queue& queue, const Operands& operands) override;
 

@@ -80,6 +80,17 @@ class RadixSorter final : public Sorter {
                        end - carried_.begin_bit, r_, items_, groups_, scan_.parts(), transposed_ ? "on" : "off",
                        carried_.payload == Payload::positions ? "on" : "off");
   }
+  std::uint64_t bytes_moved() const override {
+    const std::uint64_t keys = problem_.count * info(problem_.key).bytes;
+    const std::uint64_t carried = carried_.payload == Payload::none ? 0 : problem_.count * carried_.value_bytes;
+    std::uint64_t bytes = bytes_of_passes(carried_, digits_.size(), 2);
+    if (transposed_) {  // the last pass writes the keys in any case; they are just not transposed back
+      bytes += 4 * keys + (carried_.payload == Payload::values ? 4 : 2) * carried;
+      if (!carried_.keys_out) bytes -= keys;
+    }
+    if (permuted_) bytes += carried + 4 * problem_.count * problem_.value_bytes;
+    return bytes;
+  }
 
   void build(Device& device, const Capabilities& capabilities) override {
     const unsigned value_bytes = carried_.payload == Payload::none ? 0 : carried_.value_bytes;

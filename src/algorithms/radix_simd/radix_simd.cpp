@@ -43,6 +43,7 @@ class RadixSimdSorter final : public Sorter {
   std::string parameters() const override {
     return fmt::format("digit_bits={},work_group={}", digit_bits_, work_group_);
   }
+  std::uint64_t bytes_moved() const override { return bytes_of_passes(problem_, digits_.size(), 2); }
 
   void build(Device& device, const Capabilities& capabilities) override {
     kernels::Defines defines;

@@ -27,6 +27,7 @@ class SelectionLocalSorter final : public Sorter {
   std::uint64_t scratch_bytes() const override { return 0; }
   std::string parameters() const override { return fmt::format("work_group={}", work_group_); }
   std::uint64_t run() const override { return work_group_; }
+  std::uint64_t bytes_moved() const override { return bytes_of_passes(problem_, 1, 1); }
 
   void build(Device& device, const Capabilities& capabilities) override {
     kernels::Defines defines;
