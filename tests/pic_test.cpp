@@ -164,7 +164,8 @@ INSTANTIATE_TEST_SUITE_P(All, Steps,
                          [](const auto& instance) { return instance.param.name; });
 
 TEST(Particles, OneIsEnough) {
-  Pic pic(test_device(), {1, 4096, 0.5});
+  const unsigned most = is_set("SORTIUM_TEST_SMALL") ? 1024 : 4096;  // Oclgrind's device has 128 MiB
+  Pic pic(test_device(), {1, most, 0.5});
   const Tally start = pic.tally_before();
   EXPECT_EQ(app::flaw_at_start(start, 1), "");
   pic.move();
@@ -246,7 +247,8 @@ TEST_F(Checks, SeeWrongOrder) {
   const Particles p = read(pic, pic.after());
   const auto a = pic.after();
   ASSERT_NE(cell(p, 0, 32), cell(p, some - 1, 32));
-  for (const auto [from, to] : {std::pair<std::uint64_t, std::uint64_t>{0, some - 1}, {some - 1, 0}}) {
+  for (const std::uint64_t from : {std::uint64_t{0}, some - 1}) {
+    const std::uint64_t to = some - 1 - from;
     put(a.x, to, p.x[from]);
     put(a.y, to, p.y[from]);
     put(a.u, to, p.u[from]);
@@ -328,14 +330,15 @@ TEST(Picture, HasEachParticleInItsColour) {
     std::uint8_t colour;
   };
   std::vector<Dot> dots;
-  std::vector<std::uint8_t> key;  // the row of colours, at the bottom
+  std::vector<std::uint8_t> key;  // the row of colours, at the bottom; its topmost line
+  unsigned key_line = 0;
   for (unsigned y = 0; y < image.height; ++y)
     for (unsigned x = 0; x < image.width; ++x) {
       const auto colour = image.pixels[std::size_t{y} * image.width + x];
       ASSERT_LT(3u * colour + 2, image.colours.size());
       if (colour < 2) continue;
       if (y < image.width / 2) dots.push_back({x, y, colour});
-      else if (key.empty() || key.back() != colour) key.push_back(colour);
+      else if (key.empty() || y == key_line) key.push_back(colour), key_line = y;
     }
   ASSERT_EQ(dots.size(), 6u);
   std::ranges::sort(dots, {}, [](const Dot& d) { return std::pair(d.x, d.y); });
@@ -348,7 +351,7 @@ TEST(Picture, HasEachParticleInItsColour) {
   EXPECT_LT(dots[3].y, dots[5].y);
   EXPECT_TRUE(std::ranges::is_sorted(key));
   EXPECT_EQ(key.front(), dots[0].colour);
-  EXPECT_GT(key.size(), 50u);
+  EXPECT_GT(key.back(), key.front() + 50);
 }
 
 // The command, in a directory of the test's own.
@@ -357,9 +360,9 @@ class PicCommand : public testing::Test {
   void SetUp() override { std::filesystem::create_directory(directory); }
   void TearDown() override { std::filesystem::remove_all(directory); }
   static std::string contents(const std::string& file) { return (std::ostringstream() << std::ifstream(file).rdbuf()).str(); }
-  void refuses(const app::PicOptions& options, const std::string& word) const {
+  void refuses(const app::PicOptions& wrong, const std::string& word) const {
     try {
-      app::pic(options);
+      app::pic(wrong);
       ADD_FAILURE() << "an error that says '" << word << "' was due";
     } catch (const app::Failure& failure) {
       EXPECT_EQ(failure.code(), app::exit_usage);
@@ -368,8 +371,15 @@ class PicCommand : public testing::Test {
     EXPECT_TRUE(std::filesystem::is_empty(directory));
   }
   const std::filesystem::path directory = std::filesystem::temp_directory_path() / fmt::format("sortium-pic-{}", ::getpid());
-  app::PicOptions options{.particles = std::to_string(some), .grid = 16, .steps = 2, .device = device_spec(),
-                          .min_seconds = 1e-6};
+  app::PicOptions options = [] {
+    app::PicOptions o;
+    o.particles = std::to_string(some);
+    o.grid = 16;
+    o.steps = 2;
+    o.device = device_spec();
+    o.min_seconds = 1e-6;
+    return o;
+  }();
 };
 
 TEST_F(PicCommand, PrintsAndWritesEachStep) {
@@ -413,7 +423,8 @@ TEST_F(PicCommand, DrawsFirstAndLastStep) {
   options.picture = directory / "p.png";
   testing::internal::CaptureStdout();
   const int code = app::pic(options);
-  EXPECT_EQ(code, app::exit_success) << testing::internal::GetCapturedStdout();
+  const std::string out = testing::internal::GetCapturedStdout();
+  EXPECT_EQ(code, app::exit_success) << out;
   png_image image{};
   image.version = PNG_IMAGE_VERSION;
   ASSERT_NE(png_image_begin_read_from_file(&image, options.picture.c_str()), 0) << image.message;

@@ -1,6 +1,7 @@
 // `sortium pic`: the particle-in-cell experiment of document 003, section 4.2.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -36,7 +37,7 @@ constexpr Published table_7[]{{"GeForce 320M", 1.42335, 6.7084},
                               {"Phenom II X4 945, 4 cores", 0.0838514, 0.175059},
                               {"Phenom II X4 945, 1 core", 0.169612, 0.49917}};
 
-// What a step took and found. Seconds.
+// What a step took, in seconds, and found.
 struct StepResult {
   double disorder = 0;  // the part of neighbours in memory that were out of order before the sort
   double find_cells = 0, sort_cell_bits = 0, sort_all_bits = 0, gather = 0, deposit_unsorted = 0, deposit_sorted = 0;
@@ -46,21 +47,23 @@ struct StepResult {
   [[nodiscard]] double reorder() const { return find_cells + sort_cell_bits + gather; }
 };
 
-// Seconds that `work` takes on average; runs until `min_seconds` have passed, after a first time that does not count.
+// The median of the seconds that `work` takes; runs until `min_seconds` have passed, after a first time that does not count.
 template <class Work>
 double seconds_of(Pic& pic, double min_seconds, const Work& work) {
   work();
   pic.finish();
+  std::vector<double> times;
   double total = 0;
-  unsigned times = 0;
   do {
     Stopwatch watch;
     work();
     pic.finish();
-    total += watch.lap();
-    ++times;
+    times.push_back(watch.lap());
+    total += times.back();
   } while (total < min_seconds && !interrupted());
-  return total / times;
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  std::ranges::nth_element(times, middle);
+  return *middle;
 }
 
 std::string flaw_of(const std::string& what, const std::string& flaw) {

@@ -138,8 +138,8 @@ Pic::Pic(std::shared_ptr<sortium::Device> device, const PicProblem& problem)
   const std::uint64_t largest = std::max({part, grid, scratch}), most = device_->info().claimed.max_allocation;
   if (need > have || largest > most)
     throw Error(ErrorCode::out_of_memory,
-                fmt::format("{} particles need {}, {} of it in one piece; the device has {}, up to {} in one piece",
-                            problem.particles, human_bytes(need), human_bytes(largest), human_bytes(have),
+                fmt::format("--particles {} with --grid {} needs {}, {} of it in one piece; the device has {}, up to {} in "
+                            "one piece", problem.particles, problem.grid, human_bytes(need), human_bytes(largest), human_bytes(have),
                             human_bytes(most)));
   for (auto* const particles : {&before_, &after_})
     for (auto& buffer : *particles) buffer = device_->allocate(part);
