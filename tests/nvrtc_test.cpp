@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "../apps/sortium/pic.hpp"
 #include "algorithms/algorithm.hpp"
 #include "device/nvrtc.hpp"
 #include "methods.hpp"
@@ -92,14 +93,16 @@ std::string why_no_nvrtc() {
   }
 }
 
+void need_nvrtc() {
+  static const std::string why = why_no_nvrtc();
+  if (why.empty()) return;
+  if (is_set("SORTIUM_REQUIRE_NVRTC")) FAIL() << why;
+  GTEST_SKIP() << "NO KERNEL WAS COMPILED FOR CUDA: " << why;
+}
+
 class Nvrtc : public testing::TestWithParam<MethodUnderTest> {
  protected:
-  void SetUp() override {
-    static const std::string why = why_no_nvrtc();
-    if (why.empty()) return;
-    if (is_set("SORTIUM_REQUIRE_NVRTC")) FAIL() << why;
-    GTEST_SKIP() << "NO KERNEL WAS COMPILED FOR CUDA: " << why;
-  }
+  void SetUp() override { need_nvrtc(); }
 };
 
 TEST_P(Nvrtc, Compiles) {
@@ -137,6 +140,25 @@ std::vector<MethodUnderTest> methods_of_kernels() {
 
 INSTANTIATE_TEST_SUITE_P(All, Nvrtc, testing::ValuesIn(methods_of_kernels()),
                          [](const auto& instance) { return test_name(instance.param); });
+
+// The kernels of the program's own.
+class NvrtcProgram : public testing::Test {
+ protected:
+  void SetUp() override { need_nvrtc(); }
+};
+
+TEST_F(NvrtcProgram, Pic) {
+  CompilingDevice device;
+  for (const std::uint64_t particles : {std::uint64_t{1000}, std::uint64_t{1} << 32})
+    for (const unsigned grid : {2u, 37u, 4096u}) {
+      try {
+        const app::PicKernels kernels(device, device.info().claimed, {particles, grid, 1.0 / grid});
+      } catch (const Error& e) {
+        ADD_FAILURE() << particles << " particles, grid of " << grid << ": " << e.what() << '\n' << e.log();
+      }
+    }
+  EXPECT_EQ(device.compilations, 6u);
+}
 
 TEST(NvrtcItself, SaysWhatIsWrong) {
   if (const auto why = why_no_nvrtc(); !why.empty()) GTEST_SKIP() << why;

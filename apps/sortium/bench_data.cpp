@@ -86,7 +86,9 @@ void make(const std::string& distribution, KeyType type, std::uint64_t total, st
   if (const auto k = distinct_keys(distribution); k != 0) distinct(k);
 }
 
-std::uint64_t parse_size(std::string_view text, const std::string& all) {
+}  // namespace
+
+std::uint64_t parse_size(std::string_view text, const std::string& argument) {
   const auto number = [](std::string_view s, std::uint64_t& out) {
     const auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), out);
     return error == std::errc{} && end == s.data() + s.size();
@@ -96,25 +98,24 @@ std::uint64_t parse_size(std::string_view text, const std::string& all) {
   const bool power = text.starts_with("2^");
   const bool good = number(power ? text.substr(2) : text, n) && n <= (power ? most : std::uint64_t{1} << most);
   if (!good)
-    throw Failure(exit_usage, fmt::format("--n {}: '{}' is not a number of records; such as 1000, 2^20 or 2^8:2^28, up "
-                                          "to 2^{}, are allowed", all, text, most));
+    throw Failure(exit_usage, fmt::format("{}: '{}' is not a number of records; such as 1000 or 2^20, up to 2^{}, are "
+                                          "allowed", argument, text, most));
   return power ? std::uint64_t{1} << n : n;
 }
 
-}  // namespace
-
 std::vector<std::uint64_t> parse_sizes(const std::string& all) {
   std::set<std::uint64_t> out;
+  const std::string argument = "--n " + all;
   for (std::string_view rest = all; !rest.empty();) {
     const auto item = rest.substr(0, rest.find(','));
     rest.remove_prefix(std::min(rest.size(), item.size() + 1));
     const auto colon = item.find(':');
-    const std::uint64_t from = parse_size(item.substr(0, colon), all);
+    const std::uint64_t from = parse_size(item.substr(0, colon), argument);
     if (colon == std::string_view::npos) {
       out.insert(from);
       continue;
     }
-    const std::uint64_t to = parse_size(item.substr(colon + 1), all);
+    const std::uint64_t to = parse_size(item.substr(colon + 1), argument);
     if (!std::has_single_bit(from) || from > to)
       throw Failure(exit_usage, fmt::format("--n {}: '{}' does not go from a power of two to one as large or larger",
                                             all, item));

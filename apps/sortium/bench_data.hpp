@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <sortium/core.hpp>
@@ -12,6 +13,9 @@ namespace app {
 // "2^8:2^28" (every power of two between), "1000,2^20", or a list of both; ascending and without repetitions.
 // Throws Failure.
 [[nodiscard]] std::vector<std::uint64_t> parse_sizes(const std::string& text);
+
+// One number of records: "1000" or "2^20", up to 2^32. Throws Failure, which begins with `argument`.
+[[nodiscard]] std::uint64_t parse_size(std::string_view text, const std::string& argument);
 
 [[nodiscard]] const std::vector<std::string>& distributions();
 // Throws Failure, with the names there are, where `name` is neither one of distributions() nor distinctK.

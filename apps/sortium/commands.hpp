@@ -68,6 +68,15 @@ struct DrawOptions {
   std::string out;
 };
 
+struct PicOptions {
+  std::string particles = "2^23";
+  unsigned grid = 32, steps = 1;
+  std::optional<double> dt;  // by default, that of a cell
+  std::string device, algorithm = "auto", parameters;
+  double min_seconds = 0.1;
+  std::string picture, json;
+};
+
 // Each returns the program's exit code, or throws Failure or sortium::Error.
 int devices();
 // Builds the default sorts' kernels for every device that runs kernels, so that no later call has to.
@@ -78,6 +87,7 @@ int check(const CheckOptions& options);
 int bench(const BenchOptions& options);
 int tune(const TuneOptions& options);
 int draw(const DrawOptions& options);
+int pic(const PicOptions& options);
 
 // Throws Failure, with the names there are, where `name` is neither an algorithm of the library nor a peer.
 void check_algorithm(const std::string& name);

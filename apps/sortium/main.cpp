@@ -61,6 +61,16 @@ Every candidate's result is checked. What was at least 2 % faster than the algor
 file: SORTIUM_TUNING, else sortium/tuned.json in XDG_CONFIG_HOME or ~/.config. From then on it is what sorts take on that
 device where no parameters are given; SORTIUM_TUNING=off turns tuned parameters off.)";
 
+constexpr const char* pic_help = R"(Examples:
+  sortium pic                                    document 003's experiment: 2^23 particles in 32 x 32 cells, two sorts
+  sortium pic --picture particles.png
+  sortium pic --particles 2^28 --grid 4096 --steps 10 --device cuda:0 --json result.json
+
+Particles (x, y, u, v, id) lie on the device in van der Corput's order. Each step but the first moves them by dt (u, v)
+through the periodic unit square; then they are sorted by cell, looking at as few bits as the cells' numbers have, and,
+to compare, at all 32, and every particle is moved to its new place in memory. Their charge goes to the grid before and
+after. Everything is checked in each step: ids, velocities, positions, momentum, energy, order, charge.)";
+
 std::vector<std::string> type_names() {
   std::vector<std::string> out;
   for (const auto t : sortium::all_key_types) out.emplace_back(sortium::info(t).name);
@@ -210,6 +220,28 @@ int run(std::vector<std::string> arguments) {
       ->type_name("OUT");
   draw_cli->footer("Example:\n  sortium draw bitonic -n 16 -o net.svg");
   draw_cli->callback([&] { command = [&] { return draw(d); }; });
+
+  PicOptions pc;
+  auto* const pic_cli = cli.add_subcommand("pic", "Sort the particles of a particle-in-cell simulation by cell");
+  pic_cli->add_option("--particles", pc.particles, "How many: 1000000, 2^23; up to 2^32")->type_name("N")
+      ->capture_default_str();
+  pic_cli->add_option("--grid", pc.grid, "Cells along a side: 2 to 4096")->check(CLI::Range(2u, 4096u).description(""))
+      ->type_name("CELLS")->capture_default_str();
+  pic_cli->add_option("--steps", pc.steps, "Steps after the first sort: up to 1000000")
+      ->check(CLI::Range(0u, 1000000u).description(""))->type_name("STEPS")->capture_default_str();
+  pic_cli->add_option("--dt", pc.dt, "Time of a step, 0 to 1 (default: that of the fastest particle through a cell)")
+      ->type_name("TIME");
+  pic_cli->add_option("--device", pc.device, "One that runs kernels")->type_name("NAME");
+  pic_cli->add_option("--algorithm", pc.algorithm, "One that 'sortium algorithms' lists")->type_name("NAME")
+      ->capture_default_str();
+  pic_cli->add_option("--params", pc.parameters, "The algorithm's parameters")->type_name("K=V,...");
+  pic_cli->add_option("--min-time", pc.min_seconds, "Seconds for each figure")
+      ->check(CLI::Range(1e-6, 1e6).description(""))->type_name("SECONDS")->capture_default_str();
+  pic_cli->add_option("--picture", pc.picture, "Draw the particles, coloured by their place in memory, before and after "
+                                               "the first sort and the last one")->type_name("OUT.png");
+  pic_cli->add_option("--json", pc.json, "Write the results to this file, too")->type_name("FILE");
+  pic_cli->footer(pic_help);
+  pic_cli->callback([&] { command = [&] { return pic(pc); }; });
 
   // CLI11 would read -o2 as -o with the value 2.
   std::ranges::replace(arguments, "-o2", "--output2");
