@@ -55,6 +55,12 @@ struct DrawOptions {
   std::string out;
 };
 
+struct ReportOptions {
+  std::vector<std::string> results;  // files and directories
+  std::string out;
+  std::string svg;  // a directory; empty: no SVG files
+};
+
 // Each returns the program's exit code, or throws Failure or sortium::Error.
 int devices();
 int algorithms();
@@ -62,6 +68,7 @@ int sort(const SortOptions& options);
 int check(const CheckOptions& options);
 int bench(const BenchOptions& options);
 int draw(const DrawOptions& options);
+int report(const ReportOptions& options);
 
 // Throws Failure, with the names there are, where `name` is neither an algorithm of the library nor a peer.
 void check_algorithm(const std::string& name);
