@@ -198,7 +198,7 @@ TEST_F(Report, HasEveryRowItsPlotAndItsTable) {
 }
 
 TEST_F(Report, NeedsNothingElse) {
-  write("a.json", bench({row("auto", 1024, 1000), row("auto", 2048, 2000)}));
+  write("a.json", bench({row("auto", 1024, 1000), row("auto", 2048, 2000), row("auto", 4096, 2500)}));
   ASSERT_EQ(run("a.json -o page.html").code, 0) << read("err.txt");
   std::string page = read("page.html");
   EXPECT_NE(page.find("content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'\""), page.npos);
@@ -259,7 +259,7 @@ TEST_F(Report, ComparesWithTheBestPeerOfTheSameList) {
 TEST_F(Report, DrawsDistributionsAndPhases) {
   std::vector<json> rows;
   for (const char* d : {"uniform", "sorted", "zipf"})
-    for (const std::uint64_t n : {1024, 4096})
+    for (const std::uint64_t n : {1024, 2048, 4096})
       rows.push_back(with(row("radix", n, 100), {{"distribution", d}, {"median_seconds", 1e-5}, {"low_seconds", 0.9e-5}, {"high_seconds", 1.2e-5},
                                                  {"device_seconds", nullptr}, {"bytes_moved", 36.0 * static_cast<double>(n)},
                                                  {"phases", {{{"name", "histogram"}, {"seconds", 1e-6}, {"launches", 4}},
@@ -268,7 +268,7 @@ TEST_F(Report, DrawsDistributionsAndPhases) {
   ASSERT_EQ(run("a.json -o page.html --svg .").code, 0) << read("err.txt");
   const json all = figures("page.html");
   const json& d = all.at("Distributions: u32 keys");
-  ASSERT_EQ(d.at("frames").size(), 2U);
+  ASSERT_EQ(d.at("frames").size(), 3U);
   EXPECT_EQ(d.at("frames").at(1).at("categories"), json({"uniform", "sorted", "zipf"}));
   EXPECT_EQ(d.at("frames").at(1).at("series").at(0).at("points").size(), 3U);
   const json& p = all.at("Time by phases: u32 keys, uniform");
@@ -282,7 +282,8 @@ TEST_F(Report, DrawsDistributionsAndPhases) {
 
 TEST_F(Report, KeepsParametersAndRepetitionsApart) {
   write("a.json", bench({with(row("radix", 1024, 100), {{"parameters", "b=4,work_group=256"}}), with(row("radix", 1024, 200), {{"parameters", "b=8,work_group=256"}}),
-                         with(row("radix", 2048, 150), {{"parameters", "b=4,work_group=256"}}), row("merge", 1024, 10), row("merge", 1024, 11)}));
+                         with(row("radix", 2048, 150), {{"parameters", "b=4,work_group=128"}}),
+                         row("auto", 4096, 7), row("merge", 1024, 10), row("merge", 1024, 11)}));
   ASSERT_EQ(run("a.json -o page.html").code, 0) << read("err.txt");
   const json f = figures("page.html").at("Throughput: u32 keys, uniform");
   EXPECT_EQ(values(series(f, "radix b=4")), (std::vector<double>{1e8, 1.5e8}));
@@ -302,7 +303,7 @@ TEST_F(Report, ReadsWhatTheOtherProgramsWrite) {
                    {"results", json::array({{{"keys", "u32"}, {"payload", "none"}, {"count", 1024}, {"seconds", 1e-5}, {"mkeys_per_second", 102.4}, {"repetitions", 3}, {"correct", true}}})}};
   write("gpu.json", {{"device", "A GPU"}, {"commit", "0123456789abcdef"}, {"date", "2026-01-02"}, {"failures", "other tests on cuda"},
                      {"tests-cuda", {{"conformance_cases", 9}, {"conformance_passed", 8}, {"conformance_failed", 1}}},
-                     {"compute-sanitizer", {{"memcheck", "clean"}}}, {"bench-cuda", bench({row("auto", 1024, 500), row("auto", 2048, 800)})},
+                     {"compute-sanitizer", {{"memcheck", "clean"}}}, {"bench-cuda", bench({row("auto", 1024, 500), row("auto", 2048, 800), row("auto", 4096, 900)})},
                      {"peer", boost}, {"beside-cub", compare}});
   write("cpu.json", {{"processor", "A CPU"}, {"threads", 2}, {"boost", "1_74"}, {"highway", "1.3"},
                      {"results", {{{"n", 1024}, {"type", "u64"}, {"payload", "values"}, {"distribution", "uniform"}, {"sort", "sortium"}, {"threads", 2},
@@ -323,12 +324,12 @@ TEST_F(Report, ReadsWhatTheOtherProgramsWrite) {
 TEST_F(Report, PutsFilesOfOneRunTogether) {
   const json run_of{{"commit", "abc1234"}, {"processor", "P"}, {"date", "2026-01-02"}};
   write("r/a.json", with(bench({row("auto", 1024, 100)}), run_of));
-  write("r/b.json", with(bench({row("auto", 2048, 300)}), run_of));
+  write("r/b.json", with(bench({row("auto", 2048, 300), row("auto", 4096, 400)}), run_of));
   write("r/notes.json", json{{"something", "else"}});
   const auto result = run("r r/a.json -o page.html");
   ASSERT_EQ(result.code, 0) << result.err;
   EXPECT_NE(result.err.find("notes.json has no results and is not shown"), std::string::npos);
-  EXPECT_EQ(values(series(figures("page.html").at("Throughput: u32 keys, uniform"), "auto")), (std::vector<double>{1e8, 3e8}));
+  EXPECT_EQ(values(series(figures("page.html").at("Throughput: u32 keys, uniform"), "auto")), (std::vector<double>{1e8, 3e8, 4e8}));
   EXPECT_NE(read("page.html").find("notes.json"), std::string::npos);
 }
 

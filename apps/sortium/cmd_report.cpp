@@ -46,7 +46,7 @@ std::string heading(const ReportRun& run) {
 std::string subheading(const ReportRun& run) {
   std::string out = run.name;
   if (const auto date = run.fact("date"); !date.empty()) out = date + " · " + out;
-  if (const auto commit = run.fact("commit"); !commit.empty()) out += " · commit " + commit.substr(0, 7);
+  if (const auto commit = run.fact("commit"); !commit.empty()) out += " · commit " + commit.substr(0, 7) + (commit.ends_with("with changes") ? " with changes" : "");
   return out;
 }
 

@@ -114,6 +114,11 @@ std::string payload_name(const std::string& name) {
   return name.starts_with("keys") ? name : "keys+" + name;
 }
 
+void add_fact(ReportRun& run, const std::string& name, const std::string& value) {
+  if (value.empty() || value == "unknown" || std::ranges::find(run.facts, std::pair(name, value)) != run.facts.end()) return;
+  run.facts.emplace_back(name, value);
+}
+
 // `sortium bench --json`.
 void read_bench(const Object& bench, ReportRun& run) {
   for (const auto& row : bench.list("results")) {
@@ -141,6 +146,14 @@ void read_bench(const Object& bench, ReportRun& run) {
     r.run_length = row.count("run_length").value_or(0);
     if (r.run_length >= r.n) r.run_length = 0;
     r.phases = phases(row);
+    if (const json* const paper = row.find("paper")) {
+      const Object p(*paper, row.member("paper"));
+      r.method = fmt::format("document {}, {}", p.text_or("document", "?"), p.text_or("table", "?"));
+      if (const json* const figure = p.find("published"))
+        r.published = fmt::format("{} {}", figure->is_string() ? figure->get<std::string>() : figure->dump(), p.text_or("unit", {}));
+    }
+    if (const auto version = row.text_or("version", {}); r.peer && !version.empty())
+      add_fact(run, r.algorithm, version);
     if (row.find("failed") != nullptr) {
       r.outcome = Outcome::failed;
       r.why = row.text("failed");
@@ -224,11 +237,6 @@ void read_cpu_peers(const Object& file, ReportRun& run) {
     take_figure(r, row, "seconds", row.flag("correct", false));
     run.rows.push_back(std::move(r));
   }
-}
-
-void add_fact(ReportRun& run, const std::string& name, const std::string& value) {
-  if (value.empty() || value == "unknown" || std::ranges::find(run.facts, std::pair(name, value)) != run.facts.end()) return;
-  run.facts.emplace_back(name, value);
 }
 
 // Rows and facts of one document; whether it is one.

@@ -36,6 +36,7 @@ struct ReportRow {
   std::optional<double> bound;        // records per second: each record moved once at the rate of a copy
   std::optional<double> bytes_moved;  // by the algorithm, at least
   std::optional<double> ratio_to_best_peer;
+  std::string published;         // what stands in the table that was measured anew; empty: there is none
   std::uint64_t run_length = 0;  // of a partial sort; 0: the whole list
   std::vector<ReportPhase> phases;
 

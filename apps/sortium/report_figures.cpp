@@ -18,11 +18,7 @@ namespace {
 using Rows = std::vector<const ReportRow*>;
 
 // Four digits are more than the figures are worth, and the page is small.
-double rounded(double x) {
-  if (x == 0 || !std::isfinite(x)) return x;
-  const double unit = std::pow(10, 3 - std::floor(std::log10(std::abs(x))));
-  return std::round(x * unit) / unit;
-}
+double rounded(double x) { return std::stod(fmt::format("{:.3e}", x)); }
 
 std::string grouped(std::uint64_t n) {
   std::string out = std::to_string(n);
@@ -58,31 +54,21 @@ struct Series {
   Rows rows;
 };
 
-// What tells these sets of parameters apart: "b=4" of "b=4,work_group=256", where all have the latter.
-std::vector<std::string> distinct_parameters(const std::vector<std::string>& sets) {
-  std::vector<std::vector<std::string>> items;
-  std::map<std::string, std::size_t> uses;
-  for (const auto& set : sets) {
-    auto& its = items.emplace_back();
-    for (std::size_t i = 0; i <= set.size();) {
-      const std::size_t end = std::min(set.find(',', i), set.size());
-      its.push_back(set.substr(i, end - i));
-      ++uses[its.back()];
-      i = end + 1;
-    }
-  }
+// "b=4,items=17" as its items.
+std::vector<std::string> items_of(const std::string& parameters) {
   std::vector<std::string> out;
-  for (const auto& its : items) {
-    std::string text;
-    for (const auto& item : its)
-      if (uses[item] < sets.size()) text += (text.empty() ? "" : ",") + item;
-    out.push_back(text);
+  for (std::size_t i = 0; i < parameters.size();) {
+    const std::size_t end = std::min(parameters.find(',', i), parameters.size());
+    out.push_back(parameters.substr(i, end - i));
+    i = end + 1;
   }
   return out;
 }
+std::string name_of_item(const std::string& item) { return item.substr(0, item.find('=')); }
 
-// One line of a plot for every algorithm; where it sorted the same list more than once, one for every set of
-// parameters, and for every repetition. `list` says which rows are of the same list.
+// One line of a plot for every algorithm; where it sorted the same list with several parameters, one for each of their
+// values (of those parameters alone: others may follow from the size of the list); and one for every repetition. `list`
+// says which rows are of the same list.
 template <class List>
 std::vector<Series> series_of(const Rows& rows, const List& list) {
   std::vector<std::pair<std::string, bool>> names;
@@ -93,38 +79,35 @@ std::vector<Series> series_of(const Rows& rows, const List& list) {
 
   std::vector<Series> out;
   for (const auto& [name, peer] : names) {
-    std::map<decltype(list(*rows.front())), std::size_t> times;
-    std::size_t most = 0;
-    std::vector<std::string> sets;
     Rows its;
-    for (const auto* r : rows) {
-      if (r->algorithm != name || r->peer != peer) continue;
-      its.push_back(r);
-      if (r->outcome != Outcome::skipped) most = std::max(most, ++times[list(*r)]);
-      if (std::ranges::find(sets, r->parameters) == sets.end()) sets.push_back(r->parameters);
+    for (const auto* r : rows)
+      if (r->algorithm == name && r->peer == peer) its.push_back(r);
+    std::set<std::string> telling;  // names of parameters
+    for (const auto* a : its)
+      for (const auto* b : its)
+        if (a->measured() && b->measured() && list(*a) == list(*b) && a->parameters != b->parameters) {
+          const auto of_a = items_of(a->parameters), of_b = items_of(b->parameters);
+          for (const auto& item : of_a)
+            if (std::ranges::find(of_b, item) == of_b.end()) telling.insert(name_of_item(item));
+        }
+    std::vector<Series> found;
+    for (const auto* r : its) {
+      std::string full = name;
+      for (const auto& item : items_of(r->parameters))
+        if (telling.contains(name_of_item(item))) full += (full == name ? " " : ",") + item;
+      for (std::size_t times = 1;; ++times) {
+        const std::string wanted = times == 1 ? full : fmt::format("{} #{}", full, times);
+        auto s = std::ranges::find(found, wanted, &Series::name);
+        if (s == found.end()) s = found.insert(s, {wanted, peer, false, {}});
+        if (std::ranges::any_of(s->rows, [&](const auto* other) { return list(*other) == list(*r); })) continue;
+        s->rows.push_back(r);
+        s->runs_only |= r->run_length != 0;
+        break;
+      }
     }
-    if (most <= 1) sets.assign(1, {});
-    const auto words = distinct_parameters(sets);
-    for (std::size_t s = 0; s < sets.size(); ++s) {
-      std::vector<Series> repeated;
-      for (const auto* r : its) {
-        if (most > 1 && r->parameters != sets[s]) continue;
-        const auto free = std::ranges::find_if(repeated, [&](const Series& x) {
-          return std::ranges::none_of(x.rows, [&](const auto* other) { return list(*other) == list(*r); });
-        });
-        Series& into = free == repeated.end() ? repeated.emplace_back() : *free;
-        into.rows.push_back(r);
-        into.runs_only |= r->run_length != 0;
-      }
-      for (std::size_t i = 0; i < repeated.size(); ++i) {
-        auto& x = repeated[i];
-        x.peer = peer;
-        x.name = name;
-        if (!words[s].empty()) x.name += " " + words[s];
-        if (x.runs_only) x.name += " (runs only)";
-        if (i > 0) x.name += fmt::format(" #{}", i + 1);
-        out.push_back(std::move(x));
-      }
+    for (auto& s : found) {
+      if (s.runs_only) s.name += " (runs only)";
+      out.push_back(std::move(s));
     }
   }
   return out;
@@ -137,16 +120,18 @@ std::string duration(double seconds) {
 }
 
 // What the tooltip of a figure says beside its rate.
-json details(const ReportRow& r) {
+json details(const ReportRow& r, std::optional<double> ratio) {
   json out = json::array();
   const auto line = [&](const char* name, const std::string& value) { out.push_back(json::array({name, value})); };
   line("time of a sort", duration(r.seconds));
+  if (ratio) line("times the best peer", fmt::format("{:.3g}", *ratio));
   if (r.median_seconds) line("median", duration(*r.median_seconds));
   if (r.low_seconds && r.high_seconds) line("middle half", duration(*r.low_seconds) + " to " + duration(*r.high_seconds));
   if (r.device_seconds) line("on the device", duration(*r.device_seconds));
   if (r.bound) line("of one copy's rate", fmt::format("{:.3g} %", 100 * r.rate() / *r.bound));
   if (r.bytes_moved && r.copy_rate)
     line("of its own bound", fmt::format("{:.3g} %", 100 * *r.bytes_moved / r.seconds / *r.copy_rate));
+  if (!r.published.empty()) line("published", r.published);
   if (r.run_length != 0) line("sorted runs of", grouped(r.run_length));
   if (!r.parameters.empty()) line("parameters", r.parameters);
   if (r.outcome == Outcome::wrong) line("result", "WRONG");
@@ -167,9 +152,9 @@ const char* outcome_name(Outcome o) {
   return "";
 }
 
-// What of a series is no verified figure, and why.
+// What is no verified figure, and why. Those of one reason at the same sizes share a line.
 std::string notes_of(const std::vector<Series>& all) {
-  std::string out;
+  std::vector<std::pair<std::string, std::pair<std::string, std::string>>> lines;  // what there is to say, and of whom
   for (const auto outcome : {Outcome::wrong, Outcome::failed, Outcome::skipped})
     for (const auto& s : all) {
       Rows its;
@@ -179,15 +164,24 @@ std::string notes_of(const std::vector<Series>& all) {
       std::ranges::sort(its, {}, &ReportRow::n);
       std::set<std::uint64_t> sizes;
       std::set<std::string> reasons, distributions;
-      for (const auto* r : its) sizes.insert(r->n), reasons.insert(r->why), distributions.insert(r->distribution);
-      std::string where = size_html(*sizes.begin());
-      if (sizes.size() > 1) where += fmt::format(" to {} ({} sizes)", size_html(*sizes.rbegin()), sizes.size());
-      if (distributions.size() > 1) where += fmt::format(", {} distributions", distributions.size());
-      out += fmt::format("<li class=\"{}\"><b>{}</b> {} at {}", outcome_name(outcome), escape_html(s.name), outcome_name(outcome), where);
-      if (outcome == Outcome::wrong) out += ": the result is not what a sort gives";
-      else out += ": " + escape_html(its.front()->why) + (reasons.size() > 1 ? fmt::format(" (and {} more like it)", reasons.size() - 1) : "");
-      out += "</li>\n";
+      for (const auto* r : its) {
+        sizes.insert(r->n);
+        distributions.insert(r->distribution);
+        // Whose it is stands before it.
+        const std::string who = r->algorithm + ": ";
+        reasons.insert(r->why.starts_with(who) ? r->why.substr(who.size()) : r->why);
+      }
+      std::string text = fmt::format("{} at {}", outcome_name(outcome), size_html(*sizes.begin()));
+      if (sizes.size() > 1) text += fmt::format(" to {} ({} sizes)", size_html(*sizes.rbegin()), sizes.size());
+      if (distributions.size() > 1) text += fmt::format(", {} distributions", distributions.size());
+      if (outcome == Outcome::wrong) text += ": the result is not what a sort gives";
+      else text += ": " + escape_html(*reasons.begin()) + (reasons.size() > 1 ? fmt::format(" (and {} more like it)", reasons.size() - 1) : "");
+      const auto same = std::ranges::find_if(lines, [&](const auto& line) { return line.first == text; });
+      if (same == lines.end()) lines.push_back({text, {outcome_name(outcome), escape_html(s.name)}});
+      else same->second.second += ", " + escape_html(s.name);
     }
+  std::string out;
+  for (const auto& [text, who] : lines) out += fmt::format("<li class=\"{}\"><b>{}</b> {}</li>\n", who.first, who.second, text);
   if (std::ranges::any_of(all, &Series::runs_only))
     out += "<li class=\"partial\"><b>(runs only)</b>: sorts runs of so many records each, and not the whole list</li>\n";
   return out.empty() ? out : "<ul class=\"notes\">\n" + out + "</ul>\n";
@@ -244,7 +238,7 @@ class Place {
     std::vector<Subject> subjects;
     for (const auto* r : rows_)
       if (std::ranges::find(subjects, subject_of(*r)) == subjects.end()) subjects.push_back(subject_of(*r));
-    Rows single;
+    Rows few;
     for (const auto& subject : subjects) {
       Rows its;
       for (const auto* r : rows_)
@@ -253,17 +247,21 @@ class Place {
       Rows plain;
       for (const auto* r : its)
         if (r->distribution == main) plain.push_back(r);
-      if (count_sizes(plain) > 1) {
+      const auto shown = distributions(subject, its);
+      const bool line = count_sizes(plain) > 2;  // two points are none
+      if (line) {
         throughput(subject, main, plain);
         ratios(subject, main, plain);
-      } else if (std::ranges::all_of(its, [&](const auto* r) { return r->distribution == main; })) {
-        single.insert(single.end(), its.begin(), its.end());
       }
-      distributions(subject, its);
+      for (const auto* r : its)
+        if (!shown.contains(r->n) && !(line && r->distribution == main)) few.push_back(r);
       phases(subject, main, plain);
     }
-    if (!single.empty()) singles(single);
-    return std::move(out_);
+    if (!few.empty()) few_sizes(few);
+    std::ranges::stable_sort(out_, {}, [](const auto& f) { return f.first; });
+    std::vector<ReportFigure> out;
+    for (auto& [unused, figure] : out_) out.push_back(std::move(figure));
+    return out;
   }
 
  private:
@@ -279,19 +277,22 @@ class Place {
     return sizes.size();
   }
 
-  void add(const std::string& kind, const Subject& subject, const std::string& title, json spec, const std::vector<Series>& all,
+  // In the order of the page.
+  enum class Kind : std::uint8_t { rates, few_sizes, distributions, phases };
+
+  void add(Kind kind, const std::string& word, const Subject& subject, const std::string& title, json spec, const std::vector<Series>& all,
            std::string table) {
     ReportFigure f;
     f.place = name_;
     f.title = title;
     f.id = slug(fmt::format("{} {} {} {}", run_.name, first_.device_id.empty() ? first_.device + " " + first_.method : first_.device_id,
-                            kind, subject.type.empty() ? "" : subject.type + " " + subject.payload + " " + subject.bits));
+                            word, subject.type.empty() ? "" : subject.type + " " + subject.payload + " " + subject.bits));
     spec["title"] = title;
     spec["about"] = about_;
     f.spec = std::move(spec);
     f.notes = notes_of(all);
     f.table = std::move(table);
-    out_.push_back(std::move(f));
+    out_.emplace_back(kind, std::move(f));
   }
 
   void throughput(const Subject& subject, const std::string& distribution, const Rows& rows) {
@@ -304,7 +305,7 @@ class Place {
       Rows its = s.rows;
       std::ranges::sort(its, {}, &ReportRow::n);
       for (const auto* r : its) {
-        if (r->measured()) one["points"].push_back({r->n, rounded(r->rate()), r->outcome == Outcome::wrong ? 1 : 0, details(*r)});
+        if (r->measured()) one["points"].push_back({r->n, rounded(r->rate()), r->outcome == Outcome::wrong ? 1 : 0, details(*r, ratio(*r))});
         else if (r->outcome == Outcome::failed) one["lost"].push_back({r->n, r->why});
       }
       list.push_back(std::move(one));
@@ -315,25 +316,27 @@ class Place {
         spec["marks"].push_back({{"name", "bound: each record copied once"}, {"value", rounded(*r->bound)}});
         break;
       }
-    add("throughput", subject, fmt::format("Throughput: {}, {}", subject.text(), distribution), std::move(spec), all,
+    add(Kind::rates, "throughput", subject, fmt::format("Throughput: {}, {}", subject.text(), distribution), std::move(spec), all,
         pivot(all, size_head(), "Mkey/s", size, size_label, mkeys));
   }
 
-  // To the best peer that sorted the same list.
-  static std::optional<double> ratio(const ReportRow& r, const Rows& rows) {
+  // To the best peer that sorted the same list; of whole sorts of ours.
+  [[nodiscard]] std::optional<double> ratio(const ReportRow& r) const {
+    if (r.peer || !r.measured() || r.run_length != 0) return {};
     if (r.ratio_to_best_peer) return r.ratio_to_best_peer;
     double best = 0;
-    for (const auto* other : rows)
-      if (other->peer && other->outcome == Outcome::verified && other->n == r.n && other->distribution == r.distribution)
+    for (const auto* other : rows_)
+      if (other->peer && other->outcome == Outcome::verified && other->n == r.n && other->distribution == r.distribution &&
+          subject_of(*other) == subject_of(r))
         best = std::max(best, other->rate());
-    if (best == 0 || !r.measured()) return {};
+    if (best == 0) return {};
     return r.rate() / best;
   }
 
   void ratios(const Subject& subject, const std::string& distribution, const Rows& rows) {
     Rows compared;
     for (const auto* r : rows)
-      if (!r->peer && r->measured() && ratio(*r, rows)) compared.push_back(r);
+      if (ratio(*r)) compared.push_back(r);
     if (compared.empty()) return;
     const auto size = [](const ReportRow& r) { return r.n; };
     const auto all = series_of(compared, size);
@@ -343,13 +346,13 @@ class Place {
       one["points"] = one["lost"] = json::array();
       Rows its = s.rows;
       std::ranges::sort(its, {}, &ReportRow::n);
-      for (const auto* r : its) one["points"].push_back({r->n, rounded(*ratio(*r, rows)), r->outcome == Outcome::wrong ? 1 : 0, details(*r)});
+      for (const auto* r : its) one["points"].push_back({r->n, rounded(*ratio(*r)), r->outcome == Outcome::wrong ? 1 : 0, details(*r, ratio(*r))});
       list.push_back(std::move(one));
     }
     json spec{{"kind", "lines"}, {"unit", "×"}, {"log", false}, {"series", std::move(list)},
               {"marks", json::array({json{{"name", "the best peer"}, {"value", 1}}})}};
-    add("ratio", subject, fmt::format("Ratio to the best peer: {}, {}", subject.text(), distribution), std::move(spec), all,
-        pivot(all, size_head(), "times the best peer's rate", size, size_label, [&](const ReportRow& r) { return *ratio(r, rows); }));
+    add(Kind::rates, "ratio", subject, fmt::format("Ratio to the best peer: {}, {}", subject.text(), distribution), std::move(spec), all,
+        pivot(all, size_head(), "times the best peer's rate", size, size_label, [&](const ReportRow& r) { return *ratio(r); }));
   }
 
   // A frame: points of the series in rows with these labels.
@@ -366,7 +369,7 @@ class Place {
       for (const auto* r : s.rows) {
         if (std::ranges::find(rows, r) == rows.end()) continue;
         const auto place = std::ranges::find(labels, label(*r)) - labels.begin();
-        if (r->measured()) one["points"].push_back({place, rounded(r->rate()), r->outcome == Outcome::wrong ? 1 : 0, details(*r)});
+        if (r->measured()) one["points"].push_back({place, rounded(r->rate()), r->outcome == Outcome::wrong ? 1 : 0, details(*r, ratio(*r))});
         else if (r->outcome == Outcome::failed) one["lost"].push_back({place, r->why});
       }
       if (!one["points"].empty() || !one["lost"].empty()) frame["series"].push_back(std::move(one));
@@ -374,12 +377,13 @@ class Place {
     return frame;
   }
 
-  void distributions(const Subject& subject, const Rows& rows) {
+  // The sizes that it shows: those that were sorted with several.
+  std::set<std::uint64_t> distributions(const Subject& subject, const Rows& rows) {
     std::map<std::uint64_t, std::set<std::string>> by_size;
     for (const auto* r : rows)
       if (r->outcome != Outcome::skipped) by_size[r->n].insert(r->distribution);
     std::erase_if(by_size, [](const auto& entry) { return entry.second.size() < 2; });
-    if (by_size.empty()) return;
+    if (by_size.empty()) return {};
     Rows its;
     for (const auto* r : rows)
       if (by_size.contains(r->n)) its.push_back(r);
@@ -394,19 +398,22 @@ class Place {
       frame["label"] = size_text(n) + " records";
       spec["frames"].push_back(std::move(frame));
     }
-    add("distributions", subject, fmt::format("Distributions: {}", subject.text()), std::move(spec), all,
+    add(Kind::distributions, "distributions", subject, fmt::format("Distributions: {}", subject.text()), std::move(spec), all,
         pivot(all, size_head() + "<th scope=\"col\">distribution</th>", "Mkey/s", list,
               [](const ReportRow& r) { return size_label(r) + fmt::format("<th scope=\"row\">{}</th>", escape_html(r.distribution)); }, mkeys));
+    std::set<std::uint64_t> sizes;
+    for (const auto& [n, unused] : by_size) sizes.insert(n);
+    return sizes;
   }
 
-  void singles(const Rows& rows) {
+  void few_sizes(const Rows& rows) {
     const auto label = [](const ReportRow& r) {
       return fmt::format("{}, {}{}", subject_of(r).text(), size_text(r.n), r.distribution == "uniform" ? "" : ", " + r.distribution);
     };
     const auto all = series_of(rows, label);
     json frame = dots(all, rows, label);
     frame["label"] = "";
-    add("sizes", {}, "Measured at one size", {{"kind", "dots"}, {"unit", "keys/s"}, {"frames", json::array({std::move(frame)})}}, all,
+    add(Kind::few_sizes, "sizes", {}, "Throughput at one or two sizes", {{"kind", "dots"}, {"unit", "keys/s"}, {"frames", json::array({std::move(frame)})}}, all,
         pivot(all, "<th scope=\"col\">list</th>", "Mkey/s", label,
               [&](const ReportRow& r) { return fmt::format("<th scope=\"row\">{}</th>", escape_html(label(r))); }, mkeys));
   }
@@ -451,7 +458,7 @@ class Place {
       spec["frames"].push_back(std::move(frame));
     }
     table += "</tbody></table>\n";
-    add("phases", subject, fmt::format("Time by phases: {}, {}", subject.text(), distribution), std::move(spec), {}, std::move(table));
+    add(Kind::phases, "phases", subject, fmt::format("Time by phases: {}, {}", subject.text(), distribution), std::move(spec), {}, std::move(table));
   }
 
   const ReportRun& run_;
@@ -459,7 +466,7 @@ class Place {
   Rows rows_;
   const ReportRow& first_;
   std::string name_, about_;
-  std::vector<ReportFigure> out_;
+  std::vector<std::pair<Kind, ReportFigure>> out_;
 };
 
 }  // namespace
@@ -525,6 +532,7 @@ std::string make_highlights(const ReportRun& run) {
   for (const auto& [subject, unused] : uses) subjects.push_back(subject);
   std::ranges::stable_sort(subjects, std::ranges::greater{}, [&](const Subject& s) { return uses[s]; });
   if (subjects.size() > 2) subjects.resize(2);
+  std::ranges::sort(subjects);
   for (const auto& subject : subjects) {
     const ReportRow* best = nullptr;
     for (const auto& r : run.rows)

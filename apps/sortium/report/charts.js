@@ -7,8 +7,10 @@
 'use strict';
 
 var charts = (function () {
-  var symbols = ['circle', 'rect', 'triangle', 'diamond', 'roundRect', 'pin', 'arrow'];
-  var font = 'system-ui, -apple-system, "Segoe UI", Roboto, Helvetica, Arial, sans-serif';
+  var shapes = ['circle', 'rect', 'triangle', 'diamond'];
+  var cross = 'path://M0 0L2 0L5 3L8 0L10 0L6 5L10 10L8 10L5 7L2 10L0 10L4 5Z';
+  // ECharts writes it into attributes as it is: no quotation marks.
+  var font = 'system-ui, -apple-system, Segoe UI, Roboto, Helvetica, Arial, sans-serif';
 
   // Colours that people with any of the common colour blindnesses tell apart, on white and on black; symbols and dashes
   // say the same once more.
@@ -31,8 +33,9 @@ var charts = (function () {
   function superscript(n) {
     return String(n).replace(/\d/g, function (d) { return '⁰¹²³⁴⁵⁶⁷⁸⁹'.charAt(+d); });
   }
+  function log2(n) { return Math.log(n) / Math.LN2; }
   function records(n) {
-    var e = Math.log(n) / Math.LN2;
+    var e = log2(n);
     if (Math.abs(e - Math.round(e)) < 1e-9) return '2' + superscript(Math.round(e));
     return String(n).replace(/\B(?=(\d{3})+$)/g, '\u202f');
   }
@@ -53,7 +56,9 @@ var charts = (function () {
   }
 
   function colour(palette, style) { return style < 0 ? palette.ink : palette.colours[style % palette.colours.length]; }
-  function symbol(style) { return style < 0 ? 'circle' : symbols[style % symbols.length]; }
+  // When the colours begin anew, other shapes have them, and hollow ones.
+  function round(style) { return style < 0 ? 0 : Math.floor(style / themes.light.colours.length); }
+  function shape(style) { return style < 0 ? 'circle' : shapes[(style + round(style)) % shapes.length]; }
 
   // Rows that a legend of these names will take, so that the plot can leave them room.
   function legendRows(names, width) {
@@ -98,8 +103,8 @@ var charts = (function () {
     return a;
   }
 
-  // What all kinds share. `plot` is the height of the plot itself.
-  function frame(figure, palette, width, names, plot, about) {
+  // What all kinds share. `plot` is the height of the plot itself, `swatches` the width of the legend's.
+  function frame(figure, palette, width, names, plot, swatches, about) {
     var rows = legendRows(names, width - 16), top = palette.titled ? 64 : 28, bottom = rows * 23 + 42;
     var option = {
       animation: false, backgroundColor: palette.titled ? palette.surface : 'transparent',
@@ -107,11 +112,10 @@ var charts = (function () {
       aria: {enabled: true, label: {description: figure.title + '. ' + figure.about}},
       grid: {left: 8, right: 22, top: top, height: plot, containLabel: false},
       legend: {
-        data: names, bottom: 4, left: 8, right: 8, itemWidth: 22, itemHeight: 9, itemGap: 12, icon: null,
+        data: names, bottom: 4, left: 8, right: 8, itemWidth: swatches, itemHeight: 9, itemGap: 12,
         textStyle: {color: palette.ink, fontFamily: font, fontSize: 12}, inactiveColor: palette.grid, inactiveBorderColor: palette.grid
       }
     };
-    delete option.legend.icon;
     if (palette.titled)
       option.title = {
         text: figure.title, subtext: figure.about + (about ? ' · ' + about : ''), left: 10, top: 8, itemGap: 4,
@@ -122,72 +126,78 @@ var charts = (function () {
   }
 
   function lineSeries(s, palette, connected) {
-    var c = colour(palette, s.style), strong = s.style < 0;
+    var c = colour(palette, s.style), strong = s.style < 0, hollow = round(s.style) % 2 === 1, fill = hollow ? palette.surface : c;
     return {
       name: s.name, type: connected ? 'line' : 'scatter', data: s.points.map(function (p) {
-        var point = {value: [p[0], p[1]], wrong: p[2], details: p[3]};
-        if (p[2]) { point.symbol = 'path://M0 0L2 0L5 3L8 0L10 0L6 5L10 10L8 10L5 7L2 10L0 10L4 5Z'; point.symbolSize = 12; point.itemStyle = {color: palette.bad}; }
+        var point = {value: connected ? [log2(p[0]), p[1]] : [p[1], p[0]], wrong: p[2], details: p[3]};
+        if (p[2]) { point.symbol = cross; point.symbolSize = 12; point.itemStyle = {color: palette.bad, borderWidth: 0}; }
         return point;
       }),
-      symbol: symbol(s.style), symbolSize: connected ? (strong ? 8 : 7) : 10, showAllSymbol: true, z: strong ? 4 : 3,
+      symbol: shape(s.style), symbolSize: connected ? 7 : 10, showAllSymbol: true, z: strong ? 4 : 3,
       lineStyle: {color: c, width: strong ? 3 : 1.75, type: s.peer ? 'dashed' : 'solid'},
-      itemStyle: {color: s.peer && !connected ? palette.surface : c, borderColor: c, borderWidth: s.peer && !connected ? 2 : 0},
-      emphasis: {focus: 'series', lineStyle: {color: c, width: 4}, itemStyle: {color: c, borderColor: c}},
+      itemStyle: {color: fill, borderColor: c, borderWidth: hollow ? 1.75 : 0, opacity: 1},
+      emphasis: {focus: 'series', lineStyle: {color: c, width: 4}, itemStyle: {color: fill, borderColor: c}},
       blur: {lineStyle: {opacity: 0.15}, itemStyle: {opacity: 0.15}}
     };
   }
 
-  function lowest(series) {
+  function hasPoints(s) { return s.points.length > 0; }
+  function range(series) {
     var low = Infinity, high = -Infinity;
     series.forEach(function (s) { s.points.forEach(function (p) { low = Math.min(low, p[1]); high = Math.max(high, p[1]); }); });
     return {low: low, high: high};
   }
 
   // What failed, at the foot of the plot.
-  function lostSeries(series, palette, at) {
+  function lostSeries(series, palette, offset, at) {
     var data = [];
     series.forEach(function (s) { s.lost.forEach(function (l) { data.push({value: at(l[0]), who: s.name, why: l[1]}); }); });
     return data.length === 0 ? [] : [{
-      name: 'failed', type: 'scatter', data: data, symbol: 'path://M0 0L2 0L5 3L8 0L10 0L6 5L10 10L8 10L5 7L2 10L0 10L4 5Z', symbolSize: 11,
+      name: 'failed', type: 'scatter', data: data, symbol: cross, symbolSize: 11, symbolOffset: offset,
       itemStyle: {color: palette.bad}, emphasis: {itemStyle: {color: palette.bad}}, z: 5
     }];
   }
 
   // Rates or ratios against the number of records: {log, marks: [{name, value}], series}.
   function lines(figure, palette, width) {
-    var names = figure.series.map(function (s) { return s.name; });
+    var drawn = figure.series.filter(hasPoints), names = drawn.map(function (s) { return s.name; });
     var anyLost = figure.series.some(function (s) { return s.lost.length > 0; });
     figure.marks.forEach(function (m) { names.push(m.name); });
     if (anyLost) names.push('failed');
-    var f = frame(figure, palette, width, names, width < 560 ? 300 : 360), o = f.option;
-    var range = lowest(figure.series), floor = figure.log ? Math.pow(10, Math.floor(Math.log(range.low) / Math.LN10 + 1e-9)) : 0;
+    var f = frame(figure, palette, width, names, width < 560 ? 300 : 360, 22), o = f.option;
+    var low = range(figure.series).low, floor = figure.log ? Math.pow(10, Math.floor(Math.log(low) / Math.LN10 + 1e-9)) : 0;
     if (!isFinite(floor)) floor = 1;
     var sizes = [];
     figure.series.forEach(function (s) { s.points.concat(s.lost).forEach(function (p) { sizes.push(p[0]); }); });
-    var first = Math.min.apply(null, sizes), last = Math.max.apply(null, sizes);
     o.grid.left = 62;
     o.grid.right = 26;
+    // ECharts' own logarithmic axis names powers of 1024 at most: the exponents are the axis.
+    var first = Math.floor(log2(Math.min.apply(null, sizes)) + 1e-9), last = Math.ceil(log2(Math.max.apply(null, sizes)) - 1e-9);
+    var step = 1;
+    while ((last - first) / step * 34 > width - 90) step *= 2;
+    first = Math.floor(first / step) * step;
+    last = Math.max(Math.ceil(last / step) * step, first + step);
     o.xAxis = axis(palette, {
-      type: 'log', logBase: 2, min: first, max: last, name: 'records', nameLocation: 'middle', nameGap: 26,
-      axisLabel: {formatter: records}, splitLine: {show: false}
+      type: 'value', min: first, max: last, interval: step, name: 'records', nameLocation: 'middle', nameGap: 26,
+      axisLabel: {formatter: function (e) { return records(Math.pow(2, e)); }}, splitLine: {show: false}
     });
     o.yAxis = axis(palette, {
       type: figure.log ? 'log' : 'value', logBase: 10, min: floor, name: figure.unit === '×' ? 'times the best peer' : 'keys per second',
       nameTextStyle: {color: palette.muted, fontFamily: font, fontSize: 12, align: 'left', padding: [0, 0, 0, -50]},
       axisLabel: {formatter: function (v) { return quantity(v, figure.unit === '×' ? '×' : '').replace(/\u00a0$/, ''); }}
     });
-    o.series = figure.series.map(function (s) { return lineSeries(s, palette, true); });
+    o.series = drawn.map(function (s) { return lineSeries(s, palette, true); });
     figure.marks.forEach(function (m) {
       o.series.push({
         name: m.name, type: 'line', data: [[first, m.value], [last, m.value]], symbol: 'none', z: 2, silent: true,
         lineStyle: {color: palette.muted, width: 1.5, type: 'dotted'}, itemStyle: {color: palette.muted}, tooltip: {show: false}
       });
     });
-    o.series = o.series.concat(lostSeries(figure.series, palette, function (x) { return [x, floor]; }));
+    o.series = o.series.concat(lostSeries(figure.series, palette, [0, -8], function (x) { return [log2(x), floor]; }));
     o.tooltip = tooltip(palette, {
       trigger: 'axis', axisPointer: {type: 'line', snap: true, lineStyle: {color: palette.muted}, label: {show: false}},
       formatter: function (items) {
-        var rows = [], n = items[0].axisValue;
+        var rows = [], n = Math.round(Math.pow(2, items[0].axisValue));
         figure.series.forEach(function (s) {
           s.points.forEach(function (p) { if (p[0] === n) rows.push([p[1], s, p]); });
         });
@@ -213,11 +223,11 @@ var charts = (function () {
   // Rates of lists that are no numbers: {frames: [{label, categories, series}]}; x of a point is its category.
   function dots(figure, palette, width, which) {
     var shown = figure.frames[which];
-    var names = shown.series.map(function (s) { return s.name; });
+    var drawn = shown.series.filter(hasPoints), names = drawn.map(function (s) { return s.name; });
     if (shown.series.some(function (s) { return s.lost.length > 0; })) names.push('failed');
-    var f = frame(figure, palette, width, names, shown.categories.length * 26 + 20, shown.label), o = f.option;
-    var range = lowest(shown.series), log = range.high > 30 * range.low;
-    var floor = log ? Math.pow(10, Math.floor(Math.log(range.low) / Math.LN10 + 1e-9)) : 0;
+    var f = frame(figure, palette, width, names, shown.categories.length * 26 + 20, 9, shown.label), o = f.option;
+    var rates = range(shown.series), log = rates.high > 30 * rates.low;
+    var floor = log ? Math.pow(10, Math.floor(Math.log(rates.low) / Math.LN10 + 1e-9)) : 0;
     var longest = Math.max.apply(null, shown.categories.map(function (c) { return c.length; }));
     o.grid.left = Math.min(longest * 7 + 18, width * 0.45);
     o.xAxis = axis(palette, {
@@ -228,11 +238,7 @@ var charts = (function () {
       type: 'category', inverse: true, data: shown.categories, axisTick: {show: false}, axisLine: {show: false},
       axisLabel: {interval: 0, color: palette.ink, width: o.grid.left - 12, overflow: 'truncate', hideOverlap: false}
     });
-    o.series = shown.series.map(function (s) {
-      var line = lineSeries(s, palette, false);
-      line.data.forEach(function (p) { p.value = [p.value[1], p.value[0]]; });
-      return line;
-    }).concat(lostSeries(shown.series, palette, function (x) { return [floor, x]; }));
+    o.series = drawn.map(function (s) { return lineSeries(s, palette, false); }).concat(lostSeries(shown.series, palette, [8, 0], function (x) { return [floor, x]; }));
     o.tooltip = tooltip(palette, {
       trigger: 'item',
       formatter: function (item) {
@@ -244,38 +250,43 @@ var charts = (function () {
     return f;
   }
 
-  // Times that add up: {frames: [{label, categories, series: [{name, style, values: [[seconds, launches], ...]}]}]}.
+  // What makes up a time: {frames: [{label, categories, series: [{name, style, values: [[seconds, launches], ...]}]}]}.
+  // Shares, since the times of algorithms may differ a thousandfold; the times stand beside the names.
   function stacks(figure, palette, width, which) {
     var shown = figure.frames[which];
-    var f = frame(figure, palette, width, shown.series.map(function (s) { return s.name; }), shown.categories.length * 38 + 24, shown.label), o = f.option;
-    var longest = Math.max.apply(null, shown.categories.map(function (c) { return c.length; }));
+    var totals = shown.categories.map(function (unused, i) {
+      return shown.series.reduce(function (sum, s) { return sum + s.values[i][0]; }, 0);
+    });
+    var labels = shown.categories.map(function (c, i) { return c + '  ' + quantity(totals[i], 's'); });
+    var f = frame(figure, palette, width, shown.series.map(function (s) { return s.name; }), labels.length * 34 + 20, 14, shown.label), o = f.option;
+    var longest = Math.max.apply(null, labels.map(function (c) { return c.length; }));
     o.grid.left = Math.min(longest * 7 + 18, width * 0.45);
     o.xAxis = axis(palette, {
-      type: 'value', name: 'time of a sort', nameLocation: 'middle', nameGap: 26, splitNumber: width < 560 ? 3 : 5,
-      axisLabel: {formatter: function (v) { return v === 0 ? '0' : quantity(v, 's'); }}
+      type: 'value', min: 0, max: 1, name: 'share of the time', nameLocation: 'middle', nameGap: 26, splitNumber: width < 560 ? 2 : 5,
+      axisLabel: {formatter: function (v) { return Math.round(100 * v) + ' %'; }}
     });
     o.yAxis = axis(palette, {
-      type: 'category', inverse: true, data: shown.categories, axisTick: {show: false}, splitLine: {show: false},
+      type: 'category', inverse: true, data: labels, axisTick: {show: false}, axisLine: {show: false}, splitLine: {show: false},
       axisLabel: {interval: 0, color: palette.ink, width: o.grid.left - 12, overflow: 'truncate', hideOverlap: false}
     });
     o.series = shown.series.map(function (s) {
       var c = colour(palette, s.style);
       return {
-        name: s.name, type: 'bar', stack: 'time', barMaxWidth: 24, data: s.values.map(function (v) { return {value: v[0], launches: v[1]}; }),
+        name: s.name, type: 'bar', stack: 'time', barMaxWidth: 22, data: s.values.map(function (v, i) { return {value: totals[i] > 0 ? v[0] / totals[i] : 0}; }),
         itemStyle: {color: c, borderColor: palette.surface, borderWidth: 1}, emphasis: {itemStyle: {color: c, borderColor: palette.ink}}
       };
     });
     o.tooltip = tooltip(palette, {
       trigger: 'axis', axisPointer: {type: 'none'},
       formatter: function (items) {
-        var total = 0;
-        items.forEach(function (i) { total += i.value; });
-        var text = '<b>' + escape(items[0].name) + ', ' + quantity(total, 's') + '</b><table style="border-spacing:0;font-size:12px">';
-        items.forEach(function (i) {
-          if (i.value > 0)
-            text += '<tr><td style="padding:0 .8em 0 0">' + swatch(shown.series[i.seriesIndex].style, palette) + escape(i.seriesName) + '</td><td style="text-align:right;padding:0 .8em 0 0"><b>' +
-              quantity(i.value, 's') + '</b></td><td style="text-align:right">' + digits(100 * i.value / total) + ' %</td><td style="opacity:.75;padding:0 0 0 .8em">' +
-              i.data.launches + (i.data.launches === 1 ? ' launch' : ' launches') + '</td></tr>';
+        var row = items[0].dataIndex;
+        var text = '<b>' + escape(shown.categories[row]) + ', ' + quantity(totals[row], 's') + '</b><table style="border-spacing:0;font-size:12px">';
+        shown.series.forEach(function (s) {
+          var v = s.values[row];
+          if (v[0] > 0)
+            text += '<tr><td style="padding:0 .8em 0 0">' + swatch(s.style, palette) + escape(s.name) + '</td><td style="text-align:right;padding:0 .8em 0 0"><b>' +
+              quantity(v[0], 's') + '</b></td><td style="text-align:right">' + digits(100 * v[0] / totals[row]) + ' %</td><td style="opacity:.75;padding:0 0 0 .8em">' +
+              v[1] + (v[1] === 1 ? ' launch' : ' launches') + '</td></tr>';
         });
         return text + '</table>';
       }
@@ -294,6 +305,11 @@ var charts = (function () {
   // The picture as SVG, for a file or to stand in the page. There are many in a page: their inner names begin with `id`.
   function svg(figureText, forFile, width, id) {
     var drawn = draw(JSON.parse(figureText), forFile === 'yes' ? paper : variables, +width);
+    // Nobody knows which font will show it: widths of a wide one, so that nothing runs into its neighbour.
+    echarts.setPlatformAPI({measureText: function (words, style) {
+      var size = parseFloat((/([\d.]+)px/.exec(style || '') || [0, 12])[1]), narrow = (words.match(/[ .,:;il1|'()\[\]fjrt-]/g) || []).length;
+      return {width: size * (0.65 * (words.length - narrow) + 0.42 * narrow)};
+    }});
     var chart = echarts.init(null, null, {renderer: 'svg', ssr: true, width: +width, height: drawn.height});
     chart.setOption(drawn.option);
     var text = chart.renderToSVGString();
