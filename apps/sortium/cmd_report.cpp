@@ -52,10 +52,15 @@ std::string subheading(const ReportRun& run) {
 
 std::string devices_table(const ReportRun& run) {
   std::string out =
-      "<div class=\"scroll facts\"><table>\n<thead><tr><th>device</th><th>known as</th><th>driver</th><th>compiler of kernels</th>"
+      "<div class=\"scroll\"><table class=\"words\">\n<thead><tr><th>device</th><th>known as</th><th>driver</th><th>compiler of kernels</th>"
       "<th>a large copy</th></tr></thead>\n<tbody>\n";
   std::set<std::string> seen;
   for (const auto& r : run.rows) {
+    // Peers' programs do not say all of it.
+    if (r.device_id.empty() && std::ranges::any_of(run.rows, [&](const auto& other) {
+          return other.device == r.device && other.driver == r.driver && !other.device_id.empty();
+        }))
+      continue;
     const auto key = fmt::format("{}|{}|{}|{}", r.device, r.device_id, r.driver, r.language);
     if (!seen.insert(key).second) continue;
     out += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n", escape_html(r.device), escape_html(r.device_id),
@@ -97,7 +102,7 @@ std::string page(const ReportData& data, const std::vector<Section>& sections, J
         body += fmt::format("<h3>{}</h3>\n<div class=\"figures\">\n", escape_html(place));
       }
       const std::string text = f.spec.dump();
-      body += fmt::format("<figure id=\"{0}\">\n<figcaption><h4>{1}</h4></figcaption>\n<div class=\"still\">{2}</div>\n<div class=\"live\"></div>\n"
+      body += fmt::format("<figure id=\"{0}\">\n<figcaption><h4>{1}</h4></figcaption>\n<div class=\"still\" role=\"img\" aria-label=\"{1}\">{2}</div>\n<div class=\"live\"></div>\n"
                           "{3}<details><summary>In numbers</summary><div class=\"scroll\">{4}</div></details>\n</figure>\n",
                           f.id, escape_html(f.title), javascript.call("charts", "svg", {text, "no", std::to_string(page_width), f.id}), f.notes,
                           f.table);

@@ -41,8 +41,10 @@ struct Subject {
   std::string type, payload, bits;
   auto operator<=>(const Subject&) const = default;
   [[nodiscard]] std::string text() const {
-    std::string out = type + " " + (payload == "keys+values" ? "keys + 4-byte values" : payload);
-    if (const auto plus = payload.find("+u"); plus != std::string::npos) out = fmt::format("{} keys + {} values", type, payload.substr(plus + 1));
+    std::string out = type + " " + payload;
+    if (payload == "keys+values") out = type + " keys + 4-byte values";
+    else if (payload.starts_with("keys+u")) out = fmt::format("{} keys + {} values", type, payload.substr(5));
+    else if (payload == "keys+argsort") out = type + " argsort";
     return bits.empty() ? out : fmt::format("{}, bits {}", out, bits);
   }
 };
@@ -187,11 +189,15 @@ std::string notes_of(const std::vector<Series>& all) {
   return out.empty() ? out : "<ul class=\"notes\">\n" + out + "</ul>\n";
 }
 
+// Four digits, and never an exponent.
+std::string figure(double value) { return value >= 1000 ? fmt::format("{:.0f}", value) : fmt::format("{:.4g}", value); }
+
 std::string cell(const ReportRow* r, double value) {
   if (r == nullptr) return "<td></td>";
   if (r->outcome == Outcome::failed) return fmt::format("<td class=\"failed\" title=\"{}\">failed</td>", escape_html(r->why));
   if (r->outcome == Outcome::skipped) return fmt::format("<td class=\"skipped\" title=\"{}\">–</td>", escape_html(r->why));
-  return r->outcome == Outcome::wrong ? fmt::format("<td class=\"WRONG\">{:.4g} WRONG</td>", value) : fmt::format("<td>{:.4g}</td>", value);
+  return r->outcome == Outcome::wrong ? fmt::format("<td class=\"WRONG\">{} WRONG</td>", figure(value))
+                                       : fmt::format("<td>{}</td>", figure(value));
 }
 
 // A row for each list, a column for each series. `head` names the rows' columns, `list` and `label` what is in them.
@@ -310,7 +316,7 @@ class Place {
       }
       list.push_back(std::move(one));
     }
-    json spec{{"kind", "lines"}, {"unit", "keys/s"}, {"log", true}, {"series", std::move(list)}, {"marks", json::array()}};
+    json spec{{"kind", "lines"}, {"unit", "key/s"}, {"log", true}, {"series", std::move(list)}, {"marks", json::array()}};
     for (const auto* r : rows)
       if (!r->peer && r->bound) {
         spec["marks"].push_back({{"name", "bound: each record copied once"}, {"value", rounded(*r->bound)}});
@@ -389,7 +395,7 @@ class Place {
       if (by_size.contains(r->n)) its.push_back(r);
     const auto list = [](const ReportRow& r) { return std::tuple(r.n, r.distribution); };
     const auto all = series_of(its, list);
-    json spec{{"kind", "dots"}, {"unit", "keys/s"}, {"frames", json::array()}};
+    json spec{{"kind", "dots"}, {"unit", "key/s"}, {"frames", json::array()}};
     for (const auto& [n, unused] : by_size) {
       Rows frame_rows;
       for (const auto* r : its)
@@ -413,7 +419,7 @@ class Place {
     const auto all = series_of(rows, label);
     json frame = dots(all, rows, label);
     frame["label"] = "";
-    add(Kind::few_sizes, "sizes", {}, "Throughput at one or two sizes", {{"kind", "dots"}, {"unit", "keys/s"}, {"frames", json::array({std::move(frame)})}}, all,
+    add(Kind::few_sizes, "sizes", {}, "Throughput at one or two sizes", {{"kind", "dots"}, {"unit", "key/s"}, {"frames", json::array({std::move(frame)})}}, all,
         pivot(all, "<th scope=\"col\">list</th>", "Mkey/s", label,
               [&](const ReportRow& r) { return fmt::format("<th scope=\"row\">{}</th>", escape_html(label(r))); }, mkeys));
   }
@@ -433,7 +439,7 @@ class Place {
         if (std::ranges::find(names, p.name) == names.end()) names.push_back(p.name);
     }
     json spec{{"kind", "stacks"}, {"unit", "s"}, {"frames", json::array()}};
-    std::string table = "<table>\n<caption>ms (launches)</caption>\n<thead><tr>" + size_head() + "<th scope=\"col\">algorithm</th>";
+    std::string table = "<table>\n<caption>µs (launches)</caption>\n<thead><tr>" + size_head() + "<th scope=\"col\">algorithm</th>";
     for (const auto& name : names) table += fmt::format("<th scope=\"col\">{}</th>", escape_html(name));
     table += "</tr></thead>\n<tbody>\n";
     for (const std::uint64_t n : sizes) {
@@ -451,7 +457,7 @@ class Place {
             for (const auto& phase : r->phases)
               if (phase.name == names[p]) seconds += phase.seconds, launches += phase.launches;
             frame["series"][p]["values"].push_back({rounded(seconds), launches});
-            table += launches == 0 && seconds == 0 ? "<td></td>" : fmt::format("<td>{:.4g} ({})</td>", seconds * 1e3, launches);
+            table += launches == 0 && seconds == 0 ? "<td></td>" : fmt::format("<td>{} ({})</td>", figure(seconds * 1e6), launches);
           }
           table += "</tr>\n";
         }

@@ -64,7 +64,7 @@ var charts = (function () {
   function legendRows(names, width) {
     var rows = 1, used = 0;
     names.forEach(function (name) {
-      var w = name.length * 7.2 + 46;
+      var w = name.length * 6.8 + 44;
       if (used > 0 && used + w > width) { rows += 1; used = 0; }
       used += w;
     });
@@ -72,20 +72,26 @@ var charts = (function () {
   }
 
   function swatch(style, palette) {
-    return '<i style="display:inline-block;width:.7em;height:.7em;border-radius:50%;margin-right:.4em;background:' +
-      colour(palette, style) + '"></i>';
+    return '<i style="background:' + colour(palette, style) + '"></i>';
   }
-  function tooltip(palette, more) {
+  function tooltip(f, palette, more) {
     var t = {
-      confine: true, backgroundColor: palette.surface, borderColor: palette.grid, padding: [8, 10],
-      textStyle: {color: palette.ink, fontFamily: font, fontSize: 12}, extraCssText: 'max-width:min(32em,92vw);white-space:normal;'
+      className: 'tip', backgroundColor: palette.surface, borderColor: palette.grid, padding: [8, 10],
+      textStyle: {color: palette.ink, fontFamily: font, fontSize: 12},
+      // Beside what one points at; where there is no room, as on a phone, below the plot.
+      position: function (point, unused, element, rect, size) {
+        var box = size.contentSize, view = size.viewSize;
+        if (point[0] + 20 + box[0] <= view[0]) return [point[0] + 20, f.option.grid.top];
+        if (point[0] - 20 - box[0] >= 0) return [point[0] - 20 - box[0], f.option.grid.top];
+        return [Math.max(0, (view[0] - box[0]) / 2), f.option.grid.top + f.option.grid.height + 22];
+      }
     };
     for (var key in more) t[key] = more[key];
     return t;
   }
   function detailed(heading, value, details) {
     var text = '<b>' + heading + '</b><br>' + value;
-    (details || []).forEach(function (d) { text += '<br><span style="opacity:.75">' + escape(d[0]) + ':</span> ' + escape(d[1]); });
+    (details || []).forEach(function (d) { text += '<br><span>' + escape(d[0]) + ':</span> ' + escape(d[1]).replace(/,/g, ',\u200b'); });
     return text;
   }
 
@@ -105,14 +111,14 @@ var charts = (function () {
 
   // What all kinds share. `plot` is the height of the plot itself, `swatches` the width of the legend's.
   function frame(figure, palette, width, names, plot, swatches, about) {
-    var rows = legendRows(names, width - 16), top = palette.titled ? 64 : 28, bottom = rows * 23 + 42;
+    var rows = legendRows(names, width - 16), top = palette.titled ? 80 : 28, bottom = rows * 23 + 50;
     var option = {
       animation: false, backgroundColor: palette.titled ? palette.surface : 'transparent',
       textStyle: {fontFamily: font, color: palette.ink},
       aria: {enabled: true, label: {description: figure.title + '. ' + figure.about}},
       grid: {left: 8, right: 22, top: top, height: plot, containLabel: false},
       legend: {
-        data: names, bottom: 4, left: 8, right: 8, itemWidth: swatches, itemHeight: 9, itemGap: 12,
+        data: names, top: top + plot + 44, left: 8, right: 8, itemWidth: swatches, itemHeight: 9, itemGap: 12,
         textStyle: {color: palette.ink, fontFamily: font, fontSize: 12}, inactiveColor: palette.grid, inactiveBorderColor: palette.grid
       }
     };
@@ -136,7 +142,7 @@ var charts = (function () {
       symbol: shape(s.style), symbolSize: connected ? 7 : 10, showAllSymbol: true, z: strong ? 4 : 3,
       lineStyle: {color: c, width: strong ? 3 : 1.75, type: s.peer ? 'dashed' : 'solid'},
       itemStyle: {color: fill, borderColor: c, borderWidth: hollow ? 1.75 : 0, opacity: 1},
-      emphasis: {focus: 'series', lineStyle: {color: c, width: 4}, itemStyle: {color: fill, borderColor: c}},
+      emphasis: {focus: 'series', lineStyle: {color: c, width: strong ? 3 : 1.75}, itemStyle: {color: fill, borderColor: c}},
       blur: {lineStyle: {opacity: 0.15}, itemStyle: {opacity: 0.15}}
     };
   }
@@ -194,7 +200,7 @@ var charts = (function () {
       });
     });
     o.series = o.series.concat(lostSeries(figure.series, palette, [0, -8], function (x) { return [log2(x), floor]; }));
-    o.tooltip = tooltip(palette, {
+    o.tooltip = tooltip(f, palette, {
       trigger: 'axis', axisPointer: {type: 'line', snap: true, lineStyle: {color: palette.muted}, label: {show: false}},
       formatter: function (items) {
         var rows = [], n = Math.round(Math.pow(2, items[0].axisValue));
@@ -203,16 +209,16 @@ var charts = (function () {
         });
         rows.sort(function (a, b) { return b[0] - a[0]; });
         if (rows.length === 1) return detailed(records(n) + ' records, ' + escape(rows[0][1].name), quantity(rows[0][0], figure.unit), rows[0][2][3]);
-        var text = '<b>' + records(n) + ' records</b><table style="border-spacing:0;font-size:12px">';
+        var text = '<b>' + records(n) + ' records</b><table>';
         rows.forEach(function (r) {
-          text += '<tr><td style="padding:0 .8em 0 0">' + swatch(r[1].style, palette) + escape(r[1].name) + '</td><td style="text-align:right;padding:0 .8em 0 0"><b>' +
-            quantity(r[0], figure.unit) + '</b></td><td style="text-align:right;opacity:.75">' + escape(r[2][3][0][1]) + (r[2][2] ? ' WRONG' : '') + '</td></tr>';
+          text += '<tr><td>' + swatch(r[1].style, palette) + escape(r[1].name) + '</td><td><b>' +
+            quantity(r[0], figure.unit) + '</b></td><td class="more">' + escape(r[2][3][0][1]) + (r[2][2] ? ' WRONG' : '') + '</td></tr>';
         });
         figure.marks.forEach(function (m) {
-          if (figure.unit !== '×') text += '<tr><td style="padding:0 .8em 0 0">' + escape(m.name) + '</td><td style="text-align:right;padding:0 .8em 0 0">' + quantity(m.value, figure.unit) + '</td><td></td></tr>';
+          if (figure.unit !== '×') text += '<tr><td>' + escape(m.name) + '</td><td>' + quantity(m.value, figure.unit) + '</td><td></td></tr>';
         });
         figure.series.forEach(function (s) {
-          s.lost.forEach(function (l) { if (l[0] === n) text += '<tr><td style="padding:0 .8em 0 0">' + escape(s.name) + '</td><td colspan="2">failed: ' + escape(l[1]) + '</td></tr>'; });
+          s.lost.forEach(function (l) { if (l[0] === n) text += '<tr><td>' + escape(s.name) + '</td><td colspan="2">failed: ' + escape(l[1]) + '</td></tr>'; });
         });
         return text + '</table>';
       }
@@ -239,8 +245,11 @@ var charts = (function () {
       axisLabel: {interval: 0, color: palette.ink, width: o.grid.left - 12, overflow: 'truncate', hideOverlap: false}
     });
     o.series = drawn.map(function (s) { return lineSeries(s, palette, false); }).concat(lostSeries(shown.series, palette, [8, 0], function (x) { return [floor, x]; }));
-    o.tooltip = tooltip(palette, {
+    o.tooltip = tooltip(f, palette, {
       trigger: 'item',
+      position: function (point, unused, element, rect, size) {
+        return [Math.max(0, Math.min(point[0] - size.contentSize[0] / 2, size.viewSize[0] - size.contentSize[0])), point[1] + 16];
+      },
       formatter: function (item) {
         var row = shown.categories[item.value[1]];
         if (item.data.why !== undefined) return '<b>' + escape(item.data.who) + ', ' + escape(row) + '</b><br>failed: ' + escape(item.data.why);
@@ -276,16 +285,16 @@ var charts = (function () {
         itemStyle: {color: c, borderColor: palette.surface, borderWidth: 1}, emphasis: {itemStyle: {color: c, borderColor: palette.ink}}
       };
     });
-    o.tooltip = tooltip(palette, {
+    o.tooltip = tooltip(f, palette, {
       trigger: 'axis', axisPointer: {type: 'none'},
       formatter: function (items) {
         var row = items[0].dataIndex;
-        var text = '<b>' + escape(shown.categories[row]) + ', ' + quantity(totals[row], 's') + '</b><table style="border-spacing:0;font-size:12px">';
+        var text = '<b>' + escape(shown.categories[row]) + ', ' + quantity(totals[row], 's') + '</b><table>';
         shown.series.forEach(function (s) {
           var v = s.values[row];
           if (v[0] > 0)
-            text += '<tr><td style="padding:0 .8em 0 0">' + swatch(s.style, palette) + escape(s.name) + '</td><td style="text-align:right;padding:0 .8em 0 0"><b>' +
-              quantity(v[0], 's') + '</b></td><td style="text-align:right">' + digits(100 * v[0] / totals[row]) + ' %</td><td style="opacity:.75;padding:0 0 0 .8em">' +
+            text += '<tr><td>' + swatch(s.style, palette) + escape(s.name) + '</td><td><b>' +
+              quantity(v[0], 's') + '</b></td><td>' + digits(100 * v[0] / totals[row]) + ' %</td><td class="more">' +
               v[1] + (v[1] === 1 ? ' launch' : ' launches') + '</td></tr>';
         });
         return text + '</table>';
@@ -305,10 +314,12 @@ var charts = (function () {
   // The picture as SVG, for a file or to stand in the page. There are many in a page: their inner names begin with `id`.
   function svg(figureText, forFile, width, id) {
     var drawn = draw(JSON.parse(figureText), forFile === 'yes' ? paper : variables, +width);
-    // Nobody knows which font will show it: widths of a wide one, so that nothing runs into its neighbour.
+    // Nobody knows which font will show it: widths of a wide one, so that nothing runs into its neighbour. (Of a Chinese
+    // character ECharts asks, too: that is the height of a line.)
     echarts.setPlatformAPI({measureText: function (words, style) {
-      var size = parseFloat((/([\d.]+)px/.exec(style || '') || [0, 12])[1]), narrow = (words.match(/[ .,:;il1|'()\[\]fjrt-]/g) || []).length;
-      return {width: size * (0.65 * (words.length - narrow) + 0.42 * narrow)};
+      var size = parseFloat((/([\d.]+)px/.exec(style || '') || [0, 12])[1]), ems = 0;
+      for (var i = 0; i < words.length; ++i) ems += words.charCodeAt(i) >= 0x2e80 ? 1 : " .,:;il1|'()[]fjrt-".indexOf(words.charAt(i)) >= 0 ? 0.42 : 0.65;
+      return {width: size * ems};
     }});
     var chart = echarts.init(null, null, {renderer: 'svg', ssr: true, width: +width, height: drawn.height});
     chart.setOption(drawn.option);

@@ -12,9 +12,10 @@
     element.classList.add('is-live');
     const {option, height} = charts.draw(figure, charts.palette, box.clientWidth, which);
     box.style.height = height + 'px';
-    const chart = known ? known.chart : echarts.init(box, null, {renderer: 'svg'});
-    chart.resize();
-    chart.setOption(option, true);
+    // Anew: a tooltip that is shown would look for its old plot.
+    if (known) known.chart.dispose();
+    const chart = echarts.init(box, null, {renderer: 'svg'});
+    chart.setOption(option);
     live.set(element, {chart, which, width: box.clientWidth});
   }
 
