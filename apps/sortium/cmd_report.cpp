@@ -12,6 +12,7 @@ int app::report(const ReportOptions&) { throw Failure(exit_runtime, "this build 
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -80,6 +81,18 @@ std::string facts_table(const ReportRun& run) {
   return out + "</tbody></table></div>\n";
 }
 
+// page.html with these words in the places of their @names@.
+std::string fill(const std::map<std::string_view, std::string_view>& words) {
+  std::string out;
+  for (std::string_view rest = report_files::page_html;;) {
+    const auto at = rest.find('@'), end = rest.find('@', at + 1);
+    out += rest.substr(0, at);
+    if (at == rest.npos) return out;
+    out += words.at(rest.substr(at + 1, end - at - 1));
+    rest.remove_prefix(end + 1);
+  }
+}
+
 std::string page(const ReportData& data, const std::vector<Section>& sections, Javascript& javascript) {
   std::string body;
   nlohmann::json figures = nlohmann::json::object();
@@ -102,8 +115,9 @@ std::string page(const ReportData& data, const std::vector<Section>& sections, J
         body += fmt::format("<h3>{}</h3>\n<div class=\"figures\">\n", escape_html(place));
       }
       const std::string text = f.spec.dump();
-      body += fmt::format("<figure id=\"{0}\">\n<figcaption><h4>{1}</h4></figcaption>\n<div class=\"still\" role=\"img\" aria-label=\"{1}\">{2}</div>\n<div class=\"live\"></div>\n"
-                          "{3}<details><summary>In numbers</summary><div class=\"scroll\">{4}</div></details>\n</figure>\n",
+      body += fmt::format("<figure id=\"{0}\">\n<figcaption><h4>{1}</h4></figcaption>\n"
+                          "<div class=\"still\" role=\"img\" aria-label=\"{1}\">{2}</div>\n<div class=\"live\"></div>\n{3}"
+                          "<details><summary>In numbers</summary><div class=\"scroll\">{4}</div></details>\n</figure>\n",
                           f.id, escape_html(f.title), javascript.call("charts", "svg", {text, "no", std::to_string(page_width), f.id}), f.notes,
                           f.table);
       figures[f.id] = f.spec;
@@ -115,27 +129,21 @@ std::string page(const ReportData& data, const std::vector<Section>& sections, J
   for (const auto& file : data.left_out)
     footer += fmt::format("<br>Not shown, since it has no results: {}", escape_html(fs::path(file).filename().string()));
 
-  // In a script element nothing but its end is special.
-  std::string numbers = figures.dump();
-  for (std::size_t at = 0; (at = numbers.find("</", at)) != std::string::npos; at += 3) numbers.insert(at + 1, 1, '\\');
-  std::string out;
-  for (const std::string& part : {
-           std::string("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-                       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-                       "<meta name=\"color-scheme\" content=\"light dark\">\n"
-                       // The browser itself sees to it that nothing is fetched.
-                       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
-                       "script-src 'unsafe-inline'\">\n<title>Sorting rates: "),
-           escape_html(heading(*sections.front().run)), std::string("</title>\n<style>\n"), javascript.call("charts", "css", {}),
-           std::string(report_files::page_css), std::string("</style>\n</head>\n<body>\n<header><h1>Sorting rates</h1>\n<p class=\"muted\">"
-               "Keys per second against the number of records; higher is better. Point at a plot for its values, at a name in its legend to "
-               "single it out, and click the name to hide it.</p></header>\n<main>\n"),
-           body, "</main>\n<footer>" + footer + "</footer>\n<script type=\"application/json\" id=\"figures\">", numbers,
-           std::string("</script>\n<script>"), std::string(report_files::echarts_js), std::string("</script>\n<script>"),
-           std::string(report_files::charts_js), std::string("</script>\n<script>"), std::string(report_files::page_js),
-           std::string("</script>\n</body>\n</html>\n")})
-    out += part;
-  return out;
+  // In a script element some words that begin with < are special, and none in JSON need to.
+  std::string numbers;
+  for (const char c : figures.dump())
+    if (c == '<') numbers += "\\u003c";
+    else numbers += c;
+  const std::string title = escape_html(heading(*sections.front().run)), colours = javascript.call("charts", "css", {});
+  return fill({{"title", title},
+               {"colours", colours},
+               {"css", report_files::page_css},
+               {"body", body},
+               {"footer", footer},
+               {"figures", numbers},
+               {"echarts", report_files::echarts_js},
+               {"charts", report_files::charts_js},
+               {"script", report_files::page_js}});
 }
 
 void write_file(Output& out, const std::string& text) {

@@ -5,6 +5,6 @@
 
 namespace app::report_files {
 
-extern const std::string_view echarts_js, charts_js, page_js, page_css;
+extern const std::string_view echarts_js, charts_js, page_js, page_css, page_html;
 
 }  // namespace app::report_files

@@ -98,7 +98,7 @@ var charts = (function () {
   function axis(palette, more) {
     var a = {
       axisLine: {show: true, lineStyle: {color: palette.muted}}, axisTick: {lineStyle: {color: palette.muted}},
-      splitLine: {show: true, lineStyle: {color: palette.grid}}, minorSplitLine: {lineStyle: {color: palette.grid}},
+      splitLine: {show: true, lineStyle: {color: palette.grid}},
       axisLabel: {color: palette.muted, fontFamily: font, fontSize: 12, hideOverlap: true},
       nameTextStyle: {color: palette.muted, fontFamily: font, fontSize: 12}
     };
@@ -116,7 +116,7 @@ var charts = (function () {
       animation: false, backgroundColor: palette.titled ? palette.surface : 'transparent',
       textStyle: {fontFamily: font, color: palette.ink},
       aria: {enabled: true, label: {description: figure.title + '. ' + figure.about}},
-      grid: {left: 8, right: 22, top: top, height: plot, containLabel: false},
+      grid: {right: 26, top: top, height: plot},
       legend: {
         data: names, top: top + plot + 44, left: 8, right: 8, itemWidth: swatches, itemHeight: 9, itemGap: 12,
         textStyle: {color: palette.ink, fontFamily: font, fontSize: 12}, inactiveColor: palette.grid, inactiveBorderColor: palette.grid
@@ -135,7 +135,7 @@ var charts = (function () {
     var c = colour(palette, s.style), strong = s.style < 0, hollow = round(s.style) % 2 === 1, fill = hollow ? palette.surface : c;
     return {
       name: s.name, type: connected ? 'line' : 'scatter', data: s.points.map(function (p) {
-        var point = {value: connected ? [log2(p[0]), p[1]] : [p[1], p[0]], wrong: p[2], details: p[3]};
+        var point = {value: connected ? [log2(p[0]), p[1]] : [p[1], p[0]], details: p[3]};
         if (p[2]) { point.symbol = cross; point.symbolSize = 12; point.itemStyle = {color: palette.bad, borderWidth: 0}; }
         return point;
       }),
@@ -176,7 +176,6 @@ var charts = (function () {
     var sizes = [];
     figure.series.forEach(function (s) { s.points.concat(s.lost).forEach(function (p) { sizes.push(p[0]); }); });
     o.grid.left = 62;
-    o.grid.right = 26;
     // ECharts' own logarithmic axis names powers of 1024 at most: the exponents are the axis.
     var first = Math.floor(log2(Math.min.apply(null, sizes)) + 1e-9), last = Math.ceil(log2(Math.max.apply(null, sizes)) - 1e-9);
     var step = 1;
