@@ -16,10 +16,11 @@ if [ ! -d /sys/devices/system/cpu ] && [ -r /proc/meminfo ]; then
 fi
 
 # PoCL makes a device of the CPU, so that no GPU is needed; TBB is what cpu:0 and the parallel std::sort run on; CMake
-# fetches Highway, and asks for certificates; libpng writes the pictures of `sortium pic`.
+# fetches Highway, and asks for certificates; libpng writes the pictures of `sortium pic`;
+# Duktape draws those of `sortium report`.
 build_packages='ca-certificates g++ cmake ninja-build libfmt-dev libcli11-dev nlohmann-json3-dev
   ocl-icd-opencl-dev opencl-headers opencl-clhpp-headers pocl-opencl-icd ocl-icd-libopencl1 libtbb-dev
-  libpng-dev'
+  libpng-dev duktape-dev'
 test_packages='libgtest-dev oclgrind'
 
 # Those of the named packages that are not installed. dpkg-query fails at names that it has never heard of; they are

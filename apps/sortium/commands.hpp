@@ -77,6 +77,12 @@ struct PicOptions {
   std::string picture, json;
 };
 
+struct ReportOptions {
+  std::vector<std::string> results;  // files and directories
+  std::string out;
+  std::string svg;  // a directory; empty: no SVG files
+};
+
 // Each returns the program's exit code, or throws Failure or sortium::Error.
 int devices();
 // Builds the default sorts' kernels for every device that runs kernels, so that no later call has to.
@@ -88,6 +94,7 @@ int bench(const BenchOptions& options);
 int tune(const TuneOptions& options);
 int draw(const DrawOptions& options);
 int pic(const PicOptions& options);
+int report(const ReportOptions& options);
 
 // Throws Failure, with the names there are, where `name` is neither an algorithm of the library nor a peer.
 void check_algorithm(const std::string& name);

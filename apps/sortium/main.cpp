@@ -242,6 +242,15 @@ int run(std::vector<std::string> arguments) {
   pic_cli->add_option("--json", pc.json, "Write the results to this file, too")->type_name("FILE");
   pic_cli->footer(pic_help);
   pic_cli->callback([&] { command = [&] { return pic(pc); }; });
+  ReportOptions r;
+  auto* const report_cli = cli.add_subcommand("report", "Make a page with plots of benchmark results");
+  report_cli->add_option("RESULTS", r.results, "Files of 'sortium bench --json', scripts/gpu-check or bench/peers, and "
+                                               "directories of them")->required()->type_name("");
+  report_cli->add_option("-o,--output", r.out, "Where the page goes; - is standard output")->required()->type_name("OUT");
+  report_cli->add_option("--svg", r.svg, "Write each plot into this directory, too, as SVG")->type_name("DIR");
+  report_cli->footer("Examples:\n  sortium report bench/results -o report.html\n"
+                     "  sortium report here.json there.json -o both.html --svg pictures");
+  report_cli->callback([&] { command = [&] { return report(r); }; });
 
   // CLI11 would read -o2 as -o with the value 2.
   std::ranges::replace(arguments, "-o2", "--output2");
@@ -260,7 +269,7 @@ int run(std::vector<std::string> arguments) {
   return command();
 }
 
-int report(int code, const char* message) {
+int complain(int code, const char* message) {
   fmt::print(stderr, "sortium: {}\n", message);
   return code;
 }
@@ -281,14 +290,14 @@ int main(int argc, char** argv) {
     if (std::fflush(stdout) != 0) throw Failure(exit_runtime, "cannot write standard output");
     return code;
   } catch (const Failure& failure) {
-    return report(failure.code(), failure.what());
+    return complain(failure.code(), failure.what());
   } catch (const sortium::Error& error) {
-    report(0, error.what());
+    complain(0, error.what());
     if (!error.log().empty()) fmt::print(stderr, "{}\n", error.log());
     return is_runtime(error.code()) ? exit_runtime : exit_usage;
   } catch (const std::bad_alloc&) {
-    return report(exit_runtime, "out of host memory");
+    return complain(exit_runtime, "out of host memory");
   } catch (const std::exception& error) {
-    return report(exit_runtime, error.what());
+    return complain(exit_runtime, error.what());
   }
 }
