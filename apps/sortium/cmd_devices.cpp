@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <thread>
 
 #include <sortium/sortium.hpp>
 
@@ -38,6 +41,54 @@ int devices() {
   }
   for (const auto& backend : sortium::backends())
     if (backend.devices == 0) fmt::print("{}  no devices: {}\n", sortium::name(backend.backend), backend.why);
+  return code;
+}
+
+int warm() {
+  using sortium::Payload;
+  std::vector<sortium::Problem> problems;
+  for (const auto key : sortium::all_key_types)
+    for (const auto order : {sortium::Order::ascending, sortium::Order::descending})
+      for (const auto& [payload, bytes] : {std::pair{Payload::none, 4u}, {Payload::values, 4u}, {Payload::values, 8u}, {Payload::positions, 4u}})
+        for (const unsigned log2_count : {12, 20, 24, 28}) {  // small, and each size that `auto` treats in its own way
+          sortium::Problem p;
+          p.key = key;
+          p.order = order;
+          p.payload = payload;
+          p.value_bytes = bytes;
+          p.keys_out = payload != Payload::positions;
+          p.count = std::uint64_t{1} << log2_count;
+          problems.push_back(p);
+        }
+  int code = exit_success;
+  for (const auto& device : sortium::devices()) {
+    if (device->info().claimed.backend == sortium::Backend::host) continue;
+    Stopwatch watch;
+    std::atomic<std::size_t> next{0};
+    std::mutex mutex;
+    std::string failure;
+    const auto work = [&] {
+      for (std::size_t i; (i = next++) < problems.size();) {
+        try {
+          (void)sortium::Plan(device, problems[i]);
+        } catch (const sortium::Error& e) {
+          const std::lock_guard lock(mutex);
+          failure = e.what();
+        }
+      }
+    };
+    {
+      std::vector<std::jthread> threads;
+      for (unsigned t = 0; t < std::max(1u, std::thread::hardware_concurrency()); ++t) threads.emplace_back(work);
+    }
+    if (failure.empty()) {
+      fmt::print("{}  {}: the kernels of {} kinds of default sorts are built and kept, in {:.1f} s\n", device->info().id,
+                 device->info().name, problems.size(), watch.lap());
+    } else {
+      fmt::print("{}  {}: {}\n", device->info().id, device->info().name, failure);
+      code = exit_runtime;
+    }
+  }
   return code;
 }
 

@@ -52,6 +52,16 @@ struct BenchOptions {
   std::string json, csv;
 };
 
+struct TuneOptions {
+  std::string device, algorithm = "auto";
+  std::vector<sortium::KeyType> types{sortium::KeyType::u32};
+  std::vector<std::string> payloads{"keys", "values"};
+  std::string sizes = "2^20,2^24", distribution = "uniform";
+  double seconds = 30;  // of each search
+  std::string out;      // empty: the user's tuning file
+  bool print = false;   // to standard output, and no file is written
+};
+
 struct DrawOptions {
   std::string what;  // "bitonic", "odd-even", "merge"
   unsigned n = 16;
@@ -60,10 +70,13 @@ struct DrawOptions {
 
 // Each returns the program's exit code, or throws Failure or sortium::Error.
 int devices();
+// Builds the default sorts' kernels for every device that runs kernels, so that no later call has to.
+int warm();
 int algorithms();
 int sort(const SortOptions& options);
 int check(const CheckOptions& options);
 int bench(const BenchOptions& options);
+int tune(const TuneOptions& options);
 int draw(const DrawOptions& options);
 
 // Throws Failure, with the names there are, where `name` is neither an algorithm of the library nor a peer.

@@ -52,6 +52,15 @@ Records stay on the device. For each row, 1, 2, 4, 8 ... sorts run from the same
 each waited for, until --min-time has passed; the result is checked afterwards. Ctrl-C keeps the rows that are done.
 docs/benchmarks.md says more.)";
 
+constexpr const char* tune_help = R"(Examples:
+  sortium tune --device cuda:0                       what auto takes for u32, with and without values
+  sortium tune --algorithm lsd --type u32,u64 --n 2^16,2^20,2^24 --seconds 60
+  sortium tune --algorithm radix --export
+
+Every candidate's result is checked. What was at least 2 % faster than the algorithm's own parameters goes to the tuning
+file: SORTIUM_TUNING, else sortium/tuned.json in XDG_CONFIG_HOME or ~/.config. From then on it is what sorts take on that
+device where no parameters are given; SORTIUM_TUNING=off turns tuned parameters off.)";
+
 std::vector<std::string> type_names() {
   std::vector<std::string> out;
   for (const auto t : sortium::all_key_types) out.emplace_back(sortium::info(t).name);
@@ -85,8 +94,11 @@ int run(std::vector<std::string> arguments) {
   std::vector<std::string> types;
 
   auto* const devices_cli = cli.add_subcommand("devices", "List every device and what it can do");
-  devices_cli->footer("Example:\n  sortium devices");
-  devices_cli->callback([&] { command = devices; });
+  bool warm_them = false;
+  devices_cli->add_flag("--warm", warm_them, "Build and keep the default sorts' kernels on every device, so that no later "
+                                             "sort waits for a compiler");
+  devices_cli->footer("Examples:\n  sortium devices\n  sortium devices --warm");
+  devices_cli->callback([&] { command = warm_them ? warm : devices; });
 
   auto* const algorithms_cli = cli.add_subcommand("algorithms", "List every algorithm and its parameters");
   algorithms_cli->footer("Example:\n  sortium algorithms");
@@ -164,6 +176,28 @@ int run(std::vector<std::string> arguments) {
   bench_cli->callback([&] {
     if (!types.empty()) b.types = parse_types(types);
     command = [&] { return bench(b); };
+  });
+
+  TuneOptions t;
+  auto* const tune_cli = cli.add_subcommand("tune", "Search an algorithm's parameters on a device, and keep the best");
+  tune_cli->add_option("--algorithm", t.algorithm, "Whose; auto: that of the algorithm which auto takes")->type_name("NAME")
+      ->capture_default_str();
+  tune_cli->add_option("--device", t.device, "Where; else the best that runs it")->type_name("NAME");
+  add_types(*tune_cli, types, "Types of the keys (default u32)")->delimiter(',');
+  tune_cli->add_option("--payload", t.payloads, "keys, values (4 bytes a key), or both, as by default")
+      ->delimiter(',')->check(CLI::IsMember({"keys", "values"}))->type_name("WHAT");
+  tune_cli->add_option("--n", t.sizes, "Numbers of records, as for bench; each stands for half to twice as many")
+      ->type_name("LIST")->capture_default_str();
+  tune_cli->add_option("--distribution", t.distribution, "How the keys are distributed")
+      ->check(CLI::IsMember(distributions()))->type_name("NAME")->capture_default_str();
+  tune_cli->add_option("--seconds", t.seconds, "For the search of each type, payload and number of records")
+      ->check(CLI::Range(0.01, 1e6).description(""))->type_name("SECONDS")->capture_default_str();
+  auto* const tuned = tune_cli->add_option("-o,--output", t.out, "The tuning file; else the user's own")->type_name("FILE");
+  tune_cli->add_flag("--export", t.print, "Print the entries, and leave the file alone")->excludes(tuned);
+  tune_cli->footer(tune_help);
+  tune_cli->callback([&] {
+    if (!types.empty()) t.types = parse_types(types);
+    command = [&] { return tune(t); };
   });
 
   DrawOptions d;

@@ -2,7 +2,7 @@
 // Boost.Sort, x86-simd-sort. The same records from host memory, by turns in one run, each result checked.
 //   cpu [--n 2^20,2^25] [--types u32,f64] [--payload keys,values] [--distribution uniform,…] [--threads N] [--seconds S]
 //       [--json FILE]
-// Times are medians. Values are u32; "stable" says who keeps the order of ties. vqsort sorts pairs as one word of key and
+// Times are medians; of few records, many lists are sorted one after the other. Values are u32; "stable" says who keeps the order of ties. vqsort sorts pairs as one word of key and
 // position, x86-simd-sort keys and values that are the positions.
 #include <fmt/format.h>
 #include <hwy/contrib/sort/vqsort.h>
@@ -42,7 +42,8 @@ struct Settings {
 template <class K>
 struct Contender {
   std::string name;
-  std::function<void()> load, sort;
+  std::function<void()> load;
+  std::function<void(std::size_t begin)> sort;  // the list that begins there
   std::function<void(std::vector<K>&, std::vector<std::uint32_t>&)> result;
   bool stable = false;
 };
@@ -59,9 +60,9 @@ bool less(K a, K b) {
   else return a < b;
 }
 
+// Of one list: `first` is what the values of its records were counted from.
 template <class K>
-bool correct(const std::vector<K>& in, const std::vector<K>& keys, const std::vector<std::uint32_t>& values, bool pairs,
-             bool stable) {
+bool correct(const K* in, const K* keys, const std::uint32_t* values, std::size_t n, std::uint32_t first, bool stable) {
   std::uint64_t before = 0, after = 0;
   const auto bits = [](K key) {
     std::uint64_t b = 0;
@@ -69,14 +70,15 @@ bool correct(const std::vector<K>& in, const std::vector<K>& keys, const std::ve
     b *= 0x9e3779b97f4a7c15u;
     return (b ^ b >> 31) * 0xbf58476d1ce4e5b9u;
   };
-  std::vector<bool> seen(pairs ? in.size() : 0);
-  for (std::size_t i = 0; i < in.size(); ++i) {
+  std::vector<bool> seen(values != nullptr ? n : 0);
+  for (std::size_t i = 0; i < n; ++i) {
     before += bits(in[i]);
     after += bits(keys[i]);
     if (i > 0 && less(keys[i], keys[i - 1])) return false;
-    if (!pairs) continue;
-    if (values[i] >= in.size() || seen[values[i]] || std::memcmp(&in[values[i]], &keys[i], sizeof(K)) != 0) return false;
-    seen[values[i]] = true;
+    if (values == nullptr) continue;
+    const std::size_t from = values[i] - first;
+    if (from >= n || seen[from] || std::memcmp(&in[from], &keys[i], sizeof(K)) != 0) return false;
+    seen[from] = true;
     if (stable && i > 0 && !less(keys[i - 1], keys[i]) && values[i - 1] > values[i]) return false;
   }
   return before == after;
@@ -86,31 +88,36 @@ template <class K>
 void compare(const Row& row, std::uint64_t n) {
   const bool pairs = row.payload == "values";
   const auto type = sortium::parse_key_type(row.type);
-  std::vector<K> in(n), keys(n);
-  std::vector<std::uint32_t> positions(pairs ? n : 0), values(positions.size());
-  app::make_keys(row.distribution, type, n, 0, n, in.data());
+  // So many records that no branch predictor knows them by heart.
+  const std::size_t lists = std::max<std::size_t>(1, 65536 / n), all_records = n * lists;
+  std::vector<K> in(all_records), keys(all_records);
+  std::vector<std::uint32_t> positions(pairs ? all_records : 0), values(positions.size());
+  if (row.distribution == "uniform") app::make_keys(row.distribution, type, all_records, 0, all_records, in.data());
+  else
+    for (std::size_t begin = 0; begin < all_records; begin += n) app::make_keys(row.distribution, type, n, 0, n, &in[begin]);
   for (std::size_t i = 0; i < positions.size(); ++i) positions[i] = static_cast<std::uint32_t>(i);
   struct Record {
     K key;
     std::uint32_t value;
   };
-  std::vector<Record> records(pairs ? n : 0);
+  std::vector<Record> records(positions.size());
   std::vector<std::uint64_t> words;
 
   std::vector<Contender<K>> all;
   const auto load = [&] { keys = in, values = positions; };
   const auto as_they_lie = [&](std::vector<K>& k, std::vector<std::uint32_t>& v) { k = keys, v = values; };
   const auto load_records = [&] {
-    for (std::size_t i = 0; i < n; ++i) records[i] = {in[i], positions[i]};
+    for (std::size_t i = 0; i < records.size(); ++i) records[i] = {in[i], positions[i]};
   };
   const auto from_records = [&](std::vector<K>& k, std::vector<std::uint32_t>& v) {
-    for (std::size_t i = 0; i < n; ++i) k[i] = records[i].key, v[i] = records[i].value;
+    for (std::size_t i = 0; i < records.size(); ++i) k[i] = records[i].key, v[i] = records[i].value;
   };
   const auto by_key = [](const Record& a, const Record& b) { return less(a.key, b.key); };
   const auto add_sortium = [&](const std::string& name, sortium::Options options) {
-    all.push_back({name, load, [&, options] {
-                     if (pairs) sortium::sort(keys, values, options);
-                     else sortium::sort(keys, options);
+    all.push_back({name, load, [&, options](std::size_t begin) {
+                     const std::span k(keys.data() + begin, n);
+                     if (pairs) sortium::sort(k, std::span(values.data() + begin, n), options);
+                     else sortium::sort(k, options);
                    }, as_they_lie, true});
   };
   add_sortium("sortium", {.device = "cpu:0", .algorithm = row.settings.threads < std::thread::hardware_concurrency() ? "sample" : "auto",
@@ -122,40 +129,40 @@ void compare(const Row& row, std::uint64_t n) {
       break;
     }
   if (pairs) {
-    all.push_back({"std::stable_sort", load_records, [&] { std::stable_sort(records.begin(), records.end(), by_key); },
+    all.push_back({"std::stable_sort", load_records, [&](auto b) { std::stable_sort(&records[b], &records[b] + n, by_key); },
                    from_records, true});
     all.push_back({"std::stable_sort, parallel", load_records,
-                   [&] { std::stable_sort(std::execution::par, records.begin(), records.end(), by_key); }, from_records, true});
+                   [&](auto b) { std::stable_sort(std::execution::par, &records[b], &records[b] + n, by_key); }, from_records, true});
     all.push_back({"std::sort, parallel", load_records,
-                   [&] { std::sort(std::execution::par, records.begin(), records.end(), by_key); }, from_records, false});
+                   [&](auto b) { std::sort(std::execution::par, &records[b], &records[b] + n, by_key); }, from_records, false});
     all.push_back({"boost::sort::parallel_stable_sort", load_records,
-                   [&] { boost::sort::parallel_stable_sort(records.begin(), records.end(), by_key, row.settings.threads); },
+                   [&](auto b) { boost::sort::parallel_stable_sort(&records[b], &records[b] + n, by_key, row.settings.threads); },
                    from_records, true});
     if constexpr (std::is_same_v<K, std::uint32_t>)
       all.push_back({"vqsort, 1 thread", [&] {
-                       words.resize(n);
-                       for (std::size_t i = 0; i < n; ++i) words[i] = std::uint64_t{in[i]} << 32 | i;
-                     }, [&] { hwy::VQSort(words.data(), n, hwy::SortAscending()); },
+                       words.resize(all_records);
+                       for (std::size_t i = 0; i < all_records; ++i) words[i] = std::uint64_t{in[i]} << 32 | i;
+                     }, [&](auto b) { hwy::VQSort(&words[b], n, hwy::SortAscending()); },
                      [&](auto& k, auto& v) {
-                       for (std::size_t i = 0; i < n; ++i)
+                       for (std::size_t i = 0; i < all_records; ++i)
                          k[i] = static_cast<K>(words[i] >> 32), v[i] = static_cast<std::uint32_t>(words[i]);
                      }, true});
 #ifdef X86_SIMD_SORT
-    all.push_back({"x86-simd-sort", load, [&] { x86simdsortStatic::keyvalue_qsort(keys.data(), values.data(), n); },
+    all.push_back({"x86-simd-sort", load, [&](auto b) { x86simdsortStatic::keyvalue_qsort(&keys[b], &values[b], n); },
                    as_they_lie, false});
 #endif
   } else {
     const auto compare_keys = [](K a, K b) { return less(a, b); };
-    all.push_back({"std::sort", load, [&] { std::sort(keys.begin(), keys.end(), compare_keys); }, as_they_lie, false});
+    all.push_back({"std::sort", load, [&](auto b) { std::sort(&keys[b], &keys[b] + n, compare_keys); }, as_they_lie, false});
     all.push_back({"std::sort, parallel", load,
-                   [&] { std::sort(std::execution::par, keys.begin(), keys.end(), compare_keys); }, as_they_lie, false});
+                   [&](auto b) { std::sort(std::execution::par, &keys[b], &keys[b] + n, compare_keys); }, as_they_lie, false});
     all.push_back({"boost::sort::block_indirect_sort", load,
-                   [&] { boost::sort::block_indirect_sort(keys.begin(), keys.end(), compare_keys, row.settings.threads); },
+                   [&](auto b) { boost::sort::block_indirect_sort(&keys[b], &keys[b] + n, compare_keys, row.settings.threads); },
                    as_they_lie, false});
     if constexpr (std::is_same_v<K, std::uint32_t> || std::is_same_v<K, std::uint64_t>)
-      all.push_back({"vqsort, 1 thread", load, [&] { hwy::VQSort(keys.data(), n, hwy::SortAscending()); }, as_they_lie, false});
+      all.push_back({"vqsort, 1 thread", load, [&](auto b) { hwy::VQSort(&keys[b], n, hwy::SortAscending()); }, as_they_lie, false});
 #ifdef X86_SIMD_SORT
-    all.push_back({"x86-simd-sort", load, [&] { x86simdsortStatic::qsort(keys.data(), n, true); }, as_they_lie, false});
+    all.push_back({"x86-simd-sort", load, [&](auto b) { x86simdsortStatic::qsort(&keys[b], n, true); }, as_they_lie, false});
 #endif
   }
   if (!row.settings.only.empty())
@@ -171,14 +178,16 @@ void compare(const Row& row, std::uint64_t n) {
     for (std::size_t c = 0; c < all.size(); ++c) {
       all[c].load();
       const double start = now();
-      all[c].sort();
-      times[c].push_back(now() - start);
+      for (std::size_t begin = 0; begin < all_records; begin += n) all[c].sort(begin);
+      times[c].push_back((now() - start) / static_cast<double>(lists));
       if (round != 0) continue;
       times[c].clear();  // the first finds its memory and kernels
-      std::vector<K> k(n);
+      std::vector<K> k(all_records);
       std::vector<std::uint32_t> v(values.size());
       all[c].result(k, v);
-      right[c] = correct(in, k, v, pairs, all[c].stable);
+      right[c] = true;
+      for (std::size_t b = 0; b < all_records; b += n)
+        right[c] = right[c] && correct(&in[b], &k[b], pairs ? &v[b] : nullptr, n, static_cast<std::uint32_t>(b), all[c].stable);
     }
 
   double parallel = 0;
@@ -236,8 +245,8 @@ int main(int argc, char** argv) try {
           if (type == "f32") compare<float>(row, n);
           if (type == "u64") compare<std::uint64_t>(row, n);
           if (type == "f64") compare<double>(row, n);
+          if (!s.json.empty()) std::ofstream(s.json) << json.dump(1) << '\n';  // a run that is cut off keeps what it has
         }
-  if (!s.json.empty()) std::ofstream(s.json) << json.dump(1) << '\n';
   return 0;
 } catch (const std::exception& e) {
   fmt::print(stderr, "cpu: {}\n", e.what());

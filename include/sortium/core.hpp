@@ -61,7 +61,22 @@ enum class Order : std::uint8_t { ascending, descending };
 //   float:      negative numbers are inverted, positive ones get the sign bit; −0.0 and +0.0 map
 //               to the same bits (they tie); every NaN maps to all ones (they tie, and come last);
 //   descending: the result is inverted, except for NaN, which stays last.
-[[nodiscard]] std::uint64_t order_bits(std::uint64_t key, KeyType type, Order order);
+[[nodiscard]] constexpr std::uint64_t order_bits(std::uint64_t key, const KeyTypeInfo& t, Order order) {
+  const std::uint64_t sign = std::uint64_t{1} << (t.bits() - 1);
+  const std::uint64_t all = sign | (sign - 1);
+  if (t.is_signed) key ^= sign;
+  if (t.is_float) {
+    const std::uint64_t infinity = t.bytes == 4 ? 0x7f800000u : 0x7ff0000000000000u;
+    const std::uint64_t magnitude = key & ~sign;
+    if (magnitude > infinity) return all;
+    if (magnitude == 0) key = 0;
+    key = (key & sign) != 0 ? ~key & all : key | sign;
+  }
+  return order == Order::descending ? ~key & all : key;
+}
+[[nodiscard]] inline std::uint64_t order_bits(std::uint64_t key, KeyType type, Order order) {
+  return order_bits(key, info(type), order);
+}
 
 // ---------------------------------------------------------------------------------------------
 // Errors
@@ -124,6 +139,7 @@ struct Parameter {
   std::string meaning;
   std::uint64_t minimum = 0, maximum = 0;  // of a number
   std::vector<std::string> choices;        // of a word; then there are no limits
+  bool changes_result = false;             // it says what is sorted, or how far: never tuned
 };
 
 struct AlgorithmInfo {

@@ -50,6 +50,7 @@ struct Capabilities {
   bool forward_progress = false;         // a work-group may wait for one with a lower ticket
   bool async_copy = false;               // a copy engine from global to local memory (CUDA, sm_90 and up)
   bool ordered_local_atomics = false;    // lanes that add to one word of local memory take turns in lane order
+  std::string model{};                   // the device's name: what tuned parameters are found by
 };
 
 struct DeviceInfo {

@@ -115,6 +115,7 @@ typedef struct sortium_capabilities {
   int forward_progress;
   int async_copy;
   int ordered_local_atomics;
+  char model[128]; /* the device's name, as far as it fits: what tuned parameters are found by */
 } sortium_capabilities;
 void sortium_capabilities_init(sortium_capabilities *capabilities);
 

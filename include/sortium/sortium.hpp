@@ -107,7 +107,7 @@ struct HostReport {
   std::uint64_t run_length = 0;  // of a partial sort: records in a sorted run; else 0
   double plan_seconds = 0;      // finding the device, building kernels
   double transfer_seconds = 0;  // allocating, copying to the device and back; 0 on a CPU, which sorts in place
-  double sort_seconds = 0;      // from enqueueing to the end
+  double sort_seconds = 0;      // from enqueueing to the end; 0 where a sort of few records was not timed
 };
 
 struct HostOperands {
@@ -119,8 +119,8 @@ struct HostOperands {
 
 // The sort of host memory that the templates below are made of; waits for the result. Where it throws, memory
 // is as it was before: in particular with Error(out_of_memory), which says how much was asked for.
-// Where neither device nor algorithm is named, up to 2^14 records are sorted on the host, as the way to a GPU and back
-// takes longer; up to 24 by insertion. cpu:0 keeps the scratch memory of one sort for the next one, where it is no more
+// Where neither device nor algorithm is named, up to 2^14 records are sorted by the calling thread, as the way to a GPU
+// and back takes longer; that costs no more than std::sort does. cpu:0 keeps the scratch memory of one sort for the next one, where it is no more
 // than a sixteenth of the machine's.
 HostReport sort_host(const Problem& problem, const HostOperands& operands, const Options& options = {});
 

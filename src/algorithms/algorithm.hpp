@@ -81,11 +81,15 @@ class Algorithm {
 [[nodiscard]] const std::vector<const Algorithm*>& registry();
 // The room called `name`. Throws Error(not_found) that lists the names, "auto" among them.
 [[nodiscard]] const Algorithm& find_algorithm(std::string_view name);
-// What "auto" is for the problem and the device.
 struct Planned {
   const Algorithm* algorithm;
   std::unique_ptr<Sorter> sorter;
 };
+// The room's plan with the parameters of `text`; where it is empty, with those that were tuned for the device
+// (tuning.hpp) if there are any that the room accepts, else with the room's own.
+[[nodiscard]] Planned plan_room(const Algorithm& room, const Problem& problem, const Capabilities& device,
+                                std::string_view text = {});
+// What "auto" is for the problem and the device.
 [[nodiscard]] Planned plan_auto(const Problem& problem, const Capabilities& device);
 
 // A radix sort's passes and the two buffers that they alternate between, so that the last one writes the output and

@@ -4,6 +4,7 @@
 #include <bit>
 #include <charconv>
 
+#include "../tuning/tuning.hpp"
 #include "algorithm.hpp"
 #include "rooms.hpp"
 
@@ -41,9 +42,26 @@ const Algorithm& find_algorithm(std::string_view name) {
   throw Error(ErrorCode::not_found, fmt::format("no algorithm '{}'; there are {}", name, names));
 }
 
+Planned plan_room(const Algorithm& room, const Problem& problem, const Capabilities& device, std::string_view text) {
+  if (text.empty()) {
+    const std::string tuned = tuning::parameters_for(room.info().name, problem, device);
+    try {
+      const Parameters p(tuned, room.info());
+      const bool harmless = std::ranges::none_of(room.info().parameters, [&](const auto& known) {
+        return known.changes_result && p.has(known.name);
+      });
+      if (!tuned.empty() && harmless) return {&room, room.plan(problem, device, p)};
+    } catch (const Error& e) {
+      // They were found with another problem of the kind, or another version, and need not suit.
+      if (e.code() != ErrorCode::unsupported && e.code() != ErrorCode::invalid_argument) throw;
+    }
+  }
+  return {&room, room.plan(problem, device, Parameters(text, room.info()))};
+}
+
 Planned plan_auto(const Problem& problem, const Capabilities& device) {
 #ifdef SORTIUM_WITH_HOST
-  if (device.backend == Backend::host) return {&rooms::sample(), rooms::sample().plan(problem, device, {})};
+  if (device.backend == Backend::host) return plan_room(rooms::sample(), problem, device);
 #endif
   // Best first; the first whose needs the device meets. One work-group is the faster up to some 2^13 records: it pays
   // for one launch and no look-back. Buckets by leading bits move the records less often than onesweep does.
@@ -56,12 +74,12 @@ Planned plan_auto(const Problem& problem, const Capabilities& device) {
   }
   for (const auto* a : candidates) {
     try {
-      return {a, a->plan(problem, device, {})};
+      return plan_room(*a, problem, device);
     } catch (const Error& e) {
       if (e.code() != ErrorCode::unsupported) throw;
     }
   }
-  return {&rooms::lsd(), rooms::lsd().plan(problem, device, {})};
+  return plan_room(rooms::lsd(), problem, device);
 }
 
 Parameters::Parameters(std::string_view text, const AlgorithmInfo& algorithm) {

@@ -24,21 +24,6 @@ KeyType parse_key_type(std::string_view name) {
               fmt::format("key type '{}' is not one of u32, i32, f32, u64, i64, f64", name));
 }
 
-std::uint64_t order_bits(std::uint64_t key, KeyType type, Order order) {
-  const auto& t = info(type);
-  const std::uint64_t sign = std::uint64_t{1} << (t.bits() - 1);
-  const std::uint64_t all = sign | (sign - 1);
-  if (t.is_signed) key ^= sign;
-  if (t.is_float) {
-    const std::uint64_t infinity = t.bytes == 4 ? 0x7f800000u : 0x7ff0000000000000u;
-    const std::uint64_t magnitude = key & ~sign;
-    if (magnitude > infinity) return all;
-    if (magnitude == 0) key = 0;
-    key = (key & sign) ? ~key & all : key | sign;
-  }
-  return order == Order::descending ? ~key & all : key;
-}
-
 std::string_view name(ErrorCode code) {
   switch (code) {
     case ErrorCode::invalid_argument: return "invalid argument";

@@ -247,6 +247,7 @@ class CuDevice final : public Device {
     if (const auto* nvrtc = cuda::nvrtc(why)) nvrtc->version(&major, &minor);
     info_.language = fmt::format("NVRTC {}.{}, sm_{}", major, minor, arch_);
     auto& c = info_.claimed;
+    c.model = info_.name;
     c.backend = Backend::cuda;
     c.kind = DeviceKind::gpu;
     c.compute_units = static_cast<unsigned>(attribute(id, cuda::multiprocessor_count));

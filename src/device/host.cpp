@@ -157,6 +157,7 @@ class HostDevice final : public Device {
     info_.driver = fmt::format("oneTBB {}", TBB_runtime_version());
     info_.language = "none: C++, compiled with the library";
     auto& c = info_.claimed;
+    c.model = info_.name;
     c.backend = Backend::host;
     c.kind = DeviceKind::cpu;
     c.compute_units = std::max(1u, std::thread::hardware_concurrency());

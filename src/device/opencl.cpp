@@ -92,6 +92,7 @@ DeviceInfo describe(const cl::Device& device, std::string id) {
   d.driver = device.getInfo<CL_DRIVER_VERSION>();
   d.language = device.getInfo<CL_DEVICE_VERSION>();
   auto& c = d.claimed;
+  c.model = d.name;
   c.backend = Backend::opencl;
   const auto kind = device.getInfo<CL_DEVICE_TYPE>();
   c.kind = kind & CL_DEVICE_TYPE_GPU ? DeviceKind::gpu

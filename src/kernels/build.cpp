@@ -1,3 +1,4 @@
+#include <future>
 #include <map>
 #include <mutex>
 
@@ -85,7 +86,7 @@ namespace {
 // The modules that were built for a device, for as long as it lives.
 struct Modules : Companion {
   std::mutex mutex;
-  std::map<std::string, std::shared_ptr<Module>> built;
+  std::map<std::string, std::shared_future<std::shared_ptr<Module>>> built;  // or being built
   std::once_flag probed;
   Capabilities found;
 };
@@ -100,29 +101,49 @@ std::string device_key(const Device& device) {
   return fmt::format("{}|{}|{}|{}|{}|{}\n", version(), name(d.claimed.backend), d.platform, d.name, d.driver, d.language);
 }
 
+std::shared_ptr<Module> load_or_compile(Device& device, const std::string& text) {
+  const std::string key = device_key(device) + text;
+  std::vector<std::byte> binary;
+  if (cache::load(key, binary)) {
+    try {
+      return device.load(binary);
+    } catch (const Error&) {
+      // The driver changed under the same name: build anew.
+    }
+  }
+  std::shared_ptr<Module> module = device.compile(text, binary);
+  if (!binary.empty()) cache::store(key, binary);
+  return module;
+}
+
 }  // namespace
 
 std::shared_ptr<Module> build(Device& device, const Capabilities& capabilities, const Source& source,
                               const Defines& defines) {
   auto& cached = modules(device);
   const std::string text = full_text(capabilities, source, defines);
-  // Held while building: a second thread that wants the same kernels should wait for them, not build them again.
-  const std::lock_guard lock(cached.mutex);
-  auto& module = cached.built[text];
-  if (module) return module;
-
-  const std::string key = device_key(device) + text;
-  std::vector<std::byte> binary;
-  if (cache::load(key, binary)) {
-    try {
-      return module = device.load(binary);
-    } catch (const Error&) {
-      // The driver changed under the same name: build anew.
+  // A second thread that wants the same kernels waits for them; others are compiled side by side.
+  std::promise<std::shared_ptr<Module>> promise;
+  {
+    std::unique_lock lock(cached.mutex);
+    const auto [entry, mine] = cached.built.try_emplace(text);
+    if (!mine) {
+      const auto theirs = entry->second;
+      lock.unlock();
+      return theirs.get();
     }
+    entry->second = promise.get_future();
   }
-  module = device.compile(text, binary);
-  if (!binary.empty()) cache::store(key, binary);
-  return module;
+  try {
+    auto module = load_or_compile(device, text);
+    promise.set_value(module);
+    return module;
+  } catch (...) {
+    promise.set_exception(std::current_exception());
+    const std::lock_guard lock(cached.mutex);
+    cached.built.erase(text);  // it may go better next time
+    throw;
+  }
 }
 
 }  // namespace sortium::kernels

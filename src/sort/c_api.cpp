@@ -124,24 +124,28 @@ Capabilities capabilities_of(const sortium_capabilities* given) {
           c.sub_group_size,
           c.forward_progress != 0,
           c.async_copy != 0,
-          c.ordered_local_atomics != 0};
+          c.ordered_local_atomics != 0,
+          std::string(c.model, std::find(c.model, std::end(c.model), '\0'))};
 }
 
 sortium_capabilities c_capabilities(const Capabilities& c) {
-  return {static_cast<sortium_backend>(c.backend),
-          static_cast<sortium_device_kind>(c.kind),
-          c.compute_units,
-          c.max_work_group,
-          c.local_memory,
-          c.local_struct,
-          c.global_memory,
-          c.max_allocation,
-          c.atomics64,
-          static_cast<sortium_sub_group_words>(c.sub_group_words),
-          c.sub_group_size,
-          c.forward_progress,
-          c.async_copy,
-          c.ordered_local_atomics};
+  sortium_capabilities out{static_cast<sortium_backend>(c.backend),
+                           static_cast<sortium_device_kind>(c.kind),
+                           c.compute_units,
+                           c.max_work_group,
+                           c.local_memory,
+                           c.local_struct,
+                           c.global_memory,
+                           c.max_allocation,
+                           c.atomics64,
+                           static_cast<sortium_sub_group_words>(c.sub_group_words),
+                           c.sub_group_size,
+                           c.forward_progress,
+                           c.async_copy,
+                           c.ordered_local_atomics,
+                           {}};
+  c.model.copy(out.model, sizeof out.model - 1);
+  return out;
 }
 
 // Never changes, so that names may be handed out for ever.

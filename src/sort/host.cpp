@@ -6,7 +6,7 @@
 
 #include <sortium/sortium.hpp>
 
-#include "../algorithms/algorithm.hpp"
+#include "../algorithms/rooms.hpp"
 
 namespace sortium {
 
@@ -56,39 +56,7 @@ void check_operands(const Problem& p, const HostOperands& o) {
   if (p.keys_out && ranges_overlap(o.keys_out, keys, o.values_out, values)) refuse("keys_out", "values_out");
 }
 
-constexpr std::uint64_t few = 1u << 14, very_few = 24;  // records, see sort_host
-
-// By insertion: as few records as these are sorted before a plan would be made.
-template <class Key, class Value>
-void insert(const Problem& p, const HostOperands& o) {
-  struct Record {
-    std::uint64_t rank;
-    Key key;
-    Value value;
-  };
-  Record records[very_few];
-  const unsigned end = p.end_bit == 0 ? sizeof(Key) * 8 : p.end_bit;
-  const std::uint64_t mask = ~std::uint64_t{0} >> (64 - (end - p.begin_bit));
-  const auto* const keys_in = static_cast<const Key*>(o.keys_in);
-  const auto* const values_in = static_cast<const Value*>(o.values_in);
-  for (std::uint64_t i = 0; i < p.count; ++i) {
-    const std::uint64_t rank = order_bits(keys_in[i], p.key, p.order) >> p.begin_bit & mask;
-    const Record r{rank, keys_in[i], p.payload == Payload::values ? values_in[i] : static_cast<Value>(i)};
-    std::uint64_t at = i;
-    for (; at > 0 && records[at - 1].rank > rank; --at) records[at] = records[at - 1];
-    records[at] = r;
-  }
-  for (std::uint64_t i = 0; i < p.count; ++i) {
-    if (p.keys_out) static_cast<Key*>(o.keys_out)[i] = records[i].key;
-    if (p.payload != Payload::none) static_cast<Value*>(o.values_out)[i] = records[i].value;
-  }
-}
-
-void sort_very_few(const Problem& p, const HostOperands& o) {
-  const bool wide = p.payload != Payload::none && p.value_bytes == 8;
-  if (info(p.key).bytes == 4) (wide ? insert<std::uint32_t, std::uint64_t> : insert<std::uint32_t, std::uint32_t>)(p, o);
-  else (wide ? insert<std::uint64_t, std::uint64_t> : insert<std::uint64_t, std::uint32_t>)(p, o);
-}
+constexpr std::uint64_t few = 1u << 14;  // records, see sort_host
 
 bool names_device(const Options& options) {
   if (!options.device.empty()) return options.device != "auto";
@@ -96,17 +64,34 @@ bool names_device(const Options& options) {
   return set != nullptr && *set != '\0' && std::string_view(set) != "auto";
 }
 
-std::shared_ptr<Device> device_for(const Problem& problem, const Options& options) {
-  const bool named = names_device(options);
-  if (options.algorithm == "auto") {
-#ifdef SORTIUM_WITH_HOST
-    if (!named && problem.count <= few) return find_device("cpu:0");
-#endif
-    return find_device(options.device);
-  }
+std::shared_ptr<Device> device_for(const Options& options) {
+  if (options.algorithm == "auto") return find_device(options.device);
   const bool host = find_algorithm(options.algorithm).info().host;
-  return find_device(host && !named ? "cpu:0" : options.device, true);
+  return find_device(host && !names_device(options) ? "cpu:0" : options.device, true);
 }
+
+#ifdef SORTIUM_WITH_HOST
+HostReport sort_few(const Problem& p, const HostOperands& o) {
+  static const std::string_view name = find_device("cpu:0")->info().name;  // devices live for ever
+  check(p);
+  HostReport report;
+  report.device = name;
+  report.algorithm = rooms::sample().info().name;
+  report.parameters = "threads=1";
+  if (p.count == 0) return report;
+  check_operands(p, o);
+  const auto memory = [](const void* m) { return Memory{const_cast<void*>(m), 0, 0}; };
+  const Operands operands{memory(o.keys_in), memory(o.keys_out), memory(o.values_in), memory(o.values_out), {}};
+  if (p.count < 256) {  // to ask for the time would take as long
+    rooms::sample_few(p, operands);
+  } else {
+    Stopwatch watch;
+    rooms::sample_few(p, operands);
+    report.sort_seconds = watch.lap();
+  }
+  return report;
+}
+#endif
 
 }  // namespace
 
@@ -116,20 +101,14 @@ void detail::check_lengths(std::uint64_t keys, std::uint64_t values) {
 }
 
 HostReport sort_host(const Problem& problem, const HostOperands& o, const Options& options) {
-  if (problem.count <= very_few && options.algorithm == "auto" && options.parameters.empty() && !names_device(options)) {
-    check(problem);
-    if (problem.count != 0) {
-      check_operands(problem, o);
-      sort_very_few(problem, o);
-    }
-    HostReport report;
-    report.device = "host";
-    report.algorithm = "insertion";
-    return report;
-  }
+#ifdef SORTIUM_WITH_HOST
+  if (problem.count <= few && options.algorithm == "auto" && options.parameters.empty() &&
+      (options.device == "cpu:0" || !names_device(options)))
+    return sort_few(problem, o);
+#endif
   Stopwatch watch;
   HostReport report;
-  const auto device = device_for(problem, options);
+  const auto device = device_for(options);
   const Plan plan(device, problem, {options.algorithm, options.parameters});
   report.device = device->info().name;
   report.algorithm = plan.algorithm().name;

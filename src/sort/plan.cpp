@@ -46,7 +46,7 @@ Planned plan(const Problem& problem, const Capabilities& capabilities, const Met
                 on_host ? fmt::format("{}: made of kernels, which cpu:0 does not run; take auto, or another device",
                                       method.algorithm)
                         : fmt::format("{}: made for cpu:0, and for no other device", method.algorithm));
-  return {&algorithm, algorithm.plan(problem, capabilities, Parameters(method.parameters, algorithm.info()))};
+  return plan_room(algorithm, problem, capabilities, method.parameters);
 }
 
 // What run() is given, and what it needs.

@@ -63,7 +63,7 @@ class BitonicLocal final : public Algorithm {
         .comparison = true,
         .cost = "1 launch; reads and writes the records once; W(W+1)/2 steps in local memory for W = log2(work_group)",
         .parameters = {{"work_group", "work-items of a work-group, and records of a sorted run: a power of two", 1, 1024,
-                        {}}}};
+                        {}, true}}};
     return info;
   }
 

@@ -63,7 +63,7 @@ class MergeLocal final : public Algorithm {
         .comparison = true,
         .cost = "1 pass, 1 launch: reads and writes every record once; log2(work_group) merges in local memory",
         .parameters = {{"work_group", "work-items of a work-group, and records of a sorted run; a power of two", 1, 1024,
-                        {}}}};
+                        {}, true}}};
     return info;
   }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <future>
 #include <cmath>
 
 #include "../../kernels/kernels.hpp"
@@ -108,12 +109,13 @@ class MsdSorter final : public Sorter {
   }
 
   void build(Device& device, const Capabilities& capabilities) override {
-    lsd_.build(device, capabilities);
+    // Side by side: a first use waits for them.
+    auto passes = std::async(std::launch::async, [&] { lsd_.build(device, capabilities); });
     kernels::Defines defines;
     defines.problem(radix_problem(problem_)).set("WG", count_work_group).set("ITEMS", count_items).set("BUCKETS", std::uint32_t{1} << bits_);
-    count_module_ = kernels::build(device, capabilities, kernels::embedded::msd_cl, defines);
-    count_ = count_module_->kernel("msd_count");
-    scan_ = count_module_->kernel("msd_scan");
+    auto count = std::async(std::launch::async, [&] {
+      return kernels::build(device, capabilities, kernels::embedded::msd_cl, defines);
+    });
     kernels::Defines local;
     local.problem(radix_problem(problem_))
         .set("WG", local_.work_group)
@@ -126,6 +128,10 @@ class MsdSorter final : public Sorter {
         .set("WINDOW_HIGH", int{bin_shift_ >= 32});
     local_module_ = kernels::build(device, capabilities, kernels::embedded::msd_local_cl, local);
     sort_local_ = local_module_->kernel("msd_local");
+    count_module_ = count.get();
+    count_ = count_module_->kernel("msd_count");
+    scan_ = count_module_->kernel("msd_scan");
+    passes.get();
   }
 
   void enqueue(Queue& queue, const Operands& o) override {

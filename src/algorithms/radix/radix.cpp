@@ -195,7 +195,7 @@ class Radix final : public Algorithm {
         .stable = true,
         .cost = "b/r passes; each reads the keys twice and writes the records once; 5 launches a pass, 2 to 4 for "
                 "the transpositions",
-        .parameters = {{"b", "bits of the keys in use, from begin_bit", 1, 64, {}},
+        .parameters = {{"b", "bits of the keys in use, from begin_bit", 1, 64, {}, true},
                        {"r", "bits of a digit", 1, 12, {}},
                        {"items", "work-items of a group (I)", 1, 4096, {}},
                        {"groups", "groups (G)", 1, 65536, {}},

@@ -4,14 +4,18 @@
 //
 // What is sorted are words without a payload. Keys alone: their codes. Records: the key's rank above the record's
 // position, which makes the sort stable and says where the rest of the record is.
+//
+// Input that is sorted already is found by looking, piece by piece until one is not.
 #include <fmt/format.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
+#include <cstdlib>
 #include <cstring>
-#include <limits>
+#include <memory>
 #include <numeric>
 #include <vector>
 
@@ -63,14 +67,14 @@ class SampleSorter final : public Sorter {
     // Of records, a part's words and values should fit, too.
     const std::uint64_t parts = std::clamp<std::uint64_t>(records_ ? n >> 17 : 0, 8 * threads_, 1024);
     parts_ = n <= alone ? 1 : std::min(given.number("parts", parts), n);
-    chunks_ = ceil_div(n, chunk_);
-    if (n <= alone) chunks_ = std::min<std::uint64_t>(n, 1), chunk_ = n;
-    words_[0] = scratch_.add(n * word);
-    // A word holds the whole key only of integers of 32 bits.
-    keeps_keys_ = records_ && (key_bytes_ == 8 || !all_bits_ || info(problem.key).is_float || n > std::uint64_t{1} << 32);
-    if (records_) words_[1] = scratch_.add(n * word);
-    if (keeps_keys_) keys_ = scratch_.add(n * key_bytes_);
+    if (n <= alone) threads_ = 1, chunk_ = n;
+    chunks_ = ceil_div(n, std::max<std::uint64_t>(chunk_, 1));
+    keys_ = scratch_.add(n * key_bytes_);
     if (problem.payload != Payload::none) values_ = scratch_.add(n * problem.value_bytes);
+    // Of records, each thread has a chunk's words and as much to spare, or a part's: those that are twice the usual are rare.
+    own_words_ = std::max(2 * chunk_, 2 * ceil_div(n, parts_));
+    if (records_) own_ = scratch_.add(threads_ * own_words_ * word);
+    if (n <= alone && !info(problem.key).is_float) return;
     splitters_ = scratch_.add((parts_ + special) * word);
     samples_ = scratch_.add(parts_ == 1 ? 0 : parts_ * oversampling * word);
     ends_ = scratch_.add(chunks_ * (parts_ + special) * sizeof(std::size_t));
@@ -79,11 +83,11 @@ class SampleSorter final : public Sorter {
 
   std::uint64_t scratch_bytes() const override { return scratch_.bytes(); }
   std::string parameters() const override {
-    if (problem_.count <= alone) return "threads=1";
+    if (threads_ == 1 && parts_ == 1) return "threads=1";
     return fmt::format("threads={},parts={},chunk={}", threads_, parts_, chunk_);
   }
-  void build(Device&, const Capabilities& capabilities) override {
-    if (threads_ < capabilities.compute_units) arena_ = std::make_unique<tbb::task_arena>(static_cast<int>(threads_));
+  void build(Device&, const Capabilities&) override {
+    if (threads_ > 1) arena_ = std::make_unique<tbb::task_arena>(static_cast<int>(threads_));
   }
 
   void enqueue(Queue& queue, const Operands& o) override {
@@ -95,13 +99,31 @@ class SampleSorter final : public Sorter {
     else all();
   }
 
+  // With no more than `alone` records: the same, with no queue.
+  void run_alone(const Operands& o) const {
+    Now now;
+    if (key_bytes_ == 4) sort<std::uint32_t>(now, o);
+    else sort<std::uint64_t>(now, o);
+  }
+
  private:
   static constexpr std::uint64_t special = 4;  // splitters that floats need, and one to spare
   static constexpr std::uint64_t oversampling = 64;
 
+  // Ranks fall into [lowest, lowest + 2^bits << shift).
+  struct Window {
+    std::uint64_t lowest = 0;
+    unsigned shift = 0;
+  };
+
+  struct Now {
+    template <class Work>
+    void call(std::string_view, const Work& work) const { work(); }
+  };
+
   template <class Body>
   void parallel(std::uint64_t count, const Body& body) const {
-    if (problem_.count <= alone || threads_ == 1)
+    if (threads_ == 1)
       for (std::uint64_t i = 0; i < count; ++i) body(i);
     else
       tbb::parallel_for(tbb::blocked_range<std::uint64_t>(0, count, 1), [&](const auto& range) {
@@ -109,38 +131,91 @@ class SampleSorter final : public Sorter {
       }, tbb::simple_partitioner{});
   }
 
-  template <class Key>
-  void sort(Queue& queue, const Operands& o) const {
-    if (records_) sort_records<Key>(queue, o);
-    else sort_keys<Key>(queue, o);
+  template <class Key, class Q>
+  void sort(Q& queue, const Operands& o) const {
+    if (problem_.count > alone) {
+      bool sorted = false;
+      queue.call("look", [&] { sorted = is_sorted(at<const Key>(o.keys_in)); });
+      if (sorted) return queue.call("copy", [&] { keep_order<Key>(o); });
+    }
+    const bool wide = problem_.payload != Payload::none && problem_.value_bytes == 8;
+    if (!records_) sort_keys<Key>(queue, o);
+    else if (wide) sort_records<Key, std::uint64_t>(queue, o);
+    else sort_records<Key, std::uint32_t>(queue, o);
   }
 
-  // Keys alone, which their codes can be turned back into.
   template <class Key>
-  void sort_keys(Queue& queue, const Operands& o) const {
-    const Key* const in = at<const Key>(o.keys_in);
-    Key* const out = at<Key>(o.keys_out);
-    const auto coding = coding_of<Key>(problem_);
-    if (problem_.count <= alone && !coding.is_float) {
-      queue.call("sort", [&] {
-        sample::encode(in, out, problem_.count, coding);
-        sample::sort_words(out, problem_.count);
-        sample::decode(out, problem_.count, coding);
-      });
-      return;
-    }
-    const auto make = [&](Key* to, std::uint64_t begin, std::uint64_t count) { sample::encode(in + begin, to, count, coding); };
-    Key* const chunked = at<Key>(words_[0].in(o));
-    const auto settle = [](std::uint64_t, std::uint64_t) {};
-    const auto gather = [&](Key* to, std::uint64_t from, std::uint64_t count) {
-      std::memcpy(to, chunked + from, count * sizeof(Key));
+  bool is_sorted(const Key* keys) const {
+    constexpr std::uint64_t piece = 1u << 16, step = 512;
+    std::atomic<bool> sorted{true};
+    const auto look = [&](std::uint64_t p) {
+      std::uint64_t rank[step];
+      const std::uint64_t end = std::min(problem_.count, (p + 1) * piece + 1);  // and the next one's first
+      for (std::uint64_t i = p * piece; i + 1 < end && sorted.load(std::memory_order_relaxed); i += step - 1) {
+        const std::uint64_t count = std::min(step, end - i);
+        ranks(keys + i, rank, count);
+        bool ascends = true;
+        for (std::uint64_t k = 1; k < count; ++k) ascends &= rank[k - 1] <= rank[k];
+        if (!ascends) sorted.store(false, std::memory_order_relaxed);
+      }
     };
-    const auto finish = [&](Key* part, std::uint64_t, std::uint64_t count) {
+    look(0);  // most often that is all: no other thread need wake for it
+    if (sorted) parallel(ceil_div(problem_.count, piece), look);
+    return sorted;
+  }
+
+  // The output is the input.
+  template <class Key>
+  void keep_order(const Operands& o) const {
+    const std::uint64_t n = problem_.count, values = problem_.value_bytes;
+    const auto copy = [&](const Memory& to, const Memory& from, std::uint64_t bytes, std::uint64_t begin, std::uint64_t count) {
+      if (at<std::byte>(to) != at<std::byte>(from)) std::memcpy(at<std::byte>(to) + begin * bytes, at<std::byte>(from) + begin * bytes, count * bytes);
+    };
+    parallel(chunks_, [&](std::uint64_t c) {
+      const std::uint64_t begin = c * chunk_, count = std::min(chunk_, n - begin);
+      if (problem_.keys_out) copy(o.keys_out, o.keys_in, sizeof(Key), begin, count);
+      if (problem_.payload == Payload::values) copy(o.values_out, o.values_in, values, begin, count);
+      if (problem_.payload != Payload::positions) return;
+      for (std::uint64_t i = begin; i < begin + count; ++i) {
+        if (values == 4) at<std::uint32_t>(o.values_out)[i] = static_cast<std::uint32_t>(i);
+        else at<std::uint64_t>(o.values_out)[i] = i;
+      }
+    });
+  }
+
+  // Keys alone, which their codes can be turned back into. Scratch holds a chunk's codes, and the output is where a part
+  // is sorted.
+  template <class Key>
+  struct KeySteps {
+    const Key* in;
+    Key *chunked, *out;
+    Coding<Key> coding;
+
+    Key* chunk(std::uint64_t begin) const { return chunked + begin; }
+    Key* spare(std::uint64_t begin) const { return out + begin; }
+    void make(Key* to, std::uint64_t begin, std::uint64_t count) const { sample::encode(in + begin, to, count, coding); }
+    void settle(const Key*, std::uint64_t, std::uint64_t) const {}
+    void prepare(std::uint64_t) {}
+    Key* part(std::uint64_t begin, std::uint64_t) const { return out + begin; }
+    void gather(Key* to, std::uint64_t from, std::uint64_t count) const { std::memcpy(to, chunked + from, count * sizeof(Key)); }
+    void finish(Key* part, std::uint64_t, std::uint64_t count) const {
       // Floats that tie but differ are a part of their own, and keep the order of the input.
       if (!coding.is_float || !is_tie(part[0])) sample::sort_words(part, count);
       sample::decode(part, count, coding);
-    };
-    sort_words<Key>(queue, o, make, settle, gather, finish, out, static_cast<Key>(~Key{0}), coding.is_float);
+    }
+  };
+
+  template <class Key, class Q>
+  void sort_keys(Q& queue, const Operands& o) const {
+    KeySteps<Key> steps{at<const Key>(o.keys_in), at<Key>(keys_.in(o)), at<Key>(o.keys_out), coding_of<Key>(problem_)};
+    if (problem_.count <= alone && !steps.coding.is_float) {
+      queue.call("sort", [&] {
+        steps.make(steps.out, 0, problem_.count);
+        steps.finish(steps.out, 0, problem_.count);
+      });
+      return;
+    }
+    sort_words<Key>(queue, o, steps, static_cast<Key>(~Key{0}), steps.coding.is_float);
   }
 
   template <class Key>
@@ -148,58 +223,95 @@ class SampleSorter final : public Sorter {
     return code - Ties<Key>::first_zero < 2 || code >= Ties<Key>::first_nan;
   }
 
-  // Records: words of rank and position. Values, and keys that a word does not hold, go along as far as the chunk's
-  // partition, so that a part fetches what belongs to its words from memory that it has in cache.
-  template <class Key>
-  void sort_records(Queue& queue, const Operands& o) const {
-    if (problem_.value_bytes == 4 || problem_.payload == Payload::none) sort_records<Key, std::uint32_t>(queue, o);
-    else sort_records<Key, std::uint64_t>(queue, o);
-  }
-
+  // Records. A chunk's words are partitioned in memory of its thread's own; what goes to scratch is the records, in the
+  // order of their parts. A part's words are made anew from them, with positions there: each record then is read from and
+  // written to main memory twice, and no word ever is.
   template <class Key, class Value>
-  void sort_records(Queue& queue, const Operands& o) const {
-    const std::uint64_t n = problem_.count;
-    const Key* const in = at<const Key>(o.keys_in);
-    const unsigned position_bits = std::max(1u, static_cast<unsigned>(std::bit_width(n - 1)));
-    const unsigned rank_bits = 64 - position_bits;
-    const std::uint64_t mask = ~std::uint64_t{0} >> rank_bits;
+  struct RecordSteps {
+    const SampleSorter& sorter;
+    const Key* in;
+    const Value* values_in;  // nullptr: values are positions
+    Key *keys, *keys_out;    // keys_out may be nullptr
+    Value *values, *values_out;
+    std::uint64_t* own;
+    unsigned position_bits;
     Window window;
-    if (rank_bits < sizeof(Key) * 8) queue.call("range", [&] { window = find_window(in, rank_bits); });
+    std::unique_ptr<std::uint64_t, decltype(&std::free)> large{nullptr, &std::free};
 
-    std::uint64_t* const chunked = at<std::uint64_t>(words_[0].in(o));
-    Key* const keys = keeps_keys_ ? at<Key>(keys_.in(o)) : nullptr;
-    Value* const values = problem_.payload == Payload::none ? nullptr : at<Value>(values_.in(o));
-    const Value* const values_in = problem_.payload == Payload::values ? at<const Value>(o.values_in) : nullptr;
-    Key* const keys_out = problem_.keys_out ? at<Key>(o.keys_out) : nullptr;
-    Value* const values_out = values == nullptr ? nullptr : at<Value>(o.values_out);
-    const Key flip = coding_of<Key>(problem_).flip;
-
-    const auto make = [&](std::uint64_t* to, std::uint64_t begin, std::uint64_t count) {
-      ranks(in + begin, to, count);
-      for (std::uint64_t i = 0; i < count; ++i) to[i] = (to[i] - window.lowest) >> window.shift << position_bits | (begin + i);
-    };
-    const auto settle = [&](std::uint64_t begin, std::uint64_t count) {
-      for (std::uint64_t i = begin; i < begin + count; ++i) {
-        const std::uint64_t from = chunked[i] & mask;
-        if (keys != nullptr) keys[i] = in[from];
-        if (values != nullptr) values[i] = values_in != nullptr ? values_in[from] : static_cast<Value>(from);
+    std::uint64_t mask() const { return (std::uint64_t{1} << position_bits) - 1; }
+    std::uint64_t* mine() const {
+      return own + (sorter.threads_ == 1 ? 0 : static_cast<std::uint64_t>(tbb::this_task_arena::current_thread_index())) * sorter.own_words_;
+    }
+    std::uint64_t* chunk(std::uint64_t) const { return mine(); }
+    std::uint64_t* spare(std::uint64_t) const { return mine() + sorter.chunk_; }
+    void words(const Key* from, std::uint64_t* to, std::uint64_t position, std::uint64_t count) const {
+      sorter.ranks(from, to, count);
+      for (std::uint64_t i = 0; i < count; ++i) to[i] = (to[i] - window.lowest) >> window.shift << position_bits | (position + i);
+    }
+    void make(std::uint64_t* to, std::uint64_t begin, std::uint64_t count) const { words(in + begin, to, begin, count); }
+    void settle(const std::uint64_t* chunk, std::uint64_t begin, std::uint64_t count) const {
+      for (std::uint64_t i = 0; i < count; ++i) keys[begin + i] = in[chunk[i] & mask()];
+      if (values == nullptr) return;
+      for (std::uint64_t i = 0; i < count; ++i) {
+        const std::uint64_t from = chunk[i] & mask();
+        values[begin + i] = values_in != nullptr ? values_in[from] : static_cast<Value>(from);
       }
-    };
-    const auto gather = [&](std::uint64_t* to, std::uint64_t from, std::uint64_t count) {
-      for (std::uint64_t i = 0; i < count; ++i) to[i] = (chunked[from + i] & ~mask) | (from + i);
-    };
-    const auto finish = [&](std::uint64_t* part, std::uint64_t begin, std::uint64_t count) {
+    }
+    // Nothing has been written to the output yet: a failure leaves the input as it was.
+    void prepare(std::uint64_t largest_part) {
+      if (largest_part <= sorter.own_words_) return;
+      large.reset(static_cast<std::uint64_t*>(std::malloc(sorter.problem_.count * sizeof(std::uint64_t))));
+      if (!large)
+        throw Error(ErrorCode::out_of_memory, fmt::format("sample: asked for {} bytes, since many keys are alike",
+                                                          sorter.problem_.count * sizeof(std::uint64_t)));
+    }
+    std::uint64_t* part(std::uint64_t begin, std::uint64_t count) const {
+      return count <= sorter.own_words_ ? mine() : large.get() + begin;
+    }
+    void gather(std::uint64_t* to, std::uint64_t from, std::uint64_t count) const { words(keys + from, to, from, count); }
+    void finish(std::uint64_t* part, std::uint64_t begin, std::uint64_t count) const {
       sample::sort_words(part, count);
-      if (window.shift != 0) sort_ties(keys, part, count, position_bits);
-      if (values != nullptr) fetch(part, count, mask, values, values_out + begin);
+      if (window.shift != 0) sorter.sort_ties(keys, part, count, position_bits);
+      if (values != nullptr) fetch(part, count, mask(), values, values_out + begin);
       if (keys_out == nullptr) return;
-      if (keys != nullptr) fetch(part, count, mask, keys, keys_out + begin);
-      else
-        for (std::uint64_t i = 0; i < count; ++i) keys_out[begin + i] = static_cast<Key>(part[i] >> position_bits) ^ flip;
-    };
+      // A word holds the whole key only of integers, sorted by all their bits.
+      if (window.shift != 0 || !sorter.all_bits_ || info(sorter.problem_.key).is_float)
+        return fetch(part, count, mask(), keys, keys_out + begin);
+      const Key flip = coding_of<Key>(sorter.problem_).flip;
+      for (std::uint64_t i = 0; i < count; ++i)
+        keys_out[begin + i] = static_cast<Key>((part[i] >> position_bits) + window.lowest) ^ flip;
+    }
+  };
+
+  template <class Key, class Value, class Q>
+  void sort_records(Q& queue, const Operands& o) const {
+    const std::uint64_t n = problem_.count;
+    const bool with_values = problem_.payload != Payload::none;
+    RecordSteps<Key, Value> steps{.sorter = *this,
+                                  .in = at<const Key>(o.keys_in),
+                                  .values_in = problem_.payload == Payload::values ? at<const Value>(o.values_in) : nullptr,
+                                  .keys = at<Key>(keys_.in(o)),
+                                  .keys_out = problem_.keys_out ? at<Key>(o.keys_out) : nullptr,
+                                  .values = with_values ? at<Value>(values_.in(o)) : nullptr,
+                                  .values_out = with_values ? at<Value>(o.values_out) : nullptr,
+                                  .own = at<std::uint64_t>(own_.in(o)),
+                                  .position_bits = std::max(1u, static_cast<unsigned>(std::bit_width(n - 1))),
+                                  .window = {}};
+    if (n <= alone) {
+      queue.call("sort", [&] {
+        steps.window = find_window(steps.in, 64 - steps.position_bits);
+        std::memcpy(steps.keys, steps.in, n * sizeof(Key));
+        for (std::uint64_t i = 0; with_values && i < n; ++i)
+          steps.values[i] = steps.values_in != nullptr ? steps.values_in[i] : static_cast<Value>(i);
+        steps.gather(steps.own, 0, n);
+        steps.finish(steps.own, 0, n);
+      });
+      return;
+    }
+    queue.call("range", [&] { steps.window = find_window(steps.in, 64 - steps.position_bits); });
     // What ties in its window must not be parted by its position: the rest of the rank comes first.
-    const std::uint64_t deciding = window.shift == 0 ? ~std::uint64_t{0} : ~mask;
-    sort_words<std::uint64_t>(queue, o, make, settle, gather, finish, at<std::uint64_t>(words_[1].in(o)), deciding, false);
+    const std::uint64_t deciding = steps.window.shift == 0 ? ~std::uint64_t{0} : ~steps.mask();
+    sort_words<std::uint64_t>(queue, o, steps, deciding, false);
   }
 
   template <class T>
@@ -211,11 +323,6 @@ class SampleSorter final : public Sorter {
     }
   }
 
-  // Ranks fall into [lowest, lowest + 2^bits << shift).
-  struct Window {
-    std::uint64_t lowest = 0;
-    unsigned shift = 0;
-  };
   static Window window_of(std::uint64_t lowest, std::uint64_t highest, unsigned bits) {
     const unsigned needed = static_cast<unsigned>(std::bit_width(highest - lowest));
     return {lowest, needed > bits ? needed - bits : 0};
@@ -223,6 +330,7 @@ class SampleSorter final : public Sorter {
 
   template <class Key>
   Window find_window(const Key* keys, unsigned bits) const {
+    if (bits >= sizeof(Key) * 8) return {};
     std::vector<std::pair<std::uint64_t, std::uint64_t>> found(chunks_);
     parallel(chunks_, [&](std::uint64_t c) {
       constexpr std::uint64_t step = 512;
@@ -298,44 +406,44 @@ class SampleSorter final : public Sorter {
     if (window.shift != 0) sort_ties(keys, words, count, position_bits);
   }
 
-  // The sort itself. make(to, begin, count) writes the words of `count` records, and settle(begin, count) is told when a
-  // chunk's are partitioned, in the first scratch; gather(to, from, count) takes them to their part, and finish(part,
-  // begin, count) sorts a part, which begins at record `begin` of the output. `out`, where the parts are put together,
-  // may be what make() reads. `deciding`: the bits of a word that say to which part it belongs.
-  template <class Word, class Make, class Settle, class Gather, class Finish>
-  void sort_words(Queue& queue, const Operands& o, const Make& make, const Settle& settle, const Gather& gather,
-                  const Finish& finish, Word* out, Word deciding, bool ties) const {
+  // The sort itself, in the steps of the two above. `deciding`: the bits of a word that say to which part it belongs.
+  template <class Word, class Steps, class Q>
+  void sort_words(Q& queue, const Operands& o, Steps& steps, Word deciding, bool ties) const {
     const std::uint64_t n = problem_.count;
-    Word* const chunked = at<Word>(words_[0].in(o));
     Word* const splitters = at<Word>(splitters_.in(o));
     std::size_t* const ends = at<std::size_t>(ends_.in(o));
     std::size_t* const begins = at<std::size_t>(begins_.in(o));
     std::uint64_t parts = 1;
 
     queue.call("partition", [&] {
-      parts = 1 + choose_splitters(o, make, splitters, deciding, ties);
+      parts = 1 + choose_splitters(o, steps, splitters, deciding, ties);
       parallel(chunks_, [&](std::uint64_t c) {
         const std::uint64_t begin = c * chunk_, count = std::min(chunk_, n - begin);
-        make(chunked + begin, begin, count);
-        sample::partition_words(chunked + begin, count, splitters, parts - 1, ends + c * parts, out + begin);
-        settle(begin, count);
+        Word* const chunk = steps.chunk(begin);
+        steps.make(chunk, begin, count);
+        sample::partition_words(chunk, count, splitters, parts - 1, ends + c * parts, steps.spare(begin));
+        steps.settle(chunk, begin, count);
       });
       std::fill_n(begins, parts + 1, 0);
       for (std::uint64_t c = 0; c < chunks_; ++c)
         for (std::uint64_t p = 0; p < parts; ++p) begins[p + 1] += size_of(ends + c * parts, p);
+      steps.prepare(*std::max_element(begins, begins + parts + 1));
       std::partial_sum(begins, begins + parts + 1, begins);
     });
 
     queue.call("sort", [&] {
       parallel(parts, [&](std::uint64_t p) {
-        Word* to = out + begins[p];
+        const std::uint64_t total = begins[p + 1] - begins[p];
+        if (total == 0) return;
+        Word* const part = steps.part(begins[p], total);
+        Word* to = part;
         for (std::uint64_t c = 0; c < chunks_; ++c) {
           const std::size_t* const mine = ends + c * parts;
           const std::size_t count = size_of(mine, p);
-          gather(to, c * chunk_ + mine[p] - count, count);
+          steps.gather(to, c * chunk_ + mine[p] - count, count);
           to += count;
         }
-        if (begins[p + 1] != begins[p]) finish(out + begins[p], begins[p], begins[p + 1] - begins[p]);
+        steps.finish(part, begins[p], total);
       });
     });
   }
@@ -345,8 +453,8 @@ class SampleSorter final : public Sorter {
   }
 
   // Gives how many there are: of equal ones, one.
-  template <class Word, class Make>
-  std::uint64_t choose_splitters(const Operands& o, const Make& make, Word* splitters, Word deciding, bool ties) const {
+  template <class Word, class Steps>
+  std::uint64_t choose_splitters(const Operands& o, const Steps& steps, Word* splitters, Word deciding, bool ties) const {
     std::uint64_t count = 0;
     if (parts_ > 1) {
       Word* const samples = at<Word>(samples_.in(o));
@@ -354,7 +462,7 @@ class SampleSorter final : public Sorter {
       std::uint64_t state = 0x9e3779b97f4a7c15u;  // positions that no pattern of the input keeps step with
       for (std::uint64_t i = 0; i < wanted; ++i) {
         state = state * 6364136223846793005u + 1442695040888963407u;
-        make(samples + i, (state >> 20) % problem_.count, 1);
+        steps.make(samples + i, (state >> 20) % problem_.count, 1);
       }
       sample::sort_words(samples, wanted);
       for (; count + 1 < parts_; ++count) splitters[count] = samples[(count + 1) * oversampling] & deciding;
@@ -373,10 +481,11 @@ class SampleSorter final : public Sorter {
 
   Problem problem_;
   unsigned key_bytes_, threads_ = 1;
-  bool all_bits_ = true, records_ = false, keeps_keys_ = false;
+  bool all_bits_ = true, records_ = false;
   std::uint64_t chunk_ = 0, chunks_ = 0, parts_ = 1;  // records of a chunk; how many there are of either
+  std::uint64_t own_words_ = 0;                       // of each thread's memory
   ScratchLayout scratch_;
-  ScratchLayout::Slice words_[2], keys_, values_, splitters_, samples_, ends_, begins_;
+  ScratchLayout::Slice keys_, values_, own_, splitters_, samples_, ends_, begins_;
   std::unique_ptr<tbb::task_arena> arena_;
 };
 
@@ -405,6 +514,23 @@ class Sample final : public Algorithm {
 };
 
 }  // namespace
+
+void rooms::sample_few(const Problem& problem, const Operands& operands) {
+  Capabilities one_core;
+  const SampleSorter sorter(problem, one_core, {});
+  constexpr std::size_t on_stack = 1u << 15;
+  Operands o = operands;
+  if (sorter.scratch_bytes() <= on_stack) {
+    alignas(64) std::byte scratch[on_stack];
+    o.scratch.handle = scratch;
+    return sorter.run_alone(o);
+  }
+  const std::unique_ptr<void, decltype(&std::free)> scratch(std::aligned_alloc(64, (sorter.scratch_bytes() + 63) / 64 * 64), &std::free);
+  if (!scratch)
+    throw Error(ErrorCode::out_of_memory, fmt::format("cpu:0: asked for {} bytes", sorter.scratch_bytes()));
+  o.scratch.handle = scratch.get();
+  sorter.run_alone(o);
+}
 
 const Algorithm& rooms::sample() {
   static const Sample room;

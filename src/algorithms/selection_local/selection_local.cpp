@@ -59,7 +59,7 @@ class SelectionLocal final : public Algorithm {
         .partial = true,
         .comparison = true,
         .cost = "1 launch; reads and writes the records once; work_group comparisons in local memory for each record",
-        .parameters = {{"work_group", "work-items of a work-group, and records of a sorted run", 1, 1024, {}}}};
+        .parameters = {{"work_group", "work-items of a work-group, and records of a sorted run", 1, 1024, {}, true}}};
     return info;
   }
 
