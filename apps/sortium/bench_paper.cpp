@@ -71,18 +71,35 @@ Problem problem_of(std::uint64_t n, Payload payload) {
 // One document on one device.
 class Paper {
  public:
-  Paper(Session& session, Bench& bench, Bench& host, const BenchOptions& options, bool cpu)
-      : session_(session), bench_(bench), host_(host), options_(options), cpu_(cpu), document_(documents()[options.paper]) {
+  Paper(std::unique_ptr<Bench> bench, Bench& host, const BenchOptions& options, bool cpu)
+      : bench_(std::move(bench)), host_(&host), options_(&options), cpu_(cpu), document_(&documents()[options.paper]) {
     if (!options.sizes.empty()) sizes_ = parse_sizes(options.sizes);
   }
 
-  void run() {
-    session_.print(fmt::format("\n{}  {}\nDocument {}: {}; published: {}\n", bench_.id(), bench_.name(), options_.paper,
-                               document_["title"].get<std::string>(), document_["hardware"].get<std::string>()));
-    for (const auto& table : document_["tables"]) {
+  // How many rows run() will make.
+  [[nodiscard]] std::uint64_t rows() const {
+    std::uint64_t count = 0;
+    for (const auto& table : (*document_)["tables"]) {
+      if (options_->paper == "003") {
+        const bool particles = table["name"] == "Table 7";  // with two figures of each variant, and no std::sort
+        if (chosen(table["n"])) count += particles ? 2 * variants().size() : variants().size() + 1;
+        continue;
+      }
+      for (const auto& row : table["rows"])
+        for (std::size_t i = 1; i < row.size(); ++i)
+          if (!row[i].is_null()) count += sizes_of(table, row).size();
+    }
+    return count;
+  }
+
+  void run(Session& session) {
+    session_ = &session;
+    session_->print(fmt::format("\n{}  {}\nDocument {}: {}; published: {}\n", bench_->id(), bench_->name(), options_->paper,
+                               (*document_)["title"].get<std::string>(), (*document_)["hardware"].get<std::string>()));
+    for (const auto& table : (*document_)["tables"]) {
       if (interrupted()) return;
       notes_.clear();
-      if (options_.paper == "000") rates(table);
+      if (options_->paper == "000") rates(table);
       else if (table["name"] == "Table 7") particles(table);
       else phases(table);
     }
@@ -94,9 +111,9 @@ class Paper {
   // Measures what stands beside a published cell.
   const Row* measure(Bench& bench, const Algorithm& algorithm, const Case& c, const std::string& distribution, const Row& table,
                      const std::string& row, const std::string& column, const Row& figure) {
-    Row* const measured = session_.measure(bench, algorithm, c, distribution, true);
+    Row* const measured = session_->measure(bench, algorithm, c, distribution, true);
     if (measured == nullptr) return nullptr;
-    (*measured)["paper"] = {{"document", options_.paper}, {"table", table["name"]}, {"row", row},
+    (*measured)["paper"] = {{"document", options_->paper}, {"table", table["name"]}, {"row", row},
                             {"column", column},           {"published", figure},    {"unit", table["unit"]}};
     if (const auto what = trouble(*measured); !what.empty())
       notes_.push_back(fmt::format("{}{}{}, {} records: {}", row, column.empty() ? "" : ", ", column, c.problem.count, what));
@@ -107,16 +124,22 @@ class Paper {
     std::string out = fmt::format("\n{}{}\n{}", table["name"].get<std::string>(), heading, text.text());
     if (table.contains("note")) out += fmt::format("  {}\n", table["note"].get<std::string>());
     for (const auto& note : notes_) out += fmt::format("  {}\n", note);
-    session_.print(out);
+    session_->print(out);
+  }
+
+  static bool by_size(const Row& table) { return table["rows_are"] == "log2 N"; }
+  // Of a row of 000's: the one it is of, where that is chosen, or several, of which the best counts.
+  [[nodiscard]] std::vector<std::uint64_t> sizes_of(const Row& table, const Row& row) const {
+    if (!by_size(table)) return sizes_.empty() ? std::vector<std::uint64_t>{1u << 16, 1u << 20, 1u << 22} : sizes_;
+    const auto n = std::uint64_t{1} << std::stoul(row[0].get<std::string>());
+    return chosen(n) ? std::vector<std::uint64_t>{n} : std::vector<std::uint64_t>{};
   }
 
   // 000's tables: Mkey/s, by the number of records or by a parameter; there the best of several sizes counts.
   void rates(const Row& table) {
-    const std::string rows_are = table["rows_are"], columns_are = table["columns_are"];
-    const bool by_size = rows_are == "log2 N";
-    const std::vector<std::uint64_t> several = !sizes_.empty() ? sizes_ : std::vector<std::uint64_t>{1u << 16, 1u << 20, 1u << 22};
+    const std::string columns_are = table["columns_are"];
     Text text;
-    std::vector<std::string> heading{rows_are};
+    std::vector<std::string> heading{table["rows_are"]};
     for (const std::string column : table["columns"]) {
       const std::string title = columns_are == "payload" ? column : columns_are + "=" + column;
       heading.push_back(title);
@@ -126,8 +149,8 @@ class Paper {
     bool any = false;
     for (const auto& row : table["rows"]) {
       const std::string name = row[0];
-      const auto sizes = by_size ? std::vector<std::uint64_t>{std::uint64_t{1} << std::stoul(name)} : several;
-      if (by_size && !chosen(sizes[0])) continue;
+      const auto sizes = sizes_of(table, row);
+      if (sizes.empty() || interrupted()) continue;
       any = true;
       std::vector<std::string> line{name};
       for (std::size_t i = 0; i < table["columns"].size(); ++i) {
@@ -135,14 +158,13 @@ class Paper {
         const auto& figure = row[i + 1];
         line.push_back(published(figure));
         line.push_back(figure.is_null() ? "-" : best_rate(table, name, column, figure, sizes));
-        if (interrupted()) return;
       }
       text.add(line);
     }
     if (any)
-      show(table, fmt::format(" (\"{}\"), Mkey/s{}", table["page"].get<std::string>(), by_size ? "" : ", the best of all sizes"), text);
+      show(table, fmt::format(" (\"{}\"), Mkey/s{}", table["page"].get<std::string>(), by_size(table) ? "" : ", the best of all sizes"), text);
     else
-      session_.print(fmt::format("\n{}: skipped, none of its sizes is in --n {}\n", table["name"].get<std::string>(), options_.sizes));
+      session_->print(fmt::format("\n{}: skipped, none of its sizes is in --n {}\n", table["name"].get<std::string>(), options_->sizes));
   }
 
   std::string best_rate(const Row& table, const std::string& row, const std::string& column, const Row& figure,
@@ -161,7 +183,7 @@ class Paper {
         make_keys("uniform", KeyType::u32, n, first, count, out);
       };
       const Problem p = problem_of(n, payload == "keys" ? Payload::none : Payload::values);
-      const Row* const measured = measure(bench_, algorithm, {p, keys, options_.min_seconds}, "uniform", table, row, column, figure);
+      const Row* const measured = measure(*bench_, algorithm, {p, keys, options_->min_seconds}, "uniform", table, row, column, figure);
       if (measured == nullptr) break;
       if (trouble(*measured).empty()) best = std::max(best, (*measured)["mkeys_per_second"].get<double>());
     }
@@ -173,9 +195,9 @@ class Paper {
     std::string title, parameters;
   };
   [[nodiscard]] std::vector<Variant> variants() const {
-    const auto& theirs = document_["parameters"][cpu_ ? "cpu" : "gpu"];
-    return {{fmt::format("{}, table 3's {}", bench_.id(), theirs["device"].get<std::string>()), theirs["values"]},
-            {fmt::format("{}, defaults", bench_.id()), ""}};
+    const auto& theirs = (*document_)["parameters"][cpu_ ? "cpu" : "gpu"];
+    return {{fmt::format("{}, table 3's {}", bench_->id(), theirs["device"].get<std::string>()), theirs["values"]},
+            {fmt::format("{}, defaults", bench_->id()), ""}};
   }
 
   static std::vector<std::string> published_line(const Row& row) {
@@ -186,8 +208,8 @@ class Paper {
 
   [[nodiscard]] bool left_out(const Row& table) const {
     if (chosen(table["n"])) return false;
-    session_.print(fmt::format("\n{}: skipped, its {} records are not in --n {}\n", table["name"].get<std::string>(),
-                               table["n"].get<std::uint64_t>(), options_.sizes));
+    session_->print(fmt::format("\n{}: skipped, its {} records are not in --n {}\n", table["name"].get<std::string>(),
+                               table["n"].get<std::uint64_t>(), options_->sizes));
     return true;
   }
 
@@ -207,16 +229,16 @@ class Paper {
     text.add(heading);
     for (const auto& row : table["rows"]) text.add(published_line(row));
 
-    const Row* const reference = measure(host_, find_algorithm("std::sort"), {problem_of(n, Payload::none), keys, options_.min_seconds},
+    const Row* const reference = measure(*host_, find_algorithm("std::sort"), {problem_of(n, Payload::none), keys, options_->min_seconds},
                                          distribution, table, "STL C++ sort (optim.)", "total", nullptr);
     const double standard = reference != nullptr && trouble(*reference).empty() ? (*reference)["median_seconds"].get<double>() : 0;
     if (standard > 0) text.add({"std::sort, this host", "", "", "", "", fmt::format("{:.4g}", standard), "1"});
     for (const auto& [title, parameters] : variants()) {
       Problem p = problem_of(n, Payload::none);
       p.end_bit = bits_;
-      const Row* const measured = measure(bench_, find_algorithm("radix", parameters), {p, keys, options_.min_seconds}, distribution,
+      const Row* const measured = measure(*bench_, find_algorithm("radix", parameters), {p, keys, options_->min_seconds}, distribution,
                                           table, title, "", nullptr);
-      if (measured == nullptr) return;
+      if (measured == nullptr) break;
       if (!trouble(*measured).empty()) continue;
       std::vector<std::string> line{title};
       for (const char* phase : {"transpose", "histogram", "scan", "reorder"}) {
@@ -257,10 +279,9 @@ class Paper {
         Problem p = problem_of(cells.size(), Payload::positions);
         p.end_bit = bits;
         const std::string column = bits == bits_ ? "p = 6" : "p = 2";
-        const Row* const measured = measure(bench_, find_algorithm("radix", parameters), {p, keys, options_.min_seconds},
+        const Row* const measured = measure(*bench_, find_algorithm("radix", parameters), {p, keys, options_->min_seconds},
                                             "particles", table, title, column, nullptr);
-        if (measured == nullptr) return;
-        line.push_back(trouble(*measured).empty() ? fmt::format("{:.4g}", (*measured)["median_seconds"].get<double>()) : "-");
+        line.push_back(measured != nullptr && trouble(*measured).empty() ? fmt::format("{:.4g}", (*measured)["median_seconds"].get<double>()) : "-");
       }
       line.emplace_back("-");
       text.add(line);
@@ -297,11 +318,12 @@ class Paper {
 
   static constexpr unsigned bits_ = 30;  // b of 003's table 3
 
-  Session& session_;
-  Bench &bench_, &host_;
-  const BenchOptions& options_;
+  Session* session_ = nullptr;  // while it runs
+  std::unique_ptr<Bench> bench_;
+  Bench* host_;
+  const BenchOptions* options_;
   bool cpu_;
-  const Row& document_;
+  const Row* document_;
   std::vector<std::uint64_t> sizes_;
   std::vector<std::string> notes_;  // of the table that is being made
 };
@@ -321,15 +343,18 @@ int bench_paper(const BenchOptions& options) {
   std::vector<std::shared_ptr<sortium::Device>> devices;
   for (const auto& name : options.devices) devices.push_back(sortium::find_device(name));
   if (devices.empty()) devices.push_back(sortium::find_device({}, true));
-  Session session(options, 0);
+  const auto host = make_host_bench();
+  std::vector<Paper> papers;
+  std::uint64_t rows = 0;
+  for (const auto& device : devices) {
+    papers.emplace_back(make_device_bench(device), *host, options, device->info().claimed.kind == sortium::DeviceKind::cpu);
+    rows += papers.back().rows();
+  }
+  Session session(options, rows);
   session.note("paper", documents()[options.paper]);
   keep_results_on_signals();
-  const auto host = make_host_bench();
-  for (const auto& device : devices) {
-    if (interrupted()) break;
-    const auto bench = make_device_bench(device);
-    Paper(session, *bench, *host, options, device->info().claimed.kind == sortium::DeviceKind::cpu).run();
-  }
+  for (auto& paper : papers)
+    if (!interrupted()) paper.run(session);
   session.finish();
   return session.code();
 }

@@ -179,13 +179,12 @@ std::string ratio_lines(const std::vector<Row>& rows) {
 }
 
 std::string csv(const std::vector<Row>& rows) {
+  // What may have commas in it comes last, so that simple tools can split the rest.
   constexpr const char* fields[] = {
-      "n",              "type",          "payload",      "distribution",        "algorithm",
-      "peer",           "version",       "device_id",    "seconds",             "median_seconds",
-      "low_seconds",    "high_seconds",  "device_seconds", "mkeys_per_second",  "repetitions",
-      "verified",       "run_length",    "bytes_moved",  "of_bound",            "of_floor",
-      "copy_gb_per_second", "bound_mkeys_per_second", "ratio_to_best_peer", "device", "driver",
-      "language",       "parameters",    "skipped",      "failed"};
+      "n", "type", "payload", "distribution", "algorithm", "peer", "device_id", "seconds", "median_seconds", "low_seconds",
+      "high_seconds", "device_seconds", "mkeys_per_second", "repetitions", "verified", "run_length", "bytes_moved", "of_bound",
+      "of_floor", "copy_gb_per_second", "bound_mkeys_per_second", "ratio_to_best_peer", "version", "device", "driver",
+      "language", "parameters", "skipped", "failed"};
   std::string out;
   out += fmt::format("{}\n", fmt::join(fields, ","));
   for (const auto& row : rows) {

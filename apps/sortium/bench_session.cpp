@@ -156,7 +156,7 @@ void Session::take_failure(const std::string& message) {
 void Session::finish() {
   progress_.finish();
   set_ratios(rows_);
-  print(ratio_lines(rows_));
+  if (options_.paper.empty()) print(ratio_lines(rows_));
   about_["interrupted"] = interrupted();
   about_["results"] = rows_;
   write_file(json_, about_.dump(2) + "\n");

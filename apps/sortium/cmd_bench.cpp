@@ -82,6 +82,15 @@ void check_parameters(sortium::Device& device, const Algorithm& algorithm, const
   }
 }
 
+// So should a peer that this build has not.
+void check_peer(const Algorithm& algorithm) {
+  try {
+    (void)make_host_sort(*find_peer(algorithm.name), {}, {});
+  } catch (const Error&) {
+    // what it cannot sort becomes a row
+  }
+}
+
 using Chosen = std::pair<std::shared_ptr<sortium::Device>, std::vector<Algorithm>>;
 
 // Each named device runs all; where none is named, every algorithm has the best that it runs on.
@@ -141,6 +150,7 @@ int bench_algorithms(const BenchOptions& options) {
   const auto first_peer = std::ranges::stable_partition(algorithms, [](const Algorithm& a) { return !a.peer; }).begin();
   const std::vector<Algorithm> host_algorithms(first_peer, algorithms.end());
   algorithms.erase(first_peer, algorithms.end());
+  for (const auto& a : host_algorithms) check_peer(a);
   const auto devices = choose_devices(options, algorithms);
   const auto programs = options.peers.empty() ? std::vector<std::filesystem::path>{} : find_peer_programs(options.peers);
 

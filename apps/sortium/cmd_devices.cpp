@@ -106,8 +106,8 @@ int algorithms() {
                                    : fmt::format("{}", fmt::join(p.choices, ", ")));
   }
   for (const auto& peer : peers())
-    fmt::print("{}\n  {}; to compare with\n  {} (with values or positions: stable)\n", peer.name, peer.title,
-               peer.stable ? "stable" : "not stable");
+    fmt::print("{}\n  {}; to compare with\n  {}{}\n", peer.name, peer.title,
+               peer.stable ? "stable" : "not stable", peer.records ? " (with values or positions: stable)" : "");
   return exit_success;
 }
 

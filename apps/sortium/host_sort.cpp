@@ -174,10 +174,10 @@ const std::vector<Peer>& peers() {
   static const std::string highway;
 #endif
   static const std::vector<Peer> all{
-      {"std::sort", "the C++ library's sort on one core of the host", libstdcxx, false},
-      {"std::stable_sort", "the C++ library's stable sort on one core of the host", libstdcxx, true},
-      {"std::sort-parallel", "std::sort with std::execution::par (TBB) on all cores of the host", tbb, false},
-      {"vqsort", "Highway's vectorised quicksort on one core of the host: u32 and u64 keys alone, ascending", highway, false},
+      {"std::sort", "the C++ library's sort on one core of the host", libstdcxx, false, true},
+      {"std::stable_sort", "the C++ library's stable sort on one core of the host", libstdcxx, true, true},
+      {"std::sort-parallel", "std::sort with std::execution::par (TBB) on all cores of the host", tbb, false, true},
+      {"vqsort", "Highway's vectorised quicksort on one core of the host: u32 and u64 keys alone, ascending", highway, false, false},
   };
   return all;
 }

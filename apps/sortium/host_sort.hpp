@@ -17,7 +17,8 @@ namespace app {
 struct Peer {
   std::string_view name, title;
   std::string version;  // of the library that it is from
-  bool stable;  // for keys alone; records of key and value are always sorted with a stable sort
+  bool stable;   // for keys alone
+  bool records;  // it sorts keys with values, too, and then always stably
 };
 
 [[nodiscard]] const std::vector<Peer>& peers();

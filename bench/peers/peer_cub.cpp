@@ -1,6 +1,5 @@
 // CUB's radix and merge sort and Thrust, on Sortium's own CUDA devices. What sorts in place has its records brought back
 // outside of the time.
-#include <cuda.h>
 #include <cub/version.cuh>
 #include <fmt/format.h>
 #include <thrust/version.h>
@@ -76,12 +75,10 @@ std::optional<peers::Place> open(const std::string& id) {
       std::from_chars(id.data() + prefix.size(), id.data() + id.size(), ordinal).ec != std::errc{})
     return std::nullopt;
   check(cudaSetDevice(ordinal));
-  check(cudaFree(nullptr));  // makes the runtime's context
-  CUcontext context = nullptr;
-  cuCtxGetCurrent(&context);
   cudaStream_t stream;
   check(cudaStreamCreate(&stream));
-  peers::Place place{sortium::wrap_cuda(context, stream), {}};
+  // The library's context is the device's primary one, which is the runtime's, too.
+  peers::Place place{sortium::wrap_cuda(sortium::find_device(id)->native_context(), stream), {}};
   auto& queue = *place.queue;
   const std::string cub = fmt::format("CUB {}, CUDA {}.{}", version(CUB_VERSION, 100), CUDART_VERSION / 1000, CUDART_VERSION / 10 % 100);
   const std::string thrust = fmt::format("Thrust {}, CUDA {}.{}", version(THRUST_VERSION, 100), CUDART_VERSION / 1000, CUDART_VERSION / 10 % 100);
