@@ -109,8 +109,8 @@ class Paper {
   [[nodiscard]] bool chosen(std::uint64_t n) const { return sizes_.empty() || std::ranges::find(sizes_, n) != sizes_.end(); }
 
   // Measures what stands beside a published cell.
-  const Row* measure(Bench& bench, const Algorithm& algorithm, const Case& c, const std::string& distribution, const Row& table,
-                     const std::string& row, const std::string& column, const Row& figure) {
+  const Row* measure(Bench& bench, const Algorithm& algorithm, const Case& c, const std::string& distribution,
+                     const Row& table, const std::string& row, const std::string& column, const Row& figure) {
     Row* const measured = session_->measure(bench, algorithm, c, distribution, true);
     if (measured == nullptr) return nullptr;
     (*measured)["paper"] = {{"document", options_->paper}, {"table", table["name"]}, {"row", row},
@@ -162,9 +162,13 @@ class Paper {
       text.add(line);
     }
     if (any)
-      show(table, fmt::format(" (\"{}\"), Mkey/s{}", table["page"].get<std::string>(), by_size(table) ? "" : ", the best of all sizes"), text);
+      show(table,
+           fmt::format(" (\"{}\"), Mkey/s{}", table["page"].get<std::string>(),
+                       by_size(table) ? "" : ", the best of all sizes"),
+           text);
     else
-      session_->print(fmt::format("\n{}: skipped, none of its sizes is in --n {}\n", table["name"].get<std::string>(), options_->sizes));
+      session_->print(fmt::format("\n{}: skipped, none of its sizes is in --n {}\n", table["name"].get<std::string>(),
+                                  options_->sizes));
   }
 
   std::string best_rate(const Row& table, const std::string& row, const std::string& column, const Row& figure,
@@ -183,7 +187,8 @@ class Paper {
         make_keys("uniform", KeyType::u32, n, first, count, out);
       };
       const Problem p = problem_of(n, payload == "keys" ? Payload::none : Payload::values);
-      const Row* const measured = measure(*bench_, algorithm, {p, keys, options_->min_seconds}, "uniform", table, row, column, figure);
+      const Row* const measured =
+          measure(*bench_, algorithm, {p, keys, options_->min_seconds}, "uniform", table, row, column, figure);
       if (measured == nullptr) break;
       if (trouble(*measured).empty()) best = std::max(best, (*measured)["mkeys_per_second"].get<double>());
     }
@@ -229,15 +234,17 @@ class Paper {
     text.add(heading);
     for (const auto& row : table["rows"]) text.add(published_line(row));
 
-    const Row* const reference = measure(*host_, find_algorithm("std::sort"), {problem_of(n, Payload::none), keys, options_->min_seconds},
-                                         distribution, table, "STL C++ sort (optim.)", "total", nullptr);
-    const double standard = reference != nullptr && trouble(*reference).empty() ? (*reference)["median_seconds"].get<double>() : 0;
+    const Row* const reference =
+        measure(*host_, find_algorithm("std::sort"), {problem_of(n, Payload::none), keys, options_->min_seconds},
+                distribution, table, "STL C++ sort (optim.)", "total", nullptr);
+    const double standard =
+        reference != nullptr && trouble(*reference).empty() ? (*reference)["median_seconds"].get<double>() : 0;
     if (standard > 0) text.add({"std::sort, this host", "", "", "", "", fmt::format("{:.4g}", standard), "1"});
     for (const auto& [title, parameters] : variants()) {
       Problem p = problem_of(n, Payload::none);
       p.end_bit = bits_;
-      const Row* const measured = measure(*bench_, find_algorithm("radix", parameters), {p, keys, options_->min_seconds}, distribution,
-                                          table, title, "", nullptr);
+      const Row* const measured = measure(*bench_, find_algorithm("radix", parameters),
+                                          {p, keys, options_->min_seconds}, distribution, table, title, "", nullptr);
       if (measured == nullptr) break;
       if (!trouble(*measured).empty()) continue;
       std::vector<std::string> line{title};
@@ -281,7 +288,9 @@ class Paper {
         const std::string column = bits == bits_ ? "p = 6" : "p = 2";
         const Row* const measured = measure(*bench_, find_algorithm("radix", parameters), {p, keys, options_->min_seconds},
                                             "particles", table, title, column, nullptr);
-        line.push_back(measured != nullptr && trouble(*measured).empty() ? fmt::format("{:.4g}", (*measured)["median_seconds"].get<double>()) : "-");
+        line.push_back(measured != nullptr && trouble(*measured).empty()
+                           ? fmt::format("{:.4g}", (*measured)["median_seconds"].get<double>())
+                           : "-");
       }
       line.emplace_back("-");
       text.add(line);

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <utility>
 
 #include "common.hpp"
 
@@ -20,7 +21,9 @@ namespace app {
 
 namespace {
 
-bool has(const std::vector<std::string>& list, const std::string& word) { return std::ranges::find(list, word) != list.end(); }
+bool has(const std::vector<std::string>& list, const std::string& word) {
+  return std::ranges::find(list, word) != list.end();
+}
 
 // What is wrong with a peer's row; empty where nothing is.
 std::string fault(const Row& row, const PeerRequest& request) {
@@ -29,18 +32,22 @@ std::string fault(const Row& row, const PeerRequest& request) {
     if (!row.contains(field) || !row[field].is_string()) return fmt::format("'{}' is not there, or no text", field);
   if (!row.contains("n") || !row["n"].is_number_unsigned()) return "'n' is not there, or no count";
   if (std::ranges::find(request.sizes, row["n"].get<std::uint64_t>()) == request.sizes.end() ||
-      !has(request.types, row["type"]) || !has(request.payloads, row["payload"]) || !has(request.distributions, row["distribution"]))
+      !has(request.types, row["type"]) || !has(request.payloads, row["payload"]) ||
+      !has(request.distributions, row["distribution"]))
     return "nobody asked for it";
   for (const char* field : {"skipped", "failed", "version", "device", "device_id", "driver", "language", "parameters"})
     if (row.contains(field) && !row[field].is_string()) return fmt::format("'{}' is no text", field);
   if (row.contains("skipped") || row.contains("failed")) return {};
   for (const char* field : {"seconds", "median_seconds", "low_seconds", "high_seconds", "mkeys_per_second"})
-    if (!row.contains(field) || !row[field].is_number() || row[field] < 0) return fmt::format("'{}' is not there, or no number", field);
-  if (!row.contains("repetitions") || !row["repetitions"].is_number_unsigned()) return "'repetitions' is not there, or no count";
+    if (!row.contains(field) || !row[field].is_number() || row[field] < 0)
+      return fmt::format("'{}' is not there, or no number", field);
+  if (!row.contains("repetitions") || !row["repetitions"].is_number_unsigned())
+    return "'repetitions' is not there, or no count";
   if (!row.contains("verified") || !row["verified"].is_boolean()) return "'verified' is not there, or neither true nor false";
   if (row.contains("run_length") && !row["run_length"].is_number_unsigned()) return "'run_length' is no count";
   for (const char* field : {"device_seconds", "bytes_moved"})
-    if (row.contains(field) && !row[field].is_number() && !row[field].is_null()) return fmt::format("'{}' is no number", field);
+    if (row.contains(field) && !row[field].is_number() && !row[field].is_null())
+      return fmt::format("'{}' is no number", field);
   if (row.contains("phases")) return "'phases' are the library's own";
   return {};
 }
@@ -92,7 +99,9 @@ class Child {
       char part[4096];
       const ssize_t n = ::read(out_, part, sizeof part);
       if (n > 0) buffer_.append(part, static_cast<std::size_t>(n));
-      else if (n == 0 || errno != EINTR) return !buffer_.empty() && (out = std::exchange(buffer_, {}), true);
+      if (n > 0 || (n < 0 && errno == EINTR)) continue;
+      out = std::exchange(buffer_, {});  // a last line without an end
+      return !out.empty();
     }
   }
 

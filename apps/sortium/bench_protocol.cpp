@@ -119,7 +119,8 @@ void out_of_memory(std::uint64_t need, std::uint64_t have) {
 Measurement measure(Queue& queue, const DeviceSort& sort, const Case& c) {
   const Problem& p = c.problem;
   auto& device = queue.device();
-  const std::uint64_t keys = p.count * sortium::info(p.key).bytes, values_out = p.payload == Payload::none ? 0 : p.count * p.value_bytes,
+  const std::uint64_t keys = p.count * sortium::info(p.key).bytes,
+                      values_out = p.payload == Payload::none ? 0 : p.count * p.value_bytes,
                       values_in = p.payload == Payload::values ? values_out : 0;
   const std::uint64_t need = 2 * keys + values_in + values_out + sort.scratch_bytes, have = device.free_memory();
   if (need > have) out_of_memory(need, have);
@@ -128,7 +129,8 @@ Measurement measure(Queue& queue, const DeviceSort& sort, const Case& c) {
 
   const auto allocate = [&](std::uint64_t bytes) { return bytes == 0 ? nullptr : device.allocate(bytes); };
   const auto memory = [](const auto& buffer) { return buffer ? buffer->memory() : Memory{}; };
-  const auto buffers = {allocate(keys), allocate(keys), allocate(values_in), allocate(values_out), allocate(sort.scratch_bytes)};
+  const auto buffers = {allocate(keys), allocate(keys), allocate(values_in), allocate(values_out),
+                        allocate(sort.scratch_bytes)};
   const auto* const b = buffers.begin();
   const Operands operands{memory(b[0]), memory(b[1]), memory(b[2]), memory(b[3]), memory(b[4])};
   fill(queue, c, operands);

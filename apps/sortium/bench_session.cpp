@@ -37,10 +37,12 @@ Row about_this_run(const BenchOptions& options) {
   return {{"sortium", sortium::version()},
           {"commit", commit},
           {"compiler", compiler},
-          {"date", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())))},
+          {"date", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}",
+                               fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())))},
           {"processor", processor()},
-          {"protocol", "1, 2, 4, 8 ... sorts until min_seconds have passed, waiting for the end of each; records "
-                       "stay on the device; seconds = total / repetitions"},
+          {"protocol",
+           "1, 2, 4, 8 ... sorts until min_seconds have passed, waiting for the end of each; records "
+           "stay on the device; seconds = total / repetitions"},
           {"min_seconds", options.min_seconds}};
 }
 
@@ -71,9 +73,10 @@ Session::Session(const BenchOptions& options, std::uint64_t rows)
 }
 
 void Session::begin(Bench& bench) {
-  print(fmt::format("{}  {}\n  {}; {}\n  a large copy: {:.1f} GB/s read and written; 'of floor' is to moving each record once "
-                    "at that rate, 'of own bound' to moving\n  what the algorithm's design must\n{}",
-                    bench.id(), bench.name(), bench.driver(), bench.language(), copy_rate(bench) * 1e-9, table_heading()));
+  print(fmt::format(
+      "{}  {}\n  {}; {}\n  a large copy: {:.1f} GB/s read and written; 'of floor' is to moving each record once "
+      "at that rate, 'of own bound' to moving\n  what the algorithm's design must\n{}",
+      bench.id(), bench.name(), bench.driver(), bench.language(), copy_rate(bench) * 1e-9, table_heading()));
 }
 
 double Session::copy_rate(Bench& bench) {
@@ -104,8 +107,8 @@ Row* Session::measure(Bench& bench, const Algorithm& algorithm, const Case& c, c
   if (algorithm.peer) row["version"] = find_peer(algorithm.name)->version;
   progress_.label(fmt::format("{}, {} {} {}", algorithm.name, c.problem.count, std::string(sortium::info(c.problem.key).name),
                               payload_name(c.problem.payload)));
-  auto& last = last_[fmt::format("{} {} {} {} {} {}", bench.id(), algorithm.name, algorithm.parameters, sortium::info(c.problem.key).name,
-                                 payload_name(c.problem.payload), distribution)];
+  auto& last = last_[fmt::format("{} {} {} {} {} {}", bench.id(), algorithm.name, algorithm.parameters,
+                                 sortium::info(c.problem.key).name, payload_name(c.problem.payload), distribution)];
   try {
     const double expected = algorithm.quadratic || impatient ? expected_seconds(bench, algorithm, c, last) : 0;
     if (expected > patience) {

@@ -15,7 +15,8 @@ void sort(compute::command_queue& queue, std::uint64_t count, const compute::buf
   const auto first = compute::make_buffer_iterator<K>(keys);
   const auto last = first + static_cast<std::ptrdiff_t>(count);
   if (values == nullptr) return compute::sort(first, last, queue);
-  compute::sort_by_key(first, last, compute::make_buffer_iterator<compute::uint_>(compute::buffer(static_cast<cl_mem>(values))), queue);
+  compute::sort_by_key(
+      first, last, compute::make_buffer_iterator<compute::uint_>(compute::buffer(static_cast<cl_mem>(values))), queue);
 }
 
 }  // namespace

@@ -33,7 +33,8 @@ Sort sort_of(const Problem& p, const Operands& o, bool in_place) {
 // temp, bytes of it, what to sort: as CUB has it, with no temp the bytes are only asked for.
 using Call = std::function<void(void*, std::size_t&, const Sort&)>;
 
-std::function<app::DeviceSort(const Problem&)> maker(sortium::Queue& queue, cudaStream_t stream, bool in_place, const Call& call) {
+std::function<app::DeviceSort(const Problem&)> maker(sortium::Queue& queue, cudaStream_t stream, bool in_place,
+                                                     const Call& call) {
   return [=, &queue](const Problem& p) {
     if (p.count >= std::uint64_t{1} << 32)
       throw sortium::Error(sortium::ErrorCode::unsupported, "measured with fewer than 2^32 records only");
@@ -80,8 +81,10 @@ std::optional<peers::Place> open(const std::string& id) {
   // The library's context is the device's primary one, which is the runtime's, too.
   peers::Place place{sortium::wrap_cuda(sortium::find_device(id)->native_context(), stream), {}};
   auto& queue = *place.queue;
-  const std::string cub = fmt::format("CUB {}, CUDA {}.{}", version(CUB_VERSION, 100), CUDART_VERSION / 1000, CUDART_VERSION / 10 % 100);
-  const std::string thrust = fmt::format("Thrust {}, CUDA {}.{}", version(THRUST_VERSION, 100), CUDART_VERSION / 1000, CUDART_VERSION / 10 % 100);
+  const std::string cub =
+      fmt::format("CUB {}, CUDA {}.{}", version(CUB_VERSION, 100), CUDART_VERSION / 1000, CUDART_VERSION / 10 % 100);
+  const std::string thrust = fmt::format("Thrust {}, CUDA {}.{}", version(THRUST_VERSION, 100), CUDART_VERSION / 1000,
+                                         CUDART_VERSION / 10 % 100);
   // CUB is another sort when its count is a 64-bit number, sometimes the faster one.
   place.contenders = {
       {"cub::DeviceRadixSort", cub, maker(queue, stream, false, [=](void* temp, std::size_t& bytes, const Sort& s) {
