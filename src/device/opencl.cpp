@@ -341,6 +341,9 @@ class ClDevice final : public Device {
                           : v.major >= 3                                      ? "-cl-std=CL3.0"
                           : v.major == 2                                      ? "-cl-std=CL2.0"
                                                                               : "-cl-std=CL1.2";
+    // One at a time: not all compilers bear two at once, as Oclgrind's does not, though OpenCL says that they may be called so.
+    static std::mutex compiler;
+    const std::lock_guard lock(compiler);
     try {
       program.build(device_, options);
     } catch (const cl::Error&) {
