@@ -96,7 +96,7 @@ std::vector<sortium::KeyType> parse_types(const std::vector<std::string>& names)
 }
 
 int run(std::vector<std::string> arguments) {
-  CLI::App cli{"Sorts on OpenCL and CUDA devices.", "sortium"};
+  CLI::App cli{"Sorts on OpenCL and CUDA devices, and on the cores of the host.", "sortium"};
   cli.set_version_flag("--version", fmt::format("sortium {}", sortium::version()));
   cli.require_subcommand(0, 1);  // none at all has a better message below
   cli.footer(fmt::format("sortium COMMAND --help has the command's options, and examples.\n\n{}", exit_codes));

@@ -121,7 +121,7 @@ struct HostOperands {
 // is as it was before: in particular with Error(out_of_memory), which says how much was asked for.
 // Where neither device nor algorithm is named, up to 2^14 records are sorted by the calling thread, as the way to a GPU
 // and back takes longer; that costs no more than std::sort does. cpu:0 keeps the scratch memory of one sort for the next one, where it is no more
-// than a sixteenth of the machine's.
+// than an eighth of the machine's.
 HostReport sort_host(const Problem& problem, const HostOperands& operands, const Options& options = {});
 
 template <class T>

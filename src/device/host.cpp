@@ -38,7 +38,7 @@ void in_pieces(std::uint64_t bytes, const Piece& piece) {
 }
 
 // Memory that was given back, for whoever needs as much next: to touch new memory for the first time takes as long as to
-// sort in it. One block, of at most a sixteenth of the machine's memory.
+// sort in it. One block, of at most an eighth of the machine's memory.
 class Spare {
  public:
   struct Block {
@@ -201,7 +201,7 @@ class HostDevice final : public Device {
   [[noreturn]] static void no_kernels() { throw Error(ErrorCode::unsupported, "cpu:0 runs no kernels"); }
 
   DeviceInfo info_;
-  Spare spare_{pages(_SC_PHYS_PAGES) / 16};
+  Spare spare_{pages(_SC_PHYS_PAGES) / 8};
 };
 
 }  // namespace

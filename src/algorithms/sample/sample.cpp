@@ -62,10 +62,11 @@ class SampleSorter final : public Sorter {
     records_ = problem.payload != Payload::none || !all_bits_;
     threads_ = static_cast<unsigned>(given.number("threads", device.compute_units));
     const std::uint64_t word = records_ ? 8 : key_bytes_, n = problem.count;
-    // Chunks and their partition fit a second-level cache; parts are enough for all threads to end at the same time.
-    chunk_ = std::max<std::uint64_t>(given.number("chunk", std::uint64_t{1} << 16), ceil_div(n, 4096));
-    // Of records, a part's words and values should fit, too.
-    const std::uint64_t parts = std::clamp<std::uint64_t>(records_ ? n >> 17 : 0, 8 * threads_, 1024);
+    // Chunks and their partition fit a second-level cache; parts are enough for all threads to end at the same time. Of
+    // records, a part's words and values should fit, too; and of many, each chunk should have a page's worth for each part.
+    const bool many = records_ && n >= std::uint64_t{1} << 25;
+    chunk_ = std::max<std::uint64_t>(given.number("chunk", std::uint64_t{1} << (many ? 17 : 16)), ceil_div(n, 4096));
+    const std::uint64_t parts = std::clamp<std::uint64_t>(records_ ? n >> 18 : 0, 8 * threads_, 1024);
     parts_ = n <= alone ? 1 : std::min(given.number("parts", parts), n);
     if (n <= alone) threads_ = 1, chunk_ = n;
     chunks_ = ceil_div(n, std::max<std::uint64_t>(chunk_, 1));
