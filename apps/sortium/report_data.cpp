@@ -167,7 +167,7 @@ void read_bench(const Object& bench, ReportRun& run) {
   }
 }
 
-// bench/peers/boost_compute: a peer on an OpenCL device.
+// What scripts/gpu-check kept of Boost.Compute before it was a peer of `sortium bench`.
 void read_boost(const Object& file, ReportRun& run) {
   for (const auto& row : file.list("results")) {
     ReportRow r;

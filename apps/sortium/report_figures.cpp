@@ -301,9 +301,9 @@ class Place {
     out_.emplace_back(kind, std::move(f));
   }
 
-  void throughput(const Subject& subject, const std::string& distribution, const Rows& rows) {
-    const auto size = [](const ReportRow& r) { return r.n; };
-    const auto all = series_of(rows, size);
+  // Series as points over the number of records; what failed is a point without a value.
+  template <class Value>
+  json lines(const std::vector<Series>& all, const Value& value) {
     json list = json::array();
     for (const auto& s : all) {
       json one = series_json(s, styles_);
@@ -311,11 +311,18 @@ class Place {
       Rows its = s.rows;
       std::ranges::sort(its, {}, &ReportRow::n);
       for (const auto* r : its) {
-        if (r->measured()) one["points"].push_back({r->n, rounded(r->rate()), r->outcome == Outcome::wrong ? 1 : 0, details(*r, ratio(*r))});
+        if (r->measured()) one["points"].push_back({r->n, rounded(value(*r)), r->outcome == Outcome::wrong ? 1 : 0, details(*r, ratio(*r))});
         else if (r->outcome == Outcome::failed) one["lost"].push_back({r->n, r->why});
       }
       list.push_back(std::move(one));
     }
+    return list;
+  }
+
+  void throughput(const Subject& subject, const std::string& distribution, const Rows& rows) {
+    const auto size = [](const ReportRow& r) { return r.n; };
+    const auto all = series_of(rows, size);
+    json list = lines(all, [](const ReportRow& r) { return r.rate(); });
     json spec{{"kind", "lines"}, {"unit", "key/s"}, {"log", true}, {"series", std::move(list)}, {"marks", json::array()}};
     for (const auto* r : rows)
       if (!r->peer && r->bound) {
@@ -346,15 +353,7 @@ class Place {
     if (compared.empty()) return;
     const auto size = [](const ReportRow& r) { return r.n; };
     const auto all = series_of(compared, size);
-    json list = json::array();
-    for (const auto& s : all) {
-      json one = series_json(s, styles_);
-      one["points"] = one["lost"] = json::array();
-      Rows its = s.rows;
-      std::ranges::sort(its, {}, &ReportRow::n);
-      for (const auto* r : its) one["points"].push_back({r->n, rounded(*ratio(*r)), r->outcome == Outcome::wrong ? 1 : 0, details(*r, ratio(*r))});
-      list.push_back(std::move(one));
-    }
+    json list = lines(all, [&](const ReportRow& r) { return *ratio(r); });
     json spec{{"kind", "lines"}, {"unit", "×"}, {"log", false}, {"series", std::move(list)},
               {"marks", json::array({json{{"name", "the best peer"}, {"value", 1}}})}};
     add(Kind::rates, "ratio", subject, fmt::format("Ratio to the best peer: {}, {}", subject.text(), distribution), std::move(spec), all,

@@ -17,7 +17,8 @@ const Algorithm& onesweep();
 const Algorithm& radix();
 const Algorithm& radix_simd();
 const Algorithm& sample();
-// sample on the calling thread, without a plan: what a few thousand records on the host are worth. At least one record.
+// sample on the calling thread, without a plan: what a few thousand records on the host are worth. Allocates where scratch
+// memory does not fit the stack. At least one record.
 void sample_few(const Problem& problem, const Operands& operands);
 const Algorithm& selection();
 const Algorithm& selection_blocks();

@@ -161,7 +161,7 @@ class SampleSorter final : public Sorter {
       }
     };
     look(0);  // most often that is all: no other thread need wake for it
-    if (sorted) parallel(ceil_div(problem_.count, piece), look);
+    if (sorted) parallel(ceil_div(problem_.count, piece) - 1, [&](std::uint64_t p) { look(p + 1); });
     return sorted;
   }
 

@@ -8,7 +8,7 @@
 namespace sortium::sample {
 
 // The map from a key's bits to a code: an unsigned number that has the key's order, and back. It loses nothing: zeros of
-// either sign have neighbouring codes (see tie_splitters), NaN the highest ones, and each NaN its own.
+// either sign have neighbouring codes (see choose_splitters), NaN the highest ones, and each NaN its own.
 //   integers:  key ^ flip;
 //   floats:    negative ones are inverted, positive ones get the sign bit; then ^ flip; then - below, the number of NaN
 //              that this puts before all numbers, so that they wrap round to the end.
