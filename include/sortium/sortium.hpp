@@ -57,8 +57,8 @@ class Plan {
                                                        const Method& method = {});
 
   // Enqueues the sort; allocates nothing, waits for nothing. (cpu:0 sorts at once, and allocates 8 bytes a record where
-  // 64-bit keys with values agree in most of their bits; Error(out_of_memory) leaves the input as it was.) In place: keys_out = keys_in and values_out =
-  // values_in; else the input is left as it was. Any other overlap is refused.
+  // 64-bit keys with values agree in most of their bits; Error(out_of_memory) leaves the input as it was.)
+  // In place: keys_out = keys_in and values_out = values_in; else the input is left as it was. Any other overlap is refused.
   // Throws Error(invalid_argument) that names the operand that is missing, too small, misaligned or overlapping.
   void run(Queue& queue, const Operands& operands) const;
 
