@@ -37,7 +37,7 @@ TYPED_TEST(OrderBits, FollowsTheValues) {
 
   for (const auto a : keys) {
     const auto x = value_of<TypeParam>(a);
-    const auto up = order_bits(a, type, Order::ascending), down = order_bits(a, type, Order::descending);
+    const auto up = order_bits(a, info(type), Order::ascending), down = order_bits(a, info(type), Order::descending);
     ASSERT_EQ(up & ~all, 0u);
     ASSERT_EQ(down & ~all, 0u);
     if (is_nan(x)) {
@@ -48,7 +48,7 @@ TYPED_TEST(OrderBits, FollowsTheValues) {
     ASSERT_EQ(down, ~up & all) << std::hex << a;
     for (const auto b : keys) {
       const auto y = value_of<TypeParam>(b);
-      const auto up_b = order_bits(b, type, Order::ascending), down_b = order_bits(b, type, Order::descending);
+      const auto up_b = order_bits(b, info(type), Order::ascending), down_b = order_bits(b, info(type), Order::descending);
       ASSERT_EQ(up < up_b, x < y || is_nan(y)) << std::hex << a << ' ' << b;
       ASSERT_EQ(down < down_b, y < x || is_nan(y)) << std::hex << a << ' ' << b;
       ASSERT_EQ(up == up_b, x == y) << std::hex << a << ' ' << b;
@@ -57,8 +57,8 @@ TYPED_TEST(OrderBits, FollowsTheValues) {
 }
 
 TEST(OrderBits, UnsignedKeysAreTheirOwnBits) {
-  EXPECT_EQ(order_bits(0x12345678u, KeyType::u32, Order::ascending), 0x12345678u);
-  EXPECT_EQ(order_bits(0x123456789abcdef0u, KeyType::u64, Order::ascending), 0x123456789abcdef0u);
+  EXPECT_EQ(order_bits(0x12345678u, info(KeyType::u32), Order::ascending), 0x12345678u);
+  EXPECT_EQ(order_bits(0x123456789abcdef0u, info(KeyType::u64), Order::ascending), 0x123456789abcdef0u);
 }
 
 TEST(Names, OfKeyTypes) {

@@ -296,7 +296,7 @@ TEST_P(Keys, AreOrderedAsOnTheHost) {
       const auto order = orders.read(), rank = ranks.read();
       const auto digit = digits.read();
       for (std::size_t i = 0; i < keys.size(); ++i) {
-        ASSERT_EQ(order[i], order_bits(keys[i], p.key, p.order)) << std::hex << keys[i];
+        ASSERT_EQ(order[i], order_bits(keys[i], p)) << std::hex << keys[i];
         ASSERT_EQ(rank[i], rank_of(keys[i], p)) << std::hex << keys[i];
         ASSERT_EQ(digit[i], order[i] >> (info(p.key).bits() - 11));
       }

@@ -30,7 +30,7 @@ std::vector<std::uint64_t> special_keys(KeyType type) {
   const std::uint64_t all = all_bits(type), sign = all ^ (all >> 1);
   std::vector<std::uint64_t> keys{0, 1, 2, all, all - 1, sign, sign + 1, sign - 1, sign - 2};
   if (info(type).is_float) {
-    const std::uint64_t infinity = info(type).bytes == 4 ? 0x7f800000u : 0x7ff0000000000000u;
+    const std::uint64_t infinity = info(type).infinity;
     const std::uint64_t smallest_normal = infinity & (~infinity + 1);
     const std::uint64_t quiet = smallest_normal >> 1;
     for (const auto s : {std::uint64_t{0}, sign})
@@ -46,7 +46,7 @@ std::uint64_t rank_of(std::uint64_t key, const Problem& problem) {
   const unsigned bits = info(problem.key).bits();
   const unsigned end = problem.end_bit == 0 ? bits : problem.end_bit;
   const std::uint64_t below_end = ~std::uint64_t{0} >> (64 - end);
-  return (order_bits(key, problem.key, problem.order) & below_end) >> problem.begin_bit;
+  return (order_bits(key, problem) & below_end) >> problem.begin_bit;
 }
 
 std::vector<std::uint64_t> make_keys(Distribution distribution, const Problem& problem, std::uint64_t seed) {
@@ -97,7 +97,7 @@ std::vector<std::uint64_t> make_keys(Distribution distribution, const Problem& p
     case Distribution::last: {
       std::vector<std::uint64_t> some;
       for (const auto k : special_keys(problem.key))
-        if (order_bits(k, problem.key, problem.order) == all) some.push_back(k);
+        if (order_bits(k, problem) == all) some.push_back(k);
       fill([&] { return some[random.below(some.size())]; });
       break;
     }

@@ -77,7 +77,7 @@ class Bytes {
 [[nodiscard]] inline std::uint64_t rank(const sortium::Problem& p, std::uint64_t key) {
   const unsigned end = p.end_bit == 0 ? sortium::info(p.key).bits() : p.end_bit;
   const unsigned bits = end - p.begin_bit;
-  const std::uint64_t order = sortium::order_bits(key, p.key, p.order) >> p.begin_bit;
+  const std::uint64_t order = sortium::order_bits(key, p) >> p.begin_bit;
   return bits == 64 ? order : order & ((std::uint64_t{1} << bits) - 1);
 }
 

@@ -14,17 +14,19 @@ namespace sortium {
 // Key types
 // ---------------------------------------------------------------------------------------------
 
-enum class KeyType : std::uint8_t { u32, i32, f32, u64, i64, f64 };
+enum class KeyType : std::uint8_t { u32, i32, f32, u64, i64, f64, u8, i8, u16, i16, f16, bf16 };
 
-inline constexpr std::array<KeyType, 6> all_key_types{KeyType::u32, KeyType::i32, KeyType::f32,
-                                                      KeyType::u64, KeyType::i64, KeyType::f64};
+inline constexpr std::array<KeyType, 12> all_key_types{
+    KeyType::u32, KeyType::i32, KeyType::f32, KeyType::u64, KeyType::i64, KeyType::f64,
+    KeyType::u8,  KeyType::i8,  KeyType::u16, KeyType::i16, KeyType::f16, KeyType::bf16};
 
 struct KeyTypeInfo {
   KeyType type;
   std::string_view name;  // "u32", "i32", …
   unsigned bytes;
   bool is_signed;  // two's complement
-  bool is_float;   // IEEE 754
+  bool is_float;   // IEEE 754, and bf16: the upper half of an f32
+  std::uint64_t infinity = 0;  // of a float: its bits
   [[nodiscard]] constexpr unsigned bits() const { return bytes * 8; }
 };
 
@@ -47,6 +49,23 @@ template <>
 struct key_type_of<std::int64_t> { static constexpr KeyType value = KeyType::i64; };
 template <>
 struct key_type_of<double> { static constexpr KeyType value = KeyType::f64; };
+template <>
+struct key_type_of<std::uint8_t> { static constexpr KeyType value = KeyType::u8; };
+template <>
+struct key_type_of<std::int8_t> { static constexpr KeyType value = KeyType::i8; };
+template <>
+struct key_type_of<std::uint16_t> { static constexpr KeyType value = KeyType::u16; };
+template <>
+struct key_type_of<std::int16_t> { static constexpr KeyType value = KeyType::i16; };
+
+// The bits of a 16-bit float, as sort() wants to see what is one: C++20 has no type for it. A std::span of these over
+// one's own 2-byte floats will do.
+struct f16 { std::uint16_t bits; };
+struct bf16 { std::uint16_t bits; };
+template <>
+struct key_type_of<f16> { static constexpr KeyType value = KeyType::f16; };
+template <>
+struct key_type_of<bf16> { static constexpr KeyType value = KeyType::bf16; };
 
 // ---------------------------------------------------------------------------------------------
 // Key order
@@ -54,28 +73,36 @@ struct key_type_of<double> { static constexpr KeyType value = KeyType::f64; };
 
 enum class Order : std::uint8_t { ascending, descending };
 
+// Where floats that are no numbers come, and whether −0.0 equals +0.0. Integers have neither.
+enum class NanOrder : std::uint8_t {
+  last,   // after all numbers, in both orders; all NaN tie
+  first,  // before all numbers, in both orders; all NaN tie
+  bits,   // by sign and bits, as IEEE 754's total order: those with a sign before −inf, the others after +inf
+};
+enum class ZeroOrder : std::uint8_t {
+  tied,
+  distinct,  // −0.0 before +0.0
+};
+
 // The bits that decide the order of `key` (its raw bits, zero-extended to 64): an unsigned number,
 // smaller means earlier in the sorted output. This is the one definition of Sortium's key order;
 // kernels carry the same map (key_order in primitives.cl), and the tests hold the two together.
 //   signed:     the sign bit is inverted;
-//   float:      negative numbers are inverted, positive ones get the sign bit; −0.0 and +0.0 map
-//               to the same bits (they tie); every NaN maps to all ones (they tie, and come last);
-//   descending: the result is inverted, except for NaN, which stays last.
-[[nodiscard]] constexpr std::uint64_t order_bits(std::uint64_t key, const KeyTypeInfo& t, Order order) {
+//   float:      negative numbers are inverted, positive ones get the sign bit; where zeros tie, −0.0 maps
+//               to the bits of +0.0; where NaN come last or first, every one maps to all ones or to zero;
+//   descending: the result is inverted, except for NaN that come last or first, which stay there.
+[[nodiscard]] constexpr std::uint64_t order_bits(std::uint64_t key, const KeyTypeInfo& t, Order order,
+                                                 NanOrder nan = NanOrder::last, ZeroOrder zeros = ZeroOrder::tied) {
   const std::uint64_t sign = std::uint64_t{1} << (t.bits() - 1);
   const std::uint64_t all = sign | (sign - 1);
   if (t.is_signed) key ^= sign;
   if (t.is_float) {
-    const std::uint64_t infinity = t.bytes == 4 ? 0x7f800000u : 0x7ff0000000000000u;
     const std::uint64_t magnitude = key & ~sign;
-    if (magnitude > infinity) return all;
-    if (magnitude == 0) key = 0;
+    if (nan != NanOrder::bits && magnitude > t.infinity) return nan == NanOrder::last ? all : 0;
+    if (zeros == ZeroOrder::tied && magnitude == 0) key = 0;
     key = (key & sign) != 0 ? ~key & all : key | sign;
   }
   return order == Order::descending ? ~key & all : key;
-}
-[[nodiscard]] inline std::uint64_t order_bits(std::uint64_t key, KeyType type, Order order) {
-  return order_bits(key, info(type), order);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -128,7 +155,25 @@ struct Problem {
   Order order = Order::ascending;
   unsigned begin_bit = 0;  // only bits [begin_bit, end_bit) of order_bits decide (ascending ones for the purpose of
   unsigned end_bit = 0;    // counting: the key's own bits for u32 and u64); end_bit 0 means all
+  NanOrder nan = NanOrder::last;  // of floats
+  ZeroOrder zeros = ZeroOrder::tied;
+  // Segments, each sorted by itself: segment s has the records from offsets[s] to offsets[s + 1] (Operands::offsets, which
+  // ascend from 0 to count). 0: all records are one sequence, and there are no offsets.
+  std::uint64_t segments = 0;
+  unsigned offset_bytes = 4;  // of an offset, 4 or 8
+  // How many of the sorted records are wanted: the first ones, of all or of each segment. keys_out and values_out have
+  // room for so many (for each segment `limit` records apart, and what a shorter segment leaves is not written).
+  // 0: all of them.
+  std::uint64_t limit = 0;
 };
+
+[[nodiscard]] inline std::uint64_t order_bits(std::uint64_t key, const Problem& p) {
+  return order_bits(key, info(p.key), p.order, p.nan, p.zeros);
+}
+// How many records there are in keys_out and values_out.
+[[nodiscard]] constexpr std::uint64_t records_out(const Problem& p) {
+  return p.limit == 0 ? p.count : p.segments == 0 ? (p.limit < p.count ? p.limit : p.count) : p.segments * p.limit;
+}
 
 // ---------------------------------------------------------------------------------------------
 // What an algorithm says of itself
@@ -151,6 +196,8 @@ struct AlgorithmInfo {
   bool comparison = false;
   bool quadratic = false;  // O(N²) work
   bool host = false;       // made for cpu:0, and for it alone; the others are made of kernels
+  bool segments = false;   // sorts segments (Problem::segments), and nothing else
+  bool limit = false;      // finds the first records (Problem::limit), and nothing else
   std::string cost;        // passes over the data, launches, bytes moved
   std::vector<Parameter> parameters{};
 };

@@ -78,10 +78,11 @@ struct Memory {
 
 // Where one sort's records are. Two operands never overlap, but for the in-place form: keys_out is keys_in and
 // values_out is values_in. Not given: values with Payload::none, values_in with Payload::positions, keys_out where
-// Problem::keys_out is false.
+// Problem::keys_out is false, offsets where there are no segments. With a limit, there is no in-place form.
 struct Operands {
   Memory keys_in{}, keys_out{}, values_in{}, values_out{};
   Memory scratch{};  // Plan::scratch_bytes() bytes; its contents do not matter before or after
+  Memory offsets{};  // of segments: Problem::segments + 1 numbers
   [[nodiscard]] bool in_place() const {
     return keys_out && keys_in.handle == keys_out.handle && keys_in.offset == keys_out.offset;
   }

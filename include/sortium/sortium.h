@@ -45,9 +45,17 @@ typedef enum sortium_key_type SORTIUM_ENUM_TYPE {
   SORTIUM_F32,
   SORTIUM_U64,
   SORTIUM_I64,
-  SORTIUM_F64
+  SORTIUM_F64,
+  SORTIUM_U8,
+  SORTIUM_I8,
+  SORTIUM_U16,
+  SORTIUM_I16,
+  SORTIUM_F16,
+  SORTIUM_BF16
 } sortium_key_type;
 typedef enum sortium_order SORTIUM_ENUM_TYPE { SORTIUM_ASCENDING, SORTIUM_DESCENDING } sortium_order;
+typedef enum sortium_nan_order SORTIUM_ENUM_TYPE { SORTIUM_NAN_LAST, SORTIUM_NAN_FIRST, SORTIUM_NAN_BITS } sortium_nan_order;
+typedef enum sortium_zero_order SORTIUM_ENUM_TYPE { SORTIUM_ZEROS_TIED, SORTIUM_ZEROS_DISTINCT } sortium_zero_order;
 typedef enum sortium_payload SORTIUM_ENUM_TYPE {
   SORTIUM_NO_PAYLOAD,
   SORTIUM_VALUES,
@@ -62,6 +70,11 @@ typedef struct sortium_problem {
   int keys_out;         /* 0, with SORTIUM_POSITIONS only: the sorted keys are not wanted */
   sortium_order order;
   unsigned begin_bit, end_bit; /* end_bit 0: all */
+  sortium_nan_order nan;       /* of floats */
+  sortium_zero_order zeros;
+  uint64_t segments;           /* each sorted by itself; 0: the records are one sequence */
+  unsigned offset_bytes;       /* of the segments' offsets: 4 or 8 */
+  uint64_t limit;              /* only the first so many of the sorted records (of each segment); 0: all */
 } sortium_problem;
 void sortium_problem_init(sortium_problem *problem); /* no u32 keys, ascending, all bits */
 
@@ -155,6 +168,7 @@ void sortium_queue_release(sortium_queue *queue);
 
 typedef struct sortium_operands {
   sortium_memory keys_in, keys_out, values_in, values_out, scratch;
+  sortium_memory offsets; /* of segments: segments + 1 numbers */
 } sortium_operands;
 
 typedef struct sortium_phase {

@@ -9,13 +9,19 @@ typedef u32 index_t;
 // Keys are moved and stored as raw bits, never as floating-point numbers: NaN payloads and denormals survive.
 #if KEY_BITS == 64
 typedef u64 ukey_t;
-#define KEY_SIGN 0x8000000000000000UL
-#define KEY_INFINITY 0x7ff0000000000000UL
-#else
+#elif KEY_BITS == 32
 typedef u32 ukey_t;
-#define KEY_SIGN 0x80000000u
-#define KEY_INFINITY 0x7f800000u
+#elif KEY_BITS == 16
+typedef u16 ukey_t;
+#else
+typedef u8 ukey_t;
 #endif
+#define KEY_SIGN ((ukey_t)((ukey_t)1 << (KEY_BITS - 1)))
+// NanOrder and ZeroOrder.
+#define NAN_LAST 0
+#define NAN_FIRST 1
+#define NAN_BITS 2
+#define ZEROS_TIED 0
 
 #if VALUE_BYTES == 8
 typedef u64 value_t;
@@ -28,13 +34,19 @@ INLINE ukey_t key_order(ukey_t key) {
 #if KEY_SIGNED
   key ^= KEY_SIGN;
 #elif KEY_FLOAT
-  const ukey_t magnitude = key & ~KEY_SIGN;
-  if (magnitude > KEY_INFINITY) return ~(ukey_t)0;
+  const ukey_t magnitude = key & (ukey_t)~KEY_SIGN;
+#if KEY_NAN == NAN_LAST
+  if (magnitude > (ukey_t)KEY_INFINITY) return (ukey_t)~(ukey_t)0;
+#elif KEY_NAN == NAN_FIRST
+  if (magnitude > (ukey_t)KEY_INFINITY) return 0;
+#endif
+#if KEY_ZEROS == ZEROS_TIED
   if (magnitude == 0) key = 0;
-  key = (key & KEY_SIGN) ? ~key : key | KEY_SIGN;
+#endif
+  key = (key & KEY_SIGN) ? (ukey_t)~key : (ukey_t)(key | KEY_SIGN);
 #endif
 #if KEY_DESCENDING
-  key = ~key;
+  key = (ukey_t)~key;
 #endif
   return key;
 }
@@ -42,7 +54,7 @@ INLINE ukey_t key_order(ukey_t key) {
 // The integer key that has this order. (Floats: -0.0 and NaN have theirs in common with others.)
 INLINE ukey_t key_of_order(ukey_t order) {
 #if KEY_DESCENDING
-  order = ~order;
+  order = (ukey_t)~order;
 #endif
 #if KEY_SIGNED
   order ^= KEY_SIGN;
@@ -51,12 +63,16 @@ INLINE ukey_t key_of_order(ukey_t order) {
 }
 
 // A key that no other sorts after, whatever its type and order.
-#if KEY_FLOAT
-#define KEY_LAST (~(ukey_t)0)
+#if KEY_FLOAT && KEY_NAN == NAN_LAST
+#define KEY_LAST ((ukey_t)~(ukey_t)0)
+#elif KEY_FLOAT && KEY_NAN == NAN_FIRST  // an infinity
+#define KEY_LAST ((ukey_t)(KEY_DESCENDING ? (ukey_t)KEY_INFINITY | KEY_SIGN : (ukey_t)KEY_INFINITY))
+#elif KEY_FLOAT  // a NaN
+#define KEY_LAST ((ukey_t)(KEY_DESCENDING ? ~(ukey_t)0 : (ukey_t)~KEY_SIGN))
 #elif KEY_SIGNED
-#define KEY_LAST (KEY_DESCENDING ? KEY_SIGN : ~KEY_SIGN)
+#define KEY_LAST ((ukey_t)(KEY_DESCENDING ? KEY_SIGN : ~KEY_SIGN))
 #else
-#define KEY_LAST (KEY_DESCENDING ? (ukey_t)0 : ~(ukey_t)0)
+#define KEY_LAST ((ukey_t)(KEY_DESCENDING ? (ukey_t)0 : ~(ukey_t)0))
 #endif
 
 INLINE u32 key_digit(ukey_t key, u32 shift, u32 mask) { return (u32)(key_order(key) >> shift) & mask; }
@@ -66,7 +82,7 @@ INLINE ukey_t key_rank(ukey_t key) {
 #if ORDER_BITS == KEY_BITS
   return key_order(key);
 #else
-  return key_order(key) >> ORDER_SHIFT & (((ukey_t)1 << ORDER_BITS) - 1);
+  return (ukey_t)(key_order(key) >> ORDER_SHIFT & (((ukey_t)1 << ORDER_BITS) - 1));
 #endif
 }
 

@@ -75,14 +75,19 @@ To enumerated(From value, int last, const char* name) {
 
 Problem problem_of(const sortium_problem* p) {
   const auto& c = need(p, "problem");
-  return {enumerated<KeyType>(c.key, 5, "key"),
+  return {enumerated<KeyType>(c.key, static_cast<int>(all_key_types.size()) - 1, "key"),
           c.count,
           enumerated<Payload>(c.payload, 2, "payload"),
           c.value_bytes,
           c.keys_out != 0,
           enumerated<Order>(c.order, 1, "order"),
           c.begin_bit,
-          c.end_bit};
+          c.end_bit,
+          enumerated<NanOrder>(c.nan, 2, "nan"),
+          enumerated<ZeroOrder>(c.zeros, 1, "zeros"),
+          c.segments,
+          c.offset_bytes,
+          c.limit};
 }
 
 std::string text(const char* given, const char* otherwise) { return given ? given : otherwise; }
@@ -106,7 +111,7 @@ Memory memory_of(const sortium_memory& m) { return {m.handle, m.offset, m.bytes}
 Operands operands_of(const sortium_operands* o) {
   const auto& c = need(o, "operands");
   return {memory_of(c.keys_in), memory_of(c.keys_out), memory_of(c.values_in), memory_of(c.values_out),
-          memory_of(c.scratch)};
+          memory_of(c.scratch), memory_of(c.offsets)};
 }
 
 Capabilities capabilities_of(const sortium_capabilities* given) {
@@ -166,7 +171,8 @@ void sortium_problem_init(sortium_problem* p) {
   if (p == nullptr) return;
   const Problem d;
   *p = {static_cast<sortium_key_type>(d.key), d.count, static_cast<sortium_payload>(d.payload), d.value_bytes,
-        d.keys_out, static_cast<sortium_order>(d.order), d.begin_bit, d.end_bit};
+        d.keys_out, static_cast<sortium_order>(d.order), d.begin_bit, d.end_bit, static_cast<sortium_nan_order>(d.nan),
+        static_cast<sortium_zero_order>(d.zeros), d.segments, d.offset_bytes, d.limit};
 }
 
 sortium_status sortium_sort_host(const sortium_problem* problem, const void* keys_in, void* keys_out,

@@ -27,6 +27,12 @@ void check(const Problem& p) {
     refuse(fmt::format("count is {}; 4-byte positions reach 2^32 records (take 8)", p.count));
   if (!p.keys_out && p.payload != Payload::positions)
     refuse("keys_out is false, which only an argsort (Payload::positions) may ask for");
+  if (p.segments != 0 && p.offset_bytes != 4 && p.offset_bytes != 8)
+    refuse(fmt::format("offset_bytes is {}; 4 and 8 are allowed", p.offset_bytes));
+  if (p.segments != 0 && p.offset_bytes == 4 && p.count >= (std::uint64_t{1} << 32))
+    refuse(fmt::format("count is {}; 4-byte offsets of segments reach 2^32 - 1 records (take 8)", p.count));
+  if (p.segments > (std::uint64_t{1} << 40)) refuse(fmt::format("segments is {}; up to 2^40 is allowed", p.segments));
+  if (p.limit > p.count) refuse(fmt::format("limit is {}; it is at most the count, {}", p.limit, p.count));
   if (p.count > (std::uint64_t{1} << 40)) refuse(fmt::format("count is {}; up to 2^40 is allowed", p.count));
 }
 
@@ -46,6 +52,14 @@ Planned plan(const Problem& problem, const Capabilities& capabilities, const Met
                 on_host ? fmt::format("{}: made of kernels, which cpu:0 does not run; take auto, or another device",
                                       method.algorithm)
                         : fmt::format("{}: made for cpu:0, and for no other device", method.algorithm));
+  const auto& can = algorithm.info();
+  if (can.segments != (problem.segments != 0) || can.limit != (problem.limit != 0))
+    throw Error(ErrorCode::unsupported,
+                can.segments   ? fmt::format("{}: made for segments, with no limit; the problem has {} and limit {}",
+                                             method.algorithm, problem.segments, problem.limit)
+                : can.limit    ? fmt::format("{}: made for a limit; the problem's is 0, which means all", method.algorithm)
+                : problem.limit ? fmt::format("{}: sorts all records, not the first {}; take auto", method.algorithm, problem.limit)
+                                : fmt::format("{}: sorts no segments; take auto", method.algorithm));
   return plan_room(algorithm, problem, capabilities, method.parameters);
 }
 
@@ -106,13 +120,15 @@ void Plan::check(const Queue& queue, const Operands& o) const {
 
   const unsigned key = info(problem_.key).bytes;
   const bool values = problem_.payload != Payload::none;
-  const std::array<Operand, 5> all{{
+  const std::uint64_t out = records_out(problem_);
+  const std::array<Operand, 6> all{{
       {"keys_in", o.keys_in, problem_.count * key, key},
-      {"keys_out", o.keys_out, problem_.keys_out ? problem_.count * key : 0, key},
+      {"keys_out", o.keys_out, problem_.keys_out ? out * key : 0, key},
       {"values_in", o.values_in, problem_.payload == Payload::values ? problem_.count * problem_.value_bytes : 0,
        problem_.value_bytes},
-      {"values_out", o.values_out, values ? problem_.count * problem_.value_bytes : 0, problem_.value_bytes},
+      {"values_out", o.values_out, values ? out * problem_.value_bytes : 0, problem_.value_bytes},
       {"scratch", o.scratch, scratch_bytes(), 16},
+      {"offsets", o.offsets, problem_.segments == 0 ? 0 : (problem_.segments + 1) * problem_.offset_bytes, problem_.offset_bytes},
   }};
   const auto& c = device_->info().claimed;
   for (const auto& a : all) {
@@ -133,6 +149,8 @@ void Plan::check(const Queue& queue, const Operands& o) const {
 
   const bool keys_in_place = same(o.keys_in, o.keys_out);
   const bool values_in_place = same(o.values_in, o.values_out);
+  if (problem_.limit != 0 && (keys_in_place || (values_in_place && o.values_in)))
+    refuse("with a limit, keys_out and values_out must be memory of their own");
   if (problem_.payload == Payload::values && keys_in_place != values_in_place)
     refuse("keys and values must both be sorted in place or both out of place");
   for (std::size_t i = 0; i < all.size(); ++i)

@@ -359,7 +359,7 @@ class SampleSorter final : public Sorter {
       const unsigned end = problem_.end_bit == 0 ? info(problem_.key).bits() : problem_.end_bit;
       const unsigned begin = problem_.begin_bit;
       const std::uint64_t mask = ~std::uint64_t{0} >> (64 - (end - begin));
-      for (std::uint64_t i = 0; i < count; ++i) to[i] = order_bits(keys[i], problem_.key, problem_.order) >> begin & mask;
+      for (std::uint64_t i = 0; i < count; ++i) to[i] = order_bits(keys[i], problem_) >> begin & mask;
       return;
     }
     const auto coding = coding_of<Key>(problem_);
