@@ -1,6 +1,9 @@
 // Plan: sorting what is in device memory already.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
 #include <algorithm>
 #include <numeric>
 #include <thread>
@@ -373,6 +376,64 @@ TEST(PlanScratch, OfADeviceThatIsNotHere) {
   }
   const Problem large{.count = std::uint64_t{1} << 33};
   EXPECT_GE(Plan::scratch_bytes_for(large, gpu, {"lsd", ""}), large.count * 4) << "room for the other half";
+}
+
+TEST(PlanScratch, KeepsToACeiling) {
+  Random random(5);
+  for (const auto payload : {Payload::none, Payload::values}) {
+    const Problem p{.key = KeyType::u64, .count = 300'007, .payload = payload, .value_bytes = 8};
+    const Plan free_plan(test_device(), p);
+    for (const std::uint64_t share : {1, 3, 10}) {
+      const std::uint64_t ceiling = free_plan.scratch_bytes() / share;
+      Method method;
+      method.max_scratch_bytes = ceiling;
+      const Plan plan(test_device(), p, method);
+      EXPECT_LE(plan.scratch_bytes(), ceiling);
+      EXPECT_EQ(plan.algorithm().name == free_plan.algorithm().name, share == 1) << plan.algorithm().name;
+      EXPECT_TRUE(plan.algorithm().stable);
+    }
+    // Host memory, by the same rule.
+    std::vector<std::uint64_t> keys(p.count), values(p.count);
+    for (std::uint64_t i = 0; i < p.count; ++i) keys[i] = random.next() >> 50, values[i] = i;
+    Options options;
+    options.device = test_device()->info().id;
+    options.max_scratch_bytes = free_plan.scratch_bytes() / 4;
+    const auto report = sortium::sort(keys, values, options);
+    EXPECT_NE(report.algorithm, free_plan.algorithm().name);
+    for (std::uint64_t i = 1; i < p.count; ++i)
+      ASSERT_TRUE(keys[i - 1] < keys[i] || (keys[i - 1] == keys[i] && values[i - 1] < values[i])) << i;
+  }
+
+  const Problem p{.count = 100'000};
+  const auto refused = [&](const Method& method, std::initializer_list<const char*> words) {
+    try {
+      (void)Plan(test_device(), p, method);
+      ADD_FAILURE() << method.algorithm << " was not refused";
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::invalid_argument);
+      for (const auto* word : words) EXPECT_NE(std::string(e.what()).find(word), std::string::npos) << e.what();
+    }
+  };
+  refused({.algorithm = "auto", .parameters = "", .max_scratch_bytes = 1}, {"max_scratch_bytes is 1", "the least that would do is", "in-place"});
+  const std::string fast = on_host() ? "sample" : "lsd";
+  refused({.algorithm = fast, .parameters = "", .max_scratch_bytes = 1000}, {"max_scratch_bytes is 1000", fast.c_str(), "needs"});
+}
+
+TEST(Host, FloatsBySeveralPolicies) {
+  const float nan = std::nanf(""), inf = std::numeric_limits<float>::infinity();
+  const std::vector<float> keys{1.f, nan, 0.f, -0.f, -inf, std::copysign(nan, -1.f), -1.f};
+  using Positions = std::vector<std::uint32_t>;
+  Options options;
+  options.device = test_device()->info().id;
+  EXPECT_EQ(argsort(keys, options), (Positions{4, 6, 2, 3, 0, 1, 5}));
+  options.nan = NanOrder::first;
+  EXPECT_EQ(argsort(keys, options), (Positions{1, 5, 4, 6, 2, 3, 0}));
+  options.zeros = ZeroOrder::distinct;
+  EXPECT_EQ(argsort(keys, options), (Positions{1, 5, 4, 6, 3, 2, 0}));
+  options.nan = NanOrder::bits;
+  EXPECT_EQ(argsort(keys, options), (Positions{5, 4, 6, 3, 2, 0, 1}));
+  options.order = Order::descending;
+  EXPECT_EQ(argsort(keys, options), (Positions{1, 0, 2, 3, 6, 4, 5}));
 }
 
 }  // namespace

@@ -92,6 +92,31 @@ int warm() {
   return code;
 }
 
+int self_test() {
+  int code = exit_success;
+  for (const auto& device : sortium::devices()) {
+    fmt::print("{}  {}, driver {}\n", device->info().id, device->info().name, device->info().driver);
+    std::string name, absent;
+    unsigned passed = 0, all = 0;
+    const auto report = [&] {
+      if (!name.empty()) fmt::print("  {:<18} {}\n", name, all != 0 ? fmt::format("{} of {} passed", passed, all) : absent);
+      passed = all = 0;
+    };
+    for (const auto& test : sortium::self_test(*device)) {
+      if (test.algorithm != name) report();
+      name = test.algorithm;
+      absent = test.supported ? "" : "not on this device: " + test.failure;
+      all += test.supported;
+      passed += test.supported && test.failure.empty();
+      if (!test.supported || test.failure.empty()) continue;
+      fmt::print(stderr, "{}: {} FAILED: {}\n", device->info().id, test.algorithm, test.failure);
+      code = exit_runtime;
+    }
+    report();
+  }
+  return code;
+}
+
 int algorithms() {
   fmt::print("auto\n  the best for the records and the device\n");
   for (const auto& a : sortium::algorithms()) {

@@ -87,6 +87,7 @@ struct ReportOptions {
 int devices();
 // Builds the default sorts' kernels for every device that runs kernels, so that no later call has to.
 int warm();
+int self_test();
 int algorithms();
 int sort(const SortOptions& options);
 int check(const CheckOptions& options);

@@ -104,11 +104,13 @@ int run(std::vector<std::string> arguments) {
   std::vector<std::string> types;
 
   auto* const devices_cli = cli.add_subcommand("devices", "List every device and what it can do");
-  bool warm_them = false;
+  bool warm_them = false, test_them = false;
   devices_cli->add_flag("--warm", warm_them, "Build and keep the default sorts' kernels on every device, so that no later "
                                              "sort waits for a compiler");
-  devices_cli->footer("Examples:\n  sortium devices\n  sortium devices --warm");
-  devices_cli->callback([&] { command = warm_them ? warm : devices; });
+  devices_cli->add_flag("--self-test", test_them, "Run a small sort with a known answer through every algorithm of every "
+                                                   "device")->excludes("--warm");
+  devices_cli->footer("Examples:\n  sortium devices\n  sortium devices --warm\n  sortium devices --self-test");
+  devices_cli->callback([&] { command = warm_them ? warm : test_them ? self_test : devices; });
 
   auto* const algorithms_cli = cli.add_subcommand("algorithms", "List every algorithm and its parameters");
   algorithms_cli->footer("Example:\n  sortium algorithms");

@@ -91,6 +91,18 @@ class Plan {
   std::unique_ptr<Sorter> sorter_;
 };
 
+// A small sort with a known answer. The first Plan of its kind on a device and driver runs one by itself (once; the cache
+// keeps that it passed; SORTIUM_SELF_TEST=off leaves it out): where the device's compiler got a kernel wrong, "auto" takes
+// the next algorithm that passes, and a named one is refused with the case that failed.
+struct SelfTest {
+  std::string algorithm;
+  Problem problem;
+  bool supported;       // false: the device cannot run this algorithm; `failure` says why
+  std::string failure;  // empty: passed
+};
+// Every algorithm that the device has, with keys of several types, with and without values, now.
+[[nodiscard]] std::vector<SelfTest> self_test(Device& device);
+
 // ---------------------------------------------------------------------------------------------
 // Host memory
 // ---------------------------------------------------------------------------------------------

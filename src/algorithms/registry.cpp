@@ -67,33 +67,42 @@ Planned plan_room(const Algorithm& room, const Problem& problem, const Capabilit
 
 namespace {
 
-Planned plan_fastest(const Problem& problem, const Capabilities& device) {
+using Rooms = std::vector<const Algorithm*>;
+
+Planned plan_fastest(const Problem& problem, const Capabilities& device, const Rooms& except) {
+  // Best first; the first whose needs the device meets.
+  Rooms candidates;
 #ifdef SORTIUM_WITH_HOST
-  if (device.backend == Backend::host) return plan_room(rooms::sample(), problem, device);
+  if (device.backend == Backend::host) candidates.push_back(&rooms::sample());
 #endif
-  // Best first; the first whose needs the device meets. One work-group is the faster up to some 2^13 records: it pays
-  // for one launch and no look-back. Buckets by leading bits move the records less often than onesweep does.
-  std::vector<const Algorithm*> candidates;
-  if (device.kind == DeviceKind::gpu && problem.count <= std::uint64_t{1} << 13) candidates.push_back(&rooms::one_group());
-  if (device.kind == DeviceKind::gpu) {
-    if (digits(problem, 8).size() > 3)
-      candidates.push_back(&rooms::msd());
-    candidates.push_back(&rooms::onesweep());
+  if (device.backend != Backend::host) {
+    if (device.kind == DeviceKind::gpu) {
+      // One work-group is the faster up to some 2^13 records: it pays for one launch and no look-back. Buckets by leading
+      // bits move the records less often than onesweep does.
+      if (problem.count <= std::uint64_t{1} << 13) candidates.push_back(&rooms::one_group());
+      if (digits(problem, 8).size() > 3) candidates.push_back(&rooms::msd());
+      candidates.push_back(&rooms::onesweep());
+    }
+    candidates.push_back(&rooms::lsd());
+    candidates.push_back(&rooms::merge());  // where a compiler gets all of the others wrong
   }
+  std::string why = "no algorithm is left for this device";
   for (const auto* a : candidates) {
+    if (std::ranges::find(except, a) != except.end()) continue;
     try {
       return plan_room(*a, problem, device);
     } catch (const Error& e) {
       if (e.code() != ErrorCode::unsupported) throw;
+      why = e.what();
     }
   }
-  return plan_room(rooms::lsd(), problem, device);
+  throw Error(ErrorCode::unsupported, why);
 }
 
 }  // namespace
 
-Planned plan_auto(const Problem& problem, const Capabilities& device, std::uint64_t max_scratch_bytes) {
-  Planned planned = plan_fastest(problem, device);
+Planned plan_auto(const Problem& problem, const Capabilities& device, std::uint64_t max_scratch_bytes, const Rooms& except) {
+  Planned planned = plan_fastest(problem, device, except);
   if (max_scratch_bytes == 0 || planned.sorter->scratch_bytes() <= max_scratch_bytes) return planned;
   const auto refuse = [&](const Planned& least) {
     throw Error(ErrorCode::invalid_argument,

@@ -54,16 +54,35 @@ INLINE ukey_t key_order(ukey_t key) {
   return key;
 }
 
-// The integer key that has this order. (Floats: -0.0 and NaN have theirs in common with others.)
+// The key that has this order; of several floats that tie, one.
 INLINE ukey_t key_of_order(ukey_t order) {
+#if KEY_FLOAT && KEY_NAN == NAN_FIRST
+  order -= (ukey_t)(KEY_SIGN - 1 - (ukey_t)KEY_INFINITY);
+#endif
 #if KEY_DESCENDING
   order = (ukey_t)~order;
 #endif
 #if KEY_SIGNED
   order ^= KEY_SIGN;
+#elif KEY_FLOAT
+  order ^= (order & KEY_SIGN) ? KEY_SIGN : (ukey_t)~(ukey_t)0;
 #endif
   return order;
 }
+
+// Whether a float's order does not say which key it is.
+#if KEY_FLOAT
+INLINE u32 key_ties(ukey_t key) {
+  u32 ties = 0;
+#if KEY_NAN != NAN_BITS
+  ties |= (key & (ukey_t)~KEY_SIGN) > (ukey_t)KEY_INFINITY ? 1u : 0u;
+#endif
+#if KEY_ZEROS == ZEROS_TIED
+  ties |= key == KEY_SIGN ? 1u : 0u;
+#endif
+  return ties;
+}
+#endif
 
 // A key whose order is all ones: no other sorts after it, whatever its type and order and the bits that decide.
 #if KEY_FLOAT && KEY_NAN == NAN_LAST

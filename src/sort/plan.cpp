@@ -6,6 +6,7 @@
 #include <sortium/sortium.hpp>
 
 #include "../algorithms/algorithm.hpp"
+#include "self_test.hpp"
 
 namespace sortium {
 
@@ -38,12 +39,13 @@ void check(const Problem& p) {
 
 namespace {
 
-Planned plan(const Problem& problem, const Capabilities& capabilities, const Method& method) {
+Planned plan(const Problem& problem, const Capabilities& capabilities, const Method& method,
+             const std::vector<const Algorithm*>& except = {}) {
   check(problem);
   if (method.algorithm == "auto") {
     if (!method.parameters.empty())
       refuse(fmt::format("parameters '{}' are given, but no algorithm that they belong to", method.parameters));
-    return plan_auto(problem, capabilities, method.max_scratch_bytes);
+    return plan_auto(problem, capabilities, method.max_scratch_bytes, except);
   }
   const auto& algorithm = find_algorithm(method.algorithm);
   const bool on_host = capabilities.backend == Backend::host;
@@ -90,6 +92,24 @@ bool same(const Memory& a, const Memory& b) { return a.handle == b.handle && a.o
 
 }  // namespace
 
+Planned plan_judged(const Problem& problem, const Capabilities& capabilities, const Method& method, const Judge& judge) {
+  std::vector<const Algorithm*> failed;
+  std::string why;
+  for (;;) {
+    Planned planned;
+    try {
+      planned = plan(problem, capabilities, method, failed);
+    } catch (const Error& e) {
+      throw why.empty() ? e : Error(e.code(), why + "\n" + e.what());
+    }
+    const std::string verdict = judge(planned);
+    if (verdict.empty()) return planned;
+    why += (why.empty() ? "" : "\n") + verdict;
+    if (method.algorithm != "auto") throw Error(ErrorCode::unsupported, why);
+    failed.push_back(planned.algorithm);
+  }
+}
+
 std::vector<AlgorithmInfo> algorithms() {
   std::vector<AlgorithmInfo> out;
   for (const auto* a : registry()) out.push_back(a->info());
@@ -99,10 +119,12 @@ std::vector<AlgorithmInfo> algorithms() {
 Plan::Plan(std::shared_ptr<Device> device, const Problem& problem, const Method& method)
     : device_(std::move(device)), problem_(problem) {
   const auto& found = capabilities(*device_);
-  auto planned = plan(problem, found, method);
+  auto planned = plan_judged(problem, found, method, [&](const Planned& p) {
+    p.sorter->build(*device_, found);
+    return self_test(*device_, found, p, problem);
+  });
   algorithm_ = &planned.algorithm->info();
   sorter_ = std::move(planned.sorter);
-  sorter_->build(*device_, found);
 }
 
 Plan::Plan(Plan&&) noexcept = default;

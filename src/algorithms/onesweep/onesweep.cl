@@ -4,8 +4,20 @@
 // neighbours seldom wait.
 // All passes are one launch. A work-group goes on to the next pass when all tiles of the last one are written. It never
 // waits for a work-group that has not begun: whoever has taken a ticket runs, and needs only what earlier tickets do.
+// Passes whose digit is one and the same in all keys are left out.
 // Parameters: WG, ITEMS, RESIDENT (work-groups of a compute unit), PASSES, ASYNC, LOOK_BITS, COPIES, SEGMENTED (for msd: one or two
-// passes, from the leading digit on; the second sorts each of the first one's digits as a segment of its own).
+// passes, from the leading digit on; the second sorts each of the first one's digits as a segment of its own), CODES.
+
+// CODES, for floats: from the first pass's reading to the last one's writing, keys are their orders, whose digits cost no
+// more than an integer's. That would lose what ties, so the work-groups look for such keys while they count: where there
+// is one, they say so in `ties` and sort nothing, and a second launch does it without codes.
+#if CODES
+#define DIGIT(key) ((u32)((key) >> shift) & mask)
+#define PADDING ((ukey_t)~(ukey_t)0)
+#else
+#define DIGIT(key) key_digit(key, shift, mask)
+#define PADDING KEY_LAST
+#endif
 
 #define RADIX 256u
 #define TILE (WG * ITEMS)
@@ -36,7 +48,8 @@ typedef struct {
   u64 copy;
   u32 common_count, common[2];  // digits that many records have
   tile_t tiles[4];              // by turns: the one that is written out, the one that is ranked, the next
-  u32 padding[26];              // to HEAD_BYTES; what follows is also the room for histograms
+  u32 left_out;                 // passes, a bit each
+  u32 padding[25];              // to HEAD_BYTES; what follows is also the room for histograms
 #if ASYNC
   ukey_t raw[TILE + 16 / sizeof(ukey_t)];  // the next tile, as it comes
 #endif
@@ -82,7 +95,7 @@ INLINE index_t look_back(volatile GLOBAL look_t *column, u32 tile) {
 #define RANK_TILE(rank_record)                                                            \
   {                                                                                       \
     UNROLL for (u32 i = 0; i < ITEMS; ++i) {                                              \
-      const u32 rank = rank_record(my_ranks, RADIX, key_digit(key[i], shift, mask));      \
+      const u32 rank = rank_record(my_ranks, RADIX, DIGIT(key[i]));                       \
       place[i / 2] = i % 2 ? place[i / 2] | rank << 16 : rank;                            \
     }                                                                                     \
   }
@@ -94,7 +107,7 @@ INLINE index_t look_back(volatile GLOBAL look_t *column, u32 tile) {
     const u32 below = (1u << lane) - 1, one = mine->common[0], two = mine->common[1];     \
     u32 ones = 0, twos = 0;                                                               \
     UNROLL for (u32 i = 0; i < ITEMS; ++i) {                                              \
-      const u32 d = key_digit(key[i], shift, mask);                                       \
+      const u32 d = DIGIT(key[i]);                                                        \
       const u32 with_one = sg_ballot(sg, d == one), with_two = sg_ballot(sg, d == two);   \
       u32 rank = d == one ? ones + popcount32(with_one & below)                           \
                           : twos + popcount32(with_two & below);                          \
@@ -116,8 +129,8 @@ INLINE index_t look_back(volatile GLOBAL look_t *column, u32 tile) {
 #define WRITE_RECORD(p)                                                          \
   {                                                                              \
     const ukey_t k = mine->keys[p];                                              \
-    const u64 out = (index_t)(mine->to_out[key_digit(k, shift, mask)] + (p));    \
-    if (to) to[out] = k; /* an argsort's last pass may not want them */            \
+    const u64 out = (index_t)(mine->to_out[DIGIT(k)] + (p));                     \
+    if (to) to[out] = CODES && last ? key_of_order(k) : k; /* an argsort may not want them */ \
     WRITE_VALUE(p)                                                               \
   }
 
@@ -167,8 +180,9 @@ INLINE void copy_tile(LOCAL onesweep_memory_t *mine, LOCAL tile_t *tile, const u
 // Histograms of all passes' digits in one reading. Lanes count in COPIES of their own, in banks of their own, so that they
 // seldom wait for each other. Gives how many tiles this work-group has counted.
 INLINE u32 count_digits(LOCAL onesweep_memory_t *mine, GLOBAL const ukey_t *keys, GLOBAL u32 *histograms,
-                        GLOBAL u32 *ticket, u32 tiles, u64 n, u64 shifts, u64 widths) {
+                        GLOBAL u32 *ticket, GLOBAL u32 *ties, u32 tiles, u64 n, u64 shifts, u64 widths) {
   const u32 t = local_id();
+  u32 seen = 0;
   LOCAL u32 *words = (LOCAL u32 *)mine;
   const u32 bins = HEAD_BYTES / 4;
   LOCAL u32 *my_bins = words + (bins + t % COPIES);
@@ -186,6 +200,9 @@ INLINE u32 count_digits(LOCAL onesweep_memory_t *mine, GLOBAL const ukey_t *keys
       UNROLL for (u32 i = 0; i < 16; ++i) {
         if (at + i * WG >= tile->count) continue;
         const ukey_t ordered = key_order(key[i]);
+#if CODES
+        seen |= key_ties(key[i]);
+#endif
         UNROLL for (u32 p = 0; p < PASSES; ++p) {
           const u32 shift = (u32)(shifts >> (8 * p)) & 255, width = (u32)(widths >> (8 * p)) & 255;
           local_add(&my_bins[(p * RADIX + ((u32)(ordered >> shift) & ((1u << width) - 1))) * COPIES], 1u);
@@ -198,6 +215,7 @@ INLINE u32 count_digits(LOCAL onesweep_memory_t *mine, GLOBAL const ukey_t *keys
     UNROLL for (u32 c = 0; c < COPIES; ++c) sum += words[bins + b * COPIES + (c + t) % COPIES];
     if (sum != 0) global_add(&histograms[b], sum);
   }
+  if (seen) *ties = 1;
   barrier_all();
   return counted;
 }
@@ -215,13 +233,14 @@ INLINE void wait_for(GLOBAL u32 *done, u32 tiles) {
 // `starts`: the passes' histograms, still 0. SEGMENTED: where each bucket, a value of the last pass's digit below the
 // first one's, begins in the output, and the end.
 // `state`: tickets and counts of tiles that are done for each pass, 0 at first; look_a, too, and look_b if SEGMENTED.
+// `ties`: 0 at first; see CODES.
 // `gate`: null, or a word that decides on the device whether the launch does anything: only if (*gate != 0) == gate_open.
 #define STATE_DONE (PASSES + 1)
 KERNEL_RESIDENT(WG, RESIDENT)
 void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t *keys_b, GLOBAL const value_t *values_in,
               GLOBAL value_t *values_a, GLOBAL value_t *values_b, GLOBAL u32 *starts, GLOBAL look_t *look_a,
               GLOBAL look_t *look_b, GLOBAL u32 *state, u64 n, u64 shifts, u64 widths, u32 passes,
-              u32 values_are_positions, u32 last_keys, GLOBAL const u32 *gate, u32 gate_open) {
+              u32 values_are_positions, u32 last_keys, GLOBAL u32 *ties, GLOBAL const u32 *gate, u32 gate_open) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(onesweep_memory_t, mine);
   if (gate && (*gate != 0) != gate_open) return;
@@ -237,17 +256,36 @@ void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t
 
 #if SEGMENTED
   u32 tiles = 0;
+  const u32 left_out = 0, most = passes;
 #else
   const u32 tiles = (u32)((n + TILE - 1) / TILE);
-  const u32 counted = count_digits(mine, keys_in, starts, &state[PASSES], tiles, n, shifts, widths);
+  const u32 counted = count_digits(mine, keys_in, starts, &state[PASSES], ties, tiles, n, shifts, widths);
   if (t == 0 && counted != 0) global_add_release(&state[STATE_DONE + PASSES], counted);
+  if (t == 0) mine->left_out = 0;
+  wait_for(&state[STATE_DONE + PASSES], tiles);
+#if CODES
+  if (load_acquire(ties) != 0) return;
+#endif
+
+  // Leave out passes by twos, so that the last one still writes the output; not all of them, for that must be written.
+  if (t < RADIX)
+    for (u32 p = 0; p < passes; ++p)
+      if (load_acquire(&starts[p * RADIX + t]) == n) local_or(&mine->left_out, 1u << p);
+  barrier_local();
+  u32 left_out = mine->left_out;
+  if (popcount32(left_out) % 2 != 0) left_out &= left_out - 1;
+  if (popcount32(left_out) == passes) left_out &= left_out - 1, left_out &= left_out - 1;
+  const u32 most = passes - popcount32(left_out);
 #endif
   for (u32 i = t; i < SUB_GROUPS * RANK_WORDS; i += WG) mine->ranks[i] = 0;
 
-  for (u32 pass = 0; pass < passes; ++pass) {
-    const u32 shift = (u32)(shifts >> (8 * pass)) & 255, mask = (1u << ((u32)(widths >> (8 * pass)) & 255)) - 1;
+  u32 pass = 0;  // of those that are not left out
+  for (u32 number = 0; number < passes; ++number) {
+    if (left_out >> number & 1) continue;
+    const u32 shift = (u32)(shifts >> (8 * number)) & 255, mask = (1u << ((u32)(widths >> (8 * number)) & 255)) - 1;
+    const u32 last = pass + 1 == most;
     GLOBAL const ukey_t *from = pass == 0 ? keys_in : pass % 2 ? keys_a : keys_b;
-    GLOBAL ukey_t *to = pass + 1 == passes && !last_keys ? 0 : pass % 2 ? keys_b : keys_a;
+    GLOBAL ukey_t *to = last && !last_keys ? 0 : pass % 2 ? keys_b : keys_a;
     GLOBAL look_t *look = pass % 2 ? look_b : look_a;
 #if VALUE_BYTES
     GLOBAL const value_t *values_from = pass == 0 ? values_in : pass % 2 ? values_a : values_b;
@@ -256,8 +294,8 @@ void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t
 #endif
 
     // Where digits or segments begin, once the pass before is done; the first ticket.
-#if SEGMENTED
     if (pass != 0) wait_for(&state[STATE_DONE + pass - 1], tiles);
+#if SEGMENTED
     const u32 digits = mask + 1, segments = pass == 0 ? 1 : 1u << ((u32)widths & 255);
     const u32 start_shift = pass + 1 == passes ? 0 : (u32)(widths >> 8) & 255;
     index_t segment_begin = 0, segment_end = 0;
@@ -275,8 +313,8 @@ void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t
 #else
     if (t == 0) mine->common_count = 0;
     if (t < 2) mine->common[t] = RADIX;  // none
-    wait_for(&state[STATE_DONE + (pass == 0 ? PASSES : pass - 1)], tiles);
-    const u32 of_digit = t < RADIX ? load_acquire(&starts[pass * RADIX + t]) : 0;
+    barrier_local();
+    const u32 of_digit = t < RADIX ? load_acquire(&starts[number * RADIX + t]) : 0;
     if (of_digit > n / COMMON_SHARE) {
       const u32 slot = local_add(&mine->common_count, 1u);
       if (slot < 2) mine->common[slot] = t;
@@ -324,16 +362,20 @@ void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t
         UNROLL for (u32 i = 0; i < ITEMS; ++i)
           key[i] = from[tile->begin + min(first + i * SG_LANES, tile->count - 1)];
 #endif
+#if CODES
+        if (pass == 0)
+          UNROLL for (u32 i = 0; i < ITEMS; ++i) key[i] = key_order(key[i]);
+#endif
         if (tile->count < TILE)  // what stands in for keys past the end sorts after them all, and is never written out
-          UNROLL for (u32 i = 0; i < ITEMS; ++i) key[i] = first + i * SG_LANES < tile->count ? key[i] : KEY_LAST;
+          UNROLL for (u32 i = 0; i < ITEMS; ++i) key[i] = first + i * SG_LANES < tile->count ? key[i] : PADDING;
         if (t == 0) TAKE_TILE(turn + 1);
 
         // Rank in the sub-group, in the order of the input.
 #if ORDERED_LOCAL_ATOMICS
         // Lanes with the same digit wait for each other: the first keys tell whether there are many. Where the sub-group
         // has only one digit, places count up.
-        const u32 probe = sg_shuffle(sg, key_digit(key[0], shift, mask), 0);
-        if (sg_ballot(sg, key_digit(key[0], shift, mask) != probe) != 0) {
+        const u32 probe = sg_shuffle(sg, DIGIT(key[0]), 0);
+        if (sg_ballot(sg, DIGIT(key[0]) != probe) != 0) {
 #if !SEGMENTED
           if (mine->common_count != 0) RANK_TILE_COMMON
           else
@@ -341,7 +383,7 @@ void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t
             RANK_TILE(sg_rank)
         } else {
           u32 others = 0;
-          UNROLL for (u32 i = 0; i < ITEMS; ++i) others |= key_digit(key[i], shift, mask) ^ probe;
+          UNROLL for (u32 i = 0; i < ITEMS; ++i) others |= DIGIT(key[i]) ^ probe;
           if (sg_ballot(sg, others) == 0) {
             UNROLL for (u32 i = 0; i < ITEMS; ++i) {
               const u32 rank = i * SG_LANES + lane;
@@ -431,7 +473,7 @@ void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t
 
       // Scatter into local memory: the tile is now sorted by digit.
       UNROLL for (u32 i = 0; i < ITEMS; ++i) {
-        const u32 p = (place[i / 2] >> (16 * (i % 2)) & 0xffff) + my_ranks[key_digit(key[i], shift, mask)];
+        const u32 p = (place[i / 2] >> (16 * (i % 2)) & 0xffff) + my_ranks[DIGIT(key[i])];
         mine->keys[p] = key[i];
 #if VALUE_BYTES
         mine->values[p] = value[i];
@@ -448,5 +490,6 @@ void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t
     }
     barrier_all();
     if (t == 0 && taken != 0) global_add_release(&state[STATE_DONE + pass], taken);
+    ++pass;
   }
 }

@@ -78,13 +78,19 @@ OnesweepSorter::OnesweepSorter(const Problem& problem, const Capabilities& devic
   // Cleared together: the histograms, the passes' states, what msd wants cleared, and the first pass's look-back table;
   // the second's is cleared by the first, but for msd, where passes have different tiles.
   const std::uint64_t table = tiles_ * radix_size * look_bits_ / 8;
-  histograms_ = scratch_.add(digits_.size() * radix_size * 4);
-  state_ = scratch_.add(state_bytes(digits_.size()) + state_bytes(2));
+  // Floats are counted and sorted as codes, and where that does not do, counted again.
+  codes_ = info(problem.key).is_float;
+  may_tie_ = codes_ && (problem.nan != NanOrder::bits || problem.zeros != ZeroOrder::distinct);
+  for (auto& counts : counts_)
+    if (&counts == counts_ || may_tie_) counts = {scratch_.add(digits_.size() * radix_size * 4), scratch_.add(state_bytes(digits_.size()))};
+  partition_state_ = scratch_.add(state_bytes(2));
+  ties_ = scratch_.add(4);
   if (extension.cleared_bytes != 0) extension_ = scratch_.add(extension.cleared_bytes);
   look_[0] = scratch_.add(table);
   look_[1] = scratch_.add(table);
   const auto& last = look_[segmented_ ? 1 : 0];
-  cleared_ = {histograms_.offset, last.offset + table - histograms_.offset};
+  const std::uint64_t begin = counts_[0].histograms.offset;
+  cleared_ = {begin, last.offset + table - begin};
 }
 
 std::string OnesweepSorter::parameters() const {
@@ -93,7 +99,7 @@ std::string OnesweepSorter::parameters() const {
 }
 
 void OnesweepSorter::build(Device& device, const Capabilities& capabilities) {
-  const auto make = [&](bool segmented) {
+  const auto make = [&](bool segmented, bool codes) {
     kernels::Defines defines;
     defines.problem(radix_problem(problem_))
         .set("WG", work_group_)
@@ -103,13 +109,18 @@ void OnesweepSorter::build(Device& device, const Capabilities& capabilities) {
         .set("ASYNC", int{async_})
         .set("LOOK_BITS", look_bits_)
         .set("COPIES", copies_)
-        .set("SEGMENTED", int{segmented});
+        .set("SEGMENTED", int{segmented})
+        .set("CODES", int{codes});
     return kernels::build(device, capabilities, kernels::embedded::onesweep_cl, defines);
   };
-  module_ = make(false);
+  module_ = make(false, codes_);
   sort_ = module_->kernel("onesweep");
+  if (may_tie_) {
+    ties_module_ = make(false, false);
+    sort_ties_ = ties_module_->kernel("onesweep");
+  }
   if (!segmented_) return;
-  segmented_module_ = make(true);
+  segmented_module_ = make(true, false);
   partition_ = segmented_module_->kernel("onesweep");
 }
 
@@ -124,12 +135,13 @@ void OnesweepSorter::prepare(Queue& queue, const Operands& o) const {
 }
 
 void OnesweepSorter::sort(Queue& queue, const Operands& o, Gate gate) const {
-  launch(queue, o, *sort_, histograms_.in(o), state_.in(o), digits_, gate, "sort");
+  launch(queue, o, *sort_, counts_[0].histograms.in(o), counts_[0].state.in(o), digits_, gate, "sort");
+  if (may_tie_) launch(queue, o, *sort_ties_, counts_[1].histograms.in(o), counts_[1].state.in(o), digits_, {ties_.in(o), 1}, "sort");
 }
 
 void OnesweepSorter::partition(Queue& queue, const Operands& o, Memory starts, const std::vector<Digit>& digits,
                                Gate gate) const {
-  launch(queue, o, *partition_, starts, state_.in(o).slice(state_bytes(digits_.size()), state_bytes(2)), digits, gate,
+  launch(queue, o, *partition_, starts, partition_state_.in(o), digits, gate,
          "partition");
 }
 
@@ -140,7 +152,7 @@ void OnesweepSorter::launch(Queue& queue, const Operands& o, Kernel& kernel, Mem
   const bool last_keys = problem_.keys_out || digits.size() < digits_.size();
   const Arg args[] = {a.keys_in, a.keys_out, b.keys_out, a.values_in, a.values_out, b.values_out, starts, look_[0].in(o),
                       look_[1].in(o), state, problem_.count, shifts, widths, static_cast<std::uint32_t>(digits.size()),
-                      std::uint32_t{a.make_positions}, std::uint32_t{last_keys}, gate.word, gate.open};
+                      std::uint32_t{a.make_positions}, std::uint32_t{last_keys}, ties_.in(o), gate.word, gate.open};
   queue.launch({kernel, groups_, work_group_, args, phase, local_bytes_});
 }
 
@@ -155,7 +167,7 @@ class Onesweep final : public Algorithm {
         .source = "Adinets, Merrill 2022; Merrill, Garland 2016",
         .stable = true,
         .cost = "bits/8 passes that read and write every record once, and one reading of the keys before; 1 launch "
-                "and a fill",
+                "and a fill; passes over digits that all keys share are left out by twos",
         .parameters = {{"work_group", "work-items of a work-group", 256, 1024, {}},
                        {"items", "records of a work-item in a tile", 1, 64, {}},
                        {"resident", "work-groups that share a compute unit's local memory", 1, 8, {}},

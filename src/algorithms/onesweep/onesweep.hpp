@@ -48,12 +48,16 @@ class OnesweepSorter final : public Sorter {
   std::vector<Digit> digits_;
   ScratchLayout scratch_;
   PingPong passes_;
-  bool async_ = false, segmented_ = false;
+  bool async_ = false, segmented_ = false, codes_ = false, may_tie_ = false;
   unsigned work_group_ = 0, items_ = 0, resident_ = 0, look_bits_ = 0, local_bytes_ = 0, copies_ = 1;
   std::uint64_t tiles_ = 0, groups_ = 0;
-  ScratchLayout::Slice histograms_, state_, look_[2], extension_, cleared_;
-  std::shared_ptr<Module> module_, segmented_module_;
-  std::unique_ptr<Kernel> sort_, partition_;
+  struct Counts {
+    ScratchLayout::Slice histograms, state;
+  };
+  Counts counts_[2];  // of the launch with codes or of integers; of the one without codes
+  ScratchLayout::Slice partition_state_, ties_, look_[2], extension_, cleared_;
+  std::shared_ptr<Module> module_, ties_module_, segmented_module_;
+  std::unique_ptr<Kernel> sort_, sort_ties_, partition_;
 };
 
 }  // namespace sortium

@@ -1,0 +1,94 @@
+// What is done about a device whose compiler gets a kernel wrong, with sorters that get it wrong on purpose.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "algorithms/algorithm.hpp"
+#include "sort/self_test.hpp"
+#include "support.hpp"
+
+namespace sortium::test {
+namespace {
+
+// Sorts, and then loses or exchanges something.
+class Broken final : public Sorter {
+ public:
+  enum class How : std::uint8_t { not_at_all, last_key_lost, values_of_neighbours, nothing_done };
+  Broken(std::unique_ptr<Sorter> whole, Problem problem, How how) : whole_(std::move(whole)), problem_(problem), how_(how) {}
+  std::uint64_t scratch_bytes() const override { return whole_->scratch_bytes(); }
+  std::string parameters() const override { return whole_->parameters(); }
+  void build(Device& device, const Capabilities& c) override { whole_->build(device, c); }
+  void enqueue(Queue& queue, const Operands& o) override {
+    if (how_ == How::nothing_done) return;
+    whole_->enqueue(queue, o);
+    const unsigned bytes = info(problem_.key).bytes;
+    const std::uint64_t last = problem_.count - 1;
+    if (how_ == How::last_key_lost) queue.copy(o.keys_out.slice(last * bytes, bytes), o.keys_out, bytes);
+    if (how_ == How::values_of_neighbours)
+      queue.copy(o.values_out.slice(4 * last, 4), o.values_out.slice(4 * (last - 1), 4), 4);
+  }
+
+ private:
+  std::unique_ptr<Sorter> whole_;
+  Problem problem_;
+  How how_;
+};
+
+TEST(SelfTests, SeeWhatIsWrong) {
+  const auto device = test_device();
+  const auto& c = capabilities(*device);
+  Problem p{.key = KeyType::f32, .count = 1009, .payload = Payload::values};
+  const auto verdict = [&](Broken::How how) {
+    auto planned = plan_auto(p, c);
+    Broken sorter(std::move(planned.sorter), p, how);
+    sorter.build(*device, c);
+    return known_answer(*device, sorter, p, planned.algorithm->info());
+  };
+  EXPECT_EQ(verdict(Broken::How::not_at_all), "");
+  EXPECT_NE(verdict(Broken::How::last_key_lost).find("keys[1008]"), std::string::npos);
+  EXPECT_NE(verdict(Broken::How::values_of_neighbours).find("values[1008]"), std::string::npos);
+  EXPECT_NE(verdict(Broken::How::nothing_done).find("1009 f32 keys with 4-byte values"), std::string::npos);
+}
+
+TEST(SelfTests, AutoTakesWhatPasses) {
+  const auto& c = capabilities(*test_device());
+  if (c.backend == Backend::host) GTEST_SKIP() << "cpu:0 has one algorithm for a purpose";
+  const Problem p{.key = KeyType::u32, .count = 100'000};
+  std::vector<std::string> asked;
+  const auto planned = plan_judged(p, c, {}, [&](const Planned& next) {
+    asked.push_back(next.algorithm->info().name);
+    return asked.size() == 1 ? "wrong: " + asked[0] : "";
+  });
+  ASSERT_EQ(asked.size(), 2u);
+  EXPECT_NE(asked[0], asked[1]);
+  EXPECT_EQ(planned.algorithm->info().name, asked[1]);
+
+  const auto refuse_all = [](const Planned& next) { return "wrong: " + next.algorithm->info().name; };
+  try {
+    (void)plan_judged(p, c, {.algorithm = "lsd"}, refuse_all);
+    FAIL() << "an algorithm that failed was taken";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::unsupported);
+    EXPECT_STREQ(e.what(), "wrong: lsd");
+  }
+  try {
+    (void)plan_judged(p, c, {}, refuse_all);
+    FAIL() << "an algorithm that failed was taken";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::unsupported);
+    EXPECT_NE(std::string(e.what()).find("wrong: lsd"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("wrong: merge"), std::string::npos) << e.what();
+  }
+}
+
+TEST(SelfTests, OfEveryAlgorithmHere) {
+  for (const auto& test : self_test(*test_device()))
+    if (test.supported) {
+      EXPECT_EQ(test.failure, "") << test.algorithm;
+    } else {
+      EXPECT_NE(test.failure, "") << test.algorithm;
+    }
+}
+
+}  // namespace
+}  // namespace sortium::test
