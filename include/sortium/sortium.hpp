@@ -184,3 +184,5 @@ template <class Index = std::uint32_t, KeyRange Keys>
 }
 
 }  // namespace sortium
+
+#include <sortium/companions.hpp>

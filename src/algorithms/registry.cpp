@@ -29,6 +29,10 @@ const std::vector<const Algorithm*>& registry() {
       &rooms::selection(),
       &rooms::selection_blocks(),
       &rooms::selection_local(),
+      &rooms::topk(),
+#ifdef SORTIUM_WITH_HOST
+      &rooms::topk_host(),
+#endif
   };
   return rooms;
 }
@@ -60,6 +64,15 @@ Planned plan_room(const Algorithm& room, const Problem& problem, const Capabilit
 }
 
 Planned plan_auto(const Problem& problem, const Capabilities& device) {
+  if (problem.limit != 0) {
+    if (problem.segments != 0)
+      throw Error(ErrorCode::unsupported, fmt::format("no algorithm has a limit ({}) for segments ({}); take either alone",
+                                                      problem.limit, problem.segments));
+#ifdef SORTIUM_WITH_HOST
+    if (device.backend == Backend::host) return plan_room(rooms::topk_host(), problem, device);
+#endif
+    return plan_room(rooms::topk(), problem, device);
+  }
 #ifdef SORTIUM_WITH_HOST
   if (device.backend == Backend::host) return plan_room(rooms::sample(), problem, device);
 #endif

@@ -23,5 +23,7 @@ void sample_few(const Problem& problem, const Operands& operands);
 const Algorithm& selection();
 const Algorithm& selection_blocks();
 const Algorithm& selection_local();
+const Algorithm& topk();
+const Algorithm& topk_host();
 
 }  // namespace sortium::rooms
