@@ -98,7 +98,7 @@ struct Input {
     key_bytes = info(p.key).bytes;
     value_bytes = p.payload == Payload::none ? 0 : p.value_bytes;
     what = fmt::format("{} records, {}", count, name(d));
-    keys = make_keys(d, problem, count + 7);
+    if (count != 0) keys = make_keys(d, problem, count + 7);
     if (sorted) std::ranges::stable_sort(keys, {}, [&](auto k) { return rank_of(k, problem); });
     for (const auto k : keys) ranks.push_back(rank_of(k, problem));
     for (std::uint64_t i = 0; i < count; ++i) values.push_back(value(i));
@@ -126,7 +126,8 @@ class Companions : public testing::TestWithParam<Kind> {
     unsigned turn = 0;
     for (const auto count : counts)
       for (const auto d : all_distributions)
-        if (count >= least && (count < 5000 || turn++ % 3 == 0 || d == Distribution::constant)) {
+        if ((d != Distribution::last || GetParam().problem.nan != NanOrder::first) &&  // then no key is that last
+            count >= least && (count < 5000 || turn++ % 3 == 0 || d == Distribution::constant)) {
           if (HasFatalFailure()) return;
           body(Input(GetParam().problem, count, d, sorted));
         }
@@ -297,12 +298,12 @@ TEST_F(OnHostMemory, Topk) {
   std::vector<std::uint32_t> order(keys.size());
   std::iota(order.begin(), order.end(), 0);
   std::ranges::stable_sort(order, [&](auto a, auto b) { return keys[a] > keys[b]; });
-  for (const std::uint64_t k : {1, 2, 1000, 10'000, 19'999, 20'000}) {
+  for (const std::uint64_t k : {1, 1000, 19'999, 20'000}) {
     order.resize(keys.size());
-    const auto best = topk(keys, k, down);
-    const auto [pair_keys, pair_ids] = topk(keys, ids, k, down);
-    const auto positions = argtopk(keys, k, down);
-    const auto wide = argtopk<std::uint64_t>(keys, k, down);
+    const auto best = sortium::topk(keys, k, down);
+    const auto [pair_keys, pair_ids] = sortium::topk(keys, ids, k, down);
+    const auto positions = sortium::argtopk(keys, k, down);
+    const auto wide = sortium::argtopk<std::uint64_t>(keys, k, down);
     ASSERT_EQ(best.size(), k);
     ASSERT_EQ(positions, std::vector(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(k)));
     for (std::uint64_t i = 0; i < k; ++i) {
@@ -321,30 +322,30 @@ TEST_F(OnHostMemory, Topk) {
 
 TEST_F(OnHostMemory, TheOthers) {
   std::vector<std::int32_t> keys{5, -3, 5, 2, 2, 2, -3, 9};
-  EXPECT_FALSE(is_sorted(keys, there));
-  nth_element(keys, 3, there);
+  EXPECT_FALSE(sortium::is_sorted(keys, there));
+  sortium::nth_element(keys, 3, there);
   EXPECT_EQ(keys, (std::vector<std::int32_t>{-3, -3, 2, 2, 2, 5, 5, 9}));
-  EXPECT_TRUE(is_sorted(keys, there));
-  EXPECT_EQ(lower_bound(keys, std::vector<std::int32_t>{-4, 2, 5, 10}, there), (std::vector<std::uint32_t>{0, 2, 5, 8}));
-  EXPECT_EQ(upper_bound<std::uint64_t>(keys, std::vector<std::int32_t>{-4, 2, 5, 10}, there), (std::vector<std::uint64_t>{0, 5, 7, 8}));
-  EXPECT_EQ(merge(keys, std::vector<std::int32_t>{-9, 2, 20}, there),
+  EXPECT_TRUE(sortium::is_sorted(keys, there));
+  EXPECT_EQ(sortium::lower_bound(keys, std::vector<std::int32_t>{-4, 2, 5, 10}, there), (std::vector<std::uint32_t>{0, 2, 5, 8}));
+  EXPECT_EQ(sortium::upper_bound<std::uint64_t>(keys, std::vector<std::int32_t>{-4, 2, 5, 10}, there), (std::vector<std::uint64_t>{0, 5, 7, 8}));
+  EXPECT_EQ(sortium::merge(keys, std::vector<std::int32_t>{-9, 2, 20}, there),
             (std::vector<std::int32_t>{-9, -3, -3, 2, 2, 2, 2, 5, 5, 9, 20}));
   std::vector<double> values{0, 1, 2, 3, 4, 5, 6, 7};
   auto copy = keys;
-  EXPECT_EQ(unique(copy, values, there), 4u);
+  EXPECT_EQ(sortium::unique(copy, values, there), 4u);
   EXPECT_EQ(std::vector(values.begin(), values.begin() + 4), (std::vector<double>{0, 2, 5, 7}));
-  EXPECT_EQ(unique(keys, there), 4u);
+  EXPECT_EQ(sortium::unique(keys, there), 4u);
   EXPECT_EQ(std::vector(keys.begin(), keys.begin() + 4), (std::vector<std::int32_t>{-3, 2, 5, 9}));
   const std::vector<std::int32_t> none;
-  EXPECT_TRUE(is_sorted(none, there));
-  EXPECT_TRUE(merge(none, none, there).empty());
-  EXPECT_EQ(lower_bound(none, copy, there), std::vector<std::uint32_t>(copy.size(), 0));
+  EXPECT_TRUE(sortium::is_sorted(none, there));
+  EXPECT_TRUE(sortium::merge(none, none, there).empty());
+  EXPECT_EQ(sortium::lower_bound(none, copy, there), std::vector<std::uint32_t>(copy.size(), 0));
 }
 
 TEST_F(OnHostMemory, Refusals) {
   std::vector<std::uint32_t> keys(10);
   const auto bad = ErrorCode::invalid_argument;
-  expect_error([&] { nth_element(keys, 10, there); }, bad, {"n is 10", "10"});
+  expect_error([&] { sortium::nth_element(keys, 10, there); }, bad, {"n is 10", "10"});
   expect_error([&] { MergePlan(test_device(), {.count = 10}, 11); }, bad, {"a_count is 11", "10"});
   expect_error([&] { MergePlan(test_device(), {.count = 10, .payload = Payload::positions}, 1); }, bad, {"positions"});
   expect_error([&] { UniquePlan(test_device(), {.count = 10}, 3); }, bad, {"length_bytes is 3"});

@@ -124,12 +124,12 @@ KERNEL(WG) void merge_two(GLOBAL const ukey_t *a, GLOBAL const ukey_t *b, GLOBAL
   LOCAL_ARRAY(u32, source, TILE);
   const u32 t = local_id();
   const u64 tile = (u64)group_id() * TILE;
-  const u64 a_begin = cuts[group_id()], b_begin = tile - a_begin;
+  const u64 first_a = cuts[group_id()], first_b = tile - first_a;
   const u32 count = (u32)min((u64)TILE, a_count + b_count - tile);
-  const u32 in_a = (u32)(cuts[group_id() + 1] - a_begin), in_b = count - in_a;
+  const u32 in_a = (u32)(cuts[group_id() + 1] - first_a), in_b = count - in_a;
 
   // Load: a's piece, and b's behind it.
-  for (u32 i = t; i < count; i += WG) keys[i] = i < in_a ? a[a_begin + i] : b[b_begin + (i - in_a)];
+  for (u32 i = t; i < count; i += WG) keys[i] = i < in_a ? a[first_a + i] : b[first_b + (i - in_a)];
   barrier_local();
 
   // Merge: where each record of the work-item's own piece of the output comes from.
@@ -149,7 +149,7 @@ KERNEL(WG) void merge_two(GLOBAL const ukey_t *a, GLOBAL const ukey_t *b, GLOBAL
     const u32 i = source[p];
     keys_out[tile + p] = keys[i];
 #if VALUE_BYTES
-    values_out[tile + p] = i < in_a ? a_values[a_begin + i] : b_values[b_begin + (i - in_a)];
+    values_out[tile + p] = i < in_a ? a_values[first_a + i] : b_values[first_b + (i - in_a)];
 #endif
   }
 }
