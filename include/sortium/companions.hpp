@@ -11,9 +11,9 @@
 // constructor builds the kernels, run() only enqueues (cpu:0 does it at once). All throw sortium::Error as Plan does.
 #pragma once
 
-#include <algorithm>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <sortium/sortium.hpp>
@@ -209,7 +209,8 @@ template <KeyRange A, KeyRange B>
 
 // For each needle the first place in `sorted` where it could be put and leave it sorted.
 template <class Index = std::uint32_t, KeyRange Keys, KeyRange Needles>
-  requires std::same_as<detail::element<Keys>, detail::element<Needles>>
+  requires std::same_as<detail::element<Keys>, detail::element<Needles>> &&
+           (std::same_as<Index, std::uint32_t> || std::same_as<Index, std::uint64_t>)
 [[nodiscard]] std::vector<Index> lower_bound(const Keys& sorted, const Needles& needles, const Options& options = {}) {
   auto p = detail::problem_of_range(sorted, options);
   p.value_bytes = sizeof(Index);
@@ -219,7 +220,8 @@ template <class Index = std::uint32_t, KeyRange Keys, KeyRange Needles>
 }
 // The last such place.
 template <class Index = std::uint32_t, KeyRange Keys, KeyRange Needles>
-  requires std::same_as<detail::element<Keys>, detail::element<Needles>>
+  requires std::same_as<detail::element<Keys>, detail::element<Needles>> &&
+           (std::same_as<Index, std::uint32_t> || std::same_as<Index, std::uint64_t>)
 [[nodiscard]] std::vector<Index> upper_bound(const Keys& sorted, const Needles& needles, const Options& options = {}) {
   auto p = detail::problem_of_range(sorted, options);
   p.value_bytes = sizeof(Index);

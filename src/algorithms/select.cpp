@@ -33,7 +33,7 @@ RadixSelect::RadixSelect(const Problem& problem, const Capabilities& device, con
   if (!std::has_single_bit(work_group_) || work_group_ < least || work_group_ > largest)
     throw Error(ErrorCode::unsupported, fmt::format("topk: work_group={} is not a power of two between {} and {}",
                                                     work_group_, least, largest));
-  items_ = static_cast<unsigned>(given.number("items", work_group_ == 1 ? 64 : 4));
+  items_ = static_cast<unsigned>(given.number("items", work_group_ == 1 ? 16 : 4));
   const std::uint64_t tile = std::uint64_t{work_group_} * items_;
   if (tile > 0x8000)
     throw Error(ErrorCode::unsupported, fmt::format("topk: work_group={},items={} make tiles of {} records; up to 32768 is "

@@ -4,13 +4,16 @@
 
 #define TILE (WG * ITEMS)
 
-// The least of the work-group's numbers, for its first work-item.
+// The least of the work-group's numbers.
 INLINE u64 least_of_group(LOCAL u64 *found, u64 mine) {
-  found[local_id()] = mine;
+  const u32 t = local_id();
+  found[t] = mine;
   barrier_local();
-  u64 least = mine;
-  for (u32 i = 0; i < WG; ++i) least = min(least, found[i]);
-  return least;
+  for (u32 half = WG / 2; half > 0; half /= 2) {
+    if (t < half) found[t] = min(found[t], found[t + half]);
+    barrier_local();
+  }
+  return found[0];
 }
 
 // firsts[group]: the first record of the group's part that sorts after the next one; n where none does.

@@ -36,8 +36,7 @@ class TopkSorter : public Sorter {
 
   std::uint64_t scratch_bytes() const override { return scratch_.bytes(); }
   std::string parameters() const override {
-    return fmt::format("method={}{},sort={}", selects_ ? "select," : "sort", selects_ ? select_parameters() : "",
-                       inner_.algorithm->info().name);
+    return selects_ ? "method=select," + select_parameters() : "method=sort";
   }
   std::uint64_t bytes_moved() const override {
     const std::uint64_t sort = inner_.sorter->bytes_moved(), key = info(problem_.key).bytes;
