@@ -9,8 +9,8 @@ INLINE u64 least_of_group(LOCAL u64 *found, u64 mine) {
   const u32 t = local_id();
   found[t] = mine;
   barrier_local();
-  for (u32 half = WG / 2; half > 0; half /= 2) {
-    if (t < half) found[t] = min(found[t], found[t + half]);
+  for (u32 distance = WG / 2; distance > 0; distance /= 2) {
+    if (t < distance) found[t] = min(found[t], found[t + distance]);
     barrier_local();
   }
   return found[0];
