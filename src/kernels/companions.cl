@@ -98,16 +98,16 @@ KERNEL(WG) void unique_lengths(GLOBAL const index_t *starts, GLOBAL count_t *len
 }
 
 // How many records of a come first among the first `diagonal` records of the merged order: a's go before b's equals.
-#define DEFINE_CUT(name, SPACE)                                                                                     \
-  INLINE u64 name(SPACE const ukey_t *a, u64 a_count, SPACE const ukey_t *b, u64 b_count, u64 diagonal) {          \
-    u64 low = diagonal > b_count ? diagonal - b_count : 0, high = min(diagonal, a_count);                          \
-    while (low < high) {                                                                                           \
-      const u64 middle = (low + high) / 2;                                                                         \
-      const u32 a_first = key_rank(a[middle]) <= key_rank(b[diagonal - 1 - middle]);                               \
-      low = a_first ? middle + 1 : low;                                                                            \
-      high = a_first ? high : middle;                                                                              \
-    }                                                                                                              \
-    return low;                                                                                                    \
+#define DEFINE_CUT(name, SPACE)                                                                           \
+  INLINE u64 name(SPACE const ukey_t *a, u64 a_count, SPACE const ukey_t *b, u64 b_count, u64 diagonal) { \
+    u64 low = 0, high = min(diagonal, a_count);                                                           \
+    while (low < high) {                                                                                  \
+      const u64 middle = (low + high) / 2, other = diagonal - 1 - middle;                                 \
+      const u32 a_first = other >= b_count || key_rank(a[middle]) <= key_rank(b[other]) ? 1u : 0u;        \
+      low = a_first ? middle + 1 : low;                                                                   \
+      high = a_first ? high : middle;                                                                     \
+    }                                                                                                     \
+    return low;                                                                                           \
   }
 DEFINE_CUT(cut_in_global, GLOBAL)
 DEFINE_CUT(cut_in_local, LOCAL)
