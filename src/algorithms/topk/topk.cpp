@@ -13,9 +13,10 @@ namespace {
 // The rooms' common half: whether to select, and the sort that follows or does it all.
 class TopkSorter : public Sorter {
  public:
-  TopkSorter(const Problem& problem, const Capabilities& device, const Parameters& given, std::uint64_t few)
+  // All is sorted where there are `few` records, or where more than one in `share` is wanted.
+  TopkSorter(const Problem& problem, const Capabilities& device, const Parameters& given, std::uint64_t few, unsigned share)
       : problem_(problem), limit_(records_out(problem)),
-        selects_(given.word("method", limit_ > problem.count / 2 || problem.count <= few ? "sort" : "select") == "select") {
+        selects_(given.word("method", limit_ > problem.count / share || problem.count <= few ? "sort" : "select") == "select") {
     if (problem.segments != 0)
       throw Error(ErrorCode::unsupported, fmt::format("a limit with segments ({}) is not there yet", problem.segments));
     inner_problem_ = problem;
@@ -93,7 +94,7 @@ class TopkSorter : public Sorter {
 class DeviceTopk final : public TopkSorter {
  public:
   DeviceTopk(const Problem& problem, const Capabilities& device, const Parameters& given)
-      : TopkSorter(problem, device, given, few) {
+      : TopkSorter(problem, device, given, few, 4) {
     if (selects_) select_ = RadixSelect(problem, device, given, scratch_);
   }
   void build(Device& device, const Capabilities& capabilities) override {
@@ -119,7 +120,7 @@ class Topk final : public Algorithm {
         .stable = true,
         .limit = true,
         .cost = "keys read bits/11 + 2 times, k records written, and a sort of k records; 2 launches a digit, and 3",
-        .parameters = {{"method", "select the records, or sort all; by default sort where more than half are wanted", 0, 0,
+        .parameters = {{"method", "select the records, or sort all; the share that is wanted decides by default", 0, 0,
                         {"select", "sort"}},
                        {"work_group", "work-items of a work-group", 1, 1024, {}},
                        {"items", "neighbouring records of a work-item in a tile", 1, 64, {}},
@@ -136,7 +137,7 @@ class Topk final : public Algorithm {
 class HostTopk final : public TopkSorter {
  public:
   HostTopk(const Problem& problem, const Capabilities& device, const Parameters& given)
-      : TopkSorter(problem, device, given, 0),
+      : TopkSorter(problem, device, given, 0, 16),
         threads_(static_cast<unsigned>(given.number("threads", device.compute_units))) {}
 
  private:
@@ -159,7 +160,7 @@ class TopkHost final : public Algorithm {
         .host = true,
         .limit = true,
         .cost = "keys read some 4 times, and a sort of k records; allocates up to a sixteenth of the keys",
-        .parameters = {{"method", "select the records, or sort all; by default sort where more than half are wanted", 0, 0,
+        .parameters = {{"method", "select the records, or sort all; the share that is wanted decides by default", 0, 0,
                         {"select", "sort"}},
                        {"threads", "that take part at most", 1, 1024, {}}}};
     return info;
