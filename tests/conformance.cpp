@@ -85,6 +85,17 @@ void thin_out(std::vector<Case>& cases) {
   cases.resize(most);
 }
 
+// Out of place, and with a limit of 1, 2, half, or about as many as there are, or at the border of a piece.
+void set_limits(std::vector<Case>& cases, const Sizes& sizes) {
+  std::erase_if(cases, [](const auto& c) { return c.problem.count == 0; });
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const std::uint64_t n = cases[i].problem.count;
+    const std::uint64_t limits[] = {1, 2, n / 2, n - 1, n, sizes.often[i / 6 % sizes.often.size()]};
+    cases[i].in_place = false;
+    cases[i].problem.limit = std::clamp<std::uint64_t>(limits[(i + i / 6) % 6], 1, n);
+  }
+}
+
 // The device says what it cannot do, with such a room or with parameters that were written down here for all devices.
 bool is_unsupported(const Error& e, const MethodUnderTest& m) {
   return e.code() == ErrorCode::unsupported && (!m.parameters.empty() || is_limited(m.algorithm));
@@ -102,6 +113,7 @@ TEST_P(Conformance, SortsAsTheReferenceDoes) {
   const Method method{m.algorithm.name, m.parameters};
   Problem probe;
   probe.count = m.algorithm.name == "one-group" ? 1000 : 1u << 18;
+  probe.limit = m.algorithm.limit;
   Sizes sizes;
   try {
     sizes = sizes_for(Plan(test_device(), probe, method), m);
@@ -116,6 +128,7 @@ TEST_P(Conformance, SortsAsTheReferenceDoes) {
   if (depth != Depth::few) {
     EXPECT_EQ(table.missing, 0u) << "of " << table.pairs << " pairs never occur";
   }
+  if (m.algorithm.limit) set_limits(table.cases, sizes);
   thin_out(table.cases);
 
   Trial trial(test_device(), small ? Placement::exact : Placement::guarded);

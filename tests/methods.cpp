@@ -53,6 +53,8 @@ const std::map<std::string, std::vector<Tried>>& tried() {
       {"selection-blocks",
        {{"", true}, {"block_factor=1,work_group=32"}, {"block_factor=8,work_group=100"}, {"block_factor=32,work_group=1"}}},
       {"selection-local", {{"", true}, {"work_group=1"}, {"work_group=100"}, {"work_group=1024"}}},
+      {"topk", {{""}, {"method=select"}, {"method=select,work_group=64,items=3"}, {"method=select,items=2,groups=3"}}},
+      {"topk-host", {{"", true}, {"method=select", true}, {"method=select,threads=1", true}}},
   };
   return all;
 }

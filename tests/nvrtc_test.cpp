@@ -120,6 +120,7 @@ TEST_P(Nvrtc, Compiles) {
   bool ordered = false;
   for (auto problem : problems) {
     if (m.algorithm.quadratic) problem.count = few;
+    problem.limit = m.algorithm.limit ? problem.count / 10 : 0;
     Capabilities caps = device->info().claimed;
     caps.ordered_local_atomics = ordered = !ordered;
     try {
@@ -158,6 +159,25 @@ TEST_F(NvrtcProgram, Pic) {
       }
     }
   EXPECT_EQ(device.compilations, 6u);
+}
+
+TEST_F(NvrtcProgram, Companions) {
+  const auto device = std::make_shared<CompilingDevice>();
+  constexpr std::uint64_t few = 1000, many = std::uint64_t{1} << 33;
+  for (const Problem& p : {Problem{.key = KeyType::u32, .count = few},
+                           Problem{.key = KeyType::f64, .count = many, .payload = Payload::values, .value_bytes = 8},
+                           Problem{.key = KeyType::i16, .count = many, .payload = Payload::values, .value_bytes = 8, .begin_bit = 3, .end_bit = 9}}) {
+    try {
+      const IsSortedPlan is_sorted(device, p);
+      const UniquePlan unique(device, p, 8);
+      const MergePlan merge(device, p, 10);
+      const SearchPlan search(device, p, 100, Bound::upper);
+      const NthElementPlan nth_element(device, p, 5);
+    } catch (const Error& e) {
+      ADD_FAILURE() << info(p.key).name << ": " << e.what() << '\n' << e.log();
+    }
+  }
+  EXPECT_GT(device->compilations, 0u);
 }
 
 TEST(NvrtcItself, SaysWhatIsWrong) {

@@ -42,13 +42,13 @@ std::string differs(std::string_view what, std::uint64_t at, std::uint64_t is, s
   return fmt::format("{}[{}] is {:#x}, should be {:#x}", what, at, is, should);
 }
 
-// Records [begin, end) of a stable sort: there is one right answer.
+// Records [begin, end) of a stable sort, or the first of them where there is a limit: there is one right answer.
 std::string check_stable(const Problem& p, std::span<const std::uint64_t> keys, const Output& out,
                          std::span<const std::uint64_t> ranks, std::uint64_t begin, std::uint64_t end) {
   std::vector<std::uint64_t> order(end - begin);
   std::iota(order.begin(), order.end(), begin);
   std::ranges::stable_sort(order, {}, [&](auto i) { return ranks[i]; });
-  for (std::uint64_t i = begin; i < end; ++i) {
+  for (std::uint64_t i = begin; i < (p.limit == 0 ? end : begin + p.limit); ++i) {
     const auto source = order[i - begin];
     if (out.keys != nullptr)
       if (const auto k = get(out.keys, i, info(p.key).bytes); k != keys[source])
@@ -103,10 +103,10 @@ std::string describe(const Case& c) {
   const std::string floats = !info(p.key).is_float ? ""
                                                    : fmt::format(", {}, zeros {}", nans[static_cast<unsigned>(p.nan)],
                                                                  p.zeros == ZeroOrder::tied ? "tied" : "distinct");
-  return fmt::format("{} {} ({} bytes{}), {}{}, bits {}:{}, {}, count {}, {}, seed {:#x}", info(p.key).name, payload,
+  return fmt::format("{} {} ({} bytes{}), {}{}, bits {}:{}, {}, count {}, limit {}, {}, seed {:#x}", info(p.key).name, payload,
                      p.payload == Payload::none ? 0 : p.value_bytes, p.keys_out ? "" : ", no keys_out",
                      p.order == Order::ascending ? "ascending" : "descending", floats, p.begin_bit, p.end_bit,
-                     c.in_place ? "in place" : "out of place", p.count, name(c.distribution), c.seed);
+                     c.in_place ? "in place" : "out of place", p.count, p.limit, name(c.distribution), c.seed);
 }
 
 Trial::Trial(std::shared_ptr<Device> device, Placement placement)
@@ -139,11 +139,12 @@ std::string Trial::run(const Case& c, const Planned& planned) {
   const Problem& p = c.problem;
   const unsigned key_bytes = info(p.key).bytes;
   const std::uint64_t values = p.payload == Payload::none ? 0 : p.count * p.value_bytes;
+  const std::uint64_t out_count = records_out(p);
   const bool reads_values = p.payload == Payload::values;
   Area keys_in{"keys_in", 0, p.count * key_bytes, c.in_place, {}};
-  Area keys_out{"keys_out", 0, p.keys_out && !c.in_place ? p.count * key_bytes : 0, true, {}};
+  Area keys_out{"keys_out", 0, p.keys_out && !c.in_place ? out_count * key_bytes : 0, true, {}};
   Area values_in{"values_in", 0, reads_values && !c.in_place ? values : 0, false, {}};
-  Area values_out{"values_out", 0, values, true, {}};
+  Area values_out{"values_out", 0, values == 0 ? 0 : out_count * p.value_bytes, true, {}};
   Area scratch{"scratch", 0, planned.scratch_bytes, true, {}};
   const std::array<Area*, 5> areas{&keys_out, &keys_in, &scratch, &values_in, &values_out};
   place({areas.begin(), areas.end()});

@@ -205,6 +205,56 @@ typedef struct sortium_algorithm {
 size_t sortium_algorithm_count(void);
 sortium_status sortium_algorithm_at(size_t index, sortium_algorithm *algorithm);
 
+/* ---- what goes with a sort (companions.hpp says what each does) ---- */
+
+/* The first k (1 to count) of the sorted keys, into keys_out, which is memory of its own. */
+sortium_status sortium_topk(sortium_key_type key, const void *keys, uint64_t count, uint64_t k, void *keys_out,
+                            sortium_order order, const sortium_options *options);
+sortium_status sortium_topk_pairs(sortium_key_type key, const void *keys, const void *values, unsigned value_bytes,
+                                  uint64_t count, uint64_t k, void *keys_out, void *values_out, sortium_order order,
+                                  const sortium_options *options);
+sortium_status sortium_argtopk(sortium_key_type key, const void *keys, void *positions, unsigned index_bytes, uint64_t count,
+                               uint64_t k, sortium_order order, const sortium_options *options);
+
+typedef enum sortium_bound SORTIUM_ENUM_TYPE { SORTIUM_LOWER_BOUND, SORTIUM_UPPER_BOUND } sortium_bound;
+
+/* On host memory; of the options only the device is looked at. Values may be NULL with SORTIUM_NO_PAYLOAD. */
+sortium_status sortium_is_sorted(const sortium_problem *problem, const void *keys, uint64_t *first_unsorted,
+                                 const sortium_options *options); /* problem->count where they are sorted */
+sortium_status sortium_unique(const sortium_problem *problem, const void *keys_in, void *keys_out, const void *values_in,
+                              void *values_out, void *lengths, unsigned length_bytes, uint64_t *runs,
+                              const sortium_options *options); /* lengths may be NULL; in place is fine */
+sortium_status sortium_merge(const sortium_problem *problem, uint64_t a_count, const void *a_keys, const void *b_keys,
+                             void *keys_out, const void *a_values, const void *b_values, void *values_out,
+                             const sortium_options *options); /* problem->count: of both together */
+sortium_status sortium_search(const sortium_problem *problem, const void *keys, const void *needles, uint64_t needle_count,
+                              void *places, sortium_bound bound,
+                              const sortium_options *options); /* places of problem->value_bytes each */
+sortium_status sortium_nth_element(const sortium_problem *problem, uint64_t n, const void *keys_in, void *keys_out,
+                                   const void *values_in, void *values_out, const sortium_options *options);
+
+/* On device memory: made once, run as often as one likes. */
+typedef struct sortium_companion sortium_companion;
+sortium_status sortium_companion_is_sorted(sortium_device *device, const sortium_problem *problem, sortium_companion **companion);
+sortium_status sortium_companion_unique(sortium_device *device, const sortium_problem *problem, unsigned length_bytes,
+                                        sortium_companion **companion); /* length_bytes 0: no lengths */
+sortium_status sortium_companion_merge(sortium_device *device, const sortium_problem *problem, uint64_t a_count,
+                                       sortium_companion **companion);
+sortium_status sortium_companion_search(sortium_device *device, const sortium_problem *problem, uint64_t needle_count,
+                                        sortium_bound bound, sortium_companion **companion);
+sortium_status sortium_companion_nth_element(sortium_device *device, const sortium_problem *problem, uint64_t n,
+                                             sortium_companion **companion);
+uint64_t sortium_companion_scratch_bytes(const sortium_companion *companion);
+/* is_sorted: keys_in, result. unique: keys and values in and out, lengths, result (the number of runs). merge: keys_in and
+ * values_in are a's, and b_keys, b_values. search: keys_in, needles, result (the places). nth_element: keys and values in
+ * and out. The others are all zeros. */
+typedef struct sortium_companion_operands {
+  sortium_memory keys_in, keys_out, values_in, values_out, b_keys, b_values, needles, lengths, result, scratch;
+} sortium_companion_operands;
+sortium_status sortium_companion_run(sortium_companion *companion, sortium_queue *queue,
+                                     const sortium_companion_operands *operands); /* only enqueues */
+void sortium_companion_release(sortium_companion *companion);
+
 /* ---- checking on the device ---- */
 
 typedef struct sortium_verdict {

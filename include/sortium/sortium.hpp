@@ -204,3 +204,5 @@ template <class Index = std::uint32_t, KeyRange Keys>
 }
 
 }  // namespace sortium
+
+#include <sortium/companions.hpp>

@@ -35,6 +35,10 @@ const std::vector<const Algorithm*>& registry() {
       &rooms::selection(),
       &rooms::selection_blocks(),
       &rooms::selection_local(),
+      &rooms::topk(),
+#ifdef SORTIUM_WITH_HOST
+      &rooms::topk_host(),
+#endif
   };
   return rooms;
 }
@@ -73,9 +77,12 @@ Planned plan_fastest(const Problem& problem, const Capabilities& device, const R
   // Best first; the first whose needs the device meets.
   Rooms candidates;
 #ifdef SORTIUM_WITH_HOST
-  if (device.backend == Backend::host) candidates.push_back(&rooms::sample());
+  if (device.backend == Backend::host) candidates.push_back(problem.limit != 0 ? &rooms::topk_host() : &rooms::sample());
 #endif
-  if (device.backend != Backend::host) {
+  if (device.backend == Backend::host) {
+  } else if (problem.limit != 0) {
+    candidates.push_back(&rooms::topk());
+  } else {
     if (device.kind == DeviceKind::gpu) {
       // One work-group is the faster up to some 2^13 records: it pays for one launch and no look-back. Buckets by leading
       // bits move the records less often than onesweep does.

@@ -25,5 +25,7 @@ const Algorithm& sample_in_place();
 const Algorithm& selection();
 const Algorithm& selection_blocks();
 const Algorithm& selection_local();
+const Algorithm& topk();
+const Algorithm& topk_host();
 
 }  // namespace sortium::rooms

@@ -7,6 +7,7 @@
 #include <sortium/sortium.hpp>
 
 #include "../algorithms/rooms.hpp"
+#include "host.hpp"
 
 namespace sortium {
 
@@ -32,6 +33,7 @@ bool ranges_overlap(const void* a, std::uint64_t a_bytes, const void* b, std::ui
 
 void check_operands(const Problem& p, const HostOperands& o) {
   const std::uint64_t keys = p.count * info(p.key).bytes, values = p.count * p.value_bytes;
+  const std::uint64_t out = records_out(p), first_keys = out * info(p.key).bytes, first_values = out * p.value_bytes;
   const auto need = [](const void* pointer, const char* name) {
     if (pointer == nullptr) throw Error(ErrorCode::invalid_argument, fmt::format("{} is null", name));
   };
@@ -43,31 +45,34 @@ void check_operands(const Problem& p, const HostOperands& o) {
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("{} and {} overlap; only the in-place form, where they are the same, is allowed", a, b));
   };
-  if (p.keys_out && o.keys_in != o.keys_out && ranges_overlap(o.keys_in, keys, o.keys_out, keys))
+  if (p.limit != 0 && ((p.keys_out && o.keys_in == o.keys_out) || (p.payload == Payload::values && o.values_in == o.values_out)))
+    throw Error(ErrorCode::invalid_argument, "with a limit, keys_out and values_out must be memory of their own");
+  if (p.keys_out && o.keys_in != o.keys_out && ranges_overlap(o.keys_in, keys, o.keys_out, first_keys))
     refuse("keys_in", "keys_out");
   if (p.payload == Payload::none) return;
   if (p.payload == Payload::values) {
-    if (o.values_in != o.values_out && ranges_overlap(o.values_in, values, o.values_out, values))
+    if (o.values_in != o.values_out && ranges_overlap(o.values_in, values, o.values_out, first_values))
       refuse("values_in", "values_out");
     if (ranges_overlap(o.keys_in, keys, o.values_in, values)) refuse("keys_in", "values_in");
-    if (p.keys_out && ranges_overlap(o.keys_out, keys, o.values_in, values)) refuse("keys_out", "values_in");
+    if (p.keys_out && ranges_overlap(o.keys_out, first_keys, o.values_in, values)) refuse("keys_out", "values_in");
   }
-  if (ranges_overlap(o.keys_in, keys, o.values_out, values)) refuse("keys_in", "values_out");
-  if (p.keys_out && ranges_overlap(o.keys_out, keys, o.values_out, values)) refuse("keys_out", "values_out");
+  if (ranges_overlap(o.keys_in, keys, o.values_out, first_values)) refuse("keys_in", "values_out");
+  if (p.keys_out && ranges_overlap(o.keys_out, first_keys, o.values_out, first_values)) refuse("keys_out", "values_out");
 }
 
 constexpr std::uint64_t few = 1u << 14;  // records, see sort_host
 
-bool names_device(const Options& options) {
-  if (!options.device.empty()) return options.device != "auto";
+bool names_device(const std::string& device) {
+  if (!device.empty()) return device != "auto";
   const char* const set = std::getenv("SORTIUM_DEVICE");
   return set != nullptr && *set != '\0' && std::string_view(set) != "auto";
 }
 
-std::shared_ptr<Device> device_for(const Options& options) {
+std::shared_ptr<Device> device_for(const Problem& problem, const Options& options) {
+  if (options.algorithm == "auto" && problem.limit != 0) return device_near(options.device);
   if (options.algorithm == "auto") return find_device(options.device);
   const bool host = find_algorithm(options.algorithm).info().host;
-  return find_device(host && !names_device(options) ? "cpu:0" : options.device, true);
+  return find_device(host && !names_device(options.device) ? "cpu:0" : options.device, true);
 }
 
 #ifdef SORTIUM_WITH_HOST
@@ -95,6 +100,13 @@ HostReport sort_few(const Problem& p, const HostOperands& o) {
 
 }  // namespace
 
+std::shared_ptr<Device> device_near(const std::string& name) {
+#ifdef SORTIUM_WITH_HOST
+  if (!names_device(name)) return find_device("cpu:0");
+#endif
+  return find_device(name);
+}
+
 void detail::check_lengths(std::uint64_t keys, std::uint64_t values) {
   if (keys != values)
     throw Error(ErrorCode::invalid_argument, fmt::format("{} values for {} keys; as many are needed", values, keys));
@@ -102,13 +114,14 @@ void detail::check_lengths(std::uint64_t keys, std::uint64_t values) {
 
 HostReport sort_host(const Problem& problem, const HostOperands& o, const Options& options) {
 #ifdef SORTIUM_WITH_HOST
-  if (problem.count <= few && options.algorithm == "auto" && options.parameters.empty() && options.max_scratch_bytes == 0 &&
-      (options.device == "cpu:0" || !names_device(options)))
+  if (problem.count <= few && problem.limit == 0 && problem.segments == 0 && options.algorithm == "auto" &&
+      options.parameters.empty() && options.max_scratch_bytes == 0 &&
+      (options.device == "cpu:0" || !names_device(options.device)))
     return sort_few(problem, o);
 #endif
   Stopwatch watch;
   HostReport report;
-  const auto device = device_for(options);
+  const auto device = device_for(problem, options);
   const Plan plan(device, problem, {options.algorithm, options.parameters, options.max_scratch_bytes});
   report.device = device->info().name;
   report.algorithm = plan.algorithm().name;
@@ -124,6 +137,9 @@ HostReport sort_host(const Problem& problem, const HostOperands& o, const Option
   // the device sorts its own copy in place.
   const std::uint64_t key_bytes = problem.count * info(problem.key).bytes;
   const std::uint64_t value_bytes = problem.count * problem.value_bytes;
+  const bool in_place = problem.limit == 0;  // a limit's output is shorter than its input, and apart from it
+  const std::uint64_t out = records_out(problem), keys_out_bytes = out * info(problem.key).bytes;
+  const std::uint64_t values_out_bytes = out * problem.value_bytes;
   const bool read_values = problem.payload == Payload::values;
   const bool write_values = problem.payload != Payload::none;
   const bool direct = device->info().claimed.kind == DeviceKind::cpu;
@@ -131,9 +147,9 @@ HostReport sort_host(const Problem& problem, const HostOperands& o, const Option
     return direct ? device->adopt(const_cast<void*>(host), bytes) : device->allocate(bytes);
   };
   const auto keys_in = provide(o.keys_in, key_bytes);
-  const auto keys_out = direct && problem.keys_out && o.keys_out != o.keys_in ? provide(o.keys_out, key_bytes) : nullptr;
-  const auto values_out = write_values ? provide(o.values_out, value_bytes) : nullptr;
-  const auto values_in = direct && read_values && o.values_in != o.values_out ? provide(o.values_in, value_bytes) : nullptr;
+  const auto keys_out = problem.keys_out && o.keys_out != o.keys_in && (direct || !in_place) ? provide(o.keys_out, keys_out_bytes) : nullptr;
+  const auto values_out = write_values ? provide(o.values_out, values_out_bytes) : nullptr;
+  const auto values_in = read_values && o.values_in != o.values_out && (direct || !in_place) ? provide(o.values_in, value_bytes) : nullptr;
   const auto scratch = device->allocate(plan.scratch_bytes());
 
   Operands operands;
@@ -158,8 +174,8 @@ HostReport sort_host(const Problem& problem, const HostOperands& o, const Option
   report.sort_seconds = watch.lap();
 
   if (!direct) {
-    if (problem.keys_out) queue->read(o.keys_out, operands.keys_out, key_bytes);
-    if (write_values) queue->read(o.values_out, operands.values_out, value_bytes);
+    if (problem.keys_out) queue->read(o.keys_out, operands.keys_out, keys_out_bytes);
+    if (write_values) queue->read(o.values_out, operands.values_out, values_out_bytes);
     report.transfer_seconds += watch.lap();
   }
   return report;

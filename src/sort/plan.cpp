@@ -6,6 +6,7 @@
 #include <sortium/sortium.hpp>
 
 #include "../algorithms/algorithm.hpp"
+#include "operands.hpp"
 #include "self_test.hpp"
 
 namespace sortium {
@@ -67,25 +68,6 @@ Planned plan(const Problem& problem, const Capabilities& capabilities, const Met
     refuse(fmt::format("max_scratch_bytes is {}; {} ({}) needs {}", method.max_scratch_bytes, method.algorithm,
                        planned.sorter->parameters(), planned.sorter->scratch_bytes()));
   return planned;
-}
-
-// What run() is given, and what it needs.
-struct Operand {
-  const char* name;
-  Memory memory;
-  std::uint64_t bytes;  // needed; 0: must not be given
-  unsigned unit;        // bytes that its start is a multiple of
-};
-
-bool overlap(const Operand& a, const Operand& b, Backend backend) {
-  auto from_a = a.memory.offset, from_b = b.memory.offset;
-  if (backend != Backend::opencl) {  // one address space
-    from_a += reinterpret_cast<std::uintptr_t>(a.memory.handle);
-    from_b += reinterpret_cast<std::uintptr_t>(b.memory.handle);
-  } else if (a.memory.handle != b.memory.handle) {
-    return false;
-  }
-  return from_a < from_b + b.bytes && from_b < from_a + a.bytes;
 }
 
 bool same(const Memory& a, const Memory& b) { return a.handle == b.handle && a.offset == b.offset; }
@@ -156,22 +138,8 @@ void Plan::check(const Queue& queue, const Operands& o) const {
       {"scratch", o.scratch, scratch_bytes(), 16},
       {"offsets", o.offsets, problem_.segments == 0 ? 0 : (problem_.segments + 1) * problem_.offset_bytes, problem_.offset_bytes},
   }};
-  const auto& c = device_->info().claimed;
-  for (const auto& a : all) {
-    if (a.bytes == 0) {
-      if (a.memory && std::string_view(a.name) != "scratch") refuse(fmt::format("{} is given, but this plan has no use for it", a.name));
-      continue;
-    }
-    if (!a.memory) refuse(fmt::format("{} is missing; {} bytes are needed", a.name, a.bytes));
-    if (a.memory.bytes != 0 && a.memory.bytes < a.bytes)
-      refuse(fmt::format("{} has {} bytes; {} are needed", a.name, a.memory.bytes, a.bytes));
-    // OpenCL's buffers themselves begin on boundaries that suit every type.
-    const std::uint64_t start = c.backend != Backend::opencl
-                                    ? reinterpret_cast<std::uintptr_t>(a.memory.handle) + a.memory.offset
-                                    : a.memory.offset;
-    if (start % a.unit != 0)
-      refuse(fmt::format("{} begins at byte {}, which is not a multiple of {}", a.name, start, a.unit));
-  }
+  const auto backend = device_->info().claimed.backend;
+  check_places(all, backend);
 
   const bool keys_in_place = same(o.keys_in, o.keys_out);
   const bool values_in_place = same(o.values_in, o.values_out);
@@ -181,7 +149,7 @@ void Plan::check(const Queue& queue, const Operands& o) const {
     refuse("keys and values must both be sorted in place or both out of place");
   for (std::size_t i = 0; i < all.size(); ++i)
     for (std::size_t j = i + 1; j < all.size(); ++j) {
-      if (all[i].bytes == 0 || all[j].bytes == 0 || !overlap(all[i], all[j], c.backend)) continue;
+      if (all[i].bytes == 0 || all[j].bytes == 0 || !overlap(all[i], all[j], backend)) continue;
       if ((i == 0 && j == 1 && keys_in_place) || (i == 2 && j == 3 && values_in_place)) continue;
       refuse(fmt::format("{} and {} overlap; only the in-place form, where they are the same, is allowed", all[i].name,
                          all[j].name));

@@ -1,0 +1,435 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include <sortium/companions.hpp>
+
+#include "../algorithms/scan.hpp"
+#include "../algorithms/select.hpp"
+#include "../kernels/kernels.hpp"
+#include "companions_host.hpp"
+#include "embedded.hpp"
+#include "host.hpp"
+#include "operands.hpp"
+
+namespace sortium {
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& message) { throw Error(ErrorCode::invalid_argument, message); }
+
+std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
+
+const Problem& checked(const Problem& p) {
+  check(p);
+  if (p.segments != 0 || p.limit != 0)
+    refuse(fmt::format("the problem has segments ({}) or a limit ({}), which is for sorts alone", p.segments, p.limit));
+  return p;
+}
+
+}  // namespace
+
+struct CompanionPlan::Impl {
+  Impl(std::shared_ptr<Device> on, const Problem& p) : device(std::move(on)), problem(checked(p)), found(capabilities(*device)) {
+    const bool gpu = found.kind != DeviceKind::cpu;
+    const auto largest = std::bit_floor(std::min(found.max_work_group, 256u));
+    const unsigned least = found.sub_group_words == SubGroupWords::emulated ? 1 : std::min(found.sub_group_size, largest);
+    work_group = gpu ? largest : least;
+    items = gpu ? 8 : std::max(1024 / work_group, 1u);
+    while (items > 1 && tile() * (info(p.key).bytes + 4) + 1024 > found.local_memory) items /= 2;
+    const std::uint64_t tiles = ceil_div(problem.count, tile());
+    part = ceil_div(tiles, std::clamp<std::uint64_t>((gpu ? 8 : 4) * std::uint64_t{found.compute_units}, 1, std::max<std::uint64_t>(tiles, 1))) * tile();
+    groups = ceil_div(problem.count, std::max<std::uint64_t>(part, 1));
+  }
+  virtual ~Impl() = default;
+
+  [[nodiscard]] std::uint64_t tile() const { return std::uint64_t{work_group} * items; }
+  [[nodiscard]] bool host() const { return found.backend == Backend::host; }
+  void build(const Problem& p, unsigned length_bytes = 4) {
+    kernels::Defines defines;
+    defines.problem(p).set("WG", work_group).set("ITEMS", items).set("COUNT_BYTES", length_bytes);
+    module = kernels::build(*device, found, kernels::embedded::companions_cl, defines);
+  }
+  void check_run(const Queue& queue, std::span<const Operand> operands) const {
+    if (queue.device().native_context() != device->native_context())
+      refuse(fmt::format("queue is of another device or context than the plan, which is for {}", device->info().name));
+    check_places(operands, found.backend);
+    check_apart(operands, found.backend);
+  }
+  [[nodiscard]] Operands scratch_of(const Memory& memory) const {
+    Operands o;
+    o.scratch = memory;
+    return o;
+  }
+
+  std::shared_ptr<Device> device;
+  Problem problem;
+  const Capabilities& found;
+  unsigned work_group, items;
+  std::uint64_t part = 0, groups = 0;  // records of a work-group's part; number of work-groups
+  ScratchLayout scratch;
+  std::shared_ptr<Module> module;
+};
+
+CompanionPlan::CompanionPlan(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+CompanionPlan::CompanionPlan(CompanionPlan&&) noexcept = default;
+CompanionPlan& CompanionPlan::operator=(CompanionPlan&&) noexcept = default;
+CompanionPlan::~CompanionPlan() = default;
+std::uint64_t CompanionPlan::scratch_bytes() const { return impl_->scratch.bytes(); }
+const Problem& CompanionPlan::problem() const { return impl_->problem; }
+
+namespace {
+
+using Impl = CompanionPlan::Impl;
+
+struct IsSortedImpl : Impl {
+  IsSortedImpl(std::shared_ptr<Device> on, const Problem& p) : Impl(std::move(on), p) {
+    if (host()) return;
+    firsts = scratch.add(groups * 8);
+    build(problem);
+    parts = module->kernel("sorted_parts");
+    whole = module->kernel("sorted_whole");
+  }
+  ScratchLayout::Slice firsts;
+  std::unique_ptr<Kernel> parts, whole;
+};
+
+struct UniqueImpl : Impl {
+  UniqueImpl(std::shared_ptr<Device> on, const Problem& p, unsigned bytes) : Impl(std::move(on), p), length_bytes(bytes) {
+    if (length_bytes != 0 && length_bytes != 4 && length_bytes != 8)
+      refuse(fmt::format("length_bytes is {}; 0, 4 and 8 are allowed", length_bytes));
+    if (length_bytes == 4 && p.count > 0xffffffffu)
+      refuse(fmt::format("count is {}; 4-byte lengths reach 2^32 - 1 records (take 8)", p.count));
+    if (host()) return;
+    const unsigned index = kernels::index_bytes(p.count);
+    counts = scratch.add((groups + 1) * index);
+    if (length_bytes != 0) starts = scratch.add(p.count * index);
+    scan = Scan(groups + 1, 1, p.count, found, scratch);
+    scan.build(*device, found);
+    build(problem, length_bytes == 8 ? 8 : 4);
+    tally = module->kernel("unique_tally");
+    gather = module->kernel("unique_gather");
+    lengths = module->kernel("unique_lengths");
+  }
+  unsigned length_bytes;
+  ScratchLayout::Slice counts, starts;
+  Scan scan;
+  std::unique_ptr<Kernel> tally, gather, lengths;
+};
+
+struct MergeImpl : Impl {
+  MergeImpl(std::shared_ptr<Device> on, const Problem& p, std::uint64_t first) : Impl(std::move(on), p), a_count(first) {
+    if (a_count > p.count) refuse(fmt::format("a_count is {}; it is at most the count of both, {}", a_count, p.count));
+    if (p.payload == Payload::positions) refuse("payload is positions; a merge moves values or none");
+    if (host()) return;
+    tiles = ceil_div(p.count, tile());
+    at_cuts = scratch.add((tiles + 1) * 8);
+    build(problem);
+    cuts = module->kernel("merge_cuts");
+    two = module->kernel("merge_two");
+  }
+  std::uint64_t a_count, tiles = 0;
+  ScratchLayout::Slice at_cuts;
+  std::unique_ptr<Kernel> cuts, two;
+};
+
+Problem with_places(Problem p) {
+  if (p.value_bytes == 4 && p.count > 0xffffffffu)
+    refuse(fmt::format("count is {}; 4-byte places reach 2^32 - 1 records (take value_bytes 8)", p.count));
+  p.payload = Payload::positions;
+  return p;
+}
+
+struct SearchImpl : Impl {
+  SearchImpl(std::shared_ptr<Device> on, const Problem& p, std::uint64_t count, Bound which)
+      : Impl(std::move(on), with_places(p)), needles(count), bound(which) {
+    if (needles > std::uint64_t{1} << 40) refuse(fmt::format("needles is {}; up to 2^40 is allowed", needles));
+    if (host()) return;
+    build(problem);
+    places = module->kernel("search_places");
+  }
+  std::uint64_t needles;
+  Bound bound;
+  std::unique_ptr<Kernel> places;
+};
+
+struct NthElementImpl : Impl {
+  NthElementImpl(std::shared_ptr<Device> on, const Problem& p, std::uint64_t place) : Impl(std::move(on), p), n(place) {
+    if (n >= p.count) refuse(fmt::format("n is {}; it is less than the count, {}", n, p.count));
+    if (host()) return;
+    select = RadixSelect(problem, found, {}, scratch);
+    select.build(*device, found);
+  }
+  std::uint64_t n;
+  RadixSelect select;
+};
+
+template <class T>
+const T& as(const std::unique_ptr<Impl>& impl) {
+  return static_cast<const T&>(*impl);
+}
+
+// Enough work-groups for `count` work-items, which then take turns.
+std::uint64_t groups_for(const Impl& impl, std::uint64_t count) {
+  return std::min(ceil_div(count, impl.work_group), std::uint64_t{64} * impl.found.compute_units);
+}
+
+}  // namespace
+
+IsSortedPlan::IsSortedPlan(std::shared_ptr<Device> device, const Problem& problem)
+    : CompanionPlan(std::make_unique<IsSortedImpl>(std::move(device), problem)) {}
+
+void IsSortedPlan::run(Queue& queue, const Operands& o) const {
+  const auto& m = as<IsSortedImpl>(impl_);
+  const auto& p = m.problem;
+  const unsigned key = info(p.key).bytes;
+  const Operand all[] = {{"keys", o.keys, p.count * key, key, false}, {"result", o.result, 8, 8}, {"scratch", o.scratch, m.scratch.bytes(), 16}};
+  m.check_run(queue, all);
+  if (p.count == 0) return queue.fill(o.result, 0, 8);
+#ifdef SORTIUM_WITH_HOST
+  if (m.host()) {
+    const std::uint64_t first = on_host::first_unsorted(p, o.keys);
+    return queue.write(o.result, &first, 8);
+  }
+#endif
+  const Memory firsts = m.firsts.in(m.scratch_of(o.scratch));
+  const Arg parts[] = {o.keys, firsts, p.count, m.part};
+  queue.launch({*m.parts, m.groups, m.work_group, parts, "is_sorted"});
+  const Arg whole[] = {firsts, o.result, m.groups, p.count};
+  queue.launch({*m.whole, 1, m.work_group, whole, "is_sorted"});
+}
+
+UniquePlan::UniquePlan(std::shared_ptr<Device> device, const Problem& problem, unsigned length_bytes)
+    : CompanionPlan(std::make_unique<UniqueImpl>(std::move(device), problem, length_bytes)) {}
+
+void UniquePlan::run(Queue& queue, const Operands& o) const {
+  const auto& m = as<UniqueImpl>(impl_);
+  const auto& p = m.problem;
+  const unsigned key = info(p.key).bytes;
+  const bool values = p.payload != Payload::none;
+  const Operand all[] = {{"keys_in", o.keys_in, p.count * key, key, false},
+                         {"keys_out", o.keys_out, p.keys_out ? p.count * key : 0, key},
+                         {"values_in", o.values_in, p.payload == Payload::values ? p.count * p.value_bytes : 0, p.value_bytes, false},
+                         {"values_out", o.values_out, values ? p.count * p.value_bytes : 0, p.value_bytes},
+                         {"lengths", o.lengths, p.count * m.length_bytes, std::max(m.length_bytes, 1u)},
+                         {"runs", o.runs, 8, 8},
+                         {"scratch", o.scratch, m.scratch.bytes(), 16}};
+  m.check_run(queue, all);
+  if (p.count == 0) return queue.fill(o.runs, 0, 8);
+#ifdef SORTIUM_WITH_HOST
+  if (m.host()) {
+    const std::uint64_t runs = on_host::unique(p, o, m.length_bytes);
+    return queue.write(o.runs, &runs, 8);
+  }
+#endif
+  const auto scratch = m.scratch_of(o.scratch);
+  const Memory counts = m.counts.in(scratch), starts = m.length_bytes != 0 ? m.starts.in(scratch) : Memory{};
+  const Arg tally[] = {o.keys_in, counts, p.count, m.part};
+  queue.launch({*m.tally, m.groups, m.work_group, tally, "tally"});
+  m.scan.enqueue(queue, scratch, counts);
+  const Arg gather[] = {o.keys_in, o.keys_out, o.values_in, o.values_out, starts, counts, o.runs, p.count, m.part};
+  queue.launch({*m.gather, m.groups, m.work_group, gather, "compact"});
+  if (m.length_bytes == 0) return;
+  const Arg lengths[] = {starts, o.lengths, o.runs, p.count};
+  queue.launch({*m.lengths, groups_for(m, p.count), m.work_group, lengths, "lengths"});
+}
+
+MergePlan::MergePlan(std::shared_ptr<Device> device, const Problem& problem, std::uint64_t a_count)
+    : CompanionPlan(std::make_unique<MergeImpl>(std::move(device), problem, a_count)) {}
+
+void MergePlan::run(Queue& queue, const Operands& o) const {
+  const auto& m = as<MergeImpl>(impl_);
+  const auto& p = m.problem;
+  const unsigned key = info(p.key).bytes, value = p.payload == Payload::none ? 0 : p.value_bytes;
+  const std::uint64_t a = m.a_count, b = p.count - a;
+  const Operand all[] = {{"a_keys", o.a_keys, a * key, key, false},
+                         {"b_keys", o.b_keys, b * key, key, false},
+                         {"keys_out", o.keys_out, p.count * key, key},
+                         {"a_values", o.a_values, a * value, p.value_bytes, false},
+                         {"b_values", o.b_values, b * value, p.value_bytes, false},
+                         {"values_out", o.values_out, p.count * value, p.value_bytes},
+                         {"scratch", o.scratch, m.scratch.bytes(), 16}};
+  m.check_run(queue, all);
+  if (p.count == 0) return;
+#ifdef SORTIUM_WITH_HOST
+  if (m.host()) return queue.call("merge", [&] { on_host::merge(p, a, o); });
+#endif
+  const Memory cuts = m.at_cuts.in(m.scratch_of(o.scratch));
+  const Arg cut[] = {o.a_keys, o.b_keys, cuts, a, b, m.tiles};
+  queue.launch({*m.cuts, ceil_div(m.tiles + 1, m.work_group), m.work_group, cut, "cut"});
+  const Arg two[] = {o.a_keys, o.b_keys, o.keys_out, o.a_values, o.b_values, o.values_out, cuts, a, b};
+  queue.launch({*m.two, m.tiles, m.work_group, two, "merge"});
+}
+
+SearchPlan::SearchPlan(std::shared_ptr<Device> device, const Problem& problem, std::uint64_t needles, Bound bound)
+    : CompanionPlan(std::make_unique<SearchImpl>(std::move(device), problem, needles, bound)) {}
+
+void SearchPlan::run(Queue& queue, const Operands& o) const {
+  const auto& m = as<SearchImpl>(impl_);
+  const auto& p = m.problem;
+  const unsigned key = info(p.key).bytes;
+  const Operand all[] = {{"keys", o.keys, p.count * key, key, false},
+                         {"needles", o.needles, m.needles * key, key, false},
+                         {"places", o.places, m.needles * p.value_bytes, p.value_bytes}};
+  m.check_run(queue, all);
+  if (m.needles == 0) return;
+#ifdef SORTIUM_WITH_HOST
+  if (m.host()) return queue.call("search", [&] { on_host::search(p, m.needles, m.bound, o); });
+#endif
+  const Arg args[] = {o.keys, o.needles, o.places, p.count, m.needles, std::uint32_t{m.bound == Bound::upper}};
+  queue.launch({*m.places, groups_for(m, m.needles), m.work_group, args, "search"});
+}
+
+NthElementPlan::NthElementPlan(std::shared_ptr<Device> device, const Problem& problem, std::uint64_t n)
+    : CompanionPlan(std::make_unique<NthElementImpl>(std::move(device), problem, n)) {}
+
+void NthElementPlan::run(Queue& queue, const Operands& o) const {
+  const auto& m = as<NthElementImpl>(impl_);
+  const auto& p = m.problem;
+  const unsigned key = info(p.key).bytes;
+  const std::uint64_t values = p.payload == Payload::none ? 0 : p.count * p.value_bytes;
+  const Operand all[] = {{"keys_in", o.keys_in, p.count * key, key, false},
+                         {"keys_out", o.keys_out, p.keys_out ? p.count * key : 0, key},
+                         {"values_in", o.values_in, p.payload == Payload::values ? values : 0, p.value_bytes, false},
+                         {"values_out", o.values_out, values, p.value_bytes},
+                         {"scratch", o.scratch, m.scratch.bytes(), 16},
+                         {"offsets", o.offsets, 0, 1}};
+  m.check_run(queue, all);
+#ifdef SORTIUM_WITH_HOST
+  if (m.host()) return queue.call("select", [&] { select_on_host(p, o, m.found.compute_units, m.n + 1, p.count); });
+#endif
+  m.select.enqueue(queue, o, m.n + 1, p.count);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Host memory
+// ---------------------------------------------------------------------------------------------
+
+namespace {
+
+// Device memory for what is on the host: there itself on a CPU, copies elsewhere.
+class Staging {
+ public:
+  explicit Staging(const std::string& name) : device(device_near(name)), queue(device->make_queue()) {}
+
+  Memory in(const void* from, std::uint64_t bytes, const char* name) {
+    if (bytes == 0) return {};
+    if (from == nullptr) refuse(fmt::format("{} is null", name));
+    if (direct) return keep(device->adopt(const_cast<void*>(from), bytes));
+    const Memory m = room(bytes);
+    queue->write(m, from, bytes);
+    return m;
+  }
+  Memory room(std::uint64_t bytes) { return bytes == 0 ? Memory{} : keep(device->allocate(bytes)); }
+  void out(void* to, const Memory& from, std::uint64_t bytes) {
+    if (bytes != 0) queue->read(to, from, bytes);
+  }
+  std::uint64_t number(const Memory& from) {
+    std::uint64_t n = 0;
+    queue->read(&n, from, 8);
+    return n;
+  }
+
+  std::shared_ptr<Device> device;
+  std::unique_ptr<Queue> queue;
+
+ private:
+  Memory keep(std::unique_ptr<Buffer> buffer) { return buffers_.emplace_back(std::move(buffer))->memory(); }
+  bool direct = device->info().claimed.kind == DeviceKind::cpu;
+  std::vector<std::unique_ptr<Buffer>> buffers_;
+};
+
+void need(const void* pointer, std::uint64_t bytes, const char* name) {
+  if (bytes != 0 && pointer == nullptr) refuse(fmt::format("{} is null", name));
+}
+
+}  // namespace
+
+void detail::check_k(std::uint64_t k, std::uint64_t count) {
+  if (k == 0 || k > count) refuse(fmt::format("k is {}; 1 to {}, the number of records, is allowed", k, count));
+}
+
+std::uint64_t first_unsorted_host(const Problem& problem, const void* keys, const std::string& device) {
+  Staging s(device);
+  const IsSortedPlan plan(s.device, problem);
+  const IsSortedPlan::Operands o{s.in(keys, problem.count * info(problem.key).bytes, "keys"), s.room(8), s.room(plan.scratch_bytes())};
+  plan.run(*s.queue, o);
+  return s.number(o.result);
+}
+
+std::uint64_t unique_host(const Problem& problem, const HostOperands& h, void* lengths, unsigned length_bytes, const std::string& device) {
+  Staging s(device);
+  if (lengths == nullptr) length_bytes = 0;
+  const UniquePlan plan(s.device, problem, length_bytes);
+  const std::uint64_t keys = problem.count * info(problem.key).bytes;
+  const std::uint64_t values = problem.payload == Payload::none ? 0 : problem.count * problem.value_bytes;
+  need(h.keys_out, problem.keys_out ? keys : 0, "keys_out");
+  need(h.values_out, values, "values_out");
+  UniquePlan::Operands o;
+  o.keys_in = s.in(h.keys_in, keys, "keys_in");
+  if (problem.payload == Payload::values) o.values_in = s.in(h.values_in, values, "values_in");
+  if (problem.keys_out) o.keys_out = s.room(keys);
+  o.values_out = s.room(values);
+  o.lengths = s.room(problem.count * length_bytes);
+  o.runs = s.room(8);
+  o.scratch = s.room(plan.scratch_bytes());
+  plan.run(*s.queue, o);
+  const std::uint64_t runs = s.number(o.runs);
+  if (problem.keys_out) s.out(h.keys_out, o.keys_out, runs * info(problem.key).bytes);
+  if (values != 0) s.out(h.values_out, o.values_out, runs * problem.value_bytes);
+  s.out(lengths, o.lengths, runs * length_bytes);
+  return runs;
+}
+
+void merge_host(const Problem& problem, std::uint64_t a_count, const HostMergeOperands& h, const std::string& device) {
+  Staging s(device);
+  const MergePlan plan(s.device, problem, a_count);
+  const unsigned key = info(problem.key).bytes, value = problem.payload == Payload::none ? 0 : problem.value_bytes;
+  const std::uint64_t b_count = problem.count - a_count;
+  need(h.keys_out, problem.count, "keys_out");
+  need(h.values_out, problem.count * value, "values_out");
+  MergePlan::Operands o;
+  o.a_keys = s.in(h.a_keys, a_count * key, "a_keys");
+  o.b_keys = s.in(h.b_keys, b_count * key, "b_keys");
+  o.keys_out = s.room(problem.count * key);
+  o.a_values = s.in(h.a_values, a_count * value, "a_values");
+  o.b_values = s.in(h.b_values, b_count * value, "b_values");
+  o.values_out = s.room(problem.count * value);
+  o.scratch = s.room(plan.scratch_bytes());
+  plan.run(*s.queue, o);
+  s.out(h.keys_out, o.keys_out, problem.count * key);
+  s.out(h.values_out, o.values_out, problem.count * value);
+}
+
+void search_host(const Problem& problem, const void* keys, const void* needles, std::uint64_t needle_count, void* places,
+                 Bound bound, const std::string& device) {
+  Staging s(device);
+  const SearchPlan plan(s.device, problem, needle_count, bound);
+  const unsigned key = info(problem.key).bytes;
+  need(places, needle_count, "places");
+  const SearchPlan::Operands o{s.in(keys, problem.count * key, "keys"), s.in(needles, needle_count * key, "needles"),
+                               s.room(needle_count * problem.value_bytes)};
+  plan.run(*s.queue, o);
+  s.out(places, o.places, needle_count * problem.value_bytes);
+}
+
+void nth_element_host(const Problem& problem, std::uint64_t n, const HostOperands& h, const std::string& device) {
+  Staging s(device);
+  const NthElementPlan plan(s.device, problem, n);
+  const std::uint64_t keys = problem.count * info(problem.key).bytes;
+  const std::uint64_t values = problem.payload == Payload::none ? 0 : problem.count * problem.value_bytes;
+  need(h.keys_out, problem.keys_out ? keys : 0, "keys_out");
+  need(h.values_out, values, "values_out");
+  Operands o;
+  o.keys_in = s.in(h.keys_in, keys, "keys_in");
+  if (problem.payload == Payload::values) o.values_in = s.in(h.values_in, values, "values_in");
+  if (problem.keys_out) o.keys_out = s.room(keys);
+  o.values_out = s.room(values);
+  o.scratch = s.room(plan.scratch_bytes());
+  plan.run(*s.queue, o);
+  if (problem.keys_out) s.out(h.keys_out, o.keys_out, keys);
+  s.out(h.values_out, o.values_out, values);
+}
+
+}  // namespace sortium
