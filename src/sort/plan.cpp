@@ -6,6 +6,7 @@
 #include <sortium/sortium.hpp>
 
 #include "../algorithms/algorithm.hpp"
+#include "operands.hpp"
 
 namespace sortium {
 
@@ -63,27 +64,6 @@ Planned plan(const Problem& problem, const Capabilities& capabilities, const Met
   return plan_room(algorithm, problem, capabilities, method.parameters);
 }
 
-// What run() is given, and what it needs.
-struct Operand {
-  const char* name;
-  Memory memory;
-  std::uint64_t bytes;  // needed; 0: must not be given
-  unsigned unit;        // bytes that its start is a multiple of
-};
-
-bool overlap(const Operand& a, const Operand& b, Backend backend) {
-  auto from_a = a.memory.offset, from_b = b.memory.offset;
-  if (backend != Backend::opencl) {  // one address space
-    from_a += reinterpret_cast<std::uintptr_t>(a.memory.handle);
-    from_b += reinterpret_cast<std::uintptr_t>(b.memory.handle);
-  } else if (a.memory.handle != b.memory.handle) {
-    return false;
-  }
-  return from_a < from_b + b.bytes && from_b < from_a + a.bytes;
-}
-
-bool same(const Memory& a, const Memory& b) { return a.handle == b.handle && a.offset == b.offset; }
-
 }  // namespace
 
 std::vector<AlgorithmInfo> algorithms() {
@@ -115,9 +95,7 @@ std::uint64_t Plan::scratch_bytes_for(const Problem& problem, const Capabilities
 }
 
 void Plan::check(const Queue& queue, const Operands& o) const {
-  if (queue.device().native_context() != device_->native_context())
-    refuse(fmt::format("queue is of another device or context than the plan, which is for {}", device_->info().name));
-
+  check_queue(queue, *device_);
   const unsigned key = info(problem_.key).bytes;
   const bool values = problem_.payload != Payload::none;
   const std::uint64_t out = records_out(problem_);
@@ -131,21 +109,7 @@ void Plan::check(const Queue& queue, const Operands& o) const {
       {"offsets", o.offsets, problem_.segments == 0 ? 0 : (problem_.segments + 1) * problem_.offset_bytes, problem_.offset_bytes},
   }};
   const auto& c = device_->info().claimed;
-  for (const auto& a : all) {
-    if (a.bytes == 0) {
-      if (a.memory && std::string_view(a.name) != "scratch") refuse(fmt::format("{} is given, but this plan has no use for it", a.name));
-      continue;
-    }
-    if (!a.memory) refuse(fmt::format("{} is missing; {} bytes are needed", a.name, a.bytes));
-    if (a.memory.bytes != 0 && a.memory.bytes < a.bytes)
-      refuse(fmt::format("{} has {} bytes; {} are needed", a.name, a.memory.bytes, a.bytes));
-    // OpenCL's buffers themselves begin on boundaries that suit every type.
-    const std::uint64_t start = c.backend != Backend::opencl
-                                    ? reinterpret_cast<std::uintptr_t>(a.memory.handle) + a.memory.offset
-                                    : a.memory.offset;
-    if (start % a.unit != 0)
-      refuse(fmt::format("{} begins at byte {}, which is not a multiple of {}", a.name, start, a.unit));
-  }
+  for (const auto& a : all) check_operand(a, c.backend);
 
   const bool keys_in_place = same(o.keys_in, o.keys_out);
   const bool values_in_place = same(o.values_in, o.values_out);
@@ -157,8 +121,7 @@ void Plan::check(const Queue& queue, const Operands& o) const {
     for (std::size_t j = i + 1; j < all.size(); ++j) {
       if (all[i].bytes == 0 || all[j].bytes == 0 || !overlap(all[i], all[j], c.backend)) continue;
       if ((i == 0 && j == 1 && keys_in_place) || (i == 2 && j == 3 && values_in_place)) continue;
-      refuse(fmt::format("{} and {} overlap; only the in-place form, where they are the same, is allowed", all[i].name,
-                         all[j].name));
+      refuse_overlap(all[i], all[j]);
     }
 }
 
@@ -169,21 +132,7 @@ void Plan::run(Queue& queue, const Operands& operands) const {
 }
 
 std::vector<Plan::Phase> Plan::profile(Queue& queue, const Operands& operands) const {
-  queue.begin_trace();
-  try {
-    run(queue, operands);
-  } catch (...) {
-    (void)queue.end_trace();
-    throw;
-  }
-  std::vector<Phase> phases;
-  for (const auto& entry : queue.end_trace()) {
-    auto p = std::ranges::find(phases, entry.phase, &Phase::name);
-    if (p == phases.end()) p = phases.insert(p, {std::string(entry.phase), 0, 0});
-    p->seconds += entry.seconds;
-    ++p->launches;
-  }
-  return phases;
+  return profiled(queue, [&] { run(queue, operands); });
 }
 
 }  // namespace sortium
