@@ -280,7 +280,7 @@ TEST(Records, FloatColumnsOfEveryPolicy) {
 TEST(Records, IntegersOfEveryWidth) {
   const std::vector<KeyType> types{KeyType::u8,  KeyType::i16, KeyType::u32, KeyType::i64,
                                    KeyType::i8, KeyType::u16, KeyType::i32, KeyType::u64};
-  for (unsigned k = 0; k < cases(4, 2, 1); ++k) {
+  for (unsigned k = 0; k < cases(4u, 2u, 1u); ++k) {
     RecordProblem p{.columns = {{30 + 3 * k, Moved::out}}};
     std::uint64_t offset = k;
     for (unsigned j = 0; j < 8; ++j) {
