@@ -505,8 +505,9 @@ TEST(Permutes, OnHostMemory) {
   EXPECT_EQ(gather(values, positions), gathered);
   EXPECT_EQ(gather(values, std::vector<std::uint64_t>{3, 3}, options), (std::vector<double>{13, 13}));
   EXPECT_EQ(gather(values, std::vector<std::uint64_t>{}, options), std::vector<double>{});
-  if (!is_set("SORTIUM_TEST_SMALL"))  // Oclgrind calls it the race that it is
+  if (!is_set("SORTIUM_TEST_SMALL")) {  // Oclgrind calls it the race that it is
     EXPECT_EQ(scatter(values, std::vector<std::uint32_t>{1, 1, 1, 1}, options)[0], 0);
+  }
   const auto bad = ErrorCode::invalid_argument;
   expect_error([&] { (void)gather(values, std::vector<std::uint32_t>{0, 4}, options); }, bad, {"positions[1]", "4"});
   expect_error([&] { (void)gather(std::vector<double>{}, positions, options); }, bad, {"4 positions"});
