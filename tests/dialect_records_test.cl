@@ -7,7 +7,7 @@ KERNEL(WG) void say_key_order(GLOBAL const ukey_t *keys, GLOBAL ukey_t *orders, 
   if (i >= n) return;
   orders[i] = key_order(keys[i]);
   ranks[i] = key_rank(keys[i]);
-  digits[i] = key_digit(keys[i], KEY_BITS - 11, 0x7ff);
+  digits[i] = key_digit(keys[i], KEY_BITS - 7, 0x7f);
 }
 #endif
 

@@ -37,7 +37,7 @@ std::vector<std::uint64_t> special_keys(KeyType type) {
       for (const auto magnitude :
            {infinity, infinity - 1, infinity + 1, infinity | quiet, infinity | quiet | 0x1234, smallest_normal,
             smallest_normal - 1, smallest_normal + 1, smallest_normal / 3, infinity / 2, std::uint64_t{3}})
-        keys.push_back(s | magnitude);
+        keys.push_back(s | (magnitude & (sign - 1)));
   }
   return keys;
 }
@@ -95,9 +95,10 @@ std::vector<std::uint64_t> make_keys(Distribution distribution, const Problem& p
       break;
     }
     case Distribution::last: {
-      std::vector<std::uint64_t> some;
-      for (const auto k : special_keys(problem.key))
-        if (order_bits(k, problem) == all) some.push_back(k);
+      auto some = special_keys(problem.key);
+      std::uint64_t most = 0;
+      for (const auto k : some) most = std::max(most, order_bits(k, problem));
+      std::erase_if(some, [&](auto k) { return order_bits(k, problem) != most; });
       fill([&] { return some[random.below(some.size())]; });
       break;
     }

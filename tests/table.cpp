@@ -1,7 +1,9 @@
 #include "table.hpp"
 
+#include <algorithm>
 #include <array>
 #include <map>
+#include <tuple>
 
 #include "support.hpp"
 
@@ -27,7 +29,8 @@ struct Bits {
 };
 constexpr unsigned bit_ranges = 5;
 Bits bits(unsigned index, KeyType key) {
-  const std::array<Bits, bit_ranges> ranges{{{0, 0}, {0, 10}, {3, 28}, {0, 1}, {info(key).bits() - 1, 0}}};
+  const unsigned all = info(key).bits();
+  const std::array<Bits, bit_ranges> ranges{{{0, 0}, {0, std::min(10u, all - 1)}, {3, std::min(28u, all - 1)}, {0, 1}, {all - 1, 0}}};
   return ranges[index];
 }
 
@@ -79,9 +82,10 @@ class Pairs {
 std::vector<Shape> shapes(Depth depth, unsigned turn, bool bits_are_compiled_in) {
   std::vector<Shape> out;
   constexpr std::array<unsigned, 3> value_bytes{0, 4, 8};
-  for (unsigned v = 0; v < value_bytes.size(); ++v)
-    for (unsigned k = 0; k < all_key_types.size(); ++k) {
-      const bool each_type_once = depth == Depth::few || depth == Depth::narrow;
+  constexpr unsigned main_types = 6;  // of 4 and 8 bytes: the first ones
+  const bool each_type_once = depth == Depth::few || depth == Depth::narrow;
+  for (unsigned v = 0; v < value_bytes.size(); ++v) {
+    for (unsigned k = 0; k < main_types; ++k) {
       if (each_type_once && (k + turn) % 3 != v) continue;
       if (depth == Depth::few && k != turn % 3 && k != 3 + (turn + 1) % 3) continue;
       const bool descending = each_type_once ? (k / 3 + turn) % 2 == 0 : (k + v + turn) % 2 == 0;
@@ -89,6 +93,23 @@ std::vector<Shape> shapes(Depth depth, unsigned turn, bool bits_are_compiled_in)
         if (depth == Depth::full || (o == Order::descending) == descending)
           out.push_back({all_key_types[k], value_bytes[v], o});
     }
+    for (unsigned k = main_types; k < all_key_types.size(); ++k) {
+      if (depth != Depth::full && (k + turn) % 3 != v) continue;
+      if (depth == Depth::few && (k + turn) % 6 != 0) continue;
+      if (depth == Depth::narrow && (k + turn) % 6 != 0 && (k + turn) % 6 != 4) continue;
+      out.push_back({all_key_types[k], value_bytes[v], (k + v + turn) % 2 == 0 ? Order::ascending : Order::descending});
+    }
+  }
+  // Every other float by another policy than the usual one.
+  constexpr std::array<std::pair<NanOrder, ZeroOrder>, 5> policies{{{NanOrder::first, ZeroOrder::tied},
+                                                                    {NanOrder::bits, ZeroOrder::distinct},
+                                                                    {NanOrder::first, ZeroOrder::distinct},
+                                                                    {NanOrder::last, ZeroOrder::distinct},
+                                                                    {NanOrder::bits, ZeroOrder::tied}}};
+  unsigned floats = turn;
+  for (auto& shape : out)
+    if (info(shape.key).is_float && ++floats % 2 == 0)
+      std::tie(shape.nan, shape.zeros) = policies[floats / 2 % policies.size()];
   if (bits_are_compiled_in)  // all bits for every other shape, the ranges in turn for the rest
     for (unsigned i = 0; i < out.size(); ++i)
       out[i].bits = i % 2 == 0 ? 0 : static_cast<int>(1 + (i / 2 + turn) % (bit_ranges - 1));
@@ -128,7 +149,9 @@ Table make_table(const std::vector<Shape>& shapes, const Sizes& sizes, unsigned 
                      .keys_out = forms[f].keys_out,
                      .order = shape.order,
                      .begin_bit = bits(best[range], shape.key).begin,
-                     .end_bit = bits(best[range], shape.key).end};
+                     .end_bit = bits(best[range], shape.key).end,
+                     .nan = shape.nan,
+                     .zeros = shape.zeros};
         c.in_place = best[place] == 1;
         c.distribution = all_distributions[best[distribution]];
         c.seed = random.next();

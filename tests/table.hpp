@@ -18,15 +18,17 @@ struct Shape {
   KeyType key;
   unsigned value_bytes;  // 0: keys alone
   Order order;
+  NanOrder nan = NanOrder::last;
+  ZeroOrder zeros = ZeroOrder::tied;
   int bits = -1;  // index of the only bit range for this shape; -1: all of them
 };
 
 // Of how many shapes a method is tried; each has more than the one before.
 enum class Depth : std::uint8_t {
-  few,     // 2: a key type of 4 bytes and one of 8
-  narrow,  // 6: each key type once
-  wide,    // 18: each key type with each size of value
-  full,    // 36: in both orders
+  few,     // 3: a key type of 4 bytes, one of 8, and one of 1 or 2
+  narrow,  // 8: each key type of 4 or 8 bytes once, and two of the others
+  wide,    // 24: each key type of 4 or 8 bytes with each size of value, the others once
+  full,    // 54: the former in both orders, the others with each size of value
 };
 // `turn` differs from method to method, so that what one leaves out another has.
 [[nodiscard]] std::vector<Shape> shapes(Depth depth, unsigned turn, bool bits_are_compiled_in);

@@ -99,9 +99,13 @@ std::string check_unstable(const Problem& p, std::span<const std::uint64_t> keys
 std::string describe(const Case& c) {
   const auto& p = c.problem;
   const char* payload = p.payload == Payload::none ? "keys alone" : p.payload == Payload::values ? "values" : "positions";
-  return fmt::format("{} {} ({} bytes{}), {}, bits {}:{}, {}, count {}, {}, seed {:#x}", info(p.key).name, payload,
+  constexpr std::array nans{"NaN last", "NaN first", "NaN by bits"};
+  const std::string floats = !info(p.key).is_float ? ""
+                                                   : fmt::format(", {}, zeros {}", nans[static_cast<unsigned>(p.nan)],
+                                                                 p.zeros == ZeroOrder::tied ? "tied" : "distinct");
+  return fmt::format("{} {} ({} bytes{}), {}{}, bits {}:{}, {}, count {}, {}, seed {:#x}", info(p.key).name, payload,
                      p.payload == Payload::none ? 0 : p.value_bytes, p.keys_out ? "" : ", no keys_out",
-                     p.order == Order::ascending ? "ascending" : "descending", p.begin_bit, p.end_bit,
+                     p.order == Order::ascending ? "ascending" : "descending", floats, p.begin_bit, p.end_bit,
                      c.in_place ? "in place" : "out of place", p.count, name(c.distribution), c.seed);
 }
 

@@ -90,7 +90,8 @@ enum class ZeroOrder : std::uint8_t {
 //   signed:     the sign bit is inverted;
 //   float:      negative numbers are inverted, positive ones get the sign bit; where zeros tie, −0.0 maps
 //               to the bits of +0.0; where NaN come last or first, every one maps to all ones or to zero;
-//   descending: the result is inverted, except for NaN that come last or first, which stay there.
+//   descending: the result is inverted, except for NaN that come last or first, which stay there;
+//   NaN first:  all numbers move up, so that the last one has all ones.
 [[nodiscard]] constexpr std::uint64_t order_bits(std::uint64_t key, const KeyTypeInfo& t, Order order,
                                                  NanOrder nan = NanOrder::last, ZeroOrder zeros = ZeroOrder::tied) {
   const std::uint64_t sign = std::uint64_t{1} << (t.bits() - 1);
@@ -102,7 +103,9 @@ enum class ZeroOrder : std::uint8_t {
     if (zeros == ZeroOrder::tied && magnitude == 0) key = 0;
     key = (key & sign) != 0 ? ~key & all : key | sign;
   }
-  return order == Order::descending ? ~key & all : key;
+  if (order == Order::descending) key = ~key & all;
+  if (t.is_float && nan == NanOrder::first) key += (sign - 1) - t.infinity;
+  return key;
 }
 
 // ---------------------------------------------------------------------------------------------

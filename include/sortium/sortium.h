@@ -82,6 +82,7 @@ typedef struct sortium_options {
   const char *device;     /* NULL: what SORTIUM_DEVICE says, or "auto" */
   const char *algorithm;  /* NULL: "auto" */
   const char *parameters; /* NULL or "name=value,…" */
+  uint64_t max_scratch_bytes; /* a ceiling for scratch memory; 0: none */
 } sortium_options;
 
 /* ---- host memory ---- */

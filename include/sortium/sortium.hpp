@@ -35,6 +35,9 @@ namespace sortium {
 struct Method {
   std::string algorithm = "auto";
   std::string parameters{};  // "name=value,…" of that algorithm
+  // A ceiling for scratch memory; 0: none. "auto" takes a slower algorithm that keeps to it (down to some hundredth of the
+  // records); where none does, Error(invalid_argument) says the least that would do.
+  std::uint64_t max_scratch_bytes = 0;
 };
 
 class Sorter;  // a room's planned sort; internal
@@ -95,9 +98,12 @@ class Plan {
 struct Options {
   Order order = Order::ascending;
   unsigned begin_bit = 0, end_bit = 0;  // as in Problem
+  NanOrder nan = NanOrder::last;
+  ZeroOrder zeros = ZeroOrder::tied;
   std::string device{};                 // as for find_device; "" and "auto": one that has the algorithm
   std::string algorithm = "auto";
   std::string parameters{};
+  std::uint64_t max_scratch_bytes = 0;  // as in Method
 };
 
 // What sort_host did, and how long it took.
@@ -141,7 +147,9 @@ Problem problem_of(std::uint64_t count, const Options& options) {
           .count = count,
           .order = options.order,
           .begin_bit = options.begin_bit,
-          .end_bit = options.end_bit};
+          .end_bit = options.end_bit,
+          .nan = options.nan,
+          .zeros = options.zeros};
 }
 void check_lengths(std::uint64_t keys, std::uint64_t values);
 void check_positions_of_none(std::uint64_t positions);

@@ -89,8 +89,9 @@ struct Planned {
 // (tuning.hpp) if there are any that the room accepts, else with the room's own.
 [[nodiscard]] Planned plan_room(const Algorithm& room, const Problem& problem, const Capabilities& device,
                                 std::string_view text = {});
-// What "auto" is for the problem and the device.
-[[nodiscard]] Planned plan_auto(const Problem& problem, const Capabilities& device);
+// What "auto" is for the problem and the device: the fastest of those that need no more scratch memory than
+// `max_scratch_bytes` (0: any). Throws Error(invalid_argument) that says the least which would do.
+[[nodiscard]] Planned plan_auto(const Problem& problem, const Capabilities& device, std::uint64_t max_scratch_bytes = 0);
 
 // A radix sort's passes and the two buffers that they alternate between, so that the last one writes the output and
 // the input is only read.

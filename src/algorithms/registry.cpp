@@ -10,12 +10,17 @@
 
 namespace sortium {
 
+namespace {
+constexpr std::uint64_t least_chunk = 1u << 12;  // records; smaller ones save nothing worth it
+}  // namespace
+
 const std::vector<const Algorithm*>& registry() {
   static const std::vector<const Algorithm*> rooms{
       &rooms::bitonic(),
       &rooms::bitonic_local(),
       &rooms::lsd(),
       &rooms::merge(),
+      &rooms::merge_in_place(),
       &rooms::merge_local(),
       &rooms::msd(),
       &rooms::odd_even(),
@@ -25,6 +30,7 @@ const std::vector<const Algorithm*>& registry() {
       &rooms::radix_simd(),
 #ifdef SORTIUM_WITH_HOST
       &rooms::sample(),
+      &rooms::sample_in_place(),
 #endif
       &rooms::selection(),
       &rooms::selection_blocks(),
@@ -59,7 +65,9 @@ Planned plan_room(const Algorithm& room, const Problem& problem, const Capabilit
   return {&room, room.plan(problem, device, Parameters(text, room.info()))};
 }
 
-Planned plan_auto(const Problem& problem, const Capabilities& device) {
+namespace {
+
+Planned plan_fastest(const Problem& problem, const Capabilities& device) {
 #ifdef SORTIUM_WITH_HOST
   if (device.backend == Backend::host) return plan_room(rooms::sample(), problem, device);
 #endif
@@ -80,6 +88,31 @@ Planned plan_auto(const Problem& problem, const Capabilities& device) {
     }
   }
   return plan_room(rooms::lsd(), problem, device);
+}
+
+}  // namespace
+
+Planned plan_auto(const Problem& problem, const Capabilities& device, std::uint64_t max_scratch_bytes) {
+  Planned planned = plan_fastest(problem, device);
+  if (max_scratch_bytes == 0 || planned.sorter->scratch_bytes() <= max_scratch_bytes) return planned;
+  const auto refuse = [&](const Planned& least) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("max_scratch_bytes is {}; the least that would do is {} ({}, {})", max_scratch_bytes,
+                            least.sorter->scratch_bytes(), least.algorithm->info().name, least.sorter->parameters()));
+  };
+  if (problem.segments != 0 || problem.limit != 0) refuse(planned);
+  // The larger the chunks that are sorted before they are merged in place, the faster; and the more memory.
+  const auto* room = &rooms::merge_in_place();
+#ifdef SORTIUM_WITH_HOST
+  if (device.backend == Backend::host) room = &rooms::sample_in_place();
+#endif
+  for (std::uint64_t chunk = std::bit_ceil(problem.count) / 2; chunk >= least_chunk; chunk /= 2) {
+    Planned other = plan_room(*room, problem, device, fmt::format("chunk={}", chunk));
+    if (other.sorter->scratch_bytes() < planned.sorter->scratch_bytes()) planned = std::move(other);
+    if (planned.sorter->scratch_bytes() <= max_scratch_bytes) return planned;
+  }
+  refuse(planned);
+  return planned;
 }
 
 Parameters::Parameters(std::string_view text, const AlgorithmInfo& algorithm) {

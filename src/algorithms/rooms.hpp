@@ -9,6 +9,7 @@ const Algorithm& bitonic();
 const Algorithm& bitonic_local();
 const Algorithm& lsd();
 const Algorithm& merge();
+const Algorithm& merge_in_place();
 const Algorithm& merge_local();
 const Algorithm& msd();
 const Algorithm& odd_even();
@@ -20,6 +21,7 @@ const Algorithm& sample();
 // sample on the calling thread, without a plan: what a few thousand records on the host are worth. Allocates where scratch
 // memory does not fit the stack. At least one record.
 void sample_few(const Problem& problem, const Operands& operands);
+const Algorithm& sample_in_place();
 const Algorithm& selection();
 const Algorithm& selection_blocks();
 const Algorithm& selection_local();

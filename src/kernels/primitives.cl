@@ -48,6 +48,9 @@ INLINE ukey_t key_order(ukey_t key) {
 #if KEY_DESCENDING
   key = (ukey_t)~key;
 #endif
+#if KEY_FLOAT && KEY_NAN == NAN_FIRST
+  key += (ukey_t)(KEY_SIGN - 1 - (ukey_t)KEY_INFINITY);  // the last number becomes all ones
+#endif
   return key;
 }
 
@@ -62,7 +65,7 @@ INLINE ukey_t key_of_order(ukey_t order) {
   return order;
 }
 
-// A key that no other sorts after, whatever its type and order.
+// A key whose order is all ones: no other sorts after it, whatever its type and order and the bits that decide.
 #if KEY_FLOAT && KEY_NAN == NAN_LAST
 #define KEY_LAST ((ukey_t)~(ukey_t)0)
 #elif KEY_FLOAT && KEY_NAN == NAN_FIRST  // an infinity

@@ -101,7 +101,7 @@ std::string text(const char* given, const char* otherwise) { return given ? give
 
 Method method_of(const sortium_options* o) {
   if (o == nullptr) return {};
-  return {text(o->algorithm, "auto"), text(o->parameters, "")};
+  return {text(o->algorithm, "auto"), text(o->parameters, ""), o->max_scratch_bytes};
 }
 
 Options options_of(const sortium_options* o) {
@@ -110,6 +110,7 @@ Options options_of(const sortium_options* o) {
   const auto method = method_of(o);
   options.algorithm = method.algorithm;
   options.parameters = method.parameters;
+  options.max_scratch_bytes = method.max_scratch_bytes;
   return options;
 }
 

@@ -87,14 +87,14 @@ void detail::check_lengths(std::uint64_t keys, std::uint64_t values) {
 
 HostReport sort_host(const Problem& problem, const HostOperands& o, const Options& options) {
 #ifdef SORTIUM_WITH_HOST
-  if (problem.count <= few && options.algorithm == "auto" && options.parameters.empty() &&
+  if (problem.count <= few && options.algorithm == "auto" && options.parameters.empty() && options.max_scratch_bytes == 0 &&
       (options.device == "cpu:0" || !names_device(options)))
     return sort_few(problem, o);
 #endif
   Stopwatch watch;
   HostReport report;
   const auto device = device_for(options);
-  const Plan plan(device, problem, {options.algorithm, options.parameters});
+  const Plan plan(device, problem, {options.algorithm, options.parameters, options.max_scratch_bytes});
   report.device = device->info().name;
   report.algorithm = plan.algorithm().name;
   report.parameters = plan.parameters();

@@ -44,7 +44,7 @@ Planned plan(const Problem& problem, const Capabilities& capabilities, const Met
   if (method.algorithm == "auto") {
     if (!method.parameters.empty())
       refuse(fmt::format("parameters '{}' are given, but no algorithm that they belong to", method.parameters));
-    return plan_auto(problem, capabilities);
+    return plan_auto(problem, capabilities, method.max_scratch_bytes);
   }
   const auto& algorithm = find_algorithm(method.algorithm);
   const bool on_host = capabilities.backend == Backend::host;
@@ -61,7 +61,11 @@ Planned plan(const Problem& problem, const Capabilities& capabilities, const Met
                 : can.limit    ? fmt::format("{}: made for a limit; the problem's is 0, which means all", method.algorithm)
                 : problem.limit ? fmt::format("{}: sorts all records, not the first {}; take auto", method.algorithm, problem.limit)
                                 : fmt::format("{}: sorts no segments; take auto", method.algorithm));
-  return plan_room(algorithm, problem, capabilities, method.parameters);
+  Planned planned = plan_room(algorithm, problem, capabilities, method.parameters);
+  if (method.max_scratch_bytes != 0 && planned.sorter->scratch_bytes() > method.max_scratch_bytes)
+    refuse(fmt::format("max_scratch_bytes is {}; {} ({}) needs {}", method.max_scratch_bytes, method.algorithm,
+                       planned.sorter->parameters(), planned.sorter->scratch_bytes()));
+  return planned;
 }
 
 }  // namespace

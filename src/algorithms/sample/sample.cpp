@@ -59,7 +59,9 @@ class SampleSorter final : public Sorter {
       : problem_(problem), key_bytes_(info(problem.key).bytes) {
     const unsigned bits = info(problem.key).bits();
     all_bits_ = problem.begin_bit == 0 && (problem.end_bit == 0 || problem.end_bit == bits);
-    records_ = problem.payload != Payload::none || !all_bits_;
+    // Codes are made of 4- and 8-byte keys, and know the usual order of floats; other ranks are worked out one by one.
+    coded_ = all_bits_ && key_bytes_ >= 4 && problem.nan == NanOrder::last && problem.zeros == ZeroOrder::tied;
+    records_ = problem.payload != Payload::none || !coded_;
     threads_ = static_cast<unsigned>(given.number("threads", device.compute_units));
     const std::uint64_t word = records_ ? 8 : key_bytes_, n = problem.count;
     // Chunks and their partition fit a second-level cache; parts are enough for all threads to end at the same time. Of
@@ -92,19 +94,14 @@ class SampleSorter final : public Sorter {
   }
 
   void enqueue(Queue& queue, const Operands& o) override {
-    const auto all = [&] {
-      if (key_bytes_ == 4) sort<std::uint32_t>(queue, o);
-      else sort<std::uint64_t>(queue, o);
-    };
-    if (arena_) arena_->execute(all);
-    else all();
+    if (arena_) arena_->execute([&] { sort_on(queue, o); });
+    else sort_on(queue, o);
   }
 
   // With no more than `alone` records: the same, with no queue.
   void run_alone(const Operands& o) const {
     Now now;
-    if (key_bytes_ == 4) sort<std::uint32_t>(now, o);
-    else sort<std::uint64_t>(now, o);
+    sort_on(now, o);
   }
 
  private:
@@ -132,6 +129,16 @@ class SampleSorter final : public Sorter {
       }, tbb::simple_partitioner{});
   }
 
+  template <class Q>
+  void sort_on(Q& queue, const Operands& o) const {
+    switch (key_bytes_) {
+      case 1: return sort<std::uint8_t>(queue, o);
+      case 2: return sort<std::uint16_t>(queue, o);
+      case 4: return sort<std::uint32_t>(queue, o);
+      default: return sort<std::uint64_t>(queue, o);
+    }
+  }
+
   template <class Key, class Q>
   void sort(Q& queue, const Operands& o) const {
     if (problem_.count > alone) {
@@ -140,8 +147,9 @@ class SampleSorter final : public Sorter {
       if (sorted) return queue.call("copy", [&] { keep_order<Key>(o); });
     }
     const bool wide = problem_.payload != Payload::none && problem_.value_bytes == 8;
-    if (!records_) sort_keys<Key>(queue, o);
-    else if (wide) sort_records<Key, std::uint64_t>(queue, o);
+    if constexpr (sizeof(Key) >= 4)
+      if (!records_) return sort_keys<Key>(queue, o);
+    if (wide) sort_records<Key, std::uint64_t>(queue, o);
     else sort_records<Key, std::uint32_t>(queue, o);
   }
 
@@ -280,7 +288,7 @@ class SampleSorter final : public Sorter {
         return fetch(part, count, mask(), keys, keys_out + begin);
       const Key flip = coding_of<Key>(sorter.problem_).flip;
       for (std::uint64_t i = 0; i < count; ++i)
-        keys_out[begin + i] = static_cast<Key>((part[i] >> position_bits) + window.lowest) ^ flip;
+        keys_out[begin + i] = static_cast<Key>(((part[i] >> position_bits) + window.lowest) ^ flip);
     }
   };
 
@@ -355,23 +363,27 @@ class SampleSorter final : public Sorter {
   // What decides a record's place: its key's code, where ties have one and the same, or the bits that were asked for.
   template <class Key>
   void ranks(const Key* keys, std::uint64_t* to, std::uint64_t count) const {
-    if (!all_bits_) {
+    if (!coded_) {
       const unsigned end = problem_.end_bit == 0 ? info(problem_.key).bits() : problem_.end_bit;
       const unsigned begin = problem_.begin_bit;
       const std::uint64_t mask = ~std::uint64_t{0} >> (64 - (end - begin));
-      for (std::uint64_t i = 0; i < count; ++i) to[i] = order_bits(keys[i], problem_) >> begin & mask;
+      const auto& type = info(problem_.key);
+      for (std::uint64_t i = 0; i < count; ++i)
+        to[i] = order_bits(keys[i], type, problem_.order, problem_.nan, problem_.zeros) >> begin & mask;
       return;
     }
-    const auto coding = coding_of<Key>(problem_);
-    constexpr std::uint64_t step = 256;
-    Key code[step];
-    for (std::uint64_t i = 0; i < count; i += step) {
-      const std::uint64_t some = std::min(step, count - i);
-      sample::encode(keys + i, code, some, coding);
-      if (coding.is_float)
-        for (std::uint64_t k = 0; k < some; ++k)
-          code[k] = std::min<Key>(code[k] - (code[k] == Ties<Key>::first_zero + 1), Ties<Key>::first_nan);
-      for (std::uint64_t k = 0; k < some; ++k) to[i + k] = code[k];
+    if constexpr (sizeof(Key) >= 4) {
+      const auto coding = coding_of<Key>(problem_);
+      constexpr std::uint64_t step = 256;
+      Key code[step];
+      for (std::uint64_t i = 0; i < count; i += step) {
+        const std::uint64_t some = std::min(step, count - i);
+        sample::encode(keys + i, code, some, coding);
+        if (coding.is_float)
+          for (std::uint64_t k = 0; k < some; ++k)
+            code[k] = std::min<Key>(code[k] - (code[k] == Ties<Key>::first_zero + 1), Ties<Key>::first_nan);
+        for (std::uint64_t k = 0; k < some; ++k) to[i + k] = code[k];
+      }
     }
   }
 
@@ -482,7 +494,7 @@ class SampleSorter final : public Sorter {
 
   Problem problem_;
   unsigned key_bytes_, threads_ = 1;
-  bool all_bits_ = true, records_ = false;
+  bool all_bits_ = true, coded_ = true, records_ = false;
   std::uint64_t chunk_ = 0, chunks_ = 0, parts_ = 1;  // records of a chunk; how many there are of either
   std::uint64_t own_words_ = 0;                       // of each thread's memory
   ScratchLayout scratch_;

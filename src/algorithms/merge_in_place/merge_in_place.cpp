@@ -1,0 +1,154 @@
+// Merge sort with a bounded buffer: chunks are sorted one after the other by the fast sort for such, in scratch memory for
+// one chunk, and merged in place: Kim, Kutzner, "Stable Minimum Storage Merging by Symmetric Comparisons" (2004).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "../../kernels/kernels.hpp"
+#include "../rooms.hpp"
+#include "embedded.hpp"
+
+namespace sortium {
+namespace {
+
+std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
+
+class MergeInPlaceSorter final : public Sorter {
+ public:
+  MergeInPlaceSorter(const Problem& problem, const Capabilities& device, const Parameters& given) : problem_(problem) {
+    work_group_ = std::bit_floor(std::min(device.max_work_group, device.kind == DeviceKind::cpu ? 64u : 256u));
+    const std::uint64_t record = info(problem.key).bytes + (problem.payload == Payload::none ? 0 : problem.value_bytes);
+    const std::uint64_t most = std::bit_floor(device.local_memory / record);
+    tile_ = given.number("tile", std::min<std::uint64_t>(most, 1024));
+    chunk_ = given.number("chunk", std::max(tile_, std::bit_ceil(ceil_div(problem.count, 8))));
+    for (const auto& [name, value] : {std::pair{"tile", tile_}, {"chunk", chunk_}})
+      if (!std::has_single_bit(value))
+        throw Error(ErrorCode::invalid_argument, fmt::format("merge-in-place: {}={} is not a power of two", name, value));
+    if (tile_ > most)
+      throw Error(ErrorCode::unsupported, fmt::format("merge-in-place: tile={} needs {} bytes of local memory; the device "
+                                                      "has {}", tile_, tile_ * record, device.local_memory));
+    if (chunk_ < tile_)
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("merge-in-place: chunk={} is less than a tile's {} records", chunk_, tile_));
+
+    Problem part = problem;
+    part.keys_out = true;
+    if (problem.payload == Payload::positions) part.payload = Payload::values;
+    part.count = std::min(chunk_, problem.count);
+    chunk_sort_ = plan_auto(part, device).sorter;
+    const std::uint64_t rest = problem.count % chunk_;
+    if (problem.count > chunk_ && rest > 1) {
+      part.count = rest;
+      rest_sort_ = plan_auto(part, device).sorter;
+    }
+    inner_ = layout_.add(std::max(chunk_sort_->scratch_bytes(), rest_sort_ ? rest_sort_->scratch_bytes() : 0));
+    if (problem.count > chunk_)
+      for (auto& b : bounds_) b = layout_.add((ceil_div(problem.count, tile_) + 2) * kernels::index_bytes(problem.count));
+    if (!problem.keys_out) keys_ = layout_.add(problem.count * info(problem.key).bytes);
+  }
+
+  std::uint64_t scratch_bytes() const override { return layout_.bytes(); }
+  std::string parameters() const override { return fmt::format("chunk={},tile={}", chunk_, tile_); }
+
+  void build(Device& device, const Capabilities& capabilities) override {
+    chunk_sort_->build(device, capabilities);
+    if (rest_sort_) rest_sort_->build(device, capabilities);
+    kernels::Defines defines;
+    defines.problem(problem_).set("WG", work_group_).set("TILE", tile_);
+    module_ = kernels::build(device, capabilities, kernels::embedded::merge_in_place_cl, defines);
+    positions_ = module_->kernel("merge_in_place_positions");
+    split_ = module_->kernel("merge_in_place_split");
+    reverse_ = module_->kernel("merge_in_place_reverse");
+    merge_tile_ = module_->kernel("merge_in_place_tile");
+  }
+
+  void enqueue(Queue& queue, const Operands& o) override {
+    const std::uint64_t n = problem_.count;
+    const Memory keys = problem_.keys_out ? o.keys_out : keys_.in(o), values = o.values_out;
+    bring(queue, o, keys);
+    sort_chunks(queue, o, keys);
+    for (std::uint64_t run = chunk_; run < n; run *= 2) {
+      Memory bounds = bounds_[0].in(o), halves = bounds_[1].in(o);
+      for (std::uint64_t length = 2 * run; length > tile_; length /= 2) {
+        const Arg split[] = {keys, bounds, halves, n, length, length == 2 * run ? run : std::uint64_t{0}};
+        queue.launch({*split_, groups(ceil_div(n, length)), work_group_, split, "split"});
+        for (const std::uint32_t whole : {0u, 1u}) {
+          const Arg reverse[] = {keys, values, bounds, halves, n, length, whole};
+          queue.launch({*reverse_, groups(n), work_group_, reverse, "rotate"});
+        }
+        std::swap(bounds, halves);
+      }
+      const Arg merge[] = {keys, values, bounds, n};
+      queue.launch({*merge_tile_, ceil_div(n, tile_), work_group_, merge, "merge"});
+    }
+  }
+
+ private:
+  [[nodiscard]] std::uint64_t groups(std::uint64_t work_items) const { return ceil_div(work_items, work_group_); }
+
+  // Where all of it happens.
+  void bring(Queue& queue, const Operands& o, const Memory& keys) const {
+    if (!o.in_place()) queue.copy(keys, o.keys_in, problem_.count * info(problem_.key).bytes);
+    if (problem_.payload == Payload::values && !o.in_place())
+      queue.copy(o.values_out, o.values_in, problem_.count * problem_.value_bytes);
+    if (problem_.payload != Payload::positions) return;
+    const Arg args[] = {o.values_out, problem_.count};
+    queue.launch({*positions_, groups(problem_.count), work_group_, args, "positions"});
+  }
+
+  void sort_chunks(Queue& queue, const Operands& o, const Memory& keys) const {
+    const std::uint64_t key_bytes = info(problem_.key).bytes, value_bytes = problem_.value_bytes;
+    for (std::uint64_t begin = 0; begin < problem_.count; begin += chunk_) {
+      const std::uint64_t count = std::min(chunk_, problem_.count - begin);
+      if (count == 1 && problem_.count > 1) continue;
+      Operands part;
+      part.keys_in = part.keys_out = keys.slice(begin * key_bytes, count * key_bytes);
+      if (problem_.payload != Payload::none)
+        part.values_in = part.values_out = o.values_out.slice(begin * value_bytes, count * value_bytes);
+      part.scratch = inner_.in(o);
+      (count == std::min(chunk_, problem_.count) ? chunk_sort_ : rest_sort_)->enqueue(queue, part);
+    }
+  }
+
+  Problem problem_;
+  unsigned work_group_ = 0;
+  std::uint64_t tile_ = 0, chunk_ = 0;
+  std::unique_ptr<Sorter> chunk_sort_, rest_sort_;
+  ScratchLayout layout_;
+  ScratchLayout::Slice inner_, keys_, bounds_[2];
+  std::shared_ptr<Module> module_;
+  std::unique_ptr<Kernel> positions_, split_, reverse_, merge_tile_;
+};
+
+class MergeInPlace final : public Algorithm {
+ public:
+  const AlgorithmInfo& info() const override {
+    static const AlgorithmInfo info{
+        .name = "merge-in-place",
+        .title = "merge sort in place: chunks by the fast sort, merged by rotations; scratch memory for one chunk",
+        .source = "Kim, Kutzner 2004",
+        .stable = true,
+        .comparison = true,
+        .cost = "a sort of each chunk, then log2(N/chunk) mergings, each of up to log2(N/tile) splittings that read and write "
+                "what lies on the wrong side twice; 3 launches a splitting",
+        .parameters = {{"chunk", "records that are sorted together: what scratch memory is for; a power of two", 1,
+                        std::uint64_t{1} << 40, {}},
+                       {"tile", "records that a work-group merges in local memory; a power of two", 2, 1u << 16, {}}}};
+    return info;
+  }
+
+  std::unique_ptr<Sorter> plan(const Problem& problem, const Capabilities& device,
+                               const Parameters& given) const override {
+    return std::make_unique<MergeInPlaceSorter>(problem, device, given);
+  }
+};
+
+}  // namespace
+
+const Algorithm& rooms::merge_in_place() {
+  static const MergeInPlace room;
+  return room;
+}
+
+}  // namespace sortium
