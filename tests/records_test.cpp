@@ -372,6 +372,15 @@ TEST(Records, AlgorithmsByName) {
   expect_error([&] { RecordPlan(test_device(), p, {"no-such"}); }, ErrorCode::not_found, {"no-such"});
 }
 
+TEST(Records, CeilingOfScratchMemory) {
+  const RecordProblem p{.count = 1009, .columns = {{10}}, .key = {{.type = FieldType::bytes(10)}}};
+  const std::uint64_t usual = RecordPlan(test_device(), p).scratch_bytes();
+  EXPECT_LE(RecordPlan(test_device(), p, {.max_scratch_bytes = usual}).scratch_bytes(), usual);
+  EXPECT_EQ(trial(p, 1, {.max_scratch_bytes = usual}), "");
+  expect_error([&] { RecordPlan(test_device(), p, {.max_scratch_bytes = 1000}); }, ErrorCode::invalid_argument,
+               {"max_scratch_bytes is 1000"});
+}
+
 TEST(Records, PhasesAreNamed) {
   const RecordProblem p{.count = 1009, .columns = {{10}}, .key = {{.type = FieldType::bytes(10)}}};
   const RecordPlan plan(test_device(), p);
@@ -543,7 +552,7 @@ std::vector<Options> places() { return {{.device = test_device()->info().id}, {}
 
 TEST(RecordsOnHostMemory, ByMassThenId) {
   for (const auto& options : places())
-    for (const std::size_t count : cases(Sizes{0, 1, 2, 1009, 20011}, {0, 1, 2, 1009, 20011}, {0, 97})) {
+    for (const std::size_t count : cases(Sizes{0, 1, 2, 1009, 100003}, {0, 1, 2, 1009, 100003}, {0, 97})) {
       const auto before = some_particles(count);
       auto should = before;
       std::ranges::stable_sort(should, [](const auto& a, const auto& b) {

@@ -77,7 +77,7 @@ struct RecordProblem {
 };
 
 // Where the records are. An element's alignment is that of its size: a column begins at a multiple of the largest power
-// of two, up to 16, that divides its element's bytes. No two operands overlap, but for a column in place.
+// of two, up to 16, that divides its element's bytes. What is written overlaps nothing else, but for a column in place.
 struct RecordOperands {
   std::span<const Memory> columns_in{};   // as many as the problem has columns
   std::span<const Memory> columns_out{};  // as many, or none where no column is moved out; {} or columns_in's for the others
@@ -97,7 +97,7 @@ struct RecordOperands {
 // are gathered. A key that is one whole column of a KeyType is not packed, and a single value of 4 or 8 bytes moves with its key.
 class RecordPlan {
  public:
-  // `method` is of the inner sorts; it must be a stable one that sorts all records.
+  // `method` is of the inner sorts, which must be stable and sort all records; max_scratch_bytes is for all of it.
   // Throws Error as Plan does; of a field or a column it says which one, and what is wrong with it.
   RecordPlan(std::shared_ptr<Device> device, const RecordProblem& problem, const Method& method = {});
   RecordPlan(RecordPlan&&) noexcept;
@@ -170,8 +170,8 @@ struct RecordHostOperands {
   void* positions = nullptr;
 };
 
-// The sort of host memory that the functions below are made of; as sort_host. options.order, begin_bit and end_bit must be
-// as they are by default: fields have their own. Host memory need not be aligned; what is not is copied on the way.
+// The sort of host memory that the functions below are made of; as sort_host. options.order, begin_bit, end_bit, nan and
+// zeros must be as they are by default: fields have their own. Host memory need not be aligned; what is not is copied on the way.
 HostReport sort_records_host(const RecordProblem& problem, const RecordHostOperands& operands, const Options& options = {});
 
 // Elements of host memory by positions. Throws Error(invalid_argument) that names the first position out of range, before
@@ -249,7 +249,7 @@ template <Index I = std::uint32_t, ElementRange Records>
 }
 
 namespace detail {
-// Sorts keys that are each `field`, in options.order and by its bits, and with them values of any size (nullptr: none).
+// Sorts keys that are each `field`, in the order that the options say, and with them values of any size (nullptr: none).
 HostReport sort_wide(Field field, void* keys, std::uint64_t count, void* values, unsigned value_bytes, Options options);
 }  // namespace detail
 
@@ -271,7 +271,7 @@ HostReport sort(Keys&& keys, Values&& values, const Options& options = {}) {
 template <Index I = std::uint32_t, WideKeyRange Keys>
 [[nodiscard]] std::vector<I> argsort(const Keys& keys, Options options = {}) {
   const Field field{.type = field_type_of<std::ranges::range_value_t<Keys>>::value, .order = options.order};
-  options.order = Order::ascending;
+  options.order = Order::ascending;  // the field's now
   return argsort_records<I>(keys, {field}, options);
 }
 

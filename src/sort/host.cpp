@@ -68,16 +68,24 @@ HostReport sort_few(const Problem& p, const HostOperands& o) {
 
 }  // namespace
 
-bool names_device(const Options& options) {
-  if (!options.device.empty()) return options.device != "auto";
+bool names_device(const std::string& device) {
+  if (!device.empty()) return device != "auto";
   const char* const set = std::getenv("SORTIUM_DEVICE");
   return set != nullptr && *set != '\0' && std::string_view(set) != "auto";
 }
 
-std::shared_ptr<Device> device_for(const Options& options) {
+std::shared_ptr<Device> device_for(const Problem& problem, const Options& options) {
+  if (options.algorithm == "auto" && problem.limit != 0) return device_near(options.device);
   if (options.algorithm == "auto") return find_device(options.device);
   const bool host = find_algorithm(options.algorithm).info().host;
-  return find_device(host && !names_device(options) ? "cpu:0" : options.device, true);
+  return find_device(host && !names_device(options.device) ? "cpu:0" : options.device, true);
+}
+
+std::shared_ptr<Device> device_near(const std::string& name) {
+#ifdef SORTIUM_WITH_HOST
+  if (!names_device(name)) return find_device("cpu:0");
+#endif
+  return find_device(name);
 }
 
 void detail::check_lengths(std::uint64_t keys, std::uint64_t values) {
@@ -88,12 +96,12 @@ void detail::check_lengths(std::uint64_t keys, std::uint64_t values) {
 HostReport sort_host(const Problem& problem, const HostOperands& o, const Options& options) {
 #ifdef SORTIUM_WITH_HOST
   if (problem.count <= few && options.algorithm == "auto" && options.parameters.empty() && options.max_scratch_bytes == 0 &&
-      (options.device == "cpu:0" || !names_device(options)))
+      (options.device == "cpu:0" || !names_device(options.device)))
     return sort_few(problem, o);
 #endif
   Stopwatch watch;
   HostReport report;
-  const auto device = device_for(options);
+  const auto device = device_for(problem, options);
   const Plan plan(device, problem, {options.algorithm, options.parameters, options.max_scratch_bytes});
   report.device = device->info().name;
   report.algorithm = plan.algorithm().name;

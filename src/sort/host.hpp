@@ -2,6 +2,8 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
+#include <string>
 
 #include <sortium/sortium.hpp>
 
@@ -22,8 +24,10 @@ class Stopwatch {
 
 constexpr std::uint64_t few = 1u << 14;  // records, see sort_host
 
-// Whether the caller, or SORTIUM_DEVICE, wants one in particular.
-[[nodiscard]] bool names_device(const Options& options);
-[[nodiscard]] std::shared_ptr<Device> device_for(const Options& options);
+// Whether `device`, of a caller's options, or SORTIUM_DEVICE names one in particular.
+[[nodiscard]] bool names_device(const std::string& device);
+// The device of that name; where none is named, here or by SORTIUM_DEVICE, the one that reads host memory where it lies.
+[[nodiscard]] std::shared_ptr<Device> device_near(const std::string& name);
+[[nodiscard]] std::shared_ptr<Device> device_for(const Problem& problem, const Options& options);
 
 }  // namespace sortium

@@ -7,7 +7,9 @@
 namespace sortium {
 
 namespace {
+
 [[noreturn]] void refuse(const std::string& message) { throw Error(ErrorCode::invalid_argument, message); }
+
 }  // namespace
 
 std::string Operand::text() const { return column < 0 ? std::string(name) : fmt::format("{}[{}]", name, column); }
@@ -17,24 +19,22 @@ void check_queue(const Queue& queue, Device& device) {
     refuse(fmt::format("queue is of another device or context than the plan, which is for {}", device.info().name));
 }
 
-void check_operand(const Operand& a, Backend backend) {
-  if (a.bytes == 0) {
-    if (a.memory && std::string_view(a.name) != "scratch")
-      refuse(fmt::format("{} is given, but this plan has no use for it", a.text()));
-    return;
+void check_places(std::span<const Operand> operands, Backend backend) {
+  for (const auto& a : operands) {
+    if (a.bytes == 0) {
+      if (a.memory && std::string_view(a.name) != "scratch") refuse(fmt::format("{} is given, but this plan has no use for it", a.text()));
+      continue;
+    }
+    if (!a.memory) refuse(fmt::format("{} is missing; {} bytes are needed", a.text(), a.bytes));
+    if (a.memory.bytes != 0 && a.memory.bytes < a.bytes)
+      refuse(fmt::format("{} has {} bytes; {} are needed", a.text(), a.memory.bytes, a.bytes));
+    // OpenCL's buffers themselves begin on boundaries that suit every type.
+    const std::uint64_t start = backend != Backend::opencl
+                                    ? reinterpret_cast<std::uintptr_t>(a.memory.handle) + a.memory.offset
+                                    : a.memory.offset;
+    if (start % a.unit != 0)
+      refuse(fmt::format("{} begins at byte {}, which is not a multiple of {}", a.text(), start, a.unit));
   }
-  if (!a.memory) refuse(fmt::format("{} is missing; {} bytes are needed", a.text(), a.bytes));
-  if (a.memory.bytes != 0 && a.memory.bytes < a.bytes)
-    refuse(fmt::format("{} has {} bytes; {} are needed", a.text(), a.memory.bytes, a.bytes));
-  // OpenCL's buffers themselves begin on boundaries that suit every type.
-  const std::uint64_t start =
-      backend != Backend::opencl ? reinterpret_cast<std::uintptr_t>(a.memory.handle) + a.memory.offset : a.memory.offset;
-  if (start % a.unit != 0)
-    refuse(fmt::format("{} begins at byte {}, which is not a multiple of {}", a.text(), start, a.unit));
-}
-
-void refuse_overlap(const Operand& a, const Operand& b) {
-  refuse(fmt::format("{} and {} overlap; only the in-place form, where they are the same, is allowed", a.text(), b.text()));
 }
 
 bool overlap(const Operand& a, const Operand& b, Backend backend) {
@@ -46,6 +46,15 @@ bool overlap(const Operand& a, const Operand& b, Backend backend) {
     return false;
   }
   return from_a < from_b + b.bytes && from_b < from_a + a.bytes;
+}
+
+void check_apart(std::span<const Operand> operands, Backend backend) {
+  for (std::size_t i = 0; i < operands.size(); ++i)
+    for (std::size_t j = i + 1; j < operands.size(); ++j) {
+      const auto &a = operands[i], &b = operands[j];
+      if (a.bytes != 0 && b.bytes != 0 && (a.written || b.written) && overlap(a, b, backend))
+        refuse(fmt::format("{} and {} overlap, which is not allowed", a.text(), b.text()));
+    }
 }
 
 std::vector<Plan::Phase> profiled(Queue& queue, const std::function<void()>& run) {

@@ -112,8 +112,8 @@ void Plan::check(const Queue& queue, const Operands& o) const {
       {"scratch", o.scratch, scratch_bytes(), 16},
       {"offsets", o.offsets, problem_.segments == 0 ? 0 : (problem_.segments + 1) * problem_.offset_bytes, problem_.offset_bytes},
   }};
-  const auto& c = device_->info().claimed;
-  for (const auto& a : all) check_operand(a, c.backend);
+  const auto backend = device_->info().claimed.backend;
+  check_places(all, backend);
 
   const bool keys_in_place = same(o.keys_in, o.keys_out);
   const bool values_in_place = same(o.values_in, o.values_out);
@@ -123,9 +123,10 @@ void Plan::check(const Queue& queue, const Operands& o) const {
     refuse("keys and values must both be sorted in place or both out of place");
   for (std::size_t i = 0; i < all.size(); ++i)
     for (std::size_t j = i + 1; j < all.size(); ++j) {
-      if (all[i].bytes == 0 || all[j].bytes == 0 || !overlap(all[i], all[j], c.backend)) continue;
+      if (all[i].bytes == 0 || all[j].bytes == 0 || !overlap(all[i], all[j], backend)) continue;
       if ((i == 0 && j == 1 && keys_in_place) || (i == 2 && j == 3 && values_in_place)) continue;
-      refuse_overlap(all[i], all[j]);
+      refuse(fmt::format("{} and {} overlap; only the in-place form, where they are the same, is allowed", all[i].name,
+                         all[j].name));
     }
 }
 

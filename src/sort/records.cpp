@@ -142,10 +142,7 @@ int plain_column(const RecordProblem& p) {
   const auto& f = p.key[0];
   const bool plain = p.key.size() == 1 && f.type.kind() == FieldType::Kind::number && f.offset == 0 &&
                      p.columns[f.column].bytes == f.type.size();
-  // What every room sorts.
-  const bool sorted = f.type.size() >= 4 && (!info(f.type.key()).is_float ||
-                                             (f.nan == NanOrder::last && f.zeros == ZeroOrder::tied));
-  return plain && sorted ? static_cast<int>(f.column) : -1;
+  return plain ? static_cast<int>(f.column) : -1;
 }
 
 }  // namespace
@@ -209,27 +206,24 @@ void check_records(const RecordProblem& p, const RecordOperands& o, std::uint64_
     refuse(fmt::format("columns_out has {} entries; the problem has {} columns", o.columns_out.size(), columns));
   std::vector<Operand> all;
   all.reserve(2 * columns + 2);
-  const auto add = [&](const char* name, const Memory& memory, std::uint64_t bytes, unsigned unit, int column = -1) {
-    const Operand operand{name, memory, bytes, aligned ? unit : 1, column};
-    check_operand(operand, backend);
-    if (bytes != 0) all.push_back(operand);
+  const auto add = [&](const char* name, const Memory& memory, std::uint64_t bytes, unsigned unit, bool written, int column = -1) {
+    all.push_back({name, memory, bytes, aligned ? unit : 1, written, column});
   };
   for (std::size_t c = 0; c < columns; ++c) {
     const auto& column = p.columns[c];
     const std::uint64_t bytes = p.count * column.bytes;
-    add("columns_in", o.columns_in[c], bytes, lowest_bit(column.bytes | 16), static_cast<int>(c));
+    add("columns_in", o.columns_in[c], bytes, lowest_bit(column.bytes | 16), column.moved == Moved::in_place, static_cast<int>(c));
     const Memory out = o.columns_out.empty() ? Memory{} : o.columns_out[c];
     if (column.moved == Moved::in_place && out) {
       if (!same(out, o.columns_in[c])) refuse(fmt::format("columns_out[{0}] is not columns_in[{0}], but the column is moved in place", c));
       continue;
     }
-    add("columns_out", out, column.moved == Moved::out ? bytes : 0, lowest_bit(column.bytes | 16), static_cast<int>(c));
+    add("columns_out", out, column.moved == Moved::out ? bytes : 0, lowest_bit(column.bytes | 16), true, static_cast<int>(c));
   }
-  add("positions", o.positions, p.count * p.position_bytes, std::max(p.position_bytes, 1u));
-  add("scratch", o.scratch, scratch_bytes, 16);
-  for (std::size_t i = 0; i < all.size(); ++i)
-    for (std::size_t j = i + 1; j < all.size(); ++j)
-      if (overlap(all[i], all[j], backend)) refuse_overlap(all[i], all[j]);
+  add("positions", o.positions, p.count * p.position_bytes, std::max(p.position_bytes, 1u), true);
+  add("scratch", o.scratch, scratch_bytes, 16, true);
+  check_places(all, backend);
+  check_apart(all, backend);
 }
 
 // -----------------------------------------------------------------------------------------------
@@ -307,8 +301,9 @@ struct Steps {
   std::vector<unsigned> gathered;  // columns that are
   ScratchLayout layout;
   ScratchLayout::Slice keys, positions, column, inner;
+  Method inner_method;  // of the sorts
 
-  Steps(const RecordProblem& p, const Capabilities& device, const Method& method) : problem(p) {
+  Steps(const RecordProblem& p, const Capabilities& device, const Method& method) : problem(p), inner_method(method) {
     check(problem);
     if (method.algorithm != "auto") {
       const auto& can = find_algorithm(method.algorithm).info();
@@ -317,8 +312,6 @@ struct Steps {
                                                         can.partial ? "leaves sorted runs" : "is not stable"));
     }
     plan();
-    std::uint64_t most = 0;
-    for (const auto& s : sorts) most = std::max(most, Plan::scratch_bytes_for(s, device, method));
     const std::uint64_t n = problem.count;
     std::uint64_t key_bytes = 0, column_bytes = 0;
     for (const auto& w : words) key_bytes = std::max<std::uint64_t>(key_bytes, info(w.key()).bytes);
@@ -328,6 +321,16 @@ struct Steps {
     // When a column is gathered, words are done with.
     ScratchLayout sorting;
     keys = sorting.add(n * key_bytes);
+    const std::uint64_t limit = method.max_scratch_bytes;
+    const std::uint64_t own = layout.bytes() + std::max(sorting.bytes(), n * column_bytes);
+    if (limit != 0) {
+      const std::uint64_t left = own < limit ? limit - layout.bytes() - sorting.bytes() : 0;
+      inner_method.max_scratch_bytes = left / ScratchLayout::alignment * ScratchLayout::alignment;
+      if (inner_method.max_scratch_bytes == 0)
+        refuse(fmt::format("max_scratch_bytes is {}; these records need {} beside what their keys' sorts need", limit, own));
+    }
+    std::uint64_t most = 0;
+    for (const auto& s : sorts) most = std::max(most, Plan::scratch_bytes_for(s, device, inner_method));
     inner = sorting.add(most);
     column = layout.add(std::max(sorting.bytes(), n * column_bytes));
     keys.offset += column.offset;
@@ -384,7 +387,7 @@ struct Steps {
 struct RecordPlan::Implementation {
   Implementation(std::shared_ptr<Device> d, const RecordProblem& p, const Method& method)
       : device(std::move(d)), steps(p, capabilities(*device), method) {
-    for (const auto& s : steps.sorts) plans.emplace_back(device, s, method);
+    for (const auto& s : steps.sorts) plans.emplace_back(device, s, steps.inner_method);
     for (const auto& w : steps.words) {
       packers.emplace_back(w, steps.problem, steps.index_bytes());
       packers.back().build(*device, capabilities(*device));
@@ -529,14 +532,12 @@ void Permute::run(Queue& queue, Memory in, Memory positions, Memory out) const {
   const bool gathers = problem_.direction == Direction::gather;
   const std::uint64_t elements = problem_.elements == 0 ? problem_.count : problem_.elements;
   const unsigned unit = lowest_bit(problem_.element_bytes | 16);
-  const Operand all[] = {{"in", in, (gathers ? elements : problem_.count) * problem_.element_bytes, unit},
-                         {"positions", positions, problem_.count * problem_.index_bytes, problem_.index_bytes},
+  const Operand all[] = {{"in", in, (gathers ? elements : problem_.count) * problem_.element_bytes, unit, false},
+                         {"positions", positions, problem_.count * problem_.index_bytes, problem_.index_bytes, false},
                          {"out", out, (gathers ? problem_.count : elements) * problem_.element_bytes, unit}};
   check_queue(queue, *device_);
-  for (const auto& a : all) check_operand(a, c.backend);
-  for (const auto& [i, j] : {std::pair{0, 1}, {0, 2}, {1, 2}})
-    if (overlap(all[i], all[j], c.backend))
-      refuse(fmt::format("{} and {} overlap; elements are not moved in place", all[i].text(), all[j].text()));
+  check_places(all, c.backend);
+  check_apart(all, c.backend);
 
   const std::string_view phase = gathers ? "gather" : "scatter";
   if (!kernel_) {

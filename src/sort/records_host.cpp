@@ -16,10 +16,6 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& message) { throw Error(ErrorCode::invalid_argument, message); }
 
-bool has_host() {
-  return std::ranges::any_of(devices(), [](const auto& d) { return d->info().claimed.backend == Backend::host; });
-}
-
 Memory host_memory(const void* m) { return {const_cast<void*>(m), 0, 0}; }
 
 // Whether a device may use an array of elements of so many bytes where it lies in host memory.
@@ -61,13 +57,15 @@ void detail::check_positions_of_none(std::uint64_t positions) {
 
 HostReport sort_records_host(const RecordProblem& problem, const RecordHostOperands& o, const Options& options) {
   check(problem);
-  if (options.order != Order::ascending || options.begin_bit != 0 || options.end_bit != 0)
-    refuse("options.order, begin_bit and end_bit are not for records; each field of the key has its own");
+  if (options.order != Order::ascending || options.begin_bit != 0 || options.end_bit != 0 || options.nan != NanOrder::last ||
+      options.zeros != ZeroOrder::tied)
+    refuse("options.order, begin_bit, end_bit, nan and zeros are not for records; each field of the key has its own");
   Stopwatch watch;
   HostReport report;
   // As in sort_host: few records are not worth the way to a device.
-  const bool stay = problem.count <= few && options.algorithm == "auto" && !names_device(options) && has_host();
-  const auto device = stay ? find_device("cpu:0") : device_for(options);
+  const bool stay = problem.count <= few && options.algorithm == "auto" && options.parameters.empty() &&
+                    options.max_scratch_bytes == 0;
+  const auto device = stay ? device_near(options.device) : device_for({}, options);
 
   // A CPU sorts the caller's memory where it lies; elsewhere, and where it is not aligned, the device sorts its own copy in place.
   const bool cpu = device->info().claimed.kind == DeviceKind::cpu;
@@ -89,7 +87,7 @@ HostReport sort_records_host(const RecordProblem& problem, const RecordHostOpera
       if (!direct[c] && column.moved == Moved::out) column.moved = Moved::in_place;
     }
   }
-  const RecordPlan plan(device, own, {options.algorithm, options.parameters});
+  const RecordPlan plan(device, own, {options.algorithm, options.parameters, options.max_scratch_bytes});
   report.device = device->info().name;
   report.algorithm = plan.algorithm().name;
   report.parameters = plan.parameters();
@@ -143,20 +141,18 @@ void permute_host(const PermuteProblem& problem, const void* in, const void* pos
   const std::uint64_t in_bytes = (gathers ? elements : problem.count) * problem.element_bytes;
   const std::uint64_t out_bytes = (gathers ? problem.count : elements) * problem.element_bytes;
   const std::uint64_t position_bytes = problem.count * problem.index_bytes;
-  const Operand all[] = {{"in", host_memory(in), in_bytes, 1},
-                         {"positions", host_memory(positions), position_bytes, 1},
+  const Operand all[] = {{"in", host_memory(in), in_bytes, 1, false},
+                         {"positions", host_memory(positions), position_bytes, 1, false},
                          {"out", host_memory(out), out_bytes, 1}};
-  for (const auto& a : all) check_operand(a, Backend::host);
-  for (const auto& [i, j] : {std::pair{0, 1}, {0, 2}, {1, 2}})
-    if (overlap(all[i], all[j], Backend::host))
-      refuse(fmt::format("{} and {} overlap; elements are not moved in place", all[i].text(), all[j].text()));
+  check_places(all, Backend::host);
+  check_apart(all, Backend::host);
   for (std::uint64_t i = 0; i < problem.count; ++i) {
     std::uint64_t position = 0;
     std::memcpy(&position, static_cast<const std::byte*>(positions) + i * problem.index_bytes, problem.index_bytes);
     if (position >= elements) refuse(fmt::format("positions[{}] is {}; there are {} elements", i, position, elements));
   }
 
-  const auto device = !names_device(options) && has_host() ? find_device("cpu:0") : find_device(options.device);
+  const auto device = device_near(options.device);
   const bool cpu = device->info().claimed.kind == DeviceKind::cpu;
   const Permute permute(device, problem);
   const auto queue = device->make_queue();
@@ -209,8 +205,12 @@ HostReport detail::sort_wide(Field field, void* keys, std::uint64_t count, void*
   field.order = options.order;
   field.begin_bit = options.begin_bit;
   field.end_bit = options.end_bit;
+  field.nan = options.nan;
+  field.zeros = options.zeros;
   options.order = Order::ascending;
   options.begin_bit = options.end_bit = 0;
+  options.nan = NanOrder::last;
+  options.zeros = ZeroOrder::tied;
   RecordProblem problem{count, {{field.type.size(), Moved::in_place}}, {field}};
   if (value_bytes != 0) problem.columns.push_back({value_bytes, Moved::in_place});
   const void* const memory[] = {keys, values};
