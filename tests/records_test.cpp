@@ -271,7 +271,7 @@ TEST(Records, FloatsOfEveryPolicy) {
 // As the whole of a column: the way round the packing, where the core sorts it so.
 TEST(Records, FloatColumnsOfEveryPolicy) {
   for (const auto type : {KeyType::f32, KeyType::f64, KeyType::f16, KeyType::bf16})
-    for (unsigned policy = 0; policy < 12; policy += cases(1, 7, 12))
+    for (unsigned policy = 0; policy < 12; policy += cases(1, 12, 12))
       expect_sorted({.columns = {{info(type).bytes}, {4}},
                      .key = {{0, 0, type, Order(policy % 2), NanOrder(policy / 2 % 3), ZeroOrder(policy / 6)}}},
                     fmt::format("{}, policy {}", info(type).name, policy), {1009});
@@ -618,8 +618,8 @@ void sorts_like_std(T (*make)(Random&)) {
 
 TEST(RecordsOnHostMemory, WideKeys) {
   sorts_like_std<unsigned __int128>([](Random& r) { return static_cast<unsigned __int128>(r.below(9)) << 64 | r.below(20) << 60; });
-  sorts_like_std<__int128>([](Random& r) { return static_cast<__int128>(r.next()) * static_cast<std::int64_t>(r.next()); });
-  sorts_like_std<std::array<unsigned char, 1>>([](Random& r) { return std::array{static_cast<unsigned char>(r.next())}; });
+  if (on_host()) sorts_like_std<__int128>([](Random& r) { return static_cast<__int128>(r.next()) * static_cast<std::int64_t>(r.next()); });
+  if (on_host()) sorts_like_std<std::array<unsigned char, 1>>([](Random& r) { return std::array{static_cast<unsigned char>(r.next())}; });
   sorts_like_std<std::array<std::byte, 11>>([](Random& r) {
     std::array<std::byte, 11> x{};
     x[r.below(11)] = static_cast<std::byte>(r.next());

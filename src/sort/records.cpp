@@ -32,10 +32,12 @@ constexpr std::size_t columns_of_a_kernel = 8;  // that one word may have parts 
 unsigned lowest_bit(std::uint64_t x) { return static_cast<unsigned>(x & (~x + 1)); }
 std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
 
-// How a kernel over `items` is launched: enough work-items to fill the device, each with several turns of a loop.
-unsigned work_group_of(const Capabilities& c) { return std::min(c.max_work_group, c.kind == DeviceKind::cpu ? 64u : 256u); }
+// How a kernel over `items` is launched. GPUs: enough work-items to fill the device, each with several turns of its loop. CPUs
+// run a work-item to its end before the next: one turn each, so that memory is walked through in order.
+unsigned work_group_of(const Capabilities& c) { return std::min(c.max_work_group, 256u); }
 std::uint64_t groups_of(const Capabilities& c, std::uint64_t items) {
-  return std::min<std::uint64_t>(ceil_div(items, work_group_of(c)), c.compute_units * (c.kind == DeviceKind::cpu ? 4u : 32u));
+  const std::uint64_t all = ceil_div(items, work_group_of(c));
+  return c.kind == DeviceKind::cpu ? all : std::min<std::uint64_t>(all, c.compute_units * 32u);
 }
 
 std::byte* at(const Memory& m) { return static_cast<std::byte*>(m.handle) + m.offset; }
