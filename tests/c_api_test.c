@@ -186,6 +186,119 @@ static void device_memory(const sortium_options *options) {
   sortium_device_release(device);
 }
 
+typedef struct particle {
+  float mass;
+  uint32_t id;
+  double x[3];
+} particle;
+
+static int in_order(const particle *p) {
+  for (int i = 1; i < N; ++i)
+    if (p[i - 1].mass < p[i].mass || (p[i - 1].mass == p[i].mass && p[i - 1].id > p[i].id)) return 0;
+  for (int i = 0; i < N; ++i)
+    if (p[i].x[2] != p[i].id + p[i].mass) return 0;
+  return 1;
+}
+
+/* By mass descending, then id; in host memory and in a device's. */
+static void records(const sortium_options *options) {
+  static particle before[N], particles[N], out[N];
+  for (int i = 0; i < N; ++i) {
+    before[i].mass = (float)(random_bits() % 30) - 15;
+    before[i].id = random_bits() % 1000;
+    before[i].x[2] = before[i].id + before[i].mass;
+  }
+  sortium_field key[2];
+  for (int i = 0; i < 2; ++i) sortium_field_init(&key[i]);
+  key[0].offset = offsetof(particle, mass);
+  key[0].type = SORTIUM_F32;
+  key[0].order = SORTIUM_DESCENDING;
+  key[1].offset = offsetof(particle, id);
+  memcpy(particles, before, sizeof before);
+  CHECK(sortium_sort_records(particles, sizeof *particles, N, key, 2, options) == SORTIUM_OK);
+  CHECK(in_order(particles));
+
+  sortium_column column = {sizeof(particle), SORTIUM_NOT_MOVED};
+  sortium_record_problem problem;
+  sortium_record_problem_init(&problem);
+  problem.count = N;
+  problem.columns = &column;
+  problem.column_count = 1;
+  problem.key = key;
+  problem.field_count = 2;
+  problem.position_bytes = 4;
+  static uint32_t positions[N];
+  const void *const in = before;
+  CHECK(sortium_sort_records_host(&problem, &in, NULL, positions, options) == SORTIUM_OK);
+  CHECK(sortium_gather(before, positions, out, N, sizeof *before, 4, N, options) == SORTIUM_OK);
+  CHECK(memcmp(out, particles, sizeof out) == 0);
+  CHECK(sortium_scatter(particles, positions, out, N, sizeof *before, 4, N, options) == SORTIUM_OK);
+  CHECK(memcmp(out, before, sizeof out) == 0);
+
+  sortium_device *device = NULL;
+  sortium_queue *queue = NULL;
+  sortium_record_plan *plan = NULL;
+  sortium_permute *permute = NULL;
+  sortium_buffer *from = NULL, *to = NULL, *order = NULL, *scratch = NULL;
+  column.moved = SORTIUM_MOVED_OUT;
+  CHECK(sortium_device_find(options->device, &device) == SORTIUM_OK);
+  CHECK(sortium_queue_create(device, 1, &queue) == SORTIUM_OK);
+  CHECK(sortium_record_plan_create(device, &problem, options, &plan) == SORTIUM_OK);
+  CHECK(strlen(sortium_record_plan_algorithm(plan)) > 0);
+  sortium_capabilities capabilities;
+  uint64_t bytes = 0;
+  CHECK(sortium_device_capabilities(device, &capabilities) == SORTIUM_OK);
+  CHECK(sortium_record_plan_scratch_bytes_for(&problem, &capabilities, options, &bytes) == SORTIUM_OK);
+  CHECK(bytes == sortium_record_plan_scratch_bytes(plan));
+  CHECK(sortium_buffer_create(device, sizeof before, &from) == SORTIUM_OK);
+  CHECK(sortium_buffer_create(device, sizeof before, &to) == SORTIUM_OK);
+  CHECK(sortium_buffer_create(device, sizeof positions, &order) == SORTIUM_OK);
+  CHECK(sortium_buffer_create(device, bytes, &scratch) == SORTIUM_OK);
+  CHECK(sortium_queue_write(queue, sortium_buffer_memory(from), before, sizeof before) == SORTIUM_OK);
+  const sortium_memory memory_in = sortium_buffer_memory(from), memory_out = sortium_buffer_memory(to);
+  sortium_record_operands operands = {&memory_in, &memory_out, sortium_buffer_memory(order), sortium_buffer_memory(scratch)};
+  CHECK(sortium_record_plan_run(plan, queue, &operands) == SORTIUM_OK);
+  memset(out, 0, sizeof out);
+  CHECK(sortium_queue_read(queue, out, memory_out, sizeof out) == SORTIUM_OK);
+  CHECK(memcmp(out, particles, sizeof out) == 0);
+  sortium_phase phases[16];
+  size_t count = 0;
+  CHECK(sortium_record_plan_profile(plan, queue, &operands, phases, 16, &count) == SORTIUM_OK);
+  CHECK(count >= 3 && strcmp(phases[0].name, "pack") == 0);
+  operands.columns_out = NULL;
+  CHECK(sortium_record_plan_run(plan, queue, &operands) == SORTIUM_INVALID_ARGUMENT);
+  CHECK(strstr(sortium_last_error(), "columns_out[0]") != NULL);
+
+  const sortium_permute_problem back = {SORTIUM_SCATTER, N, sizeof(particle), 4, 0};
+  CHECK(sortium_permute_create(device, &back, &permute) == SORTIUM_OK);
+  CHECK(sortium_permute_run(permute, queue, memory_out, operands.positions, memory_in) == SORTIUM_OK);
+  CHECK(sortium_queue_read(queue, out, memory_in, sizeof out) == SORTIUM_OK);
+  CHECK(memcmp(out, before, sizeof out) == 0);
+
+  key[1].offset = 37;
+  CHECK(sortium_sort_records(particles, sizeof *particles, N, key, 2, options) == SORTIUM_INVALID_ARGUMENT);
+  CHECK(strstr(sortium_last_error(), "key field 1 (u32 at byte 37)") != NULL);
+  key[1].offset = 0;
+  key[1].type = 40;
+  CHECK(sortium_sort_records(particles, sizeof *particles, N, key, 2, options) == SORTIUM_INVALID_ARGUMENT);
+  key[1].type = SORTIUM_FIELD_BYTES;
+  key[1].length = 8;
+  CHECK(sortium_sort_records(particles, sizeof *particles, N, key, 2, options) == SORTIUM_OK);
+  CHECK(sortium_sort_records(particles, sizeof *particles, N, NULL, 2, options) == SORTIUM_INVALID_ARGUMENT);
+  positions[7] = N;
+  CHECK(sortium_gather(before, positions, out, N, sizeof *before, 4, N, options) == SORTIUM_INVALID_ARGUMENT);
+  CHECK(strstr(sortium_last_error(), "positions[7]") != NULL);
+
+  sortium_buffer_release(from);
+  sortium_buffer_release(to);
+  sortium_buffer_release(order);
+  sortium_buffer_release(scratch);
+  sortium_record_plan_release(plan);
+  sortium_permute_release(permute);
+  sortium_queue_release(queue);
+  sortium_device_release(device);
+}
+
 static void failures_say_why(void) {
   uint32_t key = 1;
   sortium_options options = {"no such device", NULL, NULL};
@@ -221,6 +334,7 @@ int main(void) {
   first_records(&options);
   companions(&options);
   device_memory(&options);
+  records(&options);
   failures_say_why();
   if (failures == 0) printf("the C API holds\n");
   return failures != 0;

@@ -142,6 +142,32 @@ std::vector<MethodUnderTest> methods_of_kernels() {
 INSTANTIATE_TEST_SUITE_P(All, Nvrtc, testing::ValuesIn(methods_of_kernels()),
                          [](const auto& instance) { return test_name(instance.param); });
 
+// The kernels of records: fields of every kind; elements of every unit; 4- and 8-byte positions.
+TEST(NvrtcRecords, Compiles) {
+  if (const auto why = why_no_nvrtc(); !why.empty() && !is_set("SORTIUM_REQUIRE_NVRTC")) GTEST_SKIP() << why;
+  const auto device = std::make_shared<CompilingDevice>();
+  for (const std::uint64_t count : {std::uint64_t{1000}, std::uint64_t{1} << 33}) {
+    const std::vector<Field> key{{0, 1, KeyType::f32, Order::descending, NanOrder::first, ZeroOrder::distinct},
+                                 {1, 0, FieldType::bytes(13)}, {1, 2, FieldType::i128()}, {0, 0, KeyType::f64, {}, NanOrder::bits},
+                                 {0, 8, KeyType::u64, {}, {}, {}, 3, 40}};
+    for (const unsigned bytes : {1u, 2u, 4u, 6u, 8u, 12u, 16u, 48u})
+      for (const auto direction : {Direction::gather, Direction::scatter}) {
+        try {
+          const Permute permute(device, {direction, count, bytes, count == 1000 ? 4u : 8u});
+        } catch (const Error& e) {
+          ADD_FAILURE() << bytes << " bytes: " << e.what() << '\n' << e.log();
+        }
+      }
+    try {
+      const RecordPlan plan(device, {count, {{16}, {24, Moved::out}}, key});
+      EXPECT_EQ(plan.word_bits().size(), 6u);
+    } catch (const Error& e) {
+      ADD_FAILURE() << e.what() << '\n' << e.log();
+    }
+  }
+  EXPECT_GT(device->compilations, 40u);
+}
+
 // The kernels of the program's own.
 class NvrtcProgram : public testing::Test {
  protected:

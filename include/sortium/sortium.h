@@ -196,6 +196,103 @@ sortium_status sortium_plan_profile(sortium_plan *plan, sortium_queue *queue, co
                                     sortium_phase *phases, size_t room, size_t *count);
 void sortium_plan_release(sortium_plan *plan);
 
+/* ---- records (records.hpp) ---- */
+
+/* What a field holds: a sortium_key_type, or one of these. */
+enum {
+  SORTIUM_FIELD_U128 = 64, /* little-endian */
+  SORTIUM_FIELD_I128,
+  SORTIUM_FIELD_BYTES /* a string of `length` bytes, 1 to 32, in memcmp's order */
+};
+typedef struct sortium_field {
+  unsigned column; /* which one it lies in */
+  uint64_t offset; /* bytes from the start of the column's element */
+  unsigned type;
+  unsigned length; /* of SORTIUM_FIELD_BYTES */
+  sortium_order order;
+  sortium_nan_order nan; /* of floats */
+  sortium_zero_order zeros;
+  unsigned begin_bit, end_bit; /* of numbers of a key type; end_bit 0: all */
+} sortium_field;
+
+typedef enum sortium_moved SORTIUM_ENUM_TYPE {
+  SORTIUM_NOT_MOVED,      /* only read: it has fields of the key */
+  SORTIUM_MOVED_IN_PLACE, /* ends up in sorted order where it is */
+  SORTIUM_MOVED_OUT       /* ends up in sorted order elsewhere */
+} sortium_moved;
+typedef struct sortium_column {
+  unsigned bytes; /* of an element: 1 to 256 */
+  sortium_moved moved;
+} sortium_column;
+
+typedef struct sortium_record_problem {
+  uint64_t count; /* records */
+  const sortium_column *columns;
+  size_t column_count; /* 1 to 64 */
+  const sortium_field *key; /* the most significant field first */
+  size_t field_count;       /* 1 to 32 */
+  unsigned position_bytes;  /* of the positions that come out: 4 or 8; 0: none are wanted */
+} sortium_record_problem;
+void sortium_field_init(sortium_field *field);                   /* a u32 at the start of column 0, ascending */
+void sortium_record_problem_init(sortium_record_problem *problem); /* nothing */
+
+/* Sorts `count` records of record_bytes (1 to 256) in host memory in place, by `field_count` fields of column 0. */
+sortium_status sortium_sort_records(void *records, unsigned record_bytes, uint64_t count, const sortium_field *key,
+                                    size_t field_count, const sortium_options *options);
+/* All of it, in host memory. columns_in and columns_out have an entry a column; columns_out may be NULL where no column is
+ * moved out, and so may its entries for columns that are not. positions may be NULL where they are not wanted. */
+sortium_status sortium_sort_records_host(const sortium_record_problem *problem, const void *const *columns_in,
+                                         void *const *columns_out, void *positions, const sortium_options *options);
+
+typedef struct sortium_record_operands {
+  const sortium_memory *columns_in;  /* an entry a column */
+  const sortium_memory *columns_out; /* the same, or NULL where no column is moved out */
+  sortium_memory positions, scratch;
+} sortium_record_operands;
+
+typedef struct sortium_record_plan sortium_record_plan;
+/* Only device, of the options, is not looked at. */
+sortium_status sortium_record_plan_create(sortium_device *device, const sortium_record_problem *problem,
+                                          const sortium_options *options, sortium_record_plan **plan);
+uint64_t sortium_record_plan_scratch_bytes(const sortium_record_plan *plan);
+/* The same number without a device. */
+sortium_status sortium_record_plan_scratch_bytes_for(const sortium_record_problem *problem,
+                                                     const sortium_capabilities *capabilities,
+                                                     const sortium_options *options, uint64_t *bytes);
+const char *sortium_record_plan_algorithm(const sortium_record_plan *plan); /* of the inner sorts */
+/* Only enqueues. */
+sortium_status sortium_record_plan_run(sortium_record_plan *plan, sortium_queue *queue,
+                                       const sortium_record_operands *operands);
+/* As sortium_plan_profile. */
+sortium_status sortium_record_plan_profile(sortium_record_plan *plan, sortium_queue *queue,
+                                           const sortium_record_operands *operands, sortium_phase *phases, size_t room,
+                                           size_t *count);
+void sortium_record_plan_release(sortium_record_plan *plan);
+
+typedef enum sortium_direction SORTIUM_ENUM_TYPE {
+  SORTIUM_GATHER, /* out[i] = in[positions[i]] */
+  SORTIUM_SCATTER /* out[positions[i]] = in[i] */
+} sortium_direction;
+typedef struct sortium_permute_problem {
+  sortium_direction direction;
+  uint64_t count;         /* positions */
+  unsigned element_bytes; /* 1 to 256 */
+  unsigned index_bytes;   /* of a position, 4 or 8 */
+  uint64_t elements;      /* that the positions point to; 0: as many as positions */
+} sortium_permute_problem;
+/* Host memory; a position out of range is refused, and named. */
+sortium_status sortium_gather(const void *in, const void *positions, void *out, uint64_t count, unsigned element_bytes,
+                              unsigned index_bytes, uint64_t elements, const sortium_options *options);
+sortium_status sortium_scatter(const void *in, const void *positions, void *out, uint64_t count, unsigned element_bytes,
+                               unsigned index_bytes, uint64_t elements, const sortium_options *options);
+/* Device memory; positions are not checked. */
+typedef struct sortium_permute sortium_permute;
+sortium_status sortium_permute_create(sortium_device *device, const sortium_permute_problem *problem,
+                                      sortium_permute **permute);
+sortium_status sortium_permute_run(sortium_permute *permute, sortium_queue *queue, sortium_memory in,
+                                   sortium_memory positions, sortium_memory out); /* only enqueues */
+void sortium_permute_release(sortium_permute *permute);
+
 /* ---- algorithms ---- */
 
 typedef struct sortium_algorithm {

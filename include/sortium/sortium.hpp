@@ -146,7 +146,7 @@ HostReport sort_host(const Problem& problem, const HostOperands& operands, const
 template <class T>
 concept Key = requires { key_type_of<std::remove_const_t<T>>::value; };
 template <class T>
-concept Value = std::is_trivially_copyable_v<T> && (sizeof(T) == 4 || sizeof(T) == 8);
+concept Value = std::is_trivially_copyable_v<T> && sizeof(T) <= 256;
 template <class R>
 concept KeyRange = std::ranges::contiguous_range<R> && Key<std::ranges::range_value_t<R>>;
 template <class R>
@@ -164,6 +164,10 @@ Problem problem_of(std::uint64_t count, const Options& options) {
           .zeros = options.zeros};
 }
 void check_lengths(std::uint64_t keys, std::uint64_t values);
+void check_positions_of_none(std::uint64_t positions);
+// sort() with values of any size.
+HostReport sort_with_elements(KeyType key, void* keys, std::uint64_t count, void* values, unsigned value_bytes,
+                              const Options& options);
 }  // namespace detail
 
 // Sorts `keys` in place. O(N) scratch memory on the device.
@@ -174,18 +178,23 @@ HostReport sort(Keys&& keys, const Options& options = {}) {
   return sort_host(detail::problem_of<K>(std::ranges::size(keys), options), {k, k}, options);
 }
 
-// Sorts `keys` in place and moves `values` with them. Throws Error(invalid_argument) where their lengths differ.
+// Sorts `keys` in place and moves `values` with them: of 4 or 8 bytes through the sort itself, of any other size (up to 256)
+// once at its end (records.hpp). Throws Error(invalid_argument) where their lengths differ.
 template <KeyRange Keys, ValueRange Values>
 HostReport sort(Keys&& keys, Values&& values, const Options& options = {}) {
   using K = std::ranges::range_value_t<Keys>;
   using V = std::ranges::range_value_t<Values>;
   detail::check_lengths(std::ranges::size(keys), std::ranges::size(values));
-  Problem problem = detail::problem_of<K>(std::ranges::size(keys), options);
-  problem.payload = Payload::values;
-  problem.value_bytes = sizeof(V);
   K* const k = std::ranges::data(keys);
   V* const v = std::ranges::data(values);
-  return sort_host(problem, {k, k, v, v}, options);
+  if constexpr (sizeof(V) == 4 || sizeof(V) == 8) {
+    Problem problem = detail::problem_of<K>(std::ranges::size(keys), options);
+    problem.payload = Payload::values;
+    problem.value_bytes = sizeof(V);
+    return sort_host(problem, {k, k, v, v}, options);
+  } else {
+    return detail::sort_with_elements(key_type_of<K>::value, k, std::ranges::size(keys), v, sizeof(V), options);
+  }
 }
 
 // The positions of the records in sorted order: keys[out[0]] comes first. `keys` is only read. Index is
@@ -206,3 +215,4 @@ template <class Index = std::uint32_t, KeyRange Keys>
 }  // namespace sortium
 
 #include <sortium/companions.hpp>
+#include <sortium/records.hpp>

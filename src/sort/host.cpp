@@ -1,7 +1,6 @@
 // Sorting host memory: a Plan, device memory around it, and the way there and back.
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cstdlib>
 
 #include <sortium/sortium.hpp>
@@ -12,19 +11,6 @@
 namespace sortium {
 
 namespace {
-
-class Stopwatch {
- public:
-  double lap() {
-    const auto now = std::chrono::steady_clock::now();
-    const double seconds = std::chrono::duration<double>(now - last_).count();
-    last_ = now;
-    return seconds;
-  }
-
- private:
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
-};
 
 bool ranges_overlap(const void* a, std::uint64_t a_bytes, const void* b, std::uint64_t b_bytes) {
   const auto x = reinterpret_cast<std::uintptr_t>(a), y = reinterpret_cast<std::uintptr_t>(b);
@@ -60,21 +46,6 @@ void check_operands(const Problem& p, const HostOperands& o) {
   if (p.keys_out && ranges_overlap(o.keys_out, first_keys, o.values_out, first_values)) refuse("keys_out", "values_out");
 }
 
-constexpr std::uint64_t few = 1u << 14;  // records, see sort_host
-
-bool names_device(const std::string& device) {
-  if (!device.empty()) return device != "auto";
-  const char* const set = std::getenv("SORTIUM_DEVICE");
-  return set != nullptr && *set != '\0' && std::string_view(set) != "auto";
-}
-
-std::shared_ptr<Device> device_for(const Problem& problem, const Options& options) {
-  if (options.algorithm == "auto" && problem.limit != 0) return device_near(options.device);
-  if (options.algorithm == "auto") return find_device(options.device);
-  const bool host = find_algorithm(options.algorithm).info().host;
-  return find_device(host && !names_device(options.device) ? "cpu:0" : options.device, true);
-}
-
 #ifdef SORTIUM_WITH_HOST
 HostReport sort_few(const Problem& p, const HostOperands& o) {
   static const std::string_view name = find_device("cpu:0")->info().name;  // devices live for ever
@@ -99,6 +70,19 @@ HostReport sort_few(const Problem& p, const HostOperands& o) {
 #endif
 
 }  // namespace
+
+bool names_device(const std::string& device) {
+  if (!device.empty()) return device != "auto";
+  const char* const set = std::getenv("SORTIUM_DEVICE");
+  return set != nullptr && *set != '\0' && std::string_view(set) != "auto";
+}
+
+std::shared_ptr<Device> device_for(const Problem& problem, const Options& options) {
+  if (options.algorithm == "auto" && problem.limit != 0) return device_near(options.device);
+  if (options.algorithm == "auto") return find_device(options.device);
+  const bool host = find_algorithm(options.algorithm).info().host;
+  return find_device(host && !names_device(options.device) ? "cpu:0" : options.device, true);
+}
 
 std::shared_ptr<Device> device_near(const std::string& name) {
 #ifdef SORTIUM_WITH_HOST

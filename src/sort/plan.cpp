@@ -70,8 +70,6 @@ Planned plan(const Problem& problem, const Capabilities& capabilities, const Met
   return planned;
 }
 
-bool same(const Memory& a, const Memory& b) { return a.handle == b.handle && a.offset == b.offset; }
-
 }  // namespace
 
 Planned plan_judged(const Problem& problem, const Capabilities& capabilities, const Method& method, const Judge& judge) {
@@ -123,9 +121,7 @@ std::uint64_t Plan::scratch_bytes_for(const Problem& problem, const Capabilities
 }
 
 void Plan::check(const Queue& queue, const Operands& o) const {
-  if (queue.device().native_context() != device_->native_context())
-    refuse(fmt::format("queue is of another device or context than the plan, which is for {}", device_->info().name));
-
+  check_queue(queue, *device_);
   const unsigned key = info(problem_.key).bytes;
   const bool values = problem_.payload != Payload::none;
   const std::uint64_t out = records_out(problem_);
@@ -163,21 +159,7 @@ void Plan::run(Queue& queue, const Operands& operands) const {
 }
 
 std::vector<Plan::Phase> Plan::profile(Queue& queue, const Operands& operands) const {
-  queue.begin_trace();
-  try {
-    run(queue, operands);
-  } catch (...) {
-    (void)queue.end_trace();
-    throw;
-  }
-  std::vector<Phase> phases;
-  for (const auto& entry : queue.end_trace()) {
-    auto p = std::ranges::find(phases, entry.phase, &Phase::name);
-    if (p == phases.end()) p = phases.insert(p, {std::string(entry.phase), 0, 0});
-    p->seconds += entry.seconds;
-    ++p->launches;
-  }
-  return phases;
+  return profiled(queue, [&] { run(queue, operands); });
 }
 
 }  // namespace sortium

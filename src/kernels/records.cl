@@ -1,0 +1,81 @@
+// Records: a key's fields packed into words, and elements moved by positions.
+// Parameters: WG; PACK, of records_pack; UNIT_BYTES, ONE_UNIT, SCATTER, of records_permute.
+
+#ifdef PACK
+// The number that stands at p in `bytes` bytes (up to 8), read `unit` of them at a time.
+INLINE u64 load_number(GLOBAL const u8 *p, u32 bytes, u32 unit, u32 big_endian) {
+  u64 x = 0;
+  for (u32 b = 0; b < bytes; b += unit) {
+    const u64 piece = unit == 8   ? *(GLOBAL const u64 *)(p + b)
+                      : unit == 4 ? *(GLOBAL const u32 *)(p + b)
+                      : unit == 2 ? *(GLOBAL const u16 *)(p + b)
+                                  : p[b];
+    x |= piece << (8 * b);
+  }
+  if (big_endian) {
+    x = x << 32 | x >> 32;
+    x = (x & 0x0000ffff0000ffffUL) << 16 | (x >> 16 & 0x0000ffff0000ffffUL);
+    x = (x & 0x00ff00ff00ff00ffUL) << 8 | (x >> 8 & 0x00ff00ff00ff00ffUL);
+    x >>= 64 - 8 * bytes;
+  }
+  return x;
+}
+
+// sortium::order_bits of a number of `bits` bits; infinity is 0 where it is no float.
+INLINE u64 number_order(u64 x, u32 bits, u32 is_signed, u64 infinity, u32 nan, u32 zeros, u32 descending) {
+  const u64 sign = (u64)1 << (bits - 1);
+  const u64 all = sign | (sign - 1);
+  if (is_signed) x ^= sign;
+  if (infinity != 0) {
+    const u64 magnitude = x & ~sign;
+    if (nan != NAN_BITS && magnitude > infinity) return nan == NAN_LAST ? all : 0;
+    if (zeros == ZEROS_TIED && magnitude == 0) x = 0;
+    x = (x & sign) ? ~x & all : x | sign;
+  }
+  return descending ? ~x & all : x;
+}
+
+// One word of every record's key; with positions, of the records in their order. PACK is the word of record `at`, made of
+// the two functions above.
+KERNEL(WG) void records_pack(GLOBAL const u8 *c0, GLOBAL const u8 *c1, GLOBAL const u8 *c2, GLOBAL const u8 *c3,
+                             GLOBAL const u8 *c4, GLOBAL const u8 *c5, GLOBAL const u8 *c6, GLOBAL const u8 *c7,
+                             GLOBAL const value_t *positions, GLOBAL ukey_t *words, u64 n) {
+  for (u64 i = (u64)group_id() * WG + local_id(); i < n; i += (u64)group_count() * WG) {
+    const u64 at = positions ? (u64)positions[i] : i;
+    words[i] = (ukey_t)(PACK);
+  }
+}
+#endif
+
+#ifdef UNIT_BYTES
+#if UNIT_BYTES == 16
+typedef uint4 unit_t;
+#elif UNIT_BYTES == 8
+typedef u64 unit_t;
+#elif UNIT_BYTES == 4
+typedef u32 unit_t;
+#elif UNIT_BYTES == 2
+typedef u16 unit_t;
+#else
+typedef u8 unit_t;
+#endif
+
+// n units, so many of them an element (ONE_UNIT: one). Neighbours move neighbouring units of an element, then of the next.
+KERNEL(WG) void records_permute(GLOBAL const unit_t *in, GLOBAL const value_t *positions, GLOBAL unit_t *out, u64 n,
+                                u32 units) {
+  const index_t items = (index_t)group_count() * WG, end = (index_t)n;
+  for (index_t i = (index_t)group_id() * WG + local_id(); i < end; i += items) {
+#if ONE_UNIT
+    const u64 other = positions[i];
+#else
+    const index_t element = i / units;
+    const u64 other = (u64)positions[element] * units + (i - element * units);
+#endif
+#if SCATTER
+    out[other] = in[i];
+#else
+    out[i] = in[other];
+#endif
+  }
+}
+#endif
