@@ -26,6 +26,10 @@ const std::vector<const Algorithm*>& registry() {
 #ifdef SORTIUM_WITH_HOST
       &rooms::sample(),
 #endif
+      &rooms::segmented(),
+#ifdef SORTIUM_WITH_HOST
+      &rooms::segmented_host(),
+#endif
       &rooms::selection(),
       &rooms::selection_blocks(),
       &rooms::selection_local(),
@@ -61,8 +65,10 @@ Planned plan_room(const Algorithm& room, const Problem& problem, const Capabilit
 
 Planned plan_auto(const Problem& problem, const Capabilities& device) {
 #ifdef SORTIUM_WITH_HOST
-  if (device.backend == Backend::host) return plan_room(rooms::sample(), problem, device);
+  if (device.backend == Backend::host)
+    return plan_room(problem.segments != 0 ? rooms::segmented_host() : rooms::sample(), problem, device);
 #endif
+  if (problem.segments != 0) return plan_room(rooms::segmented(), problem, device);
   // Best first; the first whose needs the device meets. One work-group is the faster up to some 2^13 records: it pays
   // for one launch and no look-back. Buckets by leading bits move the records less often than onesweep does.
   std::vector<const Algorithm*> candidates;
