@@ -130,7 +130,9 @@ TEST_P(Conformance, SortsAsTheReferenceDoes) {
   if (depth != Depth::few) {
     EXPECT_EQ(table.missing, 0u) << "of " << table.pairs << " pairs never occur";
   }
-  if (on_host()) std::erase_if(table.cases, [](const auto& c) { return info(c.problem.key).bytes < 4; });  // TEMPORARY
+  // TEMPORARY
+  if (on_host()) std::erase_if(table.cases, [](const auto& c) { return info(c.problem.key).bytes < 4; });
+  std::erase_if(table.cases, [](const auto& c) { return c.problem.end_bit > info(c.problem.key).bits(); });
   if (m.algorithm.segments) cut(table.cases);
   thin_out(table.cases);
 

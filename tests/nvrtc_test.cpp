@@ -120,6 +120,7 @@ TEST_P(Nvrtc, Compiles) {
   bool ordered = false;
   for (auto problem : problems) {
     if (m.algorithm.quadratic) problem.count = few;
+    if (m.algorithm.segments) problem.segments = 10;
     Capabilities caps = device->info().claimed;
     caps.ordered_local_atomics = ordered = !ordered;
     try {

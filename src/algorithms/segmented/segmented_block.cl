@@ -10,6 +10,7 @@
 #define BINS (16 * WG)
 #define LOG_BINS highest_bit32(BINS)
 #define RADIX 256u
+#define HAS_DIGIT(digit) (WG <= RADIX || (digit) < RADIX)
 #define SUB_GROUPS (WG / SG_LANES)
 #define RANK_WORDS SG_RANK_WORDS(RADIX)
 #define BIN_MOST 8u    // records of a bin that is not crowded
@@ -86,10 +87,10 @@ INLINE void radix_pass(LOCAL segmented_memory_t *mine, sub_group_t sg, u32 shift
   for (u32 base = 0; base < RADIX; base += WG) {
     const u32 digit = base + t;
     index_t sum = 0, all;
-    if (digit < RADIX)
+    if (HAS_DIGIT(digit))
       for (u32 s = 0; s < SUB_GROUPS; ++s) sum += mine->bins[s * RANK_WORDS + digit];
     u32 at = (u32)(before + wg_scan_add(mine->scratch, WG, sum, &all));
-    if (digit < RADIX)
+    if (HAS_DIGIT(digit))
       for (u32 s = 0; s < SUB_GROUPS; ++s) {
         const u32 in_row = mine->bins[s * RANK_WORDS + digit];
         mine->bins[s * RANK_WORDS + digit] = at;
@@ -157,7 +158,7 @@ void segmented_block(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOB
 #endif
     const u32 open = differ != 0 ? highest_bit(differ) + 1 : 0;
 #if DROPS
-    const u32 drop = open + POSITION_BITS > 64 ? open + POSITION_BITS - 64 : 0;
+    const u32 drop = max(open + POSITION_BITS, 64u) - 64;
     const ukey_t open_mask = open == 64 ? ~(ukey_t)0 : ((ukey_t)1 << open) - 1;
 #else
     const u32 drop = 0;
@@ -168,7 +169,7 @@ void segmented_block(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOB
 #else
     const u32 top = open;
 #endif
-    const u32 shift = top > LOG_BINS ? top - LOG_BINS : 0;
+    const u32 shift = max(top, (u32)LOG_BINS) - LOG_BINS;
 
     // Rank in the bins.
     sort_t item[ITEMS];

@@ -1,6 +1,6 @@
 // Every segment goes to the list of its size's class. A class is a range of lengths that one way of sorting is for: the
 // sub-groups' (TINY_CLASSES of them), the work-groups' (BLOCK_CLASSES), and the long ones, which are cut into parts.
-// Parameters: WG, OFFSET_BITS, ROW, BLOCK_LEAST, TINY_CLASSES, BLOCK_CLASSES (segmented_lists, which has the kernels'
+// Parameters: WG (more than CLASSES), OFFSET_BITS, ROW, BLOCK_LEAST, TINY_CLASSES, BLOCK_CLASSES (segmented_lists, which has the kernels'
 // common words, stands in front of this).
 
 #if OFFSET_BITS == 64
@@ -16,17 +16,12 @@ KERNEL(WG) void segmented_classify(GLOBAL const offset_t *offsets, u64 segments,
                                    GLOBAL task_t *tasks, GLOBAL long_t *longs, GLOBAL task_t *parts, u64 part,
                                    GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL const value_t *values_in,
                                    GLOBAL value_t *values_out, u32 copy_singles) {
-  LOCAL_ARRAY(u32, here, CLASSES + 1);  // segments of the class in this work-group
-  LOCAL_ARRAY(u32, before, CLASSES);    // and in those that came before it
-  LOCAL_ARRAY(u64, starts, CLASSES);
+  LOCAL_ARRAY(u32, here, WG);           // segments of the class in this work-group
+  LOCAL_ARRAY(u32, before, WG);         // and in those that came before it
+  LOCAL_ARRAY(u64, starts, WG);         // of the classes' lists
   const u32 t = local_id();
   const u64 s = (u64)group_id() * WG + t;
-  for (u32 c = t; c <= CLASSES; c += WG) here[c] = 0;
-  for (u32 c = t; c < CLASSES; c += WG) {
-    u64 start = 0;
-    for (u32 k = 0; k < c; ++k) start += list_room(k, n, segments);
-    starts[c] = start;
-  }
+  here[t] = 0;
   barrier_local();
 
   // Class, and place among those of the work-group. What is no longer than a record has a class of its own, the last.
@@ -39,7 +34,16 @@ KERNEL(WG) void segmented_classify(GLOBAL const offset_t *offsets, u64 segments,
   u32 place = local_add(&here[class_of], 1u);
   barrier_local();
 
-  for (u32 c = t; c < CLASSES; c += WG) before[c] = here[c] != 0 ? global_add(&counters[c], here[c]) : 0;
+  // A work-item a class; those past them find nothing to add.
+  const u32 add = t < CLASSES ? here[t] : 0;
+  u32 base = 0;
+  u64 start = 0;
+  if (add != 0) {
+    base = global_add(&counters[t], add);
+    for (u32 k = 0; k < t; ++k) start += list_room(k, n, segments);
+  }
+  before[t] = base;
+  starts[t] = start;
   barrier_local();
 
   if (class_of < CLASSES) {
