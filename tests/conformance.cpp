@@ -48,7 +48,9 @@ std::vector<std::uint64_t> pieces(const Plan& plan) {
 bool builds_slowly() { return capabilities(*test_device()).sub_group_words == SubGroupWords::emulated; }
 
 Depth depth_for(const MethodUnderTest& m) {
-  if (is_set("SORTIUM_TEST_SMALL") || (is_limited(m.algorithm) && builds_slowly())) return Depth::few;
+  // Of segmented's kernels for GPUs, there are many.
+  const bool many_kernels = is_limited(m.algorithm) || (m.algorithm.segments && !m.parameters.empty());
+  if (is_set("SORTIUM_TEST_SMALL") || (many_kernels && builds_slowly())) return Depth::few;
   int depth = static_cast<int>(m.wide ? Depth::wide : Depth::narrow);
   depth += is_set("SORTIUM_TEST_FULL");
   depth -= builds_slowly();
@@ -126,7 +128,7 @@ TEST_P(Conformance, SortsAsTheReferenceDoes) {
 
   const bool small = is_set("SORTIUM_TEST_SMALL");
   const Depth depth = depth_for(m);
-  auto table = make_table(shapes(depth, m.turn, m.algorithm.comparison), sizes, m.turn);
+  auto table = make_table(shapes(depth, m.turn, m.algorithm.comparison || m.algorithm.segments), sizes, m.turn);
   if (depth != Depth::few) {
     EXPECT_EQ(table.missing, 0u) << "of " << table.pairs << " pairs never occur";
   }

@@ -48,7 +48,7 @@ const std::map<std::string, std::vector<Tried>>& tried() {
         {"splits=7", false, true}}},
       {"radix-simd", {{"", true}, {"digit_bits=2,work_group=32"}, {"work_group=256"}}},
       {"sample", {{"", true}, {"parts=5,chunk=100,threads=1", true}, {"parts=64,chunk=1000,threads=2", true}}},
-      {"segmented", {{"", true}, {"variant=gpu,blocks=1,groups=3"}, {"variant=gpu,blocks=3"}}},
+      {"segmented", {{"", true}, {"variant=gpu,blocks=1,groups=3"}}},
       {"segmented-host", {{"", true}, {"threads=1"}}},
       {"selection-blocks",
        {{"", true}, {"block_factor=1,work_group=32"}, {"block_factor=8,work_group=100"}, {"block_factor=32,work_group=1"}}},

@@ -68,6 +68,12 @@ INLINE sort_t item_of(ukey_t rank, u32 drop, u32 at) {
     b = max(x, y);                 \
   }
 
+#if SG_NATIVE
+#define RANK_LOOP UNROLL
+#else  // each round is full of barriers, which compilers take long over
+#define RANK_LOOP _Pragma("unroll 1")
+#endif
+
 // A pass by the 8 bits from `shift` on, by all of the work-group; stable.
 INLINE void radix_pass(LOCAL segmented_memory_t *mine, sub_group_t sg, u32 shift) {
   const u32 t = local_id(), first = sg_index() * (SG_LANES * ITEMS) + sg_lane();
@@ -77,7 +83,7 @@ INLINE void radix_pass(LOCAL segmented_memory_t *mine, sub_group_t sg, u32 shift
   for (u32 i = t; i < SUB_GROUPS * RANK_WORDS; i += WG) mine->bins[i] = 0;
   barrier_local();
   // Rank in the sub-group.
-  UNROLL for (u32 i = 0; i < ITEMS; ++i) {
+  RANK_LOOP for (u32 i = 0; i < ITEMS; ++i) {
     item[i] = mine->items[first + i * SG_LANES];
     place[i] = sg_rank_alike(my_ranks, RADIX, (u32)(item[i] >> shift) & (RADIX - 1));
   }

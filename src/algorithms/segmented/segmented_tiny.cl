@@ -38,6 +38,12 @@ typedef u32 sort_t;
     UNROLL for (u32 i = 0; i < ROW; ++i)                \
       if ((i & d) == 0) ORDER_PAIR(i, i ^ d)
 
+#define SPREAD(place) ((place) + (place) / 32)  // so that rows begin in different banks
+
+// other[i] (and place[i]) gets what lane `partner` has in the same place of its row or, with `mirrored`, in that counted
+// from the row's end. Without native sub-groups, a barrier for each word would be many: the whole row goes through local
+// memory at once.
+#if SG_NATIVE
 INLINE sort_t shuffle_item(sub_group_t sg, sort_t item, u32 lane) {
 #if SORT_BITS == 64
   const u32 low = sg_shuffle(sg, (u32)item, lane);
@@ -46,33 +52,43 @@ INLINE sort_t shuffle_item(sub_group_t sg, sort_t item, u32 lane) {
   return sg_shuffle(sg, item, lane);
 #endif
 }
-
-// Every record meets that of lane `partner`, in the same place of the row or, with `mirrored`, counted from its end.
-#if WIDE
-#define MEET(partner, upper, mirrored)                                                 \
-  {                                                                                    \
-    sort_t other[ROW];                                                                 \
-    u32 place[ROW];                                                                    \
-    UNROLL for (u32 i = 0; i < ROW; ++i) {                                             \
-      other[i] = shuffle_item(sg, item[mirrored ? ROW - 1 - i : i], partner);          \
-      place[i] = sg_shuffle(sg, position[mirrored ? ROW - 1 - i : i], partner);        \
-    }                                                                                  \
-    UNROLL for (u32 i = 0; i < ROW; ++i) {                                             \
-      const u32 keep = BEFORE(i, other[i], place[i]) ? !(upper) : (upper);             \
-      item[i] = keep ? item[i] : other[i];                                             \
-      position[i] = keep ? position[i] : place[i];                                     \
-    }                                                                                  \
-  }
+#define FETCH_ITEMS(partner, mirrored) \
+  UNROLL for (u32 i = 0; i < ROW; ++i) other[i] = shuffle_item(sg, item[mirrored ? ROW - 1 - i : i], partner);
+#define FETCH_POSITIONS(partner, mirrored) \
+  UNROLL for (u32 i = 0; i < ROW; ++i) place[i] = sg_shuffle(sg, position[mirrored ? ROW - 1 - i : i], partner);
 #else
-#define MEET(partner, upper, mirrored)                                                                      \
-  {                                                                                                         \
-    sort_t other[ROW];                                                                                      \
-    UNROLL for (u32 i = 0; i < ROW; ++i) other[i] = shuffle_item(sg, item[mirrored ? ROW - 1 - i : i], partner); \
-    UNROLL for (u32 i = 0; i < ROW; ++i) item[i] = (upper) ? max(item[i], other[i]) : min(item[i], other[i]);   \
-  }
+#define FETCH(to, from, space, partner, mirrored)                                                         \
+  for (u32 i = 0; i < ROW; ++i) space[SPREAD(t * ROW + i)] = from[i];                                     \
+  barrier_local();                                                                                        \
+  for (u32 i = 0; i < ROW; ++i)                                                                           \
+    to[i] = space[SPREAD((t - sg_lane() + (partner)) * ROW + (mirrored ? ROW - 1 - i : i))];              \
+  barrier_local();
+#define FETCH_ITEMS(partner, mirrored) FETCH(other, item, exchange, partner, mirrored)
+#define FETCH_POSITIONS(partner, mirrored) FETCH(place, position, exchange_positions, partner, mirrored)
 #endif
 
-#define SPREAD(place) ((place) + (place) / 32)  // so that rows begin in different banks
+// Every record meets its partner, and the smaller one goes to the lower lane.
+#if WIDE
+#define MEET(partner, upper, mirrored)                                     \
+  {                                                                        \
+    sort_t other[ROW];                                                     \
+    u32 place[ROW];                                                        \
+    FETCH_ITEMS(partner, mirrored)                                         \
+    FETCH_POSITIONS(partner, mirrored)                                     \
+    UNROLL for (u32 i = 0; i < ROW; ++i) {                                 \
+      const u32 keep = BEFORE(i, other[i], place[i]) ? !(upper) : (upper); \
+      item[i] = keep ? item[i] : other[i];                                 \
+      position[i] = keep ? position[i] : place[i];                         \
+    }                                                                      \
+  }
+#else
+#define MEET(partner, upper, mirrored)                                                                        \
+  {                                                                                                           \
+    sort_t other[ROW];                                                                                        \
+    FETCH_ITEMS(partner, mirrored)                                                                            \
+    UNROLL for (u32 i = 0; i < ROW; ++i) item[i] = (upper) ? max(item[i], other[i]) : min(item[i], other[i]); \
+  }
+#endif
 
 // tasks: the lists of all classes. The bits of a key's order that decide: rank_mask, after begin_bit.
 KERNEL(WG) void segmented_tiny(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL const value_t *values_in,
