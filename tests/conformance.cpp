@@ -64,6 +64,7 @@ Sizes sizes_for(const Plan& plan, const MethodUnderTest& m) {
     s.seldom = {16385, 65535, 65536, 65537, 100'003, (1u << 18) + 3, (1u << 20) - 1};
   }
   if (is_set("SORTIUM_TEST_SMALL")) s = {{1, 2, 97, 300}, {}};
+  if (is_set("SORTIUM_TEST_SMALL") && m.algorithm.segments) s.often.push_back(1300);  // longer than a class of segments
   for (const auto piece : pieces(plan))
     for (const auto n : {piece - 1, piece, piece + 1})
       if (!is_set("SORTIUM_TEST_SMALL") || n <= 1100) (n < 5'000 ? s.often : s.seldom).push_back(n);

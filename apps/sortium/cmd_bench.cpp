@@ -49,7 +49,8 @@ std::vector<Algorithm> choose_algorithms(const BenchOptions& o) {
       check_algorithm(name);
       add(name);
     } else {
-      for (const auto& a : sortium::algorithms()) add(a.name);
+      for (const auto& a : sortium::algorithms())
+        if (!a.segments) add(a.name);  // what is measured is one list
     }
   }
   std::vector<ParameterSet> sets;
