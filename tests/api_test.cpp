@@ -346,6 +346,23 @@ TEST(Segments, AreSortedEachByItself) {
   EXPECT_EQ(few, (std::vector<float>{3, 2, 1, 9, 8}));
 }
 
+// 8-byte keys with values: more bits than a GPU's local sort compares at once, and pairs that differ in the lowest alone.
+TEST(Segments, KeysThatDifferInTheirLastBits) {
+  const std::vector<std::uint32_t> offsets{0, 700, 2500, 2600};
+  std::vector<std::uint64_t> keys(2600), values(keys.size());
+  Random random(2);
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    keys[i] = i % 2 == 0 ? random.next() | 1 : keys[i - 1] - 1;
+    values[i] = i;
+  }
+  const auto before = keys;
+  sort_segments(keys, values, offsets, {.device = test_device()->info().id});
+  for (std::size_t s = 0; s + 1 < offsets.size(); ++s) {
+    ASSERT_TRUE(std::is_sorted(keys.begin() + offsets[s], keys.begin() + offsets[s + 1])) << s;
+    for (auto i = offsets[s]; i < offsets[s + 1]; ++i) ASSERT_EQ(keys[i], before[values[i]]) << i;
+  }
+}
+
 TEST(Segments, WrongOffsetsAreRefused) {
   const std::vector<std::uint32_t> before{5, 4, 3, 2, 1};
   const auto refused = [&](std::vector<std::uint32_t> offsets, std::initializer_list<std::string_view> words) {
