@@ -120,6 +120,26 @@ static void companions(const sortium_options *options) {
   sortium_device_release(device);
 }
 
+static void segments(const sortium_options *options) {
+  uint64_t keys[7] = {7, 6, 5, 4, 3, 2, 1};
+  const uint64_t wanted[7] = {6, 7, 5, 1, 2, 3, 4};
+  uint32_t positions[7], offsets[] = {0, 2, 2, 3, 7};
+  sortium_problem problem;
+  sortium_problem_init(&problem);
+  problem.key = SORTIUM_U64;
+  problem.count = 7;
+  problem.segments = 4;
+  problem.offset_bytes = 4;
+  problem.payload = SORTIUM_POSITIONS;
+  CHECK(sortium_sort_segments_host(&problem, keys, keys, NULL, positions, offsets, options) == SORTIUM_OK);
+  CHECK(memcmp(keys, wanted, sizeof keys) == 0);
+  CHECK(positions[0] == 1 && positions[2] == 2 && positions[3] == 6 && positions[6] == 3);
+  offsets[3] = 8;
+  CHECK(sortium_sort_segments_host(&problem, keys, keys, NULL, positions, offsets, options) == SORTIUM_INVALID_ARGUMENT);
+  CHECK(strstr(sortium_last_error(), "offsets[4] is 7") != NULL);
+  CHECK(sortium_sort_host(&problem, keys, keys, NULL, positions, options) == SORTIUM_INVALID_ARGUMENT);
+}
+
 static void device_memory(const sortium_options *options) {
   sortium_device *device = NULL;
   sortium_queue *queue = NULL;
@@ -333,6 +353,7 @@ int main(void) {
   host_memory(&options);
   first_records(&options);
   companions(&options);
+  segments(&options);
   device_memory(&options);
   records(&options);
   failures_say_why();

@@ -44,11 +44,15 @@ std::vector<std::uint64_t> pieces(const Plan& plan) {
   return out;
 }
 
+bool is_simulated() { return test_device()->info().platform == "Oclgrind"; }
+
 // CPUs take seconds to build what GPUs' compilers build in tenths.
 bool builds_slowly() { return capabilities(*test_device()).sub_group_words == SubGroupWords::emulated; }
 
 Depth depth_for(const MethodUnderTest& m) {
-  if (is_set("SORTIUM_TEST_SMALL") || (is_limited(m.algorithm) && builds_slowly())) return Depth::few;
+  // Of segmented's kernels for GPUs, there are many.
+  const bool many_kernels = is_limited(m.algorithm) || (m.algorithm.segments && !m.parameters.empty());
+  if (is_set("SORTIUM_TEST_SMALL") || (many_kernels && builds_slowly())) return Depth::few;
   int depth = static_cast<int>(m.wide ? Depth::wide : Depth::narrow);
   depth += is_set("SORTIUM_TEST_FULL");
   depth -= builds_slowly();
@@ -62,6 +66,7 @@ Sizes sizes_for(const Plan& plan, const MethodUnderTest& m) {
     s.seldom = {16385, 65535, 65536, 65537, 100'003, (1u << 18) + 3, (1u << 20) - 1};
   }
   if (is_set("SORTIUM_TEST_SMALL")) s = {{1, 2, 97, 300}, {}};
+  if (is_set("SORTIUM_TEST_SMALL") && m.algorithm.segments) s.often.push_back(1300);  // longer than a class of segments
   for (const auto piece : pieces(plan))
     for (const auto n : {piece - 1, piece, piece + 1})
       if (!is_set("SORTIUM_TEST_SMALL") || n <= 1100) (n < 5'000 ? s.often : s.seldom).push_back(n);
@@ -96,12 +101,23 @@ void set_limits(std::vector<Case>& cases, const Sizes& sizes) {
   }
 }
 
+// Of every case's records, segments; of the other factors, all occur with each way to make them.
+void cut(std::vector<Case>& cases) {
+  // Where ways to sort segments take turns: sub-groups' lanes, work-groups' capacities, threads.
+  const std::vector<std::uint64_t> small{1, 2, 8, 16, 32, 64}, middle{32, 128, 256, 608}, large{608, 1216, 2432, 4864, 9728, 1u << 15};
+  unsigned turn = 0;
+  for (auto& c : cases) {
+    const auto lengths = all_lengths[turn % all_lengths.size()];
+    const auto& typical = c.problem.count <= 600 ? small : c.problem.count <= 10'000 ? (turn % 5 == 0 ? small : middle) : large;
+    set_segments(c, lengths, typical, turn / 3 % 2 == 0 ? 4 : 8);
+    ++turn;
+  }
+}
+
 // The device says what it cannot do, with such a room or with parameters that were written down here for all devices.
 bool is_unsupported(const Error& e, const MethodUnderTest& m) {
   return e.code() == ErrorCode::unsupported && (!m.parameters.empty() || is_limited(m.algorithm));
 }
-
-bool is_simulated() { return test_device()->info().platform == "Oclgrind"; }
 
 class Conformance : public testing::TestWithParam<MethodUnderTest> {};
 
@@ -114,6 +130,7 @@ TEST_P(Conformance, SortsAsTheReferenceDoes) {
   Problem probe;
   probe.count = m.algorithm.name == "one-group" ? 1000 : 1u << 18;
   probe.limit = m.algorithm.limit;
+  probe.segments = m.algorithm.segments ? 1 : 0;
   Sizes sizes;
   try {
     sizes = sizes_for(Plan(test_device(), probe, method), m);
@@ -124,11 +141,17 @@ TEST_P(Conformance, SortsAsTheReferenceDoes) {
 
   const bool small = is_set("SORTIUM_TEST_SMALL");
   const Depth depth = depth_for(m);
-  auto table = make_table(shapes(depth, m.turn, m.algorithm.comparison), sizes, m.turn);
+  auto table = make_table(shapes(depth, m.turn, m.algorithm.comparison || m.algorithm.segments), sizes, m.turn);
   if (depth != Depth::few) {
     EXPECT_EQ(table.missing, 0u) << "of " << table.pairs << " pairs never occur";
   }
   if (m.algorithm.limit) set_limits(table.cases, sizes);
+  if (m.algorithm.segments) cut(table.cases);
+  // Its kernels for GPUs take CPUs' compilers many seconds; Oclgrind and GPUs run them for more than one shape.
+  if (m.algorithm.segments && !m.parameters.empty() && builds_slowly() && !is_simulated() && !on_host())
+    std::erase_if(table.cases, [first = table.cases.front().problem](const auto& c) {
+      return c.problem.key != first.key || c.problem.payload != first.payload || c.problem.begin_bit != first.begin_bit;
+    });
   thin_out(table.cases);
 
   Trial trial(test_device(), small ? Placement::exact : Placement::guarded);

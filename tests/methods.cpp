@@ -50,6 +50,8 @@ const std::map<std::string, std::vector<Tried>>& tried() {
       {"radix-simd", {{"", true}, {"digit_bits=2,work_group=32"}, {"work_group=256"}}},
       {"sample", {{"", true}, {"parts=5,chunk=100,threads=1", true}, {"parts=64,chunk=1000,threads=2", true}}},
       {"sample-in-place", {{"", true}, {"chunk=100", true}}},
+      {"segmented", {{"", true}, {"variant=gpu,blocks=1,groups=3"}}},
+      {"segmented-host", {{"", true}, {"threads=1"}}},
       {"selection-blocks",
        {{"", true}, {"block_factor=1,work_group=32"}, {"block_factor=8,work_group=100"}, {"block_factor=32,work_group=1"}}},
       {"selection-local", {{"", true}, {"work_group=1"}, {"work_group=100"}, {"work_group=1024"}}},

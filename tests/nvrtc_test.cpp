@@ -121,6 +121,7 @@ TEST_P(Nvrtc, Compiles) {
   for (auto problem : problems) {
     if (m.algorithm.quadratic) problem.count = few;
     problem.limit = m.algorithm.limit ? problem.count / 10 : 0;
+    if (m.algorithm.segments) problem.segments = 10;
     Capabilities caps = device->info().claimed;
     caps.ordered_local_atomics = ordered = !ordered;
     try {

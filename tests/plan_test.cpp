@@ -355,7 +355,7 @@ TEST(PlanScratch, IsKnownWithoutTheDevice) {
   for (const auto& a : algorithms())
     for (const std::uint64_t count : {0, 1, 1000, 4096}) {
       if (is_limited(a) || a.host != on_host() || (a.limit && count == 0)) continue;
-      const Problem p{.count = count, .payload = Payload::values, .limit = a.limit ? (count + 1) / 2 : 0};
+      const Problem p{.count = count, .payload = Payload::values, .segments = a.segments ? 7u : 0u, .limit = a.limit ? (count + 1) / 2 : 0};
       const Plan plan(test_device(), p, {a.name, ""});
       EXPECT_EQ(plan.scratch_bytes(), Plan::scratch_bytes_for(p, found, {a.name, ""})) << a.name << ' ' << count;
       EXPECT_EQ(plan.algorithm().name, a.name);
@@ -371,9 +371,9 @@ TEST(PlanScratch, OfADeviceThatIsNotHere) {
   gpu.sub_group_words = SubGroupWords::cuda;
   for (const auto& a : algorithms()) {
     if (a.quadratic || is_limited(a) || a.host) continue;
-    const std::uint64_t limit = a.limit ? 100 : 0;
-    const Problem small{.count = 1000, .payload = Payload::values, .limit = limit};
-    const Problem large{.count = std::uint64_t{1} << 33, .payload = Payload::values, .limit = limit};
+    Problem small{.count = 1000, .payload = Payload::values}, large{.count = std::uint64_t{1} << 33, .payload = Payload::values};
+    if (a.segments) small.segments = large.segments = 7, large.offset_bytes = 8;
+    if (a.limit) small.limit = large.limit = 100;
     EXPECT_LE(Plan::scratch_bytes_for(small, gpu, {a.name, ""}), Plan::scratch_bytes_for(large, gpu, {a.name, ""})) << a.name;
   }
   const Problem large{.count = std::uint64_t{1} << 33};

@@ -1,6 +1,7 @@
 #include "trial.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <numeric>
 
@@ -103,10 +104,38 @@ std::string describe(const Case& c) {
   const std::string floats = !info(p.key).is_float ? ""
                                                    : fmt::format(", {}, zeros {}", nans[static_cast<unsigned>(p.nan)],
                                                                  p.zeros == ZeroOrder::tied ? "tied" : "distinct");
-  return fmt::format("{} {} ({} bytes{}), {}{}, bits {}:{}, {}, count {}, limit {}, {}, seed {:#x}", info(p.key).name, payload,
+  std::string segments;
+  if (p.segments != 0) {
+    const auto some = std::min<std::size_t>(c.offsets.size(), 12);
+    segments = fmt::format(", {} segments ({}-byte offsets {}{})", p.segments, p.offset_bytes,
+                           fmt::join(c.offsets.begin(), c.offsets.begin() + static_cast<std::ptrdiff_t>(some), " "),
+                           some < c.offsets.size() ? " …" : "");
+  }
+  return fmt::format("{} {} ({} bytes{}), {}{}, bits {}:{}, {}, count {}{}, limit {}, {}, seed {:#x}", info(p.key).name, payload,
                      p.payload == Payload::none ? 0 : p.value_bytes, p.keys_out ? "" : ", no keys_out",
                      p.order == Order::ascending ? "ascending" : "descending", floats, p.begin_bit, p.end_bit,
-                     c.in_place ? "in place" : "out of place", p.count, p.limit, name(c.distribution), c.seed);
+                     c.in_place ? "in place" : "out of place", p.count, segments, p.limit, name(c.distribution), c.seed);
+}
+
+void set_segments(Case& c, Lengths lengths, const std::vector<std::uint64_t>& typical, unsigned offset_bytes) {
+  Random random(c.seed);
+  const std::uint64_t n = c.problem.count, equal = typical[random.below(typical.size())];
+  std::uint64_t turn = random.below(3 * typical.size());
+  const auto length = [&]() -> std::uint64_t {
+    switch (lengths) {
+      case Lengths::log_uniform: return static_cast<std::uint64_t>(std::exp2(random.unit() * std::log2(static_cast<double>(n) + 1)));
+      case Lengths::mostly_empty: return random.below(8) == 0 ? 1 + random.below(2 * equal) : 0;
+      case Lengths::one: return n;
+      case Lengths::borders: return ++turn, typical[turn / 3 % typical.size()] + turn % 3 - 1;
+      default: return equal;
+    }
+  };
+  c.offsets = {0};
+  if (lengths == Lengths::ends_empty) c.offsets.push_back(0);
+  while (c.offsets.back() < n) c.offsets.push_back(std::min(n, c.offsets.back() + length()));
+  if (lengths == Lengths::ends_empty || c.offsets.size() == 1) c.offsets.push_back(n);
+  c.problem.segments = c.offsets.size() - 1;
+  c.problem.offset_bytes = offset_bytes;
 }
 
 Trial::Trial(std::shared_ptr<Device> device, Placement placement)
@@ -146,7 +175,8 @@ std::string Trial::run(const Case& c, const Planned& planned) {
   Area values_in{"values_in", 0, reads_values && !c.in_place ? values : 0, false, {}};
   Area values_out{"values_out", 0, values == 0 ? 0 : out_count * p.value_bytes, true, {}};
   Area scratch{"scratch", 0, planned.scratch_bytes, true, {}};
-  const std::array<Area*, 5> areas{&keys_out, &keys_in, &scratch, &values_in, &values_out};
+  Area offsets{"offsets", 0, c.offsets.size() * p.offset_bytes, false, {}};
+  const std::array<Area*, 6> areas{&keys_out, &keys_in, &scratch, &values_in, &values_out, &offsets};
   place({areas.begin(), areas.end()});
 
   const auto keys = make_keys(c.distribution, p, c.seed);
@@ -155,6 +185,7 @@ std::string Trial::run(const Case& c, const Planned& planned) {
     std::byte* const to = before_.data() + (c.in_place ? values_out : values_in).offset;
     for (std::uint64_t i = 0; i < p.count; ++i) put(to, i, p.value_bytes, value_of(i, p));
   }
+  for (std::uint64_t i = 0; i < c.offsets.size(); ++i) put(before_.data() + offsets.offset, i, p.offset_bytes, c.offsets[i]);
 
   Operands o;
   o.keys_in = keys_in.memory;
@@ -162,6 +193,7 @@ std::string Trial::run(const Case& c, const Planned& planned) {
   if (reads_values) o.values_in = c.in_place ? values_out.memory : values_in.memory;
   o.values_out = values_out.memory;
   o.scratch = scratch.memory;
+  o.offsets = offsets.memory;
 
   after_ = before_;
   if (placement_ == Placement::guarded) {
@@ -195,6 +227,11 @@ std::string Trial::run(const Case& c, const Planned& planned) {
                    values != 0 ? after_.data() + values_out.offset : nullptr};
   std::vector<std::uint64_t> ranks(p.count);
   std::ranges::transform(keys, ranks.begin(), [&](auto k) { return rank_of(k, p); });
+  for (std::uint64_t i = 0; i < p.segments; ++i) {
+    auto wrong = (planned.stable ? check_stable : check_unstable)(p, keys, out, ranks, c.offsets[i], c.offsets[i + 1]);
+    if (!wrong.empty()) return fmt::format("segment {}: {}", i, wrong);
+  }
+  if (p.segments != 0) return "";
   const std::uint64_t run = planned.run_length == 0 ? std::max<std::uint64_t>(p.count, 1) : planned.run_length;
   for (std::uint64_t begin = 0; begin < p.count; begin += run) {
     const auto end = std::min(begin + run, p.count);

@@ -1,9 +1,11 @@
 // One sort, run on a device with red zones all around, and compared with a reference.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <sortium/sortium.hpp>
 
@@ -24,8 +26,23 @@ struct Case {
   bool in_place = false;
   Distribution distribution = Distribution::random;
   std::uint64_t seed = 0;
+  std::vector<std::uint64_t> offsets{};  // of problem.segments segments
 };
 [[nodiscard]] std::string describe(const Case& c);
+
+// How long segments are.
+enum class Lengths : std::uint8_t {
+  equal,        // all of them, but for the last
+  log_uniform,  // as often between 1 and 2 as between 2^k and 2^(k + 1)
+  mostly_empty,
+  one,          // which has all the records
+  ends_empty,   // the first and the last; those between are equal
+  borders,      // what is given, one less, and one more, in turn
+};
+inline constexpr std::array all_lengths{Lengths::equal, Lengths::log_uniform, Lengths::mostly_empty,
+                                        Lengths::one,   Lengths::ends_empty,  Lengths::borders};
+// Makes segments of the case's records. `typical`: the length of equal ones, or those whose neighbours are tried.
+void set_segments(Case& c, Lengths lengths, const std::vector<std::uint64_t>& typical, unsigned offset_bytes);
 
 enum class Placement : std::uint8_t {
   guarded,  // all operands in one allocation, 512-byte boundaries, with canaries between them

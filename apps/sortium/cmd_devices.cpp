@@ -121,8 +121,9 @@ int algorithms() {
   fmt::print("auto\n  the best for the records and the device\n");
   for (const auto& a : sortium::algorithms()) {
     fmt::print("{}\n  {}\n", a.name, a.title);
-    fmt::print("  {}{}{}{}{}\n", a.stable ? "stable" : "not stable", a.comparison ? ", by comparison" : "",
-               a.quadratic ? ", O(N^2)" : "", a.partial ? ", partial: leaves sorted runs, not one sorted whole" : "", a.host ? ", for cpu:0" : "");
+    fmt::print("  {}{}{}{}{}{}\n", a.stable ? "stable" : "not stable", a.comparison ? ", by comparison" : "",
+               a.quadratic ? ", O(N^2)" : "", a.partial ? ", partial: leaves sorted runs, not one sorted whole" : "", a.host ? ", for cpu:0" : "",
+               a.segments ? ", for segments" : "");
     fmt::print("  cost: {}\n  from: {}\n", a.cost, a.source);
     if (!a.parameters.empty()) fmt::print("  parameters:\n");
     for (const auto& p : a.parameters)

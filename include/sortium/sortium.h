@@ -99,6 +99,11 @@ sortium_status sortium_argsort(sortium_key_type key, const void *keys, void *pos
 /* All of it: keys_out may be keys_in, values_out may be values_in. Where it fails, memory is as it was. */
 sortium_status sortium_sort_host(const sortium_problem *problem, const void *keys_in, void *keys_out,
                                  const void *values_in, void *values_out, const sortium_options *options);
+/* The same with problem->segments segments: `offsets` has one number more, of problem->offset_bytes (4 or 8), and they
+ * ascend from 0 to problem->count. */
+sortium_status sortium_sort_segments_host(const sortium_problem *problem, const void *keys_in, void *keys_out,
+                                          const void *values_in, void *values_out, const void *offsets,
+                                          const sortium_options *options);
 
 /* ---- devices ---- */
 

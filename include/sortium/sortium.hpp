@@ -4,6 +4,7 @@
 //   sortium::sort(keys);                                   // in place, on the best device there is
 //   sortium::sort(keys, particle_ids);                     // the values move with their keys; stable
 //   auto order = sortium::argsort(keys);                   // keys[order[0]] <= keys[order[1]] <= …
+//   sortium::sort_segments(keys, offsets);                 // each of the segments between them by itself
 //   sortium::sort(keys, {.order = sortium::Order::descending, .device = "opencl:0"});
 //
 // On device memory, make a Plan once and run it on your own queue or stream.
@@ -134,6 +135,7 @@ struct HostOperands {
   void* keys_out = nullptr;  // may be keys_in
   const void* values_in = nullptr;
   void* values_out = nullptr;  // may be values_in
+  const void* offsets = nullptr;  // of segments: Problem::segments + 1 numbers of offset_bytes
 };
 
 // The sort of host memory that the templates below are made of; waits for the result. Where it throws, memory
@@ -151,6 +153,9 @@ template <class R>
 concept KeyRange = std::ranges::contiguous_range<R> && Key<std::ranges::range_value_t<R>>;
 template <class R>
 concept ValueRange = std::ranges::contiguous_range<R> && Value<std::ranges::range_value_t<R>>;
+template <class R>  // of segments: where each begins, and where the last one ends
+concept OffsetRange = std::ranges::contiguous_range<R> && (std::same_as<std::ranges::range_value_t<R>, std::uint32_t> ||
+                                                           std::same_as<std::ranges::range_value_t<R>, std::uint64_t>);
 
 namespace detail {
 template <class K>
@@ -168,6 +173,16 @@ void check_positions_of_none(std::uint64_t positions);
 // sort() with values of any size.
 HostReport sort_with_elements(KeyType key, void* keys, std::uint64_t count, void* values, unsigned value_bytes,
                               const Options& options);
+// How many segments there are between so many offsets.
+std::uint64_t segments_of(std::uint64_t offsets, std::uint64_t first, std::uint64_t keys);
+// Gives whether there is anything to sort.
+template <class Offsets>
+bool set_segments(Problem& problem, const Offsets& offsets) {
+  const std::uint64_t size = std::ranges::size(offsets);
+  problem.segments = segments_of(size, size == 0 ? 0 : *std::ranges::data(offsets), problem.count);
+  problem.offset_bytes = sizeof(std::ranges::range_value_t<Offsets>);
+  return problem.segments != 0;
+}
 }  // namespace detail
 
 // Sorts `keys` in place. O(N) scratch memory on the device.
@@ -209,6 +224,49 @@ template <class Index = std::uint32_t, KeyRange Keys>
   problem.keys_out = false;
   std::vector<Index> out(std::ranges::size(keys));
   sort_host(problem, {std::ranges::data(keys), nullptr, nullptr, out.data()}, options);
+  return out;
+}
+
+// Sorts every segment of `keys` by itself, in place: segment s has the keys from offsets[s] to offsets[s + 1]. Offsets
+// ascend from 0 to the number of keys; equal ones are an empty segment. O(N) scratch memory on the device.
+// Throws Error(invalid_argument) that names the first offset that is wrong.
+template <KeyRange Keys, OffsetRange Offsets>
+HostReport sort_segments(Keys&& keys, const Offsets& offsets, const Options& options = {}) {
+  using K = std::ranges::range_value_t<Keys>;
+  Problem problem = detail::problem_of<K>(std::ranges::size(keys), options);
+  if (!detail::set_segments(problem, offsets)) return {};
+  K* const k = std::ranges::data(keys);
+  return sort_host(problem, {k, k, nullptr, nullptr, std::ranges::data(offsets)}, options);
+}
+
+// The same, and moves `values` with their keys; stable.
+template <KeyRange Keys, ValueRange Values, OffsetRange Offsets>
+HostReport sort_segments(Keys&& keys, Values&& values, const Offsets& offsets, const Options& options = {}) {
+  using K = std::ranges::range_value_t<Keys>;
+  using V = std::ranges::range_value_t<Values>;
+  detail::check_lengths(std::ranges::size(keys), std::ranges::size(values));
+  Problem problem = detail::problem_of<K>(std::ranges::size(keys), options);
+  problem.payload = Payload::values;
+  problem.value_bytes = sizeof(V);
+  if (!detail::set_segments(problem, offsets)) return {};
+  K* const k = std::ranges::data(keys);
+  V* const v = std::ranges::data(values);
+  return sort_host(problem, {k, k, v, v, std::ranges::data(offsets)}, options);
+}
+
+// The positions, among all keys, of every segment's records in sorted order: keys[out[offsets[s]]] is the first of
+// segment s. `keys` is only read. Index as for argsort.
+template <class Index = std::uint32_t, KeyRange Keys, OffsetRange Offsets>
+  requires std::same_as<Index, std::uint32_t> || std::same_as<Index, std::uint64_t>
+[[nodiscard]] std::vector<Index> argsort_segments(const Keys& keys, const Offsets& offsets, const Options& options = {}) {
+  using K = std::ranges::range_value_t<Keys>;
+  Problem problem = detail::problem_of<K>(std::ranges::size(keys), options);
+  problem.payload = Payload::positions;
+  problem.value_bytes = sizeof(Index);
+  problem.keys_out = false;
+  std::vector<Index> out(std::ranges::size(keys));
+  if (!detail::set_segments(problem, offsets)) return out;
+  sort_host(problem, {std::ranges::data(keys), nullptr, nullptr, out.data(), std::ranges::data(offsets)}, options);
   return out;
 }
 

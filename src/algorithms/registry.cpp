@@ -32,6 +32,10 @@ const std::vector<const Algorithm*>& registry() {
       &rooms::sample(),
       &rooms::sample_in_place(),
 #endif
+      &rooms::segmented(),
+#ifdef SORTIUM_WITH_HOST
+      &rooms::segmented_host(),
+#endif
       &rooms::selection(),
       &rooms::selection_blocks(),
       &rooms::selection_local(),
@@ -77,11 +81,14 @@ Planned plan_fastest(const Problem& problem, const Capabilities& device, const R
   // Best first; the first whose needs the device meets.
   Rooms candidates;
 #ifdef SORTIUM_WITH_HOST
-  if (device.backend == Backend::host) candidates.push_back(problem.limit != 0 ? &rooms::topk_host() : &rooms::sample());
+  if (device.backend == Backend::host)
+    candidates.push_back(problem.limit != 0 ? &rooms::topk_host() : problem.segments != 0 ? &rooms::segmented_host() : &rooms::sample());
 #endif
   if (device.backend == Backend::host) {
   } else if (problem.limit != 0) {
     candidates.push_back(&rooms::topk());
+  } else if (problem.segments != 0) {
+    candidates.push_back(&rooms::segmented());
   } else {
     if (device.kind == DeviceKind::gpu) {
       // One work-group is the faster up to some 2^13 records: it pays for one launch and no look-back. Buckets by leading

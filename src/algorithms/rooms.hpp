@@ -18,10 +18,14 @@ const Algorithm& onesweep();
 const Algorithm& radix();
 const Algorithm& radix_simd();
 const Algorithm& sample();
-// sample on the calling thread, without a plan: what a few thousand records on the host are worth. Allocates where scratch
-// memory does not fit the stack. At least one record.
+// sample on the calling thread, without a plan: what a few thousand records on the host are worth. Without scratch memory
+// in `operands`, allocates where it does not fit the stack. At least one record, and at most 2^15.
 void sample_few(const Problem& problem, const Operands& operands);
+// Scratch memory for that; it grows with the count.
+std::uint64_t sample_few_scratch(const Problem& problem);
 const Algorithm& sample_in_place();
+const Algorithm& segmented();
+const Algorithm& segmented_host();
 const Algorithm& selection();
 const Algorithm& selection_blocks();
 const Algorithm& selection_local();

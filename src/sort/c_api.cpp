@@ -273,6 +273,14 @@ sortium_status sortium_sort_host(const sortium_problem* problem, const void* key
   return guarded([&] { sort_host(problem_of(problem), {keys_in, keys_out, values_in, values_out}, options_of(options)); });
 }
 
+sortium_status sortium_sort_segments_host(const sortium_problem* problem, const void* keys_in, void* keys_out,
+                                          const void* values_in, void* values_out, const void* offsets,
+                                          const sortium_options* options) {
+  return guarded([&] {
+    sort_host(problem_of(problem), {keys_in, keys_out, values_in, values_out, offsets}, options_of(options));
+  });
+}
+
 sortium_status sortium_sort(sortium_key_type key, void* keys, uint64_t count, sortium_order order,
                             const sortium_options* options) {
   sortium_problem p;

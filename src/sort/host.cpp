@@ -46,6 +46,32 @@ void check_operands(const Problem& p, const HostOperands& o) {
   if (p.keys_out && ranges_overlap(o.keys_out, first_keys, o.values_out, first_values)) refuse("keys_out", "values_out");
 }
 
+// Segments on the host can be looked at: on a device nobody could say what is wrong with them.
+template <class Offset>
+void check_offsets(const Problem& p, const Offset* offsets) {
+  const auto refuse = [](const std::string& message) { throw Error(ErrorCode::invalid_argument, message); };
+  if (offsets == nullptr) refuse(fmt::format("offsets is null; {} segments need {} of them", p.segments, p.segments + 1));
+  if (offsets[0] != 0) refuse(fmt::format("offsets[0] is {}; the first must be 0", offsets[0]));
+  for (std::uint64_t s = 0; s < p.segments; ++s)
+    if (offsets[s + 1] < offsets[s])
+      refuse(fmt::format("offsets[{}] is {}, less than the one before, {}; they must ascend", s + 1, offsets[s + 1], offsets[s]));
+  if (offsets[p.segments] != p.count)
+    refuse(fmt::format("offsets[{}] is {}; the last must be the number of keys, {}", p.segments, offsets[p.segments], p.count));
+}
+
+void check_segments(const Problem& p, const HostOperands& o) {
+  check(p);
+  if (p.offset_bytes == 4) check_offsets(p, static_cast<const std::uint32_t*>(o.offsets));
+  else check_offsets(p, static_cast<const std::uint64_t*>(o.offsets));
+  const std::uint64_t offsets = (p.segments + 1) * p.offset_bytes;
+  const auto refuse = [](const char* what) {
+    throw Error(ErrorCode::invalid_argument, fmt::format("offsets and {} overlap", what));
+  };
+  if (p.keys_out && ranges_overlap(o.offsets, offsets, o.keys_out, records_out(p) * info(p.key).bytes)) refuse("keys_out");
+  if (p.payload != Payload::none && ranges_overlap(o.offsets, offsets, o.values_out, records_out(p) * p.value_bytes))
+    refuse("values_out");
+}
+
 #ifdef SORTIUM_WITH_HOST
 HostReport sort_few(const Problem& p, const HostOperands& o) {
   static const std::string_view name = find_device("cpu:0")->info().name;  // devices live for ever
@@ -96,16 +122,25 @@ void detail::check_lengths(std::uint64_t keys, std::uint64_t values) {
     throw Error(ErrorCode::invalid_argument, fmt::format("{} values for {} keys; as many are needed", values, keys));
 }
 
+std::uint64_t detail::segments_of(std::uint64_t offsets, std::uint64_t first, std::uint64_t keys) {
+  if (offsets == 0) throw Error(ErrorCode::invalid_argument, "offsets is empty; there must be one more than segments");
+  if (offsets == 1 && (first != 0 || keys != 0))
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("offsets has one number, {}, which says that there are no segments, but there are {} keys", first, keys));
+  return offsets - 1;
+}
+
 HostReport sort_host(const Problem& problem, const HostOperands& o, const Options& options) {
+  if (problem.segments != 0) check_segments(problem, o);
+  bool calling_thread = false;
 #ifdef SORTIUM_WITH_HOST
-  if (problem.count <= few && problem.limit == 0 && problem.segments == 0 && options.algorithm == "auto" &&
-      options.parameters.empty() && options.max_scratch_bytes == 0 &&
-      (options.device == "cpu:0" || !names_device(options.device)))
-    return sort_few(problem, o);
+  calling_thread = problem.count <= few && problem.limit == 0 && options.algorithm == "auto" && options.parameters.empty() &&
+                   options.max_scratch_bytes == 0 && (options.device == "cpu:0" || !names_device(options.device));
+  if (calling_thread && problem.segments == 0) return sort_few(problem, o);
 #endif
   Stopwatch watch;
   HostReport report;
-  const auto device = device_for(problem, options);
+  const auto device = calling_thread ? find_device("cpu:0") : device_for(problem, options);
   const Plan plan(device, problem, {options.algorithm, options.parameters, options.max_scratch_bytes});
   report.device = device->info().name;
   report.algorithm = plan.algorithm().name;
@@ -134,6 +169,8 @@ HostReport sort_host(const Problem& problem, const HostOperands& o, const Option
   const auto keys_out = problem.keys_out && o.keys_out != o.keys_in && (direct || !in_place) ? provide(o.keys_out, keys_out_bytes) : nullptr;
   const auto values_out = write_values ? provide(o.values_out, values_out_bytes) : nullptr;
   const auto values_in = read_values && o.values_in != o.values_out && (direct || !in_place) ? provide(o.values_in, value_bytes) : nullptr;
+  const std::uint64_t offset_bytes = problem.segments == 0 ? 0 : (problem.segments + 1) * problem.offset_bytes;
+  const auto offsets = problem.segments != 0 ? provide(o.offsets, offset_bytes) : nullptr;
   const auto scratch = device->allocate(plan.scratch_bytes());
 
   Operands operands;
@@ -142,8 +179,10 @@ HostReport sort_host(const Problem& problem, const HostOperands& o, const Option
   if (write_values) operands.values_out = values_out->memory();
   if (read_values) operands.values_in = values_in ? values_in->memory() : values_out->memory();
   operands.scratch = scratch->memory();
+  if (offsets) operands.offsets = offsets->memory();
 
   if (!direct) {
+    if (offsets) queue->write(operands.offsets, o.offsets, offset_bytes);
     queue->write(operands.keys_in, o.keys_in, key_bytes);
     if (read_values) queue->write(operands.values_in, o.values_in, value_bytes);
   }

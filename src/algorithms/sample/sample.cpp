@@ -531,6 +531,7 @@ class Sample final : public Algorithm {
 void rooms::sample_few(const Problem& problem, const Operands& operands) {
   Capabilities one_core;
   const SampleSorter sorter(problem, one_core, {});
+  if (operands.scratch) return sorter.run_alone(operands);
   constexpr std::size_t on_stack = 1u << 15;
   Operands o = operands;
   if (sorter.scratch_bytes() <= on_stack) {
@@ -543,6 +544,10 @@ void rooms::sample_few(const Problem& problem, const Operands& operands) {
     throw Error(ErrorCode::out_of_memory, fmt::format("cpu:0: asked for {} bytes", sorter.scratch_bytes()));
   o.scratch.handle = scratch.get();
   sorter.run_alone(o);
+}
+
+std::uint64_t rooms::sample_few_scratch(const Problem& problem) {
+  return SampleSorter(problem, Capabilities{}, {}).scratch_bytes();
 }
 
 const Algorithm& rooms::sample() {

@@ -1,0 +1,364 @@
+// Segments, each sorted by itself. The device sorts the segments out by their lengths, and every class of lengths has its
+// own way: short ones in the registers of a few lanes, longer ones in a work-group's local memory, and those that no
+// work-group holds by an LSD radix sort of all of them at once. Nobody waits for the device to say what there is: every
+// launch has as many work-groups as may find work, and they go through lists whose lengths they read.
+// Hou, Liu, Feng, "Fast segmented sort on GPUs" (2017), for the classes; Stehle, Jacobsen (2017) for segments sorted in
+// local memory; Satish, Harris, Garland (2009) for the tiles of long ones.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <future>
+#include <vector>
+
+#include "../../kernels/kernels.hpp"
+#include "../rooms.hpp"
+#include "embedded.hpp"
+
+namespace sortium {
+namespace {
+
+constexpr unsigned digit_bits = 8, block_items = 19, most_blocks = 6;
+constexpr std::uint64_t radix_size = 1u << digit_bits;
+
+std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
+
+unsigned key_bits(const Problem& p) { return (p.end_bit == 0 ? info(p.key).bits() : p.end_bit) - p.begin_bit; }
+std::uint64_t rank_mask(const Problem& p) { return ~std::uint64_t{0} >> (64 - key_bits(p)); }
+
+// Records whose ties can be told apart must keep their order, which takes their positions along.
+bool composite(const Problem& p) {
+  return p.payload != Payload::none || info(p.key).is_float || key_bits(p) != info(p.key).bits();
+}
+
+// The classes of lengths, as segmented_lists.cl has them, and the lists of their segments in scratch memory.
+struct Lists {
+  unsigned row = 8, tiny = 0, blocks = 0;  // records of a lane; classes of either kind
+  std::uint64_t block_least = 0;           // the longest segment of the first class that work-groups sort
+  std::uint64_t part = 0;                  // records of a part of a long segment
+
+  ScratchLayout::Slice counters, tasks, longs, parts;
+  std::vector<std::uint64_t> begins;  // of the classes' lists, in tasks
+  std::uint64_t most_longs = 0, most_parts = 0;
+
+  [[nodiscard]] std::uint64_t capacity(unsigned k) const { return k < tiny ? std::uint64_t{row} << k : block_least << (k - tiny); }
+  [[nodiscard]] std::uint64_t least(unsigned k) const { return k == 0 ? 2 : capacity(k - 1) + 1; }
+  [[nodiscard]] std::uint64_t room(unsigned k, const Problem& p) const { return std::min(p.segments, p.count / least(k)); }
+
+  void lay_out(const Problem& p, ScratchLayout& layout) {
+    const std::uint64_t task = 2 * kernels::index_bytes(p.count);
+    begins.push_back(0);
+    for (unsigned k = 0; k < tiny + blocks; ++k) begins.push_back(begins.back() + room(k, p));
+    most_longs = room(tiny + blocks, p);
+    most_parts = most_longs == 0 ? 0 : most_longs + p.count / part;
+    counters = layout.add((tiny + blocks + 2) * 4);
+    tasks = layout.add(std::max<std::uint64_t>(begins.back(), 1) * task);
+    longs = layout.add(std::max<std::uint64_t>(most_longs, 1) * (kernels::index_bytes(p.count) + 8));
+    parts = layout.add(std::max<std::uint64_t>(most_parts, 1) * task);
+  }
+  [[nodiscard]] Memory list(unsigned k, const Operands& o, const Problem& p) const {
+    const std::uint64_t task = 2 * kernels::index_bytes(p.count);
+    return tasks.in(o).slice(begins[k] * task, (begins[k + 1] - begins[k]) * task);
+  }
+  [[nodiscard]] Memory length(unsigned k, const Operands& o) const { return counters.in(o).slice(4 * k, 4); }
+  [[nodiscard]] kernels::Defines defines(const Problem& p) const {
+    kernels::Defines d;
+    d.problem(radix_problem(p)).set("ROW", row).set("TINY_CLASSES", tiny).set("BLOCK_CLASSES", blocks).set("BLOCK_LEAST", block_least);
+    return d;
+  }
+};
+
+std::shared_ptr<Module> build_with_lists(Device& device, const Capabilities& capabilities, const kernels::Source& source,
+                                         const kernels::Defines& defines) {
+  const std::string text = std::string(kernels::embedded::segmented_lists_cl.text) + fmt::format("#line 1 \"{}\"\n", source.name) +
+                           std::string(source.text);
+  return kernels::build(device, capabilities, {source.name, text}, defines);
+}
+
+// What both variants share: the lists, and the passes over long segments.
+class SegmentedSorter : public Sorter {
+ public:
+  std::uint64_t scratch_bytes() const override { return scratch_.bytes(); }
+  std::uint64_t bytes_moved() const override { return bytes_of_passes(problem_, 1, 1); }  // where no segment is long
+
+ protected:
+  SegmentedSorter(const Problem& problem, const Capabilities& device)
+      : problem_(problem), digits_(digits(problem, digit_bits)), compute_units_(device.compute_units) {
+    if (problem.segments == 0 || problem.segments >= std::uint64_t{1} << 32)
+      throw Error(ErrorCode::unsupported, fmt::format("segmented: {} segments; 1 to 2^32 - 1 are sorted", problem.segments));
+    classify_work_group_ = std::bit_floor(std::min(device.max_work_group, 256u));
+  }
+
+  // Once lists_ has its classes. `spare`: there are passes even where no segment is long.
+  void lay_out(bool spare) {
+    lists_.lay_out(problem_, scratch_);
+    if (lists_.most_longs != 0) counts_ = scratch_.add(lists_.most_parts * radix_size * kernels::index_bytes(problem_.count));
+    if (lists_.most_longs == 0 && !spare) return;
+    const std::uint64_t keys = problem_.count * info(problem_.key).bytes;
+    keys_spare_ = scratch_.add(keys);
+    if (!problem_.keys_out) keys_work_ = scratch_.add(keys);
+    if (problem_.payload != Payload::none) values_spare_ = scratch_.add(problem_.count * problem_.value_bytes);
+  }
+
+  void build_lists(Device& device, const Capabilities& capabilities) {
+    auto defines = lists_.defines(problem_);
+    defines.set("WG", classify_work_group_).set("OFFSET_BITS", 8 * problem_.offset_bytes);
+    lists_module_ = build_with_lists(device, capabilities, kernels::embedded::segmented_classify_cl, defines);
+    classify_ = lists_module_->kernel("segmented_classify");
+  }
+
+  void make_lists(Queue& queue, const Operands& o) const {
+    queue.fill(lists_.counters.in(o), 0, lists_.counters.bytes, "classify");
+    const Arg args[] = {o.offsets,           problem_.segments,   problem_.count, lists_.counters.in(o), lists_.tasks.in(o),
+                        lists_.longs.in(o),  lists_.parts.in(o),  lists_.part,    o.keys_in,             o.keys_out,
+                        o.values_in,         o.values_out,
+                        std::uint32_t{!o.in_place() || problem_.payload == Payload::positions}};
+    queue.launch({*classify_, ceil_div(problem_.segments, classify_work_group_), classify_work_group_, args, "classify"});
+  }
+
+  // All passes over long segments; the last one writes the output. In place they must be even in number: one that sorts
+  // by no bit at all then comes first.
+  void sort_longs(Queue& queue, const Operands& o, unsigned work_group, unsigned scan_work_group, std::uint64_t groups) const {
+    if (lists_.most_longs == 0) return;
+    auto digits = digits_;
+    if (o.in_place() && digits.size() % 2 == 1) digits.insert(digits.begin(), Digit{0, 0});
+    const Memory parts = lists_.parts.in(o), counters = lists_.counters.in(o), counts = counts_.in(o);
+    Memory keys_from = o.keys_in, values_from = o.values_in;
+    for (std::size_t p = 0; p < digits.size(); ++p) {
+      const bool last = p + 1 == digits.size(), to_out = (digits.size() - 1 - p) % 2 == 0;
+      const Memory keys_to = !to_out ? keys_spare_.in(o) : problem_.keys_out ? o.keys_out : last ? Memory{} : keys_work_.in(o);
+      const Memory values_to = problem_.payload == Payload::none ? Memory{} : to_out ? o.values_out : values_spare_.in(o);
+      const auto [shift, mask] = digits[p];
+      const Arg count_args[] = {keys_from, parts, counters, counts, shift, mask};
+      queue.launch({*count_, std::min(lists_.most_parts, groups), work_group, count_args, "long: histogram"});
+      const Arg scan_args[] = {lists_.longs.in(o), counters, counts};
+      queue.launch({*scan_, std::min(lists_.most_longs, groups), scan_work_group, scan_args, "long: scan"});
+      const Arg scatter_args[] = {keys_from, keys_to,  values_from, values_to, parts,
+                                  counters,  counts,   shift,       mask,      std::uint32_t{problem_.payload == Payload::positions && p == 0}};
+      queue.launch({*scatter_, std::min(lists_.most_parts, groups), work_group, scatter_args, "long: reorder"});
+      keys_from = keys_to;
+      values_from = values_to;
+    }
+  }
+
+  Problem problem_;
+  std::vector<Digit> digits_;
+  unsigned compute_units_, classify_work_group_ = 0;
+  Lists lists_;
+  ScratchLayout scratch_;
+  ScratchLayout::Slice counts_, keys_spare_, keys_work_, values_spare_;
+  std::shared_ptr<Module> lists_module_, long_module_;
+  std::unique_ptr<Kernel> classify_, count_, scan_, scatter_;
+};
+
+class GpuSorter final : public SegmentedSorter {
+ public:
+  GpuSorter(const Problem& problem, const Capabilities& device, const Parameters& given) : SegmentedSorter(problem, device) {
+    const auto largest = std::bit_floor(std::min(device.max_work_group, 1024u));
+    lanes_ = std::min(device.sub_group_size, 32u);
+    if (largest < radix_size || device.sub_group_size > largest || !std::has_single_bit(lanes_))
+      throw Error(ErrorCode::unsupported, fmt::format("segmented: work-groups of {} and sub-groups of {}; {} work-items are needed",
+                                                      device.max_work_group, device.sub_group_size, radix_size));
+    lists_.tiny = static_cast<unsigned>(std::bit_width(lanes_));
+
+    // Work-groups double from class to class, as far as local memory goes.
+    const std::uint64_t index = kernels::index_bytes(problem.count);
+    const std::uint64_t rank_words = (device.ordered_local_atomics ? 1 : 2) * radix_size;  // SG_RANK_WORDS
+    const auto wanted = given.number("blocks", most_blocks);
+    for (unsigned work_group = std::max(device.sub_group_size, 32u); work_group <= largest && blocks_.size() < wanted; work_group *= 2) {
+      Block b{.work_group = work_group};
+      b.position_bits = static_cast<unsigned>(std::bit_width(work_group * block_items - 1));
+      const unsigned needed = key_bits(problem) + (composite(problem) ? b.position_bits : 0);
+      b.sort_bits = needed > 32 ? 64 : 32;
+      b.drops = needed > 64;
+      const std::uint64_t bins = std::max<std::uint64_t>(8 * work_group, work_group / lanes_ * rank_words);
+      b.bytes = std::uint64_t{work_group} * block_items * b.sort_bits / 8 + bins * 4 + 2 * work_group * index + 32;
+      if (b.bytes + 4 * work_group > device.local_struct) break;  // emulated sub-groups have a word for each work-item
+      b.resident = std::max(1u, std::min<unsigned>((b.sort_bits == 64 ? 768 : 1024) / work_group,
+                                                   static_cast<unsigned>(device.local_struct / (b.bytes + 1024))));
+      blocks_.push_back(std::move(b));
+    }
+    lists_.blocks = static_cast<unsigned>(blocks_.size());
+    lists_.block_least = std::uint64_t{std::max(device.sub_group_size, 32u)} * block_items;
+
+    // Tiles of long segments: as many records a work-item as local memory holds, but no more than registers do.
+    const std::uint64_t fixed = long_work_group / lanes_ * (rank_words / radix_size) * (radix_size + 1) * 4 +
+                                3 * radix_size * index + 4 * long_work_group;
+    const std::uint64_t record = info(problem.key).bytes + (problem.payload == Payload::none ? 0 : problem.value_bytes);
+    const std::uint64_t most = device.local_memory > fixed ? (device.local_memory - fixed) / (record * long_work_group) : 0;
+    if (most == 0)
+      throw Error(ErrorCode::unsupported, fmt::format("segmented: {} bytes of local memory are needed; the device has {}",
+                                                      fixed + record * long_work_group, device.local_memory));
+    items_ = static_cast<unsigned>(std::min<std::uint64_t>(most, 16));
+    groups_ = given.number("groups", 8 * device.compute_units);
+    const std::uint64_t tile = std::uint64_t{long_work_group} * items_;
+    lists_.part = std::max<std::uint64_t>(1, ceil_div(problem.count, groups_ * tile)) * tile;
+    lay_out(false);
+  }
+
+  std::string parameters() const override { return fmt::format("variant=gpu,blocks={},groups={}", blocks_.size(), groups_); }
+
+  void build(Device& device, const Capabilities& capabilities) override {
+    // Side by side: a first use waits for them.
+    const auto with = [&](const kernels::Source& source, const kernels::Defines& defines) {
+      return std::async(std::launch::async, [&device, &capabilities, source, defines] {
+        return build_with_lists(device, capabilities, source, defines);
+      });
+    };
+    const bool is_composite = composite(problem_);
+    const bool gathers = info(problem_.key).is_float || key_bits(problem_) != info(problem_.key).bits();
+    auto tiny_defines = lists_.defines(problem_);
+    const unsigned needed = key_bits(problem_) + (is_composite ? tiny_position_bits : 0);
+    tiny_defines.set("WG", tiny_work_group(capabilities)).set("COMPOSITE", int{is_composite}).set("WIDE", int{needed > 64})
+        .set("SORT_BITS", needed > 32 ? 64 : 32).set("GATHER_KEYS", int{gathers || needed > 64});
+    auto tiny = with(kernels::embedded::segmented_tiny_cl, tiny_defines);
+    std::vector<std::future<std::shared_ptr<Module>>> blocks;
+    for (const auto& b : blocks_) {
+      auto defines = lists_.defines(problem_);
+      defines.set("WG", b.work_group).set("ITEMS", block_items).set("RESIDENT", b.resident).set("COMPOSITE", int{is_composite})
+          .set("SORT_BITS", b.sort_bits).set("POSITION_BITS", b.position_bits).set("DROPS", int{b.drops})
+          .set("GATHER_KEYS", int{gathers || b.drops});
+      blocks.push_back(with(kernels::embedded::segmented_block_cl, defines));
+    }
+    std::future<std::shared_ptr<Module>> longs;
+    if (lists_.most_longs != 0) {
+      auto defines = lists_.defines(problem_);
+      defines.set("WG", long_work_group).set("ITEMS", items_);
+      longs = with(kernels::embedded::segmented_large_cl, defines);
+    }
+    build_lists(device, capabilities);
+    tiny_work_group_ = tiny_work_group(capabilities);
+    tiny_module_ = tiny.get();
+    tiny_ = tiny_module_->kernel("segmented_tiny");
+    for (std::size_t b = 0; b < blocks_.size(); ++b) {
+      blocks_[b].module = blocks[b].get();
+      blocks_[b].sort = blocks_[b].module->kernel("segmented_block");
+    }
+    if (lists_.most_longs == 0) return;
+    long_module_ = longs.get();
+    count_ = long_module_->kernel("segmented_count");
+    scan_ = long_module_->kernel("segmented_scan");
+    scatter_ = long_module_->kernel("segmented_scatter");
+  }
+
+  void enqueue(Queue& queue, const Operands& o) override {
+    const std::uint32_t begin_bit = problem_.begin_bit;
+    const std::uint64_t mask = rank_mask(problem_);
+    make_lists(queue, o);
+    const Arg tiny_args[] = {o.keys_in,           o.keys_out,     o.values_in,       o.values_out, lists_.tasks.in(o),
+                             lists_.counters.in(o), problem_.count, problem_.segments, begin_bit,    mask};
+    queue.launch({*tiny_, std::min<std::uint64_t>(ceil_div(problem_.count, tiny_work_group_), 16 * compute_units_), tiny_work_group_,
+                  tiny_args, "short"});
+    for (unsigned b = 0; b < blocks_.size(); ++b) {
+      const auto& block = blocks_[b];
+      const unsigned k = lists_.tiny + b;
+      const Arg args[] = {o.keys_in, o.keys_out, o.values_in, o.values_out, lists_.list(k, o, problem_), lists_.length(k, o),
+                          begin_bit, mask};
+      queue.launch({*block.sort, std::min<std::uint64_t>(lists_.room(k, problem_), block.resident * compute_units_), block.work_group,
+                    args, "local", static_cast<unsigned>(block.bytes)});
+    }
+    sort_longs(queue, o, long_work_group, radix_size, groups_);
+  }
+
+ private:
+  static constexpr unsigned long_work_group = 256, tiny_position_bits = 8;
+  static unsigned tiny_work_group(const Capabilities& c) { return std::max(c.sub_group_size, 128u); }
+
+  struct Block {  // how segments of a class are sorted
+    unsigned work_group = 0, position_bits = 0, sort_bits = 0, resident = 1;
+    bool drops = false;
+    std::uint64_t bytes = 0;  // of segmented_memory_t
+    std::shared_ptr<Module> module{};
+    std::unique_ptr<Kernel> sort{};
+  };
+
+  unsigned lanes_ = 32, items_ = 0, tiny_work_group_ = 0;
+  std::uint64_t groups_ = 0;
+  std::vector<Block> blocks_;
+  std::shared_ptr<Module> tiny_module_;
+  std::unique_ptr<Kernel> tiny_;
+};
+
+// A work-item sorts a segment (segmented_cpu.cl).
+class CpuSorter final : public SegmentedSorter {
+ public:
+  CpuSorter(const Problem& problem, const Capabilities& device, const Parameters& given) : SegmentedSorter(problem, device) {
+    groups_ = given.number("groups", 8 * device.compute_units);
+    lists_.blocks = 1;
+    lists_.block_least = std::uint64_t{1} << 16;
+    lists_.part = std::max<std::uint64_t>(ceil_div(problem.count, groups_), 1 << 14);
+    lay_out(true);
+  }
+
+  std::string parameters() const override { return fmt::format("variant=cpu,groups={}", groups_); }
+
+  void build(Device& device, const Capabilities& capabilities) override {
+    build_lists(device, capabilities);
+    long_module_ = build_with_lists(device, capabilities, kernels::embedded::segmented_cpu_cl, lists_.defines(problem_));
+    sort_ = long_module_->kernel("segmented_cpu_sort");
+    count_ = long_module_->kernel("segmented_cpu_count");
+    scan_ = long_module_->kernel("segmented_cpu_scan");
+    scatter_ = long_module_->kernel("segmented_cpu_scatter");
+  }
+
+  void enqueue(Queue& queue, const Operands& o) override {
+    make_lists(queue, o);
+    const auto [shifts, widths] = packed(digits_);
+    const Arg args[] = {o.keys_in,
+                        o.keys_out,
+                        problem_.keys_out ? o.keys_out : keys_work_.in(o),
+                        keys_spare_.in(o),
+                        o.values_in,
+                        o.values_out,
+                        problem_.payload == Payload::none ? Memory{} : values_spare_.in(o),
+                        lists_.list(0, o, problem_),
+                        lists_.length(0, o),
+                        std::uint32_t{problem_.begin_bit},
+                        rank_mask(problem_),
+                        shifts,
+                        widths,
+                        static_cast<std::uint32_t>(digits_.size()),
+                        std::uint32_t{o.in_place()}};
+    queue.launch({*sort_, std::min(std::max<std::uint64_t>(lists_.room(0, problem_), 1), 4 * groups_), 1, args, "local"});
+    sort_longs(queue, o, 1, 1, groups_);
+  }
+
+ private:
+  std::uint64_t groups_ = 0;
+  std::unique_ptr<Kernel> sort_;
+};
+
+class Segmented final : public Algorithm {
+ public:
+  const AlgorithmInfo& info() const override {
+    static const AlgorithmInfo info{
+        .name = "segmented",
+        .title = "segments, each sorted by itself in the way that suits its length; variants for GPUs and for CPUs",
+        .source = "Hou, Liu, Feng 2017; Stehle, Jacobsen 2017; Satish, Harris, Garland 2009",
+        .stable = true,
+        .segments = true,
+        .cost = "every record is read and written once; of segments longer than local memory, bits/8 times, and the keys read "
+                "twice; 9 launches and 3 more for each 8 bits",
+        .parameters = {{"variant", "which kernels: the device's kind decides by default", 0, 0, {"gpu", "cpu"}},
+                       {"blocks", "classes of lengths that work-groups sort; from class to class they double (variant gpu)", 1,
+                        most_blocks, {}},
+                       {"groups", "work-groups that long segments are divided among", 1, 1 << 20, {}}}};
+    return info;
+  }
+
+  std::unique_ptr<Sorter> plan(const Problem& problem, const Capabilities& device,
+                               const Parameters& given) const override {
+    if (given.word("variant", device.kind == DeviceKind::cpu ? "cpu" : "gpu") == "cpu")
+      return std::make_unique<CpuSorter>(problem, device, given);
+    return std::make_unique<GpuSorter>(problem, device, given);
+  }
+};
+
+}  // namespace
+
+const Algorithm& rooms::segmented() {
+  static const Segmented room;
+  return room;
+}
+
+}  // namespace sortium

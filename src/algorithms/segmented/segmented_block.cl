@@ -1,0 +1,321 @@
+// A work-group sorts a segment in local memory, and then the next one of its class. The records go to bins by the
+// highest bits in which they differ; as there are about as many bins as records, what is left is to sort within bins of
+// a few, which the work-items do on neighbouring records in registers. Where a bin is crowded, an LSD radix sort does
+// instead. As msd sorts its buckets; but here any bits may be alike, and all that stands between barriers is in straight
+// line, so that CPUs' compilers bear it.
+// Parameters: WG, ITEMS (odd, more than 2 * SIDE), RESIDENT, COMPOSITE, SORT_BITS (of sort_t), POSITION_BITS, DROPS,
+// GATHER_KEYS (an item does not say all of its key's bits).
+
+#define CAPACITY (WG * ITEMS)
+#define BINS (16 * WG)
+#define LOG_BINS highest_bit32(BINS)
+#define RADIX 256u
+#define HAS_DIGIT(digit) (WG <= RADIX || (digit) < RADIX)
+#define SUB_GROUPS (WG / SG_LANES)
+#define RANK_WORDS SG_RANK_WORDS(RADIX)
+#define BIN_MOST 8u    // records of a bin that is not crowded
+#define SIDE BIN_MOST  // records on each side of a border that are merged
+
+// What is sorted. COMPOSITE: the bits that decide, then the record's position in the segment: no two are equal, so that
+// no order of ties is lost, and the position finds the rest of the record. Else the key's order itself. DROPS: where
+// more bits differ than there is room for beside the position, the lowest are left out, and what seems to tie is looked at.
+#if SORT_BITS == 64
+typedef u64 sort_t;
+#else
+typedef u32 sort_t;
+#endif
+#define SORT_LAST ((sort_t)(~(sort_t)0))
+#if COMPOSITE
+#define POSITION(item) ((u32)(item) & ((1u << POSITION_BITS) - 1))
+#define RANK(key) ((ukey_t)((key_order(key) >> begin_bit) & (ukey_t)rank_mask))
+#else
+#define RANK(key) key_order(key)
+#endif
+
+typedef struct {
+  // Two counts a word: of bin b, and of the one that lies half of all bins above. So one sum scans both.
+  u32 bins[BINS / 2 > SUB_GROUPS * RANK_WORDS ? BINS / 2 : SUB_GROUPS * RANK_WORDS];
+  sort_t items[CAPACITY];
+  index_t scratch[2 * WG];
+  u32 differ[2];  // bits in which records differ, low and high
+  u32 crowded;    // not 0: a bin is, and the radix sort is needed
+  u32 tied;       // the same, for what was left out
+} segmented_memory_t;
+
+INLINE u32 highest_bit(ukey_t x) {
+#if KEY_BITS == 64
+  return x >> 32 ? 32 + highest_bit32(x >> 32) : highest_bit32(x);
+#else
+  return highest_bit32(x);
+#endif
+}
+
+// The item of the record at `at`, of which the lowest `drop` bits are left out.
+INLINE sort_t item_of(ukey_t rank, u32 drop, u32 at) {
+#if DROPS
+  return (sort_t)(rank >> drop) << POSITION_BITS | at;
+#elif COMPOSITE
+  return (sort_t)rank << POSITION_BITS | at;
+#else
+  return rank;
+#endif
+}
+
+#define SORT_PAIR(a, b)            \
+  {                                \
+    const sort_t x = a, y = b;     \
+    a = min(x, y);                 \
+    b = max(x, y);                 \
+  }
+
+#if SG_NATIVE
+#define RANK_LOOP UNROLL
+#else  // each round is full of barriers, which compilers take long over
+#define RANK_LOOP _Pragma("unroll 1")
+#endif
+
+// A pass by the 8 bits from `shift` on, by all of the work-group; stable.
+INLINE void radix_pass(LOCAL segmented_memory_t *mine, sub_group_t sg, u32 shift) {
+  const u32 t = local_id(), first = sg_index() * (SG_LANES * ITEMS) + sg_lane();
+  LOCAL u32 *my_ranks = mine->bins + sg_index() * RANK_WORDS;
+  sort_t item[ITEMS];
+  u32 place[ITEMS];
+  for (u32 i = t; i < SUB_GROUPS * RANK_WORDS; i += WG) mine->bins[i] = 0;
+  barrier_local();
+  // Rank in the sub-group.
+  RANK_LOOP for (u32 i = 0; i < ITEMS; ++i) {
+    item[i] = mine->items[first + i * SG_LANES];
+    place[i] = sg_rank_alike(my_ranks, RADIX, (u32)(item[i] >> shift) & (RADIX - 1));
+  }
+  barrier_local();
+  // Scan over digits, and over sub-groups for each.
+  index_t before = 0;
+  for (u32 base = 0; base < RADIX; base += WG) {
+    const u32 digit = base + t;
+    index_t sum = 0, all;
+    if (HAS_DIGIT(digit))
+      for (u32 s = 0; s < SUB_GROUPS; ++s) sum += mine->bins[s * RANK_WORDS + digit];
+    u32 at = (u32)(before + wg_scan_add(mine->scratch, WG, sum, &all));
+    if (HAS_DIGIT(digit))
+      for (u32 s = 0; s < SUB_GROUPS; ++s) {
+        const u32 in_row = mine->bins[s * RANK_WORDS + digit];
+        mine->bins[s * RANK_WORDS + digit] = at;
+        at += in_row;
+      }
+    before += all;
+  }
+  barrier_local();
+  // Scatter.
+  UNROLL for (u32 i = 0; i < ITEMS; ++i)
+    mine->items[place[i] + my_ranks[(u32)(item[i] >> shift) & (RADIX - 1)]] = item[i];
+  barrier_local();
+}
+
+// tasks: the class's list, of *length segments. The bits of a key's order that decide: rank_mask, after begin_bit.
+KERNEL_RESIDENT(WG, RESIDENT)
+void segmented_block(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL const value_t *values_in,
+                     GLOBAL value_t *values_out, GLOBAL const task_t *tasks, GLOBAL const u32 *length, u32 begin_bit,
+                     u64 rank_mask) {
+  SUB_GROUP(WG);
+  LOCAL_STRUCT(segmented_memory_t, mine);
+  const u32 t = local_id();
+  const u64 segments = *length;
+  LOCAL uint4 *quads = (LOCAL uint4 *)mine->bins;
+  uint4 zero;
+  zero.x = zero.y = zero.z = zero.w = 0;
+
+  for (u64 s = group_id(); s < segments; s += group_count()) {
+    const u64 begin = tasks[s].begin;
+    const u32 count = (u32)tasks[s].count;
+
+    // Load, and see in which bits the records differ.
+    const u32 rows = (count + WG - 1 - t) / WG;  // of this work-item's places, those that have a record
+    const ukey_t first = RANK(keys_in[begin]);
+    ukey_t rank[ITEMS];
+    ukey_t differ = 0;
+    UNROLL for (u32 i = 0; i < ITEMS; ++i) {
+      rank[i] = first;
+      if (i < rows) rank[i] = RANK(keys_in[begin + i * WG + t]);
+      differ |= rank[i] ^ first;
+    }
+    quads[t] = quads[WG + t] = zero;
+    if (t < 2) mine->differ[t] = 0;
+    if (t == 0) mine->crowded = mine->tied = 0;
+    barrier_local();
+#if SG_NATIVE
+    u32 low_half = (u32)differ;
+    for (u32 distance = 1; distance < SG_LANES; distance *= 2) low_half |= sg_shuffle(sg, low_half, sg_lane() ^ distance);
+    if (sg_lane() == 0) local_or(&mine->differ[0], low_half);
+#if KEY_BITS == 64
+    u32 high_half = (u32)(differ >> 32);
+    for (u32 distance = 1; distance < SG_LANES; distance *= 2) high_half |= sg_shuffle(sg, high_half, sg_lane() ^ distance);
+    if (sg_lane() == 0) local_or(&mine->differ[1], high_half);
+#endif
+#else
+    local_or(&mine->differ[0], (u32)differ);
+#if KEY_BITS == 64
+    local_or(&mine->differ[1], (u32)(differ >> 32));
+#endif
+#endif
+    barrier_local();
+    differ = (ukey_t)mine->differ[0];
+#if KEY_BITS == 64
+    differ |= (ukey_t)mine->differ[1] << 32;
+#endif
+    const u32 open = differ != 0 ? highest_bit(differ) + 1 : 0;
+#if DROPS
+    const u32 drop = max(open + POSITION_BITS, 64u) - 64;
+    const ukey_t open_mask = open == 64 ? ~(ukey_t)0 : ((ukey_t)1 << open) - 1;
+#else
+    const u32 drop = 0;
+    const ukey_t open_mask = (ukey_t)~(ukey_t)0;
+#endif
+#if COMPOSITE
+    const u32 top = open - drop + POSITION_BITS;
+#else
+    const u32 top = open;
+#endif
+    const u32 shift = max(top, (u32)LOG_BINS) - LOG_BINS;
+
+    // Rank in the bins.
+    sort_t item[ITEMS];
+    u32 place[ITEMS];  // the 2-byte index of the bin's count, and the rank above
+    UNROLL for (u32 i = 0; i < ITEMS; ++i) {
+      item[i] = SORT_LAST;
+      place[i] = 0;
+      if (i < rows) {
+        item[i] = item_of(rank[i] & open_mask, drop, i * WG + t);
+        const u32 window = (u32)(item[i] >> shift), word = window & (BINS / 2 - 1), upper = window >> (LOG_BINS - 1) & 1;
+        const u32 in_bin = local_add(&mine->bins[word], 1u << 16 * upper) >> 16 * upper & 0xffff;
+        place[i] = 2 * word + upper | in_bin << 16;
+      }
+    }
+    barrier_local();
+
+    // Scan over bins.
+    uint4 low = quads[2 * t], high = quads[2 * t + 1];
+#define TOO_MANY(two) ((two) + 0x10001u * (0x7fffu - BIN_MOST))  // has the top bit of a half that is above BIN_MOST
+    const u32 too_many = TOO_MANY(low.x) | TOO_MANY(low.y) | TOO_MANY(low.z) | TOO_MANY(low.w) | TOO_MANY(high.x) |
+                         TOO_MANY(high.y) | TOO_MANY(high.z) | TOO_MANY(high.w);
+    if ((too_many & 0x80008000u) != 0) local_or(&mine->crowded, 1u);
+    index_t all;
+    u32 at_bin = (u32)wg_scan_add(mine->scratch, WG,
+                                  low.x + low.y + low.z + low.w + high.x + high.y + high.z + high.w, &all);
+    at_bin += (u32)all << 16;  // the upper half of the bins begins where the lower half ends
+#define START_BIN(two)      \
+    {                         \
+      const u32 counts = two; \
+      two = at_bin;           \
+      at_bin += counts;       \
+    }
+    START_BIN(low.x) START_BIN(low.y) START_BIN(low.z) START_BIN(low.w)
+    START_BIN(high.x) START_BIN(high.y) START_BIN(high.z) START_BIN(high.w)
+    quads[2 * t] = low;
+    quads[2 * t + 1] = high;
+    barrier_local();
+
+    // Scatter; what stands past the end stays there, and where a bin is crowded, all do.
+    LOCAL const u16 *starts_of_bins = (LOCAL const u16 *)mine->bins;
+    const u32 stay = mine->crowded;
+    UNROLL for (u32 i = 0; i < ITEMS; ++i) {
+      const u32 to = starts_of_bins[place[i] & 0xffff] + (place[i] >> 16);
+      mine->items[stay || i >= rows ? i * WG + t : to] = item[i];
+    }
+    barrier_local();
+
+    // Sort ITEMS neighbours by rounds of odd-even exchanges: nobody is further from its place than a bin is long.
+    LOCAL sort_t *own = mine->items + t * ITEMS;
+    if (mine->crowded == 0) {
+      UNROLL for (u32 i = 0; i < ITEMS; ++i) item[i] = own[i];
+      for (u32 round = 0; round < BIN_MOST; round += 2) {
+        UNROLL for (u32 i = 0; i + 1 < ITEMS; i += 2) SORT_PAIR(item[i], item[i + 1])
+        UNROLL for (u32 i = 1; i + 1 < ITEMS; i += 2) SORT_PAIR(item[i], item[i + 1])
+      }
+      UNROLL for (u32 i = 0; i < ITEMS; ++i) own[i] = item[i];
+    }
+    barrier_local();
+
+    // Merge across the border to the work-item before.
+    if (mine->crowded == 0 && t != 0 && own[-1] > own[0]) {
+      sort_t two[2 * SIDE];
+      UNROLL for (u32 i = 0; i < SIDE; ++i) two[i] = own[(int)i - (int)SIDE];
+      UNROLL for (u32 i = 0; i < SIDE; ++i) two[2 * SIDE - 1 - i] = own[i];
+      UNROLL for (u32 distance = SIDE; distance > 0; distance /= 2)
+        UNROLL for (u32 i = 0; i < 2 * SIDE; ++i)
+          if ((i & distance) == 0) SORT_PAIR(two[i], two[i + distance])
+      UNROLL for (u32 i = 0; i < 2 * SIDE; ++i) own[(int)i - (int)SIDE] = two[i];
+    }
+    barrier_local();
+
+#if DROPS
+    // Records that tie but for what was left out.
+    if (drop != 0 && mine->crowded == 0)
+      for (u32 at = t; at + 1 < count; at += WG) {
+        const sort_t x = mine->items[at], y = mine->items[at + 1];
+        if (x >> POSITION_BITS == y >> POSITION_BITS &&
+            RANK(keys_in[begin + POSITION(x)]) > RANK(keys_in[begin + POSITION(y)]))
+          local_or(&mine->tied, 1u);
+      }
+    barrier_local();
+#endif
+
+    // Crowded: LSD radix sort by the bits that differ, those that were left out first.
+    const u32 rounds = (mine->crowded | mine->tied) != 0 ? (drop != 0 ? 2 : 1) : 0;
+    for (u32 round = 0; round < rounds; ++round) {
+      const u32 dropped = round + 1 < rounds;  // this round is for what was left out
+      for (u32 at = t; at < count; at += WG) {
+#if COMPOSITE
+        const u32 from = drop != 0 && !dropped ? POSITION(mine->items[at]) : at;
+        const ukey_t of = RANK(keys_in[begin + from]) & open_mask;
+#if DROPS
+        mine->items[at] = dropped ? (sort_t)(of & (((ukey_t)1 << drop) - 1)) << POSITION_BITS | from : item_of(of, drop, from);
+#else
+        mine->items[at] = item_of(of, 0, from);
+#endif
+#endif
+      }
+      barrier_local();
+#if DROPS
+      const ukey_t bits = dropped ? differ & (((ukey_t)1 << drop) - 1) : differ >> drop;
+#else
+      const ukey_t bits = differ;
+#endif
+#if COMPOSITE
+      const u32 base = POSITION_BITS;
+#else
+      const u32 base = 0;
+#endif
+      const u32 lowest = bits != 0 ? highest_bit(bits & (ukey_t)(0 - bits)) : 0;
+      const u32 end = bits != 0 ? highest_bit(bits) + 1 : 0;
+      for (u32 low_bit = lowest; low_bit < end; low_bit += 8) radix_pass(mine, sg, base + low_bit);
+    }
+
+    // Store. All that is fetched is fetched before anything is written: the output may be the input.
+#if GATHER_KEYS
+    ukey_t key[ITEMS];
+    UNROLL for (u32 i = 0; i < ITEMS; ++i) key[i] = keys_in[begin + min(POSITION(mine->items[i * WG + t]), count - 1)];
+    barrier_all();
+#endif
+    UNROLL for (u32 i = 0; i < ITEMS; ++i) {
+      const u32 at = i * WG + t;
+#if GATHER_KEYS
+      if (i < rows && keys_out) keys_out[begin + at] = key[i];
+#elif COMPOSITE
+      if (i < rows && keys_out) keys_out[begin + at] = key_of_order((ukey_t)(mine->items[at] >> POSITION_BITS));
+#else
+      if (i < rows) keys_out[begin + at] = key_of_order((ukey_t)mine->items[at]);
+#endif
+    }
+#if VALUE_BYTES
+    value_t value[ITEMS];
+    UNROLL for (u32 i = 0; i < ITEMS; ++i) {
+      const u64 from = begin + min(POSITION(mine->items[i * WG + t]), count - 1);
+      value[i] = values_in ? values_in[from] : (value_t)from;
+    }
+    barrier_all();
+    UNROLL for (u32 i = 0; i < ITEMS; ++i)
+      if (i < rows) values_out[begin + i * WG + t] = value[i];
+#endif
+    barrier_local();
+  }
+}
