@@ -43,14 +43,16 @@ std::string differs(std::string_view what, std::uint64_t at, std::uint64_t is, s
   return fmt::format("{}[{}] is {:#x}, should be {:#x}", what, at, is, should);
 }
 
-// Records [begin, end) of a stable sort, or the first of them where there is a limit: there is one right answer.
+// Records [begin, end) of a stable sort, or the first of them where there is a limit, at `to` in the output: there is one
+// right answer.
 std::string check_stable(const Problem& p, std::span<const std::uint64_t> keys, const Output& out,
-                         std::span<const std::uint64_t> ranks, std::uint64_t begin, std::uint64_t end) {
+                         std::span<const std::uint64_t> ranks, std::uint64_t begin, std::uint64_t end, std::uint64_t to) {
   std::vector<std::uint64_t> order(end - begin);
   std::iota(order.begin(), order.end(), begin);
   std::ranges::stable_sort(order, {}, [&](auto i) { return ranks[i]; });
-  for (std::uint64_t i = begin; i < (p.limit == 0 ? end : begin + p.limit); ++i) {
-    const auto source = order[i - begin];
+  const std::uint64_t wanted = p.limit == 0 ? end - begin : std::min(end - begin, p.limit);
+  for (std::uint64_t i = to; i < to + wanted; ++i) {
+    const auto source = order[i - to];
     if (out.keys != nullptr)
       if (const auto k = get(out.keys, i, info(p.key).bytes); k != keys[source])
         return differs("keys_out", i, k, keys[source]);
@@ -228,14 +230,20 @@ std::string Trial::run(const Case& c, const Planned& planned) {
   std::vector<std::uint64_t> ranks(p.count);
   std::ranges::transform(keys, ranks.begin(), [&](auto k) { return rank_of(k, p); });
   for (std::uint64_t i = 0; i < p.segments; ++i) {
-    auto wrong = (planned.stable ? check_stable : check_unstable)(p, keys, out, ranks, c.offsets[i], c.offsets[i + 1]);
+    const std::uint64_t begin = c.offsets[i], end = c.offsets[i + 1], to = p.limit == 0 ? begin : i * p.limit;
+    auto wrong = check_stable(p, keys, out, ranks, begin, end, to);
+    // What a segment shorter than the limit leaves is not written.
+    for (std::uint64_t left = to + (end - begin); p.limit != 0 && left < to + p.limit && wrong.empty(); ++left)
+      for (const auto& [area, bytes] : {std::pair{&keys_out, key_bytes}, {&values_out, p.value_bytes}})
+        if (area->bytes != 0 && std::memcmp(&before_[area->offset + left * bytes], &after_[area->offset + left * bytes], bytes) != 0)
+          wrong = fmt::format("{}[{}] was written, past the segment's {} records", area->name, left, end - begin);
     if (!wrong.empty()) return fmt::format("segment {}: {}", i, wrong);
   }
   if (p.segments != 0) return "";
   const std::uint64_t run = planned.run_length == 0 ? std::max<std::uint64_t>(p.count, 1) : planned.run_length;
   for (std::uint64_t begin = 0; begin < p.count; begin += run) {
     const auto end = std::min(begin + run, p.count);
-    auto wrong = (planned.stable ? check_stable : check_unstable)(p, keys, out, ranks, begin, end);
+    auto wrong = planned.stable ? check_stable(p, keys, out, ranks, begin, end, begin) : check_unstable(p, keys, out, ranks, begin, end);
     if (!wrong.empty()) return wrong;
   }
   return "";

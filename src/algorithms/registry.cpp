@@ -40,8 +40,10 @@ const std::vector<const Algorithm*>& registry() {
       &rooms::selection_blocks(),
       &rooms::selection_local(),
       &rooms::topk(),
+      &rooms::topk_segmented(),
 #ifdef SORTIUM_WITH_HOST
       &rooms::topk_host(),
+      &rooms::topk_segmented_host(),
 #endif
   };
   return rooms;
@@ -82,11 +84,12 @@ Planned plan_fastest(const Problem& problem, const Capabilities& device, const R
   Rooms candidates;
 #ifdef SORTIUM_WITH_HOST
   if (device.backend == Backend::host)
-    candidates.push_back(problem.limit != 0 ? &rooms::topk_host() : problem.segments != 0 ? &rooms::segmented_host() : &rooms::sample());
+    candidates.push_back(problem.limit != 0 ? (problem.segments != 0 ? &rooms::topk_segmented_host() : &rooms::topk_host())
+                         : problem.segments != 0 ? &rooms::segmented_host() : &rooms::sample());
 #endif
   if (device.backend == Backend::host) {
   } else if (problem.limit != 0) {
-    candidates.push_back(&rooms::topk());
+    candidates.push_back(problem.segments != 0 ? &rooms::topk_segmented() : &rooms::topk());
   } else if (problem.segments != 0) {
     candidates.push_back(&rooms::segmented());
   } else {

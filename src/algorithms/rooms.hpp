@@ -30,6 +30,8 @@ const Algorithm& selection();
 const Algorithm& selection_blocks();
 const Algorithm& selection_local();
 const Algorithm& topk();
+const Algorithm& topk_segmented();
+const Algorithm& topk_segmented_host();
 const Algorithm& topk_host();
 
 }  // namespace sortium::rooms

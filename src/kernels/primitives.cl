@@ -6,6 +6,14 @@ typedef u64 index_t;  // a position among the records
 typedef u32 index_t;
 #endif
 
+#ifdef OFFSET_BITS  // of the segments' offsets
+#if OFFSET_BITS == 64
+typedef u64 offset_t;
+#else
+typedef u32 offset_t;
+#endif
+#endif
+
 // Keys are moved and stored as raw bits, never as floating-point numbers: NaN payloads and denormals survive.
 #if KEY_BITS == 64
 typedef u64 ukey_t;

@@ -34,6 +34,8 @@ void check(const Problem& p) {
   if (p.segments != 0 && p.offset_bytes == 4 && p.count >= (std::uint64_t{1} << 32))
     refuse(fmt::format("count is {}; 4-byte offsets of segments reach 2^32 - 1 records (take 8)", p.count));
   if (p.segments > (std::uint64_t{1} << 40)) refuse(fmt::format("segments is {}; up to 2^40 is allowed", p.segments));
+  if (p.segments != 0 && p.limit > (std::uint64_t{1} << 40) / p.segments)
+    refuse(fmt::format("limit is {}; with {} segments up to {} is allowed, 2^40 records in all", p.limit, p.segments, (std::uint64_t{1} << 40) / p.segments));
   if (p.limit > p.count) refuse(fmt::format("limit is {}; it is at most the count, {}", p.limit, p.count));
   if (p.count > (std::uint64_t{1} << 40)) refuse(fmt::format("count is {}; up to 2^40 is allowed", p.count));
 }
@@ -58,11 +60,9 @@ Planned plan(const Problem& problem, const Capabilities& capabilities, const Met
   const auto& can = algorithm.info();
   if (can.segments != (problem.segments != 0) || can.limit != (problem.limit != 0))
     throw Error(ErrorCode::unsupported,
-                can.segments   ? fmt::format("{}: made for segments, with no limit; the problem has {} and limit {}",
-                                             method.algorithm, problem.segments, problem.limit)
-                : can.limit    ? fmt::format("{}: made for a limit; the problem's is 0, which means all", method.algorithm)
-                : problem.limit ? fmt::format("{}: sorts all records, not the first {}; take auto", method.algorithm, problem.limit)
-                                : fmt::format("{}: sorts no segments; take auto", method.algorithm));
+                fmt::format("{}: made for problems with {} and {}; this one has {} segments (0: it is one sequence) and limit {} (0: "
+                            "all records are wanted); take auto", method.algorithm, can.segments ? "segments" : "no segments",
+                            can.limit ? "a limit" : "no limit", problem.segments, problem.limit));
   Planned planned = plan_room(algorithm, problem, capabilities, method.parameters);
   if (method.max_scratch_bytes != 0 && planned.sorter->scratch_bytes() > method.max_scratch_bytes)
     refuse(fmt::format("max_scratch_bytes is {}; {} ({}) needs {}", method.max_scratch_bytes, method.algorithm,

@@ -3,11 +3,6 @@
 // Parameters: WG (more than CLASSES), OFFSET_BITS, ROW, BLOCK_LEAST, TINY_CLASSES, BLOCK_CLASSES (segmented_lists, which has the kernels'
 // common words, stands in front of this).
 
-#if OFFSET_BITS == 64
-typedef u64 offset_t;
-#else
-typedef u32 offset_t;
-#endif
 
 // Segment s has the records from offsets[s] to offsets[s + 1]. counters: how many segments each class has, then how many
 // parts there are; all 0 before. longs and parts: of the last class. Segments of a single record are copied here, if
