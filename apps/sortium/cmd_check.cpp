@@ -25,6 +25,8 @@ namespace {
 std::string order_words(const KeyOptions& o) {
   std::string out = o.descending ? "in descending order" : "in ascending order";
   if (!o.bits.empty()) out += fmt::format(" of bits {}", o.bits);
+  if (o.nan) out += fmt::format(", NaN {}", name(*o.nan));
+  if (o.zeros) out += fmt::format(", zeros {}", name(*o.zeros));
   return out;
 }
 
@@ -89,8 +91,9 @@ int check_permutation(const CheckOptions& o, Progress& progress) {
                                           sortium::info(a.type).name, o.files[1], sortium::info(b.type).name));
   Problem p = o.problem(a.type, a.count);
   progress.phase("comparing");
-  const auto difference = a.width == 4 ? first_difference(p, words<std::uint32_t>(a), words<std::uint32_t>(b))
-                                       : first_difference(p, words<std::uint64_t>(a), words<std::uint64_t>(b));
+  const auto difference = with_word(a.width, [&](auto word) {
+    return first_difference(p, words<decltype(word)>(a), words<decltype(word)>(b));
+  });
   progress.finish();
   if (o.quiet) return difference ? exit_wrong : exit_success;
   if (!difference) {

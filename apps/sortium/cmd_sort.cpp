@@ -107,6 +107,13 @@ std::string summary(const Problem& p, const HostReport& r, double reading, doubl
 
 }  // namespace
 
+std::string_view name(sortium::NanOrder nan) {
+  using enum sortium::NanOrder;
+  return nan == last ? "last" : nan == first ? "first" : "bits";
+}
+
+std::string_view name(sortium::ZeroOrder zeros) { return zeros == sortium::ZeroOrder::tied ? "tied" : "distinct"; }
+
 void KeyOptions::check_bits() const {
   if (bits.empty()) return;
   const auto [begin, end] = parse_bits(bits);
@@ -119,6 +126,18 @@ Problem KeyOptions::problem(sortium::KeyType key, std::uint64_t count) const {
   p.key = key;
   p.count = count;
   p.order = descending ? sortium::Order::descending : sortium::Order::ascending;
+  const auto need_float = [&](std::string_view option, std::string_view value) {
+    if (!sortium::info(key).is_float)
+      throw Failure(exit_usage, fmt::format("{} {}: {} keys are no floats", option, value, sortium::info(key).name));
+  };
+  if (nan) {
+    need_float("--nan", name(*nan));
+    p.nan = *nan;
+  }
+  if (zeros) {
+    need_float("--zeros", name(*zeros));
+    p.zeros = *zeros;
+  }
   if (bits.empty()) return p;
   check_bits();
   const auto [begin, end] = parse_bits(bits);
@@ -146,6 +165,7 @@ int sort(const SortOptions& options) {
   }
 
   Keys keys = read_keys(options.in, options.text, options.type, progress);
+  if (!options.argsort) check_npy_can_hold(options.out, keys.type);
   Problem problem = options.problem(keys.type, keys.count);
   Column moved;  // values, or the positions that an argsort makes
   if (!options.values.empty()) {

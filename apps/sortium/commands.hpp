@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <sortium/core.hpp>
@@ -15,8 +16,10 @@ struct KeyOptions {
   std::optional<sortium::KeyType> type;
   bool descending = false;
   std::string bits;  // "B:E"; empty: all
+  std::optional<sortium::NanOrder> nan;
+  std::optional<sortium::ZeroOrder> zeros;
 
-  // Throws Failure where `bits` is not a range of the type's.
+  // Throws Failure where `bits` is not a range of the type's, or the type has neither NaN nor zeros of two signs.
   [[nodiscard]] sortium::Problem problem(sortium::KeyType key, std::uint64_t count) const;
   // As far as `bits` can be checked without knowing the type.
   void check_bits() const;
@@ -45,6 +48,8 @@ struct BenchOptions {
   std::vector<std::string> payloads{"keys", "values"};
   std::vector<sortium::KeyType> types{sortium::KeyType::u32};
   std::vector<std::string> distributions{"uniform"};
+  sortium::NanOrder nan = sortium::NanOrder::last;  // of those types that are floats
+  sortium::ZeroOrder zeros = sortium::ZeroOrder::tied;
   double min_seconds = 0.5;
   bool phases = false;
   std::string peers;  // a folder of peers' programs
@@ -99,5 +104,9 @@ int report(const ReportOptions& options);
 
 // Throws Failure, with the names there are, where `name` is neither an algorithm of the library nor a peer.
 void check_algorithm(const std::string& name);
+
+// What the options --nan and --zeros call them: "last", "first", "bits"; "tied", "distinct".
+[[nodiscard]] std::string_view name(sortium::NanOrder nan);
+[[nodiscard]] std::string_view name(sortium::ZeroOrder zeros);
 
 }  // namespace app

@@ -27,26 +27,30 @@ constexpr char native_order = std::endian::native == std::endian::little ? '<' :
   throw Failure(exit_usage, fmt::format("cannot read {}: {}", input.name(), why));
 }
 
-template <class Word>
-void swap_words(std::byte* data, std::uint64_t count) {
-  for (std::uint64_t i = 0; i < count; ++i) {
-    Word word;
-    std::memcpy(&word, data + i * sizeof word, sizeof word);
-    if constexpr (sizeof word == 4) word = __builtin_bswap32(word);
-    else word = __builtin_bswap64(word);
-    std::memcpy(data + i * sizeof word, &word, sizeof word);
-  }
-}
-
 void swap_bytes(std::byte* data, unsigned width, std::uint64_t count) {
-  if (width == 4) swap_words<std::uint32_t>(data, count);
-  else swap_words<std::uint64_t>(data, count);
+  with_word(width, [&](auto word) {
+    for (std::uint64_t i = 0; i < count; ++i) {
+      std::memcpy(&word, data + i * sizeof word, sizeof word);
+      if constexpr (sizeof word == 2) word = __builtin_bswap16(word);
+      if constexpr (sizeof word == 4) word = __builtin_bswap32(word);
+      if constexpr (sizeof word == 8) word = __builtin_bswap64(word);
+      std::memcpy(data + i * sizeof word, &word, sizeof word);
+    }
+  });
 }
 
 std::optional<KeyType> type_of_descr(const std::string& descr) {
   for (const auto type : sortium::all_key_types)
-    if (descr.substr(1) == descr_of(type).substr(1)) return type;
+    if (const auto name = descr_of(type); !name.empty() && descr.substr(1) == name.substr(1)) return type;
   return std::nullopt;
+}
+
+// "u4, i4, ...": those that NumPy has names for.
+std::string dtype_names() {
+  std::string names;
+  for (const auto type : sortium::all_key_types)
+    if (const auto name = descr_of(type); !name.empty()) names += fmt::format("{}{}", names.empty() ? "" : ", ", name.substr(1));
+  return names;
 }
 
 Column read_npy(Input& input, const NpyHeader& header, Progress& progress) {
@@ -147,25 +151,32 @@ Column Column::make(std::string descr, unsigned width, std::uint64_t count) {
 Column Column::empty_copy() const { return {descr, width, count, swapped, Bytes(count * width)}; }
 
 std::string descr_of(KeyType type) {
+  if (type == KeyType::bf16) return {};
   const auto& t = sortium::info(type);
-  return fmt::format("{}{}{}", native_order, t.is_float ? 'f' : t.is_signed ? 'i' : 'u', t.bytes);
+  return fmt::format("{}{}{}", t.bytes == 1 ? '|' : native_order, t.is_float ? 'f' : t.is_signed ? 'i' : 'u', t.bytes);
+}
+
+void check_npy_can_hold(const std::string& path, KeyType type) {
+  if (kind_of(path, false) == Kind::npy && descr_of(type).empty())
+    throw Failure(exit_usage, fmt::format("{}: NumPy has no name for {}, so no .npy file can hold such keys; raw binary can",
+                                          path, sortium::info(type).name));
 }
 
 Keys read_keys(const std::string& path, bool text, std::optional<KeyType> type, Progress& progress) {
   const Kind kind = kind_of(path, text);
   if (kind != Kind::npy && !type)
-    throw Failure(exit_usage, fmt::format("{} is {}: --type is needed (u32, i32, f32, u64, i64 or f64), which only a "
-                                          "file called .npy says itself",
+    throw Failure(exit_usage, fmt::format("{} is {}: --type is needed (one of {}), which only a file called .npy says "
+                                          "itself",
                                           path == "-" ? "standard input" : path,
-                                          kind == Kind::text ? "text" : "raw binary"));
+                                          kind == Kind::text ? "text" : "raw binary", key_type_names()));
+  if (kind == Kind::npy && type) check_npy_can_hold(path, *type);
   Input input(path);
   Keys keys;
   if (kind == Kind::npy) {
     const NpyHeader header = read_npy_header(input);
     const auto found = header.item_bytes() == 0 ? std::nullopt : type_of_descr(header.descr);
     if (!found)
-      refuse(input, fmt::format("its dtype is '{}'; keys may be u4, i4, f4, u8, i8 and f8, in either byte order",
-                                header.descr));
+      refuse(input, fmt::format("its dtype is '{}'; keys may be {}, in either byte order", header.descr, dtype_names()));
     if (type && *type != *found)
       refuse(input, fmt::format("its records are {}, not {} as --type says", sortium::info(*found).name,
                                 sortium::info(*type).name));

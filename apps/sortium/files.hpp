@@ -42,8 +42,8 @@ enum class Kind : std::uint8_t { npy, raw, text };
 
 // The records of a file.
 struct Column {
-  std::string descr;   // as NumPy calls the type: "<f4"
-  unsigned width = 4;  // bytes of a record: 4 or 8
+  std::string descr;   // as NumPy calls the type: "<f4"; empty where it has no name
+  unsigned width = 4;  // bytes of a record
   std::uint64_t count = 0;
   bool swapped = false;  // `data` has the machine's byte order, the file has the other one
   Bytes data;
@@ -68,6 +68,9 @@ void reserve_column(Output& output, Kind kind, const Column& column);
 // `type` is how text is to be written.
 void write_column(Output& output, Kind kind, const Column& column, sortium::KeyType type, Progress& progress);
 
+// "<f4", "|u1"; empty: NumPy has no name for it (bf16).
 [[nodiscard]] std::string descr_of(sortium::KeyType type);
+// Throws Failure where `path` is an .npy file and cannot hold keys of this type.
+void check_npy_can_hold(const std::string& path, sortium::KeyType type);
 
 }  // namespace app

@@ -126,7 +126,7 @@ std::optional<std::string> check(const Problem& p, const HostOperands& o, bool s
 
 std::optional<std::string> find_mistake(const Problem& p, const HostOperands& o, bool stable,
                                         std::uint64_t run_length) {
-  const bool narrow = sortium::info(p.key).bytes == 4 && p.count <= (std::uint64_t{1} << 32);
+  const bool narrow = sortium::info(p.key).bytes <= 4 && p.count <= (std::uint64_t{1} << 32);
   return narrow ? check<Packed>(p, o, stable, run_length) : check<Wide>(p, o, stable, run_length);
 }
 

@@ -29,9 +29,10 @@ constexpr const char* sort_help = R"(Examples:
   du -k /usr/lib/* | cut -f1 | sortium sort - --text --type u32 -o -
   sortium sort keys.npy -o out.npy --device cuda:0 --algorithm radix --params b=4
 
-A file called .npy is one (1-D; u4 i4 f4 u8 i8 f8; either byte order, which is kept); others are raw binary in the
-machine's byte order, or text with one number a line with --text. Floats as text may be nan, inf and -0.0. Every sort
-is stable unless its algorithm says otherwise; -0.0 and +0.0 tie, NaN comes last in both orders. An output appears
+A file called .npy is one (1-D; integers of 1 to 8 bytes, floats of 2 to 8; either byte order, which is kept); others
+are raw binary in the machine's byte order, or text with one number a line with --text. bf16 keys, which NumPy has no name
+for, come as raw binary or text. Floats as text may be nan, inf and -0.0. Every sort is stable unless its algorithm says
+otherwise; -0.0 and +0.0 tie, NaN comes last in both orders, unless --zeros and --nan say otherwise. An output appears
 whole or not at all, also after Ctrl-C. Algorithms that compare every key with every other warn of a sort that would
 take minutes. SORTIUM_DEVICE is the default device, SORTIUM_CACHE_DIR is where built kernels are kept.)";
 
@@ -81,10 +82,37 @@ CLI::Option* add_types(CLI::App& command, std::vector<std::string>& names, const
   return command.add_option("--type", names, words)->check(CLI::IsMember(type_names()))->type_name("TYPE");
 }
 
-void add_key_options(CLI::App& command, KeyOptions& o, std::vector<std::string>& type) {
+// What the command line has of them before they are read.
+struct Policies {
+  std::string nan, zeros;
+};
+
+void add_policies(CLI::App& command, Policies& p) {
+  command.add_option("--nan", p.nan, "Where NaN come: last, first (in both orders), or by their sign and bits")
+      ->check(CLI::IsMember({"last", "first", "bits"}))->type_name("WHERE");
+  command.add_option("--zeros", p.zeros, "Whether -0.0 equals +0.0: tied, or distinct: then it comes before it")
+      ->check(CLI::IsMember({"tied", "distinct"}))->type_name("HOW");
+}
+
+std::optional<sortium::NanOrder> nan_of(const Policies& p) {
+  using enum sortium::NanOrder;
+  for (const auto nan : {last, first, bits})
+    if (name(nan) == p.nan) return nan;
+  return std::nullopt;
+}
+
+std::optional<sortium::ZeroOrder> zeros_of(const Policies& p) {
+  using enum sortium::ZeroOrder;
+  for (const auto zeros : {tied, distinct})
+    if (name(zeros) == p.zeros) return zeros;
+  return std::nullopt;
+}
+
+void add_key_options(CLI::App& command, KeyOptions& o, std::vector<std::string>& type, Policies& policies) {
   command.add_flag("--text", o.text, "Files that are not called .npy are text, one number a line");
   add_types(command, type, "What the keys are: needed for raw and text files")->expected(1);
   command.add_flag("--descending", o.descending, "Descending order (NaN still comes last)");
+  add_policies(command, policies);
   command.add_option("--bits", o.bits, "Only bits B to E-1 decide (of signed and float keys: of the unsigned number "
                                        "that has their order)")->type_name("B:E");
 }
@@ -95,6 +123,12 @@ std::vector<sortium::KeyType> parse_types(const std::vector<std::string>& names)
   return out;
 }
 
+void set_key_options(KeyOptions& o, const std::vector<std::string>& types, const Policies& policies) {
+  if (!types.empty()) o.type = parse_types(types).front();
+  o.nan = nan_of(policies);
+  o.zeros = zeros_of(policies);
+}
+
 int run(std::vector<std::string> arguments) {
   CLI::App cli{"Sorts on OpenCL and CUDA devices, and on the cores of the host.", "sortium"};
   cli.set_version_flag("--version", fmt::format("sortium {}", sortium::version()));
@@ -102,6 +136,7 @@ int run(std::vector<std::string> arguments) {
   cli.footer(fmt::format("sortium COMMAND --help has the command's options, and examples.\n\n{}", exit_codes));
   std::function<int()> command;
   std::vector<std::string> types;
+  Policies policies;
 
   auto* const devices_cli = cli.add_subcommand("devices", "List every device and what it can do");
   bool warm_them = false, test_them = false;
@@ -121,7 +156,7 @@ int run(std::vector<std::string> arguments) {
   sort_cli->add_option("IN", s.in, "File of keys; - is standard input")->required()->type_name("");
   sort_cli->add_option("-o,--output", s.out, "Where the sorted keys go (with --argsort: the positions); - is standard "
                                              "output")->required()->type_name("OUT");
-  add_key_options(*sort_cli, s, types);
+  add_key_options(*sort_cli, s, types, policies);
   sort_cli->add_option("--values", s.values, "Values that move with the keys: .npy of any 4- or 8-byte type, or raw")
       ->type_name("FILE");
   sort_cli->add_option("--output2", s.values_out, "Where those values go; -o2 is short for it")->type_name("FILE");
@@ -139,7 +174,7 @@ int run(std::vector<std::string> arguments) {
   sort_cli->add_flag("--quiet", s.quiet, "No progress bar and no summary");
   sort_cli->footer(sort_help);
   sort_cli->callback([&] {
-    if (!types.empty()) s.type = parse_types(types).front();
+    set_key_options(s, types, policies);
     command = [&] { return sort(s); };
   });
 
@@ -147,11 +182,11 @@ int run(std::vector<std::string> arguments) {
   auto* const check_cli = cli.add_subcommand("check", "Is a file sorted? Is one a permutation of another?");
   check_cli->add_option("FILE", c.files, "One file, or two; - is standard input")->required()->expected(1, 2)
       ->type_name("");
-  add_key_options(*check_cli, c, types);
+  add_key_options(*check_cli, c, types, policies);
   check_cli->add_flag("--quiet", c.quiet, "Say it with the exit code only");
   check_cli->footer(check_help);
   check_cli->callback([&] {
-    if (!types.empty()) c.type = parse_types(types).front();
+    set_key_options(c, types, policies);
     command = [&] { return check(c); };
   });
 
@@ -173,6 +208,7 @@ int run(std::vector<std::string> arguments) {
   not_for_papers.push_back(bench_cli->add_option("--distribution", b.distributions, fmt::format("How the keys are "
       "distributed: {}, or distinctK for K different keys", fmt::join(distributions(), ", ")))
       ->delimiter(',')->type_name("NAME,")->capture_default_str());
+  add_policies(*bench_cli, policies);
   bench_cli->add_option("--min-time", b.min_seconds, "Seconds of sorting for each row")
       ->check(CLI::Range(1e-6, 1e6).description(""))->type_name("SECONDS")->capture_default_str();
   not_for_papers.push_back(bench_cli->add_flag("--phases", b.phases, "The device time of each phase of a sort, too"));
@@ -181,12 +217,15 @@ int run(std::vector<std::string> arguments) {
   auto* const paper = bench_cli->add_option("--paper", b.paper, "Make the experiments of document 000 or 003, with the "
                                             "published figures beside those measured")
       ->check(CLI::IsMember(papers()))->type_name("NUMBER");
+  for (const char* policy : {"--nan", "--zeros"}) not_for_papers.push_back(bench_cli->get_option(policy));
   for (auto* const option : not_for_papers) paper->excludes(option);
   bench_cli->add_option("--json", b.json, "Write the results to this file, too")->type_name("FILE");
   bench_cli->add_option("--csv", b.csv, "Write them as comma-separated values, too")->type_name("FILE");
   bench_cli->footer(bench_help);
   bench_cli->callback([&] {
     if (!types.empty()) b.types = parse_types(types);
+    b.nan = nan_of(policies).value_or(b.nan);
+    b.zeros = zeros_of(policies).value_or(b.zeros);
     command = [&] { return bench(b); };
   });
 
