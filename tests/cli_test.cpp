@@ -166,7 +166,7 @@ class CliNarrow : public Cli, public testing::WithParamInterface<NarrowFloat> {
   }
 };
 INSTANTIATE_TEST_SUITE_P(Floats, CliNarrow, testing::Values(NarrowFloat{"f16", 5}, NarrowFloat{"bf16", 8}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& of) { return of.param.name; });
 
 TEST_P(CliNarrow, EveryNumberInEveryPolicy) {
   write("in.bin", bytes_of(all()));
@@ -306,7 +306,7 @@ TEST_F(Cli, NarrowKeysAndFiles) {
   write("wide.txt", "255\n256\n");
   refuses("sort wide.txt --text --type u8 -o bad.txt", 2, {"line 2", "256", "out of range for u8 (0 to 255)"});
   refuses("sort wide.txt --text --type i8 -o bad.txt", 2, {"line 1", "255", "(-128 to 127)"});
-  refuses("sort wide.txt --text --type u8 --bits 0:9 -o bad.txt", 2, {"0:9", "0:8"});
+  refuses("sort u.npy --bits 0:9 -o bad.npy", 2, {"0:9", "0:8"});
 }
 
 TEST_F(Cli, PoliciesOfFloatsOnly) {
