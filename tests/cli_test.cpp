@@ -29,40 +29,6 @@
 
 namespace {
 
-// The bytes of numbers, as they lie in memory, or in the other byte order.
-template <class T>
-std::string bytes_of(const std::vector<T>& numbers, bool swapped = false) {
-  std::string out(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(T));
-  if (swapped)
-    for (std::size_t i = 0; i < out.size(); i += sizeof(T))
-      std::reverse(out.begin() + static_cast<std::ptrdiff_t>(i), out.begin() + static_cast<std::ptrdiff_t>(i + sizeof(T)));
-  return out;
-}
-
-template <class T>
-std::vector<T> numbers_of(std::string_view bytes) {
-  std::vector<T> out(bytes.size() / sizeof(T));
-  std::memcpy(out.data(), bytes.data(), out.size() * sizeof(T));
-  return out;
-}
-
-std::string npy(const std::string& descr, const std::string& shape, const std::string& data, int version = 1) {
-  std::string header = "{'descr': " + descr + ", 'fortran_order': False, 'shape': " + shape + ", }";
-  while ((header.size() + (version == 1 ? 10 : 12) + 1) % 64 != 0) header += ' ';
-  header += '\n';
-  std::string out = "\x93NUMPY";
-  out += static_cast<char>(version);
-  out += '\0';
-  for (int i = 0; i < (version == 1 ? 2 : 4); ++i) out += static_cast<char>(header.size() >> 8 * i & 0xff);
-  return out + header + data;
-}
-
-// What follows the header of an .npy file that the program has written (format version 1).
-std::string npy_data(const std::string& file) {
-  const auto length = static_cast<unsigned char>(file.at(8)) | static_cast<unsigned char>(file.at(9)) << 8;
-  return file.substr(10 + static_cast<std::size_t>(length));
-}
-
 std::vector<std::uint32_t> random_keys(std::size_t count, std::uint32_t mask = ~0u) {
   std::mt19937 random(7);
   std::vector<std::uint32_t> out(count);
@@ -511,15 +477,17 @@ TEST_F(Cli, BadValues) {
   write("v.bin", bytes_of<std::uint32_t>({1, 2}));
   const std::string sort = "sort k.bin --type u32 -o bad.bin ";
   refuses(sort + "--values v.bin --value-bytes 4 -o2 bad2.bin", 2, {"v.bin", "2 records", "3"});
-  refuses(sort + "--values v.bin -o2 bad2.bin", 2, {"v.bin", "--value-bytes", "4 or 8"});
-  refuses(sort + "--values v.bin --value-bytes 5 -o2 bad2.bin", 2, {"--value-bytes", "5", "4"});
+  refuses(sort + "--values v.bin -o2 bad2.bin", 2, {"v.bin", "--value-bytes", "1 to 256"});
+  refuses(sort + "--values v.bin --value-bytes 5 -o2 bad2.bin", 2, {"v.bin", "truncated", "multiple of 5"});
+  refuses(sort + "--values v.bin --value-bytes 0 -o2 bad2.bin", 2, {"--value-bytes", "0"});
+  refuses(sort + "--values v.bin --value-bytes 257 -o2 bad2.bin", 2, {"--value-bytes", "257"});
   refuses(sort + "--values v.bin --value-bytes 4", 2, {"--values", "-o2"});
   refuses(sort + "-o2 bad2.bin", 2, {"--values", "-o2"});
   refuses(sort + "--values v.bin --value-bytes 4 -o2 ./bad.bin", 2, {"same file"});
   refuses(sort + "--values v.bin --value-bytes 4 -o2 bad2.bin --argsort", 2, {"--argsort", "--values"});
   refuses(sort + "--values none.bin --value-bytes 4 -o2 bad2.bin", 2, {"none.bin", "No such file"});
-  write("v.npy", npy("'<f2'", "(3,)", "123456"));
-  refuses(sort + "--values v.npy -o2 bad2.npy", 2, {"v.npy", "<f2", "4 or 8"});
+  write("v.npy", npy("'|S300'", "(3,)", std::string(900, 'x')));
+  refuses(sort + "--values v.npy -o2 bad2.npy", 2, {"v.npy", "|S300", "1 to 256"});
   write("o.npy", npy("'|O8'", "(3,)", std::string(24, 'x')));
   refuses(sort + "--values o.npy -o2 bad2.npy", 2, {"o.npy", "|O8"});
 }
@@ -931,7 +899,7 @@ TEST_F(Cli, HelpAndUsage) {
   EXPECT_EQ(run("--version").out, "sortium 0.1.0\n");
   const Result r = run("--help");
   EXPECT_EQ(r.code, 0);
-  for (const char* command : {"devices", "algorithms", "sort", "check", "bench", "pic"}) {
+  for (const char* command : {"devices", "algorithms", "sort", "topk", "check", "bench", "pic"}) {
     EXPECT_NE(r.out.find(command), std::string::npos);
     const Result help = run(std::string(command) + " --help");
     EXPECT_EQ(help.code, 0);

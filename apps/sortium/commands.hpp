@@ -6,7 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include <sortium/core.hpp>
+#include <sortium/sortium.hpp>
+
+#include "progress.hpp"
 
 namespace app {
 
@@ -18,11 +20,19 @@ struct KeyOptions {
   std::string bits;  // "B:E"; empty: all
   std::optional<sortium::NanOrder> nan;
   std::optional<sortium::ZeroOrder> zeros;
+  std::string by;                  // fields of an .npy file's records
+  std::string key;                 // fields of raw records,
+  std::optional<unsigned> record;  // of so many bytes
+  std::string segments;            // a file of offsets
+  std::optional<unsigned> offset_bytes;
 
   // Throws Failure where `bits` is not a range of the type's, or the type has neither NaN nor zeros of two signs.
-  [[nodiscard]] sortium::Problem problem(sortium::KeyType key, std::uint64_t count) const;
+  [[nodiscard]] sortium::Problem problem(sortium::KeyType key_type, std::uint64_t count) const;
   // As far as `bits` can be checked without knowing the type.
   void check_bits() const;
+  [[nodiscard]] bool are_records() const { return !by.empty() || !key.empty() || record.has_value(); }
+  // As far as `by`, `key` and `record` can be checked without knowing the file. Throws Failure.
+  void check_records() const;
 };
 
 struct SortOptions : KeyOptions {
@@ -31,6 +41,7 @@ struct SortOptions : KeyOptions {
   std::optional<unsigned> value_bytes;
   bool argsort = false;
   unsigned index_bytes = 4;
+  std::uint64_t limit = 0;  // only the first so many; 0: all
   std::string device, algorithm = "auto", parameters;
   bool verify = false, quiet = false;
 };
@@ -95,7 +106,9 @@ int warm();
 int self_test();
 int algorithms();
 int sort(const SortOptions& options);
+int sort_records(const SortOptions& options);
 int check(const CheckOptions& options);
+int check_records(const CheckOptions& options, Progress& progress);
 int bench(const BenchOptions& options);
 int tune(const TuneOptions& options);
 int draw(const DrawOptions& options);
@@ -104,6 +117,9 @@ int report(const ReportOptions& options);
 
 // Throws Failure, with the names there are, where `name` is neither an algorithm of the library nor a peer.
 void check_algorithm(const std::string& name);
+
+// How long each part of a sort took, for its summary.
+[[nodiscard]] std::string times(const sortium::HostReport& report, std::uint64_t count, double reading, double writing);
 
 // What the options --nan and --zeros call them: "last", "first", "bits"; "tied", "distinct".
 [[nodiscard]] std::string_view name(sortium::NanOrder nan);

@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "npy.hpp"
 #include "text.hpp"
 
 namespace app {
@@ -19,6 +18,7 @@ using sortium::KeyType;
 
 namespace {
 
+constexpr unsigned most_element = 256;  // bytes, of records and values: as much as the library moves
 constexpr std::uint64_t chunk = std::uint64_t{8} << 20;  // bytes between two steps of the progress bar
 
 constexpr char native_order = std::endian::native == std::endian::little ? '<' : '>';
@@ -51,6 +51,13 @@ std::string dtype_names() {
   for (const auto type : sortium::all_key_types)
     if (const auto name = descr_of(type); !name.empty()) names += fmt::format("{}{}", names.empty() ? "" : ", ", name.substr(1));
   return names;
+}
+
+// Of raw elements, which are only moved.
+std::string descr_of_bytes(unsigned bytes) {
+  for (const auto type : {KeyType::u8, KeyType::u16, KeyType::u32, KeyType::u64})
+    if (sortium::info(type).bytes == bytes) return descr_of(type);
+  return fmt::format("|V{}", bytes);
 }
 
 Column read_npy(Input& input, const NpyHeader& header, Progress& progress) {
@@ -148,7 +155,7 @@ Column Column::make(std::string descr, unsigned width, std::uint64_t count) {
   return {std::move(descr), width, count, false, Bytes(count * width)};
 }
 
-Column Column::empty_copy() const { return {descr, width, count, swapped, Bytes(count * width)}; }
+Column Column::empty_copy(std::uint64_t records) const { return {descr, width, records, swapped, Bytes(records * width)}; }
 
 std::string descr_of(KeyType type) {
   if (type == KeyType::bf16) return {};
@@ -174,6 +181,7 @@ Keys read_keys(const std::string& path, bool text, std::optional<KeyType> type, 
   Keys keys;
   if (kind == Kind::npy) {
     const NpyHeader header = read_npy_header(input);
+    if (!header.fields.empty()) refuse(input, "its records have several fields: --by says which of them are the key");
     const auto found = header.item_bytes() == 0 ? std::nullopt : type_of_descr(header.descr);
     if (!found)
       refuse(input, fmt::format("its dtype is '{}'; keys may be {}, in either byte order", header.descr, dtype_names()));
@@ -210,15 +218,53 @@ Column read_values(const std::string& path, std::optional<unsigned> bytes, Progr
   if (kind_of(path, false) == Kind::npy) {
     const NpyHeader header = read_npy_header(input);
     const unsigned width = header.item_bytes();
-    if (width != 4 && width != 8)
-      refuse(input, fmt::format("its dtype is '{}'; values may be of any plain type of 4 or 8 bytes", header.descr));
+    if (width < 1 || width > most_element)
+      refuse(input, fmt::format("its dtype is '{}'; values may be of any plain type of 1 to {} bytes", header.descr, most_element));
     if (bytes && *bytes != width)
       refuse(input, fmt::format("its records have {} bytes, not {} as --value-bytes says", width, *bytes));
     return read_npy(input, header, progress);
   }
   if (!bytes)
-    throw Failure(exit_usage, fmt::format("--values {} is raw binary: --value-bytes is needed (4 or 8)", path));
-  return read_raw(input, descr_of(*bytes == 4 ? KeyType::u32 : KeyType::u64), *bytes, progress);
+    throw Failure(exit_usage, fmt::format("--values {} is raw binary: --value-bytes is needed (1 to {})", path, most_element));
+  return read_raw(input, descr_of_bytes(*bytes), *bytes, progress);
+}
+
+Column read_records(const std::string& path, std::optional<unsigned> bytes, std::vector<NpyField>& fields, Progress& progress) {
+  Input input(path);
+  if (kind_of(path, false) != Kind::npy) return read_raw(input, fmt::format("|V{}", bytes.value()), *bytes, progress);
+  const NpyHeader header = read_npy_header(input);
+  fields = header.fields;
+  if (fields.empty())
+    refuse(input, fmt::format("its dtype is '{}', which has no fields; --by is for records that have", header.descr));
+  if (header.item_bytes() > most_element)
+    refuse(input, fmt::format("its records have {} bytes; up to {} can be sorted", header.item_bytes(), most_element));
+  return read_npy(input, header, progress);
+}
+
+Column read_offsets(const std::string& path, std::optional<unsigned> bytes, std::uint64_t count, Progress& progress) {
+  Input input(path);
+  Column offsets;
+  if (kind_of(path, false) == Kind::npy) {
+    const NpyHeader header = read_npy_header(input);
+    const auto type = header.fields.empty() && header.item_bytes() != 0 ? type_of_descr(header.descr) : std::nullopt;
+    if (type != KeyType::u32 && type != KeyType::u64)
+      refuse(input, fmt::format("its dtype is '{}'; offsets of segments may be u4 and u8, in either byte order", header.descr));
+    offsets = read_npy(input, header, progress);
+    if (header.swapped()) swap_bytes(offsets.data.data(), offsets.width, offsets.count);
+  } else {
+    if (!bytes) throw Failure(exit_usage, fmt::format("--segments {} is raw binary: --offset-bytes is needed (4 or 8)", path));
+    offsets = read_raw(input, descr_of_bytes(*bytes), *bytes, progress);
+  }
+  if (bytes && *bytes != offsets.width)
+    refuse(input, fmt::format("its offsets have {} bytes, not {} as --offset-bytes says", offsets.width, *bytes));
+  if (offsets.count == 0) refuse(input, "it has no offsets; one more than segments are needed");
+  const auto at = [&](std::uint64_t i) { return element(offsets.data.data(), offsets.width, i); };
+  if (at(0) != 0) refuse(input, fmt::format("offset 0 is {}; the first must be 0", at(0)));
+  for (std::uint64_t i = 1; i < offsets.count; ++i)
+    if (at(i) < at(i - 1)) refuse(input, fmt::format("offset {} is {}, less than the one before, {}; they must ascend", i, at(i), at(i - 1)));
+  if (at(offsets.count - 1) != count)
+    refuse(input, fmt::format("its last offset is {}; it must be the number of keys, {}", at(offsets.count - 1), count));
+  return offsets;
 }
 
 void reserve_column(Output& output, Kind kind, const Column& column) {
