@@ -56,7 +56,7 @@ std::vector<std::uint32_t> order_of(const std::vector<std::string>& records, con
 // --by
 // ---------------------------------------------------------------------------------------------
 
-constexpr const char* particle = "[('energy', '>f4'), ('id', '<u2'), ('name', 'S6'), ('', '|V3'), ('hit', '|b1'), ('t', '>i8'), "
+constexpr const char* particle = "[('energy', '>f4'), ('id', '<u2'), ('name', '|S6'), ('', '|V3'), ('hit', '|b1'), ('t', '>i8'), "
                                  "('at', '<f8', (2,)), ('half', '<f2')]";
 constexpr std::size_t energy_at = 0, id_at = 4, name_at = 6, hit_at = 15, t_at = 16, half_at = 40, particle_bytes = 42;
 
@@ -451,7 +451,7 @@ TEST_F(Cli, SegmentsThatAreWrong) {
   refuses("sort k.bin --type u32 -o bad.bin --segments o.bin --offset-bytes 2", 2, {"--offset-bytes", "2"});
   refuses("sort k.bin --type u32 -o bad.bin --segments none.bin --offset-bytes 4", 2, {"none.bin", "No such file"});
   refuses(sort + " --algorithm std::sort", 2, {"std::sort", "segments"});
-  refuses(sort + " --algorithm lsd", 2, {"lsd", "segments"});
+  refuses(sort + " --algorithm lsd", 3, {"lsd", "segments"});
   refuses("check k.bin k.bin --type u32 --segments o.bin --offset-bytes 4", 2, {"--segments o.bin"});
   write("o.npy", npy("'<i4'", "(2,)", bytes_of<std::int32_t>({0, 4})));
   refuses("sort k.bin --type u32 -o bad.bin --segments o.npy", 2, {"o.npy", "<i4", "u4 and u8"});
@@ -529,7 +529,7 @@ TEST_F(Cli, TopkThatIsWrong) {
   refuses("topk some k.bin --type u32 -o bad.bin", 2, {"K", "some"});
   refuses("topk 2", 2, {"IN"});
   refuses("topk 2 k.bin --type u32 -o bad.bin --algorithm std::sort", 2, {"std::sort", "first records"});
-  refuses("topk 2 k.bin --type u32 -o bad.bin --algorithm lsd", 2, {"lsd"});
+  refuses("topk 2 k.bin --type u32 -o bad.bin --algorithm lsd", 3, {"lsd"});
   refuses("topk 2 k.bin --type u32 -o bad.bin --by x", 2, {"--by"});
 }
 

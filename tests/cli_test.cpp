@@ -174,10 +174,8 @@ TEST_P(CliNarrow, TextIsShortAndReadsBack) {
   const auto keys = all();
   write("in.bin", bytes_of(keys));
   const std::string type = fmt::format(" --type {}", GetParam().name);
-  // Text in the order of the input: sorting by no more than one bit that all have alike would do; argsort has no keys.
   ASSERT_EQ(run("sort in.bin -o sorted.bin --zeros distinct --nan bits" + type).code, 0);
   const auto sorted = numbers_of<std::uint16_t>(read("sorted.bin"));
-  ASSERT_EQ(shell("cat sorted.bin | $S sort - -o raw.bin" + type).code, 0);
   std::string text;
   for (const auto k : sorted) {
     const double x = number(k);
@@ -205,7 +203,9 @@ TEST_P(CliNarrow, TextIsShortAndReadsBack) {
     }
     for (const int step : {-1, 1}) {
       const double other = number(static_cast<std::uint16_t>(*k + step));
-      if (std::isfinite(other)) ASSERT_LE(std::fabs(x - mine), std::fabs(x - other)) << line;
+      if (std::isfinite(other)) {
+        ASSERT_LE(std::fabs(x - mine), std::fabs(x - other)) << line;
+      }
     }
   }
 }
@@ -213,9 +213,8 @@ TEST_P(CliNarrow, TextIsShortAndReadsBack) {
 TEST_F(Cli, NarrowFloatsRoundOnce) {
   const auto bits = [&](const std::string& type, const std::string& text) {
     write("in.txt", text + "\n");
-    const Result r = run("sort in.txt --text --type " + type + " -o out.npy");  // refused for bf16: raw below
-    if (type == "f16") return r.code == 0 ? int{numbers_of<std::uint16_t>(npy_data(read("out.npy"))).at(0)} : -1;
-    return -1;
+    const Result r = run("sort in.txt --text --type " + type + " -o out.npy");
+    return r.code == 0 ? int{numbers_of<std::uint16_t>(npy_data(read("out.npy"))).at(0)} : -1;
   };
   EXPECT_EQ(bits("f16", "1"), 0x3c00);
   EXPECT_EQ(bits("f16", "-0.0"), 0x8000);
@@ -672,7 +671,8 @@ TEST_F(Cli, AQuadraticSortWarnsAndCanBeInterrupted) {
   ::close(ends[1]);
   std::string said;
   char part[512];
-  for (ssize_t n; said.find('\n') == std::string::npos && (n = ::read(ends[0], part, sizeof part)) > 0;)
+  // Drivers may say something of their own first.
+  for (ssize_t n; said.find("take seconds") == std::string::npos && (n = ::read(ends[0], part, sizeof part)) > 0;)
     said.append(part, static_cast<std::size_t>(n));
   EXPECT_NE(said.find("warning: selection"), std::string::npos) << said;
   EXPECT_NE(said.find("4194304 records"), std::string::npos) << said;
