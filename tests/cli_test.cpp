@@ -282,6 +282,7 @@ TEST_F(Cli, PoliciesOfFloatsOnly) {
   refuses("sort k.bin --type f32 -o bad.bin --zeros none", 2, {"--zeros", "none", "tied"});
   refuses("bench --n 2^8 --type u32,u8 --nan bits", 2, {"--nan bits", "no floats"});
   refuses("bench --n 2^8 --type f32 --zeros distinct --peers .", 2, {"--zeros distinct", "--peers"});
+  refuses("bench --n 2^8 --type u32,f16 --peers .", 2, {"--type f16", "--peers"});
   write("f.txt", "0\n-0\nnan\n-nan\n-1\n");
   EXPECT_EQ(run("sort f.txt --text --type f64 --nan bits --zeros distinct --verify -o -").out, "-nan\n-1\n-0\n0\nnan\n");
   EXPECT_EQ(run("sort f.txt --text --type f64 --nan first --descending --verify -o -").out, "nan\n-nan\n0\n-0\n-1\n");

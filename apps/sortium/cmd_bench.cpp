@@ -149,6 +149,10 @@ void measure_peers(Session& session, Bench& bench, const std::vector<std::filesy
 }
 
 void check_policies(const BenchOptions& o) {
+  for (const auto type : o.types)
+    if (!o.peers.empty() && sortium::info(type).bytes < 4)
+      throw Failure(exit_usage, fmt::format("--type {}: the peers' programs (--peers) sort keys of 4 and 8 bytes",
+                                            sortium::info(type).name));
   std::string asked;
   if (o.nan != sortium::NanOrder::last) asked = fmt::format("--nan {}", name(o.nan));
   if (o.zeros != sortium::ZeroOrder::tied) asked = fmt::format("--zeros {}", name(o.zeros));

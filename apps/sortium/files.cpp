@@ -289,7 +289,7 @@ void write_column(Output& output, Kind kind, const Column& column, KeyType type,
       text.clear();
       format_text(text, from, n, type);
       output.write(text.data(), text.size());
-    } else if (column.swapped) {
+    } else if (column.swapped && kind == Kind::npy) {  // raw is in the machine's order
       std::memcpy(swapped.data(), from, n * column.width);
       swap_bytes(swapped.data(), column.width, n);
       output.write(swapped.data(), n * column.width);
