@@ -6,11 +6,15 @@
 #include <string_view>
 #include <vector>
 
-#include <sortium/sortium.hpp>
+#include <sortium/core.hpp>
 
-#include "progress.hpp"
+namespace sortium {
+struct HostReport;
+}
 
 namespace app {
+
+class Progress;
 
 // Which keys there are in a file, and what order they are to have.
 struct KeyOptions {
