@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -24,6 +25,40 @@ inline std::string contents(const fs::path& path) {
   std::ostringstream out;
   out << in.rdbuf();
   return out.str();
+}
+
+// The bytes of numbers, as they lie in memory, or in the other byte order.
+template <class T>
+std::string bytes_of(const std::vector<T>& numbers, bool swapped = false) {
+  std::string out(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(T));
+  if (swapped)
+    for (std::size_t i = 0; i < out.size(); i += sizeof(T))
+      std::reverse(out.begin() + static_cast<std::ptrdiff_t>(i), out.begin() + static_cast<std::ptrdiff_t>(i + sizeof(T)));
+  return out;
+}
+
+template <class T>
+std::vector<T> numbers_of(std::string_view bytes) {
+  std::vector<T> out(bytes.size() / sizeof(T));
+  std::memcpy(out.data(), bytes.data(), out.size() * sizeof(T));
+  return out;
+}
+
+inline std::string npy(const std::string& descr, const std::string& shape, const std::string& data, int version = 1) {
+  std::string header = "{'descr': " + descr + ", 'fortran_order': False, 'shape': " + shape + ", }";
+  while ((header.size() + (version == 1 ? 10 : 12) + 1) % 64 != 0) header += ' ';
+  header += '\n';
+  std::string out = "\x93NUMPY";
+  out += static_cast<char>(version);
+  out += '\0';
+  for (int i = 0; i < (version == 1 ? 2 : 4); ++i) out += static_cast<char>(header.size() >> 8 * i & 0xff);
+  return out + header + data;
+}
+
+// What follows the header of an .npy file that the program has written (format version 1).
+inline std::string npy_data(const std::string& file) {
+  const auto length = static_cast<unsigned char>(file.at(8)) | static_cast<unsigned char>(file.at(9)) << 8;
+  return file.substr(10 + static_cast<std::size_t>(length));
 }
 
 struct Result {

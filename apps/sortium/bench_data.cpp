@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "common.hpp"
+#include "narrow.hpp"
 
 namespace app {
 
@@ -32,7 +33,8 @@ Word to_key(std::uint64_t x, KeyType type) {
   const auto& t = sortium::info(type);
   if (t.is_float) {
     const double f = std::ldexp(static_cast<double>(x), -63) - 1;
-    if constexpr (sizeof(Word) == 4) return std::bit_cast<std::uint32_t>(static_cast<float>(f));
+    if constexpr (sizeof(Word) <= 2) return static_cast<Word>(to_narrow(f, type));
+    else if constexpr (sizeof(Word) == 4) return std::bit_cast<std::uint32_t>(static_cast<float>(f));
     else return std::bit_cast<std::uint64_t>(f);
   }
   if (t.is_signed) x ^= std::uint64_t{1} << 63;
@@ -143,8 +145,9 @@ void check_distribution(const std::string& name) {
 void make_keys(const std::string& distribution, KeyType type, std::uint64_t total, std::uint64_t first,
                std::uint64_t count, void* out) {
   const auto part = [&](std::uint64_t from, std::uint64_t n) {
-    if (sortium::info(type).bytes == 4) make(distribution, type, total, first + from, n, static_cast<std::uint32_t*>(out) + from);
-    else make(distribution, type, total, first + from, n, static_cast<std::uint64_t*>(out) + from);
+    with_word(sortium::info(type).bytes, [&](auto word) {
+      make(distribution, type, total, first + from, n, static_cast<decltype(word)*>(out) + from);
+    });
   };
   // On all cores: there is more to a large benchmark's time than its sorts.
   constexpr std::uint64_t least = std::uint64_t{1} << 16;

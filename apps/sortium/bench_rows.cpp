@@ -57,12 +57,15 @@ std::string_view payload_name(Payload payload) {
 }
 
 Row new_row(const std::string& algorithm, bool peer, const Problem& problem, const std::string& distribution) {
-  return {{"algorithm", algorithm},
+  Row row{{"algorithm", algorithm},
           {"peer", peer},
           {"type", sortium::info(problem.key).name},
           {"payload", payload_name(problem.payload)},
           {"n", problem.count},
           {"distribution", distribution}};
+  if (problem.nan != sortium::NanOrder::last) row["nan"] = problem.nan == sortium::NanOrder::first ? "first" : "bits";
+  if (problem.zeros != sortium::ZeroOrder::tied) row["zeros"] = "distinct";
+  return row;
 }
 
 void set_device(Row& row, const std::string& id, const std::string& name, const std::string& driver,

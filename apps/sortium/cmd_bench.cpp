@@ -125,6 +125,10 @@ void measure_all(Session& session, Bench& bench, const std::vector<Algorithm>& a
             p.key = type;
             p.count = n;
             p.payload = payload;
+            if (sortium::info(type).is_float) {
+              p.nan = o.nan;
+              p.zeros = o.zeros;
+            }
             const auto keys = [&](std::uint64_t first, std::uint64_t count, void* out) {
               make_keys(distribution, type, n, first, count, out);
             };
@@ -144,7 +148,22 @@ void measure_peers(Session& session, Bench& bench, const std::vector<std::filesy
   }
 }
 
+void check_policies(const BenchOptions& o) {
+  for (const auto type : o.types)
+    if (!o.peers.empty() && sortium::info(type).bytes < 4)
+      throw Failure(exit_usage, fmt::format("--type {}: the peers' programs (--peers) sort keys of 4 and 8 bytes",
+                                            sortium::info(type).name));
+  std::string asked;
+  if (o.nan != sortium::NanOrder::last) asked = fmt::format("--nan {}", name(o.nan));
+  if (o.zeros != sortium::ZeroOrder::tied) asked = fmt::format("--zeros {}", name(o.zeros));
+  if (asked.empty()) return;
+  if (std::ranges::none_of(o.types, [](auto type) { return sortium::info(type).is_float; }))
+    throw Failure(exit_usage, fmt::format("{}: there are no floats among the types", asked));
+  if (!o.peers.empty()) throw Failure(exit_usage, fmt::format("{}: the peers' programs (--peers) have no such choice", asked));
+}
+
 int bench_algorithms(const BenchOptions& options) {
+  check_policies(options);
   const auto sizes = parse_sizes(options.sizes.empty() ? "2^8:2^28" : options.sizes);
   for (const auto& distribution : options.distributions) check_distribution(distribution);
   auto algorithms = choose_algorithms(options);

@@ -25,6 +25,8 @@ namespace {
 std::string order_words(const KeyOptions& o) {
   std::string out = o.descending ? "in descending order" : "in ascending order";
   if (!o.bits.empty()) out += fmt::format(" of bits {}", o.bits);
+  if (o.nan) out += fmt::format(", NaN {}", name(*o.nan));
+  if (o.zeros) out += fmt::format(", zeros {}", name(*o.zeros));
   return out;
 }
 
@@ -61,11 +63,14 @@ std::span<Word> words(Keys& keys) {
 int check_sorted(const CheckOptions& o, Progress& progress) {
   const Keys keys = read_keys(o.files[0], o.text, o.type, progress);
   const Problem p = o.problem(keys.type, keys.count);
+  const Column offsets = o.segments.empty() ? Column{} : read_offsets(o.segments, o.offset_bytes, keys.count, progress);
   progress.phase("checking", keys.count);
-  std::uint64_t before = 0;
+  std::uint64_t before = 0, segment = 0;
   for (std::uint64_t i = 0; i < keys.count; ++i) {
     const std::uint64_t now = rank(p, element(keys.data.data(), keys.width, i));
-    if (now < before) {
+    bool begins = false;  // a segment
+    for (; segment < offsets.count && element(offsets.data.data(), offsets.width, segment) == i; ++segment) begins = true;
+    if (now < before && !begins) {
       progress.finish();
       if (!o.quiet)
         fmt::print("{}: not {}: record {} is {}, after {}\n", o.files[0], order_words(o), i,
@@ -77,7 +82,9 @@ int check_sorted(const CheckOptions& o, Progress& progress) {
     if (i % (1 << 20) == 0) progress.advance(1 << 20);
   }
   progress.finish();
-  if (!o.quiet) fmt::print("{}: {} {} keys {}\n", o.files[0], keys.count, sortium::info(keys.type).name, order_words(o));
+  if (!o.quiet)
+    fmt::print("{}: {} {} keys {}{}\n", o.files[0], keys.count, sortium::info(keys.type).name,
+               offsets.count == 0 ? "" : fmt::format("in {} segments, each ", offsets.count - 1), order_words(o));
   return exit_success;
 }
 
@@ -89,8 +96,9 @@ int check_permutation(const CheckOptions& o, Progress& progress) {
                                           sortium::info(a.type).name, o.files[1], sortium::info(b.type).name));
   Problem p = o.problem(a.type, a.count);
   progress.phase("comparing");
-  const auto difference = a.width == 4 ? first_difference(p, words<std::uint32_t>(a), words<std::uint32_t>(b))
-                                       : first_difference(p, words<std::uint64_t>(a), words<std::uint64_t>(b));
+  const auto difference = with_word(a.width, [&](auto word) {
+    return first_difference(p, words<decltype(word)>(a), words<decltype(word)>(b));
+  });
   progress.finish();
   if (o.quiet) return difference ? exit_wrong : exit_success;
   if (!difference) {
@@ -109,7 +117,12 @@ int check(const CheckOptions& options) {
   options.check_bits();
   if (options.files.size() == 2 && options.files[0] == "-" && options.files[1] == "-")
     throw Failure(exit_usage, "only one of the two files can be standard input");
+  if (options.files.size() == 2 && !options.segments.empty())
+    throw Failure(exit_usage, fmt::format("--segments {}: whether two files hold the same keys is no matter of segments", options.segments));
+  if (options.segments == "-" && options.files[0] == "-")
+    throw Failure(exit_usage, "keys and offsets of segments cannot both come from standard input");
   Progress progress(!options.quiet);
+  if (options.are_records()) return check_records(options, progress);
   return options.files.size() == 1 ? check_sorted(options, progress) : check_permutation(options, progress);
 }
 

@@ -3,11 +3,18 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <sortium/core.hpp>
 
+namespace sortium {
+struct HostReport;
+}
+
 namespace app {
+
+class Progress;
 
 // Which keys there are in a file, and what order they are to have.
 struct KeyOptions {
@@ -15,11 +22,21 @@ struct KeyOptions {
   std::optional<sortium::KeyType> type;
   bool descending = false;
   std::string bits;  // "B:E"; empty: all
+  std::optional<sortium::NanOrder> nan;
+  std::optional<sortium::ZeroOrder> zeros;
+  std::string by;                  // fields of an .npy file's records
+  std::string key;                 // fields of raw records,
+  std::optional<unsigned> record;  // of so many bytes
+  std::string segments;            // a file of offsets
+  std::optional<unsigned> offset_bytes;
 
-  // Throws Failure where `bits` is not a range of the type's.
-  [[nodiscard]] sortium::Problem problem(sortium::KeyType key, std::uint64_t count) const;
+  // Throws Failure where `bits` is not a range of the type's, or the type has neither NaN nor zeros of two signs.
+  [[nodiscard]] sortium::Problem problem(sortium::KeyType key_type, std::uint64_t count) const;
   // As far as `bits` can be checked without knowing the type.
   void check_bits() const;
+  [[nodiscard]] bool are_records() const { return !by.empty() || !key.empty() || record.has_value(); }
+  // As far as `by`, `key` and `record` can be checked without knowing the file. Throws Failure.
+  void check_records() const;
 };
 
 struct SortOptions : KeyOptions {
@@ -28,6 +45,7 @@ struct SortOptions : KeyOptions {
   std::optional<unsigned> value_bytes;
   bool argsort = false;
   unsigned index_bytes = 4;
+  std::uint64_t limit = 0;  // only the first so many; 0: all
   std::string device, algorithm = "auto", parameters;
   bool verify = false, quiet = false;
 };
@@ -45,6 +63,8 @@ struct BenchOptions {
   std::vector<std::string> payloads{"keys", "values"};
   std::vector<sortium::KeyType> types{sortium::KeyType::u32};
   std::vector<std::string> distributions{"uniform"};
+  sortium::NanOrder nan = sortium::NanOrder::last;  // of those types that are floats
+  sortium::ZeroOrder zeros = sortium::ZeroOrder::tied;
   double min_seconds = 0.5;
   bool phases = false;
   std::string peers;  // a folder of peers' programs
@@ -90,7 +110,9 @@ int warm();
 int self_test();
 int algorithms();
 int sort(const SortOptions& options);
+int sort_records(const SortOptions& options);
 int check(const CheckOptions& options);
+int check_records(const CheckOptions& options, Progress& progress);
 int bench(const BenchOptions& options);
 int tune(const TuneOptions& options);
 int draw(const DrawOptions& options);
@@ -99,5 +121,12 @@ int report(const ReportOptions& options);
 
 // Throws Failure, with the names there are, where `name` is neither an algorithm of the library nor a peer.
 void check_algorithm(const std::string& name);
+
+// How long each part of a sort took, for its summary.
+[[nodiscard]] std::string times(const sortium::HostReport& report, std::uint64_t count, double reading, double writing);
+
+// What the options --nan and --zeros call them: "last", "first", "bits"; "tied", "distinct".
+[[nodiscard]] std::string_view name(sortium::NanOrder nan);
+[[nodiscard]] std::string_view name(sortium::ZeroOrder zeros);
 
 }  // namespace app

@@ -14,4 +14,10 @@ std::string human_bytes(std::uint64_t bytes) {
   return fmt::format("{:.4g} {}", amount, units[unit]);
 }
 
+std::string key_type_names() {
+  std::string names;
+  for (const auto type : sortium::all_key_types) names += fmt::format("{}{}", names.empty() ? "" : ", ", sortium::info(type).name);
+  return names;
+}
+
 }  // namespace app

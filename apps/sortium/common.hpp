@@ -68,9 +68,20 @@ class Bytes {
   std::uint64_t size_ = 0;
 };
 
-// The raw bits of element `i` of 4 or 8 bytes.
+// Calls `f` with an unsigned integer of 1, 2, 4 or 8 bytes.
+template <class F>
+decltype(auto) with_word(unsigned width, F&& f) {
+  switch (width) {
+    case 1: return f(std::uint8_t{});
+    case 2: return f(std::uint16_t{});
+    case 4: return f(std::uint32_t{});
+    default: return f(std::uint64_t{});
+  }
+}
+
+// The raw bits of element `i` of 1, 2, 4 or 8 bytes.
 [[nodiscard]] inline std::uint64_t element(const void* data, unsigned width, std::uint64_t i) {
-  return width == 4 ? static_cast<const std::uint32_t*>(data)[i] : static_cast<const std::uint64_t*>(data)[i];
+  return with_word(width, [&](auto word) -> std::uint64_t { return static_cast<const decltype(word)*>(data)[i]; });
 }
 
 // What decides the place of a key in the problem's order: its order_bits, within the bit range.
@@ -82,5 +93,6 @@ class Bytes {
 }
 
 [[nodiscard]] std::string human_bytes(std::uint64_t bytes);  // "1.5 GiB"
+[[nodiscard]] std::string key_type_names();                  // "u32, i32, ..."
 
 }  // namespace app

@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "npy.hpp"
 #include "text.hpp"
 
 namespace app {
@@ -19,6 +18,7 @@ using sortium::KeyType;
 
 namespace {
 
+constexpr unsigned most_element = 256;  // bytes, of records and values: as much as the library moves
 constexpr std::uint64_t chunk = std::uint64_t{8} << 20;  // bytes between two steps of the progress bar
 
 constexpr char native_order = std::endian::native == std::endian::little ? '<' : '>';
@@ -27,26 +27,37 @@ constexpr char native_order = std::endian::native == std::endian::little ? '<' :
   throw Failure(exit_usage, fmt::format("cannot read {}: {}", input.name(), why));
 }
 
-template <class Word>
-void swap_words(std::byte* data, std::uint64_t count) {
-  for (std::uint64_t i = 0; i < count; ++i) {
-    Word word;
-    std::memcpy(&word, data + i * sizeof word, sizeof word);
-    if constexpr (sizeof word == 4) word = __builtin_bswap32(word);
-    else word = __builtin_bswap64(word);
-    std::memcpy(data + i * sizeof word, &word, sizeof word);
-  }
-}
-
 void swap_bytes(std::byte* data, unsigned width, std::uint64_t count) {
-  if (width == 4) swap_words<std::uint32_t>(data, count);
-  else swap_words<std::uint64_t>(data, count);
+  with_word(width, [&](auto word) {
+    for (std::uint64_t i = 0; i < count; ++i) {
+      std::memcpy(&word, data + i * sizeof word, sizeof word);
+      if constexpr (sizeof word == 2) word = __builtin_bswap16(word);
+      if constexpr (sizeof word == 4) word = __builtin_bswap32(word);
+      if constexpr (sizeof word == 8) word = __builtin_bswap64(word);
+      std::memcpy(data + i * sizeof word, &word, sizeof word);
+    }
+  });
 }
 
 std::optional<KeyType> type_of_descr(const std::string& descr) {
   for (const auto type : sortium::all_key_types)
-    if (descr.substr(1) == descr_of(type).substr(1)) return type;
+    if (const auto name = descr_of(type); !name.empty() && descr.substr(1) == name.substr(1)) return type;
   return std::nullopt;
+}
+
+// "u4, i4, ...": those that NumPy has names for.
+std::string dtype_names() {
+  std::string names;
+  for (const auto type : sortium::all_key_types)
+    if (const auto name = descr_of(type); !name.empty()) names += fmt::format("{}{}", names.empty() ? "" : ", ", name.substr(1));
+  return names;
+}
+
+// Of raw elements, which are only moved.
+std::string descr_of_bytes(unsigned bytes) {
+  for (const auto type : {KeyType::u8, KeyType::u16, KeyType::u32, KeyType::u64})
+    if (sortium::info(type).bytes == bytes) return descr_of(type);
+  return fmt::format("|V{}", bytes);
 }
 
 Column read_npy(Input& input, const NpyHeader& header, Progress& progress) {
@@ -144,28 +155,36 @@ Column Column::make(std::string descr, unsigned width, std::uint64_t count) {
   return {std::move(descr), width, count, false, Bytes(count * width)};
 }
 
-Column Column::empty_copy() const { return {descr, width, count, swapped, Bytes(count * width)}; }
+Column Column::empty_copy(std::uint64_t records) const { return {descr, width, records, swapped, Bytes(records * width)}; }
 
 std::string descr_of(KeyType type) {
+  if (type == KeyType::bf16) return {};
   const auto& t = sortium::info(type);
-  return fmt::format("{}{}{}", native_order, t.is_float ? 'f' : t.is_signed ? 'i' : 'u', t.bytes);
+  return fmt::format("{}{}{}", t.bytes == 1 ? '|' : native_order, t.is_float ? 'f' : t.is_signed ? 'i' : 'u', t.bytes);
+}
+
+void check_npy_can_hold(const std::string& path, KeyType type) {
+  if (kind_of(path, false) == Kind::npy && descr_of(type).empty())
+    throw Failure(exit_usage, fmt::format("{}: NumPy has no name for {}, so no .npy file can hold such keys; raw binary can",
+                                          path, sortium::info(type).name));
 }
 
 Keys read_keys(const std::string& path, bool text, std::optional<KeyType> type, Progress& progress) {
   const Kind kind = kind_of(path, text);
   if (kind != Kind::npy && !type)
-    throw Failure(exit_usage, fmt::format("{} is {}: --type is needed (u32, i32, f32, u64, i64 or f64), which only a "
-                                          "file called .npy says itself",
+    throw Failure(exit_usage, fmt::format("{} is {}: --type is needed (one of {}), which only a file called .npy says "
+                                          "itself",
                                           path == "-" ? "standard input" : path,
-                                          kind == Kind::text ? "text" : "raw binary"));
+                                          kind == Kind::text ? "text" : "raw binary", key_type_names()));
+  if (kind == Kind::npy && type) check_npy_can_hold(path, *type);
   Input input(path);
   Keys keys;
   if (kind == Kind::npy) {
     const NpyHeader header = read_npy_header(input);
+    if (!header.fields.empty()) refuse(input, "its records have several fields: --by says which of them are the key");
     const auto found = header.item_bytes() == 0 ? std::nullopt : type_of_descr(header.descr);
     if (!found)
-      refuse(input, fmt::format("its dtype is '{}'; keys may be u4, i4, f4, u8, i8 and f8, in either byte order",
-                                header.descr));
+      refuse(input, fmt::format("its dtype is '{}'; keys may be {}, in either byte order", header.descr, dtype_names()));
     if (type && *type != *found)
       refuse(input, fmt::format("its records are {}, not {} as --type says", sortium::info(*found).name,
                                 sortium::info(*type).name));
@@ -199,15 +218,53 @@ Column read_values(const std::string& path, std::optional<unsigned> bytes, Progr
   if (kind_of(path, false) == Kind::npy) {
     const NpyHeader header = read_npy_header(input);
     const unsigned width = header.item_bytes();
-    if (width != 4 && width != 8)
-      refuse(input, fmt::format("its dtype is '{}'; values may be of any plain type of 4 or 8 bytes", header.descr));
+    if (width < 1 || width > most_element)
+      refuse(input, fmt::format("its dtype is '{}'; values may be of any plain type of 1 to {} bytes", header.descr, most_element));
     if (bytes && *bytes != width)
       refuse(input, fmt::format("its records have {} bytes, not {} as --value-bytes says", width, *bytes));
     return read_npy(input, header, progress);
   }
   if (!bytes)
-    throw Failure(exit_usage, fmt::format("--values {} is raw binary: --value-bytes is needed (4 or 8)", path));
-  return read_raw(input, descr_of(*bytes == 4 ? KeyType::u32 : KeyType::u64), *bytes, progress);
+    throw Failure(exit_usage, fmt::format("--values {} is raw binary: --value-bytes is needed (1 to {})", path, most_element));
+  return read_raw(input, descr_of_bytes(*bytes), *bytes, progress);
+}
+
+Column read_records(const std::string& path, std::optional<unsigned> bytes, std::vector<NpyField>& fields, Progress& progress) {
+  Input input(path);
+  if (kind_of(path, false) != Kind::npy) return read_raw(input, fmt::format("|V{}", bytes.value()), *bytes, progress);
+  const NpyHeader header = read_npy_header(input);
+  fields = header.fields;
+  if (fields.empty())
+    refuse(input, fmt::format("its dtype is '{}', which has no fields; --by is for records that have", header.descr));
+  if (header.item_bytes() > most_element)
+    refuse(input, fmt::format("its records have {} bytes; up to {} can be sorted", header.item_bytes(), most_element));
+  return read_npy(input, header, progress);
+}
+
+Column read_offsets(const std::string& path, std::optional<unsigned> bytes, std::uint64_t count, Progress& progress) {
+  Input input(path);
+  Column offsets;
+  if (kind_of(path, false) == Kind::npy) {
+    const NpyHeader header = read_npy_header(input);
+    const auto type = header.fields.empty() && header.item_bytes() != 0 ? type_of_descr(header.descr) : std::nullopt;
+    if (type != KeyType::u32 && type != KeyType::u64)
+      refuse(input, fmt::format("its dtype is '{}'; offsets of segments may be u4 and u8, in either byte order", header.descr));
+    offsets = read_npy(input, header, progress);
+    if (header.swapped()) swap_bytes(offsets.data.data(), offsets.width, offsets.count);
+  } else {
+    if (!bytes) throw Failure(exit_usage, fmt::format("--segments {} is raw binary: --offset-bytes is needed (4 or 8)", path));
+    offsets = read_raw(input, descr_of_bytes(*bytes), *bytes, progress);
+  }
+  if (bytes && *bytes != offsets.width)
+    refuse(input, fmt::format("its offsets have {} bytes, not {} as --offset-bytes says", offsets.width, *bytes));
+  if (offsets.count == 0) refuse(input, "it has no offsets; one more than segments are needed");
+  const auto at = [&](std::uint64_t i) { return element(offsets.data.data(), offsets.width, i); };
+  if (at(0) != 0) refuse(input, fmt::format("offset 0 is {}; the first must be 0", at(0)));
+  for (std::uint64_t i = 1; i < offsets.count; ++i)
+    if (at(i) < at(i - 1)) refuse(input, fmt::format("offset {} is {}, less than the one before, {}; they must ascend", i, at(i), at(i - 1)));
+  if (at(offsets.count - 1) != count)
+    refuse(input, fmt::format("its last offset is {}; it must be the number of keys, {}", at(offsets.count - 1), count));
+  return offsets;
 }
 
 void reserve_column(Output& output, Kind kind, const Column& column) {
@@ -232,7 +289,7 @@ void write_column(Output& output, Kind kind, const Column& column, KeyType type,
       text.clear();
       format_text(text, from, n, type);
       output.write(text.data(), text.size());
-    } else if (column.swapped) {
+    } else if (column.swapped && kind == Kind::npy) {  // raw is in the machine's order
       std::memcpy(swapped.data(), from, n * column.width);
       swap_bytes(swapped.data(), column.width, n);
       output.write(swapped.data(), n * column.width);

@@ -107,15 +107,19 @@ std::optional<std::string> check(const Problem& p, const HostOperands& o, bool s
   const Checker checker(p, o);
   const unsigned width = sortium::info(p.key).bytes;
   const std::uint64_t run = run_length == 0 ? std::max<std::uint64_t>(p.count, 1) : run_length;
+  const std::uint64_t runs = p.segments != 0 ? p.segments : (p.count + run - 1) / run;
+  const auto begin = [&](std::uint64_t r) {
+    return p.segments != 0 ? element(o.offsets, p.offset_bytes, r) : std::min(p.count, r * run);
+  };
   std::vector<Entry> expected;
-  expected.reserve(std::min(run, p.count));
-  for (std::uint64_t first = 0; first < p.count; first += run) {
-    const std::uint64_t last = std::min(p.count, first + run);
+  for (std::uint64_t r = 0; r < runs; ++r) {
+    const std::uint64_t first = begin(r), last = begin(r + 1);
     expected.clear();
     for (std::uint64_t i = first; i < last; ++i) expected.emplace_back(rank(p, element(o.keys_in, width, i)), i);
     // Starting the other cores is not worth it for a short run.
     if (last - first < 4096) std::ranges::sort(expected);
     else fast_sort(expected.begin(), expected.end());
+    if (p.limit != 0 && expected.size() > p.limit) expected.erase(expected.begin() + static_cast<std::ptrdiff_t>(p.limit), expected.end());
     auto mistake = stable ? checker.stable(first, expected) : checker.unstable(first, expected);
     if (mistake) return mistake;
   }
@@ -126,7 +130,7 @@ std::optional<std::string> check(const Problem& p, const HostOperands& o, bool s
 
 std::optional<std::string> find_mistake(const Problem& p, const HostOperands& o, bool stable,
                                         std::uint64_t run_length) {
-  const bool narrow = sortium::info(p.key).bytes == 4 && p.count <= (std::uint64_t{1} << 32);
+  const bool narrow = sortium::info(p.key).bytes <= 4 && p.count <= (std::uint64_t{1} << 32);
   return narrow ? check<Packed>(p, o, stable, run_length) : check<Wide>(p, o, stable, run_length);
 }
 

@@ -197,7 +197,9 @@ std::unique_ptr<HostSort> make_host_sort(const Peer& peer, const Problem& p, con
     throw Failure(exit_usage, "std::sort-parallel: this build has no parallel algorithms (TBB was not found)");
 #endif
   }
-  if (p.order == sortium::Order::ascending && p.begin_bit == 0 && p.end_bit == 0) {
+  const bool as_in_cpp = p.order == sortium::Order::ascending && p.begin_bit == 0 && p.end_bit == 0 &&
+                         p.nan == sortium::NanOrder::last && p.zeros == sortium::ZeroOrder::tied;
+  if (as_in_cpp) {
     switch (p.key) {
       case KeyType::u32: return make<std::uint32_t>(how, p, o, Ascending{});
       case KeyType::i32: return make<std::int32_t>(how, p, o, Ascending{});
@@ -205,10 +207,15 @@ std::unique_ptr<HostSort> make_host_sort(const Peer& peer, const Problem& p, con
       case KeyType::u64: return make<std::uint64_t>(how, p, o, Ascending{});
       case KeyType::i64: return make<std::int64_t>(how, p, o, Ascending{});
       case KeyType::f64: return make<double>(how, p, o, Ascending{});
+      case KeyType::u8: return make<std::uint8_t>(how, p, o, Ascending{});
+      case KeyType::i8: return make<std::int8_t>(how, p, o, Ascending{});
+      case KeyType::u16: return make<std::uint16_t>(how, p, o, Ascending{});
+      case KeyType::i16: return make<std::int16_t>(how, p, o, Ascending{});
+      case KeyType::f16:
+      case KeyType::bf16: break;  // C++ has no order of these
     }
   }
-  if (sortium::info(p.key).bytes == 4) return make<std::uint32_t>(how, p, o, ByRank{p});
-  return make<std::uint64_t>(how, p, o, ByRank{p});
+  return with_word(sortium::info(p.key).bytes, [&](auto word) { return make<decltype(word)>(how, p, o, ByRank{p}); });
 }
 
 }  // namespace app

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -40,12 +41,12 @@ class HostSort {
                                                        const sortium::HostOperands& operands);
 
 // On all cores, where the build has a library for that. For the program's own checks.
-template <class Iterator>
-void fast_sort(Iterator first, Iterator last) {
+template <class Iterator, class Less = std::less<>>
+void fast_sort(Iterator first, Iterator last, const Less& less = {}) {
 #ifdef SORTIUM_TBB
-  std::sort(std::execution::par, first, last);
+  std::sort(std::execution::par, first, last, less);
 #else
-  std::sort(first, last);
+  std::sort(first, last, less);
 #endif
 }
 

@@ -28,16 +28,33 @@ constexpr const char* sort_help = R"(Examples:
   sortium sort keys.npy --argsort -o order.npy --index-bytes 8
   du -k /usr/lib/* | cut -f1 | sortium sort - --text --type u32 -o -
   sortium sort keys.npy -o out.npy --device cuda:0 --algorithm radix --params b=4
+  sortium sort keys.npy -o out.npy --segments offsets.npy         each segment by itself
+  sortium sort particles.npy -o out.npy --by mass:desc:nan-first,id
+  sortium sort lines.bin -o out.bin --record 100 --key 'bytes[0:10]'
+  sortium sort hits.bin -o order.npy --argsort --record 24 --key f32@12:desc,u16@4
 
-A file called .npy is one (1-D; u4 i4 f4 u8 i8 f8; either byte order, which is kept); others are raw binary in the
-machine's byte order, or text with one number a line with --text. Floats as text may be nan, inf and -0.0. Every sort
-is stable unless its algorithm says otherwise; -0.0 and +0.0 tie, NaN comes last in both orders. An output appears
+A file called .npy is one (1-D; integers of 1 to 8 bytes, floats of 2 to 8; either byte order, which is kept); others
+are raw binary in the machine's byte order, or text with one number a line with --text. bf16 keys, which NumPy has no name
+for, come as raw binary or text. Floats as text may be nan, inf and -0.0. Every sort is stable unless its algorithm says
+otherwise; -0.0 and +0.0 tie, NaN comes last in both orders, unless --zeros and --nan say otherwise. Fields may be
+followed by asc, desc, nan-last, nan-first, nan-bits, zeros-tied and zeros-distinct. docs/files.md says more. An output appears
 whole or not at all, also after Ctrl-C. Algorithms that compare every key with every other warn of a sort that would
 take minutes. SORTIUM_DEVICE is the default device, SORTIUM_CACHE_DIR is where built kernels are kept.)";
+
+constexpr const char* topk_help = R"(Examples:
+  sortium topk 10 scores.npy --largest -o best.npy
+  sortium topk 1000 keys.bin --type u64 -o k.bin --values ids.npy -o2 ids-of-k.npy
+  sortium topk 100 scores.npy --largest --argsort -o where.npy
+
+The K smallest keys in ascending order, or the largest in descending order; of equal keys, those that come first in the
+file. NaN are no keys to find: they come after all numbers in both orders, unless --nan says otherwise. Files are as for
+'sortium sort'.)";
 
 constexpr const char* check_help = R"(Examples:
   sortium check sorted.npy                       is it sorted? If not: where is it first out of order?
   sortium check sorted.bin --type f32 --descending
+  sortium check sorted.npy --segments offsets.npy
+  sortium check particles.npy --by mass:desc,id
   sortium check sorted.npy keys.npy              do both hold the same keys, bit for bit, in whatever order?)";
 
 constexpr const char* bench_help = R"(Examples:
@@ -81,10 +98,49 @@ CLI::Option* add_types(CLI::App& command, std::vector<std::string>& names, const
   return command.add_option("--type", names, words)->check(CLI::IsMember(type_names()))->type_name("TYPE");
 }
 
-void add_key_options(CLI::App& command, KeyOptions& o, std::vector<std::string>& type) {
+// What the command line has of them before they are read.
+struct Policies {
+  std::string nan, zeros;
+};
+
+void add_policies(CLI::App& command, Policies& p) {
+  command.add_option("--nan", p.nan, "Where NaN come: last, first (in both orders), or by their sign and bits")
+      ->check(CLI::IsMember({"last", "first", "bits"}))->type_name("WHERE");
+  command.add_option("--zeros", p.zeros, "Whether -0.0 equals +0.0: tied, or distinct: then it comes before it")
+      ->check(CLI::IsMember({"tied", "distinct"}))->type_name("HOW");
+}
+
+std::optional<sortium::NanOrder> nan_of(const Policies& p) {
+  using enum sortium::NanOrder;
+  for (const auto nan : {last, first, bits})
+    if (name(nan) == p.nan) return nan;
+  return std::nullopt;
+}
+
+std::optional<sortium::ZeroOrder> zeros_of(const Policies& p) {
+  using enum sortium::ZeroOrder;
+  for (const auto zeros : {tied, distinct})
+    if (name(zeros) == p.zeros) return zeros;
+  return std::nullopt;
+}
+
+// Keys of several fields, and segments.
+void add_record_options(CLI::App& command, KeyOptions& o) {
+  command.add_option("--by", o.by, "By fields of an .npy file's records, the most significant first; whole records move")
+      ->type_name("FIELD[:desc...],...");
+  command.add_option("--record", o.record, "Files are raw records of so many bytes")->check(CLI::Range(1u, 256u).description(""))
+      ->type_name("BYTES");
+  command.add_option("--key", o.key, "With --record: by these types at these bytes of a record, such as "
+                                     "bytes[0:10],f32@12:desc")->type_name("TYPE@BYTE[:desc...],...");
+  command.add_option("--segments", o.segments, "Each segment by itself: .npy or raw offsets, where each begins and the last "
+                                               "one ends")->type_name("FILE");
+  command.add_option("--offset-bytes", o.offset_bytes, "Bytes of a raw offset")->check(CLI::IsMember({4, 8}))->type_name("BYTES");
+}
+
+void add_key_options(CLI::App& command, KeyOptions& o, std::vector<std::string>& type, Policies& policies) {
   command.add_flag("--text", o.text, "Files that are not called .npy are text, one number a line");
   add_types(command, type, "What the keys are: needed for raw and text files")->expected(1);
-  command.add_flag("--descending", o.descending, "Descending order (NaN still comes last)");
+  add_policies(command, policies);
   command.add_option("--bits", o.bits, "Only bits B to E-1 decide (of signed and float keys: of the unsigned number "
                                        "that has their order)")->type_name("B:E");
 }
@@ -95,6 +151,34 @@ std::vector<sortium::KeyType> parse_types(const std::vector<std::string>& names)
   return out;
 }
 
+void add_sort_options(CLI::App& command, SortOptions& s, std::vector<std::string>& type, Policies& policies) {
+  command.add_option("IN", s.in, "File of keys; - is standard input")->required()->type_name("");
+  command.add_option("-o,--output", s.out, "Where the sorted keys go (with --argsort: the positions); - is standard "
+                                           "output")->required()->type_name("OUT");
+  add_key_options(command, s, type, policies);
+  command.add_option("--values", s.values, "Values that move with the keys: .npy of any type of 1 to 256 bytes, or raw")
+      ->type_name("FILE");
+  command.add_option("--output2", s.values_out, "Where those values go; -o2 is short for it")->type_name("FILE");
+  command.add_option("--value-bytes", s.value_bytes, "Bytes of a raw value")->check(CLI::Range(1u, 256u).description(""))
+      ->type_name("BYTES");
+  command.add_flag("--argsort", s.argsort, "Write the positions of the keys in sorted order, not the keys");
+  command.add_option("--index-bytes", s.index_bytes, "Bytes of a position: 4 (u32) or 8 (u64)")
+      ->check(CLI::IsMember({4, 8}))->type_name("BYTES")->capture_default_str();
+  command.add_option("--device", s.device, "auto, cuda:0, opencl:0, opencl:1:0, or part of a device's name")
+      ->type_name("NAME");
+  command.add_option("--algorithm", s.algorithm, "One that 'sortium algorithms' lists")->type_name("NAME")
+      ->capture_default_str();
+  command.add_option("--params", s.parameters, "The algorithm's parameters")->type_name("K=V,...");
+  command.add_flag("--verify", s.verify, "Check the result on the host before it is written");
+  command.add_flag("--quiet", s.quiet, "No progress bar and no summary");
+}
+
+void set_key_options(KeyOptions& o, const std::vector<std::string>& types, const Policies& policies) {
+  if (!types.empty()) o.type = parse_types(types).front();
+  o.nan = nan_of(policies);
+  o.zeros = zeros_of(policies);
+}
+
 int run(std::vector<std::string> arguments) {
   CLI::App cli{"Sorts on OpenCL and CUDA devices, and on the cores of the host.", "sortium"};
   cli.set_version_flag("--version", fmt::format("sortium {}", sortium::version()));
@@ -102,6 +186,7 @@ int run(std::vector<std::string> arguments) {
   cli.footer(fmt::format("sortium COMMAND --help has the command's options, and examples.\n\n{}", exit_codes));
   std::function<int()> command;
   std::vector<std::string> types;
+  Policies policies;
 
   auto* const devices_cli = cli.add_subcommand("devices", "List every device and what it can do");
   bool warm_them = false, test_them = false;
@@ -118,28 +203,25 @@ int run(std::vector<std::string> arguments) {
 
   SortOptions s;
   auto* const sort_cli = cli.add_subcommand("sort", "Sort a file");
-  sort_cli->add_option("IN", s.in, "File of keys; - is standard input")->required()->type_name("");
-  sort_cli->add_option("-o,--output", s.out, "Where the sorted keys go (with --argsort: the positions); - is standard "
-                                             "output")->required()->type_name("OUT");
-  add_key_options(*sort_cli, s, types);
-  sort_cli->add_option("--values", s.values, "Values that move with the keys: .npy of any 4- or 8-byte type, or raw")
-      ->type_name("FILE");
-  sort_cli->add_option("--output2", s.values_out, "Where those values go; -o2 is short for it")->type_name("FILE");
-  sort_cli->add_option("--value-bytes", s.value_bytes, "Bytes of a raw value")->check(CLI::IsMember({4, 8}))
-      ->type_name("BYTES");
-  sort_cli->add_flag("--argsort", s.argsort, "Write the positions of the keys in sorted order, not the keys");
-  sort_cli->add_option("--index-bytes", s.index_bytes, "Bytes of a position: 4 (u32) or 8 (u64)")
-      ->check(CLI::IsMember({4, 8}))->type_name("BYTES")->capture_default_str();
-  sort_cli->add_option("--device", s.device, "auto, cuda:0, opencl:0, opencl:1:0, or part of a device's name")
-      ->type_name("NAME");
-  sort_cli->add_option("--algorithm", s.algorithm, "One that 'sortium algorithms' lists")->type_name("NAME")
-      ->capture_default_str();
-  sort_cli->add_option("--params", s.parameters, "The algorithm's parameters")->type_name("K=V,...");
-  sort_cli->add_flag("--verify", s.verify, "Check the result on the host before it is written");
-  sort_cli->add_flag("--quiet", s.quiet, "No progress bar and no summary");
+  add_sort_options(*sort_cli, s, types, policies);
+  sort_cli->add_flag("--descending", s.descending, "Descending order (NaN still comes last)");
+  add_record_options(*sort_cli, s);
   sort_cli->footer(sort_help);
   sort_cli->callback([&] {
-    if (!types.empty()) s.type = parse_types(types).front();
+    set_key_options(s, types, policies);
+    command = [&] { return sort(s); };
+  });
+
+  auto* const topk_cli = cli.add_subcommand("topk", "The first records of the sorted order, sorted");
+  std::string k;
+  topk_cli->add_option("K", k, "How many: 10, 2^20")->required()->type_name("");
+  add_sort_options(*topk_cli, s, types, policies);
+  topk_cli->add_flag("--largest", s.descending, "The largest keys, in descending order, and not the smallest");
+  topk_cli->footer(topk_help);
+  topk_cli->callback([&] {
+    set_key_options(s, types, policies);
+    s.limit = parse_size(k, "K");
+    if (s.limit == 0) throw Failure(exit_usage, "K 0: at least one record is needed");
     command = [&] { return sort(s); };
   });
 
@@ -147,11 +229,13 @@ int run(std::vector<std::string> arguments) {
   auto* const check_cli = cli.add_subcommand("check", "Is a file sorted? Is one a permutation of another?");
   check_cli->add_option("FILE", c.files, "One file, or two; - is standard input")->required()->expected(1, 2)
       ->type_name("");
-  add_key_options(*check_cli, c, types);
+  add_key_options(*check_cli, c, types, policies);
+  check_cli->add_flag("--descending", c.descending, "Descending order (NaN still comes last)");
+  add_record_options(*check_cli, c);
   check_cli->add_flag("--quiet", c.quiet, "Say it with the exit code only");
   check_cli->footer(check_help);
   check_cli->callback([&] {
-    if (!types.empty()) c.type = parse_types(types).front();
+    set_key_options(c, types, policies);
     command = [&] { return check(c); };
   });
 
@@ -173,6 +257,7 @@ int run(std::vector<std::string> arguments) {
   not_for_papers.push_back(bench_cli->add_option("--distribution", b.distributions, fmt::format("How the keys are "
       "distributed: {}, or distinctK for K different keys", fmt::join(distributions(), ", ")))
       ->delimiter(',')->type_name("NAME,")->capture_default_str());
+  add_policies(*bench_cli, policies);
   bench_cli->add_option("--min-time", b.min_seconds, "Seconds of sorting for each row")
       ->check(CLI::Range(1e-6, 1e6).description(""))->type_name("SECONDS")->capture_default_str();
   not_for_papers.push_back(bench_cli->add_flag("--phases", b.phases, "The device time of each phase of a sort, too"));
@@ -181,12 +266,15 @@ int run(std::vector<std::string> arguments) {
   auto* const paper = bench_cli->add_option("--paper", b.paper, "Make the experiments of document 000 or 003, with the "
                                             "published figures beside those measured")
       ->check(CLI::IsMember(papers()))->type_name("NUMBER");
+  for (const char* policy : {"--nan", "--zeros"}) not_for_papers.push_back(bench_cli->get_option(policy));
   for (auto* const option : not_for_papers) paper->excludes(option);
   bench_cli->add_option("--json", b.json, "Write the results to this file, too")->type_name("FILE");
   bench_cli->add_option("--csv", b.csv, "Write them as comma-separated values, too")->type_name("FILE");
   bench_cli->footer(bench_help);
   bench_cli->callback([&] {
     if (!types.empty()) b.types = parse_types(types);
+    b.nan = nan_of(policies).value_or(b.nan);
+    b.zeros = zeros_of(policies).value_or(b.zeros);
     command = [&] { return bench(b); };
   });
 

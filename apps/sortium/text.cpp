@@ -3,11 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
+#include <cfenv>
 #include <charconv>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <type_traits>
+
+#include "narrow.hpp"
 
 namespace app {
 
@@ -24,10 +28,19 @@ decltype(auto) with_type(KeyType type, F&& f) {
     case KeyType::f32: return f(float{});
     case KeyType::u64: return f(std::uint64_t{});
     case KeyType::i64: return f(std::int64_t{});
+    case KeyType::u8: return f(std::uint8_t{});
+    case KeyType::i8: return f(std::int8_t{});
+    case KeyType::u16: return f(std::uint16_t{});
+    case KeyType::i16: return f(std::int16_t{});
+    case KeyType::f16: return f(sortium::f16{});
+    case KeyType::bf16: return f(sortium::bf16{});
     case KeyType::f64: break;
   }
   return f(double{});
 }
+
+template <class T>
+constexpr bool is_narrow_float = std::is_same_v<T, sortium::f16> || std::is_same_v<T, sortium::bf16>;
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
@@ -43,15 +56,35 @@ std::string_view trim(std::string_view line) {
                                         text.size() > most ? "…" : "", why));
 }
 
+// What strtod reads, rounded so that rounding it again to fewer bits gives what rounding once would: towards zero, with
+// the last bit set where anything was lost (Boldo, Melquiond: Emulation of FMA and correctly rounded sums, 2008).
+double rounded_to_odd(const std::string& digits) {
+  const int mode = std::fegetround();
+  std::fesetround(FE_TOWARDZERO);
+  std::feclearexcept(FE_INEXACT);
+  const double number = std::strtod(digits.c_str(), nullptr);
+  const bool lost = std::fetestexcept(FE_INEXACT) != 0;
+  std::fesetround(mode);
+  return lost ? std::bit_cast<double>(std::bit_cast<std::uint64_t>(number) | 1) : number;
+}
+
 template <class T>
 T parse_number(std::string_view text, std::uint64_t line, KeyType type) {
   const std::string_view digits = text.starts_with('+') && !text.starts_with("+-") ? text.substr(1) : text;
-  T number{};
+  std::conditional_t<is_narrow_float<T>, double, T> number{};
   const char* const last = digits.data() + digits.size();
   const auto [end, error] = std::from_chars(digits.data(), last, number);
   const std::string_view name = sortium::info(type).name;
   if (error == std::errc::invalid_argument || end != last) refuse(line, text, fmt::format("is not a number of type {}", name));
-  if (error == std::errc::result_out_of_range) {
+  if constexpr (is_narrow_float<T>) {
+    const auto limit = static_cast<std::uint16_t>(sortium::info(type).infinity);
+    const bool infinite = error == std::errc{} && std::isinf(number);
+    const T out{to_narrow(error == std::errc{} && !std::isfinite(number) ? number : rounded_to_odd(std::string(digits)), type)};
+    if ((out.bits & 0x7fff) == limit && !infinite)
+      refuse(line, text, fmt::format("is out of range for {} (-{} to {})", name, from_narrow(limit - 1, type),
+                                     from_narrow(limit - 1, type)));
+    return out;
+  } else if (error == std::errc::result_out_of_range) {
     if constexpr (std::is_floating_point_v<T>) {
       // Too small is no error, it is rounded like any other number; too large would become infinity unasked.
       const std::string copy(digits);
@@ -62,7 +95,22 @@ T parse_number(std::string_view text, std::uint64_t line, KeyType type) {
     refuse(line, text, fmt::format("is out of range for {} ({} to {})", name, std::numeric_limits<T>::lowest(),
                                    std::numeric_limits<T>::max()));
   }
-  return number;
+  if constexpr (!is_narrow_float<T>) return number;
+}
+
+// The shortest digits that read back to the same bits, in the form that a double of these digits has.
+template <class T>
+char* print_narrow(char* first, char* last, T number, KeyType type) {
+  const double exact = from_narrow(number.bits, type);
+  if (!std::isfinite(exact)) return std::to_chars(first, last, exact).ptr;
+  constexpr int most = 5;  // digits, that tell all numbers of 11 bits apart
+  double read = 0;
+  for (int digits = 1; digits <= most; ++digits) {
+    const char* const end = std::to_chars(first, last, exact, std::chars_format::scientific, digits - 1).ptr;
+    std::from_chars(first, end, read);
+    if (to_narrow(read, type) == number.bits) break;
+  }
+  return std::to_chars(first, last, read).ptr;
 }
 
 }  // namespace
@@ -106,7 +154,9 @@ void format_text(std::string& out, const void* keys, std::uint64_t count, KeyTyp
     for (std::uint64_t i = 0; i < count; ++i) {
       T number;
       std::memcpy(&number, static_cast<const char*>(keys) + i * sizeof(T), sizeof(T));
-      char* const end = std::to_chars(line, line + sizeof line - 1, number).ptr;
+      char* end = nullptr;
+      if constexpr (is_narrow_float<T>) end = print_narrow(line, line + sizeof line - 1, number, type);
+      else end = std::to_chars(line, line + sizeof line - 1, number).ptr;
       *end = '\n';
       out.append(line, static_cast<std::size_t>(end - line) + 1);
     }
@@ -115,9 +165,11 @@ void format_text(std::string& out, const void* keys, std::uint64_t count, KeyTyp
 
 std::string format_key(std::uint64_t bits, KeyType type) {
   const auto& t = sortium::info(type);
-  const auto low = static_cast<std::uint32_t>(bits);
   std::string out;
-  format_text(out, t.bytes == 4 ? static_cast<const void*>(&low) : &bits, 1, type);
+  with_word(t.bytes, [&](auto word) {
+    word = static_cast<decltype(word)>(bits);
+    format_text(out, &word, 1, type);
+  });
   out.pop_back();
   if (out.ends_with("nan")) out += fmt::format(" (0x{:0{}x})", bits, t.bytes * 2);
   return out;

@@ -1,0 +1,53 @@
+// Floats of 16 bits, for which C++20 has no type: their numbers as doubles, and back.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include <sortium/core.hpp>
+
+namespace app {
+
+namespace detail {
+// Bits of the fraction, and the exponent of the least normal number.
+struct NarrowFormat {
+  int fraction, least;
+};
+[[nodiscard]] inline NarrowFormat narrow_format(sortium::KeyType type) {
+  return type == sortium::KeyType::f16 ? NarrowFormat{10, -14} : NarrowFormat{7, -126};
+}
+}  // namespace detail
+
+// The number that an f16 or bf16 of these bits is: exactly.
+[[nodiscard]] inline double from_narrow(std::uint16_t bits, sortium::KeyType type) {
+  const auto [fraction, least] = detail::narrow_format(type);
+  const int magnitude = bits & 0x7fff, infinity = static_cast<int>(sortium::info(type).infinity);
+  const int exponent = magnitude >> fraction, rest = magnitude & ((1 << fraction) - 1);
+  double number = exponent == 0 ? std::ldexp(rest, least - fraction)
+                                : std::ldexp((1 << fraction) + rest, least - fraction + exponent - 1);
+  if (magnitude == infinity) number = HUGE_VAL;
+  if (magnitude > infinity) number = std::nan("");
+  return std::copysign(number, (bits & 0x8000) != 0 ? -1.0 : 1.0);
+}
+
+// The bits of the nearest f16 or bf16, of two the even one; infinity where the number is too large; of a NaN, a quiet one
+// with its sign.
+[[nodiscard]] inline std::uint16_t to_narrow(double number, sortium::KeyType type) {
+  const auto [fraction, least] = detail::narrow_format(type);
+  const auto infinity = static_cast<std::uint16_t>(sortium::info(type).infinity);
+  const std::uint16_t sign = std::signbit(number) ? 0x8000 : 0;
+  if (std::isnan(number)) return sign | infinity | static_cast<std::uint16_t>(1 << (fraction - 1));
+  number = std::fabs(number);
+  if (number >= std::ldexp(1.0, 128)) return sign | infinity;
+  if (number == 0) return sign;
+  const int exponent = std::max(std::ilogb(number), least);
+  const double scaled = std::ldexp(number, fraction - exponent);  // exact, as are the steps below
+  double whole = std::floor(scaled);
+  if (const double rest = scaled - whole; rest > 0.5 || (rest == 0.5 && std::fmod(whole, 2) != 0)) ++whole;
+  // The leading bit of a normal number's fraction adds one to the exponent's field; so does one that rounding carries.
+  const int bits = ((exponent - least) << fraction) + static_cast<int>(whole);
+  return sign | static_cast<std::uint16_t>(std::min(bits, int{infinity}));
+}
+
+}  // namespace app
