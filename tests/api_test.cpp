@@ -193,6 +193,7 @@ void few_are_sorted_alike() {
   const char* const before = std::getenv("SORTIUM_DEVICE");
   const std::string kept = before ? before : "";
   unsetenv("SORTIUM_DEVICE");
+  const bool has_host = std::ranges::any_of(devices(), [](const auto& d) { return d->info().claimed.backend == Backend::host; });
   for (const std::size_t n : {0, 1, 2, 3, 23, 24, 25, 100, 16384, 16385})
     for (const auto order : {Order::ascending, Order::descending})
       for (const unsigned end_bit : {0u, 9u}) {
@@ -211,7 +212,10 @@ void few_are_sorted_alike() {
         sortium::sort(k2, v2, here);
         EXPECT_EQ(v, v2) << n;
         EXPECT_TRUE(same_bits(k, k2)) << n;
-        EXPECT_EQ(report.algorithm, "sample") << report.device;
+        // Where the library was built with the host's own algorithm, few records never leave the host.
+        if (has_host) {
+          EXPECT_EQ(report.algorithm, "sample") << report.device;
+        }
         EXPECT_EQ(argsort<std::uint64_t>(keys, anywhere), argsort<std::uint64_t>(keys, here)) << n;
         k = k2 = keys;
         sortium::sort(k, anywhere);

@@ -131,6 +131,12 @@ TEST_F(Bench, PartialSortsSaySo) {
   EXPECT_TRUE(contains(out_, "verified, sorted runs of")) << out_;
 }
 
+TEST_F(Bench, MoreRecordsThanPositionsReach) {
+  const Result r = run("bench --n 2^33 --payload keys,values");
+  EXPECT_EQ(r.code, 2);
+  EXPECT_TRUE(contains(r.err, "2^32 records")) << r.err;
+}
+
 TEST_F(Bench, SkipsWhatDoesNotFit) {
   const auto r = rows("--n 2^32 --type u64 --payload values --algorithm std::sort");
   ASSERT_EQ(r.size(), 1u);

@@ -552,6 +552,17 @@ TEST_F(Cli, AlgorithmsAndParameters) {
   refuses(sort + "--device nowhere:9", 2, {"nowhere:9"});
 }
 
+TEST_F(Cli, KeepsToACeilingForTemporaryMemory) {
+  write("k.bin", bytes_of(random_keys(100'000)));
+  const Result r = run("sort k.bin --type u32 -o out.bin --max-scratch 300000 --verify");
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_NE(r.err.find("-in-place("), std::string::npos) << r.err;
+  EXPECT_EQ(run("check out.bin k.bin --type u32").code, 0);
+  refuses("sort k.bin --type u32 -o bad.bin --max-scratch 1", 2, {"max_scratch_bytes is 1", "the least that would do"});
+  refuses("sort k.bin --type u32 -o bad.bin --max-scratch 0", 2, {"--max-scratch"});
+  refuses("sort k.bin --type u32 -o bad.bin --max-scratch 1000000 --algorithm std::sort", 2, {"--max-scratch", "std::sort"});
+}
+
 TEST_F(Cli, PartialSortSaysSo) {
   write("k.bin", bytes_of(random_keys(5000)));
   Result r = run("sort k.bin --type u32 -o out.bin --algorithm selection-local --verify");

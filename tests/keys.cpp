@@ -22,6 +22,7 @@ std::string_view name(Distribution distribution) {
     case Distribution::zipf: return "Zipf";
     case Distribution::special: return "special";
     case Distribution::last: return "all last";
+    case Distribution::digits: return "some digits";
   }
   return "?";
 }
@@ -92,6 +93,13 @@ std::vector<std::uint64_t> make_keys(Distribution distribution, const Problem& p
     case Distribution::special: {
       const auto some = special_keys(problem.key);
       fill([&] { return some[random.below(some.size())]; });
+      break;
+    }
+    case Distribution::digits: {
+      std::uint64_t random_bytes = 0;
+      for (unsigned b = 0; b < 8; ++b) random_bytes |= (random.below(2) != 0 ? std::uint64_t{0xff} : 0) << (8 * b);
+      const auto key = random.next();
+      fill([&] { return key ^ (random.next() & random_bytes); });
       break;
     }
     case Distribution::last: {

@@ -97,7 +97,7 @@ std::uint64_t parse_size(std::string_view text, const std::string& argument) {
     return error == std::errc{} && end == s.data() + s.size();
   };
   std::uint64_t n = 0;
-  constexpr unsigned most = 32;  // values are 4-byte positions
+  constexpr unsigned most = 36;
   const bool power = text.starts_with("2^");
   const bool good = number(power ? text.substr(2) : text, n) && n <= (power ? most : std::uint64_t{1} << most);
   if (!good)

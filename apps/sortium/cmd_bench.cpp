@@ -165,6 +165,9 @@ void check_policies(const BenchOptions& o) {
 int bench_algorithms(const BenchOptions& options) {
   check_policies(options);
   const auto sizes = parse_sizes(options.sizes.empty() ? "2^8:2^28" : options.sizes);
+  if (sizes.back() > std::uint64_t{1} << 32 && std::ranges::find(options.payloads, "values") != options.payloads.end())
+    throw Failure(exit_usage, fmt::format("--n {}: values are 4-byte positions, which reach 2^32 records; --payload keys takes more",
+                                          options.sizes));
   for (const auto& distribution : options.distributions) check_distribution(distribution);
   auto algorithms = choose_algorithms(options);
   const auto first_peer = std::ranges::stable_partition(algorithms, [](const Algorithm& a) { return !a.peer; }).begin();

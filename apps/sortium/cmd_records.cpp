@@ -105,7 +105,8 @@ int sort_records(const SortOptions& options) {
   void* const moved[] = {options.argsort || !options.verify ? nullptr : result.data.data()};
   const sortium::RecordHostOperands operands{in, moved, options.argsort ? result.data.data() : nullptr};
   const auto report = sortium::sort_records_host(
-      problem, operands, {.device = options.device, .algorithm = options.algorithm, .parameters = options.parameters});
+      problem, operands, {.device = options.device, .algorithm = options.algorithm, .parameters = options.parameters,
+                             .max_scratch_bytes = options.max_scratch_bytes});
   double verifying = 0;
   if (options.verify) {
     progress.phase("verifying");

@@ -82,6 +82,8 @@ void check_usage(const SortOptions& o) {
     refuse("--argsort and --values exclude each other: the positions are what is moved with the keys");
   if (o.in == "-" && o.values == "-") refuse("keys and values cannot both come from standard input");
   check_algorithm(o.algorithm);
+  if (o.max_scratch_bytes != 0 && find_peer(o.algorithm) != nullptr)
+    refuse(fmt::format("--max-scratch {}: {} has no such ceiling", o.max_scratch_bytes, o.algorithm));
   if (find_peer(o.algorithm) == nullptr) {
     (void)sortium::find_device(o.device);  // it is there, before any file is read
   } else if (!o.parameters.empty()) {
@@ -250,7 +252,8 @@ int sort(const SortOptions& options) {
                                                                   .end_bit = problem.end_bit,
                                                                   .device = options.device,
                                                                   .algorithm = options.algorithm,
-                                                                  .parameters = options.parameters});
+                                                                  .parameters = options.parameters,
+                                                                  .max_scratch_bytes = options.max_scratch_bytes});
   if (gathers) gather(values, positions, values_result);
   double verifying = 0;
   if (options.verify) {

@@ -47,6 +47,7 @@ struct SortOptions : KeyOptions {
   unsigned index_bytes = 4;
   std::uint64_t limit = 0;  // only the first so many; 0: all
   std::string device, algorithm = "auto", parameters;
+  std::uint64_t max_scratch_bytes = 0;  // 0: no ceiling
   bool verify = false, quiet = false;
 };
 

@@ -169,6 +169,9 @@ void add_sort_options(CLI::App& command, SortOptions& s, std::vector<std::string
   command.add_option("--algorithm", s.algorithm, "One that 'sortium algorithms' lists")->type_name("NAME")
       ->capture_default_str();
   command.add_option("--params", s.parameters, "The algorithm's parameters")->type_name("K=V,...");
+  command.add_option("--max-scratch", s.max_scratch_bytes, "Bytes of temporary memory at most: a slower algorithm that keeps "
+                                                           "to it, or an error that says the least that would do")
+      ->type_name("BYTES")->check(CLI::PositiveNumber.description(""));
   command.add_flag("--verify", s.verify, "Check the result on the host before it is written");
   command.add_flag("--quiet", s.quiet, "No progress bar and no summary");
 }

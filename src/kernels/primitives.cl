@@ -107,6 +107,16 @@ INLINE u32 key_ties(ukey_t key) {
 
 INLINE u32 key_digit(ukey_t key, u32 shift, u32 mask) { return (u32)(key_order(key) >> shift) & mask; }
 
+// A radix sort's passes whose digit is one and the same in all keys change nothing and are left out, which is known on the
+// device alone: left_out has a word for each, 0 where the pass moves the records. They lie in `in` at first, then in `a`,
+// `b`, `a`, …
+INLINE u32 moves_before(GLOBAL const u32 *left_out, u32 pass) {
+  u32 moves = 0;
+  for (u32 p = 0; p < pass; ++p) moves += left_out[p] == 0 ? 1u : 0u;
+  return moves;
+}
+#define AFTER_MOVES(moves, in, a, b) ((moves) == 0 ? (in) : (moves) % 2 ? (a) : (b))
+
 // For sorts by comparison: what two keys are compared by. ORDER_SHIFT and ORDER_BITS are the problem's bit range.
 INLINE ukey_t key_rank(ukey_t key) {
 #if ORDER_BITS == KEY_BITS

@@ -1,5 +1,6 @@
 // LSD radix sort, reduce-then-scan: in each pass every work-group counts the digits of its part, the counts are
-// scanned, and every work-group scatters its part, tile by tile, through local memory.
+// scanned, and every work-group scatters its part, tile by tile, through local memory. A pass whose digit all keys share is
+// left out (see moves_before).
 // Parameters: WG (work-items, a power of two), ITEMS (records a work-item has of a tile), DIGIT_BITS.
 
 #define RADIX (1u << DIGIT_BITS)
@@ -11,9 +12,15 @@
 #define SCAN_WIDTH (WG < RADIX ? WG : RADIX)
 
 // counts[digit * groups + group]: how many records of the group's part have the digit.
-KERNEL(WG) void lsd_count(GLOBAL const ukey_t *keys, GLOBAL index_t *counts, u64 n, u64 part, u32 shift, u32 mask) {
+// The first pass clears left_out.
+KERNEL(WG) void lsd_count(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_t *keys_a, GLOBAL const ukey_t *keys_b,
+                          GLOBAL index_t *counts, GLOBAL u32 *left_out, u64 n, u64 part, u32 pass, u32 passes, u32 shift,
+                          u32 mask) {
   LOCAL_ARRAY(u32, bins, RADIX);
-  const u32 t = local_id();
+  const u32 t = local_id(), moves = moves_before(left_out, pass);
+  GLOBAL const ukey_t *keys = AFTER_MOVES(moves, keys_in, keys_a, keys_b);
+  if (pass == 0 && group_id() == 0)
+    for (u32 p = t; p < passes; p += WG) left_out[p] = 0;
   const u64 begin = group_id() * part;
   const u64 end = begin + part < n ? begin + part : n;
   for (u32 b = t; b < RADIX; b += WG) bins[b] = 0;
@@ -33,7 +40,7 @@ KERNEL(WG) void lsd_count(GLOBAL const ukey_t *keys, GLOBAL index_t *counts, u64
 }
 
 // One work-group a digit: its row of counts becomes an exclusive scan, its sum goes to totals[digit].
-KERNEL(WG) void lsd_scan(GLOBAL index_t *counts, GLOBAL index_t *totals, u32 groups) {
+KERNEL(WG) void lsd_scan(GLOBAL index_t *counts, GLOBAL index_t *totals, GLOBAL u32 *left_out, u64 n, u32 pass, u32 groups) {
   LOCAL_ARRAY(index_t, scratch, 2 * WG);
   GLOBAL index_t *row = counts + (u64)group_id() * groups;
   index_t running = 0;
@@ -44,7 +51,10 @@ KERNEL(WG) void lsd_scan(GLOBAL index_t *counts, GLOBAL index_t *totals, u32 gro
     if (i < groups) row[i] = running + before;
     running += sum;
   }
-  if (local_id() == 0) totals[group_id()] = running;
+  if (local_id() == 0) {
+    totals[group_id()] = running;
+    if (running == n) left_out[pass] = 1;
+  }
 }
 
 // A bin's counts, one a sub-group, become the places where they start, from `at` on; gives where the bin ends.
@@ -57,9 +67,10 @@ INLINE index_t start_of_sub_groups(LOCAL u32 *ranks, u32 bin, index_t at) {
   return at;
 }
 
-KERNEL(WG) void lsd_scatter(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL const value_t *values_in,
-                            GLOBAL value_t *values_out, GLOBAL const index_t *counts, GLOBAL const index_t *totals,
-                            u64 n, u64 part, u32 shift, u32 mask, u32 values_are_positions) {
+KERNEL(WG) void lsd_scatter(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t *keys_b,
+                            GLOBAL const value_t *values_in, GLOBAL value_t *values_a, GLOBAL value_t *values_b,
+                            GLOBAL const index_t *counts, GLOBAL const index_t *totals, GLOBAL const u32 *left_out, u64 n,
+                            u64 part, u32 pass, u32 shift, u32 mask, u32 write_keys, u32 values_are_positions) {
   LOCAL_ARRAY(u32, ranks, SUB_GROUPS *RANK_WORDS);
   LOCAL_ARRAY(index_t, next, RADIX);     // where the digit's next record goes
   LOCAL_ARRAY(index_t, to_out, RADIX);   // place in the sorted tile + this = place in the output
@@ -71,7 +82,15 @@ KERNEL(WG) void lsd_scatter(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_ou
   const u32 t = local_id();
   LOCAL u32 *my_ranks = ranks + sg_index() * RANK_WORDS;
   const u64 part_begin = group_id() * part;
-  const u64 part_end = part_begin + part < n ? part_begin + part : n;
+  const u64 part_end = left_out[pass] ? part_begin : part_begin + part < n ? part_begin + part : n;
+  const u32 moves = moves_before(left_out, pass);
+  GLOBAL const ukey_t *keys = AFTER_MOVES(moves, keys_in, keys_a, keys_b);
+  GLOBAL ukey_t *keys_out = moves % 2 ? keys_b : keys_a;
+#if VALUE_BYTES
+  GLOBAL const value_t *values = AFTER_MOVES(moves, values_in, values_a, values_b);
+  GLOBAL value_t *values_out = moves % 2 ? values_b : values_a;
+  const u32 positions = values_are_positions && moves == 0;
+#endif
 
   // Where each digit of this part begins: all smaller digits, then the same digit of the parts before.
   index_t sum = 0, all;
@@ -92,7 +111,7 @@ KERNEL(WG) void lsd_scatter(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_ou
     const u32 first = sg_index() * (SG_LANES * ITEMS) + sg_lane();
     ukey_t key[ITEMS];
     u32 bin[ITEMS];
-    UNROLL for (u32 i = 0; i < ITEMS; ++i) key[i] = keys_in[tile + min(first + i * SG_LANES, count - 1)];
+    UNROLL for (u32 i = 0; i < ITEMS; ++i) key[i] = keys[tile + min(first + i * SG_LANES, count - 1)];
     UNROLL for (u32 i = 0; i < ITEMS; ++i)
       bin[i] = first + i * SG_LANES < count ? key_digit(key[i], shift, mask) : RADIX;
 
@@ -121,7 +140,7 @@ KERNEL(WG) void lsd_scatter(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_ou
       tile_keys[p] = key[i];
 #if VALUE_BYTES
       const u64 at = tile + min(first + i * SG_LANES, count - 1);
-      tile_values[p] = values_are_positions ? (value_t)at : values_in[at];
+      tile_values[p] = positions ? (value_t)at : values[at];
 #endif
     }
     barrier_local();
@@ -130,7 +149,7 @@ KERNEL(WG) void lsd_scatter(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_ou
     for (u32 p = t; p < count; p += WG) {
       const ukey_t k = tile_keys[p];
       const u64 out = (index_t)(to_out[key_digit(k, shift, mask)] + p);
-      if (keys_out) keys_out[out] = k;  // an argsort's last pass may not want them
+      if (write_keys) keys_out[out] = k;  // an argsort's last pass may not want them
 #if VALUE_BYTES
       values_out[out] = tile_values[p];
 #endif

@@ -18,11 +18,54 @@ constexpr std::uint64_t radix_size = 1u << digit_bits;
 
 std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
 
+// The two buffers that passes move the records between, and what is done about passes that are left out.
+class Moves {
+ public:
+  Moves(const Problem& problem, unsigned passes, ScratchLayout& layout)
+      : problem_(problem), passes_(passes), buffers_(problem, passes, layout), left_out_(layout.add(passes * 4)) {}
+
+  void build(Device& device, const Capabilities& capabilities) {
+    work_group_ = capabilities.kind == DeviceKind::cpu ? 1 : std::bit_floor(std::min(capabilities.max_work_group, 256u));
+    groups_ = std::uint64_t{capabilities.compute_units} * (capabilities.kind == DeviceKind::cpu ? 1 : 8);
+    kernels::Defines defines;
+    defines.problem(radix_problem(problem_)).set("WG", work_group_);
+    module_ = kernels::build(device, capabilities, kernels::embedded::lsd_settle_cl, defines);
+    settle_ = module_->kernel("lsd_settle");
+  }
+
+  struct Places {
+    Memory keys_in, keys_a, keys_b, values_in, values_a, values_b, left_out;
+    std::uint32_t make_positions;
+  };
+  [[nodiscard]] Places start(Queue& queue, const Operands& o) const {
+    buffers_.start(queue, o);
+    const auto a = buffers_.pass(0, o), b = passes_ > 1 ? buffers_.pass(1, o) : PingPong::Pass{};
+    return {a.keys_in, a.keys_out, b.keys_out, a.values_in, a.values_out, b.values_out, left_out_.in(o), a.make_positions};
+  }
+  [[nodiscard]] std::uint32_t writes_keys(unsigned pass) const { return problem_.keys_out || pass + 1 < passes_; }
+
+  void settle(Queue& queue, const Operands& o, const Places& m) const {
+    const bool there = o.in_place() && passes_ % 2 == 0 && problem_.payload != Payload::positions;
+    const Arg args[] = {m.keys_in, m.keys_a, m.keys_b, m.values_in, m.values_a, m.values_b, m.left_out, problem_.count,
+                        std::uint32_t{passes_}, std::uint32_t{there}, std::uint32_t{problem_.keys_out}, m.make_positions};
+    queue.launch({*settle_, std::min(groups_, ceil_div(problem_.count, work_group_)), work_group_, args, "settle"});
+  }
+
+ private:
+  Problem problem_;
+  unsigned passes_, work_group_ = 1;
+  std::uint64_t groups_ = 1;
+  PingPong buffers_;
+  ScratchLayout::Slice left_out_;
+  std::shared_ptr<Module> module_;
+  std::unique_ptr<Kernel> settle_;
+};
+
 // Few work-items, each with a long part of its own (lsd_cpu.cl).
 class CpuSorter final : public Sorter {
  public:
   CpuSorter(const Problem& problem, const Capabilities& device, const Parameters& given)
-      : problem_(problem), digits_(digits(problem, digit_bits)), passes_(problem, digits_.size(), scratch_) {
+      : problem_(problem), digits_(digits(problem, digit_bits)), moves_(problem, static_cast<unsigned>(digits_.size()), scratch_) {
     // Some parts a core, so that a core that is taken away for a while does not hold up all the others.
     const std::uint64_t wanted = given.number("groups", 4 * device.compute_units);
     part_ = std::max<std::uint64_t>(ceil_div(problem.count, wanted), std::min<std::uint64_t>(problem.count, 1024));
@@ -37,6 +80,7 @@ class CpuSorter final : public Sorter {
   void build(Device& device, const Capabilities& capabilities) override {
     kernels::Defines defines;
     defines.problem(radix_problem(problem_)).set("DIGIT_BITS", digit_bits);
+    moves_.build(device, capabilities);
     module_ = kernels::build(device, capabilities, kernels::embedded::lsd_cpu_cl, defines);
     count_ = module_->kernel("lsd_cpu_count");
     scatter_ = module_->kernel("lsd_cpu_scatter");
@@ -44,23 +88,24 @@ class CpuSorter final : public Sorter {
 
   void enqueue(Queue& queue, const Operands& o) override {
     const Memory counts = counts_.in(o);
-    passes_.start(queue, o);
-    for (unsigned p = 0; p < digits_.size(); ++p) {
+    const auto m = moves_.start(queue, o);
+    const auto passes = static_cast<std::uint32_t>(digits_.size());
+    for (std::uint32_t p = 0; p < passes; ++p) {
       const auto [shift, mask] = digits_[p];
-      const auto b = passes_.pass(p, o);
-      const Arg count_args[] = {b.keys_in, counts, problem_.count, part_, shift, mask};
+      const Arg count_args[] = {m.keys_in, m.keys_a, m.keys_b, counts, m.left_out, problem_.count, part_, p, passes, shift, mask};
       queue.launch({*count_, parts_, 1, count_args, "histogram"});
-      const Arg scatter_args[] = {b.keys_in, b.keys_out,     b.values_in, b.values_out, counts,
-                                  problem_.count, part_, shift,       mask,         std::uint32_t{b.make_positions}};
+      const Arg scatter_args[] = {m.keys_in, m.keys_a, m.keys_b, m.values_in, m.values_a, m.values_b, counts, m.left_out,
+                                  problem_.count, part_, p, shift, mask, moves_.writes_keys(p), m.make_positions};
       queue.launch({*scatter_, parts_, 1, scatter_args, "scan + reorder"});
     }
+    moves_.settle(queue, o, m);
   }
 
  private:
   Problem problem_;
   std::vector<Digit> digits_;
   ScratchLayout scratch_;
-  PingPong passes_;
+  Moves moves_;
   std::uint64_t part_ = 0, parts_ = 0;  // records of a part; number of parts
   ScratchLayout::Slice counts_;
   std::shared_ptr<Module> module_;
@@ -71,7 +116,7 @@ class CpuSorter final : public Sorter {
 class GpuSorter final : public Sorter {
  public:
   GpuSorter(const Problem& problem, const Capabilities& device, const Parameters& given)
-      : problem_(problem), digits_(digits(problem, digit_bits)), passes_(problem, digits_.size(), scratch_) {
+      : problem_(problem), digits_(digits(problem, digit_bits)), moves_(problem, static_cast<unsigned>(digits_.size()), scratch_) {
     const unsigned lanes = std::min(device.sub_group_size, 32u);
     const auto largest = std::bit_floor(std::min(device.max_work_group, 1024u));
     work_group_ = static_cast<unsigned>(given.number("work_group", std::min(largest, 256u)));
@@ -113,6 +158,7 @@ class GpuSorter final : public Sorter {
   void build(Device& device, const Capabilities& capabilities) override {
     kernels::Defines defines;
     defines.problem(radix_problem(problem_)).set("DIGIT_BITS", digit_bits).set("WG", work_group_).set("ITEMS", items_);
+    moves_.build(device, capabilities);
     module_ = kernels::build(device, capabilities, kernels::embedded::lsd_cl, defines);
     count_ = module_->kernel("lsd_count");
     scan_ = module_->kernel("lsd_scan");
@@ -121,25 +167,26 @@ class GpuSorter final : public Sorter {
 
   void enqueue(Queue& queue, const Operands& o) override {
     const Memory counts = counts_.in(o), totals = totals_.in(o);
-    passes_.start(queue, o);
-    for (unsigned p = 0; p < digits_.size(); ++p) {
+    const auto m = moves_.start(queue, o);
+    const auto passes = static_cast<std::uint32_t>(digits_.size());
+    for (std::uint32_t p = 0; p < passes; ++p) {
       const auto [shift, mask] = digits_[p];
-      const auto b = passes_.pass(p, o);
-      const Arg count_args[] = {b.keys_in, counts, problem_.count, part_, shift, mask};
+      const Arg count_args[] = {m.keys_in, m.keys_a, m.keys_b, counts, m.left_out, problem_.count, part_, p, passes, shift, mask};
       queue.launch({*count_, groups_, work_group_, count_args, "histogram"});
-      const Arg scan_args[] = {counts, totals, static_cast<std::uint32_t>(groups_)};
+      const Arg scan_args[] = {counts, totals, m.left_out, problem_.count, p, static_cast<std::uint32_t>(groups_)};
       queue.launch({*scan_, radix_size, work_group_, scan_args, "scan"});
-      const Arg scatter_args[] = {b.keys_in,      b.keys_out, b.values_in, b.values_out, counts, totals,
-                                  problem_.count, part_,      shift,       mask, std::uint32_t{b.make_positions}};
+      const Arg scatter_args[] = {m.keys_in, m.keys_a, m.keys_b, m.values_in, m.values_a, m.values_b, counts, totals, m.left_out,
+                                  problem_.count, part_, p, shift, mask, moves_.writes_keys(p), m.make_positions};
       queue.launch({*scatter_, groups_, work_group_, scatter_args, "reorder"});
     }
+    moves_.settle(queue, o, m);
   }
 
  private:
   Problem problem_;
   std::vector<Digit> digits_;
   ScratchLayout scratch_;
-  PingPong passes_;
+  Moves moves_;
   unsigned work_group_ = 0, items_ = 0;
   std::uint64_t part_ = 0, groups_ = 0;  // records of a work-group's part; number of work-groups
   ScratchLayout::Slice counts_, totals_;
@@ -155,7 +202,8 @@ class Lsd final : public Algorithm {
         .title = "LSD radix sort, 8-bit digits, reduce-then-scan; variants for GPUs and for CPUs",
         .source = "Satish, Harris, Garland 2009; Merrill, Grimshaw 2010",
         .stable = true,
-        .cost = "bits/8 passes; each reads the keys twice and writes the records once; 3 launches a pass (CPU: 2)",
+        .cost = "bits/8 passes; each reads the keys twice and writes the records once; 3 launches a pass (CPU: 2) and one; a "
+                "pass whose digit all keys share only reads the keys",
         .parameters = {{"variant", "which kernels: the device's kind decides by default", 0, 0, {"gpu", "cpu"}},
                        {"work_group", "work-items of a work-group (variant gpu)", 1, 1024, {}},
                        {"items", "records of a work-item in a tile (variant gpu)", 1, 64, {}},
