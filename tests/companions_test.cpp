@@ -322,6 +322,16 @@ TEST_F(OnHostMemory, Topk) {
                ErrorCode::invalid_argument, {"limit", "keys_out"});
 }
 
+// What a segment leaves that is shorter than the limit is the caller's still, on devices that sort a copy too.
+TEST_F(OnHostMemory, FirstOfSegments) {
+  const std::vector<std::uint32_t> keys{5, 1, 4, 9, 8}, offsets{0, 3, 3, 4, 5};
+  const Problem p{.count = 5, .payload = Payload::positions, .segments = 4, .limit = 2};
+  std::vector<std::uint32_t> best(records_out(p), 77), where(records_out(p), 88);
+  sort_host(p, {.keys_in = keys.data(), .keys_out = best.data(), .values_out = where.data(), .offsets = offsets.data()}, there);
+  EXPECT_EQ(best, (std::vector<std::uint32_t>{1, 4, 77, 77, 9, 77, 8, 77}));
+  EXPECT_EQ(where, (std::vector<std::uint32_t>{1, 2, 88, 88, 3, 88, 4, 88}));
+}
+
 TEST_F(OnHostMemory, TheOthers) {
   std::vector<std::int32_t> keys{5, -3, 5, 2, 2, 2, -3, 9};
   EXPECT_FALSE(sortium::is_sorted(keys, there));

@@ -185,6 +185,10 @@ HostReport sort_host(const Problem& problem, const HostOperands& o, const Option
     if (offsets) queue->write(operands.offsets, o.offsets, offset_bytes);
     queue->write(operands.keys_in, o.keys_in, key_bytes);
     if (read_values) queue->write(operands.values_in, o.values_in, value_bytes);
+    if (problem.segments != 0 && problem.limit != 0) {  // what shorter segments leave comes back as it was
+      if (problem.keys_out) queue->write(operands.keys_out, o.keys_out, keys_out_bytes);
+      if (write_values) queue->write(operands.values_out, o.values_out, values_out_bytes);
+    }
   }
   report.transfer_seconds = watch.lap();
 
