@@ -68,7 +68,7 @@ class MsdSorter final : public Sorter {
       : problem_(problem), lsd_(problem, device, {}, {std::uint64_t{1} << digit_bits, cleared_bytes}) {
     const auto unsupported = [](const std::string& why) { throw Error(ErrorCode::unsupported, "msd: " + why); };
     if (device.sub_group_words == SubGroupWords::ptx)
-      unsupported("not on NVIDIA's OpenCL, where its sorts ended in CL_OUT_OF_RESOURCES (driver 580.159), which CUDA's do not");
+      unsupported("not on NVIDIA's OpenCL, where some of its sorts ended in CL_OUT_OF_RESOURCES (driver 580.159), which CUDA's do not");
     // As few buckets as the local sort allows: one partition, or two.
     if (key_bits(problem) <= most_bits)
       unsupported(fmt::format("{} bits are to be sorted, which onesweep does in {} passes; more than {} are needed",
