@@ -299,6 +299,7 @@ class Keys : public testing::TestWithParam<TypeAndOrder> {
 TEST_P(Keys, AreOrderedAsOnTheHost) {
   const unsigned all = info(std::get<0>(GetParam())).bits();
   for (const auto& [begin, end] : {std::pair{0u, 0u}, {5u, std::min(21u, all - 1)}}) {
+    if (end != 0 && std::get<1>(GetParam()) == Order::ascending) continue;  // each builds kernels
     load("SAY_KEYS", begin, end);
     const auto keys = some_keys(10'000);
     with_key_type([&]<class K>(K) {
@@ -413,7 +414,7 @@ INSTANTIATE_TEST_SUITE_P(All, Keys,
                                           testing::Values(Policy{NanOrder::last, ZeroOrder::tied})),
                          name_of);
 INSTANTIATE_TEST_SUITE_P(Policies, Keys,
-                         testing::Combine(testing::Values(KeyType::f32, KeyType::f64, KeyType::f16, KeyType::bf16),
+                         testing::Combine(testing::Values(KeyType::f32, KeyType::f16),
                                           testing::Values(Order::ascending, Order::descending),
                                           testing::Values(Policy{NanOrder::first, ZeroOrder::tied},
                                                           Policy{NanOrder::bits, ZeroOrder::distinct},

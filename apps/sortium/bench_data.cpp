@@ -91,13 +91,12 @@ void make(const std::string& distribution, KeyType type, std::uint64_t total, st
 
 }  // namespace
 
-std::uint64_t parse_size(std::string_view text, const std::string& argument) {
+std::uint64_t parse_size(std::string_view text, const std::string& argument, unsigned most) {
   const auto number = [](std::string_view s, std::uint64_t& out) {
     const auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), out);
     return error == std::errc{} && end == s.data() + s.size();
   };
   std::uint64_t n = 0;
-  constexpr unsigned most = 36;
   const bool power = text.starts_with("2^");
   const bool good = number(power ? text.substr(2) : text, n) && n <= (power ? most : std::uint64_t{1} << most);
   if (!good)
@@ -106,19 +105,19 @@ std::uint64_t parse_size(std::string_view text, const std::string& argument) {
   return power ? std::uint64_t{1} << n : n;
 }
 
-std::vector<std::uint64_t> parse_sizes(const std::string& all) {
+std::vector<std::uint64_t> parse_sizes(const std::string& all, unsigned most) {
   std::set<std::uint64_t> out;
   const std::string argument = "--n " + all;
   for (std::string_view rest = all; !rest.empty();) {
     const auto item = rest.substr(0, rest.find(','));
     rest.remove_prefix(std::min(rest.size(), item.size() + 1));
     const auto colon = item.find(':');
-    const std::uint64_t from = parse_size(item.substr(0, colon), argument);
+    const std::uint64_t from = parse_size(item.substr(0, colon), argument, most);
     if (colon == std::string_view::npos) {
       out.insert(from);
       continue;
     }
-    const std::uint64_t to = parse_size(item.substr(colon + 1), argument);
+    const std::uint64_t to = parse_size(item.substr(colon + 1), argument, most);
     if (!std::has_single_bit(from) || from > to)
       throw Failure(exit_usage, fmt::format("--n {}: '{}' does not go from a power of two to one as large or larger",
                                             all, item));

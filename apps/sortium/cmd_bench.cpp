@@ -164,10 +164,9 @@ void check_policies(const BenchOptions& o) {
 
 int bench_algorithms(const BenchOptions& options) {
   check_policies(options);
-  const auto sizes = parse_sizes(options.sizes.empty() ? "2^8:2^28" : options.sizes);
-  if (sizes.back() > std::uint64_t{1} << 32 && std::ranges::find(options.payloads, "values") != options.payloads.end())
-    throw Failure(exit_usage, fmt::format("--n {}: values are 4-byte positions, which reach 2^32 records; --payload keys takes more",
-                                          options.sizes));
+  const auto payloads = choose_payloads(options);
+  const bool values = std::ranges::find(payloads, Payload::values) != payloads.end();
+  const auto sizes = parse_sizes(options.sizes.empty() ? "2^8:2^28" : options.sizes, values ? most_records : most_keys);
   for (const auto& distribution : options.distributions) check_distribution(distribution);
   auto algorithms = choose_algorithms(options);
   const auto first_peer = std::ranges::stable_partition(algorithms, [](const Algorithm& a) { return !a.peer; }).begin();
@@ -179,7 +178,7 @@ int bench_algorithms(const BenchOptions& options) {
 
   PeerRequest request{sizes, {}, {}, options.distributions, options.min_seconds};
   for (const auto type : options.types) request.types.emplace_back(sortium::info(type).name);
-  for (const auto payload : choose_payloads(options)) request.payloads.emplace_back(payload_name(payload));
+  for (const auto payload : payloads) request.payloads.emplace_back(payload_name(payload));
   const std::uint64_t problems = sizes.size() * options.types.size() * options.payloads.size() * options.distributions.size();
   std::uint64_t rows = host_algorithms.size() * problems;
   for (const auto& [device, its] : devices) rows += (its.size() + programs.size()) * problems;

@@ -4,15 +4,12 @@
 //   compare [--set main|small|skew|bits|all] [--json FILE] [--opencl] [--graph] [--others] [--algorithm NAME] [SPEC…]
 //   SPEC: key:value:count:distribution[:begin-end], such as u32:u32:2^28:uniform or u64:none:2^20:and3:0-24
 // Times are medians of sorts that are waited for (`wait`, host clock) and of device time between events (`device`).
-#include <cuda.h>
 #include <cub/version.cuh>
 #include <fmt/format.h>
 #include <thrust/version.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <chrono>
-#include <cmath>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -20,17 +17,18 @@
 #include <sortium/sortium.hpp>
 #include <sortium/verify.hpp>
 
+#include "by_turns.hpp"
 #include "cub_sorts.hpp"
 #include "records.hpp"
 
 namespace {
 
+using peers::check;
+using peers::Contender;
+using peers::DeviceArray;
 using peers::Distribution;
 using peers::Kind;
-
-void check(cudaError_t error) {
-  if (error != cudaSuccess) throw std::runtime_error(cudaGetErrorString(error));
-}
+using peers::median;
 
 Distribution parse_distribution(const std::string& name) {
   const auto starts = [&](const char* word) { return name.rfind(word, 0) == 0; };
@@ -50,16 +48,6 @@ Distribution parse_distribution(const std::string& name) {
   throw std::runtime_error("distribution '" + name + "' is none of uniform, bits, sorted, reversed, nearly, constant, "
                            "alternating, distinctK, lowB, andW, zipfS, bucketK");
 }
-
-struct DeviceArray {
-  explicit DeviceArray(std::size_t size) : bytes(size) { check(cudaMalloc(&data, std::max<std::size_t>(size, 16))); }
-  ~DeviceArray() { cudaFree(data); }
-  DeviceArray(const DeviceArray&) = delete;
-  DeviceArray& operator=(const DeviceArray&) = delete;
-  bool equals(const DeviceArray& other) const { return peers::equal(data, other.data, bytes); }
-  void* data = nullptr;
-  std::size_t bytes;
-};
 
 // ---- what is compared ----
 
@@ -127,48 +115,6 @@ std::vector<std::string> specs_of(const std::string& set) {
 }
 
 // ---- measuring ----
-
-double median(std::vector<double>& times) {
-  std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
-  return times[times.size() / 2];
-}
-
-struct Contender {
-  std::string name;
-  std::function<void()> enqueue;
-  std::function<void()> wait;
-  std::function<bool()> correct;  // empties the output, sorts, compares
-  bool on_stream = true;          // device time can be had by events
-  std::vector<double> waited{}, device{};
-};
-
-// By turns, so that what disturbs one disturbs all.
-void measure(std::vector<Contender>& all, cudaStream_t stream, double seconds) {
-  cudaEvent_t start, stop;
-  check(cudaEventCreate(&start));
-  check(cudaEventCreate(&stop));
-  for (auto& c : all)
-    for (int i = 0; i < 2; ++i) c.enqueue(), c.wait();
-  const auto began = std::chrono::steady_clock::now();
-  const auto since = [](auto then) { return std::chrono::duration<double>(std::chrono::steady_clock::now() - then).count(); };
-  for (int round = 0; round < 5 || (round < 200 && since(began) < seconds); ++round)
-    for (auto& c : all) {
-      const auto then = std::chrono::steady_clock::now();
-      c.enqueue();
-      c.wait();
-      c.waited.push_back(since(then));
-      if (!c.on_stream) continue;
-      check(cudaEventRecord(start, stream));
-      c.enqueue();
-      check(cudaEventRecord(stop, stream));
-      check(cudaEventSynchronize(stop));
-      float ms = 0;
-      check(cudaEventElapsedTime(&ms, start, stop));
-      c.device.push_back(ms * 1e-3);
-    }
-  cudaEventDestroy(start);
-  cudaEventDestroy(stop);
-}
 
 struct Graph {
   Graph() = default;
@@ -300,7 +246,7 @@ nlohmann::json compare(const Spec& spec, const Options& options, sortium::Queue&
     all.push_back({"thrust", thrust, wait, [&, thrust] { return matches(thrust); }});
   }
 
-  measure(all, stream, options.seconds);
+  peers::measure(all, stream, options.seconds);
   nlohmann::json row{{"spec", spec.text}, {"count", p.count}, {"algorithm", plan.algorithm().name}, {"parameters", plan.parameters()},
                      {"scratch_bytes", plan.scratch_bytes()}, {"cub_temporary_bytes", temp_bytes}};
   // CUB is another sort when its count is a 64-bit number, sometimes the faster one: ratios are to the better.
@@ -350,13 +296,8 @@ int main(int argc, char** argv) try {
   std::vector<Spec> specs;
   for (const auto& t : texts) specs.push_back(parse_spec(t));
 
-  check(cudaSetDevice(0));
-  check(cudaFree(nullptr));  // makes the runtime's context
-  CUcontext context = nullptr;
-  cuCtxGetCurrent(&context);
-  cudaStream_t stream;
-  check(cudaStreamCreate(&stream));
-  const auto queue = sortium::wrap_cuda(context, stream);
+  const peers::Gpu gpu;
+  const auto& queue = gpu.queue;
   sortium::Device* opencl = nullptr;
   if (options.opencl) {
     for (const auto& d : sortium::devices())
@@ -369,15 +310,10 @@ int main(int argc, char** argv) try {
              queue->device().info().name, queue->device().info().driver);
   bool correct = true;
   for (const auto& spec : specs) {
-    out["rows"].push_back(compare(spec, options, *queue, stream, opencl));
+    out["rows"].push_back(compare(spec, options, *queue, gpu.stream, opencl));
     correct = correct && out["rows"].back()["correct"];
   }
-  if (!json.empty()) {
-    std::FILE* f = std::fopen(json.c_str(), "w");
-    if (f == nullptr) throw std::runtime_error("cannot write " + json);
-    fmt::print(f, "{}\n", out.dump(1));
-    std::fclose(f);
-  }
+  if (!json.empty()) peers::write_json(json, out);
   return correct ? 0 : 1;
 } catch (const std::exception& error) {
   fmt::print(stderr, "compare: {}\n", error.what());

@@ -56,7 +56,7 @@ int run(int argc, char** argv, const std::function<std::optional<Place>(const st
   if (!place) return 0;
   for (const auto& distribution : distributions)
     for (const auto& type : types)
-      for (const auto n : app::parse_sizes(sizes))
+      for (const auto n : app::parse_sizes(sizes, app::most_keys))
         for (const auto& payload : payloads)
           for (const auto& contender : place->contenders) {
             app::Case c;

@@ -63,6 +63,16 @@ __global__ void write_keys(Word* keys, std::uint64_t n, Distribution d, bool is_
   }
 }
 
+// A warp to a segment.
+__global__ void write_upper_bits(std::uint32_t* keys, const std::int32_t* offsets, std::uint64_t segments) {
+  for (std::uint64_t s = (blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x) / 32; s < segments;
+       s += std::uint64_t{gridDim.x} * blockDim.x / 32) {
+    const auto upper = static_cast<std::uint32_t>(mixed(s)) & 0xffff0000u;
+    for (std::int32_t i = offsets[s] + static_cast<std::int32_t>(threadIdx.x % 32); i < offsets[s + 1]; i += 32)
+      keys[i] = upper | (keys[i] & 0xffffu);
+  }
+}
+
 template <class Word>
 __global__ void write_positions(Word* values, std::uint64_t n) {
   for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i < n; i += std::uint64_t{gridDim.x} * blockDim.x)
@@ -84,6 +94,10 @@ void make_keys(void* keys, unsigned bytes, bool is_float, bool is_signed, std::u
     write_keys<<<2048, 256, 0, stream>>>(static_cast<unsigned*>(keys), count, distribution, is_float, is_signed);
   else
     write_keys<<<2048, 256, 0, stream>>>(static_cast<unsigned long long*>(keys), count, distribution, is_float, is_signed);
+}
+
+void share_upper_bits(std::uint32_t* keys, const std::int32_t* offsets, std::uint64_t segments, cudaStream_t stream) {
+  write_upper_bits<<<2048, 256, 0, stream>>>(keys, offsets, segments);
 }
 
 void make_positions(void* values, unsigned bytes, std::uint64_t count, cudaStream_t stream) {

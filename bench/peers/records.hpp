@@ -17,6 +17,8 @@ struct Distribution {
 // order NaN and zeros otherwise).
 void make_keys(void* keys, unsigned bytes, bool is_float, bool is_signed, std::uint64_t count, Distribution distribution,
                cudaStream_t stream);
+// Keys of 4 bytes: all of a segment get the same upper 16 bits. Segment s has the keys from offsets[s] to offsets[s + 1].
+void share_upper_bits(std::uint32_t* keys, const std::int32_t* offsets, std::uint64_t segments, cudaStream_t stream);
 // 0, 1, 2 …
 void make_positions(void* values, unsigned bytes, std::uint64_t count, cudaStream_t stream);
 // Waits.

@@ -101,8 +101,8 @@ struct SelfTest {
   bool supported;       // false: the device cannot run this algorithm; `failure` says why
   std::string failure;  // empty: passed
 };
-// Every algorithm that the device has, with keys of several types, with and without values, now.
-[[nodiscard]] std::vector<SelfTest> self_test(Device& device);
+// Every algorithm that the device has, or the one that is named, with keys of several types, with and without values, now.
+[[nodiscard]] std::vector<SelfTest> self_test(Device& device, std::string_view algorithm = {});
 
 // ---------------------------------------------------------------------------------------------
 // Host memory

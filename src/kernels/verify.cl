@@ -18,7 +18,7 @@ KERNEL(WG) void verify_records(GLOBAL const ukey_t *keys, GLOBAL const value_t *
     if (i + 1 < n && (run == 0 || (i + 1) % run != 0)) {
       const record_t b = load_record(keys, values, i + 1);
       const ukey_t x = key_rank(a.key), y = key_rank(b.key);
-      if (x > y || (CHECK_TIES && x == y && a.value >= b.value)) {
+      if (CHECK_TIES ? x > y || (x == y && a.value >= b.value) : x > y) {
         if (unsorted == 0) first = i;
         ++unsorted;
       }

@@ -190,7 +190,7 @@ std::string self_test(Device& device, const Capabilities& capabilities, const Pl
   return "";
 }
 
-std::vector<SelfTest> self_test(Device& device) {
+std::vector<SelfTest> self_test(Device& device, std::string_view algorithm) {
   std::vector<SelfTest> out;
   const auto& found = capabilities(device);
   const bool on_host = found.backend == Backend::host;
@@ -202,7 +202,7 @@ std::vector<SelfTest> self_test(Device& device) {
       {.key = KeyType::u16, .payload = Payload::values},
   };
   for (const auto* room : registry()) {
-    if (room->info().host != on_host) continue;
+    if (room->info().host != on_host || (!algorithm.empty() && room->info().name != algorithm)) continue;
     for (const auto& kind : kinds) {
       SelfTest test{.algorithm = room->info().name, .problem = kind, .supported = true, .failure = {}};
       test.problem.segments = room->info().segments;

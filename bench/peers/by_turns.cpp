@@ -1,0 +1,74 @@
+#include "by_turns.hpp"
+
+#include <cuda.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <sortium/sortium.hpp>
+#include <stdexcept>
+
+#include "records.hpp"
+
+namespace peers {
+
+void check(cudaError_t error) {
+  if (error != cudaSuccess) throw std::runtime_error(cudaGetErrorString(error));
+}
+
+Gpu::Gpu() {
+  check(cudaSetDevice(0));
+  check(cudaFree(nullptr));  // makes the runtime's context
+  CUcontext context = nullptr;
+  cuCtxGetCurrent(&context);
+  check(cudaStreamCreate(&stream));
+  queue = sortium::wrap_cuda(context, stream);
+}
+
+DeviceArray::DeviceArray(std::size_t size) : bytes(size) { check(cudaMalloc(&data, std::max<std::size_t>(size, 16))); }
+
+bool DeviceArray::equals(const DeviceArray& other) const { return equal(data, other.data, bytes); }
+
+double median(std::vector<double>& times) {
+  std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
+  return times[times.size() / 2];
+}
+
+void measure(std::vector<Contender>& all, cudaStream_t stream, double seconds, int least) {
+  cudaEvent_t start, stop;
+  check(cudaEventCreate(&start));
+  check(cudaEventCreate(&stop));
+  for (auto& c : all)
+    for (int i = 0; i < 2; ++i) c.enqueue(), c.wait();
+  const auto began = std::chrono::steady_clock::now();
+  const auto since = [](auto then) {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - then).count();
+  };
+  for (int round = 0; round < least || (round < 200 && since(began) < seconds); ++round)
+    for (auto& c : all) {
+      const auto then = std::chrono::steady_clock::now();
+      c.enqueue();
+      c.wait();
+      c.waited.push_back(since(then));
+      if (!c.on_stream) continue;
+      check(cudaEventRecord(start, stream));
+      c.enqueue();
+      check(cudaEventRecord(stop, stream));
+      check(cudaEventSynchronize(stop));
+      float ms = 0;
+      check(cudaEventElapsedTime(&ms, start, stop));
+      c.device.push_back(ms * 1e-3);
+    }
+  cudaEventDestroy(start);
+  cudaEventDestroy(stop);
+}
+
+void write_json(const std::string& path, const nlohmann::json& json) {
+  std::FILE* f = std::fopen(path.c_str(), "w");
+  if (f == nullptr) throw std::runtime_error("cannot write " + path);
+  fmt::print(f, "{}\n", json.dump(1));
+  std::fclose(f);
+}
+
+}  // namespace peers
