@@ -94,7 +94,7 @@ std::vector<Shape> shapes(Depth depth, unsigned turn, bool bits_are_compiled_in)
           out.push_back({all_key_types[k], value_bytes[v], o});
     }
     for (unsigned k = main_types; k < all_key_types.size(); ++k) {
-      if (depth != Depth::full && (k + turn) % 3 != v) continue;
+      if ((k + turn) % 3 != v) continue;
       if (depth == Depth::few && (k + turn) % 6 != 0) continue;
       if (depth == Depth::narrow && (k + turn) % 6 != 0 && (k + turn) % 6 != 4) continue;
       out.push_back({all_key_types[k], value_bytes[v], (k + v + turn) % 2 == 0 ? Order::ascending : Order::descending});

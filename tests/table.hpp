@@ -28,7 +28,7 @@ enum class Depth : std::uint8_t {
   few,     // 3: a key type of 4 bytes, one of 8, and one of 1 or 2
   narrow,  // 8: each key type of 4 or 8 bytes once, and two of the others
   wide,    // 24: each key type of 4 or 8 bytes with each size of value, the others once
-  full,    // 54: the former in both orders, the others with each size of value
+  full,    // 42: the former in both orders
 };
 // `turn` differs from method to method, so that what one leaves out another has.
 [[nodiscard]] std::vector<Shape> shapes(Depth depth, unsigned turn, bool bits_are_compiled_in);
