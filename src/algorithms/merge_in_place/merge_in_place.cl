@@ -32,10 +32,10 @@ KERNEL(WG) void merge_in_place_split(GLOBAL const ukey_t *keys, GLOBAL index_t *
 
   // How many of the first half's records come from the first run: those up to the merge path's diagonal.
   const u64 wanted = middle - begin;
-  u64 low = wanted > end - bound ? wanted - (end - bound) : 0, high = min(wanted, bound - begin);
+  u64 low = 0, high = min(wanted, bound - begin);
   while (low < high) {
-    const u64 left = (low + high) / 2;
-    if (key_rank(keys[begin + left]) <= key_rank(keys[bound + (wanted - 1 - left)])) low = left + 1;
+    const u64 left = (low + high) / 2, right = bound + (wanted - 1 - left);
+    if (right >= end || key_rank(keys[begin + left]) <= key_rank(keys[right])) low = left + 1;
     else high = left;
   }
   halves[2 * s] = (index_t)(begin + low);
