@@ -10,10 +10,6 @@
 
 namespace sortium {
 
-namespace {
-constexpr std::uint64_t least_chunk = 1u << 12;  // records; smaller ones save nothing worth it
-}  // namespace
-
 const std::vector<const Algorithm*>& registry() {
   static const std::vector<const Algorithm*> rooms{
       &rooms::bitonic(),
@@ -79,19 +75,21 @@ namespace {
 
 using Rooms = std::vector<const Algorithm*>;
 
+constexpr std::uint64_t least_chunk = 1u << 12;  // records, under a ceiling; smaller ones save nothing worth it
+
 Planned plan_fastest(const Problem& problem, const Capabilities& device, const Rooms& except) {
   // Best first; the first whose needs the device meets.
   Rooms candidates;
-#ifdef SORTIUM_WITH_HOST
-  if (device.backend == Backend::host)
-    candidates.push_back(problem.limit != 0 ? (problem.segments != 0 ? &rooms::topk_segmented_host() : &rooms::topk_host())
-                         : problem.segments != 0 ? &rooms::segmented_host() : &rooms::sample());
-#endif
+  const bool limit = problem.limit != 0, segments = problem.segments != 0;
   if (device.backend == Backend::host) {
-  } else if (problem.limit != 0) {
-    candidates.push_back(problem.segments != 0 ? &rooms::topk_segmented() : &rooms::topk());
-  } else if (problem.segments != 0) {
-    candidates.push_back(&rooms::segmented());
+#ifdef SORTIUM_WITH_HOST
+    candidates.push_back(limit && segments ? &rooms::topk_segmented_host()
+                         : limit           ? &rooms::topk_host()
+                         : segments        ? &rooms::segmented_host()
+                                           : &rooms::sample());
+#endif
+  } else if (limit || segments) {
+    candidates.push_back(limit && segments ? &rooms::topk_segmented() : limit ? &rooms::topk() : &rooms::segmented());
   } else {
     if (device.kind == DeviceKind::gpu) {
       // One work-group is the faster up to some 2^13 records: it pays for one launch and no look-back. Buckets by leading

@@ -3,7 +3,6 @@
 // Parameters: WG (more than CLASSES), OFFSET_BITS, ROW, BLOCK_LEAST, TINY_CLASSES, BLOCK_CLASSES (segmented_lists, which has the kernels'
 // common words, stands in front of this).
 
-
 // Segment s has the records from offsets[s] to offsets[s + 1]. counters: how many segments each class has, then how many
 // parts there are; all 0 before. longs and parts: of the last class. Segments of a single record are copied here, if
 // there is anything to copy.
