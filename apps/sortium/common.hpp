@@ -86,10 +86,7 @@ decltype(auto) with_word(unsigned width, F&& f) {
 
 // What decides the place of a key in the problem's order: its order_bits, within the bit range.
 [[nodiscard]] inline std::uint64_t rank(const sortium::Problem& p, std::uint64_t key) {
-  const unsigned end = p.end_bit == 0 ? sortium::info(p.key).bits() : p.end_bit;
-  const unsigned bits = end - p.begin_bit;
-  const std::uint64_t order = sortium::order_bits(key, p) >> p.begin_bit;
-  return bits == 64 ? order : order & ((std::uint64_t{1} << bits) - 1);
+  return sortium::KeyRank(p)(key);
 }
 
 [[nodiscard]] std::string human_bytes(std::uint64_t bytes);  // "1.5 GiB"

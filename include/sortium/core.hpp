@@ -173,6 +173,24 @@ struct Problem {
 [[nodiscard]] inline std::uint64_t order_bits(std::uint64_t key, const Problem& p) {
   return order_bits(key, info(p.key), p.order, p.nan, p.zeros);
 }
+// How many bits of the key's order decide.
+[[nodiscard]] inline unsigned key_bits(const Problem& p) { return (p.end_bit == 0 ? info(p.key).bits() : p.end_bit) - p.begin_bit; }
+// What decides a key's place in a problem: its order_bits, within the range of bits. Made once, for many keys.
+class KeyRank {
+ public:
+  explicit KeyRank(const Problem& p)
+      : type_(info(p.key)), order_(p.order), nan_(p.nan), zeros_(p.zeros), shift_(p.begin_bit),
+        mask_(~std::uint64_t{0} >> (64 - key_bits(p))) {}
+  [[nodiscard]] std::uint64_t operator()(std::uint64_t key) const { return order_bits(key, type_, order_, nan_, zeros_) >> shift_ & mask_; }
+
+ private:
+  KeyTypeInfo type_;
+  Order order_;
+  NanOrder nan_;
+  ZeroOrder zeros_;
+  unsigned shift_;
+  std::uint64_t mask_;
+};
 // How many records there are in keys_out and values_out.
 [[nodiscard]] constexpr std::uint64_t records_out(const Problem& p) {
   return p.limit == 0 ? p.count : p.segments == 0 ? (p.limit < p.count ? p.limit : p.count) : p.segments * p.limit;

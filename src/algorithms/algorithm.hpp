@@ -29,6 +29,8 @@ class Parameters {
   std::map<std::string, std::string, std::less<>> values_;
 };
 
+[[nodiscard]] constexpr std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
+
 // Slices of the one scratch buffer that a sort gets, each begun on memory's own boundaries.
 class ScratchLayout {
  public:
@@ -130,6 +132,11 @@ struct PackedDigits {
   std::uint64_t shifts = 0, widths = 0;
 };
 [[nodiscard]] PackedDigits packed(const std::vector<Digit>& digits);
+
+// Records whose ties can be told apart must keep their order: a sort that is not stable by itself takes their positions along.
+[[nodiscard]] inline bool composite(const Problem& p) {
+  return p.payload != Payload::none || info(p.key).is_float || key_bits(p) != info(p.key).bits();
+}
 
 // The problem as a radix sort's kernels are specialised for it: they take their bits from digits(), so that one
 // kernel serves every bit range.

@@ -16,8 +16,6 @@ constexpr unsigned digit_bits = 11;
 constexpr std::uint64_t radix_size = 1u << digit_bits;
 constexpr std::uint64_t table_bytes = 2 * radix_size * 4, pick_bytes = 2 * 8;
 
-std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
-
 }  // namespace
 
 RadixSelect::RadixSelect(const Problem& problem, const Capabilities& device, const Parameters& given, ScratchLayout& layout)

@@ -19,8 +19,6 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& message) { throw Error(ErrorCode::invalid_argument, message); }
 
-std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
-
 const Problem& checked(const Problem& p) {
   check(p);
   if (p.segments != 0 || p.limit != 0)

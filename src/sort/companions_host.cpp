@@ -43,27 +43,10 @@ void with_number(unsigned bytes, const Body& body) {
   else body(std::uint32_t{});
 }
 
-// What keys are compared by.
-class Rank {
- public:
-  explicit Rank(const Problem& p) : problem_(p) {
-    const unsigned end = p.end_bit == 0 ? type_.bits() : p.end_bit;
-    mask_ = ~std::uint64_t{0} >> (64 - (end - p.begin_bit)) << p.begin_bit;
-  }
-  std::uint64_t operator()(std::uint64_t key) const {
-    return order_bits(key, type_, problem_.order, problem_.nan, problem_.zeros) & mask_;
-  }
-
- private:
-  const Problem& problem_;
-  const KeyTypeInfo type_ = info(problem_.key);
-  std::uint64_t mask_;
-};
-
 }  // namespace
 
 std::uint64_t first_unsorted(const Problem& problem, const Memory& memory) {
-  const Rank rank(problem);
+  const KeyRank rank(problem);
   std::atomic<std::uint64_t> first{problem.count};
   with_key(problem, [&](auto key) {
     const auto* const keys = at<const decltype(key)>(memory);
@@ -81,7 +64,7 @@ std::uint64_t first_unsorted(const Problem& problem, const Memory& memory) {
 }
 
 std::uint64_t unique(const Problem& problem, const UniquePlan::Operands& o, unsigned length_bytes) {
-  const Rank rank(problem);
+  const KeyRank rank(problem);
   const std::uint64_t n = problem.count;
   struct Piece {
     std::uint64_t place = 0, first = ~std::uint64_t{0}, last = 0;  // of its first run; where its first and its last run begin
@@ -132,7 +115,7 @@ std::uint64_t unique(const Problem& problem, const UniquePlan::Operands& o, unsi
 }
 
 void merge(const Problem& problem, std::uint64_t a_count, const MergePlan::Operands& o) {
-  const Rank rank(problem);
+  const KeyRank rank(problem);
   const std::uint64_t b_count = problem.count - a_count;
   with_key(problem, [&](auto key) {
     using Key = decltype(key);
@@ -168,7 +151,7 @@ void merge(const Problem& problem, std::uint64_t a_count, const MergePlan::Opera
 }
 
 void search(const Problem& problem, std::uint64_t needle_count, Bound bound, const SearchPlan::Operands& o) {
-  const Rank rank(problem);
+  const KeyRank rank(problem);
   with_key(problem, [&](auto key) {
     using Key = decltype(key);
     const auto *const keys = at<const Key>(o.keys), *const needles = at<const Key>(o.needles);

@@ -30,7 +30,6 @@ constexpr unsigned most_bytes = 256;           // of an element
 constexpr std::size_t columns_of_a_kernel = 8;  // that one word may have parts from: records_pack's parameters
 
 unsigned lowest_bit(std::uint64_t x) { return static_cast<unsigned>(x & (~x + 1)); }
-std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
 
 // How a kernel over `items` is launched. GPUs: enough work-items to fill the device, each with several turns of its loop. CPUs
 // run a work-item to its end before the next: one turn each, so that memory is walked through in order.

@@ -16,11 +16,6 @@ namespace sortium {
 
 namespace {
 
-std::uint64_t rank_of(std::uint64_t key, const Problem& p) {
-  const unsigned end = p.end_bit == 0 ? info(p.key).bits() : p.end_bit;
-  return (order_bits(key, p) & ~std::uint64_t{0} >> (64 - end)) >> p.begin_bit;
-}
-
 void put(std::vector<std::byte>& to, std::uint64_t i, unsigned bytes, std::uint64_t value) {
   std::memcpy(to.data() + i * bytes, &value, bytes);
 }
@@ -88,6 +83,7 @@ std::string known_answer(Device& device, Sorter& sorter, const Problem& p, const
   const unsigned key_bytes = info(p.key).bytes;
   const auto keys = keys_for(p);
   const auto offsets = p.segments == 0 ? std::vector<std::uint64_t>{0, p.count} : offsets_for(p);
+  const KeyRank rank(p);
   const std::uint64_t room = p.limit != 0 ? p.limit : p.count;  // of one segment's output, where there is a limit
 
   // The device's answer.
@@ -117,7 +113,7 @@ std::string known_answer(Device& device, Sorter& sorter, const Problem& p, const
   std::string wrong;
   const auto check = [&](std::uint64_t begin, std::uint64_t end, std::uint64_t to) {
     const auto first = order.begin() + static_cast<std::ptrdiff_t>(begin), last = order.begin() + static_cast<std::ptrdiff_t>(end);
-    std::stable_sort(first, last, [&](auto a, auto b) { return rank_of(keys[a], p) < rank_of(keys[b], p); });
+    std::stable_sort(first, last, [&](auto a, auto b) { return rank(keys[a]) < rank(keys[b]); });
     for (std::uint64_t i = 0; i < std::min(end - begin, room) && wrong.empty(); ++i) {
       const auto source = order[begin + i];
       const auto differs = [&](const char* what, std::uint64_t is, std::uint64_t should) {
@@ -125,11 +121,11 @@ std::string known_answer(Device& device, Sorter& sorter, const Problem& p, const
       };
       if (p.keys_out)
         if (const auto is = get(keys_out, to + i, key_bytes);
-            algorithm.stable ? is != keys[source] : rank_of(is, p) != rank_of(keys[source], p))
+            algorithm.stable ? is != keys[source] : rank(is) != rank(keys[source]))
           differs("keys", is, keys[source]);
       if (p.payload != Payload::none)
         if (const auto is = get(values_out, to + i, p.value_bytes);
-            algorithm.stable ? is != source : is >= p.count || rank_of(keys[is], p) != rank_of(keys[source], p))
+            algorithm.stable ? is != source : is >= p.count || rank(keys[is]) != rank(keys[source]))
           differs("values", is, source);
     }
   };
@@ -142,7 +138,7 @@ std::string known_answer(Device& device, Sorter& sorter, const Problem& p, const
 }
 
 std::string self_test(Device& device, const Capabilities& capabilities, const Planned& planned, const Problem& problem) {
-  if (is_off() || capabilities.backend == Backend::host) return "";  // the host's compiler is the one that built all of this
+  if (capabilities.backend == Backend::host || is_off()) return "";  // the host's compiler is the one that built all of this
   const auto& d = device.info();
   const auto& room = planned.algorithm->info();
   const std::string parameters = planned.sorter->parameters();

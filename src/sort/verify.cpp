@@ -29,9 +29,8 @@ Verdict verify_on_host(Queue& queue, const Problem& problem, Memory keys, Memory
     x = (x ^ (x >> 33)) * 0xc4ceb9fe1a85ec53u;
     return x ^ (x >> 33);
   };
-  const unsigned key_bytes = info(problem.key).bytes, end = problem.end_bit == 0 ? info(problem.key).bits() : problem.end_bit;
-  const std::uint64_t mask = ~std::uint64_t{0} >> (64 - (end - problem.begin_bit));
-  const auto rank = [&](std::uint64_t key) { return order_bits(key, problem) >> problem.begin_bit & mask; };
+  const unsigned key_bytes = info(problem.key).bytes;
+  const KeyRank rank(problem);
   const bool has_values = problem.payload != Payload::none;
   const auto value = [&](std::uint64_t i) {
     return !has_values ? 0 : values ? get(values, problem.value_bytes, i) : problem.value_bytes == 4 ? static_cast<std::uint32_t>(i) : i;

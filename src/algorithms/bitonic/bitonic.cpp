@@ -13,8 +13,6 @@
 namespace sortium {
 namespace {
 
-std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
-
 struct Schedule {
   std::string_view name;
   unsigned most;            // distances that one launch of a B kernel does at most; 0: kernel A does them one by one

@@ -16,8 +16,6 @@ namespace {
 constexpr unsigned digit_bits = 8;
 constexpr std::uint64_t radix_size = 1u << digit_bits;
 
-std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
-
 // The two buffers that passes move the records between, and what is done about passes that are left out.
 class Moves {
  public:

@@ -12,8 +12,6 @@
 namespace sortium {
 namespace {
 
-std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
-
 class MergeSorter final : public Sorter {
  public:
   MergeSorter(const Problem& problem, const Capabilities& device, const Parameters& given) : problem_(problem) {

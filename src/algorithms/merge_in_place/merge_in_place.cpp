@@ -7,12 +7,11 @@
 
 #include "../../kernels/kernels.hpp"
 #include "../rooms.hpp"
+#include "chunks.hpp"
 #include "embedded.hpp"
 
 namespace sortium {
 namespace {
-
-std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
 
 class MergeInPlaceSorter final : public Sorter {
  public:
@@ -32,28 +31,16 @@ class MergeInPlaceSorter final : public Sorter {
       throw Error(ErrorCode::invalid_argument,
                   fmt::format("merge-in-place: chunk={} is less than a tile's {} records", chunk_, tile_));
 
-    Problem part = problem;
-    part.keys_out = true;
-    if (problem.payload == Payload::positions) part.payload = Payload::values;
-    part.count = std::min(chunk_, problem.count);
-    chunk_sort_ = plan_auto(part, device).sorter;
-    const std::uint64_t rest = problem.count % chunk_;
-    if (problem.count > chunk_ && rest > 1) {
-      part.count = rest;
-      rest_sort_ = plan_auto(part, device).sorter;
-    }
-    inner_ = layout_.add(std::max(chunk_sort_->scratch_bytes(), rest_sort_ ? rest_sort_->scratch_bytes() : 0));
+    chunks_ = std::make_unique<Chunks>(problem, chunk_, layout_, [&](const Problem& part) { return plan_auto(part, device).sorter; });
     if (problem.count > chunk_)
       for (auto& b : bounds_) b = layout_.add((ceil_div(problem.count, tile_) + 2) * kernels::index_bytes(problem.count));
-    if (!problem.keys_out) keys_ = layout_.add(problem.count * info(problem.key).bytes);
   }
 
   std::uint64_t scratch_bytes() const override { return layout_.bytes(); }
   std::string parameters() const override { return fmt::format("chunk={},tile={}", chunk_, tile_); }
 
   void build(Device& device, const Capabilities& capabilities) override {
-    chunk_sort_->build(device, capabilities);
-    if (rest_sort_) rest_sort_->build(device, capabilities);
+    chunks_->build(device, capabilities);
     kernels::Defines defines;
     defines.problem(problem_).set("WG", work_group_).set("TILE", tile_);
     module_ = kernels::build(device, capabilities, kernels::embedded::merge_in_place_cl, defines);
@@ -65,9 +52,13 @@ class MergeInPlaceSorter final : public Sorter {
 
   void enqueue(Queue& queue, const Operands& o) override {
     const std::uint64_t n = problem_.count;
-    const Memory keys = problem_.keys_out ? o.keys_out : keys_.in(o), values = o.values_out;
-    bring(queue, o, keys);
-    sort_chunks(queue, o, keys);
+    const Memory keys = chunks_->keys(o), values = o.values_out;
+    chunks_->bring(queue, o);
+    if (problem_.payload == Payload::positions) {
+      const Arg args[] = {values, n};
+      queue.launch({*positions_, groups(n), work_group_, args, "positions"});
+    }
+    chunks_->sort(queue, o);
     for (std::uint64_t run = chunk_; run < n; run *= 2) {
       Memory bounds = bounds_[0].in(o), halves = bounds_[1].in(o);
       for (std::uint64_t length = 2 * run; length > tile_; length /= 2) {
@@ -87,36 +78,12 @@ class MergeInPlaceSorter final : public Sorter {
  private:
   [[nodiscard]] std::uint64_t groups(std::uint64_t work_items) const { return ceil_div(work_items, work_group_); }
 
-  // Where all of it happens.
-  void bring(Queue& queue, const Operands& o, const Memory& keys) const {
-    if (!o.in_place()) queue.copy(keys, o.keys_in, problem_.count * info(problem_.key).bytes);
-    if (problem_.payload == Payload::values && !o.in_place())
-      queue.copy(o.values_out, o.values_in, problem_.count * problem_.value_bytes);
-    if (problem_.payload != Payload::positions) return;
-    const Arg args[] = {o.values_out, problem_.count};
-    queue.launch({*positions_, groups(problem_.count), work_group_, args, "positions"});
-  }
-
-  void sort_chunks(Queue& queue, const Operands& o, const Memory& keys) const {
-    const std::uint64_t key_bytes = info(problem_.key).bytes, value_bytes = problem_.value_bytes;
-    for (std::uint64_t begin = 0; begin < problem_.count; begin += chunk_) {
-      const std::uint64_t count = std::min(chunk_, problem_.count - begin);
-      if (count == 1 && problem_.count > 1) continue;
-      Operands part;
-      part.keys_in = part.keys_out = keys.slice(begin * key_bytes, count * key_bytes);
-      if (problem_.payload != Payload::none)
-        part.values_in = part.values_out = o.values_out.slice(begin * value_bytes, count * value_bytes);
-      part.scratch = inner_.in(o);
-      (count == std::min(chunk_, problem_.count) ? chunk_sort_ : rest_sort_)->enqueue(queue, part);
-    }
-  }
-
   Problem problem_;
   unsigned work_group_ = 0;
   std::uint64_t tile_ = 0, chunk_ = 0;
-  std::unique_ptr<Sorter> chunk_sort_, rest_sort_;
   ScratchLayout layout_;
-  ScratchLayout::Slice inner_, keys_, bounds_[2];
+  std::unique_ptr<Chunks> chunks_;
+  ScratchLayout::Slice bounds_[2];
   std::shared_ptr<Module> module_;
   std::unique_ptr<Kernel> positions_, split_, reverse_, merge_tile_;
 };

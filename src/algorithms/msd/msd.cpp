@@ -19,8 +19,6 @@ namespace {
 constexpr unsigned count_work_group = 1024, count_items = 16, local_items = 19, digit_bits = 8, most_bits = 2 * digit_bits;
 constexpr std::uint64_t sampled_from = std::uint64_t{1} << 22;  // records; below, sampling costs more than it saves
 
-std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
-
 // How buckets are sorted.
 struct LocalSort {
   unsigned work_group = 0, position_bits = 0, sort_bits = 0;
@@ -28,14 +26,6 @@ struct LocalSort {
 
   [[nodiscard]] std::uint64_t capacity() const { return std::uint64_t{work_group} * local_items; }
 };
-
-unsigned key_bits(const Problem& p) { return (p.end_bit == 0 ? info(p.key).bits() : p.end_bit) - p.begin_bit; }
-
-// Records whose ties can be told apart must keep their order, which takes their positions along.
-bool composite(const Problem& p) {
-  const auto& key = info(p.key);
-  return p.payload != Payload::none || key.is_float || key_bits(p) != key.bits();
-}
 
 // For buckets by `bits` leading bits; work_group is 0 where it cannot be done.
 LocalSort local_sort(const Problem& p, const Capabilities& device, unsigned bits) {

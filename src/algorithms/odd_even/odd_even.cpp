@@ -10,8 +10,6 @@
 namespace sortium {
 namespace {
 
-std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
-
 class OddEvenSorter final : public Sorter {
  public:
   OddEvenSorter(const Problem& problem, const Capabilities& device, const Parameters& given) : problem_(problem) {

@@ -18,8 +18,6 @@ constexpr std::uint64_t radix_size = 256, head_bytes = 256;
 // A ticket and a count of written tiles for each pass and for the histograms.
 std::uint64_t state_bytes(std::uint64_t passes) { return 2 * (passes + 1) * 4; }
 
-std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
-
 }  // namespace
 
 OnesweepSorter::OnesweepSorter(const Problem& problem, const Capabilities& device, const Parameters& given,

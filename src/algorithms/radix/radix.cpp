@@ -12,8 +12,6 @@
 namespace sortium {
 namespace {
 
-std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
-
 // With permutation on, the passes carry positions instead of the values, which are gathered once at the end.
 Problem carried(Problem problem, const Parameters& given) {
   if (const auto b = given.number("b", 0); b != 0) {

@@ -13,8 +13,6 @@ namespace {
 
 constexpr std::uint64_t chunk = 256;  // keys of a sub-group
 
-std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
-
 class RadixSimdSorter final : public Sorter {
  public:
   RadixSimdSorter(const Problem& problem, const Capabilities& device, const Parameters& given) : problem_(problem) {

@@ -29,8 +29,6 @@ using sample::Coding;
 
 constexpr std::uint64_t alone = 1u << 15;  // up to so many records, one thread is done before others have woken
 
-std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
-
 template <class T>
 T* at(const Memory& m) {
   return reinterpret_cast<T*>(static_cast<std::byte*>(m.handle) + m.offset);

@@ -9,6 +9,7 @@
 #include <bit>
 #include <cstring>
 
+#include "../merge_in_place/chunks.hpp"
 #include "../rooms.hpp"
 
 namespace sortium {
@@ -19,40 +20,28 @@ T* at(const Memory& m) {
   return reinterpret_cast<T*>(static_cast<std::byte*>(m.handle) + m.offset);
 }
 
-std::uint64_t rank_of(std::uint64_t key, const Problem& p) {
-  const unsigned end = p.end_bit == 0 ? info(p.key).bits() : p.end_bit;
-  return (order_bits(key, p) & ~std::uint64_t{0} >> (64 - end)) >> p.begin_bit;
-}
-
 class SampleInPlaceSorter final : public Sorter {
  public:
   SampleInPlaceSorter(const Problem& problem, const Capabilities& device, const Parameters& given)
-      : problem_(problem), threads_(device.compute_units) {
+      : problem_(problem), rank_(problem), threads_(device.compute_units) {
     chunk_ = given.number("chunk", std::max<std::uint64_t>(buffered, std::bit_ceil((problem.count + 7) / 8)));
-    Problem part = problem;
-    part.keys_out = true;
-    if (problem.payload == Payload::positions) part.payload = Payload::values;
-    for (const auto count : {std::min(chunk_, problem.count), problem.count % chunk_}) {
-      part.count = count;
-      sorts_.push_back(rooms::sample().plan(part, device, {}));
-    }
-    inner_ = layout_.add(std::max(sorts_[0]->scratch_bytes(), sorts_[1]->scratch_bytes()));
+    chunks_ = std::make_unique<Chunks>(problem, chunk_, layout_, [&](const Problem& part) { return rooms::sample().plan(part, device, {}); });
     const std::uint64_t record = info(problem.key).bytes + (problem.payload == Payload::none ? 0 : problem.value_bytes);
     if (problem.count > chunk_) buffers_ = layout_.add(threads_ * buffered * record);
-    if (!problem.keys_out) keys_ = layout_.add(problem.count * info(problem.key).bytes);
   }
 
   std::uint64_t scratch_bytes() const override { return layout_.bytes(); }
   std::string parameters() const override { return fmt::format("chunk={}", chunk_); }
   void build(Device& device, const Capabilities& capabilities) override {
-    for (const auto& s : sorts_) s->build(device, capabilities);
+    chunks_->build(device, capabilities);
     arena_ = std::make_unique<tbb::task_arena>(static_cast<int>(threads_));
   }
 
   void enqueue(Queue& queue, const Operands& o) override {
-    const Memory keys = problem_.keys_out ? o.keys_out : keys_.in(o);
-    bring(queue, o, keys);
-    sort_chunks(queue, o, keys);
+    const Memory keys = chunks_->keys(o);
+    chunks_->bring(queue, o);
+    if (problem_.payload == Payload::positions) make_positions(queue, o);
+    chunks_->sort(queue, o);
     queue.call("merge", [&] {
       arena_->execute([&] {
         switch (info(problem_.key).bytes) {
@@ -68,11 +57,7 @@ class SampleInPlaceSorter final : public Sorter {
  private:
   static constexpr std::uint64_t buffered = 1u << 12;  // records of a run that is merged through a thread's buffer
 
-  void bring(Queue& queue, const Operands& o, const Memory& keys) const {
-    if (!o.in_place()) queue.copy(keys, o.keys_in, problem_.count * info(problem_.key).bytes);
-    if (problem_.payload == Payload::values && !o.in_place())
-      queue.copy(o.values_out, o.values_in, problem_.count * problem_.value_bytes);
-    if (problem_.payload != Payload::positions) return;
+  void make_positions(Queue& queue, const Operands& o) const {
     queue.call("positions", [&] {
       tbb::parallel_for(tbb::blocked_range<std::uint64_t>(0, problem_.count, 1 << 16), [&](const auto& range) {
         for (auto i = range.begin(); i != range.end(); ++i) {
@@ -81,19 +66,6 @@ class SampleInPlaceSorter final : public Sorter {
         }
       });
     });
-  }
-
-  void sort_chunks(Queue& queue, const Operands& o, const Memory& keys) const {
-    const std::uint64_t key_bytes = info(problem_.key).bytes, value_bytes = problem_.value_bytes;
-    for (std::uint64_t begin = 0; begin < problem_.count; begin += chunk_) {
-      const std::uint64_t count = std::min(chunk_, problem_.count - begin);
-      Operands part;
-      part.keys_in = part.keys_out = keys.slice(begin * key_bytes, count * key_bytes);
-      if (problem_.payload != Payload::none)
-        part.values_in = part.values_out = o.values_out.slice(begin * value_bytes, count * value_bytes);
-      part.scratch = inner_.in(o);
-      sorts_[begin == 0 || count == chunk_ ? 0 : 1]->enqueue(queue, part);
-    }
   }
 
   template <class Key>
@@ -132,7 +104,7 @@ class SampleInPlaceSorter final : public Sorter {
   template <class Key, class Value>
   void merge(const Operands& o, const Records<Key, Value>& r, std::uint64_t begin, std::uint64_t bound, std::uint64_t end) const {
     if (begin == bound || bound == end) return;
-    const auto rank = [&](std::uint64_t i) { return rank_of(r.keys[i], problem_); };
+    const auto rank = [&](std::uint64_t i) { return rank_(r.keys[i]); };
     if (rank(bound - 1) <= rank(bound)) return;
     if (bound - begin <= buffered) return merge_buffered(o, r, begin, bound, end);
 
@@ -162,18 +134,19 @@ class SampleInPlaceSorter final : public Sorter {
     for (std::uint64_t i = 0; i < count; ++i) waiting.move(i, r, begin + i);
     std::uint64_t left = 0, right = bound, to = begin;
     while (left < count && right < end) {
-      if (rank_of(waiting.keys[left], problem_) <= rank_of(r.keys[right], problem_)) r.move(to++, waiting, left++);
+      if (rank_(waiting.keys[left]) <= rank_(r.keys[right])) r.move(to++, waiting, left++);
       else r.move(to++, r, right++);
     }
     while (left < count) r.move(to++, waiting, left++);
   }
 
   Problem problem_;
+  KeyRank rank_;
   unsigned threads_;
   std::uint64_t chunk_ = 0;
-  std::vector<std::unique_ptr<Sorter>> sorts_;  // of a chunk, and of what is left at the end
   ScratchLayout layout_;
-  ScratchLayout::Slice inner_, buffers_, keys_;
+  std::unique_ptr<Chunks> chunks_;
+  ScratchLayout::Slice buffers_;
   std::unique_ptr<tbb::task_arena> arena_;
 };
 

@@ -21,15 +21,7 @@ namespace {
 constexpr unsigned digit_bits = 8, block_items = 19, most_blocks = 6;
 constexpr std::uint64_t radix_size = 1u << digit_bits;
 
-std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
-
-unsigned key_bits(const Problem& p) { return (p.end_bit == 0 ? info(p.key).bits() : p.end_bit) - p.begin_bit; }
 std::uint64_t rank_mask(const Problem& p) { return ~std::uint64_t{0} >> (64 - key_bits(p)); }
-
-// Records whose ties can be told apart must keep their order, which takes their positions along.
-bool composite(const Problem& p) {
-  return p.payload != Payload::none || info(p.key).is_float || key_bits(p) != info(p.key).bits();
-}
 
 // The classes of lengths, as segmented_lists.cl has them, and the lists of their segments in scratch memory.
 struct Lists {

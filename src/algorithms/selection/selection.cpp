@@ -12,8 +12,6 @@ namespace {
 
 constexpr auto document = "E. Bainville, OpenCL Sorting, 2011 (document 000)";
 
-std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
-
 class SelectionSorter final : public Sorter {
  public:
   SelectionSorter(const Problem& problem, const Capabilities& device, const Parameters& given, bool blocks)
