@@ -196,6 +196,38 @@ TEST(Simulator, RunsEveryRoom) {
   for (const auto& [room, times] : run) EXPECT_GT(times, 0u) << room;
 }
 
+// Floats as programs have them, whose orders msd spreads; few of the table's are.
+TEST(Floats, SpreadByTheirExponents) {
+  const auto known = algorithms();
+  const auto& msd = *std::ranges::find(known, "msd", &AlgorithmInfo::name);
+  Trial trial(test_device(), Placement::guarded);
+  const std::vector<std::uint64_t> counts =
+      is_simulated() ? std::vector<std::uint64_t>{3000} : std::vector<std::uint64_t>{1 << 14, 100'003, 1 << 20, 5'000'000};
+  unsigned turn = 0;  // payloads and orders by turns: each is compiled for
+  for (const auto key : {KeyType::f32, KeyType::f64})
+    for (const auto payload : {Payload::none, Payload::values, Payload::positions}) {
+      Case c;
+      c.problem = {.key = key,
+                   .payload = payload,
+                   .order = std::array{Order::ascending, Order::descending}[turn % 2],
+                   .nan = std::array{NanOrder::last, NanOrder::first, NanOrder::bits}[turn % 3]};
+      c.distribution = Distribution::numbers;
+      for (const auto count : counts) {
+        c.problem.count = count;
+        c.seed = 100 * ++turn;
+        try {
+          const Plan plan(test_device(), c.problem, {"msd"});
+          const auto what = trial.run(c, {plan.scratch_bytes(), plan.run_length(), msd.stable,
+                                          [&](Queue& q, const Operands& o) { plan.run(q, o); }});
+          EXPECT_EQ(what, "") << describe(c) << " (" << plan.parameters() << ")";
+        } catch (const Error& e) {
+          if (e.code() != ErrorCode::unsupported) throw;
+          GTEST_SKIP() << e.what();
+        }
+      }
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(Table, Conformance, testing::ValuesIn(methods()),
                          [](const auto& instance) { return test_name(instance.param); });
 

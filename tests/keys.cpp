@@ -1,6 +1,7 @@
 #include "keys.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "support.hpp"
@@ -23,6 +24,7 @@ std::string_view name(Distribution distribution) {
     case Distribution::special: return "special";
     case Distribution::last: return "all last";
     case Distribution::digits: return "some digits";
+    case Distribution::numbers: return "numbers";
   }
   return "?";
 }
@@ -100,6 +102,27 @@ std::vector<std::uint64_t> make_keys(Distribution distribution, const Problem& p
       for (unsigned b = 0; b < 8; ++b) random_bytes |= (random.below(2) != 0 ? std::uint64_t{0xff} : 0) << (8 * b);
       const auto key = random.next();
       fill([&] { return key ^ (random.next() & random_bytes); });
+      break;
+    }
+    case Distribution::numbers: {
+      const unsigned bits = info(problem.key).bits();
+      if (!info(problem.key).is_float) {  // as often below 2^k as between 2^k and 2^(k + 1), of both signs
+        fill([&] {
+          const std::uint64_t magnitude = random.next() >> (64 - 1 - random.below(bits - 1));
+          return random.below(2) != 0 ? magnitude : ~magnitude;
+        });
+        break;
+      }
+      // Uniform between two powers of two: an exponent is half as often as the next one.
+      const auto fraction_bits = static_cast<unsigned>(std::countr_zero(info(problem.key).infinity));
+      const std::uint64_t exponents = info(problem.key).infinity >> fraction_bits, largest = 1 + random.below(exponents - 1);
+      const bool both_signs = random.below(4) != 0;
+      fill([&] {
+        std::uint64_t exponent = largest;
+        while (exponent > 0 && random.below(2) != 0) --exponent;
+        const std::uint64_t fraction = random.next() >> (64 - fraction_bits), sign = both_signs ? random.below(2) : 0;
+        return sign << (bits - 1) | exponent << fraction_bits | (exponent == 0 && fraction == 0 ? 1 : fraction);
+      });
       break;
     }
     case Distribution::last: {

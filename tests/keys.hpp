@@ -21,11 +21,12 @@ enum class Distribution : std::uint8_t {
   special,  // NaN of several kinds, ±0, ±inf, denormals; smallest and largest integers
   last,     // keys that come last: what a sort might pad with
   digits,   // some of the bytes random, the others the same in all keys: passes that are left out
+  numbers,  // as programs have them: floats uniform in a range, all sizes of integers
 };
 inline constexpr std::array all_distributions{
     Distribution::random,       Distribution::sorted,     Distribution::reversed, Distribution::constant,
     Distribution::few_distinct, Distribution::organ_pipe, Distribution::zipf,     Distribution::special,
-    Distribution::last, Distribution::digits};
+    Distribution::last,         Distribution::digits,     Distribution::numbers};
 [[nodiscard]] std::string_view name(Distribution distribution);
 
 // problem.count keys; "sorted" and the like are meant in the problem's own order.

@@ -27,10 +27,11 @@ constexpr std::array<Form, 7> forms{{{Payload::none, 0, true},
 struct Bits {
   unsigned begin, end;
 };
-constexpr unsigned bit_ranges = 5;
+constexpr unsigned bit_ranges = 6;
 Bits bits(unsigned index, KeyType key) {
   const unsigned all = info(key).bits();
-  const std::array<Bits, bit_ranges> ranges{{{0, 0}, {0, std::min(10u, all - 1)}, {3, std::min(28u, all - 1)}, {0, 1}, {all - 1, 0}}};
+  const std::array<Bits, bit_ranges> ranges{{{0, 0}, {0, std::min(10u, all - 1)}, {3, std::min(28u, all - 1)}, {0, 1}, {all - 1, 0},
+                                            {all * 5 / 8, all - 1 - all / 16}}};
   return ranges[index];
 }
 

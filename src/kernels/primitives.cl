@@ -37,20 +37,11 @@ typedef u64 value_t;
 typedef u32 value_t;
 #endif
 
-// The unsigned number that decides a key's place: the same map as sortium::order_bits.
-INLINE ukey_t key_order(ukey_t key) {
+// key_order of a key that is known not to tie with another (key_ties).
+INLINE ukey_t untied_order(ukey_t key) {
 #if KEY_SIGNED
   key ^= KEY_SIGN;
 #elif KEY_FLOAT
-  const ukey_t magnitude = key & (ukey_t)~KEY_SIGN;
-#if KEY_NAN == NAN_LAST
-  if (magnitude > (ukey_t)KEY_INFINITY) return (ukey_t)~(ukey_t)0;
-#elif KEY_NAN == NAN_FIRST
-  if (magnitude > (ukey_t)KEY_INFINITY) return 0;
-#endif
-#if KEY_ZEROS == ZEROS_TIED
-  if (magnitude == 0) key = 0;
-#endif
   key = (key & KEY_SIGN) ? (ukey_t)~key : (ukey_t)(key | KEY_SIGN);
 #endif
 #if KEY_DESCENDING
@@ -60,6 +51,22 @@ INLINE ukey_t key_order(ukey_t key) {
   key += (ukey_t)(KEY_SIGN - 1 - (ukey_t)KEY_INFINITY);  // the last number becomes all ones
 #endif
   return key;
+}
+
+// The unsigned number that decides a key's place: the same map as sortium::order_bits.
+INLINE ukey_t key_order(ukey_t key) {
+#if KEY_FLOAT
+  const ukey_t magnitude = key & (ukey_t)~KEY_SIGN;
+#if KEY_NAN == NAN_LAST
+  if (magnitude > (ukey_t)KEY_INFINITY) return (ukey_t)~(ukey_t)0;
+#elif KEY_NAN == NAN_FIRST
+  if (magnitude > (ukey_t)KEY_INFINITY) return 0;
+#endif
+#if KEY_ZEROS == ZEROS_TIED
+  if (magnitude == 0) key = 0;
+#endif
+#endif
+  return untied_order(key);
 }
 
 // The key that has this order; of several floats that tie, one.
@@ -106,6 +113,25 @@ INLINE u32 key_ties(ukey_t key) {
 #endif
 
 INLINE u32 key_digit(ukey_t key, u32 shift, u32 mask) { return (u32)(key_order(key) >> shift) & mask; }
+
+#ifdef SPREAD_BITS
+// Numbers of any usual kind share few exponents, so that their orders crowd where those are. A spread order gives every
+// value of the SPREAD_BITS leading bits (a float's sign and exponent) room for its keys' share: some power of two of what
+// it had. Whoever finds the shares makes two tables, by those bits of the order and of the spread order.
+#define SPREAD_LOW (KEY_BITS - SPREAD_BITS)
+#define SPREAD_NONE (~0u)  // there is no room for such keys
+INLINE u32 spread_entry(u32 room, u32 log2_times) { return room << 4 | log2_times; }
+INLINE u32 spread_index(ukey_t order) { return (u32)(order >> SPREAD_LOW); }  // of either table
+INLINE ukey_t spread_order(ukey_t order, u32 entry) {
+  const ukey_t low = order & (((ukey_t)1 << SPREAD_LOW) - 1);
+  return ((ukey_t)(entry >> 4) << SPREAD_LOW) + (low << (entry & 15));
+}
+INLINE u32 gather_entry(u32 leading_bits, u32 room, u32 log2_times) { return leading_bits << 16 | room << 4 | log2_times; }
+INLINE ukey_t gather_order(ukey_t spread, u32 entry) {
+  const ukey_t begin = (ukey_t)(entry >> 4 & 0xfff) << SPREAD_LOW;
+  return ((ukey_t)(entry >> 16) << SPREAD_LOW) + ((spread - begin) >> (entry & 15));
+}
+#endif
 
 // A radix sort's passes whose digit is one and the same in all keys change nothing and are left out, which is known on the
 // device alone: left_out has a word for each, 0 where the pass moves the records. They lie in `in` at first, then in `a`,

@@ -1,12 +1,95 @@
 // MSD radix sort: where each bucket, a value of the keys' leading bits, begins; and whether all of them are small enough
 // for the local sort. The records then go to their buckets by onesweep's passes.
-// Parameters: WG, ITEMS (of a work-item at a time), BUCKETS.
+// Parameters: WG, ITEMS (of a work-item at a time), BUCKETS, SPREAD_BITS (floats are counted, and go on, by spread orders).
 
-// Two 16-bit counts a word.
 typedef struct {
   u32 crowded;
-  u32 counts[BUCKETS / 2];
+  u32 counts[BUCKETS / 2];  // two 16-bit counts a word
+#ifdef SPREAD_BITS
+  u32 spread[1 << SPREAD_BITS];            // samples, then the table
+  u32 exponents[(1 << SPREAD_BITS) / 64];  // that samples have, a bit each
+  index_t scratch[2 * WG];
+#endif
 } msd_count_memory_t;
+
+#ifdef SPREAD_BITS
+#define LEADS (1u << SPREAD_BITS)  // values of the leading bits
+// A float's exponent from its order's leading bits (NanOrder::first moves them by one).
+INLINE u32 exponent_of(u32 lead) { return lead < LEADS / 2 ? LEADS / 2 - 1 - lead : lead - LEADS / 2; }
+
+// From the samples of each value of the leading bits to the table that spreads orders. A value's room grows until the
+// buckets in it have `most` / 256 samples at most. Those without samples have their old room, as far as there is room for
+// all: the largest exponents first, since numbers of that size come by chance; and zero. False where there is not.
+#define EXPONENTS_ABOVE 2u   // that samples may have missed
+#define EXPONENTS_BELOW 48u
+INLINE u32 make_spread(LOCAL msd_count_memory_t *mine, GLOBAL u32 *table, GLOBAL u32 *back, u32 most) {
+  const u32 t = local_id(), own = LEADS > WG ? LEADS / WG : 1;
+  const u32 begin = min(t * own, LEADS), end = min(begin + own, LEADS);
+  for (u32 lead = begin; lead < end; ++lead) {
+    const u32 e = exponent_of(lead);
+    if (mine->spread[lead] != 0) local_or(&mine->exponents[e / 32], 1u << e % 32);
+  }
+  barrier_local();
+  u32 least = LEADS, largest = 0;
+  for (u32 w = 0; w < LEADS / 64; ++w) {
+    u32 word = mine->exponents[w];
+    if (w == 0) word &= ~1u;                                // zero and what is next to it
+    if (w == LEADS / 64 - 1) word &= ~(u32)0 >> 1;          // infinities
+    if (word == 0) continue;
+    if (least == LEADS) least = w * 32 + highest_bit32(word & (0u - word));
+    largest = w * 32 + highest_bit32(word);
+  }
+  // Room for what there are samples of, and for all exponents between.
+  index_t sum = 0, all;
+  for (u32 lead = begin; lead < end; ++lead) {
+    const u32 e = exponent_of(lead), seen = mine->spread[lead];
+    u32 log2_times = 0;
+    if (seen != 0) {
+      const u32 likely = (seen + 4 + (1u << highest_bit32(seen) / 2)) * 256;  // what there may be where so many were seen
+      while (likely > most << log2_times && log2_times < SPREAD_BITS) ++log2_times;
+    }
+    mine->spread[lead] = log2_times;
+    sum += e == 0 || e == LEADS / 2 - 1 || (e >= least && e <= largest + EXPONENTS_ABOVE) ? 1u << log2_times : 0;
+  }
+  wg_scan_add(mine->scratch, WG, sum, &all);
+  if (all > LEADS) return 0;
+  const u32 below = min(EXPONENTS_BELOW, (u32)(LEADS - all) / 2);
+  // The tables.
+  sum = 0;
+  for (u32 lead = begin; lead < end; ++lead) {
+    const u32 e = exponent_of(lead);
+    const u32 has_room = e == 0 || e == LEADS / 2 - 1 || (e + below >= least && e <= largest + EXPONENTS_ABOVE);
+    mine->spread[lead] = has_room ? mine->spread[lead] : SPREAD_NONE;
+    sum += has_room ? 1u << mine->spread[lead] : 0;
+  }
+  u32 room = (u32)wg_scan_add(mine->scratch, WG, sum, &all);
+  for (u32 lead = begin; lead < end; ++lead) {
+    const u32 log2_times = mine->spread[lead];
+    if (log2_times != SPREAD_NONE) {
+      mine->spread[lead] = spread_entry(room, log2_times);
+      if (group_id() == 0) {
+        table[lead] = spread_entry(room, log2_times);
+        for (u32 i = 0; i < 1u << log2_times; ++i) back[room + i] = gather_entry(lead, room, log2_times);
+      }
+      room += 1u << log2_times;
+    }
+  }
+  barrier_local();
+  return 1;
+}
+
+#endif
+
+INLINE u32 bucket_of(LOCAL msd_count_memory_t *mine, ukey_t key, u32 shift, u32 *misfits) {
+#ifdef SPREAD_BITS
+  const ukey_t order = untied_order(key);
+  const u32 entry = mine->spread[spread_index(order)];
+  if (key_ties(key) || entry == SPREAD_NONE) *misfits = 1;
+  return (u32)(spread_order(order, entry) >> shift) & (BUCKETS - 1);
+#else
+  return key_digit(key, shift, BUCKETS - 1);
+#endif
+}
 
 // Adds `what` to a bucket's 16 bits. When they become half full, that half moves to the global count, in time for all
 // work-items together never to overflow them.
@@ -21,23 +104,37 @@ INLINE void count_bucket(LOCAL u32 *counts, GLOBAL u32 *global_counts, u32 bucke
 }
 
 // Counts the keys of each bucket: a key's order from bit `shift` on. `overfull` is set, and nothing
-// counted, where `samples` keys of each work-item show some bucket to be far too full; so skewed keys cost little here,
-// whose counting would be slow.
+// counted, where more than `crowd` of `samples` keys of each work-item fall into one bucket; so skewed keys cost little here,
+// whose counting would be slow. With SPREAD_BITS it is also set where keys tie or have no room, and the samples
+// make `spread` (the table) and `back` (the table of spread orders); `lead_most`: make_spread's.
 KERNEL(WG) void msd_count(GLOBAL const ukey_t *keys, GLOBAL u32 *counts, GLOBAL u32 *overfull, u64 n, u32 shift,
-                          u32 samples) {
+                          u32 samples, u32 crowd, GLOBAL u32 *spread, GLOBAL u32 *back, u32 lead_most) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(msd_count_memory_t, mine);
-  const u32 t = local_id(), words = BUCKETS / 2, mask = BUCKETS - 1;
+  const u32 t = local_id(), words = BUCKETS / 2;
+  u32 misfits = 0;  // keys that tie or have no room
   for (u32 i = t; i < words; i += WG) mine->counts[i] = 0;
   if (t == 0) mine->crowded = 0;
+#ifdef SPREAD_BITS
+  for (u32 i = t; i < LEADS; i += WG) mine->spread[i] = 0;
+  for (u32 i = t; i < LEADS / 64; i += WG) mine->exponents[i] = 0;
+#endif
   barrier_local();
 
   // Sample: every work-group the same keys, so that all come to the same verdict.
+#ifdef SPREAD_BITS
+  for (u32 i = 0; i < samples; ++i)
+    local_add(&mine->spread[spread_index(key_order(keys[(u64)(i * WG + t) * (n / (samples * WG))]))], 1u);
+  barrier_local();
+  if (!make_spread(mine, spread, back, lead_most)) {
+    if (group_id() == 0 && t == 0) *overfull = 1;
+    return;
+  }
+#endif
   if (samples != 0) {
     const u64 step = n / (samples * WG);
-    const u32 limit = 8 + 4 * (samples * WG / BUCKETS);
     for (u32 i = 0; i < samples; ++i) {
-      const u32 bucket = key_digit(keys[(u64)(i * WG + t) * step], shift, mask);
+      const u32 bucket = bucket_of(mine, keys[(u64)(i * WG + t) * step], shift, &misfits);
       local_add(&mine->counts[bucket / 2], 1u << bucket % 2 * 16);
     }
     barrier_local();
@@ -46,7 +143,7 @@ KERNEL(WG) void msd_count(GLOBAL const ukey_t *keys, GLOBAL u32 *counts, GLOBAL 
       most = max(most, max(mine->counts[i] & 0xffff, mine->counts[i] >> 16));
       mine->counts[i] = 0;
     }
-    if (most > limit) local_or(&mine->crowded, 1u);
+    if (most > crowd) local_or(&mine->crowded, 1u);
     barrier_local();
     if (mine->crowded) {
       if (group_id() == 0 && t == 0) *overfull = 1;
@@ -60,7 +157,7 @@ KERNEL(WG) void msd_count(GLOBAL const ukey_t *keys, GLOBAL u32 *counts, GLOBAL 
     GLOBAL const ukey_t *tile = keys + base;
     if (n - base >= WG * ITEMS) {
       u32 bucket[ITEMS];
-      UNROLL for (u32 i = 0; i < ITEMS; ++i) bucket[i] = key_digit(tile[first + i * SG_LANES], shift, mask);
+      UNROLL for (u32 i = 0; i < ITEMS; ++i) bucket[i] = bucket_of(mine, tile[first + i * SG_LANES], shift, &misfits);
 #if SG_NATIVE
       if (sg_ballot(sg, bucket[0] != sg_shuffle(sg, bucket[0], 0)) == 0) {
         UNROLL for (u32 i = 0; i < ITEMS; ++i) {
@@ -75,7 +172,7 @@ KERNEL(WG) void msd_count(GLOBAL const ukey_t *keys, GLOBAL u32 *counts, GLOBAL 
       UNROLL for (u32 i = 0; i < ITEMS; ++i) count_bucket(mine->counts, counts, bucket[i], 1);
     } else {
       for (u32 i = t; i < (u32)(n - base); i += WG)
-        count_bucket(mine->counts, counts, key_digit(tile[i], shift, mask), 1);
+        count_bucket(mine->counts, counts, bucket_of(mine, tile[i], shift, &misfits), 1);
     }
   }
   barrier_local();
@@ -84,6 +181,7 @@ KERNEL(WG) void msd_count(GLOBAL const ukey_t *keys, GLOBAL u32 *counts, GLOBAL 
     if (low != 0) global_add(&counts[2 * i], low);
     if (high != 0) global_add(&counts[2 * i + 1], high);
   }
+  if (misfits != 0) global_add(overfull, 1u);
 }
 
 // starts[b]: the records in all buckets before b; one more for the end. WG buckets a work-group, which adds up all

@@ -17,6 +17,7 @@ namespace sortium {
 namespace {
 
 constexpr unsigned count_work_group = 1024, count_items = 16, local_items = 19, digit_bits = 8, most_bits = 2 * digit_bits;
+constexpr double spread_fill = 0.9;  // how full a bucket may be by what samples say
 constexpr std::uint64_t sampled_from = std::uint64_t{1} << 22;  // records; below, sampling costs more than it saves
 
 // How buckets are sorted.
@@ -27,18 +28,27 @@ struct LocalSort {
   [[nodiscard]] std::uint64_t capacity() const { return std::uint64_t{work_group} * local_items; }
 };
 
+// A float's sign and exponent, by whose shares its orders are spread; 0 where keys stay as they are.
+unsigned spread_bits(const Problem& p) {
+  if (!info(p.key).is_float || key_bits(p) != info(p.key).bits()) return 0;
+  return info(p.key).bits() - static_cast<unsigned>(std::countr_zero(info(p.key).infinity));
+}
+// Whether the local sort has to take positions along. Spread orders do not tie.
+bool with_positions(const Problem& p) { return spread_bits(p) != 0 ? p.payload != Payload::none : composite(p); }
+
 // For buckets by `bits` leading bits; work_group is 0 where it cannot be done.
 LocalSort local_sort(const Problem& p, const Capabilities& device, unsigned bits) {
   LocalSort local;
   // Keys that spread evenly leave buckets that differ by the square root of their size: seven of these are enough for all.
+  // Spread orders have room by powers of two, which leaves buckets of up to twice the mean and what samples are off.
   const auto mean = static_cast<double>(p.count >> bits) + 1;
-  const double most = mean + 7 * std::sqrt(mean);
+  const double most = spread_bits(p) != 0 ? 2 * mean / spread_fill : mean + 7 * std::sqrt(mean);
   unsigned work_group = std::min(device.sub_group_size, 32u);
   while (work_group * local_items < most) work_group *= 2;
   if (work_group > std::min(device.max_work_group, 1024u)) return local;
   local.position_bits = static_cast<unsigned>(std::bit_width(work_group * local_items - 1));
   local.sort_bits = info(p.key).bits();
-  if (composite(p)) {
+  if (with_positions(p)) {
     const unsigned needed = key_bits(p) - bits + local.position_bits;
     if (needed > 64) return local;
     local.sort_bits = needed > 32 ? 64 : 32;
@@ -55,7 +65,8 @@ LocalSort local_sort(const Problem& p, const Capabilities& device, unsigned bits
 class MsdSorter final : public Sorter {
  public:
   MsdSorter(const Problem& problem, const Capabilities& device, const Parameters& given)
-      : problem_(problem), lsd_(problem, device, {}, {std::uint64_t{1} << digit_bits, cleared_bytes}) {
+      : problem_(problem), spread_bits_(spread_bits(problem)),
+        lsd_(problem, device, {}, {std::uint64_t{1} << digit_bits, cleared_bytes, spread_bits_}) {
     const auto unsupported = [](const std::string& why) { throw Error(ErrorCode::unsupported, "msd: " + why); };
     if (device.sub_group_words == SubGroupWords::ptx)
       unsupported("not on NVIDIA's OpenCL, where some of its sorts ended in CL_OUT_OF_RESOURCES (driver 580.159), which CUDA's do not");
@@ -64,7 +75,9 @@ class MsdSorter final : public Sorter {
       unsupported(fmt::format("{} bits are to be sorted, which onesweep does in {} passes; more than {} are needed",
                               key_bits(problem), ceil_div(key_bits(problem), digit_bits), most_bits));
     const auto spread = static_cast<unsigned>(std::bit_width(std::max<std::uint64_t>(problem.count, 2) - 1));
-    const unsigned least = problem.count <= one_level(problem) ? digit_bits : std::clamp(spread, 12u + 9, 12u + most_bits) - 12;
+    const unsigned log2_bucket = spread_bits_ != 0 ? 11 : 12;  // buckets of spread orders differ more
+    const unsigned least = problem.count <= one_level(problem) ? digit_bits
+                                                               : std::clamp(spread, log2_bucket + 9, log2_bucket + most_bits) - log2_bucket;
     bits_ = static_cast<unsigned>(given.number("bits", least));
     if (!given.has("bits"))
       while (bits_ < most_bits && local_sort(problem, device, bits_).work_group == 0) ++bits_;
@@ -74,6 +87,9 @@ class MsdSorter final : public Sorter {
                               "bytes of local memory or {} work-items allow", bits_, (problem.count >> bits_) + 1,
                               device.local_struct, device.max_work_group));
     count_bytes_ = (std::uint64_t{1} << bits_) * 2 + 16;
+    if (spread_bits_ != 0)
+      count_bytes_ += (std::uint64_t{4} << spread_bits_) + (std::uint64_t{4} << spread_bits_) / 64 +
+                      2 * count_work_group * kernels::index_bytes(problem.count);
     if (count_bytes_ > device.local_struct || device.max_work_group < count_work_group)
       unsupported(fmt::format("counting by {} bits needs {} bytes of local memory and {} work-items; the device allows {} "
                               "and {}", bits_, count_bytes_, count_work_group, device.local_struct, device.max_work_group));
@@ -82,11 +98,12 @@ class MsdSorter final : public Sorter {
     resident_ = std::max(1u, std::min<unsigned>((local_.sort_bits == 64 ? 768 : 1024) / local_.work_group,
                                                 static_cast<unsigned>(device.local_struct / (local_.bytes + 1024))));
     // Of the bits that are still open, the highest choose one of 16 * work_group bins.
-    const unsigned open_bits = key_bits(problem) - bits_ + (composite(problem) ? local_.position_bits : 0);
+    const unsigned open_bits = key_bits(problem) - bits_ + (with_positions(problem) ? local_.position_bits : 0);
     const auto bin_bits = static_cast<unsigned>(std::bit_width(16 * local_.work_group - 1));
     bin_shift_ = open_bits > bin_bits ? open_bits - bin_bits : 0;
     scratch_.add(lsd_.scratch_bytes());
     starts_ = scratch_.add(((std::uint64_t{1} << bits_) + 1) * 4);
+    for (auto& table : spread_) table = scratch_.add(spread_bits_ != 0 ? std::uint64_t{4} << spread_bits_ : 0);
   }
 
   std::uint64_t scratch_bytes() const override { return scratch_.bytes(); }
@@ -103,6 +120,7 @@ class MsdSorter final : public Sorter {
     auto passes = std::async(std::launch::async, [&] { lsd_.build(device, capabilities); });
     kernels::Defines defines;
     defines.problem(radix_problem(problem_)).set("WG", count_work_group).set("ITEMS", count_items).set("BUCKETS", std::uint32_t{1} << bits_);
+    if (spread_bits_ != 0) defines.set("SPREAD_BITS", spread_bits_);
     auto count = std::async(std::launch::async, [&] {
       return kernels::build(device, capabilities, kernels::embedded::msd_cl, defines);
     });
@@ -111,11 +129,12 @@ class MsdSorter final : public Sorter {
         .set("WG", local_.work_group)
         .set("ITEMS", local_items)
         .set("RESIDENT", resident_)
-        .set("COMPOSITE", int{composite(problem_)})
-        .set("GATHER_KEYS", int{info(problem_.key).is_float || key_bits(problem_) != info(problem_.key).bits()})
+        .set("COMPOSITE", int{with_positions(problem_)})
+        .set("GATHER_KEYS", int{spread_bits_ == 0 && (info(problem_.key).is_float || key_bits(problem_) != info(problem_.key).bits())})
         .set("SORT_BITS", local_.sort_bits)
         .set("POSITION_BITS", local_.position_bits)
         .set("WINDOW_HIGH", int{bin_shift_ >= 32});
+    if (spread_bits_ != 0) local.set("SPREAD_BITS", spread_bits_).set("ONE_LEAD", int{bits_ >= spread_bits_});
     local_module_ = kernels::build(device, capabilities, kernels::embedded::msd_local_cl, local);
     sort_local_ = local_module_->kernel("msd_local");
     count_module_ = count.get();
@@ -132,8 +151,8 @@ class MsdSorter final : public Sorter {
     const std::uint32_t open = problem_.begin_bit + key_bits(problem_) - bits_;  // the bits below are still open
     lsd_.prepare(queue, o);
 
-    const Arg count_args[] = {o.keys_in, counts, overfull, problem_.count, open,
-                              std::uint32_t{problem_.count > sampled_from ? 4u : 0u}};
+    const Memory spread = spread_bits_ != 0 ? spread_[0].in(o) : Memory{}, back = spread_bits_ != 0 ? spread_[1].in(o) : Memory{};
+    const Arg count_args[] = {o.keys_in, counts, overfull, problem_.count, open, samples(), crowd(), spread, back, lead_most()};
     queue.launch({*count_, count_groups_, count_work_group, count_args, "count", static_cast<unsigned>(count_bytes_)});
     const Arg scan_args[] = {counts, starts, overfull, problem_.count, buckets,
                              static_cast<std::uint32_t>(local_.capacity())};
@@ -143,9 +162,9 @@ class MsdSorter final : public Sorter {
     const unsigned second = bits_ - digit_bits;
     std::vector<Digit> digits{{open + second, (1u << digit_bits) - 1}};
     if (second != 0) digits.push_back({open, (1u << second) - 1});
-    lsd_.partition(queue, o, starts, digits, parted);
+    lsd_.partition(queue, o, starts, spread, digits, parted);
     const auto from = lsd_.passes().pass(second != 0 ? 1 : 0, o);
-    const Arg local_args[] = {from.keys_out, o.keys_out, from.values_out, o.values_out, starts, overfull,
+    const Arg local_args[] = {from.keys_out, o.keys_out, from.values_out, o.values_out, starts, overfull, back,
                               std::uint32_t{problem_.begin_bit}, open - problem_.begin_bit, bin_shift_};
     queue.launch({*sort_local_, buckets, local_.work_group, local_args, "local", static_cast<unsigned>(local_.bytes)});
 
@@ -157,16 +176,35 @@ class MsdSorter final : public Sorter {
   static std::uint64_t one_level(const Problem& p) {
     return std::uint64_t{1} << (p.payload == Payload::none && info(p.key).bytes == 4 ? 22 : 21);
   }
+  // Keys that each work-item of the count looks at first.
+  [[nodiscard]] std::uint32_t samples() const {
+    if (spread_bits_ == 0) return problem_.count > sampled_from ? 4 : 0;
+    return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(problem_.count / count_work_group, 1, 8));
+  }
+  // How many of them a full bucket has.
+  [[nodiscard]] double samples_of_bucket() const {
+    return static_cast<double>(local_.capacity()) * samples() * count_work_group / static_cast<double>(problem_.count);
+  }
+  // More say that a bucket is overfull, and not by chance.
+  [[nodiscard]] std::uint32_t crowd() const {
+    return static_cast<std::uint32_t>(samples_of_bucket() + 4 * std::sqrt(samples_of_bucket()) + 8);
+  }
+  // How many, times 256, the buckets of one value of the leading bits may have, if it has as much room as before.
+  [[nodiscard]] std::uint32_t lead_most() const {
+    const double buckets = std::ldexp(1.0, static_cast<int>(bits_) - static_cast<int>(spread_bits_));
+    return static_cast<std::uint32_t>(std::clamp(256 * spread_fill * samples_of_bucket() * buckets, 1.0, 1e9));
+  }
   // Before each sort: the word that tells the ways apart, and the buckets' counts.
   static constexpr std::uint64_t counts_offset = 16, cleared_bytes = counts_offset + (std::uint64_t{4} << most_bits);
 
   Problem problem_;
+  unsigned spread_bits_ = 0;
   OnesweepSorter lsd_;
   unsigned bits_ = 0, resident_ = 1, bin_shift_ = 0;
   LocalSort local_;
   std::uint64_t count_bytes_ = 0, count_groups_ = 0;
   ScratchLayout scratch_;
-  ScratchLayout::Slice starts_;
+  ScratchLayout::Slice starts_, spread_[2];  // the tables of orders and of spread orders
   std::shared_ptr<Module> count_module_, local_module_;
   std::unique_ptr<Kernel> count_, scan_, sort_local_;
 };

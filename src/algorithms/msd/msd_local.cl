@@ -2,7 +2,8 @@
 // work-items do on neighbouring records in registers. Where a bin is crowded, an LSD radix sort does instead.
 // Instructions are what it costs: a work-item's places, the counts' places and their sums are all worked out once.
 // Parameters: WG, ITEMS (odd), RESIDENT, COMPOSITE, SORT_BITS (of sort_t), POSITION_BITS, WINDOW_HIGH (the bits that
-// choose a bin lie in an item's upper word), GATHER_KEYS (an item does not say all of its key's bits).
+// choose a bin lie in an item's upper word), GATHER_KEYS (an item does not say all of its key's bits), SPREAD_BITS (the keys
+// are spread orders), ONE_LEAD (those of a bucket share these bits).
 
 #define CAPACITY (WG * ITEMS)
 #define BINS (16 * WG)
@@ -21,6 +22,18 @@ typedef u64 sort_t;
 #else
 typedef u32 sort_t;
 #define SORT_LAST (~0u)
+#endif
+
+#ifdef SPREAD_BITS
+#define ORDER_OF(key) (key)
+#if ONE_LEAD
+#define KEY_OF(order) key_of_order(gather_order(order, lead))
+#else
+#define KEY_OF(order) key_of_order(gather_order(order, back[spread_index(order)]))
+#endif
+#else
+#define ORDER_OF(key) key_order(key)
+#define KEY_OF(order) key_of_order(order)
 #endif
 
 #define POSITION(item) ((u32)(item) & ((1u << POSITION_BITS) - 1))
@@ -100,12 +113,12 @@ INLINE void local_radix_sort(LOCAL msd_local_memory_t *mine, sub_group_t sg, u32
   }
 }
 
-// Bucket b has the records from starts[b] on. `low_bits`: bits of a key that are still open, from `begin_bit` on. The bits of
+// Bucket b has the records from starts[b] on. `back`: the table of spread orders. `low_bits`: bits of a key that are still open, from `begin_bit` on. The bits of
 // an item from `shift` on choose its bin.
 KERNEL_RESIDENT(WG, RESIDENT)
 void msd_local(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL const value_t *values_in,
-               GLOBAL value_t *values_out, GLOBAL const u32 *starts, GLOBAL const u32 *overfull, u32 begin_bit,
-               u32 low_bits, u32 shift) {
+               GLOBAL value_t *values_out, GLOBAL const u32 *starts, GLOBAL const u32 *overfull,
+               GLOBAL const u32 *back, u32 begin_bit, u32 low_bits, u32 shift) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(msd_local_memory_t, mine);
   if (*overfull != 0) return;
@@ -117,7 +130,22 @@ void msd_local(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL con
 
   // Load.
 #if COMPOSITE && !GATHER_KEYS
-  const ukey_t bucket_order = key_order(keys_in[0]) >> low_bits << low_bits;  // what all of the bucket have in common
+  const ukey_t bucket_order = ORDER_OF(keys_in[0]) >> low_bits << low_bits;  // what all of the bucket have in common
+#endif
+#if defined(SPREAD_BITS) && ONE_LEAD
+  const u32 lead = back[spread_index(keys_in[0])], zeros = lead & 15;  // a spread order's lowest bits
+#if COMPOSITE
+  // Items do without them. Where a key's bits are fewer than a bin's, its position says the rest: keys that are equal would
+  // crowd one bin.
+  shift -= min(shift, zeros);
+  const u32 rest = LOG_BINS - min(LOG_BINS, low_bits - min(low_bits, zeros)), step = (1u << (16 + rest)) / count;
+#define BIN(item, at) (rest != 0 ? (u32)((item) >> POSITION_BITS) << rest | (at) * step >> 16 : WINDOW(item))
+#endif
+#else
+  const u32 zeros = 0;
+#endif
+#ifndef BIN
+#define BIN(item, at) WINDOW(item)
 #endif
   const u32 rows = (count + WG - 1 - t) / WG;  // of this work-item's places, those that have a record
   sort_t item[ITEMS];
@@ -125,9 +153,9 @@ void msd_local(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL con
     const u32 at = i * WG + t;
     item[i] = SORT_LAST;
     if (i < rows) {
-      const ukey_t order = key_order(keys_in[at]);
+      const ukey_t order = ORDER_OF(keys_in[at]);
 #if COMPOSITE
-      item[i] = (sort_t)(order & (((ukey_t)1 << begin_bit << low_bits) - 1)) >> begin_bit << POSITION_BITS | at;
+      item[i] = (sort_t)((order & (((ukey_t)1 << begin_bit << low_bits) - 1)) >> begin_bit >> zeros) << POSITION_BITS | at;
 #else
       item[i] = order;
 #endif
@@ -147,7 +175,7 @@ void msd_local(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL con
   u32 place[ITEMS];  // the 2-byte index of the bin's count, and the rank above
   UNROLL for (u32 i = 0; i < ITEMS; ++i) {
     if (i < rows) {
-      const u32 window = WINDOW(item[i]), word = window & (BINS / 2 - 1), upper = window >> (LOG_BINS - 1) & 1;
+      const u32 window = BIN(item[i], i * WG + t), word = window & (BINS / 2 - 1), upper = window >> (LOG_BINS - 1) & 1;
       const u32 rank = local_add(&mine->bins[word], 1u << 16 * upper) >> 16 * upper;
       place[i] = 2 * word + upper | rank << 16;
     }
@@ -159,7 +187,12 @@ void msd_local(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL con
 #define TOO_MANY(two) ((two) + 0x10001u * (0x7fffu - BIN_MOST))  // has the top bit of a half that is above BIN_MOST
   const u32 too_many = TOO_MANY(low.x) | TOO_MANY(low.y) | TOO_MANY(low.z) | TOO_MANY(low.w) | TOO_MANY(high.x) |
                        TOO_MANY(high.y) | TOO_MANY(high.z) | TOO_MANY(high.w);
-  if ((too_many & 0x80008000u) != 0) local_or(&mine->crowded, 1u);
+#if defined(SPREAD_BITS) && ONE_LEAD && !COMPOSITE
+  const u32 alike = zeros >= shift ? 1u : 0u;  // a bin's keys are equal, and need no more
+#else
+  const u32 alike = 0;
+#endif
+  if ((too_many & 0x80008000u) != 0 && !alike) local_or(&mine->crowded, 1u);
   index_t all;
   u32 at_bin = (u32)wg_scan_add(mine->scratch, WG,
                                 low.x + low.y + low.z + low.w + high.x + high.y + high.z + high.w, &all);
@@ -184,24 +217,26 @@ void msd_local(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL con
     barrier_local();
 
     // Sort ITEMS neighbours by rounds of odd-even exchanges: nobody is further from its place than a bin is long.
-    LOCAL sort_t *own = mine->items + t * ITEMS;
-    UNROLL for (u32 i = 0; i < ITEMS; ++i) item[i] = own[i];
-    for (u32 round = 0; round < BIN_MOST; round += 2) {
-      UNROLL for (u32 i = 0; i + 1 < ITEMS; i += 2) SORT_PAIR(item[i], item[i + 1])
-      UNROLL for (u32 i = 1; i + 1 < ITEMS; i += 2) SORT_PAIR(item[i], item[i + 1])
-    }
-    UNROLL for (u32 i = 0; i < ITEMS; ++i) own[i] = item[i];
-    barrier_local();
+    if (!alike) {
+      LOCAL sort_t *own = mine->items + t * ITEMS;
+      UNROLL for (u32 i = 0; i < ITEMS; ++i) item[i] = own[i];
+      for (u32 round = 0; round < BIN_MOST; round += 2) {
+        UNROLL for (u32 i = 0; i + 1 < ITEMS; i += 2) SORT_PAIR(item[i], item[i + 1])
+        UNROLL for (u32 i = 1; i + 1 < ITEMS; i += 2) SORT_PAIR(item[i], item[i + 1])
+      }
+      UNROLL for (u32 i = 0; i < ITEMS; ++i) own[i] = item[i];
+      barrier_local();
 
-    // Merge across the border to the work-item before.
-    if (t != 0 && own[-1] > own[0]) {
-      sort_t two[2 * SIDE];
-      UNROLL for (u32 i = 0; i < SIDE; ++i) two[i] = own[(int)i - (int)SIDE];
-      UNROLL for (u32 i = 0; i < SIDE; ++i) two[2 * SIDE - 1 - i] = own[i];
-      UNROLL for (u32 distance = SIDE; distance > 0; distance /= 2)
-        UNROLL for (u32 i = 0; i < 2 * SIDE; ++i)
-          if ((i & distance) == 0) SORT_PAIR(two[i], two[i + distance])
-      UNROLL for (u32 i = 0; i < 2 * SIDE; ++i) own[(int)i - (int)SIDE] = two[i];
+      // Merge across the border to the work-item before.
+      if (t != 0 && own[-1] > own[0]) {
+        sort_t two[2 * SIDE];
+        UNROLL for (u32 i = 0; i < SIDE; ++i) two[i] = own[(int)i - (int)SIDE];
+        UNROLL for (u32 i = 0; i < SIDE; ++i) two[2 * SIDE - 1 - i] = own[i];
+        UNROLL for (u32 distance = SIDE; distance > 0; distance /= 2)
+          UNROLL for (u32 i = 0; i < 2 * SIDE; ++i)
+            if ((i & distance) == 0) SORT_PAIR(two[i], two[i + distance])
+        UNROLL for (u32 i = 0; i < 2 * SIDE; ++i) own[(int)i - (int)SIDE] = two[i];
+      }
     }
   } else {
     UNROLL for (u32 i = 0; i < ITEMS; ++i) mine->items[i * WG + t] = item[i];
@@ -224,7 +259,7 @@ void msd_local(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL con
 #endif
     if (differ != 0) local_radix_sort(mine, sg, highest_bit(differ & (0 - differ)), highest_bit(differ));
   }
-  barrier_local();
+  barrier_all();  // keys_out may be keys_in
 
   // Store.
 #if GATHER_KEYS
@@ -239,9 +274,9 @@ void msd_local(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL con
 #if GATHER_KEYS
     if (keys_out) keys_out[begin + at] = key[i];
 #elif COMPOSITE
-    if (keys_out) keys_out[begin + at] = key_of_order(bucket_order | (ukey_t)(sorted >> POSITION_BITS));
+    if (keys_out) keys_out[begin + at] = KEY_OF(bucket_order | (ukey_t)(sorted >> POSITION_BITS) << zeros);
 #else
-    keys_out[begin + at] = key_of_order(sorted);
+    keys_out[begin + at] = KEY_OF(sorted);
 #endif
 #if VALUE_BYTES
     values_out[begin + at] = mine->values[POSITION(sorted)];

@@ -6,11 +6,13 @@
 // waits for a work-group that has not begun: whoever has taken a ticket runs, and needs only what earlier tickets do.
 // Passes whose digit is one and the same in all keys are left out.
 // Parameters: WG, ITEMS, RESIDENT (work-groups of a compute unit), PASSES, ASYNC, LOOK_BITS, COPIES, SEGMENTED (for msd: one or two
-// passes, from the leading digit on; the second sorts each of the first one's digits as a segment of its own), CODES.
+// passes, from the leading digit on; the second sorts each of the first one's digits as a segment of its own), CODES,
+// SPREAD_BITS.
 
 // CODES, for floats: from the first pass's reading to the last one's writing, keys are their orders, whose digits cost no
 // more than an integer's. That would lose what ties, so the work-groups look for such keys while they count: where there
 // is one, they say so in `ties` and sort nothing, and a second launch does it without codes.
+// With SPREAD_BITS it is msd that has looked; codes are spread orders, which the last pass leaves as they are.
 #if CODES
 #define DIGIT(key) ((u32)((key) >> shift) & mask)
 #define PADDING ((ukey_t)~(ukey_t)0)
@@ -130,7 +132,7 @@ INLINE index_t look_back(volatile GLOBAL look_t *column, u32 tile) {
   {                                                                              \
     const ukey_t k = mine->keys[p];                                              \
     const u64 out = (index_t)(mine->to_out[DIGIT(k)] + (p));                     \
-    if (to) to[out] = CODES && last ? key_of_order(k) : k; /* an argsort may not want them */ \
+    if (to) to[out] = CODES && !SEGMENTED && last ? key_of_order(k) : k; /* an argsort may not want them */ \
     WRITE_VALUE(p)                                                               \
   }
 
@@ -233,14 +235,15 @@ INLINE void wait_for(GLOBAL u32 *done, u32 tiles) {
 // `starts`: the passes' histograms, still 0. SEGMENTED: where each bucket, a value of the last pass's digit below the
 // first one's, begins in the output, and the end.
 // `state`: tickets and counts of tiles that are done for each pass, 0 at first; look_a, too, and look_b if SEGMENTED.
-// `ties`: 0 at first; see CODES.
+// `ties`: 0 at first; see CODES. `spread`: the table, with SPREAD_BITS.
 // `gate`: null, or a word that decides on the device whether the launch does anything: only if (*gate != 0) == gate_open.
 #define STATE_DONE (PASSES + 1)
 KERNEL_RESIDENT(WG, RESIDENT)
 void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t *keys_b, GLOBAL const value_t *values_in,
               GLOBAL value_t *values_a, GLOBAL value_t *values_b, GLOBAL u32 *starts, GLOBAL look_t *look_a,
               GLOBAL look_t *look_b, GLOBAL u32 *state, u64 n, u64 shifts, u64 widths, u32 passes,
-              u32 values_are_positions, u32 last_keys, GLOBAL u32 *ties, GLOBAL const u32 *gate, u32 gate_open) {
+              u32 values_are_positions, u32 last_keys, GLOBAL u32 *ties, GLOBAL const u32 *spread, GLOBAL const u32 *gate,
+              u32 gate_open) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(onesweep_memory_t, mine);
   if (gate && (*gate != 0) != gate_open) return;
@@ -364,7 +367,12 @@ void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t
 #endif
 #if CODES
         if (pass == 0)
-          UNROLL for (u32 i = 0; i < ITEMS; ++i) key[i] = key_order(key[i]);
+          UNROLL for (u32 i = 0; i < ITEMS; ++i) {
+            key[i] = untied_order(key[i]);
+#ifdef SPREAD_BITS
+            key[i] = spread_order(key[i], spread[spread_index(key[i])]);
+#endif
+          }
 #endif
         if (tile->count < TILE)  // what stands in for keys past the end sorts after them all, and is never written out
           UNROLL for (u32 i = 0; i < ITEMS; ++i) key[i] = first + i * SG_LANES < tile->count ? key[i] : PADDING;

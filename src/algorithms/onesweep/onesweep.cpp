@@ -23,7 +23,7 @@ std::uint64_t state_bytes(std::uint64_t passes) { return 2 * (passes + 1) * 4; }
 OnesweepSorter::OnesweepSorter(const Problem& problem, const Capabilities& device, const Parameters& given,
                                Extension extension)
     : problem_(problem), digits_(digits(problem, 8)), passes_(problem, digits_.size(), scratch_),
-      segmented_(extension.segments != 0) {
+      spread_bits_(extension.spread_bits), segmented_(extension.segments != 0) {
   if (device.kind == DeviceKind::cpu)
     throw Error(ErrorCode::unsupported, "onesweep: made for GPUs; a CPU does better with lsd (and PoCL's compiler "
                                         "fails at barriers inside of conditions)");
@@ -43,8 +43,9 @@ OnesweepSorter::OnesweepSorter(const Problem& problem, const Capabilities& devic
   const std::uint64_t key = info(problem.key).bytes, value = problem.payload == Payload::none ? 0 : problem.value_bytes;
   const std::uint64_t index = kernels::index_bytes(problem.count);
   const std::uint64_t rank_words = (device.ordered_local_atomics ? 1 : 2) * radix_size;  // SG_RANK_WORDS
+  const std::uint64_t segments_bytes = segmented_ ? radix_size * 4 + 16 : 0;
   const std::uint64_t fixed = 4 * radix_size * index + work_group_ / lanes * rank_words * 4 + work_group_ * 4 + head_bytes + 64 +
-                              (segmented_ ? radix_size * 4 + 16 : 0);
+                              segments_bytes;
   const std::uint64_t record = (async_ ? 2 : 1) * key + value;
   resident_ = static_cast<unsigned>(given.number("resident", 1));
   const std::uint64_t room = device.local_struct / resident_ - (resident_ > 1 ? 1024 : 0);
@@ -70,7 +71,7 @@ OnesweepSorter::OnesweepSorter(const Problem& problem, const Capabilities& devic
   groups_ = std::min<std::uint64_t>(tiles_, std::uint64_t{device.compute_units} *
                                                 given.number("groups", device.local_struct > 64 * 1024 ? resident_ : 4));
   copies_ = static_cast<unsigned>(std::bit_floor(
-      std::clamp<std::uint64_t>((local_bytes_ - head_bytes) / (digits_.size() * radix_size * 4), 1, 32)));
+      std::clamp<std::uint64_t>((local_bytes_ - head_bytes - segments_bytes) / (digits_.size() * radix_size * 4), 1, 32)));
   look_bits_ = problem.count < (std::uint64_t{1} << 30) ? 32 : 64;
 
   // Cleared together: the histograms, the passes' states, what msd wants cleared, and the first pass's look-back table;
@@ -109,6 +110,7 @@ void OnesweepSorter::build(Device& device, const Capabilities& capabilities) {
         .set("COPIES", copies_)
         .set("SEGMENTED", int{segmented})
         .set("CODES", int{codes});
+    if (segmented && spread_bits_ != 0) defines.set("SPREAD_BITS", spread_bits_);
     return kernels::build(device, capabilities, kernels::embedded::onesweep_cl, defines);
   };
   module_ = make(false, codes_);
@@ -118,7 +120,7 @@ void OnesweepSorter::build(Device& device, const Capabilities& capabilities) {
     sort_ties_ = ties_module_->kernel("onesweep");
   }
   if (!segmented_) return;
-  segmented_module_ = make(true, false);
+  segmented_module_ = make(true, spread_bits_ != 0);
   partition_ = segmented_module_->kernel("onesweep");
 }
 
@@ -133,24 +135,24 @@ void OnesweepSorter::prepare(Queue& queue, const Operands& o) const {
 }
 
 void OnesweepSorter::sort(Queue& queue, const Operands& o, Gate gate) const {
-  launch(queue, o, *sort_, counts_[0].histograms.in(o), counts_[0].state.in(o), digits_, gate, "sort");
-  if (may_tie_) launch(queue, o, *sort_ties_, counts_[1].histograms.in(o), counts_[1].state.in(o), digits_, {ties_.in(o), 1}, "sort");
+  launch(queue, o, *sort_, counts_[0].histograms.in(o), counts_[0].state.in(o), {}, digits_, gate, "sort");
+  if (may_tie_) launch(queue, o, *sort_ties_, counts_[1].histograms.in(o), counts_[1].state.in(o), {}, digits_, {ties_.in(o), 1},
+                       "sort");
 }
 
-void OnesweepSorter::partition(Queue& queue, const Operands& o, Memory starts, const std::vector<Digit>& digits,
-                               Gate gate) const {
-  launch(queue, o, *partition_, starts, partition_state_.in(o), digits, gate,
-         "partition");
+void OnesweepSorter::partition(Queue& queue, const Operands& o, Memory starts, Memory spread,
+                               const std::vector<Digit>& digits, Gate gate) const {
+  launch(queue, o, *partition_, starts, partition_state_.in(o), spread, digits, gate, "partition");
 }
 
 void OnesweepSorter::launch(Queue& queue, const Operands& o, Kernel& kernel, Memory starts, Memory state,
-                            const std::vector<Digit>& digits, Gate gate, std::string_view phase) const {
+                            Memory spread, const std::vector<Digit>& digits, Gate gate, std::string_view phase) const {
   const auto [shifts, widths] = packed(digits);
   const auto a = passes_.pass(0, o), b = digits_.size() > 1 ? passes_.pass(1, o) : PingPong::Pass{};
   const bool last_keys = problem_.keys_out || digits.size() < digits_.size();
   const Arg args[] = {a.keys_in, a.keys_out, b.keys_out, a.values_in, a.values_out, b.values_out, starts, look_[0].in(o),
                       look_[1].in(o), state, problem_.count, shifts, widths, static_cast<std::uint32_t>(digits.size()),
-                      std::uint32_t{a.make_positions}, std::uint32_t{last_keys}, ties_.in(o), gate.word, gate.open};
+                      std::uint32_t{a.make_positions}, std::uint32_t{last_keys}, ties_.in(o), spread, gate.word, gate.open};
   queue.launch({kernel, groups_, work_group_, args, phase, local_bytes_});
 }
 

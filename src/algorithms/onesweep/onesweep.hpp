@@ -8,9 +8,11 @@ namespace sortium {
 
 class OnesweepSorter final : public Sorter {
  public:
-  // What msd has more of: up to this many segments in a pass, and bytes of its own that are cleared before a sort.
+  // What msd has more of: up to this many segments in a pass, bytes of its own that are cleared before a sort, and spread
+  // orders by so many leading bits (0: keys stay as they are).
   struct Extension {
     std::uint64_t segments = 0, cleared_bytes = 0;
+    unsigned spread_bits = 0;
   };
   // A word on the device that decides whether launches do anything: only if (word != 0) == open. None: they do.
   struct Gate {
@@ -34,20 +36,22 @@ class OnesweepSorter final : public Sorter {
   void prepare(Queue& queue, const Operands& operands) const;
   void sort(Queue& queue, const Operands& operands, Gate gate) const;
   // Instead: one or two passes from the leading digit on, the second within each of the first one's segments. `starts`:
-  // where each value of the two digits together begins, and the end.
-  void partition(Queue& queue, const Operands& operands, Memory starts, const std::vector<Digit>& digits, Gate gate) const;
+  // where each value of the two digits together begins, and the end. `spread`: the table, where orders are spread.
+  void partition(Queue& queue, const Operands& operands, Memory starts, Memory spread, const std::vector<Digit>& digits,
+                 Gate gate) const;
 
   [[nodiscard]] const PingPong& passes() const { return passes_; }
   [[nodiscard]] Memory extension(const Operands& operands) const { return extension_.in(operands); }
 
  private:
   void launch(Queue& queue, const Operands& operands, Kernel& kernel, Memory starts, Memory state,
-              const std::vector<Digit>& digits, Gate gate, std::string_view phase) const;
+              Memory spread, const std::vector<Digit>& digits, Gate gate, std::string_view phase) const;
 
   Problem problem_;
   std::vector<Digit> digits_;
   ScratchLayout scratch_;
   PingPong passes_;
+  unsigned spread_bits_ = 0;
   bool async_ = false, segmented_ = false, codes_ = false, may_tie_ = false;
   unsigned work_group_ = 0, items_ = 0, resident_ = 0, look_bits_ = 0, local_bytes_ = 0, copies_ = 1;
   std::uint64_t tiles_ = 0, groups_ = 0;
