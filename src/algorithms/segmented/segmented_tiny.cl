@@ -1,6 +1,6 @@
 // Short segments, sorted in the registers of a few lanes each by Batcher's bitonic network: a lane has ROW neighbouring
 // records, and a segment of class c has 2^c lanes.
-// Parameters: WG, ROW, TINY_CLASSES, BLOCK_LEAST, BLOCK_CLASSES, COMPOSITE, WIDE, SORT_BITS, GATHER_KEYS.
+// Parameters: WG, COMPOSITE, WIDE, SORT_BITS, GATHER_KEYS, and segmented_lists'.
 
 // What is sorted. COMPOSITE: the bits that decide, then the record's position in the segment, so that no two are equal.
 // WIDE: both together are more than 64 bits, and the position is kept beside. Else the key's order itself.
@@ -90,10 +90,12 @@ INLINE sort_t shuffle_item(sub_group_t sg, sort_t item, u32 lane) {
   }
 #endif
 
-// tasks: the lists of all classes. The bits of a key's order that decide: rank_mask, after begin_bit.
-KERNEL(WG) void segmented_tiny(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL const value_t *values_in,
+// tasks: the lists of all classes. The bits of a key's order that decide: rank_mask, after begin_bit. keys_work: keys_out,
+// or what stands in for it where no keys are wanted.
+KERNEL(WG) void segmented_tiny(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_t *keys_spare, GLOBAL const ukey_t *keys_work,
+                               GLOBAL ukey_t *keys_out, GLOBAL const value_t *values_in, GLOBAL const value_t *values_spare,
                                GLOBAL value_t *values_out, GLOBAL const task_t *tasks, GLOBAL const u32 *counters, u64 n,
-                               u64 segments, u32 begin_bit, u64 rank_mask) {
+                               u64 most, u32 begin_bit, u64 rank_mask) {
   SUB_GROUP(WG);
   LOCAL_ARRAY(sort_t, exchange, SPREAD(WG * ROW));
 #if WIDE
@@ -109,7 +111,8 @@ KERNEL(WG) void segmented_tiny(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys
       const u64 mine = base + (t >> c);
       const task_t task = tasks[list + min(mine, length - 1)];
       const u64 begin = task.begin;
-      const u32 count = mine < length ? (u32)task.count : 0;
+      const u32 count = mine < length ? TASK_COUNT(task) : 0;
+      GLOBAL const ukey_t *keys = FROM_PLACE(TASK_PLACE(task), keys_in, keys_spare, keys_work);
       sort_t item[ROW];
 #if WIDE
       u32 position[ROW];
@@ -121,7 +124,7 @@ KERNEL(WG) void segmented_tiny(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys
         position[i] = at;
 #endif
         if (at < count) {
-          const ukey_t order = key_order(keys_in[begin + at]);
+          const ukey_t order = key_order(keys[begin + at]);
 #if WIDE
           item[i] = (sort_t)(order >> begin_bit) & rank_mask;
 #elif COMPOSITE
@@ -163,6 +166,9 @@ KERNEL(WG) void segmented_tiny(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys
       // Fetch what an item does not say, all of it before anything is written: the output may be the input.
       ukey_t key[ROW];
       value_t value[ROW];
+#if VALUE_BYTES
+      GLOBAL const value_t *values = FROM_PLACE(TASK_PLACE(task), values_in, values_spare, values_out);
+#endif
       UNROLL for (u32 i = 0; i < ROW; ++i) {
         const u32 there = i * lanes + lane < count;
 #if WIDE
@@ -173,14 +179,14 @@ KERNEL(WG) void segmented_tiny(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys
         key[i] = 0;
         value[i] = 0;
 #if GATHER_KEYS
-        if (there) key[i] = keys_in[from];
+        if (there) key[i] = keys[from];
 #elif COMPOSITE
         key[i] = key_of_order((ukey_t)(item[i] >> POSITION_BITS));
 #else
         key[i] = key_of_order((ukey_t)item[i]);
 #endif
 #if VALUE_BYTES
-        if (there) value[i] = values_in ? values_in[from] : (value_t)from;
+        if (there) value[i] = values ? values[from] : (value_t)from;
 #endif
       }
 #if COMPOSITE
@@ -198,6 +204,6 @@ KERNEL(WG) void segmented_tiny(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys
         }
       }
     }
-    list += list_room(c, n, segments);
+    list += list_room(c, n, most);
   }
 }
