@@ -199,7 +199,7 @@ class GpuSorter final : public SegmentedSorter {
                                 (4 * radix_size + 2) * index + radix_size + 64;
     const std::uint64_t key = info(problem.key).bytes, record = key + (problem.payload == Payload::none ? 0 : problem.value_bytes);
     const std::uint64_t room = device.local_struct / long_resident_ - (long_resident_ > 1 ? 1024 : 0);
-    items_ = static_cast<unsigned>(std::min<std::uint64_t>(room > fixed ? (room - fixed) / (record * long_work_group_) : 0, key == 8 ? 12 : 16));
+    items_ = static_cast<unsigned>(std::min<std::uint64_t>(room > fixed ? (room - fixed) / (record * long_work_group_) : 0, key == 8 ? 10 : 16));
     if (items_ == 0)
       throw Error(ErrorCode::unsupported, fmt::format("segmented: {} bytes of local memory are needed; the device has {}",
                                                       fixed + record * long_work_group_, room));
