@@ -60,7 +60,7 @@ struct Lists {
     begins.push_back(0);
     for (unsigned k = 0; k < tiny + blocks; ++k) begins.push_back(begins.back() + room(k, p));
     most_parts = most_longs == 0 ? 0 : most_longs + p.count / part;
-    counters = layout.add((tiny + blocks + 2 * (levels + 1)) * 4);
+    counters = layout.add((2 * tiny + blocks + 2 * (levels + 1)) * 4);
     tasks = layout.add(std::max<std::uint64_t>(begins.back(), 1) * task);
     for (auto& l : longs)
       if (merged != 0 || &l == longs)
@@ -75,6 +75,10 @@ struct Lists {
   // How many long segments the level has, and how many parts; `levels`: those that are parted as far as can be.
   [[nodiscard]] Memory longs_lengths(unsigned level, const Operands& o) const {
     return counters.in(o).slice(4 * (tiny + blocks + 2 * level), 8);
+  }
+  // Of the classes of short segments, how many are to be sorted once more.
+  [[nodiscard]] Memory again_lengths(const Operands& o) const {
+    return counters.in(o).slice(4 * (tiny + blocks + 2 * (levels + 1)), 4 * tiny);
   }
   [[nodiscard]] const Longs& of(unsigned level) const { return longs[level == levels ? 2 : level % 2]; }
   [[nodiscard]] kernels::Defines defines(const Problem& p) const {
@@ -210,6 +214,8 @@ class GpuSorter final : public SegmentedSorter {
     lists_.levels = static_cast<unsigned>(digits_.size());
     lists_.merged = std::min(merged_from * lists_.block_least, lists_.longest());
     lay_out(false);
+    tiny_drops_ = key_bits(problem) + (composite(problem) ? tiny_position_bits : 0) > 32;
+    if (tiny_drops_) again_ = scratch_.add(std::max<std::uint64_t>(lists_.begins[lists_.tiny], 1) * 2 * index);
     if (lists_.most_longs == 0) return;
     differs_ = scratch_.add(lists_.most_parts * key);
     buckets_ = scratch_.add(lists_.most_longs * radix_size);
@@ -226,11 +232,18 @@ class GpuSorter final : public SegmentedSorter {
     };
     const bool is_composite = composite(problem_);
     const bool gathers = info(problem_.key).is_float || key_bits(problem_) != info(problem_.key).bits();
-    auto tiny_defines = lists_.defines(problem_);
     const unsigned needed = key_bits(problem_) + (is_composite ? tiny_position_bits : 0);
-    tiny_defines.set("WG", tiny_work_group(capabilities)).set("COMPOSITE", int{is_composite}).set("WIDE", int{needed > 64})
-        .set("SORT_BITS", needed > 32 ? 64 : 32).set("GATHER_KEYS", int{gathers || needed > 64});
-    auto tiny = with(kernels::embedded::segmented_tiny_cl, tiny_defines);
+    auto tiny_defines = lists_.defines(problem_);
+    tiny_defines.set("WG", tiny_work_group(capabilities));
+    auto all_defines = tiny_defines;
+    all_defines.set("COMPOSITE", int{is_composite}).set("DROPS", 0).set("WIDE", int{needed > 64}).set("SORT_BITS", needed > 32 ? 64 : 32)
+        .set("GATHER_KEYS", int{gathers || needed > 64});
+    auto tiny_all = with(kernels::embedded::segmented_tiny_cl, all_defines);
+    std::future<std::shared_ptr<Module>> tiny;
+    if (tiny_drops_) {
+      tiny_defines.set("COMPOSITE", 1).set("DROPS", 1).set("WIDE", 0).set("SORT_BITS", 32).set("GATHER_KEYS", 1);
+      tiny = with(kernels::embedded::segmented_tiny_cl, tiny_defines);
+    }
     std::vector<std::future<std::shared_ptr<Module>>> blocks;
     for (const auto& b : blocks_) {
       auto defines = lists_.defines(problem_);
@@ -247,8 +260,12 @@ class GpuSorter final : public SegmentedSorter {
     }
     build_lists(device, capabilities);
     tiny_work_group_ = tiny_work_group(capabilities);
-    tiny_module_ = tiny.get();
-    tiny_ = tiny_module_->kernel("segmented_tiny");
+    tiny_all_module_ = tiny_all.get();
+    tiny_all_ = tiny_all_module_->kernel("segmented_tiny");
+    if (tiny_drops_) {
+      tiny_module_ = tiny.get();
+      tiny_ = tiny_module_->kernel("segmented_tiny");
+    }
     for (std::size_t b = 0; b < blocks_.size(); ++b) {
       blocks_[b].module = blocks[b].get();
       blocks_[b].sort = blocks_[b].module->kernel("segmented_block");
@@ -267,11 +284,20 @@ class GpuSorter final : public SegmentedSorter {
     make_lists(queue, o);
     if (lists_.most_longs != 0) part_longs(queue, o);
     const Memory keys_from_spare = keys_spare(o), keys_from_work = keys_spare_.bytes == 0 ? Memory{} : keys_work(o);
-    const Arg tiny_args[] = {o.keys_in,        keys_from_spare, keys_from_work,     o.keys_out,             o.values_in,
-                             values_spare(o),  o.values_out,    lists_.tasks.in(o), lists_.counters.in(o), problem_.count,
-                             lists_.most,      begin_bit,       mask};
-    queue.launch({*tiny_, std::min<std::uint64_t>(ceil_div(problem_.count, tiny_work_group_), 16 * compute_units_), tiny_work_group_,
-                  tiny_args, "short"});
+    const auto sort_tiny = [&](Kernel& kernel, Memory tasks, Memory lengths, Memory again, Memory again_lengths, std::string_view phase) {
+      const Arg args[] = {o.keys_in, keys_from_spare, keys_from_work, o.keys_out,    o.values_in,    values_spare(o), o.values_out, tasks,
+                          lengths,   again,           again_lengths,  problem_.count, lists_.most,   begin_bit,       mask};
+      queue.launch({kernel, std::min<std::uint64_t>(ceil_div(problem_.count, tiny_work_group_), 16 * compute_units_), tiny_work_group_,
+                    args, phase});
+    };
+    const Memory tasks = lists_.tasks.in(o), lengths = lists_.counters.in(o);
+    if (tiny_drops_) {
+      const Memory again = again_.in(o), again_lengths = lists_.again_lengths(o);
+      sort_tiny(*tiny_, tasks, lengths, again, again_lengths, "short");
+      sort_tiny(*tiny_all_, again, again_lengths, {}, {}, "short: ties");
+    } else {
+      sort_tiny(*tiny_all_, tasks, lengths, {}, {}, "short");
+    }
     for (unsigned b = 0; b < blocks_.size(); ++b) {
       const auto& block = blocks_[b];
       const unsigned k = lists_.tiny + b;
@@ -336,9 +362,12 @@ class GpuSorter final : public SegmentedSorter {
   unsigned lanes_ = 32, items_ = 0, tiny_work_group_ = 0, long_work_group_ = 0, long_resident_ = 1, scatter_bytes_ = 0;
   std::uint64_t groups_ = 0;
   std::vector<Block> blocks_;
-  ScratchLayout::Slice differs_, buckets_;
-  std::shared_ptr<Module> tiny_module_;
-  std::unique_ptr<Kernel> tiny_, count_, split_, scatter_, settle_;
+  // Short segments are sorted by items of 32 bits, which may leave out some of a key's; those whose order that does not
+  // tell are then sorted once more, by all bits.
+  bool tiny_drops_ = false;
+  ScratchLayout::Slice again_, differs_, buckets_;
+  std::shared_ptr<Module> tiny_module_, tiny_all_module_;
+  std::unique_ptr<Kernel> tiny_, tiny_all_, count_, split_, scatter_, settle_;
 };
 
 // A work-item sorts a segment (segmented_cpu.cl).

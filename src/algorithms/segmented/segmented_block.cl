@@ -27,9 +27,9 @@ typedef u32 sort_t;
 #define SORT_LAST ((sort_t)(~(sort_t)0))
 #if COMPOSITE
 #define POSITION(item) ((u32)(item) & ((1u << POSITION_BITS) - 1))
-#define RANK(key) ((ukey_t)((key_order(key) >> begin_bit) & (ukey_t)rank_mask))
 #else
-#define RANK(key) key_order(key)
+#undef RANK
+#define RANK(key) key_order(key)  // all bits decide
 #endif
 
 typedef struct {
@@ -103,8 +103,7 @@ INLINE void radix_pass(LOCAL segmented_memory_t *mine, sub_group_t sg, u32 shift
   barrier_local();
 }
 
-// tasks: the class's list, of *length segments. The bits of a key's order that decide: rank_mask, after begin_bit. keys_work:
-// keys_out, or what stands in for it where no keys are wanted.
+// tasks: the class's list, of *length segments. keys_work: keys_out, or what stands in for it where no keys are wanted.
 KERNEL_RESIDENT(WG, RESIDENT)
 void segmented_block(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_t *keys_spare, GLOBAL const ukey_t *keys_work,
                      GLOBAL ukey_t *keys_out, GLOBAL const value_t *values_in, GLOBAL const value_t *values_spare,
@@ -223,7 +222,7 @@ void segmented_block(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_t *keys_spa
           if ((i & distance) == 0) SORT_PAIR(two[i], two[i + distance])
       UNROLL for (u32 i = 0; i < 2 * SIDE; ++i) own[(int)i - (int)SIDE] = two[i];
     }
-    barrier_local();
+    barrier_all();  // what was loaded may now be overwritten
 
 #if DROPS
     // Records that tie but for what was left out.

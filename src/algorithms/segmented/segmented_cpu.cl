@@ -32,7 +32,7 @@ KERNEL(1) void segmented_cpu_sort(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *k
       ukey_t rank[FEW];
       for (u32 i = 0; i < count; ++i) {
         const record_t r = load_record(keys_in, values_in, begin + i);
-        const ukey_t mine = (ukey_t)((key_order(r.key) >> begin_bit) & (ukey_t)rank_mask);
+        const ukey_t mine = RANK(r.key);
         u32 at = i;
         for (; at > 0 && rank[at - 1] > mine; --at) {
           sorted[at] = sorted[at - 1];

@@ -109,6 +109,9 @@ INLINE void put_on_list(lists_t lists, LOCAL u32 *here, LOCAL u32 *before, LOCAL
   }
 }
 
+// The bits of a key's order that decide: rank_mask, after begin_bit; kernels have both as parameters.
+#define RANK(key) ((ukey_t)((key_order(key) >> begin_bit) & (ukey_t)rank_mask))
+
 INLINE u32 highest_bit(ukey_t x) {
 #if KEY_BITS == 64
   return x >> 32 ? 32 + highest_bit32(x >> 32) : highest_bit32(x);

@@ -12,7 +12,6 @@
 #define BINS (RADIX + 1)  // the last: places past the part's end
 #define RANK_WORDS SG_RANK_WORDS(BINS)
 
-#define RANK(key) ((ukey_t)((key_order(key) >> begin_bit) & (ukey_t)rank_mask))
 // The digit that a level is parted by, of the segment's `open` bits.
 INLINE u32 digit_of(ukey_t rank, u32 open) { return (u32)(rank >> (max(open, RADIX_BITS) - RADIX_BITS)) & ((1u << min(open, RADIX_BITS)) - 1); }
 
