@@ -40,6 +40,14 @@ typedef u32 sort_t;
 
 #define SPREAD(place) ((place) + (place) / 32)  // so that rows begin in different banks
 
+INLINE ukey_t shuffle_rank(sub_group_t sg, ukey_t rank, u32 lane) {
+  ukey_t out = (ukey_t)sg_shuffle(sg, (u32)rank, lane);
+#if KEY_BITS == 64
+  out |= (ukey_t)sg_shuffle(sg, (u32)(rank >> 32), lane) << 32;
+#endif
+  return out;
+}
+
 // other[i] (and place[i]) gets what lane `partner` has in the same place of its row or, with `mirrored`, in that counted
 // from the row's end. Without native sub-groups, a barrier for each word would be many: the whole row goes through local
 // memory at once.
@@ -116,7 +124,8 @@ KERNEL(WG) void segmented_tiny(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_t
     const u32 position_bits = highest_bit32(ROW) + c;
     const u64 length = counters[c];
     for (u64 base = (u64)group_id() * together; base < length; base += (u64)group_count() * together) {
-      // Load. Neighbouring lanes read neighbouring records; which is in which place does not matter yet.
+      // Load. Neighbouring lanes read neighbouring records; which is in which place does not matter yet. A lane reads no
+      // record but those whose places it will write: the output may be the input.
       const u64 mine = base + (t >> c);
       const task_t task = tasks[list + min(mine, length - 1)];
       const u64 begin = task.begin;
@@ -125,15 +134,10 @@ KERNEL(WG) void segmented_tiny(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_t
 #if VALUE_BYTES
       GLOBAL const value_t *values = FROM_PLACE(TASK_PLACE(task), values_in, values_spare, values_out);
 #endif
-#if DROPS
-      const ukey_t first = RANK(keys[begin]);
-#else
-      const ukey_t first = 0;
-#endif
       ukey_t rank[ROW];
       UNROLL for (u32 i = 0; i < ROW; ++i) {
         const u32 at = i * lanes + lane;
-        rank[i] = first;
+        rank[i] = 0;
         if (at < count) {
           const ukey_t key = keys[begin + at];
           rank[i] = RANK(key);
@@ -148,15 +152,10 @@ KERNEL(WG) void segmented_tiny(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_t
 
       // Items. What is not there sorts last.
 #if DROPS
+      const ukey_t first = shuffle_rank(sg, rank[0], sg_lane() - lane);
       ukey_t differ = 0;
-      UNROLL for (u32 i = 0; i < ROW; ++i) differ |= rank[i] ^ first;
-      for (u32 distance = 1; distance < lanes; distance *= 2) {
-        ukey_t other = (ukey_t)sg_shuffle(sg, (u32)differ, sg_lane() ^ distance);
-#if KEY_BITS == 64
-        other |= (ukey_t)sg_shuffle(sg, (u32)(differ >> 32), sg_lane() ^ distance) << 32;
-#endif
-        differ |= other;
-      }
+      UNROLL for (u32 i = 0; i < ROW; ++i) differ |= i * lanes + lane < count ? rank[i] ^ first : 0;
+      for (u32 distance = 1; distance < lanes; distance *= 2) differ |= shuffle_rank(sg, differ, sg_lane() ^ distance);
       const u32 open = differ != 0 ? highest_bit(differ) + 1 : 0;
       const u32 drop = max(open + position_bits, (u32)SORT_BITS) - SORT_BITS;
 #endif
