@@ -210,7 +210,8 @@ class GpuSorter final : public SegmentedSorter {
     const std::uint64_t tile = std::uint64_t{long_work_group_} * items_;
     scatter_bytes_ = static_cast<unsigned>(fixed + tile * record);
     groups_ = given.number("groups", 8 * device.compute_units);
-    lists_.part = std::max<std::uint64_t>(1, ceil_div(problem.count, groups_ * tile)) * tile;
+    split_work_group_ = largest;
+    lists_.part = tiles_of_part * tile;
     lists_.levels = static_cast<unsigned>(digits_.size());
     lists_.merged = std::min(merged_from * lists_.block_least, lists_.longest());
     lay_out(false);
@@ -255,7 +256,8 @@ class GpuSorter final : public SegmentedSorter {
     std::future<std::shared_ptr<Module>> longs;
     if (lists_.most_longs != 0) {
       auto defines = lists_.defines(problem_);
-      defines.set("WG", long_work_group_).set("ITEMS", items_).set("RESIDENT", long_resident_).set("MERGED", lists_.merged);
+      defines.set("WG", long_work_group_).set("ITEMS", items_).set("RESIDENT", long_resident_).set("TEAMS", split_work_group_ / radix_size)
+          .set("MERGED", lists_.merged);
       longs = with(kernels::embedded::segmented_partition_cl, defines);
     }
     build_lists(device, capabilities);
@@ -336,7 +338,7 @@ class GpuSorter final : public SegmentedSorter {
                                 lists_.part,
                                 problem_.count,
                                 lists_.most};
-      queue.launch({*split_, std::min(lists_.most_longs, groups_), radix_size, split_args, "long: buckets"});
+      queue.launch({*split_, std::min(lists_.most_longs, groups_), split_work_group_, split_args, "long: buckets"});
       const Arg scatter_args[] = {o.keys_in,    keys_spare(o), keys_work(o), o.values_in, values_spare(o), o.values_out, longs,
                                   parts,        lengths,       counts,       buckets,     begin_bit,       mask};
       queue.launch({*scatter_, part_groups, long_work_group_, scatter_args, "long: reorder", scatter_bytes_});
@@ -349,6 +351,8 @@ class GpuSorter final : public SegmentedSorter {
   static constexpr unsigned tiny_position_bits = 8;
   // Digits stay together up to the capacity of the work-groups' third class, whose sort is fast and whose buckets are few.
   static constexpr std::uint64_t merged_from = 4;
+  // A part is long enough for what comes before its first tile to cost little.
+  static constexpr std::uint64_t tiles_of_part = 4;
   static unsigned tiny_work_group(const Capabilities& c) { return std::max(c.sub_group_size, 128u); }
 
   struct Block {  // how segments of a class are sorted
@@ -359,7 +363,8 @@ class GpuSorter final : public SegmentedSorter {
     std::unique_ptr<Kernel> sort{};
   };
 
-  unsigned lanes_ = 32, items_ = 0, tiny_work_group_ = 0, long_work_group_ = 0, long_resident_ = 1, scatter_bytes_ = 0;
+  unsigned lanes_ = 32, items_ = 0, tiny_work_group_ = 0, long_work_group_ = 0, long_resident_ = 1, split_work_group_ = 0,
+           scatter_bytes_ = 0;
   std::uint64_t groups_ = 0;
   std::vector<Block> blocks_;
   // Short segments are sorted by items of 32 bits, which may leave out some of a key's; those whose order that does not
@@ -460,7 +465,7 @@ class Segmented final : public Algorithm {
         .parameters = {{"variant", "which kernels: the device's kind decides by default", 0, 0, {"gpu", "cpu"}},
                        {"blocks", "classes of lengths that work-groups sort; from class to class they double (variant gpu)", 1,
                         most_blocks, {}},
-                       {"groups", "work-groups that long segments are divided among", 1, 1 << 20, {}}}};
+                       {"groups", "work-groups that go through long segments", 1, 1 << 20, {}}}};
     return info;
   }
 

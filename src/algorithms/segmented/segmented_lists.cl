@@ -47,8 +47,9 @@ typedef struct {
   GLOBAL long_t *longs, *ended;  // of level `level`, and those whose keys are alike
   GLOBAL part_t *parts, *ended_parts;
   u32 level, levels;
-  u64 part;  // records
+  u64 part;  // records, but for segments that would have more parts than MOST_PARTS
 } lists_t;
+#define MOST_PARTS 512
 
 // Where the classes' lists begin in the tasks. By all work-items; a barrier is to follow.
 INLINE void start_lists(LOCAL u64 *starts, u64 n, u64 most) {
@@ -86,23 +87,23 @@ INLINE void put_on_list(lists_t lists, LOCAL u32 *here, LOCAL u32 *before, LOCAL
     task.count = (index_t)count | (index_t)place << TASK_PLACE_SHIFT;
     lists.tasks[starts[class_of] + before[class_of] + at] = task;
   } else if (class_of < LOCAL_CLASSES + 2) {
-    // Few enough parts, even of one segment that has all the records, for one work-item to write them down.
+    const u64 size = (count + MOST_PARTS * lists.part - 1) / (MOST_PARTS * lists.part) * lists.part;
     const u32 ended = class_of > LOCAL_CLASSES;
     GLOBAL part_t *parts = ended ? lists.ended_parts : lists.parts;
     at += before[class_of];
     long_t whole;
     whole.begin = (index_t)begin;
     whole.count = (index_t)count;
-    whole.parts = (u32)((count + lists.part - 1) / lists.part);
+    whole.parts = (u32)((count + size - 1) / size);
     whole.first = global_add(&lists.counters[LONGS_OF(ended ? lists.levels : lists.level) + 1], whole.parts);
     whole.open = open;
     whole.place = place;
     (ended ? lists.ended : lists.longs)[at] = whole;
     for (u32 p = 0; p < whole.parts; ++p) {
-      const u64 from = p * lists.part;
+      const u64 from = p * size;
       part_t part;
       part.begin = (index_t)(begin + from);
-      part.count = (index_t)(count - from < lists.part ? count - from : lists.part);
+      part.count = (index_t)(count - from < size ? count - from : size);
       part.whole = at;
       parts[whole.first + p] = part;
     }

@@ -3,9 +3,11 @@
 // are few buckets, of about the size that is sorted fastest; what is still too long is a long segment of the next level.
 // Reduce, then scan, as lsd's passes: a work-group counts the digits of a part, one scans the counts of a segment's parts
 // and chooses the buckets, and the parts are sorted by bucket, tile by tile, in local memory and written out.
-// Parameters: WG (at least RADIX), ITEMS, RESIDENT, MERGED (records of digits that stay together), and segmented_lists'.
+// Parameters: WG (at least RADIX), ITEMS, RESIDENT, TEAMS (of RADIX work-items), MERGED (records of digits that stay together),
+// and segmented_lists'.
 
 #define RADIX 256u
+#define SPLIT_WG (TEAMS * RADIX)
 #define RADIX_BITS 8u
 #define TILE (WG * ITEMS)
 #define SUB_GROUPS (WG / SG_LANES)
@@ -69,20 +71,21 @@ KERNEL(WG) void segmented_count(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_
 // where the bucket begins. Where all keys have one digit, nothing is moved (the segment's parts become 0), and the next
 // level is by the highest bits in which the keys differ.
 // next_longs and next_parts: of the next level, `level`.
-KERNEL(RADIX) void segmented_split(GLOBAL long_t *longs, GLOBAL const u32 *lengths, GLOBAL index_t *counts,
-                                   GLOBAL const ukey_t *differs, GLOBAL u8 *buckets, GLOBAL u32 *counters,
-                                   GLOBAL task_t *tasks, GLOBAL long_t *next_longs, GLOBAL part_t *next_parts,
-                                   GLOBAL long_t *ended, GLOBAL part_t *ended_parts, u32 level, u32 levels, u64 part, u64 n,
-                                   u64 most) {
-  SUB_GROUP(RADIX);
+KERNEL(SPLIT_WG) void segmented_split(GLOBAL long_t *longs, GLOBAL const u32 *lengths, GLOBAL index_t *counts,
+                                      GLOBAL const ukey_t *differs, GLOBAL u8 *buckets, GLOBAL u32 *counters,
+                                      GLOBAL task_t *tasks, GLOBAL long_t *next_longs, GLOBAL part_t *next_parts,
+                                      GLOBAL long_t *ended, GLOBAL part_t *ended_parts, u32 level, u32 levels, u64 part, u64 n,
+                                      u64 most) {
+  SUB_GROUP(SPLIT_WG);
   LOCAL_ARRAY(index_t, scratch, 2 * RADIX);
-  LOCAL_ARRAY(index_t, begins, RADIX + 1);  // of the digits, in the segment
-  LOCAL_ARRAY(u32, here, RADIX);
-  LOCAL_ARRAY(u32, before, RADIX);
-  LOCAL_ARRAY(u64, starts, RADIX);
+  LOCAL_ARRAY(index_t, sums, TEAMS *RADIX);  // of the digits in a team's parts
+  LOCAL_ARRAY(index_t, begins, RADIX + 1);   // of the digits, in the segment
+  LOCAL_ARRAY(u32, here, SPLIT_WG);
+  LOCAL_ARRAY(u32, before, SPLIT_WG);
+  LOCAL_ARRAY(u64, starts, LOCAL_CLASSES);
   LOCAL_ARRAY(u32, differ_words, 2);
   LOCAL_ARRAY(u32, stays, 1);
-  const u32 t = local_id();
+  const u32 t = local_id(), digit = t % RADIX, team = t / RADIX;
   const u32 all_longs = lengths[0];
   const lists_t lists = {counters, tasks, next_longs, ended, next_parts, ended_parts, level, levels, part};
   start_lists(starts, n, most);
@@ -90,45 +93,55 @@ KERNEL(RADIX) void segmented_split(GLOBAL long_t *longs, GLOBAL const u32 *lengt
 
   for (u64 s = group_id(); s < all_longs; s += group_count()) {
     const long_t whole = longs[s];
-    GLOBAL index_t *mine = counts + (u64)whole.first * RADIX + t;
+    GLOBAL index_t *mine = counts + (u64)whole.first * RADIX + digit;
+    const u32 begin_part = whole.parts * team / TEAMS, end_part = whole.parts * (team + 1) / TEAMS;
 
     // Scan over digits; in which bits the keys differ.
     index_t sum = 0, all;
-    for (u32 p = 0; p < whole.parts; ++p) sum += mine[(u64)p * RADIX];
+    for (u32 p = begin_part; p < end_part; ++p) sum += mine[(u64)p * RADIX];
     ukey_t differ = 0;
-    for (u32 p = t; p < whole.parts; p += RADIX) differ |= differs[whole.first + p];
+    for (u32 p = t; p < whole.parts; p += SPLIT_WG) differ |= differs[whole.first + p];
     if (t < 2) differ_words[t] = 0;
     if (t == 0) stays[0] = 0;
-    const index_t digit_begin = wg_scan_add(scratch, RADIX, sum, &all);
-    begins[t] = digit_begin;
-    if (t == 0) begins[RADIX] = whole.count;
-    if (sum == whole.count) stays[0] = 1;
+    sums[t] = sum;
+    barrier_local();
+    index_t in_all = 0, in_before = 0;
+    UNROLL for (u32 other = 0; other < TEAMS; ++other) {
+      const index_t its = sums[other * RADIX + digit];
+      in_all += its;
+      in_before += other < team ? its : 0;
+    }
+    if (t < RADIX && in_all == whole.count) stays[0] = 1;
     or_bits(differ_words, sg, differ);
+    const index_t digit_begin = wg_scan_add(scratch, RADIX, in_all, &all);
+    if (t < RADIX) begins[t] = digit_begin;
+    if (t == 0) begins[RADIX] = whole.count;
     barrier_local();
 
     // A digit's bucket is the largest aligned block of digits around it that has at most MERGED records. Aligned, so that
     // the highest bits in which its keys differ tell them apart well.
-    u32 first = t, end = t + 1;
+    u32 first = digit, end = digit + 1;
     for (u32 k = 1; k <= RADIX_BITS; ++k) {
-      const u32 block = t >> k << k, block_end = block + (1u << k);
+      const u32 block = digit >> k << k, block_end = block + (1u << k);
       const u32 fits = begins[block_end] - begins[block] <= MERGED;
       first = fits ? block : first;
       end = fits ? block_end : end;
     }
-    const u32 leads = first == t ? 1 : 0;
+    const u32 leads = first == digit ? 1 : 0;
     const u32 leaders = (u32)wg_scan_add(scratch, RADIX, leads, &all) + leads;
-    buckets[s * RADIX + t] = (u8)(leaders - 1);
+    if (t < RADIX) buckets[s * RADIX + t] = (u8)(leaders - 1);
 
     differ = ored_bits(differ_words);
     const u32 stay = stays[0];
     const u32 left = stay ? (differ != 0 ? highest_bit(differ) + 1 : 0) : max(whole.open, RADIX_BITS) - RADIX_BITS;
     const u32 place = stay ? whole.place : whole.place == IN_SPARE ? IN_OUTPUT : IN_SPARE;
-    put_on_list(lists, here, before, starts, whole.begin + digit_begin, leads ? begins[end] - begins[t] : 0, left, place);
+    const index_t bucket_begin = whole.begin + begins[digit];
+    put_on_list(lists, here, before, starts, bucket_begin, leads && t < RADIX ? begins[end] - begins[digit] : 0, left, place);
 
     // Scan over parts.
     const u32 moved = stay ? 0 : whole.parts;
-    index_t next = leads ? whole.begin + digit_begin : 0;
-    for (u32 p = 0; p < moved; ++p) {
+    index_t next = in_before + (leads ? bucket_begin : 0);
+    for (u32 p = begin_part; p < min(end_part, moved); ++p) {
       const index_t count = mine[(u64)p * RADIX];
       mine[(u64)p * RADIX] = next;
       next += count;
