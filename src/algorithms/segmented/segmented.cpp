@@ -38,11 +38,12 @@ struct Lists {
   ScratchLayout::Slice counters, tasks;
   Longs longs[3];
   std::vector<std::uint64_t> begins;  // of the classes' lists, in tasks
-  std::uint64_t shortest = 2, most = 0, most_longs = 0, most_parts = 0;
+  std::uint64_t most = 0, most_longs = 0, most_parts = 0;
 
   [[nodiscard]] std::uint64_t capacity(unsigned k) const { return k < tiny ? std::uint64_t{row} << k : block_least << (k - tiny); }
   [[nodiscard]] std::uint64_t longest() const { return capacity(tiny + blocks - 1); }
-  [[nodiscard]] std::uint64_t least(unsigned k) const { return k == 0 ? shortest : capacity(k - 1) + 1; }
+  // The shortest segment of class k. Single records need no sort, but come of long segments.
+  [[nodiscard]] std::uint64_t least(unsigned k) const { return k == 0 ? (merged == 0 ? 2 : 1) : capacity(k - 1) + 1; }
   [[nodiscard]] std::uint64_t room(unsigned k, const Problem& p) const { return std::min(most, p.count / least(k)); }
 
   void lay_out(const Problem& p, ScratchLayout& layout) {
@@ -55,7 +56,6 @@ struct Lists {
       // Wherever a block of digits has more than `merged` records, it is divided in two: at most 8 times for as many
       // records, and so a long segment into at most 9 buckets for as many.
       most += levels * std::min(radix_size * most_longs, 9 * (p.count / merged));
-      shortest = 1;
     }
     begins.push_back(0);
     for (unsigned k = 0; k < tiny + blocks; ++k) begins.push_back(begins.back() + room(k, p));
@@ -84,7 +84,7 @@ struct Lists {
   [[nodiscard]] kernels::Defines defines(const Problem& p) const {
     kernels::Defines d;
     d.problem(radix_problem(p)).set("ROW", row).set("TINY_CLASSES", tiny).set("BLOCK_CLASSES", blocks).set("BLOCK_LEAST", block_least)
-        .set("LEAST", shortest);
+        .set("LEAST", least(0));
     return d;
   }
 };
