@@ -27,7 +27,8 @@ std::uint64_t rank_mask(const Problem& p) { return ~std::uint64_t{0} >> (64 - ke
 struct Lists {
   unsigned row = 8, tiny = 0, blocks = 0;  // records of a lane; classes of either kind
   std::uint64_t block_least = 0;           // the longest segment of the first class that work-groups sort
-  std::uint64_t part = 0;                  // records of a part of a long segment
+  std::uint64_t part = 0;                  // records of a part of a long segment, but for those that had more parts than
+  unsigned most_parts_of_one = ~0u;
   unsigned levels = 1;                     // of long segments
   std::uint64_t merged = 0;                // records of digits that partitions leave together; 0: long segments are not parted
 
@@ -146,6 +147,7 @@ class SegmentedSorter : public Sorter {
                         lists_.of(0).longs.in(o),
                         lists_.of(0).parts.in(o),
                         lists_.part,
+                        std::uint32_t{lists_.most_parts_of_one},
                         std::uint32_t{lists_.levels},
                         std::uint32_t{key_bits(problem_)},
                         o.keys_in,
@@ -210,8 +212,9 @@ class GpuSorter final : public SegmentedSorter {
     const std::uint64_t tile = std::uint64_t{long_work_group_} * items_;
     scatter_bytes_ = static_cast<unsigned>(fixed + tile * record);
     groups_ = given.number("groups", 8 * device.compute_units);
-    split_work_group_ = largest;
+    split_work_group_ = std::min(largest, 512u);
     lists_.part = tiles_of_part * tile;
+    lists_.most_parts_of_one = static_cast<unsigned>(std::min<std::uint64_t>(groups_, 2 * device.compute_units));
     lists_.levels = static_cast<unsigned>(digits_.size());
     lists_.merged = std::min(merged_from * lists_.block_least, lists_.longest());
     lay_out(false);
@@ -336,6 +339,7 @@ class GpuSorter final : public SegmentedSorter {
                                 std::uint32_t{level + 1},
                                 std::uint32_t{lists_.levels},
                                 lists_.part,
+                                std::uint32_t{lists_.most_parts_of_one},
                                 problem_.count,
                                 lists_.most};
       queue.launch({*split_, std::min(lists_.most_longs, groups_), split_work_group_, split_args, "long: buckets"});

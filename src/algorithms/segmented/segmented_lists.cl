@@ -47,9 +47,9 @@ typedef struct {
   GLOBAL long_t *longs, *ended;  // of level `level`, and those whose keys are alike
   GLOBAL part_t *parts, *ended_parts;
   u32 level, levels;
-  u64 part;  // records, but for segments that would have more parts than MOST_PARTS
+  u64 part;        // records, but for segments that would have more parts than
+  u32 most_parts;
 } lists_t;
-#define MOST_PARTS 512
 
 // Where the classes' lists begin in the tasks. By all work-items; a barrier is to follow.
 INLINE void start_lists(LOCAL u64 *starts, u64 n, u64 most) {
@@ -87,7 +87,7 @@ INLINE void put_on_list(lists_t lists, LOCAL u32 *here, LOCAL u32 *before, LOCAL
     task.count = (index_t)count | (index_t)place << TASK_PLACE_SHIFT;
     lists.tasks[starts[class_of] + before[class_of] + at] = task;
   } else if (class_of < LOCAL_CLASSES + 2) {
-    const u64 size = (count + MOST_PARTS * lists.part - 1) / (MOST_PARTS * lists.part) * lists.part;
+    const u64 most = lists.most_parts * lists.part, size = (count + most - 1) / most * lists.part;
     const u32 ended = class_of > LOCAL_CLASSES;
     GLOBAL part_t *parts = ended ? lists.ended_parts : lists.parts;
     at += before[class_of];

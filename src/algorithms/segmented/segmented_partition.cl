@@ -74,8 +74,8 @@ KERNEL(WG) void segmented_count(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_
 KERNEL(SPLIT_WG) void segmented_split(GLOBAL long_t *longs, GLOBAL const u32 *lengths, GLOBAL index_t *counts,
                                       GLOBAL const ukey_t *differs, GLOBAL u8 *buckets, GLOBAL u32 *counters,
                                       GLOBAL task_t *tasks, GLOBAL long_t *next_longs, GLOBAL part_t *next_parts,
-                                      GLOBAL long_t *ended, GLOBAL part_t *ended_parts, u32 level, u32 levels, u64 part, u64 n,
-                                      u64 most) {
+                                      GLOBAL long_t *ended, GLOBAL part_t *ended_parts, u32 level, u32 levels, u64 part,
+                                      u32 most_parts, u64 n, u64 most) {
   SUB_GROUP(SPLIT_WG);
   LOCAL_ARRAY(index_t, scratch, 2 * RADIX);
   LOCAL_ARRAY(index_t, sums, TEAMS *RADIX);  // of the digits in a team's parts
@@ -87,7 +87,7 @@ KERNEL(SPLIT_WG) void segmented_split(GLOBAL long_t *longs, GLOBAL const u32 *le
   LOCAL_ARRAY(u32, stays, 1);
   const u32 t = local_id(), digit = t % RADIX, team = t / RADIX;
   const u32 all_longs = lengths[0];
-  const lists_t lists = {counters, tasks, next_longs, ended, next_parts, ended_parts, level, levels, part};
+  const lists_t lists = {counters, tasks, next_longs, ended, next_parts, ended_parts, level, levels, part, most_parts};
   start_lists(starts, n, most);
   barrier_local();
 
@@ -98,7 +98,8 @@ KERNEL(SPLIT_WG) void segmented_split(GLOBAL long_t *longs, GLOBAL const u32 *le
 
     // Scan over digits; in which bits the keys differ.
     index_t sum = 0, all;
-    for (u32 p = begin_part; p < end_part; ++p) sum += mine[(u64)p * RADIX];
+    for (u32 p = begin_part; p < end_part; p += 8)
+      UNROLL for (u32 i = 0; i < 8; ++i) sum += p + i < end_part ? mine[(u64)(p + i) * RADIX] : 0;
     ukey_t differ = 0;
     for (u32 p = t; p < whole.parts; p += SPLIT_WG) differ |= differs[whole.first + p];
     if (t < 2) differ_words[t] = 0;
@@ -139,12 +140,16 @@ KERNEL(SPLIT_WG) void segmented_split(GLOBAL long_t *longs, GLOBAL const u32 *le
     put_on_list(lists, here, before, starts, bucket_begin, leads && t < RADIX ? begins[end] - begins[digit] : 0, left, place);
 
     // Scan over parts.
-    const u32 moved = stay ? 0 : whole.parts;
+    const u32 moved = stay ? 0 : whole.parts, end_moved = min(end_part, moved);
     index_t next = in_before + (leads ? bucket_begin : 0);
-    for (u32 p = begin_part; p < min(end_part, moved); ++p) {
-      const index_t count = mine[(u64)p * RADIX];
-      mine[(u64)p * RADIX] = next;
-      next += count;
+    for (u32 p = begin_part; p < end_moved; p += 8) {
+      index_t count[8];
+      UNROLL for (u32 i = 0; i < 8; ++i) count[i] = mine[(u64)min(p + i, end_moved - 1) * RADIX];
+      UNROLL for (u32 i = 0; i < 8; ++i)
+        if (p + i < end_moved) {
+          mine[(u64)(p + i) * RADIX] = next;
+          next += count[i];
+        }
     }
     barrier_all();
     if (t == 0) longs[s].parts = moved;
