@@ -183,6 +183,37 @@ TEST_P(Conformance, SortsAsTheReferenceDoes) {
   fmt::print("{} cases, {} pairs of factors, {} cases beyond this device\n", table.cases.size(), table.pairs, unsupported);
 }
 
+// Segments that are parted several times, and such as cannot be parted: the variant for GPUs, whatever the device, with no
+// local sorts but the least, so that few records are long. Of one list that has all records, and of long and short ones.
+TEST(LongSegments, ArePartedUntilTheyAreShort) {
+  if (on_host()) GTEST_SKIP() << "kernels run on devices";
+  std::vector<Problem> problems{{.key = KeyType::u32, .payload = Payload::values}};
+  if (is_set("SORTIUM_TEST_FULL") || !builds_slowly()) {
+    problems.push_back({.key = KeyType::f32, .payload = Payload::positions, .keys_out = false, .order = Order::descending});
+    problems.push_back({.key = KeyType::u64, .payload = Payload::values, .value_bytes = 8, .begin_bit = 3, .end_bit = 61});
+    problems.push_back({.key = KeyType::i16});
+  }
+  const bool small = is_set("SORTIUM_TEST_SMALL");
+  Trial trial(test_device(), small ? Placement::exact : Placement::guarded);
+  for (auto problem : problems) {
+    std::vector<Case> cases;
+    for (const auto d : all_distributions)
+      for (const auto lengths : {Lengths::one, Lengths::log_uniform}) {
+        problem.count = small ? 1500 : lengths == Lengths::one ? 100'003 : 50'021;
+        const bool in_place = problem.keys_out && cases.size() / 2 % 2 == (lengths == Lengths::one ? 0u : 1u);
+        Case c{problem, in_place, d, problem.count + cases.size()};
+        set_segments(c, lengths, {608}, 4);
+        cases.push_back(c);
+      }
+    thin_out(cases);
+    for (const auto& c : cases) {
+      const Plan plan(test_device(), c.problem, {"segmented", "variant=gpu,blocks=1,groups=7"});
+      const auto what = trial.run(c, {plan.scratch_bytes(), 0, true, [&](Queue& q, const Operands& o) { plan.run(q, o); }});
+      EXPECT_EQ(what, "") << describe(c);
+    }
+  }
+}
+
 // What Oclgrind is not asked to run is counted here; with the options that tests/CMakeLists.txt gives it, it refuses
 // nothing else, and every room is run.
 TEST(Simulator, RunsEveryRoom) {

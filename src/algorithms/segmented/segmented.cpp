@@ -1,9 +1,9 @@
 // Segments, each sorted by itself. The device sorts the segments out by their lengths, and every class of lengths has its
 // own way: short ones in the registers of a few lanes, longer ones in a work-group's local memory, and those that no
-// work-group holds by an LSD radix sort of all of them at once. Nobody waits for the device to say what there is: every
+// work-group holds are parted by their leading bits into segments that one does. Nobody waits for the device to say what there is: every
 // launch has as many work-groups as may find work, and they go through lists whose lengths they read.
 // Hou, Liu, Feng, "Fast segmented sort on GPUs" (2017), for the classes; Stehle, Jacobsen (2017) for segments sorted in
-// local memory; Satish, Harris, Garland (2009) for the tiles of long ones.
+// local memory, and for long ones parted until they can be; Satish, Harris, Garland (2009) for the tiles of long ones.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,35 +27,65 @@ std::uint64_t rank_mask(const Problem& p) { return ~std::uint64_t{0} >> (64 - ke
 struct Lists {
   unsigned row = 8, tiny = 0, blocks = 0;  // records of a lane; classes of either kind
   std::uint64_t block_least = 0;           // the longest segment of the first class that work-groups sort
-  std::uint64_t part = 0;                  // records of a part of a long segment
+  std::uint64_t part = 0;                  // records of a part of a long segment, but for those that had more parts than
+  unsigned most_parts_of_one = ~0u;
+  unsigned levels = 1;                     // of long segments
+  std::uint64_t merged = 0;                // records of digits that partitions leave together; 0: long segments are not parted
 
-  ScratchLayout::Slice counters, tasks, longs, parts;
+  // The lists of long segments of all levels take turns in two, and those that are parted as far as can be have the third.
+  struct Longs {
+    ScratchLayout::Slice longs, parts;
+  };
+  ScratchLayout::Slice counters, tasks;
+  Longs longs[3];
   std::vector<std::uint64_t> begins;  // of the classes' lists, in tasks
-  std::uint64_t most_longs = 0, most_parts = 0;
+  std::uint64_t most = 0, most_longs = 0, most_parts = 0;
 
   [[nodiscard]] std::uint64_t capacity(unsigned k) const { return k < tiny ? std::uint64_t{row} << k : block_least << (k - tiny); }
-  [[nodiscard]] std::uint64_t least(unsigned k) const { return k == 0 ? 2 : capacity(k - 1) + 1; }
-  [[nodiscard]] std::uint64_t room(unsigned k, const Problem& p) const { return std::min(p.segments, p.count / least(k)); }
+  [[nodiscard]] std::uint64_t longest() const { return capacity(tiny + blocks - 1); }
+  // The shortest segment of class k. Single records need no sort, but come of long segments.
+  [[nodiscard]] std::uint64_t least(unsigned k) const { return k == 0 ? (merged == 0 ? 2 : 1) : capacity(k - 1) + 1; }
+  [[nodiscard]] std::uint64_t room(unsigned k, const Problem& p) const { return std::min(most, p.count / least(k)); }
 
   void lay_out(const Problem& p, ScratchLayout& layout) {
-    const std::uint64_t task = 2 * kernels::index_bytes(p.count);
+    const std::uint64_t index = kernels::index_bytes(p.count), task = 2 * index;
+    most = p.segments;
+    most_longs = p.count / (longest() + 1);
+    if (merged == 0) {
+      most_longs = std::min(most_longs, p.segments);
+    } else if (most_longs != 0) {
+      // Wherever a block of digits has more than `merged` records, it is divided in two: at most 8 times for as many
+      // records, and so a long segment into at most 9 buckets for as many.
+      most += levels * std::min(radix_size * most_longs, 9 * (p.count / merged));
+    }
     begins.push_back(0);
     for (unsigned k = 0; k < tiny + blocks; ++k) begins.push_back(begins.back() + room(k, p));
-    most_longs = room(tiny + blocks, p);
     most_parts = most_longs == 0 ? 0 : most_longs + p.count / part;
-    counters = layout.add((tiny + blocks + 2) * 4);
+    counters = layout.add((2 * tiny + blocks + 2 * (levels + 1)) * 4);
     tasks = layout.add(std::max<std::uint64_t>(begins.back(), 1) * task);
-    longs = layout.add(std::max<std::uint64_t>(most_longs, 1) * (kernels::index_bytes(p.count) + 8));
-    parts = layout.add(std::max<std::uint64_t>(most_parts, 1) * task);
+    for (auto& l : longs)
+      if (merged != 0 || &l == longs)
+        l = {layout.add(std::max<std::uint64_t>(most_longs, 1) * (2 * index + 16)),
+             layout.add(std::max<std::uint64_t>(most_parts, 1) * 3 * index)};
   }
   [[nodiscard]] Memory list(unsigned k, const Operands& o, const Problem& p) const {
     const std::uint64_t task = 2 * kernels::index_bytes(p.count);
     return tasks.in(o).slice(begins[k] * task, (begins[k + 1] - begins[k]) * task);
   }
   [[nodiscard]] Memory length(unsigned k, const Operands& o) const { return counters.in(o).slice(4 * k, 4); }
+  // How many long segments the level has, and how many parts; `levels`: those that are parted as far as can be.
+  [[nodiscard]] Memory longs_lengths(unsigned level, const Operands& o) const {
+    return counters.in(o).slice(4 * (tiny + blocks + 2 * level), 8);
+  }
+  // Of the classes of short segments, how many are to be sorted once more.
+  [[nodiscard]] Memory again_lengths(const Operands& o) const {
+    return counters.in(o).slice(4 * (tiny + blocks + 2 * (levels + 1)), 4 * tiny);
+  }
+  [[nodiscard]] const Longs& of(unsigned level) const { return longs[level == levels ? 2 : level % 2]; }
   [[nodiscard]] kernels::Defines defines(const Problem& p) const {
     kernels::Defines d;
-    d.problem(radix_problem(p)).set("ROW", row).set("TINY_CLASSES", tiny).set("BLOCK_CLASSES", blocks).set("BLOCK_LEAST", block_least);
+    d.problem(radix_problem(p)).set("ROW", row).set("TINY_CLASSES", tiny).set("BLOCK_CLASSES", blocks).set("BLOCK_LEAST", block_least)
+        .set("LEAST", least(0));
     return d;
   }
 };
@@ -67,7 +97,7 @@ std::shared_ptr<Module> build_with_lists(Device& device, const Capabilities& cap
   return kernels::build(device, capabilities, {source.name, text}, defines);
 }
 
-// What both variants share: the lists, and the passes over long segments.
+// What both variants share: the lists, and memory for long segments.
 class SegmentedSorter : public Sorter {
  public:
   std::uint64_t scratch_bytes() const override { return scratch_.bytes(); }
@@ -99,38 +129,33 @@ class SegmentedSorter : public Sorter {
     classify_ = lists_module_->kernel("segmented_classify");
   }
 
+  // What is in place already is not copied there.
+  [[nodiscard]] std::uint32_t copies(const Operands& o) const { return !o.in_place() || problem_.payload == Payload::positions; }
+  // Where passes put what they do not put into spare memory.
+  [[nodiscard]] Memory keys_work(const Operands& o) const { return problem_.keys_out ? o.keys_out : keys_work_.in(o); }
+  [[nodiscard]] Memory keys_spare(const Operands& o) const { return keys_spare_.bytes == 0 ? Memory{} : keys_spare_.in(o); }
+  [[nodiscard]] Memory values_spare(const Operands& o) const { return values_spare_.bytes == 0 ? Memory{} : values_spare_.in(o); }
+
   void make_lists(Queue& queue, const Operands& o) const {
     queue.fill(lists_.counters.in(o), 0, lists_.counters.bytes, "classify");
-    const Arg args[] = {o.offsets,           problem_.segments,   problem_.count, lists_.counters.in(o), lists_.tasks.in(o),
-                        lists_.longs.in(o),  lists_.parts.in(o),  lists_.part,    o.keys_in,             o.keys_out,
-                        o.values_in,         o.values_out,
-                        std::uint32_t{!o.in_place() || problem_.payload == Payload::positions}};
+    const Arg args[] = {o.offsets,
+                        problem_.segments,
+                        problem_.count,
+                        lists_.most,
+                        lists_.counters.in(o),
+                        lists_.tasks.in(o),
+                        lists_.of(0).longs.in(o),
+                        lists_.of(0).parts.in(o),
+                        lists_.part,
+                        std::uint32_t{lists_.most_parts_of_one},
+                        std::uint32_t{lists_.levels},
+                        std::uint32_t{key_bits(problem_)},
+                        o.keys_in,
+                        o.keys_out,
+                        o.values_in,
+                        o.values_out,
+                        copies(o)};
     queue.launch({*classify_, ceil_div(problem_.segments, classify_work_group_), classify_work_group_, args, "classify"});
-  }
-
-  // All passes over long segments; the last one writes the output. In place they must be even in number: one that sorts
-  // by no bit at all then comes first.
-  void sort_longs(Queue& queue, const Operands& o, unsigned work_group, unsigned scan_work_group, std::uint64_t groups) const {
-    if (lists_.most_longs == 0) return;
-    auto digits = digits_;
-    if (o.in_place() && digits.size() % 2 == 1) digits.insert(digits.begin(), Digit{0, 0});
-    const Memory parts = lists_.parts.in(o), counters = lists_.counters.in(o), counts = counts_.in(o);
-    Memory keys_from = o.keys_in, values_from = o.values_in;
-    for (std::size_t p = 0; p < digits.size(); ++p) {
-      const bool last = p + 1 == digits.size(), to_out = (digits.size() - 1 - p) % 2 == 0;
-      const Memory keys_to = !to_out ? keys_spare_.in(o) : problem_.keys_out ? o.keys_out : last ? Memory{} : keys_work_.in(o);
-      const Memory values_to = problem_.payload == Payload::none ? Memory{} : to_out ? o.values_out : values_spare_.in(o);
-      const auto [shift, mask] = digits[p];
-      const Arg count_args[] = {keys_from, parts, counters, counts, shift, mask};
-      queue.launch({*count_, std::min(lists_.most_parts, groups), work_group, count_args, "long: histogram"});
-      const Arg scan_args[] = {lists_.longs.in(o), counters, counts};
-      queue.launch({*scan_, std::min(lists_.most_longs, groups), scan_work_group, scan_args, "long: scan"});
-      const Arg scatter_args[] = {keys_from, keys_to,  values_from, values_to, parts,
-                                  counters,  counts,   shift,       mask,      std::uint32_t{problem_.payload == Payload::positions && p == 0}};
-      queue.launch({*scatter_, std::min(lists_.most_parts, groups), work_group, scatter_args, "long: reorder"});
-      keys_from = keys_to;
-      values_from = values_to;
-    }
   }
 
   Problem problem_;
@@ -140,7 +165,7 @@ class SegmentedSorter : public Sorter {
   ScratchLayout scratch_;
   ScratchLayout::Slice counts_, keys_spare_, keys_work_, values_spare_;
   std::shared_ptr<Module> lists_module_, long_module_;
-  std::unique_ptr<Kernel> classify_, count_, scan_, scatter_;
+  std::unique_ptr<Kernel> classify_;
 };
 
 class GpuSorter final : public SegmentedSorter {
@@ -174,18 +199,30 @@ class GpuSorter final : public SegmentedSorter {
     lists_.block_least = std::uint64_t{std::max(device.sub_group_size, 32u)} * block_items;
 
     // Tiles of long segments: as many records a work-item as local memory holds, but no more than registers do.
-    const std::uint64_t fixed = long_work_group / lanes_ * (rank_words / radix_size) * (radix_size + 1) * 4 +
-                                3 * radix_size * index + 4 * long_work_group;
-    const std::uint64_t record = info(problem.key).bytes + (problem.payload == Payload::none ? 0 : problem.value_bytes);
-    const std::uint64_t most = device.local_memory > fixed ? (device.local_memory - fixed) / (record * long_work_group) : 0;
-    if (most == 0)
+    long_work_group_ = device.local_struct > 64 * 1024 ? std::min(largest, 512u) : 256;
+    long_resident_ = device.local_struct > 64 * 1024 ? 1024 / long_work_group_ : 1;
+    const std::uint64_t fixed = long_work_group_ / lanes_ * (rank_words / radix_size) * (radix_size + 1) * 4 +
+                                (4 * radix_size + 2) * index + radix_size + 64;
+    const std::uint64_t key = info(problem.key).bytes, record = key + (problem.payload == Payload::none ? 0 : problem.value_bytes);
+    const std::uint64_t room = device.local_struct / long_resident_ - (long_resident_ > 1 ? 1024 : 0);
+    items_ = static_cast<unsigned>(std::min<std::uint64_t>(room > fixed ? (room - fixed) / (record * long_work_group_) : 0, key == 8 ? 10 : 16));
+    if (items_ == 0)
       throw Error(ErrorCode::unsupported, fmt::format("segmented: {} bytes of local memory are needed; the device has {}",
-                                                      fixed + record * long_work_group, device.local_memory));
-    items_ = static_cast<unsigned>(std::min<std::uint64_t>(most, 16));
+                                                      fixed + record * long_work_group_, room));
+    const std::uint64_t tile = std::uint64_t{long_work_group_} * items_;
+    scatter_bytes_ = static_cast<unsigned>(fixed + tile * record);
     groups_ = given.number("groups", 8 * device.compute_units);
-    const std::uint64_t tile = std::uint64_t{long_work_group} * items_;
-    lists_.part = std::max<std::uint64_t>(1, ceil_div(problem.count, groups_ * tile)) * tile;
+    split_work_group_ = std::min(largest, 512u);
+    lists_.part = tiles_of_part * tile;
+    lists_.most_parts_of_one = static_cast<unsigned>(std::min<std::uint64_t>(groups_, 2 * device.compute_units));
+    lists_.levels = static_cast<unsigned>(digits_.size());
+    lists_.merged = std::min(merged_from * lists_.block_least, lists_.longest());
     lay_out(false);
+    tiny_drops_ = key_bits(problem) + (composite(problem) ? tiny_position_bits : 0) > 32;
+    if (tiny_drops_) again_ = scratch_.add(std::max<std::uint64_t>(lists_.begins[lists_.tiny], 1) * 2 * index);
+    if (lists_.most_longs == 0) return;
+    differs_ = scratch_.add(lists_.most_parts * key);
+    buckets_ = scratch_.add(lists_.most_longs * radix_size);
   }
 
   std::string parameters() const override { return fmt::format("variant=gpu,blocks={},groups={}", blocks_.size(), groups_); }
@@ -199,11 +236,18 @@ class GpuSorter final : public SegmentedSorter {
     };
     const bool is_composite = composite(problem_);
     const bool gathers = info(problem_.key).is_float || key_bits(problem_) != info(problem_.key).bits();
-    auto tiny_defines = lists_.defines(problem_);
     const unsigned needed = key_bits(problem_) + (is_composite ? tiny_position_bits : 0);
-    tiny_defines.set("WG", tiny_work_group(capabilities)).set("COMPOSITE", int{is_composite}).set("WIDE", int{needed > 64})
-        .set("SORT_BITS", needed > 32 ? 64 : 32).set("GATHER_KEYS", int{gathers || needed > 64});
-    auto tiny = with(kernels::embedded::segmented_tiny_cl, tiny_defines);
+    auto tiny_defines = lists_.defines(problem_);
+    tiny_defines.set("WG", tiny_work_group(capabilities));
+    auto all_defines = tiny_defines;
+    all_defines.set("COMPOSITE", int{is_composite}).set("DROPS", 0).set("WIDE", int{needed > 64}).set("SORT_BITS", needed > 32 ? 64 : 32)
+        .set("GATHER_KEYS", int{gathers || needed > 64});
+    auto tiny_all = with(kernels::embedded::segmented_tiny_cl, all_defines);
+    std::future<std::shared_ptr<Module>> tiny;
+    if (tiny_drops_) {
+      tiny_defines.set("COMPOSITE", 1).set("DROPS", 1).set("WIDE", 0).set("SORT_BITS", 32).set("GATHER_KEYS", 1);
+      tiny = with(kernels::embedded::segmented_tiny_cl, tiny_defines);
+    }
     std::vector<std::future<std::shared_ptr<Module>>> blocks;
     for (const auto& b : blocks_) {
       auto defines = lists_.defines(problem_);
@@ -215,13 +259,18 @@ class GpuSorter final : public SegmentedSorter {
     std::future<std::shared_ptr<Module>> longs;
     if (lists_.most_longs != 0) {
       auto defines = lists_.defines(problem_);
-      defines.set("WG", long_work_group).set("ITEMS", items_);
-      longs = with(kernels::embedded::segmented_large_cl, defines);
+      defines.set("WG", long_work_group_).set("ITEMS", items_).set("RESIDENT", long_resident_).set("TEAMS", split_work_group_ / radix_size)
+          .set("MERGED", lists_.merged);
+      longs = with(kernels::embedded::segmented_partition_cl, defines);
     }
     build_lists(device, capabilities);
     tiny_work_group_ = tiny_work_group(capabilities);
-    tiny_module_ = tiny.get();
-    tiny_ = tiny_module_->kernel("segmented_tiny");
+    tiny_all_module_ = tiny_all.get();
+    tiny_all_ = tiny_all_module_->kernel("segmented_tiny");
+    if (tiny_drops_) {
+      tiny_module_ = tiny.get();
+      tiny_ = tiny_module_->kernel("segmented_tiny");
+    }
     for (std::size_t b = 0; b < blocks_.size(); ++b) {
       blocks_[b].module = blocks[b].get();
       blocks_[b].sort = blocks_[b].module->kernel("segmented_block");
@@ -229,31 +278,85 @@ class GpuSorter final : public SegmentedSorter {
     if (lists_.most_longs == 0) return;
     long_module_ = longs.get();
     count_ = long_module_->kernel("segmented_count");
-    scan_ = long_module_->kernel("segmented_scan");
+    split_ = long_module_->kernel("segmented_split");
     scatter_ = long_module_->kernel("segmented_scatter");
+    settle_ = long_module_->kernel("segmented_settle");
   }
 
   void enqueue(Queue& queue, const Operands& o) override {
     const std::uint32_t begin_bit = problem_.begin_bit;
     const std::uint64_t mask = rank_mask(problem_);
     make_lists(queue, o);
-    const Arg tiny_args[] = {o.keys_in,           o.keys_out,     o.values_in,       o.values_out, lists_.tasks.in(o),
-                             lists_.counters.in(o), problem_.count, problem_.segments, begin_bit,    mask};
-    queue.launch({*tiny_, std::min<std::uint64_t>(ceil_div(problem_.count, tiny_work_group_), 16 * compute_units_), tiny_work_group_,
-                  tiny_args, "short"});
+    if (lists_.most_longs != 0) part_longs(queue, o);
+    const Memory keys_from_spare = keys_spare(o), keys_from_work = keys_spare_.bytes == 0 ? Memory{} : keys_work(o);
+    const auto sort_tiny = [&](Kernel& kernel, Memory tasks, Memory lengths, Memory again, Memory again_lengths, std::string_view phase) {
+      const Arg args[] = {o.keys_in, keys_from_spare, keys_from_work, o.keys_out,    o.values_in,    values_spare(o), o.values_out, tasks,
+                          lengths,   again,           again_lengths,  problem_.count, lists_.most,   begin_bit,       mask};
+      queue.launch({kernel, std::min<std::uint64_t>(ceil_div(problem_.count, tiny_work_group_), 16 * compute_units_), tiny_work_group_,
+                    args, phase});
+    };
+    const Memory tasks = lists_.tasks.in(o), lengths = lists_.counters.in(o);
+    if (tiny_drops_) {
+      const Memory again = again_.in(o), again_lengths = lists_.again_lengths(o);
+      sort_tiny(*tiny_, tasks, lengths, again, again_lengths, "short");
+      sort_tiny(*tiny_all_, again, again_lengths, {}, {}, "short: ties");
+    } else {
+      sort_tiny(*tiny_all_, tasks, lengths, {}, {}, "short");
+    }
     for (unsigned b = 0; b < blocks_.size(); ++b) {
       const auto& block = blocks_[b];
       const unsigned k = lists_.tiny + b;
-      const Arg args[] = {o.keys_in, o.keys_out, o.values_in, o.values_out, lists_.list(k, o, problem_), lists_.length(k, o),
-                          begin_bit, mask};
+      const Arg args[] = {o.keys_in,       keys_from_spare, keys_from_work,               o.keys_out,           o.values_in,
+                          values_spare(o), o.values_out,    lists_.list(k, o, problem_), lists_.length(k, o), begin_bit, mask};
       queue.launch({*block.sort, std::min<std::uint64_t>(lists_.room(k, problem_), block.resident * compute_units_), block.work_group,
                     args, "local", static_cast<unsigned>(block.bytes)});
     }
-    sort_longs(queue, o, long_work_group, radix_size, groups_);
   }
 
  private:
-  static constexpr unsigned long_work_group = 256, tiny_position_bits = 8;
+  // Level by level, until only segments are left that are short enough for the local sorts, or whose keys are alike.
+  void part_longs(Queue& queue, const Operands& o) const {
+    const std::uint32_t begin_bit = problem_.begin_bit;
+    const std::uint64_t mask = rank_mask(problem_), part_groups = std::min(lists_.most_parts, groups_);
+    const Memory counts = counts_.in(o), differs = differs_.in(o), buckets = buckets_.in(o);
+    const Lists::Longs& ended = lists_.of(lists_.levels);
+    for (unsigned level = 0; level < lists_.levels; ++level) {
+      const Lists::Longs &here = lists_.of(level), &next = lists_.longs[(level + 1) % 2];
+      const Memory longs = here.longs.in(o), parts = here.parts.in(o), lengths = lists_.longs_lengths(level, o);
+      const Arg count_args[] = {o.keys_in, keys_spare(o), keys_work(o), longs, parts, lengths, counts, differs, begin_bit, mask};
+      queue.launch({*count_, part_groups, long_work_group_, count_args, "long: histogram"});
+      const Arg split_args[] = {longs,
+                                lengths,
+                                counts,
+                                differs,
+                                buckets,
+                                lists_.counters.in(o),
+                                lists_.tasks.in(o),
+                                next.longs.in(o),
+                                next.parts.in(o),
+                                ended.longs.in(o),
+                                ended.parts.in(o),
+                                std::uint32_t{level + 1},
+                                std::uint32_t{lists_.levels},
+                                lists_.part,
+                                std::uint32_t{lists_.most_parts_of_one},
+                                problem_.count,
+                                lists_.most};
+      queue.launch({*split_, std::min(lists_.most_longs, groups_), split_work_group_, split_args, "long: buckets"});
+      const Arg scatter_args[] = {o.keys_in,    keys_spare(o), keys_work(o), o.values_in, values_spare(o), o.values_out, longs,
+                                  parts,        lengths,       counts,       buckets,     begin_bit,       mask};
+      queue.launch({*scatter_, part_groups, long_work_group_, scatter_args, "long: reorder", scatter_bytes_});
+    }
+    const Arg settle_args[] = {o.keys_in,          keys_spare(o),      o.keys_out, o.values_in, values_spare(o), o.values_out,
+                               ended.longs.in(o),  ended.parts.in(o),  lists_.longs_lengths(lists_.levels, o),   copies(o)};
+    queue.launch({*settle_, part_groups, long_work_group_, settle_args, "long: alike"});
+  }
+
+  static constexpr unsigned tiny_position_bits = 8;
+  // Digits stay together up to the capacity of the work-groups' third class, whose sort is fast and whose buckets are few.
+  static constexpr std::uint64_t merged_from = 4;
+  // A part is long enough for what comes before its first tile to cost little.
+  static constexpr std::uint64_t tiles_of_part = 4;
   static unsigned tiny_work_group(const Capabilities& c) { return std::max(c.sub_group_size, 128u); }
 
   struct Block {  // how segments of a class are sorted
@@ -264,11 +367,16 @@ class GpuSorter final : public SegmentedSorter {
     std::unique_ptr<Kernel> sort{};
   };
 
-  unsigned lanes_ = 32, items_ = 0, tiny_work_group_ = 0;
+  unsigned lanes_ = 32, items_ = 0, tiny_work_group_ = 0, long_work_group_ = 0, long_resident_ = 1, split_work_group_ = 0,
+           scatter_bytes_ = 0;
   std::uint64_t groups_ = 0;
   std::vector<Block> blocks_;
-  std::shared_ptr<Module> tiny_module_;
-  std::unique_ptr<Kernel> tiny_;
+  // Short segments are sorted by items of 32 bits, which may leave out some of a key's; those whose order that does not
+  // tell are then sorted once more, by all bits.
+  bool tiny_drops_ = false;
+  ScratchLayout::Slice again_, differs_, buckets_;
+  std::shared_ptr<Module> tiny_module_, tiny_all_module_;
+  std::unique_ptr<Kernel> tiny_, tiny_all_, count_, split_, scatter_, settle_;
 };
 
 // A work-item sorts a segment (segmented_cpu.cl).
@@ -298,11 +406,11 @@ class CpuSorter final : public SegmentedSorter {
     const auto [shifts, widths] = packed(digits_);
     const Arg args[] = {o.keys_in,
                         o.keys_out,
-                        problem_.keys_out ? o.keys_out : keys_work_.in(o),
+                        keys_work(o),
                         keys_spare_.in(o),
                         o.values_in,
                         o.values_out,
-                        problem_.payload == Payload::none ? Memory{} : values_spare_.in(o),
+                        values_spare(o),
                         lists_.list(0, o, problem_),
                         lists_.length(0, o),
                         std::uint32_t{problem_.begin_bit},
@@ -312,12 +420,38 @@ class CpuSorter final : public SegmentedSorter {
                         static_cast<std::uint32_t>(digits_.size()),
                         std::uint32_t{o.in_place()}};
     queue.launch({*sort_, std::min(std::max<std::uint64_t>(lists_.room(0, problem_), 1), 4 * groups_), 1, args, "local"});
-    sort_longs(queue, o, 1, 1, groups_);
+    sort_longs(queue, o);
   }
 
  private:
+  // All passes over long segments; the last one writes the output. In place they must be even in number: one that sorts
+  // by no bit at all then comes first.
+  void sort_longs(Queue& queue, const Operands& o) const {
+    if (lists_.most_longs == 0) return;
+    auto digits = digits_;
+    if (o.in_place() && digits.size() % 2 == 1) digits.insert(digits.begin(), Digit{0, 0});
+    const Memory longs = lists_.of(0).longs.in(o), parts = lists_.of(0).parts.in(o), lengths = lists_.longs_lengths(0, o),
+                 counts = counts_.in(o);
+    Memory keys_from = o.keys_in, values_from = o.values_in;
+    for (std::size_t p = 0; p < digits.size(); ++p) {
+      const bool last = p + 1 == digits.size(), to_out = (digits.size() - 1 - p) % 2 == 0;
+      const Memory keys_to = !to_out ? keys_spare_.in(o) : last ? o.keys_out : keys_work(o);
+      const Memory values_to = problem_.payload == Payload::none ? Memory{} : to_out ? o.values_out : values_spare_.in(o);
+      const auto [shift, mask] = digits[p];
+      const Arg count_args[] = {keys_from, parts, lengths, counts, shift, mask};
+      queue.launch({*count_, std::min(lists_.most_parts, groups_), 1, count_args, "long: histogram"});
+      const Arg scan_args[] = {longs, lengths, counts};
+      queue.launch({*scan_, std::min(lists_.most_longs, groups_), 1, scan_args, "long: scan"});
+      const Arg scatter_args[] = {keys_from, keys_to,  values_from, values_to, parts,
+                                  lengths,   counts,   shift,       mask,      std::uint32_t{problem_.payload == Payload::positions && p == 0}};
+      queue.launch({*scatter_, std::min(lists_.most_parts, groups_), 1, scatter_args, "long: reorder"});
+      keys_from = keys_to;
+      values_from = values_to;
+    }
+  }
+
   std::uint64_t groups_ = 0;
-  std::unique_ptr<Kernel> sort_;
+  std::unique_ptr<Kernel> sort_, count_, scan_, scatter_;
 };
 
 class Segmented final : public Algorithm {
@@ -329,12 +463,13 @@ class Segmented final : public Algorithm {
         .source = "Hou, Liu, Feng 2017; Stehle, Jacobsen 2017; Satish, Harris, Garland 2009",
         .stable = true,
         .segments = true,
-        .cost = "every record is read and written once; of segments longer than local memory, bits/8 times, and the keys read "
-                "twice; 9 launches and 3 more for each 8 bits",
+        .cost = "every record is read and written once; of segments longer than local memory, once more for each level of "
+                "partition that they need (one, where their keys spread), whose keys are read twice; 9 launches and 3 more for "
+                "each 8 bits",
         .parameters = {{"variant", "which kernels: the device's kind decides by default", 0, 0, {"gpu", "cpu"}},
                        {"blocks", "classes of lengths that work-groups sort; from class to class they double (variant gpu)", 1,
                         most_blocks, {}},
-                       {"groups", "work-groups that long segments are divided among", 1, 1 << 20, {}}}};
+                       {"groups", "work-groups that go through long segments", 1, 1 << 20, {}}}};
     return info;
   }
 

@@ -27,9 +27,9 @@ typedef u32 sort_t;
 #define SORT_LAST ((sort_t)(~(sort_t)0))
 #if COMPOSITE
 #define POSITION(item) ((u32)(item) & ((1u << POSITION_BITS) - 1))
-#define RANK(key) ((ukey_t)((key_order(key) >> begin_bit) & (ukey_t)rank_mask))
 #else
-#define RANK(key) key_order(key)
+#undef RANK
+#define RANK(key) key_order(key)  // all bits decide
 #endif
 
 typedef struct {
@@ -41,14 +41,6 @@ typedef struct {
   u32 crowded;    // not 0: a bin is, and the radix sort is needed
   u32 tied;       // the same, for what was left out
 } segmented_memory_t;
-
-INLINE u32 highest_bit(ukey_t x) {
-#if KEY_BITS == 64
-  return x >> 32 ? 32 + highest_bit32(x >> 32) : highest_bit32(x);
-#else
-  return highest_bit32(x);
-#endif
-}
 
 // The item of the record at `at`, of which the lowest `drop` bits are left out.
 INLINE sort_t item_of(ukey_t rank, u32 drop, u32 at) {
@@ -111,9 +103,10 @@ INLINE void radix_pass(LOCAL segmented_memory_t *mine, sub_group_t sg, u32 shift
   barrier_local();
 }
 
-// tasks: the class's list, of *length segments. The bits of a key's order that decide: rank_mask, after begin_bit.
+// tasks: the class's list, of *length segments. keys_work: keys_out, or what stands in for it where no keys are wanted.
 KERNEL_RESIDENT(WG, RESIDENT)
-void segmented_block(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL const value_t *values_in,
+void segmented_block(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_t *keys_spare, GLOBAL const ukey_t *keys_work,
+                     GLOBAL ukey_t *keys_out, GLOBAL const value_t *values_in, GLOBAL const value_t *values_spare,
                      GLOBAL value_t *values_out, GLOBAL const task_t *tasks, GLOBAL const u32 *length, u32 begin_bit,
                      u64 rank_mask) {
   SUB_GROUP(WG);
@@ -126,42 +119,26 @@ void segmented_block(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOB
 
   for (u64 s = group_id(); s < segments; s += group_count()) {
     const u64 begin = tasks[s].begin;
-    const u32 count = (u32)tasks[s].count;
+    const u32 count = TASK_COUNT(tasks[s]), place_of_all = TASK_PLACE(tasks[s]);
+    GLOBAL const ukey_t *keys = FROM_PLACE(place_of_all, keys_in, keys_spare, keys_work);
 
     // Load, and see in which bits the records differ.
     const u32 rows = (count + WG - 1 - t) / WG;  // of this work-item's places, those that have a record
-    const ukey_t first = RANK(keys_in[begin]);
+    const ukey_t first = RANK(keys[begin]);
     ukey_t rank[ITEMS];
     ukey_t differ = 0;
     UNROLL for (u32 i = 0; i < ITEMS; ++i) {
       rank[i] = first;
-      if (i < rows) rank[i] = RANK(keys_in[begin + i * WG + t]);
+      if (i < rows) rank[i] = RANK(keys[begin + i * WG + t]);
       differ |= rank[i] ^ first;
     }
     quads[t] = quads[WG + t] = zero;
     if (t < 2) mine->differ[t] = 0;
     if (t == 0) mine->crowded = mine->tied = 0;
     barrier_local();
-#if SG_NATIVE
-    u32 low_half = (u32)differ;
-    for (u32 distance = 1; distance < SG_LANES; distance *= 2) low_half |= sg_shuffle(sg, low_half, sg_lane() ^ distance);
-    if (sg_lane() == 0) local_or(&mine->differ[0], low_half);
-#if KEY_BITS == 64
-    u32 high_half = (u32)(differ >> 32);
-    for (u32 distance = 1; distance < SG_LANES; distance *= 2) high_half |= sg_shuffle(sg, high_half, sg_lane() ^ distance);
-    if (sg_lane() == 0) local_or(&mine->differ[1], high_half);
-#endif
-#else
-    local_or(&mine->differ[0], (u32)differ);
-#if KEY_BITS == 64
-    local_or(&mine->differ[1], (u32)(differ >> 32));
-#endif
-#endif
+    or_bits(mine->differ, sg, differ);
     barrier_local();
-    differ = (ukey_t)mine->differ[0];
-#if KEY_BITS == 64
-    differ |= (ukey_t)mine->differ[1] << 32;
-#endif
+    differ = ored_bits(mine->differ);
     const u32 open = differ != 0 ? highest_bit(differ) + 1 : 0;
 #if DROPS
     const u32 drop = max(open + POSITION_BITS, 64u) - 64;
@@ -245,7 +222,7 @@ void segmented_block(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOB
           if ((i & distance) == 0) SORT_PAIR(two[i], two[i + distance])
       UNROLL for (u32 i = 0; i < 2 * SIDE; ++i) own[(int)i - (int)SIDE] = two[i];
     }
-    barrier_local();
+    barrier_all();  // what was loaded may now be overwritten
 
 #if DROPS
     // Records that tie but for what was left out.
@@ -253,7 +230,7 @@ void segmented_block(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOB
       for (u32 at = t; at + 1 < count; at += WG) {
         const sort_t x = mine->items[at], y = mine->items[at + 1];
         if (x >> POSITION_BITS == y >> POSITION_BITS &&
-            RANK(keys_in[begin + POSITION(x)]) > RANK(keys_in[begin + POSITION(y)]))
+            RANK(keys[begin + POSITION(x)]) > RANK(keys[begin + POSITION(y)]))
           local_or(&mine->tied, 1u);
       }
     barrier_local();
@@ -266,7 +243,7 @@ void segmented_block(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOB
       for (u32 at = t; at < count; at += WG) {
 #if COMPOSITE
         const u32 from = drop != 0 && !dropped ? POSITION(mine->items[at]) : at;
-        const ukey_t of = RANK(keys_in[begin + from]) & open_mask;
+        const ukey_t of = RANK(keys[begin + from]) & open_mask;
 #if DROPS
         mine->items[at] = dropped ? (sort_t)(of & (((ukey_t)1 << drop) - 1)) << POSITION_BITS | from : item_of(of, drop, from);
 #else
@@ -293,7 +270,7 @@ void segmented_block(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOB
     // Store. All that is fetched is fetched before anything is written: the output may be the input.
 #if GATHER_KEYS
     ukey_t key[ITEMS];
-    UNROLL for (u32 i = 0; i < ITEMS; ++i) key[i] = keys_in[begin + min(POSITION(mine->items[i * WG + t]), count - 1)];
+    UNROLL for (u32 i = 0; i < ITEMS; ++i) key[i] = keys[begin + min(POSITION(mine->items[i * WG + t]), count - 1)];
     barrier_all();
 #endif
     UNROLL for (u32 i = 0; i < ITEMS; ++i) {
@@ -307,10 +284,11 @@ void segmented_block(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOB
 #endif
     }
 #if VALUE_BYTES
+    GLOBAL const value_t *values = FROM_PLACE(place_of_all, values_in, values_spare, values_out);
     value_t value[ITEMS];
     UNROLL for (u32 i = 0; i < ITEMS; ++i) {
       const u64 from = begin + min(POSITION(mine->items[i * WG + t]), count - 1);
-      value[i] = values_in ? values_in[from] : (value_t)from;
+      value[i] = values ? values[from] : (value_t)from;
     }
     barrier_all();
     UNROLL for (u32 i = 0; i < ITEMS; ++i)

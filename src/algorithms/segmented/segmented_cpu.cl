@@ -1,6 +1,7 @@
 // Segments sorted on CPUs: a work-group is one work-item, which sorts a segment by itself, or a part of a long one by one
 // digit; there are no barriers, no atomics and no local memory.
-// Parameters: TINY_CLASSES, BLOCK_CLASSES, ROW, BLOCK_LEAST (the longest segment that a work-item sorts).
+// Parameters: segmented_lists'; a work-item sorts segments of up to BLOCK_LEAST records. lengths: how many long segments there are,
+// and how many parts.
 
 #define RADIX 256u
 #define FEW 32u  // records that are inserted one by one
@@ -24,14 +25,14 @@ KERNEL(1) void segmented_cpu_sort(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *k
   const u64 segments = *length;
   for (u64 s = group_id(); s < segments; s += group_count()) {
     const u64 begin = tasks[s].begin;
-    const u32 count = (u32)tasks[s].count;
+    const u32 count = TASK_COUNT(tasks[s]);
 
     if (count <= FEW) {
       record_t sorted[FEW];
       ukey_t rank[FEW];
       for (u32 i = 0; i < count; ++i) {
         const record_t r = load_record(keys_in, values_in, begin + i);
-        const ukey_t mine = (ukey_t)((key_order(r.key) >> begin_bit) & (ukey_t)rank_mask);
+        const ukey_t mine = RANK(r.key);
         u32 at = i;
         for (; at > 0 && rank[at - 1] > mine; --at) {
           sorted[at] = sorted[at - 1];
@@ -89,9 +90,9 @@ KERNEL(1) void segmented_cpu_sort(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *k
 }
 
 // counts[p * RADIX + digit]: how many records of part p have the digit.
-KERNEL(1) void segmented_cpu_count(GLOBAL const ukey_t *keys, GLOBAL const task_t *parts, GLOBAL const u32 *counters,
+KERNEL(1) void segmented_cpu_count(GLOBAL const ukey_t *keys, GLOBAL const part_t *parts, GLOBAL const u32 *lengths,
                                    GLOBAL index_t *counts, u32 shift, u32 mask) {
-  for (u64 p = group_id(); p < counters[CLASSES]; p += group_count()) {
+  for (u64 p = group_id(); p < lengths[1]; p += group_count()) {
     const u64 begin = parts[p].begin, end = begin + parts[p].count;
     index_t bins[RADIX];
     for (u32 b = 0; b < RADIX; ++b) bins[b] = 0;
@@ -101,8 +102,8 @@ KERNEL(1) void segmented_cpu_count(GLOBAL const ukey_t *keys, GLOBAL const task_
 }
 
 // The counts of a segment's parts become the places where the parts' records of each digit go.
-KERNEL(1) void segmented_cpu_scan(GLOBAL const long_t *longs, GLOBAL const u32 *counters, GLOBAL index_t *counts) {
-  for (u64 s = group_id(); s < counters[CLASSES - 1]; s += group_count()) {
+KERNEL(1) void segmented_cpu_scan(GLOBAL const long_t *longs, GLOBAL const u32 *lengths, GLOBAL index_t *counts) {
+  for (u64 s = group_id(); s < lengths[0]; s += group_count()) {
     GLOBAL index_t *mine = counts + (u64)longs[s].first * RADIX;
     index_t next = longs[s].begin;
     for (u32 b = 0; b < RADIX; ++b)
@@ -115,9 +116,9 @@ KERNEL(1) void segmented_cpu_scan(GLOBAL const long_t *longs, GLOBAL const u32 *
 }
 
 KERNEL(1) void segmented_cpu_scatter(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL const value_t *values_in,
-                                     GLOBAL value_t *values_out, GLOBAL const task_t *parts, GLOBAL const u32 *counters,
+                                     GLOBAL value_t *values_out, GLOBAL const part_t *parts, GLOBAL const u32 *lengths,
                                      GLOBAL const index_t *counts, u32 shift, u32 mask, u32 values_are_positions) {
-  for (u64 p = group_id(); p < counters[CLASSES]; p += group_count()) {
+  for (u64 p = group_id(); p < lengths[1]; p += group_count()) {
     const u64 begin = parts[p].begin, end = begin + parts[p].count;
     index_t places[RADIX];
     for (u32 b = 0; b < RADIX; ++b) places[b] = counts[p * RADIX + b];

@@ -1,20 +1,149 @@
 // What segmented's kernels have in common; put in front of each of them.
+// Parameters: TINY_CLASSES, BLOCK_CLASSES, ROW, BLOCK_LEAST, LEAST (records of the shortest segment that is sorted).
 
-#define CLASSES (TINY_CLASSES + BLOCK_CLASSES + 1)  // the last: segments that no work-group can hold
+#define LOCAL_CLASSES (TINY_CLASSES + BLOCK_CLASSES)
+#define CLASSES (LOCAL_CLASSES + 1)  // the last: segments that no work-group can hold
 
-typedef struct {  // records to be sorted, or the part of them that a work-group has
+// Where a segment's records lie. Parting moves them from the input to spare memory, from there to the output (or to what
+// stands in for it where no keys are wanted), and back again.
+#define IN_INPUT 0u
+#define IN_SPARE 1u
+#define IN_OUTPUT 2u
+#define FROM_PLACE(place, input, spare, output) ((place) == IN_INPUT ? (input) : (place) == IN_SPARE ? (spare) : (output))
+
+// Records to be sorted. The upper two of 32 bits of the count say where they lie.
+typedef struct {
   index_t begin, count;
 } task_t;
-typedef struct {  // a long segment: its first record, and its parts
-  index_t begin;
+#define TASK_PLACE_SHIFT 30
+#define TASK_COUNT(task) ((u32)(task).count & ((1u << TASK_PLACE_SHIFT) - 1))
+#define TASK_PLACE(task) ((u32)(task).count >> TASK_PLACE_SHIFT)
+
+typedef struct {  // a long segment, and its parts
+  index_t begin, count;
   u32 first, parts;
+  u32 open;   // of the bits that decide, the lowest, above which all of its keys are alike
+  u32 place;
 } long_t;
+typedef struct {  // the part of long segment number `whole` that a work-group has
+  index_t begin, count, whole;
+} part_t;
 
 // The longest segment of class k, which is not the last.
 INLINE u64 class_capacity(u32 k) { return k < TINY_CLASSES ? (u64)ROW << k : (u64)BLOCK_LEAST << (k - TINY_CLASSES); }
 
-// For how many segments class k's list has room: all of them, or as many as n records can be.
-INLINE u64 list_room(u32 k, u64 n, u64 segments) {
-  const u64 most = n / (k == 0 ? 2 : class_capacity(k - 1) + 1);
-  return segments < most ? segments : most;
+// For how many segments class k's list has room: `most`, or as many as n records can be.
+INLINE u64 list_room(u32 k, u64 n, u64 most) {
+  const u64 as_n_records = n / (k == 0 ? LEAST : class_capacity(k - 1) + 1);
+  return most < as_n_records ? most : as_n_records;
+}
+
+// counters: of each class of local sorts how many segments it has; then, for the long ones of each level and for those
+// that are parted as far as they can be (`levels` is the number of theirs), how many segments and how many parts.
+#define LONGS_OF(level) (LOCAL_CLASSES + 2 * (level))
+typedef struct {
+  GLOBAL u32 *counters;
+  GLOBAL task_t *tasks;
+  GLOBAL long_t *longs, *ended;  // of level `level`, and those whose keys are alike
+  GLOBAL part_t *parts, *ended_parts;
+  u32 level, levels;
+  u64 part;        // records, but for segments that would have more parts than
+  u32 most_parts;
+} lists_t;
+
+// Where the classes' lists begin in the tasks. By all work-items; a barrier is to follow.
+INLINE void start_lists(LOCAL u64 *starts, u64 n, u64 most) {
+  const u32 t = local_id();
+  u64 start = 0;
+  for (u32 k = 0; k < t && k < LOCAL_CLASSES; ++k) start += list_room(k, n, most);
+  if (t < LOCAL_CLASSES) starts[t] = start;
+}
+
+// Every work-item's segment, if it has any records, goes to the list of its length's class. Of `here` and `before`, each has
+// a word for every work-item.
+INLINE void put_on_list(lists_t lists, LOCAL u32 *here, LOCAL u32 *before, LOCAL const u64 *starts, u64 begin, u64 count,
+                        u32 open, u32 place) {
+  const u32 t = local_id();
+  here[t] = 0;
+  barrier_local();
+
+  // Class, and place among those of the work-group.
+  u32 class_of = 0;
+  for (u32 k = 0; k < LOCAL_CLASSES; ++k) class_of += count > class_capacity(k) ? 1 : 0;
+  class_of = class_of == LOCAL_CLASSES && open == 0 ? LOCAL_CLASSES + 1 : class_of;
+  class_of = count == 0 ? LOCAL_CLASSES + 2 : class_of;
+  u32 at = local_add(&here[class_of], 1u);
+  barrier_local();
+
+  // A work-item a list; those past them find nothing to add.
+  const u32 add = t < LOCAL_CLASSES + 2 ? here[t] : 0;
+  if (add != 0)
+    before[t] = global_add(&lists.counters[t < LOCAL_CLASSES ? t : LONGS_OF(t == LOCAL_CLASSES ? lists.level : lists.levels)], add);
+  barrier_local();
+
+  if (class_of < LOCAL_CLASSES) {
+    task_t task;
+    task.begin = (index_t)begin;
+    task.count = (index_t)count | (index_t)place << TASK_PLACE_SHIFT;
+    lists.tasks[starts[class_of] + before[class_of] + at] = task;
+  } else if (class_of < LOCAL_CLASSES + 2) {
+    const u64 most = lists.most_parts * lists.part, size = (count + most - 1) / most * lists.part;
+    const u32 ended = class_of > LOCAL_CLASSES;
+    GLOBAL part_t *parts = ended ? lists.ended_parts : lists.parts;
+    at += before[class_of];
+    long_t whole;
+    whole.begin = (index_t)begin;
+    whole.count = (index_t)count;
+    whole.parts = (u32)((count + size - 1) / size);
+    whole.first = global_add(&lists.counters[LONGS_OF(ended ? lists.levels : lists.level) + 1], whole.parts);
+    whole.open = open;
+    whole.place = place;
+    (ended ? lists.ended : lists.longs)[at] = whole;
+    for (u32 p = 0; p < whole.parts; ++p) {
+      const u64 from = p * size;
+      part_t part;
+      part.begin = (index_t)(begin + from);
+      part.count = (index_t)(count - from < size ? count - from : size);
+      part.whole = at;
+      parts[whole.first + p] = part;
+    }
+  }
+}
+
+// The bits of a key's order that decide: rank_mask, after begin_bit; kernels have both as parameters.
+#define RANK(key) ((ukey_t)((key_order(key) >> begin_bit) & (ukey_t)rank_mask))
+
+INLINE u32 highest_bit(ukey_t x) {
+#if KEY_BITS == 64
+  return x >> 32 ? 32 + highest_bit32(x >> 32) : highest_bit32(x);
+#else
+  return highest_bit32(x);
+#endif
+}
+
+// words[0] and, of 8-byte keys, words[1] become the bits that are in the x of any work-item. They are 0 before; a barrier
+// is to follow.
+INLINE void or_bits(LOCAL u32 *words, sub_group_t sg, ukey_t x) {
+#if SG_NATIVE
+  u32 low = (u32)x;
+  for (u32 distance = 1; distance < SG_LANES; distance *= 2) low |= sg_shuffle(sg, low, sg_lane() ^ distance);
+  if (sg_lane() == 0) local_or(&words[0], low);
+#if KEY_BITS == 64
+  u32 high = (u32)(x >> 32);
+  for (u32 distance = 1; distance < SG_LANES; distance *= 2) high |= sg_shuffle(sg, high, sg_lane() ^ distance);
+  if (sg_lane() == 0) local_or(&words[1], high);
+#endif
+#else
+  local_or(&words[0], (u32)x);
+#if KEY_BITS == 64
+  local_or(&words[1], (u32)(x >> 32));
+#endif
+#endif
+}
+INLINE ukey_t ored_bits(LOCAL const u32 *words) {
+#if KEY_BITS == 64
+  return words[0] | (ukey_t)words[1] << 32;
+#else
+  return (ukey_t)words[0];
+#endif
 }

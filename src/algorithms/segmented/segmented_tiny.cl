@@ -1,8 +1,10 @@
 // Short segments, sorted in the registers of a few lanes each by Batcher's bitonic network: a lane has ROW neighbouring
 // records, and a segment of class c has 2^c lanes.
-// Parameters: WG, ROW, TINY_CLASSES, BLOCK_LEAST, BLOCK_CLASSES, COMPOSITE, WIDE, SORT_BITS, GATHER_KEYS.
+// Parameters: WG, COMPOSITE, DROPS, WIDE, SORT_BITS, GATHER_KEYS (an item does not say all of its key's bits), and segmented_lists'.
 
 // What is sorted. COMPOSITE: the bits that decide, then the record's position in the segment, so that no two are equal.
+// DROPS: where more bits differ than there is room for beside the position, the lowest are left out; a segment whose order
+// they would have changed goes to another list, for a kernel that leaves out none.
 // WIDE: both together are more than 64 bits, and the position is kept beside. Else the key's order itself.
 #if SORT_BITS == 64
 typedef u64 sort_t;
@@ -10,8 +12,6 @@ typedef u64 sort_t;
 typedef u32 sort_t;
 #endif
 #define SORT_LAST ((sort_t)(~(sort_t)0))
-#define POSITION_BITS 8  // a sub-group holds 32 * ROW records
-
 #if WIDE
 #define BEFORE(i, other, place) (item[i] < other || (item[i] == other && position[i] < place))
 #define ORDER_PAIR(i, j)                          \
@@ -39,6 +39,14 @@ typedef u32 sort_t;
       if ((i & d) == 0) ORDER_PAIR(i, i ^ d)
 
 #define SPREAD(place) ((place) + (place) / 32)  // so that rows begin in different banks
+
+INLINE ukey_t shuffle_rank(sub_group_t sg, ukey_t rank, u32 lane) {
+  ukey_t out = (ukey_t)sg_shuffle(sg, (u32)rank, lane);
+#if KEY_BITS == 64
+  out |= (ukey_t)sg_shuffle(sg, (u32)(rank >> 32), lane) << 32;
+#endif
+  return out;
+}
 
 // other[i] (and place[i]) gets what lane `partner` has in the same place of its row or, with `mirrored`, in that counted
 // from the row's end. Without native sub-groups, a barrier for each word would be many: the whole row goes through local
@@ -90,46 +98,84 @@ INLINE sort_t shuffle_item(sub_group_t sg, sort_t item, u32 lane) {
   }
 #endif
 
-// tasks: the lists of all classes. The bits of a key's order that decide: rank_mask, after begin_bit.
-KERNEL(WG) void segmented_tiny(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL const value_t *values_in,
-                               GLOBAL value_t *values_out, GLOBAL const task_t *tasks, GLOBAL const u32 *counters, u64 n,
-                               u64 segments, u32 begin_bit, u64 rank_mask) {
+// tasks: the lists of all classes. keys_work: keys_out, or what stands in for it where no keys are wanted. again and
+// again_counters: tasks of the same classes that are left to another kernel, and how many they are; 0 before.
+KERNEL(WG) void segmented_tiny(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_t *keys_spare, GLOBAL const ukey_t *keys_work,
+                               GLOBAL ukey_t *keys_out, GLOBAL const value_t *values_in, GLOBAL const value_t *values_spare,
+                               GLOBAL value_t *values_out, GLOBAL const task_t *tasks, GLOBAL const u32 *counters,
+                               GLOBAL task_t *again, GLOBAL u32 *again_counters, u64 n, u64 most, u32 begin_bit,
+                               u64 rank_mask) {
   SUB_GROUP(WG);
   LOCAL_ARRAY(sort_t, exchange, SPREAD(WG * ROW));
 #if WIDE
   LOCAL_ARRAY(u32, exchange_positions, SPREAD(WG * ROW));
 #endif
+#if GATHER_KEYS
+  LOCAL_ARRAY(ukey_t, local_keys, SPREAD(WG * ROW));  // as they came
+#endif
+#if VALUE_BYTES
+  LOCAL_ARRAY(value_t, local_values, SPREAD(WG * ROW));
+#endif
   const u32 t = local_id();
   u64 list = 0;
   for (u32 c = 0; c < TINY_CLASSES; ++c) {
     const u32 lanes = 1u << c, lane = t & (lanes - 1), together = WG >> c;
+    const u32 own = (t - lane) * ROW;  // the segment's first place in local memory
+    const u32 position_bits = highest_bit32(ROW) + c;
     const u64 length = counters[c];
     for (u64 base = (u64)group_id() * together; base < length; base += (u64)group_count() * together) {
-      // Load. Neighbouring lanes read neighbouring records; which is in which place does not matter yet.
+      // Load. Neighbouring lanes read neighbouring records; which is in which place does not matter yet. A lane reads no
+      // record but those whose places it will write: the output may be the input.
       const u64 mine = base + (t >> c);
       const task_t task = tasks[list + min(mine, length - 1)];
       const u64 begin = task.begin;
-      const u32 count = mine < length ? (u32)task.count : 0;
+      const u32 count = mine < length ? TASK_COUNT(task) : 0;
+      GLOBAL const ukey_t *keys = FROM_PLACE(TASK_PLACE(task), keys_in, keys_spare, keys_work);
+#if VALUE_BYTES
+      GLOBAL const value_t *values = FROM_PLACE(TASK_PLACE(task), values_in, values_spare, values_out);
+#endif
+      ukey_t rank[ROW];
+      UNROLL for (u32 i = 0; i < ROW; ++i) {
+        const u32 at = i * lanes + lane;
+        rank[i] = 0;
+        if (at < count) {
+          const ukey_t key = keys[begin + at];
+          rank[i] = RANK(key);
+#if GATHER_KEYS
+          local_keys[SPREAD(own + at)] = key;
+#endif
+#if VALUE_BYTES
+          local_values[SPREAD(own + at)] = values ? values[begin + at] : (value_t)(begin + at);
+#endif
+        }
+      }
+
+      // Items. What is not there sorts last.
+#if DROPS
+      const ukey_t first = shuffle_rank(sg, rank[0], sg_lane() - lane);
+      ukey_t differ = 0;
+      UNROLL for (u32 i = 0; i < ROW; ++i) differ |= i * lanes + lane < count ? rank[i] ^ first : 0;
+      for (u32 distance = 1; distance < lanes; distance *= 2) differ |= shuffle_rank(sg, differ, sg_lane() ^ distance);
+      const u32 open = differ != 0 ? highest_bit(differ) + 1 : 0;
+      const u32 drop = max(open + position_bits, (u32)SORT_BITS) - SORT_BITS;
+#endif
       sort_t item[ROW];
 #if WIDE
       u32 position[ROW];
 #endif
       UNROLL for (u32 i = 0; i < ROW; ++i) {
         const u32 at = i * lanes + lane;
-        item[i] = SORT_LAST;
 #if WIDE
+        item[i] = rank[i];
         position[i] = at;
-#endif
-        if (at < count) {
-          const ukey_t order = key_order(keys_in[begin + at]);
-#if WIDE
-          item[i] = (sort_t)(order >> begin_bit) & rank_mask;
+#elif DROPS
+        item[i] = (sort_t)(rank[i] >> drop) << position_bits | at;
 #elif COMPOSITE
-          item[i] = ((sort_t)(order >> begin_bit) & (sort_t)rank_mask) << POSITION_BITS | at;
+        item[i] = (sort_t)rank[i] << position_bits | at;
 #else
-          item[i] = order;
+        item[i] = rank[i];
 #endif
-        }
+        item[i] = at < count ? item[i] : SORT_LAST;
       }
 
       // Sort the lane's row; then merge lanes by twos, fours, … Every merge begins with a mirrored step, so that all
@@ -153,51 +199,55 @@ KERNEL(WG) void segmented_tiny(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys
 #endif
       sg_barrier();
       UNROLL for (u32 i = 0; i < ROW; ++i) {
-        const u32 from = (t - lane) * ROW + i * lanes + lane;
-        item[i] = exchange[SPREAD(from)];
+        const u32 from = SPREAD(own + i * lanes + lane);
+        item[i] = exchange[from];
 #if WIDE
-        position[i] = exchange_positions[SPREAD(from)];
+        position[i] = exchange_positions[from];
 #endif
       }
+#if WIDE
+#define POSITION_OF(i) position[i]
+#else
+#define POSITION(item) ((u32)(item) & ((1u << position_bits) - 1))
+#define POSITION_OF(i) POSITION(item[i])
+#endif
 
-      // Fetch what an item does not say, all of it before anything is written: the output may be the input.
-      ukey_t key[ROW];
-      value_t value[ROW];
-      UNROLL for (u32 i = 0; i < ROW; ++i) {
-        const u32 there = i * lanes + lane < count;
-#if WIDE
-        const u64 from = begin + position[i];
-#else
-        const u64 from = begin + ((u32)item[i] & ((1u << POSITION_BITS) - 1));
-#endif
-        key[i] = 0;
-        value[i] = 0;
-#if GATHER_KEYS
-        if (there) key[i] = keys_in[from];
-#elif COMPOSITE
-        key[i] = key_of_order((ukey_t)(item[i] >> POSITION_BITS));
-#else
-        key[i] = key_of_order((ukey_t)item[i]);
-#endif
-#if VALUE_BYTES
-        if (there) value[i] = values_in ? values_in[from] : (value_t)from;
-#endif
-      }
-#if COMPOSITE
-      barrier_all();
-#else
-      sg_barrier();  // for what comes next to be exchanged
-#endif
+      // Neighbours that tie but for what was left out. Nothing of their segment has been written.
+      u32 sorted = count;
+#if DROPS
+      u32 wrong = 0;
       UNROLL for (u32 i = 0; i < ROW; ++i) {
         const u32 at = i * lanes + lane;
-        if (at < count) {
-          if (keys_out) keys_out[begin + at] = key[i];
+        if (drop != 0 && at + 1 < count) {
+          const sort_t next = exchange[SPREAD(own + at + 1)];
+          if (item[i] >> position_bits == next >> position_bits)
+            wrong |= RANK(local_keys[SPREAD(own + POSITION(item[i]))]) > RANK(local_keys[SPREAD(own + POSITION(next))]) ? 1u : 0u;
+        }
+      }
+      const u32 of_segment = ((1u << (lanes - 1)) * 2 - 1) << (sg_lane() - lane);
+      wrong = sg_ballot(sg, wrong) & of_segment;
+      sorted = wrong != 0 ? 0 : count;
+      if (wrong != 0 && lane == 0) again[list + global_add(&again_counters[c], 1u)] = task;
+#endif
+
+      // Store.
+      UNROLL for (u32 i = 0; i < ROW; ++i) {
+        const u32 at = i * lanes + lane;
+        if (at < sorted) {
+#if GATHER_KEYS
+          if (keys_out) keys_out[begin + at] = local_keys[SPREAD(own + POSITION_OF(i))];
+#elif COMPOSITE
+          if (keys_out) keys_out[begin + at] = key_of_order((ukey_t)(item[i] >> position_bits));
+#else
+          keys_out[begin + at] = key_of_order((ukey_t)item[i]);
+#endif
 #if VALUE_BYTES
-          values_out[begin + at] = value[i];
+          values_out[begin + at] = local_values[SPREAD(own + POSITION_OF(i))];
 #endif
         }
       }
+      sg_barrier();  // for what comes next to be exchanged
     }
-    list += list_room(c, n, segments);
+    list += list_room(c, n, most);
   }
 }
