@@ -1,6 +1,7 @@
 // MSD radix sort: where each bucket, a value of the keys' leading bits, begins; and whether all of them are small enough
 // for the local sort. The records then go to their buckets by onesweep's passes.
-// Parameters: WG, ITEMS (of a work-item at a time), BUCKETS, SPREAD_BITS (floats are counted, and go on, by spread orders).
+// Parameters: WG, ITEMS (of a work-item at a time), BUCKETS, SPREAD_BITS (floats are counted, and go on, by spread orders),
+// BUCKET_BITS (then).
 
 typedef struct {
   u32 crowded;
@@ -14,6 +15,15 @@ typedef struct {
 
 #ifdef SPREAD_BITS
 #define LEADS (1u << SPREAD_BITS)  // values of the leading bits
+// What the count itself needs is less: a value's first bucket, and how far the bits below it, those of an order's upper 32,
+// are shifted to give the bucket among its own.
+#define LEAD_LOW (32 - SPREAD_BITS)
+#if BUCKET_BITS >= SPREAD_BITS
+#define COUNT_ENTRY(room, log2_times) \
+  ((room) << (BUCKET_BITS - SPREAD_BITS) << 8 | (LEAD_LOW - (BUCKET_BITS - SPREAD_BITS) - (log2_times)))
+#else
+#define COUNT_ENTRY(room, log2_times) spread_entry(room, log2_times)
+#endif
 // A float's exponent from its order's leading bits (NanOrder::first moves them by one).
 INLINE u32 exponent_of(u32 lead) { return lead < LEADS / 2 ? LEADS / 2 - 1 - lead : lead - LEADS / 2; }
 
@@ -66,7 +76,7 @@ INLINE u32 make_spread(LOCAL msd_count_memory_t *mine, GLOBAL u32 *table, GLOBAL
   for (u32 lead = begin; lead < end; ++lead) {
     const u32 log2_times = mine->spread[lead];
     if (log2_times != SPREAD_NONE) {
-      mine->spread[lead] = spread_entry(room, log2_times);
+      mine->spread[lead] = COUNT_ENTRY(room, log2_times);
       if (group_id() == 0) {
         table[lead] = spread_entry(room, log2_times);
         for (u32 i = 0; i < 1u << log2_times; ++i) back[room + i] = gather_entry(lead, room, log2_times);
@@ -85,7 +95,11 @@ INLINE u32 bucket_of(LOCAL msd_count_memory_t *mine, ukey_t key, u32 shift, u32 
   const ukey_t order = untied_order(key);
   const u32 entry = mine->spread[spread_index(order)];
   if (key_ties(key) || entry == SPREAD_NONE) *misfits = 1;
+#if BUCKET_BITS >= SPREAD_BITS
+  return (entry >> 8) + (((u32)(order >> (KEY_BITS - 32)) & ((1u << LEAD_LOW) - 1)) >> (entry & 31));
+#else
   return (u32)(spread_order(order, entry) >> shift) & (BUCKETS - 1);
+#endif
 #else
   return key_digit(key, shift, BUCKETS - 1);
 #endif

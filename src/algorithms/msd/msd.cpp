@@ -79,8 +79,13 @@ class MsdSorter final : public Sorter {
     const unsigned least = problem.count <= one_level(problem) ? digit_bits
                                                                : std::clamp(spread, log2_bucket + 9, log2_bucket + most_bits) - log2_bucket;
     bits_ = static_cast<unsigned>(given.number("bits", least));
-    if (!given.has("bits"))
+    if (!given.has("bits")) {
       while (bits_ < most_bits && local_sort(problem, device, bits_).work_group == 0) ++bits_;
+      // More buckets than need be, if the local sort's items then have half the bits.
+      unsigned narrow = bits_;
+      while (narrow < most_bits && local_sort(problem, device, narrow).sort_bits == 64) ++narrow;
+      if (bits_ > digit_bits && local_sort(problem, device, narrow).sort_bits == 32) bits_ = narrow;
+    }
     local_ = local_sort(problem, device, bits_);
     if (local_.work_group == 0)
       unsupported(fmt::format("with {} leading bits a work-group would sort some {} records, more than the device's {} "
@@ -95,7 +100,7 @@ class MsdSorter final : public Sorter {
                               "and {}", bits_, count_bytes_, count_work_group, device.local_struct, device.max_work_group));
     count_groups_ = std::min<std::uint64_t>(ceil_div(problem.count, count_items * count_work_group),
                                             device.compute_units);
-    resident_ = std::max(1u, std::min<unsigned>((local_.sort_bits == 64 ? 768 : 1024) / local_.work_group,
+    resident_ = std::max(1u, std::min<unsigned>((local_.sort_bits == 64 && with_positions(problem) ? 768 : 1024) / local_.work_group,
                                                 static_cast<unsigned>(device.local_struct / (local_.bytes + 1024))));
     // Of the bits that are still open, the highest choose one of 16 * work_group bins.
     const unsigned open_bits = key_bits(problem) - bits_ + (with_positions(problem) ? local_.position_bits : 0);
@@ -120,7 +125,7 @@ class MsdSorter final : public Sorter {
     auto passes = std::async(std::launch::async, [&] { lsd_.build(device, capabilities); });
     kernels::Defines defines;
     defines.problem(radix_problem(problem_)).set("WG", count_work_group).set("ITEMS", count_items).set("BUCKETS", std::uint32_t{1} << bits_);
-    if (spread_bits_ != 0) defines.set("SPREAD_BITS", spread_bits_);
+    if (spread_bits_ != 0) defines.set("SPREAD_BITS", spread_bits_).set("BUCKET_BITS", bits_);
     auto count = std::async(std::launch::async, [&] {
       return kernels::build(device, capabilities, kernels::embedded::msd_cl, defines);
     });

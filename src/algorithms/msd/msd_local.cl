@@ -133,13 +133,18 @@ void msd_local(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL con
   const ukey_t bucket_order = ORDER_OF(keys_in[0]) >> low_bits << low_bits;  // what all of the bucket have in common
 #endif
 #if defined(SPREAD_BITS) && ONE_LEAD
-  const u32 lead = back[spread_index(keys_in[0])], zeros = lead & 15;  // a spread order's lowest bits
+  const u32 lead = back[spread_index(keys_in[0])];
+#endif
+#if defined(SPREAD_BITS) && ONE_LEAD && SORT_BITS == 32  // in wider numbers few are equal, and shifts cost more
+  const u32 zeros = lead & 15;  // a spread order's lowest bits
 #if COMPOSITE
   // Items do without them. Where a key's bits are fewer than a bin's, its position says the rest: keys that are equal would
   // crowd one bin.
   shift -= min(shift, zeros);
   const u32 rest = LOG_BINS - min(LOG_BINS, low_bits - min(low_bits, zeros)), step = (1u << (16 + rest)) / count;
 #define BIN(item, at) (rest != 0 ? (u32)((item) >> POSITION_BITS) << rest | (at) * step >> 16 : WINDOW(item))
+#else
+  shift = max(shift, zeros);
 #endif
 #else
   const u32 zeros = 0;
@@ -187,11 +192,7 @@ void msd_local(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL con
 #define TOO_MANY(two) ((two) + 0x10001u * (0x7fffu - BIN_MOST))  // has the top bit of a half that is above BIN_MOST
   const u32 too_many = TOO_MANY(low.x) | TOO_MANY(low.y) | TOO_MANY(low.z) | TOO_MANY(low.w) | TOO_MANY(high.x) |
                        TOO_MANY(high.y) | TOO_MANY(high.z) | TOO_MANY(high.w);
-#if defined(SPREAD_BITS) && ONE_LEAD && !COMPOSITE
-  const u32 alike = zeros >= shift ? 1u : 0u;  // a bin's keys are equal, and need no more
-#else
-  const u32 alike = 0;
-#endif
+  const u32 alike = !COMPOSITE && zeros >= shift && zeros != 0 ? 1u : 0u;  // a bin's keys are equal, and need no more
   if ((too_many & 0x80008000u) != 0 && !alike) local_or(&mine->crowded, 1u);
   index_t all;
   u32 at_bin = (u32)wg_scan_add(mine->scratch, WG,
