@@ -39,24 +39,26 @@ struct Lists {
   ScratchLayout::Slice counters, tasks;
   Longs longs[3];
   std::vector<std::uint64_t> begins;  // of the classes' lists, in tasks
-  std::uint64_t most = 0, most_longs = 0, most_parts = 0;
+  std::uint64_t pieces = 0, most_longs = 0, most_parts = 0;
 
   [[nodiscard]] std::uint64_t capacity(unsigned k) const { return k < tiny ? std::uint64_t{row} << k : block_least << (k - tiny); }
   [[nodiscard]] std::uint64_t longest() const { return capacity(tiny + blocks - 1); }
-  // The shortest segment of class k. Single records need no sort, but come of long segments.
-  [[nodiscard]] std::uint64_t least(unsigned k) const { return k == 0 ? (merged == 0 ? 2 : 1) : capacity(k - 1) + 1; }
-  [[nodiscard]] std::uint64_t room(unsigned k, const Problem& p) const { return std::min(most, p.count / least(k)); }
+  [[nodiscard]] std::uint64_t least(unsigned k) const { return k == 0 ? 2 : capacity(k - 1) + 1; }
+  [[nodiscard]] std::uint64_t room(unsigned k, const Problem& p) const {  // list_room
+    const std::uint64_t as_n_records = p.count / least(k);
+    const std::uint64_t most_pieces = k + 1 < tiny ? 0 : k + 1 == tiny ? pieces : std::min(pieces, as_n_records);
+    return std::min(p.segments, as_n_records) + most_pieces;
+  }
 
   void lay_out(const Problem& p, ScratchLayout& layout) {
     const std::uint64_t index = kernels::index_bytes(p.count), task = 2 * index;
-    most = p.segments;
     most_longs = p.count / (longest() + 1);
     if (merged == 0) {
       most_longs = std::min(most_longs, p.segments);
     } else if (most_longs != 0) {
       // Wherever a block of digits has more than `merged` records, it is divided in two: at most 8 times for as many
       // records, and so a long segment into at most 9 buckets for as many.
-      most += levels * std::min(radix_size * most_longs, 9 * (p.count / merged));
+      pieces = levels * std::min(radix_size * most_longs, 9 * (p.count / merged));
     }
     begins.push_back(0);
     for (unsigned k = 0; k < tiny + blocks; ++k) begins.push_back(begins.back() + room(k, p));
@@ -84,8 +86,7 @@ struct Lists {
   [[nodiscard]] const Longs& of(unsigned level) const { return longs[level == levels ? 2 : level % 2]; }
   [[nodiscard]] kernels::Defines defines(const Problem& p) const {
     kernels::Defines d;
-    d.problem(radix_problem(p)).set("ROW", row).set("TINY_CLASSES", tiny).set("BLOCK_CLASSES", blocks).set("BLOCK_LEAST", block_least)
-        .set("LEAST", least(0));
+    d.problem(radix_problem(p)).set("ROW", row).set("TINY_CLASSES", tiny).set("BLOCK_CLASSES", blocks).set("BLOCK_LEAST", block_least);
     return d;
   }
 };
@@ -141,7 +142,7 @@ class SegmentedSorter : public Sorter {
     const Arg args[] = {o.offsets,
                         problem_.segments,
                         problem_.count,
-                        lists_.most,
+                        lists_.pieces,
                         lists_.counters.in(o),
                         lists_.tasks.in(o),
                         lists_.of(0).longs.in(o),
@@ -290,8 +291,9 @@ class GpuSorter final : public SegmentedSorter {
     if (lists_.most_longs != 0) part_longs(queue, o);
     const Memory keys_from_spare = keys_spare(o), keys_from_work = keys_spare_.bytes == 0 ? Memory{} : keys_work(o);
     const auto sort_tiny = [&](Kernel& kernel, Memory tasks, Memory lengths, Memory again, Memory again_lengths, std::string_view phase) {
-      const Arg args[] = {o.keys_in, keys_from_spare, keys_from_work, o.keys_out,    o.values_in,    values_spare(o), o.values_out, tasks,
-                          lengths,   again,           again_lengths,  problem_.count, lists_.most,   begin_bit,       mask};
+      const Arg args[] = {o.keys_in,    keys_from_spare, keys_from_work, o.keys_out,    o.values_in,    values_spare(o),
+                          o.values_out, tasks,           lengths,        again,         again_lengths,  problem_.count,
+                          problem_.segments, lists_.pieces, begin_bit,   mask};
       queue.launch({kernel, std::min<std::uint64_t>(ceil_div(problem_.count, tiny_work_group_), 16 * compute_units_), tiny_work_group_,
                     args, phase});
     };
@@ -341,7 +343,8 @@ class GpuSorter final : public SegmentedSorter {
                                 lists_.part,
                                 std::uint32_t{lists_.most_parts_of_one},
                                 problem_.count,
-                                lists_.most};
+                                problem_.segments,
+                                lists_.pieces};
       queue.launch({*split_, std::min(lists_.most_longs, groups_), split_work_group_, split_args, "long: buckets"});
       const Arg scatter_args[] = {o.keys_in,    keys_spare(o), keys_work(o), o.values_in, values_spare(o), o.values_out, longs,
                                   parts,        lengths,       counts,       buckets,     begin_bit,       mask};

@@ -75,7 +75,7 @@ KERNEL(SPLIT_WG) void segmented_split(GLOBAL long_t *longs, GLOBAL const u32 *le
                                       GLOBAL const ukey_t *differs, GLOBAL u8 *buckets, GLOBAL u32 *counters,
                                       GLOBAL task_t *tasks, GLOBAL long_t *next_longs, GLOBAL part_t *next_parts,
                                       GLOBAL long_t *ended, GLOBAL part_t *ended_parts, u32 level, u32 levels, u64 part,
-                                      u32 most_parts, u64 n, u64 most) {
+                                      u32 most_parts, u64 n, u64 segments, u64 pieces) {
   SUB_GROUP(SPLIT_WG);
   LOCAL_ARRAY(index_t, scratch, 2 * RADIX);
   LOCAL_ARRAY(index_t, sums, TEAMS *RADIX);  // of the digits in a team's parts
@@ -88,7 +88,7 @@ KERNEL(SPLIT_WG) void segmented_split(GLOBAL long_t *longs, GLOBAL const u32 *le
   const u32 t = local_id(), digit = t % RADIX, team = t / RADIX;
   const u32 all_longs = lengths[0];
   const lists_t lists = {counters, tasks, next_longs, ended, next_parts, ended_parts, level, levels, part, most_parts};
-  start_lists(starts, n, most);
+  start_lists(starts, n, segments, pieces);
   barrier_local();
 
   for (u64 s = group_id(); s < all_longs; s += group_count()) {
@@ -137,7 +137,8 @@ KERNEL(SPLIT_WG) void segmented_split(GLOBAL long_t *longs, GLOBAL const u32 *le
     const u32 left = stay ? (differ != 0 ? highest_bit(differ) + 1 : 0) : max(whole.open, RADIX_BITS) - RADIX_BITS;
     const u32 place = stay ? whole.place : whole.place == IN_SPARE ? IN_OUTPUT : IN_SPARE;
     const index_t bucket_begin = whole.begin + begins[digit];
-    put_on_list(lists, here, before, starts, bucket_begin, leads && t < RADIX ? begins[end] - begins[digit] : 0, left, place);
+    put_on_list(lists, here, before, starts, bucket_begin, leads && t < RADIX ? begins[end] - begins[digit] : 0,
+                LEAST_CLASS_OF_PIECES, left, place);
 
     // Scan over parts.
     const u32 moved = stay ? 0 : whole.parts, end_moved = min(end_part, moved);

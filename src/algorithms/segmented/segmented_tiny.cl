@@ -103,8 +103,8 @@ INLINE sort_t shuffle_item(sub_group_t sg, sort_t item, u32 lane) {
 KERNEL(WG) void segmented_tiny(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_t *keys_spare, GLOBAL const ukey_t *keys_work,
                                GLOBAL ukey_t *keys_out, GLOBAL const value_t *values_in, GLOBAL const value_t *values_spare,
                                GLOBAL value_t *values_out, GLOBAL const task_t *tasks, GLOBAL const u32 *counters,
-                               GLOBAL task_t *again, GLOBAL u32 *again_counters, u64 n, u64 most, u32 begin_bit,
-                               u64 rank_mask) {
+                               GLOBAL task_t *again, GLOBAL u32 *again_counters, u64 n, u64 segments, u64 pieces,
+                               u32 begin_bit, u64 rank_mask) {
   SUB_GROUP(WG);
   LOCAL_ARRAY(sort_t, exchange, SPREAD(WG * ROW));
 #if WIDE
@@ -248,6 +248,6 @@ KERNEL(WG) void segmented_tiny(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_t
       }
       sg_barrier();  // for what comes next to be exchanged
     }
-    list += list_room(c, n, most);
+    list += list_room(c, n, segments, pieces);
   }
 }
