@@ -179,6 +179,8 @@ class GpuSorter final : public SegmentedSorter {
                                                       device.max_work_group, device.sub_group_size, radix_size));
     lists_.tiny = static_cast<unsigned>(std::bit_width(lanes_));
 
+    gathers_ = info(problem.key).is_float || key_bits(problem) != info(problem.key).bits();  // an item does not say the key
+
     // Work-groups double from class to class, as far as local memory goes.
     const std::uint64_t index = kernels::index_bytes(problem.count);
     const std::uint64_t rank_words = (device.ordered_local_atomics ? 1 : 2) * radix_size;  // SG_RANK_WORDS
@@ -190,7 +192,10 @@ class GpuSorter final : public SegmentedSorter {
       b.sort_bits = needed > 32 ? 64 : 32;
       b.drops = needed > 64;
       const std::uint64_t bins = std::max<std::uint64_t>(8 * work_group, work_group / lanes_ * rank_words);
-      b.bytes = std::uint64_t{work_group} * block_items * b.sort_bits / 8 + bins * 4 + 2 * work_group * index + 32;
+      b.gathers = gathers_ || b.drops;
+      const std::uint64_t item = std::max({b.sort_bits / 8, b.gathers ? info(problem.key).bytes : 0u,
+                                           problem.payload == Payload::none ? 0u : problem.value_bytes});
+      b.bytes = work_group * block_items * item + bins * 4 + 2 * work_group * index + 32;
       if (b.bytes + 4 * work_group > device.local_struct) break;  // emulated sub-groups have a word for each work-item
       b.resident = std::max(1u, std::min<unsigned>((b.sort_bits == 64 ? 768 : 1024) / work_group,
                                                    static_cast<unsigned>(device.local_struct / (b.bytes + 1024))));
@@ -236,13 +241,12 @@ class GpuSorter final : public SegmentedSorter {
       });
     };
     const bool is_composite = composite(problem_);
-    const bool gathers = info(problem_.key).is_float || key_bits(problem_) != info(problem_.key).bits();
     const unsigned needed = key_bits(problem_) + (is_composite ? tiny_position_bits : 0);
     auto tiny_defines = lists_.defines(problem_);
     tiny_defines.set("WG", tiny_work_group(capabilities));
     auto all_defines = tiny_defines;
     all_defines.set("COMPOSITE", int{is_composite}).set("DROPS", 0).set("WIDE", int{needed > 64}).set("SORT_BITS", needed > 32 ? 64 : 32)
-        .set("GATHER_KEYS", int{gathers || needed > 64});
+        .set("GATHER_KEYS", int{gathers_ || needed > 64});
     auto tiny_all = with(kernels::embedded::segmented_tiny_cl, all_defines);
     std::future<std::shared_ptr<Module>> tiny;
     if (tiny_drops_) {
@@ -254,7 +258,7 @@ class GpuSorter final : public SegmentedSorter {
       auto defines = lists_.defines(problem_);
       defines.set("WG", b.work_group).set("ITEMS", block_items).set("RESIDENT", b.resident).set("COMPOSITE", int{is_composite})
           .set("SORT_BITS", b.sort_bits).set("POSITION_BITS", b.position_bits).set("DROPS", int{b.drops})
-          .set("GATHER_KEYS", int{gathers || b.drops});
+          .set("GATHER_KEYS", int{b.gathers});
       blocks.push_back(with(kernels::embedded::segmented_block_cl, defines));
     }
     std::future<std::shared_ptr<Module>> longs;
@@ -364,7 +368,7 @@ class GpuSorter final : public SegmentedSorter {
 
   struct Block {  // how segments of a class are sorted
     unsigned work_group = 0, position_bits = 0, sort_bits = 0, resident = 1;
-    bool drops = false;
+    bool drops = false, gathers = false;
     std::uint64_t bytes = 0;  // of segmented_memory_t
     std::shared_ptr<Module> module{};
     std::unique_ptr<Kernel> sort{};
@@ -376,7 +380,7 @@ class GpuSorter final : public SegmentedSorter {
   std::vector<Block> blocks_;
   // Short segments are sorted by items of 32 bits, which may leave out some of a key's; those whose order that does not
   // tell are then sorted once more, by all bits.
-  bool tiny_drops_ = false;
+  bool tiny_drops_ = false, gathers_ = false;
   ScratchLayout::Slice again_, differs_, buckets_;
   std::shared_ptr<Module> tiny_module_, tiny_all_module_;
   std::unique_ptr<Kernel> tiny_, tiny_all_, count_, split_, scatter_, settle_;
