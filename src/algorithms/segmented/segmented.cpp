@@ -1,7 +1,7 @@
 // Segments, each sorted by itself. The device sorts the segments out by their lengths, and every class of lengths has its
 // own way: short ones in the registers of a few lanes, longer ones in a work-group's local memory, and those that no
-// work-group holds are parted by their leading bits into segments that one does. Nobody waits for the device to say what there is: every
-// launch has as many work-groups as may find work, and they go through lists whose lengths they read.
+// work-group holds are parted by their leading bits into segments that one does. Nobody waits for the device to say what
+// there is: every launch has as many work-groups as may find work, and they go through lists whose lengths they read.
 // Hou, Liu, Feng, "Fast segmented sort on GPUs" (2017), for the classes; Stehle, Jacobsen (2017) for segments sorted in
 // local memory, and for long ones parted until they can be; Satish, Harris, Garland (2009) for the tiles of long ones.
 #include <fmt/format.h>
@@ -30,7 +30,7 @@ struct Lists {
   std::uint64_t part = 0;                  // records of a part of a long segment, but for those that had more parts than
   unsigned most_parts_of_one = ~0u;
   unsigned levels = 1;                     // of long segments
-  std::uint64_t merged = 0;                // records of digits that partitions leave together; 0: long segments are not parted
+  std::uint64_t merged = 0;                // records of digits that a partition leaves together; 0: there is none
 
   // The lists of long segments of all levels take turns in two, and those that are parted as far as can be have the third.
   struct Longs {
@@ -209,9 +209,11 @@ class GpuSorter final : public SegmentedSorter {
     long_resident_ = device.local_struct > 64 * 1024 ? 1024 / long_work_group_ : 1;
     const std::uint64_t fixed = long_work_group_ / lanes_ * (rank_words / radix_size) * (radix_size + 1) * 4 +
                                 (4 * radix_size + 2) * index + radix_size + 64;
-    const std::uint64_t key = info(problem.key).bytes, record = key + (problem.payload == Payload::none ? 0 : problem.value_bytes);
+    const std::uint64_t key = info(problem.key).bytes;
+    const std::uint64_t record = key + (problem.payload == Payload::none ? 0 : problem.value_bytes);
     const std::uint64_t room = device.local_struct / long_resident_ - (long_resident_ > 1 ? 1024 : 0);
-    items_ = static_cast<unsigned>(std::min<std::uint64_t>(room > fixed ? (room - fixed) / (record * long_work_group_) : 0, key == 8 ? 10 : 16));
+    const std::uint64_t most = room > fixed ? (room - fixed) / (record * long_work_group_) : 0;
+    items_ = static_cast<unsigned>(std::min<std::uint64_t>(most, key == 8 ? 10 : 16));
     if (items_ == 0)
       throw Error(ErrorCode::unsupported, fmt::format("segmented: {} bytes of local memory are needed; the device has {}",
                                                       fixed + record * long_work_group_, room));
@@ -245,8 +247,8 @@ class GpuSorter final : public SegmentedSorter {
     auto tiny_defines = lists_.defines(problem_);
     tiny_defines.set("WG", tiny_work_group(capabilities));
     auto all_defines = tiny_defines;
-    all_defines.set("COMPOSITE", int{is_composite}).set("DROPS", 0).set("WIDE", int{needed > 64}).set("SORT_BITS", needed > 32 ? 64 : 32)
-        .set("GATHER_KEYS", int{gathers_ || needed > 64});
+    all_defines.set("COMPOSITE", int{is_composite}).set("DROPS", 0).set("WIDE", int{needed > 64})
+        .set("SORT_BITS", needed > 32 ? 64 : 32).set("GATHER_KEYS", int{gathers_ || needed > 64});
     auto tiny_all = with(kernels::embedded::segmented_tiny_cl, all_defines);
     std::future<std::shared_ptr<Module>> tiny;
     if (tiny_drops_) {
@@ -264,8 +266,8 @@ class GpuSorter final : public SegmentedSorter {
     std::future<std::shared_ptr<Module>> longs;
     if (lists_.most_longs != 0) {
       auto defines = lists_.defines(problem_);
-      defines.set("WG", long_work_group_).set("ITEMS", items_).set("RESIDENT", long_resident_).set("TEAMS", split_work_group_ / radix_size)
-          .set("MERGED", lists_.merged);
+      defines.set("WG", long_work_group_).set("ITEMS", items_).set("RESIDENT", long_resident_)
+          .set("TEAMS", split_work_group_ / radix_size).set("MERGED", lists_.merged);
       longs = with(kernels::embedded::segmented_partition_cl, defines);
     }
     build_lists(device, capabilities);
@@ -294,12 +296,13 @@ class GpuSorter final : public SegmentedSorter {
     make_lists(queue, o);
     if (lists_.most_longs != 0) part_longs(queue, o);
     const Memory keys_from_spare = keys_spare(o), keys_from_work = keys_spare_.bytes == 0 ? Memory{} : keys_work(o);
-    const auto sort_tiny = [&](Kernel& kernel, Memory tasks, Memory lengths, Memory again, Memory again_lengths, std::string_view phase) {
+    const auto sort_tiny = [&](Kernel& kernel, Memory tasks, Memory lengths, Memory again, Memory again_lengths,
+                               std::string_view phase) {
       const Arg args[] = {o.keys_in,    keys_from_spare, keys_from_work, o.keys_out,    o.values_in,    values_spare(o),
                           o.values_out, tasks,           lengths,        again,         again_lengths,  problem_.count,
                           problem_.segments, lists_.pieces, begin_bit,   mask};
-      queue.launch({kernel, std::min<std::uint64_t>(ceil_div(problem_.count, tiny_work_group_), 16 * compute_units_), tiny_work_group_,
-                    args, phase});
+      queue.launch({kernel, std::min<std::uint64_t>(ceil_div(problem_.count, tiny_work_group_), 16 * compute_units_),
+                    tiny_work_group_, args, phase});
     };
     const Memory tasks = lists_.tasks.in(o), lengths = lists_.counters.in(o);
     if (tiny_drops_) {
@@ -312,10 +315,10 @@ class GpuSorter final : public SegmentedSorter {
     for (unsigned b = 0; b < blocks_.size(); ++b) {
       const auto& block = blocks_[b];
       const unsigned k = lists_.tiny + b;
-      const Arg args[] = {o.keys_in,       keys_from_spare, keys_from_work,               o.keys_out,           o.values_in,
-                          values_spare(o), o.values_out,    lists_.list(k, o, problem_), lists_.length(k, o), begin_bit, mask};
-      queue.launch({*block.sort, std::min<std::uint64_t>(lists_.room(k, problem_), block.resident * compute_units_), block.work_group,
-                    args, "local", static_cast<unsigned>(block.bytes)});
+      const Arg args[] = {o.keys_in,    keys_from_spare,              keys_from_work,       o.keys_out, o.values_in, values_spare(o),
+                          o.values_out, lists_.list(k, o, problem_), lists_.length(k, o), begin_bit,  mask};
+      queue.launch({*block.sort, std::min<std::uint64_t>(lists_.room(k, problem_), block.resident * compute_units_),
+                    block.work_group, args, "local", static_cast<unsigned>(block.bytes)});
     }
   }
 
@@ -449,8 +452,8 @@ class CpuSorter final : public SegmentedSorter {
       queue.launch({*count_, std::min(lists_.most_parts, groups_), 1, count_args, "long: histogram"});
       const Arg scan_args[] = {longs, lengths, counts};
       queue.launch({*scan_, std::min(lists_.most_longs, groups_), 1, scan_args, "long: scan"});
-      const Arg scatter_args[] = {keys_from, keys_to,  values_from, values_to, parts,
-                                  lengths,   counts,   shift,       mask,      std::uint32_t{problem_.payload == Payload::positions && p == 0}};
+      const std::uint32_t makes_positions = problem_.payload == Payload::positions && p == 0;
+      const Arg scatter_args[] = {keys_from, keys_to, values_from, values_to, parts, lengths, counts, shift, mask, makes_positions};
       queue.launch({*scatter_, std::min(lists_.most_parts, groups_), 1, scatter_args, "long: reorder"});
       keys_from = keys_to;
       values_from = values_to;
@@ -471,8 +474,8 @@ class Segmented final : public Algorithm {
         .stable = true,
         .segments = true,
         .cost = "every record is read and written once; of segments longer than local memory, once more for each level of "
-                "partition that they need (one, where their keys spread), whose keys are read twice; 9 launches and 3 more for "
-                "each 8 bits",
+                "partition that they need (one, where their keys spread), whose keys are read twice; at most 11 launches "
+                "and 3 for each 8 bits",
         .parameters = {{"variant", "which kernels: the device's kind decides by default", 0, 0, {"gpu", "cpu"}},
                        {"blocks", "classes of lengths that work-groups sort; from class to class they double (variant gpu)", 1,
                         most_blocks, {}},

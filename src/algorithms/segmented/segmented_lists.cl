@@ -22,7 +22,7 @@ typedef struct {
 typedef struct {  // a long segment, and its parts
   index_t begin, count;
   u32 first, parts;
-  u32 open;   // of the bits that decide, the lowest, above which all of its keys are alike
+  u32 open;  // of the bits that decide, the lowest, above which all of its keys are alike
   u32 place;
 } long_t;
 typedef struct {  // the part of long segment number `whole` that a work-group has
@@ -82,8 +82,8 @@ INLINE void put_on_list(lists_t lists, LOCAL u32 *here, LOCAL u32 *before, LOCAL
 
   // A work-item a list; those past them find nothing to add.
   const u32 add = t < LOCAL_CLASSES + 2 ? here[t] : 0;
-  if (add != 0)
-    before[t] = global_add(&lists.counters[t < LOCAL_CLASSES ? t : LONGS_OF(t == LOCAL_CLASSES ? lists.level : lists.levels)], add);
+  const u32 counter = t < LOCAL_CLASSES ? t : LONGS_OF(t == LOCAL_CLASSES ? lists.level : lists.levels);
+  if (add != 0) before[t] = global_add(&lists.counters[counter], add);
   barrier_local();
 
   if (class_of < LOCAL_CLASSES) {

@@ -3,8 +3,8 @@
 // are few buckets, of about the size that is sorted fastest; what is still too long is a long segment of the next level.
 // Reduce, then scan, as lsd's passes: a work-group counts the digits of a part, one scans the counts of a segment's parts
 // and chooses the buckets, and the parts are sorted by bucket, tile by tile, in local memory and written out.
-// Parameters: WG (at least RADIX), ITEMS, RESIDENT, TEAMS (of RADIX work-items), MERGED (records of digits that stay together),
-// and segmented_lists'.
+// Parameters: WG (at least RADIX), ITEMS, RESIDENT, TEAMS (of RADIX work-items), MERGED (records of digits that stay
+// together), and segmented_lists'.
 
 #define RADIX 256u
 #define SPLIT_WG (TEAMS * RADIX)
@@ -15,7 +15,9 @@
 #define RANK_WORDS SG_RANK_WORDS(BINS)
 
 // The digit that a level is parted by, of the segment's `open` bits.
-INLINE u32 digit_of(ukey_t rank, u32 open) { return (u32)(rank >> (max(open, RADIX_BITS) - RADIX_BITS)) & ((1u << min(open, RADIX_BITS)) - 1); }
+INLINE u32 digit_of(ukey_t rank, u32 open) {
+  return (u32)(rank >> (max(open, RADIX_BITS) - RADIX_BITS)) & ((1u << min(open, RADIX_BITS)) - 1);
+}
 
 // counts[p * RADIX + digit]: how many records of part p have the digit. differs[p]: bits in which their keys differ from the
 // segment's first. lengths: of the level's lists.
@@ -281,9 +283,9 @@ void segmented_scatter(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_spare, 
 
 // Long segments whose keys are alike: all that is left to do is to bring them to the output. copy_in: from the input, too.
 KERNEL(WG) void segmented_settle(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_t *keys_spare, GLOBAL ukey_t *keys_out,
-                                 GLOBAL const value_t *values_in, GLOBAL const value_t *values_spare, GLOBAL value_t *values_out,
-                                 GLOBAL const long_t *longs, GLOBAL const part_t *parts, GLOBAL const u32 *lengths,
-                                 u32 copy_in) {
+                                 GLOBAL const value_t *values_in, GLOBAL const value_t *values_spare,
+                                 GLOBAL value_t *values_out, GLOBAL const long_t *longs, GLOBAL const part_t *parts,
+                                 GLOBAL const u32 *lengths, u32 copy_in) {
   const u32 all_parts = lengths[1];
   for (u64 p = group_id(); p < all_parts; p += group_count()) {
     const u32 place = longs[parts[p].whole].place;
