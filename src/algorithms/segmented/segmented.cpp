@@ -1,7 +1,7 @@
 // Segments, each sorted by itself. The device sorts the segments out by their lengths, and every class of lengths has its
 // own way: short ones in the registers of a few lanes, longer ones in a work-group's local memory, and those that no
-// work-group holds are parted by their leading bits into segments that one does. Nobody waits for the device to say what there is: every
-// launch has as many work-groups as may find work, and they go through lists whose lengths they read.
+// work-group holds are parted by their leading bits into segments that one does. Nobody waits for the device to say what
+// there is: every launch has as many work-groups as may find work, and they go through lists whose lengths they read.
 // Hou, Liu, Feng, "Fast segmented sort on GPUs" (2017), for the classes; Stehle, Jacobsen (2017) for segments sorted in
 // local memory, and for long ones parted until they can be; Satish, Harris, Garland (2009) for the tiles of long ones.
 #include <fmt/format.h>
@@ -30,7 +30,7 @@ struct Lists {
   std::uint64_t part = 0;                  // records of a part of a long segment, but for those that had more parts than
   unsigned most_parts_of_one = ~0u;
   unsigned levels = 1;                     // of long segments
-  std::uint64_t merged = 0;                // records of digits that partitions leave together; 0: long segments are not parted
+  std::uint64_t merged = 0;                // records of digits that a partition leaves together; 0: there is none
 
   // The lists of long segments of all levels take turns in two, and those that are parted as far as can be have the third.
   struct Longs {
@@ -39,24 +39,26 @@ struct Lists {
   ScratchLayout::Slice counters, tasks;
   Longs longs[3];
   std::vector<std::uint64_t> begins;  // of the classes' lists, in tasks
-  std::uint64_t most = 0, most_longs = 0, most_parts = 0;
+  std::uint64_t pieces = 0, most_longs = 0, most_parts = 0;
 
   [[nodiscard]] std::uint64_t capacity(unsigned k) const { return k < tiny ? std::uint64_t{row} << k : block_least << (k - tiny); }
   [[nodiscard]] std::uint64_t longest() const { return capacity(tiny + blocks - 1); }
-  // The shortest segment of class k. Single records need no sort, but come of long segments.
-  [[nodiscard]] std::uint64_t least(unsigned k) const { return k == 0 ? (merged == 0 ? 2 : 1) : capacity(k - 1) + 1; }
-  [[nodiscard]] std::uint64_t room(unsigned k, const Problem& p) const { return std::min(most, p.count / least(k)); }
+  [[nodiscard]] std::uint64_t least(unsigned k) const { return k == 0 ? 2 : capacity(k - 1) + 1; }
+  [[nodiscard]] std::uint64_t room(unsigned k, const Problem& p) const {  // list_room
+    const std::uint64_t as_n_records = p.count / least(k);
+    const std::uint64_t most_pieces = k + 1 < tiny ? 0 : k + 1 == tiny ? pieces : std::min(pieces, as_n_records);
+    return std::min(p.segments, as_n_records) + most_pieces;
+  }
 
   void lay_out(const Problem& p, ScratchLayout& layout) {
     const std::uint64_t index = kernels::index_bytes(p.count), task = 2 * index;
-    most = p.segments;
     most_longs = p.count / (longest() + 1);
     if (merged == 0) {
       most_longs = std::min(most_longs, p.segments);
     } else if (most_longs != 0) {
       // Wherever a block of digits has more than `merged` records, it is divided in two: at most 8 times for as many
       // records, and so a long segment into at most 9 buckets for as many.
-      most += levels * std::min(radix_size * most_longs, 9 * (p.count / merged));
+      pieces = levels * std::min(radix_size * most_longs, 9 * (p.count / merged));
     }
     begins.push_back(0);
     for (unsigned k = 0; k < tiny + blocks; ++k) begins.push_back(begins.back() + room(k, p));
@@ -84,8 +86,7 @@ struct Lists {
   [[nodiscard]] const Longs& of(unsigned level) const { return longs[level == levels ? 2 : level % 2]; }
   [[nodiscard]] kernels::Defines defines(const Problem& p) const {
     kernels::Defines d;
-    d.problem(radix_problem(p)).set("ROW", row).set("TINY_CLASSES", tiny).set("BLOCK_CLASSES", blocks).set("BLOCK_LEAST", block_least)
-        .set("LEAST", least(0));
+    d.problem(radix_problem(p)).set("ROW", row).set("TINY_CLASSES", tiny).set("BLOCK_CLASSES", blocks).set("BLOCK_LEAST", block_least);
     return d;
   }
 };
@@ -141,7 +142,7 @@ class SegmentedSorter : public Sorter {
     const Arg args[] = {o.offsets,
                         problem_.segments,
                         problem_.count,
-                        lists_.most,
+                        lists_.pieces,
                         lists_.counters.in(o),
                         lists_.tasks.in(o),
                         lists_.of(0).longs.in(o),
@@ -178,6 +179,8 @@ class GpuSorter final : public SegmentedSorter {
                                                       device.max_work_group, device.sub_group_size, radix_size));
     lists_.tiny = static_cast<unsigned>(std::bit_width(lanes_));
 
+    gathers_ = info(problem.key).is_float || key_bits(problem) != info(problem.key).bits();  // an item does not say the key
+
     // Work-groups double from class to class, as far as local memory goes.
     const std::uint64_t index = kernels::index_bytes(problem.count);
     const std::uint64_t rank_words = (device.ordered_local_atomics ? 1 : 2) * radix_size;  // SG_RANK_WORDS
@@ -189,7 +192,10 @@ class GpuSorter final : public SegmentedSorter {
       b.sort_bits = needed > 32 ? 64 : 32;
       b.drops = needed > 64;
       const std::uint64_t bins = std::max<std::uint64_t>(8 * work_group, work_group / lanes_ * rank_words);
-      b.bytes = std::uint64_t{work_group} * block_items * b.sort_bits / 8 + bins * 4 + 2 * work_group * index + 32;
+      b.gathers = gathers_ || b.drops;
+      const std::uint64_t item = std::max({b.sort_bits / 8, b.gathers ? info(problem.key).bytes : 0u,
+                                           problem.payload == Payload::none ? 0u : problem.value_bytes});
+      b.bytes = work_group * block_items * item + bins * 4 + 2 * work_group * index + 32;
       if (b.bytes + 4 * work_group > device.local_struct) break;  // emulated sub-groups have a word for each work-item
       b.resident = std::max(1u, std::min<unsigned>((b.sort_bits == 64 ? 768 : 1024) / work_group,
                                                    static_cast<unsigned>(device.local_struct / (b.bytes + 1024))));
@@ -203,9 +209,11 @@ class GpuSorter final : public SegmentedSorter {
     long_resident_ = device.local_struct > 64 * 1024 ? 1024 / long_work_group_ : 1;
     const std::uint64_t fixed = long_work_group_ / lanes_ * (rank_words / radix_size) * (radix_size + 1) * 4 +
                                 (4 * radix_size + 2) * index + radix_size + 64;
-    const std::uint64_t key = info(problem.key).bytes, record = key + (problem.payload == Payload::none ? 0 : problem.value_bytes);
+    const std::uint64_t key = info(problem.key).bytes;
+    const std::uint64_t record = key + (problem.payload == Payload::none ? 0 : problem.value_bytes);
     const std::uint64_t room = device.local_struct / long_resident_ - (long_resident_ > 1 ? 1024 : 0);
-    items_ = static_cast<unsigned>(std::min<std::uint64_t>(room > fixed ? (room - fixed) / (record * long_work_group_) : 0, key == 8 ? 10 : 16));
+    const std::uint64_t most = room > fixed ? (room - fixed) / (record * long_work_group_) : 0;
+    items_ = static_cast<unsigned>(std::min<std::uint64_t>(most, key == 8 ? 10 : 16));
     if (items_ == 0)
       throw Error(ErrorCode::unsupported, fmt::format("segmented: {} bytes of local memory are needed; the device has {}",
                                                       fixed + record * long_work_group_, room));
@@ -235,13 +243,12 @@ class GpuSorter final : public SegmentedSorter {
       });
     };
     const bool is_composite = composite(problem_);
-    const bool gathers = info(problem_.key).is_float || key_bits(problem_) != info(problem_.key).bits();
     const unsigned needed = key_bits(problem_) + (is_composite ? tiny_position_bits : 0);
     auto tiny_defines = lists_.defines(problem_);
     tiny_defines.set("WG", tiny_work_group(capabilities));
     auto all_defines = tiny_defines;
-    all_defines.set("COMPOSITE", int{is_composite}).set("DROPS", 0).set("WIDE", int{needed > 64}).set("SORT_BITS", needed > 32 ? 64 : 32)
-        .set("GATHER_KEYS", int{gathers || needed > 64});
+    all_defines.set("COMPOSITE", int{is_composite}).set("DROPS", 0).set("WIDE", int{needed > 64})
+        .set("SORT_BITS", needed > 32 ? 64 : 32).set("GATHER_KEYS", int{gathers_ || needed > 64});
     auto tiny_all = with(kernels::embedded::segmented_tiny_cl, all_defines);
     std::future<std::shared_ptr<Module>> tiny;
     if (tiny_drops_) {
@@ -253,14 +260,14 @@ class GpuSorter final : public SegmentedSorter {
       auto defines = lists_.defines(problem_);
       defines.set("WG", b.work_group).set("ITEMS", block_items).set("RESIDENT", b.resident).set("COMPOSITE", int{is_composite})
           .set("SORT_BITS", b.sort_bits).set("POSITION_BITS", b.position_bits).set("DROPS", int{b.drops})
-          .set("GATHER_KEYS", int{gathers || b.drops});
+          .set("GATHER_KEYS", int{b.gathers});
       blocks.push_back(with(kernels::embedded::segmented_block_cl, defines));
     }
     std::future<std::shared_ptr<Module>> longs;
     if (lists_.most_longs != 0) {
       auto defines = lists_.defines(problem_);
-      defines.set("WG", long_work_group_).set("ITEMS", items_).set("RESIDENT", long_resident_).set("TEAMS", split_work_group_ / radix_size)
-          .set("MERGED", lists_.merged);
+      defines.set("WG", long_work_group_).set("ITEMS", items_).set("RESIDENT", long_resident_)
+          .set("TEAMS", split_work_group_ / radix_size).set("MERGED", lists_.merged);
       longs = with(kernels::embedded::segmented_partition_cl, defines);
     }
     build_lists(device, capabilities);
@@ -289,11 +296,13 @@ class GpuSorter final : public SegmentedSorter {
     make_lists(queue, o);
     if (lists_.most_longs != 0) part_longs(queue, o);
     const Memory keys_from_spare = keys_spare(o), keys_from_work = keys_spare_.bytes == 0 ? Memory{} : keys_work(o);
-    const auto sort_tiny = [&](Kernel& kernel, Memory tasks, Memory lengths, Memory again, Memory again_lengths, std::string_view phase) {
-      const Arg args[] = {o.keys_in, keys_from_spare, keys_from_work, o.keys_out,    o.values_in,    values_spare(o), o.values_out, tasks,
-                          lengths,   again,           again_lengths,  problem_.count, lists_.most,   begin_bit,       mask};
-      queue.launch({kernel, std::min<std::uint64_t>(ceil_div(problem_.count, tiny_work_group_), 16 * compute_units_), tiny_work_group_,
-                    args, phase});
+    const auto sort_tiny = [&](Kernel& kernel, Memory tasks, Memory lengths, Memory again, Memory again_lengths,
+                               std::string_view phase) {
+      const Arg args[] = {o.keys_in,    keys_from_spare, keys_from_work, o.keys_out,    o.values_in,    values_spare(o),
+                          o.values_out, tasks,           lengths,        again,         again_lengths,  problem_.count,
+                          problem_.segments, lists_.pieces, begin_bit,   mask};
+      queue.launch({kernel, std::min<std::uint64_t>(ceil_div(problem_.count, tiny_work_group_), 16 * compute_units_),
+                    tiny_work_group_, args, phase});
     };
     const Memory tasks = lists_.tasks.in(o), lengths = lists_.counters.in(o);
     if (tiny_drops_) {
@@ -306,10 +315,10 @@ class GpuSorter final : public SegmentedSorter {
     for (unsigned b = 0; b < blocks_.size(); ++b) {
       const auto& block = blocks_[b];
       const unsigned k = lists_.tiny + b;
-      const Arg args[] = {o.keys_in,       keys_from_spare, keys_from_work,               o.keys_out,           o.values_in,
-                          values_spare(o), o.values_out,    lists_.list(k, o, problem_), lists_.length(k, o), begin_bit, mask};
-      queue.launch({*block.sort, std::min<std::uint64_t>(lists_.room(k, problem_), block.resident * compute_units_), block.work_group,
-                    args, "local", static_cast<unsigned>(block.bytes)});
+      const Arg args[] = {o.keys_in,    keys_from_spare,              keys_from_work,       o.keys_out, o.values_in, values_spare(o),
+                          o.values_out, lists_.list(k, o, problem_), lists_.length(k, o), begin_bit,  mask};
+      queue.launch({*block.sort, std::min<std::uint64_t>(lists_.room(k, problem_), block.resident * compute_units_),
+                    block.work_group, args, "local", static_cast<unsigned>(block.bytes)});
     }
   }
 
@@ -341,7 +350,8 @@ class GpuSorter final : public SegmentedSorter {
                                 lists_.part,
                                 std::uint32_t{lists_.most_parts_of_one},
                                 problem_.count,
-                                lists_.most};
+                                problem_.segments,
+                                lists_.pieces};
       queue.launch({*split_, std::min(lists_.most_longs, groups_), split_work_group_, split_args, "long: buckets"});
       const Arg scatter_args[] = {o.keys_in,    keys_spare(o), keys_work(o), o.values_in, values_spare(o), o.values_out, longs,
                                   parts,        lengths,       counts,       buckets,     begin_bit,       mask};
@@ -361,7 +371,7 @@ class GpuSorter final : public SegmentedSorter {
 
   struct Block {  // how segments of a class are sorted
     unsigned work_group = 0, position_bits = 0, sort_bits = 0, resident = 1;
-    bool drops = false;
+    bool drops = false, gathers = false;
     std::uint64_t bytes = 0;  // of segmented_memory_t
     std::shared_ptr<Module> module{};
     std::unique_ptr<Kernel> sort{};
@@ -373,7 +383,7 @@ class GpuSorter final : public SegmentedSorter {
   std::vector<Block> blocks_;
   // Short segments are sorted by items of 32 bits, which may leave out some of a key's; those whose order that does not
   // tell are then sorted once more, by all bits.
-  bool tiny_drops_ = false;
+  bool tiny_drops_ = false, gathers_ = false;
   ScratchLayout::Slice again_, differs_, buckets_;
   std::shared_ptr<Module> tiny_module_, tiny_all_module_;
   std::unique_ptr<Kernel> tiny_, tiny_all_, count_, split_, scatter_, settle_;
@@ -442,8 +452,8 @@ class CpuSorter final : public SegmentedSorter {
       queue.launch({*count_, std::min(lists_.most_parts, groups_), 1, count_args, "long: histogram"});
       const Arg scan_args[] = {longs, lengths, counts};
       queue.launch({*scan_, std::min(lists_.most_longs, groups_), 1, scan_args, "long: scan"});
-      const Arg scatter_args[] = {keys_from, keys_to,  values_from, values_to, parts,
-                                  lengths,   counts,   shift,       mask,      std::uint32_t{problem_.payload == Payload::positions && p == 0}};
+      const std::uint32_t makes_positions = problem_.payload == Payload::positions && p == 0;
+      const Arg scatter_args[] = {keys_from, keys_to, values_from, values_to, parts, lengths, counts, shift, mask, makes_positions};
       queue.launch({*scatter_, std::min(lists_.most_parts, groups_), 1, scatter_args, "long: reorder"});
       keys_from = keys_to;
       values_from = values_to;
@@ -464,8 +474,8 @@ class Segmented final : public Algorithm {
         .stable = true,
         .segments = true,
         .cost = "every record is read and written once; of segments longer than local memory, once more for each level of "
-                "partition that they need (one, where their keys spread), whose keys are read twice; 9 launches and 3 more for "
-                "each 8 bits",
+                "partition that they need (one, where their keys spread), whose keys are read twice; at most 11 launches "
+                "and 3 for each 8 bits",
         .parameters = {{"variant", "which kernels: the device's kind decides by default", 0, 0, {"gpu", "cpu"}},
                        {"blocks", "classes of lengths that work-groups sort; from class to class they double (variant gpu)", 1,
                         most_blocks, {}},

@@ -15,6 +15,7 @@
 #define RANK_WORDS SG_RANK_WORDS(RADIX)
 #define BIN_MOST 8u    // records of a bin that is not crowded
 #define SIDE BIN_MOST  // records on each side of a border that are merged
+#define BROUGHT_BYTES (GATHER_KEYS && KEY_BITS / 8 > VALUE_BYTES ? KEY_BITS / 8 : VALUE_BYTES)  // see BRING
 
 // What is sorted. COMPOSITE: the bits that decide, then the record's position in the segment: no two are equal, so that
 // no order of ties is lost, and the position finds the rest of the record. Else the key's order itself. DROPS: where
@@ -35,7 +36,7 @@ typedef u32 sort_t;
 typedef struct {
   // Two counts a word: of bin b, and of the one that lies half of all bins above. So one sum scans both.
   u32 bins[BINS / 2 > SUB_GROUPS * RANK_WORDS ? BINS / 2 : SUB_GROUPS * RANK_WORDS];
-  sort_t items[CAPACITY];
+  sort_t items[CAPACITY * (BROUGHT_BYTES > SORT_BITS / 8 ? BROUGHT_BYTES / (SORT_BITS / 8) : 1)];
   index_t scratch[2 * WG];
   u32 differ[2];  // bits in which records differ, low and high
   u32 crowded;    // not 0: a bin is, and the radix sort is needed
@@ -52,6 +53,28 @@ INLINE sort_t item_of(ukey_t rank, u32 drop, u32 at) {
   return rank;
 #endif
 }
+
+// Brings what belongs to the segment's record `at` to its place, by way of local memory, where the items were.
+#define BRING(type, what_belongs, its_place)               \
+  {                                                        \
+    LOCAL type *there = (LOCAL type *)mine->items;         \
+    type own[ITEMS];                                       \
+    UNROLL for (u32 i = 0; i < ITEMS; ++i) {               \
+      const u32 at = i * WG + t;                           \
+      own[i] = 0;                                          \
+      if (i < rows) own[i] = what_belongs;                 \
+    }                                                      \
+    barrier_all();                                         \
+    UNROLL for (u32 i = 0; i < ITEMS; ++i) there[i * WG + t] = own[i]; \
+    barrier_local();                                       \
+    UNROLL for (u32 i = 0; i < ITEMS; ++i) {               \
+      const u32 at = i * WG + t;                           \
+      if (i < rows) {                                      \
+        const type its = there[from[i]];                   \
+        its_place = its;                                   \
+      }                                                    \
+    }                                                      \
+  }
 
 #define SORT_PAIR(a, b)            \
   {                                \
@@ -267,32 +290,27 @@ void segmented_block(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_t *keys_spa
       for (u32 low_bit = lowest; low_bit < end; low_bit += 8) radix_pass(mine, sg, base + low_bit);
     }
 
-    // Store. All that is fetched is fetched before anything is written: the output may be the input.
-#if GATHER_KEYS
-    ukey_t key[ITEMS];
-    UNROLL for (u32 i = 0; i < ITEMS; ++i) key[i] = keys[begin + min(POSITION(mine->items[i * WG + t]), count - 1)];
-    barrier_all();
+    // Store. What an item does not say is read in order: the output may be the input, and nobody reads what another writes.
+#if COMPOSITE
+    u32 from[ITEMS];
 #endif
     UNROLL for (u32 i = 0; i < ITEMS; ++i) {
       const u32 at = i * WG + t;
-#if GATHER_KEYS
-      if (i < rows && keys_out) keys_out[begin + at] = key[i];
-#elif COMPOSITE
+#if COMPOSITE
+      from[i] = POSITION(mine->items[at]);
+#if !GATHER_KEYS
       if (i < rows && keys_out) keys_out[begin + at] = key_of_order((ukey_t)(mine->items[at] >> POSITION_BITS));
+#endif
 #else
       if (i < rows) keys_out[begin + at] = key_of_order((ukey_t)mine->items[at]);
 #endif
     }
+#if GATHER_KEYS
+    BRING(ukey_t, keys[begin + at], if (keys_out) keys_out[begin + at])
+#endif
 #if VALUE_BYTES
     GLOBAL const value_t *values = FROM_PLACE(place_of_all, values_in, values_spare, values_out);
-    value_t value[ITEMS];
-    UNROLL for (u32 i = 0; i < ITEMS; ++i) {
-      const u64 from = begin + min(POSITION(mine->items[i * WG + t]), count - 1);
-      value[i] = values ? values[from] : (value_t)from;
-    }
-    barrier_all();
-    UNROLL for (u32 i = 0; i < ITEMS; ++i)
-      if (i < rows) values_out[begin + i * WG + t] = value[i];
+    BRING(value_t, values ? values[begin + at] : (value_t)(begin + at), values_out[begin + at])
 #endif
     barrier_local();
   }

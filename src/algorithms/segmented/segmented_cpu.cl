@@ -1,7 +1,7 @@
 // Segments sorted on CPUs: a work-group is one work-item, which sorts a segment by itself, or a part of a long one by one
 // digit; there are no barriers, no atomics and no local memory.
-// Parameters: segmented_lists'; a work-item sorts segments of up to BLOCK_LEAST records. lengths: how many long segments there are,
-// and how many parts.
+// Parameters: segmented_lists'; a work-item sorts segments of up to BLOCK_LEAST records. lengths: how many long segments there
+// are, and how many parts.
 
 #define RADIX 256u
 #define FEW 32u  // records that are inserted one by one

@@ -1,5 +1,5 @@
 // What segmented's kernels have in common; put in front of each of them.
-// Parameters: TINY_CLASSES, BLOCK_CLASSES, ROW, BLOCK_LEAST, LEAST (records of the shortest segment that is sorted).
+// Parameters: TINY_CLASSES, BLOCK_CLASSES, ROW, BLOCK_LEAST.
 
 #define LOCAL_CLASSES (TINY_CLASSES + BLOCK_CLASSES)
 #define CLASSES (LOCAL_CLASSES + 1)  // the last: segments that no work-group can hold
@@ -22,7 +22,7 @@ typedef struct {
 typedef struct {  // a long segment, and its parts
   index_t begin, count;
   u32 first, parts;
-  u32 open;   // of the bits that decide, the lowest, above which all of its keys are alike
+  u32 open;  // of the bits that decide, the lowest, above which all of its keys are alike
   u32 place;
 } long_t;
 typedef struct {  // the part of long segment number `whole` that a work-group has
@@ -32,10 +32,14 @@ typedef struct {  // the part of long segment number `whole` that a work-group h
 // The longest segment of class k, which is not the last.
 INLINE u64 class_capacity(u32 k) { return k < TINY_CLASSES ? (u64)ROW << k : (u64)BLOCK_LEAST << (k - TINY_CLASSES); }
 
-// For how many segments class k's list has room: `most`, or as many as n records can be.
-INLINE u64 list_room(u32 k, u64 n, u64 most) {
-  const u64 as_n_records = n / (k == 0 ? LEAST : class_capacity(k - 1) + 1);
-  return most < as_n_records ? most : as_n_records;
+// For how many segments class k's list has room: all of them, or as many as n records can be. What long ones are parted into,
+// `pieces` at most, goes to the last of the short classes if it is short: so few are shorter that lists for them would be
+// mostly room.
+#define LEAST_CLASS_OF_PIECES (TINY_CLASSES - 1)
+INLINE u64 list_room(u32 k, u64 n, u64 segments, u64 pieces) {
+  const u64 as_n_records = n / (k == 0 ? 2 : class_capacity(k - 1) + 1);
+  const u64 most_pieces = k < LEAST_CLASS_OF_PIECES ? 0 : k == LEAST_CLASS_OF_PIECES ? pieces : min(pieces, as_n_records);
+  return min(segments, as_n_records) + most_pieces;
 }
 
 // counters: of each class of local sorts how many segments it has; then, for the long ones of each level and for those
@@ -52,17 +56,17 @@ typedef struct {
 } lists_t;
 
 // Where the classes' lists begin in the tasks. By all work-items; a barrier is to follow.
-INLINE void start_lists(LOCAL u64 *starts, u64 n, u64 most) {
+INLINE void start_lists(LOCAL u64 *starts, u64 n, u64 segments, u64 pieces) {
   const u32 t = local_id();
   u64 start = 0;
-  for (u32 k = 0; k < t && k < LOCAL_CLASSES; ++k) start += list_room(k, n, most);
+  for (u32 k = 0; k < t && k < LOCAL_CLASSES; ++k) start += list_room(k, n, segments, pieces);
   if (t < LOCAL_CLASSES) starts[t] = start;
 }
 
-// Every work-item's segment, if it has any records, goes to the list of its length's class. Of `here` and `before`, each has
-// a word for every work-item.
+// Every work-item's segment, if it has any records, goes to the list of its length's class, which is not below `least_class`.
+// Of `here` and `before`, each has a word for every work-item.
 INLINE void put_on_list(lists_t lists, LOCAL u32 *here, LOCAL u32 *before, LOCAL const u64 *starts, u64 begin, u64 count,
-                        u32 open, u32 place) {
+                        u32 least_class, u32 open, u32 place) {
   const u32 t = local_id();
   here[t] = 0;
   barrier_local();
@@ -70,6 +74,7 @@ INLINE void put_on_list(lists_t lists, LOCAL u32 *here, LOCAL u32 *before, LOCAL
   // Class, and place among those of the work-group.
   u32 class_of = 0;
   for (u32 k = 0; k < LOCAL_CLASSES; ++k) class_of += count > class_capacity(k) ? 1 : 0;
+  class_of = max(class_of, least_class);
   class_of = class_of == LOCAL_CLASSES && open == 0 ? LOCAL_CLASSES + 1 : class_of;
   class_of = count == 0 ? LOCAL_CLASSES + 2 : class_of;
   u32 at = local_add(&here[class_of], 1u);
@@ -77,8 +82,8 @@ INLINE void put_on_list(lists_t lists, LOCAL u32 *here, LOCAL u32 *before, LOCAL
 
   // A work-item a list; those past them find nothing to add.
   const u32 add = t < LOCAL_CLASSES + 2 ? here[t] : 0;
-  if (add != 0)
-    before[t] = global_add(&lists.counters[t < LOCAL_CLASSES ? t : LONGS_OF(t == LOCAL_CLASSES ? lists.level : lists.levels)], add);
+  const u32 counter = t < LOCAL_CLASSES ? t : LONGS_OF(t == LOCAL_CLASSES ? lists.level : lists.levels);
+  if (add != 0) before[t] = global_add(&lists.counters[counter], add);
   barrier_local();
 
   if (class_of < LOCAL_CLASSES) {

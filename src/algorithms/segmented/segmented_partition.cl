@@ -3,8 +3,8 @@
 // are few buckets, of about the size that is sorted fastest; what is still too long is a long segment of the next level.
 // Reduce, then scan, as lsd's passes: a work-group counts the digits of a part, one scans the counts of a segment's parts
 // and chooses the buckets, and the parts are sorted by bucket, tile by tile, in local memory and written out.
-// Parameters: WG (at least RADIX), ITEMS, RESIDENT, TEAMS (of RADIX work-items), MERGED (records of digits that stay together),
-// and segmented_lists'.
+// Parameters: WG (at least RADIX), ITEMS, RESIDENT, TEAMS (of RADIX work-items), MERGED (records of digits that stay
+// together), and segmented_lists'.
 
 #define RADIX 256u
 #define SPLIT_WG (TEAMS * RADIX)
@@ -15,7 +15,9 @@
 #define RANK_WORDS SG_RANK_WORDS(BINS)
 
 // The digit that a level is parted by, of the segment's `open` bits.
-INLINE u32 digit_of(ukey_t rank, u32 open) { return (u32)(rank >> (max(open, RADIX_BITS) - RADIX_BITS)) & ((1u << min(open, RADIX_BITS)) - 1); }
+INLINE u32 digit_of(ukey_t rank, u32 open) {
+  return (u32)(rank >> (max(open, RADIX_BITS) - RADIX_BITS)) & ((1u << min(open, RADIX_BITS)) - 1);
+}
 
 // counts[p * RADIX + digit]: how many records of part p have the digit. differs[p]: bits in which their keys differ from the
 // segment's first. lengths: of the level's lists.
@@ -75,7 +77,7 @@ KERNEL(SPLIT_WG) void segmented_split(GLOBAL long_t *longs, GLOBAL const u32 *le
                                       GLOBAL const ukey_t *differs, GLOBAL u8 *buckets, GLOBAL u32 *counters,
                                       GLOBAL task_t *tasks, GLOBAL long_t *next_longs, GLOBAL part_t *next_parts,
                                       GLOBAL long_t *ended, GLOBAL part_t *ended_parts, u32 level, u32 levels, u64 part,
-                                      u32 most_parts, u64 n, u64 most) {
+                                      u32 most_parts, u64 n, u64 segments, u64 pieces) {
   SUB_GROUP(SPLIT_WG);
   LOCAL_ARRAY(index_t, scratch, 2 * RADIX);
   LOCAL_ARRAY(index_t, sums, TEAMS *RADIX);  // of the digits in a team's parts
@@ -88,7 +90,7 @@ KERNEL(SPLIT_WG) void segmented_split(GLOBAL long_t *longs, GLOBAL const u32 *le
   const u32 t = local_id(), digit = t % RADIX, team = t / RADIX;
   const u32 all_longs = lengths[0];
   const lists_t lists = {counters, tasks, next_longs, ended, next_parts, ended_parts, level, levels, part, most_parts};
-  start_lists(starts, n, most);
+  start_lists(starts, n, segments, pieces);
   barrier_local();
 
   for (u64 s = group_id(); s < all_longs; s += group_count()) {
@@ -137,7 +139,8 @@ KERNEL(SPLIT_WG) void segmented_split(GLOBAL long_t *longs, GLOBAL const u32 *le
     const u32 left = stay ? (differ != 0 ? highest_bit(differ) + 1 : 0) : max(whole.open, RADIX_BITS) - RADIX_BITS;
     const u32 place = stay ? whole.place : whole.place == IN_SPARE ? IN_OUTPUT : IN_SPARE;
     const index_t bucket_begin = whole.begin + begins[digit];
-    put_on_list(lists, here, before, starts, bucket_begin, leads && t < RADIX ? begins[end] - begins[digit] : 0, left, place);
+    put_on_list(lists, here, before, starts, bucket_begin, leads && t < RADIX ? begins[end] - begins[digit] : 0,
+                LEAST_CLASS_OF_PIECES, left, place);
 
     // Scan over parts.
     const u32 moved = stay ? 0 : whole.parts, end_moved = min(end_part, moved);
@@ -280,9 +283,9 @@ void segmented_scatter(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_spare, 
 
 // Long segments whose keys are alike: all that is left to do is to bring them to the output. copy_in: from the input, too.
 KERNEL(WG) void segmented_settle(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_t *keys_spare, GLOBAL ukey_t *keys_out,
-                                 GLOBAL const value_t *values_in, GLOBAL const value_t *values_spare, GLOBAL value_t *values_out,
-                                 GLOBAL const long_t *longs, GLOBAL const part_t *parts, GLOBAL const u32 *lengths,
-                                 u32 copy_in) {
+                                 GLOBAL const value_t *values_in, GLOBAL const value_t *values_spare,
+                                 GLOBAL value_t *values_out, GLOBAL const long_t *longs, GLOBAL const part_t *parts,
+                                 GLOBAL const u32 *lengths, u32 copy_in) {
   const u32 all_parts = lengths[1];
   for (u64 p = group_id(); p < all_parts; p += group_count()) {
     const u32 place = longs[parts[p].whole].place;

@@ -1,6 +1,7 @@
 // Short segments, sorted in the registers of a few lanes each by Batcher's bitonic network: a lane has ROW neighbouring
 // records, and a segment of class c has 2^c lanes.
-// Parameters: WG, COMPOSITE, DROPS, WIDE, SORT_BITS, GATHER_KEYS (an item does not say all of its key's bits), and segmented_lists'.
+// Parameters: WG, COMPOSITE, DROPS, WIDE, SORT_BITS, GATHER_KEYS (an item does not say all of its key's bits), and
+// segmented_lists'.
 
 // What is sorted. COMPOSITE: the bits that decide, then the record's position in the segment, so that no two are equal.
 // DROPS: where more bits differ than there is room for beside the position, the lowest are left out; a segment whose order
@@ -103,8 +104,8 @@ INLINE sort_t shuffle_item(sub_group_t sg, sort_t item, u32 lane) {
 KERNEL(WG) void segmented_tiny(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_t *keys_spare, GLOBAL const ukey_t *keys_work,
                                GLOBAL ukey_t *keys_out, GLOBAL const value_t *values_in, GLOBAL const value_t *values_spare,
                                GLOBAL value_t *values_out, GLOBAL const task_t *tasks, GLOBAL const u32 *counters,
-                               GLOBAL task_t *again, GLOBAL u32 *again_counters, u64 n, u64 most, u32 begin_bit,
-                               u64 rank_mask) {
+                               GLOBAL task_t *again, GLOBAL u32 *again_counters, u64 n, u64 segments, u64 pieces,
+                               u32 begin_bit, u64 rank_mask) {
   SUB_GROUP(WG);
   LOCAL_ARRAY(sort_t, exchange, SPREAD(WG * ROW));
 #if WIDE
@@ -220,8 +221,9 @@ KERNEL(WG) void segmented_tiny(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_t
         const u32 at = i * lanes + lane;
         if (drop != 0 && at + 1 < count) {
           const sort_t next = exchange[SPREAD(own + at + 1)];
-          if (item[i] >> position_bits == next >> position_bits)
-            wrong |= RANK(local_keys[SPREAD(own + POSITION(item[i]))]) > RANK(local_keys[SPREAD(own + POSITION(next))]) ? 1u : 0u;
+          if (item[i] >> position_bits == next >> position_bits &&
+              RANK(local_keys[SPREAD(own + POSITION(item[i]))]) > RANK(local_keys[SPREAD(own + POSITION(next))]))
+            wrong = 1;
         }
       }
       const u32 of_segment = ((1u << (lanes - 1)) * 2 - 1) << (sg_lane() - lane);
@@ -248,6 +250,6 @@ KERNEL(WG) void segmented_tiny(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_t
       }
       sg_barrier();  // for what comes next to be exchanged
     }
-    list += list_room(c, n, most);
+    list += list_room(c, n, segments, pieces);
   }
 }
