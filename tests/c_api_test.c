@@ -319,6 +319,40 @@ static void records(const sortium_options *options) {
   sortium_device_release(device);
 }
 
+/* One that is made for the device, as CPUs take seconds to build what GPUs build in tenths. */
+static void self_tests(const sortium_options *options) {
+  sortium_device *device = NULL;
+  sortium_capabilities capabilities;
+  const sortium_self_test_result *results = NULL;
+  size_t count = 0;
+  CHECK(sortium_device_find(options->device, &device) == SORTIUM_OK);
+  CHECK(sortium_device_capabilities(device, &capabilities) == SORTIUM_OK);
+  const char *const name = capabilities.backend == SORTIUM_HOST ? "sample" : "lsd";
+  CHECK(sortium_self_test(device, name, &results, &count) == SORTIUM_OK);
+  CHECK(count >= 3);
+  for (size_t i = 0; i < count; ++i) {
+    CHECK(strcmp(results[i].algorithm, name) == 0 && results[i].problem.count > 0);
+    CHECK(results[i].supported && strcmp(results[i].failure, "") == 0);
+  }
+  CHECK(results[0].problem.key == SORTIUM_U32 && results[1].problem.payload == SORTIUM_VALUES);
+  CHECK(sortium_self_test(device, "no such algorithm", &results, &count) == SORTIUM_NOT_FOUND);
+  CHECK(sortium_self_test(device, name, NULL, &count) == SORTIUM_INVALID_ARGUMENT);
+  CHECK(sortium_self_test(NULL, name, &results, &count) == SORTIUM_INVALID_ARGUMENT);
+  sortium_device_release(device);
+}
+
+/* Those for segments and first records say so. */
+static void algorithms(void) {
+  sortium_algorithm algorithm;
+  CHECK(sortium_algorithm_count() > 1);
+  for (size_t i = 0; i < sortium_algorithm_count(); ++i) {
+    CHECK(sortium_algorithm_at(i, &algorithm) == SORTIUM_OK && strlen(algorithm.name) > 0);
+    CHECK(algorithm.segments == (strstr(algorithm.name, "segmented") != NULL));
+    CHECK(algorithm.limit == (strstr(algorithm.name, "topk") != NULL));
+  }
+  CHECK(sortium_algorithm_at(1000, &algorithm) == SORTIUM_NOT_FOUND);
+}
+
 static void failures_say_why(void) {
   uint32_t key = 1;
   sortium_options options = {"no such device", NULL, NULL};
@@ -345,11 +379,9 @@ static void failures_say_why(void) {
 
 int main(void) {
   sortium_options options = {test_device(), NULL, NULL};
-  sortium_algorithm algorithm;
   CHECK(sortium_device_count() > 0);
-  CHECK(sortium_algorithm_count() > 1);
-  CHECK(sortium_algorithm_at(0, &algorithm) == SORTIUM_OK && strlen(algorithm.name) > 0);
-  CHECK(sortium_algorithm_at(1000, &algorithm) == SORTIUM_NOT_FOUND);
+  algorithms();
+  self_tests(&options);
   host_memory(&options);
   first_records(&options);
   companions(&options);

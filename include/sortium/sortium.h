@@ -303,9 +303,22 @@ void sortium_permute_release(sortium_permute *permute);
 typedef struct sortium_algorithm {
   const char *name, *title, *source, *cost; /* valid for ever */
   int stable, partial, comparison, quadratic, host;
+  int segments, limit; /* made for such problems, and for no others */
 } sortium_algorithm;
 size_t sortium_algorithm_count(void);
 sortium_status sortium_algorithm_at(size_t index, sortium_algorithm *algorithm);
+
+/* A small sort with a known answer. */
+typedef struct sortium_self_test_result {
+  const char *algorithm; /* valid for ever */
+  sortium_problem problem;
+  int supported;       /* 0: the device cannot run this algorithm; `failure` says why */
+  const char *failure; /* "": passed */
+} sortium_self_test_result;
+/* Tests every algorithm that the device has, or the one that is named (NULL: all of them), now. The results, and what they
+ * say, are valid until this thread's next self-test. A test that fails is a result; the status is SORTIUM_OK. */
+sortium_status sortium_self_test(sortium_device *device, const char *algorithm, const sortium_self_test_result **results,
+                                 size_t *count);
 
 /* ---- what goes with a sort (companions.hpp says what each does) ---- */
 

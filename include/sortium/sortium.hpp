@@ -102,6 +102,7 @@ struct SelfTest {
   std::string failure;  // empty: passed
 };
 // Every algorithm that the device has, or the one that is named, with keys of several types, with and without values, now.
+// Throws Error(not_found) for a name that no algorithm has.
 [[nodiscard]] std::vector<SelfTest> self_test(Device& device, std::string_view algorithm = {});
 
 // ---------------------------------------------------------------------------------------------

@@ -101,6 +101,12 @@ Problem problem_of(const sortium_problem* p) {
           c.limit};
 }
 
+sortium_problem c_problem(const Problem& p) {
+  return {static_cast<sortium_key_type>(p.key), p.count, static_cast<sortium_payload>(p.payload), p.value_bytes,
+          p.keys_out, static_cast<sortium_order>(p.order), p.begin_bit, p.end_bit, static_cast<sortium_nan_order>(p.nan),
+          static_cast<sortium_zero_order>(p.zeros), p.segments, p.offset_bytes, p.limit};
+}
+
 std::string text(const char* given, const char* otherwise) { return given ? given : otherwise; }
 
 Method method_of(const sortium_options* o) {
@@ -261,11 +267,7 @@ const char* sortium_last_log(void) { return last_log.c_str(); }
 const char* sortium_version(void) { return version().data(); }
 
 void sortium_problem_init(sortium_problem* p) {
-  if (p == nullptr) return;
-  const Problem d;
-  *p = {static_cast<sortium_key_type>(d.key), d.count, static_cast<sortium_payload>(d.payload), d.value_bytes,
-        d.keys_out, static_cast<sortium_order>(d.order), d.begin_bit, d.end_bit, static_cast<sortium_nan_order>(d.nan),
-        static_cast<sortium_zero_order>(d.zeros), d.segments, d.offset_bytes, d.limit};
+  if (p != nullptr) *p = c_problem({});
 }
 
 sortium_status sortium_sort_host(const sortium_problem* problem, const void* keys_in, void* keys_out,
@@ -555,7 +557,24 @@ sortium_status sortium_algorithm_at(size_t index, sortium_algorithm* algorithm) 
                                             std::to_string(all_algorithms().size()));
     const auto& a = all_algorithms()[index];
     *algorithm = {a.name.c_str(), a.title.c_str(), a.source.c_str(), a.cost.c_str(),
-                  a.stable,       a.partial,       a.comparison,     a.quadratic,       a.host};
+                  a.stable,       a.partial,       a.comparison,     a.quadratic,       a.host,
+                  a.segments,     a.limit};
+  });
+}
+
+sortium_status sortium_self_test(sortium_device* device, const char* algorithm, const sortium_self_test_result** results,
+                                 size_t* count) {
+  return guarded([&] {
+    need(results, "results");
+    need(count, "count");
+    thread_local std::vector<SelfTest> tests;
+    thread_local std::vector<sortium_self_test_result> of_tests;
+    tests = self_test(*need(device, "device").device, text(algorithm, ""));
+    of_tests.clear();
+    for (const auto& t : tests)
+      of_tests.push_back({std::ranges::find(all_algorithms(), t.algorithm, &AlgorithmInfo::name)->name.c_str(), c_problem(t.problem), t.supported, t.failure.c_str()});
+    *results = of_tests.data();
+    *count = of_tests.size();
   });
 }
 
