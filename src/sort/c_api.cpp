@@ -222,7 +222,8 @@ std::vector<Field> fields_of(const sortium_field* key, size_t count) {
 
 RecordProblem record_problem_of(const sortium_record_problem* given) {
   const auto& c = need(given, "problem");
-  RecordProblem p{.count = c.count, .key = fields_of(c.key, c.field_count), .position_bytes = c.position_bytes};
+  RecordProblem p{.count = c.count, .key = fields_of(c.key, c.field_count), .position_bytes = c.position_bytes,
+                  .segments = c.segments, .offset_bytes = c.offset_bytes, .limit = c.limit};
   for (const auto& column : many(c.columns, c.column_count, "columns"))
     p.columns.push_back({column.bytes, enumerated<Moved>(column.moved, 2, "moved")});
   return p;
@@ -235,7 +236,7 @@ struct Columns {
     for (const auto& m : many(c.columns_in, p.columns.size(), "columns_in")) in.push_back(memory_of(m));
     if (c.columns_out != nullptr)
       for (const auto& m : std::span(c.columns_out, p.columns.size())) out.push_back(memory_of(m));
-    operands = {in, out, memory_of(c.positions), memory_of(c.scratch)};
+    operands = {in, out, memory_of(c.positions), memory_of(c.scratch), memory_of(c.offsets)};
   }
   std::vector<Memory> in, out;
   RecordOperands operands;
@@ -454,7 +455,9 @@ void sortium_field_init(sortium_field* f) {
   if (f != nullptr) *f = {};
 }
 void sortium_record_problem_init(sortium_record_problem* p) {
-  if (p != nullptr) *p = {};
+  if (p == nullptr) return;
+  *p = {};
+  p->offset_bytes = RecordProblem{}.offset_bytes;
 }
 
 sortium_status sortium_sort_records(void* records, unsigned record_bytes, uint64_t count, const sortium_field* key,
@@ -464,11 +467,26 @@ sortium_status sortium_sort_records(void* records, unsigned record_bytes, uint64
 
 sortium_status sortium_sort_records_host(const sortium_record_problem* problem, const void* const* columns_in,
                                          void* const* columns_out, void* positions, const sortium_options* options) {
+  return sortium_sort_record_segments_host(problem, columns_in, columns_out, positions, nullptr, options);
+}
+
+sortium_status sortium_sort_record_segments_host(const sortium_record_problem* problem, const void* const* columns_in,
+                                                 void* const* columns_out, void* positions, const void* offsets,
+                                                 const sortium_options* options) {
   return guarded([&] {
     const auto p = record_problem_of(problem);
-    RecordHostOperands o{many(columns_in, p.columns.size(), "columns_in"), {}, positions};
+    RecordHostOperands o{many(columns_in, p.columns.size(), "columns_in"), {}, positions, offsets};
     if (columns_out != nullptr) o.columns_out = {columns_out, p.columns.size()};
     sort_records_host(p, o, options_of(options));
+  });
+}
+
+sortium_status sortium_topk_records(const void* records, unsigned record_bytes, uint64_t count, const sortium_field* key,
+                                    size_t field_count, uint64_t k, void* records_out, const sortium_options* options) {
+  return guarded([&] {
+    detail::check_k(k, count);
+    const RecordProblem p{.count = count, .columns = {{record_bytes, Moved::out}}, .key = fields_of(key, field_count), .limit = k};
+    sort_records_host(p, {{&records, 1}, {&records_out, 1}}, options_of(options));
   });
 }
 

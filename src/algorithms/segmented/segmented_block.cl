@@ -141,7 +141,7 @@ void segmented_block(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOB
     quads[t] = quads[WG + t] = zero;
     if (t < 2) mine->differ[t] = 0;
     if (t == 0) mine->crowded = mine->tied = 0;
-    barrier_local();
+    barrier_all();  // all have read the first key, which one may write over
 #if SG_NATIVE
     u32 low_half = (u32)differ;
     for (u32 distance = 1; distance < SG_LANES; distance *= 2) low_half |= sg_shuffle(sg, low_half, sg_lane() ^ distance);
