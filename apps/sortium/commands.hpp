@@ -79,6 +79,7 @@ struct TuneOptions {
   std::vector<sortium::KeyType> types{sortium::KeyType::u32};
   std::vector<std::string> payloads{"keys", "values"};
   std::string sizes = "2^20,2^24", distribution = "uniform";
+  std::string bits;     // "B:E"; empty: all
   double seconds = 30;  // of each search
   std::string out;      // empty: the user's tuning file
   bool print = false;   // to standard output, and no file is written

@@ -74,7 +74,7 @@ docs/benchmarks.md says more.)";
 constexpr const char* tune_help = R"(Examples:
   sortium tune --device cuda:0                       what auto takes for u32, with and without values
   sortium tune --algorithm lsd --type u32,u64 --n 2^16,2^20,2^24 --seconds 60
-  sortium tune --algorithm radix --export
+  sortium tune --algorithm radix --payload keys --bits 0:30 --n 2^20,2^23,2^25 --export      as document 003's table 3
 
 Every candidate's result is checked. What was at least 2 % faster than the algorithm's own parameters goes to the tuning
 file: SORTIUM_TUNING, else sortium/tuned.json in XDG_CONFIG_HOME or ~/.config. From then on it is what sorts take on that
@@ -301,6 +301,7 @@ int run(std::vector<std::string> arguments) {
       ->type_name("LIST")->capture_default_str();
   tune_cli->add_option("--distribution", t.distribution, "How the keys are distributed")
       ->check(CLI::IsMember(distributions()))->type_name("NAME")->capture_default_str();
+  tune_cli->add_option("--bits", t.bits, "Sort by bits B to E-1 only; with --export")->type_name("B:E");
   tune_cli->add_option("--seconds", t.seconds, "For the search of each type, payload and number of records")
       ->check(CLI::Range(0.01, 1e6).description(""))->type_name("SECONDS")->capture_default_str();
   auto* const tuned = tune_cli->add_option("-o,--output", t.out, "The tuning file; else the user's own")->type_name("FILE");
