@@ -530,7 +530,44 @@ TEST_F(Cli, TopkThatIsWrong) {
   refuses("topk 2", 2, {"IN"});
   refuses("topk 2 k.bin --type u32 -o bad.bin --algorithm std::sort", 2, {"std::sort", "first records"});
   refuses("topk 2 k.bin --type u32 -o bad.bin --algorithm lsd", 3, {"lsd"});
-  refuses("topk 2 k.bin --type u32 -o bad.bin --by x", 2, {"--by"});
+  refuses("topk 2 k.bin --type u32 -o bad.bin --by x", 2, {"--by", "--type"});
+  refuses("topk 2 k.bin -o bad.bin --by x", 2, {"--by", "k.bin", "--record"});
+  refuses("topk 2 k.bin -o bad.bin --record 8 --key u32@0 --largest", 2, {"--record", "--largest", "desc"});
+  refuses("topk 2 k.bin -o bad.bin --record 8", 2, {"--key is needed"});
+  refuses("topk 3 k.bin -o bad.bin --record 8 --key u32@0", 2, {"K 3", "k.bin", "2 records"});
+  refuses("topk 2 k.bin -o bad.bin --record 8 --key u32@0 --values k.bin -o2 bad2.bin", 2, {"--values", "whole records"});
+  refuses("topk 2 k.bin -o bad.bin --record 8 --key u32@0 --algorithm lsd", 3, {"lsd"});
+  refuses("topk 2 k.bin -o bad.bin --type u32 --segments k.bin", 2, {"--segments"});
+}
+
+TEST_F(Cli, TopkOfRecords) {
+  const auto records = particles(20000);
+  write("in.npy", npy(particle, "(20000,)", joined(records)));
+  write("in.bin", joined(records));
+  const auto first = [](const std::vector<std::uint32_t>& order, std::size_t k) {
+    return std::vector(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(k));
+  };
+  const auto by_several = order_of(records, by_energy_name_t);
+  const auto by_id = order_of(records, [](const auto& a, const auto& b) { return get<std::uint16_t>(a, id_at) > get<std::uint16_t>(b, id_at); });
+  for (const std::size_t k : {1, 100, 20000}) {
+    const auto several = first(by_several, k), one = first(by_id, k);
+    for (const char* verify : {"", " --verify"}) {
+      const Result r = run(fmt::format("topk {} in.npy -o out.npy --by energy:desc:nan-first,name,t:desc{}", k, verify));
+      ASSERT_EQ(r.code, 0) << r.err;
+      EXPECT_TRUE(npy_data(read("out.npy")) == cut(records, several)) << k;
+      EXPECT_NE(r.err.find(fmt::format("the first {} of 20000 records of 42 bytes by energy", k)), std::string::npos) << r.err;
+      EXPECT_NE(read("out.npy").find(fmt::format("'shape': ({},)", k)), std::string::npos);
+      EXPECT_NE(read("out.npy").find(particle), std::string::npos);
+    }
+    ASSERT_EQ(run(fmt::format("topk {} in.bin -o out.bin --record 42 --key u16@4:desc --verify", k)).code, 0);
+    EXPECT_TRUE(read("out.bin") == cut(records, one)) << k;
+    ASSERT_EQ(run(fmt::format("topk {} in.bin -o order.npy --argsort --record 42 --key u16@4:desc --verify", k)).code, 0);
+    EXPECT_TRUE(npy_data(read("order.npy")) == bytes_of(one)) << k;
+  }
+  EXPECT_EQ(run("check out.bin --record 42 --key u16@4:desc").code, 0);
+  EXPECT_TRUE(read("in.npy") == npy(particle, "(20000,)", joined(records))) << "the input stays";
+  ASSERT_EQ(run("topk 7 in.npy -o in.npy --by id:desc --quiet").code, 0) << "over the input";
+  EXPECT_TRUE(npy_data(read("in.npy")) == cut(records, first(by_id, 7)));
 }
 
 // ---------------------------------------------------------------------------------------------

@@ -186,6 +186,40 @@ TEST_P(Companions, Unique) {
   }
 }
 
+// Values of sizes that no sort moves; once a key type is enough for them.
+TEST_P(Companions, UniqueWithElements) {
+  if (GetParam().problem.payload != Payload::values) GTEST_SKIP() << "without values";
+  for (const unsigned bytes : {1u, 12u, 32u})
+    for (const unsigned length_bytes : {0u, 8u}) {
+      if (!on_host() && (bytes == 1) != (length_bytes == 8)) continue;
+      auto p = GetParam().problem;
+      p.value_bytes = bytes;
+      for (const std::uint64_t count : {0u, 1u, 97u, 2049u}) {
+        const Input in(GetParam().problem, count, Distribution::few_distinct, true);
+        p.count = count;
+        Numbers elements(count * bytes), heads;  // bytes, of which an element has several
+        for (std::size_t i = 0; i < elements.size(); ++i) elements[i] = (i * 0x9d >> 3) & 0xff;
+        for (std::uint64_t i = 0; i < count; ++i)
+          if (i == 0 || in.ranks[i] != in.ranks[i - 1]) heads.push_back(i);
+        const UniquePlan plan(test_device(), p, length_bytes);
+        EXPECT_EQ(plan.problem().value_bytes, bytes);
+        Field f(test_device());
+        const auto keys = f.add(in.keys, in.key_bytes), keys_out = f.add(count * in.key_bytes, true);
+        const auto values = f.add(elements, 1), values_out = f.add(count * bytes, true), lengths = f.add(count * length_bytes, true);
+        const auto runs = f.add(8, true), scratch = f.add(plan.scratch_bytes(), true);
+        f.place();
+        plan.run(f.queue(), {f.memory(keys), f.memory(keys_out), f.memory(values), f.memory(values_out), f.memory(lengths),
+                             f.memory(runs), f.memory(scratch)});
+        ASSERT_TRUE(f.finish()) << bytes;
+        ASSERT_EQ(f.numbers(runs, 8, 1)[0], heads.size());
+        ASSERT_EQ(f.numbers(keys_out, in.key_bytes, heads.size()), taken(in.keys, heads));
+        Numbers should;
+        for (const auto h : heads) should.insert(should.end(), elements.begin() + static_cast<std::ptrdiff_t>(h * bytes), elements.begin() + static_cast<std::ptrdiff_t>((h + 1) * bytes));
+        ASSERT_EQ(f.numbers(values_out, 1, should.size()), should) << bytes << " bytes, " << count << " records";
+      }
+    }
+}
+
 TEST_P(Companions, Merge) {
   if (GetParam().problem.payload == Payload::positions) GTEST_SKIP() << "a merge moves values or none";
   each(false, 0, [&](Input in) {

@@ -162,6 +162,10 @@ TEST(NvrtcRecords, Compiles) {
     try {
       const RecordPlan plan(device, {count, {{16}, {24, Moved::out}}, key});
       EXPECT_EQ(plan.word_bits().size(), 6u);
+      for (const unsigned offset_bytes : {4u, 8u})  // the first records of segments
+        if (offset_bytes == 8 || count == 1000)
+          const RecordPlan first(device, {.count = count, .columns = {{4, Moved::out}, {24, Moved::out}}, .key = {{}}, .segments = 7,
+                                          .offset_bytes = offset_bytes, .limit = 3});
     } catch (const Error& e) {
       ADD_FAILURE() << e.what() << '\n' << e.log();
     }
@@ -197,6 +201,10 @@ TEST_F(NvrtcProgram, Companions) {
     try {
       const IsSortedPlan is_sorted(device, p);
       const UniquePlan unique(device, p, 8);
+      Problem elements = p;
+      elements.payload = Payload::values;
+      elements.value_bytes = 12;
+      const UniquePlan unique_with_elements(device, elements);
       const MergePlan merge(device, p, 10);
       const SearchPlan search(device, p, 100, Bound::upper);
       const NthElementPlan nth_element(device, p, 5);

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "algorithms/algorithm.hpp"
+#include "expect_error.hpp"
 #include "sort/self_test.hpp"
 #include "support.hpp"
 
@@ -81,11 +82,38 @@ TEST(SelfTests, AutoTakesWhatPasses) {
   }
 }
 
+// A room that refuses problems so small, and is made to take them afterwards.
+class Refusing final : public Algorithm {
+ public:
+  bool refuses = true;
+  const AlgorithmInfo& info() const override { return info_; }
+  std::unique_ptr<Sorter> plan(const Problem& p, const Capabilities& c, const Parameters&) const override {
+    if (refuses) throw Error(ErrorCode::unsupported, "not so few");
+    return std::make_unique<Broken>(plan_auto(p, c).sorter, p, Broken::How::last_key_lost);
+  }
+
+ private:
+  AlgorithmInfo info_{.name = "refusing", .title = "", .source = "", .cost = ""};
+};
+
+TEST(SelfTests, WhatWasNotTestedHasNotPassed) {
+  const auto device = test_device();
+  const auto& c = capabilities(*device);
+  if (c.backend == Backend::host || is_set("SORTIUM_SELF_TEST")) GTEST_SKIP() << "Plans are not tested here";
+  const Problem p{.key = KeyType::u32, .count = 100'000};
+  Refusing room;
+  const Planned planned{&room, plan_auto(p, c).sorter};
+  EXPECT_EQ(self_test(*device, c, planned, p), "");
+  room.refuses = false;
+  EXPECT_NE(self_test(*device, c, planned, p).find("its self-test failed"), std::string::npos);
+}
+
 // One that is made for everything, on CPUs, which take seconds to build what GPUs' compilers build in tenths.
 TEST(SelfTests, OfTheAlgorithmsHere) {
   const bool slow = capabilities(*test_device()).sub_group_words == SubGroupWords::emulated;
   const auto tests = self_test(*test_device(), slow ? (on_host() ? "sample" : "lsd") : "");
   EXPECT_FALSE(tests.empty());
+  expect_error([] { (void)self_test(*test_device(), "no-such"); }, ErrorCode::not_found, {"no-such"});
   for (const auto& test : tests)
     if (test.supported) {
       EXPECT_EQ(test.failure, "") << test.algorithm;

@@ -219,6 +219,10 @@ TEST_F(TunedSort, TheTunerWritesAndKeepsOthers) {
   EXPECT_EQ(entries[0].device, "Another");
   for (const auto& e : entries) EXPECT_TRUE(e.algorithm == "onesweep" || e.algorithm == algorithm);
 
+  EXPECT_EQ(run(tune + " --bits 0:9").code, 2) << "files are for whole keys";
+  EXPECT_EQ(run(tune + " --bits 9:0 --export").code, 2);
+  EXPECT_EQ(run(tune + " --bits 0:33 --export").code, 2);
+  EXPECT_EQ(run(tune + " --bits 0:9 --export").code, 0);
   EXPECT_EQ(run("tune --algorithm std::sort").code, 2);
   EXPECT_EQ(run("tune --algorithm nonsense").code, 2);
   write("tuned.json", "nonsense");

@@ -1,4 +1,4 @@
-// `sortium sort` and `sortium check` of records with keys of several fields: --by and --key.
+// `sortium sort`, `sortium topk` and `sortium check` of records with keys of several fields: --by and --key.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -59,14 +59,14 @@ RecordProblem problem_of(const RecordFile& file, Moved moved, unsigned position_
 
 }  // namespace
 
-void KeyOptions::check_records() const {
+void KeyOptions::check_records(std::string_view descends) const {
   const auto refuse = [](const std::string& message) { throw Failure(exit_usage, message); };
   if (!by.empty() && (!key.empty() || record)) refuse("--by is for .npy files, --record and --key are for raw ones");
   if (!key.empty() && !record) refuse(fmt::format("--key {}: --record is needed, the bytes of a raw record", key));
   const std::string option = !by.empty() ? "--by" : "--record";
   for (const auto& [is_set, what] : {std::pair{text, "--text"}, {type.has_value(), "--type"}, {!bits.empty(), "--bits"}})
     if (is_set) refuse(fmt::format("{} and {} exclude each other: the fields of a key have types of their own", option, what));
-  for (const auto& [is_set, what] : {std::pair{descending, "--descending"}, {nan.has_value(), "--nan"}, {zeros.has_value(), "--zeros"}})
+  for (const auto& [is_set, what] : {std::pair{descending, descends}, {nan.has_value(), "--nan"}, {zeros.has_value(), "--zeros"}})
     if (is_set)
       refuse(fmt::format("{} and {} exclude each other: each field has its own order, as in FIELD:desc:nan-first", option, what));
   if (!segments.empty()) refuse(fmt::format("{} and --segments exclude each other: segments are of single keys", option));
@@ -75,7 +75,7 @@ void KeyOptions::check_records() const {
 
 int sort_records(const SortOptions& options) {
   const auto refuse = [](const std::string& message) { throw Failure(exit_usage, message); };
-  options.check_records();
+  options.check_records(options.limit != 0 ? "--largest" : "--descending");
   if (options.key.empty() && options.by.empty())
     refuse(fmt::format("--record {}: --key is needed, the fields to sort by", *options.record));
   if (!options.values.empty() || !options.values_out.empty())
@@ -90,19 +90,23 @@ int sort_records(const SortOptions& options) {
 
   Output out(options.out);
   RecordFile file = read(options.in, options, progress);
-  const RecordProblem problem = problem_of(file, options.argsort ? Moved::no : options.verify ? Moved::out : Moved::in_place,
-                                           options.argsort ? options.index_bytes : 0);
+  if (options.limit > file.records.count)
+    refuse(fmt::format("K {}: {} has {} records", options.limit, options.in, file.records.count));
+  // In place, but for what a check of the result needs the input for, and where there is less out than in.
+  const bool moves_out = !options.argsort && (options.verify || options.limit != 0);
+  RecordProblem problem = problem_of(file, options.argsort ? Moved::no : moves_out ? Moved::out : Moved::in_place,
+                                     options.argsort ? options.index_bytes : 0);
+  problem.limit = options.limit;
   const auto index_type = options.index_bytes == 4 ? sortium::KeyType::u32 : sortium::KeyType::u64;
-  Column result;  // of an argsort, and where the records are wanted twice
-  if (options.argsort) result = Column::make(descr_of(index_type), options.index_bytes, problem.count);
-  else if (options.verify) result = file.records.empty_copy();
-  const bool apart = options.argsort || options.verify;
-  reserve_column(out, kind_of(options.out, false), apart ? result : file.records);
+  Column result;  // what is not in place
+  if (options.argsort) result = Column::make(descr_of(index_type), options.index_bytes, records_out(problem));
+  else if (moves_out) result = file.records.empty_copy(records_out(problem));
+  reserve_column(out, kind_of(options.out, false), options.argsort || moves_out ? result : file.records);
   const double reading = watch.lap();
 
   progress.phase("sorting");
   const void* const in[] = {file.records.data.data()};
-  void* const moved[] = {options.argsort || !options.verify ? nullptr : result.data.data()};
+  void* const moved[] = {moves_out ? result.data.data() : nullptr};
   const sortium::RecordHostOperands operands{in, moved, options.argsort ? result.data.data() : nullptr};
   const auto report = sortium::sort_records_host(
       problem, operands, {.device = options.device, .algorithm = options.algorithm, .parameters = options.parameters,
@@ -111,7 +115,6 @@ int sort_records(const SortOptions& options) {
   if (options.verify) {
     progress.phase("verifying");
     watch.lap();
-    // In place there is no input left to compare with; so with --verify the records have moved out.
     if (const auto mistake = find_record_mistake(problem, operands))
       throw Failure(exit_wrong, fmt::format("WRONG result of {} on {}, nothing is written: {}", report.algorithm, report.device,
                                             *mistake));
@@ -119,7 +122,7 @@ int sort_records(const SortOptions& options) {
   }
 
   watch.lap();
-  if (!options.argsort && options.verify) file.records = std::move(result);
+  if (moves_out) file.records = std::move(result);
   if (!options.argsort) file.swap();  // as the file has them
   write_column(out, kind_of(options.out, false), options.argsort ? result : file.records, index_type, progress);
   out.close();
@@ -127,7 +130,8 @@ int sort_records(const SortOptions& options) {
   const double writing = watch.lap();
   progress.finish();
   if (options.quiet) return exit_success;
-  std::string line = fmt::format("{} records of {} bytes by {}", problem.count, file.records.width, key_words(options));
+  std::string line = fmt::format("{}{} records of {} bytes by {}", problem.limit == 0 ? "" : fmt::format("the first {} of ", problem.limit),
+                                 problem.count, file.records.width, key_words(options));
   if (options.argsort) line += fmt::format(" to {}-byte positions", options.index_bytes);
   line += fmt::format(", {}, {}", report.device, report.algorithm);
   if (!report.parameters.empty()) line += fmt::format("({})", report.parameters);

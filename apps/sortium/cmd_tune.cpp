@@ -151,6 +151,11 @@ int tune(const TuneOptions& options) {
   if (options.algorithm != "auto") check_algorithm(options.algorithm);
   if (find_peer(options.algorithm) != nullptr)
     throw Failure(exit_usage, fmt::format("--algorithm {}: only the library's algorithms have parameters to tune", options.algorithm));
+  KeyOptions key;
+  key.bits = options.bits;
+  key.check_bits();
+  if (!options.bits.empty() && !options.print)
+    throw Failure(exit_usage, fmt::format("--bits {}: it needs --export, as a tuning file is for whole keys", options.bits));
   const std::string path = options.out.empty() ? sortium::tuning::user_file() : options.out;
   if (path.empty() && !options.print)
     throw Failure(exit_usage, "there is no place for the tuning file (SORTIUM_TUNING is off, or there is no HOME); name one with -o, or "
@@ -175,9 +180,7 @@ int tune(const TuneOptions& options) {
     for (const auto& payload : options.payloads)
       for (const auto n : parse_sizes(options.sizes)) {
         if (interrupted()) break;
-        Problem problem;
-        problem.key = type;
-        problem.count = n;
+        Problem problem = key.problem(type, n);
         problem.payload = payload == "keys" ? Payload::none : Payload::values;
         Progress progress(true);
         progress.phase(fmt::format("tuning for {} {} {}", n, sortium::info(type).name, payload));

@@ -35,8 +35,9 @@ struct KeyOptions {
   // As far as `bits` can be checked without knowing the type.
   void check_bits() const;
   [[nodiscard]] bool are_records() const { return !by.empty() || !key.empty() || record.has_value(); }
-  // As far as `by`, `key` and `record` can be checked without knowing the file. Throws Failure.
-  void check_records() const;
+  // As far as `by`, `key` and `record` can be checked without knowing the file. `descends` is the option of that name.
+  // Throws Failure.
+  void check_records(std::string_view descends = "--descending") const;
 };
 
 struct SortOptions : KeyOptions {
@@ -78,6 +79,7 @@ struct TuneOptions {
   std::vector<sortium::KeyType> types{sortium::KeyType::u32};
   std::vector<std::string> payloads{"keys", "values"};
   std::string sizes = "2^20,2^24", distribution = "uniform";
+  std::string bits;     // "B:E"; empty: all
   double seconds = 30;  // of each search
   std::string out;      // empty: the user's tuning file
   bool print = false;   // to standard output, and no file is written

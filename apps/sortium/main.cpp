@@ -45,9 +45,11 @@ constexpr const char* topk_help = R"(Examples:
   sortium topk 10 scores.npy --largest -o best.npy
   sortium topk 1000 keys.bin --type u64 -o k.bin --values ids.npy -o2 ids-of-k.npy
   sortium topk 100 scores.npy --largest --argsort -o where.npy
+  sortium topk 100 particles.npy -o heaviest.npy --by mass:desc,id
+  sortium topk 100 lines.bin -o first.bin --record 100 --key 'bytes[0:10]'
 
 The K smallest keys in ascending order, or the largest in descending order; of equal keys, those that come first in the
-file. NaN are no keys to find: they come after all numbers in both orders, unless --nan says otherwise. Files are as for
+file. Of records, the first K in the order of their fields. NaN are no keys to find: they come after all numbers in both orders, unless --nan says otherwise. Files are as for
 'sortium sort'.)";
 
 constexpr const char* check_help = R"(Examples:
@@ -72,7 +74,7 @@ docs/benchmarks.md says more.)";
 constexpr const char* tune_help = R"(Examples:
   sortium tune --device cuda:0                       what auto takes for u32, with and without values
   sortium tune --algorithm lsd --type u32,u64 --n 2^16,2^20,2^24 --seconds 60
-  sortium tune --algorithm radix --export
+  sortium tune --algorithm radix --payload keys --bits 0:30 --n 2^20,2^23,2^25 --export      as document 003's table 3
 
 Every candidate's result is checked. What was at least 2 % faster than the algorithm's own parameters goes to the tuning
 file: SORTIUM_TUNING, else sortium/tuned.json in XDG_CONFIG_HOME or ~/.config. From then on it is what sorts take on that
@@ -124,7 +126,7 @@ std::optional<sortium::ZeroOrder> zeros_of(const Policies& p) {
   return std::nullopt;
 }
 
-// Keys of several fields, and segments.
+// Keys of several fields.
 void add_record_options(CLI::App& command, KeyOptions& o) {
   command.add_option("--by", o.by, "By fields of an .npy file's records, the most significant first; whole records move")
       ->type_name("FIELD[:desc...],...");
@@ -132,6 +134,9 @@ void add_record_options(CLI::App& command, KeyOptions& o) {
       ->type_name("BYTES");
   command.add_option("--key", o.key, "With --record: by these types at these bytes of a record, such as "
                                      "bytes[0:10],f32@12:desc")->type_name("TYPE@BYTE[:desc...],...");
+}
+
+void add_segment_options(CLI::App& command, KeyOptions& o) {
   command.add_option("--segments", o.segments, "Each segment by itself: .npy or raw offsets, where each begins and the last "
                                                "one ends")->type_name("FILE");
   command.add_option("--offset-bytes", o.offset_bytes, "Bytes of a raw offset")->check(CLI::IsMember({4, 8}))->type_name("BYTES");
@@ -209,6 +214,7 @@ int run(std::vector<std::string> arguments) {
   add_sort_options(*sort_cli, s, types, policies);
   sort_cli->add_flag("--descending", s.descending, "Descending order (NaN still comes last)");
   add_record_options(*sort_cli, s);
+  add_segment_options(*sort_cli, s);
   sort_cli->footer(sort_help);
   sort_cli->callback([&] {
     set_key_options(s, types, policies);
@@ -220,6 +226,7 @@ int run(std::vector<std::string> arguments) {
   topk_cli->add_option("K", k, "How many: 10, 2^20")->required()->type_name("");
   add_sort_options(*topk_cli, s, types, policies);
   topk_cli->add_flag("--largest", s.descending, "The largest keys, in descending order, and not the smallest");
+  add_record_options(*topk_cli, s);
   topk_cli->footer(topk_help);
   topk_cli->callback([&] {
     set_key_options(s, types, policies);
@@ -235,6 +242,7 @@ int run(std::vector<std::string> arguments) {
   add_key_options(*check_cli, c, types, policies);
   check_cli->add_flag("--descending", c.descending, "Descending order (NaN still comes last)");
   add_record_options(*check_cli, c);
+  add_segment_options(*check_cli, c);
   check_cli->add_flag("--quiet", c.quiet, "Say it with the exit code only");
   check_cli->footer(check_help);
   check_cli->callback([&] {
@@ -293,6 +301,7 @@ int run(std::vector<std::string> arguments) {
       ->type_name("LIST")->capture_default_str();
   tune_cli->add_option("--distribution", t.distribution, "How the keys are distributed")
       ->check(CLI::IsMember(distributions()))->type_name("NAME")->capture_default_str();
+  tune_cli->add_option("--bits", t.bits, "Sort by bits B to E-1 only; with --export")->type_name("B:E");
   tune_cli->add_option("--seconds", t.seconds, "For the search of each type, payload and number of records")
       ->check(CLI::Range(0.01, 1e6).description(""))->type_name("SECONDS")->capture_default_str();
   auto* const tuned = tune_cli->add_option("-o,--output", t.out, "The tuning file; else the user's own")->type_name("FILE");

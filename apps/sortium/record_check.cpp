@@ -76,7 +76,7 @@ std::optional<std::string> find_record_mistake(const sortium::RecordProblem& p, 
     const int c = order.compare(a, b);
     return c != 0 ? c < 0 : a < b;
   });
-  for (std::uint64_t i = 0; i < p.count; ++i) {
+  for (std::uint64_t i = 0; i < records_out(p); ++i) {
     for (std::size_t c = 0; c < p.columns.size(); ++c) {
       const std::uint64_t bytes = p.columns[c].bytes;
       if (p.columns[c].moved == sortium::Moved::out &&

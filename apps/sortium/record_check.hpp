@@ -27,7 +27,7 @@ class RecordOrder {
 };
 
 // What is wrong with a sort of records whose columns are moved out, or whose positions are wanted: nothing, if every one is
-// where a stable sort puts it. Costs a sort on the host and 8 bytes a record.
+// where a stable sort puts it. The problem has no segments. Costs a sort on the host and 8 bytes a record.
 [[nodiscard]] std::optional<std::string> find_record_mistake(const sortium::RecordProblem& problem,
                                                              const sortium::RecordHostOperands& operands);
 

@@ -53,7 +53,7 @@ class IsSortedPlan : public CompanionPlan {
 
 // The first record of each run of equal keys, in the order of the input; of sorted keys, each distinct one once. keys_out
 // and values_out (with a payload; with positions values_in is not read, and they say where runs begin) have room for
-// `count` records. `runs`, a u64: how many there are. `lengths`, where length_bytes is not 0: for each run how many
+// `count` records. Values have 1 to 256 bytes, and are aligned as columns are (RecordOperands). `runs`, a u64: how many there are. `lengths`, where length_bytes is not 0: for each run how many
 // records it has, numbers of 4 or 8 bytes, room for `count` of them. Reads the keys twice; writes the runs.
 class UniquePlan : public CompanionPlan {
  public:
@@ -116,7 +116,6 @@ void search_host(const Problem& problem, const void* keys, const void* needles, 
 void nth_element_host(const Problem& problem, std::uint64_t n, const HostOperands& operands, const std::string& device = {});
 
 namespace detail {
-void check_k(std::uint64_t k, std::uint64_t count);  // 1 ≤ k ≤ count, or Error(invalid_argument)
 template <class R>
 using element = std::remove_cv_t<std::ranges::range_value_t<R>>;
 template <class R>
@@ -149,7 +148,7 @@ template <KeyRange Keys>
   return out;
 }
 
-// The first k records: keys and their values.
+// The first k records: keys and their values, of any size up to 256 bytes.
 template <KeyRange Keys, ValueRange Values>
 [[nodiscard]] std::pair<std::vector<detail::element<Keys>>, std::vector<detail::element<Values>>> topk(
     const Keys& keys, const Values& values, std::uint64_t k, const Options& options = {}) {
@@ -186,7 +185,7 @@ std::uint64_t unique(Keys&& keys, const Options& options = {}) {
   auto* const k = std::ranges::data(keys);
   return unique_host(detail::problem_of_range(keys, options), {k, k}, nullptr, 4, options.device);
 }
-// The same, with the values of those keys.
+// The same, with the values of those keys, of any size up to 256 bytes.
 template <KeyRange Keys, ValueRange Values>
 std::uint64_t unique(Keys&& keys, Values&& values, const Options& options = {}) {
   detail::check_lengths(std::ranges::size(keys), std::ranges::size(values));

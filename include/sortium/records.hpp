@@ -74,7 +74,16 @@ struct RecordProblem {
   std::vector<Column> columns{};  // 1 to 64, each moved or with a field of the key
   std::vector<Field> key{};       // 1 to 32 fields
   unsigned position_bytes = 0;    // of a position, 4 (count up to 2^32) or 8; 0: positions are not wanted
+  // As in Problem: segments, each sorted by itself, and how many of the sorted records (of each segment) come out. With
+  // a limit no column is moved in place.
+  std::uint64_t segments = 0;
+  unsigned offset_bytes = 4;
+  std::uint64_t limit = 0;
 };
+// How many records there are in columns_out and positions.
+[[nodiscard]] constexpr std::uint64_t records_out(const RecordProblem& p) {
+  return records_out(Problem{.count = p.count, .segments = p.segments, .limit = p.limit});
+}
 
 // Where the records are. An element's alignment is that of its size: a column begins at a multiple of the largest power
 // of two, up to 16, that divides its element's bytes. What is written overlaps nothing else, but for a column in place.
@@ -83,6 +92,7 @@ struct RecordOperands {
   std::span<const Memory> columns_out{};  // as many, or none where no column is moved out; {} or columns_in's for the others
   Memory positions{};                     // where they are wanted
   Memory scratch{};                       // RecordPlan::scratch_bytes() bytes
+  Memory offsets{};                       // of segments: RecordProblem::segments + 1 numbers
 };
 
 // ---------------------------------------------------------------------------------------------
@@ -95,9 +105,10 @@ struct RecordOperands {
 // other). Several words are sorted one after the other from the least significant (Knuth, The Art of Computer Programming,
 // volume 3, 5.2.5: distribution from the right): each by a stable Plan that moves the records' positions. Then the columns
 // are gathered. A key that is one whole column of a KeyType is not packed, and a single value of 4 or 8 bytes moves with its key.
+// With a limit, it is the most significant word that the first records are selected by; those below it are sorted.
 class RecordPlan {
  public:
-  // `method` is of the inner sorts, which must be stable and sort all records; max_scratch_bytes is for all of it.
+  // `method` is of the inner sorts, which must be stable and leave no runs; max_scratch_bytes is for all of it.
   // Throws Error as Plan does; of a field or a column it says which one, and what is wrong with it.
   RecordPlan(std::shared_ptr<Device> device, const RecordProblem& problem, const Method& method = {});
   RecordPlan(RecordPlan&&) noexcept;
@@ -115,8 +126,8 @@ class RecordPlan {
   [[nodiscard]] std::vector<Plan::Phase> profile(Queue& queue, const RecordOperands& operands) const;
 
   [[nodiscard]] const RecordProblem& problem() const;
-  [[nodiscard]] const AlgorithmInfo& algorithm() const;  // of the inner sorts
-  [[nodiscard]] std::string parameters() const;          // of the first of them
+  [[nodiscard]] const AlgorithmInfo& algorithm() const;  // of the inner sorts' last one, by the most significant word
+  [[nodiscard]] std::string parameters() const;          // the same one's
   // Bits of the words that the key is packed into, most significant first; none where the key is a column that is sorted
   // as it is.
   [[nodiscard]] std::vector<unsigned> word_bits() const;
@@ -139,6 +150,8 @@ struct PermuteProblem {
   std::uint64_t elements = 0;  // that the positions point to: of `in` to gather, of `out` to scatter; 0: as many as positions
 };
 
+class Mover;  // internal
+
 // Moves elements by positions: reads and writes every element once, and reads the positions once an element.
 class Permute {
  public:
@@ -156,8 +169,7 @@ class Permute {
  private:
   std::shared_ptr<Device> device_;
   PermuteProblem problem_;
-  std::shared_ptr<Module> module_;
-  std::unique_ptr<Kernel> kernel_;
+  std::unique_ptr<Mover> mover_;
 };
 
 // ---------------------------------------------------------------------------------------------
@@ -168,6 +180,7 @@ struct RecordHostOperands {
   std::span<const void* const> columns_in{};
   std::span<void* const> columns_out{};  // as RecordOperands'; a column in place is written though it is in columns_in
   void* positions = nullptr;
+  const void* offsets = nullptr;  // of segments
 };
 
 // The sort of host memory that the functions below are made of; as sort_host. options.order, begin_bit, end_bit, nan and
@@ -246,6 +259,31 @@ template <Index I = std::uint32_t, ElementRange Records>
                                              const Options& options = {}) {
   return argsort_records<I>(static_cast<const void*>(std::ranges::data(records)),
                             sizeof(std::ranges::range_value_t<Records>), std::ranges::size(records), key, options);
+}
+
+// The first k records of the sorted order, sorted. Throws Error(invalid_argument) where k is 0 or more than there are.
+template <ElementRange Records>
+[[nodiscard]] auto topk_records(const Records& records, std::uint64_t k, const std::vector<Field>& key, const Options& options = {}) {
+  using R = std::remove_cv_t<std::ranges::range_value_t<Records>>;
+  const std::uint64_t count = std::ranges::size(records);
+  detail::check_k(k, count);
+  std::vector<R> out(k);
+  const void* const in = std::ranges::data(records);
+  void* const to = out.data();
+  sort_records_host({.count = count, .columns = {{sizeof(R), Moved::out}}, .key = key, .limit = k}, {{&in, 1}, {&to, 1}}, options);
+  return out;
+}
+// Their positions.
+template <Index I = std::uint32_t, ElementRange Records>
+[[nodiscard]] std::vector<I> argtopk_records(const Records& records, std::uint64_t k, const std::vector<Field>& key,
+                                             const Options& options = {}) {
+  const std::uint64_t count = std::ranges::size(records);
+  detail::check_k(k, count);
+  std::vector<I> out(k);
+  const void* const in = std::ranges::data(records);
+  sort_records_host({count, {{sizeof(std::ranges::range_value_t<Records>), Moved::no}}, key, sizeof(I), 0, 4, k},
+                    {{&in, 1}, {}, out.data()}, options);
+  return out;
 }
 
 namespace detail {

@@ -66,7 +66,7 @@ typedef struct sortium_problem {
   sortium_key_type key;
   uint64_t count; /* records */
   sortium_payload payload;
-  unsigned value_bytes; /* of a value or position: 4 or 8 */
+  unsigned value_bytes; /* of a value or position: 4 or 8; of values in host memory, and of a unique's, 1 to 256 */
   int keys_out;         /* 0, with SORTIUM_POSITIONS only: the sorted keys are not wanted */
   sortium_order order;
   unsigned begin_bit, end_bit; /* end_bit 0: all */
@@ -90,7 +90,7 @@ typedef struct sortium_options {
 /* Sorts `count` keys in place. `options` may be NULL. */
 sortium_status sortium_sort(sortium_key_type key, void *keys, uint64_t count, sortium_order order,
                             const sortium_options *options);
-/* The same, and moves `values` of value_bytes (4 or 8) each with the keys; stable. */
+/* The same, and moves `values` of value_bytes (1 to 256) each with the keys; stable. */
 sortium_status sortium_sort_pairs(sortium_key_type key, void *keys, void *values, unsigned value_bytes, uint64_t count,
                                   sortium_order order, const sortium_options *options);
 /* positions[0] is the position of the first key in sorted order, …; index_bytes is 4 (uint32_t) or 8 (uint64_t). */
@@ -237,9 +237,12 @@ typedef struct sortium_record_problem {
   const sortium_field *key; /* the most significant field first */
   size_t field_count;       /* 1 to 32 */
   unsigned position_bytes;  /* of the positions that come out: 4 or 8; 0: none are wanted */
+  uint64_t segments;        /* as in sortium_problem; with a limit, no column is moved in place */
+  unsigned offset_bytes;
+  uint64_t limit;
 } sortium_record_problem;
 void sortium_field_init(sortium_field *field);                   /* a u32 at the start of column 0, ascending */
-void sortium_record_problem_init(sortium_record_problem *problem); /* nothing */
+void sortium_record_problem_init(sortium_record_problem *problem); /* nothing, in one sequence */
 
 /* Sorts `count` records of record_bytes (1 to 256) in host memory in place, by `field_count` fields of column 0. */
 sortium_status sortium_sort_records(void *records, unsigned record_bytes, uint64_t count, const sortium_field *key,
@@ -249,10 +252,19 @@ sortium_status sortium_sort_records(void *records, unsigned record_bytes, uint64
 sortium_status sortium_sort_records_host(const sortium_record_problem *problem, const void *const *columns_in,
                                          void *const *columns_out, void *positions, const sortium_options *options);
 
+/* The same with problem->segments segments, as sortium_sort_segments_host. */
+sortium_status sortium_sort_record_segments_host(const sortium_record_problem *problem, const void *const *columns_in,
+                                                 void *const *columns_out, void *positions, const void *offsets,
+                                                 const sortium_options *options);
+/* The first k (1 to count) of the sorted records, into records_out, which is memory of its own. */
+sortium_status sortium_topk_records(const void *records, unsigned record_bytes, uint64_t count, const sortium_field *key,
+                                    size_t field_count, uint64_t k, void *records_out, const sortium_options *options);
+
 typedef struct sortium_record_operands {
   const sortium_memory *columns_in;  /* an entry a column */
   const sortium_memory *columns_out; /* the same, or NULL where no column is moved out */
   sortium_memory positions, scratch;
+  sortium_memory offsets; /* of segments */
 } sortium_record_operands;
 
 typedef struct sortium_record_plan sortium_record_plan;
@@ -264,7 +276,7 @@ uint64_t sortium_record_plan_scratch_bytes(const sortium_record_plan *plan);
 sortium_status sortium_record_plan_scratch_bytes_for(const sortium_record_problem *problem,
                                                      const sortium_capabilities *capabilities,
                                                      const sortium_options *options, uint64_t *bytes);
-const char *sortium_record_plan_algorithm(const sortium_record_plan *plan); /* of the inner sorts */
+const char *sortium_record_plan_algorithm(const sortium_record_plan *plan); /* of the inner sorts' last one */
 /* Only enqueues. */
 sortium_status sortium_record_plan_run(sortium_record_plan *plan, sortium_queue *queue,
                                        const sortium_record_operands *operands);
@@ -303,15 +315,29 @@ void sortium_permute_release(sortium_permute *permute);
 typedef struct sortium_algorithm {
   const char *name, *title, *source, *cost; /* valid for ever */
   int stable, partial, comparison, quadratic, host;
+  int segments, limit; /* made for such problems, and for no others */
 } sortium_algorithm;
 size_t sortium_algorithm_count(void);
 sortium_status sortium_algorithm_at(size_t index, sortium_algorithm *algorithm);
+
+/* A small sort with a known answer. */
+typedef struct sortium_self_test_result {
+  const char *algorithm; /* valid for ever */
+  sortium_problem problem;
+  int supported;       /* 0: the device cannot run this algorithm; `failure` says why */
+  const char *failure; /* "": passed */
+} sortium_self_test_result;
+/* Tests every algorithm that the device has, or the one that is named (NULL: all of them), now. The results, and what they
+ * say, are valid until this thread's next self-test. A test that fails is a result; the status is SORTIUM_OK. */
+sortium_status sortium_self_test(sortium_device *device, const char *algorithm, const sortium_self_test_result **results,
+                                 size_t *count);
 
 /* ---- what goes with a sort (companions.hpp says what each does) ---- */
 
 /* The first k (1 to count) of the sorted keys, into keys_out, which is memory of its own. */
 sortium_status sortium_topk(sortium_key_type key, const void *keys, uint64_t count, uint64_t k, void *keys_out,
                             sortium_order order, const sortium_options *options);
+/* Values of 1 to 256 bytes. */
 sortium_status sortium_topk_pairs(sortium_key_type key, const void *keys, const void *values, unsigned value_bytes,
                                   uint64_t count, uint64_t k, void *keys_out, void *values_out, sortium_order order,
                                   const sortium_options *options);
@@ -320,7 +346,8 @@ sortium_status sortium_argtopk(sortium_key_type key, const void *keys, void *pos
 
 typedef enum sortium_bound SORTIUM_ENUM_TYPE { SORTIUM_LOWER_BOUND, SORTIUM_UPPER_BOUND } sortium_bound;
 
-/* On host memory; of the options only the device is looked at. Values may be NULL with SORTIUM_NO_PAYLOAD. */
+/* On host memory; of the options only the device is looked at. Values may be NULL with SORTIUM_NO_PAYLOAD; those of
+ * sortium_unique may have 1 to 256 bytes. */
 sortium_status sortium_is_sorted(const sortium_problem *problem, const void *keys, uint64_t *first_unsorted,
                                  const sortium_options *options); /* problem->count where they are sorted */
 sortium_status sortium_unique(const sortium_problem *problem, const void *keys_in, void *keys_out, const void *values_in,

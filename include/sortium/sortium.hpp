@@ -102,6 +102,7 @@ struct SelfTest {
   std::string failure;  // empty: passed
 };
 // Every algorithm that the device has, or the one that is named, with keys of several types, with and without values, now.
+// Throws Error(not_found) for a name that no algorithm has.
 [[nodiscard]] std::vector<SelfTest> self_test(Device& device, std::string_view algorithm = {});
 
 // ---------------------------------------------------------------------------------------------
@@ -140,6 +141,7 @@ struct HostOperands {
 
 // The sort of host memory that the templates below are made of; waits for the result. Where it throws, memory
 // is as it was before: in particular with Error(out_of_memory), which says how much was asked for.
+// Values may have 1 to 256 bytes: those of other than 4 and 8 are moved once, at the end (records.hpp).
 // Where neither device nor algorithm is named, up to 2^14 records are sorted by the calling thread, as the way to a GPU
 // and back takes longer. cpu:0 keeps the scratch memory of one sort for the next one, where it is no more than an eighth
 // of the machine's.
@@ -170,9 +172,7 @@ Problem problem_of(std::uint64_t count, const Options& options) {
 }
 void check_lengths(std::uint64_t keys, std::uint64_t values);
 void check_positions_of_none(std::uint64_t positions);
-// sort() with values of any size.
-HostReport sort_with_elements(KeyType key, void* keys, std::uint64_t count, void* values, unsigned value_bytes,
-                              const Options& options);
+void check_k(std::uint64_t k, std::uint64_t count);  // 1 ≤ k ≤ count, or Error(invalid_argument)
 // How many segments there are between so many offsets.
 std::uint64_t segments_of(std::uint64_t offsets, std::uint64_t first, std::uint64_t keys);
 // Gives whether there is anything to sort.
@@ -194,7 +194,7 @@ HostReport sort(Keys&& keys, const Options& options = {}) {
 }
 
 // Sorts `keys` in place and moves `values` with them: of 4 or 8 bytes through the sort itself, of any other size (up to 256)
-// once at its end (records.hpp). Throws Error(invalid_argument) where their lengths differ.
+// once at its end. Throws Error(invalid_argument) where their lengths differ.
 template <KeyRange Keys, ValueRange Values>
 HostReport sort(Keys&& keys, Values&& values, const Options& options = {}) {
   using K = std::ranges::range_value_t<Keys>;
@@ -202,14 +202,10 @@ HostReport sort(Keys&& keys, Values&& values, const Options& options = {}) {
   detail::check_lengths(std::ranges::size(keys), std::ranges::size(values));
   K* const k = std::ranges::data(keys);
   V* const v = std::ranges::data(values);
-  if constexpr (sizeof(V) == 4 || sizeof(V) == 8) {
-    Problem problem = detail::problem_of<K>(std::ranges::size(keys), options);
-    problem.payload = Payload::values;
-    problem.value_bytes = sizeof(V);
-    return sort_host(problem, {k, k, v, v}, options);
-  } else {
-    return detail::sort_with_elements(key_type_of<K>::value, k, std::ranges::size(keys), v, sizeof(V), options);
-  }
+  Problem problem = detail::problem_of<K>(std::ranges::size(keys), options);
+  problem.payload = Payload::values;
+  problem.value_bytes = sizeof(V);
+  return sort_host(problem, {k, k, v, v}, options);
 }
 
 // The positions of the records in sorted order: keys[out[0]] comes first. `keys` is only read. Index is
@@ -239,7 +235,7 @@ HostReport sort_segments(Keys&& keys, const Offsets& offsets, const Options& opt
   return sort_host(problem, {k, k, nullptr, nullptr, std::ranges::data(offsets)}, options);
 }
 
-// The same, and moves `values` with their keys; stable.
+// The same, and moves `values`, of any size as sort() does, with their keys; stable.
 template <KeyRange Keys, ValueRange Values, OffsetRange Offsets>
 HostReport sort_segments(Keys&& keys, Values&& values, const Offsets& offsets, const Options& options = {}) {
   using K = std::ranges::range_value_t<Keys>;

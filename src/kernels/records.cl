@@ -1,5 +1,5 @@
 // Records: a key's fields packed into words, and elements moved by positions.
-// Parameters: WG; PACK, of records_pack; UNIT_BYTES, ONE_UNIT, SCATTER, of records_permute.
+// Parameters: WG; PACK, of records_pack; UNIT_BYTES, ONE_UNIT, SCATTER, PLACES, of records_permute.
 
 #ifdef PACK
 // The number that stands at p in `bytes` bytes (up to 8), read `unit` of them at a time.
@@ -61,14 +61,31 @@ typedef u8 unit_t;
 #endif
 
 // n units, so many of them an element (ONE_UNIT: one). Neighbours move neighbouring units of an element, then of the next.
-KERNEL(WG) void records_permute(GLOBAL const unit_t *in, GLOBAL const value_t *positions, GLOBAL unit_t *out, u64 n,
-                                u32 units) {
-  const index_t items = (index_t)group_count() * WG, end = (index_t)n;
+// PLACES: which positions there are.
+#define ALL_PLACES 0
+#define COUNTED_PLACES 1      // the first *places of them
+#define PLACES_OF_SEGMENTS 2  // `limit` for each segment, fewer where it is shorter; `places` are the segments' offsets
+KERNEL(WG) void records_permute(GLOBAL const unit_t *in, GLOBAL const value_t *positions, GLOBAL unit_t *out,
+                                GLOBAL const offset_t *places, u64 n, u32 units, u64 limit) {
+#if PLACES == COUNTED_PLACES
+  const index_t end = (index_t)((u64)*places * units);
+#else
+  const index_t end = (index_t)n;
+#endif
+  const index_t items = (index_t)group_count() * WG;
   for (index_t i = (index_t)group_id() * WG + local_id(); i < end; i += items) {
 #if ONE_UNIT
-    const u64 other = positions[i];
+    const index_t element = i;
 #else
     const index_t element = i / units;
+#endif
+#if PLACES == PLACES_OF_SEGMENTS
+    const u64 segment = element / limit;
+    if (element - segment * limit >= (u64)(places[segment + 1] - places[segment])) continue;
+#endif
+#if ONE_UNIT
+    const u64 other = positions[element];
+#else
     const u64 other = (u64)positions[element] * units + (i - element * units);
 #endif
 #if SCATTER

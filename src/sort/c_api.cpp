@@ -101,6 +101,12 @@ Problem problem_of(const sortium_problem* p) {
           c.limit};
 }
 
+sortium_problem c_problem(const Problem& p) {
+  return {static_cast<sortium_key_type>(p.key), p.count, static_cast<sortium_payload>(p.payload), p.value_bytes,
+          p.keys_out, static_cast<sortium_order>(p.order), p.begin_bit, p.end_bit, static_cast<sortium_nan_order>(p.nan),
+          static_cast<sortium_zero_order>(p.zeros), p.segments, p.offset_bytes, p.limit};
+}
+
 std::string text(const char* given, const char* otherwise) { return given ? given : otherwise; }
 
 Method method_of(const sortium_options* o) {
@@ -216,7 +222,8 @@ std::vector<Field> fields_of(const sortium_field* key, size_t count) {
 
 RecordProblem record_problem_of(const sortium_record_problem* given) {
   const auto& c = need(given, "problem");
-  RecordProblem p{.count = c.count, .key = fields_of(c.key, c.field_count), .position_bytes = c.position_bytes};
+  RecordProblem p{.count = c.count, .key = fields_of(c.key, c.field_count), .position_bytes = c.position_bytes,
+                  .segments = c.segments, .offset_bytes = c.offset_bytes, .limit = c.limit};
   for (const auto& column : many(c.columns, c.column_count, "columns"))
     p.columns.push_back({column.bytes, enumerated<Moved>(column.moved, 2, "moved")});
   return p;
@@ -229,7 +236,7 @@ struct Columns {
     for (const auto& m : many(c.columns_in, p.columns.size(), "columns_in")) in.push_back(memory_of(m));
     if (c.columns_out != nullptr)
       for (const auto& m : std::span(c.columns_out, p.columns.size())) out.push_back(memory_of(m));
-    operands = {in, out, memory_of(c.positions), memory_of(c.scratch)};
+    operands = {in, out, memory_of(c.positions), memory_of(c.scratch), memory_of(c.offsets)};
   }
   std::vector<Memory> in, out;
   RecordOperands operands;
@@ -261,11 +268,7 @@ const char* sortium_last_log(void) { return last_log.c_str(); }
 const char* sortium_version(void) { return version().data(); }
 
 void sortium_problem_init(sortium_problem* p) {
-  if (p == nullptr) return;
-  const Problem d;
-  *p = {static_cast<sortium_key_type>(d.key), d.count, static_cast<sortium_payload>(d.payload), d.value_bytes,
-        d.keys_out, static_cast<sortium_order>(d.order), d.begin_bit, d.end_bit, static_cast<sortium_nan_order>(d.nan),
-        static_cast<sortium_zero_order>(d.zeros), d.segments, d.offset_bytes, d.limit};
+  if (p != nullptr) *p = c_problem({});
 }
 
 sortium_status sortium_sort_host(const sortium_problem* problem, const void* keys_in, void* keys_out,
@@ -452,7 +455,9 @@ void sortium_field_init(sortium_field* f) {
   if (f != nullptr) *f = {};
 }
 void sortium_record_problem_init(sortium_record_problem* p) {
-  if (p != nullptr) *p = {};
+  if (p == nullptr) return;
+  *p = {};
+  p->offset_bytes = RecordProblem{}.offset_bytes;
 }
 
 sortium_status sortium_sort_records(void* records, unsigned record_bytes, uint64_t count, const sortium_field* key,
@@ -462,11 +467,26 @@ sortium_status sortium_sort_records(void* records, unsigned record_bytes, uint64
 
 sortium_status sortium_sort_records_host(const sortium_record_problem* problem, const void* const* columns_in,
                                          void* const* columns_out, void* positions, const sortium_options* options) {
+  return sortium_sort_record_segments_host(problem, columns_in, columns_out, positions, nullptr, options);
+}
+
+sortium_status sortium_sort_record_segments_host(const sortium_record_problem* problem, const void* const* columns_in,
+                                                 void* const* columns_out, void* positions, const void* offsets,
+                                                 const sortium_options* options) {
   return guarded([&] {
     const auto p = record_problem_of(problem);
-    RecordHostOperands o{many(columns_in, p.columns.size(), "columns_in"), {}, positions};
+    RecordHostOperands o{many(columns_in, p.columns.size(), "columns_in"), {}, positions, offsets};
     if (columns_out != nullptr) o.columns_out = {columns_out, p.columns.size()};
     sort_records_host(p, o, options_of(options));
+  });
+}
+
+sortium_status sortium_topk_records(const void* records, unsigned record_bytes, uint64_t count, const sortium_field* key,
+                                    size_t field_count, uint64_t k, void* records_out, const sortium_options* options) {
+  return guarded([&] {
+    detail::check_k(k, count);
+    const RecordProblem p{.count = count, .columns = {{record_bytes, Moved::out}}, .key = fields_of(key, field_count), .limit = k};
+    sort_records_host(p, {{&records, 1}, {&records_out, 1}}, options_of(options));
   });
 }
 
@@ -555,7 +575,24 @@ sortium_status sortium_algorithm_at(size_t index, sortium_algorithm* algorithm) 
                                             std::to_string(all_algorithms().size()));
     const auto& a = all_algorithms()[index];
     *algorithm = {a.name.c_str(), a.title.c_str(), a.source.c_str(), a.cost.c_str(),
-                  a.stable,       a.partial,       a.comparison,     a.quadratic,       a.host};
+                  a.stable,       a.partial,       a.comparison,     a.quadratic,       a.host,
+                  a.segments,     a.limit};
+  });
+}
+
+sortium_status sortium_self_test(sortium_device* device, const char* algorithm, const sortium_self_test_result** results,
+                                 size_t* count) {
+  return guarded([&] {
+    need(results, "results");
+    need(count, "count");
+    thread_local std::vector<SelfTest> tests;
+    thread_local std::vector<sortium_self_test_result> of_tests;
+    tests = self_test(*need(device, "device").device, text(algorithm, ""));
+    of_tests.clear();
+    for (const auto& t : tests)
+      of_tests.push_back({std::ranges::find(all_algorithms(), t.algorithm, &AlgorithmInfo::name)->name.c_str(), c_problem(t.problem), t.supported, t.failure.c_str()});
+    *results = of_tests.data();
+    *count = of_tests.size();
   });
 }
 

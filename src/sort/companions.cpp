@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 
 #include <sortium/companions.hpp>
 
@@ -12,6 +13,7 @@
 #include "embedded.hpp"
 #include "host.hpp"
 #include "operands.hpp"
+#include "records.hpp"
 
 namespace sortium {
 
@@ -93,8 +95,19 @@ struct IsSortedImpl : Impl {
   std::unique_ptr<Kernel> parts, whole;
 };
 
+// What moves values that a kernel does not: they are gathered afterwards.
+bool has_elements(const Problem& p) { return p.payload == Payload::values && p.value_bytes != 4 && p.value_bytes != 8; }
+Problem without_elements(Problem p) {
+  if (!has_elements(p)) return p;
+  check_element_bytes(p.value_bytes);
+  p.payload = Payload::none;
+  return p;
+}
+
 struct UniqueImpl : Impl {
-  UniqueImpl(std::shared_ptr<Device> on, const Problem& p, unsigned bytes) : Impl(std::move(on), p), length_bytes(bytes) {
+  UniqueImpl(std::shared_ptr<Device> on, const Problem& p, unsigned bytes)
+      : Impl(std::move(on), without_elements(p)), length_bytes(bytes) {
+    problem = p;
     if (length_bytes != 0 && length_bytes != 4 && length_bytes != 8)
       refuse(fmt::format("length_bytes is {}; 0, 4 and 8 are allowed", length_bytes));
     if (length_bytes == 4 && p.count > 0xffffffffu)
@@ -102,10 +115,12 @@ struct UniqueImpl : Impl {
     if (host()) return;
     const unsigned index = kernels::index_bytes(p.count);
     counts = scratch.add((groups + 1) * index);
-    if (length_bytes != 0) starts = scratch.add(p.count * index);
+    if (length_bytes != 0 || has_elements(p)) starts = scratch.add(p.count * index);
     scan = Scan(groups + 1, 1, p.count, found, scratch);
     scan.build(*device, found);
-    build(problem, length_bytes == 8 ? 8 : 4);
+    build(without_elements(p), length_bytes == 8 ? 8 : 4);
+    if (has_elements(p))
+      mover.emplace(*device, PermuteProblem{Direction::gather, p.count, p.value_bytes, index}, Places{Places::Kind::counted});
     tally = module->kernel("unique_tally");
     gather = module->kernel("unique_gather");
     lengths = module->kernel("unique_lengths");
@@ -114,6 +129,7 @@ struct UniqueImpl : Impl {
   ScratchLayout::Slice counts, starts;
   Scan scan;
   std::unique_ptr<Kernel> tally, gather, lengths;
+  std::optional<Mover> mover;  // of values of other sizes
 };
 
 struct MergeImpl : Impl {
@@ -206,10 +222,11 @@ void UniquePlan::run(Queue& queue, const Operands& o) const {
   const auto& p = m.problem;
   const unsigned key = info(p.key).bytes;
   const bool values = p.payload != Payload::none;
+  const unsigned unit = unit_of(p.value_bytes);
   const Operand all[] = {{"keys_in", o.keys_in, p.count * key, key, false},
                          {"keys_out", o.keys_out, p.keys_out ? p.count * key : 0, key},
-                         {"values_in", o.values_in, p.payload == Payload::values ? p.count * p.value_bytes : 0, p.value_bytes, false},
-                         {"values_out", o.values_out, values ? p.count * p.value_bytes : 0, p.value_bytes},
+                         {"values_in", o.values_in, p.payload == Payload::values ? p.count * p.value_bytes : 0, unit, false},
+                         {"values_out", o.values_out, values ? p.count * p.value_bytes : 0, unit},
                          {"lengths", o.lengths, p.count * m.length_bytes, std::max(m.length_bytes, 1u)},
                          {"runs", o.runs, 8, 8},
                          {"scratch", o.scratch, m.scratch.bytes(), 16}};
@@ -222,12 +239,14 @@ void UniquePlan::run(Queue& queue, const Operands& o) const {
   }
 #endif
   const auto scratch = m.scratch_of(o.scratch);
-  const Memory counts = m.counts.in(scratch), starts = m.length_bytes != 0 ? m.starts.in(scratch) : Memory{};
+  const Memory counts = m.counts.in(scratch), starts = m.starts.bytes != 0 ? m.starts.in(scratch) : Memory{};
+  const bool moves = !m.mover;  // the kernel does, with the keys
   const Arg tally[] = {o.keys_in, counts, p.count, m.part};
   queue.launch({*m.tally, m.groups, m.work_group, tally, "tally"});
   m.scan.enqueue(queue, scratch, counts);
-  const Arg gather[] = {o.keys_in, o.keys_out, o.values_in, o.values_out, starts, counts, o.runs, p.count, m.part};
+  const Arg gather[] = {o.keys_in, o.keys_out, moves ? o.values_in : Memory{}, moves ? o.values_out : Memory{}, starts, counts, o.runs, p.count, m.part};
   queue.launch({*m.gather, m.groups, m.work_group, gather, "compact"});
+  if (m.mover) m.mover->enqueue(queue, o.values_in, starts, o.values_out, o.runs);
   if (m.length_bytes == 0) return;
   const Arg lengths[] = {starts, o.lengths, o.runs, p.count};
   queue.launch({*m.lengths, groups_for(m, p.count), m.work_group, lengths, "lengths"});
@@ -311,10 +330,11 @@ class Staging {
  public:
   explicit Staging(const std::string& name) : device(device_near(name)), queue(device->make_queue()) {}
 
-  Memory in(const void* from, std::uint64_t bytes, const char* name) {
+  // Elements of so many bytes that are not aligned as a device wants them are copied.
+  Memory in(const void* from, std::uint64_t bytes, const char* name, unsigned element_bytes = 1) {
     if (bytes == 0) return {};
     if (from == nullptr) refuse(fmt::format("{} is null", name));
-    if (direct) return keep(device->adopt(const_cast<void*>(from), bytes));
+    if (direct && reinterpret_cast<std::uintptr_t>(from) % unit_of(element_bytes) == 0) return keep(device->adopt(const_cast<void*>(from), bytes));
     const Memory m = room(bytes);
     queue->write(m, from, bytes);
     return m;
@@ -366,7 +386,7 @@ std::uint64_t unique_host(const Problem& problem, const HostOperands& h, void* l
   need(h.values_out, values, "values_out");
   UniquePlan::Operands o;
   o.keys_in = s.in(h.keys_in, keys, "keys_in");
-  if (problem.payload == Payload::values) o.values_in = s.in(h.values_in, values, "values_in");
+  if (problem.payload == Payload::values) o.values_in = s.in(h.values_in, values, "values_in", problem.value_bytes);
   if (problem.keys_out) o.keys_out = s.room(keys);
   o.values_out = s.room(values);
   o.lengths = s.room(problem.count * length_bytes);

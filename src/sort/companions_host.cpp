@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <vector>
 
 namespace sortium::on_host {
@@ -88,13 +89,18 @@ std::uint64_t unique(const Problem& problem, const UniquePlan::Operands& o, unsi
         const auto* const values_in = at<const Value>(o.values_in);
         auto* const values_out = at<Value>(o.values_out);
         auto* const lengths = at<Length>(o.lengths);
+        const auto copy = [&](std::uint64_t to, std::uint64_t from) {
+          const auto bytes = problem.value_bytes;
+          if (bytes == sizeof(Value)) values_out[to] = values_in != nullptr ? values_in[from] : static_cast<Value>(from);
+          else std::memcpy(at<std::byte>(o.values_out) + to * bytes, at<std::byte>(o.values_in) + from * bytes, bytes);
+        };
         in_pieces(n, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t p) {
           auto& mine = pieces[p];
           std::uint64_t to = mine.place;
           for (auto i = begin; i < end; ++i) {
             if (!head(i)) continue;
             if (keys_out != nullptr) keys_out[to] = keys[i];
-            if (values_out != nullptr) values_out[to] = values_in != nullptr ? values_in[i] : static_cast<Value>(i);
+            if (values_out != nullptr) copy(to, i);
             if (to == mine.place) mine.first = i;
             else if (lengths != nullptr) lengths[to - 1] = static_cast<Length>(i - mine.last);
             mine.last = i;

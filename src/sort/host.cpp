@@ -7,6 +7,7 @@
 
 #include "../algorithms/rooms.hpp"
 #include "host.hpp"
+#include "records.hpp"
 
 namespace sortium {
 
@@ -46,11 +47,9 @@ void check_operands(const Problem& p, const HostOperands& o) {
   if (p.keys_out && ranges_overlap(o.keys_out, first_keys, o.values_out, first_values)) refuse("keys_out", "values_out");
 }
 
-// Segments on the host can be looked at: on a device nobody could say what is wrong with them.
 template <class Offset>
-void check_offsets(const Problem& p, const Offset* offsets) {
+void check_ascending(const Problem& p, const Offset* offsets) {
   const auto refuse = [](const std::string& message) { throw Error(ErrorCode::invalid_argument, message); };
-  if (offsets == nullptr) refuse(fmt::format("offsets is null; {} segments need {} of them", p.segments, p.segments + 1));
   if (offsets[0] != 0) refuse(fmt::format("offsets[0] is {}; the first must be 0", offsets[0]));
   for (std::uint64_t s = 0; s < p.segments; ++s)
     if (offsets[s + 1] < offsets[s])
@@ -60,9 +59,7 @@ void check_offsets(const Problem& p, const Offset* offsets) {
 }
 
 void check_segments(const Problem& p, const HostOperands& o) {
-  check(p);
-  if (p.offset_bytes == 4) check_offsets(p, static_cast<const std::uint32_t*>(o.offsets));
-  else check_offsets(p, static_cast<const std::uint64_t*>(o.offsets));
+  check_offsets(p, o.offsets);
   const std::uint64_t offsets = (p.segments + 1) * p.offset_bytes;
   const auto refuse = [](const char* what) {
     throw Error(ErrorCode::invalid_argument, fmt::format("offsets and {} overlap", what));
@@ -70,6 +67,27 @@ void check_segments(const Problem& p, const HostOperands& o) {
   if (p.keys_out && ranges_overlap(o.offsets, offsets, o.keys_out, records_out(p) * info(p.key).bytes)) refuse("keys_out");
   if (p.payload != Payload::none && ranges_overlap(o.offsets, offsets, o.values_out, records_out(p) * p.value_bytes))
     refuse("values_out");
+}
+
+// Values of sizes that no sort moves: with their keys, a problem of two columns.
+HostReport sort_elements(const Problem& p, const HostOperands& o, const Options& options) {
+  check_element_bytes(p.value_bytes);
+  Problem small = p;
+  small.value_bytes = 4;
+  check(small);
+  if (p.count != 0) check_operands(p, o);
+  const auto moved = [](const void* in, const void* out) { return in == out ? Moved::in_place : Moved::out; };
+  const RecordProblem records{.count = p.count,
+                              .columns = {{info(p.key).bytes, moved(o.keys_in, o.keys_out)}, {p.value_bytes, moved(o.values_in, o.values_out)}},
+                              .key = {{0, 0, p.key, p.order, p.nan, p.zeros, p.begin_bit, p.end_bit}},
+                              .segments = p.segments,
+                              .offset_bytes = p.offset_bytes,
+                              .limit = p.limit};
+  const void* const in[] = {o.keys_in, o.values_in};
+  void* const out[] = {o.keys_out, o.values_out};
+  return sort_records_host(records, {in, out, nullptr, o.offsets},
+                           {.device = options.device, .algorithm = options.algorithm, .parameters = options.parameters,
+                            .max_scratch_bytes = options.max_scratch_bytes});
 }
 
 #ifdef SORTIUM_WITH_HOST
@@ -96,6 +114,13 @@ HostReport sort_few(const Problem& p, const HostOperands& o) {
 #endif
 
 }  // namespace
+
+void check_offsets(const Problem& p, const void* offsets) {
+  if (offsets == nullptr)
+    throw Error(ErrorCode::invalid_argument, fmt::format("offsets is null; {} segments need {} of them", p.segments, p.segments + 1));
+  if (p.offset_bytes == 4) check_ascending(p, static_cast<const std::uint32_t*>(offsets));
+  else check_ascending(p, static_cast<const std::uint64_t*>(offsets));
+}
 
 bool names_device(const std::string& device) {
   if (!device.empty()) return device != "auto";
@@ -131,7 +156,12 @@ std::uint64_t detail::segments_of(std::uint64_t offsets, std::uint64_t first, st
 }
 
 HostReport sort_host(const Problem& problem, const HostOperands& o, const Options& options) {
-  if (problem.segments != 0) check_segments(problem, o);
+  if (problem.payload == Payload::values && problem.value_bytes != 4 && problem.value_bytes != 8)
+    return sort_elements(problem, o, options);
+  if (problem.segments != 0) {
+    check(problem);
+    check_segments(problem, o);
+  }
   bool calling_thread = false;
 #ifdef SORTIUM_WITH_HOST
   calling_thread = problem.count <= few && problem.limit == 0 && options.algorithm == "auto" && options.parameters.empty() &&

@@ -30,4 +30,8 @@ constexpr std::uint64_t few = 1u << 14;  // records, see sort_host
 [[nodiscard]] std::shared_ptr<Device> device_near(const std::string& name);
 [[nodiscard]] std::shared_ptr<Device> device_for(const Problem& problem, const Options& options);
 
+// Segments on the host can be looked at: on a device nobody could say what is wrong with them. Throws Error(invalid_argument)
+// that names the first offset that is.
+void check_offsets(const Problem& problem, const void* offsets);
+
 }  // namespace sortium

@@ -22,6 +22,9 @@ struct Operand {
   [[nodiscard]] std::string text() const;  // "scratch", "columns_in[2]"
 };
 
+// An array of elements of so many bytes begins at a multiple of this: the largest power of two, up to 16, that divides them.
+[[nodiscard]] constexpr unsigned unit_of(unsigned element_bytes) { return (element_bytes | 16) & (~(element_bytes | 16) + 1); }
+
 // Throws Error(invalid_argument) for a queue of another device or context.
 void check_queue(const Queue& queue, Device& device);
 

@@ -24,7 +24,7 @@ void check(const Problem& p) {
     refuse(fmt::format("bits {}:{} are not a range of the {} bits of a {} key", p.begin_bit, p.end_bit, key.bits(),
                        key.name));
   if (p.payload != Payload::none && p.value_bytes != 4 && p.value_bytes != 8)
-    refuse(fmt::format("value_bytes is {}; 4 and 8 are allowed", p.value_bytes));
+    refuse(fmt::format("value_bytes is {}; 4 and 8 are allowed (values of other sizes are columns of a RecordPlan)", p.value_bytes));
   if (p.payload == Payload::positions && p.value_bytes == 4 && p.count > (std::uint64_t{1} << 32))
     refuse(fmt::format("count is {}; 4-byte positions reach 2^32 records (take 8)", p.count));
   if (!p.keys_out && p.payload != Payload::positions)

@@ -158,6 +158,11 @@ std::string FieldType::name() const {
   return "?";
 }
 
+void check_element_bytes(unsigned value_bytes) {
+  if (value_bytes == 0 || value_bytes > most_bytes)
+    refuse(fmt::format("value_bytes is {}; 1 to {} are allowed", value_bytes, most_bytes));
+}
+
 void check(const RecordProblem& p) {
   if (p.count > (std::uint64_t{1} << 40)) refuse(fmt::format("count is {}; up to 2^40 is allowed", p.count));
   if (p.columns.empty() || p.columns.size() > most_columns)
@@ -168,11 +173,14 @@ void check(const RecordProblem& p) {
     refuse(fmt::format("position_bytes is {}; 4, 8 and (for none) 0 are allowed", p.position_bytes));
   if (p.position_bytes == 4 && p.count > (std::uint64_t{1} << 32))
     refuse(fmt::format("count is {}; 4-byte positions reach 2^32 records (take 8)", p.count));
+  check(Problem{.count = p.count, .segments = p.segments, .offset_bytes = p.offset_bytes, .limit = p.limit});
   std::vector<bool> used(p.columns.size());
   for (std::size_t c = 0; c < p.columns.size(); ++c) {
     if (p.columns[c].bytes == 0 || p.columns[c].bytes > most_bytes)
       refuse(fmt::format("column {} has elements of {} bytes; 1 to {} are allowed", c, p.columns[c].bytes, most_bytes));
     used[c] = p.columns[c].moved != Moved::no;
+    if (p.limit != 0 && p.columns[c].moved == Moved::in_place)
+      refuse(fmt::format("column {} is moved in place; with a limit, columns are moved out", c));
   }
   if (std::ranges::count(used, true) == 0 && p.position_bytes == 0)
     refuse("nothing comes out: no column is moved, and positions are not wanted");
@@ -206,23 +214,23 @@ void check_records(const RecordProblem& p, const RecordOperands& o, std::uint64_
   if (!o.columns_out.empty() && o.columns_out.size() != columns)
     refuse(fmt::format("columns_out has {} entries; the problem has {} columns", o.columns_out.size(), columns));
   std::vector<Operand> all;
-  all.reserve(2 * columns + 2);
+  all.reserve(2 * columns + 3);
   const auto add = [&](const char* name, const Memory& memory, std::uint64_t bytes, unsigned unit, bool written, int column = -1) {
     all.push_back({name, memory, bytes, aligned ? unit : 1, written, column});
   };
   for (std::size_t c = 0; c < columns; ++c) {
     const auto& column = p.columns[c];
-    const std::uint64_t bytes = p.count * column.bytes;
-    add("columns_in", o.columns_in[c], bytes, lowest_bit(column.bytes | 16), column.moved == Moved::in_place, static_cast<int>(c));
+    add("columns_in", o.columns_in[c], p.count * column.bytes, unit_of(column.bytes), column.moved == Moved::in_place, static_cast<int>(c));
     const Memory out = o.columns_out.empty() ? Memory{} : o.columns_out[c];
     if (column.moved == Moved::in_place && out) {
       if (!same(out, o.columns_in[c])) refuse(fmt::format("columns_out[{0}] is not columns_in[{0}], but the column is moved in place", c));
       continue;
     }
-    add("columns_out", out, column.moved == Moved::out ? bytes : 0, lowest_bit(column.bytes | 16), true, static_cast<int>(c));
+    add("columns_out", out, column.moved == Moved::out ? records_out(p) * column.bytes : 0, unit_of(column.bytes), true, static_cast<int>(c));
   }
-  add("positions", o.positions, p.count * p.position_bytes, std::max(p.position_bytes, 1u), true);
+  add("positions", o.positions, records_out(p) * p.position_bytes, std::max(p.position_bytes, 1u), true);
   add("scratch", o.scratch, scratch_bytes, 16, true);
+  add("offsets", o.offsets, p.segments == 0 ? 0 : (p.segments + 1) * p.offset_bytes, p.offset_bytes, false);
   check_places(all, backend);
   check_apart(all, backend);
 }
@@ -302,6 +310,8 @@ struct Steps {
   std::vector<unsigned> gathered;  // columns that are
   ScratchLayout layout;
   ScratchLayout::Slice keys, positions, column, inner;
+  // Of a limit on several words: the permutation by all but the last word, of all records, and the last word's sorted ones.
+  ScratchLayout::Slice all_positions, first_keys;
   Method inner_method;  // of the sorts
 
   Steps(const RecordProblem& p, const Capabilities& device, const Method& method) : problem(p), inner_method(method) {
@@ -309,7 +319,7 @@ struct Steps {
     if (method.algorithm != "auto") {
       const auto& can = find_algorithm(method.algorithm).info();
       if (!can.stable || can.partial)
-        throw Error(ErrorCode::unsupported, fmt::format("{}: {}; records need a stable sort of them all", method.algorithm,
+        throw Error(ErrorCode::unsupported, fmt::format("{}: {}; records need a stable sort", method.algorithm,
                                                         can.partial ? "leaves sorted runs" : "is not stable"));
     }
     plan();
@@ -318,10 +328,15 @@ struct Steps {
     for (const auto& w : words) key_bytes = std::max<std::uint64_t>(key_bytes, info(w.key()).bytes);
     for (const auto c : gathered)
       if (problem.columns[c].moved == Moved::in_place) column_bytes = std::max<std::uint64_t>(column_bytes, problem.columns[c].bytes);
-    if (problem.position_bytes == 0 && has_positions) positions = layout.add(n * index_bytes());
+    const std::uint64_t out = records_out(problem);
+    if (problem.position_bytes == 0 && has_positions) positions = layout.add(out * index_bytes());
     // When a column is gathered, words are done with.
     ScratchLayout sorting;
     keys = sorting.add(n * key_bytes);
+    if (problem.limit != 0 && words.size() > 1) {
+      all_positions = sorting.add(n * index_bytes());
+      first_keys = sorting.add(out * info(words.back().key()).bytes);
+    }
     const std::uint64_t limit = method.max_scratch_bytes;
     const std::uint64_t own = layout.bytes() + std::max(sorting.bytes(), n * column_bytes);
     if (limit != 0) {
@@ -334,8 +349,7 @@ struct Steps {
     for (const auto& s : sorts) most = std::max(most, Plan::scratch_bytes_for(s, device, inner_method));
     inner = sorting.add(most);
     column = layout.add(std::max(sorting.bytes(), n * column_bytes));
-    keys.offset += column.offset;
-    inner.offset += column.offset;
+    for (auto* slice : {&keys, &all_positions, &first_keys, &inner}) slice->offset += column.offset;
   }
   Steps(const Steps&) = delete;  // words point into the problem
   Steps& operator=(const Steps&) = delete;
@@ -354,8 +368,9 @@ struct Steps {
     for (unsigned c = 0; c < columns.size(); ++c)
       if (columns[c].moved != Moved::no && static_cast<int>(c) != key) gathered.push_back(c);
 
-    // A single value of 4 or 8 bytes need not be gathered: it moves with its key, in place where the key does.
-    if (problem.position_bytes == 0 && gathered.size() == 1 && words.size() <= 1) {
+    // A single value of 4 or 8 bytes need not be gathered: it moves with its key, in place where the key does. (Beside a
+    // word it would be copied first, which is more than to gather a few.)
+    if (problem.position_bytes == 0 && gathered.size() == 1 && words.size() <= (problem.limit == 0 ? 1u : 0u)) {
       const unsigned c = gathered[0];
       if ((columns[c].bytes == 4 || columns[c].bytes == 8) &&
           (key < 0 || columns[static_cast<unsigned>(key)].moved == columns[c].moved)) {
@@ -367,7 +382,8 @@ struct Steps {
     if (key >= 0) {
       const auto& f = problem.key[0];
       Problem s{.key = f.type.key(), .count = n, .order = f.order, .begin_bit = f.begin_bit, .end_bit = f.end_bit,
-                .nan = f.nan, .zeros = f.zeros};
+                .nan = f.nan, .zeros = f.zeros, .segments = problem.segments, .offset_bytes = problem.offset_bytes,
+                .limit = problem.limit};
       s.keys_out = columns[static_cast<unsigned>(key)].moved != Moved::no;
       s.payload = value >= 0 ? Payload::values : has_positions ? Payload::positions : Payload::none;
       s.value_bytes = value >= 0 ? columns[static_cast<unsigned>(value)].bytes : index_bytes();
@@ -375,7 +391,9 @@ struct Steps {
       return;
     }
     for (std::size_t w = 0; w < words.size(); ++w) {
-      Problem s{.key = words[w].key(), .count = n, .payload = Payload::values, .value_bytes = index_bytes(), .end_bit = words[w].bits};
+      Problem s{.key = words[w].key(), .count = n, .payload = Payload::values, .value_bytes = index_bytes(), .end_bit = words[w].bits,
+                .segments = problem.segments, .offset_bytes = problem.offset_bytes,
+                .limit = w + 1 == words.size() ? problem.limit : 0};
       if (value >= 0) s.value_bytes = columns[static_cast<unsigned>(value)].bytes;
       else if (w == 0) s.payload = Payload::positions, s.keys_out = false;
       sorts.push_back(s);
@@ -393,8 +411,10 @@ struct RecordPlan::Implementation {
       packers.emplace_back(w, steps.problem, steps.index_bytes());
       packers.back().build(*device, capabilities(*device));
     }
+    Places places;
+    if (p.segments != 0 && p.limit != 0) places = {Places::Kind::of_segments, p.limit, p.offset_bytes};
     for (const auto c : steps.gathered)
-      gathers.emplace_back(device, PermuteProblem{Direction::gather, p.count, p.columns[c].bytes, steps.index_bytes()});
+      gathers.emplace_back(*device, PermuteProblem{Direction::gather, records_out(p), p.columns[c].bytes, steps.index_bytes(), p.count}, places);
   }
 
   void enqueue(Queue& queue, const RecordOperands& o) const {
@@ -408,29 +428,33 @@ struct RecordPlan::Implementation {
     };
     const Memory positions = steps.problem.position_bytes != 0 ? o.positions : slice(steps.positions);
     const Memory words = slice(steps.keys), inner = slice(steps.inner);
+    const bool apart = steps.all_positions.bytes != 0;
+    const Memory all_positions = apart ? slice(steps.all_positions) : positions;
 
     if (steps.key >= 0) {
-      Operands a{.keys_in = in(steps.key), .keys_out = out(steps.key), .scratch = inner};
+      Operands a{.keys_in = in(steps.key), .keys_out = out(steps.key), .scratch = inner, .offsets = o.offsets};
       if (steps.value >= 0) a.values_in = in(steps.value), a.values_out = out(steps.value);
       else if (steps.has_positions) a.values_out = positions;
       plans[0].run(queue, a);
     }
     for (std::size_t w = 0; w < packers.size(); ++w) {
-      packers[w].enqueue(queue, o.columns_in, w == 0 ? Memory{} : positions, words);
+      packers[w].enqueue(queue, o.columns_in, w == 0 ? Memory{} : all_positions, words);
       if (steps.value >= 0) {
         const Memory value = out(steps.value);
         if (!same(value, in(steps.value))) queue.copy(value, in(steps.value), n * steps.sorts[w].value_bytes);
-        plans[w].run(queue, {words, words, value, value, inner});
+        plans[w].run(queue, {words, words, value, value, inner, o.offsets});
       } else if (w == 0) {
-        plans[w].run(queue, {words, {}, {}, positions, inner});
+        plans[w].run(queue, {words, {}, {}, all_positions, inner, o.offsets});
+      } else if (apart && w + 1 == packers.size()) {
+        plans[w].run(queue, {words, slice(steps.first_keys), all_positions, positions, inner, o.offsets});
       } else {
-        plans[w].run(queue, {words, words, positions, positions, inner});
+        plans[w].run(queue, {words, words, all_positions, all_positions, inner, o.offsets});
       }
     }
     for (std::size_t g = 0; g < gathers.size(); ++g) {
       const int c = static_cast<int>(steps.gathered[g]);
       const bool in_place = columns[steps.gathered[g]].moved == Moved::in_place;
-      gathers[g].run(queue, in(c), positions, in_place ? slice(steps.column) : out(c));
+      gathers[g].enqueue(queue, in(c), positions, in_place ? slice(steps.column) : out(c), o.offsets);
       if (in_place) queue.copy(in(c), slice(steps.column), n * columns[steps.gathered[g]].bytes);
     }
   }
@@ -439,7 +463,7 @@ struct RecordPlan::Implementation {
   Steps steps;
   std::vector<Plan> plans;
   std::vector<Packer> packers;
-  std::vector<Permute> gathers;
+  std::vector<Mover> gathers;
 };
 
 RecordPlan::RecordPlan(std::shared_ptr<Device> device, const RecordProblem& problem, const Method& method)
@@ -453,8 +477,8 @@ std::uint64_t RecordPlan::scratch_bytes_for(const RecordProblem& problem, const 
   return Steps(problem, capabilities, method).layout.bytes();
 }
 const RecordProblem& RecordPlan::problem() const { return it_->steps.problem; }
-const AlgorithmInfo& RecordPlan::algorithm() const { return it_->plans[0].algorithm(); }
-std::string RecordPlan::parameters() const { return it_->plans[0].parameters(); }
+const AlgorithmInfo& RecordPlan::algorithm() const { return it_->plans.back().algorithm(); }
+std::string RecordPlan::parameters() const { return it_->plans.back().parameters(); }
 std::vector<unsigned> RecordPlan::word_bits() const {
   std::vector<unsigned> bits;
   for (auto w = it_->steps.words.rbegin(); w != it_->steps.words.rend(); ++w) bits.push_back(w->bits);
@@ -484,35 +508,45 @@ void check(const PermuteProblem& p) {
   if (p.index_bytes != 4 && p.index_bytes != 8) refuse(fmt::format("index_bytes is {}; 4 and 8 are allowed", p.index_bytes));
 }
 
-Permute::Permute(std::shared_ptr<Device> device, const PermuteProblem& problem) : device_(std::move(device)), problem_(problem) {
-  check(problem_);
-  const auto& c = capabilities(*device_);
+Mover::Mover(Device& device, const PermuteProblem& problem, const Places& places) : problem_(problem), places_(places) {
+  const auto& c = capabilities(device);
+  const unsigned unit = unit_of(problem.element_bytes);
+  units_ = problem.element_bytes / unit;
+  work_group_ = work_group_of(c);
+  groups_ = groups_of(c, problem.count * units_);
   if (c.backend == Backend::host) return;
-  const unsigned unit = lowest_bit(problem.element_bytes | 16), units = problem.element_bytes / unit;
   kernels::Defines defines;
-  defines.problem({.count = problem.count * units, .payload = Payload::values, .value_bytes = problem.index_bytes})
-      .set("WG", work_group_of(c)).set("UNIT_BYTES", unit).set("ONE_UNIT", int{units == 1})
-      .set("SCATTER", int{problem.direction == Direction::scatter});
-  module_ = kernels::build(*device_, c, kernels::embedded::records_cl, defines);
+  defines.problem({.count = problem.count * units_, .payload = Payload::values, .value_bytes = problem.index_bytes})
+      .set("WG", work_group_).set("UNIT_BYTES", unit).set("ONE_UNIT", int{units_ == 1})
+      .set("SCATTER", int{problem.direction == Direction::scatter}).set("PLACES", static_cast<int>(places.kind))
+      .set("OFFSET_BITS", places.kind == Places::Kind::of_segments ? 8 * places.offset_bytes : 64);
+  module_ = kernels::build(device, c, kernels::embedded::records_cl, defines);
   kernel_ = module_->kernel("records_permute");
 }
 
-Permute::Permute(Permute&&) noexcept = default;
-Permute& Permute::operator=(Permute&&) noexcept = default;
-Permute::~Permute() = default;
-
 namespace {
+
+std::uint64_t number_at(const Memory& m, std::uint64_t i, unsigned bytes) {
+  std::uint64_t x = 0;
+  std::memcpy(&x, at(m) + i * bytes, bytes);
+  return x;
+}
+
+// Elements [begin, end) of `size` bytes, a constant or the number.
+template <class Index, class Size>
+void move_elements(bool gathers, const std::byte* in, const Index* positions, std::byte* out, std::uint64_t begin,
+                   std::uint64_t end, Size size) {
+  for (std::uint64_t i = begin; i < end; ++i) {
+    const std::uint64_t other = positions[i];
+    if (gathers) std::memcpy(out + i * size, in + other * size, size);
+    else std::memcpy(out + other * size, in + i * size, size);
+  }
+}
 
 template <class Index>
 void move_elements(const PermuteProblem& p, const std::byte* in, const Index* positions, std::byte* out, std::uint64_t begin,
                    std::uint64_t end) {
-  const auto all = [&](auto size) {  // a constant, or the number
-    for (std::uint64_t i = begin; i < end; ++i) {
-      const std::uint64_t other = positions[i];
-      if (p.direction == Direction::gather) std::memcpy(out + i * size, in + other * size, size);
-      else std::memcpy(out + other * size, in + i * size, size);
-    }
-  };
+  const auto all = [&](auto size) { move_elements(p.direction == Direction::gather, in, positions, out, begin, end, size); };
   switch (p.element_bytes) {
     case 1: return all(std::integral_constant<std::size_t, 1>{});
     case 2: return all(std::integral_constant<std::size_t, 2>{});
@@ -527,33 +561,59 @@ void move_elements(const PermuteProblem& p, const std::byte* in, const Index* po
 
 }  // namespace
 
+void Mover::move_on_host(Queue& queue, Memory in, Memory positions, Memory out, Memory places_memory) const {
+  const auto move = [&](std::uint64_t begin, std::uint64_t end) {
+    if (problem_.index_bytes == 4)
+      move_elements(problem_, at(in), reinterpret_cast<const std::uint32_t*>(at(positions)), at(out), begin, end);
+    else
+      move_elements(problem_, at(in), reinterpret_cast<const std::uint64_t*>(at(positions)), at(out), begin, end);
+  };
+  const std::string_view phase = problem_.direction == Direction::gather ? "gather" : "scatter";
+  switch (places_.kind) {
+    case Places::Kind::all: return on_host(queue, phase, problem_.count, move);
+    case Places::Kind::counted: return on_host(queue, phase, number_at(places_memory, 0, 8), move);
+    case Places::Kind::of_segments:
+      return on_host(queue, phase, problem_.count, [&](std::uint64_t begin, std::uint64_t end) {
+        const auto offset = [&](std::uint64_t s) { return number_at(places_memory, s, places_.offset_bytes); };
+        for (auto i = begin; i < end;) {
+          const std::uint64_t s = i / places_.limit, skipped = i - s * places_.limit, length = offset(s + 1) - offset(s);
+          const std::uint64_t places = std::min(places_.limit - skipped, end - i);
+          if (skipped < length) move(i, i + std::min(places, length - skipped));
+          i += places;
+        }
+      });
+  }
+}
+
+void Mover::enqueue(Queue& queue, Memory in, Memory positions, Memory out, Memory places_memory) const {
+  if (!kernel_) return move_on_host(queue, in, positions, out, places_memory);
+  const Memory places = places_.kind == Places::Kind::all ? Memory{} : places_memory;
+  const Arg args[] = {in, positions, out, places, problem_.count * units_, units_, places_.limit};
+  queue.launch({*kernel_, groups_, work_group_, args, problem_.direction == Direction::gather ? "gather" : "scatter"});
+}
+
+Permute::Permute(std::shared_ptr<Device> device, const PermuteProblem& problem) : device_(std::move(device)), problem_(problem) {
+  check(problem_);
+  mover_ = std::make_unique<Mover>(*device_, problem_);
+}
+
+Permute::Permute(Permute&&) noexcept = default;
+Permute& Permute::operator=(Permute&&) noexcept = default;
+Permute::~Permute() = default;
+
 void Permute::run(Queue& queue, Memory in, Memory positions, Memory out) const {
   if (problem_.count == 0) return;
-  const auto& c = device_->info().claimed;
+  const auto backend = device_->info().claimed.backend;
   const bool gathers = problem_.direction == Direction::gather;
   const std::uint64_t elements = problem_.elements == 0 ? problem_.count : problem_.elements;
-  const unsigned unit = lowest_bit(problem_.element_bytes | 16);
+  const unsigned unit = unit_of(problem_.element_bytes);
   const Operand all[] = {{"in", in, (gathers ? elements : problem_.count) * problem_.element_bytes, unit, false},
                          {"positions", positions, problem_.count * problem_.index_bytes, problem_.index_bytes, false},
                          {"out", out, (gathers ? problem_.count : elements) * problem_.element_bytes, unit}};
   check_queue(queue, *device_);
-  check_places(all, c.backend);
-  check_apart(all, c.backend);
-
-  const std::string_view phase = gathers ? "gather" : "scatter";
-  if (!kernel_) {
-    return on_host(queue, phase, problem_.count, [&](std::uint64_t begin, std::uint64_t end) {
-      if (problem_.index_bytes == 4)
-        move_elements(problem_, at(in), reinterpret_cast<const std::uint32_t*>(at(positions)), at(out), begin, end);
-      else
-        move_elements(problem_, at(in), reinterpret_cast<const std::uint64_t*>(at(positions)), at(out), begin, end);
-    });
-  }
-  const auto& found = capabilities(*device_);
-  const std::uint32_t units = problem_.element_bytes / unit;
-  const std::uint64_t n = problem_.count * units;
-  const Arg args[] = {in, positions, out, n, units};
-  queue.launch({*kernel_, groups_of(found, n), work_group_of(found), args, phase});
+  check_places(all, backend);
+  check_apart(all, backend);
+  mover_->enqueue(queue, in, positions, out);
 }
 
 }  // namespace sortium

@@ -1,4 +1,4 @@
-// Checks that sorts of records on device memory and on host memory share.
+// What sorts of records on device memory, on host memory, and their companions share.
 #pragma once
 
 #include <sortium/sortium.hpp>
@@ -8,7 +8,39 @@ namespace sortium {
 // They throw Error(invalid_argument) that names what is wrong.
 void check(const RecordProblem& problem);
 void check(const PermuteProblem& problem);
+void check_element_bytes(unsigned value_bytes);  // of values: 1 to 256
 void check_records(const RecordProblem& problem, const RecordOperands& operands, std::uint64_t scratch_bytes, Backend backend,
                    bool aligned);
+
+// Which of a Mover's positions there are.
+struct Places {
+  enum class Kind : std::uint8_t {
+    all,
+    counted,      // the first ones: as many as a u64 on the device says
+    of_segments,  // `limit` for each segment, fewer where it is shorter
+  };
+  Kind kind = Kind::all;
+  std::uint64_t limit = 0;
+  unsigned offset_bytes = 4;  // of the segments' offsets
+};
+
+// What a Permute is made of: its problem and operands are checked by others.
+class Mover {
+ public:
+  Mover(Device& device, const PermuteProblem& problem, const Places& places = {});
+  // `places_memory`: the number, or the offsets.
+  void enqueue(Queue& queue, Memory in, Memory positions, Memory out, Memory places_memory = {}) const;
+
+ private:
+  void move_on_host(Queue& queue, Memory in, Memory positions, Memory out, Memory places_memory) const;
+
+  PermuteProblem problem_;
+  Places places_;
+  std::uint32_t units_;  // of an element
+  unsigned work_group_;
+  std::uint64_t groups_;
+  std::shared_ptr<Module> module_;
+  std::unique_ptr<Kernel> kernel_;
+};
 
 }  // namespace sortium

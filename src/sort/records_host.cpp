@@ -19,10 +19,7 @@ namespace {
 Memory host_memory(const void* m) { return {const_cast<void*>(m), 0, 0}; }
 
 // Whether a device may use an array of elements of so many bytes where it lies in host memory.
-bool is_aligned(const void* m, unsigned bytes) {
-  const unsigned x = bytes | 16;
-  return reinterpret_cast<std::uintptr_t>(m) % (x & (~x + 1)) == 0;
-}
+bool is_aligned(const void* m, unsigned bytes) { return reinterpret_cast<std::uintptr_t>(m) % unit_of(bytes) == 0; }
 
 // Host memory as a CPU's own, or device memory and what has to be copied.
 class Mirror {
@@ -65,9 +62,10 @@ HostReport sort_records_host(const RecordProblem& problem, const RecordHostOpera
   // As in sort_host: few records are not worth the way to a device.
   const bool stay = problem.count <= few && options.algorithm == "auto" && options.parameters.empty() &&
                     options.max_scratch_bytes == 0;
-  const auto device = stay ? device_near(options.device) : device_for({}, options);
+  const auto device = stay ? device_near(options.device) : device_for({.limit = problem.limit}, options);
 
-  // A CPU sorts the caller's memory where it lies; elsewhere, and where it is not aligned, the device sorts its own copy in place.
+  // A CPU sorts the caller's memory where it lies; elsewhere, and where it is not aligned, the device sorts its own copy in
+  // place. What comes out of a limit is shorter, and apart.
   const bool cpu = device->info().claimed.kind == DeviceKind::cpu;
   const std::size_t columns = problem.columns.size();
   RecordProblem own = problem;
@@ -76,15 +74,17 @@ HostReport sort_records_host(const RecordProblem& problem, const RecordHostOpera
     if (problem.columns[c].moved == Moved::in_place) return const_cast<void*>(o.columns_in[c]);
     return problem.columns[c].moved == Moved::out && !o.columns_out.empty() ? o.columns_out[c] : nullptr;
   };
+  if (problem.segments != 0)
+    check_offsets({.count = problem.count, .segments = problem.segments, .offset_bytes = problem.offset_bytes}, o.offsets);
   if (problem.count != 0) {
     std::vector<Memory> in_memory(o.columns_in.size()), out_memory(o.columns_out.size());
     std::ranges::transform(o.columns_in, in_memory.begin(), host_memory);
     std::ranges::transform(o.columns_out, out_memory.begin(), host_memory);
-    check_records(problem, {in_memory, out_memory, host_memory(o.positions), {}}, 0, Backend::host, false);
+    check_records(problem, {in_memory, out_memory, host_memory(o.positions), {}, host_memory(o.offsets)}, 0, Backend::host, false);
     for (std::size_t c = 0; c < columns; ++c) {
       auto& column = own.columns[c];
       direct[c] = cpu && is_aligned(o.columns_in[c], column.bytes) && is_aligned(out(c), column.bytes);
-      if (!direct[c] && column.moved == Moved::out) column.moved = Moved::in_place;
+      if (!direct[c] && column.moved == Moved::out && problem.limit == 0) column.moved = Moved::in_place;
     }
   }
   const RecordPlan plan(device, own, {options.algorithm, options.parameters, options.max_scratch_bytes});
@@ -97,6 +97,7 @@ HostReport sort_records_host(const RecordProblem& problem, const RecordHostOpera
 
   // Everything is allocated before anything is written.
   std::vector<Mirror> in, outs;
+  const std::uint64_t count_out = records_out(problem);
   std::vector<Memory> in_memory, out_memory(columns);
   in.reserve(columns), outs.reserve(columns);
   std::vector<const Mirror*> written(columns);
@@ -106,19 +107,30 @@ HostReport sort_records_host(const RecordProblem& problem, const RecordHostOpera
     in_memory.push_back(in.back().memory());
     if (own.columns[c].moved == Moved::in_place) written[c] = &in.back();
     if (own.columns[c].moved != Moved::out) continue;
-    outs.emplace_back(*device, out(c), bytes, true);
+    outs.emplace_back(*device, out(c), count_out * problem.columns[c].bytes, direct[c]);
     out_memory[c] = outs.back().memory();
     written[c] = &outs.back();
   }
   std::unique_ptr<Mirror> positions;
   if (problem.position_bytes != 0)
-    positions = std::make_unique<Mirror>(*device, o.positions, problem.count * problem.position_bytes,
+    positions = std::make_unique<Mirror>(*device, o.positions, count_out * problem.position_bytes,
                                          cpu && is_aligned(o.positions, problem.position_bytes));
+  std::unique_ptr<Mirror> offsets;
+  if (problem.segments != 0) {
+    offsets = std::make_unique<Mirror>(*device, const_cast<void*>(o.offsets), (problem.segments + 1) * problem.offset_bytes,
+                                       cpu && is_aligned(o.offsets, problem.offset_bytes));
+    offsets->write(*queue);
+  }
   const auto scratch = device->allocate(plan.scratch_bytes());
   for (const auto& m : in) m.write(*queue);
+  if (problem.segments != 0 && problem.limit != 0) {  // what shorter segments leave comes back as it was
+    for (const auto& m : outs) m.write(*queue);
+    if (positions) positions->write(*queue);
+  }
   report.transfer_seconds = watch.lap();
 
-  plan.run(*queue, {in_memory, out_memory, positions ? positions->memory() : Memory{}, scratch->memory()});
+  plan.run(*queue, {in_memory, out_memory, positions ? positions->memory() : Memory{}, scratch->memory(),
+                    offsets ? offsets->memory() : Memory{}});
   for (const auto* m : written)
     if (m != nullptr) m->sync(*queue);
   if (positions) positions->sync(*queue);
@@ -215,11 +227,6 @@ HostReport detail::sort_wide(Field field, void* keys, std::uint64_t count, void*
   if (value_bytes != 0) problem.columns.push_back({value_bytes, Moved::in_place});
   const void* const memory[] = {keys, values};
   return sort_records_host(problem, {{memory, problem.columns.size()}}, options);
-}
-
-HostReport detail::sort_with_elements(KeyType key, void* keys, std::uint64_t count, void* values, unsigned value_bytes,
-                                      const Options& options) {
-  return sort_wide({.type = key}, keys, count, values, value_bytes, options);
 }
 
 }  // namespace sortium

@@ -16,8 +16,8 @@ namespace sortium {
 [[nodiscard]] std::string known_answer(Device& device, Sorter& sorter, const Problem& problem, const AlgorithmInfo& algorithm);
 
 // The same for a room's sorts of this kind (types, order, parameters; whatever the count), planned for a few thousand
-// records. What passed is not asked again on this device with this driver, nor by later processes (kept in the cache).
-// SORTIUM_SELF_TEST=off trusts all.
+// records. What passed is not asked again on this device with this driver, nor by later processes (kept in the cache);
+// where the room plans none so small, nothing is tested, and nothing kept. SORTIUM_SELF_TEST=off trusts all.
 [[nodiscard]] std::string self_test(Device& device, const Capabilities& capabilities, const Planned& planned,
                                     const Problem& problem);
 

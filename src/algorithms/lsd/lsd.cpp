@@ -64,8 +64,10 @@ class CpuSorter final : public Sorter {
  public:
   CpuSorter(const Problem& problem, const Capabilities& device, const Parameters& given)
       : problem_(problem), digits_(digits(problem, digit_bits)), moves_(problem, static_cast<unsigned>(digits_.size()), scratch_) {
-    // Some parts a core, so that a core that is taken away for a while does not hold up all the others.
-    const std::uint64_t wanted = given.number("groups", 4 * device.compute_units);
+    // Some parts a core, so that a core that is taken away for a while does not hold up all the others; fewer where they are
+    // short, as every part reads the counts of all.
+    const unsigned cores = device.compute_units;
+    const std::uint64_t wanted = given.number("groups", (problem.count <= (std::uint64_t{cores} << 16) ? 2 : 4) * cores);
     part_ = std::max<std::uint64_t>(ceil_div(problem.count, wanted), std::min<std::uint64_t>(problem.count, 1024));
     parts_ = ceil_div(problem.count, std::max<std::uint64_t>(part_, 1));
     counts_ = scratch_.add(radix_size * parts_ * kernels::index_bytes(problem.count));
