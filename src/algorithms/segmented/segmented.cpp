@@ -43,9 +43,8 @@ struct Lists {
 
   [[nodiscard]] std::uint64_t capacity(unsigned k) const { return k < tiny ? std::uint64_t{row} << k : block_least << (k - tiny); }
   [[nodiscard]] std::uint64_t longest() const { return capacity(tiny + blocks - 1); }
-  [[nodiscard]] std::uint64_t least(unsigned k) const { return k == 0 ? 2 : capacity(k - 1) + 1; }
   [[nodiscard]] std::uint64_t room(unsigned k, const Problem& p) const {  // list_room
-    const std::uint64_t as_n_records = p.count / least(k);
+    const std::uint64_t as_n_records = p.count / (k == 0 ? 2 : std::bit_floor(capacity(k - 1)));
     const std::uint64_t most_pieces = k + 1 < tiny ? 0 : k + 1 == tiny ? pieces : std::min(pieces, as_n_records);
     return std::min(p.segments, as_n_records) + most_pieces;
   }

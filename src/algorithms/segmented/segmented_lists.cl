@@ -32,12 +32,14 @@ typedef struct {  // the part of long segment number `whole` that a work-group h
 // The longest segment of class k, which is not the last.
 INLINE u64 class_capacity(u32 k) { return k < TINY_CLASSES ? (u64)ROW << k : (u64)BLOCK_LEAST << (k - TINY_CLASSES); }
 
-// For how many segments class k's list has room: all of them, or as many as n records can be. What long ones are parted into,
+// For how many segments class k's list has room: all of them, or as many as n records can be, at least (a shift where a
+// division would cost more than all else that is done with a short segment). What long ones are parted into,
 // `pieces` at most, goes to the last of the short classes if it is short: so few are shorter that lists for them would be
 // mostly room.
 #define LEAST_CLASS_OF_PIECES (TINY_CLASSES - 1)
 INLINE u64 list_room(u32 k, u64 n, u64 segments, u64 pieces) {
-  const u64 as_n_records = n / (k == 0 ? 2 : class_capacity(k - 1) + 1);
+  const u32 log2_shorter = k <= TINY_CLASSES ? highest_bit32(ROW) + k - 1 : highest_bit32(BLOCK_LEAST) + k - 1 - TINY_CLASSES;
+  const u64 as_n_records = n >> (k == 0 ? 1 : log2_shorter);
   const u64 most_pieces = k < LEAST_CLASS_OF_PIECES ? 0 : k == LEAST_CLASS_OF_PIECES ? pieces : min(pieces, as_n_records);
   return min(segments, as_n_records) + most_pieces;
 }
