@@ -60,8 +60,11 @@ typedef struct {
 // Where the classes' lists begin in the tasks. By all work-items; a barrier is to follow.
 INLINE void start_lists(LOCAL u64 *starts, u64 n, u64 segments, u64 pieces) {
   const u32 t = local_id();
+  if (t < LOCAL_CLASSES) starts[t] = list_room(t, n, segments, pieces);
+  barrier_local();
   u64 start = 0;
-  for (u32 k = 0; k < t && k < LOCAL_CLASSES; ++k) start += list_room(k, n, segments, pieces);
+  UNROLL for (u32 k = 0; k < LOCAL_CLASSES; ++k) start += k < t ? starts[k] : 0;
+  barrier_local();
   if (t < LOCAL_CLASSES) starts[t] = start;
 }
 
@@ -79,7 +82,17 @@ INLINE void put_on_list(lists_t lists, LOCAL u32 *here, LOCAL u32 *before, LOCAL
   class_of = max(class_of, least_class);
   class_of = class_of == LOCAL_CLASSES && open == 0 ? LOCAL_CLASSES + 1 : class_of;
   class_of = count == 0 ? LOCAL_CLASSES + 2 : class_of;
+#if SG_NATIVE  // lanes of one class, as there are many, need not wait for each other
+  u32 at = 0;
+  if (sg_ballot(0, class_of != sg_shuffle(0, class_of, 0)) != 0) {
+    at = local_add(&here[class_of], 1u);
+  } else {
+    if (sg_lane() == 0) at = local_add(&here[class_of], SG_LANES);
+    at = sg_shuffle(0, at, 0) + sg_lane();
+  }
+#else
   u32 at = local_add(&here[class_of], 1u);
+#endif
   barrier_local();
 
   // A work-item a list; those past them find nothing to add.
