@@ -251,7 +251,7 @@ TEST(Floats, SpreadByTheirExponents) {
   const auto& msd = *std::ranges::find(known, "msd", &AlgorithmInfo::name);
   Trial trial(test_device(), Placement::guarded);
   const std::vector<std::uint64_t> counts =
-      is_simulated() ? std::vector<std::uint64_t>{3000} : std::vector<std::uint64_t>{100'003, 5'000'000};
+      is_set("SORTIUM_TEST_SMALL") ? std::vector<std::uint64_t>{3000} : std::vector<std::uint64_t>{100'003, 5'000'000};
   unsigned turn = 0;  // orders by turns: each is compiled for
   for (const auto key : {KeyType::f32, KeyType::f64})
     for (const auto payload : {Payload::none, Payload::values, Payload::positions}) {
