@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <map>
 #include <stdexcept>
+#include <tuple>
 
 #include "algorithms/algorithm.hpp"
 #include "methods.hpp"
@@ -93,16 +94,18 @@ void thin_out(std::vector<Case>& cases) {
 }
 
 // SORTIUM_TEST_PART=i/n: the i-th of n parts, so that n processes share out a table. Kernels are made for keys, values and
-// order, and each is in one part.
+// order, which take turns: no kernel is in two parts.
 bool take_part(std::vector<Case>& cases) {
   const char* text = std::getenv("SORTIUM_TEST_PART");
   if (text == nullptr) return false;
   unsigned part = 0, parts = 0;
   if (std::sscanf(text, "%u/%u", &part, &parts) != 2 || part >= parts)
     throw std::runtime_error(fmt::format("SORTIUM_TEST_PART={}: not i/n, with i below n", text));
+  std::map<std::tuple<KeyType, unsigned, Order>, std::size_t> turns;
   std::erase_if(cases, [&](const Case& c) {
     const unsigned value_bytes = c.problem.payload == Payload::none ? 0 : c.problem.value_bytes;
-    return ((static_cast<unsigned>(c.problem.key) * 3 + value_bytes / 4) * 2 + static_cast<unsigned>(c.problem.order)) % parts != part;
+    const auto turn = turns.try_emplace({c.problem.key, value_bytes, c.problem.order}, turns.size()).first->second;
+    return turn % parts != part;
   });
   return true;
 }
@@ -245,13 +248,13 @@ TEST(Simulator, RunsEveryRoom) {
   for (const auto& [room, times] : run) EXPECT_GT(times, 0u) << room;
 }
 
-// Floats as programs have them, whose orders msd spreads; few of the table's are.
+// Floats as programs have them, whose orders msd spreads; few of the table's are. And some that have no room there.
 TEST(Floats, SpreadByTheirExponents) {
   const auto known = algorithms();
   const auto& msd = *std::ranges::find(known, "msd", &AlgorithmInfo::name);
   Trial trial(test_device(), Placement::guarded);
   const std::vector<std::uint64_t> counts =
-      is_set("SORTIUM_TEST_SMALL") ? std::vector<std::uint64_t>{3000} : std::vector<std::uint64_t>{100'003, 5'000'000};
+      is_set("SORTIUM_TEST_SMALL") ? std::vector<std::uint64_t>{97, 3000} : std::vector<std::uint64_t>{97, 100'003, 5'000'000};
   unsigned turn = 0;  // orders by turns: each is compiled for
   for (const auto key : {KeyType::f32, KeyType::f64})
     for (const auto payload : {Payload::none, Payload::values, Payload::positions}) {
@@ -260,12 +263,13 @@ TEST(Floats, SpreadByTheirExponents) {
                    .payload = payload,
                    .order = std::array{Order::ascending, Order::descending}[turn % 2],
                    .nan = std::array{NanOrder::last, NanOrder::first, NanOrder::bits}[turn % 3]};
-      c.distribution = Distribution::numbers;
       for (const auto count : counts) {
         c.problem.count = count;
+        c.distribution = count < 1000 ? Distribution::random : Distribution::numbers;
         c.seed = 100 * ++turn;
+        if (is_simulated() && turn % 3 != 1) continue;
         try {
-          const Plan plan(test_device(), c.problem, {"msd"});
+          const Plan plan(test_device(), c.problem, {"msd", count < 1000 ? "bits=12" : ""});
           const auto what = trial.run(c, {plan.scratch_bytes(), plan.run_length(), msd.stable,
                                           [&](Queue& q, const Operands& o) { plan.run(q, o); }});
           EXPECT_EQ(what, "") << describe(c) << " (" << plan.parameters() << ")";

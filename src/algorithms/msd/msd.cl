@@ -96,7 +96,8 @@ INLINE u32 bucket_of(LOCAL msd_count_memory_t *mine, ukey_t key, u32 shift, u32 
   const u32 entry = mine->spread[spread_index(order)];
   if (key_ties(key) || entry == SPREAD_NONE) *misfits = 1;
 #if BUCKET_BITS >= SPREAD_BITS
-  return (entry >> 8) + (((u32)(order >> (KEY_BITS - 32)) & ((1u << LEAD_LOW) - 1)) >> (entry & 31));
+  const u32 low = (u32)(order >> (KEY_BITS - 32)) & ((1u << LEAD_LOW) - 1);
+  return ((entry >> 8) + (low >> (entry & 31))) & (BUCKETS - 1);  // some bucket, where there is no room
 #else
   return (u32)(spread_order(order, entry) >> shift) & (BUCKETS - 1);
 #endif
