@@ -235,6 +235,27 @@ TEST(LongSegments, ArePartedUntilTheyAreShort) {
   }
 }
 
+// Lists that are a few runs, up and down by turns, with ties in them and between them: cpu:0 merges them.
+TEST(Runs, AreMerged) {
+  if (!on_host()) GTEST_SKIP() << "sample is cpu:0's";
+  Trial trial(test_device(), Placement::guarded);
+  unsigned turn = 0;
+  for (const auto key : {KeyType::u32, KeyType::f64, KeyType::i16})
+    for (const auto payload : {Payload::values, Payload::positions, Payload::none})
+      for (const std::uint64_t runs : {1, 2, 3, 7, 8, 9})
+        for (const std::uint64_t count : {40'000, 100'003}) {
+          Case c;
+          c.problem = {.key = key, .count = count, .payload = payload, .value_bytes = turn % 2 == 0 ? 4u : 8u,
+                       .order = turn % 4 < 2 ? Order::ascending : Order::descending, .nan = NanOrder::first};
+          c.in_place = turn % 3 == 0;
+          c.distribution = Distribution::runs;
+          c.seed = 9 * ++turn + runs - 1;
+          const Plan plan(test_device(), c.problem, {"sample"});
+          const auto what = trial.run(c, {plan.scratch_bytes(), 0, true, [&](Queue& q, const Operands& o) { plan.run(q, o); }});
+          EXPECT_EQ(what, "") << describe(c) << ", " << runs << " runs";
+        }
+}
+
 // What Oclgrind is not asked to run is counted here; with the options that tests/CMakeLists.txt gives it, it refuses
 // nothing else, and every room is run.
 TEST(Simulator, RunsEveryRoom) {

@@ -25,6 +25,7 @@ std::string_view name(Distribution distribution) {
     case Distribution::last: return "all last";
     case Distribution::digits: return "some digits";
     case Distribution::numbers: return "numbers";
+    case Distribution::runs: return "runs";
   }
   return "?";
 }
@@ -123,6 +124,13 @@ std::vector<std::uint64_t> make_keys(Distribution distribution, const Problem& p
         const std::uint64_t fraction = random.next() >> (64 - fraction_bits), sign = both_signs ? random.below(2) : 0;
         return sign << (bits - 1) | exponent << fraction_bits | (exponent == 0 && fraction == 0 ? 1 : fraction);
       });
+      break;
+    }
+    case Distribution::runs: {
+      const bool alike = random.below(2) == 0;  // many ties, in runs and between them
+      fill([&] { return alike ? Random(random.below(100)).next() : random.next(); });
+      const std::size_t runs = 1 + seed % 9;
+      for (std::size_t r = 0; r < runs; ++r) sort_part(r * keys.size() / runs, (r + 1) * keys.size() / runs, r % 2 != 0);
       break;
     }
     case Distribution::last: {

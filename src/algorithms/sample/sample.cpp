@@ -5,13 +5,13 @@
 // What is sorted are words without a payload. Keys alone: their codes. Records: the key's rank above the record's
 // position, which makes the sort stable and says where the rest of the record is.
 //
-// Input that is sorted already is found by looking, piece by piece until one is not.
+// Input that is sorted already is found by looking, piece by piece until one is not; and of records, input that is a few
+// runs up or down (runs.hpp) is merged.
 #include <fmt/format.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <cstdlib>
 #include <cstring>
@@ -20,12 +20,15 @@
 #include <vector>
 
 #include "../rooms.hpp"
+#include "runs.hpp"
 #include "words.hpp"
 
 namespace sortium {
 namespace {
 
 using sample::Coding;
+using sample::RunFinder;
+using Runs = std::vector<sample::Run>;
 
 constexpr std::uint64_t alone = 1u << 15;  // up to so many records, one thread is done before others have woken
 
@@ -139,36 +142,25 @@ class SampleSorter final : public Sorter {
 
   template <class Key, class Q>
   void sort(Q& queue, const Operands& o) const {
+    Runs runs;
     if (problem_.count > alone) {
-      bool sorted = false;
-      queue.call("look", [&] { sorted = is_sorted(at<const Key>(o.keys_in)); });
-      if (sorted) return queue.call("copy", [&] { keep_order<Key>(o); });
+      queue.call("look", [&] { runs = find_runs(at<const Key>(o.keys_in)); });
+      if (runs.size() == 1 && !runs[0].falls) return queue.call("copy", [&] { keep_order<Key>(o); });
     }
     const bool wide = problem_.payload != Payload::none && problem_.value_bytes == 8;
     if constexpr (sizeof(Key) >= 4)
       if (!records_) return sort_keys<Key>(queue, o);
-    if (wide) sort_records<Key, std::uint64_t>(queue, o);
-    else sort_records<Key, std::uint32_t>(queue, o);
+    if (wide) sort_records<Key, std::uint64_t>(queue, o, runs);
+    else sort_records<Key, std::uint32_t>(queue, o, runs);
   }
 
   template <class Key>
-  bool is_sorted(const Key* keys) const {
-    constexpr std::uint64_t piece = 1u << 16, step = 512;
-    std::atomic<bool> sorted{true};
-    const auto look = [&](std::uint64_t p) {
-      std::uint64_t rank[step];
-      const std::uint64_t end = std::min(problem_.count, (p + 1) * piece + 1);  // and the next one's first
-      for (std::uint64_t i = p * piece; i + 1 < end && sorted.load(std::memory_order_relaxed); i += step - 1) {
-        const std::uint64_t count = std::min(step, end - i);
-        ranks(keys + i, rank, count);
-        bool ascends = true;
-        for (std::uint64_t k = 1; k < count; ++k) ascends &= rank[k - 1] <= rank[k];
-        if (!ascends) sorted.store(false, std::memory_order_relaxed);
-      }
-    };
-    look(0);  // most often that is all: no other thread need wake for it
-    if (sorted) parallel(ceil_div(problem_.count, piece) - 1, [&](std::uint64_t p) { look(p + 1); });
-    return sorted;
+  Runs find_runs(const Key* keys) const {
+    RunFinder finder(problem_.count);
+    const auto ranks_from = [&](std::uint64_t first, std::uint64_t* to, std::uint64_t count) { ranks(keys + first, to, count); };
+    finder.look(0, ranks_from);  // most often that is all: no other thread need wake for it
+    if (!finder.given_up()) parallel(finder.pieces() - 1, [&](std::uint64_t p) { finder.look(p + 1, ranks_from); });
+    return finder.runs();
   }
 
   // The output is the input.
@@ -278,12 +270,18 @@ class SampleSorter final : public Sorter {
     void gather(std::uint64_t* to, std::uint64_t from, std::uint64_t count) const { words(keys + from, to, from, count); }
     void finish(std::uint64_t* part, std::uint64_t begin, std::uint64_t count) const {
       sample::sort_words(part, count);
-      if (window.shift != 0) sorter.sort_ties(keys, part, count, position_bits);
-      if (values != nullptr) fetch(part, count, mask(), values, values_out + begin);
+      place(part, begin, count, keys, values);
+    }
+    // The records of sorted words, from those that the words' positions are of, to the output.
+    void place(std::uint64_t* part, std::uint64_t begin, std::uint64_t count, const Key* from, const Value* values_from) const {
+      if (window.shift != 0) sorter.sort_ties(from, part, count, position_bits);
+      if (values_from != nullptr) fetch(part, count, mask(), values_from, values_out + begin);
+      else if (values_out != nullptr)
+        for (std::uint64_t i = 0; i < count; ++i) values_out[begin + i] = static_cast<Value>(part[i] & mask());
       if (keys_out == nullptr) return;
       // A word holds the whole key only of integers, sorted by all their bits.
       if (window.shift != 0 || !sorter.all_bits_ || info(sorter.problem_.key).is_float)
-        return fetch(part, count, mask(), keys, keys_out + begin);
+        return fetch(part, count, mask(), from, keys_out + begin);
       const Key flip = coding_of<Key>(sorter.problem_).flip;
       for (std::uint64_t i = 0; i < count; ++i)
         keys_out[begin + i] = static_cast<Key>(((part[i] >> position_bits) + window.lowest) ^ flip);
@@ -291,7 +289,7 @@ class SampleSorter final : public Sorter {
   };
 
   template <class Key, class Value, class Q>
-  void sort_records(Q& queue, const Operands& o) const {
+  void sort_records(Q& queue, const Operands& o, const Runs& runs) const {
     const std::uint64_t n = problem_.count;
     const bool with_values = problem_.payload != Payload::none;
     RecordSteps<Key, Value> steps{.sorter = *this,
@@ -316,9 +314,106 @@ class SampleSorter final : public Sorter {
       return;
     }
     queue.call("range", [&] { steps.window = find_window(steps.in, 64 - steps.position_bits); });
+    if (!runs.empty()) {
+      bool merged = false;
+      queue.call("merge", [&] { merged = merge_runs(steps, runs); });
+      if (merged) return;
+    }
     // What ties in its window must not be parted by its position: the rest of the rank comes first.
     const std::uint64_t deciding = steps.window.shift == 0 ? ~std::uint64_t{0} : ~steps.mask();
     sort_words<std::uint64_t>(queue, o, steps, deciding, false);
+  }
+
+  // Each part of the output, between two splitters, is merged by itself: the words of its piece of every run. False, with
+  // nothing done, where so many keys are alike that a part would be too large for a thread's memory.
+  template <class Key, class Value>
+  bool merge_runs(RecordSteps<Key, Value>& steps, const Runs& runs) const {
+    const std::uint64_t n = problem_.count, room = own_words_ / 2, bits = ~steps.mask();
+    const auto word = [&](std::uint64_t i) {
+      std::uint64_t w = 0;
+      steps.make(&w, i, 1);
+      return w & bits;
+    };
+    // Splitters, and how many records of each run come before them.
+    constexpr std::uint64_t part_records = 1u << 14, samples_of_part = 8;
+    const std::uint64_t parts = ceil_div(n, part_records);
+    std::vector<std::uint64_t> samples(parts * samples_of_part);
+    for (std::uint64_t i = 0; i < samples.size(); ++i) samples[i] = word(i * n / samples.size());
+    sample::sort_words(samples.data(), samples.size());
+    std::vector<std::uint64_t> cuts((parts + 1) * runs.size()), begins(parts + 1);
+    parallel(parts + 1, [&](std::uint64_t p) {
+      for (std::size_t r = 0; r < runs.size(); ++r) {
+        const auto [begin, end, falls] = runs[r];
+        std::uint64_t low = 0, high = end - begin;
+        if (p == 0) high = 0;
+        if (p == parts) low = high;
+        while (low < high) {
+          const std::uint64_t middle = (low + high) / 2;
+          if (word(falls ? end - 1 - middle : begin + middle) < samples[p * samples_of_part]) low = middle + 1;
+          else high = middle;
+        }
+        cuts[p * runs.size() + r] = low;
+        begins[p] += low;
+      }
+    });
+    for (std::uint64_t p = 0; p < parts; ++p)
+      if (begins[p + 1] - begins[p] > room) return false;
+
+    // What is sorted in place is read from a copy.
+    const Key* from = steps.in;
+    const Value* values_from = steps.values_in;
+    const bool copy_keys = from == steps.keys_out, copy_values = values_from != nullptr && values_from == steps.values_out;
+    if (copy_keys || copy_values)
+      parallel(chunks_, [&](std::uint64_t c) {
+        const std::uint64_t begin = c * chunk_, count = std::min(chunk_, n - begin);
+        if (copy_keys) std::memcpy(steps.keys + begin, from + begin, count * sizeof(Key));
+        if (copy_values) std::memcpy(steps.values + begin, values_from + begin, count * sizeof(Value));
+      });
+    if (copy_keys) from = steps.keys;
+    if (copy_values) values_from = steps.values;
+
+    parallel(parts, [&](std::uint64_t p) {
+      std::uint64_t *words = steps.mine(), *spare = words + room;
+      std::size_t ends[RunFinder::most + 1] = {0}, pieces = 0;
+      for (std::size_t r = 0; r < runs.size(); ++r) {
+        const std::uint64_t low = cuts[p * runs.size() + r], count = cuts[(p + 1) * runs.size() + r] - low;
+        const std::uint64_t first = runs[r].falls ? runs[r].end - low - count : runs[r].begin + low;
+        std::uint64_t* const to = words + ends[pieces];
+        steps.words(from + first, to, first, count);
+        if (runs[r].falls) turn(to, count, steps.position_bits);
+        ends[pieces + 1] = ends[pieces] + count;
+        ++pieces;
+      }
+      for (; pieces > 1; pieces = (pieces + 1) / 2) {
+        for (std::size_t i = 0; i < pieces; i += 2) {
+          const std::uint64_t *a = words + ends[i], *middle = words + ends[i + 1], *b = middle;
+          const std::uint64_t* const end = words + ends[std::min(i + 2, pieces)];
+          std::uint64_t* to = spare + ends[i];
+          while (a < middle && b < end) {
+            const bool second = *b < *a;
+            *to++ = second ? *b : *a;
+            a += !second;
+            b += second;
+          }
+          to = std::copy(a, middle, to);
+          std::copy(b, end, to);
+        }
+        for (std::size_t i = 0; i <= pieces; i += 2) ends[i / 2] = ends[i];
+        ends[(pieces + 1) / 2] = ends[pieces];
+        std::swap(words, spare);
+      }
+      steps.place(words, begins[p], begins[p + 1] - begins[p], from, values_from);
+    });
+    return true;
+  }
+
+  // Words of a falling run, the last ones first; those that tie but for their positions keep their order.
+  static void turn(std::uint64_t* words, std::uint64_t count, unsigned position_bits) {
+    std::reverse(words, words + count);
+    for (std::uint64_t i = 0, end = 0; i < count; i = end) {
+      for (end = i + 1; end < count && words[end] >> position_bits == words[i] >> position_bits;) ++end;
+      std::reverse(words + i, words + end);
+    }
   }
 
   template <class T>
