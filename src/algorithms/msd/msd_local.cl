@@ -113,8 +113,8 @@ INLINE void local_radix_sort(LOCAL msd_local_memory_t *mine, sub_group_t sg, u32
   }
 }
 
-// Bucket b has the records from starts[b] on. `back`: the table of spread orders. `low_bits`: bits of a key that are still open, from `begin_bit` on. The bits of
-// an item from `shift` on choose its bin.
+// Bucket b has the records from starts[b] on. `back`: the table of spread orders. `low_bits`: bits of a key that are still
+// open, from `begin_bit` on. The bits of an item from `shift` on choose its bin.
 KERNEL_RESIDENT(WG, RESIDENT)
 void msd_local(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL const value_t *values_in,
                GLOBAL value_t *values_out, GLOBAL const u32 *starts, GLOBAL const u32 *overfull,
