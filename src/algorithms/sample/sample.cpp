@@ -57,7 +57,7 @@ struct Ties {
 class SampleSorter final : public Sorter {
  public:
   SampleSorter(const Problem& problem, const Capabilities& device, const Parameters& given)
-      : problem_(problem), key_bytes_(info(problem.key).bytes) {
+      : problem_(problem), rank_(problem), key_bytes_(info(problem.key).bytes) {
     const unsigned bits = info(problem.key).bits();
     all_bits_ = problem.begin_bit == 0 && (problem.end_bit == 0 || problem.end_bit == bits);
     // Codes are made of 4- and 8-byte keys, and know the usual order of floats; other ranks are worked out one by one.
@@ -492,11 +492,11 @@ class SampleSorter final : public Sorter {
 
   template <class Key>
   void sort_run(const Key* keys, std::uint64_t* words, std::uint64_t count, unsigned position_bits, std::uint64_t mask) const {
-    const auto rank = [&](std::uint64_t word) {
-      std::uint64_t r = 0;
-      ranks(keys + (word & mask), &r, 1);
-      return r;
-    };
+    const auto rank = [&](std::uint64_t word) { return rank_(keys[word & mask]); };
+    if (count == 2) {
+      if (rank(words[1]) < rank(words[0])) std::swap(words[0], words[1]);
+      return;
+    }
     // Narrower ranks, narrower windows: each round settles 64 - position_bits bits more.
     std::uint64_t lowest = ~std::uint64_t{0}, highest = 0;
     for (std::uint64_t i = 0; i < count; ++i) {
@@ -586,6 +586,7 @@ class SampleSorter final : public Sorter {
   }
 
   Problem problem_;
+  KeyRank rank_;
   unsigned key_bytes_, threads_ = 1;
   bool all_bits_ = true, coded_ = true, records_ = false;
   std::uint64_t chunk_ = 0, chunks_ = 0, parts_ = 1;  // records of a chunk; how many there are of either
