@@ -149,6 +149,13 @@ std::shared_ptr<Module> build(Device& device, const Capabilities& capabilities, 
   }
 }
 
+std::shared_ptr<Module> build_joined(Device& device, const Capabilities& capabilities, const std::vector<Source>& sources,
+                                     const Defines& defines) {
+  std::string text;
+  for (const auto& s : sources) text += text.empty() ? std::string(s.text) : fmt::format("#line 1 \"{}\"\n{}", s.name, s.text);
+  return build(device, capabilities, {sources.back().name, text}, defines);
+}
+
 }  // namespace sortium::kernels
 
 namespace sortium {

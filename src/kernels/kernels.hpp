@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <functional>
+#include <vector>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -44,6 +45,9 @@ class Defines {
 // processes may ask at once. Throws Error(build_failed) with the compiler's log.
 [[nodiscard]] std::shared_ptr<Module> build(Device& device, const Capabilities& capabilities, const Source& source,
                                             const Defines& defines);
+// Of several files, each of which needs those before it.
+[[nodiscard]] std::shared_ptr<Module> build_joined(Device& device, const Capabilities& capabilities,
+                                                   const std::vector<Source>& sources, const Defines& defines);
 
 // A directory of files that survive being written by several processes at once, and processes that are killed
 // while they write: entries appear by rename, carry their key and a checksum, and are ignored where they are not

@@ -140,7 +140,7 @@ class MsdSorter final : public Sorter {
         .set("POSITION_BITS", local_.position_bits)
         .set("WINDOW_HIGH", int{bin_shift_ >= 32});
     if (spread_bits_ != 0) local.set("SPREAD_BITS", spread_bits_).set("ONE_LEAD", int{bits_ >= spread_bits_});
-    local_module_ = kernels::build(device, capabilities, kernels::embedded::msd_local_cl, local);
+    local_module_ = kernels::build_joined(device, capabilities, {kernels::embedded::bins_cl, kernels::embedded::msd_local_cl}, local);
     sort_local_ = local_module_->kernel("msd_local");
     count_module_ = count.get();
     count_ = count_module_->kernel("msd_count");

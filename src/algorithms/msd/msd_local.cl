@@ -1,28 +1,13 @@
-// A work-group sorts a bucket in local memory. The records go to bins by the highest bits that are still open; as there are about as many bins as records, what is left is to sort within bins of a few, which the
-// work-items do on neighbouring records in registers. Where a bin is crowded, an LSD radix sort does instead.
+// A work-group sorts a bucket in local memory. The records go to bins by the highest bits that are still open (bins.cl, which
+// stands in front of this); those of a bin, a few, are sorted by the work-items, who have neighbouring records in registers.
+// Where a bin is crowded, an LSD radix sort does instead.
 // Instructions are what it costs: a work-item's places, the counts' places and their sums are all worked out once.
-// Parameters: WG, ITEMS (odd), RESIDENT, COMPOSITE, SORT_BITS (of sort_t), POSITION_BITS, WINDOW_HIGH (the bits that
-// choose a bin lie in an item's upper word), GATHER_KEYS (an item does not say all of its key's bits), SPREAD_BITS (the keys
-// are spread orders), ONE_LEAD (those of a bucket share these bits).
-
-#define CAPACITY (WG * ITEMS)
-#define BINS (16 * WG)
-#define LOG_BINS highest_bit32(BINS)
-#define RADIX 256u
-#define SUB_GROUPS (WG / SG_LANES)
-#define RANK_WORDS SG_RANK_WORDS(RADIX)
-#define BIN_MOST 8u    // records of a bin that is not crowded
-#define SIDE BIN_MOST  // records on each side of a border that are merged; ITEMS has both
+// Parameters: those of bins.cl, RESIDENT, COMPOSITE, POSITION_BITS, WINDOW_HIGH (the bits that choose a bin lie in an item's
+// upper word), GATHER_KEYS (an item does not say all of its key's bits), SPREAD_BITS (the keys are spread orders), ONE_LEAD
+// (those of a bucket share these bits).
 
 // What is sorted. COMPOSITE: the bits of the key's order that are still open, then the record's position in the bucket:
 // no two are equal, so that no order of ties is lost, and the position finds the value. Else the key's order itself.
-#if SORT_BITS == 64
-typedef u64 sort_t;
-#define SORT_LAST (~(u64)0)
-#else
-typedef u32 sort_t;
-#define SORT_LAST (~0u)
-#endif
 
 #ifdef SPREAD_BITS
 #define ORDER_OF(key) (key)
@@ -39,8 +24,7 @@ typedef u32 sort_t;
 #define POSITION(item) ((u32)(item) & ((1u << POSITION_BITS) - 1))
 
 typedef struct {
-  // Two counts a word: of bin b, and of the one that lies half of all bins above. So one sum scans both.
-  u32 bins[BINS / 2 > SUB_GROUPS * RANK_WORDS ? BINS / 2 : SUB_GROUPS * RANK_WORDS];
+  u32 bins[BIN_WORDS];
   sort_t items[CAPACITY];
 #if VALUE_BYTES
   value_t values[CAPACITY];
@@ -67,12 +51,6 @@ INLINE u32 highest_bit(sort_t x) {
 #endif
 }
 
-#define SORT_PAIR(a, b)            \
-  {                                \
-    const sort_t x = a, y = b;     \
-    a = min(x, y);                 \
-    b = max(x, y);                 \
-  }
 
 // The digits above `low` up to `high`, 8 bits a pass, by all of the work-group; stable.
 INLINE void local_radix_sort(LOCAL msd_local_memory_t *mine, sub_group_t sg, u32 low, u32 high) {
@@ -189,24 +167,14 @@ void msd_local(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL con
 
   // Scan over bins.
   uint4 low = quads[2 * t], high = quads[2 * t + 1];
-#define TOO_MANY(two) ((two) + 0x10001u * (0x7fffu - BIN_MOST))  // has the top bit of a half that is above BIN_MOST
-  const u32 too_many = TOO_MANY(low.x) | TOO_MANY(low.y) | TOO_MANY(low.z) | TOO_MANY(low.w) | TOO_MANY(high.x) |
-                       TOO_MANY(high.y) | TOO_MANY(high.z) | TOO_MANY(high.w);
   const u32 alike = !COMPOSITE && zeros >= shift && zeros != 0 ? 1u : 0u;  // a bin's keys are equal, and need no more
-  if ((too_many & 0x80008000u) != 0 && !alike) local_or(&mine->crowded, 1u);
+  if (ANY_TOO_MANY(low, high) && !alike) local_or(&mine->crowded, 1u);
   index_t all;
   u32 at_bin = (u32)wg_scan_add(mine->scratch, WG,
                                 low.x + low.y + low.z + low.w + high.x + high.y + high.z + high.w, &all);
   if (!mine->crowded) {
     at_bin += (u32)all << 16;  // the upper half of the bins begins where the lower half ends
-#define START_BIN(two)      \
-  {                         \
-    const u32 counts = two; \
-    two = at_bin;           \
-    at_bin += counts;       \
-  }
-    START_BIN(low.x) START_BIN(low.y) START_BIN(low.z) START_BIN(low.w)
-    START_BIN(high.x) START_BIN(high.y) START_BIN(high.z) START_BIN(high.w)
+    START_BINS(low, high)
     quads[2 * t] = low;
     quads[2 * t + 1] = high;
     barrier_local();
@@ -217,27 +185,12 @@ void msd_local(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL con
       mine->items[i < rows ? starts_of_bins[place[i] & 0xffff] + (place[i] >> 16) : i * WG + t] = item[i];
     barrier_local();
 
-    // Sort ITEMS neighbours by rounds of odd-even exchanges: nobody is further from its place than a bin is long.
+    // Sort within bins, and across the borders between work-items.
     if (!alike) {
       LOCAL sort_t *own = mine->items + t * ITEMS;
-      UNROLL for (u32 i = 0; i < ITEMS; ++i) item[i] = own[i];
-      for (u32 round = 0; round < BIN_MOST; round += 2) {
-        UNROLL for (u32 i = 0; i + 1 < ITEMS; i += 2) SORT_PAIR(item[i], item[i + 1])
-        UNROLL for (u32 i = 1; i + 1 < ITEMS; i += 2) SORT_PAIR(item[i], item[i + 1])
-      }
-      UNROLL for (u32 i = 0; i < ITEMS; ++i) own[i] = item[i];
+      SORT_NEIGHBOURS(item, own)
       barrier_local();
-
-      // Merge across the border to the work-item before.
-      if (t != 0 && own[-1] > own[0]) {
-        sort_t two[2 * SIDE];
-        UNROLL for (u32 i = 0; i < SIDE; ++i) two[i] = own[(int)i - (int)SIDE];
-        UNROLL for (u32 i = 0; i < SIDE; ++i) two[2 * SIDE - 1 - i] = own[i];
-        UNROLL for (u32 distance = SIDE; distance > 0; distance /= 2)
-          UNROLL for (u32 i = 0; i < 2 * SIDE; ++i)
-            if ((i & distance) == 0) SORT_PAIR(two[i], two[i + distance])
-        UNROLL for (u32 i = 0; i < 2 * SIDE; ++i) own[(int)i - (int)SIDE] = two[i];
-      }
+      if (t != 0 && own[-1] > own[0]) MERGE_BORDER(own)
     }
   } else {
     UNROLL for (u32 i = 0; i < ITEMS; ++i) mine->items[i * WG + t] = item[i];

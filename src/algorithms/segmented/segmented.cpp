@@ -90,13 +90,6 @@ struct Lists {
   }
 };
 
-std::shared_ptr<Module> build_with_lists(Device& device, const Capabilities& capabilities, const kernels::Source& source,
-                                         const kernels::Defines& defines) {
-  const std::string text = std::string(kernels::embedded::segmented_lists_cl.text) + fmt::format("#line 1 \"{}\"\n", source.name) +
-                           std::string(source.text);
-  return kernels::build(device, capabilities, {source.name, text}, defines);
-}
-
 // What both variants share: the lists, and memory for long segments.
 class SegmentedSorter : public Sorter {
  public:
@@ -125,7 +118,8 @@ class SegmentedSorter : public Sorter {
   void build_lists(Device& device, const Capabilities& capabilities) {
     auto defines = lists_.defines(problem_);
     defines.set("WG", classify_work_group_).set("OFFSET_BITS", 8 * problem_.offset_bytes);
-    lists_module_ = build_with_lists(device, capabilities, kernels::embedded::segmented_classify_cl, defines);
+    using namespace kernels::embedded;
+    lists_module_ = kernels::build_joined(device, capabilities, {segmented_lists_cl, segmented_classify_cl}, defines);
     classify_ = lists_module_->kernel("segmented_classify");
   }
 
@@ -236,9 +230,10 @@ class GpuSorter final : public SegmentedSorter {
 
   void build(Device& device, const Capabilities& capabilities) override {
     // Side by side: a first use waits for them.
-    const auto with = [&](const kernels::Source& source, const kernels::Defines& defines) {
-      return std::async(std::launch::async, [&device, &capabilities, source, defines] {
-        return build_with_lists(device, capabilities, source, defines);
+    using namespace kernels::embedded;
+    const auto with = [&](const std::vector<kernels::Source>& sources, const kernels::Defines& defines) {
+      return std::async(std::launch::async, [&device, &capabilities, sources, defines] {
+        return kernels::build_joined(device, capabilities, sources, defines);
       });
     };
     const bool is_composite = composite(problem_);
@@ -248,11 +243,11 @@ class GpuSorter final : public SegmentedSorter {
     auto all_defines = tiny_defines;
     all_defines.set("COMPOSITE", int{is_composite}).set("DROPS", 0).set("WIDE", int{needed > 64})
         .set("SORT_BITS", needed > 32 ? 64 : 32).set("GATHER_KEYS", int{gathers_ || needed > 64});
-    auto tiny_all = with(kernels::embedded::segmented_tiny_cl, all_defines);
+    auto tiny_all = with({segmented_lists_cl, segmented_tiny_cl}, all_defines);
     std::future<std::shared_ptr<Module>> tiny;
     if (tiny_drops_) {
       tiny_defines.set("COMPOSITE", 1).set("DROPS", 1).set("WIDE", 0).set("SORT_BITS", 32).set("GATHER_KEYS", 1);
-      tiny = with(kernels::embedded::segmented_tiny_cl, tiny_defines);
+      tiny = with({segmented_lists_cl, segmented_tiny_cl}, tiny_defines);
     }
     std::vector<std::future<std::shared_ptr<Module>>> blocks;
     for (const auto& b : blocks_) {
@@ -260,14 +255,14 @@ class GpuSorter final : public SegmentedSorter {
       defines.set("WG", b.work_group).set("ITEMS", block_items).set("RESIDENT", b.resident).set("COMPOSITE", int{is_composite})
           .set("SORT_BITS", b.sort_bits).set("POSITION_BITS", b.position_bits).set("DROPS", int{b.drops})
           .set("GATHER_KEYS", int{b.gathers});
-      blocks.push_back(with(kernels::embedded::segmented_block_cl, defines));
+      blocks.push_back(with({segmented_lists_cl, bins_cl, segmented_block_cl}, defines));
     }
     std::future<std::shared_ptr<Module>> longs;
     if (lists_.most_longs != 0) {
       auto defines = lists_.defines(problem_);
       defines.set("WG", long_work_group_).set("ITEMS", items_).set("RESIDENT", long_resident_)
           .set("TEAMS", split_work_group_ / radix_size).set("MERGED", lists_.merged);
-      longs = with(kernels::embedded::segmented_partition_cl, defines);
+      longs = with({segmented_lists_cl, segmented_partition_cl}, defines);
     }
     build_lists(device, capabilities);
     tiny_work_group_ = tiny_work_group(capabilities);
@@ -402,8 +397,9 @@ class CpuSorter final : public SegmentedSorter {
   std::string parameters() const override { return fmt::format("variant=cpu,groups={}", groups_); }
 
   void build(Device& device, const Capabilities& capabilities) override {
+    using namespace kernels::embedded;
     build_lists(device, capabilities);
-    long_module_ = build_with_lists(device, capabilities, kernels::embedded::segmented_cpu_cl, lists_.defines(problem_));
+    long_module_ = kernels::build_joined(device, capabilities, {segmented_lists_cl, segmented_cpu_cl}, lists_.defines(problem_));
     sort_ = long_module_->kernel("segmented_cpu_sort");
     count_ = long_module_->kernel("segmented_cpu_count");
     scan_ = long_module_->kernel("segmented_cpu_scan");

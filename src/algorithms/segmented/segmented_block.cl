@@ -1,31 +1,17 @@
 // A work-group sorts a segment in local memory, and then the next one of its class. The records go to bins by the
-// highest bits in which they differ; as there are about as many bins as records, what is left is to sort within bins of
-// a few, which the work-items do on neighbouring records in registers. Where a bin is crowded, an LSD radix sort does
-// instead. As msd sorts its buckets; but here any bits may be alike, and all that stands between barriers is in straight
-// line, so that CPUs' compilers bear it.
-// Parameters: WG, ITEMS (odd, more than 2 * SIDE), RESIDENT, COMPOSITE, SORT_BITS (of sort_t), POSITION_BITS, DROPS,
-// GATHER_KEYS (an item does not say all of its key's bits).
+// highest bits in which they differ (bins.cl, which stands in front of this); those of a bin, a few, are sorted by the
+// work-items, who have neighbouring records in registers. Where a bin is crowded, an LSD radix sort does instead. As msd
+// sorts its buckets; but here any bits may be alike, and all that stands between barriers is in straight line, so that
+// CPUs' compilers bear it.
+// Parameters: those of bins.cl, RESIDENT, COMPOSITE, POSITION_BITS, DROPS, GATHER_KEYS (an item does not say all of its key's
+// bits).
 
-#define CAPACITY (WG * ITEMS)
-#define BINS (16 * WG)
-#define LOG_BINS highest_bit32(BINS)
-#define RADIX 256u
 #define HAS_DIGIT(digit) (WG <= RADIX || (digit) < RADIX)
-#define SUB_GROUPS (WG / SG_LANES)
-#define RANK_WORDS SG_RANK_WORDS(RADIX)
-#define BIN_MOST 8u    // records of a bin that is not crowded
-#define SIDE BIN_MOST  // records on each side of a border that are merged
 #define BROUGHT_BYTES (GATHER_KEYS && KEY_BITS / 8 > VALUE_BYTES ? KEY_BITS / 8 : VALUE_BYTES)  // see BRING
 
 // What is sorted. COMPOSITE: the bits that decide, then the record's position in the segment: no two are equal, so that
 // no order of ties is lost, and the position finds the rest of the record. Else the key's order itself. DROPS: where
 // more bits differ than there is room for beside the position, the lowest are left out, and what seems to tie is looked at.
-#if SORT_BITS == 64
-typedef u64 sort_t;
-#else
-typedef u32 sort_t;
-#endif
-#define SORT_LAST ((sort_t)(~(sort_t)0))
 #if COMPOSITE
 #define POSITION(item) ((u32)(item) & ((1u << POSITION_BITS) - 1))
 #else
@@ -34,8 +20,7 @@ typedef u32 sort_t;
 #endif
 
 typedef struct {
-  // Two counts a word: of bin b, and of the one that lies half of all bins above. So one sum scans both.
-  u32 bins[BINS / 2 > SUB_GROUPS * RANK_WORDS ? BINS / 2 : SUB_GROUPS * RANK_WORDS];
+  u32 bins[BIN_WORDS];
   sort_t items[CAPACITY * (BROUGHT_BYTES > SORT_BITS / 8 ? BROUGHT_BYTES / (SORT_BITS / 8) : 1)];
   index_t scratch[2 * WG];
   u32 differ[2];  // bits in which records differ, low and high
@@ -74,13 +59,6 @@ INLINE sort_t item_of(ukey_t rank, u32 drop, u32 at) {
         its_place = its;                                   \
       }                                                    \
     }                                                      \
-  }
-
-#define SORT_PAIR(a, b)            \
-  {                                \
-    const sort_t x = a, y = b;     \
-    a = min(x, y);                 \
-    b = max(x, y);                 \
   }
 
 #if SG_NATIVE
@@ -194,22 +172,12 @@ void segmented_block(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_t *keys_spa
 
     // Scan over bins.
     uint4 low = quads[2 * t], high = quads[2 * t + 1];
-#define TOO_MANY(two) ((two) + 0x10001u * (0x7fffu - BIN_MOST))  // has the top bit of a half that is above BIN_MOST
-    const u32 too_many = TOO_MANY(low.x) | TOO_MANY(low.y) | TOO_MANY(low.z) | TOO_MANY(low.w) | TOO_MANY(high.x) |
-                         TOO_MANY(high.y) | TOO_MANY(high.z) | TOO_MANY(high.w);
-    if ((too_many & 0x80008000u) != 0) local_or(&mine->crowded, 1u);
+    if (ANY_TOO_MANY(low, high)) local_or(&mine->crowded, 1u);
     index_t all;
     u32 at_bin = (u32)wg_scan_add(mine->scratch, WG,
                                   low.x + low.y + low.z + low.w + high.x + high.y + high.z + high.w, &all);
     at_bin += (u32)all << 16;  // the upper half of the bins begins where the lower half ends
-#define START_BIN(two)      \
-    {                         \
-      const u32 counts = two; \
-      two = at_bin;           \
-      at_bin += counts;       \
-    }
-    START_BIN(low.x) START_BIN(low.y) START_BIN(low.z) START_BIN(low.w)
-    START_BIN(high.x) START_BIN(high.y) START_BIN(high.z) START_BIN(high.w)
+    START_BINS(low, high)
     quads[2 * t] = low;
     quads[2 * t + 1] = high;
     barrier_local();
@@ -223,28 +191,11 @@ void segmented_block(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_t *keys_spa
     }
     barrier_local();
 
-    // Sort ITEMS neighbours by rounds of odd-even exchanges: nobody is further from its place than a bin is long.
+    // Sort within bins, and across the borders between work-items.
     LOCAL sort_t *own = mine->items + t * ITEMS;
-    if (mine->crowded == 0) {
-      UNROLL for (u32 i = 0; i < ITEMS; ++i) item[i] = own[i];
-      for (u32 round = 0; round < BIN_MOST; round += 2) {
-        UNROLL for (u32 i = 0; i + 1 < ITEMS; i += 2) SORT_PAIR(item[i], item[i + 1])
-        UNROLL for (u32 i = 1; i + 1 < ITEMS; i += 2) SORT_PAIR(item[i], item[i + 1])
-      }
-      UNROLL for (u32 i = 0; i < ITEMS; ++i) own[i] = item[i];
-    }
+    if (mine->crowded == 0) SORT_NEIGHBOURS(item, own)
     barrier_local();
-
-    // Merge across the border to the work-item before.
-    if (mine->crowded == 0 && t != 0 && own[-1] > own[0]) {
-      sort_t two[2 * SIDE];
-      UNROLL for (u32 i = 0; i < SIDE; ++i) two[i] = own[(int)i - (int)SIDE];
-      UNROLL for (u32 i = 0; i < SIDE; ++i) two[2 * SIDE - 1 - i] = own[i];
-      UNROLL for (u32 distance = SIDE; distance > 0; distance /= 2)
-        UNROLL for (u32 i = 0; i < 2 * SIDE; ++i)
-          if ((i & distance) == 0) SORT_PAIR(two[i], two[i + distance])
-      UNROLL for (u32 i = 0; i < 2 * SIDE; ++i) own[(int)i - (int)SIDE] = two[i];
-    }
+    if (mine->crowded == 0 && t != 0 && own[-1] > own[0]) MERGE_BORDER(own)
     barrier_all();  // what was loaded may now be overwritten
 
 #if DROPS

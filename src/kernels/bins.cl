@@ -1,0 +1,67 @@
+// What msd's and segmented's local sorts have in common: a work-group's records go to about as many bins as there are records,
+// in local memory, and what is left is to sort within bins of a few. Stands in front of their kernels.
+// Parameters: WG, ITEMS (odd, more than 2 * SIDE), SORT_BITS (of sort_t).
+
+#define CAPACITY (WG * ITEMS)
+#define BINS (16 * WG)
+#define LOG_BINS highest_bit32(BINS)
+#define RADIX 256u
+#define SUB_GROUPS (WG / SG_LANES)
+#define RANK_WORDS SG_RANK_WORDS(RADIX)
+#define BIN_MOST 8u    // records of a bin that is not crowded
+#define SIDE BIN_MOST  // records on each side of a border that are merged
+
+#if SORT_BITS == 64
+typedef u64 sort_t;
+#else
+typedef u32 sort_t;
+#endif
+#define SORT_LAST ((sort_t)(~(sort_t)0))
+
+// The bins' counts, two a word: of bin b, and of the one that lies half of all bins above. So one sum scans both. A radix
+// sort, where a bin is crowded, has its ranks there.
+#define BIN_WORDS (BINS / 2 > SUB_GROUPS * RANK_WORDS ? BINS / 2 : SUB_GROUPS * RANK_WORDS)
+#define TOO_MANY(two) ((two) + 0x10001u * (0x7fffu - BIN_MOST))  // has the top bit of a half that is above BIN_MOST
+#define ANY_TOO_MANY(low, high)                                                                              \
+  (((TOO_MANY(low.x) | TOO_MANY(low.y) | TOO_MANY(low.z) | TOO_MANY(low.w) | TOO_MANY(high.x) |              \
+     TOO_MANY(high.y) | TOO_MANY(high.z) | TOO_MANY(high.w)) & 0x80008000u) != 0)
+#define START_BIN(two)      \
+  {                         \
+    const u32 counts = two; \
+    two = at_bin;           \
+    at_bin += counts;       \
+  }
+// The counts become the places where bins begin, from `at_bin` on.
+#define START_BINS(low, high)                                                   \
+  START_BIN(low.x) START_BIN(low.y) START_BIN(low.z) START_BIN(low.w)           \
+  START_BIN(high.x) START_BIN(high.y) START_BIN(high.z) START_BIN(high.w)
+
+#define SORT_PAIR(a, b)            \
+  {                                \
+    const sort_t x = a, y = b;     \
+    a = min(x, y);                 \
+    b = max(x, y);                 \
+  }
+
+// Sorts ITEMS neighbours by rounds of odd-even exchanges: nobody is further from its place than a bin is long.
+#define SORT_NEIGHBOURS(item, own)                                                        \
+  {                                                                                       \
+    UNROLL for (u32 i = 0; i < ITEMS; ++i) item[i] = own[i];                              \
+    for (u32 round = 0; round < BIN_MOST; round += 2) {                                   \
+      UNROLL for (u32 i = 0; i + 1 < ITEMS; i += 2) SORT_PAIR(item[i], item[i + 1])       \
+      UNROLL for (u32 i = 1; i + 1 < ITEMS; i += 2) SORT_PAIR(item[i], item[i + 1])       \
+    }                                                                                     \
+    UNROLL for (u32 i = 0; i < ITEMS; ++i) own[i] = item[i];                              \
+  }
+
+// Merges across the border to the work-item before.
+#define MERGE_BORDER(own)                                                                 \
+  {                                                                                       \
+    sort_t two[2 * SIDE];                                                                 \
+    UNROLL for (u32 i = 0; i < SIDE; ++i) two[i] = own[(int)i - (int)SIDE];               \
+    UNROLL for (u32 i = 0; i < SIDE; ++i) two[2 * SIDE - 1 - i] = own[i];                 \
+    UNROLL for (u32 distance = SIDE; distance > 0; distance /= 2)                         \
+      UNROLL for (u32 i = 0; i < 2 * SIDE; ++i)                                           \
+        if ((i & distance) == 0) SORT_PAIR(two[i], two[i + distance])                     \
+    UNROLL for (u32 i = 0; i < 2 * SIDE; ++i) own[(int)i - (int)SIDE] = two[i];           \
+  }
