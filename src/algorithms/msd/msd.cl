@@ -4,13 +4,13 @@
 // BUCKET_BITS (then).
 
 typedef struct {
-  u32 crowded;
   u32 counts[BUCKETS / 2];  // two 16-bit counts a word
 #ifdef SPREAD_BITS
   u32 spread[1 << SPREAD_BITS];            // samples, then the table
-  u32 exponents[(1 << SPREAD_BITS) / 64];  // that samples have, a bit each
+  u32 exponents[(1 << SPREAD_BITS) / 64];  // that samples have, a bit each; on a boundary that vector loads do not cross
   index_t scratch[2 * WG];
 #endif
+  u32 crowded;
 } msd_count_memory_t;
 
 #ifdef SPREAD_BITS
