@@ -31,6 +31,7 @@ const std::map<std::string, std::vector<Tried>>& tried() {
       {"lsd", {{"", true}, {"variant=gpu,work_group=64,items=2", true}, {"variant=gpu,items=3"}}},
       {"odd-even", {{"", true}, {"rounds=1", true}, {"rounds=7"}, {"rounds=64"}}},
       {"msd", {{"", true}, {"bits=11", true}, {"bits=16", false, true}}},
+      {"one-cluster", {{"", true}, {"work_group=256,groups=4"}}},
       {"one-group", {{"", true}, {"work_group=512"}}},
       {"onesweep", {{"", true}, {"items=5,async=off"}, {"work_group=256,items=9"}, {"async=off,items=3,resident=2", true}}},
       {"merge",
@@ -73,7 +74,7 @@ std::vector<MethodUnderTest> methods() {
   return out;
 }
 
-bool is_limited(const AlgorithmInfo& a) { return a.name == "msd" || a.name == "one-group" || a.name == "onesweep"; }
+bool is_limited(const AlgorithmInfo& a) { return a.name == "msd" || a.name == "one-cluster" || a.name == "one-group" || a.name == "onesweep"; }
 
 std::string test_name(const MethodUnderTest& m) {
   std::string out = m.algorithm.name + (m.parameters.empty() ? "" : "_" + m.parameters);

@@ -60,6 +60,7 @@ class CompilingDevice final : public Device {
     c.forward_progress = true;
     c.local_struct = 232448;
     c.async_copy = true;
+    c.cluster_groups = 16;
   }
   const DeviceInfo& info() const override { return info_; }
   std::unique_ptr<Module> compile(const std::string& source, std::vector<std::byte>& binary) override {

@@ -133,6 +133,7 @@ typedef struct sortium_capabilities {
   unsigned sub_group_size;
   int forward_progress;
   int async_copy;
+  unsigned cluster_groups;
   int ordered_local_atomics;
   char model[128]; /* the device's name, as far as it fits: what tuned parameters are found by */
 } sortium_capabilities;

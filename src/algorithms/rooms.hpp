@@ -13,6 +13,7 @@ const Algorithm& merge_in_place();
 const Algorithm& merge_local();
 const Algorithm& msd();
 const Algorithm& odd_even();
+const Algorithm& one_cluster();
 const Algorithm& one_group();
 const Algorithm& onesweep();
 const Algorithm& radix();

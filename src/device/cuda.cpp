@@ -31,10 +31,15 @@ void check(cuda::Result result, const char* call) {
 }
 #define SORTIUM_CU(call, ...) check(api().call(__VA_ARGS__), #call)
 
-// Makes a context current for as long as it lives, and the one before it again afterwards.
+// Makes a context current for as long as it lives, and the one before it again afterwards; costs nearly nothing where it
+// is current.
 class Current {
  public:
-  explicit Current(cuda::Context context) { SORTIUM_CU(ctx_push, context); }
+  explicit Current(cuda::Context context) {
+    cuda::Context now = nullptr;
+    if (api().ctx_current(&now) == cuda::success && now == context) pushed_ = false;
+    else SORTIUM_CU(ctx_push, context);
+  }
   // For destructors: the caller's context, or the driver at the program's end, may be gone already.
   Current(cuda::Context context, std::nothrow_t) : pushed_(api().ctx_push(context) == cuda::success) {}
   ~Current() {
@@ -50,6 +55,8 @@ class Current {
 };
 
 cuda::DevicePtr address(Memory m) { return reinterpret_cast<cuda::DevicePtr>(m.handle) + m.offset; }
+
+constexpr unsigned most_cluster_groups = 16;
 
 class CuBuffer final : public Buffer {
  public:
@@ -77,9 +84,16 @@ class CuKernel final : public Kernel {
     SORTIUM_CU(function_set, function, cuda::function_max_dynamic_shared, static_cast<int>(bytes));
     allowed_ = bytes;
   }
+  // Of more than 8 work-groups, which not every chip has.
+  void allow_clusters() {
+    if (any_cluster_size_) return;
+    SORTIUM_CU(function_set, function, cuda::function_any_cluster_size, 1);
+    any_cluster_size_ = true;
+  }
 
  private:
   std::atomic<unsigned> allowed_{0};
+  std::atomic<bool> any_cluster_size_{false};
   std::string name_;
 };
 
@@ -138,8 +152,12 @@ class CuQueue final : public Queue {
       if (early_ && api().launch_with != nullptr) {
         // The launch may begin before the one in front of it in the stream has ended: every kernel waits for that
         // itself, first of all (KERNEL_BEGIN), so that the time a launch takes to get going is hidden.
-        cuda::LaunchAttribute attribute{cuda::programmatic_stream_serialization, 0, {1}};
-        const cuda::LaunchConfig config{{groups, 1, 1}, {l.work_group, 1, 1}, l.local_struct, stream_, &attribute, 1};
+        cuda::LaunchAttribute attributes[2]{{cuda::programmatic_stream_serialization, 0, {1}}, {cuda::cluster_dimension, 0, {}}};
+        attributes[1].value.dimensions[0] = l.cluster;
+        attributes[1].value.dimensions[1] = attributes[1].value.dimensions[2] = 1;
+        if (l.cluster > 1) kernel.allow_clusters();
+        const cuda::LaunchConfig config{{groups, 1, 1}, {l.work_group, 1, 1}, l.local_struct, stream_, attributes,
+                                        l.cluster > 1 ? 2u : 1u};
         SORTIUM_CU(launch_with, &config, kernel.function, pointers, nullptr);
       } else {
         SORTIUM_CU(launch, kernel.function, groups, 1, 1, l.work_group, 1, 1, l.local_struct, stream_, pointers, nullptr);
@@ -255,6 +273,7 @@ class CuDevice final : public Device {
     c.local_memory = static_cast<std::uint64_t>(attribute(id, cuda::max_shared_memory_per_block));
     c.local_struct = static_cast<std::uint64_t>(attribute(id, cuda::max_shared_memory_per_block_optin));
     c.async_copy = arch_ >= 90;
+    c.cluster_groups = arch_ >= 90 && api().launch_with != nullptr ? most_cluster_groups : 1;
     c.global_memory = c.max_allocation = memory;
     c.atomics64 = true;
     c.sub_group_words = SubGroupWords::cuda;

@@ -57,6 +57,7 @@ struct LoadedDriver {
     load(table.device_attribute, "cuDeviceGetAttribute");
     load(table.device_total_mem, "cuDeviceTotalMem_v2");
     load(table.primary_retain, "cuDevicePrimaryCtxRetain");
+    load(table.ctx_current, "cuCtxGetCurrent");
     load(table.ctx_push, "cuCtxPushCurrent_v2");
     load(table.ctx_pop, "cuCtxPopCurrent_v2");
     load(table.ctx_device, "cuCtxGetDevice");

@@ -20,7 +20,7 @@ using Program = struct _nvrtcProgram*;
 
 constexpr Result success = 0, error_invalid_value = 1, error_out_of_memory = 2, error_no_device = 100;
 
-constexpr int function_max_dynamic_shared = 8;
+constexpr int function_max_dynamic_shared = 8, function_any_cluster_size = 14;
 
 enum Attribute : int {
   max_threads_per_block = 1,
@@ -32,16 +32,17 @@ enum Attribute : int {
   compute_capability_minor = 76,
 };
 
-// CUlaunchConfig and its CUlaunchAttribute, of which one is used here.
+// CUlaunchConfig and its CUlaunchAttribute, of which two are used here.
 struct LaunchAttribute {
   int id;
   int padding;
   union {
     int flag;
+    unsigned dimensions[3];
     char whole[64];
   } value;
 };
-constexpr int programmatic_stream_serialization = 6;
+constexpr int cluster_dimension = 4, programmatic_stream_serialization = 6;
 struct LaunchConfig {
   unsigned grid[3], block[3], shared_bytes;
   Stream stream;
@@ -58,6 +59,7 @@ struct Driver {
   Result (*device_attribute)(int*, int, DeviceId);
   Result (*device_total_mem)(std::size_t*, DeviceId);
   Result (*primary_retain)(Context*, DeviceId);
+  Result (*ctx_current)(Context*);
   Result (*ctx_push)(Context);
   Result (*ctx_pop)(Context*);
   Result (*ctx_device)(DeviceId*);

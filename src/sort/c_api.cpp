@@ -87,6 +87,7 @@ Capabilities capabilities_of(const sortium_capabilities* given) {
           c.sub_group_size,
           c.forward_progress != 0,
           c.async_copy != 0,
+          c.cluster_groups,
           c.ordered_local_atomics != 0,
           std::string(c.model, std::find(c.model, std::end(c.model), '\0'))};
 }
@@ -105,6 +106,7 @@ sortium_capabilities c_capabilities(const Capabilities& c) {
                            c.sub_group_size,
                            c.forward_progress,
                            c.async_copy,
+                           c.cluster_groups,
                            c.ordered_local_atomics,
                            {}};
   c.model.copy(out.model, sizeof out.model - 1);

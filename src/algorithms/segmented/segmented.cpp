@@ -118,10 +118,29 @@ class SegmentedSorter : public Sorter {
   void build_lists(Device& device, const Capabilities& capabilities) {
     auto defines = lists_.defines(problem_);
     defines.set("WG", classify_work_group_).set("OFFSET_BITS", 8 * problem_.offset_bytes);
+    if (short_.longest != 0) define(short_, defines.set("SHORT", short_.longest));
     using namespace kernels::embedded;
-    lists_module_ = kernels::build_joined(device, capabilities, {segmented_lists_cl, segmented_classify_cl}, defines);
+    lists_module_ = kernels::build_joined(device, capabilities, {segmented_lists_cl, segmented_items_cl, segmented_classify_cl}, defines);
     classify_ = lists_module_->kernel("segmented_classify");
   }
+
+  // What short segments' records are sorted by (segmented_items.cl), with so many bits of a record's position.
+  struct Items {
+    unsigned longest = 0;  // segment; 0: there are none
+    unsigned sort_bits = 32;
+    bool composite = false, wide = false, gathers = false;
+  };
+  [[nodiscard]] Items items_of(unsigned longest, unsigned position_bits) const {
+    const bool with_positions = composite(problem_);
+    const unsigned needed = key_bits(problem_) + (with_positions ? position_bits : 0);
+    return {longest, needed > 32 ? 64u : 32u, with_positions, needed > 64, gathers_keys(problem_)};
+  }
+  static kernels::Defines& define(const Items& items, kernels::Defines& defines) {
+    return defines.set("COMPOSITE", int{items.composite}).set("WIDE", int{items.wide}).set("SORT_BITS", items.sort_bits)
+        .set("GATHER_KEYS", int{items.gathers});
+  }
+  // A key's order does not say the key.
+  static bool gathers_keys(const Problem& p) { return info(p.key).is_float || key_bits(p) != info(p.key).bits(); }
 
   // What is in place already is not copied there.
   [[nodiscard]] std::uint32_t copies(const Operands& o) const { return !o.in_place() || problem_.payload == Payload::positions; }
@@ -148,13 +167,25 @@ class SegmentedSorter : public Sorter {
                         o.keys_out,
                         o.values_in,
                         o.values_out,
-                        copies(o)};
-    queue.launch({*classify_, ceil_div(problem_.segments, classify_work_group_), classify_work_group_, args, "classify"});
+                        copies(o),
+                        std::uint32_t{problem_.begin_bit},
+                        rank_mask(problem_)};
+    queue.launch({*classify_, ceil_div(problem_.segments, classify_work_group_), classify_work_group_, args, "classify",
+                  static_cast<unsigned>(classify_bytes(short_, classify_work_group_))});
+  }
+
+  // Bytes of segmented_classify_memory_t.
+  [[nodiscard]] std::uint64_t classify_bytes(const Items& items, unsigned work_group) const {
+    const std::uint64_t slots = items.longest == 0 ? 0 : std::uint64_t{work_group} * items.longest * 33 / 32;
+    const std::uint64_t values = problem_.payload == Payload::none ? 0 : problem_.value_bytes;
+    return slots * (items.sort_bits / 8 + (items.wide ? 4 : 0) + (items.gathers ? info(problem_.key).bytes : 0) + values) +
+           16 * work_group + 64;
   }
 
   Problem problem_;
   std::vector<Digit> digits_;
   unsigned compute_units_, classify_work_group_ = 0;
+  Items short_;  // that are sorted when they are classified
   Lists lists_;
   ScratchLayout scratch_;
   ScratchLayout::Slice counts_, keys_spare_, keys_work_, values_spare_;
@@ -172,7 +203,16 @@ class GpuSorter final : public SegmentedSorter {
                                                       device.max_work_group, device.sub_group_size, radix_size));
     lists_.tiny = static_cast<unsigned>(std::bit_width(lanes_));
 
-    gathers_ = info(problem.key).is_float || key_bits(problem) != info(problem.key).bits();  // an item does not say the key
+    gathers_ = gathers_keys(problem);
+
+    // As many neighbours as leave room for others on the compute unit.
+    const auto with_short = [&](unsigned work_group) {
+      return items_of(longest_short, static_cast<unsigned>(std::bit_width(work_group * longest_short) - 1));
+    };
+    while (classify_work_group_ > 64 && 4 * classify_bytes(with_short(classify_work_group_), classify_work_group_) > device.local_struct)
+      classify_work_group_ /= 2;
+    if (classify_bytes(with_short(classify_work_group_), classify_work_group_) <= device.local_struct)
+      short_ = with_short(classify_work_group_);
 
     // Work-groups double from class to class, as far as local memory goes.
     const std::uint64_t index = kernels::index_bytes(problem.count);
@@ -237,18 +277,16 @@ class GpuSorter final : public SegmentedSorter {
       });
     };
     const bool is_composite = composite(problem_);
-    const unsigned needed = key_bits(problem_) + (is_composite ? tiny_position_bits : 0);
     auto tiny_defines = lists_.defines(problem_);
     tiny_defines.set("WG", tiny_work_group(capabilities));
     auto all_defines = tiny_defines;
-    all_defines.set("COMPOSITE", int{is_composite}).set("DROPS", 0).set("WIDE", int{needed > 64})
-        .set("SORT_BITS", needed > 32 ? 64 : 32).set("GATHER_KEYS", int{gathers_ || needed > 64});
-    auto tiny_all = with({segmented_lists_cl, segmented_tiny_cl}, all_defines);
+    const std::vector<kernels::Source> tiny_sources{segmented_lists_cl, segmented_items_cl, segmented_tiny_cl};
+    Items all = items_of(lists_.capacity(lists_.tiny - 1), tiny_position_bits);
+    all.gathers |= all.wide;
+    auto tiny_all = with(tiny_sources, define(all, all_defines.set("DROPS", 0)));
     std::future<std::shared_ptr<Module>> tiny;
-    if (tiny_drops_) {
-      tiny_defines.set("COMPOSITE", 1).set("DROPS", 1).set("WIDE", 0).set("SORT_BITS", 32).set("GATHER_KEYS", 1);
-      tiny = with({segmented_lists_cl, segmented_tiny_cl}, tiny_defines);
-    }
+    if (tiny_drops_)
+      tiny = with(tiny_sources, define({.sort_bits = 32, .composite = true, .gathers = true}, tiny_defines.set("DROPS", 1)));
     std::vector<std::future<std::shared_ptr<Module>>> blocks;
     for (const auto& b : blocks_) {
       auto defines = lists_.defines(problem_);
@@ -356,7 +394,7 @@ class GpuSorter final : public SegmentedSorter {
     queue.launch({*settle_, part_groups, long_work_group_, settle_args, "long: alike"});
   }
 
-  static constexpr unsigned tiny_position_bits = 8;
+  static constexpr unsigned longest_short = 16, tiny_position_bits = 8;
   // Digits stay together up to the capacity of the work-groups' third class, whose sort is fast and whose buckets are few.
   static constexpr std::uint64_t merged_from = 4;
   // A part is long enough for what comes before its first tile to cost little.

@@ -1,45 +1,8 @@
 // Short segments, sorted in the registers of a few lanes each by Batcher's bitonic network: a lane has ROW neighbouring
 // records, and a segment of class c has 2^c lanes.
-// Parameters: WG, COMPOSITE, DROPS, WIDE, SORT_BITS, GATHER_KEYS (an item does not say all of its key's bits), and
-// segmented_lists'.
-
-// What is sorted. COMPOSITE: the bits that decide, then the record's position in the segment, so that no two are equal.
+// Parameters: WG, DROPS, and those of segmented_lists and segmented_items, which stand in front of this.
 // DROPS: where more bits differ than there is room for beside the position, the lowest are left out; a segment whose order
 // they would have changed goes to another list, for a kernel that leaves out none.
-// WIDE: both together are more than 64 bits, and the position is kept beside. Else the key's order itself.
-#if SORT_BITS == 64
-typedef u64 sort_t;
-#else
-typedef u32 sort_t;
-#endif
-#define SORT_LAST ((sort_t)(~(sort_t)0))
-#if WIDE
-#define BEFORE(i, other, place) (item[i] < other || (item[i] == other && position[i] < place))
-#define ORDER_PAIR(i, j)                          \
-  if (!BEFORE(i, item[j], position[j])) {         \
-    const sort_t x = item[i];                     \
-    const u32 p = position[i];                    \
-    item[i] = item[j];                            \
-    position[i] = position[j];                    \
-    item[j] = x;                                  \
-    position[j] = p;                              \
-  }
-#else
-#define ORDER_PAIR(i, j)                   \
-  {                                        \
-    const sort_t x = item[i], y = item[j]; \
-    item[i] = min(x, y);                   \
-    item[j] = max(x, y);                   \
-  }
-#endif
-
-// The pairs of a merge whose partners are `distance` apart and less, all of them in the lane.
-#define MERGE_ROW(distance)                             \
-  UNROLL for (u32 d = distance; d > 0; d /= 2)          \
-    UNROLL for (u32 i = 0; i < ROW; ++i)                \
-      if ((i & d) == 0) ORDER_PAIR(i, i ^ d)
-
-#define SPREAD(place) ((place) + (place) / 32)  // so that rows begin in different banks
 
 INLINE ukey_t shuffle_rank(sub_group_t sg, ukey_t rank, u32 lane) {
   ukey_t out = (ukey_t)sg_shuffle(sg, (u32)rank, lane);
@@ -202,16 +165,12 @@ KERNEL(WG) void segmented_tiny(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_t
 
       // Sort the lane's row; then merge lanes by twos, fours, … Every merge begins with a mirrored step, so that all
       // comparators put the smaller one first, and what is missing stays at the end.
-      UNROLL for (u32 width = 2; width <= ROW; width *= 2) {
-        UNROLL for (u32 i = 0; i < ROW; ++i)
-          if ((i & (width / 2)) == 0) ORDER_PAIR(i, i ^ (width - 1))
-        MERGE_ROW(width / 4)
-      }
+      SORT_ROW(ROW)
       for (u32 width = 2; width <= lanes; width *= 2) {
         MEET(sg_lane() ^ (width - 1), (lane & (width / 2)) != 0, 1)
         for (u32 distance = width / 4; distance > 0; distance /= 2)
           MEET(sg_lane() ^ distance, (lane & distance) != 0, 0)
-        MERGE_ROW(ROW / 2)
+        MERGE_ROW(ROW, ROW / 2)
       }
 
       // Exchange: from rows to places that neighbouring lanes can write together.
