@@ -117,7 +117,8 @@ class SegmentedSorter : public Sorter {
 
   void build_lists(Device& device, const Capabilities& capabilities) {
     auto defines = lists_.defines(problem_);
-    defines.set("WG", classify_work_group_).set("OFFSET_BITS", 8 * problem_.offset_bytes);
+    defines.set("WG", classify_work_group_).set("OFFSET_BITS", 8 * problem_.offset_bytes)
+        .set("RESIDENT", std::max(1u, (short_.sort_bits == 64 ? 768u : 1024u) / classify_work_group_));
     if (short_.longest != 0) define(short_, defines.set("SHORT", short_.longest));
     using namespace kernels::embedded;
     lists_module_ = kernels::build_joined(device, capabilities, {segmented_lists_cl, segmented_items_cl, segmented_classify_cl}, defines);

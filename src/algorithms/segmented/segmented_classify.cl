@@ -1,7 +1,7 @@
 // Every segment goes to the list of its length's class. A class is a range of lengths that one way of sorting is for: the
 // sub-groups' (TINY_CLASSES of them), the work-groups' (BLOCK_CLASSES), and the long ones, which are cut into parts. But where
 // all of a work-group's segments, which are neighbours, are short, it sorts them at once.
-// Parameters: WG (more than CLASSES + 1), OFFSET_BITS, those of segmented_lists, which stands in front of this, and where
+// Parameters: WG (more than CLASSES + 1), RESIDENT, OFFSET_BITS, those of segmented_lists, which stands in front of this, and where
 // segments are sorted at once, SHORT (records of the longest such) and those of segmented_items.
 
 typedef struct {
@@ -102,7 +102,7 @@ INLINE void sort_short(LOCAL segmented_classify_memory_t *mine, u64 base, u32 al
 // Segment s has the records from offsets[s] to offsets[s + 1]. counters: all 0 before. longs and parts: of the first level.
 // `pieces`: what long ones can be parted into. Segments of a single record are copied here, if there is anything to
 // copy.
-KERNEL(WG) void segmented_classify(GLOBAL const offset_t *offsets, u64 segments, u64 n, u64 pieces, GLOBAL u32 *counters,
+KERNEL_RESIDENT(WG, RESIDENT) void segmented_classify(GLOBAL const offset_t *offsets, u64 segments, u64 n, u64 pieces, GLOBAL u32 *counters,
                                    GLOBAL task_t *tasks, GLOBAL long_t *longs, GLOBAL part_t *parts, u64 part,
                                    u32 most_parts, u32 levels, u32 open, GLOBAL const ukey_t *keys_in,
                                    GLOBAL ukey_t *keys_out, GLOBAL const value_t *values_in, GLOBAL value_t *values_out,
@@ -121,7 +121,11 @@ KERNEL(WG) void segmented_classify(GLOBAL const offset_t *offsets, u64 segments,
   const u32 at_once = mine->longer == 0;
   sort_short(mine, base, at_once ? (u32)all : 0, (u32)(begin - base), at_once ? (u32)count : 0, keys_in, keys_out, values_in,
              values_out, begin_bit, rank_mask);
+#if SG_NATIVE
+  if (at_once) return;
+#else  // barriers are not for some work-items only
   count = at_once ? 0 : count;
+#endif
 #endif
   const lists_t lists = {counters, tasks, longs, 0, parts, 0, 0, levels, part, most_parts};
   start_lists(mine->starts, n, segments, pieces);

@@ -62,17 +62,6 @@ INLINE sort_t shuffle_item(sub_group_t sg, sort_t item, u32 lane) {
   }
 #endif
 
-// The places of a sub-group's segments in memory, one after the other, taken by rows of neighbours: whole transactions, where
-// a lane's own segment would be read and written a few bytes at a time. A lane writes those places that it has read, and
-// no others: the output may be the input.
-INLINE index_t shuffle_index(sub_group_t sg, index_t index, u32 lane) {
-  index_t out = sg_shuffle(sg, (u32)index, lane);
-#if INDEX_BITS == 64
-  out |= (index_t)sg_shuffle(sg, (u32)(index >> 32), lane) << 32;
-#endif
-  return out;
-}
-
 // tasks: the lists of all classes. keys_work: keys_out, or what stands in for it where no keys are wanted. again and
 // again_counters: tasks of the same classes that are left to another kernel, and how many they are; 0 before.
 KERNEL(WG) void segmented_tiny(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_t *keys_spare, GLOBAL const ukey_t *keys_work,
@@ -95,45 +84,35 @@ KERNEL(WG) void segmented_tiny(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_t
   u64 list = 0;
   for (u32 c = 0; c < TINY_CLASSES; ++c) {
     const u32 lanes = 1u << c, lane = t & (lanes - 1), together = WG >> c;
-    const u32 own = (t - lane) * ROW, of_sub_group = (t - sg_lane()) * ROW;  // first places in local memory
+    const u32 own = (t - lane) * ROW;  // the segment's first place in local memory
     const u32 position_bits = highest_bit32(ROW) + c;
     const u64 length = counters[c];
     for (u64 base = (u64)group_id() * together; base < length; base += (u64)group_count() * together) {
-      // Load, by places.
+      // Load. Neighbouring lanes read neighbouring records; which is in which place does not matter yet. A lane reads no
+      // record but those whose places it will write: the output may be the input.
       const u64 mine = base + (t >> c);
       const task_t task = tasks[list + min(mine, length - 1)];
+      const u64 begin = task.begin;
       const u32 count = mine < length ? TASK_COUNT(task) : 0;
-      index_t record[ROW];  // of each place
-      u32 there[ROW];       // whether there is one
+      GLOBAL const ukey_t *keys = FROM_PLACE(TASK_PLACE(task), keys_in, keys_spare, keys_work);
+#if VALUE_BYTES
+      GLOBAL const value_t *values = FROM_PLACE(TASK_PLACE(task), values_in, values_spare, values_out);
+#endif
+      ukey_t rank[ROW];
       UNROLL for (u32 i = 0; i < ROW; ++i) {
-        const u32 place = i * SG_LANES + sg_lane(), owner = place / ROW & ~(lanes - 1), at = place - owner * ROW;
-        record[i] = shuffle_index(sg, task.begin, owner) + at;
-        there[i] = at < sg_shuffle(sg, count, owner) ? 1 : 0;
-        const u32 from = sg_shuffle(sg, TASK_PLACE(task), owner);
-        if (there[i]) {
-          const ukey_t key = FROM_PLACE(from, keys_in, keys_spare, keys_work)[record[i]];
+        const u32 at = i * lanes + lane;
+        rank[i] = 0;
+        if (at < count) {
+          const ukey_t key = keys[begin + at];
+          rank[i] = RANK(key);
 #if GATHER_KEYS
-          local_keys[SPREAD(of_sub_group + place)] = key;
-#else
-          exchange[SPREAD(of_sub_group + place)] = RANK(key);
+          local_keys[SPREAD(own + at)] = key;
 #endif
 #if VALUE_BYTES
-          GLOBAL const value_t *values = FROM_PLACE(from, values_in, values_spare, values_out);
-          local_values[SPREAD(of_sub_group + place)] = values ? values[record[i]] : (value_t)record[i];
+          local_values[SPREAD(own + at)] = values ? values[begin + at] : (value_t)(begin + at);
 #endif
         }
       }
-      sg_barrier();
-      ukey_t rank[ROW];
-      UNROLL for (u32 i = 0; i < ROW; ++i) {
-        const u32 at = SPREAD(own + i * lanes + lane);
-#if GATHER_KEYS
-        rank[i] = i * lanes + lane < count ? RANK(local_keys[at]) : 0;
-#else
-        rank[i] = i * lanes + lane < count ? (ukey_t)exchange[at] : 0;
-#endif
-      }
-      sg_barrier();
 
       // Items. What is not there sorts last.
 #if DROPS
@@ -163,8 +142,7 @@ KERNEL(WG) void segmented_tiny(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_t
         item[i] = at < count ? item[i] : SORT_LAST;
       }
 
-      // Sort the lane's row; then merge lanes by twos, fours, … Every merge begins with a mirrored step, so that all
-      // comparators put the smaller one first, and what is missing stays at the end.
+      // Sort the lane's row; then merge lanes by twos, fours, … in the same way.
       SORT_ROW(ROW)
       for (u32 width = 2; width <= lanes; width *= 2) {
         MEET(sg_lane() ^ (width - 1), (lane & (width / 2)) != 0, 1)
@@ -179,49 +157,52 @@ KERNEL(WG) void segmented_tiny(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_t
       UNROLL for (u32 i = 0; i < ROW; ++i) exchange_positions[SPREAD(t * ROW + i)] = position[i];
 #endif
       sg_barrier();
+      UNROLL for (u32 i = 0; i < ROW; ++i) {
+        const u32 from = SPREAD(own + i * lanes + lane);
+        item[i] = exchange[from];
+#if WIDE
+        position[i] = exchange_positions[from];
+#endif
+      }
+#if WIDE
+#define POSITION_OF(i) position[i]
+#else
 #define POSITION(item) ((u32)(item) & ((1u << position_bits) - 1))
+#define POSITION_OF(i) POSITION(item[i])
+#endif
 
       // Neighbours that tie but for what was left out. Nothing of their segment has been written.
+      u32 sorted = count;
 #if DROPS
       u32 wrong = 0;
       UNROLL for (u32 i = 0; i < ROW; ++i) {
         const u32 at = i * lanes + lane;
         if (drop != 0 && at + 1 < count) {
-          const sort_t x = exchange[SPREAD(own + at)], y = exchange[SPREAD(own + at + 1)];
-          if (x >> position_bits == y >> position_bits &&
-              RANK(local_keys[SPREAD(own + POSITION(x))]) > RANK(local_keys[SPREAD(own + POSITION(y))]))
+          const sort_t next = exchange[SPREAD(own + at + 1)];
+          if (item[i] >> position_bits == next >> position_bits &&
+              RANK(local_keys[SPREAD(own + POSITION(item[i]))]) > RANK(local_keys[SPREAD(own + POSITION(next))]))
             wrong = 1;
         }
       }
       const u32 of_segment = ((1u << (lanes - 1)) * 2 - 1) << (sg_lane() - lane);
       wrong = sg_ballot(sg, wrong) & of_segment;
-      UNROLL for (u32 i = 0; i < ROW; ++i) {
-        const u32 of_owner = (i * SG_LANES + sg_lane()) / ROW & ~(lanes - 1);
-        there[i] &= sg_shuffle(sg, wrong, of_owner) == 0 ? 1u : 0u;
-      }
+      sorted = wrong != 0 ? 0 : count;
       if (wrong != 0 && lane == 0) again[list + global_add(&again_counters[c], 1u)] = task;
 #endif
 
-      // Store, by places.
+      // Store.
       UNROLL for (u32 i = 0; i < ROW; ++i) {
-        const u32 place = i * SG_LANES + sg_lane(), at = SPREAD(of_sub_group + place);
-        if (there[i]) {
-          const sort_t sorted = exchange[at];
-#if WIDE
-          const u32 from = exchange_positions[at];
-#else
-          const u32 from = POSITION(sorted);
-#endif
-          const u32 source = SPREAD(of_sub_group + (place / ROW & ~(lanes - 1)) * ROW + from);
+        const u32 at = i * lanes + lane;
+        if (at < sorted) {
 #if GATHER_KEYS
-          if (keys_out) keys_out[record[i]] = local_keys[source];
+          if (keys_out) keys_out[begin + at] = local_keys[SPREAD(own + POSITION_OF(i))];
 #elif COMPOSITE
-          if (keys_out) keys_out[record[i]] = key_of_order((ukey_t)(sorted >> position_bits));
+          if (keys_out) keys_out[begin + at] = key_of_order((ukey_t)(item[i] >> position_bits));
 #else
-          keys_out[record[i]] = key_of_order((ukey_t)sorted);
+          keys_out[begin + at] = key_of_order((ukey_t)item[i]);
 #endif
 #if VALUE_BYTES
-          values_out[record[i]] = local_values[source];
+          values_out[begin + at] = local_values[SPREAD(own + POSITION_OF(i))];
 #endif
         }
       }
