@@ -14,6 +14,7 @@ namespace sortium {
 namespace {
 
 constexpr std::uint64_t radix_size = 256, head_bytes = 256;
+constexpr std::uint64_t shared_from = std::uint64_t{1} << 21;  // records; measured on an H200
 
 // A ticket and a count of written tiles for each pass and for the histograms.
 std::uint64_t state_bytes(std::uint64_t passes) { return 2 * (passes + 1) * 4; }
@@ -34,7 +35,11 @@ OnesweepSorter::OnesweepSorter(const Problem& problem, const Capabilities& devic
                                                     problem.count));
   const unsigned lanes = std::min(device.sub_group_size, 32u);
   async_ = device.async_copy && given.word("async", "on") == "on";
-  work_group_ = static_cast<unsigned>(given.number("work_group", device.local_struct > 128 * 1024 ? 512 : 256));
+  // Of small records, two work-groups share a compute unit: one ranks while the other waits. Larger ones would have too
+  // small tiles then, and short lists too few.
+  const bool much_local = device.local_struct > 128 * 1024;
+  const bool halves = much_local && problem.payload == Payload::none && info(problem.key).bytes <= 4 && problem.count > shared_from;
+  work_group_ = static_cast<unsigned>(given.number("work_group", much_local && !halves ? 512 : 256));
   if (!std::has_single_bit(work_group_) || work_group_ < radix_size || work_group_ > device.max_work_group)
     throw Error(ErrorCode::unsupported, fmt::format("onesweep: work_group={} is not a power of two between 256 and {}",
                                                     work_group_, device.max_work_group));
@@ -47,7 +52,7 @@ OnesweepSorter::OnesweepSorter(const Problem& problem, const Capabilities& devic
   const std::uint64_t fixed = 4 * radix_size * index + work_group_ / lanes * rank_words * 4 + work_group_ * 4 + head_bytes + 64 +
                               segments_bytes;
   const std::uint64_t record = (async_ ? 2 : 1) * key + value;
-  resident_ = static_cast<unsigned>(given.number("resident", 1));
+  resident_ = static_cast<unsigned>(given.number("resident", halves && work_group_ == 256 ? 2 : 1));
   const std::uint64_t room = device.local_struct / resident_ - (resident_ > 1 ? 1024 : 0);
   const std::uint64_t most = room > fixed ? (room - fixed) / (record * work_group_) : 0;
   // Registers bound the items (two for a key of 8 bytes). An odd number keeps equal runs of digits, which sorted input
