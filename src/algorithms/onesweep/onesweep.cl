@@ -51,7 +51,8 @@ typedef struct {
   u32 common_count, common[2];  // digits that many records have
   tile_t tiles[4];              // by turns: the one that is written out, the one that is ranked, the next
   u32 left_out;                 // passes, a bit each
-  u32 padding[25];              // to HEAD_BYTES; what follows is also the room for histograms
+  u32 most, numbers;            // of the others, how many there are, and which they are, 4 bits each
+  u32 padding[23];              // to HEAD_BYTES; what follows is also the room for histograms
 #if ASYNC
   ukey_t raw[TILE + 16 / sizeof(ukey_t)];  // the next tile, as it comes
 #endif
@@ -217,7 +218,7 @@ INLINE u32 count_digits(LOCAL onesweep_memory_t *mine, GLOBAL const ukey_t *keys
     UNROLL for (u32 c = 0; c < COPIES; ++c) sum += words[bins + b * COPIES + (c + t) % COPIES];
     if (sum != 0) global_add(&histograms[b], sum);
   }
-  if (seen) *ties = 1;
+  if (seen) global_add(ties, 1u);
   barrier_all();
   return counted;
 }
@@ -259,8 +260,11 @@ void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t
 
 #if SEGMENTED
   u32 tiles = 0;
-  const u32 left_out = 0, most = passes;
+#define MOST passes
+#define NUMBER pass
 #else
+#define MOST mine->most  // in local memory, for registers are what the passes have least of
+#define NUMBER (mine->numbers >> (4 * pass) & 15)
   const u32 tiles = (u32)((n + TILE - 1) / TILE);
   const u32 counted = count_digits(mine, keys_in, starts, &state[PASSES], ties, tiles, n, shifts, widths);
   if (t == 0 && counted != 0) global_add_release(&state[STATE_DONE + PASSES], counted);
@@ -275,20 +279,23 @@ void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t
     for (u32 p = 0; p < passes; ++p)
       if (load_acquire(&starts[p * RADIX + t]) == n) local_or(&mine->left_out, 1u << p);
   barrier_local();
-  u32 left_out = mine->left_out;
-  if (popcount32(left_out) % 2 != 0) left_out &= left_out - 1;
-  if (popcount32(left_out) == passes) left_out &= left_out - 1, left_out &= left_out - 1;
-  const u32 most = passes - popcount32(left_out);
+  if (t == 0) {
+    u32 left_out = mine->left_out, most = 0, numbers = 0;
+    if (popcount32(left_out) % 2 != 0) left_out &= left_out - 1;
+    if (popcount32(left_out) == passes) left_out &= left_out - 1, left_out &= left_out - 1;
+    for (u32 p = 0; p < passes; ++p)
+      if ((left_out >> p & 1) == 0) numbers |= p << (4 * most++);
+    mine->most = most;
+    mine->numbers = numbers;
+  }
+  barrier_local();
 #endif
   for (u32 i = t; i < SUB_GROUPS * RANK_WORDS; i += WG) mine->ranks[i] = 0;
 
-  u32 pass = 0;  // of those that are not left out
-  for (u32 number = 0; number < passes; ++number) {
-    if (left_out >> number & 1) continue;
-    const u32 shift = (u32)(shifts >> (8 * number)) & 255, mask = (1u << ((u32)(widths >> (8 * number)) & 255)) - 1;
-    const u32 last = pass + 1 == most;
+  for (u32 pass = 0; pass < MOST; ++pass) {
+    const u32 shift = (u32)(shifts >> (8 * NUMBER)) & 255, mask = (1u << ((u32)(widths >> (8 * NUMBER)) & 255)) - 1;
     GLOBAL const ukey_t *from = pass == 0 ? keys_in : pass % 2 ? keys_a : keys_b;
-    GLOBAL ukey_t *to = last && !last_keys ? 0 : pass % 2 ? keys_b : keys_a;
+    GLOBAL ukey_t *to = pass + 1 == MOST && !last_keys ? 0 : pass % 2 ? keys_b : keys_a;
     GLOBAL look_t *look = pass % 2 ? look_b : look_a;
 #if VALUE_BYTES
     GLOBAL const value_t *values_from = pass == 0 ? values_in : pass % 2 ? values_a : values_b;
@@ -317,7 +324,7 @@ void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t
     if (t == 0) mine->common_count = 0;
     if (t < 2) mine->common[t] = RADIX;  // none
     barrier_local();
-    const u32 of_digit = t < RADIX ? load_acquire(&starts[number * RADIX + t]) : 0;
+    const u32 of_digit = t < RADIX ? load_acquire(&starts[NUMBER * RADIX + t]) : 0;
     if (of_digit > n / COMMON_SHARE) {
       const u32 slot = local_add(&mine->common_count, 1u);
       if (slot < 2) mine->common[slot] = t;
@@ -469,6 +476,7 @@ void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t
           mine->to_out[t] = digit_first + before - start;
         }
         barrier_local();
+        const u32 last = pass + 1 == MOST;
         if (tile->count == TILE) {
           UNROLL for (u32 i = 0; i < ITEMS; ++i) WRITE_RECORD(t + i * WG)
         } else {
@@ -498,6 +506,5 @@ void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t
     }
     barrier_all();
     if (t == 0 && taken != 0) global_add_release(&state[STATE_DONE + pass], taken);
-    ++pass;
   }
 }
