@@ -1,5 +1,5 @@
-// Every word of the dialect, said once. One of SAY_WORDS, SAY_SUB_GROUP, SAY_SCAN, SAY_RANK and SAY_WRONG is defined,
-// and the parameters: WG, BINS and CALLS (of a ranking).
+// Every word of the dialect, said once. One of SAY_WORDS, SAY_SUB_GROUP, SAY_SCAN, SAY_RANK, SAY_CLUSTER and SAY_WRONG is
+// defined, and the parameters: WG, BINS and CALLS (of a ranking), GROUPS (of a cluster).
 
 #ifdef SAY_WORDS
 
@@ -133,6 +133,44 @@ KERNEL(WG) void say_rank(GLOBAL const u32 *bins, GLOBAL u32 *ranks) {
   UNROLL for (u32 c = 0; c < CALLS; ++c) rank[c] = sg_rank(mine, BINS, bins[c * stride + i]);
   UNROLL for (u32 c = 0; c < CALLS; ++c) ranks[c * stride + i] = rank[c];
 }
+#endif
+
+#ifdef SAY_CLUSTER
+
+// The work-groups of a cluster send each of them, themselves too, words of all sizes, twice. `wrong` gets a bit for each
+// size that did not come as it was sent: 1 for 4 bytes, 2 for 8, 4 for 16.
+typedef struct {
+  u32 to_send[4 * GROUPS], quads[2][4 * GROUPS];
+  u64 longs[2][GROUPS];
+  u32 words[2][GROUPS];
+  async_copy_t come[2];
+} say_cluster_memory_t;
+#define SAYS(from, to) (10000 * round + 100 * (from) + (to) + 1)
+KERNEL(WG) void say_cluster(GLOBAL u32 *wrong) {
+  LOCAL_STRUCT(say_cluster_memory_t, mine);
+  const u32 t = local_id(), group = group_id() % GROUPS;
+  u32 bad = 0;
+  if (t < 2) async_copy_init(&mine->come[t]);
+  cluster_arrive();
+  cluster_wait();
+  for (u32 round = 0; round < 2; ++round) {
+    if (t == 0) async_expect(&mine->come[round], GROUPS * (4 + 8 + 16));
+    if (t < GROUPS) {
+      for (u32 k = 0; k < 4; ++k) mine->to_send[4 * t + k] = SAYS(group, t) + k;
+      cluster_send(&mine->words[round][group], t, SAYS(group, t), &mine->come[round]);
+      cluster_send(&mine->longs[round][group], t, (u64)SAYS(group, t) << 32 | 7, &mine->come[round]);
+      cluster_send16(&mine->quads[round][4 * group], t, &mine->to_send[4 * t], &mine->come[round]);
+    }
+    async_copy_wait(&mine->come[round], 0);
+    if (t < GROUPS) {
+      bad |= mine->words[round][t] != SAYS(t, group) ? 1 : 0;
+      bad |= mine->longs[round][t] != ((u64)SAYS(t, group) << 32 | 7) ? 2 : 0;
+      for (u32 k = 0; k < 4; ++k) bad |= mine->quads[round][4 * t + k] != SAYS(t, group) + k ? 4 : 0;
+    }
+  }
+  wrong[group_id() * WG + t] = bad;
+}
+
 #endif
 
 #ifdef SAY_WRONG

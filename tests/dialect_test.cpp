@@ -132,6 +132,18 @@ TEST_F(Words, AcquireSeesWhatWasReleased) {
 }
 
 // Asked for by name only: shows that the simulator, when it reports nothing, would have.
+TEST_F(Words, ClustersSend) {
+  const unsigned cluster = caps.cluster_groups;
+  if (cluster < 2) GTEST_SKIP() << "this device's work-groups cannot reach each other's local memory";
+  load("SAY_CLUSTER", 128, kernels::Defines().set("GROUPS", cluster));
+  DeviceArray<std::uint32_t> wrong(*queue, 3 * cluster * wg);
+  const auto kernel = module->kernel("say_cluster");
+  const Arg args[] = {wrong};
+  constexpr unsigned bytes_for_each = 16 * 3 + 8 * 2 + 4 * 2;  // of say_cluster_memory_t
+  queue->launch({*kernel, 3 * cluster, wg, args, "test", cluster * bytes_for_each + 64, cluster});
+  EXPECT_EQ(wrong.read(), std::vector<std::uint32_t>(3 * cluster * wg, 0)) << "1: 4 bytes, 2: 8, 4: 16";
+}
+
 TEST_F(Words, DISABLED_Wrong) {
   load("SAY_WRONG", 64);
   DeviceArray<std::uint32_t> out(*queue, items());

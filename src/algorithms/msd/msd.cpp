@@ -62,30 +62,37 @@ LocalSort local_sort(const Problem& p, const Capabilities& device, unsigned bits
   return local;
 }
 
+// Up to so many records, one partition does, and larger local sorts; measured on an H200.
+std::uint64_t one_level(const Problem& p) {
+  return std::uint64_t{1} << (p.payload == Payload::none && info(p.key).bytes == 4 ? 22 : 21);
+}
+
+// As few buckets as the local sort allows: one partition, or two.
+unsigned leading_bits(const Problem& problem, const Capabilities& device, const Parameters& given) {
+  const auto spread = static_cast<unsigned>(std::bit_width(std::max<std::uint64_t>(problem.count, 2) - 1));
+  const unsigned log2_bucket = spread_bits(problem) != 0 ? 11 : 12;  // buckets of spread orders differ more
+  const unsigned least = problem.count <= one_level(problem) ? digit_bits
+                                                             : std::clamp(spread, log2_bucket + 9, log2_bucket + most_bits) - log2_bucket;
+  auto bits = static_cast<unsigned>(given.number("bits", least));
+  if (given.has("bits")) return bits;
+  while (bits < most_bits && local_sort(problem, device, bits).work_group == 0) ++bits;
+  // More buckets than need be, if the local sort's items then have half the bits.
+  unsigned narrow = bits;
+  while (narrow < most_bits && local_sort(problem, device, narrow).sort_bits == 64) ++narrow;
+  return bits > digit_bits && local_sort(problem, device, narrow).sort_bits == 32 ? narrow : bits;
+}
+
 class MsdSorter final : public Sorter {
  public:
   MsdSorter(const Problem& problem, const Capabilities& device, const Parameters& given)
-      : problem_(problem), spread_bits_(spread_bits(problem)),
-        lsd_(problem, device, {}, {std::uint64_t{1} << digit_bits, cleared_bytes, spread_bits_}) {
+      : problem_(problem), spread_bits_(spread_bits(problem)), bits_(leading_bits(problem, device, given)),
+        lsd_(problem, device, {}, {std::uint64_t{1} << digit_bits, cleared_bytes(), spread_bits_}) {
     const auto unsupported = [](const std::string& why) { throw Error(ErrorCode::unsupported, "msd: " + why); };
     if (device.sub_group_words == SubGroupWords::ptx)
       unsupported("not on NVIDIA's OpenCL, where some of its sorts ended in CL_OUT_OF_RESOURCES (driver 580.159), which CUDA's do not");
-    // As few buckets as the local sort allows: one partition, or two.
     if (key_bits(problem) <= most_bits)
       unsupported(fmt::format("{} bits are to be sorted, which onesweep does in {} passes; more than {} are needed",
                               key_bits(problem), ceil_div(key_bits(problem), digit_bits), most_bits));
-    const auto spread = static_cast<unsigned>(std::bit_width(std::max<std::uint64_t>(problem.count, 2) - 1));
-    const unsigned log2_bucket = spread_bits_ != 0 ? 11 : 12;  // buckets of spread orders differ more
-    const unsigned least = problem.count <= one_level(problem) ? digit_bits
-                                                               : std::clamp(spread, log2_bucket + 9, log2_bucket + most_bits) - log2_bucket;
-    bits_ = static_cast<unsigned>(given.number("bits", least));
-    if (!given.has("bits")) {
-      while (bits_ < most_bits && local_sort(problem, device, bits_).work_group == 0) ++bits_;
-      // More buckets than need be, if the local sort's items then have half the bits.
-      unsigned narrow = bits_;
-      while (narrow < most_bits && local_sort(problem, device, narrow).sort_bits == 64) ++narrow;
-      if (bits_ > digit_bits && local_sort(problem, device, narrow).sort_bits == 32) bits_ = narrow;
-    }
     local_ = local_sort(problem, device, bits_);
     if (local_.work_group == 0)
       unsupported(fmt::format("with {} leading bits a work-group would sort some {} records, more than the device's {} "
@@ -151,7 +158,7 @@ class MsdSorter final : public Sorter {
   void enqueue(Queue& queue, const Operands& o) override {
     // Onesweep's scratch memory is the first part of ours, so that one description of operands serves both.
     const Memory cleared = lsd_.extension(o), overfull = cleared.slice(0, 4),
-                 counts = cleared.slice(counts_offset, cleared_bytes - counts_offset), starts = starts_.in(o);
+                 counts = cleared.slice(counts_offset, cleared_bytes() - counts_offset), starts = starts_.in(o);
     const auto buckets = std::uint32_t{1} << bits_;
     const std::uint32_t open = problem_.begin_bit + key_bits(problem_) - bits_;  // the bits below are still open
     lsd_.prepare(queue, o);
@@ -177,10 +184,6 @@ class MsdSorter final : public Sorter {
   }
 
  private:
-  // Up to so many records, one partition does, and larger local sorts; measured on an H200.
-  static std::uint64_t one_level(const Problem& p) {
-    return std::uint64_t{1} << (p.payload == Payload::none && info(p.key).bytes == 4 ? 22 : 21);
-  }
   // Keys that each work-item of the count looks at first.
   [[nodiscard]] std::uint32_t samples() const {
     if (spread_bits_ == 0) return problem_.count > sampled_from ? 4 : 0;
@@ -200,12 +203,13 @@ class MsdSorter final : public Sorter {
     return static_cast<std::uint32_t>(std::clamp(256 * spread_fill * samples_of_bucket() * buckets, 1.0, 1e9));
   }
   // Before each sort: the word that tells the ways apart, and the buckets' counts.
-  static constexpr std::uint64_t counts_offset = 16, cleared_bytes = counts_offset + (std::uint64_t{4} << most_bits);
+  static constexpr std::uint64_t counts_offset = 16;
+  [[nodiscard]] std::uint64_t cleared_bytes() const { return counts_offset + (std::uint64_t{4} << bits_); }
 
   Problem problem_;
-  unsigned spread_bits_ = 0;
+  unsigned spread_bits_ = 0, bits_ = 0;
   OnesweepSorter lsd_;
-  unsigned bits_ = 0, resident_ = 1, bin_shift_ = 0;
+  unsigned resident_ = 1, bin_shift_ = 0;
   LocalSort local_;
   std::uint64_t count_bytes_ = 0, count_groups_ = 0;
   ScratchLayout scratch_;

@@ -15,12 +15,15 @@ constexpr std::uint64_t radix_size = 256;
 constexpr unsigned few_items = 4, most_items = 16;
 
 // Bytes of one_cluster_memory_t.
-std::uint64_t local_bytes(const Problem& problem, const Capabilities& device, unsigned work_group, unsigned items, unsigned groups) {
-  const std::uint64_t record = std::max(4u, info(problem.key).bytes) + (problem.payload == Payload::none ? 0 : problem.value_bytes);
+std::uint64_t local_bytes(const Problem& problem, const Capabilities& device, unsigned work_group, unsigned items,
+                          unsigned groups) {
+  const std::uint64_t value = problem.payload == Payload::none ? 0 : problem.value_bytes;
+  const std::uint64_t record = std::max(4u, info(problem.key).bytes) + value;
   const std::uint64_t rank_words = (device.ordered_local_atomics ? 1 : 2) * radix_size;  // SG_RANK_WORDS
   const std::uint64_t lanes = std::min(device.sub_group_size, 32u);
-  return 2 * record * work_group * items + (1 + 2 * groups) * radix_size * 2 + 2 * radix_size * kernels::index_bytes(problem.count) +
-         work_group / lanes * rank_words * 4 + work_group * 4 + radix_size * 4 + 128;
+  return 2 * record * work_group * items + (1 + 2 * groups) * radix_size * 2 +
+         2 * radix_size * kernels::index_bytes(problem.count) + work_group / lanes * rank_words * 4 + work_group * 4 +
+         radix_size * 4 + 128;
 }
 
 class OneClusterSorter final : public Sorter {

@@ -121,7 +121,8 @@ class SegmentedSorter : public Sorter {
         .set("RESIDENT", std::max(1u, (short_.sort_bits == 64 ? 768u : 1024u) / classify_work_group_));
     if (short_.longest != 0) define(short_, defines.set("SHORT", short_.longest));
     using namespace kernels::embedded;
-    lists_module_ = kernels::build_joined(device, capabilities, {segmented_lists_cl, segmented_items_cl, segmented_classify_cl}, defines);
+    lists_module_ = kernels::build_joined(device, capabilities, {segmented_lists_cl, segmented_items_cl, segmented_classify_cl},
+                                          defines);
     classify_ = lists_module_->kernel("segmented_classify");
   }
 
@@ -210,7 +211,8 @@ class GpuSorter final : public SegmentedSorter {
     const auto with_short = [&](unsigned work_group) {
       return items_of(longest_short, static_cast<unsigned>(std::bit_width(work_group * longest_short) - 1));
     };
-    while (classify_work_group_ > 64 && 4 * classify_bytes(with_short(classify_work_group_), classify_work_group_) > device.local_struct)
+    while (classify_work_group_ > 64 &&
+           4 * classify_bytes(with_short(classify_work_group_), classify_work_group_) > device.local_struct)
       classify_work_group_ /= 2;
     if (classify_bytes(with_short(classify_work_group_), classify_work_group_) <= device.local_struct)
       short_ = with_short(classify_work_group_);
