@@ -33,6 +33,7 @@ int devices() {
       fmt::print("  sub-groups        {} lanes, {}\n", c.sub_group_size, sortium::name(c.sub_group_words));
       fmt::print("  64-bit atomics    {}\n", c.atomics64 ? "yes" : "no");
       fmt::print("  forward progress  {}\n", c.forward_progress ? "yes" : "no");
+      if (c.cluster_groups > 1) fmt::print("  clusters          up to {} work-groups\n", c.cluster_groups);
     } catch (const sortium::Error& error) {
       fmt::print("  cannot be used: {}\n", error.what());
       if (!error.log().empty()) fmt::print(stderr, "{}\n", error.log());
