@@ -85,7 +85,7 @@ Sizes sizes_for(const Plan& plan, const MethodUnderTest& m) {
     list->erase(tail.begin(), tail.end());
     if (m.algorithm.quadratic) std::erase_if(*list, [](auto n) { return n > 4096; });
     // These build another kernel for every few sizes.
-    if (is_limited(m.algorithm) && builds_slowly()) std::erase_if(*list, [](auto n) { return n > 1100; });
+    if (is_limited(m.algorithm) && builds_slowly()) std::erase_if(*list, [](auto n) { return n > 600; });
   }
   return s;
 }

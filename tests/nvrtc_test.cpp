@@ -119,7 +119,9 @@ TEST_P(Nvrtc, Compiles) {
       {.key = KeyType::f32, .count = many, .payload = Payload::positions, .value_bytes = 8, .order = Order::descending},
   };
   bool ordered = false;
+  unsigned turn = m.turn;
   for (auto problem : problems) {
+    if (++turn % 2 == 0 && !m.parameters.empty()) continue;  // with each parameters, half of them
     if (m.algorithm.quadratic) problem.count = few;
     problem.limit = m.algorithm.limit ? problem.count / 10 : 0;
     if (m.algorithm.segments) problem.segments = 10;
