@@ -51,7 +51,6 @@ INLINE u32 highest_bit(sort_t x) {
 #endif
 }
 
-
 // The digits above `low` up to `high`, 8 bits a pass, by all of the work-group; stable.
 INLINE void local_radix_sort(LOCAL msd_local_memory_t *mine, sub_group_t sg, u32 low, u32 high) {
   const u32 t = local_id(), first = sg_index() * (SG_LANES * ITEMS) + sg_lane();
