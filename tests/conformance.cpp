@@ -100,8 +100,8 @@ void thin_out(std::vector<Case>& cases) {
 }
 
 // SORTIUM_TEST_PART=i/n: the i-th of n parts, so that n processes share out a table. Kernels are made for keys, values and
-// order, which take turns: no kernel is in two parts.
-bool take_part(std::vector<Case>& cases) {
+// order, which take turns, from another one for each method: no kernel is in two parts.
+bool take_part(std::vector<Case>& cases, unsigned first) {
   const char* text = std::getenv("SORTIUM_TEST_PART");
   if (text == nullptr) return false;
   unsigned part = 0, parts = 0;
@@ -111,7 +111,7 @@ bool take_part(std::vector<Case>& cases) {
   std::erase_if(cases, [&](const Case& c) {
     const unsigned value_bytes = c.problem.payload == Payload::none ? 0 : c.problem.value_bytes;
     const auto turn = turns.try_emplace({c.problem.key, value_bytes, c.problem.order}, turns.size()).first->second;
-    return turn % parts != part;
+    return (first + turn) % parts != part;
   });
   return true;
 }
@@ -184,7 +184,7 @@ TEST_P(Conformance, SortsAsTheReferenceDoes) {
       return c.problem.key != first.key || c.problem.payload != first.payload || c.problem.begin_bit != first.begin_bit;
     });
   thin_out(table.cases);
-  const bool is_part = take_part(table.cases);
+  const bool is_part = take_part(table.cases, m.turn);
 
   Trial trial(test_device(), small ? Placement::exact : Placement::guarded);
   unsigned wrong = 0, unsupported = 0;

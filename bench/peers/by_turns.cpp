@@ -39,19 +39,24 @@ void measure(std::vector<Contender>& all, cudaStream_t stream, double seconds, i
   cudaEvent_t start, stop;
   check(cudaEventCreate(&start));
   check(cudaEventCreate(&stop));
+  const auto prepare = [](const Contender& c) {
+    if (c.prepare) c.prepare(), c.wait();
+  };
   for (auto& c : all)
-    for (int i = 0; i < 2; ++i) c.enqueue(), c.wait();
+    for (int i = 0; i < 2; ++i) prepare(c), c.enqueue(), c.wait();
   const auto began = std::chrono::steady_clock::now();
   const auto since = [](auto then) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - then).count();
   };
   for (int round = 0; round < least || (round < 200 && since(began) < seconds); ++round)
     for (auto& c : all) {
+      prepare(c);
       const auto then = std::chrono::steady_clock::now();
       c.enqueue();
       c.wait();
       c.waited.push_back(since(then));
       if (!c.on_stream) continue;
+      prepare(c);
       check(cudaEventRecord(start, stream));
       c.enqueue();
       check(cudaEventRecord(stop, stream));

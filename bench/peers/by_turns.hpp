@@ -38,6 +38,7 @@ struct Contender {
   std::function<void()> wait;
   std::function<bool()> correct;  // empties the output, sorts, compares
   bool on_stream = true;          // device time can be had by events
+  std::function<void()> prepare;  // enqueued first, not timed: for what sorts in place
   std::vector<double> waited{}, device{};
 };
 

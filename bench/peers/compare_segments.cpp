@@ -1,4 +1,4 @@
-// Sortium's sort of segments and its top-k beside CUB: the same records, on the same GPU, by turns in one run, each result
+// Sortium's sort of segments and its top-k beside CUB, and, where it was built with it, moderngpu: the same records, on the same GPU, by turns in one run, each result
 // compared byte for byte with that of CUB. Sortium works through its public API, in this program's own context and stream.
 //   compare_segments [--n COUNT] [--seconds S] [--json FILE] [CASE…]
 //   CASE: segments:value:lengths:distribution, such as segments:u32:log-uniform:uniform, or topk:k:distribution
@@ -127,6 +127,17 @@ class Comparison {
     std::vector<Contender> all{contender("cub-segmented-sort", sort, [] { return true; }),
                                contender("cub-segmented-radix", radix, [&] { return matches(radix); }),
                                contender("sortium", ours, [&] { return matches(ours); })};
+#ifdef SORTIUM_MODERNGPU
+    const auto copy = [&] {
+      check(cudaMemcpyAsync(got_keys.data, keys.data, bytes, cudaMemcpyDeviceToDevice, gpu_.stream));
+      check(cudaMemcpyAsync(got_values.data, values.data, value_bytes, cudaMemcpyDeviceToDevice, gpu_.stream));
+    };
+    const auto merge = [&] { peers::moderngpu_segmented_sort(into_got, gpu_.stream); };
+    const auto copy_and_merge = [&] { copy(), merge(); };
+    auto moderngpu = contender("moderngpu", merge, [&] { return matches(copy_and_merge); });
+    moderngpu.prepare = copy;
+    all.insert(all.end() - 1, std::move(moderngpu));
+#endif
     auto row = measured(name, all, plan);
     row["segments"] = segments;
     row["cub_temporary_bytes"] = sort_bytes;
@@ -184,14 +195,14 @@ class Comparison {
     return {name, std::move(enqueue), [this] { wait(); }, std::move(correct)};
   }
 
-  // The last contender is Sortium, the others are CUB's.
+  // The last contender is Sortium.
   nlohmann::json measured(const std::string& name, std::vector<Contender>& all, const sortium::Plan& plan) const {
     constexpr int least = 3;  // rounds: CUB takes a tenth of a second where segments are very long, or millions
     peers::measure(all, gpu_.stream, seconds_, least);
-    double cub_waited = INFINITY, cub_device = INFINITY;
+    double best_waited = INFINITY, best_device = INFINITY;  // of the others
     for (std::size_t i = 0; i + 1 < all.size(); ++i) {
-      cub_waited = std::min(cub_waited, peers::median(all[i].waited));
-      cub_device = std::min(cub_device, peers::median(all[i].device));
+      best_waited = std::min(best_waited, peers::median(all[i].waited));
+      best_device = std::min(best_device, peers::median(all[i].device));
     }
     nlohmann::json row{{"case", name}, {"count", count_}, {"algorithm", plan.algorithm().name},
                        {"parameters", plan.parameters()}, {"scratch_bytes", plan.scratch_bytes()}, {"correct", true}};
@@ -201,10 +212,10 @@ class Comparison {
       const double waited = peers::median(c.waited), device = peers::median(c.device);
       const double rate = static_cast<double>(count_) / waited;
       row["results"].push_back({{"name", c.name}, {"wait_seconds", waited}, {"device_seconds", device},
-                                {"keys_per_second", rate}, {"correct", correct}, {"wait_ratio", cub_waited / waited},
-                                {"device_ratio", cub_device / device}});
+                                {"keys_per_second", rate}, {"correct", correct}, {"wait_ratio", best_waited / waited},
+                                {"device_ratio", best_device / device}});
       line += fmt::format("  {} {:.1f}/{:.1f} us {:.2f} Gkey/s", c.name, waited * 1e6, device * 1e6, rate * 1e-9);
-      if (&c == &all.back()) line += fmt::format(" x{:.2f}/{:.2f}", cub_waited / waited, cub_device / device);
+      if (&c == &all.back()) line += fmt::format(" x{:.2f}/{:.2f}", best_waited / waited, best_device / device);
       if (!correct) {
         line += " WRONG";
         row["correct"] = false;
@@ -239,7 +250,7 @@ int main(int argc, char** argv) try {
   Comparison comparison(count, seconds);
   const auto& device = comparison.device();
   nlohmann::json out{{"device", device.name}, {"driver", device.driver}, {"cub", CUB_VERSION}, {"cuda", CUDART_VERSION}};
-  fmt::print("{} keys; CUB {}, CUDA {}, {}, driver {}; wait/device medians, ratios to the faster of CUB's\n", count,
+  fmt::print("{} keys; CUB {}, CUDA {}, {}, driver {}; wait/device medians, ratios to the fastest of the others\n", count,
              CUB_VERSION, CUDART_VERSION, device.name, device.driver);
   bool correct = true;
   for (const auto& name : cases) {

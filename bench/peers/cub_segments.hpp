@@ -1,4 +1,4 @@
-// CUB's segmented sorts, and what stands beside a top-k, behind one call each, so that what nvcc must compile stands apart.
+// Others' segmented sorts, and what stands beside a top-k, behind one call each, so that what nvcc must compile stands apart.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -20,6 +20,8 @@ struct SegmentedSort {
 // With temp == nullptr: only says how much temporary memory it wants. The first waits for the stream between its launches.
 void cub_segmented_sort(void* temp, std::size_t& temp_bytes, const SegmentedSort& sort, cudaStream_t stream);
 void cub_segmented_radix(void* temp, std::size_t& temp_bytes, const SegmentedSort& sort, cudaStream_t stream);
+// Sorts what is in keys_out and values_out, in place; its temporary memory is kept for the next.
+void moderngpu_segmented_sort(const SegmentedSort& sort, cudaStream_t stream);
 // All of the keys, the largest first: CUB 3.0 has no selection of the first k.
 void cub_descending(void* temp, std::size_t& temp_bytes, const float* in, float* out, std::size_t count,
                     cudaStream_t stream);
