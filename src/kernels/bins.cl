@@ -1,6 +1,6 @@
 // What msd's and segmented's local sorts have in common: a work-group's records go to about as many bins as there are records,
 // in local memory, and what is left is to sort within bins of a few. Stands in front of their kernels.
-// Parameters: WG, ITEMS (odd, more than 2 * SIDE), SORT_BITS (of sort_t).
+// Parameters: WG, ITEMS (odd, more than 8), SORT_BITS (of sort_t).
 
 #define CAPACITY (WG * ITEMS)
 #define BINS (16 * WG)
@@ -8,8 +8,15 @@
 #define RADIX 256u
 #define SUB_GROUPS (WG / SG_LANES)
 #define RANK_WORDS SG_RANK_WORDS(RADIX)
-#define BIN_MOST 8u    // records of a bin that is not crowded
-#define SIDE BIN_MOST  // records on each side of a border that are merged
+// Records of a bin that is not crowded, and those on each side of a border that are merged: a bin that lies across the border
+// has one at least on either side. A work-item's two borders are not to meet.
+#if ITEMS > 16
+#define BIN_MOST 8u
+#define SIDE 8u
+#else
+#define BIN_MOST 5u
+#define SIDE 4u
+#endif
 
 #if SORT_BITS == 64
 typedef u64 sort_t;

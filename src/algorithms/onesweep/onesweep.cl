@@ -51,8 +51,8 @@ typedef struct {
   u32 common_count, common[2];  // digits that many records have
   tile_t tiles[4];              // by turns: the one that is written out, the one that is ranked, the next
   u32 left_out;                 // passes, a bit each
-  u32 most, numbers;            // of the others, how many there are, and which they are, 4 bits each
-  u32 padding[23];              // to HEAD_BYTES; what follows is also the room for histograms
+  u32 most, digits[8];          // how many there are of the others, and of each its number, mask and shift (see DIGIT_WORD)
+  u32 padding[16];              // to HEAD_BYTES; what follows is also the room for histograms
 #if ASYNC
   ukey_t raw[TILE + 16 / sizeof(ukey_t)];  // the next tile, as it comes
 #endif
@@ -239,6 +239,10 @@ INLINE void wait_for(GLOBAL u32 *done, u32 tiles) {
 // `ties`: 0 at first; see CODES. `spread`: the table, with SPREAD_BITS.
 // `gate`: null, or a word that decides on the device whether the launch does anything: only if (*gate != 0) == gate_open.
 #define STATE_DONE (PASSES + 1)
+// Pass p's number, mask and shift. Which passes there are is read from local memory as such a word: worked out from
+// `shifts` and `widths`, shift and mask would be worked out again for every record (by NVIDIA's OpenCL: a third of the time).
+#define DIGIT_WORD(p) \
+  ((p) << 16 | ((1u << ((u32)(widths >> (8 * (p))) & 255)) - 1) << 8 | ((u32)(shifts >> (8 * (p))) & 255))
 KERNEL_RESIDENT(WG, RESIDENT)
 void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t *keys_b, GLOBAL const value_t *values_in,
               GLOBAL value_t *values_a, GLOBAL value_t *values_b, GLOBAL u32 *starts, GLOBAL look_t *look_a,
@@ -261,10 +265,10 @@ void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t
 #if SEGMENTED
   u32 tiles = 0;
 #define MOST passes
-#define NUMBER pass
+#define DIGIT_OF_PASS DIGIT_WORD(pass)
 #else
 #define MOST mine->most  // in local memory, for registers are what the passes have least of
-#define NUMBER (mine->numbers >> (4 * pass) & 15)
+#define DIGIT_OF_PASS mine->digits[pass]
   const u32 tiles = (u32)((n + TILE - 1) / TILE);
   const u32 counted = count_digits(mine, keys_in, starts, &state[PASSES], ties, tiles, n, shifts, widths);
   if (t == 0 && counted != 0) global_add_release(&state[STATE_DONE + PASSES], counted);
@@ -280,20 +284,19 @@ void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t
       if (load_acquire(&starts[p * RADIX + t]) == n) local_or(&mine->left_out, 1u << p);
   barrier_local();
   if (t == 0) {
-    u32 left_out = mine->left_out, most = 0, numbers = 0;
+    u32 left_out = mine->left_out, most = 0;
     if (popcount32(left_out) % 2 != 0) left_out &= left_out - 1;
     if (popcount32(left_out) == passes) left_out &= left_out - 1, left_out &= left_out - 1;
     for (u32 p = 0; p < passes; ++p)
-      if ((left_out >> p & 1) == 0) numbers |= p << (4 * most++);
+      if ((left_out >> p & 1) == 0) mine->digits[most++] = DIGIT_WORD(p);
     mine->most = most;
-    mine->numbers = numbers;
   }
   barrier_local();
 #endif
   for (u32 i = t; i < SUB_GROUPS * RANK_WORDS; i += WG) mine->ranks[i] = 0;
 
   for (u32 pass = 0; pass < MOST; ++pass) {
-    const u32 shift = (u32)(shifts >> (8 * NUMBER)) & 255, mask = (1u << ((u32)(widths >> (8 * NUMBER)) & 255)) - 1;
+    const u32 digit_word = DIGIT_OF_PASS, shift = digit_word & 255, mask = digit_word >> 8 & 255;
     GLOBAL const ukey_t *from = pass == 0 ? keys_in : pass % 2 ? keys_a : keys_b;
     GLOBAL ukey_t *to = pass + 1 == MOST && !last_keys ? 0 : pass % 2 ? keys_b : keys_a;
     GLOBAL look_t *look = pass % 2 ? look_b : look_a;
@@ -324,7 +327,7 @@ void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t
     if (t == 0) mine->common_count = 0;
     if (t < 2) mine->common[t] = RADIX;  // none
     barrier_local();
-    const u32 of_digit = t < RADIX ? load_acquire(&starts[NUMBER * RADIX + t]) : 0;
+    const u32 of_digit = t < RADIX ? load_acquire(&starts[(digit_word >> 16) * RADIX + t]) : 0;
     if (of_digit > n / COMMON_SHARE) {
       const u32 slot = local_add(&mine->common_count, 1u);
       if (slot < 2) mine->common[slot] = t;

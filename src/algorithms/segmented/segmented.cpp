@@ -18,7 +18,7 @@
 namespace sortium {
 namespace {
 
-constexpr unsigned digit_bits = 8, block_items = 19, most_blocks = 6;
+constexpr unsigned digit_bits = 8, block_items = 19, spread_items = 9, most_blocks = 6;
 constexpr std::uint64_t radix_size = 1u << digit_bits;
 
 std::uint64_t rank_mask(const Problem& p) { return ~std::uint64_t{0} >> (64 - key_bits(p)); }
@@ -26,7 +26,8 @@ std::uint64_t rank_mask(const Problem& p) { return ~std::uint64_t{0} >> (64 - ke
 // The classes of lengths, as segmented_lists.cl has them, and the lists of their segments in scratch memory.
 struct Lists {
   unsigned row = 8, tiny = 0, blocks = 0;  // records of a lane; classes of either kind
-  std::uint64_t block_least = 0;           // the longest segment of the first class that work-groups sort
+  bool spread = false;                     // the first of these is for segments of the last of those
+  std::uint64_t block_least = 0;           // the longest segment of the first class that work-groups alone sort
   std::uint64_t part = 0;                  // records of a part of a long segment, but for those that had more parts than
   unsigned most_parts_of_one = ~0u;
   unsigned levels = 1;                     // of long segments
@@ -41,10 +42,14 @@ struct Lists {
   std::vector<std::uint64_t> begins;  // of the classes' lists, in tasks
   std::uint64_t pieces = 0, most_longs = 0, most_parts = 0;
 
-  [[nodiscard]] std::uint64_t capacity(unsigned k) const { return k < tiny ? std::uint64_t{row} << k : block_least << (k - tiny); }
+  [[nodiscard]] std::uint64_t capacity(unsigned k) const {
+    if (spread && k == tiny) return std::uint64_t{row} << (k - 1);
+    return k < tiny ? std::uint64_t{row} << k : block_least << (k - tiny - spread);
+  }
   [[nodiscard]] std::uint64_t longest() const { return capacity(tiny + blocks - 1); }
   [[nodiscard]] std::uint64_t room(unsigned k, const Problem& p) const {  // list_room
-    const std::uint64_t as_n_records = p.count / (k == 0 ? 2 : std::bit_floor(capacity(k - 1)));
+    const unsigned shorter = spread && k == tiny ? k - 2 : k - 1;
+    const std::uint64_t as_n_records = p.count / (k == 0 ? 2 : std::bit_floor(capacity(shorter)));
     const std::uint64_t most_pieces = k + 1 < tiny ? 0 : k + 1 == tiny ? pieces : std::min(pieces, as_n_records);
     return std::min(p.segments, as_n_records) + most_pieces;
   }
@@ -85,7 +90,8 @@ struct Lists {
   [[nodiscard]] const Longs& of(unsigned level) const { return longs[level == levels ? 2 : level % 2]; }
   [[nodiscard]] kernels::Defines defines(const Problem& p) const {
     kernels::Defines d;
-    d.problem(radix_problem(p)).set("ROW", row).set("TINY_CLASSES", tiny).set("BLOCK_CLASSES", blocks).set("BLOCK_LEAST", block_least);
+    d.problem(radix_problem(p)).set("ROW", row).set("TINY_CLASSES", tiny).set("BLOCK_CLASSES", blocks).set("BLOCK_LEAST", block_least)
+        .set("SPREAD", int{spread});
     return d;
   }
 };
@@ -217,33 +223,21 @@ class GpuSorter final : public SegmentedSorter {
     if (classify_bytes(with_short(classify_work_group_), classify_work_group_) <= device.local_struct)
       short_ = with_short(classify_work_group_);
 
+    // The longest of the short segments: where their keys' leading bits tell them apart, bins take fewer steps than a network.
+    const unsigned least_work_group = std::max(device.sub_group_size, 32u);
+    if (least_work_group * spread_items >= lists_.capacity(lists_.tiny - 1)) lists_.spread = add_block(device, least_work_group, true);
     // Work-groups double from class to class, as far as local memory goes.
-    const std::uint64_t index = kernels::index_bytes(problem.count);
-    const std::uint64_t rank_words = (device.ordered_local_atomics ? 1 : 2) * radix_size;  // SG_RANK_WORDS
-    const auto wanted = given.number("blocks", most_blocks);
-    for (unsigned work_group = std::max(device.sub_group_size, 32u); work_group <= largest && blocks_.size() < wanted; work_group *= 2) {
-      Block b{.work_group = work_group};
-      b.position_bits = static_cast<unsigned>(std::bit_width(work_group * block_items - 1));
-      const unsigned needed = key_bits(problem) + (composite(problem) ? b.position_bits : 0);
-      b.sort_bits = needed > 32 ? 64 : 32;
-      b.drops = needed > 64;
-      const std::uint64_t bins = std::max<std::uint64_t>(8 * work_group, work_group / lanes_ * rank_words);
-      b.gathers = gathers_ || b.drops;
-      const std::uint64_t item = std::max({b.sort_bits / 8, b.gathers ? info(problem.key).bytes : 0u,
-                                           problem.payload == Payload::none ? 0u : problem.value_bytes});
-      b.bytes = work_group * block_items * item + bins * 4 + 2 * work_group * index + 32;
-      if (b.bytes + 4 * work_group > device.local_struct) break;  // emulated sub-groups have a word for each work-item
-      b.resident = std::max(1u, std::min<unsigned>((b.sort_bits == 64 ? 768 : 1024) / work_group,
-                                                   static_cast<unsigned>(device.local_struct / (b.bytes + 1024))));
-      blocks_.push_back(std::move(b));
-    }
+    const auto wanted = given.number("blocks", most_blocks) + lists_.spread;
+    for (unsigned work_group = least_work_group; work_group <= largest && blocks_.size() < wanted; work_group *= 2)
+      if (!add_block(device, work_group, false)) break;
     lists_.blocks = static_cast<unsigned>(blocks_.size());
-    lists_.block_least = std::uint64_t{std::max(device.sub_group_size, 32u)} * block_items;
+    lists_.block_least = std::uint64_t{least_work_group} * block_items;
 
     // Tiles of long segments: as many records a work-item as local memory holds, but no more than registers do.
     long_work_group_ = device.local_struct > 64 * 1024 ? std::min(largest, 512u) : 256;
     long_resident_ = device.local_struct > 64 * 1024 ? 1024 / long_work_group_ : 1;
-    const std::uint64_t fixed = long_work_group_ / lanes_ * (rank_words / radix_size) * (radix_size + 1) * 4 +
+    const std::uint64_t index = kernels::index_bytes(problem.count);
+    const std::uint64_t fixed = long_work_group_ / lanes_ * (rank_words(device) / radix_size) * (radix_size + 1) * 4 +
                                 (4 * radix_size + 2) * index + radix_size + 64;
     const std::uint64_t key = info(problem.key).bytes;
     const std::uint64_t record = key + (problem.payload == Payload::none ? 0 : problem.value_bytes);
@@ -269,7 +263,7 @@ class GpuSorter final : public SegmentedSorter {
     buckets_ = scratch_.add(lists_.most_longs * radix_size);
   }
 
-  std::string parameters() const override { return fmt::format("variant=gpu,blocks={},groups={}", blocks_.size(), groups_); }
+  std::string parameters() const override { return fmt::format("variant=gpu,blocks={},groups={}", blocks_.size() - lists_.spread, groups_); }
 
   void build(Device& device, const Capabilities& capabilities) override {
     // Side by side: a first use waits for them.
@@ -279,7 +273,6 @@ class GpuSorter final : public SegmentedSorter {
         return kernels::build_joined(device, capabilities, sources, defines);
       });
     };
-    const bool is_composite = composite(problem_);
     auto tiny_defines = lists_.defines(problem_);
     tiny_defines.set("WG", tiny_work_group(capabilities));
     auto all_defines = tiny_defines;
@@ -293,9 +286,9 @@ class GpuSorter final : public SegmentedSorter {
     std::vector<std::future<std::shared_ptr<Module>>> blocks;
     for (const auto& b : blocks_) {
       auto defines = lists_.defines(problem_);
-      defines.set("WG", b.work_group).set("ITEMS", block_items).set("RESIDENT", b.resident).set("COMPOSITE", int{is_composite})
+      defines.set("WG", b.work_group).set("ITEMS", b.items).set("RESIDENT", b.resident).set("COMPOSITE", int{composite(problem_)})
           .set("SORT_BITS", b.sort_bits).set("POSITION_BITS", b.position_bits).set("DROPS", int{b.drops})
-          .set("GATHER_KEYS", int{b.gathers});
+          .set("GATHER_KEYS", int{b.gathers}).set("LEAVES", int{b.leaves});
       blocks.push_back(with({segmented_lists_cl, bins_cl, segmented_block_cl}, defines));
     }
     std::future<std::shared_ptr<Module>> longs;
@@ -339,6 +332,16 @@ class GpuSorter final : public SegmentedSorter {
       queue.launch({kernel, std::min<std::uint64_t>(ceil_div(problem_.count, tiny_work_group_), 16 * compute_units_),
                     tiny_work_group_, args, phase});
     };
+    const auto sort_block = [&](unsigned b) {
+      const auto& block = blocks_[b];
+      const unsigned k = lists_.tiny + b, left = lists_.tiny - 1;
+      const Arg args[] = {o.keys_in,    keys_from_spare,              keys_from_work,       o.keys_out, o.values_in, values_spare(o),
+                          o.values_out, lists_.list(k, o, problem_), lists_.length(k, o), begin_bit,  mask,
+                          lists_.list(left, o, problem_), lists_.length(left, o)};
+      queue.launch({*block.sort, std::min<std::uint64_t>(lists_.room(k, problem_), block.resident * compute_units_),
+                    block.work_group, args, block.leaves ? "spread" : "local", static_cast<unsigned>(block.bytes)});
+    };
+    if (lists_.spread) sort_block(0);  // leaves some to those that follow
     const Memory tasks = lists_.tasks.in(o), lengths = lists_.counters.in(o);
     if (tiny_drops_) {
       const Memory again = again_.in(o), again_lengths = lists_.again_lengths(o);
@@ -347,17 +350,32 @@ class GpuSorter final : public SegmentedSorter {
     } else {
       sort_tiny(*tiny_all_, tasks, lengths, {}, {}, "short");
     }
-    for (unsigned b = 0; b < blocks_.size(); ++b) {
-      const auto& block = blocks_[b];
-      const unsigned k = lists_.tiny + b;
-      const Arg args[] = {o.keys_in,    keys_from_spare,              keys_from_work,       o.keys_out, o.values_in, values_spare(o),
-                          o.values_out, lists_.list(k, o, problem_), lists_.length(k, o), begin_bit,  mask};
-      queue.launch({*block.sort, std::min<std::uint64_t>(lists_.room(k, problem_), block.resident * compute_units_),
-                    block.work_group, args, "local", static_cast<unsigned>(block.bytes)});
-    }
+    for (unsigned b = lists_.spread; b < blocks_.size(); ++b) sort_block(b);
   }
 
  private:
+  static std::uint64_t rank_words(const Capabilities& device) { return (device.ordered_local_atomics ? 1 : 2) * radix_size; }  // SG_RANK_WORDS
+
+  // A class more, if local memory holds its segments. One of short segments leaves those that bins do not sort to the network,
+  // and so can do with items of 32 bits, which may leave out some of the key's.
+  bool add_block(const Capabilities& device, unsigned work_group, bool leaves) {
+    Block b{.work_group = work_group, .items = leaves ? spread_items : block_items, .leaves = leaves};
+    b.position_bits = static_cast<unsigned>(std::bit_width(work_group * b.items - 1));
+    const unsigned needed = key_bits(problem_) + (composite(problem_) ? b.position_bits : 0);
+    b.sort_bits = needed > 32 && !(leaves && composite(problem_)) ? 64 : 32;
+    b.drops = needed > b.sort_bits;
+    b.gathers = gathers_ || b.drops;
+    const std::uint64_t bins = std::max<std::uint64_t>(8 * work_group, work_group / lanes_ * rank_words(device));
+    const std::uint64_t item = std::max({b.sort_bits / 8, b.gathers ? info(problem_.key).bytes : 0u,
+                                         problem_.payload == Payload::none ? 0u : problem_.value_bytes});
+    b.bytes = work_group * b.items * item + bins * 4 + 2 * work_group * kernels::index_bytes(problem_.count) + 32;
+    if (b.bytes + 4 * work_group > device.local_struct) return false;  // emulated sub-groups have a word for each work-item
+    b.resident = std::max(1u, std::min<unsigned>((b.sort_bits == 64 ? 768 : 1024) / work_group,
+                                                 static_cast<unsigned>(device.local_struct / (b.bytes + 1024))));
+    blocks_.push_back(std::move(b));
+    return true;
+  }
+
   // Level by level, until only segments are left that are short enough for the local sorts, or whose keys are alike.
   void part_longs(Queue& queue, const Operands& o) const {
     const std::uint32_t begin_bit = problem_.begin_bit;
@@ -405,8 +423,8 @@ class GpuSorter final : public SegmentedSorter {
   static unsigned tiny_work_group(const Capabilities& c) { return std::max(c.sub_group_size, 128u); }
 
   struct Block {  // how segments of a class are sorted
-    unsigned work_group = 0, position_bits = 0, sort_bits = 0, resident = 1;
-    bool drops = false, gathers = false;
+    unsigned work_group = 0, items = 0, position_bits = 0, sort_bits = 0, resident = 1;
+    bool leaves = false, drops = false, gathers = false;
     std::uint64_t bytes = 0;  // of segmented_memory_t
     std::shared_ptr<Module> module{};
     std::unique_ptr<Kernel> sort{};
@@ -510,7 +528,7 @@ class Segmented final : public Algorithm {
         .stable = true,
         .segments = true,
         .cost = "every record is read and written once; of segments longer than local memory, once more for each level of "
-                "partition that they need (one, where their keys spread), whose keys are read twice; at most 11 launches "
+                "partition that they need (one, where their keys spread), whose keys are read twice; at most 12 launches "
                 "and 3 for each 8 bits",
         .parameters = {{"variant", "which kernels: the device's kind decides by default", 0, 0, {"gpu", "cpu"}},
                        {"blocks", "classes of lengths that work-groups sort; from class to class they double (variant gpu)", 1,

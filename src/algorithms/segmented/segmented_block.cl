@@ -4,7 +4,7 @@
 // sorts its buckets; but here any bits may be alike, and all that stands between barriers is in straight line, so that
 // CPUs' compilers bear it.
 // Parameters: those of bins.cl, RESIDENT, COMPOSITE, POSITION_BITS, DROPS, GATHER_KEYS (an item does not say all of its key's
-// bits).
+// bits), LEAVES (segments that bins do not sort are left to another kernel).
 
 #define HAS_DIGIT(digit) (WG <= RADIX || (digit) < RADIX)
 #define BROUGHT_BYTES (GATHER_KEYS && KEY_BITS / 8 > VALUE_BYTES ? KEY_BITS / 8 : VALUE_BYTES)  // see BRING
@@ -54,7 +54,7 @@ INLINE sort_t item_of(ukey_t rank, u32 drop, u32 at) {
     barrier_local();                                       \
     UNROLL for (u32 i = 0; i < ITEMS; ++i) {               \
       const u32 at = i * WG + t;                           \
-      if (i < rows) {                                      \
+      if (i < sorted) {                                    \
         const type its = there[from[i]];                   \
         its_place = its;                                   \
       }                                                    \
@@ -67,6 +67,7 @@ INLINE sort_t item_of(ukey_t rank, u32 drop, u32 at) {
 #define RANK_LOOP _Pragma("unroll 1")
 #endif
 
+#if !LEAVES
 // A pass by the 8 bits from `shift` on, by all of the work-group; stable.
 INLINE void radix_pass(LOCAL segmented_memory_t *mine, sub_group_t sg, u32 shift) {
   const u32 t = local_id(), first = sg_index() * (SG_LANES * ITEMS) + sg_lane();
@@ -103,13 +104,15 @@ INLINE void radix_pass(LOCAL segmented_memory_t *mine, sub_group_t sg, u32 shift
     mine->items[place[i] + my_ranks[(u32)(item[i] >> shift) & (RADIX - 1)]] = item[i];
   barrier_local();
 }
+#endif
 
 // tasks: the class's list, of *length segments. keys_work: keys_out, or what stands in for it where no keys are wanted.
+// With LEAVES: others is the list, so far of *others_length segments, of those that are left.
 KERNEL_RESIDENT(WG, RESIDENT)
 void segmented_block(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_t *keys_spare, GLOBAL const ukey_t *keys_work,
                      GLOBAL ukey_t *keys_out, GLOBAL const value_t *values_in, GLOBAL const value_t *values_spare,
                      GLOBAL value_t *values_out, GLOBAL const task_t *tasks, GLOBAL const u32 *length, u32 begin_bit,
-                     u64 rank_mask) {
+                     u64 rank_mask, GLOBAL task_t *others, GLOBAL u32 *others_length) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(segmented_memory_t, mine);
   const u32 t = local_id();
@@ -142,8 +145,8 @@ void segmented_block(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_t *keys_spa
     differ = ored_bits(mine->differ);
     const u32 open = differ != 0 ? highest_bit(differ) + 1 : 0;
 #if DROPS
-    const u32 drop = max(open + POSITION_BITS, 64u) - 64;
-    const ukey_t open_mask = open == 64 ? ~(ukey_t)0 : ((ukey_t)1 << open) - 1;
+    const u32 drop = max(open + POSITION_BITS, (u32)SORT_BITS) - SORT_BITS;
+    const ukey_t open_mask = open == KEY_BITS ? ~(ukey_t)0 : ((ukey_t)1 << open) - 1;
 #else
     const u32 drop = 0;
     const ukey_t open_mask = (ukey_t)~(ukey_t)0;
@@ -210,7 +213,12 @@ void segmented_block(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_t *keys_spa
     barrier_local();
 #endif
 
+#if LEAVES
+    const u32 sorted = (mine->crowded | mine->tied) == 0 ? rows : 0;
+    if (t == 0 && sorted == 0) others[global_add(others_length, 1u)] = tasks[s];
+#else
     // Crowded: LSD radix sort by the bits that differ, those that were left out first.
+    const u32 sorted = rows;
     const u32 rounds = (mine->crowded | mine->tied) != 0 ? (drop != 0 ? 2 : 1) : 0;
     for (u32 round = 0; round < rounds; ++round) {
       const u32 dropped = round + 1 < rounds;  // this round is for what was left out
@@ -240,6 +248,7 @@ void segmented_block(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_t *keys_spa
       const u32 end = bits != 0 ? highest_bit(bits) + 1 : 0;
       for (u32 low_bit = lowest; low_bit < end; low_bit += 8) radix_pass(mine, sg, base + low_bit);
     }
+#endif
 
     // Store. What an item does not say is read in order: the output may be the input, and nobody reads what another writes.
 #if COMPOSITE
@@ -250,10 +259,10 @@ void segmented_block(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_t *keys_spa
 #if COMPOSITE
       from[i] = POSITION(mine->items[at]);
 #if !GATHER_KEYS
-      if (i < rows && keys_out) keys_out[begin + at] = key_of_order((ukey_t)(mine->items[at] >> POSITION_BITS));
+      if (i < sorted && keys_out) keys_out[begin + at] = key_of_order((ukey_t)(mine->items[at] >> POSITION_BITS));
 #endif
 #else
-      if (i < rows) keys_out[begin + at] = key_of_order((ukey_t)mine->items[at]);
+      if (i < sorted) keys_out[begin + at] = key_of_order((ukey_t)mine->items[at]);
 #endif
     }
 #if GATHER_KEYS

@@ -1,5 +1,6 @@
 // What segmented's kernels have in common; put in front of each of them.
-// Parameters: TINY_CLASSES, BLOCK_CLASSES, ROW, BLOCK_LEAST.
+// Parameters: TINY_CLASSES, BLOCK_CLASSES, ROW, BLOCK_LEAST, SPREAD (the first of the classes that work-groups sort is for the
+// segments of the last of the short ones: those that their keys' leading bits tell apart).
 
 #define LOCAL_CLASSES (TINY_CLASSES + BLOCK_CLASSES)
 #define CLASSES (LOCAL_CLASSES + 1)  // the last: segments that no work-group can hold
@@ -30,7 +31,10 @@ typedef struct {  // the part of long segment number `whole` that a work-group h
 } part_t;
 
 // The longest segment of class k, which is not the last.
-INLINE u64 class_capacity(u32 k) { return k < TINY_CLASSES ? (u64)ROW << k : (u64)BLOCK_LEAST << (k - TINY_CLASSES); }
+INLINE u64 class_capacity(u32 k) {
+  if (SPREAD && k == TINY_CLASSES) return (u64)ROW << (k - 1);
+  return k < TINY_CLASSES ? (u64)ROW << k : (u64)BLOCK_LEAST << (k - TINY_CLASSES - SPREAD);
+}
 
 // For how many segments class k's list has room: all of them, or as many as n records can be, at least (a shift where a
 // division would cost more than all else that is done with a short segment). What long ones are parted into,
@@ -38,7 +42,8 @@ INLINE u64 class_capacity(u32 k) { return k < TINY_CLASSES ? (u64)ROW << k : (u6
 // mostly room.
 #define LEAST_CLASS_OF_PIECES (TINY_CLASSES - 1)
 INLINE u64 list_room(u32 k, u64 n, u64 segments, u64 pieces) {
-  const u32 log2_shorter = k <= TINY_CLASSES ? highest_bit32(ROW) + k - 1 : highest_bit32(BLOCK_LEAST) + k - 1 - TINY_CLASSES;
+  const u32 like = SPREAD && k >= TINY_CLASSES ? k - 1 : k;  // were there no such class
+  const u32 log2_shorter = like <= TINY_CLASSES ? highest_bit32(ROW) + like - 1 : highest_bit32(BLOCK_LEAST) + like - 1 - TINY_CLASSES;
   const u64 as_n_records = n >> (k == 0 ? 1 : log2_shorter);
   const u64 most_pieces = k < LEAST_CLASS_OF_PIECES ? 0 : k == LEAST_CLASS_OF_PIECES ? pieces : min(pieces, as_n_records);
   return min(segments, as_n_records) + most_pieces;
@@ -79,6 +84,7 @@ INLINE void put_on_list(lists_t lists, LOCAL u32 *here, LOCAL u32 *before, LOCAL
   // Class, and place among those of the work-group.
   u32 class_of = 0;
   for (u32 k = 0; k < LOCAL_CLASSES; ++k) class_of += count > class_capacity(k) ? 1 : 0;
+  if (SPREAD && class_of == TINY_CLASSES - 1) class_of = TINY_CLASSES;
   class_of = max(class_of, least_class);
   class_of = class_of == LOCAL_CLASSES && open == 0 ? LOCAL_CLASSES + 1 : class_of;
   class_of = count == 0 ? LOCAL_CLASSES + 2 : class_of;
