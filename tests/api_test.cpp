@@ -194,7 +194,7 @@ void few_are_sorted_alike() {
   const std::string kept = before ? before : "";
   unsetenv("SORTIUM_DEVICE");
   const bool has_host = std::ranges::any_of(devices(), [](const auto& d) { return d->info().claimed.backend == Backend::host; });
-  for (const std::size_t n : {0, 1, 2, 3, 23, 24, 25, 100, 16384, 16385})
+  for (const std::size_t n : {0, 1, 2, 3, 5, 8, 9, 16, 17, 23, 24, 25, 100, 16384, 16385})
     for (const auto order : {Order::ascending, Order::descending})
       for (const unsigned end_bit : {0u, 9u}) {
         auto keys = some<Key>(n, n);
@@ -237,6 +237,46 @@ TEST(Host, FewRecordsAreSortedAlike) {
   EXPECT_EQ(keys, (std::vector<std::uint32_t>{3, 1, 2}));
   expect_error([] { sort_host({.count = 3}, {}); }, ErrorCode::invalid_argument, {"keys_in"});
   EXPECT_EQ(sortium::sort(keys, {.algorithm = "merge"}).algorithm, "merge") << "a named algorithm is what one gets";
+}
+
+// By networks, which have a size and more than one way to make words of records.
+template <class Key>
+void fewest_are_sorted() {
+  for (std::size_t n = 0; n <= 17; ++n)
+    for (unsigned round = 0; round < 20; ++round)
+      for (const auto order : {Order::ascending, Order::descending}) {
+        auto keys = some<Key>(n, 20 * n + round);
+        if (round % 2 == 0)
+          for (auto& k : keys) k = static_cast<Key>(static_cast<int>(k) % 3);  // alike
+        std::vector<std::uint64_t> expected(n);
+        std::iota(expected.begin(), expected.end(), 0u);
+        std::ranges::stable_sort(expected, [&](auto a, auto b) { return order == Order::ascending ? keys[a] < keys[b] : keys[b] < keys[a]; });
+        const Options options{.order = order};
+        EXPECT_EQ(argsort<std::uint64_t>(keys, options), expected) << n;
+        auto sorted = keys, with_values = keys;
+        std::vector<std::uint32_t> values(n);
+        std::iota(values.begin(), values.end(), 7u);
+        sortium::sort(sorted, options);
+        sortium::sort(with_values, values, options);
+        for (std::size_t i = 0; i < n; ++i) {
+          EXPECT_EQ(sorted[i], keys[expected[i]]) << i << " of " << n;
+          EXPECT_EQ(with_values[i], keys[expected[i]]) << i << " of " << n;
+          EXPECT_EQ(values[i], expected[i] + 7) << i << " of " << n;
+        }
+      }
+}
+
+TEST(Host, FewestRecordsAreSorted) {
+  if (!std::ranges::any_of(devices(), [](const auto& d) { return d->info().claimed.backend == Backend::host; }))
+    GTEST_SKIP() << "built without cpu:0, which sorts them";
+  fewest_are_sorted<std::uint8_t>();
+  fewest_are_sorted<std::int8_t>();
+  fewest_are_sorted<std::uint16_t>();
+  fewest_are_sorted<std::int16_t>();
+  fewest_are_sorted<std::uint32_t>();
+  fewest_are_sorted<std::int32_t>();
+  fewest_are_sorted<std::uint64_t>();
+  fewest_are_sorted<std::int64_t>();
 }
 
 TEST(Host, ThreadsSortAtOnce) {

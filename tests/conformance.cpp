@@ -61,7 +61,8 @@ bool is_left_to_oclgrind() { return builds_slowly() && !is_simulated() && !is_se
 
 Depth depth_for(const MethodUnderTest& m) {
   const bool many_kernels = has_many_kernels(m);
-  if (is_set("SORTIUM_TEST_SMALL") || (many_kernels && builds_slowly())) return Depth::few;
+  const bool few_for_slow = many_kernels || (!m.parameters.empty() && !on_host() && !is_set("SORTIUM_TEST_FULL"));
+  if (is_set("SORTIUM_TEST_SMALL") || (few_for_slow && builds_slowly())) return Depth::few;
   int depth = static_cast<int>(m.wide ? Depth::wide : Depth::narrow);
   depth += is_set("SORTIUM_TEST_FULL");
   depth -= builds_slowly();
@@ -84,8 +85,8 @@ Sizes sizes_for(const Plan& plan, const MethodUnderTest& m) {
     const auto tail = std::ranges::unique(*list);
     list->erase(tail.begin(), tail.end());
     if (m.algorithm.quadratic) std::erase_if(*list, [](auto n) { return n > 4096; });
-    // These build another kernel for every few sizes.
-    if (is_limited(m.algorithm) && builds_slowly()) std::erase_if(*list, [](auto n) { return n > 600; });
+    // These build another kernel for every few sizes; Oclgrind runs more of them.
+    if (is_limited(m.algorithm) && builds_slowly()) std::erase_if(*list, [](auto n) { return n > 600 || (n > 97 && n < 511); });
   }
   return s;
 }

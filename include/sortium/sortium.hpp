@@ -143,8 +143,8 @@ struct HostOperands {
 // is as it was before: in particular with Error(out_of_memory), which says how much was asked for.
 // Values may have 1 to 256 bytes: those of other than 4 and 8 are moved once, at the end (records.hpp).
 // Where neither device nor algorithm is named, up to 2^14 records are sorted by the calling thread, as the way to a GPU
-// and back takes longer. cpu:0 keeps the scratch memory of one sort for the next one, where it is no more than an eighth
-// of the machine's.
+// and back takes longer; up to 16 whatever SORTIUM_DEVICE says. cpu:0 keeps the scratch memory of one sort for the next one,
+// where it is no more than an eighth of the machine's.
 HostReport sort_host(const Problem& problem, const HostOperands& operands, const Options& options = {});
 
 template <class T>

@@ -100,6 +100,7 @@ HostReport sort_few(const Problem& p, const HostOperands& o) {
   report.parameters = "threads=1";
   if (p.count == 0) return report;
   check_operands(p, o);
+  if (rooms::sample_fewest(p, o.keys_in, o.keys_out, o.values_in, o.values_out)) return report;
   const auto memory = [](const void* m) { return Memory{const_cast<void*>(m), 0, 0}; };
   const Operands operands{memory(o.keys_in), memory(o.keys_out), memory(o.values_in), memory(o.values_out), {}};
   if (p.count < 256) {  // to ask for the time would take as long
@@ -165,7 +166,9 @@ HostReport sort_host(const Problem& problem, const HostOperands& o, const Option
   bool calling_thread = false;
 #ifdef SORTIUM_WITH_HOST
   calling_thread = problem.count <= few && problem.limit == 0 && options.algorithm == "auto" && options.parameters.empty() &&
-                   options.max_scratch_bytes == 0 && (options.device == "cpu:0" || !names_device(options.device));
+                   options.max_scratch_bytes == 0 &&
+                   ((problem.count <= rooms::fewest && options.device.empty()) ||  // to look for SORTIUM_DEVICE would take longer
+                    options.device == "cpu:0" || !names_device(options.device));
   if (calling_thread && problem.segments == 0) return sort_few(problem, o);
 #endif
   Stopwatch watch;
