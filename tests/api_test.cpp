@@ -195,33 +195,32 @@ void few_are_sorted_alike() {
   unsetenv("SORTIUM_DEVICE");
   const bool has_host = std::ranges::any_of(devices(), [](const auto& d) { return d->info().claimed.backend == Backend::host; });
   for (const std::size_t n : {0, 1, 2, 3, 5, 8, 9, 16, 17, 23, 24, 25, 100, 16384, 16385})
-    for (const auto order : {Order::ascending, Order::descending})
-      for (const unsigned end_bit : {0u, 9u}) {
-        auto keys = some<Key>(n, n);
-        for (std::size_t i = 0; i < n; i += 3) keys[i] = static_cast<Key>(static_cast<int>(i % 2) - 1);
-        if constexpr (std::is_floating_point_v<Key>)
-          for (std::size_t i = 1; i < n; i += 4) keys[i] = i % 8 == 1 ? -Key{0} : std::numeric_limits<Key>::quiet_NaN();
-        Options here = on_device(), anywhere;
-        here.order = anywhere.order = order;
-        here.end_bit = anywhere.end_bit = end_bit;
-        std::vector<std::uint32_t> values(n);
-        std::iota(values.begin(), values.end(), 0u);
-        auto k = keys, k2 = keys;
-        auto v = values, v2 = values;
-        const auto report = sortium::sort(k, v, anywhere);
-        sortium::sort(k2, v2, here);
-        EXPECT_EQ(v, v2) << n;
-        EXPECT_TRUE(same_bits(k, k2)) << n;
-        // Where the library was built with the host's own algorithm, few records never leave the host.
-        if (has_host) {
-          EXPECT_EQ(report.algorithm, "sample") << report.device;
-        }
-        EXPECT_EQ(argsort<std::uint64_t>(keys, anywhere), argsort<std::uint64_t>(keys, here)) << n;
-        k = k2 = keys;
-        sortium::sort(k, anywhere);
-        sortium::sort(k2, here);
-        EXPECT_TRUE(same_bits(k, k2)) << n;
+    for (const auto& [order, end_bit] : {std::pair{Order::ascending, 0u}, std::pair{Order::descending, 9u}}) {
+      auto keys = some<Key>(n, n);
+      for (std::size_t i = 0; i < n; i += 3) keys[i] = static_cast<Key>(static_cast<int>(i % 2) - 1);
+      if constexpr (std::is_floating_point_v<Key>)
+        for (std::size_t i = 1; i < n; i += 4) keys[i] = i % 8 == 1 ? -Key{0} : std::numeric_limits<Key>::quiet_NaN();
+      Options here = on_device(), anywhere;
+      here.order = anywhere.order = order;
+      here.end_bit = anywhere.end_bit = end_bit;
+      std::vector<std::uint32_t> values(n);
+      std::iota(values.begin(), values.end(), 0u);
+      auto k = keys, k2 = keys;
+      auto v = values, v2 = values;
+      const auto report = sortium::sort(k, v, anywhere);
+      sortium::sort(k2, v2, here);
+      EXPECT_EQ(v, v2) << n;
+      EXPECT_TRUE(same_bits(k, k2)) << n;
+      // Where the library was built with the host's own algorithm, few records never leave the host.
+      if (has_host) {
+        EXPECT_EQ(report.algorithm, "sample") << report.device;
       }
+      EXPECT_EQ(argsort<std::uint64_t>(keys, anywhere), argsort<std::uint64_t>(keys, here)) << n;
+      k = k2 = keys;
+      sortium::sort(k, anywhere);
+      sortium::sort(k2, here);
+      EXPECT_TRUE(same_bits(k, k2)) << n;
+    }
   if (before) setenv("SORTIUM_DEVICE", kept.c_str(), 1);
 }
 

@@ -1,5 +1,6 @@
-// Sortium's sort of segments and its top-k beside CUB, and, where it was built with it, moderngpu: the same records, on the same GPU, by turns in one run, each result
-// compared byte for byte with that of CUB. Sortium works through its public API, in this program's own context and stream.
+// Sortium's sort of segments and its top-k beside CUB, and, where it was built with it, moderngpu: the same records, on the
+// same GPU, by turns in one run, each result compared byte for byte with that of CUB. Sortium works through its public API, in
+// this program's own context and stream.
 //   compare_segments [--n COUNT] [--seconds S] [--json FILE] [CASE…]
 //   CASE: segments:value:lengths:distribution, such as segments:u32:log-uniform:uniform, or topk:k:distribution
 // Times are medians of sorts that are waited for (`wait`, host clock) and of device time between events (`device`).
