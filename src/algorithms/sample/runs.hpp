@@ -2,8 +2,11 @@
 // Computer Programming 3, 5.2.4).
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace sortium::sample {
@@ -83,5 +86,29 @@ class RunFinder {
   std::vector<std::vector<Stretch>> stretches_;
   std::atomic<bool> given_up_{false};
 };
+
+// Merges sorted pieces, of which piece i ends at ends[i + 1], by twos, stably; `spare` has room for all of them, and the
+// outcome is there or where they were. `ends` is overwritten.
+inline std::uint64_t* merge_pieces(std::uint64_t* words, std::uint64_t* spare, std::size_t* ends, std::size_t pieces) {
+  for (; pieces > 1; pieces = (pieces + 1) / 2) {
+    for (std::size_t i = 0; i < pieces; i += 2) {
+      const std::uint64_t *a = words + ends[i], *middle = words + ends[i + 1], *b = middle;
+      const std::uint64_t* const end = words + ends[std::min(i + 2, pieces)];
+      std::uint64_t* to = spare + ends[i];
+      while (a < middle && b < end) {
+        const bool second = *b < *a;
+        *to++ = second ? *b : *a;
+        a += !second;
+        b += second;
+      }
+      to = std::copy(a, middle, to);
+      std::copy(b, end, to);
+    }
+    for (std::size_t i = 0; i <= pieces; i += 2) ends[i / 2] = ends[i];
+    ends[(pieces + 1) / 2] = ends[pieces];
+    std::swap(words, spare);
+  }
+  return words;
+}
 
 }  // namespace sortium::sample

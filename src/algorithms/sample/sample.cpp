@@ -12,24 +12,25 @@
 #include <tbb/task_arena.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <numeric>
-#include <utility>
 #include <vector>
 
 #include "../rooms.hpp"
+#include "ranks.hpp"
 #include "runs.hpp"
-#include "words.hpp"
 
 namespace sortium {
 namespace {
 
 using sample::Coding;
+using sample::coding_of;
 using sample::RunFinder;
+using sample::Ties;
+using sample::Window;
 using Runs = std::vector<sample::Run>;
 
 constexpr std::uint64_t alone = 1u << 15;  // up to so many records, one thread is done before others have woken
@@ -39,31 +40,12 @@ T* at(const Memory& m) {
   return reinterpret_cast<T*>(static_cast<std::byte*>(m.handle) + m.offset);
 }
 
-template <class Word>
-Coding<Word> coding_of(const Problem& p) {
-  const auto& type = info(p.key);
-  const Word sign = Word{1} << (sizeof(Word) * 8 - 1);
-  const Word down = p.order == Order::descending ? ~Word{0} : Word{0};
-  if (type.is_float) return {down, static_cast<Word>(sizeof(Word) == 4 ? 0x7fffffu : 0xfffffffffffffu), true};
-  return {static_cast<Word>(type.is_signed ? sign ^ down : down), 0, false};
-}
-
-// The codes of floats that tie: those of the zeros, first_zero and the next, and all from first_nan on.
-template <class Word>
-struct Ties {
-  static constexpr Word infinity = static_cast<Word>(sizeof(Word) == 4 ? 0x7f800000u : 0x7ff0000000000000u);
-  static constexpr Word first_zero = infinity;
-  static constexpr Word first_nan = 2 * infinity + 2;
-};
-
 class SampleSorter final : public Sorter {
  public:
   SampleSorter(const Problem& problem, const Capabilities& device, const Parameters& given)
-      : problem_(problem), rank_(problem), key_bytes_(info(problem.key).bytes) {
-    const unsigned bits = info(problem.key).bits();
-    all_bits_ = problem.begin_bit == 0 && (problem.end_bit == 0 || problem.end_bit == bits);
-    // Codes are made of 4- and 8-byte keys, and know the usual order of floats; other ranks are worked out one by one.
-    coded_ = all_bits_ && key_bytes_ >= 4 && problem.nan == NanOrder::last && problem.zeros == ZeroOrder::tied;
+      : problem_(problem), key_bytes_(info(problem.key).bytes), all_bits_(key_bits(problem) == info(problem.key).bits()),
+        coded_(all_bits_ && key_bytes_ >= 4 && problem.nan == NanOrder::last && problem.zeros == ZeroOrder::tied),
+        ranks_(problem, coded_) {
     records_ = problem.payload != Payload::none || !coded_;
     threads_ = static_cast<unsigned>(given.number("threads", device.compute_units));
     const std::uint64_t word = records_ ? 8 : key_bytes_, n = problem.count;
@@ -111,12 +93,6 @@ class SampleSorter final : public Sorter {
   static constexpr std::uint64_t special = 4;  // splitters that floats need, and one to spare
   static constexpr std::uint64_t oversampling = 64;
 
-  // Ranks fall into [lowest, lowest + 2^bits << shift).
-  struct Window {
-    std::uint64_t lowest = 0;
-    unsigned shift = 0;
-  };
-
   struct Now {
     template <class Work>
     void call(std::string_view, const Work& work) const { work(); }
@@ -159,7 +135,7 @@ class SampleSorter final : public Sorter {
   template <class Key>
   Runs find_runs(const Key* keys) const {
     RunFinder finder(problem_.count);
-    const auto ranks_from = [&](std::uint64_t first, std::uint64_t* to, std::uint64_t count) { ranks(keys + first, to, count); };
+    const auto ranks_from = [&](std::uint64_t first, std::uint64_t* to, std::uint64_t count) { ranks_.of(keys + first, to, count); };
     finder.look(0, ranks_from);  // most often that is all: no other thread need wake for it
     if (!finder.given_up()) parallel(finder.pieces() - 1, [&](std::uint64_t p) { finder.look(p + 1, ranks_from); });
     return finder.runs();
@@ -246,7 +222,7 @@ class SampleSorter final : public Sorter {
     std::uint64_t* chunk(std::uint64_t) const { return mine(); }
     std::uint64_t* spare(std::uint64_t) const { return mine() + sorter.chunk_; }
     void words(const Key* from, std::uint64_t* to, std::uint64_t position, std::uint64_t count) const {
-      sorter.ranks(from, to, count);
+      sorter.ranks_.of(from, to, count);
       for (std::uint64_t i = 0; i < count; ++i) to[i] = (to[i] - window.lowest) >> window.shift << position_bits | (position + i);
     }
     void make(std::uint64_t* to, std::uint64_t begin, std::uint64_t count) const { words(in + begin, to, begin, count); }
@@ -276,14 +252,14 @@ class SampleSorter final : public Sorter {
     }
     // The records of sorted words, from those that the words' positions are of, to the output.
     void place(std::uint64_t* part, std::uint64_t begin, std::uint64_t count, const Key* from, const Value* values_from) const {
-      if (window.shift != 0) sorter.sort_ties(from, part, count, position_bits);
-      if (values_from != nullptr) fetch(part, count, mask(), values_from, values_out + begin);
+      if (window.shift != 0) sorter.ranks_.sort_ties(from, part, count, position_bits);
+      if (values_from != nullptr) sample::fetch(part, count, mask(), values_from, values_out + begin);
       else if (values_out != nullptr)
         for (std::uint64_t i = 0; i < count; ++i) values_out[begin + i] = static_cast<Value>(part[i] & mask());
       if (keys_out == nullptr) return;
       // A word holds the whole key only of integers, sorted by all their bits.
       if (window.shift != 0 || !sorter.all_bits_ || info(sorter.problem_.key).is_float)
-        return fetch(part, count, mask(), from, keys_out + begin);
+        return sample::fetch(part, count, mask(), from, keys_out + begin);
       const Key flip = coding_of<Key>(sorter.problem_).flip;
       for (std::uint64_t i = 0; i < count; ++i)
         keys_out[begin + i] = static_cast<Key>(((part[i] >> position_bits) + window.lowest) ^ flip);
@@ -375,61 +351,21 @@ class SampleSorter final : public Sorter {
     if (copy_values) values_from = steps.values;
 
     parallel(parts, [&](std::uint64_t p) {
-      std::uint64_t *words = steps.mine(), *spare = words + room;
+      std::uint64_t *words = steps.mine(), *const spare = words + room;
       std::size_t ends[RunFinder::most + 1] = {0}, pieces = 0;
       for (std::size_t r = 0; r < runs.size(); ++r) {
         const std::uint64_t low = cuts[p * runs.size() + r], count = cuts[(p + 1) * runs.size() + r] - low;
         const std::uint64_t first = runs[r].falls ? runs[r].end - low - count : runs[r].begin + low;
         std::uint64_t* const to = words + ends[pieces];
         steps.words(from + first, to, first, count);
-        if (runs[r].falls) turn(to, count, steps.position_bits);
+        if (runs[r].falls) sample::turn(to, count, steps.position_bits);
         ends[pieces + 1] = ends[pieces] + count;
         ++pieces;
       }
-      for (; pieces > 1; pieces = (pieces + 1) / 2) {
-        for (std::size_t i = 0; i < pieces; i += 2) {
-          const std::uint64_t *a = words + ends[i], *middle = words + ends[i + 1], *b = middle;
-          const std::uint64_t* const end = words + ends[std::min(i + 2, pieces)];
-          std::uint64_t* to = spare + ends[i];
-          while (a < middle && b < end) {
-            const bool second = *b < *a;
-            *to++ = second ? *b : *a;
-            a += !second;
-            b += second;
-          }
-          to = std::copy(a, middle, to);
-          std::copy(b, end, to);
-        }
-        for (std::size_t i = 0; i <= pieces; i += 2) ends[i / 2] = ends[i];
-        ends[(pieces + 1) / 2] = ends[pieces];
-        std::swap(words, spare);
-      }
+      words = sample::merge_pieces(words, spare, ends, pieces);
       steps.place(words, begins[p], begins[p + 1] - begins[p], from, values_from);
     });
     return true;
-  }
-
-  // Words of a falling run, the last ones first; those that tie but for their positions keep their order.
-  static void turn(std::uint64_t* words, std::uint64_t count, unsigned position_bits) {
-    std::reverse(words, words + count);
-    for (std::uint64_t i = 0, end = 0; i < count; i = end) {
-      for (end = i + 1; end < count && words[end] >> position_bits == words[i] >> position_bits;) ++end;
-      std::reverse(words + i, words + end);
-    }
-  }
-
-  template <class T>
-  static void fetch(const std::uint64_t* words, std::uint64_t count, std::uint64_t mask, const T* from, T* to) {
-    constexpr std::uint64_t ahead = 16;  // a part that is too large for the cache should have many on their way
-    for (std::uint64_t i = 0; i < count; ++i) {
-      if (i + ahead < count) __builtin_prefetch(from + (words[i + ahead] & mask));
-      to[i] = from[words[i] & mask];
-    }
-  }
-
-  static Window window_of(std::uint64_t lowest, std::uint64_t highest, unsigned bits) {
-    const unsigned needed = static_cast<unsigned>(std::bit_width(highest - lowest));
-    return {lowest, needed > bits ? needed - bits : 0};
   }
 
   template <class Key>
@@ -442,7 +378,7 @@ class SampleSorter final : public Sorter {
       const std::uint64_t end = std::min((c + 1) * chunk_, problem_.count);
       for (std::uint64_t i = c * chunk_; i < end; i += step) {
         const std::uint64_t count = std::min(step, end - i);
-        ranks(keys + i, rank, count);
+        ranks_.of(keys + i, rank, count);
         for (std::uint64_t k = 0; k < count; ++k) {
           lowest = std::min(lowest, rank[k]);
           highest = std::max(highest, rank[k]);
@@ -452,66 +388,7 @@ class SampleSorter final : public Sorter {
     });
     auto [lowest, highest] = found[0];
     for (const auto& [a, b] : found) lowest = std::min(lowest, a), highest = std::max(highest, b);
-    return window_of(lowest, highest, bits);
-  }
-
-  // What decides a record's place: its key's code, where ties have one and the same, or the bits that were asked for.
-  template <class Key>
-  void ranks(const Key* keys, std::uint64_t* to, std::uint64_t count) const {
-    if (!coded_) {
-      const unsigned end = problem_.end_bit == 0 ? info(problem_.key).bits() : problem_.end_bit;
-      const unsigned begin = problem_.begin_bit;
-      const std::uint64_t mask = ~std::uint64_t{0} >> (64 - (end - begin));
-      const auto& type = info(problem_.key);
-      for (std::uint64_t i = 0; i < count; ++i)
-        to[i] = order_bits(keys[i], type, problem_.order, problem_.nan, problem_.zeros) >> begin & mask;
-      return;
-    }
-    if constexpr (sizeof(Key) >= 4) {
-      const auto coding = coding_of<Key>(problem_);
-      constexpr std::uint64_t step = 256;
-      Key code[step];
-      for (std::uint64_t i = 0; i < count; i += step) {
-        const std::uint64_t some = std::min(step, count - i);
-        sample::encode(keys + i, code, some, coding);
-        if (coding.is_float)
-          for (std::uint64_t k = 0; k < some; ++k)
-            code[k] = std::min<Key>(code[k] - (code[k] == Ties<Key>::first_zero + 1), Ties<Key>::first_nan);
-        for (std::uint64_t k = 0; k < some; ++k) to[i + k] = code[k];
-      }
-    }
-  }
-
-  // Sorted words whose windows were too narrow for the ranks: runs of equal ones, sorted by the ranks themselves.
-  template <class Key>
-  void sort_ties(const Key* keys, std::uint64_t* words, std::uint64_t count, unsigned position_bits) const {
-    const std::uint64_t mask = (std::uint64_t{1} << position_bits) - 1;
-    for (std::uint64_t begin = 0, end = 0; begin < count; begin = end) {
-      for (end = begin + 1; end < count && words[end] >> position_bits == words[begin] >> position_bits;) ++end;
-      if (end - begin > 1) sort_run(keys, words + begin, end - begin, position_bits, mask);
-    }
-  }
-
-  template <class Key>
-  void sort_run(const Key* keys, std::uint64_t* words, std::uint64_t count, unsigned position_bits, std::uint64_t mask) const {
-    const auto rank = [&](std::uint64_t word) { return rank_(keys[word & mask]); };
-    if (count == 2) {
-      if (rank(words[1]) < rank(words[0])) std::swap(words[0], words[1]);
-      return;
-    }
-    // Narrower ranks, narrower windows: each round settles 64 - position_bits bits more.
-    std::uint64_t lowest = ~std::uint64_t{0}, highest = 0;
-    for (std::uint64_t i = 0; i < count; ++i) {
-      const std::uint64_t r = rank(words[i]);
-      lowest = std::min(lowest, r);
-      highest = std::max(highest, r);
-    }
-    if (lowest == highest) return;
-    const Window window = window_of(lowest, highest, 64 - position_bits);
-    for (std::uint64_t i = 0; i < count; ++i)
-      words[i] = (rank(words[i]) - window.lowest) >> window.shift << position_bits | (words[i] & mask);
-    sample::sort_words(words, count);
-    if (window.shift != 0) sort_ties(keys, words, count, position_bits);
+    return sample::window_of(lowest, highest, bits);
   }
 
   // The sort itself, in the steps of the two above. `deciding`: the bits of a word that say to which part it belongs.
@@ -588,9 +465,12 @@ class SampleSorter final : public Sorter {
   }
 
   Problem problem_;
-  KeyRank rank_;
   unsigned key_bytes_, threads_ = 1;
-  bool all_bits_ = true, coded_ = true, records_ = false;
+  bool all_bits_;
+  // Codes are made of 4- and 8-byte keys, and know the usual order of floats; other ranks are worked out one by one.
+  bool coded_;
+  sample::Ranks ranks_;
+  bool records_ = false;
   std::uint64_t chunk_ = 0, chunks_ = 0, parts_ = 1;  // records of a chunk; how many there are of either
   std::uint64_t own_words_ = 0;                       // of each thread's memory
   ScratchLayout scratch_;
@@ -622,100 +502,7 @@ class Sample final : public Algorithm {
   }
 };
 
-// Batcher's odd-even merge sort of N words, comparator by comparator: no branch depends on what the words are.
-template <std::size_t N>
-constexpr auto comparators() {
-  std::array<std::pair<std::uint8_t, std::uint8_t>, N == 4 ? 5 : N == 8 ? 19 : 63> out{};
-  std::size_t count = 0;
-  for (std::size_t run = 1; run < N; run *= 2)
-    for (std::size_t distance = run; distance >= 1; distance /= 2)
-      for (std::size_t begin = distance % run; begin + distance < N; begin += 2 * distance)
-        for (std::size_t i = begin; i < begin + distance && i + distance < N; ++i)
-          if (i / (2 * run) == (i + distance) / (2 * run))
-            out[count++] = {static_cast<std::uint8_t>(i), static_cast<std::uint8_t>(i + distance)};
-  return out;
-}
-
-template <std::size_t N, class Word, std::size_t... I>
-void run_network(Word* words, std::uint64_t count, std::index_sequence<I...>) {
-  constexpr auto pairs = comparators<N>();
-  Word w[N];
-  for (std::size_t i = 0; i < N; ++i) w[i] = i < count ? words[i] : static_cast<Word>(~Word{0});
-  const auto order = [&](std::size_t low, std::size_t high) {
-    const Word x = w[low], y = w[high];
-    const Word change = static_cast<Word>((x ^ y) & (Word{0} - Word{y < x}));  // compilers make a branch of a minimum
-    w[low] = x ^ change;
-    w[high] = y ^ change;
-  };
-  (order(pairs[I].first, pairs[I].second), ...);
-  for (std::size_t i = 0; i < N; ++i) words[i] = w[i];  // there is room for N
-}
-template <std::size_t N, class Word>
-void run_network(Word* words, std::uint64_t count) {
-  run_network<N>(words, count, std::make_index_sequence<comparators<N>().size()>());
-}
-
-template <class Word>
-void sort_few_words(Word* words, std::uint64_t count) {
-  if (count <= 4) run_network<4>(words, count);
-  else if (count <= 8) run_network<8>(words, count);
-  else run_network<16>(words, count);
-}
-
-// Keys whose code is all there is of them.
-template <class Key>
-void sort_few_keys(const Key* in, Key* out, std::uint64_t count, std::uint64_t flip) {
-  const Key mine = static_cast<Key>(flip);
-  Key codes[rooms::fewest];
-  for (std::uint64_t i = 0; i < count; ++i) codes[i] = in[i] ^ mine;
-  sort_few_words(codes, count);
-  for (std::uint64_t i = 0; i < count; ++i) out[i] = codes[i] ^ mine;
-}
-
-template <class T>
-void gather_few(const std::uint64_t* words, const T* in, T* out, std::uint64_t count) {
-  T gathered[rooms::fewest];
-  for (std::uint64_t i = 0; i < count; ++i) gathered[i] = in != nullptr ? in[words[i] % 256] : static_cast<T>(words[i] % 256);
-  for (std::uint64_t i = 0; i < count; ++i) out[i] = gathered[i];
-}
-
-template <class Key>
-void sort_by_network(const Problem& p, const Key* keys, Key* keys_out, const void* values, void* values_out, bool codes_do) {
-  if (codes_do) {
-    const std::uint64_t down = p.order == Order::descending ? ~std::uint64_t{0} : 0, sign = std::uint64_t{1} << (8 * sizeof(Key) - 1);
-    return sort_few_keys(keys, keys_out, p.count, down ^ (info(p.key).is_signed ? sign : 0));
-  }
-  // Words of the rank, of 32 bits at most, and the position below.
-  const KeyRank rank(p);
-  std::uint64_t words[rooms::fewest];
-  for (std::uint64_t i = 0; i < p.count; ++i) words[i] = rank(keys[i]) << 8 | i;
-  sort_few_words(words, p.count);
-  if (p.keys_out) gather_few(words, keys, keys_out, p.count);
-  if (p.payload == Payload::none) return;
-  if (p.payload == Payload::positions) values = nullptr;
-  if (p.value_bytes == 4)
-    gather_few(words, static_cast<const std::uint32_t*>(values), static_cast<std::uint32_t*>(values_out), p.count);
-  else
-    gather_few(words, static_cast<const std::uint64_t*>(values), static_cast<std::uint64_t*>(values_out), p.count);
-}
-
 }  // namespace
-
-bool rooms::sample_fewest(const Problem& p, const void* keys_in, void* keys_out, const void* values_in, void* values_out) {
-  const auto& type = info(p.key);
-  const bool codes_do = p.payload == Payload::none && !type.is_float && key_bits(p) == type.bits();
-  if (p.count > fewest || (!codes_do && key_bits(p) > 32)) return false;
-  const auto sort = [&]<class Key>(Key) {
-    sort_by_network(p, static_cast<const Key*>(keys_in), static_cast<Key*>(keys_out), values_in, values_out, codes_do);
-  };
-  switch (type.bytes) {
-    case 1: sort(std::uint8_t{}); break;
-    case 2: sort(std::uint16_t{}); break;
-    case 4: sort(std::uint32_t{}); break;
-    default: sort(std::uint64_t{}); break;
-  }
-  return true;
-}
 
 void rooms::sample_few(const Problem& problem, const Operands& operands) {
   Capabilities one_core;

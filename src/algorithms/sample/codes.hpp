@@ -1,0 +1,29 @@
+// A problem's codes (words.hpp), and which of them tie.
+#pragma once
+
+#include <cstdint>
+
+#include <sortium/core.hpp>
+
+#include "words.hpp"
+
+namespace sortium::sample {
+
+template <class Word>
+Coding<Word> coding_of(const Problem& p) {
+  const auto& type = info(p.key);
+  const Word sign = Word{1} << (sizeof(Word) * 8 - 1);
+  const Word down = p.order == Order::descending ? ~Word{0} : Word{0};
+  if (type.is_float) return {down, static_cast<Word>(sizeof(Word) == 4 ? 0x7fffffu : 0xfffffffffffffu), true};
+  return {static_cast<Word>(type.is_signed ? sign ^ down : down), 0, false};
+}
+
+// The codes of floats that tie: those of the zeros, first_zero and the next, and all from first_nan on.
+template <class Word>
+struct Ties {
+  static constexpr Word infinity = static_cast<Word>(sizeof(Word) == 4 ? 0x7f800000u : 0x7ff0000000000000u);
+  static constexpr Word first_zero = infinity;
+  static constexpr Word first_nan = 2 * infinity + 2;
+};
+
+}  // namespace sortium::sample

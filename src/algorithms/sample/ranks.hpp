@@ -1,0 +1,109 @@
+// Records' words: a key's rank, or a window of its bits, above the record's position. How they are made, and what they leave to
+// do.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <utility>
+
+#include "codes.hpp"
+
+namespace sortium::sample {
+
+// Ranks fall into [lowest, lowest + 2^bits << shift).
+struct Window {
+  std::uint64_t lowest = 0;
+  unsigned shift = 0;
+};
+
+[[nodiscard]] inline Window window_of(std::uint64_t lowest, std::uint64_t highest, unsigned bits) {
+  const unsigned needed = static_cast<unsigned>(std::bit_width(highest - lowest));
+  return {lowest, needed > bits ? needed - bits : 0};
+}
+
+class Ranks {
+ public:
+  // `coded`: codes say the ranks.
+  Ranks(const Problem& problem, bool coded) : problem_(problem), rank_(problem), coded_(coded) {}
+
+  // What decides a record's place: its key's code, where ties have one and the same, or the bits that were asked for.
+  template <class Key>
+  void of(const Key* keys, std::uint64_t* to, std::uint64_t count) const {
+    if (!coded_) {
+      for (std::uint64_t i = 0; i < count; ++i) to[i] = rank_(keys[i]);
+      return;
+    }
+    if constexpr (sizeof(Key) >= 4) {
+      const auto coding = coding_of<Key>(problem_);
+      constexpr std::uint64_t step = 256;
+      Key code[step];
+      for (std::uint64_t i = 0; i < count; i += step) {
+        const std::uint64_t some = std::min(step, count - i);
+        encode(keys + i, code, some, coding);
+        if (coding.is_float)
+          for (std::uint64_t k = 0; k < some; ++k)
+            code[k] = std::min<Key>(code[k] - (code[k] == Ties<Key>::first_zero + 1), Ties<Key>::first_nan);
+        for (std::uint64_t k = 0; k < some; ++k) to[i + k] = code[k];
+      }
+    }
+  }
+
+  // Sorted words whose windows were too narrow for the ranks: runs of equal ones, sorted by the ranks themselves.
+  template <class Key>
+  void sort_ties(const Key* keys, std::uint64_t* words, std::uint64_t count, unsigned position_bits) const {
+    const std::uint64_t mask = (std::uint64_t{1} << position_bits) - 1;
+    for (std::uint64_t begin = 0, end = 0; begin < count; begin = end) {
+      for (end = begin + 1; end < count && words[end] >> position_bits == words[begin] >> position_bits;) ++end;
+      if (end - begin > 1) sort_run(keys, words + begin, end - begin, position_bits, mask);
+    }
+  }
+
+ private:
+  template <class Key>
+  void sort_run(const Key* keys, std::uint64_t* words, std::uint64_t count, unsigned position_bits, std::uint64_t mask) const {
+    const auto rank = [&](std::uint64_t word) { return rank_(keys[word & mask]); };
+    if (count == 2) {
+      if (rank(words[1]) < rank(words[0])) std::swap(words[0], words[1]);
+      return;
+    }
+    // Narrower ranks, narrower windows: each round settles 64 - position_bits bits more.
+    std::uint64_t lowest = ~std::uint64_t{0}, highest = 0;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const std::uint64_t r = rank(words[i]);
+      lowest = std::min(lowest, r);
+      highest = std::max(highest, r);
+    }
+    if (lowest == highest) return;
+    const Window window = window_of(lowest, highest, 64 - position_bits);
+    for (std::uint64_t i = 0; i < count; ++i)
+      words[i] = (rank(words[i]) - window.lowest) >> window.shift << position_bits | (words[i] & mask);
+    sort_words(words, count);
+    if (window.shift != 0) sort_ties(keys, words, count, position_bits);
+  }
+
+  Problem problem_;
+  KeyRank rank_;
+  bool coded_;
+};
+
+// Words of a falling run, the last ones first; those that tie but for their positions keep their order.
+inline void turn(std::uint64_t* words, std::uint64_t count, unsigned position_bits) {
+  std::reverse(words, words + count);
+  for (std::uint64_t i = 0, end = 0; i < count; i = end) {
+    for (end = i + 1; end < count && words[end] >> position_bits == words[i] >> position_bits;) ++end;
+    std::reverse(words + i, words + end);
+  }
+}
+
+// The records that the words say, in the words' order.
+template <class T>
+void fetch(const std::uint64_t* words, std::uint64_t count, std::uint64_t mask, const T* from, T* to) {
+  constexpr std::uint64_t ahead = 16;  // a part that is too large for the cache should have many on their way
+  for (std::uint64_t i = 0; i < count; ++i) {
+    if (i + ahead < count) __builtin_prefetch(from + (words[i + ahead] & mask));
+    to[i] = from[words[i] & mask];
+  }
+}
+
+}  // namespace sortium::sample
