@@ -64,6 +64,8 @@ bool has_few_shapes(const MethodUnderTest& m) {
   return builds_slowly() && !m.parameters.empty() && !on_host() && !is_simulated() && !is_set("SORTIUM_TEST_FULL");
 }
 
+bool needs_clusters(const MethodUnderTest& m) { return m.algorithm.name == "one-cluster"; }
+
 Depth depth_for(const MethodUnderTest& m) {
   const bool many_kernels = has_many_kernels(m);
   if (is_set("SORTIUM_TEST_SMALL") || (many_kernels && builds_slowly()) || has_few_shapes(m)) return Depth::few;
@@ -79,6 +81,8 @@ Sizes sizes_for(const Plan& plan, const MethodUnderTest& m) {
     s.often.insert(s.often.end(), {4, 7, 8, 9, 31, 32, 33, 63, 65, 127, 129, 512, 2047, 8191, 10007});
     s.seldom = {16385, 65535, 65536, 65537, 100'003, (1u << 18) + 3, (1u << 20) - 1};
   }
+  // Skewed keys overfill a work-group's part only where there are many.
+  if (needs_clusters(m)) s.seldom.insert(s.seldom.end(), {20'011, 70'001, 130'003});
   if (is_set("SORTIUM_TEST_SMALL")) s = {{1, 2, 97, 300}, {}};
   if (is_set("SORTIUM_TEST_SMALL") && m.algorithm.segments) s.often.push_back(1300);  // longer than a class of segments
   for (const auto piece : pieces(plan))
@@ -150,8 +154,6 @@ void cut(std::vector<Case>& cases) {
 bool is_unsupported(const Error& e, const MethodUnderTest& m) {
   return e.code() == ErrorCode::unsupported && (!m.parameters.empty() || is_limited(m.algorithm));
 }
-
-bool needs_clusters(const MethodUnderTest& m) { return m.algorithm.name == "one-cluster"; }
 
 class Conformance : public testing::TestWithParam<MethodUnderTest> {};
 
@@ -249,6 +251,30 @@ TEST(LongSegments, ArePartedUntilTheyAreShort) {
       const Plan plan(test_device(), c.problem, {"segmented", "variant=gpu,blocks=1,groups=7"});
       const auto what = trial.run(c, {plan.scratch_bytes(), 0, true, [&](Queue& q, const Operands& o) { plan.run(q, o); }});
       EXPECT_EQ(what, "") << describe(c);
+    }
+  }
+}
+
+// msd counts the tiles of short lists one by one; with large records, a work-group sorts several of them.
+TEST(CountedTiles, AreAddedUp) {
+  if (on_host()) GTEST_SKIP() << "kernels run on devices";
+  Trial trial(test_device(), Placement::guarded);
+  const bool small = is_set("SORTIUM_TEST_SMALL");
+  std::vector<Case> cases;
+  for (const auto d : {Distribution::random, Distribution::few_distinct, Distribution::sorted})
+    for (const std::uint64_t count : {small ? 3001 : 1'300'007, small ? 5003 : (1 << 21) - 5}) {
+      cases.push_back({{.key = KeyType::u64, .count = count}, true, d, count});
+      cases.push_back({{.key = KeyType::i32, .count = count, .payload = Payload::values, .value_bytes = 8, .order = Order::descending},
+                       false, d, count});
+    }
+  for (const auto& c : cases) {
+    try {
+      const Plan plan(test_device(), c.problem, {"msd", "bits=8"});
+      const auto what = trial.run(c, {plan.scratch_bytes(), 0, true, [&](Queue& q, const Operands& o) { plan.run(q, o); }});
+      EXPECT_EQ(what, "") << describe(c);
+    } catch (const Error& e) {
+      if (e.code() == ErrorCode::unsupported) GTEST_SKIP() << e.what();
+      throw;
     }
   }
 }

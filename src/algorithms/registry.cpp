@@ -93,14 +93,15 @@ Planned plan_fastest(const Problem& problem, const Capabilities& device, const R
     candidates.push_back(limit && segments ? &rooms::topk_segmented() : limit ? &rooms::topk() : &rooms::segmented());
   } else {
     if (device.kind == DeviceKind::gpu) {
-      // One work-group is the faster up to some 2^11 records, one cluster up to some 2^17: they pay for one launch and no
+      // One work-group is the faster up to some 2^12 records, one cluster up to some 2^17: they pay for one launch and no
       // look-back. Buckets by leading bits move the records less often than onesweep does.
       const auto passes = digits(problem, 8).size();
       const std::uint64_t moves = problem.count * passes;
       const std::uint64_t record = info(problem.key).bytes + (problem.payload == Payload::none ? 0 : problem.value_bytes);
-      const bool cluster = device.cluster_groups >= 8;
-      if (problem.count <= std::uint64_t{1} << (cluster ? 11 : 13)) candidates.push_back(&rooms::one_group());
-      if (cluster && moves <= std::uint64_t{1} << 19 && moves * record <= std::uint64_t{1} << 22)
+      const bool cluster = device.cluster_groups >= 8, parts = cluster && rooms::one_cluster_parts(problem, device);
+      if (problem.count <= std::uint64_t{1} << (parts ? 12 : cluster ? 11 : 13)) candidates.push_back(&rooms::one_group());
+      if (parts ? problem.count <= std::uint64_t{1} << 17
+                : cluster && moves <= std::uint64_t{1} << 19 && moves * record <= std::uint64_t{1} << 22)
         candidates.push_back(&rooms::one_cluster());
       if (passes > 3) candidates.push_back(&rooms::msd());
       candidates.push_back(&rooms::onesweep());

@@ -14,6 +14,8 @@ const Algorithm& merge_local();
 const Algorithm& msd();
 const Algorithm& odd_even();
 const Algorithm& one_cluster();
+// Whether its work-groups would take a part each, which is faster.
+bool one_cluster_parts(const Problem& problem, const Capabilities& device);
 const Algorithm& one_group();
 const Algorithm& onesweep();
 const Algorithm& radix();

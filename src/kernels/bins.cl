@@ -1,5 +1,5 @@
-// What msd's and segmented's local sorts have in common: a work-group's records go to about as many bins as there are records,
-// in local memory, and what is left is to sort within bins of a few. Stands in front of their kernels.
+// What sorts by bins have in common: a work-group's records go to about as many bins as there are records, in local memory,
+// and what is left is to sort within bins of a few. Stands in front of their kernels.
 // Parameters: WG, ITEMS (odd, more than 8), SORT_BITS (of sort_t).
 
 #define CAPACITY (WG * ITEMS)
@@ -72,3 +72,40 @@ typedef u32 sort_t;
         if ((i & distance) == 0) SORT_PAIR(two[i], two[i + distance])                     \
     UNROLL for (u32 i = 0; i < 2 * SIDE; ++i) own[(int)i - (int)SIDE] = two[i];           \
   }
+
+#define HAS_DIGIT(digit) (WG <= RADIX || (digit) < RADIX)
+
+// Where a bin is crowded: a pass by the 8 bits from `shift` on, over all places; stable.
+OUTLINE void radix_pass(LOCAL u32 *ranks, LOCAL sort_t *items, LOCAL index_t *scratch, sub_group_t sg, u32 shift) {
+  const u32 t = local_id(), first = sg_index() * (SG_LANES * ITEMS) + sg_lane();
+  LOCAL u32 *my_ranks = ranks + sg_index() * RANK_WORDS;
+  sort_t item[ITEMS];
+  u32 place[ITEMS];
+  for (u32 i = t; i < SUB_GROUPS * RANK_WORDS; i += WG) ranks[i] = 0;
+  barrier_local();
+  // Rank in the sub-group.
+  UNROLL for (u32 i = 0; i < ITEMS; ++i) item[i] = items[first + i * SG_LANES];
+#define DIGIT_AT(i) ((u32)(item[i] >> shift) & (RADIX - 1))
+  SG_RANK_ROWS(place, ITEMS, my_ranks, RADIX, DIGIT_AT, 0)
+  barrier_local();
+  // Scan over digits, and over sub-groups for each.
+  index_t before = 0;
+  for (u32 base = 0; base < RADIX; base += WG) {
+    const u32 digit = base + t;
+    index_t sum = 0, all;
+    if (HAS_DIGIT(digit))
+      UNROLL for (u32 s = 0; s < SUB_GROUPS; ++s) sum += ranks[s * RANK_WORDS + digit];
+    u32 at = (u32)(before + wg_scan_add(scratch, WG, sum, &all));
+    if (HAS_DIGIT(digit))
+      UNROLL for (u32 s = 0; s < SUB_GROUPS; ++s) {
+        const u32 in_row = ranks[s * RANK_WORDS + digit];
+        ranks[s * RANK_WORDS + digit] = at;
+        at += in_row;
+      }
+    before += all;
+  }
+  barrier_local();
+  // Scatter.
+  UNROLL for (u32 i = 0; i < ITEMS; ++i) items[place[i] + my_ranks[DIGIT_AT(i)]] = item[i];
+  barrier_local();
+}

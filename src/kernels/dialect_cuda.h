@@ -15,6 +15,7 @@ typedef unsigned long long u64;
 #define KERNEL_BEGIN
 #endif
 #define INLINE static __device__ __forceinline__
+#define OUTLINE static __device__ __noinline__
 #define GLOBAL
 #define LOCAL
 #define LOCAL_ARRAY(type, name, count) __shared__ type name[count]

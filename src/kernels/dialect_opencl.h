@@ -9,6 +9,7 @@ typedef ulong u64;
 #define KERNEL(work_group) __kernel __attribute__((reqd_work_group_size(work_group, 1, 1))) SG_SIZE_ATTRIBUTE
 #define KERNEL_RESIDENT(work_group, groups) KERNEL(work_group)
 #define INLINE static inline __attribute__((always_inline))
+#define OUTLINE INLINE  // CPUs' compilers want barriers in the kernel itself
 #define GLOBAL __global
 #define LOCAL __local
 #define LOCAL_ARRAY(type, name, count) __local type name[count]

@@ -6,6 +6,9 @@ typedef u64 index_t;  // a position among the records
 typedef u32 index_t;
 #endif
 
+// The place of the highest bit that is set; there is one.
+INLINE u32 highest_bit(u64 x) { return x >> 32 != 0 ? 32 + highest_bit32((u32)(x >> 32)) : highest_bit32((u32)x); }
+
 #ifdef OFFSET_BITS  // of the segments' offsets
 #if OFFSET_BITS == 64
 typedef u64 offset_t;
@@ -326,4 +329,21 @@ INLINE u32 sg_rank(volatile LOCAL u32 *counts, u32 bins, u32 bin) {
   sg_barrier();
   return before + popcount32(same & ((1u << lane) - 1));
 }
+#endif
+
+// sg_rank for `rows` rows of digits, DIGIT_OF(i), into place[i]. Lanes that have the same digit wait for each other; where the
+// first row's are alike, or it is `expected`, each row that is alike takes one addition.
+#if ORDERED_LOCAL_ATOMICS
+#define SG_RANK_ROWS(place, rows, counts, bins, DIGIT_OF, expected)                                          \
+  if ((expected) || sg_ballot(0, DIGIT_OF(0) != sg_shuffle(0, DIGIT_OF(0), 0)) == 0) {                       \
+    UNROLL for (u32 i = 0; i < (rows); ++i) place[i] = sg_rank_alike(counts, bins, DIGIT_OF(i));             \
+  } else {                                                                                                   \
+    UNROLL for (u32 i = 0; i < (rows); ++i) place[i] = sg_rank(counts, bins, DIGIT_OF(i));                   \
+  }
+#elif SG_NATIVE
+#define SG_RANK_ROWS(place, rows, counts, bins, DIGIT_OF, expected) \
+  UNROLL for (u32 i = 0; i < (rows); ++i) place[i] = sg_rank(counts, bins, DIGIT_OF(i));
+#else  // each row is full of barriers, which compilers take long over
+#define SG_RANK_ROWS(place, rows, counts, bins, DIGIT_OF, expected) \
+  _Pragma("unroll 1") for (u32 i = 0; i < (rows); ++i) place[i] = sg_rank(counts, bins, DIGIT_OF(i));
 #endif

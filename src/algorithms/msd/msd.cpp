@@ -16,9 +16,10 @@
 namespace sortium {
 namespace {
 
-constexpr unsigned count_work_group = 1024, count_items = 16, local_items = 19, digit_bits = 8, most_bits = 2 * digit_bits;
+constexpr unsigned count_work_group = 1024, count_items = 16, tile_count_items = 4, local_items = 19, digit_bits = 8, most_bits = 2 * digit_bits;
 constexpr double spread_fill = 0.9;  // how full a bucket may be by what samples say
 constexpr std::uint64_t sampled_from = std::uint64_t{1} << 22;  // records; below, sampling costs more than it saves
+constexpr std::uint64_t tiles_counted_to = std::uint64_t{1} << 21;  // records; above, there are too many to add up
 
 // How buckets are sorted.
 struct LocalSort {
@@ -82,11 +83,15 @@ unsigned leading_bits(const Problem& problem, const Capabilities& device, const 
   return bits > digit_bits && local_sort(problem, device, narrow).sort_bits == 32 ? narrow : bits;
 }
 
+// Whether tiles are counted one by one: where lists are parted once, and short.
+bool counts_tiles(const Problem& p, unsigned bits) { return bits == digit_bits && spread_bits(p) == 0 && p.count <= tiles_counted_to; }
+
 class MsdSorter final : public Sorter {
  public:
   MsdSorter(const Problem& problem, const Capabilities& device, const Parameters& given)
       : problem_(problem), spread_bits_(spread_bits(problem)), bits_(leading_bits(problem, device, given)),
-        lsd_(problem, device, {}, {std::uint64_t{1} << digit_bits, cleared_bytes(), spread_bits_}) {
+        lsd_(problem, device, {}, {std::uint64_t{1} << digit_bits, cleared_bytes(), spread_bits_, counts_tiles(problem, bits_)}),
+        tiles_(counts_tiles(problem, bits_) ? ceil_div(problem.count, lsd_.tile()) : 0) {
     const auto unsupported = [](const std::string& why) { throw Error(ErrorCode::unsupported, "msd: " + why); };
     if (device.sub_group_words == SubGroupWords::ptx)
       unsupported("not on NVIDIA's OpenCL, where some of its sorts ended in CL_OUT_OF_RESOURCES (driver 580.159), which CUDA's do not");
@@ -98,7 +103,7 @@ class MsdSorter final : public Sorter {
       unsupported(fmt::format("with {} leading bits a work-group would sort some {} records, more than the device's {} "
                               "bytes of local memory or {} work-items allow", bits_, (problem.count >> bits_) + 1,
                               device.local_struct, device.max_work_group));
-    count_bytes_ = (std::uint64_t{1} << bits_) * 2 + 16;
+    count_bytes_ = tiles_ != 0 ? 0 : buckets() * std::uint64_t{2} + 16;
     if (spread_bits_ != 0)
       count_bytes_ += (std::uint64_t{4} << spread_bits_) + (std::uint64_t{4} << spread_bits_) / 64 +
                       2 * count_work_group * kernels::index_bytes(problem.count);
@@ -131,10 +136,14 @@ class MsdSorter final : public Sorter {
     // Side by side: a first use waits for them.
     auto passes = std::async(std::launch::async, [&] { lsd_.build(device, capabilities); });
     kernels::Defines defines;
-    defines.problem(radix_problem(problem_)).set("WG", count_work_group).set("ITEMS", count_items).set("BUCKETS", std::uint32_t{1} << bits_);
+    defines.problem(radix_problem(problem_))
+        .set("WG", count_work_group)
+        .set("ITEMS", tiles_ != 0 ? tile_count_items : count_items)
+        .set("BUCKETS", buckets());
     if (spread_bits_ != 0) defines.set("SPREAD_BITS", spread_bits_).set("BUCKET_BITS", bits_);
+    using namespace kernels::embedded;
     auto count = std::async(std::launch::async, [&] {
-      return kernels::build(device, capabilities, kernels::embedded::msd_cl, defines);
+      return kernels::build(device, capabilities, tiles_ != 0 ? msd_tiles_cl : msd_cl, defines);
     });
     kernels::Defines local;
     local.problem(radix_problem(problem_))
@@ -147,11 +156,11 @@ class MsdSorter final : public Sorter {
         .set("POSITION_BITS", local_.position_bits)
         .set("WINDOW_HIGH", int{bin_shift_ >= 32});
     if (spread_bits_ != 0) local.set("SPREAD_BITS", spread_bits_).set("ONE_LEAD", int{bits_ >= spread_bits_});
-    local_module_ = kernels::build_joined(device, capabilities, {kernels::embedded::bins_cl, kernels::embedded::msd_local_cl}, local);
+    local_module_ = kernels::build_joined(device, capabilities, {bins_cl, bin_sort_cl, msd_local_cl}, local);
     sort_local_ = local_module_->kernel("msd_local");
     count_module_ = count.get();
-    count_ = count_module_->kernel("msd_count");
-    scan_ = count_module_->kernel("msd_scan");
+    count_ = count_module_->kernel(tiles_ != 0 ? "msd_count_tiles" : "msd_count");
+    if (tiles_ == 0) scan_ = count_module_->kernel("msd_scan");
     passes.get();
   }
 
@@ -159,31 +168,37 @@ class MsdSorter final : public Sorter {
     // Onesweep's scratch memory is the first part of ours, so that one description of operands serves both.
     const Memory cleared = lsd_.extension(o), overfull = cleared.slice(0, 4),
                  counts = cleared.slice(counts_offset, cleared_bytes() - counts_offset), starts = starts_.in(o);
-    const auto buckets = std::uint32_t{1} << bits_;
     const std::uint32_t open = problem_.begin_bit + key_bits(problem_) - bits_;  // the bits below are still open
-    lsd_.prepare(queue, o);
-
     const Memory spread = spread_bits_ != 0 ? spread_[0].in(o) : Memory{}, back = spread_bits_ != 0 ? spread_[1].in(o) : Memory{};
-    const Arg count_args[] = {o.keys_in, counts, overfull, problem_.count, open, samples(), crowd(), spread, back, lead_most()};
-    queue.launch({*count_, count_groups_, count_work_group, count_args, "count", static_cast<unsigned>(count_bytes_)});
-    const Arg scan_args[] = {counts, starts, overfull, problem_.count, buckets,
-                             static_cast<std::uint32_t>(local_.capacity())};
-    queue.launch({*scan_, ceil_div(buckets, count_work_group), count_work_group, scan_args, "scan"});
+    const auto capacity = static_cast<std::uint32_t>(local_.capacity());
+    lsd_.start(queue, o);
+    if (tiles_ != 0) {
+      const Memory all = lsd_.cleared(o), table = lsd_.tile_table(o);
+      const Arg count_args[] = {o.keys_in, table, problem_.count, static_cast<std::uint32_t>(lsd_.tile()), open, all, all.bytes / 4};
+      queue.launch({*count_, tiles_, count_work_group, count_args, "count"});
+    } else {
+      lsd_.clear(queue, o);
+      const Arg count_args[] = {o.keys_in, counts, overfull, problem_.count, open, samples(), crowd(), spread, back, lead_most()};
+      queue.launch({*count_, count_groups_, count_work_group, count_args, "count", static_cast<unsigned>(count_bytes_)});
+      const Arg scan_args[] = {counts, starts, overfull, problem_.count, buckets(), capacity};
+      queue.launch({*scan_, ceil_div(buckets(), count_work_group), count_work_group, scan_args, "scan"});
+    }
 
     const OnesweepSorter::Gate parted{overfull, 0}, otherwise{overfull, 1};
     const unsigned second = bits_ - digit_bits;
     std::vector<Digit> digits{{open + second, (1u << digit_bits) - 1}};
     if (second != 0) digits.push_back({open, (1u << second) - 1});
-    lsd_.partition(queue, o, starts, spread, digits, parted);
+    lsd_.partition(queue, o, starts, spread, digits, parted, capacity);
     const auto from = lsd_.passes().pass(second != 0 ? 1 : 0, o);
     const Arg local_args[] = {from.keys_out, o.keys_out, from.values_out, o.values_out, starts, overfull, back,
                               std::uint32_t{problem_.begin_bit}, open - problem_.begin_bit, bin_shift_};
-    queue.launch({*sort_local_, buckets, local_.work_group, local_args, "local", static_cast<unsigned>(local_.bytes)});
+    queue.launch({*sort_local_, buckets(), local_.work_group, local_args, "local", static_cast<unsigned>(local_.bytes)});
 
     lsd_.sort(queue, o, otherwise);
   }
 
  private:
+  [[nodiscard]] std::uint32_t buckets() const { return std::uint32_t{1} << bits_; }
   // Keys that each work-item of the count looks at first.
   [[nodiscard]] std::uint32_t samples() const {
     if (spread_bits_ == 0) return problem_.count > sampled_from ? 4 : 0;
@@ -209,6 +224,7 @@ class MsdSorter final : public Sorter {
   Problem problem_;
   unsigned spread_bits_ = 0, bits_ = 0;
   OnesweepSorter lsd_;
+  std::uint64_t tiles_ = 0;  // that are counted one by one, if they are
   unsigned resident_ = 1, bin_shift_ = 0;
   LocalSort local_;
   std::uint64_t count_bytes_ = 0, count_groups_ = 0;
@@ -227,7 +243,7 @@ class Msd final : public Algorithm {
         .source = "Stehle, Jacobsen 2017 (hybrid radix sort); Adinets, Merrill 2022",
         .stable = true,
         .cost = "one reading of the keys, one or two passes and the local sort, which read and write every record once; "
-                "5 launches and a fill, of which either the last or the two before it find nothing to do",
+                "5 launches and a fill, of short lists 4, of which either the last or some before it find nothing to do",
         .parameters = {{"bits", "leading bits that make a bucket", digit_bits, most_bits, {}}}};
     return info;
   }

@@ -1,13 +1,14 @@
-// The work-groups of one cluster sort the whole list in their local memories together: all passes of an LSD radix sort in
-// one launch. Each has a tile of the list, in the order of their numbers.
-// Parameters: WG, ITEMS, GROUPS.
+// The work-groups of one cluster sort the whole list in their local memories together, in one launch. Each has a tile of the
+// list, in the order of their numbers.
+// PARTS: the records go to the work-group whose number their leading bits are, and each sorts its own by bins (bins.cl and
+// bin_sort.cl stand in front of this). Where that is more for one of them than it can hold, and without PARTS, they make the
+// passes of an LSD radix sort.
+// Parameters: WG, GROUPS, TILE_ITEMS, PARTS, those of bin_sort.cl.
 
-#define RADIX 256u
-#define TILE (WG * ITEMS)
-#define SUB_GROUPS (WG / SG_LANES)
-#define RANK_WORDS SG_RANK_WORDS(RADIX)
+#define TILE (WG * TILE_ITEMS)
 #define TEAMS (WG / RADIX)  // work-items of a digit, when columns of counts are summed
 #define TEAM_ROWS (SUB_GROUPS / TEAMS)
+#define MOST_GROUPS 16u
 
 // What can be sent has 4, 8 or 16 bytes; a small key and its value go together.
 #if KEY_BITS < 32
@@ -21,23 +22,48 @@ typedef u64 tile_item_t;
 #else
 typedef tile_key_t tile_item_t;
 #endif
+#if VALUE_BYTES && !PAIRED
+#define RECORD_BYTES (sizeof(tile_item_t) + sizeof(value_t))
+#define VALUES_BESIDE(count) value_t values[count];
+#else
+#define RECORD_BYTES sizeof(tile_item_t)
+#define VALUES_BESIDE(count)
+#endif
 
 typedef struct {
   tile_item_t items[TILE];  // keys, or pairs
-#if VALUE_BYTES && !PAIRED
-  value_t values[TILE];
-#endif
+  VALUES_BESIDE(TILE)
 } tile_t;
+#if PARTS
+typedef struct {
+  tile_item_t items[CAPACITY];
+  VALUES_BESIDE(CAPACITY)
+} part_t;
+#else
+typedef tile_t part_t;
+#endif
 
 typedef struct {
-  u16 totals[RADIX];              // of this tile's digits
-  u16 counts[2][GROUPS * RADIX];  // each tile's totals, by turns: some work-groups may be a pass ahead
-  async_copy_t counts_come[2], tile_comes;
-  tile_t tile, by_digit;  // and sorted by this pass's digit
-  index_t scratch[2 * RADIX];
+  tile_t sorted;  // by this pass's digit
   u32 ranks[SUB_GROUPS * RANK_WORDS];
   u32 sums[TEAMS * RADIX];
+} pass_memory_t;
+
+typedef struct {
+  u16 totals[RADIX];              // of this tile's digits, or parts
+  u16 counts[2][GROUPS * RADIX];  // each tile's totals, by turns: some work-groups may be a pass ahead
+  u16 part_counts[GROUPS * MOST_GROUPS];
+  async_copy_t counts_come[2], part_counts_come, tile_comes;
   u32 moves[RADIX];  // from a digit's place in this tile, sorted, to its place in the list
+  u32 part_totals[MOST_GROUPS];
+  index_t scratch[2 * WG];
+  part_t tile;
+  union {
+    pass_memory_t pass;
+#if PARTS
+    bin_sort_t bins;
+#endif
+  } own;
 } one_cluster_memory_t;
 
 INLINE tile_item_t tile_item(record_t r) {
@@ -47,43 +73,170 @@ INLINE tile_item_t tile_item(record_t r) {
   return r.key;
 #endif
 }
-INLINE record_t tile_record(LOCAL const tile_t *tile, u32 at) {
-  record_t r;
-  r.key = (ukey_t)tile->items[at];
 #if PAIRED
-  r.value = (u32)(tile->items[at] >> 32);
+#define VALUE_IN(tile, at) (u32)((tile).items[at] >> 32)
 #elif VALUE_BYTES
-  r.value = tile->values[at];
+#define VALUE_IN(tile, at) (tile).values[at]
+#else
+#define VALUE_IN(tile, at) 0
 #endif
-  return r;
+#define GET_RECORD(r, tile, at)             \
+  {                                         \
+    (r).key = (ukey_t)(tile).items[at];     \
+    (r).value = VALUE_IN(tile, at);         \
+  }
+
+INLINE void send_record(LOCAL one_cluster_memory_t *mine, u32 at, u32 group, record_t r) {
+  cluster_send(&mine->tile.items[at], group, tile_item(r), &mine->tile_comes);
+#if VALUE_BYTES && !PAIRED
+  cluster_send(&mine->tile.values[at], group, r.value, &mine->tile_comes);
+#endif
 }
 
-// Pass p's digit: shift is byte p of `shifts`, width that of `widths`.
+#if PARTS
+#define PART(key) key_digit(key, part_bit, GROUPS - 1)
+// Sends this tile's records, of which `count` are no stand-ins, to their parts, in the order of the list; then the work-group's
+// own part is in mine->tile, whole. False, and the records sorted by part, where a part does not fit.
+INLINE u32 send_to_parts(LOCAL one_cluster_memory_t *mine, sub_group_t sg, record_t *record, u32 count, u32 part_bit) {
+  const u32 t = local_id(), group = group_id(), first = sg_index() * (SG_LANES * TILE_ITEMS) + sg_lane();
+  LOCAL u32 *my_ranks = mine->own.pass.ranks + sg_index() * RANK_WORDS;
+  for (u32 i = sg_lane(); i < SG_RANK_WORDS(GROUPS); i += SG_LANES) my_ranks[i] = 0;
+  sg_barrier();
+
+  // Rank in the sub-group, in the order of the list.
+  u32 place[TILE_ITEMS];
+#define PART_OF(i) PART(record[i].key)
+  SG_RANK_ROWS(place, TILE_ITEMS, my_ranks, GROUPS, PART_OF, count < TILE)  // what stands in for records is alike
+  barrier_local();
+
+  // Scan over parts, and sub-groups for each.
+  LOCAL u32 *rank = &mine->own.pass.ranks[t % SUB_GROUPS * RANK_WORDS + t / SUB_GROUPS];
+  const u32 counts = GROUPS * SUB_GROUPS;
+  index_t all;
+  const u32 start = (u32)wg_scan_add(mine->scratch, counts, t < counts ? *rank : 0, &all);
+  if (t < counts) *rank = start;
+  barrier_local();
+
+  // Tell all work-groups.
+  LOCAL const u32 *starts = mine->own.pass.ranks;  // of sub-group 0, where parts begin
+  if (sg_index() == 0) {
+    if (t < MOST_GROUPS)
+      mine->totals[t] = (u16)(t + 1 < GROUPS ? starts[t + 1] - starts[t] : t + 1 == GROUPS ? count - starts[t] : 0);
+    sg_barrier();
+    if (t < 2 * GROUPS)
+      cluster_send16(&mine->part_counts[group * MOST_GROUPS + 8 * (t % 2)], t / 2, &mine->totals[8 * (t % 2)], &mine->part_counts_come);
+  }
+
+  // Sort the tile, so that what goes to another work-group goes there in runs.
+  UNROLL for (u32 i = 0; i < TILE_ITEMS; ++i) {
+    const u32 to = place[i] + my_ranks[PART(record[i].key)];
+    mine->own.pass.sorted.items[to] = tile_item(record[i]);
+#if VALUE_BYTES && !PAIRED
+    mine->own.pass.sorted.values[to] = record[i].value;
+#endif
+  }
+  async_copy_wait(&mine->part_counts_come, 0);
+  if (t < GROUPS) {
+    u32 total = 0, before = 0;
+    UNROLL for (u32 g = 0; g < GROUPS; ++g) {
+      const u32 c = mine->part_counts[g * MOST_GROUPS + t];
+      before += g < group ? c : 0;
+      total += c;
+    }
+    mine->moves[t] = before - starts[t];
+    mine->part_totals[t] = total;
+  }
+  barrier_local();
+  UNROLL for (u32 i = 0; i < TILE_ITEMS; ++i) GET_RECORD(record[i], mine->own.pass.sorted, first + i * SG_LANES)
+  u32 most = 0;
+  UNROLL for (u32 p = 0; p < GROUPS; ++p) most = max(most, mine->part_totals[p]);
+  const u32 fit = most <= CAPACITY;
+  if (t == 0) async_expect(&mine->tile_comes, fit ? mine->part_totals[group] * RECORD_BYTES : 0);
+  if (!fit) return 0;
+
+  UNROLL for (u32 i = 0; i < TILE_ITEMS; ++i) {
+    const u32 at = first + i * SG_LANES, part = PART(record[i].key);
+    if (at < count) send_record(mine, at + mine->moves[part], part, record[i]);
+  }
+  async_copy_wait(&mine->tile_comes, 0);
+  return 1;
+}
+
+// Sorts the work-group's part, and writes it to its place in the list.
+INLINE void sort_part(LOCAL one_cluster_memory_t *mine, sub_group_t sg, GLOBAL ukey_t *keys_out, GLOBAL value_t *values_out,
+                      u32 part_bit, u32 begin_bit, u32 bin_shift) {
+  const u32 t = local_id(), group = group_id(), count = mine->part_totals[group];
+  const u32 rows = (count + WG - 1 - t) / WG;  // of this work-item's places, those that have a record
+  u32 begin = 0;
+  UNROLL for (u32 p = 0; p < GROUPS; ++p) begin += p < group ? mine->part_totals[p] : 0;
+  barrier_local();  // the bins are where the tile was, from which all has now been sent
+  sort_t item[ITEMS];
+  UNROLL for (u32 i = 0; i < ITEMS; ++i) {
+    const u32 at = i * WG + t;
+    item[i] = SORT_LAST;
+    if (i < rows) {
+      const ukey_t order = key_order((ukey_t)mine->tile.items[at]);
+#if COMPOSITE
+      item[i] = (sort_t)((order & (((ukey_t)1 << part_bit) - 1)) >> begin_bit) << POSITION_BITS | at;
+#else
+      item[i] = order;
+#endif
+    }
+  }
+  const bins_by_place_t by_place = {0, 0};
+  sort_in_bins(&mine->own.bins, sg, item, rows, bin_shift, by_place, 0);
+  UNROLL for (u32 i = 0; i < ITEMS; ++i) {
+    const u32 at = i * WG + t;
+    if (i >= rows) continue;
+#if COMPOSITE
+    record_t r;
+    const u32 from = POSITION(mine->own.bins.items[at]);
+    GET_RECORD(r, mine->tile, from)
+    store_record(keys_out, values_out, begin + at, r);
+#else
+    keys_out[begin + at] = key_of_order(mine->own.bins.items[at]);
+#endif
+  }
+}
+#endif
+
+// Pass p's digit: shift is byte p of `shifts`, width that of `widths`. With PARTS: a part's number lies from `part_bit` on, what
+// is still open from `begin_bit` on, and an item's bin from `bin_shift` on.
 KERNEL(WG) void one_cluster_sort(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL const value_t *values_in,
-                                 GLOBAL value_t *values_out, u64 n, u64 shifts, u64 widths, u32 passes) {
+                                 GLOBAL value_t *values_out, u64 n, u64 shifts, u64 widths, u32 passes, u32 part_bit,
+                                 u32 begin_bit, u32 bin_shift) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(one_cluster_memory_t, mine);
-  const u32 t = local_id(), group = group_id(), count = (u32)n;
+  LOCAL pass_memory_t *own = &mine->own.pass;
+  const u32 t = local_id(), group = group_id(), begin = group * TILE, count = (u32)n;
   const u32 digit = t % RADIX, team = t / RADIX;
-  LOCAL u32 *my_ranks = mine->ranks + sg_index() * RANK_WORDS;
-  const u32 first = sg_index() * (SG_LANES * ITEMS) + sg_lane();
+  LOCAL u32 *my_ranks = own->ranks + sg_index() * RANK_WORDS;
+  const u32 first = sg_index() * (SG_LANES * TILE_ITEMS) + sg_lane();
 
   if (t == 0) {
     async_copy_init(&mine->tile_comes);
     async_copy_init(&mine->counts_come[0]);
     async_copy_init(&mine->counts_come[1]);
+    async_copy_init(&mine->part_counts_come);
+    if (PARTS) async_expect(&mine->part_counts_come, sizeof mine->part_counts);
   }
   cluster_arrive();
 
   // Load. What stands in for records past the end sorts after them all, stays there, and is never written out.
-  record_t record[ITEMS];
-  UNROLL for (u32 i = 0; i < ITEMS; ++i) {
-    const u32 at = group * TILE + first + i * SG_LANES;
+  record_t record[TILE_ITEMS];
+  UNROLL for (u32 i = 0; i < TILE_ITEMS; ++i) {
+    const u32 at = begin + first + i * SG_LANES;
     record[i] = load_record(keys_in, values_in, min(at, count - 1));
     record[i].key = at < count ? record[i].key : KEY_LAST;
   }
   cluster_wait();  // all have begun
 
+#if PARTS
+  if (send_to_parts(mine, sg, record, min(count - min(begin, count), TILE), part_bit)) {
+    sort_part(mine, sg, keys_out, values_out, part_bit, begin_bit, bin_shift);
+    return;
+  }
+#endif
   for (u32 pass = 0; pass < passes; ++pass) {
     const u32 shift = (u32)(shifts >> (8 * pass)) & 255;
     const u32 mask = (1u << ((u32)(widths >> (8 * pass)) & 255)) - 1;
@@ -91,20 +244,21 @@ KERNEL(WG) void one_cluster_sort(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *ke
     sg_barrier();
 
     // Rank in the sub-group, in the order of the list.
-    u32 place[ITEMS];
-    UNROLL for (u32 i = 0; i < ITEMS; ++i) place[i] = sg_rank(my_ranks, RADIX, key_digit(record[i].key, shift, mask));
+    u32 place[TILE_ITEMS];
+#define DIGIT_OF(i) key_digit(record[i].key, shift, mask)
+    SG_RANK_ROWS(place, TILE_ITEMS, my_ranks, RADIX, DIGIT_OF, begin + TILE > count)  // what stands in for records is alike
     barrier_local();
 
     // Sum over sub-groups, tell all work-groups, scan over digits.
     u32 sum = 0;
-    UNROLL for (u32 s = 0; s < TEAM_ROWS; ++s) sum += mine->ranks[(team * TEAM_ROWS + s) * RANK_WORDS + digit];
+    UNROLL for (u32 s = 0; s < TEAM_ROWS; ++s) sum += own->ranks[(team * TEAM_ROWS + s) * RANK_WORDS + digit];
     u32 before = 0, total = sum;
 #if TEAMS > 1
-    mine->sums[t] = sum;
+    own->sums[t] = sum;
     barrier_local();
     total = 0;
     UNROLL for (u32 q = 0; q < TEAMS; ++q) {
-      const u32 c = mine->sums[q * RADIX + digit];
+      const u32 c = own->sums[q * RADIX + digit];
       before += q < team ? c : 0;
       total += c;
     }
@@ -112,7 +266,7 @@ KERNEL(WG) void one_cluster_sort(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *ke
     if (t < RADIX) mine->totals[t] = (u16)total;
     if (t == 0) {
       async_expect(&mine->counts_come[pass % 2], sizeof mine->counts[0]);
-      if (pass + 1 < passes) async_expect(&mine->tile_comes, sizeof(tile_t));
+      if (pass + 1 < passes) async_expect(&mine->tile_comes, TILE * RECORD_BYTES);
     }
     index_t all;
     const u32 start = (u32)wg_scan_add(mine->scratch, RADIX, total, &all);  // with a barrier for the totals, too
@@ -126,7 +280,7 @@ KERNEL(WG) void one_cluster_sort(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *ke
     at = mine->moves[digit] + before;
 #endif
     UNROLL for (u32 s = 0; s < TEAM_ROWS; ++s) {
-      LOCAL u32 *c = &mine->ranks[(team * TEAM_ROWS + s) * RANK_WORDS + digit];
+      LOCAL u32 *c = &own->ranks[(team * TEAM_ROWS + s) * RANK_WORDS + digit];
       const u32 in_row = *c;
       *c = at;
       at += in_row;
@@ -134,15 +288,15 @@ KERNEL(WG) void one_cluster_sort(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *ke
     barrier_local();
 
     // Sort the tile, so that what goes to another work-group goes there in runs.
-    UNROLL for (u32 i = 0; i < ITEMS; ++i) {
+    UNROLL for (u32 i = 0; i < TILE_ITEMS; ++i) {
       const u32 to = place[i] + my_ranks[key_digit(record[i].key, shift, mask)];
-      mine->by_digit.items[to] = tile_item(record[i]);
+      own->sorted.items[to] = tile_item(record[i]);
 #if VALUE_BYTES && !PAIRED
-      mine->by_digit.values[to] = record[i].value;
+      own->sorted.values[to] = record[i].value;
 #endif
     }
     barrier_local();
-    UNROLL for (u32 i = 0; i < ITEMS; ++i) record[i] = tile_record(&mine->by_digit, first + i * SG_LANES);
+    UNROLL for (u32 i = 0; i < TILE_ITEMS; ++i) GET_RECORD(record[i], own->sorted, first + i * SG_LANES)
 
     // Where this tile's digits begin in the list: after all smaller ones, and the same of the tiles before.
     async_copy_wait(&mine->counts_come[pass % 2], pass / 2);
@@ -158,19 +312,16 @@ KERNEL(WG) void one_cluster_sort(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *ke
     barrier_local();
 
     // Scatter: to all tiles, or at last to the output.
-    UNROLL for (u32 i = 0; i < ITEMS; ++i) {
+    UNROLL for (u32 i = 0; i < TILE_ITEMS; ++i) {
       const u32 to = first + i * SG_LANES + mine->moves[key_digit(record[i].key, shift, mask)];
       if (pass + 1 < passes) {
-        cluster_send(&mine->tile.items[to % TILE], to / TILE, tile_item(record[i]), &mine->tile_comes);
-#if VALUE_BYTES && !PAIRED
-        cluster_send(&mine->tile.values[to % TILE], to / TILE, record[i].value, &mine->tile_comes);
-#endif
+        send_record(mine, to % TILE, to / TILE, record[i]);
       } else if (to < count) {
         store_record(keys_out, values_out, to, record[i]);
       }
     }
     if (pass + 1 == passes) break;
-    async_copy_wait(&mine->tile_comes, pass);
-    UNROLL for (u32 i = 0; i < ITEMS; ++i) record[i] = tile_record(&mine->tile, first + i * SG_LANES);
+    async_copy_wait(&mine->tile_comes, pass + PARTS);
+    UNROLL for (u32 i = 0; i < TILE_ITEMS; ++i) GET_RECORD(record[i], mine->tile, first + i * SG_LANES)
   }
 }

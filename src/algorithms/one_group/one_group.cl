@@ -45,7 +45,8 @@ KERNEL(WG) void one_group_sort(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys
 
     // Rank in the sub-group, in the order of the list.
     u32 place[ITEMS];
-    UNROLL for (u32 i = 0; i < ITEMS; ++i) place[i] = sg_rank(my_ranks, RADIX, key_digit(record[i].key, shift, mask));
+#define DIGIT_OF(i) key_digit(record[i].key, shift, mask)
+    SG_RANK_ROWS(place, ITEMS, my_ranks, RADIX, DIGIT_OF, count < TILE)  // what stands in for records is alike
     barrier_local();
 
     // Sum over sub-groups, scan over digits.

@@ -23,10 +23,48 @@ std::uint64_t local_bytes(const Problem& problem, const Capabilities& device, un
          work_group / lanes * rank_words * 4 + work_group * 4 + 64;
 }
 
+// By bins, where keys may be expected to spread.
+struct BinSort {
+  unsigned work_group = 0, bin_items = 19, position_bits = 0, sort_bits = 0, bin_shift = 0;
+  std::uint64_t bytes = 0;  // of one_group_memory_t, in one_group_bins.cl
+};
+
+// work_group is 0 where it cannot be done.
+BinSort bin_sort(const Problem& problem, const Capabilities& device) {
+  BinSort bins;
+  // Floats crowd; PoCL's compiler fails at barriers inside of conditions; NVIDIA's OpenCL at msd's local sort, which is the same.
+  if (info(problem.key).is_float || device.kind == DeviceKind::cpu || device.sub_group_words == SubGroupWords::ptx) return bins;
+  const unsigned lanes = std::min(device.sub_group_size, 32u);
+  unsigned work_group = lanes;
+  const bool wide = info(problem.key).bytes == 8 || composite(problem);
+  // Items of 64 bits cost more, and short lists of them are spread over more work-items.
+  if (wide && problem.count <= 2048) {
+    bins.bin_items = 9;
+    work_group = std::max(lanes, std::bit_ceil(static_cast<unsigned>(problem.count)) / 4);
+  }
+  while (work_group < 1024 && work_group * bins.bin_items < problem.count) work_group *= 2;
+  if (work_group * bins.bin_items < problem.count || work_group > device.max_work_group) return bins;
+  bins.position_bits = static_cast<unsigned>(std::bit_width(work_group * bins.bin_items - 1));
+  const unsigned needed = key_bits(problem) + (composite(problem) ? bins.position_bits : 0);
+  const auto bin_bits = static_cast<unsigned>(std::bit_width(16 * work_group - 1));
+  if (needed > 64 || key_bits(problem) < bin_bits) return bins;
+  bins.sort_bits = needed > 32 ? 64 : 32;
+  bins.bin_shift = needed - bin_bits;
+  const std::uint64_t record = info(problem.key).bytes + (problem.payload == Payload::none ? 0 : problem.value_bytes);
+  const std::uint64_t rank_words = (device.ordered_local_atomics ? 1 : 2) * radix_size;  // SG_RANK_WORDS
+  bins.bytes = std::max<std::uint64_t>(8 * work_group, work_group / lanes * rank_words) * 4 + 32 +
+               work_group * bins.bin_items * (bins.sort_bits / 8 + (composite(problem) ? record : 0)) +
+               2 * work_group * kernels::index_bytes(problem.count);
+  if (bins.bytes <= device.local_struct) bins.work_group = work_group;
+  return bins;
+}
+
 class OneGroupSorter final : public Sorter {
  public:
   OneGroupSorter(const Problem& problem, const Capabilities& device, const Parameters& given)
       : problem_(problem), digits_(digits(problem, 8)) {
+    if (!given.has("work_group")) bins_ = bin_sort(problem, device);
+    if (bins_.work_group != 0) return;
     const auto largest = std::bit_floor(std::min(device.max_work_group, 1024u));
     const std::uint64_t n = std::max<std::uint64_t>(problem.count, 1);
     // The fewest work-items that hold the list: barriers are what a small sort is made of.
@@ -49,17 +87,39 @@ class OneGroupSorter final : public Sorter {
   }
 
   std::uint64_t scratch_bytes() const override { return 0; }
-  std::string parameters() const override { return fmt::format("work_group={},items={}", work_group_, items_); }
+  std::string parameters() const override {
+    return bins_.work_group != 0 ? fmt::format("bins={}x{}", bins_.work_group, bins_.bin_items)
+                                 : fmt::format("work_group={},items={}", work_group_, items_);
+  }
   std::uint64_t bytes_moved() const override { return bytes_of_passes(problem_, 1, 1); }
 
   void build(Device& device, const Capabilities& capabilities) override {
     kernels::Defines defines;
-    defines.problem(radix_problem(problem_)).set("WG", work_group_).set("ITEMS", items_);
+    defines.problem(radix_problem(problem_));
+    if (bins_.work_group != 0) {
+      using namespace kernels::embedded;
+      defines.set("WG", bins_.work_group)
+          .set("ITEMS", bins_.bin_items)
+          .set("SORT_BITS", bins_.sort_bits)
+          .set("COMPOSITE", int{composite(problem_)})
+          .set("POSITION_BITS", bins_.position_bits)
+          .set("WINDOW_HIGH", int{bins_.bin_shift >= 32});
+      module_ = kernels::build_joined(device, capabilities, {bins_cl, bin_sort_cl, one_group_bins_cl}, defines);
+      sort_ = module_->kernel("one_group_bins");
+      return;
+    }
+    defines.set("WG", work_group_).set("ITEMS", items_);
     module_ = kernels::build(device, capabilities, kernels::embedded::one_group_cl, defines);
     sort_ = module_->kernel("one_group_sort");
   }
 
   void enqueue(Queue& queue, const Operands& o) override {
+    if (bins_.work_group != 0) {
+      const Arg args[] = {o.keys_in, o.keys_out, o.values_in, o.values_out, problem_.count, std::uint32_t{problem_.begin_bit},
+                          std::uint32_t{key_bits(problem_)}, std::uint32_t{bins_.bin_shift}};
+      queue.launch({*sort_, 1, bins_.work_group, args, "sort", static_cast<unsigned>(bins_.bytes)});
+      return;
+    }
     const auto [shifts, widths] = packed(digits_);
     const Arg args[] = {o.keys_in, o.keys_out, o.values_in, o.values_out, problem_.count, shifts, widths,
                         static_cast<std::uint32_t>(digits_.size())};
@@ -69,6 +129,7 @@ class OneGroupSorter final : public Sorter {
  private:
   Problem problem_;
   std::vector<Digit> digits_;
+  BinSort bins_;  // or, without:
   unsigned work_group_ = 0, items_ = 0;
   std::uint64_t local_bytes_ = 0;
   std::shared_ptr<Module> module_;

@@ -6,8 +6,8 @@
 // waits for a work-group that has not begun: whoever has taken a ticket runs, and needs only what earlier tickets do.
 // Passes whose digit is one and the same in all keys are left out.
 // Parameters: WG, ITEMS, RESIDENT (work-groups of a compute unit), PASSES, ASYNC, LOOK_BITS, COPIES, SEGMENTED (for msd: one or two
-// passes, from the leading digit on; the second sorts each of the first one's digits as a segment of its own), CODES,
-// SPREAD_BITS.
+// passes, from the leading digit on; the second sorts each of the first one's digits as a segment of its own), COUNTED (then: one
+// pass, and look_b has the counts of all tiles), CODES, SPREAD_BITS.
 
 // CODES, for floats: from the first pass's reading to the last one's writing, keys are their orders, whose digits cost no
 // more than an integer's. That would lose what ties, so the work-groups look for such keys while they count: where there
@@ -224,6 +224,37 @@ INLINE u32 count_digits(LOCAL onesweep_memory_t *mine, GLOBAL const ukey_t *keys
 }
 #endif
 
+#if COUNTED
+typedef struct {
+  u32 before, all;  // of a digit, in the tiles before and in all tiles
+} column_t;
+// Adds up the tiles' counts, for digit t; of work-items above, nothing is to be used. Begins and ends with a barrier.
+INLINE column_t sum_column(LOCAL onesweep_memory_t *mine, GLOBAL const look_t *counts, u32 tiles, u32 tile) {
+  const u32 t = local_id(), digit = t % RADIX, team = t / RADIX, rows = (tiles + TEAMS - 1) / TEAMS;
+  const u32 end = min((team + 1) * rows, tiles);
+  column_t sum;
+  sum.before = sum.all = 0;
+  for (u32 row = team * rows; row < end; row += 16) {
+    u32 count[16];
+    UNROLL for (u32 i = 0; i < 16; ++i) count[i] = (u32)counts[(u64)min(row + i, end - 1) * RADIX + digit];
+    UNROLL for (u32 i = 0; i < 16; ++i) {
+      sum.all += row + i < end ? count[i] : 0;
+      sum.before += row + i < min(tile, end) ? count[i] : 0;
+    }
+  }
+  barrier_local();
+  mine->sums[t] = sum.all;
+  barrier_local();
+  UNROLL for (u32 q = 1; q < TEAMS; ++q) sum.all += t < RADIX ? mine->sums[q * RADIX + t] : 0;
+  barrier_local();
+  mine->sums[t] = sum.before;
+  barrier_local();
+  UNROLL for (u32 q = 1; q < TEAMS; ++q) sum.before += t < RADIX ? mine->sums[q * RADIX + t] : 0;
+  barrier_local();
+  return sum;
+}
+#endif
+
 // Until `done` tiles have been written by whichever work-groups.
 INLINE void wait_for(GLOBAL u32 *done, u32 tiles) {
   if (local_id() == 0)
@@ -238,6 +269,8 @@ INLINE void wait_for(GLOBAL u32 *done, u32 tiles) {
 // `state`: tickets and counts of tiles that are done for each pass, 0 at first; look_a, too, and look_b if SEGMENTED.
 // `ties`: 0 at first; see CODES. `spread`: the table, with SPREAD_BITS.
 // `gate`: null, or a word that decides on the device whether the launch does anything: only if (*gate != 0) == gate_open.
+// COUNTED: `starts` is written, and *gate, 0 at first, becomes 1, and nothing else is done, where a digit has more than `capacity`
+// records.
 #define STATE_DONE (PASSES + 1)
 // Pass p's number, mask and shift. Which passes there are is read from local memory as such a word, and not as a number, from
 // which compilers seem to work out shift and mask again at every use (NVIDIA's OpenCL: u64 keys took a fifth longer).
@@ -247,11 +280,13 @@ KERNEL_RESIDENT(WG, RESIDENT)
 void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t *keys_b, GLOBAL const value_t *values_in,
               GLOBAL value_t *values_a, GLOBAL value_t *values_b, GLOBAL u32 *starts, GLOBAL look_t *look_a,
               GLOBAL look_t *look_b, GLOBAL u32 *state, u64 n, u64 shifts, u64 widths, u32 passes,
-              u32 values_are_positions, u32 last_keys, GLOBAL u32 *ties, GLOBAL const u32 *spread, GLOBAL const u32 *gate,
-              u32 gate_open) {
+              u32 values_are_positions, u32 last_keys, GLOBAL u32 *ties, GLOBAL const u32 *spread, GLOBAL u32 *gate,
+              u32 gate_open, u32 capacity) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(onesweep_memory_t, mine);
+#if !COUNTED
   if (gate && (*gate != 0) != gate_open) return;
+#endif
   const u32 t = local_id(), lane = sg_lane();
   const u32 digit = t % RADIX, team = t / RADIX;
   LOCAL u32 *my_ranks = mine->ranks + sg_index() * RANK_WORDS;
@@ -308,7 +343,15 @@ void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t
 
     // Where digits or segments begin, once the pass before is done; the first ticket.
     if (pass != 0) wait_for(&state[STATE_DONE + pass - 1], tiles);
-#if SEGMENTED
+#if COUNTED
+    const u32 segments = 1;
+    tiles = (u32)((n + TILE - 1) / TILE);
+    if (t == 0) {
+      mine->segments[0] = 0;
+      mine->segments[1] = (index_t)n;
+      mine->first_tiles[0] = 0;
+    }
+#elif SEGMENTED
     const u32 digits = mask + 1, segments = pass == 0 ? 1 : 1u << ((u32)widths & 255);
     const u32 start_shift = pass + 1 == passes ? 0 : (u32)(widths >> 8) & 255;
     index_t segment_begin = 0, segment_end = 0;
@@ -349,6 +392,24 @@ void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t
     u32 taken = 0;                 // tiles
 #if ASYNC
     if (t == 0 && next < tiles) copy_tile(mine, &mine->tiles[turn % 4], from, n);
+#endif
+#if COUNTED
+    // Where digits begin, and whether any has too many records.
+    column_t column = sum_column(mine, look_b, tiles, next);
+    const index_t digit_first = wg_scan_add(mine->scratch, RADIX, t < RADIX ? column.all : 0, &all);
+    if (t == 0) mine->left_out = 0;
+    barrier_local();
+    if (t < RADIX && column.all > capacity) local_or(&mine->left_out, 1u);
+    if (next == 0 && t < RADIX) starts[t] = (u32)digit_first;
+    if (next == 0 && t == 0) starts[RADIX] = (u32)n;
+    barrier_local();
+    if (mine->left_out) {
+      if (next == 0 && t == 0) *gate = 1;
+#if ASYNC
+      if (next < tiles) async_copy_wait(&mine->copy, turn);  // nothing may come after the end
+#endif
+      return;
+    }
 #endif
 
     for (;;) {
@@ -445,8 +506,10 @@ void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t
         }
         const index_t with_past = next_total;  // counts what stands in for keys, too
         if (digit == mask) next_total -= TILE - tile->count;
+#if !COUNTED
         if (t < RADIX)
           ((volatile GLOBAL look_t *)look)[(u64)next * RADIX + t] = (tile->first ? LOOK_ALL : LOOK_OWN) | next_total;
+#endif
 #if !SEGMENTED
         if (t < RADIX) (pass % 2 ? look_a : look_b)[(u64)next * RADIX + t] = 0;  // for the next pass
 #endif
@@ -465,7 +528,13 @@ void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t
       if (current != NO_TILE) {
         LOCAL const tile_t *tile = &mine->tiles[(turn - 1) % 4];
         // Look back, then write out: neighbouring work-items write neighbouring records of a digit's run.
+#if COUNTED
+        if (taken != 1) column = sum_column(mine, look_b, tiles, current);
+#endif
         if (t < RADIX) {
+#if COUNTED
+          const index_t before = column.before;
+#else
 #if SEGMENTED
           const index_t digit_first = starts[((u64)tile->segment * digits + min(t, mask)) << start_shift];
 #else
@@ -476,6 +545,7 @@ void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t
             before = look_back(look + t, current);
             ((volatile GLOBAL look_t *)look)[(u64)current * RADIX + t] = LOOK_ALL | (before + total);
           }
+#endif
           mine->to_out[t] = digit_first + before - start;
         }
         barrier_local();

@@ -24,7 +24,7 @@ std::uint64_t state_bytes(std::uint64_t passes) { return 2 * (passes + 1) * 4; }
 OnesweepSorter::OnesweepSorter(const Problem& problem, const Capabilities& device, const Parameters& given,
                                Extension extension)
     : problem_(problem), digits_(digits(problem, 8)), passes_(problem, digits_.size(), scratch_),
-      spread_bits_(extension.spread_bits), segmented_(extension.segments != 0) {
+      spread_bits_(extension.spread_bits), segmented_(extension.segments != 0), counted_(extension.counted) {
   if (device.kind == DeviceKind::cpu)
     throw Error(ErrorCode::unsupported, "onesweep: made for GPUs; a CPU does better with lsd (and PoCL's compiler "
                                         "fails at barriers inside of conditions)");
@@ -80,7 +80,8 @@ OnesweepSorter::OnesweepSorter(const Problem& problem, const Capabilities& devic
   look_bits_ = problem.count < (std::uint64_t{1} << 30) ? 32 : 64;
 
   // Cleared together: the histograms, the passes' states, what msd wants cleared, and the first pass's look-back table;
-  // the second's is cleared by the first, but for msd, where passes have different tiles.
+  // the second's is cleared by the first, but for msd, where passes have different tiles. One partition does without look-back
+  // where tiles are counted before.
   const std::uint64_t table = tiles_ * radix_size * look_bits_ / 8;
   // Floats are counted and sorted as codes, and where that does not do, counted again.
   codes_ = info(problem.key).is_float;
@@ -92,7 +93,7 @@ OnesweepSorter::OnesweepSorter(const Problem& problem, const Capabilities& devic
   if (extension.cleared_bytes != 0) extension_ = scratch_.add(extension.cleared_bytes);
   look_[0] = scratch_.add(table);
   look_[1] = scratch_.add(table);
-  const auto& last = look_[segmented_ ? 1 : 0];
+  const auto& last = look_[segmented_ && !counted_ ? 1 : 0];
   const std::uint64_t begin = counts_[0].histograms.offset;
   cleared_ = {begin, last.offset + table - begin};
 }
@@ -115,6 +116,7 @@ void OnesweepSorter::build(Device& device, const Capabilities& capabilities) {
         .set("COPIES", copies_)
         .set("SEGMENTED", int{segmented})
         .set("CODES", int{codes});
+    defines.set("COUNTED", int{segmented && counted_});
     if (segmented && spread_bits_ != 0) defines.set("SPREAD_BITS", spread_bits_);
     return kernels::build(device, capabilities, kernels::embedded::onesweep_cl, defines);
   };
@@ -130,13 +132,9 @@ void OnesweepSorter::build(Device& device, const Capabilities& capabilities) {
 }
 
 void OnesweepSorter::enqueue(Queue& queue, const Operands& o) {
-  prepare(queue, o);
+  start(queue, o);
+  clear(queue, o);
   sort(queue, o, {});
-}
-
-void OnesweepSorter::prepare(Queue& queue, const Operands& o) const {
-  passes_.start(queue, o);
-  queue.fill(cleared_.in(o), 0, cleared_.bytes, "clear");
 }
 
 void OnesweepSorter::sort(Queue& queue, const Operands& o, Gate gate) const {
@@ -146,18 +144,19 @@ void OnesweepSorter::sort(Queue& queue, const Operands& o, Gate gate) const {
 }
 
 void OnesweepSorter::partition(Queue& queue, const Operands& o, Memory starts, Memory spread,
-                               const std::vector<Digit>& digits, Gate gate) const {
-  launch(queue, o, *partition_, starts, partition_state_.in(o), spread, digits, gate, "partition");
+                               const std::vector<Digit>& digits, Gate gate, std::uint32_t capacity) const {
+  launch(queue, o, *partition_, starts, partition_state_.in(o), spread, digits, gate, "partition", capacity);
 }
 
 void OnesweepSorter::launch(Queue& queue, const Operands& o, Kernel& kernel, Memory starts, Memory state,
-                            Memory spread, const std::vector<Digit>& digits, Gate gate, std::string_view phase) const {
+                            Memory spread, const std::vector<Digit>& digits, Gate gate, std::string_view phase,
+                            std::uint32_t capacity) const {
   const auto [shifts, widths] = packed(digits);
   const auto a = passes_.pass(0, o), b = digits_.size() > 1 ? passes_.pass(1, o) : PingPong::Pass{};
   const bool last_keys = problem_.keys_out || digits.size() < digits_.size();
   const Arg args[] = {a.keys_in, a.keys_out, b.keys_out, a.values_in, a.values_out, b.values_out, starts, look_[0].in(o),
                       look_[1].in(o), state, problem_.count, shifts, widths, static_cast<std::uint32_t>(digits.size()),
-                      std::uint32_t{a.make_positions}, std::uint32_t{last_keys}, ties_.in(o), spread, gate.word, gate.open};
+                      std::uint32_t{a.make_positions}, std::uint32_t{last_keys}, ties_.in(o), spread, gate.word, gate.open, capacity};
   queue.launch({kernel, groups_, work_group_, args, phase, local_bytes_});
 }
 

@@ -6,7 +6,6 @@
 // Parameters: those of bins.cl, RESIDENT, COMPOSITE, POSITION_BITS, DROPS, GATHER_KEYS (an item does not say all of its key's
 // bits), LEAVES (segments that bins do not sort are left to another kernel).
 
-#define HAS_DIGIT(digit) (WG <= RADIX || (digit) < RADIX)
 #define BROUGHT_BYTES (GATHER_KEYS && KEY_BITS / 8 > VALUE_BYTES ? KEY_BITS / 8 : VALUE_BYTES)  // see BRING
 
 // What is sorted. COMPOSITE: the bits that decide, then the record's position in the segment: no two are equal, so that
@@ -60,51 +59,6 @@ INLINE sort_t item_of(ukey_t rank, u32 drop, u32 at) {
       }                                                    \
     }                                                      \
   }
-
-#if SG_NATIVE
-#define RANK_LOOP UNROLL
-#else  // each round is full of barriers, which compilers take long over
-#define RANK_LOOP _Pragma("unroll 1")
-#endif
-
-#if !LEAVES
-// A pass by the 8 bits from `shift` on, by all of the work-group; stable.
-INLINE void radix_pass(LOCAL segmented_memory_t *mine, sub_group_t sg, u32 shift) {
-  const u32 t = local_id(), first = sg_index() * (SG_LANES * ITEMS) + sg_lane();
-  LOCAL u32 *my_ranks = mine->bins + sg_index() * RANK_WORDS;
-  sort_t item[ITEMS];
-  u32 place[ITEMS];
-  for (u32 i = t; i < SUB_GROUPS * RANK_WORDS; i += WG) mine->bins[i] = 0;
-  barrier_local();
-  // Rank in the sub-group.
-  RANK_LOOP for (u32 i = 0; i < ITEMS; ++i) {
-    item[i] = mine->items[first + i * SG_LANES];
-    place[i] = sg_rank_alike(my_ranks, RADIX, (u32)(item[i] >> shift) & (RADIX - 1));
-  }
-  barrier_local();
-  // Scan over digits, and over sub-groups for each.
-  index_t before = 0;
-  for (u32 base = 0; base < RADIX; base += WG) {
-    const u32 digit = base + t;
-    index_t sum = 0, all;
-    if (HAS_DIGIT(digit))
-      for (u32 s = 0; s < SUB_GROUPS; ++s) sum += mine->bins[s * RANK_WORDS + digit];
-    u32 at = (u32)(before + wg_scan_add(mine->scratch, WG, sum, &all));
-    if (HAS_DIGIT(digit))
-      for (u32 s = 0; s < SUB_GROUPS; ++s) {
-        const u32 in_row = mine->bins[s * RANK_WORDS + digit];
-        mine->bins[s * RANK_WORDS + digit] = at;
-        at += in_row;
-      }
-    before += all;
-  }
-  barrier_local();
-  // Scatter.
-  UNROLL for (u32 i = 0; i < ITEMS; ++i)
-    mine->items[place[i] + my_ranks[(u32)(item[i] >> shift) & (RADIX - 1)]] = item[i];
-  barrier_local();
-}
-#endif
 
 // tasks: the class's list, of *length segments. keys_work: keys_out, or what stands in for it where no keys are wanted.
 // With LEAVES: others is the list, so far of *others_length segments, of those that are left.
@@ -246,7 +200,7 @@ void segmented_block(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_t *keys_spa
 #endif
       const u32 lowest = bits != 0 ? highest_bit(bits & (ukey_t)(0 - bits)) : 0;
       const u32 end = bits != 0 ? highest_bit(bits) + 1 : 0;
-      for (u32 low_bit = lowest; low_bit < end; low_bit += 8) radix_pass(mine, sg, base + low_bit);
+      for (u32 low_bit = lowest; low_bit < end; low_bit += 8) radix_pass(mine->bins, mine->items, mine->scratch, sg, base + low_bit);
     }
 #endif
 

@@ -139,14 +139,6 @@ INLINE void put_on_list(lists_t lists, LOCAL u32 *here, LOCAL u32 *before, LOCAL
 // The bits of a key's order that decide: rank_mask, after begin_bit; kernels have both as parameters.
 #define RANK(key) ((ukey_t)((key_order(key) >> begin_bit) & (ukey_t)rank_mask))
 
-INLINE u32 highest_bit(ukey_t x) {
-#if KEY_BITS == 64
-  return x >> 32 ? 32 + highest_bit32(x >> 32) : highest_bit32(x);
-#else
-  return highest_bit32(x);
-#endif
-}
-
 // words[0] and, of 8-byte keys, words[1] become the bits that are in the x of any work-item. They are 0 before; a barrier
 // is to follow.
 INLINE void or_bits(LOCAL u32 *words, sub_group_t sg, ukey_t x) {

@@ -1,0 +1,109 @@
+// A work-group sorts its items in local memory: they go to bins, in which a few are left to sort (bins.cl, which stands in
+// front of this); where a bin is crowded, a radix sort does instead. msd's local sort, one-cluster and one-group have it in common.
+// Instructions are what it costs: a work-item's places, the counts' places and their sums are all worked out once.
+// Parameters: those of bins.cl, COMPOSITE, POSITION_BITS, WINDOW_HIGH (the bits that choose a bin lie in an item's upper word).
+
+// COMPOSITE: below what is compared, an item has its place among those that are sorted: no two are equal, so that no order
+// of ties is lost, and the place finds the rest of the record.
+#define POSITION(item) ((u32)(item) & ((1u << POSITION_BITS) - 1))
+
+typedef struct {
+  u32 bins[BIN_WORDS];
+  sort_t items[CAPACITY];
+  index_t scratch[2 * WG];
+  u32 differ[2];  // bits in which items differ, low and high
+  u32 crowded;
+} bin_sort_t;
+
+// The bits of an item from `shift` on, 32 of them at least.
+#if SORT_BITS == 32
+#define WINDOW(item) ((item) >> shift)
+#elif WINDOW_HIGH  // it lies in the upper word
+#define WINDOW(item) ((u32)((item) >> 32) >> (shift - 32))
+#else
+#define WINDOW(item) ((u32)((item) >> (shift & 31)))
+#endif
+
+// Of bits above the position that are all alike, a position may stand in for some (see msd_local).
+typedef struct {
+  u32 bits, step;  // how many; places of a work-group for each value of theirs, times 65536
+} bins_by_place_t;
+
+// Item i of a work-item is the one at place i * WG + t; of them `rows` are there, the others SORT_LAST. They are sorted into
+// mine->items. Bits of an item from `shift` on choose its bin. `alike`: the items of a bin are equal, and need no sorting.
+INLINE void sort_in_bins(LOCAL bin_sort_t *mine, sub_group_t sg, sort_t *item, u32 rows, u32 shift, bins_by_place_t by_place,
+                         u32 alike) {
+  const u32 t = local_id();
+  LOCAL uint4 *quads = (LOCAL uint4 *)mine->bins;
+  uint4 zero;
+  zero.x = zero.y = zero.z = zero.w = 0;
+  quads[t] = quads[WG + t] = zero;
+  if (t == 0) mine->crowded = 0;
+  barrier_local();
+
+  // Rank in the bins.
+  u32 place[ITEMS];  // the 2-byte index of the bin's count, and the rank above
+  UNROLL for (u32 i = 0; i < ITEMS; ++i) {
+    if (i < rows) {
+      u32 window = WINDOW(item[i]);
+#if COMPOSITE
+      if (by_place.bits != 0) window = (u32)(item[i] >> POSITION_BITS) << by_place.bits | (i * WG + t) * by_place.step >> 16;
+#endif
+      const u32 word = window & (BINS / 2 - 1), upper = window >> (LOG_BINS - 1) & 1;
+      const u32 rank = local_add(&mine->bins[word], 1u << 16 * upper) >> 16 * upper;
+      place[i] = 2 * word + upper | rank << 16;
+    }
+  }
+  barrier_local();
+
+  // Scan over bins.
+  uint4 low = quads[2 * t], high = quads[2 * t + 1];
+  if (ANY_TOO_MANY(low, high) && !alike) local_or(&mine->crowded, 1u);
+  index_t all;
+  u32 at_bin = (u32)wg_scan_add(mine->scratch, WG,
+                                low.x + low.y + low.z + low.w + high.x + high.y + high.z + high.w, &all);
+  if (!mine->crowded) {
+    at_bin += (u32)all << 16;  // the upper half of the bins begins where the lower half ends
+    START_BINS(low, high)
+    quads[2 * t] = low;
+    quads[2 * t + 1] = high;
+    barrier_local();
+
+    // Scatter; what stands past the end stays there.
+    LOCAL const u16 *starts_of_bins = (LOCAL const u16 *)mine->bins;
+    UNROLL for (u32 i = 0; i < ITEMS; ++i)
+      mine->items[i < rows ? starts_of_bins[place[i] & 0xffff] + (place[i] >> 16) : i * WG + t] = item[i];
+    barrier_local();
+
+    // Sort within bins, and across the borders between work-items.
+    if (!alike) {
+      LOCAL sort_t *own = mine->items + t * ITEMS;
+      SORT_NEIGHBOURS(item, own)
+      barrier_local();
+      if (t != 0 && own[-1] > own[0]) MERGE_BORDER(own)
+    }
+  } else {
+    UNROLL for (u32 i = 0; i < ITEMS; ++i) mine->items[i * WG + t] = item[i];
+    if (t < 2) mine->differ[t] = 0;
+    barrier_local();
+    // The bits in which items differ; those that are alike in all need no pass, nor do positions.
+    sort_t differ = 0;
+    UNROLL for (u32 i = 0; i < ITEMS; ++i) differ |= i < rows ? item[i] ^ mine->items[0] : 0;
+#if COMPOSITE
+    differ = differ >> POSITION_BITS << POSITION_BITS;
+#endif
+    local_or(&mine->differ[0], (u32)differ);
+#if SORT_BITS == 64
+    local_or(&mine->differ[1], (u32)(differ >> 32));
+#endif
+    barrier_local();
+    differ = mine->differ[0];
+#if SORT_BITS == 64
+    differ |= (sort_t)mine->differ[1] << 32;
+#endif
+    if (differ != 0)
+      for (u32 bit = highest_bit(differ & (0 - differ)); bit <= highest_bit(differ); bit += 8)
+        radix_pass(mine->bins, mine->items, mine->scratch, sg, bit);
+  }
+  barrier_all();
+}
