@@ -262,7 +262,7 @@ TEST(CountedTiles, AreAddedUp) {
   const bool small = is_set("SORTIUM_TEST_SMALL");
   std::vector<Case> cases;
   for (const auto d : {Distribution::random, Distribution::few_distinct, Distribution::sorted})
-    for (const std::uint64_t count : {small ? 3001 : 1'300'007, small ? 5003 : (1 << 21) - 5}) {
+    for (const std::uint64_t count : {small ? 3'001 : 1'300'007, small ? 12'007 : (1 << 21) - 5}) {
       cases.push_back({{.key = KeyType::u64, .count = count}, true, d, count});
       cases.push_back({{.key = KeyType::i32, .count = count, .payload = Payload::values, .value_bytes = 8, .order = Order::descending},
                        false, d, count});
