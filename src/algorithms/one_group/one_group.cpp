@@ -36,9 +36,8 @@ BinSort bin_sort(const Problem& problem, const Capabilities& device) {
   if (info(problem.key).is_float || device.kind == DeviceKind::cpu || device.sub_group_words == SubGroupWords::ptx) return bins;
   const unsigned lanes = std::min(device.sub_group_size, 32u);
   unsigned work_group = lanes;
-  const bool wide = info(problem.key).bytes == 8 || composite(problem);
-  // Items of 64 bits cost more, and short lists of them are spread over more work-items.
-  if (wide && problem.count <= 2048) {
+  // Short lists are spread over more work-items: with values that is faster, and so is the radix sort where a bin is crowded.
+  if (problem.count <= 2048) {
     bins.bin_items = 9;
     work_group = std::max(lanes, std::bit_ceil(static_cast<unsigned>(problem.count)) / 4);
   }
