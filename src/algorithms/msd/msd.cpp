@@ -16,7 +16,8 @@
 namespace sortium {
 namespace {
 
-constexpr unsigned count_work_group = 1024, count_items = 16, tile_count_items = 4, local_items = 19, digit_bits = 8, most_bits = 2 * digit_bits;
+constexpr unsigned count_work_group = 1024, count_items = 16, tile_count_items = 4, local_items = 19, digit_bits = 8,
+                   most_bits = 2 * digit_bits;
 constexpr double spread_fill = 0.9;  // how full a bucket may be by what samples say
 constexpr std::uint64_t sampled_from = std::uint64_t{1} << 22;  // records; below, sampling costs more than it saves
 constexpr std::uint64_t tiles_counted_to = std::uint64_t{1} << 21;  // records; above, there are too many to add up
@@ -84,7 +85,9 @@ unsigned leading_bits(const Problem& problem, const Capabilities& device, const 
 }
 
 // Whether tiles are counted one by one: where lists are parted once, and short.
-bool counts_tiles(const Problem& p, unsigned bits) { return bits == digit_bits && spread_bits(p) == 0 && p.count <= tiles_counted_to; }
+bool counts_tiles(const Problem& p, unsigned bits) {
+  return bits == digit_bits && spread_bits(p) == 0 && p.count <= tiles_counted_to;
+}
 
 class MsdSorter final : public Sorter {
  public:
@@ -174,7 +177,8 @@ class MsdSorter final : public Sorter {
     lsd_.start(queue, o);
     if (tiles_ != 0) {
       const Memory all = lsd_.cleared(o), table = lsd_.tile_table(o);
-      const Arg count_args[] = {o.keys_in, table, problem_.count, static_cast<std::uint32_t>(lsd_.tile()), open, all, all.bytes / 4};
+      const Arg count_args[] = {o.keys_in, table, problem_.count, static_cast<std::uint32_t>(lsd_.tile()), open, all,
+                                all.bytes / 4};
       queue.launch({*count_, tiles_, count_work_group, count_args, "count"});
     } else {
       lsd_.clear(queue, o);

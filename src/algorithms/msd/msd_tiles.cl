@@ -3,8 +3,8 @@
 // the way; and each launch takes as long as its work.)
 // Parameters: WG, ITEMS (of a work-item at a time), BUCKETS (256).
 
-// Work-group g counts the leading 8 bits of the keys of tile g, of `tile` records: a key's order from bit `shift` on. They go into
-// row g of `table`. `cleared`: words that become 0.
+// Work-group g counts the leading 8 bits of the keys of tile g, of `tile` records: a key's order from bit `shift` on. They go
+// into row g of `table`. `cleared`: words that become 0.
 KERNEL(WG) void msd_count_tiles(GLOBAL const ukey_t *keys, GLOBAL u32 *table, u64 n, u32 tile, u32 shift, GLOBAL u32 *cleared,
                                 u64 words) {
   SUB_GROUP(WG);

@@ -124,7 +124,8 @@ INLINE u32 send_to_parts(LOCAL one_cluster_memory_t *mine, sub_group_t sg, recor
       mine->totals[t] = (u16)(t + 1 < GROUPS ? starts[t + 1] - starts[t] : t + 1 == GROUPS ? count - starts[t] : 0);
     sg_barrier();
     if (t < 2 * GROUPS)
-      cluster_send16(&mine->part_counts[group * MOST_GROUPS + 8 * (t % 2)], t / 2, &mine->totals[8 * (t % 2)], &mine->part_counts_come);
+      cluster_send16(&mine->part_counts[group * MOST_GROUPS + 8 * (t % 2)], t / 2, &mine->totals[8 * (t % 2)],
+                     &mine->part_counts_come);
   }
 
   // Sort the tile, so that what goes to another work-group goes there in runs.

@@ -43,8 +43,9 @@ std::uint64_t local_bytes(const Problem& problem, const Capabilities& device, co
   const std::uint64_t rank_bytes = shape.work_group / std::min(device.sub_group_size, 32u) * rank_words * 4;
   const std::uint64_t scan_bytes = 2 * shape.work_group * kernels::index_bytes(problem.count);
   const std::uint64_t pass = record * shape.tile() + rank_bytes + shape.work_group * 4;
-  const std::uint64_t bins = std::max<std::uint64_t>(32 * shape.work_group, rank_bytes) + shape.capacity() * shape.sort_bits / 8 + scan_bytes + 16;
-  return (1 + 2 * shape.groups) * radix_size * 2 + shape.groups * most_groups * 2 + radix_size * 4 + most_groups * 4 + scan_bytes +
+  const std::uint64_t bins = std::max<std::uint64_t>(32 * shape.work_group, rank_bytes) + shape.capacity() * shape.sort_bits / 8 +
+                             scan_bytes + 16;
+  return (1 + 2 * shape.groups) * radix_size * 2 + shape.groups * most_groups * 2 + (radix_size + most_groups) * 4 + scan_bytes +
          record * (shape.parts ? shape.capacity() : shape.tile()) + (shape.parts ? std::max(pass, bins) : pass) + 128;
 }
 
@@ -72,9 +73,10 @@ Shape shape_for(const Problem& problem, const Capabilities& device, const Parame
 // took 52 and 46 µs on an H200.)
 bool parts_fit(const Problem& problem, const Capabilities& device, const Shape& shape) {
   const auto mean = static_cast<double>(ceil_div(problem.count, shape.groups));
-  return !info(problem.key).is_float && std::has_single_bit(shape.groups) && shape.items <= most_items && shape.work_group <= 512 &&
-         mean + 7 * std::sqrt(mean) <= static_cast<double>(shape.capacity()) && shape.item_bits(problem) <= 64 &&
-         shape.open_bits(problem) >= shape.bin_bits() && local_bytes(problem, device, shape) <= device.local_struct;
+  return !info(problem.key).is_float && std::has_single_bit(shape.groups) && shape.items <= most_items &&
+         shape.work_group <= 512 && mean + 7 * std::sqrt(mean) <= static_cast<double>(shape.capacity()) &&
+         shape.item_bits(problem) <= 64 && shape.open_bits(problem) >= shape.bin_bits() &&
+         local_bytes(problem, device, shape) <= device.local_struct;
 }
 
 class OneClusterSorter final : public Sorter {
@@ -88,7 +90,8 @@ class OneClusterSorter final : public Sorter {
     if (!std::has_single_bit(shape_.groups) || shape_.groups > device.cluster_groups)
       unsupported(fmt::format("groups={} is not a power of two up to the device's {}", shape_.groups, device.cluster_groups));
     if (!std::has_single_bit(shape_.work_group) || shape_.work_group < radix_size || shape_.work_group > largest(device))
-      unsupported(fmt::format("work_group={} is not a power of two between {} and {}", shape_.work_group, radix_size, largest(device)));
+      unsupported(fmt::format("work_group={} is not a power of two between {} and {}", shape_.work_group, radix_size,
+                              largest(device)));
     local_bytes_ = local_bytes(problem, device, shape_);
     if (shape_.items > most_items || local_bytes_ > device.local_struct) {
       Shape fits = shape_;
@@ -101,7 +104,8 @@ class OneClusterSorter final : public Sorter {
 
   std::uint64_t scratch_bytes() const override { return 0; }
   std::string parameters() const override {
-    return fmt::format("groups={},work_group={},items={},parts={}", shape_.groups, shape_.work_group, shape_.items, shape_.parts ? "on" : "off");
+    return fmt::format("groups={},work_group={},items={},parts={}", shape_.groups, shape_.work_group, shape_.items,
+                       shape_.parts ? "on" : "off");
   }
   std::uint64_t bytes_moved() const override { return bytes_of_passes(problem_, 1, 1); }
 
@@ -150,7 +154,7 @@ class OneCluster final : public Algorithm {
   const AlgorithmInfo& info() const override {
     static const AlgorithmInfo info{
         .name = "one-cluster",
-        .title = "the work-groups of a cluster sort a list in their local memories: a part each, by bins, or all by LSD radix passes",
+        .title = "the work-groups of a cluster sort a list in their local memories: a part each, by bins, or by LSD passes",
         .source = "Sortium; Satish, Harris, Garland 2009 (tiles sorted before they are scattered)",
         .stable = true,
         .cost = "one launch; every record is read once and written once; one exchange between local memories, or bits/8",
