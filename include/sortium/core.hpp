@@ -30,7 +30,21 @@ struct KeyTypeInfo {
   [[nodiscard]] constexpr unsigned bits() const { return bytes * 8; }
 };
 
-[[nodiscard]] const KeyTypeInfo& info(KeyType type);
+inline constexpr std::array<KeyTypeInfo, all_key_types.size()> key_type_infos{{
+    {KeyType::u32, "u32", 4, false, false},
+    {KeyType::i32, "i32", 4, true, false},
+    {KeyType::f32, "f32", 4, false, true, 0x7f800000u},
+    {KeyType::u64, "u64", 8, false, false},
+    {KeyType::i64, "i64", 8, true, false},
+    {KeyType::f64, "f64", 8, false, true, 0x7ff0000000000000u},
+    {KeyType::u8, "u8", 1, false, false},
+    {KeyType::i8, "i8", 1, true, false},
+    {KeyType::u16, "u16", 2, false, false},
+    {KeyType::i16, "i16", 2, true, false},
+    {KeyType::f16, "f16", 2, false, true, 0x7c00u},
+    {KeyType::bf16, "bf16", 2, false, true, 0x7f80u},
+}};
+[[nodiscard]] constexpr const KeyTypeInfo& info(KeyType type) { return key_type_infos.at(static_cast<std::size_t>(type)); }
 
 // The type called `name`. Throws Error(invalid_argument) that lists the names there are.
 [[nodiscard]] KeyType parse_key_type(std::string_view name);
@@ -101,7 +115,7 @@ enum class ZeroOrder : std::uint8_t {
     const std::uint64_t magnitude = key & ~sign;
     if (nan != NanOrder::bits && magnitude > t.infinity) return nan == NanOrder::last ? all : 0;
     if (zeros == ZeroOrder::tied && magnitude == 0) key = 0;
-    key = (key & sign) != 0 ? ~key & all : key | sign;
+    key ^= (key & sign) != 0 ? all : sign;
   }
   if (order == Order::descending) key = ~key & all;
   if (t.is_float && nan == NanOrder::first) key += (sign - 1) - t.infinity;

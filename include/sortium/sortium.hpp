@@ -171,6 +171,9 @@ Problem problem_of(std::uint64_t count, const Options& options) {
           .zeros = options.zeros};
 }
 void check_lengths(std::uint64_t keys, std::uint64_t values);
+// sort_host in place, with no options but the default ones: to make them, and a Problem, and to look at what they say, takes
+// longer than to sort a few records. value_bytes is 0 where there are no values.
+HostReport sort_by_default(KeyType key, std::uint64_t count, void* keys, unsigned value_bytes = 0, void* values = nullptr);
 void check_positions_of_none(std::uint64_t positions);
 void check_k(std::uint64_t k, std::uint64_t count);  // 1 ≤ k ≤ count, or Error(invalid_argument)
 // How many segments there are between so many offsets.
@@ -187,16 +190,22 @@ bool set_segments(Problem& problem, const Offsets& offsets) {
 
 // Sorts `keys` in place. O(N) scratch memory on the device.
 template <KeyRange Keys>
-HostReport sort(Keys&& keys, const Options& options = {}) {
+HostReport sort(Keys&& keys, const Options& options) {
   using K = std::ranges::range_value_t<Keys>;
   K* const k = std::ranges::data(keys);
   return sort_host(detail::problem_of<K>(std::ranges::size(keys), options), {k, k}, options);
+}
+template <KeyRange Keys>
+HostReport sort(Keys&& keys) {
+  using K = std::ranges::range_value_t<Keys>;
+  K* const k = std::ranges::data(keys);
+  return detail::sort_by_default(key_type_of<K>::value, std::ranges::size(keys), k);
 }
 
 // Sorts `keys` in place and moves `values` with them: of 4 or 8 bytes through the sort itself, of any other size (up to 256)
 // once at its end. Throws Error(invalid_argument) where their lengths differ.
 template <KeyRange Keys, ValueRange Values>
-HostReport sort(Keys&& keys, Values&& values, const Options& options = {}) {
+HostReport sort(Keys&& keys, Values&& values, const Options& options) {
   using K = std::ranges::range_value_t<Keys>;
   using V = std::ranges::range_value_t<Values>;
   detail::check_lengths(std::ranges::size(keys), std::ranges::size(values));
@@ -206,6 +215,15 @@ HostReport sort(Keys&& keys, Values&& values, const Options& options = {}) {
   problem.payload = Payload::values;
   problem.value_bytes = sizeof(V);
   return sort_host(problem, {k, k, v, v}, options);
+}
+template <KeyRange Keys, ValueRange Values>
+HostReport sort(Keys&& keys, Values&& values) {
+  using K = std::ranges::range_value_t<Keys>;
+  using V = std::ranges::range_value_t<Values>;
+  detail::check_lengths(std::ranges::size(keys), std::ranges::size(values));
+  K* const k = std::ranges::data(keys);
+  V* const v = std::ranges::data(values);
+  return detail::sort_by_default(key_type_of<K>::value, std::ranges::size(keys), k, sizeof(V), v);
 }
 
 // The positions of the records in sorted order: keys[out[0]] comes first. `keys` is only read. Index is

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <utility>
 
 #include <sortium/sortium.hpp>
 
@@ -104,16 +105,28 @@ std::unique_ptr<Buffer> scratch_for(Device& device, std::uint64_t bytes, std::un
 }
 
 #ifdef SORTIUM_WITH_HOST
+HostReport report_of_few() {
+  static const std::pair<std::string_view, std::string_view> names{find_device("cpu:0")->info().name,  // devices live for ever
+                                                                   rooms::sample().info().name};
+  HostReport report;  // without an initializer, for which compilers clear all of it first: that takes 10 ns
+  report.device = names.first;
+  report.algorithm = names.second;
+  report.parameters = std::string("threads=1");  // moved; to assign the characters is a call
+  return report;
+}
+
+HostReport sort_fewest(const Problem& p, const HostOperands& o) {
+  HostReport report = report_of_few();
+  rooms::sample_fewest(p, o.keys_in, o.keys_out, o.values_in, o.values_out);
+  return report;
+}
+
 HostReport sort_few(const Problem& p, const HostOperands& o) {
-  static const std::string_view name = find_device("cpu:0")->info().name;  // devices live for ever
   check(p);
-  HostReport report;
-  report.device = name;
-  report.algorithm = rooms::sample().info().name;
-  report.parameters = "threads=1";
-  if (p.count == 0) return report;
+  if (p.count == 0) return report_of_few();
   check_operands(p, o);
-  if (rooms::sample_fewest(p, o.keys_in, o.keys_out, o.values_in, o.values_out)) return report;
+  if (p.count <= rooms::fewest) return sort_fewest(p, o);
+  HostReport report = report_of_few();
   const auto memory = [](const void* m) { return Memory{const_cast<void*>(m), 0, 0}; };
   const Operands operands{memory(o.keys_in), memory(o.keys_out), memory(o.values_in), memory(o.values_out), {}};
   if (p.count < 256) {  // to ask for the time would take as long
@@ -167,6 +180,20 @@ std::uint64_t detail::segments_of(std::uint64_t offsets, std::uint64_t first, st
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("offsets has one number, {}, which says that there are no segments, but there are {} keys", first, keys));
   return offsets - 1;
+}
+
+HostReport detail::sort_by_default(KeyType key, std::uint64_t count, void* keys, unsigned value_bytes, void* values) {
+  Problem p{.key = key, .count = count};
+  if (value_bytes != 0) p.payload = Payload::values, p.value_bytes = value_bytes;
+#ifdef SORTIUM_WITH_HOST
+  // What is not as it should be is left to sort_host, which says what it is.
+  const bool right = keys != nullptr &&
+                     (value_bytes == 0 || ((value_bytes == 4 || value_bytes == 8) && values != nullptr &&
+                                           !ranges_overlap(keys, count * info(key).bytes, values, count * value_bytes)));
+  if (right && count < 2) return report_of_few();
+  if (right && count <= rooms::fewest) return sort_fewest(p, {keys, keys, values, values});
+#endif
+  return sort_host(p, {keys, keys, values, values});
 }
 
 HostReport sort_host(const Problem& problem, const HostOperands& o, const Options& options) {

@@ -1,20 +1,20 @@
-// Up to 16 records, for whom to set anything up would take longer than to sort: Batcher, "Sorting networks and their
-// applications" (1968), in words as sample.cpp has them.
-#include <algorithm>
+// Up to 16 records, for whom to set anything up would take longer than to sort. Integers alone go through a network: Batcher,
+// "Sorting networks and their applications" (1968). Others are counted, which is stable and takes ranks of 64 bits: Knuth,
+// "The Art of Computer Programming", volume 3, section 5.2, algorithm C.
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 
 #include "../rooms.hpp"
-#include "codes.hpp"
 
 namespace sortium {
 namespace {
 
-// Batcher's odd-even merge sort of N words, comparator by comparator: no branch depends on what the words are.
+// Batcher's odd-even merge sort of N codes, comparator by comparator: no branch depends on what they are.
 template <std::size_t N>
 constexpr auto comparators() {
-  std::array<std::pair<std::uint8_t, std::uint8_t>, N == 4 ? 5 : N == 8 ? 19 : 63> out{};
+  std::array<std::pair<std::uint8_t, std::uint8_t>, N == 2 ? 1 : N == 4 ? 5 : N == 8 ? 19 : 63> out{};
   std::size_t count = 0;
   for (std::size_t run = 1; run < N; run *= 2)
     for (std::size_t distance = run; distance >= 1; distance /= 2)
@@ -25,81 +25,93 @@ constexpr auto comparators() {
   return out;
 }
 
-template <std::size_t N, class Word, std::size_t... I>
-void run_network(Word* words, std::uint64_t count, std::index_sequence<I...>) {
+template <std::size_t N, class Key, std::size_t... I>
+void run_network(const Key* in, Key* out, std::uint64_t count, Key flip, std::index_sequence<I...>) {
   constexpr auto pairs = comparators<N>();
-  Word w[N];
-  for (std::size_t i = 0; i < N; ++i) w[i] = i < count ? words[i] : static_cast<Word>(~Word{0});
+  std::array<Key, N> codes;
+  for (std::size_t i = 0; i < N; ++i) codes[i] = static_cast<Key>(i < count ? in[i] ^ flip : ~Key{0});
   const auto order = [&](std::size_t low, std::size_t high) {
-    const Word x = w[low], y = w[high];
-    const Word change = static_cast<Word>((x ^ y) & (Word{0} - Word{y < x}));  // compilers make a branch of a minimum
-    w[low] = x ^ change;
-    w[high] = y ^ change;
+    const Key x = codes[low], y = codes[high];
+    const Key change = static_cast<Key>((x ^ y) & (Key{0} - Key{y < x}));  // compilers make a branch of a minimum
+    codes[low] = x ^ change;
+    codes[high] = y ^ change;
   };
   (order(pairs[I].first, pairs[I].second), ...);
-  for (std::size_t i = 0; i < N; ++i) words[i] = w[i];  // there is room for N
+  for (std::size_t i = 0; i < N; ++i)
+    if (i < count) out[i] = codes[i] ^ flip;
 }
-template <std::size_t N, class Word>
-void run_network(Word* words, std::uint64_t count) {
-  run_network<N>(words, count, std::make_index_sequence<comparators<N>().size()>());
-}
-
-template <class Word>
-void sort_few_words(Word* words, std::uint64_t count) {
-  if (count <= 4) run_network<4>(words, count);
-  else if (count <= 8) run_network<8>(words, count);
-  else run_network<16>(words, count);
+template <std::size_t N, class Key>
+void run_network(const Key* in, Key* out, std::uint64_t count, Key flip) {
+  run_network<N>(in, out, count, flip, std::make_index_sequence<comparators<N>().size()>());
 }
 
-// Keys whose code is all there is of them.
+// Keys whose code, the key ^ flip, is all there is of them.
 template <class Key>
-void sort_few_keys(const Key* in, Key* out, std::uint64_t count, Key flip) {
-  Key codes[rooms::fewest];
-  for (std::uint64_t i = 0; i < count; ++i) codes[i] = in[i] ^ flip;
-  sort_few_words(codes, count);
-  for (std::uint64_t i = 0; i < count; ++i) out[i] = codes[i] ^ flip;
+void sort_few_codes(const Key* in, Key* out, std::uint64_t count, Key flip) {
+  if (count <= 2) run_network<2>(in, out, count, flip);
+  else if (count <= 4) run_network<4>(in, out, count, flip);
+  else if (count <= 8) run_network<8>(in, out, count, flip);
+  else run_network<16>(in, out, count, flip);
 }
 
-template <class T>
-void gather_few(const std::uint64_t* words, const T* in, T* out, std::uint64_t count) {
-  T gathered[rooms::fewest];
-  for (std::uint64_t i = 0; i < count; ++i) gathered[i] = in != nullptr ? in[words[i] % 256] : static_cast<T>(words[i] % 256);
-  for (std::uint64_t i = 0; i < count; ++i) out[i] = gathered[i];
+template <class T, std::size_t N>
+void place_few(const std::array<std::size_t, N>& places, const T* in, T* out, std::uint64_t count) {
+  std::array<T, N> placed;  // in may be out
+  for (std::size_t i = 0; i < N; ++i)
+    if (i < count) placed[places[i]] = in != nullptr ? in[i] : static_cast<T>(i);
+  for (std::size_t i = 0; i < N; ++i)
+    if (i < count) out[i] = placed[i];
 }
 
-template <class Key>
-void sort_by_network(const Problem& p, const Key* keys, Key* keys_out, const void* values, void* values_out, bool codes_do) {
-  if (codes_do) return sort_few_keys(keys, keys_out, p.count, sample::coding_of<Key>(p).flip);
-  // Words of the rank, of 32 bits at most, and the position below.
-  const KeyRank rank(p);
-  std::uint64_t words[rooms::fewest];
-  for (std::uint64_t i = 0; i < p.count; ++i) words[i] = rank(keys[i]) << 8 | i;
-  sort_few_words(words, p.count);
-  if (p.keys_out) gather_few(words, keys, keys_out, p.count);
+// A record's place is the number of those that come before it. Each is compared with each, which takes no branch.
+template <std::size_t N>
+std::array<std::size_t, N> places_of(const std::array<std::uint64_t, N>& ranks) {
+  return [&]<std::size_t... I>(std::index_sequence<I...>) {
+    const auto place = [&](std::size_t i) {
+      return (std::size_t{0} + ... + std::size_t{I < i ? ranks[I] <= ranks[i] : ranks[I] < ranks[i]});
+    };
+    return std::array<std::size_t, N>{place(I)...};
+  }(std::make_index_sequence<N>{});
+}
+
+template <std::size_t N, class Key>
+void sort_few_by_rank(const Problem& p, const KeyRank& rank, const Key* keys, Key* keys_out, const void* values,
+                      void* values_out) {
+  std::array<std::uint64_t, N> ranks;
+  for (std::size_t i = 0; i < N; ++i) ranks[i] = i < p.count ? rank(keys[i]) : ~std::uint64_t{0};
+  const auto places = places_of(ranks);
+  if (p.keys_out) place_few(places, keys, keys_out, p.count);
   if (p.payload == Payload::none) return;
   if (p.payload == Payload::positions) values = nullptr;
-  if (p.value_bytes == 4)
-    gather_few(words, static_cast<const std::uint32_t*>(values), static_cast<std::uint32_t*>(values_out), p.count);
-  else
-    gather_few(words, static_cast<const std::uint64_t*>(values), static_cast<std::uint64_t*>(values_out), p.count);
+  const auto place = [&]<class Value>(Value) {
+    place_few(places, static_cast<const Value*>(values), static_cast<Value*>(values_out), p.count);
+  };
+  if (p.value_bytes == 4) place(std::uint32_t{});
+  else place(std::uint64_t{});
+}
+
+template <class Key>
+void sort_fewest(const Problem& p, const void* keys_in, void* keys_out, const void* values_in, void* values_out) {
+  const auto in = static_cast<const Key*>(keys_in);
+  const auto out = static_cast<Key*>(keys_out);
+  const auto& type = info(p.key);
+  if (p.payload == Payload::none && !type.is_float && key_bits(p) == type.bits())
+    return sort_few_codes(in, out, p.count, static_cast<Key>(order_bits(0, p)));
+  const KeyRank rank(p);
+  if (p.count <= 4) sort_few_by_rank<4>(p, rank, in, out, values_in, values_out);
+  else if (p.count <= 8) sort_few_by_rank<8>(p, rank, in, out, values_in, values_out);
+  else sort_few_by_rank<16>(p, rank, in, out, values_in, values_out);
 }
 
 }  // namespace
 
-bool rooms::sample_fewest(const Problem& p, const void* keys_in, void* keys_out, const void* values_in, void* values_out) {
-  const auto& type = info(p.key);
-  const bool codes_do = p.payload == Payload::none && !type.is_float && key_bits(p) == type.bits();
-  if (p.count > fewest || (!codes_do && key_bits(p) > 32)) return false;
-  const auto sort = [&]<class Key>(Key) {
-    sort_by_network(p, static_cast<const Key*>(keys_in), static_cast<Key*>(keys_out), values_in, values_out, codes_do);
-  };
-  switch (type.bytes) {
-    case 1: sort(std::uint8_t{}); break;
-    case 2: sort(std::uint16_t{}); break;
-    case 4: sort(std::uint32_t{}); break;
-    default: sort(std::uint64_t{}); break;
+void rooms::sample_fewest(const Problem& p, const void* keys_in, void* keys_out, const void* values_in, void* values_out) {
+  switch (info(p.key).bytes) {
+    case 1: return sort_fewest<std::uint8_t>(p, keys_in, keys_out, values_in, values_out);
+    case 2: return sort_fewest<std::uint16_t>(p, keys_in, keys_out, values_in, values_out);
+    case 4: return sort_fewest<std::uint32_t>(p, keys_in, keys_out, values_in, values_out);
+    default: return sort_fewest<std::uint64_t>(p, keys_in, keys_out, values_in, values_out);
   }
-  return true;
 }
 
 }  // namespace sortium
