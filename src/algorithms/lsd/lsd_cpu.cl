@@ -6,12 +6,12 @@
 
 #define RADIX (1u << DIGIT_BITS)
 #define LINE (64u / sizeof(ukey_t))  // records of a line
-#define NO_KEYS (!write_keys)        // an argsort's last pass may not want them
+#define VALUE_LINE (64u / sizeof(value_t))
+#define NO_KEYS (!write_keys)  // an argsort's last pass may not want them
 
-// Past the caches, where the compiler can: a line that is written whole need not be read first. `to` is on a boundary of
-// so many bytes.
-INLINE void store_line(GLOBAL uint8 *to, const uint8 *from, u32 bytes) {
-  for (u32 i = 0; i < bytes / 32; ++i) {
+// Past the caches, where the compiler can: a line that is written whole need not be read first.
+INLINE void store_line(GLOBAL uint8 *to, const uint8 *from) {
+  for (u32 i = 0; i < 2; ++i) {
 #if defined(__has_builtin)
 #if __has_builtin(__builtin_nontemporal_store)
     __builtin_nontemporal_store(from[i], to + i);
@@ -21,6 +21,28 @@ INLINE void store_line(GLOBAL uint8 *to, const uint8 *from, u32 bytes) {
     to[i] = from[i];
   }
 }
+
+// `what` is record `out` of the output: it goes to its digit's line, at its place in memory's line, and whole lines to memory.
+#define PUT(lines, LENGTH, phase, to, what, wanted)                                                    \
+  {                                                                                                    \
+    const u32 line = digit * LENGTH, place = (u32)(out + phase) % LENGTH;                              \
+    lines[line + place] = what;                                                                        \
+    if (place == LENGTH - 1 && wanted) {                                                               \
+      if (out >= first[digit] + (LENGTH - 1)) {                                                        \
+        store_line((GLOBAL uint8 *)(to + (out - (LENGTH - 1))), (const uint8 *)(lines + line));        \
+      } else { /* a digit's first line, whose beginning is another digit's or part's */                \
+        for (index_t p = first[digit]; p <= out; ++p) to[p] = lines[line + (u32)(p + phase) % LENGTH]; \
+      }                                                                                                \
+    }                                                                                                  \
+  }
+#define PUT_REST(lines, LENGTH, phase, to, wanted)                                                     \
+  {                                                                                                    \
+    const index_t begin_of = first[digit], end_of = next[digit];                                       \
+    const u32 open = (u32)(end_of + phase) % LENGTH;                                                   \
+    if (wanted)                                                                                        \
+      for (index_t p = end_of - begin_of > open ? end_of - open : begin_of; p < end_of; ++p)           \
+        to[p] = lines[digit * LENGTH + (u32)(p + phase) % LENGTH];                                     \
+  }
 
 // counts[digit * parts + part]. The first pass clears left_out.
 KERNEL(1) void lsd_cpu_count(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_t *keys_a, GLOBAL const ukey_t *keys_b,
@@ -67,15 +89,12 @@ KERNEL(1) void lsd_cpu_scatter(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys
     return;
   }
 
-  // Scatter in the order of the input. Record p of the output is in its digit's line at PLACE(p): lines are memory's own.
+  // Scatter in the order of the input. Keys and values have lines of their own, for each begin where they do in memory.
   ukey_t keys[RADIX * LINE] __attribute__((aligned(64)));
+  const u32 key_phase = (u32)((u64)keys_out / sizeof(ukey_t)) % LINE;
 #if VALUE_BYTES
-  value_t values[RADIX * LINE] __attribute__((aligned(64)));
-#endif
-  const u32 phase = (u32)((u64)keys_out / sizeof(ukey_t)) % LINE;
-#define PLACE(p) ((u32)((p) + phase) % LINE)
-#if VALUE_BYTES
-  const u32 values_fit = ((u64)values_out - (u64)phase * VALUE_BYTES) % 32 == 0;  // whole lines of keys are lines of values
+  value_t values[RADIX * VALUE_LINE] __attribute__((aligned(64)));
+  const u32 value_phase = (u32)((u64)values_out / sizeof(value_t)) % VALUE_LINE;
 #endif
   const u64 begin = group_id() * part;
   const u64 end = begin + part < n ? begin + part : n;
@@ -83,37 +102,17 @@ KERNEL(1) void lsd_cpu_scatter(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys
     const ukey_t key = from_keys[i];
     const u32 digit = key_digit(key, shift, mask);
     const index_t out = next[digit]++;
-    const u32 line = digit * LINE, place = PLACE(out);
-    keys[line + place] = key;
+    PUT(keys, LINE, key_phase, keys_out, key, !NO_KEYS)
 #if VALUE_BYTES
-    values[line + place] = positions ? (value_t)i : from_values[i];
+    PUT(values, VALUE_LINE, value_phase, values_out, positions ? (value_t)i : from_values[i], 1)
 #endif
-    if (place != LINE - 1) continue;
-    if (out >= first[digit] + (LINE - 1)) {
-      const index_t from = out - (LINE - 1);
-      if (!NO_KEYS) store_line((GLOBAL uint8 *)(keys_out + from), (const uint8 *)(keys + line), 64);
-#if VALUE_BYTES
-      if (values_fit) store_line((GLOBAL uint8 *)(values_out + from), (const uint8 *)(values + line), LINE * VALUE_BYTES);
-      else for (u32 k = 0; k < LINE; ++k) values_out[from + k] = values[line + k];
-#endif
-    } else {  // a digit's first line, whose beginning is another digit's or part's
-      for (index_t p = first[digit]; p <= out; ++p) {
-        if (!NO_KEYS) keys_out[p] = keys[line + PLACE(p)];
-#if VALUE_BYTES
-        values_out[p] = values[line + PLACE(p)];
-#endif
-      }
-    }
   }
 
   // Lines that are not full.
-  for (u32 b = 0; b < RADIX; ++b) {
-    const u32 open = PLACE(next[b]);
-    for (index_t p = next[b] - first[b] > open ? next[b] - open : first[b]; p < next[b]; ++p) {
-      if (!NO_KEYS) keys_out[p] = keys[b * LINE + PLACE(p)];
+  for (u32 digit = 0; digit < RADIX; ++digit) {
+    PUT_REST(keys, LINE, key_phase, keys_out, !NO_KEYS)
 #if VALUE_BYTES
-      values_out[p] = values[b * LINE + PLACE(p)];
+    PUT_REST(values, VALUE_LINE, value_phase, values_out, 1)
 #endif
-    }
   }
 }
