@@ -1,4 +1,5 @@
-// The house has floors, and includes point only downward (docs/design.md).
+// What can be seen in the source files alone: the house has floors, and includes point only downward (docs/design.md); kernels
+// do not fall into a pitfall of their dialect (src/kernels/dialect.md).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -72,6 +73,32 @@ TEST(Floors, UpwardIncludesAreSeen) {
   EXPECT_EQ(wrong("src/kernels/build.cpp", "#include <map>\n#include \"../algorithms/algorithm.hpp\"\n"), 1u);
   EXPECT_EQ(wrong("src/device/cuda.cpp", "#include <sortium/sortium.hpp>\n"), 1u);
   EXPECT_EQ(wrong("include/sortium/core.hpp", "  #  include <sortium/device.hpp>\n"), 1u);
+}
+
+// Lines of a kernel in which a word of the sub-group may be reached by some of its lanes only. Simulators do not see it, and it is
+// a GPU without an end. (`expected` is the same for all of them.)
+std::vector<std::string> half_reached(const std::string& text) {
+  static const std::regex behind("(&&|\\|\\||\\?)[^;:]*\\bsg_(barrier|ballot|shuffle|rank)"), allowed("\\(expected\\) \\|\\|");
+  std::vector<std::string> found;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    if (std::regex_search(line, behind) && !std::regex_search(line, allowed)) found.push_back(line);
+  return found;
+}
+
+TEST(Kernels, AllLanesReachWordsOfTheSubGroup) {
+  std::size_t files = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(fs::path(SORTIUM_SOURCE_DIR) / "src")) {
+    if (entry.path().extension() != ".cl") continue;
+    std::stringstream text;
+    text << std::ifstream(entry.path()).rdbuf();
+    for (const auto& line : half_reached(text.str())) ADD_FAILURE() << entry.path().filename() << ": " << line;
+    ++files;
+  }
+  EXPECT_GT(files, 20u);
+  EXPECT_EQ(half_reached("if (sg_ballot(sg, !there || bucket != sg_shuffle(sg, bucket, 0)) == 0) {\n").size(), 1u);
+  EXPECT_EQ(half_reached("x = there ? sg_rank(counts, 256, d) : 0;\n").size(), 1u);
+  EXPECT_EQ(half_reached("const u32 other = bucket ^ sg_shuffle(sg, bucket, 0);\nif (there && other) y = 1;\n").size(), 0u);
 }
 
 }  // namespace

@@ -23,8 +23,8 @@ KERNEL(WG) void msd_count_tiles(GLOBAL const ukey_t *keys, GLOBAL u32 *table, u6
 #if SG_NATIVE
     if (sg_ballot(sg, bucket[0] != sg_shuffle(sg, bucket[0], 0)) == 0) {
       UNROLL for (u32 i = 0; i < ITEMS; ++i) {
-        const u32 there = first + i * SG_LANES < count;
-        if (sg_ballot(sg, !there || bucket[i] != sg_shuffle(sg, bucket[i], 0)) == 0) {
+        const u32 there = first + i * SG_LANES < count, other = bucket[i] ^ sg_shuffle(sg, bucket[i], 0);
+        if (sg_ballot(sg, !there || other != 0) == 0) {
           if (sg_lane() == 0) local_add(&counts[bucket[i]], SG_LANES);
         } else if (there) {
           local_add(&counts[bucket[i]], 1u);
