@@ -26,7 +26,10 @@ Gpu::Gpu() {
   queue = sortium::wrap_cuda(context, stream);
 }
 
-DeviceArray::DeviceArray(std::size_t size) : bytes(size) { check(cudaMalloc(&data, std::max<std::size_t>(size, 16))); }
+DeviceArray::DeviceArray(std::size_t size) : bytes(size) {
+  check(cudaMalloc(&data, std::max<std::size_t>(size, 16)));
+  check(cudaMemset(data, 0xa5, size));  // new memory is zero as a rule, which hides what nobody has cleared
+}
 
 bool DeviceArray::equals(const DeviceArray& other) const { return equal(data, other.data, bytes); }
 
