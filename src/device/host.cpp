@@ -152,7 +152,7 @@ class HostDevice final : public Device {
   HostDevice() {
     info_.id = std::string("cpu:0");
     info_.name = processor();
-    info_.vendor = "-";
+    info_.vendor = std::string("-");
     info_.platform = "host";
     info_.driver = fmt::format("oneTBB {}", TBB_runtime_version());
     info_.language = "none: C++, compiled with the library";
