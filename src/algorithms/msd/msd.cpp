@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "../../kernels/kernels.hpp"
+#include "../bin_sort.hpp"
 #include "../onesweep/onesweep.hpp"
 #include "../rooms.hpp"
 #include "embedded.hpp"
@@ -56,10 +57,7 @@ LocalSort local_sort(const Problem& p, const Capabilities& device, unsigned bits
     local.sort_bits = needed > 32 ? 64 : 32;
   }
   const std::uint64_t values = p.payload == Payload::none ? 0 : p.value_bytes;
-  const std::uint64_t rank_words = (device.ordered_local_atomics ? 1 : 2) * 256;  // SG_RANK_WORDS
-  const std::uint64_t bins = std::max<std::uint64_t>(8 * work_group, work_group / std::min(device.sub_group_size, 32u) * rank_words);
-  local.bytes = work_group * local_items * (local.sort_bits / 8 + values) + bins * 4 +
-                2 * work_group * kernels::index_bytes(p.count) + 32;
+  local.bytes = bin_sort_bytes(p, device, work_group, local_items, local.sort_bits) + work_group * local_items * values + 16;
   if (local.bytes <= device.local_struct) local.work_group = work_group;
   return local;
 }
@@ -150,14 +148,9 @@ class MsdSorter final : public Sorter {
     });
     kernels::Defines local;
     local.problem(radix_problem(problem_))
-        .set("WG", local_.work_group)
-        .set("ITEMS", local_items)
         .set("RESIDENT", resident_)
-        .set("COMPOSITE", int{with_positions(problem_)})
-        .set("GATHER_KEYS", int{spread_bits_ == 0 && (info(problem_.key).is_float || key_bits(problem_) != info(problem_.key).bits())})
-        .set("SORT_BITS", local_.sort_bits)
-        .set("POSITION_BITS", local_.position_bits)
-        .set("WINDOW_HIGH", int{bin_shift_ >= 32});
+        .set("GATHER_KEYS", int{spread_bits_ == 0 && (info(problem_.key).is_float || key_bits(problem_) != info(problem_.key).bits())});
+    set_bin_sort(local, local_.work_group, local_items, local_.sort_bits, with_positions(problem_), local_.position_bits, bin_shift_);
     if (spread_bits_ != 0) local.set("SPREAD_BITS", spread_bits_).set("ONE_LEAD", int{bits_ >= spread_bits_});
     local_module_ = kernels::build_joined(device, capabilities, {bins_cl, bin_sort_cl, msd_local_cl}, local);
     sort_local_ = local_module_->kernel("msd_local");

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "../../kernels/kernels.hpp"
+#include "../bin_sort.hpp"
 #include "../rooms.hpp"
 #include "embedded.hpp"
 
@@ -43,8 +44,7 @@ std::uint64_t local_bytes(const Problem& problem, const Capabilities& device, co
   const std::uint64_t rank_bytes = shape.work_group / std::min(device.sub_group_size, 32u) * rank_words * 4;
   const std::uint64_t scan_bytes = 2 * shape.work_group * kernels::index_bytes(problem.count);
   const std::uint64_t pass = record * shape.tile() + rank_bytes + shape.work_group * 4;
-  const std::uint64_t bins = std::max<std::uint64_t>(32 * shape.work_group, rank_bytes) + shape.capacity() * shape.sort_bits / 8 +
-                             scan_bytes + 16;
+  const std::uint64_t bins = bin_sort_bytes(problem, device, shape.work_group, bin_items, shape.sort_bits);
   return (1 + 2 * shape.groups) * radix_size * 2 + shape.groups * most_groups * 2 + (radix_size + most_groups) * 4 + scan_bytes +
          record * (shape.parts ? shape.capacity() : shape.tile()) + (shape.parts ? std::max(pass, bins) : pass) + 128;
 }
@@ -112,15 +112,10 @@ class OneClusterSorter final : public Sorter {
   void build(Device& device, const Capabilities& capabilities) override {
     kernels::Defines defines;
     defines.problem(radix_problem(problem_))
-        .set("WG", shape_.work_group)
         .set("GROUPS", shape_.groups)
         .set("TILE_ITEMS", shape_.items)
-        .set("PARTS", int{shape_.parts})
-        .set("ITEMS", bin_items)
-        .set("SORT_BITS", shape_.sort_bits)
-        .set("COMPOSITE", int{composite(problem_)})
-        .set("POSITION_BITS", shape_.position_bits)
-        .set("WINDOW_HIGH", int{bin_shift() >= 32});
+        .set("PARTS", int{shape_.parts});
+    set_bin_sort(defines, shape_.work_group, bin_items, shape_.sort_bits, composite(problem_), shape_.position_bits, bin_shift());
     using namespace kernels::embedded;
     module_ = kernels::build_joined(device, capabilities, {bins_cl, bin_sort_cl, one_cluster_cl}, defines);
     sort_ = module_->kernel("one_cluster_sort");

@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "../../kernels/kernels.hpp"
+#include "../bin_sort.hpp"
 #include "../rooms.hpp"
 #include "embedded.hpp"
 
@@ -50,10 +51,8 @@ BinSort bin_sort(const Problem& problem, const Capabilities& device) {
   bins.sort_bits = needed > 32 ? 64 : 32;
   bins.bin_shift = needed - bin_bits;
   const std::uint64_t record = info(problem.key).bytes + (problem.payload == Payload::none ? 0 : problem.value_bytes);
-  const std::uint64_t rank_words = (device.ordered_local_atomics ? 1 : 2) * radix_size;  // SG_RANK_WORDS
-  bins.bytes = std::max<std::uint64_t>(8 * work_group, work_group / lanes * rank_words) * 4 + 32 +
-               work_group * bins.bin_items * (bins.sort_bits / 8 + (composite(problem) ? record : 0)) +
-               2 * work_group * kernels::index_bytes(problem.count);
+  bins.bytes = bin_sort_bytes(problem, device, work_group, bins.bin_items, bins.sort_bits) +
+               (composite(problem) ? work_group * bins.bin_items * record : 0) + 16;
   if (bins.bytes <= device.local_struct) bins.work_group = work_group;
   return bins;
 }
@@ -97,12 +96,8 @@ class OneGroupSorter final : public Sorter {
     defines.problem(radix_problem(problem_));
     if (bins_.work_group != 0) {
       using namespace kernels::embedded;
-      defines.set("WG", bins_.work_group)
-          .set("ITEMS", bins_.bin_items)
-          .set("SORT_BITS", bins_.sort_bits)
-          .set("COMPOSITE", int{composite(problem_)})
-          .set("POSITION_BITS", bins_.position_bits)
-          .set("WINDOW_HIGH", int{bins_.bin_shift >= 32});
+      set_bin_sort(defines, bins_.work_group, bins_.bin_items, bins_.sort_bits, composite(problem_), bins_.position_bits,
+                   bins_.bin_shift);
       module_ = kernels::build_joined(device, capabilities, {bins_cl, bin_sort_cl, one_group_bins_cl}, defines);
       sort_ = module_->kernel("one_group_bins");
       return;
