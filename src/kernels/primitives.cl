@@ -130,9 +130,9 @@ INLINE ukey_t spread_order(ukey_t order, u32 entry) {
   return ((ukey_t)(entry >> 4) << SPREAD_LOW) + (low << (entry & 15));
 }
 INLINE u32 gather_entry(u32 leading_bits, u32 room, u32 log2_times) { return leading_bits << 16 | room << 4 | log2_times; }
+INLINE ukey_t spread_begin(u32 gather_entry) { return (ukey_t)(gather_entry >> 4 & 0xfff) << SPREAD_LOW; }
 INLINE ukey_t gather_order(ukey_t spread, u32 entry) {
-  const ukey_t begin = (ukey_t)(entry >> 4 & 0xfff) << SPREAD_LOW;
-  return ((ukey_t)(entry >> 16) << SPREAD_LOW) + ((spread - begin) >> (entry & 15));
+  return ((ukey_t)(entry >> 16) << SPREAD_LOW) + ((spread - spread_begin(entry)) >> (entry & 15));
 }
 #endif
 

@@ -1,6 +1,6 @@
 // MSD radix sort: where each bucket, a value of the keys' leading bits, begins; and whether all of them are small enough
 // for the local sort. The records then go to their buckets by onesweep's passes.
-// Parameters: WG, ITEMS (of a work-item at a time), BUCKETS, SPREAD_BITS (floats are counted, and go on, by spread orders),
+// Parameters: WG, ITEMS (of a work-item at a time), BUCKETS, SAMPLES (keys that each work-item looks at first), SPREAD_BITS (floats are counted, and go on, by spread orders),
 // BUCKET_BITS (then).
 
 typedef struct {
@@ -24,6 +24,8 @@ typedef struct {
 #else
 #define COUNT_ENTRY(room, log2_times) spread_entry(room, log2_times)
 #endif
+// With the values that zeros and NaNs have, too: whether a key ties is asked of few.
+#define MAY_TIE 0x80000000u
 // A float's exponent from its order's leading bits (NanOrder::first moves them by one).
 INLINE u32 exponent_of(u32 lead) { return lead < LEADS / 2 ? LEADS / 2 - 1 - lead : lead - LEADS / 2; }
 
@@ -76,7 +78,8 @@ INLINE u32 make_spread(LOCAL msd_count_memory_t *mine, GLOBAL u32 *table, GLOBAL
   for (u32 lead = begin; lead < end; ++lead) {
     const u32 log2_times = mine->spread[lead];
     if (log2_times != SPREAD_NONE) {
-      mine->spread[lead] = COUNT_ENTRY(room, log2_times);
+      const u32 e = exponent_of(lead);
+      mine->spread[lead] = COUNT_ENTRY(room, log2_times) | (e == 0 || e == LEADS / 2 - 1 ? MAY_TIE : 0);
       if (group_id() == 0) {
         table[lead] = spread_entry(room, log2_times);
         for (u32 i = 0; i < 1u << log2_times; ++i) back[room + i] = gather_entry(lead, room, log2_times);
@@ -94,7 +97,7 @@ INLINE u32 bucket_of(LOCAL msd_count_memory_t *mine, ukey_t key, u32 shift, u32 
 #ifdef SPREAD_BITS
   const ukey_t order = untied_order(key);
   const u32 entry = mine->spread[spread_index(order)];
-  if (key_ties(key) || entry == SPREAD_NONE) *misfits = 1;
+  if (entry >= MAY_TIE && (entry == SPREAD_NONE || key_ties(key))) *misfits = 1;
 #if BUCKET_BITS >= SPREAD_BITS
   const u32 low = (u32)(order >> (KEY_BITS - 32)) & ((1u << LEAD_LOW) - 1);
   return ((entry >> 8) + (low >> (entry & 31))) & (BUCKETS - 1);  // some bucket, where there is no room
@@ -119,11 +122,11 @@ INLINE void count_bucket(LOCAL u32 *counts, GLOBAL u32 *global_counts, u32 bucke
 }
 
 // Counts the keys of each bucket: a key's order from bit `shift` on. `overfull` is set, and nothing
-// counted, where more than `crowd` of `samples` keys of each work-item fall into one bucket; so skewed keys cost little here,
+// counted, where more than `crowd` of the samples fall into one bucket; so skewed keys cost little here,
 // whose counting would be slow. With SPREAD_BITS it is also set where keys tie or have no room, and the samples
 // make `spread` (the table) and `back` (the table of spread orders); `lead_most`: make_spread's.
 KERNEL(WG) void msd_count(GLOBAL const ukey_t *keys, GLOBAL u32 *counts, GLOBAL u32 *overfull, u64 n, u32 shift,
-                          u32 samples, u32 crowd, GLOBAL u32 *spread, GLOBAL u32 *back, u32 lead_most) {
+                          u32 crowd, GLOBAL u32 *spread, GLOBAL u32 *back, u32 lead_most) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(msd_count_memory_t, mine);
   const u32 t = local_id(), words = BUCKETS / 2;
@@ -137,34 +140,36 @@ KERNEL(WG) void msd_count(GLOBAL const ukey_t *keys, GLOBAL u32 *counts, GLOBAL 
   barrier_local();
 
   // Sample: every work-group the same keys, so that all come to the same verdict.
+#if SAMPLES
+  ukey_t sample[SAMPLES];
+  UNROLL for (u32 i = 0; i < SAMPLES; ++i) sample[i] = keys[(u64)(i * WG + t) * (n / (SAMPLES * WG))];
+#endif
 #ifdef SPREAD_BITS
-  for (u32 i = 0; i < samples; ++i)
-    local_add(&mine->spread[spread_index(key_order(keys[(u64)(i * WG + t) * (n / (samples * WG))]))], 1u);
+  UNROLL for (u32 i = 0; i < SAMPLES; ++i) local_add(&mine->spread[spread_index(key_order(sample[i]))], 1u);
   barrier_local();
   if (!make_spread(mine, spread, back, lead_most)) {
     if (group_id() == 0 && t == 0) *overfull = 1;
     return;
   }
 #endif
-  if (samples != 0) {
-    const u64 step = n / (samples * WG);
-    for (u32 i = 0; i < samples; ++i) {
-      const u32 bucket = bucket_of(mine, keys[(u64)(i * WG + t) * step], shift, &misfits);
-      local_add(&mine->counts[bucket / 2], 1u << bucket % 2 * 16);
-    }
-    barrier_local();
-    u32 most = 0;
-    for (u32 i = t; i < words; i += WG) {
-      most = max(most, max(mine->counts[i] & 0xffff, mine->counts[i] >> 16));
-      mine->counts[i] = 0;
-    }
-    if (most > crowd) local_or(&mine->crowded, 1u);
-    barrier_local();
-    if (mine->crowded) {
-      if (group_id() == 0 && t == 0) *overfull = 1;
-      return;
-    }
+#if SAMPLES
+  UNROLL for (u32 i = 0; i < SAMPLES; ++i) {
+    const u32 bucket = bucket_of(mine, sample[i], shift, &misfits);
+    local_add(&mine->counts[bucket / 2], 1u << bucket % 2 * 16);
   }
+  barrier_local();
+  u32 most = 0;
+  for (u32 i = t; i < words; i += WG) {
+    most = max(most, max(mine->counts[i] & 0xffff, mine->counts[i] >> 16));
+    mine->counts[i] = 0;
+  }
+  if (most > crowd) local_or(&mine->crowded, 1u);
+  barrier_local();
+  if (mine->crowded) {
+    if (group_id() == 0 && t == 0) *overfull = 1;
+    return;
+  }
+#endif
 
   // Count. Where the keys of a sub-group are alike, as in sorted input, one add does for a row of them.
   for (u64 base = (u64)group_id() * WG * ITEMS; base < n; base += (u64)group_count() * WG * ITEMS) {
@@ -204,7 +209,11 @@ KERNEL(WG) void msd_count(GLOBAL const ukey_t *keys, GLOBAL u32 *counts, GLOBAL 
 KERNEL(WG) void msd_scan(GLOBAL const u32 *counts, GLOBAL u32 *starts, GLOBAL u32 *overfull, u64 n, u32 buckets,
                          u32 capacity) {
   LOCAL_ARRAY(index_t, scratch, 2 * WG);
+  LOCAL_ARRAY(u32, skewed, 1);
   const u32 t = local_id(), bucket = group_id() * WG + t;
+  if (t == 0) skewed[0] = *overfull;  // by one work-item: another work-group may set it meanwhile
+  barrier_local();
+  if (skewed[0] != 0) return;
   index_t before, all, sum = 0;
   for (u32 i = t; i < group_id() * WG; i += WG) sum += counts[i];
   wg_scan_add(scratch, WG, sum, &before);

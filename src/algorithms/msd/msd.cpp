@@ -19,6 +19,7 @@ namespace {
 
 constexpr unsigned count_work_group = 1024, count_items = 16, tile_count_items = 4, local_items = 19, digit_bits = 8,
                    most_bits = 2 * digit_bits;
+constexpr unsigned sector_bytes = 32;  // of memory, in which it is written
 constexpr double spread_fill = 0.9;  // how full a bucket may be by what samples say
 constexpr std::uint64_t sampled_from = std::uint64_t{1} << 22;  // records; below, sampling costs more than it saves
 constexpr std::uint64_t tiles_counted_to = std::uint64_t{1} << 21;  // records; above, there are too many to add up
@@ -82,6 +83,31 @@ unsigned leading_bits(const Problem& problem, const Capabilities& device, const 
   return bits > digit_bits && local_sort(problem, device, narrow).sort_bits == 32 ? narrow : bits;
 }
 
+// How keys are parted whose ties nobody can tell apart, by msd_partition. `items` is 0 where it is onesweep's passes.
+struct Partition {
+  unsigned work_group = 256, items = 0, resident = 1, run = 1;
+  std::uint64_t bytes = 0, groups = 0;  // of msd_partition_memory_t
+};
+
+Partition partition(const Problem& p, const Capabilities& device) {
+  Partition part;
+  if (with_positions(p)) return part;
+  const std::uint64_t key = info(p.key).bytes;
+  const bool much_local = device.local_struct > 128 * 1024;
+  part.resident = much_local ? 2 : 1;
+  const std::uint64_t fixed = 256 * (sector_bytes + 16) + 4 * (2 * 257 + 512) + 8 * 256 + 64 + 512 * kernels::index_bytes(p.count) + 128;
+  const std::uint64_t room = device.local_struct / part.resident - (part.resident > 1 ? 1024 : 0);
+  const std::uint64_t most = room > fixed ? (room - fixed) / (key * part.work_group) : 0;
+  // Registers bound the items, and whole tiles are read.
+  part.items = static_cast<unsigned>(std::min({std::uint64_t{key == 8 ? 27u : 47u}, most, p.count / part.work_group}));
+  if (part.items == 0) return part;
+  const std::uint64_t tile = std::uint64_t{part.work_group} * part.items, at_once = std::uint64_t{device.compute_units} * part.resident;
+  part.bytes = fixed + tile * key;
+  part.groups = std::min(ceil_div(p.count, tile), at_once * (much_local ? 1 : 4));
+  part.run = static_cast<unsigned>(std::clamp<std::uint64_t>(p.count / tile / at_once / 2, 1, 8));
+  return part;
+}
+
 // Whether tiles are counted one by one: where lists are parted once, and short.
 bool counts_tiles(const Problem& p, unsigned bits) {
   return bits == digit_bits && spread_bits(p) == 0 && p.count <= tiles_counted_to;
@@ -91,7 +117,8 @@ class MsdSorter final : public Sorter {
  public:
   MsdSorter(const Problem& problem, const Capabilities& device, const Parameters& given)
       : problem_(problem), spread_bits_(spread_bits(problem)), bits_(leading_bits(problem, device, given)),
-        lsd_(problem, device, {}, {std::uint64_t{1} << digit_bits, cleared_bytes(), spread_bits_, counts_tiles(problem, bits_)}),
+        partition_(counts_tiles(problem, bits_) ? Partition{} : partition(problem, device)),
+        lsd_(problem, device, {}, {partition_.items != 0 ? 0 : std::uint64_t{1} << digit_bits, cleared_bytes(), spread_bits_, counts_tiles(problem, bits_)}),
         tiles_(counts_tiles(problem, bits_) ? ceil_div(problem.count, lsd_.tile()) : 0) {
     const auto unsupported = [](const std::string& why) { throw Error(ErrorCode::unsupported, "msd: " + why); };
     if (device.sub_group_words == SubGroupWords::ptx)
@@ -141,6 +168,7 @@ class MsdSorter final : public Sorter {
         .set("WG", count_work_group)
         .set("ITEMS", tiles_ != 0 ? tile_count_items : count_items)
         .set("BUCKETS", buckets());
+    if (tiles_ == 0) defines.set("SAMPLES", samples());
     if (spread_bits_ != 0) defines.set("SPREAD_BITS", spread_bits_).set("BUCKET_BITS", bits_);
     using namespace kernels::embedded;
     auto count = std::async(std::launch::async, [&] {
@@ -152,6 +180,14 @@ class MsdSorter final : public Sorter {
         .set("GATHER_KEYS", int{spread_bits_ == 0 && (info(problem_.key).is_float || key_bits(problem_) != info(problem_.key).bits())});
     set_bin_sort(local, local_.work_group, local_items, local_.sort_bits, with_positions(problem_), local_.position_bits, bin_shift_);
     if (spread_bits_ != 0) local.set("SPREAD_BITS", spread_bits_).set("ONE_LEAD", int{bits_ >= spread_bits_});
+    if (partition_.items != 0) {
+      kernels::Defines part;
+      part.problem(radix_problem(problem_)).set("WG", partition_.work_group).set("ITEMS", partition_.items).set("RESIDENT", partition_.resident)
+          .set("RUN", partition_.run).set("SECTOR_BYTES", sector_bytes);
+      if (spread_bits_ != 0) part.set("SPREAD_BITS", spread_bits_);
+      part_module_ = kernels::build(device, capabilities, msd_partition_cl, part);
+      part_ = part_module_->kernel("msd_partition");
+    }
     local_module_ = kernels::build_joined(device, capabilities, {bins_cl, bin_sort_cl, msd_local_cl}, local);
     sort_local_ = local_module_->kernel("msd_local");
     count_module_ = count.get();
@@ -163,7 +199,7 @@ class MsdSorter final : public Sorter {
   void enqueue(Queue& queue, const Operands& o) override {
     // Onesweep's scratch memory is the first part of ours, so that one description of operands serves both.
     const Memory cleared = lsd_.extension(o), overfull = cleared.slice(0, 4),
-                 counts = cleared.slice(counts_offset, cleared_bytes() - counts_offset), starts = starts_.in(o);
+                 counts = cleared.slice(counts_offset, std::uint64_t{4} << bits_), starts = starts_.in(o);
     const std::uint32_t open = problem_.begin_bit + key_bits(problem_) - bits_;  // the bits below are still open
     const Memory spread = spread_bits_ != 0 ? spread_[0].in(o) : Memory{}, back = spread_bits_ != 0 ? spread_[1].in(o) : Memory{};
     const auto capacity = static_cast<std::uint32_t>(local_.capacity());
@@ -175,7 +211,7 @@ class MsdSorter final : public Sorter {
       queue.launch({*count_, tiles_, count_work_group, count_args, "count"});
     } else {
       lsd_.clear(queue, o);
-      const Arg count_args[] = {o.keys_in, counts, overfull, problem_.count, open, samples(), crowd(), spread, back, lead_most()};
+      const Arg count_args[] = {o.keys_in, counts, overfull, problem_.count, open, crowd(), spread, back, lead_most()};
       queue.launch({*count_, count_groups_, count_work_group, count_args, "count", static_cast<unsigned>(count_bytes_)});
       const Arg scan_args[] = {counts, starts, overfull, problem_.count, buckets(), capacity};
       queue.launch({*scan_, ceil_div(buckets(), count_work_group), count_work_group, scan_args, "scan"});
@@ -185,7 +221,15 @@ class MsdSorter final : public Sorter {
     const unsigned second = bits_ - digit_bits;
     std::vector<Digit> digits{{open + second, (1u << digit_bits) - 1}};
     if (second != 0) digits.push_back({open, (1u << second) - 1});
-    lsd_.partition(queue, o, starts, spread, digits, parted, capacity);
+    if (partition_.items != 0) {
+      const auto a = lsd_.passes().pass(0, o), b = lsd_.passes().pass(1, o);
+      const auto [shifts, widths] = packed(digits);
+      const Arg args[] = {a.keys_in, a.keys_out, b.keys_out, starts, cleared.slice(counts_offset + (std::uint64_t{4} << bits_), 8 * (256 + (std::uint64_t{1} << bits_))), cleared.slice(16, 16), overfull, problem_.count,
+                          static_cast<std::uint32_t>(digits.size()), static_cast<std::uint32_t>(shifts), static_cast<std::uint32_t>(widths), spread};
+      queue.launch({*part_, partition_.groups, partition_.work_group, args, "partition", static_cast<unsigned>(partition_.bytes)});
+    } else {
+      lsd_.partition(queue, o, starts, spread, digits, parted, capacity);
+    }
     const auto from = lsd_.passes().pass(second != 0 ? 1 : 0, o);
     const Arg local_args[] = {from.keys_out, o.keys_out, from.values_out, o.values_out, starts, overfull, back,
                               std::uint32_t{problem_.begin_bit}, open - problem_.begin_bit, bin_shift_};
@@ -215,11 +259,12 @@ class MsdSorter final : public Sorter {
     return static_cast<std::uint32_t>(std::clamp(256 * spread_fill * samples_of_bucket() * buckets, 1.0, 1e9));
   }
   // Before each sort: the word that tells the ways apart, and the buckets' counts.
-  static constexpr std::uint64_t counts_offset = 16;
-  [[nodiscard]] std::uint64_t cleared_bytes() const { return counts_offset + (std::uint64_t{4} << bits_); }
+  static constexpr std::uint64_t counts_offset = 64;
+  [[nodiscard]] std::uint64_t cleared_bytes() const { return counts_offset + (std::uint64_t{4} << bits_) + 8 * (256 + (std::uint64_t{1} << bits_)); }
 
   Problem problem_;
   unsigned spread_bits_ = 0, bits_ = 0;
+  Partition partition_;
   OnesweepSorter lsd_;
   std::uint64_t tiles_ = 0;  // that are counted one by one, if they are
   unsigned resident_ = 1, bin_shift_ = 0;
@@ -227,8 +272,8 @@ class MsdSorter final : public Sorter {
   std::uint64_t count_bytes_ = 0, count_groups_ = 0;
   ScratchLayout scratch_;
   ScratchLayout::Slice starts_, spread_[2];  // the tables of orders and of spread orders
-  std::shared_ptr<Module> count_module_, local_module_;
-  std::unique_ptr<Kernel> count_, scan_, sort_local_;
+  std::shared_ptr<Module> count_module_, local_module_, part_module_;
+  std::unique_ptr<Kernel> count_, scan_, sort_local_, part_;
 };
 
 class Msd final : public Algorithm {

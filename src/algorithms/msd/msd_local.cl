@@ -7,7 +7,10 @@
 
 #ifdef SPREAD_BITS
 #define ORDER_OF(key) (key)
-#if ONE_LEAD
+#if ONE_LEAD && KEY_NAN != NAN_FIRST
+// Sign and exponent are the bucket's, so that the rest of an order becomes the rest of a key by one and the same mask.
+#define KEY_OF(order) (lead_key ^ (((order) - lead_begin) >> (lead & 15)))
+#elif ONE_LEAD
 #define KEY_OF(order) key_of_order(gather_order(order, lead))
 #else
 #define KEY_OF(order) key_of_order(gather_order(order, back[spread_index(order)]))
@@ -45,6 +48,9 @@ void msd_local(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL con
 #endif
 #if defined(SPREAD_BITS) && ONE_LEAD
   const u32 lead = back[spread_index(keys_in[0])];
+#if KEY_NAN != NAN_FIRST
+  const ukey_t lead_begin = spread_begin(lead), lead_key = key_of_order(gather_order(lead_begin, lead));
+#endif
 #endif
 #if defined(SPREAD_BITS) && ONE_LEAD && SORT_BITS == 32  // in wider numbers few are equal, and shifts cost more
   const u32 zeros = lead & 15;  // a spread order's lowest bits
