@@ -8,8 +8,8 @@ typedef struct {
 #ifdef SPREAD_BITS
   u32 spread[1 << SPREAD_BITS];            // samples, then the table
   u32 exponents[(1 << SPREAD_BITS) / 64];  // that samples have, a bit each; on a boundary that vector loads do not cross
-  index_t scratch[2 * WG];
 #endif
+  index_t scratch[2 * WG];
   u32 crowded;
 } msd_count_memory_t;
 
@@ -121,6 +121,28 @@ INLINE void count_bucket(LOCAL u32 *counts, GLOBAL u32 *global_counts, u32 bucke
   }
 }
 
+#ifdef FEW_DIGITS
+// Whether two samples agree in a digit of 8 bits more often than one time in 20, for three digits in four: a few values are most of
+// them. With barriers.
+INLINE u32 digits_are_few(LOCAL msd_count_memory_t *mine, const ukey_t *sample) {
+  const u32 t = local_id(), digits = KEY_BITS / 8;
+  for (u32 i = t; i < digits * 256; i += WG) mine->counts[i] = 0;
+  barrier_local();
+  UNROLL for (u32 i = 0; i < SAMPLES; ++i)
+    UNROLL for (u32 d = 0; d < KEY_BITS / 8; ++d)
+      local_add(&mine->counts[d * 256 + ((u32)(key_order(sample[i]) >> 8 * d) & 255)], 1u);
+  barrier_local();
+  u32 few = 0;
+  for (u32 d = 0; d < digits; ++d) {
+    const u32 count = t < 256 ? mine->counts[d * 256 + t] : 0;
+    index_t all;
+    wg_scan_add(mine->scratch, WG, count * count, &all);
+    few += all > (u64)(SAMPLES * WG) * (SAMPLES * WG) / 20;
+  }
+  return 4 * few >= 3 * digits;
+}
+#endif
+
 // Counts the keys of each bucket: a key's order from bit `shift` on. `overfull` is set, and nothing
 // counted, where more than `crowd` of the samples fall into one bucket; so skewed keys cost little here,
 // whose counting would be slow. With SPREAD_BITS it is also set where keys tie or have no room, and the samples
@@ -166,7 +188,12 @@ KERNEL(WG) void msd_count(GLOBAL const ukey_t *keys, GLOBAL u32 *counts, GLOBAL 
   if (most > crowd) local_or(&mine->crowded, 1u);
   barrier_local();
   if (mine->crowded) {
-    if (group_id() == 0 && t == 0) *overfull = 1;
+#ifdef FEW_DIGITS
+    const u32 verdict = digits_are_few(mine, sample) ? FEW_DIGITS : 1u;
+#else
+    const u32 verdict = 1;
+#endif
+    if (group_id() == 0 && t == 0) *overfull = verdict;
     return;
   }
 #endif

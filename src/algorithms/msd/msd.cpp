@@ -118,7 +118,7 @@ class MsdSorter final : public Sorter {
   MsdSorter(const Problem& problem, const Capabilities& device, const Parameters& given)
       : problem_(problem), spread_bits_(spread_bits(problem)), bits_(leading_bits(problem, device, given)),
         partition_(counts_tiles(problem, bits_) ? Partition{} : partition(problem, device)),
-        lsd_(problem, device, {}, {partition_.items != 0 ? 0 : std::uint64_t{1} << digit_bits, cleared_bytes(), spread_bits_, counts_tiles(problem, bits_)}),
+        lsd_(problem, device, {}, {partition_.items != 0 ? 0 : std::uint64_t{1} << digit_bits, cleared_bytes(), spread_bits_, counts_tiles(problem, bits_), true}),
         tiles_(counts_tiles(problem, bits_) ? ceil_div(problem.count, lsd_.tile()) : 0) {
     const auto unsupported = [](const std::string& why) { throw Error(ErrorCode::unsupported, "msd: " + why); };
     if (device.sub_group_words == SubGroupWords::ptx)
@@ -131,10 +131,9 @@ class MsdSorter final : public Sorter {
       unsupported(fmt::format("with {} leading bits a work-group would sort some {} records, more than the device's {} "
                               "bytes of local memory or {} work-items allow", bits_, (problem.count >> bits_) + 1,
                               device.local_struct, device.max_work_group));
-    count_bytes_ = tiles_ != 0 ? 0 : buckets() * std::uint64_t{2} + 16;
+    count_bytes_ = tiles_ != 0 ? 0 : buckets() * std::uint64_t{2} + 2 * count_work_group * kernels::index_bytes(problem.count) + 16;
     if (spread_bits_ != 0)
-      count_bytes_ += (std::uint64_t{4} << spread_bits_) + (std::uint64_t{4} << spread_bits_) / 64 +
-                      2 * count_work_group * kernels::index_bytes(problem.count);
+      count_bytes_ += (std::uint64_t{4} << spread_bits_) + (std::uint64_t{4} << spread_bits_) / 64;
     if (count_bytes_ > device.local_struct || device.max_work_group < count_work_group)
       unsupported(fmt::format("counting by {} bits needs {} bytes of local memory and {} work-items; the device allows {} "
                               "and {}", bits_, count_bytes_, count_work_group, device.local_struct, device.max_work_group));
@@ -169,6 +168,8 @@ class MsdSorter final : public Sorter {
         .set("ITEMS", tiles_ != 0 ? tile_count_items : count_items)
         .set("BUCKETS", buckets());
     if (tiles_ == 0) defines.set("SAMPLES", samples());
+    if (samples() != 0 && lsd_.tells_few_digits() && buckets() / 2 >= info(problem_.key).bytes * 256)
+      defines.set("FEW_DIGITS", OnesweepSorter::few_digits);
     if (spread_bits_ != 0) defines.set("SPREAD_BITS", spread_bits_).set("BUCKET_BITS", bits_);
     using namespace kernels::embedded;
     auto count = std::async(std::launch::async, [&] {
@@ -217,14 +218,14 @@ class MsdSorter final : public Sorter {
       queue.launch({*scan_, ceil_div(buckets(), count_work_group), count_work_group, scan_args, "scan"});
     }
 
-    const OnesweepSorter::Gate parted{overfull, 0}, otherwise{overfull, 1};
+    const OnesweepSorter::Gate parted{overfull, 0, 0}, otherwise{overfull, 1, ~0u};
     const unsigned second = bits_ - digit_bits;
     std::vector<Digit> digits{{open + second, (1u << digit_bits) - 1}};
     if (second != 0) digits.push_back({open, (1u << second) - 1});
     if (partition_.items != 0) {
       const auto a = lsd_.passes().pass(0, o), b = lsd_.passes().pass(1, o);
       const auto [shifts, widths] = packed(digits);
-      const Arg args[] = {a.keys_in, a.keys_out, b.keys_out, starts, cleared.slice(counts_offset + (std::uint64_t{4} << bits_), 8 * (256 + (std::uint64_t{1} << bits_))), cleared.slice(16, 16), overfull, problem_.count,
+      const Arg args[] = {a.keys_in, a.keys_out, b.keys_out, starts, cleared.slice(reserved_offset(), cleared_bytes() - reserved_offset()), cleared.slice(16, 16), overfull, problem_.count,
                           static_cast<std::uint32_t>(digits.size()), static_cast<std::uint32_t>(shifts), static_cast<std::uint32_t>(widths), spread};
       queue.launch({*part_, partition_.groups, partition_.work_group, args, "partition", static_cast<unsigned>(partition_.bytes)});
     } else {
@@ -260,7 +261,8 @@ class MsdSorter final : public Sorter {
   }
   // Before each sort: the word that tells the ways apart, and the buckets' counts.
   static constexpr std::uint64_t counts_offset = 64;
-  [[nodiscard]] std::uint64_t cleared_bytes() const { return counts_offset + (std::uint64_t{4} << bits_) + 8 * (256 + (std::uint64_t{1} << bits_)); }
+  [[nodiscard]] std::uint64_t cleared_bytes() const { return reserved_offset() + (partition_.items != 0 ? 8 * (256 + (std::uint64_t{1} << bits_)) : 0); }
+  [[nodiscard]] std::uint64_t reserved_offset() const { return counts_offset + (std::uint64_t{4} << bits_); }
 
   Problem problem_;
   unsigned spread_bits_ = 0, bits_ = 0;

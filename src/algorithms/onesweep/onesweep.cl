@@ -7,7 +7,7 @@
 // Passes whose digit is one and the same in all keys are left out.
 // Parameters: WG, ITEMS, RESIDENT (work-groups of a compute unit), PASSES, ASYNC, LOOK_BITS, COPIES, SEGMENTED (for msd: one or two
 // passes, from the leading digit on; the second sorts each of the first one's digits as a segment of its own), COUNTED (then: one
-// pass, and look_b has the counts of all tiles), CODES, SPREAD_BITS.
+// pass, and `table` has the counts of all tiles), CODES, SPREAD_BITS.
 
 // CODES, for floats: from the first pass's reading to the last one's writing, keys are their orders, whose digits cost no
 // more than an integer's. That would lose what ties, so the work-groups look for such keys while they count: where there
@@ -35,9 +35,12 @@ typedef u64 look_t;
 #else
 typedef u32 look_t;
 #endif
-#define LOOK_OWN ((look_t)1 << (LOOK_BITS - 2))  // of the tile alone
-#define LOOK_ALL ((look_t)2 << (LOOK_BITS - 2))  // of the tile and all before it
-#define LOOK_COUNT (LOOK_OWN - 1)
+#define LOOK_SHIFT (LOOK_BITS - 3)
+#define LOOK_COUNT (((look_t)1 << LOOK_SHIFT) - 1)
+// Above the count stands LOOK_OWN, if it is of the tile alone, or LOOK_ALL, of the tile and all before it. Passes take turns
+// with two of each, so that one table does for all: what the pass before has left is as good as nothing.
+#define LOOK_OWN (1u + pass % 2 * 2)
+#define LOOK_ALL (2u + pass % 2 * 2)
 
 // A tile: `count` records from `begin`; it is the first of its list or segment, or has others before it.
 typedef struct {
@@ -76,18 +79,19 @@ typedef struct {
 // Counts of the digit in all tiles before `tile`, which is not the first. The walk ends at the first tile that knows all before it; several
 // words are on their way at a time.
 #define LOOK_WINDOW 4
-INLINE index_t look_back(volatile GLOBAL look_t *column, u32 tile) {
+INLINE index_t look_back(volatile GLOBAL look_t *column, u32 tile, u32 own, u32 all) {
   index_t before = 0;
   u32 at = tile, done = 0;
   while (!done) {
     look_t word[LOOK_WINDOW];
-    UNROLL for (u32 k = 0; k < LOOK_WINDOW; ++k) word[k] = at > k ? column[(u64)(at - 1 - k) * RADIX] : LOOK_ALL;
+    UNROLL for (u32 k = 0; k < LOOK_WINDOW; ++k) word[k] = at > k ? column[(u64)(at - 1 - k) * RADIX] : (look_t)all << LOOK_SHIFT;
     u32 wait = 0;
     UNROLL for (u32 k = 0; k < LOOK_WINDOW; ++k) {
-      wait |= word[k] < LOOK_OWN;  // not yet published: from here again
+      const u32 kind = (u32)(word[k] >> LOOK_SHIFT);
+      wait |= kind != own && kind != all;  // not yet published: from here again
       if (!wait && !done) {
         before += (index_t)(word[k] & LOOK_COUNT);
-        done = word[k] >= LOOK_ALL;
+        done = kind == all;
         --at;
       }
     }
@@ -229,14 +233,14 @@ typedef struct {
   u32 before, all;  // of a digit, in the tiles before and in all tiles
 } column_t;
 // Adds up the tiles' counts, for digit t; of work-items above, nothing is to be used. Begins and ends with a barrier.
-INLINE column_t sum_column(LOCAL onesweep_memory_t *mine, GLOBAL const look_t *counts, u32 tiles, u32 tile) {
+INLINE column_t sum_column(LOCAL onesweep_memory_t *mine, GLOBAL const u32 *counts, u32 tiles, u32 tile) {
   const u32 t = local_id(), digit = t % RADIX, team = t / RADIX, rows = (tiles + TEAMS - 1) / TEAMS;
   const u32 end = min((team + 1) * rows, tiles);
   column_t sum;
   sum.before = sum.all = 0;
   for (u32 row = team * rows; row < end; row += 16) {
     u32 count[16];
-    UNROLL for (u32 i = 0; i < 16; ++i) count[i] = (u32)counts[(u64)min(row + i, end - 1) * RADIX + digit];
+    UNROLL for (u32 i = 0; i < 16; ++i) count[i] = counts[(u64)min(row + i, end - 1) * RADIX + digit];
     UNROLL for (u32 i = 0; i < 16; ++i) {
       sum.all += row + i < end ? count[i] : 0;
       sum.before += row + i < min(tile, end) ? count[i] : 0;
@@ -266,10 +270,10 @@ INLINE void wait_for(GLOBAL u32 *done, u32 tiles) {
 // Passes go from keys_in to keys_a, to keys_b, to keys_a … Byte p of `shifts` and `widths` is pass p's digit.
 // `starts`: the passes' histograms, still 0. SEGMENTED: where each bucket, a value of the last pass's digit below the
 // first one's, begins in the output, and the end.
-// `state`: tickets and counts of tiles that are done for each pass, 0 at first; look_a, too, and look_b if SEGMENTED.
+// `state`: tickets and counts of tiles that are done for each pass, 0 at first; the look-back table, too.
 // `ties`: 0 at first; see CODES. `spread`: the table, with SPREAD_BITS.
-// `gate`: null, or a word that decides on the device whether the launch does anything: only if (*gate != 0) == gate_open.
-// COUNTED: `starts` is written, and *gate, 0 at first, becomes 1, and nothing else is done, where a digit has more than
+// `gate`: null, or a word that decides on the device whether the launch does anything: only if it is from gate_least to gate_most.
+// COUNTED: `table` has the tiles' counts, `starts` is written, and *gate, 0 at first, becomes 1, and nothing else is done, where a digit has more than
 // `capacity` records.
 #define STATE_DONE (PASSES + 1)
 // Pass p's number, mask and shift. Which passes there are is read from local memory as such a word, and not as a number, from
@@ -278,14 +282,14 @@ INLINE void wait_for(GLOBAL u32 *done, u32 tiles) {
   ((p) << 16 | ((1u << ((u32)(widths >> (8 * (p))) & 255)) - 1) << 8 | ((u32)(shifts >> (8 * (p))) & 255))
 KERNEL_RESIDENT(WG, RESIDENT)
 void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t *keys_b, GLOBAL const value_t *values_in,
-              GLOBAL value_t *values_a, GLOBAL value_t *values_b, GLOBAL u32 *starts, GLOBAL look_t *look_a,
-              GLOBAL look_t *look_b, GLOBAL u32 *state, u64 n, u64 shifts, u64 widths, u32 passes,
+              GLOBAL value_t *values_a, GLOBAL value_t *values_b, GLOBAL u32 *starts, GLOBAL look_t *look,
+              GLOBAL const u32 *table, GLOBAL u32 *state, u64 n, u64 shifts, u64 widths, u32 passes,
               u32 values_are_positions, u32 last_keys, GLOBAL u32 *ties, GLOBAL const u32 *spread, GLOBAL u32 *gate,
-              u32 gate_open, u32 capacity) {
+              u32 gate_least, u32 gate_most, u32 capacity) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(onesweep_memory_t, mine);
 #if !COUNTED
-  if (gate && (*gate != 0) != gate_open) return;
+  if (gate && (*gate < gate_least || *gate > gate_most)) return;
 #endif
   const u32 t = local_id(), lane = sg_lane();
   const u32 digit = t % RADIX, team = t / RADIX;
@@ -334,7 +338,6 @@ void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t
     const u32 digit_word = DIGIT_OF_PASS, shift = digit_word & 255, mask = digit_word >> 8 & 255;
     GLOBAL const ukey_t *from = pass == 0 ? keys_in : pass % 2 ? keys_a : keys_b;
     GLOBAL ukey_t *to = pass + 1 == MOST && !last_keys ? 0 : pass % 2 ? keys_b : keys_a;
-    GLOBAL look_t *look = pass % 2 ? look_b : look_a;
 #if VALUE_BYTES
     GLOBAL const value_t *values_from = pass == 0 ? values_in : pass % 2 ? values_a : values_b;
     GLOBAL value_t *values_to = pass % 2 ? values_b : values_a;
@@ -395,7 +398,7 @@ void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t
 #endif
 #if COUNTED
     // Where digits begin, and whether any has too many records.
-    column_t column = sum_column(mine, look_b, tiles, next);
+    column_t column = sum_column(mine, table, tiles, next);
     const index_t digit_first = wg_scan_add(mine->scratch, RADIX, t < RADIX ? column.all : 0, &all);
     if (t == 0) mine->left_out = 0;
     barrier_local();
@@ -508,10 +511,8 @@ void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t
         if (digit == mask) next_total -= TILE - tile->count;
 #if !COUNTED
         if (t < RADIX)
-          ((volatile GLOBAL look_t *)look)[(u64)next * RADIX + t] = (tile->first ? LOOK_ALL : LOOK_OWN) | next_total;
-#endif
-#if !SEGMENTED
-        if (t < RADIX) (pass % 2 ? look_a : look_b)[(u64)next * RADIX + t] = 0;  // for the next pass
+          ((volatile GLOBAL look_t *)look)[(u64)next * RADIX + t] =
+              (look_t)(tile->first ? LOOK_ALL : LOOK_OWN) << LOOK_SHIFT | next_total;
 #endif
         next_start = wg_scan_add(mine->scratch, RADIX, with_past, &all);
         if (t < RADIX) mine->sums[t] = (u32)next_start;
@@ -529,7 +530,7 @@ void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t
         LOCAL const tile_t *tile = &mine->tiles[(turn - 1) % 4];
         // Look back, then write out: neighbouring work-items write neighbouring records of a digit's run.
 #if COUNTED
-        if (taken != 1) column = sum_column(mine, look_b, tiles, current);
+        if (taken != 1) column = sum_column(mine, table, tiles, current);
 #endif
         if (t < RADIX) {
 #if COUNTED
@@ -542,8 +543,8 @@ void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t
 #endif
           index_t before = 0;
           if (!tile->first) {
-            before = look_back(look + t, current);
-            ((volatile GLOBAL look_t *)look)[(u64)current * RADIX + t] = LOOK_ALL | (before + total);
+            before = look_back(look + t, current, LOOK_OWN, LOOK_ALL);
+            ((volatile GLOBAL look_t *)look)[(u64)current * RADIX + t] = (look_t)LOOK_ALL << LOOK_SHIFT | (before + total);
           }
 #endif
           mine->to_out[t] = digit_first + before - start;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <future>
 
 #include "../../kernels/kernels.hpp"
 #include "../rooms.hpp"
@@ -14,7 +15,8 @@ namespace sortium {
 namespace {
 
 constexpr std::uint64_t radix_size = 256, head_bytes = 256;
-constexpr std::uint64_t shared_from = std::uint64_t{1} << 21;  // records; measured on an H200
+constexpr std::uint64_t shared_from = std::uint64_t{1} << 21;  // records; measured on an H200, like the next
+constexpr std::uint64_t narrow_to = std::uint64_t{1} << 25;
 
 // A ticket and a count of written tiles for each pass and for the histograms.
 std::uint64_t state_bytes(std::uint64_t passes) { return 2 * (passes + 1) * 4; }
@@ -33,56 +35,18 @@ OnesweepSorter::OnesweepSorter(const Problem& problem, const Capabilities& devic
   if (problem.count >= std::uint64_t{1} << 32)
     throw Error(ErrorCode::unsupported, fmt::format("onesweep: count is {}; fewer than 2^32 records are allowed",
                                                     problem.count));
-  const unsigned lanes = std::min(device.sub_group_size, 32u);
-  async_ = device.async_copy && given.word("async", "on") == "on";
-  // Of small records, two work-groups share a compute unit: one ranks while the other waits. Larger ones would have too
-  // small tiles then, and short lists too few.
-  const bool much_local = device.local_struct > 128 * 1024;
-  const bool halves = much_local && problem.payload == Payload::none && info(problem.key).bytes <= 4 && problem.count > shared_from;
-  work_group_ = static_cast<unsigned>(given.number("work_group", much_local && !halves ? 512 : 256));
-  if (!std::has_single_bit(work_group_) || work_group_ < radix_size || work_group_ > device.max_work_group)
-    throw Error(ErrorCode::unsupported, fmt::format("onesweep: work_group={} is not a power of two between 256 and {}",
-                                                    work_group_, device.max_work_group));
+  shape_ = shape(device, given, extension.segments, false);
+  // Where keys are known not to spread, records with values are better off with smaller tiles, and two work-groups that share a
+  // compute unit; of long lists, where digits are few, too, for else the runs are too short.
+  const bool narrow = extension.skewed && problem.payload != Payload::none && shape_.resident == 1 && shape_.work_group == 2 * radix_size;
+  if (!narrow || problem.count > narrow_to) sorts_.push_back({.shape = shape_});
+  if (narrow) sorts_.push_back({.shape = shape(device, given, 0, true)});
+  look_bits_ = problem.count < (std::uint64_t{1} << 29) ? 32 : 64;
 
-  // A tile as large as local memory and registers allow: long runs of a digit make whole memory transactions.
-  const std::uint64_t key = info(problem.key).bytes, value = problem.payload == Payload::none ? 0 : problem.value_bytes;
-  const std::uint64_t index = kernels::index_bytes(problem.count);
-  const std::uint64_t rank_words = (device.ordered_local_atomics ? 1 : 2) * radix_size;  // SG_RANK_WORDS
-  const std::uint64_t segments_bytes = segmented_ ? radix_size * 4 + 16 : 0;
-  const std::uint64_t fixed = 4 * radix_size * index + work_group_ / lanes * rank_words * 4 + work_group_ * 4 + head_bytes + 64 +
-                              segments_bytes;
-  const std::uint64_t record = (async_ ? 2 : 1) * key + value;
-  resident_ = static_cast<unsigned>(given.number("resident", halves && work_group_ == 256 ? 2 : 1));
-  const std::uint64_t room = device.local_struct / resident_ - (resident_ > 1 ? 1024 : 0);
-  const std::uint64_t most = room > fixed ? (room - fixed) / (record * work_group_) : 0;
-  // Registers bound the items (two for a key of 8 bytes). An odd number keeps equal runs of digits, which sorted input
-  // has, from starting in the same bank of local memory.
-  // The list's last round of tiles should keep all compute units busy, too: of odd items, those that cost least, where a
-  // tile costs as much as some ten items of each work-item, however small it is.
-  const std::uint64_t at_once = std::uint64_t{device.compute_units} * resident_ * work_group_;
-  std::uint64_t wanted = 1, least = ~std::uint64_t{0};
-  for (std::uint64_t items = 1; items <= std::min<std::uint64_t>(most, key == 8 ? 21u : 47u); items += 2) {
-    const std::uint64_t cost = ceil_div(problem.count, at_once * items) * (items + 10);
-    if (cost <= least) wanted = items, least = cost;
-  }
-  items_ = static_cast<unsigned>(given.number("items", wanted));
-  if (items_ > most)
-    throw Error(ErrorCode::unsupported,
-                fmt::format("onesweep: items={} with work_group={} needs {} bytes of local memory; the device allows "
-                            "{}, which is items up to {}", items_, work_group_,
-                            fixed + items_ * record * work_group_, room, most));
-  local_bytes_ = static_cast<unsigned>(fixed + items_ * record * work_group_);
-  tiles_ = ceil_div(problem.count, std::uint64_t{work_group_} * items_) + extension.segments;
-  groups_ = std::min<std::uint64_t>(tiles_, std::uint64_t{device.compute_units} *
-                                                given.number("groups", device.local_struct > 64 * 1024 ? resident_ : 4));
-  copies_ = static_cast<unsigned>(std::bit_floor(
-      std::clamp<std::uint64_t>((local_bytes_ - head_bytes - segments_bytes) / (digits_.size() * radix_size * 4), 1, 32)));
-  look_bits_ = problem.count < (std::uint64_t{1} << 30) ? 32 : 64;
-
-  // Cleared together: the histograms, the passes' states, what msd wants cleared, and the first pass's look-back table;
-  // the second's is cleared by the first, but for msd, where passes have different tiles. One partition does without look-back
-  // where tiles are counted before.
-  const std::uint64_t table = tiles_ * radix_size * look_bits_ / 8;
+  // Cleared together: the histograms, the passes' states, what msd wants cleared, and the look-back table.
+  std::uint64_t tiles = shape_.tiles;
+  for (const auto& sort : sorts_) tiles = std::max(tiles, sort.shape.tiles);
+  const std::uint64_t table = tiles * radix_size * look_bits_ / 8;
   // Floats are counted and sorted as codes, and where that does not do, counted again.
   codes_ = info(problem.key).is_float;
   may_tie_ = codes_ && (problem.nan != NanOrder::bits || problem.zeros != ZeroOrder::distinct);
@@ -91,44 +55,101 @@ OnesweepSorter::OnesweepSorter(const Problem& problem, const Capabilities& devic
   partition_state_ = scratch_.add(state_bytes(2));
   ties_ = scratch_.add(4);
   if (extension.cleared_bytes != 0) extension_ = scratch_.add(extension.cleared_bytes);
-  look_[0] = scratch_.add(table);
-  look_[1] = scratch_.add(table);
-  const auto& last = look_[segmented_ && !counted_ ? 1 : 0];
+  look_ = scratch_.add(table);
   const std::uint64_t begin = counts_[0].histograms.offset;
-  cleared_ = {begin, last.offset + table - begin};
+  cleared_ = {begin, look_.offset + table - begin};
+  if (counted_) tile_table_ = scratch_.add(shape_.tiles * radix_size * 4);
+}
+
+OnesweepSorter::Shape OnesweepSorter::shape(const Capabilities& device, const Parameters& given, std::uint64_t segments, bool narrow) const {
+  const unsigned lanes = std::min(device.sub_group_size, 32u);
+  Shape s;
+  s.async = device.async_copy && given.word("async", problem_.payload == Payload::none ? "on" : "off") == "on";
+  // Of small records, two work-groups share a compute unit: one ranks while the other waits. Larger ones would have too
+  // small tiles then, and short lists too few.
+  const bool much_local = device.local_struct > 128 * 1024;
+  const bool halves = much_local && problem_.payload == Payload::none && info(problem_.key).bytes <= 4 && problem_.count > shared_from;
+  s.work_group = static_cast<unsigned>(given.number("work_group", much_local && !halves && !narrow ? 2 * radix_size : radix_size));
+  if (!std::has_single_bit(s.work_group) || s.work_group < radix_size || s.work_group > device.max_work_group)
+    throw Error(ErrorCode::unsupported, fmt::format("onesweep: work_group={} is not a power of two between 256 and {}",
+                                                    s.work_group, device.max_work_group));
+
+  // A tile as large as local memory and registers allow: long runs of a digit make whole memory transactions.
+  const std::uint64_t key = info(problem_.key).bytes, value = problem_.payload == Payload::none ? 0 : problem_.value_bytes;
+  const std::uint64_t index = kernels::index_bytes(problem_.count);
+  const std::uint64_t rank_words = (device.ordered_local_atomics ? 1 : 2) * radix_size;  // SG_RANK_WORDS
+  const std::uint64_t segments_bytes = segmented_ ? radix_size * 4 + 16 : 0;
+  const std::uint64_t fixed = 4 * radix_size * index + s.work_group / lanes * rank_words * 4 + s.work_group * 4 + head_bytes + 64 +
+                              segments_bytes;
+  const std::uint64_t record = (s.async ? 2 : 1) * key + value;
+  s.resident = static_cast<unsigned>(given.number("resident", narrow || (halves && s.work_group == radix_size) ? 2 : 1));
+  const std::uint64_t room = device.local_struct / s.resident - (s.resident > 1 ? 1024 : 0);
+  const std::uint64_t most = room > fixed ? (room - fixed) / (record * s.work_group) : 0;
+  // Registers bound the items (two for a key or value of 8 bytes). An odd number keeps equal runs of digits, which sorted input
+  // has, from starting in the same bank of local memory.
+  // The list's last round of tiles should keep all compute units busy, too: of odd items, those that cost least, where a
+  // tile costs as much as some ten items of each work-item, however small it is.
+  const std::uint64_t at_once = std::uint64_t{device.compute_units} * s.resident * s.work_group;
+  std::uint64_t wanted = 1, least = ~std::uint64_t{0};
+  const std::uint64_t bound = value == 0 ? (key == 8 ? 21 : 47) : key + value <= 8 ? 37 : key + value <= 12 ? 27 : 19;
+  for (std::uint64_t items = 1; items <= std::min(most, bound); items += 2) {
+    const std::uint64_t cost = ceil_div(problem_.count, at_once * items) * (items + 10);
+    if (cost <= least) wanted = items, least = cost;
+  }
+  s.items = static_cast<unsigned>(given.number("items", wanted));
+  if (s.items > most)
+    throw Error(ErrorCode::unsupported,
+                fmt::format("onesweep: items={} with work_group={} needs {} bytes of local memory; the device allows "
+                            "{}, which is items up to {}", s.items, s.work_group,
+                            fixed + s.items * record * s.work_group, room, most));
+  s.local_bytes = static_cast<unsigned>(fixed + s.items * record * s.work_group);
+  s.tiles = ceil_div(problem_.count, std::uint64_t{s.work_group} * s.items) + segments;
+  s.groups = std::min<std::uint64_t>(s.tiles, std::uint64_t{device.compute_units} *
+                                                given.number("groups", device.local_struct > 64 * 1024 ? s.resident : 4));
+  s.copies = static_cast<unsigned>(std::bit_floor(
+      std::clamp<std::uint64_t>((s.local_bytes - head_bytes - segments_bytes) / (digits_.size() * radix_size * 4), 1, 32)));
+  return s;
 }
 
 std::string OnesweepSorter::parameters() const {
-  return fmt::format("work_group={},items={},resident={},async={}", work_group_, items_, resident_,
-                     async_ ? "on" : "off");
+  return fmt::format("work_group={},items={},resident={},async={}", shape_.work_group, shape_.items, shape_.resident,
+                     shape_.async ? "on" : "off");
 }
 
 void OnesweepSorter::build(Device& device, const Capabilities& capabilities) {
-  const auto make = [&](bool segmented, bool codes) {
+  const auto make = [&](const Shape& shape, bool segmented, bool codes) {
     kernels::Defines defines;
     defines.problem(radix_problem(problem_))
-        .set("WG", work_group_)
-        .set("ITEMS", items_)
-        .set("RESIDENT", resident_)
+        .set("WG", shape.work_group)
+        .set("ITEMS", shape.items)
+        .set("RESIDENT", shape.resident)
         .set("PASSES", segmented ? 2 : digits_.size())
-        .set("ASYNC", int{async_})
+        .set("ASYNC", int{shape.async})
         .set("LOOK_BITS", look_bits_)
-        .set("COPIES", copies_)
+        .set("COPIES", shape.copies)
         .set("SEGMENTED", int{segmented})
         .set("CODES", int{codes});
     defines.set("COUNTED", int{segmented && counted_});
     if (segmented && spread_bits_ != 0) defines.set("SPREAD_BITS", spread_bits_);
     return kernels::build(device, capabilities, kernels::embedded::onesweep_cl, defines);
   };
-  module_ = make(false, codes_);
-  sort_ = module_->kernel("onesweep");
+  const auto build_sort = [&](Sort& sort) {
+    sort.module = make(sort.shape, false, codes_);
+    sort.kernel = sort.module->kernel("onesweep");
+  };
+  // Side by side: a first use waits for them.
+  std::vector<std::future<void>> others;
+  for (std::size_t i = 1; i < sorts_.size(); ++i) others.push_back(std::async(std::launch::async, [&, i] { build_sort(sorts_[i]); }));
+  build_sort(sorts_[0]);
   if (may_tie_) {
-    ties_module_ = make(false, false);
+    ties_module_ = make(sorts_[0].shape, false, false);
     sort_ties_ = ties_module_->kernel("onesweep");
   }
-  if (!segmented_) return;
-  segmented_module_ = make(true, spread_bits_ != 0);
-  partition_ = segmented_module_->kernel("onesweep");
+  if (segmented_) {
+    segmented_module_ = make(shape_, true, spread_bits_ != 0);
+    partition_ = segmented_module_->kernel("onesweep");
+  }
+  for (auto& other : others) other.get();
 }
 
 void OnesweepSorter::enqueue(Queue& queue, const Operands& o) {
@@ -138,26 +159,32 @@ void OnesweepSorter::enqueue(Queue& queue, const Operands& o) {
 }
 
 void OnesweepSorter::sort(Queue& queue, const Operands& o, Gate gate) const {
-  launch(queue, o, *sort_, counts_[0].histograms.in(o), counts_[0].state.in(o), {}, digits_, gate, "sort");
-  if (may_tie_) launch(queue, o, *sort_ties_, counts_[1].histograms.in(o), counts_[1].state.in(o), {}, digits_, {ties_.in(o), 1},
-                       "sort");
+  for (const Sort& sort : sorts_) {
+    Gate own = gate;
+    if (tells_few_digits()) (&sort == &sorts_[0] ? own.most : own.least) = &sort == &sorts_[0] ? few_digits - 1 : few_digits;
+    launch(queue, o, *sort.kernel, sort.shape, counts_[0].histograms.in(o), counts_[0].state.in(o), {}, digits_, own, "sort");
+  }
+  if (may_tie_)
+    launch(queue, o, *sort_ties_, sorts_[0].shape, counts_[1].histograms.in(o), counts_[1].state.in(o), {}, digits_,
+           {ties_.in(o), 1, ~0u}, "sort");
 }
 
 void OnesweepSorter::partition(Queue& queue, const Operands& o, Memory starts, Memory spread,
                                const std::vector<Digit>& digits, Gate gate, std::uint32_t capacity) const {
-  launch(queue, o, *partition_, starts, partition_state_.in(o), spread, digits, gate, "partition", capacity);
+  launch(queue, o, *partition_, shape_, starts, partition_state_.in(o), spread, digits, gate, "partition", capacity);
 }
 
-void OnesweepSorter::launch(Queue& queue, const Operands& o, Kernel& kernel, Memory starts, Memory state,
+void OnesweepSorter::launch(Queue& queue, const Operands& o, Kernel& kernel, const Shape& shape, Memory starts, Memory state,
                             Memory spread, const std::vector<Digit>& digits, Gate gate, std::string_view phase,
                             std::uint32_t capacity) const {
   const auto [shifts, widths] = packed(digits);
   const auto a = passes_.pass(0, o), b = digits_.size() > 1 ? passes_.pass(1, o) : PingPong::Pass{};
   const bool last_keys = problem_.keys_out || digits.size() < digits_.size();
-  const Arg args[] = {a.keys_in, a.keys_out, b.keys_out, a.values_in, a.values_out, b.values_out, starts, look_[0].in(o),
-                      look_[1].in(o), state, problem_.count, shifts, widths, static_cast<std::uint32_t>(digits.size()),
-                      std::uint32_t{a.make_positions}, std::uint32_t{last_keys}, ties_.in(o), spread, gate.word, gate.open, capacity};
-  queue.launch({kernel, groups_, work_group_, args, phase, local_bytes_});
+  const Arg args[] = {a.keys_in, a.keys_out, b.keys_out, a.values_in, a.values_out, b.values_out, starts, look_.in(o),
+                      counted_ ? tile_table_.in(o) : Memory{}, state, problem_.count, shifts, widths, static_cast<std::uint32_t>(digits.size()),
+                      std::uint32_t{a.make_positions}, std::uint32_t{last_keys}, ties_.in(o), spread, gate.word, gate.least,
+                      gate.most, capacity};
+  queue.launch({kernel, shape.groups, shape.work_group, args, phase, shape.local_bytes});
 }
 
 namespace {

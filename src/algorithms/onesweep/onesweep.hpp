@@ -9,18 +9,21 @@ namespace sortium {
 class OnesweepSorter final : public Sorter {
  public:
   // What msd has more of: up to this many segments in a pass, bytes of its own that are cleared before a sort, spread
-  // orders by so many leading bits (0: keys stay as they are), and, where there is one partition, whether `tile_table` has the
-  // tiles' counts.
+  // orders by so many leading bits (0: keys stay as they are), where there is one partition, whether `tile_table` has the
+  // tiles' counts, and whether lists are only sorted whose keys do not spread.
   struct Extension {
     std::uint64_t segments = 0, cleared_bytes = 0;
     unsigned spread_bits = 0;
-    bool counted = false;
+    bool counted = false, skewed = false;
   };
-  // A word on the device that decides whether launches do anything: only if (word != 0) == open. None: they do.
+  // A word on the device that decides whether launches do anything: only if it is at least `least` and at most `most`. None:
+  // they do.
   struct Gate {
     Memory word{};
-    std::uint32_t open = 0;
+    std::uint32_t least = 0, most = 0;
   };
+  // A gate's word that says of skewed lists that most of their digits are few, too (Extension::skewed): from here on.
+  static constexpr std::uint32_t few_digits = 0x80000000;
 
   OnesweepSorter(const Problem& problem, const Capabilities& device, const Parameters& given)
       : OnesweepSorter(problem, device, given, {}) {}
@@ -48,14 +51,30 @@ class OnesweepSorter final : public Sorter {
                  Gate gate, std::uint32_t capacity) const;
 
   [[nodiscard]] const PingPong& passes() const { return passes_; }
-  [[nodiscard]] std::uint64_t tile() const { return std::uint64_t{work_group_} * items_; }
+  [[nodiscard]] std::uint64_t tile() const { return shape_.tile(); }
+  // Whether lists of few digits are sorted in another way than others, so that the gate has to tell.
+  [[nodiscard]] bool tells_few_digits() const { return sorts_.size() > 1; }
   // With Extension::counted, to be written before the partition: for each tile of the list, how many records it has of each of
   // 256 digits; 32-bit words.
-  [[nodiscard]] Memory tile_table(const Operands& operands) const { return look_[1].in(operands); }
+  [[nodiscard]] Memory tile_table(const Operands& operands) const { return tile_table_.in(operands); }
   [[nodiscard]] Memory extension(const Operands& operands) const { return extension_.in(operands); }
 
  private:
-  void launch(Queue& queue, const Operands& operands, Kernel& kernel, Memory starts, Memory state,
+  // How a launch is shaped.
+  struct Shape {
+    bool async = false;
+    unsigned work_group = 0, items = 0, resident = 0, copies = 1, local_bytes = 0;
+    std::uint64_t tiles = 0, groups = 0;
+
+    [[nodiscard]] std::uint64_t tile() const { return std::uint64_t{work_group} * items; }
+  };
+  struct Sort {
+    Shape shape;
+    std::shared_ptr<Module> module = nullptr;
+    std::unique_ptr<Kernel> kernel = nullptr;
+  };
+  [[nodiscard]] Shape shape(const Capabilities& device, const Parameters& given, std::uint64_t segments, bool narrow) const;
+  void launch(Queue& queue, const Operands& operands, Kernel& kernel, const Shape& shape, Memory starts, Memory state,
               Memory spread, const std::vector<Digit>& digits, Gate gate, std::string_view phase, std::uint32_t capacity = 0) const;
 
   Problem problem_;
@@ -63,16 +82,17 @@ class OnesweepSorter final : public Sorter {
   ScratchLayout scratch_;
   PingPong passes_;
   unsigned spread_bits_ = 0;
-  bool async_ = false, segmented_ = false, counted_ = false, codes_ = false, may_tie_ = false;
-  unsigned work_group_ = 0, items_ = 0, resident_ = 0, look_bits_ = 0, local_bytes_ = 0, copies_ = 1;
-  std::uint64_t tiles_ = 0, groups_ = 0;
+  bool segmented_ = false, counted_ = false, codes_ = false, may_tie_ = false;
+  unsigned look_bits_ = 0;
+  Shape shape_;  // of the partition, and of the sort that parameters() tells of
+  std::vector<Sort> sorts_;
   struct Counts {
     ScratchLayout::Slice histograms, state;
   };
   Counts counts_[2];  // of the launch with codes or of integers; of the one without codes
-  ScratchLayout::Slice partition_state_, ties_, look_[2], extension_, cleared_;
-  std::shared_ptr<Module> module_, ties_module_, segmented_module_;
-  std::unique_ptr<Kernel> sort_, sort_ties_, partition_;
+  ScratchLayout::Slice partition_state_, ties_, look_, tile_table_, extension_, cleared_;
+  std::shared_ptr<Module> ties_module_, segmented_module_;
+  std::unique_ptr<Kernel> sort_ties_, partition_;
 };
 
 }  // namespace sortium
