@@ -143,25 +143,25 @@ typedef struct {
   u32 to_send[4 * GROUPS], quads[2][4 * GROUPS];
   u64 longs[2][GROUPS];
   u32 words[2][GROUPS];
-  async_copy_t come[2];
+  arrivals_t come[2];
 } say_cluster_memory_t;
 #define SAYS(from, to) (10000 * round + 100 * (from) + (to) + 1)
 KERNEL(WG) void say_cluster(GLOBAL u32 *wrong) {
   LOCAL_STRUCT(say_cluster_memory_t, mine);
   const u32 t = local_id(), group = group_id() % GROUPS;
   u32 bad = 0;
-  if (t < 2) async_copy_init(&mine->come[t]);
+  if (t < 2) arrivals_init(&mine->come[t]);
   cluster_arrive();
   cluster_wait();
   for (u32 round = 0; round < 2; ++round) {
-    if (t == 0) async_expect(&mine->come[round], GROUPS * (4 + 8 + 16));
+    if (t == 0) arrivals_expect(&mine->come[round], GROUPS * (4 + 8 + 16));
     if (t < GROUPS) {
       for (u32 k = 0; k < 4; ++k) mine->to_send[4 * t + k] = SAYS(group, t) + k;
       cluster_send(&mine->words[round][group], t, SAYS(group, t), &mine->come[round]);
       cluster_send(&mine->longs[round][group], t, (u64)SAYS(group, t) << 32 | 7, &mine->come[round]);
       cluster_send16(&mine->quads[round][4 * group], t, &mine->to_send[4 * t], &mine->come[round]);
     }
-    async_copy_wait(&mine->come[round], 0);
+    arrivals_wait(&mine->come[round], 0);
     if (t < GROUPS) {
       bad |= mine->words[round][t] != SAYS(t, group) ? 1 : 0;
       bad |= mine->longs[round][t] != ((u64)SAYS(t, group) << 32 | 7) ? 2 : 0;

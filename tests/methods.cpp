@@ -32,7 +32,7 @@ const std::map<std::string, std::vector<Tried>>& tried() {
       {"msd", {{"", true}, {"bits=11", true}, {"bits=16", false, true}}},
       {"one-cluster", {{"", true}, {"work_group=256,groups=4"}}},
       {"one-group", {{"", true}, {"work_group=512"}}},
-      {"onesweep", {{"", true}, {"items=5,async=off"}, {"work_group=256,items=9"}, {"async=off,items=3,resident=2", true}}},
+      {"onesweep", {{"", true}, {"items=5"}, {"work_group=256,items=9"}, {"items=3,resident=2", true}}},
       {"merge",
        {{"", true},
         {"tier1=1,tier2=64,sample=16,work_group=32", true},

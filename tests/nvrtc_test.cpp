@@ -59,7 +59,6 @@ class CompilingDevice final : public Device {
     c.sub_group_size = 32;
     c.forward_progress = true;
     c.local_struct = 232448;
-    c.async_copy = true;
     c.cluster_groups = 16;
   }
   const DeviceInfo& info() const override { return info_; }

@@ -380,6 +380,30 @@ TEST(PlanScratch, OfADeviceThatIsNotHere) {
   EXPECT_GE(Plan::scratch_bytes_for(large, gpu, {"lsd", ""}), large.count * 4) << "room for the other half";
 }
 
+// The records once more, a fiftieth, and 1 MiB.
+TEST(PlanScratch, OfTheDefaultOnALargeGpu) {
+  Capabilities h200;
+  h200.backend = Backend::cuda;
+  h200.compute_units = 132;
+  h200.max_work_group = 1024;
+  h200.local_memory = 49152;
+  h200.local_struct = 232448;
+  h200.sub_group_words = SubGroupWords::cuda;
+  h200.sub_group_size = 32;
+  h200.forward_progress = h200.ordered_local_atomics = true;
+  h200.cluster_groups = 16;
+  for (const auto key : {KeyType::u32, KeyType::f32, KeyType::u64, KeyType::f64})
+    for (const unsigned value : {0, 4, 8})
+      for (unsigned log2 = 8; log2 <= 29; ++log2)
+        for (const unsigned bits : {0, 16}) {
+          const Problem p{.key = key, .count = std::uint64_t{1} << log2, .payload = value == 0 ? Payload::none : Payload::values,
+                          .value_bytes = value == 0 ? 4 : value, .end_bit = bits};
+          const std::uint64_t records = p.count * (info(key).bytes + value);
+          EXPECT_LE(Plan::scratch_bytes_for(p, h200), records + records / 50 + (std::uint64_t{1} << 20))
+              << info(key).name << ' ' << value << " 2^" << log2 << ' ' << bits;
+        }
+}
+
 TEST(PlanScratch, KeepsToACeiling) {
   Random random(5);
   for (const auto payload : {Payload::none, Payload::values}) {

@@ -48,7 +48,6 @@ struct Capabilities {
   SubGroupWords sub_group_words = SubGroupWords::emulated;
   unsigned sub_group_size = 32;          // lanes; a work-group is a multiple of it
   bool forward_progress = false;         // a work-group may wait for one with a lower ticket
-  bool async_copy = false;               // a copy engine from global to local memory (CUDA, sm_90 and up)
   unsigned cluster_groups = 1;           // work-groups with all their local memory that may share it (CUDA, sm_90 and up)
   bool ordered_local_atomics = false;    // lanes that add to one word of local memory take turns in lane order
   std::string model{};                   // the device's name: what tuned parameters are found by

@@ -132,7 +132,6 @@ typedef struct sortium_capabilities {
   sortium_sub_group_words sub_group_words;
   unsigned sub_group_size;
   int forward_progress;
-  int async_copy;
   unsigned cluster_groups;
   int ordered_local_atomics;
   char model[128]; /* the device's name, as far as it fits: what tuned parameters are found by */

@@ -122,7 +122,7 @@ class CuQueue final : public Queue {
  public:
   CuQueue(std::shared_ptr<Device> device, cuda::Context context, cuda::Stream stream, bool owned)
       : device_(std::move(device)), context_(context), stream_(stream), owned_(owned),
-        early_(device_->info().claimed.async_copy) {}
+        early_(device_->info().claimed.cluster_groups > 1) {}
   ~CuQueue() override {
     if (!owned_) return;
     if (const Current current(context_, std::nothrow); current) api().stream_destroy(stream_);
@@ -272,7 +272,6 @@ class CuDevice final : public Device {
     c.max_work_group = static_cast<unsigned>(attribute(id, cuda::max_threads_per_block));
     c.local_memory = static_cast<std::uint64_t>(attribute(id, cuda::max_shared_memory_per_block));
     c.local_struct = static_cast<std::uint64_t>(attribute(id, cuda::max_shared_memory_per_block_optin));
-    c.async_copy = arch_ >= 90;
     c.cluster_groups = arch_ >= 90 && api().launch_with != nullptr ? most_cluster_groups : 1;
     c.global_memory = c.max_allocation = memory;
     c.atomics64 = true;

@@ -59,32 +59,22 @@ typedef u32 sub_group_t;
 #define sg_ballot(sg, predicate) __ballot_sync(0xffffffffu, (predicate))
 #define sg_shuffle(sg, value, lane) __shfl_sync(0xffffffffu, (value), (lane))
 
-// A copy from global to local memory by the bulk copy engine, on chips that have it; an mbarrier counts its bytes.
+// The local memories of a cluster's work-groups. What is sent is counted by an mbarrier of who gets it, so that nobody
+// needs a fence, which takes some 900 cycles.
 #if __CUDA_ARCH__ >= 900
-#define HAS_ASYNC_COPY 1
-typedef u64 async_copy_t;
+#define HAS_CLUSTERS 1
+typedef u64 arrivals_t;
 INLINE u32 shared_address(const void *p) { return (u32)__cvta_generic_to_shared(p); }
-INLINE void async_copy_init(async_copy_t *state) {
+INLINE void arrivals_init(arrivals_t *state) {
   asm volatile("mbarrier.init.shared.b64 [%0], 1; fence.mbarrier_init.release.cluster;" : : "r"(shared_address(state)));
 }
-INLINE void async_expect(async_copy_t *state, u32 bytes) {
+INLINE void arrivals_expect(arrivals_t *state, u32 bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" : : "r"(shared_address(state)), "r"(bytes) : "memory");
 }
-INLINE void async_copy_begin(async_copy_t *state, void *to, const void *from, u32 bytes) {
-  asm volatile("fence.proxy.async;" : : : "memory");
-  async_expect(state, bytes);
-  if (bytes != 0)
-    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
-                 : : "r"(shared_address(to)), "l"(from), "r"(bytes), "r"(shared_address(state)) : "memory");
-}
-INLINE void async_copy_wait(async_copy_t *state, u32 turn) {
+INLINE void arrivals_wait(arrivals_t *state, u32 turn) {
   asm volatile("{ .reg .pred done; again: mbarrier.try_wait.parity.shared.b64 done, [%0], %1; @!done bra again; }"
                : : "r"(shared_address(state)), "r"(turn & 1) : "memory");
 }
-
-// The local memories of a cluster's work-groups. What is sent is counted by the mbarrier of who gets it, so that nobody
-// needs a fence, which takes some 900 cycles.
-#define HAS_CLUSTERS 1
 #define cluster_arrive() asm volatile("barrier.cluster.arrive.relaxed.aligned;" : : : "memory")
 #define cluster_wait() asm volatile("barrier.cluster.wait.acquire.aligned;" : : : "memory")
 INLINE u32 cluster_address(const void *p, u32 group) {
@@ -93,15 +83,15 @@ INLINE u32 cluster_address(const void *p, u32 group) {
   return a;
 }
 #define CLUSTER_SEND "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes"
-INLINE void cluster_send(u32 *p, u32 group, u32 v, async_copy_t *state) {
+INLINE void cluster_send(u32 *p, u32 group, u32 v, arrivals_t *state) {
   asm volatile(CLUSTER_SEND ".b32 [%0], %1, [%2];"
                : : "r"(cluster_address(p, group)), "r"(v), "r"(cluster_address(state, group)) : "memory");
 }
-INLINE void cluster_send(u64 *p, u32 group, u64 v, async_copy_t *state) {
+INLINE void cluster_send(u64 *p, u32 group, u64 v, arrivals_t *state) {
   asm volatile(CLUSTER_SEND ".b64 [%0], %1, [%2];"
                : : "r"(cluster_address(p, group)), "l"(v), "r"(cluster_address(state, group)) : "memory");
 }
-INLINE void cluster_send16(void *p, u32 group, const void *from, async_copy_t *state) {
+INLINE void cluster_send16(void *p, u32 group, const void *from, arrivals_t *state) {
   const uint4 v = *(const uint4 *)from;
   asm volatile(CLUSTER_SEND ".v4.b32 [%0], {%1, %2, %3, %4}, [%5];"
                : : "r"(cluster_address(p, group)), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w), "r"(cluster_address(state, group))

@@ -42,18 +42,18 @@ KERNEL(WG) void probe_progress(GLOBAL u32 *state, u32 spins) {
 #if HAS_CLUSTERS
 // The work-groups of a cluster each write to the next one's local memory; `wrong` gets 1 where that is not seen there.
 typedef struct {
-  async_copy_t come;
+  arrivals_t come;
   u32 cells[WG];
 } probe_cluster_memory_t;
 KERNEL(WG) void probe_cluster(GLOBAL u32 *wrong, u32 groups) {
   LOCAL_STRUCT(probe_cluster_memory_t, mine);
   const u32 t = local_id(), next = (group_id() + 1) % groups, previous = (group_id() + groups - 1) % groups;
-  if (t == 0) async_copy_init(&mine->come);
+  if (t == 0) arrivals_init(&mine->come);
   cluster_arrive();
   cluster_wait();
-  if (t == 0) async_expect(&mine->come, sizeof mine->cells);
+  if (t == 0) arrivals_expect(&mine->come, sizeof mine->cells);
   cluster_send(&mine->cells[t], next, group_id() * WG + t + 1, &mine->come);
-  async_copy_wait(&mine->come, 0);
+  arrivals_wait(&mine->come, 0);
   wrong[group_id() * WG + t] = mine->cells[t] == previous * WG + t + 1 ? 0 : 1;
 }
 #endif

@@ -86,7 +86,6 @@ Capabilities capabilities_of(const sortium_capabilities* given) {
           enumerated<SubGroupWords>(c.sub_group_words, 3, "sub_group_words"),
           c.sub_group_size,
           c.forward_progress != 0,
-          c.async_copy != 0,
           c.cluster_groups,
           c.ordered_local_atomics != 0,
           std::string(c.model, std::find(c.model, std::end(c.model), '\0'))};
@@ -105,7 +104,6 @@ sortium_capabilities c_capabilities(const Capabilities& c) {
                            static_cast<sortium_sub_group_words>(c.sub_group_words),
                            c.sub_group_size,
                            c.forward_progress,
-                           c.async_copy,
                            c.cluster_groups,
                            c.ordered_local_atomics,
                            {}};

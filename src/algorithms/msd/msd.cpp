@@ -20,6 +20,7 @@ namespace {
 constexpr unsigned count_work_group = 1024, count_items = 16, tile_count_items = 4, local_items = 19, digit_bits = 8,
                    most_bits = 2 * digit_bits;
 constexpr unsigned sector_bytes = 32;  // of memory, in which it is written
+constexpr unsigned most_run = 8;       // tiles that a work-group takes in a row; measured on an H200
 constexpr double spread_fill = 0.9;  // how full a bucket may be by what samples say
 constexpr std::uint64_t sampled_from = std::uint64_t{1} << 22;  // records; below, sampling costs more than it saves
 constexpr std::uint64_t tiles_counted_to = std::uint64_t{1} << 21;  // records; above, there are too many to add up
@@ -83,42 +84,46 @@ unsigned leading_bits(const Problem& problem, const Capabilities& device, const 
   return bits > digit_bits && local_sort(problem, device, narrow).sort_bits == 32 ? narrow : bits;
 }
 
-// How keys are parted whose ties nobody can tell apart, by msd_partition. `items` is 0 where it is onesweep's passes.
-struct Partition {
+// Whether tiles are counted one by one: where lists are parted once, and short.
+bool counts_tiles(const Problem& p, unsigned bits) {
+  return bits == digit_bits && spread_bits(p) == 0 && p.count <= tiles_counted_to;
+}
+
+// How keys are parted whose ties nobody can tell apart: by msd_partition. `items` is 0 where onesweep's passes do it.
+struct KeyPartition {
   unsigned work_group = 256, items = 0, resident = 1, run = 1;
   std::uint64_t bytes = 0, groups = 0;  // of msd_partition_memory_t
 };
 
-Partition partition(const Problem& p, const Capabilities& device) {
-  Partition part;
-  if (with_positions(p)) return part;
+KeyPartition key_partition(const Problem& p, const Capabilities& device, unsigned bits) {
+  KeyPartition part;
+  if (with_positions(p) || counts_tiles(p, bits)) return part;
   const std::uint64_t key = info(p.key).bytes;
   const bool much_local = device.local_struct > 128 * 1024;
   part.resident = much_local ? 2 : 1;
-  const std::uint64_t fixed = 256 * (sector_bytes + 16) + 4 * (2 * 257 + 512) + 8 * 256 + 64 + 512 * kernels::index_bytes(p.count) + 128;
+  const std::uint64_t fixed = 256 * (sector_bytes + 16) + (2 * 257 + 2 * 256) * 4 + 256 * 8 + 3 * 20 +
+                              2 * 256 * kernels::index_bytes(p.count) + 64;
   const std::uint64_t room = device.local_struct / part.resident - (part.resident > 1 ? 1024 : 0);
   const std::uint64_t most = room > fixed ? (room - fixed) / (key * part.work_group) : 0;
-  // Registers bound the items, and whole tiles are read.
+  // Registers bound the items; and the list has to be a tile at least.
   part.items = static_cast<unsigned>(std::min({std::uint64_t{key == 8 ? 27u : 47u}, most, p.count / part.work_group}));
   if (part.items == 0) return part;
-  const std::uint64_t tile = std::uint64_t{part.work_group} * part.items, at_once = std::uint64_t{device.compute_units} * part.resident;
+  const std::uint64_t tile = std::uint64_t{part.work_group} * part.items, tiles = ceil_div(p.count, tile),
+                      at_once = std::uint64_t{device.compute_units} * part.resident;
   part.bytes = fixed + tile * key;
-  part.groups = std::min(ceil_div(p.count, tile), at_once * (much_local ? 1 : 4));
-  part.run = static_cast<unsigned>(std::clamp<std::uint64_t>(p.count / tile / at_once / 2, 1, 8));
+  part.groups = std::min(tiles, at_once * (much_local ? 1 : 4));
+  part.run = static_cast<unsigned>(std::clamp<std::uint64_t>(tiles / at_once / 2, 1, most_run));
   return part;
-}
-
-// Whether tiles are counted one by one: where lists are parted once, and short.
-bool counts_tiles(const Problem& p, unsigned bits) {
-  return bits == digit_bits && spread_bits(p) == 0 && p.count <= tiles_counted_to;
 }
 
 class MsdSorter final : public Sorter {
  public:
   MsdSorter(const Problem& problem, const Capabilities& device, const Parameters& given)
       : problem_(problem), spread_bits_(spread_bits(problem)), bits_(leading_bits(problem, device, given)),
-        partition_(counts_tiles(problem, bits_) ? Partition{} : partition(problem, device)),
-        lsd_(problem, device, {}, {partition_.items != 0 ? 0 : std::uint64_t{1} << digit_bits, cleared_bytes(), spread_bits_, counts_tiles(problem, bits_), true}),
+        keys_(key_partition(problem, device, bits_)),
+        lsd_(problem, device, {},
+             {.segments = keys_.items != 0 ? 0 : std::uint64_t{1} << digit_bits, .cleared_bytes = cleared_bytes(),
+              .spread_bits = spread_bits_, .counted = counts_tiles(problem, bits_), .skewed = true}),
         tiles_(counts_tiles(problem, bits_) ? ceil_div(problem.count, lsd_.tile()) : 0) {
     const auto unsupported = [](const std::string& why) { throw Error(ErrorCode::unsupported, "msd: " + why); };
     if (device.sub_group_words == SubGroupWords::ptx)
@@ -132,8 +137,7 @@ class MsdSorter final : public Sorter {
                               "bytes of local memory or {} work-items allow", bits_, (problem.count >> bits_) + 1,
                               device.local_struct, device.max_work_group));
     count_bytes_ = tiles_ != 0 ? 0 : buckets() * std::uint64_t{2} + 2 * count_work_group * kernels::index_bytes(problem.count) + 16;
-    if (spread_bits_ != 0)
-      count_bytes_ += (std::uint64_t{4} << spread_bits_) + (std::uint64_t{4} << spread_bits_) / 64;
+    if (spread_bits_ != 0) count_bytes_ += (std::uint64_t{4} << spread_bits_) + (std::uint64_t{4} << spread_bits_) / 64;
     if (count_bytes_ > device.local_struct || device.max_work_group < count_work_group)
       unsupported(fmt::format("counting by {} bits needs {} bytes of local memory and {} work-items; the device allows {} "
                               "and {}", bits_, count_bytes_, count_work_group, device.local_struct, device.max_work_group));
@@ -181,19 +185,28 @@ class MsdSorter final : public Sorter {
         .set("GATHER_KEYS", int{spread_bits_ == 0 && (info(problem_.key).is_float || key_bits(problem_) != info(problem_.key).bits())});
     set_bin_sort(local, local_.work_group, local_items, local_.sort_bits, with_positions(problem_), local_.position_bits, bin_shift_);
     if (spread_bits_ != 0) local.set("SPREAD_BITS", spread_bits_).set("ONE_LEAD", int{bits_ >= spread_bits_});
-    if (partition_.items != 0) {
-      kernels::Defines part;
-      part.problem(radix_problem(problem_)).set("WG", partition_.work_group).set("ITEMS", partition_.items).set("RESIDENT", partition_.resident)
-          .set("RUN", partition_.run).set("SECTOR_BYTES", sector_bytes);
-      if (spread_bits_ != 0) part.set("SPREAD_BITS", spread_bits_);
-      part_module_ = kernels::build(device, capabilities, msd_partition_cl, part);
-      part_ = part_module_->kernel("msd_partition");
-    }
+    std::future<std::shared_ptr<Module>> partition;
+    if (keys_.items != 0)
+      partition = std::async(std::launch::async, [&] {
+        kernels::Defines own;
+        own.problem(radix_problem(problem_))
+            .set("WG", keys_.work_group)
+            .set("ITEMS", keys_.items)
+            .set("RESIDENT", keys_.resident)
+            .set("RUN", keys_.run)
+            .set("SECTOR_BYTES", sector_bytes);
+        if (spread_bits_ != 0) own.set("SPREAD_BITS", spread_bits_);
+        return kernels::build(device, capabilities, msd_partition_cl, own);
+      });
     local_module_ = kernels::build_joined(device, capabilities, {bins_cl, bin_sort_cl, msd_local_cl}, local);
     sort_local_ = local_module_->kernel("msd_local");
     count_module_ = count.get();
     count_ = count_module_->kernel(tiles_ != 0 ? "msd_count_tiles" : "msd_count");
     if (tiles_ == 0) scan_ = count_module_->kernel("msd_scan");
+    if (keys_.items != 0) {
+      partition_module_ = partition.get();
+      partition_ = partition_module_->kernel("msd_partition");
+    }
     passes.get();
   }
 
@@ -222,12 +235,13 @@ class MsdSorter final : public Sorter {
     const unsigned second = bits_ - digit_bits;
     std::vector<Digit> digits{{open + second, (1u << digit_bits) - 1}};
     if (second != 0) digits.push_back({open, (1u << second) - 1});
-    if (partition_.items != 0) {
+    if (keys_.items != 0) {
       const auto a = lsd_.passes().pass(0, o), b = lsd_.passes().pass(1, o);
       const auto [shifts, widths] = packed(digits);
-      const Arg args[] = {a.keys_in, a.keys_out, b.keys_out, starts, cleared.slice(reserved_offset(), cleared_bytes() - reserved_offset()), cleared.slice(16, 16), overfull, problem_.count,
-                          static_cast<std::uint32_t>(digits.size()), static_cast<std::uint32_t>(shifts), static_cast<std::uint32_t>(widths), spread};
-      queue.launch({*part_, partition_.groups, partition_.work_group, args, "partition", static_cast<unsigned>(partition_.bytes)});
+      const auto word = [](std::uint64_t x) { return static_cast<std::uint32_t>(x); };
+      const Arg args[] = {a.keys_in, a.keys_out, b.keys_out, starts, cleared.slice(reserved_offset(), reserved_bytes()),
+                          cleared.slice(state_offset, 16), overfull, problem_.count, word(digits.size()), word(shifts), word(widths), spread};
+      queue.launch({*partition_, keys_.groups, keys_.work_group, args, "partition", static_cast<unsigned>(keys_.bytes)});
     } else {
       lsd_.partition(queue, o, starts, spread, digits, parted, capacity);
     }
@@ -259,14 +273,16 @@ class MsdSorter final : public Sorter {
     const double buckets = std::ldexp(1.0, static_cast<int>(bits_) - static_cast<int>(spread_bits_));
     return static_cast<std::uint32_t>(std::clamp(256 * spread_fill * samples_of_bucket() * buckets, 1.0, 1e9));
   }
-  // Before each sort: the word that tells the ways apart, and the buckets' counts.
-  static constexpr std::uint64_t counts_offset = 64;
-  [[nodiscard]] std::uint64_t cleared_bytes() const { return reserved_offset() + (partition_.items != 0 ? 8 * (256 + (std::uint64_t{1} << bits_)) : 0); }
+  // Cleared before each sort: the word that tells the ways apart, msd_partition's state, the buckets' counts, and what
+  // msd_partition reserves of the output.
+  static constexpr std::uint64_t state_offset = 16, counts_offset = 32;
   [[nodiscard]] std::uint64_t reserved_offset() const { return counts_offset + (std::uint64_t{4} << bits_); }
+  [[nodiscard]] std::uint64_t reserved_bytes() const { return keys_.items != 0 ? 8 * (256 + (std::uint64_t{1} << bits_)) : 0; }
+  [[nodiscard]] std::uint64_t cleared_bytes() const { return reserved_offset() + reserved_bytes(); }
 
   Problem problem_;
   unsigned spread_bits_ = 0, bits_ = 0;
-  Partition partition_;
+  KeyPartition keys_;
   OnesweepSorter lsd_;
   std::uint64_t tiles_ = 0;  // that are counted one by one, if they are
   unsigned resident_ = 1, bin_shift_ = 0;
@@ -274,8 +290,8 @@ class MsdSorter final : public Sorter {
   std::uint64_t count_bytes_ = 0, count_groups_ = 0;
   ScratchLayout scratch_;
   ScratchLayout::Slice starts_, spread_[2];  // the tables of orders and of spread orders
-  std::shared_ptr<Module> count_module_, local_module_, part_module_;
-  std::unique_ptr<Kernel> count_, scan_, sort_local_, part_;
+  std::shared_ptr<Module> count_module_, partition_module_, local_module_;
+  std::unique_ptr<Kernel> count_, scan_, partition_, sort_local_;
 };
 
 class Msd final : public Algorithm {

@@ -2,39 +2,38 @@
 // each of the first one's segments. A work-group sorts a tile by digit in local memory and reserves each digit's place in the
 // output by one addition to a count of all, so that nobody waits for the tiles before, as onesweep's passes do; the keys of a
 // bucket come in any order.
-// Only whole chunks, the size of a memory sector and on its boundaries, are written; what is left of a digit is carried to the
-// work-group's next tile. A part of a sector costs as much as the whole.
+// What is written are whole chunks, which fill sectors of memory: a part of one would cost as much. What is left of a digit is carried
+// to the next tile, and after the last one of a run, or of a segment, written key by key.
 // Both passes are one launch. Work-groups take runs of tiles by ticket, and go on when all tiles of the first pass are
 // written; whom they wait for has begun.
-// Parameters: WG, ITEMS, RESIDENT (work-groups of a compute unit), RUN (tiles of a ticket), SPREAD_BITS (the first pass makes
-// spread orders).
+// Parameters: WG, ITEMS, RESIDENT (work-groups of a compute unit), RUN (tiles of a ticket), SECTOR_BYTES, SPREAD_BITS (the first
+// pass makes spread orders).
 
 #define RADIX 256u
 #define TILE ((u32)(WG * ITEMS))
 #define CHUNK ((u32)(SECTOR_BYTES / sizeof(ukey_t)))
 #define QUAD ((u32)(16 / sizeof(ukey_t)))  // keys that are moved together
 #define CARRY_QUADS (CHUNK / QUAD)
-#define SLOTS (TILE + RADIX * (CHUNK + QUAD))
+#define SLOTS (TILE + RADIX * (CHUNK + QUAD))  // with less than a chunk of each digit carried, and less than a quad left empty
 #ifdef SPREAD_BITS
 #define DIGIT(key) ((u32)((key) >> shift) & mask)
 #else
 #define DIGIT(key) key_digit(key, shift, mask)
 #endif
 
-// A tile: `count` keys from `begin` + `skip` on, of a segment. Whole tiles are read.
+// A tile: `count` keys from `begin` + `skip` on, of a segment. Always TILE keys from `begin` on are read.
 typedef struct {
   u32 begin, skip, number, count, segment;
 } tile_t;
 
-// A digit of the tile at hand: its slot's place in the output is the slot + to_out, of those from `slot` on that are
-// written, `count`.
+// What is written of a digit: `count` slots from `slot` on, each to its number + to_out.
 typedef struct {
   u32 to_out;
   u16 slot, count;
 } run_t;
 
 typedef struct {
-  ukey_t keys[SLOTS];           // the tile at hand, sorted by digit, each from a chunk's first slot on
+  ukey_t keys[SLOTS];           // the tile at hand, sorted by digit, each from a quad's first slot on
   u32 segments[RADIX + 1];      // where they begin
   u32 first_tiles[RADIX + 1];   // and their first tiles, counted over all segments
   u32 ranks[2][RADIX];          // by turns: counts of the tile's digits, then where they begin in it
@@ -61,15 +60,16 @@ INLINE void take_tile(LOCAL msd_partition_memory_t *mine, LOCAL tile_t *tile, GL
   tile->segment = low;
 }
 
-#define LOAD_TILE(tile) \
-  {                                                                                         \
-    GLOBAL const ukey_t *mine_of_tile = from + (tile)->begin + first;                       \
-    UNROLL for (u32 i = 0; i < ITEMS; ++i) key[i] = mine_of_tile[i * SG_LANES];             \
+#define LOAD_TILE(tile)                                                        \
+  {                                                                            \
+    GLOBAL const ukey_t *own = from + (tile)->begin + first;                   \
+    UNROLL for (u32 i = 0; i < ITEMS; ++i) key[i] = own[i * SG_LANES];         \
   }
-#define RANK_TILE(rank_of)                                                  \
-  UNROLL for (u32 i = 0; i < ITEMS; ++i) {                                  \
-    const u32 rank = rank_of;                                               \
-    place[i / 2] = i % 2 ? place[i / 2] | rank << 16 : rank;                \
+#define IN_TILE(i) (first + (i) * SG_LANES - skip < count)
+#define RANK_TILE(rank_of)                                                     \
+  UNROLL for (u32 i = 0; i < ITEMS; ++i) {                                     \
+    const u32 rank = rank_of;                                                  \
+    place[i / 2] = i % 2 ? place[i / 2] | rank << 16 : rank;                   \
   }
 #define SCATTER(i) mine->keys[(place[(i) / 2] >> (16 * ((i) % 2)) & 0xffff) + ranks[DIGIT(key[i])]] = key[i];
 
@@ -105,11 +105,11 @@ INLINE bucket_t make_bucket(u32 begin, u32 end, u32 lead) {
   b.first = b.chunks == 0 ? end : begin + before;
   return b;
 }
-// Where the i-th key goes that is written by itself: first to where no whole chunk is, then to the last chunks, which are then not
-// needed as such.
+// Where the i-th key goes that is written by itself: before the chunks, then behind them, then into the last ones, which
+// so many keys will not come for.
 INLINE u32 single_place(bucket_t b, u32 i) {
-  const u32 before = b.first - b.begin, singles = b.end - b.begin - b.chunks * CHUNK;
-  return i < before ? b.begin + i : i < singles ? b.first + b.chunks * CHUNK + (i - before) : b.first + b.chunks * CHUNK - 1 - (i - singles);
+  const u32 before = b.first - b.begin, singles = b.end - b.begin - b.chunks * CHUNK, behind = b.first + b.chunks * CHUNK;
+  return i < before ? b.begin + i : i < singles ? behind + (i - before) : behind - 1 - (i - singles);
 }
 
 // From keys_in to keys_a, and if there are two passes to keys_b. Byte p of `shifts` and `widths` is pass p's digit.
@@ -183,7 +183,7 @@ void msd_partition(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL u
 
       // Rank, behind what is carried.
       if (count < TILE) {
-        RANK_TILE(first + i * SG_LANES - skip < count ? local_add(&ranks[DIGIT(key[i])], 1u) : 0u)
+        RANK_TILE(IN_TILE(i) ? local_add(&ranks[DIGIT(key[i])], 1u) : 0u)
       } else if (sg_ballot(sg, DIGIT(key[0]) != sg_shuffle(sg, DIGIT(key[0]), 0)) != 0) {
         RANK_TILE(local_add(&ranks[DIGIT(key[i])], 1u))
       } else {
@@ -211,7 +211,7 @@ void msd_partition(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL u
         UNROLL for (u32 i = 0; i < ITEMS; ++i) SCATTER(i)
       } else {
         UNROLL for (u32 i = 0; i < ITEMS; ++i)
-          if (first + i * SG_LANES - skip < count) SCATTER(i)
+          if (IN_TILE(i)) SCATTER(i)
       }
       if (more) LOAD_TILE(next)
       bucket_t bucket;
@@ -224,7 +224,7 @@ void msd_partition(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL u
       }
       barrier_local();
 
-      // Write out what is whole, and carry the rest, or write it key by key.
+      // Write out what is whole. A slot that is empty, or carried, lies in no digit's run, whatever key it seems to have.
       UNROLL for (u32 i = 0; i < (SLOTS + WG * QUAD - 1) / (WG * QUAD); ++i) {
         const u32 p = (i * WG + t) * QUAD;
         if (p >= (u32)all) continue;
@@ -232,15 +232,13 @@ void msd_partition(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL u
         const run_t run = mine->runs[DIGIT(FIRST_OF(quad))];
         if (p - run.slot < run.count) *(GLOBAL uint4 *)&to[(index_t)(run.to_out + p)] = quad;
       }
+      // Carry what is left. A bucket's last chunk may find no room as such, and is written key by key, too.
       if (t < RADIX) {
-        const u32 written = chunks * CHUNK, rest = of_digit - written;
-        if (ends || rest >= CHUNK) {
-          if (rest != 0) {
-            const u32 single = global_add(&reserved[2 * number_of_bucket + 1], ends ? rest : rest - left);
-            for (u32 i = 0; i < (ends ? rest : rest - left); ++i) to[single_place(bucket, single + i)] = mine->keys[slot + written + i];
-          }
-        }
+        const u32 written = chunks * CHUNK;
         carried = ends ? 0 : left;
+        const u32 singles = of_digit - written - carried;
+        const u32 single = singles != 0 ? global_add(&reserved[2 * number_of_bucket + 1], singles) : 0;
+        for (u32 i = 0; i < singles; ++i) to[single_place(bucket, single + i)] = mine->keys[slot + written + i];
         UNROLL for (u32 q = 0; q < CARRY_QUADS; ++q) carry[q] = *(LOCAL const uint4 *)&mine->keys[slot + of_digit - left + q * QUAD];
       }
     }

@@ -53,7 +53,7 @@ typedef struct {
   u16 totals[RADIX];              // of this tile's digits, or parts
   u16 counts[2][GROUPS * RADIX];  // each tile's totals, by turns: some work-groups may be a pass ahead
   u16 part_counts[GROUPS * MOST_GROUPS];
-  async_copy_t counts_come[2], part_counts_come, tile_comes;
+  arrivals_t counts_come[2], part_counts_come, tile_comes;
   u32 moves[RADIX];  // from a digit's place in this tile, sorted, to its place in the list
   u32 part_totals[MOST_GROUPS];
   index_t scratch[2 * WG];
@@ -136,7 +136,7 @@ INLINE u32 send_to_parts(LOCAL one_cluster_memory_t *mine, sub_group_t sg, recor
     mine->own.pass.sorted.values[to] = record[i].value;
 #endif
   }
-  async_copy_wait(&mine->part_counts_come, 0);
+  arrivals_wait(&mine->part_counts_come, 0);
   if (t < GROUPS) {
     u32 total = 0, before = 0;
     UNROLL for (u32 g = 0; g < GROUPS; ++g) {
@@ -152,14 +152,14 @@ INLINE u32 send_to_parts(LOCAL one_cluster_memory_t *mine, sub_group_t sg, recor
   u32 most = 0;
   UNROLL for (u32 p = 0; p < GROUPS; ++p) most = max(most, mine->part_totals[p]);
   const u32 fit = most <= CAPACITY;
-  if (t == 0) async_expect(&mine->tile_comes, fit ? mine->part_totals[group] * RECORD_BYTES : 0);
+  if (t == 0) arrivals_expect(&mine->tile_comes, fit ? mine->part_totals[group] * RECORD_BYTES : 0);
   if (!fit) return 0;
 
   UNROLL for (u32 i = 0; i < TILE_ITEMS; ++i) {
     const u32 at = first + i * SG_LANES, part = PART(record[i].key);
     if (at < count) send_record(mine, at + mine->moves[part], part, record[i]);
   }
-  async_copy_wait(&mine->tile_comes, 0);
+  arrivals_wait(&mine->tile_comes, 0);
   return 1;
 }
 
@@ -215,11 +215,11 @@ KERNEL(WG) void one_cluster_sort(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *ke
   const u32 first = sg_index() * (SG_LANES * TILE_ITEMS) + sg_lane();
 
   if (t == 0) {
-    async_copy_init(&mine->tile_comes);
-    async_copy_init(&mine->counts_come[0]);
-    async_copy_init(&mine->counts_come[1]);
-    async_copy_init(&mine->part_counts_come);
-    if (PARTS) async_expect(&mine->part_counts_come, sizeof mine->part_counts);
+    arrivals_init(&mine->tile_comes);
+    arrivals_init(&mine->counts_come[0]);
+    arrivals_init(&mine->counts_come[1]);
+    arrivals_init(&mine->part_counts_come);
+    if (PARTS) arrivals_expect(&mine->part_counts_come, sizeof mine->part_counts);
   }
   cluster_arrive();
 
@@ -266,8 +266,8 @@ KERNEL(WG) void one_cluster_sort(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *ke
 #endif
     if (t < RADIX) mine->totals[t] = (u16)total;
     if (t == 0) {
-      async_expect(&mine->counts_come[pass % 2], sizeof mine->counts[0]);
-      if (pass + 1 < passes) async_expect(&mine->tile_comes, TILE * RECORD_BYTES);
+      arrivals_expect(&mine->counts_come[pass % 2], sizeof mine->counts[0]);
+      if (pass + 1 < passes) arrivals_expect(&mine->tile_comes, TILE * RECORD_BYTES);
     }
     index_t all;
     const u32 start = (u32)wg_scan_add(mine->scratch, RADIX, total, &all);  // with a barrier for the totals, too
@@ -300,7 +300,7 @@ KERNEL(WG) void one_cluster_sort(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *ke
     UNROLL for (u32 i = 0; i < TILE_ITEMS; ++i) GET_RECORD(record[i], own->sorted, first + i * SG_LANES)
 
     // Where this tile's digits begin in the list: after all smaller ones, and the same of the tiles before.
-    async_copy_wait(&mine->counts_come[pass % 2], pass / 2);
+    arrivals_wait(&mine->counts_come[pass % 2], pass / 2);
     u32 in_list = 0, in_tiles_before = 0;
     if (t < RADIX)
       UNROLL for (u32 g = 0; g < GROUPS; ++g) {
@@ -322,7 +322,7 @@ KERNEL(WG) void one_cluster_sort(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *ke
       }
     }
     if (pass + 1 == passes) break;
-    async_copy_wait(&mine->tile_comes, pass + PARTS);
+    arrivals_wait(&mine->tile_comes, pass + PARTS);
     UNROLL for (u32 i = 0; i < TILE_ITEMS; ++i) GET_RECORD(record[i], mine->tile, first + i * SG_LANES)
   }
 }

@@ -5,7 +5,7 @@
 // All passes are one launch. A work-group goes on to the next pass when all tiles of the last one are written. It never
 // waits for a work-group that has not begun: whoever has taken a ticket runs, and needs only what earlier tickets do.
 // Passes whose digit is one and the same in all keys are left out.
-// Parameters: WG, ITEMS, RESIDENT (work-groups of a compute unit), PASSES, ASYNC, LOOK_BITS, COPIES, SEGMENTED (for msd: one or two
+// Parameters: WG, ITEMS, RESIDENT (work-groups of a compute unit), PASSES, LOOK_BITS, COPIES, SEGMENTED (for msd: one or two
 // passes, from the leading digit on; the second sorts each of the first one's digits as a segment of its own), COUNTED (then: one
 // pass, and `table` has the counts of all tiles), CODES, SPREAD_BITS.
 
@@ -35,30 +35,25 @@ typedef u64 look_t;
 #else
 typedef u32 look_t;
 #endif
-#define LOOK_SHIFT (LOOK_BITS - 3)
+#define LOOK_SHIFT (LOOK_BITS - 2)
 #define LOOK_COUNT (((look_t)1 << LOOK_SHIFT) - 1)
 // Above the count stands LOOK_OWN, if it is of the tile alone, or LOOK_ALL, of the tile and all before it. Passes take turns
-// with two of each, so that one table does for all: what the pass before has left is as good as nothing.
-#define LOOK_OWN (1u + pass % 2 * 2)
-#define LOOK_ALL (2u + pass % 2 * 2)
+// with two of each, so that one table does for all: what the pass before has left, or the fill, is as good as nothing.
+#define LOOK_OWN (pass % 2 ? 0u : 2u)
+#define LOOK_ALL (LOOK_OWN + 1)
 
 // A tile: `count` records from `begin`; it is the first of its list or segment, or has others before it.
 typedef struct {
   u64 begin;
   u32 number, count, first, segment;
-  u32 lead, copied;  // see copy_tile
 } tile_t;
 
 typedef struct {
-  u64 copy;
   u32 common_count, common[2];  // digits that many records have
   tile_t tiles[4];              // by turns: the one that is written out, the one that is ranked, the next
   u32 left_out;                 // passes, a bit each
   u32 most, digits[8];          // how many there are of the others, and of each its number, mask and shift (see DIGIT_WORD)
-  u32 padding[16];              // to HEAD_BYTES; what follows is also the room for histograms
-#if ASYNC
-  ukey_t raw[TILE + 16 / sizeof(ukey_t)];  // the next tile, as it comes
-#endif
+  u32 padding[26];              // to HEAD_BYTES; what follows is also the room for histograms
   ukey_t keys[TILE];  // the tile at hand, sorted by digit
 #if VALUE_BYTES
   value_t values[TILE];
@@ -166,20 +161,6 @@ INLINE void take_tile(LOCAL tile_t *tile, GLOBAL u32 *ticket, u64 n) {
   tile->begin = begin;
   tile->count = (u32)min((u64)TILE, n - begin);
   tile->first = begin == 0;
-}
-#endif
-
-#if ASYNC
-// The copy engine takes whole units of 16 bytes: it begins `lead` records before the tile, and takes nothing past the
-// last whole unit of the list. By one work-item.
-#define UNIT ((u32)(16 / sizeof(ukey_t)))
-INLINE void copy_tile(LOCAL onesweep_memory_t *mine, LOCAL tile_t *tile, const ukey_t *keys, u64 n) {
-  const ukey_t *begin = keys + tile->begin;
-  const u32 lead = (u32)((u64)begin % 16 / sizeof(ukey_t));
-  const u64 units = min((u64)((lead + tile->count + UNIT - 1) / UNIT), (n - tile->begin + lead) / UNIT);
-  tile->lead = lead;
-  tile->copied = (u32)units * UNIT;
-  async_copy_begin(&mine->copy, mine->raw, begin - lead, (u32)units * 16);
 }
 #endif
 
@@ -297,9 +278,6 @@ void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t
   const u32 first = sg_index() * (SG_LANES * ITEMS) + lane;
   index_t all;
   u32 turn = 0;  // tiles so far
-#if ASYNC
-  if (t == 0) async_copy_init(&mine->copy);
-#endif
 
 #if SEGMENTED
   u32 tiles = 0;
@@ -393,9 +371,6 @@ void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t
     u32 next = mine->tiles[turn % 4].number, current = NO_TILE;
     index_t total = 0, start = 0;  // of this work-item's digit in the tile at hand
     u32 taken = 0;                 // tiles
-#if ASYNC
-    if (t == 0 && next < tiles) copy_tile(mine, &mine->tiles[turn % 4], from, n);
-#endif
 #if COUNTED
     // Where digits begin, and whether any has too many records.
     column_t column = sum_column(mine, table, tiles, next);
@@ -408,9 +383,6 @@ void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t
     barrier_local();
     if (mine->left_out) {
       if (next == 0 && t == 0) *gate = 1;
-#if ASYNC
-      if (next < tiles) async_copy_wait(&mine->copy, turn);  // nothing may come after the end
-#endif
       return;
     }
 #endif
@@ -427,18 +399,8 @@ void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t
       if (next < tiles) {
         LOCAL const tile_t *tile = &mine->tiles[turn % 4];
         // Load. Each sub-group has a contiguous piece of the tile, its lanes are neighbours.
-#if ASYNC
-        async_copy_wait(&mine->copy, turn);
-        UNROLL for (u32 i = 0; i < ITEMS; ++i) key[i] = mine->raw[tile->lead + first + i * SG_LANES];
-        if (tile->copied < tile->lead + tile->count)  // the list's last ones
-          UNROLL for (u32 i = 0; i < ITEMS; ++i) {
-            const u32 at = min(first + i * SG_LANES, tile->count - 1);
-            if (tile->lead + at >= tile->copied) key[i] = from[tile->begin + at];
-          }
-#else
         UNROLL for (u32 i = 0; i < ITEMS; ++i)
           key[i] = from[tile->begin + min(first + i * SG_LANES, tile->count - 1)];
-#endif
 #if CODES
         if (pass == 0)
           UNROLL for (u32 i = 0; i < ITEMS; ++i) {
@@ -481,9 +443,6 @@ void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t
 #endif
         barrier_local();
         following = mine->tiles[(turn + 1) % 4].number;
-#if ASYNC
-        if (t == 0 && following < tiles) copy_tile(mine, &mine->tiles[(turn + 1) % 4], from, n);
-#endif
 
         // Values: on their way while this work-group sums, scans and looks back.
 #if VALUE_BYTES
@@ -513,6 +472,11 @@ void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t
         if (t < RADIX)
           ((volatile GLOBAL look_t *)look)[(u64)next * RADIX + t] =
               (look_t)(tile->first ? LOOK_ALL : LOOK_OWN) << LOOK_SHIFT | next_total;
+#if SEGMENTED
+        if (t < RADIX && pass == 0)  // of these tiles the fill would be taken for something: the next pass may have more
+          for (u32 more = tiles + next; more < tiles + RADIX; more += tiles)
+            look[(u64)more * RADIX + t] = (look_t)LOOK_OWN << LOOK_SHIFT;
+#endif
 #endif
         next_start = wg_scan_add(mine->scratch, RADIX, with_past, &all);
         if (t < RADIX) mine->sums[t] = (u32)next_start;

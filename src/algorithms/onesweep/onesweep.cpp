@@ -41,7 +41,7 @@ OnesweepSorter::OnesweepSorter(const Problem& problem, const Capabilities& devic
   const bool narrow = extension.skewed && problem.payload != Payload::none && shape_.resident == 1 && shape_.work_group == 2 * radix_size;
   if (!narrow || problem.count > narrow_to) sorts_.push_back({.shape = shape_});
   if (narrow) sorts_.push_back({.shape = shape(device, given, 0, true)});
-  look_bits_ = problem.count < (std::uint64_t{1} << 29) ? 32 : 64;
+  look_bits_ = problem.count < (std::uint64_t{1} << 30) ? 32 : 64;
 
   // Cleared together: the histograms, the passes' states, what msd wants cleared, and the look-back table.
   std::uint64_t tiles = shape_.tiles;
@@ -64,11 +64,10 @@ OnesweepSorter::OnesweepSorter(const Problem& problem, const Capabilities& devic
 OnesweepSorter::Shape OnesweepSorter::shape(const Capabilities& device, const Parameters& given, std::uint64_t segments, bool narrow) const {
   const unsigned lanes = std::min(device.sub_group_size, 32u);
   Shape s;
-  s.async = device.async_copy && given.word("async", problem_.payload == Payload::none ? "on" : "off") == "on";
-  // Of small records, two work-groups share a compute unit: one ranks while the other waits. Larger ones would have too
-  // small tiles then, and short lists too few.
+  // Without values, two work-groups share a compute unit: one ranks while the other waits. With values tiles would be too
+  // small then, and short lists have too few.
   const bool much_local = device.local_struct > 128 * 1024;
-  const bool halves = much_local && problem_.payload == Payload::none && info(problem_.key).bytes <= 4 && problem_.count > shared_from;
+  const bool halves = much_local && problem_.payload == Payload::none && problem_.count > shared_from;
   s.work_group = static_cast<unsigned>(given.number("work_group", much_local && !halves && !narrow ? 2 * radix_size : radix_size));
   if (!std::has_single_bit(s.work_group) || s.work_group < radix_size || s.work_group > device.max_work_group)
     throw Error(ErrorCode::unsupported, fmt::format("onesweep: work_group={} is not a power of two between 256 and {}",
@@ -81,7 +80,7 @@ OnesweepSorter::Shape OnesweepSorter::shape(const Capabilities& device, const Pa
   const std::uint64_t segments_bytes = segmented_ ? radix_size * 4 + 16 : 0;
   const std::uint64_t fixed = 4 * radix_size * index + s.work_group / lanes * rank_words * 4 + s.work_group * 4 + head_bytes + 64 +
                               segments_bytes;
-  const std::uint64_t record = (s.async ? 2 : 1) * key + value;
+  const std::uint64_t record = key + value;
   s.resident = static_cast<unsigned>(given.number("resident", narrow || (halves && s.work_group == radix_size) ? 2 : 1));
   const std::uint64_t room = device.local_struct / s.resident - (s.resident > 1 ? 1024 : 0);
   const std::uint64_t most = room > fixed ? (room - fixed) / (record * s.work_group) : 0;
@@ -91,7 +90,7 @@ OnesweepSorter::Shape OnesweepSorter::shape(const Capabilities& device, const Pa
   // tile costs as much as some ten items of each work-item, however small it is.
   const std::uint64_t at_once = std::uint64_t{device.compute_units} * s.resident * s.work_group;
   std::uint64_t wanted = 1, least = ~std::uint64_t{0};
-  const std::uint64_t bound = value == 0 ? (key == 8 ? 21 : 47) : key + value <= 8 ? 37 : key + value <= 12 ? 27 : 19;
+  const std::uint64_t bound = value == 0 ? (key == 8 ? 33 : 55) : key + value <= 8 ? 37 : key + value <= 12 ? 27 : 19;
   for (std::uint64_t items = 1; items <= std::min(most, bound); items += 2) {
     const std::uint64_t cost = ceil_div(problem_.count, at_once * items) * (items + 10);
     if (cost <= least) wanted = items, least = cost;
@@ -112,8 +111,7 @@ OnesweepSorter::Shape OnesweepSorter::shape(const Capabilities& device, const Pa
 }
 
 std::string OnesweepSorter::parameters() const {
-  return fmt::format("work_group={},items={},resident={},async={}", shape_.work_group, shape_.items, shape_.resident,
-                     shape_.async ? "on" : "off");
+  return fmt::format("work_group={},items={},resident={}", shape_.work_group, shape_.items, shape_.resident);
 }
 
 void OnesweepSorter::build(Device& device, const Capabilities& capabilities) {
@@ -124,7 +122,6 @@ void OnesweepSorter::build(Device& device, const Capabilities& capabilities) {
         .set("ITEMS", shape.items)
         .set("RESIDENT", shape.resident)
         .set("PASSES", segmented ? 2 : digits_.size())
-        .set("ASYNC", int{shape.async})
         .set("LOOK_BITS", look_bits_)
         .set("COPIES", shape.copies)
         .set("SEGMENTED", int{segmented})
@@ -202,8 +199,7 @@ class Onesweep final : public Algorithm {
         .parameters = {{"work_group", "work-items of a work-group", 256, 1024, {}},
                        {"items", "records of a work-item in a tile", 1, 64, {}},
                        {"resident", "work-groups that share a compute unit's local memory", 1, 8, {}},
-                       {"groups", "work-groups launched for each compute unit", 1, 64, {}},
-                       {"async", "the copy engine brings tiles, where there is one", 0, 0, {"on", "off"}}}};
+                       {"groups", "work-groups launched for each compute unit", 1, 64, {}}}};
     return info;
   }
 

@@ -62,7 +62,6 @@ class OnesweepSorter final : public Sorter {
  private:
   // How a launch is shaped.
   struct Shape {
-    bool async = false;
     unsigned work_group = 0, items = 0, resident = 0, copies = 1, local_bytes = 0;
     std::uint64_t tiles = 0, groups = 0;
 
