@@ -32,6 +32,25 @@ struct DeviceArray {
   std::size_t bytes;
 };
 
+// What is enqueued, as a CUDA graph.
+struct Graph {
+  Graph() = default;
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+  ~Graph() {
+    if (ready != nullptr) cudaGraphExecDestroy(ready);
+    if (captured != nullptr) cudaGraphDestroy(captured);
+  }
+  void capture(cudaStream_t stream, const std::function<void()>& enqueue) {
+    check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    enqueue();
+    check(cudaStreamEndCapture(stream, &captured));
+    check(cudaGraphInstantiate(&ready, captured, 0));
+  }
+  cudaGraph_t captured = nullptr;
+  cudaGraphExec_t ready = nullptr;
+};
+
 struct Contender {
   std::string name;
   std::function<void()> enqueue;

@@ -116,24 +116,6 @@ std::vector<std::string> specs_of(const std::string& set) {
 
 // ---- measuring ----
 
-struct Graph {
-  Graph() = default;
-  Graph(const Graph&) = delete;
-  Graph& operator=(const Graph&) = delete;
-  ~Graph() {
-    if (ready != nullptr) cudaGraphExecDestroy(ready);
-    if (captured != nullptr) cudaGraphDestroy(captured);
-  }
-  void capture(cudaStream_t stream, const std::function<void()>& enqueue) {
-    check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-    enqueue();
-    check(cudaStreamEndCapture(stream, &captured));
-    check(cudaGraphInstantiate(&ready, captured, 0));
-  }
-  cudaGraph_t captured = nullptr;
-  cudaGraphExec_t ready = nullptr;
-};
-
 struct Options {
   std::string algorithm = "auto", parameters;
   bool opencl = false, others = false, phases = false, graph = false;
@@ -196,7 +178,7 @@ nlohmann::json compare(const Spec& spec, const Options& options, sortium::Queue&
   all.push_back({"sortium", ours, wait, [&] { return matches(ours); }});
 
   // The same sort as a CUDA graph, whose launches the driver knows ahead.
-  Graph graph;
+  peers::Graph graph;
   if (options.graph) {
     graph.capture(stream, ours);
     const auto launch = [&] { check(cudaGraphLaunch(graph.ready, stream)); };

@@ -1,6 +1,6 @@
 // Sortium's sort of segments and its top-k beside CUB, and, where it was built with it, moderngpu: the same records, on the
 // same GPU, by turns in one run, each result compared byte for byte with that of CUB. Sortium works through its public API, in
-// this program's own context and stream.
+// this program's own context and stream; what it does is also captured in a CUDA graph, whose result is compared, too.
 //   compare_segments [--n COUNT] [--seconds S] [--json FILE] [CASE…]
 //   CASE: segments:value:lengths:distribution, such as segments:u32:log-uniform:uniform, or topk:k:distribution
 // Times are medians of sorts that are waited for (`wait`, host clock) and of device time between events (`device`).
@@ -128,7 +128,7 @@ class Comparison {
     std::vector<Contender> all{contender("cub-segmented-sort", sort, [] { return true; })};
     // A work-group for each segment: a second of waiting where there are millions.
     if (segments < std::size_t{1} << 18) all.push_back(contender("cub-segmented-radix", radix, [&] { return matches(radix); }));
-    all.push_back(contender("sortium", ours, [&] { return matches(ours); }));
+    all.push_back(contender("sortium", ours, [&] { return matches(ours) && matches(as_graph(ours)); }));
 #ifdef SORTIUM_MODERNGPU
     const auto copy = [&] {
       check(cudaMemcpyAsync(got_keys.data, keys.data, bytes, cudaMemcpyDeviceToDevice, gpu_.stream));
@@ -178,13 +178,14 @@ class Comparison {
     };
     const auto ours = [&] { plan.run(*gpu_.queue, operands); };
     const auto is_sorted = [&] { return sortium::verify(*gpu_.queue, whole, {expected.data}, {}).unsorted == 0; };
-    const auto matches = [&] {
+    const auto matches = [&](const std::function<void()>& enqueue) {
       check(cudaMemsetAsync(got.data, 0xa5, got.bytes, gpu_.stream));
-      ours();
+      enqueue();
       wait();
       return got.equals(expected);
     };
-    std::vector<Contender> all{contender("cub-sort", sort, is_sorted), contender("sortium", ours, matches)};
+    std::vector<Contender> all{contender("cub-sort", sort, is_sorted),
+                               contender("sortium", ours, [&] { return matches(ours) && matches(as_graph(ours)); })};
     auto row = measured(name, all, plan);
     row["k"] = k;
     row["cub_temporary_bytes"] = bytes;
@@ -192,6 +193,13 @@ class Comparison {
   }
 
   void wait() const { check(cudaStreamSynchronize(gpu_.stream)); }
+
+  // The same, captured in a CUDA graph.
+  [[nodiscard]] std::function<void()> as_graph(const std::function<void()>& enqueue) const {
+    const auto graph = std::make_shared<peers::Graph>();
+    graph->capture(gpu_.stream, enqueue);
+    return [this, graph] { check(cudaGraphLaunch(graph->ready, gpu_.stream)); };
+  }
 
   Contender contender(const std::string& name, std::function<void()> enqueue, std::function<bool()> correct) const {
     return {name, std::move(enqueue), [this] { wait(); }, std::move(correct)};
