@@ -3,7 +3,8 @@
 // part is then gathered from all chunks and sorted by itself.
 //
 // What is sorted are words without a payload. Keys alone: their codes. Records: the key's rank above the record's
-// position, which makes the sort stable and says where the rest of the record is.
+// position, which makes the sort stable and says where the rest of the record is. Integers of 4 bytes with values of 4 are a word
+// together; parts of those are sorted digit by digit, stably.
 //
 // Input that is sorted already is found by looking, piece by piece until one is not; and of records, input that is a few
 // runs up or down (runs.hpp) is merged.
@@ -20,6 +21,7 @@
 #include <vector>
 
 #include "../rooms.hpp"
+#include "digits.hpp"
 #include "ranks.hpp"
 #include "runs.hpp"
 
@@ -47,20 +49,23 @@ class SampleSorter final : public Sorter {
         coded_(all_bits_ && key_bytes_ >= 4 && problem.nan == NanOrder::last && problem.zeros == ZeroOrder::tied),
         ranks_(problem, coded_) {
     records_ = problem.payload != Payload::none || !coded_;
+    packed_ = problem.payload != Payload::none && problem.value_bytes == 4 && key_bytes_ == 4 && !info(problem.key).is_float && all_bits_ &&
+              problem.count > alone && problem.count < std::uint64_t{1} << 32;
     threads_ = static_cast<unsigned>(given.number("threads", device.compute_units));
     const std::uint64_t word = records_ ? 8 : key_bytes_, n = problem.count;
     // Chunks and their partition fit a second-level cache; parts are enough for all threads to end at the same time. Of
     // records, a part's words and values should fit, too; and of many, each chunk should have a page's worth for each part.
-    const bool many = records_ && n >= std::uint64_t{1} << 25;
+    const bool many = records_ && !packed_ && n >= std::uint64_t{1} << 25;
     chunk_ = std::max<std::uint64_t>(given.number("chunk", std::uint64_t{1} << (many ? 17 : 16)), ceil_div(n, 4096));
-    const std::uint64_t parts = std::clamp<std::uint64_t>(records_ ? n >> 18 : 0, 8 * threads_, 1024);
+    const std::uint64_t parts = std::clamp<std::uint64_t>(records_ ? n >> (packed_ ? 17 : 18) : 0, 8 * threads_, 1024);
     parts_ = n <= alone ? 1 : std::min(given.number("parts", parts), n);
     if (n <= alone) threads_ = 1, chunk_ = n;
     chunks_ = ceil_div(n, std::max<std::uint64_t>(chunk_, 1));
-    keys_ = scratch_.add(n * key_bytes_);
-    if (problem.payload != Payload::none) values_ = scratch_.add(n * problem.value_bytes);
+    keys_ = scratch_.add(n * key_bytes_ + (packed_ ? n * 4 : 0));
+    if (packed_) values_ = {keys_.offset + n * 4, n * 4};
+    else if (problem.payload != Payload::none) values_ = scratch_.add(n * problem.value_bytes);
     // Of records, each thread has a chunk's words and as much to spare, or a part's: those that are twice the usual are rare.
-    own_words_ = std::max(2 * chunk_, 2 * ceil_div(n, parts_));
+    own_words_ = std::max(2 * chunk_, (packed_ ? 4 : 2) * ceil_div(n, parts_));
     if (records_) own_ = scratch_.add(threads_ * own_words_ * word);
     if (n <= alone && !info(problem.key).is_float) return;
     splitters_ = scratch_.add((parts_ + special) * word);
@@ -125,6 +130,8 @@ class SampleSorter final : public Sorter {
       queue.call("look", [&] { runs = find_runs(at<const Key>(o.keys_in)); });
       if (runs.size() == 1 && !runs[0].falls) return queue.call("copy", [&] { keep_order<Key>(o); });
     }
+    if constexpr (sizeof(Key) == 4)
+      if (packed_ && runs.empty()) return sort_packed(queue, o);
     const bool wide = problem_.payload != Payload::none && problem_.value_bytes == 8;
     if constexpr (sizeof(Key) >= 4)
       if (!records_) return sort_keys<Key>(queue, o);
@@ -198,6 +205,62 @@ class SampleSorter final : public Sorter {
   template <class Key>
   static bool is_tie(Key code) {
     return code - Ties<Key>::first_zero < 2 || code >= Ties<Key>::first_nan;
+  }
+
+  // Keys and values of 4 bytes, as words that have both, the key's code above. A chunk's words are partitioned in scratch memory.
+  struct PackedSteps {
+    const SampleSorter& sorter;
+    const std::uint32_t *in, *values_in;  // values_in: nullptr where values are positions
+    std::uint32_t *keys_out, *values_out;  // keys_out may be nullptr
+    std::uint64_t *chunked, *own;
+    std::uint32_t flip;
+    std::uint64_t largest = 0;
+    std::unique_ptr<std::uint64_t, decltype(&std::free)> large{nullptr, &std::free};
+
+    // For what a part and its copy need.
+    std::uint64_t room(std::uint64_t count) const { return 2 * count <= sorter.own_words_ ? sorter.own_words_ : 2 * largest; }
+    std::uint64_t* mine(std::uint64_t count) const {
+      const auto thread = sorter.threads_ == 1 ? 0 : static_cast<std::uint64_t>(tbb::this_task_arena::current_thread_index());
+      return (2 * count <= sorter.own_words_ ? own : large.get()) + thread * room(count);
+    }
+    std::uint64_t* chunk(std::uint64_t begin) const { return chunked + begin; }
+    std::uint64_t* spare(std::uint64_t) const { return mine(0); }
+    void make(std::uint64_t* to, std::uint64_t begin, std::uint64_t count) const {
+      if (values_in != nullptr)
+        for (std::uint64_t i = 0; i < count; ++i) to[i] = std::uint64_t{in[begin + i] ^ flip} << 32 | values_in[begin + i];
+      else
+        for (std::uint64_t i = 0; i < count; ++i) to[i] = std::uint64_t{in[begin + i] ^ flip} << 32 | static_cast<std::uint32_t>(begin + i);
+    }
+    void settle(const std::uint64_t*, std::uint64_t, std::uint64_t) const {}
+    // Nothing has been written to the output yet: a failure leaves the input as it was.
+    void prepare(std::uint64_t largest_part) {
+      largest = largest_part;
+      if (2 * largest <= sorter.own_words_) return;
+      const std::uint64_t bytes = sorter.threads_ * 2 * largest * sizeof(std::uint64_t);
+      large.reset(static_cast<std::uint64_t*>(std::malloc(bytes)));
+      if (!large) throw Error(ErrorCode::out_of_memory, fmt::format("sample: asked for {} bytes, since many keys are alike", bytes));
+    }
+    std::uint64_t* part(std::uint64_t, std::uint64_t count) const { return mine(count); }
+    void gather(std::uint64_t* to, std::uint64_t from, std::uint64_t count) const { std::memcpy(to, chunked + from, count * sizeof *to); }
+    void finish(std::uint64_t* part, std::uint64_t begin, std::uint64_t count) const {
+      const std::uint64_t* const sorted = sample::sort_upper_halves(part, part + room(count) / 2, count);
+      if (keys_out != nullptr)
+        for (std::uint64_t i = 0; i < count; ++i) keys_out[begin + i] = static_cast<std::uint32_t>(sorted[i] >> 32) ^ flip;
+      for (std::uint64_t i = 0; i < count; ++i) values_out[begin + i] = static_cast<std::uint32_t>(sorted[i]);
+    }
+  };
+
+  template <class Q>
+  void sort_packed(Q& queue, const Operands& o) const {
+    PackedSteps steps{.sorter = *this,
+                      .in = at<const std::uint32_t>(o.keys_in),
+                      .values_in = problem_.payload == Payload::values ? at<const std::uint32_t>(o.values_in) : nullptr,
+                      .keys_out = problem_.keys_out ? at<std::uint32_t>(o.keys_out) : nullptr,
+                      .values_out = at<std::uint32_t>(o.values_out),
+                      .chunked = at<std::uint64_t>(keys_.in(o)),
+                      .own = at<std::uint64_t>(own_.in(o)),
+                      .flip = coding_of<std::uint32_t>(problem_).flip};
+    sort_words<std::uint64_t>(queue, o, steps, ~std::uint64_t{0} << 32, false);
   }
 
   // Records. A chunk's words are partitioned in memory of its thread's own; what goes to scratch is the records, in the
@@ -470,7 +533,7 @@ class SampleSorter final : public Sorter {
   // Codes are made of 4- and 8-byte keys, and know the usual order of floats; other ranks are worked out one by one.
   bool coded_;
   sample::Ranks ranks_;
-  bool records_ = false;
+  bool records_ = false, packed_ = false;
   std::uint64_t chunk_ = 0, chunks_ = 0, parts_ = 1;  // records of a chunk; how many there are of either
   std::uint64_t own_words_ = 0;                       // of each thread's memory
   ScratchLayout scratch_;
