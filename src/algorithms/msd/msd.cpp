@@ -303,7 +303,7 @@ class Msd final : public Algorithm {
         .source = "Stehle, Jacobsen 2017 (hybrid radix sort); Adinets, Merrill 2022",
         .stable = true,
         .cost = "one reading of the keys, one or two passes and the local sort, which read and write every record once; "
-                "5 launches and a fill, of short lists 4, of which either the last or some before it find nothing to do",
+                "5 launches and a fill, of short lists 4, of long ones with values 6, of which either the last or some before it find nothing to do",
         .parameters = {{"bits", "leading bits that make a bucket", digit_bits, most_bits, {}}}};
     return info;
   }
