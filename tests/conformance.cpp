@@ -280,6 +280,29 @@ TEST(CountedTiles, AreAddedUp) {
   }
 }
 
+// Where there is little local memory for many buckets, their counts have 4 or 8 bits, and overflow.
+TEST(NarrowCounts, Overflow) {
+  if (on_host()) GTEST_SKIP() << "kernels run on devices";
+  Trial trial(test_device(), Placement::guarded);
+  const bool small = is_set("SORTIUM_TEST_SMALL");
+  for (const char* const parameters : {"bits=15", "bits=16"})
+    for (const std::uint64_t count : {small ? 9'001 : 100'003, small ? 12'007 : 500'009}) {
+      std::vector<Case> cases{{{.key = KeyType::u32, .count = count}, true, Distribution::leads, count},
+                              {{.key = KeyType::u64, .count = count, .payload = Payload::values, .value_bytes = 8}, false, Distribution::leads, count}};
+      thin_out(cases);
+      for (const auto& c : cases) {
+        try {
+          const Plan plan(test_device(), c.problem, {"msd", parameters});
+          const auto what = trial.run(c, {plan.scratch_bytes(), 0, true, [&](Queue& q, const Operands& o) { plan.run(q, o); }});
+          EXPECT_EQ(what, "") << describe(c) << ", " << parameters;
+        } catch (const Error& e) {
+          if (e.code() != ErrorCode::unsupported) throw;
+          std::cout << parameters << ": " << e.what() << '\n';
+        }
+      }
+    }
+}
+
 // Lists that are a few runs, up and down by turns, with ties in them and between them: cpu:0 merges them.
 TEST(Runs, AreMerged) {
   if (!on_host()) GTEST_SKIP() << "sample is cpu:0's";

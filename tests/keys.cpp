@@ -26,6 +26,7 @@ std::string_view name(Distribution distribution) {
     case Distribution::digits: return "some digits";
     case Distribution::numbers: return "numbers";
     case Distribution::runs: return "runs";
+    case Distribution::leads: return "leads";
   }
   return "?";
 }
@@ -131,6 +132,12 @@ std::vector<std::uint64_t> make_keys(Distribution distribution, const Problem& p
       fill([&] { return alike ? Random(random.below(100)).next() : random.next(); });
       const std::size_t runs = 1 + seed % 9;
       for (std::size_t r = 0; r < runs; ++r) sort_part(r * keys.size() / runs, (r + 1) * keys.size() / runs, r % 2 != 0);
+      break;
+    }
+    case Distribution::leads: {
+      const unsigned low = info(problem.key).bits() - 14;
+      const std::uint64_t first = random.below(8000), leads = keys.size() / 800 + 1;
+      fill([&] { return (first + random.below(leads)) << low | (random.next() & ((std::uint64_t{1} << low) - 1)); });
       break;
     }
     case Distribution::last: {

@@ -286,13 +286,17 @@ class ClDevice final : public Device {
 
   std::unique_ptr<Module> compile(const std::string& source, std::vector<std::byte>& binary) override {
     return checked([&] {
+      const std::string options = given_options(source);
       cl::Program program(context(), source);
-      build(program);
+      build(program, options);
       const auto binaries = program.getInfo<CL_PROGRAM_BINARIES>();
       binary.clear();
       if (!binaries.empty()) {
-        const auto* p = reinterpret_cast<const std::byte*>(binaries[0].data());
-        binary.assign(p, p + binaries[0].size());
+        const auto append = [&](const void* data, std::size_t bytes) {
+          binary.insert(binary.end(), static_cast<const std::byte*>(data), static_cast<const std::byte*>(data) + bytes);
+        };
+        append(options.data(), options.size());
+        append(binaries[0].data(), binaries[0].size());
       }
       return std::make_unique<ClModule>(std::move(program));
     });
@@ -301,8 +305,9 @@ class ClDevice final : public Device {
   std::unique_ptr<Module> load(std::span<const std::byte> binary) override {
     try {
       const auto* p = reinterpret_cast<const unsigned char*>(binary.data());
-      cl::Program program(context(), {device_}, cl::Program::Binaries{{p, p + binary.size()}});
-      build(program);
+      const std::string options = given_options({reinterpret_cast<const char*>(p), binary.size()});
+      cl::Program program(context(), {device_}, cl::Program::Binaries{{p + options.size(), p + binary.size()}});
+      build(program, options);
       return std::make_unique<ClModule>(std::move(program));
     } catch (const cl::Error& e) {
       throw Error(ErrorCode::build_failed, fmt::format("{} refused a kernel binary: {}", info_.name, e.what()));
@@ -334,18 +339,25 @@ class ClDevice final : public Device {
     }
   }
 
-  void build(cl::Program& program) {
+  // A first line "//! …" of a source has options for its compilers; it is kept in front of a binary, which NVIDIA's driver has yet
+  // to compile. With its end, or empty.
+  static std::string given_options(std::string_view text) {
+    return std::string(text.starts_with("//! ") ? text.substr(0, text.find('\n') + 1) : "");
+  }
+
+  void build(cl::Program& program, const std::string& given) {
     const auto v = version_of(device_);
     // NVIDIA's compiler speaks 1.2 (its sub-group words are PTX); others need 2.0 for acquire and release.
-    const char* options = info_.claimed.sub_group_words == SubGroupWords::ptx ? "-cl-std=CL1.2"
+    std::string options = info_.claimed.sub_group_words == SubGroupWords::ptx ? "-cl-std=CL1.2"
                           : v.major >= 3                                      ? "-cl-std=CL3.0"
                           : v.major == 2                                      ? "-cl-std=CL2.0"
                                                                               : "-cl-std=CL1.2";
+    if (!given.empty()) options.append(" ").append(given, 4, given.size() - 5);
     // One at a time: not all compilers bear two at once, as Oclgrind's does not, though OpenCL says that they may be called so.
     static std::mutex compiler;
     const std::lock_guard lock(compiler);
     try {
-      program.build(device_, options);
+      program.build(device_, options.c_str());
     } catch (const cl::Error&) {
       throw Error(ErrorCode::build_failed, fmt::format("the OpenCL compiler of {} refused a kernel", info_.name),
                   program.getBuildInfo<CL_PROGRAM_BUILD_LOG>(device_));

@@ -10,7 +10,7 @@
 typedef struct {
   u32 bins[BIN_WORDS];
   sort_t items[CAPACITY];
-  index_t scratch[2 * WG];
+  index_t scratch[SCAN_WORDS(WG)];
   u32 differ[2];  // bits in which items differ, low and high
   u32 crowded;
 } bin_sort_t;

@@ -26,6 +26,12 @@ Defines& Defines::problem(const Problem& p) {
 
 unsigned index_bytes(std::uint64_t count) { return count < (std::uint64_t{1} << 31) ? 4 : 8; }
 
+std::uint64_t scan_bytes(const Problem& problem, const Capabilities& c, std::uint64_t work_items) {
+  const std::uint64_t lanes = std::min(c.sub_group_size, 32u);
+  const std::uint64_t words = c.sub_group_words == SubGroupWords::emulated ? 2 * work_items : std::max<std::uint64_t>(work_items / lanes, 1);
+  return words * index_bytes(problem.count);
+}
+
 namespace {
 
 // The source with what the device's language wants in a kernel, in front of its first statement. Everything stays on its
@@ -68,6 +74,22 @@ std::string with_prologues(std::string_view text, Backend backend) {
 
 }  // namespace
 
+namespace {
+
+// For NVIDIA's OpenCL, what KERNEL_RESIDENT(WG, RESIDENT) cannot say there: how many of a compute unit's 65536 registers a
+// work-item may have. Left to itself the compiler takes up to 255, and one work-group has the unit to itself.
+std::string register_bound(const Defines& defines) {
+  const auto number = [&](std::string_view name) {
+    const std::string line = fmt::format("#define {} ", name);
+    const auto at = defines.text().find(line);
+    return at == std::string::npos ? 0ul : std::stoul(defines.text().substr(at + line.size()));
+  };
+  const auto work_items = number("WG") * number("RESIDENT");
+  return work_items == 0 ? "" : fmt::format("//! -cl-nv-maxrregcount={}\n", std::min(255ul, 65536 / work_items / 8 * 8));
+}
+
+}  // namespace
+
 std::string full_text(const Capabilities& c, const Source& source, const Defines& defines) {
   Defines device;
   device.set("SG_LANES", std::min(c.sub_group_size, 32u)).set("SG_HARDWARE", c.sub_group_size);
@@ -75,7 +97,8 @@ std::string full_text(const Capabilities& c, const Source& source, const Defines
   device.set("ORDERED_LOCAL_ATOMICS", int{c.ordered_local_atomics});
   if (c.sub_group_words == SubGroupWords::ptx) device.set("SG_WORDS_PTX", 1);
   if (c.sub_group_words == SubGroupWords::khr) device.set("SG_WORDS_KHR", 1);
-  std::string text = device.text() + defines.text();
+  std::string text = c.sub_group_words == SubGroupWords::ptx ? register_bound(defines) : "";
+  text += device.text() + defines.text();
   text += c.backend == Backend::cuda ? embedded::dialect_cuda_h.text : embedded::dialect_opencl_h.text;
   text += embedded::primitives_cl.text;
   // Compiler errors name the room's own file and line.

@@ -7,7 +7,11 @@ typedef uint u32;
 typedef ulong u64;
 
 #define KERNEL(work_group) __kernel __attribute__((reqd_work_group_size(work_group, 1, 1))) SG_SIZE_ATTRIBUTE
+#ifdef SG_WORDS_PTX
+#define KERNEL_RESIDENT(work_group, groups) __kernel  // a bound of registers is ignored where work-groups have a required size
+#else
 #define KERNEL_RESIDENT(work_group, groups) KERNEL(work_group)
+#endif
 #define INLINE static inline __attribute__((always_inline))
 #define OUTLINE INLINE  // CPUs' compilers want barriers in the kernel itself
 #define GLOBAL __global

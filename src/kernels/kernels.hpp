@@ -37,6 +37,8 @@ class Defines {
 
 // Bytes of the type that counts and addresses `count` records in kernels (index_t).
 [[nodiscard]] unsigned index_bytes(std::uint64_t count);
+// Bytes of the local memory that wg_scan_add wants for `work_items`: SCAN_WORDS of index_t.
+[[nodiscard]] std::uint64_t scan_bytes(const Problem& problem, const Capabilities& capabilities, std::uint64_t work_items);
 
 // The whole text that a device compiler gets: defines, the dialect for the device, primitives, the source.
 [[nodiscard]] std::string full_text(const Capabilities& capabilities, const Source& source, const Defines& defines);

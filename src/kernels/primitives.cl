@@ -252,8 +252,9 @@ INLINE u32 count_before(LOCAL const ukey_t *ranks, u32 earlier, u32 count, ukey_
 }
 
 // Exclusive sum of `x` over the work-group's first `count` work-items (a power of two), in the order of their ids;
-// `*total` gets the whole. `scratch` has 2 * count words. Every work-item must call it; it ends with a barrier.
+// `*total` gets the whole. `scratch` has SCAN_WORDS(count). Every work-item must call it; it ends with a barrier.
 #if SG_NATIVE
+#define SCAN_WORDS(count) ((count) < SG_LANES ? 1 : (count) / SG_LANES)
 INLINE index_t wg_scan_add(LOCAL index_t *scratch, u32 count, index_t x, index_t *total) {
   const u32 t = local_id(), lane = sg_lane();
   const u32 sub_groups = count < SG_LANES ? 1 : count / SG_LANES;
@@ -279,6 +280,7 @@ INLINE index_t wg_scan_add(LOCAL index_t *scratch, u32 count, index_t x, index_t
   return t < count ? before + inclusive - x : 0;
 }
 #else
+#define SCAN_WORDS(count) (2 * (count))
 INLINE index_t wg_scan_add(LOCAL index_t *scratch, u32 count, index_t x, index_t *total) {
   const u32 t = local_id();
   u32 from = 0;

@@ -1,15 +1,20 @@
 // MSD radix sort: where each bucket, a value of the keys' leading bits, begins; and whether all of them are small enough
 // for the local sort. The records then go to their buckets by onesweep's passes.
-// Parameters: WG, ITEMS (of a work-item at a time), BUCKETS, SAMPLES (keys that each work-item looks at first), SPREAD_BITS (floats are counted, and go on, by spread orders),
+// Parameters: WG, ITEMS (of a work-item at a time), BUCKETS, COUNT_BITS (of a bucket's count in local memory), SAMPLES (keys that each work-item looks at first), SCAN_WG (msd_scan's work-items), SPREAD_BITS (floats are counted, and go on, by spread orders),
 // BUCKET_BITS (then).
 
+#define PER_WORD (32 / COUNT_BITS)
+#define COUNT_MOST ((1u << COUNT_BITS) - 1)
+#define PLACE(bucket) ((bucket) % PER_WORD * COUNT_BITS)
+#define COUNT_OF(word, bucket) ((word) >> PLACE(bucket) & COUNT_MOST)
+
 typedef struct {
-  u32 counts[BUCKETS / 2];  // two 16-bit counts a word
+  u32 counts[BUCKETS / PER_WORD];
 #ifdef SPREAD_BITS
   u32 spread[1 << SPREAD_BITS];            // samples, then the table
   u32 exponents[(1 << SPREAD_BITS) / 64];  // that samples have, a bit each; on a boundary that vector loads do not cross
 #endif
-  index_t scratch[2 * WG];
+  index_t scratch[SCAN_WORDS(WG)];
   u32 crowded;
 } msd_count_memory_t;
 
@@ -109,16 +114,30 @@ INLINE u32 bucket_of(LOCAL msd_count_memory_t *mine, ukey_t key, u32 shift, u32 
 #endif
 }
 
-// Adds `what` to a bucket's 16 bits. When they become half full, that half moves to the global count, in time for all
-// work-items together never to overflow them.
-#define HALF_FULL 0x8000u
+// Adds `what` to a bucket's count.
 INLINE void count_bucket(LOCAL u32 *counts, GLOBAL u32 *global_counts, u32 bucket, u32 what) {
-  const u32 shift = bucket % 2 * 16;
-  const u32 before = local_add(&counts[bucket / 2], what << shift) >> shift & 0xffff;
-  if (before < HALF_FULL && before + what >= HALF_FULL) {
-    local_add(&counts[bucket / 2], 0u - (HALF_FULL << shift));
-    global_add(&global_counts[bucket], HALF_FULL);
+  LOCAL u32 *word = &counts[bucket / PER_WORD];
+#if COUNT_BITS == 16
+  // When a count becomes half full, that half moves to the global count, in time for all work-items together never to overflow it.
+  const u32 half_full = (COUNT_MOST + 1) / 2, before = COUNT_OF(local_add(word, what << PLACE(bucket)), bucket);
+  if (before < half_full && before + what >= half_full) {
+    local_add(word, 0u - (half_full << PLACE(bucket)));
+    global_add(&global_counts[bucket], half_full);
   }
+#else
+  // Counts this narrow do overflow. What carries into the next bucket's is put right in the global counts: the word before the
+  // addition says all of it.
+  if (what != 1) {
+    global_add(&global_counts[bucket], what);
+    return;
+  }
+  u32 rest = local_add(word, 1u << PLACE(bucket)) >> PLACE(bucket);
+  for (u32 at = bucket; (rest & COUNT_MOST) == COUNT_MOST; rest >>= COUNT_BITS) {
+    global_add(&global_counts[at], COUNT_MOST + 1);
+    if (++at % PER_WORD == 0) break;  // there is no next one in the word
+    global_add(&global_counts[at], 0u - 1);
+  }
+#endif
 }
 
 #ifdef FEW_DIGITS
@@ -144,14 +163,14 @@ INLINE u32 digits_are_few(LOCAL msd_count_memory_t *mine, const ukey_t *sample) 
 #endif
 
 // Counts the keys of each bucket: a key's order from bit `shift` on. `overfull` is set, and nothing
-// counted, where more than `crowd` of the samples fall into one bucket; so skewed keys cost little here,
+// counted, where more than `crowd` of the samples (at most COUNT_MOST) fall into one bucket; so skewed keys cost little here,
 // whose counting would be slow. With SPREAD_BITS it is also set where keys tie or have no room, and the samples
 // make `spread` (the table) and `back` (the table of spread orders); `lead_most`: make_spread's.
 KERNEL(WG) void msd_count(GLOBAL const ukey_t *keys, GLOBAL u32 *counts, GLOBAL u32 *overfull, u64 n, u32 shift,
                           u32 crowd, GLOBAL u32 *spread, GLOBAL u32 *back, u32 lead_most) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(msd_count_memory_t, mine);
-  const u32 t = local_id(), words = BUCKETS / 2;
+  const u32 t = local_id(), words = BUCKETS / PER_WORD;
   u32 misfits = 0;  // keys that tie or have no room
   for (u32 i = t; i < words; i += WG) mine->counts[i] = 0;
   if (t == 0) mine->crowded = 0;
@@ -175,17 +194,15 @@ KERNEL(WG) void msd_count(GLOBAL const ukey_t *keys, GLOBAL u32 *counts, GLOBAL 
   }
 #endif
 #if SAMPLES
+  u32 too_many = 0;
   UNROLL for (u32 i = 0; i < SAMPLES; ++i) {
     const u32 bucket = bucket_of(mine, sample[i], shift, &misfits);
-    local_add(&mine->counts[bucket / 2], 1u << bucket % 2 * 16);
+    const u32 before = local_add(&mine->counts[bucket / PER_WORD], 1u << PLACE(bucket));
+    too_many |= COUNT_OF(before, bucket) >= crowd;
   }
+  if (too_many) local_or(&mine->crowded, 1u);
   barrier_local();
-  u32 most = 0;
-  for (u32 i = t; i < words; i += WG) {
-    most = max(most, max(mine->counts[i] & 0xffff, mine->counts[i] >> 16));
-    mine->counts[i] = 0;
-  }
-  if (most > crowd) local_or(&mine->crowded, 1u);
+  for (u32 i = t; i < words; i += WG) mine->counts[i] = 0;
   barrier_local();
   if (mine->crowded) {
 #ifdef FEW_DIGITS
@@ -223,29 +240,28 @@ KERNEL(WG) void msd_count(GLOBAL const ukey_t *keys, GLOBAL u32 *counts, GLOBAL 
     }
   }
   barrier_local();
-  for (u32 i = t; i < words; i += WG) {
-    const u32 low = mine->counts[i] & 0xffff, high = mine->counts[i] >> 16;
-    if (low != 0) global_add(&counts[2 * i], low);
-    if (high != 0) global_add(&counts[2 * i + 1], high);
+  for (u32 b = t; b < BUCKETS; b += WG) {
+    const u32 count = COUNT_OF(mine->counts[b / PER_WORD], b);
+    if (count != 0) global_add(&counts[b], count);
   }
   if (misfits != 0) global_add(overfull, 1u);
 }
 
-// starts[b]: the records in all buckets before b; one more for the end. WG buckets a work-group, which adds up all
+// starts[b]: the records in all buckets before b; one more for the end. SCAN_WG buckets a work-group, which adds up all
 // counts before its own. `overfull` becomes non-zero where a bucket has more than `capacity` records.
-KERNEL(WG) void msd_scan(GLOBAL const u32 *counts, GLOBAL u32 *starts, GLOBAL u32 *overfull, u64 n, u32 buckets,
+KERNEL(SCAN_WG) void msd_scan(GLOBAL const u32 *counts, GLOBAL u32 *starts, GLOBAL u32 *overfull, u64 n, u32 buckets,
                          u32 capacity) {
-  LOCAL_ARRAY(index_t, scratch, 2 * WG);
+  LOCAL_ARRAY(index_t, scratch, SCAN_WORDS(SCAN_WG));
   LOCAL_ARRAY(u32, skewed, 1);
-  const u32 t = local_id(), bucket = group_id() * WG + t;
+  const u32 t = local_id(), bucket = group_id() * SCAN_WG + t;
   if (t == 0) skewed[0] = *overfull;  // by one work-item: another work-group may set it meanwhile
   barrier_local();
   if (skewed[0] != 0) return;
   index_t before, all, sum = 0;
-  for (u32 i = t; i < group_id() * WG; i += WG) sum += counts[i];
-  wg_scan_add(scratch, WG, sum, &before);
+  for (u32 i = t; i < group_id() * SCAN_WG; i += SCAN_WG) sum += counts[i];
+  wg_scan_add(scratch, SCAN_WG, sum, &before);
   const u32 count = bucket < buckets ? counts[bucket] : 0;
-  const index_t start = before + wg_scan_add(scratch, WG, count, &all);
+  const index_t start = before + wg_scan_add(scratch, SCAN_WG, count, &all);
   if (bucket < buckets) starts[bucket] = (u32)start;
   if (bucket == buckets - 1) starts[buckets] = (u32)n;
   if (count > capacity) global_add(overfull, 1u);

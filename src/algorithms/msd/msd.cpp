@@ -28,6 +28,7 @@ constexpr std::uint64_t tiles_counted_to = std::uint64_t{1} << 21;  // records; 
 // How buckets are sorted.
 struct LocalSort {
   unsigned work_group = 0, position_bits = 0, sort_bits = 0;
+  bool values_late = false;
   std::uint64_t bytes = 0;  // of msd_local_memory_t
 
   [[nodiscard]] std::uint64_t capacity() const { return std::uint64_t{work_group} * local_items; }
@@ -40,6 +41,11 @@ unsigned spread_bits(const Problem& p) {
 }
 // Whether the local sort has to take positions along. Spread orders do not tie.
 bool with_positions(const Problem& p) { return spread_bits(p) != 0 ? p.payload != Payload::none : composite(p); }
+
+// Local memory of a compute unit, for all its work-groups. NVIDIA's OpenCL only tells what one of them may have.
+std::uint64_t unit_local(const Capabilities& device) {
+  return device.local_struct * (device.sub_group_words == SubGroupWords::ptx ? 4 : 1);
+}
 
 // For buckets by `bits` leading bits; work_group is 0 where it cannot be done.
 LocalSort local_sort(const Problem& p, const Capabilities& device, unsigned bits) {
@@ -59,7 +65,10 @@ LocalSort local_sort(const Problem& p, const Capabilities& device, unsigned bits
     local.sort_bits = needed > 32 ? 64 : 32;
   }
   const std::uint64_t values = p.payload == Payload::none ? 0 : p.value_bytes;
-  local.bytes = bin_sort_bytes(p, device, work_group, local_items, local.sort_bits) + work_group * local_items * values + 16;
+  const std::uint64_t items = bin_sort_bytes(p, device, work_group, local_items, local.sort_bits),
+                      beside = work_group * local_items * values + 16;
+  local.values_late = items + beside > device.local_struct;
+  local.bytes = local.values_late ? std::max(items, beside) : items + beside;
   if (local.bytes <= device.local_struct) local.work_group = work_group;
   return local;
 }
@@ -100,10 +109,10 @@ KeyPartition key_partition(const Problem& p, const Capabilities& device, unsigne
   if (with_positions(p) || counts_tiles(p, bits)) return part;
   const std::uint64_t key = info(p.key).bytes;
   const bool much_local = device.local_struct > 128 * 1024;
-  part.resident = much_local ? 2 : 1;
+  part.resident = 2;
   const std::uint64_t fixed = 256 * (sector_bytes + 16) + (2 * 257 + 2 * 256) * 4 + 256 * 8 + 3 * 20 +
-                              2 * 256 * kernels::index_bytes(p.count) + 64;
-  const std::uint64_t room = device.local_struct / part.resident - (part.resident > 1 ? 1024 : 0);
+                              kernels::scan_bytes(p, device, 256) + 64;
+  const std::uint64_t room = much_local ? device.local_struct / part.resident - 1024 : device.local_struct;
   const std::uint64_t most = room > fixed ? (room - fixed) / (key * part.work_group) : 0;
   // Registers bound the items; and the list has to be a tile at least.
   part.items = static_cast<unsigned>(std::min({std::uint64_t{key == 8 ? 27u : 47u}, most, p.count / part.work_group}));
@@ -126,8 +135,6 @@ class MsdSorter final : public Sorter {
               .spread_bits = spread_bits_, .counted = counts_tiles(problem, bits_), .skewed = true}),
         tiles_(counts_tiles(problem, bits_) ? ceil_div(problem.count, lsd_.tile()) : 0) {
     const auto unsupported = [](const std::string& why) { throw Error(ErrorCode::unsupported, "msd: " + why); };
-    if (device.sub_group_words == SubGroupWords::ptx)
-      unsupported("not on NVIDIA's OpenCL, where some of its sorts ended in CL_OUT_OF_RESOURCES (driver 580.159), which CUDA's do not");
     if (key_bits(problem) <= most_bits)
       unsupported(fmt::format("{} bits are to be sorted, which onesweep does in {} passes; more than {} are needed",
                               key_bits(problem), ceil_div(key_bits(problem), digit_bits), most_bits));
@@ -136,15 +143,20 @@ class MsdSorter final : public Sorter {
       unsupported(fmt::format("with {} leading bits a work-group would sort some {} records, more than the device's {} "
                               "bytes of local memory or {} work-items allow", bits_, (problem.count >> bits_) + 1,
                               device.local_struct, device.max_work_group));
-    count_bytes_ = tiles_ != 0 ? 0 : buckets() * std::uint64_t{2} + 2 * count_work_group * kernels::index_bytes(problem.count) + 16;
-    if (spread_bits_ != 0) count_bytes_ += (std::uint64_t{4} << spread_bits_) + (std::uint64_t{4} << spread_bits_) / 64;
+    const auto count_bytes = [&] {
+      const std::uint64_t spread = spread_bits_ != 0 ? (std::uint64_t{4} << spread_bits_) + (std::uint64_t{4} << spread_bits_) / 64 : 0;
+      return tiles_ != 0 ? 0 : buckets() * std::uint64_t{count_bits_} / 8 + kernels::scan_bytes(problem, device, count_work_items()) + spread + 16;
+    };
+    // Counts of fewer bits overflow less where more work-groups share a compute unit, and so the keys.
+    while (count_bits_ > 4 && count_bytes() > device.local_struct) count_bits_ /= 2, count_share_ = 4;
+    count_bytes_ = count_bytes();
     if (count_bytes_ > device.local_struct || device.max_work_group < count_work_group)
       unsupported(fmt::format("counting by {} bits needs {} bytes of local memory and {} work-items; the device allows {} "
                               "and {}", bits_, count_bytes_, count_work_group, device.local_struct, device.max_work_group));
-    count_groups_ = std::min<std::uint64_t>(ceil_div(problem.count, count_items * count_work_group),
-                                            device.compute_units);
+    count_groups_ = std::min<std::uint64_t>(ceil_div(problem.count, count_items * count_work_items()),
+                                            std::uint64_t{device.compute_units} * count_share_);
     resident_ = std::max(1u, std::min<unsigned>((local_.sort_bits == 64 && with_positions(problem) ? 768 : 1024) / local_.work_group,
-                                                static_cast<unsigned>(device.local_struct / (local_.bytes + 1024))));
+                                                static_cast<unsigned>(unit_local(device) / (local_.bytes + 1024))));
     // Of the bits that are still open, the highest choose one of 16 * work_group bins.
     const unsigned open_bits = key_bits(problem) - bits_ + (with_positions(problem) ? local_.position_bits : 0);
     const auto bin_bits = static_cast<unsigned>(std::bit_width(16 * local_.work_group - 1));
@@ -168,11 +180,13 @@ class MsdSorter final : public Sorter {
     auto passes = std::async(std::launch::async, [&] { lsd_.build(device, capabilities); });
     kernels::Defines defines;
     defines.problem(radix_problem(problem_))
-        .set("WG", count_work_group)
+        .set("WG", count_work_items())
+        .set("SCAN_WG", count_work_group)
         .set("ITEMS", tiles_ != 0 ? tile_count_items : count_items)
-        .set("BUCKETS", buckets());
+        .set("BUCKETS", buckets())
+        .set("COUNT_BITS", count_bits_);
     if (tiles_ == 0) defines.set("SAMPLES", samples());
-    if (samples() != 0 && lsd_.tells_few_digits() && buckets() / 2 >= info(problem_.key).bytes * 256)
+    if (samples() != 0 && lsd_.tells_few_digits() && buckets() * count_bits_ / 32 >= info(problem_.key).bytes * 256)
       defines.set("FEW_DIGITS", OnesweepSorter::few_digits);
     if (spread_bits_ != 0) defines.set("SPREAD_BITS", spread_bits_).set("BUCKET_BITS", bits_);
     using namespace kernels::embedded;
@@ -182,6 +196,7 @@ class MsdSorter final : public Sorter {
     kernels::Defines local;
     local.problem(radix_problem(problem_))
         .set("RESIDENT", resident_)
+        .set("VALUES_LATE", int{local_.values_late})
         .set("GATHER_KEYS", int{spread_bits_ == 0 && (info(problem_.key).is_float || key_bits(problem_) != info(problem_.key).bits())});
     set_bin_sort(local, local_.work_group, local_items, local_.sort_bits, with_positions(problem_), local_.position_bits, bin_shift_);
     if (spread_bits_ != 0) local.set("SPREAD_BITS", spread_bits_).set("ONE_LEAD", int{bits_ >= spread_bits_});
@@ -222,11 +237,11 @@ class MsdSorter final : public Sorter {
       const Memory all = lsd_.cleared(o), table = lsd_.tile_table(o);
       const Arg count_args[] = {o.keys_in, table, problem_.count, static_cast<std::uint32_t>(lsd_.tile()), open, all,
                                 all.bytes / 4};
-      queue.launch({*count_, tiles_, count_work_group, count_args, "count"});
+      queue.launch({*count_, tiles_, count_work_items(), count_args, "count"});
     } else {
       lsd_.clear(queue, o);
       const Arg count_args[] = {o.keys_in, counts, overfull, problem_.count, open, crowd(), spread, back, lead_most()};
-      queue.launch({*count_, count_groups_, count_work_group, count_args, "count", static_cast<unsigned>(count_bytes_)});
+      queue.launch({*count_, count_groups_, count_work_items(), count_args, "count", static_cast<unsigned>(count_bytes_)});
       const Arg scan_args[] = {counts, starts, overfull, problem_.count, buckets(), capacity};
       queue.launch({*scan_, ceil_div(buckets(), count_work_group), count_work_group, scan_args, "scan"});
     }
@@ -255,18 +270,19 @@ class MsdSorter final : public Sorter {
 
  private:
   [[nodiscard]] std::uint32_t buckets() const { return std::uint32_t{1} << bits_; }
+  [[nodiscard]] unsigned count_work_items() const { return count_work_group / count_share_; }  // of a work-group
   // Keys that each work-item of the count looks at first.
   [[nodiscard]] std::uint32_t samples() const {
-    if (spread_bits_ == 0) return problem_.count > sampled_from ? 4 : 0;
-    return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(problem_.count / count_work_group, 1, 8));
+    if (spread_bits_ == 0) return problem_.count > sampled_from ? 4 * count_share_ : 0;
+    return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(problem_.count / count_work_group, 1, 8)) * count_share_;
   }
   // How many of them a full bucket has.
   [[nodiscard]] double samples_of_bucket() const {
-    return static_cast<double>(local_.capacity()) * samples() * count_work_group / static_cast<double>(problem_.count);
+    return static_cast<double>(local_.capacity()) * samples() * count_work_items() / static_cast<double>(problem_.count);
   }
   // More say that a bucket is overfull, and not by chance.
   [[nodiscard]] std::uint32_t crowd() const {
-    return static_cast<std::uint32_t>(samples_of_bucket() + 4 * std::sqrt(samples_of_bucket()) + 8);
+    return std::min(static_cast<std::uint32_t>(samples_of_bucket() + 4 * std::sqrt(samples_of_bucket()) + 8), (1u << count_bits_) - 1);
   }
   // How many, times 256, the buckets of one value of the leading bits may have, if it has as much room as before.
   [[nodiscard]] std::uint32_t lead_most() const {
@@ -286,6 +302,7 @@ class MsdSorter final : public Sorter {
   OnesweepSorter lsd_;
   std::uint64_t tiles_ = 0;  // that are counted one by one, if they are
   unsigned resident_ = 1, bin_shift_ = 0;
+  unsigned count_bits_ = 16, count_share_ = 1;  // of a bucket's count in local memory; work-groups of a compute unit
   LocalSort local_;
   std::uint64_t count_bytes_ = 0, count_groups_ = 0;
   ScratchLayout scratch_;

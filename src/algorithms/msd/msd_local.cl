@@ -1,5 +1,5 @@
 // A work-group sorts a bucket in local memory, by bins (bins.cl, bin_sort.cl, which stand in front of this).
-// Parameters: those of bin_sort.cl, RESIDENT, GATHER_KEYS (an item does not say all of its key's bits), SPREAD_BITS (the keys are
+// Parameters: those of bin_sort.cl, RESIDENT, VALUES_LATE (values come where the items were, for there is no room for both), GATHER_KEYS (an item does not say all of its key's bits), SPREAD_BITS (the keys are
 // spread orders), ONE_LEAD (those of a bucket share these bits).
 
 // What is sorted. COMPOSITE: the bits of the key's order that are still open, then the record's position in the bucket.
@@ -20,7 +20,11 @@
 #define KEY_OF(order) key_of_order(order)
 #endif
 
+#if VALUES_LATE
+typedef union {
+#else
 typedef struct {
+#endif
   bin_sort_t sort;
 #if VALUE_BYTES
   value_t values[CAPACITY];
@@ -82,23 +86,31 @@ void msd_local(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL con
 #else
       item[i] = order;
 #endif
-#if VALUE_BYTES
+#if VALUE_BYTES && !VALUES_LATE
       mine->values[at] = values_in[begin + at];
 #endif
     }
   }
   sort_in_bins(&mine->sort, sg, item, rows, shift, by_place, alike);  // with barriers: keys_out may be keys_in
 
+  UNROLL for (u32 i = 0; i < ITEMS; ++i) item[i] = mine->sort.items[i * WG + t];
+#if VALUES_LATE
+  barrier_local();
+  UNROLL for (u32 i = 0; i < ITEMS; ++i)
+    if (i < rows) mine->values[i * WG + t] = values_in[begin + i * WG + t];
+  barrier_local();
+#endif
+
   // Store.
 #if GATHER_KEYS
   ukey_t key[ITEMS];
-  UNROLL for (u32 i = 0; i < ITEMS; ++i) key[i] = keys_in[min(POSITION(mine->sort.items[i * WG + t]), count - 1)];
+  UNROLL for (u32 i = 0; i < ITEMS; ++i) key[i] = keys_in[min(POSITION(item[i]), count - 1)];
   barrier_all();  // keys_out may be keys_in
 #endif
   UNROLL for (u32 i = 0; i < ITEMS; ++i) {
     const u32 at = i * WG + t;
     if (i >= rows) continue;
-    const sort_t sorted = mine->sort.items[at];
+    const sort_t sorted = item[i];
 #if GATHER_KEYS
     if (keys_out) keys_out[begin + at] = key[i];
 #elif COMPOSITE

@@ -39,7 +39,7 @@ typedef struct {
   u32 ranks[2][RADIX];          // by turns: counts of the tile's digits, then where they begin in it
   run_t runs[RADIX];
   tile_t tiles[3];              // by turns
-  index_t scratch[2 * RADIX];
+  index_t scratch[SCAN_WORDS(RADIX)];
 } msd_partition_memory_t;
 
 // By one work-item: the tile after `number` of its ticket's run, or the next ticket's first. One past the last is none,

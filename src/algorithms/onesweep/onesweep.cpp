@@ -78,11 +78,15 @@ OnesweepSorter::Shape OnesweepSorter::shape(const Capabilities& device, const Pa
   const std::uint64_t index = kernels::index_bytes(problem_.count);
   const std::uint64_t rank_words = (device.ordered_local_atomics ? 1 : 2) * radix_size;  // SG_RANK_WORDS
   const std::uint64_t segments_bytes = segmented_ ? radix_size * 4 + 16 : 0;
-  const std::uint64_t fixed = 4 * radix_size * index + s.work_group / lanes * rank_words * 4 + s.work_group * 4 + head_bytes + 64 +
+  const std::uint64_t fixed = 2 * radix_size * index + kernels::scan_bytes(problem_, device, radix_size) + s.work_group / lanes * rank_words * 4 + s.work_group * 4 + head_bytes + 64 +
                               segments_bytes;
-  const std::uint64_t record = key + value;
-  s.resident = static_cast<unsigned>(given.number("resident", narrow || (halves && s.work_group == radix_size) ? 2 : 1));
-  const std::uint64_t room = device.local_struct / s.resident - (s.resident > 1 ? 1024 : 0);
+  // Where there is little local memory, keys and values take turns in it, and work-groups share a compute unit, so that one does
+  // something while another waits.
+  s.turns = !much_local && value != 0;
+  const std::uint64_t record = s.turns ? std::max(key, value) : key + value;
+  const bool shares = much_local ? narrow || (halves && s.work_group == radix_size) : s.work_group == radix_size;
+  s.resident = static_cast<unsigned>(given.number("resident", shares ? 2 : 1));
+  const std::uint64_t room = much_local && s.resident > 1 ? device.local_struct / s.resident - 1024 : device.local_struct;
   const std::uint64_t most = room > fixed ? (room - fixed) / (record * s.work_group) : 0;
   // Registers bound the items (two for a key or value of 8 bytes). An odd number keeps equal runs of digits, which sorted input
   // has, from starting in the same bank of local memory.
@@ -90,7 +94,10 @@ OnesweepSorter::Shape OnesweepSorter::shape(const Capabilities& device, const Pa
   // tile costs as much as some ten items of each work-item, however small it is.
   const std::uint64_t at_once = std::uint64_t{device.compute_units} * s.resident * s.work_group;
   std::uint64_t wanted = 1, least = ~std::uint64_t{0};
-  const std::uint64_t bound = value == 0 ? (key == 8 ? 33 : 55) : key + value <= 8 ? 37 : key + value <= 12 ? 27 : 19;
+  const std::uint64_t bound = value == 0         ? (key == 8 ? 33 : 55)
+                              : key + value <= 8 ? (s.turns ? 29 : 37)
+                              : s.turns          ? 17
+                                                 : (key + value <= 12 ? 27 : 19);
   for (std::uint64_t items = 1; items <= std::min(most, bound); items += 2) {
     const std::uint64_t cost = ceil_div(problem_.count, at_once * items) * (items + 10);
     if (cost <= least) wanted = items, least = cost;
@@ -104,7 +111,7 @@ OnesweepSorter::Shape OnesweepSorter::shape(const Capabilities& device, const Pa
   s.local_bytes = static_cast<unsigned>(fixed + s.items * record * s.work_group);
   s.tiles = ceil_div(problem_.count, std::uint64_t{s.work_group} * s.items) + segments;
   s.groups = std::min<std::uint64_t>(s.tiles, std::uint64_t{device.compute_units} *
-                                                given.number("groups", device.local_struct > 64 * 1024 ? s.resident : 4));
+                                                given.number("groups", much_local ? s.resident : 4));
   s.copies = static_cast<unsigned>(std::bit_floor(
       std::clamp<std::uint64_t>((s.local_bytes - head_bytes - segments_bytes) / (digits_.size() * radix_size * 4), 1, 32)));
   return s;
@@ -124,11 +131,14 @@ void OnesweepSorter::build(Device& device, const Capabilities& capabilities) {
         .set("PASSES", segmented ? 2 : digits_.size())
         .set("LOOK_BITS", look_bits_)
         .set("COPIES", shape.copies)
+        .set("TURNS", int{shape.turns})
         .set("SEGMENTED", int{segmented})
+        .set("COUNTED", int{segmented && counted_})
         .set("CODES", int{codes});
-    defines.set("COUNTED", int{segmented && counted_});
     if (segmented && spread_bits_ != 0) defines.set("SPREAD_BITS", spread_bits_);
-    return kernels::build(device, capabilities, kernels::embedded::onesweep_cl, defines);
+    using namespace kernels::embedded;
+    return kernels::build_joined(device, capabilities,
+                                 {onesweep_tiles_cl, shape.turns ? onesweep_turns_cl : onesweep_pipelined_cl, onesweep_cl}, defines);
   };
   const auto build_sort = [&](Sort& sort) {
     sort.module = make(sort.shape, false, codes_);
@@ -198,7 +208,7 @@ class Onesweep final : public Algorithm {
                 "and a fill; passes over digits that all keys share are left out by twos",
         .parameters = {{"work_group", "work-items of a work-group", 256, 1024, {}},
                        {"items", "records of a work-item in a tile", 1, 64, {}},
-                       {"resident", "work-groups that share a compute unit's local memory", 1, 8, {}},
+                       {"resident", "work-groups that share a compute unit's registers and local memory", 1, 8, {}},
                        {"groups", "work-groups launched for each compute unit", 1, 64, {}}}};
     return info;
   }

@@ -64,6 +64,7 @@ class OnesweepSorter final : public Sorter {
   struct Shape {
     unsigned work_group = 0, items = 0, resident = 0, copies = 1, local_bytes = 0;
     std::uint64_t tiles = 0, groups = 0;
+    bool turns = false;  // onesweep_turns.cl, not onesweep_pipelined.cl
 
     [[nodiscard]] std::uint64_t tile() const { return std::uint64_t{work_group} * items; }
   };

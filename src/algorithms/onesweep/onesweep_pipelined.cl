@@ -1,0 +1,84 @@
+// Tiles software-pipelined (onesweep_tiles.cl stands in front of this): a tile's counts are published before the tile before it
+// looks back and is written out, so that neighbours seldom wait.
+
+// Record p of the tile goes where its digit's run is.
+#if VALUE_BYTES
+#define WRITE_VALUE(at) p.values_to[out] = mine->values[at];
+#else
+#define WRITE_VALUE(at)
+#endif
+#define WRITE_RECORD(at)                                                                \
+  {                                                                                     \
+    const ukey_t k = mine->keys[at];                                                    \
+    const u64 out = (index_t)(mine->to_out[DIGIT(k)] + (at));                           \
+    if (p.to) p.to[out] = CODES && !SEGMENTED && p.last ? key_of_order(k) : k;          \
+    WRITE_VALUE(at)                                                                     \
+  }
+
+// All tiles that this work-group gets of a pass, from ticket number `*turn` of its own on, which it has taken. Gives how many.
+INLINE u32 sort_tiles(LOCAL onesweep_memory_t *mine, sub_group_t sg, pass_t p, u32 *turn_) {
+  const u32 t = local_id();
+  LOCAL u32 *my_ranks = MY_RANKS;
+  u32 turn = *turn_, next = mine->tiles[turn % 4].number, current = NO_TILE, taken = 0;
+  index_t total = 0, start = 0;  // of this work-item's digit in the tile at hand
+  for (;;) {
+    ukey_t key[ITEMS];
+    u32 place[(ITEMS + 1) / 2];
+#if VALUE_BYTES
+    value_t value[ITEMS];
+#endif
+    index_t next_total = 0, next_start = 0;
+    u32 following = NO_TILE;
+
+    // The next tile: load, rank, publish. Values are on their way while this work-group sums, scans and looks back.
+    if (next < p.tiles) {
+      LOCAL const tile_t *tile = &mine->tiles[turn % 4];
+      load_keys(p, tile, key);
+      if (t == 0) TAKE_TILE(turn + 1);
+      rank_keys(mine, sg, p, key, place);
+      barrier_local();
+      following = mine->tiles[(turn + 1) % 4].number;
+#if VALUE_BYTES
+      load_values(p, tile, value);
+#endif
+      next_total = count_tile(mine, p, tile, &next_start);
+    }
+
+    // The tile at hand: look back, then write out; neighbouring work-items write neighbouring records of a digit's run.
+    if (current != NO_TILE) {
+      LOCAL const tile_t *tile = &mine->tiles[(turn - 1) % 4];
+#if COUNTED
+      if (taken != 1) p.column.before = sum_column(mine, p.table, p.tiles, current).before;
+#endif
+      if (t < RADIX) find_digit(mine, p, tile, total, start);
+      barrier_local();
+      if (tile->count == TILE) {
+        UNROLL for (u32 i = 0; i < ITEMS; ++i) WRITE_RECORD(t + i * WG)
+      } else {
+        for (u32 at = t; at < tile->count; at += WG) WRITE_RECORD(at)
+      }
+    }
+    if (next >= p.tiles) break;
+    barrier_local();
+    ++taken;
+
+    // Scatter into local memory: the next tile is now sorted by digit, and the one at hand.
+    UNROLL for (u32 i = 0; i < ITEMS; ++i) {
+      const u32 at = PLACE(i);
+      mine->keys[at] = key[i];
+#if VALUE_BYTES
+      mine->values[at] = value[i];
+#endif
+    }
+    barrier_local();
+    for (u32 i = t; i < SUB_GROUPS * RANK_WORDS; i += WG) mine->ranks[i] = 0;
+    current = next;
+    total = next_total;
+    start = next_start;
+    next = following;
+    ++turn;
+    barrier_local();
+  }
+  *turn_ = turn;
+  return taken;
+}

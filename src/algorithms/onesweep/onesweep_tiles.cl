@@ -1,0 +1,383 @@
+// One-sweep radix sort: what its passes do with a tile. Stands in front of onesweep_pipelined.cl or onesweep_turns.cl, which
+// say in which order a work-group's tiles go through it, and onesweep.cl, the kernel.
+// Parameters: WG, ITEMS, RESIDENT (work-groups of a compute unit), PASSES, LOOK_BITS, COPIES, TURNS (keys and values take turns in
+// local memory), SEGMENTED (for msd: one or two passes, from the leading digit on; the second sorts each of the first one's digits
+// as a segment of its own), COUNTED (then: one pass, and `table` has the counts of all tiles), CODES, SPREAD_BITS.
+
+// CODES, for floats: from the first pass's reading to the last one's writing, keys are their orders, whose digits cost no
+// more than an integer's. That would lose what ties, so the work-groups look for such keys while they count: where there
+// is one, they say so in `ties` and sort nothing, and a second launch does it without codes.
+// With SPREAD_BITS it is msd that has looked; codes are spread orders, which the last pass leaves as they are.
+#if CODES
+#define DIGIT(key) ((u32)((key) >> p.shift) & p.mask)
+#define PADDING ((ukey_t)~(ukey_t)0)
+#else
+#define DIGIT(key) key_digit(key, p.shift, p.mask)
+#define PADDING KEY_LAST
+#endif
+
+#define RADIX 256u
+#define TILE (WG * ITEMS)
+#define SUB_GROUPS (WG / SG_LANES)
+#define RANK_WORDS SG_RANK_WORDS(RADIX)
+#define TEAMS (WG / RADIX)  // work-items of a digit, when columns of counts are summed
+#define TEAM_ROWS (SUB_GROUPS / TEAMS)
+#define NO_TILE 0xffffffffu
+
+// A word of the look-back table: what is known of a digit's count, and the count.
+#if LOOK_BITS == 64
+typedef u64 look_t;
+#else
+typedef u32 look_t;
+#endif
+#define LOOK_SHIFT (LOOK_BITS - 2)
+#define LOOK_COUNT (((look_t)1 << LOOK_SHIFT) - 1)
+// Above the count stands LOOK_OWN, if it is of the tile alone, or LOOK_ALL, of the tile and all before it. Passes take turns
+// with two of each, so that one table does for all: what the pass before has left, or the fill, is as good as nothing.
+#define LOOK_OWN (p.number % 2 ? 0u : 2u)
+#define LOOK_ALL (LOOK_OWN + 1)
+
+// A tile: `count` records from `begin`; it is the first of its list or segment, or has others before it.
+typedef struct {
+  u64 begin;
+  u32 number, count, first, segment;
+} tile_t;
+
+typedef struct {
+  u32 common_count, common[2];  // digits that many records have
+  tile_t tiles[4];              // by turns: the one that is written out, the one that is ranked, the next
+  u32 left_out;                 // passes, a bit each
+  u32 most, digits[8];          // how many there are of the others, and of each its number, mask and shift (see DIGIT_WORD)
+  u32 padding[26];              // to HEAD_BYTES; what follows is also the room for histograms
+#if TURNS
+  union {
+    ukey_t keys[TILE];
+    value_t values[TILE];
+  } tile;  // the one at hand, sorted by digit: its keys, then its values
+#else
+  ukey_t keys[TILE];  // the tile at hand, sorted by digit
+#if VALUE_BYTES
+  value_t values[TILE];
+#endif
+#endif
+#if SEGMENTED
+  index_t segments[RADIX + 1];     // where they begin
+  u32 first_tiles[RADIX + 1];      // and their first tiles, counted over all segments
+#else
+  index_t first[RADIX];   // where the digit's records begin in the output
+#endif
+  index_t to_out[RADIX];  // place in the sorted tile + this = place in the output
+  index_t scratch[SCAN_WORDS(RADIX)];
+  u32 ranks[SUB_GROUPS * RANK_WORDS];
+  u32 sums[TEAMS * RADIX];
+} onesweep_memory_t;
+#define HEAD_BYTES 256u
+
+#if COUNTED
+typedef struct {
+  u32 before, all;  // of a digit, in the tiles before and in all tiles
+  index_t first;    // where the digit begins in the output
+} column_t;
+#endif
+
+// A pass, as all that is done with its tiles has to know it.
+typedef struct {
+  GLOBAL const ukey_t *from;
+  GLOBAL ukey_t *to;  // null: an argsort does not want the keys
+  GLOBAL const value_t *values_from;
+  GLOBAL value_t *values_to;
+  GLOBAL const u32 *starts;  // SEGMENTED: see the kernel
+  GLOBAL look_t *look;
+  GLOBAL const u32 *table;
+  GLOBAL u32 *ticket;
+  GLOBAL const u32 *spread;
+  u64 n;
+  u32 number, last, shift, mask, tiles;
+  u32 positions;                       // values are positions, and not read
+  u32 segments, digits, start_shift;   // SEGMENTED
+#if COUNTED
+  column_t column;  // of the work-group's first tile
+#endif
+} pass_t;
+
+// Counts of the digit in all tiles before `tile`, which is not the first. The walk ends at the first tile that knows all before it; several
+// words are on their way at a time.
+#define LOOK_WINDOW 4
+INLINE index_t look_back(volatile GLOBAL look_t *column, u32 tile, u32 own, u32 all) {
+  index_t before = 0;
+  u32 at = tile, done = 0;
+  while (!done) {
+    look_t word[LOOK_WINDOW];
+    UNROLL for (u32 k = 0; k < LOOK_WINDOW; ++k) word[k] = at > k ? column[(u64)(at - 1 - k) * RADIX] : (look_t)all << LOOK_SHIFT;
+    u32 wait = 0;
+    UNROLL for (u32 k = 0; k < LOOK_WINDOW; ++k) {
+      const u32 kind = (u32)(word[k] >> LOOK_SHIFT);
+      wait |= kind != own && kind != all;  // not yet published: from here again
+      if (!wait && !done) {
+        before += (index_t)(word[k] & LOOK_COUNT);
+        done = kind == all;
+        --at;
+      }
+    }
+  }
+  return before;
+}
+
+// By one work-item: the next ticket's tile. One past the last is none, whatever the rest of it says.
+#if SEGMENTED
+// Tiles are numbered through all segments, and each segment begins a new one.
+INLINE void take_tile(LOCAL onesweep_memory_t *mine, LOCAL tile_t *tile, GLOBAL u32 *ticket, u64 n, u32 segments) {
+  const u32 number = tile->number = global_add(ticket, 1u);
+  u32 low = 0, high = segments;
+  while (high - low > 1) {
+    const u32 middle = (low + high) / 2;
+    if (mine->first_tiles[middle] <= number) low = middle;
+    else high = middle;
+  }
+  const u32 within = number - mine->first_tiles[low];
+  const u64 begin = (u64)mine->segments[low] + (u64)within * TILE;
+  tile->begin = begin;
+  tile->count = (u32)min((u64)TILE, (u64)mine->segments[low + 1] - begin);
+  tile->first = within == 0;
+  tile->segment = low;
+}
+#else
+INLINE void take_tile(LOCAL onesweep_memory_t *mine, LOCAL tile_t *tile, GLOBAL u32 *ticket, u64 n, u32 segments) {
+  const u32 number = tile->number = global_add(ticket, 1u);
+  const u64 begin = (u64)number * TILE;
+  tile->begin = begin;
+  tile->count = (u32)min((u64)TILE, n - begin);
+  tile->first = begin == 0;
+}
+#endif
+
+#if !SEGMENTED
+// Histograms of all passes' digits in one reading. Lanes count in COPIES of their own, in banks of their own, so that they
+// seldom wait for each other. Gives how many tiles this work-group has counted.
+INLINE u32 count_digits(LOCAL onesweep_memory_t *mine, GLOBAL const ukey_t *keys, GLOBAL u32 *histograms,
+                        GLOBAL u32 *ticket, GLOBAL u32 *ties, u32 tiles, u64 n, u64 shifts, u64 widths) {
+  const u32 t = local_id();
+  u32 seen = 0;
+  LOCAL u32 *words = (LOCAL u32 *)mine;
+  const u32 bins = HEAD_BYTES / 4;
+  LOCAL u32 *my_bins = words + (bins + t % COPIES);
+  for (u32 b = t; b < PASSES * RADIX * COPIES; b += WG) words[bins + b] = 0;
+  u32 counted = 0;
+  for (;; ++counted) {
+    LOCAL tile_t *tile = &mine->tiles[counted % 2];  // by turns: the next is not written while the last is still read
+    if (t == 0) take_tile(mine, tile, ticket, n, 1);
+    barrier_local();
+    if (tile->number >= tiles) break;
+    GLOBAL const ukey_t *tile_keys = keys + tile->begin;
+    for (u32 at = t; at < tile->count; at += 16 * WG) {
+      ukey_t key[16];
+      UNROLL for (u32 i = 0; i < 16; ++i) key[i] = tile_keys[min(at + i * WG, tile->count - 1)];
+      UNROLL for (u32 i = 0; i < 16; ++i) {
+        if (at + i * WG >= tile->count) continue;
+        const ukey_t ordered = key_order(key[i]);
+#if CODES
+        seen |= key_ties(key[i]);
+#endif
+        UNROLL for (u32 p = 0; p < PASSES; ++p) {
+          const u32 shift = (u32)(shifts >> (8 * p)) & 255, width = (u32)(widths >> (8 * p)) & 255;
+          local_add(&my_bins[(p * RADIX + ((u32)(ordered >> shift) & ((1u << width) - 1))) * COPIES], 1u);
+        }
+      }
+    }
+  }
+  for (u32 b = t; b < PASSES * RADIX; b += WG) {
+    u32 sum = 0;
+    UNROLL for (u32 c = 0; c < COPIES; ++c) sum += words[bins + b * COPIES + (c + t) % COPIES];
+    if (sum != 0) global_add(&histograms[b], sum);
+  }
+  if (seen) global_add(ties, 1u);
+  barrier_all();
+  return counted;
+}
+#endif
+
+#if COUNTED
+// Adds up the tiles' counts, for digit t; of work-items above, nothing is to be used. Begins and ends with a barrier.
+INLINE column_t sum_column(LOCAL onesweep_memory_t *mine, GLOBAL const u32 *counts, u32 tiles, u32 tile) {
+  const u32 t = local_id(), digit = t % RADIX, team = t / RADIX, rows = (tiles + TEAMS - 1) / TEAMS;
+  const u32 end = min((team + 1) * rows, tiles);
+  column_t sum;
+  sum.before = sum.all = 0;
+  sum.first = 0;  // the caller's
+  for (u32 row = team * rows; row < end; row += 16) {
+    u32 count[16];
+    UNROLL for (u32 i = 0; i < 16; ++i) count[i] = counts[(u64)min(row + i, end - 1) * RADIX + digit];
+    UNROLL for (u32 i = 0; i < 16; ++i) {
+      sum.all += row + i < end ? count[i] : 0;
+      sum.before += row + i < min(tile, end) ? count[i] : 0;
+    }
+  }
+  barrier_local();
+  mine->sums[t] = sum.all;
+  barrier_local();
+  UNROLL for (u32 q = 1; q < TEAMS; ++q) sum.all += t < RADIX ? mine->sums[q * RADIX + t] : 0;
+  barrier_local();
+  mine->sums[t] = sum.before;
+  barrier_local();
+  UNROLL for (u32 q = 1; q < TEAMS; ++q) sum.before += t < RADIX ? mine->sums[q * RADIX + t] : 0;
+  barrier_local();
+  return sum;
+}
+#endif
+
+// The steps of a tile. Work-item t speaks for digit t % RADIX in the rows of its team's sub-groups, and alone if t < RADIX.
+#define FIRST_OF_LANE (sg_index() * (SG_LANES * ITEMS) + sg_lane())
+#define MY_RANKS (mine->ranks + sg_index() * RANK_WORDS)
+#define TAKE_TILE(turn) take_tile(mine, &mine->tiles[(turn) % 4], p.ticket, p.n, p.segments)
+
+// Load. Each sub-group has a contiguous piece of the tile, its lanes are neighbours. What stands in for keys past the end sorts
+// after them all, and is never written out.
+INLINE void load_keys(pass_t p, LOCAL const tile_t *tile, ukey_t *key) {
+  const u32 first = FIRST_OF_LANE;
+  UNROLL for (u32 i = 0; i < ITEMS; ++i) key[i] = p.from[tile->begin + min(first + i * SG_LANES, tile->count - 1)];
+#if CODES
+  if (p.number == 0)
+    UNROLL for (u32 i = 0; i < ITEMS; ++i) {
+      key[i] = untied_order(key[i]);
+#ifdef SPREAD_BITS
+      key[i] = spread_order(key[i], p.spread[spread_index(key[i])]);
+#endif
+    }
+#endif
+  if (tile->count < TILE)
+    UNROLL for (u32 i = 0; i < ITEMS; ++i) key[i] = first + i * SG_LANES < tile->count ? key[i] : PADDING;
+}
+
+#if VALUE_BYTES
+INLINE void load_values(pass_t p, LOCAL const tile_t *tile, value_t *value) {
+  const u32 first = FIRST_OF_LANE;
+  if (p.positions)
+    UNROLL for (u32 i = 0; i < ITEMS; ++i) value[i] = (value_t)(tile->begin + first + i * SG_LANES);
+  else if (tile->count == TILE)
+    UNROLL for (u32 i = 0; i < ITEMS; ++i) value[i] = p.values_from[tile->begin + first + i * SG_LANES];
+  else
+    UNROLL for (u32 i = 0; i < ITEMS; ++i)
+      value[i] = p.values_from[tile->begin + min(first + i * SG_LANES, tile->count - 1)];
+}
+#endif
+
+// Ranks in the sub-group, in the order of the input. Two places a word.
+#define RANK_TILE(rank_record)                                                            \
+  {                                                                                       \
+    UNROLL for (u32 i = 0; i < ITEMS; ++i) {                                              \
+      const u32 rank = rank_record(my_ranks, RADIX, DIGIT(key[i]));                       \
+      place[i / 2] = i % 2 ? place[i / 2] | rank << 16 : rank;                            \
+    }                                                                                     \
+  }
+// The same where one or two digits are a large part of all (1 in COMMON_SHARE each): their lanes, who would wait for each
+// other at one counter, are counted by ballots, and the others add as ever.
+#define COMMON_SHARE 8
+#define RANK_TILE_COMMON                                                                  \
+  {                                                                                       \
+    const u32 lane = sg_lane(), below = (1u << lane) - 1, one = mine->common[0], two = mine->common[1];     \
+    u32 ones = 0, twos = 0;                                                               \
+    UNROLL for (u32 i = 0; i < ITEMS; ++i) {                                              \
+      const u32 d = DIGIT(key[i]);                                                        \
+      const u32 with_one = sg_ballot(sg, d == one), with_two = sg_ballot(sg, d == two);   \
+      u32 rank = d == one ? ones + popcount32(with_one & below)                           \
+                          : twos + popcount32(with_two & below);                          \
+      if (d != one && d != two) rank = local_add(&my_ranks[d], 1u);                       \
+      ones += popcount32(with_one);                                                       \
+      twos += popcount32(with_two);                                                       \
+      place[i / 2] = i % 2 ? place[i / 2] | rank << 16 : rank;                            \
+    }                                                                                     \
+    if (lane == 0) my_ranks[one] = ones;                                                  \
+    if (lane == 0 && two != RADIX) my_ranks[two] = twos;                                  \
+  }
+
+
+INLINE void rank_keys(LOCAL onesweep_memory_t *mine, sub_group_t sg, pass_t p, const ukey_t *key, u32 *place) {
+  LOCAL u32 *my_ranks = MY_RANKS;
+#if ORDERED_LOCAL_ATOMICS
+  // Lanes with the same digit wait for each other: the first keys tell whether there are many. Where the sub-group
+  // has only one digit, places count up.
+  const u32 probe = sg_shuffle(sg, DIGIT(key[0]), 0);
+  if (sg_ballot(sg, DIGIT(key[0]) != probe) != 0) {
+#if !SEGMENTED
+    if (mine->common_count != 0) RANK_TILE_COMMON
+    else
+#endif
+      RANK_TILE(sg_rank)
+  } else {
+    u32 others = 0;
+    UNROLL for (u32 i = 0; i < ITEMS; ++i) others |= DIGIT(key[i]) ^ probe;
+    if (sg_ballot(sg, others) == 0) {
+      UNROLL for (u32 i = 0; i < ITEMS; ++i) {
+        const u32 rank = i * SG_LANES + sg_lane();
+        place[i / 2] = i % 2 ? place[i / 2] | rank << 16 : rank;
+      }
+      if (sg_lane() == 0) my_ranks[probe] = ITEMS * SG_LANES;
+    } else {
+      RANK_TILE(sg_rank_alike)
+    }
+  }
+#else
+  RANK_TILE(sg_rank)
+#endif
+}
+#define PLACE(i) ((place[(i) / 2] >> (16 * ((i) % 2)) & 0xffff) + my_ranks[DIGIT(key[i])])
+
+// Sums over sub-groups, publishes, scans over digits; ranks' counts become the places where sub-groups' digits begin. Gives the
+// digit's count and where it begins in the sorted tile. Begins after a barrier, and ends before one.
+INLINE index_t count_tile(LOCAL onesweep_memory_t *mine, pass_t p, LOCAL const tile_t *tile, index_t *start) {
+  const u32 t = local_id(), digit = t % RADIX, team = t / RADIX;
+  u32 sum = 0;
+  UNROLL for (u32 s = 0; s < TEAM_ROWS; ++s) sum += mine->ranks[(team * TEAM_ROWS + s) * RANK_WORDS + digit];
+  mine->sums[t] = sum;
+  barrier_local();
+  u32 before = 0;
+  index_t total = 0, all;
+  UNROLL for (u32 q = 0; q < TEAMS; ++q) {
+    const u32 c = mine->sums[q * RADIX + digit];
+    before += q < team ? c : 0;
+    total += c;
+  }
+  const index_t with_past = total;  // counts what stands in for keys, too
+  if (digit == p.mask) total -= TILE - tile->count;
+#if !COUNTED
+  if (t < RADIX)
+    ((volatile GLOBAL look_t *)p.look)[(u64)tile->number * RADIX + t] =
+        (look_t)(tile->first ? LOOK_ALL : LOOK_OWN) << LOOK_SHIFT | total;
+#if SEGMENTED
+  if (t < RADIX && p.number == 0)  // of these tiles the fill would be taken for something: the next pass may have more
+    for (u32 more = p.tiles + tile->number; more < p.tiles + RADIX; more += p.tiles)
+      p.look[(u64)more * RADIX + t] = (look_t)LOOK_OWN << LOOK_SHIFT;
+#endif
+#endif
+  *start = wg_scan_add(mine->scratch, RADIX, with_past, &all);
+  if (t < RADIX) mine->sums[t] = (u32)*start;
+  barrier_local();
+  u32 at = mine->sums[digit] + before;
+  UNROLL for (u32 s = 0; s < TEAM_ROWS; ++s) {
+    LOCAL u32 *c = &mine->ranks[(team * TEAM_ROWS + s) * RANK_WORDS + digit];
+    const u32 in_row = *c;
+    *c = at;
+    at += in_row;
+  }
+  return total;
+}
+
+// Looks back, by t < RADIX: where the digit's records of the tile go. `total` and `start` are count_tile's.
+INLINE void find_digit(LOCAL onesweep_memory_t *mine, pass_t p, LOCAL const tile_t *tile, index_t total, index_t start) {
+  const u32 t = local_id();
+#if COUNTED
+  const index_t begin = p.column.first + p.column.before;
+#else
+#if SEGMENTED
+  index_t begin = p.starts[((u64)tile->segment * p.digits + min(t, p.mask)) << p.start_shift];
+#else
+  index_t begin = mine->first[t];
+#endif
+  if (!tile->first) {
+    const index_t of_others = look_back(p.look + t, tile->number, LOOK_OWN, LOOK_ALL);
+    ((volatile GLOBAL look_t *)p.look)[(u64)tile->number * RADIX + t] = (look_t)LOOK_ALL << LOOK_SHIFT | (of_others + total);
+    begin += of_others;
+  }
+#endif
+  mine->to_out[t] = begin - start;
+}
