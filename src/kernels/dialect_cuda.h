@@ -8,9 +8,12 @@ typedef unsigned long long u64;
 
 #define KERNEL(work_group) extern "C" __global__ __launch_bounds__(work_group)
 #define KERNEL_RESIDENT(work_group, groups) extern "C" __global__ __launch_bounds__(work_group, groups)
-// What the builder puts first into every kernel: launches may begin early (sm_90 and up), and wait here for the one before.
+// What the builder puts first into every kernel: launches may begin early (sm_90 and up), and wait here for the one before. To let
+// the next one begin takes 0.6 ns a work-group on an H200, all of them one after the other; where there are many, it begins when they end.
 #if __CUDA_ARCH__ >= 900
-#define KERNEL_BEGIN asm volatile("griddepcontrol.wait; griddepcontrol.launch_dependents;" : : : "memory");
+#define KERNEL_BEGIN                                                                            \
+  asm volatile("griddepcontrol.wait;" : : : "memory");                                          \
+  if (gridDim.x <= 1024) asm volatile("griddepcontrol.launch_dependents;" : : : "memory");
 #else
 #define KERNEL_BEGIN
 #endif
