@@ -280,6 +280,23 @@ TEST(CountedTiles, AreAddedUp) {
   }
 }
 
+// Lists that fill some of a work-group's rows in part, for which there are no more than a few sizes in the table.
+TEST(OneGroup, RowsInPart) {
+  if (on_host()) GTEST_SKIP() << "kernels run on devices";
+  Trial trial(test_device(), Placement::guarded);
+  std::vector<Case> cases;
+  for (const auto key : {KeyType::u16, KeyType::u32})
+    for (const std::uint64_t count : {257, 300, 400, 600})
+      cases.push_back({{.key = key, .count = count, .payload = key == KeyType::u16 ? Payload::none : Payload::values}, true,
+                       Distribution::random, count});
+  thin_out(cases);
+  for (const auto& c : cases) {
+    const Plan plan(test_device(), c.problem, {"one-group", ""});
+    const auto what = trial.run(c, {plan.scratch_bytes(), 0, true, [&](Queue& q, const Operands& o) { plan.run(q, o); }});
+    EXPECT_EQ(what, "") << describe(c);
+  }
+}
+
 // Where there is little local memory for many buckets, their counts have 4 or 8 bits, and overflow.
 TEST(NarrowCounts, Overflow) {
   if (on_host()) GTEST_SKIP() << "kernels run on devices";

@@ -16,6 +16,8 @@
 // at once where each has its own scratch memory and its own queue or the same one.
 #pragma once
 
+#include <atomic>
+#include <bit>
 #include <concepts>
 #include <memory>
 #include <ranges>
@@ -123,7 +125,7 @@ struct Options {
 // What sort_host did, and how long it took.
 struct HostReport {
   std::string_view device, algorithm;  // names; valid for ever
-  std::string parameters;              // those in force
+  std::string parameters;              // those in force; none where few records are sorted on the calling thread
   bool stable = true;
   std::uint64_t run_length = 0;  // of a partial sort: records in a sorted run; else 0
   double plan_seconds = 0;      // finding the device, building kernels
@@ -171,6 +173,52 @@ Problem problem_of(std::uint64_t count, const Options& options) {
           .zeros = options.zeros};
 }
 void check_lengths(std::uint64_t keys, std::uint64_t values);
+// What the report of a sort of few records says; null until one has been made.
+struct FewNames {
+  std::string_view device, algorithm;
+};
+extern std::atomic<const FewNames*> few_names;
+inline HostReport few_report(const FewNames& names) {
+  HostReport report;  // without an initializer, for which compilers clear all of it first: that takes 10 ns
+  report.device = names.device;
+  report.algorithm = names.algorithm;
+  return report;
+}
+// Three keys or fewer are sorted right here: a call would take longer.
+constexpr std::uint64_t fewest = 3;
+template <std::uint64_t N, class K>
+void sort_here(K* keys) {
+  using Bits = std::conditional_t<sizeof(K) == 1, std::uint8_t,
+                                  std::conditional_t<sizeof(K) == 2, std::uint16_t,
+                                                     std::conditional_t<sizeof(K) == 4, std::uint32_t, std::uint64_t>>>;
+  using Code = std::conditional_t<std::is_unsigned_v<K>, Bits, std::make_signed_t<Bits>>;
+  Bits key[N];
+  Code code[N];
+  for (std::uint64_t i = 0; i < N; ++i) {
+    key[i] = std::bit_cast<Bits>(keys[i]);
+    constexpr auto& type = info(key_type_of<K>::value);
+    if constexpr (type.is_float) {  // order_bits less the sign, by masks: there is no branch that a key's sign decides
+      constexpr Bits rest = static_cast<Bits>(~Bits{0}) >> 1;
+      const Bits magnitude = key[i] & rest;
+      const Bits tied = key[i] & static_cast<Bits>(Bits{0} - Bits{magnitude != 0});
+      const Bits turned = tied ^ (static_cast<Bits>(Bits{0} - (tied >> (type.bits() - 1))) & rest);
+      code[i] = static_cast<Code>(magnitude > type.infinity ? rest : turned);
+    } else {
+      code[i] = static_cast<Code>(key[i]);
+    }
+  }
+  const auto order = [&](std::uint64_t i) {  // neighbours, so that ties stay in order
+    const bool swap = code[i + 1] < code[i];
+    const auto [k, c] = std::pair(key[i], code[i]);
+    key[i] = swap ? key[i + 1] : k;
+    code[i] = swap ? code[i + 1] : c;
+    key[i + 1] = swap ? k : key[i + 1];
+    code[i + 1] = swap ? c : code[i + 1];
+  };
+  order(0);
+  if constexpr (N == 3) order(1), order(0);
+  for (std::uint64_t i = 0; i < N; ++i) keys[i] = std::bit_cast<K>(key[i]);
+}
 // sort_host in place, with no options but the default ones: to make them, and a Problem, and to look at what they say, takes
 // longer than to sort a few records. value_bytes is 0 where there are no values.
 HostReport sort_by_default(KeyType key, std::uint64_t count, void* keys, unsigned value_bytes = 0, void* values = nullptr);
@@ -199,7 +247,13 @@ template <KeyRange Keys>
 HostReport sort(Keys&& keys) {
   using K = std::ranges::range_value_t<Keys>;
   K* const k = std::ranges::data(keys);
-  return detail::sort_by_default(key_type_of<K>::value, std::ranges::size(keys), k);
+  const std::uint64_t count = std::ranges::size(keys);
+  if (const auto* names = detail::few_names.load(std::memory_order_acquire); count <= detail::fewest && k != nullptr && names != nullptr) {
+    if (count == 2) detail::sort_here<2>(k);
+    if (count == 3) detail::sort_here<3>(k);
+    return detail::few_report(*names);
+  }
+  return detail::sort_by_default(key_type_of<K>::value, count, k);
 }
 
 // Sorts `keys` in place and moves `values` with them: of 4 or 8 bytes through the sort itself, of any other size (up to 256)

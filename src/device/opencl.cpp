@@ -62,7 +62,7 @@ OpenClVersion version_of(const cl::Device& device) {
 
 // The sub-group's size is trusted only where the driver names a single one, or lets a kernel demand one.
 void claim_sub_groups(const cl::Device& device, Capabilities& c) {
-  const auto extensions = " " + device.getInfo<CL_DEVICE_EXTENSIONS>() + " ";
+  const auto extensions = fmt::format(" {} ", device.getInfo<CL_DEVICE_EXTENSIONS>());
   const auto has = [&](std::string_view e) { return extensions.find(fmt::format(" {} ", e)) != std::string::npos; };
   if (has("cl_nv_device_attribute_query")) {
     c.sub_group_words = SubGroupWords::ptx;

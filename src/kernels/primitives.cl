@@ -342,10 +342,7 @@ INLINE u32 sg_rank(volatile LOCAL u32 *counts, u32 bins, u32 bin) {
   } else {                                                                                                   \
     UNROLL for (u32 i = 0; i < (rows); ++i) place[i] = sg_rank(counts, bins, DIGIT_OF(i));                   \
   }
-#elif SG_NATIVE
+#else  // unrolled where each row is full of barriers, too: PoCL 3.1 gets a loop around them wrong
 #define SG_RANK_ROWS(place, rows, counts, bins, DIGIT_OF, expected) \
   UNROLL for (u32 i = 0; i < (rows); ++i) place[i] = sg_rank(counts, bins, DIGIT_OF(i));
-#else  // each row is full of barriers, which compilers take long over
-#define SG_RANK_ROWS(place, rows, counts, bins, DIGIT_OF, expected) \
-  _Pragma("unroll 1") for (u32 i = 0; i < (rows); ++i) place[i] = sg_rank(counts, bins, DIGIT_OF(i));
 #endif

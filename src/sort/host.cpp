@@ -92,8 +92,8 @@ HostReport sort_elements(const Problem& p, const HostOperands& o, const Options&
 }
 
 // On a CPU, OpenCL's memory is the host's, too, of which cpu:0 keeps some from sort to sort (`kept`): to touch new memory for the
-// first time takes as long as to sort in it. Less than that the C library keeps, in small pages, which are as good then.
-constexpr std::uint64_t kept_from = std::uint64_t{1} << 24;  // bytes
+// first time takes as long as to sort in it. Less than that the C library keeps.
+constexpr std::uint64_t kept_from = std::uint64_t{1} << 21;  // bytes
 std::unique_ptr<Buffer> scratch_for(Device& device, std::uint64_t bytes, std::unique_ptr<Buffer>& kept) {
 #ifdef SORTIUM_WITH_HOST
   const auto& c = device.info().claimed;
@@ -107,13 +107,9 @@ std::unique_ptr<Buffer> scratch_for(Device& device, std::uint64_t bytes, std::un
 
 #ifdef SORTIUM_WITH_HOST
 HostReport report_of_few() {
-  static const std::pair<std::string_view, std::string_view> names{find_device("cpu:0")->info().name,  // devices live for ever
-                                                                   rooms::sample().info().name};
-  HostReport report;  // without an initializer, for which compilers clear all of it first: that takes 10 ns
-  report.device = names.first;
-  report.algorithm = names.second;
-  report.parameters = std::string("threads=1");  // moved; to assign the characters is a call
-  return report;
+  static const detail::FewNames names{find_device("cpu:0")->info().name, rooms::sample().info().name};  // devices live for ever
+  detail::few_names.store(&names, std::memory_order_release);
+  return detail::few_report(names);
 }
 
 HostReport sort_fewest(const Problem& p, const HostOperands& o) {
@@ -142,6 +138,8 @@ HostReport sort_few(const Problem& p, const HostOperands& o) {
 #endif
 
 }  // namespace
+
+constinit std::atomic<const detail::FewNames*> detail::few_names{nullptr};
 
 void check_offsets(const Problem& p, const void* offsets) {
   if (offsets == nullptr)

@@ -7,6 +7,7 @@
 #define RADIX (1u << DIGIT_BITS)
 #define LINE (64u / sizeof(ukey_t))  // records of a line
 #define VALUE_LINE (64u / sizeof(value_t))
+#define COPIES 4u  // of a part's counts
 #define NO_KEYS (!write_keys)  // an argsort's last pass may not want them
 
 // Past the caches, where the compiler can: a line that is written whole need not be read first.
@@ -52,12 +53,19 @@ KERNEL(1) void lsd_cpu_count(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_t *
   GLOBAL const ukey_t *keys = AFTER_MOVES(moves, keys_in, keys_a, keys_b);
   if (pass == 0 && group_id() == 0)
     for (u32 p = 0; p < passes; ++p) left_out[p] = 0;
-  index_t bins[RADIX];
-  for (u32 b = 0; b < RADIX; ++b) bins[b] = 0;
+  index_t bins[COPIES * RADIX];  // by turns, for a count that was just written is slow to read
+  for (u32 b = 0; b < COPIES * RADIX; ++b) bins[b] = 0;
   const u64 begin = group_id() * part;
   const u64 end = begin + part < n ? begin + part : n;
-  for (u64 i = begin; i < end; ++i) ++bins[key_digit(keys[i], shift, mask)];
-  for (u32 b = 0; b < RADIX; ++b) counts[b * group_count() + group_id()] = bins[b];
+  u64 i = begin;
+  for (; i + COPIES <= end; i += COPIES)
+    UNROLL for (u32 c = 0; c < COPIES; ++c) ++bins[c * RADIX + key_digit(keys[i + c], shift, mask)];
+  for (; i < end; ++i) ++bins[key_digit(keys[i], shift, mask)];
+  for (u32 b = 0; b < RADIX; ++b) {
+    index_t count = 0;
+    for (u32 c = 0; c < COPIES; ++c) count += bins[c * RADIX + b];
+    counts[b * group_count() + group_id()] = count;
+  }
 }
 
 KERNEL(1) void lsd_cpu_scatter(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t *keys_b,

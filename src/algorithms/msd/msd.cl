@@ -254,7 +254,7 @@ KERNEL(SCAN_WG) void msd_scan(GLOBAL const u32 *counts, GLOBAL u32 *starts, GLOB
   LOCAL_ARRAY(index_t, scratch, SCAN_WORDS(SCAN_WG));
   LOCAL_ARRAY(u32, skewed, 1);
   const u32 t = local_id(), bucket = group_id() * SCAN_WG + t;
-  if (t == 0) skewed[0] = *overfull;  // by one work-item: another work-group may set it meanwhile
+  if (t == 0) skewed[0] = load_acquire(overfull);  // by one work-item: another work-group may set it meanwhile
   barrier_local();
   if (skewed[0] != 0) return;
   index_t before, all, sum = 0;

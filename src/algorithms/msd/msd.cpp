@@ -28,7 +28,7 @@ constexpr std::uint64_t tiles_counted_to = std::uint64_t{1} << 21;  // records; 
 // How buckets are sorted.
 struct LocalSort {
   unsigned work_group = 0, position_bits = 0, sort_bits = 0;
-  bool values_late = false;
+  bool values_late = false, keep_keys = false;
   std::uint64_t bytes = 0;  // of msd_local_memory_t
 
   [[nodiscard]] std::uint64_t capacity() const { return std::uint64_t{work_group} * local_items; }
@@ -45,6 +45,11 @@ bool with_positions(const Problem& p) { return spread_bits(p) != 0 ? p.payload !
 // Local memory of a compute unit, for all its work-groups. NVIDIA's OpenCL only tells what one of them may have.
 std::uint64_t unit_local(const Capabilities& device) {
   return device.local_struct * (device.sub_group_words == SubGroupWords::ptx ? 4 : 1);
+}
+
+// Whether the local sort's items do not say all of their keys' bits.
+bool gathers_keys(const Problem& p) {
+  return spread_bits(p) == 0 && (info(p.key).is_float || key_bits(p) != info(p.key).bits());
 }
 
 // For buckets by `bits` leading bits; work_group is 0 where it cannot be done.
@@ -65,8 +70,12 @@ LocalSort local_sort(const Problem& p, const Capabilities& device, unsigned bits
     local.sort_bits = needed > 32 ? 64 : 32;
   }
   const std::uint64_t values = p.payload == Payload::none ? 0 : p.value_bytes;
-  const std::uint64_t items = bin_sort_bytes(p, device, work_group, local_items, local.sort_bits),
-                      beside = work_group * local_items * values + 16;
+  const std::uint64_t items = bin_sort_bytes(p, device, work_group, local_items, local.sort_bits);
+  std::uint64_t beside = work_group * local_items * values + 16;
+  // Keys wait in local memory, too, where that leaves room for three work-groups.
+  const std::uint64_t keys = std::uint64_t{work_group} * local_items * info(p.key).bytes;
+  local.keep_keys = gathers_keys(p) && 3 * (items + beside + keys) <= device.local_struct;
+  if (local.keep_keys) beside += keys;
   local.values_late = items + beside > device.local_struct;
   local.bytes = local.values_late ? std::max(items, beside) : items + beside;
   if (local.bytes <= device.local_struct) local.work_group = work_group;
@@ -78,8 +87,9 @@ std::uint64_t one_level(const Problem& p) {
   return std::uint64_t{1} << (p.payload == Payload::none && info(p.key).bytes == 4 ? 22 : 21);
 }
 
-// As few buckets as the local sort allows: one partition, or two.
+// As few buckets as the local sort allows: one partition, or two. If that many bits decide, nothing is left to sort.
 unsigned leading_bits(const Problem& problem, const Capabilities& device, const Parameters& given) {
+  if (key_bits(problem) <= most_bits) return key_bits(problem);
   const auto spread = static_cast<unsigned>(std::bit_width(std::max<std::uint64_t>(problem.count, 2) - 1));
   const unsigned log2_bucket = spread_bits(problem) != 0 ? 11 : 12;  // buckets of spread orders differ more
   const unsigned least = problem.count <= one_level(problem) ? digit_bits
@@ -135,11 +145,13 @@ class MsdSorter final : public Sorter {
               .spread_bits = spread_bits_, .counted = counts_tiles(problem, bits_), .skewed = true}),
         tiles_(counts_tiles(problem, bits_) ? ceil_div(problem.count, lsd_.tile()) : 0) {
     const auto unsupported = [](const std::string& why) { throw Error(ErrorCode::unsupported, "msd: " + why); };
-    if (key_bits(problem) <= most_bits)
-      unsupported(fmt::format("{} bits are to be sorted, which onesweep does in {} passes; more than {} are needed",
-                              key_bits(problem), ceil_div(key_bits(problem), digit_bits), most_bits));
-    local_ = local_sort(problem, device, bits_);
-    if (local_.work_group == 0)
+    if (key_bits(problem) <= digit_bits || (only_parts() && (!composite(problem) || spread_bits_ != 0)))
+      unsupported(fmt::format("{} bits are to be sorted, which onesweep does in {} passes as well", key_bits(problem),
+                              ceil_div(key_bits(problem), digit_bits)));
+    if (only_parts() && given.has("bits"))
+      unsupported(fmt::format("bits={}, but all of the {} bits that decide are leading bits here", given.number("bits", 0), key_bits(problem)));
+    if (!only_parts()) local_ = local_sort(problem, device, bits_);
+    if (!only_parts() && local_.work_group == 0)
       unsupported(fmt::format("with {} leading bits a work-group would sort some {} records, more than the device's {} "
                               "bytes of local memory or {} work-items allow", bits_, (problem.count >> bits_) + 1,
                               device.local_struct, device.max_work_group));
@@ -155,12 +167,15 @@ class MsdSorter final : public Sorter {
                               "and {}", bits_, count_bytes_, count_work_group, device.local_struct, device.max_work_group));
     count_groups_ = std::min<std::uint64_t>(ceil_div(problem.count, count_items * count_work_items()),
                                             std::uint64_t{device.compute_units} * count_share_);
-    resident_ = std::max(1u, std::min<unsigned>((local_.sort_bits == 64 && with_positions(problem) ? 768 : 1024) / local_.work_group,
-                                                static_cast<unsigned>(unit_local(device) / (local_.bytes + 1024))));
-    // Of the bits that are still open, the highest choose one of 16 * work_group bins.
-    const unsigned open_bits = key_bits(problem) - bits_ + (with_positions(problem) ? local_.position_bits : 0);
-    const auto bin_bits = static_cast<unsigned>(std::bit_width(16 * local_.work_group - 1));
-    bin_shift_ = open_bits > bin_bits ? open_bits - bin_bits : 0;
+    if (!only_parts()) {
+      resident_ = std::max(1u, std::min<unsigned>((local_.sort_bits == 64 && with_positions(problem) ? 768 : 1024) / local_.work_group,
+                                                  static_cast<unsigned>(unit_local(device) / (local_.bytes + 1024))));
+      // Of the bits that are still open, the highest choose one of 16 * work_group bins.
+      const unsigned open_bits = key_bits(problem) - bits_ + (with_positions(problem) ? local_.position_bits : 0);
+      const auto bin_bits = static_cast<unsigned>(std::bit_width(16 * local_.work_group - 1));
+      bin_shift_ = open_bits > bin_bits ? open_bits - bin_bits : 0;
+      bins_by_place_ = with_positions(problem) && spread_bits_ == 0 && key_bits(problem) - bits_ < bin_bits;
+    }
     scratch_.add(lsd_.scratch_bytes());
     starts_ = scratch_.add(((std::uint64_t{1} << bits_) + 1) * 4);
     for (auto& table : spread_) table = scratch_.add(spread_bits_ != 0 ? std::uint64_t{4} << spread_bits_ : 0);
@@ -168,10 +183,11 @@ class MsdSorter final : public Sorter {
 
   std::uint64_t scratch_bytes() const override { return scratch_.bytes(); }
   std::string parameters() const override {
-    return fmt::format("bits={},local={}x{},{}", bits_, local_.work_group, local_items, lsd_.parameters());
+    return only_parts() ? lsd_.parameters()
+                        : fmt::format("bits={},local={}x{},{}", bits_, local_.work_group, local_items, lsd_.parameters());
   }
   std::uint64_t bytes_moved() const override {  // where keys spread; where they do not, it is more
-    const unsigned passes = (bits_ > digit_bits ? 2 : 1) + 1;
+    const unsigned passes = (bits_ > digit_bits ? 2 : 1) + (only_parts() ? 0 : 1);
     return problem_.count * info(problem_.key).bytes + bytes_of_passes(problem_, passes, 1);
   }
 
@@ -197,7 +213,9 @@ class MsdSorter final : public Sorter {
     local.problem(radix_problem(problem_))
         .set("RESIDENT", resident_)
         .set("VALUES_LATE", int{local_.values_late})
-        .set("GATHER_KEYS", int{spread_bits_ == 0 && (info(problem_.key).is_float || key_bits(problem_) != info(problem_.key).bits())});
+        .set("GATHER_KEYS", int{gathers_keys(problem_)})
+        .set("KEEP_KEYS", int{local_.keep_keys})
+        .set("BY_PLACE", int{bins_by_place_});
     set_bin_sort(local, local_.work_group, local_items, local_.sort_bits, with_positions(problem_), local_.position_bits, bin_shift_);
     if (spread_bits_ != 0) local.set("SPREAD_BITS", spread_bits_).set("ONE_LEAD", int{bits_ >= spread_bits_});
     std::future<std::shared_ptr<Module>> partition;
@@ -213,8 +231,10 @@ class MsdSorter final : public Sorter {
         if (spread_bits_ != 0) own.set("SPREAD_BITS", spread_bits_);
         return kernels::build(device, capabilities, msd_partition_cl, own);
       });
-    local_module_ = kernels::build_joined(device, capabilities, {bins_cl, bin_sort_cl, msd_local_cl}, local);
-    sort_local_ = local_module_->kernel("msd_local");
+    if (!only_parts()) {
+      local_module_ = kernels::build_joined(device, capabilities, {bins_cl, bin_sort_cl, msd_local_cl}, local);
+      sort_local_ = local_module_->kernel("msd_local");
+    }
     count_module_ = count.get();
     count_ = count_module_->kernel(tiles_ != 0 ? "msd_count_tiles" : "msd_count");
     if (tiles_ == 0) scan_ = count_module_->kernel("msd_scan");
@@ -231,7 +251,7 @@ class MsdSorter final : public Sorter {
                  counts = cleared.slice(counts_offset, std::uint64_t{4} << bits_), starts = starts_.in(o);
     const std::uint32_t open = problem_.begin_bit + key_bits(problem_) - bits_;  // the bits below are still open
     const Memory spread = spread_bits_ != 0 ? spread_[0].in(o) : Memory{}, back = spread_bits_ != 0 ? spread_[1].in(o) : Memory{};
-    const auto capacity = static_cast<std::uint32_t>(local_.capacity());
+    const auto capacity = static_cast<std::uint32_t>(most_of_bucket());
     lsd_.start(queue, o);
     if (tiles_ != 0) {
       const Memory all = lsd_.cleared(o), table = lsd_.tile_table(o);
@@ -247,8 +267,8 @@ class MsdSorter final : public Sorter {
     }
 
     const OnesweepSorter::Gate parted{overfull, 0, 0}, otherwise{overfull, 1, ~0u};
-    const unsigned second = bits_ - digit_bits;
-    std::vector<Digit> digits{{open + second, (1u << digit_bits) - 1}};
+    const unsigned second = only_parts() ? bits_ / 2 : bits_ - digit_bits;
+    std::vector<Digit> digits{{open + second, (1u << (bits_ - second)) - 1}};
     if (second != 0) digits.push_back({open, (1u << second) - 1});
     if (keys_.items != 0) {
       const auto a = lsd_.passes().pass(0, o), b = lsd_.passes().pass(1, o);
@@ -260,16 +280,21 @@ class MsdSorter final : public Sorter {
     } else {
       lsd_.partition(queue, o, starts, spread, digits, parted, capacity);
     }
-    const auto from = lsd_.passes().pass(second != 0 ? 1 : 0, o);
-    const Arg local_args[] = {from.keys_out, o.keys_out, from.values_out, o.values_out, starts, overfull, back,
-                              std::uint32_t{problem_.begin_bit}, open - problem_.begin_bit, bin_shift_};
-    queue.launch({*sort_local_, buckets(), local_.work_group, local_args, "local", static_cast<unsigned>(local_.bytes)});
-
+    if (!only_parts()) {
+      const auto from = lsd_.passes().pass(second != 0 ? 1 : 0, o);
+      const Arg local_args[] = {from.keys_out, o.keys_out, from.values_out, o.values_out, starts, overfull, back,
+                                std::uint32_t{problem_.begin_bit}, open - problem_.begin_bit, bin_shift_};
+      queue.launch({*sort_local_, buckets(), local_.work_group, local_args, "local", static_cast<unsigned>(local_.bytes)});
+    }
     lsd_.sort(queue, o, otherwise);
   }
 
  private:
   [[nodiscard]] std::uint32_t buckets() const { return std::uint32_t{1} << bits_; }
+  // Whether parts by all bits that decide are what is wanted.
+  [[nodiscard]] bool only_parts() const { return key_bits(problem_) == bits_; }
+  // Records. Parts that nobody sorts may be large, but keys that are alike are slow to count, and to part by one digit.
+  [[nodiscard]] std::uint64_t most_of_bucket() const { return only_parts() ? ceil_div(problem_.count, 64) : local_.capacity(); }
   [[nodiscard]] unsigned count_work_items() const { return count_work_group / count_share_; }  // of a work-group
   // Keys that each work-item of the count looks at first.
   [[nodiscard]] std::uint32_t samples() const {
@@ -278,7 +303,7 @@ class MsdSorter final : public Sorter {
   }
   // How many of them a full bucket has.
   [[nodiscard]] double samples_of_bucket() const {
-    return static_cast<double>(local_.capacity()) * samples() * count_work_items() / static_cast<double>(problem_.count);
+    return static_cast<double>(most_of_bucket()) * samples() * count_work_items() / static_cast<double>(problem_.count);
   }
   // More say that a bucket is overfull, and not by chance.
   [[nodiscard]] std::uint32_t crowd() const {
@@ -302,6 +327,7 @@ class MsdSorter final : public Sorter {
   OnesweepSorter lsd_;
   std::uint64_t tiles_ = 0;  // that are counted one by one, if they are
   unsigned resident_ = 1, bin_shift_ = 0;
+  bool bins_by_place_ = false;
   unsigned count_bits_ = 16, count_share_ = 1;  // of a bucket's count in local memory; work-groups of a compute unit
   LocalSort local_;
   std::uint64_t count_bytes_ = 0, count_groups_ = 0;

@@ -1,5 +1,5 @@
 // A work-group sorts a bucket in local memory, by bins (bins.cl, bin_sort.cl, which stand in front of this).
-// Parameters: those of bin_sort.cl, RESIDENT, VALUES_LATE (values come where the items were, for there is no room for both), GATHER_KEYS (an item does not say all of its key's bits), SPREAD_BITS (the keys are
+// Parameters: those of bin_sort.cl, RESIDENT, VALUES_LATE (values come where the items were, for there is no room for both), GATHER_KEYS (an item does not say all of its key's bits), KEEP_KEYS (then: they wait in local memory), BY_PLACE (fewer bits are open than a bin has; positions say the rest), SPREAD_BITS (the keys are
 // spread orders), ONE_LEAD (those of a bucket share these bits).
 
 // What is sorted. COMPOSITE: the bits of the key's order that are still open, then the record's position in the bucket.
@@ -28,6 +28,9 @@ typedef struct {
   bin_sort_t sort;
 #if VALUE_BYTES
   value_t values[CAPACITY];
+#endif
+#if KEEP_KEYS
+  ukey_t keys[CAPACITY];
 #endif
 } msd_local_memory_t;
 
@@ -72,7 +75,11 @@ void msd_local(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL con
 #endif
 #else
   const u32 zeros = 0, alike = 0;
+#if BY_PLACE  // what is open does not tell as many bins
+  const bins_by_place_t by_place = {LOG_BINS - low_bits, (1u << (16 + LOG_BINS - low_bits)) / count};
+#else
   const bins_by_place_t by_place = {0, 0};
+#endif
 #endif
   const u32 rows = (count + WG - 1 - t) / WG;  // of this work-item's places, those that have a record
   sort_t item[ITEMS];
@@ -80,7 +87,10 @@ void msd_local(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL con
     const u32 at = i * WG + t;
     item[i] = SORT_LAST;
     if (i < rows) {
-      const ukey_t order = ORDER_OF(keys_in[at]);
+      const ukey_t key = keys_in[at], order = ORDER_OF(key);
+#if KEEP_KEYS
+      mine->keys[at] = key;
+#endif
 #if COMPOSITE
       item[i] = (sort_t)((order & (((ukey_t)1 << begin_bit << low_bits) - 1)) >> begin_bit >> zeros) << POSITION_BITS | at;
 #else
@@ -102,7 +112,7 @@ void msd_local(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL con
 #endif
 
   // Store.
-#if GATHER_KEYS
+#if GATHER_KEYS && !KEEP_KEYS
   ukey_t key[ITEMS];
   UNROLL for (u32 i = 0; i < ITEMS; ++i) key[i] = keys_in[min(POSITION(item[i]), count - 1)];
   barrier_all();  // keys_out may be keys_in
@@ -111,7 +121,9 @@ void msd_local(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL con
     const u32 at = i * WG + t;
     if (i >= rows) continue;
     const sort_t sorted = item[i];
-#if GATHER_KEYS
+#if KEEP_KEYS
+    if (keys_out) keys_out[begin + at] = mine->keys[POSITION(sorted)];
+#elif GATHER_KEYS
     if (keys_out) keys_out[begin + at] = key[i];
 #elif COMPOSITE
     if (keys_out) keys_out[begin + at] = KEY_OF(bucket_order | (ukey_t)(sorted >> POSITION_BITS) << zeros);
