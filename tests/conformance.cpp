@@ -59,9 +59,11 @@ bool has_many_kernels(const MethodUnderTest& m) { return is_limited(m.algorithm)
 constexpr auto left_to_oclgrind = "kernels for GPUs, of which there are many: Oclgrind's tests run them; SORTIUM_TEST_FULL=1 does it here";
 bool is_left_to_oclgrind() { return builds_slowly() && !is_simulated() && !is_set("SORTIUM_TEST_FULL"); }
 
-// With parameters, a CPU's compiler is asked for two of the types and payloads, by turns from method to method.
+// With parameters, a CPU's compiler is asked for two of the types and payloads, by turns from method to method; and so is NVIDIA's
+// OpenCL, which compiles one at a time, where five modules make a sort.
 bool has_few_shapes(const MethodUnderTest& m) {
-  return builds_slowly() && !m.parameters.empty() && !on_host() && !is_simulated() && !is_set("SORTIUM_TEST_FULL");
+  const bool one_by_one = m.algorithm.name == "msd" && capabilities(*test_device()).backend == Backend::opencl;
+  return (builds_slowly() || one_by_one) && !m.parameters.empty() && !on_host() && !is_simulated() && !is_set("SORTIUM_TEST_FULL");
 }
 
 bool needs_clusters(const MethodUnderTest& m) { return m.algorithm.name == "one-cluster"; }
@@ -286,7 +288,7 @@ TEST(OneGroup, RowsInPart) {
   Trial trial(test_device(), Placement::guarded);
   std::vector<Case> cases;
   for (const auto key : {KeyType::u16, KeyType::u32})
-    for (const std::uint64_t count : {257, 300, 400, 600})
+    for (const std::uint64_t count : {257, 600})
       cases.push_back({{.key = key, .count = count, .payload = key == KeyType::u16 ? Payload::none : Payload::values}, true,
                        Distribution::random, count});
   thin_out(cases);
@@ -302,22 +304,22 @@ TEST(NarrowCounts, Overflow) {
   if (on_host()) GTEST_SKIP() << "kernels run on devices";
   Trial trial(test_device(), Placement::guarded);
   const bool small = is_set("SORTIUM_TEST_SMALL");
-  for (const char* const parameters : {"bits=15", "bits=16"})
-    for (const std::uint64_t count : {small ? 9'001 : 100'003, small ? 12'007 : 500'009}) {
-      std::vector<Case> cases{{{.key = KeyType::u32, .count = count}, true, Distribution::leads, count},
-                              {{.key = KeyType::u64, .count = count, .payload = Payload::values, .value_bytes = 8}, false, Distribution::leads, count}};
-      thin_out(cases);
-      for (const auto& c : cases) {
-        try {
-          const Plan plan(test_device(), c.problem, {"msd", parameters});
-          const auto what = trial.run(c, {plan.scratch_bytes(), 0, true, [&](Queue& q, const Operands& o) { plan.run(q, o); }});
-          EXPECT_EQ(what, "") << describe(c) << ", " << parameters;
-        } catch (const Error& e) {
-          if (e.code() != ErrorCode::unsupported) throw;
-          std::cout << parameters << ": " << e.what() << '\n';
-        }
+  const std::uint64_t count = small ? 9'001 : 500'009;
+  for (const char* const parameters : {"bits=15", "bits=16"}) {
+    std::vector<Case> cases{{{.key = KeyType::u32, .count = count}, true, Distribution::leads, count},
+                            {{.key = KeyType::u64, .count = count, .payload = Payload::values, .value_bytes = 8}, false, Distribution::leads, count}};
+    thin_out(cases);
+    for (const auto& c : cases) {
+      try {
+        const Plan plan(test_device(), c.problem, {"msd", parameters});
+        const auto what = trial.run(c, {plan.scratch_bytes(), 0, true, [&](Queue& q, const Operands& o) { plan.run(q, o); }});
+        EXPECT_EQ(what, "") << describe(c) << ", " << parameters;
+      } catch (const Error& e) {
+        if (e.code() != ErrorCode::unsupported) throw;
+        std::cout << parameters << ": " << e.what() << '\n';
       }
     }
+  }
 }
 
 // Lists that are a few runs, up and down by turns, with ties in them and between them: cpu:0 merges them.

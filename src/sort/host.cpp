@@ -94,7 +94,7 @@ HostReport sort_elements(const Problem& p, const HostOperands& o, const Options&
 // On a CPU, OpenCL's memory is the host's, too, of which cpu:0 keeps some from sort to sort (`kept`): to touch new memory for the
 // first time takes as long as to sort in it. Less than that the C library keeps.
 constexpr std::uint64_t kept_from = std::uint64_t{1} << 21;  // bytes
-std::unique_ptr<Buffer> scratch_for(Device& device, std::uint64_t bytes, std::unique_ptr<Buffer>& kept) {
+std::unique_ptr<Buffer> scratch_for(Device& device, std::uint64_t bytes, [[maybe_unused]] std::unique_ptr<Buffer>& kept) {
 #ifdef SORTIUM_WITH_HOST
   const auto& c = device.info().claimed;
   if (c.kind == DeviceKind::cpu && c.backend == Backend::opencl && bytes >= kept_from) {
