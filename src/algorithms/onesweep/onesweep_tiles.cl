@@ -274,7 +274,8 @@ INLINE void load_values(pass_t p, LOCAL const tile_t *tile, value_t *value) {
 #define COMMON_SHARE 8
 #define RANK_TILE_COMMON                                                                  \
   {                                                                                       \
-    const u32 lane = sg_lane(), below = (1u << lane) - 1, one = mine->common[0], two = mine->common[1];     \
+    const u32 lane = sg_lane(), below = (1u << lane) - 1;                                 \
+    const u32 one = mine->common[0], two = mine->common[1];                               \
     u32 ones = 0, twos = 0;                                                               \
     UNROLL for (u32 i = 0; i < ITEMS; ++i) {                                              \
       const u32 d = DIGIT(key[i]);                                                        \
@@ -289,7 +290,6 @@ INLINE void load_values(pass_t p, LOCAL const tile_t *tile, value_t *value) {
     if (lane == 0) my_ranks[one] = ones;                                                  \
     if (lane == 0 && two != RADIX) my_ranks[two] = twos;                                  \
   }
-
 
 INLINE void rank_keys(LOCAL onesweep_memory_t *mine, sub_group_t sg, pass_t p, const ukey_t *key, u32 *place) {
   LOCAL u32 *my_ranks = MY_RANKS;
