@@ -11,16 +11,14 @@
 #define NO_KEYS (!write_keys)  // an argsort's last pass may not want them
 
 // Past the caches, where the compiler can: a line that is written whole need not be read first.
-INLINE void store_line(GLOBAL uint8 *to, const uint8 *from) {
-  for (u32 i = 0; i < 2; ++i) {
+INLINE void store_line(GLOBAL uint16 *to, const uint16 *from) {
 #if defined(__has_builtin)
 #if __has_builtin(__builtin_nontemporal_store)
-    __builtin_nontemporal_store(from[i], to + i);
-    continue;
+  __builtin_nontemporal_store(*from, to);
+  return;
 #endif
 #endif
-    to[i] = from[i];
-  }
+  *to = *from;
 }
 
 // `what` is record `out` of the output: it goes to its digit's line, at its place in memory's line, and whole lines to memory.
@@ -30,7 +28,7 @@ INLINE void store_line(GLOBAL uint8 *to, const uint8 *from) {
     lines[line + place] = what;                                                                        \
     if (place == LENGTH - 1 && wanted) {                                                               \
       if (out >= first[digit] + (LENGTH - 1)) {                                                        \
-        store_line((GLOBAL uint8 *)(to + (out - (LENGTH - 1))), (const uint8 *)(lines + line));        \
+        store_line((GLOBAL uint16 *)(to + (out - (LENGTH - 1))), (const uint16 *)(lines + line));        \
       } else { /* a digit's first line, whose beginning is another digit's or part's */                \
         for (index_t p = first[digit]; p <= out; ++p) to[p] = lines[line + (u32)(p + phase) % LENGTH]; \
       }                                                                                                \
