@@ -439,5 +439,36 @@ INSTANTIATE_TEST_SUITE_P(Some, Records,
                                          TypeAndOrder{KeyType::u8, Order::descending, {}}),
                          name_of);
 
+// A first line's options reach the compiler, and what compiles a binary that was kept.
+TEST(Options, OfAFirstLine) {
+  const auto device = test_device();
+  if (capabilities(*device).backend != Backend::opencl) GTEST_SKIP() << "CUDA's kernels say it themselves";
+  const std::string kernel = "__kernel void answer(__global uint *to) { to[0] = ANSWER; }\n";
+  std::vector<std::byte> binary;
+  EXPECT_NE(device->compile("//! -DANSWER=42\n" + kernel, binary)->kernel("answer"), nullptr);
+  if (!binary.empty()) {
+    EXPECT_NE(device->load(binary)->kernel("answer"), nullptr);
+  }
+  EXPECT_THROW((void)device->compile(kernel, binary), Error);
+}
+
+// NVIDIA's OpenCL has no words for how many work-groups share a compute unit: there it is registers, as an option.
+TEST(Options, BoundRegistersOnNvidiasOpenCl) {
+  Capabilities c;
+  c.backend = Backend::opencl;
+  kernels::Defines shared, alone, none;
+  shared.set("WG", 256).set("RESIDENT", 2);
+  alone.set("WG", 128).set("RESIDENT", 1);
+  none.set("WG", 256);
+  const auto text = [&](SubGroupWords words, const kernels::Defines& defines) {
+    c.sub_group_words = words;
+    return kernels::full_text(c, {"some.cl", ""}, defines);
+  };
+  EXPECT_TRUE(text(SubGroupWords::ptx, shared).starts_with("//! -cl-nv-maxrregcount=128\n"));
+  EXPECT_TRUE(text(SubGroupWords::ptx, alone).starts_with("//! -cl-nv-maxrregcount=255\n"));
+  EXPECT_TRUE(text(SubGroupWords::ptx, none).starts_with("#define"));
+  EXPECT_TRUE(text(SubGroupWords::khr, shared).starts_with("#define"));
+}
+
 }  // namespace
 }  // namespace sortium::test

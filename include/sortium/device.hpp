@@ -191,7 +191,8 @@ class Device : public std::enable_shared_from_this<Device> {
   // Bytes that can still be allocated, as far as the driver tells.
   [[nodiscard]] virtual std::uint64_t free_memory() = 0;
 
-  // Compiles `source`; `binary` receives what load() takes. Throws Error(build_failed) with the log.
+  // Compiles `source`; `binary` receives what load() takes. Throws Error(build_failed) with the log. On OpenCL a first line
+  // "//! …" has further options for the compiler.
   [[nodiscard]] virtual std::unique_ptr<Module> compile(const std::string& source,
                                                         std::vector<std::byte>& binary) = 0;
   // Throws Error(build_failed) where the driver refuses the binary.

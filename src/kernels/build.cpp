@@ -72,10 +72,6 @@ std::string with_prologues(std::string_view text, Backend backend) {
   return out += text;
 }
 
-}  // namespace
-
-namespace {
-
 // For NVIDIA's OpenCL, what KERNEL_RESIDENT(WG, RESIDENT) cannot say there: how many of a compute unit's 65536 registers a
 // work-item may have. Left to itself the compiler takes up to 255, and one work-group has the unit to itself.
 std::string register_bound(const Defines& defines) {
