@@ -1,6 +1,7 @@
 // MSD radix sort: where each bucket, a value of the keys' leading bits, begins; and whether all of them are small enough
 // for the local sort. The records then go to their buckets by onesweep's passes.
-// Parameters: WG, ITEMS (of a work-item at a time), BUCKETS, COUNT_BITS (of a bucket's count in local memory), SAMPLES (keys that each work-item looks at first), SCAN_WG (msd_scan's work-items), SPREAD_BITS (floats are counted, and go on, by spread orders),
+// Parameters: WG, ITEMS (of a work-item at a time), BUCKETS, COUNT_BITS (of a bucket's count in local memory), SAMPLES (keys that
+// each work-item looks at first), SCAN_WG (msd_scan's work-items), SPREAD_BITS (floats are counted, and go on, by spread orders),
 // BUCKET_BITS (then).
 
 #define PER_WORD (32 / COUNT_BITS)

@@ -345,7 +345,8 @@ class Msd final : public Algorithm {
         .title = "MSD radix sort by 8 to 16 leading bits, then buckets in local memory; onesweep where keys do not spread",
         .source = "Stehle, Jacobsen 2017 (hybrid radix sort); Adinets, Merrill 2022",
         .stable = true,
-        .cost = "one reading of the keys, one or two passes and the local sort, which read and write every record once; "
+        .cost = "one reading of the keys, one or two passes and, if more than 16 bits decide, the local sort, which read and "
+                "write every record once; "
                 "5 launches and a fill, of short lists 4, of long ones with values 6, of which either the last or some before it find nothing to do",
         .parameters = {{"bits", "leading bits that make a bucket", digit_bits, most_bits, {}}}};
     return info;

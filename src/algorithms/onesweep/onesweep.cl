@@ -19,8 +19,8 @@ INLINE void wait_for(GLOBAL u32 *done, u32 tiles) {
 // `state`: tickets and counts of tiles that are done for each pass, 0 at first; the look-back table, too.
 // `ties`: 0 at first; see CODES. `spread`: the table, with SPREAD_BITS.
 // `gate`: null, or a word that decides on the device whether the launch does anything: only if it is from gate_least to gate_most.
-// COUNTED: `table` has the tiles' counts, `starts` is written, and *gate, 0 at first, becomes 1, and nothing else is done, where a digit has more than
-// `capacity` records.
+// COUNTED: `table` has the tiles' counts, `starts` is written, and *gate, 0 at first, becomes 1, and nothing else is done,
+// where a digit has more than `capacity` records.
 #define STATE_DONE (PASSES + 1)
 // Pass p's number, mask and shift. Which passes there are is read from local memory as such a word, and not as a number, from
 // which compilers seem to work out shift and mask again at every use (NVIDIA's OpenCL: u64 keys took a fifth longer).

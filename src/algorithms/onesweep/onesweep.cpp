@@ -78,8 +78,8 @@ OnesweepSorter::Shape OnesweepSorter::shape(const Capabilities& device, const Pa
   const std::uint64_t index = kernels::index_bytes(problem_.count);
   const std::uint64_t rank_words = (device.ordered_local_atomics ? 1 : 2) * radix_size;  // SG_RANK_WORDS
   const std::uint64_t segments_bytes = segmented_ ? radix_size * 4 + 16 : 0;
-  const std::uint64_t fixed = 2 * radix_size * index + kernels::scan_bytes(problem_, device, radix_size) + s.work_group / lanes * rank_words * 4 + s.work_group * 4 + head_bytes + 64 +
-                              segments_bytes;
+  const std::uint64_t fixed = 2 * radix_size * index + kernels::scan_bytes(problem_, device, radix_size) +
+                              s.work_group / lanes * rank_words * 4 + s.work_group * 4 + head_bytes + 64 + segments_bytes;
   // Where there is little local memory, keys and values take turns in it, and work-groups share a compute unit, so that one does
   // something while another waits.
   s.turns = !much_local && value != 0;
