@@ -107,8 +107,11 @@ std::unique_ptr<Buffer> scratch_for(Device& device, std::uint64_t bytes, [[maybe
 
 #ifdef SORTIUM_WITH_HOST
 HostReport report_of_few() {
-  static const detail::FewNames names{find_device("cpu:0")->info().name, rooms::sample().info().name};  // devices live for ever
-  detail::few_names.store(&names, std::memory_order_release);
+  static const detail::FewNames& names = [] () -> const detail::FewNames& {  // told once: threads that sort few would share the line
+    static const detail::FewNames made{find_device("cpu:0")->info().name, rooms::sample().info().name};  // devices live for ever
+    detail::few_names.store(&made, std::memory_order_release);
+    return made;
+  }();
   return detail::few_report(names);
 }
 

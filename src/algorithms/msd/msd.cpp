@@ -110,7 +110,7 @@ bool counts_tiles(const Problem& p, unsigned bits) {
 
 // How keys are parted whose ties nobody can tell apart: by msd_partition. `items` is 0 where onesweep's passes do it.
 struct KeyPartition {
-  unsigned work_group = 256, items = 0, resident = 1, run = 1;
+  unsigned work_group = 256, items = 0, resident = 2, run = 1;
   std::uint64_t bytes = 0, groups = 0;  // of msd_partition_memory_t
 };
 
@@ -119,7 +119,6 @@ KeyPartition key_partition(const Problem& p, const Capabilities& device, unsigne
   if (with_positions(p) || counts_tiles(p, bits)) return part;
   const std::uint64_t key = info(p.key).bytes;
   const bool much_local = device.local_struct > 128 * 1024;
-  part.resident = 2;
   const std::uint64_t fixed = 256 * (sector_bytes + 16) + (2 * 257 + 2 * 256) * 4 + 256 * 8 + 3 * 20 +
                               kernels::scan_bytes(p, device, 256) + 64;
   const std::uint64_t room = much_local ? device.local_struct / part.resident - 1024 : device.local_struct;
