@@ -284,6 +284,29 @@ TEST(CountedTiles, AreAddedUp) {
   }
 }
 
+// msd looks at some keys of long lists first, which tell whether keys repeat and digits are few; here, of short ones.
+TEST(SampledKeys, TellTheWay) {
+  if (on_host()) GTEST_SKIP() << "kernels run on devices";
+  Trial trial(test_device(), Placement::guarded);
+  const bool small = is_set("SORTIUM_TEST_SMALL");
+  const std::uint64_t count = small ? 5'003 : 1'300'007;
+  std::vector<Case> cases;
+  for (const auto d : {Distribution::few_distinct, Distribution::random, Distribution::zipf, Distribution::sorted}) {
+    if (small && cases.size() == 4) break;
+    cases.push_back({{.key = KeyType::u32, .count = count, .payload = Payload::values}, true, d, count});
+    cases.push_back({{.key = KeyType::u64, .count = count}, false, d, count});
+  }
+  thin_out(cases);
+  for (const auto& c : cases) {
+    try {
+      EXPECT_EQ(run_stable(trial, c, {"msd", "bits=9,sample=1"}), "") << describe(c);
+    } catch (const Error& e) {
+      if (e.code() == ErrorCode::unsupported) GTEST_SKIP() << e.what();
+      throw;
+    }
+  }
+}
+
 // Lists that fill some of a work-group's rows in part, for which there are no more than a few sizes in the table.
 TEST(OneGroup, RowsInPart) {
   if (on_host()) GTEST_SKIP() << "kernels run on devices";

@@ -30,20 +30,22 @@ KERNEL(WG) void say_barriers(GLOBAL u32 *cells, GLOBAL u32 *wrong) {
   wrong[group_id() * WG + t] = bad;
 }
 
-// out: for each work-item its local and its global ticket; then for each group the sum and the OR.
-KERNEL(WG) void say_atomics(GLOBAL u32 *next, GLOBAL u32 *tickets, GLOBAL u32 *sums) {
-  LOCAL_ARRAY(u32, sum, 1);
+// out: for each work-item its local and its global ticket; then for each group the sum and the OR; and the largest of what work-items have.
+KERNEL(WG) void say_atomics(GLOBAL u32 *next, GLOBAL u32 *tickets, GLOBAL u32 *sums, GLOBAL u32 *largest) {
+  LOCAL_ARRAY(u32, sum, 2);
   LOCAL_ARRAY(u32, bits, WG / 32 + 1);
   const u32 t = local_id();
-  if (t == 0) sum[0] = 0;
+  if (t < 2) sum[t] = 0;
   if (t < WG / 32 + 1) bits[t] = 0;
   barrier_local();
   tickets[2 * (group_id() * WG + t)] = local_add(&sum[0], 1u);
   tickets[2 * (group_id() * WG + t) + 1] = global_add(next, 3u);
+  local_max(&sum[1], (group_id() * WG + t) * 2654435761u);
   if (t % 3 != 0) local_or(&bits[t / 32], 1u << (t % 32));
   barrier_local();
   if (t < WG / 32) sums[group_id() * (WG / 32 + 1) + 1 + t] = bits[t];
   if (t == 0) sums[group_id() * (WG / 32 + 1)] = sum[0];
+  if (t == 0) largest[group_id()] = sum[1];
 }
 
 KERNEL(WG) void say_popcount(GLOBAL const u32 *in, GLOBAL u32 *out) {
@@ -62,7 +64,7 @@ KERNEL(WG) void say_acquire_release(GLOBAL u32 *next, GLOBAL u32 *flags, GLOBAL 
   messages[ticket * WG + t] = ticket * 1000 + t;
   barrier_all();
   if (t == 0) {
-    store_release(&flags[ticket], 7u);
+    store_release(&flags[ticket], load_relaxed(&next[0]) > ticket ? 7u : 8u);
     u32 seen = ticket == 0 ? 7 : 0;
     for (u32 spin = 0; spin < (1u << 22) && seen != 7; ++spin) seen = load_acquire(&flags[ticket - (ticket != 0 ? 1 : 0)]);
     shared[1] = seen;

@@ -79,8 +79,8 @@ TEST_F(Words, BarriersShowWhatOthersWrote) {
 
 TEST_F(Words, Atomics) {
   load("SAY_WORDS", 128);
-  DeviceArray<std::uint32_t> next(*queue, 1, 0), tickets(*queue, 2 * items()), sums(*queue, groups * (wg / 32 + 1));
-  launch("say_atomics", {next, tickets, sums});
+  DeviceArray<std::uint32_t> next(*queue, 1, 0), tickets(*queue, 2 * items()), sums(*queue, groups * (wg / 32 + 1)), largest(*queue, groups);
+  launch("say_atomics", {next, tickets, sums, largest});
   const auto got = tickets.read(), per_group = sums.read();
   EXPECT_EQ(next.read()[0], 3 * items());
   std::vector<std::uint32_t> all(items());
@@ -94,6 +94,9 @@ TEST_F(Words, Atomics) {
     std::ranges::sort(local);
     ASSERT_EQ(local, should) << "local_add gives each its own turn";
     ASSERT_EQ(per_group[g * (wg / 32 + 1)], wg);
+    std::uint32_t most = 0;
+    for (std::uint32_t t = 0; t < wg; ++t) most = std::max(most, (g * wg + t) * 2654435761u);
+    ASSERT_EQ(largest.read()[g], most);
     for (std::uint32_t t = 0; t < wg; ++t)
       ASSERT_EQ(per_group[g * (wg / 32 + 1) + 1 + t / 32] >> (t % 32) & 1, t % 3 != 0 ? 1u : 0u);
   }

@@ -103,10 +103,12 @@ Planned plan_fastest(const Problem& problem, const Capabilities& device, const R
       if (parts ? problem.count <= std::uint64_t{1} << 17
                 : cluster && moves <= std::uint64_t{1} << 19 && moves * record <= std::uint64_t{1} << 22)
         candidates.push_back(&rooms::one_cluster());
-      // Three digits are worth it where one partition does; two where what is parted by them is sorted, and the list is long enough
-      // for that to be faster than to go by the last digit first.
+      // Three digits are worth it where one partition does, and where all of their bits and values of up to 4 bytes count; two where
+      // what is parted by them is sorted, and the list is long enough for that to be faster than to go by the last digit first.
       const bool parts_alone = passes == 2 && composite(problem) && problem.count >= std::uint64_t{1} << 25;
-      if (passes > 3 || (passes == 3 && problem.count <= std::uint64_t{1} << 21) || parts_alone) candidates.push_back(&rooms::msd());
+      const bool three = passes == 3 && (problem.count <= std::uint64_t{1} << 21 ||
+                                         (problem.payload != Payload::none && record <= 8 && key_bits(problem) > 22));
+      if (passes > 3 || three || parts_alone) candidates.push_back(&rooms::msd());
       candidates.push_back(&rooms::onesweep());
     }
     candidates.push_back(&rooms::lsd());

@@ -1,7 +1,8 @@
 // A work-group sorts its items in local memory: they go to bins, in which a few are left to sort (bins.cl, which stands in
 // front of this); where a bin is crowded, a radix sort does instead. msd's local sort, one-cluster and one-group have it in common.
 // Instructions are what it costs: a work-item's places, the counts' places and their sums are all worked out once.
-// Parameters: those of bins.cl, COMPOSITE, POSITION_BITS, WINDOW_HIGH (the bits that choose a bin lie in an item's upper word).
+// Parameters: those of bins.cl, COMPOSITE, POSITION_BITS, WINDOW_HIGH (the bits that choose a bin lie in an item's upper word),
+// BY_PLACE (an item's place stands in for the lowest of these bits, so that neighbours' differ in the highest only).
 
 // COMPOSITE: below what is compared, an item has its place among those that are sorted: no two are equal, so that no order
 // of ties is lost, and the place finds the rest of the record.
@@ -29,6 +30,15 @@ typedef struct {
   u32 bits, step;  // how many; places of a work-group for each value of theirs, times 65536
 } bins_by_place_t;
 
+// Where word w of the counts lies. Work-item t scans words 8t to 8t + 7: they lie one after the other, unless that puts what neighbours
+// add to into two banks.
+#if BY_PLACE
+#define BIN_AT(w) ((w) % 8 * WG + ((w) / 8 ^ (w) / 256))
+#define OWN_BIN(i) mine->bins[(i) * WG + (t ^ t / 32)]  // at BIN_AT(8 * t + i)
+#else
+#define BIN_AT(w) (w)
+#endif
+
 // Item i of a work-item is the one at place i * WG + t; of them `rows` are there, the others SORT_LAST. They are sorted into
 // mine->items. Bits of an item from `shift` on choose its bin. `alike`: the items of a bin are equal, and need no sorting.
 INLINE void sort_in_bins(LOCAL bin_sort_t *mine, sub_group_t sg, sort_t *item, u32 rows, u32 shift, bins_by_place_t by_place,
@@ -49,7 +59,7 @@ INLINE void sort_in_bins(LOCAL bin_sort_t *mine, sub_group_t sg, sort_t *item, u
 #if COMPOSITE
       if (by_place.bits != 0) window = (u32)(item[i] >> POSITION_BITS) << by_place.bits | (i * WG + t) * by_place.step >> 16;
 #endif
-      const u32 word = window & (BINS / 2 - 1), upper = window >> (LOG_BINS - 1) & 1;
+      const u32 word = BIN_AT(window & (BINS / 2 - 1)), upper = window >> (LOG_BINS - 1) & 1;
       const u32 rank = local_add(&mine->bins[word], 1u << 16 * upper) >> 16 * upper;
       place[i] = 2 * word + upper | rank << 16;
     }
@@ -57,7 +67,13 @@ INLINE void sort_in_bins(LOCAL bin_sort_t *mine, sub_group_t sg, sort_t *item, u
   barrier_local();
 
   // Scan over bins.
+#if BY_PLACE
+  uint4 low, high;
+  low.x = OWN_BIN(0), low.y = OWN_BIN(1), low.z = OWN_BIN(2), low.w = OWN_BIN(3);
+  high.x = OWN_BIN(4), high.y = OWN_BIN(5), high.z = OWN_BIN(6), high.w = OWN_BIN(7);
+#else
   uint4 low = quads[2 * t], high = quads[2 * t + 1];
+#endif
   if (ANY_TOO_MANY(low, high) && !alike) local_or(&mine->crowded, 1u);
   index_t all;
   u32 at_bin = (u32)wg_scan_add(mine->scratch, WG,
@@ -65,8 +81,13 @@ INLINE void sort_in_bins(LOCAL bin_sort_t *mine, sub_group_t sg, sort_t *item, u
   if (!mine->crowded) {
     at_bin += (u32)all << 16;  // the upper half of the bins begins where the lower half ends
     START_BINS(low, high)
+#if BY_PLACE
+    OWN_BIN(0) = low.x, OWN_BIN(1) = low.y, OWN_BIN(2) = low.z, OWN_BIN(3) = low.w;
+    OWN_BIN(4) = high.x, OWN_BIN(5) = high.y, OWN_BIN(6) = high.z, OWN_BIN(7) = high.w;
+#else
     quads[2 * t] = low;
     quads[2 * t + 1] = high;
+#endif
     barrier_local();
 
     // Scatter; what stands past the end stays there.

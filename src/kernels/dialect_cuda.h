@@ -36,6 +36,7 @@ typedef unsigned long long u64;
 
 #define local_add(p, v) atomicAdd((p), (v))
 #define local_or(p, v) atomicOr((p), (v))
+#define local_max(p, v) atomicMax((p), (v))
 #define global_add(p, v) atomicAdd((p), (v))
 
 INLINE void global_add_release(u32 *p, u32 v) {
@@ -45,6 +46,11 @@ INLINE void global_add_release(u32 *p, u32 v) {
 #define popcount32(x) ((u32)__popc(x))
 #define highest_bit32(x) (31u - (u32)__clz((int)(x)))
 
+INLINE u32 load_relaxed(const u32 *p) {
+  u32 v;
+  asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(v) : "l"(p));
+  return v;
+}
 INLINE u32 load_acquire(u32 *p) {
   u32 v;
   asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");

@@ -31,12 +31,18 @@ typedef ulong u64;
 
 #define local_add(p, v) atomic_add((p), (v))
 #define local_or(p, v) atomic_or((p), (v))
+#define local_max(p, v) atomic_max((p), (v))
 #define global_add(p, v) atomic_add((p), (v))
 
 #define popcount32(x) popcount((u32)(x))
 #define highest_bit32(x) (31u - clz((u32)(x)))
 
 #if defined(SG_WORDS_PTX)
+INLINE u32 load_relaxed(GLOBAL const u32 *p) {
+  u32 v;
+  asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(v) : "l"(p));
+  return v;
+}
 INLINE u32 load_acquire(GLOBAL u32 *p) {
   u32 v;
   asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
@@ -51,11 +57,14 @@ INLINE void global_add_release(GLOBAL u32 *p, u32 v) {
 #elif __OPENCL_C_VERSION__ >= 200
 #define global_add_release(p, v) \
   atomic_fetch_add_explicit((volatile GLOBAL atomic_uint *)(p), (v), memory_order_release, memory_scope_device)
+#define load_relaxed(p) \
+  atomic_load_explicit((volatile GLOBAL atomic_uint *)(p), memory_order_relaxed, memory_scope_device)
 #define load_acquire(p) \
   atomic_load_explicit((volatile GLOBAL atomic_uint *)(p), memory_order_acquire, memory_scope_device)
 #define store_release(p, v) \
   atomic_store_explicit((volatile GLOBAL atomic_uint *)(p), (v), memory_order_release, memory_scope_device)
 #else
+#define load_relaxed(p) atomic_or((p), 0u)
 INLINE u32 load_acquire(volatile GLOBAL u32 *p) {
   const u32 v = atomic_or(p, 0u);
   mem_fence(CLK_GLOBAL_MEM_FENCE);

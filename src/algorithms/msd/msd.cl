@@ -1,7 +1,8 @@
 // MSD radix sort: where each bucket, a value of the keys' leading bits, begins; and whether all of them are small enough
 // for the local sort. The records then go to their buckets by onesweep's passes.
-// Parameters: WG, ITEMS (of a work-item at a time), BUCKETS, COUNT_BITS (of a bucket's count in local memory), SAMPLES (keys that
-// each work-item looks at first), SCAN_WG (msd_scan's work-items), SPREAD_BITS (floats are counted, and go on, by spread orders),
+// Parameters: WG, ITEMS (of a work-item at a time), BUCKETS, COUNT_BITS (of a bucket's count in local memory), COUNT_WORDS (of them, and of
+// what samples need: a power of two), SAMPLES (keys that each work-item of the count looks at first), TELLS_REPEATS (samples tell whether keys
+// repeat), START_WG (msd_start's work-items), SPREAD_BITS (floats are counted, and go on, by spread orders),
 // BUCKET_BITS (then).
 
 #define PER_WORD (32 / COUNT_BITS)
@@ -10,13 +11,13 @@
 #define COUNT_OF(word, bucket) ((word) >> PLACE(bucket) & COUNT_MOST)
 
 typedef struct {
-  u32 counts[BUCKETS / PER_WORD];
+  u32 counts[COUNT_WORDS];
 #ifdef SPREAD_BITS
   u32 spread[1 << SPREAD_BITS];            // samples, then the table
   u32 exponents[(1 << SPREAD_BITS) / 64];  // that samples have, a bit each; on a boundary that vector loads do not cross
 #endif
   index_t scratch[SCAN_WORDS(WG)];
-  u32 crowded;
+  u32 crowded, agree[KEY_BITS / 8], last;
 } msd_count_memory_t;
 
 #ifdef SPREAD_BITS
@@ -141,39 +142,102 @@ INLINE void count_bucket(LOCAL u32 *counts, GLOBAL u32 *global_counts, u32 bucke
 #endif
 }
 
+// Clears so many words, and puts samples of the keys, so many apart, one after the other, where all work-groups of the count find them.
+KERNEL(START_WG) void msd_start(GLOBAL const ukey_t *keys, GLOBAL ukey_t *samples, u32 sampled, u64 apart, GLOBAL u32 *overfull,
+                                GLOBAL u32 *cleared, u64 words) {
+  const u64 at = (u64)group_id() * START_WG + local_id(), all = (u64)group_count() * START_WG;
+  // Neighbouring samples by one work-group, so that it has few pages of memory to find.
+  const u32 own = (sampled + group_count() - 1) / group_count(), end = min((group_id() + 1) * own, sampled);
+  for (u32 i = group_id() * own + local_id(); i < end; i += START_WG) samples[i] = keys[i * apart];
+  for (u64 i = at; i < words; i += all) cleared[i] = 0;
+  if (at == 0) *overfull = 0;
+}
+
+#if TELLS_REPEATS
+// How many samples have a key that another one has, too: of those that meet at a word, one key's. With barriers.
+INLINE u32 count_repeats(LOCAL msd_count_memory_t *mine, const ukey_t *sample) {
+  const u32 t = local_id();
+  u32 tag[SAMPLES], repeats = 0;  // tags differ where keys do, but for one bit
+  UNROLL for (u32 i = 0; i < SAMPLES; ++i) {
+#if KEY_BITS == 64
+    tag[i] = (u32)((sample[i] * 0x9e3779b97f4a7c15ul) >> 32) | 1;
+#else
+    tag[i] = (u32)sample[i] * 0x9e3779b1u | 1;
+#endif
+    local_max(&mine->counts[tag[i] >> (32 - highest_bit32(COUNT_WORDS))], tag[i]);
+  }
+  barrier_local();
+  UNROLL for (u32 i = 0; i < SAMPLES; ++i) repeats += mine->counts[tag[i] >> (32 - highest_bit32(COUNT_WORDS))] == tag[i] ? 1u : 0u;
+  for (u32 i = t; i < COUNT_WORDS; i += WG) repeats -= mine->counts[i] != 0 ? 1u : 0u;
+  index_t all;
+  wg_scan_add(mine->scratch, WG, (index_t)repeats, &all);
+  return (u32)all;
+}
+#endif
+
 #ifdef FEW_DIGITS
-// Whether two samples agree in a digit of 8 bits more often than one time in 20, for three digits in four: a few values are most of
-// them. With barriers.
-INLINE u32 digits_are_few(LOCAL msd_count_memory_t *mine, const ukey_t *sample) {
+// Whether two samples agree in a digit of 8 bits more than `most` times, for three digits in four: a few values are more of them than
+// others. With barriers.
+INLINE u32 digits_are_few(LOCAL msd_count_memory_t *mine, const ukey_t *sample, u32 most) {
   const u32 t = local_id(), digits = KEY_BITS / 8;
   for (u32 i = t; i < digits * 256; i += WG) mine->counts[i] = 0;
+  if (t < digits) mine->agree[t] = 0;
   barrier_local();
   UNROLL for (u32 i = 0; i < SAMPLES; ++i)
     UNROLL for (u32 d = 0; d < KEY_BITS / 8; ++d)
       local_add(&mine->counts[d * 256 + ((u32)(key_order(sample[i]) >> 8 * d) & 255)], 1u);
   barrier_local();
+  for (u32 i = t; i < digits * 256; i += WG) local_add(&mine->agree[i / 256], mine->counts[i] * mine->counts[i]);
+  barrier_local();
   u32 few = 0;
-  for (u32 d = 0; d < digits; ++d) {
-    const u32 count = t < 256 ? mine->counts[d * 256 + t] : 0;
-    index_t all;
-    wg_scan_add(mine->scratch, WG, count * count, &all);
-    few += all > (u64)(SAMPLES * WG) * (SAMPLES * WG) / 20;
-  }
+  UNROLL for (u32 d = 0; d < KEY_BITS / 8; ++d) few += mine->agree[d] > most ? 1u : 0u;
   return 4 * few >= 3 * digits;
 }
 #endif
 
-// Counts the keys of each bucket: a key's order from bit `shift` on. `overfull` is set, and nothing
-// counted, where more than `crowd` of the samples (at most COUNT_MOST) fall into one bucket; so skewed keys cost little here,
-// whose counting would be slow. With SPREAD_BITS it is also set where keys tie or have no room, and the samples
-// make `spread` (the table) and `back` (the table of spread orders); `lead_most`: make_spread's.
-KERNEL(WG) void msd_count(GLOBAL const ukey_t *keys, GLOBAL u32 *counts, GLOBAL u32 *overfull, u64 n, u32 shift,
-                          u32 crowd, GLOBAL u32 *spread, GLOBAL u32 *back, u32 lead_most) {
+// By the last work-group of the count: starts[b] becomes the records in all buckets before b; one more for the end. False where a bucket has
+// more than `capacity`.
+INLINE u32 start_buckets(LOCAL msd_count_memory_t *mine, sub_group_t sg, GLOBAL u32 *counts, GLOBAL u32 *starts, u64 n, u32 capacity) {
+  // Sum. A sub-group has neighbouring buckets, its lanes are neighbours.
+  const u32 own = BUCKETS > WG ? BUCKETS / WG * SG_LANES : SG_LANES, first = sg_index() * own + sg_lane();
+  u32 sum = 0, too_many = 0;
+  UNROLL for (u32 i = 0; i < own; i += SG_LANES) {
+    const u32 count = first + i < BUCKETS ? load_relaxed(&counts[first + i]) : 0;
+    sum += count;
+    too_many |= count > capacity;
+  }
+  if (too_many) local_or(&mine->crowded, 1u);
+  index_t all;
+  u32 at = sg_shuffle(sg, (u32)wg_scan_add(mine->scratch, WG, sum, &all), 0);
+  // Scan.
+  for (u32 i = 0; i < own; i += SG_LANES) {
+    const u32 count = first + i < BUCKETS ? load_relaxed(&counts[first + i]) : 0;
+    u32 inclusive = count;
+    for (u32 distance = 1; distance < SG_LANES; distance *= 2) {
+      const u32 other = sg_shuffle(sg, inclusive, (sg_lane() - distance) % SG_LANES);
+      inclusive += sg_lane() >= distance ? other : 0;
+    }
+    if (first + i < BUCKETS) starts[first + i] = at + inclusive - count;
+    at += sg_shuffle(sg, inclusive, SG_LANES - 1);
+  }
+  if (local_id() == 0) starts[BUCKETS] = (u32)n;
+  return !mine->crowded;
+}
+
+// Counts the keys of each bucket: a key's order from bit `shift` on. `overfull` is set, and nothing counted, where more than `crowd` of the
+// samples (at most COUNT_MOST) fall into one bucket, whose counting would be slow; or, with TELLS_REPEATS, more than `repeats_most`
+// repeat a key, so that buckets differ by more than chance. It becomes FEW_DIGITS where more than `few_repeats` do, or digits_are_few says so of
+// `few_agree`. With SPREAD_BITS it is also set where keys tie or have no room, and the samples make `spread` (the table) and `back` (the
+// table of spread orders); `lead_most`: make_spread's. `done` is 0, and counts work-groups, of which the last finds `starts`, and whether a bucket
+// has more than `capacity` records.
+KERNEL(WG) void msd_count(GLOBAL const ukey_t *keys, GLOBAL const ukey_t *samples, GLOBAL u32 *counts, GLOBAL u32 *overfull, u64 n, u32 shift,
+                          u32 crowd, u32 repeats_most, u32 few_repeats, u32 few_agree, GLOBAL u32 *spread, GLOBAL u32 *back, u32 lead_most,
+                          GLOBAL u32 *done, GLOBAL u32 *starts, u32 capacity) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(msd_count_memory_t, mine);
-  const u32 t = local_id(), words = BUCKETS / PER_WORD;
+  const u32 t = local_id();
   u32 misfits = 0;  // keys that tie or have no room
-  for (u32 i = t; i < words; i += WG) mine->counts[i] = 0;
+  for (u32 i = t; i < COUNT_WORDS; i += WG) mine->counts[i] = 0;
   if (t == 0) mine->crowded = 0;
 #ifdef SPREAD_BITS
   for (u32 i = t; i < LEADS; i += WG) mine->spread[i] = 0;
@@ -181,10 +245,10 @@ KERNEL(WG) void msd_count(GLOBAL const ukey_t *keys, GLOBAL u32 *counts, GLOBAL 
 #endif
   barrier_local();
 
-  // Sample: every work-group the same keys, so that all come to the same verdict.
+  // Look at the samples: all work-groups at all of them, so that they come to the same verdict.
 #if SAMPLES
   ukey_t sample[SAMPLES];
-  UNROLL for (u32 i = 0; i < SAMPLES; ++i) sample[i] = keys[(u64)(i * WG + t) * (n / (SAMPLES * WG))];
+  UNROLL for (u32 i = 0; i < SAMPLES; ++i) sample[i] = samples[i * WG + t];
 #endif
 #ifdef SPREAD_BITS
   UNROLL for (u32 i = 0; i < SAMPLES; ++i) local_add(&mine->spread[spread_index(key_order(sample[i]))], 1u);
@@ -195,19 +259,24 @@ KERNEL(WG) void msd_count(GLOBAL const ukey_t *keys, GLOBAL u32 *counts, GLOBAL 
   }
 #endif
 #if SAMPLES
-  u32 too_many = 0;
+  u32 too_many = 0, repeats = 0;
+#if TELLS_REPEATS
+  repeats = count_repeats(mine, sample);
+  for (u32 i = t; i < COUNT_WORDS; i += WG) mine->counts[i] = 0;
+  barrier_local();
+#endif
   UNROLL for (u32 i = 0; i < SAMPLES; ++i) {
     const u32 bucket = bucket_of(mine, sample[i], shift, &misfits);
     const u32 before = local_add(&mine->counts[bucket / PER_WORD], 1u << PLACE(bucket));
     too_many |= COUNT_OF(before, bucket) >= crowd;
   }
-  if (too_many) local_or(&mine->crowded, 1u);
+  if (too_many || repeats > repeats_most) local_or(&mine->crowded, 1u);
   barrier_local();
-  for (u32 i = t; i < words; i += WG) mine->counts[i] = 0;
+  for (u32 i = t; i < COUNT_WORDS; i += WG) mine->counts[i] = 0;
   barrier_local();
   if (mine->crowded) {
 #ifdef FEW_DIGITS
-    const u32 verdict = digits_are_few(mine, sample) ? FEW_DIGITS : 1u;
+    const u32 verdict = digits_are_few(mine, sample, few_agree) || repeats > few_repeats ? FEW_DIGITS : 1u;
 #else
     const u32 verdict = 1;
 #endif
@@ -246,24 +315,13 @@ KERNEL(WG) void msd_count(GLOBAL const ukey_t *keys, GLOBAL u32 *counts, GLOBAL 
     if (count != 0) global_add(&counts[b], count);
   }
   if (misfits != 0) global_add(overfull, 1u);
-}
 
-// starts[b]: the records in all buckets before b; one more for the end. SCAN_WG buckets a work-group, which adds up all
-// counts before its own. `overfull` becomes non-zero where a bucket has more than `capacity` records.
-KERNEL(SCAN_WG) void msd_scan(GLOBAL const u32 *counts, GLOBAL u32 *starts, GLOBAL u32 *overfull, u64 n, u32 buckets,
-                         u32 capacity) {
-  LOCAL_ARRAY(index_t, scratch, SCAN_WORDS(SCAN_WG));
-  LOCAL_ARRAY(u32, skewed, 1);
-  const u32 t = local_id(), bucket = group_id() * SCAN_WG + t;
-  if (t == 0) skewed[0] = load_acquire(overfull);  // by one work-item: another work-group may set it meanwhile
-  barrier_local();
-  if (skewed[0] != 0) return;
-  index_t before, all, sum = 0;
-  for (u32 i = t; i < group_id() * SCAN_WG; i += SCAN_WG) sum += counts[i];
-  wg_scan_add(scratch, SCAN_WG, sum, &before);
-  const u32 count = bucket < buckets ? counts[bucket] : 0;
-  const index_t start = before + wg_scan_add(scratch, SCAN_WG, count, &all);
-  if (bucket < buckets) starts[bucket] = (u32)start;
-  if (bucket == buckets - 1) starts[buckets] = (u32)n;
-  if (count > capacity) global_add(overfull, 1u);
+  // The last work-group goes on.
+  barrier_all();
+  if (t == 0) {
+    global_add_release(&done[0], 1u);
+    mine->last = load_acquire(&done[0]) == group_count() ? global_add(&done[1], 1u) == 0 : 0;
+  }
+  barrier_all();
+  if (mine->last && !start_buckets(mine, sg, counts, starts, n, capacity) && t == 0) global_add(overfull, 1u);
 }

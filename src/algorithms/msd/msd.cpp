@@ -23,6 +23,8 @@ constexpr unsigned sector_bytes = 32;  // of memory, in which it is written
 constexpr unsigned most_run = 8;       // tiles that a work-group takes in a row; measured on an H200
 constexpr double spread_fill = 0.9;  // how full a bucket may be by what samples say
 constexpr std::uint64_t sampled_from = std::uint64_t{1} << 22;  // records; below, sampling costs more than it saves
+constexpr std::uint64_t many_sampled_from = std::uint64_t{1} << 26;
+constexpr std::uint64_t cleared_at_once = 1u << 14, most_clearing = 128;  // bytes, of which a work-group clears so many at least; work-groups
 constexpr std::uint64_t tiles_counted_to = std::uint64_t{1} << 21;  // records; above, there are too many to add up
 
 // How buckets are sorted.
@@ -103,9 +105,37 @@ unsigned leading_bits(const Problem& problem, const Capabilities& device, const 
   return bits > digit_bits && local_sort(problem, device, narrow).sort_bits == 32 ? narrow : bits;
 }
 
-// Whether tiles are counted one by one: where lists are parted once, and short.
-bool counts_tiles(const Problem& p, unsigned bits) {
-  return bits == digit_bits && spread_bits(p) == 0 && p.count <= tiles_counted_to;
+// How lists are parted once that are short: tile by tile, by a work-group each. `count` is 0 where they are not.
+struct TilePartition {
+  unsigned work_group = 256, items = 0;
+  std::uint64_t count = 0, bytes = 0;  // of tiles; of msd_tile_memory_t
+};
+
+TilePartition tile_partition(const Problem& p, const Capabilities& device, unsigned bits) {
+  TilePartition part;
+  if (bits != digit_bits || spread_bits(p) != 0 || p.count > tiles_counted_to) return part;
+  const bool much_local = device.local_struct > 128 * 1024;
+  if (much_local) part.work_group = 512;
+  const std::uint64_t key = info(p.key).bytes, value = p.payload == Payload::none ? 0 : p.value_bytes, work_group = part.work_group;
+  const std::uint64_t rank_words = (device.ordered_local_atomics ? 1 : 2) * 256;  // SG_RANK_WORDS
+  const std::uint64_t fixed = work_group / std::min(device.sub_group_size, 32u) * rank_words * 4 + work_group * 4 + 256 * 4 +
+                              kernels::scan_bytes(p, device, 256) + 64;
+  const std::uint64_t sums = 2 * work_group / 32 * 256 * 4;
+  const std::uint64_t most = device.local_struct > fixed ? (device.local_struct - fixed) / (work_group * (key + value)) : 0;
+  if (most == 0 || fixed + sums > device.local_struct || device.max_work_group < work_group)
+    throw Error(ErrorCode::unsupported, fmt::format("msd: a tile of {} records needs {} bytes of local memory; the device allows {}, and {} work-items",
+                                                    work_group, fixed + std::max(sums, work_group * (key + value)), device.local_struct,
+                                                    device.max_work_group));
+  // Registers bound the items. Of odd numbers the one that costs least, where each round of tiles costs as much as some ten items.
+  const std::uint64_t bound = std::min<std::uint64_t>(most, 96 / (key / 4 + value / 4 + 1)), at_once = device.compute_units * work_group;
+  std::uint64_t least = ~std::uint64_t{0};
+  for (std::uint64_t items = 1; items <= bound; items += 2) {
+    const std::uint64_t cost = ceil_div(p.count, at_once * items) * (items + 10);
+    if (cost < least) part.items = static_cast<unsigned>(items), least = cost;
+  }
+  part.count = ceil_div(p.count, work_group * part.items);
+  part.bytes = fixed + std::max(sums, work_group * part.items * (key + value));
+  return part;
 }
 
 // How keys are parted whose ties nobody can tell apart: by msd_partition. `items` is 0 where onesweep's passes do it.
@@ -116,7 +146,7 @@ struct KeyPartition {
 
 KeyPartition key_partition(const Problem& p, const Capabilities& device, unsigned bits) {
   KeyPartition part;
-  if (with_positions(p) || counts_tiles(p, bits)) return part;
+  if (with_positions(p) || tile_partition(p, device, bits).count != 0) return part;
   const std::uint64_t key = info(p.key).bytes;
   const bool much_local = device.local_struct > 128 * 1024;
   const std::uint64_t fixed = 256 * (sector_bytes + 16) + (2 * 257 + 2 * 256) * 4 + 256 * 8 + 3 * 20 +
@@ -138,11 +168,11 @@ class MsdSorter final : public Sorter {
  public:
   MsdSorter(const Problem& problem, const Capabilities& device, const Parameters& given)
       : problem_(problem), spread_bits_(spread_bits(problem)), bits_(leading_bits(problem, device, given)),
-        keys_(key_partition(problem, device, bits_)),
+        tiles_(tile_partition(problem, device, bits_)),
+        samples_keys_(tiles_.count == 0 && (spread_bits_ != 0 || given.number("sample", problem.count > sampled_from) != 0)), keys_(key_partition(problem, device, bits_)),
         lsd_(problem, device, {},
-             {.segments = keys_.items != 0 ? 0 : std::uint64_t{1} << digit_bits, .cleared_bytes = cleared_bytes(),
-              .spread_bits = spread_bits_, .counted = counts_tiles(problem, bits_), .skewed = true}),
-        tiles_(counts_tiles(problem, bits_) ? ceil_div(problem.count, lsd_.tile()) : 0) {
+             {.segments = keys_.items != 0 || tiles_.count != 0 ? 0 : std::uint64_t{1} << digit_bits, .cleared_bytes = cleared_bytes(),
+              .spread_bits = spread_bits_, .skewed = true, .tells_few_digits = samples_keys_}) {
     const auto unsupported = [](const std::string& why) { throw Error(ErrorCode::unsupported, "msd: " + why); };
     if (key_bits(problem) <= digit_bits || (only_parts() && (!composite(problem) || spread_bits_ != 0)))
       unsupported(fmt::format("{} bits are to be sorted, which onesweep does in {} passes as well", key_bits(problem),
@@ -154,16 +184,20 @@ class MsdSorter final : public Sorter {
       unsupported(fmt::format("with {} leading bits a work-group would sort some {} records, more than the device's {} "
                               "bytes of local memory or {} work-items allow", bits_, (problem.count >> bits_) + 1,
                               device.local_struct, device.max_work_group));
-    const auto count_bytes = [&] {
-      const std::uint64_t spread = spread_bits_ != 0 ? (std::uint64_t{4} << spread_bits_) + (std::uint64_t{4} << spread_bits_) / 64 : 0;
-      return tiles_ != 0 ? 0 : buckets() * std::uint64_t{count_bits_} / 8 + kernels::scan_bytes(problem, device, count_work_items()) + spread + 16;
-    };
-    // Counts of fewer bits overflow less where more work-groups share a compute unit, and so the keys.
-    while (count_bits_ > 4 && count_bytes() > device.local_struct) count_bits_ /= 2, count_share_ = 4;
-    count_bytes_ = count_bytes();
-    if (count_bytes_ > device.local_struct || device.max_work_group < count_work_group)
-      unsupported(fmt::format("counting by {} bits needs {} bytes of local memory and {} work-items; the device allows {} "
-                              "and {}", bits_, count_bytes_, count_work_group, device.local_struct, device.max_work_group));
+    scratch_.add(lsd_.scratch_bytes());  // the first part of ours, so that one description of operands serves both
+    if (tiles_.count == 0) {
+      const auto count_bytes = [&] {
+        const std::uint64_t spread = spread_bits_ != 0 ? (std::uint64_t{4} << spread_bits_) + (std::uint64_t{4} << spread_bits_) / 64 : 0;
+        return count_words() * 4 + kernels::scan_bytes(problem, device, count_work_items()) + spread + 64;
+      };
+      // Counts of fewer bits overflow less where more work-groups share a compute unit, and so the keys.
+      while (count_bits_ > 4 && count_bytes() > device.local_struct) count_bits_ /= 2, count_share_ = 4;
+      count_bytes_ = count_bytes();
+      if (count_bytes_ > device.local_struct || device.max_work_group < count_work_group)
+        unsupported(fmt::format("counting by {} bits needs {} bytes of local memory and {} work-items; the device allows {} and {}", bits_,
+                                count_bytes_, count_work_group, device.local_struct, device.max_work_group));
+      samples_ = scratch_.add(std::uint64_t{sampled()} * info(problem.key).bytes);
+    }
     count_groups_ = std::min<std::uint64_t>(ceil_div(problem.count, count_items * count_work_items()),
                                             std::uint64_t{device.compute_units} * count_share_);
     if (!only_parts()) {
@@ -175,8 +209,9 @@ class MsdSorter final : public Sorter {
       bin_shift_ = open_bits > bin_bits ? open_bits - bin_bits : 0;
       bins_by_place_ = with_positions(problem) && spread_bits_ == 0 && key_bits(problem) - bits_ < bin_bits;
     }
-    scratch_.add(lsd_.scratch_bytes());
+    verdict_ = scratch_.add(4);
     starts_ = scratch_.add(((std::uint64_t{1} << bits_) + 1) * 4);
+    table_ = scratch_.add(tiles_.count * buckets() * 2);
     for (auto& table : spread_) table = scratch_.add(spread_bits_ != 0 ? std::uint64_t{4} << spread_bits_ : 0);
   }
 
@@ -193,21 +228,8 @@ class MsdSorter final : public Sorter {
   void build(Device& device, const Capabilities& capabilities) override {
     // Side by side: a first use waits for them.
     auto passes = std::async(std::launch::async, [&] { lsd_.build(device, capabilities); });
-    kernels::Defines defines;
-    defines.problem(radix_problem(problem_))
-        .set("WG", count_work_items())
-        .set("SCAN_WG", count_work_group)
-        .set("ITEMS", tiles_ != 0 ? tile_count_items : count_items)
-        .set("BUCKETS", buckets())
-        .set("COUNT_BITS", count_bits_);
-    if (tiles_ == 0) defines.set("SAMPLES", samples());
-    if (samples() != 0 && lsd_.tells_few_digits() && buckets() * count_bits_ / 32 >= info(problem_.key).bytes * 256)
-      defines.set("FEW_DIGITS", OnesweepSorter::few_digits);
-    if (spread_bits_ != 0) defines.set("SPREAD_BITS", spread_bits_).set("BUCKET_BITS", bits_);
     using namespace kernels::embedded;
-    auto count = std::async(std::launch::async, [&] {
-      return kernels::build(device, capabilities, tiles_ != 0 ? msd_tiles_cl : msd_cl, defines);
-    });
+    auto count = std::async(std::launch::async, [&] { return build_count(device, capabilities); });
     kernels::Defines local;
     local.problem(radix_problem(problem_))
         .set("RESIDENT", resident_)
@@ -235,8 +257,9 @@ class MsdSorter final : public Sorter {
       sort_local_ = local_module_->kernel("msd_local");
     }
     count_module_ = count.get();
-    count_ = count_module_->kernel(tiles_ != 0 ? "msd_count_tiles" : "msd_count");
-    if (tiles_ == 0) scan_ = count_module_->kernel("msd_scan");
+    count_ = count_module_->kernel(tiles_.count != 0 ? "msd_count_tiles" : "msd_count");
+    if (tiles_.count != 0) partition_ = count_module_->kernel("msd_partition_tiles");
+    else start_ = count_module_->kernel("msd_start");
     if (keys_.items != 0) {
       partition_module_ = partition.get();
       partition_ = partition_module_->kernel("msd_partition");
@@ -245,39 +268,42 @@ class MsdSorter final : public Sorter {
   }
 
   void enqueue(Queue& queue, const Operands& o) override {
-    // Onesweep's scratch memory is the first part of ours, so that one description of operands serves both.
-    const Memory cleared = lsd_.extension(o), overfull = cleared.slice(0, 4),
-                 counts = cleared.slice(counts_offset, std::uint64_t{4} << bits_), starts = starts_.in(o);
+    const Memory cleared = lsd_.cleared(o), extension = lsd_.extension(o), overfull = verdict_.in(o), starts = starts_.in(o);
     const std::uint32_t open = problem_.begin_bit + key_bits(problem_) - bits_;  // the bits below are still open
     const Memory spread = spread_bits_ != 0 ? spread_[0].in(o) : Memory{}, back = spread_bits_ != 0 ? spread_[1].in(o) : Memory{};
     const auto capacity = static_cast<std::uint32_t>(most_of_bucket());
     lsd_.start(queue, o);
-    if (tiles_ != 0) {
-      const Memory all = lsd_.cleared(o), table = lsd_.tile_table(o);
-      const Arg count_args[] = {o.keys_in, table, problem_.count, static_cast<std::uint32_t>(lsd_.tile()), open, all,
-                                all.bytes / 4};
-      queue.launch({*count_, tiles_, count_work_items(), count_args, "count"});
+    if (tiles_.count != 0) {
+      const Arg count_args[] = {o.keys_in, table_.in(o), problem_.count, open, cleared, cleared.bytes / 4};
+      queue.launch({*count_, tiles_.count, count_work_group, count_args, "count"});
     } else {
-      lsd_.clear(queue, o);
-      const Arg count_args[] = {o.keys_in, counts, overfull, problem_.count, open, crowd(), spread, back, lead_most()};
+      const Memory counts = extension.slice(counts_offset, std::uint64_t{4} << bits_);
+      const Memory samples = samples_.in(o);
+      const Arg start_args[] = {o.keys_in, samples, sampled(), apart(), overfull, cleared, cleared.bytes / 4};
+      queue.launch({*start_, std::clamp<std::uint64_t>(ceil_div(cleared.bytes, cleared_at_once), 1, most_clearing), count_work_group, start_args, "start"});
+      const Arg count_args[] = {o.keys_in, samples, counts, overfull, problem_.count, open, crowd(), repeats_most(), few_repeats(),
+                                few_agree(), spread, back, lead_most(), extension.slice(done_offset, 8), starts, capacity};
       queue.launch({*count_, count_groups_, count_work_items(), count_args, "count", static_cast<unsigned>(count_bytes_)});
-      const Arg scan_args[] = {counts, starts, overfull, problem_.count, buckets(), capacity};
-      queue.launch({*scan_, ceil_div(buckets(), count_work_group), count_work_group, scan_args, "scan"});
     }
 
     const OnesweepSorter::Gate parted{overfull, 0, 0}, otherwise{overfull, 1, ~0u};
     const unsigned second = only_parts() ? bits_ / 2 : bits_ - digit_bits;
     std::vector<Digit> digits{{open + second, (1u << (bits_ - second)) - 1}};
     if (second != 0) digits.push_back({open, (1u << second) - 1});
-    if (keys_.items != 0) {
+    const auto word = [](std::uint64_t x) { return static_cast<std::uint32_t>(x); };
+    if (tiles_.count != 0) {
+      const auto pass = lsd_.passes().pass(0, o);
+      const Arg args[] = {pass.keys_in, pass.keys_out, pass.make_positions ? Memory{} : pass.values_in, pass.values_out, table_.in(o), starts,
+                          overfull, problem_.count, open, word(tiles_.count), capacity};
+      queue.launch({*partition_, tiles_.count, tiles_.work_group, args, "partition", static_cast<unsigned>(tiles_.bytes)});
+    } else if (keys_.items != 0) {
       const auto a = lsd_.passes().pass(0, o), b = lsd_.passes().pass(1, o);
       const auto [shifts, widths] = packed(digits);
-      const auto word = [](std::uint64_t x) { return static_cast<std::uint32_t>(x); };
-      const Arg args[] = {a.keys_in, a.keys_out, b.keys_out, starts, cleared.slice(reserved_offset(), reserved_bytes()),
-                          cleared.slice(state_offset, 16), overfull, problem_.count, word(digits.size()), word(shifts), word(widths), spread};
+      const Arg args[] = {a.keys_in, a.keys_out, b.keys_out, starts, extension.slice(reserved_offset(), reserved_bytes()),
+                          extension.slice(state_offset, 16), overfull, problem_.count, word(digits.size()), word(shifts), word(widths), spread};
       queue.launch({*partition_, keys_.groups, keys_.work_group, args, "partition", static_cast<unsigned>(keys_.bytes)});
     } else {
-      lsd_.partition(queue, o, starts, spread, digits, parted, capacity);
+      lsd_.partition(queue, o, starts, spread, digits, parted);
     }
     if (!only_parts()) {
       const auto from = lsd_.passes().pass(second != 0 ? 1 : 0, o);
@@ -290,19 +316,54 @@ class MsdSorter final : public Sorter {
 
  private:
   [[nodiscard]] std::uint32_t buckets() const { return std::uint32_t{1} << bits_; }
+  // The kernels that count and scan; of short lists, those that count and part.
+  [[nodiscard]] std::shared_ptr<Module> build_count(Device& device, const Capabilities& capabilities) const {
+    using namespace kernels::embedded;
+    kernels::Defines defines;
+    defines.problem(radix_problem(problem_));
+    if (tiles_.count != 0) {
+      defines.set("COUNT_WG", count_work_group)
+          .set("COUNT_ITEMS", tile_count_items)
+          .set("WG", tiles_.work_group)
+          .set("ITEMS", tiles_.items);
+      return kernels::build_joined(device, capabilities, {columns_cl, msd_tiles_cl}, defines);
+    }
+    defines.set("WG", count_work_items())
+        .set("ITEMS", count_items)
+        .set("START_WG", count_work_group)
+        .set("SAMPLES", sampled() / count_work_items())
+        .set("BUCKETS", buckets())
+        .set("COUNT_BITS", count_bits_)
+        .set("COUNT_WORDS", count_words())
+        .set("TELLS_REPEATS", int{tells_repeats()});
+    if (samples_keys_ && lsd_.tells_few_digits()) defines.set("FEW_DIGITS", OnesweepSorter::few_digits);
+    if (spread_bits_ != 0) defines.set("SPREAD_BITS", spread_bits_).set("BUCKET_BITS", bits_);
+    return kernels::build(device, capabilities, msd_cl, defines);
+  }
   // Whether parts by all bits that decide are what is wanted.
   [[nodiscard]] bool only_parts() const { return key_bits(problem_) == bits_; }
   // Records. Parts that nobody sorts may be large, but keys that are alike are slow to count, and to part by one digit.
   [[nodiscard]] std::uint64_t most_of_bucket() const { return only_parts() ? ceil_div(problem_.count, 64) : local_.capacity(); }
   [[nodiscard]] unsigned count_work_items() const { return count_work_group / count_share_; }  // of a work-group
-  // Keys that each work-item of the count looks at first.
-  [[nodiscard]] std::uint32_t samples() const {
-    if (spread_bits_ == 0) return problem_.count > sampled_from ? 4 * count_share_ : 0;
-    return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(problem_.count / count_work_group, 1, 8)) * count_share_;
+  // Keys that are looked at first, by each work-item of the count as many.
+  [[nodiscard]] unsigned sampled() const {
+    if (!samples_keys_) return 0;
+    const unsigned most = problem_.count < many_sampled_from ? (spread_bits_ != 0 ? 8 : 4) : count_share_ > 1 ? 8 : 16;
+    return count_work_group * static_cast<unsigned>(std::clamp<std::uint64_t>(problem_.count / count_work_group, 1, most));
+  }
+  // How far apart they are: an odd number, so that they lie in all of the memory's banks. Of fewer keys than that, the first is taken again and again.
+  [[nodiscard]] std::uint64_t apart() const {
+    const std::uint64_t share = samples_keys_ ? problem_.count / sampled() : 0;
+    return share == 0 ? 0 : (share - 1) | 1;
+  }
+  // Of the count's local memory.
+  [[nodiscard]] std::uint64_t count_words() const {
+    return std::max<std::uint64_t>({buckets() * std::uint64_t{count_bits_} / 32, std::uint64_t{256} * info(problem_.key).bytes,
+                                    tells_repeats() ? 4096u : 0u});
   }
   // How many of them a full bucket has.
   [[nodiscard]] double samples_of_bucket() const {
-    return static_cast<double>(most_of_bucket()) * samples() * count_work_items() / static_cast<double>(problem_.count);
+    return static_cast<double>(most_of_bucket()) * sampled() / static_cast<double>(problem_.count);
   }
   // More say that a bucket is overfull, and not by chance.
   [[nodiscard]] std::uint32_t crowd() const {
@@ -313,27 +374,41 @@ class MsdSorter final : public Sorter {
     const double buckets = std::ldexp(1.0, static_cast<int>(bits_) - static_cast<int>(spread_bits_));
     return static_cast<std::uint32_t>(std::clamp(256 * spread_fill * samples_of_bucket() * buckets, 1.0, 1e9));
   }
-  // Cleared before each sort: the word that tells the ways apart, msd_partition's state, the buckets' counts, and what
-  // msd_partition reserves of the output.
-  static constexpr std::uint64_t state_offset = 16, counts_offset = 32;
+  // Whether samples are asked if keys repeat. Floats do as a rule, and have room for it; parts that nobody sorts, too.
+  [[nodiscard]] bool tells_repeats() const { return samples_keys_ && spread_bits_ == 0 && !only_parts(); }
+  // How many may. Where keys have m records each, a bucket's records differ from the mean by the square root of m times the mean, and one of
+  // many thousand buckets by four times that. Bins of keys alone are slow with fewer. A third of what repeats meets others in the table.
+  [[nodiscard]] std::uint32_t repeats_most() const {
+    const auto mean = static_cast<double>(problem_.count >> bits_), spare = static_cast<double>(most_of_bucket()) - mean;
+    const double m = std::min(spare * spare / (16 * mean), with_positions(problem_) ? 1e9 : 3.0);
+    return static_cast<std::uint32_t>(std::clamp(m * sampled() * sampled() / (3 * static_cast<double>(problem_.count)), 2.0, 1e9));
+  }
+  // How many say that digits are few, too, as far as short lists are concerned; and how many pairs of samples that agree in a digit, of those in one
+  // order and the other: by chance it is one in 256.
+  [[nodiscard]] std::uint32_t few_repeats() const { return problem_.count <= OnesweepSorter::narrow_to ? sampled() / 64 : ~0u; }
+  [[nodiscard]] std::uint32_t few_agree() const { return static_cast<std::uint32_t>(std::uint64_t{sampled()} * sampled() / 220 + sampled()); }
+  // Cleared before each sort: msd_partition's state, the count's work-groups that are done, the buckets' counts, and what msd_partition reserves of the output.
+  static constexpr std::uint64_t state_offset = 0, done_offset = 16, counts_offset = 32;
   [[nodiscard]] std::uint64_t reserved_offset() const { return counts_offset + (std::uint64_t{4} << bits_); }
   [[nodiscard]] std::uint64_t reserved_bytes() const { return keys_.items != 0 ? 8 * (256 + (std::uint64_t{1} << bits_)) : 0; }
   [[nodiscard]] std::uint64_t cleared_bytes() const { return reserved_offset() + reserved_bytes(); }
 
   Problem problem_;
   unsigned spread_bits_ = 0, bits_ = 0;
+  TilePartition tiles_;
+  bool samples_keys_ = false;  // before they are counted
   KeyPartition keys_;
   OnesweepSorter lsd_;
-  std::uint64_t tiles_ = 0;  // that are counted one by one, if they are
   unsigned resident_ = 1, bin_shift_ = 0;
   bool bins_by_place_ = false;
   unsigned count_bits_ = 16, count_share_ = 1;  // of a bucket's count in local memory; work-groups of a compute unit
   LocalSort local_;
   std::uint64_t count_bytes_ = 0, count_groups_ = 0;
   ScratchLayout scratch_;
-  ScratchLayout::Slice starts_, spread_[2];  // the tables of orders and of spread orders
+  ScratchLayout::Slice verdict_, samples_;  // the word that tells the ways apart
+  ScratchLayout::Slice starts_, table_, spread_[2];  // of tiles' counts; of orders and of spread orders
   std::shared_ptr<Module> count_module_, partition_module_, local_module_;
-  std::unique_ptr<Kernel> count_, scan_, partition_, sort_local_;
+  std::unique_ptr<Kernel> start_, count_, partition_, sort_local_;
 };
 
 class Msd final : public Algorithm {
@@ -346,8 +421,9 @@ class Msd final : public Algorithm {
         .stable = true,
         .cost = "one reading of the keys, one or two passes and, if more than 16 bits decide, the local sort, which read and "
                 "write every record once; "
-                "5 launches and a fill, of short lists 4, of long ones with values 6, of which either the last or some before it find nothing to do",
-        .parameters = {{"bits", "leading bits that make a bucket", digit_bits, most_bits, {}}}};
+                "5 launches, of short lists 4, of long ones with values 6, of which either the last or some before it find nothing to do",
+        .parameters = {{"bits", "leading bits that make a bucket", digit_bits, most_bits, {}},
+                       {"sample", "1: some keys are looked at before all are counted, by default of more than 2^22 records", 0, 1, {}}}};
     return info;
   }
 

@@ -1,8 +1,7 @@
 // A work-group sorts a bucket in local memory, by bins (bins.cl, bin_sort.cl, which stand in front of this).
 // Parameters: those of bin_sort.cl, RESIDENT, VALUES_LATE (values come where the items were, for there is no room for both),
-// GATHER_KEYS (an item does not say all of its key's bits), KEEP_KEYS (then: they wait in local memory), BY_PLACE (fewer bits are
-// open than a bin has; positions say the rest), SPREAD_BITS (the keys are spread orders), ONE_LEAD (those of a bucket share these
-// bits).
+// GATHER_KEYS (an item does not say all of its key's bits), KEEP_KEYS (then: they wait in local memory), SPREAD_BITS (the keys are
+// spread orders), ONE_LEAD (those of a bucket share these bits). BY_PLACE: fewer bits are open than a bin has.
 
 // What is sorted. COMPOSITE: the bits of the key's order that are still open, then the record's position in the bucket.
 // Else the key's order itself.

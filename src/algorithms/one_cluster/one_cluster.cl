@@ -1,13 +1,11 @@
 // The work-groups of one cluster sort the whole list in their local memories together, in one launch. Each has a tile of the
 // list, in the order of their numbers.
-// PARTS: the records go to the work-group whose number their leading bits are, and each sorts its own by bins (bins.cl and
-// bin_sort.cl stand in front of this). Where that is more for one of them than it can hold, and without PARTS, they make the
+// PARTS: the records go to the work-group whose number their leading bits are, and each sorts its own by bins (bins.cl,
+// bin_sort.cl and columns.cl stand in front of this). Where that is more for one of them than it can hold, and without PARTS, they make the
 // passes of an LSD radix sort.
 // Parameters: WG, GROUPS, TILE_ITEMS, PARTS, those of bin_sort.cl.
 
 #define TILE (WG * TILE_ITEMS)
-#define TEAMS (WG / RADIX)  // work-items of a digit, when columns of counts are summed
-#define TEAM_ROWS (SUB_GROUPS / TEAMS)
 #define MOST_GROUPS 16u
 
 // What can be sent has 4, 8 or 16 bytes; a small key and its value go together.
@@ -251,19 +249,8 @@ KERNEL(WG) void one_cluster_sort(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *ke
     barrier_local();
 
     // Sum over sub-groups, tell all work-groups, scan over digits.
-    u32 sum = 0;
-    UNROLL for (u32 s = 0; s < TEAM_ROWS; ++s) sum += own->ranks[(team * TEAM_ROWS + s) * RANK_WORDS + digit];
-    u32 before = 0, total = sum;
-#if TEAMS > 1
-    own->sums[t] = sum;
-    barrier_local();
-    total = 0;
-    UNROLL for (u32 q = 0; q < TEAMS; ++q) {
-      const u32 c = own->sums[q * RADIX + digit];
-      before += q < team ? c : 0;
-      total += c;
-    }
-#endif
+    u32 before;
+    const u32 total = sum_digit(own->ranks, own->sums, &before);
     if (t < RADIX) mine->totals[t] = (u16)total;
     if (t == 0) {
       arrivals_expect(&mine->counts_come[pass % 2], sizeof mine->counts[0]);
@@ -274,18 +261,7 @@ KERNEL(WG) void one_cluster_sort(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *ke
     for (u32 other = sg_index(); other < GROUPS; other += SUB_GROUPS)
       cluster_send16(&mine->counts[pass % 2][group * RADIX + 8 * sg_lane()], other, &mine->totals[8 * sg_lane()],
                      &mine->counts_come[pass % 2]);
-    u32 at = start + before;
-#if TEAMS > 1
-    if (t < RADIX) mine->moves[t] = start;
-    barrier_local();
-    at = mine->moves[digit] + before;
-#endif
-    UNROLL for (u32 s = 0; s < TEAM_ROWS; ++s) {
-      LOCAL u32 *c = &own->ranks[(team * TEAM_ROWS + s) * RANK_WORDS + digit];
-      const u32 in_row = *c;
-      *c = at;
-      at += in_row;
-    }
+    place_digit(own->ranks, own->sums, start, before);
     barrier_local();
 
     // Sort the tile, so that what goes to another work-group goes there in runs.

@@ -117,7 +117,7 @@ class OneClusterSorter final : public Sorter {
         .set("PARTS", int{shape_.parts});
     set_bin_sort(defines, shape_.work_group, bin_items, shape_.sort_bits, composite(problem_), shape_.position_bits, bin_shift());
     using namespace kernels::embedded;
-    module_ = kernels::build_joined(device, capabilities, {bins_cl, bin_sort_cl, one_cluster_cl}, defines);
+    module_ = kernels::build_joined(device, capabilities, {bins_cl, bin_sort_cl, columns_cl, one_cluster_cl}, defines);
     sort_ = module_->kernel("one_cluster_sort");
   }
 

@@ -1,12 +1,8 @@
 // One work-group sorts the whole list in its local memory: all passes of an LSD radix sort in one launch.
+// columns.cl stands in front of this.
 // Parameters: WG, ITEMS.
 
-#define RADIX 256u
 #define TILE (WG * ITEMS)
-#define SUB_GROUPS (WG / SG_LANES)
-#define RANK_WORDS SG_RANK_WORDS(RADIX)
-#define TEAMS (WG / RADIX)  // work-items of a digit, when columns of counts are summed
-#define TEAM_ROWS (SUB_GROUPS / TEAMS)
 
 typedef struct {
   ukey_t keys[TILE];
@@ -24,7 +20,6 @@ KERNEL(WG) void one_group_sort(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys
   SUB_GROUP(WG);
   LOCAL_STRUCT(one_group_memory_t, mine);
   const u32 t = local_id(), count = (u32)n;
-  const u32 digit = t % RADIX, team = t / RADIX;
   LOCAL u32 *my_ranks = mine->ranks + sg_index() * RANK_WORDS;
   const u32 first = sg_index() * (SG_LANES * ITEMS) + sg_lane();
 
@@ -50,27 +45,11 @@ KERNEL(WG) void one_group_sort(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys
     barrier_local();
 
     // Sum over sub-groups, scan over digits.
-    u32 sum = 0;
-    UNROLL for (u32 s = 0; s < TEAM_ROWS; ++s) sum += mine->ranks[(team * TEAM_ROWS + s) * RANK_WORDS + digit];
-    mine->sums[t] = sum;
-    barrier_local();
-    u32 before = 0, total = 0;
-    UNROLL for (u32 q = 0; q < TEAMS; ++q) {
-      const u32 c = mine->sums[q * RADIX + digit];
-      before += q < team ? c : 0;
-      total += c;
-    }
+    u32 before;
     index_t all;
+    const u32 total = sum_digit(mine->ranks, mine->sums, &before);
     const index_t start = wg_scan_add(mine->scratch, RADIX, total, &all);
-    if (t < RADIX) mine->sums[t] = (u32)start;
-    barrier_local();
-    u32 at = mine->sums[digit] + before;
-    UNROLL for (u32 s = 0; s < TEAM_ROWS; ++s) {
-      LOCAL u32 *c = &mine->ranks[(team * TEAM_ROWS + s) * RANK_WORDS + digit];
-      const u32 in_row = *c;
-      *c = at;
-      at += in_row;
-    }
+    place_digit(mine->ranks, mine->sums, (u32)start, before);
     barrier_local();
 
     // Scatter, and take the records again in their new order.

@@ -103,7 +103,7 @@ class OneGroupSorter final : public Sorter {
       return;
     }
     defines.set("WG", work_group_).set("ITEMS", items_);
-    module_ = kernels::build(device, capabilities, kernels::embedded::one_group_cl, defines);
+    module_ = kernels::build_joined(device, capabilities, {kernels::embedded::columns_cl, kernels::embedded::one_group_cl}, defines);
     sort_ = module_->kernel("one_group_sort");
   }
 

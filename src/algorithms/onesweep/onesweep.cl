@@ -19,8 +19,6 @@ INLINE void wait_for(GLOBAL u32 *done, u32 tiles) {
 // `state`: tickets and counts of tiles that are done for each pass, 0 at first; the look-back table, too.
 // `ties`: 0 at first; see CODES. `spread`: the table, with SPREAD_BITS.
 // `gate`: null, or a word that decides on the device whether the launch does anything: only if it is from gate_least to gate_most.
-// COUNTED: `table` has the tiles' counts, `starts` is written, and *gate, 0 at first, becomes 1, and nothing else is done,
-// where a digit has more than `capacity` records.
 #define STATE_DONE (PASSES + 1)
 // Pass p's number, mask and shift. Which passes there are is read from local memory as such a word, and not as a number, from
 // which compilers seem to work out shift and mask again at every use (NVIDIA's OpenCL: u64 keys took a fifth longer).
@@ -29,14 +27,12 @@ INLINE void wait_for(GLOBAL u32 *done, u32 tiles) {
 KERNEL_RESIDENT(WG, RESIDENT)
 void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t *keys_b, GLOBAL const value_t *values_in,
               GLOBAL value_t *values_a, GLOBAL value_t *values_b, GLOBAL u32 *starts, GLOBAL look_t *look,
-              GLOBAL const u32 *table, GLOBAL u32 *state, u64 n, u64 shifts, u64 widths, u32 passes,
-              u32 values_are_positions, u32 last_keys, GLOBAL u32 *ties, GLOBAL const u32 *spread, GLOBAL u32 *gate,
-              u32 gate_least, u32 gate_most, u32 capacity) {
+              GLOBAL u32 *state, u64 n, u64 shifts, u64 widths, u32 passes,
+              u32 values_are_positions, u32 last_keys, GLOBAL u32 *ties, GLOBAL const u32 *spread, GLOBAL const u32 *gate,
+              u32 gate_least, u32 gate_most) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(onesweep_memory_t, mine);
-#if !COUNTED
   if (gate && (*gate < gate_least || *gate > gate_most)) return;
-#endif
   const u32 t = local_id();
   index_t all;
   u32 turn = 0;  // tiles so far
@@ -88,7 +84,6 @@ void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t
     p.positions = values_are_positions && pass == 0;
     p.starts = starts;
     p.look = look;
-    p.table = table;
     p.ticket = &state[pass];
     p.spread = spread;
     p.n = n;
@@ -97,15 +92,7 @@ void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t
 
     // Where digits or segments begin, once the pass before is done; the first ticket.
     if (pass != 0) wait_for(&state[STATE_DONE + pass - 1], tiles);
-#if COUNTED
-    tiles = (u32)((n + TILE - 1) / TILE);
-    if (t == 0) {
-      mine->segments[0] = 0;
-      mine->segments[1] = (index_t)n;
-      mine->first_tiles[0] = 0;
-    }
-    barrier_local();
-#elif SEGMENTED
+#if SEGMENTED
     p.digits = p.mask + 1;
     p.segments = pass == 0 ? 1 : 1u << ((u32)widths & 255);
     p.start_shift = p.last ? 0 : (u32)(widths >> 8) & 255;
@@ -123,36 +110,22 @@ void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t
     tiles = (u32)all;
     barrier_local();
 #else
-    if (t == 0) mine->common_count = 0;
-    if (t < 2) mine->common[t] = RADIX;  // none
-    barrier_local();
     const u32 of_digit = t < RADIX ? load_acquire(&starts[(digit_word >> 16) * RADIX + t]) : 0;
-    if (of_digit > n / COMMON_SHARE) {
-      const u32 slot = local_add(&mine->common_count, 1u);
-      if (slot < 2) mine->common[slot] = t;
-    }
     const index_t start_of_digit = wg_scan_add(mine->scratch, RADIX, of_digit, &all);
     if (t < RADIX) mine->first[t] = start_of_digit;
+    // The two most common digits, if they are common: the largest of count and digit, as one word.
+    if (t < 2) mine->common[t] = 0;
+    barrier_local();
+    const u32 share = of_digit > n / COMMON_SHARE ? (of_digit >> (n >> 24 != 0 ? 8 : 0)) << 8 | t : 0;
+    if (share != 0) local_max(&mine->common[0], share);
+    barrier_local();
+    if (share != 0 && share != mine->common[0]) local_max(&mine->common[1], share);
+    barrier_local();
+    if (t < 2) mine->common[t] = mine->common[t] != 0 ? mine->common[t] % RADIX : RADIX;
 #endif
     p.tiles = tiles;
     if (t == 0) TAKE_TILE(turn);
     barrier_local();
-#if COUNTED
-    // Where digits begin, and whether any has too many records.
-    const u32 number = mine->tiles[turn % 4].number;
-    p.column = sum_column(mine, table, tiles, number);
-    p.column.first = wg_scan_add(mine->scratch, RADIX, t < RADIX ? p.column.all : 0, &all);
-    if (t == 0) mine->left_out = 0;
-    barrier_local();
-    if (t < RADIX && p.column.all > capacity) local_or(&mine->left_out, 1u);
-    if (number == 0 && t < RADIX) starts[t] = (u32)p.column.first;
-    if (number == 0 && t == 0) starts[RADIX] = (u32)n;
-    barrier_local();
-    if (mine->left_out) {
-      if (number == 0 && t == 0) *gate = 1;
-      return;
-    }
-#endif
 
     const u32 taken = sort_tiles(mine, sg, p, &turn);
     barrier_all();

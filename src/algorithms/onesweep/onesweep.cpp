@@ -16,7 +16,6 @@ namespace {
 
 constexpr std::uint64_t radix_size = 256, head_bytes = 256;
 constexpr std::uint64_t shared_from = std::uint64_t{1} << 21;  // records; measured on an H200, like the next
-constexpr std::uint64_t narrow_to = std::uint64_t{1} << 25;
 
 // A ticket and a count of written tiles for each pass and for the histograms.
 std::uint64_t state_bytes(std::uint64_t passes) { return 2 * (passes + 1) * 4; }
@@ -26,7 +25,7 @@ std::uint64_t state_bytes(std::uint64_t passes) { return 2 * (passes + 1) * 4; }
 OnesweepSorter::OnesweepSorter(const Problem& problem, const Capabilities& device, const Parameters& given,
                                Extension extension)
     : problem_(problem), digits_(digits(problem, 8)), passes_(problem, digits_.size(), scratch_),
-      spread_bits_(extension.spread_bits), segmented_(extension.segments != 0), counted_(extension.counted) {
+      spread_bits_(extension.spread_bits), segmented_(extension.segments != 0) {
   if (device.kind == DeviceKind::cpu)
     throw Error(ErrorCode::unsupported, "onesweep: made for GPUs; a CPU does better with lsd (and PoCL's compiler "
                                         "fails at barriers inside of conditions)");
@@ -39,8 +38,8 @@ OnesweepSorter::OnesweepSorter(const Problem& problem, const Capabilities& devic
   // Where keys are known not to spread, records with values are better off with smaller tiles, and two work-groups that share a
   // compute unit; of long lists, where digits are few, too, for else the runs are too short.
   const bool narrow = extension.skewed && problem.payload != Payload::none && shape_.resident == 1 && shape_.work_group == 2 * radix_size;
-  if (!narrow || problem.count > narrow_to) sorts_.push_back({.shape = shape_});
-  if (narrow) sorts_.push_back({.shape = shape(device, given, 0, true)});
+  if (!narrow || extension.tells_few_digits || problem.count > narrow_to) sorts_.push_back({.shape = shape_});
+  if (narrow && (extension.tells_few_digits || problem.count <= narrow_to)) sorts_.push_back({.shape = shape(device, given, 0, true)});
   look_bits_ = problem.count < (std::uint64_t{1} << 30) ? 32 : 64;
 
   // Cleared together: the histograms, the passes' states, what msd wants cleared, and the look-back table.
@@ -58,7 +57,6 @@ OnesweepSorter::OnesweepSorter(const Problem& problem, const Capabilities& devic
   look_ = scratch_.add(table);
   const std::uint64_t begin = counts_[0].histograms.offset;
   cleared_ = {begin, look_.offset + table - begin};
-  if (counted_) tile_table_ = scratch_.add(shape_.tiles * radix_size * 4);
 }
 
 OnesweepSorter::Shape OnesweepSorter::shape(const Capabilities& device, const Parameters& given, std::uint64_t segments, bool narrow) const {
@@ -108,6 +106,7 @@ OnesweepSorter::Shape OnesweepSorter::shape(const Capabilities& device, const Pa
                 fmt::format("onesweep: items={} with work_group={} needs {} bytes of local memory; the device allows "
                             "{}, which is items up to {}", s.items, s.work_group,
                             fixed + s.items * record * s.work_group, room, most));
+  s.common_share = narrow ? 40 : 8;  // measured on an H200
   s.local_bytes = static_cast<unsigned>(fixed + s.items * record * s.work_group);
   s.tiles = ceil_div(problem_.count, std::uint64_t{s.work_group} * s.items) + segments;
   s.groups = std::min<std::uint64_t>(s.tiles, std::uint64_t{device.compute_units} *
@@ -133,12 +132,12 @@ void OnesweepSorter::build(Device& device, const Capabilities& capabilities) {
         .set("COPIES", shape.copies)
         .set("TURNS", int{shape.turns})
         .set("SEGMENTED", int{segmented})
-        .set("COUNTED", int{segmented && counted_})
+        .set("COMMON_SHARE", shape.common_share)
         .set("CODES", int{codes});
     if (segmented && spread_bits_ != 0) defines.set("SPREAD_BITS", spread_bits_);
     using namespace kernels::embedded;
     return kernels::build_joined(device, capabilities,
-                                 {onesweep_tiles_cl, shape.turns ? onesweep_turns_cl : onesweep_pipelined_cl, onesweep_cl}, defines);
+                                 {columns_cl, onesweep_tiles_cl, shape.turns ? onesweep_turns_cl : onesweep_pipelined_cl, onesweep_cl}, defines);
   };
   const auto build_sort = [&](Sort& sort) {
     sort.module = make(sort.shape, false, codes_);
@@ -177,20 +176,19 @@ void OnesweepSorter::sort(Queue& queue, const Operands& o, Gate gate) const {
 }
 
 void OnesweepSorter::partition(Queue& queue, const Operands& o, Memory starts, Memory spread,
-                               const std::vector<Digit>& digits, Gate gate, std::uint32_t capacity) const {
-  launch(queue, o, *partition_, shape_, starts, partition_state_.in(o), spread, digits, gate, "partition", capacity);
+                               const std::vector<Digit>& digits, Gate gate) const {
+  launch(queue, o, *partition_, shape_, starts, partition_state_.in(o), spread, digits, gate, "partition");
 }
 
 void OnesweepSorter::launch(Queue& queue, const Operands& o, Kernel& kernel, const Shape& shape, Memory starts, Memory state,
-                            Memory spread, const std::vector<Digit>& digits, Gate gate, std::string_view phase,
-                            std::uint32_t capacity) const {
+                            Memory spread, const std::vector<Digit>& digits, Gate gate, std::string_view phase) const {
   const auto [shifts, widths] = packed(digits);
   const auto a = passes_.pass(0, o), b = digits_.size() > 1 ? passes_.pass(1, o) : PingPong::Pass{};
   const bool last_keys = problem_.keys_out || digits.size() < digits_.size();
   const Arg args[] = {a.keys_in, a.keys_out, b.keys_out, a.values_in, a.values_out, b.values_out, starts, look_.in(o),
-                      counted_ ? tile_table_.in(o) : Memory{}, state, problem_.count, shifts, widths, static_cast<std::uint32_t>(digits.size()),
+                      state, problem_.count, shifts, widths, static_cast<std::uint32_t>(digits.size()),
                       std::uint32_t{a.make_positions}, std::uint32_t{last_keys}, ties_.in(o), spread, gate.word, gate.least,
-                      gate.most, capacity};
+                      gate.most};
   queue.launch({kernel, shape.groups, shape.work_group, args, phase, shape.local_bytes});
 }
 

@@ -8,13 +8,13 @@ namespace sortium {
 
 class OnesweepSorter final : public Sorter {
  public:
-  // What msd has more of: up to this many segments in a pass, bytes of its own that are cleared before a sort, spread
-  // orders by so many leading bits (0: keys stay as they are), where there is one partition, whether `tile_table` has the
-  // tiles' counts, and whether lists are only sorted whose keys do not spread.
+  // What msd has more of: up to this many segments in a pass (0: there is no partition), bytes of its own that are cleared before a
+  // sort, spread orders by so many leading bits (0: keys stay as they are), and whether lists are only sorted whose keys do not spread, and
+  // the gate's word tells which of them have few digits.
   struct Extension {
     std::uint64_t segments = 0, cleared_bytes = 0;
     unsigned spread_bits = 0;
-    bool counted = false, skewed = false;
+    bool skewed = false, tells_few_digits = false;
   };
   // A word on the device that decides whether launches do anything: only if it is at least `least` and at most `most`. None:
   // they do.
@@ -22,8 +22,10 @@ class OnesweepSorter final : public Sorter {
     Memory word{};
     std::uint32_t least = 0, most = 0;
   };
-  // A gate's word that says of skewed lists that most of their digits are few, too (Extension::skewed): from here on.
+  // A gate's word that says of skewed lists that most of their digits are few, too (Extension::skewed): from here on. And up to so many records
+  // that matters where keys only repeat.
   static constexpr std::uint32_t few_digits = 0x80000000;
+  static constexpr std::uint64_t narrow_to = std::uint64_t{1} << 25;
 
   OnesweepSorter(const Problem& problem, const Capabilities& device, const Parameters& given)
       : OnesweepSorter(problem, device, given, {}) {}
@@ -45,24 +47,18 @@ class OnesweepSorter final : public Sorter {
   void sort(Queue& queue, const Operands& operands, Gate gate) const;
   // Instead: one or two passes from the leading digit on, the second within each of the first one's segments. `starts`:
   // where each value of the two digits together begins, and the end. `spread`: the table, where orders are spread.
-  // With Extension::counted: one pass, which writes `starts`, and if a digit has more than `capacity` records, only sets the
-  // gate's word.
   void partition(Queue& queue, const Operands& operands, Memory starts, Memory spread, const std::vector<Digit>& digits,
-                 Gate gate, std::uint32_t capacity) const;
+                 Gate gate) const;
 
   [[nodiscard]] const PingPong& passes() const { return passes_; }
-  [[nodiscard]] std::uint64_t tile() const { return shape_.tile(); }
   // Whether lists of few digits are sorted in another way than others, so that the gate has to tell.
   [[nodiscard]] bool tells_few_digits() const { return sorts_.size() > 1; }
-  // With Extension::counted, to be written before the partition: for each tile of the list, how many records it has of each of
-  // 256 digits; 32-bit words.
-  [[nodiscard]] Memory tile_table(const Operands& operands) const { return tile_table_.in(operands); }
   [[nodiscard]] Memory extension(const Operands& operands) const { return extension_.in(operands); }
 
  private:
   // How a launch is shaped.
   struct Shape {
-    unsigned work_group = 0, items = 0, resident = 0, copies = 1, local_bytes = 0;
+    unsigned work_group = 0, items = 0, resident = 0, copies = 1, local_bytes = 0, common_share = 8;
     std::uint64_t tiles = 0, groups = 0;
     bool turns = false;  // onesweep_turns.cl, not onesweep_pipelined.cl
 
@@ -75,14 +71,14 @@ class OnesweepSorter final : public Sorter {
   };
   [[nodiscard]] Shape shape(const Capabilities& device, const Parameters& given, std::uint64_t segments, bool narrow) const;
   void launch(Queue& queue, const Operands& operands, Kernel& kernel, const Shape& shape, Memory starts, Memory state,
-              Memory spread, const std::vector<Digit>& digits, Gate gate, std::string_view phase, std::uint32_t capacity = 0) const;
+              Memory spread, const std::vector<Digit>& digits, Gate gate, std::string_view phase) const;
 
   Problem problem_;
   std::vector<Digit> digits_;
   ScratchLayout scratch_;
   PingPong passes_;
   unsigned spread_bits_ = 0;
-  bool segmented_ = false, counted_ = false, codes_ = false, may_tie_ = false;
+  bool segmented_ = false, codes_ = false, may_tie_ = false;
   unsigned look_bits_ = 0;
   Shape shape_;  // of the partition, and of the sort that parameters() tells of
   std::vector<Sort> sorts_;
@@ -90,7 +86,7 @@ class OnesweepSorter final : public Sorter {
     ScratchLayout::Slice histograms, state;
   };
   Counts counts_[2];  // of the launch with codes or of integers; of the one without codes
-  ScratchLayout::Slice partition_state_, ties_, look_, tile_table_, extension_, cleared_;
+  ScratchLayout::Slice partition_state_, ties_, look_, extension_, cleared_;
   std::shared_ptr<Module> ties_module_, segmented_module_;
   std::unique_ptr<Kernel> sort_ties_, partition_;
 };

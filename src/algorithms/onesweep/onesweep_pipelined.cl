@@ -47,9 +47,6 @@ INLINE u32 sort_tiles(LOCAL onesweep_memory_t *mine, sub_group_t sg, pass_t p, u
     // The tile at hand: look back, then write out; neighbouring work-items write neighbouring records of a digit's run.
     if (current != NO_TILE) {
       LOCAL const tile_t *tile = &mine->tiles[(turn - 1) % 4];
-#if COUNTED
-      if (taken != 1) p.column.before = sum_column(mine, p.table, p.tiles, current).before;
-#endif
       if (t < RADIX) find_digit(mine, p, tile, total, start);
       barrier_local();
       if (tile->count == TILE) {

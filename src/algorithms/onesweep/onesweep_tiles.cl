@@ -1,8 +1,8 @@
-// One-sweep radix sort: what its passes do with a tile. Stands in front of onesweep_pipelined.cl or onesweep_turns.cl, which
+// One-sweep radix sort: what its passes do with a tile. columns.cl stands in front of it, and it in front of onesweep_pipelined.cl or onesweep_turns.cl, which
 // say in which order a work-group's tiles go through it, and onesweep.cl, the kernel.
 // Parameters: WG, ITEMS, RESIDENT (work-groups of a compute unit), PASSES, LOOK_BITS, COPIES, TURNS (keys and values take turns in
-// local memory), SEGMENTED (for msd: one or two passes, from the leading digit on; the second sorts each of the first one's digits
-// as a segment of its own), COUNTED (then: one pass, and `table` has the counts of all tiles), CODES, SPREAD_BITS.
+// local memory), COMMON_SHARE, SEGMENTED (for msd: one or two passes, from the leading digit on; the second sorts each of the first one's digits
+// as a segment of its own), CODES, SPREAD_BITS.
 
 // CODES, for floats: from the first pass's reading to the last one's writing, keys are their orders, whose digits cost no
 // more than an integer's. That would lose what ties, so the work-groups look for such keys while they count: where there
@@ -16,12 +16,7 @@
 #define PADDING KEY_LAST
 #endif
 
-#define RADIX 256u
 #define TILE (WG * ITEMS)
-#define SUB_GROUPS (WG / SG_LANES)
-#define RANK_WORDS SG_RANK_WORDS(RADIX)
-#define TEAMS (WG / RADIX)  // work-items of a digit, when columns of counts are summed
-#define TEAM_ROWS (SUB_GROUPS / TEAMS)
 #define NO_TILE 0xffffffffu
 
 // A word of the look-back table: what is known of a digit's count, and the count.
@@ -44,11 +39,11 @@ typedef struct {
 } tile_t;
 
 typedef struct {
-  u32 common_count, common[2];  // digits that many records have
-  tile_t tiles[4];              // by turns: the one that is written out, the one that is ranked, the next
   u32 left_out;                 // passes, a bit each
+  u32 common[2];                // digits that many records have; RADIX: none
+  tile_t tiles[4];              // by turns: the one that is written out, the one that is ranked, the next
   u32 most, digits[8];          // how many there are of the others, and of each its number, mask and shift (see DIGIT_WORD)
-  u32 padding[26];              // to HEAD_BYTES; what follows is also the room for histograms
+  u32 padding[27];              // to HEAD_BYTES; what follows is also the room for histograms
 #if TURNS
   union {
     ukey_t keys[TILE];
@@ -73,13 +68,6 @@ typedef struct {
 } onesweep_memory_t;
 #define HEAD_BYTES 256u
 
-#if COUNTED
-typedef struct {
-  u32 before, all;  // of a digit, in the tiles before and in all tiles
-  index_t first;    // where the digit begins in the output
-} column_t;
-#endif
-
 // A pass, as all that is done with its tiles has to know it.
 typedef struct {
   GLOBAL const ukey_t *from;
@@ -88,16 +76,12 @@ typedef struct {
   GLOBAL value_t *values_to;
   GLOBAL const u32 *starts;  // SEGMENTED: see the kernel
   GLOBAL look_t *look;
-  GLOBAL const u32 *table;
   GLOBAL u32 *ticket;
   GLOBAL const u32 *spread;
   u64 n;
   u32 number, last, shift, mask, tiles;
   u32 positions;                       // values are positions, and not read
   u32 segments, digits, start_shift;   // SEGMENTED
-#if COUNTED
-  column_t column;  // of the work-group's first tile
-#endif
 } pass_t;
 
 // Counts of the digit in all tiles before `tile`, which is not the first. The walk ends at the first tile that knows all before it; several
@@ -196,36 +180,7 @@ INLINE u32 count_digits(LOCAL onesweep_memory_t *mine, GLOBAL const ukey_t *keys
 }
 #endif
 
-#if COUNTED
-// Adds up the tiles' counts, for digit t; of work-items above, nothing is to be used. Begins and ends with a barrier.
-INLINE column_t sum_column(LOCAL onesweep_memory_t *mine, GLOBAL const u32 *counts, u32 tiles, u32 tile) {
-  const u32 t = local_id(), digit = t % RADIX, team = t / RADIX, rows = (tiles + TEAMS - 1) / TEAMS;
-  const u32 end = min((team + 1) * rows, tiles);
-  column_t sum;
-  sum.before = sum.all = 0;
-  sum.first = 0;  // the caller's
-  for (u32 row = team * rows; row < end; row += 16) {
-    u32 count[16];
-    UNROLL for (u32 i = 0; i < 16; ++i) count[i] = counts[(u64)min(row + i, end - 1) * RADIX + digit];
-    UNROLL for (u32 i = 0; i < 16; ++i) {
-      sum.all += row + i < end ? count[i] : 0;
-      sum.before += row + i < min(tile, end) ? count[i] : 0;
-    }
-  }
-  barrier_local();
-  mine->sums[t] = sum.all;
-  barrier_local();
-  UNROLL for (u32 q = 1; q < TEAMS; ++q) sum.all += t < RADIX ? mine->sums[q * RADIX + t] : 0;
-  barrier_local();
-  mine->sums[t] = sum.before;
-  barrier_local();
-  UNROLL for (u32 q = 1; q < TEAMS; ++q) sum.before += t < RADIX ? mine->sums[q * RADIX + t] : 0;
-  barrier_local();
-  return sum;
-}
-#endif
-
-// The steps of a tile. Work-item t speaks for digit t % RADIX in the rows of its team's sub-groups, and alone if t < RADIX.
+// The steps of a tile.
 #define FIRST_OF_LANE (sg_index() * (SG_LANES * ITEMS) + sg_lane())
 #define MY_RANKS (mine->ranks + sg_index() * RANK_WORDS)
 #define TAKE_TILE(turn) take_tile(mine, &mine->tiles[(turn) % 4], p.ticket, p.n, p.segments)
@@ -271,7 +226,6 @@ INLINE void load_values(pass_t p, LOCAL const tile_t *tile, value_t *value) {
   }
 // The same where one or two digits are a large part of all (1 in COMMON_SHARE each): their lanes, who would wait for each
 // other at one counter, are counted by ballots, and the others add as ever.
-#define COMMON_SHARE 8
 #define RANK_TILE_COMMON                                                                  \
   {                                                                                       \
     const u32 lane = sg_lane(), below = (1u << lane) - 1;                                 \
@@ -299,7 +253,7 @@ INLINE void rank_keys(LOCAL onesweep_memory_t *mine, sub_group_t sg, pass_t p, c
   const u32 probe = sg_shuffle(sg, DIGIT(key[0]), 0);
   if (sg_ballot(sg, DIGIT(key[0]) != probe) != 0) {
 #if !SEGMENTED
-    if (mine->common_count != 0) RANK_TILE_COMMON
+    if (mine->common[0] != RADIX) RANK_TILE_COMMON
     else
 #endif
       RANK_TILE(sg_rank)
@@ -325,21 +279,11 @@ INLINE void rank_keys(LOCAL onesweep_memory_t *mine, sub_group_t sg, pass_t p, c
 // Sums over sub-groups, publishes, scans over digits; ranks' counts become the places where sub-groups' digits begin. Gives the
 // digit's count and where it begins in the sorted tile. Begins after a barrier, and ends before one.
 INLINE index_t count_tile(LOCAL onesweep_memory_t *mine, pass_t p, LOCAL const tile_t *tile, index_t *start) {
-  const u32 t = local_id(), digit = t % RADIX, team = t / RADIX;
-  u32 sum = 0;
-  UNROLL for (u32 s = 0; s < TEAM_ROWS; ++s) sum += mine->ranks[(team * TEAM_ROWS + s) * RANK_WORDS + digit];
-  mine->sums[t] = sum;
-  barrier_local();
-  u32 before = 0;
-  index_t total = 0, all;
-  UNROLL for (u32 q = 0; q < TEAMS; ++q) {
-    const u32 c = mine->sums[q * RADIX + digit];
-    before += q < team ? c : 0;
-    total += c;
-  }
+  const u32 t = local_id();
+  u32 before;
+  index_t total = sum_digit(mine->ranks, mine->sums, &before), all;
   const index_t with_past = total;  // counts what stands in for keys, too
-  if (digit == p.mask) total -= TILE - tile->count;
-#if !COUNTED
+  if (t % RADIX == p.mask) total -= TILE - tile->count;
   if (t < RADIX)
     ((volatile GLOBAL look_t *)p.look)[(u64)tile->number * RADIX + t] =
         (look_t)(tile->first ? LOOK_ALL : LOOK_OWN) << LOOK_SHIFT | total;
@@ -348,26 +292,14 @@ INLINE index_t count_tile(LOCAL onesweep_memory_t *mine, pass_t p, LOCAL const t
     for (u32 more = p.tiles + tile->number; more < p.tiles + RADIX; more += p.tiles)
       p.look[(u64)more * RADIX + t] = (look_t)LOOK_OWN << LOOK_SHIFT;
 #endif
-#endif
   *start = wg_scan_add(mine->scratch, RADIX, with_past, &all);
-  if (t < RADIX) mine->sums[t] = (u32)*start;
-  barrier_local();
-  u32 at = mine->sums[digit] + before;
-  UNROLL for (u32 s = 0; s < TEAM_ROWS; ++s) {
-    LOCAL u32 *c = &mine->ranks[(team * TEAM_ROWS + s) * RANK_WORDS + digit];
-    const u32 in_row = *c;
-    *c = at;
-    at += in_row;
-  }
+  place_digit(mine->ranks, mine->sums, (u32)*start, before);
   return total;
 }
 
 // Looks back, by t < RADIX: where the digit's records of the tile go. `total` and `start` are count_tile's.
 INLINE void find_digit(LOCAL onesweep_memory_t *mine, pass_t p, LOCAL const tile_t *tile, index_t total, index_t start) {
   const u32 t = local_id();
-#if COUNTED
-  const index_t begin = p.column.first + p.column.before;
-#else
 #if SEGMENTED
   index_t begin = p.starts[((u64)tile->segment * p.digits + min(t, p.mask)) << p.start_shift];
 #else
@@ -378,6 +310,5 @@ INLINE void find_digit(LOCAL onesweep_memory_t *mine, pass_t p, LOCAL const tile
     ((volatile GLOBAL look_t *)p.look)[(u64)tile->number * RADIX + t] = (look_t)LOOK_ALL << LOOK_SHIFT | (of_others + total);
     begin += of_others;
   }
-#endif
   mine->to_out[t] = begin - start;
 }

@@ -42,9 +42,6 @@ INLINE u32 sort_tiles(LOCAL onesweep_memory_t *mine, sub_group_t sg, pass_t p, u
       place[i / 2] = i % 2 ? (place[i / 2] & 0xffff) | at << 16 : (place[i / 2] & 0xffff0000u) | at;
     }
     load_values(p, tile, value);
-#if COUNTED
-    if (taken != 0) p.column.before = sum_column(mine, p.table, p.tiles, next).before;
-#endif
     if (t < RADIX) find_digit(mine, p, tile, total, start);
     barrier_local();
 
