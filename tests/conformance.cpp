@@ -343,7 +343,7 @@ TEST(NarrowCounts, Overflow) {
   }
 }
 
-// Lists that are a few runs, up and down by turns, with ties in them and between them: cpu:0 merges them.
+// Lists that are a few runs, with ties in them and between them: cpu:0 merges them.
 TEST(Runs, AreMerged) {
   if (!on_host()) GTEST_SKIP() << "sample is cpu:0's";
   Trial trial(test_device(), Placement::guarded);
@@ -360,6 +360,21 @@ TEST(Runs, AreMerged) {
           c.seed = 9 * ++turn + runs - 1;
           EXPECT_EQ(run_stable(trial, c, {"sample"}), "") << describe(c) << ", " << runs << " runs";
         }
+}
+
+// And keys alone, which are merged by their codes: of floats, zeros and NaN have many.
+TEST(Runs, OfKeysAloneAreMerged) {
+  if (!on_host()) GTEST_SKIP() << "sample is cpu:0's";
+  Trial trial(test_device(), Placement::guarded);
+  unsigned turn = 0;
+  for (const auto key : {KeyType::u32, KeyType::i32, KeyType::f32, KeyType::u64, KeyType::i64, KeyType::f64})
+    for (const auto order : {Order::ascending, Order::descending})
+      for (const bool in_place : {false, true})
+        for (const std::uint64_t runs : {1, 2, 3, 7, 8, 9})
+          for (const std::uint64_t count : {32'769, 100'003}) {
+            const Case c{{.key = key, .count = count, .order = order}, in_place, Distribution::runs, 9 * ++turn + runs - 1};
+            EXPECT_EQ(run_stable(trial, c, {"sample"}), "") << describe(c) << ", " << runs << " runs";
+          }
 }
 
 // What Oclgrind is not asked to run is counted here; with the options that tests/CMakeLists.txt gives it, it refuses

@@ -128,10 +128,16 @@ std::vector<std::uint64_t> make_keys(Distribution distribution, const Problem& p
       break;
     }
     case Distribution::runs: {
-      const bool alike = random.below(2) == 0;  // many ties, in runs and between them
-      fill([&] { return alike ? Random(random.below(100)).next() : random.next(); });
+      const auto kind = random.below(3);  // many ties, in runs and between them; every other key special; neither
+      const auto some = special_keys(problem.key);
+      fill([&] {
+        if (kind == 0) return Random(random.below(100)).next();
+        return kind == 1 && random.below(2) == 0 ? some[random.below(some.size())] : random.next();
+      });
       const std::size_t runs = 1 + seed % 9;
-      for (std::size_t r = 0; r < runs; ++r) sort_part(r * keys.size() / runs, (r + 1) * keys.size() / runs, r % 2 != 0);
+      const bool by_turns = random.below(4) != 0;
+      bool falls = random.below(2) == 0;
+      for (std::size_t r = 0; r < runs; ++r, falls ^= by_turns) sort_part(r * keys.size() / runs, (r + 1) * keys.size() / runs, falls);
       break;
     }
     case Distribution::leads: {

@@ -22,7 +22,7 @@ enum class Distribution : std::uint8_t {
   last,     // keys that come last: what a sort might pad with
   digits,   // some of the bytes random, the others the same in all keys: passes that are left out
   numbers,  // as programs have them: floats uniform in a range, all sizes of integers
-  runs,     // 1 to 9 of them, up and down by turns; not in the table
+  runs,     // 1 to 9 of them, up and down by turns or all one way; not in the table
   leads,    // some 800 each of values in a row of the leading 14 bits; not in the table
 };
 inline constexpr std::array all_distributions{

@@ -1,6 +1,8 @@
 // A problem's codes (words.hpp), and which of them tie.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 
 #include <sortium/core.hpp>
@@ -24,6 +26,11 @@ struct Ties {
   static constexpr Word infinity = static_cast<Word>(sizeof(Word) == 4 ? 0x7f800000u : 0x7ff0000000000000u);
   static constexpr Word first_zero = infinity;
   static constexpr Word first_nan = 2 * infinity + 2;
+  static constexpr std::array<Word, 3> splitters{first_zero, first_zero + 2, first_nan};  // around each kind
+
+  [[nodiscard]] static bool has(Word code) { return code - first_zero < 2 || code >= first_nan; }
+  // The code that all have that tie with this one.
+  [[nodiscard]] static Word shared(Word code) { return std::min<Word>(code - (code == first_zero + 1), first_nan); }
 };
 
 }  // namespace sortium::sample

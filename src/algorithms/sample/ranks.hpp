@@ -42,8 +42,7 @@ class Ranks {
         const std::uint64_t some = std::min(step, count - i);
         encode(keys + i, code, some, coding);
         if (coding.is_float)
-          for (std::uint64_t k = 0; k < some; ++k)
-            code[k] = std::min<Key>(code[k] - (code[k] == Ties<Key>::first_zero + 1), Ties<Key>::first_nan);
+          for (std::uint64_t k = 0; k < some; ++k) code[k] = Ties<Key>::shared(code[k]);
         for (std::uint64_t k = 0; k < some; ++k) to[i + k] = code[k];
       }
     }

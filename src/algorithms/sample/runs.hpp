@@ -87,23 +87,31 @@ class RunFinder {
   std::atomic<bool> given_up_{false};
 };
 
-// Merges sorted pieces, of which piece i ends at ends[i + 1], by twos, stably; `spare` has room for all of them, and the
-// outcome is there or where they were. `ends` is overwritten.
-inline std::uint64_t* merge_pieces(std::uint64_t* words, std::uint64_t* spare, std::size_t* ends, std::size_t pieces) {
-  for (; pieces > 1; pieces = (pieces + 1) / 2) {
-    for (std::size_t i = 0; i < pieces; i += 2) {
-      const std::uint64_t *a = words + ends[i], *middle = words + ends[i + 1], *b = middle;
-      const std::uint64_t* const end = words + ends[std::min(i + 2, pieces)];
-      std::uint64_t* to = spare + ends[i];
-      while (a < middle && b < end) {
-        const bool second = *b < *a;
-        *to++ = second ? *b : *a;
-        a += !second;
-        b += second;
-      }
-      to = std::copy(a, middle, to);
-      std::copy(b, end, to);
+// Merges sorted [a, middle) and [middle, end); equal words are one and the same. It works from both ends at once, of which neither
+// waits for the other's loads; while each piece has two words for every step, none looks for where they end.
+template <class Word>
+void merge_two(const Word* a, const Word* middle, const Word* end, Word* to) {
+  const Word *b = middle, *a_end = middle, *b_end = end;
+  Word* to_end = to + (end - a);
+  while (std::ptrdiff_t steps = std::min(a_end - a, b_end - b) / 2)
+    for (; steps > 0; --steps) {
+      const Word first = *a, second = *b, last = a_end[-1], other = b_end[-1];
+      *to++ = std::min(first, second);
+      *--to_end = std::max(last, other);
+      const bool from_b = second < first, from_a = other < last;
+      a += !from_b, b += from_b;
+      a_end -= from_a, b_end -= !from_a;
     }
+  std::merge(a, a_end, b, b_end, to);
+}
+
+// Merges sorted pieces, of which piece i ends at ends[i + 1], by twos; `spare` has room for all of them, and the
+// outcome is there or where they were. `ends` is overwritten.
+template <class Word>
+Word* merge_pieces(Word* words, Word* spare, std::size_t* ends, std::size_t pieces) {
+  for (; pieces > 1; pieces = (pieces + 1) / 2) {
+    for (std::size_t i = 0; i < pieces; i += 2)
+      merge_two(words + ends[i], words + ends[i + 1], words + ends[std::min(i + 2, pieces)], spare + ends[i]);
     for (std::size_t i = 0; i <= pieces; i += 2) ends[i / 2] = ends[i];
     ends[(pieces + 1) / 2] = ends[pieces];
     std::swap(words, spare);

@@ -6,8 +6,8 @@
 // position, which makes the sort stable and says where the rest of the record is. Integers of 4 bytes with values of 4 are a word
 // together; parts of those are sorted digit by digit, stably.
 //
-// Input that is sorted already is found by looking, piece by piece until one is not; and of records, input that is a few
-// runs up or down (runs.hpp) is merged.
+// Input that is sorted already is found by looking, piece by piece until one is not; and input that is a few runs up or down
+// (runs.hpp) is merged.
 #include <fmt/format.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
@@ -134,7 +134,7 @@ class SampleSorter final : public Sorter {
       if (packed_ && runs.empty()) return sort_packed(queue, o);
     const bool wide = problem_.payload != Payload::none && problem_.value_bytes == 8;
     if constexpr (sizeof(Key) >= 4)
-      if (!records_) return sort_keys<Key>(queue, o);
+      if (!records_) return sort_keys<Key>(queue, o, runs);
     if (wide) sort_records<Key, std::uint64_t>(queue, o, runs);
     else sort_records<Key, std::uint32_t>(queue, o, runs);
   }
@@ -183,14 +183,33 @@ class SampleSorter final : public Sorter {
     Key* part(std::uint64_t begin, std::uint64_t) const { return out + begin; }
     void gather(Key* to, std::uint64_t from, std::uint64_t count) const { std::memcpy(to, chunked + from, count * sizeof(Key)); }
     void finish(Key* part, std::uint64_t, std::uint64_t count) const {
-      // Floats that tie but differ are a part of their own, and keep the order of the input.
-      if (!coding.is_float || !is_tie(part[0])) sample::sort_words(part, count);
+      if (!tied(part)) sample::sort_words(part, count);
       sample::decode(part, count, coding);
+    }
+    // Floats that tie but differ are a part of their own, and keep the order of the input.
+    bool tied(const Key* part) const { return coding.is_float && Ties<Key>::has(part[0]); }
+
+    // Runs: a part's words are made in scratch memory and merged between there and their place in the output, so any part has room,
+    // but none is left for a copy of the input.
+    Key deciding(std::uint64_t i) const {
+      Key code = 0;
+      make(&code, i, 1);
+      return coding.is_float ? Ties<Key>::shared(code) : code;
+    }
+    bool has_room(std::uint64_t) const { return true; }
+    bool keep_input() const { return in != out; }
+    void make_piece(Key* to, std::uint64_t begin, std::uint64_t count, bool falls) const {
+      make(to, begin, count);
+      if (falls && !tied(to)) std::reverse(to, to + count);
+    }
+    void place(Key* part, std::uint64_t begin, std::uint64_t count) const {
+      if (part != out + begin) std::memcpy(out + begin, part, count * sizeof(Key));
+      sample::decode(out + begin, count, coding);
     }
   };
 
   template <class Key, class Q>
-  void sort_keys(Q& queue, const Operands& o) const {
+  void sort_keys(Q& queue, const Operands& o, const Runs& runs) const {
     KeySteps<Key> steps{at<const Key>(o.keys_in), at<Key>(keys_.in(o)), at<Key>(o.keys_out), coding_of<Key>(problem_)};
     if (problem_.count <= alone && !steps.coding.is_float) {
       queue.call("sort", [&] {
@@ -199,12 +218,8 @@ class SampleSorter final : public Sorter {
       });
       return;
     }
+    if (!runs.empty()) return queue.call("merge", [&] { merge_runs<Key>(steps, runs, steps.coding.is_float); });
     sort_words<Key>(queue, o, steps, static_cast<Key>(~Key{0}), steps.coding.is_float);
-  }
-
-  template <class Key>
-  static bool is_tie(Key code) {
-    return code - Ties<Key>::first_zero < 2 || code >= Ties<Key>::first_nan;
   }
 
   // Keys and values of 4 bytes, as words that have both, the key's code above. A chunk's words are partitioned in scratch memory.
@@ -283,7 +298,7 @@ class SampleSorter final : public Sorter {
       return own + (sorter.threads_ == 1 ? 0 : static_cast<std::uint64_t>(tbb::this_task_arena::current_thread_index())) * sorter.own_words_;
     }
     std::uint64_t* chunk(std::uint64_t) const { return mine(); }
-    std::uint64_t* spare(std::uint64_t) const { return mine() + sorter.chunk_; }
+    std::uint64_t* spare(std::uint64_t) const { return mine() + sorter.own_words_ / 2; }
     void words(const Key* from, std::uint64_t* to, std::uint64_t position, std::uint64_t count) const {
       sorter.ranks_.of(from, to, count);
       for (std::uint64_t i = 0; i < count; ++i) to[i] = (to[i] - window.lowest) >> window.shift << position_bits | (position + i);
@@ -313,6 +328,34 @@ class SampleSorter final : public Sorter {
       sample::sort_words(part, count);
       place(part, begin, count, keys, values);
     }
+    bool tied(const std::uint64_t*) const { return false; }
+
+    // Runs: a part's words are made and merged in memory of its thread's own.
+    std::uint64_t deciding(std::uint64_t i) const {
+      std::uint64_t word = 0;
+      make(&word, i, 1);
+      return word & ~mask();
+    }
+    bool has_room(std::uint64_t count) const { return count <= sorter.own_words_ / 2; }
+    // What is sorted in place is read from a copy.
+    bool keep_input() {
+      const std::uint64_t n = sorter.problem_.count;
+      const bool copy_keys = in == keys_out, copy_values = values_in != nullptr && values_in == values_out;
+      if (copy_keys || copy_values)
+        sorter.parallel(sorter.chunks_, [&](std::uint64_t c) {
+          const std::uint64_t begin = c * sorter.chunk_, count = std::min(sorter.chunk_, n - begin);
+          if (copy_keys) std::memcpy(keys + begin, in + begin, count * sizeof(Key));
+          if (copy_values) std::memcpy(values + begin, values_in + begin, count * sizeof(Value));
+        });
+      if (copy_keys) in = keys;
+      if (copy_values) values_in = values;
+      return true;
+    }
+    void make_piece(std::uint64_t* to, std::uint64_t begin, std::uint64_t count, bool falls) const {
+      make(to, begin, count);
+      if (falls) sample::turn(to, count, position_bits);
+    }
+    void place(std::uint64_t* part, std::uint64_t begin, std::uint64_t count) const { place(part, begin, count, in, values_in); }
     // The records of sorted words, from those that the words' positions are of, to the output.
     void place(std::uint64_t* part, std::uint64_t begin, std::uint64_t count, const Key* from, const Value* values_from) const {
       if (window.shift != 0) sorter.ranks_.sort_ties(from, part, count, position_bits);
@@ -357,7 +400,7 @@ class SampleSorter final : public Sorter {
     queue.call("range", [&] { steps.window = find_window(steps.in, 64 - steps.position_bits); });
     if (!runs.empty()) {
       bool merged = false;
-      queue.call("merge", [&] { merged = merge_runs(steps, runs); });
+      queue.call("merge", [&] { merged = merge_runs<std::uint64_t>(steps, runs, false); });
       if (merged) return;
     }
     // What ties in its window must not be parted by its position: the rest of the rank comes first.
@@ -367,20 +410,21 @@ class SampleSorter final : public Sorter {
 
   // Each part of the output, between two splitters, is merged by itself: the words of its piece of every run. False, with
   // nothing done, where so many keys are alike that a part would be too large for a thread's memory.
-  template <class Key, class Value>
-  bool merge_runs(RecordSteps<Key, Value>& steps, const Runs& runs) const {
-    const std::uint64_t n = problem_.count, room = own_words_ / 2, bits = ~steps.mask();
-    const auto word = [&](std::uint64_t i) {
-      std::uint64_t w = 0;
-      steps.make(&w, i, 1);
-      return w & bits;
-    };
-    // Splitters, and how many records of each run come before them.
+  template <class Word, class Steps>
+  bool merge_runs(Steps& steps, const Runs& runs, bool ties) const {
+    const std::uint64_t n = problem_.count;
     constexpr std::uint64_t part_records = 1u << 14, samples_of_part = 8;
-    const std::uint64_t parts = ceil_div(n, part_records);
-    std::vector<std::uint64_t> samples(parts * samples_of_part);
-    for (std::uint64_t i = 0; i < samples.size(); ++i) samples[i] = word(i * n / samples.size());
+    std::vector<Word> samples(ceil_div(n, part_records) * samples_of_part), splitters;
+    for (std::uint64_t i = 0; i < samples.size(); ++i) samples[i] = steps.deciding(i * n / samples.size());
     sample::sort_words(samples.data(), samples.size());
+    for (std::uint64_t i = samples_of_part; i < samples.size(); i += samples_of_part) splitters.push_back(samples[i]);
+    if (ties) {
+      splitters.insert(splitters.end(), Ties<Word>::splitters.begin(), Ties<Word>::splitters.end());
+      std::sort(splitters.begin(), splitters.end());
+    }
+
+    // How many records of each run come before each part, and of all.
+    const std::uint64_t parts = splitters.size() + 1;
     std::vector<std::uint64_t> cuts((parts + 1) * runs.size()), begins(parts + 1);
     parallel(parts + 1, [&](std::uint64_t p) {
       for (std::size_t r = 0; r < runs.size(); ++r) {
@@ -390,7 +434,7 @@ class SampleSorter final : public Sorter {
         if (p == parts) low = high;
         while (low < high) {
           const std::uint64_t middle = (low + high) / 2;
-          if (word(falls ? end - 1 - middle : begin + middle) < samples[p * samples_of_part]) low = middle + 1;
+          if (steps.deciding(falls ? end - 1 - middle : begin + middle) < splitters[p - 1]) low = middle + 1;
           else high = middle;
         }
         cuts[p * runs.size() + r] = low;
@@ -398,36 +442,42 @@ class SampleSorter final : public Sorter {
       }
     });
     for (std::uint64_t p = 0; p < parts; ++p)
-      if (begins[p + 1] - begins[p] > room) return false;
+      if (!steps.has_room(begins[p + 1] - begins[p])) return false;
 
-    // What is sorted in place is read from a copy.
-    const Key* from = steps.in;
-    const Value* values_from = steps.values_in;
-    const bool copy_keys = from == steps.keys_out, copy_values = values_from != nullptr && values_from == steps.values_out;
-    if (copy_keys || copy_values)
-      parallel(chunks_, [&](std::uint64_t c) {
-        const std::uint64_t begin = c * chunk_, count = std::min(chunk_, n - begin);
-        if (copy_keys) std::memcpy(steps.keys + begin, from + begin, count * sizeof(Key));
-        if (copy_values) std::memcpy(steps.values + begin, values_from + begin, count * sizeof(Value));
-      });
-    if (copy_keys) from = steps.keys;
-    if (copy_values) values_from = steps.values;
-
-    parallel(parts, [&](std::uint64_t p) {
-      std::uint64_t *words = steps.mine(), *const spare = words + room;
+    const auto make = [&](std::uint64_t p) {
+      Word* to = steps.chunk(begins[p]);
+      for (std::size_t r = 0; r < runs.size(); ++r) {
+        const std::uint64_t low = cuts[p * runs.size() + r], high = cuts[(p + 1) * runs.size() + r];
+        if (low == high) continue;
+        const auto [begin, end, falls] = runs[r];
+        steps.make_piece(to, falls ? end - high : begin + low, high - low, falls);
+        to += high - low;
+      }
+    };
+    const auto merge = [&](std::uint64_t p) {
+      const std::uint64_t count = begins[p + 1] - begins[p];
+      if (count == 0) return;
+      Word* words = steps.chunk(begins[p]);
       std::size_t ends[RunFinder::most + 1] = {0}, pieces = 0;
       for (std::size_t r = 0; r < runs.size(); ++r) {
-        const std::uint64_t low = cuts[p * runs.size() + r], count = cuts[(p + 1) * runs.size() + r] - low;
-        const std::uint64_t first = runs[r].falls ? runs[r].end - low - count : runs[r].begin + low;
-        std::uint64_t* const to = words + ends[pieces];
-        steps.words(from + first, to, first, count);
-        if (runs[r].falls) sample::turn(to, count, steps.position_bits);
-        ends[pieces + 1] = ends[pieces] + count;
+        const std::uint64_t some = cuts[(p + 1) * runs.size() + r] - cuts[p * runs.size() + r];
+        if (some == 0) continue;
+        ends[pieces + 1] = ends[pieces] + some;
         ++pieces;
       }
-      words = sample::merge_pieces(words, spare, ends, pieces);
-      steps.place(words, begins[p], begins[p + 1] - begins[p], from, values_from);
-    });
+      if (!steps.tied(words)) words = sample::merge_pieces(words, steps.spare(begins[p]), ends, pieces);
+      steps.place(words, begins[p], count);
+    };
+    // Where the output takes the input's place, all parts' words are made before any part is written.
+    if (steps.keep_input()) {
+      parallel(parts, [&](std::uint64_t p) {
+        make(p);
+        merge(p);
+      });
+    } else {
+      parallel(parts, make);
+      parallel(parts, merge);
+    }
     return true;
   }
 
@@ -516,8 +566,7 @@ class SampleSorter final : public Sorter {
       for (; count + 1 < parts_; ++count) splitters[count] = samples[(count + 1) * oversampling] & deciding;
     }
     if (ties) {
-      for (const Word w : {Ties<Word>::first_zero, static_cast<Word>(Ties<Word>::first_zero + 2), Ties<Word>::first_nan})
-        splitters[count++] = w;
+      for (const Word w : Ties<Word>::splitters) splitters[count++] = w;
       // Nothing may part the two zeros, nor NaN from each other.
       std::sort(splitters, splitters + count);
       count = static_cast<std::uint64_t>(std::remove_if(splitters, splitters + count, [](Word w) {
