@@ -24,7 +24,7 @@ constexpr unsigned most_run = 8;       // tiles that a work-group takes in a row
 constexpr double spread_fill = 0.9;  // how full a bucket may be by what samples say
 constexpr std::uint64_t sampled_from = std::uint64_t{1} << 22;  // records; below, sampling costs more than it saves
 constexpr std::uint64_t many_sampled_from = std::uint64_t{1} << 26;
-constexpr std::uint64_t cleared_at_once = 1u << 14, most_clearing = 128;  // bytes, of which a work-group clears so many at least; work-groups
+constexpr std::uint64_t cleared_at_once = 1u << 14, most_clearing = 128;  // bytes a work-group, and work-groups, that clear
 constexpr std::uint64_t tiles_counted_to = std::uint64_t{1} << 21;  // records; above, there are too many to add up
 
 // How buckets are sorted.
@@ -123,9 +123,9 @@ TilePartition tile_partition(const Problem& p, const Capabilities& device, unsig
   const std::uint64_t sums = 2 * work_group / 32 * 256 * 4;
   const std::uint64_t most = device.local_struct > fixed ? (device.local_struct - fixed) / (work_group * (key + value)) : 0;
   if (most == 0 || fixed + sums > device.local_struct || device.max_work_group < work_group)
-    throw Error(ErrorCode::unsupported, fmt::format("msd: a tile of {} records needs {} bytes of local memory; the device allows {}, and {} work-items",
-                                                    work_group, fixed + std::max(sums, work_group * (key + value)), device.local_struct,
-                                                    device.max_work_group));
+    throw Error(ErrorCode::unsupported, fmt::format("msd: a tile of {} records needs {} bytes of local memory; the device allows {}, and {} "
+                                                    "work-items", work_group, fixed + std::max(sums, work_group * (key + value)),
+                                                    device.local_struct, device.max_work_group));
   // Registers bound the items. Of odd numbers the one that costs least, where each round of tiles costs as much as some ten items.
   const std::uint64_t bound = std::min<std::uint64_t>(most, 96 / (key / 4 + value / 4 + 1)), at_once = device.compute_units * work_group;
   std::uint64_t least = ~std::uint64_t{0};
@@ -169,7 +169,8 @@ class MsdSorter final : public Sorter {
   MsdSorter(const Problem& problem, const Capabilities& device, const Parameters& given)
       : problem_(problem), spread_bits_(spread_bits(problem)), bits_(leading_bits(problem, device, given)),
         tiles_(tile_partition(problem, device, bits_)),
-        samples_keys_(tiles_.count == 0 && (spread_bits_ != 0 || given.number("sample", problem.count > sampled_from) != 0)), keys_(key_partition(problem, device, bits_)),
+        samples_keys_(tiles_.count == 0 && (spread_bits_ != 0 || given.number("sample", problem.count > sampled_from) != 0)),
+        keys_(key_partition(problem, device, bits_)),
         lsd_(problem, device, {},
              {.segments = keys_.items != 0 || tiles_.count != 0 ? 0 : std::uint64_t{1} << digit_bits, .cleared_bytes = cleared_bytes(),
               .spread_bits = spread_bits_, .skewed = true, .tells_few_digits = samples_keys_}) {
@@ -280,7 +281,8 @@ class MsdSorter final : public Sorter {
       const Memory counts = extension.slice(counts_offset, std::uint64_t{4} << bits_);
       const Memory samples = samples_.in(o);
       const Arg start_args[] = {o.keys_in, samples, sampled(), apart(), overfull, cleared, cleared.bytes / 4};
-      queue.launch({*start_, std::clamp<std::uint64_t>(ceil_div(cleared.bytes, cleared_at_once), 1, most_clearing), count_work_group, start_args, "start"});
+      const auto clearing = std::clamp<std::uint64_t>(ceil_div(cleared.bytes, cleared_at_once), 1, most_clearing);
+      queue.launch({*start_, clearing, count_work_group, start_args, "start"});
       const Arg count_args[] = {o.keys_in, samples, counts, overfull, problem_.count, open, crowd(), repeats_most(), few_repeats(),
                                 few_agree(), spread, back, lead_most(), extension.slice(done_offset, 8), starts, capacity};
       queue.launch({*count_, count_groups_, count_work_items(), count_args, "count", static_cast<unsigned>(count_bytes_)});
@@ -351,7 +353,8 @@ class MsdSorter final : public Sorter {
     const unsigned most = problem_.count < many_sampled_from ? (spread_bits_ != 0 ? 8 : 4) : count_share_ > 1 ? 8 : 16;
     return count_work_group * static_cast<unsigned>(std::clamp<std::uint64_t>(problem_.count / count_work_group, 1, most));
   }
-  // How far apart they are: an odd number, so that they lie in all of the memory's banks. Of fewer keys than that, the first is taken again and again.
+  // How far apart they are: an odd number, so that they lie in all of the memory's banks. Of fewer keys than that, the first is taken again and
+  // again.
   [[nodiscard]] std::uint64_t apart() const {
     const std::uint64_t share = samples_keys_ ? problem_.count / sampled() : 0;
     return share == 0 ? 0 : (share - 1) | 1;
@@ -383,11 +386,12 @@ class MsdSorter final : public Sorter {
     const double m = std::min(spare * spare / (16 * mean), with_positions(problem_) ? 1e9 : 3.0);
     return static_cast<std::uint32_t>(std::clamp(m * sampled() * sampled() / (3 * static_cast<double>(problem_.count)), 2.0, 1e9));
   }
-  // How many say that digits are few, too, as far as short lists are concerned; and how many pairs of samples that agree in a digit, of those in one
-  // order and the other: by chance it is one in 256.
+  // More repeats than this say that onesweep's shape for few digits is the better one, up to narrow_to records; and so do, of any list, more pairs
+  // of samples that agree in a digit, each in both orders (by chance, one in 256 does).
   [[nodiscard]] std::uint32_t few_repeats() const { return problem_.count <= OnesweepSorter::narrow_to ? sampled() / 64 : ~0u; }
   [[nodiscard]] std::uint32_t few_agree() const { return static_cast<std::uint32_t>(std::uint64_t{sampled()} * sampled() / 220 + sampled()); }
-  // Cleared before each sort: msd_partition's state, the count's work-groups that are done, the buckets' counts, and what msd_partition reserves of the output.
+  // Cleared before each sort: msd_partition's state, how many work-groups are done with the count, the buckets' counts, and what msd_partition
+  // reserves of the output.
   static constexpr std::uint64_t state_offset = 0, done_offset = 16, counts_offset = 32;
   [[nodiscard]] std::uint64_t reserved_offset() const { return counts_offset + (std::uint64_t{4} << bits_); }
   [[nodiscard]] std::uint64_t reserved_bytes() const { return keys_.items != 0 ? 8 * (256 + (std::uint64_t{1} << bits_)) : 0; }
@@ -405,8 +409,8 @@ class MsdSorter final : public Sorter {
   LocalSort local_;
   std::uint64_t count_bytes_ = 0, count_groups_ = 0;
   ScratchLayout scratch_;
-  ScratchLayout::Slice verdict_, samples_;  // the word that tells the ways apart
-  ScratchLayout::Slice starts_, table_, spread_[2];  // of tiles' counts; of orders and of spread orders
+  ScratchLayout::Slice verdict_, samples_, starts_;  // the first: the word that tells the ways apart
+  ScratchLayout::Slice table_, spread_[2];           // of tiles' counts; of orders and of spread orders
   std::shared_ptr<Module> count_module_, partition_module_, local_module_;
   std::unique_ptr<Kernel> start_, count_, partition_, sort_local_;
 };

@@ -1,8 +1,8 @@
-// One-sweep radix sort: what its passes do with a tile. columns.cl stands in front of it, and it in front of onesweep_pipelined.cl or onesweep_turns.cl, which
-// say in which order a work-group's tiles go through it, and onesweep.cl, the kernel.
+// One-sweep radix sort: what its passes do with a tile. columns.cl stands in front of it; behind it, onesweep_pipelined.cl or
+// onesweep_turns.cl, which say in which order a work-group's tiles go through it, and onesweep.cl, the kernel.
 // Parameters: WG, ITEMS, RESIDENT (work-groups of a compute unit), PASSES, LOOK_BITS, COPIES, TURNS (keys and values take turns in
-// local memory), COMMON_SHARE, SEGMENTED (for msd: one or two passes, from the leading digit on; the second sorts each of the first one's digits
-// as a segment of its own), CODES, SPREAD_BITS.
+// local memory), COMMON_SHARE, SEGMENTED (for msd: one or two passes, from the leading digit on; the second sorts each of the
+// first one's digits as a segment of its own), CODES, SPREAD_BITS.
 
 // CODES, for floats: from the first pass's reading to the last one's writing, keys are their orders, whose digits cost no
 // more than an integer's. That would lose what ties, so the work-groups look for such keys while they count: where there
