@@ -197,28 +197,37 @@ INLINE u32 digits_are_few(LOCAL msd_count_memory_t *mine, const ukey_t *sample, 
 
 // By the last work-group of the count: starts[b] becomes the records in all buckets before b; one more for the end. False where a bucket has
 // more than `capacity`.
+#define BUCKET_ROWS (BUCKETS > WG ? BUCKETS / WG : 1)  // of a sub-group's buckets
+#define ROWS_AT_ONCE (BUCKET_ROWS < 8 ? BUCKET_ROWS : 8)
 INLINE u32 start_buckets(LOCAL msd_count_memory_t *mine, sub_group_t sg, GLOBAL u32 *counts, GLOBAL u32 *starts, u64 n, u32 capacity) {
   // Sum. A sub-group has neighbouring buckets, its lanes are neighbours.
-  const u32 own = BUCKETS > WG ? BUCKETS / WG * SG_LANES : SG_LANES, first = sg_index() * own + sg_lane();
+  const u32 first = sg_index() * (BUCKET_ROWS * SG_LANES) + sg_lane();
   u32 sum = 0, too_many = 0;
-  UNROLL for (u32 i = 0; i < own; i += SG_LANES) {
-    const u32 count = first + i < BUCKETS ? load_relaxed(&counts[first + i]) : 0;
+  UNROLL for (u32 row = 0; row < BUCKET_ROWS; ++row) {
+    const u32 bucket = first + row * SG_LANES, count = bucket < BUCKETS ? load_relaxed(&counts[bucket]) : 0;
     sum += count;
     too_many |= count > capacity;
   }
   if (too_many) local_or(&mine->crowded, 1u);
   index_t all;
   u32 at = sg_shuffle(sg, (u32)wg_scan_add(mine->scratch, WG, sum, &all), 0);
-  // Scan.
-  for (u32 i = 0; i < own; i += SG_LANES) {
-    const u32 count = first + i < BUCKETS ? load_relaxed(&counts[first + i]) : 0;
-    u32 inclusive = count;
-    for (u32 distance = 1; distance < SG_LANES; distance *= 2) {
-      const u32 other = sg_shuffle(sg, inclusive, (sg_lane() - distance) % SG_LANES);
-      inclusive += sg_lane() >= distance ? other : 0;
+  // Scan, row by row.
+  for (u32 base = 0; base < BUCKET_ROWS; base += ROWS_AT_ONCE) {
+    u32 count[ROWS_AT_ONCE];
+    UNROLL for (u32 i = 0; i < ROWS_AT_ONCE; ++i) {
+      const u32 bucket = first + (base + i) * SG_LANES;
+      count[i] = bucket < BUCKETS ? load_relaxed(&counts[bucket]) : 0;
     }
-    if (first + i < BUCKETS) starts[first + i] = at + inclusive - count;
-    at += sg_shuffle(sg, inclusive, SG_LANES - 1);
+    UNROLL for (u32 i = 0; i < ROWS_AT_ONCE; ++i) {
+      const u32 bucket = first + (base + i) * SG_LANES;
+      u32 inclusive = count[i];
+      for (u32 distance = 1; distance < SG_LANES; distance *= 2) {
+        const u32 other = sg_shuffle(sg, inclusive, (sg_lane() - distance) % SG_LANES);
+        inclusive += sg_lane() >= distance ? other : 0;
+      }
+      if (bucket < BUCKETS) starts[bucket] = at + inclusive - count[i];
+      at += sg_shuffle(sg, inclusive, SG_LANES - 1);
+    }
   }
   if (local_id() == 0) starts[BUCKETS] = (u32)n;
   return !mine->crowded;

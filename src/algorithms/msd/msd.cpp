@@ -86,7 +86,7 @@ LocalSort local_sort(const Problem& p, const Capabilities& device, unsigned bits
 
 // Up to so many records, one partition does, and larger local sorts; measured on an H200.
 std::uint64_t one_level(const Problem& p) {
-  return std::uint64_t{1} << (p.payload == Payload::none && info(p.key).bytes == 4 ? 22 : 21);
+  return std::uint64_t{1} << (p.payload == Payload::none && info(p.key).bytes == 4 && spread_bits(p) == 0 ? 22 : 21);
 }
 
 // As few buckets as the local sort allows: one partition, or two. If that many bits decide, nothing is left to sort.
