@@ -203,11 +203,12 @@ INLINE u32 start_buckets(LOCAL msd_count_memory_t *mine, sub_group_t sg, GLOBAL 
   // Sum. A sub-group has neighbouring buckets, its lanes are neighbours.
   const u32 first = sg_index() * (BUCKET_ROWS * SG_LANES) + sg_lane();
   u32 sum = 0, too_many = 0;
-  UNROLL for (u32 row = 0; row < BUCKET_ROWS; ++row) {
-    const u32 bucket = first + row * SG_LANES, count = bucket < BUCKETS ? load_relaxed(&counts[bucket]) : 0;
-    sum += count;
-    too_many |= count > capacity;
-  }
+  for (u32 base = 0; base < BUCKET_ROWS; base += ROWS_AT_ONCE)
+    UNROLL for (u32 i = 0; i < ROWS_AT_ONCE; ++i) {
+      const u32 bucket = first + (base + i) * SG_LANES, count = bucket < BUCKETS ? load_relaxed(&counts[bucket]) : 0;
+      sum += count;
+      too_many |= count > capacity;
+    }
   if (too_many) local_or(&mine->crowded, 1u);
   index_t all;
   u32 at = sg_shuffle(sg, (u32)wg_scan_add(mine->scratch, WG, sum, &all), 0);
