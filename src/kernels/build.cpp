@@ -32,6 +32,10 @@ std::uint64_t scan_bytes(const Problem& problem, const Capabilities& c, std::uin
   return words * index_bytes(problem.count);
 }
 
+std::uint64_t rank_bytes(const Capabilities& c, std::uint64_t work_items, std::uint64_t bins) {
+  return work_items / std::min(c.sub_group_size, 32u) * (c.ordered_local_atomics ? 1 : 2) * bins * 4;
+}
+
 namespace {
 
 // The source with what the device's language wants in a kernel, in front of its first statement. Everything stays on its

@@ -39,6 +39,8 @@ class Defines {
 [[nodiscard]] unsigned index_bytes(std::uint64_t count);
 // Bytes of the local memory that wg_scan_add wants for `work_items`: SCAN_WORDS of index_t.
 [[nodiscard]] std::uint64_t scan_bytes(const Problem& problem, const Capabilities& capabilities, std::uint64_t work_items);
+// Bytes of the local memory in which a work-group's sub-groups rank: SG_RANK_WORDS(bins) of u32 for each.
+[[nodiscard]] std::uint64_t rank_bytes(const Capabilities& capabilities, std::uint64_t work_items, std::uint64_t bins);
 
 // The whole text that a device compiler gets: defines, the dialect for the device, primitives, the source.
 [[nodiscard]] std::string full_text(const Capabilities& capabilities, const Source& source, const Defines& defines);

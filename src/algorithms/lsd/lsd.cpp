@@ -117,7 +117,6 @@ class GpuSorter final : public Sorter {
  public:
   GpuSorter(const Problem& problem, const Capabilities& device, const Parameters& given)
       : problem_(problem), digits_(digits(problem, digit_bits)), moves_(problem, static_cast<unsigned>(digits_.size()), scratch_) {
-    const unsigned lanes = std::min(device.sub_group_size, 32u);
     const auto largest = std::bit_floor(std::min(device.max_work_group, 1024u));
     work_group_ = static_cast<unsigned>(given.number("work_group", std::min(largest, 256u)));
     if (!std::has_single_bit(work_group_) || work_group_ > largest || work_group_ < device.sub_group_size)
@@ -127,8 +126,7 @@ class GpuSorter final : public Sorter {
 
     // As many records a work-item as local memory holds, but no more than registers do.
     const std::uint64_t index = kernels::index_bytes(problem.count);
-    const std::uint64_t rank_words = (device.ordered_local_atomics ? 1 : 2) * (radix_size + 1);  // SG_RANK_WORDS
-    const std::uint64_t fixed = work_group_ / lanes * rank_words * 4 + 2 * radix_size * index +
+    const std::uint64_t fixed = kernels::rank_bytes(device, work_group_, radix_size + 1) + 2 * radix_size * index +
                                 2 * std::min<std::uint64_t>(work_group_, radix_size) * index;
     const std::uint64_t record = info(problem.key).bytes + (problem.payload == Payload::none ? 0 : problem.value_bytes);
     const std::uint64_t most =

@@ -1,5 +1,5 @@
 // MSD radix sort: where each bucket, a value of the keys' leading bits, begins; and whether all of them are small enough
-// for the local sort. The records then go to their buckets by onesweep's passes.
+// for the local sort. The records then go to their buckets by onesweep's passes, or msd_partition's.
 // Parameters: WG, ITEMS (of a work-item at a time), BUCKETS, COUNT_BITS (of a bucket's count in local memory), COUNT_WORDS (of them, and of
 // what samples need: a power of two), SAMPLES (keys that each work-item of the count looks at first), TELLS_REPEATS (samples tell whether keys
 // repeat), START_WG (msd_start's work-items), SPREAD_BITS (floats are counted, and go on, by spread orders),

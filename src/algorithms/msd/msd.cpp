@@ -117,9 +117,7 @@ TilePartition tile_partition(const Problem& p, const Capabilities& device, unsig
   const bool much_local = device.local_struct > 128 * 1024;
   if (much_local) part.work_group = 512;
   const std::uint64_t key = info(p.key).bytes, value = p.payload == Payload::none ? 0 : p.value_bytes, work_group = part.work_group;
-  const std::uint64_t rank_words = (device.ordered_local_atomics ? 1 : 2) * 256;  // SG_RANK_WORDS
-  const std::uint64_t fixed = work_group / std::min(device.sub_group_size, 32u) * rank_words * 4 + work_group * 4 + 256 * 4 +
-                              kernels::scan_bytes(p, device, 256) + 64;
+  const std::uint64_t fixed = kernels::rank_bytes(device, work_group, 256) + work_group * 4 + 256 * 4 + kernels::scan_bytes(p, device, 256) + 64;
   const std::uint64_t sums = 2 * work_group / 32 * 256 * 4;
   const std::uint64_t most = device.local_struct > fixed ? (device.local_struct - fixed) / (work_group * (key + value)) : 0;
   if (most == 0 || fixed + sums > device.local_struct || device.max_work_group < work_group)
@@ -144,9 +142,9 @@ struct KeyPartition {
   std::uint64_t bytes = 0, groups = 0;  // of msd_partition_memory_t
 };
 
-KeyPartition key_partition(const Problem& p, const Capabilities& device, unsigned bits) {
+KeyPartition key_partition(const Problem& p, const Capabilities& device) {
   KeyPartition part;
-  if (with_positions(p) || tile_partition(p, device, bits).count != 0) return part;
+  if (with_positions(p)) return part;
   const std::uint64_t key = info(p.key).bytes;
   const bool much_local = device.local_struct > 128 * 1024;
   const std::uint64_t fixed = 256 * (sector_bytes + 16) + (2 * 257 + 2 * 256) * 4 + 256 * 8 + 3 * 20 +
@@ -170,7 +168,7 @@ class MsdSorter final : public Sorter {
       : problem_(problem), spread_bits_(spread_bits(problem)), bits_(leading_bits(problem, device, given)),
         tiles_(tile_partition(problem, device, bits_)),
         samples_keys_(tiles_.count == 0 && (spread_bits_ != 0 || given.number("sample", problem.count > sampled_from) != 0)),
-        keys_(key_partition(problem, device, bits_)),
+        keys_(tiles_.count == 0 ? key_partition(problem, device) : KeyPartition{}),
         lsd_(problem, device, {},
              {.segments = keys_.items != 0 || tiles_.count != 0 ? 0 : std::uint64_t{1} << digit_bits, .cleared_bytes = cleared_bytes(),
               .spread_bits = spread_bits_, .skewed = true, .tells_few_digits = samples_keys_}) {
@@ -288,24 +286,17 @@ class MsdSorter final : public Sorter {
       queue.launch({*count_, count_groups_, count_work_items(), count_args, "count", static_cast<unsigned>(count_bytes_)});
     }
 
-    const OnesweepSorter::Gate parted{overfull, 0, 0}, otherwise{overfull, 1, ~0u};
-    const unsigned second = only_parts() ? bits_ / 2 : bits_ - digit_bits;
-    std::vector<Digit> digits{{open + second, (1u << (bits_ - second)) - 1}};
-    if (second != 0) digits.push_back({open, (1u << second) - 1});
-    const auto word = [](std::uint64_t x) { return static_cast<std::uint32_t>(x); };
+    const unsigned second = only_parts() ? bits_ / 2 : bits_ - digit_bits;  // bits of the second digit; tiles have one
     if (tiles_.count != 0) {
       const auto pass = lsd_.passes().pass(0, o);
       const Arg args[] = {pass.keys_in, pass.keys_out, pass.make_positions ? Memory{} : pass.values_in, pass.values_out, table_.in(o), starts,
-                          overfull, problem_.count, open, word(tiles_.count), capacity};
+                          overfull, problem_.count, open, static_cast<std::uint32_t>(tiles_.count), capacity};
       queue.launch({*partition_, tiles_.count, tiles_.work_group, args, "partition", static_cast<unsigned>(tiles_.bytes)});
-    } else if (keys_.items != 0) {
-      const auto a = lsd_.passes().pass(0, o), b = lsd_.passes().pass(1, o);
-      const auto [shifts, widths] = packed(digits);
-      const Arg args[] = {a.keys_in, a.keys_out, b.keys_out, starts, extension.slice(reserved_offset(), reserved_bytes()),
-                          extension.slice(state_offset, 16), overfull, problem_.count, word(digits.size()), word(shifts), word(widths), spread};
-      queue.launch({*partition_, keys_.groups, keys_.work_group, args, "partition", static_cast<unsigned>(keys_.bytes)});
     } else {
-      lsd_.partition(queue, o, starts, spread, digits, parted);
+      std::vector<Digit> digits{{open + second, (1u << (bits_ - second)) - 1}};
+      if (second != 0) digits.push_back({open, (1u << second) - 1});
+      if (keys_.items != 0) part_keys(queue, o, digits, spread);
+      else lsd_.partition(queue, o, starts, spread, digits, {overfull, 0, 0});
     }
     if (!only_parts()) {
       const auto from = lsd_.passes().pass(second != 0 ? 1 : 0, o);
@@ -313,10 +304,19 @@ class MsdSorter final : public Sorter {
                                 std::uint32_t{problem_.begin_bit}, open - problem_.begin_bit, bin_shift_};
       queue.launch({*sort_local_, buckets(), local_.work_group, local_args, "local", static_cast<unsigned>(local_.bytes)});
     }
-    lsd_.sort(queue, o, otherwise);
+    lsd_.sort(queue, o, {overfull, 1, ~0u});
   }
 
  private:
+  void part_keys(Queue& queue, const Operands& o, const std::vector<Digit>& digits, Memory spread) const {
+    const auto word = [](std::uint64_t x) { return static_cast<std::uint32_t>(x); };
+    const Memory extension = lsd_.extension(o);
+    const auto a = lsd_.passes().pass(0, o), b = lsd_.passes().pass(1, o);
+    const auto [shifts, widths] = packed(digits);
+    const Arg args[] = {a.keys_in, a.keys_out, b.keys_out, starts_.in(o), extension.slice(reserved_offset(), reserved_bytes()),
+                        extension.slice(state_offset, 16), verdict_.in(o), problem_.count, word(digits.size()), word(shifts), word(widths), spread};
+    queue.launch({*partition_, keys_.groups, keys_.work_group, args, "partition", static_cast<unsigned>(keys_.bytes)});
+  }
   [[nodiscard]] std::uint32_t buckets() const { return std::uint32_t{1} << bits_; }
   // The kernels that count and scan; of short lists, those that count and part.
   [[nodiscard]] std::shared_ptr<Module> build_count(Device& device, const Capabilities& capabilities) const {

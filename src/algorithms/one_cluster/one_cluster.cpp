@@ -40,10 +40,8 @@ struct Shape {
 std::uint64_t local_bytes(const Problem& problem, const Capabilities& device, const Shape& shape) {
   const std::uint64_t value = problem.payload == Payload::none ? 0 : problem.value_bytes;
   const std::uint64_t record = std::max(4u, info(problem.key).bytes) + value;
-  const std::uint64_t rank_words = (device.ordered_local_atomics ? 1 : 2) * radix_size;  // SG_RANK_WORDS
-  const std::uint64_t rank_bytes = shape.work_group / std::min(device.sub_group_size, 32u) * rank_words * 4;
   const std::uint64_t scan_bytes = 2 * shape.work_group * kernels::index_bytes(problem.count);
-  const std::uint64_t pass = record * shape.tile() + rank_bytes + shape.work_group * 4;
+  const std::uint64_t pass = record * shape.tile() + kernels::rank_bytes(device, shape.work_group, radix_size) + shape.work_group * 4;
   const std::uint64_t bins = bin_sort_bytes(problem, device, shape.work_group, bin_items, shape.sort_bits);
   return (1 + 2 * shape.groups) * radix_size * 2 + shape.groups * most_groups * 2 + (radix_size + most_groups) * 4 + scan_bytes +
          record * (shape.parts ? shape.capacity() : shape.tile()) + (shape.parts ? std::max(pass, bins) : pass) + 128;

@@ -18,10 +18,8 @@ constexpr unsigned most_items = 16;
 // Bytes of one_group_memory_t.
 std::uint64_t local_bytes(const Problem& problem, const Capabilities& device, unsigned work_group, unsigned items) {
   const std::uint64_t record = info(problem.key).bytes + (problem.payload == Payload::none ? 0 : problem.value_bytes);
-  const std::uint64_t rank_words = (device.ordered_local_atomics ? 1 : 2) * radix_size;  // SG_RANK_WORDS
-  const std::uint64_t lanes = std::min(device.sub_group_size, 32u);
   return record * work_group * items + 2 * radix_size * kernels::index_bytes(problem.count) +
-         work_group / lanes * rank_words * 4 + work_group * 4 + 64;
+         kernels::rank_bytes(device, work_group, radix_size) + work_group * 4 + 64;
 }
 
 // By bins, where keys may be expected to spread.

@@ -15,7 +15,7 @@ namespace sortium {
 namespace {
 
 constexpr std::uint64_t radix_size = 256, head_bytes = 256;
-constexpr std::uint64_t shared_from = std::uint64_t{1} << 21;  // records; measured on an H200, like the next
+constexpr std::uint64_t shared_from = std::uint64_t{1} << 21;  // records; measured on an H200
 
 // A ticket and a count of written tiles for each pass and for the histograms.
 std::uint64_t state_bytes(std::uint64_t passes) { return 2 * (passes + 1) * 4; }
@@ -60,7 +60,6 @@ OnesweepSorter::OnesweepSorter(const Problem& problem, const Capabilities& devic
 }
 
 OnesweepSorter::Shape OnesweepSorter::shape(const Capabilities& device, const Parameters& given, std::uint64_t segments, bool narrow) const {
-  const unsigned lanes = std::min(device.sub_group_size, 32u);
   Shape s;
   // Without values, two work-groups share a compute unit: one ranks while the other waits. With values tiles would be too
   // small then, and short lists have too few.
@@ -74,10 +73,9 @@ OnesweepSorter::Shape OnesweepSorter::shape(const Capabilities& device, const Pa
   // A tile as large as local memory and registers allow: long runs of a digit make whole memory transactions.
   const std::uint64_t key = info(problem_.key).bytes, value = problem_.payload == Payload::none ? 0 : problem_.value_bytes;
   const std::uint64_t index = kernels::index_bytes(problem_.count);
-  const std::uint64_t rank_words = (device.ordered_local_atomics ? 1 : 2) * radix_size;  // SG_RANK_WORDS
   const std::uint64_t segments_bytes = segmented_ ? radix_size * 4 + 16 : 0;
   const std::uint64_t fixed = 2 * radix_size * index + kernels::scan_bytes(problem_, device, radix_size) +
-                              s.work_group / lanes * rank_words * 4 + s.work_group * 4 + head_bytes + 64 + segments_bytes;
+                              kernels::rank_bytes(device, s.work_group, radix_size) + s.work_group * 4 + head_bytes + 64 + segments_bytes;
   // Where there is little local memory, keys and values take turns in it, and work-groups share a compute unit, so that one does
   // something while another waits.
   s.turns = !much_local && value != 0;

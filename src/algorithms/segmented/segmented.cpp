@@ -237,7 +237,7 @@ class GpuSorter final : public SegmentedSorter {
     long_work_group_ = device.local_struct > 64 * 1024 ? std::min(largest, 512u) : 256;
     long_resident_ = device.local_struct > 64 * 1024 ? 1024 / long_work_group_ : 1;
     const std::uint64_t index = kernels::index_bytes(problem.count);
-    const std::uint64_t fixed = long_work_group_ / lanes_ * (rank_words(device) / radix_size) * (radix_size + 1) * 4 +
+    const std::uint64_t fixed = kernels::rank_bytes(device, long_work_group_, radix_size + 1) +
                                 (4 * radix_size + 2) * index + radix_size + 64;
     const std::uint64_t key = info(problem.key).bytes;
     const std::uint64_t record = key + (problem.payload == Payload::none ? 0 : problem.value_bytes);
@@ -354,8 +354,6 @@ class GpuSorter final : public SegmentedSorter {
   }
 
  private:
-  static std::uint64_t rank_words(const Capabilities& device) { return (device.ordered_local_atomics ? 1 : 2) * radix_size; }  // SG_RANK_WORDS
-
   // A class more, if local memory holds its segments. One of short segments leaves those that bins do not sort to the network,
   // and so can do with items of 32 bits, which may leave out some of the key's.
   bool add_block(const Capabilities& device, unsigned work_group, bool leaves) {
@@ -365,10 +363,10 @@ class GpuSorter final : public SegmentedSorter {
     b.sort_bits = needed > 32 && !(leaves && composite(problem_)) ? 64 : 32;
     b.drops = needed > b.sort_bits;
     b.gathers = gathers_ || b.drops;
-    const std::uint64_t bins = std::max<std::uint64_t>(8 * work_group, work_group / lanes_ * rank_words(device));
+    const std::uint64_t bins = std::max<std::uint64_t>(8 * work_group * 4, kernels::rank_bytes(device, work_group, radix_size));
     const std::uint64_t item = std::max({b.sort_bits / 8, b.gathers ? info(problem_.key).bytes : 0u,
                                          problem_.payload == Payload::none ? 0u : problem_.value_bytes});
-    b.bytes = work_group * b.items * item + bins * 4 + 2 * work_group * kernels::index_bytes(problem_.count) + 32;
+    b.bytes = work_group * b.items * item + bins + 2 * work_group * kernels::index_bytes(problem_.count) + 32;
     if (b.bytes + 4 * work_group > device.local_struct) return false;  // emulated sub-groups have a word for each work-item
     b.resident = std::max(1u, std::min<unsigned>((b.sort_bits == 64 ? 768 : 1024) / work_group,
                                                  static_cast<unsigned>(device.local_struct / (b.bytes + 1024))));
