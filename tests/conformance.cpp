@@ -59,11 +59,10 @@ bool has_many_kernels(const MethodUnderTest& m) { return is_limited(m.algorithm)
 constexpr auto left_to_oclgrind = "kernels for GPUs, of which there are many: Oclgrind's tests run them; SORTIUM_TEST_FULL=1 does it here";
 bool is_left_to_oclgrind() { return builds_slowly() && !is_simulated() && !is_set("SORTIUM_TEST_FULL"); }
 
-// With parameters, a CPU's compiler is asked for two of the types and payloads, by turns from method to method; and so is NVIDIA's
-// OpenCL, which compiles one at a time, where five modules make a sort.
+// With parameters, a kernel is compiled for a few of the types and payloads, by turns from method to method; for two of them by OpenCL's
+// compilers, which take long (CPUs'), or one at a time (NVIDIA's).
 bool has_few_shapes(const MethodUnderTest& m) {
-  const bool one_by_one = m.algorithm.name == "msd" && capabilities(*test_device()).backend == Backend::opencl;
-  return (builds_slowly() || one_by_one) && !m.parameters.empty() && !on_host() && !is_simulated() && !is_set("SORTIUM_TEST_FULL");
+  return !m.parameters.empty() && !on_host() && !is_simulated() && !is_set("SORTIUM_TEST_FULL");
 }
 
 bool needs_clusters(const MethodUnderTest& m) { return m.algorithm.name == "one-cluster"; }
@@ -73,7 +72,7 @@ Depth depth_for(const MethodUnderTest& m) {
   if (is_set("SORTIUM_TEST_SMALL") || (many_kernels && builds_slowly()) || has_few_shapes(m)) return Depth::few;
   int depth = static_cast<int>(m.wide ? Depth::wide : Depth::narrow);
   depth += is_set("SORTIUM_TEST_FULL");
-  depth -= builds_slowly();
+  depth -= builds_slowly() || (capabilities(*test_device()).backend == Backend::opencl && !is_set("SORTIUM_TEST_FULL"));
   return static_cast<Depth>(depth);
 }
 
@@ -207,7 +206,7 @@ TEST_P(Conformance, SortsAsTheReferenceDoes) {
   const bool small = is_set("SORTIUM_TEST_SMALL");
   const Depth depth = depth_for(m);
   auto some = shapes(depth, m.turn, m.algorithm.comparison || m.algorithm.segments);
-  if (has_few_shapes(m)) some.resize(std::min<std::size_t>(some.size(), 2));
+  if (has_few_shapes(m) && capabilities(*test_device()).backend == Backend::opencl) some.resize(std::min<std::size_t>(some.size(), 2));
   auto table = make_table(some, sizes, m.turn);
   if (depth != Depth::few) {
     EXPECT_EQ(table.missing, 0u) << "of " << table.pairs << " pairs never occur";

@@ -143,11 +143,12 @@ void set_segments(Case& c, Lengths lengths, const std::vector<std::uint64_t>& ty
 Trial::Trial(std::shared_ptr<Device> device, Placement placement)
     : device_(std::move(device)), queue_(device_->make_queue()), placement_(placement) {}
 
-void Trial::place(std::vector<Area*> areas) {
+// `turn` differs from case to case.
+void Trial::place(std::vector<Area*> areas, std::uint64_t turn) {
   std::uint64_t total = boundary;
   for (auto* a : areas) {
-    a->offset = total;
-    total += round_up(a->bytes) + boundary;
+    a->offset = total + (turn /= 2) % 4 * a->element;
+    total += round_up(a->bytes + 3 * a->element) + boundary;
   }
   before_.resize(total);
   for (std::uint64_t i = 0; i < total; ++i) before_[i] = canary(i);
@@ -172,14 +173,14 @@ std::string Trial::run(const Case& c, const Planned& planned) {
   const std::uint64_t values = p.payload == Payload::none ? 0 : p.count * p.value_bytes;
   const std::uint64_t out_count = records_out(p);
   const bool reads_values = p.payload == Payload::values;
-  Area keys_in{"keys_in", 0, p.count * key_bytes, c.in_place, {}};
-  Area keys_out{"keys_out", 0, p.keys_out && !c.in_place ? out_count * key_bytes : 0, true, {}};
-  Area values_in{"values_in", 0, reads_values && !c.in_place ? values : 0, false, {}};
-  Area values_out{"values_out", 0, values == 0 ? 0 : out_count * p.value_bytes, true, {}};
-  Area scratch{"scratch", 0, planned.scratch_bytes, true, {}};
-  Area offsets{"offsets", 0, c.offsets.size() * p.offset_bytes, false, {}};
+  Area keys_in{"keys_in", 0, p.count * key_bytes, c.in_place, {}, key_bytes};
+  Area keys_out{"keys_out", 0, p.keys_out && !c.in_place ? out_count * key_bytes : 0, true, {}, key_bytes};
+  Area values_in{"values_in", 0, reads_values && !c.in_place ? values : 0, false, {}, p.value_bytes};
+  Area values_out{"values_out", 0, values == 0 ? 0 : out_count * p.value_bytes, true, {}, p.value_bytes};
+  Area scratch{"scratch", 0, planned.scratch_bytes, true, {}, 0};
+  Area offsets{"offsets", 0, c.offsets.size() * p.offset_bytes, false, {}, p.offset_bytes};
   const std::array<Area*, 6> areas{&keys_out, &keys_in, &scratch, &values_in, &values_out, &offsets};
-  place({areas.begin(), areas.end()});
+  place({areas.begin(), areas.end()}, c.seed);
 
   const auto keys = make_keys(c.distribution, p, c.seed);
   for (std::uint64_t i = 0; i < p.count; ++i) put(before_.data() + keys_in.offset, i, key_bytes, keys[i]);

@@ -45,7 +45,7 @@ inline constexpr std::array all_lengths{Lengths::equal, Lengths::log_uniform, Le
 void set_segments(Case& c, Lengths lengths, const std::vector<std::uint64_t>& typical, unsigned offset_bytes);
 
 enum class Placement : std::uint8_t {
-  guarded,  // all operands in one allocation, 512-byte boundaries, with canaries between them
+  guarded,  // all operands in one allocation, with canaries between them, some elements behind multiples of 512 bytes
   exact,    // an allocation of its own for each, no byte too long: for tools that watch every access
 };
 
@@ -60,9 +60,10 @@ class Trial {
     std::string_view name;
     std::uint64_t offset = 0, bytes = 0;
     bool written = false;
-    Memory memory;
+    Memory memory{};
+    std::uint64_t element = 0;  // bytes: where it begins is a multiple of this, and of no more; 0: of as much as an allocation
   };
-  void place(std::vector<Area*> areas);
+  void place(std::vector<Area*> areas, std::uint64_t turn);
 
   std::shared_ptr<Device> device_;
   std::unique_ptr<Queue> queue_;

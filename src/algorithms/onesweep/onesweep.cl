@@ -14,7 +14,7 @@ INLINE void wait_for(GLOBAL u32 *done, u32 tiles) {
 }
 
 // Passes go from keys_in to keys_a, to keys_b, to keys_a … Byte p of `shifts` and `widths` is pass p's digit.
-// `starts`: the passes' histograms, still 0. SEGMENTED: where each bucket, a value of the last pass's digit below the
+// `starts`: the passes' histograms, still 0, and with indices of 64 bits their upper words. SEGMENTED: where each bucket, a value of the last pass's digit below the
 // first one's, begins in the output, and the end.
 // `state`: tickets and counts of tiles that are done for each pass, 0 at first; the look-back table, too.
 // `ties`: 0 at first; see CODES. `spread`: the table, with SPREAD_BITS.
@@ -56,7 +56,7 @@ void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t
   // Leave out passes by twos, so that the last one still writes the output; not all of them, for that must be written.
   if (t < RADIX)
     for (u32 p = 0; p < passes; ++p)
-      if (load_acquire(&starts[p * RADIX + t]) == n) local_or(&mine->left_out, 1u << p);
+      if (keys_of_digit(starts, p, t) == n) local_or(&mine->left_out, 1u << p);
   barrier_local();
   if (t == 0) {
     u32 left_out = mine->left_out, most = 0;
@@ -110,13 +110,14 @@ void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t
     tiles = (u32)all;
     barrier_local();
 #else
-    const u32 of_digit = t < RADIX ? load_acquire(&starts[(digit_word >> 16) * RADIX + t]) : 0;
+    const index_t of_digit = t < RADIX ? keys_of_digit(starts, digit_word >> 16, t) : 0;
     const index_t start_of_digit = wg_scan_add(mine->scratch, RADIX, of_digit, &all);
     if (t < RADIX) mine->first[t] = start_of_digit;
+    if (t == 0) mine->first[RADIX] = all;
     // The two most common digits, if they are common: the largest of count and digit, as one word.
     if (t < 2) mine->common[t] = 0;
     barrier_local();
-    const u32 share = of_digit > n / COMMON_SHARE ? (of_digit >> (n >> 24 != 0 ? 8 : 0)) << 8 | t : 0;
+    const u32 share = of_digit > n / COMMON_SHARE ? (u32)(of_digit >> (INDEX_BITS == 64 ? 24 : n >> 24 != 0 ? 8 : 0)) << 8 | t : 0;
     if (share != 0) local_max(&mine->common[0], share);
     barrier_local();
     if (share != 0 && share != mine->common[0]) local_max(&mine->common[1], share);

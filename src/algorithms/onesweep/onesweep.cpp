@@ -14,7 +14,7 @@
 namespace sortium {
 namespace {
 
-constexpr std::uint64_t radix_size = 256, head_bytes = 256;
+constexpr std::uint64_t radix_size = 256, head_bytes = 256, alignment = 64;  // the last: what may lie between an array and the next
 constexpr std::uint64_t shared_from = std::uint64_t{1} << 21;  // records; measured on an H200
 
 // A ticket and a count of written tiles for each pass and for the histograms.
@@ -31,9 +31,12 @@ OnesweepSorter::OnesweepSorter(const Problem& problem, const Capabilities& devic
                                         "fails at barriers inside of conditions)");
   if (!device.forward_progress)
     throw Error(ErrorCode::unsupported, "onesweep: the device gives no forward progress to waiting work-groups");
-  if (problem.count >= std::uint64_t{1} << 32)
-    throw Error(ErrorCode::unsupported, fmt::format("onesweep: count is {}; fewer than 2^32 records are allowed",
-                                                    problem.count));
+  if (problem.count >= std::uint64_t{1} << 32 && extension.skewed)
+    throw Error(ErrorCode::unsupported, fmt::format("count is {}; fewer than 2^32 records are parted", problem.count));
+  // A work-group counts its keys by 32 bits, and it may get more of them than others.
+  if (problem.count / device.compute_units >> 28 != 0)
+    throw Error(ErrorCode::unsupported, fmt::format("onesweep: count is {}; with {} compute units fewer than {} are allowed", problem.count,
+                                                    device.compute_units, std::uint64_t{device.compute_units} << 28));
   shape_ = shape(device, given, extension.segments, false);
   // Where keys are known not to spread, records with values are better off with smaller tiles, and two work-groups that share a
   // compute unit; of long lists, where digits are few, too, for else the runs are too short.
@@ -50,7 +53,7 @@ OnesweepSorter::OnesweepSorter(const Problem& problem, const Capabilities& devic
   codes_ = info(problem.key).is_float;
   may_tie_ = codes_ && (problem.nan != NanOrder::bits || problem.zeros != ZeroOrder::distinct);
   for (auto& counts : counts_)
-    if (&counts == counts_ || may_tie_) counts = {scratch_.add(digits_.size() * radix_size * 4), scratch_.add(state_bytes(digits_.size()))};
+    if (&counts == counts_ || may_tie_) counts = {scratch_.add(digits_.size() * radix_size * kernels::index_bytes(problem.count)), scratch_.add(state_bytes(digits_.size()))};
   partition_state_ = scratch_.add(state_bytes(2));
   ties_ = scratch_.add(4);
   if (extension.cleared_bytes != 0) extension_ = scratch_.add(extension.cleared_bytes);
@@ -74,16 +77,18 @@ OnesweepSorter::Shape OnesweepSorter::shape(const Capabilities& device, const Pa
   const std::uint64_t key = info(problem_.key).bytes, value = problem_.payload == Payload::none ? 0 : problem_.value_bytes;
   const std::uint64_t index = kernels::index_bytes(problem_.count);
   const std::uint64_t segments_bytes = segmented_ ? radix_size * 4 + 16 : 0;
-  const std::uint64_t fixed = 2 * radix_size * index + kernels::scan_bytes(problem_, device, radix_size) +
-                              kernels::rank_bytes(device, s.work_group, radix_size) + s.work_group * 4 + head_bytes + 64 + segments_bytes;
   // Where there is little local memory, keys and values take turns in it, and work-groups share a compute unit, so that one does
   // something while another waits.
   s.turns = !much_local && value != 0;
+  const std::uint64_t runs_bytes = value == 0 || s.turns ? 0 : radix_size * 4;
+  const std::uint64_t fixed = (2 * radix_size + 1) * index + runs_bytes + kernels::scan_bytes(problem_, device, radix_size) +
+                              kernels::rank_bytes(device, s.work_group, radix_size) + s.work_group * 4 + head_bytes + alignment + segments_bytes;
   const std::uint64_t record = s.turns ? std::max(key, value) : key + value;
   const bool shares = much_local ? narrow || (halves && s.work_group == radix_size) : s.work_group == radix_size;
   s.resident = static_cast<unsigned>(given.number("resident", shares ? 2 : 1));
   const std::uint64_t room = much_local && s.resident > 1 ? device.local_struct / s.resident - 1024 : device.local_struct;
-  const std::uint64_t most = room > fixed ? (room - fixed) / (record * s.work_group) : 0;
+  const std::uint64_t places = (std::uint64_t{1} << (value == 0 ? 16 : 15)) - 1;  // in a tile, that a rank's half of a word, or a run's word can say
+  const std::uint64_t most = room > fixed ? std::min((room - fixed) / (record * s.work_group), places / s.work_group) : 0;
   // Registers bound the items (two for a key or value of 8 bytes). An odd number keeps equal runs of digits, which sorted input
   // has, from starting in the same bank of local memory.
   // The list's last round of tiles should keep all compute units busy, too: of odd items, those that cost least, where a
@@ -110,7 +115,7 @@ OnesweepSorter::Shape OnesweepSorter::shape(const Capabilities& device, const Pa
   s.groups = std::min<std::uint64_t>(s.tiles, std::uint64_t{device.compute_units} *
                                                 given.number("groups", much_local ? s.resident : 4));
   s.copies = static_cast<unsigned>(std::bit_floor(
-      std::clamp<std::uint64_t>((s.local_bytes - head_bytes - segments_bytes) / (digits_.size() * radix_size * 4), 1, 32)));
+      std::clamp<std::uint64_t>((s.local_bytes - head_bytes - alignment - segments_bytes) / (digits_.size() * radix_size * 4), 1, 32)));
   return s;
 }
 

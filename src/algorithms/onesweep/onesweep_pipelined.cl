@@ -1,18 +1,31 @@
 // Tiles software-pipelined (onesweep_tiles.cl stands in front of this): a tile's counts are published before the tile before it
 // looks back and is written out, so that neighbours seldom wait.
 
-// Record p of the tile goes where its digit's run is.
+#define VALUES_LATE (KEY_BITS / 8 + VALUE_BYTES <= 8)
+
+// The record for slot `at` of the tile goes where its digit's run is: the one that is there, or, ROTATED, some behind it.
 #if VALUE_BYTES
-#define WRITE_VALUE(at) p.values_to[out] = mine->values[at];
+#define WRITE_VALUE(from) p.values_to[out] = mine->values[from];
 #else
-#define WRITE_VALUE(at)
+#define WRITE_VALUE(from)
+#endif
+#if ROTATED
+#define TAKEN_FROM(at, d)                                                               \
+  const u32 run = mine->runs[d];                                                        \
+  u32 from = (at) + ((0u - (u32)to_out) & (run & RUN_IS_LONG ? SECTOR - 1 : 0)); \
+  if (from >= (run >> 15 & 0x7fff)) from -= run & 0x7fff;
+#else
+#define TAKEN_FROM(at, d) const u32 from = (at);
 #endif
 #define WRITE_RECORD(at)                                                                \
   {                                                                                     \
-    const ukey_t k = mine->keys[at];                                                    \
-    const u64 out = (index_t)(mine->to_out[DIGIT(k)] + (at));                           \
+    const u32 d = DIGIT(mine->keys[at]);                                                \
+    const index_t to_out = mine->to_out[d];                                             \
+    TAKEN_FROM(at, d)                                                                   \
+    const ukey_t k = mine->keys[from];                                                  \
+    const u64 out = (index_t)(to_out + from);                                           \
     if (p.to) p.to[out] = CODES && !SEGMENTED && p.last ? key_of_order(k) : k;          \
-    WRITE_VALUE(at)                                                                     \
+    WRITE_VALUE(from)                                                                   \
   }
 
 // All tiles that this work-group gets of a pass, from ticket number `*turn` of its own on, which it has taken. Gives how many.
@@ -30,7 +43,8 @@ INLINE u32 sort_tiles(LOCAL onesweep_memory_t *mine, sub_group_t sg, pass_t p, u
     index_t next_total = 0, next_start = 0;
     u32 following = NO_TILE;
 
-    // The next tile: load, rank, publish. Values are on their way while this work-group sums, scans and looks back.
+    // The next tile: load, rank, publish. Its values are on their way by the time the tile at hand is written out: of records of 8 bytes no
+    // sooner than that tile has looked back, for what it looks at would wait behind them; of wider ones now, for want of registers.
     if (next < p.tiles) {
       LOCAL const tile_t *tile = &mine->tiles[turn % 4];
       load_keys(p, tile, key);
@@ -38,7 +52,7 @@ INLINE u32 sort_tiles(LOCAL onesweep_memory_t *mine, sub_group_t sg, pass_t p, u
       rank_keys(mine, sg, p, key, place);
       barrier_local();
       following = mine->tiles[(turn + 1) % 4].number;
-#if VALUE_BYTES
+#if VALUE_BYTES && !VALUES_LATE
       load_values(p, tile, value);
 #endif
       next_total = count_tile(mine, p, tile, &next_start);
@@ -46,8 +60,13 @@ INLINE u32 sort_tiles(LOCAL onesweep_memory_t *mine, sub_group_t sg, pass_t p, u
 
     // The tile at hand: look back, then write out; neighbouring work-items write neighbouring records of a digit's run.
     if (current != NO_TILE) {
+      if (t < RADIX) find_digit(mine, p, &mine->tiles[(turn - 1) % 4], total, start);
+    }
+#if VALUE_BYTES && VALUES_LATE
+    if (next < p.tiles) load_values(p, &mine->tiles[turn % 4], value);
+#endif
+    if (current != NO_TILE) {
       LOCAL const tile_t *tile = &mine->tiles[(turn - 1) % 4];
-      if (t < RADIX) find_digit(mine, p, tile, total, start);
       barrier_local();
       if (tile->count == TILE) {
         UNROLL for (u32 i = 0; i < ITEMS; ++i) WRITE_RECORD(t + i * WG)

@@ -18,6 +18,10 @@
 
 #define TILE (WG * ITEMS)
 #define NO_TILE 0xffffffffu
+// A sector of memory that two stores fill is written twice. So the records of a run, which are a digit's, are written from the first one on that
+// begins as many of them, in the output; those before it come last.
+#define ROTATED (VALUE_BYTES && !TURNS)
+#define SECTOR 8u
 
 // A word of the look-back table: what is known of a digit's count, and the count.
 #if LOOK_BITS == 64
@@ -59,7 +63,10 @@ typedef struct {
   index_t segments[RADIX + 1];     // where they begin
   u32 first_tiles[RADIX + 1];      // and their first tiles, counted over all segments
 #else
-  index_t first[RADIX];   // where the digit's records begin in the output
+  index_t first[RADIX + 1];  // where the digit's records begin in the output, and the end
+#endif
+#if ROTATED
+  u32 runs[RADIX];        // of the digit's records in the sorted tile, how many there are, above it where they end, and RUN_IS_LONG
 #endif
   index_t to_out[RADIX];  // place in the sorted tile + this = place in the output
   index_t scratch[SCAN_WORDS(RADIX)];
@@ -136,6 +143,15 @@ INLINE void take_tile(LOCAL onesweep_memory_t *mine, LOCAL tile_t *tile, GLOBAL 
 #endif
 
 #if !SEGMENTED
+// How many keys have the digit, once all are counted. Counts of 64 bits are two words, the upper ones behind all the others.
+INLINE index_t keys_of_digit(GLOBAL u32 *histograms, u32 pass, u32 digit) {
+  index_t count = load_acquire(&histograms[pass * RADIX + digit]);
+#if INDEX_BITS == 64
+  count |= (index_t)load_acquire(&histograms[(PASSES + pass) * RADIX + digit]) << 32;
+#endif
+  return count;
+}
+
 // Histograms of all passes' digits in one reading. Lanes count in COPIES of their own, in banks of their own, so that they
 // seldom wait for each other. Gives how many tiles this work-group has counted.
 INLINE u32 count_digits(LOCAL onesweep_memory_t *mine, GLOBAL const ukey_t *keys, GLOBAL u32 *histograms,
@@ -172,7 +188,9 @@ INLINE u32 count_digits(LOCAL onesweep_memory_t *mine, GLOBAL const ukey_t *keys
   for (u32 b = t; b < PASSES * RADIX; b += WG) {
     u32 sum = 0;
     UNROLL for (u32 c = 0; c < COPIES; ++c) sum += words[bins + b * COPIES + (c + t) % COPIES];
-    if (sum != 0) global_add(&histograms[b], sum);
+    if (sum == 0) continue;
+    const u32 others = global_add(&histograms[b], sum);
+    if (INDEX_BITS == 64 && sum + others < sum) global_add(&histograms[PASSES * RADIX + b], 1u);
   }
   if (seen) global_add(ties, 1u);
   barrier_all();
@@ -297,6 +315,13 @@ INLINE index_t count_tile(LOCAL onesweep_memory_t *mine, pass_t p, LOCAL const t
   return total;
 }
 
+#define RUN_IS_LONG 0x80000000u  // which a sector's records may be taken from
+#if SEGMENTED
+#define HAS_DIGIT(digit) 1
+#else
+#define HAS_DIGIT(digit) (mine->first[(digit) + 1] != begin)  // of a digit that no key has nobody wants to know anything
+#endif
+
 // Looks back, by t < RADIX: where the digit's records of the tile go. `total` and `start` are count_tile's.
 INLINE void find_digit(LOCAL onesweep_memory_t *mine, pass_t p, LOCAL const tile_t *tile, index_t total, index_t start) {
   const u32 t = local_id();
@@ -305,10 +330,13 @@ INLINE void find_digit(LOCAL onesweep_memory_t *mine, pass_t p, LOCAL const tile
 #else
   index_t begin = mine->first[t];
 #endif
-  if (!tile->first) {
+  if (!tile->first && HAS_DIGIT(t)) {
     const index_t of_others = look_back(p.look + t, tile->number, LOOK_OWN, LOOK_ALL);
     ((volatile GLOBAL look_t *)p.look)[(u64)tile->number * RADIX + t] = (look_t)LOOK_ALL << LOOK_SHIFT | (of_others + total);
     begin += of_others;
   }
   mine->to_out[t] = begin - start;
+#if ROTATED
+  mine->runs[t] = (u32)(start + total) << 15 | (u32)total | (total >= SECTOR ? RUN_IS_LONG : 0);
+#endif
 }
