@@ -380,8 +380,7 @@ TEST(PlanScratch, OfADeviceThatIsNotHere) {
   EXPECT_GE(Plan::scratch_bytes_for(large, gpu, {"lsd", ""}), large.count * 4) << "room for the other half";
 }
 
-// The records once more, a fiftieth, and 1 MiB.
-TEST(PlanScratch, OfTheDefaultOnALargeGpu) {
+Capabilities large_gpu() {
   Capabilities h200;
   h200.backend = Backend::cuda;
   h200.compute_units = 132;
@@ -392,6 +391,12 @@ TEST(PlanScratch, OfTheDefaultOnALargeGpu) {
   h200.sub_group_size = 32;
   h200.forward_progress = h200.ordered_local_atomics = true;
   h200.cluster_groups = 16;
+  return h200;
+}
+
+// The records once more, a fiftieth, and 1 MiB.
+TEST(PlanScratch, OfTheDefaultOnALargeGpu) {
+  const Capabilities h200 = large_gpu();
   for (const auto key : {KeyType::u32, KeyType::f32, KeyType::u64, KeyType::f64})
     for (const unsigned value : {0, 4, 8})
       for (unsigned log2 = 8; log2 <= 29; ++log2)
@@ -402,6 +407,18 @@ TEST(PlanScratch, OfTheDefaultOnALargeGpu) {
           EXPECT_LE(Plan::scratch_bytes_for(p, h200), records + records / 50 + (std::uint64_t{1} << 20))
               << info(key).name << ' ' << value << " 2^" << log2 << ' ' << bits;
         }
+}
+
+// By its scratch memory: onesweep, which has a table besides the records, and not lsd. Fewer compute units could count too many keys each.
+TEST(PlanScratch, OfMoreRecordsThan32BitsCount) {
+  const Problem p{.key = KeyType::u32, .count = (std::uint64_t{1} << 32) + 1};
+  Capabilities gpu = large_gpu();
+  EXPECT_EQ(Plan::scratch_bytes_for(p, gpu), Plan::scratch_bytes_for(p, gpu, {"onesweep", ""}));
+  EXPECT_NE(Plan::scratch_bytes_for(p, gpu), Plan::scratch_bytes_for(p, gpu, {"lsd", ""}));
+  expect_error([&] { (void)Plan::scratch_bytes_for(p, gpu, {"msd", ""}); }, ErrorCode::unsupported, {"msd", "4294967297", "2^32"});
+  gpu.compute_units = 15;
+  EXPECT_EQ(Plan::scratch_bytes_for(p, gpu), Plan::scratch_bytes_for(p, gpu, {"lsd", ""}));
+  expect_error([&] { (void)Plan::scratch_bytes_for(p, gpu, {"onesweep", ""}); }, ErrorCode::unsupported, {"4294967297", "15", "4026531840"});
 }
 
 TEST(PlanScratch, KeepsToACeiling) {

@@ -176,7 +176,7 @@ INLINE u32 count_repeats(LOCAL msd_count_memory_t *mine, const ukey_t *sample) {
 #endif
 
 #ifdef FEW_DIGITS
-// Whether two samples agree in a digit of 8 bits more than `most` times, for three digits in four: a few values are more of them than
+// Whether two samples agree in a digit of 8 bits more than `most` times, for each of a key's digits: a few values are more of them than
 // others. With barriers.
 INLINE u32 digits_are_few(LOCAL msd_count_memory_t *mine, const ukey_t *sample, u32 most) {
   const u32 t = local_id(), digits = KEY_BITS / 8;
@@ -191,7 +191,7 @@ INLINE u32 digits_are_few(LOCAL msd_count_memory_t *mine, const ukey_t *sample, 
   barrier_local();
   u32 few = 0;
   UNROLL for (u32 d = 0; d < KEY_BITS / 8; ++d) few += mine->agree[d] > most ? 1u : 0u;
-  return 4 * few >= 3 * digits;
+  return few == digits;
 }
 #endif
 

@@ -23,6 +23,7 @@ constexpr unsigned sector_bytes = 32;  // of memory, in which it is written
 constexpr unsigned most_run = 8;       // tiles that a work-group takes in a row; measured on an H200
 constexpr double spread_fill = 0.9;  // how full a bucket may be by what samples say
 constexpr std::uint64_t sampled_from = std::uint64_t{1} << 22;  // records; below, sampling costs more than it saves
+constexpr std::uint64_t few_digits_share = 32;  // two keys agree in a digit more often than one time in this; measured on an H200
 constexpr std::uint64_t many_sampled_from = std::uint64_t{1} << 26;
 constexpr std::uint64_t cleared_at_once = 1u << 14, most_clearing = 128;  // bytes a work-group, and work-groups, that clear
 constexpr std::uint64_t tiles_counted_to = std::uint64_t{1} << 21;  // records; above, there are too many to add up
@@ -389,7 +390,7 @@ class MsdSorter final : public Sorter {
   // More repeats than this say that onesweep's shape for few digits is the better one, up to narrow_to records; and so do, of any list, more pairs
   // of samples that agree in a digit, each in both orders (by chance, one in 256 does).
   [[nodiscard]] std::uint32_t few_repeats() const { return problem_.count <= OnesweepSorter::narrow_to ? sampled() / 64 : ~0u; }
-  [[nodiscard]] std::uint32_t few_agree() const { return static_cast<std::uint32_t>(std::uint64_t{sampled()} * sampled() / 220 + sampled()); }
+  [[nodiscard]] std::uint32_t few_agree() const { return static_cast<std::uint32_t>(std::uint64_t{sampled()} * sampled() / few_digits_share + sampled()); }
   // Cleared before each sort: msd_partition's state, how many work-groups are done with the count, the buckets' counts, and what msd_partition
   // reserves of the output.
   static constexpr std::uint64_t state_offset = 0, done_offset = 16, counts_offset = 32;

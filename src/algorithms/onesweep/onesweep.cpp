@@ -32,7 +32,7 @@ OnesweepSorter::OnesweepSorter(const Problem& problem, const Capabilities& devic
   if (!device.forward_progress)
     throw Error(ErrorCode::unsupported, "onesweep: the device gives no forward progress to waiting work-groups");
   if (problem.count >= std::uint64_t{1} << 32 && extension.skewed)
-    throw Error(ErrorCode::unsupported, fmt::format("count is {}; fewer than 2^32 records are parted", problem.count));
+    throw Error(ErrorCode::unsupported, fmt::format("msd: count is {}; fewer than 2^32 records are allowed", problem.count));
   // A work-group counts its keys by 32 bits, and it may get more of them than others.
   if (problem.count / device.compute_units >> 28 != 0)
     throw Error(ErrorCode::unsupported, fmt::format("onesweep: count is {}; with {} compute units fewer than {} are allowed", problem.count,
