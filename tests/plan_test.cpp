@@ -399,7 +399,7 @@ TEST(PlanScratch, OfTheDefaultOnALargeGpu) {
   const Capabilities h200 = large_gpu();
   for (const auto key : {KeyType::u32, KeyType::f32, KeyType::u64, KeyType::f64})
     for (const unsigned value : {0, 4, 8})
-      for (unsigned log2 = 8; log2 <= 29; ++log2)
+      for (unsigned log2 = 8; log2 <= 34; ++log2)
         for (const unsigned bits : {0, 16}) {
           const Problem p{.key = key, .count = std::uint64_t{1} << log2, .payload = value == 0 ? Payload::none : Payload::values,
                           .value_bytes = value == 0 ? 4 : value, .end_bit = bits};
