@@ -305,6 +305,19 @@ TEST(SampledKeys, TellTheWay) {
   expect_stable(std::move(cases), {"msd", "bits=9,sample=1"});
 }
 
+// More records than a count in the look-back table has bits for, of which there are few here.
+TEST(LongCounts, AreTold) {
+  const bool small = is_set("SORTIUM_TEST_SMALL");
+  std::vector<Case> cases;
+  for (const auto d : {Distribution::random, Distribution::constant, Distribution::few_distinct, Distribution::sorted})
+    for (const std::uint64_t count : {small ? 2'101 : 1'300'007, small ? 2'561 : 100'003}) {
+      if (small && cases.size() == 6) break;
+      cases.push_back({{.key = KeyType::u32, .count = count, .payload = Payload::values}, true, d, count});
+      cases.push_back({{.key = KeyType::f64, .count = count}, false, d, count});
+    }
+  expect_stable(std::move(cases), {"onesweep", "items=1,work_group=256,count_bits=11"});
+}
+
 // Lists that fill some of a work-group's rows in part, for which there are no more than a few sizes in the table.
 TEST(OneGroup, RowsInPart) {
   if (on_host()) GTEST_SKIP() << "kernels run on devices";

@@ -16,7 +16,7 @@ INLINE void wait_for(GLOBAL u32 *done, u32 tiles) {
 // Passes go from keys_in to keys_a, to keys_b, to keys_a … Byte p of `shifts` and `widths` is pass p's digit.
 // `starts`: the passes' histograms, still 0, and with indices of 64 bits their upper words. SEGMENTED: where each bucket, a value of the last pass's digit below the
 // first one's, begins in the output, and the end.
-// `state`: tickets and counts of tiles that are done for each pass, 0 at first; the look-back table, too.
+// `state`: tickets and counts of tiles that are done for each pass, 0 at first; the look-back table, and the marks (LONG_COUNTS) of each pass, too.
 // `ties`: 0 at first; see CODES. `spread`: the table, with SPREAD_BITS.
 // `gate`: null, or a word that decides on the device whether the launch does anything: only if it is from gate_least to gate_most.
 #define STATE_DONE (PASSES + 1)
@@ -26,7 +26,7 @@ INLINE void wait_for(GLOBAL u32 *done, u32 tiles) {
   ((p) << 16 | ((1u << ((u32)(widths >> (8 * (p))) & 255)) - 1) << 8 | ((u32)(shifts >> (8 * (p))) & 255))
 KERNEL_RESIDENT(WG, RESIDENT)
 void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t *keys_b, GLOBAL const value_t *values_in,
-              GLOBAL value_t *values_a, GLOBAL value_t *values_b, GLOBAL u32 *starts, GLOBAL look_t *look,
+              GLOBAL value_t *values_a, GLOBAL value_t *values_b, GLOBAL u32 *starts, GLOBAL u32 *look, GLOBAL u32 *marks,
               GLOBAL u32 *state, u64 n, u64 shifts, u64 widths, u32 passes,
               u32 values_are_positions, u32 last_keys, GLOBAL u32 *ties, GLOBAL const u32 *spread, GLOBAL const u32 *gate,
               u32 gate_least, u32 gate_most) {
@@ -84,6 +84,9 @@ void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t
     p.positions = values_are_positions && pass == 0;
     p.starts = starts;
     p.look = look;
+#if LONG_COUNTS
+    p.marks = marks + (u64)pass * MARK_ROWS(n) * RADIX;
+#endif
     p.ticket = &state[pass];
     p.spread = spread;
     p.n = n;

@@ -37,18 +37,19 @@ OnesweepSorter::OnesweepSorter(const Problem& problem, const Capabilities& devic
   if (problem.count / device.compute_units >> 28 != 0)
     throw Error(ErrorCode::unsupported, fmt::format("onesweep: count is {}; with {} compute units fewer than {} are allowed", problem.count,
                                                     device.compute_units, std::uint64_t{device.compute_units} << 28));
+  count_bits_ = static_cast<unsigned>(given.number("count_bits", 30));
+  long_counts_ = problem.count >> count_bits_ != 0;
   shape_ = shape(device, given, extension.segments, false);
   // Where keys are known not to spread, records with values are better off with smaller tiles, and two work-groups that share a
   // compute unit; of long lists, where digits are few, too, for else the runs are too short.
   const bool narrow = extension.skewed && problem.payload != Payload::none && shape_.resident == 1 && shape_.work_group == 2 * radix_size;
   if (!narrow || extension.tells_few_digits || problem.count > narrow_to) sorts_.push_back({.shape = shape_});
   if (narrow && (extension.tells_few_digits || problem.count <= narrow_to)) sorts_.push_back({.shape = shape(device, given, 0, true)});
-  look_bits_ = problem.count < (std::uint64_t{1} << 30) ? 32 : 64;
 
-  // Cleared together: the histograms, the passes' states, what msd wants cleared, and the look-back table.
-  std::uint64_t tiles = shape_.tiles;
-  for (const auto& sort : sorts_) tiles = std::max(tiles, sort.shape.tiles);
-  const std::uint64_t table = tiles * radix_size * look_bits_ / 8;
+  // Cleared together: the histograms, the passes' states, what msd wants cleared, the marks of long counts, and the look-back table.
+  std::uint64_t tiles = shape_.tiles, mark_rows = shape_.mark_rows;
+  for (const auto& sort : sorts_) tiles = std::max(tiles, sort.shape.tiles), mark_rows = std::max(mark_rows, sort.shape.mark_rows);
+  const std::uint64_t table = tiles * radix_size * 4;
   // Floats are counted and sorted as codes, and where that does not do, counted again.
   codes_ = info(problem.key).is_float;
   may_tie_ = codes_ && (problem.nan != NanOrder::bits || problem.zeros != ZeroOrder::distinct);
@@ -57,6 +58,7 @@ OnesweepSorter::OnesweepSorter(const Problem& problem, const Capabilities& devic
   partition_state_ = scratch_.add(state_bytes(2));
   ties_ = scratch_.add(4);
   if (extension.cleared_bytes != 0) extension_ = scratch_.add(extension.cleared_bytes);
+  marks_ = scratch_.add(long_counts_ ? std::max<std::uint64_t>(2, digits_.size()) * mark_rows * radix_size * 4 : 0);
   look_ = scratch_.add(table);
   const std::uint64_t begin = counts_[0].histograms.offset;
   cleared_ = {begin, look_.offset + table - begin};
@@ -112,6 +114,10 @@ OnesweepSorter::Shape OnesweepSorter::shape(const Capabilities& device, const Pa
   s.common_share = narrow ? 40 : 8;  // measured on an H200
   s.local_bytes = static_cast<unsigned>(fixed + s.items * record * s.work_group);
   s.tiles = ceil_div(problem_.count, std::uint64_t{s.work_group} * s.items) + segments;
+  const std::uint64_t mark_tiles = (std::uint64_t{1} << (count_bits_ - 1)) / s.tile();
+  if (mark_tiles == 0)
+    throw Error(ErrorCode::unsupported, fmt::format("onesweep: count_bits={} are too few for tiles of {} records", count_bits_, s.tile()));
+  s.mark_rows = (ceil_div(problem_.count, s.tile()) + radix_size) / mark_tiles + 1;
   s.groups = std::min<std::uint64_t>(s.tiles, std::uint64_t{device.compute_units} *
                                                 given.number("groups", much_local ? s.resident : 4));
   s.copies = static_cast<unsigned>(std::bit_floor(
@@ -131,7 +137,8 @@ void OnesweepSorter::build(Device& device, const Capabilities& capabilities) {
         .set("ITEMS", shape.items)
         .set("RESIDENT", shape.resident)
         .set("PASSES", segmented ? 2 : digits_.size())
-        .set("LOOK_BITS", look_bits_)
+        .set("COUNT_BITS", count_bits_)
+        .set("LONG_COUNTS", int{long_counts_})
         .set("COPIES", shape.copies)
         .set("TURNS", int{shape.turns})
         .set("SEGMENTED", int{segmented})
@@ -188,7 +195,7 @@ void OnesweepSorter::launch(Queue& queue, const Operands& o, Kernel& kernel, con
   const auto [shifts, widths] = packed(digits);
   const auto a = passes_.pass(0, o), b = digits_.size() > 1 ? passes_.pass(1, o) : PingPong::Pass{};
   const bool last_keys = problem_.keys_out || digits.size() < digits_.size();
-  const Arg args[] = {a.keys_in, a.keys_out, b.keys_out, a.values_in, a.values_out, b.values_out, starts, look_.in(o),
+  const Arg args[] = {a.keys_in, a.keys_out, b.keys_out, a.values_in, a.values_out, b.values_out, starts, look_.in(o), marks_.in(o),
                       state, problem_.count, shifts, widths, static_cast<std::uint32_t>(digits.size()),
                       std::uint32_t{a.make_positions}, std::uint32_t{last_keys}, ties_.in(o), spread, gate.word, gate.least,
                       gate.most};
@@ -210,6 +217,7 @@ class Onesweep final : public Algorithm {
         .parameters = {{"work_group", "work-items of a work-group", 256, 1024, {}},
                        {"items", "records of a work-item in a tile", 1, 64, {}},
                        {"resident", "work-groups that share a compute unit's registers and local memory", 1, 8, {}},
+                       {"count_bits", "bits of a count in the look-back table; more records take a further table, of marks", 9, 30, {}},
                        {"groups", "work-groups launched for each compute unit", 1, 64, {}}}};
     return info;
   }

@@ -59,7 +59,7 @@ class OnesweepSorter final : public Sorter {
   // How a launch is shaped.
   struct Shape {
     unsigned work_group = 0, items = 0, resident = 0, copies = 1, local_bytes = 0, common_share = 8;
-    std::uint64_t tiles = 0, groups = 0;
+    std::uint64_t tiles = 0, groups = 0, mark_rows = 0;
     bool turns = false;  // onesweep_turns.cl, not onesweep_pipelined.cl
 
     [[nodiscard]] std::uint64_t tile() const { return std::uint64_t{work_group} * items; }
@@ -79,14 +79,15 @@ class OnesweepSorter final : public Sorter {
   PingPong passes_;
   unsigned spread_bits_ = 0;
   bool segmented_ = false, codes_ = false, may_tie_ = false;
-  unsigned look_bits_ = 0;
+  unsigned count_bits_ = 0;  // of the look-back table
+  bool long_counts_ = false;
   Shape shape_;  // of the partition, and of the sort that parameters() tells of
   std::vector<Sort> sorts_;
   struct Counts {
     ScratchLayout::Slice histograms, state;
   };
   Counts counts_[2];  // of the launch with codes or of integers; of the one without codes
-  ScratchLayout::Slice partition_state_, ties_, look_, extension_, cleared_;
+  ScratchLayout::Slice partition_state_, ties_, marks_, look_, extension_, cleared_;
   std::shared_ptr<Module> ties_module_, segmented_module_;
   std::unique_ptr<Kernel> sort_ties_, partition_;
 };

@@ -1,6 +1,7 @@
 // One-sweep radix sort: what its passes do with a tile. columns.cl stands in front of it; behind it, onesweep_pipelined.cl or
 // onesweep_turns.cl, which say in which order a work-group's tiles go through it, and onesweep.cl, the kernel.
-// Parameters: WG, ITEMS, RESIDENT (work-groups of a compute unit), PASSES, LOOK_BITS, COPIES, TURNS (keys and values take turns in
+// Parameters: WG, ITEMS, RESIDENT (work-groups of a compute unit), PASSES, COUNT_BITS, LONG_COUNTS (there are 2^COUNT_BITS
+// records or more), COPIES, TURNS (keys and values take turns in
 // local memory), COMMON_SHARE, SEGMENTED (for msd: one or two passes, from the leading digit on; the second sorts each of the
 // first one's digits as a segment of its own), CODES, SPREAD_BITS.
 
@@ -18,19 +19,13 @@
 
 #define TILE (WG * ITEMS)
 #define NO_TILE 0xffffffffu
-// A sector of memory that two stores fill is written twice. So the records of a run, which are a digit's, are written from the first one on that
-// begins as many of them, in the output; those before it come last.
+// A sector of memory that two stores fill is written twice. So a row of lanes takes the records of a run, which are a digit's, from the first one
+// on whose place in the output is a multiple of SECTOR; those before it come last.
 #define ROTATED (VALUE_BYTES && !TURNS)
-#define SECTOR 8u
+#define SECTOR 8u  // keys or values of 4 bytes
 
-// A word of the look-back table: what is known of a digit's count, and the count.
-#if LOOK_BITS == 64
-typedef u64 look_t;
-#else
-typedef u32 look_t;
-#endif
-#define LOOK_SHIFT (LOOK_BITS - 2)
-#define LOOK_COUNT (((look_t)1 << LOOK_SHIFT) - 1)
+// A word of the look-back table: the lower COUNT_BITS of a digit's count, and what is known of it.
+#define LOOK_COUNT ((1u << COUNT_BITS) - 1)
 // Above the count stands LOOK_OWN, if it is of the tile alone, or LOOK_ALL, of the tile and all before it. Passes take turns
 // with two of each, so that one table does for all: what the pass before has left, or the fill, is as good as nothing.
 #define LOOK_OWN (p.number % 2 ? 0u : 2u)
@@ -66,7 +61,7 @@ typedef struct {
   index_t first[RADIX + 1];  // where the digit's records begin in the output, and the end
 #endif
 #if ROTATED
-  u32 runs[RADIX];        // of the digit's records in the sorted tile, how many there are, above it where they end, and RUN_IS_LONG
+  u32 runs[RADIX];        // of the digit's records in the sorted tile: how many there are in 15 bits, where they end in 15 more, and RUN_IS_LONG
 #endif
   index_t to_out[RADIX];  // place in the sorted tile + this = place in the output
   index_t scratch[SCAN_WORDS(RADIX)];
@@ -82,7 +77,7 @@ typedef struct {
   GLOBAL const value_t *values_from;
   GLOBAL value_t *values_to;
   GLOBAL const u32 *starts;  // SEGMENTED: see the kernel
-  GLOBAL look_t *look;
+  GLOBAL u32 *look, *marks;
   GLOBAL u32 *ticket;
   GLOBAL const u32 *spread;
   u64 n;
@@ -94,25 +89,41 @@ typedef struct {
 // Counts of the digit in all tiles before `tile`, which is not the first. The walk ends at the first tile that knows all before it; several
 // words are on their way at a time.
 #define LOOK_WINDOW 4
-INLINE index_t look_back(volatile GLOBAL look_t *column, u32 tile, u32 own, u32 all) {
-  index_t before = 0;
+INLINE u32 look_back(volatile GLOBAL u32 *column, u32 tile, u32 own, u32 all) {
+  u32 before = 0;
   u32 at = tile, done = 0;
   while (!done) {
-    look_t word[LOOK_WINDOW];
-    UNROLL for (u32 k = 0; k < LOOK_WINDOW; ++k) word[k] = at > k ? column[(u64)(at - 1 - k) * RADIX] : (look_t)all << LOOK_SHIFT;
+    u32 word[LOOK_WINDOW];
+    UNROLL for (u32 k = 0; k < LOOK_WINDOW; ++k) word[k] = at > k ? column[(u64)(at - 1 - k) * RADIX] : all << COUNT_BITS;
     u32 wait = 0;
     UNROLL for (u32 k = 0; k < LOOK_WINDOW; ++k) {
-      const u32 kind = (u32)(word[k] >> LOOK_SHIFT);
+      const u32 kind = word[k] >> COUNT_BITS;
       wait |= kind != own && kind != all;  // not yet published: from here again
       if (!wait && !done) {
-        before += (index_t)(word[k] & LOOK_COUNT);
+        before += word[k] & LOOK_COUNT;
         done = kind == all;
         --at;
       }
     }
   }
-  return before;
+  return before & LOOK_COUNT;
 }
+
+#if LONG_COUNTS
+// A tile in MARK_TILES, which have half as many records as COUNT_BITS count, says for each digit how many such halves are before it, and one more.
+// So the tiles up to the next that does so know all of a count whose lower bits they have found. `first`: of the tile's list or segment.
+#define MARK_TILES ((1u << (COUNT_BITS - 1)) / TILE)
+#define MARK_ROWS(n) ((u32)(((n) + TILE - 1) / TILE + RADIX) / MARK_TILES + 1)
+INLINE index_t whole_count(volatile GLOBAL u32 *marks, u32 lower, u32 tile, u32 first) {
+  const u32 row = (tile - 1) / MARK_TILES;
+  u32 mark = 1;
+  if (row * MARK_TILES > first)
+    do mark = marks[(u64)row * RADIX];
+    while (mark == 0);
+  const index_t least = (index_t)(mark - 1) << (COUNT_BITS - 1);
+  return least + ((lower - (u32)least) & LOOK_COUNT);
+}
+#endif
 
 // By one work-item: the next ticket's tile. One past the last is none, whatever the rest of it says.
 #if SEGMENTED
@@ -303,12 +314,11 @@ INLINE index_t count_tile(LOCAL onesweep_memory_t *mine, pass_t p, LOCAL const t
   const index_t with_past = total;  // counts what stands in for keys, too
   if (t % RADIX == p.mask) total -= TILE - tile->count;
   if (t < RADIX)
-    ((volatile GLOBAL look_t *)p.look)[(u64)tile->number * RADIX + t] =
-        (look_t)(tile->first ? LOOK_ALL : LOOK_OWN) << LOOK_SHIFT | total;
+    ((volatile GLOBAL u32 *)p.look)[(u64)tile->number * RADIX + t] = (tile->first ? LOOK_ALL : LOOK_OWN) << COUNT_BITS | (u32)total;
 #if SEGMENTED
   if (t < RADIX && p.number == 0)  // of these tiles the fill would be taken for something: the next pass may have more
     for (u32 more = p.tiles + tile->number; more < p.tiles + RADIX; more += p.tiles)
-      p.look[(u64)more * RADIX + t] = (look_t)LOOK_OWN << LOOK_SHIFT;
+      p.look[(u64)more * RADIX + t] = LOOK_OWN << COUNT_BITS;
 #endif
   *start = wg_scan_add(mine->scratch, RADIX, with_past, &all);
   place_digit(mine->ranks, mine->sums, (u32)*start, before);
@@ -322,6 +332,11 @@ INLINE index_t count_tile(LOCAL onesweep_memory_t *mine, pass_t p, LOCAL const t
 #else
 #define HAS_DIGIT(digit) (mine->first[(digit) + 1] != begin)
 #endif
+#if SEGMENTED
+#define FIRST_TILE(tile) mine->first_tiles[(tile)->segment]
+#else
+#define FIRST_TILE(tile) 0
+#endif
 
 // Looks back, by t < RADIX: where the digit's records of the tile go. `total` and `start` are count_tile's.
 INLINE void find_digit(LOCAL onesweep_memory_t *mine, pass_t p, LOCAL const tile_t *tile, index_t total, index_t start) {
@@ -331,11 +346,19 @@ INLINE void find_digit(LOCAL onesweep_memory_t *mine, pass_t p, LOCAL const tile
 #else
   index_t begin = mine->first[t];
 #endif
+  index_t of_others = 0;
   if (!tile->first && HAS_DIGIT(t)) {
-    const index_t of_others = look_back(p.look + t, tile->number, LOOK_OWN, LOOK_ALL);
-    ((volatile GLOBAL look_t *)p.look)[(u64)tile->number * RADIX + t] = (look_t)LOOK_ALL << LOOK_SHIFT | (of_others + total);
-    begin += of_others;
+    of_others = look_back(p.look + t, tile->number, LOOK_OWN, LOOK_ALL);
+    ((volatile GLOBAL u32 *)p.look)[(u64)tile->number * RADIX + t] = LOOK_ALL << COUNT_BITS | ((u32)(of_others + total) & LOOK_COUNT);
+#if LONG_COUNTS
+    of_others = whole_count(p.marks + t, (u32)of_others, tile->number, FIRST_TILE(tile));
+#endif
   }
+#if LONG_COUNTS
+  if (tile->number % MARK_TILES == 0)
+    ((volatile GLOBAL u32 *)p.marks)[(u64)(tile->number / MARK_TILES) * RADIX + t] = (u32)(of_others >> (COUNT_BITS - 1)) + 1;
+#endif
+  begin += of_others;
   mine->to_out[t] = begin - start;
 #if ROTATED
   mine->runs[t] = (u32)(start + total) << 15 | (u32)total | (total >= SECTOR ? RUN_IS_LONG : 0);
