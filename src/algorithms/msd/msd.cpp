@@ -174,6 +174,7 @@ class MsdSorter final : public Sorter {
              {.segments = keys_.items != 0 || tiles_.count != 0 ? 0 : std::uint64_t{1} << digit_bits, .cleared_bytes = cleared_bytes(),
               .spread_bits = spread_bits_, .skewed = true, .tells_few_digits = samples_keys_}) {
     const auto unsupported = [](const std::string& why) { throw Error(ErrorCode::unsupported, "msd: " + why); };
+    if (problem.count >> 32 != 0) unsupported(fmt::format("count is {}; fewer than 2^32 records are allowed", problem.count));
     if (key_bits(problem) <= digit_bits || (only_parts() && (!composite(problem) || spread_bits_ != 0)))
       unsupported(fmt::format("{} bits are to be sorted, which onesweep does in {} passes as well", key_bits(problem),
                               ceil_div(key_bits(problem), digit_bits)));

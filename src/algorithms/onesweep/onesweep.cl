@@ -14,9 +14,10 @@ INLINE void wait_for(GLOBAL u32 *done, u32 tiles) {
 }
 
 // Passes go from keys_in to keys_a, to keys_b, to keys_a … Byte p of `shifts` and `widths` is pass p's digit.
-// `starts`: the passes' histograms, still 0, and with indices of 64 bits their upper words. SEGMENTED: where each bucket, a value of the last pass's digit below the
-// first one's, begins in the output, and the end.
-// `state`: tickets and counts of tiles that are done for each pass, 0 at first; the look-back table, and the marks (LONG_COUNTS) of each pass, too.
+// `starts`: the passes' histograms, still 0, and with indices of 64 bits their upper words. SEGMENTED: where each bucket, a value of the
+// last pass's digit below the first one's, begins in the output, and the end.
+// `state`: tickets and counts of tiles that are done for each pass, 0 at first; the look-back table, and the marks (LONG_COUNTS) of each
+// pass, too.
 // `ties`: 0 at first; see CODES. `spread`: the table, with SPREAD_BITS.
 // `gate`: null, or a word that decides on the device whether the launch does anything: only if it is from gate_least to gate_most.
 #define STATE_DONE (PASSES + 1)

@@ -14,7 +14,7 @@
 namespace sortium {
 namespace {
 
-constexpr std::uint64_t radix_size = 256, head_bytes = 256, alignment = 64;  // the last: what may lie between an array and the next
+constexpr std::uint64_t radix_size = 256, head_bytes = 256, gap_bytes = 64;  // the last: what may lie between arrays
 constexpr std::uint64_t shared_from = std::uint64_t{1} << 21;  // records; measured on an H200
 
 // A ticket and a count of written tiles for each pass and for the histograms.
@@ -31,8 +31,6 @@ OnesweepSorter::OnesweepSorter(const Problem& problem, const Capabilities& devic
                                         "fails at barriers inside of conditions)");
   if (!device.forward_progress)
     throw Error(ErrorCode::unsupported, "onesweep: the device gives no forward progress to waiting work-groups");
-  if (problem.count >= std::uint64_t{1} << 32 && extension.skewed)
-    throw Error(ErrorCode::unsupported, fmt::format("msd: count is {}; fewer than 2^32 records are allowed", problem.count));
   // A work-group counts its keys by 32 bits, and it may get more of them than others.
   if (problem.count / device.compute_units >> 28 != 0)
     throw Error(ErrorCode::unsupported, fmt::format("onesweep: count is {}; with {} compute units fewer than {} are allowed", problem.count,
@@ -84,7 +82,7 @@ OnesweepSorter::Shape OnesweepSorter::shape(const Capabilities& device, const Pa
   s.turns = !much_local && value != 0;
   const std::uint64_t runs_bytes = value == 0 || s.turns ? 0 : radix_size * 4;
   const std::uint64_t fixed = (2 * radix_size + 1) * index + runs_bytes + kernels::scan_bytes(problem_, device, radix_size) +
-                              kernels::rank_bytes(device, s.work_group, radix_size) + s.work_group * 4 + head_bytes + alignment + segments_bytes;
+                              kernels::rank_bytes(device, s.work_group, radix_size) + s.work_group * 4 + head_bytes + gap_bytes + segments_bytes;
   const std::uint64_t record = s.turns ? std::max(key, value) : key + value;
   const bool shares = much_local ? narrow || (halves && s.work_group == radix_size) : s.work_group == radix_size;
   s.resident = static_cast<unsigned>(given.number("resident", shares ? 2 : 1));
@@ -121,7 +119,7 @@ OnesweepSorter::Shape OnesweepSorter::shape(const Capabilities& device, const Pa
   s.groups = std::min<std::uint64_t>(s.tiles, std::uint64_t{device.compute_units} *
                                                 given.number("groups", much_local ? s.resident : 4));
   s.copies = static_cast<unsigned>(std::bit_floor(
-      std::clamp<std::uint64_t>((s.local_bytes - head_bytes - alignment - segments_bytes) / (digits_.size() * radix_size * 4), 1, 32)));
+      std::clamp<std::uint64_t>((s.local_bytes - head_bytes - gap_bytes - segments_bytes) / (digits_.size() * radix_size * 4), 1, 32)));
   return s;
 }
 
