@@ -134,14 +134,9 @@ void msd_partition(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL u
     GLOBAL ukey_t *to = pass == 0 ? keys_a : keys_b;
     const u32 lead = (u32)((u64)to / sizeof(ukey_t)) % CHUNK;
 
-    // The segments and their tiles, once the pass before is done.
-    if (pass != 0) {
-      if (t == 0)
-        while (load_acquire(&state[2]) < tiles) {
-        }
-      barrier_all();
-      reserved += 2 * RADIX;
-    }
+    // The segments and their tiles, and the first ticket: while other work-groups still write what the pass before has left.
+    if (pass != 0) reserved += 2 * RADIX;
+    const u32 tiles_before = tiles;
     const u32 segments = pass == 0 ? 1 : 1u << (widths & 255);
     u32 begin = 0, end = 0;
     if (t < segments) {
@@ -158,7 +153,10 @@ void msd_partition(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL u
     if (t < RADIX) mine->ranks[turn % 2][t] = 0;
     barrier_local();
     if (t == 0) take_tile(mine, &mine->tiles[turn % 3], &state[pass], RUN - 1, segments, (u32)n);
-    barrier_local();
+    if (t == 0 && pass != 0)
+      while (load_acquire(&state[2]) < tiles_before) {
+      }
+    barrier_all();
 
     u32 taken = 0, carried = 0;
     uint4 carry[CARRY_QUADS];  // of digit t, by work-item t

@@ -13,6 +13,59 @@ INLINE void wait_for(GLOBAL u32 *done, u32 tiles) {
   barrier_all();
 }
 
+// Pass p's number, mask and shift. Which passes there are is read from local memory as such a word, and not as a number, from
+// which compilers seem to work out shift and mask again at every use (NVIDIA's OpenCL: u64 keys took a fifth longer).
+#define DIGIT_WORD(p) \
+  ((p) << 16 | ((1u << ((u32)(widths >> (8 * (p))) & 255)) - 1) << 8 | ((u32)(shifts >> (8 * (p))) & 255))
+
+#if !SEGMENTED
+// What comes before passes, like the count, is out of line: registers are what the passes' loop has least of, and compilers do better with
+// it alone (pairs that fall back on an H200: 3 to 5 %).
+
+// Which passes are made, in local memory: those whose digit is the same in all keys are left out by twos, so that the last one still writes
+// the output; not all of them, for that must be written.
+OUTLINE void choose_passes(LOCAL onesweep_memory_t *mine, GLOBAL u32 *starts, u64 n, u64 shifts, u64 widths) {
+  const u32 t = local_id();
+  if (t == 0) mine->left_out = 0;
+  barrier_local();
+  if (t < RADIX) {
+    index_t count[PASSES];
+    UNROLL for (u32 p = 0; p < PASSES; ++p) count[p] = keys_of_digit(starts, p, t);
+    UNROLL for (u32 p = 0; p < PASSES; ++p)
+      if (count[p] == n) local_or(&mine->left_out, 1u << p);
+  }
+  barrier_local();
+  if (t == 0) {
+    u32 left_out = mine->left_out, most = 0;
+    if (popcount32(left_out) % 2 != 0) left_out &= left_out - 1;
+    if (popcount32(left_out) == PASSES) left_out &= left_out - 1, left_out &= left_out - 1;
+    for (u32 p = 0; p < PASSES; ++p)
+      if ((left_out >> p & 1) == 0) mine->digits[most++] = DIGIT_WORD(p);
+    mine->most = most;
+  }
+  barrier_local();
+}
+
+// Where the pass's digits begin; and the two most common ones, if they are common: the largest of count and digit, as one word.
+OUTLINE void begin_pass(LOCAL onesweep_memory_t *mine, GLOBAL u32 *starts, u32 pass, u64 n) {
+  const u32 t = local_id();
+  index_t all;
+  const index_t of_digit = t < RADIX ? keys_of_digit(starts, pass, t) : 0;
+  const index_t start_of_digit = wg_scan_add(mine->scratch, RADIX, of_digit, &all);
+  if (t < RADIX) mine->first[t] = start_of_digit;
+  if (t == 0) mine->first[RADIX] = all;
+  if (t < 2) mine->common[t] = 0;
+  barrier_local();
+  const u32 share = of_digit > n / COMMON_SHARE ? (u32)(of_digit >> (INDEX_BITS == 64 ? 24 : n >> 24 != 0 ? 8 : 0)) << 8 | t : 0;
+  if (share != 0) local_max(&mine->common[0], share);
+  barrier_local();
+  if (share != 0 && share != mine->common[0]) local_max(&mine->common[1], share);
+  barrier_local();
+  if (t < 2) mine->common[t] = mine->common[t] != 0 ? mine->common[t] % RADIX : RADIX;
+  barrier_local();
+}
+#endif
+
 // Passes go from keys_in to keys_a, to keys_b, to keys_a … Byte p of `shifts` and `widths` is pass p's digit.
 // `starts`: the passes' histograms, still 0, and with indices of 64 bits their upper words. SEGMENTED: where each bucket, a value of the
 // last pass's digit below the first one's, begins in the output, and the end.
@@ -21,10 +74,6 @@ INLINE void wait_for(GLOBAL u32 *done, u32 tiles) {
 // `ties`: 0 at first; see CODES. `spread`: the table, with SPREAD_BITS.
 // `gate`: null, or a word that decides on the device whether the launch does anything: only if it is from gate_least to gate_most.
 #define STATE_DONE (PASSES + 1)
-// Pass p's number, mask and shift. Which passes there are is read from local memory as such a word, and not as a number, from
-// which compilers seem to work out shift and mask again at every use (NVIDIA's OpenCL: u64 keys took a fifth longer).
-#define DIGIT_WORD(p) \
-  ((p) << 16 | ((1u << ((u32)(widths >> (8 * (p))) & 255)) - 1) << 8 | ((u32)(shifts >> (8 * (p))) & 255))
 KERNEL_RESIDENT(WG, RESIDENT)
 void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t *keys_b, GLOBAL const value_t *values_in,
               GLOBAL value_t *values_a, GLOBAL value_t *values_b, GLOBAL u32 *starts, GLOBAL u32 *look, GLOBAL u32 *marks,
@@ -35,7 +84,6 @@ void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t
   LOCAL_STRUCT(onesweep_memory_t, mine);
   if (gate && (*gate < gate_least || *gate > gate_most)) return;
   const u32 t = local_id();
-  index_t all;
   u32 turn = 0;  // tiles so far
 
 #if SEGMENTED
@@ -46,28 +94,14 @@ void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t
 #define MOST mine->most  // in local memory, for registers are what the passes have least of
 #define DIGIT_OF_PASS mine->digits[pass]
   const u32 tiles = (u32)((n + TILE - 1) / TILE);
-  const u32 counted = count_digits(mine, keys_in, starts, &state[PASSES], ties, tiles, n, shifts, widths);
+  const u32 counted = count_digits(mine, keys_in, starts, &state[PASSES], ties, n, shifts, widths);
   if (t == 0 && counted != 0) global_add_release(&state[STATE_DONE + PASSES], counted);
-  if (t == 0) mine->left_out = 0;
-  wait_for(&state[STATE_DONE + PASSES], tiles);
+  wait_for(&state[STATE_DONE + PASSES], COUNT_TILES(n));
 #if CODES
   if (load_acquire(ties) != 0) return;
 #endif
 
-  // Leave out passes by twos, so that the last one still writes the output; not all of them, for that must be written.
-  if (t < RADIX)
-    for (u32 p = 0; p < passes; ++p)
-      if (keys_of_digit(starts, p, t) == n) local_or(&mine->left_out, 1u << p);
-  barrier_local();
-  if (t == 0) {
-    u32 left_out = mine->left_out, most = 0;
-    if (popcount32(left_out) % 2 != 0) left_out &= left_out - 1;
-    if (popcount32(left_out) == passes) left_out &= left_out - 1, left_out &= left_out - 1;
-    for (u32 p = 0; p < passes; ++p)
-      if ((left_out >> p & 1) == 0) mine->digits[most++] = DIGIT_WORD(p);
-    mine->most = most;
-  }
-  barrier_local();
+  choose_passes(mine, starts, n, shifts, widths);
 #endif
   for (u32 i = t; i < SUB_GROUPS * RANK_WORDS; i += WG) mine->ranks[i] = 0;
 
@@ -94,13 +128,13 @@ void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t
     p.segments = 1;
     p.digits = p.start_shift = 0;
 
-    // Where digits or segments begin, once the pass before is done; the first ticket.
-    if (pass != 0) wait_for(&state[STATE_DONE + pass - 1], tiles);
 #if SEGMENTED
+    // Where segments begin, once the pass before is done.
+    if (pass != 0) wait_for(&state[STATE_DONE + pass - 1], tiles);
     p.digits = p.mask + 1;
     p.segments = pass == 0 ? 1 : 1u << ((u32)widths & 255);
     p.start_shift = p.last ? 0 : (u32)(widths >> 8) & 255;
-    index_t segment_begin = 0, segment_end = 0;
+    index_t segment_begin = 0, segment_end = 0, all;
     if (t < p.segments) {
       segment_begin = starts[(u64)t * p.digits << p.start_shift];
       segment_end = starts[(u64)(t + 1) * p.digits << p.start_shift];
@@ -114,19 +148,9 @@ void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t
     tiles = (u32)all;
     barrier_local();
 #else
-    const index_t of_digit = t < RADIX ? keys_of_digit(starts, digit_word >> 16, t) : 0;
-    const index_t start_of_digit = wg_scan_add(mine->scratch, RADIX, of_digit, &all);
-    if (t < RADIX) mine->first[t] = start_of_digit;
-    if (t == 0) mine->first[RADIX] = all;
-    // The two most common digits, if they are common: the largest of count and digit, as one word.
-    if (t < 2) mine->common[t] = 0;
-    barrier_local();
-    const u32 share = of_digit > n / COMMON_SHARE ? (u32)(of_digit >> (INDEX_BITS == 64 ? 24 : n >> 24 != 0 ? 8 : 0)) << 8 | t : 0;
-    if (share != 0) local_max(&mine->common[0], share);
-    barrier_local();
-    if (share != 0 && share != mine->common[0]) local_max(&mine->common[1], share);
-    barrier_local();
-    if (t < 2) mine->common[t] = mine->common[t] != 0 ? mine->common[t] % RADIX : RADIX;
+    // Where digits begin, while others still write what the pass before has left.
+    begin_pass(mine, starts, digit_word >> 16, n);
+    if (pass != 0) wait_for(&state[STATE_DONE + pass - 1], tiles);
 #endif
     p.tiles = tiles;
     if (t == 0) TAKE_TILE(turn);

@@ -156,45 +156,55 @@ INLINE void take_tile(LOCAL onesweep_memory_t *mine, LOCAL tile_t *tile, GLOBAL 
 #if !SEGMENTED
 // How many keys have the digit, once all are counted. Counts of 64 bits are two words, the upper ones behind all the others.
 INLINE index_t keys_of_digit(GLOBAL u32 *histograms, u32 pass, u32 digit) {
-  index_t count = load_acquire(&histograms[pass * RADIX + digit]);
+  index_t count = load_relaxed(&histograms[pass * RADIX + digit]);
 #if INDEX_BITS == 64
-  count |= (index_t)load_acquire(&histograms[(PASSES + pass) * RADIX + digit]) << 32;
+  count |= (index_t)load_relaxed(&histograms[(PASSES + pass) * RADIX + digit]) << 32;
 #endif
   return count;
 }
 
-// Histograms of all passes' digits in one reading. Lanes count in COPIES of their own, in banks of their own, so that they
-// seldom wait for each other. Gives how many tiles this work-group has counted.
-INLINE u32 count_digits(LOCAL onesweep_memory_t *mine, GLOBAL const ukey_t *keys, GLOBAL u32 *histograms,
-                        GLOBAL u32 *ticket, GLOBAL u32 *ties, u32 tiles, u64 n, u64 shifts, u64 widths) {
-  const u32 t = local_id();
-  u32 seen = 0;
+// Counts a key's digits, of all passes. Gives whether it ties, which only CODES have to know.
+INLINE u32 count_key(LOCAL u32 *bins, ukey_t key, u64 shifts, u64 widths) {
+  const ukey_t ordered = key_order(key);
+  UNROLL for (u32 p = 0; p < PASSES; ++p) {
+    const u32 shift = (u32)(shifts >> (8 * p)) & 255, width = (u32)(widths >> (8 * p)) & 255;
+    local_add(&bins[(p * RADIX + ((u32)(ordered >> shift) & ((1u << width) - 1))) * COPIES], 1u);
+  }
+#if CODES
+  return key_ties(key);
+#else
+  return 0;
+#endif
+}
+
+// Histograms of all passes' digits in one reading, by tiles of their own. Lanes count in COPIES of their own, in banks of their own, so that
+// they seldom wait for each other. Gives how many tiles this work-group has counted.
+#define COUNT_ITEMS 16
+#define COUNT_TILE (WG * COUNT_ITEMS)
+#define COUNT_TILES(n) ((u32)(((n) + COUNT_TILE - 1) / COUNT_TILE))
+OUTLINE u32 count_digits(LOCAL onesweep_memory_t *mine, GLOBAL const ukey_t *keys, GLOBAL u32 *histograms,
+                         GLOBAL u32 *ticket, GLOBAL u32 *ties, u64 n, u64 shifts, u64 widths) {
+  const u32 t = local_id(), tiles = COUNT_TILES(n);
+  u32 seen = 0, counted = 0;
   LOCAL u32 *words = (LOCAL u32 *)mine;
   const u32 bins = HEAD_BYTES / 4;
   LOCAL u32 *my_bins = words + (bins + t % COPIES);
+  if (t == 0) mine->tiles[0].number = global_add(ticket, 1u);
   for (u32 b = t; b < PASSES * RADIX * COPIES; b += WG) words[bins + b] = 0;
-  u32 counted = 0;
+  barrier_local();
   for (;; ++counted) {
-    LOCAL tile_t *tile = &mine->tiles[counted % 2];  // by turns: the next is not written while the last is still read
-    if (t == 0) take_tile(mine, tile, ticket, n, 1);
-    barrier_local();
-    if (tile->number >= tiles) break;
-    GLOBAL const ukey_t *tile_keys = keys + tile->begin;
-    for (u32 at = t; at < tile->count; at += 16 * WG) {
-      ukey_t key[16];
-      UNROLL for (u32 i = 0; i < 16; ++i) key[i] = tile_keys[min(at + i * WG, tile->count - 1)];
-      UNROLL for (u32 i = 0; i < 16; ++i) {
-        if (at + i * WG >= tile->count) continue;
-        const ukey_t ordered = key_order(key[i]);
-#if CODES
-        seen |= key_ties(key[i]);
-#endif
-        UNROLL for (u32 p = 0; p < PASSES; ++p) {
-          const u32 shift = (u32)(shifts >> (8 * p)) & 255, width = (u32)(widths >> (8 * p)) & 255;
-          local_add(&my_bins[(p * RADIX + ((u32)(ordered >> shift) & ((1u << width) - 1))) * COPIES], 1u);
-        }
-      }
+    const u32 tile = mine->tiles[counted % 2].number;
+    if (tile >= tiles) break;
+    if (t == 0) mine->tiles[(counted + 1) % 2].number = global_add(ticket, 1u);
+    const u64 begin = (u64)tile * COUNT_TILE;
+    if (n - begin >= COUNT_TILE) {
+      ukey_t key[COUNT_ITEMS];
+      UNROLL for (u32 i = 0; i < COUNT_ITEMS; ++i) key[i] = keys[begin + i * WG + t];
+      UNROLL for (u32 i = 0; i < COUNT_ITEMS; ++i) seen |= count_key(my_bins, key[i], shifts, widths);
+    } else {
+      for (u64 at = begin + t; at < n; at += WG) seen |= count_key(my_bins, keys[at], shifts, widths);
     }
+    barrier_local();
   }
   for (u32 b = t; b < PASSES * RADIX; b += WG) {
     u32 sum = 0;
