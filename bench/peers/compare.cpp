@@ -173,6 +173,22 @@ nlohmann::json compare(const Spec& spec, const Options& options, sortium::Queue&
   const auto wide = [&, sort] { std::size_t bytes = temp_bytes; peers::cub_radix(temp.data, bytes, sort, stream, true); };
   all.push_back({"cub-64-bit-count", wide, wait, [] { return true; }});
 
+#ifdef SORTIUM_CCCL
+  peers::Sort newer_sort = sort;
+  newer_sort.keys_out = got_keys.data;
+  newer_sort.values_out = got_values.data;
+  std::size_t newer_bytes[2] = {0, 0};
+  for (const bool wide_count : {false, true}) peers::newer_cub_radix(nullptr, newer_bytes[wide_count], newer_sort, stream, wide_count);
+  DeviceArray newer_temp(std::max(newer_bytes[0], newer_bytes[1]));
+  for (const bool wide_count : {false, true}) {
+    const auto newer = [&, wide_count] {
+      std::size_t bytes = newer_bytes[wide_count];
+      peers::newer_cub_radix(newer_temp.data, bytes, newer_sort, stream, wide_count);
+    };
+    all.push_back({wide_count ? "newer-cub-64-bit-count" : "newer-cub", newer, wait, [&, newer] { return matches(newer); }});
+  }
+#endif
+
   const sortium::Plan plan(queue.device().shared_from_this(), p, {options.algorithm, options.parameters});
   DeviceArray scratch(plan.scratch_bytes());
   const sortium::Operands operands{{keys.data}, {got_keys.data}, {p.payload == sortium::Payload::values ? values.data : nullptr},
@@ -303,6 +319,10 @@ int main(int argc, char** argv) try {
   }
   nlohmann::json out{{"device", queue->device().info().name}, {"driver", queue->device().info().driver},
                      {"cub", CUB_VERSION}, {"thrust", THRUST_VERSION}, {"cuda", CUDART_VERSION}};
+#ifdef SORTIUM_CCCL
+  out["newer_cub"] = peers::newer_cub_version();
+  fmt::print("newer CUB {}; ", peers::newer_cub_version());
+#endif
   fmt::print("CUB {}, CUDA {}, {}, driver {}; wait/device medians, ratios to CUB's radix sort\n", CUB_VERSION, CUDART_VERSION,
              queue->device().info().name, queue->device().info().driver);
   build_all(specs, options, queue->device());

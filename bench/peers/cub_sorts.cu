@@ -1,8 +1,11 @@
-// Compiled once for each key type: KEY is its name, TYPE its type.
-#include <cub/device/device_merge_sort.cuh>
+// Compiled once for each key type: KEY is its name, TYPE its type. And, with NEWER_CUB, once more: a newer CUB's radix sort, which is all that
+// is wanted of it.
 #include <cub/device/device_radix_sort.cuh>
+#ifndef NEWER_CUB
+#include <cub/device/device_merge_sort.cuh>
 #include <thrust/execution_policy.h>
 #include <thrust/sort.h>
+#endif
 
 #include <cstdint>
 #include <stdexcept>
@@ -33,11 +36,17 @@ static void radix(void* temp, std::size_t& bytes, const Sort& s, cudaStream_t st
                                        static_cast<Count>(s.count), s.begin_bit, s.end_bit, stream));
 }
 
-void JOIN(cub_radix_, KEY)(void* temp, std::size_t& bytes, const Sort& s, cudaStream_t stream, bool wide_count) {
+#ifdef NEWER_CUB
+#define RADIX newer_cub_radix_
+#else
+#define RADIX cub_radix_
+#endif
+void JOIN(RADIX, KEY)(void* temp, std::size_t& bytes, const Sort& s, cudaStream_t stream, bool wide_count) {
   if (wide_count) radix<long long>(temp, bytes, s, stream);
   else radix<std::uint32_t>(temp, bytes, s, stream);
 }
 
+#ifndef NEWER_CUB
 struct Less {
   __device__ bool operator()(TYPE a, TYPE b) const { return a < b; }
 };
@@ -77,5 +86,6 @@ void JOIN(thrust_, KEY)(const Sort& s, cudaStream_t stream) {
   else
     thrust::stable_sort_by_key(policy, keys, keys + s.count, static_cast<std::uint64_t*>(s.values_out));
 }
+#endif
 
 }  // namespace peers

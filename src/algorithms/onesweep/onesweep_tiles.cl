@@ -177,9 +177,10 @@ INLINE u32 count_key(LOCAL u32 *bins, ukey_t key, u64 shifts, u64 widths) {
 #endif
 }
 
-// Histograms of all passes' digits in one reading, by tiles of their own. Lanes count in COPIES of their own, in banks of their own, so that
-// they seldom wait for each other. Gives how many tiles this work-group has counted.
-#define COUNT_ITEMS 16
+// Histograms of all passes' digits in one reading, by tiles or halves of them, so that short lists, of which each work-group sorts one, are
+// counted as evenly. Lanes count in COPIES of their own, in banks of their own, so that they seldom wait for each other. Gives how many such
+// this work-group has counted.
+#define COUNT_ITEMS (ITEMS > 24 ? (ITEMS + 1) / 2 : ITEMS)
 #define COUNT_TILE (WG * COUNT_ITEMS)
 #define COUNT_TILES(n) ((u32)(((n) + COUNT_TILE - 1) / COUNT_TILE))
 OUTLINE u32 count_digits(LOCAL onesweep_memory_t *mine, GLOBAL const ukey_t *keys, GLOBAL u32 *histograms,
