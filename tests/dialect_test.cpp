@@ -460,8 +460,8 @@ TEST(Options, BoundRegistersOnNvidiasOpenCl) {
   Capabilities c;
   c.backend = Backend::opencl;
   kernels::Defines shared, alone, none;
-  shared.set("WG", 256).set("RESIDENT", 2);
-  alone.set("WG", 128).set("RESIDENT", 1);
+  shared.resident(2, 256);
+  alone.resident(1, 128);
   none.set("WG", 256);
   const auto text = [&](SubGroupWords words, const kernels::Defines& defines) {
     c.sub_group_words = words;

@@ -78,14 +78,8 @@ std::string with_prologues(std::string_view text, Backend backend) {
 
 // For NVIDIA's OpenCL, what KERNEL_RESIDENT(WG, RESIDENT) cannot say there: how many of a compute unit's 65536 registers a
 // work-item may have. Left to itself the compiler takes up to 255, and one work-group has the unit to itself.
-std::string register_bound(const Defines& defines) {
-  const auto number = [&](std::string_view name) {
-    const std::string line = fmt::format("#define {} ", name);
-    const auto at = defines.text().find(line);
-    return at == std::string::npos ? 0ul : std::stoul(defines.text().substr(at + line.size()));
-  };
-  const auto work_items = number("WG") * number("RESIDENT");
-  return work_items == 0 ? "" : fmt::format("//! -cl-nv-maxrregcount={}\n", std::min(255ul, 65536 / work_items / 8 * 8));
+std::string register_bound(unsigned work_items) {
+  return work_items == 0 ? "" : fmt::format("//! -cl-nv-maxrregcount={}\n", std::min(255u, 65536 / work_items / 8 * 8));
 }
 
 }  // namespace
@@ -97,7 +91,7 @@ std::string full_text(const Capabilities& c, const Source& source, const Defines
   device.set("ORDERED_LOCAL_ATOMICS", int{c.ordered_local_atomics});
   if (c.sub_group_words == SubGroupWords::ptx) device.set("SG_WORDS_PTX", 1);
   if (c.sub_group_words == SubGroupWords::khr) device.set("SG_WORDS_KHR", 1);
-  std::string text = c.sub_group_words == SubGroupWords::ptx ? register_bound(defines) : "";
+  std::string text = c.sub_group_words == SubGroupWords::ptx ? register_bound(defines.resident_work_items()) : "";
   text += device.text() + defines.text();
   text += c.backend == Backend::cuda ? embedded::dialect_cuda_h.text : embedded::dialect_opencl_h.text;
   text += embedded::primitives_cl.text;

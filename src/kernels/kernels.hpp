@@ -27,12 +27,19 @@ class Defines {
     text_ += fmt::format("#define {} {}\n", name, value);
     return *this;
   }
+  // RESIDENT: how many work-groups of so many work-items a compute unit is to have room for, which bounds their registers.
+  Defines& resident(unsigned groups, unsigned work_group) {
+    resident_work_items_ = groups * work_group;
+    return set("RESIDENT", groups);
+  }
+  [[nodiscard]] unsigned resident_work_items() const { return resident_work_items_; }  // 0: not said
   // What primitives.cl needs to know of the records.
   Defines& problem(const Problem& problem);
   [[nodiscard]] const std::string& text() const { return text_; }
 
  private:
   std::string text_;
+  unsigned resident_work_items_ = 0;
 };
 
 // Bytes of the type that counts and addresses `count` records in kernels (index_t).

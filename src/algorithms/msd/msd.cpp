@@ -233,7 +233,7 @@ class MsdSorter final : public Sorter {
     auto count = std::async(std::launch::async, [&] { return build_count(device, capabilities); });
     kernels::Defines local;
     local.problem(radix_problem(problem_))
-        .set("RESIDENT", resident_)
+        .resident(resident_, local_.work_group)
         .set("VALUES_LATE", int{local_.values_late})
         .set("GATHER_KEYS", int{gathers_keys(problem_)})
         .set("KEEP_KEYS", int{local_.keep_keys})
@@ -247,7 +247,7 @@ class MsdSorter final : public Sorter {
         own.problem(radix_problem(problem_))
             .set("WG", keys_.work_group)
             .set("ITEMS", keys_.items)
-            .set("RESIDENT", keys_.resident)
+            .resident(keys_.resident, keys_.work_group)
             .set("RUN", keys_.run)
             .set("SECTOR_BYTES", sector_bytes);
         if (spread_bits_ != 0) own.set("SPREAD_BITS", spread_bits_);

@@ -133,7 +133,7 @@ void OnesweepSorter::build(Device& device, const Capabilities& capabilities) {
     defines.problem(radix_problem(problem_))
         .set("WG", shape.work_group)
         .set("ITEMS", shape.items)
-        .set("RESIDENT", shape.resident)
+        .resident(shape.resident, shape.work_group)
         .set("PASSES", segmented ? 2 : digits_.size())
         .set("COUNT_BITS", count_bits_)
         .set("LONG_COUNTS", int{long_counts_})

@@ -124,7 +124,7 @@ class SegmentedSorter : public Sorter {
   void build_lists(Device& device, const Capabilities& capabilities) {
     auto defines = lists_.defines(problem_);
     defines.set("WG", classify_work_group_).set("OFFSET_BITS", 8 * problem_.offset_bytes)
-        .set("RESIDENT", std::max(1u, (short_.sort_bits == 64 ? 768u : 1024u) / classify_work_group_));
+        .resident(std::max(1u, (short_.sort_bits == 64 ? 768u : 1024u) / classify_work_group_), classify_work_group_);
     if (short_.longest != 0) define(short_, defines.set("SHORT", short_.longest));
     using namespace kernels::embedded;
     lists_module_ = kernels::build_joined(device, capabilities, {segmented_lists_cl, segmented_items_cl, segmented_classify_cl},
@@ -286,7 +286,7 @@ class GpuSorter final : public SegmentedSorter {
     std::vector<std::future<std::shared_ptr<Module>>> blocks;
     for (const auto& b : blocks_) {
       auto defines = lists_.defines(problem_);
-      defines.set("WG", b.work_group).set("ITEMS", b.items).set("RESIDENT", b.resident).set("COMPOSITE", int{composite(problem_)})
+      defines.set("WG", b.work_group).set("ITEMS", b.items).resident(b.resident, b.work_group).set("COMPOSITE", int{composite(problem_)})
           .set("SORT_BITS", b.sort_bits).set("POSITION_BITS", b.position_bits).set("DROPS", int{b.drops})
           .set("GATHER_KEYS", int{b.gathers}).set("LEAVES", int{b.leaves});
       blocks.push_back(with({segmented_lists_cl, bins_cl, segmented_block_cl}, defines));
@@ -294,7 +294,7 @@ class GpuSorter final : public SegmentedSorter {
     std::future<std::shared_ptr<Module>> longs;
     if (lists_.most_longs != 0) {
       auto defines = lists_.defines(problem_);
-      defines.set("WG", long_work_group_).set("ITEMS", items_).set("RESIDENT", long_resident_)
+      defines.set("WG", long_work_group_).set("ITEMS", items_).resident(long_resident_, long_work_group_)
           .set("TEAMS", split_work_group_ / radix_size).set("MERGED", lists_.merged);
       longs = with({segmented_lists_cl, segmented_partition_cl}, defines);
     }
