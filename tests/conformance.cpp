@@ -324,9 +324,10 @@ TEST(OneGroup, RowsInPart) {
   Trial trial(test_device(), Placement::guarded);
   std::vector<Case> cases;
   for (const auto key : {KeyType::u16, KeyType::u32})
-    for (const std::uint64_t count : {257, 600})
-      cases.push_back({{.key = key, .count = count, .payload = key == KeyType::u16 ? Payload::none : Payload::values}, true,
-                       Distribution::random, count});
+    for (const auto distribution : {Distribution::random, Distribution::few_distinct})
+      for (const std::uint64_t count : {257, 600, 2'500})
+        cases.push_back({{.key = key, .count = count, .payload = key == KeyType::u16 ? Payload::none : Payload::values}, true,
+                         distribution, count});
   thin_out(cases);
   for (const auto& c : cases) {
     EXPECT_EQ(run_stable(trial, c, {"one-group", ""}), "") << describe(c);
