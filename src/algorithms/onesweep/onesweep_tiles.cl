@@ -197,13 +197,16 @@ OUTLINE u32 count_digits(LOCAL onesweep_memory_t *mine, GLOBAL const ukey_t *key
     const u32 tile = mine->tiles[counted % 2].number;
     if (tile >= tiles) break;
     if (t == 0) mine->tiles[(counted + 1) % 2].number = global_add(ticket, 1u);
-    const u64 begin = (u64)tile * COUNT_TILE;
-    if (n - begin >= COUNT_TILE) {
-      ukey_t key[COUNT_ITEMS];
-      UNROLL for (u32 i = 0; i < COUNT_ITEMS; ++i) key[i] = keys[begin + i * WG + t];
+    GLOBAL const ukey_t *own = keys + (u64)tile * COUNT_TILE;
+    const u32 count = (u32)min((u64)COUNT_TILE, n - (u64)tile * COUNT_TILE);
+    ukey_t key[COUNT_ITEMS];
+    if (count == COUNT_TILE) {
+      UNROLL for (u32 i = 0; i < COUNT_ITEMS; ++i) key[i] = own[i * WG + t];
       UNROLL for (u32 i = 0; i < COUNT_ITEMS; ++i) seen |= count_key(my_bins, key[i], shifts, widths);
     } else {
-      for (u64 at = begin + t; at < n; at += WG) seen |= count_key(my_bins, keys[at], shifts, widths);
+      UNROLL for (u32 i = 0; i < COUNT_ITEMS; ++i) key[i] = own[min(i * WG + t, count - 1)];
+      UNROLL for (u32 i = 0; i < COUNT_ITEMS; ++i)
+        if (i * WG + t < count) seen |= count_key(my_bins, key[i], shifts, widths);
     }
     barrier_local();
   }
