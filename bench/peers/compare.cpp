@@ -173,17 +173,17 @@ nlohmann::json compare(const Spec& spec, const Options& options, sortium::Queue&
   const auto wide = [&, sort] { std::size_t bytes = temp_bytes; peers::cub_radix(temp.data, bytes, sort, stream, true); };
   all.push_back({"cub-64-bit-count", wide, wait, [] { return true; }});
 
+  peers::Sort other = sort;
+  other.keys_out = got_keys.data;
+  other.values_out = got_values.data;
 #ifdef SORTIUM_CCCL
-  peers::Sort newer_sort = sort;
-  newer_sort.keys_out = got_keys.data;
-  newer_sort.values_out = got_values.data;
   std::size_t newer_bytes[2] = {0, 0};
-  for (const bool wide_count : {false, true}) peers::newer_cub_radix(nullptr, newer_bytes[wide_count], newer_sort, stream, wide_count);
+  for (const bool wide_count : {false, true}) peers::newer_cub_radix(nullptr, newer_bytes[wide_count], other, stream, wide_count);
   DeviceArray newer_temp(std::max(newer_bytes[0], newer_bytes[1]));
   for (const bool wide_count : {false, true}) {
-    const auto newer = [&, wide_count] {
+    const auto newer = [&, other, wide_count] {
       std::size_t bytes = newer_bytes[wide_count];
-      peers::newer_cub_radix(newer_temp.data, bytes, newer_sort, stream, wide_count);
+      peers::newer_cub_radix(newer_temp.data, bytes, other, stream, wide_count);
     };
     all.push_back({wide_count ? "newer-cub-64-bit-count" : "newer-cub", newer, wait, [&, newer] { return matches(newer); }});
   }
@@ -237,9 +237,6 @@ nlohmann::json compare(const Spec& spec, const Options& options, sortium::Queue&
                    },
                    false});
   }
-  peers::Sort other = sort;
-  other.keys_out = got_keys.data;
-  other.values_out = got_values.data;
   if (options.others && whole) {
     const auto merge = [&, other] { std::size_t bytes = merge_bytes; peers::cub_merge(temp.data, bytes, other, stream); };
     all.push_back({"cub-merge", merge, wait, [&, merge] { return matches(merge); }});

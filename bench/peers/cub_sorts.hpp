@@ -30,7 +30,7 @@ void thrust_sort(const Sort& sort, cudaStream_t stream);
 // Of a newer CUB than the toolkit's, if this was built with one (SORTIUM_CCCL): cub_radix, and its CUB_VERSION. All that the shared library
 // that has them shows, for both have names in common.
 #define SHOWN __attribute__((visibility("default")))
-SHOWN void newer_cub_radix(void* temp, std::size_t& temp_bytes, const Sort& sort, cudaStream_t stream, bool wide_count = false);
+SHOWN void newer_cub_radix(void* temp, std::size_t& temp_bytes, const Sort& sort, cudaStream_t stream, bool wide_count);
 SHOWN int newer_cub_version();
 
 }  // namespace peers

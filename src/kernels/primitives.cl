@@ -6,6 +6,18 @@ typedef u64 index_t;  // a position among the records
 typedef u32 index_t;
 #endif
 
+// A count in global memory that many add to, as index_t holds it: where that has 64 bits, of two words, the second `upper` words behind the
+// first. `read` gives a word's value.
+INLINE void add_to_count(GLOBAL u32 *word, u32 upper, u32 what) {
+  const u32 before = global_add(word, what);
+  if (INDEX_BITS == 64 && before + what < what) global_add(word + upper, 1u);
+}
+#if INDEX_BITS == 64
+#define READ_COUNT(read, word, upper) ((index_t)read(word) | (index_t)read((word) + (upper)) << 32)
+#else
+#define READ_COUNT(read, word, upper) ((index_t)read(word))
+#endif
+
 // The place of the highest bit that is set; there is one.
 INLINE u32 highest_bit(u64 x) { return x >> 32 != 0 ? 32 + highest_bit32((u32)(x >> 32)) : highest_bit32((u32)x); }
 

@@ -44,20 +44,11 @@ KERNEL(WG) void select_count(GLOBAL const ukey_t *keys, GLOBAL u32 *table, GLOBA
 
   for (u32 b = t; b < RADIX; b += WG) {
     const u32 count = bins[b];
-    if (count != 0) {
-      const u32 sum = global_add(&table[b], count);
-      if (INDEX_BITS == 64 && sum + count < sum) global_add(&table[RADIX + b], 1u);
-    }
+    if (count != 0) add_to_count(&table[b], RADIX, count);
   }
 }
 
-INLINE index_t count_of_bin(GLOBAL const u32 *table, u32 bin) {
-#if INDEX_BITS == 64
-  return table[bin] | (u64)table[RADIX + bin] << 32;
-#else
-  return table[bin];
-#endif
-}
+INLINE index_t count_of_bin(GLOBAL const u32 *table, u32 bin) { return READ_COUNT(*, &table[bin], RADIX); }
 
 // One work-group picks the digit of the record that is wanted: before[1]-th of those counted, or k-th in the first pass.
 // after: the digits so far, and which record it is of those that have them.

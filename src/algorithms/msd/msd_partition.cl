@@ -153,7 +153,7 @@ void msd_partition(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL u
     if (t < RADIX) mine->ranks[turn % 2][t] = 0;
     barrier_local();
     if (t == 0) take_tile(mine, &mine->tiles[turn % 3], &state[pass], RUN - 1, segments, (u32)n);
-    if (t == 0 && pass != 0)
+    if (t == 0 && pass != 0)  // the pass before has to be done, though, before its keys are read
       while (load_acquire(&state[2]) < tiles_before) {
       }
     barrier_all();

@@ -46,7 +46,8 @@ OUTLINE void choose_passes(LOCAL onesweep_memory_t *mine, GLOBAL u32 *starts, u6
   barrier_local();
 }
 
-// Where the pass's digits begin; and the two most common ones, if they are common: the largest of count and digit, as one word.
+// Where the pass's digits begin; and the two most common ones, if they are common: the largest of count and digit, as one word. A barrier has
+// to follow.
 OUTLINE void begin_pass(LOCAL onesweep_memory_t *mine, GLOBAL u32 *starts, u32 pass, u64 n) {
   const u32 t = local_id();
   index_t all;
@@ -62,13 +63,12 @@ OUTLINE void begin_pass(LOCAL onesweep_memory_t *mine, GLOBAL u32 *starts, u32 p
   if (share != 0 && share != mine->common[0]) local_max(&mine->common[1], share);
   barrier_local();
   if (t < 2) mine->common[t] = mine->common[t] != 0 ? mine->common[t] % RADIX : RADIX;
-  barrier_local();
 }
 #endif
 
 // Passes go from keys_in to keys_a, to keys_b, to keys_a … Byte p of `shifts` and `widths` is pass p's digit.
 // `starts`: the passes' histograms, still 0, and with indices of 64 bits their upper words. SEGMENTED: where each bucket, a value of the
-// last pass's digit below the first one's, begins in the output, and the end.
+// last pass's digit below the first one's, begins in the output, and the end. `passes`: SEGMENTED, 1 or 2; else they are PASSES.
 // `state`: tickets and counts of tiles that are done for each pass, 0 at first; the look-back table, and the marks (LONG_COUNTS) of each
 // pass, too.
 // `ties`: 0 at first; see CODES. `spread`: the table, with SPREAD_BITS.

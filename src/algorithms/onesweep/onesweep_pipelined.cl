@@ -59,9 +59,7 @@ INLINE u32 sort_tiles(LOCAL onesweep_memory_t *mine, sub_group_t sg, pass_t p, u
     }
 
     // The tile at hand: look back, then write out; neighbouring work-items write neighbouring records of a digit's run.
-    if (current != NO_TILE) {
-      if (t < RADIX) find_digit(mine, p, &mine->tiles[(turn - 1) % 4], total, start);
-    }
+    if (current != NO_TILE && t < RADIX) find_digit(mine, p, &mine->tiles[(turn - 1) % 4], total, start);
 #if VALUE_BYTES && VALUES_LATE
     if (next < p.tiles) load_values(p, &mine->tiles[turn % 4], value);
 #endif

@@ -154,13 +154,9 @@ INLINE void take_tile(LOCAL onesweep_memory_t *mine, LOCAL tile_t *tile, GLOBAL 
 #endif
 
 #if !SEGMENTED
-// How many keys have the digit, once all are counted. Counts of 64 bits are two words, the upper ones behind all the others.
+// How many keys have the digit, once all are counted.
 INLINE index_t keys_of_digit(GLOBAL u32 *histograms, u32 pass, u32 digit) {
-  index_t count = load_relaxed(&histograms[pass * RADIX + digit]);
-#if INDEX_BITS == 64
-  count |= (index_t)load_relaxed(&histograms[(PASSES + pass) * RADIX + digit]) << 32;
-#endif
-  return count;
+  return READ_COUNT(load_relaxed, &histograms[pass * RADIX + digit], PASSES * RADIX);
 }
 
 // Counts a key's digits, of all passes. Gives whether it ties, which only CODES have to know.
@@ -213,9 +209,7 @@ OUTLINE u32 count_digits(LOCAL onesweep_memory_t *mine, GLOBAL const ukey_t *key
   for (u32 b = t; b < PASSES * RADIX; b += WG) {
     u32 sum = 0;
     UNROLL for (u32 c = 0; c < COPIES; ++c) sum += words[bins + b * COPIES + (c + t) % COPIES];
-    if (sum == 0) continue;
-    const u32 others = global_add(&histograms[b], sum);
-    if (INDEX_BITS == 64 && sum + others < sum) global_add(&histograms[PASSES * RADIX + b], 1u);
+    if (sum != 0) add_to_count(&histograms[b], PASSES * RADIX, sum);
   }
   if (seen) global_add(ties, 1u);
   barrier_all();
