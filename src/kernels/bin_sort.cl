@@ -39,6 +39,42 @@ typedef struct {
 #define BIN_AT(w) (w)
 #endif
 
+// Where lanes can, one speaks for its sub-group: they would wait for each other.
+INLINE void or_of_all(LOCAL u32 *all, sub_group_t sg, u32 bits) {
+#if SG_NATIVE
+  for (u32 distance = 1; distance < SG_LANES; distance *= 2) bits |= sg_shuffle(sg, bits, sg_lane() ^ distance);
+  if (sg_lane() == 0)
+#endif
+    local_or(all, bits);
+}
+
+// Where a bin is crowded: by passes, over mine->items.
+INLINE void sort_crowded(LOCAL bin_sort_t *mine, sub_group_t sg, u32 rows) {
+  const u32 t = local_id();
+  if (t < 2) mine->differ[t] = 0;
+  barrier_local();
+  // The bits in which items differ; those that are alike in all need no pass, nor do positions.
+  sort_t differ = 0;
+  UNROLL for (u32 i = 0; i < ITEMS; ++i) differ |= i < rows ? mine->items[i * WG + t] ^ mine->items[0] : 0;
+#if COMPOSITE
+  differ = differ >> POSITION_BITS << POSITION_BITS;
+#endif
+  or_of_all(&mine->differ[0], sg, (u32)differ);
+#if SORT_BITS == 64
+  or_of_all(&mine->differ[1], sg, (u32)(differ >> 32));
+#endif
+  barrier_local();
+  differ = mine->differ[0];
+#if SORT_BITS == 64
+  differ |= (sort_t)mine->differ[1] << 32;
+#endif
+  while (differ != 0) {
+    const u32 bit = highest_bit(differ & (0 - differ));
+    radix_pass(mine->bins, mine->items, mine->scratch, sg, bit);
+    differ = bit + 8 < SORT_BITS ? differ >> (bit + 8) << (bit + 8) : 0;
+  }
+}
+
 // Item i of a work-item is the one at place i * WG + t; of them `rows` are there, the others SORT_LAST. They are sorted into
 // mine->items. Bits of an item from `shift` on choose its bin. `alike`: the items of a bin are equal, and need no sorting.
 INLINE void sort_in_bins(LOCAL bin_sort_t *mine, sub_group_t sg, sort_t *item, u32 rows, u32 shift, bins_by_place_t by_place,
@@ -47,7 +83,7 @@ INLINE void sort_in_bins(LOCAL bin_sort_t *mine, sub_group_t sg, sort_t *item, u
   LOCAL uint4 *quads = (LOCAL uint4 *)mine->bins;
   uint4 zero;
   zero.x = zero.y = zero.z = zero.w = 0;
-  quads[t] = quads[WG + t] = zero;
+  UNROLL for (u32 q = 0; q < BIN_QUADS; ++q) quads[q * WG + t] = zero;
   if (t == 0) mine->crowded = 0;
   barrier_local();
 
@@ -67,27 +103,30 @@ INLINE void sort_in_bins(LOCAL bin_sort_t *mine, sub_group_t sg, sort_t *item, u
   barrier_local();
 
   // Scan over bins.
+  uint4 quad[BIN_QUADS];
+  u32 of_all = 0, too_many = 0;
+  UNROLL for (u32 q = 0; q < BIN_QUADS; ++q) {
 #if BY_PLACE
-  uint4 low, high;
-  low.x = OWN_BIN(0), low.y = OWN_BIN(1), low.z = OWN_BIN(2), low.w = OWN_BIN(3);
-  high.x = OWN_BIN(4), high.y = OWN_BIN(5), high.z = OWN_BIN(6), high.w = OWN_BIN(7);
+    quad[q].x = OWN_BIN(4 * q), quad[q].y = OWN_BIN(4 * q + 1), quad[q].z = OWN_BIN(4 * q + 2), quad[q].w = OWN_BIN(4 * q + 3);
 #else
-  uint4 low = quads[2 * t], high = quads[2 * t + 1];
+    quad[q] = quads[BIN_QUADS * t + q];
 #endif
-  if (ANY_TOO_MANY(low, high) && !alike) local_or(&mine->crowded, 1u);
+    of_all += quad[q].x + quad[q].y + quad[q].z + quad[q].w;
+    too_many |= ANY_TOO_MANY(quad[q]);
+  }
+  if (too_many && !alike) local_or(&mine->crowded, 1u);
   index_t all;
-  u32 at_bin = (u32)wg_scan_add(mine->scratch, WG,
-                                low.x + low.y + low.z + low.w + high.x + high.y + high.z + high.w, &all);
+  u32 at_bin = (u32)wg_scan_add(mine->scratch, WG, of_all, &all);
   if (!mine->crowded) {
     at_bin += (u32)all << 16;  // the upper half of the bins begins where the lower half ends
-    START_BINS(low, high)
+    UNROLL for (u32 q = 0; q < BIN_QUADS; ++q) {
+      START_BINS(quad[q])
 #if BY_PLACE
-    OWN_BIN(0) = low.x, OWN_BIN(1) = low.y, OWN_BIN(2) = low.z, OWN_BIN(3) = low.w;
-    OWN_BIN(4) = high.x, OWN_BIN(5) = high.y, OWN_BIN(6) = high.z, OWN_BIN(7) = high.w;
+      OWN_BIN(4 * q) = quad[q].x, OWN_BIN(4 * q + 1) = quad[q].y, OWN_BIN(4 * q + 2) = quad[q].z, OWN_BIN(4 * q + 3) = quad[q].w;
 #else
-    quads[2 * t] = low;
-    quads[2 * t + 1] = high;
+      quads[BIN_QUADS * t + q] = quad[q];
 #endif
+    }
     barrier_local();
 
     // Scatter; what stands past the end stays there.
@@ -105,26 +144,7 @@ INLINE void sort_in_bins(LOCAL bin_sort_t *mine, sub_group_t sg, sort_t *item, u
     }
   } else {
     UNROLL for (u32 i = 0; i < ITEMS; ++i) mine->items[i * WG + t] = item[i];
-    if (t < 2) mine->differ[t] = 0;
-    barrier_local();
-    // The bits in which items differ; those that are alike in all need no pass, nor do positions.
-    sort_t differ = 0;
-    UNROLL for (u32 i = 0; i < ITEMS; ++i) differ |= i < rows ? item[i] ^ mine->items[0] : 0;
-#if COMPOSITE
-    differ = differ >> POSITION_BITS << POSITION_BITS;
-#endif
-    local_or(&mine->differ[0], (u32)differ);
-#if SORT_BITS == 64
-    local_or(&mine->differ[1], (u32)(differ >> 32));
-#endif
-    barrier_local();
-    differ = mine->differ[0];
-#if SORT_BITS == 64
-    differ |= (sort_t)mine->differ[1] << 32;
-#endif
-    if (differ != 0)
-      for (u32 bit = highest_bit(differ & (0 - differ)); bit <= highest_bit(differ); bit += 8)
-        radix_pass(mine->bins, mine->items, mine->scratch, sg, bit);
+    sort_crowded(mine, sg, rows);
   }
   barrier_all();
 }

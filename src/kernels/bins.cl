@@ -1,9 +1,10 @@
 // What sorts by bins have in common: a work-group's records go to about as many bins as there are records, in local memory,
 // and what is left is to sort within bins of a few. Stands in front of their kernels.
-// Parameters: WG, ITEMS (odd, more than 8), SORT_BITS (of sort_t).
+// Parameters: WG, ITEMS (odd, more than 8), BIN_SHARE (bins for each work-item: 16 or 32), SORT_BITS (of sort_t).
 
 #define CAPACITY (WG * ITEMS)
-#define BINS (16 * WG)
+#define BINS (BIN_SHARE * WG)
+#define BIN_QUADS (BIN_SHARE / 8)  // of words that count them, two a word, of each work-item
 #define LOG_BINS highest_bit32(BINS)
 #define RADIX 256u
 #define SUB_GROUPS (WG / SG_LANES)
@@ -29,9 +30,7 @@ typedef u32 sort_t;
 // sort, where a bin is crowded, has its ranks there.
 #define BIN_WORDS (BINS / 2 > SUB_GROUPS * RANK_WORDS ? BINS / 2 : SUB_GROUPS * RANK_WORDS)
 #define TOO_MANY(two) ((two) + 0x10001u * (0x7fffu - BIN_MOST))  // has the top bit of a half that is above BIN_MOST
-#define ANY_TOO_MANY(low, high)                                                                              \
-  (((TOO_MANY(low.x) | TOO_MANY(low.y) | TOO_MANY(low.z) | TOO_MANY(low.w) | TOO_MANY(high.x) |              \
-     TOO_MANY(high.y) | TOO_MANY(high.z) | TOO_MANY(high.w)) & 0x80008000u) != 0)
+#define ANY_TOO_MANY(quad) (((TOO_MANY(quad.x) | TOO_MANY(quad.y) | TOO_MANY(quad.z) | TOO_MANY(quad.w)) & 0x80008000u) != 0)
 #define START_BIN(two)      \
   {                         \
     const u32 counts = two; \
@@ -39,9 +38,7 @@ typedef u32 sort_t;
     at_bin += counts;       \
   }
 // The counts become the places where bins begin, from `at_bin` on.
-#define START_BINS(low, high)                                                   \
-  START_BIN(low.x) START_BIN(low.y) START_BIN(low.z) START_BIN(low.w)           \
-  START_BIN(high.x) START_BIN(high.y) START_BIN(high.z) START_BIN(high.w)
+#define START_BINS(quad) START_BIN(quad.x) START_BIN(quad.y) START_BIN(quad.z) START_BIN(quad.w)
 
 #define SORT_PAIR(a, b)            \
   {                                \
@@ -86,7 +83,15 @@ OUTLINE void radix_pass(LOCAL u32 *ranks, LOCAL sort_t *items, LOCAL index_t *sc
   // Rank in the sub-group.
   UNROLL for (u32 i = 0; i < ITEMS; ++i) item[i] = items[first + i * SG_LANES];
 #define DIGIT_AT(i) ((u32)(item[i] >> shift) & (RADIX - 1))
+#if ORDERED_LOCAL_ATOMICS
+  // Most likely a few digits are most of all.
+  const u32 one = sg_shuffle(sg, DIGIT_AT(0), 0), others = sg_ballot(sg, DIGIT_AT(0) != one);
+  const u32 other = sg_shuffle(sg, DIGIT_AT(0), others != 0 ? highest_bit32(others) : 0), two = others != 0 ? other : RADIX;
+#define PUT_PLACE(i, rank) place[i] = rank;
+  SG_RANK_COMMON(ITEMS, my_ranks, RADIX, DIGIT_AT, one, two, PUT_PLACE)
+#else
   SG_RANK_ROWS(place, ITEMS, my_ranks, RADIX, DIGIT_AT, 0)
+#endif
   barrier_local();
   // Scan over digits, and over sub-groups for each.
   index_t before = 0;
@@ -105,7 +110,8 @@ OUTLINE void radix_pass(LOCAL u32 *ranks, LOCAL sort_t *items, LOCAL index_t *sc
     before += all;
   }
   barrier_local();
-  // Scatter.
-  UNROLL for (u32 i = 0; i < ITEMS; ++i) items[place[i] + my_ranks[DIGIT_AT(i)]] = item[i];
+  // Scatter, once all places are read: compilers cannot tell that no item lies where they are.
+  UNROLL for (u32 i = 0; i < ITEMS; ++i) place[i] += my_ranks[DIGIT_AT(i)];
+  UNROLL for (u32 i = 0; i < ITEMS; ++i) items[place[i]] = item[i];
   barrier_local();
 }

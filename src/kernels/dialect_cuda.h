@@ -8,12 +8,11 @@ typedef unsigned long long u64;
 
 #define KERNEL(work_group) extern "C" __global__ __launch_bounds__(work_group)
 #define KERNEL_RESIDENT(work_group, groups) extern "C" __global__ __launch_bounds__(work_group, groups)
-// What the builder puts first into every kernel: launches may begin early (sm_90 and up), and wait here for the one before. To let
-// the next one begin takes 0.6 ns a work-group on an H200, all of them one after the other; where there are many, it begins when they end.
+// What the builder puts first into every kernel: launches may begin early (sm_90 and up), which is when the work-groups of the one before
+// have ended, and wait here until what that one wrote is there. (To let the next one begin sooner fills some compute units with its
+// work-groups while others are still at work.)
 #if __CUDA_ARCH__ >= 900
-#define KERNEL_BEGIN                                                                            \
-  asm volatile("griddepcontrol.wait;" : : : "memory");                                          \
-  if (gridDim.x <= 1024) asm volatile("griddepcontrol.launch_dependents;" : : : "memory");
+#define KERNEL_BEGIN asm volatile("griddepcontrol.wait;" : : : "memory");
 #else
 #define KERNEL_BEGIN
 #endif

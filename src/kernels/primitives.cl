@@ -72,16 +72,20 @@ INLINE ukey_t untied_order(ukey_t key) {
 INLINE ukey_t key_order(ukey_t key) {
 #if KEY_FLOAT
   const ukey_t magnitude = key & (ukey_t)~KEY_SIGN;
-#if KEY_NAN == NAN_LAST
-  if (magnitude > (ukey_t)KEY_INFINITY) return (ukey_t)~(ukey_t)0;
-#elif KEY_NAN == NAN_FIRST
-  if (magnitude > (ukey_t)KEY_INFINITY) return 0;
-#endif
 #if KEY_ZEROS == ZEROS_TIED
-  if (magnitude == 0) key = 0;
+  key = magnitude == 0 ? (ukey_t)0 : key;
 #endif
+  const ukey_t order = untied_order(key);
+#if KEY_NAN == NAN_LAST
+  return magnitude > (ukey_t)KEY_INFINITY ? (ukey_t)~(ukey_t)0 : order;
+#elif KEY_NAN == NAN_FIRST
+  return magnitude > (ukey_t)KEY_INFINITY ? (ukey_t)0 : order;
+#else
+  return order;
 #endif
+#else
   return untied_order(key);
+#endif
 }
 
 // The key that has this order; of several floats that tie, one.
@@ -325,6 +329,26 @@ INLINE u32 sg_rank_alike(LOCAL u32 *counts, u32 bins, u32 bin) {
   if (sg_lane() == 0) before = local_add(&counts[bin], SG_LANES);
   return sg_shuffle(0, before, 0) + sg_lane();
 }
+// The same for `rows` rows of digits, DIGIT_OF(i), where bins `one` and `two` (`bins` or more: there is none) have a large part of them: their
+// lanes, who would wait for each other at one count, are counted by ballots, and the others add as ever. PUT(i, rank) gets the ranks. The
+// counts are 0 before.
+#define SG_RANK_COMMON(rows, counts, bins, DIGIT_OF, one, two, PUT)                          \
+  {                                                                                          \
+    const u32 lane = sg_lane(), below = (1u << lane) - 1;                                    \
+    u32 ones = 0, twos = 0;                                                                  \
+    UNROLL for (u32 i = 0; i < (rows); ++i) {                                                \
+      const u32 d = DIGIT_OF(i);                                                             \
+      const u32 with_one = sg_ballot(sg, d == (one)), with_two = sg_ballot(sg, d == (two));  \
+      u32 rank = d == (one) ? ones + popcount32(with_one & below)                            \
+                            : twos + popcount32(with_two & below);                           \
+      if (d != (one) && d != (two)) rank = local_add(&counts[d], 1u);                        \
+      ones += popcount32(with_one);                                                          \
+      twos += popcount32(with_two);                                                          \
+      PUT(i, rank)                                                                           \
+    }                                                                                        \
+    if (lane == 0) counts[one] = ones;                                                       \
+    if (lane == 0 && (two) < (bins)) counts[two] = twos;                                     \
+  }
 #else
 #define sg_rank_alike sg_rank
 #define SG_RANK_WORDS(bins) (2 * (bins))

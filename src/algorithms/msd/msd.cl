@@ -153,8 +153,9 @@ KERNEL(START_WG) void msd_start(GLOBAL const ukey_t *keys, GLOBAL ukey_t *sample
   if (at == 0) *overfull = 0;
 }
 
-#if TELLS_REPEATS
-// How many samples have a key that another one has, too: of those that meet at a word, one key's. With barriers.
+#if TELLS_REPEATS || defined(FEW_DIGITS)
+// How many samples have a key that another one has, too: of those that meet at a word, one key's. The counts are 0 before and
+// after. With barriers.
 INLINE u32 count_repeats(LOCAL msd_count_memory_t *mine, const ukey_t *sample) {
   const u32 t = local_id();
   u32 tag[SAMPLES], repeats = 0;  // tags differ where keys do, but for one bit
@@ -171,6 +172,8 @@ INLINE u32 count_repeats(LOCAL msd_count_memory_t *mine, const ukey_t *sample) {
   for (u32 i = t; i < COUNT_WORDS; i += WG) repeats -= mine->counts[i] != 0 ? 1u : 0u;
   index_t all;
   wg_scan_add(mine->scratch, WG, (index_t)repeats, &all);
+  for (u32 i = t; i < COUNT_WORDS; i += WG) mine->counts[i] = 0;
+  barrier_local();
   return (u32)all;
 }
 #endif
@@ -263,29 +266,34 @@ KERNEL(WG) void msd_count(GLOBAL const ukey_t *keys, GLOBAL const ukey_t *sample
 #ifdef SPREAD_BITS
   UNROLL for (u32 i = 0; i < SAMPLES; ++i) local_add(&mine->spread[spread_index(key_order(sample[i]))], 1u);
   barrier_local();
-  if (!make_spread(mine, spread, back, lead_most)) {
-    if (group_id() == 0 && t == 0) *overfull = 1;
-    return;
-  }
+  u32 spreads = make_spread(mine, spread, back, lead_most);
+#else
+  u32 spreads = 1;
 #endif
 #if SAMPLES
-  u32 too_many = 0, repeats = 0;
+  u32 repeats = 0;
 #if TELLS_REPEATS
   repeats = count_repeats(mine, sample);
-  for (u32 i = t; i < COUNT_WORDS; i += WG) mine->counts[i] = 0;
-  barrier_local();
+  spreads &= repeats <= repeats_most;
 #endif
-  UNROLL for (u32 i = 0; i < SAMPLES; ++i) {
-    const u32 bucket = bucket_of(mine, sample[i], shift, &misfits);
-    const u32 before = local_add(&mine->counts[bucket / PER_WORD], 1u << PLACE(bucket));
-    too_many |= COUNT_OF(before, bucket) >= crowd;
+  if (spreads) {
+    u32 too_many = 0;
+    UNROLL for (u32 i = 0; i < SAMPLES; ++i) {
+      const u32 bucket = bucket_of(mine, sample[i], shift, &misfits);
+      const u32 before = local_add(&mine->counts[bucket / PER_WORD], 1u << PLACE(bucket));
+      too_many |= COUNT_OF(before, bucket) >= crowd;
+    }
+    if (too_many) local_or(&mine->crowded, 1u);
+    barrier_local();
+    for (u32 i = t; i < COUNT_WORDS; i += WG) mine->counts[i] = 0;
+    barrier_local();
+    spreads = !mine->crowded;
   }
-  if (too_many || repeats > repeats_most) local_or(&mine->crowded, 1u);
-  barrier_local();
-  for (u32 i = t; i < COUNT_WORDS; i += WG) mine->counts[i] = 0;
-  barrier_local();
-  if (mine->crowded) {
+  if (!spreads) {
 #ifdef FEW_DIGITS
+#if !TELLS_REPEATS
+    repeats = count_repeats(mine, sample);
+#endif
     const u32 verdict = digits_are_few(mine, sample, few_agree) || repeats > few_repeats ? FEW_DIGITS : 1u;
 #else
     const u32 verdict = 1;

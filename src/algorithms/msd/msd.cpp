@@ -340,7 +340,7 @@ class MsdSorter final : public Sorter {
         .set("COUNT_BITS", count_bits_)
         .set("COUNT_WORDS", count_words())
         .set("TELLS_REPEATS", int{tells_repeats()});
-    if (samples_keys_ && lsd_.tells_few_digits()) defines.set("FEW_DIGITS", OnesweepSorter::few_digits);
+    if (tells_few_digits()) defines.set("FEW_DIGITS", OnesweepSorter::few_digits);
     if (spread_bits_ != 0) defines.set("SPREAD_BITS", spread_bits_).set("BUCKET_BITS", bits_);
     return kernels::build(device, capabilities, msd_cl, defines);
   }
@@ -364,7 +364,7 @@ class MsdSorter final : public Sorter {
   // Of the count's local memory.
   [[nodiscard]] std::uint64_t count_words() const {
     return std::max<std::uint64_t>({buckets() * std::uint64_t{count_bits_} / 32, std::uint64_t{256} * info(problem_.key).bytes,
-                                    tells_repeats() ? 4096u : 0u});
+                                    tells_repeats() || tells_few_digits() ? 4096u : 0u});
   }
   // How many of them a full bucket has.
   [[nodiscard]] double samples_of_bucket() const {
@@ -380,6 +380,7 @@ class MsdSorter final : public Sorter {
     return static_cast<std::uint32_t>(std::clamp(256 * spread_fill * samples_of_bucket() * buckets, 1.0, 1e9));
   }
   // Whether samples are asked if keys repeat. Floats do as a rule, and have room for it; parts that nobody sorts, too.
+  [[nodiscard]] bool tells_few_digits() const { return samples_keys_ && lsd_.tells_few_digits(); }
   [[nodiscard]] bool tells_repeats() const { return samples_keys_ && spread_bits_ == 0 && !only_parts(); }
   // How many may. Where keys have m records each, a bucket's records differ from the mean by the square root of m times the mean, and one of
   // many thousand buckets by four times that. Bins of keys alone are slow with fewer. A third of what repeats meets others in the table.

@@ -160,11 +160,11 @@ KERNEL(WG) void msd_partition_tiles(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t 
   barrier_local();
 
   // Scatter into local memory, then write out; neighbouring work-items write neighbouring records of a digit's run.
+  UNROLL for (u32 i = 0; i < ITEMS; ++i) place[i] += my_ranks[DIGIT(i)];
   UNROLL for (u32 i = 0; i < ITEMS; ++i) {
-    const u32 at = place[i] + my_ranks[DIGIT(i)];
-    own->mine.tile.keys[at] = key[i];
+    own->mine.tile.keys[place[i]] = key[i];
 #if VALUE_BYTES
-    own->mine.tile.values[at] = value[i];
+    own->mine.tile.values[place[i]] = value[i];
 #endif
   }
   barrier_local();

@@ -24,35 +24,39 @@ std::uint64_t local_bytes(const Problem& problem, const Capabilities& device, un
 
 // By bins, where keys may be expected to spread.
 struct BinSort {
-  unsigned work_group = 0, bin_items = 19, position_bits = 0, sort_bits = 0, bin_shift = 0;
+  unsigned work_group = 0, bin_items = 19, bin_share = 16, position_bits = 0, sort_bits = 0, bin_shift = 0;
   std::uint64_t bytes = 0;  // of one_group_memory_t, in one_group_bins.cl
 };
 
 // work_group is 0 where it cannot be done.
-BinSort bin_sort(const Problem& problem, const Capabilities& device) {
-  BinSort bins;
-  // Floats crowd; PoCL's compiler fails at barriers inside of conditions; NVIDIA's OpenCL at msd's local sort, which is the same.
-  if (info(problem.key).is_float || device.kind == DeviceKind::cpu || device.sub_group_words == SubGroupWords::ptx) return bins;
-  const unsigned lanes = std::min(device.sub_group_size, 32u);
-  unsigned work_group = lanes;
-  // Short lists are spread over more work-items: with values that is faster, and so is the radix sort where a bin is crowded.
-  if (problem.count <= 2048) {
-    bins.bin_items = 9;
-    work_group = std::max(lanes, std::bit_ceil(static_cast<unsigned>(problem.count)) / 4);
-  }
-  while (work_group < 1024 && work_group * bins.bin_items < problem.count) work_group *= 2;
-  if (work_group * bins.bin_items < problem.count || work_group > device.max_work_group) return bins;
-  bins.position_bits = static_cast<unsigned>(std::bit_width(work_group * bins.bin_items - 1));
+BinSort bin_sort(const Problem& problem, const Capabilities& device, unsigned work_group, unsigned bin_items, unsigned bin_share) {
+  BinSort bins{.bin_items = bin_items, .bin_share = bin_share};
+  work_group = std::max(std::min(device.sub_group_size, 32u), work_group);
+  while (work_group < 1024 && work_group * bin_items < problem.count) work_group *= 2;
+  if (work_group * bin_items < problem.count || work_group > device.max_work_group) return bins;
+  bins.position_bits = static_cast<unsigned>(std::bit_width(work_group * bin_items - 1));
   const unsigned needed = key_bits(problem) + (composite(problem) ? bins.position_bits : 0);
-  const auto bin_bits = static_cast<unsigned>(std::bit_width(16 * work_group - 1));
+  const auto bin_bits = static_cast<unsigned>(std::bit_width(bin_share * work_group - 1));
   if (needed > 64 || key_bits(problem) < bin_bits) return bins;
   bins.sort_bits = needed > 32 ? 64 : 32;
   bins.bin_shift = needed - bin_bits;
   const std::uint64_t record = info(problem.key).bytes + (problem.payload == Payload::none ? 0 : problem.value_bytes);
-  bins.bytes = bin_sort_bytes(problem, device, work_group, bins.bin_items, bins.sort_bits) +
-               (composite(problem) ? work_group * bins.bin_items * record : 0) + 16;
+  bins.bytes = bin_sort_bytes(problem, device, work_group, bin_items, bins.sort_bits, bin_share) +
+               (composite(problem) ? work_group * bin_items * record : 0) + 16;
   if (bins.bytes <= device.local_struct) bins.work_group = work_group;
   return bins;
+}
+
+BinSort bin_sort(const Problem& problem, const Capabilities& device) {
+  // Floats crowd; PoCL's compiler fails at barriers inside of conditions; NVIDIA's OpenCL at msd's local sort, which is the same.
+  if (info(problem.key).is_float || device.kind == DeviceKind::cpu || device.sub_group_words == SubGroupWords::ptx) return {};
+  // Short lists are spread over more work-items, of 4 or 8 records: with values that is faster, and so is the radix sort where a bin is
+  // crowded. With 8 there are more bins for it, so that a few records a bin do.
+  const auto count = std::bit_ceil(static_cast<unsigned>(std::min<std::uint64_t>(problem.count, 1 << 20)));
+  BinSort bins;
+  if (count <= 2048) bins = bin_sort(problem, device, count / 4, 9, 16);
+  else if (count <= 4096) bins = bin_sort(problem, device, count / 8, 9, 32);
+  return bins.work_group != 0 ? bins : bin_sort(problem, device, 0, 19, 16);
 }
 
 class OneGroupSorter final : public Sorter {
@@ -95,7 +99,7 @@ class OneGroupSorter final : public Sorter {
     if (bins_.work_group != 0) {
       using namespace kernels::embedded;
       set_bin_sort(defines, bins_.work_group, bins_.bin_items, bins_.sort_bits, composite(problem_), bins_.position_bits,
-                   bins_.bin_shift);
+                   bins_.bin_shift, bins_.bin_share);
       module_ = kernels::build_joined(device, capabilities, {bins_cl, bin_sort_cl, one_group_bins_cl}, defines);
       sort_ = module_->kernel("one_group_bins");
       return;

@@ -15,7 +15,9 @@ namespace sortium {
 namespace {
 
 constexpr std::uint64_t radix_size = 256, head_bytes = 256, gap_bytes = 64;  // the last: what may lie between arrays
-constexpr std::uint64_t shared_from = std::uint64_t{1} << 21;  // records; measured on an H200
+constexpr std::uint64_t shared_from = std::uint64_t{1} << 21;  // records; measured on an H200, like the next
+constexpr std::uint64_t narrow_from = std::uint64_t{1} << 21, narrow_from_codes = std::uint64_t{1} << 23;
+constexpr std::uint64_t least_items = 3;  // of a work-item: with 1, there are three times as many tiles to look back at
 
 // A ticket and a count of written tiles for each pass and for the histograms.
 std::uint64_t state_bytes(std::uint64_t passes) { return 2 * (passes + 1) * 4; }
@@ -25,7 +27,7 @@ std::uint64_t state_bytes(std::uint64_t passes) { return 2 * (passes + 1) * 4; }
 OnesweepSorter::OnesweepSorter(const Problem& problem, const Capabilities& device, const Parameters& given,
                                Extension extension)
     : problem_(problem), digits_(digits(problem, 8)), passes_(problem, digits_.size(), scratch_),
-      spread_bits_(extension.spread_bits), segmented_(extension.segments != 0) {
+      spread_bits_(extension.spread_bits), segmented_(extension.segments != 0), codes_(info(problem.key).is_float) {
   if (device.kind == DeviceKind::cpu)
     throw Error(ErrorCode::unsupported, "onesweep: made for GPUs; a CPU does better with lsd (and PoCL's compiler "
                                         "fails at barriers inside of conditions)");
@@ -39,8 +41,10 @@ OnesweepSorter::OnesweepSorter(const Problem& problem, const Capabilities& devic
   long_counts_ = problem.count >> count_bits_ != 0;
   shape_ = shape(device, given, extension.segments, false);
   // Where keys are known not to spread, records with values are better off with smaller tiles, and two work-groups that share a
-  // compute unit; of long lists, where digits are few, too, for else the runs are too short.
-  const bool narrow = extension.skewed && problem.payload != Payload::none && shape_.resident == 1 && shape_.work_group == 2 * radix_size;
+  // compute unit; of long lists, where digits are few, too, for else the runs are too short. Short lists have too few tiles for it:
+  // all begin at once, and half as large ones look back twice as far.
+  const bool narrow = extension.skewed && problem.payload != Payload::none && shape_.resident == 1 && shape_.work_group == 2 * radix_size &&
+                      problem.count > (codes_ ? narrow_from_codes : narrow_from);
   if (!narrow || extension.tells_few_digits || problem.count > narrow_to) sorts_.push_back({.shape = shape_});
   if (narrow && (extension.tells_few_digits || problem.count <= narrow_to)) sorts_.push_back({.shape = shape(device, given, 0, true)});
 
@@ -49,7 +53,6 @@ OnesweepSorter::OnesweepSorter(const Problem& problem, const Capabilities& devic
   for (const auto& sort : sorts_) tiles = std::max(tiles, sort.shape.tiles), mark_rows = std::max(mark_rows, sort.shape.mark_rows);
   const std::uint64_t table = tiles * radix_size * 4;
   // Floats are counted and sorted as codes, and where that does not do, counted again.
-  codes_ = info(problem.key).is_float;
   may_tie_ = codes_ && (problem.nan != NanOrder::bits || problem.zeros != ZeroOrder::distinct);
   for (auto& counts : counts_)
     if (&counts == counts_ || may_tie_) counts = {scratch_.add(digits_.size() * radix_size * kernels::index_bytes(problem.count)), scratch_.add(state_bytes(digits_.size()))};
@@ -99,7 +102,7 @@ OnesweepSorter::Shape OnesweepSorter::shape(const Capabilities& device, const Pa
                               : key + value <= 8 ? (s.turns ? 29 : 37)
                               : s.turns          ? 17
                                                  : (key + value <= 12 ? 27 : 19);
-  for (std::uint64_t items = 1; items <= std::min(most, bound); items += 2) {
+  for (std::uint64_t items = least_items; items <= std::min(most, bound); items += 2) {
     const std::uint64_t cost = ceil_div(problem_.count, at_once * items) * (items + 10);
     if (cost <= least) wanted = items, least = cost;
   }

@@ -159,9 +159,13 @@ INLINE index_t keys_of_digit(GLOBAL u32 *histograms, u32 pass, u32 digit) {
   return READ_COUNT(load_relaxed, &histograms[pass * RADIX + digit], PASSES * RADIX);
 }
 
-// Counts a key's digits, of all passes. Gives whether it ties, which only CODES have to know.
+// Counts a key's digits, of all passes. Gives whether it ties, which only CODES have to know: then the counts are not wanted.
 INLINE u32 count_key(LOCAL u32 *bins, ukey_t key, u64 shifts, u64 widths) {
+#if CODES
+  const ukey_t ordered = untied_order(key);
+#else
   const ukey_t ordered = key_order(key);
+#endif
   UNROLL for (u32 p = 0; p < PASSES; ++p) {
     const u32 shift = (u32)(shifts >> (8 * p)) & 255, width = (u32)(widths >> (8 * p)) & 255;
     local_add(&bins[(p * RADIX + ((u32)(ordered >> shift) & ((1u << width) - 1))) * COPIES], 1u);
@@ -254,32 +258,12 @@ INLINE void load_values(pass_t p, LOCAL const tile_t *tile, value_t *value) {
 #endif
 
 // Ranks in the sub-group, in the order of the input. Two places a word.
-#define RANK_TILE(rank_record)                                                            \
-  {                                                                                       \
-    UNROLL for (u32 i = 0; i < ITEMS; ++i) {                                              \
-      const u32 rank = rank_record(my_ranks, RADIX, DIGIT(key[i]));                       \
-      place[i / 2] = i % 2 ? place[i / 2] | rank << 16 : rank;                            \
-    }                                                                                     \
-  }
-// The same where one or two digits are a large part of all (1 in COMMON_SHARE each): their lanes, who would wait for each
-// other at one counter, are counted by ballots, and the others add as ever.
-#define RANK_TILE_COMMON                                                                  \
-  {                                                                                       \
-    const u32 lane = sg_lane(), below = (1u << lane) - 1;                                 \
-    const u32 one = mine->common[0], two = mine->common[1];                               \
-    u32 ones = 0, twos = 0;                                                               \
-    UNROLL for (u32 i = 0; i < ITEMS; ++i) {                                              \
-      const u32 d = DIGIT(key[i]);                                                        \
-      const u32 with_one = sg_ballot(sg, d == one), with_two = sg_ballot(sg, d == two);   \
-      u32 rank = d == one ? ones + popcount32(with_one & below)                           \
-                          : twos + popcount32(with_two & below);                          \
-      if (d != one && d != two) rank = local_add(&my_ranks[d], 1u);                       \
-      ones += popcount32(with_one);                                                       \
-      twos += popcount32(with_two);                                                       \
-      place[i / 2] = i % 2 ? place[i / 2] | rank << 16 : rank;                            \
-    }                                                                                     \
-    if (lane == 0) my_ranks[one] = ones;                                                  \
-    if (lane == 0 && two != RADIX) my_ranks[two] = twos;                                  \
+#define DIGIT_OF(i) DIGIT(key[i])
+#define PUT_PLACE(i, rank) place[(i) / 2] = (i) % 2 ? place[(i) / 2] | (rank) << 16 : (rank);
+#define RANK_TILE(rank_record)                                       \
+  UNROLL for (u32 i = 0; i < ITEMS; ++i) {                           \
+    const u32 rank = rank_record(my_ranks, RADIX, DIGIT_OF(i));      \
+    PUT_PLACE(i, rank)                                               \
   }
 
 INLINE void rank_keys(LOCAL onesweep_memory_t *mine, sub_group_t sg, pass_t p, const ukey_t *key, u32 *place) {
@@ -290,7 +274,8 @@ INLINE void rank_keys(LOCAL onesweep_memory_t *mine, sub_group_t sg, pass_t p, c
   const u32 probe = sg_shuffle(sg, DIGIT(key[0]), 0);
   if (sg_ballot(sg, DIGIT(key[0]) != probe) != 0) {
 #if !SEGMENTED
-    if (mine->common[0] != RADIX) RANK_TILE_COMMON
+    const u32 one = mine->common[0], two = mine->common[1];  // 1 in COMMON_SHARE of all records each, or more
+    if (one != RADIX) SG_RANK_COMMON(ITEMS, my_ranks, RADIX, DIGIT_OF, one, two, PUT_PLACE)
     else
 #endif
       RANK_TILE(sg_rank)
@@ -300,7 +285,7 @@ INLINE void rank_keys(LOCAL onesweep_memory_t *mine, sub_group_t sg, pass_t p, c
     if (sg_ballot(sg, others) == 0) {
       UNROLL for (u32 i = 0; i < ITEMS; ++i) {
         const u32 rank = i * SG_LANES + sg_lane();
-        place[i / 2] = i % 2 ? place[i / 2] | rank << 16 : rank;
+        PUT_PLACE(i, rank)
       }
       if (sg_lane() == 0) my_ranks[probe] = ITEMS * SG_LANES;
     } else {

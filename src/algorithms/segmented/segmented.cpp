@@ -286,7 +286,7 @@ class GpuSorter final : public SegmentedSorter {
     std::vector<std::future<std::shared_ptr<Module>>> blocks;
     for (const auto& b : blocks_) {
       auto defines = lists_.defines(problem_);
-      defines.set("WG", b.work_group).set("ITEMS", b.items).resident(b.resident, b.work_group).set("COMPOSITE", int{composite(problem_)})
+      defines.set("WG", b.work_group).set("ITEMS", b.items).set("BIN_SHARE", 16).resident(b.resident, b.work_group).set("COMPOSITE", int{composite(problem_)})
           .set("SORT_BITS", b.sort_bits).set("POSITION_BITS", b.position_bits).set("DROPS", int{b.drops})
           .set("GATHER_KEYS", int{b.gathers}).set("LEAVES", int{b.leaves});
       blocks.push_back(with({segmented_lists_cl, bins_cl, segmented_block_cl}, defines));

@@ -129,12 +129,13 @@ void segmented_block(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_t *keys_spa
 
     // Scan over bins.
     uint4 low = quads[2 * t], high = quads[2 * t + 1];
-    if (ANY_TOO_MANY(low, high)) local_or(&mine->crowded, 1u);
+    if (ANY_TOO_MANY(low) || ANY_TOO_MANY(high)) local_or(&mine->crowded, 1u);
     index_t all;
     u32 at_bin = (u32)wg_scan_add(mine->scratch, WG,
                                   low.x + low.y + low.z + low.w + high.x + high.y + high.z + high.w, &all);
     at_bin += (u32)all << 16;  // the upper half of the bins begins where the lower half ends
-    START_BINS(low, high)
+    START_BINS(low)
+    START_BINS(high)
     quads[2 * t] = low;
     quads[2 * t + 1] = high;
     barrier_local();
