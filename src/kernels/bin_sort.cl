@@ -75,6 +75,23 @@ INLINE void sort_crowded(LOCAL bin_sort_t *mine, sub_group_t sg, u32 rows) {
   }
 }
 
+// The 2-byte index of the count of item i's bin.
+INLINE u32 bin_of(sort_t item, u32 i, u32 shift, bins_by_place_t by_place) {
+  u32 window = WINDOW(item);
+#if COMPOSITE
+  if (by_place.bits != 0) window = (u32)(item >> POSITION_BITS) << by_place.bits | (i * WG + local_id()) * by_place.step >> 16;
+#endif
+  return 2 * BIN_AT(window & (BINS / 2 - 1)) + (window >> (LOG_BINS - 1) & 1);
+}
+
+// With the rank there, above: how many have come before. Nothing where the item is not `there`.
+INLINE u32 place_in_bin(LOCAL u32 *bins, u32 bin, u32 there) {
+  const u32 half_word = 16 * (bin % 2);
+  u32 before = 0;
+  if (there) before = local_add(&bins[bin / 2], 1u << half_word);
+  return bin | before >> half_word << 16;
+}
+
 // Item i of a work-item is the one at place i * WG + t; of them `rows` are there, the others SORT_LAST. They are sorted into
 // mine->items. Bits of an item from `shift` on choose its bin. `alike`: the items of a bin are equal, and need no sorting.
 INLINE void sort_in_bins(LOCAL bin_sort_t *mine, sub_group_t sg, sort_t *item, u32 rows, u32 shift, bins_by_place_t by_place,
@@ -87,19 +104,15 @@ INLINE void sort_in_bins(LOCAL bin_sort_t *mine, sub_group_t sg, sort_t *item, u
   if (t == 0) mine->crowded = 0;
   barrier_local();
 
-  // Rank in the bins.
+  // Rank in the bins. Of few items all are on their way at once, of many, for want of registers, one after the other.
   u32 place[ITEMS];  // the 2-byte index of the bin's count, and the rank above
-  UNROLL for (u32 i = 0; i < ITEMS; ++i) {
-    if (i < rows) {
-      u32 window = WINDOW(item[i]);
-#if COMPOSITE
-      if (by_place.bits != 0) window = (u32)(item[i] >> POSITION_BITS) << by_place.bits | (i * WG + t) * by_place.step >> 16;
+#if FEW_ITEMS
+  UNROLL for (u32 i = 0; i < ITEMS; ++i) place[i] = bin_of(item[i], i, shift, by_place);
+  UNROLL for (u32 i = 0; i < ITEMS; ++i) place[i] = place_in_bin(mine->bins, place[i], i < rows);
+#else
+  UNROLL for (u32 i = 0; i < ITEMS; ++i)
+    if (i < rows) place[i] = place_in_bin(mine->bins, bin_of(item[i], i, shift, by_place), 1);
 #endif
-      const u32 word = BIN_AT(window & (BINS / 2 - 1)), upper = window >> (LOG_BINS - 1) & 1;
-      const u32 rank = local_add(&mine->bins[word], 1u << 16 * upper) >> 16 * upper;
-      place[i] = 2 * word + upper | rank << 16;
-    }
-  }
   barrier_local();
 
   // Scan over bins.
@@ -131,8 +144,13 @@ INLINE void sort_in_bins(LOCAL bin_sort_t *mine, sub_group_t sg, sort_t *item, u
 
     // Scatter; what stands past the end stays there.
     LOCAL const u16 *starts_of_bins = (LOCAL const u16 *)mine->bins;
-    UNROLL for (u32 i = 0; i < ITEMS; ++i)
-      mine->items[i < rows ? starts_of_bins[place[i] & 0xffff] + (place[i] >> 16) : i * WG + t] = item[i];
+#define PLACE_OF_ITEM(i) (i < rows ? starts_of_bins[place[i] & 0xffff] + (place[i] >> 16) : i * WG + t)
+#if FEW_ITEMS
+    UNROLL for (u32 i = 0; i < ITEMS; ++i) place[i] = PLACE_OF_ITEM(i);
+    UNROLL for (u32 i = 0; i < ITEMS; ++i) mine->items[place[i]] = item[i];
+#else
+    UNROLL for (u32 i = 0; i < ITEMS; ++i) mine->items[PLACE_OF_ITEM(i)] = item[i];
+#endif
     barrier_local();
 
     // Sort within bins, and across the borders between work-items.

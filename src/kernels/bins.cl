@@ -11,7 +11,8 @@
 #define RANK_WORDS SG_RANK_WORDS(RADIX)
 // Records of a bin that is not crowded, and those on each side of a border that are merged: a bin that lies across the border
 // has one at least on either side. A work-item's two borders are not to meet.
-#if ITEMS > 16
+#define FEW_ITEMS (ITEMS <= 16)  // there are registers for more than them
+#if !FEW_ITEMS
 #define BIN_MOST 8u
 #define SIDE 8u
 #else

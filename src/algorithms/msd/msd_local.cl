@@ -21,6 +21,12 @@
 #define KEY_OF(order) key_of_order(order)
 #endif
 
+#ifndef SPREAD_BITS
+#define ONE_LEAD 0
+#endif
+// Whether these bits are needed before the sort. Else they are asked for when it is done, for registers are few.
+#define LEAD_SORTS (ONE_LEAD && (SORT_BITS == 32 || COMPOSITE))
+
 #if VALUES_LATE
 typedef union {
 #else
@@ -54,13 +60,10 @@ void msd_local(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL con
 #if COMPOSITE && !GATHER_KEYS
   const ukey_t bucket_order = ORDER_OF(keys_in[0]) >> low_bits << low_bits;  // what all of the bucket have in common
 #endif
-#if defined(SPREAD_BITS) && ONE_LEAD
+#if LEAD_SORTS
   const u32 lead = back[spread_index(keys_in[0])];
-#if KEY_NAN != NAN_FIRST
-  const ukey_t lead_begin = spread_begin(lead), lead_key = key_of_order(gather_order(lead_begin, lead));
 #endif
-#endif
-#if defined(SPREAD_BITS) && ONE_LEAD && SORT_BITS == 32  // in wider numbers few are equal, and shifts cost more
+#if ONE_LEAD && SORT_BITS == 32  // in wider numbers few are equal, and shifts cost more
   const u32 zeros = lead & 15;  // a spread order's lowest bits
 #if COMPOSITE
   // Items do without them. Where a key's bits are fewer than a bin's, its position says the rest: keys that are equal would
@@ -113,6 +116,12 @@ void msd_local(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL con
 #endif
 
   // Store.
+#if ONE_LEAD && !LEAD_SORTS
+  const u32 lead = back[spread_index(mine->sort.items[0])];
+#endif
+#if ONE_LEAD && KEY_NAN != NAN_FIRST
+  const ukey_t lead_begin = spread_begin(lead), lead_key = key_of_order(gather_order(lead_begin, lead));
+#endif
 #if GATHER_KEYS && !KEEP_KEYS
   ukey_t key[ITEMS];
   UNROLL for (u32 i = 0; i < ITEMS; ++i) key[i] = keys_in[min(POSITION(item[i]), count - 1)];
