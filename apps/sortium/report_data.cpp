@@ -196,7 +196,8 @@ void read_compare(const Object& file, ReportRun& run) {
     if (results.empty()) row.fail("has no 'results'");
     for (const auto& contender : results) {
       static const std::pair<const char*, const char*> names[] = {
-          {"cub", "CUB radix"}, {"cub-64-bit-count", "CUB radix, 64-bit count"}, {"cub-merge", "CUB merge"}, {"thrust", "Thrust"},
+          {"cub", "CUB radix"}, {"cub-64-bit-count", "CUB radix, 64-bit count"}, {"newer-cub", "newer CUB"},
+          {"newer-cub-64-bit-count", "newer CUB, 64-bit count"}, {"cub-merge", "CUB merge"}, {"thrust", "Thrust"},
           {"sortium", "auto"}, {"sortium-graph", "auto, CUDA graph"}, {"sortium-opencl", "auto, OpenCL"}};
       const std::string name = contender.text("name");
       const auto* const known = std::ranges::find(names, name, [](const auto& pair) { return std::string(pair.first); });
