@@ -153,7 +153,7 @@ KERNEL(START_WG) void msd_start(GLOBAL const ukey_t *keys, GLOBAL ukey_t *sample
   if (at == 0) *overfull = 0;
 }
 
-#if TELLS_REPEATS || defined(FEW_DIGITS)
+#if TELLS_REPEATS || (defined(FEW_DIGITS) && defined(SPREAD_BITS))
 // How many samples have a key that another one has, too: of those that meet at a word, one key's. The counts are 0 before and
 // after. With barriers.
 INLINE u32 count_repeats(LOCAL msd_count_memory_t *mine, const ukey_t *sample) {
@@ -291,7 +291,7 @@ KERNEL(WG) void msd_count(GLOBAL const ukey_t *keys, GLOBAL const ukey_t *sample
   }
   if (!spreads) {
 #ifdef FEW_DIGITS
-#if !TELLS_REPEATS
+#ifdef SPREAD_BITS  // of floats that is asked only where onesweep sorts them
     repeats = count_repeats(mine, sample);
 #endif
     const u32 verdict = digits_are_few(mine, sample, few_agree) || repeats > few_repeats ? FEW_DIGITS : 1u;

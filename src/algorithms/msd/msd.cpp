@@ -379,8 +379,8 @@ class MsdSorter final : public Sorter {
     const double buckets = std::ldexp(1.0, static_cast<int>(bits_) - static_cast<int>(spread_bits_));
     return static_cast<std::uint32_t>(std::clamp(256 * spread_fill * samples_of_bucket() * buckets, 1.0, 1e9));
   }
-  // Whether samples are asked if keys repeat. Floats do as a rule, and have room for it; parts that nobody sorts, too.
   [[nodiscard]] bool tells_few_digits() const { return samples_keys_ && lsd_.tells_few_digits(); }
+  // Whether samples are asked if keys repeat. Floats do as a rule, and have room for it; parts that nobody sorts, too.
   [[nodiscard]] bool tells_repeats() const { return samples_keys_ && spread_bits_ == 0 && !only_parts(); }
   // How many may. Where keys have m records each, a bucket's records differ from the mean by the square root of m times the mean, and one of
   // many thousand buckets by four times that. Bins of keys alone are slow with fewer. A third of what repeats meets others in the table.
