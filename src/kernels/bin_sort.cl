@@ -39,15 +39,6 @@ typedef struct {
 #define BIN_AT(w) (w)
 #endif
 
-// Where lanes can, one speaks for its sub-group: they would wait for each other.
-INLINE void or_of_all(LOCAL u32 *all, sub_group_t sg, u32 bits) {
-#if SG_NATIVE
-  for (u32 distance = 1; distance < SG_LANES; distance *= 2) bits |= sg_shuffle(sg, bits, sg_lane() ^ distance);
-  if (sg_lane() == 0)
-#endif
-    local_or(all, bits);
-}
-
 // Where a bin is crowded: by passes, over mine->items.
 INLINE void sort_crowded(LOCAL bin_sort_t *mine, sub_group_t sg, u32 rows) {
   const u32 t = local_id();
@@ -59,9 +50,9 @@ INLINE void sort_crowded(LOCAL bin_sort_t *mine, sub_group_t sg, u32 rows) {
 #if COMPOSITE
   differ = differ >> POSITION_BITS << POSITION_BITS;
 #endif
-  or_of_all(&mine->differ[0], sg, (u32)differ);
+  wg_or(&mine->differ[0], (u32)differ);
 #if SORT_BITS == 64
-  or_of_all(&mine->differ[1], sg, (u32)(differ >> 32));
+  wg_or(&mine->differ[1], (u32)(differ >> 32));
 #endif
   barrier_local();
   differ = mine->differ[0];

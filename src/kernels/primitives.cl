@@ -267,6 +267,16 @@ INLINE u32 count_before(LOCAL const ukey_t *ranks, u32 earlier, u32 count, ukey_
   return before;
 }
 
+// *word becomes the bits that are in any work-item's `bits`. It is 0 before; a barrier has to follow. Where lanes can, one speaks for its
+// sub-group: they would wait for each other.
+INLINE void wg_or(LOCAL u32 *word, u32 bits) {
+#if SG_NATIVE
+  for (u32 distance = 1; distance < SG_LANES; distance *= 2) bits |= sg_shuffle(0, bits, sg_lane() ^ distance);
+  if (sg_lane() == 0)
+#endif
+    local_or(word, bits);
+}
+
 // Exclusive sum of `x` over the work-group's first `count` work-items (a power of two), in the order of their ids;
 // `*total` gets the whole. `scratch` has SCAN_WORDS(count). Every work-item must call it; it ends with a barrier.
 #if SG_NATIVE

@@ -428,7 +428,7 @@ class Msd final : public Algorithm {
         .stable = true,
         .cost = "one reading of the keys, one or two passes and, if more than 16 bits decide, the local sort, which read and "
                 "write every record once; "
-                "5 launches, of short lists 4, of long ones with values 6, of which either the last or some before it find nothing to do",
+                "5 launches, of short lists 4, of long ones with values 6, of floats one more, of which either the last or some before it find nothing to do",
         .parameters = {{"bits", "leading bits that make a bucket", digit_bits, most_bits, {}},
                        {"sample", "1: some keys are looked at before all are counted, by default of more than 2^22 records", 0, 1, {}}}};
     return info;

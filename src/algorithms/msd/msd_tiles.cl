@@ -159,7 +159,8 @@ KERNEL(WG) void msd_partition_tiles(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t 
   if (t < RADIX) own->to_out[t] = begins + in_tiles_before - in_tile;
   barrier_local();
 
-  // Scatter into local memory, then write out; neighbouring work-items write neighbouring records of a digit's run.
+  // Scatter into local memory, once all places are read (compilers cannot tell that no record lies where they are), then write out;
+  // neighbouring work-items write neighbouring records of a digit's run.
   UNROLL for (u32 i = 0; i < ITEMS; ++i) place[i] += my_ranks[DIGIT(i)];
   UNROLL for (u32 i = 0; i < ITEMS; ++i) {
     own->mine.tile.keys[place[i]] = key[i];

@@ -94,7 +94,7 @@ void segmented_block(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_t *keys_spa
     if (t < 2) mine->differ[t] = 0;
     if (t == 0) mine->crowded = mine->tied = 0;
     barrier_local();
-    or_bits(mine->differ, sg, differ);
+    or_bits(mine->differ, differ);
     barrier_local();
     differ = ored_bits(mine->differ);
     const u32 open = differ != 0 ? highest_bit(differ) + 1 : 0;

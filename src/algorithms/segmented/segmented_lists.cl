@@ -141,21 +141,10 @@ INLINE void put_on_list(lists_t lists, LOCAL u32 *here, LOCAL u32 *before, LOCAL
 
 // words[0] and, of 8-byte keys, words[1] become the bits that are in the x of any work-item. They are 0 before; a barrier
 // is to follow.
-INLINE void or_bits(LOCAL u32 *words, sub_group_t sg, ukey_t x) {
-#if SG_NATIVE
-  u32 low = (u32)x;
-  for (u32 distance = 1; distance < SG_LANES; distance *= 2) low |= sg_shuffle(sg, low, sg_lane() ^ distance);
-  if (sg_lane() == 0) local_or(&words[0], low);
+INLINE void or_bits(LOCAL u32 *words, ukey_t x) {
+  wg_or(&words[0], (u32)x);
 #if KEY_BITS == 64
-  u32 high = (u32)(x >> 32);
-  for (u32 distance = 1; distance < SG_LANES; distance *= 2) high |= sg_shuffle(sg, high, sg_lane() ^ distance);
-  if (sg_lane() == 0) local_or(&words[1], high);
-#endif
-#else
-  local_or(&words[0], (u32)x);
-#if KEY_BITS == 64
-  local_or(&words[1], (u32)(x >> 32));
-#endif
+  wg_or(&words[1], (u32)(x >> 32));
 #endif
 }
 INLINE ukey_t ored_bits(LOCAL const u32 *words) {

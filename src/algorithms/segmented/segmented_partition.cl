@@ -60,7 +60,7 @@ KERNEL(WG) void segmented_count(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_
       differ |= rank ^ first;
       local_add(&bins[digit_of(rank, whole.open)], 1u);
     }
-    or_bits(differ_words, sg, differ);
+    or_bits(differ_words, differ);
     barrier_local();
     if (t < RADIX) counts[p * RADIX + t] = bins[t];
     if (t == 0) differs[p] = ored_bits(differ_words);
@@ -115,7 +115,7 @@ KERNEL(SPLIT_WG) void segmented_split(GLOBAL long_t *longs, GLOBAL const u32 *le
       in_before += other < team ? its : 0;
     }
     if (t < RADIX && in_all == whole.count) stays[0] = 1;
-    or_bits(differ_words, sg, differ);
+    or_bits(differ_words, differ);
     const index_t digit_begin = wg_scan_add(scratch, RADIX, in_all, &all);
     if (t < RADIX) begins[t] = digit_begin;
     if (t == 0) begins[RADIX] = whole.count;
