@@ -83,6 +83,10 @@ INLINE u32 place_in_bin(LOCAL u32 *bins, u32 bin, u32 there) {
   return bin | before >> half_word << 16;
 }
 
+// Many keys of 64 bits leave no registers for their places. Kept are ranks, of which 4 bits are enough where no bin is crowded (`alike`
+// is for shorter keys), and bins are worked out again.
+#define PACKED_RANKS (SORT_BITS == 64 && !COMPOSITE && !FEW_ITEMS)
+
 // Item i of a work-item is the one at place i * WG + t; of them `rows` are there, the others SORT_LAST. They are sorted into
 // mine->items. Bits of an item from `shift` on choose its bin. `alike`: the items of a bin are equal, and need no sorting.
 INLINE void sort_in_bins(LOCAL bin_sort_t *mine, sub_group_t sg, sort_t *item, u32 rows, u32 shift, bins_by_place_t by_place,
@@ -96,6 +100,14 @@ INLINE void sort_in_bins(LOCAL bin_sort_t *mine, sub_group_t sg, sort_t *item, u
   barrier_local();
 
   // Rank in the bins. Of few items all are on their way at once, of many, for want of registers, one after the other.
+#if PACKED_RANKS
+  u32 ranks[(ITEMS + 7) / 8];  // 4 bits each
+  UNROLL for (u32 i = 0; i < (ITEMS + 7) / 8; ++i) ranks[i] = 0;
+  UNROLL for (u32 i = 0; i < ITEMS; ++i)
+    if (i < rows) ranks[i / 8] |= (place_in_bin(mine->bins, bin_of(item[i], i, shift, by_place), 1) >> 16 & 15) << 4 * (i % 8);
+#define PLACE_OF_ITEM(i) \
+  (i < rows ? starts_of_bins[bin_of(item[i], i, shift, by_place)] + (ranks[i / 8] >> 4 * (i % 8) & 15) : i * WG + t)
+#else
   u32 place[ITEMS];  // the 2-byte index of the bin's count, and the rank above
 #if FEW_ITEMS
   UNROLL for (u32 i = 0; i < ITEMS; ++i) place[i] = bin_of(item[i], i, shift, by_place);
@@ -103,6 +115,8 @@ INLINE void sort_in_bins(LOCAL bin_sort_t *mine, sub_group_t sg, sort_t *item, u
 #else
   UNROLL for (u32 i = 0; i < ITEMS; ++i)
     if (i < rows) place[i] = place_in_bin(mine->bins, bin_of(item[i], i, shift, by_place), 1);
+#endif
+#define PLACE_OF_ITEM(i) (i < rows ? starts_of_bins[place[i] & 0xffff] + (place[i] >> 16) : i * WG + t)
 #endif
   barrier_local();
 
@@ -135,7 +149,6 @@ INLINE void sort_in_bins(LOCAL bin_sort_t *mine, sub_group_t sg, sort_t *item, u
 
     // Scatter; what stands past the end stays there.
     LOCAL const u16 *starts_of_bins = (LOCAL const u16 *)mine->bins;
-#define PLACE_OF_ITEM(i) (i < rows ? starts_of_bins[place[i] & 0xffff] + (place[i] >> 16) : i * WG + t)
 #if FEW_ITEMS
     UNROLL for (u32 i = 0; i < ITEMS; ++i) place[i] = PLACE_OF_ITEM(i);
     UNROLL for (u32 i = 0; i < ITEMS; ++i) mine->items[place[i]] = item[i];
