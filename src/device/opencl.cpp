@@ -132,10 +132,19 @@ class ClKernel final : public Kernel {
   std::string name_;
 };
 
+// Held while programs are compiled, and while kernels are taken from them or they end: not all drivers bear two of these at once, though
+// OpenCL says that they may be called so. Oclgrind's programs all share one LLVM context.
+std::mutex compiler;
+
 class ClModule final : public Module {
  public:
   explicit ClModule(cl::Program program) : program_(std::move(program)) {}
+  ~ClModule() override {
+    const std::lock_guard lock(compiler);
+    program_ = {};
+  }
   std::unique_ptr<Kernel> kernel(const std::string& name) override {
+    const std::lock_guard lock(compiler);
     return checked([&] { return std::make_unique<ClKernel>(cl::Kernel(program_, name.c_str()), name); });
   }
 
@@ -285,6 +294,7 @@ class ClDevice final : public Device {
   }
 
   std::unique_ptr<Module> compile(const std::string& source, std::vector<std::byte>& binary) override {
+    const std::lock_guard lock(compiler);
     return checked([&] {
       const std::string options = given_options(source);
       cl::Program program(context(), source);
@@ -303,6 +313,7 @@ class ClDevice final : public Device {
   }
 
   std::unique_ptr<Module> load(std::span<const std::byte> binary) override {
+    const std::lock_guard lock(compiler);
     try {
       const auto* p = reinterpret_cast<const unsigned char*>(binary.data());
       const std::string options = given_options({reinterpret_cast<const char*>(p), binary.size()});
@@ -353,9 +364,6 @@ class ClDevice final : public Device {
                           : v.major == 2                                      ? "-cl-std=CL2.0"
                                                                               : "-cl-std=CL1.2";
     if (!given.empty()) options.append(" ").append(given, 4, given.size() - 5);
-    // One at a time: not all compilers bear two at once, as Oclgrind's does not, though OpenCL says that they may be called so.
-    static std::mutex compiler;
-    const std::lock_guard lock(compiler);
     try {
       program.build(device_, options.c_str());
     } catch (const cl::Error&) {
