@@ -23,8 +23,8 @@ INLINE void wait_for(GLOBAL u32 *done, u32 tiles) {
 // it alone (pairs that fall back on an H200: 3 to 5 %).
 
 // Which passes are made, in local memory: those whose digit is the same in all keys are left out by twos, so that the last one still writes
-// the output; not all of them, for that must be written.
-OUTLINE void choose_passes(LOCAL onesweep_memory_t *mine, GLOBAL u32 *starts, u64 n, u64 shifts, u64 widths) {
+// the output; not all of them, for that must be written. None where codes tie (CODES): to return there would cost the passes registers.
+OUTLINE void choose_passes(LOCAL onesweep_memory_t *mine, GLOBAL u32 *starts, GLOBAL u32 *ties, u64 n, u64 shifts, u64 widths) {
   const u32 t = local_id();
   if (t == 0) mine->left_out = 0;
   barrier_local();
@@ -41,23 +41,22 @@ OUTLINE void choose_passes(LOCAL onesweep_memory_t *mine, GLOBAL u32 *starts, u6
     if (popcount32(left_out) == PASSES) left_out &= left_out - 1, left_out &= left_out - 1;
     for (u32 p = 0; p < PASSES; ++p)
       if ((left_out >> p & 1) == 0) mine->digits[most++] = DIGIT_WORD(p);
-    mine->most = most;
+    mine->most = CODES && load_relaxed(ties) != 0 ? 0 : most;
   }
   barrier_local();
 }
 
 // Where the pass's digits begin; and the two most common ones, if they are common: the largest of count and digit, as one word. A barrier has
 // to follow.
-OUTLINE void begin_pass(LOCAL onesweep_memory_t *mine, GLOBAL u32 *starts, u32 pass, u64 n) {
-  const u32 t = local_id();
+OUTLINE void begin_pass(LOCAL onesweep_memory_t *mine, GLOBAL u32 *starts, u32 digit_word, u64 n) {
+  const u32 t = local_id(), digit = t ^ DIGIT_FLIP(digit_word & 255, digit_word >> 8 & 255);
   index_t all;
-  const index_t of_digit = t < RADIX ? keys_of_digit(starts, pass, t) : 0;
+  const index_t of_digit = t < RADIX ? keys_of_digit(starts, digit_word >> 16, digit) : 0;
   const index_t start_of_digit = wg_scan_add(mine->scratch, RADIX, of_digit, &all);
-  if (t < RADIX) mine->first[t] = start_of_digit;
-  if (t == 0) mine->first[RADIX] = all;
+  if (t < RADIX) mine->first[digit] = of_digit != 0 ? start_of_digit : NO_RECORDS;
   if (t < 2) mine->common[t] = 0;
   barrier_local();
-  const u32 share = of_digit > n / COMMON_SHARE ? (u32)(of_digit >> (INDEX_BITS == 64 ? 24 : n >> 24 != 0 ? 8 : 0)) << 8 | t : 0;
+  const u32 share = of_digit > n / COMMON_SHARE ? (u32)(of_digit >> (INDEX_BITS == 64 ? 24 : n >> 24 != 0 ? 8 : 0)) << 8 | digit : 0;
   if (share != 0) local_max(&mine->common[0], share);
   barrier_local();
   if (share != 0 && share != mine->common[0]) local_max(&mine->common[1], share);
@@ -97,11 +96,7 @@ void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t
   const u32 counted = count_digits(mine, keys_in, starts, &state[PASSES], ties, n, shifts, widths);
   if (t == 0 && counted != 0) global_add_release(&state[STATE_DONE + PASSES], counted);
   wait_for(&state[STATE_DONE + PASSES], COUNT_TILES(n));
-#if CODES
-  if (load_acquire(ties) != 0) return;
-#endif
-
-  choose_passes(mine, starts, n, shifts, widths);
+  choose_passes(mine, starts, ties, n, shifts, widths);
 #endif
   for (u32 i = t; i < SUB_GROUPS * RANK_WORDS; i += WG) mine->ranks[i] = 0;
 
@@ -110,6 +105,9 @@ void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t
     pass_t p;
     p.number = pass;
     p.last = pass + 1 == MOST;
+#ifdef CODE_MASK
+    p.decode = p.last ? CODE_MASK : 0;
+#endif
     p.shift = digit_word & 255;
     p.mask = digit_word >> 8 & 255;
     p.from = pass == 0 ? keys_in : pass % 2 ? keys_a : keys_b;
@@ -149,7 +147,7 @@ void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t
     barrier_local();
 #else
     // Where digits begin, while others still write what the pass before has left.
-    begin_pass(mine, starts, digit_word >> 16, n);
+    begin_pass(mine, starts, digit_word, n);
     if (pass != 0) wait_for(&state[STATE_DONE + pass - 1], tiles);
 #endif
     p.tiles = tiles;

@@ -24,7 +24,7 @@
     TAKEN_FROM(at, d)                                                                   \
     const ukey_t k = mine->keys[from];                                                  \
     const u64 out = (index_t)(to_out + from);                                           \
-    if (p.to) p.to[out] = CODES && !SEGMENTED && p.last ? key_of_order(k) : k;          \
+    if (p.to) p.to[out] = KEY_OUT(k);                                                   \
     WRITE_VALUE(from)                                                                   \
   }
 

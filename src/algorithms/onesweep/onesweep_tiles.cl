@@ -5,8 +5,8 @@
 // local memory), COMMON_SHARE, SEGMENTED (for msd: one or two passes, from the leading digit on; the second sorts each of the
 // first one's digits as a segment of its own), CODES, SPREAD_BITS.
 
-// CODES, for floats: from the first pass's reading to the last one's writing, keys are their orders, whose digits cost no
-// more than an integer's. That would lose what ties, so the work-groups look for such keys while they count: where there
+// CODES, for floats: from the first pass's reading to the last one's writing, keys are codes, whose digits cost no more than an
+// integer's. That would lose what ties, so the work-groups look for such keys while they count: where there
 // is one, they say so in `ties` and sort nothing, and a second launch does it without codes.
 // With SPREAD_BITS it is msd that has looked; codes are spread orders, which the last pass leaves as they are.
 #if CODES
@@ -16,9 +16,29 @@
 #define DIGIT(key) key_digit(key, p.shift, p.mask)
 #define PADDING KEY_LAST
 #endif
+// DIGIT_FLIP: a digit comes where (digit ^ this) says.
+#if CODES && !SEGMENTED && KEY_NAN != NAN_FIRST
+// The code is a number in two's complement, which the same mask makes of a key, and a key of it. What its sign and descending order ask for,
+// digits are given.
+#define CODE_MASK ((ukey_t)(KEY_SIGN - 1))
+#define MASK_NEGATIVE(key, mask) ((ukey_t)((key) ^ ((ukey_t)(0 - ((key) >> (KEY_BITS - 1))) & (mask))))
+#define CODE_OF(key) MASK_NEGATIVE(key, CODE_MASK)
+#define KEY_OUT(code) MASK_NEGATIVE(code, p.decode)
+#define HAS_SIGN(shift, mask) ((u64)(mask) << (shift) >> (KEY_BITS - 1) != 0)
+#define DIGIT_FLIP(shift, mask) ((KEY_DESCENDING ? (mask) : 0u) ^ (HAS_SIGN(shift, mask) ? ((mask) + 1) / 2 : 0u))
+#elif CODES
+#define CODE_OF(key) untied_order(key)
+#define KEY_OUT(code) (!SEGMENTED && p.last ? key_of_order(code) : (code))
+#define DIGIT_FLIP(shift, mask) 0u
+#else
+#define CODE_OF(key) key_order(key)
+#define KEY_OUT(code) (code)
+#define DIGIT_FLIP(shift, mask) 0u
+#endif
 
 #define TILE (WG * ITEMS)
 #define NO_TILE 0xffffffffu
+#define NO_RECORDS ((index_t)~(index_t)0)
 // A sector of memory that two stores fill is written twice. So a row of lanes takes the records of a run, which are a digit's, from the first one
 // on whose place in the output is a multiple of SECTOR; those before it come last.
 #define ROTATED (VALUE_BYTES && !TURNS)
@@ -58,7 +78,7 @@ typedef struct {
   index_t segments[RADIX + 1];     // where they begin
   u32 first_tiles[RADIX + 1];      // and their first tiles, counted over all segments
 #else
-  index_t first[RADIX + 1];  // where the digit's records begin in the output, and the end
+  index_t first[RADIX];  // where the digit's records begin in the output, or NO_RECORDS
 #endif
 #if ROTATED
   u32 runs[RADIX];        // of the digit's records in the sorted tile: how many there are in 15 bits, where they end in 15 more, and RUN_IS_LONG
@@ -81,6 +101,9 @@ typedef struct {
   GLOBAL u32 *ticket;
   GLOBAL const u32 *spread;
   u64 n;
+#ifdef CODE_MASK
+  ukey_t decode;  // CODE_MASK in the last pass, else 0
+#endif
   u32 number, last, shift, mask, tiles;
   u32 positions;                       // values are positions, and not read
   u32 segments, digits, start_shift;   // SEGMENTED
@@ -161,11 +184,7 @@ INLINE index_t keys_of_digit(GLOBAL u32 *histograms, u32 pass, u32 digit) {
 
 // Counts a key's digits, of all passes. Gives whether it ties, which only CODES have to know: then the counts are not wanted.
 INLINE u32 count_key(LOCAL u32 *bins, ukey_t key, u64 shifts, u64 widths) {
-#if CODES
-  const ukey_t ordered = untied_order(key);
-#else
-  const ukey_t ordered = key_order(key);
-#endif
+  const ukey_t ordered = CODE_OF(key);
   UNROLL for (u32 p = 0; p < PASSES; ++p) {
     const u32 shift = (u32)(shifts >> (8 * p)) & 255, width = (u32)(widths >> (8 * p)) & 255;
     local_add(&bins[(p * RADIX + ((u32)(ordered >> shift) & ((1u << width) - 1))) * COPIES], 1u);
@@ -234,7 +253,7 @@ INLINE void load_keys(pass_t p, LOCAL const tile_t *tile, ukey_t *key) {
 #if CODES
   if (p.number == 0)
     UNROLL for (u32 i = 0; i < ITEMS; ++i) {
-      key[i] = untied_order(key[i]);
+      key[i] = CODE_OF(key[i]);
 #ifdef SPREAD_BITS
       key[i] = spread_order(key[i], p.spread[spread_index(key[i])]);
 #endif
@@ -321,9 +340,9 @@ INLINE index_t count_tile(LOCAL onesweep_memory_t *mine, pass_t p, LOCAL const t
 #define RUN_IS_LONG 0x80000000u  // more than the records that come last may be
 // Of a digit that no key has nobody wants to know anything. (Small tiles with values are slower for it: 2 distinct keys, 2^28, 5.41 and 5.47 ms.)
 #if SEGMENTED || (VALUE_BYTES && RESIDENT > 1)
-#define HAS_DIGIT(digit) 1
+#define HAS_DIGIT 1
 #else
-#define HAS_DIGIT(digit) (mine->first[(digit) + 1] != begin)
+#define HAS_DIGIT (begin != NO_RECORDS)
 #endif
 #if SEGMENTED
 #define FIRST_TILE(tile) mine->first_tiles[(tile)->segment]
@@ -340,7 +359,7 @@ INLINE void find_digit(LOCAL onesweep_memory_t *mine, pass_t p, LOCAL const tile
   index_t begin = mine->first[t];
 #endif
   index_t of_others = 0;
-  if (!tile->first && HAS_DIGIT(t)) {
+  if (!tile->first && HAS_DIGIT) {
     of_others = look_back(p.look + t, tile->number, LOOK_OWN, LOOK_ALL);
     ((volatile GLOBAL u32 *)p.look)[(u64)tile->number * RADIX + t] = LOOK_ALL << COUNT_BITS | ((u32)(of_others + total) & LOOK_COUNT);
 #if LONG_COUNTS

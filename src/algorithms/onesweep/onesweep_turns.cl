@@ -8,7 +8,7 @@
     const ukey_t k = mine->tile.keys[at];                                               \
     const u32 d = DIGIT(k);                                                             \
     const u64 out = (index_t)(mine->to_out[d] + (at));                                  \
-    if (p.to) p.to[out] = CODES && !SEGMENTED && p.last ? key_of_order(k) : k;          \
+    if (p.to) p.to[out] = KEY_OUT(k);                                                   \
     digit_of[(i) / 4] = (i) % 4 ? digit_of[(i) / 4] | d << (8 * ((i) % 4)) : d;         \
   }
 #define WRITE_VALUE(i, at) \
