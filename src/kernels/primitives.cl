@@ -277,6 +277,19 @@ INLINE void wg_or(LOCAL u32 *word, u32 bits) {
     local_or(word, bits);
 }
 
+// Inclusive sum of `x` over the sub-group, in the order of lanes.
+INLINE index_t sg_scan_add(sub_group_t sg, index_t x) {
+  for (u32 distance = 1; distance < SG_LANES; distance *= 2) {
+    const u32 from = (sg_lane() - distance) % SG_LANES;
+    index_t other = sg_shuffle(sg, (u32)x, from);
+#if INDEX_BITS == 64
+    other |= (index_t)sg_shuffle(sg, (u32)(x >> 32), from) << 32;
+#endif
+    x += sg_lane() >= distance ? other : 0;
+  }
+  return x;
+}
+
 // Exclusive sum of `x` over the work-group's first `count` work-items (a power of two), in the order of their ids;
 // `*total` gets the whole. `scratch` has SCAN_WORDS(count). Every work-item must call it; it ends with a barrier.
 #if SG_NATIVE
@@ -285,14 +298,7 @@ INLINE index_t wg_scan_add(LOCAL index_t *scratch, u32 count, index_t x, index_t
   const u32 t = local_id(), lane = sg_lane();
   const u32 sub_groups = count < SG_LANES ? 1 : count / SG_LANES;
   // Scan in the sub-group, then add the sums of the sub-groups before.
-  index_t inclusive = t < count ? x : 0;
-  for (u32 distance = 1; distance < SG_LANES; distance *= 2) {
-    index_t other = sg_shuffle(0, (u32)inclusive, (lane - distance) % SG_LANES);
-#if INDEX_BITS == 64
-    other |= (index_t)sg_shuffle(0, (u32)(inclusive >> 32), (lane - distance) % SG_LANES) << 32;
-#endif
-    inclusive += lane >= distance ? other : 0;
-  }
+  const index_t inclusive = sg_scan_add(0, t < count ? x : 0);
   if (lane == SG_LANES - 1 && sg_index() < sub_groups) scratch[sg_index()] = inclusive;
   barrier_local();
   index_t before = 0, all = 0;

@@ -224,11 +224,7 @@ INLINE u32 start_buckets(LOCAL msd_count_memory_t *mine, sub_group_t sg, GLOBAL 
     }
     UNROLL for (u32 i = 0; i < ROWS_AT_ONCE; ++i) {
       const u32 bucket = first + (base + i) * SG_LANES;
-      u32 inclusive = count[i];
-      for (u32 distance = 1; distance < SG_LANES; distance *= 2) {
-        const u32 other = sg_shuffle(sg, inclusive, (sg_lane() - distance) % SG_LANES);
-        inclusive += sg_lane() >= distance ? other : 0;
-      }
+      const u32 inclusive = (u32)sg_scan_add(sg, count[i]);
       if (bucket < BUCKETS) starts[bucket] = at + inclusive - count[i];
       at += sg_shuffle(sg, inclusive, SG_LANES - 1);
     }
