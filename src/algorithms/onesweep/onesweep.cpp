@@ -27,7 +27,7 @@ std::uint64_t state_bytes(std::uint64_t passes) { return 2 * (passes + 1) * 4; }
 OnesweepSorter::OnesweepSorter(const Problem& problem, const Capabilities& device, const Parameters& given,
                                Extension extension)
     : problem_(problem), digits_(digits(problem, 8)), passes_(problem, digits_.size(), scratch_),
-      spread_bits_(extension.spread_bits), segmented_(extension.segments != 0), codes_(info(problem.key).is_float) {
+      spread_bits_(extension.spread_bits), segmented_(extension.segments != 0) {
   if (device.kind == DeviceKind::cpu)
     throw Error(ErrorCode::unsupported, "onesweep: made for GPUs; a CPU does better with lsd (and PoCL's compiler "
                                         "fails at barriers inside of conditions)");
@@ -37,6 +37,8 @@ OnesweepSorter::OnesweepSorter(const Problem& problem, const Capabilities& devic
   if (problem.count / device.compute_units >> 28 != 0)
     throw Error(ErrorCode::unsupported, fmt::format("onesweep: count is {}; with {} compute units fewer than {} are allowed", problem.count,
                                                     device.compute_units, std::uint64_t{device.compute_units} << 28));
+  // Where NaN come first, orders are other numbers than codes: what is sorted by some of their bits is sorted without.
+  codes_ = info(problem.key).is_float && (problem.nan != NanOrder::first || key_bits(problem) == info(problem.key).bits());
   count_bits_ = static_cast<unsigned>(given.number("count_bits", 30));
   long_counts_ = problem.count >> count_bits_ != 0;
   shape_ = shape(device, given, extension.segments, false);

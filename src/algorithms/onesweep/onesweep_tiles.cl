@@ -7,8 +7,8 @@
 
 // CODES, for floats: from the first pass's reading to the last one's writing, keys are codes, whose digits cost no more than an
 // integer's. That would lose what ties, so the work-groups look for such keys while they count: where there
-// is one, they say so in `ties` and sort nothing, and a second launch does it without codes.
-// With SPREAD_BITS it is msd that has looked; codes are spread orders, which the last pass leaves as they are.
+// is one, they say so in `ties` and make no passes, and a second launch sorts without codes.
+// SEGMENTED, it is msd that has looked; codes are spread orders (SPREAD_BITS), which the last pass leaves as they are.
 #if CODES
 #define DIGIT(key) ((u32)((key) >> p.shift) & p.mask)
 #define PADDING ((ukey_t)~(ukey_t)0)
@@ -16,8 +16,8 @@
 #define DIGIT(key) key_digit(key, p.shift, p.mask)
 #define PADDING KEY_LAST
 #endif
-// DIGIT_FLIP: a digit comes where (digit ^ this) says.
-#if CODES && !SEGMENTED && KEY_NAN != NAN_FIRST
+// CODE_OF: what a key's digits are taken from. DIGIT_FLIP: a digit comes where (digit ^ this) says.
+#if CODES && !SEGMENTED
 // The code is a number in two's complement, which the same mask makes of a key, and a key of it. What its sign and descending order ask for,
 // digits are given.
 #define CODE_MASK ((ukey_t)(KEY_SIGN - 1))
@@ -26,12 +26,8 @@
 #define KEY_OUT(code) MASK_NEGATIVE(code, p.decode)
 #define HAS_SIGN(shift, mask) ((u64)(mask) << (shift) >> (KEY_BITS - 1) != 0)
 #define DIGIT_FLIP(shift, mask) ((KEY_DESCENDING ? (mask) : 0u) ^ (HAS_SIGN(shift, mask) ? ((mask) + 1) / 2 : 0u))
-#elif CODES
-#define CODE_OF(key) untied_order(key)
-#define KEY_OUT(code) (!SEGMENTED && p.last ? key_of_order(code) : (code))
-#define DIGIT_FLIP(shift, mask) 0u
 #else
-#define CODE_OF(key) key_order(key)
+#define CODE_OF(key) (CODES ? untied_order(key) : key_order(key))
 #define KEY_OUT(code) (code)
 #define DIGIT_FLIP(shift, mask) 0u
 #endif
