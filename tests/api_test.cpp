@@ -37,7 +37,8 @@ bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
 
 template <class T>
 struct HostSort : testing::Test {};
-using AllTypes = testing::Types<std::uint32_t, std::int32_t, float, std::uint64_t, std::int64_t, double>;
+using AllTypes =
+    testing::Types<std::uint32_t, std::int32_t, float, std::uint64_t, std::int64_t, double>;
 TYPED_TEST_SUITE(HostSort, AllTypes);
 
 TYPED_TEST(HostSort, VectorsSpansAndArrays) {
@@ -121,9 +122,11 @@ TEST(Host, ArgsortOfEitherIndex) {
 
 // NaN comes last in both orders, zeros tie, and every key keeps its bits.
 TEST(Host, FloatsHaveATotalOrder) {
-  const float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
+  const float nan = std::numeric_limits<float>::quiet_NaN(),
+              infinity = std::numeric_limits<float>::infinity();
   const float payload = std::bit_cast<float>(0xffc12345u);
-  const std::vector<float> before{1, nan, -0.0f, infinity, 0.0f, payload, -1, -infinity, -0.0f, 1e-45f};
+  const std::vector<float> before{1,       nan, -0.0f,     infinity, 0.0f,
+                                  payload, -1,  -infinity, -0.0f,    1e-45f};
   const auto bits = [](const std::vector<float>& v) {
     std::vector<std::uint32_t> out;
     for (const auto x : v) out.push_back(std::bit_cast<std::uint32_t>(x));
@@ -131,10 +134,12 @@ TEST(Host, FloatsHaveATotalOrder) {
   };
   auto keys = before;
   sortium::sort(keys, on_device());
-  EXPECT_EQ(bits(keys), bits({-infinity, -1, -0.0f, 0.0f, -0.0f, 1e-45f, 1, infinity, nan, payload}));
+  EXPECT_EQ(bits(keys),
+            bits({-infinity, -1, -0.0f, 0.0f, -0.0f, 1e-45f, 1, infinity, nan, payload}));
   keys = before;
   sortium::sort(keys, on_device({.order = Order::descending}));
-  EXPECT_EQ(bits(keys), bits({infinity, 1, 1e-45f, -0.0f, 0.0f, -0.0f, -1, -infinity, nan, payload}));
+  EXPECT_EQ(bits(keys),
+            bits({infinity, 1, 1e-45f, -0.0f, 0.0f, -0.0f, -1, -infinity, nan, payload}));
 }
 
 TEST(Host, OutOfPlaceLeavesTheInput) {
@@ -153,7 +158,9 @@ TEST(Host, OutOfPlaceLeavesTheInput) {
 
 TEST(Host, BadOperandsAreNamed) {
   std::vector<std::uint32_t> a(100), b(100), c(100), d(100);
-  const auto attempt = [](Problem p, HostOperands o) { return [=] { sort_host(p, o, on_device()); }; };
+  const auto attempt = [](Problem p, HostOperands o) {
+    return [=] { sort_host(p, o, on_device()); };
+  };
   const Problem keys{.count = 100}, pairs{.count = 100, .payload = Payload::values};
   const Problem positions{.count = 100, .payload = Payload::positions};
   const auto bad = ErrorCode::invalid_argument;
@@ -181,27 +188,37 @@ TEST(Host, BadOperandsAreNamed) {
 TEST(Host, MoreThanTheDeviceHolds) {
   std::vector<std::uint64_t> keys{3, 1, 2};
   const auto before = keys;
-  // A TiB of keys is said to be there; nothing may be read or written before the device has refused it.
+  // A TiB of keys is said to be there; nothing may be read or written before the device has refused
+  // it.
   const Problem p{.key = KeyType::u64, .count = std::uint64_t{1} << 37};
   // What lies in the host's memory already is not asked for; room beside it is.
   const std::string what = on_host() ? "cpu:0: asked for" : std::to_string(p.count * 8);
-  expect_error([&] { sort_host(p, {keys.data(), keys.data()}, on_device()); }, ErrorCode::out_of_memory, {what});
+  expect_error(
+      [&] {
+        sort_host(p, {keys.data(), keys.data()}, on_device());
+      },
+      ErrorCode::out_of_memory, {what});
   EXPECT_EQ(keys, before);
 }
 
-// With no device named, few records never leave the host; they are sorted as any device would sort them.
+// With no device named, few records never leave the host; they are sorted as any device would sort
+// them.
 template <class Key>
 void few_are_sorted_alike() {
   const char* const before = std::getenv("SORTIUM_DEVICE");
   const std::string kept = before ? before : "";
   unsetenv("SORTIUM_DEVICE");
-  const bool has_host = std::ranges::any_of(devices(), [](const auto& d) { return d->info().claimed.backend == Backend::host; });
+  const bool has_host = std::ranges::any_of(
+      devices(), [](const auto& d) { return d->info().claimed.backend == Backend::host; });
   for (const std::size_t n : {0, 1, 2, 3, 5, 8, 9, 16, 17, 23, 24, 25, 100, 16384, 16385})
-    for (const auto& [order, end_bit] : {std::pair{Order::ascending, 0u}, std::pair{Order::descending, 9u}}) {
+    for (const auto& [order, end_bit] :
+         {std::pair{Order::ascending, 0u}, std::pair{Order::descending, 9u}}) {
       auto keys = some<Key>(n, n);
-      for (std::size_t i = 0; i < n; i += 3) keys[i] = static_cast<Key>(static_cast<int>(i % 2) - 1);
+      for (std::size_t i = 0; i < n; i += 3)
+        keys[i] = static_cast<Key>(static_cast<int>(i % 2) - 1);
       if constexpr (std::is_floating_point_v<Key>)
-        for (std::size_t i = 1; i < n; i += 4) keys[i] = i % 8 == 1 ? -Key{0} : std::numeric_limits<Key>::quiet_NaN();
+        for (std::size_t i = 1; i < n; i += 4)
+          keys[i] = i % 8 == 1 ? -Key{0} : std::numeric_limits<Key>::quiet_NaN();
       Options here = on_device(), anywhere;
       here.order = anywhere.order = order;
       here.end_bit = anywhere.end_bit = end_bit;
@@ -213,7 +230,8 @@ void few_are_sorted_alike() {
       sortium::sort(k2, v2, here);
       EXPECT_EQ(v, v2) << n;
       EXPECT_TRUE(same_bits(k, k2)) << n;
-      // Where the library was built with the host's own algorithm, few records never leave the host.
+      // Where the library was built with the host's own algorithm, few records never leave the
+      // host.
       if (has_host) {
         EXPECT_EQ(report.algorithm, "sample") << report.device;
       }
@@ -234,10 +252,12 @@ TEST(Host, FewRecordsAreSortedAlike) {
   few_are_sorted_alike<std::int64_t>();
   few_are_sorted_alike<double>();
   std::vector<std::uint32_t> keys{3, 1, 2};
-  expect_error([&] { sortium::sort(keys, {.begin_bit = 5, .end_bit = 5}); }, ErrorCode::invalid_argument, {"5:5"});
+  expect_error([&] { sortium::sort(keys, {.begin_bit = 5, .end_bit = 5}); },
+               ErrorCode::invalid_argument, {"5:5"});
   EXPECT_EQ(keys, (std::vector<std::uint32_t>{3, 1, 2}));
   expect_error([] { sort_host({.count = 3}, {}); }, ErrorCode::invalid_argument, {"keys_in"});
-  EXPECT_EQ(sortium::sort(keys, {.algorithm = "merge"}).algorithm, "merge") << "a named algorithm is what one gets";
+  EXPECT_EQ(sortium::sort(keys, {.algorithm = "merge"}).algorithm, "merge")
+      << "a named algorithm is what one gets";
 }
 
 // By networks, which have a size and more than one way to make words of records.
@@ -251,7 +271,9 @@ void fewest_are_sorted() {
           for (auto& k : keys) k = static_cast<Key>(static_cast<int>(k) % 3);  // alike
         std::vector<std::uint64_t> expected(n);
         std::iota(expected.begin(), expected.end(), 0u);
-        std::ranges::stable_sort(expected, [&](auto a, auto b) { return order == Order::ascending ? keys[a] < keys[b] : keys[b] < keys[a]; });
+        std::ranges::stable_sort(expected, [&](auto a, auto b) {
+          return order == Order::ascending ? keys[a] < keys[b] : keys[b] < keys[a];
+        });
         const Options options{.order = order};
         EXPECT_EQ(argsort<std::uint64_t>(keys, options), expected) << n;
         auto sorted = keys, with_values = keys;
@@ -268,7 +290,8 @@ void fewest_are_sorted() {
 }
 
 TEST(Host, FewestRecordsAreSorted) {
-  if (!std::ranges::any_of(devices(), [](const auto& d) { return d->info().claimed.backend == Backend::host; }))
+  if (!std::ranges::any_of(
+          devices(), [](const auto& d) { return d->info().claimed.backend == Backend::host; }))
     GTEST_SKIP() << "built without cpu:0, which sorts them";
   fewest_are_sorted<std::uint8_t>();
   fewest_are_sorted<std::int8_t>();
@@ -285,21 +308,35 @@ template <class Key>
 void fewest_are_sorted_as_by_a_plan() {
   const auto& type = info(key_type_of<Key>::value);
   const std::uint64_t sign = std::uint64_t{1} << (type.bits() - 1);
-  // Of floats: both zeros, the least and the greatest of either sign, infinities, and NaN of several kinds.
-  const std::uint64_t special[] = {0, sign, 1, sign + 1, type.infinity, type.infinity + sign, type.infinity - 1, type.infinity + 1,
-                                   type.infinity + sign + 1, sign - 1, 2 * sign - 1};
+  // Of floats: both zeros, the least and the greatest of either sign, infinities, and NaN of
+  // several kinds.
+  const std::uint64_t special[] = {0,
+                                   sign,
+                                   1,
+                                   sign + 1,
+                                   type.infinity,
+                                   type.infinity + sign,
+                                   type.infinity - 1,
+                                   type.infinity + 1,
+                                   type.infinity + sign + 1,
+                                   sign - 1,
+                                   2 * sign - 1};
   Random random(type.bits());
   const auto check = [&]<class... Values>(const std::vector<Key>& keys, const Values&... values) {
     const auto sorted = [&](const auto&... options) {
       std::tuple<HostReport, std::vector<Key>, Values...> out{HostReport{}, keys, values...};
-      std::get<0>(out) = std::apply([&](HostReport&, auto&... columns) { return sortium::sort(columns..., options...); }, out);
+      std::get<0>(out) = std::apply(
+          [&](HostReport&, auto&... columns) { return sortium::sort(columns..., options...); },
+          out);
       return out;
     };
     const auto same = [&](const auto& a, const auto& b) {
       const bool same_columns = [&]<std::size_t... I>(std::index_sequence<I...>) {
         return (... && same_bits(std::get<I + 1>(a), std::get<I + 1>(b)));
-      }(std::make_index_sequence<1 + sizeof...(Values)>{});
-      EXPECT_TRUE(same_columns) << keys.size() << ' ' << type.name << " keys and " << sizeof...(Values) << " columns of values";
+      }
+      (std::make_index_sequence<1 + sizeof...(Values)>{});
+      EXPECT_TRUE(same_columns) << keys.size() << ' ' << type.name << " keys and "
+                                << sizeof...(Values) << " columns of values";
     };
     const auto plain = sorted(), with_options = sorted(Options{});
     same(plain, with_options);
@@ -315,7 +352,8 @@ void fewest_are_sorted_as_by_a_plan() {
     for (unsigned round = 0; round < 12; ++round) {
       std::vector<Key> keys(n);
       for (auto& k : keys) {
-        const std::uint64_t bits = random.below(3) < round % 4 ? special[random.below(std::size(special))] : random.next();
+        const std::uint64_t bits =
+            random.below(3) < round % 4 ? special[random.below(std::size(special))] : random.next();
         std::memcpy(&k, &bits, sizeof k);
       }
       std::vector<float> narrow(n);
@@ -329,14 +367,17 @@ void fewest_are_sorted_as_by_a_plan() {
 }
 
 TEST(Host, FewestRecordsAreSortedAsByAPlan) {
-  if (!std::ranges::any_of(devices(), [](const auto& d) { return d->info().claimed.backend == Backend::host; }))
+  if (!std::ranges::any_of(
+          devices(), [](const auto& d) { return d->info().claimed.backend == Backend::host; }))
     GTEST_SKIP() << "built without cpu:0, which sorts them";
   [&]<std::size_t... I>(std::index_sequence<I...>) {
-    using Keys = std::tuple<std::uint8_t, std::int8_t, std::uint16_t, std::int16_t, f16, bf16, std::uint32_t, std::int32_t, float,
-                            std::uint64_t, std::int64_t, double>;
+    using Keys =
+        std::tuple<std::uint8_t, std::int8_t, std::uint16_t, std::int16_t, f16, bf16, std::uint32_t,
+                   std::int32_t, float, std::uint64_t, std::int64_t, double>;
     static_assert(std::tuple_size_v<Keys> == all_key_types.size());
     (fewest_are_sorted_as_by_a_plan<std::tuple_element_t<I, Keys>>(), ...);
-  }(std::make_index_sequence<all_key_types.size()>{});
+  }
+  (std::make_index_sequence<all_key_types.size()>{});
 }
 
 TEST(Host, FewRecordsWithoutOptions) {
@@ -375,9 +416,12 @@ TEST(Host, FewRecordsWithoutOptions) {
   expect_error([&] { sortium::sort(null, first); }, bad, {"keys_in is null"});
   expect_error([&] { sortium::sort(first, null); }, bad, {"values_in is null"});
   expect_error([&] { sortium::sort(first, first); }, bad, {"keys_in and values_in overlap"});
-  expect_error([&] { sortium::sort(first, std::span(all).subspan(2, 3)); }, bad, {"keys_in and values_in overlap"});
-  expect_error([&] { sortium::sort(std::span(all).subspan(2, 3), first); }, bad, {"keys_in and values_in overlap"});
-  expect_error([&] { sortium::sort(std::span(all).first(1), std::span(all).first(1)); }, bad, {"overlap"});
+  expect_error([&] { sortium::sort(first, std::span(all).subspan(2, 3)); }, bad,
+               {"keys_in and values_in overlap"});
+  expect_error([&] { sortium::sort(std::span(all).subspan(2, 3), first); }, bad,
+               {"keys_in and values_in overlap"});
+  expect_error([&] { sortium::sort(std::span(all).first(1), std::span(all).first(1)); }, bad,
+               {"overlap"});
   expect_error([&] { sortium::sort(first, std::span(all).last(2)); }, bad, {"2 values for 3 keys"});
   EXPECT_EQ(all, (std::vector<std::uint32_t>{9, 8, 7, 6, 5, 4}));
   sortium::sort(null.first(0), null.first(0));
@@ -424,10 +468,12 @@ TEST(Devices, AreFoundByName) {
 
 TEST(Devices, UnknownOnesAreRefusedWithAList) {
   const std::string known = devices().front()->info().id;
-  for (const auto* spec : {"no such device", "opencl:99", "opencl:0:99", "cuda:99", "opencl:", "cuda:x", "autos"})
+  for (const auto* spec :
+       {"no such device", "opencl:99", "opencl:0:99", "cuda:99", "opencl:", "cuda:x", "autos"})
     expect_error([&] { (void)find_device(spec); }, ErrorCode::not_found, {spec, known});
   std::vector<float> keys(3);
-  expect_error([&] { sortium::sort(keys, {.device = "no such device"}); }, ErrorCode::not_found, {"no such device"});
+  expect_error([&] { sortium::sort(keys, {.device = "no such device"}); }, ErrorCode::not_found,
+               {"no such device"});
 }
 
 TEST(Devices, TheEnvironmentSetsTheDefault) {
@@ -466,7 +512,9 @@ TEST(Segments, AreSortedEachByItself) {
   const std::vector<std::uint64_t> offsets{0, 0, 3, 4, 4, 1000, 20'000, 20'000};
   std::vector<std::uint32_t> keys(20'000), values(keys.size());
   Random random(1);
-  for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = static_cast<std::uint32_t>(random.below(500)), values[i] = static_cast<std::uint32_t>(i);
+  for (std::size_t i = 0; i < keys.size(); ++i)
+    keys[i] = static_cast<std::uint32_t>(random.below(500)),
+    values[i] = static_cast<std::uint32_t>(i);
   const auto before = keys;
   const auto order = argsort_segments(keys, offsets, options);
   EXPECT_EQ(keys, before);
@@ -480,7 +528,8 @@ TEST(Segments, AreSortedEachByItself) {
       ASSERT_TRUE(values[i] >= offsets[s] && values[i] < offsets[s + 1]) << i;
       ASSERT_EQ(keys[i], before[values[i]]) << i;
       if (i != offsets[s]) {
-        ASSERT_TRUE(keys[i - 1] < keys[i] || (keys[i - 1] == keys[i] && values[i - 1] < values[i])) << i;
+        ASSERT_TRUE(keys[i - 1] < keys[i] || (keys[i - 1] == keys[i] && values[i - 1] < values[i]))
+            << i;
       }
     }
 
@@ -494,7 +543,8 @@ TEST(Segments, AreSortedEachByItself) {
   EXPECT_EQ(few, (std::vector<float>{3, 2, 1, 9, 8}));
 }
 
-// 8-byte keys with values: more bits than a GPU's local sort compares at once, and pairs that differ in the lowest alone.
+// 8-byte keys with values: more bits than a GPU's local sort compares at once, and pairs that
+// differ in the lowest alone.
 TEST(Segments, KeysThatDifferInTheirLastBits) {
   const std::vector<std::uint32_t> offsets{0, 700, 2500, 2600};
   std::vector<std::uint64_t> keys(2600), values(keys.size());
@@ -513,9 +563,11 @@ TEST(Segments, KeysThatDifferInTheirLastBits) {
 
 TEST(Segments, WrongOffsetsAreRefused) {
   const std::vector<std::uint32_t> before{5, 4, 3, 2, 1};
-  const auto refused = [&](std::vector<std::uint32_t> offsets, std::initializer_list<std::string_view> words) {
+  const auto refused = [&](std::vector<std::uint32_t> offsets,
+                           std::initializer_list<std::string_view> words) {
     auto keys = before;
-    expect_error([&] { sort_segments(keys, offsets, {.device = device_spec()}); }, ErrorCode::invalid_argument, words);
+    expect_error([&] { sort_segments(keys, offsets, {.device = device_spec()}); },
+                 ErrorCode::invalid_argument, words);
     EXPECT_EQ(keys, before);
   };
   refused({}, {"offsets", "empty"});
@@ -525,15 +577,23 @@ TEST(Segments, WrongOffsetsAreRefused) {
   refused({0, 3, 4}, {"offsets[2] is 4", "5"});
   refused({0, 3, 6}, {"offsets[2] is 6", "5"});
   std::uint32_t key = 1;
-  expect_error([&] { sort_host({.count = 1, .segments = 1}, {&key, &key}, {}); }, ErrorCode::invalid_argument, {"offsets is null"});
-  expect_error([&] { sort_host({.count = 1, .segments = 1, .offset_bytes = 3}, {&key, &key}, {}); }, ErrorCode::invalid_argument,
-               {"offset_bytes is 3"});
+  expect_error(
+      [&] {
+        sort_host({.count = 1, .segments = 1}, {&key, &key}, {});
+      },
+      ErrorCode::invalid_argument, {"offsets is null"});
+  expect_error(
+      [&] {
+        sort_host({.count = 1, .segments = 1, .offset_bytes = 3}, {&key, &key}, {});
+      },
+      ErrorCode::invalid_argument, {"offset_bytes is 3"});
 }
 
 TEST(Algorithms, DescribeThemselves) {
   EXPECT_GE(algorithms().size(), 2u);
   for (const auto& a : algorithms()) {
-    for (const auto* text : {&a.name, &a.title, &a.source, &a.cost}) EXPECT_FALSE(text->empty()) << a.name;
+    for (const auto* text : {&a.name, &a.title, &a.source, &a.cost})
+      EXPECT_FALSE(text->empty()) << a.name;
     for (const auto& p : a.parameters) {
       EXPECT_FALSE(p.meaning.empty()) << a.name << ' ' << p.name;
       EXPECT_NE(p.choices.empty(), p.maximum == 0) << a.name << ' ' << p.name;

@@ -1,4 +1,5 @@
-// `sortium bench`, run as a user runs it: its rows, files and messages; peers that are scripts; and what it sorts.
+// `sortium bench`, run as a user runs it: its rows, files and messages; peers that are scripts; and
+// what it sorts.
 #include <bit>
 #include <functional>
 #include <map>
@@ -19,9 +20,12 @@ class Bench : public Cli {
     const Result r = run("bench --min-time 0.001 --json result.json " + arguments);
     out_ = r.out;
     EXPECT_EQ(r.code, code) << arguments << "\n" << r.out << r.err;
-    return exists("result.json") ? json::parse(read("result.json")) : json{{"results", json::array()}};
+    return exists("result.json") ? json::parse(read("result.json"))
+                                 : json{{"results", json::array()}};
   }
-  json rows(const std::string& arguments, int code = 0) { return results(arguments, code)["results"]; }
+  json rows(const std::string& arguments, int code = 0) {
+    return results(arguments, code)["results"];
+  }
 
   // A peer's program: a shell script in the folder peers.
   void peer(const std::string& name, const std::string& script) const {
@@ -31,32 +35,41 @@ class Bench : public Cli {
   }
   // A row as a peer prints it.
   static std::string peer_row(double seconds, bool verified, const std::string& more = "") {
-    return fmt::format("echo '{{\"algorithm\": \"fake\", \"version\": \"fake 1.0\", \"type\": \"u32\", \"payload\": \"keys\", \"n\": 1000, "
-                       "\"distribution\": \"uniform\", \"seconds\": {0}, \"median_seconds\": {0}, \"low_seconds\": {0}, "
-                       "\"high_seconds\": {0}, \"mkeys_per_second\": 1, \"repetitions\": 3, \"verified\": {1}{2}}}'",
-                       seconds, verified, more);
+    return fmt::format(
+        "echo '{{\"algorithm\": \"fake\", \"version\": \"fake 1.0\", \"type\": \"u32\", "
+        "\"payload\": \"keys\", \"n\": 1000, "
+        "\"distribution\": \"uniform\", \"seconds\": {0}, \"median_seconds\": {0}, "
+        "\"low_seconds\": {0}, "
+        "\"high_seconds\": {0}, \"mkeys_per_second\": 1, \"repetitions\": 3, \"verified\": "
+        "{1}{2}}}'",
+        seconds, verified, more);
   }
 
   std::string out_;  // of the last run
 };
 
-bool contains(const std::string& text, const std::string& word) { return text.find(word) != std::string::npos; }
+bool contains(const std::string& text, const std::string& word) {
+  return text.find(word) != std::string::npos;
+}
 
 // ---------------------------------------------------------------------------------------------
 // rows
 // ---------------------------------------------------------------------------------------------
 
 TEST_F(Bench, RowsOfAllThatWasAskedFor) {
-  const json all = results("--n 1000,2^8:2^10 --algorithm lsd,std::sort,std::stable_sort --type u32,f64");
+  const json all =
+      results("--n 1000,2^8:2^10 --algorithm lsd,std::sort,std::stable_sort --type u32,f64");
   EXPECT_FALSE(contains(out_, "WRONG")) << out_;
-  for (const char* field : {"sortium", "commit", "compiler", "date", "processor", "protocol", "min_seconds"})
+  for (const char* field :
+       {"sortium", "commit", "compiler", "date", "processor", "protocol", "min_seconds"})
     EXPECT_TRUE(all.contains(field)) << field;
   EXPECT_FALSE(all["interrupted"].get<bool>());
   std::map<std::string, int> algorithms, payloads, types;
   std::map<std::uint64_t, int> sizes;
   std::map<std::string, double> best_peer;  // of each problem; its ratio is 1
   for (const auto& row : all["results"]) {
-    ++algorithms[row["algorithm"]], ++payloads[row["payload"]], ++types[row["type"]], ++sizes[row["n"]];
+    ++algorithms[row["algorithm"]], ++payloads[row["payload"]], ++types[row["type"]],
+        ++sizes[row["n"]];
     EXPECT_TRUE(row["verified"].get<bool>()) << row;
     EXPECT_EQ(row["peer"].get<bool>(), row["algorithm"] != "lsd");
     EXPECT_EQ(row.contains("version"), row["algorithm"] != "lsd");
@@ -64,21 +77,25 @@ TEST_F(Bench, RowsOfAllThatWasAskedFor) {
     EXPECT_GT(row["seconds"], 0);
     EXPECT_LE(row["low_seconds"], row["median_seconds"]) << row;
     EXPECT_LE(row["median_seconds"], row["high_seconds"]) << row;
-    EXPECT_NEAR(row["mkeys_per_second"].get<double>(), row["n"].get<double>() / row["seconds"].get<double>() * 1e-6, 1e-3);
+    EXPECT_NEAR(row["mkeys_per_second"].get<double>(),
+                row["n"].get<double>() / row["seconds"].get<double>() * 1e-6, 1e-3);
     EXPECT_EQ(row["device_seconds"].is_number(), row["algorithm"] == "lsd") << row;
     EXPECT_EQ(row["bytes_moved"].is_number(), row["algorithm"] == "lsd") << row;
     EXPECT_EQ(row["of_bound"].is_number(), row["algorithm"] == "lsd") << row;
     EXPECT_GT(row["ratio_to_best_peer"], 0) << row;
-    auto& best = best_peer[fmt::format("{} {} {}", row["n"].dump(), row["type"].dump(), row["payload"].dump())];
+    auto& best = best_peer[fmt::format("{} {} {}", row["n"].dump(), row["type"].dump(),
+                                       row["payload"].dump())];
     if (row["peer"]) best = std::max(best, row["ratio_to_best_peer"].get<double>());
     EXPECT_FALSE(row.contains("phases"));
-    for (const char* field : {"driver", "language", "parameters", "repetitions", "copy_gb_per_second", "bound_mkeys_per_second",
-                              "device", "device_id", "of_floor"})
+    for (const char* field :
+         {"driver", "language", "parameters", "repetitions", "copy_gb_per_second",
+          "bound_mkeys_per_second", "device", "device_id", "of_floor"})
       EXPECT_TRUE(row.contains(field)) << field;
   }
   EXPECT_EQ(best_peer.size(), 16u);
   for (const auto& [problem, ratio] : best_peer) EXPECT_EQ(ratio, 1) << problem;
-  EXPECT_EQ(algorithms, (std::map<std::string, int>{{"lsd", 16}, {"std::sort", 16}, {"std::stable_sort", 16}}));
+  EXPECT_EQ(algorithms,
+            (std::map<std::string, int>{{"lsd", 16}, {"std::sort", 16}, {"std::stable_sort", 16}}));
   EXPECT_EQ(payloads, (std::map<std::string, int>{{"keys", 24}, {"keys+values", 24}}));
   EXPECT_EQ(types, (std::map<std::string, int>{{"u32", 24}, {"f64", 24}}));
   EXPECT_EQ(sizes, (std::map<std::uint64_t, int>{{256, 12}, {512, 12}, {1000, 12}, {1024, 12}}));
@@ -86,10 +103,13 @@ TEST_F(Bench, RowsOfAllThatWasAskedFor) {
 }
 
 TEST_F(Bench, PhasesAndBytes) {
-  // Of every algorithm whose launches each move all records once: what they move, by their launches.
+  // Of every algorithm whose launches each move all records once: what they move, by their
+  // launches.
   const double n = 5000;
-  for (const auto& row : rows("--n 5000 --payload keys --phases --algorithm lsd,bitonic,odd-even,merge-local,radix-simd "
-                              "--params bitonic:schedule=A --params bitonic:schedule=B2+B4 --params bitonic:schedule=C4+B* "
+  for (const auto& row : rows("--n 5000 --payload keys --phases --algorithm "
+                              "lsd,bitonic,odd-even,merge-local,radix-simd "
+                              "--params bitonic:schedule=A --params bitonic:schedule=B2+B4 "
+                              "--params bitonic:schedule=C4+B* "
                               "--params odd-even:rounds=500")) {
     double launches = 0, seconds = 0;
     std::set<std::string> names;
@@ -101,7 +121,9 @@ TEST_F(Bench, PhasesAndBytes) {
     EXPECT_NEAR(seconds, row["device_seconds"].get<double>(), 1e-9) << row;
     const std::string algorithm = row["algorithm"];
     // Radix sorts count in launches of their own; their passes read the keys twice.
-    const double moved = algorithm == "lsd" ? 4 * n * 4 * 3 : algorithm == "radix-simd" ? 8 * n * 4 * 3 : launches * n * 4 * 2;
+    const double moved = algorithm == "lsd"          ? 4 * n * 4 * 3
+                         : algorithm == "radix-simd" ? 8 * n * 4 * 3
+                                                     : launches * n * 4 * 2;
     EXPECT_EQ(row["bytes_moved"], moved) << row;
     if (algorithm != "lsd") {  // whose variant for CPUs scans in the launch that reorders
       EXPECT_EQ(names.contains("scan"), algorithm == "radix-simd") << row;
@@ -112,12 +134,16 @@ TEST_F(Bench, PhasesAndBytes) {
 
 TEST_F(Bench, SeveralSetsOfParameters) {
   std::set<std::string> seen;
-  for (const auto& row : rows("--n 3000 --payload keys --algorithm radix,lsd --params radix:r=4 --params radix:r=8,groups=2 "
+  for (const auto& row : rows("--n 3000 --payload keys --algorithm radix,lsd --params radix:r=4 "
+                              "--params radix:r=8,groups=2 "
                               "--params radix:")) {
     const std::string parameters = row["parameters"];
-    if (row["algorithm"] == "lsd") seen.insert("lsd");
-    else if (!row.contains("asked_parameters")) seen.insert("defaults");
-    else seen.insert(row["asked_parameters"].get<std::string>());
+    if (row["algorithm"] == "lsd")
+      seen.insert("lsd");
+    else if (!row.contains("asked_parameters"))
+      seen.insert("defaults");
+    else
+      seen.insert(row["asked_parameters"].get<std::string>());
     if (row.value("asked_parameters", "") == "r=4") {
       EXPECT_TRUE(contains(parameters, "r=4,")) << parameters;
     }
@@ -138,11 +164,14 @@ TEST_F(Bench, SkipsWhatDoesNotFit) {
   ASSERT_EQ(r.size(), 1u);
   EXPECT_TRUE(contains(r[0]["skipped"], "needs")) << r;
   EXPECT_TRUE(contains(out_, "skipped: needs")) << out_;
-  EXPECT_TRUE(contains(rows("--n 2^40 --type u64 --payload keys --algorithm std::sort")[0]["skipped"], "needs")) << out_;
+  EXPECT_TRUE(contains(
+      rows("--n 2^40 --type u64 --payload keys --algorithm std::sort")[0]["skipped"], "needs"))
+      << out_;
 }
 
 TEST_F(Bench, Vqsort) {
-  const Result r = run("bench --n 3000 --min-time 0.001 --type u32,f32 --payload keys --algorithm vqsort");
+  const Result r =
+      run("bench --n 3000 --min-time 0.001 --type u32,f32 --payload keys --algorithm vqsort");
   if (r.code == 2) {
     EXPECT_TRUE(contains(r.err, "Highway")) << r.err;
     return;
@@ -157,12 +186,16 @@ TEST_F(Bench, Csv) {
   std::istringstream lines(read("result.csv"));
   std::string line;
   ASSERT_TRUE(std::getline(lines, line));
-  EXPECT_TRUE(line.starts_with("n,type,payload,distribution,algorithm,peer,device_id,seconds,median_seconds,")) << line;
+  EXPECT_TRUE(line.starts_with(
+      "n,type,payload,distribution,algorithm,peer,device_id,seconds,median_seconds,"))
+      << line;
   const auto columns = std::ranges::count(line, ',');
   for (std::size_t i = 0; std::getline(lines, line); ++i) {
     ASSERT_LT(i, r.size());
-    EXPECT_TRUE(line.starts_with(fmt::format("{},{},{}", r[i]["n"].get<int>(), r[i]["type"].get<std::string>(),
-                                             r[i]["payload"].get<std::string>()))) << line;
+    EXPECT_TRUE(line.starts_with(fmt::format("{},{},{}", r[i]["n"].get<int>(),
+                                             r[i]["type"].get<std::string>(),
+                                             r[i]["payload"].get<std::string>())))
+        << line;
     bool quoted = false;
     std::ptrdiff_t commas = 0;
     for (const char c : line) {
@@ -171,7 +204,8 @@ TEST_F(Bench, Csv) {
     }
     EXPECT_EQ(commas, columns) << line;
   }
-  EXPECT_EQ(std::ranges::count(read("result.csv"), '\n'), static_cast<std::ptrdiff_t>(r.size()) + 1);
+  EXPECT_EQ(std::ranges::count(read("result.csv"), '\n'),
+            static_cast<std::ptrdiff_t>(r.size()) + 1);
 }
 
 TEST_F(Bench, Refuses) {
@@ -185,10 +219,13 @@ TEST_F(Bench, Refuses) {
   refuses("bench --distribution flat --n 256", 2, {"--distribution", "flat", "zipf", "distinctK"});
   refuses("bench --distribution uniform,distinct0 --n 256", 2, {"--distribution", "distinct0"});
   refuses("bench --n 256 --params groups=1 --algorithm lsd,radix", 2, {"--params", "groups=1"});
-  refuses("bench --n 256 --params merge:tier1=2 --algorithm lsd,radix", 2, {"--params", "merge:tier1=2"});
-  refuses("bench --n 256 --params std::sort:x=2 --algorithm std::sort", 2, {"--params", "std::sort:x=2"});
+  refuses("bench --n 256 --params merge:tier1=2 --algorithm lsd,radix", 2,
+          {"--params", "merge:tier1=2"});
+  refuses("bench --n 256 --params std::sort:x=2 --algorithm std::sort", 2,
+          {"--params", "std::sort:x=2"});
   refuses("bench --n 256 --params a=1 --algorithm auto", 2, {"--params", "a=1"});
-  refuses("bench --n 256 --algorithm std::sort,lsd --params lsd:nothing=1", 2, {"nothing", "groups"});
+  refuses("bench --n 256 --algorithm std::sort,lsd --params lsd:nothing=1", 2,
+          {"nothing", "groups"});
   refuses("bench --n 256 --min-time 0", 2, {"--min-time"});
   refuses("bench --n 256 --json none/x.json", 2, {"none/x.json"});
   refuses("bench --n 256 --csv none/x.csv", 2, {"none/x.csv"});
@@ -210,17 +247,21 @@ TEST_F(Bench, InterruptedKeepsItsRows) {
     // The table goes where the first row can be waited for.
     const int saved = ::dup(1);
     ::dup2(ends[1], 1);
-    Waiting run(dir_, {"bench", "--n", "256", "--min-time", "0.001", "--algorithm", "lsd", "--payload", "keys", "--peers", "peers",
-                       "--json", "result.json"}, null);
+    Waiting run(dir_,
+                {"bench", "--n", "256", "--min-time", "0.001", "--algorithm", "lsd", "--payload",
+                 "keys", "--peers", "peers", "--json", "result.json"},
+                null);
     ::dup2(saved, 1);
     ::close(saved);
     ::close(ends[1]);
     std::string table;
     char part[512];
-    for (ssize_t n; table.find("verified") == std::string::npos && (n = ::read(ends[0], part, sizeof part)) > 0;)
+    for (ssize_t n; table.find("verified") == std::string::npos &&
+                    (n = ::read(ends[0], part, sizeof part)) > 0;)
       table.append(part, static_cast<std::size_t>(n));
     run.signal(SIGINT);
-    for (ssize_t n; (n = ::read(ends[0], part, sizeof part)) > 0;) table.append(part, static_cast<std::size_t>(n));
+    for (ssize_t n; (n = ::read(ends[0], part, sizeof part)) > 0;)
+      table.append(part, static_cast<std::size_t>(n));
     EXPECT_TRUE(WIFEXITED(run.wait())) << table;
   }
   ::close(ends[0]);
@@ -240,7 +281,9 @@ TEST_F(Bench, PeersBesideOurs) {
   peer("peer_fake", "echo \"$*\" > said\n" + peer_row(1e-9, true));
   const auto r = rows("--n 1000 --payload keys --algorithm lsd,std::sort --peers peers");
   ASSERT_EQ(r.size(), 3u);
-  EXPECT_TRUE(contains(read("said"), "--n 1000 --type u32 --payload keys --distribution uniform --min-time 0.001")) << read("said");
+  EXPECT_TRUE(contains(
+      read("said"), "--n 1000 --type u32 --payload keys --distribution uniform --min-time 0.001"))
+      << read("said");
   for (const auto& row : r) {
     const bool fake = row["algorithm"] == "fake";
     EXPECT_EQ(row["ratio_to_best_peer"].get<double>() == 1, fake) << row;
@@ -278,16 +321,19 @@ TEST_F(Bench, PeersThatFailAreReported) {
                         {peer_row(1e-3, true, ", \"seconds\": \"fast\""), "'seconds'"},
                         {peer_row(1e-3, true) + "; exit 5", "exit code 5"},
                         {peer_row(1e-3, true, ", \"failed\": \"no memory\""), "failed: no memory"}};
-  for (std::size_t i = 0; i < std::size(fakes); ++i) peer(fmt::format("peer_{}", i), fakes[i].script);
+  for (std::size_t i = 0; i < std::size(fakes); ++i)
+    peer(fmt::format("peer_{}", i), fakes[i].script);
   write("peers/peer_text", "not a program");
   const json all = results("--n 1000 --payload keys --algorithm lsd --peers peers", 3);
-  for (const auto& fake : fakes) EXPECT_TRUE(contains(out_, fake.said)) << fake.said << "\n" << out_;
+  for (const auto& fake : fakes)
+    EXPECT_TRUE(contains(out_, fake.said)) << fake.said << "\n" << out_;
   ASSERT_EQ(all["results"].size(), 3u) << all;  // ours, and of the last two
   EXPECT_TRUE(all["results"][0]["verified"].get<bool>());
   EXPECT_FALSE(all["results"][2]["verified"].get<bool>());
   ASSERT_EQ(all["peers_failed"].size(), std::size(fakes) - 1);
   for (std::size_t i = 0; i + 1 < std::size(fakes); ++i)
-    EXPECT_TRUE(contains(all["peers_failed"][i], fmt::format("peer_{} ", i))) << all["peers_failed"];
+    EXPECT_TRUE(contains(all["peers_failed"][i], fmt::format("peer_{} ", i)))
+        << all["peers_failed"];
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -296,8 +342,8 @@ TEST_F(Bench, PeersThatFailAreReported) {
 
 TEST_F(Bench, Paper003) {
   const json all = results("--paper 003 --n 2^20");
-  for (const char* word : {"Table 4", "GTX 470, published", "0.01052", "std::sort, this host", "defaults", "Table 5: skipped",
-                           "Table 7: skipped"})
+  for (const char* word : {"Table 4", "GTX 470, published", "0.01052", "std::sort, this host",
+                           "defaults", "Table 5: skipped", "Table 7: skipped"})
     EXPECT_TRUE(contains(out_, word)) << word << "\n" << out_;
   EXPECT_EQ(all["paper"]["tables"].size(), 4u);
   unsigned measured = 0;
@@ -308,14 +354,16 @@ TEST_F(Bench, Paper003) {
     ++measured;
     std::set<std::string> names;
     for (const auto& phase : row["phases"]) names.insert(phase["name"]);
-    EXPECT_TRUE(names.contains("histogram") && names.contains("scan") && names.contains("reorder")) << row;
+    EXPECT_TRUE(names.contains("histogram") && names.contains("scan") && names.contains("reorder"))
+        << row;
   }
   EXPECT_EQ(measured, 2u);
 }
 
 // cpu:0 can do none of 000's sorts, which is said of each; the tables are there all the same.
 TEST_F(Bench, Paper000) {
-  if (!contains(run("devices").out, "\ncpu:0 ") && !run("devices").out.starts_with("cpu:0 ")) GTEST_SKIP() << "no cpu:0";
+  if (!contains(run("devices").out, "\ncpu:0 ") && !run("devices").out.starts_with("cpu:0 "))
+    GTEST_SKIP() << "no cpu:0";
   const json all = results("--paper 000 --n 2^9 --device cpu:0");
   std::map<std::string, int> tables;
   for (const auto& row : all["results"]) {
@@ -325,9 +373,13 @@ TEST_F(Bench, Paper000) {
       EXPECT_EQ(row["paper"]["published"], 1.23);
     }
   }
-  EXPECT_EQ(tables, (std::map<std::string, int>{{"ParallelSelection", 2}, {"ParallelSelection_Blocks", 2},
-                                                {"ParallelSelection_Local", 9}, {"ParallelBitonic_Local", 9},
-                                                {"ParallelBitonic_A", 1}, {"ParallelBitonic", 13}, {"ParallelMerge_Local", 9}}));
+  EXPECT_EQ(tables, (std::map<std::string, int>{{"ParallelSelection", 2},
+                                                {"ParallelSelection_Blocks", 2},
+                                                {"ParallelSelection_Local", 9},
+                                                {"ParallelBitonic_Local", 9},
+                                                {"ParallelBitonic_A", 1},
+                                                {"ParallelBitonic", 13},
+                                                {"ParallelMerge_Local", 9}}));
   EXPECT_TRUE(contains(out_, "cpu:0 does not run")) << out_;
 }
 
@@ -362,7 +414,9 @@ TEST_F(Bench, SeveralDistributions) {
 }
 
 TEST(BenchData, DistributionsAreWhatTheySay) {
-  const auto distinct = [](const std::vector<std::uint32_t>& keys) { return std::set(keys.begin(), keys.end()).size(); };
+  const auto distinct = [](const std::vector<std::uint32_t>& keys) {
+    return std::set(keys.begin(), keys.end()).size();
+  };
   EXPECT_EQ(distinct(keys_of("constant")), 1u);
   EXPECT_EQ(distinct(keys_of("few")), 16u);
   EXPECT_EQ(distinct(keys_of("distinct1")), 1u);

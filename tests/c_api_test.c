@@ -1,4 +1,5 @@
-/* The C API from C: what sortium.hpp promises holds here too, and failures leave a status and a message. */
+/* The C API from C: what sortium.hpp promises holds here too, and failures leave a status and a
+ * message. */
 #include <math.h>
 #include <sortium/sortium.h>
 #include <stdio.h>
@@ -7,12 +8,13 @@
 
 static int failures = 0;
 
-#define CHECK(condition)                                                                                   \
-  do {                                                                                                     \
-    if (!(condition)) {                                                                                    \
-      printf("%s:%d: %s does not hold (%s)\n", __FILE__, __LINE__, #condition, sortium_last_error());      \
-      ++failures;                                                                                          \
-    }                                                                                                      \
+#define CHECK(condition)                                                       \
+  do {                                                                         \
+    if (!(condition)) {                                                        \
+      printf("%s:%d: %s does not hold (%s)\n", __FILE__, __LINE__, #condition, \
+             sortium_last_error());                                            \
+      ++failures;                                                              \
+    }                                                                          \
   } while (0)
 
 enum { N = 10007 };
@@ -23,14 +25,14 @@ static uint32_t random_bits(void) {
   return state >> 7 ^ state << 11;
 }
 
-static const char *test_device(void) {
-  const char *device = getenv("SORTIUM_TEST_DEVICE");
+static const char* test_device(void) {
+  const char* device = getenv("SORTIUM_TEST_DEVICE");
   return device && *device ? device : NULL;
 }
 
 /* cpu:0 has algorithms of its own. */
 static int on_host(void) {
-  sortium_device *device = NULL;
+  sortium_device* device = NULL;
   sortium_capabilities capabilities;
   CHECK(sortium_device_find(test_device(), &device) == SORTIUM_OK);
   CHECK(sortium_device_capabilities(device, &capabilities) == SORTIUM_OK);
@@ -38,11 +40,12 @@ static int on_host(void) {
   return capabilities.backend == SORTIUM_HOST;
 }
 
-static void host_memory(const sortium_options *options) {
+static void host_memory(const sortium_options* options) {
   static uint32_t keys[N], before[N], values[N];
   for (int i = 0; i < N; ++i) before[i] = keys[i] = random_bits() % 1000;
   for (uint32_t i = 0; i < N; ++i) values[i] = i;
-  CHECK(sortium_sort_pairs(SORTIUM_U32, keys, values, 4, N, SORTIUM_DESCENDING, options) == SORTIUM_OK);
+  CHECK(sortium_sort_pairs(SORTIUM_U32, keys, values, 4, N, SORTIUM_DESCENDING, options) ==
+        SORTIUM_OK);
   for (int i = 0; i < N; ++i) CHECK(values[i] < N && before[values[i]] == keys[i]);
   for (int i = 1; i < N; ++i)
     CHECK(keys[i - 1] > keys[i] || (keys[i - 1] == keys[i] && values[i - 1] < values[i]));
@@ -52,14 +55,15 @@ static void host_memory(const sortium_options *options) {
   for (int i = 0; i < N; ++i) doubles[i] = i % 97 == 0 ? NAN : (double)random_bits() - 2e9;
   memcpy(sorted, doubles, sizeof doubles);
   CHECK(sortium_sort(SORTIUM_F64, sorted, N, SORTIUM_ASCENDING, options) == SORTIUM_OK);
-  CHECK(sortium_argsort(SORTIUM_F64, doubles, positions, 8, N, SORTIUM_ASCENDING, options) == SORTIUM_OK);
+  CHECK(sortium_argsort(SORTIUM_F64, doubles, positions, 8, N, SORTIUM_ASCENDING, options) ==
+        SORTIUM_OK);
   for (int i = 0; i < N; ++i)
     CHECK(positions[i] < N && memcmp(&doubles[positions[i]], &sorted[i], sizeof(double)) == 0);
   for (int i = 1; i < N; ++i) CHECK(sorted[i - 1] <= sorted[i] || isnan(sorted[i]));
   CHECK(sortium_sort(SORTIUM_F64, NULL, 0, SORTIUM_ASCENDING, options) == SORTIUM_OK);
 }
 
-static void first_records(const sortium_options *options) {
+static void first_records(const sortium_options* options) {
   static uint32_t keys[N], sorted[N], values[N], out[N], out_values[N];
   const uint64_t k = 100;
   for (uint32_t i = 0; i < N; ++i) {
@@ -69,16 +73,20 @@ static void first_records(const sortium_options *options) {
   CHECK(sortium_sort(SORTIUM_U32, sorted, N, SORTIUM_DESCENDING, options) == SORTIUM_OK);
   CHECK(sortium_topk(SORTIUM_U32, keys, N, k, out, SORTIUM_DESCENDING, options) == SORTIUM_OK);
   CHECK(memcmp(out, sorted, k * 4) == 0);
-  CHECK(sortium_topk_pairs(SORTIUM_U32, keys, values, 4, N, k, out, out_values, SORTIUM_DESCENDING, options) == SORTIUM_OK);
+  CHECK(sortium_topk_pairs(SORTIUM_U32, keys, values, 4, N, k, out, out_values, SORTIUM_DESCENDING,
+                           options) == SORTIUM_OK);
   for (uint64_t i = 0; i < k; ++i) CHECK(out[i] == sorted[i] && keys[out_values[i]] == out[i]);
-  CHECK(sortium_argtopk(SORTIUM_U32, keys, out, 4, N, k, SORTIUM_DESCENDING, options) == SORTIUM_OK);
+  CHECK(sortium_argtopk(SORTIUM_U32, keys, out, 4, N, k, SORTIUM_DESCENDING, options) ==
+        SORTIUM_OK);
   CHECK(memcmp(out, out_values, k * 4) == 0);
-  CHECK(sortium_topk(SORTIUM_U32, keys, N, 0, out, SORTIUM_DESCENDING, options) == SORTIUM_INVALID_ARGUMENT);
+  CHECK(sortium_topk(SORTIUM_U32, keys, N, 0, out, SORTIUM_DESCENDING, options) ==
+        SORTIUM_INVALID_ARGUMENT);
   CHECK(strstr(sortium_last_error(), "k is 0") != NULL);
-  CHECK(sortium_topk(SORTIUM_U32, keys, N, N + 1, out, SORTIUM_DESCENDING, options) == SORTIUM_INVALID_ARGUMENT);
+  CHECK(sortium_topk(SORTIUM_U32, keys, N, N + 1, out, SORTIUM_DESCENDING, options) ==
+        SORTIUM_INVALID_ARGUMENT);
 }
 
-static void companions(const sortium_options *options) {
+static void companions(const sortium_options* options) {
   static const uint32_t a[] = {1, 3, 3, 9}, b[] = {0, 3, 10}, needles[] = {3, 4};
   uint32_t merged[7], distinct[7], lengths[7], places[2];
   uint64_t number = 0;
@@ -86,21 +94,26 @@ static void companions(const sortium_options *options) {
   sortium_problem_init(&problem);
   problem.count = 7;
   CHECK(sortium_merge(&problem, 4, a, b, merged, NULL, NULL, NULL, options) == SORTIUM_OK);
-  CHECK(merged[0] == 0 && merged[1] == 1 && merged[2] == 3 && merged[4] == 3 && merged[5] == 9 && merged[6] == 10);
+  CHECK(merged[0] == 0 && merged[1] == 1 && merged[2] == 3 && merged[4] == 3 && merged[5] == 9 &&
+        merged[6] == 10);
   CHECK(sortium_is_sorted(&problem, merged, &number, options) == SORTIUM_OK && number == 7);
-  CHECK(sortium_unique(&problem, merged, distinct, NULL, NULL, lengths, 4, &number, options) == SORTIUM_OK);
+  CHECK(sortium_unique(&problem, merged, distinct, NULL, NULL, lengths, 4, &number, options) ==
+        SORTIUM_OK);
   CHECK(number == 5 && distinct[2] == 3 && lengths[2] == 3 && lengths[4] == 1);
-  CHECK(sortium_search(&problem, merged, needles, 2, places, SORTIUM_UPPER_BOUND, options) == SORTIUM_OK);
+  CHECK(sortium_search(&problem, merged, needles, 2, places, SORTIUM_UPPER_BOUND, options) ==
+        SORTIUM_OK);
   CHECK(places[0] == 5 && places[1] == 5);
   merged[0] = 100;
   CHECK(sortium_is_sorted(&problem, merged, &number, options) == SORTIUM_OK && number == 0);
-  CHECK(sortium_nth_element(&problem, 6, merged, merged, NULL, NULL, options) == SORTIUM_OK && merged[6] == 100);
-  CHECK(sortium_nth_element(&problem, 7, merged, merged, NULL, NULL, options) == SORTIUM_INVALID_ARGUMENT);
+  CHECK(sortium_nth_element(&problem, 6, merged, merged, NULL, NULL, options) == SORTIUM_OK &&
+        merged[6] == 100);
+  CHECK(sortium_nth_element(&problem, 7, merged, merged, NULL, NULL, options) ==
+        SORTIUM_INVALID_ARGUMENT);
 
   /* On device memory. */
-  sortium_device *device = NULL;
-  sortium_queue *queue = NULL;
-  sortium_companion *companion = NULL;
+  sortium_device* device = NULL;
+  sortium_queue* queue = NULL;
+  sortium_companion* companion = NULL;
   sortium_buffer *first = NULL, *second = NULL, *out = NULL, *scratch = NULL;
   CHECK(sortium_device_find(test_device(), &device) == SORTIUM_OK);
   CHECK(sortium_queue_create(device, 0, &queue) == SORTIUM_OK);
@@ -108,7 +121,8 @@ static void companions(const sortium_options *options) {
   CHECK(sortium_buffer_create(device, sizeof a, &first) == SORTIUM_OK);
   CHECK(sortium_buffer_create(device, sizeof b, &second) == SORTIUM_OK);
   CHECK(sortium_buffer_create(device, sizeof merged, &out) == SORTIUM_OK);
-  CHECK(sortium_buffer_create(device, sortium_companion_scratch_bytes(companion) + 16, &scratch) == SORTIUM_OK);
+  CHECK(sortium_buffer_create(device, sortium_companion_scratch_bytes(companion) + 16, &scratch) ==
+        SORTIUM_OK);
   sortium_companion_operands o;
   memset(&o, 0, sizeof o);
   o.keys_in = sortium_buffer_memory(first);
@@ -120,7 +134,8 @@ static void companions(const sortium_options *options) {
   CHECK(sortium_companion_run(companion, queue, &o) == SORTIUM_OK);
   CHECK(sortium_queue_read(queue, merged, o.keys_out, sizeof merged) == SORTIUM_OK);
   CHECK(merged[0] == 0 && merged[1] == 1 && merged[4] == 3 && merged[6] == 10);
-  CHECK(sortium_companion_search(device, &problem, 2, (sortium_bound)2, &companion) == SORTIUM_INVALID_ARGUMENT);
+  CHECK(sortium_companion_search(device, &problem, 2, (sortium_bound)2, &companion) ==
+        SORTIUM_INVALID_ARGUMENT);
   sortium_companion_release(companion);
   sortium_buffer_release(first);
   sortium_buffer_release(second);
@@ -130,7 +145,7 @@ static void companions(const sortium_options *options) {
   sortium_device_release(device);
 }
 
-static void segments(const sortium_options *options) {
+static void segments(const sortium_options* options) {
   uint64_t keys[7] = {7, 6, 5, 4, 3, 2, 1};
   const uint64_t wanted[7] = {6, 7, 5, 1, 2, 3, 4};
   uint32_t positions[7], offsets[] = {0, 2, 2, 3, 7};
@@ -141,19 +156,22 @@ static void segments(const sortium_options *options) {
   problem.segments = 4;
   problem.offset_bytes = 4;
   problem.payload = SORTIUM_POSITIONS;
-  CHECK(sortium_sort_segments_host(&problem, keys, keys, NULL, positions, offsets, options) == SORTIUM_OK);
+  CHECK(sortium_sort_segments_host(&problem, keys, keys, NULL, positions, offsets, options) ==
+        SORTIUM_OK);
   CHECK(memcmp(keys, wanted, sizeof keys) == 0);
   CHECK(positions[0] == 1 && positions[2] == 2 && positions[3] == 6 && positions[6] == 3);
   offsets[3] = 8;
-  CHECK(sortium_sort_segments_host(&problem, keys, keys, NULL, positions, offsets, options) == SORTIUM_INVALID_ARGUMENT);
+  CHECK(sortium_sort_segments_host(&problem, keys, keys, NULL, positions, offsets, options) ==
+        SORTIUM_INVALID_ARGUMENT);
   CHECK(strstr(sortium_last_error(), "offsets[4] is 7") != NULL);
-  CHECK(sortium_sort_host(&problem, keys, keys, NULL, positions, options) == SORTIUM_INVALID_ARGUMENT);
+  CHECK(sortium_sort_host(&problem, keys, keys, NULL, positions, options) ==
+        SORTIUM_INVALID_ARGUMENT);
 }
 
-static void device_memory(const sortium_options *options) {
-  sortium_device *device = NULL;
-  sortium_queue *queue = NULL;
-  sortium_plan *plan = NULL;
+static void device_memory(const sortium_options* options) {
+  sortium_device* device = NULL;
+  sortium_queue* queue = NULL;
+  sortium_plan* plan = NULL;
   sortium_buffer *keys = NULL, *out = NULL, *positions = NULL, *scratch = NULL;
   sortium_problem problem;
   sortium_problem_init(&problem);
@@ -183,14 +201,16 @@ static void device_memory(const sortium_options *options) {
 
   sortium_verdict before, after;
   const sortium_memory none = {NULL, 0, 0};
-  CHECK(sortium_verify(queue, &problem, sortium_buffer_memory(keys), none, 0, &before) == SORTIUM_OK);
+  CHECK(sortium_verify(queue, &problem, sortium_buffer_memory(keys), none, 0, &before) ==
+        SORTIUM_OK);
   CHECK(before.unsorted > 0);
 
   sortium_operands operands = {sortium_buffer_memory(keys), sortium_buffer_memory(out), none,
                                sortium_buffer_memory(positions), sortium_buffer_memory(scratch)};
   CHECK(sortium_plan_run(plan, queue, &operands) == SORTIUM_OK);
   CHECK(sortium_queue_finish(queue) == SORTIUM_OK);
-  CHECK(sortium_verify(queue, &problem, operands.keys_out, operands.values_out, 0, &after) == SORTIUM_OK);
+  CHECK(sortium_verify(queue, &problem, operands.keys_out, operands.values_out, 0, &after) ==
+        SORTIUM_OK);
   CHECK(after.unsorted == 0 && after.first_unsorted == N && after.checksum == before.checksum);
 
   static uint32_t at[N], sorted[N];
@@ -222,16 +242,17 @@ typedef struct particle {
   double x[3];
 } particle;
 
-static int in_order(const particle *p) {
+static int in_order(const particle* p) {
   for (int i = 1; i < N; ++i)
-    if (p[i - 1].mass < p[i].mass || (p[i - 1].mass == p[i].mass && p[i - 1].id > p[i].id)) return 0;
+    if (p[i - 1].mass < p[i].mass || (p[i - 1].mass == p[i].mass && p[i - 1].id > p[i].id))
+      return 0;
   for (int i = 0; i < N; ++i)
     if (p[i].x[2] != p[i].id + p[i].mass) return 0;
   return 1;
 }
 
 /* By mass descending, then id; in host memory and in a device's. */
-static void records(const sortium_options *options) {
+static void records(const sortium_options* options) {
   static particle before[N], particles[N], out[N];
   for (int i = 0; i < N; ++i) {
     before[i].mass = (float)(random_bits() % 30) - 15;
@@ -258,17 +279,17 @@ static void records(const sortium_options *options) {
   problem.field_count = 2;
   problem.position_bytes = 4;
   static uint32_t positions[N];
-  const void *const in = before;
+  const void* const in = before;
   CHECK(sortium_sort_records_host(&problem, &in, NULL, positions, options) == SORTIUM_OK);
   CHECK(sortium_gather(before, positions, out, N, sizeof *before, 4, N, options) == SORTIUM_OK);
   CHECK(memcmp(out, particles, sizeof out) == 0);
   CHECK(sortium_scatter(particles, positions, out, N, sizeof *before, 4, N, options) == SORTIUM_OK);
   CHECK(memcmp(out, before, sizeof out) == 0);
 
-  sortium_device *device = NULL;
-  sortium_queue *queue = NULL;
-  sortium_record_plan *plan = NULL;
-  sortium_permute *permute = NULL;
+  sortium_device* device = NULL;
+  sortium_queue* queue = NULL;
+  sortium_record_plan* plan = NULL;
+  sortium_permute* permute = NULL;
   sortium_buffer *from = NULL, *to = NULL, *order = NULL, *scratch = NULL;
   column.moved = SORTIUM_MOVED_OUT;
   CHECK(sortium_device_find(options->device, &device) == SORTIUM_OK);
@@ -278,15 +299,19 @@ static void records(const sortium_options *options) {
   sortium_capabilities capabilities;
   uint64_t bytes = 0;
   CHECK(sortium_device_capabilities(device, &capabilities) == SORTIUM_OK);
-  CHECK(sortium_record_plan_scratch_bytes_for(&problem, &capabilities, options, &bytes) == SORTIUM_OK);
+  CHECK(sortium_record_plan_scratch_bytes_for(&problem, &capabilities, options, &bytes) ==
+        SORTIUM_OK);
   CHECK(bytes == sortium_record_plan_scratch_bytes(plan));
   CHECK(sortium_buffer_create(device, sizeof before, &from) == SORTIUM_OK);
   CHECK(sortium_buffer_create(device, sizeof before, &to) == SORTIUM_OK);
   CHECK(sortium_buffer_create(device, sizeof positions, &order) == SORTIUM_OK);
   CHECK(sortium_buffer_create(device, bytes, &scratch) == SORTIUM_OK);
-  CHECK(sortium_queue_write(queue, sortium_buffer_memory(from), before, sizeof before) == SORTIUM_OK);
-  const sortium_memory memory_in = sortium_buffer_memory(from), memory_out = sortium_buffer_memory(to);
-  sortium_record_operands operands = {&memory_in, &memory_out, sortium_buffer_memory(order), sortium_buffer_memory(scratch)};
+  CHECK(sortium_queue_write(queue, sortium_buffer_memory(from), before, sizeof before) ==
+        SORTIUM_OK);
+  const sortium_memory memory_in = sortium_buffer_memory(from),
+                       memory_out = sortium_buffer_memory(to);
+  sortium_record_operands operands = {&memory_in, &memory_out, sortium_buffer_memory(order),
+                                      sortium_buffer_memory(scratch)};
   CHECK(sortium_record_plan_run(plan, queue, &operands) == SORTIUM_OK);
   memset(out, 0, sizeof out);
   CHECK(sortium_queue_read(queue, out, memory_out, sizeof out) == SORTIUM_OK);
@@ -301,22 +326,27 @@ static void records(const sortium_options *options) {
 
   const sortium_permute_problem back = {SORTIUM_SCATTER, N, sizeof(particle), 4, 0};
   CHECK(sortium_permute_create(device, &back, &permute) == SORTIUM_OK);
-  CHECK(sortium_permute_run(permute, queue, memory_out, operands.positions, memory_in) == SORTIUM_OK);
+  CHECK(sortium_permute_run(permute, queue, memory_out, operands.positions, memory_in) ==
+        SORTIUM_OK);
   CHECK(sortium_queue_read(queue, out, memory_in, sizeof out) == SORTIUM_OK);
   CHECK(memcmp(out, before, sizeof out) == 0);
 
   key[1].offset = 37;
-  CHECK(sortium_sort_records(particles, sizeof *particles, N, key, 2, options) == SORTIUM_INVALID_ARGUMENT);
+  CHECK(sortium_sort_records(particles, sizeof *particles, N, key, 2, options) ==
+        SORTIUM_INVALID_ARGUMENT);
   CHECK(strstr(sortium_last_error(), "key field 1 (u32 at byte 37)") != NULL);
   key[1].offset = 0;
   key[1].type = 40;
-  CHECK(sortium_sort_records(particles, sizeof *particles, N, key, 2, options) == SORTIUM_INVALID_ARGUMENT);
+  CHECK(sortium_sort_records(particles, sizeof *particles, N, key, 2, options) ==
+        SORTIUM_INVALID_ARGUMENT);
   key[1].type = SORTIUM_FIELD_BYTES;
   key[1].length = 8;
   CHECK(sortium_sort_records(particles, sizeof *particles, N, key, 2, options) == SORTIUM_OK);
-  CHECK(sortium_sort_records(particles, sizeof *particles, N, NULL, 2, options) == SORTIUM_INVALID_ARGUMENT);
+  CHECK(sortium_sort_records(particles, sizeof *particles, N, NULL, 2, options) ==
+        SORTIUM_INVALID_ARGUMENT);
   positions[7] = N;
-  CHECK(sortium_gather(before, positions, out, N, sizeof *before, 4, N, options) == SORTIUM_INVALID_ARGUMENT);
+  CHECK(sortium_gather(before, positions, out, N, sizeof *before, 4, N, options) ==
+        SORTIUM_INVALID_ARGUMENT);
   CHECK(strstr(sortium_last_error(), "positions[7]") != NULL);
 
   sortium_buffer_release(from);
@@ -330,12 +360,12 @@ static void records(const sortium_options *options) {
 }
 
 /* One that is made for the device, as CPUs take seconds to build what GPUs build in tenths. */
-static void self_tests(const sortium_options *options) {
-  sortium_device *device = NULL;
-  const sortium_self_test_result *results = NULL;
+static void self_tests(const sortium_options* options) {
+  sortium_device* device = NULL;
+  const sortium_self_test_result* results = NULL;
   size_t count = 0;
   CHECK(sortium_device_find(options->device, &device) == SORTIUM_OK);
-  const char *const name = on_host() ? "sample" : "lsd";
+  const char* const name = on_host() ? "sample" : "lsd";
   CHECK(sortium_self_test(device, name, &results, &count) == SORTIUM_OK);
   CHECK(count >= 3);
   for (size_t i = 0; i < count; ++i) {
@@ -362,32 +392,40 @@ static void algorithms(void) {
 }
 
 /* Values of 12 bytes, with segments, first records and runs; records of them with both. */
-static void values_of_any_size(const sortium_options *options) {
-  typedef struct { char bytes[12]; } value;
+static void values_of_any_size(const sortium_options* options) {
+  typedef struct {
+    char bytes[12];
+  } value;
   uint32_t keys[7] = {7, 6, 5, 4, 3, 3, 1}, sorted[7], offsets[] = {0, 2, 2, 3, 7};
   value values[7], moved[7], out[7];
   for (int i = 0; i < 7; ++i) memset(values[i].bytes, 'a' + i, sizeof(value));
-  const char *const as_segments = "bacgefd";
+  const char* const as_segments = "bacgefd";
   sortium_problem problem;
   sortium_problem_init(&problem);
   problem.count = 7;
   problem.payload = SORTIUM_VALUES;
   problem.value_bytes = sizeof(value);
   problem.segments = 4;
-  CHECK(sortium_sort_segments_host(&problem, keys, sorted, values, moved, offsets, options) == SORTIUM_OK);
-  for (int i = 0; i < 7; ++i) CHECK(moved[i].bytes[0] == as_segments[i] && moved[i].bytes[11] == as_segments[i]);
+  CHECK(sortium_sort_segments_host(&problem, keys, sorted, values, moved, offsets, options) ==
+        SORTIUM_OK);
+  for (int i = 0; i < 7; ++i)
+    CHECK(moved[i].bytes[0] == as_segments[i] && moved[i].bytes[11] == as_segments[i]);
   CHECK(sorted[0] == 6 && sorted[3] == 1 && sorted[4] == 3);
 
-  CHECK(sortium_topk_pairs(SORTIUM_U32, keys, values, sizeof(value), 7, 3, sorted, moved, SORTIUM_ASCENDING, options) == SORTIUM_OK);
-  CHECK(sorted[0] == 1 && sorted[2] == 3 && moved[0].bytes[5] == 'g' && moved[1].bytes[0] == 'e' && moved[2].bytes[11] == 'f');
+  CHECK(sortium_topk_pairs(SORTIUM_U32, keys, values, sizeof(value), 7, 3, sorted, moved,
+                           SORTIUM_ASCENDING, options) == SORTIUM_OK);
+  CHECK(sorted[0] == 1 && sorted[2] == 3 && moved[0].bytes[5] == 'g' && moved[1].bytes[0] == 'e' &&
+        moved[2].bytes[11] == 'f');
 
   memcpy(sorted, keys, sizeof keys);
   memcpy(moved, values, sizeof values);
-  CHECK(sortium_sort_pairs(SORTIUM_U32, sorted, moved, sizeof(value), 7, SORTIUM_ASCENDING, options) == SORTIUM_OK);
+  CHECK(sortium_sort_pairs(SORTIUM_U32, sorted, moved, sizeof(value), 7, SORTIUM_ASCENDING,
+                           options) == SORTIUM_OK);
   CHECK(moved[0].bytes[0] == 'g' && moved[1].bytes[0] == 'e' && moved[6].bytes[11] == 'a');
   uint64_t runs = 0;
   problem.segments = 0;
-  CHECK(sortium_unique(&problem, sorted, sorted, moved, out, NULL, 0, &runs, options) == SORTIUM_OK);
+  CHECK(sortium_unique(&problem, sorted, sorted, moved, out, NULL, 0, &runs, options) ==
+        SORTIUM_OK);
   CHECK(runs == 6 && out[1].bytes[3] == 'e' && out[2].bytes[3] == 'd' && out[5].bytes[11] == 'a');
 
   /* Columns with segments and a limit, in host memory and in a device's. */
@@ -403,34 +441,36 @@ static void values_of_any_size(const sortium_options *options) {
   records.field_count = 1;
   records.segments = 4;
   records.limit = 1;
-  const void *const in[] = {keys, values};
-  void *const to[] = {NULL, out};
+  const void* const in[] = {keys, values};
+  void* const to[] = {NULL, out};
   memset(out, '?', sizeof out);
   CHECK(sortium_sort_record_segments_host(&records, in, to, NULL, offsets, options) == SORTIUM_OK);
-  const char *const first = "b?cg???";
+  const char* const first = "b?cg???";
   for (int i = 0; i < 7; ++i) CHECK(out[i].bytes[7] == first[i]);
   CHECK(sortium_sort_records_host(&records, in, to, NULL, options) == SORTIUM_INVALID_ARGUMENT);
   CHECK(strstr(sortium_last_error(), "offsets is null") != NULL);
 
-  sortium_device *device = NULL;
-  sortium_queue *queue = NULL;
-  sortium_record_plan *plan = NULL;
+  sortium_device* device = NULL;
+  sortium_queue* queue = NULL;
+  sortium_record_plan* plan = NULL;
   sortium_buffer *buffers[4] = {NULL, NULL, NULL, NULL}, *scratch = NULL;
   const size_t sizes[4] = {sizeof keys, sizeof values, sizeof out, sizeof offsets};
   CHECK(sortium_device_find(options->device, &device) == SORTIUM_OK);
   CHECK(sortium_queue_create(device, 0, &queue) == SORTIUM_OK);
   CHECK(sortium_record_plan_create(device, &records, options, &plan) == SORTIUM_OK);
   sortium_memory memory[4];
-  const void *const from[4] = {keys, values, out, offsets};
+  const void* const from[4] = {keys, values, out, offsets};
   memset(out, '?', sizeof out);
   for (int i = 0; i < 4; ++i) {
     CHECK(sortium_buffer_create(device, sizes[i], &buffers[i]) == SORTIUM_OK);
     memory[i] = sortium_buffer_memory(buffers[i]);
     CHECK(sortium_queue_write(queue, memory[i], from[i], sizes[i]) == SORTIUM_OK);
   }
-  CHECK(sortium_buffer_create(device, sortium_record_plan_scratch_bytes(plan), &scratch) == SORTIUM_OK);
+  CHECK(sortium_buffer_create(device, sortium_record_plan_scratch_bytes(plan), &scratch) ==
+        SORTIUM_OK);
   const sortium_memory none = {NULL, 0, 0}, memory_out[2] = {none, memory[2]};
-  const sortium_record_operands operands = {memory, memory_out, none, sortium_buffer_memory(scratch), memory[3]};
+  const sortium_record_operands operands = {memory, memory_out, none,
+                                            sortium_buffer_memory(scratch), memory[3]};
   CHECK(sortium_record_plan_run(plan, queue, &operands) == SORTIUM_OK);
   CHECK(sortium_queue_read(queue, out, memory[2], sizeof out) == SORTIUM_OK);
   for (int i = 0; i < 7; ++i) CHECK(out[i].bytes[7] == first[i]);
@@ -446,7 +486,8 @@ static void values_of_any_size(const sortium_options *options) {
   key.order = SORTIUM_DESCENDING;
   CHECK(sortium_topk_records(values, sizeof(value), 7, &key, 1, 2, out, options) == SORTIUM_OK);
   CHECK(out[0].bytes[0] == 'g' && out[1].bytes[0] == 'f');
-  CHECK(sortium_topk_records(values, sizeof(value), 7, &key, 1, 8, out, options) == SORTIUM_INVALID_ARGUMENT);
+  CHECK(sortium_topk_records(values, sizeof(value), 7, &key, 1, 8, out, options) ==
+        SORTIUM_INVALID_ARGUMENT);
 }
 
 static void failures_say_why(void) {
@@ -456,14 +497,19 @@ static void failures_say_why(void) {
   CHECK(strstr(sortium_last_error(), "no such device") != NULL);
   options = (sortium_options){test_device(), "no such algorithm", NULL};
   CHECK(sortium_sort(SORTIUM_U32, &key, 1, SORTIUM_ASCENDING, &options) == SORTIUM_NOT_FOUND);
-  options = (sortium_options){test_device(), on_host() ? "sample" : "lsd", on_host() ? "threads=0" : "items=0"};
-  CHECK(sortium_sort(SORTIUM_U32, &key, 1, SORTIUM_ASCENDING, &options) == SORTIUM_INVALID_ARGUMENT);
+  options = (sortium_options){test_device(), on_host() ? "sample" : "lsd",
+                              on_host() ? "threads=0" : "items=0"};
+  CHECK(sortium_sort(SORTIUM_U32, &key, 1, SORTIUM_ASCENDING, &options) ==
+        SORTIUM_INVALID_ARGUMENT);
   CHECK(strstr(sortium_last_error(), "s=0") != NULL);
   options = (sortium_options){test_device(), NULL, NULL};
-  CHECK(sortium_sort((sortium_key_type)77, &key, 1, SORTIUM_ASCENDING, &options) == SORTIUM_INVALID_ARGUMENT);
-  CHECK(sortium_sort_pairs(SORTIUM_U32, &key, &key, 257, 1, SORTIUM_ASCENDING, &options) == SORTIUM_INVALID_ARGUMENT);
+  CHECK(sortium_sort((sortium_key_type)77, &key, 1, SORTIUM_ASCENDING, &options) ==
+        SORTIUM_INVALID_ARGUMENT);
+  CHECK(sortium_sort_pairs(SORTIUM_U32, &key, &key, 257, 1, SORTIUM_ASCENDING, &options) ==
+        SORTIUM_INVALID_ARGUMENT);
   CHECK(strstr(sortium_last_error(), "value_bytes is 257") != NULL);
-  CHECK(sortium_sort(SORTIUM_U32, NULL, 1, SORTIUM_ASCENDING, &options) == SORTIUM_INVALID_ARGUMENT);
+  CHECK(sortium_sort(SORTIUM_U32, NULL, 1, SORTIUM_ASCENDING, &options) ==
+        SORTIUM_INVALID_ARGUMENT);
   CHECK(sortium_device_find(NULL, NULL) == SORTIUM_INVALID_ARGUMENT);
   CHECK(sortium_queue_wrap_opencl(NULL, NULL, NULL) == SORTIUM_INVALID_ARGUMENT);
   CHECK(key == 1);

@@ -1,7 +1,8 @@
-// The kernel cache on disk: whatever lies there, and whoever else writes there, kernels come out right.
+// The kernel cache on disk: whatever lies there, and whoever else writes there, kernels come out
+// right.
 //
-// Built kernels also live in memory for as long as the process does, so what a fresh process makes of the directory is
-// tried in children: this program again, with --sort.
+// Built kernels also live in memory for as long as the process does, so what a fresh process makes
+// of the directory is tried in children: this program again, with --sort.
 #include <gtest/gtest.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -62,8 +63,9 @@ Bytes read(const fs::path& file) {
 }
 
 void write(const fs::path& file, std::span<const std::byte> bytes) {
-  std::ofstream(file, std::ios::binary).write(reinterpret_cast<const char*>(bytes.data()),
-                                              static_cast<std::streamsize>(bytes.size()));
+  std::ofstream(file, std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()),
+             static_cast<std::streamsize>(bytes.size()));
 }
 
 Bytes bytes_of(std::string_view text) {
@@ -80,7 +82,8 @@ class Cache : public testing::Test {
     use(directory);
   }
   ~Cache() override {
-    for (const auto& [name, value] : before_) value ? setenv(name, value->c_str(), 1) : unsetenv(name);
+    for (const auto& [name, value] : before_)
+      value ? setenv(name, value->c_str(), 1) : unsetenv(name);
     fs::remove_all(directory);
   }
   void set(const char* name, const char* value) {
@@ -153,7 +156,8 @@ TEST_F(Cache, EveryTruncationAndEveryFlippedByteIsSeen) {
   Bytes got;
   for (std::size_t length = 0; length < whole.size(); ++length) {
     write(file, std::span(whole).first(length));
-    EXPECT_FALSE(kernels::cache::load("some key", got)) << length << " of " << whole.size() << " bytes";
+    EXPECT_FALSE(kernels::cache::load("some key", got))
+        << length << " of " << whole.size() << " bytes";
   }
   for (std::size_t i = 0; i < whole.size(); ++i) {
     auto flipped = whole;
@@ -185,9 +189,11 @@ TEST_F(Cache, ADirectoryInAnEntrysPlaceIsNoEntry) {
 }
 
 TEST_F(Cache, KilledWritersLeavingsAreRemovedAfterAnHour) {
-  const auto old_one = directory / "0123.tmp.99999.0", fresh = directory / "0123.tmp.99999.1", entry = directory / "0123";
+  const auto old_one = directory / "0123.tmp.99999.0", fresh = directory / "0123.tmp.99999.1",
+             entry = directory / "0123";
   for (const auto& file : {old_one, fresh, entry}) write(file, bytes_of("half an ent"));
-  for (const auto& file : {old_one, entry}) fs::last_write_time(file, fs::file_time_type::clock::now() - 61min);
+  for (const auto& file : {old_one, entry})
+    fs::last_write_time(file, fs::file_time_type::clock::now() - 61min);
   fs::last_write_time(fresh, fs::file_time_type::clock::now() - 59min);
   kernels::cache::store("key", bytes_of("payload"));
   EXPECT_FALSE(fs::exists(old_one));
@@ -217,10 +223,16 @@ TEST_F(Cache, DamagedEntriesAreBuiltAnew) {
       if (read(file).size() != bytes.size()) return false;
     return true;
   };
-  damage_all([](Bytes b) { b.resize(b.size() / 2); return b; });
+  damage_all([](Bytes b) {
+    b.resize(b.size() / 2);
+    return b;
+  });
   EXPECT_EQ(run_child(), right) << "truncated";
   EXPECT_TRUE(healed());
-  damage_all([](Bytes b) { b[b.size() / 2] ^= std::byte{1}; return b; });
+  damage_all([](Bytes b) {
+    b[b.size() / 2] ^= std::byte{1};
+    return b;
+  });
   EXPECT_EQ(run_child(), right) << "a flipped bit";
   damage_all([](const Bytes&) { return bytes_of("garbage"); });
   EXPECT_EQ(run_child(), right) << "garbage";
@@ -244,7 +256,8 @@ TEST_F(Cache, ABinaryThatTheDriverRefusesIsBuiltAnew) {
     std::memcpy(&h, bytes.data(), sizeof h);
     const std::string key(reinterpret_cast<const char*>(bytes.data()) + sizeof h, h.key_bytes);
     ASSERT_EQ(kernels::cache::file_of(key), file.string());
-    kernels::cache::store(key, bytes_of("this is no machine code at all, whatever the checksum says"));
+    kernels::cache::store(key,
+                          bytes_of("this is no machine code at all, whatever the checksum says"));
     ++replaced;
   }
   EXPECT_GE(replaced, 2u);
@@ -275,7 +288,8 @@ TEST_F(Cache, ProcessesThatStartAtOnce) {
   for (int i = 0; i < 4; ++i) children.push_back(start_child());
   for (const auto child : children) EXPECT_EQ(exit_code(child), right);
   const auto after = entries();
-  for (const auto& [file, time] : after) EXPECT_EQ(file.string().find(".tmp."), std::string::npos) << file;
+  for (const auto& [file, time] : after)
+    EXPECT_EQ(file.string().find(".tmp."), std::string::npos) << file;
   EXPECT_EQ(run_child(), right);
   EXPECT_EQ(entries(), after);
 }

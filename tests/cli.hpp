@@ -1,4 +1,5 @@
-// What tests of the program `sortium` share: it is run as a user runs it, in a directory of the test's own.
+// What tests of the program `sortium` share: it is run as a user runs it, in a directory of the
+// test's own.
 #pragma once
 
 #include <fcntl.h>
@@ -33,7 +34,8 @@ std::string bytes_of(const std::vector<T>& numbers, bool swapped = false) {
   std::string out(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(T));
   if (swapped)
     for (std::size_t i = 0; i < out.size(); i += sizeof(T))
-      std::reverse(out.begin() + static_cast<std::ptrdiff_t>(i), out.begin() + static_cast<std::ptrdiff_t>(i + sizeof(T)));
+      std::reverse(out.begin() + static_cast<std::ptrdiff_t>(i),
+                   out.begin() + static_cast<std::ptrdiff_t>(i + sizeof(T)));
   return out;
 }
 
@@ -44,20 +46,23 @@ std::vector<T> numbers_of(std::string_view bytes) {
   return out;
 }
 
-inline std::string npy(const std::string& descr, const std::string& shape, const std::string& data, int version = 1) {
+inline std::string npy(const std::string& descr, const std::string& shape, const std::string& data,
+                       int version = 1) {
   std::string header = "{'descr': " + descr + ", 'fortran_order': False, 'shape': " + shape + ", }";
   while ((header.size() + (version == 1 ? 10 : 12) + 1) % 64 != 0) header += ' ';
   header += '\n';
   std::string out = "\x93NUMPY";
   out += static_cast<char>(version);
   out += '\0';
-  for (int i = 0; i < (version == 1 ? 2 : 4); ++i) out += static_cast<char>(header.size() >> 8 * i & 0xff);
+  for (int i = 0; i < (version == 1 ? 2 : 4); ++i)
+    out += static_cast<char>(header.size() >> 8 * i & 0xff);
   return out + header + data;
 }
 
 // What follows the header of an .npy file that the program has written (format version 1).
 inline std::string npy_data(const std::string& file) {
-  const auto length = static_cast<unsigned char>(file.at(8)) | static_cast<unsigned char>(file.at(9)) << 8;
+  const auto length =
+      static_cast<unsigned char>(file.at(8)) | static_cast<unsigned char>(file.at(9)) << 8;
   return file.substr(10 + static_cast<std::size_t>(length));
 }
 
@@ -84,25 +89,31 @@ class Cli : public testing::Test {
 
   // Runs a shell command in the test's directory; $S is the program.
   Result shell(const std::string& command) const {
-    const std::string line = fmt::format("cd '{}' && S='{}' && {{ {}; }} > io/out 2> io/err < /dev/null", dir_.string(),
-                                         SORTIUM_CLI, command);
+    const std::string line =
+        fmt::format("cd '{}' && S='{}' && {{ {}; }} > io/out 2> io/err < /dev/null", dir_.string(),
+                    SORTIUM_CLI, command);
     const int status = std::system(line.c_str());
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read("io/out"), read("io/err")};
   }
   Result run(const std::string& arguments) const { return shell("$S " + arguments); }
 
-  // The command must fail with `code`, say each of `words` on standard error, and leave no new file behind.
-  void refuses(const std::string& arguments, int code, const std::vector<std::string>& words) const {
+  // The command must fail with `code`, say each of `words` on standard error, and leave no new file
+  // behind.
+  void refuses(const std::string& arguments, int code,
+               const std::vector<std::string>& words) const {
     const auto before = files();
     const Result r = run(arguments);
     EXPECT_EQ(r.code, code) << arguments << "\n" << r.err;
-    for (const auto& word : words) EXPECT_NE(r.err.find(word), std::string::npos) << arguments << "\nsays: " << r.err << "\nlacks: " << word;
+    for (const auto& word : words)
+      EXPECT_NE(r.err.find(word), std::string::npos)
+          << arguments << "\nsays: " << r.err << "\nlacks: " << word;
     EXPECT_EQ(files(), before) << arguments;
   }
 
   std::vector<std::string> files() const {
     std::vector<std::string> out;
-    for (const auto& entry : fs::directory_iterator(dir_)) out.push_back(entry.path().filename().string());
+    for (const auto& entry : fs::directory_iterator(dir_))
+      out.push_back(entry.path().filename().string());
     std::ranges::sort(out);
     return out;
   }

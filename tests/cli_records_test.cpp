@@ -1,5 +1,5 @@
-// The program `sortium`: keys of several fields, segments, the first records, values of any size. What is right comes from
-// std::stable_sort over numbers that the tests decode themselves.
+// The program `sortium`: keys of several fields, segments, the first records, values of any size.
+// What is right comes from std::stable_sort over numbers that the tests decode themselves.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -56,15 +56,20 @@ std::vector<std::uint32_t> order_of(const std::vector<std::string>& records, con
 // --by
 // ---------------------------------------------------------------------------------------------
 
-constexpr const char* particle = "[('energy', '>f4'), ('id', '<u2'), ('name', '|S6'), ('', '|V3'), ('hit', '|b1'), ('t', '>i8'), "
-                                 "('at', '<f8', (2,)), ('half', '<f2')]";
-constexpr std::size_t energy_at = 0, id_at = 4, name_at = 6, hit_at = 15, t_at = 16, half_at = 40, particle_bytes = 42;
+constexpr const char* particle =
+    "[('energy', '>f4'), ('id', '<u2'), ('name', '|S6'), ('', '|V3'), ('hit', '|b1'), ('t', "
+    "'>i8'), "
+    "('at', '<f8', (2,)), ('half', '<f2')]";
+constexpr std::size_t energy_at = 0, id_at = 4, name_at = 6, hit_at = 15, t_at = 16, half_at = 40,
+                      particle_bytes = 42;
 
 // With many ties in each field, and all floats that are special.
 std::vector<std::string> particles(std::size_t count) {
   std::mt19937 random(5);
-  const std::vector<float> energies{1.5f, -2, 0.0f, -0.0f, std::numeric_limits<float>::infinity(), std::nanf(""), -std::nanf("")};
-  const std::vector<std::string> names{"", "a", "ab", "abcdef", "b", "\xff", std::string("a\0b", 3)};
+  const std::vector<float> energies{
+      1.5f, -2, 0.0f, -0.0f, std::numeric_limits<float>::infinity(), std::nanf(""), -std::nanf("")};
+  const std::vector<std::string> names{
+      "", "a", "ab", "abcdef", "b", "\xff", std::string("a\0b", 3)};
   std::vector<std::string> out;
   for (std::size_t i = 0; i < count; ++i) {
     std::string r;
@@ -102,7 +107,10 @@ TEST_F(Cli, ByFieldsOfStructuredArrays) {
     const std::string by = " --by energy:desc:nan-first,name,t:desc";
     const Result r = run("sort in.npy -o out.npy --verify" + by);
     ASSERT_EQ(r.code, 0) << r.err;
-    EXPECT_NE(r.err.find(fmt::format("{} records of 42 bytes by energy:desc:nan-first,name,t:desc", count)), std::string::npos) << r.err;
+    EXPECT_NE(r.err.find(fmt::format("{} records of 42 bytes by energy:desc:nan-first,name,t:desc",
+                                     count)),
+              std::string::npos)
+        << r.err;
     EXPECT_NE(r.err.find("verified"), std::string::npos);
     const std::string out = read("out.npy");
     EXPECT_TRUE(npy_data(out) == cut(records, order));
@@ -115,7 +123,8 @@ TEST_F(Cli, ByFieldsOfStructuredArrays) {
     EXPECT_TRUE(npy_data(read("order.npy")) == bytes_of(order));
     EXPECT_TRUE(read("in.npy") == npy(particle, shape, data));
     ASSERT_EQ(run("sort in.npy -o order.bin --argsort --index-bytes 8" + by).code, 0);
-    EXPECT_TRUE(read("order.bin") == bytes_of(std::vector<std::uint64_t>(order.begin(), order.end())));
+    EXPECT_TRUE(read("order.bin") ==
+                bytes_of(std::vector<std::uint64_t>(order.begin(), order.end())));
 
     Result c = run("check out.npy" + by);
     EXPECT_EQ(c.code, 0) << c.out;
@@ -142,13 +151,15 @@ TEST_F(Cli, ByEachPolicyAndType) {
   expect("energy", [&](const auto& a, const auto& b) {
     return energy(a) < energy(b) || (std::isnan(energy(b)) && !std::isnan(energy(a)));
   });
-  expect("energy:nan-bits:zeros-distinct", [&](const auto& a, const auto& b) {  // IEEE 754's total order
-    const auto total = [&](const auto& r) {
-      const auto bits = std::bit_cast<std::int32_t>(energy(r));
-      return bits < 0 ? std::int64_t{std::numeric_limits<std::int32_t>::min()} - bits - 1 : std::int64_t{bits};
-    };
-    return total(a) < total(b);
-  });
+  expect("energy:nan-bits:zeros-distinct",
+         [&](const auto& a, const auto& b) {  // IEEE 754's total order
+           const auto total = [&](const auto& r) {
+             const auto bits = std::bit_cast<std::int32_t>(energy(r));
+             return bits < 0 ? std::int64_t{std::numeric_limits<std::int32_t>::min()} - bits - 1
+                             : std::int64_t{bits};
+           };
+           return total(a) < total(b);
+         });
   expect("hit:desc,id", [](const auto& a, const auto& b) {
     if (a[hit_at] != b[hit_at]) return a[hit_at] > b[hit_at];
     return get<std::uint16_t>(a, id_at) < get<std::uint16_t>(b, id_at);
@@ -194,8 +205,11 @@ TEST_F(Cli, FieldsThatAreWrong) {
            {"--device nowhere:9", {"nowhere:9"}}})
     refuses(sort + "id " + options, 2, words);
   // Types without an order here, and headers that cannot be read.
-  const auto with = [&](const std::string& descr, std::size_t bytes) { write("t.npy", npy(descr, "(1,)", std::string(bytes, 'x'))); };
-  const auto refuses_type = [&](const std::string& type, std::size_t bytes, const std::vector<std::string>& words) {
+  const auto with = [&](const std::string& descr, std::size_t bytes) {
+    write("t.npy", npy(descr, "(1,)", std::string(bytes, 'x')));
+  };
+  const auto refuses_type = [&](const std::string& type, std::size_t bytes,
+                                const std::vector<std::string>& words) {
     with("[('f', '" + type + "')]", bytes);
     refuses("sort t.npy -o bad.npy --by f", 2, words);
   };
@@ -224,23 +238,36 @@ TEST_F(Cli, FieldsThatAreWrong) {
 TEST_F(Cli, HeadersOfStructuredArrays) {
   const std::string data = bytes_of<std::uint16_t>({2, 7, 1, 8});
   const std::string sorted = bytes_of<std::uint16_t>({1, 8, 2, 7});
-  // A title, a field of one item as an array of one dimension, Python 2's numbers, spaces; and all format versions.
+  // A title, a field of one item as an array of one dimension, Python 2's numbers, spaces; and all
+  // format versions.
   for (const int version : {1, 2, 3}) {
-    write("in.npy", npy("[ (('a title', 'a'), '<u2') , ( 'b' , '|S1', (2L,) ) ]", "(2,)", data, version));
+    write("in.npy",
+          npy("[ (('a title', 'a'), '<u2') , ( 'b' , '|S1', (2L,) ) ]", "(2,)", data, version));
     const Result r = run("sort in.npy -o out.npy --by a");
     ASSERT_EQ(r.code, 0) << r.err;
     EXPECT_EQ(npy_data(read("out.npy")), sorted);
   }
   // Letters beyond ASCII: versions 1 and 2 have Latin-1, 3 has UTF-8, which is what is written.
-  write("latin.npy", npy("[('gr\xf6\xdf" "e', '<u2'), ('b', '<u2')]", "(2,)", data));
-  write("utf8.npy", npy("[('gr\xc3\xb6\xc3\x9f" "e', '<u2'), ('b', '<u2')]", "(2,)", data, 3));
+  write("latin.npy", npy("[('gr\xf6\xdf"
+                         "e', '<u2'), ('b', '<u2')]",
+                         "(2,)", data));
+  write("utf8.npy", npy("[('gr\xc3\xb6\xc3\x9f"
+                        "e', '<u2'), ('b', '<u2')]",
+                        "(2,)", data, 3));
   for (const char* name : {"latin", "utf8"}) {
-    ASSERT_EQ(run(fmt::format("sort {}.npy -o out.npy --by gr\xc3\xb6\xc3\x9f" "e", name)).code, 0);
+    ASSERT_EQ(run(fmt::format("sort {}.npy -o out.npy --by gr\xc3\xb6\xc3\x9f"
+                              "e",
+                              name))
+                  .code,
+              0);
     const std::string out = read("out.npy");
     EXPECT_EQ(out[6], 3);
     EXPECT_TRUE(out.ends_with(sorted));
     EXPECT_EQ((out.size() - sorted.size()) % 64, 0u);
-    EXPECT_EQ(run("check out.npy --by gr\xc3\xb6\xc3\x9f" "e").code, 0);
+    EXPECT_EQ(run("check out.npy --by gr\xc3\xb6\xc3\x9f"
+                  "e")
+                  .code,
+              0);
   }
   write("none.npy", npy(particle, "(0,)", ""));
   ASSERT_EQ(run("sort none.npy -o out.npy --verify --by id,name").code, 0);
@@ -256,7 +283,8 @@ std::vector<std::string> random_records(std::size_t count, std::size_t bytes, un
   std::mt19937 random(17);
   std::vector<std::string> out(count);
   for (auto& r : out)
-    for (std::size_t i = 0; i < bytes; ++i) r += static_cast<char>(letters == 256 ? random() : 'a' + random() % letters);
+    for (std::size_t i = 0; i < bytes; ++i)
+      r += static_cast<char>(letters == 256 ? random() : 'a' + random() % letters);
   return out;
 }
 
@@ -264,7 +292,9 @@ TEST_F(Cli, RawRecordsByBytes) {
   // As the sorting benchmarks have them: 100 bytes, a key of 10.
   const auto records = random_records(20000, 100, 256);
   write("in.bin", joined(records));
-  const auto order = order_of(records, [](const auto& a, const auto& b) { return std::memcmp(a.data(), b.data(), 10) < 0; });
+  const auto order = order_of(records, [](const auto& a, const auto& b) {
+    return std::memcmp(a.data(), b.data(), 10) < 0;
+  });
   const std::string key = " --record 100 --key 'bytes[0:10]'";
   Result r = run("sort in.bin -o out.bin --verify" + key);
   ASSERT_EQ(r.code, 0) << r.err;
@@ -292,7 +322,8 @@ TEST_F(Cli, RawRecordsByNumbersAnywhere) {
   };
   expect("u8@1:desc,u16@3,i32@5", [](const auto& a, const auto& b) {
     if (a[1] != b[1]) return a[1] > b[1];
-    if (get<std::uint16_t>(a, 3) != get<std::uint16_t>(b, 3)) return get<std::uint16_t>(a, 3) < get<std::uint16_t>(b, 3);
+    if (get<std::uint16_t>(a, 3) != get<std::uint16_t>(b, 3))
+      return get<std::uint16_t>(a, 3) < get<std::uint16_t>(b, 3);
     return get<std::int32_t>(a, 5) < get<std::int32_t>(b, 5);
   });
   expect("bytes[33:37]:desc,f64@7:desc", [](const auto& a, const auto& b) {
@@ -300,7 +331,8 @@ TEST_F(Cli, RawRecordsByNumbersAnywhere) {
     return get<double>(a, 7) > get<double>(b, 7);
   });
   expect("u128@3:desc", [](const auto& a, const auto& b) {
-    return std::pair(get<std::uint64_t>(a, 11), get<std::uint64_t>(a, 3)) > std::pair(get<std::uint64_t>(b, 11), get<std::uint64_t>(b, 3));
+    return std::pair(get<std::uint64_t>(a, 11), get<std::uint64_t>(a, 3)) >
+           std::pair(get<std::uint64_t>(b, 11), get<std::uint64_t>(b, 3));
   });
   expect("bytes[0:32],bytes[32:37]", [](const auto& a, const auto& b) { return a < b; });
 }
@@ -317,7 +349,8 @@ TEST_F(Cli, KeysThatAreWrong) {
   refuses(sort + "f32@0,f32@0:desc", 2, {"f32@0", "twice"});
   refuses(sort + "''", 2, {"--key is needed"});
   refuses(sort + "f32@0,", 2, {"''", "no field", "bytes[0:10]"});
-  for (const char* key : {"f32", "f31@0", "@3", "f32@", "f32@x", "f32@-1", "bytes", "bytes[1]", "bytes[a:b]", "bytes[1:2", "u128"})
+  for (const char* key : {"f32", "f31@0", "@3", "f32@", "f32@x", "f32@-1", "bytes", "bytes[1]",
+                          "bytes[a:b]", "bytes[1:2", "u128"})
     refuses(sort + "'" + key + "'", 2, {key, "no field", "u128"});
   refuses(sort + "f32@0:upward", 2, {"upward", "asc, desc"});
   refuses(sort + "u16@0:nan-last", 2, {"nan-last", "u16"});
@@ -326,7 +359,8 @@ TEST_F(Cli, KeysThatAreWrong) {
   refuses("check in.bin --record 24", 2, {"--record 24", "--key"});
   refuses("sort in.bin -o bad.bin --record 0 --key u8@0", 2, {"--record", "0"});
   refuses("sort in.bin -o bad.bin --record 257 --key u8@0", 2, {"--record", "257"});
-  refuses("sort in.bin -o bad.bin --record 50 --key u8@0", 2, {"in.bin", "truncated", "120 bytes", "50"});
+  refuses("sort in.bin -o bad.bin --record 50 --key u8@0", 2,
+          {"in.bin", "truncated", "120 bytes", "50"});
   refuses(sort + "u8@0 --type u32", 2, {"--record", "--type"});
   write("f.npy", npy("[('a', '<u4')]", "(1,)", "1234"));
   refuses("sort f.npy -o bad.npy --record 4 --key u32@0", 2, {"f.npy", "--by"});
@@ -337,7 +371,9 @@ TEST_F(Cli, CheckOfRecords) {
   write("a.bin", record(1, "ab") + record(2, "aa") + record(2, std::string("\x01\0", 2)));
   Result r = run("check a.bin --record 6 --key 'f32@0,bytes[4:6]'");
   EXPECT_EQ(r.code, 1);
-  EXPECT_NE(r.out.find("record 2 has f32@0 2, bytes[4:6] '\\x01', after f32@0 2, bytes[4:6] 'aa'"), std::string::npos) << r.out;
+  EXPECT_NE(r.out.find("record 2 has f32@0 2, bytes[4:6] '\\x01', after f32@0 2, bytes[4:6] 'aa'"),
+            std::string::npos)
+      << r.out;
   EXPECT_EQ(run("check a.bin --record 6 --key f32@0").code, 0);
   EXPECT_EQ(run("check a.bin --record 6 --key f32@0:desc --quiet").out, "");
   // The same keys but other records are no permutation.
@@ -357,8 +393,12 @@ TEST_F(Cli, CheckOfRecords) {
 }
 
 TEST(Records, MistakesAreSeen) {
-  std::vector<std::uint32_t> in{3, 10, 1, 11, 3, 12, 2, 13}, out{1, 11, 2, 13, 3, 10, 3, 12}, positions{1, 3, 0, 2};
-  sortium::RecordProblem p{.count = 4, .columns = {{8, sortium::Moved::out}}, .key = {{.type = sortium::KeyType::u32}}, .position_bytes = 4};
+  std::vector<std::uint32_t> in{3, 10, 1, 11, 3, 12, 2, 13}, out{1, 11, 2, 13, 3, 10, 3, 12},
+      positions{1, 3, 0, 2};
+  sortium::RecordProblem p{.count = 4,
+                           .columns = {{8, sortium::Moved::out}},
+                           .key = {{.type = sortium::KeyType::u32}},
+                           .position_bytes = 4};
   const auto wrong = [&] {
     const void* const i[] = {in.data()};
     void* const o[] = {out.data()};
@@ -387,7 +427,8 @@ TEST_F(Cli, SegmentsAreSortedByThemselves) {
   for (const std::size_t count : {std::size_t{3000}, std::size_t{50000}}) {
     std::vector<std::uint32_t> offsets{0};
     while (offsets.back() < count)
-      offsets.push_back(static_cast<std::uint32_t>(std::min<std::size_t>(count, offsets.back() + random() % (random() % 8 == 0 ? 5000 : 20))));
+      offsets.push_back(static_cast<std::uint32_t>(std::min<std::size_t>(
+          count, offsets.back() + random() % (random() % 8 == 0 ? 5000 : 20))));
     std::vector<std::int16_t> keys(count);
     std::vector<std::uint32_t> ids(count);
     for (auto& k : keys) k = static_cast<std::int16_t>(random() % 100 - 50);
@@ -395,7 +436,8 @@ TEST_F(Cli, SegmentsAreSortedByThemselves) {
     std::vector<std::uint32_t> order(count);
     std::iota(order.begin(), order.end(), 0u);
     for (std::size_t s = 0; s + 1 < offsets.size(); ++s)
-      std::stable_sort(order.begin() + offsets[s], order.begin() + offsets[s + 1], [&](auto a, auto b) { return keys[a] > keys[b]; });
+      std::stable_sort(order.begin() + offsets[s], order.begin() + offsets[s + 1],
+                       [&](auto a, auto b) { return keys[a] > keys[b]; });
     std::vector<std::int16_t> sorted;
     std::vector<std::uint32_t> moved;
     for (const auto i : order) {
@@ -407,9 +449,11 @@ TEST_F(Cli, SegmentsAreSortedByThemselves) {
     write("o.bin", bytes_of(std::vector<std::uint64_t>(offsets.begin(), offsets.end())));
     write("v.bin", bytes_of(ids));
     const std::string down = " --descending --verify";
-    Result r = run("sort k.npy -o out.npy --segments o.npy --values v.bin --value-bytes 4 -o2 v2.bin" + down);
+    Result r = run(
+        "sort k.npy -o out.npy --segments o.npy --values v.bin --value-bytes 4 -o2 v2.bin" + down);
     ASSERT_EQ(r.code, 0) << r.err;
-    EXPECT_NE(r.err.find(fmt::format("in {} segments", offsets.size() - 1)), std::string::npos) << r.err;
+    EXPECT_NE(r.err.find(fmt::format("in {} segments", offsets.size() - 1)), std::string::npos)
+        << r.err;
     EXPECT_TRUE(npy_data(read("out.npy")) == bytes_of(sorted, true));
     EXPECT_TRUE(read("v2.bin") == bytes_of(moved));
     r = run("sort k.npy -o order.bin --argsort --segments o.bin --offset-bytes 8" + down);
@@ -417,7 +461,10 @@ TEST_F(Cli, SegmentsAreSortedByThemselves) {
     EXPECT_TRUE(read("order.bin") == bytes_of(order));
     r = run("check out.npy --descending --segments o.npy");
     EXPECT_EQ(r.code, 0);
-    EXPECT_NE(r.out.find(fmt::format("in {} segments, each in descending order", offsets.size() - 1)), std::string::npos) << r.out;
+    EXPECT_NE(
+        r.out.find(fmt::format("in {} segments, each in descending order", offsets.size() - 1)),
+        std::string::npos)
+        << r.out;
     EXPECT_EQ(run("check out.npy --descending").code, 1);
     EXPECT_EQ(run("check k.npy --descending --segments o.npy").code, 1);
     // Values that no sort moves.
@@ -425,7 +472,8 @@ TEST_F(Cli, SegmentsAreSortedByThemselves) {
     for (const auto i : ids) wide += fmt::format("{:>11}", i);
     for (const auto i : moved) wide_moved += fmt::format("{:>11}", i);
     write("w.bin", wide);
-    r = run("sort k.npy -o out.npy --segments o.npy --values w.bin --value-bytes 11 -o2 w2.bin" + down);
+    r = run("sort k.npy -o out.npy --segments o.npy --values w.bin --value-bytes 11 -o2 w2.bin" +
+            down);
     ASSERT_EQ(r.code, 0) << r.err;
     EXPECT_TRUE(read("w2.bin") == wide_moved);
   }
@@ -433,11 +481,14 @@ TEST_F(Cli, SegmentsAreSortedByThemselves) {
 
 TEST_F(Cli, SegmentsThatAreWrong) {
   write("k.bin", bytes_of<std::uint32_t>({4, 3, 2, 1}));
-  const auto offsets = [&](const std::vector<std::uint32_t>& numbers) { write("o.bin", bytes_of(numbers)); };
+  const auto offsets = [&](const std::vector<std::uint32_t>& numbers) {
+    write("o.bin", bytes_of(numbers));
+  };
   const std::string sort = "sort k.bin --type u32 -o bad.bin --segments o.bin --offset-bytes 4";
   offsets({0, 2, 1, 4});
   refuses(sort, 2, {"o.bin", "offset 2 is 1", "2", "ascend"});
-  refuses("check k.bin --type u32 --segments o.bin --offset-bytes 4", 2, {"o.bin", "offset 2 is 1"});
+  refuses("check k.bin --type u32 --segments o.bin --offset-bytes 4", 2,
+          {"o.bin", "offset 2 is 1"});
   offsets({1, 4});
   refuses(sort, 2, {"o.bin", "offset 0 is 1"});
   offsets({0, 3});
@@ -448,15 +499,19 @@ TEST_F(Cli, SegmentsThatAreWrong) {
   refuses(sort, 2, {"o.bin", "last offset is 0", "4"});
   offsets({0, 4});
   refuses("sort k.bin --type u32 -o bad.bin --segments o.bin", 2, {"o.bin", "--offset-bytes"});
-  refuses("sort k.bin --type u32 -o bad.bin --segments o.bin --offset-bytes 2", 2, {"--offset-bytes", "2"});
-  refuses("sort k.bin --type u32 -o bad.bin --segments none.bin --offset-bytes 4", 2, {"none.bin", "No such file"});
+  refuses("sort k.bin --type u32 -o bad.bin --segments o.bin --offset-bytes 2", 2,
+          {"--offset-bytes", "2"});
+  refuses("sort k.bin --type u32 -o bad.bin --segments none.bin --offset-bytes 4", 2,
+          {"none.bin", "No such file"});
   refuses(sort + " --algorithm std::sort", 2, {"std::sort", "segments"});
   refuses(sort + " --algorithm lsd", 3, {"lsd"});
-  refuses("check k.bin k.bin --type u32 --segments o.bin --offset-bytes 4", 2, {"--segments o.bin"});
+  refuses("check k.bin k.bin --type u32 --segments o.bin --offset-bytes 4", 2,
+          {"--segments o.bin"});
   write("o.npy", npy("'<i4'", "(2,)", bytes_of<std::int32_t>({0, 4})));
   refuses("sort k.bin --type u32 -o bad.bin --segments o.npy", 2, {"o.npy", "<i4", "u4 and u8"});
   write("o8.npy", npy("'<u8'", "(2,)", bytes_of<std::uint64_t>({0, 4})));
-  refuses("sort k.bin --type u32 -o bad.bin --segments o8.npy --offset-bytes 4", 2, {"o8.npy", "8 bytes"});
+  refuses("sort k.bin --type u32 -o bad.bin --segments o8.npy --offset-bytes 4", 2,
+          {"o8.npy", "8 bytes"});
   ASSERT_EQ(run("sort k.bin --type u32 -o out.bin --segments o8.npy --verify").code, 0);
   EXPECT_EQ(read("out.bin"), bytes_of<std::uint32_t>({1, 2, 3, 4}));
   // No records: no segments, and empty ones.
@@ -465,7 +520,9 @@ TEST_F(Cli, SegmentsThatAreWrong) {
   EXPECT_EQ(run("sort none.bin --type u32 -o out.bin --segments o.bin --offset-bytes 4").code, 0);
   EXPECT_EQ(run("check none.bin --type u32 --segments o.bin --offset-bytes 4").code, 0);
   offsets({0, 0, 0});
-  EXPECT_EQ(run("sort none.bin --type u32 -o out.bin --segments o.bin --offset-bytes 4 --verify").code, 0);
+  EXPECT_EQ(
+      run("sort none.bin --type u32 -o out.bin --segments o.bin --offset-bytes 4 --verify").code,
+      0);
   EXPECT_EQ(read("out.bin"), "");
 }
 
@@ -486,7 +543,8 @@ TEST_F(Cli, TopkIsTheStartOfTheSort) {
     std::vector<std::uint32_t> order(keys.size());
     std::iota(order.begin(), order.end(), 0u);
     std::ranges::stable_sort(order, [&](auto a, auto b) {
-      if (std::isnan(keys[a]) || std::isnan(keys[b])) return !std::isnan(keys[a]) && std::isnan(keys[b]);
+      if (std::isnan(keys[a]) || std::isnan(keys[b]))
+        return !std::isnan(keys[a]) && std::isnan(keys[b]);
       return largest ? keys[a] > keys[b] : keys[a] < keys[b];
     });
     for (const std::size_t k : {1, 100, 20000, 30000}) {
@@ -496,16 +554,21 @@ TEST_F(Cli, TopkIsTheStartOfTheSort) {
         best.push_back(keys[order[i]]);
         moved.push_back(ids[order[i]]);
       }
-      const std::string topk = fmt::format("topk {} k.npy --verify{}", k, largest ? " --largest" : "");
+      const std::string topk =
+          fmt::format("topk {} k.npy --verify{}", k, largest ? " --largest" : "");
       Result r = run(topk + " -o out.npy --values v.npy -o2 v2.npy");
       ASSERT_EQ(r.code, 0) << r.err;
       EXPECT_TRUE(npy_data(read("out.npy")) == bytes_of(best, true)) << topk;
       EXPECT_NE(read("out.npy").find(fmt::format("'shape': ({},)", k)), std::string::npos);
       EXPECT_TRUE(npy_data(read("v2.npy")) == bytes_of(moved)) << topk;
-      EXPECT_NE(r.err.find(fmt::format("the first {} of 30000 f32 keys", k)), std::string::npos) << r.err;
+      EXPECT_NE(r.err.find(fmt::format("the first {} of 30000 f32 keys", k)), std::string::npos)
+          << r.err;
       r = run(topk + " -o order.bin --argsort");
       ASSERT_EQ(r.code, 0) << r.err;
-      EXPECT_TRUE(read("order.bin") == bytes_of(std::vector<std::uint32_t>(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(k)))) << topk;
+      EXPECT_TRUE(read("order.bin") ==
+                  bytes_of(std::vector<std::uint32_t>(
+                      order.begin(), order.begin() + static_cast<std::ptrdiff_t>(k))))
+          << topk;
       ASSERT_EQ(run(topk + " -o out.bin").code, 0);
       EXPECT_TRUE(read("out.bin") == bytes_of(best)) << topk;
     }
@@ -513,13 +576,16 @@ TEST_F(Cli, TopkIsTheStartOfTheSort) {
   std::string wide;
   for (const auto i : ids) wide += fmt::format("{:013}", i - ids[0]);
   write("w.bin", wide);
-  const Result r = run("topk 50 k.npy -o out.npy --values w.bin --value-bytes 13 -o2 w2.bin --verify");
+  const Result r =
+      run("topk 50 k.npy -o out.npy --values w.bin --value-bytes 13 -o2 w2.bin --verify");
   ASSERT_EQ(r.code, 0) << r.err;
   ASSERT_EQ(run("topk 50 k.npy -o order.bin --argsort").code, 0);
   std::string expected;
-  for (const auto i : numbers_of<std::uint32_t>(read("order.bin"))) expected += wide.substr(i * 13, 13);
+  for (const auto i : numbers_of<std::uint32_t>(read("order.bin")))
+    expected += wide.substr(i * 13, 13);
   EXPECT_EQ(read("w2.bin"), expected);
-  EXPECT_EQ(shell("printf '5\\n9\\n7\\n' | $S topk 2 - --text --type u8 --largest -o -").out, "9\n7\n");
+  EXPECT_EQ(shell("printf '5\\n9\\n7\\n' | $S topk 2 - --text --type u8 --largest -o -").out,
+            "9\n7\n");
 }
 
 TEST_F(Cli, TopkThatIsWrong) {
@@ -528,14 +594,17 @@ TEST_F(Cli, TopkThatIsWrong) {
   refuses("topk 5 k.bin --type u32 -o bad.bin", 2, {"K 5", "k.bin", "4 records"});
   refuses("topk some k.bin --type u32 -o bad.bin", 2, {"K", "some"});
   refuses("topk 2", 2, {"IN"});
-  refuses("topk 2 k.bin --type u32 -o bad.bin --algorithm std::sort", 2, {"std::sort", "first records"});
+  refuses("topk 2 k.bin --type u32 -o bad.bin --algorithm std::sort", 2,
+          {"std::sort", "first records"});
   refuses("topk 2 k.bin --type u32 -o bad.bin --algorithm lsd", 3, {"lsd"});
   refuses("topk 2 k.bin --type u32 -o bad.bin --by x", 2, {"--by", "--type"});
   refuses("topk 2 k.bin -o bad.bin --by x", 2, {"--by", "k.bin", "--record"});
-  refuses("topk 2 k.bin -o bad.bin --record 8 --key u32@0 --largest", 2, {"--record", "--largest", "desc"});
+  refuses("topk 2 k.bin -o bad.bin --record 8 --key u32@0 --largest", 2,
+          {"--record", "--largest", "desc"});
   refuses("topk 2 k.bin -o bad.bin --record 8", 2, {"--key is needed"});
   refuses("topk 3 k.bin -o bad.bin --record 8 --key u32@0", 2, {"K 3", "k.bin", "2 records"});
-  refuses("topk 2 k.bin -o bad.bin --record 8 --key u32@0 --values k.bin -o2 bad2.bin", 2, {"--values", "whole records"});
+  refuses("topk 2 k.bin -o bad.bin --record 8 --key u32@0 --values k.bin -o2 bad2.bin", 2,
+          {"--values", "whole records"});
   refuses("topk 2 k.bin -o bad.bin --record 8 --key u32@0 --algorithm lsd", 3, {"lsd"});
   refuses("topk 2 k.bin -o bad.bin --type u32 --segments k.bin", 2, {"--segments"});
 }
@@ -548,20 +617,31 @@ TEST_F(Cli, TopkOfRecords) {
     return std::vector(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(k));
   };
   const auto by_several = order_of(records, by_energy_name_t);
-  const auto by_id = order_of(records, [](const auto& a, const auto& b) { return get<std::uint16_t>(a, id_at) > get<std::uint16_t>(b, id_at); });
+  const auto by_id = order_of(records, [](const auto& a, const auto& b) {
+    return get<std::uint16_t>(a, id_at) > get<std::uint16_t>(b, id_at);
+  });
   for (const std::size_t k : {1, 100, 20000}) {
     const auto several = first(by_several, k), one = first(by_id, k);
     for (const char* verify : {"", " --verify"}) {
-      const Result r = run(fmt::format("topk {} in.npy -o out.npy --by energy:desc:nan-first,name,t:desc{}", k, verify));
+      const Result r = run(fmt::format(
+          "topk {} in.npy -o out.npy --by energy:desc:nan-first,name,t:desc{}", k, verify));
       ASSERT_EQ(r.code, 0) << r.err;
       EXPECT_TRUE(npy_data(read("out.npy")) == cut(records, several)) << k;
-      EXPECT_NE(r.err.find(fmt::format("the first {} of 20000 records of 42 bytes by energy", k)), std::string::npos) << r.err;
+      EXPECT_NE(r.err.find(fmt::format("the first {} of 20000 records of 42 bytes by energy", k)),
+                std::string::npos)
+          << r.err;
       EXPECT_NE(read("out.npy").find(fmt::format("'shape': ({},)", k)), std::string::npos);
       EXPECT_NE(read("out.npy").find(particle), std::string::npos);
     }
-    ASSERT_EQ(run(fmt::format("topk {} in.bin -o out.bin --record 42 --key u16@4:desc --verify", k)).code, 0);
+    ASSERT_EQ(
+        run(fmt::format("topk {} in.bin -o out.bin --record 42 --key u16@4:desc --verify", k)).code,
+        0);
     EXPECT_TRUE(read("out.bin") == cut(records, one)) << k;
-    ASSERT_EQ(run(fmt::format("topk {} in.bin -o order.npy --argsort --record 42 --key u16@4:desc --verify", k)).code, 0);
+    ASSERT_EQ(
+        run(fmt::format(
+                "topk {} in.bin -o order.npy --argsort --record 42 --key u16@4:desc --verify", k))
+            .code,
+        0);
     EXPECT_TRUE(npy_data(read("order.npy")) == bytes_of(one)) << k;
   }
   EXPECT_EQ(run("check out.bin --record 42 --key u16@4:desc").code, 0);
@@ -585,7 +665,9 @@ TEST_F(Cli, ValuesOfAnySize) {
   for (const std::size_t bytes : {1, 2, 3, 12, 16, 100, 256}) {
     const auto values = random_records(keys.size(), bytes, 256);
     write("v.bin", joined(values));
-    const Result r = run(fmt::format("sort k.bin --type u8 -o out.bin --values v.bin --value-bytes {} -o2 v2.bin --verify", bytes));
+    const Result r = run(fmt::format(
+        "sort k.bin --type u8 -o out.bin --values v.bin --value-bytes {} -o2 v2.bin --verify",
+        bytes));
     ASSERT_EQ(r.code, 0) << r.err;
     EXPECT_TRUE(read("v2.bin") == cut(values, order)) << bytes;
     EXPECT_NE(r.err.find(fmt::format("+ {}-byte values", bytes)), std::string::npos) << r.err;
@@ -593,13 +675,17 @@ TEST_F(Cli, ValuesOfAnySize) {
   const auto values = random_records(keys.size(), 12, 256);
   for (const char* descr : {"'<U3'", "'|S12'", "[('x', '<f4'), ('y', '>f8')]"}) {
     write("v.npy", npy(descr, "(4000,)", joined(values)));
-    const Result r = run("sort k.bin --type u8 -o out.bin --values v.npy -o2 v2.npy --algorithm std::sort");
+    const Result r =
+        run("sort k.bin --type u8 -o out.bin --values v.npy -o2 v2.npy --algorithm std::sort");
     ASSERT_EQ(r.code, 0) << r.err;
     EXPECT_TRUE(npy_data(read("v2.npy")) == cut(values, order)) << descr;
     EXPECT_NE(read("v2.npy").find(descr), std::string::npos);
   }
   write("none.bin", "");
-  EXPECT_EQ(run("sort none.bin --type u8 -o out.bin --values none.bin --value-bytes 3 -o2 v2.bin --verify").code, 0);
+  EXPECT_EQ(run("sort none.bin --type u8 -o out.bin --values none.bin --value-bytes 3 -o2 v2.bin "
+                "--verify")
+                .code,
+            0);
   EXPECT_EQ(read("v2.bin"), "");
 }
 

@@ -1,4 +1,7 @@
-// The program `sortium`, run as a user runs it: files in a directory of the test's own, exit codes, messages.
+// The program `sortium`, run as a user runs it: files in a directory of the test's own, exit codes,
+// messages.
+#include "cli.hpp"
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -24,7 +27,6 @@
 #include <string_view>
 #include <vector>
 
-#include "cli.hpp"
 #include "host_check.hpp"
 
 namespace {
@@ -45,21 +47,24 @@ std::vector<T> some_numbers() {
   std::mt19937_64 random(11);
   std::vector<T> out(3000);
   for (auto& x : out)
-    if constexpr (std::is_floating_point_v<T>) x = static_cast<T>(static_cast<double>(random()) * 1e-3 - 9e15);
-    else x = static_cast<T>(random());
+    if constexpr (std::is_floating_point_v<T>)
+      x = static_cast<T>(static_cast<double>(random()) * 1e-3 - 9e15);
+    else
+      x = static_cast<T>(random());
   return out;
 }
 
 template <class T>
 class CliTypes : public Cli {};
-using KeyTypes = testing::Types<std::uint32_t, std::int32_t, float, std::uint64_t, std::int64_t, double, std::uint8_t,
-                                std::int8_t, std::uint16_t, std::int16_t>;
+using KeyTypes = testing::Types<std::uint32_t, std::int32_t, float, std::uint64_t, std::int64_t,
+                                double, std::uint8_t, std::int8_t, std::uint16_t, std::int16_t>;
 TYPED_TEST_SUITE(CliTypes, KeyTypes);
 
 TYPED_TEST(CliTypes, SortsNpyOfBothByteOrdersAndRaw) {
   using T = TypeParam;
   const std::string letter = std::is_floating_point_v<T> ? "f" : std::is_signed_v<T> ? "i" : "u";
-  const std::string name = letter + std::to_string(sizeof(T) * 8), descr = letter + std::to_string(sizeof(T));
+  const std::string name = letter + std::to_string(sizeof(T) * 8),
+                    descr = letter + std::to_string(sizeof(T));
   const auto keys = some_numbers<T>();
   auto expected = keys;
   std::ranges::sort(expected);
@@ -87,7 +92,10 @@ TYPED_TEST(CliTypes, SortsNpyOfBothByteOrdersAndRaw) {
 
 TYPED_TEST(CliTypes, TextReadsBackToTheSameValue) {
   using T = TypeParam;
-  const std::string name = (std::is_floating_point_v<T> ? "f" : std::is_signed_v<T> ? "i" : "u") + std::to_string(sizeof(T) * 8);
+  const std::string name = (std::is_floating_point_v<T> ? "f"
+                            : std::is_signed_v<T>       ? "i"
+                                                        : "u") +
+                           std::to_string(sizeof(T) * 8);
   auto keys = some_numbers<T>();
   keys.push_back(std::numeric_limits<T>::max());
   keys.push_back(std::numeric_limits<T>::lowest());
@@ -95,7 +103,8 @@ TYPED_TEST(CliTypes, TextReadsBackToTheSameValue) {
   this->write("in.bin", bytes_of(keys));
   ASSERT_EQ(this->run("sort in.bin --type " + name + " -o sorted.bin").code, 0);
   // To text and back: .npy goes by its name, the other file is text.
-  this->write("in.npy", npy(fmt::format("'<{}{}'", name[0], sizeof(T)), fmt::format("({},)", keys.size()), bytes_of(keys)));
+  this->write("in.npy", npy(fmt::format("'<{}{}'", name[0], sizeof(T)),
+                            fmt::format("({},)", keys.size()), bytes_of(keys)));
   ASSERT_EQ(this->run("sort in.npy --text -o sorted.txt").code, 0);
   const Result r = this->run("sort sorted.txt --text --type " + name + " -o again.npy");
   ASSERT_EQ(r.code, 0) << r.err;
@@ -109,11 +118,13 @@ TYPED_TEST(CliTypes, TextReadsBackToTheSameValue) {
 // Their number, by the definition of the format: `exponent_bits` of the 15 below the sign.
 double number_of(std::uint16_t bits, int exponent_bits) {
   const int fraction_bits = 15 - exponent_bits, bias = (1 << (exponent_bits - 1)) - 1;
-  const int exponent = (bits & 0x7fff) >> fraction_bits, fraction = bits & ((1 << fraction_bits) - 1);
+  const int exponent = (bits & 0x7fff) >> fraction_bits,
+            fraction = bits & ((1 << fraction_bits) - 1);
   const double sign = (bits & 0x8000) != 0 ? -1 : 1;
   if (exponent == 2 * bias + 1) return fraction != 0 ? std::nan("") : sign * HUGE_VAL;
   return sign * (exponent == 0 ? std::ldexp(fraction, 1 - bias - fraction_bits)
-                               : std::ldexp(fraction + (1 << fraction_bits), exponent - bias - fraction_bits));
+                               : std::ldexp(fraction + (1 << fraction_bits),
+                                            exponent - bias - fraction_bits));
 }
 
 struct NarrowFloat {
@@ -122,7 +133,9 @@ struct NarrowFloat {
 };
 class CliNarrow : public Cli, public testing::WithParamInterface<NarrowFloat> {
  protected:
-  [[nodiscard]] double number(std::uint16_t bits) const { return number_of(bits, GetParam().exponent_bits); }
+  [[nodiscard]] double number(std::uint16_t bits) const {
+    return number_of(bits, GetParam().exponent_bits);
+  }
   // All there are, in a random order.
   [[nodiscard]] static std::vector<std::uint16_t> all() {
     std::vector<std::uint16_t> out(1 << 16);
@@ -131,7 +144,8 @@ class CliNarrow : public Cli, public testing::WithParamInterface<NarrowFloat> {
     return out;
   }
 };
-INSTANTIATE_TEST_SUITE_P(Floats, CliNarrow, testing::Values(NarrowFloat{"f16", 5}, NarrowFloat{"bf16", 8}),
+INSTANTIATE_TEST_SUITE_P(Floats, CliNarrow,
+                         testing::Values(NarrowFloat{"f16", 5}, NarrowFloat{"bf16", 8}),
                          [](const auto& of) { return of.param.name; });
 
 TEST_P(CliNarrow, EveryNumberInEveryPolicy) {
@@ -158,15 +172,18 @@ TEST_P(CliNarrow, EveryNumberInEveryPolicy) {
         };
         auto expected = all();
         std::ranges::stable_sort(expected, before);
-        const std::string how = fmt::format(" --type {} --nan {} --zeros {}{}", GetParam().name, nan,
-                                            distinct ? "distinct" : "tied", down ? " --descending" : "");
+        const std::string how =
+            fmt::format(" --type {} --nan {} --zeros {}{}", GetParam().name, nan,
+                        distinct ? "distinct" : "tied", down ? " --descending" : "");
         for (const char* algorithm : {"auto", "std::stable_sort"}) {
-          const Result r = run(fmt::format("sort in.bin -o out.bin --verify --algorithm {}{}", algorithm, how));
+          const Result r =
+              run(fmt::format("sort in.bin -o out.bin --verify --algorithm {}{}", algorithm, how));
           ASSERT_EQ(r.code, 0) << r.err;
           EXPECT_TRUE(read("out.bin") == bytes_of(expected)) << algorithm << how;
         }
         EXPECT_EQ(run("check out.bin" + how).code, 0) << how;
-        EXPECT_EQ(run("check out.bin" + how + (down ? "" : " --descending")).code, down ? 0 : 1) << how;
+        EXPECT_EQ(run("check out.bin" + how + (down ? "" : " --descending")).code, down ? 0 : 1)
+            << how;
       }
 }
 
@@ -233,23 +250,28 @@ TEST_F(Cli, NarrowFloatsRoundOnce) {
   EXPECT_EQ(bits("f16", "-nan"), 0xfe00);
   for (const char* text : {"65520", "-1e5", "1e999"}) {
     write("large.txt", std::string("1\n") + text + "\n");
-    refuses("sort large.txt --text --type f16 -o bad.txt", 2, {"line 2", text, "out of range for f16", "-65504 to 65504"});
+    refuses("sort large.txt --text --type f16 -o bad.txt", 2,
+            {"line 2", text, "out of range for f16", "-65504 to 65504"});
   }
   write("large.txt", "3.4e38\n");
   refuses("sort large.txt --text --type bf16 -o bad.txt", 2, {"3.4e38", "out of range for bf16"});
   refuses("sort large.txt --text --type f16 -o bad.txt", 2, {"3.4e38"});
   // Half of bf16's last bit above 1 is a tie, and as a float a little more than that still is.
   EXPECT_EQ(shell("printf '1.00390625\\n' | $S sort - --text --type bf16 -o -").out, "1\n");
-  EXPECT_EQ(shell("printf '1.0039062500000000000000000001\\n' | $S sort - --text --type bf16 -o -").out, "1.01\n");
+  EXPECT_EQ(
+      shell("printf '1.0039062500000000000000000001\\n' | $S sort - --text --type bf16 -o -").out,
+      "1.01\n");
 }
 
 TEST_F(Cli, NarrowKeysAndFiles) {
-  write("half.npy", npy("'>f2'", "(4,)", bytes_of<std::uint16_t>({0xc000, 0x7e00, 0x3c00, 0xfc00}, true)));
+  write("half.npy",
+        npy("'>f2'", "(4,)", bytes_of<std::uint16_t>({0xc000, 0x7e00, 0x3c00, 0xfc00}, true)));
   Result r = run("sort half.npy -o out.npy --verify");
   ASSERT_EQ(r.code, 0) << r.err;
   EXPECT_NE(r.err.find("4 f16 keys"), std::string::npos) << r.err;
   EXPECT_NE(read("out.npy").find("'>f2'"), std::string::npos);
-  EXPECT_EQ(npy_data(read("out.npy")), bytes_of<std::uint16_t>({0xfc00, 0xc000, 0x3c00, 0x7e00}, true));
+  EXPECT_EQ(npy_data(read("out.npy")),
+            bytes_of<std::uint16_t>({0xfc00, 0xc000, 0x3c00, 0x7e00}, true));
   ASSERT_EQ(run("sort half.npy --argsort --nan first -o order.npy --verify").code, 0);
   EXPECT_EQ(npy_data(read("order.npy")), bytes_of<std::uint32_t>({1, 3, 0, 2}));
   // NumPy has no bf16.
@@ -266,10 +288,13 @@ TEST_F(Cli, NarrowKeysAndFiles) {
   ASSERT_EQ(run("sort u.npy -o out.npy").code, 0);
   EXPECT_EQ(npy_data(read("out.npy")), std::string("\x01\x80\xff", 3));
   EXPECT_NE(read("out.npy").find("'|u1'"), std::string::npos);
-  EXPECT_EQ(shell("printf '200\\n3\\n+255\\n' | $S sort - --text --type u8 -o - --bits 0:2").out, "200\n3\n255\n");
-  EXPECT_EQ(shell("printf '100\\n-128\\n-3\\n' | $S sort - --text --type i8 -o - --descending").out, "100\n-3\n-128\n");
+  EXPECT_EQ(shell("printf '200\\n3\\n+255\\n' | $S sort - --text --type u8 -o - --bits 0:2").out,
+            "200\n3\n255\n");
+  EXPECT_EQ(shell("printf '100\\n-128\\n-3\\n' | $S sort - --text --type i8 -o - --descending").out,
+            "100\n-3\n-128\n");
   write("wide.txt", "255\n256\n");
-  refuses("sort wide.txt --text --type u8 -o bad.txt", 2, {"line 2", "256", "out of range for u8 (0 to 255)"});
+  refuses("sort wide.txt --text --type u8 -o bad.txt", 2,
+          {"line 2", "256", "out of range for u8 (0 to 255)"});
   refuses("sort wide.txt --text --type i8 -o bad.txt", 2, {"line 1", "255", "(-128 to 127)"});
   refuses("sort u.npy --bits 0:9 -o bad.npy", 2, {"0:9", "0:8"});
 }
@@ -281,11 +306,14 @@ TEST_F(Cli, PoliciesOfFloatsOnly) {
   refuses("sort k.bin --type f32 -o bad.bin --nan middle", 2, {"--nan", "middle", "last"});
   refuses("sort k.bin --type f32 -o bad.bin --zeros none", 2, {"--zeros", "none", "tied"});
   refuses("bench --n 2^8 --type u32,u8 --nan bits", 2, {"--nan bits", "no floats"});
-  refuses("bench --n 2^8 --type f32 --zeros distinct --peers .", 2, {"--zeros distinct", "--peers"});
+  refuses("bench --n 2^8 --type f32 --zeros distinct --peers .", 2,
+          {"--zeros distinct", "--peers"});
   refuses("bench --n 2^8 --type u32,f16 --peers .", 2, {"--type f16", "--peers"});
   write("f.txt", "0\n-0\nnan\n-nan\n-1\n");
-  EXPECT_EQ(run("sort f.txt --text --type f64 --nan bits --zeros distinct --verify -o -").out, "-nan\n-1\n-0\n0\nnan\n");
-  EXPECT_EQ(run("sort f.txt --text --type f64 --nan first --descending --verify -o -").out, "nan\n-nan\n0\n-0\n-1\n");
+  EXPECT_EQ(run("sort f.txt --text --type f64 --nan bits --zeros distinct --verify -o -").out,
+            "-nan\n-1\n-0\n0\nnan\n");
+  EXPECT_EQ(run("sort f.txt --text --type f64 --nan first --descending --verify -o -").out,
+            "nan\n-nan\n0\n-0\n-1\n");
   ASSERT_EQ(run("sort f.txt --text --type f32 --nan first -o out.txt").code, 0);
   Result r = run("check out.txt --text --type f32");
   EXPECT_EQ(r.code, 1);
@@ -368,7 +396,8 @@ TEST_F(Cli, NoRecordsAndOne) {
 
 TEST_F(Cli, BadRaw) {
   write("in.bin", "1234567");
-  refuses("sort in.bin --type u32 -o bad.bin", 2, {"in.bin", "truncated", "7 bytes", "multiple of 4"});
+  refuses("sort in.bin --type u32 -o bad.bin", 2,
+          {"in.bin", "truncated", "7 bytes", "multiple of 4"});
   refuses("sort in.bin -o bad.bin", 2, {"in.bin", "--type", "u32"});
   refuses("sort in.bin --type u33 -o bad.bin", 2, {"--type", "u33", "u32", "f64"});
   refuses("sort missing.bin --type u32 -o bad.bin", 2, {"missing.bin", "No such file"});
@@ -379,7 +408,8 @@ TEST_F(Cli, TextThroughPipes) {
   const Result r = shell("printf '10\\n-3\\r\\n +7\\t\\n0' | $S sort - --text --type i32 -o -");
   EXPECT_EQ(r.code, 0) << r.err;
   EXPECT_EQ(r.out, "-3\n0\n7\n10\n");
-  EXPECT_EQ(shell("printf '1\\n2\\n\\n\\n' | $S sort - --text --type i32 -o - --descending").out, "2\n1\n");
+  EXPECT_EQ(shell("printf '1\\n2\\n\\n\\n' | $S sort - --text --type i32 -o - --descending").out,
+            "2\n1\n");
 }
 
 TEST_F(Cli, RawThroughPipes) {
@@ -395,16 +425,19 @@ TEST_F(Cli, RawThroughPipes) {
 
 TEST_F(Cli, BadText) {
   write("garbage.txt", "1\n2\nthree\n");
-  refuses("sort garbage.txt --text --type u32 -o bad.txt", 2, {"garbage.txt", "line 3", "three", "u32"});
+  refuses("sort garbage.txt --text --type u32 -o bad.txt", 2,
+          {"garbage.txt", "line 3", "three", "u32"});
   write("tail.txt", "1\n2x\n");
   refuses("sort tail.txt --text --type u32 -o bad.txt", 2, {"line 2", "2x"});
   write("negative.txt", "-1\n");
   refuses("sort negative.txt --text --type u32 -o bad.txt", 2, {"line 1", "-1"});
   write("large.txt", "4294967295\n4294967296\n");
-  refuses("sort large.txt --text --type u32 -o bad.txt", 2, {"line 2", "4294967296", "out of range", "4294967295"});
+  refuses("sort large.txt --text --type u32 -o bad.txt", 2,
+          {"line 2", "4294967296", "out of range", "4294967295"});
   EXPECT_EQ(run("sort large.txt --text --type u64 -o fine.txt").code, 0);
   write("small.txt", "-2147483649\n");
-  refuses("sort small.txt --text --type i32 -o bad.txt", 2, {"line 1", "out of range", "-2147483648"});
+  refuses("sort small.txt --text --type i32 -o bad.txt", 2,
+          {"line 1", "out of range", "-2147483648"});
   write("fraction.txt", "1.5\n");
   refuses("sort fraction.txt --text --type i64 -o bad.txt", 2, {"1.5", "i64"});
   write("float.txt", "1\n1e39\n");
@@ -427,15 +460,20 @@ TEST_F(Cli, SpecialFloatsInText) {
   ASSERT_EQ(run("sort in.txt --text --type f32 -o down.txt --descending --verify").code, 0);
   EXPECT_EQ(read("down.txt"), down);
   for (const char* algorithm : {"std::sort", "std::stable_sort"}) {
-    ASSERT_EQ(run(std::string("sort in.txt --text --type f32 -o peer.txt --verify --algorithm ") + algorithm).code, 0);
+    ASSERT_EQ(run(std::string("sort in.txt --text --type f32 -o peer.txt --verify --algorithm ") +
+                  algorithm)
+                  .code,
+              0);
     EXPECT_EQ(run("check peer.txt --text --type f32").code, 0) << algorithm;
     EXPECT_EQ(run("check peer.txt in.txt --text --type f32").code, 0) << algorithm;
   }
 }
 
 TEST_F(Cli, SpecialFloatsKeepTheirBits) {
-  const std::vector<std::uint32_t> keys{0x7fc01234, 0x80000000, 0xffc00001, 0x00000000, 0x00000001, 0xff800000, 0x7f800000};
-  const std::vector<std::uint32_t> sorted{0xff800000, 0x80000000, 0x00000000, 0x00000001, 0x7f800000, 0x7fc01234, 0xffc00001};
+  const std::vector<std::uint32_t> keys{0x7fc01234, 0x80000000, 0xffc00001, 0x00000000,
+                                        0x00000001, 0xff800000, 0x7f800000};
+  const std::vector<std::uint32_t> sorted{0xff800000, 0x80000000, 0x00000000, 0x00000001,
+                                          0x7f800000, 0x7fc01234, 0xffc00001};
   write("in.npy", npy("'>f4'", "(7,)", bytes_of(keys, true)));
   ASSERT_EQ(run("sort in.npy -o out.npy --verify").code, 0);
   EXPECT_EQ(npy_data(read("out.npy")), bytes_of(sorted, true));
@@ -451,10 +489,12 @@ TEST_F(Cli, ValuesMoveWithTheirKeys) {
   std::vector<std::uint64_t> values(keys.size());
   std::iota(values.begin(), values.end(), std::uint64_t{1} << 40);
   auto order = values;
-  std::ranges::stable_sort(order, [&](auto a, auto b) { return keys[a & 0xffff] > keys[b & 0xffff]; });
+  std::ranges::stable_sort(order,
+                           [&](auto a, auto b) { return keys[a & 0xffff] > keys[b & 0xffff]; });
   write("k.bin", bytes_of(keys));
   write("v.npy", npy("'>M8[ns]'", "(5000,)", bytes_of(values)));
-  const Result r = run("sort k.bin --type u32 -o k2.bin --values v.npy -o2 v2.npy --descending --verify");
+  const Result r =
+      run("sort k.bin --type u32 -o k2.bin --values v.npy -o2 v2.npy --descending --verify");
   ASSERT_EQ(r.code, 0) << r.err;
   EXPECT_EQ(npy_data(read("v2.npy")), bytes_of(order));
   EXPECT_NE(read("v2.npy").find("'>M8[ns]'"), std::string::npos);
@@ -464,9 +504,15 @@ TEST_F(Cli, ValuesMoveWithTheirKeys) {
   std::vector<std::uint32_t> small(keys.size());
   std::iota(small.begin(), small.end(), 0u);
   write("v.bin", bytes_of(small));
-  ASSERT_EQ(run("sort k.bin --type u32 -o a.bin --values v.bin --value-bytes 4 -o2 av.bin --bits 2:5").code, 0);
-  ASSERT_EQ(run("sort k.bin --type u32 -o b.bin --values v.bin --value-bytes 4 -o2 bv.bin --bits 2:5 --verify "
-                "--algorithm std::sort").code, 0);
+  ASSERT_EQ(
+      run("sort k.bin --type u32 -o a.bin --values v.bin --value-bytes 4 -o2 av.bin --bits 2:5")
+          .code,
+      0);
+  ASSERT_EQ(run("sort k.bin --type u32 -o b.bin --values v.bin --value-bytes 4 -o2 bv.bin --bits "
+                "2:5 --verify "
+                "--algorithm std::sort")
+                .code,
+            0);
   EXPECT_EQ(read("a.bin"), read("b.bin"));
   EXPECT_EQ(read("av.bin"), read("bv.bin"));
   EXPECT_NE(read("av.bin"), read("v.bin"));
@@ -478,13 +524,15 @@ TEST_F(Cli, BadValues) {
   const std::string sort = "sort k.bin --type u32 -o bad.bin ";
   refuses(sort + "--values v.bin --value-bytes 4 -o2 bad2.bin", 2, {"v.bin", "2 records", "3"});
   refuses(sort + "--values v.bin -o2 bad2.bin", 2, {"v.bin", "--value-bytes", "1 to 256"});
-  refuses(sort + "--values v.bin --value-bytes 5 -o2 bad2.bin", 2, {"v.bin", "truncated", "multiple of 5"});
+  refuses(sort + "--values v.bin --value-bytes 5 -o2 bad2.bin", 2,
+          {"v.bin", "truncated", "multiple of 5"});
   refuses(sort + "--values v.bin --value-bytes 0 -o2 bad2.bin", 2, {"--value-bytes", "0"});
   refuses(sort + "--values v.bin --value-bytes 257 -o2 bad2.bin", 2, {"--value-bytes", "257"});
   refuses(sort + "--values v.bin --value-bytes 4", 2, {"--values", "-o2"});
   refuses(sort + "-o2 bad2.bin", 2, {"--values", "-o2"});
   refuses(sort + "--values v.bin --value-bytes 4 -o2 ./bad.bin", 2, {"same file"});
-  refuses(sort + "--values v.bin --value-bytes 4 -o2 bad2.bin --argsort", 2, {"--argsort", "--values"});
+  refuses(sort + "--values v.bin --value-bytes 4 -o2 bad2.bin --argsort", 2,
+          {"--argsort", "--values"});
   refuses(sort + "--values none.bin --value-bytes 4 -o2 bad2.bin", 2, {"none.bin", "No such file"});
   write("v.npy", npy("'|S300'", "(3,)", std::string(900, 'x')));
   refuses(sort + "--values v.npy -o2 bad2.npy", 2, {"v.npy", "|S300", "1 to 256"});
@@ -507,7 +555,8 @@ TEST_F(Cli, Argsort) {
   EXPECT_EQ(read("p8.bin"), bytes_of(std::vector<std::uint64_t>(order.begin(), order.end())));
   ASSERT_EQ(run("sort k.npy --argsort -o peer.npy --verify --algorithm std::sort").code, 0);
   EXPECT_EQ(read("peer.npy"), read("p.npy"));
-  EXPECT_EQ(shell("printf '30\\n10\\n20\\n' | $S sort - --text --type u32 --argsort -o -").out, "1\n2\n0\n");
+  EXPECT_EQ(shell("printf '30\\n10\\n20\\n' | $S sort - --text --type u32 --argsort -o -").out,
+            "1\n2\n0\n");
   refuses("sort k.npy --argsort --index-bytes 2 -o bad.npy", 2, {"--index-bytes", "2", "4"});
 }
 
@@ -537,7 +586,8 @@ TEST_F(Cli, BitRange) {
 
 TEST_F(Cli, AlgorithmsAndParameters) {
   write("k.bin", bytes_of(random_keys(10000)));
-  const Result r = run("sort k.bin --type u32 -o out.bin --algorithm lsd --params groups=3 --verify");
+  const Result r =
+      run("sort k.bin --type u32 -o out.bin --algorithm lsd --params groups=3 --verify");
   EXPECT_EQ(r.code, 0) << r.err;
   EXPECT_NE(r.err.find("lsd("), std::string::npos);
   EXPECT_NE(r.err.find("groups=3"), std::string::npos);
@@ -553,14 +603,17 @@ TEST_F(Cli, AlgorithmsAndParameters) {
 }
 
 TEST_F(Cli, KeepsToACeilingForTemporaryMemory) {
-  write("k.bin", bytes_of(random_keys(300'000)));  // more than the sorts that need no scratch memory take
+  write("k.bin",
+        bytes_of(random_keys(300'000)));  // more than the sorts that need no scratch memory take
   const Result r = run("sort k.bin --type u32 -o out.bin --max-scratch 900000 --verify");
   EXPECT_EQ(r.code, 0) << r.err;
   EXPECT_NE(r.err.find("-in-place("), std::string::npos) << r.err;
   EXPECT_EQ(run("check out.bin k.bin --type u32").code, 0);
-  refuses("sort k.bin --type u32 -o bad.bin --max-scratch 1", 2, {"max_scratch_bytes is 1", "the least that would do"});
+  refuses("sort k.bin --type u32 -o bad.bin --max-scratch 1", 2,
+          {"max_scratch_bytes is 1", "the least that would do"});
   refuses("sort k.bin --type u32 -o bad.bin --max-scratch 0", 2, {"--max-scratch"});
-  refuses("sort k.bin --type u32 -o bad.bin --max-scratch 1000000 --algorithm std::sort", 2, {"--max-scratch", "std::sort"});
+  refuses("sort k.bin --type u32 -o bad.bin --max-scratch 1000000 --algorithm std::sort", 2,
+          {"--max-scratch", "std::sort"});
 }
 
 TEST_F(Cli, PartialSortSaysSo) {
@@ -610,14 +663,16 @@ TEST_F(Cli, InPlaceAndThroughLinks) {
   std::ranges::sort(keys);
   EXPECT_EQ(read("k.bin"), bytes_of(keys));
   EXPECT_TRUE(fs::is_symlink(dir_ / "link.bin"));
-  EXPECT_EQ(fs::status(dir_ / "k.bin").permissions(), fs::perms::owner_read | fs::perms::owner_write);
+  EXPECT_EQ(fs::status(dir_ / "k.bin").permissions(),
+            fs::perms::owner_read | fs::perms::owner_write);
   EXPECT_EQ(files(), (std::vector<std::string>{"io", "k.bin", "link.bin"}));
 }
 
 TEST_F(Cli, OutputThatCannotBe) {
   write("k.bin", bytes_of(random_keys(100)));
   refuses("sort k.bin --type u32 -o none/out.bin", 2, {"none/out.bin", "No such file"});
-  refuses("sort k.bin --type u32 -o /dev/full/out.bin", 2, {"/dev/full/out.bin", "Not a directory"});
+  refuses("sort k.bin --type u32 -o /dev/full/out.bin", 2,
+          {"/dev/full/out.bin", "Not a directory"});
   refuses("sort k.bin --type u32 -o io", 2, {"io", "directory"});
   refuses("sort k.bin --type u32 -o /dev/full", 3, {"/dev/full", "No space left"});
   EXPECT_TRUE(fs::is_character_file("/dev/full"));
@@ -633,8 +688,9 @@ TEST_F(Cli, DiskThatFillsUp) {
   std::string lines;
   for (int i = 0; i < 200'000; ++i) lines += std::to_string(i * 7919 % 200'000) + "\n";
   write("k.txt", lines);
-  for (const char* arguments : {"k.bin --type u32 -o out.bin", "k.txt --type u32 --text --argsort -o out.txt",
-                                "k.bin --type u32 -o out.npy --values k.bin --value-bytes 4 -o2 v.npy"}) {
+  for (const char* arguments :
+       {"k.bin --type u32 -o out.bin", "k.txt --type u32 --text --argsort -o out.txt",
+        "k.bin --type u32 -o out.npy --values k.bin --value-bytes 4 -o2 v.npy"}) {
     const auto before = files();
     const Result r = shell(std::string("ulimit -f 100; $S sort ") + arguments);
     EXPECT_EQ(r.code, 3) << r.err;
@@ -658,7 +714,8 @@ TEST_F(Cli, SignalsRemoveTheTemporary) {
     Waiting run(dir_, {"sort", "-", "--text", "--type", "u32", "-o", "out.txt"}, null);
     run.feed("1\n");
     const auto has_temporary = [&] {
-      return std::ranges::any_of(files(), [](const auto& name) { return name.starts_with(".sortium-"); });
+      return std::ranges::any_of(files(),
+                                 [](const auto& name) { return name.starts_with(".sortium-"); });
     };
     for (int i = 0; i < 6000 && !has_temporary(); ++i) ::usleep(10'000);
     ASSERT_TRUE(has_temporary());
@@ -679,12 +736,16 @@ TEST_F(Cli, AQuadraticSortWarnsAndCanBeInterrupted) {
   const auto before = files();
   int ends[2];
   ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
-  Waiting run(dir_, {"sort", "many.u32", "--type", "u32", "-o", "out.u32", "--algorithm", "selection", "--quiet"}, ends[1]);
+  Waiting run(
+      dir_,
+      {"sort", "many.u32", "--type", "u32", "-o", "out.u32", "--algorithm", "selection", "--quiet"},
+      ends[1]);
   ::close(ends[1]);
   std::string said;
   char part[512];
   // Drivers may say something of their own first.
-  for (ssize_t n; said.find("take seconds") == std::string::npos && (n = ::read(ends[0], part, sizeof part)) > 0;)
+  for (ssize_t n; said.find("take seconds") == std::string::npos &&
+                  (n = ::read(ends[0], part, sizeof part)) > 0;)
     said.append(part, static_cast<std::size_t>(n));
   EXPECT_NE(said.find("warning: selection"), std::string::npos) << said;
   EXPECT_NE(said.find("4194304 records"), std::string::npos) << said;
@@ -705,7 +766,8 @@ TEST_F(Cli, ProgressBarOnATerminalOnly) {
   std::string shown;
   const auto look = [&] {
     char part[4096];
-    for (ssize_t n; (n = ::read(primary, part, sizeof part)) > 0;) shown.append(part, static_cast<std::size_t>(n));
+    for (ssize_t n; (n = ::read(primary, part, sizeof part)) > 0;)
+      shown.append(part, static_cast<std::size_t>(n));
   };
   Waiting run(dir_, {"sort", "-", "--text", "--type", "u32", "-o", "out.txt"}, secondary);
   run.feed("2\n1\n");
@@ -732,7 +794,8 @@ TEST_F(Cli, NoProgressBarWhenQuietOrInAPipe) {
   if (::openpty(&primary, &secondary, nullptr, nullptr, nullptr) != 0)
     GTEST_SKIP() << "no pseudo-terminal here (a bare chroot?): " << std::strerror(errno);
   ::fcntl(primary, F_SETFL, O_NONBLOCK);
-  Waiting run(dir_, {"sort", "-", "--text", "--type", "u32", "-o", "out.txt", "--quiet"}, secondary);
+  Waiting run(dir_, {"sort", "-", "--text", "--type", "u32", "-o", "out.txt", "--quiet"},
+              secondary);
   run.feed("2\n1\n");
   ::usleep(1'500'000);
   EXPECT_EQ(run.wait(), 0);
@@ -749,7 +812,8 @@ TEST_F(Cli, NoProgressBarWhenQuietOrInAPipe) {
 struct Verify : testing::Test {
   std::vector<std::uint32_t> in{5, 1, 5, 3, 1, 9}, values{0, 1, 2, 3, 4, 5};
   std::vector<std::uint32_t> out{1, 1, 3, 5, 5, 9}, moved{1, 4, 3, 0, 2, 5};
-  sortium::Problem problem{.key = sortium::KeyType::u32, .count = 6, .payload = sortium::Payload::values};
+  sortium::Problem problem{
+      .key = sortium::KeyType::u32, .count = 6, .payload = sortium::Payload::values};
   bool wrong(bool stable = true, std::uint64_t run_length = 0) const {
     sortium::HostOperands o{in.data(), const_cast<std::uint32_t*>(out.data()), values.data(),
                             const_cast<std::uint32_t*>(moved.data())};
@@ -829,7 +893,10 @@ TEST_F(Verify, WideKeysAndValues) {
   const std::vector<std::uint64_t> ids{10, 11, 12, 13, 14};
   std::vector<double> sorted{-2, -0.0, 0.0, 0.5, keys[2]};
   std::vector<std::uint64_t> sorted_ids{14, 11, 13, 10, 12};
-  const sortium::Problem p{.key = sortium::KeyType::f64, .count = 5, .payload = sortium::Payload::values, .value_bytes = 8};
+  const sortium::Problem p{.key = sortium::KeyType::f64,
+                           .count = 5,
+                           .payload = sortium::Payload::values,
+                           .value_bytes = 8};
   const sortium::HostOperands o{keys.data(), sorted.data(), ids.data(), sorted_ids.data()};
   EXPECT_FALSE(app::find_mistake(p, o, true, 0));
   std::swap(sorted[1], sorted[2]);  // the zeros tie, but each has its value
@@ -875,16 +942,23 @@ TEST_F(Cli, CheckPermutation) {
   EXPECT_EQ(run("check b.npy a.bin --type i64").code, 0);
   Result r = run("check a.bin c.bin --type i64");
   EXPECT_EQ(r.code, 1);
-  EXPECT_NE(r.out.find("first difference is 2, 1 times in a.bin and 2 times in c.bin"), std::string::npos) << r.out;
+  EXPECT_NE(r.out.find("first difference is 2, 1 times in a.bin and 2 times in c.bin"),
+            std::string::npos)
+      << r.out;
   r = run("check a.bin c.bin --type i64 --descending");
-  EXPECT_NE(r.out.find("first difference is 3, 2 times in a.bin and 1 times in c.bin"), std::string::npos) << r.out;
+  EXPECT_NE(r.out.find("first difference is 3, 2 times in a.bin and 1 times in c.bin"),
+            std::string::npos)
+      << r.out;
   r = run("check d.bin a.bin --type i64");
   EXPECT_EQ(r.code, 1);
-  EXPECT_NE(r.out.find("first difference is 3, 1 times in d.bin and 2 times in a.bin"), std::string::npos) << r.out;
+  EXPECT_NE(r.out.find("first difference is 3, 1 times in d.bin and 2 times in a.bin"),
+            std::string::npos)
+      << r.out;
   // Negative keys come first though their bits are the larger numbers.
   write("f.bin", bytes_of<std::int64_t>({-7, 9}));
   write("g.bin", bytes_of<std::int64_t>({-8, 10}));
-  EXPECT_NE(run("check f.bin g.bin --type i64").out.find("first difference is -8"), std::string::npos);
+  EXPECT_NE(run("check f.bin g.bin --type i64").out.find("first difference is -8"),
+            std::string::npos);
   refuses("check b.npy e.npy", 2, {"b.npy", "i64", "e.npy", "f64"});
   // -0.0 and +0.0 tie in the order, but one is no permutation of the other.
   write("z.txt", "0\n-0\n");

@@ -1,10 +1,10 @@
-// Every algorithm, with several sets of parameters, against std::stable_sort: one table for all (table.hpp says how it
-// is designed, trial.hpp what a single case checks). An algorithm that is new in the registry is here at once, with
-// its default parameters.
+// Every algorithm, with several sets of parameters, against std::stable_sort: one table for all
+// (table.hpp says how it is designed, trial.hpp what a single case checks). An algorithm that is
+// new in the registry is here at once, with its default parameters.
 //
-//   SORTIUM_TEST_FULL=1   many more shapes and sizes: for GPUs, where kernels are compiled once and cases are cheap
-//   SORTIUM_TEST_SMALL=1  a few small cases, each operand in an allocation of its own: for Oclgrind and the like
-//   SORTIUM_TEST_CASES=2  no more cases of each method than that
+//   SORTIUM_TEST_FULL=1   many more shapes and sizes: for GPUs, where kernels are compiled once and
+//   cases are cheap SORTIUM_TEST_SMALL=1  a few small cases, each operand in an allocation of its
+//   own: for Oclgrind and the like SORTIUM_TEST_CASES=2  no more cases of each method than that
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -33,16 +33,19 @@ std::map<std::string, std::uint64_t> numbers(std::string_view parameters) {
     const auto equals = item.find('=');
     std::uint64_t value = 0;
     if (equals != std::string_view::npos &&
-        std::from_chars(item.data() + equals + 1, item.data() + item.size(), value).ec == std::errc{})
+        std::from_chars(item.data() + equals + 1, item.data() + item.size(), value).ec ==
+            std::errc{})
       out.emplace(item.substr(0, equals), value);
   }
   return out;
 }
 
-// Tiles, and whatever else the method divides the records by: where one piece ends and the next begins.
+// Tiles, and whatever else the method divides the records by: where one piece ends and the next
+// begins.
 std::vector<std::uint64_t> pieces(const Plan& plan) {
   auto n = numbers(plan.parameters());
-  std::vector<std::uint64_t> out{n["work_group"] * n["items"], n["groups"] * n["items"], plan.run_length()};
+  std::vector<std::uint64_t> out{n["work_group"] * n["items"], n["groups"] * n["items"],
+                                 plan.run_length()};
   std::erase_if(out, [](auto piece) { return piece < 4 || piece > 70'000; });
   return out;
 }
@@ -50,17 +53,27 @@ std::vector<std::uint64_t> pieces(const Plan& plan) {
 bool is_simulated() { return test_device()->info().platform == "Oclgrind"; }
 
 // CPUs take seconds to build what GPUs' compilers build in tenths.
-bool builds_slowly() { return capabilities(*test_device()).sub_group_words == SubGroupWords::emulated; }
+bool builds_slowly() {
+  return capabilities(*test_device()).sub_group_words == SubGroupWords::emulated;
+}
 
 // Rooms for GPUs that need kernels of their own for every few sizes, or many kernels for each type.
-bool has_many_kernels(const MethodUnderTest& m) { return is_limited(m.algorithm) || (m.algorithm.segments && !m.parameters.empty()); }
+bool has_many_kernels(const MethodUnderTest& m) {
+  return is_limited(m.algorithm) || (m.algorithm.segments && !m.parameters.empty());
+}
 
-// A CPU's compiler would take a minute for what Oclgrind runs in seconds, in every run of the tests.
-constexpr auto left_to_oclgrind = "kernels for GPUs, of which there are many: Oclgrind's tests run them; SORTIUM_TEST_FULL=1 does it here";
-bool is_left_to_oclgrind() { return builds_slowly() && !is_simulated() && !is_set("SORTIUM_TEST_FULL"); }
+// A CPU's compiler would take a minute for what Oclgrind runs in seconds, in every run of the
+// tests.
+constexpr auto left_to_oclgrind =
+    "kernels for GPUs, of which there are many: Oclgrind's tests run them; SORTIUM_TEST_FULL=1 "
+    "does it here";
+bool is_left_to_oclgrind() {
+  return builds_slowly() && !is_simulated() && !is_set("SORTIUM_TEST_FULL");
+}
 
-// With parameters, a kernel is compiled for a few of the types and payloads, by turns from method to method; for two of them by OpenCL's
-// compilers, which take long (CPUs'), or one at a time (NVIDIA's).
+// With parameters, a kernel is compiled for a few of the types and payloads, by turns from method
+// to method; for two of them by OpenCL's compilers, which take long (CPUs'), or one at a time
+// (NVIDIA's).
 bool has_few_shapes(const MethodUnderTest& m) {
   return !m.parameters.empty() && !on_host() && !is_simulated() && !is_set("SORTIUM_TEST_FULL");
 }
@@ -69,23 +82,28 @@ bool needs_clusters(const MethodUnderTest& m) { return m.algorithm.name == "one-
 
 Depth depth_for(const MethodUnderTest& m) {
   const bool many_kernels = has_many_kernels(m);
-  if (is_set("SORTIUM_TEST_SMALL") || (many_kernels && builds_slowly()) || has_few_shapes(m)) return Depth::few;
+  if (is_set("SORTIUM_TEST_SMALL") || (many_kernels && builds_slowly()) || has_few_shapes(m))
+    return Depth::few;
   int depth = static_cast<int>(m.wide ? Depth::wide : Depth::narrow);
   depth += is_set("SORTIUM_TEST_FULL");
-  depth -= builds_slowly() || (capabilities(*test_device()).backend == Backend::opencl && !is_set("SORTIUM_TEST_FULL"));
+  depth -= builds_slowly() || (capabilities(*test_device()).backend == Backend::opencl &&
+                               !is_set("SORTIUM_TEST_FULL"));
   return static_cast<Depth>(depth);
 }
 
 Sizes sizes_for(const Plan& plan, const MethodUnderTest& m) {
-  Sizes s{{0, 1, 2, 3, 5, 64, 97, 255, 256, 257, 511, 1009, 1023, 1025, 2049, 4095, 4096}, {10007, (1u << 18) + 3}};
+  Sizes s{{0, 1, 2, 3, 5, 64, 97, 255, 256, 257, 511, 1009, 1023, 1025, 2049, 4095, 4096},
+          {10007, (1u << 18) + 3}};
   if (is_set("SORTIUM_TEST_FULL")) {
-    s.often.insert(s.often.end(), {4, 7, 8, 9, 31, 32, 33, 63, 65, 127, 129, 512, 2047, 8191, 10007});
+    s.often.insert(s.often.end(),
+                   {4, 7, 8, 9, 31, 32, 33, 63, 65, 127, 129, 512, 2047, 8191, 10007});
     s.seldom = {16385, 65535, 65536, 65537, 100'003, (1u << 18) + 3, (1u << 20) - 1};
   }
   // Skewed keys overfill a work-group's part only where there are many.
   if (needs_clusters(m)) s.seldom.insert(s.seldom.end(), {20'011, 70'001, 130'003});
   if (is_set("SORTIUM_TEST_SMALL")) s = {{1, 2, 97, 300}, {}};
-  if (is_set("SORTIUM_TEST_SMALL") && m.algorithm.segments) s.often.push_back(1300);  // longer than a class of segments
+  if (is_set("SORTIUM_TEST_SMALL") && m.algorithm.segments)
+    s.often.push_back(1300);  // longer than a class of segments
   for (const auto piece : pieces(plan))
     for (const auto n : {piece - 1, piece, piece + 1})
       if (!is_set("SORTIUM_TEST_SMALL") || n <= 1100) (n < 5'000 ? s.often : s.seldom).push_back(n);
@@ -95,22 +113,26 @@ Sizes sizes_for(const Plan& plan, const MethodUnderTest& m) {
     list->erase(tail.begin(), tail.end());
     if (m.algorithm.quadratic) std::erase_if(*list, [](auto n) { return n > 4096; });
     // These build another kernel for every few sizes; Oclgrind runs more of them.
-    if (is_limited(m.algorithm) && builds_slowly()) std::erase_if(*list, [](auto n) { return n > 300 || (n > 97 && n < 257); });
+    if (is_limited(m.algorithm) && builds_slowly())
+      std::erase_if(*list, [](auto n) { return n > 300 || (n > 97 && n < 257); });
   }
   return s;
 }
 
-// At most SORTIUM_TEST_CASES of them: the last of each of so many parts, as sizes grow from case to case.
+// At most SORTIUM_TEST_CASES of them: the last of each of so many parts, as sizes grow from case to
+// case.
 void thin_out(std::vector<Case>& cases) {
   const char* text = std::getenv("SORTIUM_TEST_CASES");
-  const std::size_t most = text == nullptr ? 0 : std::strtoul(text, nullptr, 10), all = cases.size();
+  const std::size_t most = text == nullptr ? 0 : std::strtoul(text, nullptr, 10),
+                    all = cases.size();
   if (most == 0 || most >= all) return;
   for (std::size_t i = 0; i < most; ++i) cases[i] = cases[(i + 1) * all / most - 1];
   cases.resize(most);
 }
 
-// SORTIUM_TEST_PART=i/n: the i-th of n parts, so that n processes share out a table. Kernels are made for keys, values and
-// order, which take turns, from another one for each method: no kernel is in two parts.
+// SORTIUM_TEST_PART=i/n: the i-th of n parts, so that n processes share out a table. Kernels are
+// made for keys, values and order, which take turns, from another one for each method: no kernel is
+// in two parts.
 bool take_part(std::vector<Case>& cases, unsigned first) {
   const char* text = std::getenv("SORTIUM_TEST_PART");
   if (text == nullptr) return false;
@@ -120,13 +142,15 @@ bool take_part(std::vector<Case>& cases, unsigned first) {
   std::map<std::tuple<KeyType, unsigned, Order>, std::size_t> turns;
   std::erase_if(cases, [&](const Case& c) {
     const unsigned value_bytes = c.problem.payload == Payload::none ? 0 : c.problem.value_bytes;
-    const auto turn = turns.try_emplace({c.problem.key, value_bytes, c.problem.order}, turns.size()).first->second;
+    const auto turn = turns.try_emplace({c.problem.key, value_bytes, c.problem.order}, turns.size())
+                          .first->second;
     return (first + turn) % parts != part;
   });
   return true;
 }
 
-// Out of place, and with a limit of 1, 2, half, or about as many as there are, or at the border of a piece.
+// Out of place, and with a limit of 1, 2, half, or about as many as there are, or at the border of
+// a piece.
 void set_limits(std::vector<Case>& cases, const Sizes& sizes) {
   std::erase_if(cases, [](const auto& c) { return c.problem.count == 0; });
   for (std::size_t i = 0; i < cases.size(); ++i) {
@@ -134,24 +158,29 @@ void set_limits(std::vector<Case>& cases, const Sizes& sizes) {
     const std::uint64_t limits[] = {1, 2, n / 2, n - 1, n, sizes.often[i / 6 % sizes.often.size()]};
     cases[i].in_place = false;
     cases[i].problem.limit = std::clamp<std::uint64_t>(limits[(i + i / 6) % 6], 1, n);
-    if (cases[i].problem.segments != 0) cases[i].problem.limit = std::min<std::uint64_t>(n, i % 2 == 0 ? 3 : 50);
+    if (cases[i].problem.segments != 0)
+      cases[i].problem.limit = std::min<std::uint64_t>(n, i % 2 == 0 ? 3 : 50);
   }
 }
 
 // Of every case's records, segments; of the other factors, all occur with each way to make them.
 void cut(std::vector<Case>& cases) {
   // Where ways to sort segments take turns: sub-groups' lanes, work-groups' capacities, threads.
-  const std::vector<std::uint64_t> small{1, 2, 8, 16, 32, 64}, middle{32, 128, 256, 608}, large{608, 1216, 2432, 4864, 9728, 1u << 15};
+  const std::vector<std::uint64_t> small{1, 2, 8, 16, 32, 64}, middle{32, 128, 256, 608},
+      large{608, 1216, 2432, 4864, 9728, 1u << 15};
   unsigned turn = 0;
   for (auto& c : cases) {
     const auto lengths = all_lengths[turn % all_lengths.size()];
-    const auto& typical = c.problem.count <= 600 ? small : c.problem.count <= 10'000 ? (turn % 5 == 0 ? small : middle) : large;
+    const auto& typical = c.problem.count <= 600      ? small
+                          : c.problem.count <= 10'000 ? (turn % 5 == 0 ? small : middle)
+                                                      : large;
     set_segments(c, lengths, typical, turn / 3 % 2 == 0 ? 4 : 8);
     ++turn;
   }
 }
 
-// The device says what it cannot do, with such a room or with parameters that were written down here for all devices.
+// The device says what it cannot do, with such a room or with parameters that were written down
+// here for all devices.
 bool is_unsupported(const Error& e, const MethodUnderTest& m) {
   return e.code() == ErrorCode::unsupported && (!m.parameters.empty() || is_limited(m.algorithm));
 }
@@ -159,7 +188,8 @@ bool is_unsupported(const Error& e, const MethodUnderTest& m) {
 // What is wrong with a stable method's outcome; empty: nothing.
 std::string run_stable(Trial& trial, const Case& c, const Method& method) {
   const Plan plan(test_device(), c.problem, method);
-  return trial.run(c, {plan.scratch_bytes(), plan.run_length(), true, [&](Queue& q, const Operands& o) { plan.run(q, o); }});
+  return trial.run(c, {plan.scratch_bytes(), plan.run_length(), true,
+                       [&](Queue& q, const Operands& o) { plan.run(q, o); }});
 }
 
 // Some cases, thinned out, by one stable method, as far as the device has room for them.
@@ -185,11 +215,14 @@ class Conformance : public testing::TestWithParam<MethodUnderTest> {};
 
 TEST_P(Conformance, SortsAsTheReferenceDoes) {
   const auto& m = GetParam();
-  if (m.heavy && is_simulated()) GTEST_SKIP() << "minutes a case in a simulator: tens of thousands of work-items";
-  if (needs_clusters(m) && is_simulated()) GTEST_SKIP() << "OpenCL's work-groups cannot reach each other's local memory";
+  if (m.heavy && is_simulated())
+    GTEST_SKIP() << "minutes a case in a simulator: tens of thousands of work-items";
+  if (needs_clusters(m) && is_simulated())
+    GTEST_SKIP() << "OpenCL's work-groups cannot reach each other's local memory";
   if (m.algorithm.host != on_host())
     GTEST_SKIP() << "kernels run on devices, and cpu:0's algorithm on cpu:0";
-  if (has_many_kernels(m) && !m.parameters.empty() && is_left_to_oclgrind()) GTEST_SKIP() << left_to_oclgrind;
+  if (has_many_kernels(m) && !m.parameters.empty() && is_left_to_oclgrind())
+    GTEST_SKIP() << left_to_oclgrind;
   const Method method{m.algorithm.name, m.parameters};
   Problem probe;
   probe.count = m.algorithm.name.starts_with("one-") ? 1000 : 1u << 18;
@@ -206,17 +239,21 @@ TEST_P(Conformance, SortsAsTheReferenceDoes) {
   const bool small = is_set("SORTIUM_TEST_SMALL");
   const Depth depth = depth_for(m);
   auto some = shapes(depth, m.turn, m.algorithm.comparison || m.algorithm.segments);
-  if (has_few_shapes(m) && capabilities(*test_device()).backend == Backend::opencl) some.resize(std::min<std::size_t>(some.size(), 2));
+  if (has_few_shapes(m) && capabilities(*test_device()).backend == Backend::opencl)
+    some.resize(std::min<std::size_t>(some.size(), 2));
   auto table = make_table(some, sizes, m.turn);
   if (depth != Depth::few) {
     EXPECT_EQ(table.missing, 0u) << "of " << table.pairs << " pairs never occur";
   }
   if (m.algorithm.segments) cut(table.cases);
   if (m.algorithm.limit) set_limits(table.cases, sizes);
-  // Its kernels for GPUs take CPUs' compilers many seconds; Oclgrind and GPUs run them for more than one shape.
-  if (m.algorithm.segments && !m.parameters.empty() && builds_slowly() && !is_simulated() && !on_host())
+  // Its kernels for GPUs take CPUs' compilers many seconds; Oclgrind and GPUs run them for more
+  // than one shape.
+  if (m.algorithm.segments && !m.parameters.empty() && builds_slowly() && !is_simulated() &&
+      !on_host())
     std::erase_if(table.cases, [first = table.cases.front().problem](const auto& c) {
-      return c.problem.key != first.key || c.problem.payload != first.payload || c.problem.begin_bit != first.begin_bit;
+      return c.problem.key != first.key || c.problem.payload != first.payload ||
+             c.problem.begin_bit != first.begin_bit;
     });
   thin_out(table.cases);
   const bool is_part = take_part(table.cases, m.turn);
@@ -239,25 +276,35 @@ TEST_P(Conformance, SortsAsTheReferenceDoes) {
       what = fmt::format("threw {}: {}\n{}", name(e.code()), e.what(), e.log());
     }
     if (what.empty()) continue;
-    ADD_FAILURE() << m.algorithm.name << " '" << m.parameters << "' (" << in_force << "), " << describe(c)
-                  << ":\n  " << what;
+    ADD_FAILURE() << m.algorithm.name << " '" << m.parameters << "' (" << in_force << "), "
+                  << describe(c) << ":\n  " << what;
     if (++wrong == 5) break;  // more of the same would say no more
   }
-  if (!is_set("SORTIUM_TEST_CASES") && !is_part) {  // so few may all be beyond a room that is limited
+  if (!is_set("SORTIUM_TEST_CASES") &&
+      !is_part) {  // so few may all be beyond a room that is limited
     EXPECT_LT(unsupported, table.cases.size());
   }
-  fmt::print("{} cases, {} pairs of factors, {} cases beyond this device\n", table.cases.size(), table.pairs, unsupported);
+  fmt::print("{} cases, {} pairs of factors, {} cases beyond this device\n", table.cases.size(),
+             table.pairs, unsupported);
 }
 
-// Segments that are parted several times, and such as cannot be parted: the variant for GPUs, whatever the device, with no
-// local sorts but the least, so that few records are long. Of one list that has all records, and of long and short ones.
+// Segments that are parted several times, and such as cannot be parted: the variant for GPUs,
+// whatever the device, with no local sorts but the least, so that few records are long. Of one list
+// that has all records, and of long and short ones.
 TEST(LongSegments, ArePartedUntilTheyAreShort) {
   if (on_host()) GTEST_SKIP() << "kernels run on devices";
   if (is_left_to_oclgrind()) GTEST_SKIP() << left_to_oclgrind;
   std::vector<Problem> problems{{.key = KeyType::u32, .payload = Payload::values}};
   if (is_set("SORTIUM_TEST_FULL") || !builds_slowly()) {
-    problems.push_back({.key = KeyType::f32, .payload = Payload::positions, .keys_out = false, .order = Order::descending});
-    problems.push_back({.key = KeyType::u64, .payload = Payload::values, .value_bytes = 8, .begin_bit = 3, .end_bit = 61});
+    problems.push_back({.key = KeyType::f32,
+                        .payload = Payload::positions,
+                        .keys_out = false,
+                        .order = Order::descending});
+    problems.push_back({.key = KeyType::u64,
+                        .payload = Payload::values,
+                        .value_bytes = 8,
+                        .begin_bit = 3,
+                        .end_bit = 61});
     problems.push_back({.key = KeyType::i16});
   }
   const bool small = is_set("SORTIUM_TEST_SMALL");
@@ -267,14 +314,16 @@ TEST(LongSegments, ArePartedUntilTheyAreShort) {
     for (const auto d : all_distributions)
       for (const auto lengths : {Lengths::one, Lengths::log_uniform}) {
         problem.count = small ? 1500 : lengths == Lengths::one ? 100'003 : 50'021;
-        const bool in_place = problem.keys_out && cases.size() / 2 % 2 == (lengths == Lengths::one ? 0u : 1u);
+        const bool in_place =
+            problem.keys_out && cases.size() / 2 % 2 == (lengths == Lengths::one ? 0u : 1u);
         Case c{problem, in_place, d, problem.count + cases.size()};
         set_segments(c, lengths, {608}, 4);
         cases.push_back(c);
       }
     thin_out(cases);
     for (const auto& c : cases) {
-      EXPECT_EQ(run_stable(trial, c, {"segmented", "variant=gpu,blocks=1,groups=7"}), "") << describe(c);
+      EXPECT_EQ(run_stable(trial, c, {"segmented", "variant=gpu,blocks=1,groups=7"}), "")
+          << describe(c);
     }
   }
 }
@@ -286,20 +335,29 @@ TEST(CountedTiles, AreAddedUp) {
   for (const auto d : {Distribution::random, Distribution::few_distinct, Distribution::sorted})
     for (const std::uint64_t count : {small ? 3'001 : 1'300'007, small ? 12'007 : (1 << 21) - 5}) {
       cases.push_back({{.key = KeyType::u64, .count = count}, true, d, count});
-      cases.push_back({{.key = KeyType::i32, .count = count, .payload = Payload::values, .value_bytes = 8, .order = Order::descending},
-                       false, d, count});
+      cases.push_back({{.key = KeyType::i32,
+                        .count = count,
+                        .payload = Payload::values,
+                        .value_bytes = 8,
+                        .order = Order::descending},
+                       false,
+                       d,
+                       count});
     }
   expect_stable(std::move(cases), {"msd", "bits=8"});
 }
 
-// msd looks at some keys of long lists first, which tell whether keys repeat and digits are few; here, of short ones.
+// msd looks at some keys of long lists first, which tell whether keys repeat and digits are few;
+// here, of short ones.
 TEST(SampledKeys, TellTheWay) {
   const bool small = is_set("SORTIUM_TEST_SMALL");
   const std::uint64_t count = small ? 5'003 : 1'300'007;
   std::vector<Case> cases;
-  for (const auto d : {Distribution::few_distinct, Distribution::random, Distribution::zipf, Distribution::sorted}) {
+  for (const auto d : {Distribution::few_distinct, Distribution::random, Distribution::zipf,
+                       Distribution::sorted}) {
     if (small && cases.size() == 4) break;
-    cases.push_back({{.key = KeyType::u32, .count = count, .payload = Payload::values}, true, d, count});
+    cases.push_back(
+        {{.key = KeyType::u32, .count = count, .payload = Payload::values}, true, d, count});
     cases.push_back({{.key = KeyType::u64, .count = count}, false, d, count});
   }
   expect_stable(std::move(cases), {"msd", "bits=9,sample=1"});
@@ -309,16 +367,19 @@ TEST(SampledKeys, TellTheWay) {
 TEST(LongCounts, AreTold) {
   const bool small = is_set("SORTIUM_TEST_SMALL");
   std::vector<Case> cases;
-  for (const auto d : {Distribution::random, Distribution::constant, Distribution::few_distinct, Distribution::sorted})
+  for (const auto d : {Distribution::random, Distribution::constant, Distribution::few_distinct,
+                       Distribution::sorted})
     for (const std::uint64_t count : {small ? 2'101 : 1'300'007, small ? 2'561 : 100'003}) {
       if (small && cases.size() == 6) break;
-      cases.push_back({{.key = KeyType::u32, .count = count, .payload = Payload::values}, true, d, count});
+      cases.push_back(
+          {{.key = KeyType::u32, .count = count, .payload = Payload::values}, true, d, count});
       cases.push_back({{.key = KeyType::f64, .count = count}, false, d, count});
     }
   expect_stable(std::move(cases), {"onesweep", "items=1,work_group=256,count_bits=11"});
 }
 
-// Lists that fill some of a work-group's rows in part, for which there are no more than a few sizes in the table.
+// Lists that fill some of a work-group's rows in part, for which there are no more than a few sizes
+// in the table.
 TEST(OneGroup, RowsInPart) {
   if (on_host()) GTEST_SKIP() << "kernels run on devices";
   Trial trial(test_device(), Placement::guarded);
@@ -326,8 +387,12 @@ TEST(OneGroup, RowsInPart) {
   for (const auto key : {KeyType::u16, KeyType::u32})
     for (const auto distribution : {Distribution::random, Distribution::few_distinct})
       for (const std::uint64_t count : {257, 600, 2'500})
-        cases.push_back({{.key = key, .count = count, .payload = key == KeyType::u16 ? Payload::none : Payload::values}, true,
-                         distribution, count});
+        cases.push_back({{.key = key,
+                          .count = count,
+                          .payload = key == KeyType::u16 ? Payload::none : Payload::values},
+                         true,
+                         distribution,
+                         count});
   thin_out(cases);
   for (const auto& c : cases) {
     EXPECT_EQ(run_stable(trial, c, {"one-group", ""}), "") << describe(c);
@@ -338,9 +403,13 @@ TEST(OneGroup, RowsInPart) {
 TEST(NarrowCounts, Overflow) {
   const std::uint64_t count = is_set("SORTIUM_TEST_SMALL") ? 9'001 : 500'009;
   for (const char* const parameters : {"bits=15", "bits=16"})
-    expect_stable({{{.key = KeyType::u32, .count = count}, true, Distribution::leads, count},
-                   {{.key = KeyType::u64, .count = count, .payload = Payload::values, .value_bytes = 8}, false, Distribution::leads, count}},
-                  {"msd", parameters});
+    expect_stable(
+        {{{.key = KeyType::u32, .count = count}, true, Distribution::leads, count},
+         {{.key = KeyType::u64, .count = count, .payload = Payload::values, .value_bytes = 8},
+          false,
+          Distribution::leads,
+          count}},
+        {"msd", parameters});
 }
 
 // Lists that are a few runs, with ties in them and between them: cpu:0 merges them.
@@ -353,8 +422,12 @@ TEST(Runs, AreMerged) {
       for (const std::uint64_t runs : {1, 2, 3, 7, 8, 9})
         for (const std::uint64_t count : {40'000, 100'003}) {
           Case c;
-          c.problem = {.key = key, .count = count, .payload = payload, .value_bytes = turn % 2 == 0 ? 4u : 8u,
-                       .order = turn % 4 < 2 ? Order::ascending : Order::descending, .nan = NanOrder::first};
+          c.problem = {.key = key,
+                       .count = count,
+                       .payload = payload,
+                       .value_bytes = turn % 2 == 0 ? 4u : 8u,
+                       .order = turn % 4 < 2 ? Order::ascending : Order::descending,
+                       .nan = NanOrder::first};
           c.in_place = turn % 3 == 0;
           c.distribution = Distribution::runs;
           c.seed = 9 * ++turn + runs - 1;
@@ -367,18 +440,23 @@ TEST(Runs, OfKeysAloneAreMerged) {
   if (!on_host()) GTEST_SKIP() << "sample is cpu:0's";
   Trial trial(test_device(), Placement::guarded);
   unsigned turn = 0;
-  for (const auto key : {KeyType::u32, KeyType::i32, KeyType::f32, KeyType::u64, KeyType::i64, KeyType::f64})
+  for (const auto key :
+       {KeyType::u32, KeyType::i32, KeyType::f32, KeyType::u64, KeyType::i64, KeyType::f64})
     for (const auto order : {Order::ascending, Order::descending})
       for (const bool in_place : {false, true})
         for (const std::uint64_t runs : {1, 2, 3, 7, 8, 9})
           for (const std::uint64_t count : {32'769, 100'003}) {
-            const Case c{{.key = key, .count = count, .order = order}, in_place, Distribution::runs, 9 * ++turn + runs - 1};
-            EXPECT_EQ(run_stable(trial, c, {"sample"}), "") << describe(c) << ", " << runs << " runs";
+            const Case c{{.key = key, .count = count, .order = order},
+                         in_place,
+                         Distribution::runs,
+                         9 * ++turn + runs - 1};
+            EXPECT_EQ(run_stable(trial, c, {"sample"}), "")
+                << describe(c) << ", " << runs << " runs";
           }
 }
 
-// What Oclgrind is not asked to run is counted here; with the options that tests/CMakeLists.txt gives it, it refuses
-// nothing else but the room that only CUDA has, and every other is run.
+// What Oclgrind is not asked to run is counted here; with the options that tests/CMakeLists.txt
+// gives it, it refuses nothing else but the room that only CUDA has, and every other is run.
 TEST(Simulator, RunsEveryRoom) {
   std::map<std::string, unsigned> run;
   unsigned heavy = 0;
@@ -390,13 +468,15 @@ TEST(Simulator, RunsEveryRoom) {
   for (const auto& [room, times] : run) EXPECT_GT(times, 0u) << room;
 }
 
-// Floats as programs have them, whose orders msd spreads; few of the table's are. And some that have no room there.
+// Floats as programs have them, whose orders msd spreads; few of the table's are. And some that
+// have no room there.
 TEST(Floats, SpreadByTheirExponents) {
   const auto known = algorithms();
   const auto& msd = *std::ranges::find(known, "msd", &AlgorithmInfo::name);
   Trial trial(test_device(), Placement::guarded);
   const std::vector<std::uint64_t> counts =
-      is_set("SORTIUM_TEST_SMALL") ? std::vector<std::uint64_t>{97, 3000} : std::vector<std::uint64_t>{97, 100'003, 5'000'000};
+      is_set("SORTIUM_TEST_SMALL") ? std::vector<std::uint64_t>{97, 3000}
+                                   : std::vector<std::uint64_t>{97, 100'003, 5'000'000};
   unsigned turn = 0;  // orders by turns: each is compiled for
   for (const auto key : {KeyType::f32, KeyType::f64})
     for (const auto payload : {Payload::none, Payload::values, Payload::positions}) {
@@ -426,8 +506,9 @@ TEST(Floats, SpreadByTheirExponents) {
 INSTANTIATE_TEST_SUITE_P(Table, Conformance, testing::ValuesIn(methods()),
                          [](const auto& instance) { return test_name(instance.param); });
 
-// The same sort, as other devices would do it: with sub-groups of sizes that this one does not have, spoken through
-// local memory (64 lanes: a sub-group of the dialect is then half of one), or without a gift that it has.
+// The same sort, as other devices would do it: with sub-groups of sizes that this one does not
+// have, spoken through local memory (64 lanes: a sub-group of the dialect is then half of one), or
+// without a gift that it has.
 struct Gifts {
   std::string name;
   unsigned emulated_lanes = 0;  // 0: the device's own sub-groups
@@ -440,7 +521,8 @@ TEST_P(OtherDevices, SortAlike) {
   Capabilities caps = capabilities(*test_device());
   caps.ordered_local_atomics = false;
   if (GetParam().emulated_lanes != 0) {
-    if (caps.backend == Backend::cuda) GTEST_SKIP() << "CUDA always has the sub-group words: nothing is emulated";
+    if (caps.backend == Backend::cuda)
+      GTEST_SKIP() << "CUDA always has the sub-group words: nothing is emulated";
     caps.sub_group_words = SubGroupWords::emulated;
     caps.sub_group_size = GetParam().emulated_lanes;
   }
@@ -450,7 +532,8 @@ TEST_P(OtherDevices, SortAlike) {
   std::vector<Case> cases;
   for (const auto d : {Distribution::random, Distribution::few_distinct, Distribution::special})
     for (const std::uint64_t count : {1, 63, 64, 65, 127, 129, 1009})
-      cases.push_back({{.key = KeyType::f32, .count = count, .payload = Payload::values}, false, d, count});
+      cases.push_back(
+          {{.key = KeyType::f32, .count = count, .payload = Payload::values}, false, d, count});
   thin_out(cases);
   for (const auto& c : cases) {
     const auto sorter = lsd.plan(c.problem, caps, parameters);
@@ -462,8 +545,9 @@ TEST_P(OtherDevices, SortAlike) {
 }
 
 INSTANTIATE_TEST_SUITE_P(With, OtherDevices,
-                         testing::Values(Gifts{"unordered_atomics"}, Gifts{"8_lanes", 8}, Gifts{"16_lanes", 16},
-                                         Gifts{"32_lanes", 32}, Gifts{"64_lanes", 64}),
+                         testing::Values(Gifts{"unordered_atomics"}, Gifts{"8_lanes", 8},
+                                         Gifts{"16_lanes", 16}, Gifts{"32_lanes", 32},
+                                         Gifts{"64_lanes", 64}),
                          [](const auto& instance) { return instance.param.name; });
 
 }  // namespace

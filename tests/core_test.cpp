@@ -13,8 +13,9 @@ namespace {
 
 template <class T>
 struct OrderBits : testing::Test {};
-using AllTypes = testing::Types<std::uint32_t, std::int32_t, float, std::uint64_t, std::int64_t, double, std::uint8_t,
-                                std::int8_t, std::uint16_t, std::int16_t, f16, bf16>;
+using AllTypes =
+    testing::Types<std::uint32_t, std::int32_t, float, std::uint64_t, std::int64_t, double,
+                   std::uint8_t, std::int8_t, std::uint16_t, std::int16_t, f16, bf16>;
 TYPED_TEST_SUITE(OrderBits, AllTypes);
 
 // The number that the bits stand for, in a type of C++ that has a <.
@@ -25,9 +26,10 @@ auto value_of(std::uint64_t key) {
   } else if constexpr (std::is_same_v<T, f16>) {
     const auto fraction = static_cast<float>(key & 0x3ff);
     const int exponent = static_cast<int>(key >> 10 & 31);
-    const float magnitude = exponent == 31  ? (fraction != 0 ? std::nanf("") : std::numeric_limits<float>::infinity())
-                            : exponent == 0 ? std::ldexp(fraction, -24)
-                                            : std::ldexp(fraction + 1024, exponent - 25);
+    const float magnitude =
+        exponent == 31  ? (fraction != 0 ? std::nanf("") : std::numeric_limits<float>::infinity())
+        : exponent == 0 ? std::ldexp(fraction, -24)
+                        : std::ldexp(fraction + 1024, exponent - 25);
     return (key >> 15) != 0 ? -magnitude : magnitude;
   } else if constexpr (sizeof(T) == 4) {
     return std::bit_cast<T>(static_cast<std::uint32_t>(key));
@@ -52,7 +54,8 @@ TYPED_TEST(OrderBits, FollowsTheValues) {
 
   for (const auto a : keys) {
     const auto x = value_of<TypeParam>(a);
-    const auto up = order_bits(a, info(type), Order::ascending), down = order_bits(a, info(type), Order::descending);
+    const auto up = order_bits(a, info(type), Order::ascending),
+               down = order_bits(a, info(type), Order::descending);
     ASSERT_EQ(up & ~all, 0u);
     ASSERT_EQ(down & ~all, 0u);
     if (is_nan(x)) {
@@ -63,7 +66,8 @@ TYPED_TEST(OrderBits, FollowsTheValues) {
     ASSERT_EQ(down, ~up & all) << std::hex << a;
     for (const auto b : keys) {
       const auto y = value_of<TypeParam>(b);
-      const auto up_b = order_bits(b, info(type), Order::ascending), down_b = order_bits(b, info(type), Order::descending);
+      const auto up_b = order_bits(b, info(type), Order::ascending),
+                 down_b = order_bits(b, info(type), Order::descending);
       ASSERT_EQ(up < up_b, x < y || is_nan(y)) << std::hex << a << ' ' << b;
       ASSERT_EQ(down < down_b, y < x || is_nan(y)) << std::hex << a << ' ' << b;
       ASSERT_EQ(up == up_b, x == y) << std::hex << a << ' ' << b;
@@ -110,16 +114,19 @@ TYPED_TEST(FloatPolicies, PlaceNanAndZeros) {
           ASSERT_EQ(rank_a & ~all, 0u);
           for (const auto b : keys) {
             const auto rank_b = order_bits(b, type, order, nan, zeros);
-            ASSERT_EQ((rank_a > rank_b) - (rank_a < rank_b), expected(a, b)) << std::hex << a << ' ' << b;
+            ASSERT_EQ((rank_a > rank_b) - (rank_a < rank_b), expected(a, b))
+                << std::hex << a << ' ' << b;
           }
         }
-        ASSERT_EQ(most, all);  // what kernels pad with must have the last place by any range of bits
+        ASSERT_EQ(most,
+                  all);  // what kernels pad with must have the last place by any range of bits
       }
 }
 
 TEST(OrderBits, UnsignedKeysAreTheirOwnBits) {
   EXPECT_EQ(order_bits(0x12345678u, info(KeyType::u32), Order::ascending), 0x12345678u);
-  EXPECT_EQ(order_bits(0x123456789abcdef0u, info(KeyType::u64), Order::ascending), 0x123456789abcdef0u);
+  EXPECT_EQ(order_bits(0x123456789abcdef0u, info(KeyType::u64), Order::ascending),
+            0x123456789abcdef0u);
 }
 
 TEST(Names, OfKeyTypes) {

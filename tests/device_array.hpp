@@ -11,7 +11,9 @@ template <class T>
 class DeviceArray {
  public:
   DeviceArray(Queue& queue, const std::vector<T>& from)
-      : queue_(queue), count_(from.size()), buffer_(queue.device().allocate(from.size() * sizeof(T))) {
+      : queue_(queue),
+        count_(from.size()),
+        buffer_(queue.device().allocate(from.size() * sizeof(T))) {
     queue.write(buffer_->memory(), from.data(), count_ * sizeof(T));
   }
   DeviceArray(Queue& queue, std::size_t count, T value = T(0xa5a5a5a5a5a5a5a5u))

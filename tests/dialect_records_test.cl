@@ -1,8 +1,10 @@
-// What primitives.cl does with keys and records. One of SAY_KEYS, SAY_RECORDS and SAY_COMPARISONS is defined, and WG.
+// What primitives.cl does with keys and records. One of SAY_KEYS, SAY_RECORDS and SAY_COMPARISONS
+// is defined, and WG.
 
 #ifdef SAY_KEYS
-KERNEL(WG) void say_key_order(GLOBAL const ukey_t *keys, GLOBAL ukey_t *orders, GLOBAL ukey_t *ranks, GLOBAL u32 *digits,
-                              u64 n) {
+KERNEL(WG)
+void say_key_order(GLOBAL const ukey_t* keys, GLOBAL ukey_t* orders, GLOBAL ukey_t* ranks,
+                   GLOBAL u32* digits, u64 n) {
   const u64 i = (u64)group_id() * WG + local_id();
   if (i >= n) return;
   orders[i] = key_order(keys[i]);
@@ -13,21 +15,25 @@ KERNEL(WG) void say_key_order(GLOBAL const ukey_t *keys, GLOBAL ukey_t *orders, 
 
 #ifdef SAY_RECORDS
 // Through registers and local memory, and out again in reverse.
-KERNEL(WG) void say_records(GLOBAL const ukey_t *keys_in, GLOBAL const value_t *values_in, GLOBAL ukey_t *keys_out,
-                            GLOBAL value_t *values_out, u64 n) {
+KERNEL(WG)
+void say_records(GLOBAL const ukey_t* keys_in, GLOBAL const value_t* values_in,
+                 GLOBAL ukey_t* keys_out, GLOBAL value_t* values_out, u64 n) {
   LOCAL_RECORDS(tile, WG);
   const u64 begin = (u64)group_id() * WG;
   const u32 count = n - begin < WG ? (u32)(n - begin) : WG, t = local_id();
   if (t < count) put_record(tile_keys, tile_values, t, load_record(keys_in, values_in, begin + t));
   barrier_local();
-  if (t < count) store_record(keys_out, values_out, n - 1 - begin - t, get_record(tile_keys, tile_values, t));
+  if (t < count)
+    store_record(keys_out, values_out, n - 1 - begin - t, get_record(tile_keys, tile_values, t));
 }
 #endif
 
 #ifdef SAY_COMPARISONS
 // Neighbours change places where they are out of order. Odd work-groups: the other way round.
-KERNEL(WG) void say_compare_exchange(GLOBAL const ukey_t *keys_in, GLOBAL const value_t *values_in,
-                                     GLOBAL ukey_t *keys_out, GLOBAL value_t *values_out, GLOBAL const u32 *both_there) {
+KERNEL(WG)
+void say_compare_exchange(GLOBAL const ukey_t* keys_in, GLOBAL const value_t* values_in,
+                          GLOBAL ukey_t* keys_out, GLOBAL value_t* values_out,
+                          GLOBAL const u32* both_there) {
   const u64 i = 2 * ((u64)group_id() * WG + local_id());
   record_t a = load_record(keys_in, values_in, i), b = load_record(keys_in, values_in, i + 1);
   compare_exchange(&a, &b, group_id() % 2, both_there[i / 2]);
@@ -36,7 +42,9 @@ KERNEL(WG) void say_compare_exchange(GLOBAL const ukey_t *keys_in, GLOBAL const 
 }
 
 // Where each key of `keys` would go in the sorted `run` of n: before its equals, and after them.
-KERNEL(WG) void say_rank_in_run(GLOBAL const ukey_t *run, GLOBAL const ukey_t *keys, GLOBAL index_t *out, u32 n) {
+KERNEL(WG)
+void say_rank_in_run(GLOBAL const ukey_t* run, GLOBAL const ukey_t* keys, GLOBAL index_t* out,
+                     u32 n) {
   LOCAL_ARRAY(ukey_t, local_run, WG);
   const u32 t = local_id(), i = group_id() * WG + t;
   local_run[t] = run[t < n ? t : 0];

@@ -1,19 +1,21 @@
-// Every word of the dialect, said once. One of SAY_WORDS, SAY_SUB_GROUP, SAY_SCAN, SAY_RANK, SAY_CLUSTER and SAY_WRONG is
-// defined, and the parameters: WG, BINS and CALLS (of a ranking), GROUPS (of a cluster).
+// Every word of the dialect, said once. One of SAY_WORDS, SAY_SUB_GROUP, SAY_SCAN, SAY_RANK,
+// SAY_CLUSTER and SAY_WRONG is defined, and the parameters: WG, BINS and CALLS (of a ranking),
+// GROUPS (of a cluster).
 
 #ifdef SAY_WORDS
 
-KERNEL(WG) void say_ids(GLOBAL u32 *out) {
+KERNEL(WG) void say_ids(GLOBAL u32* out) {
   const u32 at = 3 * (group_id() * WG + local_id());
   out[at] = local_id();
   out[at + 1] = group_id();
   out[at + 2] = group_count();
 }
 
-// A work-item reads what another one of its work-group wrote, in local and in global memory, round after round.
-KERNEL(WG) void say_barriers(GLOBAL u32 *cells, GLOBAL u32 *wrong) {
+// A work-item reads what another one of its work-group wrote, in local and in global memory, round
+// after round.
+KERNEL(WG) void say_barriers(GLOBAL u32* cells, GLOBAL u32* wrong) {
   LOCAL_ARRAY(u32, mine, WG);
-  GLOBAL u32 *group_cells = cells + group_id() * WG;
+  GLOBAL u32* group_cells = cells + group_id() * WG;
   const u32 t = local_id();
   u32 bad = 0;
   for (u32 round = 1; round <= WG; ++round) {
@@ -30,8 +32,10 @@ KERNEL(WG) void say_barriers(GLOBAL u32 *cells, GLOBAL u32 *wrong) {
   wrong[group_id() * WG + t] = bad;
 }
 
-// out: for each work-item its local and its global ticket; then for each group the sum and the OR; and the largest of what work-items have.
-KERNEL(WG) void say_atomics(GLOBAL u32 *next, GLOBAL u32 *tickets, GLOBAL u32 *sums, GLOBAL u32 *largest) {
+// out: for each work-item its local and its global ticket; then for each group the sum and the OR;
+// and the largest of what work-items have.
+KERNEL(WG)
+void say_atomics(GLOBAL u32* next, GLOBAL u32* tickets, GLOBAL u32* sums, GLOBAL u32* largest) {
   LOCAL_ARRAY(u32, sum, 2);
   LOCAL_ARRAY(u32, bits, WG / 32 + 1);
   const u32 t = local_id();
@@ -48,14 +52,17 @@ KERNEL(WG) void say_atomics(GLOBAL u32 *next, GLOBAL u32 *tickets, GLOBAL u32 *s
   if (t == 0) largest[group_id()] = sum[1];
 }
 
-KERNEL(WG) void say_popcount(GLOBAL const u32 *in, GLOBAL u32 *out) {
+KERNEL(WG) void say_popcount(GLOBAL const u32* in, GLOBAL u32* out) {
   const u32 i = group_id() * WG + local_id();
   out[i] = popcount32(in[i]);
 }
 
-// Each work-group writes its message in plain words, releases its flag, waits for the flag of the group that took the
-// ticket before, and reads that group's message. Waiting is bounded. `got` has the message, or ~0 where none came.
-KERNEL(WG) void say_acquire_release(GLOBAL u32 *next, GLOBAL u32 *flags, GLOBAL u32 *messages, GLOBAL u32 *got) {
+// Each work-group writes its message in plain words, releases its flag, waits for the flag of the
+// group that took the ticket before, and reads that group's message. Waiting is bounded. `got` has
+// the message, or ~0 where none came.
+KERNEL(WG)
+void say_acquire_release(GLOBAL u32* next, GLOBAL u32* flags, GLOBAL u32* messages,
+                         GLOBAL u32* got) {
   LOCAL_ARRAY(u32, shared, 2);
   const u32 t = local_id();
   if (t == 0) shared[0] = global_add(next, 1u);
@@ -66,7 +73,8 @@ KERNEL(WG) void say_acquire_release(GLOBAL u32 *next, GLOBAL u32 *flags, GLOBAL 
   if (t == 0) {
     store_release(&flags[ticket], load_relaxed(&next[0]) > ticket ? 7u : 8u);
     u32 seen = ticket == 0 ? 7 : 0;
-    for (u32 spin = 0; spin < (1u << 22) && seen != 7; ++spin) seen = load_acquire(&flags[ticket - (ticket != 0 ? 1 : 0)]);
+    for (u32 spin = 0; spin < (1u << 22) && seen != 7; ++spin)
+      seen = load_acquire(&flags[ticket - (ticket != 0 ? 1 : 0)]);
     shared[1] = seen;
   }
   barrier_all();
@@ -79,7 +87,8 @@ KERNEL(WG) void say_acquire_release(GLOBAL u32 *next, GLOBAL u32 *flags, GLOBAL 
 
 #ifdef SAY_SUB_GROUP
 // out: for each work-item lane, sub-group, ballot of a predicate, shuffled value.
-KERNEL(WG) void say_sub_group(GLOBAL const u32 *predicates, GLOBAL const u32 *from_lanes, GLOBAL u32 *out) {
+KERNEL(WG)
+void say_sub_group(GLOBAL const u32* predicates, GLOBAL const u32* from_lanes, GLOBAL u32* out) {
   SUB_GROUP(WG);
   const u32 i = group_id() * WG + local_id();
   out[4 * i] = sg_lane();
@@ -88,9 +97,9 @@ KERNEL(WG) void say_sub_group(GLOBAL const u32 *predicates, GLOBAL const u32 *fr
   out[4 * i + 3] = sg_shuffle(sg, i * 2654435761u, from_lanes[i]);
 }
 
-KERNEL(WG) void say_sub_group_barrier(GLOBAL u32 *wrong) {
+KERNEL(WG) void say_sub_group_barrier(GLOBAL u32* wrong) {
   LOCAL_ARRAY(u32, cells, WG);
-  volatile LOCAL u32 *mine = cells + sg_index() * SG_LANES;
+  volatile LOCAL u32* mine = cells + sg_index() * SG_LANES;
   const u32 lane = sg_lane();
   u32 bad = 0;
   for (u32 round = 1; round < 4 * SG_LANES; ++round) {
@@ -106,10 +115,10 @@ KERNEL(WG) void say_sub_group_barrier(GLOBAL u32 *wrong) {
 #endif
 
 #ifdef SAY_SCAN
-// Two scans of the first `width` work-items, one after the other in the same scratch memory. (A loop, since PoCL 3.1's compiler dies of two calls in a
-// row: see dialect.md.)
-KERNEL(WG) void say_scan(GLOBAL const index_t *in, GLOBAL index_t *out, GLOBAL index_t *totals,
-                     u32 width) {
+// Two scans of the first `width` work-items, one after the other in the same scratch memory. (A
+// loop, since PoCL 3.1's compiler dies of two calls in a row: see dialect.md.)
+KERNEL(WG)
+void say_scan(GLOBAL const index_t* in, GLOBAL index_t* out, GLOBAL index_t* totals, u32 width) {
   LOCAL_ARRAY(index_t, scratch, 2 * WG);
   const u32 i = group_id() * WG + local_id();
   index_t x = in[i];
@@ -125,22 +134,25 @@ KERNEL(WG) void say_scan(GLOBAL const index_t *in, GLOBAL index_t *out, GLOBAL i
 
 #ifdef SAY_RANK
 // CALLS rankings in a row, as a tile's records are ranked: bins[call * work-items + work-item].
-KERNEL(WG) void say_rank(GLOBAL const u32 *bins, GLOBAL u32 *ranks) {
+KERNEL(WG) void say_rank(GLOBAL const u32* bins, GLOBAL u32* ranks) {
   LOCAL_ARRAY(u32, counts, WG / SG_LANES * SG_RANK_WORDS(BINS));
   const u32 stride = group_count() * WG, i = group_id() * WG + local_id();
-  LOCAL u32 *mine = counts + sg_index() * SG_RANK_WORDS(BINS);
+  LOCAL u32* mine = counts + sg_index() * SG_RANK_WORDS(BINS);
   for (u32 c = local_id(); c < WG / SG_LANES * SG_RANK_WORDS(BINS); c += WG) counts[c] = 0;
   barrier_local();
   u32 rank[CALLS];
-  UNROLL for (u32 c = 0; c < CALLS; ++c) rank[c] = sg_rank(mine, BINS, bins[c * stride + i]);
-  UNROLL for (u32 c = 0; c < CALLS; ++c) ranks[c * stride + i] = rank[c];
+  UNROLL
+  for (u32 c = 0; c < CALLS; ++c) rank[c] = sg_rank(mine, BINS, bins[c * stride + i]);
+  UNROLL
+  for (u32 c = 0; c < CALLS; ++c) ranks[c * stride + i] = rank[c];
 }
 #endif
 
 #ifdef SAY_CLUSTER
 
-// The work-groups of a cluster send each of them, themselves too, words of all sizes, twice. `wrong` gets a bit for each
-// size that did not come as it was sent: 1 for 4 bytes, 2 for 8, 4 for 16.
+// The work-groups of a cluster send each of them, themselves too, words of all sizes, twice.
+// `wrong` gets a bit for each size that did not come as it was sent: 1 for 4 bytes, 2 for 8, 4
+// for 16.
 typedef struct {
   u32 to_send[4 * GROUPS], quads[2][4 * GROUPS];
   u64 longs[2][GROUPS];
@@ -148,7 +160,7 @@ typedef struct {
   arrivals_t come[2];
 } say_cluster_memory_t;
 #define SAYS(from, to) (10000 * round + 100 * (from) + (to) + 1)
-KERNEL(WG) void say_cluster(GLOBAL u32 *wrong) {
+KERNEL(WG) void say_cluster(GLOBAL u32* wrong) {
   LOCAL_STRUCT(say_cluster_memory_t, mine);
   const u32 t = local_id(), group = group_id() % GROUPS;
   u32 bad = 0;
@@ -160,14 +172,16 @@ KERNEL(WG) void say_cluster(GLOBAL u32 *wrong) {
     if (t < GROUPS) {
       for (u32 k = 0; k < 4; ++k) mine->to_send[4 * t + k] = SAYS(group, t) + k;
       cluster_send(&mine->words[round][group], t, SAYS(group, t), &mine->come[round]);
-      cluster_send(&mine->longs[round][group], t, (u64)SAYS(group, t) << 32 | 7, &mine->come[round]);
+      cluster_send(&mine->longs[round][group], t, (u64)SAYS(group, t) << 32 | 7,
+                   &mine->come[round]);
       cluster_send16(&mine->quads[round][4 * group], t, &mine->to_send[4 * t], &mine->come[round]);
     }
     arrivals_wait(&mine->come[round], 0);
     if (t < GROUPS) {
       bad |= mine->words[round][t] != SAYS(t, group) ? 1 : 0;
       bad |= mine->longs[round][t] != ((u64)SAYS(t, group) << 32 | 7) ? 2 : 0;
-      for (u32 k = 0; k < 4; ++k) bad |= mine->quads[round][4 * t + k] != SAYS(t, group) + k ? 4 : 0;
+      for (u32 k = 0; k < 4; ++k)
+        bad |= mine->quads[round][4 * t + k] != SAYS(t, group) + k ? 4 : 0;
     }
   }
   wrong[group_id() * WG + t] = bad;
@@ -176,8 +190,9 @@ KERNEL(WG) void say_cluster(GLOBAL u32 *wrong) {
 #endif
 
 #ifdef SAY_WRONG
-// What no kernel may do: a write past the end of `out`, and a read of local memory without the barrier that it needs.
-KERNEL(WG) void say_wrong(GLOBAL u32 *out) {
+// What no kernel may do: a write past the end of `out`, and a read of local memory without the
+// barrier that it needs.
+KERNEL(WG) void say_wrong(GLOBAL u32* out) {
   LOCAL_ARRAY(u32, mine, WG);
   const u32 t = local_id();
   if (t == 0) out[group_count() * WG] = 0;

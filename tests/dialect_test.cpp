@@ -38,7 +38,8 @@ bool speak(const Manner& m, Capabilities& c) {
 class Words : public testing::Test {
  protected:
   // Builds the kernels of one part of dialect_test.cl.
-  void load(const char* part, unsigned work_group, kernels::Defines more = {}, std::uint64_t count = 1) {
+  void load(const char* part, unsigned work_group, kernels::Defines more = {},
+            std::uint64_t count = 1) {
     wg = work_group;
     Problem p;
     p.count = count;
@@ -79,7 +80,8 @@ TEST_F(Words, BarriersShowWhatOthersWrote) {
 
 TEST_F(Words, Atomics) {
   load("SAY_WORDS", 128);
-  DeviceArray<std::uint32_t> next(*queue, 1, 0), tickets(*queue, 2 * items()), sums(*queue, groups * (wg / 32 + 1)), largest(*queue, groups);
+  DeviceArray<std::uint32_t> next(*queue, 1, 0), tickets(*queue, 2 * items()),
+      sums(*queue, groups * (wg / 32 + 1)), largest(*queue, groups);
   launch("say_atomics", {next, tickets, sums, largest});
   const auto got = tickets.read(), per_group = sums.read();
   EXPECT_EQ(next.read()[0], 3 * items());
@@ -101,7 +103,8 @@ TEST_F(Words, Atomics) {
       ASSERT_EQ(per_group[g * (wg / 32 + 1) + 1 + t / 32] >> (t % 32) & 1, t % 3 != 0 ? 1u : 0u);
   }
   std::ranges::sort(all);
-  for (std::uint32_t i = 0; i < items(); ++i) ASSERT_EQ(all[i], 3 * i) << "global_add gives each its own turn";
+  for (std::uint32_t i = 0; i < items(); ++i)
+    ASSERT_EQ(all[i], 3 * i) << "global_add gives each its own turn";
 }
 
 TEST_F(Words, Popcount) {
@@ -114,14 +117,16 @@ TEST_F(Words, Popcount) {
   DeviceArray<std::uint32_t> device_in(*queue, in), out(*queue, items());
   launch("say_popcount", {device_in, out});
   const auto got = out.read();
-  for (std::uint32_t i = 0; i < items(); ++i) ASSERT_EQ(got[i], static_cast<unsigned>(std::popcount(in[i])));
+  for (std::uint32_t i = 0; i < items(); ++i)
+    ASSERT_EQ(got[i], static_cast<unsigned>(std::popcount(in[i])));
 }
 
 TEST_F(Words, AcquireSeesWhatWasReleased) {
   if (test_device()->info().platform == "Oclgrind")
     GTEST_SKIP() << "Oclgrind takes whatever passes from one work-group to another for a race";
   load("SAY_WORDS", 128);
-  DeviceArray<std::uint32_t> next(*queue, 1, 0), flags(*queue, groups, 0), messages(*queue, items()), out(*queue, items());
+  DeviceArray<std::uint32_t> next(*queue, 1, 0), flags(*queue, groups, 0),
+      messages(*queue, items()), out(*queue, items());
   launch("say_acquire_release", {next, flags, messages, out});
   EXPECT_EQ(flags.read(), std::vector<std::uint32_t>(groups, 7));
   const auto got = out.read();
@@ -137,14 +142,16 @@ TEST_F(Words, AcquireSeesWhatWasReleased) {
 // Asked for by name only: shows that the simulator, when it reports nothing, would have.
 TEST_F(Words, ClustersSend) {
   const unsigned cluster = caps.cluster_groups;
-  if (cluster < 2) GTEST_SKIP() << "this device's work-groups cannot reach each other's local memory";
+  if (cluster < 2)
+    GTEST_SKIP() << "this device's work-groups cannot reach each other's local memory";
   load("SAY_CLUSTER", 128, kernels::Defines().set("GROUPS", cluster));
   DeviceArray<std::uint32_t> wrong(*queue, 3 * cluster * wg);
   const auto kernel = module->kernel("say_cluster");
   const Arg args[] = {wrong};
   constexpr unsigned bytes_for_each = 16 * 3 + 8 * 2 + 4 * 2;  // of say_cluster_memory_t
   queue->launch({*kernel, 3 * cluster, wg, args, "test", cluster * bytes_for_each + 64, cluster});
-  EXPECT_EQ(wrong.read(), std::vector<std::uint32_t>(3 * cluster * wg, 0)) << "1: 4 bytes, 2: 8, 4: 16";
+  EXPECT_EQ(wrong.read(), std::vector<std::uint32_t>(3 * cluster * wg, 0))
+      << "1: 4 bytes, 2: 8, 4: 16";
 }
 
 TEST_F(Words, DISABLED_Wrong) {
@@ -168,16 +175,19 @@ TEST_P(SubGroups, BallotAndShuffle) {
   for (const unsigned work_group : {64u, 256u}) {
     load("SAY_SUB_GROUP", work_group);
     std::vector<std::uint32_t> predicates(items()), from(items());
-    for (auto& p : predicates) p = random.below(2) != 0 ? static_cast<std::uint32_t>(random.next() | 0x100) : 0;
+    for (auto& p : predicates)
+      p = random.below(2) != 0 ? static_cast<std::uint32_t>(random.next() | 0x100) : 0;
     for (auto& f : from) f = static_cast<std::uint32_t>(random.below(lanes));
     std::fill_n(predicates.begin(), 64, 0u);
-    DeviceArray<std::uint32_t> device_predicates(*queue, predicates), device_from(*queue, from), out(*queue, 4 * items());
+    DeviceArray<std::uint32_t> device_predicates(*queue, predicates), device_from(*queue, from),
+        out(*queue, 4 * items());
     launch("say_sub_group", {device_predicates, device_from, out});
     const auto got = out.read();
     for (std::uint32_t i = 0; i < items(); ++i) {
       const std::uint32_t first = i / lanes * lanes;
       std::uint32_t ballot = 0;
-      for (std::uint32_t lane = 0; lane < lanes; ++lane) ballot |= (predicates[first + lane] != 0 ? 1u : 0u) << lane;
+      for (std::uint32_t lane = 0; lane < lanes; ++lane)
+        ballot |= (predicates[first + lane] != 0 ? 1u : 0u) << lane;
       ASSERT_EQ(got[4 * i], i % wg % lanes);
       ASSERT_EQ(got[4 * i + 1], i % wg / lanes);
       ASSERT_EQ(got[4 * i + 2], ballot) << "work-item " << i;
@@ -193,8 +203,8 @@ TEST_P(SubGroups, SubGroupBarrier) {
   EXPECT_EQ(wrong.read(), std::vector<std::uint32_t>(items(), 0));
 }
 
-// Fewer work-items than a sub-group has lanes, one sub-group, several; those beyond bring numbers too, which must not
-// count.
+// Fewer work-items than a sub-group has lanes, one sub-group, several; those beyond bring numbers
+// too, which must not count.
 TEST_P(SubGroups, Scan) {
   const auto check = [&]<class Index>(Index, std::uint64_t count, unsigned scan) {
     load("SAY_SCAN", 256, {}, count);
@@ -238,14 +248,16 @@ TEST_P(SubGroups, Rank) {
       for (unsigned call = 0; call < calls; ++call)
         for (std::uint32_t i = first; i < first + lanes; ++i) {
           const auto at = call * items() + i;
-          ASSERT_EQ(got[at], seen[in[at]]++) << bins << " bins, call " << call << ", work-item " << i;
+          ASSERT_EQ(got[at], seen[in[at]]++)
+              << bins << " bins, call " << call << ", work-item " << i;
         }
     }
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Spoken, SubGroups,
-                         testing::Values(Manner{"as_the_device_does"}, Manner{"unordered_atomics", 0, false},
+                         testing::Values(Manner{"as_the_device_does"},
+                                         Manner{"unordered_atomics", 0, false},
                                          Manner{"emulated_8", 8}, Manner{"emulated_16", 16},
                                          Manner{"emulated_32", 32}, Manner{"emulated_64", 64}),
                          [](const auto& instance) { return instance.param.name; });
@@ -261,7 +273,8 @@ using TypeAndOrder = std::tuple<KeyType, Order, Policy>;
 class Keys : public testing::TestWithParam<TypeAndOrder> {
  protected:
   // Builds the kernels of one part of dialect_records_test.cl.
-  void load(const char* part, unsigned begin_bit = 0, unsigned end_bit = 0, unsigned value_bytes = 0) {
+  void load(const char* part, unsigned begin_bit = 0, unsigned end_bit = 0,
+            unsigned value_bytes = 0) {
     p.key = std::get<0>(GetParam());
     p.order = std::get<1>(GetParam());
     p.nan = std::get<2>(GetParam()).nan;
@@ -293,10 +306,14 @@ class Keys : public testing::TestWithParam<TypeAndOrder> {
   template <class Check>
   void with_key_type(Check&& check) {
     switch (info(p.key).bytes) {
-      case 1: return check(std::uint8_t{});
-      case 2: return check(std::uint16_t{});
-      case 4: return check(std::uint32_t{});
-      default: check(std::uint64_t{});
+      case 1:
+        return check(std::uint8_t{});
+      case 2:
+        return check(std::uint16_t{});
+      case 4:
+        return check(std::uint32_t{});
+      default:
+        check(std::uint64_t{});
     }
   }
   template <class K>
@@ -318,9 +335,11 @@ TEST_P(Keys, AreOrderedAsOnTheHost) {
     load("SAY_KEYS", begin, end);
     const auto keys = some_keys(10'000);
     with_key_type([&]<class K>(K) {
-      DeviceArray<K> in(*queue, narrow<K>(keys)), orders(*queue, keys.size()), ranks(*queue, keys.size());
+      DeviceArray<K> in(*queue, narrow<K>(keys)), orders(*queue, keys.size()),
+          ranks(*queue, keys.size());
       DeviceArray<std::uint32_t> digits(*queue, keys.size());
-      launch("say_key_order", static_cast<std::uint32_t>(keys.size()), {in, orders, ranks, digits, keys.size()});
+      launch("say_key_order", static_cast<std::uint32_t>(keys.size()),
+             {in, orders, ranks, digits, keys.size()});
       const auto order = orders.read(), rank = ranks.read();
       const auto digit = digits.read();
       for (std::size_t i = 0; i < keys.size(); ++i) {
@@ -348,8 +367,9 @@ TEST_P(Records, AreLoadedAndStored) {
         const Memory none;
         // Values read, positions made, keys not wanted.
         for (const bool read : {true, false}) {
-          launch("say_records", n, {keys_in, read && value_bytes ? values_in.memory() : none, keys_out,
-                                    value_bytes ? values_out.memory() : none, std::uint64_t{n}});
+          launch("say_records", n,
+                 {keys_in, read && value_bytes ? values_in.memory() : none, keys_out,
+                  value_bytes ? values_out.memory() : none, std::uint64_t{n}});
           const auto k = keys_out.read();
           const auto v = values_out.read();
           for (std::uint32_t i = 0; i < n; ++i) {
@@ -378,7 +398,8 @@ TEST_P(Records, CompareExchangeKeepsTiesAndWhatIsNotThere) {
   for (auto& t : there) t = random.below(4) != 0;
   with_key_type([&]<class K>(K) {
     DeviceArray<K> keys_in(*queue, narrow<K>(keys)), keys_out(*queue, 2 * n);
-    DeviceArray<std::uint32_t> values_in(*queue, values), values_out(*queue, 2 * n), both(*queue, there);
+    DeviceArray<std::uint32_t> values_in(*queue, values), values_out(*queue, 2 * n),
+        both(*queue, there);
     launch("say_compare_exchange", n, {keys_in, values_in, keys_out, values_out, both});
     const auto k = keys_out.read();
     const auto v = values_out.read();
@@ -397,17 +418,21 @@ TEST_P(Records, RankInRun) {
   load("SAY_COMPARISONS", 2, std::min(30u, info(std::get<0>(GetParam())).bits() - 1), 4);
   for (const std::uint32_t n : {0u, 1u, 2u, 37u, 64u}) {
     auto run = some_keys(wg);
-    std::sort(run.begin(), run.begin() + n, [&](auto a, auto b) { return rank_of(a, p) < rank_of(b, p); });
+    std::sort(run.begin(), run.begin() + n,
+              [&](auto a, auto b) { return rank_of(a, p) < rank_of(b, p); });
     const auto keys = some_keys(10 * wg);
     with_key_type([&]<class K>(K) {
       DeviceArray<K> device_run(*queue, narrow<K>(run)), device_keys(*queue, narrow<K>(keys));
       DeviceArray<std::uint32_t> out(*queue, 4 * keys.size());
-      launch("say_rank_in_run", static_cast<std::uint32_t>(keys.size()), {device_run, device_keys, out, n});
+      launch("say_rank_in_run", static_cast<std::uint32_t>(keys.size()),
+             {device_run, device_keys, out, n});
       const auto got = out.read();
       for (std::size_t i = 0; i < keys.size(); ++i) {
         const auto rank = rank_of(keys[i], p);
-        const auto smaller = std::count_if(run.begin(), run.begin() + n, [&](auto k) { return rank_of(k, p) < rank; });
-        const auto ties = std::count_if(run.begin(), run.begin() + n, [&](auto k) { return rank_of(k, p) == rank; });
+        const auto smaller = std::count_if(run.begin(), run.begin() + n,
+                                           [&](auto k) { return rank_of(k, p) < rank; });
+        const auto ties = std::count_if(run.begin(), run.begin() + n,
+                                        [&](auto k) { return rank_of(k, p) == rank; });
         for (const int memory : {0, 2}) {
           ASSERT_EQ(got[4 * i + memory], smaller) << n;
           ASSERT_EQ(got[4 * i + memory + 1], smaller + ties) << n;
@@ -420,7 +445,8 @@ TEST_P(Records, RankInRun) {
 std::string name_of(const testing::TestParamInfo<TypeAndOrder>& instance) {
   return std::string(info(std::get<0>(instance.param)).name) +
          (std::get<1>(instance.param) == Order::ascending ? "_ascending" : "_descending") +
-         std::array{"", "_nan_first", "_nan_bits"}[static_cast<unsigned>(std::get<2>(instance.param).nan)] +
+         std::array{"", "_nan_first",
+                    "_nan_bits"}[static_cast<unsigned>(std::get<2>(instance.param).nan)] +
          (std::get<2>(instance.param).zeros == ZeroOrder::tied ? "" : "_zeros_distinct");
 }
 INSTANTIATE_TEST_SUITE_P(All, Keys,
@@ -432,20 +458,24 @@ INSTANTIATE_TEST_SUITE_P(Policies, Keys,
                          testing::Combine(testing::Values(KeyType::f32, KeyType::f16),
                                           testing::Values(Order::ascending, Order::descending),
                                           testing::Values(Policy{NanOrder::first, ZeroOrder::tied},
-                                                          Policy{NanOrder::bits, ZeroOrder::distinct},
+                                                          Policy{NanOrder::bits,
+                                                                 ZeroOrder::distinct},
                                                           Policy{NanOrder::bits, ZeroOrder::tied})),
                          name_of);
 INSTANTIATE_TEST_SUITE_P(Some, Records,
                          testing::Values(TypeAndOrder{KeyType::f32, Order::descending, {}},
                                          TypeAndOrder{KeyType::i64, Order::ascending, {}},
-                                         TypeAndOrder{KeyType::f16, Order::ascending, {NanOrder::first, ZeroOrder::tied}},
+                                         TypeAndOrder{KeyType::f16,
+                                                      Order::ascending,
+                                                      {NanOrder::first, ZeroOrder::tied}},
                                          TypeAndOrder{KeyType::u8, Order::descending, {}}),
                          name_of);
 
 // A first line's options reach the compiler, and what compiles a binary that was kept.
 TEST(Options, OfAFirstLine) {
   const auto device = test_device();
-  if (capabilities(*device).backend != Backend::opencl) GTEST_SKIP() << "CUDA's kernels say it themselves";
+  if (capabilities(*device).backend != Backend::opencl)
+    GTEST_SKIP() << "CUDA's kernels say it themselves";
   const std::string kernel = "__kernel void answer(__global uint *to) { to[0] = ANSWER; }\n";
   std::vector<std::byte> binary;
   EXPECT_NE(device->compile("//! -DANSWER=42\n" + kernel, binary)->kernel("answer"), nullptr);
@@ -455,7 +485,8 @@ TEST(Options, OfAFirstLine) {
   EXPECT_THROW((void)device->compile(kernel, binary), Error);
 }
 
-// NVIDIA's OpenCL has no words for how many work-groups share a compute unit: there it is registers, as an option.
+// NVIDIA's OpenCL has no words for how many work-groups share a compute unit: there it is
+// registers, as an option.
 TEST(Options, BoundRegistersOnNvidiasOpenCl) {
   Capabilities c;
   c.backend = Backend::opencl;

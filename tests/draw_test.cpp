@@ -1,4 +1,7 @@
-// The networks sort, the algorithms do these networks and no others, and the pictures of them are what they should be.
+// The networks sort, the algorithms do these networks and no others, and the pictures of them are
+// what they should be.
+#include "../apps/sortium/draw.hpp"
+
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -8,15 +11,13 @@
 #include <filesystem>
 #include <fstream>
 #include <numeric>
+#include <sortium/sortium.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
 
-#include <sortium/sortium.hpp>
-
 #include "../apps/sortium/commands.hpp"
 #include "../apps/sortium/common.hpp"
-#include "../apps/sortium/draw.hpp"
 #include "algorithms/networks.hpp"
 #include "support.hpp"
 
@@ -45,7 +46,8 @@ TEST(Network, SortsEverySequenceOfZerosAndOnes) {
               if (c.reverse ? top < bottom : bottom < top) bits ^= 1u << c.top | 1u << c.bottom;
             }
         const std::uint32_t ones = bits >> (n - static_cast<unsigned>(std::popcount(input)));
-        ASSERT_TRUE(std::popcount(bits) == std::popcount(input) && std::popcount(ones) == std::popcount(input))
+        ASSERT_TRUE(std::popcount(bits) == std::popcount(input) &&
+                    std::popcount(ones) == std::popcount(input))
             << network.name << " of " << n << " records, input " << input << " became " << bits;
       }
     }
@@ -75,7 +77,8 @@ TEST(Network, MergesEndWithOneRun) {
       unsigned at = 0;
       for (const auto& m : level) {
         ASSERT_EQ(m.begin, at);
-        for (const unsigned end : {m.middle, m.end}) ASSERT_NE(std::ranges::find(ends, end), ends.end());
+        for (const unsigned end : {m.middle, m.end})
+          ASSERT_NE(std::ranges::find(ends, end), ends.end());
         next.push_back(at = m.end);
       }
       ends = next;
@@ -84,14 +87,15 @@ TEST(Network, MergesEndWithOneRun) {
   }
 }
 
-// Records with equal keys end where the network's exchanges carry them, so that their order tells one network from
-// another.
+// Records with equal keys end where the network's exchanges carry them, so that their order tells
+// one network from another.
 TEST(Network, IsTheOneThatTheAlgorithmDoes) {
   const std::pair<const char*, std::vector<std::string>> methods[]{
       {"bitonic",
        {"schedule=A", "schedule=B2", "schedule=B2+B4", "schedule=B2+B4+B8", "schedule=B2+B4+B8+B16",
-        "schedule=C2pre+B*,work_group=4", "schedule=C2+B*,work_group=4", "schedule=C4+B*,work_group=4",
-        "schedule=C2+B*,work_group=8,small_stages=together", "schedule=C4+B*,work_group=4,small_stages=together"}},
+        "schedule=C2pre+B*,work_group=4", "schedule=C2+B*,work_group=4",
+        "schedule=C4+B*,work_group=4", "schedule=C2+B*,work_group=8,small_stages=together",
+        "schedule=C4+B*,work_group=4,small_stages=together"}},
       {"odd-even", {""}}};
   for (unsigned k = 0; k < 2; ++k)
     for (const auto& parameters : methods[k].second)
@@ -104,10 +108,13 @@ TEST(Network, IsTheOneThatTheAlgorithmDoes) {
           for (const auto& step : stage)
             for (const auto& c : step) {
               auto &top = expected[c.top], &bottom = expected[c.bottom];
-              if (c.reverse ? keys[top] < keys[bottom] : keys[bottom] < keys[top]) std::swap(top, bottom);
+              if (c.reverse ? keys[top] < keys[bottom] : keys[bottom] < keys[top])
+                std::swap(top, bottom);
             }
-        const Options options{.device = test::device_spec(), .algorithm = methods[k].first, .parameters = parameters};
-        ASSERT_EQ(argsort(keys, options), expected) << methods[k].first << " " << parameters << " of " << n;
+        const Options options{
+            .device = test::device_spec(), .algorithm = methods[k].first, .parameters = parameters};
+        ASSERT_EQ(argsort(keys, options), expected)
+            << methods[k].first << " " << parameters << " of " << n;
       }
 }
 
@@ -115,18 +122,20 @@ TEST(Network, IsTheOneThatTheAlgorithmDoes) {
 
 std::size_t count(const std::string& text, const std::string& what) {
   std::size_t found = 0;
-  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++found;
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1))
+    ++found;
   return found;
 }
 
-// Every element is closed, in the right order, every attribute is quoted and there once, and no text has a bare < or &.
-// Gives what is wrong, or nothing.
+// Every element is closed, in the right order, every attribute is quoted and there once, and no
+// text has a bare < or &. Gives what is wrong, or nothing.
 std::string flaw_of(const std::string& xml) {
   std::vector<std::string> open;
   for (std::size_t at = 0; at < xml.size();) {
     if (xml[at] != '<') {
       if (xml[at] == '&' || xml[at] == '>') return "a bare " + xml.substr(at, 1);
-      if (open.empty() && !std::isspace(static_cast<unsigned char>(xml[at]))) return "text outside of the root";
+      if (open.empty() && !std::isspace(static_cast<unsigned char>(xml[at])))
+        return "text outside of the root";
       ++at;
       continue;
     }
@@ -135,7 +144,8 @@ std::string flaw_of(const std::string& xml) {
     std::string tag = xml.substr(at + 1, end - at - 1);
     at = end + 1;
     if (tag[0] == '/') {
-      if (open.empty() || open.back() != tag.substr(1)) return "an end of " + tag.substr(1) + " that is not open";
+      if (open.empty() || open.back() != tag.substr(1))
+        return "an end of " + tag.substr(1) + " that is not open";
       open.pop_back();
       continue;
     }
@@ -149,7 +159,8 @@ std::string flaw_of(const std::string& xml) {
     while (std::getline(in >> std::ws, attribute, '=')) {
       if (in.get() != '"' || !std::getline(in, value, '"') || value.find('<') != std::string::npos)
         return "no quoted value for " + attribute + " in " + tag;
-      if (std::ranges::find(attributes, attribute) != attributes.end()) return attribute + " twice in " + tag;
+      if (std::ranges::find(attributes, attribute) != attributes.end())
+        return attribute + " twice in " + tag;
       attributes.push_back(attribute);
     }
     if (!empty) open.push_back(name);
@@ -159,7 +170,8 @@ std::string flaw_of(const std::string& xml) {
 
 TEST(Drawing, TheCheckFindsFlaws) {
   EXPECT_EQ(flaw_of("<a b=\"1\"><c/>text</a>\n"), "");
-  for (const auto* bad : {"<a>", "<a></b>", "<a b=1/>", "<a b=\"1\" b=\"2\"/>", "<a>&</a>", "<a/>text", "<a", "</a>"})
+  for (const auto* bad :
+       {"<a>", "<a></b>", "<a b=1/>", "<a b=\"1\" b=\"2\"/>", "<a>&</a>", "<a/>text", "<a", "</a>"})
     EXPECT_NE(flaw_of(bad), "") << bad;
 }
 
@@ -171,7 +183,8 @@ TEST(Drawing, IsWellFormedAndNeedsNothingFromElsewhere) {
       ASSERT_TRUE(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\""));
       ASSERT_EQ(count(svg, "<title>"), 1u);
       ASSERT_EQ(count(svg, "http"), 1u);  // that name space
-      for (const auto* no : {"href", "url(", "@import", "nan", "inf", "\"-"}) ASSERT_EQ(count(svg, no), 0u) << no;
+      for (const auto* no : {"href", "url(", "@import", "nan", "inf", "\"-"})
+        ASSERT_EQ(count(svg, no), 0u) << no;
     }
 }
 
@@ -182,10 +195,12 @@ TEST(Drawing, HasEveryComparatorAndEveryRun) {
       for (const auto& stage : network.make(n))
         for (const auto& step : stage) {
           comparators += step.size();
-          reversed += static_cast<std::size_t>(std::ranges::count_if(step, [](auto& c) { return c.reverse; }));
+          reversed += static_cast<std::size_t>(
+              std::ranges::count_if(step, [](auto& c) { return c.reverse; }));
         }
       // Each has one dot; the legend shows each direction that there is once more.
-      ASSERT_EQ(count(app::draw_svg(network.name, n), "<circle"), comparators + (reversed != 0 ? 2 : 1))
+      ASSERT_EQ(count(app::draw_svg(network.name, n), "<circle"),
+                comparators + (reversed != 0 ? 2 : 1))
           << network.name << " of " << n;
     }
     std::size_t runs = n;
@@ -205,19 +220,22 @@ void expect_refused(const app::DrawOptions& options, const std::string& word) {
 }
 
 TEST(Drawing, BadRequestsAreRefusedAndNothingIsWritten) {
-  const auto directory = std::filesystem::temp_directory_path() / fmt::format("sortium-draw-{}", ::getpid());
+  const auto directory =
+      std::filesystem::temp_directory_path() / fmt::format("sortium-draw-{}", ::getpid());
   std::filesystem::create_directory(directory);
   const std::string file = directory / "net.svg";
   std::ofstream(file) << "before";
   for (const unsigned n : {0u, 1u, 65u, 1000u})
-    for (const auto* what : {"bitonic", "odd-even", "merge"}) expect_refused({what, n, file}, fmt::format("{}", n));
+    for (const auto* what : {"bitonic", "odd-even", "merge"})
+      expect_refused({what, n, file}, fmt::format("{}", n));
   expect_refused({"bubble", 8, file}, "bubble");
   const auto contents = [&] { return (std::ostringstream() << std::ifstream(file).rdbuf()).str(); };
   EXPECT_EQ(contents(), "before");
 
   EXPECT_EQ(app::draw({"merge", 8, file}), app::exit_success);
   EXPECT_EQ(contents(), app::draw_svg("merge", 8));
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory), {}), 1);  // no temporary file is left
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory), {}),
+            1);  // no temporary file is left
   std::filesystem::remove_all(directory);
 }
 

@@ -3,10 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <initializer_list>
+#include <sortium/core.hpp>
 #include <string>
 #include <string_view>
-
-#include <sortium/core.hpp>
 
 namespace sortium::test {
 
@@ -18,7 +17,8 @@ void expect_error(F&& call, ErrorCode code, std::initializer_list<std::string_vi
   } catch (const Error& e) {
     const std::string what = e.what();
     EXPECT_EQ(e.code(), code) << what;
-    for (const auto word : words) EXPECT_NE(what.find(word), what.npos) << "no '" << word << "' in: " << what;
+    for (const auto word : words)
+      EXPECT_NE(what.find(word), what.npos) << "no '" << word << "' in: " << what;
     return;
   }
   std::string all;

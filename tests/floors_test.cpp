@@ -1,5 +1,6 @@
-// What can be seen in the source files alone: the house has floors, and includes point only downward (docs/design.md); kernels
-// do not fall into a pitfall of their dialect (src/kernels/dialect.md).
+// What can be seen in the source files alone: the house has floors, and includes point only
+// downward (docs/design.md); kernels do not fall into a pitfall of their dialect
+// (src/kernels/dialect.md).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +16,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Of a file, by its path from the root of the project; none where files are free to include what they like.
+// Of a file, by its path from the root of the project; none where files are free to include what
+// they like.
 std::optional<int> floor_of(const std::string& path) {
   const auto in = [&](const char* folder) { return path.starts_with(folder); };
   if (in("src/core/") || path == "include/sortium/core.hpp") return 0;
@@ -30,7 +32,8 @@ std::optional<int> floor_of(const std::string& path) {
 // What is wrong with the includes of `path`, a file with this text.
 std::vector<std::string> wrong_includes(const std::string& path, const std::string& text) {
   static const std::regex include("(^|\n)[ \t]*#[ \t]*include[ \t]*([\"<])([^\">]+)[\">]");
-  static const std::regex vendor("(CL/|cuda|cub/|nvrtc|nvml|hip/|thrust/|level_zero/).*", std::regex::icase);
+  static const std::regex vendor("(CL/|cuda|cub/|nvrtc|nvml|hip/|thrust/|level_zero/).*",
+                                 std::regex::icase);
   std::vector<std::string> wrong;
   for (std::sregex_iterator it(text.begin(), text.end(), include), end; it != end; ++it) {
     const std::string name = (*it)[3];
@@ -39,11 +42,12 @@ std::vector<std::string> wrong_includes(const std::string& path, const std::stri
     if (!quoted && from < 5 && !path.starts_with("src/device/") && std::regex_match(name, vendor))
       wrong.push_back(path + " includes the vendor's " + name + ", which only src/device/ may");
     std::string target = name;
-    if (quoted && name != "embedded.hpp") target = (fs::path(path).parent_path() / name).lexically_normal().string();
+    if (quoted && name != "embedded.hpp")
+      target = (fs::path(path).parent_path() / name).lexically_normal().string();
     if (!quoted) target = "include/" + name;
     if (const auto to = floor_of(target); to && *to > from)
-      wrong.push_back(path + " (floor " + std::to_string(from) + ") includes " + target + " (floor " +
-                      std::to_string(*to) + ")");
+      wrong.push_back(path + " (floor " + std::to_string(from) + ") includes " + target +
+                      " (floor " + std::to_string(*to) + ")");
   }
   return wrong;
 }
@@ -54,9 +58,11 @@ TEST(Floors, IncludesPointDownward) {
   for (const auto* folder : {"include", "src", "apps"})
     for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
       const auto extension = entry.path().extension().string();
-      if (extension != ".hpp" && extension != ".cpp" && extension != ".h" && extension != ".c") continue;
+      if (extension != ".hpp" && extension != ".cpp" && extension != ".h" && extension != ".c")
+        continue;
       const auto path = entry.path().lexically_relative(root).generic_string();
-      ASSERT_TRUE(floor_of(path).has_value()) << path << " is on no floor: say in this test on which";
+      ASSERT_TRUE(floor_of(path).has_value())
+          << path << " is on no floor: say in this test on which";
       std::stringstream text;
       text << std::ifstream(entry.path()).rdbuf();
       for (const auto& wrong : wrong_includes(path, text.str())) ADD_FAILURE() << wrong;
@@ -66,19 +72,27 @@ TEST(Floors, IncludesPointDownward) {
 }
 
 TEST(Floors, UpwardIncludesAreSeen) {
-  const auto wrong = [](const char* path, const char* text) { return wrong_includes(path, text).size(); };
-  EXPECT_EQ(wrong("src/device/opencl.cpp", "#include <CL/opencl.hpp>\n#include \"backends.hpp\"\n"), 0u);
-  EXPECT_EQ(wrong("src/algorithms/lsd/lsd.cpp", "// x\n#include \"../../kernels/kernels.hpp\"\n"), 0u);
+  const auto wrong = [](const char* path, const char* text) {
+    return wrong_includes(path, text).size();
+  };
+  EXPECT_EQ(wrong("src/device/opencl.cpp", "#include <CL/opencl.hpp>\n#include \"backends.hpp\"\n"),
+            0u);
+  EXPECT_EQ(wrong("src/algorithms/lsd/lsd.cpp", "// x\n#include \"../../kernels/kernels.hpp\"\n"),
+            0u);
   EXPECT_EQ(wrong("src/kernels/build.cpp", "#include <CL/cl.h>\n"), 1u);
-  EXPECT_EQ(wrong("src/kernels/build.cpp", "#include <map>\n#include \"../algorithms/algorithm.hpp\"\n"), 1u);
+  EXPECT_EQ(
+      wrong("src/kernels/build.cpp", "#include <map>\n#include \"../algorithms/algorithm.hpp\"\n"),
+      1u);
   EXPECT_EQ(wrong("src/device/cuda.cpp", "#include <sortium/sortium.hpp>\n"), 1u);
   EXPECT_EQ(wrong("include/sortium/core.hpp", "  #  include <sortium/device.hpp>\n"), 1u);
 }
 
-// Lines of a kernel in which a word of the sub-group may be reached by some of its lanes only. Simulators do not see it, and it is
-// a GPU without an end. (`expected` is the same for all of them.)
+// Lines of a kernel in which a word of the sub-group may be reached by some of its lanes only.
+// Simulators do not see it, and it is a GPU without an end. (`expected` is the same for all of
+// them.)
 std::vector<std::string> half_reached(const std::string& text) {
-  static const std::regex behind("(&&|\\|\\||\\?)[^;:]*\\bsg_(barrier|ballot|shuffle|rank)"), allowed("\\(expected\\) \\|\\|");
+  static const std::regex behind("(&&|\\|\\||\\?)[^;:]*\\bsg_(barrier|ballot|shuffle|rank)"),
+      allowed("\\(expected\\) \\|\\|");
   std::vector<std::string> found;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);)
@@ -92,13 +106,21 @@ TEST(Kernels, AllLanesReachWordsOfTheSubGroup) {
     if (entry.path().extension() != ".cl") continue;
     std::stringstream text;
     text << std::ifstream(entry.path()).rdbuf();
-    for (const auto& line : half_reached(text.str())) ADD_FAILURE() << entry.path().filename() << ": " << line;
+    for (const auto& line : half_reached(text.str()))
+      ADD_FAILURE() << entry.path().filename() << ": " << line;
     ++files;
   }
   EXPECT_GT(files, 20u);
-  EXPECT_EQ(half_reached("if (sg_ballot(sg, !there || bucket != sg_shuffle(sg, bucket, 0)) == 0) {\n").size(), 1u);
+  EXPECT_EQ(
+      half_reached("if (sg_ballot(sg, !there || bucket != sg_shuffle(sg, bucket, 0)) == 0) {\n")
+          .size(),
+      1u);
   EXPECT_EQ(half_reached("x = there ? sg_rank(counts, 256, d) : 0;\n").size(), 1u);
-  EXPECT_EQ(half_reached("const u32 other = bucket ^ sg_shuffle(sg, bucket, 0);\nif (there && other) y = 1;\n").size(), 0u);
+  EXPECT_EQ(
+      half_reached(
+          "const u32 other = bucket ^ sg_shuffle(sg, bucket, 0);\nif (there && other) y = 1;\n")
+          .size(),
+      0u);
 }
 
 }  // namespace

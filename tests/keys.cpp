@@ -14,19 +14,32 @@ std::uint64_t all_bits(KeyType type) { return ~std::uint64_t{0} >> (64 - info(ty
 
 std::string_view name(Distribution distribution) {
   switch (distribution) {
-    case Distribution::random: return "random";
-    case Distribution::sorted: return "sorted";
-    case Distribution::reversed: return "reversed";
-    case Distribution::constant: return "constant";
-    case Distribution::few_distinct: return "few distinct";
-    case Distribution::organ_pipe: return "organ pipe";
-    case Distribution::zipf: return "Zipf";
-    case Distribution::special: return "special";
-    case Distribution::last: return "all last";
-    case Distribution::digits: return "some digits";
-    case Distribution::numbers: return "numbers";
-    case Distribution::runs: return "runs";
-    case Distribution::leads: return "leads";
+    case Distribution::random:
+      return "random";
+    case Distribution::sorted:
+      return "sorted";
+    case Distribution::reversed:
+      return "reversed";
+    case Distribution::constant:
+      return "constant";
+    case Distribution::few_distinct:
+      return "few distinct";
+    case Distribution::organ_pipe:
+      return "organ pipe";
+    case Distribution::zipf:
+      return "Zipf";
+    case Distribution::special:
+      return "special";
+    case Distribution::last:
+      return "all last";
+    case Distribution::digits:
+      return "some digits";
+    case Distribution::numbers:
+      return "numbers";
+    case Distribution::runs:
+      return "runs";
+    case Distribution::leads:
+      return "leads";
   }
   return "?";
 }
@@ -40,8 +53,9 @@ std::vector<std::uint64_t> special_keys(KeyType type) {
     const std::uint64_t quiet = smallest_normal >> 1;
     for (const auto s : {std::uint64_t{0}, sign})
       for (const auto magnitude :
-           {infinity, infinity - 1, infinity + 1, infinity | quiet, infinity | quiet | 0x1234, smallest_normal,
-            smallest_normal - 1, smallest_normal + 1, smallest_normal / 3, infinity / 2, std::uint64_t{3}})
+           {infinity, infinity - 1, infinity + 1, infinity | quiet, infinity | quiet | 0x1234,
+            smallest_normal, smallest_normal - 1, smallest_normal + 1, smallest_normal / 3,
+            infinity / 2, std::uint64_t{3}})
         keys.push_back(s | (magnitude & (sign - 1)));
   }
   return keys;
@@ -54,7 +68,8 @@ std::uint64_t rank_of(std::uint64_t key, const Problem& problem) {
   return (order_bits(key, problem) & below_end) >> problem.begin_bit;
 }
 
-std::vector<std::uint64_t> make_keys(Distribution distribution, const Problem& problem, std::uint64_t seed) {
+std::vector<std::uint64_t> make_keys(Distribution distribution, const Problem& problem,
+                                     std::uint64_t seed) {
   Random random(seed);
   const std::uint64_t all = all_bits(problem.key);
   std::vector<std::uint64_t> keys(problem.count);
@@ -62,14 +77,16 @@ std::vector<std::uint64_t> make_keys(Distribution distribution, const Problem& p
     for (auto& k : keys) k = one() & all;
   };
   const auto sort_part = [&](std::size_t from, std::size_t to, bool descending) {
-    std::stable_sort(keys.begin() + static_cast<std::ptrdiff_t>(from), keys.begin() + static_cast<std::ptrdiff_t>(to),
-                     [&](auto a, auto b) {
+    std::stable_sort(keys.begin() + static_cast<std::ptrdiff_t>(from),
+                     keys.begin() + static_cast<std::ptrdiff_t>(to), [&](auto a, auto b) {
                        return descending ? rank_of(b, problem) < rank_of(a, problem)
                                          : rank_of(a, problem) < rank_of(b, problem);
                      });
   };
   switch (distribution) {
-    case Distribution::random: fill([&] { return random.next(); }); break;
+    case Distribution::random:
+      fill([&] { return random.next(); });
+      break;
     case Distribution::sorted:
     case Distribution::reversed:
       fill([&] { return random.next(); });
@@ -91,8 +108,11 @@ std::vector<std::uint64_t> make_keys(Distribution distribution, const Problem& p
       sort_part(0, keys.size() / 2, false);
       sort_part(keys.size() / 2, keys.size(), true);
       break;
-    case Distribution::zipf:  // rank r with a probability of about 1/r, and keys that do not follow the ranks
-      fill([&] { return Random(static_cast<std::uint64_t>(std::exp(random.unit() * std::log(1e6)))).next(); });
+    case Distribution::zipf:  // rank r with a probability of about 1/r, and keys that do not follow
+                              // the ranks
+      fill([&] {
+        return Random(static_cast<std::uint64_t>(std::exp(random.unit() * std::log(1e6)))).next();
+      });
       break;
     case Distribution::special: {
       const auto some = special_keys(problem.key);
@@ -101,14 +121,16 @@ std::vector<std::uint64_t> make_keys(Distribution distribution, const Problem& p
     }
     case Distribution::digits: {
       std::uint64_t random_bytes = 0;
-      for (unsigned b = 0; b < 8; ++b) random_bytes |= (random.below(2) != 0 ? std::uint64_t{0xff} : 0) << (8 * b);
+      for (unsigned b = 0; b < 8; ++b)
+        random_bytes |= (random.below(2) != 0 ? std::uint64_t{0xff} : 0) << (8 * b);
       const auto key = random.next();
       fill([&] { return key ^ (random.next() & random_bytes); });
       break;
     }
     case Distribution::numbers: {
       const unsigned bits = info(problem.key).bits();
-      if (!info(problem.key).is_float) {  // as often below 2^k as between 2^k and 2^(k + 1), of both signs
+      if (!info(problem.key)
+               .is_float) {  // as often below 2^k as between 2^k and 2^(k + 1), of both signs
         fill([&] {
           const std::uint64_t magnitude = random.next() >> (64 - 1 - random.below(bits - 1));
           return random.below(2) != 0 ? magnitude : ~magnitude;
@@ -116,19 +138,24 @@ std::vector<std::uint64_t> make_keys(Distribution distribution, const Problem& p
         break;
       }
       // Uniform between two powers of two: an exponent is half as often as the next one.
-      const auto fraction_bits = static_cast<unsigned>(std::countr_zero(info(problem.key).infinity));
-      const std::uint64_t exponents = info(problem.key).infinity >> fraction_bits, largest = 1 + random.below(exponents - 1);
+      const auto fraction_bits =
+          static_cast<unsigned>(std::countr_zero(info(problem.key).infinity));
+      const std::uint64_t exponents = info(problem.key).infinity >> fraction_bits,
+                          largest = 1 + random.below(exponents - 1);
       const bool both_signs = random.below(4) != 0;
       fill([&] {
         std::uint64_t exponent = largest;
         while (exponent > 0 && random.below(2) != 0) --exponent;
-        const std::uint64_t fraction = random.next() >> (64 - fraction_bits), sign = both_signs ? random.below(2) : 0;
-        return sign << (bits - 1) | exponent << fraction_bits | (exponent == 0 && fraction == 0 ? 1 : fraction);
+        const std::uint64_t fraction = random.next() >> (64 - fraction_bits),
+                            sign = both_signs ? random.below(2) : 0;
+        return sign << (bits - 1) | exponent << fraction_bits |
+               (exponent == 0 && fraction == 0 ? 1 : fraction);
       });
       break;
     }
     case Distribution::runs: {
-      const auto kind = random.below(3);  // many ties, in runs and between them; every other key special; neither
+      const auto kind =
+          random.below(3);  // many ties, in runs and between them; every other key special; neither
       const auto some = special_keys(problem.key);
       fill([&] {
         if (kind == 0) return Random(random.below(100)).next();
@@ -137,13 +164,17 @@ std::vector<std::uint64_t> make_keys(Distribution distribution, const Problem& p
       const std::size_t runs = 1 + seed % 9;
       const bool by_turns = random.below(4) != 0;
       bool falls = random.below(2) == 0;
-      for (std::size_t r = 0; r < runs; ++r, falls ^= by_turns) sort_part(r * keys.size() / runs, (r + 1) * keys.size() / runs, falls);
+      for (std::size_t r = 0; r < runs; ++r, falls ^= by_turns)
+        sort_part(r * keys.size() / runs, (r + 1) * keys.size() / runs, falls);
       break;
     }
     case Distribution::leads: {
       const unsigned low = info(problem.key).bits() - 14;
       const std::uint64_t first = random.below(8000), leads = keys.size() / 800 + 1;
-      fill([&] { return (first + random.below(leads)) << low | (random.next() & ((std::uint64_t{1} << low) - 1)); });
+      fill([&] {
+        return (first + random.below(leads)) << low |
+               (random.next() & ((std::uint64_t{1} << low) - 1));
+      });
       break;
     }
     case Distribution::last: {

@@ -3,10 +3,9 @@
 
 #include <array>
 #include <cstdint>
+#include <sortium/core.hpp>
 #include <string_view>
 #include <vector>
-
-#include <sortium/core.hpp>
 
 namespace sortium::test {
 
@@ -26,14 +25,15 @@ enum class Distribution : std::uint8_t {
   leads,    // some 800 each of values in a row of the leading 14 bits; not in the table
 };
 inline constexpr std::array all_distributions{
-    Distribution::random,       Distribution::sorted,     Distribution::reversed, Distribution::constant,
-    Distribution::few_distinct, Distribution::organ_pipe, Distribution::zipf,     Distribution::special,
-    Distribution::last,         Distribution::digits,     Distribution::numbers};
+    Distribution::random,   Distribution::sorted,       Distribution::reversed,
+    Distribution::constant, Distribution::few_distinct, Distribution::organ_pipe,
+    Distribution::zipf,     Distribution::special,      Distribution::last,
+    Distribution::digits,   Distribution::numbers};
 [[nodiscard]] std::string_view name(Distribution distribution);
 
 // problem.count keys; "sorted" and the like are meant in the problem's own order.
-[[nodiscard]] std::vector<std::uint64_t> make_keys(Distribution distribution, const Problem& problem,
-                                                   std::uint64_t seed);
+[[nodiscard]] std::vector<std::uint64_t> make_keys(Distribution distribution,
+                                                   const Problem& problem, std::uint64_t seed);
 
 // The keys of a type that are most likely to be got wrong.
 [[nodiscard]] std::vector<std::uint64_t> special_keys(KeyType type);

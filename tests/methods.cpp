@@ -32,7 +32,8 @@ const std::map<std::string, std::vector<Tried>>& tried() {
       {"msd", {{"", true}, {"bits=11", true}, {"bits=16", false, true}}},
       {"one-cluster", {{"", true}, {"work_group=256,groups=4"}}},
       {"one-group", {{"", true}, {"work_group=512"}}},
-      {"onesweep", {{"", true}, {"items=5"}, {"work_group=256,items=9"}, {"items=3,resident=2", true}}},
+      {"onesweep",
+       {{"", true}, {"items=5"}, {"work_group=256,items=9"}, {"items=3,resident=2", true}}},
       {"merge",
        {{"", true},
         {"tier1=1,tier2=64,sample=16,work_group=32", true},
@@ -48,14 +49,24 @@ const std::map<std::string, std::vector<Tried>>& tried() {
         {"r=11,transpose=off", false, true},
         {"splits=7", false, true}}},
       {"radix-simd", {{""}, {"digit_bits=2,work_group=32"}, {"work_group=256"}}},
-      {"sample", {{"", true}, {"parts=5,chunk=100,threads=1", true}, {"parts=64,chunk=1000,threads=2", true}}},
+      {"sample",
+       {{"", true},
+        {"parts=5,chunk=100,threads=1", true},
+        {"parts=64,chunk=1000,threads=2", true}}},
       {"sample-in-place", {{"", true}, {"chunk=100", true}}},
       {"segmented", {{"", true}, {"variant=gpu,blocks=1,groups=3"}}},
       {"segmented-host", {{"", true}, {"threads=1"}}},
       {"selection-blocks",
-       {{"", true}, {"block_factor=1,work_group=32"}, {"block_factor=8,work_group=100"}, {"block_factor=32,work_group=1"}}},
+       {{"", true},
+        {"block_factor=1,work_group=32"},
+        {"block_factor=8,work_group=100"},
+        {"block_factor=32,work_group=1"}}},
       {"selection-local", {{"", true}, {"work_group=1"}, {"work_group=100"}, {"work_group=1024"}}},
-      {"topk", {{""}, {"method=select"}, {"method=select,work_group=64,items=3"}, {"method=select,items=2,groups=3"}}},
+      {"topk",
+       {{""},
+        {"method=select"},
+        {"method=select,work_group=64,items=3"},
+        {"method=select,items=2,groups=3"}}},
       {"topk-host", {{"", true}, {"method=select", true}, {"method=select,threads=1", true}}},
   };
   return all;
@@ -73,14 +84,20 @@ std::vector<MethodUnderTest> methods() {
   return out;
 }
 
-bool is_limited(const AlgorithmInfo& a) { return a.name == "msd" || a.name == "one-cluster" || a.name == "one-group" || a.name == "onesweep"; }
+bool is_limited(const AlgorithmInfo& a) {
+  return a.name == "msd" || a.name == "one-cluster" || a.name == "one-group" ||
+         a.name == "onesweep";
+}
 
 std::string test_name(const MethodUnderTest& m) {
   std::string out = m.algorithm.name + (m.parameters.empty() ? "" : "_" + m.parameters);
-  std::ranges::replace_if(out, [](unsigned char ch) { return !std::isalnum(ch); }, '_');
+  std::ranges::replace_if(
+      out, [](unsigned char ch) { return !std::isalnum(ch); }, '_');
   return out;
 }
 
-void PrintTo(const MethodUnderTest& m, std::ostream* out) { *out << m.algorithm.name << ' ' << m.parameters; }
+void PrintTo(const MethodUnderTest& m, std::ostream* out) {
+  *out << m.algorithm.name << ' ' << m.parameters;
+}
 
 }  // namespace sortium::test

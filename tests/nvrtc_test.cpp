@@ -1,14 +1,21 @@
-// Every room's kernels compile for CUDA, with no GPU in the machine: NVRTC makes machine code of them, and the code
-// holds the kernels that the room asks for. Whether they are right, conformance says on a GPU.
+// Every room's kernels compile for CUDA, with no GPU in the machine: NVRTC makes machine code of
+// them, and the code holds the kernels that the room asks for. Whether they are right, conformance
+// says on a GPU.
 //
 //   SORTIUM_REQUIRE_NVRTC=1  fail where NVRTC is not found, instead of skipping
+//   SORTIUM_NVRTC_CODE=FILE  append a hash of each module's machine code to FILE. A refactoring
+//   that
+//                            leaves this file unchanged (sorted) has changed no machine code.
+#include "device/nvrtc.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <fstream>
 
 #include "../apps/sortium/pic.hpp"
 #include "algorithms/algorithm.hpp"
-#include "device/nvrtc.hpp"
 #include "methods.hpp"
 #include "support.hpp"
 
@@ -62,9 +69,11 @@ class CompilingDevice final : public Device {
     c.cluster_groups = 16;
   }
   const DeviceInfo& info() const override { return info_; }
-  std::unique_ptr<Module> compile(const std::string& source, std::vector<std::byte>& binary) override {
+  std::unique_ptr<Module> compile(const std::string& source,
+                                  std::vector<std::byte>& binary) override {
     ++compilations;
     auto code = cuda::compile_for(source, arch);
+    note_code(code);
     binary.clear();  // kept nowhere: what is tested is the compiler
     return std::make_unique<Cubin>(std::move(code));
   }
@@ -79,7 +88,20 @@ class CompilingDevice final : public Device {
   unsigned compilations = 0;
 
  private:
-  [[noreturn]] static void cannot() { throw Error(ErrorCode::unsupported, "there is no such device"); }
+  // One line a module: the test, the module's number in the test, and a hash of its machine code.
+  void note_code(std::span<const std::byte> code) const {
+    const char* path = std::getenv("SORTIUM_NVRTC_CODE");
+    if (!path) return;
+    std::uint64_t hash = 14695981039346656037u;  // FNV-1a
+    for (const std::byte b : code)
+      hash = (hash ^ std::to_integer<std::uint64_t>(b)) * 1099511628211u;
+    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+    std::ofstream(path, std::ios::app) << fmt::format("{}.{} {} {:016x}\n", test->test_suite_name(),
+                                                      test->name(), compilations, hash);
+  }
+  [[noreturn]] static void cannot() {
+    throw Error(ErrorCode::unsupported, "there is no such device");
+  }
   DeviceInfo info_;
 };
 
@@ -113,14 +135,28 @@ TEST_P(Nvrtc, Compiles) {
   constexpr std::uint64_t few = 1000, many = std::uint64_t{1} << 33;  // 4- and 8-byte positions
   const Problem problems[] = {
       {.key = KeyType::u32, .count = few},
-      {.key = KeyType::f64, .count = few, .payload = Payload::values, .value_bytes = 8, .order = Order::descending},
-      {.key = KeyType::i32, .count = few, .payload = Payload::positions, .keys_out = false, .begin_bit = 5, .end_bit = 25},
-      {.key = KeyType::f32, .count = many, .payload = Payload::positions, .value_bytes = 8, .order = Order::descending},
+      {.key = KeyType::f64,
+       .count = few,
+       .payload = Payload::values,
+       .value_bytes = 8,
+       .order = Order::descending},
+      {.key = KeyType::i32,
+       .count = few,
+       .payload = Payload::positions,
+       .keys_out = false,
+       .begin_bit = 5,
+       .end_bit = 25},
+      {.key = KeyType::f32,
+       .count = many,
+       .payload = Payload::positions,
+       .value_bytes = 8,
+       .order = Order::descending},
   };
   bool ordered = false;
   unsigned turn = m.turn;
   for (auto problem : problems) {
-    if (++turn % 3 != 0 && !m.parameters.empty()) continue;  // with each parameters, a third of them
+    if (++turn % 3 != 0 && !m.parameters.empty())
+      continue;  // with each parameters, a third of them
     if (m.algorithm.quadratic) problem.count = few;
     problem.limit = m.algorithm.limit ? problem.count / 10 : 0;
     if (m.algorithm.segments) problem.segments = 10;
@@ -129,7 +165,8 @@ TEST_P(Nvrtc, Compiles) {
     try {
       algorithm.plan(problem, caps, parameters)->build(*device, caps);
     } catch (const Error& e) {
-      if (e.code() == ErrorCode::unsupported && problem.count == many && is_limited(m.algorithm)) continue;
+      if (e.code() == ErrorCode::unsupported && problem.count == many && is_limited(m.algorithm))
+        continue;
       ADD_FAILURE() << info(problem.key).name << ": " << e.what() << '\n' << e.log();
     }
   }
@@ -147,12 +184,16 @@ INSTANTIATE_TEST_SUITE_P(All, Nvrtc, testing::ValuesIn(methods_of_kernels()),
 
 // The kernels of records: fields of every kind; elements of every unit; 4- and 8-byte positions.
 TEST(NvrtcRecords, Compiles) {
-  if (const auto why = why_no_nvrtc(); !why.empty() && !is_set("SORTIUM_REQUIRE_NVRTC")) GTEST_SKIP() << why;
+  if (const auto why = why_no_nvrtc(); !why.empty() && !is_set("SORTIUM_REQUIRE_NVRTC"))
+    GTEST_SKIP() << why;
   const auto device = std::make_shared<CompilingDevice>();
   for (const std::uint64_t count : {std::uint64_t{1000}, std::uint64_t{1} << 33}) {
-    const std::vector<Field> key{{0, 1, KeyType::f32, Order::descending, NanOrder::first, ZeroOrder::distinct},
-                                 {1, 0, FieldType::bytes(13)}, {1, 2, FieldType::i128()}, {0, 0, KeyType::f64, {}, NanOrder::bits},
-                                 {0, 8, KeyType::u64, {}, {}, {}, 3, 40}};
+    const std::vector<Field> key{
+        {0, 1, KeyType::f32, Order::descending, NanOrder::first, ZeroOrder::distinct},
+        {1, 0, FieldType::bytes(13)},
+        {1, 2, FieldType::i128()},
+        {0, 0, KeyType::f64, {}, NanOrder::bits},
+        {0, 8, KeyType::u64, {}, {}, {}, 3, 40}};
     for (const unsigned bytes : {1u, 2u, 4u, 6u, 8u, 12u, 16u, 48u})
       for (const auto direction : {Direction::gather, Direction::scatter}) {
         try {
@@ -166,8 +207,12 @@ TEST(NvrtcRecords, Compiles) {
       EXPECT_EQ(plan.word_bits().size(), 6u);
       for (const unsigned offset_bytes : {4u, 8u})  // the first records of segments
         if (offset_bytes == 8 || count == 1000)
-          const RecordPlan first(device, {.count = count, .columns = {{4, Moved::out}, {24, Moved::out}}, .key = {{}}, .segments = 7,
-                                          .offset_bytes = offset_bytes, .limit = 3});
+          const RecordPlan first(device, {.count = count,
+                                          .columns = {{4, Moved::out}, {24, Moved::out}},
+                                          .key = {{}},
+                                          .segments = 7,
+                                          .offset_bytes = offset_bytes,
+                                          .limit = 3});
     } catch (const Error& e) {
       ADD_FAILURE() << e.what() << '\n' << e.log();
     }
@@ -188,7 +233,8 @@ TEST_F(NvrtcProgram, Pic) {
       try {
         const app::PicKernels kernels(device, device.info().claimed, {particles, grid, 1.0 / grid});
       } catch (const Error& e) {
-        ADD_FAILURE() << particles << " particles, grid of " << grid << ": " << e.what() << '\n' << e.log();
+        ADD_FAILURE() << particles << " particles, grid of " << grid << ": " << e.what() << '\n'
+                      << e.log();
       }
     }
   EXPECT_EQ(device.compilations, 6u);
@@ -197,9 +243,15 @@ TEST_F(NvrtcProgram, Pic) {
 TEST_F(NvrtcProgram, Companions) {
   const auto device = std::make_shared<CompilingDevice>();
   constexpr std::uint64_t few = 1000, many = std::uint64_t{1} << 33;
-  for (const Problem& p : {Problem{.key = KeyType::u32, .count = few},
-                           Problem{.key = KeyType::f64, .count = many, .payload = Payload::values, .value_bytes = 8},
-                           Problem{.key = KeyType::i16, .count = many, .payload = Payload::values, .value_bytes = 8, .begin_bit = 3, .end_bit = 9}}) {
+  for (const Problem& p :
+       {Problem{.key = KeyType::u32, .count = few},
+        Problem{.key = KeyType::f64, .count = many, .payload = Payload::values, .value_bytes = 8},
+        Problem{.key = KeyType::i16,
+        .count = many,
+        .payload = Payload::values,
+        .value_bytes = 8,
+        .begin_bit = 3,
+        .end_bit = 9}}) {
     try {
       const IsSortedPlan is_sorted(device, p);
       const UniquePlan unique(device, p, 8);
@@ -220,7 +272,8 @@ TEST_F(NvrtcProgram, Companions) {
 TEST(NvrtcItself, SaysWhatIsWrong) {
   if (const auto why = why_no_nvrtc(); !why.empty()) GTEST_SKIP() << why;
   try {
-    (void)cuda::compile_for("extern \"C\" __global__ void broken() { no_such_word(); }", CompilingDevice::arch);
+    (void)cuda::compile_for("extern \"C\" __global__ void broken() { no_such_word(); }",
+                            CompilingDevice::arch);
     FAIL() << "nonsense was compiled";
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), ErrorCode::build_failed);

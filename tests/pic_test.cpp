@@ -1,4 +1,5 @@
-// `sortium pic`: the particles are, move, are sorted and charge the grid as they should; and what is wrong is seen.
+// `sortium pic`: the particles are, move, are sorted and charge the grid as they should; and what
+// is wrong is seen.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -45,11 +46,13 @@ std::vector<T> read(Queue& queue, const Memory& memory, std::uint64_t count) {
 Particles read(Pic& pic, const app::ParticleArrays& a) {
   const auto n = pic.problem().particles;
   auto& q = pic.queue();
-  return {read<float>(q, a.x, n), read<float>(q, a.y, n), read<float>(q, a.u, n), read<float>(q, a.v, n),
-          read<std::uint32_t>(q, a.id, n)};
+  return {read<float>(q, a.x, n), read<float>(q, a.y, n), read<float>(q, a.u, n),
+          read<float>(q, a.v, n), read<std::uint32_t>(q, a.id, n)};
 }
 
-unsigned cell_along(float place, unsigned grid) { return static_cast<unsigned>(std::floor(double{place} * 0x1p24) * grid * 0x1p-24); }
+unsigned cell_along(float place, unsigned grid) {
+  return static_cast<unsigned>(std::floor(double{place} * 0x1p24) * grid * 0x1p-24);
+}
 
 unsigned cell(const Particles& p, std::size_t k, unsigned grid) {
   return cell_along(p.x[k], grid) * grid + cell_along(p.y[k], grid);
@@ -64,12 +67,15 @@ double van_der_corput(std::uint64_t i, unsigned base) {
 TEST(Particles, BeginWhereVanDerCorputSays) {
   Pic pic(test_device(), {some, 32, 1.0 / 32});
   const Particles p = read(pic, pic.before());
-  EXPECT_EQ((std::vector(p.x.begin(), p.x.begin() + 5)), (std::vector{0.0f, 0.5f, 0.25f, 0.75f, 0.125f}));
+  EXPECT_EQ((std::vector(p.x.begin(), p.x.begin() + 5)),
+            (std::vector{0.0f, 0.5f, 0.25f, 0.75f, 0.125f}));
   for (std::size_t k = 0; k < some; ++k) {
     ASSERT_EQ(p.id[k], k);
-    for (const auto& [value, base] : {std::pair{p.x[k], 2u}, {p.y[k], 3u}, {p.u[k], 5u}, {p.v[k], 7u}}) {
+    for (const auto& [value, base] :
+         {std::pair{p.x[k], 2u}, {p.y[k], 3u}, {p.u[k], 5u}, {p.v[k], 7u}}) {
       ASSERT_NEAR(value, van_der_corput(k, base), 0x1p-24) << "number " << k << " of base " << base;
-      ASSERT_EQ(std::ldexp(value, 24), std::floor(std::ldexp(value, 24))) << "not a multiple of 2^-24";
+      ASSERT_EQ(std::ldexp(value, 24), std::floor(std::ldexp(value, 24)))
+          << "not a multiple of 2^-24";
     }
   }
   EXPECT_EQ(app::flaw_at_start(pic.tally_before(), some), "");
@@ -84,7 +90,8 @@ void PrintTo(const Setup& s, std::ostream* out) { *out << s.name; }
 
 class Steps : public testing::TestWithParam<Setup> {};
 
-// Against the same done on the host. dt is a power of two: then no product is rounded, and one result is right.
+// Against the same done on the host. dt is a power of two: then no product is rounded, and one
+// result is right.
 TEST_P(Steps, AreThoseOfTheHost) {
   const auto& [name, grid, dt] = GetParam();
   Pic pic(test_device(), {some, grid, dt});
@@ -106,7 +113,8 @@ TEST_P(Steps, AreThoseOfTheHost) {
     const Tally before = pic.tally_before();
     EXPECT_EQ(app::flaw_of_move(start, before), "");
     std::uint64_t disorder = 0;
-    for (std::size_t k = 1; k < some; ++k) disorder += cell(host, k - 1, grid) > cell(host, k, grid) ? 1 : 0;
+    for (std::size_t k = 1; k < some; ++k)
+      disorder += cell(host, k - 1, grid) > cell(host, k, grid) ? 1 : 0;
     EXPECT_EQ(before.disorder, disorder);
 
     std::vector<std::size_t> order(some);
@@ -151,7 +159,8 @@ TEST_P(Steps, ChargeIsSharedOutByDistance) {
     const auto along_x = split(p.x[k]), along_y = split(p.y[k]);
     for (const unsigned i : {0u, 1u})
       for (const unsigned j : {0u, 1u})
-        expected[(cell_along(p.x[k], grid) + i) % grid * grid + (cell_along(p.y[k], grid) + j) % grid] += along_x[i] * along_y[j];
+        expected[(cell_along(p.x[k], grid) + i) % grid * grid +
+                 (cell_along(p.y[k], grid) + j) % grid] += along_x[i] * along_y[j];
   }
   pic.deposit_before();
   EXPECT_EQ(read<std::uint32_t>(pic.queue(), pic.charges_before(), expected.size()), expected);
@@ -159,12 +168,14 @@ TEST_P(Steps, ChargeIsSharedOutByDistance) {
 
 INSTANTIATE_TEST_SUITE_P(All, Steps,
                          testing::Values(Setup{"Document", 32, 1.0 / 32}, Setup{"FewCells", 2, 1},
-                                         Setup{"NoPowerOfTwo", 37, 1.0 / 64}, Setup{"ManyCells", 512, 1.0 / 4},
+                                         Setup{"NoPowerOfTwo", 37, 1.0 / 64},
+                                         Setup{"ManyCells", 512, 1.0 / 4},
                                          Setup{"NobodyMoves", 16, 0}),
                          [](const auto& instance) { return instance.param.name; });
 
 TEST(Particles, OneIsEnough) {
-  const unsigned most = is_set("SORTIUM_TEST_SMALL") ? 1024 : 4096;  // Oclgrind's device has 128 MiB
+  const unsigned most =
+      is_set("SORTIUM_TEST_SMALL") ? 1024 : 4096;  // Oclgrind's device has 128 MiB
   Pic pic(test_device(), {1, most, 0.5});
   const Tally start = pic.tally_before();
   EXPECT_EQ(app::flaw_at_start(start, 1), "");
@@ -290,19 +301,32 @@ TEST_F(Checks, SeeWrongCharges) {
   pic.deposit_after();
   const auto right = pic.compare_charges();
   EXPECT_EQ(app::flaw_of_charges(right, some * pic.charge()), "");
-  EXPECT_NE(app::flaw_of_charges(right, some * pic.charge() + 1).find("charge is"), std::string::npos);
+  EXPECT_NE(app::flaw_of_charges(right, some * pic.charge() + 1).find("charge is"),
+            std::string::npos);
   put(pic.charges_before(), 5, at<std::uint32_t>(pic.charges_before(), 5) + 1);
-  EXPECT_NE(app::flaw_of_charges(pic.compare_charges(), some * pic.charge()).find("1 nodes"), std::string::npos);
+  EXPECT_NE(app::flaw_of_charges(pic.compare_charges(), some * pic.charge()).find("1 nodes"),
+            std::string::npos);
 }
 
 TEST(Particles, TheHostAndPartialSortsAreRefused) {
-  expect_error([] { Pic pic(test_device(), {some, 32, 0, {"bitonic-local"}}); }, ErrorCode::unsupported,
-               {"bitonic-local", "sorted runs"});
-  expect_error([] { Pic pic(test_device(), {some, 32, 0, {"no-such"}}); }, ErrorCode::not_found, {"no-such"});
+  expect_error(
+      [] {
+        Pic pic(test_device(), {some, 32, 0, {"bitonic-local"}});
+      },
+      ErrorCode::unsupported, {"bitonic-local", "sorted runs"});
+  expect_error(
+      [] {
+        Pic pic(test_device(), {some, 32, 0, {"no-such"}});
+      },
+      ErrorCode::not_found, {"no-such"});
   const auto& all = devices();
   const auto host = std::ranges::find(all, "cpu:0", [](const auto& d) { return d->info().id; });
   if (host == all.end()) GTEST_SKIP() << "there is no cpu:0";
-  expect_error([&] { Pic pic(*host, {some, 32, 0}); }, ErrorCode::unsupported, {"cpu:0", "kernels"});
+  expect_error(
+      [&] {
+        Pic pic(*host, {some, 32, 0});
+      },
+      ErrorCode::unsupported, {"cpu:0", "kernels"});
 }
 
 TEST(Particles, SamplesFollowMemory) {
@@ -321,8 +345,10 @@ TEST(Particles, SamplesFollowMemory) {
 }
 
 TEST(Picture, HasEachParticleInItsColour) {
-  // From the first place in memory to the last; of the second sample, from the top left to the bottom right.
-  const app::Sample rise{{0.0f, 0.5f, 0.999f}, {0.0f, 0.5f, 0.999f}}, fall{{0.0f, 0.5f, 0.999f}, {0.999f, 0.5f, 0.0f}};
+  // From the first place in memory to the last; of the second sample, from the top left to the
+  // bottom right.
+  const app::Sample rise{{0.0f, 0.5f, 0.999f}, {0.0f, 0.5f, 0.999f}},
+      fall{{0.0f, 0.5f, 0.999f}, {0.999f, 0.5f, 0.0f}};
   const auto image = app::paint({rise, fall});
   ASSERT_EQ(image.pixels.size(), std::size_t{image.width} * image.height);
   struct Dot {
@@ -337,8 +363,10 @@ TEST(Picture, HasEachParticleInItsColour) {
       const auto colour = image.pixels[std::size_t{y} * image.width + x];
       ASSERT_LT(3u * colour + 2, image.colours.size());
       if (colour < 2) continue;
-      if (y < image.width / 2) dots.push_back({x, y, colour});
-      else if (key.empty() || y == key_line) key.push_back(colour), key_line = y;
+      if (y < image.width / 2)
+        dots.push_back({x, y, colour});
+      else if (key.empty() || y == key_line)
+        key.push_back(colour), key_line = y;
     }
   ASSERT_EQ(dots.size(), 6u);
   std::ranges::sort(dots, {}, [](const Dot& d) { return std::pair(d.x, d.y); });
@@ -359,7 +387,9 @@ class PicCommand : public testing::Test {
  protected:
   void SetUp() override { std::filesystem::create_directory(directory); }
   void TearDown() override { std::filesystem::remove_all(directory); }
-  static std::string contents(const std::string& file) { return (std::ostringstream() << std::ifstream(file).rdbuf()).str(); }
+  static std::string contents(const std::string& file) {
+    return (std::ostringstream() << std::ifstream(file).rdbuf()).str();
+  }
   void refuses(const app::PicOptions& wrong, const std::string& word) const {
     try {
       app::pic(wrong);
@@ -370,7 +400,8 @@ class PicCommand : public testing::Test {
     }
     EXPECT_TRUE(std::filesystem::is_empty(directory));
   }
-  const std::filesystem::path directory = std::filesystem::temp_directory_path() / fmt::format("sortium-pic-{}", ::getpid());
+  const std::filesystem::path directory =
+      std::filesystem::temp_directory_path() / fmt::format("sortium-pic-{}", ::getpid());
   app::PicOptions options = [] {
     app::PicOptions o;
     o.particles = std::to_string(some);
@@ -389,11 +420,13 @@ TEST_F(PicCommand, PrintsAndWritesEachStep) {
   const std::string out = testing::internal::GetCapturedStdout(), json = contents(options.json);
   EXPECT_EQ(code, app::exit_success) << out;
   EXPECT_EQ(out.find("WRONG"), std::string::npos) << out;
-  for (const char* word : {"16 x 16 cells", "a step is 0.0625", "by the 8 bits", "8 bits", "32 bits", "\n   2 "})
+  for (const char* word :
+       {"16 x 16 cells", "a step is 0.0625", "by the 8 bits", "8 bits", "32 bits", "\n   2 "})
     EXPECT_NE(out.find(word), std::string::npos) << "no '" << word << "' in\n" << out;
   EXPECT_EQ(out.find("table 7"), std::string::npos) << "figures of another experiment:\n" << out;
-  for (const char* word : {"\"cell_bits\": 8", "\"step\": 2", "\"sort_cell_bits_seconds\"", "\"sort_all_bits_seconds\"",
-                           "\"gather_seconds\"", "\"deposit_sorted_seconds\"", "\"invariants_hold\": true"})
+  for (const char* word : {"\"cell_bits\": 8", "\"step\": 2", "\"sort_cell_bits_seconds\"",
+                           "\"sort_all_bits_seconds\"", "\"gather_seconds\"",
+                           "\"deposit_sorted_seconds\"", "\"invariants_hold\": true"})
     EXPECT_NE(json.find(word), std::string::npos) << "no '" << word << "' in\n" << json;
   EXPECT_EQ(json.find("\"invariants_hold\": false"), std::string::npos) << json;
 }
@@ -437,7 +470,8 @@ TEST_F(PicCommand, DrawsFirstAndLastStep) {
   EXPECT_EQ(image.height, size.height);
   const auto white = static_cast<std::size_t>(std::ranges::count(pixels, 255));
   EXPECT_LT(white, pixels.size() / 100 * 99);
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory), {}), 1);  // no temporary file is left
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory), {}),
+            1);  // no temporary file is left
 }
 #endif
 

@@ -1,10 +1,9 @@
 // Plan: sorting what is in device memory already.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
-
-#include <algorithm>
 #include <numeric>
 #include <thread>
 
@@ -18,13 +17,17 @@ namespace {
 
 constexpr auto bad = ErrorCode::invalid_argument;
 
-// Pairs of u32 key and u32 value on the device, each operand at a place of its own in one allocation.
+// Pairs of u32 key and u32 value on the device, each operand at a place of its own in one
+// allocation.
 class Pairs : public testing::Test {
  protected:
   static constexpr std::uint64_t count = 1000, bytes = 4 * count, step = 4096;
 
-  // lsd, which needs scratch memory and several phases for any number of records; as does what cpu:0 has.
-  Pairs() : plan(test_device(), problem, {on_host() ? "sample" : "lsd", ""}), scratch(test_device()->allocate(plan.scratch_bytes())) {
+  // lsd, which needs scratch memory and several phases for any number of records; as does what
+  // cpu:0 has.
+  Pairs()
+      : plan(test_device(), problem, {on_host() ? "sample" : "lsd", ""}),
+        scratch(test_device()->allocate(plan.scratch_bytes())) {
     Random random(3);
     for (auto& k : keys) k = static_cast<std::uint32_t>(random.below(500));
     std::iota(values.begin(), values.end(), 0u);
@@ -34,7 +37,9 @@ class Pairs : public testing::Test {
     for (std::uint64_t i = 0; i < count; ++i) sorted_keys[i] = keys[sorted_values[i]];
     upload();
   }
-  [[nodiscard]] Memory place(std::uint64_t index) const { return arena->memory().slice(step * index, bytes); }
+  [[nodiscard]] Memory place(std::uint64_t index) const {
+    return arena->memory().slice(step * index, bytes);
+  }
   void upload() {
     queue->write(operands.keys_in, keys.data(), bytes);
     queue->write(operands.values_in, values.data(), bytes);
@@ -54,8 +59,8 @@ class Pairs : public testing::Test {
   std::unique_ptr<Buffer> arena = test_device()->allocate(8 * step);
   std::unique_ptr<Buffer> scratch;
   Operands operands;
-  std::vector<std::uint32_t> keys = std::vector<std::uint32_t>(count), values = keys, sorted_keys = keys,
-                             sorted_values = keys;
+  std::vector<std::uint32_t> keys = std::vector<std::uint32_t>(count), values = keys,
+                             sorted_keys = keys, sorted_values = keys;
 };
 
 TEST_F(Pairs, OutOfPlace) {
@@ -75,7 +80,8 @@ TEST_F(Pairs, InPlace) {
 }
 
 TEST_F(Pairs, SizesNeedNotBeKnown) {
-  for (auto* m : {&operands.keys_in, &operands.keys_out, &operands.values_in, &operands.values_out, &operands.scratch})
+  for (auto* m : {&operands.keys_in, &operands.keys_out, &operands.values_in, &operands.values_out,
+                  &operands.scratch})
     m->bytes = 0;
   plan.run(*queue, operands);
   EXPECT_EQ(read(operands.keys_out), sorted_keys);
@@ -85,7 +91,9 @@ TEST_F(Pairs, SizesNeedNotBeKnown) {
 // Wherever an element may lie: OpenCL's alignment of sub-buffers is no limit here.
 TEST_F(Pairs, RecordsMayBeginAtAnyElement) {
   const auto memory = test_device()->allocate(4 * (bytes + 8));
-  const auto at = [&](std::uint64_t i) { return memory->memory().slice((bytes + 8) * i + 4, bytes); };
+  const auto at = [&](std::uint64_t i) {
+    return memory->memory().slice((bytes + 8) * i + 4, bytes);
+  };
   queue->write(at(0), keys.data(), bytes);
   queue->write(at(1), values.data(), bytes);
   plan.run(*queue, {at(0), at(2), at(1), at(3), operands.scratch});
@@ -103,7 +111,8 @@ TEST_F(Pairs, APlanMovesHouse) {
 }
 
 TEST_F(Pairs, EveryOverlapIsRefused) {
-  // Scratch of a size that fits into the arena's places, so that it can overlap from both sides too.
+  // Scratch of a size that fits into the arena's places, so that it can overlap from both sides
+  // too.
   const auto big = test_device()->allocate(16 * step + 2 * plan.scratch_bytes());
   struct Named {
     const char* name;
@@ -114,11 +123,13 @@ TEST_F(Pairs, EveryOverlapIsRefused) {
                        {"values_in", &Operands::values_in},
                        {"values_out", &Operands::values_out},
                        {"scratch", &Operands::scratch}};
-  for (std::uint64_t i = 0; i < 4; ++i) operands.*all[i].member = big->memory().slice(step * i, bytes);
+  for (std::uint64_t i = 0; i < 4; ++i)
+    operands.*all[i].member = big->memory().slice(step * i, bytes);
   operands.scratch = big->memory().slice(16 * step, plan.scratch_bytes());
   plan.run(*queue, operands);  // so far all is well
 
-  // Multiples of 512 bytes; `bytes` is none, so that the last piece of one overlaps the first of the other.
+  // Multiples of 512 bytes; `bytes` is none, so that the last piece of one overlaps the first of
+  // the other.
   constexpr std::uint64_t nearly = bytes / 512 * 512;
   for (const auto& a : all)
     for (const auto& b : all) {
@@ -126,8 +137,9 @@ TEST_F(Pairs, EveryOverlapIsRefused) {
       for (const auto distance : {std::uint64_t{0}, std::uint64_t{512}, nearly}) {
         Operands o = operands;
         (o.*a.member).offset = (o.*b.member).offset + distance;
-        expect_refused(o, distance == 0 ? std::initializer_list<std::string_view>{}
-                                        : std::initializer_list<std::string_view>{a.name, b.name, "overlap"});
+        expect_refused(o, distance == 0
+                              ? std::initializer_list<std::string_view>{}
+                              : std::initializer_list<std::string_view>{a.name, b.name, "overlap"});
       }
     }
 }
@@ -153,7 +165,8 @@ TEST_F(Pairs, MissingSmallAndMisalignedOperandsAreNamed) {
     expect_refused(o, {name, "missing"});
     o = operands;
     --(o.*member).bytes;
-    expect_refused(o, {name, std::to_string((o.*member).bytes), std::to_string((operands.*member).bytes)});
+    expect_refused(
+        o, {name, std::to_string((o.*member).bytes), std::to_string((operands.*member).bytes)});
     o = operands;
     (o.*member).offset += 1;
     expect_refused(o, {name, "multiple"});
@@ -187,12 +200,15 @@ TEST_F(Pairs, PhasesHaveNamesAndTimes) {
 }
 
 TEST_F(Pairs, OpenClNeedsATracingQueueForPhases) {
-  if (test_device()->info().claimed.backend != Backend::opencl) GTEST_SKIP() << "other queues always trace";
+  if (test_device()->info().claimed.backend != Backend::opencl)
+    GTEST_SKIP() << "other queues always trace";
   const auto plain = test_device()->make_queue();
-  expect_error([&] { (void)plan.profile(*plain, operands); }, ErrorCode::unsupported, {"PROFILING"});
+  expect_error([&] { (void)plan.profile(*plain, operands); }, ErrorCode::unsupported,
+               {"PROFILING"});
 }
 
-// One Plan, several threads, each with scratch memory of its own; on queues of their own, or all on one.
+// One Plan, several threads, each with scratch memory of its own; on queues of their own, or all on
+// one.
 TEST_F(Pairs, ThreadsShareAPlan) {
   for (const bool one_queue : {false, true}) {
     constexpr std::size_t many = 4;
@@ -203,7 +219,8 @@ TEST_F(Pairs, ThreadsShareAPlan) {
         try {
           const auto own = test_device()->make_queue();
           Queue& q = one_queue ? *queue : *own;
-          const auto mine = test_device()->allocate(4 * step), my_scratch = test_device()->allocate(plan.scratch_bytes());
+          const auto mine = test_device()->allocate(4 * step),
+                     my_scratch = test_device()->allocate(plan.scratch_bytes());
           const auto at = [&](std::uint64_t i) { return mine->memory().slice(step * i, bytes); };
           for (int round = 0; round < 10; ++round) {
             q.write(at(0), keys.data(), bytes);
@@ -223,7 +240,8 @@ TEST_F(Pairs, ThreadsShareAPlan) {
   }
 }
 
-// Keys of 64 bits in two narrow clusters that lie far apart: whoever sorts by some leading bits first must not be done.
+// Keys of 64 bits in two narrow clusters that lie far apart: whoever sorts by some leading bits
+// first must not be done.
 TEST(PlanKeys, ClustersFarApart) {
   constexpr std::uint64_t n = 150'000;
   const auto queue = test_device()->make_queue();
@@ -231,10 +249,15 @@ TEST(PlanKeys, ClustersFarApart) {
   for (const auto type : {KeyType::u64, KeyType::f64}) {
     std::vector<std::uint64_t> in(n), positions(n), should(n), got(n);
     for (auto& k : in)
-      k = (random.below(2) << 62) + random.below(random.below(2) == 0 ? 50 : std::uint64_t{1} << 30) + 1;
+      k = (random.below(2) << 62) +
+          random.below(random.below(2) == 0 ? 50 : std::uint64_t{1} << 30) + 1;
     std::iota(should.begin(), should.end(), 0u);
     std::ranges::stable_sort(should, {}, [&](auto i) { return in[i]; });
-    const Problem problem{.key = type, .count = n, .payload = Payload::positions, .value_bytes = 8, .keys_out = false};
+    const Problem problem{.key = type,
+                          .count = n,
+                          .payload = Payload::positions,
+                          .value_bytes = 8,
+                          .keys_out = false};
     const Plan plan(test_device(), problem);
     const DeviceArray<std::uint64_t> keys(*queue, in), out(*queue, n);
     const auto scratch = test_device()->allocate(plan.scratch_bytes());
@@ -267,7 +290,9 @@ class NoQueue final : public Queue {
     void sync_host(Queue&, Buffer&) override {}
     std::unique_ptr<Queue> make_queue(bool) override { return nullptr; }
     std::uint64_t free_memory() override { return 0; }
-    std::unique_ptr<Module> compile(const std::string&, std::vector<std::byte>&) override { return nullptr; }
+    std::unique_ptr<Module> compile(const std::string&, std::vector<std::byte>&) override {
+      return nullptr;
+    }
     std::unique_ptr<Module> load(std::span<const std::byte>) override { return nullptr; }
     void* native_context() override { return this; }
 
@@ -284,7 +309,8 @@ TEST_F(Pairs, AnotherDevicesQueueIsRefused) {
 
 TEST(PlanOperands, WhatAPlanHasNoUseForIsRefused) {
   const auto queue = test_device()->make_queue();
-  const auto a = test_device()->allocate(4096), b = test_device()->allocate(4096), c = test_device()->allocate(4096);
+  const auto a = test_device()->allocate(4096), b = test_device()->allocate(4096),
+             c = test_device()->allocate(4096);
   const auto with = [&](Problem p, Operands o) {
     const Plan plan(test_device(), p);
     const auto scratch = test_device()->allocate(plan.scratch_bytes());
@@ -312,11 +338,13 @@ TEST(PlanProblem, BadOnesAreRefusedByName) {
   refuse({.count = 1, .end_bit = 33}, {"0:33", "32", "u32"});
   refuse({.count = 1, .begin_bit = 32}, {"32:0"});
   refuse({.key = KeyType::f64, .count = 1, .end_bit = 65}, {"0:65", "64", "f64"});
-  refuse({.count = 1, .payload = Payload::values, .value_bytes = 3}, {"value_bytes", "3", "4", "8"});
+  refuse({.count = 1, .payload = Payload::values, .value_bytes = 3},
+         {"value_bytes", "3", "4", "8"});
   refuse({.count = 1, .payload = Payload::positions, .value_bytes = 16}, {"value_bytes", "16"});
   refuse({.count = 1, .keys_out = false}, {"keys_out"});
   refuse({.count = 1, .payload = Payload::values, .keys_out = false}, {"keys_out"});
-  refuse({.count = (std::uint64_t{1} << 32) + 1, .payload = Payload::positions}, {"4294967297", "4-byte"});
+  refuse({.count = (std::uint64_t{1} << 32) + 1, .payload = Payload::positions},
+         {"4294967297", "4-byte"});
   refuse({.count = (std::uint64_t{1} << 40) + 1}, {"1099511627777"});
 }
 
@@ -355,9 +383,13 @@ TEST(PlanScratch, IsKnownWithoutTheDevice) {
   for (const auto& a : algorithms())
     for (const std::uint64_t count : {0, 1, 1000, 4096}) {
       if (is_limited(a) || a.host != on_host() || (a.limit && count == 0)) continue;
-      const Problem p{.count = count, .payload = Payload::values, .segments = a.segments ? 7u : 0u, .limit = a.limit ? (count + 1) / 2 : 0};
+      const Problem p{.count = count,
+                      .payload = Payload::values,
+                      .segments = a.segments ? 7u : 0u,
+                      .limit = a.limit ? (count + 1) / 2 : 0};
       const Plan plan(test_device(), p, {a.name, ""});
-      EXPECT_EQ(plan.scratch_bytes(), Plan::scratch_bytes_for(p, found, {a.name, ""})) << a.name << ' ' << count;
+      EXPECT_EQ(plan.scratch_bytes(), Plan::scratch_bytes_for(p, found, {a.name, ""}))
+          << a.name << ' ' << count;
       EXPECT_EQ(plan.algorithm().name, a.name);
       EXPECT_EQ(plan.run_length() != 0, a.partial) << a.name;
     }
@@ -371,13 +403,17 @@ TEST(PlanScratch, OfADeviceThatIsNotHere) {
   gpu.sub_group_words = SubGroupWords::cuda;
   for (const auto& a : algorithms()) {
     if (a.quadratic || is_limited(a) || a.host) continue;
-    Problem small{.count = 1000, .payload = Payload::values}, large{.count = std::uint64_t{1} << 33, .payload = Payload::values};
+    Problem small{.count = 1000, .payload = Payload::values},
+        large{.count = std::uint64_t{1} << 33, .payload = Payload::values};
     if (a.segments) small.segments = large.segments = 7, large.offset_bytes = 8;
     if (a.limit) small.limit = large.limit = 100;
-    EXPECT_LE(Plan::scratch_bytes_for(small, gpu, {a.name, ""}), Plan::scratch_bytes_for(large, gpu, {a.name, ""})) << a.name;
+    EXPECT_LE(Plan::scratch_bytes_for(small, gpu, {a.name, ""}),
+              Plan::scratch_bytes_for(large, gpu, {a.name, ""}))
+        << a.name;
   }
   const Problem large{.count = std::uint64_t{1} << 33};
-  EXPECT_GE(Plan::scratch_bytes_for(large, gpu, {"lsd", ""}), large.count * 4) << "room for the other half";
+  EXPECT_GE(Plan::scratch_bytes_for(large, gpu, {"lsd", ""}), large.count * 4)
+      << "room for the other half";
 }
 
 Capabilities large_gpu() {
@@ -401,24 +437,37 @@ TEST(PlanScratch, OfTheDefaultOnALargeGpu) {
     for (const unsigned value : {0, 4, 8})
       for (unsigned log2 = 8; log2 <= 34; ++log2)
         for (const unsigned bits : {0, 16}) {
-          const Problem p{.key = key, .count = std::uint64_t{1} << log2, .payload = value == 0 ? Payload::none : Payload::values,
-                          .value_bytes = value == 0 ? 4 : value, .end_bit = bits};
+          const Problem p{.key = key,
+                          .count = std::uint64_t{1} << log2,
+                          .payload = value == 0 ? Payload::none : Payload::values,
+                          .value_bytes = value == 0 ? 4 : value,
+                          .end_bit = bits};
           const std::uint64_t records = p.count * (info(key).bytes + value);
-          EXPECT_LE(Plan::scratch_bytes_for(p, h200), records + records / 50 + (std::uint64_t{1} << 20))
+          EXPECT_LE(Plan::scratch_bytes_for(p, h200),
+                    records + records / 50 + (std::uint64_t{1} << 20))
               << info(key).name << ' ' << value << " 2^" << log2 << ' ' << bits;
         }
 }
 
-// By its scratch memory: onesweep, which has a table besides the records, and not lsd. Fewer compute units could count too many keys each.
+// By its scratch memory: onesweep, which has a table besides the records, and not lsd. Fewer
+// compute units could count too many keys each.
 TEST(PlanScratch, OfMoreRecordsThan32BitsCount) {
   const Problem p{.key = KeyType::u32, .count = (std::uint64_t{1} << 32) + 1};
   Capabilities gpu = large_gpu();
   EXPECT_EQ(Plan::scratch_bytes_for(p, gpu), Plan::scratch_bytes_for(p, gpu, {"onesweep", ""}));
   EXPECT_NE(Plan::scratch_bytes_for(p, gpu), Plan::scratch_bytes_for(p, gpu, {"lsd", ""}));
-  expect_error([&] { (void)Plan::scratch_bytes_for(p, gpu, {"msd", ""}); }, ErrorCode::unsupported, {"msd", "4294967297", "2^32"});
+  expect_error(
+      [&] {
+        (void)Plan::scratch_bytes_for(p, gpu, {"msd", ""});
+      },
+      ErrorCode::unsupported, {"msd", "4294967297", "2^32"});
   gpu.compute_units = 15;
   EXPECT_EQ(Plan::scratch_bytes_for(p, gpu), Plan::scratch_bytes_for(p, gpu, {"lsd", ""}));
-  expect_error([&] { (void)Plan::scratch_bytes_for(p, gpu, {"onesweep", ""}); }, ErrorCode::unsupported, {"4294967297", "15", "4026531840"});
+  expect_error(
+      [&] {
+        (void)Plan::scratch_bytes_for(p, gpu, {"onesweep", ""});
+      },
+      ErrorCode::unsupported, {"4294967297", "15", "4026531840"});
 }
 
 TEST(PlanScratch, KeepsToACeiling) {
@@ -432,7 +481,8 @@ TEST(PlanScratch, KeepsToACeiling) {
       method.max_scratch_bytes = ceiling;
       const Plan plan(test_device(), p, method);
       EXPECT_LE(plan.scratch_bytes(), ceiling);
-      EXPECT_EQ(plan.algorithm().name == free_plan.algorithm().name, share == 1) << plan.algorithm().name;
+      EXPECT_EQ(plan.algorithm().name == free_plan.algorithm().name, share == 1)
+          << plan.algorithm().name;
       EXPECT_TRUE(plan.algorithm().stable);
     }
     // Host memory, by the same rule.
@@ -444,7 +494,8 @@ TEST(PlanScratch, KeepsToACeiling) {
     const auto report = sortium::sort(keys, values, options);
     EXPECT_NE(report.algorithm, free_plan.algorithm().name);
     for (std::uint64_t i = 1; i < p.count; ++i)
-      ASSERT_TRUE(keys[i - 1] < keys[i] || (keys[i - 1] == keys[i] && values[i - 1] < values[i])) << i;
+      ASSERT_TRUE(keys[i - 1] < keys[i] || (keys[i - 1] == keys[i] && values[i - 1] < values[i]))
+          << i;
   }
 
   const Problem p{.count = 300'000};  // more than the sorts that need no scratch memory take
@@ -454,12 +505,15 @@ TEST(PlanScratch, KeepsToACeiling) {
       ADD_FAILURE() << method.algorithm << " was not refused";
     } catch (const Error& e) {
       EXPECT_EQ(e.code(), ErrorCode::invalid_argument);
-      for (const auto* word : words) EXPECT_NE(std::string(e.what()).find(word), std::string::npos) << e.what();
+      for (const auto* word : words)
+        EXPECT_NE(std::string(e.what()).find(word), std::string::npos) << e.what();
     }
   };
-  refused({.algorithm = "auto", .parameters = "", .max_scratch_bytes = 1}, {"max_scratch_bytes is 1", "the least that would do is", "in-place"});
+  refused({.algorithm = "auto", .parameters = "", .max_scratch_bytes = 1},
+          {"max_scratch_bytes is 1", "the least that would do is", "in-place"});
   const std::string fast = on_host() ? "sample" : "lsd";
-  refused({.algorithm = fast, .parameters = "", .max_scratch_bytes = 1000}, {"max_scratch_bytes is 1000", fast.c_str(), "needs"});
+  refused({.algorithm = fast, .parameters = "", .max_scratch_bytes = 1000},
+          {"max_scratch_bytes is 1000", fast.c_str(), "needs"});
 }
 
 TEST(Host, FloatsBySeveralPolicies) {

@@ -1,4 +1,5 @@
-// Records: against std::stable_sort with a comparison of each field's numbers, which knows nothing of order_bits.
+// Records: against std::stable_sort with a comparison of each field's numbers, which knows nothing
+// of order_bits.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,7 +26,9 @@ T load(const std::byte* p) {
 }
 
 template <class T>
-int compare(T a, T b) { return a < b ? -1 : b < a ? 1 : 0; }
+int compare(T a, T b) {
+  return a < b ? -1 : b < a ? 1 : 0;
+}
 
 // A float of any type: its value, and its sign and magnitude as one number.
 struct Decoded {
@@ -47,7 +50,9 @@ Decoded decode(KeyType type, const std::byte* p) {
   if (type == KeyType::f16) {
     const int exponent = static_cast<int>(magnitude >> 10);
     const double fraction = static_cast<double>(magnitude & 0x3ff) / 1024;
-    d.value = exponent == 31 ? (fraction == 0 ? INFINITY : NAN) : exponent == 0 ? std::ldexp(fraction, -14) : std::ldexp(1 + fraction, exponent - 15);
+    d.value = exponent == 31  ? (fraction == 0 ? INFINITY : NAN)
+              : exponent == 0 ? std::ldexp(fraction, -14)
+                              : std::ldexp(1 + fraction, exponent - 15);
     if (negative) d.value = -d.value;
   }
   return d;
@@ -61,7 +66,8 @@ int compare_floats(const Field& f, const std::byte* a, const std::byte* b) {
     const int later = compare(std::isnan(x.value), std::isnan(y.value));
     return f.nan == NanOrder::last ? later : -later;
   }
-  if (x.value == 0 && y.value == 0 && f.zeros == ZeroOrder::distinct) return turn * compare(!x.negative, !y.negative);
+  if (x.value == 0 && y.value == 0 && f.zeros == ZeroOrder::distinct)
+    return turn * compare(!x.negative, !y.negative);
   return turn * compare(x.value, y.value);
 }
 
@@ -70,31 +76,50 @@ int compare_numbers(const Field& f, const std::byte* a, const std::byte* b) {
     if (f.begin_bit == 0 && f.end_bit == 0) return compare(load<T>(a), load<T>(b));
     const unsigned end = f.end_bit == 0 ? sizeof(T) * 8 : f.end_bit;  // of unsigned numbers only
     const auto part = [&](const std::byte* p) {
-      return static_cast<std::uint64_t>(load<T>(p)) >> f.begin_bit & ~std::uint64_t{0} >> (64 - (end - f.begin_bit));
+      return static_cast<std::uint64_t>(load<T>(p)) >> f.begin_bit &
+             ~std::uint64_t{0} >> (64 - (end - f.begin_bit));
     };
     return compare(part(a), part(b));
   };
   switch (f.type.key()) {
-    case KeyType::u8: return as(std::uint8_t{});
-    case KeyType::i8: return as(std::int8_t{});
-    case KeyType::u16: return as(std::uint16_t{});
-    case KeyType::i16: return as(std::int16_t{});
-    case KeyType::u32: return as(std::uint32_t{});
-    case KeyType::i32: return as(std::int32_t{});
-    case KeyType::u64: return as(std::uint64_t{});
-    case KeyType::i64: return as(std::int64_t{});
-    default: return 0;
+    case KeyType::u8:
+      return as(std::uint8_t{});
+    case KeyType::i8:
+      return as(std::int8_t{});
+    case KeyType::u16:
+      return as(std::uint16_t{});
+    case KeyType::i16:
+      return as(std::int16_t{});
+    case KeyType::u32:
+      return as(std::uint32_t{});
+    case KeyType::i32:
+      return as(std::int32_t{});
+    case KeyType::u64:
+      return as(std::uint64_t{});
+    case KeyType::i64:
+      return as(std::int64_t{});
+    default:
+      return 0;
   }
 }
 
 int compare_field(const Field& f, const std::byte* a, const std::byte* b) {
-  if (f.type.kind() == FieldType::Kind::number && info(f.type.key()).is_float) return compare_floats(f, a, b);
+  if (f.type.kind() == FieldType::Kind::number && info(f.type.key()).is_float)
+    return compare_floats(f, a, b);
   int c = 0;
   switch (f.type.kind()) {
-    case FieldType::Kind::number: c = compare_numbers(f, a, b); break;
-    case FieldType::Kind::u128: c = compare(load<unsigned __int128>(a), load<unsigned __int128>(b)); break;
-    case FieldType::Kind::i128: c = compare(load<__int128>(a), load<__int128>(b)); break;
-    case FieldType::Kind::bytes: c = std::memcmp(a, b, f.type.size()); break;
+    case FieldType::Kind::number:
+      c = compare_numbers(f, a, b);
+      break;
+    case FieldType::Kind::u128:
+      c = compare(load<unsigned __int128>(a), load<unsigned __int128>(b));
+      break;
+    case FieldType::Kind::i128:
+      c = compare(load<__int128>(a), load<__int128>(b));
+      break;
+    case FieldType::Kind::bytes:
+      c = std::memcmp(a, b, f.type.size());
+      break;
   }
   return f.order == Order::descending ? -c : c;
 }
@@ -107,12 +132,14 @@ using Numbers = std::vector<std::uint64_t>;
 Numbers make_offsets(const RecordProblem& p) {
   if (p.segments == 0) return {0, p.count};
   Numbers offsets{0};
-  for (std::uint64_t s = 1; s < p.segments; ++s) offsets.push_back(std::min(p.count, offsets.back() + (s % 4 == 2 ? 0 : s * s % 61)));
+  for (std::uint64_t s = 1; s < p.segments; ++s)
+    offsets.push_back(std::min(p.count, offsets.back() + (s % 4 == 2 ? 0 : s * s % 61)));
   offsets.push_back(p.count);
   return offsets;
 }
 
-// For each place of the output, where its record is in the input; `none` where a segment is shorter than the limit.
+// For each place of the output, where its record is in the input; `none` where a segment is shorter
+// than the limit.
 constexpr std::uint64_t none = ~std::uint64_t{0};
 Numbers sorted_positions(const RecordProblem& p, const std::vector<Bytes>& columns) {
   Numbers order(p.count);
@@ -130,12 +157,14 @@ Numbers sorted_positions(const RecordProblem& p, const std::vector<Bytes>& colum
   for (std::size_t s = 0; s + 1 < offsets.size(); ++s) {
     const std::span segment(order.data() + offsets[s], order.data() + offsets[s + 1]);
     std::ranges::stable_sort(segment, less);
-    for (std::uint64_t i = 0; i < (p.limit == 0 ? segment.size() : p.limit); ++i) out.push_back(i < segment.size() ? segment[i] : none);
+    for (std::uint64_t i = 0; i < (p.limit == 0 ? segment.size() : p.limit); ++i)
+      out.push_back(i < segment.size() ? segment[i] : none);
   }
   return out;
 }
 
-// Columns with few values in each field, the most awkward ones among them, so that every field decides.
+// Columns with few values in each field, the most awkward ones among them, so that every field
+// decides.
 std::vector<Bytes> make_columns(const RecordProblem& p, std::uint64_t seed) {
   Random random(seed);
   std::vector<Bytes> columns;
@@ -148,17 +177,21 @@ std::vector<Bytes> make_columns(const RecordProblem& p, std::uint64_t seed) {
     for (auto& value : some) {
       if (f.type.kind() == FieldType::Kind::number) {
         const auto special = special_keys(f.type.key());
-        const std::uint64_t x = random.below(3) == 0 ? random.next() : special[random.below(special.size())];
+        const std::uint64_t x =
+            random.below(3) == 0 ? random.next() : special[random.below(special.size())];
         std::memcpy(value.data(), &x, value.size());
       } else {
         constexpr std::uint8_t awkward[] = {0, 1, 0x7f, 0x80, 0xff};
         value = some[0];  // they differ in one byte or two, anywhere
-        for (int k = 0; k < 2; ++k) value[random.below(value.size())] = static_cast<std::byte>(awkward[random.below(5)]);
+        for (int k = 0; k < 2; ++k)
+          value[random.below(value.size())] = static_cast<std::byte>(awkward[random.below(5)]);
       }
     }
     const std::uint64_t bytes = p.columns[f.column].bytes;
     for (std::uint64_t i = 0; i < p.count; ++i)
-      std::ranges::copy(some[random.below(some.size())], columns[f.column].begin() + static_cast<std::ptrdiff_t>(i * bytes + f.offset));
+      std::ranges::copy(
+          some[random.below(some.size())],
+          columns[f.column].begin() + static_cast<std::ptrdiff_t>(i * bytes + f.offset));
   }
   return columns;
 }
@@ -177,7 +210,8 @@ struct Area {
 unsigned alignment_of(unsigned bytes) { return (bytes | 16) & (~(bytes | 16) + 1); }
 std::byte canary(std::uint64_t at) { return static_cast<std::byte>(0xa5 ^ (at * 0x9d >> 3)); }
 
-// Areas one after the other in a buffer, each as badly aligned as it may be, with canaries between them.
+// Areas one after the other in a buffer, each as badly aligned as it may be, with canaries between
+// them.
 std::uint64_t place(std::vector<Area>& areas) {
   std::uint64_t total = 512;
   for (auto& a : areas) {
@@ -191,7 +225,8 @@ std::uint64_t place(std::vector<Area>& areas) {
 std::string trial(const RecordProblem& p, std::uint64_t seed, const Method& method = {}) {
   const auto& device = test_device();
   const RecordPlan plan(device, p, method);
-  if (plan.scratch_bytes() != RecordPlan::scratch_bytes_for(p, capabilities(*device), method)) return "scratch_bytes_for differs";
+  if (plan.scratch_bytes() != RecordPlan::scratch_bytes_for(p, capabilities(*device), method))
+    return "scratch_bytes_for differs";
   const auto columns = make_columns(p, seed);
 
   std::vector<Area> areas;
@@ -200,32 +235,39 @@ std::string trial(const RecordProblem& p, std::uint64_t seed, const Method& meth
     in.push_back(areas.size());
     areas.push_back({"in", p.count * c.bytes, alignment_of(c.bytes), c.moved == Moved::in_place});
     out.push_back(c.moved == Moved::in_place ? in.back() : areas.size());
-    if (c.moved == Moved::out) areas.push_back({"out", records_out(p) * c.bytes, alignment_of(c.bytes), true});
+    if (c.moved == Moved::out)
+      areas.push_back({"out", records_out(p) * c.bytes, alignment_of(c.bytes), true});
   }
   const std::size_t positions = areas.size(), offsets = positions + 1;
-  areas.push_back({"positions", records_out(p) * p.position_bytes, std::max(p.position_bytes, 1u), true});
-  areas.push_back({"offsets", p.segments == 0 ? 0 : (p.segments + 1) * p.offset_bytes, p.offset_bytes, false});
+  areas.push_back(
+      {"positions", records_out(p) * p.position_bytes, std::max(p.position_bytes, 1u), true});
+  areas.push_back(
+      {"offsets", p.segments == 0 ? 0 : (p.segments + 1) * p.offset_bytes, p.offset_bytes, false});
   areas.push_back({"scratch", plan.scratch_bytes(), 16, true});
   std::vector<std::byte> before(place(areas));
   for (std::uint64_t i = 0; i < before.size(); ++i) before[i] = canary(i);
   for (std::size_t c = 0; c < columns.size(); ++c)
-    std::ranges::copy(columns[c], before.begin() + static_cast<std::ptrdiff_t>(areas[in[c]].offset));
+    std::ranges::copy(columns[c],
+                      before.begin() + static_cast<std::ptrdiff_t>(areas[in[c]].offset));
   if (p.segments != 0)
     for (std::uint64_t s = 0; const auto offset : make_offsets(p))
-      std::memcpy(before.data() + areas[offsets].offset + s++ * p.offset_bytes, &offset, p.offset_bytes);
+      std::memcpy(before.data() + areas[offsets].offset + s++ * p.offset_bytes, &offset,
+                  p.offset_bytes);
 
   const auto queue = device->make_queue();
   const auto buffer = device->allocate(before.size());
   queue->write(buffer->memory(), before.data(), before.size());
   const auto memory = [&](std::size_t area) {
-    return areas[area].bytes == 0 ? Memory{} : buffer->memory().slice(areas[area].offset, areas[area].bytes);
+    return areas[area].bytes == 0 ? Memory{}
+                                  : buffer->memory().slice(areas[area].offset, areas[area].bytes);
   };
   std::vector<Memory> columns_in, columns_out;
   for (std::size_t c = 0; c < columns.size(); ++c) {
     columns_in.push_back(memory(in[c]));
     columns_out.push_back(p.columns[c].moved == Moved::no ? Memory{} : memory(out[c]));
   }
-  plan.run(*queue, {columns_in, columns_out, memory(positions), memory(areas.size() - 1), memory(offsets)});
+  plan.run(*queue,
+           {columns_in, columns_out, memory(positions), memory(areas.size() - 1), memory(offsets)});
   auto after = before;
   queue->read(after.data(), buffer->memory(), after.size());
 
@@ -235,19 +277,25 @@ std::string trial(const RecordProblem& p, std::uint64_t seed, const Method& meth
     if (p.columns[c].moved == Moved::no) continue;
     const std::uint64_t bytes = p.columns[c].bytes;
     for (std::uint64_t i = 0; i < order.size(); ++i)
-      if (order[i] != none) std::memcpy(should.data() + areas[out[c]].offset + i * bytes, columns[c].data() + order[i] * bytes, bytes);
+      if (order[i] != none)
+        std::memcpy(should.data() + areas[out[c]].offset + i * bytes,
+                    columns[c].data() + order[i] * bytes, bytes);
   }
   for (std::uint64_t i = 0; i < order.size(); ++i)
-    if (order[i] != none) std::memcpy(should.data() + areas[positions].offset + i * p.position_bytes, &order[i], p.position_bytes);
+    if (order[i] != none)
+      std::memcpy(should.data() + areas[positions].offset + i * p.position_bytes, &order[i],
+                  p.position_bytes);
   const auto& scratch = areas.back();
   std::copy_n(after.begin() + static_cast<std::ptrdiff_t>(scratch.offset), scratch.bytes,
               should.begin() + static_cast<std::ptrdiff_t>(scratch.offset));
-  const auto at = static_cast<std::uint64_t>(std::ranges::mismatch(after, should).in1 - after.begin());
+  const auto at =
+      static_cast<std::uint64_t>(std::ranges::mismatch(after, should).in1 - after.begin());
   if (at == after.size()) return "";
   std::string near;
-  for (const auto& a : areas) near += fmt::format(" {} {}:{}", a.name, a.offset, a.offset + a.bytes);
-  return fmt::format("byte {} is {:#x}, should be {:#x}; there are{}", at, static_cast<int>(after[at]),
-                     static_cast<int>(should[at]), near);
+  for (const auto& a : areas)
+    near += fmt::format(" {} {}:{}", a.name, a.offset, a.offset + a.bytes);
+  return fmt::format("byte {} is {:#x}, should be {:#x}; there are{}", at,
+                     static_cast<int>(after[at]), static_cast<int>(should[at]), near);
 }
 
 std::vector<std::uint64_t> counts() {
@@ -255,7 +303,8 @@ std::vector<std::uint64_t> counts() {
   return {0, 1, 2, 97, 1009, 4097, 10007};
 }
 
-void expect_sorted(RecordProblem p, std::string_view what, std::vector<std::uint64_t> sizes = counts()) {
+void expect_sorted(RecordProblem p, std::string_view what,
+                   std::vector<std::uint64_t> sizes = counts()) {
   for (const auto count : sizes) {
     p.count = count;
     EXPECT_EQ(trial(p, count * 31 + 7), "") << what << ", " << count << " records";
@@ -269,7 +318,9 @@ std::vector<std::uint64_t> few_counts() {
 }
 // Every case on cpu:0; some where each has kernels to compile; few on a simulator.
 template <class T>
-T cases(T host, T kernels, T small) { return is_set("SORTIUM_TEST_SMALL") ? small : on_host() ? host : kernels; }
+T cases(T host, T kernels, T small) {
+  return is_set("SORTIUM_TEST_SMALL") ? small : on_host() ? host : kernels;
+}
 using Sizes = std::vector<unsigned>;
 Sizes up_to(unsigned last) {
   Sizes all(last);
@@ -285,7 +336,8 @@ TEST(Records, FloatsOfEveryPolicy) {
     for (unsigned j = 0; j < 4; ++j) {
       const unsigned policy = (k + 3 * j) % 12;
       const KeyType type = types[(j + k / 3) % 4];
-      p.key.push_back({0, offset, type, Order(policy % 2), NanOrder(policy / 2 % 3), ZeroOrder(policy / 6)});
+      p.key.push_back(
+          {0, offset, type, Order(policy % 2), NanOrder(policy / 2 % 3), ZeroOrder(policy / 6)});
       offset += info(type).bytes;
     }
     expect_sorted(p, fmt::format("policies from {} on", k), few_counts());
@@ -297,17 +349,19 @@ TEST(Records, FloatColumnsOfEveryPolicy) {
   for (const auto type : {KeyType::f32, KeyType::f64, KeyType::f16, KeyType::bf16})
     for (unsigned policy = 0; policy < 12; policy += cases(1, 12, 12))
       expect_sorted({.columns = {{info(type).bytes}, {4}},
-                     .key = {{0, 0, type, Order(policy % 2), NanOrder(policy / 2 % 3), ZeroOrder(policy / 6)}}},
+                     .key = {{0, 0, type, Order(policy % 2), NanOrder(policy / 2 % 3),
+                              ZeroOrder(policy / 6)}}},
                     fmt::format("{}, policy {}", info(type).name, policy), {1009});
 }
 
 TEST(Records, IntegersOfEveryWidth) {
-  const std::vector<KeyType> types{KeyType::u8,  KeyType::i16, KeyType::u32, KeyType::i64,
+  const std::vector<KeyType> types{KeyType::u8, KeyType::i16, KeyType::u32, KeyType::i64,
                                    KeyType::i8, KeyType::u16, KeyType::i32, KeyType::u64};
   for (unsigned k = 0; k < cases(4u, 2u, 1u); ++k) {
     RecordProblem p{.columns = {{30 + 3 * k, Moved::out}}};
     std::uint64_t offset = k;
-    for (unsigned j = 0; j < cases(8u, 8u, 4u); ++j) {  // Oclgrind knows no funnel shift, which numbers across words make
+    for (unsigned j = 0; j < cases(8u, 8u, 4u);
+         ++j) {  // Oclgrind knows no funnel shift, which numbers across words make
       const auto type = types[(j + 2 * k) % 8];
       p.key.push_back({0, offset, type, Order((j + k) % 2)});
       offset += info(type).bytes;
@@ -316,7 +370,9 @@ TEST(Records, IntegersOfEveryWidth) {
   }
   for (const auto type : all_key_types)
     if (on_host() || info(type).bytes == 4)
-      expect_sorted({.columns = {{info(type).bytes}, {8, Moved::out}}, .key = {{0, 0, type, Order::descending}}, .position_bytes = 8},
+      expect_sorted({.columns = {{info(type).bytes}, {8, Moved::out}},
+                     .key = {{0, 0, type, Order::descending}},
+                     .position_bytes = 8},
                     info(type).name, {1009});
 }
 
@@ -333,28 +389,42 @@ TEST(Records, ByteStrings) {
 TEST(Records, Numbers128) {
   for (const auto order : {Order::ascending, Order::descending})
     for (const auto type : {FieldType::u128(), FieldType::i128()}) {
-      if (!on_host() && (order == Order::descending) != (type.kind() == FieldType::Kind::i128)) continue;
+      if (!on_host() && (order == Order::descending) != (type.kind() == FieldType::Kind::i128))
+        continue;
       expect_sorted({.columns = {{16}}, .key = {{.type = type, .order = order}}}, type.name());
       // Three of the words begin within it.
-      expect_sorted({.columns = {{24, Moved::no}, {2}}, .key = {{0, 5, type, order}, {1, 0, KeyType::u16}}, .position_bytes = 8},
+      expect_sorted({.columns = {{24, Moved::no}, {2}},
+                     .key = {{0, 5, type, order}, {1, 0, KeyType::u16}},
+                     .position_bytes = 8},
                     type.name(), few_counts());
     }
 }
 
 TEST(Records, ColumnsInAndOutOfPlace) {
   const std::vector<Field> key{{1, 0, KeyType::f32, Order::descending}, {0, 2, KeyType::u16}};
-  expect_sorted({.columns = {{12}, {4, Moved::out}, {1}, {256, Moved::out}, {7, Moved::out}}, .key = key, .position_bytes = 4}, "all");
-  expect_sorted({.columns = {{4, Moved::no}, {4, Moved::no}}, .key = key, .position_bytes = 4}, "positions alone");
-  expect_sorted({.columns = {{4, Moved::no}, {4, Moved::no}, {8, Moved::out}}, .key = key}, "a value moves with its key");
+  expect_sorted({.columns = {{12}, {4, Moved::out}, {1}, {256, Moved::out}, {7, Moved::out}},
+                 .key = key,
+                 .position_bytes = 4},
+                "all");
+  expect_sorted({.columns = {{4, Moved::no}, {4, Moved::no}}, .key = key, .position_bytes = 4},
+                "positions alone");
+  expect_sorted({.columns = {{4, Moved::no}, {4, Moved::no}, {8, Moved::out}}, .key = key},
+                "a value moves with its key");
   expect_sorted({.columns = {{4, Moved::no}, {4, Moved::no}, {4}}, .key = key}, "in place");
-  expect_sorted({.columns = {{8}}, .key = {{0, 4, KeyType::f32}, {0, 0, KeyType::i32}}}, "records of 8 bytes");
+  expect_sorted({.columns = {{8}}, .key = {{0, 4, KeyType::f32}, {0, 0, KeyType::i32}}},
+                "records of 8 bytes");
   for (const auto moved : {Moved::no, Moved::in_place, Moved::out})
     for (const auto value : {Moved::in_place, Moved::out})
       for (const unsigned bytes : {4u, 8u, 12u})
-        expect_sorted({.columns = {{8, moved}, {bytes, value}}, .key = {{.type = KeyType::i64, .order = Order::descending}}},
-                      fmt::format("column as it is, {} {} {}", int(moved), int(value), bytes), few_counts());
+        expect_sorted({.columns = {{8, moved}, {bytes, value}},
+                       .key = {{.type = KeyType::i64, .order = Order::descending}}},
+                      fmt::format("column as it is, {} {} {}", int(moved), int(value), bytes),
+                      few_counts());
   expect_sorted({.columns = {{4}}, .key = {{.type = KeyType::u32}}}, "keys alone");
-  expect_sorted({.columns = {{4, Moved::no}}, .key = {{.type = KeyType::u32, .begin_bit = 3, .end_bit = 17}}, .position_bytes = 8}, "bits");
+  expect_sorted({.columns = {{4, Moved::no}},
+                 .key = {{.type = KeyType::u32, .begin_bit = 3, .end_bit = 17}},
+                 .position_bytes = 8},
+                "bits");
 }
 
 // Oclgrind knows no funnel shift, which an i16 beside a string makes.
@@ -374,10 +444,14 @@ TEST(Records, Segments) {
   };
   for (const unsigned bytes : cases(Sizes{1, 2, 3, 4, 8, 12, 16, 100, 256}, {1, 4, 12, 256}, {12}))
     for (const auto moved : {Moved::in_place, Moved::out})
-      each({.columns = {{4, moved}, {bytes, moved}}, .key = {{.type = KeyType::f32, .order = Order::descending}}, .offset_bytes = bytes % 8 == 0 ? 8u : 4u},
+      each({.columns = {{4, moved}, {bytes, moved}},
+            .key = {{.type = KeyType::f32, .order = Order::descending}},
+            .offset_bytes = bytes % 8 == 0 ? 8u : 4u},
            fmt::format("values of {} bytes", bytes));
-  each({.columns = {{8}}, .key = {{0, 4, KeyType::i16}, {0, 1, KeyType::u8}}}, "a value moves with its word");
-  each({.columns = {{24, Moved::out}}, .key = two_words(), .position_bytes = 4, .offset_bytes = 8}, "two words");
+  each({.columns = {{8}}, .key = {{0, 4, KeyType::i16}, {0, 1, KeyType::u8}}},
+       "a value moves with its word");
+  each({.columns = {{24, Moved::out}}, .key = two_words(), .position_bytes = 4, .offset_bytes = 8},
+       "two words");
   each({.columns = {{24, Moved::no}}, .key = two_words(), .position_bytes = 8}, "positions alone");
 }
 
@@ -389,16 +463,22 @@ TEST(Records, FirstOnes) {
         RecordProblem q = p;
         q.count = count;
         q.limit = k;
-        EXPECT_EQ(trial(q, count * 31 + k), "") << what << ", the first " << k << " of " << count << " records";
+        EXPECT_EQ(trial(q, count * 31 + k), "")
+            << what << ", the first " << k << " of " << count << " records";
       }
   };
   for (const unsigned bytes : cases(Sizes{1, 2, 3, 4, 8, 12, 16, 100, 256}, {1, 4, 12, 256}, {12}))
     for (const auto moved : {Moved::no, Moved::out})
-      each({.columns = {{4, moved}, {bytes, Moved::out}}, .key = {{.type = KeyType::f32, .order = Order::descending}}},
+      each({.columns = {{4, moved}, {bytes, Moved::out}},
+            .key = {{.type = KeyType::f32, .order = Order::descending}}},
            fmt::format("values of {} bytes, keys {}", bytes, moved == Moved::out));
-  each({.columns = {{8, Moved::out}}, .key = {{0, 4, KeyType::i16}, {0, 1, KeyType::u8}}}, "records of 8 bytes");
+  each({.columns = {{8, Moved::out}}, .key = {{0, 4, KeyType::i16}, {0, 1, KeyType::u8}}},
+       "records of 8 bytes");
   each({.columns = {{24, Moved::out}}, .key = two_words(), .position_bytes = 4}, "two words");
-  each({.columns = {{16, Moved::no}}, .key = {{0, 0, FieldType::u128(), Order::descending}}, .position_bytes = 8}, "positions alone");
+  each({.columns = {{16, Moved::no}},
+        .key = {{0, 0, FieldType::u128(), Order::descending}},
+        .position_bytes = 8},
+       "positions alone");
 }
 
 TEST(Records, FirstOnesOfSegments) {
@@ -409,11 +489,15 @@ TEST(Records, FirstOnesOfSegments) {
         p.count = count;
         p.segments = 50;
         p.limit = k;
-        EXPECT_EQ(trial(p, count * 31 + k), "") << what << ", the first " << k << " of segments of " << count << " records";
+        EXPECT_EQ(trial(p, count * 31 + k), "")
+            << what << ", the first " << k << " of segments of " << count << " records";
       }
   };
   for (const unsigned bytes : cases(Sizes{1, 4, 8, 12, 16, 100}, {2, 8, 100}, {12}))
-    each({.columns = {{4, Moved::out}, {bytes, Moved::out}}, .key = {{.type = KeyType::f32}}, .position_bytes = 4, .offset_bytes = bytes > 12 ? 8u : 4u},
+    each({.columns = {{4, Moved::out}, {bytes, Moved::out}},
+          .key = {{.type = KeyType::f32}},
+          .position_bytes = 4,
+          .offset_bytes = bytes > 12 ? 8u : 4u},
          fmt::format("values of {} bytes", bytes));
   each({.columns = {{24, Moved::out}}, .key = two_words()}, "two words");
 }
@@ -440,23 +524,33 @@ TEST(Records, WordsAreAsFewAsTheirBitsNeed) {
   EXPECT_EQ(words({{16}}, {{.type = FieldType::u128()}}), (Bits{64, 64}));
   EXPECT_EQ(words({{4}}, {{.type = KeyType::f32}}), Bits{});
   EXPECT_EQ(words({{32}}, {{.type = FieldType::bytes(32)}}), (Bits{64, 64, 64, 64}));
-  EXPECT_EQ(words({{8}}, {{0, 0, KeyType::u32, {}, {}, {}, 0, 20}, {0, 4, KeyType::u8, {}, {}, {}, 0, 3}}), Bits{23});
+  EXPECT_EQ(words({{8}},
+                  {{0, 0, KeyType::u32, {}, {}, {}, 0, 20}, {0, 4, KeyType::u8, {}, {}, {}, 0, 3}}),
+            Bits{23});
 }
 
 TEST(Records, EverySizeOfRecord) {
   for (const unsigned bytes : cases(up_to(256), {1, 7, 36, 256}, {7, 36}))
-    expect_sorted({.columns = {{bytes, bytes % 2 == 0 ? Moved::in_place : Moved::out}}, .key = {{0, bytes - 1, KeyType::i8}}},
+    expect_sorted({.columns = {{bytes, bytes % 2 == 0 ? Moved::in_place : Moved::out}},
+                   .key = {{0, bytes - 1, KeyType::i8}}},
                   fmt::format("{} bytes", bytes), {257});
 }
 
 TEST(Records, AlgorithmsByName) {
   const RecordProblem p{.count = 1009, .columns = {{10}}, .key = {{.type = FieldType::bytes(10)}}};
   EXPECT_EQ(trial(p, 1, on_host() ? Method{"sample", "threads=2"} : Method{"merge"}), "");
-  expect_error([&] { RecordPlan(test_device(), p, {"selection-local"}); }, ErrorCode::unsupported, {"selection-local", "runs"});
-  expect_error([&] { RecordPlan(test_device(), p, {"bitonic"}); }, ErrorCode::unsupported, {"bitonic", "stable"});
-  const RecordProblem first{.count = 1009, .columns = {{10, Moved::out}}, .key = {{.type = FieldType::bytes(10)}}, .limit = 5};
-  expect_error([&] { RecordPlan(test_device(), first, {on_host() ? "sample" : "merge"}); }, ErrorCode::unsupported, {"no limit", "auto"});
-  expect_error([&] { RecordPlan(test_device(), p, {"no-such"}); }, ErrorCode::not_found, {"no-such"});
+  expect_error([&] { RecordPlan(test_device(), p, {"selection-local"}); }, ErrorCode::unsupported,
+               {"selection-local", "runs"});
+  expect_error([&] { RecordPlan(test_device(), p, {"bitonic"}); }, ErrorCode::unsupported,
+               {"bitonic", "stable"});
+  const RecordProblem first{.count = 1009,
+                            .columns = {{10, Moved::out}},
+                            .key = {{.type = FieldType::bytes(10)}},
+                            .limit = 5};
+  expect_error([&] { RecordPlan(test_device(), first, {on_host() ? "sample" : "merge"}); },
+               ErrorCode::unsupported, {"no limit", "auto"});
+  expect_error([&] { RecordPlan(test_device(), p, {"no-such"}); }, ErrorCode::not_found,
+               {"no-such"});
 }
 
 TEST(Records, CeilingOfScratchMemory) {
@@ -464,15 +558,16 @@ TEST(Records, CeilingOfScratchMemory) {
   const std::uint64_t usual = RecordPlan(test_device(), p).scratch_bytes();
   EXPECT_LE(RecordPlan(test_device(), p, {.max_scratch_bytes = usual}).scratch_bytes(), usual);
   EXPECT_EQ(trial(p, 1, {.max_scratch_bytes = usual}), "");
-  expect_error([&] { RecordPlan(test_device(), p, {.max_scratch_bytes = 1000}); }, ErrorCode::invalid_argument,
-               {"max_scratch_bytes is 1000"});
+  expect_error([&] { RecordPlan(test_device(), p, {.max_scratch_bytes = 1000}); },
+               ErrorCode::invalid_argument, {"max_scratch_bytes is 1000"});
 }
 
 TEST(Records, PhasesAreNamed) {
   const RecordProblem p{.count = 1009, .columns = {{10}}, .key = {{.type = FieldType::bytes(10)}}};
   const RecordPlan plan(test_device(), p);
   const auto queue = test_device()->make_queue(true);
-  const auto buffer = test_device()->allocate(10090), scratch = test_device()->allocate(plan.scratch_bytes());
+  const auto buffer = test_device()->allocate(10090),
+             scratch = test_device()->allocate(plan.scratch_bytes());
   queue->write(buffer->memory(), std::vector<std::byte>(10090).data(), 10090);
   const Memory column = buffer->memory();
   unsigned packs = 0, gathers = 0;
@@ -486,14 +581,18 @@ TEST(Records, PhasesAreNamed) {
 
 TEST(Records, WrongProblemsAreNamed) {
   const auto bad = ErrorCode::invalid_argument;
-  const auto attempt = [](const RecordProblem& p) { return [&p] { RecordPlan(test_device(), p); }; };
-  RecordProblem good{.count = 10, .columns = {{100}}, .key = {{0, 0, KeyType::u32}, {0, 90, KeyType::f32}}};
+  const auto attempt = [](const RecordProblem& p) {
+    return [&p] { RecordPlan(test_device(), p); };
+  };
+  RecordProblem good{
+      .count = 10, .columns = {{100}}, .key = {{0, 0, KeyType::u32}, {0, 90, KeyType::f32}}};
   const auto with = [&](auto&& change, std::initializer_list<std::string_view> words) {
     RecordProblem p = good;
     change(p);
     expect_error(attempt(p), bad, words);
   };
-  with([](auto& p) { p.key[1].offset = 98; }, {"key field 1 (f32 at byte 98)", "past the record's 100 bytes"});
+  with([](auto& p) { p.key[1].offset = 98; },
+       {"key field 1 (f32 at byte 98)", "past the record's 100 bytes"});
   with([](auto& p) { p.key[1].offset = ~std::uint64_t{0}; }, {"key field 1", "100"});
   with([](auto& p) { p.key[0].column = 3; }, {"key field 0", "column is 3", "1"});
   with([](auto& p) { p.key[0].type = FieldType::bytes(33); }, {"bytes(33)", "32"});
@@ -511,27 +610,40 @@ TEST(Records, WrongProblemsAreNamed) {
   with([](auto& p) { p.segments = 2, p.offset_bytes = 2; }, {"offset_bytes is 2"});
   with([](auto& p) { p.limit = 11; }, {"limit is 11", "10"});
   with([](auto& p) { p.limit = 3; }, {"column 0", "in place", "limit"});
-  with([](auto& p) { p.position_bytes = 4, p.count = (std::uint64_t{1} << 32) + 1; }, {"4294967297", "8"});
+  with([](auto& p) { p.position_bytes = 4, p.count = (std::uint64_t{1} << 32) + 1; },
+       {"4294967297", "8"});
 }
 
 TEST(Records, WrongOperandsAreNamed) {
-  const RecordProblem p{.count = 100, .columns = {{8, Moved::no}, {8}, {8, Moved::out}}, .key = {{0, 0, KeyType::u32}}, .position_bytes = 4};
+  const RecordProblem p{.count = 100,
+                        .columns = {{8, Moved::no}, {8}, {8, Moved::out}},
+                        .key = {{0, 0, KeyType::u32}},
+                        .position_bytes = 4};
   const RecordPlan plan(test_device(), p);
   const auto queue = test_device()->make_queue();
   const std::uint64_t scratch = 16384, total = scratch + plan.scratch_bytes();
   const auto buffer = test_device()->allocate(total);
   const std::vector<std::byte> before(total, std::byte{1});
   queue->write(buffer->memory(), before.data(), total);
-  const auto at = [&](std::uint64_t offset, std::uint64_t bytes) { return buffer->memory().slice(offset, bytes); };
+  const auto at = [&](std::uint64_t offset, std::uint64_t bytes) {
+    return buffer->memory().slice(offset, bytes);
+  };
   struct Given {
     std::vector<Memory> in, out;
     Memory positions, scratch, offsets{};
   };
-  const Given good{{at(0, 800), at(1024, 800), at(2048, 800)}, {{}, {}, at(3072, 800)}, at(4096, 400), at(scratch, plan.scratch_bytes())};
+  const Given good{{at(0, 800), at(1024, 800), at(2048, 800)},
+                   {{}, {}, at(3072, 800)},
+                   at(4096, 400),
+                   at(scratch, plan.scratch_bytes())};
   const auto with = [&](auto&& change, std::initializer_list<std::string_view> words) {
     Given g = good;
     change(g);
-    expect_error([&] { plan.run(*queue, {g.in, g.out, g.positions, g.scratch, g.offsets}); }, ErrorCode::invalid_argument, words);
+    expect_error(
+        [&] {
+          plan.run(*queue, {g.in, g.out, g.positions, g.scratch, g.offsets});
+        },
+        ErrorCode::invalid_argument, words);
   };
   with([](auto& g) { g.in.pop_back(); }, {"columns_in", "2", "3"});
   with([](auto& g) { g.out.pop_back(); }, {"columns_out", "2", "3"});
@@ -562,35 +674,45 @@ TEST(Records, WrongOperandsAreNamed) {
 TEST(Permutes, EverySizeOfElement) {
   const auto& device = test_device();
   const auto queue = device->make_queue();
-  for (const unsigned bytes : cases(up_to(256), {1, 2, 3, 4, 6, 8, 12, 16, 24, 48, 100, 255, 256}, {3, 16, 36}))
+  for (const unsigned bytes :
+       cases(up_to(256), {1, 2, 3, 4, 6, 8, 12, 16, 24, 48, 100, 255, 256}, {3, 16, 36}))
     for (const unsigned index_bytes : {4u, 8u}) {
       if (index_bytes == 8 && !on_host() && bytes != 12) continue;
       Random random(bytes);
-      const std::uint64_t elements = 1500, count = is_set("SORTIUM_TEST_SMALL") ? 97 : 1009;  // in, and of positions
+      const std::uint64_t elements = 1500,
+                          count = is_set("SORTIUM_TEST_SMALL") ? 97 : 1009;  // in, and of positions
       std::vector<std::uint64_t> positions(elements);
       std::iota(positions.begin(), positions.end(), 0u);
       for (auto i = elements; i > 1; --i) std::swap(positions[i - 1], positions[random.below(i)]);
       positions.resize(count);
       for (const auto direction : {Direction::gather, Direction::scatter}) {
         const bool gathers = direction == Direction::gather;
-        std::vector<Area> areas{{"in", (gathers ? elements : count) * bytes, alignment_of(bytes), false},
-                                {"positions", count * index_bytes, index_bytes, false},
-                                {"out", (gathers ? count : elements) * bytes, alignment_of(bytes), true}};
+        std::vector<Area> areas{
+            {"in", (gathers ? elements : count) * bytes, alignment_of(bytes), false},
+            {"positions", count * index_bytes, index_bytes, false},
+            {"out", (gathers ? count : elements) * bytes, alignment_of(bytes), true}};
         std::vector<std::byte> before(place(areas));
-        for (std::uint64_t i = 0; i < before.size(); ++i) before[i] = static_cast<std::byte>(random.next());
+        for (std::uint64_t i = 0; i < before.size(); ++i)
+          before[i] = static_cast<std::byte>(random.next());
         for (std::uint64_t i = 0; i < count; ++i)
-          std::memcpy(before.data() + areas[1].offset + i * index_bytes, &positions[i], index_bytes);
+          std::memcpy(before.data() + areas[1].offset + i * index_bytes, &positions[i],
+                      index_bytes);
         auto should = before;
         for (std::uint64_t i = 0; i < count; ++i)
           std::memcpy(should.data() + areas[2].offset + (gathers ? i : positions[i]) * bytes,
-                      before.data() + areas[0].offset + (gathers ? positions[i] : i) * bytes, bytes);
+                      before.data() + areas[0].offset + (gathers ? positions[i] : i) * bytes,
+                      bytes);
         const auto buffer = device->allocate(before.size());
         queue->write(buffer->memory(), before.data(), before.size());
-        const auto memory = [&](int a) { return buffer->memory().slice(areas[a].offset, areas[a].bytes); };
-        Permute(device, {direction, count, bytes, index_bytes, elements}).run(*queue, memory(0), memory(1), memory(2));
+        const auto memory = [&](int a) {
+          return buffer->memory().slice(areas[a].offset, areas[a].bytes);
+        };
+        Permute(device, {direction, count, bytes, index_bytes, elements})
+            .run(*queue, memory(0), memory(1), memory(2));
         auto after = before;
         queue->read(after.data(), buffer->memory(), after.size());
-        EXPECT_EQ(after == should, true) << bytes << " bytes, " << index_bytes << ", " << int(direction);
+        EXPECT_EQ(after == should, true)
+            << bytes << " bytes, " << index_bytes << ", " << int(direction);
       }
     }
 }
@@ -603,19 +725,33 @@ TEST(Permutes, OnHostMemory) {
   EXPECT_EQ(gathered, (std::vector<double>{12, 10, 13, 11}));
   EXPECT_EQ(scatter(gathered, positions, options), values);
   EXPECT_EQ(gather(values, positions), gathered);
-  EXPECT_EQ(gather(values, std::vector<std::uint64_t>{3, 3}, options), (std::vector<double>{13, 13}));
+  EXPECT_EQ(gather(values, std::vector<std::uint64_t>{3, 3}, options),
+            (std::vector<double>{13, 13}));
   EXPECT_EQ(gather(values, std::vector<std::uint64_t>{}, options), std::vector<double>{});
   if (!is_set("SORTIUM_TEST_SMALL")) {  // Oclgrind calls it the race that it is
     EXPECT_EQ(scatter(values, std::vector<std::uint32_t>{1, 1, 1, 1}, options)[0], 0);
   }
   const auto bad = ErrorCode::invalid_argument;
-  expect_error([&] { (void)gather(values, std::vector<std::uint32_t>{0, 4}, options); }, bad, {"positions[1]", "4"});
-  expect_error([&] { (void)gather(std::vector<double>{}, positions, options); }, bad, {"4 positions"});
-  expect_error([&] { (void)scatter(values, std::vector<std::uint32_t>{0, 1, 2}, options); }, bad, {"4", "3"});
+  expect_error(
+      [&] {
+        (void)gather(values, std::vector<std::uint32_t>{0, 4}, options);
+      },
+      bad, {"positions[1]", "4"});
+  expect_error([&] { (void)gather(std::vector<double>{}, positions, options); }, bad,
+               {"4 positions"});
+  expect_error(
+      [&] {
+        (void)scatter(values, std::vector<std::uint32_t>{0, 1, 2}, options);
+      },
+      bad, {"4", "3"});
   expect_error([&] { Permute(test_device(), {.element_bytes = 257}); }, bad, {"257", "256"});
   expect_error([&] { Permute(test_device(), {.index_bytes = 2}); }, bad, {"index_bytes is 2"});
   std::vector<std::uint32_t> memory(100);
-  expect_error([&] { permute_host({.count = 10}, memory.data(), memory.data() + 50, memory.data() + 9, options); }, bad, {"in", "out", "overlap"});
+  expect_error(
+      [&] {
+        permute_host({.count = 10}, memory.data(), memory.data() + 50, memory.data() + 9, options);
+      },
+      bad, {"in", "out", "overlap"});
 }
 
 // -----------------------------------------------------------------------------------------------
@@ -634,7 +770,8 @@ std::vector<Particle> some_particles(std::size_t count) {
   Random random(3);
   std::vector<Particle> out;
   for (std::uint32_t i = 0; i < count; ++i)
-    out.push_back({static_cast<float>(random.below(20)) - 10, static_cast<std::uint16_t>(random.below(3)),
+    out.push_back({static_cast<float>(random.below(20)) - 10,
+                   static_cast<std::uint16_t>(random.below(3)),
                    static_cast<std::uint32_t>(random.below(1000)), random.unit()});
   return out;
 }
@@ -643,13 +780,17 @@ std::vector<Options> places() { return {{.device = test_device()->info().id}, {}
 
 TEST(RecordsOnHostMemory, ByMassThenId) {
   for (const auto& options : places())
-    for (const std::size_t count : cases(Sizes{0, 1, 2, 1009, 100003}, {0, 1, 2, 1009, 100003}, {0, 97})) {
+    for (const std::size_t count :
+         cases(Sizes{0, 1, 2, 1009, 100003}, {0, 1, 2, 1009, 100003}, {0, 97})) {
       const auto before = some_particles(count);
       auto should = before;
       std::ranges::stable_sort(should, [](const auto& a, const auto& b) {
-        return a.mass != b.mass ? a.mass > b.mass : a.cell != b.cell ? a.cell < b.cell : a.id < b.id;
+        return a.mass != b.mass   ? a.mass > b.mass
+               : a.cell != b.cell ? a.cell < b.cell
+                                  : a.id < b.id;
       });
-      const std::vector<Field> key{by(&Particle::mass, Order::descending), by(&Particle::cell), by(&Particle::id)};
+      const std::vector<Field> key{by(&Particle::mass, Order::descending), by(&Particle::cell),
+                                   by(&Particle::id)};
       auto particles = before;
       const auto report = sort_records(particles, key, options);
       EXPECT_EQ(particles, should);
@@ -672,23 +813,33 @@ TEST(RecordsOnHostMemory, MemoryThatIsNotAligned) {
     std::vector<std::byte> memory(4 * numbers.size() + 1), out(4 * numbers.size() + 3);
     std::memcpy(memory.data() + 1, numbers.data(), 4 * numbers.size());
     std::ranges::sort(numbers);
-    const auto same = [&](const std::byte* p) { return std::memcmp(p, numbers.data(), 4 * numbers.size()) == 0; };
-    sort_records(memory.data() + 1, out.data() + 3, 4, numbers.size(), {{.type = KeyType::u32}}, options);
+    const auto same = [&](const std::byte* p) {
+      return std::memcmp(p, numbers.data(), 4 * numbers.size()) == 0;
+    };
+    sort_records(memory.data() + 1, out.data() + 3, 4, numbers.size(), {{.type = KeyType::u32}},
+                 options);
     EXPECT_TRUE(same(out.data() + 3));
-    sort_records(static_cast<void*>(memory.data() + 1), 4, numbers.size(), {{.type = KeyType::u32}}, options);
+    sort_records(static_cast<void*>(memory.data() + 1), 4, numbers.size(), {{.type = KeyType::u32}},
+                 options);
     EXPECT_TRUE(same(memory.data() + 1));
 
     // First records of segments: what a shorter one leaves is as it was.
     std::vector<std::byte> offsets(17);
-    for (std::uint32_t s = 0; const std::uint32_t offset : {0u, 2u, 2u, 1009u}) std::memcpy(offsets.data() + 1 + 4 * s++, &offset, 4);
+    for (std::uint32_t s = 0; const std::uint32_t offset : {0u, 2u, 2u, 1009u})
+      std::memcpy(offsets.data() + 1 + 4 * s++, &offset, 4);
     std::ranges::fill(out, std::byte{7});
     const void* const in = memory.data() + 1;
     void* const to = out.data() + 3;
-    sort_records_host({.count = 1009, .columns = {{4, Moved::out}}, .key = {{.order = Order::descending}}, .segments = 3, .limit = 3},
+    sort_records_host({.count = 1009,
+                       .columns = {{4, Moved::out}},
+                       .key = {{.order = Order::descending}},
+                       .segments = 3,
+                       .limit = 3},
                       {{&in, 1}, {&to, 1}, nullptr, offsets.data() + 1}, options);
     const std::uint32_t untouched = 0x07070707;
-    for (std::uint32_t i = 0; const std::uint32_t should : {numbers[1], numbers[0], untouched, untouched, untouched, untouched, numbers[1008],
-                                                            numbers[1007], numbers[1006], untouched})
+    for (std::uint32_t i = 0; const std::uint32_t should :
+                              {numbers[1], numbers[0], untouched, untouched, untouched, untouched,
+                               numbers[1008], numbers[1007], numbers[1006], untouched})
       EXPECT_EQ(load<std::uint32_t>(out.data() + 3 + 4 * i++), should) << i;
   }
 }
@@ -721,9 +872,16 @@ void sorts_like_std(T (*make)(Random&)) {
 }
 
 TEST(RecordsOnHostMemory, WideKeys) {
-  sorts_like_std<unsigned __int128>([](Random& r) { return static_cast<unsigned __int128>(r.below(9)) << 64 | r.below(20) << 60; });
-  if (on_host()) sorts_like_std<__int128>([](Random& r) { return static_cast<__int128>(r.next()) * static_cast<std::int64_t>(r.next()); });
-  if (on_host()) sorts_like_std<std::array<unsigned char, 1>>([](Random& r) { return std::array{static_cast<unsigned char>(r.next())}; });
+  sorts_like_std<unsigned __int128>([](Random& r) {
+    return static_cast<unsigned __int128>(r.below(9)) << 64 | r.below(20) << 60;
+  });
+  if (on_host())
+    sorts_like_std<__int128>([](Random& r) {
+      return static_cast<__int128>(r.next()) * static_cast<std::int64_t>(r.next());
+    });
+  if (on_host())
+    sorts_like_std<std::array<unsigned char, 1>>(
+        [](Random& r) { return std::array{static_cast<unsigned char>(r.next())}; });
   sorts_like_std<std::array<std::byte, 11>>([](Random& r) {
     std::array<std::byte, 11> x{};
     x[r.below(11)] = static_cast<std::byte>(r.next());
@@ -766,7 +924,8 @@ void values_go_with_keys(const Options& options) {
   std::vector<V> values(n);
   for (auto& key : keys) key = static_cast<std::uint32_t>(random.below(50));
   for (auto& value : values)
-    for (auto& byte : std::span(reinterpret_cast<std::byte*>(&value), sizeof value)) byte = static_cast<std::byte>(random.next());
+    for (auto& byte : std::span(reinterpret_cast<std::byte*>(&value), sizeof value))
+      byte = static_cast<std::byte>(random.next());
   const auto down = [&] {
     auto o = options;
     o.order = Order::descending;
@@ -793,16 +952,24 @@ void values_go_with_keys(const Options& options) {
   const auto values_should = gather(sorted_values, heads);
   const auto runs = unique(sorted_keys, sorted_values, options);
   ASSERT_EQ(runs, heads.size());
-  EXPECT_TRUE(std::ranges::equal(std::span(sorted_values).first(runs), values_should)) << "runs, values of " << sizeof(V);
+  EXPECT_TRUE(std::ranges::equal(std::span(sorted_values).first(runs), values_should))
+      << "runs, values of " << sizeof(V);
 
   // What a shorter segment leaves is as it was.
-  const Problem p{.key = KeyType::u32, .count = n, .payload = Payload::values, .value_bytes = sizeof(V), .order = Order::descending,
-                  .segments = 4, .limit = 10};
+  const Problem p{.key = KeyType::u32,
+                  .count = n,
+                  .payload = Payload::values,
+                  .value_bytes = sizeof(V),
+                  .order = Order::descending,
+                  .segments = 4,
+                  .limit = 10};
   std::vector<std::uint32_t> first_keys(40, 77);
   std::vector<V> first_values(40, V{}), should(40, V{});
   for (std::size_t s = 0; s < 4; ++s)
-    for (std::size_t i = 0; i < 10 && offsets[s] + i < offsets[s + 1]; ++i) should[10 * s + i] = values[order[offsets[s] + i]];
-  sort_host(p, {keys.data(), first_keys.data(), values.data(), first_values.data(), offsets.data()}, options);
+    for (std::size_t i = 0; i < 10 && offsets[s] + i < offsets[s + 1]; ++i)
+      should[10 * s + i] = values[order[offsets[s] + i]];
+  sort_host(p, {keys.data(), first_keys.data(), values.data(), first_values.data(), offsets.data()},
+            options);
   EXPECT_TRUE(first_values == should) << "first records of segments, values of " << sizeof(V);
   EXPECT_EQ(first_keys[0], 77u);
   EXPECT_EQ(first_keys[10], keys[order[0]]);
@@ -846,8 +1013,10 @@ TEST(RecordsOnHostMemory, FirstOnes) {
     EXPECT_TRUE(std::ranges::equal(where, std::span(order).first(40)));
     EXPECT_EQ(topk_records(particles, 40, key, options), gather(particles, where));
     EXPECT_EQ(topk_records(particles, particles.size(), key, options), gather(particles, order));
-    expect_error([&] { (void)topk_records(particles, 0, key, options); }, ErrorCode::invalid_argument, {"k is 0", "1009"});
-    expect_error([&] { (void)argtopk_records(particles, 1010, key, options); }, ErrorCode::invalid_argument, {"k is 1010"});
+    expect_error([&] { (void)topk_records(particles, 0, key, options); },
+                 ErrorCode::invalid_argument, {"k is 0", "1009"});
+    expect_error([&] { (void)argtopk_records(particles, 1010, key, options); },
+                 ErrorCode::invalid_argument, {"k is 1010"});
   }
 }
 
@@ -857,9 +1026,12 @@ TEST(RecordsOnHostMemory, Columns) {
     std::vector<float> mass;
     std::vector<std::uint32_t> id;
     std::vector<double> energy;
-    for (const auto& p : particles) mass.push_back(p.mass), id.push_back(p.id), energy.push_back(p.energy);
+    for (const auto& p : particles)
+      mass.push_back(p.mass), id.push_back(p.id), energy.push_back(p.energy);
     auto should = particles;
-    std::ranges::stable_sort(should, [](const auto& a, const auto& b) { return a.mass != b.mass ? a.mass > b.mass : a.id < b.id; });
+    std::ranges::stable_sort(should, [](const auto& a, const auto& b) {
+      return a.mass != b.mass ? a.mass > b.mass : a.id < b.id;
+    });
     sort_columns({by(mass, Order::descending), by(id)}, {column(energy)}, options);
     for (std::size_t i = 0; i < should.size(); ++i) {
       ASSERT_EQ(mass[i], should[i].mass);
@@ -869,11 +1041,18 @@ TEST(RecordsOnHostMemory, Columns) {
   }
   std::vector<float> a(10);
   std::vector<double> b(9);
-  expect_error([&] { sort_columns({by(a)}, {column(b)}); }, ErrorCode::invalid_argument, {"column 1", "9", "10"});
+  expect_error([&] { sort_columns({by(a)}, {column(b)}); }, ErrorCode::invalid_argument,
+               {"column 1", "9", "10"});
   expect_error([&] { sort_columns({}, {column(b)}); }, ErrorCode::invalid_argument, {"no columns"});
-  expect_error([&] { sort_records(a, {{.type = KeyType::f32}}, {.order = Order::descending}); }, ErrorCode::invalid_argument, {"options.order"});
-  expect_error([&] { sort_records(a, {{0, 2, KeyType::f32}}); }, ErrorCode::invalid_argument, {"key field 0 (f32 at byte 2)"});
-  expect_error([&] { sort_records(nullptr, 4, 3, {{.type = KeyType::f32}}); }, ErrorCode::invalid_argument, {"columns_in[0]", "missing"});
+  expect_error([&] { sort_records(a, {{.type = KeyType::f32}}, {.order = Order::descending}); },
+               ErrorCode::invalid_argument, {"options.order"});
+  expect_error(
+      [&] {
+        sort_records(a, {{0, 2, KeyType::f32}});
+      },
+      ErrorCode::invalid_argument, {"key field 0 (f32 at byte 2)"});
+  expect_error([&] { sort_records(nullptr, 4, 3, {{.type = KeyType::f32}}); },
+               ErrorCode::invalid_argument, {"columns_in[0]", "missing"});
 }
 
 }  // namespace

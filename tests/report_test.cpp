@@ -1,4 +1,5 @@
-// `sortium report`, run as a user runs it, on made-up results: what the page and the pictures hold, and what is refused.
+// `sortium report`, run as a user runs it, on made-up results: what the page and the pictures hold,
+// and what is refused.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -31,18 +32,22 @@ std::string contents(const fs::path& path) {
   return out.str();
 }
 
-// What keeps `text` from being well-formed XML (of the kind that has no DTD); empty where nothing does.
+// What keeps `text` from being well-formed XML (of the kind that has no DTD); empty where nothing
+// does.
 std::string xml_mistake(std::string_view text) {
   std::vector<std::string> open;
   std::size_t roots = 0;
   const auto name_end = [&](std::size_t at) {
-    while (at < text.size() && (std::isalnum(static_cast<unsigned char>(text[at])) != 0 || std::strchr("_:-.", text[at]) != nullptr)) ++at;
+    while (at < text.size() && (std::isalnum(static_cast<unsigned char>(text[at])) != 0 ||
+                                std::strchr("_:-.", text[at]) != nullptr))
+      ++at;
     return at;
   };
   const auto bad_reference = [](std::string_view part) {
     static const std::regex good("&(amp|lt|gt|quot|apos|#[0-9]+|#x[0-9a-fA-F]+);");
     for (std::size_t at = 0; (at = part.find('&', at)) != part.npos; ++at)
-      if (!std::regex_search(part.begin() + static_cast<std::ptrdiff_t>(at), part.end(), good, std::regex_constants::match_continuous))
+      if (!std::regex_search(part.begin() + static_cast<std::ptrdiff_t>(at), part.end(), good,
+                             std::regex_constants::match_continuous))
         return true;
     return false;
   };
@@ -51,7 +56,8 @@ std::string xml_mistake(std::string_view text) {
       const auto end = std::min(text.find('<', at), text.size());
       const auto part = text.substr(at, end - at);
       if (bad_reference(part)) return fmt::format("a bare & in '{}'", part);
-      if (open.empty() && part.find_first_not_of(" \n\t\r") != part.npos) return fmt::format("'{}' outside of the root", part);
+      if (open.empty() && part.find_first_not_of(" \n\t\r") != part.npos)
+        return fmt::format("'{}' outside of the root", part);
       at = end;
       continue;
     }
@@ -75,19 +81,23 @@ std::string xml_mistake(std::string_view text) {
         break;
       }
       const auto equals = name_end(next);
-      if (closes || next == at || equals == next || text.substr(equals, 2) != "=\"") return fmt::format("{}: bad attribute before '{}'", name, text.substr(next, 30));
+      if (closes || next == at || equals == next || text.substr(equals, 2) != "=\"")
+        return fmt::format("{}: bad attribute before '{}'", name, text.substr(next, 30));
       attributes.emplace_back(text.substr(next, equals - next));
-      if (std::ranges::count(attributes, attributes.back()) > 1) return name + " has twice " + attributes.back();
+      if (std::ranges::count(attributes, attributes.back()) > 1)
+        return name + " has twice " + attributes.back();
       const auto quote = text.find('"', equals + 2);
       if (quote == text.npos) return name + " has an open attribute";
       const auto value = text.substr(equals + 2, quote - equals - 2);
-      if (value.find('<') != value.npos || bad_reference(value)) return fmt::format("{}: bad value '{}'", name, value);
+      if (value.find('<') != value.npos || bad_reference(value))
+        return fmt::format("{}: bad value '{}'", name, value);
       at = quote + 1;
     }
     const bool empty = text[at] == '/';
     at += empty ? 2 : 1;
     if (closes) {
-      if (open.empty() || open.back() != name) return fmt::format("</{}> closes {}", name, open.empty() ? "nothing" : open.back());
+      if (open.empty() || open.back() != name)
+        return fmt::format("</{}> closes {}", name, open.empty() ? "nothing" : open.back());
       open.pop_back();
     } else {
       if (open.empty()) ++roots;
@@ -100,8 +110,9 @@ std::string xml_mistake(std::string_view text) {
 
 TEST(XmlMistake, IsFound) {
   EXPECT_EQ(xml_mistake("<a b=\"1\"><c/>x &amp; y</a>"), "");
-  for (const char* bad : {"<a>", "<a></b>", "<a b=1/>", "<a b=\"<\"/>", "<a>&</a>", "<a>&nbsp;</a>", "<a/><a/>", "x<a/>", "<a b=\"1\" b=\"2\"/>",
-                          "<a b=\"1/>", "<a", "< a/>", ""})
+  for (const char* bad :
+       {"<a>", "<a></b>", "<a b=1/>", "<a b=\"<\"/>", "<a>&</a>", "<a>&nbsp;</a>", "<a/><a/>",
+        "x<a/>", "<a b=\"1\" b=\"2\"/>", "<a b=\"1/>", "<a", "< a/>", ""})
     EXPECT_NE(xml_mistake(bad), "") << bad;
 }
 
@@ -128,7 +139,9 @@ class Report : public testing::Test {
 
   // Arguments are words of a shell.
   [[nodiscard]] Result run(const std::string& arguments) const {
-    const int status = std::system(fmt::format("cd '{}' && '{}' report {} >out.txt 2>err.txt", dir_.string(), SORTIUM_CLI, arguments).c_str());
+    const int status = std::system(fmt::format("cd '{}' && '{}' report {} >out.txt 2>err.txt",
+                                               dir_.string(), SORTIUM_CLI, arguments)
+                                       .c_str());
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read("err.txt")};
   }
 
@@ -137,7 +150,8 @@ class Report : public testing::Test {
     const std::string all = read(page), begin = "<script type=\"application/json\" id=\"figures\">";
     const auto at = all.find(begin) + begin.size();
     json out;
-    for (const auto& figure : json::parse(all.substr(at, all.find("</script>", at) - at))) out[figure.at("title").get<std::string>()] = figure;
+    for (const auto& figure : json::parse(all.substr(at, all.find("</script>", at) - at)))
+      out[figure.at("title").get<std::string>()] = figure;
     return out;
   }
 
@@ -146,26 +160,42 @@ class Report : public testing::Test {
 
 // What `sortium bench --json` writes.
 json bench(const std::vector<json>& rows) {
-  return {{"sortium", "0.1.0"}, {"protocol", "as ever"}, {"min_seconds", 0.1}, {"distribution", "uniform"}, {"interrupted", false}, {"results", rows}};
+  return {{"sortium", "0.1.0"},        {"protocol", "as ever"}, {"min_seconds", 0.1},
+          {"distribution", "uniform"}, {"interrupted", false},  {"results", rows}};
 }
 json row(const std::string& algorithm, std::uint64_t n, double mkeys) {
-  return {{"device", "A GPU"}, {"device_id", "cuda:0"}, {"driver", "driver 7"}, {"language", "NVRTC"}, {"algorithm", algorithm},
-          {"type", "u32"}, {"payload", "keys"}, {"n", n}, {"copy_gb_per_second", 4000.0}, {"bound_mkeys_per_second", 500000.0},
-          {"parameters", "b=4"}, {"seconds", static_cast<double>(n) / mkeys * 1e-6}, {"mkeys_per_second", mkeys}, {"repetitions", 31},
-          {"verified", true}, {"run_length", 0}};
+  return {{"device", "A GPU"},
+          {"device_id", "cuda:0"},
+          {"driver", "driver 7"},
+          {"language", "NVRTC"},
+          {"algorithm", algorithm},
+          {"type", "u32"},
+          {"payload", "keys"},
+          {"n", n},
+          {"copy_gb_per_second", 4000.0},
+          {"bound_mkeys_per_second", 500000.0},
+          {"parameters", "b=4"},
+          {"seconds", static_cast<double>(n) / mkeys * 1e-6},
+          {"mkeys_per_second", mkeys},
+          {"repetitions", 31},
+          {"verified", true},
+          {"run_length", 0}};
 }
 json with(json value, const json& more) {
   value.update(more);
   return value;
 }
 json without_figure(json value, const json& more) {
-  for (const char* name : {"seconds", "mkeys_per_second", "repetitions", "parameters", "run_length"}) value.erase(name);
+  for (const char* name :
+       {"seconds", "mkeys_per_second", "repetitions", "parameters", "run_length"})
+    value.erase(name);
   return with(with(value, {{"verified", false}}), more);
 }
 const json& series(const json& figure, const std::string& name) {
   for (const auto& s : figure.at("series"))
     if (s.at("name") == name) return s;
-  throw std::runtime_error("there is no series " + name + " in " + figure.at("title").get<std::string>());
+  throw std::runtime_error("there is no series " + name + " in " +
+                           figure.at("title").get<std::string>());
 }
 std::vector<double> values(const json& one) {
   std::vector<double> out;
@@ -174,8 +204,9 @@ std::vector<double> values(const json& one) {
 }
 
 TEST_F(Report, HasEveryRowItsPlotAndItsTable) {
-  write("r/a.json", bench({row("auto", 1024, 1000), row("auto", 1 << 20, 50000), row("auto", 3000, 1500), row("radix", 1024, 100),
-                           row("radix", 1 << 20, 400)}));
+  write("r/a.json",
+        bench({row("auto", 1024, 1000), row("auto", 1 << 20, 50000), row("auto", 3000, 1500),
+               row("radix", 1024, 100), row("radix", 1 << 20, 400)}));
   ASSERT_EQ(run("r -o page.html --svg pictures").code, 0) << read("err.txt");
   const json all = figures("page.html");
   ASSERT_EQ(all.size(), 1U);
@@ -186,7 +217,8 @@ TEST_F(Report, HasEveryRowItsPlotAndItsTable) {
   EXPECT_EQ(f.at("marks").at(0).at("value"), 5e11);
 
   const std::string page = read("page.html");
-  for (const char* expected : {"<th scope=\"row\">2<sup>20</sup></th>", "<td>50000</td>", "<td>400</td>", "A GPU", "driver 7", "as ever", "4000 GB/s"})
+  for (const char* expected : {"<th scope=\"row\">2<sup>20</sup></th>", "<td>50000</td>",
+                               "<td>400</td>", "A GPU", "driver 7", "as ever", "4000 GB/s"})
     EXPECT_NE(page.find(expected), page.npos) << expected;
 
   const auto picture = read("pictures/a-cuda-0-throughput-u32-keys.svg");
@@ -198,10 +230,14 @@ TEST_F(Report, HasEveryRowItsPlotAndItsTable) {
 }
 
 TEST_F(Report, NeedsNothingElse) {
-  write("a.json", bench({row("auto", 1024, 1000), row("auto", 2048, 2000), row("auto", 4096, 2500)}));
+  write("a.json",
+        bench({row("auto", 1024, 1000), row("auto", 2048, 2000), row("auto", 4096, 2500)}));
   ASSERT_EQ(run("a.json -o page.html").code, 0) << read("err.txt");
   std::string page = read("page.html");
-  EXPECT_NE(page.find("content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'\""), page.npos);
+  EXPECT_NE(
+      page.find(
+          "content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'\""),
+      page.npos);
   // Scripts' own text is no markup.
   std::size_t scripts = 0;
   for (std::size_t at = 0; (at = page.find("<script", at)) != page.npos; ++scripts) {
@@ -211,7 +247,9 @@ TEST_F(Report, NeedsNothingElse) {
     at = text;
   }
   EXPECT_EQ(scripts, 4U);
-  for (const char* fetches : {"<link", "<img", "<iframe", "<object", "<embed", " src=", "@import", "<base"}) EXPECT_EQ(page.find(fetches), page.npos) << fetches;
+  for (const char* fetches :
+       {"<link", "<img", "<iframe", "<object", "<embed", " src=", "@import", "<base"})
+    EXPECT_EQ(page.find(fetches), page.npos) << fetches;
   const std::regex reference("(href=\"|url\\()(?!#)");
   EXPECT_FALSE(std::regex_search(page, reference));
   // The pictures that are there without scripts.
@@ -224,14 +262,18 @@ TEST_F(Report, NeedsNothingElse) {
 }
 
 TEST_F(Report, ShowsWhatIsWrongFailedOrSkipped) {
-  write("a.json", bench({row("radix", 1024, 100), with(row("radix", 2048, 200), {{"verified", false}}),
-                         without_figure(row("radix", 4096, 1), {{"failed", "it burned <!--<script></script> & <b>out"}}),
-                         without_figure(row("odd-even", 1024, 1), {{"skipped", "takes too long"}}),
-                         with(row("merge-local", 1024, 900), {{"run_length", 256}})}));
+  write("a.json",
+        bench({row("radix", 1024, 100), with(row("radix", 2048, 200), {{"verified", false}}),
+               without_figure(row("radix", 4096, 1),
+                              {{"failed", "it burned <!--<script></script> & <b>out"}}),
+               without_figure(row("odd-even", 1024, 1), {{"skipped", "takes too long"}}),
+               with(row("merge-local", 1024, 900), {{"run_length", 256}})}));
   ASSERT_EQ(run("a.json -o page.html --svg .").code, 0) << read("err.txt");
   const std::string page = read("page.html");
-  for (const char* expected : {"<td class=\"WRONG\">200 WRONG</td>", "1 WRONG", "1 failed", "1 skipped", "takes too long",
-                               "it burned &lt;!--&lt;script&gt;&lt;/script&gt; &amp; &lt;b&gt;out", "merge-local (runs only)", "title=\"takes too long\""})
+  for (const char* expected :
+       {"<td class=\"WRONG\">200 WRONG</td>", "1 WRONG", "1 failed", "1 skipped", "takes too long",
+        "it burned &lt;!--&lt;script&gt;&lt;/script&gt; &amp; &lt;b&gt;out",
+        "merge-local (runs only)", "title=\"takes too long\""})
     EXPECT_NE(page.find(expected), page.npos) << expected;
   const json f = figures("page.html").at("Throughput: u32 keys, uniform");
   EXPECT_EQ(series(f, "radix").at("points").at(1).at(2), 1);
@@ -243,9 +285,13 @@ TEST_F(Report, ShowsWhatIsWrongFailedOrSkipped) {
 
 TEST_F(Report, ComparesWithTheBestPeerOfTheSameList) {
   const json host{{"device", "the host"}, {"device_id", "host"}};
-  write("a.json", bench({row("auto", 1024, 300), row("auto", 2048, 500), with(row("std::sort", 1024, 10), host), with(row("std::sort", 2048, 20), host),
-                         with(row("vqsort", 1024, 100), {{"peer", true}}), with(row("vqsort", 2048, 900), {{"peer", true}, {"verified", false}}),
-                         with(row("auto", 4096, 500), {{"ratio_to_best_peer", 7.5}}), with(row("vqsort", 4096, 1), {{"type", "u64"}, {"peer", true}})}));
+  write("a.json",
+        bench({row("auto", 1024, 300), row("auto", 2048, 500),
+               with(row("std::sort", 1024, 10), host), with(row("std::sort", 2048, 20), host),
+               with(row("vqsort", 1024, 100), {{"peer", true}}),
+               with(row("vqsort", 2048, 900), {{"peer", true}, {"verified", false}}),
+               with(row("auto", 4096, 500), {{"ratio_to_best_peer", 7.5}}),
+               with(row("vqsort", 4096, 1), {{"type", "u64"}, {"peer", true}})}));
   ASSERT_EQ(run("a.json -o page.html").code, 0) << read("err.txt");
   const json all = figures("page.html");
   const json& ratio = all.at("Ratio to the best peer: u32 keys, uniform");
@@ -260,10 +306,16 @@ TEST_F(Report, DrawsDistributionsAndPhases) {
   std::vector<json> rows;
   for (const char* d : {"uniform", "sorted", "zipf"})
     for (const std::uint64_t n : {1024, 2048, 4096})
-      rows.push_back(with(row("radix", n, 100), {{"distribution", d}, {"median_seconds", 1e-5}, {"low_seconds", 0.9e-5}, {"high_seconds", 1.2e-5},
-                                                 {"device_seconds", nullptr}, {"bytes_moved", 36.0 * static_cast<double>(n)},
-                                                 {"phases", {{{"name", "histogram"}, {"seconds", 1e-6}, {"launches", 4}},
-                                                             {{"name", "reorder"}, {"seconds", 3e-6}, {"launches", 8}}}}}));
+      rows.push_back(with(row("radix", n, 100),
+                          {{"distribution", d},
+                           {"median_seconds", 1e-5},
+                           {"low_seconds", 0.9e-5},
+                           {"high_seconds", 1.2e-5},
+                           {"device_seconds", nullptr},
+                           {"bytes_moved", 36.0 * static_cast<double>(n)},
+                           {"phases",
+                            {{{"name", "histogram"}, {"seconds", 1e-6}, {"launches", 4}},
+                             {{"name", "reorder"}, {"seconds", 3e-6}, {"launches", 8}}}}}));
   write("a.json", bench(rows));
   ASSERT_EQ(run("a.json -o page.html --svg .").code, 0) << read("err.txt");
   const json all = figures("page.html");
@@ -281,7 +333,8 @@ TEST_F(Report, DrawsDistributionsAndPhases) {
 }
 
 TEST_F(Report, KeepsParametersAndRepetitionsApart) {
-  write("a.json", bench({with(row("radix", 1024, 100), {{"parameters", "b=4,work_group=256"}}), with(row("radix", 1024, 200), {{"parameters", "b=8,work_group=256"}}),
+  write("a.json", bench({with(row("radix", 1024, 100), {{"parameters", "b=4,work_group=256"}}),
+                         with(row("radix", 1024, 200), {{"parameters", "b=8,work_group=256"}}),
                          with(row("radix", 2048, 150), {{"parameters", "b=4,work_group=128"}}),
                          row("auto", 4096, 7), row("merge", 1024, 10), row("merge", 1024, 11)}));
   ASSERT_EQ(run("a.json -o page.html").code, 0) << read("err.txt");
@@ -293,39 +346,102 @@ TEST_F(Report, KeepsParametersAndRepetitionsApart) {
 }
 
 TEST_F(Report, ReadsWhatTheOtherProgramsWrite) {
-  const json compare{{"device", "A GPU"}, {"driver", "7"}, {"cub", 300001}, {"thrust", 300001}, {"cuda", 13000},
-                     {"rows", {{{"spec", "u32:u32:2^20:uniform"}, {"count", 1 << 20}, {"algorithm", "msd"}, {"parameters", "x=1"}, {"correct", true},
-                                {"results", {{{"name", "cub"}, {"wait_seconds", 2e-4}, {"device_seconds", 1e-4}, {"correct", true}},
-                                             {{"name", "sortium"}, {"wait_seconds", 1e-4}, {"device_seconds", 5e-5}, {"correct", true}}}}},
-                               {{"spec", "u32:u32:2^22:uniform:0-24"}, {"count", 1 << 22}, {"algorithm", "msd"}, {"parameters", "x=1"}, {"correct", true},
-                                {"results", json::array({{{"name", "sortium"}, {"wait_seconds", 1e-4}, {"device_seconds", 5e-5}, {"correct", true}}})}}}}};
-  const json boost{{"peer", "Boost.Compute 1.83"}, {"device", "A GPU"}, {"driver", "7"},
-                   {"results", json::array({{{"keys", "u32"}, {"payload", "none"}, {"count", 1024}, {"seconds", 1e-5}, {"mkeys_per_second", 102.4}, {"repetitions", 3}, {"correct", true}}})}};
-  write("gpu.json", {{"device", "A GPU"}, {"commit", "0123456789abcdef"}, {"date", "2026-01-02"}, {"failures", "other tests on cuda"},
-                     {"tests-cuda", {{"conformance_cases", 9}, {"conformance_passed", 8}, {"conformance_failed", 1}}},
-                     {"compute-sanitizer", {{"memcheck", "clean"}}}, {"bench-cuda", bench({row("auto", 1024, 500), row("auto", 2048, 800), row("auto", 4096, 900)})},
-                     {"peer", boost}, {"beside-cub", compare}});
-  write("cpu.json", {{"processor", "A CPU"}, {"threads", 2}, {"boost", "1_74"}, {"highway", "1.3"},
-                     {"results", {{{"n", 1024}, {"type", "u64"}, {"payload", "values"}, {"distribution", "uniform"}, {"sort", "sortium"}, {"threads", 2},
-                                   {"seconds", 1e-5}, {"mkeys_per_second", 102.4}, {"correct", true}},
-                                  {{"n", 1024}, {"type", "u64"}, {"payload", "values"}, {"distribution", "uniform"}, {"sort", "std::sort, parallel"},
-                                   {"threads", 2}, {"seconds", 2e-5}, {"mkeys_per_second", 51.2}, {"correct", true}}}}});
+  const json compare{
+      {"device", "A GPU"},
+      {"driver", "7"},
+      {"cub", 300001},
+      {"thrust", 300001},
+      {"cuda", 13000},
+      {"rows",
+       {{{"spec", "u32:u32:2^20:uniform"},
+         {"count", 1 << 20},
+         {"algorithm", "msd"},
+         {"parameters", "x=1"},
+         {"correct", true},
+         {"results",
+          {{{"name", "cub"}, {"wait_seconds", 2e-4}, {"device_seconds", 1e-4}, {"correct", true}},
+           {{"name", "sortium"},
+            {"wait_seconds", 1e-4},
+            {"device_seconds", 5e-5},
+            {"correct", true}}}}},
+        {{"spec", "u32:u32:2^22:uniform:0-24"},
+         {"count", 1 << 22},
+         {"algorithm", "msd"},
+         {"parameters", "x=1"},
+         {"correct", true},
+         {"results", json::array({{{"name", "sortium"},
+                                   {"wait_seconds", 1e-4},
+                                   {"device_seconds", 5e-5},
+                                   {"correct", true}}})}}}}};
+  const json boost{{"peer", "Boost.Compute 1.83"},
+                   {"device", "A GPU"},
+                   {"driver", "7"},
+                   {"results", json::array({{{"keys", "u32"},
+                                             {"payload", "none"},
+                                             {"count", 1024},
+                                             {"seconds", 1e-5},
+                                             {"mkeys_per_second", 102.4},
+                                             {"repetitions", 3},
+                                             {"correct", true}}})}};
+  write("gpu.json",
+        {{"device", "A GPU"},
+         {"commit", "0123456789abcdef"},
+         {"date", "2026-01-02"},
+         {"failures", "other tests on cuda"},
+         {"tests-cuda",
+          {{"conformance_cases", 9}, {"conformance_passed", 8}, {"conformance_failed", 1}}},
+         {"compute-sanitizer", {{"memcheck", "clean"}}},
+         {"bench-cuda",
+          bench({row("auto", 1024, 500), row("auto", 2048, 800), row("auto", 4096, 900)})},
+         {"peer", boost},
+         {"beside-cub", compare}});
+  write("cpu.json", {{"processor", "A CPU"},
+                     {"threads", 2},
+                     {"boost", "1_74"},
+                     {"highway", "1.3"},
+                     {"results",
+                      {{{"n", 1024},
+                        {"type", "u64"},
+                        {"payload", "values"},
+                        {"distribution", "uniform"},
+                        {"sort", "sortium"},
+                        {"threads", 2},
+                        {"seconds", 1e-5},
+                        {"mkeys_per_second", 102.4},
+                        {"correct", true}},
+                       {{"n", 1024},
+                        {"type", "u64"},
+                        {"payload", "values"},
+                        {"distribution", "uniform"},
+                        {"sort", "std::sort, parallel"},
+                        {"threads", 2},
+                        {"seconds", 2e-5},
+                        {"mkeys_per_second", 51.2},
+                        {"correct", true}}}}});
   ASSERT_EQ(run("gpu.json cpu.json -o page.html --svg pictures").code, 0) << read("err.txt");
   const json all = figures("page.html");
-  EXPECT_EQ(values(series(all.at("Throughput: u32 keys, uniform"), "Boost.Compute 1.83")), (std::vector<double>{1.024e8}));
-  EXPECT_EQ(values(series(all.at("Ratio to the best peer: u32 keys, uniform"), "auto")).at(0), 4.883);
+  EXPECT_EQ(values(series(all.at("Throughput: u32 keys, uniform"), "Boost.Compute 1.83")),
+            (std::vector<double>{1.024e8}));
+  EXPECT_EQ(values(series(all.at("Ratio to the best peer: u32 keys, uniform"), "auto")).at(0),
+            4.883);
   const std::string page = read("page.html");
-  for (const char* expected : {"A CPU · by turns with CPU sorts, 2 threads", "A GPU · by turns with CUB", "commit 0123456", "8 passed, 1 failed", "other tests on cuda",
-                               "u32 keys + 4-byte values, bits 0-24", "std::sort, parallel", "3.0.1", "CUB radix"})
+  for (const char* expected :
+       {"A CPU · by turns with CPU sorts, 2 threads", "A GPU · by turns with CUB", "commit 0123456",
+        "8 passed, 1 failed", "other tests on cuda", "u32 keys + 4-byte values, bits 0-24",
+        "std::sort, parallel", "3.0.1", "CUB radix"})
     EXPECT_NE(page.find(expected), page.npos) << expected;
-  for (const auto& entry : fs::directory_iterator(dir_ / "pictures")) EXPECT_EQ(xml_mistake(contents(entry.path())), "") << entry.path();
+  for (const auto& entry : fs::directory_iterator(dir_ / "pictures"))
+    EXPECT_EQ(xml_mistake(contents(entry.path())), "") << entry.path();
 }
 
 TEST_F(Report, KeepsPublishedTablesApart) {
   std::vector<json> rows;
   for (const std::uint64_t n : {1024, 2048, 4096}) {
     rows.push_back(row("radix", n, 100));
-    rows.push_back(with(row("radix", n, 50), {{"paper", {{"document", "003"}, {"table", "Table 4"}, {"published", 12.5}, {"unit", "ms"}}}}));
+    rows.push_back(
+        with(row("radix", n, 50),
+             {{"paper",
+               {{"document", "003"}, {"table", "Table 4"}, {"published", 12.5}, {"unit", "ms"}}}}));
   }
   write("a.json", bench(rows));
   ASSERT_EQ(run("a.json -o page.html").code, 0) << read("err.txt");
@@ -343,7 +459,8 @@ TEST_F(Report, PutsFilesOfOneRunTogether) {
   const auto result = run("r r/a.json -o page.html");
   ASSERT_EQ(result.code, 0) << result.err;
   EXPECT_NE(result.err.find("notes.json has no results and is not shown"), std::string::npos);
-  EXPECT_EQ(values(series(figures("page.html").at("Throughput: u32 keys, uniform"), "auto")), (std::vector<double>{1e8, 3e8, 4e8}));
+  EXPECT_EQ(values(series(figures("page.html").at("Throughput: u32 keys, uniform"), "auto")),
+            (std::vector<double>{1e8, 3e8, 4e8}));
   EXPECT_NE(read("page.html").find("notes.json"), std::string::npos);
 }
 
@@ -385,7 +502,8 @@ TEST_F(Report, RefusesWhatHasNoResults) {
   for (const auto& [input, messages] : cases) {
     const auto result = run(fmt::format("{} -o page.html --svg pictures", input));
     EXPECT_EQ(result.code, 2) << input;
-    for (const char* message : messages) EXPECT_NE(result.err.find(message), std::string::npos) << result.err;
+    for (const char* message : messages)
+      EXPECT_NE(result.err.find(message), std::string::npos) << result.err;
     EXPECT_EQ(read("page.html"), "the old page") << input;
     EXPECT_FALSE(fs::exists(dir_ / "pictures")) << input;
   }
@@ -401,7 +519,8 @@ TEST_F(Report, ReplacesNoResult) {
   write("file", std::string("x"));
   const auto no_directory = run("a.json -o page.html --svg file");
   EXPECT_EQ(no_directory.code, 2);
-  EXPECT_NE(no_directory.err.find("cannot make the directory file"), std::string::npos) << no_directory.err;
+  EXPECT_NE(no_directory.err.find("cannot make the directory file"), std::string::npos)
+      << no_directory.err;
   EXPECT_FALSE(fs::exists(dir_ / "page.html"));
 }
 

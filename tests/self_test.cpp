@@ -1,11 +1,13 @@
-// What is done about a device whose compiler gets a kernel wrong, with sorters that get it wrong on purpose.
+// What is done about a device whose compiler gets a kernel wrong, with sorters that get it wrong on
+// purpose.
+#include "sort/self_test.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 
 #include "algorithms/algorithm.hpp"
 #include "expect_error.hpp"
-#include "sort/self_test.hpp"
 #include "support.hpp"
 
 namespace sortium::test {
@@ -15,7 +17,8 @@ namespace {
 class Broken final : public Sorter {
  public:
   enum class How : std::uint8_t { not_at_all, last_key_lost, values_of_neighbours, nothing_done };
-  Broken(std::unique_ptr<Sorter> whole, Problem problem, How how) : whole_(std::move(whole)), problem_(problem), how_(how) {}
+  Broken(std::unique_ptr<Sorter> whole, Problem problem, How how)
+      : whole_(std::move(whole)), problem_(problem), how_(how) {}
   std::uint64_t scratch_bytes() const override { return whole_->scratch_bytes(); }
   std::string parameters() const override { return whole_->parameters(); }
   void build(Device& device, const Capabilities& c) override { whole_->build(device, c); }
@@ -24,7 +27,8 @@ class Broken final : public Sorter {
     whole_->enqueue(queue, o);
     const unsigned bytes = info(problem_.key).bytes;
     const std::uint64_t last = problem_.count - 1;
-    if (how_ == How::last_key_lost) queue.copy(o.keys_out.slice(last * bytes, bytes), o.keys_out, bytes);
+    if (how_ == How::last_key_lost)
+      queue.copy(o.keys_out.slice(last * bytes, bytes), o.keys_out, bytes);
     if (how_ == How::values_of_neighbours)
       queue.copy(o.values_out.slice(4 * last, 4), o.values_out.slice(4 * (last - 1), 4), 4);
   }
@@ -48,7 +52,8 @@ TEST(SelfTests, SeeWhatIsWrong) {
   EXPECT_EQ(verdict(Broken::How::not_at_all), "");
   EXPECT_NE(verdict(Broken::How::last_key_lost).find("keys[1008]"), std::string::npos);
   EXPECT_NE(verdict(Broken::How::values_of_neighbours).find("values[1008]"), std::string::npos);
-  EXPECT_NE(verdict(Broken::How::nothing_done).find("1009 f32 keys with 4-byte values"), std::string::npos);
+  EXPECT_NE(verdict(Broken::How::nothing_done).find("1009 f32 keys with 4-byte values"),
+            std::string::npos);
 }
 
 TEST(SelfTests, AutoTakesWhatPasses) {
@@ -64,7 +69,9 @@ TEST(SelfTests, AutoTakesWhatPasses) {
   EXPECT_NE(asked[0], asked[1]);
   EXPECT_EQ(planned.algorithm->info().name, asked[1]);
 
-  const auto refuse_all = [](const Planned& next) { return "wrong: " + next.algorithm->info().name; };
+  const auto refuse_all = [](const Planned& next) {
+    return "wrong: " + next.algorithm->info().name;
+  };
   try {
     (void)plan_judged(p, c, {.algorithm = "lsd"}, refuse_all);
     FAIL() << "an algorithm that failed was taken";
@@ -87,7 +94,8 @@ class Refusing final : public Algorithm {
  public:
   bool refuses = true;
   const AlgorithmInfo& info() const override { return info_; }
-  std::unique_ptr<Sorter> plan(const Problem& p, const Capabilities& c, const Parameters&) const override {
+  std::unique_ptr<Sorter> plan(const Problem& p, const Capabilities& c,
+                               const Parameters&) const override {
     if (refuses) throw Error(ErrorCode::unsupported, "not so few");
     return std::make_unique<Broken>(plan_auto(p, c).sorter, p, Broken::How::last_key_lost);
   }
@@ -99,7 +107,8 @@ class Refusing final : public Algorithm {
 TEST(SelfTests, WhatWasNotTestedHasNotPassed) {
   const auto device = test_device();
   const auto& c = capabilities(*device);
-  if (c.backend == Backend::host || is_set("SORTIUM_SELF_TEST")) GTEST_SKIP() << "Plans are not tested here";
+  if (c.backend == Backend::host || is_set("SORTIUM_SELF_TEST"))
+    GTEST_SKIP() << "Plans are not tested here";
   const Problem p{.key = KeyType::u32, .count = 100'000};
   Refusing room;
   const Planned planned{&room, plan_auto(p, c).sorter};
@@ -108,12 +117,14 @@ TEST(SelfTests, WhatWasNotTestedHasNotPassed) {
   EXPECT_NE(self_test(*device, c, planned, p).find("its self-test failed"), std::string::npos);
 }
 
-// One that is made for everything, on CPUs, which take seconds to build what GPUs' compilers build in tenths.
+// One that is made for everything, on CPUs, which take seconds to build what GPUs' compilers build
+// in tenths.
 TEST(SelfTests, OfTheAlgorithmsHere) {
   const bool slow = capabilities(*test_device()).sub_group_words == SubGroupWords::emulated;
   const auto tests = self_test(*test_device(), slow ? (on_host() ? "sample" : "lsd") : "");
   EXPECT_FALSE(tests.empty());
-  expect_error([] { (void)self_test(*test_device(), "no-such"); }, ErrorCode::not_found, {"no-such"});
+  expect_error([] { (void)self_test(*test_device(), "no-such"); }, ErrorCode::not_found,
+               {"no-such"});
   for (const auto& test : tests)
     if (test.supported) {
       EXPECT_EQ(test.failure, "") << test.algorithm;

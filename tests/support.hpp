@@ -6,9 +6,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
-#include <string>
-
 #include <sortium/sortium.hpp>
+#include <string>
 
 namespace sortium::test {
 
@@ -26,7 +25,8 @@ inline std::string device_spec() {
 inline const std::shared_ptr<Device>& test_device() {
   static const std::shared_ptr<Device> device = [] {
     auto found = find_device(device_spec(), true);
-    fmt::print("device under test: {} {} ({})\n", found->info().id, found->info().name, found->info().language);
+    fmt::print("device under test: {} {} ({})\n", found->info().id, found->info().name,
+               found->info().language);
     std::fflush(stdout);
     return found;
   }();
@@ -36,7 +36,8 @@ inline const std::shared_ptr<Device>& test_device() {
 // cpu:0, which runs none but its own algorithm.
 inline bool on_host() { return test_device()->info().claimed.backend == Backend::host; }
 
-// Steele, Lea, Flood, "Fast splittable pseudorandom number generators" (2014): the same numbers everywhere.
+// Steele, Lea, Flood, "Fast splittable pseudorandom number generators" (2014): the same numbers
+// everywhere.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}

@@ -30,8 +30,12 @@ struct Bits {
 constexpr unsigned bit_ranges = 6;
 Bits bits(unsigned index, KeyType key) {
   const unsigned all = info(key).bits();
-  const std::array<Bits, bit_ranges> ranges{{{0, 0}, {0, std::min(10u, all - 1)}, {3, std::min(28u, all - 1)}, {0, 1}, {all - 1, 0},
-                                            {all * 5 / 8, all - 1 - all / 16}}};
+  const std::array<Bits, bit_ranges> ranges{{{0, 0},
+                                             {0, std::min(10u, all - 1)},
+                                             {3, std::min(28u, all - 1)},
+                                             {0, 1},
+                                             {all - 1, 0},
+                                             {all * 5 / 8, all - 1 - all / 16}}};
   return ranges[index];
 }
 
@@ -41,11 +45,14 @@ using Row = std::array<unsigned, factors>;
 
 class Pairs {
  public:
-  // How often each pair of the row's values has been seen: what it has that is new, then what is rare.
+  // How often each pair of the row's values has been seen: what it has that is new, then what is
+  // rare.
   struct Worth {
     int fresh = 0;
     double rare = 0;
-    bool operator>(const Worth& o) const { return fresh != o.fresh ? fresh > o.fresh : rare > o.rare; }
+    bool operator>(const Worth& o) const {
+      return fresh != o.fresh ? fresh > o.fresh : rare > o.rare;
+    }
   };
   Worth worth(const Row& row) {
     Worth w;
@@ -98,15 +105,17 @@ std::vector<Shape> shapes(Depth depth, unsigned turn, bool bits_are_compiled_in)
       if ((k + turn) % 3 != v) continue;
       if (depth == Depth::few && (k + turn) % 6 != 0) continue;
       if (depth == Depth::narrow && (k + turn) % 6 != 0 && (k + turn) % 6 != 4) continue;
-      out.push_back({all_key_types[k], value_bytes[v], (k + v + turn) % 2 == 0 ? Order::ascending : Order::descending});
+      out.push_back({all_key_types[k], value_bytes[v],
+                     (k + v + turn) % 2 == 0 ? Order::ascending : Order::descending});
     }
   }
   // Every other float by another policy than the usual one.
-  constexpr std::array<std::pair<NanOrder, ZeroOrder>, 5> policies{{{NanOrder::first, ZeroOrder::tied},
-                                                                    {NanOrder::bits, ZeroOrder::distinct},
-                                                                    {NanOrder::first, ZeroOrder::distinct},
-                                                                    {NanOrder::last, ZeroOrder::distinct},
-                                                                    {NanOrder::bits, ZeroOrder::tied}}};
+  constexpr std::array<std::pair<NanOrder, ZeroOrder>, 5> policies{
+      {{NanOrder::first, ZeroOrder::tied},
+       {NanOrder::bits, ZeroOrder::distinct},
+       {NanOrder::first, ZeroOrder::distinct},
+       {NanOrder::last, ZeroOrder::distinct},
+       {NanOrder::bits, ZeroOrder::tied}}};
   unsigned floats = turn;
   for (auto& shape : out)
     if (info(shape.key).is_float && ++floats % 2 == 0)
@@ -132,13 +141,20 @@ Table make_table(const std::vector<Shape>& shapes, const Sizes& sizes, unsigned 
         if (n >= sizes.often.size() && ((i + n + turn) % 3 != 0 || !first_form)) continue;
         Row best{};
         Pairs::Worth best_worth{-1, 0};
-        const unsigned start = static_cast<unsigned>(random.below(100));  // among equals, not always the same
+        const unsigned start =
+            static_cast<unsigned>(random.below(100));  // among equals, not always the same
         for (unsigned r = 0; r < bit_ranges; ++r)
           for (unsigned p = 0; p < (forms[f].keys_out ? 2u : 1u); ++p)
             for (unsigned d = 0; d < all_distributions.size(); ++d) {
               if (shape.bits >= 0 && r != static_cast<unsigned>(shape.bits)) continue;
               const auto turned = static_cast<unsigned>((d + start) % all_distributions.size());
-              const Row row{static_cast<unsigned>(shape.key), static_cast<unsigned>(shape.order), f, r, p, n, turned};
+              const Row row{static_cast<unsigned>(shape.key),
+                            static_cast<unsigned>(shape.order),
+                            f,
+                            r,
+                            p,
+                            n,
+                            turned};
               if (const auto w = pairs.worth(row); w > best_worth) best = row, best_worth = w;
             }
         pairs.take(best);

@@ -1,10 +1,11 @@
 // The conformance table's design: which of all possible cases are run.
 //
-// Kernels are compiled per key type, order and bytes of a value (and, for sorts by comparison, per bit range): a
-// Shape. Compiling is what costs, so the number of shapes is bounded (Depth), and each shape runs every payload form
-// that it can serve times every size. The remaining factors of such a case (bits, in or out of place, distribution)
-// are chosen greedily so that, over the whole table of a method, every pair of values of any two factors occurs:
-// most bugs need no more than two unlucky choices at once. Table::missing says whether it worked.
+// Kernels are compiled per key type, order and bytes of a value (and, for sorts by comparison, per
+// bit range): a Shape. Compiling is what costs, so the number of shapes is bounded (Depth), and
+// each shape runs every payload form that it can serve times every size. The remaining factors of
+// such a case (bits, in or out of place, distribution) are chosen greedily so that, over the whole
+// table of a method, every pair of values of any two factors occurs: most bugs need no more than
+// two unlucky choices at once. Table::missing says whether it worked.
 #pragma once
 
 #include <cstdint>
@@ -40,8 +41,8 @@ struct Sizes {
 
 struct Table {
   std::vector<Case> cases;
-  // Pairs of values that could occur, and how many of them never do. Pairs with a seldom size are not counted: it has
-  // not cases enough.
+  // Pairs of values that could occur, and how many of them never do. Pairs with a seldom size are
+  // not counted: it has not cases enough.
   std::uint64_t pairs = 0, missing = 0;
 };
 [[nodiscard]] Table make_table(const std::vector<Shape>& shapes, const Sizes& sizes, unsigned turn);

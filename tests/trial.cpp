@@ -17,7 +17,8 @@ std::uint64_t round_up(std::uint64_t bytes) { return (bytes + boundary - 1) / bo
 
 std::byte canary(std::uint64_t at) { return static_cast<std::byte>(0xa5 ^ (at * 0x9d >> 3)); }
 
-// The value that goes with input record i. Its upper half is no copy of the lower, so that half a value shows.
+// The value that goes with input record i. Its upper half is no copy of the lower, so that half a
+// value shows.
 std::uint64_t value_of(std::uint64_t i, const Problem& p) {
   if (p.payload == Payload::positions || p.value_bytes == 4) return i;
   return i | (i ^ 0x5bd1e995u) << 32;
@@ -39,14 +40,16 @@ struct Output {
   const std::byte* values = nullptr;
 };
 
-std::string differs(std::string_view what, std::uint64_t at, std::uint64_t is, std::uint64_t should) {
+std::string differs(std::string_view what, std::uint64_t at, std::uint64_t is,
+                    std::uint64_t should) {
   return fmt::format("{}[{}] is {:#x}, should be {:#x}", what, at, is, should);
 }
 
-// Records [begin, end) of a stable sort, or the first of them where there is a limit, at `to` in the output: there is one
-// right answer.
+// Records [begin, end) of a stable sort, or the first of them where there is a limit, at `to` in
+// the output: there is one right answer.
 std::string check_stable(const Problem& p, std::span<const std::uint64_t> keys, const Output& out,
-                         std::span<const std::uint64_t> ranks, std::uint64_t begin, std::uint64_t end, std::uint64_t to) {
+                         std::span<const std::uint64_t> ranks, std::uint64_t begin,
+                         std::uint64_t end, std::uint64_t to) {
   std::vector<std::uint64_t> order(end - begin);
   std::iota(order.begin(), order.end(), begin);
   std::ranges::stable_sort(order, {}, [&](auto i) { return ranks[i]; });
@@ -63,10 +66,13 @@ std::string check_stable(const Problem& p, std::span<const std::uint64_t> keys, 
   return "";
 }
 
-// Records [begin, end) of a sort that need not be stable: in order, each input record once, values with their keys.
+// Records [begin, end) of a sort that need not be stable: in order, each input record once, values
+// with their keys.
 std::string check_unstable(const Problem& p, std::span<const std::uint64_t> keys, const Output& out,
-                           std::span<const std::uint64_t> ranks, std::uint64_t begin, std::uint64_t end) {
-  std::vector<std::uint64_t> source(end - begin);  // the input record that each output record claims to be
+                           std::span<const std::uint64_t> ranks, std::uint64_t begin,
+                           std::uint64_t end) {
+  std::vector<std::uint64_t> source(
+      end - begin);  // the input record that each output record claims to be
   if (out.values != nullptr) {
     std::vector<bool> seen(end - begin);
     for (std::uint64_t i = begin; i < end; ++i) {
@@ -78,7 +84,8 @@ std::string check_unstable(const Problem& p, std::span<const std::uint64_t> keys
       seen[s - begin] = true;
       source[i - begin] = s;
       if (out.keys != nullptr)
-        if (const auto k = get(out.keys, i, info(p.key).bytes); k != keys[s]) return differs("keys_out", i, k, keys[s]);
+        if (const auto k = get(out.keys, i, info(p.key).bytes); k != keys[s])
+          return differs("keys_out", i, k, keys[s]);
     }
     for (std::uint64_t i = begin + 1; i < end; ++i)
       if (ranks[source[i - begin]] < ranks[source[i - begin - 1]])
@@ -90,46 +97,63 @@ std::string check_unstable(const Problem& p, std::span<const std::uint64_t> keys
   for (std::uint64_t i = begin; i < end; ++i) is.push_back(get(out.keys, i, info(p.key).bytes));
   for (std::size_t i = 1; i < is.size(); ++i)
     if (rank_of(is[i], p) < rank_of(is[i - 1], p))
-      return fmt::format("keys_out[{}] = {:#x} comes before {:#x}", begin + i - 1, is[i - 1], is[i]);
+      return fmt::format("keys_out[{}] = {:#x} comes before {:#x}", begin + i - 1, is[i - 1],
+                         is[i]);
   std::ranges::sort(is);
   std::ranges::sort(should);
   const auto [a, b] = std::ranges::mismatch(is, should);
-  return a == is.end() ? "" : fmt::format("keys_out is no permutation of keys_in: has {:#x} where {:#x} is due", *a, *b);
+  return a == is.end()
+             ? ""
+             : fmt::format("keys_out is no permutation of keys_in: has {:#x} where {:#x} is due",
+                           *a, *b);
 }
 
 }  // namespace
 
 std::string describe(const Case& c) {
   const auto& p = c.problem;
-  const char* payload = p.payload == Payload::none ? "keys alone" : p.payload == Payload::values ? "values" : "positions";
+  const char* payload = p.payload == Payload::none     ? "keys alone"
+                        : p.payload == Payload::values ? "values"
+                                                       : "positions";
   constexpr std::array nans{"NaN last", "NaN first", "NaN by bits"};
-  const std::string floats = !info(p.key).is_float ? ""
-                                                   : fmt::format(", {}, zeros {}", nans[static_cast<unsigned>(p.nan)],
-                                                                 p.zeros == ZeroOrder::tied ? "tied" : "distinct");
+  const std::string floats = !info(p.key).is_float
+                                 ? ""
+                                 : fmt::format(", {}, zeros {}", nans[static_cast<unsigned>(p.nan)],
+                                               p.zeros == ZeroOrder::tied ? "tied" : "distinct");
   std::string segments;
   if (p.segments != 0) {
     const auto some = std::min<std::size_t>(c.offsets.size(), 12);
-    segments = fmt::format(", {} segments ({}-byte offsets {}{})", p.segments, p.offset_bytes,
-                           fmt::join(c.offsets.begin(), c.offsets.begin() + static_cast<std::ptrdiff_t>(some), " "),
-                           some < c.offsets.size() ? " …" : "");
+    segments = fmt::format(
+        ", {} segments ({}-byte offsets {}{})", p.segments, p.offset_bytes,
+        fmt::join(c.offsets.begin(), c.offsets.begin() + static_cast<std::ptrdiff_t>(some), " "),
+        some < c.offsets.size() ? " …" : "");
   }
-  return fmt::format("{} {} ({} bytes{}), {}{}, bits {}:{}, {}, count {}{}, limit {}, {}, seed {:#x}", info(p.key).name, payload,
-                     p.payload == Payload::none ? 0 : p.value_bytes, p.keys_out ? "" : ", no keys_out",
-                     p.order == Order::ascending ? "ascending" : "descending", floats, p.begin_bit, p.end_bit,
-                     c.in_place ? "in place" : "out of place", p.count, segments, p.limit, name(c.distribution), c.seed);
+  return fmt::format(
+      "{} {} ({} bytes{}), {}{}, bits {}:{}, {}, count {}{}, limit {}, {}, seed {:#x}",
+      info(p.key).name, payload, p.payload == Payload::none ? 0 : p.value_bytes,
+      p.keys_out ? "" : ", no keys_out", p.order == Order::ascending ? "ascending" : "descending",
+      floats, p.begin_bit, p.end_bit, c.in_place ? "in place" : "out of place", p.count, segments,
+      p.limit, name(c.distribution), c.seed);
 }
 
-void set_segments(Case& c, Lengths lengths, const std::vector<std::uint64_t>& typical, unsigned offset_bytes) {
+void set_segments(Case& c, Lengths lengths, const std::vector<std::uint64_t>& typical,
+                  unsigned offset_bytes) {
   Random random(c.seed);
   const std::uint64_t n = c.problem.count, equal = typical[random.below(typical.size())];
   std::uint64_t turn = random.below(3 * typical.size());
   const auto length = [&]() -> std::uint64_t {
     switch (lengths) {
-      case Lengths::log_uniform: return static_cast<std::uint64_t>(std::exp2(random.unit() * std::log2(static_cast<double>(n) + 1)));
-      case Lengths::mostly_empty: return random.below(8) == 0 ? 1 + random.below(2 * equal) : 0;
-      case Lengths::one: return n;
-      case Lengths::borders: return ++turn, typical[turn / 3 % typical.size()] + turn % 3 - 1;
-      default: return equal;
+      case Lengths::log_uniform:
+        return static_cast<std::uint64_t>(
+            std::exp2(random.unit() * std::log2(static_cast<double>(n) + 1)));
+      case Lengths::mostly_empty:
+        return random.below(8) == 0 ? 1 + random.below(2 * equal) : 0;
+      case Lengths::one:
+        return n;
+      case Lengths::borders:
+        return ++turn, typical[turn / 3 % typical.size()] + turn % 3 - 1;
+      default:
+        return equal;
     }
   };
   c.offsets = {0};
@@ -154,7 +178,8 @@ void Trial::place(std::vector<Area*> areas, std::uint64_t turn) {
   for (std::uint64_t i = 0; i < total; ++i) before_[i] = canary(i);
 
   if (placement_ == Placement::exact) buffers_.clear();
-  if (placement_ == Placement::guarded && (buffers_.empty() || buffers_[0]->memory().bytes < total)) {
+  if (placement_ == Placement::guarded &&
+      (buffers_.empty() || buffers_[0]->memory().bytes < total)) {
     buffers_.clear();
     buffers_.push_back(device_->allocate(total * 2));
   }
@@ -174,21 +199,27 @@ std::string Trial::run(const Case& c, const Planned& planned) {
   const std::uint64_t out_count = records_out(p);
   const bool reads_values = p.payload == Payload::values;
   Area keys_in{"keys_in", 0, p.count * key_bytes, c.in_place, {}, key_bytes};
-  Area keys_out{"keys_out", 0, p.keys_out && !c.in_place ? out_count * key_bytes : 0, true, {}, key_bytes};
-  Area values_in{"values_in", 0, reads_values && !c.in_place ? values : 0, false, {}, p.value_bytes};
-  Area values_out{"values_out", 0, values == 0 ? 0 : out_count * p.value_bytes, true, {}, p.value_bytes};
+  Area keys_out{"keys_out", 0,  p.keys_out && !c.in_place ? out_count * key_bytes : 0,
+                true,       {}, key_bytes};
+  Area values_in{"values_in", 0,  reads_values && !c.in_place ? values : 0,
+                 false,       {}, p.value_bytes};
+  Area values_out{"values_out", 0,  values == 0 ? 0 : out_count * p.value_bytes,
+                  true,         {}, p.value_bytes};
   Area scratch{"scratch", 0, planned.scratch_bytes, true, {}, 0};
   Area offsets{"offsets", 0, c.offsets.size() * p.offset_bytes, false, {}, p.offset_bytes};
-  const std::array<Area*, 6> areas{&keys_out, &keys_in, &scratch, &values_in, &values_out, &offsets};
+  const std::array<Area*, 6> areas{&keys_out,  &keys_in,    &scratch,
+                                   &values_in, &values_out, &offsets};
   place({areas.begin(), areas.end()}, c.seed);
 
   const auto keys = make_keys(c.distribution, p, c.seed);
-  for (std::uint64_t i = 0; i < p.count; ++i) put(before_.data() + keys_in.offset, i, key_bytes, keys[i]);
+  for (std::uint64_t i = 0; i < p.count; ++i)
+    put(before_.data() + keys_in.offset, i, key_bytes, keys[i]);
   if (reads_values) {
     std::byte* const to = before_.data() + (c.in_place ? values_out : values_in).offset;
     for (std::uint64_t i = 0; i < p.count; ++i) put(to, i, p.value_bytes, value_of(i, p));
   }
-  for (std::uint64_t i = 0; i < c.offsets.size(); ++i) put(before_.data() + offsets.offset, i, p.offset_bytes, c.offsets[i]);
+  for (std::uint64_t i = 0; i < c.offsets.size(); ++i)
+    put(before_.data() + offsets.offset, i, p.offset_bytes, c.offsets[i]);
 
   Operands o;
   o.keys_in = keys_in.memory;
@@ -211,10 +242,14 @@ std::string Trial::run(const Case& c, const Planned& planned) {
       if (a != &scratch) queue_->read(after_.data() + a->offset, a->memory, a->bytes);
   }
 
-  // Whatever is not an output or scratch is as it was: canaries, and the input of a sort out of place.
+  // Whatever is not an output or scratch is as it was: canaries, and the input of a sort out of
+  // place.
   for (std::uint64_t i = 0; i < before_.size(); ++i) {
-    if (const auto in = std::ranges::find_if(
-            areas, [&](const auto* a) { return a->written && i >= a->offset && i < a->offset + a->bytes; });
+    if (const auto in = std::ranges::find_if(areas,
+                                             [&](const auto* a) {
+                                               return a->written && i >= a->offset &&
+                                                      i < a->offset + a->bytes;
+                                             });
         in != areas.end()) {
       i = (*in)->offset + (*in)->bytes - 1;
       continue;
@@ -231,20 +266,27 @@ std::string Trial::run(const Case& c, const Planned& planned) {
   std::vector<std::uint64_t> ranks(p.count);
   std::ranges::transform(keys, ranks.begin(), [&](auto k) { return rank_of(k, p); });
   for (std::uint64_t i = 0; i < p.segments; ++i) {
-    const std::uint64_t begin = c.offsets[i], end = c.offsets[i + 1], to = p.limit == 0 ? begin : i * p.limit;
+    const std::uint64_t begin = c.offsets[i], end = c.offsets[i + 1],
+                        to = p.limit == 0 ? begin : i * p.limit;
     auto wrong = check_stable(p, keys, out, ranks, begin, end, to);
     // What a segment shorter than the limit leaves is not written.
-    for (std::uint64_t left = to + (end - begin); p.limit != 0 && left < to + p.limit && wrong.empty(); ++left)
-      for (const auto& [area, bytes] : {std::pair{&keys_out, key_bytes}, {&values_out, p.value_bytes}})
-        if (area->bytes != 0 && std::memcmp(&before_[area->offset + left * bytes], &after_[area->offset + left * bytes], bytes) != 0)
-          wrong = fmt::format("{}[{}] was written, past the segment's {} records", area->name, left, end - begin);
+    for (std::uint64_t left = to + (end - begin);
+         p.limit != 0 && left < to + p.limit && wrong.empty(); ++left)
+      for (const auto& [area, bytes] :
+           {std::pair{&keys_out, key_bytes}, {&values_out, p.value_bytes}})
+        if (area->bytes != 0 && std::memcmp(&before_[area->offset + left * bytes],
+                                            &after_[area->offset + left * bytes], bytes) != 0)
+          wrong = fmt::format("{}[{}] was written, past the segment's {} records", area->name, left,
+                              end - begin);
     if (!wrong.empty()) return fmt::format("segment {}: {}", i, wrong);
   }
   if (p.segments != 0) return "";
-  const std::uint64_t run = planned.run_length == 0 ? std::max<std::uint64_t>(p.count, 1) : planned.run_length;
+  const std::uint64_t run =
+      planned.run_length == 0 ? std::max<std::uint64_t>(p.count, 1) : planned.run_length;
   for (std::uint64_t begin = 0; begin < p.count; begin += run) {
     const auto end = std::min(begin + run, p.count);
-    auto wrong = planned.stable ? check_stable(p, keys, out, ranks, begin, end, begin) : check_unstable(p, keys, out, ranks, begin, end);
+    auto wrong = planned.stable ? check_stable(p, keys, out, ranks, begin, end, begin)
+                                : check_unstable(p, keys, out, ranks, begin, end);
     if (!wrong.empty()) return wrong;
   }
   return "";

@@ -4,10 +4,9 @@
 #include <array>
 #include <functional>
 #include <memory>
+#include <sortium/sortium.hpp>
 #include <string>
 #include <vector>
-
-#include <sortium/sortium.hpp>
 
 #include "keys.hpp"
 
@@ -35,18 +34,21 @@ enum class Lengths : std::uint8_t {
   equal,        // all of them, but for the last
   log_uniform,  // as often between 1 and 2 as between 2^k and 2^(k + 1)
   mostly_empty,
-  one,          // which has all the records
-  ends_empty,   // the first and the last; those between are equal
-  borders,      // what is given, one less, and one more, in turn
+  one,         // which has all the records
+  ends_empty,  // the first and the last; those between are equal
+  borders,     // what is given, one less, and one more, in turn
 };
 inline constexpr std::array all_lengths{Lengths::equal, Lengths::log_uniform, Lengths::mostly_empty,
                                         Lengths::one,   Lengths::ends_empty,  Lengths::borders};
-// Makes segments of the case's records. `typical`: the length of equal ones, or those whose neighbours are tried.
-void set_segments(Case& c, Lengths lengths, const std::vector<std::uint64_t>& typical, unsigned offset_bytes);
+// Makes segments of the case's records. `typical`: the length of equal ones, or those whose
+// neighbours are tried.
+void set_segments(Case& c, Lengths lengths, const std::vector<std::uint64_t>& typical,
+                  unsigned offset_bytes);
 
 enum class Placement : std::uint8_t {
-  guarded,  // all operands in one allocation, with canaries between them, some elements behind multiples of 512 bytes
-  exact,    // an allocation of its own for each, no byte too long: for tools that watch every access
+  guarded,  // all operands in one allocation, with canaries between them, some elements behind
+            // multiples of 512 bytes
+  exact,  // an allocation of its own for each, no byte too long: for tools that watch every access
 };
 
 class Trial {
@@ -61,7 +63,8 @@ class Trial {
     std::uint64_t offset = 0, bytes = 0;
     bool written = false;
     Memory memory{};
-    std::uint64_t element = 0;  // bytes: where it begins is a multiple of this, and of no more; 0: of as much as an allocation
+    std::uint64_t element = 0;  // bytes: where it begins is a multiple of this, and of no more; 0:
+                                // of as much as an allocation
   };
   void place(std::vector<Area*> areas, std::uint64_t turn);
 

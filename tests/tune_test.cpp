@@ -1,4 +1,6 @@
 // Tuned parameters: the file, which entry fits, the search, and that a Plan takes what it says.
+#include "tune.hpp"
+
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -13,7 +15,6 @@
 #include "common.hpp"
 #include "expect_error.hpp"
 #include "support.hpp"
-#include "tune.hpp"
 #include "tuning/tuning.hpp"
 
 namespace sortium::test {
@@ -47,19 +48,23 @@ TEST(TuningFile, IsReadAndPrintedAlike) {
 
 TEST(TuningFile, WhatIsNoneIsRefused) {
   const auto refused = [](const char* text, const char* because) {
-    expect_error([&] { (void)tuning::parse(text, "F"); }, ErrorCode::invalid_argument, {"tuning file F", because});
+    expect_error([&] { (void)tuning::parse(text, "F"); }, ErrorCode::invalid_argument,
+                 {"tuning file F", because});
   };
   refused("{", "parse");
   refused("[]", "tuned");
   refused("{}", "tuned");
   refused(R"({"tuned": [{"device": 3}]})", "entry 0");
   refused(R"({"tuned": [{"device": "x", "colour": "red"}]})", "unknown member 'colour'");
-  refused(R"({"tuned": [{"device": "x", "backend": "cuda", "algorithm": "lsd", "log2_count": 20}]})", "no member 'parameters'");
+  refused(
+      R"({"tuned": [{"device": "x", "backend": "cuda", "algorithm": "lsd", "log2_count": 20}]})",
+      "no member 'parameters'");
 }
 
 TEST(TuningFile, TheEntryThatFitsBest) {
   auto entries = tuning::parse(two, "here");
-  const auto found = [&](const Problem& p, const Capabilities& c, const char* algorithm = "lsd") -> std::string {
+  const auto found = [&](const Problem& p, const Capabilities& c,
+                         const char* algorithm = "lsd") -> std::string {
     const Entry* e = tuning::find(entries, algorithm, p, c);
     return e == nullptr ? "none" : e->parameters;
   };
@@ -68,8 +73,11 @@ TEST(TuningFile, TheEntryThatFitsBest) {
   EXPECT_EQ(found(p, device("A chip", Backend::cuda)), "none");
   EXPECT_EQ(found(p, device("A chip"), "radix"), "none");
   EXPECT_EQ(found(p, device("A chi")), "none");
-  for (const auto& [count, fits] : std::map<std::uint64_t, bool>{{0, false}, {(1u << 19) - 1, false}, {1u << 19, true},
-                                                                 {(1u << 22) - 1, true}, {1u << 22, false}}) {
+  for (const auto& [count, fits] : std::map<std::uint64_t, bool>{{0, false},
+                                                                 {(1u << 19) - 1, false},
+                                                                 {1u << 19, true},
+                                                                 {(1u << 22) - 1, true},
+                                                                 {1u << 22, false}}) {
     p.count = count;
     EXPECT_EQ(found(p, device("A chip")), fits ? "groups=8" : "none") << count;
   }
@@ -102,7 +110,9 @@ TEST(TuningFile, TheBuiltInTableIsRight) {
 AlgorithmInfo made_up() {
   AlgorithmInfo a;
   a.name = "made-up";
-  a.parameters = {{"kind", "", 0, 0, {"slow", "fast"}}, {"items", "", 1, 64, {}}, {"other", "", 1, 100, {}},
+  a.parameters = {{"kind", "", 0, 0, {"slow", "fast"}},
+                  {"items", "", 1, 64, {}},
+                  {"other", "", 1, 100, {}},
                   {"bits", "", 1, 64, {}, true}};
   return a;
 }
@@ -116,8 +126,10 @@ TEST(TuningSearch, FindsTheBestThatIsAllowed) {
     const auto items = p.number("items", 4);
     const bool fast = p.word("kind", "slow") == "fast";
     if (items > 24) return std::nullopt;  // more than the device holds
-    const double seconds = (fast ? 1 : 2) * (1 + std::abs(std::log2(static_cast<double>(items) / 20)));
-    return app::Trial{seconds, "kind=" + std::string(fast ? "fast" : "slow") + ",items=" + std::to_string(items) + ",bits=32"};
+    const double seconds =
+        (fast ? 1 : 2) * (1 + std::abs(std::log2(static_cast<double>(items) / 20)));
+    return app::Trial{seconds, "kind=" + std::string(fast ? "fast" : "slow") +
+                                   ",items=" + std::to_string(items) + ",bits=32"};
   };
   const auto found = app::search_parameters(info, attempt, [] { return false; });
   const Parameters best(found.parameters, info);
@@ -142,8 +154,10 @@ TEST(TuningSearch, LeavesWellAloneAndStopsInTime) {
   calls = 0;
   EXPECT_EQ(app::search_parameters(info, flat, [] { return true; }).parameters, "");
   EXPECT_EQ(calls, 1u);
-  EXPECT_THROW((void)app::search_parameters(info, [](const auto&) { return std::optional<app::Trial>(); }, [] { return false; }),
-               app::Failure);
+  EXPECT_THROW(
+      (void)app::search_parameters(
+          info, [](const auto&) { return std::optional<app::Trial>(); }, [] { return false; }),
+      app::Failure);
 }
 
 // The program and the library read the file when they start, so a process for each case.
@@ -159,14 +173,16 @@ struct TunedSort : testing::Test {
     std::string said;
   };
   Result run(const std::string& arguments) const {
-    const std::string command = "cd " + directory + " && SORTIUM_TUNING=" + directory + "/tuned.json " SORTIUM_CLI " " +
-                                arguments + " >said 2>&1";
+    const std::string command = "cd " + directory + " && SORTIUM_TUNING=" + directory +
+                                "/tuned.json " SORTIUM_CLI " " + arguments + " >said 2>&1";
     const int status = std::system(command.c_str());
     std::stringstream said;
     said << std::ifstream(directory + "/said").rdbuf();
     return {WEXITSTATUS(status), said.str()};
   }
-  void write(const std::string& name, const std::string& text) const { std::ofstream(directory + "/" + name) << text; }
+  void write(const std::string& name, const std::string& text) const {
+    std::ofstream(directory + "/" + name) << text;
+  }
 };
 
 TEST_F(TunedSort, TakesWhatTheFileSays) {
@@ -184,7 +200,8 @@ TEST_F(TunedSort, TakesWhatTheFileSays) {
   const auto tuned = run(sort);
   EXPECT_EQ(tuned.code, 0) << tuned.said;
   EXPECT_NE(tuned.said.find("r=3"), std::string::npos) << tuned.said;
-  EXPECT_EQ(run(sort + " --params r=4").said.find("r=3"), std::string::npos) << "what the caller says wins";
+  EXPECT_EQ(run(sort + " --params r=4").said.find("r=3"), std::string::npos)
+      << "what the caller says wins";
 
   for (const auto* not_this : {"items=4096,groups=65536,r=12", "b=8", "of_another_version=1"}) {
     e.parameters = not_this;
@@ -205,8 +222,8 @@ TEST_F(TunedSort, TheTunerWritesAndKeepsOthers) {
   Entry other{"Another", "cuda", "onesweep", 4, 0, 28, "items=9", 1.1};
   write("tuned.json", tuning::print({other}));
   const auto algorithm = on_host() ? "sample" : "radix";
-  const std::string tune = std::string("tune --n 2^12 --payload keys --seconds 1.5 --device ") + test_device()->info().id +
-                           " --algorithm " + algorithm;
+  const std::string tune = std::string("tune --n 2^12 --payload keys --seconds 1.5 --device ") +
+                           test_device()->info().id + " --algorithm " + algorithm;
   const auto printed = run(tune + " --export");
   EXPECT_EQ(printed.code, 0) << printed.said;
   EXPECT_NE(printed.said.find("{\"tuned\": ["), std::string::npos) << printed.said;
@@ -227,7 +244,8 @@ TEST_F(TunedSort, TheTunerWritesAndKeepsOthers) {
   EXPECT_EQ(run("tune --algorithm nonsense").code, 2);
   write("tuned.json", "nonsense");
   EXPECT_EQ(run(tune).code, 2);
-  EXPECT_EQ(std::filesystem::file_size(directory + "/tuned.json"), 8u) << "a file that is not understood is left alone";
+  EXPECT_EQ(std::filesystem::file_size(directory + "/tuned.json"), 8u)
+      << "a file that is not understood is left alone";
 }
 
 }  // namespace

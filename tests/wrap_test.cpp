@@ -17,9 +17,11 @@ constexpr auto bad = ErrorCode::invalid_argument;
 class OpenCl : public testing::Test {
  protected:
   void SetUp() override {
-    if (test_device()->info().claimed.backend != Backend::opencl) GTEST_SKIP() << "the device under test is CUDA's";
+    if (test_device()->info().claimed.backend != Backend::opencl)
+      GTEST_SKIP() << "the device under test is CUDA's";
     const auto theirs = static_cast<cl_context>(test_device()->native_context());
-    ASSERT_EQ(clGetContextInfo(theirs, CL_CONTEXT_DEVICES, sizeof device, &device, nullptr), CL_SUCCESS);
+    ASSERT_EQ(clGetContextInfo(theirs, CL_CONTEXT_DEVICES, sizeof device, &device, nullptr),
+              CL_SUCCESS);
     context = make_context();
     queue = make_queue(context);
   }
@@ -33,7 +35,8 @@ class OpenCl : public testing::Test {
     EXPECT_EQ(error, CL_SUCCESS);
     return out;
   }
-  [[nodiscard]] cl_command_queue make_queue(cl_context of, cl_command_queue_properties properties = 0) const {
+  [[nodiscard]] cl_command_queue make_queue(cl_context of,
+                                            cl_command_queue_properties properties = 0) const {
     cl_int error = CL_SUCCESS;
     const auto out = clCreateCommandQueue(of, device, properties, &error);
     EXPECT_EQ(error, CL_SUCCESS);
@@ -55,23 +58,36 @@ TEST_F(OpenCl, SortsTheCallersBuffers) {
   for (auto& k : keys) k = static_cast<std::uint32_t>(random.next());
   const std::size_t bytes = keys.size() * 4;
   const Plan plan(wrapped->device().shared_from_this(), {.count = keys.size()});
-  const auto make = [&](std::size_t size) { return clCreateBuffer(context, CL_MEM_READ_WRITE, size, nullptr, nullptr); };
+  const auto make = [&](std::size_t size) {
+    return clCreateBuffer(context, CL_MEM_READ_WRITE, size, nullptr, nullptr);
+  };
   const cl_mem in = make(bytes), out = make(bytes + 4096), scratch = make(plan.scratch_bytes());
   // A sub-buffer of the caller's, and an offset into it.
   const cl_buffer_region region{2048, bytes + 2048};
   cl_int error = CL_SUCCESS;
-  const cl_mem part = clCreateSubBuffer(out, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &error);
+  const cl_mem part =
+      clCreateSubBuffer(out, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &error);
   ASSERT_EQ(error, CL_SUCCESS);
-  ASSERT_EQ(clEnqueueWriteBuffer(queue, in, CL_FALSE, 0, bytes, keys.data(), 0, nullptr, nullptr), CL_SUCCESS);
-  plan.run(*wrapped, {.keys_in = {in}, .keys_out = {part, 1024}, .values_in = {}, .values_out = {}, .scratch = {scratch}});
+  ASSERT_EQ(clEnqueueWriteBuffer(queue, in, CL_FALSE, 0, bytes, keys.data(), 0, nullptr, nullptr),
+            CL_SUCCESS);
+  plan.run(*wrapped, {.keys_in = {in},
+                      .keys_out = {part, 1024},
+                      .values_in = {},
+                      .values_out = {},
+                      .scratch = {scratch}});
   std::vector<std::uint32_t> got(keys.size());
-  ASSERT_EQ(clEnqueueReadBuffer(queue, out, CL_TRUE, 2048 + 1024, bytes, got.data(), 0, nullptr, nullptr), CL_SUCCESS);
+  ASSERT_EQ(
+      clEnqueueReadBuffer(queue, out, CL_TRUE, 2048 + 1024, bytes, got.data(), 0, nullptr, nullptr),
+      CL_SUCCESS);
   std::ranges::sort(keys);
   EXPECT_EQ(got, keys);
 
   // The queue has no profiling: phases cannot be had.
-  expect_error([&] { (void)plan.profile(*wrapped, {.keys_in = {in}, .keys_out = {out}, .scratch = {scratch}}); },
-               ErrorCode::unsupported, {"PROFILING"});
+  expect_error(
+      [&] {
+        (void)plan.profile(*wrapped, {.keys_in = {in}, .keys_out = {out}, .scratch = {scratch}});
+      },
+      ErrorCode::unsupported, {"PROFILING"});
   for (const auto m : {in, part, out, scratch}) clReleaseMemObject(m);
 }
 
@@ -110,20 +126,27 @@ TEST_F(OpenCl, BadHandlesAreRefused) {
 TEST_F(OpenCl, APlanIsForOneContext) {
   const auto wrapped = wrap_opencl(context, queue);
   const Plan plan(test_device(), {.count = 10});
-  const auto memory = test_device()->allocate(4096), scratch = test_device()->allocate(plan.scratch_bytes());
+  const auto memory = test_device()->allocate(4096),
+             scratch = test_device()->allocate(plan.scratch_bytes());
   const Memory m = memory->memory().slice(0, 40);
-  expect_error([&] { plan.run(*wrapped, {m, m, {}, {}, scratch->memory()}); }, bad, {"queue", "another"});
+  expect_error(
+      [&] {
+        plan.run(*wrapped, {m, m, {}, {}, scratch->memory()});
+      },
+      bad, {"queue", "another"});
 }
 
 TEST(Cuda, SortsOnTheCallersStream) {
   const auto& device = test_device();
-  if (device->info().claimed.backend != Backend::cuda) GTEST_SKIP() << "the device under test is not CUDA's";
+  if (device->info().claimed.backend != Backend::cuda)
+    GTEST_SKIP() << "the device under test is not CUDA's";
   const auto own = device->make_queue();
   const auto wrapped = wrap_cuda(device->native_context(), own->native());
   EXPECT_EQ(wrapped->native(), own->native());
   std::vector<std::uint32_t> keys{3, 1, 2}, got(3);
   const Plan plan(wrapped->device().shared_from_this(), {.count = keys.size()});
-  const auto buffer = wrapped->device().allocate(12), scratch = wrapped->device().allocate(plan.scratch_bytes());
+  const auto buffer = wrapped->device().allocate(12),
+             scratch = wrapped->device().allocate(plan.scratch_bytes());
   wrapped->write(buffer->memory(), keys.data(), 12);
   plan.run(*wrapped, {buffer->memory(), buffer->memory(), {}, {}, scratch->memory()});
   own->read(got.data(), buffer->memory(), 12);

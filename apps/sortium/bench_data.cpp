@@ -27,15 +27,19 @@ std::uint64_t random_bits(std::uint64_t i) {
   return z ^ (z >> 31);
 }
 
-// A number over all of 64 bits becomes a key; a larger one never becomes an earlier one. Floats are in [-1, 1].
+// A number over all of 64 bits becomes a key; a larger one never becomes an earlier one. Floats are
+// in [-1, 1].
 template <class Word>
 Word to_key(std::uint64_t x, KeyType type) {
   const auto& t = sortium::info(type);
   if (t.is_float) {
     const double f = std::ldexp(static_cast<double>(x), -63) - 1;
-    if constexpr (sizeof(Word) <= 2) return static_cast<Word>(to_narrow(f, type));
-    else if constexpr (sizeof(Word) == 4) return std::bit_cast<std::uint32_t>(static_cast<float>(f));
-    else return std::bit_cast<std::uint64_t>(f);
+    if constexpr (sizeof(Word) <= 2)
+      return static_cast<Word>(to_narrow(f, type));
+    else if constexpr (sizeof(Word) == 4)
+      return std::bit_cast<std::uint32_t>(static_cast<float>(f));
+    else
+      return std::bit_cast<std::uint64_t>(f);
   }
   if (t.is_signed) x ^= std::uint64_t{1} << 63;
   return static_cast<Word>(x >> (64 - t.bits()));
@@ -51,16 +55,21 @@ std::uint64_t distinct_keys(std::string_view name) {
   constexpr std::string_view word = "distinct";
   std::uint64_t k = 0;
   if (!name.starts_with(word)) return 0;
-  const auto [end, error] = std::from_chars(name.data() + word.size(), name.data() + name.size(), k);
-  return error == std::errc{} && end == name.data() + name.size() && k <= std::uint64_t{1} << 32 ? k : 0;
+  const auto [end, error] =
+      std::from_chars(name.data() + word.size(), name.data() + name.size(), k);
+  return error == std::errc{} && end == name.data() + name.size() && k <= std::uint64_t{1} << 32
+             ? k
+             : 0;
 }
 
 template <class Word>
-void make(const std::string& distribution, KeyType type, std::uint64_t total, std::uint64_t first, std::uint64_t count,
-          Word* out) {
+void make(const std::string& distribution, KeyType type, std::uint64_t total, std::uint64_t first,
+          std::uint64_t count, Word* out) {
   const std::uint64_t step = total == 0 ? 0 : ~std::uint64_t{0} / total;
   const auto make_of = [&](auto number) { fill(type, first, count, out, number); };
-  const auto distinct = [&](std::uint64_t k) { make_of([=](std::uint64_t i) { return random_bits(random_bits(i) % k); }); };
+  const auto distinct = [&](std::uint64_t k) {
+    make_of([=](std::uint64_t i) { return random_bits(random_bits(i) % k); });
+  };
   if (distribution == "uniform") make_of(random_bits);
   if (distribution == "sorted") make_of([=](std::uint64_t i) { return i * step; });
   if (distribution == "reversed") make_of([=](std::uint64_t i) { return (total - 1 - i) * step; });
@@ -98,10 +107,14 @@ std::uint64_t parse_size(std::string_view text, const std::string& argument, uns
   };
   std::uint64_t n = 0;
   const bool power = text.starts_with("2^");
-  const bool good = number(power ? text.substr(2) : text, n) && n <= (power ? most : std::uint64_t{1} << most);
+  const bool good =
+      number(power ? text.substr(2) : text, n) && n <= (power ? most : std::uint64_t{1} << most);
   if (!good)
-    throw Failure(exit_usage, fmt::format("{}: '{}' is not a number of records; such as 1000 or 2^20, up to 2^{}, are "
-                                          "allowed", argument, text, most));
+    throw Failure(
+        exit_usage,
+        fmt::format("{}: '{}' is not a number of records; such as 1000 or 2^20, up to 2^{}, are "
+                    "allowed",
+                    argument, text, most));
   return power ? std::uint64_t{1} << n : n;
 }
 
@@ -119,8 +132,10 @@ std::vector<std::uint64_t> parse_sizes(const std::string& all, unsigned most) {
     }
     const std::uint64_t to = parse_size(item.substr(colon + 1), argument, most);
     if (!std::has_single_bit(from) || from > to)
-      throw Failure(exit_usage, fmt::format("--n {}: '{}' does not go from a power of two to one as large or larger",
-                                            all, item));
+      throw Failure(
+          exit_usage,
+          fmt::format("--n {}: '{}' does not go from a power of two to one as large or larger", all,
+                      item));
     for (std::uint64_t n = from; n <= to; n *= 2) out.insert(n);
   }
   if (out.empty()) throw Failure(exit_usage, fmt::format("--n '{}': there are no sizes", all));
@@ -128,21 +143,27 @@ std::vector<std::uint64_t> parse_sizes(const std::string& all, unsigned most) {
 }
 
 const std::vector<std::string>& distributions() {
-  static const std::vector<std::string> all{"uniform", "sorted", "reversed", "nearly", "constant", "few",      "zipf",
-                                            "and2",    "and3",   "and4",     "and5",   "organ-pipe"};
+  static const std::vector<std::string> all{"uniform",  "sorted", "reversed", "nearly",
+                                            "constant", "few",    "zipf",     "and2",
+                                            "and3",     "and4",   "and5",     "organ-pipe"};
   return all;
 }
 
 void check_distribution(const std::string& name) {
-  if (std::ranges::find(distributions(), name) != distributions().end() || distinct_keys(name) != 0) return;
+  if (std::ranges::find(distributions(), name) != distributions().end() || distinct_keys(name) != 0)
+    return;
   std::string names;
   for (const auto& known : distributions()) names += known + ", ";
-  throw Failure(exit_usage, fmt::format("--distribution {}: there is no such distribution; there are {}and distinctK for K "
-                                        "different keys, such as distinct1000", name, names));
+  throw Failure(
+      exit_usage,
+      fmt::format(
+          "--distribution {}: there is no such distribution; there are {}and distinctK for K "
+          "different keys, such as distinct1000",
+          name, names));
 }
 
-void make_keys(const std::string& distribution, KeyType type, std::uint64_t total, std::uint64_t first,
-               std::uint64_t count, void* out) {
+void make_keys(const std::string& distribution, KeyType type, std::uint64_t total,
+               std::uint64_t first, std::uint64_t count, void* out) {
   const auto part = [&](std::uint64_t from, std::uint64_t n) {
     with_word(sortium::info(type).bytes, [&](auto word) {
       make(distribution, type, total, first + from, n, static_cast<decltype(word)*>(out) + from);
@@ -150,10 +171,12 @@ void make_keys(const std::string& distribution, KeyType type, std::uint64_t tota
   };
   // On all cores: there is more to a large benchmark's time than its sorts.
   constexpr std::uint64_t least = std::uint64_t{1} << 16;
-  const std::uint64_t parts = std::clamp<std::uint64_t>(count / least, 1, std::max(1u, std::thread::hardware_concurrency()));
+  const std::uint64_t parts = std::clamp<std::uint64_t>(
+      count / least, 1, std::max(1u, std::thread::hardware_concurrency()));
   std::vector<std::jthread> others;
   for (std::uint64_t p = 1; p < parts; ++p)
-    others.emplace_back([=] { part(count * p / parts, count * (p + 1) / parts - count * p / parts); });
+    others.emplace_back(
+        [=] { part(count * p / parts, count * (p + 1) / parts - count * p / parts); });
   part(0, count / parts);
 }
 

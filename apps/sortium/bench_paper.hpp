@@ -1,4 +1,5 @@
-// `sortium bench --paper`: the experiments of documents 000 and 003, with what they published beside what is measured here.
+// `sortium bench --paper`: the experiments of documents 000 and 003, with what they published
+// beside what is measured here.
 #pragma once
 
 #include "commands.hpp"

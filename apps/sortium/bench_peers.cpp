@@ -29,22 +29,28 @@ bool has(const std::vector<std::string>& list, const std::string& word) {
 std::string fault(const Row& row, const PeerRequest& request) {
   if (!row.is_object()) return "not an object";
   for (const char* field : {"algorithm", "type", "payload", "distribution"})
-    if (!row.contains(field) || !row[field].is_string()) return fmt::format("'{}' is not there, or no text", field);
+    if (!row.contains(field) || !row[field].is_string())
+      return fmt::format("'{}' is not there, or no text", field);
   if (!row.contains("n") || !row["n"].is_number_unsigned()) return "'n' is not there, or no count";
   if (std::ranges::find(request.sizes, row["n"].get<std::uint64_t>()) == request.sizes.end() ||
       !has(request.types, row["type"]) || !has(request.payloads, row["payload"]) ||
       !has(request.distributions, row["distribution"]))
     return "nobody asked for it";
-  for (const char* field : {"skipped", "failed", "version", "device", "device_id", "driver", "language", "parameters"})
-    if (row.contains(field) && !row[field].is_string()) return fmt::format("'{}' is no text", field);
+  for (const char* field :
+       {"skipped", "failed", "version", "device", "device_id", "driver", "language", "parameters"})
+    if (row.contains(field) && !row[field].is_string())
+      return fmt::format("'{}' is no text", field);
   if (row.contains("skipped") || row.contains("failed")) return {};
-  for (const char* field : {"seconds", "median_seconds", "low_seconds", "high_seconds", "mkeys_per_second"})
+  for (const char* field :
+       {"seconds", "median_seconds", "low_seconds", "high_seconds", "mkeys_per_second"})
     if (!row.contains(field) || !row[field].is_number() || row[field] < 0)
       return fmt::format("'{}' is not there, or no number", field);
   if (!row.contains("repetitions") || !row["repetitions"].is_number_unsigned())
     return "'repetitions' is not there, or no count";
-  if (!row.contains("verified") || !row["verified"].is_boolean()) return "'verified' is not there, or neither true nor false";
-  if (row.contains("run_length") && !row["run_length"].is_number_unsigned()) return "'run_length' is no count";
+  if (!row.contains("verified") || !row["verified"].is_boolean())
+    return "'verified' is not there, or neither true nor false";
+  if (row.contains("run_length") && !row["run_length"].is_number_unsigned())
+    return "'run_length' is no count";
   for (const char* field : {"device_seconds", "bytes_moved"})
     if (row.contains(field) && !row[field].is_number() && !row[field].is_null())
       return fmt::format("'{}' is no number", field);
@@ -57,7 +63,8 @@ class Child {
  public:
   explicit Child(const std::vector<std::string>& words) {
     int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) throw Failure(exit_runtime, fmt::format("a pipe: {}", std::strerror(errno)));
+    if (::pipe2(ends, O_CLOEXEC) != 0)
+      throw Failure(exit_runtime, fmt::format("a pipe: {}", std::strerror(errno)));
     out_ = ends[0];
     std::vector<char*> argv;
     for (const auto& word : words) argv.push_back(const_cast<char*>(word.c_str()));
@@ -108,7 +115,8 @@ class Child {
   // As waitpid has it.
   int wait() {
     int status = 0;
-    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {}
+    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+    }
     pid_ = 0;
     return status;
   }
@@ -130,16 +138,20 @@ std::vector<fs::path> find_peer_programs(const std::string& directory) {
       out.push_back(fs::absolute(entry.path()));
   if (error) throw Failure(exit_usage, fmt::format("--peers {}: {}", directory, error.message()));
   if (out.empty())
-    throw Failure(exit_usage, fmt::format("--peers {}: there are no programs called peer_… in it (cmake -S bench/peers "
-                                          "makes them)", directory));
+    throw Failure(
+        exit_usage,
+        fmt::format("--peers {}: there are no programs called peer_… in it (cmake -S bench/peers "
+                    "makes them)",
+                    directory));
   std::ranges::sort(out);
   return out;
 }
 
-void run_peer_program(const fs::path& program, const std::string& device_id, const PeerRequest& request,
-                      const std::function<void(Row)>& take) {
+void run_peer_program(const fs::path& program, const std::string& device_id,
+                      const PeerRequest& request, const std::function<void(Row)>& take) {
   const std::string name = program.filename().string();
-  Child child({program.string(), "--device", device_id, "--n", fmt::format("{}", fmt::join(request.sizes, ",")), "--type",
+  Child child({program.string(), "--device", device_id, "--n",
+               fmt::format("{}", fmt::join(request.sizes, ",")), "--type",
                fmt::format("{}", fmt::join(request.types, ",")), "--payload",
                fmt::format("{}", fmt::join(request.payloads, ",")), "--distribution",
                fmt::format("{}", fmt::join(request.distributions, ",")), "--min-time",
@@ -147,15 +159,18 @@ void run_peer_program(const fs::path& program, const std::string& device_id, con
   for (std::string line; child.line(line);) {
     Row row = Row::parse(line, nullptr, false);
     if (const auto what = row.is_discarded() ? "not JSON" : fault(row, request); !what.empty())
-      throw Failure(exit_runtime, fmt::format("{} printed what is no row ({}): {}", name, what, line));
+      throw Failure(exit_runtime,
+                    fmt::format("{} printed what is no row ({}): {}", name, what, line));
     row["peer"] = true;
     take(std::move(row));
   }
   if (interrupted()) return;
   const int status = child.wait();
-  if (WIFSIGNALED(status)) throw Failure(exit_runtime, fmt::format("{} was ended by signal {}", name, WTERMSIG(status)));
+  if (WIFSIGNALED(status))
+    throw Failure(exit_runtime, fmt::format("{} was ended by signal {}", name, WTERMSIG(status)));
   if (WEXITSTATUS(status) != 0)
-    throw Failure(exit_runtime, fmt::format("{} ended with exit code {}", name, WEXITSTATUS(status)));
+    throw Failure(exit_runtime,
+                  fmt::format("{} ended with exit code {}", name, WEXITSTATUS(status)));
 }
 
 }  // namespace app

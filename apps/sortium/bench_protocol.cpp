@@ -6,7 +6,6 @@
 #include <csignal>
 #include <cstring>
 #include <numeric>
-
 #include <sortium/verify.hpp>
 
 #include "common.hpp"
@@ -24,7 +23,8 @@ namespace {
 volatile std::sig_atomic_t signalled = 0;
 
 double sum_of(const std::vector<sortium::Plan::Phase>& phases) {
-  return std::accumulate(phases.begin(), phases.end(), 0.0, [](double sum, const auto& p) { return sum + p.seconds; });
+  return std::accumulate(phases.begin(), phases.end(), 0.0,
+                         [](double sum, const auto& p) { return sum + p.seconds; });
 }
 
 void fill(Queue& queue, const Case& c, const Operands& operands) {
@@ -44,7 +44,8 @@ void fill(Queue& queue, const Case& c, const Operands& operands) {
 }
 
 bool correct(Queue& queue, const DeviceSort& sort, Problem p, const Operands& o) {
-  // Values that are positions show whether ties kept their order; a sort that is not stable need not keep it.
+  // Values that are positions show whether ties kept their order; a sort that is not stable need
+  // not keep it.
   if (p.payload != Payload::none) p.payload = sort.stable ? Payload::positions : Payload::values;
   // An argsort reads no values; to verify(), positions that are left out are what they must be.
   Problem input = p;
@@ -55,7 +56,8 @@ bool correct(Queue& queue, const DeviceSort& sort, Problem p, const Operands& o)
 }
 
 // Several times, as one may be disturbed; of these the middle one.
-void add_device_time(Measurement& m, const DeviceSort& sort, const Operands& operands, double enough) {
+void add_device_time(Measurement& m, const DeviceSort& sort, const Operands& operands,
+                     double enough) {
   constexpr unsigned most = 9;
   std::vector<std::vector<sortium::Plan::Phase>> all;
   double spent = 0;
@@ -122,12 +124,16 @@ Measurement measure(Queue& queue, const DeviceSort& sort, const Case& c) {
   const std::uint64_t keys = p.count * sortium::info(p.key).bytes,
                       values_out = p.payload == Payload::none ? 0 : p.count * p.value_bytes,
                       values_in = p.payload == Payload::values ? values_out : 0;
-  const std::uint64_t need = 2 * keys + values_in + values_out + sort.scratch_bytes, have = device.free_memory();
+  const std::uint64_t need = 2 * keys + values_in + values_out + sort.scratch_bytes,
+                      have = device.free_memory();
   if (need > have) out_of_memory(need, have);
   const auto most = device.info().claimed.max_allocation;
-  if (const auto largest = std::max({keys, values_out, sort.scratch_bytes}); largest > most) out_of_memory(largest, most);
+  if (const auto largest = std::max({keys, values_out, sort.scratch_bytes}); largest > most)
+    out_of_memory(largest, most);
 
-  const auto allocate = [&](std::uint64_t bytes) { return bytes == 0 ? nullptr : device.allocate(bytes); };
+  const auto allocate = [&](std::uint64_t bytes) {
+    return bytes == 0 ? nullptr : device.allocate(bytes);
+  };
   const auto memory = [](const auto& buffer) { return buffer ? buffer->memory() : Memory{}; };
   const auto buffers = {allocate(keys), allocate(keys), allocate(values_in), allocate(values_out),
                         allocate(sort.scratch_bytes)};
@@ -135,7 +141,8 @@ Measurement measure(Queue& queue, const DeviceSort& sort, const Case& c) {
   const Operands operands{memory(b[0]), memory(b[1]), memory(b[2]), memory(b[3]), memory(b[4])};
   fill(queue, c, operands);
 
-  // From the same input to the same output again and again: every sort gets unsorted records, and no copy is made.
+  // From the same input to the same output again and again: every sort gets unsorted records, and
+  // no copy is made.
   const auto once = [&] {
     if (sort.prepare) sort.prepare(operands);
     Stopwatch watch;
@@ -144,8 +151,8 @@ Measurement measure(Queue& queue, const DeviceSort& sort, const Case& c) {
     return watch.lap();
   };
   once();
-  // What the sort above left must not pass for the result of those that are timed, nor for the half of it that they would else
-  // take from scratch memory.
+  // What the sort above left must not pass for the result of those that are timed, nor for the half
+  // of it that they would else take from scratch memory.
   queue.fill(operands.keys_out, 0xa5a5a5a5, keys);
   if (operands.values_out) queue.fill(operands.values_out, 0xa5a5a5a5, values_out);
   if (operands.scratch) queue.fill(operands.scratch, 0xa5a5a5a5, sort.scratch_bytes / 4 * 4);
@@ -161,7 +168,9 @@ double copy_rate(Queue& queue, double min_seconds) {
   auto& device = queue.device();
   // Far more than caches hold, far less than memory.
   const std::uint64_t bytes =
-      std::min({std::uint64_t{256} << 20, device.info().claimed.max_allocation, device.free_memory() / 4}) / 512 * 512;
+      std::min({std::uint64_t{256} << 20, device.info().claimed.max_allocation,
+                device.free_memory() / 4}) /
+      512 * 512;
   const auto from = device.allocate(bytes), to = device.allocate(bytes);
   queue.fill(from->memory(), 1, bytes);
   const auto once = [&] {

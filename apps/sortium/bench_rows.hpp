@@ -1,5 +1,6 @@
-// The rows of a benchmark: JSON objects, each of one sort of one problem, measured, skipped or failed. docs/benchmarks.md
-// says what their fields are. Shared with the peers' programs (bench/peers), which print them one a line.
+// The rows of a benchmark: JSON objects, each of one sort of one problem, measured, skipped or
+// failed. docs/benchmarks.md says what their fields are. Shared with the peers' programs
+// (bench/peers), which print them one a line.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -12,7 +13,8 @@ namespace app {
 
 using Row = nlohmann::json;
 
-[[nodiscard]] std::string_view payload_name(sortium::Payload payload);  // "keys", "keys+values", "keys+positions"
+[[nodiscard]] std::string_view payload_name(
+    sortium::Payload payload);  // "keys", "keys+values", "keys+positions"
 
 // What is sorted, and by whom.
 [[nodiscard]] Row new_row(const std::string& algorithm, bool peer, const sortium::Problem& problem,
@@ -34,7 +36,8 @@ void set_ratios(std::vector<Row>& rows);
 [[nodiscard]] std::string table_line(const Row& row);
 // The device time of each phase, one line; empty where the row has none.
 [[nodiscard]] std::string phases_line(const Row& row);
-// Each problem's best peer, and how many times faster everything else is; empty where there is no peer.
+// Each problem's best peer, and how many times faster everything else is; empty where there is no
+// peer.
 [[nodiscard]] std::string ratio_lines(const std::vector<Row>& rows);
 
 [[nodiscard]] std::string csv(const std::vector<Row>& rows);

@@ -20,7 +20,9 @@ namespace {
 class DeviceBench final : public Bench {
  public:
   explicit DeviceBench(std::shared_ptr<sortium::Device> device)
-      : device_(std::move(device)), queue_(device_->make_queue()), tracing_queue_(device_->make_queue(true)) {}
+      : device_(std::move(device)),
+        queue_(device_->make_queue()),
+        tracing_queue_(device_->make_queue(true)) {}
 
   std::string id() const override { return device_->info().id; }
   std::string name() const override { return device_->info().name; }
@@ -28,7 +30,8 @@ class DeviceBench final : public Bench {
   std::string language() const override { return device_->info().language; }
   double copy_rate(double min_seconds) override { return app::copy_rate(*queue_, min_seconds); }
 
-  Measurement measure(const std::string& algorithm, const std::string& parameters, const Case& c) override {
+  Measurement measure(const std::string& algorithm, const std::string& parameters,
+                      const Case& c) override {
     const sortium::Plan plan(device_, c.problem, {algorithm, parameters});
     DeviceSort sort;
     sort.scratch_bytes = plan.scratch_bytes();
@@ -45,7 +48,8 @@ class DeviceBench final : public Bench {
  private:
   std::shared_ptr<sortium::Device> device_;
   std::unique_ptr<sortium::Queue> queue_;
-  std::unique_ptr<sortium::Queue> tracing_queue_;  // apart: some OpenCL drivers charge for a queue that can trace
+  std::unique_ptr<sortium::Queue>
+      tracing_queue_;  // apart: some OpenCL drivers charge for a queue that can trace
 };
 
 class HostBench final : public Bench {
@@ -86,7 +90,8 @@ class HostBench final : public Bench {
     c.keys(0, p.count, keys_in.data());
     auto* const positions = reinterpret_cast<std::uint32_t*>(values_in.data());
     std::iota(positions, positions + values / 4, 0u);
-    const auto sort = make_host_sort(peer, p, {keys_in.data(), keys_out.data(), values_in.data(), values_out.data()});
+    const auto sort = make_host_sort(
+        peer, p, {keys_in.data(), keys_out.data(), values_in.data(), values_out.data()});
     sort->run();
     Measurement m = repeat(c.min_seconds, [&] { return sort->run(); });
     sort->store();
@@ -100,8 +105,11 @@ class HostBench final : public Bench {
   static bool in_order(const Problem& p, const Bytes& keys, const Bytes& values, bool stable) {
     const unsigned width = sortium::info(p.key).bytes;
     for (std::uint64_t i = 1; i < p.count; ++i) {
-      const std::uint64_t a = rank(p, element(keys.data(), width, i - 1)), b = rank(p, element(keys.data(), width, i));
-      if (a > b || (stable && a == b && element(values.data(), 4, i - 1) >= element(values.data(), 4, i))) return false;
+      const std::uint64_t a = rank(p, element(keys.data(), width, i - 1)),
+                          b = rank(p, element(keys.data(), width, i));
+      if (a > b ||
+          (stable && a == b && element(values.data(), 4, i - 1) >= element(values.data(), 4, i)))
+        return false;
     }
     return true;
   }

@@ -1,11 +1,11 @@
-// What a benchmark measures on: a device with the library's algorithms, or the host with std::sort and its kin.
+// What a benchmark measures on: a device with the library's algorithms, or the host with std::sort
+// and its kin.
 #pragma once
 
 #include <cstdint>
 #include <memory>
-#include <string>
-
 #include <sortium/sortium.hpp>
+#include <string>
 
 #include "bench_protocol.hpp"
 #include "host_sort.hpp"
@@ -19,19 +19,22 @@ class Bench {
   virtual std::string name() const = 0;
   virtual std::string driver() const = 0;
   virtual std::string language() const = 0;
-  // Bytes read and written per second by a copy of a large buffer, of copies of `min_seconds` in all: no sort that moves
-  // its records once is faster.
+  // Bytes read and written per second by a copy of a large buffer, of copies of `min_seconds` in
+  // all: no sort that moves its records once is faster.
   virtual double copy_rate(double min_seconds) = 0;
 
-  // Throws sortium::Error or Failure; where memory does not suffice, Error(out_of_memory) before any is used.
-  virtual Measurement measure(const std::string& algorithm, const std::string& parameters, const Case& c) = 0;
+  // Throws sortium::Error or Failure; where memory does not suffice, Error(out_of_memory) before
+  // any is used.
+  virtual Measurement measure(const std::string& algorithm, const std::string& parameters,
+                              const Case& c) = 0;
 };
 
 [[nodiscard]] std::unique_ptr<Bench> make_device_bench(std::shared_ptr<sortium::Device> device);
 [[nodiscard]] std::unique_ptr<Bench> make_host_bench();
 
 // What an O(N^2) sort of `count` records takes, from one of `known_count` that took `seconds`.
-[[nodiscard]] inline double quadratic_seconds(double seconds, std::uint64_t known_count, std::uint64_t count) {
+[[nodiscard]] inline double quadratic_seconds(double seconds, std::uint64_t known_count,
+                                              std::uint64_t count) {
   const double ratio = static_cast<double>(count) / static_cast<double>(known_count);
   return seconds * ratio * ratio;
 }

@@ -27,16 +27,17 @@ struct Algorithm {
 
 class Session {
  public:
-  // Makes the files' places, so that what cannot be written shows before hours of measuring. `rows`: how many there will
-  // be, for the estimate of the time left.
+  // Makes the files' places, so that what cannot be written shows before hours of measuring.
+  // `rows`: how many there will be, for the estimate of the time left.
   Session(const BenchOptions& options, std::uint64_t rows);
 
   // Prints what is measured on, how fast a copy is there, and the table's heading.
   void begin(Bench& bench);
-  // Measures, prints and keeps a row; what a device cannot do, or not within reasonable time, is a row as well. With
-  // `impatient`, that goes for every algorithm and not only for those that take N^2 comparisons. nullptr: interrupted.
-  Row* measure(Bench& bench, const Algorithm& algorithm, const Case& c, const std::string& distribution,
-                     bool impatient = false);
+  // Measures, prints and keeps a row; what a device cannot do, or not within reasonable time, is a
+  // row as well. With `impatient`, that goes for every algorithm and not only for those that take
+  // N^2 comparisons. nullptr: interrupted.
+  Row* measure(Bench& bench, const Algorithm& algorithm, const Case& c,
+               const std::string& distribution, bool impatient = false);
   // Keeps and prints what a peer's program on this device has measured, or why it did not.
   void take(Bench& bench, Row row);
   void take_failure(const std::string& message);

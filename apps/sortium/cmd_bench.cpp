@@ -1,8 +1,8 @@
-// `sortium bench`: sorts of many sizes, types and distributions, beside peers; a table, JSON and CSV.
+// `sortium bench`: sorts of many sizes, types and distributions, beside peers; a table, JSON and
+// CSV.
 #include <fmt/format.h>
 
 #include <algorithm>
-
 #include <sortium/sortium.hpp>
 
 #include "bench_data.hpp"
@@ -29,16 +29,23 @@ struct ParameterSet {
 ParameterSet parse_parameters(const std::string& text, const std::vector<std::string>& algorithms) {
   const auto colon = text.find(':'), equals = text.find('=');
   ParameterSet set{{}, text};
-  if (colon < equals) set = {text.substr(0, colon), text.substr(colon + 1)};
-  else if (algorithms.size() == 1) set.algorithm = algorithms.front();
-  if (std::ranges::find(algorithms, set.algorithm) == algorithms.end() || find_peer(set.algorithm) != nullptr ||
-      set.algorithm == "auto")
-    throw Failure(exit_usage, fmt::format("--params {}: it must say which of the chosen algorithms of the library it is for, "
-                                          "as in radix:r=8, where --algorithm has not chosen exactly one", text));
+  if (colon < equals)
+    set = {text.substr(0, colon), text.substr(colon + 1)};
+  else if (algorithms.size() == 1)
+    set.algorithm = algorithms.front();
+  if (std::ranges::find(algorithms, set.algorithm) == algorithms.end() ||
+      find_peer(set.algorithm) != nullptr || set.algorithm == "auto")
+    throw Failure(
+        exit_usage,
+        fmt::format(
+            "--params {}: it must say which of the chosen algorithms of the library it is for, "
+            "as in radix:r=8, where --algorithm has not chosen exactly one",
+            text));
   return set;
 }
 
-// Every set of parameters makes an algorithm of its own; one that has none is measured with its defaults.
+// Every set of parameters makes an algorithm of its own; one that has none is measured with its
+// defaults.
 std::vector<Algorithm> choose_algorithms(const BenchOptions& o) {
   std::vector<std::string> names;
   const auto add = [&](const std::string& name) {
@@ -50,7 +57,8 @@ std::vector<Algorithm> choose_algorithms(const BenchOptions& o) {
       add(name);
     } else {
       for (const auto& a : sortium::algorithms())
-        if (!a.segments && !a.limit) add(a.name);  // the others are made for problems that are not measured here
+        if (!a.segments && !a.limit)
+          add(a.name);  // the others are made for problems that are not measured here
     }
   }
   std::vector<ParameterSet> sets;
@@ -67,19 +75,23 @@ std::vector<Algorithm> choose_algorithms(const BenchOptions& o) {
 
 std::vector<Payload> choose_payloads(const BenchOptions& o) {
   std::vector<Payload> out;
-  for (const auto& name : o.payloads) out.push_back(name == "keys" ? Payload::none : Payload::values);
+  for (const auto& name : o.payloads)
+    out.push_back(name == "keys" ? Payload::none : Payload::values);
   return out;
 }
 
 // A wrong parameter should show before hours of measuring.
-void check_parameters(sortium::Device& device, const Algorithm& algorithm, const std::vector<sortium::KeyType>& types) {
+void check_parameters(sortium::Device& device, const Algorithm& algorithm,
+                      const std::vector<sortium::KeyType>& types) {
   Problem p;
   p.key = types.front();
   p.count = 1;
   try {
-    (void)sortium::Plan::scratch_bytes_for(p, sortium::capabilities(device), {algorithm.name, algorithm.parameters});
+    (void)sortium::Plan::scratch_bytes_for(p, sortium::capabilities(device),
+                                           {algorithm.name, algorithm.parameters});
   } catch (const Error& error) {
-    if (error.code() == ErrorCode::invalid_argument) throw;  // what this device cannot do becomes a row
+    if (error.code() == ErrorCode::invalid_argument)
+      throw;  // what this device cannot do becomes a row
   }
 }
 
@@ -95,13 +107,15 @@ void check_peer(const Algorithm& algorithm) {
 using Chosen = std::pair<std::shared_ptr<sortium::Device>, std::vector<Algorithm>>;
 
 // Each named device runs all; where none is named, every algorithm has the best that it runs on.
-std::vector<Chosen> choose_devices(const BenchOptions& o, const std::vector<Algorithm>& algorithms) {
+std::vector<Chosen> choose_devices(const BenchOptions& o,
+                                   const std::vector<Algorithm>& algorithms) {
   std::vector<Chosen> out;
   if (!algorithms.empty() || !o.peers.empty())
     for (const auto& name : o.devices) out.emplace_back(sortium::find_device(name), algorithms);
   if (o.devices.empty())
     for (const auto& a : algorithms) {
-      auto device = a.host ? sortium::find_device("cpu:0") : sortium::find_device({}, a.name != "auto");
+      auto device =
+          a.host ? sortium::find_device("cpu:0") : sortium::find_device({}, a.name != "auto");
       auto known = std::ranges::find_if(out, [&](const auto& d) { return d.first == device; });
       if (known == out.end()) known = out.insert(known, {std::move(device), {}});
       known->second.push_back(a);
@@ -112,8 +126,8 @@ std::vector<Chosen> choose_devices(const BenchOptions& o, const std::vector<Algo
 }
 
 // All problems that the options ask for, on one device or on the host.
-void measure_all(Session& session, Bench& bench, const std::vector<Algorithm>& algorithms, const BenchOptions& o,
-                 const std::vector<std::uint64_t>& sizes) {
+void measure_all(Session& session, Bench& bench, const std::vector<Algorithm>& algorithms,
+                 const BenchOptions& o, const std::vector<std::uint64_t>& sizes) {
   session.begin(bench);
   for (const auto& distribution : o.distributions)
     for (const auto type : o.types)
@@ -136,12 +150,13 @@ void measure_all(Session& session, Bench& bench, const std::vector<Algorithm>& a
           }
 }
 
-void measure_peers(Session& session, Bench& bench, const std::vector<std::filesystem::path>& programs,
-                   const PeerRequest& request) {
+void measure_peers(Session& session, Bench& bench,
+                   const std::vector<std::filesystem::path>& programs, const PeerRequest& request) {
   for (const auto& program : programs) {
     if (interrupted()) return;
     try {
-      run_peer_program(program, bench.id(), request, [&](Row row) { session.take(bench, std::move(row)); });
+      run_peer_program(program, bench.id(), request,
+                       [&](Row row) { session.take(bench, std::move(row)); });
     } catch (const Failure& failure) {
       session.take_failure(failure.what());
     }
@@ -151,35 +166,43 @@ void measure_peers(Session& session, Bench& bench, const std::vector<std::filesy
 void check_policies(const BenchOptions& o) {
   for (const auto type : o.types)
     if (!o.peers.empty() && sortium::info(type).bytes < 4)
-      throw Failure(exit_usage, fmt::format("--type {}: the peers' programs (--peers) sort keys of 4 and 8 bytes",
-                                            sortium::info(type).name));
+      throw Failure(
+          exit_usage,
+          fmt::format("--type {}: the peers' programs (--peers) sort keys of 4 and 8 bytes",
+                      sortium::info(type).name));
   std::string asked;
   if (o.nan != sortium::NanOrder::last) asked = fmt::format("--nan {}", name(o.nan));
   if (o.zeros != sortium::ZeroOrder::tied) asked = fmt::format("--zeros {}", name(o.zeros));
   if (asked.empty()) return;
   if (std::ranges::none_of(o.types, [](auto type) { return sortium::info(type).is_float; }))
     throw Failure(exit_usage, fmt::format("{}: there are no floats among the types", asked));
-  if (!o.peers.empty()) throw Failure(exit_usage, fmt::format("{}: the peers' programs (--peers) have no such choice", asked));
+  if (!o.peers.empty())
+    throw Failure(exit_usage,
+                  fmt::format("{}: the peers' programs (--peers) have no such choice", asked));
 }
 
 int bench_algorithms(const BenchOptions& options) {
   check_policies(options);
   const auto payloads = choose_payloads(options);
   const bool values = std::ranges::find(payloads, Payload::values) != payloads.end();
-  const auto sizes = parse_sizes(options.sizes.empty() ? "2^8:2^28" : options.sizes, values ? most_records : most_keys);
+  const auto sizes = parse_sizes(options.sizes.empty() ? "2^8:2^28" : options.sizes,
+                                 values ? most_records : most_keys);
   for (const auto& distribution : options.distributions) check_distribution(distribution);
   auto algorithms = choose_algorithms(options);
-  const auto first_peer = std::ranges::stable_partition(algorithms, [](const Algorithm& a) { return !a.peer; }).begin();
+  const auto first_peer =
+      std::ranges::stable_partition(algorithms, [](const Algorithm& a) { return !a.peer; }).begin();
   const std::vector<Algorithm> host_algorithms(first_peer, algorithms.end());
   algorithms.erase(first_peer, algorithms.end());
   for (const auto& a : host_algorithms) check_peer(a);
   const auto devices = choose_devices(options, algorithms);
-  const auto programs = options.peers.empty() ? std::vector<std::filesystem::path>{} : find_peer_programs(options.peers);
+  const auto programs = options.peers.empty() ? std::vector<std::filesystem::path>{}
+                                              : find_peer_programs(options.peers);
 
   PeerRequest request{sizes, {}, {}, options.distributions, options.min_seconds};
   for (const auto type : options.types) request.types.emplace_back(sortium::info(type).name);
   for (const auto payload : payloads) request.payloads.emplace_back(payload_name(payload));
-  const std::uint64_t problems = sizes.size() * options.types.size() * options.payloads.size() * options.distributions.size();
+  const std::uint64_t problems =
+      sizes.size() * options.types.size() * options.payloads.size() * options.distributions.size();
   std::uint64_t rows = host_algorithms.size() * problems;
   for (const auto& [device, its] : devices) rows += (its.size() + programs.size()) * problems;
 
@@ -205,6 +228,8 @@ int bench_algorithms(const BenchOptions& options) {
 
 }  // namespace
 
-int bench(const BenchOptions& options) { return options.paper.empty() ? bench_algorithms(options) : bench_paper(options); }
+int bench(const BenchOptions& options) {
+  return options.paper.empty() ? bench_algorithms(options) : bench_paper(options);
+}
 
 }  // namespace app

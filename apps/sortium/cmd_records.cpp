@@ -1,10 +1,10 @@
-// `sortium sort`, `sortium topk` and `sortium check` of records with keys of several fields: --by and --key.
+// `sortium sort`, `sortium topk` and `sortium check` of records with keys of several fields: --by
+// and --key.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
 #include <numeric>
-
 #include <sortium/records.hpp>
 
 #include "commands.hpp"
@@ -26,17 +26,27 @@ namespace {
 struct RecordFile {
   Column records;
   std::vector<KeyField> key;  // in the machine's byte order, as the records are
-  [[nodiscard]] const std::byte* record(std::uint64_t i) const { return records.data.data() + i * records.width; }
+  [[nodiscard]] const std::byte* record(std::uint64_t i) const {
+    return records.data.data() + i * records.width;
+  }
   void swap() { swap_fields(key, records.data.data(), records.width, records.count); }
 };
 
 RecordFile read(const std::string& path, const KeyOptions& o, Progress& progress) {
   if (!o.by.empty() && kind_of(path, false) != Kind::npy)
-    throw Failure(exit_usage, fmt::format("--by {}: {} has no names for its fields, as it is not called .npy; --record and "
-                                          "--key say what a raw record is", o.by, path == "-" ? "standard input" : path));
+    throw Failure(
+        exit_usage,
+        fmt::format(
+            "--by {}: {} has no names for its fields, as it is not called .npy; --record and "
+            "--key say what a raw record is",
+            o.by, path == "-" ? "standard input" : path));
   if (o.record && kind_of(path, false) == Kind::npy)
-    throw Failure(exit_usage, fmt::format("--record {}: {} is no raw file but says itself what its records are; --by names "
-                                          "the fields of their key", *o.record, path));
+    throw Failure(
+        exit_usage,
+        fmt::format(
+            "--record {}: {} is no raw file but says itself what its records are; --by names "
+            "the fields of their key",
+            *o.record, path));
   RecordFile file;
   std::vector<NpyField> fields;
   file.records = read_records(path, o.record, fields, progress);
@@ -61,15 +71,27 @@ RecordProblem problem_of(const RecordFile& file, Moved moved, unsigned position_
 
 void KeyOptions::check_records(std::string_view descends) const {
   const auto refuse = [](const std::string& message) { throw Failure(exit_usage, message); };
-  if (!by.empty() && (!key.empty() || record)) refuse("--by is for .npy files, --record and --key are for raw ones");
-  if (!key.empty() && !record) refuse(fmt::format("--key {}: --record is needed, the bytes of a raw record", key));
+  if (!by.empty() && (!key.empty() || record))
+    refuse("--by is for .npy files, --record and --key are for raw ones");
+  if (!key.empty() && !record)
+    refuse(fmt::format("--key {}: --record is needed, the bytes of a raw record", key));
   const std::string option = !by.empty() ? "--by" : "--record";
-  for (const auto& [is_set, what] : {std::pair{text, "--text"}, {type.has_value(), "--type"}, {!bits.empty(), "--bits"}})
-    if (is_set) refuse(fmt::format("{} and {} exclude each other: the fields of a key have types of their own", option, what));
-  for (const auto& [is_set, what] : {std::pair{descending, descends}, {nan.has_value(), "--nan"}, {zeros.has_value(), "--zeros"}})
+  for (const auto& [is_set, what] :
+       {std::pair{text, "--text"}, {type.has_value(), "--type"}, {!bits.empty(), "--bits"}})
     if (is_set)
-      refuse(fmt::format("{} and {} exclude each other: each field has its own order, as in FIELD:desc:nan-first", option, what));
-  if (!segments.empty()) refuse(fmt::format("{} and --segments exclude each other: segments are of single keys", option));
+      refuse(
+          fmt::format("{} and {} exclude each other: the fields of a key have types of their own",
+                      option, what));
+  for (const auto& [is_set, what] : {std::pair{descending, descends},
+                                     {nan.has_value(), "--nan"},
+                                     {zeros.has_value(), "--zeros"}})
+    if (is_set)
+      refuse(fmt::format(
+          "{} and {} exclude each other: each field has its own order, as in FIELD:desc:nan-first",
+          option, what));
+  if (!segments.empty())
+    refuse(
+        fmt::format("{} and --segments exclude each other: segments are of single keys", option));
   if (!key.empty()) (void)parse_key(key, *record);
 }
 
@@ -92,46 +114,59 @@ int sort_records(const SortOptions& options) {
   RecordFile file = read(options.in, options, progress);
   if (options.limit > file.records.count)
     refuse(fmt::format("K {}: {} has {} records", options.limit, options.in, file.records.count));
-  // In place, but for what a check of the result needs the input for, and where there is less out than in.
+  // In place, but for what a check of the result needs the input for, and where there is less out
+  // than in.
   const bool moves_out = !options.argsort && (options.verify || options.limit != 0);
-  RecordProblem problem = problem_of(file, options.argsort ? Moved::no : moves_out ? Moved::out : Moved::in_place,
+  RecordProblem problem = problem_of(file,
+                                     options.argsort ? Moved::no
+                                     : moves_out     ? Moved::out
+                                                     : Moved::in_place,
                                      options.argsort ? options.index_bytes : 0);
   problem.limit = options.limit;
   const auto index_type = options.index_bytes == 4 ? sortium::KeyType::u32 : sortium::KeyType::u64;
   Column result;  // what is not in place
-  if (options.argsort) result = Column::make(descr_of(index_type), options.index_bytes, records_out(problem));
-  else if (moves_out) result = file.records.empty_copy(records_out(problem));
-  reserve_column(out, kind_of(options.out, false), options.argsort || moves_out ? result : file.records);
+  if (options.argsort)
+    result = Column::make(descr_of(index_type), options.index_bytes, records_out(problem));
+  else if (moves_out)
+    result = file.records.empty_copy(records_out(problem));
+  reserve_column(out, kind_of(options.out, false),
+                 options.argsort || moves_out ? result : file.records);
   const double reading = watch.lap();
 
   progress.phase("sorting");
   const void* const in[] = {file.records.data.data()};
   void* const moved[] = {moves_out ? result.data.data() : nullptr};
-  const sortium::RecordHostOperands operands{in, moved, options.argsort ? result.data.data() : nullptr};
-  const auto report = sortium::sort_records_host(
-      problem, operands, {.device = options.device, .algorithm = options.algorithm, .parameters = options.parameters,
-                             .max_scratch_bytes = options.max_scratch_bytes});
+  const sortium::RecordHostOperands operands{in, moved,
+                                             options.argsort ? result.data.data() : nullptr};
+  const auto report = sortium::sort_records_host(problem, operands,
+                                                 {.device = options.device,
+                                                  .algorithm = options.algorithm,
+                                                  .parameters = options.parameters,
+                                                  .max_scratch_bytes = options.max_scratch_bytes});
   double verifying = 0;
   if (options.verify) {
     progress.phase("verifying");
     watch.lap();
     if (const auto mistake = find_record_mistake(problem, operands))
-      throw Failure(exit_wrong, fmt::format("WRONG result of {} on {}, nothing is written: {}", report.algorithm, report.device,
-                                            *mistake));
+      throw Failure(exit_wrong, fmt::format("WRONG result of {} on {}, nothing is written: {}",
+                                            report.algorithm, report.device, *mistake));
     verifying = watch.lap();
   }
 
   watch.lap();
   if (moves_out) file.records = std::move(result);
   if (!options.argsort) file.swap();  // as the file has them
-  write_column(out, kind_of(options.out, false), options.argsort ? result : file.records, index_type, progress);
+  write_column(out, kind_of(options.out, false), options.argsort ? result : file.records,
+               index_type, progress);
   out.close();
   out.publish();
   const double writing = watch.lap();
   progress.finish();
   if (options.quiet) return exit_success;
-  std::string line = fmt::format("{}{} records of {} bytes by {}", problem.limit == 0 ? "" : fmt::format("the first {} of ", problem.limit),
-                                 problem.count, file.records.width, key_words(options));
+  std::string line =
+      fmt::format("{}{} records of {} bytes by {}",
+                  problem.limit == 0 ? "" : fmt::format("the first {} of ", problem.limit),
+                  problem.count, file.records.width, key_words(options));
   if (options.argsort) line += fmt::format(" to {}-byte positions", options.index_bytes);
   line += fmt::format(", {}, {}", report.device, report.algorithm);
   if (!report.parameters.empty()) line += fmt::format("({})", report.parameters);
@@ -156,15 +191,17 @@ int check_order(const CheckOptions& o, Progress& progress) {
     if (order.compare(i - 1, i) > 0) {
       progress.finish();
       if (!o.quiet)
-        fmt::print("{}: not in the order of {}: record {} has {}, after {}\n", o.files[0], key_words(o), i,
-                   describe(file.key, file.record(i)), describe(file.key, file.record(i - 1)));
+        fmt::print("{}: not in the order of {}: record {} has {}, after {}\n", o.files[0],
+                   key_words(o), i, describe(file.key, file.record(i)),
+                   describe(file.key, file.record(i - 1)));
       return exit_wrong;
     }
     if (i % (1 << 20) == 0) progress.advance(1 << 20);
   }
   progress.finish();
   if (!o.quiet)
-    fmt::print("{}: {} records of {} bytes in the order of {}\n", o.files[0], file.records.count, file.records.width, key_words(o));
+    fmt::print("{}: {} records of {} bytes in the order of {}\n", o.files[0], file.records.count,
+               file.records.width, key_words(o));
   return exit_success;
 }
 
@@ -181,28 +218,35 @@ std::vector<std::uint64_t> by_bytes(const RecordFile& file) {
 int check_same_records(const CheckOptions& o, Progress& progress) {
   const RecordFile a = read(o.files[0], o, progress), b = read(o.files[1], o, progress);
   if (a.records.width != b.records.width || a.records.descr != b.records.descr)
-    throw Failure(exit_usage, fmt::format("{} has records of {} and {} has records of {}; they must be of one type", o.files[0],
-                                          a.records.descr, o.files[1], b.records.descr));
+    throw Failure(
+        exit_usage,
+        fmt::format("{} has records of {} and {} has records of {}; they must be of one type",
+                    o.files[0], a.records.descr, o.files[1], b.records.descr));
   progress.phase("comparing");
   const auto first = by_bytes(a), second = by_bytes(b);
   const unsigned width = a.records.width;
   auto i = first.begin();
   auto j = second.begin();
   while (i != first.end() || j != second.end()) {
-    const bool of_second =
-        i == first.end() || (j != second.end() && std::memcmp(b.record(*j), a.record(*i), width) < 0);
+    const bool of_second = i == first.end() || (j != second.end() &&
+                                                std::memcmp(b.record(*j), a.record(*i), width) < 0);
     const std::byte* const record = of_second ? b.record(*j) : a.record(*i);
     const auto run = [&](const RecordFile& file, auto from, auto end) {
-      return std::find_if(from, end, [&](auto at) { return std::memcmp(file.record(at), record, width) != 0; });
+      return std::find_if(
+          from, end, [&](auto at) { return std::memcmp(file.record(at), record, width) != 0; });
     };
     const auto i_end = run(a, i, first.end());
     const auto j_end = run(b, j, second.end());
     if (i_end - i != j_end - j) {
       progress.finish();
       if (!o.quiet)
-        fmt::print("{} ({} records) is not a permutation of {} ({} records): record {} of {}{} is {} times in {} and {} times in {}\n",
-                   o.files[0], first.size(), o.files[1], second.size(), of_second ? *j : *i, o.files[of_second ? 1 : 0],
-                   a.key.empty() ? "" : fmt::format(" ({})", describe(a.key, record)), i_end - i, o.files[0], j_end - j, o.files[1]);
+        fmt::print(
+            "{} ({} records) is not a permutation of {} ({} records): record {} of {}{} is {} "
+            "times in {} and {} times in {}\n",
+            o.files[0], first.size(), o.files[1], second.size(), of_second ? *j : *i,
+            o.files[of_second ? 1 : 0],
+            a.key.empty() ? "" : fmt::format(" ({})", describe(a.key, record)), i_end - i,
+            o.files[0], j_end - j, o.files[1]);
       return exit_wrong;
     }
     i = i_end;
@@ -210,7 +254,8 @@ int check_same_records(const CheckOptions& o, Progress& progress) {
   }
   progress.finish();
   if (!o.quiet)
-    fmt::print("{} is a permutation of {}: {} records of {} bytes\n", o.files[0], o.files[1], first.size(), width);
+    fmt::print("{} is a permutation of {}: {} records of {} bytes\n", o.files[0], o.files[1],
+               first.size(), width);
   return exit_success;
 }
 
@@ -220,7 +265,9 @@ int check_records(const CheckOptions& options, Progress& progress) {
   options.check_records();
   if (options.files.size() == 2) return check_same_records(options, progress);
   if (options.key.empty() && options.by.empty())
-    throw Failure(exit_usage, fmt::format("--record {}: --key is needed, the fields whose order it is", *options.record));
+    throw Failure(
+        exit_usage,
+        fmt::format("--record {}: --key is needed, the fields whose order it is", *options.record));
   return check_order(options, progress);
 }
 

@@ -7,9 +7,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
-
 #include <sortium/sortium.hpp>
+#include <sstream>
 
 #include "../../src/tuning/tuning.hpp"
 #include "bench_data.hpp"
@@ -35,7 +34,8 @@ constexpr double least_gain = 1.02;  // below that, it is not worth an entry
 std::vector<Entry> read_entries(const std::string& path) {
   std::ifstream in(path);
   if (!in) {
-    if (std::filesystem::exists(path)) throw Failure(exit_usage, fmt::format("{} cannot be read", path));
+    if (std::filesystem::exists(path))
+      throw Failure(exit_usage, fmt::format("{} cannot be read", path));
     return {};
   }
   std::stringstream text;
@@ -44,8 +44,9 @@ std::vector<Entry> read_entries(const std::string& path) {
 }
 
 bool same_class(const Entry& a, const Entry& b) {
-  return a.device == b.device && a.backend == b.backend && a.algorithm == b.algorithm && a.key_bytes == b.key_bytes &&
-         a.value_bytes == b.value_bytes && a.log2_count == b.log2_count;
+  return a.device == b.device && a.backend == b.backend && a.algorithm == b.algorithm &&
+         a.key_bytes == b.key_bytes && a.value_bytes == b.value_bytes &&
+         a.log2_count == b.log2_count;
 }
 
 double median(std::vector<double> of) {
@@ -58,14 +59,18 @@ std::shared_ptr<sortium::Device> device_for(const TuneOptions& o) {
   if (!o.device.empty()) return sortium::find_device(o.device);
   const auto all = sortium::algorithms();
   const auto named = std::ranges::find(all, o.algorithm, &sortium::AlgorithmInfo::name);
-  return named != all.end() && named->host ? sortium::find_device("cpu:0") : sortium::find_device({}, named != all.end());
+  return named != all.end() && named->host ? sortium::find_device("cpu:0")
+                                           : sortium::find_device({}, named != all.end());
 }
 
 // One problem on one device.
 class Tuner {
  public:
   Tuner(std::shared_ptr<sortium::Device> device, const TuneOptions& options, const Problem& problem)
-      : device_(std::move(device)), bench_(make_device_bench(device_)), options_(options), problem_(problem),
+      : device_(std::move(device)),
+        bench_(make_device_bench(device_)),
+        options_(options),
+        problem_(problem),
         algorithm_(options.algorithm) {
     // What auto takes is what its parameters belong to.
     if (algorithm_ == "auto") algorithm_ = sortium::Plan(device_, problem).algorithm().name;
@@ -78,10 +83,13 @@ class Tuner {
     Stopwatch watch;
     double spent = 0;
     const auto enough = [&] { return (spent += watch.lap()) > options_.seconds || interrupted(); };
-    const Search found = search_parameters(info, [&](const std::string& p) {
-      progress.advance(1);
-      return attempt(p);
-    }, enough);
+    const Search found = search_parameters(
+        info,
+        [&](const std::string& p) {
+          progress.advance(1);
+          return attempt(p);
+        },
+        enough);
     if (interrupted()) return std::nullopt;
 
     // By turns, since what disturbs the machine should disturb both.
@@ -91,21 +99,31 @@ class Tuner {
       best.push_back(measure(found.parameters).median);
     }
     if (interrupted()) return std::nullopt;
-    const double before = own.empty() ? measure("").median : median(own), after = best.empty() ? before : median(best);
+    const double before = own.empty() ? measure("").median : median(own),
+                 after = best.empty() ? before : median(best);
     const double gain = before / after;
     const bool keep = gain >= least_gain;
     progress.finish();
-    fmt::print("{:<10} {:<4} {:<6} {:>11} {:>11.1f} {:>11.1f} {:>6.2f}  {:>4} tried, {:>3} refused{}  {}\n", algorithm_,
-               sortium::info(problem_.key).name, problem_.payload == Payload::none ? "keys" : "values", problem_.count,
-               static_cast<double>(problem_.count) / before * 1e-6, static_cast<double>(problem_.count) / after * 1e-6, gain,
-               found.tried, found.refused, wrong_ == 0 ? "" : fmt::format(", {} WRONG", wrong_),
-               keep ? found.parameters : "its own parameters stand");
+    fmt::print(
+        "{:<10} {:<4} {:<6} {:>11} {:>11.1f} {:>11.1f} {:>6.2f}  {:>4} tried, {:>3} refused{}  "
+        "{}\n",
+        algorithm_, sortium::info(problem_.key).name,
+        problem_.payload == Payload::none ? "keys" : "values", problem_.count,
+        static_cast<double>(problem_.count) / before * 1e-6,
+        static_cast<double>(problem_.count) / after * 1e-6, gain, found.tried, found.refused,
+        wrong_ == 0 ? "" : fmt::format(", {} WRONG", wrong_),
+        keep ? found.parameters : "its own parameters stand");
     std::fflush(stdout);
     if (!keep) return std::nullopt;
     const auto& c = device_->info().claimed;
-    return Entry{c.model, std::string(sortium::name(c.backend)), algorithm_, sortium::info(problem_.key).bytes,
+    return Entry{c.model,
+                 std::string(sortium::name(c.backend)),
+                 algorithm_,
+                 sortium::info(problem_.key).bytes,
                  problem_.payload == Payload::none ? 0 : problem_.value_bytes,
-                 static_cast<unsigned>(std::bit_width(problem_.count)) - 1, found.parameters, gain};
+                 static_cast<unsigned>(std::bit_width(problem_.count)) - 1,
+                 found.parameters,
+                 gain};
   }
 
   [[nodiscard]] unsigned wrong() const { return wrong_; }
@@ -123,7 +141,8 @@ class Tuner {
       const Measurement m = measure(parameters);
       if (interrupted()) return std::nullopt;
       if (!m.correct) {  // never a candidate, and not to be passed over
-        fmt::print(stderr, "sortium: {} {} sorted WRONGLY on {}\n", algorithm_, parameters, device_->info().name);
+        fmt::print(stderr, "sortium: {} {} sorted WRONGLY on {}\n", algorithm_, parameters,
+                   device_->info().name);
         ++wrong_;
         return std::nullopt;
       }
@@ -131,7 +150,8 @@ class Tuner {
     } catch (const Error& e) {
       if (e.code() == ErrorCode::build_failed || e.code() == ErrorCode::device_failed)
         fmt::print(stderr, "sortium: {} {}: {}\n", algorithm_, parameters, e.what());
-      else if ((e.code() != ErrorCode::unsupported && e.code() != ErrorCode::invalid_argument) || parameters.empty())
+      else if ((e.code() != ErrorCode::unsupported && e.code() != ErrorCode::invalid_argument) ||
+               parameters.empty())
         throw;
       return std::nullopt;
     }
@@ -150,16 +170,23 @@ class Tuner {
 int tune(const TuneOptions& options) {
   if (options.algorithm != "auto") check_algorithm(options.algorithm);
   if (find_peer(options.algorithm) != nullptr)
-    throw Failure(exit_usage, fmt::format("--algorithm {}: only the library's algorithms have parameters to tune", options.algorithm));
+    throw Failure(
+        exit_usage,
+        fmt::format("--algorithm {}: only the library's algorithms have parameters to tune",
+                    options.algorithm));
   KeyOptions key;
   key.bits = options.bits;
   key.check_bits();
   if (!options.bits.empty() && !options.print)
-    throw Failure(exit_usage, fmt::format("--bits {}: it needs --export, as a tuning file is for whole keys", options.bits));
+    throw Failure(exit_usage,
+                  fmt::format("--bits {}: it needs --export, as a tuning file is for whole keys",
+                              options.bits));
   const std::string path = options.out.empty() ? sortium::tuning::user_file() : options.out;
   if (path.empty() && !options.print)
-    throw Failure(exit_usage, "there is no place for the tuning file (SORTIUM_TUNING is off, or there is no HOME); name one with -o, or "
-                              "print the result with --export");
+    throw Failure(exit_usage,
+                  "there is no place for the tuning file (SORTIUM_TUNING is off, or there is no "
+                  "HOME); name one with -o, or "
+                  "print the result with --export");
   std::vector<Entry> entries;
   std::optional<Output> file;
   if (!options.print) {
@@ -173,7 +200,8 @@ int tune(const TuneOptions& options) {
   keep_results_on_signals();
   const auto device = device_for(options);
   fmt::print("{}  {}\n", device->info().id, device->info().name);
-  fmt::print("{:<10} {:<4} {:<6} {:>11} {:>11} {:>11} {:>6}\n", "algorithm", "type", "", "records", "own Mkey/s", "tuned", "gain");
+  fmt::print("{:<10} {:<4} {:<6} {:>11} {:>11} {:>11} {:>6}\n", "algorithm", "type", "", "records",
+             "own Mkey/s", "tuned", "gain");
   std::vector<Entry> found;
   unsigned wrong = 0;
   for (const auto type : options.types)

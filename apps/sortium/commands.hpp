@@ -2,11 +2,10 @@
 #pragma once
 
 #include <optional>
+#include <sortium/core.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <sortium/core.hpp>
 
 namespace sortium {
 struct HostReport;
@@ -30,13 +29,16 @@ struct KeyOptions {
   std::string segments;            // a file of offsets
   std::optional<unsigned> offset_bytes;
 
-  // Throws Failure where `bits` is not a range of the type's, or the type has neither NaN nor zeros of two signs.
+  // Throws Failure where `bits` is not a range of the type's, or the type has neither NaN nor zeros
+  // of two signs.
   [[nodiscard]] sortium::Problem problem(sortium::KeyType key_type, std::uint64_t count) const;
   // As far as `bits` can be checked without knowing the type.
   void check_bits() const;
-  [[nodiscard]] bool are_records() const { return !by.empty() || !key.empty() || record.has_value(); }
-  // As far as `by`, `key` and `record` can be checked without knowing the file. `descends` is the option of that name.
-  // Throws Failure.
+  [[nodiscard]] bool are_records() const {
+    return !by.empty() || !key.empty() || record.has_value();
+  }
+  // As far as `by`, `key` and `record` can be checked without knowing the file. `descends` is the
+  // option of that name. Throws Failure.
   void check_records(std::string_view descends = "--descending") const;
 };
 
@@ -108,7 +110,8 @@ struct ReportOptions {
 
 // Each returns the program's exit code, or throws Failure or sortium::Error.
 int devices();
-// Builds the default sorts' kernels for every device that runs kernels, so that no later call has to.
+// Builds the default sorts' kernels for every device that runs kernels, so that no later call has
+// to.
 int warm();
 int self_test();
 int algorithms();
@@ -122,11 +125,13 @@ int draw(const DrawOptions& options);
 int pic(const PicOptions& options);
 int report(const ReportOptions& options);
 
-// Throws Failure, with the names there are, where `name` is neither an algorithm of the library nor a peer.
+// Throws Failure, with the names there are, where `name` is neither an algorithm of the library nor
+// a peer.
 void check_algorithm(const std::string& name);
 
 // How long each part of a sort took, for its summary.
-[[nodiscard]] std::string times(const sortium::HostReport& report, std::uint64_t count, double reading, double writing);
+[[nodiscard]] std::string times(const sortium::HostReport& report, std::uint64_t count,
+                                double reading, double writing);
 
 // What the options --nan and --zeros call them: "last", "first", "bits"; "tied", "distinct".
 [[nodiscard]] std::string_view name(sortium::NanOrder nan);

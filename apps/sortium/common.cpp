@@ -16,7 +16,8 @@ std::string human_bytes(std::uint64_t bytes) {
 
 std::string key_type_names() {
   std::string names;
-  for (const auto type : sortium::all_key_types) names += fmt::format("{}{}", names.empty() ? "" : ", ", sortium::info(type).name);
+  for (const auto type : sortium::all_key_types)
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", sortium::info(type).name);
   return names;
 }
 

@@ -7,10 +7,9 @@
 #include <cstdlib>
 #include <memory>
 #include <new>
+#include <sortium/core.hpp>
 #include <stdexcept>
 #include <string>
-
-#include <sortium/core.hpp>
 
 namespace app {
 
@@ -45,8 +44,8 @@ class Stopwatch {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
-// Host memory for records: on a page boundary, so that a CPU device can use it where it lies, and not set to
-// zero first, which would cost as much as reading it.
+// Host memory for records: on a page boundary, so that a CPU device can use it where it lies, and
+// not set to zero first, which would cost as much as reading it.
 class Bytes {
  public:
   Bytes() = default;
@@ -72,16 +71,22 @@ class Bytes {
 template <class F>
 decltype(auto) with_word(unsigned width, F&& f) {
   switch (width) {
-    case 1: return f(std::uint8_t{});
-    case 2: return f(std::uint16_t{});
-    case 4: return f(std::uint32_t{});
-    default: return f(std::uint64_t{});
+    case 1:
+      return f(std::uint8_t{});
+    case 2:
+      return f(std::uint16_t{});
+    case 4:
+      return f(std::uint32_t{});
+    default:
+      return f(std::uint64_t{});
   }
 }
 
 // The raw bits of element `i` of 1, 2, 4 or 8 bytes.
 [[nodiscard]] inline std::uint64_t element(const void* data, unsigned width, std::uint64_t i) {
-  return with_word(width, [&](auto word) -> std::uint64_t { return static_cast<const decltype(word)*>(data)[i]; });
+  return with_word(width, [&](auto word) -> std::uint64_t {
+    return static_cast<const decltype(word)*>(data)[i];
+  });
 }
 
 // What decides the place of a key in the problem's order: its order_bits, within the bit range.

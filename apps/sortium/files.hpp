@@ -4,10 +4,9 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <sortium/core.hpp>
 #include <string>
 #include <vector>
-
-#include <sortium/core.hpp>
 
 #include "common.hpp"
 #include "npy.hpp"
@@ -44,7 +43,8 @@ enum class Kind : std::uint8_t { npy, raw, text };
 
 // The records of a file.
 struct Column {
-  std::string descr;   // as NumPy calls the type: "<f4", or the list of its fields; empty where it has no name
+  std::string descr;   // as NumPy calls the type: "<f4", or the list of its fields; empty where it
+                       // has no name
   unsigned width = 4;  // bytes of a record
   std::uint64_t count = 0;
   bool swapped = false;  // `data` has the machine's byte order, the file has the other one
@@ -61,23 +61,26 @@ struct Keys : Column {
 };
 
 // `type` is needed for raw and text files; with .npy, which says it itself, it must agree.
-[[nodiscard]] Keys read_keys(const std::string& path, bool text, std::optional<sortium::KeyType> type,
-                             Progress& progress);
+[[nodiscard]] Keys read_keys(const std::string& path, bool text,
+                             std::optional<sortium::KeyType> type, Progress& progress);
 // Values are only moved: any type of 1 to 256 bytes. `bytes` is needed for raw files.
-[[nodiscard]] Column read_values(const std::string& path, std::optional<unsigned> bytes, Progress& progress);
-// Records of 1 to 256 bytes. `bytes` is needed for raw files; with .npy, `fields` become those of its header (none where
-// it has plain numbers).
-[[nodiscard]] Column read_records(const std::string& path, std::optional<unsigned> bytes, std::vector<NpyField>& fields,
-                                  Progress& progress);
-// Where `count` records are divided into segments: numbers of 4 or 8 bytes that ascend from 0 to `count`, one more than
-// there are segments. `bytes` is needed for raw files. Throws Failure that names the first wrong one.
-[[nodiscard]] Column read_offsets(const std::string& path, std::optional<unsigned> bytes, std::uint64_t count,
-                                  Progress& progress);
+[[nodiscard]] Column read_values(const std::string& path, std::optional<unsigned> bytes,
+                                 Progress& progress);
+// Records of 1 to 256 bytes. `bytes` is needed for raw files; with .npy, `fields` become those of
+// its header (none where it has plain numbers).
+[[nodiscard]] Column read_records(const std::string& path, std::optional<unsigned> bytes,
+                                  std::vector<NpyField>& fields, Progress& progress);
+// Where `count` records are divided into segments: numbers of 4 or 8 bytes that ascend from 0 to
+// `count`, one more than there are segments. `bytes` is needed for raw files. Throws Failure that
+// names the first wrong one.
+[[nodiscard]] Column read_offsets(const std::string& path, std::optional<unsigned> bytes,
+                                  std::uint64_t count, Progress& progress);
 
 // Sets the space for it aside, so that a full disk shows before the sorting and not after it.
 void reserve_column(Output& output, Kind kind, const Column& column);
 // `type` is how text is to be written.
-void write_column(Output& output, Kind kind, const Column& column, sortium::KeyType type, Progress& progress);
+void write_column(Output& output, Kind kind, const Column& column, sortium::KeyType type,
+                  Progress& progress);
 
 // "<f4", "|u1"; empty: NumPy has no name for it (bf16).
 [[nodiscard]] std::string descr_of(sortium::KeyType type);

@@ -18,7 +18,8 @@ using sortium::Problem;
 
 namespace {
 
-// An input record as its rank and its position. Sorted as plain numbers they are the one stable order there is.
+// An input record as its rank and its position. Sorted as plain numbers they are the one stable
+// order there is.
 struct Packed {  // ranks and positions of 32 bits
   std::uint64_t word;
   Packed(std::uint64_t rank, std::uint64_t position) : word(rank << 32 | position) {}
@@ -51,7 +52,8 @@ class Checker {
 
   // Records of equal rank may be in any order.
   template <class Entry>
-  std::optional<std::string> unstable(std::uint64_t first, const std::vector<Entry>& expected) const {
+  std::optional<std::string> unstable(std::uint64_t first,
+                                      const std::vector<Entry>& expected) const {
     std::vector<Record> want, have;
     for (std::size_t begin = 0, end = 0; begin < expected.size(); begin = end) {
       want.clear();
@@ -81,7 +83,8 @@ class Checker {
   }
 
   Record output(std::uint64_t i) const {
-    const std::uint64_t value = p_.payload == Payload::none ? 0 : element(o_.values_out, p_.value_bytes, i);
+    const std::uint64_t value =
+        p_.payload == Payload::none ? 0 : element(o_.values_out, p_.value_bytes, i);
     if (p_.keys_out) return {element(o_.keys_out, width_, i), value};
     // An argsort without keys: the position says which key it is, unless there is no such position.
     return {value < p_.count ? element(o_.keys_in, width_, value) : 0, value};
@@ -103,7 +106,8 @@ class Checker {
 };
 
 template <class Entry>
-std::optional<std::string> check(const Problem& p, const HostOperands& o, bool stable, std::uint64_t run_length) {
+std::optional<std::string> check(const Problem& p, const HostOperands& o, bool stable,
+                                 std::uint64_t run_length) {
   const Checker checker(p, o);
   const unsigned width = sortium::info(p.key).bytes;
   const std::uint64_t run = run_length == 0 ? std::max<std::uint64_t>(p.count, 1) : run_length;
@@ -115,11 +119,15 @@ std::optional<std::string> check(const Problem& p, const HostOperands& o, bool s
   for (std::uint64_t r = 0; r < runs; ++r) {
     const std::uint64_t first = begin(r), last = begin(r + 1);
     expected.clear();
-    for (std::uint64_t i = first; i < last; ++i) expected.emplace_back(rank(p, element(o.keys_in, width, i)), i);
+    for (std::uint64_t i = first; i < last; ++i)
+      expected.emplace_back(rank(p, element(o.keys_in, width, i)), i);
     // Starting the other cores is not worth it for a short run.
-    if (last - first < 4096) std::ranges::sort(expected);
-    else fast_sort(expected.begin(), expected.end());
-    if (p.limit != 0 && expected.size() > p.limit) expected.erase(expected.begin() + static_cast<std::ptrdiff_t>(p.limit), expected.end());
+    if (last - first < 4096)
+      std::ranges::sort(expected);
+    else
+      fast_sort(expected.begin(), expected.end());
+    if (p.limit != 0 && expected.size() > p.limit)
+      expected.erase(expected.begin() + static_cast<std::ptrdiff_t>(p.limit), expected.end());
     auto mistake = stable ? checker.stable(first, expected) : checker.unstable(first, expected);
     if (mistake) return mistake;
   }

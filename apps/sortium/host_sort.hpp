@@ -18,8 +18,8 @@ namespace app {
 struct Peer {
   std::string_view name, title;
   std::string version;  // of the library that it is from
-  bool stable;   // for keys alone
-  bool records;  // it sorts keys with values, too, and then always stably
+  bool stable;          // for keys alone
+  bool records;         // it sorts keys with values, too, and then always stably
 };
 
 [[nodiscard]] const std::vector<Peer>& peers();
@@ -36,8 +36,10 @@ class HostSort {
   virtual void store() {}
 };
 
-// Throws Failure where this build has no parallel algorithms or no Highway, Error(unsupported) for what vqsort cannot sort.
-[[nodiscard]] std::unique_ptr<HostSort> make_host_sort(const Peer& peer, const sortium::Problem& problem,
+// Throws Failure where this build has no parallel algorithms or no Highway, Error(unsupported) for
+// what vqsort cannot sort.
+[[nodiscard]] std::unique_ptr<HostSort> make_host_sort(const Peer& peer,
+                                                       const sortium::Problem& problem,
                                                        const sortium::HostOperands& operands);
 
 // On all cores, where the build has a library for that. For the program's own checks.

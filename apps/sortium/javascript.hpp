@@ -1,4 +1,5 @@
-// JavaScript, run inside of the program: Duktape, for libraries that draw and need no browser for it.
+// JavaScript, run inside of the program: Duktape, for libraries that draw and need no browser for
+// it.
 #pragma once
 
 #include <initializer_list>
@@ -18,7 +19,8 @@ class Javascript {
   // Both throw std::runtime_error with the script's error. `name` is for that message.
   void run(const char* name, const std::string& source);
   // What object.function(arguments…) returns, a string.
-  [[nodiscard]] std::string call(const char* object, const char* function, std::initializer_list<std::string> arguments);
+  [[nodiscard]] std::string call(const char* object, const char* function,
+                                 std::initializer_list<std::string> arguments);
 
  private:
   [[noreturn]] void fail(const char* what);

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-
 #include <sortium/core.hpp>
 
 namespace app {
@@ -24,15 +23,16 @@ struct NarrowFormat {
   const auto [fraction, least] = detail::narrow_format(type);
   const int magnitude = bits & 0x7fff, infinity = static_cast<int>(sortium::info(type).infinity);
   const int exponent = magnitude >> fraction, rest = magnitude & ((1 << fraction) - 1);
-  double number = exponent == 0 ? std::ldexp(rest, least - fraction)
-                                : std::ldexp((1 << fraction) + rest, least - fraction + exponent - 1);
+  double number = exponent == 0
+                      ? std::ldexp(rest, least - fraction)
+                      : std::ldexp((1 << fraction) + rest, least - fraction + exponent - 1);
   if (magnitude == infinity) number = HUGE_VAL;
   if (magnitude > infinity) number = std::nan("");
   return std::copysign(number, (bits & 0x8000) != 0 ? -1.0 : 1.0);
 }
 
-// The bits of the nearest f16 or bf16, of two the even one; infinity where the number is too large; of a NaN, a quiet one
-// with its sign.
+// The bits of the nearest f16 or bf16, of two the even one; infinity where the number is too large;
+// of a NaN, a quiet one with its sign.
 [[nodiscard]] inline std::uint16_t to_narrow(double number, sortium::KeyType type) {
   const auto [fraction, least] = detail::narrow_format(type);
   const auto infinity = static_cast<std::uint16_t>(sortium::info(type).infinity);
@@ -44,8 +44,10 @@ struct NarrowFormat {
   const int exponent = std::max(std::ilogb(number), least);
   const double scaled = std::ldexp(number, fraction - exponent);  // exact, as are the steps below
   double whole = std::floor(scaled);
-  if (const double rest = scaled - whole; rest > 0.5 || (rest == 0.5 && std::fmod(whole, 2) != 0)) ++whole;
-  // The leading bit of a normal number's fraction adds one to the exponent's field; so does one that rounding carries.
+  if (const double rest = scaled - whole; rest > 0.5 || (rest == 0.5 && std::fmod(whole, 2) != 0))
+    ++whole;
+  // The leading bit of a normal number's fraction adds one to the exponent's field; so does one
+  // that rounding carries.
   const int bits = ((exponent - least) << fraction) + static_cast<int>(whole);
   return sign | static_cast<std::uint16_t>(std::min(bits, int{infinity}));
 }

@@ -15,7 +15,8 @@ namespace app {
 
 namespace {
 
-constexpr std::uint64_t most_record = 1 << 20;  // bytes: far more than can be sorted, and their sums cannot overflow
+constexpr std::uint64_t most_record =
+    1 << 20;  // bytes: far more than can be sorted, and their sums cannot overflow
 
 // Of the Python dictionary that a header is: strings, True and False, tuples of numbers.
 class Parser {
@@ -23,7 +24,8 @@ class Parser {
   explicit Parser(std::string_view text) : text_(text) {}
 
   char peek() {
-    while (!text_.empty() && std::strchr(" \t\r\n", text_.front()) != nullptr) text_.remove_prefix(1);
+    while (!text_.empty() && std::strchr(" \t\r\n", text_.front()) != nullptr)
+      text_.remove_prefix(1);
     return text_.empty() ? '\0' : text_.front();
   }
   bool accept(char c) {
@@ -45,7 +47,8 @@ class Parser {
     if (quote != '\'' && quote != '"') throw Failure(exit_usage, "its header lacks a string");
     text_.remove_prefix(1);
     const auto end = text_.find(quote);
-    if (end == std::string_view::npos) throw Failure(exit_usage, "its header has a string without an end");
+    if (end == std::string_view::npos)
+      throw Failure(exit_usage, "its header has a string without an end");
     const std::string out(text_.substr(0, end));
     text_.remove_prefix(end + 1);
     return out;
@@ -58,7 +61,8 @@ class Parser {
       peek();
       std::uint64_t number = 0;
       const auto [end, error] = std::from_chars(text_.data(), text_.data() + text_.size(), number);
-      if (error != std::errc{}) throw Failure(exit_usage, "its header's shape is not a tuple of sizes");
+      if (error != std::errc{})
+        throw Failure(exit_usage, "its header's shape is not a tuple of sizes");
       text_.remove_prefix(static_cast<std::size_t>(end - text_.data()));
       accept('L');  // Python 2
       out.push_back(number);
@@ -90,11 +94,16 @@ std::vector<NpyField> parse_fields(Parser& p) {
     field.name = p.string();
     if (titled) p.expect(')');
     p.expect(',');
-    if (p.peek() == '[') throw Failure(exit_usage, fmt::format("its field '{}' has fields of its own; only plain ones can be read", field.name));
+    if (p.peek() == '[')
+      throw Failure(exit_usage,
+                    fmt::format("its field '{}' has fields of its own; only plain ones can be read",
+                                field.name));
     field.descr = p.string();
     std::uint64_t bytes = bytes_of(field.descr);
     if (bytes == 0 && field.descr != "|S0" && field.descr != "|V0")
-      throw Failure(exit_usage, fmt::format("its field '{}' is '{}', which is no type of a fixed size", field.name, field.descr));
+      throw Failure(exit_usage,
+                    fmt::format("its field '{}' is '{}', which is no type of a fixed size",
+                                field.name, field.descr));
     if (p.accept(',') && p.peek() == '(') {
       for (const auto n : p.tuple()) bytes = n > most_record ? n : bytes * n;
       field.is_array = true;
@@ -103,7 +112,8 @@ std::vector<NpyField> parse_fields(Parser& p) {
     p.expect(')');
     if (p.peek() != ']') p.expect(',');
     end += bytes;
-    if (bytes > most_record || end > most_record) throw Failure(exit_usage, fmt::format("its records have more than {} bytes", most_record));
+    if (bytes > most_record || end > most_record)
+      throw Failure(exit_usage, fmt::format("its records have more than {} bytes", most_record));
     field.bytes = static_cast<unsigned>(bytes);
     fields.push_back(std::move(field));
   }
@@ -140,7 +150,8 @@ NpyHeader parse(std::string_view text) {
     }
     if (p.peek() != '}') p.expect(',');
   }
-  if (!descr || !shape || !fortran) throw Failure(exit_usage, "its header lacks one of descr, fortran_order, shape");
+  if (!descr || !shape || !fortran)
+    throw Failure(exit_usage, "its header lacks one of descr, fortran_order, shape");
   if (shape->size() != 1)
     throw Failure(exit_usage, fmt::format("it has {} dimensions; one is needed", shape->size()));
   return {*descr, shape->front(), std::move(fields)};
@@ -151,8 +162,10 @@ std::string utf8_of_latin1(const std::string& text) {
   std::string out;
   for (const char c : text) {
     const auto code = static_cast<unsigned char>(c);
-    if (code < 0x80) out += c;
-    else (out += static_cast<char>(0xc0 | code >> 6)) += static_cast<char>(0x80 | (code & 0x3f));
+    if (code < 0x80)
+      out += c;
+    else
+      (out += static_cast<char>(0xc0 | code >> 6)) += static_cast<char>(0x80 | (code & 0x3f));
   }
   return out;
 }
@@ -163,8 +176,9 @@ NpyHeader read(Input& input) {
     throw Failure(exit_usage, "it is not an .npy file (it does not begin with \\x93NUMPY)");
   const unsigned version = start[6];
   if (version < 1 || version > 3 || start[7] != 0)
-    throw Failure(exit_usage, fmt::format("it has .npy format version {}.{}; 1.0, 2.0 and 3.0 are known", version,
-                                          unsigned{start[7]}));
+    throw Failure(exit_usage,
+                  fmt::format("it has .npy format version {}.{}; 1.0, 2.0 and 3.0 are known",
+                              version, unsigned{start[7]}));
   unsigned char length_bytes[4] = {};
   const std::size_t width = version == 1 ? 2 : 4;
   std::uint64_t length = 0;
@@ -180,11 +194,13 @@ NpyHeader read(Input& input) {
 
 unsigned bytes_of(const std::string& descr) {
   if (descr.size() < 3 || std::strchr("<>=|", descr[0]) == nullptr) return 0;
-  if (std::strchr("?biufcmMSUV", descr[1]) == nullptr) return 0;  // above all: not 'O', pickled objects
+  if (std::strchr("?biufcmMSUV", descr[1]) == nullptr)
+    return 0;  // above all: not 'O', pickled objects
   unsigned bytes = 0;
   const char* const last = descr.data() + descr.size();
   const auto [end, error] = std::from_chars(descr.data() + 2, last, bytes);
-  const bool whole = end == last || (*end == '[' && (descr[1] == 'm' || descr[1] == 'M'));  // "<M8[ns]"
+  const bool whole =
+      end == last || (*end == '[' && (descr[1] == 'm' || descr[1] == 'M'));  // "<M8[ns]"
   if (error != std::errc{} || !whole) return 0;
   return descr[1] == 'U' ? bytes * 4 : bytes;
 }
@@ -194,7 +210,8 @@ unsigned bytes_of(const std::string& descr) {
 bool NpyHeader::swapped() const { return !descr.empty() && descr.front() == foreign_order; }
 
 unsigned NpyHeader::item_bytes() const {
-  return fields.empty() ? bytes_of(descr) : static_cast<unsigned>(fields.back().offset + fields.back().bytes);
+  return fields.empty() ? bytes_of(descr)
+                        : static_cast<unsigned>(fields.back().offset + fields.back().bytes);
 }
 
 NpyHeader read_npy_header(Input& input) {
@@ -207,11 +224,18 @@ NpyHeader read_npy_header(Input& input) {
 
 std::string format_npy_header(const NpyHeader& header) {
   const char* const quote = header.descr.starts_with('[') ? "" : "'";
-  std::string text = fmt::format("{{'descr': {0}{1}{0}, 'fortran_order': False, 'shape': ({2},), }}", quote, header.descr, header.count);
-  // The oldest version that can say it: long headers need the second, names in other letters the third.
-  const bool ascii = std::ranges::none_of(text, [](char c) { return static_cast<unsigned char>(c) >= 0x80; });
+  std::string text =
+      fmt::format("{{'descr': {0}{1}{0}, 'fortran_order': False, 'shape': ({2},), }}", quote,
+                  header.descr, header.count);
+  // The oldest version that can say it: long headers need the second, names in other letters the
+  // third.
+  const bool ascii =
+      std::ranges::none_of(text, [](char c) { return static_cast<unsigned char>(c) >= 0x80; });
   constexpr std::size_t unit = 64, most_of_first = 0xffff - unit;
-  const int version = !ascii ? 3 : text.size() > most_of_first ? 2 : 1, width = version == 1 ? 2 : 4;
+  const int version = !ascii                        ? 3
+                      : text.size() > most_of_first ? 2
+                                                    : 1,
+            width = version == 1 ? 2 : 4;
   // Records begin at a multiple of 64 bytes, as numpy.save has it.
   const std::size_t fixed = 8 + static_cast<std::size_t>(width);
   text.append((unit - (fixed + text.size() + 1) % unit) % unit, ' ');

@@ -53,7 +53,8 @@ int claim(const fs::path& path) {
 void remove_temporaries_on_signals() {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction now {};
-    if (::sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN) continue;  // as nohup wants it
+    if (::sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN)
+      continue;  // as nohup wants it
     now.sa_handler = remove_temporaries;
     ::sigaction(signal, &now, nullptr);
   }
@@ -61,10 +62,12 @@ void remove_temporaries_on_signals() {
 
 void Output::fail(const char* what) const {
   const int error = errno;
-  const bool wrong_name = error == ENOENT || error == ENOTDIR || error == EISDIR || error == EACCES || error == EROFS ||
-                          error == ENAMETOOLONG || error == ELOOP;
+  const bool wrong_name = error == ENOENT || error == ENOTDIR || error == EISDIR ||
+                          error == EACCES || error == EROFS || error == ENAMETOOLONG ||
+                          error == ELOOP;
   throw Failure(wrong_name ? exit_usage : exit_runtime,
-                fmt::format("cannot {} {}: {}", what, is_stdout() ? "standard output" : name_, std::strerror(error)));
+                fmt::format("cannot {} {}: {}", what, is_stdout() ? "standard output" : name_,
+                            std::strerror(error)));
 }
 
 Output::Output(const std::string& path) : name_(path) {
@@ -91,7 +94,8 @@ Output::Output(const std::string& path) : name_(path) {
   if (exists && ::access(target_.c_str(), W_OK) != 0) fail("write");
 
   const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
-  const fs::path temporary = target_.parent_path() / fmt::format(".sortium-{}-{:x}.tmp", ::getpid(), now);
+  const fs::path temporary =
+      target_.parent_path() / fmt::format(".sortium-{}-{:x}.tmp", ::getpid(), now);
   slot_ = claim(temporary);
   fd_ = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (fd_ < 0) {
@@ -114,7 +118,8 @@ Output::~Output() {
 void Output::reserve(std::uint64_t bytes) {
   if (slot_ < 0 || bytes == 0) return;
   // Not every file system can; then the writing will tell.
-  if (::fallocate(fd_, 0, 0, static_cast<off_t>(bytes)) != 0 && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG))
+  if (::fallocate(fd_, 0, 0, static_cast<off_t>(bytes)) != 0 &&
+      (errno == ENOSPC || errno == EDQUOT || errno == EFBIG))
     fail("write");
 }
 
@@ -141,9 +146,11 @@ void Output::publish() {
   if (::rename(t.path, target_.c_str()) != 0) fail("write");
   t.used = 0;
   slot_ = -1;
-  // The new name, too, should survive a power cut; where the directory cannot be synced the file is there anyway.
+  // The new name, too, should survive a power cut; where the directory cannot be synced the file is
+  // there anyway.
   const auto directory = target_.parent_path();
-  const int fd = ::open(directory.empty() ? "." : directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int fd =
+      ::open(directory.empty() ? "." : directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return;
   ::fsync(fd);
   ::close(fd);

@@ -7,9 +7,10 @@
 
 namespace app {
 
-// Written beside its destination under a temporary name, and renamed at the end. The temporary file goes away with
-// the object, or when SIGINT, SIGTERM or SIGHUP ends the program (see remove_temporaries_on_signals). What is not a
-// regular file (a terminal, a pipe, /dev/null), and "-" for standard output, is written directly.
+// Written beside its destination under a temporary name, and renamed at the end. The temporary file
+// goes away with the object, or when SIGINT, SIGTERM or SIGHUP ends the program (see
+// remove_temporaries_on_signals). What is not a regular file (a terminal, a pipe, /dev/null), and
+// "-" for standard output, is written directly.
 class Output {
  public:
   explicit Output(const std::string& path);

@@ -1,9 +1,10 @@
-// Particles in the periodic unit square, which has GRID x GRID cells: the cell of (x, y) has the number GRID i + j, where
-// i counts along x and j along y. Parameters: WG; GRID; DT, how long a step is; WEIGHT, a power of two: a particle's
-// charge is WEIGHT * WEIGHT; RUN, how many particles in a row a work-item deposits.
+// Particles in the periodic unit square, which has GRID x GRID cells: the cell of (x, y) has the
+// number GRID i + j, where i counts along x and j along y. Parameters: WG; GRID; DT, how long a
+// step is; WEIGHT, a power of two: a particle's charge is WEIGHT * WEIGHT; RUN, how many particles
+// in a row a work-item deposits.
 
-// Velocities, and positions at first, are multiples of 2^-24: single precision holds them exactly, so that they can be
-// summed as integers.
+// Velocities, and positions at first, are multiples of 2^-24: single precision holds them exactly,
+// so that they can be summed as integers.
 #define UNITS 16777216.0f
 #define UNIT 5.9604644775390625e-8f
 
@@ -18,11 +19,12 @@ INLINE u32 float_bits(float x) {
 
 INLINE u32 is_inside(float x) { return x >= 0.0f && x < 1.0f ? 1 : 0; }
 
-// The place along one axis, 0 to 2^24 - 1. What has left the square (and fails the check) counts as 0: it must not lead
-// to addresses outside of the grid.
+// The place along one axis, 0 to 2^24 - 1. What has left the square (and fails the check) counts as
+// 0: it must not lead to addresses outside of the grid.
 INLINE u32 fixed(float x) { return is_inside(x) ? (u32)(x * UNITS) : 0; }
 
-// Integers, as different compilers round differently: the cell, and how far into it (0 to WEIGHT - 1).
+// Integers, as different compilers round differently: the cell, and how far into it (0 to WEIGHT -
+// 1).
 INLINE u32 cell_along(u32 place) { return (u32)((u64)place * GRID >> 24); }
 INLINE u32 weight_along(u32 place) { return (u32)(((u64)place * GRID & 0xffffff) * WEIGHT >> 24); }
 
@@ -38,7 +40,9 @@ INLINE float van_der_corput(u64 i, u32 base) {
   return (float)(u32)((numerator << 24) / denominator) * UNIT;
 }
 
-KERNEL(WG) void create_particles(GLOBAL float *x, GLOBAL float *y, GLOBAL float *u, GLOBAL float *v, GLOBAL u32 *id, u64 n) {
+KERNEL(WG)
+void create_particles(GLOBAL float* x, GLOBAL float* y, GLOBAL float* u, GLOBAL float* v,
+                      GLOBAL u32* id, u64 n) {
   const u64 k = (u64)group_id() * WG + local_id();
   if (k >= n) return;
   x[k] = van_der_corput(k, 2);
@@ -48,30 +52,34 @@ KERNEL(WG) void create_particles(GLOBAL float *x, GLOBAL float *y, GLOBAL float 
   id[k] = (u32)k;
 }
 
-// x, velocity and DT are in [0, 1], so that no more than 1 is passed, and what is left is below 1 however it was rounded.
+// x, velocity and DT are in [0, 1], so that no more than 1 is passed, and what is left is below 1
+// however it was rounded.
 INLINE float moved(float x, float velocity) {
   const float to = x + velocity * DT;
   return to < 1.0f ? to : to - 1.0f;
 }
 
-KERNEL(WG) void move_particles(GLOBAL float *x, GLOBAL float *y, GLOBAL const float *u, GLOBAL const float *v, u64 n) {
+KERNEL(WG)
+void move_particles(GLOBAL float* x, GLOBAL float* y, GLOBAL const float* u, GLOBAL const float* v,
+                    u64 n) {
   const u64 k = (u64)group_id() * WG + local_id();
   if (k >= n) return;
   x[k] = moved(x[k], u[k]);
   y[k] = moved(y[k], v[k]);
 }
 
-KERNEL(WG) void find_cells(GLOBAL const float *x, GLOBAL const float *y, GLOBAL u32 *cells, u64 n) {
+KERNEL(WG) void find_cells(GLOBAL const float* x, GLOBAL const float* y, GLOBAL u32* cells, u64 n) {
   const u64 k = (u64)group_id() * WG + local_id();
   if (k < n) cells[k] = cell_of(x[k], y[k]);
 }
 
-// Particle k of the new order is particle from[k] of the old one, whole. `from` comes from a sort that may be wrong: it
-// must not be read beyond the old particles, of which there are `count`.
-KERNEL(WG) void gather_particles(GLOBAL const u32 *from, GLOBAL const float *old_x, GLOBAL const float *old_y,
-                                 GLOBAL const float *old_u, GLOBAL const float *old_v, GLOBAL const u32 *old_id,
-                                 GLOBAL float *x, GLOBAL float *y, GLOBAL float *u, GLOBAL float *v, GLOBAL u32 *id,
-                                 u64 n, u64 count) {
+// Particle k of the new order is particle from[k] of the old one, whole. `from` comes from a sort
+// that may be wrong: it must not be read beyond the old particles, of which there are `count`.
+KERNEL(WG)
+void gather_particles(GLOBAL const u32* from, GLOBAL const float* old_x, GLOBAL const float* old_y,
+                      GLOBAL const float* old_u, GLOBAL const float* old_v,
+                      GLOBAL const u32* old_id, GLOBAL float* x, GLOBAL float* y, GLOBAL float* u,
+                      GLOBAL float* v, GLOBAL u32* id, u64 n, u64 count) {
   const u64 k = (u64)group_id() * WG + local_id();
   if (k >= n) return;
   const u64 j = min((u64)from[k], count - 1);
@@ -83,7 +91,8 @@ KERNEL(WG) void gather_particles(GLOBAL const u32 *from, GLOBAL const float *old
 }
 
 // Charges of one cell's particles, for the four nodes around it.
-INLINE void add_charges(GLOBAL u32 *charges, u32 i, u32 j, u32 here, u32 next_x, u32 next_y, u32 opposite) {
+INLINE void add_charges(GLOBAL u32* charges, u32 i, u32 j, u32 here, u32 next_x, u32 next_y,
+                        u32 opposite) {
   const u32 after_i = i + 1 < GRID ? i + 1 : 0, after_j = j + 1 < GRID ? j + 1 : 0;
   global_add(&charges[i * GRID + j], here);
   global_add(&charges[after_i * GRID + j], next_x);
@@ -91,10 +100,12 @@ INLINE void add_charges(GLOBAL u32 *charges, u32 i, u32 j, u32 here, u32 next_x,
   global_add(&charges[after_i * GRID + after_j], opposite);
 }
 
-// Each particle's charge goes to the four nodes around it, by its distance from them (cloud in cell). A work-item takes
-// RUN particles that are neighbours in memory and adds to the grid when the cell changes: once for each particle where
-// they lie in no order, hardly ever where they are sorted by cell.
-KERNEL(WG) void deposit_charges(GLOBAL const float *x, GLOBAL const float *y, GLOBAL u32 *charges, u64 n) {
+// Each particle's charge goes to the four nodes around it, by its distance from them (cloud in
+// cell). A work-item takes RUN particles that are neighbours in memory and adds to the grid when
+// the cell changes: once for each particle where they lie in no order, hardly ever where they are
+// sorted by cell.
+KERNEL(WG)
+void deposit_charges(GLOBAL const float* x, GLOBAL const float* y, GLOBAL u32* charges, u64 n) {
   const u64 first = ((u64)group_id() * WG + local_id()) * RUN, end = min(first + RUN, n);
   u32 i = 0, j = 0, here = 0, next_x = 0, next_y = 0, opposite = 0;
   for (u64 k = first; k < end; ++k) {
@@ -121,18 +132,22 @@ INLINE u64 mixed(u64 x) {
   return x ^ (x >> 33);
 }
 
-// Work-item t of T looks at particles t, t + T, ... and leaves what app::Tally has, as sums, at sums[TALLY t].
-KERNEL(WG) void tally_particles(GLOBAL const float *x, GLOBAL const float *y, GLOBAL const float *u, GLOBAL const float *v,
-                                GLOBAL const u32 *id, GLOBAL u64 *sums, u64 n) {
+// Work-item t of T looks at particles t, t + T, ... and leaves what app::Tally has, as sums, at
+// sums[TALLY t].
+KERNEL(WG)
+void tally_particles(GLOBAL const float* x, GLOBAL const float* y, GLOBAL const float* u,
+                     GLOBAL const float* v, GLOBAL const u32* id, GLOBAL u64* sums, u64 n) {
   const u64 t = (u64)group_id() * WG + local_id();
   const u64 items = (u64)group_count() * WG;
-  u64 disorder = 0, strays = 0, ids = 0, identities = 0, particles = 0, momentum_x = 0, momentum_y = 0;
+  u64 disorder = 0, strays = 0, ids = 0, identities = 0, particles = 0, momentum_x = 0,
+      momentum_y = 0;
   u64 energy_high = 0, energy_low = 0;
   for (u64 k = t; k < n; k += items) {
     const float at_x = x[k], at_y = y[k];
     const u32 velocity_x = fixed(u[k]), velocity_y = fixed(v[k]);
     const u64 energy = (u64)velocity_x * velocity_x + (u64)velocity_y * velocity_y;
-    const u64 identity = mixed(mixed((u64)id[k] + 1) + ((u64)float_bits(u[k]) << 32 | float_bits(v[k])));
+    const u64 identity =
+        mixed(mixed((u64)id[k] + 1) + ((u64)float_bits(u[k]) << 32 | float_bits(v[k])));
     strays += is_inside(at_x) && is_inside(at_y) ? 0 : 1;
     ids += id[k];
     identities += identity;
@@ -155,7 +170,7 @@ KERNEL(WG) void tally_particles(GLOBAL const float *x, GLOBAL const float *y, GL
 }
 
 // The same for two grids: nodes that differ, and the charge of each.
-KERNEL(WG) void compare_charges(GLOBAL const u32 *a, GLOBAL const u32 *b, GLOBAL u64 *sums) {
+KERNEL(WG) void compare_charges(GLOBAL const u32* a, GLOBAL const u32* b, GLOBAL u64* sums) {
   const u32 t = group_id() * WG + local_id();
   const u32 items = group_count() * WG;
   u64 different = 0, sum_a = 0, sum_b = 0;

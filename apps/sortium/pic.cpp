@@ -32,8 +32,10 @@ std::uint64_t nodes(const PicProblem& p) { return std::uint64_t{p.grid} * p.grid
 void refuse_host(const sortium::Device& device) {
   if (device.info().claimed.backend != sortium::Backend::host) return;
   throw Error(ErrorCode::unsupported,
-              fmt::format("{} runs no kernels, which the particles are moved by; take another device: for the cores of this "
-                          "machine, an OpenCL driver such as PoCL has one", device.info().id));
+              fmt::format("{} runs no kernels, which the particles are moved by; take another "
+                          "device: for the cores of this "
+                          "machine, an OpenCL driver such as PoCL has one",
+                          device.info().id));
 }
 
 // The order of the cells: a position for each particle.
@@ -46,8 +48,9 @@ Problem sort_problem(const PicProblem& p, Pic::Bits bits) {
   return out;
 }
 
-// Along one axis. As fine as it may be, up to 2^8, where eight times as many particles as on average add to a node
-// without passing 32 bits. Were there more at one, the charge of the whole grid would say so.
+// Along one axis. As fine as it may be, up to 2^8, where eight times as many particles as on
+// average add to a node without passing 32 bits. Were there more at one, the charge of the whole
+// grid would say so.
 unsigned weight(const PicProblem& p) {
   const std::uint64_t crowd = 8 * (p.particles / nodes(p) + 1);
   unsigned w = 256;
@@ -55,10 +58,14 @@ unsigned weight(const PicProblem& p) {
   return w;
 }
 
-std::uint64_t work_groups(std::uint64_t items, unsigned work_group) { return (items + work_group - 1) / work_group; }
+std::uint64_t work_groups(std::uint64_t items, unsigned work_group) {
+  return (items + work_group - 1) / work_group;
+}
 
 // Of kernels that leave sums: enough to keep the device busy, few to read back.
-std::uint64_t groups_that_sum(const Capabilities& c) { return c.compute_units * (c.kind == DeviceKind::cpu ? 1u : 8u); }
+std::uint64_t groups_that_sum(const Capabilities& c) {
+  return c.compute_units * (c.kind == DeviceKind::cpu ? 1u : 8u);
+}
 
 }  // namespace
 
@@ -70,12 +77,15 @@ std::string flaw_at_start(const Tally& start, std::uint64_t count) {
 }
 
 std::string flaw_of_move(const Tally& start, const Tally& moved) {
-  if (moved.ids != start.ids) return fmt::format("the sum of the ids is {}, not {}", moved.ids, start.ids);
-  if (moved.identities != start.identities) return "an id has lost its velocity, or a particle is lost or doubled";
+  if (moved.ids != start.ids)
+    return fmt::format("the sum of the ids is {}, not {}", moved.ids, start.ids);
+  if (moved.identities != start.identities)
+    return "an id has lost its velocity, or a particle is lost or doubled";
   if (moved.momentum_x != start.momentum_x || moved.momentum_y != start.momentum_y)
-    return fmt::format("the momentum is ({}, {}), not ({}, {}), in units of 2^-24", moved.momentum_x, moved.momentum_y,
-                       start.momentum_x, start.momentum_y);
-  if (moved.energy_high != start.energy_high || moved.energy_low != start.energy_low) return "the energy has changed";
+    return fmt::format("the momentum is ({}, {}), not ({}, {}), in units of 2^-24",
+                       moved.momentum_x, moved.momentum_y, start.momentum_x, start.momentum_y);
+  if (moved.energy_high != start.energy_high || moved.energy_low != start.energy_low)
+    return "the energy has changed";
   if (moved.strays != 0) return fmt::format("{} particles are outside of the square", moved.strays);
   return {};
 }
@@ -83,13 +93,15 @@ std::string flaw_of_move(const Tally& start, const Tally& moved) {
 std::string flaw_of_sort(const Tally& before, const Tally& after) {
   if (const auto flaw = flaw_of_move(before, after); !flaw.empty()) return flaw;
   if (after.particles != before.particles) return "a particle has lost its position";
-  if (after.disorder != 0) return fmt::format("{} neighbours are not in the order of their cells", after.disorder);
+  if (after.disorder != 0)
+    return fmt::format("{} neighbours are not in the order of their cells", after.disorder);
   return {};
 }
 
 std::string flaw_of_charges(const ChargeSums& sums, std::uint64_t charge) {
   if (sums.different != 0)
-    return fmt::format("sorted and unsorted particles charge {} nodes of the grid differently", sums.different);
+    return fmt::format("sorted and unsorted particles charge {} nodes of the grid differently",
+                       sums.different);
   if (sums.before != charge || sums.after != charge)
     return fmt::format("the grid's charge is {} and {}, not {}", sums.before, sums.after, charge);
   return {};
@@ -98,7 +110,8 @@ std::string flaw_of_charges(const ChargeSums& sums, std::uint64_t charge) {
 PicKernels::PicKernels(sortium::Device& device, const Capabilities& c, const PicProblem& problem) {
   refuse_host(device);
   work_group = std::min(c.max_work_group, 256u);
-  // On a GPU, a work-item's particles are one sector of 32 bytes: lines stay in the cache until all have read theirs.
+  // On a GPU, a work-item's particles are one sector of 32 bytes: lines stay in the cache until all
+  // have read theirs.
   run = c.kind == DeviceKind::cpu ? 256 : 8;
   const unsigned w = weight(problem);
   charge = std::uint64_t{w} * w;
@@ -128,19 +141,25 @@ Pic::Pic(std::shared_ptr<sortium::Device> device, const PicProblem& problem)
       by_all_(device_, sort_problem(problem, Bits::all), problem.method),
       queue_(device_->make_queue()) {
   if (by_cell_.algorithm().partial)
-    throw Error(ErrorCode::unsupported, fmt::format("{}: leaves sorted runs only; particles need a whole order",
-                                                    by_cell_.algorithm().name));
+    throw Error(ErrorCode::unsupported,
+                fmt::format("{}: leaves sorted runs only; particles need a whole order",
+                            by_cell_.algorithm().name));
   const std::uint64_t part = 4 * problem.particles, grid = 4 * nodes(problem);
-  const std::uint64_t scratch = std::max({by_cell_.scratch_bytes(), by_all_.scratch_bytes(), std::uint64_t{16}});
+  const std::uint64_t scratch =
+      std::max({by_cell_.scratch_bytes(), by_all_.scratch_bytes(), std::uint64_t{16}});
   const std::uint64_t sums = 8 * std::max(tally_width, compare_width) * kernels_.work_group *
                              groups_that_sum(sortium::capabilities(*device_));
-  const std::uint64_t need = (2 * before_.size() + 2) * part + 2 * grid + scratch + sums, have = device_->free_memory();
-  const std::uint64_t largest = std::max({part, grid, scratch}), most = device_->info().claimed.max_allocation;
+  const std::uint64_t need = (2 * before_.size() + 2) * part + 2 * grid + scratch + sums,
+                      have = device_->free_memory();
+  const std::uint64_t largest = std::max({part, grid, scratch}),
+                      most = device_->info().claimed.max_allocation;
   if (need > have || largest > most)
     throw Error(ErrorCode::out_of_memory,
-                fmt::format("--particles {} with --grid {} needs {}, {} of it in one piece; the device has {}, up to {} in "
-                            "one piece", problem.particles, problem.grid, human_bytes(need), human_bytes(largest), human_bytes(have),
-                            human_bytes(most)));
+                fmt::format("--particles {} with --grid {} needs {}, {} of it in one piece; the "
+                            "device has {}, up to {} in "
+                            "one piece",
+                            problem.particles, problem.grid, human_bytes(need),
+                            human_bytes(largest), human_bytes(have), human_bytes(most)));
   for (auto* const particles : {&before_, &after_})
     for (auto& buffer : *particles) buffer = device_->allocate(part);
   cells_ = device_->allocate(part);
@@ -159,7 +178,8 @@ ParticleArrays Pic::arrays(const Buffers& b) {
 }
 
 void Pic::launch(sortium::Kernel& kernel, std::uint64_t items, std::span<const Arg> args) {
-  queue_->launch({kernel, work_groups(items, kernels_.work_group), kernels_.work_group, args, kernel.name()});
+  queue_->launch(
+      {kernel, work_groups(items, kernels_.work_group), kernels_.work_group, args, kernel.name()});
 }
 
 void Pic::move() {
@@ -175,7 +195,9 @@ void Pic::find_cells() {
 }
 
 void Pic::sort(Bits bits) {
-  plan(bits).run(*queue_, {.keys_in = cells_->memory(), .values_out = order_->memory(), .scratch = scratch_->memory()});
+  plan(bits).run(
+      *queue_,
+      {.keys_in = cells_->memory(), .values_out = order_->memory(), .scratch = scratch_->memory()});
 }
 
 void Pic::forget_order() { queue_->fill(order_->memory(), 0, 4 * problem_.particles); }
@@ -184,7 +206,8 @@ void Pic::gather() { gather(problem_.particles); }
 
 void Pic::gather(std::uint64_t count) {
   const ParticleArrays a = before(), b = after();
-  const Arg args[] = {order_->memory(), a.x, a.y, a.u, a.v, a.id, b.x, b.y, b.u, b.v, b.id, count, problem_.particles};
+  const Arg args[] = {order_->memory(),  a.x, a.y, a.u, a.v, a.id, b.x, b.y, b.u, b.v, b.id, count,
+                      problem_.particles};
   launch(*kernels_.gather, count, args);
 }
 
@@ -199,7 +222,8 @@ void Pic::deposit(const ParticleArrays& a, const Buffer& charges) {
 
 void Pic::end_step() { std::swap(before_, after_); }
 
-std::vector<std::uint64_t> Pic::add_up(sortium::Kernel& kernel, unsigned width, std::vector<Arg> args, std::size_t sums_at) {
+std::vector<std::uint64_t> Pic::add_up(sortium::Kernel& kernel, unsigned width,
+                                       std::vector<Arg> args, std::size_t sums_at) {
   const std::uint64_t groups = groups_that_sum(sortium::capabilities(*device_));
   args.insert(args.begin() + static_cast<std::ptrdiff_t>(sums_at), sums_->memory());
   queue_->launch({kernel, groups, kernels_.work_group, args, kernel.name()});
@@ -210,27 +234,31 @@ std::vector<std::uint64_t> Pic::add_up(sortium::Kernel& kernel, unsigned width, 
 }
 
 Tally Pic::tally(const ParticleArrays& a) {
-  const auto sums = add_up(*kernels_.tally, tally_width, {a.x, a.y, a.u, a.v, a.id, problem_.particles}, 5);
+  const auto sums =
+      add_up(*kernels_.tally, tally_width, {a.x, a.y, a.u, a.v, a.id, problem_.particles}, 5);
   return {sums[0], sums[1], sums[2], sums[3], sums[4], sums[5], sums[6], sums[7], sums[8]};
 }
 Tally Pic::tally_before() { return tally(before()); }
 Tally Pic::tally_after() { return tally(after()); }
 
 ChargeSums Pic::compare_charges() {
-  const auto sums = add_up(*kernels_.compare, compare_width, {charges_[0]->memory(), charges_[1]->memory()}, 2);
+  const auto sums =
+      add_up(*kernels_.compare, compare_width, {charges_[0]->memory(), charges_[1]->memory()}, 2);
   return {sums[0], sums[1], sums[2]};
 }
 
 Sample Pic::sample(std::uint64_t count) {
   const std::uint64_t n = problem_.particles;
   count = std::min(count, n);
-  // One place of each of `count` parts of memory, chosen at random: at equal distances, the numbers of particles would
-  // have digits in common, and van der Corput's sequence turns common digits into bare patches.
+  // One place of each of `count` parts of memory, chosen at random: at equal distances, the numbers
+  // of particles would have digits in common, and van der Corput's sequence turns common digits
+  // into bare patches.
   std::vector<std::uint32_t> places(count);
   for (std::uint64_t k = 0; k < count; ++k) {
     const std::uint64_t first = k * n / count, end = (k + 1) * n / count;
     const std::uint64_t random = (k + 1) * 0x9e3779b97f4a7c15u;
-    places[k] = static_cast<std::uint32_t>(first + ((random ^ random >> 29) * 0xbf58476d1ce4e5b9u >> 32) % (end - first));
+    places[k] = static_cast<std::uint32_t>(
+        first + ((random ^ random >> 29) * 0xbf58476d1ce4e5b9u >> 32) % (end - first));
   }
   queue_->write(order_->memory(), places.data(), 4 * count);
   gather(count);

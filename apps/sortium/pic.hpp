@@ -1,14 +1,13 @@
-// Particles of a particle-in-cell simulation, on a device: they lie in memory in some order, move, and are brought into
-// the order of the cells that they are in.
+// Particles of a particle-in-cell simulation, on a device: they lie in memory in some order, move,
+// and are brought into the order of the cells that they are in.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <sortium/sortium.hpp>
 #include <string>
 #include <vector>
-
-#include <sortium/sortium.hpp>
 
 namespace app {
 
@@ -19,8 +18,9 @@ struct Tally {
   std::uint64_t ids = 0;         // sum of the ids
   std::uint64_t identities = 0;  // checksum of (id, u, v), which no step changes
   std::uint64_t particles = 0;   // checksum of (id, u, v, x, y), which no sort changes
-  std::uint64_t momentum_x = 0, momentum_y = 0;    // sums of u and v in units of 2^-24: exact
-  std::uint64_t energy_high = 0, energy_low = 0;   // sum of u^2 + v^2 in units of 2^-24 and 2^-48: exact
+  std::uint64_t momentum_x = 0, momentum_y = 0;  // sums of u and v in units of 2^-24: exact
+  std::uint64_t energy_high = 0,
+                energy_low = 0;  // sum of u^2 + v^2 in units of 2^-24 and 2^-48: exact
 
   bool operator==(const Tally&) const = default;
 };
@@ -55,31 +55,35 @@ struct PicProblem {
 
 // The kernels of pic.cl, built for a device. Throws sortium::Error.
 struct PicKernels {
-  PicKernels(sortium::Device& device, const sortium::Capabilities& capabilities, const PicProblem& problem);
+  PicKernels(sortium::Device& device, const sortium::Capabilities& capabilities,
+             const PicProblem& problem);
 
   std::unique_ptr<sortium::Kernel> create, move, find_cells, gather, deposit, tally, compare;
-  unsigned work_group;    // of all of them
-  unsigned run;           // particles that a work-item deposits
-  std::uint64_t charge;   // of a particle, on the grid
+  unsigned work_group;   // of all of them
+  unsigned run;          // particles that a work-item deposits
+  std::uint64_t charge;  // of a particle, on the grid
 };
 
 class Pic {
  public:
-  enum class Bits { cell, all };  // that the sort looks at: those that the cells' numbers have, or all 32
+  enum class Bits {
+    cell,
+    all
+  };  // that the sort looks at: those that the cells' numbers have, or all 32
 
-  // Creates the particles. Throws sortium::Error: invalid_argument, not_found, unsupported, out_of_memory (before any
-  // memory is used), build_failed.
+  // Creates the particles. Throws sortium::Error: invalid_argument, not_found, unsupported,
+  // out_of_memory (before any memory is used), build_failed.
   Pic(std::shared_ptr<sortium::Device> device, const PicProblem& problem);
 
   // A step. These only enqueue. All but move and end_step may be repeated, and do the same again.
   void move();
   void find_cells();
-  void sort(Bits bits);     // by cell: finds the order, and moves no particle
-  void forget_order();      // what was found before must not pass for what comes next
-  void gather();            // the particles, into that order
-  void deposit_before();    // the particles' charges, onto a grid
-  void deposit_after();     // the same for the gathered particles, onto another
-  void end_step();          // the gathered particles are the particles
+  void sort(Bits bits);   // by cell: finds the order, and moves no particle
+  void forget_order();    // what was found before must not pass for what comes next
+  void gather();          // the particles, into that order
+  void deposit_before();  // the particles' charges, onto a grid
+  void deposit_after();   // the same for the gathered particles, onto another
+  void end_step();        // the gathered particles are the particles
 
   // These wait.
   [[nodiscard]] Tally tally_before();
@@ -90,7 +94,9 @@ class Pic {
   void finish() { queue_->finish(); }
 
   [[nodiscard]] const PicProblem& problem() const { return problem_; }
-  [[nodiscard]] const sortium::Plan& plan(Bits bits) const { return bits == Bits::cell ? by_cell_ : by_all_; }
+  [[nodiscard]] const sortium::Plan& plan(Bits bits) const {
+    return bits == Bits::cell ? by_cell_ : by_all_;
+  }
   [[nodiscard]] std::uint64_t charge() const { return kernels_.charge; }
   [[nodiscard]] sortium::Queue& queue() { return *queue_; }
   [[nodiscard]] ParticleArrays before() const { return arrays(before_); }
@@ -108,7 +114,8 @@ class Pic {
   [[nodiscard]] Tally tally(const ParticleArrays& particles);
   // Runs a kernel that leaves `width` sums for each work-item, and adds them up.
   [[nodiscard]] std::vector<std::uint64_t> add_up(sortium::Kernel& kernel, unsigned width,
-                                                  std::vector<sortium::Arg> args, std::size_t sums_at);
+                                                  std::vector<sortium::Arg> args,
+                                                  std::size_t sums_at);
 
   std::shared_ptr<sortium::Device> device_;
   PicProblem problem_;

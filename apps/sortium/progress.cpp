@@ -16,7 +16,8 @@ void put(const std::string& text) {
 
 std::string rough(double seconds) {
   if (seconds < 90) return fmt::format("some {:.0f} s", seconds);
-  return seconds < 5400 ? fmt::format("some {:.0f} min", seconds / 60) : fmt::format("some {:.1f} h", seconds / 3600);
+  return seconds < 5400 ? fmt::format("some {:.0f} min", seconds / 60)
+                        : fmt::format("some {:.1f} h", seconds / 3600);
 }
 }  // namespace
 
@@ -61,12 +62,14 @@ void Progress::draw() {
     line = fmt::format("{} … {:.1f} s", name_, seconds);
   } else {
     constexpr unsigned width = 30;
-    const double part = std::min(1.0, static_cast<double>(done_.load()) / static_cast<double>(total_));
+    const double part =
+        std::min(1.0, static_cast<double>(done_.load()) / static_cast<double>(total_));
     const auto filled = static_cast<unsigned>(part * width);
-    line = fmt::format("{} [{:#<{}}{:.<{}}] {:3.0f} % {:.1f} s", name_, "", filled, "", width - filled, part * 100,
-                       seconds);
+    line = fmt::format("{} [{:#<{}}{:.<{}}] {:3.0f} % {:.1f} s", name_, "", filled, "",
+                       width - filled, part * 100, seconds);
     const double so_far = std::chrono::duration<double>(Clock::now() - phase_begin_).count();
-    if (part > 0 && part < 1 && so_far > 2) line += ", " + rough(so_far * (1 - part) / part) + " left";
+    if (part > 0 && part < 1 && so_far > 2)
+      line += ", " + rough(so_far * (1 - part) / part) + " left";
   }
   put("\r\033[K" + line);
   drawn_ = true;

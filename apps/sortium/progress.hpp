@@ -11,7 +11,8 @@
 
 namespace app {
 
-// With how long the phase will go on, once a part of it is done. Shows nothing where standard error is not a terminal, and nothing in the first second.
+// With how long the phase will go on, once a part of it is done. Shows nothing where standard error
+// is not a terminal, and nothing in the first second.
 class Progress {
  public:
   explicit Progress(bool wanted);

@@ -29,9 +29,13 @@ int compare_numbers(T a, T b) {
 
 }  // namespace
 
-RecordOrder::RecordOrder(const sortium::RecordProblem& problem, std::span<const void* const> columns) {
+RecordOrder::RecordOrder(const sortium::RecordProblem& problem,
+                         std::span<const void* const> columns) {
   for (const auto& f : problem.key) {
-    Key key{static_cast<const std::byte*>(columns[f.column]) + f.offset, problem.columns[f.column].bytes, f.type, {}};
+    Key key{static_cast<const std::byte*>(columns[f.column]) + f.offset,
+            problem.columns[f.column].bytes,
+            f.type,
+            {}};
     key.number.order = f.order;
     if (f.type.kind() == FieldType::Kind::number) {
       key.number.key = f.type.key();
@@ -57,8 +61,10 @@ int RecordOrder::compare(std::uint64_t a, std::uint64_t b) const {
       if (key.type.kind() == FieldType::Kind::bytes) {
         order = std::memcmp(x, y, key.type.size());
       } else {
-        if (key.type.kind() == FieldType::Kind::i128) order = compare_numbers(load<std::int64_t>(x + 8), load<std::int64_t>(y + 8));
-        else order = compare_numbers(load<std::uint64_t>(x + 8), load<std::uint64_t>(y + 8));
+        if (key.type.kind() == FieldType::Kind::i128)
+          order = compare_numbers(load<std::int64_t>(x + 8), load<std::int64_t>(y + 8));
+        else
+          order = compare_numbers(load<std::uint64_t>(x + 8), load<std::uint64_t>(y + 8));
         if (order == 0) order = compare_numbers(load<std::uint64_t>(x), load<std::uint64_t>(y));
       }
       if (key.number.order == Order::descending) order = -order;
@@ -68,7 +74,8 @@ int RecordOrder::compare(std::uint64_t a, std::uint64_t b) const {
   return 0;
 }
 
-std::optional<std::string> find_record_mistake(const sortium::RecordProblem& p, const sortium::RecordHostOperands& o) {
+std::optional<std::string> find_record_mistake(const sortium::RecordProblem& p,
+                                               const sortium::RecordHostOperands& o) {
   const RecordOrder order(p, o.columns_in);
   std::vector<std::uint64_t> expected(p.count);
   std::iota(expected.begin(), expected.end(), std::uint64_t{0});
@@ -81,8 +88,10 @@ std::optional<std::string> find_record_mistake(const sortium::RecordProblem& p, 
       const std::uint64_t bytes = p.columns[c].bytes;
       if (p.columns[c].moved == sortium::Moved::out &&
           std::memcmp(static_cast<const std::byte*>(o.columns_out[c]) + i * bytes,
-                      static_cast<const std::byte*>(o.columns_in[c]) + expected[i] * bytes, bytes) != 0)
-        return fmt::format("record {} is not the input's record {}, which belongs there", i, expected[i]);
+                      static_cast<const std::byte*>(o.columns_in[c]) + expected[i] * bytes,
+                      bytes) != 0)
+        return fmt::format("record {} is not the input's record {}, which belongs there", i,
+                           expected[i]);
     }
     if (p.position_bytes == 0) continue;
     if (const auto have = element(o.positions, p.position_bytes, i); have != expected[i])

@@ -1,11 +1,11 @@
-// Checks of records on the host that share nothing with the kernels but the definition of the order of numbers.
+// Checks of records on the host that share nothing with the kernels but the definition of the order
+// of numbers.
 #pragma once
 
 #include <optional>
+#include <sortium/records.hpp>
 #include <string>
 #include <vector>
-
-#include <sortium/records.hpp>
 
 namespace app {
 
@@ -26,9 +26,10 @@ class RecordOrder {
   std::vector<Key> keys_;
 };
 
-// What is wrong with a sort of records whose columns are moved out, or whose positions are wanted: nothing, if every one is
-// where a stable sort puts it. The problem has no segments. Costs a sort on the host and 8 bytes a record.
-[[nodiscard]] std::optional<std::string> find_record_mistake(const sortium::RecordProblem& problem,
-                                                             const sortium::RecordHostOperands& operands);
+// What is wrong with a sort of records whose columns are moved out, or whose positions are wanted:
+// nothing, if every one is where a stable sort puts it. The problem has no segments. Costs a sort
+// on the host and 8 bytes a record.
+[[nodiscard]] std::optional<std::string> find_record_mistake(
+    const sortium::RecordProblem& problem, const sortium::RecordHostOperands& operands);
 
 }  // namespace app

@@ -73,7 +73,8 @@ class Object {
     const json* const j = find(name);
     if (j == nullptr) return out;
     if (!j->is_array()) wrong(name, *j, "a list");
-    for (std::size_t i = 0; i < j->size(); ++i) out.emplace_back((*j)[i], fmt::format("{}[{}]", member(name), i));
+    for (std::size_t i = 0; i < j->size(); ++i)
+      out.emplace_back((*j)[i], fmt::format("{}[{}]", member(name), i));
     return out;
   }
 
@@ -104,7 +105,8 @@ void take_figure(ReportRow& out, const Object& row, const char* seconds, bool co
 std::vector<ReportPhase> phases(const Object& row) {
   std::vector<ReportPhase> out;
   for (const auto& p : row.list("phases"))
-    out.push_back({p.text("name"), p.number("seconds").value_or(0), p.count("launches").value_or(0)});
+    out.push_back(
+        {p.text("name"), p.number("seconds").value_or(0), p.count("launches").value_or(0)});
   return out;
 }
 
@@ -115,7 +117,9 @@ std::string payload_name(const std::string& name) {
 }
 
 void add_fact(ReportRun& run, const std::string& name, const std::string& value) {
-  if (value.empty() || value == "unknown" || std::ranges::find(run.facts, std::pair(name, value)) != run.facts.end()) return;
+  if (value.empty() || value == "unknown" ||
+      std::ranges::find(run.facts, std::pair(name, value)) != run.facts.end())
+    return;
   run.facts.emplace_back(name, value);
 }
 
@@ -139,8 +143,10 @@ void read_bench(const Object& bench, ReportRun& run) {
     r.low_seconds = row.number("low_seconds");
     r.high_seconds = row.number("high_seconds");
     r.device_seconds = row.number("device_seconds");
-    if (const auto rate = row.number("copy_gb_per_second"); rate && *rate > 0) r.copy_rate = *rate * 1e9;
-    if (const auto bound = row.number("bound_mkeys_per_second"); bound && *bound > 0) r.bound = *bound * 1e6;
+    if (const auto rate = row.number("copy_gb_per_second"); rate && *rate > 0)
+      r.copy_rate = *rate * 1e9;
+    if (const auto bound = row.number("bound_mkeys_per_second"); bound && *bound > 0)
+      r.bound = *bound * 1e6;
     r.bytes_moved = row.number("bytes_moved");
     r.ratio_to_best_peer = row.number("ratio_to_best_peer");
     r.run_length = row.count("run_length").value_or(0);
@@ -148,9 +154,12 @@ void read_bench(const Object& bench, ReportRun& run) {
     r.phases = phases(row);
     if (const json* const paper = row.find("paper")) {
       const Object p(*paper, row.member("paper"));
-      r.method = fmt::format("document {}, {}", p.text_or("document", "?"), p.text_or("table", "?"));
+      r.method =
+          fmt::format("document {}, {}", p.text_or("document", "?"), p.text_or("table", "?"));
       if (const json* const figure = p.find("published"))
-        r.published = fmt::format("{} {}", figure->is_string() ? figure->get<std::string>() : figure->dump(), p.text_or("unit", {}));
+        r.published =
+            fmt::format("{} {}", figure->is_string() ? figure->get<std::string>() : figure->dump(),
+                        p.text_or("unit", {}));
     }
     if (const auto version = row.text_or("version", {}); r.peer && !version.empty())
       add_fact(run, r.algorithm, version);
@@ -191,22 +200,32 @@ void read_compare(const Object& file, ReportRun& run) {
     std::istringstream words(row.text("spec"));
     for (std::string word; std::getline(words, word, ':');) spec.push_back(word);
     if (spec.size() != 4 && spec.size() != 5)
-      row.fail(fmt::format("has the spec {}, which is not key:value:count:distribution[:begin-end]", row.text("spec")));
+      row.fail(fmt::format("has the spec {}, which is not key:value:count:distribution[:begin-end]",
+                           row.text("spec")));
     const auto results = row.list("results");
     if (results.empty()) row.fail("has no 'results'");
     for (const auto& contender : results) {
       static const std::pair<const char*, const char*> names[] = {
-          {"cub", "CUB radix"}, {"cub-64-bit-count", "CUB radix, 64-bit count"}, {"newer-cub", "newer CUB"},
-          {"newer-cub-64-bit-count", "newer CUB, 64-bit count"}, {"cub-merge", "CUB merge"}, {"thrust", "Thrust"},
-          {"sortium", "auto"}, {"sortium-graph", "auto, CUDA graph"}, {"sortium-opencl", "auto, OpenCL"}};
+          {"cub", "CUB radix"},
+          {"cub-64-bit-count", "CUB radix, 64-bit count"},
+          {"newer-cub", "newer CUB"},
+          {"newer-cub-64-bit-count", "newer CUB, 64-bit count"},
+          {"cub-merge", "CUB merge"},
+          {"thrust", "Thrust"},
+          {"sortium", "auto"},
+          {"sortium-graph", "auto, CUDA graph"},
+          {"sortium-opencl", "auto, OpenCL"}};
       const std::string name = contender.text("name");
-      const auto* const known = std::ranges::find(names, name, [](const auto& pair) { return std::string(pair.first); });
+      const auto* const known =
+          std::ranges::find(names, name, [](const auto& pair) { return std::string(pair.first); });
       ReportRow r;
       r.device = file.text("device");
       r.driver = file.text_or("driver", {});
       r.algorithm = known == std::end(names) ? name : known->second;
       r.peer = !name.starts_with("sortium");
-      if (!r.peer) r.parameters = fmt::format("{}: {}", row.text_or("algorithm", "?"), row.text_or("parameters", {}));
+      if (!r.peer)
+        r.parameters =
+            fmt::format("{}: {}", row.text_or("algorithm", "?"), row.text_or("parameters", {}));
       r.type = spec[0];
       r.payload = payload_name(spec[1]);
       r.distribution = spec[3] == "nearly" ? "nearly sorted" : spec[3];
@@ -247,15 +266,19 @@ bool read_document(const Object& o, const std::string& path, ReportRun& run) {
   };
   if (o.find("rows") != nullptr && o.find("cub") != nullptr) {
     read_compare(o, run);
-    const auto version = [&](const char* member, const char* name, unsigned major, unsigned minor, unsigned patch) {
+    const auto version = [&](const char* member, const char* name, unsigned major, unsigned minor,
+                             unsigned patch) {
       if (const auto v = o.count(member))
-        add_fact(run, name, fmt::format("{}.{}.{}", *v / major, *v / minor % (major / minor), *v / patch % (minor / patch)));
+        add_fact(run, name,
+                 fmt::format("{}.{}.{}", *v / major, *v / minor % (major / minor),
+                             *v / patch % (minor / patch)));
     };
     version("cub", "CUB", 100000, 100, 1);
     version("cuda", "CUDA toolkit", 1000, 10, 1);
   } else if (o.find("results") != nullptr && o.find("peer") != nullptr) {
     read_boost(o, run);
-  } else if (o.find("results") != nullptr && o.find("boost") != nullptr && o.find("processor") != nullptr) {
+  } else if (o.find("results") != nullptr && o.find("boost") != nullptr &&
+             o.find("processor") != nullptr) {
     read_cpu_peers(o, run);
     add_fact(run, "Boost", o.text_or("boost", {}));
     add_fact(run, "Highway", o.text_or("highway", {}));
@@ -264,9 +287,11 @@ bool read_document(const Object& o, const std::string& path, ReportRun& run) {
     read_bench(o, run);
     add_fact(run, "Sortium", o.text_or("sortium", {}));
     add_fact(run, "compiler", o.text_or("compiler", {}));
-    if (const auto seconds = o.number("min_seconds")) add_fact(run, "sorting for each row", fmt::format("{} s at least", *seconds));
+    if (const auto seconds = o.number("min_seconds"))
+      add_fact(run, "sorting for each row", fmt::format("{} s at least", *seconds));
     add_fact(run, "protocol", o.text_or("protocol", {}));
-    if (o.flag("interrupted", false)) add_fact(run, "interrupted", path + " ended early: rows are missing");
+    if (o.flag("interrupted", false))
+      add_fact(run, "interrupted", path + " ended early: rows are missing");
   } else {
     return false;
   }
@@ -281,7 +306,8 @@ json parse(const std::string& path) {
   try {
     return json::parse(text.str());
   } catch (const json::exception& error) {
-    throw Failure(exit_usage, fmt::format("{} is not JSON, or only a part of it: {}", path, error.what()));
+    throw Failure(exit_usage,
+                  fmt::format("{} is not JSON, or only a part of it: {}", path, error.what()));
   }
 }
 
@@ -306,7 +332,8 @@ ReportRun read_file(const std::string& path) {
       const Object t(*tests, top.member(fmt::format("tests-{}", backend).c_str()));
       const auto number = [&](const char* name) { return t.count(name).value_or(0); };
       add_fact(run, fmt::format("tests, {}", backend),
-               fmt::format("{} cases; {} passed, {} failed", number("conformance_cases"), number("conformance_passed"),
+               fmt::format("{} cases; {} passed, {} failed", number("conformance_cases"),
+                           number("conformance_passed"),
                            number("conformance_failed") + number("tests_failed")));
     }
   add_fact(run, "failed steps", top.text_or("failures", {}));
@@ -337,42 +364,55 @@ ReportData read_results(const std::vector<std::string>& paths) {
     ReportRun run = read_file(path);
     if (run.rows.empty()) return false;
     seen.push_back(real);
-    const auto same = std::ranges::find_if(data.runs, [&](const ReportRun& r) { return same_run(r, run); });
+    const auto same =
+        std::ranges::find_if(data.runs, [&](const ReportRun& r) { return same_run(r, run); });
     if (same == data.runs.end()) {
       data.runs.push_back(std::move(run));
       return true;
     }
     same->files.insert(same->files.end(), run.files.begin(), run.files.end());
     for (const auto& [name, value] : run.facts) add_fact(*same, name, value);
-    same->rows.insert(same->rows.end(), std::make_move_iterator(run.rows.begin()), std::make_move_iterator(run.rows.end()));
+    same->rows.insert(same->rows.end(), std::make_move_iterator(run.rows.begin()),
+                      std::make_move_iterator(run.rows.end()));
     return true;
   };
-  constexpr const char* what = "what 'sortium bench --json', scripts/gpu-check or a program of bench/peers writes";
+  constexpr const char* what =
+      "what 'sortium bench --json', scripts/gpu-check or a program of bench/peers writes";
 
   for (const auto& path : paths) {
     std::error_code error;
     const auto status = fs::status(path, error);
-    if (!fs::exists(status)) throw Failure(exit_usage, fmt::format("cannot read {}: there is no such file or directory", path));
+    if (!fs::exists(status))
+      throw Failure(exit_usage,
+                    fmt::format("cannot read {}: there is no such file or directory", path));
     if (!fs::is_directory(status)) {
-      if (!add(path)) throw Failure(exit_usage, fmt::format("{} has no results: it must be {}", path, what));
+      if (!add(path))
+        throw Failure(exit_usage, fmt::format("{} has no results: it must be {}", path, what));
       continue;
     }
     std::vector<std::string> files;
     fs::directory_iterator entries(path, error);
-    if (error) throw Failure(exit_usage, fmt::format("cannot read the directory {}: {}", path, error.message()));
+    if (error)
+      throw Failure(exit_usage,
+                    fmt::format("cannot read the directory {}: {}", path, error.message()));
     for (const auto& entry : entries)
-      if (entry.path().extension() == ".json" && entry.is_regular_file()) files.push_back(entry.path().string());
+      if (entry.path().extension() == ".json" && entry.is_regular_file())
+        files.push_back(entry.path().string());
     std::ranges::sort(files);
     std::vector<std::string> others;
     for (const auto& file : files)
       if (!add(file)) others.push_back(file);
     if (others.size() == files.size())
-      throw Failure(exit_usage, fmt::format("the directory {} has no results: of the {} files called *.json in it none is {}", path,
-                                            files.size(), what));
+      throw Failure(
+          exit_usage,
+          fmt::format(
+              "the directory {} has no results: of the {} files called *.json in it none is {}",
+              path, files.size(), what));
     data.left_out.insert(data.left_out.end(), others.begin(), others.end());
   }
   // The newest first; those that do not say last.
-  std::ranges::stable_sort(data.runs, std::ranges::greater{}, [](const ReportRun& r) { return r.fact("date"); });
+  std::ranges::stable_sort(data.runs, std::ranges::greater{},
+                           [](const ReportRun& r) { return r.fact("date"); });
   return data;
 }
 

@@ -1,4 +1,5 @@
-// What `sortium report` shows: the results in files of `sortium bench --json`, scripts/gpu-check and bench/peers.
+// What `sortium report` shows: the results in files of `sortium bench --json`, scripts/gpu-check
+// and bench/peers.
 #pragma once
 
 #include <cstdint>
@@ -32,11 +33,11 @@ struct ReportRow {
   std::string why;     // failed or skipped
   double seconds = 0;  // 0 where there is no figure
   std::optional<double> median_seconds, low_seconds, high_seconds, device_seconds;
-  std::optional<double> copy_rate;    // bytes per second
-  std::optional<double> bound;        // records per second: each record moved once at the rate of a copy
+  std::optional<double> copy_rate;  // bytes per second
+  std::optional<double> bound;  // records per second: each record moved once at the rate of a copy
   std::optional<double> bytes_moved;  // by the algorithm, at least
   std::optional<double> ratio_to_best_peer;
-  std::string published;         // what stands in the table that was measured anew; empty: there is none
+  std::string published;  // what stands in the table that was measured anew; empty: there is none
   std::uint64_t run_length = 0;  // of a partial sort; 0: the whole list
   std::vector<ReportPhase> phases;
 
@@ -48,7 +49,8 @@ struct ReportRow {
 struct ReportRun {
   std::string name;  // of its first file, without directories and extension
   std::vector<std::string> files;
-  std::vector<std::pair<std::string, std::string>> facts;  // date, commit, versions, in the order to be shown
+  std::vector<std::pair<std::string, std::string>>
+      facts;  // date, commit, versions, in the order to be shown
   std::vector<ReportRow> rows;
 
   [[nodiscard]] std::string fact(const std::string& name) const;  // empty where there is none
@@ -59,8 +61,8 @@ struct ReportData {
   std::vector<std::string> left_out;  // files of a directory that are JSON, and no results
 };
 
-// Of files, and of directories' *.json. Throws Failure, with the file and the member, where one is not what it should
-// be, and where there is nothing to show.
+// Of files, and of directories' *.json. Throws Failure, with the file and the member, where one is
+// not what it should be, and where there is nothing to show.
 [[nodiscard]] ReportData read_results(const std::vector<std::string>& paths);
 
 }  // namespace app

@@ -1,4 +1,5 @@
-// The figures of `sortium report`: which results stand together, and what each plot and table of them says.
+// The figures of `sortium report`: which results stand together, and what each plot and table of
+// them says.
 #pragma once
 
 #include <map>
@@ -11,18 +12,20 @@
 namespace app {
 
 struct ReportFigure {
-  std::string id;         // of the element in the page and of the SVG file
-  std::string place;      // the device, and the method where it is not the benchmark's
-  std::string title;      // plain text
-  nlohmann::json spec;    // what report/charts.js draws
-  std::string notes;      // HTML: what has no figure, and why
-  std::string table;      // HTML: the same in numbers
+  std::string id;       // of the element in the page and of the SVG file
+  std::string place;    // the device, and the method where it is not the benchmark's
+  std::string title;    // plain text
+  nlohmann::json spec;  // what report/charts.js draws
+  std::string notes;    // HTML: what has no figure, and why
+  std::string table;    // HTML: the same in numbers
 };
 
 // The same algorithm has the same colour and symbol in all plots of a page.
 class SeriesStyles {
  public:
-  [[nodiscard]] int of(const std::string& name) { return known_.try_emplace(name, static_cast<int>(known_.size())).first->second; }
+  [[nodiscard]] int of(const std::string& name) {
+    return known_.try_emplace(name, static_cast<int>(known_.size())).first->second;
+  }
 
  private:
   std::map<std::string, int> known_;

@@ -23,14 +23,16 @@ Values parse(std::string_view text) {
     const auto item = text.substr(0, text.find(','));
     text.remove_prefix(std::min(text.size(), item.size() + 1));
     const auto equals = item.find('=');
-    if (equals != std::string_view::npos) out.emplace(item.substr(0, equals), item.substr(equals + 1));
+    if (equals != std::string_view::npos)
+      out.emplace(item.substr(0, equals), item.substr(equals + 1));
   }
   return out;
 }
 
 std::string print(const Values& values) {
   std::string out;
-  for (const auto& [name, value] : values) out += fmt::format("{}{}={}", out.empty() ? "" : ",", name, value);
+  for (const auto& [name, value] : values)
+    out += fmt::format("{}{}={}", out.empty() ? "" : ",", name, value);
   return out;
 }
 
@@ -38,24 +40,29 @@ std::string print(const Values& values) {
 std::vector<std::string> candidates(const sortium::Parameter& p, const std::string& value) {
   std::vector<std::string> out;
   if (!p.choices.empty()) {
-    std::ranges::copy_if(p.choices, std::back_inserter(out), [&](const auto& c) { return c != value; });
+    std::ranges::copy_if(p.choices, std::back_inserter(out),
+                         [&](const auto& c) { return c != value; });
     return out;
   }
   std::uint64_t now = 0;
   std::from_chars(value.data(), value.data() + value.size(), now);
-  for (const std::uint64_t n : {now * 2, now / 2, now + 1, now - std::min<std::uint64_t>(now, 1), now * 3 / 2, now * 3 / 4,
-                                now * 5 / 4, now * 4, now / 4})
-    if (n != now && n >= p.minimum && n <= p.maximum && std::ranges::find(out, std::to_string(n)) == out.end())
+  for (const std::uint64_t n : {now * 2, now / 2, now + 1, now - std::min<std::uint64_t>(now, 1),
+                                now * 3 / 2, now * 3 / 4, now * 5 / 4, now * 4, now / 4})
+    if (n != now && n >= p.minimum && n <= p.maximum &&
+        std::ranges::find(out, std::to_string(n)) == out.end())
       out.push_back(std::to_string(n));
   return out;
 }
 
 class Climb {
  public:
-  Climb(const sortium::AlgorithmInfo& algorithm, const TryParameters& attempt, const std::function<bool()>& enough)
+  Climb(const sortium::AlgorithmInfo& algorithm, const TryParameters& attempt,
+        const std::function<bool()>& enough)
       : algorithm_(algorithm), attempt_(attempt), enough_(enough) {
     const auto own = attempt_("");
-    if (!own) throw Failure(exit_runtime, fmt::format("{}: its own parameters are refused for this problem", algorithm.name));
+    if (!own)
+      throw Failure(exit_runtime, fmt::format("{}: its own parameters are refused for this problem",
+                                              algorithm.name));
     best_ = *own;
     seen_.insert("");
   }
@@ -104,7 +111,9 @@ class Climb {
     if (first->seconds > best_.seconds * noise) return false;
     // Both once more: the machine may have had a good moment.
     const auto old = attempt_(print(chosen_)), second = attempt_(text);
-    if (!old || !second || first->seconds + second->seconds > (best_.seconds + old->seconds) * noise) return false;
+    if (!old || !second ||
+        first->seconds + second->seconds > (best_.seconds + old->seconds) * noise)
+      return false;
     best_ = {(first->seconds + second->seconds) / 2, second->in_force};
     chosen_ = values;
     return true;

@@ -3,9 +3,8 @@
 
 #include <functional>
 #include <optional>
-#include <string>
-
 #include <sortium/core.hpp>
+#include <string>
 
 namespace app {
 
@@ -14,8 +13,8 @@ struct Trial {
   std::string in_force;  // all parameters, given or chosen: Plan::parameters()
 };
 
-// Measures one sort with these parameters ("name=value,…"; empty: the room's own). Nothing where the device or the
-// room refuses them.
+// Measures one sort with these parameters ("name=value,…"; empty: the room's own). Nothing where
+// the device or the room refuses them.
 using TryParameters = std::function<std::optional<Trial>(const std::string& parameters)>;
 
 struct Search {
@@ -23,10 +22,12 @@ struct Search {
   unsigned tried = 0, refused = 0;
 };
 
-// Hill climbing: one parameter at a time goes to other values, near ones and far ones, as long as the sort gets faster by
-// more than the noise, round by round until none helps or enough() says so. Only parameters that are in force are
-// touched. Throws what `attempt` throws, and Failure where the room's own parameters are refused.
-[[nodiscard]] Search search_parameters(const sortium::AlgorithmInfo& algorithm, const TryParameters& attempt,
+// Hill climbing: one parameter at a time goes to other values, near ones and far ones, as long as
+// the sort gets faster by more than the noise, round by round until none helps or enough() says so.
+// Only parameters that are in force are touched. Throws what `attempt` throws, and Failure where
+// the room's own parameters are refused.
+[[nodiscard]] Search search_parameters(const sortium::AlgorithmInfo& algorithm,
+                                       const TryParameters& attempt,
                                        const std::function<bool()>& enough);
 
 }  // namespace app

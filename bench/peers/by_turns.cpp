@@ -28,13 +28,15 @@ Gpu::Gpu() {
 
 DeviceArray::DeviceArray(std::size_t size) : bytes(size) {
   check(cudaMalloc(&data, std::max<std::size_t>(size, 16)));
-  check(cudaMemset(data, 0xa5, size));  // new memory is zero as a rule, which hides what nobody has cleared
+  check(cudaMemset(data, 0xa5,
+                   size));  // new memory is zero as a rule, which hides what nobody has cleared
 }
 
 bool DeviceArray::equals(const DeviceArray& other) const { return equal(data, other.data, bytes); }
 
 double median(std::vector<double>& times) {
-  std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
+  std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2),
+                   times.end());
   return times[times.size() / 2];
 }
 

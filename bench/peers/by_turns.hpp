@@ -61,8 +61,8 @@ struct Contender {
   std::vector<double> waited{}, device{};
 };
 
-// Sorts that are waited for, by the host's clock, and others between events: by turns, so that what disturbs one disturbs
-// all. At least `least` rounds.
+// Sorts that are waited for, by the host's clock, and others between events: by turns, so that what
+// disturbs one disturbs all. At least `least` rounds.
 void measure(std::vector<Contender>& all, cudaStream_t stream, double seconds, int least = 5);
 
 double median(std::vector<double>& times);

@@ -1,16 +1,18 @@
-// Sortium beside CUB and Thrust: the same records, on the same GPU, by turns in one run, each result compared with
-// CUB's byte for byte. Sortium sorts through its public API: on CUDA in this program's own context and stream, and on
-// NVIDIA's OpenCL where --opencl is given.
-//   compare [--set main|small|skew|bits|all] [--json FILE] [--opencl] [--graph] [--others] [--algorithm NAME] [SPEC…]
-//   SPEC: key:value:count:distribution[:begin-end], such as u32:u32:2^28:uniform or u64:none:2^20:and3:0-24
-// Times are medians of sorts that are waited for (`wait`, host clock) and of device time between events (`device`).
-#include <cub/version.cuh>
+// Sortium beside CUB and Thrust: the same records, on the same GPU, by turns in one run, each
+// result compared with CUB's byte for byte. Sortium sorts through its public API: on CUDA in this
+// program's own context and stream, and on NVIDIA's OpenCL where --opencl is given.
+//   compare [--set main|small|skew|bits|all] [--json FILE] [--opencl] [--graph] [--others]
+//   [--algorithm NAME] [SPEC…] SPEC: key:value:count:distribution[:begin-end], such as
+//   u32:u32:2^28:uniform or u64:none:2^20:and3:0-24
+// Times are medians of sorts that are waited for (`wait`, host clock) and of device time between
+// events (`device`).
 #include <fmt/format.h>
 #include <thrust/version.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
+#include <cub/version.cuh>
 #include <functional>
 #include <future>
 #include <memory>
@@ -48,7 +50,8 @@ Distribution parse_distribution(const std::string& name) {
   if (starts("and")) return {Kind::conjunction, number(3)};
   if (starts("zipf")) return {Kind::zipf, number(4)};
   if (starts("bucket")) return {Kind::buckets, number(6)};
-  throw std::runtime_error("distribution '" + name + "' is none of uniform, bits, sorted, reversed, nearly, constant, "
+  throw std::runtime_error("distribution '" + name +
+                           "' is none of uniform, bits, sorted, reversed, nearly, constant, "
                            "alternating, distinctK, lowB, andW, zipfS, bucketK");
 }
 
@@ -67,20 +70,27 @@ Spec parse_spec(const std::string& text) {
     parts.push_back(text.substr(at, colon - at));
     at = colon + 1;
   }
-  if (parts.size() != 4 && parts.size() != 5) throw std::runtime_error("'" + text + "' is not key:value:count:distribution[:begin-end]");
+  if (parts.size() != 4 && parts.size() != 5)
+    throw std::runtime_error("'" + text + "' is not key:value:count:distribution[:begin-end]");
   Spec spec{text, {}, parse_distribution(parts[3])};
   constexpr const char* names[] = {"u32", "i32", "f32", "u64", "i64", "f64"};
   const auto name = std::find(std::begin(names), std::end(names), parts[0]);
   if (name == std::end(names)) throw std::runtime_error("no key type '" + parts[0] + "'");
-  constexpr sortium::KeyType types[] = {sortium::KeyType::u32, sortium::KeyType::i32, sortium::KeyType::f32,
-                                        sortium::KeyType::u64, sortium::KeyType::i64, sortium::KeyType::f64};
+  constexpr sortium::KeyType types[] = {sortium::KeyType::u32, sortium::KeyType::i32,
+                                        sortium::KeyType::f32, sortium::KeyType::u64,
+                                        sortium::KeyType::i64, sortium::KeyType::f64};
   spec.problem.key = types[name - std::begin(names)];
-  spec.problem.count = parts[2].rfind("2^", 0) == 0 ? std::uint64_t{1} << std::stoul(parts[2].substr(2)) : std::stoull(parts[2]);
-  if (spec.problem.count == 0 || spec.problem.count >= std::uint64_t{1} << 32) throw std::runtime_error("count " + parts[2]);
+  spec.problem.count = parts[2].rfind("2^", 0) == 0
+                           ? std::uint64_t{1} << std::stoul(parts[2].substr(2))
+                           : std::stoull(parts[2]);
+  if (spec.problem.count == 0 || spec.problem.count >= std::uint64_t{1} << 32)
+    throw std::runtime_error("count " + parts[2]);
   if (parts[1] != "none") {
-    spec.problem.payload = parts[1] == "argsort" ? sortium::Payload::positions : sortium::Payload::values;
+    spec.problem.payload =
+        parts[1] == "argsort" ? sortium::Payload::positions : sortium::Payload::values;
     spec.problem.value_bytes = parts[1] == "u64" ? 8 : 4;
-    if (parts[1] != "argsort" && parts[1] != "u32" && parts[1] != "u64") throw std::runtime_error("no value type '" + parts[1] + "'");
+    if (parts[1] != "argsort" && parts[1] != "u32" && parts[1] != "u64")
+      throw std::runtime_error("no value type '" + parts[1] + "'");
   }
   if (parts.size() == 5) {
     const auto dash = parts[4].find('-');
@@ -94,26 +104,34 @@ std::vector<std::string> specs_of(const std::string& set) {
   std::vector<std::string> out;
   const bool all = set == "all";
   if (all || set == "main") {
-    for (const char* key : {"u32", "i32", "f32", "u64", "i64", "f64"}) out.push_back(fmt::format("{}:none:2^28:uniform", key));
-    for (const char* s : {"f32:none:2^28:bits", "f64:none:2^28:bits", "u32:u32:2^28:uniform", "u32:argsort:2^28:uniform",
-                          "u64:u32:2^28:uniform", "u64:u64:2^28:uniform"}) out.emplace_back(s);
+    for (const char* key : {"u32", "i32", "f32", "u64", "i64", "f64"})
+      out.push_back(fmt::format("{}:none:2^28:uniform", key));
+    for (const char* s :
+         {"f32:none:2^28:bits", "f64:none:2^28:bits", "u32:u32:2^28:uniform",
+          "u32:argsort:2^28:uniform", "u64:u32:2^28:uniform", "u64:u64:2^28:uniform"})
+      out.emplace_back(s);
     for (const char* kind : {"u32:none", "u64:none", "u32:u32"})
-      for (int log = 20; log <= 26; log += 2) out.push_back(fmt::format("{}:2^{}:uniform", kind, log));
+      for (int log = 20; log <= 26; log += 2)
+        out.push_back(fmt::format("{}:2^{}:uniform", kind, log));
   }
   if (all || set == "small")
     for (const char* kind : {"u32:none", "u32:u32"})
-      for (int log = 8; log <= 18; log += 2) out.push_back(fmt::format("{}:2^{}:uniform", kind, log));
+      for (int log = 8; log <= 18; log += 2)
+        out.push_back(fmt::format("{}:2^{}:uniform", kind, log));
   if (all || set == "skew")
     for (const char* kind : {"u32:none", "u32:u32"})
       for (int log : {20, 24, 28})
-        for (const char* d : {"sorted", "reversed", "nearly", "constant", "distinct2", "distinct1024", "and2", "and3", "and4",
-                              "and5", "zipf0.5", "zipf1", "zipf1.5", "bucket1", "bucket2", "alternating"})
+        for (const char* d : {"sorted", "reversed", "nearly", "constant", "distinct2",
+                              "distinct1024", "and2", "and3", "and4", "and5", "zipf0.5", "zipf1",
+                              "zipf1.5", "bucket1", "bucket2", "alternating"})
           out.push_back(fmt::format("{}:2^{}:{}", kind, log, d));
   if (all || set == "bits")
     for (const char* kind : {"u32:none", "u32:u32"})
       for (int log : {23, 28})
-        for (int end : {10, 16, 24}) out.push_back(fmt::format("{}:2^{}:uniform:0-{}", kind, log, end));
-  if (out.empty()) throw std::runtime_error("--set " + set + ": there are main, small, skew, bits, all");
+        for (int end : {10, 16, 24})
+          out.push_back(fmt::format("{}:2^{}:uniform:0-{}", kind, log, end));
+  if (out.empty())
+    throw std::runtime_error("--set " + set + ": there are main, small, skew, bits, all");
   return out;
 }
 
@@ -125,14 +143,16 @@ struct Options {
   double seconds = 0.1;
 };
 
-nlohmann::json compare(const Spec& spec, const Options& options, sortium::Queue& queue, cudaStream_t stream,
-                       sortium::Device* opencl) {
+nlohmann::json compare(const Spec& spec, const Options& options, sortium::Queue& queue,
+                       cudaStream_t stream, sortium::Device* opencl) {
   const auto& p = spec.problem;
   const auto& key = sortium::info(p.key);
-  const std::size_t key_bytes = p.count * key.bytes, value_bytes = p.payload == sortium::Payload::none ? 0 : p.count * p.value_bytes;
-  DeviceArray keys(key_bytes), values(value_bytes), expected_keys(key_bytes), expected_values(value_bytes), got_keys(key_bytes),
-      got_values(value_bytes);
-  peers::make_keys(keys.data, key.bytes, key.is_float, key.is_signed, p.count, spec.distribution, stream);
+  const std::size_t key_bytes = p.count * key.bytes,
+                    value_bytes = p.payload == sortium::Payload::none ? 0 : p.count * p.value_bytes;
+  DeviceArray keys(key_bytes), values(value_bytes), expected_keys(key_bytes),
+      expected_values(value_bytes), got_keys(key_bytes), got_values(value_bytes);
+  peers::make_keys(keys.data, key.bytes, key.is_float, key.is_signed, p.count, spec.distribution,
+                   stream);
   if (value_bytes != 0) peers::make_positions(values.data, p.value_bytes, p.count, stream);
   check(cudaStreamSynchronize(stream));
 
@@ -144,16 +164,26 @@ nlohmann::json compare(const Spec& spec, const Options& options, sortium::Queue&
     if (value_bytes != 0) check(cudaMemsetAsync(got_values.data, 0xa5, value_bytes, stream));
     enqueue();
     wait();
-    return got_keys.equals(expected_keys) && (value_bytes == 0 || got_values.equals(expected_values));
+    return got_keys.equals(expected_keys) &&
+           (value_bytes == 0 || got_values.equals(expected_values));
   };
 
-  // CUB's radix sort; its result is what the others are held to, and is itself checked by Sortium's verifier.
-  peers::Sort sort{static_cast<peers::Key>(0), static_cast<unsigned>(value_bytes == 0 ? 0 : p.value_bytes), p.count,
-                   static_cast<int>(p.begin_bit), static_cast<int>(p.end_bit == 0 ? key.bits() : p.end_bit), keys.data,
-                   values.data, expected_keys.data, expected_values.data};
-  constexpr sortium::KeyType order[] = {sortium::KeyType::u32, sortium::KeyType::i32, sortium::KeyType::f32,
-                                        sortium::KeyType::u64, sortium::KeyType::i64, sortium::KeyType::f64};
-  sort.key = static_cast<peers::Key>(std::find(std::begin(order), std::end(order), p.key) - std::begin(order));
+  // CUB's radix sort; its result is what the others are held to, and is itself checked by Sortium's
+  // verifier.
+  peers::Sort sort{static_cast<peers::Key>(0),
+                   static_cast<unsigned>(value_bytes == 0 ? 0 : p.value_bytes),
+                   p.count,
+                   static_cast<int>(p.begin_bit),
+                   static_cast<int>(p.end_bit == 0 ? key.bits() : p.end_bit),
+                   keys.data,
+                   values.data,
+                   expected_keys.data,
+                   expected_values.data};
+  constexpr sortium::KeyType order[] = {sortium::KeyType::u32, sortium::KeyType::i32,
+                                        sortium::KeyType::f32, sortium::KeyType::u64,
+                                        sortium::KeyType::i64, sortium::KeyType::f64};
+  sort.key = static_cast<peers::Key>(std::find(std::begin(order), std::end(order), p.key) -
+                                     std::begin(order));
   std::size_t temp_bytes = 0, wide_bytes = 0, merge_bytes = 0;
   peers::cub_radix(nullptr, temp_bytes, sort, stream);
   peers::cub_radix(nullptr, wide_bytes, sort, stream, true);
@@ -161,16 +191,27 @@ nlohmann::json compare(const Spec& spec, const Options& options, sortium::Queue&
   const bool whole = p.begin_bit == 0 && p.end_bit == 0;
   if (options.others && whole) peers::cub_merge(nullptr, merge_bytes, sort, stream);
   DeviceArray temp(std::max(temp_bytes, merge_bytes));
-  all.push_back({"cub", [&, sort] { std::size_t bytes = temp_bytes; peers::cub_radix(temp.data, bytes, sort, stream); }, wait,
+  all.push_back({"cub",
+                 [&, sort] {
+                   std::size_t bytes = temp_bytes;
+                   peers::cub_radix(temp.data, bytes, sort, stream);
+                 },
+                 wait,
                  [&] {
                    const auto place = [](void* at) { return sortium::Memory{at}; };
                    auto held_to = p;
-                   if (value_bytes != 0) held_to.payload = sortium::Payload::positions;  // ties in order of position
-                   return sortium::verify(queue, held_to, place(expected_keys.data), place(value_bytes == 0 ? nullptr : expected_values.data)).unsorted == 0;
+                   if (value_bytes != 0)
+                     held_to.payload = sortium::Payload::positions;  // ties in order of position
+                   return sortium::verify(queue, held_to, place(expected_keys.data),
+                                          place(value_bytes == 0 ? nullptr : expected_values.data))
+                              .unsorted == 0;
                  }});
   all[0].enqueue();
   wait();
-  const auto wide = [&, sort] { std::size_t bytes = temp_bytes; peers::cub_radix(temp.data, bytes, sort, stream, true); };
+  const auto wide = [&, sort] {
+    std::size_t bytes = temp_bytes;
+    peers::cub_radix(temp.data, bytes, sort, stream, true);
+  };
   all.push_back({"cub-64-bit-count", wide, wait, [] { return true; }});
 
   peers::Sort other = sort;
@@ -178,21 +219,27 @@ nlohmann::json compare(const Spec& spec, const Options& options, sortium::Queue&
   other.values_out = got_values.data;
 #ifdef SORTIUM_CCCL
   std::size_t newer_bytes[2] = {0, 0};
-  for (const bool wide_count : {false, true}) peers::newer_cub_radix(nullptr, newer_bytes[wide_count], other, stream, wide_count);
+  for (const bool wide_count : {false, true})
+    peers::newer_cub_radix(nullptr, newer_bytes[wide_count], other, stream, wide_count);
   DeviceArray newer_temp(std::max(newer_bytes[0], newer_bytes[1]));
   for (const bool wide_count : {false, true}) {
     const auto newer = [&, other, wide_count] {
       std::size_t bytes = newer_bytes[wide_count];
       peers::newer_cub_radix(newer_temp.data, bytes, other, stream, wide_count);
     };
-    all.push_back({wide_count ? "newer-cub-64-bit-count" : "newer-cub", newer, wait, [&, newer] { return matches(newer); }});
+    all.push_back({wide_count ? "newer-cub-64-bit-count" : "newer-cub", newer, wait,
+                   [&, newer] { return matches(newer); }});
   }
 #endif
 
-  const sortium::Plan plan(queue.device().shared_from_this(), p, {options.algorithm, options.parameters});
+  const sortium::Plan plan(queue.device().shared_from_this(), p,
+                           {options.algorithm, options.parameters});
   DeviceArray scratch(plan.scratch_bytes());
-  const sortium::Operands operands{{keys.data}, {got_keys.data}, {p.payload == sortium::Payload::values ? values.data : nullptr},
-                                   {value_bytes != 0 ? got_values.data : nullptr}, {scratch.data}};
+  const sortium::Operands operands{{keys.data},
+                                   {got_keys.data},
+                                   {p.payload == sortium::Payload::values ? values.data : nullptr},
+                                   {value_bytes != 0 ? got_values.data : nullptr},
+                                   {scratch.data}};
   const auto ours = [&] { plan.run(queue, operands); };
   all.push_back({"sortium", ours, wait, [&] { return matches(ours); }});
 
@@ -209,9 +256,12 @@ nlohmann::json compare(const Spec& spec, const Options& options, sortium::Queue&
   std::vector<std::unique_ptr<sortium::Buffer>> cl_buffers;
   sortium::Operands cl_operands;
   if (opencl != nullptr) {
-    cl_plan.emplace(opencl->shared_from_this(), p, sortium::Method{options.algorithm, options.parameters});
+    cl_plan.emplace(opencl->shared_from_this(), p,
+                    sortium::Method{options.algorithm, options.parameters});
     cl_queue = opencl->make_queue();
-    const auto make = [&](std::size_t bytes) { return cl_buffers.emplace_back(opencl->allocate(bytes))->memory(); };
+    const auto make = [&](std::size_t bytes) {
+      return cl_buffers.emplace_back(opencl->allocate(bytes))->memory();
+    };
     std::vector<char> host(std::max(key_bytes, value_bytes));
     cl_operands = {make(key_bytes), make(key_bytes), {}, {}, make(cl_plan->scratch_bytes())};
     check(cudaMemcpy(host.data(), keys.data, key_bytes, cudaMemcpyDeviceToHost));
@@ -223,49 +273,65 @@ nlohmann::json compare(const Spec& spec, const Options& options, sortium::Queue&
       cl_queue->write(cl_operands.values_in, host.data(), value_bytes);
     }
     const auto cl_sort = [&] { cl_plan->run(*cl_queue, cl_operands); };
-    all.push_back({"sortium-opencl", cl_sort, [&] { cl_queue->finish(); },
-                   [&, cl_sort] {
-                     cl_queue->fill(cl_operands.keys_out, 0xa5a5a5a5, key_bytes);
-                     cl_sort();
-                     std::vector<char> out(std::max(key_bytes, value_bytes));
-                     cl_queue->read(out.data(), cl_operands.keys_out, key_bytes);
-                     check(cudaMemcpy(got_keys.data, out.data(), key_bytes, cudaMemcpyHostToDevice));
-                     if (value_bytes == 0) return got_keys.equals(expected_keys);
-                     cl_queue->read(out.data(), cl_operands.values_out, value_bytes);
-                     check(cudaMemcpy(got_values.data, out.data(), value_bytes, cudaMemcpyHostToDevice));
-                     return got_keys.equals(expected_keys) && got_values.equals(expected_values);
-                   },
-                   false});
+    all.push_back(
+        {"sortium-opencl", cl_sort, [&] { cl_queue->finish(); },
+         [&, cl_sort] {
+           cl_queue->fill(cl_operands.keys_out, 0xa5a5a5a5, key_bytes);
+           cl_sort();
+           std::vector<char> out(std::max(key_bytes, value_bytes));
+           cl_queue->read(out.data(), cl_operands.keys_out, key_bytes);
+           check(cudaMemcpy(got_keys.data, out.data(), key_bytes, cudaMemcpyHostToDevice));
+           if (value_bytes == 0) return got_keys.equals(expected_keys);
+           cl_queue->read(out.data(), cl_operands.values_out, value_bytes);
+           check(cudaMemcpy(got_values.data, out.data(), value_bytes, cudaMemcpyHostToDevice));
+           return got_keys.equals(expected_keys) && got_values.equals(expected_values);
+         },
+         false});
   }
   if (options.others && whole) {
-    const auto merge = [&, other] { std::size_t bytes = merge_bytes; peers::cub_merge(temp.data, bytes, other, stream); };
+    const auto merge = [&, other] {
+      std::size_t bytes = merge_bytes;
+      peers::cub_merge(temp.data, bytes, other, stream);
+    };
     all.push_back({"cub-merge", merge, wait, [&, merge] { return matches(merge); }});
     const auto thrust = [=] { peers::thrust_sort(other, stream); };
     all.push_back({"thrust", thrust, wait, [&, thrust] { return matches(thrust); }});
   }
 
   peers::measure(all, stream, options.seconds);
-  nlohmann::json row{{"spec", spec.text}, {"count", p.count}, {"algorithm", plan.algorithm().name}, {"parameters", plan.parameters()},
-                     {"scratch_bytes", plan.scratch_bytes()}, {"cub_temporary_bytes", temp_bytes}};
-  // CUB is another sort when its count is a 64-bit number, sometimes the faster one: ratios are to the better.
+  nlohmann::json row{{"spec", spec.text},
+                     {"count", p.count},
+                     {"algorithm", plan.algorithm().name},
+                     {"parameters", plan.parameters()},
+                     {"scratch_bytes", plan.scratch_bytes()},
+                     {"cub_temporary_bytes", temp_bytes}};
+  // CUB is another sort when its count is a 64-bit number, sometimes the faster one: ratios are to
+  // the better.
   const double cub_waited = std::min(median(all[0].waited), median(all[1].waited));
   const double cub_device = std::min(median(all[0].device), median(all[1].device));
   std::string line = fmt::format("{:<28} {:<9}", spec.text, plan.algorithm().name);
   for (auto& c : all) {
     const bool correct = c.correct();
     const double waited = median(c.waited), device = c.device.empty() ? waited : median(c.device);
-    row["results"].push_back({{"name", c.name}, {"wait_seconds", waited}, {"device_seconds", device}, {"correct", correct},
-                              {"wait_ratio", cub_waited / waited}, {"device_ratio", cub_device / device}});
+    row["results"].push_back({{"name", c.name},
+                              {"wait_seconds", waited},
+                              {"device_seconds", device},
+                              {"correct", correct},
+                              {"wait_ratio", cub_waited / waited},
+                              {"device_ratio", cub_device / device}});
     line += fmt::format("  {} {:.1f}/{:.1f} us", c.name, waited * 1e6, device * 1e6);
-    if (c.name.rfind("cub", 0) != 0) line += fmt::format(" x{:.2f}/{:.2f}", cub_waited / waited, cub_device / device);
+    if (c.name.rfind("cub", 0) != 0)
+      line += fmt::format(" x{:.2f}/{:.2f}", cub_waited / waited, cub_device / device);
     if (!correct) line += " WRONG";
     row["correct"] = row.value("correct", true) && correct;
   }
   fmt::print("{}\n", line);
   if (options.phases)
     for (const auto& phase : plan.profile(queue, operands)) {
-      fmt::print("    {:<10} {} launches {:9.1f} us\n", phase.name, phase.launches, phase.seconds * 1e6);
-      row["phases"].push_back({{"name", phase.name}, {"launches", phase.launches}, {"seconds", phase.seconds}});
+      fmt::print("    {:<10} {} launches {:9.1f} us\n", phase.name, phase.launches,
+                 phase.seconds * 1e6);
+      row["phases"].push_back(
+          {{"name", phase.name}, {"launches", phase.launches}, {"seconds", phase.seconds}});
     }
   std::fflush(stdout);
   return row;
@@ -278,7 +344,8 @@ void build_all(const std::vector<Spec>& specs, const Options& options, sortium::
   for (unsigned i = 0; i < std::max(1u, std::thread::hardware_concurrency()); ++i)
     builders.push_back(std::async(std::launch::async, [&] {
       for (std::size_t at = next++; at < specs.size(); at = next++)
-        const sortium::Plan plan(device.shared_from_this(), specs[at].problem, {options.algorithm, options.parameters});
+        const sortium::Plan plan(device.shared_from_this(), specs[at].problem,
+                                 {options.algorithm, options.parameters});
     }));
   for (auto& builder : builders) builder.get();
 }
@@ -311,17 +378,23 @@ int main(int argc, char** argv) try {
   sortium::Device* opencl = nullptr;
   if (options.opencl) {
     for (const auto& d : sortium::devices())
-      if (d->info().claimed.backend == sortium::Backend::opencl && d->info().platform.find("NVIDIA") != std::string::npos) opencl = d.get();
+      if (d->info().claimed.backend == sortium::Backend::opencl &&
+          d->info().platform.find("NVIDIA") != std::string::npos)
+        opencl = d.get();
     if (opencl == nullptr) throw std::runtime_error("--opencl: NVIDIA's OpenCL has no device here");
   }
-  nlohmann::json out{{"device", queue->device().info().name}, {"driver", queue->device().info().driver},
-                     {"cub", CUB_VERSION}, {"thrust", THRUST_VERSION}, {"cuda", CUDART_VERSION}};
+  nlohmann::json out{{"device", queue->device().info().name},
+                     {"driver", queue->device().info().driver},
+                     {"cub", CUB_VERSION},
+                     {"thrust", THRUST_VERSION},
+                     {"cuda", CUDART_VERSION}};
 #ifdef SORTIUM_CCCL
   out["newer_cub"] = peers::newer_cub_version();
   fmt::print("newer CUB {}; ", peers::newer_cub_version());
 #endif
-  fmt::print("CUB {}, CUDA {}, {}, driver {}; wait/device medians, ratios to CUB's radix sort\n", CUB_VERSION, CUDART_VERSION,
-             queue->device().info().name, queue->device().info().driver);
+  fmt::print("CUB {}, CUDA {}, {}, driver {}; wait/device medians, ratios to CUB's radix sort\n",
+             CUB_VERSION, CUDART_VERSION, queue->device().info().name,
+             queue->device().info().driver);
   build_all(specs, options, queue->device());
   bool correct = true;
   for (const auto& spec : specs) {

@@ -1,16 +1,19 @@
-// Sortium's sort of segments and its top-k beside CUB, and, where it was built with it, moderngpu: the same records, on the
-// same GPU, by turns in one run, each result compared byte for byte with that of CUB. Sortium works through its public API, in
-// this program's own context and stream; what it does is also captured in a CUDA graph, whose result is compared, too.
+// Sortium's sort of segments and its top-k beside CUB, and, where it was built with it, moderngpu:
+// the same records, on the same GPU, by turns in one run, each result compared byte for byte with
+// that of CUB. Sortium works through its public API, in this program's own context and stream; what
+// it does is also captured in a CUDA graph, whose result is compared, too.
 //   compare_segments [--n COUNT] [--seconds S] [--json FILE] [CASE…]
-//   CASE: segments:value:lengths:distribution, such as segments:u32:log-uniform:uniform, or topk:k:distribution
-// Times are medians of sorts that are waited for (`wait`, host clock) and of device time between events (`device`).
-#include <cub/version.cuh>
+//   CASE: segments:value:lengths:distribution, such as segments:u32:log-uniform:uniform, or
+//   topk:k:distribution
+// Times are medians of sorts that are waited for (`wait`, host clock) and of device time between
+// events (`device`).
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cub/version.cuh>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <sortium/sortium.hpp>
@@ -30,25 +33,30 @@ using peers::Kind;
 std::vector<std::string> all_cases() {
   std::vector<std::string> out;
   for (const char* value : {"none", "u32"})
-    for (const char* lengths : {"16", "64", "256", "512", "1024", "2048", "4096", "8192", "16384", "65536", "log-uniform", "one-large"})
+    for (const char* lengths : {"16", "64", "256", "512", "1024", "2048", "4096", "8192", "16384",
+                                "65536", "log-uniform", "one-large"})
       for (const char* distribution : {"uniform", "upper16"})
         out.push_back(fmt::format("segments:{}:{}:{}", value, lengths, distribution));
   for (unsigned k : {10u, 1024u, 1u << 20})
-    for (const char* distribution : {"uniform", "bucket1"}) out.push_back(fmt::format("topk:{}:{}", k, distribution));
+    for (const char* distribution : {"uniform", "bucket1"})
+      out.push_back(fmt::format("topk:{}:{}", k, distribution));
   return out;
 }
 
-// Segments of `count` records: all of one length (the last one may be shorter); log-uniform: of random lengths from 1 to
-// 65536, whose logarithms are uniform; one-large: a sixteenth of the records, and then lengths from 1 to 16.
+// Segments of `count` records: all of one length (the last one may be shorter); log-uniform: of
+// random lengths from 1 to 65536, whose logarithms are uniform; one-large: a sixteenth of the
+// records, and then lengths from 1 to 16.
 std::vector<std::int32_t> offsets_of(const std::string& lengths, std::uint64_t count) {
   std::mt19937_64 generator(1);
   const auto random = [&] { return static_cast<double>(generator() >> 11) * 0x1p-53; };
-  const std::uint64_t equal = lengths == "log-uniform" || lengths == "one-large" ? 0 : std::stoull(lengths);
+  const std::uint64_t equal =
+      lengths == "log-uniform" || lengths == "one-large" ? 0 : std::stoull(lengths);
   std::vector<std::int32_t> offsets{0};
   for (std::uint64_t at = 0; at < count;) {
     std::uint64_t length = equal;
     if (lengths == "log-uniform") length = static_cast<std::uint64_t>(std::exp2(16 * random()));
-    if (lengths == "one-large") length = at == 0 ? count / 16 : 1 + static_cast<std::uint64_t>(16 * random());
+    if (lengths == "one-large")
+      length = at == 0 ? count / 16 : 1 + static_cast<std::uint64_t>(16 * random());
     if (length == 0) throw std::runtime_error("segments of length " + lengths);
     at = std::min(at + length, count);
     offsets.push_back(static_cast<std::int32_t>(at));
@@ -62,18 +70,23 @@ class Comparison {
 
   nlohmann::json run(const std::string& name) {
     const auto parts = CLI::detail::split(name, ':');
-    if (parts.size() == 4 && parts[0] == "segments") return segments(name, parts[1], parts[2], parts[3]);
-    if (parts.size() == 3 && parts[0] == "topk") return top_k(name, std::stoull(parts[1]), parts[2]);
-    throw std::runtime_error("'" + name + "' is neither segments:value:lengths:distribution nor topk:k:distribution");
+    if (parts.size() == 4 && parts[0] == "segments")
+      return segments(name, parts[1], parts[2], parts[3]);
+    if (parts.size() == 3 && parts[0] == "topk")
+      return top_k(name, std::stoull(parts[1]), parts[2]);
+    throw std::runtime_error(
+        "'" + name + "' is neither segments:value:lengths:distribution nor topk:k:distribution");
   }
 
   [[nodiscard]] const sortium::DeviceInfo& device() const { return gpu_.queue->device().info(); }
 
  private:
-  nlohmann::json segments(const std::string& name, const std::string& value, const std::string& lengths,
-                          const std::string& distribution) {
-    if (value != "none" && value != "u32") throw std::runtime_error(name + ": values are none or u32");
-    if (distribution != "uniform" && distribution != "upper16") throw std::runtime_error(name + ": uniform or upper16");
+  nlohmann::json segments(const std::string& name, const std::string& value,
+                          const std::string& lengths, const std::string& distribution) {
+    if (value != "none" && value != "u32")
+      throw std::runtime_error(name + ": values are none or u32");
+    if (distribution != "uniform" && distribution != "upper16")
+      throw std::runtime_error(name + ": uniform or upper16");
     const std::size_t bytes = count_ * 4, value_bytes = value == "none" ? 0 : bytes;
     const std::vector<std::int32_t> host_offsets = offsets_of(lengths, count_);
     const std::size_t segments = host_offsets.size() - 1;
@@ -83,13 +96,21 @@ class Comparison {
     const auto* const device_offsets = static_cast<const std::int32_t*>(offsets.data);
     auto* const device_keys = static_cast<std::uint32_t*>(keys.data);
     peers::make_keys(keys.data, 4, false, false, count_, {Kind::uniform, 0}, gpu_.stream);
-    if (distribution == "upper16") peers::share_upper_bits(device_keys, device_offsets, segments, gpu_.stream);
+    if (distribution == "upper16")
+      peers::share_upper_bits(device_keys, device_offsets, segments, gpu_.stream);
     if (value_bytes != 0) peers::make_positions(values.data, 4, count_, gpu_.stream);
     wait();
 
-    const auto number = [&](const DeviceArray& a) { return a.bytes == 0 ? nullptr : static_cast<std::uint32_t*>(a.data); };
-    const peers::SegmentedSort into_expected{count_,         segments,              device_offsets, device_keys,
-                                             number(values), number(expected_keys), number(expected_values)};
+    const auto number = [&](const DeviceArray& a) {
+      return a.bytes == 0 ? nullptr : static_cast<std::uint32_t*>(a.data);
+    };
+    const peers::SegmentedSort into_expected{count_,
+                                             segments,
+                                             device_offsets,
+                                             device_keys,
+                                             number(values),
+                                             number(expected_keys),
+                                             number(expected_values)};
     peers::SegmentedSort into_got = into_expected;
     into_got.keys_out = number(got_keys);
     into_got.values_out = number(got_values);
@@ -104,10 +125,12 @@ class Comparison {
     if (value_bytes != 0) problem.payload = sortium::Payload::values;
     const sortium::Plan plan(gpu_.queue->device().shared_from_this(), problem);
     DeviceArray scratch(plan.scratch_bytes());
-    const sortium::Operands operands{{keys.data}, {got_keys.data}, {number(values)}, {number(got_values)}, {scratch.data},
-                                     {offsets.data}};
+    const sortium::Operands operands{{keys.data},          {got_keys.data}, {number(values)},
+                                     {number(got_values)}, {scratch.data},  {offsets.data}};
 
-    const auto clear = [&](const DeviceArray& a) { check(cudaMemsetAsync(a.data, 0xa5, a.bytes, gpu_.stream)); };
+    const auto clear = [&](const DeviceArray& a) {
+      check(cudaMemsetAsync(a.data, 0xa5, a.bytes, gpu_.stream));
+    };
     const auto matches = [&](const std::function<void()>& enqueue) {
       clear(got_keys);
       clear(got_values);
@@ -127,12 +150,16 @@ class Comparison {
     // The first is what the others, made otherwise, must agree with.
     std::vector<Contender> all{contender("cub-segmented-sort", sort, [] { return true; })};
     // A work-group for each segment: a second of waiting where there are millions.
-    if (segments < std::size_t{1} << 18) all.push_back(contender("cub-segmented-radix", radix, [&] { return matches(radix); }));
-    all.push_back(contender("sortium", ours, [&] { return matches(ours) && matches(as_graph(ours)); }));
+    if (segments < std::size_t{1} << 18)
+      all.push_back(contender("cub-segmented-radix", radix, [&] { return matches(radix); }));
+    all.push_back(
+        contender("sortium", ours, [&] { return matches(ours) && matches(as_graph(ours)); }));
 #ifdef SORTIUM_MODERNGPU
     const auto copy = [&] {
-      check(cudaMemcpyAsync(got_keys.data, keys.data, bytes, cudaMemcpyDeviceToDevice, gpu_.stream));
-      check(cudaMemcpyAsync(got_values.data, values.data, value_bytes, cudaMemcpyDeviceToDevice, gpu_.stream));
+      check(
+          cudaMemcpyAsync(got_keys.data, keys.data, bytes, cudaMemcpyDeviceToDevice, gpu_.stream));
+      check(cudaMemcpyAsync(got_values.data, values.data, value_bytes, cudaMemcpyDeviceToDevice,
+                            gpu_.stream));
     };
     const auto merge = [&] { peers::moderngpu_segmented_sort(into_got, gpu_.stream); };
     const auto copy_and_merge = [&] { copy(), merge(); };
@@ -147,8 +174,10 @@ class Comparison {
   }
 
   nlohmann::json top_k(const std::string& name, std::uint64_t k, const std::string& distribution) {
-    if (distribution != "uniform" && distribution != "bucket1") throw std::runtime_error(name + ": uniform or bucket1");
-    if (k == 0 || k > count_) throw std::runtime_error(name + ": k is 1 to " + std::to_string(count_));
+    if (distribution != "uniform" && distribution != "bucket1")
+      throw std::runtime_error(name + ": uniform or bucket1");
+    if (k == 0 || k > count_)
+      throw std::runtime_error(name + ": k is 1 to " + std::to_string(count_));
     DeviceArray keys(count_ * 4), expected(count_ * 4), got(k * 4);
     const peers::Distribution alike{distribution == "uniform" ? Kind::uniform : Kind::buckets, 1};
     peers::make_keys(keys.data, 4, true, false, count_, alike, gpu_.stream);
@@ -177,15 +206,18 @@ class Comparison {
       peers::cub_descending(temp.data, given, in, out, count_, gpu_.stream);
     };
     const auto ours = [&] { plan.run(*gpu_.queue, operands); };
-    const auto is_sorted = [&] { return sortium::verify(*gpu_.queue, whole, {expected.data}, {}).unsorted == 0; };
+    const auto is_sorted = [&] {
+      return sortium::verify(*gpu_.queue, whole, {expected.data}, {}).unsorted == 0;
+    };
     const auto matches = [&](const std::function<void()>& enqueue) {
       check(cudaMemsetAsync(got.data, 0xa5, got.bytes, gpu_.stream));
       enqueue();
       wait();
       return got.equals(expected);
     };
-    std::vector<Contender> all{contender("cub-sort", sort, is_sorted),
-                               contender("sortium", ours, [&] { return matches(ours) && matches(as_graph(ours)); })};
+    std::vector<Contender> all{
+        contender("cub-sort", sort, is_sorted),
+        contender("sortium", ours, [&] { return matches(ours) && matches(as_graph(ours)); })};
     auto row = measured(name, all, plan);
     row["k"] = k;
     row["cub_temporary_bytes"] = bytes;
@@ -201,31 +233,44 @@ class Comparison {
     return [this, graph] { check(cudaGraphLaunch(graph->ready, gpu_.stream)); };
   }
 
-  Contender contender(const std::string& name, std::function<void()> enqueue, std::function<bool()> correct) const {
+  Contender contender(const std::string& name, std::function<void()> enqueue,
+                      std::function<bool()> correct) const {
     return {name, std::move(enqueue), [this] { wait(); }, std::move(correct)};
   }
 
   // The last contender is Sortium.
-  nlohmann::json measured(const std::string& name, std::vector<Contender>& all, const sortium::Plan& plan) const {
-    constexpr int least = 3;  // rounds: CUB takes a tenth of a second where segments are very long, or millions
+  nlohmann::json measured(const std::string& name, std::vector<Contender>& all,
+                          const sortium::Plan& plan) const {
+    constexpr int least =
+        3;  // rounds: CUB takes a tenth of a second where segments are very long, or millions
     peers::measure(all, gpu_.stream, seconds_, least);
     double best_waited = INFINITY, best_device = INFINITY;  // of the others
     for (std::size_t i = 0; i + 1 < all.size(); ++i) {
       best_waited = std::min(best_waited, peers::median(all[i].waited));
       best_device = std::min(best_device, peers::median(all[i].device));
     }
-    nlohmann::json row{{"case", name}, {"count", count_}, {"algorithm", plan.algorithm().name},
-                       {"parameters", plan.parameters()}, {"scratch_bytes", plan.scratch_bytes()}, {"correct", true}};
+    nlohmann::json row{{"case", name},
+                       {"count", count_},
+                       {"algorithm", plan.algorithm().name},
+                       {"parameters", plan.parameters()},
+                       {"scratch_bytes", plan.scratch_bytes()},
+                       {"correct", true}};
     std::string line = fmt::format("{:<34} {:<9}", name, plan.algorithm().name);
     for (auto& c : all) {
       const bool correct = c.correct();
       const double waited = peers::median(c.waited), device = peers::median(c.device);
       const double rate = static_cast<double>(count_) / waited;
-      row["results"].push_back({{"name", c.name}, {"wait_seconds", waited}, {"device_seconds", device},
-                                {"keys_per_second", rate}, {"correct", correct}, {"wait_ratio", best_waited / waited},
+      row["results"].push_back({{"name", c.name},
+                                {"wait_seconds", waited},
+                                {"device_seconds", device},
+                                {"keys_per_second", rate},
+                                {"correct", correct},
+                                {"wait_ratio", best_waited / waited},
                                 {"device_ratio", best_device / device}});
-      line += fmt::format("  {} {:.1f}/{:.1f} us {:.2f} Gkey/s", c.name, waited * 1e6, device * 1e6, rate * 1e-9);
-      if (&c == &all.back()) line += fmt::format(" x{:.2f}/{:.2f}", best_waited / waited, best_device / device);
+      line += fmt::format("  {} {:.1f}/{:.1f} us {:.2f} Gkey/s", c.name, waited * 1e6, device * 1e6,
+                          rate * 1e-9);
+      if (&c == &all.back())
+        line += fmt::format(" x{:.2f}/{:.2f}", best_waited / waited, best_device / device);
       if (!correct) {
         line += " WRONG";
         row["correct"] = false;
@@ -253,15 +298,21 @@ int main(int argc, char** argv) try {
       ->check(CLI::Range(std::uint64_t{1} << 20, (std::uint64_t{1} << 31) - 1));
   app.add_option("--seconds", seconds, "spent on a case");
   app.add_option("--json", json, "writes the table there");
-  app.add_option("case", cases, "segments:value:lengths:distribution or topk:k:distribution; without one, all");
+  app.add_option("case", cases,
+                 "segments:value:lengths:distribution or topk:k:distribution; without one, all");
   CLI11_PARSE(app, argc, argv);
   if (cases.empty()) cases = all_cases();
 
   Comparison comparison(count, seconds);
   const auto& device = comparison.device();
-  nlohmann::json out{{"device", device.name}, {"driver", device.driver}, {"cub", CUB_VERSION}, {"cuda", CUDART_VERSION}};
-  fmt::print("{} keys; CUB {}, CUDA {}, {}, driver {}; wait/device medians, ratios to the fastest of the others\n", count,
-             CUB_VERSION, CUDART_VERSION, device.name, device.driver);
+  nlohmann::json out{{"device", device.name},
+                     {"driver", device.driver},
+                     {"cub", CUB_VERSION},
+                     {"cuda", CUDART_VERSION}};
+  fmt::print(
+      "{} keys; CUB {}, CUDA {}, {}, driver {}; wait/device medians, ratios to the fastest of the "
+      "others\n",
+      count, CUB_VERSION, CUDART_VERSION, device.name, device.driver);
   bool correct = true;
   for (const auto& name : cases) {
     out["cases"].push_back(comparison.run(name));

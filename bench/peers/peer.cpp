@@ -14,7 +14,8 @@ namespace {
 
 using sortium::ErrorCode;
 
-app::Row measure(Place& place, const Contender& contender, const app::Case& c, const std::string& distribution) {
+app::Row measure(Place& place, const Contender& contender, const app::Case& c,
+                 const std::string& distribution) {
   app::Row row = app::new_row(contender.algorithm, true, c.problem, distribution);
   row["version"] = contender.version;
   const auto& device = place.queue->device().info();
@@ -23,7 +24,8 @@ app::Row measure(Place& place, const Contender& contender, const app::Case& c, c
     app::set_measurement(row, app::measure(*place.queue, contender.make(c.problem), c));
     row.erase("phases");  // one sort is no phase of another
   } catch (const sortium::Error& error) {
-    const bool cannot = error.code() == ErrorCode::unsupported || error.code() == ErrorCode::out_of_memory;
+    const bool cannot =
+        error.code() == ErrorCode::unsupported || error.code() == ErrorCode::out_of_memory;
     row[cannot ? "skipped" : "failed"] = error.what();
   } catch (const std::exception& error) {
     row["failed"] = error.what();
@@ -39,7 +41,8 @@ void copy_to_output(sortium::Queue& queue, const sortium::Problem& p, const sort
   queue.finish();
 }
 
-int run(int argc, char** argv, const std::function<std::optional<Place>(const std::string&)>& open) try {
+int run(int argc, char** argv,
+        const std::function<std::optional<Place>(const std::string&)>& open) try {
   CLI::App cli{"A peer of Sortium's; see bench/peers/peer.hpp"};
   std::string device, sizes;
   std::vector<std::string> types, payloads, distributions;
@@ -47,7 +50,10 @@ int run(int argc, char** argv, const std::function<std::optional<Place>(const st
   cli.add_option("--device", device)->required();
   cli.add_option("--n", sizes)->required();
   cli.add_option("--type", types)->delimiter(',')->required();
-  cli.add_option("--payload", payloads)->delimiter(',')->required()->check(CLI::IsMember({"keys", "keys+values"}));
+  cli.add_option("--payload", payloads)
+      ->delimiter(',')
+      ->required()
+      ->check(CLI::IsMember({"keys", "keys+values"}));
   cli.add_option("--distribution", distributions)->delimiter(',')->required();
   cli.add_option("--min-time", min_seconds);
   CLI11_PARSE(cli, argc, argv);
@@ -62,7 +68,8 @@ int run(int argc, char** argv, const std::function<std::optional<Place>(const st
             app::Case c;
             c.problem.key = sortium::parse_key_type(type);
             c.problem.count = n;
-            c.problem.payload = payload == "keys" ? sortium::Payload::none : sortium::Payload::values;
+            c.problem.payload =
+                payload == "keys" ? sortium::Payload::none : sortium::Payload::values;
             c.min_seconds = min_seconds;
             c.keys = [&](std::uint64_t first, std::uint64_t count, void* out) {
               app::make_keys(distribution, c.problem.key, n, first, count, out);

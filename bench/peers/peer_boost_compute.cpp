@@ -1,4 +1,5 @@
-// Boost.Compute on Sortium's own OpenCL devices. It sorts in place; bringing the records back is not timed.
+// Boost.Compute on Sortium's own OpenCL devices. It sorts in place; bringing the records back is
+// not timed.
 #include <sortium/sortium.hpp>
 
 #include "boost_sorts.hpp"
@@ -11,15 +12,19 @@ std::optional<peers::Place> open(const std::string& id) {
   if (device->info().claimed.backend != sortium::Backend::opencl) return std::nullopt;
   peers::Place place{device->make_queue(), {}};
   auto& queue = *place.queue;
-  place.contenders.push_back({"Boost.Compute", peers::boost_version(), [&queue](const sortium::Problem& p) {
-    app::DeviceSort sort;
-    sort.stable = false;
-    sort.prepare = [&queue, p](const sortium::Operands& o) { peers::copy_to_output(queue, p, o); };
-    sort.sort = [&queue, p](const sortium::Operands& o) {
-      peers::boost_sort(queue.native(), p.key, p.count, o.keys_out.handle, o.values_out.handle);
-    };
-    return sort;
-  }});
+  place.contenders.push_back(
+      {"Boost.Compute", peers::boost_version(), [&queue](const sortium::Problem& p) {
+         app::DeviceSort sort;
+         sort.stable = false;
+         sort.prepare = [&queue, p](const sortium::Operands& o) {
+           peers::copy_to_output(queue, p, o);
+         };
+         sort.sort = [&queue, p](const sortium::Operands& o) {
+           peers::boost_sort(queue.native(), p.key, p.count, o.keys_out.handle,
+                             o.values_out.handle);
+         };
+         return sort;
+       }});
   return place;
 }
 

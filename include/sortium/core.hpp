@@ -24,8 +24,8 @@ struct KeyTypeInfo {
   KeyType type;
   std::string_view name;  // "u32", "i32", …
   unsigned bytes;
-  bool is_signed;  // two's complement
-  bool is_float;   // IEEE 754, and bf16: the upper half of an f32
+  bool is_signed;              // two's complement
+  bool is_float;               // IEEE 754, and bf16: the upper half of an f32
   std::uint64_t infinity = 0;  // of a float: its bits
   [[nodiscard]] constexpr unsigned bits() const { return bytes * 8; }
 };
@@ -44,7 +44,9 @@ inline constexpr std::array<KeyTypeInfo, all_key_types.size()> key_type_infos{{
     {KeyType::f16, "f16", 2, false, true, 0x7c00u},
     {KeyType::bf16, "bf16", 2, false, true, 0x7f80u},
 }};
-[[nodiscard]] constexpr const KeyTypeInfo& info(KeyType type) { return key_type_infos.at(static_cast<std::size_t>(type)); }
+[[nodiscard]] constexpr const KeyTypeInfo& info(KeyType type) {
+  return key_type_infos.at(static_cast<std::size_t>(type));
+}
 
 // The type called `name`. Throws Error(invalid_argument) that lists the names there are.
 [[nodiscard]] KeyType parse_key_type(std::string_view name);
@@ -52,34 +54,62 @@ inline constexpr std::array<KeyTypeInfo, all_key_types.size()> key_type_infos{{
 template <class T>
 struct key_type_of;  // undefined: T is not a key type
 template <>
-struct key_type_of<std::uint32_t> { static constexpr KeyType value = KeyType::u32; };
+struct key_type_of<std::uint32_t> {
+  static constexpr KeyType value = KeyType::u32;
+};
 template <>
-struct key_type_of<std::int32_t> { static constexpr KeyType value = KeyType::i32; };
+struct key_type_of<std::int32_t> {
+  static constexpr KeyType value = KeyType::i32;
+};
 template <>
-struct key_type_of<float> { static constexpr KeyType value = KeyType::f32; };
+struct key_type_of<float> {
+  static constexpr KeyType value = KeyType::f32;
+};
 template <>
-struct key_type_of<std::uint64_t> { static constexpr KeyType value = KeyType::u64; };
+struct key_type_of<std::uint64_t> {
+  static constexpr KeyType value = KeyType::u64;
+};
 template <>
-struct key_type_of<std::int64_t> { static constexpr KeyType value = KeyType::i64; };
+struct key_type_of<std::int64_t> {
+  static constexpr KeyType value = KeyType::i64;
+};
 template <>
-struct key_type_of<double> { static constexpr KeyType value = KeyType::f64; };
+struct key_type_of<double> {
+  static constexpr KeyType value = KeyType::f64;
+};
 template <>
-struct key_type_of<std::uint8_t> { static constexpr KeyType value = KeyType::u8; };
+struct key_type_of<std::uint8_t> {
+  static constexpr KeyType value = KeyType::u8;
+};
 template <>
-struct key_type_of<std::int8_t> { static constexpr KeyType value = KeyType::i8; };
+struct key_type_of<std::int8_t> {
+  static constexpr KeyType value = KeyType::i8;
+};
 template <>
-struct key_type_of<std::uint16_t> { static constexpr KeyType value = KeyType::u16; };
+struct key_type_of<std::uint16_t> {
+  static constexpr KeyType value = KeyType::u16;
+};
 template <>
-struct key_type_of<std::int16_t> { static constexpr KeyType value = KeyType::i16; };
+struct key_type_of<std::int16_t> {
+  static constexpr KeyType value = KeyType::i16;
+};
 
-// The bits of a 16-bit float, as sort() wants to see what is one: C++20 has no type for it. A std::span of these over
-// one's own 2-byte floats will do.
-struct f16 { std::uint16_t bits; };
-struct bf16 { std::uint16_t bits; };
+// The bits of a 16-bit float, as sort() wants to see what is one: C++20 has no type for it. A
+// std::span of these over one's own 2-byte floats will do.
+struct f16 {
+  std::uint16_t bits;
+};
+struct bf16 {
+  std::uint16_t bits;
+};
 template <>
-struct key_type_of<f16> { static constexpr KeyType value = KeyType::f16; };
+struct key_type_of<f16> {
+  static constexpr KeyType value = KeyType::f16;
+};
 template <>
-struct key_type_of<bf16> { static constexpr KeyType value = KeyType::bf16; };
+struct key_type_of<bf16> {
+  static constexpr KeyType value = KeyType::bf16;
+};
 
 // ---------------------------------------------------------------------------------------------
 // Key order
@@ -91,7 +121,8 @@ enum class Order : std::uint8_t { ascending, descending };
 enum class NanOrder : std::uint8_t {
   last,   // after all numbers, in both orders; all NaN tie
   first,  // before all numbers, in both orders; all NaN tie
-  bits,   // by sign and bits, as IEEE 754's total order: those with a sign before −inf, the others after +inf
+  bits,  // by sign and bits, as IEEE 754's total order: those with a sign before −inf, the others
+         // after +inf
 };
 enum class ZeroOrder : std::uint8_t {
   tied,
@@ -102,12 +133,15 @@ enum class ZeroOrder : std::uint8_t {
 // smaller means earlier in the sorted output. This is the one definition of Sortium's key order;
 // kernels carry the same map (key_order in primitives.cl), and the tests hold the two together.
 //   signed:     the sign bit is inverted;
-//   float:      negative numbers are inverted, positive ones get the sign bit; where zeros tie, −0.0 maps
-//               to the bits of +0.0; where NaN come last or first, every one maps to all ones or to zero;
+//   float:      negative numbers are inverted, positive ones get the sign bit; where zeros tie,
+//   −0.0 maps
+//               to the bits of +0.0; where NaN come last or first, every one maps to all ones or to
+//               zero;
 //   descending: the result is inverted, except for NaN that come last or first, which stay there;
 //   NaN first:  all numbers move up, so that the last one has all ones.
-[[nodiscard]] constexpr std::uint64_t order_bits(std::uint64_t key, const KeyTypeInfo& t, Order order,
-                                                 NanOrder nan = NanOrder::last, ZeroOrder zeros = ZeroOrder::tied) {
+[[nodiscard]] constexpr std::uint64_t order_bits(std::uint64_t key, const KeyTypeInfo& t,
+                                                 Order order, NanOrder nan = NanOrder::last,
+                                                 ZeroOrder zeros = ZeroOrder::tied) {
   const std::uint64_t sign = std::uint64_t{1} << (t.bits() - 1);
   const std::uint64_t all = sign | (sign - 1);
   if (t.is_signed) key ^= sign;
@@ -167,21 +201,23 @@ struct Problem {
   KeyType key = KeyType::u32;
   std::uint64_t count = 0;  // records; 0 and 1 are fine
   Payload payload = Payload::none;
-  unsigned value_bytes = 4;  // of a value or a position, 4 or 8 (a value may have 1 to 256 where it is said); 4-byte
-                             // positions need count ≤ 2^32
-  bool keys_out = true;      // false, with positions only: the sorted keys are not wanted
+  unsigned value_bytes = 4;  // of a value or a position, 4 or 8 (a value may have 1 to 256 where it
+                             // is said); 4-byte positions need count ≤ 2^32
+  bool keys_out = true;  // false, with positions only: the sorted keys are not wanted
   Order order = Order::ascending;
-  unsigned begin_bit = 0;  // only bits [begin_bit, end_bit) of order_bits decide (ascending ones for the purpose of
-  unsigned end_bit = 0;    // counting: the key's own bits for u32 and u64); end_bit 0 means all
+  unsigned begin_bit =
+      0;  // only bits [begin_bit, end_bit) of order_bits decide (ascending ones for the purpose of
+  unsigned end_bit = 0;  // counting: the key's own bits for u32 and u64); end_bit 0 means all
   NanOrder nan = NanOrder::last;  // of floats
   ZeroOrder zeros = ZeroOrder::tied;
-  // Segments, each sorted by itself: segment s has the records from offsets[s] to offsets[s + 1] (Operands::offsets, which
-  // ascend from 0 to count). 0: all records are one sequence, and there are no offsets.
+  // Segments, each sorted by itself: segment s has the records from offsets[s] to offsets[s + 1]
+  // (Operands::offsets, which ascend from 0 to count). 0: all records are one sequence, and there
+  // are no offsets.
   std::uint64_t segments = 0;
   unsigned offset_bytes = 4;  // of an offset, 4 or 8
-  // How many of the sorted records are wanted: the first ones, of all or of each segment. keys_out and values_out have
-  // room for so many (for each segment `limit` records apart, and what a shorter segment leaves is not written).
-  // 0: all of them.
+  // How many of the sorted records are wanted: the first ones, of all or of each segment. keys_out
+  // and values_out have room for so many (for each segment `limit` records apart, and what a
+  // shorter segment leaves is not written). 0: all of them.
   std::uint64_t limit = 0;
 };
 
@@ -189,14 +225,23 @@ struct Problem {
   return order_bits(key, info(p.key), p.order, p.nan, p.zeros);
 }
 // How many bits of the key's order decide.
-[[nodiscard]] inline unsigned key_bits(const Problem& p) { return (p.end_bit == 0 ? info(p.key).bits() : p.end_bit) - p.begin_bit; }
-// What decides a key's place in a problem: its order_bits, within the range of bits. Made once, for many keys.
+[[nodiscard]] inline unsigned key_bits(const Problem& p) {
+  return (p.end_bit == 0 ? info(p.key).bits() : p.end_bit) - p.begin_bit;
+}
+// What decides a key's place in a problem: its order_bits, within the range of bits. Made once, for
+// many keys.
 class KeyRank {
  public:
   explicit KeyRank(const Problem& p)
-      : type_(info(p.key)), order_(p.order), nan_(p.nan), zeros_(p.zeros), shift_(p.begin_bit),
+      : type_(info(p.key)),
+        order_(p.order),
+        nan_(p.nan),
+        zeros_(p.zeros),
+        shift_(p.begin_bit),
         mask_(~std::uint64_t{0} >> (64 - key_bits(p))) {}
-  [[nodiscard]] std::uint64_t operator()(std::uint64_t key) const { return order_bits(key, type_, order_, nan_, zeros_) >> shift_ & mask_; }
+  [[nodiscard]] std::uint64_t operator()(std::uint64_t key) const {
+    return order_bits(key, type_, order_, nan_, zeros_) >> shift_ & mask_;
+  }
 
  private:
   KeyTypeInfo type_;
@@ -208,7 +253,9 @@ class KeyRank {
 };
 // How many records there are in keys_out and values_out.
 [[nodiscard]] constexpr std::uint64_t records_out(const Problem& p) {
-  return p.limit == 0 ? p.count : p.segments == 0 ? (p.limit < p.count ? p.limit : p.count) : p.segments * p.limit;
+  return p.limit == 0      ? p.count
+         : p.segments == 0 ? (p.limit < p.count ? p.limit : p.count)
+                           : p.segments * p.limit;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -225,8 +272,8 @@ struct Parameter {
 
 struct AlgorithmInfo {
   std::string name;
-  std::string title;     // a line: what it does
-  std::string source;    // the paper or document that it comes from
+  std::string title;   // a line: what it does
+  std::string source;  // the paper or document that it comes from
   bool stable = true;
   bool partial = false;  // leaves sorted runs of `run` records, not one sorted whole
   bool comparison = false;

@@ -1,20 +1,20 @@
-// Floor 1 of Sortium: devices, and what one does with them. One interface; OpenCL, CUDA and the host itself behind it.
+// Floor 1 of Sortium: devices, and what one does with them. One interface; OpenCL, CUDA and the
+// host itself behind it.
 //
 // Thread safety: every member of Device, Buffer and Module, and Queue::launch/copy/fill/write/read,
-// may be called from several threads at once. What is enqueued on one Queue runs in the order of the
-// calls. Tracing (begin_trace … end_trace) is for one thread at a time per Queue.
+// may be called from several threads at once. What is enqueued on one Queue runs in the order of
+// the calls. Tracing (begin_trace … end_trace) is for one thread at a time per Queue.
 #pragma once
 
 #include <cstddef>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <sortium/core.hpp>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <sortium/core.hpp>
 
 namespace sortium {
 
@@ -33,28 +33,30 @@ enum class SubGroupWords : std::uint8_t {
 [[nodiscard]] std::string_view name(DeviceKind kind);
 [[nodiscard]] std::string_view name(SubGroupWords words);
 
-// What a device can do, as far as an algorithm cares. A plain value: one can be filled in by hand to
-// plan a sort for a device that is not here.
+// What a device can do, as far as an algorithm cares. A plain value: one can be filled in by hand
+// to plan a sort for a device that is not here.
 struct Capabilities {
   Backend backend = Backend::opencl;
   DeviceKind kind = DeviceKind::gpu;
   unsigned compute_units = 1;
-  unsigned max_work_group = 256;         // work-items
-  std::uint64_t local_memory = 32768;    // bytes a work-group may have
-  std::uint64_t local_struct = 32768;    // bytes of a kernel's LOCAL_STRUCT: more on CUDA
-  std::uint64_t global_memory = 0;       // bytes
-  std::uint64_t max_allocation = 0;      // bytes of one buffer
-  bool atomics64 = false;                // 64-bit atomics on global memory
+  unsigned max_work_group = 256;       // work-items
+  std::uint64_t local_memory = 32768;  // bytes a work-group may have
+  std::uint64_t local_struct = 32768;  // bytes of a kernel's LOCAL_STRUCT: more on CUDA
+  std::uint64_t global_memory = 0;     // bytes
+  std::uint64_t max_allocation = 0;    // bytes of one buffer
+  bool atomics64 = false;              // 64-bit atomics on global memory
   SubGroupWords sub_group_words = SubGroupWords::emulated;
-  unsigned sub_group_size = 32;          // lanes; a work-group is a multiple of it
-  bool forward_progress = false;         // a work-group may wait for one with a lower ticket
-  unsigned cluster_groups = 1;           // work-groups with all their local memory that may share it (CUDA, sm_90 and up)
-  bool ordered_local_atomics = false;    // lanes that add to one word of local memory take turns in lane order
-  std::string model{};                   // the device's name: what tuned parameters are found by
+  unsigned sub_group_size = 32;   // lanes; a work-group is a multiple of it
+  bool forward_progress = false;  // a work-group may wait for one with a lower ticket
+  unsigned cluster_groups =
+      1;  // work-groups with all their local memory that may share it (CUDA, sm_90 and up)
+  bool ordered_local_atomics =
+      false;            // lanes that add to one word of local memory take turns in lane order
+  std::string model{};  // the device's name: what tuned parameters are found by
 };
 
 struct DeviceInfo {
-  std::string id;        // "cuda:0", "opencl:0:1" (platform:device), "cpu:0"
+  std::string id;  // "cuda:0", "opencl:0:1" (platform:device), "cpu:0"
   std::string name;
   std::string vendor;
   std::string platform;  // OpenCL's platform, or "CUDA"
@@ -63,11 +65,13 @@ struct DeviceInfo {
   Capabilities claimed;  // what the driver says; sortium::capabilities(device) has what was found
 };
 
-// A place in device memory; owns nothing. `handle` is a cl_mem, a CUdeviceptr as a pointer, or on cpu:0 a pointer.
-// A handle of nullptr means that there is none. `bytes` of 0 means that the size is not known.
+// A place in device memory; owns nothing. `handle` is a cl_mem, a CUdeviceptr as a pointer, or on
+// cpu:0 a pointer. A handle of nullptr means that there is none. `bytes` of 0 means that the size
+// is not known.
 struct Memory {
   void* handle = nullptr;
-  std::uint64_t offset = 0;  // bytes from the start of `handle`; where records begin, a multiple of an element's bytes
+  std::uint64_t offset =
+      0;  // bytes from the start of `handle`; where records begin, a multiple of an element's bytes
   std::uint64_t bytes = 0;
 
   explicit operator bool() const { return handle != nullptr; }
@@ -76,9 +80,10 @@ struct Memory {
   }
 };
 
-// Where one sort's records are. Two operands never overlap, but for the in-place form: keys_out is keys_in and
-// values_out is values_in. Not given: values with Payload::none, values_in with Payload::positions, keys_out where
-// Problem::keys_out is false, offsets where there are no segments. With a limit, there is no in-place form.
+// Where one sort's records are. Two operands never overlap, but for the in-place form: keys_out is
+// keys_in and values_out is values_in. Not given: values with Payload::none, values_in with
+// Payload::positions, keys_out where Problem::keys_out is false, offsets where there are no
+// segments. With a limit, there is no in-place form.
 struct Operands {
   Memory keys_in{}, keys_out{}, values_in{}, values_out{};
   Memory scratch{};  // Plan::scratch_bytes() bytes; its contents do not matter before or after
@@ -125,9 +130,10 @@ struct Launch {
   std::uint64_t groups;  // work-groups; 0 launches nothing
   unsigned work_group;   // work-items each
   std::span<const Arg> args;
-  std::string_view phase;  // what the trace calls it; must outlive the trace
+  std::string_view phase;     // what the trace calls it; must outlive the trace
   unsigned local_struct = 0;  // bytes of the kernel's LOCAL_STRUCT, if it has one
-  unsigned cluster = 1;       // work-groups that share their local memory, neighbours; a divisor of `groups`
+  unsigned cluster =
+      1;  // work-groups that share their local memory, neighbours; a divisor of `groups`
 };
 
 // Device time of one enqueued command.
@@ -138,8 +144,8 @@ struct TraceEntry {
 
 class Device;
 
-// An in-order queue of work: a cl_command_queue or a CUstream, ours or the caller's. That of cpu:0 does at once what it
-// is given.
+// An in-order queue of work: a cl_command_queue or a CUstream, ours or the caller's. That of cpu:0
+// does at once what it is given.
 class Queue {
  public:
   virtual ~Queue() = default;
@@ -147,8 +153,10 @@ class Queue {
 
   // These only enqueue.
   virtual void launch(const Launch& launch) = 0;
-  virtual void copy(Memory to, Memory from, std::uint64_t bytes, std::string_view phase = "copy") = 0;
-  virtual void fill(Memory to, std::uint32_t pattern, std::uint64_t bytes, std::string_view phase = "fill") = 0;
+  virtual void copy(Memory to, Memory from, std::uint64_t bytes,
+                    std::string_view phase = "copy") = 0;
+  virtual void fill(Memory to, std::uint32_t pattern, std::uint64_t bytes,
+                    std::string_view phase = "fill") = 0;
   virtual void flush() = 0;  // hands what is enqueued to the device
   // Runs `work` before it returns. Throws Error(unsupported) on any device but cpu:0.
   virtual void call(std::string_view phase, const std::function<void()>& work);
@@ -176,22 +184,26 @@ class Device : public std::enable_shared_from_this<Device> {
   virtual ~Device() = default;
   [[nodiscard]] virtual const DeviceInfo& info() const = 0;
 
-  // Device memory. Throws Error(out_of_memory) that says how much was asked for and how much there is.
+  // Device memory. Throws Error(out_of_memory) that says how much was asked for and how much there
+  // is.
   [[nodiscard]] virtual std::unique_ptr<Buffer> allocate(std::uint64_t bytes) = 0;
 
   // The caller's own host memory as device memory, without a copy; nullptr where the device cannot
-  // (everything but CPUs). Results are in place after sync_host; the memory must outlive the Buffer.
+  // (everything but CPUs). Results are in place after sync_host; the memory must outlive the
+  // Buffer.
   [[nodiscard]] virtual std::unique_ptr<Buffer> adopt(void* host, std::uint64_t bytes) = 0;
   // Waits for `queue`, then makes what it wrote into an adopted buffer visible to the host.
   virtual void sync_host(Queue& queue, Buffer& adopted) = 0;
 
-  // A queue of the library's own. `tracing` makes begin_trace possible (some OpenCL drivers charge for it).
+  // A queue of the library's own. `tracing` makes begin_trace possible (some OpenCL drivers charge
+  // for it).
   [[nodiscard]] virtual std::unique_ptr<Queue> make_queue(bool tracing = false) = 0;
 
   // Bytes that can still be allocated, as far as the driver tells.
   [[nodiscard]] virtual std::uint64_t free_memory() = 0;
 
-  // Compiles `source`; `binary` receives what load() takes. Throws Error(build_failed) with the log. On OpenCL a first line
+  // Compiles `source`; `binary` receives what load() takes. Throws Error(build_failed) with the
+  // log. On OpenCL a first line
   // "//! …" has further options for the compiler.
   [[nodiscard]] virtual std::unique_ptr<Module> compile(const std::string& source,
                                                         std::vector<std::byte>& binary) = 0;
@@ -212,7 +224,8 @@ class Device : public std::enable_shared_from_this<Device> {
   std::unique_ptr<Companion> companion_;
 };
 
-// Every device of all backends: CUDA first, then OpenCL by platform, then cpu:0. Found once a process.
+// Every device of all backends: CUDA first, then OpenCL by platform, then cpu:0. Found once a
+// process.
 [[nodiscard]] const std::vector<std::shared_ptr<Device>>& devices();
 
 struct BackendStatus {
@@ -229,13 +242,16 @@ struct BackendStatus {
 //   "opencl:0"              the n-th OpenCL device, counted over all platforms
 //   "opencl:1:0"            device 0 of OpenCL platform 1
 //   "cpu:0"                 the host, which has an algorithm of its own and runs no kernels
-//   anything else           the device of that name, or the first whose name contains it (case does not matter)
+//   anything else           the device of that name, or the first whose name contains it (case does
+//   not matter)
 // With `runs_kernels`, "auto" leaves out cpu:0: for the algorithms that are made of kernels.
 // Throws Error(not_found) that lists the devices there are.
-[[nodiscard]] std::shared_ptr<Device> find_device(std::string_view spec = {}, bool runs_kernels = false);
+[[nodiscard]] std::shared_ptr<Device> find_device(std::string_view spec = {},
+                                                  bool runs_kernels = false);
 
-// What was found of the device by trying (once a device and driver, then kept on disk): info().claimed, where the
-// sub-group words were run and hold, and forward progress of work-groups was seen.
+// What was found of the device by trying (once a device and driver, then kept on disk):
+// info().claimed, where the sub-group words were run and hold, and forward progress of work-groups
+// was seen.
 [[nodiscard]] const Capabilities& capabilities(Device& device);
 
 // The caller's own context and queue. The returned Queue enqueues on them and keeps a Device for

@@ -1,14 +1,16 @@
-// Records: keys of several fields, byte strings, 128-bit keys, elements of any size, and moving elements by positions.
-// docs/records.md says how such a sort is made of plain ones, and what it costs. Included by sortium.hpp.
+// Records: keys of several fields, byte strings, 128-bit keys, elements of any size, and moving
+// elements by positions. docs/records.md says how such a sort is made of plain ones, and what it
+// costs. Included by sortium.hpp.
 //
-//   sortium::sort_records(particles, {sortium::by(&Particle::mass, sortium::Order::descending), sortium::by(&Particle::id)});
-//   sortium::sort_records(lines, 100, count, {{.type = sortium::FieldType::bytes(10)}});  // by their first 10 bytes
-//   sortium::sort_columns({sortium::by(mass), sortium::by(id)}, {sortium::column(x), sortium::column(y)});
+//   sortium::sort_records(particles, {sortium::by(&Particle::mass, sortium::Order::descending),
+//   sortium::by(&Particle::id)}); sortium::sort_records(lines, 100, count, {{.type =
+//   sortium::FieldType::bytes(10)}});  // by their first 10 bytes
+//   sortium::sort_columns({sortium::by(mass), sortium::by(id)}, {sortium::column(x),
+//   sortium::column(y)});
 #pragma once
 
 #include <cstddef>
 #include <initializer_list>
-
 #include <sortium/sortium.hpp>
 
 namespace sortium {
@@ -23,7 +25,8 @@ struct u128 {
   friend constexpr bool operator==(const u128&, const u128&) = default;
 };
 
-// What a field holds: a number of a KeyType, one of 128 bits (little-endian), or a string of bytes in memcmp's order.
+// What a field holds: a number of a KeyType, one of 128 bits (little-endian), or a string of bytes
+// in memcmp's order.
 class FieldType {
  public:
   enum class Kind : std::uint8_t { number, u128, i128, bytes };
@@ -67,15 +70,17 @@ struct Column {
   Moved moved = Moved::in_place;
 };
 
-// Record i is element i of every column. The records are sorted by the key's fields, the most significant first; the
-// sort is stable. What comes out: the columns that are moved, the sorted records' positions in the input, or both.
+// Record i is element i of every column. The records are sorted by the key's fields, the most
+// significant first; the sort is stable. What comes out: the columns that are moved, the sorted
+// records' positions in the input, or both.
 struct RecordProblem {
   std::uint64_t count = 0;        // records; 0 and 1 are fine, up to 2^40
   std::vector<Column> columns{};  // 1 to 64, each moved or with a field of the key
   std::vector<Field> key{};       // 1 to 32 fields
-  unsigned position_bytes = 0;    // of a position, 4 (count up to 2^32) or 8; 0: positions are not wanted
-  // As in Problem: segments, each sorted by itself, and how many of the sorted records (of each segment) come out. With
-  // a limit no column is moved in place.
+  unsigned position_bytes =
+      0;  // of a position, 4 (count up to 2^32) or 8; 0: positions are not wanted
+  // As in Problem: segments, each sorted by itself, and how many of the sorted records (of each
+  // segment) come out. With a limit no column is moved in place.
   std::uint64_t segments = 0;
   unsigned offset_bytes = 4;
   std::uint64_t limit = 0;
@@ -85,11 +90,13 @@ struct RecordProblem {
   return records_out(Problem{.count = p.count, .segments = p.segments, .limit = p.limit});
 }
 
-// Where the records are. An element's alignment is that of its size: a column begins at a multiple of the largest power
-// of two, up to 16, that divides its element's bytes. What is written overlaps nothing else, but for a column in place.
+// Where the records are. An element's alignment is that of its size: a column begins at a multiple
+// of the largest power of two, up to 16, that divides its element's bytes. What is written overlaps
+// nothing else, but for a column in place.
 struct RecordOperands {
   std::span<const Memory> columns_in{};   // as many as the problem has columns
-  std::span<const Memory> columns_out{};  // as many, or none where no column is moved out; {} or columns_in's for the others
+  std::span<const Memory> columns_out{};  // as many, or none where no column is moved out; {} or
+                                          // columns_in's for the others
   Memory positions{};                     // where they are wanted
   Memory scratch{};                       // RecordPlan::scratch_bytes() bytes
   Memory offsets{};                       // of segments: RecordProblem::segments + 1 numbers
@@ -101,35 +108,44 @@ struct RecordOperands {
 
 // A sort of records on one device: planned and compiled once, run as often as one likes.
 //
-// The fields are packed into words of 64 bits, one of 32 bits where the rest fits (order_bits of each, one after the
-// other). Several words are sorted one after the other from the least significant (Knuth, The Art of Computer Programming,
-// volume 3, 5.2.5: distribution from the right): each by a stable Plan that moves the records' positions. Then the columns
-// are gathered. A key that is one whole column of a KeyType is not packed, and a single value of 4 or 8 bytes moves with its key.
-// With a limit, it is the most significant word that the first records are selected by; those below it are sorted.
+// The fields are packed into words of 64 bits, one of 32 bits where the rest fits (order_bits of
+// each, one after the other). Several words are sorted one after the other from the least
+// significant (Knuth, The Art of Computer Programming, volume 3, 5.2.5: distribution from the
+// right): each by a stable Plan that moves the records' positions. Then the columns are gathered. A
+// key that is one whole column of a KeyType is not packed, and a single value of 4 or 8 bytes moves
+// with its key. With a limit, it is the most significant word that the first records are selected
+// by; those below it are sorted.
 class RecordPlan {
  public:
-  // `method` is of the inner sorts, which must be stable and leave no runs; max_scratch_bytes is for all of it.
-  // Throws Error as Plan does; of a field or a column it says which one, and what is wrong with it.
-  RecordPlan(std::shared_ptr<Device> device, const RecordProblem& problem, const Method& method = {});
+  // `method` is of the inner sorts, which must be stable and leave no runs; max_scratch_bytes is
+  // for all of it. Throws Error as Plan does; of a field or a column it says which one, and what is
+  // wrong with it.
+  RecordPlan(std::shared_ptr<Device> device, const RecordProblem& problem,
+             const Method& method = {});
   RecordPlan(RecordPlan&&) noexcept;
   RecordPlan& operator=(RecordPlan&&) noexcept;
   ~RecordPlan();
 
-  // A word and a position for each record, the largest column in place, and what the inner sorts need.
+  // A word and a position for each record, the largest column in place, and what the inner sorts
+  // need.
   [[nodiscard]] std::uint64_t scratch_bytes() const;
-  [[nodiscard]] static std::uint64_t scratch_bytes_for(const RecordProblem& problem, const Capabilities& capabilities,
+  [[nodiscard]] static std::uint64_t scratch_bytes_for(const RecordProblem& problem,
+                                                       const Capabilities& capabilities,
                                                        const Method& method = {});
 
   // Enqueues the sort; as Plan::run.
   void run(Queue& queue, const RecordOperands& operands) const;
-  // Runs once, waits, and says where the device time went; as Plan::profile. Phases of ours are "pack", "gather", "copy".
-  [[nodiscard]] std::vector<Plan::Phase> profile(Queue& queue, const RecordOperands& operands) const;
+  // Runs once, waits, and says where the device time went; as Plan::profile. Phases of ours are
+  // "pack", "gather", "copy".
+  [[nodiscard]] std::vector<Plan::Phase> profile(Queue& queue,
+                                                 const RecordOperands& operands) const;
 
   [[nodiscard]] const RecordProblem& problem() const;
-  [[nodiscard]] const AlgorithmInfo& algorithm() const;  // of the inner sorts' last one, by the most significant word
-  [[nodiscard]] std::string parameters() const;          // the same one's
-  // Bits of the words that the key is packed into, most significant first; none where the key is a column that is sorted
-  // as it is.
+  [[nodiscard]] const AlgorithmInfo& algorithm()
+      const;  // of the inner sorts' last one, by the most significant word
+  [[nodiscard]] std::string parameters() const;  // the same one's
+  // Bits of the words that the key is packed into, most significant first; none where the key is a
+  // column that is sorted as it is.
   [[nodiscard]] std::vector<unsigned> word_bits() const;
 
  private:
@@ -147,12 +163,14 @@ struct PermuteProblem {
   std::uint64_t count = 0;     // positions
   unsigned element_bytes = 4;  // 1 to 256
   unsigned index_bytes = 4;    // of a position, 4 or 8
-  std::uint64_t elements = 0;  // that the positions point to: of `in` to gather, of `out` to scatter; 0: as many as positions
+  std::uint64_t elements = 0;  // that the positions point to: of `in` to gather, of `out` to
+                               // scatter; 0: as many as positions
 };
 
 class Mover;  // internal
 
-// Moves elements by positions: reads and writes every element once, and reads the positions once an element.
+// Moves elements by positions: reads and writes every element once, and reads the positions once an
+// element.
 class Permute {
  public:
   // Throws Error(invalid_argument) that names what of the problem is wrong.
@@ -161,8 +179,9 @@ class Permute {
   Permute& operator=(Permute&&) noexcept;
   ~Permute();
 
-  // Only enqueues. in and out do not overlap, and are aligned as columns are (RecordOperands). Positions are not checked: one
-  // that is not below `elements` reads or writes outside. Where scatter's positions repeat, one of their elements stays.
+  // Only enqueues. in and out do not overlap, and are aligned as columns are (RecordOperands).
+  // Positions are not checked: one that is not below `elements` reads or writes outside. Where
+  // scatter's positions repeat, one of their elements stays.
   void run(Queue& queue, Memory in, Memory positions, Memory out) const;
   [[nodiscard]] const PermuteProblem& problem() const { return problem_; }
 
@@ -178,41 +197,59 @@ class Permute {
 
 struct RecordHostOperands {
   std::span<const void* const> columns_in{};
-  std::span<void* const> columns_out{};  // as RecordOperands'; a column in place is written though it is in columns_in
+  std::span<void* const>
+      columns_out{};  // as RecordOperands'; a column in place is written though it is in columns_in
   void* positions = nullptr;
   const void* offsets = nullptr;  // of segments
 };
 
-// The sort of host memory that the functions below are made of; as sort_host. options.order, begin_bit, end_bit, nan and
-// zeros must be as they are by default: fields have their own. Host memory need not be aligned; what is not is copied on the way.
-HostReport sort_records_host(const RecordProblem& problem, const RecordHostOperands& operands, const Options& options = {});
+// The sort of host memory that the functions below are made of; as sort_host. options.order,
+// begin_bit, end_bit, nan and zeros must be as they are by default: fields have their own. Host
+// memory need not be aligned; what is not is copied on the way.
+HostReport sort_records_host(const RecordProblem& problem, const RecordHostOperands& operands,
+                             const Options& options = {});
 
-// Elements of host memory by positions. Throws Error(invalid_argument) that names the first position out of range, before
-// anything is written. Where no device is named: cpu:0, if there is one.
-void permute_host(const PermuteProblem& problem, const void* in, const void* positions, void* out, const Options& options = {});
+// Elements of host memory by positions. Throws Error(invalid_argument) that names the first
+// position out of range, before anything is written. Where no device is named: cpu:0, if there is
+// one.
+void permute_host(const PermuteProblem& problem, const void* in, const void* positions, void* out,
+                  const Options& options = {});
 
-// The FieldType of T: a Key, a 128-bit number, or std::array of unsigned char or std::byte, of 1 to 32.
+// The FieldType of T: a Key, a 128-bit number, or std::array of unsigned char or std::byte, of 1
+// to 32.
 template <class T>
 struct field_type_of;  // undefined: T is none
 template <Key T>
-struct field_type_of<T> { static constexpr FieldType value = key_type_of<std::remove_const_t<T>>::value; };
+struct field_type_of<T> {
+  static constexpr FieldType value = key_type_of<std::remove_const_t<T>>::value;
+};
 template <>
-struct field_type_of<u128> { static constexpr FieldType value = FieldType::u128(); };
+struct field_type_of<u128> {
+  static constexpr FieldType value = FieldType::u128();
+};
 template <std::size_t N>
-  requires(N >= 1 && N <= 32)
-struct field_type_of<std::array<unsigned char, N>> { static constexpr FieldType value = FieldType::bytes(N); };
+requires(N >= 1 && N <= 32) struct field_type_of<std::array<unsigned char, N>> {
+  static constexpr FieldType value = FieldType::bytes(N);
+};
 template <std::size_t N>
-  requires(N >= 1 && N <= 32)
-struct field_type_of<std::array<std::byte, N>> { static constexpr FieldType value = FieldType::bytes(N); };
+requires(N >= 1 && N <= 32) struct field_type_of<std::array<std::byte, N>> {
+  static constexpr FieldType value = FieldType::bytes(N);
+};
 #ifdef __SIZEOF_INT128__
 template <>
-struct field_type_of<unsigned __int128> { static constexpr FieldType value = FieldType::u128(); };
+struct field_type_of<unsigned __int128> {
+  static constexpr FieldType value = FieldType::u128();
+};
 template <>
-struct field_type_of<__int128> { static constexpr FieldType value = FieldType::i128(); };
+struct field_type_of<__int128> {
+  static constexpr FieldType value = FieldType::i128();
+};
 #endif
 
 template <class T>
-concept FieldValue = requires { field_type_of<std::remove_const_t<T>>::value; };
+concept FieldValue = requires {
+  field_type_of<std::remove_const_t<T>>::value;
+};
 template <class T>
 concept WideKey = FieldValue<T> && !Key<T>;  // what sort() takes beside Key
 template <class R>
@@ -226,89 +263,110 @@ concept Index = std::same_as<T, std::uint32_t> || std::same_as<T, std::uint64_t>
 
 // The field of a struct, as in sort_records(particles, {by(&Particle::mass), …}).
 template <class Record, FieldValue T>
-  requires std::is_default_constructible_v<Record>
-[[nodiscard]] Field by(T Record::*member, Order order = Order::ascending, NanOrder nan = NanOrder::last,
-                       ZeroOrder zeros = ZeroOrder::tied) {
+requires std::is_default_constructible_v<Record>
+[[nodiscard]] Field by(T Record::*member, Order order = Order::ascending,
+                       NanOrder nan = NanOrder::last, ZeroOrder zeros = ZeroOrder::tied) {
   const Record record{};
-  const auto offset = reinterpret_cast<const char*>(&(record.*member)) - reinterpret_cast<const char*>(&record);
-  return {0, static_cast<std::uint64_t>(offset), field_type_of<std::remove_const_t<T>>::value, order, nan, zeros};
+  const auto offset =
+      reinterpret_cast<const char*>(&(record.*member)) - reinterpret_cast<const char*>(&record);
+  return {0,
+          static_cast<std::uint64_t>(offset),
+          field_type_of<std::remove_const_t<T>>::value,
+          order,
+          nan,
+          zeros};
 }
 
 // Sorts whole records in place. `record_bytes` is 1 to 256.
-HostReport sort_records(void* records, unsigned record_bytes, std::uint64_t count, const std::vector<Field>& key,
-                        const Options& options = {});
-// The same to elsewhere: `records` is only read.
-HostReport sort_records(const void* records, void* records_out, unsigned record_bytes, std::uint64_t count,
+HostReport sort_records(void* records, unsigned record_bytes, std::uint64_t count,
                         const std::vector<Field>& key, const Options& options = {});
+// The same to elsewhere: `records` is only read.
+HostReport sort_records(const void* records, void* records_out, unsigned record_bytes,
+                        std::uint64_t count, const std::vector<Field>& key,
+                        const Options& options = {});
 template <ElementRange Records>
-HostReport sort_records(Records&& records, const std::vector<Field>& key, const Options& options = {}) {
-  return sort_records(static_cast<void*>(std::ranges::data(records)), sizeof(std::ranges::range_value_t<Records>),
-                      std::ranges::size(records), key, options);
+HostReport sort_records(Records&& records, const std::vector<Field>& key,
+                        const Options& options = {}) {
+  return sort_records(static_cast<void*>(std::ranges::data(records)),
+                      sizeof(std::ranges::range_value_t<Records>), std::ranges::size(records), key,
+                      options);
 }
 
 // The positions of the records in sorted order.
 template <Index I = std::uint32_t>
-[[nodiscard]] std::vector<I> argsort_records(const void* records, unsigned record_bytes, std::uint64_t count,
-                                             const std::vector<Field>& key, const Options& options = {}) {
+[[nodiscard]] std::vector<I> argsort_records(const void* records, unsigned record_bytes,
+                                             std::uint64_t count, const std::vector<Field>& key,
+                                             const Options& options = {}) {
   std::vector<I> out(count);
-  sort_records_host({count, {{record_bytes, Moved::no}}, key, sizeof(I)}, {{&records, 1}, {}, out.data()}, options);
+  sort_records_host({count, {{record_bytes, Moved::no}}, key, sizeof(I)},
+                    {{&records, 1}, {}, out.data()}, options);
   return out;
 }
 template <Index I = std::uint32_t, ElementRange Records>
 [[nodiscard]] std::vector<I> argsort_records(const Records& records, const std::vector<Field>& key,
                                              const Options& options = {}) {
   return argsort_records<I>(static_cast<const void*>(std::ranges::data(records)),
-                            sizeof(std::ranges::range_value_t<Records>), std::ranges::size(records), key, options);
+                            sizeof(std::ranges::range_value_t<Records>), std::ranges::size(records),
+                            key, options);
 }
 
-// The first k records of the sorted order, sorted. Throws Error(invalid_argument) where k is 0 or more than there are.
+// The first k records of the sorted order, sorted. Throws Error(invalid_argument) where k is 0 or
+// more than there are.
 template <ElementRange Records>
-[[nodiscard]] auto topk_records(const Records& records, std::uint64_t k, const std::vector<Field>& key, const Options& options = {}) {
+[[nodiscard]] auto topk_records(const Records& records, std::uint64_t k,
+                                const std::vector<Field>& key, const Options& options = {}) {
   using R = std::remove_cv_t<std::ranges::range_value_t<Records>>;
   const std::uint64_t count = std::ranges::size(records);
   detail::check_k(k, count);
   std::vector<R> out(k);
   const void* const in = std::ranges::data(records);
   void* const to = out.data();
-  sort_records_host({.count = count, .columns = {{sizeof(R), Moved::out}}, .key = key, .limit = k}, {{&in, 1}, {&to, 1}}, options);
+  sort_records_host({.count = count, .columns = {{sizeof(R), Moved::out}}, .key = key, .limit = k},
+                    {{&in, 1}, {&to, 1}}, options);
   return out;
 }
 // Their positions.
 template <Index I = std::uint32_t, ElementRange Records>
-[[nodiscard]] std::vector<I> argtopk_records(const Records& records, std::uint64_t k, const std::vector<Field>& key,
+[[nodiscard]] std::vector<I> argtopk_records(const Records& records, std::uint64_t k,
+                                             const std::vector<Field>& key,
                                              const Options& options = {}) {
   const std::uint64_t count = std::ranges::size(records);
   detail::check_k(k, count);
   std::vector<I> out(k);
   const void* const in = std::ranges::data(records);
-  sort_records_host({count, {{sizeof(std::ranges::range_value_t<Records>), Moved::no}}, key, sizeof(I), 0, 4, k},
-                    {{&in, 1}, {}, out.data()}, options);
+  sort_records_host(
+      {count, {{sizeof(std::ranges::range_value_t<Records>), Moved::no}}, key, sizeof(I), 0, 4, k},
+      {{&in, 1}, {}, out.data()}, options);
   return out;
 }
 
 namespace detail {
-// Sorts keys that are each `field`, in the order that the options say, and with them values of any size (nullptr: none).
-HostReport sort_wide(Field field, void* keys, std::uint64_t count, void* values, unsigned value_bytes, Options options);
+// Sorts keys that are each `field`, in the order that the options say, and with them values of any
+// size (nullptr: none).
+HostReport sort_wide(Field field, void* keys, std::uint64_t count, void* values,
+                     unsigned value_bytes, Options options);
 }  // namespace detail
 
 // Sorts 128-bit numbers or byte strings in place. options.order is theirs; there are no bit ranges.
 template <WideKeyRange Keys>
 HostReport sort(Keys&& keys, const Options& options = {}) {
   using K = std::ranges::range_value_t<Keys>;
-  return detail::sort_wide({.type = field_type_of<K>::value}, std::ranges::data(keys), std::ranges::size(keys), nullptr, 0,
-                           options);
+  return detail::sort_wide({.type = field_type_of<K>::value}, std::ranges::data(keys),
+                           std::ranges::size(keys), nullptr, 0, options);
 }
 // The same, and moves `values` with them.
 template <WideKeyRange Keys, ValueRange Values>
 HostReport sort(Keys&& keys, Values&& values, const Options& options = {}) {
   using K = std::ranges::range_value_t<Keys>;
   detail::check_lengths(std::ranges::size(keys), std::ranges::size(values));
-  return detail::sort_wide({.type = field_type_of<K>::value}, std::ranges::data(keys), std::ranges::size(keys),
-                           std::ranges::data(values), sizeof(std::ranges::range_value_t<Values>), options);
+  return detail::sort_wide({.type = field_type_of<K>::value}, std::ranges::data(keys),
+                           std::ranges::size(keys), std::ranges::data(values),
+                           sizeof(std::ranges::range_value_t<Values>), options);
 }
 template <Index I = std::uint32_t, WideKeyRange Keys>
 [[nodiscard]] std::vector<I> argsort(const Keys& keys, Options options = {}) {
-  const Field field{.type = field_type_of<std::ranges::range_value_t<Keys>>::value, .order = options.order};
+  const Field field{.type = field_type_of<std::ranges::range_value_t<Keys>>::value,
+                    .order = options.order};
   options.order = Order::ascending;  // the field's now
   return argsort_records<I>(keys, {field}, options);
 }
@@ -325,39 +383,47 @@ struct KeyColumn {
 };
 template <ElementRange Values>
 [[nodiscard]] HostColumn column(Values& values) {
-  return {std::ranges::data(values), sizeof(std::ranges::range_value_t<Values>), std::ranges::size(values)};
+  return {std::ranges::data(values), sizeof(std::ranges::range_value_t<Values>),
+          std::ranges::size(values)};
 }
 template <ElementRange Keys>
-  requires FieldValue<std::ranges::range_value_t<Keys>>
-[[nodiscard]] KeyColumn by(Keys& keys, Order order = Order::ascending, NanOrder nan = NanOrder::last,
-                           ZeroOrder zeros = ZeroOrder::tied) {
-  return {column(keys), {0, 0, field_type_of<std::ranges::range_value_t<Keys>>::value, order, nan, zeros}};
+requires FieldValue<std::ranges::range_value_t<Keys>>
+[[nodiscard]] KeyColumn by(Keys& keys, Order order = Order::ascending,
+                           NanOrder nan = NanOrder::last, ZeroOrder zeros = ZeroOrder::tied) {
+  return {column(keys),
+          {0, 0, field_type_of<std::ranges::range_value_t<Keys>>::value, order, nan, zeros}};
 }
 
-// Sorts by key columns, the most significant first; they and `values` end up in sorted order in place. All have as many elements.
-HostReport sort_columns(const std::vector<KeyColumn>& keys, const std::vector<HostColumn>& values = {},
-                        const Options& options = {});
+// Sorts by key columns, the most significant first; they and `values` end up in sorted order in
+// place. All have as many elements.
+HostReport sort_columns(const std::vector<KeyColumn>& keys,
+                        const std::vector<HostColumn>& values = {}, const Options& options = {});
 
 // values[positions[0]], values[positions[1]], …
 template <ElementRange Values, std::ranges::contiguous_range Positions>
-  requires Index<std::ranges::range_value_t<Positions>>
-[[nodiscard]] auto gather(const Values& values, const Positions& positions, const Options& options = {}) {
+requires Index<std::ranges::range_value_t<Positions>>
+[[nodiscard]] auto gather(const Values& values, const Positions& positions,
+                          const Options& options = {}) {
   using V = std::ranges::range_value_t<Values>;
   std::vector<V> out(std::ranges::size(positions));
   if (std::ranges::size(values) == 0) detail::check_positions_of_none(out.size());
-  permute_host({Direction::gather, out.size(), sizeof(V), sizeof(std::ranges::range_value_t<Positions>),
-                std::ranges::size(values)}, std::ranges::data(values), std::ranges::data(positions), out.data(), options);
+  permute_host({Direction::gather, out.size(), sizeof(V),
+                sizeof(std::ranges::range_value_t<Positions>), std::ranges::size(values)},
+               std::ranges::data(values), std::ranges::data(positions), out.data(), options);
   return out;
 }
-// out[positions[i]] = values[i], of as many elements: what undoes gather. Elements that no position names are V{}.
+// out[positions[i]] = values[i], of as many elements: what undoes gather. Elements that no position
+// names are V{}.
 template <ElementRange Values, std::ranges::contiguous_range Positions>
-  requires Index<std::ranges::range_value_t<Positions>>
-[[nodiscard]] auto scatter(const Values& values, const Positions& positions, const Options& options = {}) {
+requires Index<std::ranges::range_value_t<Positions>>
+[[nodiscard]] auto scatter(const Values& values, const Positions& positions,
+                           const Options& options = {}) {
   using V = std::ranges::range_value_t<Values>;
   detail::check_lengths(std::ranges::size(positions), std::ranges::size(values));
   std::vector<V> out(std::ranges::size(values));
-  permute_host({Direction::scatter, out.size(), sizeof(V), sizeof(std::ranges::range_value_t<Positions>)},
-               std::ranges::data(values), std::ranges::data(positions), out.data(), options);
+  permute_host(
+      {Direction::scatter, out.size(), sizeof(V), sizeof(std::ranges::range_value_t<Positions>)},
+      std::ranges::data(values), std::ranges::data(positions), out.data(), options);
   return out;
 }
 

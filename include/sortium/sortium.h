@@ -1,9 +1,10 @@
-/* Sortium for C, and for every language that can call C. The same power as sortium.hpp, the same meaning: see there
- * for what the words mean, for thread safety, and for the order of floats.
+/* Sortium for C, and for every language that can call C. The same power as sortium.hpp, the same
+ * meaning: see there for what the words mean, for thread safety, and for the order of floats.
  *
- * Every function that can fail returns a sortium_status; the message of the calling thread's last failure is
- * sortium_last_error(). Objects are made by …_create, …_find or …_wrap… and given back with …_release, which takes
- * NULL too. Structures are filled by their …_init first, so that fields to come have their default. */
+ * Every function that can fail returns a sortium_status; the message of the calling thread's last
+ * failure is sortium_last_error(). Objects are made by …_create, …_find or …_wrap… and given back
+ * with …_release, which takes NULL too. Structures are filled by their …_init first, so that fields
+ * to come have their default. */
 #ifndef SORTIUM_H
 #define SORTIUM_H
 
@@ -14,7 +15,8 @@
 extern "C" {
 #endif
 
-/* C may pass any number for one of these, to be refused; C++ may hold it only where the enumeration has a type. */
+/* C may pass any number for one of these, to be refused; C++ may hold it only where the enumeration
+ * has a type. */
 #ifdef __cplusplus
 #define SORTIUM_ENUM_TYPE : unsigned
 #else
@@ -32,10 +34,11 @@ typedef enum sortium_status SORTIUM_ENUM_TYPE {
   SORTIUM_INTERNAL_ERROR /* anything else: a defect of the library, or the host is out of memory */
 } sortium_status;
 
-/* The message and the device compiler's log of this thread's last failure; valid until its next call. Never NULL. */
-const char *sortium_last_error(void);
-const char *sortium_last_log(void);
-const char *sortium_version(void);
+/* The message and the device compiler's log of this thread's last failure; valid until its next
+ * call. Never NULL. */
+const char* sortium_last_error(void);
+const char* sortium_last_log(void);
+const char* sortium_version(void);
 
 /* ---- what is to be sorted ---- */
 
@@ -53,9 +56,19 @@ typedef enum sortium_key_type SORTIUM_ENUM_TYPE {
   SORTIUM_F16,
   SORTIUM_BF16
 } sortium_key_type;
-typedef enum sortium_order SORTIUM_ENUM_TYPE { SORTIUM_ASCENDING, SORTIUM_DESCENDING } sortium_order;
-typedef enum sortium_nan_order SORTIUM_ENUM_TYPE { SORTIUM_NAN_LAST, SORTIUM_NAN_FIRST, SORTIUM_NAN_BITS } sortium_nan_order;
-typedef enum sortium_zero_order SORTIUM_ENUM_TYPE { SORTIUM_ZEROS_TIED, SORTIUM_ZEROS_DISTINCT } sortium_zero_order;
+typedef enum sortium_order SORTIUM_ENUM_TYPE {
+  SORTIUM_ASCENDING,
+  SORTIUM_DESCENDING
+} sortium_order;
+typedef enum sortium_nan_order SORTIUM_ENUM_TYPE {
+  SORTIUM_NAN_LAST,
+  SORTIUM_NAN_FIRST,
+  SORTIUM_NAN_BITS
+} sortium_nan_order;
+typedef enum sortium_zero_order SORTIUM_ENUM_TYPE {
+  SORTIUM_ZEROS_TIED,
+  SORTIUM_ZEROS_DISTINCT
+} sortium_zero_order;
 typedef enum sortium_payload SORTIUM_ENUM_TYPE {
   SORTIUM_NO_PAYLOAD,
   SORTIUM_VALUES,
@@ -66,50 +79,60 @@ typedef struct sortium_problem {
   sortium_key_type key;
   uint64_t count; /* records */
   sortium_payload payload;
-  unsigned value_bytes; /* of a value or position: 4 or 8; of values in host memory, and of a unique's, 1 to 256 */
+  unsigned value_bytes; /* of a value or position: 4 or 8; of values in host memory, and of a
+                           unique's, 1 to 256 */
   int keys_out;         /* 0, with SORTIUM_POSITIONS only: the sorted keys are not wanted */
   sortium_order order;
   unsigned begin_bit, end_bit; /* end_bit 0: all */
   sortium_nan_order nan;       /* of floats */
   sortium_zero_order zeros;
-  uint64_t segments;           /* each sorted by itself; 0: the records are one sequence */
-  unsigned offset_bytes;       /* of the segments' offsets: 4 or 8 */
-  uint64_t limit;              /* only the first so many of the sorted records (of each segment); 0: all */
+  uint64_t segments;     /* each sorted by itself; 0: the records are one sequence */
+  unsigned offset_bytes; /* of the segments' offsets: 4 or 8 */
+  uint64_t limit; /* only the first so many of the sorted records (of each segment); 0: all */
 } sortium_problem;
-void sortium_problem_init(sortium_problem *problem); /* no u32 keys, ascending, all bits */
+void sortium_problem_init(sortium_problem* problem); /* no u32 keys, ascending, all bits */
 
 typedef struct sortium_options {
-  const char *device;     /* NULL: what SORTIUM_DEVICE says, or "auto" */
-  const char *algorithm;  /* NULL: "auto" */
-  const char *parameters; /* NULL or "name=value,…" */
+  const char* device;         /* NULL: what SORTIUM_DEVICE says, or "auto" */
+  const char* algorithm;      /* NULL: "auto" */
+  const char* parameters;     /* NULL or "name=value,…" */
   uint64_t max_scratch_bytes; /* a ceiling for scratch memory; 0: none */
 } sortium_options;
 
 /* ---- host memory ---- */
 
 /* Sorts `count` keys in place. `options` may be NULL. */
-sortium_status sortium_sort(sortium_key_type key, void *keys, uint64_t count, sortium_order order,
-                            const sortium_options *options);
+sortium_status sortium_sort(sortium_key_type key, void* keys, uint64_t count, sortium_order order,
+                            const sortium_options* options);
 /* The same, and moves `values` of value_bytes (1 to 256) each with the keys; stable. */
-sortium_status sortium_sort_pairs(sortium_key_type key, void *keys, void *values, unsigned value_bytes, uint64_t count,
-                                  sortium_order order, const sortium_options *options);
-/* positions[0] is the position of the first key in sorted order, …; index_bytes is 4 (uint32_t) or 8 (uint64_t). */
-sortium_status sortium_argsort(sortium_key_type key, const void *keys, void *positions, unsigned index_bytes,
-                               uint64_t count, sortium_order order, const sortium_options *options);
-/* All of it: keys_out may be keys_in, values_out may be values_in. Where it fails, memory is as it was. */
-sortium_status sortium_sort_host(const sortium_problem *problem, const void *keys_in, void *keys_out,
-                                 const void *values_in, void *values_out, const sortium_options *options);
-/* The same with problem->segments segments: `offsets` has one number more, of problem->offset_bytes (4 or 8), and they
- * ascend from 0 to problem->count. */
-sortium_status sortium_sort_segments_host(const sortium_problem *problem, const void *keys_in, void *keys_out,
-                                          const void *values_in, void *values_out, const void *offsets,
-                                          const sortium_options *options);
+sortium_status sortium_sort_pairs(sortium_key_type key, void* keys, void* values,
+                                  unsigned value_bytes, uint64_t count, sortium_order order,
+                                  const sortium_options* options);
+/* positions[0] is the position of the first key in sorted order, …; index_bytes is 4 (uint32_t) or
+ * 8 (uint64_t). */
+sortium_status sortium_argsort(sortium_key_type key, const void* keys, void* positions,
+                               unsigned index_bytes, uint64_t count, sortium_order order,
+                               const sortium_options* options);
+/* All of it: keys_out may be keys_in, values_out may be values_in. Where it fails, memory is as it
+ * was. */
+sortium_status sortium_sort_host(const sortium_problem* problem, const void* keys_in,
+                                 void* keys_out, const void* values_in, void* values_out,
+                                 const sortium_options* options);
+/* The same with problem->segments segments: `offsets` has one number more, of problem->offset_bytes
+ * (4 or 8), and they ascend from 0 to problem->count. */
+sortium_status sortium_sort_segments_host(const sortium_problem* problem, const void* keys_in,
+                                          void* keys_out, const void* values_in, void* values_out,
+                                          const void* offsets, const sortium_options* options);
 
 /* ---- devices ---- */
 
 typedef struct sortium_device sortium_device;
 
-typedef enum sortium_backend SORTIUM_ENUM_TYPE { SORTIUM_OPENCL, SORTIUM_CUDA, SORTIUM_HOST } sortium_backend;
+typedef enum sortium_backend SORTIUM_ENUM_TYPE {
+  SORTIUM_OPENCL,
+  SORTIUM_CUDA,
+  SORTIUM_HOST
+} sortium_backend;
 typedef enum sortium_device_kind SORTIUM_ENUM_TYPE {
   SORTIUM_GPU,
   SORTIUM_CPU,
@@ -136,39 +159,47 @@ typedef struct sortium_capabilities {
   int ordered_local_atomics;
   char model[128]; /* the device's name, as far as it fits: what tuned parameters are found by */
 } sortium_capabilities;
-void sortium_capabilities_init(sortium_capabilities *capabilities);
+void sortium_capabilities_init(sortium_capabilities* capabilities);
 
 size_t sortium_device_count(void);
-sortium_status sortium_device_at(size_t index, sortium_device **device);
-sortium_status sortium_device_find(const char *spec, sortium_device **device); /* as find_device; NULL: the default */
-void sortium_device_release(sortium_device *device);
-const char *sortium_device_id(const sortium_device *device);   /* "cuda:0"; valid while the device is held */
-const char *sortium_device_name(const sortium_device *device);
-sortium_status sortium_device_capabilities(sortium_device *device, sortium_capabilities *capabilities);
+sortium_status sortium_device_at(size_t index, sortium_device** device);
+sortium_status sortium_device_find(const char* spec,
+                                   sortium_device** device); /* as find_device; NULL: the default */
+void sortium_device_release(sortium_device* device);
+const char* sortium_device_id(
+    const sortium_device* device); /* "cuda:0"; valid while the device is held */
+const char* sortium_device_name(const sortium_device* device);
+sortium_status sortium_device_capabilities(sortium_device* device,
+                                           sortium_capabilities* capabilities);
 
 /* ---- device memory and queues ---- */
 
-/* A place in device memory: a cl_mem or a CUdeviceptr, and bytes from its start. bytes 0: not known. */
+/* A place in device memory: a cl_mem or a CUdeviceptr, and bytes from its start. bytes 0: not
+ * known. */
 typedef struct sortium_memory {
-  void *handle;
+  void* handle;
   uint64_t offset, bytes;
 } sortium_memory;
 
 typedef struct sortium_buffer sortium_buffer;
-sortium_status sortium_buffer_create(sortium_device *device, uint64_t bytes, sortium_buffer **buffer);
-sortium_memory sortium_buffer_memory(const sortium_buffer *buffer);
-void sortium_buffer_release(sortium_buffer *buffer);
+sortium_status sortium_buffer_create(sortium_device* device, uint64_t bytes,
+                                     sortium_buffer** buffer);
+sortium_memory sortium_buffer_memory(const sortium_buffer* buffer);
+void sortium_buffer_release(sortium_buffer* buffer);
 
 typedef struct sortium_queue sortium_queue;
-sortium_status sortium_queue_create(sortium_device *device, int tracing, sortium_queue **queue);
-sortium_status sortium_queue_wrap_opencl(void *cl_context, void *cl_command_queue, sortium_queue **queue);
-sortium_status sortium_queue_wrap_cuda(void *cu_context, void *cu_stream, sortium_queue **queue);
+sortium_status sortium_queue_create(sortium_device* device, int tracing, sortium_queue** queue);
+sortium_status sortium_queue_wrap_opencl(void* cl_context, void* cl_command_queue,
+                                         sortium_queue** queue);
+sortium_status sortium_queue_wrap_cuda(void* cu_context, void* cu_stream, sortium_queue** queue);
 /* The queue's device: what a plan for a wrapped queue is made for. Release it too. */
-sortium_status sortium_queue_device(sortium_queue *queue, sortium_device **device);
-sortium_status sortium_queue_write(sortium_queue *queue, sortium_memory to, const void *from, uint64_t bytes);
-sortium_status sortium_queue_read(sortium_queue *queue, void *to, sortium_memory from, uint64_t bytes);
-sortium_status sortium_queue_finish(sortium_queue *queue);
-void sortium_queue_release(sortium_queue *queue);
+sortium_status sortium_queue_device(sortium_queue* queue, sortium_device** device);
+sortium_status sortium_queue_write(sortium_queue* queue, sortium_memory to, const void* from,
+                                   uint64_t bytes);
+sortium_status sortium_queue_read(sortium_queue* queue, void* to, sortium_memory from,
+                                  uint64_t bytes);
+sortium_status sortium_queue_finish(sortium_queue* queue);
+void sortium_queue_release(sortium_queue* queue);
 
 /* ---- plans ---- */
 
@@ -178,28 +209,32 @@ typedef struct sortium_operands {
 } sortium_operands;
 
 typedef struct sortium_phase {
-  const char *name; /* valid until the next profile of this plan */
+  const char* name; /* valid until the next profile of this plan */
   double seconds;
   unsigned launches;
 } sortium_phase;
 
 typedef struct sortium_plan sortium_plan;
 /* Only device, of the options, is not looked at. */
-sortium_status sortium_plan_create(sortium_device *device, const sortium_problem *problem,
-                                   const sortium_options *options, sortium_plan **plan);
-uint64_t sortium_plan_scratch_bytes(const sortium_plan *plan);
+sortium_status sortium_plan_create(sortium_device* device, const sortium_problem* problem,
+                                   const sortium_options* options, sortium_plan** plan);
+uint64_t sortium_plan_scratch_bytes(const sortium_plan* plan);
 /* The same number without a device. */
-sortium_status sortium_plan_scratch_bytes_for(const sortium_problem *problem, const sortium_capabilities *capabilities,
-                                              const sortium_options *options, uint64_t *bytes);
-const char *sortium_plan_algorithm(const sortium_plan *plan);
-const char *sortium_plan_parameters(const sortium_plan *plan);
-uint64_t sortium_plan_run_length(const sortium_plan *plan); /* of a partial sort; else 0 */
+sortium_status sortium_plan_scratch_bytes_for(const sortium_problem* problem,
+                                              const sortium_capabilities* capabilities,
+                                              const sortium_options* options, uint64_t* bytes);
+const char* sortium_plan_algorithm(const sortium_plan* plan);
+const char* sortium_plan_parameters(const sortium_plan* plan);
+uint64_t sortium_plan_run_length(const sortium_plan* plan); /* of a partial sort; else 0 */
 /* Only enqueues. */
-sortium_status sortium_plan_run(sortium_plan *plan, sortium_queue *queue, const sortium_operands *operands);
-/* Runs once and waits. Writes at most `room` phases, and how many there are. The queue must be able to trace. */
-sortium_status sortium_plan_profile(sortium_plan *plan, sortium_queue *queue, const sortium_operands *operands,
-                                    sortium_phase *phases, size_t room, size_t *count);
-void sortium_plan_release(sortium_plan *plan);
+sortium_status sortium_plan_run(sortium_plan* plan, sortium_queue* queue,
+                                const sortium_operands* operands);
+/* Runs once and waits. Writes at most `room` phases, and how many there are. The queue must be able
+ * to trace. */
+sortium_status sortium_plan_profile(sortium_plan* plan, sortium_queue* queue,
+                                    const sortium_operands* operands, sortium_phase* phases,
+                                    size_t room, size_t* count);
+void sortium_plan_release(sortium_plan* plan);
 
 /* ---- records (records.hpp) ---- */
 
@@ -232,59 +267,70 @@ typedef struct sortium_column {
 
 typedef struct sortium_record_problem {
   uint64_t count; /* records */
-  const sortium_column *columns;
-  size_t column_count; /* 1 to 64 */
-  const sortium_field *key; /* the most significant field first */
+  const sortium_column* columns;
+  size_t column_count;      /* 1 to 64 */
+  const sortium_field* key; /* the most significant field first */
   size_t field_count;       /* 1 to 32 */
   unsigned position_bytes;  /* of the positions that come out: 4 or 8; 0: none are wanted */
   uint64_t segments;        /* as in sortium_problem; with a limit, no column is moved in place */
   unsigned offset_bytes;
   uint64_t limit;
 } sortium_record_problem;
-void sortium_field_init(sortium_field *field);                   /* a u32 at the start of column 0, ascending */
-void sortium_record_problem_init(sortium_record_problem *problem); /* nothing, in one sequence */
+void sortium_field_init(sortium_field* field); /* a u32 at the start of column 0, ascending */
+void sortium_record_problem_init(sortium_record_problem* problem); /* nothing, in one sequence */
 
-/* Sorts `count` records of record_bytes (1 to 256) in host memory in place, by `field_count` fields of column 0. */
-sortium_status sortium_sort_records(void *records, unsigned record_bytes, uint64_t count, const sortium_field *key,
-                                    size_t field_count, const sortium_options *options);
-/* All of it, in host memory. columns_in and columns_out have an entry a column; columns_out may be NULL where no column is
- * moved out, and so may its entries for columns that are not. positions may be NULL where they are not wanted. */
-sortium_status sortium_sort_records_host(const sortium_record_problem *problem, const void *const *columns_in,
-                                         void *const *columns_out, void *positions, const sortium_options *options);
+/* Sorts `count` records of record_bytes (1 to 256) in host memory in place, by `field_count` fields
+ * of column 0. */
+sortium_status sortium_sort_records(void* records, unsigned record_bytes, uint64_t count,
+                                    const sortium_field* key, size_t field_count,
+                                    const sortium_options* options);
+/* All of it, in host memory. columns_in and columns_out have an entry a column; columns_out may be
+ * NULL where no column is moved out, and so may its entries for columns that are not. positions may
+ * be NULL where they are not wanted. */
+sortium_status sortium_sort_records_host(const sortium_record_problem* problem,
+                                         const void* const* columns_in, void* const* columns_out,
+                                         void* positions, const sortium_options* options);
 
 /* The same with problem->segments segments, as sortium_sort_segments_host. */
-sortium_status sortium_sort_record_segments_host(const sortium_record_problem *problem, const void *const *columns_in,
-                                                 void *const *columns_out, void *positions, const void *offsets,
-                                                 const sortium_options *options);
+sortium_status sortium_sort_record_segments_host(const sortium_record_problem* problem,
+                                                 const void* const* columns_in,
+                                                 void* const* columns_out, void* positions,
+                                                 const void* offsets,
+                                                 const sortium_options* options);
 /* The first k (1 to count) of the sorted records, into records_out, which is memory of its own. */
-sortium_status sortium_topk_records(const void *records, unsigned record_bytes, uint64_t count, const sortium_field *key,
-                                    size_t field_count, uint64_t k, void *records_out, const sortium_options *options);
+sortium_status sortium_topk_records(const void* records, unsigned record_bytes, uint64_t count,
+                                    const sortium_field* key, size_t field_count, uint64_t k,
+                                    void* records_out, const sortium_options* options);
 
 typedef struct sortium_record_operands {
-  const sortium_memory *columns_in;  /* an entry a column */
-  const sortium_memory *columns_out; /* the same, or NULL where no column is moved out */
+  const sortium_memory* columns_in;  /* an entry a column */
+  const sortium_memory* columns_out; /* the same, or NULL where no column is moved out */
   sortium_memory positions, scratch;
   sortium_memory offsets; /* of segments */
 } sortium_record_operands;
 
 typedef struct sortium_record_plan sortium_record_plan;
 /* Only device, of the options, is not looked at. */
-sortium_status sortium_record_plan_create(sortium_device *device, const sortium_record_problem *problem,
-                                          const sortium_options *options, sortium_record_plan **plan);
-uint64_t sortium_record_plan_scratch_bytes(const sortium_record_plan *plan);
+sortium_status sortium_record_plan_create(sortium_device* device,
+                                          const sortium_record_problem* problem,
+                                          const sortium_options* options,
+                                          sortium_record_plan** plan);
+uint64_t sortium_record_plan_scratch_bytes(const sortium_record_plan* plan);
 /* The same number without a device. */
-sortium_status sortium_record_plan_scratch_bytes_for(const sortium_record_problem *problem,
-                                                     const sortium_capabilities *capabilities,
-                                                     const sortium_options *options, uint64_t *bytes);
-const char *sortium_record_plan_algorithm(const sortium_record_plan *plan); /* of the inner sorts' last one */
+sortium_status sortium_record_plan_scratch_bytes_for(const sortium_record_problem* problem,
+                                                     const sortium_capabilities* capabilities,
+                                                     const sortium_options* options,
+                                                     uint64_t* bytes);
+const char* sortium_record_plan_algorithm(
+    const sortium_record_plan* plan); /* of the inner sorts' last one */
 /* Only enqueues. */
-sortium_status sortium_record_plan_run(sortium_record_plan *plan, sortium_queue *queue,
-                                       const sortium_record_operands *operands);
+sortium_status sortium_record_plan_run(sortium_record_plan* plan, sortium_queue* queue,
+                                       const sortium_record_operands* operands);
 /* As sortium_plan_profile. */
-sortium_status sortium_record_plan_profile(sortium_record_plan *plan, sortium_queue *queue,
-                                           const sortium_record_operands *operands, sortium_phase *phases, size_t room,
-                                           size_t *count);
-void sortium_record_plan_release(sortium_record_plan *plan);
+sortium_status sortium_record_plan_profile(sortium_record_plan* plan, sortium_queue* queue,
+                                           const sortium_record_operands* operands,
+                                           sortium_phase* phases, size_t room, size_t* count);
+void sortium_record_plan_release(sortium_record_plan* plan);
 
 typedef enum sortium_direction SORTIUM_ENUM_TYPE {
   SORTIUM_GATHER, /* out[i] = in[positions[i]] */
@@ -298,17 +344,21 @@ typedef struct sortium_permute_problem {
   uint64_t elements;      /* that the positions point to; 0: as many as positions */
 } sortium_permute_problem;
 /* Host memory; a position out of range is refused, and named. */
-sortium_status sortium_gather(const void *in, const void *positions, void *out, uint64_t count, unsigned element_bytes,
-                              unsigned index_bytes, uint64_t elements, const sortium_options *options);
-sortium_status sortium_scatter(const void *in, const void *positions, void *out, uint64_t count, unsigned element_bytes,
-                               unsigned index_bytes, uint64_t elements, const sortium_options *options);
+sortium_status sortium_gather(const void* in, const void* positions, void* out, uint64_t count,
+                              unsigned element_bytes, unsigned index_bytes, uint64_t elements,
+                              const sortium_options* options);
+sortium_status sortium_scatter(const void* in, const void* positions, void* out, uint64_t count,
+                               unsigned element_bytes, unsigned index_bytes, uint64_t elements,
+                               const sortium_options* options);
 /* Device memory; positions are not checked. */
 typedef struct sortium_permute sortium_permute;
-sortium_status sortium_permute_create(sortium_device *device, const sortium_permute_problem *problem,
-                                      sortium_permute **permute);
-sortium_status sortium_permute_run(sortium_permute *permute, sortium_queue *queue, sortium_memory in,
-                                   sortium_memory positions, sortium_memory out); /* only enqueues */
-void sortium_permute_release(sortium_permute *permute);
+sortium_status sortium_permute_create(sortium_device* device,
+                                      const sortium_permute_problem* problem,
+                                      sortium_permute** permute);
+sortium_status sortium_permute_run(sortium_permute* permute, sortium_queue* queue,
+                                   sortium_memory in, sortium_memory positions,
+                                   sortium_memory out); /* only enqueues */
+void sortium_permute_release(sortium_permute* permute);
 
 /* ---- algorithms ---- */
 
@@ -318,71 +368,87 @@ typedef struct sortium_algorithm {
   int segments, limit; /* made for such problems, and for no others */
 } sortium_algorithm;
 size_t sortium_algorithm_count(void);
-sortium_status sortium_algorithm_at(size_t index, sortium_algorithm *algorithm);
+sortium_status sortium_algorithm_at(size_t index, sortium_algorithm* algorithm);
 
 /* A small sort with a known answer. */
 typedef struct sortium_self_test_result {
-  const char *algorithm; /* valid for ever */
+  const char* algorithm; /* valid for ever */
   sortium_problem problem;
   int supported;       /* 0: the device cannot run this algorithm; `failure` says why */
-  const char *failure; /* "": passed */
+  const char* failure; /* "": passed */
 } sortium_self_test_result;
-/* Tests every algorithm that the device has, or the one that is named (NULL: all of them), now. The results, and what they
- * say, are valid until this thread's next self-test. A test that fails is a result; the status is SORTIUM_OK. */
-sortium_status sortium_self_test(sortium_device *device, const char *algorithm, const sortium_self_test_result **results,
-                                 size_t *count);
+/* Tests every algorithm that the device has, or the one that is named (NULL: all of them), now. The
+ * results, and what they say, are valid until this thread's next self-test. A test that fails is a
+ * result; the status is SORTIUM_OK. */
+sortium_status sortium_self_test(sortium_device* device, const char* algorithm,
+                                 const sortium_self_test_result** results, size_t* count);
 
 /* ---- what goes with a sort (companions.hpp says what each does) ---- */
 
 /* The first k (1 to count) of the sorted keys, into keys_out, which is memory of its own. */
-sortium_status sortium_topk(sortium_key_type key, const void *keys, uint64_t count, uint64_t k, void *keys_out,
-                            sortium_order order, const sortium_options *options);
+sortium_status sortium_topk(sortium_key_type key, const void* keys, uint64_t count, uint64_t k,
+                            void* keys_out, sortium_order order, const sortium_options* options);
 /* Values of 1 to 256 bytes. */
-sortium_status sortium_topk_pairs(sortium_key_type key, const void *keys, const void *values, unsigned value_bytes,
-                                  uint64_t count, uint64_t k, void *keys_out, void *values_out, sortium_order order,
-                                  const sortium_options *options);
-sortium_status sortium_argtopk(sortium_key_type key, const void *keys, void *positions, unsigned index_bytes, uint64_t count,
-                               uint64_t k, sortium_order order, const sortium_options *options);
+sortium_status sortium_topk_pairs(sortium_key_type key, const void* keys, const void* values,
+                                  unsigned value_bytes, uint64_t count, uint64_t k, void* keys_out,
+                                  void* values_out, sortium_order order,
+                                  const sortium_options* options);
+sortium_status sortium_argtopk(sortium_key_type key, const void* keys, void* positions,
+                               unsigned index_bytes, uint64_t count, uint64_t k,
+                               sortium_order order, const sortium_options* options);
 
-typedef enum sortium_bound SORTIUM_ENUM_TYPE { SORTIUM_LOWER_BOUND, SORTIUM_UPPER_BOUND } sortium_bound;
+typedef enum sortium_bound SORTIUM_ENUM_TYPE {
+  SORTIUM_LOWER_BOUND,
+  SORTIUM_UPPER_BOUND
+} sortium_bound;
 
-/* On host memory; of the options only the device is looked at. Values may be NULL with SORTIUM_NO_PAYLOAD; those of
- * sortium_unique may have 1 to 256 bytes. */
-sortium_status sortium_is_sorted(const sortium_problem *problem, const void *keys, uint64_t *first_unsorted,
-                                 const sortium_options *options); /* problem->count where they are sorted */
-sortium_status sortium_unique(const sortium_problem *problem, const void *keys_in, void *keys_out, const void *values_in,
-                              void *values_out, void *lengths, unsigned length_bytes, uint64_t *runs,
-                              const sortium_options *options); /* lengths may be NULL; in place is fine */
-sortium_status sortium_merge(const sortium_problem *problem, uint64_t a_count, const void *a_keys, const void *b_keys,
-                             void *keys_out, const void *a_values, const void *b_values, void *values_out,
-                             const sortium_options *options); /* problem->count: of both together */
-sortium_status sortium_search(const sortium_problem *problem, const void *keys, const void *needles, uint64_t needle_count,
-                              void *places, sortium_bound bound,
-                              const sortium_options *options); /* places of problem->value_bytes each */
-sortium_status sortium_nth_element(const sortium_problem *problem, uint64_t n, const void *keys_in, void *keys_out,
-                                   const void *values_in, void *values_out, const sortium_options *options);
+/* On host memory; of the options only the device is looked at. Values may be NULL with
+ * SORTIUM_NO_PAYLOAD; those of sortium_unique may have 1 to 256 bytes. */
+sortium_status sortium_is_sorted(
+    const sortium_problem* problem, const void* keys, uint64_t* first_unsorted,
+    const sortium_options* options); /* problem->count where they are sorted */
+sortium_status sortium_unique(
+    const sortium_problem* problem, const void* keys_in, void* keys_out, const void* values_in,
+    void* values_out, void* lengths, unsigned length_bytes, uint64_t* runs,
+    const sortium_options* options); /* lengths may be NULL; in place is fine */
+sortium_status sortium_merge(const sortium_problem* problem, uint64_t a_count, const void* a_keys,
+                             const void* b_keys, void* keys_out, const void* a_values,
+                             const void* b_values, void* values_out,
+                             const sortium_options* options); /* problem->count: of both together */
+sortium_status sortium_search(
+    const sortium_problem* problem, const void* keys, const void* needles, uint64_t needle_count,
+    void* places, sortium_bound bound,
+    const sortium_options* options); /* places of problem->value_bytes each */
+sortium_status sortium_nth_element(const sortium_problem* problem, uint64_t n, const void* keys_in,
+                                   void* keys_out, const void* values_in, void* values_out,
+                                   const sortium_options* options);
 
 /* On device memory: made once, run as often as one likes. */
 typedef struct sortium_companion sortium_companion;
-sortium_status sortium_companion_is_sorted(sortium_device *device, const sortium_problem *problem, sortium_companion **companion);
-sortium_status sortium_companion_unique(sortium_device *device, const sortium_problem *problem, unsigned length_bytes,
-                                        sortium_companion **companion); /* length_bytes 0: no lengths */
-sortium_status sortium_companion_merge(sortium_device *device, const sortium_problem *problem, uint64_t a_count,
-                                       sortium_companion **companion);
-sortium_status sortium_companion_search(sortium_device *device, const sortium_problem *problem, uint64_t needle_count,
-                                        sortium_bound bound, sortium_companion **companion);
-sortium_status sortium_companion_nth_element(sortium_device *device, const sortium_problem *problem, uint64_t n,
-                                             sortium_companion **companion);
-uint64_t sortium_companion_scratch_bytes(const sortium_companion *companion);
-/* is_sorted: keys_in, result. unique: keys and values in and out, lengths, result (the number of runs). merge: keys_in and
- * values_in are a's, and b_keys, b_values. search: keys_in, needles, result (the places). nth_element: keys and values in
- * and out. The others are all zeros. */
+sortium_status sortium_companion_is_sorted(sortium_device* device, const sortium_problem* problem,
+                                           sortium_companion** companion);
+sortium_status sortium_companion_unique(
+    sortium_device* device, const sortium_problem* problem, unsigned length_bytes,
+    sortium_companion** companion); /* length_bytes 0: no lengths */
+sortium_status sortium_companion_merge(sortium_device* device, const sortium_problem* problem,
+                                       uint64_t a_count, sortium_companion** companion);
+sortium_status sortium_companion_search(sortium_device* device, const sortium_problem* problem,
+                                        uint64_t needle_count, sortium_bound bound,
+                                        sortium_companion** companion);
+sortium_status sortium_companion_nth_element(sortium_device* device, const sortium_problem* problem,
+                                             uint64_t n, sortium_companion** companion);
+uint64_t sortium_companion_scratch_bytes(const sortium_companion* companion);
+/* is_sorted: keys_in, result. unique: keys and values in and out, lengths, result (the number of
+ * runs). merge: keys_in and values_in are a's, and b_keys, b_values. search: keys_in, needles,
+ * result (the places). nth_element: keys and values in and out. The others are all zeros. */
 typedef struct sortium_companion_operands {
-  sortium_memory keys_in, keys_out, values_in, values_out, b_keys, b_values, needles, lengths, result, scratch;
+  sortium_memory keys_in, keys_out, values_in, values_out, b_keys, b_values, needles, lengths,
+      result, scratch;
 } sortium_companion_operands;
-sortium_status sortium_companion_run(sortium_companion *companion, sortium_queue *queue,
-                                     const sortium_companion_operands *operands); /* only enqueues */
-void sortium_companion_release(sortium_companion *companion);
+sortium_status sortium_companion_run(
+    sortium_companion* companion, sortium_queue* queue,
+    const sortium_companion_operands* operands); /* only enqueues */
+void sortium_companion_release(sortium_companion* companion);
 
 /* ---- checking on the device ---- */
 
@@ -390,8 +456,9 @@ typedef struct sortium_verdict {
   uint64_t unsorted, first_unsorted, checksum;
 } sortium_verdict;
 /* As sortium::verify; values.handle may be NULL, run_length 0. */
-sortium_status sortium_verify(sortium_queue *queue, const sortium_problem *problem, sortium_memory keys,
-                              sortium_memory values, uint64_t run_length, sortium_verdict *verdict);
+sortium_status sortium_verify(sortium_queue* queue, const sortium_problem* problem,
+                              sortium_memory keys, sortium_memory values, uint64_t run_length,
+                              sortium_verdict* verdict);
 
 #ifdef __cplusplus
 }

@@ -9,14 +9,18 @@
 namespace sortium {
 
 // Bytes of bin_sort_t.
-inline std::uint64_t bin_sort_bytes(const Problem& problem, const Capabilities& device, std::uint64_t work_group, unsigned items,
-                                    unsigned sort_bits, unsigned bin_share = 16) {
-  return std::max(bin_share / 2 * work_group * 4, kernels::rank_bytes(device, work_group, 256)) + work_group * items * sort_bits / 8 + kernels::scan_bytes(problem, device, work_group) + 16;
+inline std::uint64_t bin_sort_bytes(const Problem& problem, const Capabilities& device,
+                                    std::uint64_t work_group, unsigned items, unsigned sort_bits,
+                                    unsigned bin_share = 16) {
+  return std::max(bin_share / 2 * work_group * 4, kernels::rank_bytes(device, work_group, 256)) +
+         work_group * items * sort_bits / 8 + kernels::scan_bytes(problem, device, work_group) + 16;
 }
 
-// Its parameters. `bin_shift`: the bits of an item that choose its bin begin there; `bin_share`: bins for each work-item, 16 or 32.
-inline void set_bin_sort(kernels::Defines& defines, unsigned work_group, unsigned items, unsigned sort_bits, bool with_positions,
-                         unsigned position_bits, unsigned bin_shift, unsigned bin_share = 16) {
+// Its parameters. `bin_shift`: the bits of an item that choose its bin begin there; `bin_share`:
+// bins for each work-item, 16 or 32.
+inline void set_bin_sort(kernels::Defines& defines, unsigned work_group, unsigned items,
+                         unsigned sort_bits, bool with_positions, unsigned position_bits,
+                         unsigned bin_shift, unsigned bin_share = 16) {
   defines.set("WG", work_group)
       .set("ITEMS", items)
       .set("BIN_SHARE", bin_share)

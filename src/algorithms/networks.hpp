@@ -1,5 +1,5 @@
-// The comparators that bitonic and odd-even do, and the merges that merge does, as lists: the tests prove that they
-// sort, and the program draws them.
+// The comparators that bitonic and odd-even do, and the merges that merge does, as lists: the tests
+// prove that they sort, and the program draws them.
 #pragma once
 
 #include <algorithm>
@@ -7,17 +7,19 @@
 
 namespace sortium::networks {
 
-// Puts the record that sorts first on top, or at the bottom where `reverse`. Equal ones stay where they are.
+// Puts the record that sorts first on top, or at the bottom where `reverse`. Equal ones stay where
+// they are.
 struct Comparator {
   unsigned top, bottom;
   bool reverse;
 };
-using Step = std::vector<Comparator>;  // no record is in two of them: they may be done at the same time
+using Step =
+    std::vector<Comparator>;  // no record is in two of them: they may be done at the same time
 using Stage = std::vector<Step>;
 
-// Stage s makes sorted sequences of 2^(s+1) records, whose direction alternates, counted from the end of the list
-// (bitonic_reverse in primitives.cl). Its steps have distances 2^s … 1. Comparators that reach beyond the list are
-// left out.
+// Stage s makes sorted sequences of 2^(s+1) records, whose direction alternates, counted from the
+// end of the list (bitonic_reverse in primitives.cl). Its steps have distances 2^s … 1. Comparators
+// that reach beyond the list are left out.
 inline std::vector<Stage> bitonic(unsigned n) {
   std::vector<Stage> stages;
   for (unsigned length = 2; length / 2 < n; length *= 2) {
@@ -39,7 +41,8 @@ inline std::vector<Stage> odd_even(unsigned n) {
   return rounds;
 }
 
-// Records [begin, middle) and [middle, end) become one sorted run. A run without a neighbour stays as it is.
+// Records [begin, middle) and [middle, end) become one sorted run. A run without a neighbour stays
+// as it is.
 struct Merge {
   unsigned begin, middle, end;
 };

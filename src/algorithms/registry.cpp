@@ -55,7 +55,8 @@ const Algorithm& find_algorithm(std::string_view name) {
   throw Error(ErrorCode::not_found, fmt::format("no algorithm '{}'; there are {}", name, names));
 }
 
-Planned plan_room(const Algorithm& room, const Problem& problem, const Capabilities& device, std::string_view text) {
+Planned plan_room(const Algorithm& room, const Problem& problem, const Capabilities& device,
+                  std::string_view text) {
   if (text.empty()) {
     const std::string tuned = tuning::parameters_for(room.info().name, problem, device);
     try {
@@ -76,7 +77,8 @@ namespace {
 
 using Rooms = std::vector<const Algorithm*>;
 
-constexpr std::uint64_t least_chunk = 1u << 12;  // records, under a ceiling; smaller ones save nothing worth it
+constexpr std::uint64_t least_chunk =
+    1u << 12;  // records, under a ceiling; smaller ones save nothing worth it
 
 Planned plan_fastest(const Problem& problem, const Capabilities& device, const Rooms& except) {
   // Best first; the first whose needs the device meets.
@@ -90,24 +92,35 @@ Planned plan_fastest(const Problem& problem, const Capabilities& device, const R
                                            : &rooms::sample());
 #endif
   } else if (limit || segments) {
-    candidates.push_back(limit && segments ? &rooms::topk_segmented() : limit ? &rooms::topk() : &rooms::segmented());
+    candidates.push_back(limit && segments ? &rooms::topk_segmented()
+                         : limit           ? &rooms::topk()
+                                           : &rooms::segmented());
   } else {
     if (device.kind == DeviceKind::gpu) {
-      // One work-group is the faster up to some 2^12 records, one cluster up to some 2^17: they pay for one launch and no
-      // look-back. Buckets by leading bits move the records less often than onesweep does.
+      // One work-group is the faster up to some 2^12 records, one cluster up to some 2^17: they pay
+      // for one launch and no look-back. Buckets by leading bits move the records less often than
+      // onesweep does.
       const auto passes = digits(problem, 8).size();
       const std::uint64_t moves = problem.count * passes;
-      const std::uint64_t record = info(problem.key).bytes + (problem.payload == Payload::none ? 0 : problem.value_bytes);
-      const bool cluster = device.cluster_groups >= 8, parts = cluster && rooms::one_cluster_parts(problem, device);
-      if (problem.count <= std::uint64_t{1} << (parts ? 12 : cluster ? 11 : 13)) candidates.push_back(&rooms::one_group());
+      const std::uint64_t record =
+          info(problem.key).bytes + (problem.payload == Payload::none ? 0 : problem.value_bytes);
+      const bool cluster = device.cluster_groups >= 8,
+                 parts = cluster && rooms::one_cluster_parts(problem, device);
+      if (problem.count <= std::uint64_t{1} << (parts ? 12 : cluster ? 11 : 13))
+        candidates.push_back(&rooms::one_group());
       if (parts ? problem.count <= std::uint64_t{1} << 17
-                : cluster && moves <= std::uint64_t{1} << 19 && moves * record <= std::uint64_t{1} << 22)
+                : cluster && moves <= std::uint64_t{1} << 19 &&
+                      moves * record <= std::uint64_t{1} << 22)
         candidates.push_back(&rooms::one_cluster());
-      // Three digits are worth it where one partition does, and where all of their bits and values of up to 4 bytes count; two where
-      // what is parted by them is sorted, and the list is long enough for that to be faster than to go by the last digit first.
-      const bool parts_alone = passes == 2 && composite(problem) && problem.count >= std::uint64_t{1} << 25;
-      const bool three = passes == 3 && (problem.count <= std::uint64_t{1} << 21 ||
-                                         (problem.payload != Payload::none && record <= 8 && key_bits(problem) > 22));
+      // Three digits are worth it where one partition does, and where all of their bits and values
+      // of up to 4 bytes count; two where what is parted by them is sorted, and the list is long
+      // enough for that to be faster than to go by the last digit first.
+      const bool parts_alone =
+          passes == 2 && composite(problem) && problem.count >= std::uint64_t{1} << 25;
+      const bool three =
+          passes == 3 &&
+          (problem.count <= std::uint64_t{1} << 21 ||
+           (problem.payload != Payload::none && record <= 8 && key_bits(problem) > 22));
       if (passes > 3 || three || parts_alone) candidates.push_back(&rooms::msd());
       candidates.push_back(&rooms::onesweep());
     }
@@ -129,16 +142,20 @@ Planned plan_fastest(const Problem& problem, const Capabilities& device, const R
 
 }  // namespace
 
-Planned plan_auto(const Problem& problem, const Capabilities& device, std::uint64_t max_scratch_bytes, const Rooms& except) {
+Planned plan_auto(const Problem& problem, const Capabilities& device,
+                  std::uint64_t max_scratch_bytes, const Rooms& except) {
   Planned planned = plan_fastest(problem, device, except);
-  if (max_scratch_bytes == 0 || planned.sorter->scratch_bytes() <= max_scratch_bytes) return planned;
+  if (max_scratch_bytes == 0 || planned.sorter->scratch_bytes() <= max_scratch_bytes)
+    return planned;
   const auto refuse = [&](const Planned& least) {
     throw Error(ErrorCode::invalid_argument,
-                fmt::format("max_scratch_bytes is {}; the least that would do is {} ({}, {})", max_scratch_bytes,
-                            least.sorter->scratch_bytes(), least.algorithm->info().name, least.sorter->parameters()));
+                fmt::format("max_scratch_bytes is {}; the least that would do is {} ({}, {})",
+                            max_scratch_bytes, least.sorter->scratch_bytes(),
+                            least.algorithm->info().name, least.sorter->parameters()));
   };
   if (problem.segments != 0 || problem.limit != 0) refuse(planned);
-  // The larger the chunks that are sorted before they are merged in place, the faster; and the more memory.
+  // The larger the chunks that are sorted before they are merged in place, the faster; and the more
+  // memory.
   const auto* room = &rooms::merge_in_place();
 #ifdef SORTIUM_WITH_HOST
   if (device.backend == Backend::host) room = &rooms::sample_in_place();
@@ -160,14 +177,16 @@ Parameters::Parameters(std::string_view text, const AlgorithmInfo& algorithm) {
       have += p.choices.empty() ? fmt::format(" ({} to {})", p.minimum, p.maximum)
                                 : fmt::format(" ({})", fmt::join(p.choices, ", "));
     }
-    throw Error(ErrorCode::invalid_argument, fmt::format("{}; the parameters of {} are:{}", what, algorithm.name,
-                                                         have.empty() ? " none" : have));
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("{}; the parameters of {} are:{}", what, algorithm.name,
+                            have.empty() ? " none" : have));
   };
   while (!text.empty()) {
     const auto item = text.substr(0, text.find(','));
     text.remove_prefix(std::min(text.size(), item.size() + 1));
     const auto equals = item.find('=');
-    if (equals == std::string_view::npos) refuse(fmt::format("parameter '{}' is not of the form name=value", item));
+    if (equals == std::string_view::npos)
+      refuse(fmt::format("parameter '{}' is not of the form name=value", item));
     const std::string name(item.substr(0, equals)), value(item.substr(equals + 1));
     const auto known = std::ranges::find(algorithm.parameters, name, &Parameter::name);
     if (known == algorithm.parameters.end()) refuse(fmt::format("no parameter '{}'", name));
@@ -218,7 +237,8 @@ PingPong::Pass PingPong::pass(unsigned index, const Operands& o) const {
     if (k < 0) return copied ? keys_[0].in(o) : o.keys_in;
     const bool to_out = (passes_ - 1 - static_cast<unsigned>(k)) % 2 == 0;
     if (problem_.keys_out) return to_out ? o.keys_out : keys_[0].in(o);
-    if (k == static_cast<int>(passes_) - 1) return {};  // positions alone: nobody reads the last pass's keys
+    if (k == static_cast<int>(passes_) - 1)
+      return {};  // positions alone: nobody reads the last pass's keys
     return keys_[to_out ? 1 : 0].in(o);
   };
   const auto values = [&](int k) -> Memory {
@@ -227,14 +247,15 @@ PingPong::Pass PingPong::pass(unsigned index, const Operands& o) const {
     return (passes_ - 1 - static_cast<unsigned>(k)) % 2 == 0 ? o.values_out : values_.in(o);
   };
   const int k = static_cast<int>(index);
-  return {keys(k - 1), keys(k), values(k - 1), values(k), problem_.payload == Payload::positions && index == 0};
+  return {keys(k - 1), keys(k), values(k - 1), values(k),
+          problem_.payload == Payload::positions && index == 0};
 }
 
 std::uint64_t bytes_of_passes(const Problem& p, std::uint64_t passes, unsigned key_readings) {
   const std::uint64_t keys = p.count * info(p.key).bytes;
   const std::uint64_t values = p.payload == Payload::none ? 0 : p.count * p.value_bytes;
-  return passes * ((key_readings + 1) * keys + 2 * values) - (p.payload == Payload::positions ? values : 0) -
-         (p.keys_out ? 0 : keys);
+  return passes * ((key_readings + 1) * keys + 2 * values) -
+         (p.payload == Payload::positions ? values : 0) - (p.keys_out ? 0 : keys);
 }
 
 std::vector<Digit> digits(const Problem& problem, unsigned digit_bits) {

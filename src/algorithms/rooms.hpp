@@ -21,12 +21,14 @@ const Algorithm& onesweep();
 const Algorithm& radix();
 const Algorithm& radix_simd();
 const Algorithm& sample();
-// sample on the calling thread, without a plan: what a few thousand records on the host are worth. Without scratch memory
-// in `operands`, allocates where it does not fit the stack. At least one record, and at most 2^15.
+// sample on the calling thread, without a plan: what a few thousand records on the host are worth.
+// Without scratch memory in `operands`, allocates where it does not fit the stack. At least one
+// record, and at most 2^15.
 void sample_few(const Problem& problem, const Operands& operands);
 // The same for so few records that to set anything up would take longer.
 constexpr std::uint64_t fewest = 16;
-void sample_fewest(const Problem& problem, const void* keys_in, void* keys_out, const void* values_in, void* values_out);
+void sample_fewest(const Problem& problem, const void* keys_in, void* keys_out,
+                   const void* values_in, void* values_out);
 // Scratch memory for sample_few; it grows with the count.
 std::uint64_t sample_few_scratch(const Problem& problem);
 const Algorithm& sample_in_place();

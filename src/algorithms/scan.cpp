@@ -8,8 +8,8 @@
 
 namespace sortium {
 
-Scan::Scan(std::uint64_t length, std::uint64_t parts, std::uint64_t count, const Capabilities& device,
-           ScratchLayout& layout)
+Scan::Scan(std::uint64_t length, std::uint64_t parts, std::uint64_t count,
+           const Capabilities& device, ScratchLayout& layout)
     : length_(length), parts_(std::min(parts, length)), count_(count) {
   work_group_ = std::bit_floor(std::min(device.max_work_group, 256u));
   sums_ = layout.add(parts_ * kernels::index_bytes(count));

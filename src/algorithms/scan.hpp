@@ -1,4 +1,5 @@
-// The exclusive sum of a table on the device, in three launches: what the rooms that count digits have in common.
+// The exclusive sum of a table on the device, in three launches: what the rooms that count digits
+// have in common.
 #pragma once
 
 #include <memory>
@@ -10,7 +11,8 @@ namespace sortium {
 class Scan {
  public:
   Scan() = default;
-  // A table of `length` numbers, each of the size that counts `count` records; scanned in `parts` parts.
+  // A table of `length` numbers, each of the size that counts `count` records; scanned in `parts`
+  // parts.
   Scan(std::uint64_t length, std::uint64_t parts, std::uint64_t count, const Capabilities& device,
        ScratchLayout& layout);
 

@@ -18,26 +18,35 @@ constexpr std::uint64_t table_bytes = 2 * radix_size * 4, pick_bytes = 2 * 8;
 
 }  // namespace
 
-RadixSelect::RadixSelect(const Problem& problem, const Capabilities& device, const Parameters& given, ScratchLayout& layout)
+RadixSelect::RadixSelect(const Problem& problem, const Capabilities& device,
+                         const Parameters& given, ScratchLayout& layout)
     : problem_(problem), digits_(digits(problem, digit_bits)) {
   std::ranges::reverse(digits_);
   for (const auto& d : digits_) bits_ |= std::uint64_t{d.mask} << d.shift;
 
-  // On CPUs a work-item with a long piece of its own, where no sub-group is wider; on GPUs neighbours in step.
+  // On CPUs a work-item with a long piece of its own, where no sub-group is wider; on GPUs
+  // neighbours in step.
   const bool gpu = device.kind != DeviceKind::cpu;
   const auto largest = std::bit_floor(std::min(device.max_work_group, 1024u));
-  const unsigned least = device.sub_group_words == SubGroupWords::emulated ? 1 : std::min(device.sub_group_size, largest);
-  work_group_ = static_cast<unsigned>(given.number("work_group", gpu ? std::min(largest, 256u) : least));
+  const unsigned least = device.sub_group_words == SubGroupWords::emulated
+                             ? 1
+                             : std::min(device.sub_group_size, largest);
+  work_group_ =
+      static_cast<unsigned>(given.number("work_group", gpu ? std::min(largest, 256u) : least));
   if (!std::has_single_bit(work_group_) || work_group_ < least || work_group_ > largest)
-    throw Error(ErrorCode::unsupported, fmt::format("topk: work_group={} is not a power of two between {} and {}",
-                                                    work_group_, least, largest));
+    throw Error(ErrorCode::unsupported,
+                fmt::format("topk: work_group={} is not a power of two between {} and {}",
+                            work_group_, least, largest));
   items_ = static_cast<unsigned>(given.number("items", work_group_ == 1 ? 16 : 4));
   const std::uint64_t tile = std::uint64_t{work_group_} * items_;
   if (tile > 0x8000)
-    throw Error(ErrorCode::unsupported, fmt::format("topk: work_group={},items={} make tiles of {} records; up to 32768 is "
-                                                    "allowed", work_group_, items_, tile));
+    throw Error(ErrorCode::unsupported,
+                fmt::format("topk: work_group={},items={} make tiles of {} records; up to 32768 is "
+                            "allowed",
+                            work_group_, items_, tile));
   const std::uint64_t tiles = ceil_div(problem.count, tile);
-  const std::uint64_t wanted = std::min(tiles, given.number("groups", (gpu ? 8 : 4) * std::uint64_t{device.compute_units}));
+  const std::uint64_t wanted =
+      std::min(tiles, given.number("groups", (gpu ? 8 : 4) * std::uint64_t{device.compute_units}));
   part_ = ceil_div(tiles, std::max<std::uint64_t>(wanted, 1)) * tile;
   groups_ = ceil_div(problem.count, std::max<std::uint64_t>(part_, 1));
 
@@ -54,7 +63,10 @@ std::string RadixSelect::parameters() const {
 
 void RadixSelect::build(Device& device, const Capabilities& capabilities) {
   kernels::Defines defines;
-  defines.problem(radix_problem(problem_)).set("DIGIT_BITS", digit_bits).set("WG", work_group_).set("ITEMS", items_);
+  defines.problem(radix_problem(problem_))
+      .set("DIGIT_BITS", digit_bits)
+      .set("WG", work_group_)
+      .set("ITEMS", items_);
   module_ = kernels::build(device, capabilities, kernels::embedded::select_cl, defines);
   count_ = module_->kernel("select_count");
   pick_ = module_->kernel("select_pick");
@@ -63,15 +75,18 @@ void RadixSelect::build(Device& device, const Capabilities& capabilities) {
   scan_.build(device, capabilities);
 }
 
-void RadixSelect::enqueue(Queue& queue, const Operands& o, std::uint64_t k, std::uint64_t limit) const {
+void RadixSelect::enqueue(Queue& queue, const Operands& o, std::uint64_t k,
+                          std::uint64_t limit) const {
   const Memory tables = tables_.in(o), picks = picks_.in(o), counts = counts_.in(o);
   queue.fill(tables, 0, tables_.bytes, "select");
   Memory before;
   std::uint64_t decided = 0;
   for (std::size_t d = 0; d < digits_.size(); ++d) {
     const auto [shift, mask] = digits_[d];
-    const Memory table = tables.slice(d * table_bytes, table_bytes), after = picks.slice(d * pick_bytes, pick_bytes);
-    const Arg count_args[] = {o.keys_in, table, before, problem_.count, part_, shift, mask, decided};
+    const Memory table = tables.slice(d * table_bytes, table_bytes),
+                 after = picks.slice(d * pick_bytes, pick_bytes);
+    const Arg count_args[] = {o.keys_in, table, before, problem_.count,
+                              part_,     shift, mask,   decided};
     queue.launch({*count_, groups_, work_group_, count_args, "select"});
     const Arg pick_args[] = {table, before, after, k, shift};
     queue.launch({*pick_, 1, work_group_, pick_args, "select"});
@@ -81,8 +96,8 @@ void RadixSelect::enqueue(Queue& queue, const Operands& o, std::uint64_t k, std:
   const Arg tally_args[] = {o.keys_in, counts, before, problem_.count, part_, bits_};
   queue.launch({*tally_, groups_, work_group_, tally_args, "tally"});
   scan_.enqueue(queue, o, counts);
-  const Arg partition_args[] = {o.keys_in, o.keys_out, o.values_in,    o.values_out, counts,
-                                before,    problem_.count, part_, bits_, limit};
+  const Arg partition_args[] = {o.keys_in, o.keys_out,     o.values_in, o.values_out, counts,
+                                before,    problem_.count, part_,       bits_,        limit};
   queue.launch({*partition_, groups_, work_group_, partition_args, "compact"});
 }
 

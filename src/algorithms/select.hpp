@@ -1,8 +1,8 @@
-// Selection on the device: which record the k-th of the sorted order is, and the records before it, in three steps that
-// what finds the first records (topk) and what parts them (nth_element) have in common.
-// Alabi, Blanchard, Gordon, Steinbach, "Fast k-selection algorithms for graphics processing units" (2012), for radix
-// select; Zhang et al., "Parallel top-k algorithms on GPU" (SC'23), for a digit that is picked on the device, so that the
-// host waits for nothing.
+// Selection on the device: which record the k-th of the sorted order is, and the records before it,
+// in three steps that what finds the first records (topk) and what parts them (nth_element) have in
+// common. Alabi, Blanchard, Gordon, Steinbach, "Fast k-selection algorithms for graphics processing
+// units" (2012), for radix select; Zhang et al., "Parallel top-k algorithms on GPU" (SC'23), for a
+// digit that is picked on the device, so that the host waits for nothing.
 #pragma once
 
 #include <memory>
@@ -15,14 +15,17 @@ namespace sortium {
 class RadixSelect {
  public:
   RadixSelect() = default;
-  // `given` may have work_group, items and groups. Throws Error(unsupported) where the device has no such work-group.
-  RadixSelect(const Problem& problem, const Capabilities& device, const Parameters& given, ScratchLayout& layout);
+  // `given` may have work_group, items and groups. Throws Error(unsupported) where the device has
+  // no such work-group.
+  RadixSelect(const Problem& problem, const Capabilities& device, const Parameters& given,
+              ScratchLayout& layout);
 
   void build(Device& device, const Capabilities& capabilities);
 
-  // From the operands' keys_in and values_in (none: positions) to keys_out and values_out: the records before the k-th of
-  // the sorted order (1 ≤ k ≤ count), those that tie with it, those after it, each in the order of the input; only the
-  // first `limit` of them are written. Enqueues two launches a digit, and three.
+  // From the operands' keys_in and values_in (none: positions) to keys_out and values_out: the
+  // records before the k-th of the sorted order (1 ≤ k ≤ count), those that tie with it, those
+  // after it, each in the order of the input; only the first `limit` of them are written. Enqueues
+  // two launches a digit, and three.
   void enqueue(Queue& queue, const Operands& operands, std::uint64_t k, std::uint64_t limit) const;
 
   [[nodiscard]] std::string parameters() const;
@@ -42,6 +45,7 @@ class RadixSelect {
 };
 
 // The same on the host, with all its cores; scratch is of no use to it. Waits.
-void select_on_host(const Problem& problem, const Operands& operands, unsigned threads, std::uint64_t k, std::uint64_t limit);
+void select_on_host(const Problem& problem, const Operands& operands, unsigned threads,
+                    std::uint64_t k, std::uint64_t limit);
 
 }  // namespace sortium

@@ -23,8 +23,12 @@ template <class Key, class Value>
 class HostSelect {
  public:
   HostSelect(const Problem& problem, const Operands& o, unsigned threads)
-      : problem_(problem), keys_(at<const Key>(o.keys_in)), keys_out_(at<Key>(o.keys_out)),
-        values_(at<const Value>(o.values_in)), values_out_(at<Value>(o.values_out)), digits_(digits(problem, digit_bits)),
+      : problem_(problem),
+        keys_(at<const Key>(o.keys_in)),
+        keys_out_(at<Key>(o.keys_out)),
+        values_(at<const Value>(o.values_in)),
+        values_out_(at<Value>(o.values_out)),
+        digits_(digits(problem, digit_bits)),
         parts_(problem.count <= 1u << 15 ? 1 : std::min<std::uint64_t>(4 * threads, problem.count)),
         part_((problem.count + parts_ - 1) / parts_) {
     for (const auto& d : digits_) bits_ |= std::uint64_t{d.mask} << d.shift;
@@ -43,14 +47,22 @@ class HostSelect {
   // Body(part, its first record, its end).
   template <class Body>
   void in_parts(const Body& body) const {
-    const auto one = [&](std::uint64_t p) { body(p, std::min(p * part_, problem_.count), std::min((p + 1) * part_, problem_.count)); };
-    if (parts_ == 1) one(0);
-    else tbb::parallel_for(std::uint64_t{0}, parts_, one, tbb::simple_partitioner{});
+    const auto one = [&](std::uint64_t p) {
+      body(p, std::min(p * part_, problem_.count), std::min((p + 1) * part_, problem_.count));
+    };
+    if (parts_ == 1)
+      one(0);
+    else
+      tbb::parallel_for(std::uint64_t{0}, parts_, one, tbb::simple_partitioner{});
   }
 
-  [[nodiscard]] Key rank(Key key) const { return static_cast<Key>(order_bits(key, type_, problem_.order, problem_.nan, problem_.zeros) & bits_); }
+  [[nodiscard]] Key rank(Key key) const {
+    return static_cast<Key>(order_bits(key, type_, problem_.order, problem_.nan, problem_.zeros) &
+                            bits_);
+  }
 
-  // The rank of the k-th record. Where few keys share the digits so far, they are gathered, and settled at once.
+  // The rank of the k-th record. Where few keys share the digits so far, they are gathered, and
+  // settled at once.
   [[nodiscard]] Key find(std::uint64_t k) const {
     std::vector<Histogram> counts(parts_);
     std::uint64_t decided = 0, prefix = 0;
@@ -72,13 +84,15 @@ class HostSelect {
       }
       prefix |= digit << shift;
       decided |= std::uint64_t{mask} << shift;
-      if (decided != bits_ && in_digit <= problem_.count / 16) return gather(k, prefix, decided, in_digit, counts, digit);
+      if (decided != bits_ && in_digit <= problem_.count / 16)
+        return gather(k, prefix, decided, in_digit, counts, digit);
     }
     return static_cast<Key>(prefix);
   }
 
-  [[nodiscard]] Key gather(std::uint64_t k, std::uint64_t prefix, std::uint64_t decided, std::uint64_t count,
-                           const std::vector<Histogram>& counts, std::uint64_t digit) const {
+  [[nodiscard]] Key gather(std::uint64_t k, std::uint64_t prefix, std::uint64_t decided,
+                           std::uint64_t count, const std::vector<Histogram>& counts,
+                           std::uint64_t digit) const {
     std::vector<Key> candidates(count);
     std::vector<std::uint64_t> begins(parts_);
     for (std::uint64_t p = 1; p < parts_; ++p) begins[p] = begins[p - 1] + counts[p - 1][digit];
@@ -117,7 +131,8 @@ class HostSelect {
         const std::uint64_t to = r < threshold ? smaller++ : r == threshold ? ties++ : larger++;
         if (to >= limit) continue;
         if (keys_out_ != nullptr) keys_out_[to] = keys_[i];
-        if (values_out_ != nullptr) values_out_[to] = values_ != nullptr ? values_[i] : static_cast<Value>(i);
+        if (values_out_ != nullptr)
+          values_out_[to] = values_ != nullptr ? values_[i] : static_cast<Value>(i);
       }
     });
   }
@@ -133,20 +148,28 @@ class HostSelect {
 };
 
 template <class Key>
-void select_keys(const Problem& problem, const Operands& o, unsigned threads, std::uint64_t k, std::uint64_t limit) {
-  if (problem.value_bytes == 8) HostSelect<Key, std::uint64_t>(problem, o, threads).run(k, limit);
-  else HostSelect<Key, std::uint32_t>(problem, o, threads).run(k, limit);
+void select_keys(const Problem& problem, const Operands& o, unsigned threads, std::uint64_t k,
+                 std::uint64_t limit) {
+  if (problem.value_bytes == 8)
+    HostSelect<Key, std::uint64_t>(problem, o, threads).run(k, limit);
+  else
+    HostSelect<Key, std::uint32_t>(problem, o, threads).run(k, limit);
 }
 
 }  // namespace
 
-void select_on_host(const Problem& problem, const Operands& o, unsigned threads, std::uint64_t k, std::uint64_t limit) {
+void select_on_host(const Problem& problem, const Operands& o, unsigned threads, std::uint64_t k,
+                    std::uint64_t limit) {
   const auto all = [&] {
     switch (info(problem.key).bytes) {
-      case 1: return select_keys<std::uint8_t>(problem, o, threads, k, limit);
-      case 2: return select_keys<std::uint16_t>(problem, o, threads, k, limit);
-      case 4: return select_keys<std::uint32_t>(problem, o, threads, k, limit);
-      default: return select_keys<std::uint64_t>(problem, o, threads, k, limit);
+      case 1:
+        return select_keys<std::uint8_t>(problem, o, threads, k, limit);
+      case 2:
+        return select_keys<std::uint16_t>(problem, o, threads, k, limit);
+      case 4:
+        return select_keys<std::uint32_t>(problem, o, threads, k, limit);
+      default:
+        return select_keys<std::uint64_t>(problem, o, threads, k, limit);
     }
   };
   if (threads == 1) return all();

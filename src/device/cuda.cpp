@@ -26,22 +26,26 @@ void check(cuda::Result result, const char* call) {
   if (result == cuda::success) return;
   const char* text = nullptr;
   api().error_name(result, &text);
-  throw Error(result == cuda::error_out_of_memory ? ErrorCode::out_of_memory : ErrorCode::device_failed,
-              fmt::format("CUDA: {} gave {} ({})", call, text ? text : "?", result));
+  throw Error(
+      result == cuda::error_out_of_memory ? ErrorCode::out_of_memory : ErrorCode::device_failed,
+      fmt::format("CUDA: {} gave {} ({})", call, text ? text : "?", result));
 }
 #define SORTIUM_CU(call, ...) check(api().call(__VA_ARGS__), #call)
 
-// Makes a context current for as long as it lives, and the one before it again afterwards; costs nearly nothing where it
-// is current.
+// Makes a context current for as long as it lives, and the one before it again afterwards; costs
+// nearly nothing where it is current.
 class Current {
  public:
   explicit Current(cuda::Context context) {
     cuda::Context now = nullptr;
-    if (api().ctx_current(&now) == cuda::success && now == context) pushed_ = false;
-    else SORTIUM_CU(ctx_push, context);
+    if (api().ctx_current(&now) == cuda::success && now == context)
+      pushed_ = false;
+    else
+      SORTIUM_CU(ctx_push, context);
   }
   // For destructors: the caller's context, or the driver at the program's end, may be gone already.
-  Current(cuda::Context context, std::nothrow_t) : pushed_(api().ctx_push(context) == cuda::success) {}
+  Current(cuda::Context context, std::nothrow_t)
+      : pushed_(api().ctx_push(context) == cuda::success) {}
   ~Current() {
     cuda::Context previous = nullptr;
     if (pushed_) api().ctx_pop(&previous);
@@ -60,7 +64,8 @@ constexpr unsigned most_cluster_groups = 16;
 
 class CuBuffer final : public Buffer {
  public:
-  CuBuffer(cuda::Context context, cuda::DevicePtr p, std::uint64_t bytes) : context_(context), p_(p), bytes_(bytes) {}
+  CuBuffer(cuda::Context context, cuda::DevicePtr p, std::uint64_t bytes)
+      : context_(context), p_(p), bytes_(bytes) {}
   ~CuBuffer() override {
     if (const Current current(context_, std::nothrow); current) api().mem_free(p_);
   }
@@ -121,7 +126,10 @@ class CuModule final : public Module {
 class CuQueue final : public Queue {
  public:
   CuQueue(std::shared_ptr<Device> device, cuda::Context context, cuda::Stream stream, bool owned)
-      : device_(std::move(device)), context_(context), stream_(stream), owned_(owned),
+      : device_(std::move(device)),
+        context_(context),
+        stream_(stream),
+        owned_(owned),
         early_(device_->info().claimed.cluster_groups > 1) {}
   ~CuQueue() override {
     if (!owned_) return;
@@ -134,15 +142,17 @@ class CuQueue final : public Queue {
   void launch(const Launch& l) override {
     if (l.groups == 0) return;
     if (l.groups > 0x7fffffff)
-      throw Error(ErrorCode::unsupported, fmt::format("{} work-groups in a launch; CUDA allows 2^31 - 1", l.groups));
+      throw Error(ErrorCode::unsupported,
+                  fmt::format("{} work-groups in a launch; CUDA allows 2^31 - 1", l.groups));
     const Current current(context_);
     std::uint64_t values[24];
     void* pointers[std::size(values)];
     if (l.args.size() > std::size(values))
-      throw Error(ErrorCode::invalid_argument, fmt::format("{} kernel arguments; {} are allowed", l.args.size(),
-                                                                  std::size(values)));
+      throw Error(ErrorCode::invalid_argument, fmt::format("{} kernel arguments; {} are allowed",
+                                                           l.args.size(), std::size(values)));
     for (std::size_t i = 0; i < l.args.size(); ++i) {
-      values[i] = l.args[i].is_memory ? address(l.args[i].memory) : l.args[i].scalar;  // little-endian: 4 bytes lie first
+      values[i] = l.args[i].is_memory ? address(l.args[i].memory)
+                                      : l.args[i].scalar;  // little-endian: 4 bytes lie first
       pointers[i] = &values[i];
     }
     traced(l.phase, [&] {
@@ -150,17 +160,21 @@ class CuQueue final : public Queue {
       kernel.allow_local(l.local_struct);
       const auto groups = static_cast<unsigned>(l.groups);
       if (early_ && api().launch_with != nullptr) {
-        // The launch may begin before the one in front of it in the stream has ended: every kernel waits for that
-        // itself, first of all (KERNEL_BEGIN), so that the time a launch takes to get going is hidden.
-        cuda::LaunchAttribute attributes[2]{{cuda::programmatic_stream_serialization, 0, {1}}, {cuda::cluster_dimension, 0, {}}};
+        // The launch may begin before the one in front of it in the stream has ended: every kernel
+        // waits for that itself, first of all (KERNEL_BEGIN), so that the time a launch takes to
+        // get going is hidden.
+        cuda::LaunchAttribute attributes[2]{{cuda::programmatic_stream_serialization, 0, {1}},
+                                            {cuda::cluster_dimension, 0, {}}};
         attributes[1].value.dimensions[0] = l.cluster;
         attributes[1].value.dimensions[1] = attributes[1].value.dimensions[2] = 1;
         if (l.cluster > 1) kernel.allow_clusters();
-        const cuda::LaunchConfig config{{groups, 1, 1}, {l.work_group, 1, 1}, l.local_struct, stream_, attributes,
-                                        l.cluster > 1 ? 2u : 1u};
+        const cuda::LaunchConfig config{{groups, 1, 1}, {l.work_group, 1, 1},
+                                        l.local_struct, stream_,
+                                        attributes,     l.cluster > 1 ? 2u : 1u};
         SORTIUM_CU(launch_with, &config, kernel.function, pointers, nullptr);
       } else {
-        SORTIUM_CU(launch, kernel.function, groups, 1, 1, l.work_group, 1, 1, l.local_struct, stream_, pointers, nullptr);
+        SORTIUM_CU(launch, kernel.function, groups, 1, 1, l.work_group, 1, 1, l.local_struct,
+                   stream_, pointers, nullptr);
       }
     });
   }
@@ -169,7 +183,8 @@ class CuQueue final : public Queue {
     const Current current(context_);
     traced(phase, [&] { SORTIUM_CU(copy_on_device, address(to), address(from), bytes, stream_); });
   }
-  void fill(Memory to, std::uint32_t pattern, std::uint64_t bytes, std::string_view phase) override {
+  void fill(Memory to, std::uint32_t pattern, std::uint64_t bytes,
+            std::string_view phase) override {
     if (bytes == 0) return;
     const Current current(context_);
     traced(phase, [&] { SORTIUM_CU(fill32, address(to), pattern, bytes / 4, stream_); });
@@ -246,9 +261,11 @@ int attribute(cuda::DeviceId id, cuda::Attribute what) {
 
 class CuDevice final : public Device {
  public:
-  CuDevice(cuda::DeviceId id, std::string name, cuda::Context callers = nullptr) : id_(id), context_(callers) {
+  CuDevice(cuda::DeviceId id, std::string name, cuda::Context callers = nullptr)
+      : id_(id), context_(callers) {
     if (callers != nullptr) std::call_once(context_made_, [] {});
-    arch_ = 10 * attribute(id, cuda::compute_capability_major) + attribute(id, cuda::compute_capability_minor);
+    arch_ = 10 * attribute(id, cuda::compute_capability_major) +
+            attribute(id, cuda::compute_capability_minor);
     char text[256] = {};
     SORTIUM_CU(device_name, text, sizeof text, id);
     int driver_version = 0;
@@ -271,7 +288,8 @@ class CuDevice final : public Device {
     c.compute_units = static_cast<unsigned>(attribute(id, cuda::multiprocessor_count));
     c.max_work_group = static_cast<unsigned>(attribute(id, cuda::max_threads_per_block));
     c.local_memory = static_cast<std::uint64_t>(attribute(id, cuda::max_shared_memory_per_block));
-    c.local_struct = static_cast<std::uint64_t>(attribute(id, cuda::max_shared_memory_per_block_optin));
+    c.local_struct =
+        static_cast<std::uint64_t>(attribute(id, cuda::max_shared_memory_per_block_optin));
     c.cluster_groups = arch_ >= 90 && api().launch_with != nullptr ? most_cluster_groups : 1;
     c.global_memory = c.max_allocation = memory;
     c.atomics64 = true;
@@ -294,8 +312,9 @@ class CuDevice final : public Device {
     cuda::DevicePtr p = 0;
     const auto result = api().mem_alloc(&p, std::max<std::uint64_t>(bytes, 1));
     if (result == cuda::error_out_of_memory)
-      throw Error(ErrorCode::out_of_memory, fmt::format("{}: asked for {} bytes; {} of {} are free", info_.name, bytes,
-                                                        free_memory(), info_.claimed.global_memory));
+      throw Error(ErrorCode::out_of_memory,
+                  fmt::format("{}: asked for {} bytes; {} of {} are free", info_.name, bytes,
+                              free_memory(), info_.claimed.global_memory));
     check(result, "mem_alloc");
     return std::make_unique<CuBuffer>(context(), p, bytes);
   }
@@ -311,7 +330,8 @@ class CuDevice final : public Device {
     return std::make_unique<CuQueue>(shared_from_this(), context(), stream, true);
   }
 
-  std::unique_ptr<Module> compile(const std::string& source, std::vector<std::byte>& binary) override {
+  std::unique_ptr<Module> compile(const std::string& source,
+                                  std::vector<std::byte>& binary) override {
     binary = cuda::compile_for(source, arch_);
     return load(binary);
   }
@@ -320,7 +340,8 @@ class CuDevice final : public Device {
     try {
       return std::make_unique<CuModule>(context(), binary);
     } catch (const Error& e) {
-      throw Error(ErrorCode::build_failed, fmt::format("{} refused a kernel binary: {}", info_.name, e.what()));
+      throw Error(ErrorCode::build_failed,
+                  fmt::format("{} refused a kernel binary: {}", info_.name, e.what()));
     }
   }
 
@@ -345,7 +366,8 @@ std::vector<std::byte> cuda::compile_for(const std::string& source, int arch) {
   const Nvrtc* nvrtc = cuda::nvrtc(why);
   if (nvrtc == nullptr) throw Error(ErrorCode::unsupported, why);
   const auto checked = [](Result r, const char* call) {
-    if (r != success) throw Error(ErrorCode::build_failed, fmt::format("NVRTC: {} gave {}", call, r));
+    if (r != success)
+      throw Error(ErrorCode::build_failed, fmt::format("NVRTC: {} gave {}", call, r));
   };
   // A chip newer than this NVRTC is refused by name, not with a wall of compiler errors.
   int known = 0;
@@ -356,7 +378,8 @@ std::vector<std::byte> cuda::compile_for(const std::string& source, int arch) {
     throw Error(ErrorCode::unsupported, fmt::format("this NVRTC does not know sm_{}", arch));
 
   Program program = nullptr;
-  checked(nvrtc->create(&program, source.c_str(), "sortium.cu", 0, nullptr, nullptr), "nvrtcCreateProgram");
+  checked(nvrtc->create(&program, source.c_str(), "sortium.cu", 0, nullptr, nullptr),
+          "nvrtcCreateProgram");
   const auto target = fmt::format("--gpu-architecture=sm_{}", arch);
   const char* options[] = {target.c_str(), "--std=c++17"};
   const Result result = nvrtc->compile(program, static_cast<int>(std::size(options)), options);
@@ -371,7 +394,9 @@ std::vector<std::byte> cuda::compile_for(const std::string& source, int arch) {
     nvrtc->log(program, log.data());
   }
   nvrtc->destroy(&program);
-  if (cubin.empty()) throw Error(ErrorCode::build_failed, fmt::format("NVRTC refused a kernel for sm_{}", arch), log);
+  if (cubin.empty())
+    throw Error(ErrorCode::build_failed, fmt::format("NVRTC refused a kernel for sm_{}", arch),
+                log);
   return cubin;
 }
 

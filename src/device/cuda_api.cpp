@@ -20,7 +20,8 @@ void* open_first(const std::vector<std::string>& names) {
 std::vector<std::string> nvrtc_names() {
   std::vector<std::string> names;
   if (const char* set = std::getenv("SORTIUM_NVRTC"); set && *set) return {set};
-  const std::vector<std::string> files{"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so"};
+  const std::vector<std::string> files{"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2",
+                                       "libnvrtc.so"};
   names = files;
   for (const char* variable : {"CUDA_HOME", "CUDA_PATH"})
     if (const char* root = std::getenv(variable); root && *root)
@@ -73,7 +74,8 @@ struct LoadedDriver {
     load(table.module_function, "cuModuleGetFunction");
     load(table.function_set, "cuFuncSetAttribute");
     load(table.launch, "cuLaunchKernel");
-    table.launch_with = reinterpret_cast<decltype(table.launch_with)>(dlsym(load.library, "cuLaunchKernelEx"));
+    table.launch_with =
+        reinterpret_cast<decltype(table.launch_with)>(dlsym(load.library, "cuLaunchKernelEx"));
     load(table.stream_create, "cuStreamCreate");
     load(table.stream_destroy, "cuStreamDestroy_v2");
     load(table.stream_sync, "cuStreamSynchronize");
@@ -82,7 +84,8 @@ struct LoadedDriver {
     load(table.event_record, "cuEventRecord");
     load(table.event_elapsed, "cuEventElapsedTime");
     load(table.error_name, "cuGetErrorName");
-    if (!load.missing.empty()) why = fmt::format("the NVIDIA driver is too old: it has no {}", load.missing);
+    if (!load.missing.empty())
+      why = fmt::format("the NVIDIA driver is too old: it has no {}", load.missing);
   }
 };
 
@@ -92,7 +95,9 @@ struct LoadedNvrtc {
   LoadedNvrtc() {
     Loader load{open_first(nvrtc_names()), {}};
     if (load.library == nullptr) {
-      why = "libnvrtc.so was not found (looked for versions 11.2 to 13; SORTIUM_NVRTC names another file)";
+      why =
+          "libnvrtc.so was not found (looked for versions 11.2 to 13; SORTIUM_NVRTC names another "
+          "file)";
       return;
     }
     load(table.version, "nvrtcVersion");
@@ -112,14 +117,18 @@ struct LoadedNvrtc {
   }
 
  private:
-  // NVRTC opens this library by its bare name when it compiles, and fails where the loader's path lacks the directory
-  // that both lie in: an NVRTC that pip brought, or a toolkit that ldconfig never heard of. One that is loaded is found.
+  // NVRTC opens this library by its bare name when it compiles, and fails where the loader's path
+  // lacks the directory that both lie in: an NVRTC that pip brought, or a toolkit that ldconfig
+  // never heard of. One that is loaded is found.
   void load_builtins() const {
     Dl_info here{};
     int major = 0, minor = 0;
-    if (dladdr(reinterpret_cast<void*>(table.version), &here) == 0 || table.version(&major, &minor) != success) return;
-    const auto file = std::filesystem::path(here.dli_fname).replace_filename(
-        fmt::format("libnvrtc-builtins.so.{}.{}", major, minor));
+    if (dladdr(reinterpret_cast<void*>(table.version), &here) == 0 ||
+        table.version(&major, &minor) != success)
+      return;
+    const auto file =
+        std::filesystem::path(here.dli_fname)
+            .replace_filename(fmt::format("libnvrtc-builtins.so.{}.{}", major, minor));
     if (file.has_parent_path()) dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   }
 };

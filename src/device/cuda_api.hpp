@@ -1,5 +1,6 @@
-// The few entry points of the CUDA driver and of NVRTC that Sortium calls, declared here and found with
-// dlopen, so that nothing of CUDA is needed to build or to start. Names and values are the driver's ABI.
+// The few entry points of the CUDA driver and of NVRTC that Sortium calls, declared here and found
+// with dlopen, so that nothing of CUDA is needed to build or to start. Names and values are the
+// driver's ABI.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +19,8 @@ using Function = struct CUfunc_st*;
 using Event = struct CUevent_st*;
 using Program = struct _nvrtcProgram*;
 
-constexpr Result success = 0, error_invalid_value = 1, error_out_of_memory = 2, error_no_device = 100;
+constexpr Result success = 0, error_invalid_value = 1, error_out_of_memory = 2,
+                 error_no_device = 100;
 
 constexpr int function_max_dynamic_shared = 8, function_any_cluster_size = 14;
 
@@ -74,8 +76,8 @@ struct Driver {
   Result (*module_unload)(ModuleHandle);
   Result (*module_function)(Function*, ModuleHandle, const char*);
   Result (*function_set)(Function, int, int);
-  Result (*launch)(Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, void**,
-                   void**);
+  Result (*launch)(Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                   Stream, void**, void**);
   Result (*launch_with)(const LaunchConfig*, Function, void**, void**);  // nullptr before CUDA 11.8
   Result (*stream_create)(Stream*, unsigned);
   Result (*stream_destroy)(Stream);

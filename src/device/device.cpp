@@ -35,19 +35,22 @@ const Machine& machine() {
 
 std::string lower(std::string_view text) {
   std::string out(text);
-  std::ranges::transform(out, out.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::ranges::transform(out, out.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return out;
 }
 
 [[noreturn]] void no_such_device(std::string_view spec) {
   std::string have;
-  for (const auto& d : machine().all) have += fmt::format("\n  {:<12} {}", d->info().id, d->info().name);
+  for (const auto& d : machine().all)
+    have += fmt::format("\n  {:<12} {}", d->info().id, d->info().name);
   if (have.empty())
-    have = fmt::format(" none (CUDA: {}; OpenCL: {}; cpu: {})", machine().cuda.why_none, machine().opencl.why_none,
-                       host().why_none);
-  throw Error(ErrorCode::not_found,
-              fmt::format("no device '{}'; allowed are auto, cuda:N, opencl:N, opencl:PLATFORM:DEVICE, cpu:0, or part "
-                          "of a name of:{}", spec, have));
+    have = fmt::format(" none (CUDA: {}; OpenCL: {}; cpu: {})", machine().cuda.why_none,
+                       machine().opencl.why_none, host().why_none);
+  throw Error(ErrorCode::not_found, fmt::format("no device '{}'; allowed are auto, cuda:N, "
+                                                "opencl:N, opencl:PLATFORM:DEVICE, cpu:0, or part "
+                                                "of a name of:{}",
+                                                spec, have));
 }
 
 // Lower is better.
@@ -65,10 +68,11 @@ std::shared_ptr<Device> best(bool runs_kernels) {
     if (!found || rank(*d) < rank(*found)) found = d;
   }
   if (!found)
-    throw Error(ErrorCode::not_found,
-                fmt::format("there is no device{} (CUDA: {}; OpenCL: {}{})", runs_kernels ? " that runs kernels" : "",
-                            machine().cuda.why_none, machine().opencl.why_none,
-                            runs_kernels ? "" : "; cpu: " + host().why_none));
+    throw Error(
+        ErrorCode::not_found,
+        fmt::format("there is no device{} (CUDA: {}; OpenCL: {}{})",
+                    runs_kernels ? " that runs kernels" : "", machine().cuda.why_none,
+                    machine().opencl.why_none, runs_kernels ? "" : "; cpu: " + host().why_none));
   return found;
 }
 
@@ -76,26 +80,36 @@ std::shared_ptr<Device> best(bool runs_kernels) {
 
 std::string_view name(Backend backend) {
   switch (backend) {
-    case Backend::cuda: return "cuda";
-    case Backend::host: return "cpu";
-    default: return "opencl";
+    case Backend::cuda:
+      return "cuda";
+    case Backend::host:
+      return "cpu";
+    default:
+      return "opencl";
   }
 }
 
 std::string_view name(DeviceKind kind) {
   switch (kind) {
-    case DeviceKind::gpu: return "gpu";
-    case DeviceKind::cpu: return "cpu";
-    default: return "accelerator";
+    case DeviceKind::gpu:
+      return "gpu";
+    case DeviceKind::cpu:
+      return "cpu";
+    default:
+      return "accelerator";
   }
 }
 
 std::string_view name(SubGroupWords words) {
   switch (words) {
-    case SubGroupWords::khr: return "khr";
-    case SubGroupWords::ptx: return "ptx";
-    case SubGroupWords::cuda: return "cuda";
-    default: return "emulated";
+    case SubGroupWords::khr:
+      return "khr";
+    case SubGroupWords::ptx:
+      return "ptx";
+    case SubGroupWords::cuda:
+      return "cuda";
+    default:
+      return "emulated";
   }
 }
 
@@ -109,7 +123,8 @@ std::vector<BackendStatus> backends() {
 }
 
 void Queue::call(std::string_view, const std::function<void()>&) {
-  throw Error(ErrorCode::unsupported, fmt::format("{} runs kernels, and none of the host's code", device().info().id));
+  throw Error(ErrorCode::unsupported,
+              fmt::format("{} runs kernels, and none of the host's code", device().info().id));
 }
 
 std::shared_ptr<Device> find_device(std::string_view spec, bool runs_kernels) {
@@ -125,7 +140,8 @@ std::shared_ptr<Device> find_device(std::string_view spec, bool runs_kernels) {
     if (d->info().id == wanted) return d;
   // "opencl:N" counts over all platforms.
   if (wanted.starts_with("opencl:") && wanted.size() > 7 &&
-      std::all_of(wanted.begin() + 7, wanted.end(), [](unsigned char c) { return std::isdigit(c); })) {
+      std::all_of(wanted.begin() + 7, wanted.end(),
+                  [](unsigned char c) { return std::isdigit(c); })) {
     const auto& cl = machine().opencl.devices;
     const auto n = std::strtoul(wanted.c_str() + 7, nullptr, 10);
     if (n < cl.size()) return cl[n];

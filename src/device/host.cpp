@@ -1,5 +1,6 @@
-// The host itself as a device, cpu:0: its memory is the program's own, and what is enqueued runs at once, in the calling
-// thread and those of oneTBB. It runs no kernels; rooms made for it do their work through Queue::call.
+// The host itself as a device, cpu:0: its memory is the program's own, and what is enqueued runs at
+// once, in the calling thread and those of oneTBB. It runs no kernels; rooms made for it do their
+// work through Queue::call.
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -37,8 +38,8 @@ void in_pieces(std::uint64_t bytes, const Piece& piece) {
                     [&](std::uint64_t i) { piece(i * step, std::min(step, bytes - i * step)); });
 }
 
-// Memory that was given back, for whoever needs as much next: to touch new memory for the first time takes as long as to
-// sort in it. One block, of at most an eighth of the machine's memory.
+// Memory that was given back, for whoever needs as much next: to touch new memory for the first
+// time takes as long as to sort in it. One block, of at most an eighth of the machine's memory.
 class Spare {
  public:
   struct Block {
@@ -92,21 +93,27 @@ class HostQueue final : public Queue {
   void* native() const override { return nullptr; }
 
   void launch(const Launch& l) override {
-    throw Error(ErrorCode::unsupported, fmt::format("cpu:0 runs no kernels, and cannot run {}", l.kernel.name()));
+    throw Error(ErrorCode::unsupported,
+                fmt::format("cpu:0 runs no kernels, and cannot run {}", l.kernel.name()));
   }
   void call(std::string_view phase, const std::function<void()>& work) override {
     const auto begin = std::chrono::steady_clock::now();
     work();
     if (tracing_)
-      trace_.push_back({phase, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()});
+      trace_.push_back(
+          {phase, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()});
   }
   void copy(Memory to, Memory from, std::uint64_t bytes, std::string_view phase) override {
-    call(phase, [&] { in_pieces(bytes, [&](auto i, auto n) { std::memcpy(at(to) + i, at(from) + i, n); }); });
+    call(phase, [&] {
+      in_pieces(bytes, [&](auto i, auto n) { std::memcpy(at(to) + i, at(from) + i, n); });
+    });
   }
-  void fill(Memory to, std::uint32_t pattern, std::uint64_t bytes, std::string_view phase) override {
+  void fill(Memory to, std::uint32_t pattern, std::uint64_t bytes,
+            std::string_view phase) override {
     call(phase, [&] {
       in_pieces(bytes, [&](auto i, auto n) {
-        for (std::uint64_t b = i; b < i + n; b += 4) std::memcpy(at(to) + b, &pattern, std::min<std::uint64_t>(4, i + n - b));
+        for (std::uint64_t b = i; b < i + n; b += 4)
+          std::memcpy(at(to) + b, &pattern, std::min<std::uint64_t>(4, i + n - b));
       });
     });
   }
@@ -138,13 +145,16 @@ std::string processor() {
   std::ifstream cpuinfo("/proc/cpuinfo");
   for (std::string line; std::getline(cpuinfo, line);)
     if (line.starts_with("model name"))
-      if (const auto colon = line.find(": "); colon != std::string::npos) return line.substr(colon + 2);
+      if (const auto colon = line.find(": "); colon != std::string::npos)
+        return line.substr(colon + 2);
   return "the host's processor";
 }
 
 std::uint64_t pages(int which) {
   const long count = ::sysconf(which), size = ::sysconf(_SC_PAGESIZE);
-  return count > 0 && size > 0 ? static_cast<std::uint64_t>(count) * static_cast<std::uint64_t>(size) : 0;
+  return count > 0 && size > 0
+             ? static_cast<std::uint64_t>(count) * static_cast<std::uint64_t>(size)
+             : 0;
 }
 
 class HostDevice final : public Device {
@@ -174,14 +184,18 @@ class HostDevice final : public Device {
   std::unique_ptr<Buffer> allocate(std::uint64_t bytes) override {
     auto block = spare_.take(bytes);
     if (block.memory == nullptr) {
-      // Large pages, where there are any: the first touch of each page costs, and every page costs a place in the TLB.
+      // Large pages, where there are any: the first touch of each page costs, and every page costs
+      // a place in the TLB.
       const std::uint64_t boundary = bytes >= 2 * large_page ? large_page : page;
       block.bytes = (bytes / boundary + 1) * boundary;
       // The system promises more memory than it has, and ends whom it disappoints.
-      if (bytes <= info_.claimed.global_memory) block.memory = std::aligned_alloc(boundary, block.bytes);
+      if (bytes <= info_.claimed.global_memory)
+        block.memory = std::aligned_alloc(boundary, block.bytes);
       if (block.memory == nullptr)
-        throw Error(ErrorCode::out_of_memory, fmt::format("cpu:0: asked for {} bytes; the host's memory has {}, of which "
-                                                          "{} are free", bytes, info_.claimed.global_memory, free_memory()));
+        throw Error(ErrorCode::out_of_memory,
+                    fmt::format("cpu:0: asked for {} bytes; the host's memory has {}, of which "
+                                "{} are free",
+                                bytes, info_.claimed.global_memory, free_memory()));
 #ifdef MADV_HUGEPAGE
       if (boundary == large_page) ::madvise(block.memory, block.bytes, MADV_HUGEPAGE);
 #endif
@@ -192,13 +206,19 @@ class HostDevice final : public Device {
     return std::make_unique<HostBuffer>(host, bytes);
   }
   void sync_host(Queue&, Buffer&) override {}
-  std::unique_ptr<Queue> make_queue(bool) override { return std::make_unique<HostQueue>(shared_from_this()); }
+  std::unique_ptr<Queue> make_queue(bool) override {
+    return std::make_unique<HostQueue>(shared_from_this());
+  }
 
-  std::unique_ptr<Module> compile(const std::string&, std::vector<std::byte>&) override { no_kernels(); }
+  std::unique_ptr<Module> compile(const std::string&, std::vector<std::byte>&) override {
+    no_kernels();
+  }
   std::unique_ptr<Module> load(std::span<const std::byte>) override { no_kernels(); }
 
  private:
-  [[noreturn]] static void no_kernels() { throw Error(ErrorCode::unsupported, "cpu:0 runs no kernels"); }
+  [[noreturn]] static void no_kernels() {
+    throw Error(ErrorCode::unsupported, "cpu:0 runs no kernels");
+  }
 
   DeviceInfo info_;
   Spare spare_{pages(_SC_PHYS_PAGES) / 8};

@@ -3,9 +3,9 @@
 #define CL_HPP_TARGET_OPENCL_VERSION 120
 #define CL_HPP_MINIMUM_OPENCL_VERSION 120
 #define CL_HPP_ENABLE_EXCEPTIONS
-#include <CL/opencl.hpp>
 #include <fmt/format.h>
 
+#include <CL/opencl.hpp>
 #include <algorithm>
 #include <mutex>
 
@@ -24,8 +24,9 @@ constexpr cl_device_info intel_sub_group_sizes = 0x4108;
     case CL_MEM_OBJECT_ALLOCATION_FAILURE:
     case CL_OUT_OF_RESOURCES:
     case CL_OUT_OF_HOST_MEMORY:
-      throw Error(ErrorCode::out_of_memory, fmt::format("the OpenCL device is out of memory or resources: {} gave {}",
-                                                        e.what(), e.err()));
+      throw Error(ErrorCode::out_of_memory,
+                  fmt::format("the OpenCL device is out of memory or resources: {} gave {}",
+                              e.what(), e.err()));
     default:
       throw Error(ErrorCode::device_failed, fmt::format("OpenCL: {} gave {}", e.what(), e.err()));
   }
@@ -45,7 +46,8 @@ template <class T>
 T query(const cl::Device& device, cl_device_info what, T otherwise) {
   T value{};
   std::size_t size = 0;
-  if (clGetDeviceInfo(device(), what, sizeof value, &value, &size) != CL_SUCCESS || size != sizeof value)
+  if (clGetDeviceInfo(device(), what, sizeof value, &value, &size) != CL_SUCCESS ||
+      size != sizeof value)
     return otherwise;
   return value;
 }
@@ -60,17 +62,22 @@ OpenClVersion version_of(const cl::Device& device) {
   return v;
 }
 
-// The sub-group's size is trusted only where the driver names a single one, or lets a kernel demand one.
+// The sub-group's size is trusted only where the driver names a single one, or lets a kernel demand
+// one.
 void claim_sub_groups(const cl::Device& device, Capabilities& c) {
   const auto extensions = fmt::format(" {} ", device.getInfo<CL_DEVICE_EXTENSIONS>());
-  const auto has = [&](std::string_view e) { return extensions.find(fmt::format(" {} ", e)) != std::string::npos; };
+  const auto has = [&](std::string_view e) {
+    return extensions.find(fmt::format(" {} ", e)) != std::string::npos;
+  };
   if (has("cl_nv_device_attribute_query")) {
     c.sub_group_words = SubGroupWords::ptx;
     c.sub_group_size = query<cl_uint>(device, nv_warp_size, 32);
-  } else if (has("cl_khr_subgroups") && has("cl_khr_subgroup_ballot") && has("cl_khr_subgroup_shuffle")) {
+  } else if (has("cl_khr_subgroups") && has("cl_khr_subgroup_ballot") &&
+             has("cl_khr_subgroup_shuffle")) {
     unsigned size = query<cl_uint>(device, amd_wavefront_width, 0);
     std::size_t bytes = 0;
-    if (clGetDeviceInfo(device(), intel_sub_group_sizes, 0, nullptr, &bytes) == CL_SUCCESS && bytes > 0) {
+    if (clGetDeviceInfo(device(), intel_sub_group_sizes, 0, nullptr, &bytes) == CL_SUCCESS &&
+        bytes > 0) {
       std::vector<std::size_t> sizes(bytes / sizeof(std::size_t));
       clGetDeviceInfo(device(), intel_sub_group_sizes, bytes, sizes.data(), nullptr);
       for (const auto s : {32u, 16u, 8u, 64u})
@@ -95,7 +102,7 @@ DeviceInfo describe(const cl::Device& device, std::string id) {
   c.model = d.name;
   c.backend = Backend::opencl;
   const auto kind = device.getInfo<CL_DEVICE_TYPE>();
-  c.kind = kind & CL_DEVICE_TYPE_GPU ? DeviceKind::gpu
+  c.kind = kind & CL_DEVICE_TYPE_GPU   ? DeviceKind::gpu
            : kind & CL_DEVICE_TYPE_CPU ? DeviceKind::cpu
                                        : DeviceKind::accelerator;
   c.compute_units = device.getInfo<CL_DEVICE_MAX_COMPUTE_UNITS>();
@@ -103,7 +110,8 @@ DeviceInfo describe(const cl::Device& device, std::string id) {
   c.local_memory = c.local_struct = device.getInfo<CL_DEVICE_LOCAL_MEM_SIZE>();
   c.global_memory = device.getInfo<CL_DEVICE_GLOBAL_MEM_SIZE>();
   c.max_allocation = device.getInfo<CL_DEVICE_MAX_MEM_ALLOC_SIZE>();
-  c.atomics64 = device.getInfo<CL_DEVICE_EXTENSIONS>().find("cl_khr_int64_base_atomics") != std::string::npos;
+  c.atomics64 =
+      device.getInfo<CL_DEVICE_EXTENSIONS>().find("cl_khr_int64_base_atomics") != std::string::npos;
   claim_sub_groups(device, c);
   return d;
 }
@@ -120,7 +128,8 @@ class ClBuffer final : public Buffer {
 
 class ClKernel final : public Kernel {
  public:
-  ClKernel(cl::Kernel kernel, std::string name) : kernel_(std::move(kernel)), name_(std::move(name)) {}
+  ClKernel(cl::Kernel kernel, std::string name)
+      : kernel_(std::move(kernel)), name_(std::move(name)) {}
   std::string_view name() const override { return name_; }
 
   // A cl_kernel holds its arguments: setting them and enqueueing is one step.
@@ -132,8 +141,9 @@ class ClKernel final : public Kernel {
   std::string name_;
 };
 
-// Held while programs are compiled, and while kernels are taken from them or they end: not all drivers bear two of these at once, though
-// OpenCL says that they may be called so. Oclgrind's programs all share one LLVM context.
+// Held while programs are compiled, and while kernels are taken from them or they end: not all
+// drivers bear two of these at once, though OpenCL says that they may be called so. Oclgrind's
+// programs all share one LLVM context.
 std::mutex compiler;
 
 class ClModule final : public Module {
@@ -145,7 +155,8 @@ class ClModule final : public Module {
   }
   std::unique_ptr<Kernel> kernel(const std::string& name) override {
     const std::lock_guard lock(compiler);
-    return checked([&] { return std::make_unique<ClKernel>(cl::Kernel(program_, name.c_str()), name); });
+    return checked(
+        [&] { return std::make_unique<ClKernel>(cl::Kernel(program_, name.c_str()), name); });
   }
 
  private:
@@ -189,18 +200,19 @@ class ClQueue final : public Queue {
     checked([&] {
       cl::Event event;
       queue_.enqueueCopyBuffer(cl::Buffer(static_cast<cl_mem>(from.handle), true),
-                               cl::Buffer(static_cast<cl_mem>(to.handle), true), from.offset, to.offset, bytes, nullptr,
-                               tracing_ ? &event : nullptr);
+                               cl::Buffer(static_cast<cl_mem>(to.handle), true), from.offset,
+                               to.offset, bytes, nullptr, tracing_ ? &event : nullptr);
       note(phase, event);
     });
   }
 
-  void fill(Memory to, std::uint32_t pattern, std::uint64_t bytes, std::string_view phase) override {
+  void fill(Memory to, std::uint32_t pattern, std::uint64_t bytes,
+            std::string_view phase) override {
     if (bytes == 0) return;
     checked([&] {
       cl::Event event;
-      queue_.enqueueFillBuffer(cl::Buffer(static_cast<cl_mem>(to.handle), true), pattern, to.offset, bytes, nullptr,
-                               tracing_ ? &event : nullptr);
+      queue_.enqueueFillBuffer(cl::Buffer(static_cast<cl_mem>(to.handle), true), pattern, to.offset,
+                               bytes, nullptr, tracing_ ? &event : nullptr);
       note(phase, event);
     });
   }
@@ -210,13 +222,17 @@ class ClQueue final : public Queue {
   }
   void write(Memory to, const void* from, std::uint64_t bytes) override {
     if (bytes == 0) return;
-    checked([&] { queue_.enqueueWriteBuffer(cl::Buffer(static_cast<cl_mem>(to.handle), true), CL_TRUE, to.offset,
-                                            bytes, from); });
+    checked([&] {
+      queue_.enqueueWriteBuffer(cl::Buffer(static_cast<cl_mem>(to.handle), true), CL_TRUE,
+                                to.offset, bytes, from);
+    });
   }
   void read(void* to, Memory from, std::uint64_t bytes) override {
     if (bytes == 0) return;
-    checked([&] { queue_.enqueueReadBuffer(cl::Buffer(static_cast<cl_mem>(from.handle), true), CL_TRUE, from.offset,
-                                           bytes, to); });
+    checked([&] {
+      queue_.enqueueReadBuffer(cl::Buffer(static_cast<cl_mem>(from.handle), true), CL_TRUE,
+                               from.offset, bytes, to);
+    });
   }
   void finish() override {
     checked([&] { queue_.finish(); });
@@ -224,7 +240,8 @@ class ClQueue final : public Queue {
 
   void begin_trace() override {
     if (!(queue_.getInfo<CL_QUEUE_PROPERTIES>() & CL_QUEUE_PROFILING_ENABLE))
-      throw Error(ErrorCode::unsupported, "phase times need an OpenCL queue made with CL_QUEUE_PROFILING_ENABLE");
+      throw Error(ErrorCode::unsupported,
+                  "phase times need an OpenCL queue made with CL_QUEUE_PROFILING_ENABLE");
     trace_.clear();
     tracing_ = true;
   }
@@ -234,8 +251,9 @@ class ClQueue final : public Queue {
       queue_.finish();
       std::vector<TraceEntry> out;
       for (const auto& [phase, event] : trace_)
-        out.push_back({phase, 1e-9 * static_cast<double>(event.getProfilingInfo<CL_PROFILING_COMMAND_END>() -
-                                                         event.getProfilingInfo<CL_PROFILING_COMMAND_START>())});
+        out.push_back({phase, 1e-9 * static_cast<double>(
+                                         event.getProfilingInfo<CL_PROFILING_COMMAND_END>() -
+                                         event.getProfilingInfo<CL_PROFILING_COMMAND_START>())});
       trace_.clear();
       return out;
     });
@@ -254,9 +272,11 @@ class ClQueue final : public Queue {
 
 class ClDevice final : public Device {
  public:
-  ClDevice(cl::Device device, DeviceInfo info) : device_(std::move(device)), info_(std::move(info)) {}
+  ClDevice(cl::Device device, DeviceInfo info)
+      : device_(std::move(device)), info_(std::move(info)) {}
   // For a caller's context.
-  ClDevice(cl::Device device, DeviceInfo info, cl::Context context) : ClDevice(std::move(device), std::move(info)) {
+  ClDevice(cl::Device device, DeviceInfo info, cl::Context context)
+      : ClDevice(std::move(device), std::move(info)) {
     context_ = std::move(context);
     std::call_once(context_made_, [] {});
   }
@@ -289,11 +309,13 @@ class ClDevice final : public Device {
     return checked([&]() -> std::unique_ptr<Queue> {
       return std::make_unique<ClQueue>(
           shared_from_this(),
-          cl::CommandQueue(context(), device_, cl_command_queue_properties{tracing ? CL_QUEUE_PROFILING_ENABLE : 0u}));
+          cl::CommandQueue(context(), device_,
+                           cl_command_queue_properties{tracing ? CL_QUEUE_PROFILING_ENABLE : 0u}));
     });
   }
 
-  std::unique_ptr<Module> compile(const std::string& source, std::vector<std::byte>& binary) override {
+  std::unique_ptr<Module> compile(const std::string& source,
+                                  std::vector<std::byte>& binary) override {
     const std::lock_guard lock(compiler);
     return checked([&] {
       const std::string options = given_options(source);
@@ -303,7 +325,8 @@ class ClDevice final : public Device {
       binary.clear();
       if (!binaries.empty()) {
         const auto append = [&](const void* data, std::size_t bytes) {
-          binary.insert(binary.end(), static_cast<const std::byte*>(data), static_cast<const std::byte*>(data) + bytes);
+          binary.insert(binary.end(), static_cast<const std::byte*>(data),
+                        static_cast<const std::byte*>(data) + bytes);
         };
         append(options.data(), options.size());
         append(binaries[0].data(), binaries[0].size());
@@ -317,11 +340,13 @@ class ClDevice final : public Device {
     try {
       const auto* p = reinterpret_cast<const unsigned char*>(binary.data());
       const std::string options = given_options({reinterpret_cast<const char*>(p), binary.size()});
-      cl::Program program(context(), {device_}, cl::Program::Binaries{{p + options.size(), p + binary.size()}});
+      cl::Program program(context(), {device_},
+                          cl::Program::Binaries{{p + options.size(), p + binary.size()}});
       build(program, options);
       return std::make_unique<ClModule>(std::move(program));
     } catch (const cl::Error& e) {
-      throw Error(ErrorCode::build_failed, fmt::format("{} refused a kernel binary: {}", info_.name, e.what()));
+      throw Error(ErrorCode::build_failed,
+                  fmt::format("{} refused a kernel binary: {}", info_.name, e.what()));
     }
   }
 
@@ -336,12 +361,15 @@ class ClDevice final : public Device {
     const auto& c = info_.claimed;
     const auto out_of_memory = [&] {
       throw Error(ErrorCode::out_of_memory,
-                  fmt::format("{}: asked for a buffer of {} bytes; the largest that the device gives is {}, and its "
-                              "memory has {}", info_.name, bytes, c.max_allocation, c.global_memory));
+                  fmt::format("{}: asked for a buffer of {} bytes; the largest that the device "
+                              "gives is {}, and its "
+                              "memory has {}",
+                              info_.name, bytes, c.max_allocation, c.global_memory));
     };
     if (bytes > c.max_allocation || bytes > c.global_memory) out_of_memory();
     try {
-      return std::make_unique<ClBuffer>(cl::Buffer(context(), flags, std::max<std::uint64_t>(bytes, 1), host), bytes);
+      return std::make_unique<ClBuffer>(
+          cl::Buffer(context(), flags, std::max<std::uint64_t>(bytes, 1), host), bytes);
     } catch (const cl::Error& e) {
       if (e.err() == CL_INVALID_BUFFER_SIZE || e.err() == CL_MEM_OBJECT_ALLOCATION_FAILURE ||
           e.err() == CL_OUT_OF_RESOURCES || e.err() == CL_OUT_OF_HOST_MEMORY)
@@ -350,15 +378,16 @@ class ClDevice final : public Device {
     }
   }
 
-  // A first line "//! …" of a source has options for its compilers; it is kept in front of a binary, which NVIDIA's driver has yet
-  // to compile. With its end, or empty.
+  // A first line "//! …" of a source has options for its compilers; it is kept in front of a
+  // binary, which NVIDIA's driver has yet to compile. With its end, or empty.
   static std::string given_options(std::string_view text) {
     return std::string(text.starts_with("//! ") ? text.substr(0, text.find('\n') + 1) : "");
   }
 
   void build(cl::Program& program, const std::string& given) {
     const auto v = version_of(device_);
-    // NVIDIA's compiler speaks 1.2 (its sub-group words are PTX); others need 2.0 for acquire and release.
+    // NVIDIA's compiler speaks 1.2 (its sub-group words are PTX); others need 2.0 for acquire and
+    // release.
     std::string options = info_.claimed.sub_group_words == SubGroupWords::ptx ? "-cl-std=CL1.2"
                           : v.major >= 3                                      ? "-cl-std=CL3.0"
                           : v.major == 2                                      ? "-cl-std=CL2.0"
@@ -367,7 +396,8 @@ class ClDevice final : public Device {
     try {
       program.build(device_, options.c_str());
     } catch (const cl::Error&) {
-      throw Error(ErrorCode::build_failed, fmt::format("the OpenCL compiler of {} refused a kernel", info_.name),
+      throw Error(ErrorCode::build_failed,
+                  fmt::format("the OpenCL compiler of {} refused a kernel", info_.name),
                   program.getBuildInfo<CL_PROGRAM_BUILD_LOG>(device_));
     }
   }
@@ -395,32 +425,40 @@ backend::Found backend::find_opencl() {
       for (std::size_t d = 0; d < all.size(); ++d) {
         const auto v = version_of(all[d]);
         if (v.major == 1 && v.minor < 2) continue;
-        if (!all[d].getInfo<CL_DEVICE_AVAILABLE>() || !all[d].getInfo<CL_DEVICE_COMPILER_AVAILABLE>()) continue;
-        found.devices.push_back(std::make_shared<ClDevice>(all[d], describe(all[d], fmt::format("opencl:{}:{}", p, d))));
+        if (!all[d].getInfo<CL_DEVICE_AVAILABLE>() ||
+            !all[d].getInfo<CL_DEVICE_COMPILER_AVAILABLE>())
+          continue;
+        found.devices.push_back(std::make_shared<ClDevice>(
+            all[d], describe(all[d], fmt::format("opencl:{}:{}", p, d))));
       }
     }
     if (found.devices.empty())
-      found.why_none = platforms.empty() ? "no OpenCL driver is installed" : "no platform has a device with OpenCL 1.2";
+      found.why_none = platforms.empty() ? "no OpenCL driver is installed"
+                                         : "no platform has a device with OpenCL 1.2";
   } catch (const cl::Error& e) {
-    found.why_none = e.err() == CL_PLATFORM_NOT_FOUND_KHR ? "no OpenCL driver is installed"
-                                                          : fmt::format("{} gave {}", e.what(), e.err());
+    found.why_none = e.err() == CL_PLATFORM_NOT_FOUND_KHR
+                         ? "no OpenCL driver is installed"
+                         : fmt::format("{} gave {}", e.what(), e.err());
   }
   return found;
 }
 
 std::unique_ptr<Queue> wrap_opencl(void* cl_context, void* cl_command_queue) {
   if (cl_context == nullptr) throw Error(ErrorCode::invalid_argument, "cl_context is null");
-  if (cl_command_queue == nullptr) throw Error(ErrorCode::invalid_argument, "cl_command_queue is null");
+  if (cl_command_queue == nullptr)
+    throw Error(ErrorCode::invalid_argument, "cl_command_queue is null");
   return checked([&]() -> std::unique_ptr<Queue> {
     const cl::Context context(static_cast<::cl_context>(cl_context), true);
     const cl::CommandQueue queue(static_cast<::cl_command_queue>(cl_command_queue), true);
     if (queue.getInfo<CL_QUEUE_CONTEXT>()() != context())
-      throw Error(ErrorCode::invalid_argument, "cl_command_queue belongs to another context than cl_context");
+      throw Error(ErrorCode::invalid_argument,
+                  "cl_command_queue belongs to another context than cl_context");
     if (queue.getInfo<CL_QUEUE_PROPERTIES>() & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE)
-      throw Error(ErrorCode::invalid_argument, "cl_command_queue is out of order; an in-order queue is needed");
+      throw Error(ErrorCode::invalid_argument,
+                  "cl_command_queue is out of order; an in-order queue is needed");
     const auto device = queue.getInfo<CL_QUEUE_DEVICE>();
-    return std::make_unique<ClQueue>(std::make_shared<ClDevice>(device, describe(device, "opencl:caller"), context),
-                                     queue);
+    return std::make_unique<ClQueue>(
+        std::make_shared<ClDevice>(device, describe(device, "opencl:caller"), context), queue);
   });
 }
 

@@ -28,22 +28,24 @@ unsigned index_bytes(std::uint64_t count) { return count < (std::uint64_t{1} << 
 
 std::uint64_t scan_bytes(const Problem& problem, const Capabilities& c, std::uint64_t work_items) {
   const std::uint64_t lanes = std::min(c.sub_group_size, 32u);
-  const std::uint64_t words = c.sub_group_words == SubGroupWords::emulated ? 2 * work_items : std::max<std::uint64_t>(work_items / lanes, 1);
+  const std::uint64_t words = c.sub_group_words == SubGroupWords::emulated
+                                  ? 2 * work_items
+                                  : std::max<std::uint64_t>(work_items / lanes, 1);
   return words * index_bytes(problem.count);
 }
 
 std::uint64_t rank_bytes(const Capabilities& c, std::uint64_t work_items, std::uint64_t bins) {
-  return work_items / std::min(c.sub_group_size, 32u) * (c.ordered_local_atomics ? 1 : 2) * bins * 4;
+  return work_items / std::min(c.sub_group_size, 32u) * (c.ordered_local_atomics ? 1 : 2) * bins *
+         4;
 }
 
 namespace {
 
-// The source with what the device's language wants in a kernel, in front of its first statement. Everything stays on its
-// line, for the compiler's messages.
-// CUDA: KERNEL_BEGIN.
-// OpenCL gives a kernel whole buffers, and a sub-buffer for each slice is slow and, with some drivers, unsafe (see
-// docs/design.md). So a parameter `GLOBAL T *p` becomes the buffer and the byte where p begins, which the kernel puts
-// together.
+// The source with what the device's language wants in a kernel, in front of its first statement.
+// Everything stays on its line, for the compiler's messages. CUDA: KERNEL_BEGIN. OpenCL gives a
+// kernel whole buffers, and a sub-buffer for each slice is slow and, with some drivers, unsafe (see
+// docs/design.md). So a parameter `GLOBAL T *p` becomes the buffer and the byte where p begins,
+// which the kernel puts together.
 std::string with_prologues(std::string_view text, Backend backend) {
   std::string out;
   for (auto kernel = text.find("KERNEL"); kernel != text.npos; kernel = text.find("KERNEL")) {
@@ -62,8 +64,10 @@ std::string with_prologues(std::string_view text, Backend backend) {
         if (const auto star = parameter.find('*'); star != parameter.npos) {
           const auto name = parameter.substr(star + 1);
           out += fmt::format("_buffer, u64 {}_begin", name);
-          const auto type = parameter.substr(parameter.find("GLOBAL"), star + 1 - parameter.find("GLOBAL"));
-          prologue += fmt::format(" {} {} = ({})((GLOBAL const u8 *){}_buffer + {}_begin);", type, name, type, name, name);
+          const auto type =
+              parameter.substr(parameter.find("GLOBAL"), star + 1 - parameter.find("GLOBAL"));
+          prologue += fmt::format(" {} {} = ({})((GLOBAL const u8 *){}_buffer + {}_begin);", type,
+                                  name, type, name, name);
         }
         out += text.substr(comma, 1);
         at = comma + 1;
@@ -76,10 +80,13 @@ std::string with_prologues(std::string_view text, Backend backend) {
   return out += text;
 }
 
-// For NVIDIA's OpenCL, what KERNEL_RESIDENT(WG, RESIDENT) cannot say there: how many of a compute unit's 65536 registers a
-// work-item may have. Left to itself the compiler takes up to 255, and one work-group has the unit to itself.
+// For NVIDIA's OpenCL, what KERNEL_RESIDENT(WG, RESIDENT) cannot say there: how many of a compute
+// unit's 65536 registers a work-item may have. Left to itself the compiler takes up to 255, and one
+// work-group has the unit to itself.
 std::string register_bound(unsigned work_items) {
-  return work_items == 0 ? "" : fmt::format("//! -cl-nv-maxrregcount={}\n", std::min(255u, 65536 / work_items / 8 * 8));
+  return work_items == 0 ? ""
+                         : fmt::format("//! -cl-nv-maxrregcount={}\n",
+                                       std::min(255u, 65536 / work_items / 8 * 8));
 }
 
 }  // namespace
@@ -91,9 +98,11 @@ std::string full_text(const Capabilities& c, const Source& source, const Defines
   device.set("ORDERED_LOCAL_ATOMICS", int{c.ordered_local_atomics});
   if (c.sub_group_words == SubGroupWords::ptx) device.set("SG_WORDS_PTX", 1);
   if (c.sub_group_words == SubGroupWords::khr) device.set("SG_WORDS_KHR", 1);
-  std::string text = c.sub_group_words == SubGroupWords::ptx ? register_bound(defines.resident_work_items()) : "";
+  std::string text =
+      c.sub_group_words == SubGroupWords::ptx ? register_bound(defines.resident_work_items()) : "";
   text += device.text() + defines.text();
-  text += c.backend == Backend::cuda ? embedded::dialect_cuda_h.text : embedded::dialect_opencl_h.text;
+  text +=
+      c.backend == Backend::cuda ? embedded::dialect_cuda_h.text : embedded::dialect_opencl_h.text;
   text += embedded::primitives_cl.text;
   // Compiler errors name the room's own file and line.
   text += fmt::format("\n#line 1 \"{}\"\n", source.name);
@@ -118,7 +127,8 @@ Modules& modules(Device& device) {
 
 std::string device_key(const Device& device) {
   const auto& d = device.info();
-  return fmt::format("{}|{}|{}|{}|{}|{}\n", version(), name(d.claimed.backend), d.platform, d.name, d.driver, d.language);
+  return fmt::format("{}|{}|{}|{}|{}|{}\n", version(), name(d.claimed.backend), d.platform, d.name,
+                     d.driver, d.language);
 }
 
 std::shared_ptr<Module> load_or_compile(Device& device, const std::string& text) {
@@ -138,8 +148,8 @@ std::shared_ptr<Module> load_or_compile(Device& device, const std::string& text)
 
 }  // namespace
 
-std::shared_ptr<Module> build(Device& device, const Capabilities& capabilities, const Source& source,
-                              const Defines& defines) {
+std::shared_ptr<Module> build(Device& device, const Capabilities& capabilities,
+                              const Source& source, const Defines& defines) {
   auto& cached = modules(device);
   const std::string text = full_text(capabilities, source, defines);
   // A second thread that wants the same kernels waits for them; others are compiled side by side.
@@ -166,10 +176,11 @@ std::shared_ptr<Module> build(Device& device, const Capabilities& capabilities, 
   }
 }
 
-std::shared_ptr<Module> build_joined(Device& device, const Capabilities& capabilities, const std::vector<Source>& sources,
-                                     const Defines& defines) {
+std::shared_ptr<Module> build_joined(Device& device, const Capabilities& capabilities,
+                                     const std::vector<Source>& sources, const Defines& defines) {
   std::string text;
-  for (const auto& s : sources) text += text.empty() ? std::string(s.text) : fmt::format("#line 1 \"{}\"\n{}", s.name, s.text);
+  for (const auto& s : sources)
+    text += text.empty() ? std::string(s.text) : fmt::format("#line 1 \"{}\"\n{}", s.name, s.text);
   return build(device, capabilities, {sources.back().name, text}, defines);
 }
 
@@ -178,10 +189,12 @@ std::shared_ptr<Module> build_joined(Device& device, const Capabilities& capabil
 namespace sortium {
 
 const Capabilities& capabilities(Device& device) {
-  if (device.info().claimed.backend == Backend::host) return device.info().claimed;  // no kernel could find out more
+  if (device.info().claimed.backend == Backend::host)
+    return device.info().claimed;  // no kernel could find out more
   auto& m = kernels::modules(device);
   std::call_once(m.probed, [&] {
-    const std::string key = "probe\n" + kernels::device_key(device) + std::string(kernels::embedded::probe_cl.text);
+    const std::string key =
+        "probe\n" + kernels::device_key(device) + std::string(kernels::embedded::probe_cl.text);
     std::vector<std::byte> kept;
     m.found = device.info().claimed;
     if (kernels::cache::load(key, kept) && kernels::restore(kept, m.found)) return;

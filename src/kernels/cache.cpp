@@ -34,22 +34,27 @@ void remove_stale(const fs::path& directory) {
   const auto now = fs::file_time_type::clock::now();
   for (const auto& entry : fs::directory_iterator(directory, ignored)) {
     if (entry.path().filename().string().find(".tmp.") == std::string::npos) continue;
-    if (now - fs::last_write_time(entry, ignored) > std::chrono::hours(1)) fs::remove(entry, ignored);
+    if (now - fs::last_write_time(entry, ignored) > std::chrono::hours(1))
+      fs::remove(entry, ignored);
   }
 }
 
 }  // namespace
 
 std::string directory() {
-  if (const char* set = std::getenv("SORTIUM_CACHE_DIR")) return std::string_view(set) == "off" ? "" : set;
-  if (const char* xdg = std::getenv("XDG_CACHE_HOME"); xdg && *xdg) return fmt::format("{}/sortium", xdg);
-  if (const char* home = std::getenv("HOME"); home && *home) return fmt::format("{}/.cache/sortium", home);
+  if (const char* set = std::getenv("SORTIUM_CACHE_DIR"))
+    return std::string_view(set) == "off" ? "" : set;
+  if (const char* xdg = std::getenv("XDG_CACHE_HOME"); xdg && *xdg)
+    return fmt::format("{}/sortium", xdg);
+  if (const char* home = std::getenv("HOME"); home && *home)
+    return fmt::format("{}/.cache/sortium", home);
   return "";
 }
 
 std::string file_of(const std::string& key) {
   const auto bytes = std::as_bytes(std::span(key));
-  return fmt::format("{}/{:016x}{:016x}", directory(), hash(bytes), hash(bytes, 0x9e3779b97f4a7c15u));
+  return fmt::format("{}/{:016x}{:016x}", directory(), hash(bytes),
+                     hash(bytes, 0x9e3779b97f4a7c15u));
 }
 
 bool load(const std::string& key, std::vector<std::byte>& payload) {
@@ -59,14 +64,15 @@ bool load(const std::string& key, std::vector<std::byte>& payload) {
   if (error) return false;  // there is none, or it is no file
   std::ifstream in(file_of(key), std::ios::binary);
   std::vector<std::byte> all(size);
-  if (!in.read(reinterpret_cast<char*>(all.data()), static_cast<std::streamsize>(all.size()))) return false;
+  if (!in.read(reinterpret_cast<char*>(all.data()), static_cast<std::streamsize>(all.size())))
+    return false;
   Header h{};
   if (all.size() < sizeof h) return false;
   std::memcpy(&h, all.data(), sizeof h);
   const auto body = std::span(all).subspan(sizeof h);
-  if (std::memcmp(h.magic, magic, sizeof magic) != 0 || h.key_bytes != key.size() || h.key_bytes > body.size() ||
-      h.payload_bytes != body.size() - h.key_bytes || hash(body) != h.checksum ||
-      std::memcmp(body.data(), key.data(), key.size()) != 0)
+  if (std::memcmp(h.magic, magic, sizeof magic) != 0 || h.key_bytes != key.size() ||
+      h.key_bytes > body.size() || h.payload_bytes != body.size() - h.key_bytes ||
+      hash(body) != h.checksum || std::memcmp(body.data(), key.data(), key.size()) != 0)
     return false;
   payload.assign(body.begin() + static_cast<std::ptrdiff_t>(key.size()), body.end());
   return true;
@@ -93,7 +99,8 @@ void store(const std::string& key, std::span<const std::byte> payload) {
     std::ofstream out(temporary, std::ios::binary);
     out.write(reinterpret_cast<const char*>(&h), sizeof h);
     out.write(key.data(), static_cast<std::streamsize>(key.size()));
-    out.write(reinterpret_cast<const char*>(payload.data()), static_cast<std::streamsize>(payload.size()));
+    out.write(reinterpret_cast<const char*>(payload.data()),
+              static_cast<std::streamsize>(payload.size()));
     out.close();
     if (!out) {
       fs::remove(temporary, error);

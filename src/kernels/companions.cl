@@ -1,11 +1,12 @@
-// What one does with records that are sorted: is it so, the first of each run of equal keys, two sorted ranges into one,
-// and places in a range. Keys are equal where their ranks are. Parameters: WG (work-items, a power of two), ITEMS
-// (neighbouring records of a work-item in a tile), COUNT_BYTES (of a run's length).
+// What one does with records that are sorted: is it so, the first of each run of equal keys, two
+// sorted ranges into one, and places in a range. Keys are equal where their ranks are. Parameters:
+// WG (work-items, a power of two), ITEMS (neighbouring records of a work-item in a tile),
+// COUNT_BYTES (of a run's length).
 
 #define TILE (WG * ITEMS)
 
 // The least of the work-group's numbers.
-INLINE u64 least_of_group(LOCAL u64 *found, u64 mine) {
+INLINE u64 least_of_group(LOCAL u64* found, u64 mine) {
   const u32 t = local_id();
   found[t] = mine;
   barrier_local();
@@ -16,8 +17,9 @@ INLINE u64 least_of_group(LOCAL u64 *found, u64 mine) {
   return found[0];
 }
 
-// firsts[group]: the first record of the group's part that sorts after the next one; n where none does.
-KERNEL(WG) void sorted_parts(GLOBAL const ukey_t *keys, GLOBAL u64 *firsts, u64 n, u64 part) {
+// firsts[group]: the first record of the group's part that sorts after the next one; n where none
+// does.
+KERNEL(WG) void sorted_parts(GLOBAL const ukey_t* keys, GLOBAL u64* firsts, u64 n, u64 part) {
   LOCAL_ARRAY(u64, found, WG);
   const u64 begin = group_id() * part;
   const u64 end = begin + part < n - 1 ? begin + part : n - 1;
@@ -28,7 +30,7 @@ KERNEL(WG) void sorted_parts(GLOBAL const ukey_t *keys, GLOBAL u64 *firsts, u64 
   if (local_id() == 0) firsts[group_id()] = first;
 }
 
-KERNEL(WG) void sorted_whole(GLOBAL const u64 *firsts, GLOBAL u64 *result, u64 parts, u64 n) {
+KERNEL(WG) void sorted_whole(GLOBAL const u64* firsts, GLOBAL u64* result, u64 parts, u64 n) {
   LOCAL_ARRAY(u64, found, WG);
   u64 first = n;
   for (u64 i = local_id(); i < parts; i += WG) first = min(first, firsts[i]);
@@ -37,12 +39,12 @@ KERNEL(WG) void sorted_whole(GLOBAL const u64 *firsts, GLOBAL u64 *result, u64 p
 }
 
 // Whether a run begins with record i.
-INLINE u32 is_head(GLOBAL const ukey_t *keys, u64 i) {
+INLINE u32 is_head(GLOBAL const ukey_t* keys, u64 i) {
   return i == 0 || key_rank(keys[i]) != key_rank(keys[i == 0 ? 0 : i - 1]) ? 1u : 0u;
 }
 
 // counts[group]: how many runs begin in the group's part; the last, counts[groups], is 0.
-KERNEL(WG) void unique_tally(GLOBAL const ukey_t *keys, GLOBAL index_t *counts, u64 n, u64 part) {
+KERNEL(WG) void unique_tally(GLOBAL const ukey_t* keys, GLOBAL index_t* counts, u64 n, u64 part) {
   LOCAL_ARRAY(index_t, scratch, 2 * WG);
   const u64 begin = group_id() * part;
   const u64 end = begin + part < n ? begin + part : n;
@@ -55,10 +57,13 @@ KERNEL(WG) void unique_tally(GLOBAL const ukey_t *keys, GLOBAL index_t *counts, 
   }
 }
 
-// The heads, in their order, and where their runs begin. `counts` is scanned by now; its last is the number of runs.
-KERNEL(WG) void unique_gather(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL const value_t *values_in,
-                              GLOBAL value_t *values_out, GLOBAL index_t *starts, GLOBAL const index_t *counts,
-                              GLOBAL u64 *runs, u64 n, u64 part) {
+// The heads, in their order, and where their runs begin. `counts` is scanned by now; its last is
+// the number of runs.
+KERNEL(WG)
+void unique_gather(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
+                   GLOBAL const value_t* values_in, GLOBAL value_t* values_out,
+                   GLOBAL index_t* starts, GLOBAL const index_t* counts, GLOBAL u64* runs, u64 n,
+                   u64 part) {
   LOCAL_ARRAY(index_t, scratch, 2 * WG);
   const u32 t = local_id();
   const u64 begin = group_id() * part;
@@ -91,38 +96,46 @@ typedef u64 count_t;
 typedef u32 count_t;
 #endif
 
-KERNEL(WG) void unique_lengths(GLOBAL const index_t *starts, GLOBAL count_t *lengths, GLOBAL const u64 *runs, u64 n) {
+KERNEL(WG)
+void unique_lengths(GLOBAL const index_t* starts, GLOBAL count_t* lengths, GLOBAL const u64* runs,
+                    u64 n) {
   const u64 count = *runs;
   for (u64 i = (u64)group_id() * WG + local_id(); i < count; i += (u64)group_count() * WG)
     lengths[i] = (count_t)((i + 1 < count ? starts[min(i + 1, count - 1)] : n) - starts[i]);
 }
 
-// How many records of a come first among the first `diagonal` records of the merged order: a's go before b's equals.
-#define DEFINE_CUT(name, SPACE)                                                                           \
-  INLINE u64 name(SPACE const ukey_t *a, u64 a_count, SPACE const ukey_t *b, u64 b_count, u64 diagonal) { \
-    u64 low = 0, high = min(diagonal, a_count);                                                           \
-    while (low < high) {                                                                                  \
-      const u64 middle = (low + high) / 2, other = diagonal - 1 - middle;                                 \
-      const u32 a_first = other >= b_count || key_rank(a[middle]) <= key_rank(b[other]) ? 1u : 0u;        \
-      low = a_first ? middle + 1 : low;                                                                   \
-      high = a_first ? high : middle;                                                                     \
-    }                                                                                                     \
-    return low;                                                                                           \
+// How many records of a come first among the first `diagonal` records of the merged order: a's go
+// before b's equals.
+#define DEFINE_CUT(name, SPACE)                                                                    \
+  INLINE u64 name(SPACE const ukey_t* a, u64 a_count, SPACE const ukey_t* b, u64 b_count,          \
+                  u64 diagonal) {                                                                  \
+    u64 low = 0, high = min(diagonal, a_count);                                                    \
+    while (low < high) {                                                                           \
+      const u64 middle = (low + high) / 2, other = diagonal - 1 - middle;                          \
+      const u32 a_first = other >= b_count || key_rank(a[middle]) <= key_rank(b[other]) ? 1u : 0u; \
+      low = a_first ? middle + 1 : low;                                                            \
+      high = a_first ? high : middle;                                                              \
+    }                                                                                              \
+    return low;                                                                                    \
   }
 DEFINE_CUT(cut_in_global, GLOBAL)
 DEFINE_CUT(cut_in_local, LOCAL)
 
 // cuts[tile]: how many records of a there are before the tile.
-KERNEL(WG) void merge_cuts(GLOBAL const ukey_t *a, GLOBAL const ukey_t *b, GLOBAL u64 *cuts, u64 a_count, u64 b_count,
-                           u64 tiles) {
+KERNEL(WG)
+void merge_cuts(GLOBAL const ukey_t* a, GLOBAL const ukey_t* b, GLOBAL u64* cuts, u64 a_count,
+                u64 b_count, u64 tiles) {
   const u64 tile = (u64)group_id() * WG + local_id();
-  if (tile <= tiles) cuts[tile] = cut_in_global(a, a_count, b, b_count, min(tile * TILE, a_count + b_count));
+  if (tile <= tiles)
+    cuts[tile] = cut_in_global(a, a_count, b, b_count, min(tile * TILE, a_count + b_count));
 }
 
-// One work-group a tile of the output: its pieces of a and b meet in local memory, each work-item merges ITEMS of them.
-KERNEL(WG) void merge_two(GLOBAL const ukey_t *a, GLOBAL const ukey_t *b, GLOBAL ukey_t *keys_out,
-                          GLOBAL const value_t *a_values, GLOBAL const value_t *b_values, GLOBAL value_t *values_out,
-                          GLOBAL const u64 *cuts, u64 a_count, u64 b_count) {
+// One work-group a tile of the output: its pieces of a and b meet in local memory, each work-item
+// merges ITEMS of them.
+KERNEL(WG)
+void merge_two(GLOBAL const ukey_t* a, GLOBAL const ukey_t* b, GLOBAL ukey_t* keys_out,
+               GLOBAL const value_t* a_values, GLOBAL const value_t* b_values,
+               GLOBAL value_t* values_out, GLOBAL const u64* cuts, u64 a_count, u64 b_count) {
   LOCAL_ARRAY(ukey_t, keys, TILE);
   LOCAL_ARRAY(u32, source, TILE);
   const u32 t = local_id();
@@ -139,7 +152,8 @@ KERNEL(WG) void merge_two(GLOBAL const ukey_t *a, GLOBAL const ukey_t *b, GLOBAL
   const u32 from = min(t * ITEMS, count), to = min(from + ITEMS, count);
   u32 left = (u32)cut_in_local(keys, in_a, keys + in_a, in_b, from), right = in_a + (from - left);
   for (u32 p = from; p < to; ++p) {
-    const ukey_t of_left = key_rank(keys[min(left, count - 1)]), of_right = key_rank(keys[min(right, count - 1)]);
+    const ukey_t of_left = key_rank(keys[min(left, count - 1)]),
+                 of_right = key_rank(keys[min(right, count - 1)]);
     const u32 take_left = left < in_a && (right >= count || of_left <= of_right) ? 1u : 0u;
     source[p] = take_left ? left : right;
     left += take_left;
@@ -158,8 +172,9 @@ KERNEL(WG) void merge_two(GLOBAL const ukey_t *a, GLOBAL const ukey_t *b, GLOBAL
 }
 
 // How many of the n sorted keys come before each needle; with `upper`, those that are equal, too.
-KERNEL(WG) void search_places(GLOBAL const ukey_t *keys, GLOBAL const ukey_t *needles, GLOBAL value_t *places, u64 n,
-                              u64 needle_count, u32 upper) {
+KERNEL(WG)
+void search_places(GLOBAL const ukey_t* keys, GLOBAL const ukey_t* needles, GLOBAL value_t* places,
+                   u64 n, u64 needle_count, u32 upper) {
   for (u64 i = (u64)group_id() * WG + local_id(); i < needle_count; i += (u64)group_count() * WG)
     places[i] = (value_t)rank_in_global_run(keys, (index_t)n, key_rank(needles[i]), upper);
 }

@@ -7,10 +7,12 @@ typedef unsigned int u32;
 typedef unsigned long long u64;
 
 #define KERNEL(work_group) extern "C" __global__ __launch_bounds__(work_group)
-#define KERNEL_RESIDENT(work_group, groups) extern "C" __global__ __launch_bounds__(work_group, groups)
-// What the builder puts first into every kernel: launches may begin early (sm_90 and up), which is when the work-groups of the one before
-// have ended, and wait here until what that one wrote is there. (To let the next one begin sooner fills some compute units with its
-// work-groups while others are still at work.)
+#define KERNEL_RESIDENT(work_group, groups) \
+  extern "C" __global__ __launch_bounds__(work_group, groups)
+// What the builder puts first into every kernel: launches may begin early (sm_90 and up), which is
+// when the work-groups of the one before have ended, and wait here until what that one wrote is
+// there. (To let the next one begin sooner fills some compute units with its work-groups while
+// others are still at work.)
 #if __CUDA_ARCH__ >= 900
 #define KERNEL_BEGIN asm volatile("griddepcontrol.wait;" : : : "memory");
 #else
@@ -21,9 +23,9 @@ typedef unsigned long long u64;
 #define GLOBAL
 #define LOCAL
 #define LOCAL_ARRAY(type, name, count) __shared__ type name[count]
-#define LOCAL_STRUCT(type, name)                             \
+#define LOCAL_STRUCT(type, name)                               \
   extern __shared__ __align__(128) unsigned char name##_raw[]; \
-  type *const name = (type *)name##_raw
+  type* const name = (type*)name##_raw
 #define UNROLL _Pragma("unroll")
 
 #define local_id() (threadIdx.x)
@@ -38,24 +40,24 @@ typedef unsigned long long u64;
 #define local_max(p, v) atomicMax((p), (v))
 #define global_add(p, v) atomicAdd((p), (v))
 
-INLINE void global_add_release(u32 *p, u32 v) {
+INLINE void global_add_release(u32* p, u32 v) {
   asm volatile("red.release.gpu.global.add.u32 [%0], %1;" : : "l"(p), "r"(v) : "memory");
 }
 
 #define popcount32(x) ((u32)__popc(x))
 #define highest_bit32(x) (31u - (u32)__clz((int)(x)))
 
-INLINE u32 load_relaxed(const u32 *p) {
+INLINE u32 load_relaxed(const u32* p) {
   u32 v;
   asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(v) : "l"(p));
   return v;
 }
-INLINE u32 load_acquire(u32 *p) {
+INLINE u32 load_acquire(u32* p) {
   u32 v;
   asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
   return v;
 }
-INLINE void store_release(u32 *p, u32 v) {
+INLINE void store_release(u32* p, u32 v) {
   asm volatile("st.release.gpu.global.u32 [%0], %1;" : : "l"(p), "r"(v) : "memory");
 }
 
@@ -67,42 +69,57 @@ typedef u32 sub_group_t;
 #define sg_ballot(sg, predicate) __ballot_sync(0xffffffffu, (predicate))
 #define sg_shuffle(sg, value, lane) __shfl_sync(0xffffffffu, (value), (lane))
 
-// The local memories of a cluster's work-groups. What is sent is counted by an mbarrier of who gets it, so that nobody
-// needs a fence, which takes some 900 cycles.
+// The local memories of a cluster's work-groups. What is sent is counted by an mbarrier of who gets
+// it, so that nobody needs a fence, which takes some 900 cycles.
 #if __CUDA_ARCH__ >= 900
 #define HAS_CLUSTERS 1
 typedef u64 arrivals_t;
-INLINE u32 shared_address(const void *p) { return (u32)__cvta_generic_to_shared(p); }
-INLINE void arrivals_init(arrivals_t *state) {
-  asm volatile("mbarrier.init.shared.b64 [%0], 1; fence.mbarrier_init.release.cluster;" : : "r"(shared_address(state)));
+INLINE u32 shared_address(const void* p) { return (u32)__cvta_generic_to_shared(p); }
+INLINE void arrivals_init(arrivals_t* state) {
+  asm volatile("mbarrier.init.shared.b64 [%0], 1; fence.mbarrier_init.release.cluster;"
+               :
+               : "r"(shared_address(state)));
 }
-INLINE void arrivals_expect(arrivals_t *state, u32 bytes) {
-  asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" : : "r"(shared_address(state)), "r"(bytes) : "memory");
+INLINE void arrivals_expect(arrivals_t* state, u32 bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;"
+               :
+               : "r"(shared_address(state)), "r"(bytes)
+               : "memory");
 }
-INLINE void arrivals_wait(arrivals_t *state, u32 turn) {
-  asm volatile("{ .reg .pred done; again: mbarrier.try_wait.parity.shared.b64 done, [%0], %1; @!done bra again; }"
-               : : "r"(shared_address(state)), "r"(turn & 1) : "memory");
+INLINE void arrivals_wait(arrivals_t* state, u32 turn) {
+  asm volatile(
+      "{ .reg .pred done; again: mbarrier.try_wait.parity.shared.b64 done, [%0], %1; @!done bra "
+      "again; }"
+      :
+      : "r"(shared_address(state)), "r"(turn & 1)
+      : "memory");
 }
 #define cluster_arrive() asm volatile("barrier.cluster.arrive.relaxed.aligned;" : : : "memory")
 #define cluster_wait() asm volatile("barrier.cluster.wait.acquire.aligned;" : : : "memory")
-INLINE u32 cluster_address(const void *p, u32 group) {
+INLINE u32 cluster_address(const void* p, u32 group) {
   u32 a;
   asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(a) : "r"(shared_address(p)), "r"(group));
   return a;
 }
 #define CLUSTER_SEND "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes"
-INLINE void cluster_send(u32 *p, u32 group, u32 v, arrivals_t *state) {
+INLINE void cluster_send(u32* p, u32 group, u32 v, arrivals_t* state) {
   asm volatile(CLUSTER_SEND ".b32 [%0], %1, [%2];"
-               : : "r"(cluster_address(p, group)), "r"(v), "r"(cluster_address(state, group)) : "memory");
+               :
+               : "r"(cluster_address(p, group)), "r"(v), "r"(cluster_address(state, group))
+               : "memory");
 }
-INLINE void cluster_send(u64 *p, u32 group, u64 v, arrivals_t *state) {
+INLINE void cluster_send(u64* p, u32 group, u64 v, arrivals_t* state) {
   asm volatile(CLUSTER_SEND ".b64 [%0], %1, [%2];"
-               : : "r"(cluster_address(p, group)), "l"(v), "r"(cluster_address(state, group)) : "memory");
+               :
+               : "r"(cluster_address(p, group)), "l"(v), "r"(cluster_address(state, group))
+               : "memory");
 }
-INLINE void cluster_send16(void *p, u32 group, const void *from, arrivals_t *state) {
-  const uint4 v = *(const uint4 *)from;
+INLINE void cluster_send16(void* p, u32 group, const void* from, arrivals_t* state) {
+  const uint4 v = *(const uint4*)from;
   asm volatile(CLUSTER_SEND ".v4.b32 [%0], {%1, %2, %3, %4}, [%5];"
-               : : "r"(cluster_address(p, group)), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w), "r"(cluster_address(state, group))
+               :
+               : "r"(cluster_address(p, group)), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w),
+                 "r"(cluster_address(state, group))
                : "memory");
 }
 #endif

@@ -6,9 +6,11 @@ typedef ushort u16;
 typedef uint u32;
 typedef ulong u64;
 
-#define KERNEL(work_group) __kernel __attribute__((reqd_work_group_size(work_group, 1, 1))) SG_SIZE_ATTRIBUTE
+#define KERNEL(work_group) \
+  __kernel __attribute__((reqd_work_group_size(work_group, 1, 1))) SG_SIZE_ATTRIBUTE
 #ifdef SG_WORDS_PTX
-#define KERNEL_RESIDENT(work_group, groups) __kernel  // a bound of registers is ignored where work-groups have a required size
+#define KERNEL_RESIDENT(work_group, groups) \
+  __kernel  // a bound of registers is ignored where work-groups have a required size
 #else
 #define KERNEL_RESIDENT(work_group, groups) KERNEL(work_group)
 #endif
@@ -17,9 +19,9 @@ typedef ulong u64;
 #define GLOBAL __global
 #define LOCAL __local
 #define LOCAL_ARRAY(type, name, count) __local type name[count]
-#define LOCAL_STRUCT(type, name) \
+#define LOCAL_STRUCT(type, name)                             \
   __local type name##_storage __attribute__((aligned(128))); \
-  LOCAL type *const name = &name##_storage
+  LOCAL type* const name = &name##_storage
 #define UNROLL _Pragma("unroll")
 
 #define local_id() ((u32)get_local_id(0))
@@ -38,43 +40,45 @@ typedef ulong u64;
 #define highest_bit32(x) (31u - clz((u32)(x)))
 
 #if defined(SG_WORDS_PTX)
-INLINE u32 load_relaxed(GLOBAL const u32 *p) {
+INLINE u32 load_relaxed(GLOBAL const u32* p) {
   u32 v;
   asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(v) : "l"(p));
   return v;
 }
-INLINE u32 load_acquire(GLOBAL u32 *p) {
+INLINE u32 load_acquire(GLOBAL u32* p) {
   u32 v;
   asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
   return v;
 }
-INLINE void store_release(GLOBAL u32 *p, u32 v) {
+INLINE void store_release(GLOBAL u32* p, u32 v) {
   asm volatile("st.release.gpu.global.u32 [%0], %1;" : : "l"(p), "r"(v) : "memory");
 }
-INLINE void global_add_release(GLOBAL u32 *p, u32 v) {
+INLINE void global_add_release(GLOBAL u32* p, u32 v) {
   asm volatile("red.release.gpu.global.add.u32 [%0], %1;" : : "l"(p), "r"(v) : "memory");
 }
 #elif __OPENCL_C_VERSION__ >= 200
-#define global_add_release(p, v) \
-  atomic_fetch_add_explicit((volatile GLOBAL atomic_uint *)(p), (v), memory_order_release, memory_scope_device)
+#define global_add_release(p, v)                                                          \
+  atomic_fetch_add_explicit((volatile GLOBAL atomic_uint*)(p), (v), memory_order_release, \
+                            memory_scope_device)
 #define load_relaxed(p) \
-  atomic_load_explicit((volatile GLOBAL atomic_uint *)(p), memory_order_relaxed, memory_scope_device)
+  atomic_load_explicit((volatile GLOBAL atomic_uint*)(p), memory_order_relaxed, memory_scope_device)
 #define load_acquire(p) \
-  atomic_load_explicit((volatile GLOBAL atomic_uint *)(p), memory_order_acquire, memory_scope_device)
-#define store_release(p, v) \
-  atomic_store_explicit((volatile GLOBAL atomic_uint *)(p), (v), memory_order_release, memory_scope_device)
+  atomic_load_explicit((volatile GLOBAL atomic_uint*)(p), memory_order_acquire, memory_scope_device)
+#define store_release(p, v)                                                           \
+  atomic_store_explicit((volatile GLOBAL atomic_uint*)(p), (v), memory_order_release, \
+                        memory_scope_device)
 #else
 #define load_relaxed(p) atomic_or((p), 0u)
-INLINE u32 load_acquire(volatile GLOBAL u32 *p) {
+INLINE u32 load_acquire(volatile GLOBAL u32* p) {
   const u32 v = atomic_or(p, 0u);
   mem_fence(CLK_GLOBAL_MEM_FENCE);
   return v;
 }
-INLINE void store_release(volatile GLOBAL u32 *p, u32 v) {
+INLINE void store_release(volatile GLOBAL u32* p, u32 v) {
   mem_fence(CLK_GLOBAL_MEM_FENCE);
   atomic_xchg(p, v);
 }
-INLINE void global_add_release(volatile GLOBAL u32 *p, u32 v) {
+INLINE void global_add_release(volatile GLOBAL u32* p, u32 v) {
   mem_fence(CLK_GLOBAL_MEM_FENCE);
   atomic_add(p, v);
 }
@@ -92,7 +96,8 @@ INLINE void sg_barrier(void) { asm volatile("bar.warp.sync 0xffffffff;" : : : "m
 INLINE u32 sg_ballot(sub_group_t sg, u32 predicate) {
   u32 mask;
   asm volatile("{ .reg .pred p; setp.ne.u32 p, %1, 0; vote.sync.ballot.b32 %0, p, 0xffffffff; }"
-               : "=r"(mask) : "r"(predicate));
+               : "=r"(mask)
+               : "r"(predicate));
   return mask;
 }
 INLINE u32 sg_shuffle(sub_group_t sg, u32 value, u32 lane) {
@@ -127,8 +132,8 @@ INLINE u32 sg_shuffle(sub_group_t sg, u32 value, u32 lane) {
 
 #else  // emulated in local memory: every word is a barrier of the whole work-group
 #define SG_SIZE_ATTRIBUTE
-typedef volatile LOCAL u32 *sub_group_t;
-#define SUB_GROUP(work_group)                 \
+typedef volatile LOCAL u32* sub_group_t;
+#define SUB_GROUP(work_group)                \
   LOCAL_ARRAY(u32, sg_exchange, work_group); \
   const sub_group_t sg = sg_exchange
 #define sg_barrier() barrier_local()
@@ -143,7 +148,8 @@ INLINE u32 sg_ballot(sub_group_t sg, u32 predicate) {
   sg[local_id()] = predicate;
   barrier_local();
   u32 mask = 0;
-  for (u32 lane = 0; lane < SG_LANES; ++lane) mask |= (sg[sg_index() * SG_LANES + lane] != 0 ? 1u : 0u) << lane;
+  for (u32 lane = 0; lane < SG_LANES; ++lane)
+    mask |= (sg[sg_index() * SG_LANES + lane] != 0 ? 1u : 0u) << lane;
   barrier_local();
   return mask;
 }

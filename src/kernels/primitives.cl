@@ -6,9 +6,9 @@ typedef u64 index_t;  // a position among the records
 typedef u32 index_t;
 #endif
 
-// A count in global memory that many add to, as index_t holds it: where that has 64 bits, of two words, the second `upper` words behind the
-// first. `read` gives a word's value.
-INLINE void add_to_count(GLOBAL u32 *word, u32 upper, u32 what) {
+// A count in global memory that many add to, as index_t holds it: where that has 64 bits, of two
+// words, the second `upper` words behind the first. `read` gives a word's value.
+INLINE void add_to_count(GLOBAL u32* word, u32 upper, u32 what) {
   const u32 before = global_add(word, what);
   if (INDEX_BITS == 64 && before + what < what) global_add(word + upper, 1u);
 }
@@ -19,7 +19,9 @@ INLINE void add_to_count(GLOBAL u32 *word, u32 upper, u32 what) {
 #endif
 
 // The place of the highest bit that is set; there is one.
-INLINE u32 highest_bit(u64 x) { return x >> 32 != 0 ? 32 + highest_bit32((u32)(x >> 32)) : highest_bit32((u32)x); }
+INLINE u32 highest_bit(u64 x) {
+  return x >> 32 != 0 ? 32 + highest_bit32((u32)(x >> 32)) : highest_bit32((u32)x);
+}
 
 #ifdef OFFSET_BITS  // of the segments' offsets
 #if OFFSET_BITS == 64
@@ -29,7 +31,8 @@ typedef u32 offset_t;
 #endif
 #endif
 
-// Keys are moved and stored as raw bits, never as floating-point numbers: NaN payloads and denormals survive.
+// Keys are moved and stored as raw bits, never as floating-point numbers: NaN payloads and
+// denormals survive.
 #if KEY_BITS == 64
 typedef u64 ukey_t;
 #elif KEY_BITS == 32
@@ -77,7 +80,7 @@ INLINE ukey_t key_order(ukey_t key) {
 #endif
   const ukey_t order = untied_order(key);
 #if KEY_NAN == NAN_LAST
-  return magnitude > (ukey_t)KEY_INFINITY ? (ukey_t)~(ukey_t)0 : order;
+  return magnitude > (ukey_t)KEY_INFINITY ? (ukey_t) ~(ukey_t)0 : order;
 #elif KEY_NAN == NAN_FIRST
   return magnitude > (ukey_t)KEY_INFINITY ? (ukey_t)0 : order;
 #else
@@ -99,7 +102,7 @@ INLINE ukey_t key_of_order(ukey_t order) {
 #if KEY_SIGNED
   order ^= KEY_SIGN;
 #elif KEY_FLOAT
-  order ^= (order & KEY_SIGN) ? KEY_SIGN : (ukey_t)~(ukey_t)0;
+  order ^= (order & KEY_SIGN) ? KEY_SIGN : (ukey_t) ~(ukey_t)0;
 #endif
   return order;
 }
@@ -118,9 +121,10 @@ INLINE u32 key_ties(ukey_t key) {
 }
 #endif
 
-// A key whose order is all ones: no other sorts after it, whatever its type and order and the bits that decide.
+// A key whose order is all ones: no other sorts after it, whatever its type and order and the bits
+// that decide.
 #if KEY_FLOAT && KEY_NAN == NAN_LAST
-#define KEY_LAST ((ukey_t)~(ukey_t)0)
+#define KEY_LAST ((ukey_t) ~(ukey_t)0)
 #elif KEY_FLOAT && KEY_NAN == NAN_FIRST  // an infinity
 #define KEY_LAST ((ukey_t)(KEY_DESCENDING ? (ukey_t)KEY_INFINITY | KEY_SIGN : (ukey_t)KEY_INFINITY))
 #elif KEY_FLOAT  // a NaN
@@ -131,12 +135,15 @@ INLINE u32 key_ties(ukey_t key) {
 #define KEY_LAST ((ukey_t)(KEY_DESCENDING ? (ukey_t)0 : ~(ukey_t)0))
 #endif
 
-INLINE u32 key_digit(ukey_t key, u32 shift, u32 mask) { return (u32)(key_order(key) >> shift) & mask; }
+INLINE u32 key_digit(ukey_t key, u32 shift, u32 mask) {
+  return (u32)(key_order(key) >> shift) & mask;
+}
 
 #ifdef SPREAD_BITS
-// Numbers of any usual kind share few exponents, so that their orders crowd where those are. A spread order gives every
-// value of the SPREAD_BITS leading bits (a float's sign and exponent) room for its keys' share: some power of two of what
-// it had. Whoever finds the shares makes two tables, by those bits of the order and of the spread order.
+// Numbers of any usual kind share few exponents, so that their orders crowd where those are. A
+// spread order gives every value of the SPREAD_BITS leading bits (a float's sign and exponent) room
+// for its keys' share: some power of two of what it had. Whoever finds the shares makes two tables,
+// by those bits of the order and of the spread order.
 #define SPREAD_LOW (KEY_BITS - SPREAD_BITS)
 #define SPREAD_NONE (~0u)  // there is no room for such keys
 INLINE u32 spread_entry(u32 room, u32 log2_times) { return room << 4 | log2_times; }
@@ -145,24 +152,29 @@ INLINE ukey_t spread_order(ukey_t order, u32 entry) {
   const ukey_t low = order & (((ukey_t)1 << SPREAD_LOW) - 1);
   return ((ukey_t)(entry >> 4) << SPREAD_LOW) + (low << (entry & 15));
 }
-INLINE u32 gather_entry(u32 leading_bits, u32 room, u32 log2_times) { return leading_bits << 16 | room << 4 | log2_times; }
-INLINE ukey_t spread_begin(u32 gather_entry) { return (ukey_t)(gather_entry >> 4 & 0xfff) << SPREAD_LOW; }
+INLINE u32 gather_entry(u32 leading_bits, u32 room, u32 log2_times) {
+  return leading_bits << 16 | room << 4 | log2_times;
+}
+INLINE ukey_t spread_begin(u32 gather_entry) {
+  return (ukey_t)(gather_entry >> 4 & 0xfff) << SPREAD_LOW;
+}
 INLINE ukey_t gather_order(ukey_t spread, u32 entry) {
   return ((ukey_t)(entry >> 16) << SPREAD_LOW) + ((spread - spread_begin(entry)) >> (entry & 15));
 }
 #endif
 
-// A radix sort's passes whose digit is one and the same in all keys change nothing and are left out, which is known on the
-// device alone: left_out has a word for each, 0 where the pass moves the records. They lie in `in` at first, then in `a`,
-// `b`, `a`, …
-INLINE u32 moves_before(GLOBAL const u32 *left_out, u32 pass) {
+// A radix sort's passes whose digit is one and the same in all keys change nothing and are left
+// out, which is known on the device alone: left_out has a word for each, 0 where the pass moves the
+// records. They lie in `in` at first, then in `a`, `b`, `a`, …
+INLINE u32 moves_before(GLOBAL const u32* left_out, u32 pass) {
   u32 moves = 0;
   for (u32 p = 0; p < pass; ++p) moves += left_out[p] == 0 ? 1u : 0u;
   return moves;
 }
 #define AFTER_MOVES(moves, in, a, b) ((moves) == 0 ? (in) : (moves) % 2 ? (a) : (b))
 
-// For sorts by comparison: what two keys are compared by. ORDER_SHIFT and ORDER_BITS are the problem's bit range.
+// For sorts by comparison: what two keys are compared by. ORDER_SHIFT and ORDER_BITS are the
+// problem's bit range.
 INLINE ukey_t key_rank(ukey_t key) {
 #if ORDER_BITS == KEY_BITS
   return key_order(key);
@@ -177,7 +189,7 @@ typedef struct {
   value_t value;
 } record_t;
 
-INLINE record_t load_record(GLOBAL const ukey_t *keys, GLOBAL const value_t *values, u64 i) {
+INLINE record_t load_record(GLOBAL const ukey_t* keys, GLOBAL const value_t* values, u64 i) {
   record_t r;
   r.key = keys[i];
 #if VALUE_BYTES
@@ -188,7 +200,7 @@ INLINE record_t load_record(GLOBAL const ukey_t *keys, GLOBAL const value_t *val
   return r;
 }
 
-INLINE void store_record(GLOBAL ukey_t *keys, GLOBAL value_t *values, u64 i, record_t r) {
+INLINE void store_record(GLOBAL ukey_t* keys, GLOBAL value_t* values, u64 i, record_t r) {
   if (keys) keys[i] = r.key;  // no keys: an argsort that does not want them
 #if VALUE_BYTES
   values[i] = r.value;
@@ -203,10 +215,10 @@ INLINE void store_record(GLOBAL ukey_t *keys, GLOBAL value_t *values, u64 i, rec
 #else
 #define LOCAL_RECORDS(name, count)         \
   LOCAL_ARRAY(ukey_t, name##_keys, count); \
-  LOCAL value_t *name##_values = 0
+  LOCAL value_t* name##_values = 0
 #endif
 
-INLINE record_t get_record(LOCAL const ukey_t *keys, LOCAL const value_t *values, u32 i) {
+INLINE record_t get_record(LOCAL const ukey_t* keys, LOCAL const value_t* values, u32 i) {
   record_t r;
   r.key = keys[i];
 #if VALUE_BYTES
@@ -217,16 +229,16 @@ INLINE record_t get_record(LOCAL const ukey_t *keys, LOCAL const value_t *values
   return r;
 }
 
-INLINE void put_record(LOCAL ukey_t *keys, LOCAL value_t *values, u32 i, record_t r) {
+INLINE void put_record(LOCAL ukey_t* keys, LOCAL value_t* values, u32 i, record_t r) {
   keys[i] = r.key;
 #if VALUE_BYTES
   values[i] = r.value;
 #endif
 }
 
-// A comparator of a sorting network: the record that sorts first goes to *a, or to *b where `reverse`. Ties stay where
-// they are, and nothing moves unless both records are there.
-INLINE void compare_exchange(record_t *a, record_t *b, u32 reverse, u32 both_there) {
+// A comparator of a sorting network: the record that sorts first goes to *a, or to *b where
+// `reverse`. Ties stay where they are, and nothing moves unless both records are there.
+INLINE void compare_exchange(record_t* a, record_t* b, u32 reverse, u32 both_there) {
   const record_t x = *a, y = *b;
   const ukey_t rank_x = key_rank(x.key), rank_y = key_rank(y.key);
   const u32 swap = both_there & (reverse ? rank_x < rank_y : rank_y < rank_x);
@@ -236,42 +248,48 @@ INLINE void compare_exchange(record_t *a, record_t *b, u32 reverse, u32 both_the
   b->value = swap ? x.value : y.value;
 }
 
-// Which way a stage of the bitonic network that merges into sequences of `length` (a power of two) sorts the one that
-// record i of n lies in. Sequences alternate, counted from the end of the list: the last one ascends, so that for any n
-// what is missing at its end is never wanted, as if there were records there that sort after all others.
-INLINE u32 bitonic_reverse(u64 i, u64 n, u64 length) { return ((i ^ (n - 1)) & length) != 0 ? 1 : 0; }
+// Which way a stage of the bitonic network that merges into sequences of `length` (a power of two)
+// sorts the one that record i of n lies in. Sequences alternate, counted from the end of the list:
+// the last one ascends, so that for any n what is missing at its end is never wanted, as if there
+// were records there that sort after all others.
+INLINE u32 bitonic_reverse(u64 i, u64 n, u64 length) {
+  return ((i ^ (n - 1)) & length) != 0 ? 1 : 0;
+}
 
-// How many of a sorted run's `count` records come before a record of another run that is compared by `rank`: those
-// that are smaller and, with `ties`, those that are equal (the run lies to the left of the record's own).
-#define DEFINE_RANK_IN_RUN(name, SPACE)                                               \
-  INLINE index_t name(SPACE const ukey_t *run, index_t count, ukey_t rank, u32 ties) { \
-    index_t low = 0, high = count;                                                    \
-    while (low < high) {                                                              \
-      const index_t middle = (low + high) / 2;                                        \
-      const ukey_t other = key_rank(run[middle]);                                     \
-      const u32 before = ties ? other <= rank : other < rank;                         \
-      low = before ? middle + 1 : low;                                                \
-      high = before ? high : middle;                                                  \
-    }                                                                                 \
-    return low;                                                                       \
+// How many of a sorted run's `count` records come before a record of another run that is compared
+// by `rank`: those that are smaller and, with `ties`, those that are equal (the run lies to the
+// left of the record's own).
+#define DEFINE_RANK_IN_RUN(name, SPACE)                                                \
+  INLINE index_t name(SPACE const ukey_t* run, index_t count, ukey_t rank, u32 ties) { \
+    index_t low = 0, high = count;                                                     \
+    while (low < high) {                                                               \
+      const index_t middle = (low + high) / 2;                                         \
+      const ukey_t other = key_rank(run[middle]);                                      \
+      const u32 before = ties ? other <= rank : other < rank;                          \
+      low = before ? middle + 1 : low;                                                 \
+      high = before ? high : middle;                                                   \
+    }                                                                                  \
+    return low;                                                                        \
   }
 DEFINE_RANK_IN_RUN(rank_in_local_run, LOCAL)
 DEFINE_RANK_IN_RUN(rank_in_global_run, GLOBAL)
 
-// How many of `count` ranks come before `rank`, in no order of theirs: those that are smaller and, among the first
-// `earlier`, those that are equal (they belong to records that stand to the left of the record's own).
-INLINE u32 count_before(LOCAL const ukey_t *ranks, u32 earlier, u32 count, ukey_t rank) {
+// How many of `count` ranks come before `rank`, in no order of theirs: those that are smaller and,
+// among the first `earlier`, those that are equal (they belong to records that stand to the left of
+// the record's own).
+INLINE u32 count_before(LOCAL const ukey_t* ranks, u32 earlier, u32 count, ukey_t rank) {
   u32 before = 0;
   for (u32 j = 0; j < earlier; ++j) before += ranks[j] <= rank ? 1u : 0u;
   for (u32 j = earlier; j < count; ++j) before += ranks[j] < rank ? 1u : 0u;
   return before;
 }
 
-// *word becomes the bits that are in any work-item's `bits`. It is 0 before; a barrier has to follow. Where lanes can, one speaks for its
-// sub-group: they would wait for each other.
-INLINE void wg_or(LOCAL u32 *word, u32 bits) {
+// *word becomes the bits that are in any work-item's `bits`. It is 0 before; a barrier has to
+// follow. Where lanes can, one speaks for its sub-group: they would wait for each other.
+INLINE void wg_or(LOCAL u32* word, u32 bits) {
 #if SG_NATIVE
-  for (u32 distance = 1; distance < SG_LANES; distance *= 2) bits |= sg_shuffle(0, bits, sg_lane() ^ distance);
+  for (u32 distance = 1; distance < SG_LANES; distance *= 2)
+    bits |= sg_shuffle(0, bits, sg_lane() ^ distance);
   if (sg_lane() == 0)
 #endif
     local_or(word, bits);
@@ -290,11 +308,13 @@ INLINE index_t sg_scan_add(sub_group_t sg, index_t x) {
   return x;
 }
 
-// Exclusive sum of `x` over the work-group's first `count` work-items (a power of two), in the order of their ids;
-// `*total` gets the whole. `scratch` has SCAN_WORDS(count). Every work-item must call it; it ends with a barrier.
+// Exclusive sum of `x` over the work-group's first `count` work-items (a power of two), in the
+// order of their ids;
+// `*total` gets the whole. `scratch` has SCAN_WORDS(count). Every work-item must call it; it ends
+// with a barrier.
 #if SG_NATIVE
 #define SCAN_WORDS(count) ((count) < SG_LANES ? 1 : (count) / SG_LANES)
-INLINE index_t wg_scan_add(LOCAL index_t *scratch, u32 count, index_t x, index_t *total) {
+INLINE index_t wg_scan_add(LOCAL index_t* scratch, u32 count, index_t x, index_t* total) {
   const u32 t = local_id(), lane = sg_lane();
   const u32 sub_groups = count < SG_LANES ? 1 : count / SG_LANES;
   // Scan in the sub-group, then add the sums of the sub-groups before.
@@ -313,14 +333,15 @@ INLINE index_t wg_scan_add(LOCAL index_t *scratch, u32 count, index_t x, index_t
 }
 #else
 #define SCAN_WORDS(count) (2 * (count))
-INLINE index_t wg_scan_add(LOCAL index_t *scratch, u32 count, index_t x, index_t *total) {
+INLINE index_t wg_scan_add(LOCAL index_t* scratch, u32 count, index_t x, index_t* total) {
   const u32 t = local_id();
   u32 from = 0;
   if (t < count) scratch[t] = x;
   barrier_local();
   for (u32 distance = 1; distance < count; distance *= 2) {
     if (t < count)
-      scratch[(from ^ count) + t] = scratch[from + t] + (t >= distance ? scratch[from + t - distance] : 0);
+      scratch[(from ^ count) + t] =
+          scratch[from + t] + (t >= distance ? scratch[from + t - distance] : 0);
     from ^= count;
     barrier_local();
   }
@@ -331,47 +352,51 @@ INLINE index_t wg_scan_add(LOCAL index_t *scratch, u32 count, index_t x, index_t
 }
 #endif
 
-// Ranking in a sub-group. `counts`, the sub-group's own, has SG_RANK_WORDS(bins) words: a count for each bin, then
-// what else the device needs; all 0 to begin with. sg_rank gives the place of this lane's record among those of its
-// sub-group that have the same bin and came before it, in this call or an earlier one.
+// Ranking in a sub-group. `counts`, the sub-group's own, has SG_RANK_WORDS(bins) words: a count for
+// each bin, then what else the device needs; all 0 to begin with. sg_rank gives the place of this
+// lane's record among those of its sub-group that have the same bin and came before it, in this
+// call or an earlier one.
 #if ORDERED_LOCAL_ATOMICS
-// Lanes that meet at one word get their turns in lane order: no vendor says so, but the probe has seen it here.
+// Lanes that meet at one word get their turns in lane order: no vendor says so, but the probe has
+// seen it here.
 #define SG_RANK_WORDS(bins) (bins)
-INLINE u32 sg_rank(LOCAL u32 *counts, u32 bins, u32 bin) { return local_add(&counts[bin], 1u); }
+INLINE u32 sg_rank(LOCAL u32* counts, u32 bins, u32 bin) { return local_add(&counts[bin], 1u); }
 // The same where all lanes often have the same bin, which costs the above a turn for each lane.
-INLINE u32 sg_rank_alike(LOCAL u32 *counts, u32 bins, u32 bin) {
+INLINE u32 sg_rank_alike(LOCAL u32* counts, u32 bins, u32 bin) {
   if (sg_ballot(0, bin != sg_shuffle(0, bin, 0)) != 0) return local_add(&counts[bin], 1u);
   u32 before = 0;
   if (sg_lane() == 0) before = local_add(&counts[bin], SG_LANES);
   return sg_shuffle(0, before, 0) + sg_lane();
 }
-// The same for `rows` rows of digits, DIGIT_OF(i), where bins `one` and `two` (`bins` or more: there is none) have a large part of them: their
-// lanes, who would wait for each other at one count, are counted by ballots, and the others add as ever. PUT(i, rank) gets the ranks. The
+// The same for `rows` rows of digits, DIGIT_OF(i), where bins `one` and `two` (`bins` or more:
+// there is none) have a large part of them: their lanes, who would wait for each other at one
+// count, are counted by ballots, and the others add as ever. PUT(i, rank) gets the ranks. The
 // counts are 0 before.
-#define SG_RANK_COMMON(rows, counts, bins, DIGIT_OF, one, two, PUT)                          \
-  {                                                                                          \
-    const u32 lane = sg_lane(), below = (1u << lane) - 1;                                    \
-    u32 ones = 0, twos = 0;                                                                  \
-    UNROLL for (u32 i = 0; i < (rows); ++i) {                                                \
-      const u32 d = DIGIT_OF(i);                                                             \
-      const u32 with_one = sg_ballot(sg, d == (one)), with_two = sg_ballot(sg, d == (two));  \
-      u32 rank = d == (one) ? ones + popcount32(with_one & below)                            \
-                            : twos + popcount32(with_two & below);                           \
-      if (d != (one) && d != (two)) rank = local_add(&counts[d], 1u);                        \
-      ones += popcount32(with_one);                                                          \
-      twos += popcount32(with_two);                                                          \
-      PUT(i, rank)                                                                           \
-    }                                                                                        \
-    if (lane == 0) counts[one] = ones;                                                       \
-    if (lane == 0 && (two) < (bins)) counts[two] = twos;                                     \
+#define SG_RANK_COMMON(rows, counts, bins, DIGIT_OF, one, two, PUT)                               \
+  {                                                                                               \
+    const u32 lane = sg_lane(), below = (1u << lane) - 1;                                         \
+    u32 ones = 0, twos = 0;                                                                       \
+    UNROLL                                                                                        \
+    for (u32 i = 0; i < (rows); ++i) {                                                            \
+      const u32 d = DIGIT_OF(i);                                                                  \
+      const u32 with_one = sg_ballot(sg, d == (one)), with_two = sg_ballot(sg, d == (two));       \
+      u32 rank =                                                                                  \
+          d == (one) ? ones + popcount32(with_one & below) : twos + popcount32(with_two & below); \
+      if (d != (one) && d != (two)) rank = local_add(&counts[d], 1u);                             \
+      ones += popcount32(with_one);                                                               \
+      twos += popcount32(with_two);                                                               \
+      PUT(i, rank)                                                                                \
+    }                                                                                             \
+    if (lane == 0) counts[one] = ones;                                                            \
+    if (lane == 0 && (two) < (bins)) counts[two] = twos;                                          \
   }
 #else
 #define sg_rank_alike sg_rank
 #define SG_RANK_WORDS(bins) (2 * (bins))
-INLINE u32 sg_rank(volatile LOCAL u32 *counts, u32 bins, u32 bin) {
-  volatile LOCAL u32 *masks = counts + bins;  // of the lanes that have the bin; 0 before and after
+INLINE u32 sg_rank(volatile LOCAL u32* counts, u32 bins, u32 bin) {
+  volatile LOCAL u32* masks = counts + bins;  // of the lanes that have the bin; 0 before and after
   const u32 lane = sg_lane();
-  local_or((LOCAL u32 *)&masks[bin], 1u << lane);
+  local_or((LOCAL u32*)&masks[bin], 1u << lane);
   sg_barrier();
   const u32 same = masks[bin];
   const u32 before = counts[bin];
@@ -385,16 +410,20 @@ INLINE u32 sg_rank(volatile LOCAL u32 *counts, u32 bins, u32 bin) {
 }
 #endif
 
-// sg_rank for `rows` rows of digits, DIGIT_OF(i), into place[i]. Lanes that have the same digit wait for each other; where the
-// first row's are alike, or it is `expected`, each row that is alike takes one addition.
+// sg_rank for `rows` rows of digits, DIGIT_OF(i), into place[i]. Lanes that have the same digit
+// wait for each other; where the first row's are alike, or it is `expected`, each row that is alike
+// takes one addition.
 #if ORDERED_LOCAL_ATOMICS
-#define SG_RANK_ROWS(place, rows, counts, bins, DIGIT_OF, expected)                                          \
-  if ((expected) || sg_ballot(0, DIGIT_OF(0) != sg_shuffle(0, DIGIT_OF(0), 0)) == 0) {                       \
-    UNROLL for (u32 i = 0; i < (rows); ++i) place[i] = sg_rank_alike(counts, bins, DIGIT_OF(i));             \
-  } else {                                                                                                   \
-    UNROLL for (u32 i = 0; i < (rows); ++i) place[i] = sg_rank(counts, bins, DIGIT_OF(i));                   \
+#define SG_RANK_ROWS(place, rows, counts, bins, DIGIT_OF, expected)                       \
+  if ((expected) || sg_ballot(0, DIGIT_OF(0) != sg_shuffle(0, DIGIT_OF(0), 0)) == 0) {    \
+    UNROLL                                                                                \
+    for (u32 i = 0; i < (rows); ++i) place[i] = sg_rank_alike(counts, bins, DIGIT_OF(i)); \
+  } else {                                                                                \
+    UNROLL                                                                                \
+    for (u32 i = 0; i < (rows); ++i) place[i] = sg_rank(counts, bins, DIGIT_OF(i));       \
   }
 #else  // unrolled where each row is full of barriers, too: PoCL 3.1 gets a loop around them wrong
 #define SG_RANK_ROWS(place, rows, counts, bins, DIGIT_OF, expected) \
-  UNROLL for (u32 i = 0; i < (rows); ++i) place[i] = sg_rank(counts, bins, DIGIT_OF(i));
+  UNROLL                                                            \
+  for (u32 i = 0; i < (rows); ++i) place[i] = sg_rank(counts, bins, DIGIT_OF(i));
 #endif

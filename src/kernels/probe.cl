@@ -2,7 +2,7 @@
 
 // A work-item that sees a sub-group word misbehave sets its bit in `wrong`:
 // 1 lane order, 2 ballot, 4 shuffle, 8 barrier.
-KERNEL(WG) void probe_words(GLOBAL u32 *wrong) {
+KERNEL(WG) void probe_words(GLOBAL u32* wrong) {
   SUB_GROUP(WG);
   LOCAL_ARRAY(u32, cells, WG);
   const u32 t = local_id(), lane = sg_lane();
@@ -14,21 +14,22 @@ KERNEL(WG) void probe_words(GLOBAL u32 *wrong) {
   if (sg_ballot(sg, 1) != all) bad |= 2;
   if (sg_ballot(sg, lane % 3 == 1) != (0x92492492u & all)) bad |= 2;
   if (sg_ballot(sg, lane == SG_LANES - 1) != 1u << (SG_LANES - 1)) bad |= 2;
-  if (sg_shuffle(sg, t * 7, (lane + 5) % SG_LANES) != (t - lane + (lane + 5) % SG_LANES) * 7) bad |= 4;
+  if (sg_shuffle(sg, t * 7, (lane + 5) % SG_LANES) != (t - lane + (lane + 5) % SG_LANES) * 7)
+    bad |= 4;
   for (u32 round = 1; round < SG_LANES; ++round) {
-    ((volatile LOCAL u32 *)cells)[t] = t + round;
+    ((volatile LOCAL u32*)cells)[t] = t + round;
     sg_barrier();
     const u32 other = t - lane + (lane + round) % SG_LANES;
-    if (((volatile LOCAL u32 *)cells)[other] != other + round) bad |= 8;
+    if (((volatile LOCAL u32*)cells)[other] != other + round) bad |= 8;
     sg_barrier();
   }
   wrong[group_id() * WG + t] = bad;
 }
 
-// Each work-group takes a ticket, waits until its predecessor has passed, and passes. Waiting is bounded: where
-// work-groups do not make progress, the chain breaks and the kernel still ends. state[0]: next ticket;
-// state[1]: how many have passed in order.
-KERNEL(WG) void probe_progress(GLOBAL u32 *state, u32 spins) {
+// Each work-group takes a ticket, waits until its predecessor has passed, and passes. Waiting is
+// bounded: where work-groups do not make progress, the chain breaks and the kernel still ends.
+// state[0]: next ticket; state[1]: how many have passed in order.
+KERNEL(WG) void probe_progress(GLOBAL u32* state, u32 spins) {
   if (local_id() == 0) {
     const u32 ticket = global_add(&state[0], 1u);
     for (u32 spin = 0; spin < spins; ++spin)
@@ -40,14 +41,16 @@ KERNEL(WG) void probe_progress(GLOBAL u32 *state, u32 spins) {
 }
 
 #if HAS_CLUSTERS
-// The work-groups of a cluster each write to the next one's local memory; `wrong` gets 1 where that is not seen there.
+// The work-groups of a cluster each write to the next one's local memory; `wrong` gets 1 where that
+// is not seen there.
 typedef struct {
   arrivals_t come;
   u32 cells[WG];
 } probe_cluster_memory_t;
-KERNEL(WG) void probe_cluster(GLOBAL u32 *wrong, u32 groups) {
+KERNEL(WG) void probe_cluster(GLOBAL u32* wrong, u32 groups) {
   LOCAL_STRUCT(probe_cluster_memory_t, mine);
-  const u32 t = local_id(), next = (group_id() + 1) % groups, previous = (group_id() + groups - 1) % groups;
+  const u32 t = local_id(), next = (group_id() + 1) % groups,
+            previous = (group_id() + groups - 1) % groups;
   if (t == 0) arrivals_init(&mine->come);
   cluster_arrive();
   cluster_wait();
@@ -58,14 +61,15 @@ KERNEL(WG) void probe_cluster(GLOBAL u32 *wrong, u32 groups) {
 }
 #endif
 
-// Lanes of a sub-group add to words of local memory that many of them share; `wrong` gets 1 where the values that
-// they got back are not in lane order. Bins are drawn from 256, 16, 2 and 1 by turns.
-KERNEL(WG) void probe_atomic_order(GLOBAL u32 *wrong, u32 rounds) {
+// Lanes of a sub-group add to words of local memory that many of them share; `wrong` gets 1 where
+// the values that they got back are not in lane order. Bins are drawn from 256, 16, 2 and 1 by
+// turns.
+KERNEL(WG) void probe_atomic_order(GLOBAL u32* wrong, u32 rounds) {
   LOCAL_ARRAY(u32, counts, WG / SG_LANES * 256);
   LOCAL_ARRAY(u32, bins, WG);
   LOCAL_ARRAY(u32, turns, WG);
   const u32 t = local_id(), lane = sg_lane();
-  LOCAL u32 *mine = counts + sg_index() * 256;
+  LOCAL u32* mine = counts + sg_index() * 256;
   for (u32 i = t; i < WG / SG_LANES * 256; i += WG) counts[i] = 0;
   barrier_local();
   u32 bad = 0, state = (group_id() * WG + t) * 2654435761u + 1;
@@ -77,7 +81,8 @@ KERNEL(WG) void probe_atomic_order(GLOBAL u32 *wrong, u32 rounds) {
     bins[t] = bin;
     turns[t] = turn;
     barrier_local();
-    for (u32 other = t - lane; other < t; ++other) bad |= bins[other] == bin && turns[other] >= turn ? 1 : 0;
+    for (u32 other = t - lane; other < t; ++other)
+      bad |= bins[other] == bin && turns[other] >= turn ? 1 : 0;
     barrier_local();
   }
   wrong[group_id() * WG + t] = bad;

@@ -3,12 +3,12 @@
 
 #ifdef PACK
 // The number that stands at p in `bytes` bytes (up to 8), read `unit` of them at a time.
-INLINE u64 load_number(GLOBAL const u8 *p, u32 bytes, u32 unit, u32 big_endian) {
+INLINE u64 load_number(GLOBAL const u8* p, u32 bytes, u32 unit, u32 big_endian) {
   u64 x = 0;
   for (u32 b = 0; b < bytes; b += unit) {
-    const u64 piece = unit == 8   ? *(GLOBAL const u64 *)(p + b)
-                      : unit == 4 ? *(GLOBAL const u32 *)(p + b)
-                      : unit == 2 ? *(GLOBAL const u16 *)(p + b)
+    const u64 piece = unit == 8   ? *(GLOBAL const u64*)(p + b)
+                      : unit == 4 ? *(GLOBAL const u32*)(p + b)
+                      : unit == 2 ? *(GLOBAL const u16*)(p + b)
                                   : p[b];
     x |= piece << (8 * b);
   }
@@ -22,7 +22,8 @@ INLINE u64 load_number(GLOBAL const u8 *p, u32 bytes, u32 unit, u32 big_endian) 
 }
 
 // sortium::order_bits of a number of `bits` bits; infinity is 0 where it is no float.
-INLINE u64 number_order(u64 x, u32 bits, u32 is_signed, u64 infinity, u32 nan, u32 zeros, u32 descending) {
+INLINE u64 number_order(u64 x, u32 bits, u32 is_signed, u64 infinity, u32 nan, u32 zeros,
+                        u32 descending) {
   const u64 sign = (u64)1 << (bits - 1);
   const u64 all = sign | (sign - 1);
   if (is_signed) x ^= sign;
@@ -35,11 +36,13 @@ INLINE u64 number_order(u64 x, u32 bits, u32 is_signed, u64 infinity, u32 nan, u
   return descending ? ~x & all : x;
 }
 
-// One word of every record's key; with positions, of the records in their order. PACK is the word of record `at`, made of
-// the two functions above.
-KERNEL(WG) void records_pack(GLOBAL const u8 *c0, GLOBAL const u8 *c1, GLOBAL const u8 *c2, GLOBAL const u8 *c3,
-                             GLOBAL const u8 *c4, GLOBAL const u8 *c5, GLOBAL const u8 *c6, GLOBAL const u8 *c7,
-                             GLOBAL const value_t *positions, GLOBAL ukey_t *words, u64 n) {
+// One word of every record's key; with positions, of the records in their order. PACK is the word
+// of record `at`, made of the two functions above.
+KERNEL(WG)
+void records_pack(GLOBAL const u8* c0, GLOBAL const u8* c1, GLOBAL const u8* c2,
+                  GLOBAL const u8* c3, GLOBAL const u8* c4, GLOBAL const u8* c5,
+                  GLOBAL const u8* c6, GLOBAL const u8* c7, GLOBAL const value_t* positions,
+                  GLOBAL ukey_t* words, u64 n) {
   for (u64 i = (u64)group_id() * WG + local_id(); i < n; i += (u64)group_count() * WG) {
     const u64 at = positions ? (u64)positions[i] : i;
     words[i] = (ukey_t)(PACK);
@@ -60,13 +63,15 @@ typedef u16 unit_t;
 typedef u8 unit_t;
 #endif
 
-// n units, so many of them an element (ONE_UNIT: one). Neighbours move neighbouring units of an element, then of the next.
-// PLACES: which positions there are.
+// n units, so many of them an element (ONE_UNIT: one). Neighbours move neighbouring units of an
+// element, then of the next. PLACES: which positions there are.
 #define ALL_PLACES 0
-#define COUNTED_PLACES 1      // the first *places of them
-#define PLACES_OF_SEGMENTS 2  // `limit` for each segment, fewer where it is shorter; `places` are the segments' offsets
-KERNEL(WG) void records_permute(GLOBAL const unit_t *in, GLOBAL const value_t *positions, GLOBAL unit_t *out,
-                                GLOBAL const offset_t *places, u64 n, u32 units, u64 limit) {
+#define COUNTED_PLACES 1  // the first *places of them
+#define PLACES_OF_SEGMENTS \
+  2  // `limit` for each segment, fewer where it is shorter; `places` are the segments' offsets
+KERNEL(WG)
+void records_permute(GLOBAL const unit_t* in, GLOBAL const value_t* positions, GLOBAL unit_t* out,
+                     GLOBAL const offset_t* places, u64 n, u32 units, u64 limit) {
 #if PLACES == COUNTED_PLACES
   const index_t end = (index_t)((u64)*places * units);
 #else

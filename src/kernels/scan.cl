@@ -1,8 +1,8 @@
-// The exclusive sum of a whole table: a work-group scans each part of it, one scans the parts' sums, and those are added
-// back. Parameter: WG.
+// The exclusive sum of a whole table: a work-group scans each part of it, one scans the parts'
+// sums, and those are added back. Parameter: WG.
 
 // One work-group scans its part, from group_id() * part on, and keeps its sum.
-KERNEL(WG) void scan_part(GLOBAL index_t *table, GLOBAL index_t *sums, u64 length, u64 part) {
+KERNEL(WG) void scan_part(GLOBAL index_t* table, GLOBAL index_t* sums, u64 length, u64 part) {
   LOCAL_ARRAY(index_t, scratch, 2 * WG);
   const u64 begin = group_id() * part;
   const u64 end = begin + part < length ? begin + part : length;
@@ -18,7 +18,7 @@ KERNEL(WG) void scan_part(GLOBAL index_t *table, GLOBAL index_t *sums, u64 lengt
 }
 
 // Adds the sum of all parts before (sums is scanned by then) to every entry of a part.
-KERNEL(WG) void scan_add(GLOBAL index_t *table, GLOBAL const index_t *sums, u64 length, u64 part) {
+KERNEL(WG) void scan_add(GLOBAL index_t* table, GLOBAL const index_t* sums, u64 length, u64 part) {
   const u64 begin = group_id() * part;
   const u64 end = begin + part < length ? begin + part : length;
   for (u64 at = begin + local_id(); at < end; at += WG) table[at] += sums[group_id()];

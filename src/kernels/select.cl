@@ -1,13 +1,14 @@
-// Radix select: digit by digit from the most significant, the rank that the k-th record of the sorted order has; then the
-// records in three groups, those before it, those that tie with it, and those after it, each in the order of the input.
-// A key's rank is here key_order with all but the problem's bits cleared (`bits`).
-// Parameters: WG (work-items, a power of two), ITEMS (neighbouring records of a work-item in a tile), DIGIT_BITS.
+// Radix select: digit by digit from the most significant, the rank that the k-th record of the
+// sorted order has; then the records in three groups, those before it, those that tie with it, and
+// those after it, each in the order of the input. A key's rank is here key_order with all but the
+// problem's bits cleared (`bits`). Parameters: WG (work-items, a power of two), ITEMS (neighbouring
+// records of a work-item in a tile), DIGIT_BITS.
 
 #define RADIX (1u << DIGIT_BITS)
 #define TILE (WG * ITEMS)
 #define BINS_PER_ITEM ((RADIX + WG - 1) / WG)
 
-INLINE void count_in(LOCAL u32 *bin) {
+INLINE void count_in(LOCAL u32* bin) {
 #if WG == 1
   ++*bin;
 #else
@@ -15,10 +16,11 @@ INLINE void count_in(LOCAL u32 *bin) {
 #endif
 }
 
-// table[digit]: how many keys have the digit, of those whose ranks begin with before[0]; its upper halves are at RADIX + digit.
-// `decided`: the bits of the digits that have been picked.
-KERNEL(WG) void select_count(GLOBAL const ukey_t *keys, GLOBAL u32 *table, GLOBAL const u64 *before, u64 n, u64 part,
-                             u32 shift, u32 mask, u64 decided) {
+// table[digit]: how many keys have the digit, of those whose ranks begin with before[0]; its upper
+// halves are at RADIX + digit. `decided`: the bits of the digits that have been picked.
+KERNEL(WG)
+void select_count(GLOBAL const ukey_t* keys, GLOBAL u32* table, GLOBAL const u64* before, u64 n,
+                  u64 part, u32 shift, u32 mask, u64 decided) {
   LOCAL_ARRAY(u32, bins, RADIX);
   const u32 t = local_id();
   const u64 begin = group_id() * part;
@@ -31,10 +33,14 @@ KERNEL(WG) void select_count(GLOBAL const ukey_t *keys, GLOBAL u32 *table, GLOBA
   u64 at = begin;
   for (; at + 4 * WG <= end; at += 4 * WG) {
     ukey_t order[4];
-    UNROLL for (u32 i = 0; i < 4; ++i) order[i] = keys[at + i * WG + t];
-    UNROLL for (u32 i = 0; i < 4; ++i) order[i] = key_order(order[i]);
-    UNROLL for (u32 i = 0; i < 4; ++i)
-      if (((order[i] ^ prefix) & (ukey_t)decided) == 0) count_in(&bins[(u32)(order[i] >> shift) & mask]);
+    UNROLL
+    for (u32 i = 0; i < 4; ++i) order[i] = keys[at + i * WG + t];
+    UNROLL
+    for (u32 i = 0; i < 4; ++i) order[i] = key_order(order[i]);
+    UNROLL
+    for (u32 i = 0; i < 4; ++i)
+      if (((order[i] ^ prefix) & (ukey_t)decided) == 0)
+        count_in(&bins[(u32)(order[i] >> shift) & mask]);
   }
   for (at += t; at < end; at += WG) {
     const ukey_t order = key_order(keys[at]);
@@ -48,17 +54,22 @@ KERNEL(WG) void select_count(GLOBAL const ukey_t *keys, GLOBAL u32 *table, GLOBA
   }
 }
 
-INLINE index_t count_of_bin(GLOBAL const u32 *table, u32 bin) { return READ_COUNT(*, &table[bin], RADIX); }
+INLINE index_t count_of_bin(GLOBAL const u32* table, u32 bin) {
+  return READ_COUNT(*, &table[bin], RADIX);
+}
 
-// One work-group picks the digit of the record that is wanted: before[1]-th of those counted, or k-th in the first pass.
-// after: the digits so far, and which record it is of those that have them.
-KERNEL(WG) void select_pick(GLOBAL const u32 *table, GLOBAL const u64 *before, GLOBAL u64 *after, u64 k, u32 shift) {
+// One work-group picks the digit of the record that is wanted: before[1]-th of those counted, or
+// k-th in the first pass. after: the digits so far, and which record it is of those that have them.
+KERNEL(WG)
+void select_pick(GLOBAL const u32* table, GLOBAL const u64* before, GLOBAL u64* after, u64 k,
+                 u32 shift) {
   LOCAL_ARRAY(index_t, scratch, 2 * WG);
   const u32 t = local_id();
   const u64 wanted = before ? before[1] : k;
   const u64 prefix = before ? before[0] : 0;
   index_t sum = 0, all;
-  for (u32 b = t * BINS_PER_ITEM; b < (t + 1) * BINS_PER_ITEM && b < RADIX; ++b) sum += count_of_bin(table, b);
+  for (u32 b = t * BINS_PER_ITEM; b < (t + 1) * BINS_PER_ITEM && b < RADIX; ++b)
+    sum += count_of_bin(table, b);
   u64 smaller = wg_scan_add(scratch, WG, sum, &all);
   for (u32 b = t * BINS_PER_ITEM; b < (t + 1) * BINS_PER_ITEM && b < RADIX; ++b) {
     const u64 count = count_of_bin(table, b);
@@ -70,10 +81,11 @@ KERNEL(WG) void select_pick(GLOBAL const u32 *table, GLOBAL const u64 *before, G
   }
 }
 
-// counts[group], counts[groups + group]: how many records of the group's part come before the threshold, and how many tie
-// with it. The last, counts[2 * groups], is 0.
-KERNEL(WG) void select_tally(GLOBAL const ukey_t *keys, GLOBAL index_t *counts, GLOBAL const u64 *picked, u64 n, u64 part,
-                             u64 bits) {
+// counts[group], counts[groups + group]: how many records of the group's part come before the
+// threshold, and how many tie with it. The last, counts[2 * groups], is 0.
+KERNEL(WG)
+void select_tally(GLOBAL const ukey_t* keys, GLOBAL index_t* counts, GLOBAL const u64* picked,
+                  u64 n, u64 part, u64 bits) {
   LOCAL_ARRAY(index_t, scratch, 2 * WG);
   const u32 t = local_id();
   const u64 begin = group_id() * part;
@@ -83,8 +95,10 @@ KERNEL(WG) void select_tally(GLOBAL const ukey_t *keys, GLOBAL index_t *counts, 
   u64 at = begin;
   for (; at + 4 * WG <= end; at += 4 * WG) {
     ukey_t rank[4];
-    UNROLL for (u32 i = 0; i < 4; ++i) rank[i] = keys[at + i * WG + t];
-    UNROLL for (u32 i = 0; i < 4; ++i) {
+    UNROLL
+    for (u32 i = 0; i < 4; ++i) rank[i] = keys[at + i * WG + t];
+    UNROLL
+    for (u32 i = 0; i < 4; ++i) {
       rank[i] = key_order(rank[i]) & (ukey_t)bits;
       smaller += rank[i] < threshold ? 1 : 0;
       ties += rank[i] == threshold ? 1 : 0;
@@ -104,11 +118,14 @@ KERNEL(WG) void select_tally(GLOBAL const ukey_t *keys, GLOBAL index_t *counts, 
   }
 }
 
-// Those before the threshold go to the front, those that tie with it behind them, the others to the end; what has a place
-// from `limit` on is not written. `counts` is scanned by now: where the part's first record of either kind goes.
-KERNEL(WG) void select_partition(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL const value_t *values_in,
-                                 GLOBAL value_t *values_out, GLOBAL const index_t *counts, GLOBAL const u64 *picked, u64 n,
-                                 u64 part, u64 bits, u64 limit) {
+// Those before the threshold go to the front, those that tie with it behind them, the others to the
+// end; what has a place from `limit` on is not written. `counts` is scanned by now: where the
+// part's first record of either kind goes.
+KERNEL(WG)
+void select_partition(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
+                      GLOBAL const value_t* values_in, GLOBAL value_t* values_out,
+                      GLOBAL const index_t* counts, GLOBAL const u64* picked, u64 n, u64 part,
+                      u64 bits, u64 limit) {
   LOCAL_ARRAY(index_t, scratch, 2 * WG);
   const u32 t = local_id();
   const u64 groups = group_count();
@@ -119,12 +136,15 @@ KERNEL(WG) void select_partition(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *ke
   u64 next_larger = counts[2 * groups] + (begin - next_smaller - (next_tie - counts[groups]));
 
   for (u64 tile = begin; tile < end; tile += TILE) {
-    // Classify: 0 before, 1 tie, 2 after, 3 past the end, which has a clamped address instead of a branch.
+    // Classify: 0 before, 1 tie, 2 after, 3 past the end, which has a clamped address instead of a
+    // branch.
     const u32 count = end - tile < TILE ? (u32)(end - tile) : TILE;
     ukey_t key[ITEMS];
     u32 kind[ITEMS], found = 0;
-    UNROLL for (u32 i = 0; i < ITEMS; ++i) key[i] = keys_in[tile + min(t * ITEMS + i, count - 1)];
-    UNROLL for (u32 i = 0; i < ITEMS; ++i) {
+    UNROLL
+    for (u32 i = 0; i < ITEMS; ++i) key[i] = keys_in[tile + min(t * ITEMS + i, count - 1)];
+    UNROLL
+    for (u32 i = 0; i < ITEMS; ++i) {
       const ukey_t rank = key_order(key[i]) & (ukey_t)bits;
       kind[i] = t * ITEMS + i >= count ? 3u : rank < threshold ? 0u : rank == threshold ? 1u : 2u;
       found += kind[i] == 0 ? 1u : kind[i] == 1 ? 1u << 16 : 0u;
@@ -136,7 +156,8 @@ KERNEL(WG) void select_partition(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *ke
     const u32 all_smaller = (u32)all & 0xffffu, all_ties = (u32)all >> 16;
     u64 smaller = next_smaller + (before & 0xffffu), tie = next_tie + (before >> 16);
     u64 larger = next_larger + (t * ITEMS - (before & 0xffffu) - (before >> 16));
-    UNROLL for (u32 i = 0; i < ITEMS; ++i) {
+    UNROLL
+    for (u32 i = 0; i < ITEMS; ++i) {
       const u64 place = kind[i] == 0 ? smaller : kind[i] == 1 ? tie : kind[i] == 2 ? larger : limit;
       smaller += kind[i] == 0 ? 1 : 0;
       tie += kind[i] == 1 ? 1 : 0;

@@ -6,9 +6,11 @@ INLINE u64 mixed(u64 x) {
   return x ^ (x >> 33);
 }
 
-// Work-item t of T looks at records t, t + T, …; results[3 t]: neighbours out of order, the first of them, checksum.
-KERNEL(WG) void verify_records(GLOBAL const ukey_t *keys, GLOBAL const value_t *values, GLOBAL u64 *results, u64 n,
-                               u64 run) {
+// Work-item t of T looks at records t, t + T, …; results[3 t]: neighbours out of order, the first
+// of them, checksum.
+KERNEL(WG)
+void verify_records(GLOBAL const ukey_t* keys, GLOBAL const value_t* values, GLOBAL u64* results,
+                    u64 n, u64 run) {
   const u64 t = (u64)group_id() * WG + local_id();
   const u64 items = (u64)group_count() * WG;
   u64 unsorted = 0, first = n, checksum = 0;

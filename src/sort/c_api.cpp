@@ -8,12 +8,18 @@ thread_local std::string last_error, last_log;
 
 sortium_status status_of(ErrorCode code) {
   switch (code) {
-    case ErrorCode::invalid_argument: return SORTIUM_INVALID_ARGUMENT;
-    case ErrorCode::unsupported: return SORTIUM_UNSUPPORTED;
-    case ErrorCode::not_found: return SORTIUM_NOT_FOUND;
-    case ErrorCode::out_of_memory: return SORTIUM_OUT_OF_MEMORY;
-    case ErrorCode::build_failed: return SORTIUM_BUILD_FAILED;
-    case ErrorCode::device_failed: return SORTIUM_DEVICE_FAILED;
+    case ErrorCode::invalid_argument:
+      return SORTIUM_INVALID_ARGUMENT;
+    case ErrorCode::unsupported:
+      return SORTIUM_UNSUPPORTED;
+    case ErrorCode::not_found:
+      return SORTIUM_NOT_FOUND;
+    case ErrorCode::out_of_memory:
+      return SORTIUM_OUT_OF_MEMORY;
+    case ErrorCode::build_failed:
+      return SORTIUM_BUILD_FAILED;
+    case ErrorCode::device_failed:
+      return SORTIUM_DEVICE_FAILED;
   }
   return SORTIUM_INTERNAL_ERROR;
 }
@@ -44,9 +50,19 @@ Problem problem_of(const sortium_problem* p) {
 }
 
 sortium_problem c_problem(const Problem& p) {
-  return {static_cast<sortium_key_type>(p.key), p.count, static_cast<sortium_payload>(p.payload), p.value_bytes,
-          p.keys_out, static_cast<sortium_order>(p.order), p.begin_bit, p.end_bit, static_cast<sortium_nan_order>(p.nan),
-          static_cast<sortium_zero_order>(p.zeros), p.segments, p.offset_bytes, p.limit};
+  return {static_cast<sortium_key_type>(p.key),
+          p.count,
+          static_cast<sortium_payload>(p.payload),
+          p.value_bytes,
+          p.keys_out,
+          static_cast<sortium_order>(p.order),
+          p.begin_bit,
+          p.end_bit,
+          static_cast<sortium_nan_order>(p.nan),
+          static_cast<sortium_zero_order>(p.zeros),
+          p.segments,
+          p.offset_bytes,
+          p.limit};
 }
 
 sortium_problem c_problem(sortium_key_type key, uint64_t count, sortium_order order) {

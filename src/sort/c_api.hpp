@@ -1,15 +1,16 @@
-// What the C functions have in common: handles, errors, and the way from C's structures to C++'s and back.
+// What the C functions have in common: handles, errors, and the way from C's structures to C++'s
+// and back.
 #pragma once
+
+#include <sortium/sortium.h>
 
 #include <algorithm>
 #include <exception>
 #include <memory>
+#include <sortium/sortium.hpp>
 #include <span>
 #include <string>
 #include <vector>
-
-#include <sortium/sortium.h>
-#include <sortium/sortium.hpp>
 
 struct sortium_device {
   std::shared_ptr<sortium::Device> device;
@@ -44,8 +45,8 @@ template <class To, class From>
 To enumerated(From value, int last, const char* name) {
   const int v = static_cast<int>(value);
   if (v < 0 || v > last)
-    throw Error(ErrorCode::invalid_argument,
-                std::string(name) + " is " + std::to_string(v) + "; 0 to " + std::to_string(last) + " are allowed");
+    throw Error(ErrorCode::invalid_argument, std::string(name) + " is " + std::to_string(v) +
+                                                 "; 0 to " + std::to_string(last) + " are allowed");
   return static_cast<To>(v);
 }
 
@@ -58,7 +59,9 @@ Options options_of(const sortium_options* options);
 Capabilities capabilities_of(const sortium_capabilities* capabilities);
 sortium_capabilities c_capabilities(const Capabilities& capabilities);
 
-inline std::string text(const char* given, const char* otherwise) { return given ? given : otherwise; }
+inline std::string text(const char* given, const char* otherwise) {
+  return given ? given : otherwise;
+}
 inline Memory memory_of(const sortium_memory& m) { return {m.handle, m.offset, m.bytes}; }
 
 // `count` elements; null is fine where there are none.
@@ -69,7 +72,8 @@ std::span<const T> many(const T* first, size_t count, const char* name) {
 }
 
 // As many as there is room for; `count` says how many there are.
-inline void write_phases(const std::vector<Plan::Phase>& from, sortium_phase* phases, size_t room, size_t* count) {
+inline void write_phases(const std::vector<Plan::Phase>& from, sortium_phase* phases, size_t room,
+                         size_t* count) {
   *count = from.size();
   for (size_t i = 0; i < std::min(room, from.size()); ++i)
     phases[i] = {from[i].name.c_str(), from[i].seconds, from[i].launches};

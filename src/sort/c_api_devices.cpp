@@ -21,7 +21,8 @@ sortium_status sortium_device_at(size_t index, sortium_device** device) {
   return guarded([&] {
     need(device, "device");
     if (index >= devices().size())
-      throw Error(ErrorCode::not_found, "device " + std::to_string(index) + " of " + std::to_string(devices().size()));
+      throw Error(ErrorCode::not_found,
+                  "device " + std::to_string(index) + " of " + std::to_string(devices().size()));
     *device = new sortium_device{devices()[index]};
   });
 }
@@ -34,14 +35,21 @@ sortium_status sortium_device_find(const char* spec, sortium_device** device) {
 }
 
 void sortium_device_release(sortium_device* device) { delete device; }
-const char* sortium_device_id(const sortium_device* d) { return d ? d->device->info().id.c_str() : ""; }
-const char* sortium_device_name(const sortium_device* d) { return d ? d->device->info().name.c_str() : ""; }
-
-sortium_status sortium_device_capabilities(sortium_device* device, sortium_capabilities* out) {
-  return guarded([&] { need(out, "capabilities") = c_capabilities(capabilities(*need(device, "device").device)); });
+const char* sortium_device_id(const sortium_device* d) {
+  return d ? d->device->info().id.c_str() : "";
+}
+const char* sortium_device_name(const sortium_device* d) {
+  return d ? d->device->info().name.c_str() : "";
 }
 
-sortium_status sortium_buffer_create(sortium_device* device, uint64_t bytes, sortium_buffer** buffer) {
+sortium_status sortium_device_capabilities(sortium_device* device, sortium_capabilities* out) {
+  return guarded([&] {
+    need(out, "capabilities") = c_capabilities(capabilities(*need(device, "device").device));
+  });
+}
+
+sortium_status sortium_buffer_create(sortium_device* device, uint64_t bytes,
+                                     sortium_buffer** buffer) {
   return guarded([&] {
     need(buffer, "buffer");
     auto& d = need(device, "device").device;
@@ -64,7 +72,8 @@ sortium_status sortium_queue_create(sortium_device* device, int tracing, sortium
   });
 }
 
-sortium_status sortium_queue_wrap_opencl(void* cl_context, void* cl_command_queue, sortium_queue** queue) {
+sortium_status sortium_queue_wrap_opencl(void* cl_context, void* cl_command_queue,
+                                         sortium_queue** queue) {
   return guarded([&] {
     need(queue, "queue");
     *queue = new sortium_queue{wrap_opencl(cl_context, cl_command_queue)};
@@ -85,11 +94,13 @@ sortium_status sortium_queue_device(sortium_queue* queue, sortium_device** devic
   });
 }
 
-sortium_status sortium_queue_write(sortium_queue* queue, sortium_memory to, const void* from, uint64_t bytes) {
+sortium_status sortium_queue_write(sortium_queue* queue, sortium_memory to, const void* from,
+                                   uint64_t bytes) {
   return guarded([&] { need(queue, "queue").queue->write(memory_of(to), from, bytes); });
 }
 
-sortium_status sortium_queue_read(sortium_queue* queue, void* to, sortium_memory from, uint64_t bytes) {
+sortium_status sortium_queue_read(sortium_queue* queue, void* to, sortium_memory from,
+                                  uint64_t bytes) {
   return guarded([&] { need(queue, "queue").queue->read(to, memory_of(from), bytes); });
 }
 

@@ -16,30 +16,39 @@ namespace {
 
 FieldType field_type_of_c(const sortium_field& f) {
   switch (f.type) {
-    case SORTIUM_FIELD_U128: return FieldType::u128();
-    case SORTIUM_FIELD_I128: return FieldType::i128();
-    case SORTIUM_FIELD_BYTES: return FieldType::bytes(f.length);
-    default: break;
+    case SORTIUM_FIELD_U128:
+      return FieldType::u128();
+    case SORTIUM_FIELD_I128:
+      return FieldType::i128();
+    case SORTIUM_FIELD_BYTES:
+      return FieldType::bytes(f.length);
+    default:
+      break;
   }
   if (f.type >= all_key_types.size())
-    throw Error(ErrorCode::invalid_argument, "the type of a field is " + std::to_string(f.type) +
-                                                 "; a sortium_key_type or SORTIUM_FIELD_… is allowed");
+    throw Error(ErrorCode::invalid_argument,
+                "the type of a field is " + std::to_string(f.type) +
+                    "; a sortium_key_type or SORTIUM_FIELD_… is allowed");
   return static_cast<KeyType>(f.type);
 }
 
 std::vector<Field> fields_of(const sortium_field* key, size_t count) {
   std::vector<Field> fields;
   for (const auto& f : many(key, count, "key"))
-    fields.push_back({f.column, f.offset, field_type_of_c(f), enumerated<Order>(f.order, 1, "order"),
-                      enumerated<NanOrder>(f.nan, 2, "nan"), enumerated<ZeroOrder>(f.zeros, 1, "zeros"), f.begin_bit,
-                      f.end_bit});
+    fields.push_back({f.column, f.offset, field_type_of_c(f),
+                      enumerated<Order>(f.order, 1, "order"), enumerated<NanOrder>(f.nan, 2, "nan"),
+                      enumerated<ZeroOrder>(f.zeros, 1, "zeros"), f.begin_bit, f.end_bit});
   return fields;
 }
 
 RecordProblem record_problem_of(const sortium_record_problem* given) {
   const auto& c = need(given, "problem");
-  RecordProblem p{.count = c.count, .key = fields_of(c.key, c.field_count), .position_bytes = c.position_bytes,
-                  .segments = c.segments, .offset_bytes = c.offset_bytes, .limit = c.limit};
+  RecordProblem p{.count = c.count,
+                  .key = fields_of(c.key, c.field_count),
+                  .position_bytes = c.position_bytes,
+                  .segments = c.segments,
+                  .offset_bytes = c.offset_bytes,
+                  .limit = c.limit};
   for (const auto& column : many(c.columns, c.column_count, "columns"))
     p.columns.push_back({column.bytes, enumerated<Moved>(column.moved, 2, "moved")});
   return p;
@@ -49,7 +58,8 @@ RecordProblem record_problem_of(const sortium_record_problem* given) {
 struct Columns {
   Columns(const sortium_record_operands* given, const RecordProblem& p) {
     const auto& c = need(given, "operands");
-    for (const auto& m : many(c.columns_in, p.columns.size(), "columns_in")) in.push_back(memory_of(m));
+    for (const auto& m : many(c.columns_in, p.columns.size(), "columns_in"))
+      in.push_back(memory_of(m));
     if (c.columns_out != nullptr)
       for (const auto& m : std::span(c.columns_out, p.columns.size())) out.push_back(memory_of(m));
     operands = {in, out, memory_of(c.positions), memory_of(c.scratch), memory_of(c.offsets)};
@@ -60,7 +70,8 @@ struct Columns {
 
 PermuteProblem permute_problem_of(const sortium_permute_problem* given) {
   const auto& c = need(given, "problem");
-  return {enumerated<Direction>(c.direction, 1, "direction"), c.count, c.element_bytes, c.index_bytes, c.elements};
+  return {enumerated<Direction>(c.direction, 1, "direction"), c.count, c.element_bytes,
+          c.index_bytes, c.elements};
 }
 
 }  // namespace
@@ -76,18 +87,25 @@ void sortium_record_problem_init(sortium_record_problem* p) {
   p->offset_bytes = RecordProblem{}.offset_bytes;
 }
 
-sortium_status sortium_sort_records(void* records, unsigned record_bytes, uint64_t count, const sortium_field* key,
-                                    size_t field_count, const sortium_options* options) {
-  return guarded([&] { sort_records(records, record_bytes, count, fields_of(key, field_count), options_of(options)); });
+sortium_status sortium_sort_records(void* records, unsigned record_bytes, uint64_t count,
+                                    const sortium_field* key, size_t field_count,
+                                    const sortium_options* options) {
+  return guarded([&] {
+    sort_records(records, record_bytes, count, fields_of(key, field_count), options_of(options));
+  });
 }
 
-sortium_status sortium_sort_records_host(const sortium_record_problem* problem, const void* const* columns_in,
-                                         void* const* columns_out, void* positions, const sortium_options* options) {
-  return sortium_sort_record_segments_host(problem, columns_in, columns_out, positions, nullptr, options);
+sortium_status sortium_sort_records_host(const sortium_record_problem* problem,
+                                         const void* const* columns_in, void* const* columns_out,
+                                         void* positions, const sortium_options* options) {
+  return sortium_sort_record_segments_host(problem, columns_in, columns_out, positions, nullptr,
+                                           options);
 }
 
-sortium_status sortium_sort_record_segments_host(const sortium_record_problem* problem, const void* const* columns_in,
-                                                 void* const* columns_out, void* positions, const void* offsets,
+sortium_status sortium_sort_record_segments_host(const sortium_record_problem* problem,
+                                                 const void* const* columns_in,
+                                                 void* const* columns_out, void* positions,
+                                                 const void* offsets,
                                                  const sortium_options* options) {
   return guarded([&] {
     const auto p = record_problem_of(problem);
@@ -97,30 +115,42 @@ sortium_status sortium_sort_record_segments_host(const sortium_record_problem* p
   });
 }
 
-sortium_status sortium_topk_records(const void* records, unsigned record_bytes, uint64_t count, const sortium_field* key,
-                                    size_t field_count, uint64_t k, void* records_out, const sortium_options* options) {
+sortium_status sortium_topk_records(const void* records, unsigned record_bytes, uint64_t count,
+                                    const sortium_field* key, size_t field_count, uint64_t k,
+                                    void* records_out, const sortium_options* options) {
   return guarded([&] {
     detail::check_k(k, count);
-    const RecordProblem p{.count = count, .columns = {{record_bytes, Moved::out}}, .key = fields_of(key, field_count), .limit = k};
+    const RecordProblem p{.count = count,
+                          .columns = {{record_bytes, Moved::out}},
+                          .key = fields_of(key, field_count),
+                          .limit = k};
     sort_records_host(p, {{&records, 1}, {&records_out, 1}}, options_of(options));
   });
 }
 
-sortium_status sortium_record_plan_create(sortium_device* device, const sortium_record_problem* problem,
-                                          const sortium_options* options, sortium_record_plan** plan) {
+sortium_status sortium_record_plan_create(sortium_device* device,
+                                          const sortium_record_problem* problem,
+                                          const sortium_options* options,
+                                          sortium_record_plan** plan) {
   return guarded([&] {
     need(plan, "plan");
     *plan = new sortium_record_plan{
-        RecordPlan(need(device, "device").device, record_problem_of(problem), method_of(options)), {}};
+        RecordPlan(need(device, "device").device, record_problem_of(problem), method_of(options)),
+        {}};
   });
 }
 
-uint64_t sortium_record_plan_scratch_bytes(const sortium_record_plan* plan) { return plan ? plan->plan.scratch_bytes() : 0; }
+uint64_t sortium_record_plan_scratch_bytes(const sortium_record_plan* plan) {
+  return plan ? plan->plan.scratch_bytes() : 0;
+}
 
-sortium_status sortium_record_plan_scratch_bytes_for(const sortium_record_problem* problem, const sortium_capabilities* c,
-                                                     const sortium_options* options, uint64_t* bytes) {
+sortium_status sortium_record_plan_scratch_bytes_for(const sortium_record_problem* problem,
+                                                     const sortium_capabilities* c,
+                                                     const sortium_options* options,
+                                                     uint64_t* bytes) {
   return guarded([&] {
-    need(bytes, "bytes") = RecordPlan::scratch_bytes_for(record_problem_of(problem), capabilities_of(c), method_of(options));
+    need(bytes, "bytes") = RecordPlan::scratch_bytes_for(record_problem_of(problem),
+                                                         capabilities_of(c), method_of(options));
   });
 }
 
@@ -137,45 +167,55 @@ sortium_status sortium_record_plan_run(sortium_record_plan* plan, sortium_queue*
 }
 
 sortium_status sortium_record_plan_profile(sortium_record_plan* plan, sortium_queue* queue,
-                                           const sortium_record_operands* operands, sortium_phase* phases, size_t room,
-                                           size_t* count) {
+                                           const sortium_record_operands* operands,
+                                           sortium_phase* phases, size_t room, size_t* count) {
   return guarded([&] {
     auto& p = need(plan, "plan");
     need(count, "count");
     if (room > 0) need(phases, "phases");
-    p.phases = p.plan.profile(*need(queue, "queue").queue, Columns(operands, p.plan.problem()).operands);
+    p.phases =
+        p.plan.profile(*need(queue, "queue").queue, Columns(operands, p.plan.problem()).operands);
     write_phases(p.phases, phases, room, count);
   });
 }
 
 void sortium_record_plan_release(sortium_record_plan* plan) { delete plan; }
 
-sortium_status sortium_gather(const void* in, const void* positions, void* out, uint64_t count, unsigned element_bytes,
-                              unsigned index_bytes, uint64_t elements, const sortium_options* options) {
+sortium_status sortium_gather(const void* in, const void* positions, void* out, uint64_t count,
+                              unsigned element_bytes, unsigned index_bytes, uint64_t elements,
+                              const sortium_options* options) {
   return guarded([&] {
-    permute_host({Direction::gather, count, element_bytes, index_bytes, elements}, in, positions, out, options_of(options));
+    permute_host({Direction::gather, count, element_bytes, index_bytes, elements}, in, positions,
+                 out, options_of(options));
   });
 }
 
-sortium_status sortium_scatter(const void* in, const void* positions, void* out, uint64_t count, unsigned element_bytes,
-                               unsigned index_bytes, uint64_t elements, const sortium_options* options) {
+sortium_status sortium_scatter(const void* in, const void* positions, void* out, uint64_t count,
+                               unsigned element_bytes, unsigned index_bytes, uint64_t elements,
+                               const sortium_options* options) {
   return guarded([&] {
-    permute_host({Direction::scatter, count, element_bytes, index_bytes, elements}, in, positions, out, options_of(options));
+    permute_host({Direction::scatter, count, element_bytes, index_bytes, elements}, in, positions,
+                 out, options_of(options));
   });
 }
 
-sortium_status sortium_permute_create(sortium_device* device, const sortium_permute_problem* problem,
+sortium_status sortium_permute_create(sortium_device* device,
+                                      const sortium_permute_problem* problem,
                                       sortium_permute** permute) {
   return guarded([&] {
     need(permute, "permute");
-    *permute = new sortium_permute{Permute(need(device, "device").device, permute_problem_of(problem))};
+    *permute =
+        new sortium_permute{Permute(need(device, "device").device, permute_problem_of(problem))};
   });
 }
 
-sortium_status sortium_permute_run(sortium_permute* permute, sortium_queue* queue, sortium_memory in,
-                                   sortium_memory positions, sortium_memory out) {
+sortium_status sortium_permute_run(sortium_permute* permute, sortium_queue* queue,
+                                   sortium_memory in, sortium_memory positions,
+                                   sortium_memory out) {
   return guarded([&] {
-    need(permute, "permute").permute.run(*need(queue, "queue").queue, memory_of(in), memory_of(positions), memory_of(out));
+    need(permute, "permute")
+        .permute.run(*need(queue, "queue").queue, memory_of(in), memory_of(positions),
+                     memory_of(out));
   });
 }
 

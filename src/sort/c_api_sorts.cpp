@@ -1,9 +1,8 @@
 // Sorts, first records, plans and what there is of algorithms, for C.
-#include "c_api.hpp"
-
+#include <sortium/verify.hpp>
 #include <utility>
 
-#include <sortium/verify.hpp>
+#include "c_api.hpp"
 
 using namespace sortium;
 using namespace sortium::c;
@@ -18,8 +17,8 @@ namespace {
 
 Operands operands_of(const sortium_operands* o) {
   const auto& c = need(o, "operands");
-  return {memory_of(c.keys_in), memory_of(c.keys_out), memory_of(c.values_in), memory_of(c.values_out),
-          memory_of(c.scratch), memory_of(c.offsets)};
+  return {memory_of(c.keys_in),    memory_of(c.keys_out), memory_of(c.values_in),
+          memory_of(c.values_out), memory_of(c.scratch),  memory_of(c.offsets)};
 }
 
 // Never changes, so that names may be handed out for ever.
@@ -34,16 +33,20 @@ extern "C" {
 
 const char* sortium_version(void) { return version().data(); }
 
-sortium_status sortium_sort_host(const sortium_problem* problem, const void* keys_in, void* keys_out,
-                                 const void* values_in, void* values_out, const sortium_options* options) {
-  return guarded([&] { sort_host(problem_of(problem), {keys_in, keys_out, values_in, values_out}, options_of(options)); });
+sortium_status sortium_sort_host(const sortium_problem* problem, const void* keys_in,
+                                 void* keys_out, const void* values_in, void* values_out,
+                                 const sortium_options* options) {
+  return guarded([&] {
+    sort_host(problem_of(problem), {keys_in, keys_out, values_in, values_out}, options_of(options));
+  });
 }
 
-sortium_status sortium_sort_segments_host(const sortium_problem* problem, const void* keys_in, void* keys_out,
-                                          const void* values_in, void* values_out, const void* offsets,
-                                          const sortium_options* options) {
+sortium_status sortium_sort_segments_host(const sortium_problem* problem, const void* keys_in,
+                                          void* keys_out, const void* values_in, void* values_out,
+                                          const void* offsets, const sortium_options* options) {
   return guarded([&] {
-    sort_host(problem_of(problem), {keys_in, keys_out, values_in, values_out, offsets}, options_of(options));
+    sort_host(problem_of(problem), {keys_in, keys_out, values_in, values_out, offsets},
+              options_of(options));
   });
 }
 
@@ -53,16 +56,18 @@ sortium_status sortium_sort(sortium_key_type key, void* keys, uint64_t count, so
   return sortium_sort_host(&p, keys, keys, nullptr, nullptr, options);
 }
 
-sortium_status sortium_sort_pairs(sortium_key_type key, void* keys, void* values, unsigned value_bytes, uint64_t count,
-                                  sortium_order order, const sortium_options* options) {
+sortium_status sortium_sort_pairs(sortium_key_type key, void* keys, void* values,
+                                  unsigned value_bytes, uint64_t count, sortium_order order,
+                                  const sortium_options* options) {
   sortium_problem p = c_problem(key, count, order);
   p.payload = SORTIUM_VALUES;
   p.value_bytes = value_bytes;
   return sortium_sort_host(&p, keys, keys, values, values, options);
 }
 
-sortium_status sortium_argsort(sortium_key_type key, const void* keys, void* positions, unsigned index_bytes,
-                               uint64_t count, sortium_order order, const sortium_options* options) {
+sortium_status sortium_argsort(sortium_key_type key, const void* keys, void* positions,
+                               unsigned index_bytes, uint64_t count, sortium_order order,
+                               const sortium_options* options) {
   sortium_problem p = c_problem(key, count, order);
   p.payload = SORTIUM_POSITIONS;
   p.value_bytes = index_bytes;
@@ -70,8 +75,8 @@ sortium_status sortium_argsort(sortium_key_type key, const void* keys, void* pos
   return sortium_sort_host(&p, keys, nullptr, nullptr, positions, options);
 }
 
-sortium_status sortium_topk(sortium_key_type key, const void* keys, uint64_t count, uint64_t k, void* keys_out,
-                            sortium_order order, const sortium_options* options) {
+sortium_status sortium_topk(sortium_key_type key, const void* keys, uint64_t count, uint64_t k,
+                            void* keys_out, sortium_order order, const sortium_options* options) {
   return guarded([&] {
     auto p = c_problem(key, count, order);
     detail::check_k(p.limit = k, count);
@@ -79,8 +84,9 @@ sortium_status sortium_topk(sortium_key_type key, const void* keys, uint64_t cou
   });
 }
 
-sortium_status sortium_topk_pairs(sortium_key_type key, const void* keys, const void* values, unsigned value_bytes,
-                                  uint64_t count, uint64_t k, void* keys_out, void* values_out, sortium_order order,
+sortium_status sortium_topk_pairs(sortium_key_type key, const void* keys, const void* values,
+                                  unsigned value_bytes, uint64_t count, uint64_t k, void* keys_out,
+                                  void* values_out, sortium_order order,
                                   const sortium_options* options) {
   return guarded([&] {
     auto p = c_problem(key, count, order);
@@ -91,8 +97,9 @@ sortium_status sortium_topk_pairs(sortium_key_type key, const void* keys, const 
   });
 }
 
-sortium_status sortium_argtopk(sortium_key_type key, const void* keys, void* positions, unsigned index_bytes, uint64_t count,
-                               uint64_t k, sortium_order order, const sortium_options* options) {
+sortium_status sortium_argtopk(sortium_key_type key, const void* keys, void* positions,
+                               unsigned index_bytes, uint64_t count, uint64_t k,
+                               sortium_order order, const sortium_options* options) {
   return guarded([&] {
     auto p = c_problem(key, count, order);
     detail::check_k(p.limit = k, count);
@@ -113,25 +120,38 @@ sortium_status sortium_plan_create(sortium_device* device, const sortium_problem
   });
 }
 
-uint64_t sortium_plan_scratch_bytes(const sortium_plan* plan) { return plan ? plan->plan.scratch_bytes() : 0; }
+uint64_t sortium_plan_scratch_bytes(const sortium_plan* plan) {
+  return plan ? plan->plan.scratch_bytes() : 0;
+}
 
-sortium_status sortium_plan_scratch_bytes_for(const sortium_problem* problem, const sortium_capabilities* c,
+sortium_status sortium_plan_scratch_bytes_for(const sortium_problem* problem,
+                                              const sortium_capabilities* c,
                                               const sortium_options* options, uint64_t* bytes) {
   return guarded([&] {
-    need(bytes, "bytes") = Plan::scratch_bytes_for(problem_of(problem), capabilities_of(c), method_of(options));
+    need(bytes, "bytes") =
+        Plan::scratch_bytes_for(problem_of(problem), capabilities_of(c), method_of(options));
   });
 }
 
-const char* sortium_plan_algorithm(const sortium_plan* plan) { return plan ? plan->plan.algorithm().name.c_str() : ""; }
-const char* sortium_plan_parameters(const sortium_plan* plan) { return plan ? plan->parameters.c_str() : ""; }
-uint64_t sortium_plan_run_length(const sortium_plan* plan) { return plan ? plan->plan.run_length() : 0; }
-
-sortium_status sortium_plan_run(sortium_plan* plan, sortium_queue* queue, const sortium_operands* operands) {
-  return guarded([&] { need(plan, "plan").plan.run(*need(queue, "queue").queue, operands_of(operands)); });
+const char* sortium_plan_algorithm(const sortium_plan* plan) {
+  return plan ? plan->plan.algorithm().name.c_str() : "";
+}
+const char* sortium_plan_parameters(const sortium_plan* plan) {
+  return plan ? plan->parameters.c_str() : "";
+}
+uint64_t sortium_plan_run_length(const sortium_plan* plan) {
+  return plan ? plan->plan.run_length() : 0;
 }
 
-sortium_status sortium_plan_profile(sortium_plan* plan, sortium_queue* queue, const sortium_operands* operands,
-                                    sortium_phase* phases, size_t room, size_t* count) {
+sortium_status sortium_plan_run(sortium_plan* plan, sortium_queue* queue,
+                                const sortium_operands* operands) {
+  return guarded(
+      [&] { need(plan, "plan").plan.run(*need(queue, "queue").queue, operands_of(operands)); });
+}
+
+sortium_status sortium_plan_profile(sortium_plan* plan, sortium_queue* queue,
+                                    const sortium_operands* operands, sortium_phase* phases,
+                                    size_t room, size_t* count) {
   return guarded([&] {
     auto& p = need(plan, "plan");
     need(count, "count");
@@ -153,13 +173,13 @@ sortium_status sortium_algorithm_at(size_t index, sortium_algorithm* algorithm) 
                                             std::to_string(all_algorithms().size()));
     const auto& a = all_algorithms()[index];
     *algorithm = {a.name.c_str(), a.title.c_str(), a.source.c_str(), a.cost.c_str(),
-                  a.stable,       a.partial,       a.comparison,     a.quadratic,       a.host,
-                  a.segments,     a.limit};
+                  a.stable,       a.partial,       a.comparison,     a.quadratic,
+                  a.host,         a.segments,      a.limit};
   });
 }
 
-sortium_status sortium_self_test(sortium_device* device, const char* algorithm, const sortium_self_test_result** results,
-                                 size_t* count) {
+sortium_status sortium_self_test(sortium_device* device, const char* algorithm,
+                                 const sortium_self_test_result** results, size_t* count) {
   return guarded([&] {
     need(results, "results");
     need(count, "count");
@@ -168,18 +188,21 @@ sortium_status sortium_self_test(sortium_device* device, const char* algorithm, 
     tests = self_test(*need(device, "device").device, text(algorithm, ""));
     of_tests.clear();
     for (const auto& t : tests)
-      of_tests.push_back({std::ranges::find(all_algorithms(), t.algorithm, &AlgorithmInfo::name)->name.c_str(),
-                          c_problem(t.problem), t.supported, t.failure.c_str()});
+      of_tests.push_back(
+          {std::ranges::find(all_algorithms(), t.algorithm, &AlgorithmInfo::name)->name.c_str(),
+           c_problem(t.problem), t.supported, t.failure.c_str()});
     *results = of_tests.data();
     *count = of_tests.size();
   });
 }
 
-sortium_status sortium_verify(sortium_queue* queue, const sortium_problem* problem, sortium_memory keys,
-                              sortium_memory values, uint64_t run_length, sortium_verdict* verdict) {
+sortium_status sortium_verify(sortium_queue* queue, const sortium_problem* problem,
+                              sortium_memory keys, sortium_memory values, uint64_t run_length,
+                              sortium_verdict* verdict) {
   return guarded([&] {
     need(verdict, "verdict");
-    const auto v = verify(*need(queue, "queue").queue, problem_of(problem), memory_of(keys), memory_of(values), run_length);
+    const auto v = verify(*need(queue, "queue").queue, problem_of(problem), memory_of(keys),
+                          memory_of(values), run_length);
     *verdict = {v.unsorted, v.first_unsorted, v.checksum};
   });
 }

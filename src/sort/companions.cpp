@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <optional>
-
 #include <sortium/companions.hpp>
 
 #include "../algorithms/scan.hpp"
@@ -19,27 +18,36 @@ namespace sortium {
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& message) { throw Error(ErrorCode::invalid_argument, message); }
+[[noreturn]] void refuse(const std::string& message) {
+  throw Error(ErrorCode::invalid_argument, message);
+}
 
 const Problem& checked(const Problem& p) {
   check(p);
   if (p.segments != 0 || p.limit != 0)
-    refuse(fmt::format("the problem has segments ({}) or a limit ({}), which is for sorts alone", p.segments, p.limit));
+    refuse(fmt::format("the problem has segments ({}) or a limit ({}), which is for sorts alone",
+                       p.segments, p.limit));
   return p;
 }
 
 }  // namespace
 
 struct CompanionPlan::Impl {
-  Impl(std::shared_ptr<Device> on, const Problem& p) : device(std::move(on)), problem(checked(p)), found(capabilities(*device)) {
+  Impl(std::shared_ptr<Device> on, const Problem& p)
+      : device(std::move(on)), problem(checked(p)), found(capabilities(*device)) {
     const bool gpu = found.kind != DeviceKind::cpu;
     const auto largest = std::bit_floor(std::min(found.max_work_group, 256u));
-    const unsigned least = found.sub_group_words == SubGroupWords::emulated ? 1 : std::min(found.sub_group_size, largest);
+    const unsigned least = found.sub_group_words == SubGroupWords::emulated
+                               ? 1
+                               : std::min(found.sub_group_size, largest);
     work_group = gpu ? largest : least;
     items = gpu ? 8 : std::max(1024 / work_group, 1u);
     while (items > 1 && tile() * (info(p.key).bytes + 4) + 1024 > found.local_memory) items /= 2;
     const std::uint64_t tiles = ceil_div(problem.count, tile());
-    part = ceil_div(tiles, std::clamp<std::uint64_t>((gpu ? 8 : 4) * std::uint64_t{found.compute_units}, 1, std::max<std::uint64_t>(tiles, 1))) * tile();
+    part = ceil_div(tiles,
+                    std::clamp<std::uint64_t>((gpu ? 8 : 4) * std::uint64_t{found.compute_units}, 1,
+                                              std::max<std::uint64_t>(tiles, 1))) *
+           tile();
     groups = ceil_div(problem.count, std::max<std::uint64_t>(part, 1));
   }
   virtual ~Impl() = default;
@@ -53,7 +61,8 @@ struct CompanionPlan::Impl {
   }
   void check_run(const Queue& queue, std::span<const Operand> operands) const {
     if (queue.device().native_context() != device->native_context())
-      refuse(fmt::format("queue is of another device or context than the plan, which is for {}", device->info().name));
+      refuse(fmt::format("queue is of another device or context than the plan, which is for {}",
+                         device->info().name));
     check_places(operands, found.backend);
     check_apart(operands, found.backend);
   }
@@ -96,7 +105,9 @@ struct IsSortedImpl : Impl {
 };
 
 // What moves values that a kernel does not: they are gathered afterwards.
-bool has_elements(const Problem& p) { return p.payload == Payload::values && p.value_bytes != 4 && p.value_bytes != 8; }
+bool has_elements(const Problem& p) {
+  return p.payload == Payload::values && p.value_bytes != 4 && p.value_bytes != 8;
+}
 Problem without_elements(Problem p) {
   if (!has_elements(p)) return p;
   check_element_bytes(p.value_bytes);
@@ -120,7 +131,8 @@ struct UniqueImpl : Impl {
     scan.build(*device, found);
     build(without_elements(p), length_bytes == 8 ? 8 : 4);
     if (has_elements(p))
-      mover.emplace(*device, PermuteProblem{Direction::gather, p.count, p.value_bytes, index}, Places{Places::Kind::counted});
+      mover.emplace(*device, PermuteProblem{Direction::gather, p.count, p.value_bytes, index},
+                    Places{Places::Kind::counted});
     tally = module->kernel("unique_tally");
     gather = module->kernel("unique_gather");
     lengths = module->kernel("unique_lengths");
@@ -133,9 +145,12 @@ struct UniqueImpl : Impl {
 };
 
 struct MergeImpl : Impl {
-  MergeImpl(std::shared_ptr<Device> on, const Problem& p, std::uint64_t first) : Impl(std::move(on), p), a_count(first) {
-    if (a_count > p.count) refuse(fmt::format("a_count is {}; it is at most the count of both, {}", a_count, p.count));
-    if (p.payload == Payload::positions) refuse("payload is positions; a merge moves values or none");
+  MergeImpl(std::shared_ptr<Device> on, const Problem& p, std::uint64_t first)
+      : Impl(std::move(on), p), a_count(first) {
+    if (a_count > p.count)
+      refuse(fmt::format("a_count is {}; it is at most the count of both, {}", a_count, p.count));
+    if (p.payload == Payload::positions)
+      refuse("payload is positions; a merge moves values or none");
     if (host()) return;
     tiles = ceil_div(p.count, tile());
     at_cuts = scratch.add((tiles + 1) * 8);
@@ -150,7 +165,8 @@ struct MergeImpl : Impl {
 
 Problem with_places(Problem p) {
   if (p.value_bytes == 4 && p.count > 0xffffffffu)
-    refuse(fmt::format("count is {}; 4-byte places reach 2^32 - 1 records (take value_bytes 8)", p.count));
+    refuse(fmt::format("count is {}; 4-byte places reach 2^32 - 1 records (take value_bytes 8)",
+                       p.count));
   p.payload = Payload::positions;
   return p;
 }
@@ -158,7 +174,8 @@ Problem with_places(Problem p) {
 struct SearchImpl : Impl {
   SearchImpl(std::shared_ptr<Device> on, const Problem& p, std::uint64_t count, Bound which)
       : Impl(std::move(on), with_places(p)), needles(count), bound(which) {
-    if (needles > std::uint64_t{1} << 40) refuse(fmt::format("needles is {}; up to 2^40 is allowed", needles));
+    if (needles > std::uint64_t{1} << 40)
+      refuse(fmt::format("needles is {}; up to 2^40 is allowed", needles));
     if (host()) return;
     build(problem);
     places = module->kernel("search_places");
@@ -169,7 +186,8 @@ struct SearchImpl : Impl {
 };
 
 struct NthElementImpl : Impl {
-  NthElementImpl(std::shared_ptr<Device> on, const Problem& p, std::uint64_t place) : Impl(std::move(on), p), n(place) {
+  NthElementImpl(std::shared_ptr<Device> on, const Problem& p, std::uint64_t place)
+      : Impl(std::move(on), p), n(place) {
     if (n >= p.count) refuse(fmt::format("n is {}; it is less than the count, {}", n, p.count));
     if (host()) return;
     select = RadixSelect(problem, found, {}, scratch);
@@ -198,7 +216,9 @@ void IsSortedPlan::run(Queue& queue, const Operands& o) const {
   const auto& m = as<IsSortedImpl>(impl_);
   const auto& p = m.problem;
   const unsigned key = info(p.key).bytes;
-  const Operand all[] = {{"keys", o.keys, p.count * key, key, false}, {"result", o.result, 8, 8}, {"scratch", o.scratch, m.scratch.bytes(), 16}};
+  const Operand all[] = {{"keys", o.keys, p.count * key, key, false},
+                         {"result", o.result, 8, 8},
+                         {"scratch", o.scratch, m.scratch.bytes(), 16}};
   m.check_run(queue, all);
   if (p.count == 0) return queue.fill(o.result, 0, 8);
 #ifdef SORTIUM_WITH_HOST
@@ -214,7 +234,8 @@ void IsSortedPlan::run(Queue& queue, const Operands& o) const {
   queue.launch({*m.whole, 1, m.work_group, whole, "is_sorted"});
 }
 
-UniquePlan::UniquePlan(std::shared_ptr<Device> device, const Problem& problem, unsigned length_bytes)
+UniquePlan::UniquePlan(std::shared_ptr<Device> device, const Problem& problem,
+                       unsigned length_bytes)
     : CompanionPlan(std::make_unique<UniqueImpl>(std::move(device), problem, length_bytes)) {}
 
 void UniquePlan::run(Queue& queue, const Operands& o) const {
@@ -223,13 +244,15 @@ void UniquePlan::run(Queue& queue, const Operands& o) const {
   const unsigned key = info(p.key).bytes;
   const bool values = p.payload != Payload::none;
   const unsigned unit = unit_of(p.value_bytes);
-  const Operand all[] = {{"keys_in", o.keys_in, p.count * key, key, false},
-                         {"keys_out", o.keys_out, p.keys_out ? p.count * key : 0, key},
-                         {"values_in", o.values_in, p.payload == Payload::values ? p.count * p.value_bytes : 0, unit, false},
-                         {"values_out", o.values_out, values ? p.count * p.value_bytes : 0, unit},
-                         {"lengths", o.lengths, p.count * m.length_bytes, std::max(m.length_bytes, 1u)},
-                         {"runs", o.runs, 8, 8},
-                         {"scratch", o.scratch, m.scratch.bytes(), 16}};
+  const Operand all[] = {
+      {"keys_in", o.keys_in, p.count * key, key, false},
+      {"keys_out", o.keys_out, p.keys_out ? p.count * key : 0, key},
+      {"values_in", o.values_in, p.payload == Payload::values ? p.count * p.value_bytes : 0, unit,
+       false},
+      {"values_out", o.values_out, values ? p.count * p.value_bytes : 0, unit},
+      {"lengths", o.lengths, p.count * m.length_bytes, std::max(m.length_bytes, 1u)},
+      {"runs", o.runs, 8, 8},
+      {"scratch", o.scratch, m.scratch.bytes(), 16}};
   m.check_run(queue, all);
   if (p.count == 0) return queue.fill(o.runs, 0, 8);
 #ifdef SORTIUM_WITH_HOST
@@ -239,12 +262,21 @@ void UniquePlan::run(Queue& queue, const Operands& o) const {
   }
 #endif
   const auto scratch = m.scratch_of(o.scratch);
-  const Memory counts = m.counts.in(scratch), starts = m.starts.bytes != 0 ? m.starts.in(scratch) : Memory{};
+  const Memory counts = m.counts.in(scratch),
+               starts = m.starts.bytes != 0 ? m.starts.in(scratch) : Memory{};
   const bool moves = !m.mover;  // the kernel does, with the keys
   const Arg tally[] = {o.keys_in, counts, p.count, m.part};
   queue.launch({*m.tally, m.groups, m.work_group, tally, "tally"});
   m.scan.enqueue(queue, scratch, counts);
-  const Arg gather[] = {o.keys_in, o.keys_out, moves ? o.values_in : Memory{}, moves ? o.values_out : Memory{}, starts, counts, o.runs, p.count, m.part};
+  const Arg gather[] = {o.keys_in,
+                        o.keys_out,
+                        moves ? o.values_in : Memory{},
+                        moves ? o.values_out : Memory{},
+                        starts,
+                        counts,
+                        o.runs,
+                        p.count,
+                        m.part};
   queue.launch({*m.gather, m.groups, m.work_group, gather, "compact"});
   if (m.mover) m.mover->enqueue(queue, o.values_in, starts, o.values_out, o.runs);
   if (m.length_bytes == 0) return;
@@ -275,11 +307,13 @@ void MergePlan::run(Queue& queue, const Operands& o) const {
   const Memory cuts = m.at_cuts.in(m.scratch_of(o.scratch));
   const Arg cut[] = {o.a_keys, o.b_keys, cuts, a, b, m.tiles};
   queue.launch({*m.cuts, ceil_div(m.tiles + 1, m.work_group), m.work_group, cut, "cut"});
-  const Arg two[] = {o.a_keys, o.b_keys, o.keys_out, o.a_values, o.b_values, o.values_out, cuts, a, b};
+  const Arg two[] = {o.a_keys,     o.b_keys, o.keys_out, o.a_values, o.b_values,
+                     o.values_out, cuts,     a,          b};
   queue.launch({*m.two, m.tiles, m.work_group, two, "merge"});
 }
 
-SearchPlan::SearchPlan(std::shared_ptr<Device> device, const Problem& problem, std::uint64_t needles, Bound bound)
+SearchPlan::SearchPlan(std::shared_ptr<Device> device, const Problem& problem,
+                       std::uint64_t needles, Bound bound)
     : CompanionPlan(std::make_unique<SearchImpl>(std::move(device), problem, needles, bound)) {}
 
 void SearchPlan::run(Queue& queue, const Operands& o) const {
@@ -294,11 +328,13 @@ void SearchPlan::run(Queue& queue, const Operands& o) const {
 #ifdef SORTIUM_WITH_HOST
   if (m.host()) return queue.call("search", [&] { on_host::search(p, m.needles, m.bound, o); });
 #endif
-  const Arg args[] = {o.keys, o.needles, o.places, p.count, m.needles, std::uint32_t{m.bound == Bound::upper}};
+  const Arg args[] = {o.keys,  o.needles, o.places,
+                      p.count, m.needles, std::uint32_t{m.bound == Bound::upper}};
   queue.launch({*m.places, groups_for(m, m.needles), m.work_group, args, "search"});
 }
 
-NthElementPlan::NthElementPlan(std::shared_ptr<Device> device, const Problem& problem, std::uint64_t n)
+NthElementPlan::NthElementPlan(std::shared_ptr<Device> device, const Problem& problem,
+                               std::uint64_t n)
     : CompanionPlan(std::make_unique<NthElementImpl>(std::move(device), problem, n)) {}
 
 void NthElementPlan::run(Queue& queue, const Operands& o) const {
@@ -306,15 +342,18 @@ void NthElementPlan::run(Queue& queue, const Operands& o) const {
   const auto& p = m.problem;
   const unsigned key = info(p.key).bytes;
   const std::uint64_t values = p.payload == Payload::none ? 0 : p.count * p.value_bytes;
-  const Operand all[] = {{"keys_in", o.keys_in, p.count * key, key, false},
-                         {"keys_out", o.keys_out, p.keys_out ? p.count * key : 0, key},
-                         {"values_in", o.values_in, p.payload == Payload::values ? values : 0, p.value_bytes, false},
-                         {"values_out", o.values_out, values, p.value_bytes},
-                         {"scratch", o.scratch, m.scratch.bytes(), 16},
-                         {"offsets", o.offsets, 0, 1}};
+  const Operand all[] = {
+      {"keys_in", o.keys_in, p.count * key, key, false},
+      {"keys_out", o.keys_out, p.keys_out ? p.count * key : 0, key},
+      {"values_in", o.values_in, p.payload == Payload::values ? values : 0, p.value_bytes, false},
+      {"values_out", o.values_out, values, p.value_bytes},
+      {"scratch", o.scratch, m.scratch.bytes(), 16},
+      {"offsets", o.offsets, 0, 1}};
   m.check_run(queue, all);
 #ifdef SORTIUM_WITH_HOST
-  if (m.host()) return queue.call("select", [&] { select_on_host(p, o, m.found.compute_units, m.n + 1, p.count); });
+  if (m.host())
+    return queue.call("select",
+                      [&] { select_on_host(p, o, m.found.compute_units, m.n + 1, p.count); });
 #endif
   m.select.enqueue(queue, o, m.n + 1, p.count);
 }
@@ -328,13 +367,15 @@ namespace {
 // Device memory for what is on the host: there itself on a CPU, copies elsewhere.
 class Staging {
  public:
-  explicit Staging(const std::string& name) : device(device_near(name)), queue(device->make_queue()) {}
+  explicit Staging(const std::string& name)
+      : device(device_near(name)), queue(device->make_queue()) {}
 
   // Elements of so many bytes that are not aligned as a device wants them are copied.
   Memory in(const void* from, std::uint64_t bytes, const char* name, unsigned element_bytes = 1) {
     if (bytes == 0) return {};
     if (from == nullptr) refuse(fmt::format("{} is null", name));
-    if (direct && reinterpret_cast<std::uintptr_t>(from) % unit_of(element_bytes) == 0) return keep(device->adopt(const_cast<void*>(from), bytes));
+    if (direct && reinterpret_cast<std::uintptr_t>(from) % unit_of(element_bytes) == 0)
+      return keep(device->adopt(const_cast<void*>(from), bytes));
     const Memory m = room(bytes);
     queue->write(m, from, bytes);
     return m;
@@ -353,7 +394,9 @@ class Staging {
   std::unique_ptr<Queue> queue;
 
  private:
-  Memory keep(std::unique_ptr<Buffer> buffer) { return buffers_.emplace_back(std::move(buffer))->memory(); }
+  Memory keep(std::unique_ptr<Buffer> buffer) {
+    return buffers_.emplace_back(std::move(buffer))->memory();
+  }
   bool direct = device->info().claimed.kind == DeviceKind::cpu;
   std::vector<std::unique_ptr<Buffer>> buffers_;
 };
@@ -365,28 +408,34 @@ void need(const void* pointer, std::uint64_t bytes, const char* name) {
 }  // namespace
 
 void detail::check_k(std::uint64_t k, std::uint64_t count) {
-  if (k == 0 || k > count) refuse(fmt::format("k is {}; 1 to {}, the number of records, is allowed", k, count));
+  if (k == 0 || k > count)
+    refuse(fmt::format("k is {}; 1 to {}, the number of records, is allowed", k, count));
 }
 
-std::uint64_t first_unsorted_host(const Problem& problem, const void* keys, const std::string& device) {
+std::uint64_t first_unsorted_host(const Problem& problem, const void* keys,
+                                  const std::string& device) {
   Staging s(device);
   const IsSortedPlan plan(s.device, problem);
-  const IsSortedPlan::Operands o{s.in(keys, problem.count * info(problem.key).bytes, "keys"), s.room(8), s.room(plan.scratch_bytes())};
+  const IsSortedPlan::Operands o{s.in(keys, problem.count * info(problem.key).bytes, "keys"),
+                                 s.room(8), s.room(plan.scratch_bytes())};
   plan.run(*s.queue, o);
   return s.number(o.result);
 }
 
-std::uint64_t unique_host(const Problem& problem, const HostOperands& h, void* lengths, unsigned length_bytes, const std::string& device) {
+std::uint64_t unique_host(const Problem& problem, const HostOperands& h, void* lengths,
+                          unsigned length_bytes, const std::string& device) {
   Staging s(device);
   if (lengths == nullptr) length_bytes = 0;
   const UniquePlan plan(s.device, problem, length_bytes);
   const std::uint64_t keys = problem.count * info(problem.key).bytes;
-  const std::uint64_t values = problem.payload == Payload::none ? 0 : problem.count * problem.value_bytes;
+  const std::uint64_t values =
+      problem.payload == Payload::none ? 0 : problem.count * problem.value_bytes;
   need(h.keys_out, problem.keys_out ? keys : 0, "keys_out");
   need(h.values_out, values, "values_out");
   UniquePlan::Operands o;
   o.keys_in = s.in(h.keys_in, keys, "keys_in");
-  if (problem.payload == Payload::values) o.values_in = s.in(h.values_in, values, "values_in", problem.value_bytes);
+  if (problem.payload == Payload::values)
+    o.values_in = s.in(h.values_in, values, "values_in", problem.value_bytes);
   if (problem.keys_out) o.keys_out = s.room(keys);
   o.values_out = s.room(values);
   o.lengths = s.room(problem.count * length_bytes);
@@ -400,10 +449,12 @@ std::uint64_t unique_host(const Problem& problem, const HostOperands& h, void* l
   return runs;
 }
 
-void merge_host(const Problem& problem, std::uint64_t a_count, const HostMergeOperands& h, const std::string& device) {
+void merge_host(const Problem& problem, std::uint64_t a_count, const HostMergeOperands& h,
+                const std::string& device) {
   Staging s(device);
   const MergePlan plan(s.device, problem, a_count);
-  const unsigned key = info(problem.key).bytes, value = problem.payload == Payload::none ? 0 : problem.value_bytes;
+  const unsigned key = info(problem.key).bytes,
+                 value = problem.payload == Payload::none ? 0 : problem.value_bytes;
   const std::uint64_t b_count = problem.count - a_count;
   need(h.keys_out, problem.count, "keys_out");
   need(h.values_out, problem.count * value, "values_out");
@@ -420,23 +471,26 @@ void merge_host(const Problem& problem, std::uint64_t a_count, const HostMergeOp
   s.out(h.values_out, o.values_out, problem.count * value);
 }
 
-void search_host(const Problem& problem, const void* keys, const void* needles, std::uint64_t needle_count, void* places,
-                 Bound bound, const std::string& device) {
+void search_host(const Problem& problem, const void* keys, const void* needles,
+                 std::uint64_t needle_count, void* places, Bound bound, const std::string& device) {
   Staging s(device);
   const SearchPlan plan(s.device, problem, needle_count, bound);
   const unsigned key = info(problem.key).bytes;
   need(places, needle_count, "places");
-  const SearchPlan::Operands o{s.in(keys, problem.count * key, "keys"), s.in(needles, needle_count * key, "needles"),
+  const SearchPlan::Operands o{s.in(keys, problem.count * key, "keys"),
+                               s.in(needles, needle_count * key, "needles"),
                                s.room(needle_count * problem.value_bytes)};
   plan.run(*s.queue, o);
   s.out(places, o.places, needle_count * problem.value_bytes);
 }
 
-void nth_element_host(const Problem& problem, std::uint64_t n, const HostOperands& h, const std::string& device) {
+void nth_element_host(const Problem& problem, std::uint64_t n, const HostOperands& h,
+                      const std::string& device) {
   Staging s(device);
   const NthElementPlan plan(s.device, problem, n);
   const std::uint64_t keys = problem.count * info(problem.key).bytes;
-  const std::uint64_t values = problem.payload == Payload::none ? 0 : problem.count * problem.value_bytes;
+  const std::uint64_t values =
+      problem.payload == Payload::none ? 0 : problem.count * problem.value_bytes;
   need(h.keys_out, problem.keys_out ? keys : 0, "keys_out");
   need(h.values_out, values, "values_out");
   Operands o;

@@ -31,17 +31,23 @@ void in_pieces(std::uint64_t count, const Body& body) {
 template <class Body>
 auto with_key(const Problem& p, const Body& body) {
   switch (info(p.key).bytes) {
-    case 1: return body(std::uint8_t{});
-    case 2: return body(std::uint16_t{});
-    case 4: return body(std::uint32_t{});
-    default: return body(std::uint64_t{});
+    case 1:
+      return body(std::uint8_t{});
+    case 2:
+      return body(std::uint16_t{});
+    case 4:
+      return body(std::uint32_t{});
+    default:
+      return body(std::uint64_t{});
   }
 }
 
 template <class Body>
 void with_number(unsigned bytes, const Body& body) {
-  if (bytes == 8) body(std::uint64_t{});
-  else body(std::uint32_t{});
+  if (bytes == 8)
+    body(std::uint64_t{});
+  else
+    body(std::uint32_t{});
 }
 
 }  // namespace
@@ -56,7 +62,8 @@ std::uint64_t first_unsorted(const Problem& problem, const Memory& memory) {
       for (auto i = begin; i < std::min(end, problem.count - 1); ++i) {
         if (rank(keys[i + 1]) >= rank(keys[i])) continue;
         auto least = first.load();
-        while (i < least && !first.compare_exchange_weak(least, i)) {}
+        while (i < least && !first.compare_exchange_weak(least, i)) {
+        }
         return;
       }
     });
@@ -68,7 +75,8 @@ std::uint64_t unique(const Problem& problem, const UniquePlan::Operands& o, unsi
   const KeyRank rank(problem);
   const std::uint64_t n = problem.count;
   struct Piece {
-    std::uint64_t place = 0, first = ~std::uint64_t{0}, last = 0;  // of its first run; where its first and its last run begin
+    std::uint64_t place = 0, first = ~std::uint64_t{0},
+                  last = 0;  // of its first run; where its first and its last run begin
     std::uint64_t runs = 0;
   };
   std::vector<Piece> pieces((n + piece - 1) / piece);
@@ -91,8 +99,11 @@ std::uint64_t unique(const Problem& problem, const UniquePlan::Operands& o, unsi
         auto* const lengths = at<Length>(o.lengths);
         const auto copy = [&](std::uint64_t to, std::uint64_t from) {
           const auto bytes = problem.value_bytes;
-          if (bytes == sizeof(Value)) values_out[to] = values_in != nullptr ? values_in[from] : static_cast<Value>(from);
-          else std::memcpy(at<std::byte>(o.values_out) + to * bytes, at<std::byte>(o.values_in) + from * bytes, bytes);
+          if (bytes == sizeof(Value))
+            values_out[to] = values_in != nullptr ? values_in[from] : static_cast<Value>(from);
+          else
+            std::memcpy(at<std::byte>(o.values_out) + to * bytes,
+                        at<std::byte>(o.values_in) + from * bytes, bytes);
         };
         in_pieces(n, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t p) {
           auto& mine = pieces[p];
@@ -101,8 +112,10 @@ std::uint64_t unique(const Problem& problem, const UniquePlan::Operands& o, unsi
             if (!head(i)) continue;
             if (keys_out != nullptr) keys_out[to] = keys[i];
             if (values_out != nullptr) copy(to, i);
-            if (to == mine.place) mine.first = i;
-            else if (lengths != nullptr) lengths[to - 1] = static_cast<Length>(i - mine.last);
+            if (to == mine.place)
+              mine.first = i;
+            else if (lengths != nullptr)
+              lengths[to - 1] = static_cast<Length>(i - mine.last);
             mine.last = i;
             ++to;
           }
@@ -129,23 +142,28 @@ void merge(const Problem& problem, std::uint64_t a_count, const MergePlan::Opera
     auto* const keys_out = at<Key>(o.keys_out);
     // How many of a there are among the first of the merged order.
     const auto cut = [&](std::uint64_t diagonal) {
-      std::uint64_t low = diagonal > b_count ? diagonal - b_count : 0, high = std::min(diagonal, a_count);
+      std::uint64_t low = diagonal > b_count ? diagonal - b_count : 0,
+                    high = std::min(diagonal, a_count);
       while (low < high) {
         const std::uint64_t middle = (low + high) / 2;
-        if (rank(a[middle]) <= rank(b[diagonal - 1 - middle])) low = middle + 1;
-        else high = middle;
+        if (rank(a[middle]) <= rank(b[diagonal - 1 - middle]))
+          low = middle + 1;
+        else
+          high = middle;
       }
       return low;
     };
     with_number(problem.value_bytes, [&](auto value) {
       using Value = decltype(value);
       const bool has_values = problem.payload != Payload::none;
-      const auto *const a_values = at<const Value>(o.a_values), *const b_values = at<const Value>(o.b_values);
+      const auto *const a_values = at<const Value>(o.a_values), *const b_values =
+                                                                    at<const Value>(o.b_values);
       auto* const values_out = at<Value>(o.values_out);
       in_pieces(problem.count, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
         std::uint64_t left = cut(begin), right = begin - left;
         for (auto to = begin; to < end; ++to) {
-          const bool from_a = left < a_count && (right == b_count || rank(a[left]) <= rank(b[right]));
+          const bool from_a =
+              left < a_count && (right == b_count || rank(a[left]) <= rank(b[right]));
           keys_out[to] = from_a ? a[left] : b[right];
           if (has_values) values_out[to] = from_a ? a_values[left] : b_values[right];
           left += from_a;
@@ -156,7 +174,8 @@ void merge(const Problem& problem, std::uint64_t a_count, const MergePlan::Opera
   });
 }
 
-void search(const Problem& problem, std::uint64_t needle_count, Bound bound, const SearchPlan::Operands& o) {
+void search(const Problem& problem, std::uint64_t needle_count, Bound bound,
+            const SearchPlan::Operands& o) {
   const KeyRank rank(problem);
   with_key(problem, [&](auto key) {
     using Key = decltype(key);
@@ -171,7 +190,8 @@ void search(const Problem& problem, std::uint64_t needle_count, Bound bound, con
             const std::uint64_t r = rank(other);
             return bound == Bound::upper ? r <= needle : r < needle;
           };
-          places[i] = static_cast<Place>(std::partition_point(keys, keys + problem.count, before) - keys);
+          places[i] =
+              static_cast<Place>(std::partition_point(keys, keys + problem.count, before) - keys);
         }
       });
     });

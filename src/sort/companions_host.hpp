@@ -1,4 +1,5 @@
-// The companions on the host itself, in parts for all cores. Memory is host memory; all of them wait.
+// The companions on the host itself, in parts for all cores. Memory is host memory; all of them
+// wait.
 #pragma once
 
 #include <sortium/companions.hpp>
@@ -6,8 +7,10 @@
 namespace sortium::on_host {
 
 [[nodiscard]] std::uint64_t first_unsorted(const Problem& problem, const Memory& keys);
-[[nodiscard]] std::uint64_t unique(const Problem& problem, const UniquePlan::Operands& operands, unsigned length_bytes);
+[[nodiscard]] std::uint64_t unique(const Problem& problem, const UniquePlan::Operands& operands,
+                                   unsigned length_bytes);
 void merge(const Problem& problem, std::uint64_t a_count, const MergePlan::Operands& operands);
-void search(const Problem& problem, std::uint64_t needles, Bound bound, const SearchPlan::Operands& operands);
+void search(const Problem& problem, std::uint64_t needles, Bound bound,
+            const SearchPlan::Operands& operands);
 
 }  // namespace sortium::on_host

@@ -8,32 +8,40 @@ namespace sortium {
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& message) { throw Error(ErrorCode::invalid_argument, message); }
+[[noreturn]] void refuse(const std::string& message) {
+  throw Error(ErrorCode::invalid_argument, message);
+}
 
 }  // namespace
 
-std::string Operand::text() const { return column < 0 ? std::string(name) : fmt::format("{}[{}]", name, column); }
+std::string Operand::text() const {
+  return column < 0 ? std::string(name) : fmt::format("{}[{}]", name, column);
+}
 
 void check_queue(const Queue& queue, Device& device) {
   if (queue.device().native_context() != device.native_context())
-    refuse(fmt::format("queue is of another device or context than the plan, which is for {}", device.info().name));
+    refuse(fmt::format("queue is of another device or context than the plan, which is for {}",
+                       device.info().name));
 }
 
 void check_places(std::span<const Operand> operands, Backend backend) {
   for (const auto& a : operands) {
     if (a.bytes == 0) {
-      if (a.memory && std::string_view(a.name) != "scratch") refuse(fmt::format("{} is given, but this plan has no use for it", a.text()));
+      if (a.memory && std::string_view(a.name) != "scratch")
+        refuse(fmt::format("{} is given, but this plan has no use for it", a.text()));
       continue;
     }
     if (!a.memory) refuse(fmt::format("{} is missing; {} bytes are needed", a.text(), a.bytes));
     if (a.memory.bytes != 0 && a.memory.bytes < a.bytes)
       refuse(fmt::format("{} has {} bytes; {} are needed", a.text(), a.memory.bytes, a.bytes));
     // OpenCL's buffers themselves begin on boundaries that suit every type.
-    const std::uint64_t start = backend != Backend::opencl
-                                    ? reinterpret_cast<std::uintptr_t>(a.memory.handle) + a.memory.offset
-                                    : a.memory.offset;
+    const std::uint64_t start =
+        backend != Backend::opencl
+            ? reinterpret_cast<std::uintptr_t>(a.memory.handle) + a.memory.offset
+            : a.memory.offset;
     if (start % a.unit != 0)
-      refuse(fmt::format("{} begins at byte {}, which is not a multiple of {}", a.text(), start, a.unit));
+      refuse(fmt::format("{} begins at byte {}, which is not a multiple of {}", a.text(), start,
+                         a.unit));
   }
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-
 #include <sortium/sortium.hpp>
 
 #include "../algorithms/algorithm.hpp"
@@ -13,7 +12,9 @@ namespace sortium {
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& message) { throw Error(ErrorCode::invalid_argument, message); }
+[[noreturn]] void refuse(const std::string& message) {
+  throw Error(ErrorCode::invalid_argument, message);
+}
 
 }  // namespace
 
@@ -21,10 +22,13 @@ void check(const Problem& p) {
   const auto& key = info(p.key);
   const unsigned end = p.end_bit == 0 ? key.bits() : p.end_bit;
   if (p.begin_bit >= end || end > key.bits())
-    refuse(fmt::format("bits {}:{} are not a range of the {} bits of a {} key", p.begin_bit, p.end_bit, key.bits(),
-                       key.name));
+    refuse(fmt::format("bits {}:{} are not a range of the {} bits of a {} key", p.begin_bit,
+                       p.end_bit, key.bits(), key.name));
   if (p.payload != Payload::none && p.value_bytes != 4 && p.value_bytes != 8)
-    refuse(fmt::format("value_bytes is {}; 4 and 8 are allowed (values of other sizes are columns of a RecordPlan)", p.value_bytes));
+    refuse(
+        fmt::format("value_bytes is {}; 4 and 8 are allowed (values of other sizes are columns of "
+                    "a RecordPlan)",
+                    p.value_bytes));
   if (p.payload == Payload::positions && p.value_bytes == 4 && p.count > (std::uint64_t{1} << 32))
     refuse(fmt::format("count is {}; 4-byte positions reach 2^32 records (take 8)", p.count));
   if (!p.keys_out && p.payload != Payload::positions)
@@ -32,12 +36,17 @@ void check(const Problem& p) {
   if (p.segments != 0 && p.offset_bytes != 4 && p.offset_bytes != 8)
     refuse(fmt::format("offset_bytes is {}; 4 and 8 are allowed", p.offset_bytes));
   if (p.segments != 0 && p.offset_bytes == 4 && p.count >= (std::uint64_t{1} << 32))
-    refuse(fmt::format("count is {}; 4-byte offsets of segments reach 2^32 - 1 records (take 8)", p.count));
-  if (p.segments > (std::uint64_t{1} << 40)) refuse(fmt::format("segments is {}; up to 2^40 is allowed", p.segments));
+    refuse(fmt::format("count is {}; 4-byte offsets of segments reach 2^32 - 1 records (take 8)",
+                       p.count));
+  if (p.segments > (std::uint64_t{1} << 40))
+    refuse(fmt::format("segments is {}; up to 2^40 is allowed", p.segments));
   if (p.segments != 0 && p.limit > (std::uint64_t{1} << 40) / p.segments)
-    refuse(fmt::format("limit is {}; with {} segments up to {} is allowed, 2^40 records in all", p.limit, p.segments, (std::uint64_t{1} << 40) / p.segments));
-  if (p.limit > p.count) refuse(fmt::format("limit is {}; it is at most the count, {}", p.limit, p.count));
-  if (p.count > (std::uint64_t{1} << 40)) refuse(fmt::format("count is {}; up to 2^40 is allowed", p.count));
+    refuse(fmt::format("limit is {}; with {} segments up to {} is allowed, 2^40 records in all",
+                       p.limit, p.segments, (std::uint64_t{1} << 40) / p.segments));
+  if (p.limit > p.count)
+    refuse(fmt::format("limit is {}; it is at most the count, {}", p.limit, p.count));
+  if (p.count > (std::uint64_t{1} << 40))
+    refuse(fmt::format("count is {}; up to 2^40 is allowed", p.count));
 }
 
 namespace {
@@ -47,32 +56,39 @@ Planned plan(const Problem& problem, const Capabilities& capabilities, const Met
   check(problem);
   if (method.algorithm == "auto") {
     if (!method.parameters.empty())
-      refuse(fmt::format("parameters '{}' are given, but no algorithm that they belong to", method.parameters));
+      refuse(fmt::format("parameters '{}' are given, but no algorithm that they belong to",
+                         method.parameters));
     return plan_auto(problem, capabilities, method.max_scratch_bytes, except);
   }
   const auto& algorithm = find_algorithm(method.algorithm);
   const bool on_host = capabilities.backend == Backend::host;
   if (algorithm.info().host != on_host)
-    throw Error(ErrorCode::unsupported,
-                on_host ? fmt::format("{}: made of kernels, which cpu:0 does not run; take auto, or another device",
-                                      method.algorithm)
-                        : fmt::format("{}: made for cpu:0, and for no other device", method.algorithm));
+    throw Error(
+        ErrorCode::unsupported,
+        on_host ? fmt::format(
+                      "{}: made of kernels, which cpu:0 does not run; take auto, or another device",
+                      method.algorithm)
+                : fmt::format("{}: made for cpu:0, and for no other device", method.algorithm));
   const auto& can = algorithm.info();
   if (can.segments != (problem.segments != 0) || can.limit != (problem.limit != 0))
     throw Error(ErrorCode::unsupported,
-                fmt::format("{}: made for problems with {} and {}; this one has {} segments (0: it is one sequence) and limit {} (0: "
-                            "all records are wanted); take auto", method.algorithm, can.segments ? "segments" : "no segments",
+                fmt::format("{}: made for problems with {} and {}; this one has {} segments (0: it "
+                            "is one sequence) and limit {} (0: "
+                            "all records are wanted); take auto",
+                            method.algorithm, can.segments ? "segments" : "no segments",
                             can.limit ? "a limit" : "no limit", problem.segments, problem.limit));
   Planned planned = plan_room(algorithm, problem, capabilities, method.parameters);
   if (method.max_scratch_bytes != 0 && planned.sorter->scratch_bytes() > method.max_scratch_bytes)
-    refuse(fmt::format("max_scratch_bytes is {}; {} ({}) needs {}", method.max_scratch_bytes, method.algorithm,
-                       planned.sorter->parameters(), planned.sorter->scratch_bytes()));
+    refuse(fmt::format("max_scratch_bytes is {}; {} ({}) needs {}", method.max_scratch_bytes,
+                       method.algorithm, planned.sorter->parameters(),
+                       planned.sorter->scratch_bytes()));
   return planned;
 }
 
 }  // namespace
 
-Planned plan_judged(const Problem& problem, const Capabilities& capabilities, const Method& method, const Judge& judge) {
+Planned plan_judged(const Problem& problem, const Capabilities& capabilities, const Method& method,
+                    const Judge& judge) {
   std::vector<const Algorithm*> failed;
   std::string why;
   for (;;) {
@@ -116,7 +132,8 @@ std::string Plan::parameters() const { return sorter_->parameters(); }
 std::uint64_t Plan::run_length() const { return sorter_->run(); }
 std::uint64_t Plan::bytes_moved() const { return sorter_->bytes_moved(); }
 
-std::uint64_t Plan::scratch_bytes_for(const Problem& problem, const Capabilities& capabilities, const Method& method) {
+std::uint64_t Plan::scratch_bytes_for(const Problem& problem, const Capabilities& capabilities,
+                                      const Method& method) {
   return plan(problem, capabilities, method).sorter->scratch_bytes();
 }
 
@@ -128,11 +145,14 @@ void Plan::check(const Queue& queue, const Operands& o) const {
   const std::array<Operand, 6> all{{
       {"keys_in", o.keys_in, problem_.count * key, key},
       {"keys_out", o.keys_out, problem_.keys_out ? out * key : 0, key},
-      {"values_in", o.values_in, problem_.payload == Payload::values ? problem_.count * problem_.value_bytes : 0,
+      {"values_in", o.values_in,
+       problem_.payload == Payload::values ? problem_.count * problem_.value_bytes : 0,
        problem_.value_bytes},
       {"values_out", o.values_out, values ? out * problem_.value_bytes : 0, problem_.value_bytes},
       {"scratch", o.scratch, scratch_bytes(), 16},
-      {"offsets", o.offsets, problem_.segments == 0 ? 0 : (problem_.segments + 1) * problem_.offset_bytes, problem_.offset_bytes},
+      {"offsets", o.offsets,
+       problem_.segments == 0 ? 0 : (problem_.segments + 1) * problem_.offset_bytes,
+       problem_.offset_bytes},
   }};
   const auto backend = device_->info().claimed.backend;
   check_places(all, backend);
@@ -147,8 +167,9 @@ void Plan::check(const Queue& queue, const Operands& o) const {
     for (std::size_t j = i + 1; j < all.size(); ++j) {
       if (all[i].bytes == 0 || all[j].bytes == 0 || !overlap(all[i], all[j], backend)) continue;
       if ((i == 0 && j == 1 && keys_in_place) || (i == 2 && j == 3 && values_in_place)) continue;
-      refuse(fmt::format("{} and {} overlap; only the in-place form, where they are the same, is allowed", all[i].name,
-                         all[j].name));
+      refuse(fmt::format(
+          "{} and {} overlap; only the in-place form, where they are the same, is allowed",
+          all[i].name, all[j].name));
     }
 }
 

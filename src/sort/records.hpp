@@ -9,8 +9,8 @@ namespace sortium {
 void check(const RecordProblem& problem);
 void check(const PermuteProblem& problem);
 void check_element_bytes(unsigned value_bytes);  // of values: 1 to 256
-void check_records(const RecordProblem& problem, const RecordOperands& operands, std::uint64_t scratch_bytes, Backend backend,
-                   bool aligned);
+void check_records(const RecordProblem& problem, const RecordOperands& operands,
+                   std::uint64_t scratch_bytes, Backend backend, bool aligned);
 
 // Which of a Mover's positions there are.
 struct Places {
@@ -29,10 +29,12 @@ class Mover {
  public:
   Mover(Device& device, const PermuteProblem& problem, const Places& places = {});
   // `places_memory`: the number, or the offsets.
-  void enqueue(Queue& queue, Memory in, Memory positions, Memory out, Memory places_memory = {}) const;
+  void enqueue(Queue& queue, Memory in, Memory positions, Memory out,
+               Memory places_memory = {}) const;
 
  private:
-  void move_on_host(Queue& queue, Memory in, Memory positions, Memory out, Memory places_memory) const;
+  void move_on_host(Queue& queue, Memory in, Memory positions, Memory out,
+                    Memory places_memory) const;
 
   PermuteProblem problem_;
   Places places_;

@@ -1,9 +1,9 @@
-// Sorting records in host memory: a RecordPlan, device memory around it, and the way there and back.
+// Sorting records in host memory: a RecordPlan, device memory around it, and the way there and
+// back.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
-
 #include <sortium/sortium.hpp>
 
 #include "host.hpp"
@@ -14,18 +14,25 @@ namespace sortium {
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& message) { throw Error(ErrorCode::invalid_argument, message); }
+[[noreturn]] void refuse(const std::string& message) {
+  throw Error(ErrorCode::invalid_argument, message);
+}
 
 Memory host_memory(const void* m) { return {const_cast<void*>(m), 0, 0}; }
 
 // Whether a device may use an array of elements of so many bytes where it lies in host memory.
-bool is_aligned(const void* m, unsigned bytes) { return reinterpret_cast<std::uintptr_t>(m) % unit_of(bytes) == 0; }
+bool is_aligned(const void* m, unsigned bytes) {
+  return reinterpret_cast<std::uintptr_t>(m) % unit_of(bytes) == 0;
+}
 
 // Host memory as a CPU's own, or device memory and what has to be copied.
 class Mirror {
  public:
   Mirror(Device& device, void* host, std::uint64_t bytes, bool direct)
-      : device_(device), host_(host), bytes_(bytes), direct_(direct),
+      : device_(device),
+        host_(host),
+        bytes_(bytes),
+        direct_(direct),
         buffer_(direct ? device.adopt(host, bytes) : device.allocate(bytes)) {}
   [[nodiscard]] Memory memory() const { return buffer_->memory(); }
   void write(Queue& queue) const {
@@ -52,42 +59,55 @@ void detail::check_positions_of_none(std::uint64_t positions) {
   if (positions != 0) refuse(fmt::format("{} positions of no values", positions));
 }
 
-HostReport sort_records_host(const RecordProblem& problem, const RecordHostOperands& o, const Options& options) {
+HostReport sort_records_host(const RecordProblem& problem, const RecordHostOperands& o,
+                             const Options& options) {
   check(problem);
-  if (options.order != Order::ascending || options.begin_bit != 0 || options.end_bit != 0 || options.nan != NanOrder::last ||
-      options.zeros != ZeroOrder::tied)
-    refuse("options.order, begin_bit, end_bit, nan and zeros are not for records; each field of the key has its own");
+  if (options.order != Order::ascending || options.begin_bit != 0 || options.end_bit != 0 ||
+      options.nan != NanOrder::last || options.zeros != ZeroOrder::tied)
+    refuse(
+        "options.order, begin_bit, end_bit, nan and zeros are not for records; each field of the "
+        "key has its own");
   Stopwatch watch;
   HostReport report;
   // As in sort_host: few records are not worth the way to a device.
-  const bool stay = problem.count <= few && options.algorithm == "auto" && options.parameters.empty() &&
-                    options.max_scratch_bytes == 0;
-  const auto device = stay ? device_near(options.device) : device_for({.limit = problem.limit}, options);
+  const bool stay = problem.count <= few && options.algorithm == "auto" &&
+                    options.parameters.empty() && options.max_scratch_bytes == 0;
+  const auto device =
+      stay ? device_near(options.device) : device_for({.limit = problem.limit}, options);
 
-  // A CPU sorts the caller's memory where it lies; elsewhere, and where it is not aligned, the device sorts its own copy in
-  // place. What comes out of a limit is shorter, and apart.
+  // A CPU sorts the caller's memory where it lies; elsewhere, and where it is not aligned, the
+  // device sorts its own copy in place. What comes out of a limit is shorter, and apart.
   const bool cpu = device->info().claimed.kind == DeviceKind::cpu;
   const std::size_t columns = problem.columns.size();
   RecordProblem own = problem;
   std::vector<bool> direct(columns);
   const auto out = [&](std::size_t c) -> void* {
     if (problem.columns[c].moved == Moved::in_place) return const_cast<void*>(o.columns_in[c]);
-    return problem.columns[c].moved == Moved::out && !o.columns_out.empty() ? o.columns_out[c] : nullptr;
+    return problem.columns[c].moved == Moved::out && !o.columns_out.empty() ? o.columns_out[c]
+                                                                            : nullptr;
   };
   if (problem.segments != 0)
-    check_offsets({.count = problem.count, .segments = problem.segments, .offset_bytes = problem.offset_bytes}, o.offsets);
+    check_offsets({.count = problem.count,
+                   .segments = problem.segments,
+                   .offset_bytes = problem.offset_bytes},
+                  o.offsets);
   if (problem.count != 0) {
     std::vector<Memory> in_memory(o.columns_in.size()), out_memory(o.columns_out.size());
     std::ranges::transform(o.columns_in, in_memory.begin(), host_memory);
     std::ranges::transform(o.columns_out, out_memory.begin(), host_memory);
-    check_records(problem, {in_memory, out_memory, host_memory(o.positions), {}, host_memory(o.offsets)}, 0, Backend::host, false);
+    check_records(problem,
+                  {in_memory, out_memory, host_memory(o.positions), {}, host_memory(o.offsets)}, 0,
+                  Backend::host, false);
     for (std::size_t c = 0; c < columns; ++c) {
       auto& column = own.columns[c];
-      direct[c] = cpu && is_aligned(o.columns_in[c], column.bytes) && is_aligned(out(c), column.bytes);
-      if (!direct[c] && column.moved == Moved::out && problem.limit == 0) column.moved = Moved::in_place;
+      direct[c] =
+          cpu && is_aligned(o.columns_in[c], column.bytes) && is_aligned(out(c), column.bytes);
+      if (!direct[c] && column.moved == Moved::out && problem.limit == 0)
+        column.moved = Moved::in_place;
     }
   }
-  const RecordPlan plan(device, own, {options.algorithm, options.parameters, options.max_scratch_bytes});
+  const RecordPlan plan(device, own,
+                        {options.algorithm, options.parameters, options.max_scratch_bytes});
   report.device = device->info().name;
   report.algorithm = plan.algorithm().name;
   report.parameters = plan.parameters();
@@ -117,20 +137,22 @@ HostReport sort_records_host(const RecordProblem& problem, const RecordHostOpera
                                          cpu && is_aligned(o.positions, problem.position_bytes));
   std::unique_ptr<Mirror> offsets;
   if (problem.segments != 0) {
-    offsets = std::make_unique<Mirror>(*device, const_cast<void*>(o.offsets), (problem.segments + 1) * problem.offset_bytes,
+    offsets = std::make_unique<Mirror>(*device, const_cast<void*>(o.offsets),
+                                       (problem.segments + 1) * problem.offset_bytes,
                                        cpu && is_aligned(o.offsets, problem.offset_bytes));
     offsets->write(*queue);
   }
   const auto scratch = device->allocate(plan.scratch_bytes());
   for (const auto& m : in) m.write(*queue);
-  if (problem.segments != 0 && problem.limit != 0) {  // what shorter segments leave comes back as it was
+  if (problem.segments != 0 &&
+      problem.limit != 0) {  // what shorter segments leave comes back as it was
     for (const auto& m : outs) m.write(*queue);
     if (positions) positions->write(*queue);
   }
   report.transfer_seconds = watch.lap();
 
-  plan.run(*queue, {in_memory, out_memory, positions ? positions->memory() : Memory{}, scratch->memory(),
-                    offsets ? offsets->memory() : Memory{}});
+  plan.run(*queue, {in_memory, out_memory, positions ? positions->memory() : Memory{},
+                    scratch->memory(), offsets ? offsets->memory() : Memory{}});
   for (const auto* m : written)
     if (m != nullptr) m->sync(*queue);
   if (positions) positions->sync(*queue);
@@ -145,7 +167,8 @@ HostReport sort_records_host(const RecordProblem& problem, const RecordHostOpera
   return report;
 }
 
-void permute_host(const PermuteProblem& problem, const void* in, const void* positions, void* out, const Options& options) {
+void permute_host(const PermuteProblem& problem, const void* in, const void* positions, void* out,
+                  const Options& options) {
   check(problem);
   if (problem.count == 0) return;
   const std::uint64_t elements = problem.elements == 0 ? problem.count : problem.elements;
@@ -160,8 +183,10 @@ void permute_host(const PermuteProblem& problem, const void* in, const void* pos
   check_apart(all, Backend::host);
   for (std::uint64_t i = 0; i < problem.count; ++i) {
     std::uint64_t position = 0;
-    std::memcpy(&position, static_cast<const std::byte*>(positions) + i * problem.index_bytes, problem.index_bytes);
-    if (position >= elements) refuse(fmt::format("positions[{}] is {}; there are {} elements", i, position, elements));
+    std::memcpy(&position, static_cast<const std::byte*>(positions) + i * problem.index_bytes,
+                problem.index_bytes);
+    if (position >= elements)
+      refuse(fmt::format("positions[{}] is {}; there are {} elements", i, position, elements));
   }
 
   const auto device = device_near(options.device);
@@ -183,24 +208,28 @@ void permute_host(const PermuteProblem& problem, const void* in, const void* pos
   to.read(*queue, out);
 }
 
-HostReport sort_records(void* records, unsigned record_bytes, std::uint64_t count, const std::vector<Field>& key,
-                        const Options& options) {
+HostReport sort_records(void* records, unsigned record_bytes, std::uint64_t count,
+                        const std::vector<Field>& key, const Options& options) {
   const void* const in = records;
   return sort_records_host({count, {{record_bytes, Moved::in_place}}, key}, {{&in, 1}}, options);
 }
 
-HostReport sort_records(const void* records, void* records_out, unsigned record_bytes, std::uint64_t count,
-                        const std::vector<Field>& key, const Options& options) {
-  return sort_records_host({count, {{record_bytes, Moved::out}}, key}, {{&records, 1}, {&records_out, 1}}, options);
+HostReport sort_records(const void* records, void* records_out, unsigned record_bytes,
+                        std::uint64_t count, const std::vector<Field>& key,
+                        const Options& options) {
+  return sort_records_host({count, {{record_bytes, Moved::out}}, key},
+                           {{&records, 1}, {&records_out, 1}}, options);
 }
 
-HostReport sort_columns(const std::vector<KeyColumn>& keys, const std::vector<HostColumn>& values, const Options& options) {
+HostReport sort_columns(const std::vector<KeyColumn>& keys, const std::vector<HostColumn>& values,
+                        const Options& options) {
   if (keys.empty()) refuse("the key has no columns");
   RecordProblem problem{.count = keys[0].column.count};
   std::vector<const void*> memory;
   const auto add = [&](const HostColumn& c) {
     if (c.count != problem.count)
-      refuse(fmt::format("column {} has {} elements, column 0 has {}; as many are needed", memory.size(), c.count, problem.count));
+      refuse(fmt::format("column {} has {} elements, column 0 has {}; as many are needed",
+                         memory.size(), c.count, problem.count));
     problem.columns.push_back({c.bytes, Moved::in_place});
     memory.push_back(c.data);
   };
@@ -213,7 +242,8 @@ HostReport sort_columns(const std::vector<KeyColumn>& keys, const std::vector<Ho
   return sort_records_host(problem, {memory}, options);
 }
 
-HostReport detail::sort_wide(Field field, void* keys, std::uint64_t count, void* values, unsigned value_bytes, Options options) {
+HostReport detail::sort_wide(Field field, void* keys, std::uint64_t count, void* values,
+                             unsigned value_bytes, Options options) {
   field.order = options.order;
   field.begin_bit = options.begin_bit;
   field.end_bit = options.end_bit;

@@ -29,17 +29,26 @@ std::uint64_t get(const std::vector<std::byte>& from, std::uint64_t i, unsigned 
 std::vector<std::uint64_t> keys_for(const Problem& p) {
   const auto& type = info(p.key);
   const std::uint64_t all = ~std::uint64_t{0} >> (64 - type.bits()), sign = all ^ all >> 1;
-  const std::uint64_t special[] = {0, sign, all, sign - 1, type.infinity, type.infinity | sign, type.infinity + 1, 1};
+  const std::uint64_t special[] = {
+      0, sign, all, sign - 1, type.infinity, type.infinity | sign, type.infinity + 1, 1};
   std::vector<std::uint64_t> keys(p.count);
   std::uint64_t state = 0x9e3779b97f4a7c15u;
   for (std::uint64_t i = 0; i < p.count; ++i) {
     state = state * 6364136223846793005u + 1442695040888963407u;
     const std::uint64_t random = state ^ state >> 29;
     switch (i / 97 % 4) {
-      case 0: keys[i] = random & all; break;
-      case 1: keys[i] = (random >> 60) * (all / 16); break;
-      case 2: keys[i] = special[random >> 61]; break;
-      default: keys[i] = i * (all / p.count); break;
+      case 0:
+        keys[i] = random & all;
+        break;
+      case 1:
+        keys[i] = (random >> 60) * (all / 16);
+        break;
+      case 2:
+        keys[i] = special[random >> 61];
+        break;
+      default:
+        keys[i] = i * (all / p.count);
+        break;
     }
   }
   return keys;
@@ -49,15 +58,18 @@ std::vector<std::uint64_t> keys_for(const Problem& p) {
 std::vector<std::uint64_t> offsets_for(const Problem& p) {
   std::vector<std::uint64_t> offsets{0};
   for (std::uint64_t s = 1; s < p.segments; ++s)
-    offsets.push_back(std::min(p.count, offsets.back() + (std::uint64_t{1} << s % 13) - (s % 13 == 0)));
+    offsets.push_back(
+        std::min(p.count, offsets.back() + (std::uint64_t{1} << s % 13) - (s % 13 == 0)));
   offsets.push_back(p.count);
   return offsets;
 }
 
 std::string describe(const Problem& p) {
   return fmt::format("{} {} keys{}{}{}{}", p.count, info(p.key).name,
-                     p.payload == Payload::none ? "" : fmt::format(" with {}-byte {}", p.value_bytes,
-                                                                   p.payload == Payload::values ? "values" : "positions"),
+                     p.payload == Payload::none
+                         ? ""
+                         : fmt::format(" with {}-byte {}", p.value_bytes,
+                                       p.payload == Payload::values ? "values" : "positions"),
                      p.order == Order::descending ? ", descending" : "",
                      p.segments == 0 ? "" : fmt::format(", {} segments", p.segments),
                      p.limit == 0 ? "" : fmt::format(", the first {}", p.limit));
@@ -79,32 +91,43 @@ Problem small(const Problem& problem, std::uint64_t count) {
 
 }  // namespace
 
-std::string known_answer(Device& device, Sorter& sorter, const Problem& p, const AlgorithmInfo& algorithm) {
+std::string known_answer(Device& device, Sorter& sorter, const Problem& p,
+                         const AlgorithmInfo& algorithm) {
   const unsigned key_bytes = info(p.key).bytes;
   const auto keys = keys_for(p);
   const auto offsets = p.segments == 0 ? std::vector<std::uint64_t>{0, p.count} : offsets_for(p);
   const KeyRank rank(p);
-  const std::uint64_t room = p.limit != 0 ? p.limit : p.count;  // of one segment's output, where there is a limit
+  const std::uint64_t room =
+      p.limit != 0 ? p.limit : p.count;  // of one segment's output, where there is a limit
 
   // The device's answer.
   const auto queue = device.make_queue();
-  const auto allocate = [&](std::uint64_t bytes) { return device.allocate(std::max<std::uint64_t>(bytes, 16)); };
+  const auto allocate = [&](std::uint64_t bytes) {
+    return device.allocate(std::max<std::uint64_t>(bytes, 16));
+  };
   std::vector<std::byte> keys_in(p.count * key_bytes), values_in(p.count * p.value_bytes);
   std::vector<std::byte> offsets_in(offsets.size() * p.offset_bytes);
-  std::vector<std::byte> keys_out(records_out(p) * key_bytes), values_out(records_out(p) * p.value_bytes);
-  for (std::uint64_t i = 0; i < p.count; ++i) put(keys_in, i, key_bytes, keys[i]), put(values_in, i, p.value_bytes, i);
+  std::vector<std::byte> keys_out(records_out(p) * key_bytes),
+      values_out(records_out(p) * p.value_bytes);
+  for (std::uint64_t i = 0; i < p.count; ++i)
+    put(keys_in, i, key_bytes, keys[i]), put(values_in, i, p.value_bytes, i);
   for (std::size_t s = 0; s < offsets.size(); ++s) put(offsets_in, s, p.offset_bytes, offsets[s]);
-  const auto k = allocate(keys_in.size()), v = allocate(values_in.size()), o = allocate(offsets_in.size());
-  const auto ko = allocate(keys_out.size()), vo = allocate(values_out.size()), scratch = allocate(sorter.scratch_bytes());
+  const auto k = allocate(keys_in.size()), v = allocate(values_in.size()),
+             o = allocate(offsets_in.size());
+  const auto ko = allocate(keys_out.size()), vo = allocate(values_out.size()),
+             scratch = allocate(sorter.scratch_bytes());
   Operands operands{.keys_in = k->memory(), .scratch = scratch->memory()};
   queue->write(operands.keys_in, keys_in.data(), keys_in.size());
   if (p.keys_out) operands.keys_out = ko->memory();
   if (p.payload != Payload::none) operands.values_out = vo->memory();
-  if (p.payload == Payload::values) queue->write(operands.values_in = v->memory(), values_in.data(), values_in.size());
-  if (p.segments != 0) queue->write(operands.offsets = o->memory(), offsets_in.data(), offsets_in.size());
+  if (p.payload == Payload::values)
+    queue->write(operands.values_in = v->memory(), values_in.data(), values_in.size());
+  if (p.segments != 0)
+    queue->write(operands.offsets = o->memory(), offsets_in.data(), offsets_in.size());
   sorter.enqueue(*queue, operands);
   if (p.keys_out) queue->read(keys_out.data(), operands.keys_out, keys_out.size());
-  if (p.payload != Payload::none) queue->read(values_out.data(), operands.values_out, values_out.size());
+  if (p.payload != Payload::none)
+    queue->read(values_out.data(), operands.values_out, values_out.size());
   queue->finish();
 
   // The host's: sorted pieces are segments, or a partial sort's runs.
@@ -112,12 +135,14 @@ std::string known_answer(Device& device, Sorter& sorter, const Problem& p, const
   std::iota(order.begin(), order.end(), std::uint64_t{0});
   std::string wrong;
   const auto check = [&](std::uint64_t begin, std::uint64_t end, std::uint64_t to) {
-    const auto first = order.begin() + static_cast<std::ptrdiff_t>(begin), last = order.begin() + static_cast<std::ptrdiff_t>(end);
+    const auto first = order.begin() + static_cast<std::ptrdiff_t>(begin),
+               last = order.begin() + static_cast<std::ptrdiff_t>(end);
     std::stable_sort(first, last, [&](auto a, auto b) { return rank(keys[a]) < rank(keys[b]); });
     for (std::uint64_t i = 0; i < std::min(end - begin, room) && wrong.empty(); ++i) {
       const auto source = order[begin + i];
       const auto differs = [&](const char* what, std::uint64_t is, std::uint64_t should) {
-        wrong = fmt::format("{}: {}[{}] is {:#x}, should be {:#x}", describe(p), what, to + i, is, should);
+        wrong = fmt::format("{}: {}[{}] is {:#x}, should be {:#x}", describe(p), what, to + i, is,
+                            should);
       };
       if (p.keys_out)
         if (const auto is = get(keys_out, to + i, key_bytes);
@@ -131,23 +156,29 @@ std::string known_answer(Device& device, Sorter& sorter, const Problem& p, const
   };
   const std::uint64_t run = sorter.run() == 0 ? p.count : sorter.run();
   if (p.segments != 0)
-    for (std::uint64_t s = 0; s < p.segments; ++s) check(offsets[s], offsets[s + 1], p.limit != 0 ? s * p.limit : offsets[s]);
+    for (std::uint64_t s = 0; s < p.segments; ++s)
+      check(offsets[s], offsets[s + 1], p.limit != 0 ? s * p.limit : offsets[s]);
   else
-    for (std::uint64_t begin = 0; begin < p.count; begin += run) check(begin, std::min(begin + run, p.count), begin);
+    for (std::uint64_t begin = 0; begin < p.count; begin += run)
+      check(begin, std::min(begin + run, p.count), begin);
   return wrong;
 }
 
-std::string self_test(Device& device, const Capabilities& capabilities, const Planned& planned, const Problem& problem) {
-  if (capabilities.backend == Backend::host || is_off()) return "";  // the host's compiler is the one that built all of this
+std::string self_test(Device& device, const Capabilities& capabilities, const Planned& planned,
+                      const Problem& problem) {
+  if (capabilities.backend == Backend::host || is_off())
+    return "";  // the host's compiler is the one that built all of this
   const auto& d = device.info();
   const auto& room = planned.algorithm->info();
   const std::string parameters = planned.sorter->parameters();
   const Problem kind = small(problem, 0);
   const std::string key = fmt::format(
-      "self-test\n{}|{}|{}|{}|{}\n{}|{}\n{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}\n", version(), name(d.claimed.backend), d.name, d.driver, d.language,
-      kernels::embedded::fingerprint, room.name, parameters, info(kind.key).name, static_cast<int>(kind.payload), kind.value_bytes,
-      kind.keys_out, static_cast<int>(kind.order), static_cast<int>(kind.nan), static_cast<int>(kind.zeros), kind.begin_bit,
-      kind.end_bit, kind.segments != 0, kind.limit != 0);
+      "self-test\n{}|{}|{}|{}|{}\n{}|{}\n{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}\n", version(),
+      name(d.claimed.backend), d.name, d.driver, d.language, kernels::embedded::fingerprint,
+      room.name, parameters, info(kind.key).name, static_cast<int>(kind.payload), kind.value_bytes,
+      kind.keys_out, static_cast<int>(kind.order), static_cast<int>(kind.nan),
+      static_cast<int>(kind.zeros), kind.begin_bit, kind.end_bit, kind.segments != 0,
+      kind.limit != 0);
   static std::mutex mutex;
   static std::set<std::string> passed;
   {
@@ -158,14 +189,16 @@ std::string self_test(Device& device, const Capabilities& capabilities, const Pl
   std::string wrong;
   if (!kernels::cache::load(key, kept)) {
     bool tested = false;
-    for (const std::uint64_t count : {std::uint64_t{10007}, std::uint64_t{1009}, std::uint64_t{97}}) {
+    for (const std::uint64_t count :
+         {std::uint64_t{10007}, std::uint64_t{1009}, std::uint64_t{97}}) {
       if (room.quadratic && count > 1009) continue;
       const Problem p = small(problem, count);
       std::unique_ptr<Sorter> sorter;
       try {
         sorter = planned.algorithm->plan(p, capabilities, Parameters(parameters, room));
       } catch (const Error&) {
-        try {  // parameters that tell more than a caller may say, or are too large for so few records
+        try {  // parameters that tell more than a caller may say, or are too large for so few
+               // records
           sorter = planned.algorithm->plan(p, capabilities, {});
         } catch (const Error& e) {
           if (e.code() == ErrorCode::unsupported) continue;
@@ -175,8 +208,8 @@ std::string self_test(Device& device, const Capabilities& capabilities, const Pl
       sorter->build(device, capabilities);
       wrong = known_answer(device, *sorter, p, room);
       if (!wrong.empty())
-        return fmt::format("{} ({}) on {}, driver {}: its self-test failed: {}", room.name, sorter->parameters(), d.name,
-                           d.driver, wrong);
+        return fmt::format("{} ({}) on {}, driver {}: its self-test failed: {}", room.name,
+                           sorter->parameters(), d.name, d.driver, wrong);
       tested = true;
       break;
     }
@@ -202,12 +235,15 @@ std::vector<SelfTest> self_test(Device& device, std::string_view algorithm) {
       {.key = KeyType::u16, .payload = Payload::values},
   };
   for (const auto* room : registry()) {
-    if (room->info().host != on_host || (!algorithm.empty() && room->info().name != algorithm)) continue;
+    if (room->info().host != on_host || (!algorithm.empty() && room->info().name != algorithm))
+      continue;
     for (const auto& kind : kinds) {
-      SelfTest test{.algorithm = room->info().name, .problem = kind, .supported = true, .failure = {}};
+      SelfTest test{
+          .algorithm = room->info().name, .problem = kind, .supported = true, .failure = {}};
       test.problem.segments = room->info().segments;
       test.problem.limit = room->info().limit;
-      test.problem = small(test.problem, room->info().quadratic || room->info().name == "one-group" ? 1009 : 10007);
+      test.problem = small(
+          test.problem, room->info().quadratic || room->info().name == "one-group" ? 1009 : 10007);
       try {
         const auto sorter = room->plan(test.problem, found, {});
         sorter->build(device, found);

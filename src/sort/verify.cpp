@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cstring>
-
 #include <sortium/verify.hpp>
 
 #include "../kernels/kernels.hpp"
@@ -16,7 +15,8 @@ namespace sortium {
 namespace {
 
 // What verify.cl does, in parts for all cores.
-Verdict verify_on_host(Queue& queue, const Problem& problem, Memory keys, Memory values, std::uint64_t run_length) {
+Verdict verify_on_host(Queue& queue, const Problem& problem, Memory keys, Memory values,
+                       std::uint64_t run_length) {
   Verdict verdict{0, problem.count, 0};
 #ifdef SORTIUM_WITH_HOST
   const auto get = [](const Memory& m, unsigned bytes, std::uint64_t i) {
@@ -33,7 +33,10 @@ Verdict verify_on_host(Queue& queue, const Problem& problem, Memory keys, Memory
   const KeyRank rank(problem);
   const bool has_values = problem.payload != Payload::none;
   const auto value = [&](std::uint64_t i) {
-    return !has_values ? 0 : values ? get(values, problem.value_bytes, i) : problem.value_bytes == 4 ? static_cast<std::uint32_t>(i) : i;
+    return !has_values                ? 0
+           : values                   ? get(values, problem.value_bytes, i)
+           : problem.value_bytes == 4 ? static_cast<std::uint32_t>(i)
+                                      : i;
   };
   queue.call("verify", [&] {
     verdict = tbb::parallel_reduce(
@@ -44,14 +47,17 @@ Verdict verify_on_host(Queue& queue, const Problem& problem, Memory keys, Memory
             v.checksum += mixed(mixed(key + 1) + value(i));
             if (i + 1 == problem.count || (run_length != 0 && (i + 1) % run_length == 0)) continue;
             const std::uint64_t a = rank(key), b = rank(get(keys, key_bytes, i + 1));
-            if (a < b || (a == b && !(problem.payload == Payload::positions && value(i) >= value(i + 1)))) continue;
+            if (a < b ||
+                (a == b && !(problem.payload == Payload::positions && value(i) >= value(i + 1))))
+              continue;
             ++v.unsorted;
             v.first_unsorted = std::min(v.first_unsorted, i);
           }
           return v;
         },
         [](const Verdict& a, const Verdict& b) {
-          return Verdict{a.unsorted + b.unsorted, std::min(a.first_unsorted, b.first_unsorted), a.checksum + b.checksum};
+          return Verdict{a.unsorted + b.unsorted, std::min(a.first_unsorted, b.first_unsorted),
+                         a.checksum + b.checksum};
         });
   });
 #else
@@ -62,20 +68,26 @@ Verdict verify_on_host(Queue& queue, const Problem& problem, Memory keys, Memory
 
 }  // namespace
 
-Verdict verify(Queue& queue, const Problem& problem, Memory keys, Memory values, std::uint64_t run_length) {
+Verdict verify(Queue& queue, const Problem& problem, Memory keys, Memory values,
+               std::uint64_t run_length) {
   Verdict verdict{0, problem.count, 0};
   if (problem.count == 0) return verdict;
   if (!keys) throw Error(ErrorCode::invalid_argument, "verify: keys is missing");
-  if (!values && problem.payload == Payload::values) throw Error(ErrorCode::invalid_argument, "verify: values is missing");
+  if (!values && problem.payload == Payload::values)
+    throw Error(ErrorCode::invalid_argument, "verify: values is missing");
 
   auto& device = queue.device();
-  if (device.info().claimed.backend == Backend::host) return verify_on_host(queue, problem, keys, values, run_length);
+  if (device.info().claimed.backend == Backend::host)
+    return verify_on_host(queue, problem, keys, values, run_length);
   const auto& c = capabilities(device);
   const unsigned work_group = std::min(c.max_work_group, 64u);
   const std::uint64_t groups = c.compute_units * (c.kind == DeviceKind::cpu ? 1u : 16u);
   kernels::Defines defines;
-  defines.problem(problem).set("WG", work_group).set("CHECK_TIES", int{problem.payload == Payload::positions});
-  const auto kernel = kernels::build(device, c, kernels::embedded::verify_cl, defines)->kernel("verify_records");
+  defines.problem(problem)
+      .set("WG", work_group)
+      .set("CHECK_TIES", int{problem.payload == Payload::positions});
+  const auto kernel =
+      kernels::build(device, c, kernels::embedded::verify_cl, defines)->kernel("verify_records");
 
   std::vector<std::uint64_t> results(3 * groups * work_group);
   const auto buffer = device.allocate(results.size() * 8);

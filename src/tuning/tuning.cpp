@@ -25,15 +25,24 @@ using nlohmann::json;
 Entry entry_of(const json& j) {
   Entry e;
   for (const auto& [name, value] : j.items()) {
-    if (name == "device") value.get_to(e.device);
-    else if (name == "backend") value.get_to(e.backend);
-    else if (name == "algorithm") value.get_to(e.algorithm);
-    else if (name == "key_bytes") value.get_to(e.key_bytes);
-    else if (name == "value_bytes") value.get_to(e.value_bytes);
-    else if (name == "log2_count") value.get_to(e.log2_count);
-    else if (name == "parameters") value.get_to(e.parameters);
-    else if (name == "gain") value.get_to(e.gain);
-    else throw std::invalid_argument("has an unknown member '" + name + "'");
+    if (name == "device")
+      value.get_to(e.device);
+    else if (name == "backend")
+      value.get_to(e.backend);
+    else if (name == "algorithm")
+      value.get_to(e.algorithm);
+    else if (name == "key_bytes")
+      value.get_to(e.key_bytes);
+    else if (name == "value_bytes")
+      value.get_to(e.value_bytes);
+    else if (name == "log2_count")
+      value.get_to(e.log2_count);
+    else if (name == "parameters")
+      value.get_to(e.parameters);
+    else if (name == "gain")
+      value.get_to(e.gain);
+    else
+      throw std::invalid_argument("has an unknown member '" + name + "'");
   }
   for (const auto* needed : {"device", "backend", "algorithm", "parameters", "log2_count"})
     if (!j.contains(needed)) throw std::invalid_argument(fmt::format("has no member '{}'", needed));
@@ -41,7 +50,8 @@ Entry entry_of(const json& j) {
 }
 
 bool fits(const std::string& pattern, std::string_view model) {
-  if (pattern.ends_with('*')) return model.starts_with(std::string_view(pattern).substr(0, pattern.size() - 1));
+  if (pattern.ends_with('*'))
+    return model.starts_with(std::string_view(pattern).substr(0, pattern.size() - 1));
   return pattern == model;
 }
 
@@ -60,7 +70,8 @@ Tables read_tables() {
   if (file.empty()) return tables;
   std::ifstream in(file);
   if (!in) {
-    if (set != nullptr) refuse(file, fmt::format("cannot be read: {}", std::strerror(errno)));  // it was asked for
+    if (set != nullptr)
+      refuse(file, fmt::format("cannot be read: {}", std::strerror(errno)));  // it was asked for
     return tables;
   }
   std::stringstream text;
@@ -75,7 +86,8 @@ std::vector<Entry> parse(std::string_view text, const std::string& origin) {
   std::vector<Entry> entries;
   try {
     const json root = json::parse(text);
-    if (!root.is_object() || !root.contains("tuned") || !root["tuned"].is_array()) refuse(origin, "is not {\"tuned\": [entries]}");
+    if (!root.is_object() || !root.contains("tuned") || !root["tuned"].is_array())
+      refuse(origin, "is not {\"tuned\": [entries]}");
     for (const auto& j : root.at("tuned")) {
       try {
         entries.push_back(entry_of(j));
@@ -108,24 +120,27 @@ std::string print(const std::vector<Entry>& entries) {
   return out + "\n]}\n";
 }
 
-const Entry* find(const std::vector<Entry>& entries, std::string_view algorithm, const Problem& problem,
-                  const Capabilities& device) {
+const Entry* find(const std::vector<Entry>& entries, std::string_view algorithm,
+                  const Problem& problem, const Capabilities& device) {
   if (problem.count == 0) return nullptr;
   const auto log2_count = static_cast<unsigned>(std::bit_width(problem.count)) - 1;
   const Entry* best = nullptr;
   for (const auto& e : entries) {
-    if (e.algorithm != algorithm || e.backend != name(device.backend) || !fits(e.device, device.model) ||
-        e.key_bytes != info(problem.key).bytes ||
-        e.value_bytes != (problem.payload == Payload::none ? 0 : problem.value_bytes) || distance(e.log2_count, log2_count) > 1)
+    if (e.algorithm != algorithm || e.backend != name(device.backend) ||
+        !fits(e.device, device.model) || e.key_bytes != info(problem.key).bytes ||
+        e.value_bytes != (problem.payload == Payload::none ? 0 : problem.value_bytes) ||
+        distance(e.log2_count, log2_count) > 1)
       continue;
     if (best == nullptr || e.device.size() > best->device.size() ||
-        (e.device.size() == best->device.size() && distance(e.log2_count, log2_count) <= distance(best->log2_count, log2_count)))
+        (e.device.size() == best->device.size() &&
+         distance(e.log2_count, log2_count) <= distance(best->log2_count, log2_count)))
       best = &e;
   }
   return best;
 }
 
-std::string parameters_for(std::string_view algorithm, const Problem& problem, const Capabilities& device) {
+std::string parameters_for(std::string_view algorithm, const Problem& problem,
+                           const Capabilities& device) {
   static const Tables tables = read_tables();
   const Entry* e = find(tables.users, algorithm, problem, device);
   if (e == nullptr) e = find(tables.built_in, algorithm, problem, device);
@@ -133,9 +148,12 @@ std::string parameters_for(std::string_view algorithm, const Problem& problem, c
 }
 
 std::string user_file() {
-  if (const char* set = std::getenv("SORTIUM_TUNING")) return std::string_view(set) == "off" ? "" : set;
-  if (const char* xdg = std::getenv("XDG_CONFIG_HOME"); xdg && *xdg) return fmt::format("{}/sortium/tuned.json", xdg);
-  if (const char* home = std::getenv("HOME"); home && *home) return fmt::format("{}/.config/sortium/tuned.json", home);
+  if (const char* set = std::getenv("SORTIUM_TUNING"))
+    return std::string_view(set) == "off" ? "" : set;
+  if (const char* xdg = std::getenv("XDG_CONFIG_HOME"); xdg && *xdg)
+    return fmt::format("{}/sortium/tuned.json", xdg);
+  if (const char* home = std::getenv("HOME"); home && *home)
+    return fmt::format("{}/.config/sortium/tuned.json", home);
   return "";
 }
 

@@ -1,5 +1,6 @@
-// Batcher's bitonic network by the kernels of E. Bainville, "OpenCL Sorting" (2011; document 000): A, B2 … B16, C2, C4.
-// Stage s (0, 1, …) makes sorted sequences of 2^(s+1) records by comparing at the distances 2^s, 2^(s-1) … 1.
+// Batcher's bitonic network by the kernels of E. Bainville, "OpenCL Sorting" (2011; document 000):
+// A, B2 … B16, C2, C4. Stage s (0, 1, …) makes sorted sequences of 2^(s+1) records by comparing at
+// the distances 2^s, 2^(s-1) … 1.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,8 +16,10 @@ namespace {
 
 struct Schedule {
   std::string_view name;
-  unsigned most;            // distances that one launch of a B kernel does at most; 0: kernel A does them one by one
-  unsigned tile_records;    // of a work-item, for the C kernel that does all distances inside of a tile; 0: none
+  unsigned most;  // distances that one launch of a B kernel does at most; 0: kernel A does them one
+                  // by one
+  unsigned tile_records;    // of a work-item, for the C kernel that does all distances inside of a
+                            // tile; 0: none
   std::string_view kernel;  // that C kernel
 };
 constexpr std::array<Schedule, 8> schedules{{{"A", 0, 0, ""},
@@ -33,14 +36,18 @@ class BitonicSorter final : public Sorter {
   BitonicSorter(const Problem& problem, const Capabilities& device, const Parameters& given)
       : problem_(problem), stages_(problem.count <= 2 ? 1 : std::bit_width(problem.count - 1)) {
     const bool cpu = device.kind == DeviceKind::cpu;
-    schedule_ = *std::ranges::find(schedules, given.word("schedule", cpu ? "B2+B4+B8" : "C4+B*"), &Schedule::name);
+    schedule_ = *std::ranges::find(schedules, given.word("schedule", cpu ? "B2+B4+B8" : "C4+B*"),
+                                   &Schedule::name);
     const unsigned records = schedule_.tile_records;
     together_ = given.word("small_stages", "apart") == "together";
     if (given.has("small_stages") && records == 0)
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("bitonic: small_stages is for the schedules with a C kernel, not for {}", schedule_.name));
+      throw Error(
+          ErrorCode::invalid_argument,
+          fmt::format("bitonic: small_stages is for the schedules with a C kernel, not for {}",
+                      schedule_.name));
 
-    const std::uint64_t record = info(problem.key).bytes + (problem.payload == Payload::none ? 0 : problem.value_bytes);
+    const std::uint64_t record =
+        info(problem.key).bytes + (problem.payload == Payload::none ? 0 : problem.value_bytes);
     std::uint64_t largest = std::min(device.max_work_group, 1024u);
     if (schedule_.kernel == "bitonic_c2" || schedule_.kernel == "bitonic_c4")
       largest = std::min(largest, device.local_memory / (records * record));
@@ -49,9 +56,11 @@ class BitonicSorter final : public Sorter {
     work_group_ = static_cast<unsigned>(given.number("work_group", std::min(largest, usual)));
     if (!std::has_single_bit(work_group_) || work_group_ > largest)
       throw Error(ErrorCode::unsupported,
-                  fmt::format("bitonic: work_group={} with schedule={} is not a power of two from 1 to {}, the most that "
-                              "the device allows (work-groups of {}, {} bytes of local memory)", work_group_,
-                              schedule_.name, largest, device.max_work_group, device.local_memory));
+                  fmt::format("bitonic: work_group={} with schedule={} is not a power of two from "
+                              "1 to {}, the most that "
+                              "the device allows (work-groups of {}, {} bytes of local memory)",
+                              work_group_, schedule_.name, largest, device.max_work_group,
+                              device.local_memory));
     log_tile_ = records == 0 ? 0 : std::countr_zero(records * work_group_);
 
     if (schedule_.most == 0)
@@ -62,7 +71,8 @@ class BitonicSorter final : public Sorter {
 
   std::uint64_t scratch_bytes() const override { return layout_.bytes(); }
   std::string parameters() const override {
-    const std::string small = log_tile_ == 0 ? "" : fmt::format(",small_stages={}", together_ ? "together" : "apart");
+    const std::string small =
+        log_tile_ == 0 ? "" : fmt::format(",small_stages={}", together_ ? "together" : "apart");
     return fmt::format("schedule={},work_group={}{}", schedule_.name, work_group_, small);
   }
   std::uint64_t bytes_moved() const override { return bytes_of_passes(problem_, launches(), 1); }
@@ -72,11 +82,15 @@ class BitonicSorter final : public Sorter {
     defines.problem(problem_).set("WG", work_group_).set("MOST", schedule_.most);
     module_ = kernels::build(device, capabilities, kernels::embedded::bitonic_cl, defines);
     if (schedule_.most == 0) a_ = module_->kernel("bitonic_a");
-    for (unsigned m = 1; m <= schedule_.most; ++m) b_[m] = module_->kernel(fmt::format("bitonic_b{}", 1u << m));
+    for (unsigned m = 1; m <= schedule_.most; ++m)
+      b_[m] = module_->kernel(fmt::format("bitonic_b{}", 1u << m));
     if (log_tile_ == 0) return;
 
     kernels::Defines tile;
-    tile.problem(problem_).set("WG", work_group_).set("RECORDS", schedule_.tile_records).set("LOG_TILE", log_tile_);
+    tile.problem(problem_)
+        .set("WG", work_group_)
+        .set("RECORDS", schedule_.tile_records)
+        .set("LOG_TILE", log_tile_);
     tile_module_ = kernels::build(device, capabilities, kernels::embedded::bitonic_tile_cl, tile);
     c_ = tile_module_->kernel(std::string(schedule_.kernel));
     if (schedule_.kernel == "bitonic_c4") c4_last_ = tile_module_->kernel("bitonic_c4_last");
@@ -108,7 +122,8 @@ class BitonicSorter final : public Sorter {
     if (schedule_.most == 0) return std::uint64_t{stages_} * (stages_ + 1) / 2;
     std::uint64_t count = together_ ? 1 : 0;
     for (unsigned distances = together_ ? log_tile_ + 1 : 1; distances <= stages_; ++distances)
-      count += ceil_div(distances - std::min(distances, log_tile_), schedule_.most) + (log_tile_ > 0 ? 1 : 0);
+      count += ceil_div(distances - std::min(distances, log_tile_), schedule_.most) +
+               (log_tile_ > 0 ? 1 : 0);
     return count;
   }
 
@@ -118,18 +133,27 @@ class BitonicSorter final : public Sorter {
     for (unsigned stage = 0; stage < stages_; ++stage)
       for (unsigned left = stage + 1; left-- > 0;) {
         const auto p = ping_pong_.pass(pass++, o);
-        const Arg args[] = {p.keys_in,      p.values_in,  p.keys_out, p.values_out, problem_.count,
-                            std::uint64_t{2} << stage, std::uint64_t{1} << left};
+        const Arg args[] = {p.keys_in,
+                            p.values_in,
+                            p.keys_out,
+                            p.values_out,
+                            problem_.count,
+                            std::uint64_t{2} << stage,
+                            std::uint64_t{1} << left};
         queue.launch({*a_, ceil_div(problem_.count, work_group_), work_group_, args, "A"});
       }
   }
 
-  // The m distances from `distance` up. Only sets of 2^m records of which at least one is there get a work-item.
-  void launch_b(Queue& queue, Operands& o, unsigned m, std::uint64_t length, std::uint64_t distance) {
+  // The m distances from `distance` up. Only sets of 2^m records of which at least one is there get
+  // a work-item.
+  void launch_b(Queue& queue, Operands& o, unsigned m, std::uint64_t length,
+                std::uint64_t distance) {
     static constexpr std::array<std::string_view, 5> phases{"", "B2", "B4", "B8", "B16"};
     const std::uint64_t span = distance << m;
-    const std::uint64_t items = problem_.count / span * distance + std::min(problem_.count % span, distance);
-    const Arg args[] = {o.keys_in, o.values_in, o.keys_out, o.values_out, problem_.count, length, distance};
+    const std::uint64_t items =
+        problem_.count / span * distance + std::min(problem_.count % span, distance);
+    const Arg args[] = {o.keys_in,      o.values_in, o.keys_out, o.values_out,
+                        problem_.count, length,      distance};
     queue.launch({*b_[m], ceil_div(items, work_group_), work_group_, args, phases[m]});
     go_on_in_place(o);
   }
@@ -137,7 +161,8 @@ class BitonicSorter final : public Sorter {
   // All distances inside of tiles, of one stage or of several.
   void launch_c(Queue& queue, Operands& o, std::uint32_t first_stage, std::uint32_t last_stage) {
     const std::uint64_t tiles = ceil_div(problem_.count, std::uint64_t{1} << log_tile_);
-    const Arg args[] = {o.keys_in, o.values_in, o.keys_out, o.values_out, problem_.count, first_stage, last_stage};
+    const Arg args[] = {o.keys_in,      o.values_in, o.keys_out, o.values_out,
+                        problem_.count, first_stage, last_stage};
     if (c4_last_ && first_stage == last_stage && first_stage + 1 >= log_tile_)
       queue.launch({*c4_last_, tiles, work_group_, std::span(args).first(6), "C4"});
     else
@@ -157,8 +182,8 @@ class BitonicSorter final : public Sorter {
   bool together_ = false;
   unsigned work_group_ = 0, log_tile_ = 0;
   ScratchLayout layout_;
-  PingPong ping_pong_;          // of schedule A
-  ScratchLayout::Slice keys_;   // of an argsort that does not want the keys
+  PingPong ping_pong_;         // of schedule A
+  ScratchLayout::Slice keys_;  // of an argsort that does not want the keys
   std::shared_ptr<Module> module_, tile_module_;
   std::unique_ptr<Kernel> a_, c_, c4_last_;
   std::array<std::unique_ptr<Kernel>, 5> b_;  // [m] does m distances
@@ -170,17 +195,30 @@ class Bitonic final : public Algorithm {
     static const AlgorithmInfo info{
         .name = "bitonic",
         .title = "Batcher's bitonic network, in global memory, registers and local memory",
-        .source = "E. Bainville, OpenCL Sorting, 2011 (document 000); documents 002 and 004 have the same network",
+        .source =
+            "E. Bainville, OpenCL Sorting, 2011 (document 000); documents 002 and 004 have the "
+            "same network",
         .stable = false,
         .comparison = true,
-        .cost = "L(L+1)/2 steps for L = log2(N) rounded up; every launch reads and writes all records once. Launches: A "
-                "and B2 one a step; B4, B8, B16 at most 2, 3, 4 steps each; C kernels all steps of a stage inside of a "
-                "tile (2 or 4 times work_group records)",
-        .parameters = {{"schedule", "which kernels do the steps; B* is B2+B4+B8+B16 for the distances above a tile", 0, 0,
-                        {"A", "B2", "B2+B4", "B2+B4+B8", "B2+B4+B8+B16", "C2pre+B*", "C2+B*", "C4+B*"}},
-                       {"work_group", "work-items of a work-group, a power of two", 1, 1024, {}},
-                       {"small_stages", "with a C kernel: a launch for every stage that lies inside of tiles, or one for "
-                                        "all of them", 0, 0, {"apart", "together"}}}};
+        .cost =
+            "L(L+1)/2 steps for L = log2(N) rounded up; every launch reads and writes all records "
+            "once. Launches: A "
+            "and B2 one a step; B4, B8, B16 at most 2, 3, 4 steps each; C kernels all steps of a "
+            "stage inside of a "
+            "tile (2 or 4 times work_group records)",
+        .parameters = {
+            {"schedule",
+             "which kernels do the steps; B* is B2+B4+B8+B16 for the distances above a tile",
+             0,
+             0,
+             {"A", "B2", "B2+B4", "B2+B4+B8", "B2+B4+B8+B16", "C2pre+B*", "C2+B*", "C4+B*"}},
+            {"work_group", "work-items of a work-group, a power of two", 1, 1024, {}},
+            {"small_stages",
+             "with a C kernel: a launch for every stage that lies inside of tiles, or one for "
+             "all of them",
+             0,
+             0,
+             {"apart", "together"}}}};
     return info;
   }
 

@@ -1,8 +1,8 @@
-// Batcher's bitonic network inside of tiles of neighbouring records: the distances that are smaller than a tile, which
-// one work-group can do by itself. Stage s (0, 1, …) makes sorted sequences of 2^(s+1) records, by comparing records at
-// the distances 2^s … 1. A kernel may read from other memory than it writes to: the first launch takes the records from
-// the input.
-// Parameters: WG (work-items), RECORDS (of a work-item; the tile has RECORDS * WG), LOG_TILE.
+// Batcher's bitonic network inside of tiles of neighbouring records: the distances that are smaller
+// than a tile, which one work-group can do by itself. Stage s (0, 1, …) makes sorted sequences of
+// 2^(s+1) records, by comparing records at the distances 2^s … 1. A kernel may read from other
+// memory than it writes to: the first launch takes the records from the input. Parameters: WG
+// (work-items), RECORDS (of a work-item; the tile has RECORDS * WG), LOG_TILE.
 
 #define TILE (RECORDS * WG)
 #define RECORDS_IN GLOBAL const ukey_t *keys_in, GLOBAL const value_t *values_in
@@ -16,37 +16,46 @@
 // How many of a stage's distances are smaller than the tile.
 #define DISTANCES(stage) min((stage) + 1, (u32)LOG_TILE)
 
-// The place in the tile of a work-item's first record: its number with `zeros` zeros put in at `bit`.
+// The place in the tile of a work-item's first record: its number with `zeros` zeros put in at
+// `bit`.
 INLINE u32 spread(u32 bit, u32 zeros) {
   const u32 low = local_id() & ((1u << bit) - 1);
   return ((local_id() - low) << zeros) + low;
 }
 
-// Between global memory and the tile. The tile's last record stands in for those that are not there, so that the tile
-// may be overwritten in global memory only after a barrier for that memory, too.
-INLINE void load_tile(RECORDS_IN, LOCAL ukey_t *tile_keys, LOCAL value_t *tile_values, u64 begin, u32 count) {
-  UNROLL for (u32 k = 0; k < RECORDS; ++k) {
+// Between global memory and the tile. The tile's last record stands in for those that are not
+// there, so that the tile may be overwritten in global memory only after a barrier for that memory,
+// too.
+INLINE void load_tile(RECORDS_IN, LOCAL ukey_t* tile_keys, LOCAL value_t* tile_values, u64 begin,
+                      u32 count) {
+  UNROLL
+  for (u32 k = 0; k < RECORDS; ++k) {
     const u32 i = k * WG + local_id();
-    put_record(tile_keys, tile_values, i, load_record(keys_in, values_in, begin + min(i, count - 1)));
+    put_record(tile_keys, tile_values, i,
+               load_record(keys_in, values_in, begin + min(i, count - 1)));
   }
   barrier_all();
 }
 
-INLINE void store_tile(RECORDS_OUT, LOCAL const ukey_t *tile_keys, LOCAL const value_t *tile_values, u64 begin,
-                       u32 count) {
-  UNROLL for (u32 k = 0; k < RECORDS; ++k) {
+INLINE void store_tile(RECORDS_OUT, LOCAL const ukey_t* tile_keys, LOCAL const value_t* tile_values,
+                       u64 begin, u32 count) {
+  UNROLL
+  for (u32 k = 0; k < RECORDS; ++k) {
     const u32 i = k * WG + local_id();
-    if (i < count) store_record(keys_out, values_out, begin + i, get_record(tile_keys, tile_values, i));
+    if (i < count)
+      store_record(keys_out, values_out, begin + i, get_record(tile_keys, tile_values, i));
   }
 }
 
 #if RECORDS == 2
 // C2pre: a comparator a work-item; between distances the records are in global memory.
-KERNEL(WG) void bitonic_c2pre(GLOBAL const ukey_t *keys_in, GLOBAL const value_t *values_in,
-                              GLOBAL ukey_t *keys_out, GLOBAL value_t *values_out, u64 n, u32 first_stage, u32 last_stage) {
+KERNEL(WG)
+void bitonic_c2pre(GLOBAL const ukey_t* keys_in, GLOBAL const value_t* values_in,
+                   GLOBAL ukey_t* keys_out, GLOBAL value_t* values_out, u64 n, u32 first_stage,
+                   u32 last_stage) {
   TILE_OF_GROUP;
-  GLOBAL const ukey_t *keys = keys_in;
-  GLOBAL const value_t *values = values_in;
+  GLOBAL const ukey_t* keys = keys_in;
+  GLOBAL const value_t* values = values_in;
   for (u32 stage = first_stage; stage <= last_stage; ++stage)
     for (u32 step = 0; step < DISTANCES(stage); ++step) {
       const u32 bit = DISTANCES(stage) - 1 - step;
@@ -64,8 +73,10 @@ KERNEL(WG) void bitonic_c2pre(GLOBAL const ukey_t *keys_in, GLOBAL const value_t
 }
 
 // C2: the same, but between distances the records are in local memory.
-KERNEL(WG) void bitonic_c2(GLOBAL const ukey_t *keys_in, GLOBAL const value_t *values_in,
-                           GLOBAL ukey_t *keys_out, GLOBAL value_t *values_out, u64 n, u32 first_stage, u32 last_stage) {
+KERNEL(WG)
+void bitonic_c2(GLOBAL const ukey_t* keys_in, GLOBAL const value_t* values_in,
+                GLOBAL ukey_t* keys_out, GLOBAL value_t* values_out, u64 n, u32 first_stage,
+                u32 last_stage) {
   LOCAL_RECORDS(tile, TILE);
   TILE_OF_GROUP;
   load_tile(keys_in, values_in, tile_keys, tile_values, begin, count);
@@ -84,15 +95,17 @@ KERNEL(WG) void bitonic_c2(GLOBAL const ukey_t *keys_in, GLOBAL const value_t *v
 #endif
 
 #if RECORDS == 4
-// C4: a work-item has four records at a time and does two distances among them: of the `left` smallest ones the two
-// largest, or the one that is left at the end of an odd number. The records come from the tile, or from the input.
-INLINE void order_four(RECORDS_IN, LOCAL ukey_t *tile_keys, LOCAL value_t *tile_values, u64 begin, u32 count, u64 n,
-                       u32 stage, u32 left, u32 from_input) {
+// C4: a work-item has four records at a time and does two distances among them: of the `left`
+// smallest ones the two largest, or the one that is left at the end of an odd number. The records
+// come from the tile, or from the input.
+INLINE void order_four(RECORDS_IN, LOCAL ukey_t* tile_keys, LOCAL value_t* tile_values, u64 begin,
+                       u32 count, u64 n, u32 stage, u32 left, u32 from_input) {
   const u32 bit = left > 1 ? left - 2 : 0;
   const u32 first = spread(bit, 2);
   record_t x[4];
   u32 at[4], there[4], reverse[4];
-  UNROLL for (u32 k = 0; k < 4; ++k) {
+  UNROLL
+  for (u32 k = 0; k < 4; ++k) {
     at[k] = first + (k << bit);
     there[k] = at[k] < count;
     reverse[k] = bitonic_reverse(begin + at[k], n, (u64)2 << stage);
@@ -105,30 +118,37 @@ INLINE void order_four(RECORDS_IN, LOCAL ukey_t *tile_keys, LOCAL value_t *tile_
   }
   compare_exchange(&x[0], &x[1], reverse[0], there[1]);
   compare_exchange(&x[2], &x[3], reverse[2], there[3]);
-  UNROLL for (u32 k = 0; k < 4; ++k) put_record(tile_keys, tile_values, at[k], x[k]);
+  UNROLL
+  for (u32 k = 0; k < 4; ++k) put_record(tile_keys, tile_values, at[k], x[k]);
 }
 
 // With the loops: any stages, all of their distances inside of the tile.
-KERNEL(WG) void bitonic_c4(GLOBAL const ukey_t *keys_in, GLOBAL const value_t *values_in,
-                           GLOBAL ukey_t *keys_out, GLOBAL value_t *values_out, u64 n, u32 first_stage, u32 last_stage) {
+KERNEL(WG)
+void bitonic_c4(GLOBAL const ukey_t* keys_in, GLOBAL const value_t* values_in,
+                GLOBAL ukey_t* keys_out, GLOBAL value_t* values_out, u64 n, u32 first_stage,
+                u32 last_stage) {
   LOCAL_RECORDS(tile, TILE);
   TILE_OF_GROUP;
   load_tile(keys_in, values_in, tile_keys, tile_values, begin, count);
   for (u32 stage = first_stage; stage <= last_stage; ++stage)
     for (u32 done = 0; done < DISTANCES(stage); done += 2) {
-      order_four(keys_in, values_in, tile_keys, tile_values, begin, count, n, stage, DISTANCES(stage) - done, 0);
+      order_four(keys_in, values_in, tile_keys, tile_values, begin, count, n, stage,
+                 DISTANCES(stage) - done, 0);
       barrier_local();
     }
   store_tile(keys_out, values_out, tile_keys, tile_values, begin, count);
 }
 
 // Without a loop: one stage, all distances from half a tile to 1, as every large stage ends.
-KERNEL(WG) void bitonic_c4_last(GLOBAL const ukey_t *keys_in, GLOBAL const value_t *values_in,
-                                GLOBAL ukey_t *keys_out, GLOBAL value_t *values_out, u64 n, u32 stage) {
+KERNEL(WG)
+void bitonic_c4_last(GLOBAL const ukey_t* keys_in, GLOBAL const value_t* values_in,
+                     GLOBAL ukey_t* keys_out, GLOBAL value_t* values_out, u64 n, u32 stage) {
   LOCAL_RECORDS(tile, TILE);
   TILE_OF_GROUP;
-  UNROLL for (u32 done = 0; done < LOG_TILE; done += 2) {
-    order_four(keys_in, values_in, tile_keys, tile_values, begin, count, n, stage, LOG_TILE - done, done == 0);
+  UNROLL
+  for (u32 done = 0; done < LOG_TILE; done += 2) {
+    order_four(keys_in, values_in, tile_keys, tile_values, begin, count, n, stage, LOG_TILE - done,
+               done == 0);
     barrier_all();  // the first one for global memory, as in load_tile
   }
   store_tile(keys_out, values_out, tile_keys, tile_values, begin, count);

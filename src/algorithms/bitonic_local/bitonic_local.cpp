@@ -1,5 +1,5 @@
-// Batcher's bitonic network inside of every work-group: "Parallel bitonic, local" of E. Bainville, "OpenCL Sorting"
-// (2011; document 000), which document 004 has too.
+// Batcher's bitonic network inside of every work-group: "Parallel bitonic, local" of E. Bainville,
+// "OpenCL Sorting" (2011; document 000), which document 004 has too.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,17 +14,20 @@ namespace {
 
 class BitonicLocalSorter final : public Sorter {
  public:
-  BitonicLocalSorter(const Problem& problem, const Capabilities& device, const Parameters& given) : problem_(problem) {
-    const std::uint64_t record = info(problem.key).bytes + (problem.payload == Payload::none ? 0 : problem.value_bytes);
+  BitonicLocalSorter(const Problem& problem, const Capabilities& device, const Parameters& given)
+      : problem_(problem) {
+    const std::uint64_t record =
+        info(problem.key).bytes + (problem.payload == Payload::none ? 0 : problem.value_bytes);
     const std::uint64_t largest = std::bit_floor(
         std::min<std::uint64_t>({device.max_work_group, 1024, device.local_memory / (2 * record)}));
     const std::uint64_t usual = device.kind == DeviceKind::cpu ? 64 : 256;
     work_group_ = static_cast<unsigned>(given.number("work_group", std::min(largest, usual)));
     if (!std::has_single_bit(work_group_) || work_group_ > largest)
       throw Error(ErrorCode::unsupported,
-                  fmt::format("bitonic-local: work_group={} is not a power of two from 1 to {}, the most that the device "
-                              "allows (work-groups of {}, {} bytes of local memory)", work_group_, largest,
-                              device.max_work_group, device.local_memory));
+                  fmt::format("bitonic-local: work_group={} is not a power of two from 1 to {}, "
+                              "the most that the device "
+                              "allows (work-groups of {}, {} bytes of local memory)",
+                              work_group_, largest, device.max_work_group, device.local_memory));
   }
 
   std::uint64_t scratch_bytes() const override { return 0; }
@@ -41,7 +44,8 @@ class BitonicLocalSorter final : public Sorter {
 
   void enqueue(Queue& queue, const Operands& o) override {
     const Arg args[] = {o.keys_in, o.values_in, o.keys_out, o.values_out, problem_.count};
-    queue.launch({*sort_, (problem_.count + work_group_ - 1) / work_group_, work_group_, args, "block sort"});
+    queue.launch({*sort_, (problem_.count + work_group_ - 1) / work_group_, work_group_, args,
+                  "block sort"});
   }
 
  private:
@@ -56,14 +60,22 @@ class BitonicLocal final : public Algorithm {
   const AlgorithmInfo& info() const override {
     static const AlgorithmInfo info{
         .name = "bitonic-local",
-        .title = "block sort: every work-group sorts its records by Batcher's bitonic network in local memory",
+        .title =
+            "block sort: every work-group sorts its records by Batcher's bitonic network in local "
+            "memory",
         .source = "E. Bainville, OpenCL Sorting, 2011 (document 000), Parallel bitonic, local",
         .stable = false,
         .partial = true,
         .comparison = true,
-        .cost = "1 launch; reads and writes the records once; W(W+1)/2 steps in local memory for W = log2(work_group)",
-        .parameters = {{"work_group", "work-items of a work-group, and records of a sorted run: a power of two", 1, 1024,
-                        {}, true}}};
+        .cost =
+            "1 launch; reads and writes the records once; W(W+1)/2 steps in local memory for W = "
+            "log2(work_group)",
+        .parameters = {{"work_group",
+                        "work-items of a work-group, and records of a sorted run: a power of two",
+                        1,
+                        1024,
+                        {},
+                        true}}};
     return info;
   }
 

@@ -1,7 +1,7 @@
-// LSD radix sort, reduce-then-scan: in each pass every work-group counts the digits of its part, the counts are
-// scanned, and every work-group scatters its part, tile by tile, through local memory. A pass whose digit all keys share is
-// left out (see moves_before).
-// Parameters: WG (work-items, a power of two), ITEMS (records a work-item has of a tile), DIGIT_BITS.
+// LSD radix sort, reduce-then-scan: in each pass every work-group counts the digits of its part,
+// the counts are scanned, and every work-group scatters its part, tile by tile, through local
+// memory. A pass whose digit all keys share is left out (see moves_before). Parameters: WG
+// (work-items, a power of two), ITEMS (records a work-item has of a tile), DIGIT_BITS.
 
 #define RADIX (1u << DIGIT_BITS)
 #define TILE (WG * ITEMS)
@@ -13,12 +13,13 @@
 
 // counts[digit * groups + group]: how many records of the group's part have the digit.
 // The first pass clears left_out.
-KERNEL(WG) void lsd_count(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_t *keys_a, GLOBAL const ukey_t *keys_b,
-                          GLOBAL index_t *counts, GLOBAL u32 *left_out, u64 n, u64 part, u32 pass, u32 passes, u32 shift,
-                          u32 mask) {
+KERNEL(WG)
+void lsd_count(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_a,
+               GLOBAL const ukey_t* keys_b, GLOBAL index_t* counts, GLOBAL u32* left_out, u64 n,
+               u64 part, u32 pass, u32 passes, u32 shift, u32 mask) {
   LOCAL_ARRAY(u32, bins, RADIX);
   const u32 t = local_id(), moves = moves_before(left_out, pass);
-  GLOBAL const ukey_t *keys = AFTER_MOVES(moves, keys_in, keys_a, keys_b);
+  GLOBAL const ukey_t* keys = AFTER_MOVES(moves, keys_in, keys_a, keys_b);
   if (pass == 0 && group_id() == 0)
     for (u32 p = t; p < passes; p += WG) left_out[p] = 0;
   const u64 begin = group_id() * part;
@@ -30,8 +31,10 @@ KERNEL(WG) void lsd_count(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_t *key
   u64 at = begin;
   for (; at + 4 * WG <= end; at += 4 * WG) {
     ukey_t key[4];
-    UNROLL for (u32 i = 0; i < 4; ++i) key[i] = keys[at + i * WG + t];
-    UNROLL for (u32 i = 0; i < 4; ++i) local_add(&bins[key_digit(key[i], shift, mask)], 1u);
+    UNROLL
+    for (u32 i = 0; i < 4; ++i) key[i] = keys[at + i * WG + t];
+    UNROLL
+    for (u32 i = 0; i < 4; ++i) local_add(&bins[key_digit(key[i], shift, mask)], 1u);
   }
   for (at += t; at < end; at += WG) local_add(&bins[key_digit(keys[at], shift, mask)], 1u);
   barrier_local();
@@ -39,10 +42,13 @@ KERNEL(WG) void lsd_count(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_t *key
   for (u32 b = t; b < RADIX; b += WG) counts[(u64)b * group_count() + group_id()] = bins[b];
 }
 
-// One work-group a digit: its row of counts becomes an exclusive scan, its sum goes to totals[digit].
-KERNEL(WG) void lsd_scan(GLOBAL index_t *counts, GLOBAL index_t *totals, GLOBAL u32 *left_out, u64 n, u32 pass, u32 groups) {
+// One work-group a digit: its row of counts becomes an exclusive scan, its sum goes to
+// totals[digit].
+KERNEL(WG)
+void lsd_scan(GLOBAL index_t* counts, GLOBAL index_t* totals, GLOBAL u32* left_out, u64 n, u32 pass,
+              u32 groups) {
   LOCAL_ARRAY(index_t, scratch, 2 * WG);
-  GLOBAL index_t *row = counts + (u64)group_id() * groups;
+  GLOBAL index_t* row = counts + (u64)group_id() * groups;
   index_t running = 0;
   for (u32 base = 0; base < groups; base += WG) {
     const u32 i = base + local_id();
@@ -57,8 +63,9 @@ KERNEL(WG) void lsd_scan(GLOBAL index_t *counts, GLOBAL index_t *totals, GLOBAL 
   }
 }
 
-// A bin's counts, one a sub-group, become the places where they start, from `at` on; gives where the bin ends.
-INLINE index_t start_of_sub_groups(LOCAL u32 *ranks, u32 bin, index_t at) {
+// A bin's counts, one a sub-group, become the places where they start, from `at` on; gives where
+// the bin ends.
+INLINE index_t start_of_sub_groups(LOCAL u32* ranks, u32 bin, index_t at) {
   for (u32 s = 0; s < SUB_GROUPS; ++s) {
     const u32 count = ranks[s * RANK_WORDS + bin];
     ranks[s * RANK_WORDS + bin] = (u32)at;
@@ -67,32 +74,35 @@ INLINE index_t start_of_sub_groups(LOCAL u32 *ranks, u32 bin, index_t at) {
   return at;
 }
 
-KERNEL(WG) void lsd_scatter(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t *keys_b,
-                            GLOBAL const value_t *values_in, GLOBAL value_t *values_a, GLOBAL value_t *values_b,
-                            GLOBAL const index_t *counts, GLOBAL const index_t *totals, GLOBAL const u32 *left_out, u64 n,
-                            u64 part, u32 pass, u32 shift, u32 mask, u32 write_keys, u32 values_are_positions) {
-  LOCAL_ARRAY(u32, ranks, SUB_GROUPS *RANK_WORDS);
-  LOCAL_ARRAY(index_t, next, RADIX);     // where the digit's next record goes
-  LOCAL_ARRAY(index_t, to_out, RADIX);   // place in the sorted tile + this = place in the output
+KERNEL(WG)
+void lsd_scatter(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey_t* keys_b,
+                 GLOBAL const value_t* values_in, GLOBAL value_t* values_a,
+                 GLOBAL value_t* values_b, GLOBAL const index_t* counts,
+                 GLOBAL const index_t* totals, GLOBAL const u32* left_out, u64 n, u64 part,
+                 u32 pass, u32 shift, u32 mask, u32 write_keys, u32 values_are_positions) {
+  LOCAL_ARRAY(u32, ranks, SUB_GROUPS * RANK_WORDS);
+  LOCAL_ARRAY(index_t, next, RADIX);    // where the digit's next record goes
+  LOCAL_ARRAY(index_t, to_out, RADIX);  // place in the sorted tile + this = place in the output
   LOCAL_ARRAY(index_t, scratch, 2 * SCAN_WIDTH);
   LOCAL_ARRAY(ukey_t, tile_keys, TILE);
 #if VALUE_BYTES
   LOCAL_ARRAY(value_t, tile_values, TILE);
 #endif
   const u32 t = local_id();
-  LOCAL u32 *my_ranks = ranks + sg_index() * RANK_WORDS;
+  LOCAL u32* my_ranks = ranks + sg_index() * RANK_WORDS;
   const u64 part_begin = group_id() * part;
   const u64 part_end = left_out[pass] ? part_begin : part_begin + part < n ? part_begin + part : n;
   const u32 moves = moves_before(left_out, pass);
-  GLOBAL const ukey_t *keys = AFTER_MOVES(moves, keys_in, keys_a, keys_b);
-  GLOBAL ukey_t *keys_out = moves % 2 ? keys_b : keys_a;
+  GLOBAL const ukey_t* keys = AFTER_MOVES(moves, keys_in, keys_a, keys_b);
+  GLOBAL ukey_t* keys_out = moves % 2 ? keys_b : keys_a;
 #if VALUE_BYTES
-  GLOBAL const value_t *values = AFTER_MOVES(moves, values_in, values_a, values_b);
-  GLOBAL value_t *values_out = moves % 2 ? values_b : values_a;
+  GLOBAL const value_t* values = AFTER_MOVES(moves, values_in, values_a, values_b);
+  GLOBAL value_t* values_out = moves % 2 ? values_b : values_a;
   const u32 positions = values_are_positions && moves == 0;
 #endif
 
-  // Where each digit of this part begins: all smaller digits, then the same digit of the parts before.
+  // Where each digit of this part begins: all smaller digits, then the same digit of the parts
+  // before.
   index_t sum = 0, all;
   for (u32 b = t * BINS_PER_ITEM; b < (t + 1) * BINS_PER_ITEM && b < RADIX; ++b) sum += totals[b];
   index_t start = wg_scan_add(scratch, SCAN_WIDTH, sum, &all);
@@ -106,18 +116,22 @@ KERNEL(WG) void lsd_scatter(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a,
   for (u64 tile = part_begin; tile < part_end; tile += TILE) {
     const u32 count = part_end - tile < TILE ? (u32)(part_end - tile) : TILE;
 
-    // Load: each sub-group has a contiguous piece of the tile, its lanes are neighbours. Places past the end get a
-    // clamped address and a bin of their own, the last, instead of a branch: whole and partial tiles take one path.
+    // Load: each sub-group has a contiguous piece of the tile, its lanes are neighbours. Places
+    // past the end get a clamped address and a bin of their own, the last, instead of a branch:
+    // whole and partial tiles take one path.
     const u32 first = sg_index() * (SG_LANES * ITEMS) + sg_lane();
     ukey_t key[ITEMS];
     u32 bin[ITEMS];
-    UNROLL for (u32 i = 0; i < ITEMS; ++i) key[i] = keys[tile + min(first + i * SG_LANES, count - 1)];
-    UNROLL for (u32 i = 0; i < ITEMS; ++i)
+    UNROLL
+    for (u32 i = 0; i < ITEMS; ++i) key[i] = keys[tile + min(first + i * SG_LANES, count - 1)];
+    UNROLL
+    for (u32 i = 0; i < ITEMS; ++i)
       bin[i] = first + i * SG_LANES < count ? key_digit(key[i], shift, mask) : RADIX;
 
     // Rank in the sub-group, in the order of the input.
     u32 place[ITEMS];
-    UNROLL for (u32 i = 0; i < ITEMS; ++i) place[i] = sg_rank(my_ranks, BINS, bin[i]);
+    UNROLL
+    for (u32 i = 0; i < ITEMS; ++i) place[i] = sg_rank(my_ranks, BINS, bin[i]);
     barrier_local();
 
     // Scan over digits and, within a digit, over sub-groups.
@@ -135,7 +149,8 @@ KERNEL(WG) void lsd_scatter(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a,
     barrier_local();
 
     // Scatter into local memory: the tile is now sorted by digit.
-    UNROLL for (u32 i = 0; i < ITEMS; ++i) {
+    UNROLL
+    for (u32 i = 0; i < ITEMS; ++i) {
       const u32 p = place[i] + my_ranks[bin[i]];
       tile_keys[p] = key[i];
 #if VALUE_BYTES

@@ -1,6 +1,7 @@
 // Least-significant-digit radix sort by reduce-then-scan: the portable default.
-// Satish, Harris, Garland, "Designing Efficient Sorting Algorithms for Manycore GPUs" (2009), for the tile sorted in
-// local memory before it is scattered; Merrill, Grimshaw (2010) for a fixed number of work-groups with long parts.
+// Satish, Harris, Garland, "Designing Efficient Sorting Algorithms for Manycore GPUs" (2009), for
+// the tile sorted in local memory before it is scattered; Merrill, Grimshaw (2010) for a fixed
+// number of work-groups with long parts.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,15 +17,22 @@ namespace {
 constexpr unsigned digit_bits = 8;
 constexpr std::uint64_t radix_size = 1u << digit_bits;
 
-// The two buffers that passes move the records between, and what is done about passes that are left out.
+// The two buffers that passes move the records between, and what is done about passes that are left
+// out.
 class Moves {
  public:
   Moves(const Problem& problem, unsigned passes, ScratchLayout& layout)
-      : problem_(problem), passes_(passes), buffers_(problem, passes, layout), left_out_(layout.add(passes * 4)) {}
+      : problem_(problem),
+        passes_(passes),
+        buffers_(problem, passes, layout),
+        left_out_(layout.add(passes * 4)) {}
 
   void build(Device& device, const Capabilities& capabilities) {
-    work_group_ = capabilities.kind == DeviceKind::cpu ? 1 : std::bit_floor(std::min(capabilities.max_work_group, 256u));
-    groups_ = std::uint64_t{capabilities.compute_units} * (capabilities.kind == DeviceKind::cpu ? 1 : 8);
+    work_group_ = capabilities.kind == DeviceKind::cpu
+                      ? 1
+                      : std::bit_floor(std::min(capabilities.max_work_group, 256u));
+    groups_ =
+        std::uint64_t{capabilities.compute_units} * (capabilities.kind == DeviceKind::cpu ? 1 : 8);
     kernels::Defines defines;
     defines.problem(radix_problem(problem_)).set("WG", work_group_);
     module_ = kernels::build(device, capabilities, kernels::embedded::lsd_settle_cl, defines);
@@ -38,15 +46,29 @@ class Moves {
   [[nodiscard]] Places start(Queue& queue, const Operands& o) const {
     buffers_.start(queue, o);
     const auto a = buffers_.pass(0, o), b = passes_ > 1 ? buffers_.pass(1, o) : PingPong::Pass{};
-    return {a.keys_in, a.keys_out, b.keys_out, a.values_in, a.values_out, b.values_out, left_out_.in(o), a.make_positions};
+    return {a.keys_in,    a.keys_out,   b.keys_out,      a.values_in,
+            a.values_out, b.values_out, left_out_.in(o), a.make_positions};
   }
-  [[nodiscard]] std::uint32_t writes_keys(unsigned pass) const { return problem_.keys_out || pass + 1 < passes_; }
+  [[nodiscard]] std::uint32_t writes_keys(unsigned pass) const {
+    return problem_.keys_out || pass + 1 < passes_;
+  }
 
   void settle(Queue& queue, const Operands& o, const Places& m) const {
     const bool there = o.in_place() && passes_ % 2 == 0 && problem_.payload != Payload::positions;
-    const Arg args[] = {m.keys_in, m.keys_a, m.keys_b, m.values_in, m.values_a, m.values_b, m.left_out, problem_.count,
-                        std::uint32_t{passes_}, std::uint32_t{there}, std::uint32_t{problem_.keys_out}, m.make_positions};
-    queue.launch({*settle_, std::min(groups_, ceil_div(problem_.count, work_group_)), work_group_, args, "settle"});
+    const Arg args[] = {m.keys_in,
+                        m.keys_a,
+                        m.keys_b,
+                        m.values_in,
+                        m.values_a,
+                        m.values_b,
+                        m.left_out,
+                        problem_.count,
+                        std::uint32_t{passes_},
+                        std::uint32_t{there},
+                        std::uint32_t{problem_.keys_out},
+                        m.make_positions};
+    queue.launch({*settle_, std::min(groups_, ceil_div(problem_.count, work_group_)), work_group_,
+                  args, "settle"});
   }
 
  private:
@@ -63,19 +85,25 @@ class Moves {
 class CpuSorter final : public Sorter {
  public:
   CpuSorter(const Problem& problem, const Capabilities& device, const Parameters& given)
-      : problem_(problem), digits_(digits(problem, digit_bits)), moves_(problem, static_cast<unsigned>(digits_.size()), scratch_) {
-    // Some parts a core, so that a core that is taken away for a while does not hold up all the others; fewer where they are
-    // short, as every part reads the counts of all.
+      : problem_(problem),
+        digits_(digits(problem, digit_bits)),
+        moves_(problem, static_cast<unsigned>(digits_.size()), scratch_) {
+    // Some parts a core, so that a core that is taken away for a while does not hold up all the
+    // others; fewer where they are short, as every part reads the counts of all.
     const unsigned cores = device.compute_units;
-    const std::uint64_t wanted = given.number("groups", (problem.count <= (std::uint64_t{cores} << 16) ? 2 : 4) * cores);
-    part_ = std::max<std::uint64_t>(ceil_div(problem.count, wanted), std::min<std::uint64_t>(problem.count, 1024));
+    const std::uint64_t wanted =
+        given.number("groups", (problem.count <= (std::uint64_t{cores} << 16) ? 2 : 4) * cores);
+    part_ = std::max<std::uint64_t>(ceil_div(problem.count, wanted),
+                                    std::min<std::uint64_t>(problem.count, 1024));
     parts_ = ceil_div(problem.count, std::max<std::uint64_t>(part_, 1));
     counts_ = scratch_.add(radix_size * parts_ * kernels::index_bytes(problem.count));
   }
 
   std::uint64_t scratch_bytes() const override { return scratch_.bytes(); }
   std::string parameters() const override { return fmt::format("variant=cpu,groups={}", parts_); }
-  std::uint64_t bytes_moved() const override { return bytes_of_passes(problem_, digits_.size(), 2); }
+  std::uint64_t bytes_moved() const override {
+    return bytes_of_passes(problem_, digits_.size(), 2);
+  }
 
   void build(Device& device, const Capabilities& capabilities) override {
     kernels::Defines defines;
@@ -92,10 +120,13 @@ class CpuSorter final : public Sorter {
     const auto passes = static_cast<std::uint32_t>(digits_.size());
     for (std::uint32_t p = 0; p < passes; ++p) {
       const auto [shift, mask] = digits_[p];
-      const Arg count_args[] = {m.keys_in, m.keys_a, m.keys_b, counts, m.left_out, problem_.count, part_, p, passes, shift, mask};
+      const Arg count_args[] = {m.keys_in, m.keys_a, m.keys_b, counts, m.left_out, problem_.count,
+                                part_,     p,        passes,   shift,  mask};
       queue.launch({*count_, parts_, 1, count_args, "histogram"});
-      const Arg scatter_args[] = {m.keys_in, m.keys_a, m.keys_b, m.values_in, m.values_a, m.values_b, counts, m.left_out,
-                                  problem_.count, part_, p, shift, mask, moves_.writes_keys(p), m.make_positions};
+      const Arg scatter_args[] = {
+          m.keys_in,  m.keys_a, m.keys_b,   m.values_in,           m.values_a,
+          m.values_b, counts,   m.left_out, problem_.count,        part_,
+          p,          shift,    mask,       moves_.writes_keys(p), m.make_positions};
       queue.launch({*scatter_, parts_, 1, scatter_args, "scan + reorder"});
     }
     moves_.settle(queue, o, m);
@@ -116,27 +147,36 @@ class CpuSorter final : public Sorter {
 class GpuSorter final : public Sorter {
  public:
   GpuSorter(const Problem& problem, const Capabilities& device, const Parameters& given)
-      : problem_(problem), digits_(digits(problem, digit_bits)), moves_(problem, static_cast<unsigned>(digits_.size()), scratch_) {
+      : problem_(problem),
+        digits_(digits(problem, digit_bits)),
+        moves_(problem, static_cast<unsigned>(digits_.size()), scratch_) {
     const auto largest = std::bit_floor(std::min(device.max_work_group, 1024u));
     work_group_ = static_cast<unsigned>(given.number("work_group", std::min(largest, 256u)));
-    if (!std::has_single_bit(work_group_) || work_group_ > largest || work_group_ < device.sub_group_size)
-      throw Error(ErrorCode::unsupported,
-                  fmt::format("lsd: work_group={} is not a power of two between {} (the sub-group size) and {} (the "
-                              "device's largest work-group)", work_group_, device.sub_group_size, largest));
+    if (!std::has_single_bit(work_group_) || work_group_ > largest ||
+        work_group_ < device.sub_group_size)
+      throw Error(ErrorCode::unsupported, fmt::format("lsd: work_group={} is not a power of two "
+                                                      "between {} (the sub-group size) and {} (the "
+                                                      "device's largest work-group)",
+                                                      work_group_, device.sub_group_size, largest));
 
     // As many records a work-item as local memory holds, but no more than registers do.
     const std::uint64_t index = kernels::index_bytes(problem.count);
-    const std::uint64_t fixed = kernels::rank_bytes(device, work_group_, radix_size + 1) + 2 * radix_size * index +
+    const std::uint64_t fixed = kernels::rank_bytes(device, work_group_, radix_size + 1) +
+                                2 * radix_size * index +
                                 2 * std::min<std::uint64_t>(work_group_, radix_size) * index;
-    const std::uint64_t record = info(problem.key).bytes + (problem.payload == Payload::none ? 0 : problem.value_bytes);
+    const std::uint64_t record =
+        info(problem.key).bytes + (problem.payload == Payload::none ? 0 : problem.value_bytes);
     const std::uint64_t most =
         device.local_memory > fixed ? (device.local_memory - fixed) / (record * work_group_) : 0;
     items_ = static_cast<unsigned>(given.number("items", std::min<std::uint64_t>(most, 16)));
     if (items_ < 1 || items_ > most)
-      throw Error(ErrorCode::unsupported,
-                  fmt::format("lsd: items={} with work_group={} needs {} bytes of local memory; the device has {}, "
-                              "which allows items up to {}", std::max(items_, 1u), work_group_,
-                              fixed + std::max(items_, 1u) * record * work_group_, device.local_memory, most));
+      throw Error(
+          ErrorCode::unsupported,
+          fmt::format(
+              "lsd: items={} with work_group={} needs {} bytes of local memory; the device has {}, "
+              "which allows items up to {}",
+              std::max(items_, 1u), work_group_,
+              fixed + std::max(items_, 1u) * record * work_group_, device.local_memory, most));
 
     const std::uint64_t tile = std::uint64_t{work_group_} * items_;
     const std::uint64_t tiles = ceil_div(problem.count, tile);
@@ -149,13 +189,19 @@ class GpuSorter final : public Sorter {
 
   std::uint64_t scratch_bytes() const override { return scratch_.bytes(); }
   std::string parameters() const override {
-    return fmt::format("variant=gpu,work_group={},items={},groups={}", work_group_, items_, groups_);
+    return fmt::format("variant=gpu,work_group={},items={},groups={}", work_group_, items_,
+                       groups_);
   }
-  std::uint64_t bytes_moved() const override { return bytes_of_passes(problem_, digits_.size(), 2); }
+  std::uint64_t bytes_moved() const override {
+    return bytes_of_passes(problem_, digits_.size(), 2);
+  }
 
   void build(Device& device, const Capabilities& capabilities) override {
     kernels::Defines defines;
-    defines.problem(radix_problem(problem_)).set("DIGIT_BITS", digit_bits).set("WG", work_group_).set("ITEMS", items_);
+    defines.problem(radix_problem(problem_))
+        .set("DIGIT_BITS", digit_bits)
+        .set("WG", work_group_)
+        .set("ITEMS", items_);
     moves_.build(device, capabilities);
     module_ = kernels::build(device, capabilities, kernels::embedded::lsd_cl, defines);
     count_ = module_->kernel("lsd_count");
@@ -169,12 +215,17 @@ class GpuSorter final : public Sorter {
     const auto passes = static_cast<std::uint32_t>(digits_.size());
     for (std::uint32_t p = 0; p < passes; ++p) {
       const auto [shift, mask] = digits_[p];
-      const Arg count_args[] = {m.keys_in, m.keys_a, m.keys_b, counts, m.left_out, problem_.count, part_, p, passes, shift, mask};
+      const Arg count_args[] = {m.keys_in, m.keys_a, m.keys_b, counts, m.left_out, problem_.count,
+                                part_,     p,        passes,   shift,  mask};
       queue.launch({*count_, groups_, work_group_, count_args, "histogram"});
-      const Arg scan_args[] = {counts, totals, m.left_out, problem_.count, p, static_cast<std::uint32_t>(groups_)};
+      const Arg scan_args[] = {counts,         totals, m.left_out,
+                               problem_.count, p,      static_cast<std::uint32_t>(groups_)};
       queue.launch({*scan_, radix_size, work_group_, scan_args, "scan"});
-      const Arg scatter_args[] = {m.keys_in, m.keys_a, m.keys_b, m.values_in, m.values_a, m.values_b, counts, totals, m.left_out,
-                                  problem_.count, part_, p, shift, mask, moves_.writes_keys(p), m.make_positions};
+      const Arg scatter_args[] = {
+          m.keys_in,       m.keys_a, m.keys_b, m.values_in, m.values_a,
+          m.values_b,      counts,   totals,   m.left_out,  problem_.count,
+          part_,           p,        shift,    mask,        moves_.writes_keys(p),
+          m.make_positions};
       queue.launch({*scatter_, groups_, work_group_, scatter_args, "reorder"});
     }
     moves_.settle(queue, o, m);
@@ -200,12 +251,19 @@ class Lsd final : public Algorithm {
         .title = "LSD radix sort, 8-bit digits, reduce-then-scan; variants for GPUs and for CPUs",
         .source = "Satish, Harris, Garland 2009; Merrill, Grimshaw 2010",
         .stable = true,
-        .cost = "bits/8 passes; each reads the keys twice and writes the records once; 3 launches a pass (CPU: 2) and one; a "
-                "pass whose digit all keys share only reads the keys",
-        .parameters = {{"variant", "which kernels: the device's kind decides by default", 0, 0, {"gpu", "cpu"}},
-                       {"work_group", "work-items of a work-group (variant gpu)", 1, 1024, {}},
-                       {"items", "records of a work-item in a tile (variant gpu)", 1, 64, {}},
-                       {"groups", "work-groups at most; each has one contiguous part", 1, 65536, {}}}};
+        .cost =
+            "bits/8 passes; each reads the keys twice and writes the records once; 3 launches a "
+            "pass (CPU: 2) and one; a "
+            "pass whose digit all keys share only reads the keys",
+        .parameters = {
+            {"variant",
+             "which kernels: the device's kind decides by default",
+             0,
+             0,
+             {"gpu", "cpu"}},
+            {"work_group", "work-items of a work-group (variant gpu)", 1, 1024, {}},
+            {"items", "records of a work-item in a tile (variant gpu)", 1, 64, {}},
+            {"groups", "work-groups at most; each has one contiguous part", 1, 65536, {}}}};
     return info;
   }
 
@@ -215,7 +273,8 @@ class Lsd final : public Algorithm {
       return std::make_unique<GpuSorter>(problem, device, given);
     for (const auto* name : {"work_group", "items"})
       if (given.has(name))
-        throw Error(ErrorCode::invalid_argument, fmt::format("lsd: {} is a parameter of variant=gpu only", name));
+        throw Error(ErrorCode::invalid_argument,
+                    fmt::format("lsd: {} is a parameter of variant=gpu only", name));
     return std::make_unique<CpuSorter>(problem, device, given);
   }
 };

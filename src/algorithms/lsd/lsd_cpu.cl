@@ -1,17 +1,18 @@
-// LSD radix sort shaped for CPUs: a work-group is one work-item, with a long contiguous part of the records and
-// private counters; there are no barriers, no atomics and no local memory. Records are scattered by way of a line for
-// each digit that stays in the first-level cache, and written a whole line at a time: single records would each touch a
-// line of their own, and lines of all digits easily share a few of the cache's sets. A pass whose digit all keys share is
-// left out (see moves_before). Parameter: DIGIT_BITS.
+// LSD radix sort shaped for CPUs: a work-group is one work-item, with a long contiguous part of the
+// records and private counters; there are no barriers, no atomics and no local memory. Records are
+// scattered by way of a line for each digit that stays in the first-level cache, and written a
+// whole line at a time: single records would each touch a line of their own, and lines of all
+// digits easily share a few of the cache's sets. A pass whose digit all keys share is left out (see
+// moves_before). Parameter: DIGIT_BITS.
 
 #define RADIX (1u << DIGIT_BITS)
 #define LINE (64u / sizeof(ukey_t))  // records of a line
 #define VALUE_LINE (64u / sizeof(value_t))
-#define COPIES 4u  // of a part's counts
+#define COPIES 4u              // of a part's counts
 #define NO_KEYS (!write_keys)  // an argsort's last pass may not want them
 
 // Past the caches, where the compiler can: a line that is written whole need not be read first.
-INLINE void store_line(GLOBAL uint16 *to, const uint16 *from) {
+INLINE void store_line(GLOBAL uint16* to, const uint16* from) {
 #if defined(__has_builtin)
 #if __has_builtin(__builtin_nontemporal_store)
   __builtin_nontemporal_store(*from, to);
@@ -21,34 +22,37 @@ INLINE void store_line(GLOBAL uint16 *to, const uint16 *from) {
   *to = *from;
 }
 
-// `what` is record `out` of the output: it goes to its digit's line, at its place in memory's line, and whole lines to memory.
-#define PUT(lines, LENGTH, phase, to, what, wanted)                                                    \
-  {                                                                                                    \
-    const u32 line = digit * LENGTH, place = (u32)(out + phase) % LENGTH;                              \
-    lines[line + place] = what;                                                                        \
-    if (place == LENGTH - 1 && wanted) {                                                               \
-      if (out >= first[digit] + (LENGTH - 1)) {                                                        \
-        store_line((GLOBAL uint16 *)(to + (out - (LENGTH - 1))), (const uint16 *)(lines + line));        \
-      } else { /* a digit's first line, whose beginning is another digit's or part's */                \
-        for (index_t p = first[digit]; p <= out; ++p) to[p] = lines[line + (u32)(p + phase) % LENGTH]; \
-      }                                                                                                \
-    }                                                                                                  \
+// `what` is record `out` of the output: it goes to its digit's line, at its place in memory's line,
+// and whole lines to memory.
+#define PUT(lines, LENGTH, phase, to, what, wanted)                                             \
+  {                                                                                             \
+    const u32 line = digit * LENGTH, place = (u32)(out + phase) % LENGTH;                       \
+    lines[line + place] = what;                                                                 \
+    if (place == LENGTH - 1 && wanted) {                                                        \
+      if (out >= first[digit] + (LENGTH - 1)) {                                                 \
+        store_line((GLOBAL uint16*)(to + (out - (LENGTH - 1))), (const uint16*)(lines + line)); \
+      } else { /* a digit's first line, whose beginning is another digit's or part's */         \
+        for (index_t p = first[digit]; p <= out; ++p)                                           \
+          to[p] = lines[line + (u32)(p + phase) % LENGTH];                                      \
+      }                                                                                         \
+    }                                                                                           \
   }
-#define PUT_REST(lines, LENGTH, phase, to, wanted)                                                     \
-  {                                                                                                    \
-    const index_t begin_of = first[digit], end_of = next[digit];                                       \
-    const u32 open = (u32)(end_of + phase) % LENGTH;                                                   \
-    if (wanted)                                                                                        \
-      for (index_t p = end_of - begin_of > open ? end_of - open : begin_of; p < end_of; ++p)           \
-        to[p] = lines[digit * LENGTH + (u32)(p + phase) % LENGTH];                                     \
+#define PUT_REST(lines, LENGTH, phase, to, wanted)                                           \
+  {                                                                                          \
+    const index_t begin_of = first[digit], end_of = next[digit];                             \
+    const u32 open = (u32)(end_of + phase) % LENGTH;                                         \
+    if (wanted)                                                                              \
+      for (index_t p = end_of - begin_of > open ? end_of - open : begin_of; p < end_of; ++p) \
+        to[p] = lines[digit * LENGTH + (u32)(p + phase) % LENGTH];                           \
   }
 
 // counts[digit * parts + part]. The first pass clears left_out.
-KERNEL(1) void lsd_cpu_count(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_t *keys_a, GLOBAL const ukey_t *keys_b,
-                             GLOBAL index_t *counts, GLOBAL u32 *left_out, u64 n, u64 part, u32 pass, u32 passes, u32 shift,
-                             u32 mask) {
+KERNEL(1)
+void lsd_cpu_count(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_a,
+                   GLOBAL const ukey_t* keys_b, GLOBAL index_t* counts, GLOBAL u32* left_out, u64 n,
+                   u64 part, u32 pass, u32 passes, u32 shift, u32 mask) {
   const u32 moves = moves_before(left_out, pass);
-  GLOBAL const ukey_t *keys = AFTER_MOVES(moves, keys_in, keys_a, keys_b);
+  GLOBAL const ukey_t* keys = AFTER_MOVES(moves, keys_in, keys_a, keys_b);
   if (pass == 0 && group_id() == 0)
     for (u32 p = 0; p < passes; ++p) left_out[p] = 0;
   index_t bins[COPIES * RADIX];  // by turns, for a count that was just written is slow to read
@@ -56,8 +60,8 @@ KERNEL(1) void lsd_cpu_count(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_t *
   const u64 begin = group_id() * part;
   const u64 end = begin + part < n ? begin + part : n;
   u64 i = begin;
-  for (; i + COPIES <= end; i += COPIES)
-    UNROLL for (u32 c = 0; c < COPIES; ++c) ++bins[c * RADIX + key_digit(keys[i + c], shift, mask)];
+  for (; i + COPIES <= end; i += COPIES) UNROLL
+  for (u32 c = 0; c < COPIES; ++c) ++bins[c * RADIX + key_digit(keys[i + c], shift, mask)];
   for (; i < end; ++i) ++bins[key_digit(keys[i], shift, mask)];
   for (u32 b = 0; b < RADIX; ++b) {
     index_t count = 0;
@@ -66,16 +70,18 @@ KERNEL(1) void lsd_cpu_count(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_t *
   }
 }
 
-KERNEL(1) void lsd_cpu_scatter(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t *keys_b,
-                               GLOBAL const value_t *values_in, GLOBAL value_t *values_a, GLOBAL value_t *values_b,
-                               GLOBAL const index_t *counts, GLOBAL u32 *left_out, u64 n, u64 part, u32 pass, u32 shift,
-                               u32 mask, u32 write_keys, u32 values_are_positions) {
+KERNEL(1)
+void lsd_cpu_scatter(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey_t* keys_b,
+                     GLOBAL const value_t* values_in, GLOBAL value_t* values_a,
+                     GLOBAL value_t* values_b, GLOBAL const index_t* counts, GLOBAL u32* left_out,
+                     u64 n, u64 part, u32 pass, u32 shift, u32 mask, u32 write_keys,
+                     u32 values_are_positions) {
   const u32 moves = moves_before(left_out, pass);
-  GLOBAL const ukey_t *from_keys = AFTER_MOVES(moves, keys_in, keys_a, keys_b);
-  GLOBAL ukey_t *keys_out = moves % 2 ? keys_b : keys_a;
+  GLOBAL const ukey_t* from_keys = AFTER_MOVES(moves, keys_in, keys_a, keys_b);
+  GLOBAL ukey_t* keys_out = moves % 2 ? keys_b : keys_a;
 #if VALUE_BYTES
-  GLOBAL const value_t *from_values = AFTER_MOVES(moves, values_in, values_a, values_b);
-  GLOBAL value_t *values_out = moves % 2 ? values_b : values_a;
+  GLOBAL const value_t* from_values = AFTER_MOVES(moves, values_in, values_a, values_b);
+  GLOBAL value_t* values_out = moves % 2 ? values_b : values_a;
   const u32 positions = values_are_positions && moves == 0;
 #endif
   // Scan: few parts, so every part scans the whole table for itself.
@@ -95,7 +101,8 @@ KERNEL(1) void lsd_cpu_scatter(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys
     return;
   }
 
-  // Scatter in the order of the input. Keys and values have lines of their own, for each begin where they do in memory.
+  // Scatter in the order of the input. Keys and values have lines of their own, for each begin
+  // where they do in memory.
   ukey_t keys[RADIX * LINE] __attribute__((aligned(64)));
   const u32 key_phase = (u32)((u64)keys_out / sizeof(ukey_t)) % LINE;
 #if VALUE_BYTES

@@ -1,24 +1,27 @@
-// Document 004's merge sort in three tiers. A level merges neighbouring runs of `run` records (a power of two) in
-// pairs; the last run of the list may be short, and may have no sibling: then it is merged with an empty one.
-// Parameters: SERIAL_WG (work-items of a work-group in tier 1), WG (of all others), CAPACITY (records that a
-// work-group can merge in local memory, a multiple of WG), SAMPLE (records between samples, a power of two).
+// Document 004's merge sort in three tiers. A level merges neighbouring runs of `run` records (a
+// power of two) in pairs; the last run of the list may be short, and may have no sibling: then it
+// is merged with an empty one. Parameters: SERIAL_WG (work-items of a work-group in tier 1), WG (of
+// all others), CAPACITY (records that a work-group can merge in local memory, a multiple of WG),
+// SAMPLE (records between samples, a power of two).
 
 // Where a pair of runs begins, where its second run begins, and where it ends.
-#define RUNS_OF_PAIR(pair)                       \
-  const u64 left_run = (u64)(pair) * 2 * run;    \
-  const u64 right_run = min(left_run + run, n);  \
+#define RUNS_OF_PAIR(pair)                      \
+  const u64 left_run = (u64)(pair)*2 * run;     \
+  const u64 right_run = min(left_run + run, n); \
   const u64 end_of_pair = min(right_run + run, n);
 
 // Tier 1, many small merges: one work-item each. The heads of both runs are kept in registers.
-KERNEL(SERIAL_WG) void merge_serial(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out,
-                                    GLOBAL const value_t *values_in, GLOBAL value_t *values_out, u64 n, u64 run) {
+KERNEL(SERIAL_WG)
+void merge_serial(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
+                  GLOBAL const value_t* values_in, GLOBAL value_t* values_out, u64 n, u64 run) {
   RUNS_OF_PAIR((u64)group_id() * SERIAL_WG + local_id())
   if (left_run >= n) return;
   u64 left = left_run, right = right_run;
   record_t left_head = load_record(keys_in, values_in, left);
   record_t right_head = load_record(keys_in, values_in, min(right, n - 1));
   for (u64 to = left_run; to < end_of_pair; ++to) {
-    if (right == end_of_pair || (left < right_run && key_rank(left_head.key) <= key_rank(right_head.key))) {
+    if (right == end_of_pair ||
+        (left < right_run && key_rank(left_head.key) <= key_rank(right_head.key))) {
       store_record(keys_out, values_out, to, left_head);
       left_head = load_record(keys_in, values_in, min(++left, n - 1));
     } else {
@@ -28,11 +31,13 @@ KERNEL(SERIAL_WG) void merge_serial(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t 
   }
 }
 
-// One work-group merges [left, left + left_count) with [right, right + right_count), both in order, to `to`. A record's
-// place is its place in its own run plus the number of records before it in the other.
-INLINE void merge_in_group(LOCAL ukey_t *keys, GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out,
-                           GLOBAL const value_t *values_in, GLOBAL value_t *values_out, u64 left, u32 left_count,
-                           u64 right, u32 right_count, u64 to) {
+// One work-group merges [left, left + left_count) with [right, right + right_count), both in order,
+// to `to`. A record's place is its place in its own run plus the number of records before it in the
+// other.
+INLINE void merge_in_group(LOCAL ukey_t* keys, GLOBAL const ukey_t* keys_in,
+                           GLOBAL ukey_t* keys_out, GLOBAL const value_t* values_in,
+                           GLOBAL value_t* values_out, u64 left, u32 left_count, u64 right,
+                           u32 right_count, u64 to) {
   const u32 count = left_count + right_count;
   // Load both runs, one behind the other; what is loaded past their end is never looked at.
   for (u32 base = 0; base < count; base += WG) {
@@ -46,8 +51,9 @@ INLINE void merge_in_group(LOCAL ukey_t *keys, GLOBAL const ukey_t *keys_in, GLO
     const u32 is_left = i < left_count;
     record_t mine;
     mine.key = keys[i];
-    const u32 before = (u32)rank_in_local_run(keys + (is_left ? left_count : 0), is_left ? right_count : left_count,
-                                              key_rank(mine.key), !is_left);
+    const u32 before =
+        (u32)rank_in_local_run(keys + (is_left ? left_count : 0),
+                               is_left ? right_count : left_count, key_rank(mine.key), !is_left);
     const u64 from = is_left ? left + i : right + (i - left_count);
 #if VALUE_BYTES
     mine.value = values_in ? values_in[from] : (value_t)from;
@@ -57,36 +63,42 @@ INLINE void merge_in_group(LOCAL ukey_t *keys, GLOBAL const ukey_t *keys_in, GLO
 }
 
 // Tier 2, middle merges: one work-group each.
-KERNEL(WG) void merge_middle(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL const value_t *values_in,
-                             GLOBAL value_t *values_out, u64 n, u64 run) {
+KERNEL(WG)
+void merge_middle(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
+                  GLOBAL const value_t* values_in, GLOBAL value_t* values_out, u64 n, u64 run) {
   LOCAL_ARRAY(ukey_t, keys, CAPACITY);
   RUNS_OF_PAIR(group_id())
-  merge_in_group(keys, keys_in, keys_out, values_in, values_out, left_run, (u32)(right_run - left_run), right_run,
-                 (u32)(end_of_pair - right_run), left_run);
+  merge_in_group(keys, keys_in, keys_out, values_in, values_out, left_run,
+                 (u32)(right_run - left_run), right_run, (u32)(end_of_pair - right_run), left_run);
 }
 
-// Tier 3, few huge merges, each split over many work-groups. Every SAMPLE-th record of both runs is ranked in the other
-// run. That gives its place among all samples of the pair, too: those of its own run before it, and those of the other
-// run among the records before it. There it writes where it cuts the two runs.
-KERNEL(WG) void merge_rank_samples(GLOBAL const ukey_t *keys, GLOBAL index_t *left_cuts, GLOBAL index_t *right_cuts,
-                                   u64 n, u64 run) {
+// Tier 3, few huge merges, each split over many work-groups. Every SAMPLE-th record of both runs is
+// ranked in the other run. That gives its place among all samples of the pair, too: those of its
+// own run before it, and those of the other run among the records before it. There it writes where
+// it cuts the two runs.
+KERNEL(WG)
+void merge_rank_samples(GLOBAL const ukey_t* keys, GLOBAL index_t* left_cuts,
+                        GLOBAL index_t* right_cuts, u64 n, u64 run) {
   const u64 i = ((u64)group_id() * WG + local_id()) * SAMPLE;
   if (i >= n) return;
   RUNS_OF_PAIR(i / (2 * run))
   const u32 is_left = i < right_run;
   const index_t own = (index_t)(i - (is_left ? left_run : right_run));
-  const index_t before = rank_in_global_run(keys + (is_left ? right_run : left_run),
-                                            (index_t)(is_left ? end_of_pair - right_run : right_run - left_run),
-                                            key_rank(keys[i]), !is_left);
+  const index_t before =
+      rank_in_global_run(keys + (is_left ? right_run : left_run),
+                         (index_t)(is_left ? end_of_pair - right_run : right_run - left_run),
+                         key_rank(keys[i]), !is_left);
   const u64 place = left_run / SAMPLE + own / SAMPLE + (before + SAMPLE - 1) / SAMPLE;
   left_cuts[place] = is_left ? own : before;
   right_cuts[place] = is_left ? before : own;
 }
 
 // One work-group merges the piece from one sample to the next: at most SAMPLE records of each run.
-KERNEL(WG) void merge_pieces(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL const value_t *values_in,
-                             GLOBAL value_t *values_out, GLOBAL const index_t *left_cuts,
-                             GLOBAL const index_t *right_cuts, u64 n, u64 run) {
+KERNEL(WG)
+void merge_pieces(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
+                  GLOBAL const value_t* values_in, GLOBAL value_t* values_out,
+                  GLOBAL const index_t* left_cuts, GLOBAL const index_t* right_cuts, u64 n,
+                  u64 run) {
   LOCAL_ARRAY(ukey_t, keys, CAPACITY);
   const u64 piece = group_id();
   RUNS_OF_PAIR(piece * SAMPLE / (2 * run))
@@ -95,6 +107,6 @@ KERNEL(WG) void merge_pieces(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_o
   const u64 left = left_run + left_cuts[piece], right = right_run + right_cuts[piece];
   const u64 left_end = last ? right_run : left_run + left_cuts[next];
   const u64 right_end = last ? end_of_pair : right_run + right_cuts[next];
-  merge_in_group(keys, keys_in, keys_out, values_in, values_out, left, (u32)(left_end - left), right,
-                 (u32)(right_end - right), left_run + left_cuts[piece] + right_cuts[piece]);
+  merge_in_group(keys, keys_in, keys_out, values_in, values_out, left, (u32)(left_end - left),
+                 right, (u32)(right_end - right), left_run + left_cuts[piece] + right_cuts[piece]);
 }

@@ -1,5 +1,6 @@
-// Merge sort in three tiers, by the size of the merges: "CUDA (vi). Understanding parallel thinking from the parallel
-// sort method" (document 004); its third tier is that of Satish, Harris, Garland (2009).
+// Merge sort in three tiers, by the size of the merges: "CUDA (vi). Understanding parallel thinking
+// from the parallel sort method" (document 004); its third tier is that of Satish, Harris, Garland
+// (2009).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,13 +15,17 @@ namespace {
 
 class MergeSorter final : public Sorter {
  public:
-  MergeSorter(const Problem& problem, const Capabilities& device, const Parameters& given) : problem_(problem) {
+  MergeSorter(const Problem& problem, const Capabilities& device, const Parameters& given)
+      : problem_(problem) {
     const bool cpu = device.kind == DeviceKind::cpu;
     const unsigned largest = std::bit_floor(std::min(device.max_work_group, 1024u));
-    work_group_ = static_cast<unsigned>(given.number("work_group", std::min(largest, cpu ? 16u : 128u)));
+    work_group_ =
+        static_cast<unsigned>(given.number("work_group", std::min(largest, cpu ? 16u : 128u)));
     if (!std::has_single_bit(work_group_) || work_group_ > largest)
-      throw Error(ErrorCode::unsupported, fmt::format("merge: work_group={} is not a power of two up to {}, the "
-                                                      "device's largest work-group", work_group_, largest));
+      throw Error(ErrorCode::unsupported,
+                  fmt::format("merge: work_group={} is not a power of two up to {}, the "
+                              "device's largest work-group",
+                              work_group_, largest));
     serial_group_ = std::min(largest, cpu ? 1u : 64u);
 
     // Tier 2 and tier 3 merge pairs of runs, or pieces of them, in local memory.
@@ -32,26 +37,31 @@ class MergeSorter final : public Sorter {
     for (const auto& [name, value] : {std::pair{"tier2", tier2_}, {"sample", sample_}})
       if (!std::has_single_bit(value) || value > most)
         throw Error(ErrorCode::unsupported,
-                    fmt::format("merge: {}={} is not a power of two up to {}; a work-group merges twice so many keys "
-                                "of {} bytes in local memory, of which the device has {} bytes", name, value, most,
-                                info(problem.key).bytes, device.local_memory));
+                    fmt::format("merge: {}={} is not a power of two up to {}; a work-group merges "
+                                "twice so many keys "
+                                "of {} bytes in local memory, of which the device has {} bytes",
+                                name, value, most, info(problem.key).bytes, device.local_memory));
     if (!std::has_single_bit(tier1_))
-      throw Error(ErrorCode::invalid_argument, fmt::format("merge: tier1={} is not a power of two", tier1_));
-    if (sample_ > 2 * in_tiers)
       throw Error(ErrorCode::invalid_argument,
-                  fmt::format("merge: sample={} is more than {}, the shortest run that tier 3 merges", sample_,
-                              2 * in_tiers));
+                  fmt::format("merge: tier1={} is not a power of two", tier1_));
+    if (sample_ > 2 * in_tiers)
+      throw Error(
+          ErrorCode::invalid_argument,
+          fmt::format("merge: sample={} is more than {}, the shortest run that tier 3 merges",
+                      sample_, 2 * in_tiers));
 
     levels_ = 1;  // a single record is a pair, too: with an empty run
     while (std::uint64_t{1} << levels_ < problem.count) ++levels_;
     passes_ = PingPong(problem, levels_, layout_);
     if (std::uint64_t{1} << (levels_ - 1) > in_tiers)
-      for (auto& c : cuts_) c = layout_.add(ceil_div(problem.count, sample_) * kernels::index_bytes(problem.count));
+      for (auto& c : cuts_)
+        c = layout_.add(ceil_div(problem.count, sample_) * kernels::index_bytes(problem.count));
   }
 
   std::uint64_t scratch_bytes() const override { return layout_.bytes(); }
   std::string parameters() const override {
-    return fmt::format("tier1={},tier2={},sample={},work_group={}", tier1_, tier2_, sample_, work_group_);
+    return fmt::format("tier1={},tier2={},sample={},work_group={}", tier1_, tier2_, sample_,
+                       work_group_);
   }
   std::uint64_t bytes_moved() const override { return bytes_of_passes(problem_, levels_, 1); }
 
@@ -73,7 +83,8 @@ class MergeSorter final : public Sorter {
   void enqueue(Queue& queue, const Operands& o) override {
     passes_.start(queue, o);
     for (unsigned level = 0; level < levels_; ++level) {
-      const std::uint64_t n = problem_.count, run = std::uint64_t{1} << level, pairs = ceil_div(n, 2 * run);
+      const std::uint64_t n = problem_.count, run = std::uint64_t{1} << level,
+                          pairs = ceil_div(n, 2 * run);
       const auto b = passes_.pass(level, o);
       const Arg args[] = {b.keys_in, b.keys_out, b.values_in, b.values_out, n, run};
       if (run <= tier1_) {
@@ -84,8 +95,10 @@ class MergeSorter final : public Sorter {
         const std::uint64_t samples = ceil_div(n, sample_);
         const Memory left = cuts_[0].in(o), right = cuts_[1].in(o);
         const Arg rank_args[] = {b.keys_in, left, right, n, run};
-        queue.launch({*rank_samples_, ceil_div(samples, work_group_), work_group_, rank_args, "tier 3: rank samples"});
-        const Arg piece_args[] = {b.keys_in, b.keys_out, b.values_in, b.values_out, left, right, n, run};
+        queue.launch({*rank_samples_, ceil_div(samples, work_group_), work_group_, rank_args,
+                      "tier 3: rank samples"});
+        const Arg piece_args[] = {b.keys_in, b.keys_out, b.values_in, b.values_out,
+                                  left,      right,      n,           run};
         queue.launch({*pieces_, samples, work_group_, piece_args, "tier 3: merge pieces"});
       }
     }
@@ -107,16 +120,34 @@ class Merge final : public Algorithm {
   const AlgorithmInfo& info() const override {
     static const AlgorithmInfo info{
         .name = "merge",
-        .title = "merge sort in three tiers: a work-item, a work-group, or many work-groups for a merge",
-        .source = "CUDA (vi): understanding parallel thinking from the parallel sort method (document 004)",
+        .title =
+            "merge sort in three tiers: a work-item, a work-group, or many work-groups for a merge",
+        .source =
+            "CUDA (vi): understanding parallel thinking from the parallel sort method (document "
+            "004)",
         .stable = true,
         .comparison = true,
-        .cost = "log2(N) passes, each reads and writes every record once; 1 launch a pass, 2 in tier 3",
-        .parameters = {{"tier1", "longest runs that one work-item merges; a power of two", 1, 1u << 20, {}},
-                       {"tier2", "longest runs that one work-group merges; a power of two (no more than tier1: there is "
-                                 "no tier 2)", 1, 1u << 20, {}},
-                       {"sample", "records from one sample to the next in tier 3; a power of two", 1, 1u << 20, {}},
-                       {"work_group", "work-items of a work-group in tiers 2 and 3; a power of two", 1, 1024, {}}}};
+        .cost =
+            "log2(N) passes, each reads and writes every record once; 1 launch a pass, 2 in tier 3",
+        .parameters = {
+            {"tier1", "longest runs that one work-item merges; a power of two", 1, 1u << 20, {}},
+            {"tier2",
+             "longest runs that one work-group merges; a power of two (no more than tier1: there "
+             "is "
+             "no tier 2)",
+             1,
+             1u << 20,
+             {}},
+            {"sample",
+             "records from one sample to the next in tier 3; a power of two",
+             1,
+             1u << 20,
+             {}},
+            {"work_group",
+             "work-items of a work-group in tiers 2 and 3; a power of two",
+             1,
+             1024,
+             {}}}};
     return info;
   }
 

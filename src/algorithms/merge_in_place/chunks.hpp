@@ -1,4 +1,5 @@
-// The first half of a merge sort in place: chunks of the list, sorted one after the other with scratch memory for one.
+// The first half of a merge sort in place: chunks of the list, sorted one after the other with
+// scratch memory for one.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +13,8 @@ class Chunks {
  public:
   // `plan`, a function of a Problem, gives the stable sort of a chunk.
   template <class Plan>
-  Chunks(const Problem& problem, std::uint64_t chunk, ScratchLayout& layout, const Plan& plan) : problem_(problem), chunk_(chunk) {
+  Chunks(const Problem& problem, std::uint64_t chunk, ScratchLayout& layout, const Plan& plan)
+      : problem_(problem), chunk_(chunk) {
     Problem part = problem;
     part.keys_out = true;
     if (problem.payload == Payload::positions) part.payload = Payload::values;
@@ -23,7 +25,8 @@ class Chunks {
       part.count = rest;
       sort_rest_ = plan(part);
     }
-    scratch_ = layout.add(std::max(sort_->scratch_bytes(), sort_rest_ ? sort_rest_->scratch_bytes() : 0));
+    scratch_ =
+        layout.add(std::max(sort_->scratch_bytes(), sort_rest_ ? sort_rest_->scratch_bytes() : 0));
     if (!problem.keys_out) keys_ = layout.add(problem.count * info(problem.key).bytes);
   }
 
@@ -33,13 +36,16 @@ class Chunks {
   }
 
   // Where the keys are sorted; values are where they are wanted.
-  [[nodiscard]] Memory keys(const Operands& o) const { return problem_.keys_out ? o.keys_out : keys_.in(o); }
+  [[nodiscard]] Memory keys(const Operands& o) const {
+    return problem_.keys_out ? o.keys_out : keys_.in(o);
+  }
 
   // The records to that place. Positions are for the caller to make.
   void bring(Queue& queue, const Operands& o) const {
     if (o.in_place()) return;
     queue.copy(keys(o), o.keys_in, problem_.count * info(problem_.key).bytes);
-    if (problem_.payload == Payload::values) queue.copy(o.values_out, o.values_in, problem_.count * problem_.value_bytes);
+    if (problem_.payload == Payload::values)
+      queue.copy(o.values_out, o.values_in, problem_.count * problem_.value_bytes);
   }
 
   void sort(Queue& queue, const Operands& o) const {
@@ -50,7 +56,8 @@ class Chunks {
       Operands part;
       part.keys_in = part.keys_out = keys(o).slice(begin * key_bytes, count * key_bytes);
       if (problem_.payload != Payload::none)
-        part.values_in = part.values_out = o.values_out.slice(begin * value_bytes, count * value_bytes);
+        part.values_in = part.values_out =
+            o.values_out.slice(begin * value_bytes, count * value_bytes);
       part.scratch = scratch_.in(o);
       (begin == 0 || count == chunk_ ? sort_ : sort_rest_)->enqueue(queue, part);
     }

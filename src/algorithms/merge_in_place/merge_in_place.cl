@@ -1,25 +1,27 @@
-// In-place merging of neighbouring runs, SymMerge. A segment holds two sorted runs; `bounds` says where its second one
-// begins. Splitting a segment at its middle and exchanging what lies on the wrong sides leaves two segments of half the
-// length, until they fit local memory. So only the bounds depend on the keys: all else is known when it is enqueued.
-// Parameters: WG, TILE (records of a segment that is merged in local memory, a power of two).
+// In-place merging of neighbouring runs, SymMerge. A segment holds two sorted runs; `bounds` says
+// where its second one begins. Splitting a segment at its middle and exchanging what lies on the
+// wrong sides leaves two segments of half the length, until they fit local memory. So only the
+// bounds depend on the keys: all else is known when it is enqueued. Parameters: WG, TILE (records
+// of a segment that is merged in local memory, a power of two).
 
 // Segment s of `length` records: where it begins and ends.
-#define SEGMENT(s)                      \
-  const u64 begin = (u64)(s) * length;  \
+#define SEGMENT(s)                   \
+  const u64 begin = (u64)(s)*length; \
   const u64 end = min(begin + length, n);
 
 // The values of an argsort: every record's position.
-KERNEL(WG) void merge_in_place_positions(GLOBAL value_t *values, u64 n) {
+KERNEL(WG) void merge_in_place_positions(GLOBAL value_t* values, u64 n) {
   const u64 i = (u64)group_id() * WG + local_id();
 #if VALUE_BYTES
   if (i < n) values[i] = (value_t)i;
 #endif
 }
 
-// For each segment: the bounds of its two halves, after what lies between them has been rotated about the old bound.
-// `run`: of the first splitting, in which the bounds are not there yet.
-KERNEL(WG) void merge_in_place_split(GLOBAL const ukey_t *keys, GLOBAL index_t *bounds, GLOBAL index_t *halves, u64 n,
-                                     u64 length, u64 run) {
+// For each segment: the bounds of its two halves, after what lies between them has been rotated
+// about the old bound. `run`: of the first splitting, in which the bounds are not there yet.
+KERNEL(WG)
+void merge_in_place_split(GLOBAL const ukey_t* keys, GLOBAL index_t* bounds, GLOBAL index_t* halves,
+                          u64 n, u64 length, u64 run) {
   const u64 s = (u64)group_id() * WG + local_id();
   SEGMENT(s)
   if (begin >= n) return;
@@ -30,22 +32,27 @@ KERNEL(WG) void merge_in_place_split(GLOBAL const ukey_t *keys, GLOBAL index_t *
     return;
   }
 
-  // How many of the first half's records come from the first run: those up to the merge path's diagonal.
+  // How many of the first half's records come from the first run: those up to the merge path's
+  // diagonal.
   const u64 wanted = middle - begin;
   u64 low = 0, high = min(wanted, bound - begin);
   while (low < high) {
     const u64 left = (low + high) / 2, right = bound + (wanted - 1 - left);
-    if (right >= end || key_rank(keys[begin + left]) <= key_rank(keys[right])) low = left + 1;
-    else high = left;
+    if (right >= end || key_rank(keys[begin + left]) <= key_rank(keys[right]))
+      low = left + 1;
+    else
+      high = left;
   }
   halves[2 * s] = (index_t)(begin + low);
   halves[2 * s + 1] = (index_t)(bound + (wanted - low));
 }
 
-// A rotation of [from, to) about `bound` is three reversals: of either part (`whole` 0), then of all. Each pair of records
-// that change places belongs to one work-item.
-KERNEL(WG) void merge_in_place_reverse(GLOBAL ukey_t *keys, GLOBAL value_t *values, GLOBAL const index_t *bounds,
-                                       GLOBAL const index_t *halves, u64 n, u64 length, u32 whole) {
+// A rotation of [from, to) about `bound` is three reversals: of either part (`whole` 0), then of
+// all. Each pair of records that change places belongs to one work-item.
+KERNEL(WG)
+void merge_in_place_reverse(GLOBAL ukey_t* keys, GLOBAL value_t* values,
+                            GLOBAL const index_t* bounds, GLOBAL const index_t* halves, u64 n,
+                            u64 length, u32 whole) {
   const u64 i = (u64)group_id() * WG + local_id(), s = i / length;
   if (i >= n) return;
   const u64 from = halves[2 * s], bound = bounds[s], to = halves[2 * s + 1];
@@ -62,20 +69,25 @@ KERNEL(WG) void merge_in_place_reverse(GLOBAL ukey_t *keys, GLOBAL value_t *valu
 #endif
 }
 
-// A work-group merges a segment of TILE records in local memory: a record's place is its place in its own run plus the
-// number of records before it in the other.
-KERNEL(WG) void merge_in_place_tile(GLOBAL ukey_t *keys, GLOBAL value_t *values, GLOBAL const index_t *bounds, u64 n) {
+// A work-group merges a segment of TILE records in local memory: a record's place is its place in
+// its own run plus the number of records before it in the other.
+KERNEL(WG)
+void merge_in_place_tile(GLOBAL ukey_t* keys, GLOBAL value_t* values, GLOBAL const index_t* bounds,
+                         u64 n) {
   LOCAL_RECORDS(tile, TILE);
   const u64 length = TILE;
   SEGMENT(group_id())
-  const u32 count = begin < n ? (u32)(end - begin) : 0, left = begin < n ? (u32)(bounds[group_id()] - begin) : 0;
-  for (u32 i = local_id(); i < count; i += WG) put_record(tile_keys, tile_values, i, load_record(keys, values, begin + i));
+  const u32 count = begin < n ? (u32)(end - begin) : 0,
+            left = begin < n ? (u32)(bounds[group_id()] - begin) : 0;
+  for (u32 i = local_id(); i < count; i += WG)
+    put_record(tile_keys, tile_values, i, load_record(keys, values, begin + i));
   barrier_all();
   for (u32 i = local_id(); i < count; i += WG) {
     const record_t mine = get_record(tile_keys, tile_values, i);
     const u32 is_left = i < left;
-    const u32 before = (u32)rank_in_local_run(tile_keys + (is_left ? left : 0), is_left ? count - left : left,
-                                              key_rank(mine.key), !is_left);
+    const u32 before =
+        (u32)rank_in_local_run(tile_keys + (is_left ? left : 0), is_left ? count - left : left,
+                               key_rank(mine.key), !is_left);
     store_record(keys, values, begin + (is_left ? i : i - left) + before, mine);
   }
 }

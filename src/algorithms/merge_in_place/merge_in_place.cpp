@@ -1,5 +1,6 @@
-// Merge sort with a bounded buffer: chunks are sorted one after the other by the fast sort for such, in scratch memory for
-// one chunk, and merged in place: Kim, Kutzner, "Stable Minimum Storage Merging by Symmetric Comparisons" (2004).
+// Merge sort with a bounded buffer: chunks are sorted one after the other by the fast sort for
+// such, in scratch memory for one chunk, and merged in place: Kim, Kutzner, "Stable Minimum Storage
+// Merging by Symmetric Comparisons" (2004).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,25 +16,35 @@ namespace {
 
 class MergeInPlaceSorter final : public Sorter {
  public:
-  MergeInPlaceSorter(const Problem& problem, const Capabilities& device, const Parameters& given) : problem_(problem) {
-    work_group_ = std::bit_floor(std::min(device.max_work_group, device.kind == DeviceKind::cpu ? 64u : 256u));
-    const std::uint64_t record = info(problem.key).bytes + (problem.payload == Payload::none ? 0 : problem.value_bytes);
+  MergeInPlaceSorter(const Problem& problem, const Capabilities& device, const Parameters& given)
+      : problem_(problem) {
+    work_group_ = std::bit_floor(
+        std::min(device.max_work_group, device.kind == DeviceKind::cpu ? 64u : 256u));
+    const std::uint64_t record =
+        info(problem.key).bytes + (problem.payload == Payload::none ? 0 : problem.value_bytes);
     const std::uint64_t most = std::bit_floor(device.local_memory / record);
     tile_ = given.number("tile", std::min<std::uint64_t>(most, 1024));
     chunk_ = given.number("chunk", std::max(tile_, std::bit_ceil(ceil_div(problem.count, 8))));
     for (const auto& [name, value] : {std::pair{"tile", tile_}, {"chunk", chunk_}})
       if (!std::has_single_bit(value))
-        throw Error(ErrorCode::invalid_argument, fmt::format("merge-in-place: {}={} is not a power of two", name, value));
+        throw Error(ErrorCode::invalid_argument,
+                    fmt::format("merge-in-place: {}={} is not a power of two", name, value));
     if (tile_ > most)
-      throw Error(ErrorCode::unsupported, fmt::format("merge-in-place: tile={} needs {} bytes of local memory; the device "
-                                                      "has {}", tile_, tile_ * record, device.local_memory));
+      throw Error(ErrorCode::unsupported,
+                  fmt::format("merge-in-place: tile={} needs {} bytes of local memory; the device "
+                              "has {}",
+                              tile_, tile_ * record, device.local_memory));
     if (chunk_ < tile_)
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("merge-in-place: chunk={} is less than a tile's {} records", chunk_, tile_));
+      throw Error(
+          ErrorCode::invalid_argument,
+          fmt::format("merge-in-place: chunk={} is less than a tile's {} records", chunk_, tile_));
 
-    chunks_ = std::make_unique<Chunks>(problem, chunk_, layout_, [&](const Problem& part) { return plan_auto(part, device).sorter; });
+    chunks_ = std::make_unique<Chunks>(problem, chunk_, layout_, [&](const Problem& part) {
+      return plan_auto(part, device).sorter;
+    });
     if (problem.count > chunk_)
-      for (auto& b : bounds_) b = layout_.add((ceil_div(problem.count, tile_) + 2) * kernels::index_bytes(problem.count));
+      for (auto& b : bounds_)
+        b = layout_.add((ceil_div(problem.count, tile_) + 2) * kernels::index_bytes(problem.count));
   }
 
   std::uint64_t scratch_bytes() const override { return layout_.bytes(); }
@@ -62,7 +73,8 @@ class MergeInPlaceSorter final : public Sorter {
     for (std::uint64_t run = chunk_; run < n; run *= 2) {
       Memory bounds = bounds_[0].in(o), halves = bounds_[1].in(o);
       for (std::uint64_t length = 2 * run; length > tile_; length /= 2) {
-        const Arg split[] = {keys, bounds, halves, n, length, length == 2 * run ? run : std::uint64_t{0}};
+        const Arg split[] = {keys, bounds, halves,
+                             n,    length, length == 2 * run ? run : std::uint64_t{0}};
         queue.launch({*split_, groups(ceil_div(n, length)), work_group_, split, "split"});
         for (const std::uint32_t whole : {0u, 1u}) {
           const Arg reverse[] = {keys, values, bounds, halves, n, length, whole};
@@ -76,7 +88,9 @@ class MergeInPlaceSorter final : public Sorter {
   }
 
  private:
-  [[nodiscard]] std::uint64_t groups(std::uint64_t work_items) const { return ceil_div(work_items, work_group_); }
+  [[nodiscard]] std::uint64_t groups(std::uint64_t work_items) const {
+    return ceil_div(work_items, work_group_);
+  }
 
   Problem problem_;
   unsigned work_group_ = 0;
@@ -93,15 +107,27 @@ class MergeInPlace final : public Algorithm {
   const AlgorithmInfo& info() const override {
     static const AlgorithmInfo info{
         .name = "merge-in-place",
-        .title = "merge sort in place: chunks by the fast sort, merged by rotations; scratch memory for one chunk",
+        .title =
+            "merge sort in place: chunks by the fast sort, merged by rotations; scratch memory for "
+            "one chunk",
         .source = "Kim, Kutzner 2004",
         .stable = true,
         .comparison = true,
-        .cost = "a sort of each chunk, then log2(N/chunk) mergings, each of up to log2(N/tile) splittings that read and write "
-                "what lies on the wrong side twice; 3 launches a splitting",
-        .parameters = {{"chunk", "records that are sorted together: what scratch memory is for; a power of two", 1,
-                        std::uint64_t{1} << 40, {}},
-                       {"tile", "records that a work-group merges in local memory; a power of two", 2, 1u << 16, {}}}};
+        .cost =
+            "a sort of each chunk, then log2(N/chunk) mergings, each of up to log2(N/tile) "
+            "splittings that read and write "
+            "what lies on the wrong side twice; 3 launches a splitting",
+        .parameters = {
+            {"chunk",
+             "records that are sorted together: what scratch memory is for; a power of two",
+             1,
+             std::uint64_t{1} << 40,
+             {}},
+            {"tile",
+             "records that a work-group merges in local memory; a power of two",
+             2,
+             1u << 16,
+             {}}}};
     return info;
   }
 

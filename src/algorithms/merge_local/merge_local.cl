@@ -1,9 +1,11 @@
-// Document 000's merge sort of a block in local memory: one work-item a record, WG records a block. Runs of 1, 2, 4 …
-// WG/2 records are merged in pairs; a record's place in the merged run is its place in its own run plus the number
-// of records before it in the sibling run, found by binary search. Parameter: WG, a power of two.
+// Document 000's merge sort of a block in local memory: one work-item a record, WG records a block.
+// Runs of 1, 2, 4 … WG/2 records are merged in pairs; a record's place in the merged run is its
+// place in its own run plus the number of records before it in the sibling run, found by binary
+// search. Parameter: WG, a power of two.
 
-KERNEL(WG) void merge_local(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL const value_t *values_in,
-                            GLOBAL value_t *values_out, u64 n) {
+KERNEL(WG)
+void merge_local(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
+                 GLOBAL const value_t* values_in, GLOBAL value_t* values_out, u64 n) {
   LOCAL_ARRAY(ukey_t, keys, WG);
 #if VALUE_BYTES
   LOCAL_ARRAY(value_t, values, WG);
@@ -12,8 +14,8 @@ KERNEL(WG) void merge_local(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_ou
   const u64 block = (u64)group_id() * WG;
   const u32 count = (u32)min((u64)WG, n - block);
 
-  // Load the block. Work-items past the end of the list hold the last record, where it stays and is never looked at;
-  // in place, it must not be overwritten before all have it.
+  // Load the block. Work-items past the end of the list hold the last record, where it stays and is
+  // never looked at; in place, it must not be overwritten before all have it.
   record_t mine = load_record(keys_in, values_in, min(block + i, n - 1));
   keys[i] = mine.key;
 #if VALUE_BYTES
@@ -29,7 +31,8 @@ KERNEL(WG) void merge_local(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_ou
 #if VALUE_BYTES
     mine.value = values[i];
 #endif
-    const u32 before = (u32)rank_in_local_run(keys + sibling, sibling_count, key_rank(mine.key), sibling < own);
+    const u32 before =
+        (u32)rank_in_local_run(keys + sibling, sibling_count, key_rank(mine.key), sibling < own);
     const u32 to = i < count ? min(own, sibling) + (i - own) + before : i;
     barrier_local();
 

@@ -1,4 +1,5 @@
-// Merge sort of blocks in local memory: E. Bainville, "OpenCL Sorting" (2011), "Parallel merge, local".
+// Merge sort of blocks in local memory: E. Bainville, "OpenCL Sorting" (2011), "Parallel merge,
+// local".
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,17 +14,21 @@ namespace {
 
 class MergeLocalSorter final : public Sorter {
  public:
-  MergeLocalSorter(const Problem& problem, const Capabilities& device, const Parameters& given) : problem_(problem) {
-    const std::uint64_t record = info(problem.key).bytes + (problem.payload == Payload::none ? 0 : problem.value_bytes);
-    const std::uint64_t most = std::bit_floor(
-        std::min<std::uint64_t>({device.max_work_group, device.local_memory / record, std::uint64_t{1024}}));
+  MergeLocalSorter(const Problem& problem, const Capabilities& device, const Parameters& given)
+      : problem_(problem) {
+    const std::uint64_t record =
+        info(problem.key).bytes + (problem.payload == Payload::none ? 0 : problem.value_bytes);
+    const std::uint64_t most = std::bit_floor(std::min<std::uint64_t>(
+        {device.max_work_group, device.local_memory / record, std::uint64_t{1024}}));
     const std::uint64_t chosen = given.number(
         "work_group", std::min<std::uint64_t>(most, device.kind == DeviceKind::cpu ? 64 : 256));
     if (!std::has_single_bit(chosen) || chosen > most)
-      throw Error(ErrorCode::unsupported,
-                  fmt::format("merge-local: work_group={} is not a power of two up to {}, which is what the device "
-                              "allows for records of {} bytes (work-groups of {}, {} bytes of local memory)", chosen,
-                              most, record, device.max_work_group, device.local_memory));
+      throw Error(
+          ErrorCode::unsupported,
+          fmt::format(
+              "merge-local: work_group={} is not a power of two up to {}, which is what the device "
+              "allows for records of {} bytes (work-groups of {}, {} bytes of local memory)",
+              chosen, most, record, device.max_work_group, device.local_memory));
     work_group_ = static_cast<unsigned>(chosen);
   }
 
@@ -41,7 +46,8 @@ class MergeLocalSorter final : public Sorter {
 
   void enqueue(Queue& queue, const Operands& o) override {
     const Arg args[] = {o.keys_in, o.keys_out, o.values_in, o.values_out, problem_.count};
-    queue.launch({*kernel_, (problem_.count + work_group_ - 1) / work_group_, work_group_, args, "merge blocks"});
+    queue.launch({*kernel_, (problem_.count + work_group_ - 1) / work_group_, work_group_, args,
+                  "merge blocks"});
   }
 
  private:
@@ -61,9 +67,15 @@ class MergeLocal final : public Algorithm {
         .stable = true,
         .partial = true,
         .comparison = true,
-        .cost = "1 pass, 1 launch: reads and writes every record once; log2(work_group) merges in local memory",
-        .parameters = {{"work_group", "work-items of a work-group, and records of a sorted run; a power of two", 1, 1024,
-                        {}, true}}};
+        .cost =
+            "1 pass, 1 launch: reads and writes every record once; log2(work_group) merges in "
+            "local memory",
+        .parameters = {{"work_group",
+                        "work-items of a work-group, and records of a sorted run; a power of two",
+                        1,
+                        1024,
+                        {},
+                        true}}};
     return info;
   }
 

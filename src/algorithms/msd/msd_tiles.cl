@@ -1,18 +1,21 @@
-// What the fill, the count, the scan and the partition are where a list is short and one partition does: the counts of each of its
-// tiles are kept, and the partition's work-groups, one a tile, add them up. (Of a short list all tiles begin at the same time, and would
-// look back all the way; and each launch takes as long as its work.) columns.cl stands in front of this.
-// Parameters: COUNT_WG, COUNT_ITEMS (of a work-item at a time, in the count), WG, ITEMS (of the partition).
+// What the fill, the count, the scan and the partition are where a list is short and one partition
+// does: the counts of each of its tiles are kept, and the partition's work-groups, one a tile, add
+// them up. (Of a short list all tiles begin at the same time, and would look back all the way; and
+// each launch takes as long as its work.) columns.cl stands in front of this. Parameters: COUNT_WG,
+// COUNT_ITEMS (of a work-item at a time, in the count), WG, ITEMS (of the partition).
 
 #define TILE ((u32)(WG * ITEMS))
-// A tile's row of the table: counts of 16 bits, of eight digits in what a work-item reads at a time.
+// A tile's row of the table: counts of 16 bits, of eight digits in what a work-item reads at a
+// time.
 #define ROW_QUADS (RADIX / 8)
 #define ROW_TEAMS (WG / ROW_QUADS)  // that add up rows
 #define ROWS_AT_ONCE 8
 
-// Work-group g counts the leading 8 bits of the keys of tile g: a key's order from bit `shift` on. They go into row g of `table`.
-// `cleared`: words that become 0.
-KERNEL(COUNT_WG) void msd_count_tiles(GLOBAL const ukey_t *keys, GLOBAL u32 *table, u64 n, u32 shift, GLOBAL u32 *cleared,
-                                      u64 words) {
+// Work-group g counts the leading 8 bits of the keys of tile g: a key's order from bit `shift` on.
+// They go into row g of `table`. `cleared`: words that become 0.
+KERNEL(COUNT_WG)
+void msd_count_tiles(GLOBAL const ukey_t* keys, GLOBAL u32* table, u64 n, u32 shift,
+                     GLOBAL u32* cleared, u64 words) {
   SUB_GROUP(COUNT_WG);
   LOCAL_ARRAY(u32, counts, RADIX);
   const u32 t = local_id();
@@ -24,13 +27,17 @@ KERNEL(COUNT_WG) void msd_count_tiles(GLOBAL const ukey_t *keys, GLOBAL u32 *tab
   for (u32 base = 0; base < count; base += COUNT_WG * COUNT_ITEMS) {
     const u32 first = base + sg_index() * (COUNT_ITEMS * SG_LANES) + sg_lane();
     u32 bucket[COUNT_ITEMS];
-    UNROLL for (u32 i = 0; i < COUNT_ITEMS; ++i)
+    UNROLL
+    for (u32 i = 0; i < COUNT_ITEMS; ++i)
       bucket[i] = key_digit(keys[min(first + i * SG_LANES, count - 1)], shift, RADIX - 1);
-    // Where the first keys of a sub-group are alike, as in sorted input, one add does for each row of them that is.
+      // Where the first keys of a sub-group are alike, as in sorted input, one add does for each
+      // row of them that is.
 #if SG_NATIVE
     if (sg_ballot(sg, bucket[0] != sg_shuffle(sg, bucket[0], 0)) == 0) {
-      UNROLL for (u32 i = 0; i < COUNT_ITEMS; ++i) {
-        const u32 there = first + i * SG_LANES < count, other = bucket[i] ^ sg_shuffle(sg, bucket[i], 0);
+      UNROLL
+      for (u32 i = 0; i < COUNT_ITEMS; ++i) {
+        const u32 there = first + i * SG_LANES < count,
+                  other = bucket[i] ^ sg_shuffle(sg, bucket[i], 0);
         if (sg_ballot(sg, !there || other != 0) == 0) {
           if (sg_lane() == 0) local_add(&counts[bucket[i]], SG_LANES);
         } else if (there) {
@@ -40,10 +47,12 @@ KERNEL(COUNT_WG) void msd_count_tiles(GLOBAL const ukey_t *keys, GLOBAL u32 *tab
       continue;
     }
 #endif
-    UNROLL for (u32 i = 0; i < COUNT_ITEMS; ++i)
+    UNROLL
+    for (u32 i = 0; i < COUNT_ITEMS; ++i)
       if (first + i * SG_LANES < count) local_add(&counts[bucket[i]], 1u);
   }
-  for (u64 i = (u64)group_id() * COUNT_WG + t; i < words; i += (u64)group_count() * COUNT_WG) cleared[i] = 0;
+  for (u64 i = (u64)group_id() * COUNT_WG + t; i < words; i += (u64)group_count() * COUNT_WG)
+    cleared[i] = 0;
   barrier_local();
   if (t < RADIX / 2) table[group_id() * (RADIX / 2) + t] = counts[2 * t] | counts[2 * t + 1] << 16;
 }
@@ -68,44 +77,54 @@ typedef struct {
 #define ADD_COUNTS(sum, i, word) \
   sum[i] += word & 0xffff;       \
   sum[i + 1] += word >> 16;
-#define PUT_QUAD(to, from, i)                                                                      \
-  {                                                                                                \
-    uint4 four;                                                                                    \
-    four.x = from[i], four.y = from[i + 1], four.z = from[i + 2], four.w = from[i + 3];            \
-    *(LOCAL uint4 *)(to) = four;                                                                   \
+#define PUT_QUAD(to, from, i)                                                           \
+  {                                                                                     \
+    uint4 four;                                                                         \
+    four.x = from[i], four.y = from[i + 1], four.z = from[i + 2], four.w = from[i + 3]; \
+    *(LOCAL uint4*)(to) = four;                                                         \
   }
 
-// Work-group g parts tile g by the digit, stably. `starts`: becomes where each digit begins in the output, and the end. `overfull` becomes 0,
-// or 1, and nothing else is done, where a digit has more than `capacity` records.
-KERNEL(WG) void msd_partition_tiles(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL const value_t *values_in,
-                                    GLOBAL value_t *values_out, GLOBAL const u32 *table, GLOBAL u32 *starts, GLOBAL u32 *overfull,
-                                    u64 n, u32 shift, u32 tiles, u32 capacity) {
+// Work-group g parts tile g by the digit, stably. `starts`: becomes where each digit begins in the
+// output, and the end. `overfull` becomes 0, or 1, and nothing else is done, where a digit has more
+// than `capacity` records.
+KERNEL(WG)
+void msd_partition_tiles(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
+                         GLOBAL const value_t* values_in, GLOBAL value_t* values_out,
+                         GLOBAL const u32* table, GLOBAL u32* starts, GLOBAL u32* overfull, u64 n,
+                         u32 shift, u32 tiles, u32 capacity) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(msd_tile_memory_t, own);
-  const u32 t = local_id(), tile = group_id(), begin = tile * TILE, count = (u32)min((u64)TILE, n - begin);
-  LOCAL u32 *my_ranks = own->ranks + sg_index() * RANK_WORDS;
+  const u32 t = local_id(), tile = group_id(), begin = tile * TILE,
+            count = (u32)min((u64)TILE, n - begin);
+  LOCAL u32* my_ranks = own->ranks + sg_index() * RANK_WORDS;
 
-  // Load. Each sub-group has a contiguous piece of the tile. What stands in for keys past the end sorts after them all, and is never
-  // written out.
+  // Load. Each sub-group has a contiguous piece of the tile. What stands in for keys past the end
+  // sorts after them all, and is never written out.
   const u32 first = sg_index() * (SG_LANES * ITEMS) + sg_lane();
   ukey_t key[ITEMS];
-  UNROLL for (u32 i = 0; i < ITEMS; ++i) {
+  UNROLL
+  for (u32 i = 0; i < ITEMS; ++i) {
     const u32 at = first + i * SG_LANES;
     const ukey_t k = keys_in[begin + min(at, count - 1)];
     key[i] = at < count ? k : KEY_LAST;
   }
 
-  // Sum the tiles' counts: of the tiles before, and of all. A team has neighbouring rows, a work-item eight digits of them.
+  // Sum the tiles' counts: of the tiles before, and of all. A team has neighbouring rows, a
+  // work-item eight digits of them.
   const u32 team = t / ROW_QUADS, quad = t % ROW_QUADS, rows = (tiles + ROW_TEAMS - 1) / ROW_TEAMS;
   const u32 end = min((team + 1) * rows, tiles);
   u32 sum[8], before[8];
-  UNROLL for (u32 d = 0; d < 8; ++d) sum[d] = before[d] = 0;
+  UNROLL
+  for (u32 d = 0; d < 8; ++d) sum[d] = before[d] = 0;
   for (u32 row = team * rows; row < end; row += ROWS_AT_ONCE) {
     uint4 counts[ROWS_AT_ONCE];
-    UNROLL for (u32 i = 0; i < ROWS_AT_ONCE; ++i) counts[i] = ((GLOBAL const uint4 *)table)[min(row + i, end - 1) * ROW_QUADS + quad];
-    UNROLL for (u32 i = 0; i < ROWS_AT_ONCE; ++i) {
-      if (row + i == tile)
-        UNROLL for (u32 d = 0; d < 8; ++d) before[d] = sum[d];
+    UNROLL
+    for (u32 i = 0; i < ROWS_AT_ONCE; ++i)
+      counts[i] = ((GLOBAL const uint4*)table)[min(row + i, end - 1) * ROW_QUADS + quad];
+    UNROLL
+    for (u32 i = 0; i < ROWS_AT_ONCE; ++i) {
+      if (row + i == tile) UNROLL
+      for (u32 d = 0; d < 8; ++d) before[d] = sum[d];
       if (row + i < end) {
         ADD_COUNTS(sum, 0, counts[i].x)
         ADD_COUNTS(sum, 2, counts[i].y)
@@ -114,9 +133,9 @@ KERNEL(WG) void msd_partition_tiles(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t 
       }
     }
   }
-  if (end <= tile)
-    UNROLL for (u32 d = 0; d < 8; ++d) before[d] = sum[d];
-  LOCAL u32 *to = &own->mine.sums[0][team * RADIX + 8 * quad];
+  if (end <= tile) UNROLL
+  for (u32 d = 0; d < 8; ++d) before[d] = sum[d];
+  LOCAL u32* to = &own->mine.sums[0][team * RADIX + 8 * quad];
   PUT_QUAD(to, before, 0)
   PUT_QUAD(to + 4, before, 4)
   PUT_QUAD(to + ROW_TEAMS * RADIX, sum, 0)
@@ -125,11 +144,11 @@ KERNEL(WG) void msd_partition_tiles(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t 
   if (t == 0) own->overfull = 0;
   barrier_local();
   u32 in_tiles_before = 0, in_list = 0;
-  if (t < RADIX)
-    UNROLL for (u32 q = 0; q < ROW_TEAMS; ++q) {
-      in_tiles_before += own->mine.sums[0][q * RADIX + t];
-      in_list += own->mine.sums[1][q * RADIX + t];
-    }
+  if (t < RADIX) UNROLL
+  for (u32 q = 0; q < ROW_TEAMS; ++q) {
+    in_tiles_before += own->mine.sums[0][q * RADIX + t];
+    in_list += own->mine.sums[1][q * RADIX + t];
+  }
 
   // Where digits begin, and whether any has too many records.
   if (in_list > capacity) local_or(&own->overfull, 1u);
@@ -140,14 +159,17 @@ KERNEL(WG) void msd_partition_tiles(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t 
   if (tile == 0 && t < RADIX) starts[t] = begins;
   if (tile == 0 && t == 0) starts[RADIX] = (u32)n;
 
-  // Rank in the sub-group; sum over sub-groups, scan over digits. Values are on their way meanwhile.
+  // Rank in the sub-group; sum over sub-groups, scan over digits. Values are on their way
+  // meanwhile.
   u32 place[ITEMS];
 #define DIGIT(i) key_digit(key[i], shift, RADIX - 1)
-  SG_RANK_ROWS(place, ITEMS, my_ranks, RADIX, DIGIT, count < TILE)  // what stands in for keys is alike
+  SG_RANK_ROWS(place, ITEMS, my_ranks, RADIX, DIGIT,
+               count < TILE)  // what stands in for keys is alike
   barrier_local();
 #if VALUE_BYTES
   value_t value[ITEMS];
-  UNROLL for (u32 i = 0; i < ITEMS; ++i) {
+  UNROLL
+  for (u32 i = 0; i < ITEMS; ++i) {
     const u32 at = begin + min(first + i * SG_LANES, count - 1);
     value[i] = values_in ? values_in[at] : (value_t)at;
   }
@@ -159,17 +181,21 @@ KERNEL(WG) void msd_partition_tiles(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t 
   if (t < RADIX) own->to_out[t] = begins + in_tiles_before - in_tile;
   barrier_local();
 
-  // Scatter into local memory, once all places are read (compilers cannot tell that no record lies where they are), then write out;
-  // neighbouring work-items write neighbouring records of a digit's run.
-  UNROLL for (u32 i = 0; i < ITEMS; ++i) place[i] += my_ranks[DIGIT(i)];
-  UNROLL for (u32 i = 0; i < ITEMS; ++i) {
+  // Scatter into local memory, once all places are read (compilers cannot tell that no record lies
+  // where they are), then write out; neighbouring work-items write neighbouring records of a
+  // digit's run.
+  UNROLL
+  for (u32 i = 0; i < ITEMS; ++i) place[i] += my_ranks[DIGIT(i)];
+  UNROLL
+  for (u32 i = 0; i < ITEMS; ++i) {
     own->mine.tile.keys[place[i]] = key[i];
 #if VALUE_BYTES
     own->mine.tile.values[place[i]] = value[i];
 #endif
   }
   barrier_local();
-  UNROLL for (u32 i = 0; i < ITEMS; ++i) {
+  UNROLL
+  for (u32 i = 0; i < ITEMS; ++i) {
     const u32 at = i * WG + t;
     if (at >= count) continue;
     const ukey_t k = own->mine.tile.keys[at];

@@ -1,11 +1,13 @@
-// Odd-even transposition: in even rounds the records 0-1, 2-3, … are compared and exchanged, in odd rounds 1-2, 3-4, …
-// N rounds sort N records. Records change places only where the left one is strictly greater: stable.
-// Here a launch is one round in global memory; odd_even_blocks.cl does many. Parameter: WG (work-items).
+// Odd-even transposition: in even rounds the records 0-1, 2-3, … are compared and exchanged, in odd
+// rounds 1-2, 3-4, … N rounds sort N records. Records change places only where the left one is
+// strictly greater: stable. Here a launch is one round in global memory; odd_even_blocks.cl does
+// many. Parameter: WG (work-items).
 
-// One round, whose first pair begins at record 0, or with `odd` at record 1. A record without a neighbour to compare
-// with, at either end, is its own neighbour: it is copied.
-KERNEL(WG) void odd_even_round(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL const value_t *values_in,
-                               GLOBAL value_t *values_out, u64 n, u32 odd) {
+// One round, whose first pair begins at record 0, or with `odd` at record 1. A record without a
+// neighbour to compare with, at either end, is its own neighbour: it is copied.
+KERNEL(WG)
+void odd_even_round(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
+                    GLOBAL const value_t* values_in, GLOBAL value_t* values_out, u64 n, u32 odd) {
   const u64 right = 2 * ((u64)group_id() * WG + local_id()) + 1 - odd;
   if (right > n) return;
   const u64 at_a = right == 0 ? 0 : right - 1, at_b = min(right, n - 1);

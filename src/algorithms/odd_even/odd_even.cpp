@@ -12,21 +12,30 @@ namespace {
 
 class OddEvenSorter final : public Sorter {
  public:
-  OddEvenSorter(const Problem& problem, const Capabilities& device, const Parameters& given) : problem_(problem) {
+  OddEvenSorter(const Problem& problem, const Capabilities& device, const Parameters& given)
+      : problem_(problem) {
     const bool cpu = device.kind == DeviceKind::cpu;
-    const std::uint64_t record = info(problem.key).bytes + (problem.payload == Payload::none ? 0 : problem.value_bytes);
+    const std::uint64_t record =
+        info(problem.key).bytes + (problem.payload == Payload::none ? 0 : problem.value_bytes);
     const std::uint64_t most = device.local_memory / (4 * record);
     rounds_ = given.number("rounds", std::min<std::uint64_t>(most, 256));
     if (rounds_ > most)
-      throw Error(ErrorCode::unsupported,
-                  fmt::format("odd-even: rounds={} needs {} bytes of local memory; the device has {}, which allows "
-                              "rounds up to {}", rounds_, 4 * rounds_ * record, device.local_memory, most));
+      throw Error(
+          ErrorCode::unsupported,
+          fmt::format(
+              "odd-even: rounds={} needs {} bytes of local memory; the device has {}, which allows "
+              "rounds up to {}",
+              rounds_, 4 * rounds_ * record, device.local_memory, most));
     launches_ = ceil_div(problem.count, rounds_);
     if (launches_ > 0xffffffffu)
-      throw Error(ErrorCode::unsupported, fmt::format("odd-even: {} records in launches of {} rounds are more than "
-                                                      "2^32 launches", problem.count, rounds_));
-    // A CPU does best where one work-item has the whole tile: its rounds become plain loops over vectors.
-    const std::uint64_t items = rounds_ == 1 ? (cpu ? 64 : 256) : (cpu ? 1 : std::min<std::uint64_t>(2 * rounds_, 256));
+      throw Error(ErrorCode::unsupported,
+                  fmt::format("odd-even: {} records in launches of {} rounds are more than "
+                              "2^32 launches",
+                              problem.count, rounds_));
+    // A CPU does best where one work-item has the whole tile: its rounds become plain loops over
+    // vectors.
+    const std::uint64_t items =
+        rounds_ == 1 ? (cpu ? 64 : 256) : (cpu ? 1 : std::min<std::uint64_t>(2 * rounds_, 256));
     work_group_ = static_cast<unsigned>(std::min<std::uint64_t>(device.max_work_group, items));
     passes_ = PingPong(problem, static_cast<unsigned>(launches_), layout_);
   }
@@ -38,7 +47,8 @@ class OddEvenSorter final : public Sorter {
   void build(Device& device, const Capabilities& capabilities) override {
     kernels::Defines defines;
     defines.problem(problem_).set("WG", work_group_).set("ROUNDS", rounds_);
-    const auto& source = rounds_ == 1 ? kernels::embedded::odd_even_cl : kernels::embedded::odd_even_blocks_cl;
+    const auto& source =
+        rounds_ == 1 ? kernels::embedded::odd_even_cl : kernels::embedded::odd_even_blocks_cl;
     module_ = kernels::build(device, capabilities, source, defines);
     kernel_ = module_->kernel(rounds_ == 1 ? "odd_even_round" : "odd_even_blocks");
   }
@@ -51,13 +61,17 @@ class OddEvenSorter final : public Sorter {
       const auto b = passes_.pass(launch, o);
       if (rounds_ == 1) {
         const Arg args[] = {b.keys_in, b.keys_out, b.values_in, b.values_out, problem_.count, odd};
-        queue.launch({*kernel_, ceil_div(problem_.count / 2 + 1, work_group_), work_group_, args, "exchange"});
+        queue.launch({*kernel_, ceil_div(problem_.count / 2 + 1, work_group_), work_group_, args,
+                      "exchange"});
       } else {
         const auto rounds = static_cast<std::uint32_t>(std::min(rounds_, problem_.count - done));
-        const Arg args[] = {b.keys_in, b.keys_out, b.values_in, b.values_out, problem_.count, rounds, odd};
-        queue.launch({*kernel_, ceil_div(problem_.count, 2 * rounds_), work_group_, args, "exchange"});
+        const Arg args[] = {b.keys_in,      b.keys_out, b.values_in, b.values_out,
+                            problem_.count, rounds,     odd};
+        queue.launch(
+            {*kernel_, ceil_div(problem_.count, 2 * rounds_), work_group_, args, "exchange"});
       }
-      if (launch % 64 == 0) queue.flush();  // the device starts while there is still much to enqueue
+      if (launch % 64 == 0)
+        queue.flush();  // the device starts while there is still much to enqueue
     }
   }
 
@@ -77,13 +91,21 @@ class OddEven final : public Algorithm {
     static const AlgorithmInfo info{
         .name = "odd-even",
         .title = "odd-even transposition: N rounds in which neighbours are compared and exchanged",
-        .source = "Understanding parallel thinking from the parallel sort method (document 004), after Kornerup 1996",
+        .source =
+            "Understanding parallel thinking from the parallel sort method (document 004), after "
+            "Kornerup 1996",
         .stable = true,
         .comparison = true,
         .quadratic = true,
-        .cost = "N²/2 comparisons (twice that with rounds > 1); N/rounds launches; each writes the records once and "
-                "reads them once (twice with rounds > 1)",
-        .parameters = {{"rounds", "rounds of a launch; 1: in global memory, more: in local memory", 1, 65536, {}}}};
+        .cost =
+            "N²/2 comparisons (twice that with rounds > 1); N/rounds launches; each writes the "
+            "records once and "
+            "reads them once (twice with rounds > 1)",
+        .parameters = {{"rounds",
+                        "rounds of a launch; 1: in global memory, more: in local memory",
+                        1,
+                        65536,
+                        {}}}};
     return info;
   }
 

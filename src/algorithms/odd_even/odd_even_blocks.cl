@@ -1,18 +1,21 @@
-// Odd-even transposition, many rounds a launch. A work-group is in charge of a block of 2 * ROUNDS records. What a round
-// makes of a record depends on its neighbours only, so that after ROUNDS rounds the block is right if another ROUNDS
-// records on either side of it took part: the halo, which goes wrong from its outer ends inwards, one record a round.
-// Parameters: WG (work-items), ROUNDS (rounds of a launch; the last may have fewer).
+// Odd-even transposition, many rounds a launch. A work-group is in charge of a block of 2 * ROUNDS
+// records. What a round makes of a record depends on its neighbours only, so that after ROUNDS
+// rounds the block is right if another ROUNDS records on either side of it took part: the halo,
+// which goes wrong from its outer ends inwards, one record a round. Parameters: WG (work-items),
+// ROUNDS (rounds of a launch; the last may have fewer).
 
 #define BLOCK (2 * ROUNDS)
 #define TILE (4 * ROUNDS)  // the block and its halo
 #define HALF (2 * ROUNDS)
 
-// Where a tile's record p lies: the even ones in the first half, the odd ones in the second, so that work-items that
-// exchange neighbouring pairs touch neighbouring addresses.
+// Where a tile's record p lies: the even ones in the first half, the odd ones in the second, so
+// that work-items that exchange neighbouring pairs touch neighbouring addresses.
 INLINE u32 place_in_tile(u32 p) { return p / 2 + (p % 2) * HALF; }
 
-KERNEL(WG) void odd_even_blocks(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL const value_t *values_in,
-                                GLOBAL value_t *values_out, u64 n, u32 rounds, u32 odd) {
+KERNEL(WG)
+void odd_even_blocks(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
+                     GLOBAL const value_t* values_in, GLOBAL value_t* values_out, u64 n, u32 rounds,
+                     u32 odd) {
   LOCAL_RECORDS(tile, TILE);
 
   // Load.
@@ -20,16 +23,19 @@ KERNEL(WG) void odd_even_blocks(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *key
   const u64 first = block - (block == 0 ? 0 : ROUNDS);
   const u32 count = (u32)min(n - first, (u64)TILE);
   for (u32 p = local_id(); p < count; p += WG)
-    put_record(tile_keys, tile_values, place_in_tile(p), load_record(keys_in, values_in, first + p));
+    put_record(tile_keys, tile_values, place_in_tile(p),
+               load_record(keys_in, values_in, first + p));
   barrier_local();
 
   // Rounds.
   for (u32 round = 0; round < rounds; ++round) {
-    const u32 skip = (odd + round + (u32)first) & 1;  // the tile's first pair begins at its record 0 or 1
+    const u32 skip =
+        (odd + round + (u32)first) & 1;  // the tile's first pair begins at its record 0 or 1
     const u32 pairs = (count - skip) / 2;
     const u32 left = place_in_tile(skip), right = place_in_tile(skip + 1);
     for (u32 p = local_id(); p < pairs; p += WG) {
-      record_t a = get_record(tile_keys, tile_values, left + p), b = get_record(tile_keys, tile_values, right + p);
+      record_t a = get_record(tile_keys, tile_values, left + p),
+               b = get_record(tile_keys, tile_values, right + p);
       compare_exchange(&a, &b, 0, 1);
       put_record(tile_keys, tile_values, left + p, a);
       put_record(tile_keys, tile_values, right + p, b);
@@ -41,5 +47,6 @@ KERNEL(WG) void odd_even_blocks(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *key
   const u32 begin = (u32)(block - first);
   const u32 end = min(begin + BLOCK, count);
   for (u32 p = begin + local_id(); p < end; p += WG)
-    store_record(keys_out, values_out, first + p, get_record(tile_keys, tile_values, place_in_tile(p)));
+    store_record(keys_out, values_out, first + p,
+                 get_record(tile_keys, tile_values, place_in_tile(p)));
 }

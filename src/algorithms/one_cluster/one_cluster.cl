@@ -1,9 +1,9 @@
-// The work-groups of one cluster sort the whole list in their local memories together, in one launch. Each has a tile of the
-// list, in the order of their numbers.
-// PARTS: the records go to the work-group whose number their leading bits are, and each sorts its own by bins (bins.cl,
-// bin_sort.cl and columns.cl stand in front of this). Where that is more for one of them than it can hold, and without PARTS, they make the
-// passes of an LSD radix sort.
-// Parameters: WG, GROUPS, TILE_ITEMS, PARTS, those of bin_sort.cl.
+// The work-groups of one cluster sort the whole list in their local memories together, in one
+// launch. Each has a tile of the list, in the order of their numbers. PARTS: the records go to the
+// work-group whose number their leading bits are, and each sorts its own by bins (bins.cl,
+// bin_sort.cl and columns.cl stand in front of this). Where that is more for one of them than it
+// can hold, and without PARTS, they make the passes of an LSD radix sort. Parameters: WG, GROUPS,
+// TILE_ITEMS, PARTS, those of bin_sort.cl.
 
 #define TILE (WG * TILE_ITEMS)
 #define MOST_GROUPS 16u
@@ -48,8 +48,9 @@ typedef struct {
 } pass_memory_t;
 
 typedef struct {
-  u16 totals[RADIX];              // of this tile's digits, or parts
-  u16 counts[2][GROUPS * RADIX];  // each tile's totals, by turns: some work-groups may be a pass ahead
+  u16 totals[RADIX];  // of this tile's digits, or parts
+  u16 counts[2]
+            [GROUPS * RADIX];  // each tile's totals, by turns: some work-groups may be a pass ahead
   u16 part_counts[GROUPS * MOST_GROUPS];
   arrivals_t counts_come[2], part_counts_come, tile_comes;
   u32 moves[RADIX];  // from a digit's place in this tile, sorted, to its place in the list
@@ -78,13 +79,13 @@ INLINE tile_item_t tile_item(record_t r) {
 #else
 #define VALUE_IN(tile, at) 0
 #endif
-#define GET_RECORD(r, tile, at)             \
-  {                                         \
-    (r).key = (ukey_t)(tile).items[at];     \
-    (r).value = VALUE_IN(tile, at);         \
+#define GET_RECORD(r, tile, at)         \
+  {                                     \
+    (r).key = (ukey_t)(tile).items[at]; \
+    (r).value = VALUE_IN(tile, at);     \
   }
 
-INLINE void send_record(LOCAL one_cluster_memory_t *mine, u32 at, u32 group, record_t r) {
+INLINE void send_record(LOCAL one_cluster_memory_t* mine, u32 at, u32 group, record_t r) {
   cluster_send(&mine->tile.items[at], group, tile_item(r), &mine->tile_comes);
 #if VALUE_BYTES && !PAIRED
   cluster_send(&mine->tile.values[at], group, r.value, &mine->tile_comes);
@@ -93,22 +94,26 @@ INLINE void send_record(LOCAL one_cluster_memory_t *mine, u32 at, u32 group, rec
 
 #if PARTS
 #define PART(key) key_digit(key, part_bit, GROUPS - 1)
-// Sends this tile's records, of which `count` are no stand-ins, to their parts, in the order of the list; then the work-group's
-// own part is in mine->tile, whole. False, and the records sorted by part, where a part does not fit.
-INLINE u32 send_to_parts(LOCAL one_cluster_memory_t *mine, sub_group_t sg, record_t *record, u32 count, u32 part_bit) {
-  const u32 t = local_id(), group = group_id(), first = sg_index() * (SG_LANES * TILE_ITEMS) + sg_lane();
-  LOCAL u32 *my_ranks = mine->own.pass.ranks + sg_index() * RANK_WORDS;
+// Sends this tile's records, of which `count` are no stand-ins, to their parts, in the order of the
+// list; then the work-group's own part is in mine->tile, whole. False, and the records sorted by
+// part, where a part does not fit.
+INLINE u32 send_to_parts(LOCAL one_cluster_memory_t* mine, sub_group_t sg, record_t* record,
+                         u32 count, u32 part_bit) {
+  const u32 t = local_id(), group = group_id(),
+            first = sg_index() * (SG_LANES * TILE_ITEMS) + sg_lane();
+  LOCAL u32* my_ranks = mine->own.pass.ranks + sg_index() * RANK_WORDS;
   for (u32 i = sg_lane(); i < SG_RANK_WORDS(GROUPS); i += SG_LANES) my_ranks[i] = 0;
   sg_barrier();
 
   // Rank in the sub-group, in the order of the list.
   u32 place[TILE_ITEMS];
 #define PART_OF(i) PART(record[i].key)
-  SG_RANK_ROWS(place, TILE_ITEMS, my_ranks, GROUPS, PART_OF, count < TILE)  // what stands in for records is alike
+  SG_RANK_ROWS(place, TILE_ITEMS, my_ranks, GROUPS, PART_OF,
+               count < TILE)  // what stands in for records is alike
   barrier_local();
 
   // Scan over parts, and sub-groups for each.
-  LOCAL u32 *rank = &mine->own.pass.ranks[t % SUB_GROUPS * RANK_WORDS + t / SUB_GROUPS];
+  LOCAL u32* rank = &mine->own.pass.ranks[t % SUB_GROUPS * RANK_WORDS + t / SUB_GROUPS];
   const u32 counts = GROUPS * SUB_GROUPS;
   index_t all;
   const u32 start = (u32)wg_scan_add(mine->scratch, counts, t < counts ? *rank : 0, &all);
@@ -116,18 +121,21 @@ INLINE u32 send_to_parts(LOCAL one_cluster_memory_t *mine, sub_group_t sg, recor
   barrier_local();
 
   // Tell all work-groups.
-  LOCAL const u32 *starts = mine->own.pass.ranks;  // of sub-group 0, where parts begin
+  LOCAL const u32* starts = mine->own.pass.ranks;  // of sub-group 0, where parts begin
   if (sg_index() == 0) {
     if (t < MOST_GROUPS)
-      mine->totals[t] = (u16)(t + 1 < GROUPS ? starts[t + 1] - starts[t] : t + 1 == GROUPS ? count - starts[t] : 0);
+      mine->totals[t] = (u16)(t + 1 < GROUPS    ? starts[t + 1] - starts[t]
+                              : t + 1 == GROUPS ? count - starts[t]
+                                                : 0);
     sg_barrier();
     if (t < 2 * GROUPS)
-      cluster_send16(&mine->part_counts[group * MOST_GROUPS + 8 * (t % 2)], t / 2, &mine->totals[8 * (t % 2)],
-                     &mine->part_counts_come);
+      cluster_send16(&mine->part_counts[group * MOST_GROUPS + 8 * (t % 2)], t / 2,
+                     &mine->totals[8 * (t % 2)], &mine->part_counts_come);
   }
 
   // Sort the tile, so that what goes to another work-group goes there in runs.
-  UNROLL for (u32 i = 0; i < TILE_ITEMS; ++i) {
+  UNROLL
+  for (u32 i = 0; i < TILE_ITEMS; ++i) {
     const u32 to = place[i] + my_ranks[PART(record[i].key)];
     mine->own.pass.sorted.items[to] = tile_item(record[i]);
 #if VALUE_BYTES && !PAIRED
@@ -137,7 +145,8 @@ INLINE u32 send_to_parts(LOCAL one_cluster_memory_t *mine, sub_group_t sg, recor
   arrivals_wait(&mine->part_counts_come, 0);
   if (t < GROUPS) {
     u32 total = 0, before = 0;
-    UNROLL for (u32 g = 0; g < GROUPS; ++g) {
+    UNROLL
+    for (u32 g = 0; g < GROUPS; ++g) {
       const u32 c = mine->part_counts[g * MOST_GROUPS + t];
       before += g < group ? c : 0;
       total += c;
@@ -146,14 +155,18 @@ INLINE u32 send_to_parts(LOCAL one_cluster_memory_t *mine, sub_group_t sg, recor
     mine->part_totals[t] = total;
   }
   barrier_local();
-  UNROLL for (u32 i = 0; i < TILE_ITEMS; ++i) GET_RECORD(record[i], mine->own.pass.sorted, first + i * SG_LANES)
+  UNROLL
+  for (u32 i = 0; i < TILE_ITEMS; ++i)
+    GET_RECORD(record[i], mine->own.pass.sorted, first + i * SG_LANES)
   u32 most = 0;
-  UNROLL for (u32 p = 0; p < GROUPS; ++p) most = max(most, mine->part_totals[p]);
+  UNROLL
+  for (u32 p = 0; p < GROUPS; ++p) most = max(most, mine->part_totals[p]);
   const u32 fit = most <= CAPACITY;
   if (t == 0) arrivals_expect(&mine->tile_comes, fit ? mine->part_totals[group] * RECORD_BYTES : 0);
   if (!fit) return 0;
 
-  UNROLL for (u32 i = 0; i < TILE_ITEMS; ++i) {
+  UNROLL
+  for (u32 i = 0; i < TILE_ITEMS; ++i) {
     const u32 at = first + i * SG_LANES, part = PART(record[i].key);
     if (at < count) send_record(mine, at + mine->moves[part], part, record[i]);
   }
@@ -162,21 +175,25 @@ INLINE u32 send_to_parts(LOCAL one_cluster_memory_t *mine, sub_group_t sg, recor
 }
 
 // Sorts the work-group's part, and writes it to its place in the list.
-INLINE void sort_part(LOCAL one_cluster_memory_t *mine, sub_group_t sg, GLOBAL ukey_t *keys_out, GLOBAL value_t *values_out,
-                      u32 part_bit, u32 begin_bit, u32 bin_shift) {
+INLINE void sort_part(LOCAL one_cluster_memory_t* mine, sub_group_t sg, GLOBAL ukey_t* keys_out,
+                      GLOBAL value_t* values_out, u32 part_bit, u32 begin_bit, u32 bin_shift) {
   const u32 t = local_id(), group = group_id(), count = mine->part_totals[group];
-  const u32 rows = (count + WG - 1 - t) / WG;  // of this work-item's places, those that have a record
+  const u32 rows =
+      (count + WG - 1 - t) / WG;  // of this work-item's places, those that have a record
   u32 begin = 0;
-  UNROLL for (u32 p = 0; p < GROUPS; ++p) begin += p < group ? mine->part_totals[p] : 0;
+  UNROLL
+  for (u32 p = 0; p < GROUPS; ++p) begin += p < group ? mine->part_totals[p] : 0;
   barrier_local();  // the bins are where the tile was, from which all has now been sent
   sort_t item[ITEMS];
-  UNROLL for (u32 i = 0; i < ITEMS; ++i) {
+  UNROLL
+  for (u32 i = 0; i < ITEMS; ++i) {
     const u32 at = i * WG + t;
     item[i] = SORT_LAST;
     if (i < rows) {
       const ukey_t order = key_order((ukey_t)mine->tile.items[at]);
 #if COMPOSITE
-      item[i] = (sort_t)((order & (((ukey_t)1 << part_bit) - 1)) >> begin_bit) << POSITION_BITS | at;
+      item[i] =
+          (sort_t)((order & (((ukey_t)1 << part_bit) - 1)) >> begin_bit) << POSITION_BITS | at;
 #else
       item[i] = order;
 #endif
@@ -184,7 +201,8 @@ INLINE void sort_part(LOCAL one_cluster_memory_t *mine, sub_group_t sg, GLOBAL u
   }
   const bins_by_place_t by_place = {0, 0};
   sort_in_bins(&mine->own.bins, sg, item, rows, bin_shift, by_place, 0);
-  UNROLL for (u32 i = 0; i < ITEMS; ++i) {
+  UNROLL
+  for (u32 i = 0; i < ITEMS; ++i) {
     const u32 at = i * WG + t;
     if (i >= rows) continue;
 #if COMPOSITE
@@ -199,17 +217,20 @@ INLINE void sort_part(LOCAL one_cluster_memory_t *mine, sub_group_t sg, GLOBAL u
 }
 #endif
 
-// Pass p's digit: shift is byte p of `shifts`, width that of `widths`. With PARTS: a part's number lies from `part_bit` on, what
-// is still open from `begin_bit` on, and an item's bin from `bin_shift` on.
-KERNEL(WG) void one_cluster_sort(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL const value_t *values_in,
-                                 GLOBAL value_t *values_out, u64 n, u64 shifts, u64 widths, u32 passes, u32 part_bit,
-                                 u32 begin_bit, u32 bin_shift) {
+// Pass p's digit: shift is byte p of `shifts`, width that of `widths`. With PARTS: a part's number
+// lies from `part_bit` on, what is still open from `begin_bit` on, and an item's bin from
+// `bin_shift` on.
+KERNEL(WG)
+void one_cluster_sort(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
+                      GLOBAL const value_t* values_in, GLOBAL value_t* values_out, u64 n,
+                      u64 shifts, u64 widths, u32 passes, u32 part_bit, u32 begin_bit,
+                      u32 bin_shift) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(one_cluster_memory_t, mine);
-  LOCAL pass_memory_t *own = &mine->own.pass;
+  LOCAL pass_memory_t* own = &mine->own.pass;
   const u32 t = local_id(), group = group_id(), begin = group * TILE, count = (u32)n;
   const u32 digit = t % RADIX, team = t / RADIX;
-  LOCAL u32 *my_ranks = own->ranks + sg_index() * RANK_WORDS;
+  LOCAL u32* my_ranks = own->ranks + sg_index() * RANK_WORDS;
   const u32 first = sg_index() * (SG_LANES * TILE_ITEMS) + sg_lane();
 
   if (t == 0) {
@@ -221,9 +242,11 @@ KERNEL(WG) void one_cluster_sort(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *ke
   }
   cluster_arrive();
 
-  // Load. What stands in for records past the end sorts after them all, stays there, and is never written out.
+  // Load. What stands in for records past the end sorts after them all, stays there, and is never
+  // written out.
   record_t record[TILE_ITEMS];
-  UNROLL for (u32 i = 0; i < TILE_ITEMS; ++i) {
+  UNROLL
+  for (u32 i = 0; i < TILE_ITEMS; ++i) {
     const u32 at = begin + first + i * SG_LANES;
     record[i] = load_record(keys_in, values_in, min(at, count - 1));
     record[i].key = at < count ? record[i].key : KEY_LAST;
@@ -245,7 +268,8 @@ KERNEL(WG) void one_cluster_sort(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *ke
     // Rank in the sub-group, in the order of the list.
     u32 place[TILE_ITEMS];
 #define DIGIT_OF(i) key_digit(record[i].key, shift, mask)
-    SG_RANK_ROWS(place, TILE_ITEMS, my_ranks, RADIX, DIGIT_OF, begin + TILE > count)  // what stands in for records is alike
+    SG_RANK_ROWS(place, TILE_ITEMS, my_ranks, RADIX, DIGIT_OF,
+                 begin + TILE > count)  // what stands in for records is alike
     barrier_local();
 
     // Sum over sub-groups, tell all work-groups, scan over digits.
@@ -257,15 +281,17 @@ KERNEL(WG) void one_cluster_sort(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *ke
       if (pass + 1 < passes) arrivals_expect(&mine->tile_comes, TILE * RECORD_BYTES);
     }
     index_t all;
-    const u32 start = (u32)wg_scan_add(mine->scratch, RADIX, total, &all);  // with a barrier for the totals, too
+    const u32 start =
+        (u32)wg_scan_add(mine->scratch, RADIX, total, &all);  // with a barrier for the totals, too
     for (u32 other = sg_index(); other < GROUPS; other += SUB_GROUPS)
-      cluster_send16(&mine->counts[pass % 2][group * RADIX + 8 * sg_lane()], other, &mine->totals[8 * sg_lane()],
-                     &mine->counts_come[pass % 2]);
+      cluster_send16(&mine->counts[pass % 2][group * RADIX + 8 * sg_lane()], other,
+                     &mine->totals[8 * sg_lane()], &mine->counts_come[pass % 2]);
     place_digit(own->ranks, own->sums, start, before);
     barrier_local();
 
     // Sort the tile, so that what goes to another work-group goes there in runs.
-    UNROLL for (u32 i = 0; i < TILE_ITEMS; ++i) {
+    UNROLL
+    for (u32 i = 0; i < TILE_ITEMS; ++i) {
       const u32 to = place[i] + my_ranks[key_digit(record[i].key, shift, mask)];
       own->sorted.items[to] = tile_item(record[i]);
 #if VALUE_BYTES && !PAIRED
@@ -273,23 +299,26 @@ KERNEL(WG) void one_cluster_sort(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *ke
 #endif
     }
     barrier_local();
-    UNROLL for (u32 i = 0; i < TILE_ITEMS; ++i) GET_RECORD(record[i], own->sorted, first + i * SG_LANES)
+    UNROLL
+    for (u32 i = 0; i < TILE_ITEMS; ++i) GET_RECORD(record[i], own->sorted, first + i * SG_LANES)
 
-    // Where this tile's digits begin in the list: after all smaller ones, and the same of the tiles before.
+    // Where this tile's digits begin in the list: after all smaller ones, and the same of the tiles
+    // before.
     arrivals_wait(&mine->counts_come[pass % 2], pass / 2);
     u32 in_list = 0, in_tiles_before = 0;
-    if (t < RADIX)
-      UNROLL for (u32 g = 0; g < GROUPS; ++g) {
-        const u32 c = mine->counts[pass % 2][g * RADIX + t];
-        in_list += c;
-        in_tiles_before += g < group ? c : 0;
-      }
+    if (t < RADIX) UNROLL
+    for (u32 g = 0; g < GROUPS; ++g) {
+      const u32 c = mine->counts[pass % 2][g * RADIX + t];
+      in_list += c;
+      in_tiles_before += g < group ? c : 0;
+    }
     const u32 start_in_list = (u32)wg_scan_add(mine->scratch, RADIX, in_list, &all);
     if (t < RADIX) mine->moves[t] = start_in_list + in_tiles_before - start;
     barrier_local();
 
     // Scatter: to all tiles, or at last to the output.
-    UNROLL for (u32 i = 0; i < TILE_ITEMS; ++i) {
+    UNROLL
+    for (u32 i = 0; i < TILE_ITEMS; ++i) {
       const u32 to = first + i * SG_LANES + mine->moves[key_digit(record[i].key, shift, mask)];
       if (pass + 1 < passes) {
         send_record(mine, to % TILE, to / TILE, record[i]);
@@ -299,6 +328,7 @@ KERNEL(WG) void one_cluster_sort(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *ke
     }
     if (pass + 1 == passes) break;
     arrivals_wait(&mine->tile_comes, pass + PARTS);
-    UNROLL for (u32 i = 0; i < TILE_ITEMS; ++i) GET_RECORD(record[i], mine->tile, first + i * SG_LANES)
+    UNROLL
+    for (u32 i = 0; i < TILE_ITEMS; ++i) GET_RECORD(record[i], mine->tile, first + i * SG_LANES)
   }
 }

@@ -16,7 +16,9 @@ namespace {
 constexpr std::uint64_t radix_size = 256, most_groups = 16;
 constexpr unsigned few_items = 4, most_items = 16, bin_items = 19;
 
-unsigned largest(const Capabilities& device) { return std::bit_floor(std::min(device.max_work_group, 1024u)); }
+unsigned largest(const Capabilities& device) {
+  return std::bit_floor(std::min(device.max_work_group, 1024u));
+}
 
 // How many records each work-group takes, and how it sorts them.
 struct Shape {
@@ -25,15 +27,20 @@ struct Shape {
   unsigned position_bits = 0, sort_bits = 0;  // of bin_sort.cl
 
   [[nodiscard]] std::uint64_t tile() const { return std::uint64_t{work_group} * items; }
-  [[nodiscard]] std::uint64_t capacity() const { return std::uint64_t{work_group} * bin_items; }  // of a part
+  [[nodiscard]] std::uint64_t capacity() const {
+    return std::uint64_t{work_group} * bin_items;
+  }  // of a part
   // Of a key, beside its part's number; of what is sorted; of a bin's number.
   [[nodiscard]] unsigned open_bits(const Problem& problem) const {
-    return key_bits(problem) - std::min(key_bits(problem), static_cast<unsigned>(std::bit_width(groups) - 1));
+    return key_bits(problem) -
+           std::min(key_bits(problem), static_cast<unsigned>(std::bit_width(groups) - 1));
   }
   [[nodiscard]] unsigned item_bits(const Problem& problem) const {
     return composite(problem) ? open_bits(problem) + position_bits : info(problem.key).bits();
   }
-  [[nodiscard]] unsigned bin_bits() const { return static_cast<unsigned>(std::bit_width(16 * work_group - 1)); }
+  [[nodiscard]] unsigned bin_bits() const {
+    return static_cast<unsigned>(std::bit_width(16 * work_group - 1));
+  }
 };
 
 // Bytes of one_cluster_memory_t.
@@ -41,23 +48,34 @@ std::uint64_t local_bytes(const Problem& problem, const Capabilities& device, co
   const std::uint64_t value = problem.payload == Payload::none ? 0 : problem.value_bytes;
   const std::uint64_t record = std::max(4u, info(problem.key).bytes) + value;
   const std::uint64_t scan_bytes = 2 * shape.work_group * kernels::index_bytes(problem.count);
-  const std::uint64_t pass = record * shape.tile() + kernels::rank_bytes(device, shape.work_group, radix_size) + shape.work_group * 4;
-  const std::uint64_t bins = bin_sort_bytes(problem, device, shape.work_group, bin_items, shape.sort_bits);
-  return (1 + 2 * shape.groups) * radix_size * 2 + shape.groups * most_groups * 2 + (radix_size + most_groups) * 4 + scan_bytes +
-         record * (shape.parts ? shape.capacity() : shape.tile()) + (shape.parts ? std::max(pass, bins) : pass) + 128;
+  const std::uint64_t pass = record * shape.tile() +
+                             kernels::rank_bytes(device, shape.work_group, radix_size) +
+                             shape.work_group * 4;
+  const std::uint64_t bins =
+      bin_sort_bytes(problem, device, shape.work_group, bin_items, shape.sort_bits);
+  return (1 + 2 * shape.groups) * radix_size * 2 + shape.groups * most_groups * 2 +
+         (radix_size + most_groups) * 4 + scan_bytes +
+         record * (shape.parts ? shape.capacity() : shape.tile()) +
+         (shape.parts ? std::max(pass, bins) : pass) + 128;
 }
 
-// With parts, all work-groups there are. Without: few, which have less to tell each other, until each has so many records that
-// this matters less; then few work-items, whose barriers are faster.
-Shape shape_for(const Problem& problem, const Capabilities& device, const Parameters& given, bool parts) {
+// With parts, all work-groups there are. Without: few, which have less to tell each other, until
+// each has so many records that this matters less; then few work-items, whose barriers are faster.
+Shape shape_for(const Problem& problem, const Capabilities& device, const Parameters& given,
+                bool parts) {
   const std::uint64_t n = std::clamp<std::uint64_t>(problem.count, 1, std::uint64_t{1} << 24);
-  const auto wanted = parts ? device.cluster_groups : static_cast<unsigned>(std::bit_ceil(ceil_div(n, few_items * radix_size)));
+  const auto wanted =
+      parts ? device.cluster_groups
+            : static_cast<unsigned>(std::bit_ceil(ceil_div(n, few_items * radix_size)));
   Shape shape;
   shape.parts = parts;
-  shape.groups = static_cast<unsigned>(given.number("groups", std::clamp(wanted, 2u, device.cluster_groups)));
+  shape.groups =
+      static_cast<unsigned>(given.number("groups", std::clamp(wanted, 2u, device.cluster_groups)));
   const std::uint64_t tile = ceil_div(n, shape.groups);
   auto enough = static_cast<unsigned>(radix_size);
-  while (enough * (enough == radix_size && !parts ? most_items / 2 : most_items) < tile && enough < largest(device)) enough *= 2;
+  while (enough * (enough == radix_size && !parts ? most_items / 2 : most_items) < tile &&
+         enough < largest(device))
+    enough *= 2;
   shape.work_group = static_cast<unsigned>(given.number("work_group", enough));
   // Fewer kernels to build: items are powers of two.
   shape.items = static_cast<unsigned>(std::bit_ceil(ceil_div(tile, shape.work_group)));
@@ -66,13 +84,14 @@ Shape shape_for(const Problem& problem, const Capabilities& device, const Parame
   return shape;
 }
 
-// Whether keys that spread fit the work-groups as parts, which differ by the square root of their size, and what is left of a
-// key is enough for bins. Floats' leading bits do not spread. (With 1024 work-items parts were slower than passes: 2^18 u32 keys
-// took 52 and 46 µs on an H200.)
+// Whether keys that spread fit the work-groups as parts, which differ by the square root of their
+// size, and what is left of a key is enough for bins. Floats' leading bits do not spread. (With
+// 1024 work-items parts were slower than passes: 2^18 u32 keys took 52 and 46 µs on an H200.)
 bool parts_fit(const Problem& problem, const Capabilities& device, const Shape& shape) {
   const auto mean = static_cast<double>(ceil_div(problem.count, shape.groups));
-  return !info(problem.key).is_float && std::has_single_bit(shape.groups) && shape.items <= most_items &&
-         shape.work_group <= 512 && mean + 7 * std::sqrt(mean) <= static_cast<double>(shape.capacity()) &&
+  return !info(problem.key).is_float && std::has_single_bit(shape.groups) &&
+         shape.items <= most_items && shape.work_group <= 512 &&
+         mean + 7 * std::sqrt(mean) <= static_cast<double>(shape.capacity()) &&
          shape.item_bits(problem) <= 64 && shape.open_bits(problem) >= shape.bin_bits() &&
          local_bytes(problem, device, shape) <= device.local_struct;
 }
@@ -81,29 +100,40 @@ class OneClusterSorter final : public Sorter {
  public:
   OneClusterSorter(const Problem& problem, const Capabilities& device, const Parameters& given)
       : problem_(problem), digits_(digits(problem, 8)) {
-    const auto unsupported = [](const std::string& why) { throw Error(ErrorCode::unsupported, "one-cluster: " + why); };
-    if (device.cluster_groups < 2) unsupported("this device's work-groups cannot reach each other's local memory");
+    const auto unsupported = [](const std::string& why) {
+      throw Error(ErrorCode::unsupported, "one-cluster: " + why);
+    };
+    if (device.cluster_groups < 2)
+      unsupported("this device's work-groups cannot reach each other's local memory");
     shape_ = shape_for(problem, device, given, given.word("parts", "on") == "on");
-    if (shape_.parts && !parts_fit(problem, device, shape_)) shape_ = shape_for(problem, device, given, false);
+    if (shape_.parts && !parts_fit(problem, device, shape_))
+      shape_ = shape_for(problem, device, given, false);
     if (!std::has_single_bit(shape_.groups) || shape_.groups > device.cluster_groups)
-      unsupported(fmt::format("groups={} is not a power of two up to the device's {}", shape_.groups, device.cluster_groups));
-    if (!std::has_single_bit(shape_.work_group) || shape_.work_group < radix_size || shape_.work_group > largest(device))
-      unsupported(fmt::format("work_group={} is not a power of two between {} and {}", shape_.work_group, radix_size,
-                              largest(device)));
+      unsupported(fmt::format("groups={} is not a power of two up to the device's {}",
+                              shape_.groups, device.cluster_groups));
+    if (!std::has_single_bit(shape_.work_group) || shape_.work_group < radix_size ||
+        shape_.work_group > largest(device))
+      unsupported(fmt::format("work_group={} is not a power of two between {} and {}",
+                              shape_.work_group, radix_size, largest(device)));
     local_bytes_ = local_bytes(problem, device, shape_);
     if (shape_.items > most_items || local_bytes_ > device.local_struct) {
       Shape fits = shape_;
-      for (fits.items = most_items; fits.items > 1 && local_bytes(problem, device, fits) > device.local_struct;) fits.items /= 2;
-      unsupported(fmt::format("{} records do not fit {} work-groups of {}; with {} bytes of local memory each the device "
-                              "sorts up to {}", problem.count, shape_.groups, shape_.work_group, device.local_struct,
-                              fits.tile() * fits.groups));
+      for (fits.items = most_items;
+           fits.items > 1 && local_bytes(problem, device, fits) > device.local_struct;)
+        fits.items /= 2;
+      unsupported(
+          fmt::format("{} records do not fit {} work-groups of {}; with {} bytes of local memory "
+                      "each the device "
+                      "sorts up to {}",
+                      problem.count, shape_.groups, shape_.work_group, device.local_struct,
+                      fits.tile() * fits.groups));
     }
   }
 
   std::uint64_t scratch_bytes() const override { return 0; }
   std::string parameters() const override {
-    return fmt::format("groups={},work_group={},items={},parts={}", shape_.groups, shape_.work_group, shape_.items,
-                       shape_.parts ? "on" : "off");
+    return fmt::format("groups={},work_group={},items={},parts={}", shape_.groups,
+                       shape_.work_group, shape_.items, shape_.parts ? "on" : "off");
   }
   std::uint64_t bytes_moved() const override { return bytes_of_passes(problem_, 1, 1); }
 
@@ -113,24 +143,35 @@ class OneClusterSorter final : public Sorter {
         .set("GROUPS", shape_.groups)
         .set("TILE_ITEMS", shape_.items)
         .set("PARTS", int{shape_.parts});
-    set_bin_sort(defines, shape_.work_group, bin_items, shape_.sort_bits, composite(problem_), shape_.position_bits, bin_shift());
+    set_bin_sort(defines, shape_.work_group, bin_items, shape_.sort_bits, composite(problem_),
+                 shape_.position_bits, bin_shift());
     using namespace kernels::embedded;
-    module_ = kernels::build_joined(device, capabilities, {bins_cl, bin_sort_cl, columns_cl, one_cluster_cl}, defines);
+    module_ = kernels::build_joined(device, capabilities,
+                                    {bins_cl, bin_sort_cl, columns_cl, one_cluster_cl}, defines);
     sort_ = module_->kernel("one_cluster_sort");
   }
 
   void enqueue(Queue& queue, const Operands& o) override {
     const auto [shifts, widths] = packed(digits_);
-    const Arg args[] = {o.keys_in, o.keys_out, o.values_in, o.values_out, problem_.count, shifts, widths,
-                        static_cast<std::uint32_t>(digits_.size()), part_bit(), std::uint32_t{problem_.begin_bit}, bin_shift()};
-    queue.launch({*sort_, shape_.groups, shape_.work_group, args, "sort", static_cast<unsigned>(local_bytes_), shape_.groups});
+    const Arg args[] = {o.keys_in,      o.keys_out,
+                        o.values_in,    o.values_out,
+                        problem_.count, shifts,
+                        widths,         static_cast<std::uint32_t>(digits_.size()),
+                        part_bit(),     std::uint32_t{problem_.begin_bit},
+                        bin_shift()};
+    queue.launch({*sort_, shape_.groups, shape_.work_group, args, "sort",
+                  static_cast<unsigned>(local_bytes_), shape_.groups});
   }
 
  private:
-  // A part's number is the leading bits of those that decide; of an item's bits below, the highest choose its bin.
-  [[nodiscard]] std::uint32_t part_bit() const { return problem_.begin_bit + shape_.open_bits(problem_); }
+  // A part's number is the leading bits of those that decide; of an item's bits below, the highest
+  // choose its bin.
+  [[nodiscard]] std::uint32_t part_bit() const {
+    return problem_.begin_bit + shape_.open_bits(problem_);
+  }
   [[nodiscard]] std::uint32_t bin_shift() const {
-    const unsigned open = composite(problem_) ? shape_.item_bits(problem_) : shape_.open_bits(problem_);
+    const unsigned open =
+        composite(problem_) ? shape_.item_bits(problem_) : shape_.open_bits(problem_);
     return open - std::min(open, shape_.bin_bits());
   }
 
@@ -147,12 +188,18 @@ class OneCluster final : public Algorithm {
   const AlgorithmInfo& info() const override {
     static const AlgorithmInfo info{
         .name = "one-cluster",
-        .title = "the work-groups of a cluster sort a list in their local memories: a part each, by bins, or by LSD passes",
+        .title =
+            "the work-groups of a cluster sort a list in their local memories: a part each, by "
+            "bins, or by LSD passes",
         .source = "Sortium; Satish, Harris, Garland 2009 (tiles sorted before they are scattered)",
         .stable = true,
-        .cost = "one launch; every record is read once and written once; one exchange between local memories, or bits/8",
-        .parameters = {{"groups", "work-groups of the cluster", 2, 16, {}}, {"work_group", "work-items", 256, 1024, {}},
-                       {"parts", "records go to the work-group that sorts their part", 0, 0, {"on", "off"}}}};
+        .cost =
+            "one launch; every record is read once and written once; one exchange between local "
+            "memories, or bits/8",
+        .parameters = {
+            {"groups", "work-groups of the cluster", 2, 16, {}},
+            {"work_group", "work-items", 256, 1024, {}},
+            {"parts", "records go to the work-group that sorts their part", 0, 0, {"on", "off"}}}};
     return info;
   }
 
@@ -165,7 +212,8 @@ class OneCluster final : public Algorithm {
 }  // namespace
 
 bool rooms::one_cluster_parts(const Problem& problem, const Capabilities& device) {
-  return device.cluster_groups >= 2 && parts_fit(problem, device, shape_for(problem, device, {}, true));
+  return device.cluster_groups >= 2 &&
+         parts_fit(problem, device, shape_for(problem, device, {}, true));
 }
 
 const Algorithm& rooms::one_cluster() {

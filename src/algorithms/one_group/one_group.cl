@@ -1,6 +1,5 @@
-// One work-group sorts the whole list in its local memory: all passes of an LSD radix sort in one launch.
-// columns.cl stands in front of this.
-// Parameters: WG, ITEMS.
+// One work-group sorts the whole list in its local memory: all passes of an LSD radix sort in one
+// launch. columns.cl stands in front of this. Parameters: WG, ITEMS.
 
 #define TILE (WG * ITEMS)
 
@@ -15,22 +14,27 @@ typedef struct {
 } one_group_memory_t;
 
 // Pass p's digit: shift is byte p of `shifts`, width that of `widths`.
-KERNEL(WG) void one_group_sort(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL const value_t *values_in,
-                               GLOBAL value_t *values_out, u64 n, u64 shifts, u64 widths, u32 passes) {
+KERNEL(WG)
+void one_group_sort(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
+                    GLOBAL const value_t* values_in, GLOBAL value_t* values_out, u64 n, u64 shifts,
+                    u64 widths, u32 passes) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(one_group_memory_t, mine);
   const u32 t = local_id(), count = (u32)n;
-  LOCAL u32 *my_ranks = mine->ranks + sg_index() * RANK_WORDS;
+  LOCAL u32* my_ranks = mine->ranks + sg_index() * RANK_WORDS;
   const u32 first = sg_index() * (SG_LANES * ITEMS) + sg_lane();
 
-  // Load. What stands in for records past the end sorts after them all, stays there, and is never written out.
+  // Load. What stands in for records past the end sorts after them all, stays there, and is never
+  // written out.
   record_t record[ITEMS];
-  UNROLL for (u32 i = 0; i < ITEMS; ++i) {
+  UNROLL
+  for (u32 i = 0; i < ITEMS; ++i) {
     const u32 at = first + i * SG_LANES;
     record[i] = load_record(keys_in, values_in, min(at, count - 1));
     record[i].key = at < count ? record[i].key : KEY_LAST;
   }
-  barrier_all();  // in place, the last record must not be overwritten before all that read it in vain have done so
+  barrier_all();  // in place, the last record must not be overwritten before all that read it in
+                  // vain have done so
 
   for (u32 pass = 0; pass < passes; ++pass) {
     const u32 shift = (u32)(shifts >> (8 * pass)) & 255;
@@ -41,7 +45,8 @@ KERNEL(WG) void one_group_sort(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys
     // Rank in the sub-group, in the order of the list.
     u32 place[ITEMS];
 #define DIGIT_OF(i) key_digit(record[i].key, shift, mask)
-    SG_RANK_ROWS(place, ITEMS, my_ranks, RADIX, DIGIT_OF, count < TILE)  // what stands in for records is alike
+    SG_RANK_ROWS(place, ITEMS, my_ranks, RADIX, DIGIT_OF,
+                 count < TILE)  // what stands in for records is alike
     barrier_local();
 
     // Sum over sub-groups, scan over digits.
@@ -53,7 +58,8 @@ KERNEL(WG) void one_group_sort(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys
     barrier_local();
 
     // Scatter, and take the records again in their new order.
-    UNROLL for (u32 i = 0; i < ITEMS; ++i) {
+    UNROLL
+    for (u32 i = 0; i < ITEMS; ++i) {
       const u32 to = place[i] + my_ranks[key_digit(record[i].key, shift, mask)];
       mine->keys[to] = record[i].key;
 #if VALUE_BYTES
@@ -61,7 +67,8 @@ KERNEL(WG) void one_group_sort(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys
 #endif
     }
     barrier_local();
-    UNROLL for (u32 i = 0; i < ITEMS; ++i) {
+    UNROLL
+    for (u32 i = 0; i < ITEMS; ++i) {
       record[i].key = mine->keys[first + i * SG_LANES];
 #if VALUE_BYTES
       record[i].value = mine->values[first + i * SG_LANES];
@@ -69,7 +76,8 @@ KERNEL(WG) void one_group_sort(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys
     }
   }
 
-  UNROLL for (u32 i = 0; i < ITEMS; ++i) {
+  UNROLL
+  for (u32 i = 0; i < ITEMS; ++i) {
     const u32 at = first + i * SG_LANES;
     if (at < count) store_record(keys_out, values_out, at, record[i]);
   }

@@ -16,20 +16,24 @@ constexpr std::uint64_t radix_size = 256;
 constexpr unsigned most_items = 16;
 
 // Bytes of one_group_memory_t.
-std::uint64_t local_bytes(const Problem& problem, const Capabilities& device, unsigned work_group, unsigned items) {
-  const std::uint64_t record = info(problem.key).bytes + (problem.payload == Payload::none ? 0 : problem.value_bytes);
+std::uint64_t local_bytes(const Problem& problem, const Capabilities& device, unsigned work_group,
+                          unsigned items) {
+  const std::uint64_t record =
+      info(problem.key).bytes + (problem.payload == Payload::none ? 0 : problem.value_bytes);
   return record * work_group * items + 2 * radix_size * kernels::index_bytes(problem.count) +
          kernels::rank_bytes(device, work_group, radix_size) + work_group * 4 + 64;
 }
 
 // By bins, where keys may be expected to spread.
 struct BinSort {
-  unsigned work_group = 0, bin_items = 19, bin_share = 16, position_bits = 0, sort_bits = 0, bin_shift = 0;
+  unsigned work_group = 0, bin_items = 19, bin_share = 16, position_bits = 0, sort_bits = 0,
+           bin_shift = 0;
   std::uint64_t bytes = 0;  // of one_group_memory_t, in one_group_bins.cl
 };
 
 // work_group is 0 where it cannot be done.
-BinSort bin_sort(const Problem& problem, const Capabilities& device, unsigned work_group, unsigned bin_items, unsigned bin_share) {
+BinSort bin_sort(const Problem& problem, const Capabilities& device, unsigned work_group,
+                 unsigned bin_items, unsigned bin_share) {
   BinSort bins{.bin_items = bin_items, .bin_share = bin_share};
   work_group = std::max(std::min(device.sub_group_size, 32u), work_group);
   while (work_group < 1024 && work_group * bin_items < problem.count) work_group *= 2;
@@ -40,7 +44,8 @@ BinSort bin_sort(const Problem& problem, const Capabilities& device, unsigned wo
   if (needed > 64 || key_bits(problem) < bin_bits) return bins;
   bins.sort_bits = needed > 32 ? 64 : 32;
   bins.bin_shift = needed - bin_bits;
-  const std::uint64_t record = info(problem.key).bytes + (problem.payload == Payload::none ? 0 : problem.value_bytes);
+  const std::uint64_t record =
+      info(problem.key).bytes + (problem.payload == Payload::none ? 0 : problem.value_bytes);
   bins.bytes = bin_sort_bytes(problem, device, work_group, bin_items, bins.sort_bits, bin_share) +
                (composite(problem) ? work_group * bin_items * record : 0) + 16;
   if (bins.bytes <= device.local_struct) bins.work_group = work_group;
@@ -48,14 +53,21 @@ BinSort bin_sort(const Problem& problem, const Capabilities& device, unsigned wo
 }
 
 BinSort bin_sort(const Problem& problem, const Capabilities& device) {
-  // Floats crowd; PoCL's compiler fails at barriers inside of conditions; NVIDIA's OpenCL at msd's local sort, which is the same.
-  if (info(problem.key).is_float || device.kind == DeviceKind::cpu || device.sub_group_words == SubGroupWords::ptx) return {};
-  // Short lists are spread over more work-items, of 4 or 8 records: with values that is faster, and so is the radix sort where a bin is
-  // crowded. With 8 there are more bins for it, so that a few records a bin do.
-  const auto count = std::bit_ceil(static_cast<unsigned>(std::min<std::uint64_t>(problem.count, 1 << 20)));
+  // Floats crowd; PoCL's compiler fails at barriers inside of conditions; NVIDIA's OpenCL at msd's
+  // local sort, which is the same.
+  if (info(problem.key).is_float || device.kind == DeviceKind::cpu ||
+      device.sub_group_words == SubGroupWords::ptx)
+    return {};
+  // Short lists are spread over more work-items, of 4 or 8 records: with values that is faster, and
+  // so is the radix sort where a bin is crowded. With 8 there are more bins for it, so that a few
+  // records a bin do.
+  const auto count =
+      std::bit_ceil(static_cast<unsigned>(std::min<std::uint64_t>(problem.count, 1 << 20)));
   BinSort bins;
-  if (count <= 2048) bins = bin_sort(problem, device, count / 4, 9, 16);
-  else if (count <= 4096) bins = bin_sort(problem, device, count / 8, 9, 32);
+  if (count <= 2048)
+    bins = bin_sort(problem, device, count / 4, 9, 16);
+  else if (count <= 4096)
+    bins = bin_sort(problem, device, count / 8, 9, 32);
   return bins.work_group != 0 ? bins : bin_sort(problem, device, 0, 19, 16);
 }
 
@@ -68,21 +80,26 @@ class OneGroupSorter final : public Sorter {
     const auto largest = std::bit_floor(std::min(device.max_work_group, 1024u));
     const std::uint64_t n = std::max<std::uint64_t>(problem.count, 1);
     // The fewest work-items that hold the list: barriers are what a small sort is made of.
-    const auto least = static_cast<unsigned>(std::bit_ceil(std::max<std::uint64_t>(radix_size, (std::min<std::uint64_t>(n, 1 << 20) + most_items - 1) / most_items)));
+    const auto least = static_cast<unsigned>(std::bit_ceil(std::max<std::uint64_t>(
+        radix_size, (std::min<std::uint64_t>(n, 1 << 20) + most_items - 1) / most_items)));
     work_group_ = static_cast<unsigned>(given.number("work_group", std::min(largest, least)));
     if (!std::has_single_bit(work_group_) || work_group_ < radix_size || work_group_ > largest)
-      throw Error(ErrorCode::unsupported, fmt::format("one-group: work_group={} is not a power of two between {} and {}",
-                                                      work_group_, radix_size, largest));
+      throw Error(ErrorCode::unsupported,
+                  fmt::format("one-group: work_group={} is not a power of two between {} and {}",
+                              work_group_, radix_size, largest));
     // Fewer kernels to build: items are powers of two.
-    items_ = static_cast<unsigned>(std::bit_ceil(std::min<std::uint64_t>((n + work_group_ - 1) / work_group_, 1u << 20)));
+    items_ = static_cast<unsigned>(
+        std::bit_ceil(std::min<std::uint64_t>((n + work_group_ - 1) / work_group_, 1u << 20)));
     local_bytes_ = local_bytes(problem, device, work_group_, items_);
     if (items_ > most_items || local_bytes_ > device.local_struct) {
       unsigned fits = most_items;
-      while (fits > 1 && local_bytes(problem, device, work_group_, fits) > device.local_struct) fits /= 2;
+      while (fits > 1 && local_bytes(problem, device, work_group_, fits) > device.local_struct)
+        fits /= 2;
       throw Error(ErrorCode::unsupported,
-                  fmt::format("one-group: {} records do not fit one work-group of {}; with {} bytes of local memory the "
-                              "device sorts up to {}", problem.count, work_group_, device.local_struct,
-                              fits * work_group_));
+                  fmt::format("one-group: {} records do not fit one work-group of {}; with {} "
+                              "bytes of local memory the "
+                              "device sorts up to {}",
+                              problem.count, work_group_, device.local_struct, fits * work_group_));
     }
   }
 
@@ -98,27 +115,37 @@ class OneGroupSorter final : public Sorter {
     defines.problem(radix_problem(problem_));
     if (bins_.work_group != 0) {
       using namespace kernels::embedded;
-      set_bin_sort(defines, bins_.work_group, bins_.bin_items, bins_.sort_bits, composite(problem_), bins_.position_bits,
-                   bins_.bin_shift, bins_.bin_share);
-      module_ = kernels::build_joined(device, capabilities, {bins_cl, bin_sort_cl, one_group_bins_cl}, defines);
+      set_bin_sort(defines, bins_.work_group, bins_.bin_items, bins_.sort_bits, composite(problem_),
+                   bins_.position_bits, bins_.bin_shift, bins_.bin_share);
+      module_ = kernels::build_joined(device, capabilities,
+                                      {bins_cl, bin_sort_cl, one_group_bins_cl}, defines);
       sort_ = module_->kernel("one_group_bins");
       return;
     }
     defines.set("WG", work_group_).set("ITEMS", items_);
-    module_ = kernels::build_joined(device, capabilities, {kernels::embedded::columns_cl, kernels::embedded::one_group_cl}, defines);
+    module_ = kernels::build_joined(
+        device, capabilities, {kernels::embedded::columns_cl, kernels::embedded::one_group_cl},
+        defines);
     sort_ = module_->kernel("one_group_sort");
   }
 
   void enqueue(Queue& queue, const Operands& o) override {
     if (bins_.work_group != 0) {
-      const Arg args[] = {o.keys_in, o.keys_out, o.values_in, o.values_out, problem_.count, std::uint32_t{problem_.begin_bit},
-                          std::uint32_t{key_bits(problem_)}, std::uint32_t{bins_.bin_shift}};
+      const Arg args[] = {o.keys_in,
+                          o.keys_out,
+                          o.values_in,
+                          o.values_out,
+                          problem_.count,
+                          std::uint32_t{problem_.begin_bit},
+                          std::uint32_t{key_bits(problem_)},
+                          std::uint32_t{bins_.bin_shift}};
       queue.launch({*sort_, 1, bins_.work_group, args, "sort", static_cast<unsigned>(bins_.bytes)});
       return;
     }
     const auto [shifts, widths] = packed(digits_);
-    const Arg args[] = {o.keys_in, o.keys_out, o.values_in, o.values_out, problem_.count, shifts, widths,
-                        static_cast<std::uint32_t>(digits_.size())};
+    const Arg args[] = {
+        o.keys_in,      o.keys_out, o.values_in, o.values_out,
+        problem_.count, shifts,     widths,      static_cast<std::uint32_t>(digits_.size())};
     queue.launch({*sort_, 1, work_group_, args, "sort", static_cast<unsigned>(local_bytes_)});
   }
 

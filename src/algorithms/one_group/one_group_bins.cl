@@ -1,9 +1,10 @@
-// One work-group sorts the whole list in its local memory, by bins (bins.cl and bin_sort.cl, which stand in front of this).
-// Parameters: those of bin_sort.cl.
+// One work-group sorts the whole list in its local memory, by bins (bins.cl and bin_sort.cl, which
+// stand in front of this). Parameters: those of bin_sort.cl.
 
 typedef struct {
   bin_sort_t sort;
-#if COMPOSITE  // the keys' bits that decide, with their places, are sorted; so what finds them again stays here
+#if COMPOSITE  // the keys' bits that decide, with their places, are sorted; so what finds them
+               // again stays here
   ukey_t keys[CAPACITY];
 #if VALUE_BYTES
   value_t values[CAPACITY];
@@ -13,41 +14,51 @@ typedef struct {
 #if VALUE_BYTES
 #define MINE_VALUES mine->values
 #else
-#define MINE_VALUES ((LOCAL value_t *)0)
+#define MINE_VALUES ((LOCAL value_t*)0)
 #endif
 
-// What decides are `open_bits` bits of the order, from `begin_bit` on. The bits of an item from `bin_shift` on choose its bin.
-KERNEL(WG) void one_group_bins(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL const value_t *values_in,
-                               GLOBAL value_t *values_out, u64 n, u32 begin_bit, u32 open_bits, u32 bin_shift) {
+// What decides are `open_bits` bits of the order, from `begin_bit` on. The bits of an item from
+// `bin_shift` on choose its bin.
+KERNEL(WG)
+void one_group_bins(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
+                    GLOBAL const value_t* values_in, GLOBAL value_t* values_out, u64 n,
+                    u32 begin_bit, u32 open_bits, u32 bin_shift) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(one_group_memory_t, mine);
   const u32 t = local_id(), count = (u32)n;
-  const u32 rows = (count + WG - 1 - t) / WG;  // of this work-item's places, those that have a record
+  const u32 rows =
+      (count + WG - 1 - t) / WG;  // of this work-item's places, those that have a record
 
   // Load.
   sort_t item[ITEMS];
-  UNROLL for (u32 i = 0; i < ITEMS; ++i) {
+  UNROLL
+  for (u32 i = 0; i < ITEMS; ++i) {
     const u32 at = i * WG + t;
     item[i] = SORT_LAST;
     if (i < rows) {
       const record_t r = load_record(keys_in, values_in, at);
 #if COMPOSITE
       put_record(mine->keys, MINE_VALUES, at, r);
-      item[i] = (sort_t)(key_order(r.key) >> begin_bit & ((ukey_t)2 << (open_bits - 1)) - 1) << POSITION_BITS | at;
+      item[i] = (sort_t)(key_order(r.key) >> begin_bit & ((ukey_t)2 << (open_bits - 1)) - 1)
+                    << POSITION_BITS |
+                at;
 #else
       item[i] = key_order(r.key);
 #endif
     }
   }
   const bins_by_place_t by_place = {0, 0};
-  sort_in_bins(&mine->sort, sg, item, rows, bin_shift, by_place, 0);  // with barriers: keys_out may be keys_in
+  sort_in_bins(&mine->sort, sg, item, rows, bin_shift, by_place,
+               0);  // with barriers: keys_out may be keys_in
 
   // Store.
-  UNROLL for (u32 i = 0; i < ITEMS; ++i) {
+  UNROLL
+  for (u32 i = 0; i < ITEMS; ++i) {
     const u32 at = i * WG + t;
     if (i >= rows) continue;
 #if COMPOSITE
-    store_record(keys_out, values_out, at, get_record(mine->keys, MINE_VALUES, POSITION(mine->sort.items[at])));
+    store_record(keys_out, values_out, at,
+                 get_record(mine->keys, MINE_VALUES, POSITION(mine->sort.items[at])));
 #else
     keys_out[at] = key_of_order(mine->sort.items[at]);
 #endif

@@ -1,37 +1,44 @@
-// One-sweep radix sort: a pass reads every record once and writes it once. Each work-group takes tiles by ticket,
-// publishes its tile's digit counts, and learns where its digits begin by looking back at the counts of the tiles before.
-// All passes are one launch. A work-group goes on to the next pass when all tiles of the last one are written. It never
-// waits for a work-group that has not begun: whoever has taken a ticket runs, and needs only what earlier tickets do.
-// Passes whose digit is one and the same in all keys are left out.
-// onesweep_tiles.cl and what sorts the tiles stand in front of this.
+// One-sweep radix sort: a pass reads every record once and writes it once. Each work-group takes
+// tiles by ticket, publishes its tile's digit counts, and learns where its digits begin by looking
+// back at the counts of the tiles before. All passes are one launch. A work-group goes on to the
+// next pass when all tiles of the last one are written. It never waits for a work-group that has
+// not begun: whoever has taken a ticket runs, and needs only what earlier tickets do. Passes whose
+// digit is one and the same in all keys are left out. onesweep_tiles.cl and what sorts the tiles
+// stand in front of this.
 
 // Until `done` tiles have been written by whichever work-groups.
-INLINE void wait_for(GLOBAL u32 *done, u32 tiles) {
+INLINE void wait_for(GLOBAL u32* done, u32 tiles) {
   if (local_id() == 0)
     while (load_acquire(done) < tiles) {
     }
   barrier_all();
 }
 
-// Pass p's number, mask and shift. Which passes there are is read from local memory as such a word, and not as a number, from
-// which compilers seem to work out shift and mask again at every use (NVIDIA's OpenCL: u64 keys took a fifth longer).
-#define DIGIT_WORD(p) \
-  ((p) << 16 | ((1u << ((u32)(widths >> (8 * (p))) & 255)) - 1) << 8 | ((u32)(shifts >> (8 * (p))) & 255))
+// Pass p's number, mask and shift. Which passes there are is read from local memory as such a word,
+// and not as a number, from which compilers seem to work out shift and mask again at every use
+// (NVIDIA's OpenCL: u64 keys took a fifth longer).
+#define DIGIT_WORD(p)                                                  \
+  ((p) << 16 | ((1u << ((u32)(widths >> (8 * (p))) & 255)) - 1) << 8 | \
+   ((u32)(shifts >> (8 * (p))) & 255))
 
 #if !SEGMENTED
-// What comes before passes, like the count, is out of line: registers are what the passes' loop has least of, and compilers do better with
-// it alone (pairs that fall back on an H200: 3 to 5 %).
+// What comes before passes, like the count, is out of line: registers are what the passes' loop has
+// least of, and compilers do better with it alone (pairs that fall back on an H200: 3 to 5 %).
 
-// Which passes are made, in local memory: those whose digit is the same in all keys are left out by twos, so that the last one still writes
-// the output; not all of them, for that must be written. None where codes tie (CODES): to return there would cost the passes registers.
-OUTLINE void choose_passes(LOCAL onesweep_memory_t *mine, GLOBAL u32 *starts, GLOBAL u32 *ties, u64 n, u64 shifts, u64 widths) {
+// Which passes are made, in local memory: those whose digit is the same in all keys are left out by
+// twos, so that the last one still writes the output; not all of them, for that must be written.
+// None where codes tie (CODES): to return there would cost the passes registers.
+OUTLINE void choose_passes(LOCAL onesweep_memory_t* mine, GLOBAL u32* starts, GLOBAL u32* ties,
+                           u64 n, u64 shifts, u64 widths) {
   const u32 t = local_id();
   if (t == 0) mine->left_out = 0;
   barrier_local();
   if (t < RADIX) {
     index_t count[PASSES];
-    UNROLL for (u32 p = 0; p < PASSES; ++p) count[p] = keys_of_digit(starts, p, t);
-    UNROLL for (u32 p = 0; p < PASSES; ++p)
+    UNROLL
+    for (u32 p = 0; p < PASSES; ++p) count[p] = keys_of_digit(starts, p, t);
+    UNROLL
+    for (u32 p = 0; p < PASSES; ++p)
       if (count[p] == n) local_or(&mine->left_out, 1u << p);
   }
   barrier_local();
@@ -46,9 +53,9 @@ OUTLINE void choose_passes(LOCAL onesweep_memory_t *mine, GLOBAL u32 *starts, GL
   barrier_local();
 }
 
-// Where the pass's digits begin; and the two most common ones, if they are common: the largest of count and digit, as one word. A barrier has
-// to follow.
-OUTLINE void begin_pass(LOCAL onesweep_memory_t *mine, GLOBAL u32 *starts, u32 digit_word, u64 n) {
+// Where the pass's digits begin; and the two most common ones, if they are common: the largest of
+// count and digit, as one word. A barrier has to follow.
+OUTLINE void begin_pass(LOCAL onesweep_memory_t* mine, GLOBAL u32* starts, u32 digit_word, u64 n) {
   const u32 t = local_id(), digit = t ^ DIGIT_FLIP(digit_word & 255, digit_word >> 8 & 255);
   index_t all;
   const index_t of_digit = t < RADIX ? keys_of_digit(starts, digit_word >> 16, digit) : 0;
@@ -56,7 +63,12 @@ OUTLINE void begin_pass(LOCAL onesweep_memory_t *mine, GLOBAL u32 *starts, u32 d
   if (t < RADIX) mine->first[digit] = of_digit != 0 ? start_of_digit : NO_RECORDS;
   if (t < 2) mine->common[t] = 0;
   barrier_local();
-  const u32 share = of_digit > n / COMMON_SHARE ? (u32)(of_digit >> (INDEX_BITS == 64 ? 24 : n >> 24 != 0 ? 8 : 0)) << 8 | digit : 0;
+  const u32 share = of_digit > n / COMMON_SHARE ? (u32)(of_digit >> (INDEX_BITS == 64 ? 24
+                                                                     : n >> 24 != 0   ? 8
+                                                                                      : 0))
+                                                          << 8 |
+                                                      digit
+                                                : 0;
   if (share != 0) local_max(&mine->common[0], share);
   barrier_local();
   if (share != 0 && share != mine->common[0]) local_max(&mine->common[1], share);
@@ -65,20 +77,22 @@ OUTLINE void begin_pass(LOCAL onesweep_memory_t *mine, GLOBAL u32 *starts, u32 d
 }
 #endif
 
-// Passes go from keys_in to keys_a, to keys_b, to keys_a … Byte p of `shifts` and `widths` is pass p's digit.
-// `starts`: the passes' histograms, still 0, and with indices of 64 bits their upper words. SEGMENTED: where each bucket, a value of the
-// last pass's digit below the first one's, begins in the output, and the end. `passes`: SEGMENTED, 1 or 2; else they are PASSES.
-// `state`: tickets and counts of tiles that are done for each pass, 0 at first; the look-back table, and the marks (LONG_COUNTS) of each
-// pass, too.
-// `ties`: 0 at first; see CODES. `spread`: the table, with SPREAD_BITS.
-// `gate`: null, or a word that decides on the device whether the launch does anything: only if it is from gate_least to gate_most.
+// Passes go from keys_in to keys_a, to keys_b, to keys_a … Byte p of `shifts` and `widths` is pass
+// p's digit. `starts`: the passes' histograms, still 0, and with indices of 64 bits their upper
+// words. SEGMENTED: where each bucket, a value of the last pass's digit below the first one's,
+// begins in the output, and the end. `passes`: SEGMENTED, 1 or 2; else they are PASSES. `state`:
+// tickets and counts of tiles that are done for each pass, 0 at first; the look-back table, and the
+// marks (LONG_COUNTS) of each pass, too. `ties`: 0 at first; see CODES. `spread`: the table, with
+// SPREAD_BITS. `gate`: null, or a word that decides on the device whether the launch does anything:
+// only if it is from gate_least to gate_most.
 #define STATE_DONE (PASSES + 1)
 KERNEL_RESIDENT(WG, RESIDENT)
-void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t *keys_b, GLOBAL const value_t *values_in,
-              GLOBAL value_t *values_a, GLOBAL value_t *values_b, GLOBAL u32 *starts, GLOBAL u32 *look, GLOBAL u32 *marks,
-              GLOBAL u32 *state, u64 n, u64 shifts, u64 widths, u32 passes,
-              u32 values_are_positions, u32 last_keys, GLOBAL u32 *ties, GLOBAL const u32 *spread, GLOBAL const u32 *gate,
-              u32 gate_least, u32 gate_most) {
+void onesweep(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey_t* keys_b,
+              GLOBAL const value_t* values_in, GLOBAL value_t* values_a, GLOBAL value_t* values_b,
+              GLOBAL u32* starts, GLOBAL u32* look, GLOBAL u32* marks, GLOBAL u32* state, u64 n,
+              u64 shifts, u64 widths, u32 passes, u32 values_are_positions, u32 last_keys,
+              GLOBAL u32* ties, GLOBAL const u32* spread, GLOBAL const u32* gate, u32 gate_least,
+              u32 gate_most) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(onesweep_memory_t, mine);
   if (gate && (*gate < gate_least || *gate > gate_most)) return;
@@ -137,7 +151,8 @@ void onesweep(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_a, GLOBAL ukey_t
       segment_begin = starts[(u64)t * p.digits << p.start_shift];
       segment_end = starts[(u64)(t + 1) * p.digits << p.start_shift];
     }
-    const u32 first_tile = (u32)wg_scan_add(mine->scratch, RADIX, (segment_end - segment_begin + TILE - 1) / TILE, &all);
+    const u32 first_tile = (u32)wg_scan_add(mine->scratch, RADIX,
+                                            (segment_end - segment_begin + TILE - 1) / TILE, &all);
     if (t < p.segments) {
       if (t == 0) mine->segments[0] = segment_begin;
       mine->segments[t + 1] = segment_end;

@@ -1,37 +1,40 @@
-// Tiles software-pipelined (onesweep_tiles.cl stands in front of this): a tile's counts are published before the tile before it
-// looks back and is written out, so that neighbours seldom wait.
+// Tiles software-pipelined (onesweep_tiles.cl stands in front of this): a tile's counts are
+// published before the tile before it looks back and is written out, so that neighbours seldom
+// wait.
 
 #define VALUES_LATE (KEY_BITS / 8 + VALUE_BYTES <= 8)
 
-// The record for slot `at` of the tile goes where its digit's run is: the one that is there, or, ROTATED, some behind it.
+// The record for slot `at` of the tile goes where its digit's run is: the one that is there, or,
+// ROTATED, some behind it.
 #if VALUE_BYTES
 #define WRITE_VALUE(from) p.values_to[out] = mine->values[from];
 #else
 #define WRITE_VALUE(from)
 #endif
 #if ROTATED
-#define TAKEN_FROM(at, d)                                                               \
-  const u32 run = mine->runs[d];                                                        \
+#define TAKEN_FROM(at, d)                                                        \
+  const u32 run = mine->runs[d];                                                 \
   u32 from = (at) + ((0u - (u32)to_out) & (run & RUN_IS_LONG ? SECTOR - 1 : 0)); \
   if (from >= (run >> 15 & 0x7fff)) from -= run & 0x7fff;
 #else
 #define TAKEN_FROM(at, d) const u32 from = (at);
 #endif
-#define WRITE_RECORD(at)                                                                \
-  {                                                                                     \
-    const u32 d = DIGIT(mine->keys[at]);                                                \
-    const index_t to_out = mine->to_out[d];                                             \
-    TAKEN_FROM(at, d)                                                                   \
-    const ukey_t k = mine->keys[from];                                                  \
-    const u64 out = (index_t)(to_out + from);                                           \
-    if (p.to) p.to[out] = KEY_OUT(k);                                                   \
-    WRITE_VALUE(from)                                                                   \
+#define WRITE_RECORD(at)                      \
+  {                                           \
+    const u32 d = DIGIT(mine->keys[at]);      \
+    const index_t to_out = mine->to_out[d];   \
+    TAKEN_FROM(at, d)                         \
+    const ukey_t k = mine->keys[from];        \
+    const u64 out = (index_t)(to_out + from); \
+    if (p.to) p.to[out] = KEY_OUT(k);         \
+    WRITE_VALUE(from)                         \
   }
 
-// All tiles that this work-group gets of a pass, from ticket number `*turn` of its own on, which it has taken. Gives how many.
-INLINE u32 sort_tiles(LOCAL onesweep_memory_t *mine, sub_group_t sg, pass_t p, u32 *turn_) {
+// All tiles that this work-group gets of a pass, from ticket number `*turn` of its own on, which it
+// has taken. Gives how many.
+INLINE u32 sort_tiles(LOCAL onesweep_memory_t* mine, sub_group_t sg, pass_t p, u32* turn_) {
   const u32 t = local_id();
-  LOCAL u32 *my_ranks = MY_RANKS;
+  LOCAL u32* my_ranks = MY_RANKS;
   u32 turn = *turn_, next = mine->tiles[turn % 4].number, current = NO_TILE, taken = 0;
   index_t total = 0, start = 0;  // of this work-item's digit in the tile at hand
   for (;;) {
@@ -43,10 +46,11 @@ INLINE u32 sort_tiles(LOCAL onesweep_memory_t *mine, sub_group_t sg, pass_t p, u
     index_t next_total = 0, next_start = 0;
     u32 following = NO_TILE;
 
-    // The next tile: load, rank, publish. Its values are on their way by the time the tile at hand is written out: of records of 8 bytes no
-    // sooner than that tile has looked back, for what it looks at would wait behind them; of wider ones now, for want of registers.
+    // The next tile: load, rank, publish. Its values are on their way by the time the tile at hand
+    // is written out: of records of 8 bytes no sooner than that tile has looked back, for what it
+    // looks at would wait behind them; of wider ones now, for want of registers.
     if (next < p.tiles) {
-      LOCAL const tile_t *tile = &mine->tiles[turn % 4];
+      LOCAL const tile_t* tile = &mine->tiles[turn % 4];
       load_keys(p, tile, key);
       if (t == 0) TAKE_TILE(turn + 1);
       rank_keys(mine, sg, p, key, place);
@@ -58,16 +62,19 @@ INLINE u32 sort_tiles(LOCAL onesweep_memory_t *mine, sub_group_t sg, pass_t p, u
       next_total = count_tile(mine, p, tile, &next_start);
     }
 
-    // The tile at hand: look back, then write out; neighbouring work-items write neighbouring records of a digit's run.
-    if (current != NO_TILE && t < RADIX) find_digit(mine, p, &mine->tiles[(turn - 1) % 4], total, start);
+    // The tile at hand: look back, then write out; neighbouring work-items write neighbouring
+    // records of a digit's run.
+    if (current != NO_TILE && t < RADIX)
+      find_digit(mine, p, &mine->tiles[(turn - 1) % 4], total, start);
 #if VALUE_BYTES && VALUES_LATE
     if (next < p.tiles) load_values(p, &mine->tiles[turn % 4], value);
 #endif
     if (current != NO_TILE) {
-      LOCAL const tile_t *tile = &mine->tiles[(turn - 1) % 4];
+      LOCAL const tile_t* tile = &mine->tiles[(turn - 1) % 4];
       barrier_local();
       if (tile->count == TILE) {
-        UNROLL for (u32 i = 0; i < ITEMS; ++i) WRITE_RECORD(t + i * WG)
+        UNROLL
+        for (u32 i = 0; i < ITEMS; ++i) WRITE_RECORD(t + i * WG)
       } else {
         for (u32 at = t; at < tile->count; at += WG) WRITE_RECORD(at)
       }
@@ -77,7 +84,8 @@ INLINE u32 sort_tiles(LOCAL onesweep_memory_t *mine, sub_group_t sg, pass_t p, u
     ++taken;
 
     // Scatter into local memory: the next tile is now sorted by digit, and the one at hand.
-    UNROLL for (u32 i = 0; i < ITEMS; ++i) {
+    UNROLL
+    for (u32 i = 0; i < ITEMS; ++i) {
       const u32 at = PLACE(i);
       mine->keys[at] = key[i];
 #if VALUE_BYTES

@@ -1,23 +1,26 @@
-// Tiles one after the other, whose keys and values take turns in local memory (onesweep_tiles.cl stands in front of this): where there is
-// little of it, tiles are larger so, and registers hold less at a time. Work-groups that share a compute unit do each other's waiting.
+// Tiles one after the other, whose keys and values take turns in local memory (onesweep_tiles.cl
+// stands in front of this): where there is little of it, tiles are larger so, and registers hold
+// less at a time. Work-groups that share a compute unit do each other's waiting.
 
-// Record `at` of the tile, which is this work-item's i-th, goes where its digit's run is: its key, and then its value, for which
-// the digit is kept.
-#define WRITE_KEY(i, at)                                                                \
-  {                                                                                     \
-    const ukey_t k = mine->tile.keys[at];                                               \
-    const u32 d = DIGIT(k);                                                             \
-    const u64 out = (index_t)(mine->to_out[d] + (at));                                  \
-    if (p.to) p.to[out] = KEY_OUT(k);                                                   \
-    digit_of[(i) / 4] = (i) % 4 ? digit_of[(i) / 4] | d << (8 * ((i) % 4)) : d;         \
+// Record `at` of the tile, which is this work-item's i-th, goes where its digit's run is: its key,
+// and then its value, for which the digit is kept.
+#define WRITE_KEY(i, at)                                                        \
+  {                                                                             \
+    const ukey_t k = mine->tile.keys[at];                                       \
+    const u32 d = DIGIT(k);                                                     \
+    const u64 out = (index_t)(mine->to_out[d] + (at));                          \
+    if (p.to) p.to[out] = KEY_OUT(k);                                           \
+    digit_of[(i) / 4] = (i) % 4 ? digit_of[(i) / 4] | d << (8 * ((i) % 4)) : d; \
   }
-#define WRITE_VALUE(i, at) \
-  p.values_to[(index_t)(mine->to_out[digit_of[(i) / 4] >> (8 * ((i) % 4)) & 255] + (at))] = mine->tile.values[at];
+#define WRITE_VALUE(i, at)                                                                  \
+  p.values_to[(index_t)(mine->to_out[digit_of[(i) / 4] >> (8 * ((i) % 4)) & 255] + (at))] = \
+      mine->tile.values[at];
 
-// All tiles that this work-group gets of a pass, from ticket number `*turn` of its own on, which it has taken. Gives how many.
-INLINE u32 sort_tiles(LOCAL onesweep_memory_t *mine, sub_group_t sg, pass_t p, u32 *turn_) {
+// All tiles that this work-group gets of a pass, from ticket number `*turn` of its own on, which it
+// has taken. Gives how many.
+INLINE u32 sort_tiles(LOCAL onesweep_memory_t* mine, sub_group_t sg, pass_t p, u32* turn_) {
   const u32 t = local_id();
-  LOCAL u32 *my_ranks = MY_RANKS;
+  LOCAL u32* my_ranks = MY_RANKS;
   u32 turn = *turn_, taken = 0, next = mine->tiles[turn % 4].number;
   ukey_t key[ITEMS];
   if (next < p.tiles) load_keys(p, &mine->tiles[turn % 4], key);
@@ -35,8 +38,10 @@ INLINE u32 sort_tiles(LOCAL onesweep_memory_t *mine, sub_group_t sg, pass_t p, u
     const index_t total = count_tile(mine, p, tile, &start);
     barrier_local();
 
-    // Scatter the keys into local memory, sorted by digit. Values are on their way while this work-group looks back.
-    UNROLL for (u32 i = 0; i < ITEMS; ++i) {
+    // Scatter the keys into local memory, sorted by digit. Values are on their way while this
+    // work-group looks back.
+    UNROLL
+    for (u32 i = 0; i < ITEMS; ++i) {
       const u32 at = PLACE(i);
       mine->tile.keys[at] = key[i];
       place[i / 2] = i % 2 ? (place[i / 2] & 0xffff) | at << 16 : (place[i / 2] & 0xffff0000u) | at;
@@ -47,9 +52,11 @@ INLINE u32 sort_tiles(LOCAL onesweep_memory_t *mine, sub_group_t sg, pass_t p, u
 
     // Write keys out: neighbouring work-items write neighbouring records of a digit's run.
     if (count == TILE) {
-      UNROLL for (u32 i = 0; i < ITEMS; ++i) WRITE_KEY(i, t + i * WG)
+      UNROLL
+      for (u32 i = 0; i < ITEMS; ++i) WRITE_KEY(i, t + i * WG)
     } else {
-      UNROLL for (u32 i = 0; i < ITEMS; ++i)
+      UNROLL
+      for (u32 i = 0; i < ITEMS; ++i)
         if (t + i * WG < count) WRITE_KEY(i, t + i * WG)
     }
     for (u32 i = t; i < SUB_GROUPS * RANK_WORDS; i += WG) mine->ranks[i] = 0;
@@ -57,13 +64,17 @@ INLINE u32 sort_tiles(LOCAL onesweep_memory_t *mine, sub_group_t sg, pass_t p, u
     barrier_local();
 
     // The same with values, while the next tile's keys are on their way.
-    UNROLL for (u32 i = 0; i < ITEMS; ++i) mine->tile.values[place[i / 2] >> (16 * (i % 2)) & 0xffff] = value[i];
+    UNROLL
+    for (u32 i = 0; i < ITEMS; ++i)
+      mine->tile.values[place[i / 2] >> (16 * (i % 2)) & 0xffff] = value[i];
     if (following < p.tiles) load_keys(p, after, key);
     barrier_local();
     if (count == TILE) {
-      UNROLL for (u32 i = 0; i < ITEMS; ++i) WRITE_VALUE(i, t + i * WG)
+      UNROLL
+      for (u32 i = 0; i < ITEMS; ++i) WRITE_VALUE(i, t + i * WG)
     } else {
-      UNROLL for (u32 i = 0; i < ITEMS; ++i)
+      UNROLL
+      for (u32 i = 0; i < ITEMS; ++i)
         if (t + i * WG < count) WRITE_VALUE(i, t + i * WG)
     }
     next = following;

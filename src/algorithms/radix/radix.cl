@@ -1,12 +1,12 @@
-// Document 003's radix sort. G groups of I work-items; each work-item has a contiguous part of the list, COLUMNS
-// records long (the last parts may be shorter, or empty). Parameters: ITEMS (I), DIGIT_BITS (r), TRANSPOSED,
-// GATHER_WG (work-items of a work-group that gathers), TRANSPOSE_SIDE.
+// Document 003's radix sort. G groups of I work-items; each work-item has a contiguous part of the
+// list, COLUMNS records long (the last parts may be shorter, or empty). Parameters: ITEMS (I),
+// DIGIT_BITS (r), TRANSPOSED, GATHER_WG (work-items of a work-group that gathers), TRANSPOSE_SIDE.
 
 #define RADIX (1u << DIGIT_BITS)
 
-// Where record j of the list lies. Transposed: work-items walk down the columns of a matrix with a row a work-item,
-// so that neighbouring work-items read neighbouring addresses. There are holes at the ends of the last rows; nothing
-// ever reads them, so that no padding key is needed.
+// Where record j of the list lies. Transposed: work-items walk down the columns of a matrix with a
+// row a work-item, so that neighbouring work-items read neighbouring addresses. There are holes at
+// the ends of the last rows; nothing ever reads them, so that no padding key is needed.
 INLINE index_t place_of(index_t j, index_t rows, index_t columns) {
 #if TRANSPOSED
   return j % columns * rows + j / columns;
@@ -16,35 +16,42 @@ INLINE index_t place_of(index_t j, index_t rows, index_t columns) {
 }
 
 // The part of this work-item: where it begins, how many records it has, and how far apart they lie.
-#define PART_OF_ITEM                                                                  \
-  const u64 row = (u64)group_id() * ITEMS + local_id();                               \
-  const u64 rows = (u64)group_count() * ITEMS;                                        \
-  const u64 first = row * columns;                                                    \
-  const u64 count = first >= n ? 0 : (n - first < columns ? n - first : columns);     \
-  const u64 stride = TRANSPOSED ? rows : 1;                                           \
+#define PART_OF_ITEM                                                              \
+  const u64 row = (u64)group_id() * ITEMS + local_id();                           \
+  const u64 rows = (u64)group_count() * ITEMS;                                    \
+  const u64 first = row * columns;                                                \
+  const u64 count = first >= n ? 0 : (n - first < columns ? n - first : columns); \
+  const u64 stride = TRANSPOSED ? rows : 1;                                       \
   const u64 begin = TRANSPOSED ? row : first;
 
 // H(c, g, i), digit-major: histogram[(c * G + g) * I + i].
-KERNEL(ITEMS) void radix_histogram(GLOBAL const ukey_t *keys, GLOBAL index_t *histogram, u64 n, u64 columns, u32 shift,
-                                   u32 mask) {
-  LOCAL_ARRAY(index_t, bins, RADIX *ITEMS);
+KERNEL(ITEMS)
+void radix_histogram(GLOBAL const ukey_t* keys, GLOBAL index_t* histogram, u64 n, u64 columns,
+                     u32 shift, u32 mask) {
+  LOCAL_ARRAY(index_t, bins, RADIX * ITEMS);
   const u32 i = local_id();
   PART_OF_ITEM
   for (u32 c = 0; c < RADIX; ++c) bins[c * ITEMS + i] = 0;
-  for (u64 k = 0; k < count; ++k) ++bins[key_digit(keys[begin + k * stride], shift, mask) * ITEMS + i];
-  for (u32 c = 0; c < RADIX; ++c) histogram[((u64)c * group_count() + group_id()) * ITEMS + i] = bins[c * ITEMS + i];
+  for (u64 k = 0; k < count; ++k)
+    ++bins[key_digit(keys[begin + k * stride], shift, mask) * ITEMS + i];
+  for (u32 c = 0; c < RADIX; ++c)
+    histogram[((u64)c * group_count() + group_id()) * ITEMS + i] = bins[c * ITEMS + i];
 }
 
-KERNEL(ITEMS) void radix_reorder(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL const value_t *values_in,
-                                 GLOBAL value_t *values_out, GLOBAL const index_t *histogram, u64 n, u64 columns,
-                                 u32 shift, u32 mask, u32 values_are_positions) {
-  LOCAL_ARRAY(index_t, next, RADIX *ITEMS);
+KERNEL(ITEMS)
+void radix_reorder(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
+                   GLOBAL const value_t* values_in, GLOBAL value_t* values_out,
+                   GLOBAL const index_t* histogram, u64 n, u64 columns, u32 shift, u32 mask,
+                   u32 values_are_positions) {
+  LOCAL_ARRAY(index_t, next, RADIX * ITEMS);
   const u32 i = local_id();
   PART_OF_ITEM
-  for (u32 c = 0; c < RADIX; ++c) next[c * ITEMS + i] = histogram[((u64)c * group_count() + group_id()) * ITEMS + i];
+  for (u32 c = 0; c < RADIX; ++c)
+    next[c * ITEMS + i] = histogram[((u64)c * group_count() + group_id()) * ITEMS + i];
   for (u64 k = 0; k < count; ++k) {
     const ukey_t key = keys_in[begin + k * stride];
-    const u64 to = place_of(next[key_digit(key, shift, mask) * ITEMS + i]++, (index_t)rows, (index_t)columns);
+    const u64 to =
+        place_of(next[key_digit(key, shift, mask) * ITEMS + i]++, (index_t)rows, (index_t)columns);
     if (keys_out) keys_out[to] = key;  // an argsort's last pass may not want them
 #if VALUE_BYTES
     values_out[to] = values_are_positions ? (value_t)(first + k) : values_in[begin + k * stride];
@@ -52,23 +59,26 @@ KERNEL(ITEMS) void radix_reorder(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *ke
   }
 }
 
-// Transposes a matrix of `rows` × `columns` records, row-major, of which the first n are there; `back` undoes it. A
-// square goes through local memory, so that both reading and writing touch neighbouring addresses.
-#define TRANSPOSE(name, type)                                                                                        \
-  KERNEL(TRANSPOSE_SIDE *TRANSPOSE_SIDE)                                                                             \
-  void name(GLOBAL const type *in, GLOBAL type *out, u64 n, u64 rows, u64 columns, u32 back) {                       \
-    LOCAL_ARRAY(type, square, TRANSPOSE_SIDE *(TRANSPOSE_SIDE + 1));                                                 \
-    const u32 x = local_id() % TRANSPOSE_SIDE, y = local_id() / TRANSPOSE_SIDE;                                      \
-    const u64 squares_across = (columns + TRANSPOSE_SIDE - 1) / TRANSPOSE_SIDE;                                      \
-    const u64 row0 = group_id() / squares_across * TRANSPOSE_SIDE;                                                   \
-    const u64 column0 = group_id() % squares_across * TRANSPOSE_SIDE;                                                \
-    const u64 row_a = row0 + (back ? x : y), column_a = column0 + (back ? y : x);                                    \
-    if (row_a < rows && column_a < columns && row_a * columns + column_a < n)                                        \
-      square[y * (TRANSPOSE_SIDE + 1) + x] = in[back ? column_a * rows + row_a : row_a * columns + column_a];        \
-    barrier_local();                                                                                                 \
-    const u64 row_b = row0 + (back ? y : x), column_b = column0 + (back ? x : y);                                    \
-    if (row_b < rows && column_b < columns && row_b * columns + column_b < n)                                        \
-      out[back ? row_b * columns + column_b : column_b * rows + row_b] = square[x * (TRANSPOSE_SIDE + 1) + y];       \
+// Transposes a matrix of `rows` × `columns` records, row-major, of which the first n are there;
+// `back` undoes it. A square goes through local memory, so that both reading and writing touch
+// neighbouring addresses.
+#define TRANSPOSE(name, type)                                                                  \
+  KERNEL(TRANSPOSE_SIDE* TRANSPOSE_SIDE)                                                       \
+  void name(GLOBAL const type* in, GLOBAL type* out, u64 n, u64 rows, u64 columns, u32 back) { \
+    LOCAL_ARRAY(type, square, TRANSPOSE_SIDE*(TRANSPOSE_SIDE + 1));                            \
+    const u32 x = local_id() % TRANSPOSE_SIDE, y = local_id() / TRANSPOSE_SIDE;                \
+    const u64 squares_across = (columns + TRANSPOSE_SIDE - 1) / TRANSPOSE_SIDE;                \
+    const u64 row0 = group_id() / squares_across * TRANSPOSE_SIDE;                             \
+    const u64 column0 = group_id() % squares_across * TRANSPOSE_SIDE;                          \
+    const u64 row_a = row0 + (back ? x : y), column_a = column0 + (back ? y : x);              \
+    if (row_a < rows && column_a < columns && row_a * columns + column_a < n)                  \
+      square[y * (TRANSPOSE_SIDE + 1) + x] =                                                   \
+          in[back ? column_a * rows + row_a : row_a * columns + column_a];                     \
+    barrier_local();                                                                           \
+    const u64 row_b = row0 + (back ? y : x), column_b = column0 + (back ? x : y);              \
+    if (row_b < rows && column_b < columns && row_b * columns + column_b < n)                  \
+      out[back ? row_b * columns + column_b : column_b * rows + row_b] =                       \
+          square[x * (TRANSPOSE_SIDE + 1) + y];                                                \
   }
 TRANSPOSE(radix_transpose_keys, ukey_t)
 
@@ -76,8 +86,9 @@ TRANSPOSE(radix_transpose_keys, ukey_t)
 TRANSPOSE(radix_transpose_values, value_t)
 
 // out[j] = in[permutation[j]]: moves values once, after all passes.
-KERNEL(GATHER_WG) void radix_gather(GLOBAL const GATHER_T *in, GLOBAL GATHER_T *out,
-                                    GLOBAL const value_t *permutation, u64 n) {
+KERNEL(GATHER_WG)
+void radix_gather(GLOBAL const GATHER_T* in, GLOBAL GATHER_T* out,
+                  GLOBAL const value_t* permutation, u64 n) {
   const u64 j = (u64)group_id() * GATHER_WG + local_id();
   if (j < n) out[j] = in[permutation[j]];
 }

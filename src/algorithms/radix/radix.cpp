@@ -1,4 +1,5 @@
-// The radix sort of P. Helluy, "A portable implementation of the radix sort algorithm in OpenCL" (2011).
+// The radix sort of P. Helluy, "A portable implementation of the radix sort algorithm in OpenCL"
+// (2011).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,12 +13,14 @@
 namespace sortium {
 namespace {
 
-// With permutation on, the passes carry positions instead of the values, which are gathered once at the end.
+// With permutation on, the passes carry positions instead of the values, which are gathered once at
+// the end.
 Problem carried(Problem problem, const Parameters& given) {
   if (const auto b = given.number("b", 0); b != 0) {
     if (problem.begin_bit + b > info(problem.key).bits())
-      throw Error(ErrorCode::invalid_argument, fmt::format("radix: b={} from bit {} is more than the {} bits of the key",
-                                                           b, problem.begin_bit, info(problem.key).bits()));
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("radix: b={} from bit {} is more than the {} bits of the key", b,
+                              problem.begin_bit, info(problem.key).bits()));
     problem.end_bit = problem.begin_bit + static_cast<unsigned>(b);
   }
   if (problem.payload == Payload::values && given.word("permutation", "off") == "on") {
@@ -35,18 +38,22 @@ class RadixSorter final : public Sorter {
     transposed_ = given.word("transpose", cpu ? "off" : "on") == "on";
     permuted_ = problem.payload != carried_.payload;
     r_ = static_cast<unsigned>(given.number("r", cpu ? 8 : 5));
-    groups_ = given.number("groups", cpu ? 4 * device.compute_units : std::max(2 * device.compute_units, 128u));
+    groups_ = given.number(
+        "groups", cpu ? 4 * device.compute_units : std::max(2 * device.compute_units, 128u));
 
     // The histogram of a group lies in local memory: 2^r counters for each of its items.
     const std::uint64_t per_item = (std::uint64_t{1} << r_) * kernels::index_bytes(problem.count);
-    const std::uint64_t most = std::min<std::uint64_t>(device.local_memory / per_item, device.max_work_group);
+    const std::uint64_t most =
+        std::min<std::uint64_t>(device.local_memory / per_item, device.max_work_group);
     items_ = given.number("items", cpu ? 1 : std::min<std::uint64_t>(std::bit_floor(most), 128));
     if (items_ < 1 || items_ > most)
       throw Error(ErrorCode::unsupported,
-                  fmt::format("radix: items={} with r={} needs {} bytes of local memory and a work-group of {}; the "
+                  fmt::format("radix: items={} with r={} needs {} bytes of local memory and a "
+                              "work-group of {}; the "
                               "device has {} bytes and {} work-items, which allows items up to {}",
-                              std::max<std::uint64_t>(items_, 1), r_, std::max<std::uint64_t>(items_, 1) * per_item,
-                              items_, device.local_memory, device.max_work_group, most));
+                              std::max<std::uint64_t>(items_, 1), r_,
+                              std::max<std::uint64_t>(items_, 1) * per_item, items_,
+                              device.local_memory, device.max_work_group, most));
 
     gather_group_ = std::bit_floor(std::min(device.max_work_group, 256u));
     side_ = gather_group_ >= 256 ? 16 : 8;
@@ -56,7 +63,8 @@ class RadixSorter final : public Sorter {
 
     digits_ = digits(carried_, r_);
     histogram_ = layout_.add(histogram_length_ * kernels::index_bytes(problem.count));
-    scan_ = Scan(histogram_length_, given.number("splits", cpu ? 8 : 512), problem.count, device, layout_);
+    scan_ = Scan(histogram_length_, given.number("splits", cpu ? 8 : 512), problem.count, device,
+                 layout_);
     if (transposed_) {
       const std::uint64_t matrix = rows_ * columns_;
       for (auto& m : key_matrix_) m = layout_.add(matrix * info(problem.key).bytes);
@@ -75,14 +83,17 @@ class RadixSorter final : public Sorter {
   std::string parameters() const override {
     const unsigned end = carried_.end_bit == 0 ? info(carried_.key).bits() : carried_.end_bit;
     return fmt::format("b={},r={},items={},groups={},splits={},transpose={},permutation={}",
-                       end - carried_.begin_bit, r_, items_, groups_, scan_.parts(), transposed_ ? "on" : "off",
+                       end - carried_.begin_bit, r_, items_, groups_, scan_.parts(),
+                       transposed_ ? "on" : "off",
                        carried_.payload == Payload::positions ? "on" : "off");
   }
   std::uint64_t bytes_moved() const override {
     const std::uint64_t keys = problem_.count * info(problem_.key).bytes;
-    const std::uint64_t carried = carried_.payload == Payload::none ? 0 : problem_.count * carried_.value_bytes;
+    const std::uint64_t carried =
+        carried_.payload == Payload::none ? 0 : problem_.count * carried_.value_bytes;
     std::uint64_t bytes = bytes_of_passes(carried_, digits_.size(), 2);
-    if (transposed_) {  // the last pass writes the keys in any case; they are just not transposed back
+    if (transposed_) {  // the last pass writes the keys in any case; they are just not transposed
+                        // back
       bytes += 4 * keys + (carried_.payload == Payload::values ? 4 : 2) * carried;
       if (!carried_.keys_out) bytes -= keys;
     }
@@ -133,9 +144,11 @@ class RadixSorter final : public Sorter {
         transpose(queue, *transpose_values_, value_matrix_[last].in(o), o.values_out, 1);
     }
     if (permuted_) {
-      queue.copy(values_copy_.in(o), given.values_in, problem_.count * problem_.value_bytes, "gather");
+      queue.copy(values_copy_.in(o), given.values_in, problem_.count * problem_.value_bytes,
+                 "gather");
       const Arg args[] = {values_copy_.in(o), given.values_out, o.values_out, problem_.count};
-      queue.launch({*gather_, ceil_div(problem_.count, gather_group_), gather_group_, args, "gather"});
+      queue.launch(
+          {*gather_, ceil_div(problem_.count, gather_group_), gather_group_, args, "gather"});
     }
   }
 
@@ -153,26 +166,29 @@ class RadixSorter final : public Sorter {
   void run_pass(Queue& queue, const Operands& o, const PingPong::Pass& b, Digit digit) {
     const auto work_group = static_cast<unsigned>(items_);
     const Memory histogram = histogram_.in(o);
-    const Arg count_args[] = {b.keys_in, histogram, problem_.count, columns_, digit.shift, digit.mask};
+    const Arg count_args[] = {b.keys_in, histogram,   problem_.count,
+                              columns_,  digit.shift, digit.mask};
     queue.launch({*count_, groups_, work_group, count_args, "histogram"});
 
     scan_.enqueue(queue, o, histogram);
 
-    const Arg args[] = {b.keys_in,      b.keys_out, b.values_in, b.values_out, histogram,
-                        problem_.count, columns_,   digit.shift, digit.mask,   std::uint32_t{b.make_positions}};
+    const Arg args[] = {
+        b.keys_in,      b.keys_out, b.values_in, b.values_out, histogram,
+        problem_.count, columns_,   digit.shift, digit.mask,   std::uint32_t{b.make_positions}};
     queue.launch({*reorder_, groups_, work_group, args, "reorder"});
   }
 
   void transpose(Queue& queue, Kernel& kernel, Memory from, Memory to, std::uint32_t back) {
     const Arg args[] = {from, to, problem_.count, rows_, columns_, back};
-    queue.launch({kernel, ceil_div(rows_, side_) * ceil_div(columns_, side_), side_ * side_, args, "transpose"});
+    queue.launch({kernel, ceil_div(rows_, side_) * ceil_div(columns_, side_), side_ * side_, args,
+                  "transpose"});
   }
 
   Problem problem_, carried_;  // what is asked for; what the passes carry
   bool transposed_ = false, permuted_ = false;
   unsigned r_ = 0, gather_group_ = 0, side_ = 0;
-  std::uint64_t items_ = 0, groups_ = 0;                    // I, G
-  std::uint64_t rows_ = 0, columns_ = 0;                    // G·I parts of so many records
+  std::uint64_t items_ = 0, groups_ = 0;  // I, G
+  std::uint64_t rows_ = 0, columns_ = 0;  // G·I parts of so many records
   std::uint64_t histogram_length_ = 0;
   std::vector<Digit> digits_;
   ScratchLayout layout_;
@@ -188,19 +204,34 @@ class Radix final : public Algorithm {
   const AlgorithmInfo& info() const override {
     static const AlgorithmInfo info{
         .name = "radix",
-        .title = "the classic radix sort: per-item histograms, a split scan, optional transposition and permutation",
-        .source = "P. Helluy, A portable implementation of the radix sort algorithm in OpenCL, 2011 (document 003)",
+        .title =
+            "the classic radix sort: per-item histograms, a split scan, optional transposition and "
+            "permutation",
+        .source =
+            "P. Helluy, A portable implementation of the radix sort algorithm in OpenCL, 2011 "
+            "(document 003)",
         .stable = true,
-        .cost = "b/r passes; each reads the keys twice and writes the records once; 5 launches a pass, 2 to 4 for "
-                "the transpositions",
-        .parameters = {{"b", "bits of the keys in use, from begin_bit", 1, 64, {}, true},
-                       {"r", "bits of a digit", 1, 12, {}},
-                       {"items", "work-items of a group (I)", 1, 4096, {}},
-                       {"groups", "groups (G)", 1, 65536, {}},
-                       {"splits", "parts that the scan is split in (s)", 1, 65536, {}},
-                       {"transpose", "transpose the list before the first and after the last pass", 0, 0, {"on", "off"}},
-                       {"permutation", "carry a permutation through the passes and gather the values once; an argsort "
-                                       "always does", 0, 0, {"on", "off"}}}};
+        .cost =
+            "b/r passes; each reads the keys twice and writes the records once; 5 launches a pass, "
+            "2 to 4 for "
+            "the transpositions",
+        .parameters = {
+            {"b", "bits of the keys in use, from begin_bit", 1, 64, {}, true},
+            {"r", "bits of a digit", 1, 12, {}},
+            {"items", "work-items of a group (I)", 1, 4096, {}},
+            {"groups", "groups (G)", 1, 65536, {}},
+            {"splits", "parts that the scan is split in (s)", 1, 65536, {}},
+            {"transpose",
+             "transpose the list before the first and after the last pass",
+             0,
+             0,
+             {"on", "off"}},
+            {"permutation",
+             "carry a permutation through the passes and gather the values once; an argsort "
+             "always does",
+             0,
+             0,
+             {"on", "off"}}}};
     return info;
   }
 

@@ -1,62 +1,73 @@
-// Document 001's radix sort. A sub-group is one SIMD thread, in charge of a chunk of CHUNK keys of which it takes
-// SG_LANES at a time. Lanes past the end of the list count nothing and write nothing; where a whole chunk is past the
-// end, its sub-group does all the steps nevertheless, because sub-group words need every work-item.
-// Parameters: WG, DIGIT_BITS.
+// Document 001's radix sort. A sub-group is one SIMD thread, in charge of a chunk of CHUNK keys of
+// which it takes SG_LANES at a time. Lanes past the end of the list count nothing and write
+// nothing; where a whole chunk is past the end, its sub-group does all the steps nevertheless,
+// because sub-group words need every work-item. Parameters: WG, DIGIT_BITS.
 
 #define RADIX (1u << DIGIT_BITS)
 #define CHUNK 256u
 #define CHUNK_OF_SUB_GROUP ((u64)group_id() * (WG / SG_LANES) + sg_index())
 
 // counts[bin * chunks + chunk]. A lane's counters lie two to a word: none exceeds CHUNK.
-KERNEL(WG) void radix_simd_count(GLOBAL const ukey_t *keys, GLOBAL index_t *counts, u64 n, u64 chunks, u32 shift,
-                                 u32 mask) {
+KERNEL(WG)
+void radix_simd_count(GLOBAL const ukey_t* keys, GLOBAL index_t* counts, u64 n, u64 chunks,
+                      u32 shift, u32 mask) {
   SUB_GROUP(WG);
   const u64 chunk = CHUNK_OF_SUB_GROUP;
   const u32 lane = sg_lane();
   u32 counters[RADIX / 2];
-  UNROLL for (u32 c = 0; c < RADIX / 2; ++c) counters[c] = 0;
+  UNROLL
+  for (u32 c = 0; c < RADIX / 2; ++c) counters[c] = 0;
 
   // Count: every lane its own keys.
   for (u32 i = 0; i < CHUNK; i += SG_LANES) {
     const u64 at = chunk * CHUNK + i + lane;
     const ukey_t key = keys[min(at, n - 1)];
     const u32 bin = at < n ? key_digit(key, shift, mask) : RADIX;
-    UNROLL for (u32 c = 0; c < RADIX / 2; ++c) counters[c] += (bin / 2 == c ? 1u : 0u) << bin % 2 * 16;
+    UNROLL
+    for (u32 c = 0; c < RADIX / 2; ++c) counters[c] += (bin / 2 == c ? 1u : 0u) << bin % 2 * 16;
   }
 
   // Reduce over the lanes, as a tree; in the end every lane has the sums.
-  for (u32 distance = SG_LANES / 2; distance > 0; distance /= 2)
-    UNROLL for (u32 c = 0; c < RADIX / 2; ++c) counters[c] += sg_shuffle(sg, counters[c], lane ^ distance);
+  for (u32 distance = SG_LANES / 2; distance > 0; distance /= 2) UNROLL
+  for (u32 c = 0; c < RADIX / 2; ++c) counters[c] += sg_shuffle(sg, counters[c], lane ^ distance);
 
-  UNROLL for (u32 bin = 0; bin < RADIX; ++bin)
+  UNROLL
+  for (u32 bin = 0; bin < RADIX; ++bin)
     if (lane == bin % SG_LANES && chunk < chunks)
       counts[bin * chunks + chunk] = counters[bin / 2] >> bin % 2 * 16 & 0xffff;
 }
 
 // starts[bin * chunks + chunk]: where the first record of the chunk and the bin goes.
-KERNEL(WG) void radix_simd_bin(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL const value_t *values_in,
-                               GLOBAL value_t *values_out, GLOBAL const index_t *starts, u64 n, u64 chunks, u32 shift,
-                               u32 mask) {
+KERNEL(WG)
+void radix_simd_bin(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
+                    GLOBAL const value_t* values_in, GLOBAL value_t* values_out,
+                    GLOBAL const index_t* starts, u64 n, u64 chunks, u32 shift, u32 mask) {
   SUB_GROUP(WG);
   const u64 chunk = CHUNK_OF_SUB_GROUP;
   const u32 lane = sg_lane();
   const u32 lanes_before = (1u << lane) - 1;
   index_t next[RADIX];
-  UNROLL for (u32 bin = 0; bin < RADIX; ++bin) next[bin] = starts[bin * chunks + min(chunk, chunks - 1)];
+  UNROLL
+  for (u32 bin = 0; bin < RADIX; ++bin) next[bin] = starts[bin * chunks + min(chunk, chunks - 1)];
 
   for (u32 i = 0; i < CHUNK; i += SG_LANES) {
     const u64 at = chunk * CHUNK + i + lane;
     const record_t mine = load_record(keys_in, values_in, min(at, n - 1));
     const u32 my_bin = key_digit(mine.key, shift, mask);
 
-    // The mask of each bin's lanes, put together from one ballot a bit; in a bin, lower lanes go first.
+    // The mask of each bin's lanes, put together from one ballot a bit; in a bin, lower lanes go
+    // first.
     const u32 there = sg_ballot(sg, at < n);
     u32 bit_set[DIGIT_BITS];
-    UNROLL for (u32 bit = 0; bit < DIGIT_BITS; ++bit) bit_set[bit] = sg_ballot(sg, my_bin >> bit & 1);
+    UNROLL
+    for (u32 bit = 0; bit < DIGIT_BITS; ++bit) bit_set[bit] = sg_ballot(sg, my_bin >> bit & 1);
     index_t to = 0;
-    UNROLL for (u32 bin = 0; bin < RADIX; ++bin) {
+    UNROLL
+    for (u32 bin = 0; bin < RADIX; ++bin) {
       u32 lanes = there;
-      UNROLL for (u32 bit = 0; bit < DIGIT_BITS; ++bit) lanes &= (bin >> bit & 1) != 0 ? bit_set[bit] : ~bit_set[bit];
+      UNROLL
+      for (u32 bit = 0; bit < DIGIT_BITS; ++bit)
+        lanes &= (bin >> bit & 1) != 0 ? bit_set[bit] : ~bit_set[bit];
       to = my_bin == bin ? next[bin] + popcount32(lanes & lanes_before) : to;
       next[bin] += popcount32(lanes);
     }

@@ -1,4 +1,5 @@
-// Intel's CM tutorial 13, "Kernel Deep-Dive: RadixSort" (document 001): a sub-group for a SIMD thread.
+// Intel's CM tutorial 13, "Kernel Deep-Dive: RadixSort" (document 001): a sub-group for a SIMD
+// thread.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,16 +16,18 @@ constexpr std::uint64_t chunk = 256;  // keys of a sub-group
 
 class RadixSimdSorter final : public Sorter {
  public:
-  RadixSimdSorter(const Problem& problem, const Capabilities& device, const Parameters& given) : problem_(problem) {
+  RadixSimdSorter(const Problem& problem, const Capabilities& device, const Parameters& given)
+      : problem_(problem) {
     const bool cpu = device.kind == DeviceKind::cpu;
     digit_bits_ = static_cast<unsigned>(given.number("digit_bits", 4));
     const unsigned most = device.max_work_group / device.sub_group_size * device.sub_group_size;
-    work_group_ = static_cast<unsigned>(
-        given.number("work_group", std::min(most, std::max(device.sub_group_size, cpu ? 64u : 256u))));
+    work_group_ = static_cast<unsigned>(given.number(
+        "work_group", std::min(most, std::max(device.sub_group_size, cpu ? 64u : 256u))));
     if (work_group_ == 0 || work_group_ % device.sub_group_size != 0 || work_group_ > most)
-      throw Error(ErrorCode::unsupported,
-                  fmt::format("radix-simd: work_group={} is not a multiple of {} (the sub-group size) up to {} (the "
-                              "device's largest)", work_group_, device.sub_group_size, most));
+      throw Error(ErrorCode::unsupported, fmt::format("radix-simd: work_group={} is not a multiple "
+                                                      "of {} (the sub-group size) up to {} (the "
+                                                      "device's largest)",
+                                                      work_group_, device.sub_group_size, most));
 
     chunks_ = ceil_div(problem.count, chunk);
     const std::uint64_t sub_groups = work_group_ / std::min(device.sub_group_size, 32u);
@@ -34,14 +37,17 @@ class RadixSimdSorter final : public Sorter {
     const std::uint64_t counts = chunks_ << digit_bits_;
     counts_ = layout_.add(counts * kernels::index_bytes(problem.count));
     const std::uint64_t busy = (cpu ? 4 : 8) * device.compute_units;
-    scan_ = Scan(counts, std::min<std::uint64_t>(busy, ceil_div(counts, 1024)), problem.count, device, layout_);
+    scan_ = Scan(counts, std::min<std::uint64_t>(busy, ceil_div(counts, 1024)), problem.count,
+                 device, layout_);
   }
 
   std::uint64_t scratch_bytes() const override { return layout_.bytes(); }
   std::string parameters() const override {
     return fmt::format("digit_bits={},work_group={}", digit_bits_, work_group_);
   }
-  std::uint64_t bytes_moved() const override { return bytes_of_passes(problem_, digits_.size(), 2); }
+  std::uint64_t bytes_moved() const override {
+    return bytes_of_passes(problem_, digits_.size(), 2);
+  }
 
   void build(Device& device, const Capabilities& capabilities) override {
     kernels::Defines defines;
@@ -85,13 +91,18 @@ class RadixSimd final : public Algorithm {
   const AlgorithmInfo& info() const override {
     static const AlgorithmInfo info{
         .name = "radix-simd",
-        .title = "radix sort with small digits: a sub-group counts and bins a chunk of 256 keys in its registers",
+        .title =
+            "radix sort with small digits: a sub-group counts and bins a chunk of 256 keys in its "
+            "registers",
         .source = "Intel C for Metal, tutorial 13: Kernel Deep-Dive: RadixSort (document 001)",
         .stable = true,
-        .cost = "bits/digit_bits passes; each reads the keys twice and writes the records once, and scans a table of "
-                "2^digit_bits counts for every 256 keys; 5 launches a pass",
-        .parameters = {{"digit_bits", "bits of a digit", 0, 0, {"2", "4"}},
-                       {"work_group", "work-items of a work-group: one or several sub-groups", 1, 1024, {}}}};
+        .cost =
+            "bits/digit_bits passes; each reads the keys twice and writes the records once, and "
+            "scans a table of "
+            "2^digit_bits counts for every 256 keys; 5 launches a pass",
+        .parameters = {
+            {"digit_bits", "bits of a digit", 0, 0, {"2", "4"}},
+            {"work_group", "work-items of a work-group: one or several sub-groups", 1, 1024, {}}}};
     return info;
   }
 

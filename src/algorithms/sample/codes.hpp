@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-
 #include <sortium/core.hpp>
 
 #include "words.hpp"
@@ -16,21 +15,27 @@ Coding<Word> coding_of(const Problem& p) {
   const auto& type = info(p.key);
   const Word sign = Word{1} << (sizeof(Word) * 8 - 1);
   const Word down = p.order == Order::descending ? ~Word{0} : Word{0};
-  if (type.is_float) return {down, static_cast<Word>(sizeof(Word) == 4 ? 0x7fffffu : 0xfffffffffffffu), true};
+  if (type.is_float)
+    return {down, static_cast<Word>(sizeof(Word) == 4 ? 0x7fffffu : 0xfffffffffffffu), true};
   return {static_cast<Word>(type.is_signed ? sign ^ down : down), 0, false};
 }
 
-// The codes of floats that tie: those of the zeros, first_zero and the next, and all from first_nan on.
+// The codes of floats that tie: those of the zeros, first_zero and the next, and all from first_nan
+// on.
 template <class Word>
 struct Ties {
-  static constexpr Word infinity = static_cast<Word>(sizeof(Word) == 4 ? 0x7f800000u : 0x7ff0000000000000u);
+  static constexpr Word infinity =
+      static_cast<Word>(sizeof(Word) == 4 ? 0x7f800000u : 0x7ff0000000000000u);
   static constexpr Word first_zero = infinity;
   static constexpr Word first_nan = 2 * infinity + 2;
-  static constexpr std::array<Word, 3> splitters{first_zero, first_zero + 2, first_nan};  // around each kind
+  static constexpr std::array<Word, 3> splitters{first_zero, first_zero + 2,
+                                                 first_nan};  // around each kind
 
   [[nodiscard]] static bool has(Word code) { return code - first_zero < 2 || code >= first_nan; }
   // The code that all have that tie with this one.
-  [[nodiscard]] static Word shared(Word code) { return std::min<Word>(code - (code == first_zero + 1), first_nan); }
+  [[nodiscard]] static Word shared(Word code) {
+    return std::min<Word>(code - (code == first_zero + 1), first_nan);
+  }
 };
 
 }  // namespace sortium::sample

@@ -9,15 +9,20 @@
 
 namespace sortium::sample {
 
-// Words in the order of their upper 32 bits, stably, by least-significant digits; only bits in which they differ count. They lie in
-// `words`, or in `spare`, which has room for as many; where, is what this gives. Fewer than 2^32.
-inline std::uint64_t* sort_upper_halves(std::uint64_t* words, std::uint64_t* spare, std::size_t count) {
+// Words in the order of their upper 32 bits, stably, by least-significant digits; only bits in
+// which they differ count. They lie in `words`, or in `spare`, which has room for as many; where,
+// is what this gives. Fewer than 2^32.
+inline std::uint64_t* sort_upper_halves(std::uint64_t* words, std::uint64_t* spare,
+                                        std::size_t count) {
   constexpr unsigned most_bits = 10, most_passes = 4;
   std::uint32_t differ = 0;
-  for (std::size_t i = 1; i < count; ++i) differ |= static_cast<std::uint32_t>((words[i] ^ words[0]) >> 32);
+  for (std::size_t i = 1; i < count; ++i)
+    differ |= static_cast<std::uint32_t>((words[i] ^ words[0]) >> 32);
   if (differ == 0) return words;
-  const unsigned low = 32 + static_cast<unsigned>(std::countr_zero(differ)), bits = 32 + static_cast<unsigned>(std::bit_width(differ)) - low;
-  const unsigned passes = (bits + most_bits - 1) / most_bits, digit_bits = (bits + passes - 1) / passes;
+  const unsigned low = 32 + static_cast<unsigned>(std::countr_zero(differ)),
+                 bits = 32 + static_cast<unsigned>(std::bit_width(differ)) - low;
+  const unsigned passes = (bits + most_bits - 1) / most_bits,
+                 digit_bits = (bits + passes - 1) / passes;
   const std::uint32_t mask = (std::uint32_t{1} << digit_bits) - 1;
   std::uint32_t places[most_passes][std::size_t{1} << most_bits];
   for (unsigned p = 0; p < passes; ++p) std::fill_n(places[p], mask + 1, 0);

@@ -1,6 +1,7 @@
-// Up to 16 records, for whom to set anything up would take longer than to sort. Integers alone go through a network: Batcher,
-// "Sorting networks and their applications" (1968). Others are counted, which is stable and takes ranks of 64 bits: Knuth,
-// "The Art of Computer Programming", volume 3, section 5.2, algorithm C.
+// Up to 16 records, for whom to set anything up would take longer than to sort. Integers alone go
+// through a network: Batcher, "Sorting networks and their applications" (1968). Others are counted,
+// which is stable and takes ranks of 64 bits: Knuth, "The Art of Computer Programming", volume 3,
+// section 5.2, algorithm C.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -11,10 +12,15 @@
 namespace sortium {
 namespace {
 
-// Batcher's odd-even merge sort of N codes, comparator by comparator: no branch depends on what they are.
+// Batcher's odd-even merge sort of N codes, comparator by comparator: no branch depends on what
+// they are.
 template <std::size_t N>
 constexpr auto comparators() {
-  std::array<std::pair<std::uint8_t, std::uint8_t>, N == 2 ? 1 : N == 4 ? 5 : N == 8 ? 19 : 63> out{};
+  std::array<std::pair<std::uint8_t, std::uint8_t>, N == 2   ? 1
+                                                    : N == 4 ? 5
+                                                    : N == 8 ? 19
+                                                             : 63>
+      out{};
   std::size_t count = 0;
   for (std::size_t run = 1; run < N; run *= 2)
     for (std::size_t distance = run; distance >= 1; distance /= 2)
@@ -26,13 +32,16 @@ constexpr auto comparators() {
 }
 
 template <std::size_t N, class Key, std::size_t... I>
-void run_network(const Key* in, Key* out, std::uint64_t count, Key flip, std::index_sequence<I...>) {
+void run_network(const Key* in, Key* out, std::uint64_t count, Key flip,
+                 std::index_sequence<I...>) {
   constexpr auto pairs = comparators<N>();
   std::array<Key, N> codes;
-  for (std::size_t i = 0; i < N; ++i) codes[i] = static_cast<Key>(i < count ? in[i] ^ flip : ~Key{0});
+  for (std::size_t i = 0; i < N; ++i)
+    codes[i] = static_cast<Key>(i < count ? in[i] ^ flip : ~Key{0});
   const auto order = [&](std::size_t low, std::size_t high) {
     const Key x = codes[low], y = codes[high];
-    const Key change = static_cast<Key>((x ^ y) & (Key{0} - Key{y < x}));  // compilers make a branch of a minimum
+    const Key change =
+        static_cast<Key>((x ^ y) & (Key{0} - Key{y < x}));  // compilers make a branch of a minimum
     codes[low] = x ^ change;
     codes[high] = y ^ change;
   };
@@ -48,10 +57,14 @@ void run_network(const Key* in, Key* out, std::uint64_t count, Key flip) {
 // Keys whose code, the key ^ flip, is all there is of them.
 template <class Key>
 void sort_few_codes(const Key* in, Key* out, std::uint64_t count, Key flip) {
-  if (count <= 2) run_network<2>(in, out, count, flip);
-  else if (count <= 4) run_network<4>(in, out, count, flip);
-  else if (count <= 8) run_network<8>(in, out, count, flip);
-  else run_network<16>(in, out, count, flip);
+  if (count <= 2)
+    run_network<2>(in, out, count, flip);
+  else if (count <= 4)
+    run_network<4>(in, out, count, flip);
+  else if (count <= 8)
+    run_network<8>(in, out, count, flip);
+  else
+    run_network<16>(in, out, count, flip);
 }
 
 template <class T, std::size_t N>
@@ -63,20 +76,23 @@ void place_few(const std::array<std::size_t, N>& places, const T* in, T* out, st
     if (i < count) out[i] = placed[i];
 }
 
-// A record's place is the number of those that come before it. Each is compared with each, which takes no branch.
+// A record's place is the number of those that come before it. Each is compared with each, which
+// takes no branch.
 template <std::size_t N>
 std::array<std::size_t, N> places_of(const std::array<std::uint64_t, N>& ranks) {
   return [&]<std::size_t... I>(std::index_sequence<I...>) {
     const auto place = [&](std::size_t i) {
-      return (std::size_t{0} + ... + std::size_t{I < i ? ranks[I] <= ranks[i] : ranks[I] < ranks[i]});
+      return (std::size_t{0} + ... +
+              std::size_t{I < i ? ranks[I] <= ranks[i] : ranks[I] < ranks[i]});
     };
     return std::array<std::size_t, N>{place(I)...};
-  }(std::make_index_sequence<N>{});
+  }
+  (std::make_index_sequence<N>{});
 }
 
 template <std::size_t N, class Key>
-void sort_few_by_rank(const Problem& p, const KeyRank& rank, const Key* keys, Key* keys_out, const void* values,
-                      void* values_out) {
+void sort_few_by_rank(const Problem& p, const KeyRank& rank, const Key* keys, Key* keys_out,
+                      const void* values, void* values_out) {
   std::array<std::uint64_t, N> ranks;
   for (std::size_t i = 0; i < N; ++i) ranks[i] = i < p.count ? rank(keys[i]) : ~std::uint64_t{0};
   const auto places = places_of(ranks);
@@ -86,31 +102,42 @@ void sort_few_by_rank(const Problem& p, const KeyRank& rank, const Key* keys, Ke
   const auto place = [&]<class Value>(Value) {
     place_few(places, static_cast<const Value*>(values), static_cast<Value*>(values_out), p.count);
   };
-  if (p.value_bytes == 4) place(std::uint32_t{});
-  else place(std::uint64_t{});
+  if (p.value_bytes == 4)
+    place(std::uint32_t{});
+  else
+    place(std::uint64_t{});
 }
 
 template <class Key>
-void sort_fewest(const Problem& p, const void* keys_in, void* keys_out, const void* values_in, void* values_out) {
+void sort_fewest(const Problem& p, const void* keys_in, void* keys_out, const void* values_in,
+                 void* values_out) {
   const auto in = static_cast<const Key*>(keys_in);
   const auto out = static_cast<Key*>(keys_out);
   const auto& type = info(p.key);
   if (p.payload == Payload::none && !type.is_float && key_bits(p) == type.bits())
     return sort_few_codes(in, out, p.count, static_cast<Key>(order_bits(0, p)));
   const KeyRank rank(p);
-  if (p.count <= 4) sort_few_by_rank<4>(p, rank, in, out, values_in, values_out);
-  else if (p.count <= 8) sort_few_by_rank<8>(p, rank, in, out, values_in, values_out);
-  else sort_few_by_rank<16>(p, rank, in, out, values_in, values_out);
+  if (p.count <= 4)
+    sort_few_by_rank<4>(p, rank, in, out, values_in, values_out);
+  else if (p.count <= 8)
+    sort_few_by_rank<8>(p, rank, in, out, values_in, values_out);
+  else
+    sort_few_by_rank<16>(p, rank, in, out, values_in, values_out);
 }
 
 }  // namespace
 
-void rooms::sample_fewest(const Problem& p, const void* keys_in, void* keys_out, const void* values_in, void* values_out) {
+void rooms::sample_fewest(const Problem& p, const void* keys_in, void* keys_out,
+                          const void* values_in, void* values_out) {
   switch (info(p.key).bytes) {
-    case 1: return sort_fewest<std::uint8_t>(p, keys_in, keys_out, values_in, values_out);
-    case 2: return sort_fewest<std::uint16_t>(p, keys_in, keys_out, values_in, values_out);
-    case 4: return sort_fewest<std::uint32_t>(p, keys_in, keys_out, values_in, values_out);
-    default: return sort_fewest<std::uint64_t>(p, keys_in, keys_out, values_in, values_out);
+    case 1:
+      return sort_fewest<std::uint8_t>(p, keys_in, keys_out, values_in, values_out);
+    case 2:
+      return sort_fewest<std::uint16_t>(p, keys_in, keys_out, values_in, values_out);
+    case 4:
+      return sort_fewest<std::uint32_t>(p, keys_in, keys_out, values_in, values_out);
+    default:
+      return sort_fewest<std::uint64_t>(p, keys_in, keys_out, values_in, values_out);
   }
 }
 

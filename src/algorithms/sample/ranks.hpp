@@ -1,5 +1,5 @@
-// Records' words: a key's rank, or a window of its bits, above the record's position. How they are made, and what they leave to
-// do.
+// Records' words: a key's rank, or a window of its bits, above the record's position. How they are
+// made, and what they leave to do.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,8 @@ class Ranks {
   // `coded`: codes say the ranks.
   Ranks(const Problem& problem, bool coded) : problem_(problem), rank_(problem), coded_(coded) {}
 
-  // What decides a record's place: its key's code, where ties have one and the same, or the bits that were asked for.
+  // What decides a record's place: its key's code, where ties have one and the same, or the bits
+  // that were asked for.
   template <class Key>
   void of(const Key* keys, std::uint64_t* to, std::uint64_t count) const {
     if (!coded_) {
@@ -48,19 +49,24 @@ class Ranks {
     }
   }
 
-  // Sorted words whose windows were too narrow for the ranks: runs of equal ones, sorted by the ranks themselves.
+  // Sorted words whose windows were too narrow for the ranks: runs of equal ones, sorted by the
+  // ranks themselves.
   template <class Key>
-  void sort_ties(const Key* keys, std::uint64_t* words, std::uint64_t count, unsigned position_bits) const {
+  void sort_ties(const Key* keys, std::uint64_t* words, std::uint64_t count,
+                 unsigned position_bits) const {
     const std::uint64_t mask = (std::uint64_t{1} << position_bits) - 1;
     for (std::uint64_t begin = 0, end = 0; begin < count; begin = end) {
-      for (end = begin + 1; end < count && words[end] >> position_bits == words[begin] >> position_bits;) ++end;
+      for (end = begin + 1;
+           end < count && words[end] >> position_bits == words[begin] >> position_bits;)
+        ++end;
       if (end - begin > 1) sort_run(keys, words + begin, end - begin, position_bits, mask);
     }
   }
 
  private:
   template <class Key>
-  void sort_run(const Key* keys, std::uint64_t* words, std::uint64_t count, unsigned position_bits, std::uint64_t mask) const {
+  void sort_run(const Key* keys, std::uint64_t* words, std::uint64_t count, unsigned position_bits,
+                std::uint64_t mask) const {
     const auto rank = [&](std::uint64_t word) { return rank_(keys[word & mask]); };
     if (count == 2) {
       if (rank(words[1]) < rank(words[0])) std::swap(words[0], words[1]);
@@ -76,7 +82,8 @@ class Ranks {
     if (lowest == highest) return;
     const Window window = window_of(lowest, highest, 64 - position_bits);
     for (std::uint64_t i = 0; i < count; ++i)
-      words[i] = (rank(words[i]) - window.lowest) >> window.shift << position_bits | (words[i] & mask);
+      words[i] =
+          (rank(words[i]) - window.lowest) >> window.shift << position_bits | (words[i] & mask);
     sort_words(words, count);
     if (window.shift != 0) sort_ties(keys, words, count, position_bits);
   }
@@ -86,19 +93,23 @@ class Ranks {
   bool coded_;
 };
 
-// Words of a falling run, the last ones first; those that tie but for their positions keep their order.
+// Words of a falling run, the last ones first; those that tie but for their positions keep their
+// order.
 inline void turn(std::uint64_t* words, std::uint64_t count, unsigned position_bits) {
   std::reverse(words, words + count);
   for (std::uint64_t i = 0, end = 0; i < count; i = end) {
-    for (end = i + 1; end < count && words[end] >> position_bits == words[i] >> position_bits;) ++end;
+    for (end = i + 1; end < count && words[end] >> position_bits == words[i] >> position_bits;)
+      ++end;
     std::reverse(words + i, words + end);
   }
 }
 
 // The records that the words say, in the words' order.
 template <class T>
-void fetch(const std::uint64_t* words, std::uint64_t count, std::uint64_t mask, const T* from, T* to) {
-  constexpr std::uint64_t ahead = 16;  // a part that is too large for the cache should have many on their way
+void fetch(const std::uint64_t* words, std::uint64_t count, std::uint64_t mask, const T* from,
+           T* to) {
+  constexpr std::uint64_t ahead =
+      16;  // a part that is too large for the cache should have many on their way
   for (std::uint64_t i = 0; i < count; ++i) {
     if (i + ahead < count) __builtin_prefetch(from + (words[i + ahead] & mask));
     to[i] = from[words[i] & mask];

@@ -1,14 +1,13 @@
 // Compiled once for each instruction set by including itself, as Highway has it.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "algorithms/sample/words.cpp"
-#include <hwy/foreach_target.h>  // must come before highway.h
+#include "words.hpp"
 
 #include <hwy/contrib/sort/vqsort.h>
+#include <hwy/foreach_target.h>  // must come before highway.h
 #include <hwy/highway.h>
 
 #include <cstring>
-
-#include "words.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace sortium::sample::HWY_NAMESPACE {
@@ -17,7 +16,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 // Plain loops: compilers make vectors of them.
 template <class Word>
-void encode_all(const Word* HWY_RESTRICT keys, Word* HWY_RESTRICT codes, std::size_t count, Coding<Word> c) {
+void encode_all(const Word* HWY_RESTRICT keys, Word* HWY_RESTRICT codes, std::size_t count,
+                Coding<Word> c) {
   constexpr int top = sizeof(Word) * 8 - 1;
   constexpr Word sign = Word{1} << top;
   if (!c.is_float) {
@@ -44,10 +44,12 @@ void decode_all(Word* codes, std::size_t count, Coding<Word> c) {
   }
 }
 
-// The words below the pivot to the front, the others behind them, each in their order. Whole vectors are stored, and
-// what is too much is overwritten by the next: neither end of the output ever passes the input.
+// The words below the pivot to the front, the others behind them, each in their order. Whole
+// vectors are stored, and what is too much is overwritten by the next: neither end of the output
+// ever passes the input.
 template <class Word>
-std::size_t split(Word* HWY_RESTRICT words, std::size_t count, Word pivot, Word* HWY_RESTRICT spare) {
+std::size_t split(Word* HWY_RESTRICT words, std::size_t count, Word pivot,
+                  Word* HWY_RESTRICT spare) {
   const hn::ScalableTag<Word> d;
   const std::size_t lanes = hn::Lanes(d);
   const auto pivots = hn::Set(d, pivot);
@@ -63,16 +65,18 @@ std::size_t split(Word* HWY_RESTRICT words, std::size_t count, Word pivot, Word*
   }
   for (; i < count; ++i) {
     const Word word = words[i];
-    if (word < pivot) words[low++] = word;
-    else spare[high++] = word;
+    if (word < pivot)
+      words[low++] = word;
+    else
+      spare[high++] = word;
   }
   std::memcpy(words + low, spare, high * sizeof(Word));
   return low;
 }
 
 template <class Word>
-void partition_all(Word* words, std::size_t begin, std::size_t end, const Word* splitters, std::size_t splitter_count,
-                   std::size_t* ends, Word* spare) {
+void partition_all(Word* words, std::size_t begin, std::size_t end, const Word* splitters,
+                   std::size_t splitter_count, std::size_t* ends, Word* spare) {
   if (splitter_count == 0) {
     *ends = end;
     return;
@@ -80,17 +84,21 @@ void partition_all(Word* words, std::size_t begin, std::size_t end, const Word* 
   const std::size_t middle = splitter_count / 2;
   const std::size_t at = begin + split(words + begin, end - begin, splitters[middle], spare);
   partition_all(words, begin, at, splitters, middle, ends, spare);
-  partition_all(words, at, end, splitters + middle + 1, splitter_count - middle - 1, ends + middle + 1, spare);
+  partition_all(words, at, end, splitters + middle + 1, splitter_count - middle - 1,
+                ends + middle + 1, spare);
 }
 
-#define SORTIUM_SAMPLE_WORDS(bits)                                                                                      \
-  void encode##bits(const std::uint##bits##_t* k, std::uint##bits##_t* to, std::size_t n, Coding<std::uint##bits##_t> c) { \
-    encode_all(k, to, n, c);                                                                                            \
-  }                                                                                                                     \
-  void decode##bits(std::uint##bits##_t* k, std::size_t n, Coding<std::uint##bits##_t> c) { decode_all(k, n, c); }      \
-  void partition##bits(std::uint##bits##_t* w, std::size_t n, const std::uint##bits##_t* s, std::size_t m,              \
-                       std::size_t* ends, std::uint##bits##_t* spare) {                                                 \
-    partition_all(w, std::size_t{0}, n, s, m, ends, spare);                                                             \
+#define SORTIUM_SAMPLE_WORDS(bits)                                                          \
+  void encode##bits(const std::uint##bits##_t* k, std::uint##bits##_t* to, std::size_t n,   \
+                    Coding<std::uint##bits##_t> c) {                                        \
+    encode_all(k, to, n, c);                                                                \
+  }                                                                                         \
+  void decode##bits(std::uint##bits##_t* k, std::size_t n, Coding<std::uint##bits##_t> c) { \
+    decode_all(k, n, c);                                                                    \
+  }                                                                                         \
+  void partition##bits(std::uint##bits##_t* w, std::size_t n, const std::uint##bits##_t* s, \
+                       std::size_t m, std::size_t* ends, std::uint##bits##_t* spare) {      \
+    partition_all(w, std::size_t{0}, n, s, m, ends, spare);                                 \
   }
 SORTIUM_SAMPLE_WORDS(32)
 SORTIUM_SAMPLE_WORDS(64)
@@ -101,23 +109,24 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace sortium::sample {
 
-#define SORTIUM_SAMPLE_DISPATCH(bits)                                                                                   \
-  HWY_EXPORT(encode##bits);                                                                                             \
-  HWY_EXPORT(decode##bits);                                                                                             \
-  HWY_EXPORT(partition##bits);                                                                                          \
-  void encode(const std::uint##bits##_t* keys, std::uint##bits##_t* codes, std::size_t count,                           \
-              Coding<std::uint##bits##_t> coding) {                                                                     \
-    HWY_DYNAMIC_DISPATCH(encode##bits)(keys, codes, count, coding);                                                     \
-  }                                                                                                                     \
-  void decode(std::uint##bits##_t* codes, std::size_t count, Coding<std::uint##bits##_t> coding) {                      \
-    HWY_DYNAMIC_DISPATCH(decode##bits)(codes, count, coding);                                                           \
-  }                                                                                                                     \
-  void sort_words(std::uint##bits##_t* words, std::size_t count) {                                                      \
-    hwy::VQSort(words, count, hwy::SortAscending());                                                                    \
-  }                                                                                                                     \
-  void partition_words(std::uint##bits##_t* words, std::size_t count, const std::uint##bits##_t* splitters,             \
-                       std::size_t splitter_count, std::size_t* ends, std::uint##bits##_t* spare) {                     \
-    HWY_DYNAMIC_DISPATCH(partition##bits)(words, count, splitters, splitter_count, ends, spare);                        \
+#define SORTIUM_SAMPLE_DISPATCH(bits)                                                              \
+  HWY_EXPORT(encode##bits);                                                                        \
+  HWY_EXPORT(decode##bits);                                                                        \
+  HWY_EXPORT(partition##bits);                                                                     \
+  void encode(const std::uint##bits##_t* keys, std::uint##bits##_t* codes, std::size_t count,      \
+              Coding<std::uint##bits##_t> coding) {                                                \
+    HWY_DYNAMIC_DISPATCH(encode##bits)(keys, codes, count, coding);                                \
+  }                                                                                                \
+  void decode(std::uint##bits##_t* codes, std::size_t count, Coding<std::uint##bits##_t> coding) { \
+    HWY_DYNAMIC_DISPATCH(decode##bits)(codes, count, coding);                                      \
+  }                                                                                                \
+  void sort_words(std::uint##bits##_t* words, std::size_t count) {                                 \
+    hwy::VQSort(words, count, hwy::SortAscending());                                               \
+  }                                                                                                \
+  void partition_words(std::uint##bits##_t* words, std::size_t count,                              \
+                       const std::uint##bits##_t* splitters, std::size_t splitter_count,           \
+                       std::size_t* ends, std::uint##bits##_t* spare) {                            \
+    HWY_DYNAMIC_DISPATCH(partition##bits)(words, count, splitters, splitter_count, ends, spare);   \
   }
 SORTIUM_SAMPLE_DISPATCH(32)
 SORTIUM_SAMPLE_DISPATCH(64)

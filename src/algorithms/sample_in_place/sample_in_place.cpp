@@ -1,5 +1,6 @@
-// cpu:0 with a bounded buffer: chunks by the sample sort, in scratch memory for one chunk, merged in place by all cores:
-// Kim, Kutzner, "Stable Minimum Storage Merging by Symmetric Comparisons" (2004).
+// cpu:0 with a bounded buffer: chunks by the sample sort, in scratch memory for one chunk, merged
+// in place by all cores: Kim, Kutzner, "Stable Minimum Storage Merging by Symmetric Comparisons"
+// (2004).
 #include <fmt/format.h>
 #include <tbb/parallel_for.h>
 #include <tbb/parallel_invoke.h>
@@ -24,9 +25,13 @@ class SampleInPlaceSorter final : public Sorter {
  public:
   SampleInPlaceSorter(const Problem& problem, const Capabilities& device, const Parameters& given)
       : problem_(problem), rank_(problem), threads_(device.compute_units) {
-    chunk_ = given.number("chunk", std::max<std::uint64_t>(buffered, std::bit_ceil((problem.count + 7) / 8)));
-    chunks_ = std::make_unique<Chunks>(problem, chunk_, layout_, [&](const Problem& part) { return rooms::sample().plan(part, device, {}); });
-    const std::uint64_t record = info(problem.key).bytes + (problem.payload == Payload::none ? 0 : problem.value_bytes);
+    chunk_ = given.number(
+        "chunk", std::max<std::uint64_t>(buffered, std::bit_ceil((problem.count + 7) / 8)));
+    chunks_ = std::make_unique<Chunks>(problem, chunk_, layout_, [&](const Problem& part) {
+      return rooms::sample().plan(part, device, {});
+    });
+    const std::uint64_t record =
+        info(problem.key).bytes + (problem.payload == Payload::none ? 0 : problem.value_bytes);
     if (problem.count > chunk_) buffers_ = layout_.add(threads_ * buffered * record);
   }
 
@@ -45,33 +50,43 @@ class SampleInPlaceSorter final : public Sorter {
     queue.call("merge", [&] {
       arena_->execute([&] {
         switch (info(problem_.key).bytes) {
-          case 1: return merge_all<std::uint8_t>(o, keys);
-          case 2: return merge_all<std::uint16_t>(o, keys);
-          case 4: return merge_all<std::uint32_t>(o, keys);
-          default: return merge_all<std::uint64_t>(o, keys);
+          case 1:
+            return merge_all<std::uint8_t>(o, keys);
+          case 2:
+            return merge_all<std::uint16_t>(o, keys);
+          case 4:
+            return merge_all<std::uint32_t>(o, keys);
+          default:
+            return merge_all<std::uint64_t>(o, keys);
         }
       });
     });
   }
 
  private:
-  static constexpr std::uint64_t buffered = 1u << 12;  // records of a run that is merged through a thread's buffer
+  static constexpr std::uint64_t buffered =
+      1u << 12;  // records of a run that is merged through a thread's buffer
 
   void make_positions(Queue& queue, const Operands& o) const {
     queue.call("positions", [&] {
-      tbb::parallel_for(tbb::blocked_range<std::uint64_t>(0, problem_.count, 1 << 16), [&](const auto& range) {
-        for (auto i = range.begin(); i != range.end(); ++i) {
-          if (problem_.value_bytes == 4) at<std::uint32_t>(o.values_out)[i] = static_cast<std::uint32_t>(i);
-          else at<std::uint64_t>(o.values_out)[i] = i;
-        }
-      });
+      tbb::parallel_for(tbb::blocked_range<std::uint64_t>(0, problem_.count, 1 << 16),
+                        [&](const auto& range) {
+                          for (auto i = range.begin(); i != range.end(); ++i) {
+                            if (problem_.value_bytes == 4)
+                              at<std::uint32_t>(o.values_out)[i] = static_cast<std::uint32_t>(i);
+                            else
+                              at<std::uint64_t>(o.values_out)[i] = i;
+                          }
+                        });
     });
   }
 
   template <class Key>
   void merge_all(const Operands& o, const Memory& keys) const {
-    if (problem_.payload == Payload::none) return merge_runs<Key, std::uint8_t>(o, at<Key>(keys), nullptr);
-    if (problem_.value_bytes == 4) return merge_runs<Key>(o, at<Key>(keys), at<std::uint32_t>(o.values_out));
+    if (problem_.payload == Payload::none)
+      return merge_runs<Key, std::uint8_t>(o, at<Key>(keys), nullptr);
+    if (problem_.value_bytes == 4)
+      return merge_runs<Key>(o, at<Key>(keys), at<std::uint32_t>(o.values_out));
     merge_runs<Key>(o, at<Key>(keys), at<std::uint64_t>(o.values_out));
   }
 
@@ -94,15 +109,18 @@ class SampleInPlaceSorter final : public Sorter {
   void merge_runs(const Operands& o, Key* keys, Value* values) const {
     const Records<Key, Value> records{keys, values};
     for (std::uint64_t run = chunk_; run < problem_.count; run *= 2)
-      tbb::parallel_for(std::uint64_t{0}, (problem_.count + 2 * run - 1) / (2 * run), [&](std::uint64_t pair) {
-        const std::uint64_t begin = pair * 2 * run, bound = begin + run;
-        if (bound < problem_.count) merge(o, records, begin, bound, std::min(bound + run, problem_.count));
-      });
+      tbb::parallel_for(std::uint64_t{0}, (problem_.count + 2 * run - 1) / (2 * run),
+                        [&](std::uint64_t pair) {
+                          const std::uint64_t begin = pair * 2 * run, bound = begin + run;
+                          if (bound < problem_.count)
+                            merge(o, records, begin, bound, std::min(bound + run, problem_.count));
+                        });
   }
 
   // [begin, bound) and [bound, end) are sorted.
   template <class Key, class Value>
-  void merge(const Operands& o, const Records<Key, Value>& r, std::uint64_t begin, std::uint64_t bound, std::uint64_t end) const {
+  void merge(const Operands& o, const Records<Key, Value>& r, std::uint64_t begin,
+             std::uint64_t bound, std::uint64_t end) const {
     if (begin == bound || bound == end) return;
     const auto rank = [&](std::uint64_t i) { return rank_(r.keys[i]); };
     if (rank(bound - 1) <= rank(bound)) return;
@@ -110,32 +128,40 @@ class SampleInPlaceSorter final : public Sorter {
 
     // How many of the first half's records come from the first run.
     const std::uint64_t middle = begin + (end - begin) / 2, wanted = middle - begin;
-    std::uint64_t low = wanted > end - bound ? wanted - (end - bound) : 0, high = std::min(wanted, bound - begin);
+    std::uint64_t low = wanted > end - bound ? wanted - (end - bound) : 0,
+                  high = std::min(wanted, bound - begin);
     while (low < high) {
       const std::uint64_t left = (low + high) / 2;
-      if (rank(begin + left) <= rank(bound + (wanted - 1 - left))) low = left + 1;
-      else high = left;
+      if (rank(begin + left) <= rank(bound + (wanted - 1 - left)))
+        low = left + 1;
+      else
+        high = left;
     }
     const std::uint64_t from = begin + low, to = bound + (wanted - low);
     r.rotate(from, bound, to);
-    tbb::parallel_invoke([&] { merge(o, r, begin, from, middle); }, [&] { merge(o, r, middle, to, end); });
+    tbb::parallel_invoke([&] { merge(o, r, begin, from, middle); },
+                         [&] { merge(o, r, middle, to, end); });
   }
 
   // The first run waits in the thread's buffer.
   template <class Key, class Value>
-  void merge_buffered(const Operands& o, const Records<Key, Value>& r, std::uint64_t begin, std::uint64_t bound,
-                      std::uint64_t end) const {
-    const auto mine = static_cast<std::uint64_t>(tbb::this_task_arena::current_thread_index()) * buffered;
+  void merge_buffered(const Operands& o, const Records<Key, Value>& r, std::uint64_t begin,
+                      std::uint64_t bound, std::uint64_t end) const {
+    const auto mine =
+        static_cast<std::uint64_t>(tbb::this_task_arena::current_thread_index()) * buffered;
     const Memory memory = buffers_.in(o);
     const std::uint64_t keys_bytes = threads_ * buffered * sizeof(Key);
-    const Records<Key, Value> waiting{at<Key>(memory) + mine,
-                                      r.values == nullptr ? nullptr : at<Value>(memory.slice(keys_bytes, 0)) + mine};
+    const Records<Key, Value> waiting{
+        at<Key>(memory) + mine,
+        r.values == nullptr ? nullptr : at<Value>(memory.slice(keys_bytes, 0)) + mine};
     const std::uint64_t count = bound - begin;
     for (std::uint64_t i = 0; i < count; ++i) waiting.move(i, r, begin + i);
     std::uint64_t left = 0, right = bound, to = begin;
     while (left < count && right < end) {
-      if (rank_(waiting.keys[left]) <= rank_(r.keys[right])) r.move(to++, waiting, left++);
-      else r.move(to++, r, right++);
+      if (rank_(waiting.keys[left]) <= rank_(r.keys[right]))
+        r.move(to++, waiting, left++);
+      else
+        r.move(to++, r, right++);
     }
     while (left < count) r.move(to++, waiting, left++);
   }
@@ -155,14 +181,19 @@ class SampleInPlace final : public Algorithm {
   const AlgorithmInfo& info() const override {
     static const AlgorithmInfo info{
         .name = "sample-in-place",
-        .title = "cpu:0 with a bounded buffer: chunks by sample, merged by rotations; scratch memory for one chunk",
+        .title =
+            "cpu:0 with a bounded buffer: chunks by sample, merged by rotations; scratch memory "
+            "for one chunk",
         .source = "Kim, Kutzner 2004",
         .stable = true,
         .comparison = true,
         .host = true,
         .cost = "a sort of each chunk, then log2(N/chunk) mergings of up to log2(chunk) rotations",
-        .parameters = {{"chunk", "records that are sorted together: what scratch memory is for", 16,
-                        std::uint64_t{1} << 40, {}}}};
+        .parameters = {{"chunk",
+                        "records that are sorted together: what scratch memory is for",
+                        16,
+                        std::uint64_t{1} << 40,
+                        {}}}};
     return info;
   }
 

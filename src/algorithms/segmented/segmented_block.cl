@@ -1,16 +1,19 @@
-// A work-group sorts a segment in local memory, and then the next one of its class. The records go to bins by the
-// highest bits in which they differ (bins.cl, which stands in front of this); those of a bin, a few, are sorted by the
-// work-items, who have neighbouring records in registers. Where a bin is crowded, an LSD radix sort does instead. As msd
-// sorts its buckets; but here any bits may be alike, and all that stands between barriers is in straight line, so that
-// CPUs' compilers bear it.
-// Parameters: those of bins.cl, RESIDENT, COMPOSITE, POSITION_BITS, DROPS, GATHER_KEYS (an item does not say all of its key's
-// bits), LEAVES (segments that bins do not sort are left to another kernel).
+// A work-group sorts a segment in local memory, and then the next one of its class. The records go
+// to bins by the highest bits in which they differ (bins.cl, which stands in front of this); those
+// of a bin, a few, are sorted by the work-items, who have neighbouring records in registers. Where
+// a bin is crowded, an LSD radix sort does instead. As msd sorts its buckets; but here any bits may
+// be alike, and all that stands between barriers is in straight line, so that CPUs' compilers bear
+// it. Parameters: those of bins.cl, RESIDENT, COMPOSITE, POSITION_BITS, DROPS, GATHER_KEYS (an item
+// does not say all of its key's bits), LEAVES (segments that bins do not sort are left to another
+// kernel).
 
-#define BROUGHT_BYTES (GATHER_KEYS && KEY_BITS / 8 > VALUE_BYTES ? KEY_BITS / 8 : VALUE_BYTES)  // see BRING
+#define BROUGHT_BYTES \
+  (GATHER_KEYS && KEY_BITS / 8 > VALUE_BYTES ? KEY_BITS / 8 : VALUE_BYTES)  // see BRING
 
-// What is sorted. COMPOSITE: the bits that decide, then the record's position in the segment: no two are equal, so that
-// no order of ties is lost, and the position finds the rest of the record. Else the key's order itself. DROPS: where
-// more bits differ than there is room for beside the position, the lowest are left out, and what seems to tie is looked at.
+// What is sorted. COMPOSITE: the bits that decide, then the record's position in the segment: no
+// two are equal, so that no order of ties is lost, and the position finds the rest of the record.
+// Else the key's order itself. DROPS: where more bits differ than there is room for beside the
+// position, the lowest are left out, and what seems to tie is looked at.
 #if COMPOSITE
 #define POSITION(item) ((u32)(item) & ((1u << POSITION_BITS) - 1))
 #else
@@ -38,54 +41,63 @@ INLINE sort_t item_of(ukey_t rank, u32 drop, u32 at) {
 #endif
 }
 
-// Brings what belongs to the segment's record `at` to its place, by way of local memory, where the items were.
-#define BRING(type, what_belongs, its_place)               \
-  {                                                        \
-    LOCAL type *there = (LOCAL type *)mine->items;         \
-    type own[ITEMS];                                       \
-    UNROLL for (u32 i = 0; i < ITEMS; ++i) {               \
-      const u32 at = i * WG + t;                           \
-      own[i] = 0;                                          \
-      if (i < rows) own[i] = what_belongs;                 \
-    }                                                      \
-    barrier_all();                                         \
-    UNROLL for (u32 i = 0; i < ITEMS; ++i) there[i * WG + t] = own[i]; \
-    barrier_local();                                       \
-    UNROLL for (u32 i = 0; i < ITEMS; ++i) {               \
-      const u32 at = i * WG + t;                           \
-      if (i < sorted) {                                    \
-        const type its = there[from[i]];                   \
-        its_place = its;                                   \
-      }                                                    \
-    }                                                      \
+// Brings what belongs to the segment's record `at` to its place, by way of local memory, where the
+// items were.
+#define BRING(type, what_belongs, its_place)                    \
+  {                                                             \
+    LOCAL type* there = (LOCAL type*)mine->items;               \
+    type own[ITEMS];                                            \
+    UNROLL                                                      \
+    for (u32 i = 0; i < ITEMS; ++i) {                           \
+      const u32 at = i * WG + t;                                \
+      own[i] = 0;                                               \
+      if (i < rows) own[i] = what_belongs;                      \
+    }                                                           \
+    barrier_all();                                              \
+    UNROLL                                                      \
+    for (u32 i = 0; i < ITEMS; ++i) there[i * WG + t] = own[i]; \
+    barrier_local();                                            \
+    UNROLL                                                      \
+    for (u32 i = 0; i < ITEMS; ++i) {                           \
+      const u32 at = i * WG + t;                                \
+      if (i < sorted) {                                         \
+        const type its = there[from[i]];                        \
+        its_place = its;                                        \
+      }                                                         \
+    }                                                           \
   }
 
-// tasks: the class's list, of *length segments. keys_work: keys_out, or what stands in for it where no keys are wanted.
-// With LEAVES: others is the list, so far of *others_length segments, of those that are left.
+// tasks: the class's list, of *length segments. keys_work: keys_out, or what stands in for it where
+// no keys are wanted. With LEAVES: others is the list, so far of *others_length segments, of those
+// that are left.
 KERNEL_RESIDENT(WG, RESIDENT)
-void segmented_block(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_t *keys_spare, GLOBAL const ukey_t *keys_work,
-                     GLOBAL ukey_t *keys_out, GLOBAL const value_t *values_in, GLOBAL const value_t *values_spare,
-                     GLOBAL value_t *values_out, GLOBAL const task_t *tasks, GLOBAL const u32 *length, u32 begin_bit,
-                     u64 rank_mask, GLOBAL task_t *others, GLOBAL u32 *others_length) {
+void segmented_block(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spare,
+                     GLOBAL const ukey_t* keys_work, GLOBAL ukey_t* keys_out,
+                     GLOBAL const value_t* values_in, GLOBAL const value_t* values_spare,
+                     GLOBAL value_t* values_out, GLOBAL const task_t* tasks,
+                     GLOBAL const u32* length, u32 begin_bit, u64 rank_mask, GLOBAL task_t* others,
+                     GLOBAL u32* others_length) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(segmented_memory_t, mine);
   const u32 t = local_id();
   const u64 segments = *length;
-  LOCAL uint4 *quads = (LOCAL uint4 *)mine->bins;
+  LOCAL uint4* quads = (LOCAL uint4*)mine->bins;
   uint4 zero;
   zero.x = zero.y = zero.z = zero.w = 0;
 
   for (u64 s = group_id(); s < segments; s += group_count()) {
     const u64 begin = tasks[s].begin;
     const u32 count = TASK_COUNT(tasks[s]), place_of_all = TASK_PLACE(tasks[s]);
-    GLOBAL const ukey_t *keys = FROM_PLACE(place_of_all, keys_in, keys_spare, keys_work);
+    GLOBAL const ukey_t* keys = FROM_PLACE(place_of_all, keys_in, keys_spare, keys_work);
 
     // Load, and see in which bits the records differ.
-    const u32 rows = (count + WG - 1 - t) / WG;  // of this work-item's places, those that have a record
+    const u32 rows =
+        (count + WG - 1 - t) / WG;  // of this work-item's places, those that have a record
     const ukey_t first = RANK(keys[begin]);
     ukey_t rank[ITEMS];
     ukey_t differ = 0;
-    UNROLL for (u32 i = 0; i < ITEMS; ++i) {
+    UNROLL
+    for (u32 i = 0; i < ITEMS; ++i) {
       rank[i] = first;
       if (i < rows) rank[i] = RANK(keys[begin + i * WG + t]);
       differ |= rank[i] ^ first;
@@ -103,7 +115,7 @@ void segmented_block(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_t *keys_spa
     const ukey_t open_mask = open == KEY_BITS ? ~(ukey_t)0 : ((ukey_t)1 << open) - 1;
 #else
     const u32 drop = 0;
-    const ukey_t open_mask = (ukey_t)~(ukey_t)0;
+    const ukey_t open_mask = (ukey_t) ~(ukey_t)0;
 #endif
 #if COMPOSITE
     const u32 top = open - drop + POSITION_BITS;
@@ -115,12 +127,14 @@ void segmented_block(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_t *keys_spa
     // Rank in the bins.
     sort_t item[ITEMS];
     u32 place[ITEMS];  // the 2-byte index of the bin's count, and the rank above
-    UNROLL for (u32 i = 0; i < ITEMS; ++i) {
+    UNROLL
+    for (u32 i = 0; i < ITEMS; ++i) {
       item[i] = SORT_LAST;
       place[i] = 0;
       if (i < rows) {
         item[i] = item_of(rank[i] & open_mask, drop, i * WG + t);
-        const u32 window = (u32)(item[i] >> shift), word = window & (BINS / 2 - 1), upper = window >> (LOG_BINS - 1) & 1;
+        const u32 window = (u32)(item[i] >> shift), word = window & (BINS / 2 - 1),
+                  upper = window >> (LOG_BINS - 1) & 1;
         const u32 in_bin = local_add(&mine->bins[word], 1u << 16 * upper) >> 16 * upper & 0xffff;
         place[i] = 2 * word + upper | in_bin << 16;
       }
@@ -131,8 +145,8 @@ void segmented_block(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_t *keys_spa
     uint4 low = quads[2 * t], high = quads[2 * t + 1];
     if (ANY_TOO_MANY(low) || ANY_TOO_MANY(high)) local_or(&mine->crowded, 1u);
     index_t all;
-    u32 at_bin = (u32)wg_scan_add(mine->scratch, WG,
-                                  low.x + low.y + low.z + low.w + high.x + high.y + high.z + high.w, &all);
+    u32 at_bin = (u32)wg_scan_add(
+        mine->scratch, WG, low.x + low.y + low.z + low.w + high.x + high.y + high.z + high.w, &all);
     at_bin += (u32)all << 16;  // the upper half of the bins begins where the lower half ends
     START_BINS(low)
     START_BINS(high)
@@ -141,16 +155,17 @@ void segmented_block(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_t *keys_spa
     barrier_local();
 
     // Scatter; what stands past the end stays there, and where a bin is crowded, all do.
-    LOCAL const u16 *starts_of_bins = (LOCAL const u16 *)mine->bins;
+    LOCAL const u16* starts_of_bins = (LOCAL const u16*)mine->bins;
     const u32 stay = mine->crowded;
-    UNROLL for (u32 i = 0; i < ITEMS; ++i) {
+    UNROLL
+    for (u32 i = 0; i < ITEMS; ++i) {
       const u32 to = starts_of_bins[place[i] & 0xffff] + (place[i] >> 16);
       mine->items[stay || i >= rows ? i * WG + t : to] = item[i];
     }
     barrier_local();
 
     // Sort within bins, and across the borders between work-items.
-    LOCAL sort_t *own = mine->items + t * ITEMS;
+    LOCAL sort_t* own = mine->items + t * ITEMS;
     if (mine->crowded == 0) SORT_NEIGHBOURS(item, own)
     barrier_local();
     if (mine->crowded == 0 && t != 0 && own[-1] > own[0]) MERGE_BORDER(own)
@@ -182,7 +197,8 @@ void segmented_block(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_t *keys_spa
         const u32 from = drop != 0 && !dropped ? POSITION(mine->items[at]) : at;
         const ukey_t of = RANK(keys[begin + from]) & open_mask;
 #if DROPS
-        mine->items[at] = dropped ? (sort_t)(of & (((ukey_t)1 << drop) - 1)) << POSITION_BITS | from : item_of(of, drop, from);
+        mine->items[at] = dropped ? (sort_t)(of & (((ukey_t)1 << drop) - 1)) << POSITION_BITS | from
+                                  : item_of(of, drop, from);
 #else
         mine->items[at] = item_of(of, 0, from);
 #endif
@@ -201,20 +217,24 @@ void segmented_block(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_t *keys_spa
 #endif
       const u32 lowest = bits != 0 ? highest_bit(bits & (ukey_t)(0 - bits)) : 0;
       const u32 end = bits != 0 ? highest_bit(bits) + 1 : 0;
-      for (u32 low_bit = lowest; low_bit < end; low_bit += 8) radix_pass(mine->bins, mine->items, mine->scratch, sg, base + low_bit);
+      for (u32 low_bit = lowest; low_bit < end; low_bit += 8)
+        radix_pass(mine->bins, mine->items, mine->scratch, sg, base + low_bit);
     }
 #endif
 
-    // Store. What an item does not say is read in order: the output may be the input, and nobody reads what another writes.
+      // Store. What an item does not say is read in order: the output may be the input, and nobody
+      // reads what another writes.
 #if COMPOSITE
     u32 from[ITEMS];
 #endif
-    UNROLL for (u32 i = 0; i < ITEMS; ++i) {
+    UNROLL
+    for (u32 i = 0; i < ITEMS; ++i) {
       const u32 at = i * WG + t;
 #if COMPOSITE
       from[i] = POSITION(mine->items[at]);
 #if !GATHER_KEYS
-      if (i < sorted && keys_out) keys_out[begin + at] = key_of_order((ukey_t)(mine->items[at] >> POSITION_BITS));
+      if (i < sorted && keys_out)
+        keys_out[begin + at] = key_of_order((ukey_t)(mine->items[at] >> POSITION_BITS));
 #endif
 #else
       if (i < sorted) keys_out[begin + at] = key_of_order((ukey_t)mine->items[at]);
@@ -224,7 +244,7 @@ void segmented_block(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_t *keys_spa
     BRING(ukey_t, keys[begin + at], if (keys_out) keys_out[begin + at])
 #endif
 #if VALUE_BYTES
-    GLOBAL const value_t *values = FROM_PLACE(place_of_all, values_in, values_spare, values_out);
+    GLOBAL const value_t* values = FROM_PLACE(place_of_all, values_in, values_spare, values_out);
     BRING(value_t, values ? values[begin + at] : (value_t)(begin + at), values_out[begin + at])
 #endif
     barrier_local();

@@ -1,8 +1,9 @@
-// Every segment goes to the list of its length's class. A class is a range of lengths that one way of sorting is for: the
-// sub-groups' (TINY_CLASSES of them), the work-groups' (BLOCK_CLASSES), and the long ones, which are cut into parts. But where
-// all of a work-group's segments, which are neighbours, are short, it sorts them at once.
-// Parameters: WG (more than CLASSES + 1), RESIDENT, OFFSET_BITS, those of segmented_lists, which stands in front of this, and where
-// segments are sorted at once, SHORT (records of the longest such) and those of segmented_items.
+// Every segment goes to the list of its length's class. A class is a range of lengths that one way
+// of sorting is for: the sub-groups' (TINY_CLASSES of them), the work-groups' (BLOCK_CLASSES), and
+// the long ones, which are cut into parts. But where all of a work-group's segments, which are
+// neighbours, are short, it sorts them at once. Parameters: WG (more than CLASSES + 1), RESIDENT,
+// OFFSET_BITS, those of segmented_lists, which stands in front of this, and where segments are
+// sorted at once, SHORT (records of the longest such) and those of segmented_items.
 
 typedef struct {
 #ifdef SHORT
@@ -23,15 +24,18 @@ typedef struct {
 } segmented_classify_memory_t;
 
 #ifdef SHORT
-#define SHORT_BITS highest_bit32(WG * SHORT)  // of a position among a work-group's short segments
+#define SHORT_BITS highest_bit32(WG* SHORT)  // of a position among a work-group's short segments
 #define SHORT_AT (t + k * WG)
-// Sorts a work-group's segments: `all` records from `base` on, of which a work-item's `count` begin with number `own`.
-INLINE void sort_short(LOCAL segmented_classify_memory_t *mine, u64 base, u32 all, u32 own, u32 count, GLOBAL const ukey_t *keys_in,
-                       GLOBAL ukey_t *keys_out, GLOBAL const value_t *values_in, GLOBAL value_t *values_out, u32 begin_bit,
+// Sorts a work-group's segments: `all` records from `base` on, of which a work-item's `count` begin
+// with number `own`.
+INLINE void sort_short(LOCAL segmented_classify_memory_t* mine, u64 base, u32 all, u32 own,
+                       u32 count, GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
+                       GLOBAL const value_t* values_in, GLOBAL value_t* values_out, u32 begin_bit,
                        u64 rank_mask) {
   const u32 t = local_id();
   // Load, by neighbours.
-  UNROLL for (u32 k = 0; k < SHORT; ++k)
+  UNROLL
+  for (u32 k = 0; k < SHORT; ++k)
     if (SHORT_AT < all) {
       const ukey_t key = keys_in[base + SHORT_AT];
 #if GATHER_KEYS
@@ -40,7 +44,8 @@ INLINE void sort_short(LOCAL segmented_classify_memory_t *mine, u64 base, u32 al
       mine->items[SPREAD(SHORT_AT)] = RANK(key);
 #endif
 #if VALUE_BYTES
-      mine->values[SPREAD(SHORT_AT)] = values_in ? values_in[base + SHORT_AT] : (value_t)(base + SHORT_AT);
+      mine->values[SPREAD(SHORT_AT)] =
+          values_in ? values_in[base + SHORT_AT] : (value_t)(base + SHORT_AT);
 #endif
     }
   barrier_local();
@@ -50,7 +55,8 @@ INLINE void sort_short(LOCAL segmented_classify_memory_t *mine, u64 base, u32 al
 #if WIDE
   u32 position[SHORT];
 #endif
-  UNROLL for (u32 k = 0; k < SHORT; ++k) {
+  UNROLL
+  for (u32 k = 0; k < SHORT; ++k) {
     item[k] = SORT_LAST;
 #if WIDE
     position[k] = own + k;
@@ -67,7 +73,8 @@ INLINE void sort_short(LOCAL segmented_classify_memory_t *mine, u64 base, u32 al
     }
   }
   SORT_ROW(SHORT)
-  UNROLL for (u32 k = 0; k < SHORT; ++k)
+  UNROLL
+  for (u32 k = 0; k < SHORT; ++k)
     if (k < count) {
       mine->items[SPREAD(own + k)] = item[k];
 #if WIDE
@@ -77,7 +84,8 @@ INLINE void sort_short(LOCAL segmented_classify_memory_t *mine, u64 base, u32 al
   barrier_local();
 
   // Store, by neighbours.
-  UNROLL for (u32 k = 0; k < SHORT; ++k)
+  UNROLL
+  for (u32 k = 0; k < SHORT; ++k)
     if (SHORT_AT < all) {
       const sort_t sorted = mine->items[SPREAD(SHORT_AT)];
 #if WIDE
@@ -99,14 +107,16 @@ INLINE void sort_short(LOCAL segmented_classify_memory_t *mine, u64 base, u32 al
 }
 #endif
 
-// Segment s has the records from offsets[s] to offsets[s + 1]. counters: all 0 before. longs and parts: of the first level.
-// `pieces`: what long ones can be parted into. Segments of a single record are copied here, if there is anything to
-// copy.
-KERNEL_RESIDENT(WG, RESIDENT) void segmented_classify(GLOBAL const offset_t *offsets, u64 segments, u64 n, u64 pieces, GLOBAL u32 *counters,
-                                   GLOBAL task_t *tasks, GLOBAL long_t *longs, GLOBAL part_t *parts, u64 part,
-                                   u32 most_parts, u32 levels, u32 open, GLOBAL const ukey_t *keys_in,
-                                   GLOBAL ukey_t *keys_out, GLOBAL const value_t *values_in, GLOBAL value_t *values_out,
-                                   u32 copy_singles, u32 begin_bit, u64 rank_mask) {
+// Segment s has the records from offsets[s] to offsets[s + 1]. counters: all 0 before. longs and
+// parts: of the first level. `pieces`: what long ones can be parted into. Segments of a single
+// record are copied here, if there is anything to copy.
+KERNEL_RESIDENT(WG, RESIDENT)
+void segmented_classify(GLOBAL const offset_t* offsets, u64 segments, u64 n, u64 pieces,
+                        GLOBAL u32* counters, GLOBAL task_t* tasks, GLOBAL long_t* longs,
+                        GLOBAL part_t* parts, u64 part, u32 most_parts, u32 levels, u32 open,
+                        GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
+                        GLOBAL const value_t* values_in, GLOBAL value_t* values_out,
+                        u32 copy_singles, u32 begin_bit, u64 rank_mask) {
   LOCAL_STRUCT(segmented_classify_memory_t, mine);
   const u64 s = (u64)group_id() * WG + local_id();
   const u64 begin = offsets[min(s, segments)];
@@ -117,10 +127,11 @@ KERNEL_RESIDENT(WG, RESIDENT) void segmented_classify(GLOBAL const offset_t *off
   barrier_local();
   if (count > SHORT) local_or(&mine->longer, 1u);
   barrier_local();
-  const u64 base = offsets[(u64)group_id() * WG], all = offsets[min(((u64)group_id() + 1) * WG, segments)] - base;
+  const u64 base = offsets[(u64)group_id() * WG],
+            all = offsets[min(((u64)group_id() + 1) * WG, segments)] - base;
   const u32 at_once = mine->longer == 0;
-  sort_short(mine, base, at_once ? (u32)all : 0, (u32)(begin - base), at_once ? (u32)count : 0, keys_in, keys_out, values_in,
-             values_out, begin_bit, rank_mask);
+  sort_short(mine, base, at_once ? (u32)all : 0, (u32)(begin - base), at_once ? (u32)count : 0,
+             keys_in, keys_out, values_in, values_out, begin_bit, rank_mask);
 #if SG_NATIVE
   if (at_once) return;
 #else  // barriers are not for some work-items only
@@ -129,6 +140,8 @@ KERNEL_RESIDENT(WG, RESIDENT) void segmented_classify(GLOBAL const offset_t *off
 #endif
   const lists_t lists = {counters, tasks, longs, 0, parts, 0, 0, levels, part, most_parts};
   start_lists(mine->starts, n, segments, pieces);
-  put_on_list(lists, mine->here, mine->before, mine->starts, begin, count > 1 ? count : 0, 0, open, IN_INPUT);
-  if (count == 1 && copy_singles) store_record(keys_out, values_out, begin, load_record(keys_in, values_in, begin));
+  put_on_list(lists, mine->here, mine->before, mine->starts, begin, count > 1 ? count : 0, 0, open,
+              IN_INPUT);
+  if (count == 1 && copy_singles)
+    store_record(keys_out, values_out, begin, load_record(keys_in, values_in, begin));
 }

@@ -1,27 +1,33 @@
-// Segments sorted on CPUs: a work-group is one work-item, which sorts a segment by itself, or a part of a long one by one
-// digit; there are no barriers, no atomics and no local memory.
-// Parameters: segmented_lists'; a work-item sorts segments of up to BLOCK_LEAST records. lengths: how many long segments there
-// are, and how many parts.
+// Segments sorted on CPUs: a work-group is one work-item, which sorts a segment by itself, or a
+// part of a long one by one digit; there are no barriers, no atomics and no local memory.
+// Parameters: segmented_lists'; a work-item sorts segments of up to BLOCK_LEAST records. lengths:
+// how many long segments there are, and how many parts.
 
 #define RADIX 256u
 #define FEW 32u  // records that are inserted one by one
 
-INLINE void copy_records(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL const value_t *values_in,
-                         GLOBAL value_t *values_out, u64 begin, u32 count) {
-  for (u64 i = begin; i < begin + count; ++i) store_record(keys_out, values_out, i, load_record(keys_in, values_in, i));
+INLINE void copy_records(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
+                         GLOBAL const value_t* values_in, GLOBAL value_t* values_out, u64 begin,
+                         u32 count) {
+  for (u64 i = begin; i < begin + count; ++i)
+    store_record(keys_out, values_out, i, load_record(keys_in, values_in, i));
 }
 
 // Digit p: shift is byte p of `shifts`, width that of `widths`.
 INLINE u32 digit_of(ukey_t key, u64 shifts, u64 widths, u32 p) {
-  return key_digit(key, (u32)(shifts >> (8 * p)) & 255, (1u << ((u32)(widths >> (8 * p)) & 255)) - 1);
+  return key_digit(key, (u32)(shifts >> (8 * p)) & 255,
+                   (1u << ((u32)(widths >> (8 * p)) & 255)) - 1);
 }
 
-// A segment of the list after the other. Records alternate between the spare memory and the output, or what stands in for
-// it where no keys are wanted (keys_work). in_place: the output is the input.
-KERNEL(1) void segmented_cpu_sort(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL ukey_t *keys_work,
-                                  GLOBAL ukey_t *keys_spare, GLOBAL const value_t *values_in, GLOBAL value_t *values_out,
-                                  GLOBAL value_t *values_spare, GLOBAL const task_t *tasks, GLOBAL const u32 *length,
-                                  u32 begin_bit, u64 rank_mask, u64 shifts, u64 widths, u32 digits, u32 in_place) {
+// A segment of the list after the other. Records alternate between the spare memory and the output,
+// or what stands in for it where no keys are wanted (keys_work). in_place: the output is the input.
+KERNEL(1)
+void segmented_cpu_sort(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
+                        GLOBAL ukey_t* keys_work, GLOBAL ukey_t* keys_spare,
+                        GLOBAL const value_t* values_in, GLOBAL value_t* values_out,
+                        GLOBAL value_t* values_spare, GLOBAL const task_t* tasks,
+                        GLOBAL const u32* length, u32 begin_bit, u64 rank_mask, u64 shifts,
+                        u64 widths, u32 digits, u32 in_place) {
   const u64 segments = *length;
   for (u64 s = group_id(); s < segments; s += group_count()) {
     const u64 begin = tasks[s].begin;
@@ -57,8 +63,8 @@ KERNEL(1) void segmented_cpu_sort(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *k
     u32 passes = 0;
     for (u32 p = 0; p < digits; ++p) passes += bins[p][digit_of(first, shifts, widths, p)] != count;
 
-    GLOBAL const ukey_t *from = keys_in;
-    GLOBAL const value_t *values_from = values_in;
+    GLOBAL const ukey_t* from = keys_in;
+    GLOBAL const value_t* values_from = values_in;
     if (in_place && passes % 2 == 1) {
       copy_records(keys_in, keys_spare, values_in, values_spare, begin, count);
       from = keys_spare;
@@ -71,8 +77,8 @@ KERNEL(1) void segmented_cpu_sort(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *k
     for (u32 p = 0; p < digits; ++p) {
       if (bins[p][digit_of(first, shifts, widths, p)] == count) continue;
       --passes;
-      GLOBAL ukey_t *to = passes % 2 == 0 ? keys_work : keys_spare;
-      GLOBAL value_t *values_to = passes % 2 == 0 ? values_out : values_spare;
+      GLOBAL ukey_t* to = passes % 2 == 0 ? keys_work : keys_spare;
+      GLOBAL value_t* values_to = passes % 2 == 0 ? values_out : values_spare;
       u64 next = begin;
       u64 places[RADIX];
       for (u32 b = 0; b < RADIX; ++b) {
@@ -90,8 +96,9 @@ KERNEL(1) void segmented_cpu_sort(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *k
 }
 
 // counts[p * RADIX + digit]: how many records of part p have the digit.
-KERNEL(1) void segmented_cpu_count(GLOBAL const ukey_t *keys, GLOBAL const part_t *parts, GLOBAL const u32 *lengths,
-                                   GLOBAL index_t *counts, u32 shift, u32 mask) {
+KERNEL(1)
+void segmented_cpu_count(GLOBAL const ukey_t* keys, GLOBAL const part_t* parts,
+                         GLOBAL const u32* lengths, GLOBAL index_t* counts, u32 shift, u32 mask) {
   for (u64 p = group_id(); p < lengths[1]; p += group_count()) {
     const u64 begin = parts[p].begin, end = begin + parts[p].count;
     index_t bins[RADIX];
@@ -102,9 +109,11 @@ KERNEL(1) void segmented_cpu_count(GLOBAL const ukey_t *keys, GLOBAL const part_
 }
 
 // The counts of a segment's parts become the places where the parts' records of each digit go.
-KERNEL(1) void segmented_cpu_scan(GLOBAL const long_t *longs, GLOBAL const u32 *lengths, GLOBAL index_t *counts) {
+KERNEL(1)
+void segmented_cpu_scan(GLOBAL const long_t* longs, GLOBAL const u32* lengths,
+                        GLOBAL index_t* counts) {
   for (u64 s = group_id(); s < lengths[0]; s += group_count()) {
-    GLOBAL index_t *mine = counts + (u64)longs[s].first * RADIX;
+    GLOBAL index_t* mine = counts + (u64)longs[s].first * RADIX;
     index_t next = longs[s].begin;
     for (u32 b = 0; b < RADIX; ++b)
       for (u32 p = 0; p < longs[s].parts; ++p) {
@@ -115,9 +124,12 @@ KERNEL(1) void segmented_cpu_scan(GLOBAL const long_t *longs, GLOBAL const u32 *
   }
 }
 
-KERNEL(1) void segmented_cpu_scatter(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL const value_t *values_in,
-                                     GLOBAL value_t *values_out, GLOBAL const part_t *parts, GLOBAL const u32 *lengths,
-                                     GLOBAL const index_t *counts, u32 shift, u32 mask, u32 values_are_positions) {
+KERNEL(1)
+void segmented_cpu_scatter(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
+                           GLOBAL const value_t* values_in, GLOBAL value_t* values_out,
+                           GLOBAL const part_t* parts, GLOBAL const u32* lengths,
+                           GLOBAL const index_t* counts, u32 shift, u32 mask,
+                           u32 values_are_positions) {
   for (u64 p = group_id(); p < lengths[1]; p += group_count()) {
     const u64 begin = parts[p].begin, end = begin + parts[p].count;
     index_t places[RADIX];

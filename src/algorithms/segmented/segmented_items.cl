@@ -1,8 +1,10 @@
-// What short segments' records are sorted by, and Batcher's bitonic network in a work-item's registers.
-// Parameters: COMPOSITE, WIDE, SORT_BITS, GATHER_KEYS (an item does not say all of its key's bits).
+// What short segments' records are sorted by, and Batcher's bitonic network in a work-item's
+// registers. Parameters: COMPOSITE, WIDE, SORT_BITS, GATHER_KEYS (an item does not say all of its
+// key's bits).
 
-// What is sorted. COMPOSITE: the bits that decide, then the record's position in the segment, so that no two are equal.
-// WIDE: both together are more than 64 bits, and the position is kept beside. Else the key's order itself.
+// What is sorted. COMPOSITE: the bits that decide, then the record's position in the segment, so
+// that no two are equal. WIDE: both together are more than 64 bits, and the position is kept
+// beside. Else the key's order itself.
 #if SORT_BITS == 64
 typedef u64 sort_t;
 #else
@@ -11,14 +13,14 @@ typedef u32 sort_t;
 #define SORT_LAST ((sort_t)(~(sort_t)0))
 #if WIDE
 #define BEFORE(i, other, place) (item[i] < other || (item[i] == other && position[i] < place))
-#define ORDER_PAIR(i, j)                          \
-  if (!BEFORE(i, item[j], position[j])) {         \
-    const sort_t x = item[i];                     \
-    const u32 p = position[i];                    \
-    item[i] = item[j];                            \
-    position[i] = position[j];                    \
-    item[j] = x;                                  \
-    position[j] = p;                              \
+#define ORDER_PAIR(i, j)                  \
+  if (!BEFORE(i, item[j], position[j])) { \
+    const sort_t x = item[i];             \
+    const u32 p = position[i];            \
+    item[i] = item[j];                    \
+    position[i] = position[j];            \
+    item[j] = x;                          \
+    position[j] = p;                      \
   }
 #else
 #define ORDER_PAIR(i, j)                   \
@@ -29,17 +31,21 @@ typedef u32 sort_t;
   }
 #endif
 
-// In a work-item's item[row]: the pairs of a merge whose partners are `distance` apart and less; and a whole sort, whose
-// merges begin with a mirrored step, so that all comparators put the smaller one first, and what is missing stays at the end.
-#define MERGE_ROW(row, distance)                        \
-  UNROLL for (u32 d = distance; d > 0; d /= 2)          \
-    UNROLL for (u32 i = 0; i < row; ++i)                \
-      if ((i & d) == 0) ORDER_PAIR(i, i ^ d)
-#define SORT_ROW(row)                                               \
-  UNROLL for (u32 width = 2; width <= row; width *= 2) {            \
-    UNROLL for (u32 i = 0; i < row; ++i)                            \
-      if ((i & (width / 2)) == 0) ORDER_PAIR(i, i ^ (width - 1))    \
-    MERGE_ROW(row, width / 4)                                       \
+// In a work-item's item[row]: the pairs of a merge whose partners are `distance` apart and less;
+// and a whole sort, whose merges begin with a mirrored step, so that all comparators put the
+// smaller one first, and what is missing stays at the end.
+#define MERGE_ROW(row, distance)               \
+  UNROLL                                       \
+  for (u32 d = distance; d > 0; d /= 2) UNROLL \
+  for (u32 i = 0; i < row; ++i)                \
+    if ((i & d) == 0) ORDER_PAIR(i, i ^ d)
+#define SORT_ROW(row)                                            \
+  UNROLL                                                         \
+  for (u32 width = 2; width <= row; width *= 2) {                \
+    UNROLL                                                       \
+    for (u32 i = 0; i < row; ++i)                                \
+      if ((i & (width / 2)) == 0) ORDER_PAIR(i, i ^ (width - 1)) \
+    MERGE_ROW(row, width / 4)                                    \
   }
 
 #define SPREAD(place) ((place) + (place) / 32)  // so that rows begin in different banks

@@ -1,10 +1,11 @@
-// Long segments are parted until local memory holds what they are parted into: by 8 bits of their keys a level, the highest
-// that are still open, as an MSD radix sort does. Neighbouring digits whose records are few stay together, so that there
-// are few buckets, of about the size that is sorted fastest; what is still too long is a long segment of the next level.
-// Reduce, then scan, as lsd's passes: a work-group counts the digits of a part, one scans the counts of a segment's parts
-// and chooses the buckets, and the parts are sorted by bucket, tile by tile, in local memory and written out.
-// Parameters: WG (at least RADIX), ITEMS, RESIDENT, TEAMS (of RADIX work-items), MERGED (records of digits that stay
-// together), and segmented_lists'.
+// Long segments are parted until local memory holds what they are parted into: by 8 bits of their
+// keys a level, the highest that are still open, as an MSD radix sort does. Neighbouring digits
+// whose records are few stay together, so that there are few buckets, of about the size that is
+// sorted fastest; what is still too long is a long segment of the next level. Reduce, then scan, as
+// lsd's passes: a work-group counts the digits of a part, one scans the counts of a segment's parts
+// and chooses the buckets, and the parts are sorted by bucket, tile by tile, in local memory and
+// written out. Parameters: WG (at least RADIX), ITEMS, RESIDENT, TEAMS (of RADIX work-items),
+// MERGED (records of digits that stay together), and segmented_lists'.
 
 #define RADIX 256u
 #define SPLIT_WG (TEAMS * RADIX)
@@ -19,11 +20,13 @@ INLINE u32 digit_of(ukey_t rank, u32 open) {
   return (u32)(rank >> (max(open, RADIX_BITS) - RADIX_BITS)) & ((1u << min(open, RADIX_BITS)) - 1);
 }
 
-// counts[p * RADIX + digit]: how many records of part p have the digit. differs[p]: bits in which their keys differ from the
-// segment's first. lengths: of the level's lists.
-KERNEL(WG) void segmented_count(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_t *keys_spare, GLOBAL const ukey_t *keys_work,
-                                GLOBAL const long_t *longs, GLOBAL const part_t *parts, GLOBAL const u32 *lengths,
-                                GLOBAL index_t *counts, GLOBAL ukey_t *differs, u32 begin_bit, u64 rank_mask) {
+// counts[p * RADIX + digit]: how many records of part p have the digit. differs[p]: bits in which
+// their keys differ from the segment's first. lengths: of the level's lists.
+KERNEL(WG)
+void segmented_count(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spare,
+                     GLOBAL const ukey_t* keys_work, GLOBAL const long_t* longs,
+                     GLOBAL const part_t* parts, GLOBAL const u32* lengths, GLOBAL index_t* counts,
+                     GLOBAL ukey_t* differs, u32 begin_bit, u64 rank_mask) {
   SUB_GROUP(WG);
   LOCAL_ARRAY(u32, bins, RADIX);
   LOCAL_ARRAY(u32, differ_words, 2);
@@ -32,18 +35,21 @@ KERNEL(WG) void segmented_count(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_
   for (u64 p = group_id(); p < all_parts; p += group_count()) {
     const long_t whole = longs[parts[p].whole];
     const u64 begin = parts[p].begin, end = begin + parts[p].count;
-    GLOBAL const ukey_t *keys = FROM_PLACE(whole.place, keys_in, keys_spare, keys_work);
+    GLOBAL const ukey_t* keys = FROM_PLACE(whole.place, keys_in, keys_spare, keys_work);
     const ukey_t first = RANK(keys[whole.begin]);
     ukey_t differ = 0;
     if (t < RADIX) bins[t] = 0;
     if (t < 2) differ_words[t] = 0;
     barrier_local();
-    // Several loads are in flight before the first is used. Lanes with one and the same digit add once.
+    // Several loads are in flight before the first is used. Lanes with one and the same digit add
+    // once.
     u64 at = begin;
     for (; at + 8 * WG <= end; at += 8 * WG) {
       ukey_t key[8];
-      UNROLL for (u32 i = 0; i < 8; ++i) key[i] = keys[at + i * WG + t];
-      UNROLL for (u32 i = 0; i < 8; ++i) {
+      UNROLL
+      for (u32 i = 0; i < 8; ++i) key[i] = keys[at + i * WG + t];
+      UNROLL
+      for (u32 i = 0; i < 8; ++i) {
         const ukey_t rank = RANK(key[i]);
         const u32 digit = digit_of(rank, whole.open);
         differ |= rank ^ first;
@@ -68,20 +74,21 @@ KERNEL(WG) void segmented_count(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_
   }
 }
 
-// A work-group a segment: chooses its buckets and puts them on the lists. buckets[s * RADIX + digit]: the digit's bucket.
-// counts[p * RADIX + digit] becomes how many records of the digit the parts before have; of a bucket's first digit, and
-// where the bucket begins. Where all keys have one digit, nothing is moved (the segment's parts become 0), and the next
-// level is by the highest bits in which the keys differ.
-// next_longs and next_parts: of the next level, `level`.
-KERNEL(SPLIT_WG) void segmented_split(GLOBAL long_t *longs, GLOBAL const u32 *lengths, GLOBAL index_t *counts,
-                                      GLOBAL const ukey_t *differs, GLOBAL u8 *buckets, GLOBAL u32 *counters,
-                                      GLOBAL task_t *tasks, GLOBAL long_t *next_longs, GLOBAL part_t *next_parts,
-                                      GLOBAL long_t *ended, GLOBAL part_t *ended_parts, u32 level, u32 levels, u64 part,
-                                      u32 most_parts, u64 n, u64 segments, u64 pieces) {
+// A work-group a segment: chooses its buckets and puts them on the lists. buckets[s * RADIX +
+// digit]: the digit's bucket. counts[p * RADIX + digit] becomes how many records of the digit the
+// parts before have; of a bucket's first digit, and where the bucket begins. Where all keys have
+// one digit, nothing is moved (the segment's parts become 0), and the next level is by the highest
+// bits in which the keys differ. next_longs and next_parts: of the next level, `level`.
+KERNEL(SPLIT_WG)
+void segmented_split(GLOBAL long_t* longs, GLOBAL const u32* lengths, GLOBAL index_t* counts,
+                     GLOBAL const ukey_t* differs, GLOBAL u8* buckets, GLOBAL u32* counters,
+                     GLOBAL task_t* tasks, GLOBAL long_t* next_longs, GLOBAL part_t* next_parts,
+                     GLOBAL long_t* ended, GLOBAL part_t* ended_parts, u32 level, u32 levels,
+                     u64 part, u32 most_parts, u64 n, u64 segments, u64 pieces) {
   SUB_GROUP(SPLIT_WG);
   LOCAL_ARRAY(index_t, scratch, 2 * RADIX);
-  LOCAL_ARRAY(index_t, sums, TEAMS *RADIX);  // of the digits in a team's parts
-  LOCAL_ARRAY(index_t, begins, RADIX + 1);   // of the digits, in the segment
+  LOCAL_ARRAY(index_t, sums, TEAMS * RADIX);  // of the digits in a team's parts
+  LOCAL_ARRAY(index_t, begins, RADIX + 1);    // of the digits, in the segment
   LOCAL_ARRAY(u32, here, SPLIT_WG);
   LOCAL_ARRAY(u32, before, SPLIT_WG);
   LOCAL_ARRAY(u64, starts, LOCAL_CLASSES);
@@ -89,19 +96,20 @@ KERNEL(SPLIT_WG) void segmented_split(GLOBAL long_t *longs, GLOBAL const u32 *le
   LOCAL_ARRAY(u32, stays, 1);
   const u32 t = local_id(), digit = t % RADIX, team = t / RADIX;
   const u32 all_longs = lengths[0];
-  const lists_t lists = {counters, tasks, next_longs, ended, next_parts, ended_parts, level, levels, part, most_parts};
+  const lists_t lists = {counters,    tasks, next_longs, ended, next_parts,
+                         ended_parts, level, levels,     part,  most_parts};
   start_lists(starts, n, segments, pieces);
   barrier_local();
 
   for (u64 s = group_id(); s < all_longs; s += group_count()) {
     const long_t whole = longs[s];
-    GLOBAL index_t *mine = counts + (u64)whole.first * RADIX + digit;
+    GLOBAL index_t* mine = counts + (u64)whole.first * RADIX + digit;
     const u32 begin_part = whole.parts * team / TEAMS, end_part = whole.parts * (team + 1) / TEAMS;
 
     // Scan over digits; in which bits the keys differ.
     index_t sum = 0, all;
-    for (u32 p = begin_part; p < end_part; p += 8)
-      UNROLL for (u32 i = 0; i < 8; ++i) sum += p + i < end_part ? mine[(u64)(p + i) * RADIX] : 0;
+    for (u32 p = begin_part; p < end_part; p += 8) UNROLL
+    for (u32 i = 0; i < 8; ++i) sum += p + i < end_part ? mine[(u64)(p + i) * RADIX] : 0;
     ukey_t differ = 0;
     for (u32 p = t; p < whole.parts; p += SPLIT_WG) differ |= differs[whole.first + p];
     if (t < 2) differ_words[t] = 0;
@@ -109,7 +117,8 @@ KERNEL(SPLIT_WG) void segmented_split(GLOBAL long_t *longs, GLOBAL const u32 *le
     sums[t] = sum;
     barrier_local();
     index_t in_all = 0, in_before = 0;
-    UNROLL for (u32 other = 0; other < TEAMS; ++other) {
+    UNROLL
+    for (u32 other = 0; other < TEAMS; ++other) {
       const index_t its = sums[other * RADIX + digit];
       in_all += its;
       in_before += other < team ? its : 0;
@@ -121,8 +130,8 @@ KERNEL(SPLIT_WG) void segmented_split(GLOBAL long_t *longs, GLOBAL const u32 *le
     if (t == 0) begins[RADIX] = whole.count;
     barrier_local();
 
-    // A digit's bucket is the largest aligned block of digits around it that has at most MERGED records. Aligned, so that
-    // the highest bits in which its keys differ tell them apart well.
+    // A digit's bucket is the largest aligned block of digits around it that has at most MERGED
+    // records. Aligned, so that the highest bits in which its keys differ tell them apart well.
     u32 first = digit, end = digit + 1;
     for (u32 k = 1; k <= RADIX_BITS; ++k) {
       const u32 block = digit >> k << k, block_end = block + (1u << k);
@@ -136,19 +145,23 @@ KERNEL(SPLIT_WG) void segmented_split(GLOBAL long_t *longs, GLOBAL const u32 *le
 
     differ = ored_bits(differ_words);
     const u32 stay = stays[0];
-    const u32 left = stay ? (differ != 0 ? highest_bit(differ) + 1 : 0) : max(whole.open, RADIX_BITS) - RADIX_BITS;
+    const u32 left = stay ? (differ != 0 ? highest_bit(differ) + 1 : 0)
+                          : max(whole.open, RADIX_BITS) - RADIX_BITS;
     const u32 place = stay ? whole.place : whole.place == IN_SPARE ? IN_OUTPUT : IN_SPARE;
     const index_t bucket_begin = whole.begin + begins[digit];
-    put_on_list(lists, here, before, starts, bucket_begin, leads && t < RADIX ? begins[end] - begins[digit] : 0,
-                LEAST_CLASS_OF_PIECES, left, place);
+    put_on_list(lists, here, before, starts, bucket_begin,
+                leads && t < RADIX ? begins[end] - begins[digit] : 0, LEAST_CLASS_OF_PIECES, left,
+                place);
 
     // Scan over parts.
     const u32 moved = stay ? 0 : whole.parts, end_moved = min(end_part, moved);
     index_t next = in_before + (leads ? bucket_begin : 0);
     for (u32 p = begin_part; p < end_moved; p += 8) {
       index_t count[8];
-      UNROLL for (u32 i = 0; i < 8; ++i) count[i] = mine[(u64)min(p + i, end_moved - 1) * RADIX];
-      UNROLL for (u32 i = 0; i < 8; ++i)
+      UNROLL
+      for (u32 i = 0; i < 8; ++i) count[i] = mine[(u64)min(p + i, end_moved - 1) * RADIX];
+      UNROLL
+      for (u32 i = 0; i < 8; ++i)
         if (p + i < end_moved) {
           mine[(u64)(p + i) * RADIX] = next;
           next += count[i];
@@ -174,26 +187,31 @@ typedef struct {
 #define BUCKET(key) mine->buckets[digit_of(RANK(key), whole.open)]
 
 KERNEL_RESIDENT(WG, RESIDENT)
-void segmented_scatter(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_spare, GLOBAL ukey_t *keys_work,
-                       GLOBAL const value_t *values_in, GLOBAL value_t *values_spare, GLOBAL value_t *values_work,
-                       GLOBAL const long_t *longs, GLOBAL const part_t *parts, GLOBAL const u32 *lengths,
-                       GLOBAL const index_t *counts, GLOBAL const u8 *buckets, u32 begin_bit, u64 rank_mask) {
+void segmented_scatter(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_spare,
+                       GLOBAL ukey_t* keys_work, GLOBAL const value_t* values_in,
+                       GLOBAL value_t* values_spare, GLOBAL value_t* values_work,
+                       GLOBAL const long_t* longs, GLOBAL const part_t* parts,
+                       GLOBAL const u32* lengths, GLOBAL const index_t* counts,
+                       GLOBAL const u8* buckets, u32 begin_bit, u64 rank_mask) {
   LOCAL_STRUCT(segmented_scatter_memory_t, mine);
   const u32 t = local_id();
   const u32 all_parts = lengths[1];
-  LOCAL u32 *my_ranks = mine->ranks + sg_index() * RANK_WORDS;
+  LOCAL u32* my_ranks = mine->ranks + sg_index() * RANK_WORDS;
 
   for (u64 p = group_id(); p < all_parts; p += group_count()) {
     const long_t whole = longs[parts[p].whole];
-    const u64 part_begin = parts[p].begin, part_end = whole.parts == 0 ? part_begin : part_begin + parts[p].count;
-    GLOBAL const ukey_t *from = FROM_PLACE(whole.place, keys_in, keys_spare, keys_work);
-    GLOBAL ukey_t *to = whole.place == IN_SPARE ? keys_work : keys_spare;
+    const u64 part_begin = parts[p].begin,
+              part_end = whole.parts == 0 ? part_begin : part_begin + parts[p].count;
+    GLOBAL const ukey_t* from = FROM_PLACE(whole.place, keys_in, keys_spare, keys_work);
+    GLOBAL ukey_t* to = whole.place == IN_SPARE ? keys_work : keys_spare;
 #if VALUE_BYTES
-    GLOBAL const value_t *values_from = FROM_PLACE(whole.place, values_in, values_spare, values_work);
-    GLOBAL value_t *values_to = whole.place == IN_SPARE ? values_work : values_spare;
+    GLOBAL const value_t* values_from =
+        FROM_PLACE(whole.place, values_in, values_spare, values_work);
+    GLOBAL value_t* values_to = whole.place == IN_SPARE ? values_work : values_spare;
 #endif
 
-    // Where the next record of this work-item's bucket goes: the sum of what the counts say of its digits.
+    // Where the next record of this work-item's bucket goes: the sum of what the counts say of its
+    // digits.
     index_t all;
     const index_t of_digit = t < RADIX ? counts[p * RADIX + t] : 0;
     const index_t digits_before = wg_scan_add(mine->scratch, RADIX, of_digit, &all);
@@ -213,15 +231,17 @@ void segmented_scatter(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_spare, 
       for (u32 i = t; i < SUB_GROUPS * RANK_WORDS; i += WG) mine->ranks[i] = 0;
       barrier_local();
 
-      // Load: each sub-group has a contiguous piece of the tile, its lanes are neighbours. Places past the end get a
-      // clamped address and a bin of their own, the last, instead of a branch.
+      // Load: each sub-group has a contiguous piece of the tile, its lanes are neighbours. Places
+      // past the end get a clamped address and a bin of their own, the last, instead of a branch.
       const u32 first = sg_index() * (SG_LANES * ITEMS) + sg_lane();
       ukey_t key[ITEMS];
-      UNROLL for (u32 i = 0; i < ITEMS; ++i) key[i] = from[tile + min(first + i * SG_LANES, count - 1)];
+      UNROLL
+      for (u32 i = 0; i < ITEMS; ++i) key[i] = from[tile + min(first + i * SG_LANES, count - 1)];
 
       // Rank in the sub-group, in the order of the input.
       u32 place[ITEMS];  // and, from bit 16 on, the bin
-      UNROLL for (u32 i = 0; i < ITEMS; ++i) {
+      UNROLL
+      for (u32 i = 0; i < ITEMS; ++i) {
         const u32 bin = first + i * SG_LANES < count ? BUCKET(key[i]) : RADIX;
         place[i] = sg_rank_alike(my_ranks, BINS, bin) | bin << 16;
       }
@@ -245,7 +265,8 @@ void segmented_scatter(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_spare, 
       barrier_local();
 
       // Scatter into local memory: the tile is now sorted by bucket.
-      UNROLL for (u32 i = 0; i < ITEMS; ++i) {
+      UNROLL
+      for (u32 i = 0; i < ITEMS; ++i) {
         const u32 at = (place[i] & 0xffff) + my_ranks[place[i] >> 16];
         mine->keys[at] = key[i];
 #if VALUE_BYTES
@@ -257,22 +278,23 @@ void segmented_scatter(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_spare, 
 
       // Write out: neighbouring work-items write neighbouring records of a bucket's run.
 #if VALUE_BYTES
-#define WRITE_RECORD(at)                                              \
-  {                                                                   \
-    const ukey_t k = mine->keys[at];                                  \
-    const u64 out = (index_t)(mine->to_out[BUCKET(k)] + (at));        \
-    to[out] = k;                                                      \
-    values_to[out] = mine->values[at];                                \
+#define WRITE_RECORD(at)                                       \
+  {                                                            \
+    const ukey_t k = mine->keys[at];                           \
+    const u64 out = (index_t)(mine->to_out[BUCKET(k)] + (at)); \
+    to[out] = k;                                               \
+    values_to[out] = mine->values[at];                         \
   }
 #else
-#define WRITE_RECORD(at)                                              \
-  {                                                                   \
-    const ukey_t k = mine->keys[at];                                  \
-    to[(index_t)(mine->to_out[BUCKET(k)] + (at))] = k;                \
+#define WRITE_RECORD(at)                               \
+  {                                                    \
+    const ukey_t k = mine->keys[at];                   \
+    to[(index_t)(mine->to_out[BUCKET(k)] + (at))] = k; \
   }
 #endif
       if (count == TILE) {
-        UNROLL for (u32 i = 0; i < ITEMS; ++i) WRITE_RECORD(i * WG + t)
+        UNROLL
+        for (u32 i = 0; i < ITEMS; ++i) WRITE_RECORD(i * WG + t)
       } else {
         for (u32 at = t; at < count; at += WG) WRITE_RECORD(at)
       }
@@ -281,18 +303,22 @@ void segmented_scatter(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_spare, 
   }
 }
 
-// Long segments whose keys are alike: all that is left to do is to bring them to the output. copy_in: from the input, too.
-KERNEL(WG) void segmented_settle(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_t *keys_spare, GLOBAL ukey_t *keys_out,
-                                 GLOBAL const value_t *values_in, GLOBAL const value_t *values_spare,
-                                 GLOBAL value_t *values_out, GLOBAL const long_t *longs, GLOBAL const part_t *parts,
-                                 GLOBAL const u32 *lengths, u32 copy_in) {
+// Long segments whose keys are alike: all that is left to do is to bring them to the output.
+// copy_in: from the input, too.
+KERNEL(WG)
+void segmented_settle(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spare,
+                      GLOBAL ukey_t* keys_out, GLOBAL const value_t* values_in,
+                      GLOBAL const value_t* values_spare, GLOBAL value_t* values_out,
+                      GLOBAL const long_t* longs, GLOBAL const part_t* parts,
+                      GLOBAL const u32* lengths, u32 copy_in) {
   const u32 all_parts = lengths[1];
   for (u64 p = group_id(); p < all_parts; p += group_count()) {
     const u32 place = longs[parts[p].whole].place;
     if (place == IN_OUTPUT || (place == IN_INPUT && !copy_in)) continue;
-    GLOBAL const ukey_t *keys = place == IN_SPARE ? keys_spare : keys_in;
-    GLOBAL const value_t *values = place == IN_SPARE ? values_spare : values_in;
+    GLOBAL const ukey_t* keys = place == IN_SPARE ? keys_spare : keys_in;
+    GLOBAL const value_t* values = place == IN_SPARE ? values_spare : values_in;
     const u64 begin = parts[p].begin, end = begin + parts[p].count;
-    for (u64 i = begin + local_id(); i < end; i += WG) store_record(keys_out, values_out, i, load_record(keys, values, i));
+    for (u64 i = begin + local_id(); i < end; i += WG)
+      store_record(keys_out, values_out, i, load_record(keys, values, i));
   }
 }

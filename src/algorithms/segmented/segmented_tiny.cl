@@ -1,8 +1,8 @@
-// Short segments, sorted in the registers of a few lanes each by Batcher's bitonic network: a lane has ROW neighbouring
-// records, and a segment of class c has 2^c lanes.
-// Parameters: WG, DROPS, and those of segmented_lists and segmented_items, which stand in front of this.
-// DROPS: where more bits differ than there is room for beside the position, the lowest are left out; a segment whose order
-// they would have changed goes to another list, for a kernel that leaves out none.
+// Short segments, sorted in the registers of a few lanes each by Batcher's bitonic network: a lane
+// has ROW neighbouring records, and a segment of class c has 2^c lanes. Parameters: WG, DROPS, and
+// those of segmented_lists and segmented_items, which stand in front of this. DROPS: where more
+// bits differ than there is room for beside the position, the lowest are left out; a segment whose
+// order they would have changed goes to another list, for a kernel that leaves out none.
 
 INLINE ukey_t shuffle_rank(sub_group_t sg, ukey_t rank, u32 lane) {
   ukey_t out = (ukey_t)sg_shuffle(sg, (u32)rank, lane);
@@ -12,9 +12,9 @@ INLINE ukey_t shuffle_rank(sub_group_t sg, ukey_t rank, u32 lane) {
   return out;
 }
 
-// other[i] (and place[i]) gets what lane `partner` has in the same place of its row or, with `mirrored`, in that counted
-// from the row's end. Without native sub-groups, a barrier for each word would be many: the whole row goes through local
-// memory at once.
+// other[i] (and place[i]) gets what lane `partner` has in the same place of its row or, with
+// `mirrored`, in that counted from the row's end. Without native sub-groups, a barrier for each
+// word would be many: the whole row goes through local memory at once.
 #if SG_NATIVE
 INLINE sort_t shuffle_item(sub_group_t sg, sort_t item, u32 lane) {
 #if SORT_BITS == 64
@@ -25,18 +25,23 @@ INLINE sort_t shuffle_item(sub_group_t sg, sort_t item, u32 lane) {
 #endif
 }
 #define FETCH_ITEMS(partner, mirrored) \
-  UNROLL for (u32 i = 0; i < ROW; ++i) other[i] = shuffle_item(sg, item[mirrored ? ROW - 1 - i : i], partner);
+  UNROLL                               \
+  for (u32 i = 0; i < ROW; ++i)        \
+    other[i] = shuffle_item(sg, item[mirrored ? ROW - 1 - i : i], partner);
 #define FETCH_POSITIONS(partner, mirrored) \
-  UNROLL for (u32 i = 0; i < ROW; ++i) place[i] = sg_shuffle(sg, position[mirrored ? ROW - 1 - i : i], partner);
+  UNROLL                                   \
+  for (u32 i = 0; i < ROW; ++i)            \
+    place[i] = sg_shuffle(sg, position[mirrored ? ROW - 1 - i : i], partner);
 #else
-#define FETCH(to, from, space, partner, mirrored)                                                         \
-  for (u32 i = 0; i < ROW; ++i) space[SPREAD(t * ROW + i)] = from[i];                                     \
-  barrier_local();                                                                                        \
-  for (u32 i = 0; i < ROW; ++i)                                                                           \
-    to[i] = space[SPREAD((t - sg_lane() + (partner)) * ROW + (mirrored ? ROW - 1 - i : i))];              \
+#define FETCH(to, from, space, partner, mirrored)                                            \
+  for (u32 i = 0; i < ROW; ++i) space[SPREAD(t * ROW + i)] = from[i];                        \
+  barrier_local();                                                                           \
+  for (u32 i = 0; i < ROW; ++i)                                                              \
+    to[i] = space[SPREAD((t - sg_lane() + (partner)) * ROW + (mirrored ? ROW - 1 - i : i))]; \
   barrier_local();
 #define FETCH_ITEMS(partner, mirrored) FETCH(other, item, exchange, partner, mirrored)
-#define FETCH_POSITIONS(partner, mirrored) FETCH(place, position, exchange_positions, partner, mirrored)
+#define FETCH_POSITIONS(partner, mirrored) \
+  FETCH(place, position, exchange_positions, partner, mirrored)
 #endif
 
 // Every record meets its partner, and the smaller one goes to the lower lane.
@@ -47,28 +52,34 @@ INLINE sort_t shuffle_item(sub_group_t sg, sort_t item, u32 lane) {
     u32 place[ROW];                                                        \
     FETCH_ITEMS(partner, mirrored)                                         \
     FETCH_POSITIONS(partner, mirrored)                                     \
-    UNROLL for (u32 i = 0; i < ROW; ++i) {                                 \
+    UNROLL                                                                 \
+    for (u32 i = 0; i < ROW; ++i) {                                        \
       const u32 keep = BEFORE(i, other[i], place[i]) ? !(upper) : (upper); \
       item[i] = keep ? item[i] : other[i];                                 \
       position[i] = keep ? position[i] : place[i];                         \
     }                                                                      \
   }
 #else
-#define MEET(partner, upper, mirrored)                                                                        \
-  {                                                                                                           \
-    sort_t other[ROW];                                                                                        \
-    FETCH_ITEMS(partner, mirrored)                                                                            \
-    UNROLL for (u32 i = 0; i < ROW; ++i) item[i] = (upper) ? max(item[i], other[i]) : min(item[i], other[i]); \
+#define MEET(partner, upper, mirrored)                                     \
+  {                                                                        \
+    sort_t other[ROW];                                                     \
+    FETCH_ITEMS(partner, mirrored)                                         \
+    UNROLL                                                                 \
+    for (u32 i = 0; i < ROW; ++i)                                          \
+      item[i] = (upper) ? max(item[i], other[i]) : min(item[i], other[i]); \
   }
 #endif
 
-// tasks: the lists of all classes. keys_work: keys_out, or what stands in for it where no keys are wanted. again and
-// again_counters: tasks of the same classes that are left to another kernel, and how many they are; 0 before.
-KERNEL(WG) void segmented_tiny(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_t *keys_spare, GLOBAL const ukey_t *keys_work,
-                               GLOBAL ukey_t *keys_out, GLOBAL const value_t *values_in, GLOBAL const value_t *values_spare,
-                               GLOBAL value_t *values_out, GLOBAL const task_t *tasks, GLOBAL const u32 *counters,
-                               GLOBAL task_t *again, GLOBAL u32 *again_counters, u64 n, u64 segments, u64 pieces,
-                               u32 begin_bit, u64 rank_mask) {
+// tasks: the lists of all classes. keys_work: keys_out, or what stands in for it where no keys are
+// wanted. again and again_counters: tasks of the same classes that are left to another kernel, and
+// how many they are; 0 before.
+KERNEL(WG)
+void segmented_tiny(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spare,
+                    GLOBAL const ukey_t* keys_work, GLOBAL ukey_t* keys_out,
+                    GLOBAL const value_t* values_in, GLOBAL const value_t* values_spare,
+                    GLOBAL value_t* values_out, GLOBAL const task_t* tasks,
+                    GLOBAL const u32* counters, GLOBAL task_t* again, GLOBAL u32* again_counters,
+                    u64 n, u64 segments, u64 pieces, u32 begin_bit, u64 rank_mask) {
   SUB_GROUP(WG);
   LOCAL_ARRAY(sort_t, exchange, SPREAD(WG * ROW));
 #if WIDE
@@ -87,19 +98,23 @@ KERNEL(WG) void segmented_tiny(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_t
     const u32 own = (t - lane) * ROW;  // the segment's first place in local memory
     const u32 position_bits = highest_bit32(ROW) + c;
     const u64 length = counters[c];
-    for (u64 base = (u64)group_id() * together; base < length; base += (u64)group_count() * together) {
-      // Load. Neighbouring lanes read neighbouring records; which is in which place does not matter yet. A lane reads no
-      // record but those whose places it will write: the output may be the input.
+    for (u64 base = (u64)group_id() * together; base < length;
+         base += (u64)group_count() * together) {
+      // Load. Neighbouring lanes read neighbouring records; which is in which place does not matter
+      // yet. A lane reads no record but those whose places it will write: the output may be the
+      // input.
       const u64 mine = base + (t >> c);
       const task_t task = tasks[list + min(mine, length - 1)];
       const u64 begin = task.begin;
       const u32 count = mine < length ? TASK_COUNT(task) : 0;
-      GLOBAL const ukey_t *keys = FROM_PLACE(TASK_PLACE(task), keys_in, keys_spare, keys_work);
+      GLOBAL const ukey_t* keys = FROM_PLACE(TASK_PLACE(task), keys_in, keys_spare, keys_work);
 #if VALUE_BYTES
-      GLOBAL const value_t *values = FROM_PLACE(TASK_PLACE(task), values_in, values_spare, values_out);
+      GLOBAL const value_t* values =
+          FROM_PLACE(TASK_PLACE(task), values_in, values_spare, values_out);
 #endif
       ukey_t rank[ROW];
-      UNROLL for (u32 i = 0; i < ROW; ++i) {
+      UNROLL
+      for (u32 i = 0; i < ROW; ++i) {
         const u32 at = i * lanes + lane;
         rank[i] = 0;
         if (at < count) {
@@ -118,8 +133,10 @@ KERNEL(WG) void segmented_tiny(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_t
 #if DROPS
       const ukey_t first = shuffle_rank(sg, rank[0], sg_lane() - lane);
       ukey_t differ = 0;
-      UNROLL for (u32 i = 0; i < ROW; ++i) differ |= i * lanes + lane < count ? rank[i] ^ first : 0;
-      for (u32 distance = 1; distance < lanes; distance *= 2) differ |= shuffle_rank(sg, differ, sg_lane() ^ distance);
+      UNROLL
+      for (u32 i = 0; i < ROW; ++i) differ |= i * lanes + lane < count ? rank[i] ^ first : 0;
+      for (u32 distance = 1; distance < lanes; distance *= 2)
+        differ |= shuffle_rank(sg, differ, sg_lane() ^ distance);
       const u32 open = differ != 0 ? highest_bit(differ) + 1 : 0;
       const u32 drop = max(open + position_bits, (u32)SORT_BITS) - SORT_BITS;
 #endif
@@ -127,7 +144,8 @@ KERNEL(WG) void segmented_tiny(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_t
 #if WIDE
       u32 position[ROW];
 #endif
-      UNROLL for (u32 i = 0; i < ROW; ++i) {
+      UNROLL
+      for (u32 i = 0; i < ROW; ++i) {
         const u32 at = i * lanes + lane;
 #if WIDE
         item[i] = rank[i];
@@ -152,12 +170,15 @@ KERNEL(WG) void segmented_tiny(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_t
       }
 
       // Exchange: from rows to places that neighbouring lanes can write together.
-      UNROLL for (u32 i = 0; i < ROW; ++i) exchange[SPREAD(t * ROW + i)] = item[i];
+      UNROLL
+      for (u32 i = 0; i < ROW; ++i) exchange[SPREAD(t * ROW + i)] = item[i];
 #if WIDE
-      UNROLL for (u32 i = 0; i < ROW; ++i) exchange_positions[SPREAD(t * ROW + i)] = position[i];
+      UNROLL
+      for (u32 i = 0; i < ROW; ++i) exchange_positions[SPREAD(t * ROW + i)] = position[i];
 #endif
       sg_barrier();
-      UNROLL for (u32 i = 0; i < ROW; ++i) {
+      UNROLL
+      for (u32 i = 0; i < ROW; ++i) {
         const u32 from = SPREAD(own + i * lanes + lane);
         item[i] = exchange[from];
 #if WIDE
@@ -175,12 +196,14 @@ KERNEL(WG) void segmented_tiny(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_t
       u32 sorted = count;
 #if DROPS
       u32 wrong = 0;
-      UNROLL for (u32 i = 0; i < ROW; ++i) {
+      UNROLL
+      for (u32 i = 0; i < ROW; ++i) {
         const u32 at = i * lanes + lane;
         if (drop != 0 && at + 1 < count) {
           const sort_t next = exchange[SPREAD(own + at + 1)];
           if (item[i] >> position_bits == next >> position_bits &&
-              RANK(local_keys[SPREAD(own + POSITION(item[i]))]) > RANK(local_keys[SPREAD(own + POSITION(next))]))
+              RANK(local_keys[SPREAD(own + POSITION(item[i]))]) >
+                  RANK(local_keys[SPREAD(own + POSITION(next))]))
             wrong = 1;
         }
       }
@@ -191,7 +214,8 @@ KERNEL(WG) void segmented_tiny(GLOBAL const ukey_t *keys_in, GLOBAL const ukey_t
 #endif
 
       // Store.
-      UNROLL for (u32 i = 0; i < ROW; ++i) {
+      UNROLL
+      for (u32 i = 0; i < ROW; ++i) {
         const u32 at = i * lanes + lane;
         if (at < sorted) {
 #if GATHER_KEYS

@@ -1,5 +1,6 @@
-// Segments on the host's cores: every core sorts short ones by itself, with sample's sort for the calling thread; long
-// ones are then sorted one after the other by all cores. Bounded by one arena of threads at any time.
+// Segments on the host's cores: every core sorts short ones by itself, with sample's sort for the
+// calling thread; long ones are then sorted one after the other by all cores. Bounded by one arena
+// of threads at any time.
 #include <fmt/format.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
@@ -23,10 +24,14 @@ T* at(const Memory& m) {
 
 template <class F>
 void with_unsigned(unsigned bytes, const F& f) {
-  if (bytes == 1) f(std::uint8_t{});
-  else if (bytes == 2) f(std::uint16_t{});
-  else if (bytes == 4) f(std::uint32_t{});
-  else f(std::uint64_t{});
+  if (bytes == 1)
+    f(std::uint8_t{});
+  else if (bytes == 2)
+    f(std::uint16_t{});
+  else if (bytes == 4)
+    f(std::uint32_t{});
+  else
+    f(std::uint64_t{});
 }
 
 class SegmentedHostSorter final : public Sorter {
@@ -38,12 +43,14 @@ class SegmentedHostSorter final : public Sorter {
     threads_ = static_cast<unsigned>(given.number("threads", device.compute_units));
     if (problem.count <= alone) threads_ = 1;
     device_.compute_units = threads_;
-    few_bytes_ = (rooms::sample_few_scratch(segment(std::min(problem.count, alone))) + 63) / 64 * 64;
+    few_bytes_ =
+        (rooms::sample_few_scratch(segment(std::min(problem.count, alone))) + 63) / 64 * 64;
     std::uint64_t bytes = threads_ * few_bytes_;
-    // A smaller problem may take a little more than a larger one, where the number of parts grows by one: of no fewer than
-    // eight, less than an eighth more for each.
+    // A smaller problem may take a little more than a larger one, where the number of parts grows
+    // by one: of no fewer than eight, less than an eighth more for each.
     if (problem.count > alone) {
-      const std::uint64_t whole = rooms::sample().plan(segment(problem.count), device_, {})->scratch_bytes();
+      const std::uint64_t whole =
+          rooms::sample().plan(segment(problem.count), device_, {})->scratch_bytes();
       bytes = std::max(bytes, whole + whole / 8);
     }
     scratch_ = layout_.add(bytes);
@@ -56,8 +63,10 @@ class SegmentedHostSorter final : public Sorter {
   }
 
   void enqueue(Queue& queue, const Operands& o) override {
-    if (problem_.offset_bytes == 4) sort(queue, o, at<const std::uint32_t>(o.offsets));
-    else sort(queue, o, at<const std::uint64_t>(o.offsets));
+    if (problem_.offset_bytes == 4)
+      sort(queue, o, at<const std::uint32_t>(o.offsets));
+    else
+      sort(queue, o, at<const std::uint64_t>(o.offsets));
   }
 
  private:
@@ -72,15 +81,17 @@ class SegmentedHostSorter final : public Sorter {
   void sort(Queue& queue, const Operands& o, const Offset* offsets) const {
     std::uint64_t longs = 0;
     queue.call("short", [&] {
-      if (threads_ == 1) sort_short(o, offsets, 0, problem_.segments);
+      if (threads_ == 1)
+        sort_short(o, offsets, 0, problem_.segments);
       else
         arena_->execute([&] {
-          tbb::parallel_for(tbb::blocked_range<std::uint64_t>(0, problem_.segments), [&](const auto& range) {
-            sort_short(o, offsets, range.begin(), range.end());
-          });
+          tbb::parallel_for(
+              tbb::blocked_range<std::uint64_t>(0, problem_.segments),
+              [&](const auto& range) { sort_short(o, offsets, range.begin(), range.end()); });
         });
       if (problem_.count > alone)
-        for (std::uint64_t s = 0; s < problem_.segments; ++s) longs += offsets[s + 1] - offsets[s] > alone;
+        for (std::uint64_t s = 0; s < problem_.segments; ++s)
+          longs += offsets[s + 1] - offsets[s] > alone;
     });
     for (std::uint64_t s = 0; longs != 0; ++s) {
       const std::uint64_t begin = offsets[s], count = offsets[s + 1] - begin;
@@ -90,14 +101,19 @@ class SegmentedHostSorter final : public Sorter {
       sorter->build(queue.device(), device_);
       const Operands mine = slice(o, begin, count, scratch_.in(o));
       sorter->enqueue(queue, mine);
-      if (problem_.payload == Payload::positions) queue.call("positions", [&] { add_begin(mine, begin, count); });
+      if (problem_.payload == Payload::positions)
+        queue.call("positions", [&] { add_begin(mine, begin, count); });
     }
   }
 
-  [[nodiscard]] Operands slice(const Operands& o, std::uint64_t begin, std::uint64_t count, const Memory& scratch) const {
-    const auto part = [&](const Memory& m, unsigned bytes) { return m ? m.slice(begin * bytes, count * bytes) : m; };
+  [[nodiscard]] Operands slice(const Operands& o, std::uint64_t begin, std::uint64_t count,
+                               const Memory& scratch) const {
+    const auto part = [&](const Memory& m, unsigned bytes) {
+      return m ? m.slice(begin * bytes, count * bytes) : m;
+    };
     const unsigned key = info(problem_.key).bytes, value = problem_.value_bytes;
-    return {part(o.keys_in, key), part(o.keys_out, key), part(o.values_in, value), part(o.values_out, value), scratch};
+    return {part(o.keys_in, key), part(o.keys_out, key), part(o.values_in, value),
+            part(o.values_out, value), scratch};
   }
 
   // Positions in a segment become positions among all records.
@@ -110,8 +126,11 @@ class SegmentedHostSorter final : public Sorter {
   }
 
   template <class Offset>
-  void sort_short(const Operands& o, const Offset* offsets, std::uint64_t first, std::uint64_t last) const {
-    const auto thread = threads_ == 1 ? 0 : static_cast<std::uint64_t>(tbb::this_task_arena::current_thread_index());
+  void sort_short(const Operands& o, const Offset* offsets, std::uint64_t first,
+                  std::uint64_t last) const {
+    const auto thread =
+        threads_ == 1 ? 0
+                      : static_cast<std::uint64_t>(tbb::this_task_arena::current_thread_index());
     const Memory scratch = scratch_.in(o).slice(thread * few_bytes_, few_bytes_);
     for (std::uint64_t s = first; s < last; ++s) {
       const std::uint64_t begin = offsets[s], count = offsets[s + 1] - begin;
@@ -119,8 +138,10 @@ class SegmentedHostSorter final : public Sorter {
       const Operands mine = slice(o, begin, count, scratch);
       if (count <= inserted) {
         with_unsigned(info(problem_.key).bytes, [&](auto key) {
-          if (problem_.value_bytes == 4 || problem_.payload == Payload::none) insert<decltype(key), std::uint32_t>(mine, begin, count);
-          else insert<decltype(key), std::uint64_t>(mine, begin, count);
+          if (problem_.value_bytes == 4 || problem_.payload == Payload::none)
+            insert<decltype(key), std::uint32_t>(mine, begin, count);
+          else
+            insert<decltype(key), std::uint64_t>(mine, begin, count);
         });
         continue;
       }
@@ -136,10 +157,12 @@ class SegmentedHostSorter final : public Sorter {
       Key key;
       Value value;
     } sorted[inserted];
-    const unsigned bits = info(problem_.key).bits(), end = problem_.end_bit == 0 ? bits : problem_.end_bit;
+    const unsigned bits = info(problem_.key).bits(),
+                   end = problem_.end_bit == 0 ? bits : problem_.end_bit;
     const std::uint64_t mask = ~std::uint64_t{0} >> (64 - (end - problem_.begin_bit));
     const Key* const keys = at<const Key>(o.keys_in);
-    const Value* const values = problem_.payload == Payload::values ? at<const Value>(o.values_in) : nullptr;
+    const Value* const values =
+        problem_.payload == Payload::values ? at<const Value>(o.values_in) : nullptr;
     for (std::uint64_t i = 0; i < count; ++i) {
       const Record r{order_bits(keys[i], problem_) >> problem_.begin_bit & mask, keys[i],
                      values != nullptr ? values[i] : static_cast<Value>(begin + i)};
@@ -167,7 +190,9 @@ class SegmentedHost final : public Algorithm {
   const AlgorithmInfo& info() const override {
     static const AlgorithmInfo info{
         .name = "segmented-host",
-        .title = "segments on the host's cores: short ones a core each, long ones by all of them; cpu:0's own",
+        .title =
+            "segments on the host's cores: short ones a core each, long ones by all of them; "
+            "cpu:0's own",
         .source = "Frazer, McKellar 1970; Wassenberg, Blacher, Giesen, Sanders 2022",
         .stable = true,
         .comparison = true,

@@ -1,10 +1,13 @@
-// Selection sorts: every work-item has one record, counts how many come before it, and writes it to that place.
-// Of equal records the one that stands earlier in the input comes before, so that no two get the same place.
-// Parameters: WG (work-items), BLOCK (ranks that selection_blocks stages in local memory at a time).
+// Selection sorts: every work-item has one record, counts how many come before it, and writes it to
+// that place. Of equal records the one that stands earlier in the input comes before, so that no
+// two get the same place. Parameters: WG (work-items), BLOCK (ranks that selection_blocks stages in
+// local memory at a time).
 
 // The keys are read from global memory. A launch places the records from `first` up to `end`.
-KERNEL(WG) void selection_global(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL const value_t *values_in,
-                                 GLOBAL value_t *values_out, u64 n, u64 first, u64 end) {
+KERNEL(WG)
+void selection_global(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
+                      GLOBAL const value_t* values_in, GLOBAL value_t* values_out, u64 n, u64 first,
+                      u64 end) {
   const index_t i = (index_t)first + group_id() * WG + local_id(), all = (index_t)n;
   if (i >= end) return;
   const record_t mine = load_record(keys_in, values_in, i);
@@ -15,9 +18,12 @@ KERNEL(WG) void selection_global(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *ke
   store_record(keys_out, values_out, place, mine);
 }
 
-// The same, but a work-group stages the ranks of BLOCK records at a time, which all its work-items then count in.
-KERNEL(WG) void selection_blocks(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL const value_t *values_in,
-                                 GLOBAL value_t *values_out, u64 n, u64 first, u64 end) {
+// The same, but a work-group stages the ranks of BLOCK records at a time, which all its work-items
+// then count in.
+KERNEL(WG)
+void selection_blocks(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
+                      GLOBAL const value_t* values_in, GLOBAL value_t* values_out, u64 n, u64 first,
+                      u64 end) {
   LOCAL_ARRAY(ukey_t, ranks, BLOCK);
   const u64 i = first + (u64)group_id() * WG + local_id();
   const record_t mine = load_record(keys_in, values_in, min(i, n - 1));
@@ -25,7 +31,8 @@ KERNEL(WG) void selection_blocks(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *ke
   index_t place = 0;
   for (u64 block = 0; block < n; block += BLOCK) {
     // Stage: places past the end get the last record again, and are not counted.
-    UNROLL for (u32 b = 0; b < BLOCK; b += WG)
+    UNROLL
+    for (u32 b = 0; b < BLOCK; b += WG)
       ranks[b + local_id()] = key_rank(keys_in[min(block + b + local_id(), n - 1)]);
     barrier_local();
 

@@ -1,4 +1,5 @@
-// Two selection sorts of E. Bainville, "OpenCL Sorting" (2011; document 000): every record counts the records before it.
+// Two selection sorts of E. Bainville, "OpenCL Sorting" (2011; document 000): every record counts
+// the records before it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +15,8 @@ constexpr auto document = "E. Bainville, OpenCL Sorting, 2011 (document 000)";
 
 class SelectionSorter final : public Sorter {
  public:
-  SelectionSorter(const Problem& problem, const Capabilities& device, const Parameters& given, bool blocks)
+  SelectionSorter(const Problem& problem, const Capabilities& device, const Parameters& given,
+                  bool blocks)
       : problem_(problem), blocks_(blocks), copy_(problem, 1, layout_) {
     const bool cpu = device.kind == DeviceKind::cpu;
     const unsigned largest = std::min(device.max_work_group, 1024u);
@@ -22,16 +24,21 @@ class SelectionSorter final : public Sorter {
     factor_ = std::stoull(given.word("block_factor", cpu ? "32" : "4"));
     const std::uint64_t key = info(problem.key).bytes, most = device.local_memory / key;
     if (work_group_ > largest || (blocks_ && factor_ * work_group_ > most))
-      throw Error(ErrorCode::unsupported,
-                  fmt::format("selection-blocks: block_factor={} with work_group={} needs {} bytes of local memory; the "
-                              "device allows work_group up to {}, and block_factor × work_group up to {}",
-                              factor_, work_group_, factor_ * work_group_ * key, largest, most));
+      throw Error(
+          ErrorCode::unsupported,
+          fmt::format("selection-blocks: block_factor={} with work_group={} needs {} bytes of "
+                      "local memory; the "
+                      "device allows work_group up to {}, and block_factor × work_group up to {}",
+                      factor_, work_group_, factor_ * work_group_ * key, largest, most));
 
-    // A launch gets no more records than it takes to keep the device busy, or than it can place in about a second:
-    // between launches others get their turn, and no watchdog bites.
-    constexpr std::uint64_t comparisons = std::uint64_t{1} << 31, records = 2048;  // of a compute unit
+    // A launch gets no more records than it takes to keep the device busy, or than it can place in
+    // about a second: between launches others get their turn, and no watchdog bites.
+    constexpr std::uint64_t comparisons = std::uint64_t{1} << 31,
+                            records = 2048;  // of a compute unit
     const std::uint64_t count = std::max<std::uint64_t>(problem.count, 1);
-    per_launch_ = ceil_div(device.compute_units * std::max(comparisons / count, records), work_group_) * work_group_;
+    per_launch_ =
+        ceil_div(device.compute_units * std::max(comparisons / count, records), work_group_) *
+        work_group_;
   }
 
   std::uint64_t scratch_bytes() const override { return layout_.bytes(); }
@@ -51,8 +58,10 @@ class SelectionSorter final : public Sorter {
     const auto b = copy_.pass(0, o);
     for (std::uint64_t first = 0; first < problem_.count; first += per_launch_) {
       const std::uint64_t end = std::min(first + per_launch_, problem_.count);
-      const Arg args[] = {b.keys_in, b.keys_out, b.values_in, b.values_out, problem_.count, first, end};
-      queue.launch({*place_, ceil_div(end - first, work_group_), static_cast<unsigned>(work_group_), args, "place"});
+      const Arg args[] = {b.keys_in,      b.keys_out, b.values_in, b.values_out,
+                          problem_.count, first,      end};
+      queue.launch({*place_, ceil_div(end - first, work_group_), static_cast<unsigned>(work_group_),
+                    args, "place"});
       queue.flush();
     }
   }
@@ -62,8 +71,9 @@ class SelectionSorter final : public Sorter {
   bool blocks_;
   ScratchLayout layout_;
   PingPong copy_;  // of the input, where the output is to go over it
-  std::uint64_t work_group_ = 0, factor_ = 0;  // work-items; ranks that each of them stages at a time
-  std::uint64_t per_launch_ = 0;               // records
+  std::uint64_t work_group_ = 0,
+                factor_ = 0;      // work-items; ranks that each of them stages at a time
+  std::uint64_t per_launch_ = 0;  // records
   std::shared_ptr<Module> module_;
   std::unique_ptr<Kernel> place_;
 };
@@ -78,8 +88,10 @@ class Selection final : public Algorithm {
         .stable = true,
         .comparison = true,
         .quadratic = true,
-        .cost = "N² comparisons; every work-item reads all keys; the records are written once; 1 launch, more for "
-                "inputs that would keep the device for seconds",
+        .cost =
+            "N² comparisons; every work-item reads all keys; the records are written once; 1 "
+            "launch, more for "
+            "inputs that would keep the device for seconds",
         .parameters = {}};
     return info;
   }
@@ -99,9 +111,15 @@ class SelectionBlocks final : public Algorithm {
         .stable = true,
         .comparison = true,
         .quadratic = true,
-        .cost = "N² comparisons in local memory; every work-group reads all keys; the records are written once; 1 "
-                "launch, more for inputs that would keep the device for seconds",
-        .parameters = {{"block_factor", "keys that a work-item stages at a time", 0, 0, {"1", "2", "4", "8", "16", "32"}},
+        .cost =
+            "N² comparisons in local memory; every work-group reads all keys; the records are "
+            "written once; 1 "
+            "launch, more for inputs that would keep the device for seconds",
+        .parameters = {{"block_factor",
+                        "keys that a work-item stages at a time",
+                        0,
+                        0,
+                        {"1", "2", "4", "8", "16", "32"}},
                        {"work_group", "work-items of a work-group", 1, 1024, {}}}};
     return info;
   }

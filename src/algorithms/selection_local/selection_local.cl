@@ -1,8 +1,9 @@
-// Selection inside of every work-group: a work-item counts which of its group's WG records come before its own, and
-// writes it to that place of the group's run. Parameter: WG (work-items).
+// Selection inside of every work-group: a work-item counts which of its group's WG records come
+// before its own, and writes it to that place of the group's run. Parameter: WG (work-items).
 
-KERNEL(WG) void selection_local(GLOBAL const ukey_t *keys_in, GLOBAL ukey_t *keys_out, GLOBAL const value_t *values_in,
-                                GLOBAL value_t *values_out, u64 n) {
+KERNEL(WG)
+void selection_local(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
+                     GLOBAL const value_t* values_in, GLOBAL value_t* values_out, u64 n) {
   LOCAL_ARRAY(ukey_t, ranks, WG);
   const u32 t = local_id();
   const u64 begin = (u64)group_id() * WG;

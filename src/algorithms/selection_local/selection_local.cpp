@@ -1,5 +1,5 @@
-// Selection inside of every work-group: "Parallel selection, local" of E. Bainville, "OpenCL Sorting" (2011; document
-// 000).
+// Selection inside of every work-group: "Parallel selection, local" of E. Bainville, "OpenCL
+// Sorting" (2011; document 000).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,9 +19,10 @@ class SelectionLocalSorter final : public Sorter {
     const unsigned usual = device.kind == DeviceKind::cpu ? 64 : 256;
     work_group_ = static_cast<unsigned>(given.number("work_group", std::min(largest, usual)));
     if (work_group_ > largest)
-      throw Error(ErrorCode::unsupported,
-                  fmt::format("selection-local: work_group={} is too large; the device allows up to {}", work_group_,
-                              largest));
+      throw Error(
+          ErrorCode::unsupported,
+          fmt::format("selection-local: work_group={} is too large; the device allows up to {}",
+                      work_group_, largest));
   }
 
   std::uint64_t scratch_bytes() const override { return 0; }
@@ -38,7 +39,8 @@ class SelectionLocalSorter final : public Sorter {
 
   void enqueue(Queue& queue, const Operands& o) override {
     const Arg args[] = {o.keys_in, o.keys_out, o.values_in, o.values_out, problem_.count};
-    queue.launch({*sort_, (problem_.count + work_group_ - 1) / work_group_, work_group_, args, "block sort"});
+    queue.launch({*sort_, (problem_.count + work_group_ - 1) / work_group_, work_group_, args,
+                  "block sort"});
   }
 
  private:
@@ -58,8 +60,15 @@ class SelectionLocal final : public Algorithm {
         .stable = true,
         .partial = true,
         .comparison = true,
-        .cost = "1 launch; reads and writes the records once; work_group comparisons in local memory for each record",
-        .parameters = {{"work_group", "work-items of a work-group, and records of a sorted run", 1, 1024, {}, true}}};
+        .cost =
+            "1 launch; reads and writes the records once; work_group comparisons in local memory "
+            "for each record",
+        .parameters = {{"work_group",
+                        "work-items of a work-group, and records of a sorted run",
+                        1,
+                        1024,
+                        {},
+                        true}}};
     return info;
   }
 

@@ -1,5 +1,6 @@
-// The first records of the sorted order: a radix select finds the rank of the last of them, the records up to it are
-// gathered in the order of the input, and sorted by the library's own sort. Where most records are wanted, all are sorted.
+// The first records of the sorted order: a radix select finds the rank of the last of them, the
+// records up to it are gathered in the order of the input, and sorted by the library's own sort.
+// Where most records are wanted, all are sorted.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,24 +15,32 @@ namespace {
 class TopkSorter : public Sorter {
  public:
   // All is sorted where there are `few` records, or where more than one in `share` is wanted.
-  TopkSorter(const Problem& problem, const Capabilities& device, const Parameters& given, std::uint64_t few, unsigned share)
-      : problem_(problem), limit_(records_out(problem)),
-        selects_(given.word("method", limit_ > problem.count / share || problem.count <= few ? "sort" : "select") == "select") {
+  TopkSorter(const Problem& problem, const Capabilities& device, const Parameters& given,
+             std::uint64_t few, unsigned share)
+      : problem_(problem),
+        limit_(records_out(problem)),
+        selects_(given.word("method", limit_ > problem.count / share || problem.count <= few
+                                          ? "sort"
+                                          : "select") == "select") {
     if (problem.segments != 0)
-      throw Error(ErrorCode::unsupported, fmt::format("a limit with segments ({}) is not there yet", problem.segments));
+      throw Error(ErrorCode::unsupported,
+                  fmt::format("a limit with segments ({}) is not there yet", problem.segments));
     inner_problem_ = problem;
     inner_problem_.limit = 0;
     if (selects_) {
       inner_problem_.count = limit_;
       inner_problem_.keys_out = true;
-      if (problem.payload == Payload::positions) inner_problem_.payload = Payload::values;  // they are made on the way
+      if (problem.payload == Payload::positions)
+        inner_problem_.payload = Payload::values;  // they are made on the way
     }
     inner_ = plan_auto(inner_problem_, device);
     const std::uint64_t key_bytes = inner_problem_.count * info(problem.key).bytes;
-    const bool all = limit_ == problem.count && !selects_;  // then the sort writes the output itself
+    const bool all =
+        limit_ == problem.count && !selects_;  // then the sort writes the output itself
     if (!all) keys_ = scratch_.add(inner_problem_.keys_out ? key_bytes : 0);
     if (selects_ && !problem.keys_out) sorted_keys_ = scratch_.add(key_bytes);
-    if (!all && problem.payload != Payload::none) values_ = scratch_.add(inner_problem_.count * problem.value_bytes);
+    if (!all && problem.payload != Payload::none)
+      values_ = scratch_.add(inner_problem_.count * problem.value_bytes);
     inner_scratch_ = scratch_.add(inner_.sorter->scratch_bytes());
   }
 
@@ -43,12 +52,16 @@ class TopkSorter : public Sorter {
     const std::uint64_t sort = inner_.sorter->bytes_moved(), key = info(problem_.key).bytes;
     const std::uint64_t value = problem_.payload == Payload::none ? 0 : problem_.value_bytes;
     if (sort == 0) return 0;
-    if (!selects_) return sort + (limit_ == problem_.count ? 0 : 2 * limit_ * ((problem_.keys_out ? key : 0) + value));
+    if (!selects_)
+      return sort +
+             (limit_ == problem_.count ? 0 : 2 * limit_ * ((problem_.keys_out ? key : 0) + value));
     return sort + key_readings() * problem_.count * key +
            limit_ * (key + value + (problem_.payload == Payload::values ? value : 0));
   }
 
-  void build(Device& device, const Capabilities& capabilities) override { inner_.sorter->build(device, capabilities); }
+  void build(Device& device, const Capabilities& capabilities) override {
+    inner_.sorter->build(device, capabilities);
+  }
 
   void enqueue(Queue& queue, const Operands& o) override {
     Operands sort = o;
@@ -75,7 +88,8 @@ class TopkSorter : public Sorter {
   }
 
  protected:
-  // The first records into the operands' keys_out and values_out, in an order that a stable sort makes the right one.
+  // The first records into the operands' keys_out and values_out, in an order that a stable sort
+  // makes the right one.
   virtual void select(Queue& queue, const Operands& operands) = 0;
   virtual std::string select_parameters() const = 0;
   virtual unsigned key_readings() const = 0;
@@ -103,8 +117,11 @@ class DeviceTopk final : public TopkSorter {
   }
 
  private:
-  static constexpr std::uint64_t few = std::uint64_t{1} << 13;  // records that a single work-group sorts
-  void select(Queue& queue, const Operands& o) override { select_.enqueue(queue, o, limit_, limit_); }
+  static constexpr std::uint64_t few = std::uint64_t{1}
+                                       << 13;  // records that a single work-group sorts
+  void select(Queue& queue, const Operands& o) override {
+    select_.enqueue(queue, o, limit_, limit_);
+  }
   std::string select_parameters() const override { return select_.parameters(); }
   unsigned key_readings() const override { return select_.key_readings(); }
   RadixSelect select_;
@@ -115,16 +132,24 @@ class Topk final : public Algorithm {
   const AlgorithmInfo& info() const override {
     static const AlgorithmInfo info{
         .name = "topk",
-        .title = "the first k records, sorted: radix select by 11-bit digits, then a sort of what it found",
+        .title =
+            "the first k records, sorted: radix select by 11-bit digits, then a sort of what it "
+            "found",
         .source = "Alabi, Blanchard, Gordon, Steinbach 2012; Zhang et al. 2023",
         .stable = true,
         .limit = true,
-        .cost = "keys read bits/11 + 2 times, k records written, and a sort of k records; 2 launches a digit, and 3",
-        .parameters = {{"method", "select the records, or sort all; the share that is wanted decides by default", 0, 0,
-                        {"select", "sort"}},
-                       {"work_group", "work-items of a work-group", 1, 1024, {}},
-                       {"items", "neighbouring records of a work-item in a tile", 1, 64, {}},
-                       {"groups", "work-groups at most", 1, 1 << 20, {}}}};
+        .cost =
+            "keys read bits/11 + 2 times, k records written, and a sort of k records; 2 launches a "
+            "digit, and 3",
+        .parameters = {
+            {"method",
+             "select the records, or sort all; the share that is wanted decides by default",
+             0,
+             0,
+             {"select", "sort"}},
+            {"work_group", "work-items of a work-group", 1, 1024, {}},
+            {"items", "neighbouring records of a work-item in a tile", 1, 64, {}},
+            {"groups", "work-groups at most", 1, 1 << 20, {}}}};
     return info;
   }
   std::unique_ptr<Sorter> plan(const Problem& problem, const Capabilities& device,
@@ -154,15 +179,23 @@ class TopkHost final : public Algorithm {
   const AlgorithmInfo& info() const override {
     static const AlgorithmInfo info{
         .name = "topk-host",
-        .title = "the first k records, sorted, on the host's cores: radix select, then sample on what it found",
+        .title =
+            "the first k records, sorted, on the host's cores: radix select, then sample on what "
+            "it found",
         .source = "Alabi, Blanchard, Gordon, Steinbach 2012",
         .stable = true,
         .host = true,
         .limit = true,
-        .cost = "keys read some 4 times, and a sort of k records; allocates up to a sixteenth of the keys",
-        .parameters = {{"method", "select the records, or sort all; the share that is wanted decides by default", 0, 0,
-                        {"select", "sort"}},
-                       {"threads", "that take part at most", 1, 1024, {}}}};
+        .cost =
+            "keys read some 4 times, and a sort of k records; allocates up to a sixteenth of the "
+            "keys",
+        .parameters = {
+            {"method",
+             "select the records, or sort all; the share that is wanted decides by default",
+             0,
+             0,
+             {"select", "sort"}},
+            {"threads", "that take part at most", 1, 1024, {}}}};
     return info;
   }
   std::unique_ptr<Sorter> plan(const Problem& problem, const Capabilities& device,

@@ -1,9 +1,12 @@
 // The first records of each sorted segment, side by side. Parameter: WG.
 
 // `to` has `limit` records for each segment; what a shorter segment leaves is not written.
-KERNEL(WG) void topk_segmented_take(GLOBAL const ukey_t *keys_in, GLOBAL const value_t *values_in, GLOBAL ukey_t *keys_out,
-                                    GLOBAL value_t *values_out, GLOBAL const offset_t *offsets, u64 segments, u64 limit) {
-  for (u64 i = (u64)group_id() * WG + local_id(); i < segments * limit; i += (u64)group_count() * WG) {
+KERNEL(WG)
+void topk_segmented_take(GLOBAL const ukey_t* keys_in, GLOBAL const value_t* values_in,
+                         GLOBAL ukey_t* keys_out, GLOBAL value_t* values_out,
+                         GLOBAL const offset_t* offsets, u64 segments, u64 limit) {
+  for (u64 i = (u64)group_id() * WG + local_id(); i < segments * limit;
+       i += (u64)group_count() * WG) {
     const u64 segment = i / limit, from = (u64)offsets[segment] + i % limit;
     if (from >= (u64)offsets[segment + 1]) continue;
     if (keys_out) keys_out[i] = keys_in[from];

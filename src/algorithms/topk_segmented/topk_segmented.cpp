@@ -25,7 +25,8 @@ class TopkSegmentedSorter final : public Sorter {
     work_group_ = std::min(device.max_work_group, device.kind == DeviceKind::cpu ? 1u : 256u);
     groups_ = std::uint64_t{device.compute_units} * (device.kind == DeviceKind::cpu ? 4 : 16);
     if (problem.keys_out) keys_ = scratch_.add(problem.count * info(problem.key).bytes);
-    if (problem.payload != Payload::none) values_ = scratch_.add(problem.count * problem.value_bytes);
+    if (problem.payload != Payload::none)
+      values_ = scratch_.add(problem.count * problem.value_bytes);
     inner_ = scratch_.add(sort_->scratch_bytes());
   }
 
@@ -36,41 +37,54 @@ class TopkSegmentedSorter final : public Sorter {
     sort_->build(device, capabilities);
     if (on_host_) return;
     kernels::Defines defines;
-    defines.problem(radix_problem(problem_)).set("WG", work_group_).set("OFFSET_BITS", 8 * problem_.offset_bytes);
+    defines.problem(radix_problem(problem_))
+        .set("WG", work_group_)
+        .set("OFFSET_BITS", 8 * problem_.offset_bytes);
     module_ = kernels::build(device, capabilities, kernels::embedded::topk_segmented_cl, defines);
     take_ = module_->kernel("topk_segmented_take");
   }
 
   void enqueue(Queue& queue, const Operands& o) override {
-    Operands whole{.keys_in = o.keys_in, .values_in = o.values_in, .scratch = inner_.in(o), .offsets = o.offsets};
+    Operands whole{.keys_in = o.keys_in,
+                   .values_in = o.values_in,
+                   .scratch = inner_.in(o),
+                   .offsets = o.offsets};
     if (problem_.keys_out) whole.keys_out = keys_.in(o);
     if (problem_.payload != Payload::none) whole.values_out = values_.in(o);
     sort_->enqueue(queue, whole);
     if (on_host_) return queue.call("take", [&] { take_on_host(whole, o); });
-    const Arg args[] = {whole.keys_out, whole.values_out, o.keys_out, o.values_out, o.offsets, problem_.segments, problem_.limit};
-    const std::uint64_t wanted = (problem_.segments * problem_.limit + work_group_ - 1) / work_group_;
+    const Arg args[] = {whole.keys_out, whole.values_out,  o.keys_out,    o.values_out,
+                        o.offsets,      problem_.segments, problem_.limit};
+    const std::uint64_t wanted =
+        (problem_.segments * problem_.limit + work_group_ - 1) / work_group_;
     queue.launch({*take_, std::min(groups_, wanted), work_group_, args, "take"});
   }
 
  private:
   void take_on_host(const Operands& from, const Operands& to) const {
 #ifdef SORTIUM_WITH_HOST
-    const auto at = [](const Memory& m, std::uint64_t bytes) { return static_cast<std::byte*>(m.handle) + m.offset + bytes; };
+    const auto at = [](const Memory& m, std::uint64_t bytes) {
+      return static_cast<std::byte*>(m.handle) + m.offset + bytes;
+    };
     const auto offset = [&](std::uint64_t s) {
       std::uint64_t value = 0;
       std::memcpy(&value, at(to.offsets, s * problem_.offset_bytes), problem_.offset_bytes);
       return value;
     };
-    const auto copy = [&](const Memory& out, const Memory& in, unsigned bytes, std::uint64_t s, std::uint64_t begin, std::uint64_t count) {
-      if (in) std::memcpy(at(out, s * problem_.limit * bytes), at(in, begin * bytes), count * bytes);
+    const auto copy = [&](const Memory& out, const Memory& in, unsigned bytes, std::uint64_t s,
+                          std::uint64_t begin, std::uint64_t count) {
+      if (in)
+        std::memcpy(at(out, s * problem_.limit * bytes), at(in, begin * bytes), count * bytes);
     };
-    tbb::parallel_for(tbb::blocked_range<std::uint64_t>(0, problem_.segments, 64), [&](const auto& range) {
-      for (auto s = range.begin(); s != range.end(); ++s) {
-        const std::uint64_t begin = offset(s), count = std::min(problem_.limit, offset(s + 1) - begin);
-        copy(to.keys_out, from.keys_out, info(problem_.key).bytes, s, begin, count);
-        copy(to.values_out, from.values_out, problem_.value_bytes, s, begin, count);
-      }
-    });
+    tbb::parallel_for(
+        tbb::blocked_range<std::uint64_t>(0, problem_.segments, 64), [&](const auto& range) {
+          for (auto s = range.begin(); s != range.end(); ++s) {
+            const std::uint64_t begin = offset(s),
+                                count = std::min(problem_.limit, offset(s + 1) - begin);
+            copy(to.keys_out, from.keys_out, info(problem_.key).bytes, s, begin, count);
+            copy(to.values_out, from.values_out, problem_.value_bytes, s, begin, count);
+          }
+        });
 #else
     (void)from, (void)to;
 #endif
@@ -91,7 +105,8 @@ class TopkSegmented final : public Algorithm {
  public:
   explicit TopkSegmented(bool host)
       : info_{.name = host ? "topk-segmented-host" : "topk-segmented",
-              .title = host ? "cpu:0: the first records of each segment, by sorting all of it" : "the first records of each segment, by sorting all of it",
+              .title = host ? "cpu:0: the first records of each segment, by sorting all of it"
+                            : "the first records of each segment, by sorting all of it",
               .source = "Hou, Liu, Feng 2017",
               .stable = true,
               .host = host,
@@ -99,7 +114,8 @@ class TopkSegmented final : public Algorithm {
               .limit = true,
               .cost = "a segmented sort out of place, and a copy of what is wanted"} {}
   const AlgorithmInfo& info() const override { return info_; }
-  std::unique_ptr<Sorter> plan(const Problem& problem, const Capabilities& device, const Parameters&) const override {
+  std::unique_ptr<Sorter> plan(const Problem& problem, const Capabilities& device,
+                               const Parameters&) const override {
     return std::make_unique<TopkSegmentedSorter>(problem, device);
   }
 
