@@ -203,7 +203,7 @@ struct Problem {
   Payload payload = Payload::none;
   unsigned value_bytes = 4;  // of a value or a position, 4 or 8 (a value may have 1 to 256 where it
                              // is said); 4-byte positions need count ≤ 2^32
-  bool keys_out = true;  // false, with positions only: the sorted keys are not wanted
+  bool keys_out = true;      // false, with positions only: the sorted keys are not wanted
   Order order = Order::ascending;
   unsigned begin_bit =
       0;  // only bits [begin_bit, end_bit) of order_bits decide (ascending ones for the purpose of
