@@ -72,8 +72,8 @@ configured() {
   done
 }
 
-# build DIRECTORY [-DNAME=VALUE…]: configures where that is due, and builds all, or what $targets names.
-build() {
+# configure DIRECTORY [-DNAME=VALUE…]: configures it, unless it is configured so already. Sets build_dir.
+configure() {
   build_dir=$root/$1
   shift
   # New packages may be just what an earlier configuration looked for in vain.
@@ -87,6 +87,11 @@ build() {
       die "CMake could not configure $build_dir"
     }
   fi
+}
+
+# build DIRECTORY [-DNAME=VALUE…]: configures it if necessary, and builds all, or what $targets names.
+build() {
+  configure "$@"
   # shellcheck disable=SC2086  # a list of names
   cmake --build "$build_dir" ${targets:+--target $targets} >&2 || die "the build failed"
 }
