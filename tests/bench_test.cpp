@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "bench_data.hpp"
 #include "cli.hpp"
+#include "protocol/data.hpp"
 
 namespace {
 

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "cli.hpp"
-#include "record_check.hpp"
+#include "io/record_check.hpp"
 
 namespace {
 

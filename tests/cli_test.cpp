@@ -27,7 +27,7 @@
 #include <string_view>
 #include <vector>
 
-#include "host_check.hpp"
+#include "io/host_check.hpp"
 
 namespace {
 

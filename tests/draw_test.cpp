@@ -1,7 +1,5 @@
 // The networks sort, the algorithms do these networks and no others, and the pictures of them are
 // what they should be.
-#include "../apps/sortium/draw.hpp"
-
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -16,9 +14,10 @@
 #include <string>
 #include <vector>
 
-#include "../apps/sortium/commands.hpp"
-#include "../apps/sortium/common.hpp"
 #include "algorithms/networks.hpp"
+#include "cli/commands.hpp"
+#include "cli/common.hpp"
+#include "draw/svg.hpp"
 #include "support.hpp"
 
 namespace {

@@ -14,9 +14,9 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "../apps/sortium/pic.hpp"
 #include "algorithms/algorithm.hpp"
 #include "methods.hpp"
+#include "pic/pic.hpp"
 #include "support.hpp"
 
 namespace sortium::test {

@@ -13,11 +13,11 @@
 #include <png.h>
 #endif
 
-#include "../apps/sortium/commands.hpp"
-#include "../apps/sortium/common.hpp"
-#include "../apps/sortium/pic.hpp"
-#include "../apps/sortium/picture.hpp"
+#include "cli/commands.hpp"
+#include "cli/common.hpp"
 #include "expect_error.hpp"
+#include "pic/pic.hpp"
+#include "pic/picture.hpp"
 #include "support.hpp"
 
 namespace sortium::test {
@@ -397,6 +397,9 @@ class PicCommand : public testing::Test {
     } catch (const app::Failure& failure) {
       EXPECT_EQ(failure.code(), app::exit_usage);
       EXPECT_NE(std::string(failure.what()).find(word), std::string::npos) << failure.what();
+    } catch (const sortium::Error& error) {
+      EXPECT_EQ(error.code(), sortium::ErrorCode::invalid_argument);
+      EXPECT_NE(std::string(error.what()).find(word), std::string::npos) << error.what();
     }
     EXPECT_TRUE(std::filesystem::is_empty(directory));
   }

@@ -1,6 +1,4 @@
 // Tuned parameters: the file, which entry fits, the search, and that a Plan takes what it says.
-#include "tune.hpp"
-
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -12,7 +10,8 @@
 #include <sstream>
 
 #include "algorithms/algorithm.hpp"
-#include "common.hpp"
+#include "bench/search.hpp"
+#include "cli/common.hpp"
 #include "expect_error.hpp"
 #include "support.hpp"
 #include "tuning/tuning.hpp"

@@ -27,8 +27,7 @@
 #include <x86simdsort-static-incl.h>
 #endif
 
-#include "bench_data.hpp"
-#include "common.hpp"
+#include "protocol/data.hpp"
 
 namespace {
 

@@ -5,8 +5,8 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
-#include "bench_data.hpp"
-#include "bench_rows.hpp"
+#include "protocol/data.hpp"
+#include "protocol/rows.hpp"
 
 namespace peers {
 

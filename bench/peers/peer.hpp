@@ -1,7 +1,7 @@
 // What the peers' programs share: `sortium bench --peers` runs them, with
 //   --device ID --n LIST --type LIST --payload LIST --distribution LIST --min-time SECONDS
 // They sort the same keys as it does, measure by the same protocol
-// (apps/sortium/bench_protocol.hpp), have the results checked on the device by Sortium's verifier,
+// (bench/protocol/measure.hpp), have the results checked on the device by Sortium's verifier,
 // and print each row as a line of JSON.
 #pragma once
 
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "bench_protocol.hpp"
+#include "protocol/measure.hpp"
 
 namespace peers {
 

@@ -1,0 +1,144 @@
+// `sortium check`: is a file sorted; is one a permutation of another.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <sortium/core.hpp>
+#include <span>
+#include <utility>
+
+#include "cli/commands.hpp"
+#include "cli/common.hpp"
+#include "cli/progress.hpp"
+#include "io/files.hpp"
+#include "io/host_sort.hpp"
+#include "io/output.hpp"
+#include "io/text.hpp"
+
+namespace app {
+
+using sortium::Problem;
+
+namespace {
+
+std::string order_words(const KeyOptions& o) {
+  std::string out = o.descending ? "in descending order" : "in ascending order";
+  if (!o.bits.empty()) out += fmt::format(" of bits {}", o.bits);
+  if (o.nan) out += fmt::format(", NaN {}", name(*o.nan));
+  if (o.zeros) out += fmt::format(", zeros {}", name(*o.zeros));
+  return out;
+}
+
+struct Difference {
+  std::uint64_t key, times_in_first, times_in_second;
+};
+
+// The first key, in the problem's order, that the two hold different numbers of. Sorts both by
+// their raw bits: to be permutations of each other is a matter of bits, so -0.0 and +0.0 are two
+// different keys here.
+template <class Word>
+std::optional<Difference> first_difference(const Problem& p, std::span<Word> a, std::span<Word> b) {
+  fast_sort(a.begin(), a.end());
+  fast_sort(b.begin(), b.end());
+  std::optional<Difference> first;
+  auto i = a.begin();
+  auto j = b.begin();
+  while (i != a.end() || j != b.end()) {
+    const Word key = j == b.end() || (i != a.end() && *i < *j) ? *i : *j;
+    const auto i_end = std::find_if(i, a.end(), [key](Word w) { return w != key; });
+    const auto j_end = std::find_if(j, b.end(), [key](Word w) { return w != key; });
+    const Difference d{key, static_cast<std::uint64_t>(i_end - i),
+                       static_cast<std::uint64_t>(j_end - j)};
+    if (d.times_in_first != d.times_in_second && (!first || rank(p, key) < rank(p, first->key)))
+      first = d;
+    i = i_end;
+    j = j_end;
+  }
+  return first;
+}
+
+template <class Word>
+std::span<Word> words(Keys& keys) {
+  return {reinterpret_cast<Word*>(keys.data.data()), keys.count};
+}
+
+int check_sorted(const CheckOptions& o, Progress& progress) {
+  const Keys keys = read_keys(o.files[0], o.text, o.type, progress);
+  const Problem p = o.problem(keys.type, keys.count);
+  const Column offsets = o.segments.empty()
+                             ? Column{}
+                             : read_offsets(o.segments, o.offset_bytes, keys.count, progress);
+  progress.phase("checking", keys.count);
+  std::uint64_t before = 0, segment = 0;
+  for (std::uint64_t i = 0; i < keys.count; ++i) {
+    const std::uint64_t now = rank(p, element(keys.data.data(), keys.width, i));
+    bool begins = false;  // a segment
+    for (; segment < offsets.count && element(offsets.data.data(), offsets.width, segment) == i;
+         ++segment)
+      begins = true;
+    if (now < before && !begins) {
+      progress.finish();
+      if (!o.quiet)
+        fmt::print("{}: not {}: record {} is {}, after {}\n", o.files[0], order_words(o), i,
+                   format_key(element(keys.data.data(), keys.width, i), keys.type),
+                   format_key(element(keys.data.data(), keys.width, i - 1), keys.type));
+      return exit_wrong;
+    }
+    before = now;
+    if (i % (1 << 20) == 0) progress.advance(1 << 20);
+  }
+  progress.finish();
+  if (!o.quiet)
+    fmt::print("{}: {} {} keys {}{}\n", o.files[0], keys.count, sortium::info(keys.type).name,
+               offsets.count == 0 ? "" : fmt::format("in {} segments, each ", offsets.count - 1),
+               order_words(o));
+  return exit_success;
+}
+
+int check_permutation(const CheckOptions& o, Progress& progress) {
+  Keys a = read_keys(o.files[0], o.text, o.type, progress);
+  Keys b = read_keys(o.files[1], o.text, o.type, progress);
+  if (a.type != b.type)
+    throw Failure(exit_usage,
+                  fmt::format("{} has {} keys and {} has {}; they must be of one type", o.files[0],
+                              sortium::info(a.type).name, o.files[1], sortium::info(b.type).name));
+  Problem p = o.problem(a.type, a.count);
+  progress.phase("comparing");
+  const auto difference = with_word(a.width, [&](auto word) {
+    return first_difference(p, words<decltype(word)>(a), words<decltype(word)>(b));
+  });
+  progress.finish();
+  if (o.quiet) return difference ? exit_wrong : exit_success;
+  if (!difference) {
+    fmt::print("{} is a permutation of {}: {} {} keys\n", o.files[0], o.files[1], a.count,
+               sortium::info(a.type).name);
+    return exit_success;
+  }
+  fmt::print(
+      "{} ({} keys) is not a permutation of {} ({} keys): the first difference is {}, {} times in "
+      "{} and {} times in {}\n",
+      o.files[0], a.count, o.files[1], b.count, format_key(difference->key, a.type),
+      difference->times_in_first, o.files[0], difference->times_in_second, o.files[1]);
+  return exit_wrong;
+}
+
+}  // namespace
+
+int check(const CheckOptions& options) {
+  options.check_bits();
+  if (options.files.size() == 2 && options.files[0] == "-" && options.files[1] == "-")
+    throw Failure(exit_usage, "only one of the two files can be standard input");
+  if (options.files.size() == 2 && !options.segments.empty())
+    throw Failure(
+        exit_usage,
+        fmt::format("--segments {}: whether two files hold the same keys is no matter of segments",
+                    options.segments));
+  if (options.segments == "-" && options.files[0] == "-")
+    throw Failure(exit_usage, "keys and offsets of segments cannot both come from standard input");
+  Progress progress(!options.quiet);
+  if (options.are_records()) return check_records(options, progress);
+  return options.files.size() == 1 ? check_sorted(options, progress)
+                                   : check_permutation(options, progress);
+}
+
+}  // namespace app

@@ -1,0 +1,350 @@
+#include "io/files.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+
+#include "io/text.hpp"
+
+namespace app {
+
+using sortium::KeyType;
+
+namespace {
+
+constexpr unsigned most_element =
+    256;  // bytes, of records and values: as much as the library moves
+constexpr std::uint64_t chunk = std::uint64_t{8}
+                                << 20;  // bytes between two steps of the progress bar
+
+constexpr char native_order = std::endian::native == std::endian::little ? '<' : '>';
+
+[[noreturn]] void refuse(const Input& input, const std::string& why) {
+  throw Failure(exit_usage, fmt::format("cannot read {}: {}", input.name(), why));
+}
+
+void swap_bytes(std::byte* data, unsigned width, std::uint64_t count) {
+  with_word(width, [&](auto word) {
+    for (std::uint64_t i = 0; i < count; ++i) {
+      std::memcpy(&word, data + i * sizeof word, sizeof word);
+      if constexpr (sizeof word == 2) word = __builtin_bswap16(word);
+      if constexpr (sizeof word == 4) word = __builtin_bswap32(word);
+      if constexpr (sizeof word == 8) word = __builtin_bswap64(word);
+      std::memcpy(data + i * sizeof word, &word, sizeof word);
+    }
+  });
+}
+
+std::optional<KeyType> type_of_descr(const std::string& descr) {
+  for (const auto type : sortium::all_key_types)
+    if (const auto name = descr_of(type); !name.empty() && descr.substr(1) == name.substr(1))
+      return type;
+  return std::nullopt;
+}
+
+// "u4, i4, ...": those that NumPy has names for.
+std::string dtype_names() {
+  std::string names;
+  for (const auto type : sortium::all_key_types)
+    if (const auto name = descr_of(type); !name.empty())
+      names += fmt::format("{}{}", names.empty() ? "" : ", ", name.substr(1));
+  return names;
+}
+
+// Of raw elements, which are only moved.
+std::string descr_of_bytes(unsigned bytes) {
+  for (const auto type : {KeyType::u8, KeyType::u16, KeyType::u32, KeyType::u64})
+    if (sortium::info(type).bytes == bytes) return descr_of(type);
+  return fmt::format("|V{}", bytes);
+}
+
+Column read_npy(Input& input, const NpyHeader& header, Progress& progress) {
+  Column column;
+  column.descr = header.descr;
+  column.width = header.item_bytes();
+  column.count = header.count;
+  column.data = input.rest(progress);
+  // Dividing, as a made-up count times the width might not fit in 64 bits.
+  const std::uint64_t have = column.data.size() / column.width;
+  if (have < column.count)
+    refuse(input,
+           fmt::format("it is truncated: its header promises {} records of {} bytes, it has {}",
+                       column.count, column.width, have));
+  if (have > column.count || column.data.size() % column.width != 0)
+    refuse(input, fmt::format("{} bytes follow its {} records",
+                              column.data.size() - column.count * column.width, column.count));
+  return column;
+}
+
+Column read_raw(Input& input, std::string descr, unsigned width, Progress& progress) {
+  Column column;
+  column.descr = std::move(descr);
+  column.width = width;
+  column.data = input.rest(progress);
+  column.count = column.data.size() / width;
+  if (column.data.size() % width != 0)
+    refuse(input, fmt::format("it is truncated: its {} bytes are not a multiple of {}",
+                              column.data.size(), width));
+  return column;
+}
+
+}  // namespace
+
+// ---------------------------------------------------------------------------------------------
+
+Input::Input(const std::string& path) : path_(path) {
+  fd_ = path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  struct stat status {};
+  if (fd_ < 0 || ::fstat(fd_, &status) != 0) refuse(*this, std::strerror(errno));
+  if (S_ISDIR(status.st_mode)) refuse(*this, std::strerror(EISDIR));
+  if (S_ISREG(status.st_mode)) {
+    // Standard input may have been read from already.
+    const off_t at = ::lseek(fd_, 0, SEEK_CUR);
+    size_ = static_cast<std::uint64_t>(status.st_size);
+    position_ = at < 0 ? 0 : static_cast<std::uint64_t>(at);
+  }
+}
+
+Input::~Input() {
+  if (fd_ > STDIN_FILENO) ::close(fd_);
+}
+
+std::uint64_t Input::read(void* to, std::uint64_t bytes) {
+  std::uint64_t done = 0;
+  while (done < bytes) {
+    const ssize_t n = ::read(fd_, static_cast<char*>(to) + done, bytes - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0)
+      throw Failure(exit_runtime, fmt::format("cannot read {}: {}", name(), std::strerror(errno)));
+    if (n == 0) break;
+    done += static_cast<std::uint64_t>(n);
+  }
+  position_ += done;
+  return done;
+}
+
+Bytes Input::rest(Progress& progress) {
+  const std::uint64_t left = size_ > position_ ? size_ - position_ : 0;
+  progress.phase("reading " + name(), left);
+  Bytes out(left == 0 ? chunk : left);
+  std::uint64_t done = 0;
+  for (;;) {
+    if (done == out.size()) {
+      if (left != 0) break;
+      Bytes larger(out.size() * 2);
+      std::memcpy(larger.data(), out.data(), done);
+      out = std::move(larger);
+    }
+    const std::uint64_t wanted = std::min(chunk, out.size() - done);
+    const std::uint64_t n = read(out.data() + done, wanted);
+    done += n;
+    progress.advance(n);
+    if (n < wanted) break;
+  }
+  out.shrink(done);
+  return out;
+}
+
+// ---------------------------------------------------------------------------------------------
+
+Kind kind_of(const std::string& path, bool text) {
+  if (path.ends_with(".npy")) return Kind::npy;
+  return text ? Kind::text : Kind::raw;
+}
+
+Column Column::make(std::string descr, unsigned width, std::uint64_t count) {
+  return {std::move(descr), width, count, false, Bytes(count * width)};
+}
+
+Column Column::empty_copy(std::uint64_t records) const {
+  return {descr, width, records, swapped, Bytes(records * width)};
+}
+
+std::string descr_of(KeyType type) {
+  if (type == KeyType::bf16) return {};
+  const auto& t = sortium::info(type);
+  return fmt::format("{}{}{}", t.bytes == 1 ? '|' : native_order,
+                     t.is_float    ? 'f'
+                     : t.is_signed ? 'i'
+                                   : 'u',
+                     t.bytes);
+}
+
+void check_npy_can_hold(const std::string& path, KeyType type) {
+  if (kind_of(path, false) == Kind::npy && descr_of(type).empty())
+    throw Failure(
+        exit_usage,
+        fmt::format(
+            "{}: NumPy has no name for {}, so no .npy file can hold such keys; raw binary can",
+            path, sortium::info(type).name));
+}
+
+Keys read_keys(const std::string& path, bool text, std::optional<KeyType> type,
+               Progress& progress) {
+  const Kind kind = kind_of(path, text);
+  if (kind != Kind::npy && !type)
+    throw Failure(
+        exit_usage,
+        fmt::format("{} is {}: --type is needed (one of {}), which only a file called .npy says "
+                    "itself",
+                    path == "-" ? "standard input" : path,
+                    kind == Kind::text ? "text" : "raw binary", key_type_names()));
+  if (kind == Kind::npy && type) check_npy_can_hold(path, *type);
+  Input input(path);
+  Keys keys;
+  if (kind == Kind::npy) {
+    const NpyHeader header = read_npy_header(input);
+    if (!header.fields.empty())
+      refuse(input, "its records have several fields: --by says which of them are the key");
+    const auto found = header.item_bytes() == 0 ? std::nullopt : type_of_descr(header.descr);
+    if (!found)
+      refuse(input, fmt::format("its dtype is '{}'; keys may be {}, in either byte order",
+                                header.descr, dtype_names()));
+    if (type && *type != *found)
+      refuse(input, fmt::format("its records are {}, not {} as --type says",
+                                sortium::info(*found).name, sortium::info(*type).name));
+    static_cast<Column&>(keys) = read_npy(input, header, progress);
+    keys.type = *found;
+    keys.swapped = header.swapped();
+    if (keys.swapped) swap_bytes(keys.data.data(), keys.width, keys.count);
+    return keys;
+  }
+  keys.type = *type;
+  const unsigned width = sortium::info(*type).bytes;
+  if (kind == Kind::raw) {
+    static_cast<Column&>(keys) = read_raw(input, descr_of(*type), width, progress);
+    return keys;
+  }
+  const Bytes lines = input.rest(progress);
+  progress.phase("parsing " + input.name(), lines.size());
+  keys.descr = descr_of(*type);
+  keys.width = width;
+  try {
+    keys.data =
+        parse_text({reinterpret_cast<const char*>(lines.data()), lines.size()}, *type, progress);
+  } catch (const Failure& failure) {
+    refuse(input, failure.what());
+  }
+  keys.count = keys.data.size() / width;
+  return keys;
+}
+
+Column read_values(const std::string& path, std::optional<unsigned> bytes, Progress& progress) {
+  Input input(path);
+  if (kind_of(path, false) == Kind::npy) {
+    const NpyHeader header = read_npy_header(input);
+    const unsigned width = header.item_bytes();
+    if (width < 1 || width > most_element)
+      refuse(input,
+             fmt::format("its dtype is '{}'; values may be of any plain type of 1 to {} bytes",
+                         header.descr, most_element));
+    if (bytes && *bytes != width)
+      refuse(input,
+             fmt::format("its records have {} bytes, not {} as --value-bytes says", width, *bytes));
+    return read_npy(input, header, progress);
+  }
+  if (!bytes)
+    throw Failure(exit_usage,
+                  fmt::format("--values {} is raw binary: --value-bytes is needed (1 to {})", path,
+                              most_element));
+  return read_raw(input, descr_of_bytes(*bytes), *bytes, progress);
+}
+
+Column read_records(const std::string& path, std::optional<unsigned> bytes,
+                    std::vector<NpyField>& fields, Progress& progress) {
+  Input input(path);
+  if (kind_of(path, false) != Kind::npy)
+    return read_raw(input, fmt::format("|V{}", bytes.value()), *bytes, progress);
+  const NpyHeader header = read_npy_header(input);
+  fields = header.fields;
+  if (fields.empty())
+    refuse(input,
+           fmt::format("its dtype is '{}', which has no fields; --by is for records that have",
+                       header.descr));
+  if (header.item_bytes() > most_element)
+    refuse(input, fmt::format("its records have {} bytes; up to {} can be sorted",
+                              header.item_bytes(), most_element));
+  return read_npy(input, header, progress);
+}
+
+Column read_offsets(const std::string& path, std::optional<unsigned> bytes, std::uint64_t count,
+                    Progress& progress) {
+  Input input(path);
+  Column offsets;
+  if (kind_of(path, false) == Kind::npy) {
+    const NpyHeader header = read_npy_header(input);
+    const auto type = header.fields.empty() && header.item_bytes() != 0
+                          ? type_of_descr(header.descr)
+                          : std::nullopt;
+    if (type != KeyType::u32 && type != KeyType::u64)
+      refuse(input,
+             fmt::format(
+                 "its dtype is '{}'; offsets of segments may be u4 and u8, in either byte order",
+                 header.descr));
+    offsets = read_npy(input, header, progress);
+    if (header.swapped()) swap_bytes(offsets.data.data(), offsets.width, offsets.count);
+  } else {
+    if (!bytes)
+      throw Failure(
+          exit_usage,
+          fmt::format("--segments {} is raw binary: --offset-bytes is needed (4 or 8)", path));
+    offsets = read_raw(input, descr_of_bytes(*bytes), *bytes, progress);
+  }
+  if (bytes && *bytes != offsets.width)
+    refuse(input, fmt::format("its offsets have {} bytes, not {} as --offset-bytes says",
+                              offsets.width, *bytes));
+  if (offsets.count == 0) refuse(input, "it has no offsets; one more than segments are needed");
+  const auto at = [&](std::uint64_t i) { return element(offsets.data.data(), offsets.width, i); };
+  if (at(0) != 0) refuse(input, fmt::format("offset 0 is {}; the first must be 0", at(0)));
+  for (std::uint64_t i = 1; i < offsets.count; ++i)
+    if (at(i) < at(i - 1))
+      refuse(input, fmt::format("offset {} is {}, less than the one before, {}; they must ascend",
+                                i, at(i), at(i - 1)));
+  if (at(offsets.count - 1) != count)
+    refuse(input, fmt::format("its last offset is {}; it must be the number of keys, {}",
+                              at(offsets.count - 1), count));
+  return offsets;
+}
+
+void reserve_column(Output& output, Kind kind, const Column& column) {
+  if (kind == Kind::text) return;  // how long it gets is not known
+  const std::size_t header =
+      kind == Kind::npy ? format_npy_header({column.descr, column.count}).size() : 0;
+  output.reserve(header + column.count * column.width);
+}
+
+void write_column(Output& output, Kind kind, const Column& column, KeyType type,
+                  Progress& progress) {
+  progress.phase("writing " + output.name(), column.count);
+  const std::uint64_t step = chunk / column.width;
+  if (kind == Kind::npy) {
+    const std::string header = format_npy_header({column.descr, column.count});
+    output.write(header.data(), header.size());
+  }
+  std::string text;
+  Bytes swapped(column.swapped ? chunk : 0);
+  for (std::uint64_t i = 0; i < column.count; i += step) {
+    const std::uint64_t n = std::min(step, column.count - i);
+    const std::byte* const from = column.data.data() + i * column.width;
+    if (kind == Kind::text) {
+      text.clear();
+      format_text(text, from, n, type);
+      output.write(text.data(), text.size());
+    } else if (column.swapped && kind == Kind::npy) {  // raw is in the machine's order
+      std::memcpy(swapped.data(), from, n * column.width);
+      swap_bytes(swapped.data(), column.width, n);
+      output.write(swapped.data(), n * column.width);
+    } else {
+      output.write(from, n * column.width);
+    }
+    progress.advance(n);
+  }
+}
+
+}  // namespace app
