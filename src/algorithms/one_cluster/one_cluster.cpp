@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "../../kernels/kernels.hpp"
-#include "../bin_sort.hpp"
+#include "../parts/bin_sort.hpp"
 #include "../rooms.hpp"
 #include "embedded.hpp"
 

@@ -5,7 +5,7 @@
 #include <bit>
 
 #include "../../kernels/kernels.hpp"
-#include "../bin_sort.hpp"
+#include "../parts/bin_sort.hpp"
 #include "../rooms.hpp"
 #include "embedded.hpp"
 

@@ -1,19 +1,24 @@
-// What sorts by bins have in common: a work-group's records go to about as many bins as there are
-// records, in local memory, and what is left is to sort within bins of a few. Stands in front of
-// their kernels. Parameters: WG, ITEMS (odd, more than 8), BIN_SHARE (bins for each work-item: 16
-// or 32), SORT_BITS (of sort_t).
+// What all sorts by bins share. A work-group's items go to about as many bins in local memory as
+// there are items. Then each bin has a few items, which are sorted by exchanges of neighbours. If a
+// bin is crowded, radix passes sort the items instead. Kernels join it in front of their own files.
+//
+// Knobs:
+//   WG         work-items of a work-group, a power of two
+//   ITEMS      items of a work-item; odd, more than 8
+//   BIN_SHARE  bins for each work-item: 16 or 32
+//   SORT_BITS  bits of an item: 32 or 64
 
 #define CAPACITY (WG * ITEMS)
 #define BINS (BIN_SHARE * WG)
-#define BIN_QUADS (BIN_SHARE / 8)  // of words that count them, two a word, of each work-item
+#define BIN_QUADS (BIN_SHARE / 8)  // uint4 of a work-item's bins; a word counts two bins
 #define LOG_BINS highest_bit32(BINS)
 #define RADIX 256u
 #define SUB_GROUPS (WG / SG_LANES)
 #define RANK_WORDS SG_RANK_WORDS(RADIX)
-// Records of a bin that is not crowded, and those on each side of a border that are merged: a bin
-// that lies across the border has one at least on either side. A work-item's two borders are not to
-// meet.
-#define FEW_ITEMS (ITEMS <= 16)  // there are registers for more than them
+// A bin with more than BIN_MOST items is crowded. SIDE items on each side of the border between two
+// work-items are merged: a bin that lies across the border has at least one on either side, and a
+// work-item's two borders must not meet.
+#define FEW_ITEMS (ITEMS <= 16)  // there are registers for items and places together
 #if !FEW_ITEMS
 #define BIN_MOST 8u
 #define SIDE 8u
@@ -29,20 +34,20 @@ typedef u32 sort_t;
 #endif
 #define SORT_LAST ((sort_t)(~(sort_t)0))
 
-// The bins' counts, two a word: of bin b, and of the one that lies half of all bins above. So one
-// sum scans both. A radix sort, where a bin is crowded, has its ranks there.
+// A word counts two bins: b in its lower half, and b + BINS / 2 in its upper half, so that one sum
+// scans both. The radix passes have their ranks in the same memory.
 #define BIN_WORDS (BINS / 2 > SUB_GROUPS * RANK_WORDS ? BINS / 2 : SUB_GROUPS * RANK_WORDS)
-#define TOO_MANY(two) \
-  ((two) + 0x10001u * (0x7fffu - BIN_MOST))  // has the top bit of a half that is above BIN_MOST
+// Sets the top bit of each half that is above BIN_MOST.
+#define TOO_MANY(two) ((two) + 0x10001u * (0x7fffu - BIN_MOST))
 #define ANY_TOO_MANY(quad) \
   (((TOO_MANY(quad.x) | TOO_MANY(quad.y) | TOO_MANY(quad.z) | TOO_MANY(quad.w)) & 0x80008000u) != 0)
+// START_BINS turns counts into the places where bins begin, from `at_bin` on.
 #define START_BIN(two)      \
   {                         \
     const u32 counts = two; \
     two = at_bin;           \
     at_bin += counts;       \
   }
-// The counts become the places where bins begin, from `at_bin` on.
 #define START_BINS(quad) START_BIN(quad.x) START_BIN(quad.y) START_BIN(quad.z) START_BIN(quad.w)
 
 #define SORT_PAIR(a, b)        \
@@ -52,8 +57,8 @@ typedef u32 sort_t;
     b = max(x, y);             \
   }
 
-// Sorts ITEMS neighbours by rounds of odd-even exchanges: nobody is further from its place than a
-// bin is long.
+// Sorts the work-item's ITEMS neighbours by rounds of odd-even exchanges. BIN_MOST rounds are
+// enough: no item is further from its place than its bin is long.
 #define SORT_NEIGHBOURS(item, own)                                           \
   {                                                                          \
     UNROLL                                                                   \
@@ -68,7 +73,7 @@ typedef u32 sort_t;
     for (u32 i = 0; i < ITEMS; ++i) own[i] = item[i];                        \
   }
 
-// Merges across the border to the work-item before.
+// Merges SIDE items on each side of the border to the work-item before.
 #define MERGE_BORDER(own)                                                \
   {                                                                      \
     sort_t two[2 * SIDE];                                                \
@@ -86,7 +91,8 @@ typedef u32 sort_t;
 
 #define HAS_DIGIT(digit) (WG <= RADIX || (digit) < RADIX)
 
-// Where a bin is crowded: a pass by the 8 bits from `shift` on, over all places; stable.
+// A stable radix pass over all CAPACITY items by the 8 bits from `shift` on. `ranks`: BIN_WORDS
+// words; `scratch`: SCAN_WORDS(WG).
 OUTLINE void radix_pass(LOCAL u32* ranks, LOCAL sort_t* items, LOCAL index_t* scratch,
                         sub_group_t sg, u32 shift) {
   const u32 t = local_id(), first = sg_index() * (SG_LANES * ITEMS) + sg_lane();
@@ -100,7 +106,7 @@ OUTLINE void radix_pass(LOCAL u32* ranks, LOCAL sort_t* items, LOCAL index_t* sc
   for (u32 i = 0; i < ITEMS; ++i) item[i] = items[first + i * SG_LANES];
 #define DIGIT_AT(i) ((u32)(item[i] >> shift) & (RADIX - 1))
 #if ORDERED_LOCAL_ATOMICS
-  // Most likely a few digits are most of all.
+  // A bin is crowded, so most likely a few digits are common: the first lane's and another one.
   const u32 one = sg_shuffle(sg, DIGIT_AT(0), 0), others = sg_ballot(sg, DIGIT_AT(0) != one);
   const u32 other = sg_shuffle(sg, DIGIT_AT(0), others != 0 ? highest_bit32(others) : 0),
             two = others != 0 ? other : RADIX;

@@ -1,16 +1,32 @@
-// One-sweep radix sort: what its passes do with a tile. columns.cl stands in front of it; behind
-// it, onesweep_pipelined.cl or onesweep_turns.cl, which say in which order a work-group's tiles go
-// through it, and onesweep.cl, the kernel. Parameters: WG, ITEMS, RESIDENT (work-groups of a
-// compute unit), PASSES, COUNT_BITS, LONG_COUNTS (there are 2^COUNT_BITS records or more), COPIES,
-// TURNS (keys and values take turns in local memory), COMMON_SHARE, SEGMENTED (for msd: one or two
-// passes, from the leading digit on; the second sorts each of the first one's digits as a segment
-// of its own), CODES, SPREAD_BITS.
+// Radix passes with decoupled look-back: what is done with one tile. A tile is loaded, ranked by
+// the pass's digit, its digit counts are published, and a look-back at earlier tiles finds where
+// its records go.
+//
+// Joined from: columns.cl, this file, then radix_pass_pipelined.cl or radix_pass_alternating.cl
+// (the order in which a work-group's tiles go through these steps), then radix_passes.cl (the
+// kernel, its inputs and outputs).
+//
+// Knobs:
+//   WG            work-items of a work-group, a power of two from 256 on
+//   ITEMS         records of a work-item in a tile, odd
+//   RESIDENT      work-groups that share a compute unit
+//   PASSES        digits of a key; with SEGMENTED 2, the most there are
+//   COUNT_BITS    bits of a count in the look-back table
+//   LONG_COUNTS   1: there are 2^COUNT_BITS records or more, and a table of marks
+//   COPIES        copies of each histogram in local memory, a power of two up to 32
+//   ALTERNATING   1: keys and values of a tile alternate in the same local memory
+//   COMMON_SHARE  a digit is common if more than one record in this many has it
+//   SEGMENTED     1: one or two passes from the leading digit on; the second pass sorts each
+//   segment
+//                 that the first one made. 0: all passes, the least significant digit first
+//   CODES         1: keys of floats are codes in between (below)
+//   SPREAD_BITS   with SEGMENTED and CODES: leading bits of the spread orders
 
-// CODES, for floats: from the first pass's reading to the last one's writing, keys are codes, whose
-// digits cost no more than an integer's. That would lose what ties, so the work-groups look for
-// such keys while they count: where there is one, they say so in `ties` and make no passes, and a
-// second launch sorts without codes. SEGMENTED, it is msd that has looked; codes are spread orders
-// (SPREAD_BITS), which the last pass leaves as they are.
+// CODES, for floats: the first pass turns keys into codes, and the last one turns them back. A
+// code's digits cost no more than an integer's. Codes lose ties, so the work-groups look for keys
+// that tie while they count: if there is one, they say so in `ties` and make no passes, and a
+// second launch sorts without codes. With SEGMENTED, the caller has looked already; codes are
+// spread orders (SPREAD_BITS), and the last pass leaves them as they are.
 #if CODES
 #define DIGIT(key) ((u32)((key) >> p.shift) & p.mask)
 #define PADDING ((ukey_t) ~(ukey_t)0)
@@ -18,10 +34,11 @@
 #define DIGIT(key) key_digit(key, p.shift, p.mask)
 #define PADDING KEY_LAST
 #endif
-// CODE_OF: what a key's digits are taken from. DIGIT_FLIP: a digit comes where (digit ^ this) says.
+// CODE_OF(key): the number whose bits are the key's digits. KEY_OUT(code): the key again.
+// DIGIT_FLIP: digits are in ascending order of (digit ^ DIGIT_FLIP).
 #if CODES && !SEGMENTED
-// The code is a number in two's complement, which the same mask makes of a key, and a key of it.
-// What its sign and descending order ask for, digits are given.
+// The code is the key as a number in two's complement; one mask turns either into the other.
+// DIGIT_FLIP puts negative codes first, and reverses the digits for descending order.
 #define CODE_MASK ((ukey_t)(KEY_SIGN - 1))
 #define MASK_NEGATIVE(key, mask) \
   ((ukey_t)((key) ^ ((ukey_t)(0 - ((key) >> (KEY_BITS - 1))) & (mask))))
@@ -39,70 +56,69 @@
 #define TILE (WG * ITEMS)
 #define NO_TILE 0xffffffffu
 #define NO_RECORDS ((index_t) ~(index_t)0)
-// A sector of memory that two stores fill is written twice. So a row of lanes takes the records of
-// a run, which are a digit's, from the first one on whose place in the output is a multiple of
-// SECTOR; those before it come last.
-#define ROTATED (VALUE_BYTES && !TURNS)
+// A run is the records of one digit in a tile. A sector of memory that two stores fill is written
+// twice. ROTATED: the lanes take a run from the first record whose place in the output is a
+// multiple of SECTOR; the records before it come last.
+#define ROTATED (VALUE_BYTES && !ALTERNATING)
 #define SECTOR 8u  // keys or values of 4 bytes
 
-// A word of the look-back table: the lower COUNT_BITS of a digit's count, and what is known of it.
+// A word of the look-back table: the lower COUNT_BITS of a digit's count, and above it a kind.
+// LOOK_OWN: the count of this tile. LOOK_ALL: the count of this tile and all before it. Even and
+// odd passes use different kinds, so that one table serves all passes: a word that the fill or the
+// pass before has left is of neither kind.
 #define LOOK_COUNT ((1u << COUNT_BITS) - 1)
-// Above the count stands LOOK_OWN, if it is of the tile alone, or LOOK_ALL, of the tile and all
-// before it. Passes take turns with two of each, so that one table does for all: what the pass
-// before has left, or the fill, is as good as nothing.
 #define LOOK_OWN (p.number % 2 ? 0u : 2u)
 #define LOOK_ALL (LOOK_OWN + 1)
 
-// A tile: `count` records from `begin`; it is the first of its list or segment, or has others
-// before it.
+// A tile: `count` records from `begin` on. `first`: it is the first tile of its list or segment.
 typedef struct {
   u64 begin;
   u32 number, count, first, segment;
 } tile_t;
 
+// fixed_local_bytes() in radix_passes.cpp has its size without keys and values.
 typedef struct {
-  u32 left_out;         // passes, a bit each
-  u32 common[2];        // digits that many records have; RADIX: none
-  tile_t tiles[4];      // by turns: the one that is written out, the one that is ranked, the next
-  u32 most, digits[8];  // how many there are of the others, and of each its number, mask and shift
-                        // (see DIGIT_WORD)
-  u32 padding[27];      // to HEAD_BYTES; what follows is also the room for histograms
-#if TURNS
+  u32 skipped;          // passes whose digit all keys share, a bit each
+  u32 common[2];        // the most common digits of the pass; RADIX: none
+  tile_t tiles[4];      // a ring: the tile that is written out, the one that is ranked, the next
+  u32 most, digits[8];  // passes that are made, and the DIGIT_WORD of each
+  u32 padding[27];      // to HEAD_BYTES; the histograms begin here, before the first pass
+#if ALTERNATING
   union {
     ukey_t keys[TILE];
     value_t values[TILE];
-  } tile;  // the one at hand, sorted by digit: its keys, then its values
+  } tile;  // the current tile, sorted by digit: its keys, then its values
 #else
-  ukey_t keys[TILE];  // the tile at hand, sorted by digit
+  ukey_t keys[TILE];  // the current tile, sorted by digit
 #if VALUE_BYTES
   value_t values[TILE];
 #endif
 #endif
 #if SEGMENTED
-  index_t segments[RADIX + 1];  // where they begin
-  u32 first_tiles[RADIX + 1];   // and their first tiles, counted over all segments
+  index_t segments[RADIX + 1];  // the first record of each segment
+  u32 first_tiles[RADIX + 1];   // the first tile of each segment, counted over all segments
 #else
   index_t first[RADIX];  // where the digit's records begin in the output, or NO_RECORDS
 #endif
 #if ROTATED
-  u32 runs[RADIX];  // of the digit's records in the sorted tile: how many there are in 15 bits,
-                    // where they end in 15 more, and RUN_IS_LONG
+  u32 runs[RADIX];  // of each digit: the run's length in 15 bits, its end in the sorted tile in 15
+                    // more, and RUN_IS_LONG
 #endif
   index_t to_out[RADIX];  // place in the sorted tile + this = place in the output
   index_t scratch[SCAN_WORDS(RADIX)];
   u32 ranks[SUB_GROUPS * RANK_WORDS];
   u32 sums[TEAMS * RADIX];
-} onesweep_memory_t;
+} radix_passes_memory_t;
 #define HEAD_BYTES 256u
 
-// A pass, as all that is done with its tiles has to know it.
+// A pass, as the steps of a tile need it.
 typedef struct {
   GLOBAL const ukey_t* from;
-  GLOBAL ukey_t* to;  // null: an argsort does not want the keys
+  GLOBAL ukey_t* to;  // null: an argsort needs no keys from the last pass
   GLOBAL const value_t* values_from;
   GLOBAL value_t* values_to;
-  GLOBAL const u32* starts;  // SEGMENTED: see the kernel
-  GLOBAL u32 *look, *marks;
+  GLOBAL const u32* starts;  // SEGMENTED: where each bucket begins; see the kernel
+  GLOBAL u32 *look, *marks;  // the look-back table; with LONG_COUNTS the marks
   GLOBAL u32* ticket;
   GLOBAL const u32* spread;
   u64 n;
@@ -110,12 +126,15 @@ typedef struct {
   ukey_t decode;  // CODE_MASK in the last pass, else 0
 #endif
   u32 number, last, shift, mask, tiles;
-  u32 positions;                      // values are positions, and not read
-  u32 segments, digits, start_shift;  // SEGMENTED
+  u32 positions;    // 1: values are positions, and are made instead of read
+  u32 segments;     // SEGMENTED: of this pass
+  u32 digits;       // SEGMENTED: values of the digit
+  u32 start_shift;  // SEGMENTED: log2 of the buckets in one value of the digit
 } pass_t;
 
-// Counts of the digit in all tiles before `tile`, which is not the first. The walk ends at the
-// first tile that knows all before it; several words are on their way at a time.
+// Look-back: returns the count of a digit in all tiles before `tile`, which is not the first one.
+// The walk goes from the neighbour backwards and ends at a word of kind `all`; it loads LOOK_WINDOW
+// words at a time.
 #define LOOK_WINDOW 4
 INLINE u32 look_back(volatile GLOBAL u32* column, u32 tile, u32 own, u32 all) {
   u32 before = 0;
@@ -129,7 +148,7 @@ INLINE u32 look_back(volatile GLOBAL u32* column, u32 tile, u32 own, u32 all) {
     UNROLL
     for (u32 k = 0; k < LOOK_WINDOW; ++k) {
       const u32 kind = word[k] >> COUNT_BITS;
-      wait |= kind != own && kind != all;  // not yet published: from here again
+      wait |= kind != own && kind != all;  // not published yet: load from here again
       if (!wait && !done) {
         before += word[k] & LOOK_COUNT;
         done = kind == all;
@@ -141,9 +160,11 @@ INLINE u32 look_back(volatile GLOBAL u32* column, u32 tile, u32 own, u32 all) {
 }
 
 #if LONG_COUNTS
-// A tile in MARK_TILES, which have half as many records as COUNT_BITS count, says for each digit
-// how many such halves are before it, and one more. So the tiles up to the next that does so know
-// all of a count whose lower bits they have found. `first`: of the tile's list or segment.
+// Counts of more than COUNT_BITS bits. MARK_TILES tiles hold 2^(COUNT_BITS - 1) records. Every tile
+// whose number is a multiple of MARK_TILES publishes a mark for each digit: 1 + the records before
+// it, divided by 2^(COUNT_BITS - 1). The tiles up to the next mark complete the lower bits with it.
+// whole_count returns the count of `tile` from its `lower` bits; `first` is the first tile of its
+// list or segment.
 #define MARK_TILES ((1u << (COUNT_BITS - 1)) / TILE)
 #define MARK_ROWS(n) ((u32)(((n) + TILE - 1) / TILE + RADIX) / MARK_TILES + 1)
 INLINE index_t whole_count(volatile GLOBAL u32* marks, u32 lower, u32 tile, u32 first) {
@@ -157,12 +178,12 @@ INLINE index_t whole_count(volatile GLOBAL u32* marks, u32 lower, u32 tile, u32 
 }
 #endif
 
-// By one work-item: the next ticket's tile. One past the last is none, whatever the rest of it
-// says.
+// Called by one work-item: takes a ticket and describes its tile. A number past the last tile means
+// that there is none; the rest of `tile` has no meaning then.
 #if SEGMENTED
-// Tiles are numbered through all segments, and each segment begins a new one.
-INLINE void take_tile(LOCAL onesweep_memory_t* mine, LOCAL tile_t* tile, GLOBAL u32* ticket, u64 n,
-                      u32 segments) {
+// Tiles are numbered through all segments, and each segment begins a new tile.
+INLINE void take_tile(LOCAL radix_passes_memory_t* mine, LOCAL tile_t* tile, GLOBAL u32* ticket,
+                      u64 n, u32 segments) {
   const u32 number = tile->number = global_add(ticket, 1u);
   u32 low = 0, high = segments;
   while (high - low > 1) {
@@ -180,8 +201,8 @@ INLINE void take_tile(LOCAL onesweep_memory_t* mine, LOCAL tile_t* tile, GLOBAL 
   tile->segment = low;
 }
 #else
-INLINE void take_tile(LOCAL onesweep_memory_t* mine, LOCAL tile_t* tile, GLOBAL u32* ticket, u64 n,
-                      u32 segments) {
+INLINE void take_tile(LOCAL radix_passes_memory_t* mine, LOCAL tile_t* tile, GLOBAL u32* ticket,
+                      u64 n, u32 segments) {
   const u32 number = tile->number = global_add(ticket, 1u);
   const u64 begin = (u64)number * TILE;
   tile->begin = begin;
@@ -191,13 +212,13 @@ INLINE void take_tile(LOCAL onesweep_memory_t* mine, LOCAL tile_t* tile, GLOBAL 
 #endif
 
 #if !SEGMENTED
-// How many keys have the digit, once all are counted.
+// Returns how many keys have the digit. All keys must have been counted.
 INLINE index_t keys_of_digit(GLOBAL u32* histograms, u32 pass, u32 digit) {
   return READ_COUNT(load_relaxed, &histograms[pass * RADIX + digit], PASSES * RADIX);
 }
 
-// Counts a key's digits, of all passes. Gives whether it ties, which only CODES have to know: then
-// the counts are not wanted.
+// Counts a key's digits of all passes. With CODES, returns whether the key ties; then the counts
+// are not used.
 INLINE u32 count_key(LOCAL u32* bins, ukey_t key, u64 shifts, u64 widths) {
   const ukey_t ordered = CODE_OF(key);
   UNROLL
@@ -212,14 +233,14 @@ INLINE u32 count_key(LOCAL u32* bins, ukey_t key, u64 shifts, u64 widths) {
 #endif
 }
 
-// Histograms of all passes' digits in one reading, by tiles or halves of them, so that short lists,
-// of which each work-group sorts one, are counted as evenly. Lanes count in COPIES of their own, in
-// banks of their own, so that they seldom wait for each other. Gives how many such this work-group
-// has counted.
+// Adds the digits of all passes to `histograms`, with one read of the keys. Returns how many count
+// tiles this work-group has counted. A count tile is a tile or half of one: in short lists, where
+// each work-group sorts one tile, the count is spread evenly, too. Lanes count in COPIES of a
+// histogram, in different banks, so that they seldom wait for each other.
 #define COUNT_ITEMS (ITEMS > 24 ? (ITEMS + 1) / 2 : ITEMS)
 #define COUNT_TILE (WG * COUNT_ITEMS)
 #define COUNT_TILES(n) ((u32)(((n) + COUNT_TILE - 1) / COUNT_TILE))
-OUTLINE u32 count_digits(LOCAL onesweep_memory_t* mine, GLOBAL const ukey_t* keys,
+OUTLINE u32 count_digits(LOCAL radix_passes_memory_t* mine, GLOBAL const ukey_t* keys,
                          GLOBAL u32* histograms, GLOBAL u32* ticket, GLOBAL u32* ties, u64 n,
                          u64 shifts, u64 widths) {
   const u32 t = local_id(), tiles = COUNT_TILES(n);
@@ -263,13 +284,13 @@ OUTLINE u32 count_digits(LOCAL onesweep_memory_t* mine, GLOBAL const ukey_t* key
 }
 #endif
 
-// The steps of a tile.
+// ---- The steps of a tile ----
 #define FIRST_OF_LANE (sg_index() * (SG_LANES * ITEMS) + sg_lane())
 #define MY_RANKS (mine->ranks + sg_index() * RANK_WORDS)
 #define TAKE_TILE(turn) take_tile(mine, &mine->tiles[(turn) % 4], p.ticket, p.n, p.segments)
 
-// Load. Each sub-group has a contiguous piece of the tile, its lanes are neighbours. What stands in
-// for keys past the end sorts after them all, and is never written out.
+// Load. Each sub-group has a contiguous piece of the tile, and neighbouring lanes have neighbouring
+// records. Keys past the end are PADDING, which sorts after all keys and is never written out.
 INLINE void load_keys(pass_t p, LOCAL const tile_t* tile, ukey_t* key) {
   const u32 first = FIRST_OF_LANE;
   UNROLL
@@ -301,7 +322,8 @@ INLINE void load_values(pass_t p, LOCAL const tile_t* tile, value_t* value) {
 }
 #endif
 
-// Ranks in the sub-group, in the order of the input. Two places a word.
+// Rank. place[i / 2] holds two ranks: of records i and i + 1 among the records of the sub-group
+// with the same digit, in the order of the input. RANK_TILE does it for all records.
 #define DIGIT_OF(i) DIGIT(key[i])
 #define PUT_PLACE(i, rank) place[(i) / 2] = (i) % 2 ? place[(i) / 2] | (rank) << 16 : (rank);
 #define RANK_TILE(rank_record)                                  \
@@ -311,17 +333,16 @@ INLINE void load_values(pass_t p, LOCAL const tile_t* tile, value_t* value) {
     PUT_PLACE(i, rank)                                          \
   }
 
-INLINE void rank_keys(LOCAL onesweep_memory_t* mine, sub_group_t sg, pass_t p, const ukey_t* key,
-                      u32* place) {
+INLINE void rank_keys(LOCAL radix_passes_memory_t* mine, sub_group_t sg, pass_t p,
+                      const ukey_t* key, u32* place) {
   LOCAL u32* my_ranks = MY_RANKS;
 #if ORDERED_LOCAL_ATOMICS
-  // Lanes with the same digit wait for each other: the first keys tell whether there are many.
-  // Where the sub-group has only one digit, places count up.
+  // Lanes with the same digit wait for each other; the first row of keys tells whether many have.
+  // If the sub-group has only one digit, ranks simply count up.
   const u32 probe = sg_shuffle(sg, DIGIT(key[0]), 0);
   if (sg_ballot(sg, DIGIT(key[0]) != probe) != 0) {
 #if !SEGMENTED
-    const u32 one = mine->common[0],
-              two = mine->common[1];  // 1 in COMMON_SHARE of all records each, or more
+    const u32 one = mine->common[0], two = mine->common[1];
     if (one != RADIX)
       SG_RANK_COMMON(ITEMS, my_ranks, RADIX, DIGIT_OF, one, two, PUT_PLACE)
     else
@@ -346,36 +367,38 @@ INLINE void rank_keys(LOCAL onesweep_memory_t* mine, sub_group_t sg, pass_t p, c
   RANK_TILE(sg_rank)
 #endif
 }
+// The place of record i in the sorted tile, after count_tile.
 #define PLACE(i) ((place[(i) / 2] >> (16 * ((i) % 2)) & 0xffff) + my_ranks[DIGIT(key[i])])
 
-// Sums over sub-groups, publishes, scans over digits; ranks' counts become the places where
-// sub-groups' digits begin. Gives the digit's count and where it begins in the sorted tile. Begins
-// after a barrier, and ends before one.
-INLINE index_t count_tile(LOCAL onesweep_memory_t* mine, pass_t p, LOCAL const tile_t* tile,
+// Count and publish. Sums the counts of the sub-groups, publishes the tile's count of each digit,
+// and scans over digits; `ranks` then holds where each sub-group's digits begin in the sorted tile.
+// Work-item t < RADIX gets digit t: returns its count, and in *start where it begins in the sorted
+// tile. A barrier must come before and after.
+INLINE index_t count_tile(LOCAL radix_passes_memory_t* mine, pass_t p, LOCAL const tile_t* tile,
                           index_t* start) {
   const u32 t = local_id();
   u32 before;
   index_t total = sum_digit(mine->ranks, mine->sums, &before), all;
-  const index_t with_past = total;  // counts what stands in for keys, too
+  const index_t with_padding = total;
   if (t % RADIX == p.mask) total -= TILE - tile->count;
   if (t < RADIX)
     ((volatile GLOBAL u32*)p.look)[(u64)tile->number * RADIX + t] =
         (tile->first ? LOOK_ALL : LOOK_OWN) << COUNT_BITS | (u32)total;
 #if SEGMENTED
-  if (t < RADIX &&
-      p.number ==
-          0)  // of these tiles the fill would be taken for something: the next pass may have more
+  // The second pass may have up to RADIX tiles more than the first. Its look-back would take what
+  // the fill left in their words for counts, so the first pass writes its own kind there.
+  if (t < RADIX && p.number == 0)
     for (u32 more = p.tiles + tile->number; more < p.tiles + RADIX; more += p.tiles)
       p.look[(u64)more * RADIX + t] = LOOK_OWN << COUNT_BITS;
 #endif
-  *start = wg_scan_add(mine->scratch, RADIX, with_past, &all);
+  *start = wg_scan_add(mine->scratch, RADIX, with_padding, &all);
   place_digit(mine->ranks, mine->sums, (u32)*start, before);
   return total;
 }
 
-#define RUN_IS_LONG 0x80000000u  // more than the records that come last may be
-// Of a digit that no key has nobody wants to know anything. (Small tiles with values are slower for
-// it: 2 distinct keys, 2^28, 5.41 and 5.47 ms.)
+#define RUN_IS_LONG 0x80000000u  // longer than the records that may come last
+// Skip digits with no keys: no later tile reads their prefix. (Not for small tiles with values,
+// which are slower with it: 2 distinct keys, 2^28 records: 5.41 -> 5.47 ms.)
 #if SEGMENTED || (VALUE_BYTES && RESIDENT > 1)
 #define HAS_DIGIT 1
 #else
@@ -387,9 +410,9 @@ INLINE index_t count_tile(LOCAL onesweep_memory_t* mine, pass_t p, LOCAL const t
 #define FIRST_TILE(tile) 0
 #endif
 
-// Looks back, by t < RADIX: where the digit's records of the tile go. `total` and `start` are
-// count_tile's.
-INLINE void find_digit(LOCAL onesweep_memory_t* mine, pass_t p, LOCAL const tile_t* tile,
+// Look back. Work-item t < RADIX finds where the tile's records of digit t go, and writes
+// to_out[t]. `total` and `start` are what count_tile returned.
+INLINE void find_digit(LOCAL radix_passes_memory_t* mine, pass_t p, LOCAL const tile_t* tile,
                        index_t total, index_t start) {
   const u32 t = local_id();
 #if SEGMENTED

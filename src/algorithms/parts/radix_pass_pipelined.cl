@@ -1,11 +1,15 @@
-// Tiles software-pipelined (onesweep_tiles.cl stands in front of this): a tile's counts are
-// published before the tile before it looks back and is written out, so that neighbours seldom
-// wait.
+// sort_tiles, software-pipelined: a work-group always has two tiles in hand. The next tile is
+// loaded and ranked, and its counts are published, before the current one looks back and is written
+// out. So look-backs seldom wait. Knobs and steps: radix_pass_tiles.cl, which comes before this
+// file.
 
+// Of records up to 8 bytes, the next tile's values are loaded only after the current tile has
+// looked back: its look-back would wait behind them. Wider records load them early, for want of
+// registers.
 #define VALUES_LATE (KEY_BITS / 8 + VALUE_BYTES <= 8)
 
-// The record for slot `at` of the tile goes where its digit's run is: the one that is there, or,
-// ROTATED, some behind it.
+// Writes one record of the run that owns slot `at` of the sorted tile to the output: the record in
+// that slot or, if ROTATED, the one TAKEN_FROM another slot of the run.
 #if VALUE_BYTES
 #define WRITE_VALUE(from) p.values_to[out] = mine->values[from];
 #else
@@ -30,13 +34,13 @@
     WRITE_VALUE(from)                         \
   }
 
-// All tiles that this work-group gets of a pass, from ticket number `*turn` of its own on, which it
-// has taken. Gives how many.
-INLINE u32 sort_tiles(LOCAL onesweep_memory_t* mine, sub_group_t sg, pass_t p, u32* turn_) {
+// Sorts all tiles of a pass that this work-group gets. `*turn_` counts its tickets over all passes;
+// the first one has been taken. Returns how many tiles it was.
+INLINE u32 sort_tiles(LOCAL radix_passes_memory_t* mine, sub_group_t sg, pass_t p, u32* turn_) {
   const u32 t = local_id();
   LOCAL u32* my_ranks = MY_RANKS;
   u32 turn = *turn_, next = mine->tiles[turn % 4].number, current = NO_TILE, taken = 0;
-  index_t total = 0, start = 0;  // of this work-item's digit in the tile at hand
+  index_t total = 0, start = 0;  // of this work-item's digit in the current tile
   for (;;) {
     ukey_t key[ITEMS];
     u32 place[(ITEMS + 1) / 2];
@@ -46,9 +50,7 @@ INLINE u32 sort_tiles(LOCAL onesweep_memory_t* mine, sub_group_t sg, pass_t p, u
     index_t next_total = 0, next_start = 0;
     u32 following = NO_TILE;
 
-    // The next tile: load, rank, publish. Its values are on their way by the time the tile at hand
-    // is written out: of records of 8 bytes no sooner than that tile has looked back, for what it
-    // looks at would wait behind them; of wider ones now, for want of registers.
+    // The next tile: load, rank, publish. Its values are loaded while the current one is written.
     if (next < p.tiles) {
       LOCAL const tile_t* tile = &mine->tiles[turn % 4];
       load_keys(p, tile, key);
@@ -62,8 +64,8 @@ INLINE u32 sort_tiles(LOCAL onesweep_memory_t* mine, sub_group_t sg, pass_t p, u
       next_total = count_tile(mine, p, tile, &next_start);
     }
 
-    // The tile at hand: look back, then write out; neighbouring work-items write neighbouring
-    // records of a digit's run.
+    // The current tile: look back, then write out. Neighbouring work-items write neighbouring
+    // records of a run.
     if (current != NO_TILE && t < RADIX)
       find_digit(mine, p, &mine->tiles[(turn - 1) % 4], total, start);
 #if VALUE_BYTES && VALUES_LATE
@@ -83,7 +85,7 @@ INLINE u32 sort_tiles(LOCAL onesweep_memory_t* mine, sub_group_t sg, pass_t p, u
     barrier_local();
     ++taken;
 
-    // Scatter into local memory: the next tile is now sorted by digit, and the one at hand.
+    // Scatter into local memory, sorted by digit: the next tile becomes the current one.
     UNROLL
     for (u32 i = 0; i < ITEMS; ++i) {
       const u32 at = PLACE(i);

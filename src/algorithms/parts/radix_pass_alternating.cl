@@ -1,9 +1,10 @@
-// Tiles one after the other, whose keys and values take turns in local memory (onesweep_tiles.cl
-// stands in front of this): where there is little of it, tiles are larger so, and registers hold
-// less at a time. Work-groups that share a compute unit do each other's waiting.
+// sort_tiles for devices with little local memory: one tile after the other, whose keys and values
+// alternate in the same local memory. So tiles are larger, and registers hold less at a time. While
+// one work-group waits, another on the same compute unit works. Knobs and steps:
+// radix_pass_tiles.cl, which comes before this file.
 
-// Record `at` of the tile, which is this work-item's i-th, goes where its digit's run is: its key,
-// and then its value, for which the digit is kept.
+// Writes record `at` of the sorted tile to the output. It is record i of this work-item. The key
+// goes first; digit_of keeps its digit for the value.
 #define WRITE_KEY(i, at)                                                        \
   {                                                                             \
     const ukey_t k = mine->tile.keys[at];                                       \
@@ -16,9 +17,9 @@
   p.values_to[(index_t)(mine->to_out[digit_of[(i) / 4] >> (8 * ((i) % 4)) & 255] + (at))] = \
       mine->tile.values[at];
 
-// All tiles that this work-group gets of a pass, from ticket number `*turn` of its own on, which it
-// has taken. Gives how many.
-INLINE u32 sort_tiles(LOCAL onesweep_memory_t* mine, sub_group_t sg, pass_t p, u32* turn_) {
+// Sorts all tiles of a pass that this work-group gets. `*turn_` counts its tickets over all passes;
+// the first one has been taken. Returns how many tiles it was.
+INLINE u32 sort_tiles(LOCAL radix_passes_memory_t* mine, sub_group_t sg, pass_t p, u32* turn_) {
   const u32 t = local_id();
   LOCAL u32* my_ranks = MY_RANKS;
   u32 turn = *turn_, taken = 0, next = mine->tiles[turn % 4].number;
@@ -38,8 +39,8 @@ INLINE u32 sort_tiles(LOCAL onesweep_memory_t* mine, sub_group_t sg, pass_t p, u
     const index_t total = count_tile(mine, p, tile, &start);
     barrier_local();
 
-    // Scatter the keys into local memory, sorted by digit. Values are on their way while this
-    // work-group looks back.
+    // Scatter the keys into local memory, sorted by digit. Values are loaded while this work-group
+    // looks back.
     UNROLL
     for (u32 i = 0; i < ITEMS; ++i) {
       const u32 at = PLACE(i);
@@ -50,7 +51,7 @@ INLINE u32 sort_tiles(LOCAL onesweep_memory_t* mine, sub_group_t sg, pass_t p, u
     if (t < RADIX) find_digit(mine, p, tile, total, start);
     barrier_local();
 
-    // Write keys out: neighbouring work-items write neighbouring records of a digit's run.
+    // Write the keys. Neighbouring work-items write neighbouring records of a run.
     if (count == TILE) {
       UNROLL
       for (u32 i = 0; i < ITEMS; ++i) WRITE_KEY(i, t + i * WG)
@@ -63,7 +64,7 @@ INLINE u32 sort_tiles(LOCAL onesweep_memory_t* mine, sub_group_t sg, pass_t p, u
     const u32 following = after->number;
     barrier_local();
 
-    // The same with values, while the next tile's keys are on their way.
+    // The same with values, while the next tile's keys are loaded.
     UNROLL
     for (u32 i = 0; i < ITEMS; ++i)
       mine->tile.values[place[i / 2] >> (16 * (i % 2)) & 0xffff] = value[i];

@@ -1,14 +1,14 @@
-// What the host has to know of src/kernels/bin_sort.cl, for the rooms that sort by bins.
+// The host's side of bin_sort.cl, for the algorithms that sort by bins.
 #pragma once
 
 #include <algorithm>
 
-#include "../kernels/kernels.hpp"
-#include "algorithm.hpp"
+#include "../../kernels/kernels.hpp"
+#include "../algorithm.hpp"
 
 namespace sortium {
 
-// Bytes of bin_sort_t.
+// Bytes of bin_sort_t for `work_group` work-items with `items` items of `sort_bits` bits each.
 inline std::uint64_t bin_sort_bytes(const Problem& problem, const Capabilities& device,
                                     std::uint64_t work_group, unsigned items, unsigned sort_bits,
                                     unsigned bin_share = 16) {
@@ -16,8 +16,9 @@ inline std::uint64_t bin_sort_bytes(const Problem& problem, const Capabilities& 
          work_group * items * sort_bits / 8 + kernels::scan_bytes(problem, device, work_group) + 16;
 }
 
-// Its parameters. `bin_shift`: the bits of an item that choose its bin begin there; `bin_share`:
-// bins for each work-item, 16 or 32.
+// Sets the knobs of bins.cl and bin_sort.cl except BY_PLACE. `with_positions`: items have their
+// position in the lowest `position_bits` bits. `bin_shift`: the bits of an item from here on choose
+// its bin. `bin_share`: bins for each work-item, 16 or 32.
 inline void set_bin_sort(kernels::Defines& defines, unsigned work_group, unsigned items,
                          unsigned sort_bits, bool with_positions, unsigned position_bits,
                          unsigned bin_shift, unsigned bin_share = 16) {

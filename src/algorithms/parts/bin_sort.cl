@@ -1,15 +1,19 @@
-// A work-group sorts its items in local memory: they go to bins, in which a few are left to sort
-// (bins.cl, which stands in front of this); where a bin is crowded, a radix sort does instead.
-// msd's local sort, one-cluster and one-group have it in common. Instructions are what it costs: a
-// work-item's places, the counts' places and their sums are all worked out once. Parameters: those
-// of bins.cl, COMPOSITE, POSITION_BITS, WINDOW_HIGH (the bits that choose a bin lie in an item's
-// upper word), BY_PLACE (an item's place stands in for the lowest of these bits, so that
-// neighbours' differ in the highest only).
+// A work-group sorts its items in local memory, by bins; if a bin is crowded, by radix passes. msd
+// (buckets), one-cluster (partitions) and one-group (the list) share it. bins.cl comes before it.
+// Its cost is its instructions: an item's place, its count's place and their sum are each computed
+// once.
+//
+// Knobs, beside those of bins.cl:
+//   COMPOSITE      1: an item has its position below what is compared
+//   POSITION_BITS  bits of that position
+//   WINDOW_HIGH    1: the bits that choose a bin lie in an item's upper word
+//   BY_PLACE       1: fewer bits are compared than a bin's number has, so the position completes it
 
-// COMPOSITE: below what is compared, an item has its place among those that are sorted: no two are
-// equal, so that no order of ties is lost, and the place finds the rest of the record.
+// COMPOSITE: no two items are equal, so ties keep their order, and the position finds the rest of
+// the record.
 #define POSITION(item) ((u32)(item) & ((1u << POSITION_BITS) - 1))
 
+// bin_sort_bytes() in bin_sort.hpp has its size.
 typedef struct {
   u32 bins[BIN_WORDS];
   sort_t items[CAPACITY];
@@ -18,22 +22,24 @@ typedef struct {
   u32 crowded;
 } bin_sort_t;
 
-// The bits of an item from `shift` on, 32 of them at least.
+// The bits of an item from `shift` on, as a word.
 #if SORT_BITS == 32
 #define WINDOW(item) ((item) >> shift)
-#elif WINDOW_HIGH  // it lies in the upper word
+#elif WINDOW_HIGH
 #define WINDOW(item) ((u32)((item) >> 32) >> (shift - 32))
 #else
 #define WINDOW(item) ((u32)((item) >> (shift & 31)))
 #endif
 
-// Of bits above the position that are all alike, a position may stand in for some (see msd_local).
+// How an item's place completes the number of its bin. If fewer bits are compared than a bin's
+// number has, neighbours would add to few bins. Then the lowest `bits` bits of the bin's number
+// come from the item's place, scaled by `step` / 65536. bits == 0: the item alone chooses its bin.
 typedef struct {
-  u32 bits, step;  // how many; places of a work-group for each value of theirs, times 65536
+  u32 bits, step;
 } bins_by_place_t;
 
-// Where word w of the counts lies. Work-item t scans words 8t to 8t + 7: they lie one after the
-// other, unless that puts what neighbours add to into two banks.
+// Where word w of the counts lies. Work-item t scans words 8t to 8t + 7. They lie side by side,
+// except with BY_PLACE: there, neighbours would add to words in only two banks.
 #if BY_PLACE
 #define BIN_AT(w) ((w) % 8 * WG + ((w) / 8 ^ (w) / 256))
 #define OWN_BIN(i) mine->bins[(i)*WG + (t ^ t / 32)]  // at BIN_AT(8 * t + i)
@@ -41,12 +47,12 @@ typedef struct {
 #define BIN_AT(w) (w)
 #endif
 
-// Where a bin is crowded: by passes, over mine->items.
+// Sorts mine->items by radix passes.
 INLINE void sort_crowded(LOCAL bin_sort_t* mine, sub_group_t sg, u32 rows) {
   const u32 t = local_id();
   if (t < 2) mine->differ[t] = 0;
   barrier_local();
-  // The bits in which items differ; those that are alike in all need no pass, nor do positions.
+  // Only the bits in which items differ need a pass; positions need none, as passes are stable.
   sort_t differ = 0;
   UNROLL
   for (u32 i = 0; i < ITEMS; ++i) differ |= i < rows ? mine->items[i * WG + t] ^ mine->items[0] : 0;
@@ -69,7 +75,7 @@ INLINE void sort_crowded(LOCAL bin_sort_t* mine, sub_group_t sg, u32 rows) {
   }
 }
 
-// The 2-byte index of the count of item i's bin.
+// Returns which half-word of `bins` counts the bin of `item`, the work-item's item i.
 INLINE u32 bin_of(sort_t item, u32 i, u32 shift, bins_by_place_t by_place) {
   u32 window = WINDOW(item);
 #if COMPOSITE
@@ -80,7 +86,8 @@ INLINE u32 bin_of(sort_t item, u32 i, u32 shift, bins_by_place_t by_place) {
   return 2 * BIN_AT(window & (BINS / 2 - 1)) + (window >> (LOG_BINS - 1) & 1);
 }
 
-// With the rank there, above: how many have come before. Nothing where the item is not `there`.
+// Counts an item in its bin, if it is `there`. Returns `bin`, and from bit 16 on the item's rank:
+// how many items were counted in the bin before.
 INLINE u32 place_in_bin(LOCAL u32* bins, u32 bin, u32 there) {
   const u32 half_word = 16 * (bin % 2);
   u32 before = 0;
@@ -88,13 +95,14 @@ INLINE u32 place_in_bin(LOCAL u32* bins, u32 bin, u32 there) {
   return bin | before >> half_word << 16;
 }
 
-// Many keys of 64 bits leave no registers for their places. Kept are ranks, of which 4 bits are
-// enough where no bin is crowded (`alike` is for shorter keys), and bins are worked out again.
+// Many items of 64 bits leave no registers for their places. Then only the ranks are kept, in 4
+// bits (enough if no bin is crowded; `alike` is for shorter keys), and bins are computed again.
 #define PACKED_RANKS (SORT_BITS == 64 && !COMPOSITE && !FEW_ITEMS)
 
-// Item i of a work-item is the one at place i * WG + t; of them `rows` are there, the others
-// SORT_LAST. They are sorted into mine->items. Bits of an item from `shift` on choose its bin.
-// `alike`: the items of a bin are equal, and need no sorting.
+// Sorts all items into mine->items. `item`: item i of work-item t is number i * WG + t; its first
+// `rows` are there, the others are SORT_LAST. The bits from `shift` on choose an item's bin; see
+// bins_by_place_t. `alike`: 1 if items of the same bin are equal and need no sorting. Begins and
+// ends with barriers.
 INLINE void sort_in_bins(LOCAL bin_sort_t* mine, sub_group_t sg, sort_t* item, u32 rows, u32 shift,
                          bins_by_place_t by_place, u32 alike) {
   const u32 t = local_id();
@@ -106,8 +114,7 @@ INLINE void sort_in_bins(LOCAL bin_sort_t* mine, sub_group_t sg, sort_t* item, u
   if (t == 0) mine->crowded = 0;
   barrier_local();
 
-  // Rank in the bins. Of few items all are on their way at once, of many, for want of registers,
-  // one after the other.
+  // Rank in the bins: few items all at once; many, for want of registers, one after the other.
 #if PACKED_RANKS
   u32 ranks[(ITEMS + 7) / 8];  // 4 bits each
   UNROLL
@@ -122,7 +129,7 @@ INLINE void sort_in_bins(LOCAL bin_sort_t* mine, sub_group_t sg, sort_t* item, u
        ? starts_of_bins[bin_of(item[i], i, shift, by_place)] + (ranks[i / 8] >> 4 * (i % 8) & 15) \
        : i * WG + t)
 #else
-  u32 place[ITEMS];  // the 2-byte index of the bin's count, and the rank above
+  u32 place[ITEMS];  // from place_in_bin
 #if FEW_ITEMS
   UNROLL
   for (u32 i = 0; i < ITEMS; ++i) place[i] = bin_of(item[i], i, shift, by_place);
@@ -169,7 +176,7 @@ INLINE void sort_in_bins(LOCAL bin_sort_t* mine, sub_group_t sg, sort_t* item, u
     }
     barrier_local();
 
-    // Scatter; what stands past the end stays there.
+    // Scatter. Items past the end stay in their places.
     LOCAL const u16* starts_of_bins = (LOCAL const u16*)mine->bins;
 #if FEW_ITEMS
     UNROLL
@@ -182,7 +189,7 @@ INLINE void sort_in_bins(LOCAL bin_sort_t* mine, sub_group_t sg, sort_t* item, u
 #endif
     barrier_local();
 
-    // Sort within bins, and across the borders between work-items.
+    // Sort within bins, then across the borders between work-items.
     if (!alike) {
       LOCAL sort_t* own = mine->items + t * ITEMS;
       SORT_NEIGHBOURS(item, own)

@@ -1,12 +1,13 @@
-// One-sweep radix sort: a pass reads every record once and writes it once. Each work-group takes
-// tiles by ticket, publishes its tile's digit counts, and learns where its digits begin by looking
-// back at the counts of the tiles before. All passes are one launch. A work-group goes on to the
-// next pass when all tiles of the last one are written. It never waits for a work-group that has
-// not begun: whoever has taken a ticket runs, and needs only what earlier tickets do. Passes whose
-// digit is one and the same in all keys are left out. onesweep_tiles.cl and what sorts the tiles
-// stand in front of this.
+// Radix passes with decoupled look-back ("one sweep"): the kernel. A pass reads every record once
+// and writes it once. All passes are one launch. Work-groups take tiles by ticket. A work-group
+// publishes the digit counts of its tile and looks back at the counts of earlier tiles to find
+// where its records go. It goes on to the next pass when all tiles of the last one are written. It
+// waits only for work-groups that have taken earlier tickets, so they are running. Passes whose
+// digit all keys share are skipped.
+//
+// Comes last of the joined files; radix_pass_tiles.cl has the knobs.
 
-// Until `done` tiles have been written by whichever work-groups.
+// Waits until the work-groups together have counted `tiles` tiles as done.
 INLINE void wait_for(GLOBAL u32* done, u32 tiles) {
   if (local_id() == 0)
     while (load_acquire(done) < tiles) {
@@ -14,24 +15,25 @@ INLINE void wait_for(GLOBAL u32* done, u32 tiles) {
   barrier_all();
 }
 
-// Pass p's number, mask and shift. Which passes there are is read from local memory as such a word,
-// and not as a number, from which compilers seem to work out shift and mask again at every use
-// (NVIDIA's OpenCL: u64 keys took a fifth longer).
+// Pass p's number, mask and shift in one word, which waits in local memory. With the number alone,
+// compilers work out shift and mask again at every use (NVIDIA's OpenCL: u64 keys took a fifth
+// longer).
 #define DIGIT_WORD(p)                                                  \
   ((p) << 16 | ((1u << ((u32)(widths >> (8 * (p))) & 255)) - 1) << 8 | \
    ((u32)(shifts >> (8 * (p))) & 255))
 
 #if !SEGMENTED
-// What comes before passes, like the count, is out of line: registers are what the passes' loop has
-// least of, and compilers do better with it alone (pairs that fall back on an H200: 3 to 5 %).
+// What precedes the passes is OUTLINE, like the count: the loop over passes is short of registers,
+// and compilers allocate them better for it alone (skewed pairs on an H200: 3 to 5 % faster).
 
-// Which passes are made, in local memory: those whose digit is the same in all keys are left out by
-// twos, so that the last one still writes the output; not all of them, for that must be written.
-// None where codes tie (CODES): to return there would cost the passes registers.
-OUTLINE void choose_passes(LOCAL onesweep_memory_t* mine, GLOBAL u32* starts, GLOBAL u32* ties,
+// Chooses the passes, in mine->digits and mine->most. Passes whose digit all keys share are skipped
+// in pairs, so that the last pass still writes the output; not all are skipped, because the output
+// must be written. With CODES and keys that tie, there are none. (To return from the kernel instead
+// would cost the passes registers.)
+OUTLINE void choose_passes(LOCAL radix_passes_memory_t* mine, GLOBAL u32* starts, GLOBAL u32* ties,
                            u64 n, u64 shifts, u64 widths) {
   const u32 t = local_id();
-  if (t == 0) mine->left_out = 0;
+  if (t == 0) mine->skipped = 0;
   barrier_local();
   if (t < RADIX) {
     index_t count[PASSES];
@@ -39,23 +41,24 @@ OUTLINE void choose_passes(LOCAL onesweep_memory_t* mine, GLOBAL u32* starts, GL
     for (u32 p = 0; p < PASSES; ++p) count[p] = keys_of_digit(starts, p, t);
     UNROLL
     for (u32 p = 0; p < PASSES; ++p)
-      if (count[p] == n) local_or(&mine->left_out, 1u << p);
+      if (count[p] == n) local_or(&mine->skipped, 1u << p);
   }
   barrier_local();
   if (t == 0) {
-    u32 left_out = mine->left_out, most = 0;
-    if (popcount32(left_out) % 2 != 0) left_out &= left_out - 1;
-    if (popcount32(left_out) == PASSES) left_out &= left_out - 1, left_out &= left_out - 1;
+    u32 skipped = mine->skipped, most = 0;
+    if (popcount32(skipped) % 2 != 0) skipped &= skipped - 1;
+    if (popcount32(skipped) == PASSES) skipped &= skipped - 1, skipped &= skipped - 1;
     for (u32 p = 0; p < PASSES; ++p)
-      if ((left_out >> p & 1) == 0) mine->digits[most++] = DIGIT_WORD(p);
+      if ((skipped >> p & 1) == 0) mine->digits[most++] = DIGIT_WORD(p);
     mine->most = CODES && load_relaxed(ties) != 0 ? 0 : most;
   }
   barrier_local();
 }
 
-// Where the pass's digits begin; and the two most common ones, if they are common: the largest of
-// count and digit, as one word. A barrier has to follow.
-OUTLINE void begin_pass(LOCAL onesweep_memory_t* mine, GLOBAL u32* starts, u32 digit_word, u64 n) {
+// Finds where the pass's digits begin in the output (mine->first) and its two most common digits
+// (mine->common): the maximum of words made of count and digit. A barrier must follow.
+OUTLINE void begin_pass(LOCAL radix_passes_memory_t* mine, GLOBAL u32* starts, u32 digit_word,
+                        u64 n) {
   const u32 t = local_id(), digit = t ^ DIGIT_FLIP(digit_word & 255, digit_word >> 8 & 255);
   index_t all;
   const index_t of_digit = t < RADIX ? keys_of_digit(starts, digit_word >> 16, digit) : 0;
@@ -77,14 +80,25 @@ OUTLINE void begin_pass(LOCAL onesweep_memory_t* mine, GLOBAL u32* starts, u32 d
 }
 #endif
 
-// Passes go from keys_in to keys_a, to keys_b, to keys_a … Byte p of `shifts` and `widths` is pass
-// p's digit. `starts`: the passes' histograms, still 0, and with indices of 64 bits their upper
-// words. SEGMENTED: where each bucket, a value of the last pass's digit below the first one's,
-// begins in the output, and the end. `passes`: SEGMENTED, 1 or 2; else they are PASSES. `state`:
-// tickets and counts of tiles that are done for each pass, 0 at first; the look-back table, and the
-// marks (LONG_COUNTS) of each pass, too. `ties`: 0 at first; see CODES. `spread`: the table, with
-// SPREAD_BITS. `gate`: null, or a word that decides on the device whether the launch does anything:
-// only if it is from gate_least to gate_most.
+// Pass 0 reads keys_in and values_in and writes keys_a and values_a; later passes alternate between
+// a and b. n records; a bucket is a value of all digits together (SEGMENTED).
+//
+//   keys_in, keys_a, keys_b        n keys each
+//   values_in, values_a, values_b  n values each; not used without values
+//   starts        SEGMENTED: in, where each bucket begins in the output, and the end. Else: work
+//                 space, 0 at first: PASSES histograms of 256 counts (64-bit indices: twice, the
+//                 second half for the upper words)
+//   look          work space: the look-back table, 256 words a tile, 0 at first
+//   marks         work space, LONG_COUNTS: MARK_ROWS(n) * 256 words a pass, 0 at first
+//   state         work space, 0 at first: for each pass and the count a ticket, then for each the
+//                 number of tiles that are done
+//   shifts, widths   byte p: shift and width in bits of pass p's digit
+//   passes        SEGMENTED: 1 or 2. Else there are PASSES
+//   values_are_positions  1: pass 0 makes positions instead of reading values
+//   last_keys     0: the last pass writes no keys
+//   ties          CODES: a word, 0 at first; not 0 if keys tie, and then nothing has been sorted
+//   spread        SPREAD_BITS: the table of spread orders
+//   gate          null, or a word: the launch does nothing unless gate_least <= *gate <= gate_most
 #define STATE_DONE (PASSES + 1)
 KERNEL_RESIDENT(WG, RESIDENT)
 void onesweep(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey_t* keys_b,
@@ -94,17 +108,17 @@ void onesweep(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey_t
               GLOBAL u32* ties, GLOBAL const u32* spread, GLOBAL const u32* gate, u32 gate_least,
               u32 gate_most) {
   SUB_GROUP(WG);
-  LOCAL_STRUCT(onesweep_memory_t, mine);
+  LOCAL_STRUCT(radix_passes_memory_t, mine);
   if (gate && (*gate < gate_least || *gate > gate_most)) return;
   const u32 t = local_id();
-  u32 turn = 0;  // tiles so far
+  u32 turn = 0;  // tickets so far
 
 #if SEGMENTED
   u32 tiles = 0;
 #define MOST passes
 #define DIGIT_OF_PASS DIGIT_WORD(pass)
 #else
-#define MOST mine->most  // in local memory, for registers are what the passes have least of
+#define MOST mine->most  // in local memory: the passes are short of registers
 #define DIGIT_OF_PASS mine->digits[pass]
   const u32 tiles = (u32)((n + TILE - 1) / TILE);
   const u32 counted = count_digits(mine, keys_in, starts, &state[PASSES], ties, n, shifts, widths);
@@ -141,7 +155,7 @@ void onesweep(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey_t
     p.digits = p.start_shift = 0;
 
 #if SEGMENTED
-    // Where segments begin, once the pass before is done.
+    // Find where segments begin, once the pass before is done.
     if (pass != 0) wait_for(&state[STATE_DONE + pass - 1], tiles);
     p.digits = p.mask + 1;
     p.segments = pass == 0 ? 1 : 1u << ((u32)widths & 255);
@@ -161,7 +175,7 @@ void onesweep(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey_t
     tiles = (u32)all;
     barrier_local();
 #else
-    // Where digits begin, while others still write what the pass before has left.
+    // Find where digits begin, while other work-groups still write tiles of the pass before.
     begin_pass(mine, starts, digit_word, n);
     if (pass != 0) wait_for(&state[STATE_DONE + pass - 1], tiles);
 #endif

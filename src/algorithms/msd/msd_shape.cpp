@@ -1,0 +1,368 @@
+#include "msd_shape.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "../../kernels/kernels.hpp"
+#include "../parts/bin_sort.hpp"
+#include "../parts/radix_passes.hpp"
+
+namespace sortium::msd {
+namespace {
+
+constexpr std::uint64_t radix_size = 256;
+// A device with more local memory for a work-group than this has larger work-groups and tiles.
+constexpr std::uint64_t much_local_bytes = 128 * 1024;
+constexpr std::uint64_t gap_bytes = 64;  // alignment gaps between a structure's arrays
+constexpr unsigned most_run = 8;         // tiles of a ticket; measured on an H200
+// A bucket of spread orders may be so full, by what the samples say.
+constexpr double spread_fill = 0.9;
+// Up to so many records, sampling costs more than it saves.
+constexpr std::uint64_t sampled_from = std::uint64_t{1} << 22;
+constexpr std::uint64_t many_sampled_from = std::uint64_t{1} << 26;
+// A digit is few if two keys agree in it more often than one time in this; measured on an H200. (By
+// chance it is one time in 256.)
+constexpr std::uint64_t few_digits_share = 32;
+// Above so many records there are too many tiles for each work-group to add up their counts.
+constexpr std::uint64_t tiles_counted_to = std::uint64_t{1} << 21;
+// A tile costs as much as so many further records of each work-item, however small it is.
+constexpr std::uint64_t tile_cost_items = 10;
+
+[[noreturn]] void unsupported(const std::string& why) {
+  throw Error(ErrorCode::unsupported, "msd: " + why);
+}
+
+bool has_much_local(const Capabilities& device) { return device.local_struct > much_local_bytes; }
+
+std::uint64_t value_bytes(const Problem& p) {
+  return p.payload == Payload::none ? 0 : p.value_bytes;
+}
+
+// Local memory of a compute unit, for all its work-groups. NVIDIA's OpenCL only tells what one of
+// them may have.
+std::uint64_t local_bytes_of_unit(const Capabilities& device) {
+  return device.local_struct * (device.sub_group_words == SubGroupWords::ptx ? 4 : 1);
+}
+
+// Records of the largest bucket if keys spread.
+double expected_bucket(const Problem& p, unsigned bits) {
+  // Keys that spread evenly make buckets that differ by the square root of their size: seven of
+  // these are enough for all. Spread orders have room by powers of two, so that buckets have up to
+  // twice the mean, and what the samples are off.
+  const auto mean = static_cast<double>(p.count >> bits) + 1;
+  return spread_bits(p) != 0 ? 2 * mean / spread_fill : mean + 7 * std::sqrt(mean);
+}
+
+// Sets values_late, keep_keys and bytes (of msd_local_memory_t) for a work-group of this size.
+void place_in_local_memory(const Problem& p, const Capabilities& device, unsigned work_group,
+                           LocalSort& local) {
+  const std::uint64_t records = std::uint64_t{work_group} * local_items;
+  const std::uint64_t sort = bin_sort_bytes(p, device, work_group, local_items, local.sort_bits);
+  const std::uint64_t keys = records * info(p.key).bytes;
+  std::uint64_t beside = records * value_bytes(p) + 16;
+  // Keys wait in local memory, too, if that leaves space for three work-groups.
+  local.keep_keys = gathers_keys(p) && 3 * (sort + beside + keys) <= device.local_struct;
+  if (local.keep_keys) beside += keys;
+  local.values_late = sort + beside > device.local_struct;
+  local.bytes = local.values_late ? std::max(sort, beside) : sort + beside;
+}
+
+// For buckets by `bits` leading bits. Its work_group is 0 if a work-group cannot sort them.
+LocalSort local_sort(const Problem& p, const Capabilities& device, unsigned bits) {
+  LocalSort local;
+  const double most = expected_bucket(p, bits);
+  unsigned work_group = std::min(device.sub_group_size, 32u);
+  while (work_group * local_items < most) work_group *= 2;
+  if (work_group > std::min(device.max_work_group, 1024u)) return local;
+
+  const unsigned low_bits = key_bits(p) - bits;  // of a key, below the bucket's
+  local.position_bits = static_cast<unsigned>(std::bit_width(work_group * local_items - 1));
+  local.sort_bits = info(p.key).bits();
+  if (sorts_positions(p)) {
+    const unsigned needed = low_bits + local.position_bits;
+    if (needed > 64) return local;
+    local.sort_bits = needed > 32 ? 64 : 32;
+  }
+  place_in_local_memory(p, device, work_group, local);
+  if (local.bytes > device.local_struct) return local;
+  local.work_group = work_group;
+
+  const unsigned by_registers =
+      (local.sort_bits == 64 && sorts_positions(p) ? 768 : 1024) / work_group;
+  const auto by_local = static_cast<unsigned>(local_bytes_of_unit(device) / (local.bytes + 1024));
+  local.resident = std::max(1u, std::min(by_registers, by_local));
+  // The highest open bits choose one of 16 * work_group bins.
+  const unsigned open_bits = low_bits + (sorts_positions(p) ? local.position_bits : 0);
+  const auto bin_bits = static_cast<unsigned>(std::bit_width(16 * work_group - 1));
+  local.bin_shift = open_bits > bin_bits ? open_bits - bin_bits : 0;
+  local.bins_by_place = sorts_positions(p) && spread_bits(p) == 0 && low_bits < bin_bits;
+  return local;
+}
+
+// Up to so many records, one digit is enough, with larger local sorts; measured on an H200.
+std::uint64_t one_digit_to(const Problem& p) {
+  const bool small_keys =
+      p.payload == Payload::none && info(p.key).bytes == 4 && spread_bits(p) == 0;
+  return std::uint64_t{1} << (small_keys ? 22 : 21);
+}
+
+// As few bits as the local sort allows. If the key has no more bits than a partition can have, all
+// of them: nothing is left to sort then.
+unsigned leading_bits(const Problem& problem, const Capabilities& device, const Parameters& given) {
+  if (key_bits(problem) <= most_leading_bits) return key_bits(problem);
+  const auto log2_count =
+      static_cast<unsigned>(std::bit_width(std::max<std::uint64_t>(problem.count, 2) - 1));
+  // Buckets of spread orders differ more, so they are smaller.
+  const unsigned log2_bucket = spread_bits(problem) != 0 ? 11 : 12;
+  const unsigned least =
+      problem.count <= one_digit_to(problem)
+          ? digit_bits
+          : std::clamp(log2_count, log2_bucket + 9, log2_bucket + most_leading_bits) - log2_bucket;
+  auto bits = static_cast<unsigned>(given.number("bits", least));
+  if (given.has("bits")) return bits;
+  while (bits < most_leading_bits && local_sort(problem, device, bits).work_group == 0) ++bits;
+  // More buckets than needed, if that halves the bits of the local sort's items.
+  unsigned narrow = bits;
+  while (narrow < most_leading_bits && local_sort(problem, device, narrow).sort_bits == 64)
+    ++narrow;
+  return bits > digit_bits && local_sort(problem, device, narrow).sort_bits == 32 ? narrow : bits;
+}
+
+// Bytes of msd_tile_memory_t (msd_tiles.cl) without its union of sums and tile.
+std::uint64_t fixed_tile_bytes(const Problem& p, const Capabilities& device,
+                               std::uint64_t work_group) {
+  const std::uint64_t ranks = kernels::rank_bytes(device, work_group, radix_size);
+  const std::uint64_t digit_sums = work_group * 4, to_out = radix_size * 4;
+  return ranks + digit_sums + to_out + kernels::scan_bytes(p, device, radix_size) + gap_bytes;
+}
+
+// The odd number of records a work-item, up to `most`, with which the list costs least.
+unsigned cheapest_items(std::uint64_t count, std::uint64_t work_items_at_once, std::uint64_t most) {
+  unsigned cheapest = 0;
+  std::uint64_t least_cost = ~std::uint64_t{0};
+  for (std::uint64_t items = 1; items <= most; items += 2) {
+    const std::uint64_t rounds = ceil_div(count, work_items_at_once * items);
+    const std::uint64_t cost = rounds * (items + tile_cost_items);
+    if (cost < least_cost) cheapest = static_cast<unsigned>(items), least_cost = cost;
+  }
+  return cheapest;
+}
+
+TilePartition tile_partition(const Problem& p, const Capabilities& device, unsigned bits) {
+  TilePartition tiles;
+  if (bits != digit_bits || spread_bits(p) != 0 || p.count > tiles_counted_to) return tiles;
+  tiles.work_group = has_much_local(device) ? 512 : 256;
+  const std::uint64_t work_group = tiles.work_group;
+  const std::uint64_t fixed = fixed_tile_bytes(p, device, work_group);
+  const std::uint64_t sums = 2 * (work_group / 32) * radix_size * 4;
+  const std::uint64_t key = info(p.key).bytes, value = value_bytes(p);
+  const std::uint64_t of_item = work_group * (key + value);
+  const std::uint64_t most =
+      device.local_struct > fixed ? (device.local_struct - fixed) / of_item : 0;
+  if (most == 0 || fixed + sums > device.local_struct || device.max_work_group < work_group)
+    unsupported(fmt::format(
+        "a tile of {} records needs {} bytes of local memory; the device "
+        "allows {}, and {} work-items",
+        work_group, fixed + std::max(sums, of_item), device.local_struct, device.max_work_group));
+  const std::uint64_t in_registers = 96 / (key / 4 + value / 4 + 1);
+  tiles.items =
+      cheapest_items(p.count, device.compute_units * work_group, std::min(most, in_registers));
+  tiles.count = ceil_div(p.count, work_group * tiles.items);
+  tiles.bytes = fixed + std::max(sums, of_item * tiles.items);
+  return tiles;
+}
+
+// Bytes of msd_partition_memory_t (msd_partition.cl) without the tile's keys.
+std::uint64_t fixed_partition_bytes(const Problem& p, const Capabilities& device) {
+  const std::uint64_t spare_slots = radix_size * (sector_bytes + 16);  // SLOTS - TILE
+  const std::uint64_t segments_and_first_tiles = 2 * (radix_size + 1) * 4;
+  const std::uint64_t ranks = 2 * radix_size * 4, runs = radix_size * 8, tiles = 3 * 20;
+  return spare_slots + segments_and_first_tiles + ranks + runs + tiles +
+         kernels::scan_bytes(p, device, radix_size) + gap_bytes;
+}
+
+KeyPartition key_partition(const Problem& p, const Capabilities& device) {
+  KeyPartition keys;
+  if (sorts_positions(p)) return keys;
+  const std::uint64_t key = info(p.key).bytes;
+  const bool much_local = has_much_local(device);
+  const std::uint64_t fixed = fixed_partition_bytes(p, device);
+  const std::uint64_t available =
+      much_local ? device.local_struct / keys.resident - 1024 : device.local_struct;
+  const std::uint64_t most = available > fixed ? (available - fixed) / (key * keys.work_group) : 0;
+  // Registers bound the items; and the list must have one tile at least.
+  const std::uint64_t in_registers = key == 8 ? 27 : 47;
+  keys.items = static_cast<unsigned>(std::min({in_registers, most, p.count / keys.work_group}));
+  if (keys.items == 0) return keys;
+  const std::uint64_t tile = std::uint64_t{keys.work_group} * keys.items;
+  const std::uint64_t tiles = ceil_div(p.count, tile);
+  const std::uint64_t at_once = std::uint64_t{device.compute_units} * keys.resident;
+  keys.bytes = fixed + tile * key;
+  keys.groups = std::min(tiles, at_once * (much_local ? 1 : 4));
+  keys.run = static_cast<unsigned>(std::clamp<std::uint64_t>(tiles / at_once / 2, 1, most_run));
+  return keys;
+}
+
+void check_shape(const Problem& problem, const Capabilities& device, const Parameters& given,
+                 const Shape& shape) {
+  const bool sorted = partition_sorts(problem, shape);
+  if (problem.count >> 32 != 0)
+    unsupported(fmt::format("count is {}; fewer than 2^32 records are allowed", problem.count));
+  if (key_bits(problem) <= digit_bits ||
+      (sorted && (!composite(problem) || shape.spread_bits != 0)))
+    unsupported(fmt::format("{} bits are to be sorted, which onesweep does in {} passes as well",
+                            key_bits(problem), ceil_div(key_bits(problem), digit_bits)));
+  if (sorted && given.has("bits"))
+    unsupported(fmt::format("bits={}, but all {} bits of the key are leading bits here",
+                            given.number("bits", 0), key_bits(problem)));
+  if (!sorted && shape.local.work_group == 0)
+    unsupported(fmt::format(
+        "with {} leading bits a work-group would sort some {} records, more than the device's {} "
+        "bytes of local memory or {} work-items allow",
+        shape.bits, (problem.count >> shape.bits) + 1, device.local_struct, device.max_work_group));
+}
+
+// Samples of a full bucket.
+double samples_of_bucket(const Problem& p, const Shape& shape, const CountShape& count) {
+  return static_cast<double>(bucket_capacity(p, shape)) * count.sampled /
+         static_cast<double>(p.count);
+}
+
+// Samples for each work-item of a count with 1024 of them.
+unsigned most_samples(const Problem& p, const Shape& shape, bool shares_unit) {
+  if (p.count < many_sampled_from) return shape.spread_bits != 0 ? 8 : 4;
+  return shares_unit ? 8 : 16;
+}
+
+// Words of local memory for the counts and for what the samples need in their place.
+std::uint64_t count_words(const Problem& p, const Shape& shape, const CountShape& count) {
+  const std::uint64_t counts = shape.buckets() * std::uint64_t{count.bits} / 32;
+  const std::uint64_t digit_counts = radix_size * info(p.key).bytes;
+  const std::uint64_t tags = count.tells_repeats || count.tells_few_digits ? 4096 : 0;
+  return std::max({counts, digit_counts, tags});
+}
+
+// Bytes of msd_count_memory_t (msd_count.cl).
+std::uint64_t count_bytes(const Problem& p, const Capabilities& device, const Shape& shape,
+                          const CountShape& count) {
+  const std::uint64_t leads = std::uint64_t{1} << shape.spread_bits;
+  const std::uint64_t spread = shape.spread_bits != 0 ? 4 * leads + 4 * leads / 64 : 0;
+  return count_words(p, shape, count) * 4 + kernels::scan_bytes(p, device, count.work_group) +
+         spread + gap_bytes;
+}
+
+}  // namespace
+
+unsigned spread_bits(const Problem& p) {
+  if (!info(p.key).is_float || key_bits(p) != info(p.key).bits()) return 0;
+  return info(p.key).bits() - static_cast<unsigned>(std::countr_zero(info(p.key).infinity));
+}
+
+bool sorts_positions(const Problem& p) {
+  return spread_bits(p) != 0 ? p.payload != Payload::none : composite(p);
+}
+
+bool gathers_keys(const Problem& p) {
+  return spread_bits(p) == 0 && (info(p.key).is_float || key_bits(p) != info(p.key).bits());
+}
+
+bool partition_sorts(const Problem& problem, const Shape& shape) {
+  return key_bits(problem) == shape.bits;
+}
+
+unsigned Shape::second_digit_bits(const Problem& problem) const {
+  return partition_sorts(problem, *this) ? bits / 2 : bits - digit_bits;
+}
+
+std::uint64_t bucket_capacity(const Problem& problem, const Shape& shape) {
+  // Buckets that nobody sorts may be large, but equal keys are slow to count, and to partition by
+  // one digit.
+  return partition_sorts(problem, shape) ? ceil_div(problem.count, 64) : shape.local.capacity();
+}
+
+Shape make_shape(const Problem& problem, const Capabilities& device, const Parameters& given) {
+  Shape shape;
+  shape.spread_bits = spread_bits(problem);
+  shape.bits = leading_bits(problem, device, given);
+  shape.tiles = tile_partition(problem, device, shape.bits);
+  if (shape.tiles.count == 0) {
+    shape.keys = key_partition(problem, device);
+    shape.samples_keys =
+        shape.spread_bits != 0 || given.number("sample", problem.count > sampled_from) != 0;
+  }
+  if (!partition_sorts(problem, shape)) shape.local = local_sort(problem, device, shape.bits);
+  check_shape(problem, device, given, shape);
+  return shape;
+}
+
+CountShape make_count_shape(const Problem& problem, const Capabilities& device, const Shape& shape,
+                            bool tells_few_digits) {
+  CountShape count;
+  // Floats repeat as a rule, and their buckets have room for it; buckets that nobody sorts do, too.
+  count.tells_repeats =
+      shape.samples_keys && shape.spread_bits == 0 && !partition_sorts(problem, shape);
+  count.tells_few_digits = shape.samples_keys && tells_few_digits;
+  // Counts of fewer bits overflow less if more work-groups share a compute unit, and so the keys.
+  unsigned groups_of_unit = 1;
+  while (count.bits > 4 && count_bytes(problem, device, shape, count) > device.local_struct) {
+    count.bits /= 2;
+    groups_of_unit = 4;
+    count.work_group = count_work_group / groups_of_unit;
+  }
+  count.words = count_words(problem, shape, count);
+  count.bytes = count_bytes(problem, device, shape, count);
+  if (count.bytes > device.local_struct || device.max_work_group < count_work_group)
+    unsupported(fmt::format(
+        "counting by {} bits needs {} bytes of local memory and {} work-items; the device allows "
+        "{} and {}",
+        shape.bits, count.bytes, count_work_group, device.local_struct, device.max_work_group));
+
+  if (shape.samples_keys) {
+    const unsigned most = most_samples(problem, shape, groups_of_unit > 1);
+    count.sampled = count_work_group * static_cast<unsigned>(std::clamp<std::uint64_t>(
+                                           problem.count / count_work_group, 1, most));
+    // Odd, so that samples spread over all memory banks. 0 for short lists: the first key is taken
+    // again and again.
+    const std::uint64_t share = problem.count / count.sampled;
+    count.sample_stride = share == 0 ? 0 : (share - 1) | 1;
+  }
+  count.groups = std::min<std::uint64_t>(ceil_div(problem.count, count_items * count.work_group),
+                                         std::uint64_t{device.compute_units} * groups_of_unit);
+  return count;
+}
+
+SampleLimits make_sample_limits(const Problem& problem, const Shape& shape,
+                                const CountShape& count) {
+  SampleLimits limits;
+  const auto clamped = [](double x, double least) {
+    return static_cast<std::uint32_t>(std::clamp(x, least, 1e9));
+  };
+  const double full = samples_of_bucket(problem, shape, count);
+  const double sampled = count.sampled;
+  const auto records = static_cast<double>(problem.count);
+  // More are no chance: four standard deviations, and some for small numbers.
+  limits.crowd =
+      std::min(static_cast<std::uint32_t>(full + 4 * std::sqrt(full) + 8), (1u << count.bits) - 1);
+  const double buckets_of_lead =
+      std::ldexp(1.0, static_cast<int>(shape.bits) - static_cast<int>(shape.spread_bits));
+  limits.lead = clamped(256 * spread_fill * full * buckets_of_lead, 1.0);
+
+  // If each key has m records, a bucket's records differ from the mean by sqrt(m * mean), and one
+  // of many thousand buckets by four times that. Bins of keys without values are slow with fewer. A
+  // third of the samples that repeat meet others in the table.
+  const auto mean = static_cast<double>(problem.count >> shape.bits);
+  const double spare = static_cast<double>(bucket_capacity(problem, shape)) - mean;
+  const double m = std::min(spare * spare / (16 * mean), sorts_positions(problem) ? 1e9 : 3.0);
+  limits.repeats = clamped(m * sampled * sampled / (3 * records), 2.0);
+  limits.few_repeats =
+      problem.count <= RadixPasses::small_tiles_to ? count.sampled / 64 : ~std::uint32_t{0};
+  // Each pair counts in both orders, and each sample with itself.
+  limits.few_agree = static_cast<std::uint32_t>(
+      std::uint64_t{count.sampled} * count.sampled / few_digits_share + count.sampled);
+  return limits;
+}
+
+}  // namespace sortium::msd

@@ -1,0 +1,109 @@
+// The dimensions of msd's kernels: pure functions of the problem, the device's capabilities and the
+// caller's parameters. tests/msd_shape_test.cpp has them at their borders.
+#pragma once
+
+#include "../algorithm.hpp"
+
+namespace sortium::msd {
+
+constexpr unsigned digit_bits = 8, most_leading_bits = 2 * digit_bits;
+constexpr unsigned local_items = 19;   // records of a work-item in the local sort
+constexpr unsigned sector_bytes = 32;  // memory is written in units of so many bytes
+constexpr unsigned count_work_group = 1024, count_items = 16;  // of msd_start and msd_count
+constexpr unsigned tile_count_items = 4;                       // of msd_count_tiles
+
+// Floats of which all bits are compared are partitioned by spread orders (see spread_order in
+// primitives.cl): the bits of sign and exponent. 0 for all other keys.
+[[nodiscard]] unsigned spread_bits(const Problem& problem);
+
+// True if the local sort must carry positions to keep ties in the order of the input. Spread orders
+// have no ties.
+[[nodiscard]] bool sorts_positions(const Problem& problem);
+
+// True if the local sort's items hold only some of their key's bits, so that keys are gathered.
+[[nodiscard]] bool gathers_keys(const Problem& problem);
+
+// How one work-group sorts a bucket in local memory (msd_local.cl).
+struct LocalSort {
+  unsigned work_group = 0;     // work-items; 0: a bucket does not fit
+  unsigned resident = 1;       // work-groups that share a compute unit
+  unsigned sort_bits = 0;      // bits of an item: 32 or 64
+  unsigned position_bits = 0;  // of them, bits of the position in the bucket
+  unsigned bin_shift = 0;      // an item's bits from here on choose its bin
+  bool bins_by_place = false;  // fewer bits are open than a bin's number has
+  bool values_late = false;    // values are loaded after the sort, into the items' memory
+  bool keep_keys = false;      // keys wait in local memory
+  std::uint64_t bytes = 0;     // of msd_local_memory_t
+
+  // Records of the largest bucket.
+  [[nodiscard]] std::uint64_t capacity() const { return std::uint64_t{work_group} * local_items; }
+};
+
+// How a short list is partitioned by one digit, one work-group a tile (msd_tiles.cl).
+struct TilePartition {
+  unsigned work_group = 256, items = 0;
+  std::uint64_t count = 0;  // tiles; 0: the list is not partitioned in this way
+  std::uint64_t bytes = 0;  // of msd_tile_memory_t
+};
+
+// How keys without values are partitioned if nobody can tell their ties apart (msd_partition.cl).
+struct KeyPartition {
+  unsigned work_group = 256;
+  unsigned items = 0;     // of a work-item in a tile; 0: RadixPasses partitions
+  unsigned resident = 2;  // work-groups that share a compute unit
+  unsigned run = 1;       // tiles of a ticket
+  std::uint64_t groups = 0;
+  std::uint64_t bytes = 0;  // of msd_partition_memory_t
+};
+
+// How the keys of each bucket are counted (msd_count.cl), unless a TilePartition counts them.
+struct CountShape {
+  unsigned work_group = count_work_group;  // work-items
+  unsigned bits = 16;                      // of a bucket's count in local memory
+  unsigned sampled = 0;                    // keys that are looked at before all are counted
+  std::uint64_t sample_stride = 0;         // keys from one sample to the next
+  bool tells_repeats = false;              // samples tell whether keys repeat
+  bool tells_few_digits = false;           // samples tell whether most digits have few values
+  std::uint64_t words = 0;                 // of the counts in local memory
+  std::uint64_t groups = 0;
+  std::uint64_t bytes = 0;  // of msd_count_memory_t
+};
+
+// Thresholds for the samples. A list whose samples pass one of them is not partitioned.
+struct SampleLimits {
+  std::uint32_t crowd = 0;        // samples of one bucket
+  std::uint32_t lead = 0;         // 256 times the samples of one value of the spread bits
+  std::uint32_t repeats = 0;      // samples whose key another sample has, too
+  std::uint32_t few_repeats = 0;  // the same; more say that digits are few
+  std::uint32_t few_agree = 0;    // pairs of samples that agree in a digit; more say that it is few
+};
+
+struct Shape {
+  unsigned spread_bits = 0;   // see spread_bits()
+  unsigned bits = 0;          // leading bits that make a bucket
+  bool samples_keys = false;  // some keys are looked at before all are counted
+  TilePartition tiles;
+  KeyPartition keys;
+  LocalSort local;
+
+  [[nodiscard]] std::uint32_t buckets() const { return std::uint32_t{1} << bits; }
+  // Bits of the second digit of the partition; 0: there is one digit.
+  [[nodiscard]] unsigned second_digit_bits(const Problem& problem) const;
+};
+
+// True if partitioning by all key bits already sorts the list, so that no local sort is needed.
+[[nodiscard]] bool partition_sorts(const Problem& problem, const Shape& shape);
+// More records in one bucket than this are not partitioned.
+[[nodiscard]] std::uint64_t bucket_capacity(const Problem& problem, const Shape& shape);
+
+// Throws Error(unsupported) if msd cannot sort the problem on the device with these parameters.
+[[nodiscard]] Shape make_shape(const Problem& problem, const Capabilities& device,
+                               const Parameters& given);
+// `tells_few_digits`: the sort of skewed keys differs for few digits. Throws Error(unsupported) if
+// local memory does not hold the counts.
+[[nodiscard]] CountShape make_count_shape(const Problem& problem, const Capabilities& device,
+                                          const Shape& shape, bool tells_few_digits);
+[[nodiscard]] SampleLimits make_sample_limits(const Problem& problem, const Shape& shape,
+                                              const CountShape& count);
+
+}  // namespace sortium::msd

@@ -1,0 +1,347 @@
+#include "radix_passes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <future>
+
+#include "../../kernels/kernels.hpp"
+#include "embedded.hpp"
+
+namespace sortium {
+namespace {
+
+constexpr std::uint64_t radix_size = 256;
+constexpr std::uint64_t head_bytes = 256;  // HEAD_BYTES of radix_pass_tiles.cl
+constexpr std::uint64_t gap_bytes = 64;    // alignment gaps between the structure's arrays
+// A device with more local memory for a work-group than this has tiles that fill a compute unit.
+constexpr std::uint64_t much_local_bytes = 128 * 1024;
+// Above so many records without values, two work-groups share a compute unit; measured on an H200.
+constexpr std::uint64_t shared_from = std::uint64_t{1} << 21;
+// Above so many records with values, small tiles are better for keys that do not spread; measured
+// on an H200. Shorter lists have too few tiles: all begin at once, and tiles half as large look
+// back twice as far.
+constexpr std::uint64_t small_tiles_from = std::uint64_t{1} << 21;
+constexpr std::uint64_t small_tiles_from_codes = std::uint64_t{1} << 23;
+// 3 records of a work-item at least: with 1 there are three times as many tiles to look back at.
+constexpr std::uint64_t least_items = 3;
+// A tile costs as much as so many further records of each work-item, however small it is.
+constexpr std::uint64_t tile_cost_items = 10;
+
+bool has_much_local(const Capabilities& device) { return device.local_struct > much_local_bytes; }
+
+std::uint64_t value_bytes(const Problem& p) {
+  return p.payload == Payload::none ? 0 : p.value_bytes;
+}
+
+// A ticket and a count of written tiles for each pass and for the histograms.
+std::uint64_t state_bytes(std::uint64_t passes) { return 2 * (passes + 1) * 4; }
+
+unsigned count_bits(const Parameters& given) {
+  return static_cast<unsigned>(given.number("count_bits", 30));
+}
+
+[[noreturn]] void unsupported(const RadixPassOptions& options, const std::string& why) {
+  throw Error(ErrorCode::unsupported, fmt::format("{}: {}", options.algorithm, why));
+}
+
+void check_device(const Problem& problem, const Capabilities& device,
+                  const RadixPassOptions& options) {
+  if (device.kind == DeviceKind::cpu)
+    unsupported(options,
+                "made for GPUs; a CPU does better with lsd (and PoCL's compiler fails at barriers "
+                "inside conditions)");
+  if (!device.forward_progress)
+    unsupported(options, "the device promises no forward progress to waiting work-groups");
+  // A work-group counts its keys in 32 bits, and it may get more of them than others.
+  if (problem.count / device.compute_units >> 28 != 0)
+    unsupported(options, fmt::format("count is {}; with {} compute units fewer than {} are allowed",
+                                     problem.count, device.compute_units,
+                                     std::uint64_t{device.compute_units} << 28));
+}
+
+// Bytes of radix_passes_memory_t (radix_pass_tiles.cl) without the tile's keys and values.
+std::uint64_t fixed_local_bytes(const Problem& problem, const Capabilities& device,
+                                const RadixPassShape& s, bool segmented) {
+  const std::uint64_t index = kernels::index_bytes(problem.count);
+  const bool rotated = value_bytes(problem) != 0 && !s.alternating;
+  const std::uint64_t first_or_segments = (radix_size + 1) * index;
+  const std::uint64_t first_tiles = segmented ? radix_size * 4 + 16 : 0;
+  const std::uint64_t runs = rotated ? radix_size * 4 : 0;
+  const std::uint64_t to_out = radix_size * index;
+  const std::uint64_t scratch = kernels::scan_bytes(problem, device, radix_size);
+  const std::uint64_t ranks = kernels::rank_bytes(device, s.work_group, radix_size);
+  const std::uint64_t sums = s.work_group * 4;
+  return head_bytes + first_or_segments + first_tiles + runs + to_out + scratch + ranks + sums +
+         gap_bytes;
+}
+
+// Bytes of a record in the tile.
+std::uint64_t tile_record_bytes(const Problem& problem, const RadixPassShape& s) {
+  const std::uint64_t key = info(problem.key).bytes, value = value_bytes(problem);
+  return s.alternating ? std::max(key, value) : key + value;
+}
+
+// Records of a work-item that registers allow; a key or value of 8 bytes takes two of them.
+std::uint64_t most_items_in_registers(const Problem& problem, bool alternating) {
+  const std::uint64_t key = info(problem.key).bytes, value = value_bytes(problem);
+  if (value == 0) return key == 8 ? 33 : 55;
+  if (key + value <= 8) return alternating ? 29 : 37;
+  if (alternating) return 17;
+  return key + value <= 12 ? 27 : 19;
+}
+
+// The number of records a work-item, up to `most`, with which the list costs least: the last round
+// of tiles should keep all compute units busy. Odd, because an even number puts equal runs of
+// digits, which sorted input has, into one bank of local memory.
+std::uint64_t cheapest_items(std::uint64_t count, std::uint64_t work_items_at_once,
+                             std::uint64_t most) {
+  std::uint64_t cheapest = 1, least_cost = ~std::uint64_t{0};
+  for (std::uint64_t items = least_items; items <= most; items += 2) {
+    const std::uint64_t rounds = ceil_div(count, work_items_at_once * items);
+    const std::uint64_t cost = rounds * (items + tile_cost_items);
+    if (cost <= least_cost) cheapest = items, least_cost = cost;
+  }
+  return cheapest;
+}
+
+// Sets work_group, alternating and resident.
+void choose_work_group(const Problem& problem, const Capabilities& device, const Parameters& given,
+                       const RadixPassOptions& options, bool small_tiles, RadixPassShape& s) {
+  // Without values, two work-groups share a compute unit: one ranks while the other waits. With
+  // values tiles would be too small then, and short lists have too few tiles.
+  const bool much_local = has_much_local(device);
+  const bool halves = much_local && problem.payload == Payload::none && problem.count > shared_from;
+  const bool large = much_local && !halves && !small_tiles;
+  s.work_group =
+      static_cast<unsigned>(given.number("work_group", large ? 2 * radix_size : radix_size));
+  if (!std::has_single_bit(s.work_group) || s.work_group < radix_size ||
+      s.work_group > device.max_work_group)
+    unsupported(options, fmt::format("work_group={} is not a power of two between 256 and {}",
+                                     s.work_group, device.max_work_group));
+  // With little local memory, keys and values alternate in it, so that tiles are larger, and
+  // work-groups share a compute unit, so that one works while another waits.
+  s.alternating = !much_local && problem.payload != Payload::none;
+  const bool shares =
+      s.work_group == radix_size ? !much_local || halves || small_tiles : much_local && small_tiles;
+  s.resident = static_cast<unsigned>(given.number("resident", shares ? 2 : 1));
+}
+
+// Sets items and local_bytes: a tile as large as local memory and registers allow, since long runs
+// of a digit make whole memory transactions.
+void choose_items(const Problem& problem, const Capabilities& device, const Parameters& given,
+                  const RadixPassOptions& options, RadixPassShape& s) {
+  const std::uint64_t fixed = fixed_local_bytes(problem, device, s, options.segments != 0);
+  const std::uint64_t of_item = tile_record_bytes(problem, s) * s.work_group;
+  const std::uint64_t available = has_much_local(device) && s.resident > 1
+                                      ? device.local_struct / s.resident - 1024
+                                      : device.local_struct;
+  // A place in the tile has 16 bits of a word of ranks, or 15 bits of a word of runs.
+  const std::uint64_t most_places =
+      (std::uint64_t{1} << (problem.payload == Payload::none ? 16 : 15)) - 1;
+  const std::uint64_t most =
+      available > fixed ? std::min((available - fixed) / of_item, most_places / s.work_group) : 0;
+  const std::uint64_t at_once = std::uint64_t{device.compute_units} * s.resident * s.work_group;
+  const std::uint64_t bound = std::min(most, most_items_in_registers(problem, s.alternating));
+  s.items =
+      static_cast<unsigned>(given.number("items", cheapest_items(problem.count, at_once, bound)));
+  s.local_bytes = static_cast<unsigned>(fixed + s.items * of_item);
+  if (s.items > most)
+    unsupported(options,
+                fmt::format("items={} with work_group={} needs {} bytes of local memory; the "
+                            "device allows {}, which is items up to {}",
+                            s.items, s.work_group, s.local_bytes, available, most));
+}
+
+}  // namespace
+
+RadixPassShape radix_pass_shape(const Problem& problem, const Capabilities& device,
+                                const Parameters& given, const RadixPassOptions& options,
+                                bool small_tiles) {
+  RadixPassShape s;
+  choose_work_group(problem, device, given, options, small_tiles, s);
+  choose_items(problem, device, given, options, s);
+  s.common_share = small_tiles ? 40 : 8;  // measured on an H200
+
+  const std::uint64_t tiles = ceil_div(problem.count, s.tile());
+  s.tiles = tiles + (small_tiles ? 0 : options.segments);  // partition() has no small tiles
+  const std::uint64_t mark_tiles = (std::uint64_t{1} << (count_bits(given) - 1)) / s.tile();
+  if (mark_tiles == 0)
+    unsupported(options, fmt::format("count_bits={} are too few for tiles of {} records",
+                                     count_bits(given), s.tile()));
+  s.mark_rows = (tiles + radix_size) / mark_tiles + 1;
+  const auto groups_of_unit = given.number("groups", has_much_local(device) ? s.resident : 4);
+  s.groups = std::min<std::uint64_t>(s.tiles, device.compute_units * groups_of_unit);
+
+  // The histograms take the place of all that follows the structure's head.
+  const std::uint64_t segment_bytes = options.segments != 0 ? radix_size * 4 + 16 : 0;
+  const std::uint64_t histogram_bytes = digits(problem, 8).size() * radix_size * 4;
+  const std::uint64_t most_copies =
+      (s.local_bytes - head_bytes - gap_bytes - segment_bytes) / histogram_bytes;
+  s.copies = static_cast<unsigned>(std::bit_floor(std::clamp<std::uint64_t>(most_copies, 1, 32)));
+  return s;
+}
+
+RadixPasses::RadixPasses(const Problem& problem, const Capabilities& device,
+                         const Parameters& given, const RadixPassOptions& options,
+                         ScratchLayout& layout)
+    : problem_(problem),
+      digits_(digits(problem, 8)),
+      buffers_(problem, static_cast<unsigned>(digits_.size()), layout),
+      spread_bits_(options.spread_bits),
+      count_bits_(count_bits(given)),
+      segmented_(options.segments != 0),
+      long_counts_(problem.count >> count_bits_ != 0) {
+  check_device(problem, device, options);
+  // With NanOrder::first, orders are other numbers than codes, so keys of which only some bits are
+  // compared are sorted without codes.
+  codes_ = info(problem.key).is_float &&
+           (problem.nan != NanOrder::first || key_bits(problem) == info(problem.key).bits());
+  may_tie_ = codes_ && (problem.nan != NanOrder::bits || problem.zeros != ZeroOrder::distinct);
+  choose_shapes(device, given, options);
+  lay_out(options, layout);
+}
+
+void RadixPasses::choose_shapes(const Capabilities& device, const Parameters& given,
+                                const RadixPassOptions& options) {
+  shape_ = radix_pass_shape(problem_, device, given, options, false);
+  // Records whose keys do not spread do better with small tiles and two work-groups on a compute
+  // unit, if they have values. In long lists only if digits are few: otherwise runs are too short.
+  const bool small_tiles = options.skewed && problem_.payload != Payload::none &&
+                           shape_.resident == 1 && shape_.work_group == 2 * radix_size &&
+                           problem_.count > (codes_ ? small_tiles_from_codes : small_tiles_from);
+  const bool always_small =
+      small_tiles && !options.tells_few_digits && problem_.count <= small_tiles_to;
+  if (!always_small) sorts_.push_back({.shape = shape_});
+  if (small_tiles && (options.tells_few_digits || always_small))
+    sorts_.push_back({.shape = radix_pass_shape(problem_, device, given, options, true)});
+}
+
+// What is cleared together lies together: the histograms, the passes' states, the algorithm's
+// extension, the marks of long counts, and the look-back table.
+void RadixPasses::lay_out(const RadixPassOptions& options, ScratchLayout& layout) {
+  std::uint64_t tiles = shape_.tiles, mark_rows = shape_.mark_rows;
+  for (const auto& sort : sorts_) {
+    tiles = std::max(tiles, sort.shape.tiles);
+    mark_rows = std::max(mark_rows, sort.shape.mark_rows);
+  }
+  const std::uint64_t passes = digits_.size();
+  const auto add_counts = [&] {
+    const std::uint64_t histograms = passes * radix_size * kernels::index_bytes(problem_.count);
+    return Counts{layout.add(histograms), layout.add(state_bytes(passes))};
+  };
+  counts_ = add_counts();
+  if (may_tie_) tie_counts_ = add_counts();
+  partition_state_ = layout.add(state_bytes(2));
+  ties_ = layout.add(4);
+  if (options.cleared_bytes != 0) extension_ = layout.add(options.cleared_bytes);
+  const std::uint64_t mark_bytes = std::max<std::uint64_t>(2, passes) * mark_rows * radix_size * 4;
+  marks_ = layout.add(long_counts_ ? mark_bytes : 0);
+  look_ = layout.add(tiles * radix_size * 4);
+  const std::uint64_t begin = counts_.histograms.offset;
+  cleared_ = {begin, look_.offset + look_.bytes - begin};
+}
+
+std::string RadixPasses::parameters() const {
+  return fmt::format("work_group={},items={},resident={}", shape_.work_group, shape_.items,
+                     shape_.resident);
+}
+
+std::shared_ptr<Module> RadixPasses::build_kernel(Device& device, const Capabilities& capabilities,
+                                                  const RadixPassShape& shape, bool segmented,
+                                                  bool codes) const {
+  kernels::Defines defines;
+  defines.problem(radix_problem(problem_))
+      .set("WG", shape.work_group)
+      .set("ITEMS", shape.items)
+      .resident(shape.resident, shape.work_group)
+      .set("PASSES", segmented ? 2 : digits_.size())
+      .set("COUNT_BITS", count_bits_)
+      .set("LONG_COUNTS", int{long_counts_})
+      .set("COPIES", shape.copies)
+      .set("ALTERNATING", int{shape.alternating})
+      .set("SEGMENTED", int{segmented})
+      .set("COMMON_SHARE", shape.common_share)
+      .set("CODES", int{codes});
+  if (segmented && spread_bits_ != 0) defines.set("SPREAD_BITS", spread_bits_);
+  using namespace kernels::embedded;
+  return kernels::build_joined(
+      device, capabilities,
+      {columns_cl, radix_pass_tiles_cl,
+       shape.alternating ? radix_pass_alternating_cl : radix_pass_pipelined_cl, radix_passes_cl},
+      defines);
+}
+
+void RadixPasses::build(Device& device, const Capabilities& capabilities) {
+  const auto build_sort = [&](Sort& sort) {
+    sort.module = build_kernel(device, capabilities, sort.shape, false, codes_);
+    sort.kernel = sort.module->kernel("onesweep");
+  };
+  // Concurrently: the first use waits for them.
+  std::vector<std::future<void>> others;
+  for (std::size_t i = 1; i < sorts_.size(); ++i)
+    others.push_back(std::async(std::launch::async, [&, i] { build_sort(sorts_[i]); }));
+  build_sort(sorts_[0]);
+  if (may_tie_) {
+    ties_module_ = build_kernel(device, capabilities, sorts_[0].shape, false, false);
+    sort_ties_ = ties_module_->kernel("onesweep");
+  }
+  if (segmented_) {
+    segmented_module_ = build_kernel(device, capabilities, shape_, true, spread_bits_ != 0);
+    partition_ = segmented_module_->kernel("onesweep");
+  }
+  for (auto& other : others) other.get();
+}
+
+void RadixPasses::sort(Queue& queue, const Operands& o, Gate gate) const {
+  for (std::size_t i = 0; i < sorts_.size(); ++i) {
+    Gate own = gate;
+    if (tells_few_digits()) (i == 0 ? own.most : own.least) = i == 0 ? few_digits - 1 : few_digits;
+    launch(queue, o, *sorts_[i].kernel, sorts_[i].shape, counts_.histograms.in(o),
+           counts_.state.in(o), {}, digits_, own, "sort");
+  }
+  if (may_tie_)
+    launch(queue, o, *sort_ties_, sorts_[0].shape, tie_counts_.histograms.in(o),
+           tie_counts_.state.in(o), {}, digits_, {ties_.in(o), 1, ~0u}, "sort");
+}
+
+void RadixPasses::partition(Queue& queue, const Operands& o, Memory starts, Memory spread,
+                            const std::vector<Digit>& digits, Gate gate) const {
+  launch(queue, o, *partition_, shape_, starts, partition_state_.in(o), spread, digits, gate,
+         "partition");
+}
+
+void RadixPasses::launch(Queue& queue, const Operands& o, Kernel& kernel,
+                         const RadixPassShape& shape, Memory starts, Memory state, Memory spread,
+                         const std::vector<Digit>& digits, Gate gate,
+                         std::string_view phase) const {
+  const auto [shifts, widths] = packed(digits);
+  const auto a = buffers_.pass(0, o);
+  const auto b = digits_.size() > 1 ? buffers_.pass(1, o) : PingPong::Pass{};
+  const bool last_keys = problem_.keys_out || digits.size() < digits_.size();
+  const Arg args[] = {a.keys_in,
+                      a.keys_out,
+                      b.keys_out,
+                      a.values_in,
+                      a.values_out,
+                      b.values_out,
+                      starts,
+                      look_.in(o),
+                      marks_.in(o),
+                      state,
+                      problem_.count,
+                      shifts,
+                      widths,
+                      static_cast<std::uint32_t>(digits.size()),
+                      std::uint32_t{a.make_positions},
+                      std::uint32_t{last_keys},
+                      ties_.in(o),
+                      spread,
+                      gate.word,
+                      gate.least,
+                      gate.most};
+  queue.launch({kernel, shape.groups, shape.work_group, args, phase, shape.local_bytes});
+}
+
+}  // namespace sortium

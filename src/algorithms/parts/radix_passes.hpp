@@ -1,0 +1,144 @@
+// Stable radix passes with decoupled look-back: a pass reads every record once and writes it once.
+// An algorithm can sort with them (all digits, the least significant first) or partition with them
+// (one or two digits, the most significant first).
+// Adinets, Merrill, "Onesweep: A Faster Least Significant Digit Radix Sort for GPUs" (2022);
+// Merrill, Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back" (2016).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "../algorithm.hpp"
+
+namespace sortium {
+
+// The dimensions of one launch.
+struct RadixPassShape {
+  unsigned work_group = 0;      // work-items of a work-group
+  unsigned items = 0;           // records of a work-item in a tile
+  unsigned resident = 0;        // work-groups that share a compute unit
+  unsigned copies = 1;          // copies of each histogram in local memory
+  unsigned common_share = 8;    // a digit is common if more than one record in this many has it
+  bool alternating = false;     // keys and values of a tile alternate in the same local memory
+  unsigned local_bytes = 0;     // of radix_passes_memory_t
+  std::uint64_t tiles = 0;      // at most, over all segments
+  std::uint64_t groups = 0;     // work-groups launched
+  std::uint64_t mark_rows = 0;  // rows of the table of marks for one pass; see LONG_COUNTS
+
+  [[nodiscard]] std::uint64_t tile() const { return std::uint64_t{work_group} * items; }
+};
+
+struct RadixPassOptions {
+  // The algorithm's name, for error messages.
+  std::string_view algorithm;
+  // partition() may be called, and its second pass has at most so many segments. 0: it is not
+  // called.
+  std::uint64_t segments = 0;
+  // partition() works on spread orders with so many leading bits. 0: on the order of the keys.
+  unsigned spread_bits = 0;
+  // sort() runs only for keys that do not spread over the buckets of a partition.
+  bool skewed = false;
+  // The gate's word says few_digits when most digits of the keys have few values.
+  bool tells_few_digits = false;
+  // Bytes for the algorithm's own use, which clear() sets to 0, too.
+  std::uint64_t cleared_bytes = 0;
+};
+
+// The shape for `problem` on a device, with the parameters work_group, items, resident, groups and
+// count_bits as far as they are given. `small_tiles`: two work-groups share a compute unit, and
+// tiles are half as large. Throws Error(unsupported) if the device's limits do not allow it.
+[[nodiscard]] RadixPassShape radix_pass_shape(const Problem& problem, const Capabilities& device,
+                                              const Parameters& given,
+                                              const RadixPassOptions& options, bool small_tiles);
+
+class RadixPasses {
+ public:
+  // A word on the device that decides whether a launch does anything: only if least <= word <=
+  // most. Without a word, it does.
+  struct Gate {
+    Memory word{};
+    std::uint32_t least = 0, most = 0;
+  };
+  // Values of the gate's word from here on say that most digits have few values
+  // (RadixPassOptions::tells_few_digits).
+  static constexpr std::uint32_t few_digits = 0x80000000;
+  // Up to so many records, keys that repeat count as few digits, too.
+  static constexpr std::uint64_t small_tiles_to = std::uint64_t{1} << 25;
+
+  // Adds all scratch memory that the passes need to `layout`. Throws Error(unsupported) if the
+  // device cannot run them.
+  RadixPasses(const Problem& problem, const Capabilities& device, const Parameters& given,
+              const RadixPassOptions& options, ScratchLayout& layout);
+
+  // The parameters in force: "work_group=…,items=…,resident=…".
+  [[nodiscard]] std::string parameters() const;
+  // How many passes sort() makes.
+  [[nodiscard]] std::size_t pass_count() const { return digits_.size(); }
+  void build(Device& device, const Capabilities& capabilities);
+
+  // The calls of one sort, in this order: start(), clear() (or a kernel of the algorithm that sets
+  // cleared() to 0), then partition() and sort() at most once each.
+
+  // In place with an odd number of passes, copies the input.
+  void start(Queue& queue, const Operands& operands) const { buffers_.start(queue, operands); }
+  void clear(Queue& queue, const Operands& operands) const {
+    queue.fill(cleared(operands), 0, cleared_.bytes, "clear");
+  }
+  [[nodiscard]] Memory cleared(const Operands& operands) const { return cleared_.in(operands); }
+  // All passes, from the least significant digit to the most significant one.
+  void sort(Queue& queue, const Operands& operands, Gate gate) const;
+  // One or two passes, from the leading digit on; the second sorts each segment that the first one
+  // made. `starts`: where each value of the two digits together begins in the output, and the end.
+  // `spread`: the table of spread orders, with spread_bits.
+  void partition(Queue& queue, const Operands& operands, Memory starts, Memory spread,
+                 const std::vector<Digit>& digits, Gate gate) const;
+
+  // Where the passes read and write.
+  [[nodiscard]] const PingPong& buffers() const { return buffers_; }
+  // The algorithm's own cleared_bytes.
+  [[nodiscard]] Memory extension(const Operands& operands) const { return extension_.in(operands); }
+  // True if keys with few digits are sorted in another shape than others, so that the gate's word
+  // must tell them apart.
+  [[nodiscard]] bool tells_few_digits() const { return sorts_.size() > 1; }
+
+ private:
+  struct Sort {
+    RadixPassShape shape;
+    std::shared_ptr<Module> module = nullptr;
+    std::unique_ptr<Kernel> kernel = nullptr;
+  };
+  // Histograms and states of one launch.
+  struct Counts {
+    ScratchLayout::Slice histograms, state;
+  };
+  void choose_shapes(const Capabilities& device, const Parameters& given,
+                     const RadixPassOptions& options);
+  void lay_out(const RadixPassOptions& options, ScratchLayout& layout);
+  [[nodiscard]] std::shared_ptr<Module> build_kernel(Device& device,
+                                                     const Capabilities& capabilities,
+                                                     const RadixPassShape& shape, bool segmented,
+                                                     bool codes) const;
+  void launch(Queue& queue, const Operands& operands, Kernel& kernel, const RadixPassShape& shape,
+              Memory starts, Memory state, Memory spread, const std::vector<Digit>& digits,
+              Gate gate, std::string_view phase) const;
+
+  Problem problem_;
+  std::vector<Digit> digits_;
+  PingPong buffers_;
+  unsigned spread_bits_ = 0;
+  unsigned count_bits_ = 0;     // bits of a count in the look-back table
+  bool segmented_ = false;      // partition() may be called
+  bool codes_ = false;          // floats: passes work on codes; see CODES in radix_pass_tiles.cl
+  bool may_tie_ = false;        // codes could lose ties, so a launch without codes stands by
+  bool long_counts_ = false;    // counts do not fit count_bits_
+  RadixPassShape shape_;        // of partition(), and the one that parameters() reports
+  std::vector<Sort> sorts_;     // of sort(); the second one is for few digits
+  Counts counts_, tie_counts_;  // of the launch with codes or of integers; of the one without codes
+  ScratchLayout::Slice partition_state_, ties_, marks_, look_, extension_, cleared_;
+  std::shared_ptr<Module> ties_module_, segmented_module_;
+  std::unique_ptr<Kernel> sort_ties_, partition_;
+};
+
+}  // namespace sortium

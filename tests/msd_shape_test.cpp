@@ -1,0 +1,282 @@
+// The shapes of msd and of the radix passes, at their borders: pure functions, no device needed.
+#include "algorithms/msd/msd_shape.hpp"
+
+#include <gtest/gtest.h>
+
+#include "algorithms/parts/radix_passes.hpp"
+#include "expect_error.hpp"
+
+namespace sortium::test {
+namespace {
+
+using namespace sortium::msd;
+
+constexpr std::uint64_t million = std::uint64_t{1} << 20;
+
+// 132 compute units with so much local memory for a work-group.
+Capabilities gpu(std::uint64_t local_bytes) {
+  Capabilities c;
+  c.kind = DeviceKind::gpu;
+  c.backend = Backend::cuda;
+  c.compute_units = 132;
+  c.max_work_group = 1024;
+  c.sub_group_words = SubGroupWords::cuda;
+  c.sub_group_size = 32;
+  c.forward_progress = true;
+  c.local_memory = 49152;
+  c.local_struct = local_bytes;
+  return c;
+}
+const Capabilities much = gpu(232448), little = gpu(49152);
+
+Problem keys(std::uint64_t count, KeyType key = KeyType::u32) {
+  return {.key = key, .count = count};
+}
+Problem pairs(std::uint64_t count, KeyType key = KeyType::u32, unsigned value_bytes = 4) {
+  return {.key = key, .count = count, .payload = Payload::values, .value_bytes = value_bytes};
+}
+
+Parameters parameters(std::string_view text) { return {text, find_algorithm("msd").info()}; }
+Shape shape_of(const Problem& p, const Capabilities& c = much, std::string_view text = {}) {
+  return make_shape(p, c, parameters(text));
+}
+void expect_unsupported(const Problem& p, const Capabilities& c, std::string_view text,
+                        std::initializer_list<std::string_view> words) {
+  expect_error([&] { (void)make_shape(p, c, parameters(text)); }, ErrorCode::unsupported, words);
+}
+
+TEST(MsdShape, LeadingBitsGrowWithTheList) {
+  EXPECT_EQ(shape_of(keys(2 * million, KeyType::u64)).bits, 8u);
+  EXPECT_EQ(shape_of(keys(2 * million + 1, KeyType::u64)).bits, 10u);
+  EXPECT_EQ(shape_of(pairs(2 * million)).bits, 8u);
+  EXPECT_EQ(shape_of(pairs(2 * million + 1)).bits, 12u);  // so that items have 32 bits
+  EXPECT_EQ(shape_of(keys(4 * million)).bits, 8u);        // small keys: one digit goes further
+  EXPECT_EQ(shape_of(keys(4 * million + 1)).bits, 11u);
+  EXPECT_EQ(shape_of(keys(256 * million)).bits, 16u);
+  EXPECT_EQ(shape_of(keys(1024 * million)).bits, 16u);  // never more
+  EXPECT_EQ(shape_of(keys(million), much, "bits=12").bits, 12u);
+}
+
+TEST(MsdShape, ItemsAreNarrowIfThatNeedsFewBitsMore) {
+  // 32 - bits open bits and the position fit 32 bits together.
+  const Shape s = shape_of(pairs(64 * million));
+  EXPECT_EQ(s.local.sort_bits, 32u);
+  EXPECT_LE(32 - s.bits + s.local.position_bits, 32u);
+  // Keys of 64 bits never do; open bits and position fit 64.
+  const Shape wide = shape_of(pairs(million, KeyType::u64, 8));
+  EXPECT_EQ(wide.local.sort_bits, 64u);
+  EXPECT_LE(64 - wide.bits + wide.local.position_bits, 64u);
+  EXPECT_GT(wide.bits, 8u);
+}
+
+TEST(MsdShape, BucketsFitTheLocalSort) {
+  for (const auto& device : {much, little})
+    for (std::uint64_t count = 1024; count <= 64 * million; count *= 2)
+      for (const auto& p : {keys(count), keys(count, KeyType::u64), keys(count, KeyType::f32)}) {
+        const Shape s = shape_of(p, device);
+        EXPECT_GE(s.local.capacity(), count >> s.bits) << count;
+        EXPECT_LE(s.local.bytes, device.local_struct) << count;
+        EXPECT_EQ(bucket_capacity(p, s), s.local.capacity());
+      }
+}
+
+TEST(MsdShape, ShortListsAreCountedTileByTile) {
+  const Shape at = shape_of(pairs(2 * million)), above = shape_of(pairs(2 * million + 1));
+  EXPECT_EQ(at.tiles.work_group, 512u);
+  EXPECT_EQ(at.tiles.count, (2 * million + at.tiles.work_group * at.tiles.items - 1) /
+                                (at.tiles.work_group * at.tiles.items));
+  EXPECT_EQ(at.tiles.items % 2, 1u);
+  EXPECT_LE(at.tiles.bytes, much.local_struct);
+  EXPECT_FALSE(at.samples_keys);
+  EXPECT_EQ(above.tiles.count, 0u);
+  EXPECT_EQ(shape_of(pairs(2 * million), little).tiles.work_group, 256u);
+  EXPECT_EQ(shape_of(pairs(2 * million), much, "bits=9").tiles.count, 0u);  // two digits
+  EXPECT_EQ(shape_of(keys(million, KeyType::f32)).tiles.count, 0u);         // spread orders
+}
+
+TEST(MsdShape, OneTileForOneRecord) {
+  const Shape s = shape_of(pairs(1));
+  EXPECT_EQ(s.tiles.count, 1u);
+  EXPECT_EQ(s.tiles.items, 1u);
+}
+
+TEST(MsdShape, KeysWithoutValuesNeedNoStablePartition) {
+  EXPECT_NE(shape_of(keys(8 * million)).keys.items, 0u);
+  EXPECT_NE(shape_of(keys(8 * million, KeyType::f32)).keys.items, 0u);
+  EXPECT_EQ(shape_of(pairs(8 * million)).keys.items, 0u);
+  Problem some_bits = keys(8 * million);
+  some_bits.end_bit = 28;  // ties can be told apart by the other bits
+  EXPECT_EQ(shape_of(some_bits).keys.items, 0u);
+  Problem positions = keys(8 * million);
+  positions.payload = Payload::positions;
+  EXPECT_EQ(shape_of(positions).keys.items, 0u);
+}
+
+TEST(MsdShape, TilesOfKeysFitTwiceIntoLocalMemory) {
+  const Shape s = shape_of(keys(256 * million));
+  EXPECT_EQ(s.keys.items, 47u);
+  EXPECT_EQ(s.keys.run, 8u);
+  EXPECT_EQ(s.keys.groups, 264u);
+  EXPECT_LE(2 * (s.keys.bytes + 1024), much.local_struct);
+  // A list shorter than a tile makes the tile shorter.
+  EXPECT_EQ(shape_of(keys(1000, KeyType::f32)).keys.items, 3u);
+  EXPECT_EQ(shape_of(keys(255, KeyType::f32)).keys.items, 0u);
+}
+
+TEST(MsdShape, SpreadBitsAreSignAndExponent) {
+  EXPECT_EQ(spread_bits(keys(1, KeyType::f32)), 9u);
+  EXPECT_EQ(spread_bits(keys(1, KeyType::f64)), 12u);
+  EXPECT_EQ(spread_bits(keys(1)), 0u);
+  Problem some_bits = keys(1, KeyType::f32);
+  some_bits.begin_bit = 1;
+  some_bits.end_bit = 32;
+  EXPECT_EQ(spread_bits(some_bits), 0u);
+}
+
+TEST(MsdShape, AllBitsOfShortKeysArePartitioned) {
+  const Shape s = shape_of(pairs(32 * million, KeyType::u16));
+  EXPECT_EQ(s.bits, 16u);
+  EXPECT_TRUE(partition_sorts(pairs(32 * million, KeyType::u16), s));
+  EXPECT_EQ(s.second_digit_bits(pairs(32 * million, KeyType::u16)), 8u);
+  EXPECT_EQ(s.local.work_group, 0u);
+  Problem ten = pairs(32 * million);
+  ten.end_bit = 10;
+  EXPECT_EQ(shape_of(ten).second_digit_bits(ten), 5u);
+}
+
+TEST(MsdShape, Refusals) {
+  expect_unsupported(keys(std::uint64_t{1} << 32), much, "", {"count is 4294967296"});
+  expect_unsupported(keys(million, KeyType::u8), much, "", {"8 bits are to be sorted"});
+  expect_unsupported(keys(million, KeyType::u16), much, "", {"16 bits are to be sorted"});
+  expect_unsupported(pairs(million, KeyType::u16), much, "bits=9", {"bits=9", "16 bits"});
+  expect_unsupported(pairs(1024 * million), much, "bits=8", {"8 leading bits", "local memory"});
+  expect_unsupported(keys(2048 * million), much, "", {"16 leading bits", "32769 records"});
+  expect_unsupported(pairs(million), gpu(8192), "bits=8", {"bytes of local memory"});
+}
+
+TEST(MsdShape, SamplesAreTakenOfLongLists) {
+  const auto count_of = [](const Problem& p, const Capabilities& c, bool few_digits,
+                           std::string_view text = {}) {
+    return make_count_shape(p, c, shape_of(p, c, text), few_digits);
+  };
+  EXPECT_FALSE(shape_of(keys(4 * million)).samples_keys);
+  EXPECT_TRUE(shape_of(keys(4 * million + 1)).samples_keys);
+  EXPECT_TRUE(shape_of(keys(1000, KeyType::f32)).samples_keys);  // the table is made of them
+  EXPECT_EQ(count_of(keys(4 * million), much, false).sampled, 0u);
+  EXPECT_EQ(count_of(keys(8 * million), much, false).sampled, 4096u);
+  EXPECT_EQ(count_of(keys(64 * million), much, false).sampled, 16384u);
+  EXPECT_EQ(count_of(keys(8 * million, KeyType::f32), much, false).sampled, 8192u);
+  EXPECT_EQ(count_of(keys(8 * million), much, false).sample_stride, 2047u);
+  EXPECT_EQ(count_of(keys(1000, KeyType::f32), much, false).sample_stride, 0u);
+  EXPECT_TRUE(count_of(keys(8 * million), much, false).tells_repeats);
+  EXPECT_FALSE(count_of(keys(8 * million, KeyType::f32), much, false).tells_repeats);
+  EXPECT_FALSE(count_of(keys(8 * million), much, false).tells_few_digits);
+  EXPECT_TRUE(count_of(keys(8 * million), much, true).tells_few_digits);
+  EXPECT_FALSE(count_of(keys(8 * million), much, true, "sample=0").tells_few_digits);
+}
+
+TEST(MsdShape, CountsBecomeNarrowWhereLocalMemoryIsSmall) {
+  const Problem p = keys(256 * million);
+  const CountShape wide = make_count_shape(p, much, shape_of(p, much), false);
+  EXPECT_EQ(wide.bits, 16u);
+  EXPECT_EQ(wide.work_group, 1024u);
+  EXPECT_EQ(wide.groups, 132u);
+  const CountShape narrow = make_count_shape(p, little, shape_of(p, little), false);
+  EXPECT_EQ(narrow.bits, 4u);
+  EXPECT_EQ(narrow.work_group, 256u);
+  EXPECT_EQ(narrow.groups, 4u * 132);
+  EXPECT_LE(narrow.bytes, little.local_struct);
+  const Capabilities least = gpu(32768);
+  Shape s = shape_of(p, little);
+  expect_error([&] { (void)make_count_shape(p, least, s, false); }, ErrorCode::unsupported,
+               {"counting by 16 bits", "32768"});
+}
+
+TEST(MsdShape, LimitsOfSamplesFollowTheBuckets) {
+  const Problem p = keys(256 * million), shorter = keys(8 * million);
+  const auto limits_of = [](const Problem& q) {
+    const Shape s = shape_of(q);
+    return make_sample_limits(q, s, make_count_shape(q, much, s, true));
+  };
+  // A full bucket has less than one of 16384 samples of 2^28 records: eight and some are no chance.
+  EXPECT_GE(limits_of(p).crowd, 8u);
+  EXPECT_LE(limits_of(p).crowd, 16u);
+  EXPECT_EQ(limits_of(p).few_repeats, ~0u);        // above 2^25 records repeats do not count
+  EXPECT_EQ(limits_of(shorter).few_repeats, 64u);  // one sample in 64
+  EXPECT_EQ(limits_of(shorter).few_agree, 4096u * 4096 / 32 + 4096);
+  EXPECT_GE(limits_of(shorter).repeats, 2u);
+}
+
+// What RadixPasses asks for, on a device with much local memory and on one with little.
+RadixPassShape passes_of(const Problem& p, const Capabilities& c, bool small_tiles = false,
+                         std::uint64_t segments = 0) {
+  return radix_pass_shape(p, c, {}, {.algorithm = "test", .segments = segments}, small_tiles);
+}
+
+TEST(RadixPassShape, WorkGroupsShareAComputeUnitFrom2To21KeysOn) {
+  EXPECT_EQ(passes_of(keys(2 * million), much).work_group, 512u);
+  EXPECT_EQ(passes_of(keys(2 * million), much).resident, 1u);
+  EXPECT_EQ(passes_of(keys(2 * million + 1), much).work_group, 256u);
+  EXPECT_EQ(passes_of(keys(2 * million + 1), much).resident, 2u);
+  EXPECT_EQ(passes_of(pairs(2 * million + 1), much).work_group, 512u);
+  EXPECT_EQ(passes_of(pairs(2 * million + 1), much, true).work_group, 256u);
+  EXPECT_EQ(passes_of(pairs(2 * million + 1), much, true).resident, 2u);
+}
+
+TEST(RadixPassShape, KeysAndValuesAlternateWhereLocalMemoryIsSmall) {
+  EXPECT_TRUE(passes_of(pairs(million), little).alternating);
+  EXPECT_FALSE(passes_of(keys(million), little).alternating);
+  EXPECT_FALSE(passes_of(pairs(million), much).alternating);
+}
+
+TEST(RadixPassShape, TilesFitLocalMemoryAndPlaces) {
+  for (const auto& device : {much, little})
+    for (std::uint64_t count = 1; count <= 1024 * million; count *= 4)
+      for (const auto& p : {keys(count), pairs(count), pairs(count, KeyType::u64, 8)}) {
+        const RadixPassShape s = passes_of(p, device);
+        EXPECT_LE(s.resident * (s.local_bytes + (s.resident > 1 && &device == &much ? 1024u : 0u)),
+                  device.local_struct * (device.local_struct > 128 * 1024 ? 1 : s.resident));
+        EXPECT_EQ(s.items % 2, 1u);
+        EXPECT_LT(s.tile(), p.payload == Payload::none ? 65536u : 32768u);
+        EXPECT_GE(s.tiles * s.tile(), count);
+        EXPECT_LE(s.groups, s.tiles);
+      }
+}
+
+TEST(RadixPassShape, SegmentsNeedTilesOfTheirOwn) {
+  const Problem p = pairs(64 * million);
+  const auto whole = passes_of(p, much), parts = passes_of(p, much, false, 256);
+  EXPECT_GE(parts.tiles, 256 + (p.count + parts.tile() - 1) / parts.tile());
+  EXPECT_GE(parts.local_bytes - parts.tile() * 8, whole.local_bytes - whole.tile() * 8 + 1024);
+}
+
+TEST(RadixPassShape, ScratchMemoryIsAddedToTheCallersLayout) {
+  ScratchLayout layout;
+  const auto before = layout.add(100);
+  const RadixPasses passes(pairs(million), much, {}, {.algorithm = "test", .cleared_bytes = 64},
+                           layout);
+  EXPECT_EQ(before.offset, 0u);
+  // A copy of the records, at least; the look-back table; the histograms.
+  EXPECT_GE(layout.bytes(), 8 * million + 1024);
+  EXPECT_EQ(passes.pass_count(), 4u);
+  EXPECT_FALSE(passes.tells_few_digits());
+}
+
+TEST(RadixPassShape, Refusals) {
+  ScratchLayout layout;
+  const auto refused = [&](const Capabilities& c, const Problem& p,
+                           std::initializer_list<std::string_view> words) {
+    expect_error([&] { RadixPasses(p, c, {}, {.algorithm = "test"}, layout); },
+                 ErrorCode::unsupported, words);
+  };
+  Capabilities cpu = much, waits = much;
+  cpu.kind = DeviceKind::cpu;
+  waits.forward_progress = false;
+  refused(cpu, keys(1), {"test", "made for GPUs"});
+  refused(waits, keys(1), {"test", "forward progress"});
+  refused(much, keys(std::uint64_t{132} << 28), {"132 compute units"});
+  refused(gpu(4096), keys(1000), {"items=1", "local memory"});
+}
+
+}  // namespace
+}  // namespace sortium::test
