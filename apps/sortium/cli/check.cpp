@@ -13,6 +13,7 @@
 #include "io/files.hpp"
 #include "io/host_sort.hpp"
 #include "io/output.hpp"
+#include "io/printable.hpp"
 #include "io/text.hpp"
 
 namespace app {
@@ -79,8 +80,8 @@ int check_sorted(const CheckOptions& o, Progress& progress) {
     if (now < before && !begins) {
       progress.finish();
       if (!o.quiet)
-        fmt::print("{}: not {}: record {} is {}, after {}\n", o.files[0], order_words(o), i,
-                   format_key(element(keys.data.data(), keys.width, i), keys.type),
+        fmt::print("{}: not {}: record {} is {}, after {}\n", printable(o.files[0]), order_words(o),
+                   i, format_key(element(keys.data.data(), keys.width, i), keys.type),
                    format_key(element(keys.data.data(), keys.width, i - 1), keys.type));
       return exit_wrong;
     }
@@ -89,7 +90,8 @@ int check_sorted(const CheckOptions& o, Progress& progress) {
   }
   progress.finish();
   if (!o.quiet)
-    fmt::print("{}: {} {} keys {}{}\n", o.files[0], keys.count, sortium::info(keys.type).name,
+    fmt::print("{}: {} {} keys {}{}\n", printable(o.files[0]), keys.count,
+               sortium::info(keys.type).name,
                offsets.count == 0 ? "" : fmt::format("in {} segments, each ", offsets.count - 1),
                order_words(o));
   return exit_success;
@@ -110,15 +112,16 @@ int check_permutation(const CheckOptions& o, Progress& progress) {
   progress.finish();
   if (o.quiet) return difference ? exit_wrong : exit_success;
   if (!difference) {
-    fmt::print("{} is a permutation of {}: {} {} keys\n", o.files[0], o.files[1], a.count,
-               sortium::info(a.type).name);
+    fmt::print("{} is a permutation of {}: {} {} keys\n", printable(o.files[0]),
+               printable(o.files[1]), a.count, sortium::info(a.type).name);
     return exit_success;
   }
   fmt::print(
       "{} ({} keys) is not a permutation of {} ({} keys): the first difference is {}, {} times in "
       "{} and {} times in {}\n",
-      o.files[0], a.count, o.files[1], b.count, format_key(difference->key, a.type),
-      difference->times_in_first, o.files[0], difference->times_in_second, o.files[1]);
+      printable(o.files[0]), a.count, printable(o.files[1]), b.count,
+      format_key(difference->key, a.type), difference->times_in_first, printable(o.files[0]),
+      difference->times_in_second, printable(o.files[1]));
   return exit_wrong;
 }
 

@@ -12,6 +12,8 @@
 #include "cli/commands.hpp"
 #include "cli/common.hpp"
 #include "draw/svg.hpp"
+#include "io/printable.hpp"
+#include "io/standard_descriptors.hpp"
 #include "protocol/data.hpp"
 
 namespace {
@@ -523,7 +525,7 @@ int run(std::vector<std::string> arguments) {
 }
 
 int complain(int code, const char* message) {
-  fmt::print(stderr, "sortium: {}\n", message);
+  fmt::print(stderr, "sortium: {}\n", printable_lines(message));
   return code;
 }
 
@@ -535,6 +537,7 @@ bool is_runtime(sortium::ErrorCode code) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  fill_standard_descriptors();
   // A reader that goes away, or a limit on the file size, is then an error of write(), with a
   // message and a clean end.
   std::signal(SIGPIPE, SIG_IGN);

@@ -14,6 +14,7 @@
 #include "io/host_sort.hpp"
 #include "io/key_fields.hpp"
 #include "io/output.hpp"
+#include "io/printable.hpp"
 #include "io/record_check.hpp"
 
 namespace app {
@@ -33,20 +34,6 @@ struct RecordFile {
 };
 
 RecordFile read(const std::string& path, const KeyOptions& o, Progress& progress) {
-  if (!o.by.empty() && kind_of(path, false) != Kind::npy)
-    throw Failure(
-        exit_usage,
-        fmt::format(
-            "--by {}: {} has no names for its fields, as it is not called .npy; --record and "
-            "--key say what a raw record is",
-            o.by, path == "-" ? "standard input" : path));
-  if (o.record && kind_of(path, false) == Kind::npy)
-    throw Failure(
-        exit_usage,
-        fmt::format(
-            "--record {}: {} is no raw file but says itself what its records are; --by names "
-            "the fields of their key",
-            *o.record, path));
   RecordFile file;
   std::vector<NpyField> fields;
   file.records = read_records(path, o.record, fields, progress);
@@ -129,8 +116,8 @@ int sort_records(const SortOptions& options) {
     result = Column::make(descr_of(index_type), options.index_bytes, records_out(problem));
   else if (moves_out)
     result = file.records.empty_copy(records_out(problem));
-  reserve_column(out, kind_of(options.out, false),
-                 options.argsort || moves_out ? result : file.records);
+  const Kind kind = kind_of(options.out, false, options.in, file.records);
+  reserve_column(out, kind, options.argsort || moves_out ? result : file.records);
   const double reading = watch.lap();
 
   progress.phase("sorting");
@@ -156,8 +143,7 @@ int sort_records(const SortOptions& options) {
   watch.lap();
   if (moves_out) file.records = std::move(result);
   if (!options.argsort) file.swap();  // as the file has them
-  write_column(out, kind_of(options.out, false), options.argsort ? result : file.records,
-               index_type, progress);
+  write_column(out, kind, options.argsort ? result : file.records, index_type, progress);
   out.close();
   out.publish();
   const double writing = watch.lap();
@@ -191,17 +177,17 @@ int check_order(const CheckOptions& o, Progress& progress) {
     if (order.compare(i - 1, i) > 0) {
       progress.finish();
       if (!o.quiet)
-        fmt::print("{}: not in the order of {}: record {} has {}, after {}\n", o.files[0],
-                   key_words(o), i, describe(file.key, file.record(i)),
-                   describe(file.key, file.record(i - 1)));
+        fmt::print("{}: not in the order of {}: record {} has {}, after {}\n",
+                   printable(o.files[0]), printable(key_words(o)), i,
+                   describe(file.key, file.record(i)), describe(file.key, file.record(i - 1)));
       return exit_wrong;
     }
     if (i % (1 << 20) == 0) progress.advance(1 << 20);
   }
   progress.finish();
   if (!o.quiet)
-    fmt::print("{}: {} records of {} bytes in the order of {}\n", o.files[0], file.records.count,
-               file.records.width, key_words(o));
+    fmt::print("{}: {} records of {} bytes in the order of {}\n", printable(o.files[0]),
+               file.records.count, file.records.width, printable(key_words(o)));
   return exit_success;
 }
 
@@ -243,10 +229,10 @@ int check_same_records(const CheckOptions& o, Progress& progress) {
         fmt::print(
             "{} ({} records) is not a permutation of {} ({} records): record {} of {}{} is {} "
             "times in {} and {} times in {}\n",
-            o.files[0], first.size(), o.files[1], second.size(), of_second ? *j : *i,
-            o.files[of_second ? 1 : 0],
+            printable(o.files[0]), first.size(), printable(o.files[1]), second.size(),
+            of_second ? *j : *i, printable(o.files[of_second ? 1 : 0]),
             a.key.empty() ? "" : fmt::format(" ({})", describe(a.key, record)), i_end - i,
-            o.files[0], j_end - j, o.files[1]);
+            printable(o.files[0]), j_end - j, printable(o.files[1]));
       return exit_wrong;
     }
     i = i_end;
@@ -254,8 +240,8 @@ int check_same_records(const CheckOptions& o, Progress& progress) {
   }
   progress.finish();
   if (!o.quiet)
-    fmt::print("{} is a permutation of {}: {} records of {} bytes\n", o.files[0], o.files[1],
-               first.size(), width);
+    fmt::print("{} is a permutation of {}: {} records of {} bytes\n", printable(o.files[0]),
+               printable(o.files[1]), first.size(), width);
   return exit_success;
 }
 

@@ -270,11 +270,10 @@ int sort(const SortOptions& options) {
     positions = Column::make(descr_of(index_type), index_bytes, count_out);
   Column& keys_result = apart ? sorted_keys : keys;
   Column& values_result = gathers || apart ? sorted_values : values;
-  if (options.argsort)
-    reserve_column(out, kind_of(options.out, options.text), positions);
-  else
-    reserve_column(out, kind_of(options.out, options.text), keys_result);
-  if (out2) reserve_column(*out2, kind_of(options.values_out, false), values_result);
+  const Kind kind = kind_of(options.out, options.text, options.in, keys),
+             values_kind = kind_of(options.values_out, false, options.values, values);
+  reserve_column(out, kind, options.argsort ? positions : keys_result);
+  if (out2) reserve_column(*out2, values_kind, values_result);
   const double reading = watch.lap();
 
   HostOperands operands;
@@ -314,11 +313,10 @@ int sort(const SortOptions& options) {
 
   watch.lap();
   if (options.argsort) {
-    write_column(out, kind_of(options.out, options.text), positions, index_type, progress);
+    write_column(out, kind, positions, index_type, progress);
   } else {
-    write_column(out, kind_of(options.out, options.text), keys_result, keys.type, progress);
-    if (out2)
-      write_column(*out2, kind_of(options.values_out, false), values_result, keys.type, progress);
+    write_column(out, kind, keys_result, keys.type, progress);
+    if (out2) write_column(*out2, values_kind, values_result, keys.type, progress);
   }
   out.close();
   if (out2) out2->close();

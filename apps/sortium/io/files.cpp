@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,7 +10,9 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
+#include "io/printable.hpp"
 #include "io/text.hpp"
 
 namespace app {
@@ -18,10 +21,8 @@ using sortium::KeyType;
 
 namespace {
 
-constexpr unsigned most_element =
-    256;  // bytes, of records and values: as much as the library moves
-constexpr std::uint64_t chunk = std::uint64_t{8}
-                                << 20;  // bytes between two steps of the progress bar
+constexpr unsigned max_record_bytes = 256;  // of records and values: what the library moves
+constexpr std::uint64_t chunk = std::uint64_t{8} << 20;  // bytes between steps of the progress bar
 
 constexpr char native_order = std::endian::native == std::endian::little ? '<' : '>';
 
@@ -41,6 +42,13 @@ void swap_bytes(std::byte* data, unsigned width, std::uint64_t count) {
   });
 }
 
+// Waits until a descriptor that does not block can be read, as a pipe from some parents.
+void wait_to_read(int fd) {
+  pollfd one{fd, POLLIN, 0};
+  (void)::poll(&one, 1, -1);
+}
+
+// Returns the key type that NumPy calls `descr`, in either byte order; nothing if there is none.
 std::optional<KeyType> type_of_descr(const std::string& descr) {
   for (const auto type : sortium::all_key_types)
     if (const auto name = descr_of(type); !name.empty() && descr.substr(1) == name.substr(1))
@@ -48,7 +56,12 @@ std::optional<KeyType> type_of_descr(const std::string& descr) {
   return std::nullopt;
 }
 
-// "u4, i4, ...": those that NumPy has names for.
+std::optional<KeyType> type_of(const NpyHeader& header) {
+  if (!header.fields.empty() || header.item_bytes() == 0) return std::nullopt;
+  return type_of_descr(header.descr);
+}
+
+// Returns "u4, i4, ...": NumPy's names of the key types.
 std::string dtype_names() {
   std::string names;
   for (const auto type : sortium::all_key_types)
@@ -57,7 +70,7 @@ std::string dtype_names() {
   return names;
 }
 
-// Of raw elements, which are only moved.
+// Returns a NumPy type of so many bytes, for raw elements that are only moved.
 std::string descr_of_bytes(unsigned bytes) {
   for (const auto type : {KeyType::u8, KeyType::u16, KeyType::u32, KeyType::u64})
     if (sortium::info(type).bytes == bytes) return descr_of(type);
@@ -66,11 +79,12 @@ std::string descr_of_bytes(unsigned bytes) {
 
 Column read_npy(Input& input, const NpyHeader& header, Progress& progress) {
   Column column;
+  column.kind = Kind::npy;
   column.descr = header.descr;
   column.width = header.item_bytes();
   column.count = header.count;
   column.data = input.rest(progress);
-  // Dividing, as a made-up count times the width might not fit in 64 bits.
+  // A division: the header's count times the width may not fit in 64 bits.
   const std::uint64_t have = column.data.size() / column.width;
   if (have < column.count)
     refuse(input,
@@ -94,8 +108,63 @@ Column read_raw(Input& input, std::string descr, unsigned width, Progress& progr
   return column;
 }
 
+Keys read_npy_keys(Input& input, std::optional<KeyType> type, Progress& progress) {
+  if (type && descr_of(*type).empty())
+    refuse(input, fmt::format("it is an .npy file, and NumPy has no name for {}, as --type says",
+                              sortium::info(*type).name));
+  const NpyHeader header = read_npy_header(input);
+  if (!header.fields.empty())
+    refuse(input, "its records have several fields: --by says which of them are the key");
+  const auto found = type_of(header);
+  if (!found)
+    refuse(input, fmt::format("its dtype is '{}'; keys may be {}, in either byte order",
+                              printable(header.descr), dtype_names()));
+  if (type && *type != *found)
+    refuse(input, fmt::format("its records are {}, not {} as --type says",
+                              sortium::info(*found).name, sortium::info(*type).name));
+  Keys keys;
+  static_cast<Column&>(keys) = read_npy(input, header, progress);
+  keys.type = *found;
+  keys.swapped = header.swapped();
+  if (keys.swapped) swap_bytes(keys.data.data(), keys.width, keys.count);
+  return keys;
+}
+
+Keys read_text_keys(Input& input, KeyType type, Progress& progress) {
+  const Bytes lines = input.rest(progress);
+  progress.phase("parsing " + input.name(), lines.size());
+  Keys keys;
+  keys.kind = Kind::text;
+  keys.type = type;
+  keys.descr = descr_of(type);
+  keys.width = sortium::info(type).bytes;
+  try {
+    keys.data =
+        parse_text({reinterpret_cast<const char*>(lines.data()), lines.size()}, type, progress);
+  } catch (const Failure& failure) {
+    refuse(input, failure.what());
+  }
+  keys.count = keys.data.size() / keys.width;
+  return keys;
+}
+
+void check_offsets(const Input& input, const Column& offsets, std::uint64_t count) {
+  if (offsets.count == 0) refuse(input, "it has no offsets; one more than segments are needed");
+  const auto at = [&](std::uint64_t i) { return element(offsets.data.data(), offsets.width, i); };
+  if (at(0) != 0) refuse(input, fmt::format("offset 0 is {}; the first must be 0", at(0)));
+  for (std::uint64_t i = 1; i < offsets.count; ++i)
+    if (at(i) < at(i - 1))
+      refuse(input, fmt::format("offset {} is {}, less than the one before, {}; they must ascend",
+                                i, at(i), at(i - 1)));
+  if (at(offsets.count - 1) != count)
+    refuse(input, fmt::format("its last offset is {}; it must be the number of keys, {}",
+                              at(offsets.count - 1), count));
+}
+
 }  // namespace
 
+// ---------------------------------------------------------------------------------------------
+// Input
 // ---------------------------------------------------------------------------------------------
 
 Input::Input(const std::string& path) : path_(path) {
@@ -104,7 +173,7 @@ Input::Input(const std::string& path) : path_(path) {
   if (fd_ < 0 || ::fstat(fd_, &status) != 0) refuse(*this, std::strerror(errno));
   if (S_ISDIR(status.st_mode)) refuse(*this, std::strerror(EISDIR));
   if (S_ISREG(status.st_mode)) {
-    // Standard input may have been read from already.
+    // A parent may have read from standard input before.
     const off_t at = ::lseek(fd_, 0, SEEK_CUR);
     size_ = static_cast<std::uint64_t>(status.st_size);
     position_ = at < 0 ? 0 : static_cast<std::uint64_t>(at);
@@ -115,16 +184,40 @@ Input::~Input() {
   if (fd_ > STDIN_FILENO) ::close(fd_);
 }
 
-std::uint64_t Input::read(void* to, std::uint64_t bytes) {
+std::string Input::name() const { return path_ == "-" ? "standard input" : printable(path_); }
+
+Kind Input::kind(bool text, Progress& progress) {
+  progress.phase("reading " + name());  // the first bytes of a pipe may be long in coming
+  if (path_.ends_with(".npy")) return Kind::npy;
+  head_.resize(npy_magic_bytes);
+  head_.resize(fetch(head_.data(), head_.size()));
+  if (is_npy_magic(head_)) return Kind::npy;
+  return text ? Kind::text : Kind::raw;
+}
+
+std::uint64_t Input::fetch(char* to, std::uint64_t bytes) {
   std::uint64_t done = 0;
-  while (done < bytes) {
-    const ssize_t n = ::read(fd_, static_cast<char*>(to) + done, bytes - done);
+  while (done < bytes && !ended_) {
+    const ssize_t n = ::read(fd_, to + done, bytes - done);
     if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EAGAIN) {
+      wait_to_read(fd_);
+      continue;
+    }
     if (n < 0)
       throw Failure(exit_runtime, fmt::format("cannot read {}: {}", name(), std::strerror(errno)));
-    if (n == 0) break;
+    ended_ = n == 0;
     done += static_cast<std::uint64_t>(n);
   }
+  return done;
+}
+
+std::uint64_t Input::read(void* to, std::uint64_t bytes) {
+  auto* const out = static_cast<char*>(to);
+  const std::size_t taken = std::min<std::uint64_t>(head_.size(), bytes);
+  std::memcpy(out, head_.data(), taken);
+  head_.erase(0, taken);
+  const std::uint64_t done = taken + fetch(out + taken, bytes - taken);
   position_ += done;
   return done;
 }
@@ -152,10 +245,19 @@ Bytes Input::rest(Progress& progress) {
 }
 
 // ---------------------------------------------------------------------------------------------
+// Columns
+// ---------------------------------------------------------------------------------------------
 
 Kind kind_of(const std::string& path, bool text) {
   if (path.ends_with(".npy")) return Kind::npy;
   return text ? Kind::text : Kind::raw;
+}
+
+Kind kind_of(const std::string& path, bool text, const std::string& in, const Column& records) {
+  std::error_code absent;
+  const bool in_place = path != "-" && in != "-" && std::filesystem::equivalent(path, in, absent);
+  if (in_place && records.kind == Kind::npy) return Kind::npy;
+  return kind_of(path, text);
 }
 
 Column Column::make(std::string descr, unsigned width, std::uint64_t count) {
@@ -163,17 +265,15 @@ Column Column::make(std::string descr, unsigned width, std::uint64_t count) {
 }
 
 Column Column::empty_copy(std::uint64_t records) const {
-  return {descr, width, records, swapped, Bytes(records * width)};
+  return {descr, width, records, swapped, Bytes(records * width), kind};
 }
 
 std::string descr_of(KeyType type) {
   if (type == KeyType::bf16) return {};
   const auto& t = sortium::info(type);
-  return fmt::format("{}{}{}", t.bytes == 1 ? '|' : native_order,
-                     t.is_float    ? 'f'
-                     : t.is_signed ? 'i'
-                                   : 'u',
-                     t.bytes);
+  const char order = t.bytes == 1 ? '|' : native_order;
+  const char letter = t.is_float ? 'f' : t.is_signed ? 'i' : 'u';
+  return fmt::format("{}{}{}", order, letter, t.bytes);
 }
 
 void check_npy_can_hold(const std::string& path, KeyType type) {
@@ -182,68 +282,41 @@ void check_npy_can_hold(const std::string& path, KeyType type) {
         exit_usage,
         fmt::format(
             "{}: NumPy has no name for {}, so no .npy file can hold such keys; raw binary can",
-            path, sortium::info(type).name));
+            printable(path), sortium::info(type).name));
 }
+
+// ---------------------------------------------------------------------------------------------
+// Readers
+// ---------------------------------------------------------------------------------------------
 
 Keys read_keys(const std::string& path, bool text, std::optional<KeyType> type,
                Progress& progress) {
-  const Kind kind = kind_of(path, text);
-  if (kind != Kind::npy && !type)
+  Input input(path);
+  const Kind kind = input.kind(text, progress);
+  if (kind == Kind::npy) return read_npy_keys(input, type, progress);
+  if (!type)
     throw Failure(
         exit_usage,
-        fmt::format("{} is {}: --type is needed (one of {}), which only a file called .npy says "
-                    "itself",
-                    path == "-" ? "standard input" : path,
-                    kind == Kind::text ? "text" : "raw binary", key_type_names()));
-  if (kind == Kind::npy && type) check_npy_can_hold(path, *type);
-  Input input(path);
+        fmt::format("{} is {}: --type is needed (one of {}), as only an .npy file names "
+                    "its own",
+                    input.name(), kind == Kind::text ? "text" : "raw binary", key_type_names()));
+  if (kind == Kind::text) return read_text_keys(input, *type, progress);
   Keys keys;
-  if (kind == Kind::npy) {
-    const NpyHeader header = read_npy_header(input);
-    if (!header.fields.empty())
-      refuse(input, "its records have several fields: --by says which of them are the key");
-    const auto found = header.item_bytes() == 0 ? std::nullopt : type_of_descr(header.descr);
-    if (!found)
-      refuse(input, fmt::format("its dtype is '{}'; keys may be {}, in either byte order",
-                                header.descr, dtype_names()));
-    if (type && *type != *found)
-      refuse(input, fmt::format("its records are {}, not {} as --type says",
-                                sortium::info(*found).name, sortium::info(*type).name));
-    static_cast<Column&>(keys) = read_npy(input, header, progress);
-    keys.type = *found;
-    keys.swapped = header.swapped();
-    if (keys.swapped) swap_bytes(keys.data.data(), keys.width, keys.count);
-    return keys;
-  }
+  static_cast<Column&>(keys) =
+      read_raw(input, descr_of(*type), sortium::info(*type).bytes, progress);
   keys.type = *type;
-  const unsigned width = sortium::info(*type).bytes;
-  if (kind == Kind::raw) {
-    static_cast<Column&>(keys) = read_raw(input, descr_of(*type), width, progress);
-    return keys;
-  }
-  const Bytes lines = input.rest(progress);
-  progress.phase("parsing " + input.name(), lines.size());
-  keys.descr = descr_of(*type);
-  keys.width = width;
-  try {
-    keys.data =
-        parse_text({reinterpret_cast<const char*>(lines.data()), lines.size()}, *type, progress);
-  } catch (const Failure& failure) {
-    refuse(input, failure.what());
-  }
-  keys.count = keys.data.size() / width;
   return keys;
 }
 
 Column read_values(const std::string& path, std::optional<unsigned> bytes, Progress& progress) {
   Input input(path);
-  if (kind_of(path, false) == Kind::npy) {
+  if (input.kind(false, progress) == Kind::npy) {
     const NpyHeader header = read_npy_header(input);
     const unsigned width = header.item_bytes();
-    if (width < 1 || width > most_element)
+    if (width < 1 || width > max_record_bytes)
       refuse(input,
              fmt::format("its dtype is '{}'; values may be of any plain type of 1 to {} bytes",
-                         header.descr, most_element));
+                         printable(header.descr), max_record_bytes));
     if (bytes && *bytes != width)
       refuse(input,
              fmt::format("its records have {} bytes, not {} as --value-bytes says", width, *bytes));
@@ -251,25 +324,35 @@ Column read_values(const std::string& path, std::optional<unsigned> bytes, Progr
   }
   if (!bytes)
     throw Failure(exit_usage,
-                  fmt::format("--values {} is raw binary: --value-bytes is needed (1 to {})", path,
-                              most_element));
+                  fmt::format("--values {} is raw binary: --value-bytes is needed (1 to {})",
+                              input.name(), max_record_bytes));
   return read_raw(input, descr_of_bytes(*bytes), *bytes, progress);
 }
 
 Column read_records(const std::string& path, std::optional<unsigned> bytes,
                     std::vector<NpyField>& fields, Progress& progress) {
   Input input(path);
-  if (kind_of(path, false) != Kind::npy)
-    return read_raw(input, fmt::format("|V{}", bytes.value()), *bytes, progress);
+  if (input.kind(false, progress) != Kind::npy) {
+    if (!bytes)
+      refuse(input,
+             "it is no .npy file, so its fields have no names for --by; --record and --key say "
+             "what a raw record is");
+    return read_raw(input, fmt::format("|V{}", *bytes), *bytes, progress);
+  }
+  if (bytes)
+    refuse(input,
+           fmt::format("it is no raw file, as --record {} says, but an .npy file; --by names "
+                       "the fields of its key",
+                       *bytes));
   const NpyHeader header = read_npy_header(input);
   fields = header.fields;
   if (fields.empty())
     refuse(input,
            fmt::format("its dtype is '{}', which has no fields; --by is for records that have",
-                       header.descr));
-  if (header.item_bytes() > most_element)
+                       printable(header.descr)));
+  if (header.item_bytes() > max_record_bytes)
     refuse(input, fmt::format("its records have {} bytes; up to {} can be sorted",
-                              header.item_bytes(), most_element));
+                              header.item_bytes(), max_record_bytes));
   return read_npy(input, header, progress);
 }
 
@@ -277,43 +360,36 @@ Column read_offsets(const std::string& path, std::optional<unsigned> bytes, std:
                     Progress& progress) {
   Input input(path);
   Column offsets;
-  if (kind_of(path, false) == Kind::npy) {
+  if (input.kind(false, progress) == Kind::npy) {
     const NpyHeader header = read_npy_header(input);
-    const auto type = header.fields.empty() && header.item_bytes() != 0
-                          ? type_of_descr(header.descr)
-                          : std::nullopt;
+    const auto type = type_of(header);
     if (type != KeyType::u32 && type != KeyType::u64)
       refuse(input,
              fmt::format(
                  "its dtype is '{}'; offsets of segments may be u4 and u8, in either byte order",
-                 header.descr));
+                 printable(header.descr)));
     offsets = read_npy(input, header, progress);
     if (header.swapped()) swap_bytes(offsets.data.data(), offsets.width, offsets.count);
+  } else if (!bytes) {
+    throw Failure(exit_usage,
+                  fmt::format("--segments {} is raw binary: --offset-bytes is needed (4 or 8)",
+                              input.name()));
   } else {
-    if (!bytes)
-      throw Failure(
-          exit_usage,
-          fmt::format("--segments {} is raw binary: --offset-bytes is needed (4 or 8)", path));
     offsets = read_raw(input, descr_of_bytes(*bytes), *bytes, progress);
   }
   if (bytes && *bytes != offsets.width)
     refuse(input, fmt::format("its offsets have {} bytes, not {} as --offset-bytes says",
                               offsets.width, *bytes));
-  if (offsets.count == 0) refuse(input, "it has no offsets; one more than segments are needed");
-  const auto at = [&](std::uint64_t i) { return element(offsets.data.data(), offsets.width, i); };
-  if (at(0) != 0) refuse(input, fmt::format("offset 0 is {}; the first must be 0", at(0)));
-  for (std::uint64_t i = 1; i < offsets.count; ++i)
-    if (at(i) < at(i - 1))
-      refuse(input, fmt::format("offset {} is {}, less than the one before, {}; they must ascend",
-                                i, at(i), at(i - 1)));
-  if (at(offsets.count - 1) != count)
-    refuse(input, fmt::format("its last offset is {}; it must be the number of keys, {}",
-                              at(offsets.count - 1), count));
+  check_offsets(input, offsets, count);
   return offsets;
 }
 
+// ---------------------------------------------------------------------------------------------
+// Writers
+// ---------------------------------------------------------------------------------------------
+
 void reserve_column(Output& output, Kind kind, const Column& column) {
-  if (kind == Kind::text) return;  // how long it gets is not known
+  if (kind == Kind::text) return;  // its length is known only when it is written
   const std::size_t header =
       kind == Kind::npy ? format_npy_header({column.descr, column.count}).size() : 0;
   output.reserve(header + column.count * column.width);
@@ -336,7 +412,7 @@ void write_column(Output& output, Kind kind, const Column& column, KeyType type,
       text.clear();
       format_text(text, from, n, type);
       output.write(text.data(), text.size());
-    } else if (column.swapped && kind == Kind::npy) {  // raw is in the machine's order
+    } else if (column.swapped && kind == Kind::npy) {  // raw files have the machine's order
       std::memcpy(swapped.data(), from, n * column.width);
       swap_bytes(swapped.data(), column.width, n);
       output.write(swapped.data(), n * column.width);

@@ -15,43 +15,54 @@
 
 namespace app {
 
+// The forms of a file. `npy` includes its header.
+enum class Kind : std::uint8_t { npy, raw, text };
+
 // A file to read, or "-" for standard input.
 class Input {
  public:
+  // Opens the file. Throws Failure if it cannot be read.
   explicit Input(const std::string& path);
   ~Input();
   Input(const Input&) = delete;
   Input& operator=(const Input&) = delete;
 
-  [[nodiscard]] std::string name() const { return path_ == "-" ? "standard input" : path_; }
-  // Fewer than `bytes` only at the end of the file.
+  // The file's name in messages, with control characters escaped.
+  [[nodiscard]] std::string name() const;
+  // The file's form: npy by its name or its first bytes; else text if the user says so; else raw.
+  // Call it before the first read().
+  [[nodiscard]] Kind kind(bool text, Progress& progress);
+  // Reads `bytes` bytes. Returns how many it read: fewer only at the end of the file. Throws
+  // Failure.
   std::uint64_t read(void* to, std::uint64_t bytes);
-  // All that is left.
+  // Reads all that is left.
   [[nodiscard]] Bytes rest(Progress& progress);
 
  private:
+  std::uint64_t fetch(char* to, std::uint64_t bytes);
+
   std::string path_;
   int fd_ = -1;
+  bool ended_ = false;      // a terminal has an end of file more than once; the first one counts
+  std::string head_;        // read by kind() and not yet taken by read()
   std::uint64_t size_ = 0;  // 0: not known before the end
-  std::uint64_t position_ = 0;
+  std::uint64_t position_ = 0;  // bytes that read() has returned, and those before the start
 };
-
-enum class Kind : std::uint8_t { npy, raw, text };
-
-// Which kind of file `path` is: .npy by its name; else text where the user said so; else raw.
-[[nodiscard]] Kind kind_of(const std::string& path, bool text);
 
 // The records of a file.
 struct Column {
-  std::string descr;   // as NumPy calls the type: "<f4", or the list of its fields; empty where it
-                       // has no name
+  // NumPy's name of the type: "<f4", or the list of a record's fields. Empty: it has none (bf16).
+  std::string descr;
   unsigned width = 4;  // bytes of a record
   std::uint64_t count = 0;
-  bool swapped = false;  // `data` has the machine's byte order, the file has the other one
+  // The file has the other byte order than this machine. `data` has this machine's.
+  bool swapped = false;
   Bytes data;
+  Kind kind = Kind::raw;  // form of the file that the records came from
 
+  // Makes room for `count` records; their contents are not set.
   static Column make(std::string descr, unsigned width, std::uint64_t count);
-  // One like this, with contents still to be written.
+  // Makes room for records of the same type; their contents are not set.
   [[nodiscard]] Column empty_copy() const { return empty_copy(count); }
   [[nodiscard]] Column empty_copy(std::uint64_t records) const;
 };
@@ -60,31 +71,44 @@ struct Keys : Column {
   sortium::KeyType type = sortium::KeyType::u32;
 };
 
-// `type` is needed for raw and text files; with .npy, which says it itself, it must agree.
+// The readers throw Failure, naming the file, if it cannot be read or is not what is needed. They
+// recognise an .npy file by its name or by its first bytes, standard input too.
+
+// Reads keys. Raw and text files need `type`; an .npy file names its type, which must agree.
 [[nodiscard]] Keys read_keys(const std::string& path, bool text,
                              std::optional<sortium::KeyType> type, Progress& progress);
-// Values are only moved: any type of 1 to 256 bytes. `bytes` is needed for raw files.
+// Reads values, which are only moved: any type of 1 to 256 bytes. Raw files need `bytes`, the size
+// of a value.
 [[nodiscard]] Column read_values(const std::string& path, std::optional<unsigned> bytes,
                                  Progress& progress);
-// Records of 1 to 256 bytes. `bytes` is needed for raw files; with .npy, `fields` become those of
-// its header (none where it has plain numbers).
+// Reads records of 1 to 256 bytes. Raw files need `bytes`, the size of a record. An .npy file must
+// have records with fields, and no `bytes`; its fields are stored in `fields`.
 [[nodiscard]] Column read_records(const std::string& path, std::optional<unsigned> bytes,
                                   std::vector<NpyField>& fields, Progress& progress);
-// Where `count` records are divided into segments: numbers of 4 or 8 bytes that ascend from 0 to
-// `count`, one more than there are segments. `bytes` is needed for raw files. Throws Failure that
-// names the first wrong one.
+// Reads the offsets of segments: numbers of 4 or 8 bytes that ascend from 0 to `count`, one more
+// than there are segments. Raw files need `bytes`, the size of an offset. The Failure names the
+// first wrong offset.
 [[nodiscard]] Column read_offsets(const std::string& path, std::optional<unsigned> bytes,
                                   std::uint64_t count, Progress& progress);
 
-// Sets the space for it aside, so that a full disk shows before the sorting and not after it.
+// Returns the form in which an output of this name is written: npy by its name; else text if the
+// user says so; else raw.
+[[nodiscard]] Kind kind_of(const std::string& path, bool text);
+// The same for an output whose records came from the file `in`. An .npy file of another name that
+// is replaced by its own records stays an .npy file.
+[[nodiscard]] Kind kind_of(const std::string& path, bool text, const std::string& in,
+                           const Column& records);
+
+// Reserves disk space for the column, so that a full disk shows before the sorting and not after
+// it.
 void reserve_column(Output& output, Kind kind, const Column& column);
-// `type` is how text is to be written.
+// Writes the column; text is written as numbers of `type`.
 void write_column(Output& output, Kind kind, const Column& column, sortium::KeyType type,
                   Progress& progress);
 
-// "<f4", "|u1"; empty: NumPy has no name for it (bf16).
+// Returns NumPy's name of a type: "<f4", "|u1". Empty: NumPy has none (bf16).
 [[nodiscard]] std::string descr_of(sortium::KeyType type);
-// Throws Failure where `path` is an .npy file and cannot hold keys of this type.
+// Throws Failure if `path` is called .npy and NumPy has no name for `type`.
 void check_npy_can_hold(const std::string& path, sortium::KeyType type);
 
 }  // namespace app

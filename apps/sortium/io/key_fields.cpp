@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "io/printable.hpp"
 #include "io/text.hpp"
 
 namespace app {
@@ -38,7 +39,7 @@ std::optional<unsigned> number_of(std::string_view text) {
   return out;
 }
 
-// One of the words after a field's name; false: it is none.
+// Applies one of the words that follow a field's name. Returns false if there is no such word.
 bool set_option(Field& f, const std::string& word) {
   using enum sortium::NanOrder;
   using enum sortium::ZeroOrder;
@@ -65,40 +66,43 @@ bool is_float(const FieldType& type) {
   return type.kind() == FieldType::Kind::number && sortium::info(type.key()).is_float;
 }
 
-// `words` are the field, and what follows it.
+// Applies the options of a field: `words` are its name and, from the second on, its options.
 void set_options(KeyField& f, const std::string& option, const std::vector<std::string>& words) {
+  const std::string name = printable(f.name);
   std::vector<std::string> groups;
   for (std::size_t i = 1; i < words.size(); ++i) {
     if (!set_option(f.field, words[i]))
       throw Failure(exit_usage, fmt::format("{}: '{}' of field {} is not one of {}", option,
-                                            words[i], f.name, field_options));
+                                            printable(words[i]), name, field_options));
     const auto group = words[i].starts_with("nan")     ? "nan"
                        : words[i].starts_with("zeros") ? "zeros"
                                                        : "order";
     if (group != std::string_view("order") && !is_float(f.field.type))
       throw Failure(exit_usage, fmt::format("{}: '{}' of field {}, which is no float but {}",
-                                            option, words[i], f.name, f.field.type.name()));
+                                            option, words[i], name, f.field.type.name()));
     if (std::ranges::find(groups, group) != groups.end())
-      throw Failure(exit_usage, fmt::format("{}: '{}' of field {} has been said otherwise before",
-                                            option, words[i], f.name));
+      throw Failure(exit_usage,
+                    fmt::format("{}: '{}' of field {} repeats or contradicts an option before it",
+                                option, words[i], name));
     groups.emplace_back(group);
   }
 }
 
-// Both would decide the same bytes: a mistake, and no more.
+// Refuses fields that share bytes: certainly a mistake.
 void check_overlaps(const std::vector<KeyField>& key, const std::string& option) {
   for (auto b = key.begin(); b != key.end(); ++b)
     for (auto a = key.begin(); a != b; ++a) {
       const auto end = [](const auto& f) { return f->field.offset + f->field.type.size(); };
       if (a->name == b->name)
-        throw Failure(exit_usage, fmt::format("{}: field {} is there twice", option, a->name));
-      if (a->field.offset < end(b) && b->field.offset < end(a))
         throw Failure(exit_usage,
-                      fmt::format("{}: the fields {} and {} overlap", option, a->name, b->name));
+                      fmt::format("{}: field {} is there twice", option, printable(a->name)));
+      if (a->field.offset < end(b) && b->field.offset < end(a))
+        throw Failure(exit_usage, fmt::format("{}: the fields {} and {} overlap", option,
+                                              printable(a->name), printable(b->name)));
     }
 }
 
-// Nothing where NumPy's type has no order here.
+// Returns the field's type; nothing if a key cannot have it.
 std::optional<FieldType> type_of(const NpyField& field) {
   const std::string& d = field.descr;
   if (field.is_array || d.size() < 3) return std::nullopt;
@@ -117,7 +121,7 @@ std::optional<FieldType> type_of(const NpyField& field) {
   return std::nullopt;
 }
 
-// "f32@12", "bytes[0:10]". Sets what of the field it says.
+// Sets the type and the offset of a field from its name: "f32@12", "bytes[0:10]".
 void set_place(KeyField& f, const std::string& option) {
   const auto refuse = [&] {
     throw Failure(
@@ -125,7 +129,7 @@ void set_place(KeyField& f, const std::string& option) {
         fmt::format(
             "{}: '{}' is no field; such as bytes[0:10] for a string of the bytes 0 to 9, or "
             "f32@12 for a number at byte 12, of type {}, u128 or i128",
-            option, f.name, key_type_names()));
+            option, printable(f.name), key_type_names()));
   };
   if (f.name.starts_with("bytes[") && f.name.ends_with(']')) {
     const auto ends = split(f.name.substr(6, f.name.size() - 7), ':');
@@ -167,18 +171,19 @@ void set_place(KeyField& f, const std::string& option) {
 }  // namespace
 
 std::vector<KeyField> parse_by(const std::string& text, const std::vector<NpyField>& fields) {
-  const std::string option = "--by " + text;
+  const std::string option = "--by " + printable(text);
   std::string names;
   for (const auto& f : fields)
     if (!f.name.empty())
-      names += fmt::format("{}{} ({})", names.empty() ? "" : ", ", f.name, f.descr);
+      names += fmt::format("{}{} ({})", names.empty() ? "" : ", ", printable(f.name),
+                           printable(f.descr));
   std::vector<KeyField> key;
   for (const auto& item : split(text, ',')) {
     const auto words = split(item, ':');
     const auto known = std::ranges::find(fields, words[0], &NpyField::name);
     if (words[0].empty() || known == fields.end())
       throw Failure(exit_usage, fmt::format("{}: there is no field '{}'; there are {}", option,
-                                            words[0], names));
+                                            printable(words[0]), names));
     const auto type = type_of(*known);
     if (!type)
       throw Failure(
@@ -186,8 +191,8 @@ std::vector<KeyField> parse_by(const std::string& text, const std::vector<NpyFie
           fmt::format(
               "{}: field {} is '{}'{}, which cannot be of a key; integers of 1 to 8 bytes, floats "
               "of 2 to 8, and strings S1 to S{} can",
-              option, known->name, known->descr, known->is_array ? ", several of them" : "",
-              most_string));
+              option, printable(known->name), printable(known->descr),
+              known->is_array ? ", several of them" : "", most_string));
     KeyField f{known->name,
                {0, known->offset, *type},
                known->descr.front() == foreign_order && type->size() > 1 &&
@@ -200,9 +205,9 @@ std::vector<KeyField> parse_by(const std::string& text, const std::vector<NpyFie
 }
 
 std::vector<KeyField> parse_key(const std::string& text, unsigned record_bytes) {
-  const std::string option = "--key " + text;
+  const std::string option = "--key " + printable(text);
   std::vector<KeyField> key;
-  // The ':' within "bytes[0:10]" is none that options follow.
+  // Options follow the first ':' after "bytes[0:10]", not the one within it.
   for (const auto& item : split(text, ',')) {
     const auto bracket = item.find(']');
     const auto colon = item.find(':', bracket == std::string::npos ? 0 : bracket);
@@ -241,7 +246,7 @@ std::string describe(const std::vector<KeyField>& key, const std::byte* record) 
   for (const auto& f : key) {
     const std::byte* const at = record + f.field.offset;
     const unsigned size = f.field.type.size();
-    out += fmt::format("{}{} ", out.empty() ? "" : ", ", f.name);
+    out += fmt::format("{}{} ", out.empty() ? "" : ", ", printable(f.name));
     if (f.field.type.kind() == FieldType::Kind::number) {
       with_word(size, [&](auto word) {
         std::memcpy(&word, at, sizeof word);

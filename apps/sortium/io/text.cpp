@@ -11,6 +11,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "io/printable.hpp"
 #include "protocol/narrow.hpp"
 
 namespace app {
@@ -19,7 +20,7 @@ using sortium::KeyType;
 
 namespace {
 
-// Calls `f` with a number of the C++ type that `type` stands for.
+// Calls `f` with a zero of the C++ type that `type` stands for.
 template <class F>
 decltype(auto) with_type(KeyType type, F&& f) {
   switch (type) {
@@ -63,15 +64,22 @@ std::string_view trim(std::string_view line) {
   return line;
 }
 
-[[noreturn]] void refuse(std::uint64_t line, std::string_view text, const std::string& why) {
+// Returns `text`, cut to a length that suits a message.
+std::string excerpt(std::string_view text) {
   constexpr std::size_t most = 40;
-  throw Failure(exit_usage, fmt::format("line {}: '{}{}' {}", line, text.substr(0, most),
-                                        text.size() > most ? "…" : "", why));
+  if (text.size() <= most) return printable(text);
+  std::size_t end = most;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;  // UTF-8
+  return printable(text.substr(0, end)) + "…";
 }
 
-// What strtod reads, rounded so that rounding it again to fewer bits gives what rounding once
-// would: towards zero, with the last bit set where anything was lost (Boldo, Melquiond: Emulation
-// of FMA and correctly rounded sums, 2008).
+[[noreturn]] void refuse(std::uint64_t line, std::string_view text, const std::string& why) {
+  throw Failure(exit_usage, fmt::format("line {}: '{}' {}", line, excerpt(text), why));
+}
+
+// Returns the number that strtod() reads, rounded to odd: towards zero, with the last bit set if
+// anything was lost. Rounding the result once more, to fewer bits, is then the same as rounding the
+// text once (Boldo, Melquiond: Emulation of FMA and correctly rounded sums, 2008).
 double rounded_to_odd(const std::string& digits) {
   const int mode = std::fegetround();
   std::fesetround(FE_TOWARDZERO);
@@ -83,50 +91,59 @@ double rounded_to_odd(const std::string& digits) {
 }
 
 template <class T>
+[[noreturn]] void refuse_range(std::uint64_t line, std::string_view text, KeyType type, T lowest,
+                               T largest) {
+  refuse(
+      line, text,
+      fmt::format("is out of range for {} ({} to {})", sortium::info(type).name, lowest, largest));
+}
+
+// Returns the number as a narrow float. `number` is what from_chars() read, if `fits`.
+template <class T>
+T narrow_number(std::string_view digits, double number, bool fits, std::uint64_t line,
+                std::string_view text, KeyType type) {
+  const bool special = fits && !std::isfinite(number);  // NaN and infinity, spelled out
+  const T out{to_narrow(special ? number : rounded_to_odd(std::string(digits)), type)};
+  const auto infinity = static_cast<std::uint16_t>(sortium::info(type).infinity);
+  if ((out.bits & 0x7fff) == infinity && !special) {
+    const double largest = from_narrow(infinity - 1, type);
+    refuse_range(line, text, type, -largest, largest);
+  }
+  return out;
+}
+
+template <class T>
 T parse_number(std::string_view text, std::uint64_t line, KeyType type) {
   const std::string_view digits =
       text.starts_with('+') && !text.starts_with("+-") ? text.substr(1) : text;
   std::conditional_t<is_narrow_float<T>, double, T> number{};
   const char* const last = digits.data() + digits.size();
   const auto [end, error] = std::from_chars(digits.data(), last, number);
-  const std::string_view name = sortium::info(type).name;
   if (error == std::errc::invalid_argument || end != last)
-    refuse(line, text, fmt::format("is not a number of type {}", name));
+    refuse(line, text, fmt::format("is not a number of type {}", sortium::info(type).name));
+  const bool fits = error == std::errc{};
   if constexpr (is_narrow_float<T>) {
-    const auto limit = static_cast<std::uint16_t>(sortium::info(type).infinity);
-    const bool infinite = error == std::errc{} && std::isinf(number);
-    const T out{to_narrow(error == std::errc{} && !std::isfinite(number)
-                              ? number
-                              : rounded_to_odd(std::string(digits)),
-                          type)};
-    if ((out.bits & 0x7fff) == limit && !infinite)
-      refuse(line, text,
-             fmt::format("is out of range for {} (-{} to {})", name, from_narrow(limit - 1, type),
-                         from_narrow(limit - 1, type)));
-    return out;
-  } else if (error == std::errc::result_out_of_range) {
+    return narrow_number<T>(digits, number, fits, line, text, type);
+  } else {
+    if (fits) return number;
     if constexpr (std::is_floating_point_v<T>) {
-      // Too small is no error, it is rounded like any other number; too large would become infinity
-      // unasked.
+      // A number that is too small is rounded; one that is too large is refused, not infinity.
       const std::string copy(digits);
       number = sizeof(T) == 4 ? static_cast<T>(std::strtof(copy.c_str(), nullptr))
                               : static_cast<T>(std::strtod(copy.c_str(), nullptr));
       if (!std::isinf(number)) return number;
     }
-    refuse(line, text,
-           fmt::format("is out of range for {} ({} to {})", name, std::numeric_limits<T>::lowest(),
-                       std::numeric_limits<T>::max()));
+    refuse_range(line, text, type, std::numeric_limits<T>::lowest(), std::numeric_limits<T>::max());
   }
-  if constexpr (!is_narrow_float<T>) return number;
 }
 
-// The shortest digits that read back to the same bits, in the form that a double of these digits
-// has.
+// Writes the shortest digits that read back to the same bits, in the form that to_chars() prints a
+// double of these digits. Returns their end.
 template <class T>
 char* print_narrow(char* first, char* last, T number, KeyType type) {
   const double exact = from_narrow(number.bits, type);
   if (!std::isfinite(exact)) return std::to_chars(first, last, exact).ptr;
-  constexpr int most = 5;  // digits, that tell all numbers of 11 bits apart
+  constexpr int most = 5;  // digits tell all significands of 11 bits apart
   double read = 0;
   for (int digits = 1; digits <= most; ++digits) {
     const char* const end =
@@ -155,7 +172,7 @@ Bytes parse_text(std::string_view text, KeyType type, Progress& progress) {
       const std::string_view line = trim({p, static_cast<std::size_t>(stop - p)});
       p = newline == nullptr ? end : newline + 1;
       if (line.empty()) {
-        // Empty lines at the end are common; one elsewhere may be a record that is missing.
+        // Empty lines at the end are common; elsewhere an empty line may be a missing record.
         const bool more = std::any_of(p, end, [](char c) { return c != '\n' && !is_space(c); });
         if (more)
           refuse(

@@ -10,14 +10,15 @@
 
 namespace app {
 
-// Throws Failure that names the line which is not a number of this type.
+// Returns the numbers of a text, one a line; empty lines may follow the last one. Throws Failure,
+// naming the line, if one is not a number of this type.
 [[nodiscard]] Bytes parse_text(std::string_view text, sortium::KeyType type, Progress& progress);
 
-// Appends a line for each of `count` keys. Every line reads back to the same value (of a NaN: its
-// sign).
+// Appends a line for each of `count` keys. Every line reads back to the same value; a NaN keeps
+// only its sign.
 void format_text(std::string& out, const void* keys, std::uint64_t count, sortium::KeyType type);
 
-// A key in words: as format_text has it, with its bits where they say more (NaN).
+// Returns a key as format_text() writes it, and the bits of a NaN.
 [[nodiscard]] std::string format_key(std::uint64_t bits, sortium::KeyType type);
 
 }  // namespace app
