@@ -72,8 +72,8 @@ configured() {
   done
 }
 
-# configure DIRECTORY [-DNAME=VALUE…]: configures it, unless it is configured so already. Sets build_dir.
-configure() {
+# build DIRECTORY [-DNAME=VALUE…]: configures where that is due, and builds all, or what $targets names.
+build() {
   build_dir=$root/$1
   shift
   # New packages may be just what an earlier configuration looked for in vain.
@@ -87,11 +87,6 @@ configure() {
       die "CMake could not configure $build_dir"
     }
   fi
-}
-
-# build DIRECTORY [-DNAME=VALUE…]: configures it if necessary, and builds all, or what $targets names.
-build() {
-  configure "$@"
   # shellcheck disable=SC2086  # a list of names
   cmake --build "$build_dir" ${targets:+--target $targets} >&2 || die "the build failed"
 }

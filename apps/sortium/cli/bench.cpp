@@ -189,8 +189,8 @@ int bench_algorithms(const BenchOptions& options) {
                                  values ? most_records : most_keys);
   for (const auto& distribution : options.distributions) check_distribution(distribution);
   auto algorithms = choose_algorithms(options);
-  const auto first_peer =
-      std::ranges::stable_partition(algorithms, [](const Algorithm& a) { return !a.peer; }).begin();
+  const auto first_peer = std::stable_partition(algorithms.begin(), algorithms.end(),
+                                                [](const Algorithm& a) { return !a.peer; });
   const std::vector<Algorithm> host_algorithms(first_peer, algorithms.end());
   algorithms.erase(first_peer, algorithms.end());
   for (const auto& a : host_algorithms) check_peer(a);
