@@ -141,9 +141,13 @@ int sort_records(const SortOptions& options) {
   }
 
   watch.lap();
-  if (moves_out) file.records = std::move(result);
-  if (!options.argsort) file.swap();  // as the file has them
-  write_column(out, kind, options.argsort ? result : file.records, index_type, progress);
+  if (options.argsort) {
+    write_column(out, kind, result, index_type, progress);
+  } else {
+    if (moves_out) file.records = std::move(result);
+    file.swap();  // as the file has them
+    write_column(out, kind, file.records, index_type, progress);
+  }
   out.close();
   out.publish();
   const double writing = watch.lap();
