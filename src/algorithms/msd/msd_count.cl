@@ -1,31 +1,49 @@
-// MSD radix sort: where each bucket, a value of the keys' leading bits, begins; and whether all of
-// them are small enough for the local sort. The records then go to their buckets by onesweep's
-// passes, or msd_partition's. Parameters: WG, ITEMS (of a work-item at a time), BUCKETS, COUNT_BITS
-// (of a bucket's count in local memory), COUNT_WORDS (of them, and of what samples need: a power of
-// two), SAMPLES (keys that each work-item of the count looks at first), TELLS_REPEATS (samples tell
-// whether keys repeat), START_WG (msd_start's work-items), SPREAD_BITS (floats are counted, and go
-// on, by spread orders), BUCKET_BITS (then).
+// msd, lists above 2^21 records: how many keys each bucket has, where each bucket begins, and
+// whether the keys spread over the buckets. A bucket is a value of the keys' leading bits. Two
+// kernels:
+//   msd_start  clears memory and puts samples of the keys side by side
+//   msd_count  looks at the samples, counts all keys, and finds where buckets begin
+// Their inputs and outputs stand at the kernels.
+//
+// Knobs:
+//   WG             work-items of a work-group of msd_count
+//   ITEMS          keys of a work-item at a time
+//   START_WG       work-items of a work-group of msd_start
+//   BUCKETS        buckets, a power of two
+//   COUNT_BITS     bits of a bucket's count in local memory: 16, 8 or 4
+//   COUNT_WORDS    words for the counts, or for what the samples need; a power of two
+//   SAMPLES        samples of each work-item of msd_count; 0: none
+//   TELLS_REPEATS  1: samples tell whether keys repeat
+//   FEW_DIGITS     if defined: samples tell whether most digits have few values, and *skewed then
+//                  becomes this value
+//   SPREAD_BITS    if defined: keys are floats, and go by spread orders with so many leading bits
+//   BUCKET_BITS    with SPREAD_BITS: log2(BUCKETS)
 
+// COUNT_OF(word, bucket): the bucket's count in its word of local memory.
 #define PER_WORD (32 / COUNT_BITS)
 #define COUNT_MOST ((1u << COUNT_BITS) - 1)
 #define PLACE(bucket) ((bucket) % PER_WORD * COUNT_BITS)
 #define COUNT_OF(word, bucket) ((word) >> PLACE(bucket) & COUNT_MOST)
 
+// count_bytes() in msd_shape.cpp has its size.
 typedef struct {
   u32 counts[COUNT_WORDS];
 #ifdef SPREAD_BITS
-  u32 spread[1 << SPREAD_BITS];  // samples, then the table
-  u32 exponents[(1 << SPREAD_BITS) /
-                64];  // that samples have, a bit each; on a boundary that vector loads do not cross
+  u32 spread[1 << SPREAD_BITS];            // samples of each lead, then the table
+  u32 exponents[(1 << SPREAD_BITS) / 64];  // exponents that samples have, a bit each
 #endif
   index_t scratch[SCAN_WORDS(WG)];
-  u32 crowded, agree[KEY_BITS / 8], last;
+  u32 crowded;              // not 0: a bucket has too many samples, or too many records
+  u32 agree[KEY_BITS / 8];  // pairs of samples that agree in each digit
+  u32 last;                 // 1: this is the last work-group of the count
 } msd_count_memory_t;
 
 #ifdef SPREAD_BITS
-#define LEADS (1u << SPREAD_BITS)  // values of the leading bits
-// What the count itself needs is less: a value's first bucket, and how far the bits below it, those
-// of an order's upper 32, are shifted to give the bucket among its own.
+// ---- Spread orders (floats) ----
+// A lead is a value of an order's SPREAD_BITS leading bits: a float's sign and exponent.
+#define LEADS (1u << SPREAD_BITS)
+// The count's table has for each lead its first bucket, and how far the order's bits below the lead
+// (of the upper 32) are shifted to find the bucket among the lead's own.
 #define LEAD_LOW (32 - SPREAD_BITS)
 #if BUCKET_BITS >= SPREAD_BITS
 #define COUNT_ENTRY(room, log2_times)           \
@@ -34,18 +52,20 @@ typedef struct {
 #else
 #define COUNT_ENTRY(room, log2_times) spread_entry(room, log2_times)
 #endif
-// With the values that zeros and NaNs have, too: whether a key ties is asked of few.
+// Marks the leads of zeros and NaNs: only their keys are checked for ties.
 #define MAY_TIE 0x80000000u
-// A float's exponent from its order's leading bits (NanOrder::first moves them by one).
+// Returns a float's exponent from its order's lead (NanOrder::first moves it by one).
 INLINE u32 exponent_of(u32 lead) {
   return lead < LEADS / 2 ? LEADS / 2 - 1 - lead : lead - LEADS / 2;
 }
 
-// From the samples of each value of the leading bits to the table that spreads orders. A value's
-// room grows until the buckets in it have `most` / 256 samples at most. Those without samples have
-// their old room, as far as there is room for all: the largest exponents first, since numbers of
-// that size come by chance; and zero. False where there is not.
-#define EXPONENTS_ABOVE 2u  // that samples may have missed
+// Makes the table of spread orders from mine->spread, which counts the samples of each lead. A
+// lead's space doubles until its buckets have at most `most` / 256 samples. Leads without samples
+// keep the space that they have in the plain order, as far as there is space: the largest exponents
+// first, since numbers of that size come by chance; and zero. Work-group 0 writes `table` (from
+// leads to spread orders) and `back` (from spread orders to leads). Returns 0 if there is not
+// enough space.
+#define EXPONENTS_ABOVE 2u  // exponents that samples may have missed
 #define EXPONENTS_BELOW 48u
 INLINE u32 make_spread(LOCAL msd_count_memory_t* mine, GLOBAL u32* table, GLOBAL u32* back,
                        u32 most) {
@@ -65,14 +85,14 @@ INLINE u32 make_spread(LOCAL msd_count_memory_t* mine, GLOBAL u32* table, GLOBAL
     if (least == LEADS) least = w * 32 + highest_bit32(word & (0u - word));
     largest = w * 32 + highest_bit32(word);
   }
-  // Room for what there are samples of, and for all exponents between.
+  // Space for the leads that samples have, and for all exponents between.
   index_t sum = 0, all;
   for (u32 lead = begin; lead < end; ++lead) {
     const u32 e = exponent_of(lead), seen = mine->spread[lead];
     u32 log2_times = 0;
     if (seen != 0) {
-      const u32 likely = (seen + 4 + (1u << highest_bit32(seen) / 2)) *
-                         256;  // what there may be where so many were seen
+      // With so many samples there may be so many more.
+      const u32 likely = (seen + 4 + (1u << highest_bit32(seen) / 2)) * 256;
       while (likely > most << log2_times && log2_times < SPREAD_BITS) ++log2_times;
     }
     mine->spread[lead] = log2_times;
@@ -113,6 +133,10 @@ INLINE u32 make_spread(LOCAL msd_count_memory_t* mine, GLOBAL u32* table, GLOBAL
 
 #endif
 
+// ---- The count ----
+
+// Returns the key's bucket. With SPREAD_BITS, sets *misfits if the key ties or has no space in the
+// table; the bucket then has no meaning.
 INLINE u32 bucket_of(LOCAL msd_count_memory_t* mine, ukey_t key, u32 shift, u32* misfits) {
 #ifdef SPREAD_BITS
   const ukey_t order = untied_order(key);
@@ -120,8 +144,7 @@ INLINE u32 bucket_of(LOCAL msd_count_memory_t* mine, ukey_t key, u32 shift, u32*
   if (entry >= MAY_TIE && (entry == SPREAD_NONE || key_ties(key))) *misfits = 1;
 #if BUCKET_BITS >= SPREAD_BITS
   const u32 low = (u32)(order >> (KEY_BITS - 32)) & ((1u << LEAD_LOW) - 1);
-  return ((entry >> 8) + (low >> (entry & 31))) &
-         (BUCKETS - 1);  // some bucket, where there is no room
+  return ((entry >> 8) + (low >> (entry & 31))) & (BUCKETS - 1);
 #else
   return (u32)(spread_order(order, entry) >> shift) & (BUCKETS - 1);
 #endif
@@ -130,12 +153,12 @@ INLINE u32 bucket_of(LOCAL msd_count_memory_t* mine, ukey_t key, u32 shift, u32*
 #endif
 }
 
-// Adds `what` to a bucket's count.
+// Adds `what` to a bucket's count in local memory.
 INLINE void count_bucket(LOCAL u32* counts, GLOBAL u32* global_counts, u32 bucket, u32 what) {
   LOCAL u32* word = &counts[bucket / PER_WORD];
 #if COUNT_BITS == 16
-  // When a count becomes half full, that half moves to the global count, in time for all work-items
-  // together never to overflow it.
+  // When a count becomes half full, that half moves to the global count. All work-items together
+  // cannot fill the other half before.
   const u32 half_full = (COUNT_MOST + 1) / 2,
             before = COUNT_OF(local_add(word, what << PLACE(bucket)), bucket);
   if (before < half_full && before + what >= half_full) {
@@ -143,8 +166,8 @@ INLINE void count_bucket(LOCAL u32* counts, GLOBAL u32* global_counts, u32 bucke
     global_add(&global_counts[bucket], half_full);
   }
 #else
-  // Counts this narrow do overflow. What carries into the next bucket's is put right in the global
-  // counts: the word before the addition says all of it.
+  // Counts this narrow overflow. The word before the addition tells how far the carry goes, and the
+  // global counts correct it: 2^COUNT_BITS more for a full count, 1 less for its neighbour.
   if (what != 1) {
     global_add(&global_counts[bucket], what);
     return;
@@ -152,32 +175,36 @@ INLINE void count_bucket(LOCAL u32* counts, GLOBAL u32* global_counts, u32 bucke
   u32 rest = local_add(word, 1u << PLACE(bucket)) >> PLACE(bucket);
   for (u32 at = bucket; (rest & COUNT_MOST) == COUNT_MOST; rest >>= COUNT_BITS) {
     global_add(&global_counts[at], COUNT_MOST + 1);
-    if (++at % PER_WORD == 0) break;  // there is no next one in the word
+    if (++at % PER_WORD == 0) break;  // the carry left the word
     global_add(&global_counts[at], 0u - 1);
   }
 #endif
 }
 
-// Clears so many words, and puts samples of the keys, so many apart, one after the other, where all
-// work-groups of the count find them.
+// Clears memory, and puts samples of the keys side by side.
+//   keys      in
+//   samples   out: samples[i] = keys[i * apart], for i < sampled
+//   skewed    out: a word, becomes 0
+//   cleared   out: `words` words become 0
 KERNEL(START_WG)
 void msd_start(GLOBAL const ukey_t* keys, GLOBAL ukey_t* samples, u32 sampled, u64 apart,
-               GLOBAL u32* overfull, GLOBAL u32* cleared, u64 words) {
+               GLOBAL u32* skewed, GLOBAL u32* cleared, u64 words) {
   const u64 at = (u64)group_id() * START_WG + local_id(), all = (u64)group_count() * START_WG;
-  // Neighbouring samples by one work-group, so that it has few pages of memory to find.
+  // A work-group takes neighbouring samples, so that it touches few pages of memory.
   const u32 own = (sampled + group_count() - 1) / group_count(),
             end = min((group_id() + 1) * own, sampled);
   for (u32 i = group_id() * own + local_id(); i < end; i += START_WG) samples[i] = keys[i * apart];
   for (u64 i = at; i < words; i += all) cleared[i] = 0;
-  if (at == 0) *overfull = 0;
+  if (at == 0) *skewed = 0;
 }
 
 #if TELLS_REPEATS || (defined(FEW_DIGITS) && defined(SPREAD_BITS))
-// How many samples have a key that another one has, too: of those that meet at a word, one key's.
-// The counts are 0 before and after. With barriers.
+// Returns how many samples repeat another one's key. Each sample puts a tag of its key into a
+// table, where the largest tag stays; of the samples that find their own tag there, all but one for
+// each word repeat. mine->counts is 0 before and after. With barriers.
 INLINE u32 count_repeats(LOCAL msd_count_memory_t* mine, const ukey_t* sample) {
   const u32 t = local_id();
-  u32 tag[SAMPLES], repeats = 0;  // tags differ where keys do, but for one bit
+  u32 tag[SAMPLES], repeats = 0;  // tags of different keys differ, but for one bit
   UNROLL
   for (u32 i = 0; i < SAMPLES; ++i) {
 #if KEY_BITS == 64
@@ -201,8 +228,8 @@ INLINE u32 count_repeats(LOCAL msd_count_memory_t* mine, const ukey_t* sample) {
 #endif
 
 #ifdef FEW_DIGITS
-// Whether two samples agree in a digit of 8 bits more than `most` times, for each of a key's
-// digits: a few values are more of them than others. With barriers.
+// Returns 1 if in every 8-bit digit of a key more than `most` pairs of samples agree: few values of
+// each digit have most keys. With barriers.
 INLINE u32 digits_are_few(LOCAL msd_count_memory_t* mine, const ukey_t* sample, u32 most) {
   const u32 t = local_id(), digits = KEY_BITS / 8;
   for (u32 i = t; i < digits * 256; i += WG) mine->counts[i] = 0;
@@ -223,13 +250,13 @@ INLINE u32 digits_are_few(LOCAL msd_count_memory_t* mine, const ukey_t* sample, 
 }
 #endif
 
-// By the last work-group of the count: starts[b] becomes the records in all buckets before b; one
-// more for the end. False where a bucket has more than `capacity`.
-#define BUCKET_ROWS (BUCKETS > WG ? BUCKETS / WG : 1)  // of a sub-group's buckets
+// Called by the last work-group of the count. starts[b] becomes the number of records in all
+// buckets before b; starts[BUCKETS] = n. Returns 0 if a bucket has more than `capacity` records.
+#define BUCKET_ROWS (BUCKETS > WG ? BUCKETS / WG : 1)  // rows of lanes in a sub-group's buckets
 #define ROWS_AT_ONCE (BUCKET_ROWS < 8 ? BUCKET_ROWS : 8)
 INLINE u32 start_buckets(LOCAL msd_count_memory_t* mine, sub_group_t sg, GLOBAL u32* counts,
                          GLOBAL u32* starts, u64 n, u32 capacity) {
-  // Sum. A sub-group has neighbouring buckets, its lanes are neighbours.
+  // Sum. A sub-group has neighbouring buckets, and neighbouring lanes have neighbours of these.
   const u32 first = sg_index() * (BUCKET_ROWS * SG_LANES) + sg_lane();
   u32 sum = 0, too_many = 0;
   for (u32 base = 0; base < BUCKET_ROWS; base += ROWS_AT_ONCE) UNROLL
@@ -262,23 +289,29 @@ INLINE u32 start_buckets(LOCAL msd_count_memory_t* mine, sub_group_t sg, GLOBAL 
   return !mine->crowded;
 }
 
-// Counts the keys of each bucket: a key's order from bit `shift` on. `overfull` is set, and nothing
-// counted, where more than `crowd` of the samples (at most COUNT_MOST) fall into one bucket, whose
-// counting would be slow; or, with TELLS_REPEATS, more than `repeats_most` repeat a key, so that
-// buckets differ by more than chance. It becomes FEW_DIGITS where more than `few_repeats` do, or
-// digits_are_few says so of `few_agree`. With SPREAD_BITS it is also set where keys tie or have no
-// room, and the samples make `spread` (the table) and `back` (the table of spread orders);
-// `lead_most`: make_spread's. `done` is 0, and counts work-groups, of which the last finds
-// `starts`, and whether a bucket has more than `capacity` records.
+// Counts the keys of each bucket, which is the value of a key's order from bit `shift` on. If the
+// samples show that keys do not spread, sets *skewed and counts nothing.
+//   keys          in: n keys
+//   samples       in: SAMPLES * WG of them
+//   counts        work space: a word for each bucket, 0 at first
+//   skewed        in and out: 0 at first. Becomes 1 if more than `crowd` samples (at most
+//   COUNT_MOST)
+//                 fall into one bucket, if more than `repeats_most` samples repeat a key
+//                 (TELLS_REPEATS), or if a bucket has more than `capacity` records; FEW_DIGITS if
+//                 also more than `few_repeats` samples repeat a key, or digits_are_few with
+//                 `few_agree`. With SPREAD_BITS also 1 if keys tie or have no space in the table
+//   spread, back  out, SPREAD_BITS: the tables of make_spread, with `lead_most`
+//   done          work space: two words, 0 at first
+//   starts        out: BUCKETS + 1 words, see start_buckets
 KERNEL(WG)
 void msd_count(GLOBAL const ukey_t* keys, GLOBAL const ukey_t* samples, GLOBAL u32* counts,
-               GLOBAL u32* overfull, u64 n, u32 shift, u32 crowd, u32 repeats_most, u32 few_repeats,
+               GLOBAL u32* skewed, u64 n, u32 shift, u32 crowd, u32 repeats_most, u32 few_repeats,
                u32 few_agree, GLOBAL u32* spread, GLOBAL u32* back, u32 lead_most, GLOBAL u32* done,
                GLOBAL u32* starts, u32 capacity) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(msd_count_memory_t, mine);
   const u32 t = local_id();
-  u32 misfits = 0;  // keys that tie or have no room
+  u32 misfits = 0;  // not 0: a key ties or has no space in the table
   for (u32 i = t; i < COUNT_WORDS; i += WG) mine->counts[i] = 0;
   if (t == 0) mine->crowded = 0;
 #ifdef SPREAD_BITS
@@ -287,7 +320,8 @@ void msd_count(GLOBAL const ukey_t* keys, GLOBAL const ukey_t* samples, GLOBAL u
 #endif
   barrier_local();
 
-  // Look at the samples: all work-groups at all of them, so that they come to the same verdict.
+  // Look at the samples. All work-groups look at all of them, so that they come to the same
+  // verdict.
 #if SAMPLES
   ukey_t sample[SAMPLES];
   UNROLL
@@ -324,7 +358,7 @@ void msd_count(GLOBAL const ukey_t* keys, GLOBAL const ukey_t* samples, GLOBAL u
   }
   if (!spreads) {
 #ifdef FEW_DIGITS
-#ifdef SPREAD_BITS  // of floats that is asked only where onesweep sorts them
+#ifdef SPREAD_BITS  // repeats of floats matter only for the sort that follows
     repeats = count_repeats(mine, sample);
 #endif
     const u32 verdict =
@@ -332,13 +366,13 @@ void msd_count(GLOBAL const ukey_t* keys, GLOBAL const ukey_t* samples, GLOBAL u
 #else
     const u32 verdict = 1;
 #endif
-    if (group_id() == 0 && t == 0) *overfull = verdict;
+    if (group_id() == 0 && t == 0) *skewed = verdict;
     return;
   }
 #endif
 
-  // Count. Where the keys of a sub-group are alike, as in sorted input, one add does for a row of
-  // them.
+  // Count. If the keys of a sub-group are in one bucket, as in sorted input, one addition counts a
+  // row of them.
   for (u64 base = (u64)group_id() * WG * ITEMS; base < n; base += (u64)group_count() * WG * ITEMS) {
     const u32 first = sg_index() * (ITEMS * SG_LANES) + sg_lane();
     GLOBAL const ukey_t* tile = keys + base;
@@ -371,9 +405,9 @@ void msd_count(GLOBAL const ukey_t* keys, GLOBAL const ukey_t* samples, GLOBAL u
     const u32 count = COUNT_OF(mine->counts[b / PER_WORD], b);
     if (count != 0) global_add(&counts[b], count);
   }
-  if (misfits != 0) global_add(overfull, 1u);
+  if (misfits != 0) global_add(skewed, 1u);
 
-  // The last work-group goes on.
+  // The last work-group that is done finds where buckets begin.
   barrier_all();
   if (t == 0) {
     global_add_release(&done[0], 1u);
@@ -381,5 +415,5 @@ void msd_count(GLOBAL const ukey_t* keys, GLOBAL const ukey_t* samples, GLOBAL u
   }
   barrier_all();
   if (mine->last && !start_buckets(mine, sg, counts, starts, n, capacity) && t == 0)
-    global_add(overfull, 1u);
+    global_add(skewed, 1u);
 }

@@ -1,35 +1,28 @@
-// A work-group sorts a bucket in local memory, by bins (bins.cl, bin_sort.cl, which stand in front
-// of this). Parameters: those of bin_sort.cl, RESIDENT, VALUES_LATE (values come where the items
-// were, for there is no room for both), GATHER_KEYS (an item does not say all of its key's bits),
-// KEEP_KEYS (then: they wait in local memory), SPREAD_BITS (the keys are spread orders), ONE_LEAD
-// (those of a bucket share these bits). BY_PLACE: fewer bits are open than a bin has.
-
-// What is sorted. COMPOSITE: the bits of the key's order that are still open, then the record's
-// position in the bucket. Else the key's order itself.
-
-#ifdef SPREAD_BITS
-#define ORDER_OF(key) (key)
-#if ONE_LEAD && KEY_NAN != NAN_FIRST
-// Sign and exponent are the bucket's, so that the rest of an order becomes the rest of a key by one
-// and the same mask.
-#define KEY_OF(order) (lead_key ^ (((order)-lead_begin) >> (lead & 15)))
-#elif ONE_LEAD
-#define KEY_OF(order) key_of_order(gather_order(order, lead))
-#else
-#define KEY_OF(order) key_of_order(gather_order(order, back[spread_index(order)]))
-#endif
-#else
-#define ORDER_OF(key) key_order(key)
-#define KEY_OF(order) key_of_order(order)
-#endif
+// msd: a work-group sorts a bucket in local memory, by bins (bins.cl and bin_sort.cl come before
+// this file).
+//
+// An item is what is sorted. COMPOSITE: the bits of the key's order that are still open, then the
+// record's position in the bucket. Else the key's order itself.
+//
+// Knobs, beside those of bin_sort.cl:
+//   RESIDENT     work-groups that share a compute unit
+//   VALUES_LATE  1: values are loaded after the sort, into the items' memory
+//   GATHER_KEYS  1: an item does not hold all bits of its key, which is loaded again after the sort
+//   KEEP_KEYS    1: with GATHER_KEYS, keys wait in local memory instead
+//   SPREAD_BITS  if defined: keys are spread orders of floats with so many leading bits
+//   ONE_LEAD     with SPREAD_BITS, 1: all keys of a bucket share these bits, their lead
 
 #ifndef SPREAD_BITS
 #define ONE_LEAD 0
 #endif
-// Whether these bits are needed before the sort. Else they are asked for when it is done, for
-// registers are few.
+// 1: the lead is needed to make items. Else it is loaded after the sort, since registers are few.
 #define LEAD_SORTS (ONE_LEAD && (SORT_BITS == 32 || COMPOSITE))
+// 1: items leave out the lowest bits of a spread order, which are 0. (Of items of 64 bits few are
+// equal, and shifts cost more.)
+#define DROPS_ZEROS (ONE_LEAD && SORT_BITS == 32)
+#define SHIFTS_LEAD (ONE_LEAD && KEY_NAN != NAN_FIRST)
 
+// place_in_local_memory() in msd_shape.cpp has its size.
 #if VALUES_LATE
 typedef union {
 #else
@@ -44,17 +37,115 @@ typedef struct {
 #endif
 } msd_local_memory_t;
 
-// Bucket b has the records from starts[b] on. `back`: the table of spread orders. `low_bits`: bits
-// of a key that are still open, from `begin_bit` on. The bits of an item from `shift` on choose its
-// bin.
+// ---- From keys to items and back ----
+
+// ORDER_OF(key): what is sorted. KEY_OF(order): the key again.
+#ifndef SPREAD_BITS
+#define ORDER_OF(key) key_order(key)
+#define KEY_OF(order) key_of_order(order)
+#else
+#define ORDER_OF(key) (key)
+#if SHIFTS_LEAD
+// Sign and exponent are the bucket's, so one mask turns the rest of each order into the rest of a
+// key.
+#define KEY_OF(order) (lead_key ^ (((order)-lead_begin) >> (lead & 15)))
+#elif ONE_LEAD
+#define KEY_OF(order) key_of_order(gather_order(order, lead))
+#else
+#define KEY_OF(order) key_of_order(gather_order(order, back[spread_index(order)]))
+#endif
+#endif
+
+#if COMPOSITE
+#define ITEM_OF(order, at)                                                                     \
+  ((sort_t)(((order) & (((ukey_t)1 << begin_bit << low_bits) - 1)) >> begin_bit >> bins.zeros) \
+       << POSITION_BITS |                                                                      \
+   (at))
+#else
+#define ITEM_OF(order, at) (order)
+#endif
+
+// How the bucket's items go to bins.
+typedef struct {
+  bins_by_place_t by_place;
+  u32 shift;  // an item's bits from here on choose its bin
+  u32 alike;  // 1: items of the same bin are equal
+  u32 zeros;  // lowest bits of a spread order that are 0 in all orders of the lead
+} local_bins_t;
+
+INLINE local_bins_t choose_bins(u32 lead, u32 shift, u32 low_bits, u32 count) {
+  local_bins_t bins;
+  bins.by_place.bits = bins.by_place.step = 0;
+  bins.shift = shift;
+  bins.alike = bins.zeros = 0;
+#if DROPS_ZEROS && COMPOSITE
+  // If a key then has fewer bits than a bin's number, its position completes it: keys that are
+  // equal would crowd one bin.
+  bins.zeros = lead & 15;
+  bins.shift = shift - min(shift, bins.zeros);
+  bins.by_place.bits = LOG_BINS - min(LOG_BINS, low_bits - min(low_bits, bins.zeros));
+  bins.by_place.step = (1u << (16 + bins.by_place.bits)) / count;
+#elif DROPS_ZEROS
+  bins.zeros = lead & 15;
+  bins.shift = max(shift, bins.zeros);
+  bins.alike = bins.zeros >= bins.shift && bins.zeros != 0 ? 1u : 0u;
+#elif BY_PLACE
+  bins.by_place.bits = LOG_BINS - low_bits;
+  bins.by_place.step = (1u << (16 + LOG_BINS - low_bits)) / count;
+#endif
+  return bins;
+}
+
+// ---- What a knob leaves out ----
+
+#if KEEP_KEYS
+#define KEEP_KEY(at, key) mine->keys[at] = key;
+#else
+#define KEEP_KEY(at, key)
+#endif
+#if VALUE_BYTES
+#define LOAD_VALUE(at) mine->values[at] = values_in[begin + at];
+#define STORE_VALUE(at, item) values_out[begin + at] = mine->values[POSITION(item)];
+#else
+#define LOAD_VALUE(at)
+#define STORE_VALUE(at, item)
+#endif
+#if VALUES_LATE
+#define LOAD_VALUE_EARLY(at)
+#else
+#define LOAD_VALUE_EARLY(at) LOAD_VALUE(at)
+#endif
+// The key of the work-item's item i, which goes to place `at` of the bucket.
+#if KEEP_KEYS
+#define STORE_KEY(i, at, item) \
+  if (keys_out) keys_out[begin + at] = mine->keys[POSITION(item)];
+#elif GATHER_KEYS
+#define STORE_KEY(i, at, item) \
+  if (keys_out) keys_out[begin + at] = key[i];
+#elif COMPOSITE
+#define STORE_KEY(i, at, item) \
+  if (keys_out)                \
+    keys_out[begin + at] = KEY_OF(bucket_order | (ukey_t)(item >> POSITION_BITS) << bins.zeros);
+#else
+#define STORE_KEY(i, at, item) keys_out[begin + at] = KEY_OF(item);
+#endif
+
+// Work-group b sorts bucket b, the records from starts[b] to starts[b + 1].
+//   keys_in, values_in    in: the partitioned records; keys_out may be keys_in
+//   keys_out, values_out  out: the sorted records; keys_out null: no keys are wanted
+//   starts                in: where each bucket begins, and the end
+//   skewed                in: a word; if it is not 0, nothing is done
+//   back                  in, SPREAD_BITS: the table from spread orders to leads
+//   begin_bit, low_bits   a key's open bits: low_bits of them from begin_bit on
+//   shift                 an item's bits from here on choose its bin
 KERNEL_RESIDENT(WG, RESIDENT)
 void msd_local(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                GLOBAL const value_t* values_in, GLOBAL value_t* values_out,
-               GLOBAL const u32* starts, GLOBAL const u32* overfull, GLOBAL const u32* back,
+               GLOBAL const u32* starts, GLOBAL const u32* skewed, GLOBAL const u32* back,
                u32 begin_bit, u32 low_bits, u32 shift) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(msd_local_memory_t, mine);
-  if (*overfull != 0) return;
+  if (*skewed != 0) return;
   const u32 t = local_id();
   const u64 begin = starts[group_id()];
   const u32 count = (u32)(starts[group_id() + 1] - begin);
@@ -63,37 +154,16 @@ void msd_local(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
 
   // Load.
 #if COMPOSITE && !GATHER_KEYS
-  const ukey_t bucket_order =
-      ORDER_OF(keys_in[0]) >> low_bits << low_bits;  // what all of the bucket have in common
+  // The bits that all keys of the bucket share.
+  const ukey_t bucket_order = ORDER_OF(keys_in[0]) >> low_bits << low_bits;
 #endif
 #if LEAD_SORTS
   const u32 lead = back[spread_index(keys_in[0])];
-#endif
-#if ONE_LEAD && SORT_BITS == 32  // in wider numbers few are equal, and shifts cost more
-  const u32 zeros = lead & 15;   // a spread order's lowest bits
-#if COMPOSITE
-  // Items do without them. Where a key's bits are fewer than a bin's, its position says the rest:
-  // keys that are equal would crowd one bin.
-  shift -= min(shift, zeros);
-  const u32 rest = LOG_BINS - min(LOG_BINS, low_bits - min(low_bits, zeros));
-  const bins_by_place_t by_place = {rest, (1u << (16 + rest)) / count};
-  const u32 alike = 0;
+  const local_bins_t bins = choose_bins(lead, shift, low_bits, count);
 #else
-  shift = max(shift, zeros);
-  const bins_by_place_t by_place = {0, 0};
-  const u32 alike = zeros >= shift && zeros != 0 ? 1u : 0u;
+  const local_bins_t bins = choose_bins(0, shift, low_bits, count);
 #endif
-#else
-  const u32 zeros = 0, alike = 0;
-#if BY_PLACE  // what is open does not tell as many bins
-  const bins_by_place_t by_place = {LOG_BINS - low_bits,
-                                    (1u << (16 + LOG_BINS - low_bits)) / count};
-#else
-  const bins_by_place_t by_place = {0, 0};
-#endif
-#endif
-  const u32 rows =
-      (count + WG - 1 - t) / WG;  // of this work-item's places, those that have a record
+  const u32 rows = (count + WG - 1 - t) / WG;  // this work-item's records
   sort_t item[ITEMS];
   UNROLL
   for (u32 i = 0; i < ITEMS; ++i) {
@@ -101,31 +171,21 @@ void msd_local(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
     item[i] = SORT_LAST;
     if (i < rows) {
       const ukey_t key = keys_in[at], order = ORDER_OF(key);
-#if KEEP_KEYS
-      mine->keys[at] = key;
-#endif
-#if COMPOSITE
-      item[i] = (sort_t)((order & (((ukey_t)1 << begin_bit << low_bits) - 1)) >> begin_bit >> zeros)
-                    << POSITION_BITS |
-                at;
-#else
-      item[i] = order;
-#endif
-#if VALUE_BYTES && !VALUES_LATE
-      mine->values[at] = values_in[begin + at];
-#endif
+      KEEP_KEY(at, key)
+      item[i] = ITEM_OF(order, at);
+      LOAD_VALUE_EARLY(at)
     }
   }
-  sort_in_bins(&mine->sort, sg, item, rows, shift, by_place,
-               alike);  // with barriers: keys_out may be keys_in
 
+  // Sort. With barriers: keys_out may be keys_in.
+  sort_in_bins(&mine->sort, sg, item, rows, bins.shift, bins.by_place, bins.alike);
   UNROLL
   for (u32 i = 0; i < ITEMS; ++i) item[i] = mine->sort.items[i * WG + t];
 #if VALUES_LATE
   barrier_local();
   UNROLL
   for (u32 i = 0; i < ITEMS; ++i)
-    if (i < rows) mine->values[i * WG + t] = values_in[begin + i * WG + t];
+    if (i < rows) LOAD_VALUE(i * WG + t)
   barrier_local();
 #endif
 
@@ -133,7 +193,7 @@ void msd_local(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
 #if ONE_LEAD && !LEAD_SORTS
   const u32 lead = back[spread_index(mine->sort.items[0])];
 #endif
-#if ONE_LEAD && KEY_NAN != NAN_FIRST
+#if SHIFTS_LEAD
   const ukey_t lead_begin = spread_begin(lead),
                lead_key = key_of_order(gather_order(lead_begin, lead));
 #endif
@@ -147,19 +207,7 @@ void msd_local(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
   for (u32 i = 0; i < ITEMS; ++i) {
     const u32 at = i * WG + t;
     if (i >= rows) continue;
-    const sort_t sorted = item[i];
-#if KEEP_KEYS
-    if (keys_out) keys_out[begin + at] = mine->keys[POSITION(sorted)];
-#elif GATHER_KEYS
-    if (keys_out) keys_out[begin + at] = key[i];
-#elif COMPOSITE
-    if (keys_out)
-      keys_out[begin + at] = KEY_OF(bucket_order | (ukey_t)(sorted >> POSITION_BITS) << zeros);
-#else
-    keys_out[begin + at] = KEY_OF(sorted);
-#endif
-#if VALUE_BYTES
-    values_out[begin + at] = mine->values[POSITION(sorted)];
-#endif
+    STORE_KEY(i, at, item[i])
+    STORE_VALUE(at, item[i])
   }
 }

@@ -1,54 +1,64 @@
-// Parts keys whose ties nobody can tell apart among buckets: one or two passes from the leading
-// digit on, the second within each of the first one's segments. A work-group sorts a tile by digit
-// in local memory and reserves each digit's place in the output by one addition to a count of all,
-// so that nobody waits for the tiles before, as onesweep's passes do; the keys of a bucket come in
-// any order. What is written are whole chunks, which fill sectors of memory: a part of one would
-// cost as much. What is left of a digit is carried to the next tile, and after the last one of a
-// run, or of a segment, written key by key. Both passes are one launch. Work-groups take runs of
-// tiles by ticket, and go on when all tiles of the first pass are written; whom they wait for has
-// begun. Parameters: WG, ITEMS, RESIDENT (work-groups of a compute unit), RUN (tiles of a ticket),
-// SECTOR_BYTES, SPREAD_BITS (the first pass makes spread orders).
+// msd, keys without values whose ties nobody can tell apart: partitions keys into buckets by one or
+// two passes from the leading digit on; the second pass partitions each segment that the first one
+// made. Not stable: a work-group sorts a tile by digit in local memory and reserves each digit's
+// place in the output by one addition to a shared count, so nobody looks back.
+//
+// Memory is written in whole chunks, which fill sectors, since a part of a sector costs as much as
+// the whole. What is left of a digit is carried to the next tile; after the last tile of a run or
+// segment it is written key by key.
+//
+// Both passes are one launch. Work-groups take runs of tiles by ticket, and go on to the second
+// pass when all tiles of the first are written. Whoever is waited for has taken a ticket, so it is
+// running.
+//
+// Knobs:
+//   WG            work-items of a work-group
+//   ITEMS         keys of a work-item in a tile
+//   RESIDENT      work-groups that share a compute unit
+//   RUN           tiles of a ticket
+//   SECTOR_BYTES  memory is written in units of so many bytes
+//   SPREAD_BITS   if defined: keys are floats, and the first pass turns them into spread orders
 
 #define RADIX 256u
 #define TILE ((u32)(WG * ITEMS))
 #define CHUNK ((u32)(SECTOR_BYTES / sizeof(ukey_t)))
 #define QUAD ((u32)(16 / sizeof(ukey_t)))  // keys that are moved together
 #define CARRY_QUADS (CHUNK / QUAD)
-#define SLOTS   \
-  (TILE +       \
-   RADIX *      \
-       (CHUNK + \
-        QUAD))  // with less than a chunk of each digit carried, and less than a quad left empty
+// Beside the tile: less than a chunk of each digit is carried, and less than a quad is left empty.
+#define SLOTS (TILE + RADIX * (CHUNK + QUAD))
 #ifdef SPREAD_BITS
 #define DIGIT(key) ((u32)((key) >> shift) & mask)
 #else
 #define DIGIT(key) key_digit(key, shift, mask)
 #endif
 
-// A tile: `count` keys from `begin` + `skip` on, of a segment. Always TILE keys from `begin` on are
-// read.
+// A tile: `count` keys of a segment, from `begin` + `skip` on. TILE keys from `begin` on are
+// loaded.
 typedef struct {
   u32 begin, skip, number, count, segment;
 } tile_t;
 
-// What is written of a digit: `count` slots from `slot` on, each to its number + to_out.
+// The whole chunks of a digit: `count` slots from `slot` on; slot s goes to place s + to_out.
 typedef struct {
   u32 to_out;
   u16 slot, count;
 } run_t;
 
+// fixed_partition_bytes() in msd_shape.cpp has its size without the tile's keys.
 typedef struct {
-  ukey_t keys[SLOTS];       // the tile at hand, sorted by digit, each from a quad's first slot on
-  u32 segments[RADIX + 1];  // where they begin
-  u32 first_tiles[RADIX + 1];  // and their first tiles, counted over all segments
-  u32 ranks[2][RADIX];         // by turns: counts of the tile's digits, then where they begin in it
+  ukey_t keys[SLOTS];  // the current tile sorted by digit; a digit begins at a quad's first slot
+  u32 segments[RADIX + 1];     // the first key of each segment
+  u32 first_tiles[RADIX + 1];  // the first tile of each segment, counted over all segments
+  u32 ranks[2][RADIX];  // of even and odd tiles: counts of the digits, then where they begin in the
+                        // tile
   run_t runs[RADIX];
-  tile_t tiles[3];  // by turns
+  tile_t tiles[3];  // a ring
   index_t scratch[SCAN_WORDS(RADIX)];
 } msd_partition_memory_t;
 
-// By one work-item: the tile after `number` of its ticket's run, or the next ticket's first. One
-// past the last is none, whatever the rest of it says.
+// Called by one work-item: describes the tile after `number` in its ticket's run, or the first one
+// of the next ticket. A number past the last tile means that there is none; the rest of `tile` has
+// no meaning then.
 INLINE void take_tile(LOCAL msd_partition_memory_t* mine, LOCAL tile_t* tile, GLOBAL u32* ticket,
                       u32 number, u32 segments, u32 n) {
   number = (number + 1) % RUN != 0 ? number + 1 : global_add(ticket, 1u) * RUN;
@@ -90,7 +100,8 @@ INLINE void take_tile(LOCAL msd_partition_memory_t* mine, LOCAL tile_t* tile, GL
 #define FIRST_OF(quad) (quad).x
 #endif
 
-// The lanes' adds to one count wait for each other: where a row of them agrees, one adds for all.
+// Returns the rank of a key with `digit`. Additions to one count wait for each other, so if all
+// lanes have the same digit, one lane adds for all.
 INLINE u32 rank_alike(LOCAL u32* ranks, u32 digit) {
 #if SG_NATIVE
   if (sg_ballot(0, digit != sg_shuffle(0, digit, 0)) == 0) {
@@ -102,12 +113,12 @@ INLINE u32 rank_alike(LOCAL u32* ranks, u32 digit) {
   return local_add(&ranks[digit], 1u);
 }
 
-// A bucket's part of the output, from `begin` to `end`: `chunks` whole chunks from `first` on, and
-// what lies before and after.
+// A bucket's part of the output, from `begin` to `end`. It has `chunks` whole chunks from `first`
+// on; the places before and after them take single keys.
 typedef struct {
   u32 begin, end, first, chunks;
 } bucket_t;
-// `lead`: what the output's first key is behind a sector's boundary.
+// `lead`: keys from a sector's boundary to the output's first key.
 INLINE bucket_t make_bucket(u32 begin, u32 end, u32 lead) {
   bucket_t b;
   const u32 count = end - begin, before = (CHUNK - (begin + lead) % CHUNK) % CHUNK;
@@ -117,8 +128,8 @@ INLINE bucket_t make_bucket(u32 begin, u32 end, u32 lead) {
   b.first = b.chunks == 0 ? end : begin + before;
   return b;
 }
-// Where the i-th key goes that is written by itself: before the chunks, then behind them, then into
-// the last ones, which so many keys will not come for.
+// Returns where the i-th single key goes: before the chunks, then after them, then from the end
+// into the last chunks, for which there will be as many keys too few.
 INLINE u32 single_place(bucket_t b, u32 i) {
   const u32 before = b.first - b.begin, singles = b.end - b.begin - b.chunks * CHUNK,
             behind = b.first + b.chunks * CHUNK;
@@ -127,19 +138,25 @@ INLINE u32 single_place(bucket_t b, u32 i) {
                        : behind - 1 - (i - singles);
 }
 
-// From keys_in to keys_a, and if there are two passes to keys_b. Byte p of `shifts` and `widths` is
-// pass p's digit. `starts`: where each bucket, a value of all digits together, begins in the
-// output, and the end. `reserved`: for each pass two numbers for each of its buckets, 0 at first:
-// chunks, and keys that are written by themselves. `state`: tickets and how many tiles are done, 0
-// at first. Nothing is done if *overfull != 0.
+//   keys_in   in: n keys, n at least TILE
+//   keys_a    out of the first pass: n keys (spread orders, with SPREAD_BITS)
+//   keys_b    out of the second pass, if there is one: n keys
+//   starts    in: where each bucket, a value of all digits together, begins in the output; the end
+//   reserved  work space, 0 at first: two words for each of the first pass's 256 digits, then two
+//   for
+//             each bucket of the second pass: chunks, and single keys
+//   state     work space, 0 at first: a ticket for each pass, then how many tiles are done
+//   skewed    in: a word; if it is not 0, nothing is done
+//   passes, shifts, widths   byte p: shift and width in bits of pass p's digit
+//   spread    in, SPREAD_BITS: the table of spread orders
 KERNEL_RESIDENT(WG, RESIDENT)
 void msd_partition(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey_t* keys_b,
                    GLOBAL const u32* starts, GLOBAL u32* reserved, GLOBAL u32* state,
-                   GLOBAL const u32* overfull, u64 n, u32 passes, u32 shifts, u32 widths,
+                   GLOBAL const u32* skewed, u64 n, u32 passes, u32 shifts, u32 widths,
                    GLOBAL const u32* spread) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(msd_partition_memory_t, mine);
-  if (*overfull != 0) return;
+  if (*skewed != 0) return;
   const u32 t = local_id(), first = sg_index() * (SG_LANES * ITEMS) + sg_lane();
   u32 turn = 0, tiles = 0;
   index_t all;
@@ -151,8 +168,8 @@ void msd_partition(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL u
     GLOBAL ukey_t* to = pass == 0 ? keys_a : keys_b;
     const u32 lead = (u32)((u64)to / sizeof(ukey_t)) % CHUNK;
 
-    // The segments and their tiles, and the first ticket: while other work-groups still write what
-    // the pass before has left.
+    // Find the segments and their tiles, and take the first ticket, while other work-groups still
+    // write tiles of the pass before.
     if (pass != 0) reserved += 2 * RADIX;
     const u32 tiles_before = tiles;
     const u32 segments = pass == 0 ? 1 : 1u << (widths & 255);
@@ -172,7 +189,7 @@ void msd_partition(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL u
     if (t < RADIX) mine->ranks[turn % 2][t] = 0;
     barrier_local();
     if (t == 0) take_tile(mine, &mine->tiles[turn % 3], &state[pass], RUN - 1, segments, (u32)n);
-    if (t == 0 && pass != 0)  // the pass before has to be done, though, before its keys are read
+    if (t == 0 && pass != 0)  // the pass before must be done before its keys are read
       while (load_acquire(&state[2]) < tiles_before) {
       }
     barrier_all();
@@ -199,7 +216,7 @@ void msd_partition(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL u
 #endif
       if (t == 0) take_tile(mine, next, &state[pass], number, segments, (u32)n);
 
-      // Rank, behind what is carried.
+      // Rank, after the keys that are carried.
       if (count < TILE) {
         RANK_TILE(IN_TILE(i) ? local_add(&ranks[DIGIT(key[i])], 1u) : 0u)
       } else if (sg_ballot(sg, DIGIT(key[0]) != sg_shuffle(sg, DIGIT(key[0]), 0)) != 0) {
@@ -209,7 +226,7 @@ void msd_partition(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL u
       }
       barrier_local();
 
-      // Reserve each digit's chunks; scan, each digit from a chunk's first slot on.
+      // Reserve each digit's chunks in the output; scan over digits.
       const u32 more = next->number < tiles,
                 ends = next->number != number + 1 || !more || next->segment != segment;
       const u32 of_digit = t < RADIX ? ranks[t] : 0, left = of_digit % CHUNK;
@@ -248,7 +265,7 @@ void msd_partition(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL u
       }
       barrier_local();
 
-      // Write out what is whole. A slot that is empty, or carried, lies in no digit's run, whatever
+      // Write the whole chunks. A slot that is empty or carried lies in no digit's run, whatever
       // key it seems to have.
       UNROLL
       for (u32 i = 0; i < (SLOTS + WG * QUAD - 1) / (WG * QUAD); ++i) {
@@ -258,8 +275,8 @@ void msd_partition(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL u
         const run_t run = mine->runs[DIGIT(FIRST_OF(quad))];
         if (p - run.slot < run.count) *(GLOBAL uint4*)&to[(index_t)(run.to_out + p)] = quad;
       }
-      // Carry what is left. A bucket's last chunk may find no room as such, and is written key by
-      // key, too.
+      // Carry what is left. A bucket's last chunk may have no place as a chunk; then its keys are
+      // written one by one, too.
       if (t < RADIX) {
         const u32 written = chunks * CHUNK;
         carried = ends ? 0 : left;

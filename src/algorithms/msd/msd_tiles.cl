@@ -1,18 +1,25 @@
-// What the fill, the count, the scan and the partition are where a list is short and one partition
-// does: the counts of each of its tiles are kept, and the partition's work-groups, one a tile, add
-// them up. (Of a short list all tiles begin at the same time, and would look back all the way; and
-// each launch takes as long as its work.) columns.cl stands in front of this. Parameters: COUNT_WG,
-// COUNT_ITEMS (of a work-item at a time, in the count), WG, ITEMS (of the partition).
+// msd, lists of up to 2^21 records that one digit partitions: two kernels do what clearing,
+// counting and partitioning are for longer lists. msd_count_tiles keeps the digit counts of each
+// tile; msd_partition_tiles, one work-group a tile, adds them up itself. (In a short list all tiles
+// begin at the same time and would look back all the way; and a launch takes as long as its work.)
+// columns.cl comes before this file.
+//
+// Knobs:
+//   COUNT_WG     work-items of a work-group of msd_count_tiles
+//   COUNT_ITEMS  keys of a work-item at a time in msd_count_tiles
+//   WG           work-items of a work-group of msd_partition_tiles
+//   ITEMS        records of a work-item in a tile
 
 #define TILE ((u32)(WG * ITEMS))
-// A tile's row of the table: counts of 16 bits, of eight digits in what a work-item reads at a
-// time.
-#define ROW_QUADS (RADIX / 8)
-#define ROW_TEAMS (WG / ROW_QUADS)  // that add up rows
+// A row of the table has a tile's counts, 16 bits each. A work-item reads eight counts at a time.
+#define ROW_QUADS (RADIX / 8)       // uint4 of a row
+#define ROW_TEAMS (WG / ROW_QUADS)  // teams of work-items that add up rows
 #define ROWS_AT_ONCE 8
 
-// Work-group g counts the leading 8 bits of the keys of tile g: a key's order from bit `shift` on.
-// They go into row g of `table`. `cleared`: words that become 0.
+// Work-group g counts the digits of tile g: the 8 bits of a key's order from bit `shift` on.
+//   keys     in: n keys
+//   table    out: row g has tile g's 256 counts, two a word
+//   cleared  out: `words` words become 0
 KERNEL(COUNT_WG)
 void msd_count_tiles(GLOBAL const ukey_t* keys, GLOBAL u32* table, u64 n, u32 shift,
                      GLOBAL u32* cleared, u64 words) {
@@ -30,8 +37,8 @@ void msd_count_tiles(GLOBAL const ukey_t* keys, GLOBAL u32* table, u64 n, u32 sh
     UNROLL
     for (u32 i = 0; i < COUNT_ITEMS; ++i)
       bucket[i] = key_digit(keys[min(first + i * SG_LANES, count - 1)], shift, RADIX - 1);
-      // Where the first keys of a sub-group are alike, as in sorted input, one add does for each
-      // row of them that is.
+      // If the first keys of a sub-group have one digit, as in sorted input, one addition counts
+      // each row that has one digit.
 #if SG_NATIVE
     if (sg_ballot(sg, bucket[0] != sg_shuffle(sg, bucket[0], 0)) == 0) {
       UNROLL
@@ -57,9 +64,10 @@ void msd_count_tiles(GLOBAL const ukey_t* keys, GLOBAL u32* table, u64 n, u32 sh
   if (t < RADIX / 2) table[group_id() * (RADIX / 2) + t] = counts[2 * t] | counts[2 * t + 1] << 16;
 }
 
+// tile_partition() in msd_shape.cpp has its size.
 typedef struct {
   union {
-    u32 sums[2][ROW_TEAMS * RADIX];  // of each team's rows: of those before the tile, of all
+    u32 sums[2][ROW_TEAMS * RADIX];  // of each team's rows: of those before the tile; of all
     struct {
       ukey_t keys[TILE];
 #if VALUE_BYTES
@@ -71,7 +79,7 @@ typedef struct {
   u32 digit_sums[WG];
   u32 to_out[RADIX];  // place in the sorted tile + this = place in the output
   index_t scratch[SCAN_WORDS(RADIX)];
-  u32 overfull;
+  u32 skewed;
 } msd_tile_memory_t;
 
 #define ADD_COUNTS(sum, i, word) \
@@ -84,13 +92,18 @@ typedef struct {
     *(LOCAL uint4*)(to) = four;                                                         \
   }
 
-// Work-group g parts tile g by the digit, stably. `starts`: becomes where each digit begins in the
-// output, and the end. `overfull` becomes 0, or 1, and nothing else is done, where a digit has more
-// than `capacity` records.
+// Work-group g partitions tile g by the digit. Stable.
+//   keys_in, values_in    in: n records. values_in null: a value is its record's position
+//   keys_out, values_out  out: n records
+//   table                 in: msd_count_tiles' counts of `tiles` tiles
+//   starts                out: where each digit begins in the output, and the end
+//   skewed                out: a word; 1 if a digit has more than `capacity` records, and then
+//   nothing
+//                         else is written; else 0
 KERNEL(WG)
 void msd_partition_tiles(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                          GLOBAL const value_t* values_in, GLOBAL value_t* values_out,
-                         GLOBAL const u32* table, GLOBAL u32* starts, GLOBAL u32* overfull, u64 n,
+                         GLOBAL const u32* table, GLOBAL u32* starts, GLOBAL u32* skewed, u64 n,
                          u32 shift, u32 tiles, u32 capacity) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(msd_tile_memory_t, own);
@@ -98,8 +111,8 @@ void msd_partition_tiles(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
             count = (u32)min((u64)TILE, n - begin);
   LOCAL u32* my_ranks = own->ranks + sg_index() * RANK_WORDS;
 
-  // Load. Each sub-group has a contiguous piece of the tile. What stands in for keys past the end
-  // sorts after them all, and is never written out.
+  // Load. Each sub-group has a contiguous piece of the tile. Keys past the end are KEY_LAST, which
+  // sorts after all keys and is never written out.
   const u32 first = sg_index() * (SG_LANES * ITEMS) + sg_lane();
   ukey_t key[ITEMS];
   UNROLL
@@ -109,7 +122,7 @@ void msd_partition_tiles(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
     key[i] = at < count ? k : KEY_LAST;
   }
 
-  // Sum the tiles' counts: of the tiles before, and of all. A team has neighbouring rows, a
+  // Sum the counts of the tiles before this one, and of all tiles. A team has neighbouring rows, a
   // work-item eight digits of them.
   const u32 team = t / ROW_QUADS, quad = t % ROW_QUADS, rows = (tiles + ROW_TEAMS - 1) / ROW_TEAMS;
   const u32 end = min((team + 1) * rows, tiles);
@@ -141,7 +154,7 @@ void msd_partition_tiles(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
   PUT_QUAD(to + ROW_TEAMS * RADIX, sum, 0)
   PUT_QUAD(to + ROW_TEAMS * RADIX + 4, sum, 4)
   for (u32 i = sg_lane(); i < RANK_WORDS; i += SG_LANES) my_ranks[i] = 0;
-  if (t == 0) own->overfull = 0;
+  if (t == 0) own->skewed = 0;
   barrier_local();
   u32 in_tiles_before = 0, in_list = 0;
   if (t < RADIX) UNROLL
@@ -150,21 +163,20 @@ void msd_partition_tiles(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
     in_list += own->mine.sums[1][q * RADIX + t];
   }
 
-  // Where digits begin, and whether any has too many records.
-  if (in_list > capacity) local_or(&own->overfull, 1u);
+  // Find where digits begin, and whether any has too many records.
+  if (in_list > capacity) local_or(&own->skewed, 1u);
   index_t all;
   const u32 begins = (u32)wg_scan_add(own->scratch, RADIX, in_list, &all);
-  if (tile == 0 && t == 0) *overfull = own->overfull;
-  if (own->overfull) return;
+  if (tile == 0 && t == 0) *skewed = own->skewed;
+  if (own->skewed) return;
   if (tile == 0 && t < RADIX) starts[t] = begins;
   if (tile == 0 && t == 0) starts[RADIX] = (u32)n;
 
-  // Rank in the sub-group; sum over sub-groups, scan over digits. Values are on their way
-  // meanwhile.
+  // Rank in the sub-group; sum over sub-groups; scan over digits. Values are loaded meanwhile.
   u32 place[ITEMS];
 #define DIGIT(i) key_digit(key[i], shift, RADIX - 1)
   SG_RANK_ROWS(place, ITEMS, my_ranks, RADIX, DIGIT,
-               count < TILE)  // what stands in for keys is alike
+               count < TILE)  // keys past the end are all the same
   barrier_local();
 #if VALUE_BYTES
   value_t value[ITEMS];
@@ -181,9 +193,9 @@ void msd_partition_tiles(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
   if (t < RADIX) own->to_out[t] = begins + in_tiles_before - in_tile;
   barrier_local();
 
-  // Scatter into local memory, once all places are read (compilers cannot tell that no record lies
-  // where they are), then write out; neighbouring work-items write neighbouring records of a
-  // digit's run.
+  // Scatter into local memory, then write out: neighbouring work-items write neighbouring records
+  // of a digit. All places are read first, since compilers cannot tell that records do not overlap
+  // them.
   UNROLL
   for (u32 i = 0; i < ITEMS; ++i) place[i] += my_ranks[DIGIT(i)];
   UNROLL

@@ -36,7 +36,7 @@
 
 // Sorts all tiles of a pass that this work-group gets. `*turn_` counts its tickets over all passes;
 // the first one has been taken. Returns how many tiles it was.
-INLINE u32 sort_tiles(LOCAL radix_passes_memory_t* mine, sub_group_t sg, pass_t p, u32* turn_) {
+INLINE u32 sort_tiles(LOCAL onesweep_memory_t* mine, sub_group_t sg, pass_t p, u32* turn_) {
   const u32 t = local_id();
   LOCAL u32* my_ranks = MY_RANKS;
   u32 turn = *turn_, next = mine->tiles[turn % 4].number, current = NO_TILE, taken = 0;

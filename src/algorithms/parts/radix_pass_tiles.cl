@@ -108,7 +108,7 @@ typedef struct {
   index_t scratch[SCAN_WORDS(RADIX)];
   u32 ranks[SUB_GROUPS * RANK_WORDS];
   u32 sums[TEAMS * RADIX];
-} radix_passes_memory_t;
+} onesweep_memory_t;
 #define HEAD_BYTES 256u
 
 // A pass, as the steps of a tile need it.
@@ -182,8 +182,8 @@ INLINE index_t whole_count(volatile GLOBAL u32* marks, u32 lower, u32 tile, u32 
 // that there is none; the rest of `tile` has no meaning then.
 #if SEGMENTED
 // Tiles are numbered through all segments, and each segment begins a new tile.
-INLINE void take_tile(LOCAL radix_passes_memory_t* mine, LOCAL tile_t* tile, GLOBAL u32* ticket,
-                      u64 n, u32 segments) {
+INLINE void take_tile(LOCAL onesweep_memory_t* mine, LOCAL tile_t* tile, GLOBAL u32* ticket, u64 n,
+                      u32 segments) {
   const u32 number = tile->number = global_add(ticket, 1u);
   u32 low = 0, high = segments;
   while (high - low > 1) {
@@ -201,8 +201,8 @@ INLINE void take_tile(LOCAL radix_passes_memory_t* mine, LOCAL tile_t* tile, GLO
   tile->segment = low;
 }
 #else
-INLINE void take_tile(LOCAL radix_passes_memory_t* mine, LOCAL tile_t* tile, GLOBAL u32* ticket,
-                      u64 n, u32 segments) {
+INLINE void take_tile(LOCAL onesweep_memory_t* mine, LOCAL tile_t* tile, GLOBAL u32* ticket, u64 n,
+                      u32 segments) {
   const u32 number = tile->number = global_add(ticket, 1u);
   const u64 begin = (u64)number * TILE;
   tile->begin = begin;
@@ -240,7 +240,7 @@ INLINE u32 count_key(LOCAL u32* bins, ukey_t key, u64 shifts, u64 widths) {
 #define COUNT_ITEMS (ITEMS > 24 ? (ITEMS + 1) / 2 : ITEMS)
 #define COUNT_TILE (WG * COUNT_ITEMS)
 #define COUNT_TILES(n) ((u32)(((n) + COUNT_TILE - 1) / COUNT_TILE))
-OUTLINE u32 count_digits(LOCAL radix_passes_memory_t* mine, GLOBAL const ukey_t* keys,
+OUTLINE u32 count_digits(LOCAL onesweep_memory_t* mine, GLOBAL const ukey_t* keys,
                          GLOBAL u32* histograms, GLOBAL u32* ticket, GLOBAL u32* ties, u64 n,
                          u64 shifts, u64 widths) {
   const u32 t = local_id(), tiles = COUNT_TILES(n);
@@ -333,8 +333,8 @@ INLINE void load_values(pass_t p, LOCAL const tile_t* tile, value_t* value) {
     PUT_PLACE(i, rank)                                          \
   }
 
-INLINE void rank_keys(LOCAL radix_passes_memory_t* mine, sub_group_t sg, pass_t p,
-                      const ukey_t* key, u32* place) {
+INLINE void rank_keys(LOCAL onesweep_memory_t* mine, sub_group_t sg, pass_t p, const ukey_t* key,
+                      u32* place) {
   LOCAL u32* my_ranks = MY_RANKS;
 #if ORDERED_LOCAL_ATOMICS
   // Lanes with the same digit wait for each other; the first row of keys tells whether many have.
@@ -374,7 +374,7 @@ INLINE void rank_keys(LOCAL radix_passes_memory_t* mine, sub_group_t sg, pass_t 
 // and scans over digits; `ranks` then holds where each sub-group's digits begin in the sorted tile.
 // Work-item t < RADIX gets digit t: returns its count, and in *start where it begins in the sorted
 // tile. A barrier must come before and after.
-INLINE index_t count_tile(LOCAL radix_passes_memory_t* mine, pass_t p, LOCAL const tile_t* tile,
+INLINE index_t count_tile(LOCAL onesweep_memory_t* mine, pass_t p, LOCAL const tile_t* tile,
                           index_t* start) {
   const u32 t = local_id();
   u32 before;
@@ -412,7 +412,7 @@ INLINE index_t count_tile(LOCAL radix_passes_memory_t* mine, pass_t p, LOCAL con
 
 // Look back. Work-item t < RADIX finds where the tile's records of digit t go, and writes
 // to_out[t]. `total` and `start` are what count_tile returned.
-INLINE void find_digit(LOCAL radix_passes_memory_t* mine, pass_t p, LOCAL const tile_t* tile,
+INLINE void find_digit(LOCAL onesweep_memory_t* mine, pass_t p, LOCAL const tile_t* tile,
                        index_t total, index_t start) {
   const u32 t = local_id();
 #if SEGMENTED

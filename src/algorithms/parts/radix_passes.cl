@@ -30,7 +30,7 @@ INLINE void wait_for(GLOBAL u32* done, u32 tiles) {
 // in pairs, so that the last pass still writes the output; not all are skipped, because the output
 // must be written. With CODES and keys that tie, there are none. (To return from the kernel instead
 // would cost the passes registers.)
-OUTLINE void choose_passes(LOCAL radix_passes_memory_t* mine, GLOBAL u32* starts, GLOBAL u32* ties,
+OUTLINE void choose_passes(LOCAL onesweep_memory_t* mine, GLOBAL u32* starts, GLOBAL u32* ties,
                            u64 n, u64 shifts, u64 widths) {
   const u32 t = local_id();
   if (t == 0) mine->skipped = 0;
@@ -57,8 +57,7 @@ OUTLINE void choose_passes(LOCAL radix_passes_memory_t* mine, GLOBAL u32* starts
 
 // Finds where the pass's digits begin in the output (mine->first) and its two most common digits
 // (mine->common): the maximum of words made of count and digit. A barrier must follow.
-OUTLINE void begin_pass(LOCAL radix_passes_memory_t* mine, GLOBAL u32* starts, u32 digit_word,
-                        u64 n) {
+OUTLINE void begin_pass(LOCAL onesweep_memory_t* mine, GLOBAL u32* starts, u32 digit_word, u64 n) {
   const u32 t = local_id(), digit = t ^ DIGIT_FLIP(digit_word & 255, digit_word >> 8 & 255);
   index_t all;
   const index_t of_digit = t < RADIX ? keys_of_digit(starts, digit_word >> 16, digit) : 0;
@@ -108,7 +107,7 @@ void onesweep(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey_t
               GLOBAL u32* ties, GLOBAL const u32* spread, GLOBAL const u32* gate, u32 gate_least,
               u32 gate_most) {
   SUB_GROUP(WG);
-  LOCAL_STRUCT(radix_passes_memory_t, mine);
+  LOCAL_STRUCT(onesweep_memory_t, mine);
   if (gate && (*gate < gate_least || *gate > gate_most)) return;
   const u32 t = local_id();
   u32 turn = 0;  // tickets so far

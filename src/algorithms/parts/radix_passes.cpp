@@ -61,7 +61,7 @@ void check_device(const Problem& problem, const Capabilities& device,
                                      std::uint64_t{device.compute_units} << 28));
 }
 
-// Bytes of radix_passes_memory_t (radix_pass_tiles.cl) without the tile's keys and values.
+// Bytes of onesweep_memory_t (radix_pass_tiles.cl) without the tile's keys and values.
 std::uint64_t fixed_local_bytes(const Problem& problem, const Capabilities& device,
                                 const RadixPassShape& s, bool segmented) {
   const std::uint64_t index = kernels::index_bytes(problem.count);

@@ -22,7 +22,7 @@ struct RadixPassShape {
   unsigned copies = 1;          // copies of each histogram in local memory
   unsigned common_share = 8;    // a digit is common if more than one record in this many has it
   bool alternating = false;     // keys and values of a tile alternate in the same local memory
-  unsigned local_bytes = 0;     // of radix_passes_memory_t
+  unsigned local_bytes = 0;     // of onesweep_memory_t
   std::uint64_t tiles = 0;      // at most, over all segments
   std::uint64_t groups = 0;     // work-groups launched
   std::uint64_t mark_rows = 0;  // rows of the table of marks for one pass; see LONG_COUNTS
