@@ -1,14 +1,21 @@
-// The work-groups of one cluster sort the whole list in their local memories together, in one
-// launch. Each has a tile of the list, in the order of their numbers. PARTS: the records go to the
-// work-group whose number their leading bits are, and each sorts its own by bins (bins.cl,
-// bin_sort.cl and columns.cl stand in front of this). Where that is more for one of them than it
-// can hold, and without PARTS, they make the passes of an LSD radix sort. Parameters: WG, GROUPS,
-// TILE_ITEMS, PARTS, those of bin_sort.cl.
+// one-cluster: the work-groups of one cluster sort the whole list in their local memories, in one
+// launch. Work-group g has tile g of the list.
+//
+// PARTS: the records go to the work-group whose number is their leading bits, its part of the list,
+// and each work-group sorts its part by bins. If a part does not fit its work-group, and without
+// PARTS, the work-groups make the passes of an LSD radix sort instead. bins.cl, bin_sort.cl and
+// columns.cl come before this file.
+//
+// Knobs, beside those of these files:
+//   WG          work-items of a work-group
+//   GROUPS      work-groups of the cluster, a power of two up to 16
+//   TILE_ITEMS  records of a work-item in a tile
+//   PARTS       1: by parts first
 
 #define TILE (WG * TILE_ITEMS)
 #define MOST_GROUPS 16u
 
-// What can be sent has 4, 8 or 16 bytes; a small key and its value go together.
+// What can be sent has 4, 8 or 16 bytes; a small key and its value go together (PAIRED).
 #if KEY_BITS < 32
 typedef u32 tile_key_t;
 #else
@@ -47,13 +54,14 @@ typedef struct {
   u32 sums[TEAMS * RADIX];
 } pass_memory_t;
 
+// local_bytes() in one_cluster.cpp has its size.
 typedef struct {
-  u16 totals[RADIX];  // of this tile's digits, or parts
-  u16 counts[2]
-            [GROUPS * RADIX];  // each tile's totals, by turns: some work-groups may be a pass ahead
+  u16 totals[RADIX];  // counts of this tile's digits, or parts
+  // The totals of all tiles, of even and odd passes: some work-groups may be a pass ahead.
+  u16 counts[2][GROUPS * RADIX];
   u16 part_counts[GROUPS * MOST_GROUPS];
   arrivals_t counts_come[2], part_counts_come, tile_comes;
-  u32 moves[RADIX];  // from a digit's place in this tile, sorted, to its place in the list
+  u32 moves[RADIX];  // place in this sorted tile + this = place in the list, of each digit
   u32 part_totals[MOST_GROUPS];
   index_t scratch[2 * WG];
   part_t tile;
@@ -94,9 +102,9 @@ INLINE void send_record(LOCAL one_cluster_memory_t* mine, u32 at, u32 group, rec
 
 #if PARTS
 #define PART(key) key_digit(key, part_bit, GROUPS - 1)
-// Sends this tile's records, of which `count` are no stand-ins, to their parts, in the order of the
-// list; then the work-group's own part is in mine->tile, whole. False, and the records sorted by
-// part, where a part does not fit.
+// Sends this tile's `count` records to their parts, in the order of the list. Afterwards mine->tile
+// has the work-group's own part. Returns 0 if some part does not fit; nothing is sent then, and
+// `record` is sorted by part.
 INLINE u32 send_to_parts(LOCAL one_cluster_memory_t* mine, sub_group_t sg, record_t* record,
                          u32 count, u32 part_bit) {
   const u32 t = local_id(), group = group_id(),
@@ -109,7 +117,7 @@ INLINE u32 send_to_parts(LOCAL one_cluster_memory_t* mine, sub_group_t sg, recor
   u32 place[TILE_ITEMS];
 #define PART_OF(i) PART(record[i].key)
   SG_RANK_ROWS(place, TILE_ITEMS, my_ranks, GROUPS, PART_OF,
-               count < TILE)  // what stands in for records is alike
+               count < TILE)  // keys past the end are all the same
   barrier_local();
 
   // Scan over parts, and sub-groups for each.
@@ -133,7 +141,7 @@ INLINE u32 send_to_parts(LOCAL one_cluster_memory_t* mine, sub_group_t sg, recor
                      &mine->totals[8 * (t % 2)], &mine->part_counts_come);
   }
 
-  // Sort the tile, so that what goes to another work-group goes there in runs.
+  // Sort the tile, so that records are sent to another work-group in runs.
   UNROLL
   for (u32 i = 0; i < TILE_ITEMS; ++i) {
     const u32 to = place[i] + my_ranks[PART(record[i].key)];
@@ -174,16 +182,15 @@ INLINE u32 send_to_parts(LOCAL one_cluster_memory_t* mine, sub_group_t sg, recor
   return 1;
 }
 
-// Sorts the work-group's part, and writes it to its place in the list.
+// Sorts the work-group's part and writes it to its place in the output.
 INLINE void sort_part(LOCAL one_cluster_memory_t* mine, sub_group_t sg, GLOBAL ukey_t* keys_out,
                       GLOBAL value_t* values_out, u32 part_bit, u32 begin_bit, u32 bin_shift) {
   const u32 t = local_id(), group = group_id(), count = mine->part_totals[group];
-  const u32 rows =
-      (count + WG - 1 - t) / WG;  // of this work-item's places, those that have a record
+  const u32 rows = (count + WG - 1 - t) / WG;  // this work-item's records
   u32 begin = 0;
   UNROLL
   for (u32 p = 0; p < GROUPS; ++p) begin += p < group ? mine->part_totals[p] : 0;
-  barrier_local();  // the bins are where the tile was, from which all has now been sent
+  barrier_local();  // the bins take the memory of the tile, which has been sent
   sort_t item[ITEMS];
   UNROLL
   for (u32 i = 0; i < ITEMS; ++i) {
@@ -217,9 +224,13 @@ INLINE void sort_part(LOCAL one_cluster_memory_t* mine, sub_group_t sg, GLOBAL u
 }
 #endif
 
-// Pass p's digit: shift is byte p of `shifts`, width that of `widths`. With PARTS: a part's number
-// lies from `part_bit` on, what is still open from `begin_bit` on, and an item's bin from
-// `bin_shift` on.
+//   keys_in, values_in    in: n records, n at most GROUPS * TILE
+//   keys_out, values_out  out: the sorted records; may be the input
+//   passes                digits of a key
+//   shifts, widths        byte p: shift and width in bits of pass p's digit
+//   part_bit              PARTS: a part's number is the bits of a key's order from here on
+//   begin_bit             PARTS: the open bits begin here
+//   bin_shift             PARTS: the bits of an item from here on choose its bin
 KERNEL(WG)
 void one_cluster_sort(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                       GLOBAL const value_t* values_in, GLOBAL value_t* values_out, u64 n,
@@ -242,8 +253,7 @@ void one_cluster_sort(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
   }
   cluster_arrive();
 
-  // Load. What stands in for records past the end sorts after them all, stays there, and is never
-  // written out.
+  // Load. Keys past the end are KEY_LAST, which sorts after all keys and is never written out.
   record_t record[TILE_ITEMS];
   UNROLL
   for (u32 i = 0; i < TILE_ITEMS; ++i) {
@@ -251,7 +261,7 @@ void one_cluster_sort(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
     record[i] = load_record(keys_in, values_in, min(at, count - 1));
     record[i].key = at < count ? record[i].key : KEY_LAST;
   }
-  cluster_wait();  // all have begun
+  cluster_wait();  // all work-groups are running
 
 #if PARTS
   if (send_to_parts(mine, sg, record, min(count - min(begin, count), TILE), part_bit)) {
@@ -269,10 +279,10 @@ void one_cluster_sort(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
     u32 place[TILE_ITEMS];
 #define DIGIT_OF(i) key_digit(record[i].key, shift, mask)
     SG_RANK_ROWS(place, TILE_ITEMS, my_ranks, RADIX, DIGIT_OF,
-                 begin + TILE > count)  // what stands in for records is alike
+                 begin + TILE > count)  // keys past the end are all the same
     barrier_local();
 
-    // Sum over sub-groups, tell all work-groups, scan over digits.
+    // Sum over sub-groups, send the totals to all work-groups, scan over digits.
     u32 before;
     const u32 total = sum_digit(own->ranks, own->sums, &before);
     if (t < RADIX) mine->totals[t] = (u16)total;
@@ -289,7 +299,7 @@ void one_cluster_sort(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
     place_digit(own->ranks, own->sums, start, before);
     barrier_local();
 
-    // Sort the tile, so that what goes to another work-group goes there in runs.
+    // Sort the tile, so that records are sent to another work-group in runs.
     UNROLL
     for (u32 i = 0; i < TILE_ITEMS; ++i) {
       const u32 to = place[i] + my_ranks[key_digit(record[i].key, shift, mask)];
@@ -302,8 +312,8 @@ void one_cluster_sort(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
     UNROLL
     for (u32 i = 0; i < TILE_ITEMS; ++i) GET_RECORD(record[i], own->sorted, first + i * SG_LANES)
 
-    // Where this tile's digits begin in the list: after all smaller ones, and the same of the tiles
-    // before.
+    // Find where this tile's digits begin in the list: after all smaller digits, and after the same
+    // digit in the tiles before.
     arrivals_wait(&mine->counts_come[pass % 2], pass / 2);
     u32 in_list = 0, in_tiles_before = 0;
     if (t < RADIX) UNROLL
@@ -316,7 +326,7 @@ void one_cluster_sort(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
     if (t < RADIX) mine->moves[t] = start_in_list + in_tiles_before - start;
     barrier_local();
 
-    // Scatter: to all tiles, or at last to the output.
+    // Scatter: to all tiles; in the last pass to the output.
     UNROLL
     for (u32 i = 0; i < TILE_ITEMS; ++i) {
       const u32 to = first + i * SG_LANES + mine->moves[key_digit(record[i].key, shift, mask)];

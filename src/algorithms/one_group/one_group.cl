@@ -1,8 +1,13 @@
-// One work-group sorts the whole list in its local memory: all passes of an LSD radix sort in one
-// launch. columns.cl stands in front of this. Parameters: WG, ITEMS.
+// one-group, by passes: one work-group sorts the whole list in local memory by all passes of an LSD
+// radix sort, in one launch. columns.cl comes before this file.
+//
+// Knobs:
+//   WG     work-items of the work-group, a multiple of 256
+//   ITEMS  records of a work-item
 
 #define TILE (WG * ITEMS)
 
+// pass_bytes() in one_group.cpp has its size.
 typedef struct {
   ukey_t keys[TILE];
 #if VALUE_BYTES
@@ -13,7 +18,10 @@ typedef struct {
   u32 sums[TEAMS * RADIX];
 } one_group_memory_t;
 
-// Pass p's digit: shift is byte p of `shifts`, width that of `widths`.
+//   keys_in, values_in    in: n records, n at most TILE
+//   keys_out, values_out  out: the sorted records; may be the input
+//   passes                digits of a key
+//   shifts, widths        byte p: shift and width in bits of pass p's digit
 KERNEL(WG)
 void one_group_sort(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                     GLOBAL const value_t* values_in, GLOBAL value_t* values_out, u64 n, u64 shifts,
@@ -24,8 +32,7 @@ void one_group_sort(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
   LOCAL u32* my_ranks = mine->ranks + sg_index() * RANK_WORDS;
   const u32 first = sg_index() * (SG_LANES * ITEMS) + sg_lane();
 
-  // Load. What stands in for records past the end sorts after them all, stays there, and is never
-  // written out.
+  // Load. Keys past the end are KEY_LAST, which sorts after all keys and is never written out.
   record_t record[ITEMS];
   UNROLL
   for (u32 i = 0; i < ITEMS; ++i) {
@@ -33,8 +40,7 @@ void one_group_sort(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
     record[i] = load_record(keys_in, values_in, min(at, count - 1));
     record[i].key = at < count ? record[i].key : KEY_LAST;
   }
-  barrier_all();  // in place, the last record must not be overwritten before all that read it in
-                  // vain have done so
+  barrier_all();  // in place: work-items past the end have read the last record
 
   for (u32 pass = 0; pass < passes; ++pass) {
     const u32 shift = (u32)(shifts >> (8 * pass)) & 255;
@@ -46,7 +52,7 @@ void one_group_sort(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
     u32 place[ITEMS];
 #define DIGIT_OF(i) key_digit(record[i].key, shift, mask)
     SG_RANK_ROWS(place, ITEMS, my_ranks, RADIX, DIGIT_OF,
-                 count < TILE)  // what stands in for records is alike
+                 count < TILE)  // keys past the end are all the same
     barrier_local();
 
     // Sum over sub-groups, scan over digits.
@@ -57,7 +63,7 @@ void one_group_sort(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
     place_digit(mine->ranks, mine->sums, (u32)start, before);
     barrier_local();
 
-    // Scatter, and take the records again in their new order.
+    // Scatter, and load the records in their new order.
     UNROLL
     for (u32 i = 0; i < ITEMS; ++i) {
       const u32 to = place[i] + my_ranks[key_digit(record[i].key, shift, mask)];

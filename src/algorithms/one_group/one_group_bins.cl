@@ -1,10 +1,10 @@
-// One work-group sorts the whole list in its local memory, by bins (bins.cl and bin_sort.cl, which
-// stand in front of this). Parameters: those of bin_sort.cl.
+// one-group, by bins: one work-group sorts the whole list in local memory. bins.cl and bin_sort.cl
+// come before this file and have the knobs.
 
+// bin_layout() in one_group.cpp has its size.
 typedef struct {
   bin_sort_t sort;
-#if COMPOSITE  // the keys' bits that decide, with their places, are sorted; so what finds them
-               // again stays here
+#if COMPOSITE  // the records wait here; items hold only bits that are compared, and positions
   ukey_t keys[CAPACITY];
 #if VALUE_BYTES
   value_t values[CAPACITY];
@@ -17,8 +17,10 @@ typedef struct {
 #define MINE_VALUES ((LOCAL value_t*)0)
 #endif
 
-// What decides are `open_bits` bits of the order, from `begin_bit` on. The bits of an item from
-// `bin_shift` on choose its bin.
+//   keys_in, values_in    in: n records, n at most CAPACITY
+//   keys_out, values_out  out: the sorted records; may be the input
+//   begin_bit, open_bits  open_bits bits of a key's order, from begin_bit on, are compared
+//   bin_shift             the bits of an item from here on choose its bin
 KERNEL(WG)
 void one_group_bins(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                     GLOBAL const value_t* values_in, GLOBAL value_t* values_out, u64 n,
@@ -26,8 +28,7 @@ void one_group_bins(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
   SUB_GROUP(WG);
   LOCAL_STRUCT(one_group_memory_t, mine);
   const u32 t = local_id(), count = (u32)n;
-  const u32 rows =
-      (count + WG - 1 - t) / WG;  // of this work-item's places, those that have a record
+  const u32 rows = (count + WG - 1 - t) / WG;  // this work-item's records
 
   // Load.
   sort_t item[ITEMS];
@@ -48,8 +49,8 @@ void one_group_bins(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
     }
   }
   const bins_by_place_t by_place = {0, 0};
-  sort_in_bins(&mine->sort, sg, item, rows, bin_shift, by_place,
-               0);  // with barriers: keys_out may be keys_in
+  // With barriers: keys_out may be keys_in.
+  sort_in_bins(&mine->sort, sg, item, rows, bin_shift, by_place, 0);
 
   // Store.
   UNROLL

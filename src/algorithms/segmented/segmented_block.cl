@@ -1,36 +1,45 @@
-// A work-group sorts a segment in local memory, and then the next one of its class. The records go
-// to bins by the highest bits in which they differ (bins.cl, which stands in front of this); those
-// of a bin, a few, are sorted by the work-items, who have neighbouring records in registers. Where
-// a bin is crowded, an LSD radix sort does instead. As msd sorts its buckets; but here any bits may
-// be alike, and all that stands between barriers is in straight line, so that CPUs' compilers bear
-// it. Parameters: those of bins.cl, RESIDENT, COMPOSITE, POSITION_BITS, DROPS, GATHER_KEYS (an item
-// does not say all of its key's bits), LEAVES (segments that bins do not sort are left to another
-// kernel).
+// segmented, segments that fit local memory: a work-group sorts a segment, and then the next one of
+// its class. The records go to bins by the highest bits in which they differ (bins.cl, which comes
+// before this file). If a bin is crowded, radix passes sort the segment instead. msd sorts its
+// buckets in the same way; here any bits may be equal, and all code between barriers is straight,
+// which CPU compilers need.
+//
+// Knobs, beside those of bins.cl:
+//   RESIDENT       work-groups that share a compute unit
+//   COMPOSITE      1: an item is the key's rank, and below it the record's position in the segment.
+//   0:
+//                  the key's order
+//   POSITION_BITS  bits of that position
+//   DROPS          1: if more bits differ than fit beside the position, the lowest are left out,
+//   and
+//                  records that seem to tie are compared by them after the sort
+//   GATHER_KEYS    1: an item does not hold all bits of its key
+//   LEAVES         1: segments that bins do not sort are left to another kernel
 
 #define BROUGHT_BYTES \
   (GATHER_KEYS && KEY_BITS / 8 > VALUE_BYTES ? KEY_BITS / 8 : VALUE_BYTES)  // see BRING
 
-// What is sorted. COMPOSITE: the bits that decide, then the record's position in the segment: no
-// two are equal, so that no order of ties is lost, and the position finds the rest of the record.
-// Else the key's order itself. DROPS: where more bits differ than there is room for beside the
-// position, the lowest are left out, and what seems to tie is looked at.
+// COMPOSITE: no two items are equal, so ties keep their order, and the position finds the rest of
+// the record.
 #if COMPOSITE
 #define POSITION(item) ((u32)(item) & ((1u << POSITION_BITS) - 1))
 #else
 #undef RANK
-#define RANK(key) key_order(key)  // all bits decide
+#define RANK(key) key_order(key)  // all bits are compared
 #endif
 
+// block_bytes() in segmented_shape.cpp has its size.
 typedef struct {
   u32 bins[BIN_WORDS];
   sort_t items[CAPACITY * (BROUGHT_BYTES > SORT_BITS / 8 ? BROUGHT_BYTES / (SORT_BITS / 8) : 1)];
   index_t scratch[2 * WG];
   u32 differ[2];  // bits in which records differ, low and high
-  u32 crowded;    // not 0: a bin is, and the radix sort is needed
-  u32 tied;       // the same, for what was left out
+  u32 crowded;    // not 0: a bin is crowded, and radix passes are needed
+  u32 tied;       // not 0: the bits that were left out would change the order
 } segmented_memory_t;
 
-// The item of the record at `at`, of which the lowest `drop` bits are left out.
+// Returns the item of the record at `at` of the segment; the lowest `drop` bits of its rank are
+// left out.
 INLINE sort_t item_of(ukey_t rank, u32 drop, u32 at) {
 #if DROPS
   return (sort_t)(rank >> drop) << POSITION_BITS | at;
@@ -41,8 +50,9 @@ INLINE sort_t item_of(ukey_t rank, u32 drop, u32 at) {
 #endif
 }
 
-// Brings what belongs to the segment's record `at` to its place, by way of local memory, where the
-// items were.
+// Moves keys or values to their sorted places through local memory, where the items were:
+// `what_belongs` is loaded for place `at`, and goes to `its_place` of the record that the item
+// names.
 #define BRING(type, what_belongs, its_place)                    \
   {                                                             \
     LOCAL type* there = (LOCAL type*)mine->items;               \
@@ -67,9 +77,12 @@ INLINE sort_t item_of(ukey_t rank, u32 drop, u32 at) {
     }                                                           \
   }
 
-// tasks: the class's list, of *length segments. keys_work: keys_out, or what stands in for it where
-// no keys are wanted. With LEAVES: others is the list, so far of *others_length segments, of those
-// that are left.
+//   keys_in, keys_spare, keys_work, values_…  in: the records, where their task says. keys_work is
+//                  keys_out, or memory in its place if no keys are wanted
+//   keys_out, values_out  out: the sorted segments
+//   tasks          in: the class's list of *length segments
+//   begin_bit, rank_mask  of RANK
+//   others         in and out, LEAVES: the list of *others_length segments that are left
 KERNEL_RESIDENT(WG, RESIDENT)
 void segmented_block(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spare,
                      GLOBAL const ukey_t* keys_work, GLOBAL ukey_t* keys_out,
@@ -90,9 +103,8 @@ void segmented_block(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spa
     const u32 count = TASK_COUNT(tasks[s]), place_of_all = TASK_PLACE(tasks[s]);
     GLOBAL const ukey_t* keys = FROM_PLACE(place_of_all, keys_in, keys_spare, keys_work);
 
-    // Load, and see in which bits the records differ.
-    const u32 rows =
-        (count + WG - 1 - t) / WG;  // of this work-item's places, those that have a record
+    // Load, and find the bits in which the records differ.
+    const u32 rows = (count + WG - 1 - t) / WG;  // this work-item's records
     const ukey_t first = RANK(keys[begin]);
     ukey_t rank[ITEMS];
     ukey_t differ = 0;
@@ -154,7 +166,7 @@ void segmented_block(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spa
     quads[2 * t + 1] = high;
     barrier_local();
 
-    // Scatter; what stands past the end stays there, and where a bin is crowded, all do.
+    // Scatter. Items past the end stay in their places; if a bin is crowded, all do.
     LOCAL const u16* starts_of_bins = (LOCAL const u16*)mine->bins;
     const u32 stay = mine->crowded;
     UNROLL
@@ -164,7 +176,7 @@ void segmented_block(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spa
     }
     barrier_local();
 
-    // Sort within bins, and across the borders between work-items.
+    // Sort within bins, then across the borders between work-items.
     LOCAL sort_t* own = mine->items + t * ITEMS;
     if (mine->crowded == 0) SORT_NEIGHBOURS(item, own)
     barrier_local();
@@ -172,7 +184,7 @@ void segmented_block(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spa
     barrier_all();  // what was loaded may now be overwritten
 
 #if DROPS
-    // Records that tie but for what was left out.
+    // Look for records in the wrong order, which only the bits that were left out tell apart.
     if (drop != 0 && mine->crowded == 0)
       for (u32 at = t; at + 1 < count; at += WG) {
         const sort_t x = mine->items[at], y = mine->items[at + 1];
@@ -187,11 +199,11 @@ void segmented_block(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spa
     const u32 sorted = (mine->crowded | mine->tied) == 0 ? rows : 0;
     if (t == 0 && sorted == 0) others[global_add(others_length, 1u)] = tasks[s];
 #else
-    // Crowded: LSD radix sort by the bits that differ, those that were left out first.
+    // Crowded or tied: LSD radix sort by the bits that differ; those that were left out come first.
     const u32 sorted = rows;
     const u32 rounds = (mine->crowded | mine->tied) != 0 ? (drop != 0 ? 2 : 1) : 0;
     for (u32 round = 0; round < rounds; ++round) {
-      const u32 dropped = round + 1 < rounds;  // this round is for what was left out
+      const u32 dropped = round + 1 < rounds;  // this round sorts by the bits that were left out
       for (u32 at = t; at < count; at += WG) {
 #if COMPOSITE
         const u32 from = drop != 0 && !dropped ? POSITION(mine->items[at]) : at;
@@ -222,8 +234,8 @@ void segmented_block(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spa
     }
 #endif
 
-      // Store. What an item does not say is read in order: the output may be the input, and nobody
-      // reads what another writes.
+      // Store. What an item does not hold is loaded in the order of the input, before anything is
+      // stored: the output may be the input.
 #if COMPOSITE
     u32 from[ITEMS];
 #endif

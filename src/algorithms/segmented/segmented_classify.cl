@@ -1,10 +1,15 @@
-// Every segment goes to the list of its length's class. A class is a range of lengths that one way
-// of sorting is for: the sub-groups' (TINY_CLASSES of them), the work-groups' (BLOCK_CLASSES), and
-// the long ones, which are cut into parts. But where all of a work-group's segments, which are
-// neighbours, are short, it sorts them at once. Parameters: WG (more than CLASSES + 1), RESIDENT,
-// OFFSET_BITS, those of segmented_lists, which stands in front of this, and where segments are
-// sorted at once, SHORT (records of the longest such) and those of segmented_items.
+// segmented, the first launch: puts every segment on the list of its class, which is a range of
+// lengths that are sorted in the same way (segmented_lists.cl). Long segments are cut into parts. A
+// work-group whose segments, neighbours, are all short sorts them at once instead.
+// segmented_lists.cl and segmented_items.cl come before this file.
+//
+// Knobs, beside those of these files:
+//   WG           work-items of a work-group, more than CLASSES + 1; one for each segment
+//   RESIDENT     work-groups that share a compute unit
+//   OFFSET_BITS  bits of an offset
+//   SHORT        if defined: segments of up to so many records are sorted at once
 
+// classify_bytes() in segmented_shape.cpp has its size.
 typedef struct {
 #ifdef SHORT
   sort_t items[SPREAD(WG * SHORT)];
@@ -12,7 +17,7 @@ typedef struct {
   u32 positions[SPREAD(WG * SHORT)];
 #endif
 #if GATHER_KEYS
-  ukey_t keys[SPREAD(WG * SHORT)];  // as they came
+  ukey_t keys[SPREAD(WG * SHORT)];  // in the order of the input
 #endif
 #if VALUE_BYTES
   value_t values[SPREAD(WG * SHORT)];
@@ -26,14 +31,14 @@ typedef struct {
 #ifdef SHORT
 #define SHORT_BITS highest_bit32(WG* SHORT)  // of a position among a work-group's short segments
 #define SHORT_AT (t + k * WG)
-// Sorts a work-group's segments: `all` records from `base` on, of which a work-item's `count` begin
-// with number `own`.
+// Sorts the work-group's segments, `all` records from `base` on. The work-item's own segment is
+// `count` of them from number `own` on.
 INLINE void sort_short(LOCAL segmented_classify_memory_t* mine, u64 base, u32 all, u32 own,
                        u32 count, GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                        GLOBAL const value_t* values_in, GLOBAL value_t* values_out, u32 begin_bit,
                        u64 rank_mask) {
   const u32 t = local_id();
-  // Load, by neighbours.
+  // Load: neighbouring work-items load neighbouring records.
   UNROLL
   for (u32 k = 0; k < SHORT; ++k)
     if (SHORT_AT < all) {
@@ -50,7 +55,7 @@ INLINE void sort_short(LOCAL segmented_classify_memory_t* mine, u64 base, u32 al
     }
   barrier_local();
 
-  // Sort. What is not there sorts last.
+  // Sort. Missing records sort last.
   sort_t item[SHORT];
 #if WIDE
   u32 position[SHORT];
@@ -83,7 +88,7 @@ INLINE void sort_short(LOCAL segmented_classify_memory_t* mine, u64 base, u32 al
     }
   barrier_local();
 
-  // Store, by neighbours.
+  // Store: neighbouring work-items store neighbouring records.
   UNROLL
   for (u32 k = 0; k < SHORT; ++k)
     if (SHORT_AT < all) {
@@ -107,9 +112,16 @@ INLINE void sort_short(LOCAL segmented_classify_memory_t* mine, u64 base, u32 al
 }
 #endif
 
-// Segment s has the records from offsets[s] to offsets[s + 1]. counters: all 0 before. longs and
-// parts: of the first level. `pieces`: what long ones can be parted into. Segments of a single
-// record are copied here, if there is anything to copy.
+//   offsets        in: segment s has the records from offsets[s] to offsets[s + 1]
+//   counters       in and out: 0 at first; see lists_t
+//   tasks          out: the lists of the local classes
+//   longs, parts   out: the long segments of the first level, and their parts
+//   part, most_parts, levels  of lists_t
+//   pieces         buckets of long segments, at most; see list_capacity
+//   open           bits of a rank
+//   keys_…, values_…  in and out: the records; segments of one record are copied here, with
+//                  copy_singles
+//   begin_bit, rank_mask  of RANK
 KERNEL_RESIDENT(WG, RESIDENT)
 void segmented_classify(GLOBAL const offset_t* offsets, u64 segments, u64 n, u64 pieces,
                         GLOBAL u32* counters, GLOBAL task_t* tasks, GLOBAL long_t* longs,
@@ -134,7 +146,7 @@ void segmented_classify(GLOBAL const offset_t* offsets, u64 segments, u64 n, u64
              keys_in, keys_out, values_in, values_out, begin_bit, rank_mask);
 #if SG_NATIVE
   if (at_once) return;
-#else  // barriers are not for some work-items only
+#else  // all work-items must reach the barriers
   count = at_once ? 0 : count;
 #endif
 #endif

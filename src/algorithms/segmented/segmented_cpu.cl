@@ -1,10 +1,10 @@
-// Segments sorted on CPUs: a work-group is one work-item, which sorts a segment by itself, or a
-// part of a long one by one digit; there are no barriers, no atomics and no local memory.
-// Parameters: segmented_lists'; a work-item sorts segments of up to BLOCK_LEAST records. lengths:
-// how many long segments there are, and how many parts.
+// segmented on CPUs through OpenCL: a work-group is one work-item, which sorts a segment of up to
+// BLOCK_LEAST records, or handles a part of a long one for one digit. No barriers, no atomics, no
+// local memory. segmented_lists.cl, which comes before this file, has the knobs. In all kernels,
+// lengths[0] is the number of long segments and lengths[1] that of their parts.
 
 #define RADIX 256u
-#define FEW 32u  // records that are inserted one by one
+#define FEW 32u  // up to so many records, insertion sort
 
 INLINE void copy_records(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                          GLOBAL const value_t* values_in, GLOBAL value_t* values_out, u64 begin,
@@ -13,14 +13,15 @@ INLINE void copy_records(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
     store_record(keys_out, values_out, i, load_record(keys_in, values_in, i));
 }
 
-// Digit p: shift is byte p of `shifts`, width that of `widths`.
+// Returns the key's digit p; byte p of `shifts` and `widths` is its shift and width in bits.
 INLINE u32 digit_of(ukey_t key, u64 shifts, u64 widths, u32 p) {
   return key_digit(key, (u32)(shifts >> (8 * p)) & 255,
                    (1u << ((u32)(widths >> (8 * p)) & 255)) - 1);
 }
 
-// A segment of the list after the other. Records alternate between the spare memory and the output,
-// or what stands in for it where no keys are wanted (keys_work). in_place: the output is the input.
+// Sorts the *length segments of the list `tasks`. Passes write alternately to spare memory and to
+// the output (to keys_work before the last pass: keys_out, or memory in its place if no keys are
+// wanted). in_place: the output is the input.
 KERNEL(1)
 void segmented_cpu_sort(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                         GLOBAL ukey_t* keys_work, GLOBAL ukey_t* keys_spare,
@@ -51,7 +52,7 @@ void segmented_cpu_sort(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
       continue;
     }
 
-    // Count all digits at once; those that all records have in common need no pass.
+    // Count all digits at once. A digit that all records share needs no pass.
     u32 bins[8][RADIX];
     for (u32 p = 0; p < digits; ++p)
       for (u32 b = 0; b < RADIX; ++b) bins[p][b] = 0;
@@ -95,7 +96,7 @@ void segmented_cpu_sort(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
   }
 }
 
-// counts[p * RADIX + digit]: how many records of part p have the digit.
+// Writes to counts[p * RADIX + digit] how many records of part p have the digit.
 KERNEL(1)
 void segmented_cpu_count(GLOBAL const ukey_t* keys, GLOBAL const part_t* parts,
                          GLOBAL const u32* lengths, GLOBAL index_t* counts, u32 shift, u32 mask) {
@@ -108,7 +109,7 @@ void segmented_cpu_count(GLOBAL const ukey_t* keys, GLOBAL const part_t* parts,
   }
 }
 
-// The counts of a segment's parts become the places where the parts' records of each digit go.
+// Turns the counts of each long segment's parts into the places where the parts' records go.
 KERNEL(1)
 void segmented_cpu_scan(GLOBAL const long_t* longs, GLOBAL const u32* lengths,
                         GLOBAL index_t* counts) {
@@ -124,6 +125,7 @@ void segmented_cpu_scan(GLOBAL const long_t* longs, GLOBAL const u32* lengths,
   }
 }
 
+// Moves the records of each part to the places in `counts`. Stable.
 KERNEL(1)
 void segmented_cpu_scatter(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                            GLOBAL const value_t* values_in, GLOBAL value_t* values_out,

@@ -1,10 +1,14 @@
-// What short segments' records are sorted by, and Batcher's bitonic network in a work-item's
-// registers. Parameters: COMPOSITE, WIDE, SORT_BITS, GATHER_KEYS (an item does not say all of its
-// key's bits).
+// segmented, short segments: the items that are sorted, and Batcher's bitonic network in a
+// work-item's registers.
+//
+// Knobs:
+//   COMPOSITE    1: an item is the key's rank, and below it the record's position in the segment,
+//   so
+//                that no two are equal. 0: the key's order
+//   WIDE         1: rank and position together have more than 64 bits, and the position is beside
+//   SORT_BITS    bits of an item: 32 or 64
+//   GATHER_KEYS  1: an item does not hold all bits of its key
 
-// What is sorted. COMPOSITE: the bits that decide, then the record's position in the segment, so
-// that no two are equal. WIDE: both together are more than 64 bits, and the position is kept
-// beside. Else the key's order itself.
 #if SORT_BITS == 64
 typedef u64 sort_t;
 #else
@@ -31,9 +35,9 @@ typedef u32 sort_t;
   }
 #endif
 
-// In a work-item's item[row]: the pairs of a merge whose partners are `distance` apart and less;
-// and a whole sort, whose merges begin with a mirrored step, so that all comparators put the
-// smaller one first, and what is missing stays at the end.
+// Both work on a work-item's item[0] to item[row - 1]. MERGE_ROW: the steps of a merge whose
+// partners are `distance` and less apart. SORT_ROW: a whole sort. Its merges begin with a mirrored
+// step, so that all comparators put the smaller item first, and missing records stay at the end.
 #define MERGE_ROW(row, distance)               \
   UNROLL                                       \
   for (u32 d = distance; d > 0; d /= 2) UNROLL \

@@ -1,20 +1,28 @@
-// What segmented's kernels have in common; put in front of each of them.
-// Parameters: TINY_CLASSES, BLOCK_CLASSES, ROW, BLOCK_LEAST, SPREAD (the first of the classes that
-// work-groups sort is for the segments of the last of the short ones: those that their keys'
-// leading bits tell apart).
+// What segmented's kernels share: classes of segment lengths, and the lists of each class's
+// segments. Comes before the files of all of them.
+//
+// Knobs:
+//   TINY_CLASSES   classes that a few lanes sort in registers
+//   BLOCK_CLASSES  classes that a work-group sorts in local memory
+//   ROW            records of a lane in the first tiny class
+//   BLOCK_LEAST    records of the longest segment of the first block class (after SPREAD's)
+//   SPREAD         1: the first block class takes the lengths of the last tiny class. It sorts
+//   those
+//                  that the leading bits of their keys tell apart, and leaves the others to that
+//                  class
 
 #define LOCAL_CLASSES (TINY_CLASSES + BLOCK_CLASSES)
-#define CLASSES (LOCAL_CLASSES + 1)  // the last: segments that no work-group can hold
+#define CLASSES (LOCAL_CLASSES + 1)  // the last: long segments, which no work-group can hold
 
-// Where a segment's records lie. Parting moves them from the input to spare memory, from there to
-// the output (or to what stands in for it where no keys are wanted), and back again.
+// Where a segment's records are. Each level of partition moves them: from the input to spare
+// memory, then alternately to the output (or keys_work, if no keys are wanted) and to spare memory.
 #define IN_INPUT 0u
 #define IN_SPARE 1u
 #define IN_OUTPUT 2u
 #define FROM_PLACE(place, input, spare, output) \
   ((place) == IN_INPUT ? (input) : (place) == IN_SPARE ? (spare) : (output))
 
-// Records to be sorted. The upper two of 32 bits of the count say where they lie.
+// A segment to sort. The upper two of 32 bits of `count` say where its records are (IN_…).
 typedef struct {
   index_t begin, count;
 } task_t;
@@ -22,29 +30,29 @@ typedef struct {
 #define TASK_COUNT(task) ((u32)(task).count & ((1u << TASK_PLACE_SHIFT) - 1))
 #define TASK_PLACE(task) ((u32)(task).count >> TASK_PLACE_SHIFT)
 
-typedef struct {  // a long segment, and its parts
+typedef struct {  // a long segment
   index_t begin, count;
-  u32 first, parts;
-  u32 open;  // of the bits that decide, the lowest, above which all of its keys are alike
-  u32 place;
+  u32 first, parts;  // its parts are numbers first to first + parts - 1
+  u32 open;          // its keys differ at most in so many bits of their rank, the lowest
+  u32 place;         // IN_…
 } long_t;
-typedef struct {  // the part of long segment number `whole` that a work-group has
+typedef struct {  // a part of long segment number `whole`, for one work-group
   index_t begin, count, whole;
 } part_t;
 
-// The longest segment of class k, which is not the last.
+// Returns the length of the longest segment of class k < LOCAL_CLASSES.
 INLINE u64 class_capacity(u32 k) {
   if (SPREAD && k == TINY_CLASSES) return (u64)ROW << (k - 1);
   return k < TINY_CLASSES ? (u64)ROW << k : (u64)BLOCK_LEAST << (k - TINY_CLASSES - SPREAD);
 }
 
-// For how many segments class k's list has room: all of them, or as many as n records can be, at
-// least (a shift where a division would cost more than all else that is done with a short segment).
-// What long ones are parted into, `pieces` at most, goes to the last of the short classes if it is
-// short: so few are shorter that lists for them would be mostly room.
+// Returns the capacity of class k's list: all segments, or at least as many as n records can make.
+// (A shift: a division would cost more than the rest of what is done with a short segment.) A long
+// segment's buckets, `pieces` at most, go to no class below LEAST_CLASS_OF_PIECES: so few are
+// shorter that lists for them would be mostly empty.
 #define LEAST_CLASS_OF_PIECES (TINY_CLASSES - 1)
-INLINE u64 list_room(u32 k, u64 n, u64 segments, u64 pieces) {
-  const u32 like = SPREAD && k >= TINY_CLASSES ? k - 1 : k;  // were there no such class
+INLINE u64 list_capacity(u32 k, u64 n, u64 segments, u64 pieces) {
+  const u32 like = SPREAD && k >= TINY_CLASSES ? k - 1 : k;  // without SPREAD's class
   const u32 log2_shorter = like <= TINY_CLASSES
                                ? highest_bit32(ROW) + like - 1
                                : highest_bit32(BLOCK_LEAST) + like - 1 - TINY_CLASSES;
@@ -55,24 +63,25 @@ INLINE u64 list_room(u32 k, u64 n, u64 segments, u64 pieces) {
   return min(segments, as_n_records) + most_pieces;
 }
 
-// counters: of each class of local sorts how many segments it has; then, for the long ones of each
-// level and for those that are parted as far as they can be (`levels` is the number of theirs), how
-// many segments and how many parts.
+// counters: the number of segments on the list of each local class; then, for each level, the
+// number of long segments and of their parts; last the same for segments that no further level can
+// partition, because all their keys are equal ("level" `levels`).
 #define LONGS_OF(level) (LOCAL_CLASSES + 2 * (level))
 typedef struct {
   GLOBAL u32* counters;
   GLOBAL task_t* tasks;
-  GLOBAL long_t *longs, *ended;  // of level `level`, and those whose keys are alike
+  GLOBAL long_t *longs, *ended;  // of level `level`; those with equal keys
   GLOBAL part_t *parts, *ended_parts;
   u32 level, levels;
-  u64 part;  // records, but for segments that would have more parts than
-  u32 most_parts;
+  u64 part;        // records of a part, or more, so that no segment has more parts than
+  u32 most_parts;  // this
 } lists_t;
 
-// Where the classes' lists begin in the tasks. By all work-items; a barrier is to follow.
+// Writes to starts[k] where class k's list begins among the tasks. Called by all work-items; a
+// barrier must follow.
 INLINE void start_lists(LOCAL u64* starts, u64 n, u64 segments, u64 pieces) {
   const u32 t = local_id();
-  if (t < LOCAL_CLASSES) starts[t] = list_room(t, n, segments, pieces);
+  if (t < LOCAL_CLASSES) starts[t] = list_capacity(t, n, segments, pieces);
   barrier_local();
   u64 start = 0;
   UNROLL
@@ -81,22 +90,22 @@ INLINE void start_lists(LOCAL u64* starts, u64 n, u64 segments, u64 pieces) {
   if (t < LOCAL_CLASSES) starts[t] = start;
 }
 
-// Every work-item's segment, if it has any records, goes to the list of its length's class, which
-// is not below `least_class`. Of `here` and `before`, each has a word for every work-item.
+// Puts each work-item's segment, if it has records, on the list of its class, which is at least
+// `least_class`. `here` and `before`: work space, a word for each work-item.
 INLINE void put_on_list(lists_t lists, LOCAL u32* here, LOCAL u32* before, LOCAL const u64* starts,
                         u64 begin, u64 count, u32 least_class, u32 open, u32 place) {
   const u32 t = local_id();
   here[t] = 0;
   barrier_local();
 
-  // Class, and place among those of the work-group.
+  // Class, and place among the work-group's segments of that class.
   u32 class_of = 0;
   for (u32 k = 0; k < LOCAL_CLASSES; ++k) class_of += count > class_capacity(k) ? 1 : 0;
   if (SPREAD && class_of == TINY_CLASSES - 1) class_of = TINY_CLASSES;
   class_of = max(class_of, least_class);
   class_of = class_of == LOCAL_CLASSES && open == 0 ? LOCAL_CLASSES + 1 : class_of;
   class_of = count == 0 ? LOCAL_CLASSES + 2 : class_of;
-#if SG_NATIVE  // lanes of one class, as there are many, need not wait for each other
+#if SG_NATIVE  // often all lanes have one class: then one lane adds for all
   u32 at = 0;
   if (sg_ballot(0, class_of != sg_shuffle(0, class_of, 0)) != 0) {
     at = local_add(&here[class_of], 1u);
@@ -109,7 +118,7 @@ INLINE void put_on_list(lists_t lists, LOCAL u32* here, LOCAL u32* before, LOCAL
 #endif
   barrier_local();
 
-  // A work-item a list; those past them find nothing to add.
+  // One work-item for each list reserves places on it.
   const u32 add = t < LOCAL_CLASSES + 2 ? here[t] : 0;
   const u32 counter =
       t < LOCAL_CLASSES ? t : LONGS_OF(t == LOCAL_CLASSES ? lists.level : lists.levels);
@@ -146,12 +155,12 @@ INLINE void put_on_list(lists_t lists, LOCAL u32* here, LOCAL u32* before, LOCAL
   }
 }
 
-// The bits of a key's order that decide: rank_mask, after begin_bit; kernels have both as
+// A key's rank: the bits of its order that are compared. Kernels have begin_bit and rank_mask as
 // parameters.
 #define RANK(key) ((ukey_t)((key_order(key) >> begin_bit) & (ukey_t)rank_mask))
 
-// words[0] and, of 8-byte keys, words[1] become the bits that are in the x of any work-item. They
-// are 0 before; a barrier is to follow.
+// Ors the x of all work-items into words[0] and, for 8-byte keys, words[1]. They must be 0 before;
+// a barrier must follow.
 INLINE void or_bits(LOCAL u32* words, ukey_t x) {
   wg_or(&words[0], (u32)x);
 #if KEY_BITS == 64

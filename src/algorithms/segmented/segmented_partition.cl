@@ -1,27 +1,40 @@
-// Long segments are parted until local memory holds what they are parted into: by 8 bits of their
-// keys a level, the highest that are still open, as an MSD radix sort does. Neighbouring digits
-// whose records are few stay together, so that there are few buckets, of about the size that is
-// sorted fastest; what is still too long is a long segment of the next level. Reduce, then scan, as
-// lsd's passes: a work-group counts the digits of a part, one scans the counts of a segment's parts
-// and chooses the buckets, and the parts are sorted by bucket, tile by tile, in local memory and
-// written out. Parameters: WG (at least RADIX), ITEMS, RESIDENT, TEAMS (of RADIX work-items),
-// MERGED (records of digits that stay together), and segmented_lists'.
+// segmented, long segments: partitions them, level by level, until local memory holds their
+// buckets. A level takes the highest 8 bits of each segment's keys that are still open, as an MSD
+// radix sort does. Neighbouring digits with few records share a bucket, so that there are few
+// buckets, of the size that is sorted fastest. A bucket that is still too long is a long segment of
+// the next level.
+//
+// A level has three launches, as lsd's passes do (reduce, then scan):
+//   segmented_count    counts the digits of each part
+//   segmented_split    one work-group a segment: scans the counts and chooses the buckets
+//   segmented_scatter  sorts each part by bucket, tile by tile, in local memory, and writes it out
+// After the last level, segmented_settle copies the segments whose keys are equal.
+// segmented_lists.cl comes before this file.
+//
+// Knobs, beside those of that file:
+//   WG        work-items of a work-group, at least RADIX (segmented_split: SPLIT_WG)
+//   ITEMS     records of a work-item in a tile
+//   RESIDENT  work-groups that share a compute unit
+//   TEAMS     teams of RADIX work-items in segmented_split
+//   MERGED    records that a bucket of several digits may have
 
 #define RADIX 256u
 #define SPLIT_WG (TEAMS * RADIX)
 #define RADIX_BITS 8u
 #define TILE (WG * ITEMS)
 #define SUB_GROUPS (WG / SG_LANES)
-#define BINS (RADIX + 1)  // the last: places past the part's end
+#define BINS (RADIX + 1)  // the last bin: places past the part's end
 #define RANK_WORDS SG_RANK_WORDS(BINS)
 
-// The digit that a level is parted by, of the segment's `open` bits.
+// Returns the digit of a rank: the highest 8 of the segment's `open` bits.
 INLINE u32 digit_of(ukey_t rank, u32 open) {
   return (u32)(rank >> (max(open, RADIX_BITS) - RADIX_BITS)) & ((1u << min(open, RADIX_BITS)) - 1);
 }
 
-// counts[p * RADIX + digit]: how many records of part p have the digit. differs[p]: bits in which
-// their keys differ from the segment's first. lengths: of the level's lists.
+//   keys_…   in: the keys; a segment's `place` says which
+//   longs, parts  in: the level's long segments and their parts; lengths[0] and lengths[1] of them
+//   counts   out: counts[p * RADIX + digit] is how many records of part p have the digit
+//   differs  out: differs[p] is the bits in which part p's ranks differ from the segment's first
 KERNEL(WG)
 void segmented_count(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spare,
                      GLOBAL const ukey_t* keys_work, GLOBAL const long_t* longs,
@@ -41,8 +54,7 @@ void segmented_count(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spa
     if (t < RADIX) bins[t] = 0;
     if (t < 2) differ_words[t] = 0;
     barrier_local();
-    // Several loads are in flight before the first is used. Lanes with one and the same digit add
-    // once.
+    // Eight keys are loaded before the first is used. If all lanes have one digit, one lane adds.
     u64 at = begin;
     for (; at + 8 * WG <= end; at += 8 * WG) {
       ukey_t key[8];
@@ -74,11 +86,17 @@ void segmented_count(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spa
   }
 }
 
-// A work-group a segment: chooses its buckets and puts them on the lists. buckets[s * RADIX +
-// digit]: the digit's bucket. counts[p * RADIX + digit] becomes how many records of the digit the
-// parts before have; of a bucket's first digit, and where the bucket begins. Where all keys have
-// one digit, nothing is moved (the segment's parts become 0), and the next level is by the highest
-// bits in which the keys differ. next_longs and next_parts: of the next level, `level`.
+// One work-group a segment: chooses its buckets and puts them on the lists. If all keys have one
+// digit, nothing is moved (the segment's `parts` become 0), and the next level takes the highest
+// bits in which the keys differ.
+//   longs    in and out: the level's long segments, lengths[0] of them
+//   counts   in and out: counts[p * RADIX + digit] becomes how many records of the digit the parts
+//            before part p have; for a bucket's first digit, plus where the bucket begins
+//   differs  in: from segmented_count
+//   buckets  out: buckets[s * RADIX + digit] is the digit's bucket in segment s
+//   counters, tasks        in and out: the lists of the local classes
+//   next_longs, next_parts  out: the long segments of the next level, number `level`, and their
+//   parts ended, ended_parts     out: long segments with equal keys
 KERNEL(SPLIT_WG)
 void segmented_split(GLOBAL long_t* longs, GLOBAL const u32* lengths, GLOBAL index_t* counts,
                      GLOBAL const ukey_t* differs, GLOBAL u8* buckets, GLOBAL u32* counters,
@@ -106,7 +124,7 @@ void segmented_split(GLOBAL long_t* longs, GLOBAL const u32* lengths, GLOBAL ind
     GLOBAL index_t* mine = counts + (u64)whole.first * RADIX + digit;
     const u32 begin_part = whole.parts * team / TEAMS, end_part = whole.parts * (team + 1) / TEAMS;
 
-    // Scan over digits; in which bits the keys differ.
+    // Scan over digits; find the bits in which the keys differ.
     index_t sum = 0, all;
     for (u32 p = begin_part; p < end_part; p += 8) UNROLL
     for (u32 i = 0; i < 8; ++i) sum += p + i < end_part ? mine[(u64)(p + i) * RADIX] : 0;
@@ -130,7 +148,7 @@ void segmented_split(GLOBAL long_t* longs, GLOBAL const u32* lengths, GLOBAL ind
     if (t == 0) begins[RADIX] = whole.count;
     barrier_local();
 
-    // A digit's bucket is the largest aligned block of digits around it that has at most MERGED
+    // A digit's bucket is the largest aligned block of digits around it with at most MERGED
     // records. Aligned, so that the highest bits in which its keys differ tell them apart well.
     u32 first = digit, end = digit + 1;
     for (u32 k = 1; k <= RADIX_BITS; ++k) {
@@ -172,9 +190,10 @@ void segmented_split(GLOBAL long_t* longs, GLOBAL const u32* lengths, GLOBAL ind
   }
 }
 
+// scatter_bytes() in segmented_shape.cpp has its size without the tile's records.
 typedef struct {
-  index_t to_out[RADIX];  // place in the sorted tile + this = place in the output
-  index_t edges[RADIX + 2];
+  index_t to_out[RADIX];     // place in the sorted tile + this = place in the output
+  index_t edges[RADIX + 2];  // sums of the digits' counts up to each bucket
   index_t scratch[2 * RADIX];
 #if VALUE_BYTES
   value_t values[TILE];
@@ -186,6 +205,8 @@ typedef struct {
 
 #define BUCKET(key) mine->buckets[digit_of(RANK(key), whole.open)]
 
+// Moves the records of each part to their buckets. Stable. keys_… and values_…: a segment in spare
+// memory goes to keys_work, every other one to keys_spare. Other parameters: from segmented_split.
 KERNEL_RESIDENT(WG, RESIDENT)
 void segmented_scatter(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_spare,
                        GLOBAL ukey_t* keys_work, GLOBAL const value_t* values_in,
@@ -210,8 +231,7 @@ void segmented_scatter(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_spare,
     GLOBAL value_t* values_to = whole.place == IN_SPARE ? values_work : values_spare;
 #endif
 
-    // Where the next record of this work-item's bucket goes: the sum of what the counts say of its
-    // digits.
+    // Find where the next record of this work-item's bucket goes: the sum of its digits' counts.
     index_t all;
     const index_t of_digit = t < RADIX ? counts[p * RADIX + t] : 0;
     const index_t digits_before = wg_scan_add(mine->scratch, RADIX, of_digit, &all);
@@ -231,8 +251,8 @@ void segmented_scatter(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_spare,
       for (u32 i = t; i < SUB_GROUPS * RANK_WORDS; i += WG) mine->ranks[i] = 0;
       barrier_local();
 
-      // Load: each sub-group has a contiguous piece of the tile, its lanes are neighbours. Places
-      // past the end get a clamped address and a bin of their own, the last, instead of a branch.
+      // Load. Each sub-group has a contiguous piece of the tile, and neighbouring lanes have
+      // neighbouring records. Places past the end have a clamped address, and the last bin.
       const u32 first = sg_index() * (SG_LANES * ITEMS) + sg_lane();
       ukey_t key[ITEMS];
       UNROLL
@@ -276,7 +296,7 @@ void segmented_scatter(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_spare,
       }
       barrier_local();
 
-      // Write out: neighbouring work-items write neighbouring records of a bucket's run.
+      // Write out: neighbouring work-items write neighbouring records of a bucket.
 #if VALUE_BYTES
 #define WRITE_RECORD(at)                                       \
   {                                                            \
@@ -303,8 +323,7 @@ void segmented_scatter(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_spare,
   }
 }
 
-// Long segments whose keys are alike: all that is left to do is to bring them to the output.
-// copy_in: from the input, too.
+// Copies the long segments whose keys are equal to the output. copy_in: from the input, too.
 KERNEL(WG)
 void segmented_settle(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spare,
                       GLOBAL ukey_t* keys_out, GLOBAL const value_t* values_in,

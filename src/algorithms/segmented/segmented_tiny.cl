@@ -1,8 +1,12 @@
-// Short segments, sorted in the registers of a few lanes each by Batcher's bitonic network: a lane
-// has ROW neighbouring records, and a segment of class c has 2^c lanes. Parameters: WG, DROPS, and
-// those of segmented_lists and segmented_items, which stand in front of this. DROPS: where more
-// bits differ than there is room for beside the position, the lowest are left out; a segment whose
-// order they would have changed goes to another list, for a kernel that leaves out none.
+// segmented, short segments: a few lanes sort a segment in registers by Batcher's bitonic network.
+// A lane has ROW neighbouring records, and a segment of class c has 2^c lanes. segmented_lists.cl
+// and segmented_items.cl come before this file.
+//
+// Knobs, beside those of these files:
+//   WG     work-items of a work-group
+//   DROPS  1: items have 32 bits. If more bits differ than fit beside the position, the lowest are
+//          left out; a segment whose order they would change goes to another list, for a kernel
+//          without DROPS
 
 INLINE ukey_t shuffle_rank(sub_group_t sg, ukey_t rank, u32 lane) {
   ukey_t out = (ukey_t)sg_shuffle(sg, (u32)rank, lane);
@@ -12,9 +16,9 @@ INLINE ukey_t shuffle_rank(sub_group_t sg, ukey_t rank, u32 lane) {
   return out;
 }
 
-// other[i] (and place[i]) gets what lane `partner` has in the same place of its row or, with
-// `mirrored`, in that counted from the row's end. Without native sub-groups, a barrier for each
-// word would be many: the whole row goes through local memory at once.
+// other[i] (and place[i]) become what lane `partner` has in place i of its row or, with `mirrored`,
+// in place ROW - 1 - i. Without native sub-groups, a shuffle would have a barrier for each word: so
+// the whole row goes through local memory at once.
 #if SG_NATIVE
 INLINE sort_t shuffle_item(sub_group_t sg, sort_t item, u32 lane) {
 #if SORT_BITS == 64
@@ -44,7 +48,7 @@ INLINE sort_t shuffle_item(sub_group_t sg, sort_t item, u32 lane) {
   FETCH(place, position, exchange_positions, partner, mirrored)
 #endif
 
-// Every record meets its partner, and the smaller one goes to the lower lane.
+// Compares every record with its partner. The smaller one goes to the lower lane.
 #if WIDE
 #define MEET(partner, upper, mirrored)                                     \
   {                                                                        \
@@ -70,9 +74,14 @@ INLINE sort_t shuffle_item(sub_group_t sg, sort_t item, u32 lane) {
   }
 #endif
 
-// tasks: the lists of all classes. keys_work: keys_out, or what stands in for it where no keys are
-// wanted. again and again_counters: tasks of the same classes that are left to another kernel, and
-// how many they are; 0 before.
+//   keys_in, keys_spare, keys_work, values_…  in: the records, where their task says. keys_work is
+//                   keys_out, or memory in its place if no keys are wanted
+//   keys_out, values_out  out: the sorted segments
+//   tasks           in: the lists of all classes; `counters` has their lengths
+//   again           out, DROPS: the lists of the segments that were left out; again_counters (0 at
+//                   first) has their lengths
+//   n, segments, pieces  of list_capacity
+//   begin_bit, rank_mask  of RANK
 KERNEL(WG)
 void segmented_tiny(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spare,
                     GLOBAL const ukey_t* keys_work, GLOBAL ukey_t* keys_out,
@@ -100,9 +109,8 @@ void segmented_tiny(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spar
     const u64 length = counters[c];
     for (u64 base = (u64)group_id() * together; base < length;
          base += (u64)group_count() * together) {
-      // Load. Neighbouring lanes read neighbouring records; which is in which place does not matter
-      // yet. A lane reads no record but those whose places it will write: the output may be the
-      // input.
+      // Load. Neighbouring lanes read neighbouring records; their order does not matter yet. A lane
+      // reads only records whose places it will write, because the output may be the input.
       const u64 mine = base + (t >> c);
       const task_t task = tasks[list + min(mine, length - 1)];
       const u64 begin = task.begin;
@@ -129,7 +137,7 @@ void segmented_tiny(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spar
         }
       }
 
-      // Items. What is not there sorts last.
+      // Make items. Missing records sort last.
 #if DROPS
       const ukey_t first = shuffle_rank(sg, rank[0], sg_lane() - lane);
       ukey_t differ = 0;
@@ -160,7 +168,7 @@ void segmented_tiny(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spar
         item[i] = at < count ? item[i] : SORT_LAST;
       }
 
-      // Sort the lane's row; then merge lanes by twos, fours, … in the same way.
+      // Sort the lane's row; then merge 2, 4, … lanes in the same way.
       SORT_ROW(ROW)
       for (u32 width = 2; width <= lanes; width *= 2) {
         MEET(sg_lane() ^ (width - 1), (lane & (width / 2)) != 0, 1)
@@ -192,7 +200,8 @@ void segmented_tiny(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spar
 #define POSITION_OF(i) POSITION(item[i])
 #endif
 
-      // Neighbours that tie but for what was left out. Nothing of their segment has been written.
+      // Look for neighbours in the wrong order, which only the bits that were left out tell apart.
+      // Nothing of their segment has been written yet.
       u32 sorted = count;
 #if DROPS
       u32 wrong = 0;
@@ -230,8 +239,8 @@ void segmented_tiny(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spar
 #endif
         }
       }
-      sg_barrier();  // for what comes next to be exchanged
+      sg_barrier();  // before the next segment's exchange
     }
-    list += list_room(c, n, segments, pieces);
+    list += list_capacity(c, n, segments, pieces);
   }
 }

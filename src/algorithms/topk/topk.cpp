@@ -1,6 +1,6 @@
-// The first records of the sorted order: a radix select finds the rank of the last of them, the
-// records up to it are gathered in the order of the input, and sorted by the library's own sort.
-// Where most records are wanted, all are sorted.
+// The first k records of the sorted order: a radix select finds the rank of the k-th record, the
+// records up to it are compacted in the order of the input, and the library's own sort sorts them.
+// If most records are wanted, all are sorted and the first k copied.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,10 +11,11 @@
 namespace sortium {
 namespace {
 
-// The rooms' common half: whether to select, and the sort that follows or does it all.
+// What topk and topk-host share: whether to select, and the sort of the selected or of all records.
 class TopkSorter : public Sorter {
  public:
-  // All is sorted where there are `few` records, or where more than one in `share` is wanted.
+  // By default, all records are sorted if there are at most `few`, or if more than one in `share`
+  // is wanted.
   TopkSorter(const Problem& problem, const Capabilities& device, const Parameters& given,
              std::uint64_t few, unsigned share)
       : problem_(problem),
@@ -24,19 +25,19 @@ class TopkSorter : public Sorter {
                                           : "select") == "select") {
     if (problem.segments != 0)
       throw Error(ErrorCode::unsupported,
-                  fmt::format("a limit with segments ({}) is not there yet", problem.segments));
+                  fmt::format("topk: segments is {}; topk-segmented sorts segments with a limit",
+                              problem.segments));
     inner_problem_ = problem;
     inner_problem_.limit = 0;
     if (selects_) {
       inner_problem_.count = limit_;
       inner_problem_.keys_out = true;
       if (problem.payload == Payload::positions)
-        inner_problem_.payload = Payload::values;  // they are made on the way
+        inner_problem_.payload = Payload::values;  // the compaction makes positions
     }
     inner_ = plan_auto(inner_problem_, device);
     const std::uint64_t key_bytes = inner_problem_.count * info(problem.key).bytes;
-    const bool all =
-        limit_ == problem.count && !selects_;  // then the sort writes the output itself
+    const bool all = limit_ == problem.count && !selects_;  // the sort itself writes the output
     if (!all) keys_ = scratch_.add(inner_problem_.keys_out ? key_bytes : 0);
     if (selects_ && !problem.keys_out) sorted_keys_ = scratch_.add(key_bytes);
     if (!all && problem.payload != Payload::none)
@@ -88,8 +89,8 @@ class TopkSorter : public Sorter {
   }
 
  protected:
-  // The first records into the operands' keys_out and values_out, in an order that a stable sort
-  // makes the right one.
+  // Writes the first records to keys_out and values_out, ties in the order of the input, so that a
+  // stable sort completes the result.
   virtual void select(Queue& queue, const Operands& operands) = 0;
   virtual std::string select_parameters() const = 0;
   virtual unsigned key_readings() const = 0;
@@ -117,8 +118,8 @@ class DeviceTopk final : public TopkSorter {
   }
 
  private:
-  static constexpr std::uint64_t few = std::uint64_t{1}
-                                       << 13;  // records that a single work-group sorts
+  // So many records a single work-group sorts.
+  static constexpr std::uint64_t few = std::uint64_t{1} << 13;
   void select(Queue& queue, const Operands& o) override {
     select_.enqueue(queue, o, limit_, limit_);
   }
@@ -133,17 +134,17 @@ class Topk final : public Algorithm {
     static const AlgorithmInfo info{
         .name = "topk",
         .title =
-            "the first k records, sorted: radix select by 11-bit digits, then a sort of what it "
-            "found",
+            "the first k records, sorted: radix select by 11-bit digits, then a sort of the "
+            "selected records",
         .source = "Alabi, Blanchard, Gordon, Steinbach 2012; Zhang et al. 2023",
         .stable = true,
         .limit = true,
         .cost =
-            "keys read bits/11 + 2 times, k records written, and a sort of k records; 2 launches a "
-            "digit, and 3",
+            "bits/11 + 2 reads of the keys, k records written, and a sort of k records; 2 launches "
+            "for each digit and 3 more",
         .parameters = {
             {"method",
-             "select the records, or sort all; the share that is wanted decides by default",
+             "select the records, or sort all; the default depends on the share that is wanted",
              0,
              0,
              {"select", "sort"}},
@@ -180,22 +181,23 @@ class TopkHost final : public Algorithm {
     static const AlgorithmInfo info{
         .name = "topk-host",
         .title =
-            "the first k records, sorted, on the host's cores: radix select, then sample on what "
-            "it found",
+            "the first k records, sorted, on the host's cores: radix select, then a sort of the "
+            "selected records",
         .source = "Alabi, Blanchard, Gordon, Steinbach 2012",
         .stable = true,
         .host = true,
         .limit = true,
         .cost =
-            "keys read some 4 times, and a sort of k records; allocates up to a sixteenth of the "
-            "keys",
+            "about 4 reads of the keys, and a sort of k records; allocates up to a sixteenth of "
+            "the "
+            "keys' bytes",
         .parameters = {
             {"method",
-             "select the records, or sort all; the share that is wanted decides by default",
+             "select the records, or sort all; the default depends on the share that is wanted",
              0,
              0,
              {"select", "sort"}},
-            {"threads", "that take part at most", 1, 1024, {}}}};
+            {"threads", "threads at most", 1, 1024, {}}}};
     return info;
   }
   std::unique_ptr<Sorter> plan(const Problem& problem, const Capabilities& device,

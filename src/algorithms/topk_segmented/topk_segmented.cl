@@ -1,6 +1,13 @@
-// The first records of each sorted segment, side by side. Parameter: WG.
+// topk-segmented: copies the first records of each sorted segment, side by side.
+//
+// Knobs:
+//   WG           work-items of a work-group
+//   OFFSET_BITS  bits of an offset
 
-// `to` has `limit` records for each segment; what a shorter segment leaves is not written.
+//   keys_in, values_in    in: the sorted segments
+//   offsets               in: segment s has the records from offsets[s] to offsets[s + 1]
+//   keys_out, values_out  out: `limit` records for each segment; a shorter segment leaves its last
+//                         places unwritten. keys_out null: no keys are wanted
 KERNEL(WG)
 void topk_segmented_take(GLOBAL const ukey_t* keys_in, GLOBAL const value_t* values_in,
                          GLOBAL ukey_t* keys_out, GLOBAL value_t* values_out,

@@ -1,4 +1,4 @@
-// The first records of each segment: all segments are sorted, and what is wanted of them is taken.
+// The first records of each segment: all segments are sorted, and their first records are copied.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -55,8 +55,7 @@ class TopkSegmentedSorter final : public Sorter {
     if (on_host_) return queue.call("take", [&] { take_on_host(whole, o); });
     const Arg args[] = {whole.keys_out, whole.values_out,  o.keys_out,    o.values_out,
                         o.offsets,      problem_.segments, problem_.limit};
-    const std::uint64_t wanted =
-        (problem_.segments * problem_.limit + work_group_ - 1) / work_group_;
+    const std::uint64_t wanted = ceil_div(problem_.segments * problem_.limit, work_group_);
     queue.launch({*take_, std::min(groups_, wanted), work_group_, args, "take"});
   }
 
@@ -105,14 +104,14 @@ class TopkSegmented final : public Algorithm {
  public:
   explicit TopkSegmented(bool host)
       : info_{.name = host ? "topk-segmented-host" : "topk-segmented",
-              .title = host ? "cpu:0: the first records of each segment, by sorting all of it"
-                            : "the first records of each segment, by sorting all of it",
+              .title = host ? "cpu:0: the first records of each segment; sorts whole segments"
+                            : "the first records of each segment; sorts whole segments",
               .source = "Hou, Liu, Feng 2017",
               .stable = true,
               .host = host,
               .segments = true,
               .limit = true,
-              .cost = "a segmented sort out of place, and a copy of what is wanted"} {}
+              .cost = "a segmented sort out of place, and a copy of the first records"} {}
   const AlgorithmInfo& info() const override { return info_; }
   std::unique_ptr<Sorter> plan(const Problem& problem, const Capabilities& device,
                                const Parameters&) const override {
