@@ -1,0 +1,259 @@
+#include "segmented_shape.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace sortium::segmented {
+namespace {
+
+constexpr unsigned block_items = 19, spread_items = 9;  // records of a work-item
+constexpr unsigned longest_short = 16;  // records of a segment that is sorted at once
+// Digits share a bucket up to the longest segment of the third block class, which is sorted fast
+// and makes buckets few.
+constexpr std::uint64_t merged_from = 4;
+// A part is so long that what comes before its first tile costs little.
+constexpr std::uint64_t tiles_of_part = 4;
+constexpr std::uint64_t gap_bytes = 64;  // alignment gaps between a structure's arrays
+
+std::uint64_t value_bytes(const Problem& p) {
+  return p.payload == Payload::none ? 0 : p.value_bytes;
+}
+
+void check_segments(const Problem& problem) {
+  if (problem.segments == 0 || problem.segments >= std::uint64_t{1} << 32)
+    throw Error(ErrorCode::unsupported, fmt::format("segmented: segments is {}; 1 to 2^32 - 1 are "
+                                                    "allowed",
+                                                    problem.segments));
+}
+
+// Bytes of segmented_classify_memory_t (segmented_classify.cl). SPREAD adds a slot for every 32.
+std::uint64_t classify_bytes(const Problem& p, const Items& items, unsigned work_group) {
+  const std::uint64_t slots =
+      items.longest == 0 ? 0 : std::uint64_t{work_group} * items.longest * 33 / 32;
+  const std::uint64_t item = items.sort_bits / 8, position = items.wide ? 4 : 0;
+  const std::uint64_t key = items.gathers ? info(p.key).bytes : 0;
+  const std::uint64_t starts_here_before = 16 * work_group;
+  return slots * (item + position + key + value_bytes(p)) + starts_here_before + gap_bytes;
+}
+
+// As many neighbouring segments a work-group as leave local memory for four work-groups.
+Classify classify(const Problem& p, const Capabilities& device) {
+  Classify c = classify_only(p, device);
+  const auto shorts = [&] {
+    return items_of(p, longest_short,
+                    static_cast<unsigned>(std::bit_width(c.work_group * longest_short) - 1));
+  };
+  while (c.work_group > 64 && 4 * classify_bytes(p, shorts(), c.work_group) > device.local_struct)
+    c.work_group /= 2;
+  if (classify_bytes(p, shorts(), c.work_group) <= device.local_struct) c.shorts = shorts();
+  c.bytes = classify_bytes(p, c.shorts, c.work_group);
+  return c;
+}
+
+// Bytes of segmented_memory_t (segmented_block.cl).
+std::uint64_t block_bytes(const Problem& p, const Capabilities& device, const Block& b) {
+  const std::uint64_t bins = std::max<std::uint64_t>(
+      8 * b.work_group * 4, kernels::rank_bytes(device, b.work_group, radix_size));
+  const std::uint64_t key = b.gathers ? info(p.key).bytes : 0;
+  const std::uint64_t item = std::max({std::uint64_t{b.sort_bits} / 8, key, value_bytes(p)});
+  const std::uint64_t scratch = 2 * b.work_group * kernels::index_bytes(p.count);
+  return b.work_group * b.items * item + bins + scratch + 32;
+}
+
+// Adds a class, if local memory holds its segments. `leaves`: it leaves segments that bins do not
+// sort to the tiny classes, so items of 32 bits, which may leave out some of a rank, are enough.
+bool add_block(const Problem& p, const Capabilities& device, unsigned work_group, bool leaves,
+               std::vector<Block>& blocks) {
+  Block b{.work_group = work_group, .items = leaves ? spread_items : block_items, .leaves = leaves};
+  b.position_bits = static_cast<unsigned>(std::bit_width(work_group * b.items - 1));
+  const unsigned needed = key_bits(p) + (composite(p) ? b.position_bits : 0);
+  b.sort_bits = needed > 32 && !(leaves && composite(p)) ? 64 : 32;
+  b.drops = needed > b.sort_bits;
+  b.gathers = gathers_keys(p) || b.drops;
+  b.bytes = block_bytes(p, device, b);
+  // Emulated sub-groups need a word for each work-item.
+  if (b.bytes + 4 * work_group > device.local_struct) return false;
+  const unsigned by_registers = (b.sort_bits == 64 ? 768 : 1024) / work_group;
+  const auto by_local = static_cast<unsigned>(device.local_struct / (b.bytes + 1024));
+  b.resident = std::max(1u, std::min(by_registers, by_local));
+  blocks.push_back(b);
+  return true;
+}
+
+// Sets the block classes. Their work-groups double from class to class, as far as local memory
+// goes.
+void choose_blocks(const Problem& p, const Capabilities& device, const Parameters& given,
+                   unsigned largest_work_group, GpuShape& shape) {
+  Lists& lists = shape.lists;
+  const unsigned least_work_group = std::max(device.sub_group_size, 32u);
+  // The longest of the tiny classes: if their keys' leading bits tell them apart, bins take fewer
+  // steps than a network.
+  if (least_work_group * spread_items >= lists.longest_of(lists.tiny - 1))
+    lists.spread = add_block(p, device, least_work_group, true, shape.blocks);
+  const auto wanted = given.number("blocks", most_blocks) + lists.spread;
+  for (unsigned work_group = least_work_group;
+       work_group <= largest_work_group && shape.blocks.size() < wanted; work_group *= 2)
+    if (!add_block(p, device, work_group, false, shape.blocks)) break;
+  lists.blocks = static_cast<unsigned>(shape.blocks.size());
+  lists.block_least = std::uint64_t{least_work_group} * block_items;
+}
+
+// Bytes of segmented_scatter_memory_t (segmented_partition.cl) without the tile's records.
+std::uint64_t fixed_scatter_bytes(const Problem& p, const Capabilities& device,
+                                  unsigned work_group) {
+  const std::uint64_t index = kernels::index_bytes(p.count);
+  const std::uint64_t to_out_edges_scratch = (4 * radix_size + 2) * index;
+  const std::uint64_t ranks = kernels::rank_bytes(device, work_group, radix_size + 1);
+  const std::uint64_t buckets = radix_size;
+  return to_out_edges_scratch + ranks + buckets + gap_bytes;
+}
+
+// Sets how long segments are partitioned: tiles with as many records a work-item as local memory
+// holds, but no more than registers do.
+void choose_tiles(const Problem& p, const Capabilities& device, const Parameters& given,
+                  unsigned largest_work_group, GpuShape& shape) {
+  const bool large = device.local_struct > 64 * 1024;
+  shape.long_work_group = large ? std::min(largest_work_group, 512u) : 256;
+  shape.long_resident = large ? 1024 / shape.long_work_group : 1;
+  const std::uint64_t fixed = fixed_scatter_bytes(p, device, shape.long_work_group);
+  const std::uint64_t key = info(p.key).bytes;
+  const std::uint64_t of_item = (key + value_bytes(p)) * shape.long_work_group;
+  const std::uint64_t available =
+      device.local_struct / shape.long_resident - (shape.long_resident > 1 ? 1024 : 0);
+  const std::uint64_t most = available > fixed ? (available - fixed) / of_item : 0;
+  const std::uint64_t in_registers = key == 8 ? 10 : 16;
+  shape.long_items = static_cast<unsigned>(std::min(most, in_registers));
+  if (shape.long_items == 0)
+    throw Error(ErrorCode::unsupported,
+                fmt::format("segmented: {} bytes of local memory are needed; the device has {}",
+                            fixed + of_item, available));
+  shape.scatter_bytes = fixed + shape.long_items * of_item;
+  shape.groups = given.number("groups", 8 * device.compute_units);
+  shape.split_work_group = std::min(largest_work_group, 512u);
+  shape.lists.part = tiles_of_part * shape.long_work_group * shape.long_items;
+  shape.lists.most_parts_of_one = static_cast<unsigned>(
+      std::min<std::uint64_t>(shape.groups, 2 * std::uint64_t{device.compute_units}));
+}
+
+}  // namespace
+
+std::uint64_t Lists::longest_of(unsigned k) const {
+  if (spread && k == tiny) return std::uint64_t{row} << (k - 1);
+  return k < tiny ? std::uint64_t{row} << k : block_least << (k - tiny - spread);
+}
+
+std::uint64_t Lists::capacity(unsigned k, const Problem& p) const {
+  const unsigned shorter = spread && k == tiny ? k - 2 : k - 1;
+  const std::uint64_t as_n_records = p.count / (k == 0 ? 2 : std::bit_floor(longest_of(shorter)));
+  const std::uint64_t most_pieces = k + 1 < tiny    ? 0
+                                    : k + 1 == tiny ? pieces
+                                                    : std::min(pieces, as_n_records);
+  return std::min(p.segments, as_n_records) + most_pieces;
+}
+
+void Lists::lay_out(const Problem& p, ScratchLayout& layout) {
+  const std::uint64_t index = kernels::index_bytes(p.count), task = 2 * index;
+  most_longs = p.count / (longest() + 1);
+  if (merged == 0) {
+    most_longs = std::min(most_longs, p.segments);
+  } else if (most_longs != 0) {
+    // A block of digits with more than `merged` records is divided in two: at most 8 times for as
+    // many records. So a long segment has at most 9 buckets for as many.
+    pieces = levels * std::min(radix_size * most_longs, 9 * (p.count / merged));
+  }
+  begins.push_back(0);
+  for (unsigned k = 0; k < tiny + blocks; ++k) begins.push_back(begins.back() + capacity(k, p));
+  most_parts = most_longs == 0 ? 0 : most_longs + p.count / part;
+  counters = layout.add((2 * tiny + blocks + 2 * (levels + 1)) * 4);
+  tasks = layout.add(std::max<std::uint64_t>(begins.back(), 1) * task);
+  for (auto& l : longs)
+    if (merged != 0 || &l == longs)
+      l = {layout.add(std::max<std::uint64_t>(most_longs, 1) * (2 * index + 16)),
+           layout.add(std::max<std::uint64_t>(most_parts, 1) * 3 * index)};
+}
+
+Memory Lists::list(unsigned k, const Operands& o, const Problem& p) const {
+  const std::uint64_t task = 2 * kernels::index_bytes(p.count);
+  return tasks.in(o).slice(begins[k] * task, (begins[k + 1] - begins[k]) * task);
+}
+
+Memory Lists::length(unsigned k, const Operands& o) const { return counters.in(o).slice(4 * k, 4); }
+
+Memory Lists::longs_lengths(unsigned level, const Operands& o) const {
+  return counters.in(o).slice(4 * (tiny + blocks + 2 * level), 8);
+}
+
+Memory Lists::again_lengths(const Operands& o) const {
+  return counters.in(o).slice(4 * (tiny + blocks + 2 * (levels + 1)), 4 * tiny);
+}
+
+kernels::Defines Lists::defines(const Problem& p) const {
+  kernels::Defines d;
+  d.problem(radix_problem(p))
+      .set("ROW", row)
+      .set("TINY_CLASSES", tiny)
+      .set("BLOCK_CLASSES", blocks)
+      .set("BLOCK_LEAST", block_least)
+      .set("SPREAD", int{spread});
+  return d;
+}
+
+bool gathers_keys(const Problem& p) {
+  return info(p.key).is_float || key_bits(p) != info(p.key).bits();
+}
+
+Items items_of(const Problem& p, unsigned longest, unsigned position_bits) {
+  const unsigned needed = key_bits(p) + (composite(p) ? position_bits : 0);
+  return {.longest = longest,
+          .sort_bits = needed > 32 ? 64u : 32u,
+          .composite = composite(p),
+          .wide = needed > 64,
+          .gathers = gathers_keys(p)};
+}
+
+Classify classify_only(const Problem& p, const Capabilities& device) {
+  Classify c;
+  c.work_group = std::bit_floor(std::min(device.max_work_group, 256u));
+  c.bytes = classify_bytes(p, {}, c.work_group);
+  return c;
+}
+
+GpuShape make_gpu_shape(const Problem& problem, const Capabilities& device,
+                        const Parameters& given) {
+  check_segments(problem);
+  const auto largest = std::bit_floor(std::min(device.max_work_group, 1024u));
+  const unsigned lanes = std::min(device.sub_group_size, 32u);
+  if (largest < radix_size || device.sub_group_size > largest || !std::has_single_bit(lanes))
+    throw Error(
+        ErrorCode::unsupported,
+        fmt::format("segmented: work-groups of {} and sub-groups of {}; {} work-items are needed",
+                    device.max_work_group, device.sub_group_size, radix_size));
+  GpuShape shape;
+  shape.lists.tiny = static_cast<unsigned>(std::bit_width(lanes));
+  shape.lists.levels = static_cast<unsigned>(digits(problem, digit_bits).size());
+  shape.classify = classify(problem, device);
+  choose_blocks(problem, device, given, largest, shape);
+  choose_tiles(problem, device, given, largest, shape);
+  shape.lists.merged = std::min(merged_from * shape.lists.block_least, shape.lists.longest());
+
+  shape.tiny_work_group = std::max(device.sub_group_size, 128u);
+  shape.tiny_items =
+      items_of(problem, static_cast<unsigned>(shape.lists.longest_of(shape.lists.tiny - 1)),
+               tiny_position_bits);
+  shape.tiny_items.gathers |= shape.tiny_items.wide;
+  shape.tiny_drops = key_bits(problem) + (composite(problem) ? tiny_position_bits : 0) > 32;
+  return shape;
+}
+
+Lists make_cpu_lists(const Problem& problem, std::uint64_t groups) {
+  check_segments(problem);
+  Lists lists;
+  lists.blocks = 1;
+  lists.block_least = std::uint64_t{1} << 16;
+  lists.part = std::max<std::uint64_t>(ceil_div(problem.count, groups), 1 << 14);
+  return lists;
+}
+
+}  // namespace sortium::segmented
