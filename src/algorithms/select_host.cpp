@@ -67,14 +67,15 @@ class HostSelect {
     std::vector<Histogram> counts(parts_);
     std::uint64_t decided = 0, prefix = 0;
     for (const auto [shift, mask] : digits_) {
-      in_parts([&](std::uint64_t p, std::uint64_t begin, std::uint64_t end) {
-        auto& count = counts[p];
-        count.fill(0);
-        for (auto i = begin; i < end; ++i) {
-          const Key r = rank(keys_[i]);
-          if (((r ^ prefix) & decided) == 0) ++count[r >> shift & mask];
-        }
-      });
+      in_parts(
+          [&, shift = shift, mask = mask](std::uint64_t p, std::uint64_t begin, std::uint64_t end) {
+            auto& count = counts[p];
+            count.fill(0);
+            for (auto i = begin; i < end; ++i) {
+              const Key r = rank(keys_[i]);
+              if (((r ^ prefix) & decided) == 0) ++count[r >> shift & mask];
+            }
+          });
       std::uint64_t digit = 0, in_digit = 0;
       for (;; ++digit) {
         in_digit = 0;
