@@ -65,6 +65,9 @@ struct LoadedDriver {
     load(table.mem_info, "cuMemGetInfo_v2");
     load(table.mem_alloc, "cuMemAlloc_v2");
     load(table.mem_free, "cuMemFree_v2");
+    load(table.host_alloc, "cuMemHostAlloc");
+    load(table.host_free, "cuMemFreeHost");
+    load(table.pointer_attribute, "cuPointerGetAttribute");
     load(table.copy_to_device, "cuMemcpyHtoDAsync_v2");
     load(table.copy_to_host, "cuMemcpyDtoHAsync_v2");
     load(table.copy_on_device, "cuMemcpyDtoDAsync_v2");
@@ -82,6 +85,7 @@ struct LoadedDriver {
     load(table.event_create, "cuEventCreate");
     load(table.event_destroy, "cuEventDestroy_v2");
     load(table.event_record, "cuEventRecord");
+    load(table.event_sync, "cuEventSynchronize");
     load(table.event_elapsed, "cuEventElapsedTime");
     load(table.error_name, "cuGetErrorName");
     if (!load.missing.empty())

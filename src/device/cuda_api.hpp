@@ -68,6 +68,9 @@ struct Driver {
   Result (*mem_info)(std::size_t*, std::size_t*);
   Result (*mem_alloc)(DevicePtr*, std::size_t);
   Result (*mem_free)(DevicePtr);
+  Result (*host_alloc)(void**, std::size_t, unsigned);  // pinned host memory
+  Result (*host_free)(void*);
+  Result (*pointer_attribute)(void*, int, DevicePtr);
   Result (*copy_to_device)(DevicePtr, const void*, std::size_t, Stream);
   Result (*copy_to_host)(void*, DevicePtr, std::size_t, Stream);
   Result (*copy_on_device)(DevicePtr, DevicePtr, std::size_t, Stream);
@@ -85,6 +88,7 @@ struct Driver {
   Result (*event_create)(Event*, unsigned);
   Result (*event_destroy)(Event);
   Result (*event_record)(Event, Stream);
+  Result (*event_sync)(Event);
   Result (*event_elapsed)(float*, Event, Event);
   Result (*error_name)(Result, const char**);
 };
