@@ -52,7 +52,6 @@ Row about_this_run(const BenchOptions& options) {
 void write_file(std::optional<Output>& file, const std::string& text) {
   if (!file) return;
   file->write(text.data(), text.size());
-  file->close();
   file->publish();
 }
 

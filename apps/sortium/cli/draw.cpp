@@ -10,7 +10,6 @@ int draw(const DrawOptions& options) {
   const std::string svg = draw_svg(options.what, options.n);
   Output out(options.out);
   out.write(svg.data(), svg.size());
-  out.close();
   out.publish();
   return exit_success;
 }

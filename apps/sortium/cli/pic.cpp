@@ -140,7 +140,6 @@ PicProblem problem_of(const PicOptions& o) {
 
 void save(Output& file, const void* data, std::uint64_t bytes) {
   file.write(data, bytes);
-  file.close();
   file.publish();
 }
 

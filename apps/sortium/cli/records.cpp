@@ -148,7 +148,6 @@ int sort_records(const SortOptions& options) {
     file.swap();  // as the file has them
     write_column(out, kind, file.records, index_type, progress);
   }
-  out.close();
   out.publish();
   const double writing = watch.lap();
   progress.finish();

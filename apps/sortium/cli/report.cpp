@@ -169,7 +169,6 @@ std::string page(const ReportData& data, const std::vector<Section>& sections,
 
 void write_file(Output& out, const std::string& text) {
   out.write(text.data(), text.size());
-  out.close();
   out.publish();
 }
 

@@ -318,10 +318,10 @@ int sort(const SortOptions& options) {
     write_column(out, kind, keys_result, keys.type, progress);
     if (out2) write_column(*out2, values_kind, values_result, keys.type, progress);
   }
-  out.close();
-  if (out2) out2->close();
-  out.publish();
-  if (out2) out2->publish();
+  if (out2)
+    Output::publish(out, *out2);
+  else
+    out.publish();
   const double writing = watch.lap();
 
   progress.finish();

@@ -227,7 +227,6 @@ int tune(const TuneOptions& options) {
     if (!found.empty()) {
       const std::string text = sortium::tuning::print(entries);
       file->write(text.data(), text.size());
-      file->close();
       file->publish();
       fmt::print("{} of {} entries of {} are new\n", found.size(), entries.size(), path);
     }

@@ -13,6 +13,7 @@
 #include <filesystem>
 
 #include "io/printable.hpp"
+#include "io/replacement.hpp"
 #include "io/text.hpp"
 
 namespace app {
@@ -168,6 +169,11 @@ void check_offsets(const Input& input, const Column& offsets, std::uint64_t coun
 // ---------------------------------------------------------------------------------------------
 
 Input::Input(const std::string& path) : path_(path) {
+  if (path != "-") {
+    std::error_code absent;  // it may appear when an interrupted replacement is finished
+    const auto file = std::filesystem::canonical(path, absent);
+    finish_replacements(absent ? std::filesystem::absolute(path) : file);
+  }
   fd_ = path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   struct stat status {};
   if (fd_ < 0 || ::fstat(fd_, &status) != 0) refuse(*this, std::strerror(errno));

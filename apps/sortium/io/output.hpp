@@ -1,46 +1,68 @@
 // Files that appear whole or not at all.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <string>
 
 namespace app {
 
-// Written beside its destination under a temporary name, and renamed at the end. The temporary file
-// goes away with the object, or when SIGINT, SIGTERM or SIGHUP ends the program (see
-// remove_temporaries_on_signals). What is not a regular file (a terminal, a pipe, /dev/null), and
-// "-" for standard output, is written directly.
+// A file to write, or "-" for standard output.
+//
+// A regular file is written beside its destination under a temporary name and renamed at the end.
+// The new file keeps the mode, the owner, the ACL and the extended attributes of the one that it
+// replaces; links are followed, dangling ones too. What cannot be replaced so is refused when the
+// Output is made: a file with several hard links, a mount point, a file whose owner cannot be kept.
+// The temporary file goes away with the object, or when SIGINT, SIGTERM or SIGHUP ends the program
+// (see remove_temporaries_on_signals()); the next Output in its directory removes what a dead
+// process left.
+//
+// A terminal, a pipe, a device, and an open descriptor (/dev/stdout, /dev/fd/N) are written
+// directly.
 class Output {
  public:
+  // Throws Failure if the file cannot be written.
   explicit Output(const std::string& path);
   ~Output();
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
 
-  // Sets the space aside, where the file system can.
+  // Reserves disk space, if the file system can.
   void reserve(std::uint64_t bytes);
   void write(const void* data, std::uint64_t bytes);
-  // Everything is on the disk when this returns.
-  void close();
-  // Gives the closed file its name.
+  // Writes what is left to the disk and gives the file its name.
   void publish();
+  // Publishes both files: after a crash in between, the next run that reads or writes one of them
+  // finishes the replacement.
+  static void publish(Output& first, Output& second);
 
-  [[nodiscard]] const std::string& name() const { return name_; }
-  [[nodiscard]] bool is_stdout() const { return name_ == "-"; }
-  // Whether both would write the same file.
+  // The file's name in messages, with control characters escaped.
+  [[nodiscard]] std::string name() const;
+  // Returns true if both write the same file.
   [[nodiscard]] bool same_file(const Output& other) const;
 
  private:
   [[noreturn]] void fail(const char* what) const;
+  [[noreturn]] void refuse(const std::string& why) const;
+  void write_through(int fd);
+  void check_replaceable(const struct stat& old) const;
+  void create(const struct stat* old);
+  void keep_attributes(const struct stat& old) const;
+  void sync() const;
+  // Forgets the temporary file: it has been renamed, or a commit record has it.
+  void release();
+  [[nodiscard]] bool is_temporary() const { return !temporary_.empty(); }
 
   std::string name_;              // as the user gave it
-  std::filesystem::path target_;  // symbolic links followed
+  std::filesystem::path target_;  // links followed; empty: an open descriptor
+  std::filesystem::path temporary_;
   int fd_ = -1;
-  int slot_ = -1;  // of the temporary file's path; -1: written directly
+  int slot_ = -1;  // of the temporary file in the list of the signal handler
 };
 
-// SIGINT, SIGTERM and SIGHUP remove the temporary files before they end the program.
+// Lets SIGINT, SIGTERM and SIGHUP remove the temporary files before they end the program.
 void remove_temporaries_on_signals();
 
 }  // namespace app

@@ -1,0 +1,375 @@
+#include "io/replacement.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cli/common.hpp"
+#include "io/printable.hpp"
+
+namespace app {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::string_view prefix = ".sortium-", temporary_suffix = ".tmp",
+                           record_suffix = ".commit";
+constexpr std::string_view record_title = "sortium commit record 1";
+constexpr std::size_t max_record_size = 1 << 16;  // bytes: more than six paths can have
+
+// A descriptor that closes itself, and with it gives up its lock.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor&&) = delete;
+  [[nodiscard]] int get() const { return fd_; }
+  [[nodiscard]] bool is_open() const { return fd_ >= 0; }
+
+ private:
+  int fd_;
+};
+
+[[noreturn]] void fail(const char* what, const fs::path& path) {
+  const int error = errno;
+  throw Failure(exit_runtime, fmt::format("cannot {} {}: {}", what, printable(path.string()),
+                                          std::strerror(error)));
+}
+
+// Returns ".sortium-PID-TIME" and the suffix: unlike every other name that this user's runs make.
+std::string unique_name(std::string_view suffix) {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
+  return fmt::format("{}{}-{:x}{}", prefix, ::getpid(), now, suffix);
+}
+
+// Returns true if unique_name() makes such names.
+bool is_own_name(std::string_view name, std::string_view suffix) {
+  if (!name.starts_with(prefix) || !name.ends_with(suffix) ||
+      name.size() <= prefix.size() + suffix.size())
+    return false;
+  name.remove_prefix(prefix.size());
+  name.remove_suffix(suffix.size());
+  const auto dash = name.find('-');
+  if (dash == 0 || dash == std::string_view::npos || dash + 1 == name.size()) return false;
+  const auto is_decimal = [](char c) { return c >= '0' && c <= '9'; };
+  return std::ranges::all_of(name.substr(0, dash), is_decimal) &&
+         std::ranges::all_of(name.substr(dash + 1),
+                             [&](char c) { return is_decimal(c) || (c >= 'a' && c <= 'f'); });
+}
+
+bool same_inode(const struct stat& a, const struct stat& b) {
+  return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+// Returns true if an open file is this user's own, and no other name or link leads to it.
+bool is_private(const struct stat& file) {
+  return S_ISREG(file.st_mode) && file.st_uid == ::geteuid() && file.st_nlink == 1;
+}
+
+// Returns true if `path` still leads to the open file.
+bool is_there(const fs::path& path, int fd) {
+  struct stat named {
+  }, open{};
+  return ::lstat(path.c_str(), &named) == 0 && ::fstat(fd, &open) == 0 && same_inode(named, open);
+}
+
+// Writes the names in a directory to the disk, if its file system can.
+void sync_directory(const fs::path& directory) {
+  const Descriptor file(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (file.is_open()) ::fsync(file.get());
+}
+
+// ---------------------------------------------------------------------------------------------
+// Commit records
+// ---------------------------------------------------------------------------------------------
+
+// One rename of a commit record.
+struct Step {
+  fs::path directory;           // absolute, or "." for the record's own directory
+  std::string temporary, name;  // in that directory
+  std::string before;           // the target's state when the record was written
+};
+
+struct Record {
+  std::string device;  // of the directory of the first step
+  std::array<Step, 2> steps;
+};
+
+// Returns what tells whether a file has been changed: "absent", or its inode, size and time of
+// change.
+std::string state_of(const fs::path& path) {
+  struct stat s {};
+  if (::lstat(path.c_str(), &s) != 0) return "absent";
+  return fmt::format("{} {} {}.{:09}", s.st_ino, s.st_size, s.st_mtim.tv_sec, s.st_mtim.tv_nsec);
+}
+
+std::string device_of(const fs::path& directory) {
+  struct stat s {};
+  return ::stat(directory.c_str(), &s) == 0 ? std::to_string(s.st_dev) : "none";
+}
+
+// A record's text: its title and its parts, each followed by a NUL, which no path has.
+std::string text_of(const Record& record) {
+  std::string out;
+  const auto add = [&](std::string_view part) { (out += part) += '\0'; };
+  add(record_title);
+  add(record.device);
+  for (const auto& s : record.steps)
+    for (const auto& part : {s.directory.string(), s.temporary, s.name, s.before}) add(part);
+  return out;
+}
+
+// Returns nothing if the text is not that of a record.
+std::optional<Record> parse_record(std::string_view text) {
+  std::vector<std::string> parts;
+  while (!text.empty()) {
+    const auto end = text.find('\0');
+    if (end == std::string_view::npos) return std::nullopt;
+    parts.emplace_back(text.substr(0, end));
+    text.remove_prefix(end + 1);
+  }
+  if (parts.size() != 10 || parts[0] != record_title) return std::nullopt;
+  Record record;
+  record.device = parts[1];
+  for (std::size_t i = 0; i < 2; ++i) {
+    const std::string* const p = &parts[2 + i * 4];
+    record.steps[i] = {p[0], p[1], p[2], p[3]};
+    const bool is_name = !p[2].empty() && p[2].find('/') == std::string::npos;
+    const bool is_directory = p[0] == "." || p[0].starts_with('/');
+    if (!is_own_name(p[1], temporary_suffix) || !is_name || !is_directory) return std::nullopt;
+  }
+  return record;
+}
+
+// Reads a record that this user wrote and nobody else can have changed.
+std::optional<Record> read_record(int fd) {
+  struct stat status {};
+  if (::fstat(fd, &status) != 0 || !is_private(status) || (status.st_mode & 077) != 0)
+    return std::nullopt;
+  std::string text(max_record_size, '\0');
+  const ssize_t n = ::pread(fd, text.data(), text.size(), 0);
+  if (n < 0) return std::nullopt;
+  return parse_record(std::string_view(text).substr(0, static_cast<std::size_t>(n)));
+}
+
+// Writes a record whole, and returns it locked. Throws Failure.
+Descriptor write_record(const Record& record, const fs::path& path) {
+  const TemporaryFile temporary = create_temporary(path, 0600);
+  if (temporary.fd < 0) fail("create a file beside", path);
+  Descriptor file(temporary.fd);
+  const std::string text = text_of(record);
+  const bool written =
+      ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
+      ::fsync(file.get()) == 0 && ::rename(temporary.path.c_str(), path.c_str()) == 0;
+  if (!written) {
+    const int error = errno;
+    ::unlink(temporary.path.c_str());
+    errno = error;
+    fail("write", path);
+  }
+  sync_directory(path.parent_path());
+  return file;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Recovery
+// ---------------------------------------------------------------------------------------------
+
+fs::path directory_of(const Step& step, const fs::path& record) {
+  return step.directory == "." ? record.parent_path() : step.directory;
+}
+
+// What keeps a replacement from being finished; empty: nothing.
+using Obstacle = std::string;
+
+// Finishes one rename unless that has been done.
+Obstacle finish(const Step& step, const fs::path& record) {
+  const fs::path directory = directory_of(step, record);
+  const fs::path temporary = directory / step.temporary, target = directory / step.name;
+  struct stat status {};
+  if (::lstat(temporary.c_str(), &status) != 0) return {};
+  if (!is_private(status)) return fmt::format("{} is not this user's own", temporary.string());
+  if (state_of(target) != step.before)
+    return fmt::format("{} has been changed since; rename {} to it, or remove {} and {}",
+                       target.string(), temporary.string(), temporary.string(), record.string());
+  if (::rename(temporary.c_str(), target.c_str()) != 0)
+    return fmt::format("cannot rename {} to {}: {}", temporary.string(), target.string(),
+                       std::strerror(errno));
+  sync_directory(directory);
+  return {};
+}
+
+// Opens and locks a record, waiting for the process that is at it. Returns a closed descriptor if
+// the record is gone.
+Descriptor lock_record(const fs::path& path) {
+  Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+  if (!file.is_open()) return file;
+  while (::flock(file.get(), LOCK_EX) != 0)
+    if (errno != EINTR) return Descriptor(-1);
+  return is_there(path, file.get()) ? std::move(file) : Descriptor(-1);
+}
+
+// Finishes the replacements of a record that stands in the directory of its first step.
+Obstacle finish_first(const Record& record, const fs::path& path) {
+  for (const auto& step : record.steps)
+    if (auto obstacle = finish(step, path); !obstacle.empty()) return obstacle;
+  if (record.steps[1].directory != ".")
+    ::unlink((record.steps[1].directory / path.filename()).c_str());
+  ::unlink(path.c_str());
+  return {};
+}
+
+// The same for the copy beside the second target: the record beside the first one decides.
+Obstacle finish_copy(const Record& record, const fs::path& path) {
+  const fs::path& first = record.steps[0].directory;
+  const fs::path deciding = first / path.filename();
+  if (device_of(first) != record.device)
+    return fmt::format("{} cannot be reached, or is on another device", first.string());
+  if (const Descriptor file = lock_record(deciding); file.is_open()) {
+    const auto decided = read_record(file.get());
+    if (!decided) return fmt::format("{} is no commit record", deciding.string());
+    return finish_first(*decided, deciding);
+  }
+  // There is none: the process died before it began to replace, or after all was done.
+  ::unlink((path.parent_path() / record.steps[1].temporary).c_str());
+  ::unlink(path.c_str());
+  return {};
+}
+
+// The names in a directory that unique_name() made with this suffix.
+std::vector<fs::path> own_files(const fs::path& directory, std::string_view suffix) {
+  std::vector<fs::path> out;
+  std::error_code error;
+  for (fs::directory_iterator i(directory, error), end; !error && i != end; i.increment(error))
+    if (is_own_name(i->path().filename().string(), suffix)) out.push_back(i->path());
+  return out;
+}
+
+bool concerns(const Record& record, const fs::path& path, const fs::path& file) {
+  return std::ranges::any_of(
+      record.steps, [&](const Step& step) { return directory_of(step, path) / step.name == file; });
+}
+
+}  // namespace
+
+TemporaryFile create_temporary(const fs::path& target, mode_t mode) {
+  for (;;) {
+    const fs::path path = target.parent_path() / unique_name(temporary_suffix);
+    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    if (fd < 0 && errno == EEXIST) continue;  // two files within one tick of the clock
+    if (fd < 0) return {};
+    // A file system without locks keeps the temporary files of processes that died.
+    (void)::flock(fd, LOCK_EX | LOCK_NB);
+    if (is_there(path, fd)) return {path, fd};
+    ::close(fd);  // another run took it for stale before it was locked
+  }
+}
+
+void replace(const Replacement& one) {
+  if (::rename(one.temporary.c_str(), one.target.c_str()) != 0) fail("write", one.target);
+  sync_directory(one.target.parent_path());
+}
+
+void replace_both(const Replacement& first, const Replacement& second, bool& committed) {
+  committed = false;
+  const auto step = [](const Replacement& r, const fs::path& directory) {
+    return Step{directory, r.temporary.filename().string(), r.target.filename().string(),
+                state_of(r.target)};
+  };
+  const fs::path here = first.target.parent_path(), there = second.target.parent_path();
+  const bool apart = here != there;
+  const std::string name = unique_name(record_suffix), device = device_of(here);
+  std::optional<Descriptor> copy, record;  // locked as long as they are needed
+  const auto remove_copy = [&] {
+    if (apart) ::unlink((there / name).c_str());
+  };
+  if (apart)
+    copy.emplace(write_record({device, {step(first, here), step(second, ".")}}, there / name));
+  try {
+    record.emplace(
+        write_record({device, {step(first, "."), step(second, apart ? there : ".")}}, here / name));
+  } catch (const Failure&) {
+    remove_copy();
+    throw;
+  }
+
+  if (::rename(first.temporary.c_str(), first.target.c_str()) != 0) {
+    const int error = errno;
+    ::unlink((here / name).c_str());
+    remove_copy();
+    errno = error;
+    fail("write", first.target);
+  }
+  committed = true;
+  if (::rename(second.temporary.c_str(), second.target.c_str()) != 0)
+    throw Failure(
+        exit_runtime,
+        fmt::format("cannot write {}: {}. {} has been replaced; the next run that reads or "
+                    "writes either of them finishes this. Until then {} is in {}",
+                    printable(second.target.string()), std::strerror(errno),
+                    printable(first.target.string()), printable(second.target.filename().string()),
+                    printable(second.temporary.string())));
+  sync_directory(here);
+  if (apart) sync_directory(there);
+  remove_copy();
+  ::unlink((here / name).c_str());
+}
+
+void finish_replacements(const fs::path& file) {
+  std::error_code error;
+  const fs::path directory = fs::canonical(file.parent_path(), error);
+  if (error) return;
+  for (const auto& path : own_files(directory, record_suffix)) {
+    const Descriptor locked = lock_record(path);
+    const auto record = locked.is_open() ? read_record(locked.get()) : std::nullopt;
+    if (!record) continue;
+    const Obstacle obstacle = record->steps[0].directory == "." ? finish_first(*record, path)
+                                                                : finish_copy(*record, path);
+    if (!obstacle.empty() && concerns(*record, path, directory / file.filename()))
+      throw Failure(exit_runtime,
+                    fmt::format("an earlier run died while it replaced {} and {}, and this run "
+                                "cannot finish it: {}",
+                                printable(record->steps[0].name), printable(record->steps[1].name),
+                                printable(obstacle)));
+  }
+}
+
+void remove_stale_temporaries(const fs::path& directory) {
+  std::set<std::string> needed;  // by replacements that are not finished
+  for (const auto& path : own_files(directory, record_suffix)) {
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+    if (const auto record = read_record(file.get()))
+      for (const auto& step : record->steps) needed.insert(step.temporary);
+  }
+  for (const auto& path : own_files(directory, temporary_suffix)) {
+    if (needed.contains(path.filename().string())) continue;
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+    struct stat status {};
+    if (!file.is_open() || ::fstat(file.get(), &status) != 0 || !is_private(status)) continue;
+    // Nobody holds the lock: the process that wrote the file has died.
+    if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0 && is_there(path, file.get()))
+      ::unlink(path.c_str());
+  }
+}
+
+}  // namespace app
