@@ -18,7 +18,6 @@ using sortium::Capabilities;
 using sortium::DeviceKind;
 using sortium::Error;
 using sortium::ErrorCode;
-using sortium::Memory;
 using sortium::Payload;
 using sortium::Problem;
 

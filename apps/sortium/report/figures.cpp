@@ -81,7 +81,8 @@ std::vector<Series> series_of(const Rows& rows, const List& list) {
     for (const auto* r : rows)
       if (r->peer == peer && std::ranges::find(names, std::pair(r->algorithm, peer)) == names.end())
         names.emplace_back(r->algorithm, peer);
-  std::ranges::stable_partition(names, [](const auto& name) { return name.first == "auto"; });
+  std::stable_partition(names.begin(), names.end(),
+                        [](const auto& name) { return name.first == "auto"; });
 
   std::vector<Series> out;
   for (const auto& [name, peer] : names) {
