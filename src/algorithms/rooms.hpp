@@ -29,6 +29,11 @@ void sample_few(const Problem& problem, const Operands& operands);
 constexpr std::uint64_t fewest = 16;
 void sample_fewest(const Problem& problem, const void* keys_in, void* keys_out,
                    const void* values_in, void* values_out);
+// sample in the oneTBB arena that the caller is in, of `threads` threads. Allocates nothing that it
+// cannot do without, and throws nothing.
+void sample_in_arena(Queue& queue, const Problem& problem, unsigned threads,
+                     const Operands& operands);
+std::uint64_t sample_in_arena_scratch(const Problem& problem, unsigned threads);
 // Scratch memory for sample_few; it grows with the count.
 std::uint64_t sample_few_scratch(const Problem& problem);
 const Algorithm& sample_in_place();

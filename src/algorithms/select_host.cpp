@@ -1,13 +1,12 @@
-// Selection on the host: select.cl's steps, in parts for all cores.
+// Selection on the host: select.cl's steps, in parts for all cores. It allocates all that it needs
+// before it writes to the output.
 #ifdef SORTIUM_WITH_HOST
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
-
 #include <algorithm>
 #include <array>
 #include <utility>
 #include <vector>
 
+#include "../device/host_threads.hpp"
 #include "select.hpp"
 
 namespace sortium {
@@ -44,16 +43,18 @@ class HostSelect {
   static constexpr unsigned digit_bits = 11;
   using Histogram = std::array<std::uint64_t, 1u << digit_bits>;
 
-  // Body(part, its first record, its end).
+  // Calls body(part, its first record, its end) for all parts; for a part perhaps twice.
   template <class Body>
   void in_parts(const Body& body) const {
-    const auto one = [&](std::uint64_t p) {
-      body(p, std::min(p * part_, problem_.count), std::min((p + 1) * part_, problem_.count));
+    const auto some = [&](const tbb::blocked_range<std::uint64_t>& range) {
+      for (auto p = range.begin(); p != range.end(); ++p)
+        body(p, std::min(p * part_, problem_.count), std::min((p + 1) * part_, problem_.count));
     };
+    const tbb::blocked_range<std::uint64_t> all(0, parts_);
     if (parts_ == 1)
-      one(0);
+      some(all);
     else
-      tbb::parallel_for(std::uint64_t{0}, parts_, one, tbb::simple_partitioner{});
+      host::repeatable_for(all, some, tbb::simple_partitioner{});
   }
 
   [[nodiscard]] Key rank(Key key) const {
@@ -61,8 +62,8 @@ class HostSelect {
                             bits_);
   }
 
-  // The rank of the k-th record. Where few keys share the digits so far, they are gathered, and
-  // settled at once.
+  // Returns the rank of the k-th record, digit by digit. Once few keys share the digits so far, it
+  // gathers these and selects among them.
   [[nodiscard]] Key find(std::uint64_t k) const {
     std::vector<Histogram> counts(parts_);
     std::uint64_t decided = 0, prefix = 0;
@@ -173,9 +174,9 @@ void select_on_host(const Problem& problem, const Operands& o, unsigned threads,
         return select_keys<std::uint64_t>(problem, o, threads, k, limit);
     }
   };
-  if (threads == 1) return all();
-  tbb::task_arena arena(static_cast<int>(threads));
-  arena.execute(all);
+  host::Threads arena(threads);
+  arena.start();
+  arena.run(all);
 }
 
 }  // namespace sortium

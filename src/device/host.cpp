@@ -1,11 +1,11 @@
-// The host itself as a device, cpu:0: its memory is the program's own, and what is enqueued runs at
-// once, in the calling thread and those of oneTBB. It runs no kernels; rooms made for it do their
-// work through Queue::call.
+// The host as a device, cpu:0. Its memory is the program's own. Its queue runs work at once, on the
+// calling thread and oneTBB's. It runs no kernels; its algorithms work through Queue::call.
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstring>
 #include <fstream>
@@ -16,30 +16,99 @@
 #include "backends.hpp"
 
 #ifdef SORTIUM_WITH_HOST
-#include <tbb/parallel_for.h>
 #include <tbb/version.h>
+
+#include "host_threads.hpp"
 #endif
 
 namespace sortium {
 
 #ifdef SORTIUM_WITH_HOST
+namespace host {
+namespace {
+
+// Throws std::bad_alloc if memory for an arena of `count` threads would be short.
+void need_memory_for_arena(unsigned count) {
+  ::operator delete(::operator new (std::size_t{1} << 17 | std::size_t{count} << 10));
+}
+
+class Arenas {
+ public:
+  Arena take(unsigned count) {
+    {
+      const std::lock_guard lock(mutex_);
+      const auto found = std::ranges::find(kept_, count, &Kept::count);
+      if (found != kept_.end()) return std::move(std::exchange(*found, {}).arena);
+    }
+    need_memory_for_arena(count);
+    auto arena = std::make_unique<tbb::task_arena>(static_cast<int>(count));
+    register_thread();
+    arena->initialize();
+    // The calling thread's first task in it; workers' cannot be forced.
+    arena->execute([] {
+      tbb::parallel_for(
+          0, 2, [](int) {}, tbb::simple_partitioner{});
+    });
+    return arena;
+  }
+  void give(Arena arena, unsigned count) noexcept {
+    const std::lock_guard lock(mutex_);
+    const auto empty = std::ranges::find(kept_, 0u, &Kept::count);
+    if (empty != kept_.end()) *empty = {count, std::move(arena)};
+  }
+
+ private:
+  struct Kept {
+    unsigned count = 0;  // 0: none is kept here
+    Arena arena{};
+  };
+  std::mutex mutex_;
+  std::array<Kept, 64> kept_{};
+};
+
+Arenas& arenas() {
+  static Arenas& all = *new Arenas;  // never destroyed: oneTBB may end before
+  return all;
+}
+
+}  // namespace
+
+Arena take_arena(unsigned count) { return arenas().take(count); }
+void give_back(Arena arena, unsigned count) noexcept { arenas().give(std::move(arena), count); }
+
+unsigned all_threads() { return std::max(1u, std::thread::hardware_concurrency()); }
+
+void register_thread() {
+  thread_local bool registered = false;
+  if (registered) return;
+  need_memory_for_arena(all_threads());
+  tbb::this_task_arena::isolate([] {});
+  registered = true;
+}
+
+}  // namespace host
+
 namespace {
 
 constexpr std::uint64_t page = 4096, large_page = std::uint64_t{1} << 21;
 
 std::byte* at(const Memory& m) { return static_cast<std::byte*>(m.handle) + m.offset; }
 
-// In pieces for all cores: one alone does not fill the memory's bandwidth.
+// Calls piece(offset, bytes) for all of `bytes`, perhaps twice, by all cores: one alone does not
+// use the memory's bandwidth.
 template <class Piece>
 void in_pieces(std::uint64_t bytes, const Piece& piece) {
   constexpr std::uint64_t step = std::uint64_t{1} << 20;
   if (bytes <= step) return piece(0, bytes);
-  tbb::parallel_for(std::uint64_t{0}, (bytes + step - 1) / step,
-                    [&](std::uint64_t i) { piece(i * step, std::min(step, bytes - i * step)); });
+  host::repeatable_for_all(tbb::blocked_range<std::uint64_t>(0, (bytes + step - 1) / step),
+                           [&](const auto& range) {
+                             for (auto i = range.begin(); i != range.end(); ++i)
+                               piece(i * step, std::min(step, bytes - i * step));
+                           });
 }
 
-// Memory that was given back, for whoever needs as much next: to touch new memory for the first
-// time takes as long as to sort in it. One block, of at most an eighth of the machine's memory.
+// Keeps one block of memory that was given back, for the next buffer: to touch new memory for the
+// first time takes as long as to sort in it. At most an eighth of the machine's memory.
 class Spare {
  public:
   struct Block {
@@ -69,17 +138,17 @@ class Spare {
 class HostBuffer final : public Buffer {
  public:
   HostBuffer(void* memory, std::uint64_t bytes) : memory_(memory), bytes_(bytes) {}  // the caller's
-  HostBuffer(Spare::Block block, std::uint64_t bytes, Spare& spare)
-      : memory_(block.memory), bytes_(bytes), block_(block), spare_(&spare) {}
+  HostBuffer(std::uint64_t bytes, Spare& spare) : bytes_(bytes), spare_(&spare) {}  // own() follows
   HostBuffer(const HostBuffer&) = delete;
   HostBuffer& operator=(const HostBuffer&) = delete;
   ~HostBuffer() override {
     if (spare_ != nullptr) spare_->give(block_);
   }
+  void own(Spare::Block block) { block_ = block, memory_ = block.memory; }
   Memory memory() const override { return {memory_, 0, bytes_}; }
 
  private:
-  void* memory_;
+  void* memory_ = nullptr;
   std::uint64_t bytes_;
   Spare::Block block_;
   Spare* spare_ = nullptr;
@@ -97,20 +166,21 @@ class HostQueue final : public Queue {
                 fmt::format("cpu:0 runs no kernels, and cannot run {}", l.kernel.name()));
   }
   void call(std::string_view phase, const std::function<void()>& work) override {
+    if (!tracing_) return work();
+    trace_.push_back({phase, 0});  // before the work, after which nothing may fail
     const auto begin = std::chrono::steady_clock::now();
     work();
-    if (tracing_)
-      trace_.push_back(
-          {phase, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()});
+    trace_.back().seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   }
   void copy(Memory to, Memory from, std::uint64_t bytes, std::string_view phase) override {
-    call(phase, [&] {
+    host::call(*this, phase, [&] {
       in_pieces(bytes, [&](auto i, auto n) { std::memcpy(at(to) + i, at(from) + i, n); });
     });
   }
   void fill(Memory to, std::uint32_t pattern, std::uint64_t bytes,
             std::string_view phase) override {
-    call(phase, [&] {
+    host::call(*this, phase, [&] {
       in_pieces(bytes, [&](auto i, auto n) {
         for (std::uint64_t b = i; b < i + n; b += 4)
           std::memcpy(at(to) + b, &pattern, std::min<std::uint64_t>(4, i + n - b));
@@ -128,6 +198,7 @@ class HostQueue final : public Queue {
 
   void begin_trace() override {
     trace_.clear();
+    trace_.reserve(256);  // phases of a sort: none fails half way for want of memory
     tracing_ = true;
   }
   std::vector<TraceEntry> end_trace() override {
@@ -170,7 +241,7 @@ class HostDevice final : public Device {
     c.model = info_.name;
     c.backend = Backend::host;
     c.kind = DeviceKind::cpu;
-    c.compute_units = std::max(1u, std::thread::hardware_concurrency());
+    c.compute_units = host::all_threads();
     c.max_work_group = c.sub_group_size = 1;
     c.local_memory = c.local_struct = 0;
     c.global_memory = c.max_allocation = pages(_SC_PHYS_PAGES);
@@ -182,13 +253,13 @@ class HostDevice final : public Device {
   std::uint64_t free_memory() override { return pages(_SC_AVPHYS_PAGES); }
 
   std::unique_ptr<Buffer> allocate(std::uint64_t bytes) override {
+    auto buffer = std::make_unique<HostBuffer>(bytes, spare_);
     auto block = spare_.take(bytes);
     if (block.memory == nullptr) {
-      // Large pages, where there are any: the first touch of each page costs, and every page costs
-      // a place in the TLB.
+      // Large pages, if there are any: fewer first touches, fewer entries of the TLB.
       const std::uint64_t boundary = bytes >= 2 * large_page ? large_page : page;
       block.bytes = (bytes / boundary + 1) * boundary;
-      // The system promises more memory than it has, and ends whom it disappoints.
+      // The system promises more memory than it has, and kills processes that use it.
       if (bytes <= info_.claimed.global_memory)
         block.memory = std::aligned_alloc(boundary, block.bytes);
       if (block.memory == nullptr)
@@ -200,7 +271,8 @@ class HostDevice final : public Device {
       if (boundary == large_page) ::madvise(block.memory, block.bytes, MADV_HUGEPAGE);
 #endif
     }
-    return std::make_unique<HostBuffer>(block, bytes, spare_);
+    buffer->own(block);
+    return buffer;
   }
   std::unique_ptr<Buffer> adopt(void* host, std::uint64_t bytes) override {
     return std::make_unique<HostBuffer>(host, bytes);

@@ -12,6 +12,7 @@
 #include "embedded.hpp"
 #include "host.hpp"
 #include "operands.hpp"
+#include "out_of_memory.hpp"
 #include "records.hpp"
 
 namespace sortium {
@@ -413,17 +414,19 @@ void detail::check_k(std::uint64_t k, std::uint64_t count) {
 }
 
 std::uint64_t first_unsorted_host(const Problem& problem, const void* keys,
-                                  const std::string& device) {
+                                  const std::string& device) try {
   Staging s(device);
   const IsSortedPlan plan(s.device, problem);
   const IsSortedPlan::Operands o{s.in(keys, problem.count * info(problem.key).bytes, "keys"),
                                  s.room(8), s.room(plan.scratch_bytes())};
   plan.run(*s.queue, o);
   return s.number(o.result);
+} catch (const std::bad_alloc&) {
+  throw_out_of_memory("first_unsorted_host", problem.count * info(problem.key).bytes);
 }
 
 std::uint64_t unique_host(const Problem& problem, const HostOperands& h, void* lengths,
-                          unsigned length_bytes, const std::string& device) {
+                          unsigned length_bytes, const std::string& device) try {
   Staging s(device);
   if (lengths == nullptr) length_bytes = 0;
   const UniquePlan plan(s.device, problem, length_bytes);
@@ -447,10 +450,12 @@ std::uint64_t unique_host(const Problem& problem, const HostOperands& h, void* l
   if (values != 0) s.out(h.values_out, o.values_out, runs * problem.value_bytes);
   s.out(lengths, o.lengths, runs * length_bytes);
   return runs;
+} catch (const std::bad_alloc&) {
+  throw_out_of_memory("unique_host", operand_bytes(problem));
 }
 
 void merge_host(const Problem& problem, std::uint64_t a_count, const HostMergeOperands& h,
-                const std::string& device) {
+                const std::string& device) try {
   Staging s(device);
   const MergePlan plan(s.device, problem, a_count);
   const unsigned key = info(problem.key).bytes,
@@ -469,10 +474,13 @@ void merge_host(const Problem& problem, std::uint64_t a_count, const HostMergeOp
   plan.run(*s.queue, o);
   s.out(h.keys_out, o.keys_out, problem.count * key);
   s.out(h.values_out, o.values_out, problem.count * value);
+} catch (const std::bad_alloc&) {
+  throw_out_of_memory("merge_host", operand_bytes(problem));
 }
 
 void search_host(const Problem& problem, const void* keys, const void* needles,
-                 std::uint64_t needle_count, void* places, Bound bound, const std::string& device) {
+                 std::uint64_t needle_count, void* places, Bound bound,
+                 const std::string& device) try {
   Staging s(device);
   const SearchPlan plan(s.device, problem, needle_count, bound);
   const unsigned key = info(problem.key).bytes;
@@ -482,10 +490,12 @@ void search_host(const Problem& problem, const void* keys, const void* needles,
                                s.room(needle_count * problem.value_bytes)};
   plan.run(*s.queue, o);
   s.out(places, o.places, needle_count * problem.value_bytes);
+} catch (const std::bad_alloc&) {
+  throw_out_of_memory("search_host", (problem.count + needle_count) * info(problem.key).bytes);
 }
 
 void nth_element_host(const Problem& problem, std::uint64_t n, const HostOperands& h,
-                      const std::string& device) {
+                      const std::string& device) try {
   Staging s(device);
   const NthElementPlan plan(s.device, problem, n);
   const std::uint64_t keys = problem.count * info(problem.key).bytes;
@@ -502,6 +512,8 @@ void nth_element_host(const Problem& problem, std::uint64_t n, const HostOperand
   plan.run(*s.queue, o);
   if (problem.keys_out) s.out(h.keys_out, o.keys_out, keys);
   s.out(h.values_out, o.values_out, values);
+} catch (const std::bad_alloc&) {
+  throw_out_of_memory("nth_element_host", operand_bytes(problem));
 }
 
 }  // namespace sortium

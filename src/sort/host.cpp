@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "../algorithms/rooms.hpp"
+#include "out_of_memory.hpp"
 #include "records.hpp"
 
 namespace sortium {
@@ -239,7 +240,7 @@ HostReport detail::sort_by_default(KeyType key, std::uint64_t count, void* keys,
   return sort_host(p, {keys, keys, values, values});
 }
 
-HostReport sort_host(const Problem& problem, const HostOperands& o, const Options& options) {
+HostReport sort_host(const Problem& problem, const HostOperands& o, const Options& options) try {
   if (problem.payload == Payload::values && problem.value_bytes != 4 && problem.value_bytes != 8)
     return sort_elements(problem, o, options);
   if (problem.segments != 0) {
@@ -333,6 +334,8 @@ HostReport sort_host(const Problem& problem, const HostOperands& o, const Option
     report.transfer_seconds += watch.lap();
   }
   return report;
+} catch (const std::bad_alloc&) {
+  throw_out_of_memory("sort_host", operand_bytes(problem));
 }
 
 }  // namespace sortium

@@ -16,8 +16,7 @@
 #include "operands.hpp"
 
 #ifdef SORTIUM_WITH_HOST
-#include <tbb/blocked_range.h>
-#include <tbb/parallel_for.h>
+#include "../device/host_threads.hpp"
 #endif
 
 namespace sortium {
@@ -46,13 +45,14 @@ std::uint64_t groups_of(const Capabilities& c, std::uint64_t items) {
 
 std::byte* at(const Memory& m) { return static_cast<std::byte*>(m.handle) + m.offset; }
 
-// On cpu:0: `work(begin, end)` over [0, count), on all cores.
+// On cpu:0: calls work(begin, end) for ranges of [0, count), on all cores; for a range perhaps
+// twice.
 template <class Work>
 void on_host(Queue& queue, std::string_view phase, std::uint64_t count, const Work& work) {
 #ifdef SORTIUM_WITH_HOST
-  queue.call(phase, [&] {
-    tbb::parallel_for(tbb::blocked_range<std::uint64_t>(0, count, 1 << 14),
-                      [&](const auto& range) { work(range.begin(), range.end()); });
+  host::call(queue, phase, [&] {
+    host::repeatable_for_all(tbb::blocked_range<std::uint64_t>(0, count, 1 << 14),
+                             [&](const auto& range) { work(range.begin(), range.end()); });
   });
 #else
   queue.call(phase, [&] { work(std::uint64_t{0}, count); });

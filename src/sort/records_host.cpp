@@ -1,5 +1,4 @@
-// Sorting records in host memory: a RecordPlan, device memory around it, and the way there and
-// back.
+// Sorts records in host memory: makes a RecordPlan and its device memory, and copies both ways.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +7,7 @@
 
 #include "host.hpp"
 #include "operands.hpp"
+#include "out_of_memory.hpp"
 #include "records.hpp"
 
 namespace sortium {
@@ -18,14 +18,20 @@ namespace {
   throw Error(ErrorCode::invalid_argument, message);
 }
 
+std::uint64_t column_bytes(const RecordProblem& problem) {
+  std::uint64_t bytes = 0;
+  for (const auto& c : problem.columns) bytes += problem.count * c.bytes;
+  return bytes;
+}
+
 Memory host_memory(const void* m) { return {const_cast<void*>(m), 0, 0}; }
 
-// Whether a device may use an array of elements of so many bytes where it lies in host memory.
+// True if a device may use host memory with elements of this size in place.
 bool is_aligned(const void* m, unsigned bytes) {
   return reinterpret_cast<std::uintptr_t>(m) % unit_of(bytes) == 0;
 }
 
-// Host memory as a CPU's own, or device memory and what has to be copied.
+// Device memory for an array of the host: that array itself (`direct`, on CPUs), or a copy.
 class Mirror {
  public:
   Mirror(Device& device, void* host, std::uint64_t bytes, bool direct)
@@ -60,7 +66,7 @@ void detail::check_positions_of_none(std::uint64_t positions) {
 }
 
 HostReport sort_records_host(const RecordProblem& problem, const RecordHostOperands& o,
-                             const Options& options) {
+                             const Options& options) try {
   check(problem);
   if (options.order != Order::ascending || options.begin_bit != 0 || options.end_bit != 0 ||
       options.nan != NanOrder::last || options.zeros != ZeroOrder::tied)
@@ -69,14 +75,14 @@ HostReport sort_records_host(const RecordProblem& problem, const RecordHostOpera
         "key has its own");
   Stopwatch watch;
   HostReport report;
-  // As in sort_host: few records are not worth the way to a device.
+  // As in sort_host: the way to a device and back takes longer than to sort few records.
   const bool stay = problem.count <= few && options.algorithm == "auto" &&
                     options.parameters.empty() && options.max_scratch_bytes == 0;
   const auto device =
       stay ? device_near(options.device) : device_for({.limit = problem.limit}, options);
 
-  // A CPU sorts the caller's memory where it lies; elsewhere, and where it is not aligned, the
-  // device sorts its own copy in place. What comes out of a limit is shorter, and apart.
+  // A CPU sorts the caller's memory in place if it is aligned. Other devices sort a copy in place.
+  // With a limit, the output is shorter than the input, and separate.
   const bool cpu = device->info().claimed.kind == DeviceKind::cpu;
   const std::size_t columns = problem.columns.size();
   RecordProblem own = problem;
@@ -145,7 +151,7 @@ HostReport sort_records_host(const RecordProblem& problem, const RecordHostOpera
   const auto scratch = device->allocate(plan.scratch_bytes());
   for (const auto& m : in) m.write(*queue);
   if (problem.segments != 0 &&
-      problem.limit != 0) {  // what shorter segments leave comes back as it was
+      problem.limit != 0) {  // short segments leave some of the output as it was
     for (const auto& m : outs) m.write(*queue);
     if (positions) positions->write(*queue);
   }
@@ -165,10 +171,12 @@ HostReport sort_records_host(const RecordProblem& problem, const RecordHostOpera
   report.transfer_seconds += watch.lap();
   if (cpu && std::ranges::count(direct, false) == 0) report.transfer_seconds = 0;
   return report;
+} catch (const std::bad_alloc&) {
+  throw_out_of_memory("sort_records_host", column_bytes(problem));
 }
 
 void permute_host(const PermuteProblem& problem, const void* in, const void* positions, void* out,
-                  const Options& options) {
+                  const Options& options) try {
   check(problem);
   if (problem.count == 0) return;
   const std::uint64_t elements = problem.elements == 0 ? problem.count : problem.elements;
@@ -201,28 +209,35 @@ void permute_host(const PermuteProblem& problem, const void* in, const void* pos
   const Mirror to = mirror(out, out_bytes, problem.element_bytes);
   from.write(*queue);
   at.write(*queue);
-  if (!gathers) to.write(*queue);  // what no position names stays
+  if (!gathers) to.write(*queue);  // elements that no position names keep their contents
   permute.run(*queue, from.memory(), at.memory(), to.memory());
   to.sync(*queue);
   queue->finish();
   to.read(*queue, out);
+} catch (const std::bad_alloc&) {
+  throw_out_of_memory("permute_host",
+                      problem.count * (problem.element_bytes + problem.index_bytes));
 }
 
 HostReport sort_records(void* records, unsigned record_bytes, std::uint64_t count,
-                        const std::vector<Field>& key, const Options& options) {
+                        const std::vector<Field>& key, const Options& options) try {
   const void* const in = records;
   return sort_records_host({count, {{record_bytes, Moved::in_place}}, key}, {{&in, 1}}, options);
+} catch (const std::bad_alloc&) {
+  throw_out_of_memory("sort_records", count * record_bytes);
 }
 
 HostReport sort_records(const void* records, void* records_out, unsigned record_bytes,
                         std::uint64_t count, const std::vector<Field>& key,
-                        const Options& options) {
+                        const Options& options) try {
   return sort_records_host({count, {{record_bytes, Moved::out}}, key},
                            {{&records, 1}, {&records_out, 1}}, options);
+} catch (const std::bad_alloc&) {
+  throw_out_of_memory("sort_records", count * record_bytes);
 }
 
 HostReport sort_columns(const std::vector<KeyColumn>& keys, const std::vector<HostColumn>& values,
-                        const Options& options) {
+                        const Options& options) try {
   if (keys.empty()) refuse("the key has no columns");
   RecordProblem problem{.count = keys[0].column.count};
   std::vector<const void*> memory;
@@ -240,10 +255,15 @@ HostReport sort_columns(const std::vector<KeyColumn>& keys, const std::vector<Ho
   }
   for (const auto& v : values) add(v);
   return sort_records_host(problem, {memory}, options);
+} catch (const std::bad_alloc&) {
+  std::uint64_t bytes = 0;
+  for (const auto& k : keys) bytes += k.column.count * k.column.bytes;
+  for (const auto& v : values) bytes += v.count * v.bytes;
+  throw_out_of_memory("sort_columns", bytes);
 }
 
 HostReport detail::sort_wide(Field field, void* keys, std::uint64_t count, void* values,
-                             unsigned value_bytes, Options options) {
+                             unsigned value_bytes, Options options) try {
   field.order = options.order;
   field.begin_bit = options.begin_bit;
   field.end_bit = options.end_bit;
@@ -257,6 +277,8 @@ HostReport detail::sort_wide(Field field, void* keys, std::uint64_t count, void*
   if (value_bytes != 0) problem.columns.push_back({value_bytes, Moved::in_place});
   const void* const memory[] = {keys, values};
   return sort_records_host(problem, {{memory, problem.columns.size()}}, options);
+} catch (const std::bad_alloc&) {
+  throw_out_of_memory("sort", count * (field.type.size() + value_bytes));
 }
 
 }  // namespace sortium

@@ -1,4 +1,4 @@
-// A problem's codes (words.hpp), and which of them tie.
+// The codes of a problem's keys (words.hpp), and which codes tie.
 #pragma once
 
 #include <algorithm>
@@ -20,8 +20,8 @@ Coding<Word> coding_of(const Problem& p) {
   return {static_cast<Word>(type.is_signed ? sign ^ down : down), 0, false};
 }
 
-// The codes of floats that tie: those of the zeros, first_zero and the next, and all from first_nan
-// on.
+// The codes of floats that tie: those of the two zeros, first_zero and first_zero + 1, and those of
+// all NaN, from first_nan on.
 template <class Word>
 struct Ties {
   static constexpr Word infinity =
@@ -32,7 +32,7 @@ struct Ties {
                                                  first_nan};  // around each kind
 
   [[nodiscard]] static bool has(Word code) { return code - first_zero < 2 || code >= first_nan; }
-  // The code that all have that tie with this one.
+  // Returns the same code for all codes that tie.
   [[nodiscard]] static Word shared(Word code) {
     return std::min<Word>(code - (code == first_zero + 1), first_nan);
   }

@@ -9,9 +9,9 @@
 
 namespace sortium::sample {
 
-// Words in the order of their upper 32 bits, stably, by least-significant digits; only bits in
-// which they differ count. They lie in `words`, or in `spare`, which has room for as many; where,
-// is what this gives. Fewer than 2^32.
+// Sorts fewer than 2^32 words stably by their upper 32 bits, least significant digit first. Sorts
+// only by bits in which they differ. `spare` has space for `count` words. Returns where the result
+// is: at `words` or at `spare`.
 inline std::uint64_t* sort_upper_halves(std::uint64_t* words, std::uint64_t* spare,
                                         std::size_t count) {
   constexpr unsigned most_bits = 10, most_passes = 4;

@@ -1,7 +1,7 @@
-// Up to 16 records, for whom to set anything up would take longer than to sort. Integers alone go
-// through a network: Batcher, "Sorting networks and their applications" (1968). Others are counted,
-// which is stable and takes ranks of 64 bits: Knuth, "The Art of Computer Programming", volume 3,
-// section 5.2, algorithm C.
+// Sorts up to 16 records: to set up sample would take longer than the sort. Integers without values
+// go through a network: Batcher, "Sorting networks and their applications" (1968). Other records
+// are sorted by comparison counting, which is stable and takes ranks of 64 bits: Knuth, "The Art of
+// Computer Programming", volume 3, section 5.2, algorithm C.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -12,8 +12,7 @@
 namespace sortium {
 namespace {
 
-// Batcher's odd-even merge sort of N codes, comparator by comparator: no branch depends on what
-// they are.
+// Returns the comparators of Batcher's odd-even merge sort of N codes.
 template <std::size_t N>
 constexpr auto comparators() {
   std::array<std::pair<std::uint8_t, std::uint8_t>, N == 2   ? 1
@@ -41,7 +40,7 @@ void run_network(const Key* in, Key* out, std::uint64_t count, Key flip,
   const auto order = [&](std::size_t low, std::size_t high) {
     const Key x = codes[low], y = codes[high];
     const Key change =
-        static_cast<Key>((x ^ y) & (Key{0} - Key{y < x}));  // compilers make a branch of a minimum
+        static_cast<Key>((x ^ y) & (Key{0} - Key{y < x}));  // compilers turn min() into a branch
     codes[low] = x ^ change;
     codes[high] = y ^ change;
   };
@@ -54,7 +53,7 @@ void run_network(const Key* in, Key* out, std::uint64_t count, Key flip) {
   run_network<N>(in, out, count, flip, std::make_index_sequence<comparators<N>().size()>());
 }
 
-// Keys whose code, the key ^ flip, is all there is of them.
+// Sorts keys without values whose code is key ^ flip.
 template <class Key>
 void sort_few_codes(const Key* in, Key* out, std::uint64_t count, Key flip) {
   if (count <= 2)
@@ -76,8 +75,8 @@ void place_few(const std::array<std::size_t, N>& places, const T* in, T* out, st
     if (i < count) out[i] = placed[i];
 }
 
-// A record's place is the number of those that come before it. Each is compared with each, which
-// takes no branch.
+// Returns the place of each record: how many records come before it. Compares each pair of records
+// without a branch.
 template <std::size_t N>
 std::array<std::size_t, N> places_of(const std::array<std::uint64_t, N>& ranks) {
   return [&]<std::size_t... I>(std::index_sequence<I...>) {

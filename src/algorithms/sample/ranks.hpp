@@ -1,5 +1,5 @@
-// Records' words: a key's rank, or a window of its bits, above the record's position. How they are
-// made, and what they leave to do.
+// Records' words: a key's rank, or a window of the rank's bits, above the record's position. How
+// they are made, and the sort of those whose windows tie.
 #pragma once
 
 #include <algorithm>
@@ -11,12 +11,14 @@
 
 namespace sortium::sample {
 
-// Ranks fall into [lowest, lowest + 2^bits << shift).
+// The bits of a rank that a word holds: (rank - lowest) >> shift.
 struct Window {
   std::uint64_t lowest = 0;
   unsigned shift = 0;
 };
 
+// The window of `bits` bits for ranks from `lowest` to `highest`; shift is 0 if it holds all of
+// them.
 [[nodiscard]] inline Window window_of(std::uint64_t lowest, std::uint64_t highest, unsigned bits) {
   const unsigned needed = static_cast<unsigned>(std::bit_width(highest - lowest));
   return {lowest, needed > bits ? needed - bits : 0};
@@ -24,11 +26,13 @@ struct Window {
 
 class Ranks {
  public:
-  // `coded`: codes say the ranks.
+  // `coded`: a key's code is its rank, but for ties.
   Ranks(const Problem& problem, bool coded) : problem_(problem), rank_(problem), coded_(coded) {}
 
-  // What decides a record's place: its key's code, where ties have one and the same, or the bits
-  // that were asked for.
+  [[nodiscard]] std::uint64_t rank(std::uint64_t key) const { return rank_(key); }
+
+  // Writes what decides the records' places: their keys' codes, if ties share one, or else the
+  // problem's range of bits.
   template <class Key>
   void of(const Key* keys, std::uint64_t* to, std::uint64_t count) const {
     if (!coded_) {
@@ -49,8 +53,8 @@ class Ranks {
     }
   }
 
-  // Sorted words whose windows were too narrow for the ranks: runs of equal ones, sorted by the
-  // ranks themselves.
+  // Sorts words that are sorted by windows narrower than the ranks: each run of equal windows, by
+  // the ranks themselves.
   template <class Key>
   void sort_ties(const Key* keys, std::uint64_t* words, std::uint64_t count,
                  unsigned position_bits) const {
@@ -72,7 +76,7 @@ class Ranks {
       if (rank(words[1]) < rank(words[0])) std::swap(words[0], words[1]);
       return;
     }
-    // Narrower ranks, narrower windows: each round settles 64 - position_bits bits more.
+    // A run's ranks span fewer bits than all ranks: each round decides 64 - position_bits more.
     std::uint64_t lowest = ~std::uint64_t{0}, highest = 0;
     for (std::uint64_t i = 0; i < count; ++i) {
       const std::uint64_t r = rank(words[i]);
@@ -93,8 +97,7 @@ class Ranks {
   bool coded_;
 };
 
-// Words of a falling run, the last ones first; those that tie but for their positions keep their
-// order.
+// Reverses the words of a falling run. Those that tie but for their positions keep their order.
 inline void turn(std::uint64_t* words, std::uint64_t count, unsigned position_bits) {
   std::reverse(words, words + count);
   for (std::uint64_t i = 0, end = 0; i < count; i = end) {
@@ -104,12 +107,12 @@ inline void turn(std::uint64_t* words, std::uint64_t count, unsigned position_bi
   }
 }
 
-// The records that the words say, in the words' order.
+// Copies the records at the words' positions, in the words' order.
 template <class T>
 void fetch(const std::uint64_t* words, std::uint64_t count, std::uint64_t mask, const T* from,
            T* to) {
   constexpr std::uint64_t ahead =
-      16;  // a part that is too large for the cache should have many on their way
+      16;  // records in flight: hides the latency of a part that is larger than the cache
   for (std::uint64_t i = 0; i < count; ++i) {
     if (i + ahead < count) __builtin_prefetch(from + (words[i + ahead] & mask));
     to[i] = from[words[i] & mask];

@@ -1,41 +1,78 @@
-// Runs of the input: what is sorted already, upwards or downwards, as a natural merge sort finds it
-// (Knuth, The Art of Computer Programming 3, 5.2.4).
+// Finds the sorted runs of the input, and merges runs: the natural merge sort of Knuth, The Art of
+// Computer Programming 3, 5.2.4.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 namespace sortium::sample {
 
-// Records [begin, end) whose ranks never fall or, `falls`, never rise.
+// Records [begin, end) whose ranks never fall or, if `falls`, never rise.
 struct Run {
   std::uint64_t begin, end;
   bool falls;
 };
 
-// Pieces of the input are looked at by themselves, in any order and on any thread, until there are
-// too many turns; then the runs are put together. `ranks`(first, to, count) writes the ranks of
-// `count` records.
+// Finds the runs of `count` records. look() examines one piece of them, in any order and on any
+// thread; runs() then joins what the pieces found. All give up once there are too many runs.
 class RunFinder {
  public:
   static constexpr std::uint64_t piece = 1u << 16;  // records
   static constexpr std::size_t most = 8;            // runs; more are not worth merging
 
-  explicit RunFinder(std::uint64_t count)
-      : count_(count), stretches_((count + piece - 1) / piece) {}
+  // From record `begin` on, this many steps to the next record go one way (1: up, -1: down) or, if
+  // that is 0, stay.
+  struct Stretch {
+    std::uint64_t begin, steps;
+    int way;
+  };
+  struct Stretches {
+    std::array<Stretch, most + 1> all;
+    std::size_t count;
 
-  [[nodiscard]] std::uint64_t pieces() const { return stretches_.size(); }
+    void add(std::uint64_t begin, std::uint64_t steps, int way) {
+      if (count != 0) {
+        Stretch& last = all[count - 1];
+        if (way == 0 || last.way == 0 || last.way == way) {
+          last.steps += steps;
+          last.way |= way;
+          return;
+        }
+      }
+      all[count++] = {begin, steps, way};
+    }
+  };
+  struct Runs {
+    std::array<Run, most> all;
+    std::size_t count = 0;  // 0: too many runs
+
+    [[nodiscard]] const Run* begin() const { return all.data(); }
+    [[nodiscard]] const Run* end() const { return all.data() + count; }
+    [[nodiscard]] bool is_one_that_ascends() const { return count == 1 && !all[0].falls; }
+  };
+
+  [[nodiscard]] static std::uint64_t pieces_of(std::uint64_t count) {
+    return (count + piece - 1) / piece;
+  }
+
+  // `stretches` has space for one element a piece.
+  RunFinder(std::uint64_t count, Stretches* stretches) : count_(count), stretches_(stretches) {
+    for (std::uint64_t p = 0; p < pieces(); ++p) stretches_[p].count = 0;
+  }
+
+  [[nodiscard]] std::uint64_t pieces() const { return pieces_of(count_); }
   [[nodiscard]] bool given_up() const { return given_up_.load(std::memory_order_relaxed); }
 
+  // Examines piece `p`. ranks(first, to, count) writes the ranks of `count` records to `to`.
   template <class Ranks>
   void look(std::uint64_t p, const Ranks& ranks) {
     std::uint64_t rank[step];
     const std::uint64_t end =
-        p + 1 < pieces() ? (p + 1) * piece + 1 : count_;  // and the next one's first
+        p + 1 < pieces() ? (p + 1) * piece + 1 : count_;  // and the next piece's first record
     auto& mine = stretches_[p];
     for (std::uint64_t i = p * piece; i + 1 < end && !given_up(); i += step - 1) {
       const std::uint64_t some = end - i < step ? end - i : step;
@@ -46,26 +83,32 @@ class RunFinder {
         falls |= rank[k - 1] > rank[k];
       }
       if (!rises || !falls)
-        add(mine, i, some - 1, rises - falls);
+        mine.add(i, some - 1, rises - falls);
       else
-        for (std::uint64_t k = 1; k < some && mine.size() <= most; ++k)
-          add(mine, i + k - 1, 1, (rank[k - 1] < rank[k]) - (rank[k - 1] > rank[k]));
-      if (mine.size() > most) given_up_.store(true, std::memory_order_relaxed);
+        for (std::uint64_t k = 1; k < some && mine.count <= most; ++k)
+          mine.add(i + k - 1, 1, (rank[k - 1] < rank[k]) - (rank[k - 1] > rank[k]));
+      if (mine.count > most) given_up_.store(true, std::memory_order_relaxed);
     }
   }
 
-  // Once all pieces have been looked at: the runs, or none where there are too many.
-  [[nodiscard]] std::vector<Run> runs() const {
-    std::vector<Stretch> all;
-    for (const auto& mine : stretches_)
-      for (const auto& s : mine) add(all, s.begin, s.steps, s.way);
-    std::vector<Run> out;
-    if (given_up() || all.size() > most) return out;
+  // Returns the runs once every piece has been examined, or none if there are too many.
+  [[nodiscard]] Runs runs() const {
+    Stretches joined;
+    joined.count = 0;
+    for (std::uint64_t p = 0; p < pieces() && !given_up(); ++p)
+      for (std::size_t i = 0; i < stretches_[p].count; ++i) {
+        const auto& s = stretches_[p].all[i];
+        joined.add(s.begin, s.steps, s.way);
+        if (joined.count > most) return {};
+      }
+    Runs out;
+    if (given_up()) return out;
     std::uint64_t begin = 0;
-    for (const auto& s : all) {
-      const std::uint64_t end =
-          s.begin + s.steps + 1;  // the step from one run to the next belongs to the later stretch
-      if (begin < end) out.push_back({begin, end, s.way < 0});
+    for (std::size_t i = 0; i < joined.count; ++i) {
+      // The step from one run to the next belongs to the later stretch.
+      const auto& s = joined.all[i];
+      const std::uint64_t end = s.begin + s.steps + 1;
+      if (begin < end) out.all[out.count++] = {begin, end, s.way < 0};
       begin = end;
     }
     return out;
@@ -74,28 +117,15 @@ class RunFinder {
  private:
   static constexpr std::uint64_t step = 512;
 
-  struct Stretch {  // from record `begin` on, so many steps to the next record that all go one way,
-                    // or stay
-    std::uint64_t begin, steps;
-    int way;
-  };
-  static void add(std::vector<Stretch>& to, std::uint64_t begin, std::uint64_t steps, int way) {
-    if (!to.empty() && (way == 0 || to.back().way == 0 || to.back().way == way)) {
-      to.back().steps += steps;
-      to.back().way |= way;
-    } else {
-      to.push_back({begin, steps, way});
-    }
-  }
-
   std::uint64_t count_;
-  std::vector<std::vector<Stretch>> stretches_;
+  Stretches* stretches_;
   std::atomic<bool> given_up_{false};
 };
+using Runs = RunFinder::Runs;
 
-// Merges sorted [a, middle) and [middle, end); equal words are one and the same. It works from both
-// ends at once, of which neither waits for the other's loads; while each piece has two words for
-// every step, none looks for where they end.
+// Merges sorted [a, middle) and [middle, end); equal words cannot be told apart. Works from both
+// ends at once, because neither end waits for the other's loads. The inner loop checks no bounds:
+// each piece has two words for every step.
 template <class Word>
 void merge_two(const Word* a, const Word* middle, const Word* end, Word* to) {
   const Word *b = middle, *a_end = middle, *b_end = end;
@@ -112,8 +142,8 @@ void merge_two(const Word* a, const Word* middle, const Word* end, Word* to) {
   std::merge(a, a_end, b, b_end, to);
 }
 
-// Merges sorted pieces, of which piece i ends at ends[i + 1], by twos; `spare` has room for all of
-// them, and the outcome is there or where they were. `ends` is overwritten.
+// Merges sorted pieces in pairs; piece i is [ends[i], ends[i + 1]). `spare` has space for all
+// words. Returns where the result is: at `words` or at `spare`. Overwrites `ends`.
 template <class Word>
 Word* merge_pieces(Word* words, Word* spare, std::size_t* ends, std::size_t pieces) {
   for (; pieces > 1; pieces = (pieces + 1) / 2) {

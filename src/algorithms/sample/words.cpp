@@ -14,7 +14,7 @@ namespace sortium::sample::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Plain loops: compilers make vectors of them.
+// Compilers vectorise these loops.
 template <class Word>
 void encode_all(const Word* HWY_RESTRICT keys, Word* HWY_RESTRICT codes, std::size_t count,
                 Coding<Word> c) {
@@ -44,9 +44,9 @@ void decode_all(Word* codes, std::size_t count, Coding<Word> c) {
   }
 }
 
-// The words below the pivot to the front, the others behind them, each in their order. Whole
-// vectors are stored, and what is too much is overwritten by the next: neither end of the output
-// ever passes the input.
+// Moves the words below the pivot to the front and the others behind them, stably. Returns how many
+// are below. It stores whole vectors; the next store overwrites the excess lanes. No store passes
+// the input that is still to be read.
 template <class Word>
 std::size_t split(Word* HWY_RESTRICT words, std::size_t count, Word pivot,
                   Word* HWY_RESTRICT spare) {

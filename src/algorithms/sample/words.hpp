@@ -1,5 +1,5 @@
-// What sample's host driver asks of the vector units: the part of the room that is compiled once
-// for every instruction set, and chosen when the program runs.
+// sample's vector code. It is compiled once for each instruction set; the program chooses one when
+// it runs.
 #pragma once
 
 #include <cstddef>
@@ -7,13 +7,12 @@
 
 namespace sortium::sample {
 
-// The map from a key's bits to a code: an unsigned number that has the key's order, and back. It
-// loses nothing: zeros of either sign have neighbouring codes (see choose_splitters), NaN the
-// highest ones, and each NaN its own.
+// The map from a key's bits to a code and back. A code is an unsigned number in the key's order.
+// The map loses nothing: the two zeros have neighbouring codes (see Ties), NaN have the highest
+// codes, and each NaN has its own.
 //   integers:  key ^ flip;
-//   floats:    negative ones are inverted, positive ones get the sign bit; then ^ flip; then -
-//   below, the number of NaN
-//              that this puts before all numbers, so that they wrap round to the end.
+//   floats:    invert negative keys, set the sign bit of positive ones; then ^ flip; then - below,
+//              the number of NaN that this puts before all numbers: they wrap round to the end.
 template <class Word>
 struct Coding {
   Word flip = 0, below = 0;
@@ -28,14 +27,14 @@ void encode(const std::uint64_t* keys, std::uint64_t* codes, std::size_t count,
 void decode(std::uint32_t* codes, std::size_t count, Coding<std::uint32_t> coding);
 void decode(std::uint64_t* codes, std::size_t count, Coding<std::uint64_t> coding);
 
-// Ascending, not stable. Highway's vqsort: Wassenberg, Blacher, Giesen, Sanders, "Vectorized and
-// performance-portable Quicksort" (2022).
+// Sorts in ascending order, not stably. Highway's vqsort: Wassenberg, Blacher, Giesen, Sanders,
+// "Vectorized and performance-portable Quicksort" (2022).
 void sort_words(std::uint32_t* words, std::size_t count);
 void sort_words(std::uint64_t* words, std::size_t count);
 
-// Stable: afterwards part k holds, in their order, the words w with splitters[k - 1] <= w <
-// splitters[k], and ends at ends[k]; there is one part more than splitters, which ascend. `spare`:
-// room for `count` words. log2(parts) passes over words that should fit a core's cache.
+// Partitions stably by ascending splitters: part k has the words w with splitters[k - 1] <= w <
+// splitters[k], and ends at ends[k]. There is one part more than splitters. `spare` has space for
+// `count` words. Makes log2(parts) passes over the words, which should fit a core's cache.
 void partition_words(std::uint32_t* words, std::size_t count, const std::uint32_t* splitters,
                      std::size_t splitter_count, std::size_t* ends, std::uint32_t* spare);
 void partition_words(std::uint64_t* words, std::size_t count, const std::uint64_t* splitters,

@@ -1,21 +1,20 @@
-// Segments on the host's cores: every core sorts short ones by itself, with sample's sort for the
-// calling thread; long ones are then sorted one after the other by all cores. Bounded by one arena
-// of threads at any time.
+// Segments on the host's cores: each core sorts short ones by itself, with sample's sort for the
+// calling thread; all cores then sort the long ones, one after the other. One arena bounds the
+// threads. Nothing fails once it has begun to write: what it needs is in scratch memory.
 #include <fmt/format.h>
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <memory>
 #include <type_traits>
 
+#include "../../device/host_threads.hpp"
 #include "../rooms.hpp"
 
 namespace sortium {
 namespace {
 
-constexpr std::uint64_t alone = 1u << 15;  // up to so many records, a segment is one thread's
-constexpr std::uint64_t inserted = 24;     // up to so many, records are inserted one by one
+constexpr std::uint64_t alone = 1u << 15;  // at most this many records are sorted by one thread
+constexpr std::uint64_t inserted = 24;     // at most this many are inserted one by one
 
 template <class T>
 T* at(const Memory& m) {
@@ -37,36 +36,37 @@ void with_unsigned(unsigned bytes, const F& f) {
 class SegmentedHostSorter final : public Sorter {
  public:
   SegmentedHostSorter(const Problem& problem, const Capabilities& device, const Parameters& given)
-      : problem_(problem), device_(device) {
+      : problem_(problem),
+        threads_(problem.count <= alone
+                     ? 1
+                     : static_cast<unsigned>(given.number("threads", device.compute_units))) {
     if (problem.segments == 0)
       throw Error(ErrorCode::unsupported, "segmented-host: sorts segments, and there are none");
-    threads_ = static_cast<unsigned>(given.number("threads", device.compute_units));
-    if (problem.count <= alone) threads_ = 1;
-    device_.compute_units = threads_;
     few_bytes_ =
         (rooms::sample_few_scratch(segment(std::min(problem.count, alone))) + 63) / 64 * 64;
-    std::uint64_t bytes = threads_ * few_bytes_;
-    // A smaller problem may take a little more than a larger one, where the number of parts grows
-    // by one: of no fewer than eight, less than an eighth more for each.
+    std::uint64_t bytes = threads_.count() * few_bytes_;
+    // A smaller problem may take a little more than a larger one if that has one part more: of at
+    // least eight parts, each becomes less than an eighth larger.
     if (problem.count > alone) {
       const std::uint64_t whole =
-          rooms::sample().plan(segment(problem.count), device_, {})->scratch_bytes();
+          rooms::sample_in_arena_scratch(segment(problem.count), threads_.count());
       bytes = std::max(bytes, whole + whole / 8);
     }
     scratch_ = layout_.add(bytes);
+    if (threads_.count() > 1) done_ = layout_.add(problem.segments);
   }
 
   std::uint64_t scratch_bytes() const override { return layout_.bytes(); }
-  std::string parameters() const override { return fmt::format("threads={}", threads_); }
-  void build(Device&, const Capabilities&) override {
-    if (threads_ > 1) arena_ = std::make_unique<tbb::task_arena>(static_cast<int>(threads_));
-  }
+  std::string parameters() const override { return fmt::format("threads={}", threads_.count()); }
+  void build(Device&, const Capabilities&) override { threads_.start(); }
 
   void enqueue(Queue& queue, const Operands& o) override {
-    if (problem_.offset_bytes == 4)
-      sort(queue, o, at<const std::uint32_t>(o.offsets));
-    else
-      sort(queue, o, at<const std::uint64_t>(o.offsets));
+    threads_.run([&] {
+      if (problem_.offset_bytes == 4)
+        sort(queue, o, at<const std::uint32_t>(o.offsets));
+      else
+        sort(queue, o, at<const std::uint64_t>(o.offsets));
+    });
   }
 
  private:
@@ -79,31 +79,30 @@ class SegmentedHostSorter final : public Sorter {
 
   template <class Offset>
   void sort(Queue& queue, const Operands& o, const Offset* offsets) const {
-    std::uint64_t longs = 0;
-    queue.call("short", [&] {
-      if (threads_ == 1)
-        sort_short(o, offsets, 0, problem_.segments);
-      else
-        arena_->execute([&] {
-          tbb::parallel_for(
-              tbb::blocked_range<std::uint64_t>(0, problem_.segments),
-              [&](const auto& range) { sort_short(o, offsets, range.begin(), range.end()); });
-        });
-      if (problem_.count > alone)
-        for (std::uint64_t s = 0; s < problem_.segments; ++s)
-          longs += offsets[s + 1] - offsets[s] > alone;
-    });
-    for (std::uint64_t s = 0; longs != 0; ++s) {
+    host::call(queue, "short", [&] { sort_short(o, offsets); });
+    if (problem_.count <= alone) return;
+    for (std::uint64_t s = 0; s < problem_.segments; ++s) {
       const std::uint64_t begin = offsets[s], count = offsets[s + 1] - begin;
-      if (count <= alone) continue;
-      --longs;
-      const auto sorter = rooms::sample().plan(segment(count), device_, {});
-      sorter->build(queue.device(), device_);
-      const Operands mine = slice(o, begin, count, scratch_.in(o));
-      sorter->enqueue(queue, mine);
-      if (problem_.payload == Payload::positions)
-        queue.call("positions", [&] { add_begin(mine, begin, count); });
+      if (count > alone) sort_long(queue, slice(o, begin, count, scratch_.in(o)), begin, count);
     }
+  }
+
+  template <class Offset>
+  void sort_short(const Operands& o, const Offset* offsets) const {
+    const auto some = [&](std::uint64_t first, std::uint64_t last) {
+      sort_short(o, offsets, first, last);
+    };
+    if (threads_.count() == 1)
+      some(0, problem_.segments);
+    else
+      host::once_for(problem_.segments, at<std::uint8_t>(done_.in(o)), tbb::auto_partitioner{},
+                     some);
+  }
+
+  void sort_long(Queue& queue, const Operands& o, std::uint64_t begin, std::uint64_t count) const {
+    rooms::sample_in_arena(queue, segment(count), threads_.count(), o);
+    if (problem_.payload == Payload::positions)
+      host::call(queue, "positions", [&] { add_begin(o, begin, count); });
   }
 
   [[nodiscard]] Operands slice(const Operands& o, std::uint64_t begin, std::uint64_t count,
@@ -116,7 +115,7 @@ class SegmentedHostSorter final : public Sorter {
             part(o.values_out, value), scratch};
   }
 
-  // Positions in a segment become positions among all records.
+  // Turns positions in a segment into positions among all records.
   void add_begin(const Operands& o, std::uint64_t begin, std::uint64_t count) const {
     with_unsigned(problem_.value_bytes, [&](auto zero) {
       using Value = decltype(zero);
@@ -128,10 +127,7 @@ class SegmentedHostSorter final : public Sorter {
   template <class Offset>
   void sort_short(const Operands& o, const Offset* offsets, std::uint64_t first,
                   std::uint64_t last) const {
-    const auto thread =
-        threads_ == 1 ? 0
-                      : static_cast<std::uint64_t>(tbb::this_task_arena::current_thread_index());
-    const Memory scratch = scratch_.in(o).slice(thread * few_bytes_, few_bytes_);
+    const Memory scratch = scratch_.in(o).slice(threads_.index() * few_bytes_, few_bytes_);
     for (std::uint64_t s = first; s < last; ++s) {
       const std::uint64_t begin = offsets[s], count = offsets[s + 1] - begin;
       if (count == 0 || count > alone) continue;
@@ -177,12 +173,10 @@ class SegmentedHostSorter final : public Sorter {
   }
 
   Problem problem_;
-  Capabilities device_;
-  unsigned threads_ = 1;
+  host::Threads threads_;
   std::uint64_t few_bytes_ = 0;  // of a thread's own scratch memory
   ScratchLayout layout_;
-  ScratchLayout::Slice scratch_;
-  std::unique_ptr<tbb::task_arena> arena_;
+  ScratchLayout::Slice scratch_, done_;  // done_: a byte for each segment
 };
 
 class SegmentedHost final : public Algorithm {

@@ -9,7 +9,7 @@
 #include "embedded.hpp"
 
 #ifdef SORTIUM_WITH_HOST
-#include <tbb/parallel_for.h>
+#include "../../device/host_threads.hpp"
 #endif
 
 namespace sortium {
@@ -75,7 +75,7 @@ class TopkSegmentedSorter final : public Sorter {
       if (in)
         std::memcpy(at(out, s * problem_.limit * bytes), at(in, begin * bytes), count * bytes);
     };
-    tbb::parallel_for(
+    host::repeatable_for_all(
         tbb::blocked_range<std::uint64_t>(0, problem_.segments, 64), [&](const auto& range) {
           for (auto s = range.begin(); s != range.end(); ++s) {
             const std::uint64_t begin = offset(s),

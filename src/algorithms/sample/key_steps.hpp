@@ -1,0 +1,69 @@
+// The steps of a sort of keys alone, if codes can be turned back into keys. Scratch memory holds
+// the chunks' codes; a part is sorted where it is in the output.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+
+#include "layout.hpp"
+
+namespace sortium::sample {
+
+template <class Key>
+struct KeySteps {
+  using Word = Key;
+  static constexpr bool may_lack_memory = false;
+
+  explicit KeySteps(const Context& context)
+      : in(at<const Key>(context.operands.keys_in)),
+        chunked(at<Key>(context.layout.keys.in(context.operands))),
+        out(at<Key>(context.operands.keys_out)),
+        coding(coding_of<Key>(context.layout.problem)) {}
+
+  // The bits of a word that decide to which part it belongs.
+  [[nodiscard]] Key deciding_bits() const { return static_cast<Key>(~Key{0}); }
+  [[nodiscard]] bool has_ties() const { return coding.is_float; }
+
+  // Where the chunk of record `begin` has its words, and memory for as many.
+  Key* chunk(std::uint64_t begin) const { return chunked + begin; }
+  Key* spare(std::uint64_t begin) const { return out + begin; }
+  void make(Key* to, std::uint64_t begin, std::uint64_t count) const {
+    encode(in + begin, to, count, coding);
+  }
+  void settle(const Key*, std::uint64_t, std::uint64_t) const {}
+  void prepare(std::uint64_t) {}
+  Key* part(std::uint64_t begin, std::uint64_t) const { return out + begin; }
+  void gather(Key* to, std::uint64_t from, std::uint64_t count) const {
+    std::memcpy(to, chunked + from, count * sizeof(Key));
+  }
+  void finish(Key* part, std::uint64_t, std::uint64_t count) const {
+    if (!tied(part)) sort_words(part, count);
+    decode(part, count, coding);
+  }
+  // Floats that tie but differ are a part of their own, and keep the order of the input.
+  bool tied(const Key* part) const { return coding.is_float && Ties<Key>::has(part[0]); }
+
+  // Runs. A part's words are made in scratch memory, and merged between there and their place in
+  // the output. So a part of any size has memory, but a copy of the input has none.
+  Key deciding(std::uint64_t i) const {
+    Key code = 0;
+    make(&code, i, 1);
+    return coding.is_float ? Ties<Key>::shared(code) : code;
+  }
+  bool fits(std::uint64_t) const { return true; }
+  bool keep_input() const { return in != out; }
+  void make_piece(Key* to, std::uint64_t begin, std::uint64_t count, bool falls) const {
+    make(to, begin, count);
+    if (falls && !tied(to)) std::reverse(to, to + count);
+  }
+  void place(Key* part, std::uint64_t begin, std::uint64_t count) const {
+    if (part != out + begin) std::memcpy(out + begin, part, count * sizeof(Key));
+    decode(out + begin, count, coding);
+  }
+
+  const Key* in;
+  Key *chunked, *out;
+  Coding<Key> coding;
+};
+
+}  // namespace sortium::sample

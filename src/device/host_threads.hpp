@@ -1,0 +1,130 @@
+// The threads of cpu:0: oneTBB's, with loops that always end.
+//
+// oneTBB allocates memory for its tasks while a loop runs, and throws if there is none. A sort that
+// has begun to write its output must not stop there. So the calling thread then runs what is left.
+//
+// Two allocations oneTBB 2021.8 does not survive: of an arena (it crashes or hangs), and of the
+// first task that a thread spawns in an arena (it hangs). So arenas are kept and used again, and
+// there must be enough memory before one is made.
+#pragma once
+
+#include <tbb/parallel_for.h>
+#include <tbb/parallel_invoke.h>
+#include <tbb/task_arena.h>
+
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <sortium/device.hpp>
+
+namespace sortium::host {
+
+// Runs `work` as a phase of `queue`. Allocates nothing: std::function keeps a reference inline.
+template <class AnyQueue, class Work>
+void call(AnyQueue& queue, std::string_view phase, const Work& work) {
+  queue.call(phase, std::cref(work));
+}
+
+// Calls body(range) for parts of `range`, in parallel. If oneTBB fails, the calling thread calls
+// body for the whole range again: `body` may run twice for an index, and must not mind. Throws what
+// `body` throws.
+template <class Range, class Body, class Partitioner = tbb::auto_partitioner>
+void repeatable_for(const Range& range, const Body& body, const Partitioner& partitioner = {}) {
+  try {
+    return tbb::parallel_for(range, body, partitioner);
+  } catch (...) {  // out of memory or threads, or an exception of `body`, which it throws again
+  }
+  body(range);
+}
+
+// Calls body(begin, end) for ranges that together cover [0, count), each index once, in parallel.
+// `done` has space for `count` bytes. `body` must not throw.
+template <class Body, class Partitioner>
+void once_for(std::uint64_t count, std::uint8_t* done, const Partitioner& partitioner,
+              const Body& body) {
+  std::memset(done, 0, count);
+  const auto run = [&](const tbb::blocked_range<std::uint64_t>& range) {
+    body(range.begin(), range.end());
+    std::memset(done + range.begin(), 1, range.size());
+  };
+  try {
+    return tbb::parallel_for(tbb::blocked_range<std::uint64_t>(0, count), run, partitioner);
+  } catch (...) {  // out of memory or threads: no body runs any more, and some have not run
+  }
+  for (std::uint64_t i = 0; i < count; ++i)
+    if (done[i] == 0) body(i, i + 1);
+}
+
+// Calls both functions, each once, in parallel. They must not throw.
+template <class First, class Second>
+void both_once(const First& first, const Second& second) {
+  bool first_ran = false, second_ran = false;
+  try {
+    return tbb::parallel_invoke([&] { first_ran = true, first(); },
+                                [&] { second_ran = true, second(); });
+  } catch (...) {  // as above
+  }
+  if (!first_ran) first();
+  if (!second_ran) second();
+}
+
+using Arena = std::unique_ptr<tbb::task_arena>;
+[[nodiscard]] Arena take_arena(unsigned count);  // of `count` threads; throws std::bad_alloc
+void give_back(Arena arena, unsigned count) noexcept;
+// Makes the calling thread known to oneTBB, which makes an arena of its own for it. Throws
+// std::bad_alloc. Returns at once if the thread is known.
+void register_thread();
+// The number of threads that the machine runs at a time.
+[[nodiscard]] unsigned all_threads();
+
+// The arena that bounds a sort to `count` threads, or the calling thread alone if that is 1.
+class Threads {
+ public:
+  explicit Threads(unsigned count = 1) : count_(count) {}
+  Threads(const Threads&) = delete;
+  Threads& operator=(const Threads&) = delete;
+  ~Threads() {
+    if (arena_) give_back(std::move(arena_), count_);
+  }
+
+  // Makes run() use the arena. Throws std::bad_alloc.
+  void start() {
+    if (count_ > 1 && !arena_) arena_ = take_arena(count_);
+  }
+  // Runs `work` in the arena, if start() was called. Throws std::bad_alloc before `work` begins,
+  // and what `work` throws.
+  template <class Work>
+  void run(const Work& work) const {
+    if (!arena_) return work();
+    register_thread();
+    arena_->execute(work);
+  }
+  [[nodiscard]] unsigned count() const { return count_; }
+  // The calling thread's number in the arena, less than count().
+  [[nodiscard]] std::uint64_t index() const {
+    return count_ == 1 ? 0
+                       : static_cast<std::uint64_t>(tbb::this_task_arena::current_thread_index());
+  }
+
+ private:
+  unsigned count_;
+  Arena arena_;
+};
+
+// repeatable_for in an arena for all threads.
+template <class Range, class Body>
+void repeatable_for_all(const Range& range, const Body& body) {
+  Threads threads(all_threads());
+  try {
+    threads.start();
+    register_thread();
+  } catch (const std::bad_alloc&) {
+    return body(range);
+  }
+  if (threads.count() == 1) return body(range);
+  threads.run([&] { repeatable_for(range, body); });
+}
+
+}  // namespace sortium::host

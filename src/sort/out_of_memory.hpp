@@ -1,0 +1,25 @@
+// Errors in place of std::bad_alloc, which says nothing.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <new>
+#include <sortium/core.hpp>
+#include <string_view>
+
+namespace sortium {
+
+// For the handler of std::bad_alloc around `call`, whose operands have `bytes` bytes: throws
+// Error(out_of_memory) with both.
+[[noreturn]] inline void throw_out_of_memory(std::string_view call, std::uint64_t bytes) {
+  throw Error(ErrorCode::out_of_memory,
+              fmt::format("{}: the host has no memory left for a call with {} bytes of operands",
+                          call, bytes));
+}
+
+// The bytes of a problem's keys and values.
+[[nodiscard]] inline std::uint64_t operand_bytes(const Problem& p) {
+  return p.count * (info(p.key).bytes + (p.payload == Payload::none ? 0 : p.value_bytes));
+}
+
+}  // namespace sortium

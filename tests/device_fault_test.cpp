@@ -1,0 +1,136 @@
+// Every call of a device fails once, or from there on: allocations, builds, launches, copies. Then
+// the sort ends with that error or does without, its input is as it was, nothing leaks, and the
+// next sort works.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <ostream>
+
+#include "faulty_device.hpp"
+#include "support.hpp"
+
+namespace sortium::test {
+namespace {
+
+struct Kind {
+  const char* name;
+  Problem problem;
+  std::string algorithm = "auto";
+};
+void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
+
+const std::vector<Kind>& kinds() {
+  constexpr std::uint64_t n = 20'000;
+  static const std::vector<Kind> all{
+      {"keys", {.count = n}},
+      {"values", {.count = n, .payload = Payload::values, .value_bytes = 8}},
+      {"argsort", {.key = KeyType::u64, .count = n, .payload = Payload::positions}},
+      {"merge", {.count = n}, "merge"},
+      {"segments", {.count = n, .segments = 3}},
+      {"first", {.count = n, .limit = 100}},
+  };
+  return all;
+}
+
+class DeviceFaults : public ::testing::TestWithParam<std::tuple<Kind, bool>> {};
+
+// One sort, of keys that lie in memory which cannot fail.
+class Sort {
+ public:
+  Sort(std::shared_ptr<FaultyDevice> device, const Kind& kind)
+      : device_(std::move(device)),
+        kind_(kind),
+        real_(device_->real().make_queue()),
+        key_bytes_(kind.problem.count * info(kind.problem.key).bytes),
+        keys_(key_bytes_) {
+    Random random(1);
+    for (auto& b : keys_) b = static_cast<std::byte>(random.next());
+    keys_in_ = device_->real().allocate(key_bytes_);
+    real_->write(keys_in_->memory(), keys_.data(), key_bytes_);
+  }
+
+  // Returns the keys or positions.
+  std::vector<std::byte> run() {
+    const Problem& p = kind_.problem;
+    const Plan plan(device_, p, {.algorithm = kind_.algorithm});
+    const auto queue = device_->make_queue();
+    const std::uint64_t values = p.payload == Payload::none ? 0 : p.count * p.value_bytes;
+    const auto keys_out = device_->allocate(key_bytes_);
+    const auto values_in = device_->allocate(values + 16),
+               values_out = device_->allocate(values + 16);
+    const auto scratch = device_->allocate(plan.scratch_bytes() + 16);
+    const auto offsets = device_->allocate(64);
+    const std::uint32_t ends[] = {0, 5000, 5000, static_cast<std::uint32_t>(p.count)};
+    queue->write(offsets->memory(), ends, sizeof ends);
+    if (values != 0) queue->fill(values_in->memory(), 7, values);
+    Operands o{.keys_in = keys_in_->memory(), .keys_out = keys_out->memory()};
+    o.scratch = scratch->memory();
+    if (p.payload == Payload::values) o.values_in = values_in->memory();
+    if (p.payload != Payload::none) o.values_out = values_out->memory();
+    if (p.segments != 0) o.offsets = offsets->memory();
+    plan.run(*queue, o);
+    queue->finish();
+    std::vector<std::byte> out(records_out(p) * info(p.key).bytes);
+    queue->read(out.data(), keys_out->memory(), out.size());
+    return out;
+  }
+
+  bool input_is_as_it_was() {
+    std::vector<std::byte> now(key_bytes_);
+    real_->finish();
+    real_->read(now.data(), keys_in_->memory(), key_bytes_);
+    return now == keys_;
+  }
+
+ private:
+  std::shared_ptr<FaultyDevice> device_;
+  const Kind& kind_;
+  std::unique_ptr<Queue> real_;
+  std::uint64_t key_bytes_;
+  std::vector<std::byte> keys_;
+  std::unique_ptr<Buffer> keys_in_;
+};
+
+TEST_P(DeviceFaults, EveryCall) {
+  const auto& [kind, lost] = GetParam();
+  const auto sorted = Sort(std::make_shared<FaultyDevice>(test_device()), kind).run();
+
+  std::uint64_t n = 1, survived = 0;
+  for (;; ++n) {
+    // A device of its own each time: it has no kernels yet.
+    const auto device = std::make_shared<FaultyDevice>(test_device());
+    Sort sort(device, kind);
+    device->fail(n, lost);
+    std::string error;
+    std::vector<std::byte> out;
+    try {
+      out = sort.run();
+    } catch (const Error& e) {
+      error = e.what();
+    }
+    const bool failed = device->stop_failing();
+    EXPECT_EQ(device->buffers(), 0) << n;
+    EXPECT_TRUE(sort.input_is_as_it_was()) << n;
+    if (!error.empty()) {
+      ASSERT_TRUE(failed);
+      EXPECT_NE(error.find("injected"), error.npos) << error;
+    } else {
+      EXPECT_TRUE(out == sorted) << "wrong result after failure of call " << n;
+      if (!failed) break;
+      ++survived;
+    }
+    EXPECT_TRUE(sort.run() == sorted) << "the next sort, after failure of call " << n;
+    if (HasFailure()) break;
+  }
+  fmt::print("{}: {} calls, of which {} were done without\n", kind.name, n - 1, survived);
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, DeviceFaults,
+                         ::testing::Combine(::testing::ValuesIn(kinds()), ::testing::Bool()),
+                         [](const auto& test) {
+                           return std::string(std::get<0>(test.param).name) +
+                                  (std::get<1>(test.param) ? "_lost" : "_once");
+                         });
+
+}  // namespace
+}  // namespace sortium::test

@@ -1,0 +1,15 @@
+// A test allocator: it fails the n-th allocation of a thread, oneTBB's included.
+#pragma once
+
+#include <cstdint>
+
+namespace sortium::test {
+
+// From now on, the n-th allocation (1: the next one) of the calling thread fails, once.
+void fail_allocation(std::uint64_t n);
+// Stops that. Returns true if an allocation failed.
+bool stop_failing();
+// Bytes that are allocated now.
+std::int64_t allocated_bytes();
+
+}  // namespace sortium::test
