@@ -1,8 +1,8 @@
 // A library that tests preload into the program to stop it at a chosen step of its work on files.
 //
 // FAIL_AT="CALL:N:HOW" concerns the N-th call (from 1) of CALL, which is open (that creates a
-// file), rename, unlink, or any of them, on a path with ".sortium-" in it. HOW is kill, or the
-// number that errno gets.
+// file), rename, unlink, or any of them, on a path with ".sortium-" in it. HOW is kill or term, the
+// signal that the program gets, or the number that errno gets.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -25,7 +25,8 @@ static int stopped(const char* call, const char* path) {
     return 0;
   if (strcmp(wanted, call) != 0 && strcmp(wanted, "any") != 0) return 0;
   if (++calls != n) return 0;
-  if (strcmp(how, "kill") == 0) kill(getpid(), SIGKILL);
+  if (strcmp(how, "kill") == 0) raise(SIGKILL);
+  if (strcmp(how, "term") == 0) raise(SIGTERM);
   errno = atoi(how);
   return 1;
 }

@@ -18,9 +18,8 @@ using sortium::Problem;
 
 namespace {
 
-// An input record as its rank and its position. Sorted as plain numbers they are the one stable
-// order there is.
-struct Packed {  // ranks and positions of 32 bits
+// An input record as its rank and its position. Sorted as plain numbers, they are in stable order.
+struct Packed {  // rank and position have 32 bits each
   std::uint64_t word;
   Packed(std::uint64_t rank, std::uint64_t position) : word(rank << 32 | position) {}
   [[nodiscard]] std::uint64_t rank() const { return word >> 32; }
@@ -40,7 +39,8 @@ class Checker {
   Checker(const Problem& problem, const HostOperands& operands)
       : p_(problem), o_(operands), width_(sortium::info(problem.key).bytes) {}
 
-  // The input records [first, first + expected.size()) in their stable order against the output's.
+  // Compares the output from record `first` on with the input records in the expected order.
+  // Returns a description of the first difference.
   template <class Entry>
   std::optional<std::string> stable(std::uint64_t first, const std::vector<Entry>& expected) const {
     for (std::size_t i = 0; i < expected.size(); ++i) {
@@ -50,7 +50,7 @@ class Checker {
     return std::nullopt;
   }
 
-  // Records of equal rank may be in any order.
+  // The same, but records of equal rank may be in any order.
   template <class Entry>
   std::optional<std::string> unstable(std::uint64_t first,
                                       const std::vector<Entry>& expected) const {
@@ -86,7 +86,7 @@ class Checker {
     const std::uint64_t value =
         p_.payload == Payload::none ? 0 : element(o_.values_out, p_.value_bytes, i);
     if (p_.keys_out) return {element(o_.keys_out, width_, i), value};
-    // An argsort without keys: the position says which key it is, unless there is no such position.
+    // An argsort writes no keys: the position tells which key it is, if it is within the input.
     return {value < p_.count ? element(o_.keys_in, width_, value) : 0, value};
   }
 
@@ -121,8 +121,8 @@ std::optional<std::string> check(const Problem& p, const HostOperands& o, bool s
     expected.clear();
     for (std::uint64_t i = first; i < last; ++i)
       expected.emplace_back(rank(p, element(o.keys_in, width, i)), i);
-    // Starting the other cores is not worth it for a short run.
-    if (last - first < 4096)
+    constexpr std::uint64_t few = 4096;  // starting the other cores takes longer than sorting these
+    if (last - first < few)
       std::ranges::sort(expected);
     else
       fast_sort(expected.begin(), expected.end());

@@ -1,4 +1,4 @@
-// Checks on the host that share nothing with the kernels but the definition of the order.
+// Checks on the host. They share only the definition of the order with the kernels.
 #pragma once
 
 #include <optional>
@@ -7,11 +7,13 @@
 
 namespace app {
 
-// What is wrong with a sort's result; nothing, if it is right: in order, the very records of the
-// input, every value with its key, and ties in the order of the input if `stable`. With
-// `run_length`, each run of so many records was sorted by itself; so is each segment, where the
-// problem has any. With a limit, the sort must be a stable one, and the problem have no segments.
-// Costs a sort on the host and, at most, 16 bytes a record.
+// Checks the result of a sort: it is in order, has exactly the records of the input, every value
+// beside its key, and, if `stable`, ties in the order of the input. Each segment of the problem, or
+// each run of `run_length` records unless that is 0, must be sorted by itself. A problem with a
+// limit must have been sorted stably, and have no segments.
+//
+// Returns a description of the first mistake; nothing if the result is right. Costs a sort on the
+// host and at most 16 bytes a record.
 [[nodiscard]] std::optional<std::string> find_mistake(const sortium::Problem& problem,
                                                       const sortium::HostOperands& operands,
                                                       bool stable, std::uint64_t run_length);

@@ -26,7 +26,7 @@ namespace {
 
 enum class How : std::uint8_t { plain, stable, parallel };
 
-// The library's order as C++ has it: ties of -0.0 and +0.0, NaN last.
+// The library's default order by C++ comparisons: -0.0 and +0.0 tie, NaN comes last.
 struct Ascending {
   template <class K>
   bool operator()(K a, K b) const {
@@ -37,7 +37,7 @@ struct Ascending {
   }
 };
 
-// Any order and bit range, a good deal slower.
+// Any order and bit range; slower, as it computes both ranks for each comparison.
 struct ByRank {
   Problem problem;
   template <class K>
@@ -243,7 +243,7 @@ std::unique_ptr<HostSort> make_host_sort(const Peer& peer, const Problem& p,
         return make<std::int16_t>(how, p, o, Ascending{});
       case KeyType::f16:
       case KeyType::bf16:
-        break;  // C++ has no order of these
+        break;  // C++20 has no such types
     }
   }
   return with_word(sortium::info(p.key).bytes,

@@ -1,4 +1,4 @@
-// std::sort and its kin, and vqsort, to compare the library with.
+// Sorts of other libraries on the host, to compare with: std::sort, std::stable_sort, vqsort.
 #pragma once
 
 #include <algorithm>
@@ -17,13 +17,13 @@ namespace app {
 
 struct Peer {
   std::string_view name, title;
-  std::string version;  // of the library that it is from
-  bool stable;          // for keys alone
-  bool records;         // it sorts keys with values, too, and then always stably
+  std::string version;  // version of the library that it belongs to
+  bool stable;          // keys alone are sorted stably
+  bool records;         // it also sorts keys with values, always stably
 };
 
 [[nodiscard]] const std::vector<Peer>& peers();
-// nullptr: it is not the name of a peer.
+// Returns nullptr if no peer has this name.
 [[nodiscard]] const Peer* find_peer(std::string_view name);
 
 // A sort of host memory, in the library's order of keys.
@@ -32,17 +32,17 @@ class HostSort {
   virtual ~HostSort() = default;
   // Sorts a fresh copy of the input, and returns the seconds that the sort alone took.
   virtual double run() = 0;
-  // Puts the result of the last run where the caller wants it.
+  // Writes the result of the last run to the operands.
   virtual void store() {}
 };
 
-// Throws Failure where this build has no parallel algorithms or no Highway, Error(unsupported) for
-// what vqsort cannot sort.
+// Makes a sort of these operands. Throws Failure if this build has no parallel algorithms (TBB) or
+// no Highway, and Error(unsupported) if vqsort cannot sort the problem.
 [[nodiscard]] std::unique_ptr<HostSort> make_host_sort(const Peer& peer,
                                                        const sortium::Problem& problem,
                                                        const sortium::HostOperands& operands);
 
-// On all cores, where the build has a library for that. For the program's own checks.
+// Sorts on all cores if the build has TBB, else on one. For the program's own checks.
 template <class Iterator, class Less = std::less<>>
 void fast_sort(Iterator first, Iterator last, const Less& less = {}) {
 #ifdef SORTIUM_TBB

@@ -48,6 +48,17 @@ RecordOrder::RecordOrder(const sortium::RecordProblem& problem,
   }
 }
 
+// Compares two fields that are not numbers of up to 64 bits, in ascending order.
+int RecordOrder::compare_ascending(const Key& key, const std::byte* x, const std::byte* y) {
+  if (key.type.kind() == FieldType::Kind::bytes) return std::memcmp(x, y, key.type.size());
+  constexpr unsigned high = 8;  // bytes before the upper half of a 128-bit number
+  const int upper =
+      key.type.kind() == FieldType::Kind::i128
+          ? compare_numbers(load<std::int64_t>(x + high), load<std::int64_t>(y + high))
+          : compare_numbers(load<std::uint64_t>(x + high), load<std::uint64_t>(y + high));
+  return upper != 0 ? upper : compare_numbers(load<std::uint64_t>(x), load<std::uint64_t>(y));
+}
+
 int RecordOrder::compare(std::uint64_t a, std::uint64_t b) const {
   for (const auto& key : keys_) {
     const std::byte *const x = key.first + a * key.stride, *const y = key.first + b * key.stride;
@@ -58,15 +69,7 @@ int RecordOrder::compare(std::uint64_t a, std::uint64_t b) const {
         order = compare_numbers(rank(key.number, load<Word>(x)), rank(key.number, load<Word>(y)));
       });
     } else {
-      if (key.type.kind() == FieldType::Kind::bytes) {
-        order = std::memcmp(x, y, key.type.size());
-      } else {
-        if (key.type.kind() == FieldType::Kind::i128)
-          order = compare_numbers(load<std::int64_t>(x + 8), load<std::int64_t>(y + 8));
-        else
-          order = compare_numbers(load<std::uint64_t>(x + 8), load<std::uint64_t>(y + 8));
-        if (order == 0) order = compare_numbers(load<std::uint64_t>(x), load<std::uint64_t>(y));
-      }
+      order = compare_ascending(key, x, y);
       if (key.number.order == Order::descending) order = -order;
     }
     if (order != 0) return order;
