@@ -36,7 +36,7 @@ constexpr const char* sort_help = R"(Examples:
   sortium sort lines.bin -o out.bin --record 100 --key 'bytes[0:10]'
   sortium sort hits.bin -o order.npy --argsort --record 24 --key f32@12:desc,u16@4
 
-A file called .npy is one (1-D; integers of 1 to 8 bytes, floats of 2 to 8; either byte order, which is kept); others
+A file called .npy, or that begins like one, is a NumPy array (1-D; integers of 1 to 8 bytes, floats of 2 to 8; either byte order, which is kept); others
 are raw binary in the machine's byte order, or text with one number a line with --text. bf16 keys, which NumPy has no name
 for, come as raw binary or text. Floats as text may be nan, inf and -0.0. Every sort is stable unless its algorithm says
 otherwise; -0.0 and +0.0 tie, NaN comes last in both orders, unless --zeros and --nan say otherwise. Fields may be
@@ -168,7 +168,7 @@ void add_segment_options(CLI::App& command, KeyOptions& o) {
 
 void add_key_options(CLI::App& command, KeyOptions& o, std::vector<std::string>& type,
                      Policies& policies) {
-  command.add_flag("--text", o.text, "Files that are not called .npy are text, one number a line");
+  command.add_flag("--text", o.text, "Files other than .npy are text, one number a line");
   add_types(command, type, "What the keys are: needed for raw and text files")->expected(1);
   add_policies(command, policies);
   command
