@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <sortium/sortium.hpp>
 
 #include "host.hpp"
@@ -59,6 +60,143 @@ class Mirror {
   std::unique_ptr<Buffer> buffer_;
 };
 
+// The array that column `c` is written to; nullptr if it is not moved.
+void* output_of(const RecordProblem& problem, const RecordHostOperands& o, std::size_t c) {
+  switch (problem.columns[c].moved) {
+    case Moved::in_place:
+      return const_cast<void*>(o.columns_in[c]);
+    case Moved::out:
+      return o.columns_out.empty() ? nullptr : o.columns_out[c];
+    default:
+      return nullptr;
+  }
+}
+
+void check_options(const Options& options) {
+  if (options.order != Order::ascending || options.begin_bit != 0 || options.end_bit != 0 ||
+      options.nan != NanOrder::last || options.zeros != ZeroOrder::tied)
+    refuse(
+        "options.order, begin_bit, end_bit, nan and zeros are not for records; each field of the "
+        "key has its own");
+}
+
+void check_operands(const RecordProblem& problem, const RecordHostOperands& o) {
+  if (problem.segments != 0)
+    check_offsets({.count = problem.count,
+                   .segments = problem.segments,
+                   .offset_bytes = problem.offset_bytes},
+                  o.offsets);
+  if (problem.count == 0) return;
+  std::vector<Memory> in(o.columns_in.size()), out(o.columns_out.size());
+  std::ranges::transform(o.columns_in, in.begin(), host_memory);
+  std::ranges::transform(o.columns_out, out.begin(), host_memory);
+  check_records(problem, {in, out, host_memory(o.positions), {}, host_memory(o.offsets)}, 0,
+                Backend::host, false);
+}
+
+// As in sort_host: the way to a device and back takes longer than to sort few records.
+std::shared_ptr<Device> device_for_records(const RecordProblem& problem, const Options& options) {
+  const bool stay = problem.count <= few && options.algorithm == "auto" &&
+                    options.parameters.empty() && options.max_scratch_bytes == 0;
+  return stay ? device_near(options.device) : device_for({.limit = problem.limit}, options);
+}
+
+// One call's arrays as the device sees them. A CPU sorts the caller's arrays in place if they are
+// aligned (`direct`). Other devices sort copies in place. With a limit, the output is shorter than
+// the input, and separate.
+class StagedRecords {
+ public:
+  StagedRecords(Device& device, const RecordProblem& problem, const RecordHostOperands& o)
+      : device_(device),
+        problem_(problem),
+        own_(problem),
+        operands_(o),
+        cpu_(device.info().claimed.kind == DeviceKind::cpu),
+        direct_(problem.columns.size()) {
+    for (std::size_t c = 0; problem.count != 0 && c < direct_.size(); ++c) {
+      auto& column = own_.columns[c];
+      direct_[c] = cpu_ && is_aligned(o.columns_in[c], column.bytes) &&
+                   is_aligned(output_of(problem, o, c), column.bytes);
+      if (!direct_[c] && column.moved == Moved::out && problem.limit == 0)
+        column.moved = Moved::in_place;
+    }
+  }
+
+  // The problem that the device solves.
+  [[nodiscard]] const RecordProblem& problem() const { return own_; }
+  // True if the device works on the caller's own columns.
+  [[nodiscard]] bool copies_nothing() const {
+    return cpu_ && std::ranges::count(direct_, false) == 0;
+  }
+
+  // Allocates all memory that the sort needs.
+  void allocate(std::uint64_t scratch_bytes) {
+    const RecordHostOperands& o = operands_;
+    const std::size_t columns = direct_.size();
+    const std::uint64_t count_out = records_out(problem_);
+    in_.reserve(columns), out_.reserve(columns);
+    out_memory_.resize(columns), written_.resize(columns);
+    for (std::size_t c = 0; c < columns; ++c) {
+      const std::uint64_t bytes = problem_.columns[c].bytes;
+      in_.emplace_back(device_, const_cast<void*>(o.columns_in[c]), problem_.count * bytes,
+                       direct_[c]);
+      in_memory_.push_back(in_.back().memory());
+      if (own_.columns[c].moved == Moved::in_place) written_[c] = &in_.back();
+      if (own_.columns[c].moved != Moved::out) continue;
+      out_.emplace_back(device_, output_of(problem_, o, c), count_out * bytes, direct_[c]);
+      out_memory_[c] = out_.back().memory();
+      written_[c] = &out_.back();
+    }
+    if (problem_.position_bytes != 0)
+      positions_.emplace(device_, o.positions, count_out * problem_.position_bytes,
+                         cpu_ && is_aligned(o.positions, problem_.position_bytes));
+    if (problem_.segments != 0)
+      offsets_.emplace(device_, const_cast<void*>(o.offsets),
+                       (problem_.segments + 1) * problem_.offset_bytes,
+                       cpu_ && is_aligned(o.offsets, problem_.offset_bytes));
+    scratch_ = device_.allocate(scratch_bytes);
+  }
+
+  // Copies the input to the device.
+  void write(Queue& queue) const {
+    if (offsets_) offsets_->write(queue);
+    for (const auto& m : in_) m.write(queue);
+    if (problem_.segments == 0 || problem_.limit == 0) return;
+    // Segments shorter than the limit leave some of the output as it was.
+    for (const auto& m : out_) m.write(queue);
+    if (positions_) positions_->write(queue);
+  }
+  [[nodiscard]] RecordOperands operands() const {
+    return {in_memory_, out_memory_, positions_ ? positions_->memory() : Memory{},
+            scratch_->memory(), offsets_ ? offsets_->memory() : Memory{}};
+  }
+  // Makes what the device wrote into the caller's own arrays visible there.
+  void sync(Queue& queue) const {
+    for (const auto* m : written_)
+      if (m != nullptr) m->sync(queue);
+    if (positions_) positions_->sync(queue);
+  }
+  // Copies the output from the device.
+  void read(Queue& queue) const {
+    for (std::size_t c = 0; c < written_.size(); ++c)
+      if (written_[c] != nullptr) written_[c]->read(queue, output_of(problem_, operands_, c));
+    if (positions_) positions_->read(queue, operands_.positions);
+  }
+
+ private:
+  Device& device_;
+  const RecordProblem& problem_;
+  RecordProblem own_;
+  const RecordHostOperands& operands_;
+  bool cpu_;
+  std::vector<bool> direct_;
+  std::vector<Mirror> in_, out_;
+  std::vector<Memory> in_memory_, out_memory_;
+  std::vector<const Mirror*> written_;  // of each column, the memory that the sort writes
+  std::optional<Mirror> positions_, offsets_;
+  std::unique_ptr<Buffer> scratch_;
+};
+
 }  // namespace
 
 void detail::check_positions_of_none(std::uint64_t positions) {
@@ -68,52 +206,14 @@ void detail::check_positions_of_none(std::uint64_t positions) {
 HostReport sort_records_host(const RecordProblem& problem, const RecordHostOperands& o,
                              const Options& options) try {
   check(problem);
-  if (options.order != Order::ascending || options.begin_bit != 0 || options.end_bit != 0 ||
-      options.nan != NanOrder::last || options.zeros != ZeroOrder::tied)
-    refuse(
-        "options.order, begin_bit, end_bit, nan and zeros are not for records; each field of the "
-        "key has its own");
+  check_options(options);
   Stopwatch watch;
-  HostReport report;
-  // As in sort_host: the way to a device and back takes longer than to sort few records.
-  const bool stay = problem.count <= few && options.algorithm == "auto" &&
-                    options.parameters.empty() && options.max_scratch_bytes == 0;
-  const auto device =
-      stay ? device_near(options.device) : device_for({.limit = problem.limit}, options);
-
-  // A CPU sorts the caller's memory in place if it is aligned. Other devices sort a copy in place.
-  // With a limit, the output is shorter than the input, and separate.
-  const bool cpu = device->info().claimed.kind == DeviceKind::cpu;
-  const std::size_t columns = problem.columns.size();
-  RecordProblem own = problem;
-  std::vector<bool> direct(columns);
-  const auto out = [&](std::size_t c) -> void* {
-    if (problem.columns[c].moved == Moved::in_place) return const_cast<void*>(o.columns_in[c]);
-    return problem.columns[c].moved == Moved::out && !o.columns_out.empty() ? o.columns_out[c]
-                                                                            : nullptr;
-  };
-  if (problem.segments != 0)
-    check_offsets({.count = problem.count,
-                   .segments = problem.segments,
-                   .offset_bytes = problem.offset_bytes},
-                  o.offsets);
-  if (problem.count != 0) {
-    std::vector<Memory> in_memory(o.columns_in.size()), out_memory(o.columns_out.size());
-    std::ranges::transform(o.columns_in, in_memory.begin(), host_memory);
-    std::ranges::transform(o.columns_out, out_memory.begin(), host_memory);
-    check_records(problem,
-                  {in_memory, out_memory, host_memory(o.positions), {}, host_memory(o.offsets)}, 0,
-                  Backend::host, false);
-    for (std::size_t c = 0; c < columns; ++c) {
-      auto& column = own.columns[c];
-      direct[c] =
-          cpu && is_aligned(o.columns_in[c], column.bytes) && is_aligned(out(c), column.bytes);
-      if (!direct[c] && column.moved == Moved::out && problem.limit == 0)
-        column.moved = Moved::in_place;
-    }
-  }
-  const RecordPlan plan(device, own,
+  const auto device = device_for_records(problem, options);
+  check_operands(problem, o);
+  StagedRecords staged(*device, problem, o);
+  const RecordPlan plan(device, staged.problem(),
                         {options.algorithm, options.parameters, options.max_scratch_bytes});
+  HostReport report;
   report.device = device->info().name;
   report.algorithm = plan.algorithm().name;
   report.parameters = plan.parameters();
@@ -121,55 +221,18 @@ HostReport sort_records_host(const RecordProblem& problem, const RecordHostOpera
   const auto queue = device->make_queue();
   report.plan_seconds = watch.lap();
 
-  // Everything is allocated before anything is written.
-  std::vector<Mirror> in, outs;
-  const std::uint64_t count_out = records_out(problem);
-  std::vector<Memory> in_memory, out_memory(columns);
-  in.reserve(columns), outs.reserve(columns);
-  std::vector<const Mirror*> written(columns);
-  for (std::size_t c = 0; c < columns; ++c) {
-    const std::uint64_t bytes = problem.count * problem.columns[c].bytes;
-    in.emplace_back(*device, const_cast<void*>(o.columns_in[c]), bytes, direct[c]);
-    in_memory.push_back(in.back().memory());
-    if (own.columns[c].moved == Moved::in_place) written[c] = &in.back();
-    if (own.columns[c].moved != Moved::out) continue;
-    outs.emplace_back(*device, out(c), count_out * problem.columns[c].bytes, direct[c]);
-    out_memory[c] = outs.back().memory();
-    written[c] = &outs.back();
-  }
-  std::unique_ptr<Mirror> positions;
-  if (problem.position_bytes != 0)
-    positions = std::make_unique<Mirror>(*device, o.positions, count_out * problem.position_bytes,
-                                         cpu && is_aligned(o.positions, problem.position_bytes));
-  std::unique_ptr<Mirror> offsets;
-  if (problem.segments != 0) {
-    offsets = std::make_unique<Mirror>(*device, const_cast<void*>(o.offsets),
-                                       (problem.segments + 1) * problem.offset_bytes,
-                                       cpu && is_aligned(o.offsets, problem.offset_bytes));
-    offsets->write(*queue);
-  }
-  const auto scratch = device->allocate(plan.scratch_bytes());
-  for (const auto& m : in) m.write(*queue);
-  if (problem.segments != 0 &&
-      problem.limit != 0) {  // short segments leave some of the output as it was
-    for (const auto& m : outs) m.write(*queue);
-    if (positions) positions->write(*queue);
-  }
+  staged.allocate(plan.scratch_bytes());  // before anything is written
+  staged.write(*queue);
   report.transfer_seconds = watch.lap();
 
-  plan.run(*queue, {in_memory, out_memory, positions ? positions->memory() : Memory{},
-                    scratch->memory(), offsets ? offsets->memory() : Memory{}});
-  for (const auto* m : written)
-    if (m != nullptr) m->sync(*queue);
-  if (positions) positions->sync(*queue);
+  plan.run(*queue, staged.operands());
+  staged.sync(*queue);
   queue->finish();
   report.sort_seconds = watch.lap();
 
-  for (std::size_t c = 0; c < columns; ++c)
-    if (written[c] != nullptr) written[c]->read(*queue, out(c));
-  if (positions) positions->read(*queue, o.positions);
+  staged.read(*queue);
   report.transfer_seconds += watch.lap();
-  if (cpu && std::ranges::count(direct, false) == 0) report.transfer_seconds = 0;
+  if (staged.copies_nothing()) report.transfer_seconds = 0;
   return report;
 } catch (const std::bad_alloc&) {
   throw_out_of_memory("sort_records_host", column_bytes(problem));
