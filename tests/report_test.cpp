@@ -513,7 +513,7 @@ TEST_F(Report, RefusesWhatHasNoResults) {
       {"none.json", {"none.json has no results"}},
       {"n.json", {"n.json: results[1].n is -3: it must be a whole number"}},
       {"zero.json", {"zero.json: results[1] has no number of records"}},
-      {"seconds.json", {"seconds.json: results[1].seconds is \"fast\": it must be a number"}},
+      {"seconds.json", {"seconds.json: results[1].seconds is \"fast\": it must be 0, or a number"}},
       {"nameless.json", {"nameless.json: results[0] has no member 'algorithm'"}},
       {"empty.json", {"empty.json: results[0] has no time, 'seconds'"}},
       {"phases.json", {"phases.json: results[1].phases is 3: it must be a list"}},
