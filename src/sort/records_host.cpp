@@ -6,10 +6,11 @@
 #include <optional>
 #include <sortium/sortium.hpp>
 
+#include "few.hpp"
 #include "host.hpp"
-#include "operands.hpp"
 #include "out_of_memory.hpp"
 #include "records.hpp"
+#include "validate.hpp"
 
 namespace sortium {
 
@@ -24,8 +25,6 @@ std::uint64_t column_bytes(const RecordProblem& problem) {
   for (const auto& c : problem.columns) bytes += problem.count * c.bytes;
   return bytes;
 }
-
-Memory host_memory(const void* m) { return {const_cast<void*>(m), 0, 0}; }
 
 // True if a device may use host memory with elements of this size in place.
 bool is_aligned(const void* m, unsigned bytes) {
@@ -72,7 +71,7 @@ void* output_of(const RecordProblem& problem, const RecordHostOperands& o, std::
   }
 }
 
-void check_options(const Options& options) {
+void validate_options(const Options& options) {
   if (options.order != Order::ascending || options.begin_bit != 0 || options.end_bit != 0 ||
       options.nan != NanOrder::last || options.zeros != ZeroOrder::tied)
     refuse(
@@ -80,23 +79,23 @@ void check_options(const Options& options) {
         "key has its own");
 }
 
-void check_operands(const RecordProblem& problem, const RecordHostOperands& o) {
+void validate_host_operands(const RecordProblem& problem, const RecordHostOperands& o) {
   if (problem.segments != 0)
-    check_offsets({.count = problem.count,
-                   .segments = problem.segments,
-                   .offset_bytes = problem.offset_bytes},
-                  o.offsets);
+    validate_offsets({.count = problem.count,
+                      .segments = problem.segments,
+                      .offset_bytes = problem.offset_bytes},
+                     o.offsets);
   if (problem.count == 0) return;
   std::vector<Memory> in(o.columns_in.size()), out(o.columns_out.size());
   std::ranges::transform(o.columns_in, in.begin(), host_memory);
   std::ranges::transform(o.columns_out, out.begin(), host_memory);
-  check_records(problem, {in, out, host_memory(o.positions), {}, host_memory(o.offsets)}, 0,
-                Backend::host, false);
+  validate_record_operands(problem, {in, out, host_memory(o.positions), {}, host_memory(o.offsets)},
+                           0, Space::host);
 }
 
 // As in sort_host: the way to a device and back takes longer than to sort few records.
 std::shared_ptr<Device> device_for_records(const RecordProblem& problem, const Options& options) {
-  const bool stay = problem.count <= few && options.algorithm == "auto" &&
+  const bool stay = problem.count <= few::records && options.algorithm == "auto" &&
                     options.parameters.empty() && options.max_scratch_bytes == 0;
   return stay ? device_near(options.device) : device_for({.limit = problem.limit}, options);
 }
@@ -205,11 +204,11 @@ void detail::check_positions_of_none(std::uint64_t positions) {
 
 HostReport sort_records_host(const RecordProblem& problem, const RecordHostOperands& o,
                              const Options& options) try {
-  check(problem);
-  check_options(options);
+  validate_record_problem(problem);
+  validate_options(options);
   Stopwatch watch;
   const auto device = device_for_records(problem, options);
-  check_operands(problem, o);
+  validate_host_operands(problem, o);
   StagedRecords staged(*device, problem, o);
   const RecordPlan plan(device, staged.problem(),
                         {options.algorithm, options.parameters, options.max_scratch_bytes});
@@ -240,7 +239,7 @@ HostReport sort_records_host(const RecordProblem& problem, const RecordHostOpera
 
 void permute_host(const PermuteProblem& problem, const void* in, const void* positions, void* out,
                   const Options& options) try {
-  check(problem);
+  validate_permute_problem(problem);
   if (problem.count == 0) return;
   const std::uint64_t elements = problem.elements == 0 ? problem.count : problem.elements;
   const bool gathers = problem.direction == Direction::gather;
@@ -250,8 +249,7 @@ void permute_host(const PermuteProblem& problem, const void* in, const void* pos
   const Operand all[] = {{"in", host_memory(in), in_bytes, 1, false},
                          {"positions", host_memory(positions), position_bytes, 1, false},
                          {"out", host_memory(out), out_bytes, 1}};
-  check_places(all, Backend::host);
-  check_apart(all, Backend::host);
+  validate_operands(all, Space::host);
   for (std::uint64_t i = 0; i < problem.count; ++i) {
     std::uint64_t position = 0;
     std::memcpy(&position, static_cast<const std::byte*>(positions) + i * problem.index_bytes,
