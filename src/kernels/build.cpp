@@ -114,7 +114,7 @@ std::string full_text(const Capabilities& c, const Source& source, const Defines
 namespace {
 
 // The modules that were built for a device, for as long as it lives.
-struct Modules : Companion {
+struct Modules : DeviceState {
   std::mutex mutex;
   std::map<std::string, std::shared_future<std::shared_ptr<Module>>> built;  // or being built
   std::once_flag probed;
@@ -123,7 +123,7 @@ struct Modules : Companion {
 
 Modules& modules(Device& device) {
   return static_cast<Modules&>(
-      device.companion([]() -> std::unique_ptr<Companion> { return std::make_unique<Modules>(); }));
+      device.state([]() -> std::unique_ptr<DeviceState> { return std::make_unique<Modules>(); }));
 }
 
 std::string device_key(const Device& device) {
