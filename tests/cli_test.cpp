@@ -610,7 +610,7 @@ TEST_F(Cli, KeepsToACeilingForTemporaryMemory) {
   EXPECT_NE(r.err.find("-in-place("), std::string::npos) << r.err;
   EXPECT_EQ(run("check out.bin k.bin --type u32").code, 0);
   refuses("sort k.bin --type u32 -o bad.bin --max-scratch 1", 2,
-          {"max_scratch_bytes is 1", "the least that would do"});
+          {"max_scratch_bytes is 1", "are needed"});
   refuses("sort k.bin --type u32 -o bad.bin --max-scratch 0", 2, {"--max-scratch"});
   refuses("sort k.bin --type u32 -o bad.bin --max-scratch 1000000 --algorithm std::sort", 2,
           {"--max-scratch", "std::sort"});

@@ -1,10 +1,11 @@
-// Every algorithm, with several sets of parameters, against std::stable_sort: one table for all
-// (table.hpp says how it is designed, trial.hpp what a single case checks). An algorithm that is
-// new in the registry is here at once, with its default parameters.
+// Every algorithm, with several sets of parameters, against std::stable_sort: one table for all.
+// table.hpp says how it is designed, trial.hpp what a single case checks. A new algorithm of the
+// registry is tested at once, with its default parameters. Inputs are drawn anew in each run.
 //
-//   SORTIUM_TEST_FULL=1   many more shapes and sizes: for GPUs, where kernels are compiled once and
-//   cases are cheap SORTIUM_TEST_SMALL=1  a few small cases, each operand in an allocation of its
-//   own: for Oclgrind and the like SORTIUM_TEST_CASES=2  no more cases of each method than that
+//   SORTIUM_TEST_SEED=n   the inputs of the run that printed n
+//   SORTIUM_TEST_FULL=1   many more shapes and sizes: for GPUs, whose kernels compile fast
+//   SORTIUM_TEST_SMALL=1  a few small cases, each operand in its own allocation: for Oclgrind
+//   SORTIUM_TEST_CASES=n  at most n cases of each method
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,6 +19,7 @@
 #include "algorithms/algorithm.hpp"
 #include "methods.hpp"
 #include "support.hpp"
+#include "switch_points.hpp"
 #include "table.hpp"
 #include "trial.hpp"
 
@@ -40,8 +42,7 @@ std::map<std::string, std::uint64_t> numbers(std::string_view parameters) {
   return out;
 }
 
-// Tiles, and whatever else the method divides the records by: where one piece ends and the next
-// begins.
+// Returns the lengths of the pieces (tiles, runs) that the method divides the records into.
 std::vector<std::uint64_t> pieces(const Plan& plan) {
   auto n = numbers(plan.parameters());
   std::vector<std::uint64_t> out{n["work_group"] * n["items"], n["groups"] * n["items"],
@@ -52,18 +53,17 @@ std::vector<std::uint64_t> pieces(const Plan& plan) {
 
 bool is_simulated() { return test_device()->info().platform == "Oclgrind"; }
 
-// CPUs take seconds to build what GPUs' compilers build in tenths.
+// True if the device's compiler takes seconds for a kernel, as those of CPUs do.
 bool builds_slowly() {
   return capabilities(*test_device()).sub_group_words == SubGroupWords::emulated;
 }
 
-// Rooms for GPUs that need kernels of their own for every few sizes, or many kernels for each type.
+// True if the method compiles other kernels for every few sizes, or many kernels for each type.
 bool has_many_kernels(const MethodUnderTest& m) {
   return is_limited(m.algorithm) || (m.algorithm.segments && !m.parameters.empty());
 }
 
-// A CPU's compiler would take a minute for what Oclgrind runs in seconds, in every run of the
-// tests.
+// Oclgrind compiles these kernels in seconds; a CPU's compiler would take a minute in every run.
 constexpr auto left_to_oclgrind =
     "kernels for GPUs, of which there are many: Oclgrind's tests run them; SORTIUM_TEST_FULL=1 "
     "does it here";
@@ -71,14 +71,12 @@ bool is_left_to_oclgrind() {
   return builds_slowly() && !is_simulated() && !is_set("SORTIUM_TEST_FULL");
 }
 
-// With parameters, a kernel is compiled for a few of the types and payloads, by turns from method
-// to method; for two of them by OpenCL's compilers, which take long (CPUs'), or one at a time
-// (NVIDIA's).
+// True if the method is tried with a few types and payloads only, which differ from method to
+// method. OpenCL compiles for two of them: compilers for CPUs are slow, and NVIDIA's builds one
+// program at a time.
 bool has_few_shapes(const MethodUnderTest& m) {
   return !m.parameters.empty() && !on_host() && !is_simulated() && !is_set("SORTIUM_TEST_FULL");
 }
-
-bool needs_clusters(const MethodUnderTest& m) { return m.algorithm.name == "one-cluster"; }
 
 Depth depth_for(const MethodUnderTest& m) {
   const bool many_kernels = has_many_kernels(m);
@@ -91,6 +89,35 @@ Depth depth_for(const MethodUnderTest& m) {
   return static_cast<Depth>(depth);
 }
 
+// A problem of the kind that the method is made for.
+Problem problem_for(const AlgorithmInfo& algorithm, std::uint64_t count) {
+  Problem p;
+  p.count = count;
+  p.limit = algorithm.limit ? 1 : 0;
+  p.segments = algorithm.segments ? 1 : 0;
+  return p;
+}
+
+// The last count before, and the first count after, the method plans with other parameters.
+std::vector<std::uint64_t> switch_points(const MethodUnderTest& m) {
+  const auto& algorithm = find_algorithm(m.algorithm.name);
+  const auto& device = capabilities(*test_device());
+  const auto parameters = [&](std::uint64_t count) -> std::string {
+    try {
+      return plan_algorithm(algorithm, problem_for(m.algorithm, count), device, m.parameters)
+          .sorter->parameters();
+    } catch (const Error& e) {
+      if (e.code() != ErrorCode::unsupported) throw;
+      return "";
+    }
+  };
+  std::vector<std::uint64_t> out;
+  for (const auto& [first, choice] :
+       runs_of(parameters, is_set("SORTIUM_TEST_FULL") ? 1 << 20 : 1 << 16))
+    if (first > 1) out.insert(out.end(), {first - 1, first});
+  return out;
+}
+
 Sizes sizes_for(const Plan& plan, const MethodUnderTest& m) {
   Sizes s{{0, 1, 2, 3, 5, 64, 97, 255, 256, 257, 511, 1009, 1023, 1025, 2049, 4095, 4096},
           {10007, (1u << 18) + 3}};
@@ -99,11 +126,13 @@ Sizes sizes_for(const Plan& plan, const MethodUnderTest& m) {
                    {4, 7, 8, 9, 31, 32, 33, 63, 65, 127, 129, 512, 2047, 8191, 10007});
     s.seldom = {16385, 65535, 65536, 65537, 100'003, (1u << 18) + 3, (1u << 20) - 1};
   }
-  // Skewed keys overfill a work-group's part only where there are many.
-  if (needs_clusters(m)) s.seldom.insert(s.seldom.end(), {20'011, 70'001, 130'003});
+  // Skewed keys overfill a work-group's part only if there are many keys.
+  if (m.algorithm.needs_clusters) s.seldom.insert(s.seldom.end(), {20'011, 70'001, 130'003});
   if (is_set("SORTIUM_TEST_SMALL")) s = {{1, 2, 97, 300}, {}};
   if (is_set("SORTIUM_TEST_SMALL") && m.algorithm.segments)
     s.often.push_back(1300);  // longer than a class of segments
+  for (const auto n : switch_points(m))
+    if (!is_set("SORTIUM_TEST_SMALL") || n <= 1100) s.seldom.push_back(n);
   for (const auto piece : pieces(plan))
     for (const auto n : {piece - 1, piece, piece + 1})
       if (!is_set("SORTIUM_TEST_SMALL") || n <= 1100) (n < 5'000 ? s.often : s.seldom).push_back(n);
@@ -112,15 +141,15 @@ Sizes sizes_for(const Plan& plan, const MethodUnderTest& m) {
     const auto tail = std::ranges::unique(*list);
     list->erase(tail.begin(), tail.end());
     if (m.algorithm.quadratic) std::erase_if(*list, [](auto n) { return n > 4096; });
-    // These build another kernel for every few sizes; Oclgrind runs more of them.
+    // These compile another kernel for every few sizes. Oclgrind runs more sizes.
     if (is_limited(m.algorithm) && builds_slowly())
       std::erase_if(*list, [](auto n) { return n > 300 || (n > 97 && n < 257); });
   }
   return s;
 }
 
-// At most SORTIUM_TEST_CASES of them: the last of each of so many parts, as sizes grow from case to
-// case.
+// Keeps at most SORTIUM_TEST_CASES cases: the last one of each of so many parts of the list,
+// because sizes grow from case to case.
 void thin_out(std::vector<Case>& cases) {
   const char* text = std::getenv("SORTIUM_TEST_CASES");
   const std::size_t most = text == nullptr ? 0 : std::strtoul(text, nullptr, 10),
@@ -130,9 +159,9 @@ void thin_out(std::vector<Case>& cases) {
   cases.resize(most);
 }
 
-// SORTIUM_TEST_PART=i/n: the i-th of n parts, so that n processes share out a table. Kernels are
-// made for keys, values and order, which take turns, from another one for each method: no kernel is
-// in two parts.
+// SORTIUM_TEST_PART=i/n: keeps the i-th of n parts of a table, for n processes. Cases with the same
+// key type, value size and order use the same kernels and are in the same part. `first` differs
+// from method to method, to spread them evenly.
 bool take_part(std::vector<Case>& cases, unsigned first) {
   const char* text = std::getenv("SORTIUM_TEST_PART");
   if (text == nullptr) return false;
@@ -149,8 +178,8 @@ bool take_part(std::vector<Case>& cases, unsigned first) {
   return true;
 }
 
-// Out of place, and with a limit of 1, 2, half, or about as many as there are, or at the border of
-// a piece.
+// Makes the cases out of place, with a limit of 1, 2, half of the records, about all of them, or
+// the length of a piece.
 void set_limits(std::vector<Case>& cases, const Sizes& sizes) {
   std::erase_if(cases, [](const auto& c) { return c.problem.count == 0; });
   for (std::size_t i = 0; i < cases.size(); ++i) {
@@ -163,9 +192,11 @@ void set_limits(std::vector<Case>& cases, const Sizes& sizes) {
   }
 }
 
-// Of every case's records, segments; of the other factors, all occur with each way to make them.
+// Divides the records of every case into segments. Every kind of lengths occurs with all values of
+// the other factors.
 void cut(std::vector<Case>& cases) {
-  // Where ways to sort segments take turns: sub-groups' lanes, work-groups' capacities, threads.
+  // The lengths at which the way to sort a segment changes: lanes of a sub-group, capacities of
+  // work-groups, threads.
   const std::vector<std::uint64_t> small{1, 2, 8, 16, 32, 64}, middle{32, 128, 256, 608},
       large{608, 1216, 2432, 4864, 9728, 1u << 15};
   unsigned turn = 0;
@@ -179,20 +210,20 @@ void cut(std::vector<Case>& cases) {
   }
 }
 
-// The device says what it cannot do, with such a room or with parameters that were written down
-// here for all devices.
+// True if the device may refuse the method: an algorithm that needs special hardware, or parameters
+// that are too large for this device.
 bool is_unsupported(const Error& e, const MethodUnderTest& m) {
   return e.code() == ErrorCode::unsupported && (!m.parameters.empty() || is_limited(m.algorithm));
 }
 
-// What is wrong with a stable method's outcome; empty: nothing.
+// Returns what is wrong with the result of a stable method; empty if nothing is.
 std::string run_stable(Trial& trial, const Case& c, const Method& method) {
   const Plan plan(test_device(), c.problem, method);
   return trial.run(c, {plan.scratch_bytes(), plan.run_length(), true,
                        [&](Queue& q, const Operands& o) { plan.run(q, o); }});
 }
 
-// Some cases, thinned out, by one stable method, as far as the device has room for them.
+// Runs some cases with one stable method. Skips the test if the device supports none of them.
 void expect_stable(std::vector<Case> cases, const Method& method) {
   if (on_host()) GTEST_SKIP() << "kernels run on devices";
   Trial trial(test_device(), Placement::guarded);
@@ -217,20 +248,17 @@ TEST_P(Conformance, SortsAsTheReferenceDoes) {
   const auto& m = GetParam();
   if (m.heavy && is_simulated())
     GTEST_SKIP() << "minutes a case in a simulator: tens of thousands of work-items";
-  if (needs_clusters(m) && is_simulated())
+  if (m.algorithm.needs_clusters && is_simulated())
     GTEST_SKIP() << "OpenCL's work-groups cannot reach each other's local memory";
   if (m.algorithm.host != on_host())
     GTEST_SKIP() << "kernels run on devices, and cpu:0's algorithm on cpu:0";
   if (has_many_kernels(m) && !m.parameters.empty() && is_left_to_oclgrind())
     GTEST_SKIP() << left_to_oclgrind;
   const Method method{m.algorithm.name, m.parameters};
-  Problem probe;
-  probe.count = m.algorithm.name.starts_with("one-") ? 1000 : 1u << 18;
-  probe.limit = m.algorithm.limit;
-  probe.segments = m.algorithm.segments ? 1 : 0;
+  const std::uint64_t typical = m.algorithm.max_count != 0 ? 1000 : 1u << 18;
   Sizes sizes;
   try {
-    sizes = sizes_for(Plan(test_device(), probe, method), m);
+    sizes = sizes_for(Plan(test_device(), problem_for(m.algorithm, typical), method), m);
   } catch (const Error& e) {
     if (is_unsupported(e, m) && !is_simulated()) GTEST_SKIP() << e.what();
     throw;
@@ -247,8 +275,8 @@ TEST_P(Conformance, SortsAsTheReferenceDoes) {
   }
   if (m.algorithm.segments) cut(table.cases);
   if (m.algorithm.limit) set_limits(table.cases, sizes);
-  // Its kernels for GPUs take CPUs' compilers many seconds; Oclgrind and GPUs run them for more
-  // than one shape.
+  // Compilers for CPUs take many seconds for its GPU kernels: one shape. Oclgrind and GPUs run
+  // more.
   if (m.algorithm.segments && !m.parameters.empty() && builds_slowly() && !is_simulated() &&
       !on_host())
     std::erase_if(table.cases, [first = table.cases.front().problem](const auto& c) {
@@ -278,19 +306,18 @@ TEST_P(Conformance, SortsAsTheReferenceDoes) {
     if (what.empty()) continue;
     ADD_FAILURE() << m.algorithm.name << " '" << m.parameters << "' (" << in_force << "), "
                   << describe(c) << ":\n  " << what;
-    if (++wrong == 5) break;  // more of the same would say no more
+    if (++wrong == 5) break;  // enough to see what is wrong
   }
-  if (!is_set("SORTIUM_TEST_CASES") &&
-      !is_part) {  // so few may all be beyond a room that is limited
+  if (!is_set("SORTIUM_TEST_CASES") && !is_part) {  // the device may refuse all of so few cases
     EXPECT_LT(unsupported, table.cases.size());
   }
   fmt::print("{} cases, {} pairs of factors, {} cases beyond this device\n", table.cases.size(),
              table.pairs, unsupported);
 }
 
-// Segments that are parted several times, and such as cannot be parted: the variant for GPUs,
-// whatever the device, with no local sorts but the least, so that few records are long. Of one list
-// that has all records, and of long and short ones.
+// Segments that are partitioned several times, and segments whose keys are all equal. Uses the
+// variant for GPUs on every device, with the smallest local sort only, so that short segments count
+// as long ones. One segment with all records, and segments of mixed lengths.
 TEST(LongSegments, ArePartedUntilTheyAreShort) {
   if (on_host()) GTEST_SKIP() << "kernels run on devices";
   if (is_left_to_oclgrind()) GTEST_SKIP() << left_to_oclgrind;
@@ -328,7 +355,7 @@ TEST(LongSegments, ArePartedUntilTheyAreShort) {
   }
 }
 
-// msd counts the tiles of short lists one by one; here there are more of them than compute units.
+// msd counts each tile of a short list by itself. Here there are more tiles than compute units.
 TEST(CountedTiles, AreAddedUp) {
   const bool small = is_set("SORTIUM_TEST_SMALL");
   std::vector<Case> cases;
@@ -347,8 +374,8 @@ TEST(CountedTiles, AreAddedUp) {
   expect_stable(std::move(cases), {"msd", "bits=8"});
 }
 
-// msd looks at some keys of long lists first, which tell whether keys repeat and digits are few;
-// here, of short ones.
+// msd samples the keys of long lists to find out whether keys repeat and whether digits are few.
+// Here it samples short lists.
 TEST(SampledKeys, TellTheWay) {
   const bool small = is_set("SORTIUM_TEST_SMALL");
   const std::uint64_t count = small ? 5'003 : 1'300'007;
@@ -363,7 +390,7 @@ TEST(SampledKeys, TellTheWay) {
   expect_stable(std::move(cases), {"msd", "bits=9,sample=1"});
 }
 
-// More records than a count in the look-back table has bits for, of which there are few here.
+// More records than fit a count in the look-back table, which has few bits here.
 TEST(LongCounts, AreTold) {
   const bool small = is_set("SORTIUM_TEST_SMALL");
   std::vector<Case> cases;
@@ -378,8 +405,7 @@ TEST(LongCounts, AreTold) {
   expect_stable(std::move(cases), {"onesweep", "items=1,work_group=256,count_bits=11"});
 }
 
-// Lists that fill some of a work-group's rows in part, for which there are no more than a few sizes
-// in the table.
+// Lists that fill some rows of a work-group in part. The table has only a few such sizes.
 TEST(OneGroup, RowsInPart) {
   if (on_host()) GTEST_SKIP() << "kernels run on devices";
   Trial trial(test_device(), Placement::guarded);
@@ -399,7 +425,7 @@ TEST(OneGroup, RowsInPart) {
   }
 }
 
-// Where there is little local memory for many buckets, their counts have 4 or 8 bits, and overflow.
+// Counts of 4 or 8 bits, which overflow: msd uses them if local memory is small for many buckets.
 TEST(NarrowCounts, Overflow) {
   const std::uint64_t count = is_set("SORTIUM_TEST_SMALL") ? 9'001 : 500'009;
   for (const char* const parameters : {"bits=15", "bits=16"})
@@ -412,7 +438,7 @@ TEST(NarrowCounts, Overflow) {
         {"msd", parameters});
 }
 
-// Lists that are a few runs, with ties in them and between them: cpu:0 merges them.
+// Lists of a few sorted runs, with ties in and between runs: cpu:0 merges them.
 TEST(Runs, AreMerged) {
   if (!on_host()) GTEST_SKIP() << "sample is cpu:0's";
   Trial trial(test_device(), Placement::guarded);
@@ -435,7 +461,7 @@ TEST(Runs, AreMerged) {
         }
 }
 
-// And keys alone, which are merged by their codes: of floats, zeros and NaN have many.
+// The same with keys alone, which are merged by their codes. Zeros and NaN have several codes.
 TEST(Runs, OfKeysAloneAreMerged) {
   if (!on_host()) GTEST_SKIP() << "sample is cpu:0's";
   Trial trial(test_device(), Placement::guarded);
@@ -455,9 +481,9 @@ TEST(Runs, OfKeysAloneAreMerged) {
           }
 }
 
-// What Oclgrind is not asked to run is counted here; with the options that tests/CMakeLists.txt
-// gives it, it refuses nothing else but the room that only CUDA has, and every other is run.
-TEST(Simulator, RunsEveryRoom) {
+// Counts what Oclgrind leaves out. With the options in tests/CMakeLists.txt it refuses only the
+// algorithm that needs clusters, which only CUDA has. Each other algorithm runs.
+TEST(Simulator, RunsEveryAlgorithm) {
   std::map<std::string, unsigned> run;
   unsigned heavy = 0;
   for (const auto& m : methods()) {
@@ -465,11 +491,11 @@ TEST(Simulator, RunsEveryRoom) {
     heavy += m.heavy;
   }
   EXPECT_EQ(heavy, 4u);
-  for (const auto& [room, times] : run) EXPECT_GT(times, 0u) << room;
+  for (const auto& [algorithm, times] : run) EXPECT_GT(times, 0u) << algorithm;
 }
 
-// Floats as programs have them, whose orders msd spreads; few of the table's are. And some that
-// have no room there.
+// Floats as programs have them: msd spreads their orders. The table has few of these. Some of the
+// floats here have no place among the spread orders.
 TEST(Floats, SpreadByTheirExponents) {
   const auto known = algorithms();
   const auto& msd = *std::ranges::find(known, "msd", &AlgorithmInfo::name);
@@ -477,7 +503,7 @@ TEST(Floats, SpreadByTheirExponents) {
   const std::vector<std::uint64_t> counts =
       is_set("SORTIUM_TEST_SMALL") ? std::vector<std::uint64_t>{97, 3000}
                                    : std::vector<std::uint64_t>{97, 100'003, 5'000'000};
-  unsigned turn = 0;  // orders by turns: each is compiled for
+  unsigned turn = 0;  // alternates the order: each one is compiled for
   for (const auto key : {KeyType::f32, KeyType::f64})
     for (const auto payload : {Payload::none, Payload::values, Payload::positions}) {
       Case c;
@@ -503,12 +529,33 @@ TEST(Floats, SpreadByTheirExponents) {
     }
 }
 
+// "auto" with one record less, as many, and one more than where it changes the algorithm.
+TEST(Auto, SortsAroundItsSwitchPoints) {
+  Trial trial(test_device(), Placement::guarded);
+  const auto& device = capabilities(*test_device());
+  unsigned turn = 0;
+  for (const auto key : {KeyType::u32, KeyType::f64, KeyType::u16})
+    for (const auto payload : {Payload::none, Payload::values}) {
+      Problem problem{.key = key, .payload = payload};
+      const auto algorithm = [&](std::uint64_t count) {
+        problem.count = count;
+        return plan_auto(problem, device).algorithm->info().name;
+      };
+      for (const auto& [first, choice] : runs_of(algorithm, std::uint64_t{1} << 22))
+        for (const auto count : {first - 1, first, first + 1}) {
+          problem.count = count;
+          const Case c{problem, turn % 2 == 0, all_distributions[turn % all_distributions.size()],
+                       ++turn};
+          EXPECT_EQ(run_stable(trial, c, {}), "") << describe(c);
+        }
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(Table, Conformance, testing::ValuesIn(methods()),
                          [](const auto& instance) { return test_name(instance.param); });
 
-// The same sort, as other devices would do it: with sub-groups of sizes that this one does not
-// have, spoken through local memory (64 lanes: a sub-group of the dialect is then half of one), or
-// without a gift that it has.
+// The same sort as on other devices: with emulated sub-groups of other sizes (of 64 lanes, a
+// sub-group of the dialect is one half), or without ordered atomics.
 struct Gifts {
   std::string name;
   unsigned emulated_lanes = 0;  // 0: the device's own sub-groups

@@ -6,9 +6,9 @@
 #include <numeric>
 
 #include "device_array.hpp"
-#include "dialect_test_cl.hpp"
 #include "kernels/kernels.hpp"
 #include "keys.hpp"
+#include "test_kernels.hpp"
 
 namespace sortium::test {
 namespace {

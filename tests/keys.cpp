@@ -108,8 +108,8 @@ std::vector<std::uint64_t> make_keys(Distribution distribution, const Problem& p
       sort_part(0, keys.size() / 2, false);
       sort_part(keys.size() / 2, keys.size(), true);
       break;
-    case Distribution::zipf:  // rank r with a probability of about 1/r, and keys that do not follow
-                              // the ranks
+    case Distribution::zipf:  // rank r has a probability of about 1/r; keys are not in the order
+                              // of the ranks
       fill([&] {
         return Random(static_cast<std::uint64_t>(std::exp(random.unit() * std::log(1e6)))).next();
       });
@@ -130,14 +130,14 @@ std::vector<std::uint64_t> make_keys(Distribution distribution, const Problem& p
     case Distribution::numbers: {
       const unsigned bits = info(problem.key).bits();
       if (!info(problem.key)
-               .is_float) {  // as often below 2^k as between 2^k and 2^(k + 1), of both signs
+               .is_float) {  // as often below 2^k as from 2^k to 2^(k + 1), of both signs
         fill([&] {
           const std::uint64_t magnitude = random.next() >> (64 - 1 - random.below(bits - 1));
           return random.below(2) != 0 ? magnitude : ~magnitude;
         });
         break;
       }
-      // Uniform between two powers of two: an exponent is half as often as the next one.
+      // Uniform in a range: each exponent occurs half as often as the next one.
       const auto fraction_bits =
           static_cast<unsigned>(std::countr_zero(info(problem.key).infinity));
       const std::uint64_t exponents = info(problem.key).infinity >> fraction_bits,
@@ -155,16 +155,16 @@ std::vector<std::uint64_t> make_keys(Distribution distribution, const Problem& p
     }
     case Distribution::runs: {
       const auto kind =
-          random.below(3);  // many ties, in runs and between them; every other key special; neither
+          random.below(3);  // many ties in and between runs; every other key special; neither
       const auto some = special_keys(problem.key);
       fill([&] {
         if (kind == 0) return Random(random.below(100)).next();
         return kind == 1 && random.below(2) == 0 ? some[random.below(some.size())] : random.next();
       });
       const std::size_t runs = 1 + seed % 9;
-      const bool by_turns = random.below(4) != 0;
+      const bool alternates = random.below(4) != 0;
       bool falls = random.below(2) == 0;
-      for (std::size_t r = 0; r < runs; ++r, falls ^= by_turns)
+      for (std::size_t r = 0; r < runs; ++r, falls ^= alternates)
         sort_part(r * keys.size() / runs, (r + 1) * keys.size() / runs, falls);
       break;
     }

@@ -1,4 +1,4 @@
-// Keys to sort, and the order that they must end up in. Keys are raw bits, zero-extended to 64.
+// Keys to sort, and their expected order. Keys are raw bits, zero-extended to 64.
 #pragma once
 
 #include <array>
@@ -18,11 +18,11 @@ enum class Distribution : std::uint8_t {
   organ_pipe,
   zipf,
   special,  // NaN of several kinds, ±0, ±inf, denormals; smallest and largest integers
-  last,     // keys that come last: what a sort might pad with
-  digits,   // some of the bytes random, the others the same in all keys: passes that are left out
-  numbers,  // as programs have them: floats uniform in a range, all sizes of integers
-  runs,     // 1 to 9 of them, up and down by turns or all one way; not in the table
-  leads,    // some 800 each of values in a row of the leading 14 bits; not in the table
+  last,     // keys with the last order, which a sort might use as padding
+  digits,   // some bytes random, the others equal in all keys: passes are skipped
+  numbers,  // as programs have them: floats uniform in a range, integers of all magnitudes
+  runs,   // 1 to 9 sorted runs, alternately up and down, or all in one direction; not in the table
+  leads,  // some 800 keys for each of consecutive values of the leading 14 bits; not in the table
 };
 inline constexpr std::array all_distributions{
     Distribution::random,   Distribution::sorted,       Distribution::reversed,
@@ -31,14 +31,14 @@ inline constexpr std::array all_distributions{
     Distribution::digits,   Distribution::numbers};
 [[nodiscard]] std::string_view name(Distribution distribution);
 
-// problem.count keys; "sorted" and the like are meant in the problem's own order.
+// Returns problem.count keys. `sorted` and the like refer to the problem's order.
 [[nodiscard]] std::vector<std::uint64_t> make_keys(Distribution distribution,
                                                    const Problem& problem, std::uint64_t seed);
 
-// The keys of a type that are most likely to be got wrong.
+// Returns the keys of a type that are most likely to be sorted wrong.
 [[nodiscard]] std::vector<std::uint64_t> special_keys(KeyType type);
 
-// What decides a key's place, with all but the problem's bits masked off.
+// Returns the bits of the key's order that are in the problem's bit range.
 [[nodiscard]] std::uint64_t rank_of(std::uint64_t key, const Problem& problem);
 
 }  // namespace sortium::test

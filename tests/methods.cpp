@@ -85,8 +85,7 @@ std::vector<MethodUnderTest> methods() {
 }
 
 bool is_limited(const AlgorithmInfo& a) {
-  return a.name == "msd" || a.name == "one-cluster" || a.name == "one-group" ||
-         a.name == "onesweep";
+  return a.needs_clusters || a.needs_progress || a.max_count != 0;
 }
 
 std::string test_name(const MethodUnderTest& m) {

@@ -1,4 +1,4 @@
-// Algorithms with sets of parameters, as the tests try them.
+// Algorithms with sets of parameters that the tests run.
 #pragma once
 
 #include <ostream>
@@ -11,19 +11,19 @@ namespace sortium::test {
 struct MethodUnderTest {
   AlgorithmInfo algorithm;
   std::string parameters;
-  bool wide = false;  // with every key type and size of value
+  bool wide = false;  // run with every key type and size of value
   unsigned turn = 0;  // differs from method to method
   bool heavy =
-      false;  // so many work-items, even for few records, that a simulator takes minutes a case
+      false;  // has so many work-items that a simulator takes minutes for a case of few records
 };
 
-// Every algorithm of the registry with its defaults, some with more.
+// Returns every algorithm of the registry with its default parameters, and some with others.
 [[nodiscard]] std::vector<MethodUnderTest> methods();
 
-// Rooms that say what they cannot do and leave it to another: too many records, or a device without
-// what they need. All others take every problem on every device.
+// True if the algorithm refuses some problems or devices: too many records, or a device without
+// what it needs. All others sort every problem on every device.
 bool is_limited(const AlgorithmInfo& algorithm);
-// "lsd_variant_gpu": names of tests have letters and digits only.
+// Returns the method's name for GoogleTest, which allows letters, digits and _: "lsd_variant_gpu".
 [[nodiscard]] std::string test_name(const MethodUnderTest& m);
 void PrintTo(const MethodUnderTest& m, std::ostream* out);
 

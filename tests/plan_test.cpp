@@ -510,7 +510,7 @@ TEST(PlanScratch, KeepsToACeiling) {
     }
   };
   refused({.algorithm = "auto", .parameters = "", .max_scratch_bytes = 1},
-          {"max_scratch_bytes is 1", "the least that would do is", "in-place"});
+          {"max_scratch_bytes is 1", "are needed", "in-place"});
   const std::string fast = on_host() ? "sample" : "lsd";
   refused({.algorithm = fast, .parameters = "", .max_scratch_bytes = 1000},
           {"max_scratch_bytes is 1000", fast.c_str(), "needs"});

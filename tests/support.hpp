@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <random>
 #include <sortium/sortium.hpp>
 #include <string>
 
@@ -53,5 +54,20 @@ class Random {
  private:
   std::uint64_t state_;
 };
+
+// The seed of this run's random inputs: SORTIUM_TEST_SEED, else another one in each run. Printed,
+// so that a failure can be repeated.
+inline std::uint64_t run_seed() {
+  static const std::uint64_t seed = [] {
+    const char* text = std::getenv("SORTIUM_TEST_SEED");
+    const std::uint64_t drawn =
+        text != nullptr ? std::strtoull(text, nullptr, 0)
+                        : std::uint64_t{std::random_device{}()} << 32 | std::random_device{}();
+    fmt::print("SORTIUM_TEST_SEED={:#x}\n", drawn);
+    std::fflush(stdout);
+    return drawn;
+  }();
+  return seed;
+}
 
 }  // namespace sortium::test

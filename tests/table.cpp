@@ -45,8 +45,7 @@ using Row = std::array<unsigned, factors>;
 
 class Pairs {
  public:
-  // How often each pair of the row's values has been seen: what it has that is new, then what is
-  // rare.
+  // What a row adds: first its number of new pairs, then how rare its other pairs are.
   struct Worth {
     int fresh = 0;
     double rare = 0;
@@ -90,7 +89,7 @@ class Pairs {
 std::vector<Shape> shapes(Depth depth, unsigned turn, bool bits_are_compiled_in) {
   std::vector<Shape> out;
   constexpr std::array<unsigned, 3> value_bytes{0, 4, 8};
-  constexpr unsigned main_types = 6;  // of 4 and 8 bytes: the first ones
+  constexpr unsigned main_types = 6;  // the first ones, of 4 and 8 bytes
   const bool each_type_once = depth == Depth::few || depth == Depth::narrow;
   for (unsigned v = 0; v < value_bytes.size(); ++v) {
     for (unsigned k = 0; k < main_types; ++k) {
@@ -109,7 +108,7 @@ std::vector<Shape> shapes(Depth depth, unsigned turn, bool bits_are_compiled_in)
                      (k + v + turn) % 2 == 0 ? Order::ascending : Order::descending});
     }
   }
-  // Every other float by another policy than the usual one.
+  // Every other float type has a policy that is not the default.
   constexpr std::array<std::pair<NanOrder, ZeroOrder>, 5> policies{
       {{NanOrder::first, ZeroOrder::tied},
        {NanOrder::bits, ZeroOrder::distinct},
@@ -120,7 +119,7 @@ std::vector<Shape> shapes(Depth depth, unsigned turn, bool bits_are_compiled_in)
   for (auto& shape : out)
     if (info(shape.key).is_float && ++floats % 2 == 0)
       std::tie(shape.nan, shape.zeros) = policies[floats / 2 % policies.size()];
-  if (bits_are_compiled_in)  // all bits for every other shape, the ranges in turn for the rest
+  if (bits_are_compiled_in)  // every other shape has all bits, the others a range each
     for (unsigned i = 0; i < out.size(); ++i)
       out[i].bits = i % 2 == 0 ? 0 : static_cast<int>(1 + (i / 2 + turn) % (bit_ranges - 1));
   return out;
@@ -141,8 +140,8 @@ Table make_table(const std::vector<Shape>& shapes, const Sizes& sizes, unsigned 
         if (n >= sizes.often.size() && ((i + n + turn) % 3 != 0 || !first_form)) continue;
         Row best{};
         Pairs::Worth best_worth{-1, 0};
-        const unsigned start =
-            static_cast<unsigned>(random.below(100));  // among equals, not always the same
+        const unsigned start = static_cast<unsigned>(
+            random.below(100));  // so that of equally good rows not always the same is taken
         for (unsigned r = 0; r < bit_ranges; ++r)
           for (unsigned p = 0; p < (forms[f].keys_out ? 2u : 1u); ++p)
             for (unsigned d = 0; d < all_distributions.size(); ++d) {

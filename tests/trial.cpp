@@ -17,8 +17,7 @@ std::uint64_t round_up(std::uint64_t bytes) { return (bytes + boundary - 1) / bo
 
 std::byte canary(std::uint64_t at) { return static_cast<std::byte>(0xa5 ^ (at * 0x9d >> 3)); }
 
-// The value that goes with input record i. Its upper half is no copy of the lower, so that half a
-// value shows.
+// Returns the value of input record i. Its halves differ, so that a torn value is seen.
 std::uint64_t value_of(std::uint64_t i, const Problem& p) {
   if (p.payload == Payload::positions || p.value_bytes == 4) return i;
   return i | (i ^ 0x5bd1e995u) << 32;
@@ -34,7 +33,14 @@ void put(std::byte* to, std::uint64_t index, unsigned bytes, std::uint64_t value
   std::memcpy(to + index * bytes, &value, bytes);
 }
 
-// The output, as far as the problem asks for it.
+// The seed of a case's input in this run. A case of Distribution::runs has 1 + seed % 9 of them in
+// every run.
+std::uint64_t drawn(const Case& c) {
+  const std::uint64_t seed = Random(c.seed ^ run_seed()).next() >> 4;
+  return seed - seed % 9 + c.seed % 9;
+}
+
+// The output, as far as the problem has it.
 struct Output {
   const std::byte* keys = nullptr;
   const std::byte* values = nullptr;
@@ -45,8 +51,8 @@ std::string differs(std::string_view what, std::uint64_t at, std::uint64_t is,
   return fmt::format("{}[{}] is {:#x}, should be {:#x}", what, at, is, should);
 }
 
-// Records [begin, end) of a stable sort, or the first of them where there is a limit, at `to` in
-// the output: there is one right answer.
+// Checks records [begin, end) of a stable sort, or the first of them if there is a limit, which are
+// at `to` in the output: there is one right answer.
 std::string check_stable(const Problem& p, std::span<const std::uint64_t> keys, const Output& out,
                          std::span<const std::uint64_t> ranks, std::uint64_t begin,
                          std::uint64_t end, std::uint64_t to) {
@@ -66,8 +72,8 @@ std::string check_stable(const Problem& p, std::span<const std::uint64_t> keys, 
   return "";
 }
 
-// Records [begin, end) of a sort that need not be stable: in order, each input record once, values
-// with their keys.
+// Checks records [begin, end) of a sort that need not be stable: they are in order, each input
+// record occurs once, and values are with their keys.
 std::string check_unstable(const Problem& p, std::span<const std::uint64_t> keys, const Output& out,
                            std::span<const std::uint64_t> ranks, std::uint64_t begin,
                            std::uint64_t end) {
@@ -129,16 +135,17 @@ std::string describe(const Case& c) {
         some < c.offsets.size() ? " …" : "");
   }
   return fmt::format(
-      "{} {} ({} bytes{}), {}{}, bits {}:{}, {}, count {}{}, limit {}, {}, seed {:#x}",
+      "{} {} ({} bytes{}), {}{}, bits {}:{}, {}, count {}{}, limit {}, {}, seed {:#x} of "
+      "SORTIUM_TEST_SEED={:#x}",
       info(p.key).name, payload, p.payload == Payload::none ? 0 : p.value_bytes,
       p.keys_out ? "" : ", no keys_out", p.order == Order::ascending ? "ascending" : "descending",
       floats, p.begin_bit, p.end_bit, c.in_place ? "in place" : "out of place", p.count, segments,
-      p.limit, name(c.distribution), c.seed);
+      p.limit, name(c.distribution), c.seed, run_seed());
 }
 
 void set_segments(Case& c, Lengths lengths, const std::vector<std::uint64_t>& typical,
                   unsigned offset_bytes) {
-  Random random(c.seed);
+  Random random(drawn(c));
   const std::uint64_t n = c.problem.count, equal = typical[random.below(typical.size())];
   std::uint64_t turn = random.below(3 * typical.size());
   const auto length = [&]() -> std::uint64_t {
@@ -209,9 +216,9 @@ std::string Trial::run(const Case& c, const Planned& planned) {
   Area offsets{"offsets", 0, c.offsets.size() * p.offset_bytes, false, {}, p.offset_bytes};
   const std::array<Area*, 6> areas{&keys_out,  &keys_in,    &scratch,
                                    &values_in, &values_out, &offsets};
-  place({areas.begin(), areas.end()}, c.seed);
+  place({areas.begin(), areas.end()}, drawn(c));
 
-  const auto keys = make_keys(c.distribution, p, c.seed);
+  const auto keys = make_keys(c.distribution, p, drawn(c));
   for (std::uint64_t i = 0; i < p.count; ++i)
     put(before_.data() + keys_in.offset, i, key_bytes, keys[i]);
   if (reads_values) {
@@ -238,12 +245,11 @@ std::string Trial::run(const Case& c, const Planned& planned) {
   } else {
     for (const auto* a : areas) queue_->write(a->memory, before_.data() + a->offset, a->bytes);
     planned.run(*queue_, o);
-    for (const auto* a : areas)  // a tool would complain of scratch that nobody wrote
+    for (const auto* a : areas)  // a tool would report scratch memory that was never written
       if (a != &scratch) queue_->read(after_.data() + a->offset, a->memory, a->bytes);
   }
 
-  // Whatever is not an output or scratch is as it was: canaries, and the input of a sort out of
-  // place.
+  // Canaries and the input of a sort out of place must not change.
   for (std::uint64_t i = 0; i < before_.size(); ++i) {
     if (const auto in = std::ranges::find_if(areas,
                                              [&](const auto* a) {
@@ -269,7 +275,7 @@ std::string Trial::run(const Case& c, const Planned& planned) {
     const std::uint64_t begin = c.offsets[i], end = c.offsets[i + 1],
                         to = p.limit == 0 ? begin : i * p.limit;
     auto wrong = check_stable(p, keys, out, ranks, begin, end, to);
-    // What a segment shorter than the limit leaves is not written.
+    // If a segment is shorter than the limit, the rest of its output must not change.
     for (std::uint64_t left = to + (end - begin);
          p.limit != 0 && left < to + p.limit && wrong.empty(); ++left)
       for (const auto& [area, bytes] :

@@ -1,4 +1,4 @@
-// One sort, run on a device with red zones all around, and compared with a reference.
+// One sort on a device, with red zones around all operands, compared with a reference.
 #pragma once
 
 #include <array>
@@ -24,54 +24,52 @@ struct Case {
   Problem problem;
   bool in_place = false;
   Distribution distribution = Distribution::random;
-  std::uint64_t seed = 0;
+  std::uint64_t seed = 0;                // the input follows from this and from run_seed()
   std::vector<std::uint64_t> offsets{};  // of problem.segments segments
 };
 [[nodiscard]] std::string describe(const Case& c);
 
-// How long segments are.
+// Lengths of segments.
 enum class Lengths : std::uint8_t {
-  equal,        // all of them, but for the last
+  equal,        // except the last
   log_uniform,  // as often between 1 and 2 as between 2^k and 2^(k + 1)
   mostly_empty,
-  one,         // which has all the records
-  ends_empty,  // the first and the last; those between are equal
-  borders,     // what is given, one less, and one more, in turn
+  one,         // one segment with all records
+  ends_empty,  // the first and the last are empty, the others equal
+  borders,     // the typical lengths, one less, and one more, in turn
 };
 inline constexpr std::array all_lengths{Lengths::equal, Lengths::log_uniform, Lengths::mostly_empty,
                                         Lengths::one,   Lengths::ends_empty,  Lengths::borders};
-// Makes segments of the case's records. `typical`: the length of equal ones, or those whose
-// neighbours are tried.
+// Divides the case's records into segments. `typical`: lengths for `equal` and `borders`.
 void set_segments(Case& c, Lengths lengths, const std::vector<std::uint64_t>& typical,
                   unsigned offset_bytes);
 
 enum class Placement : std::uint8_t {
-  guarded,  // all operands in one allocation, with canaries between them, some elements behind
-            // multiples of 512 bytes
-  exact,  // an allocation of its own for each, no byte too long: for tools that watch every access
+  guarded,  // all operands in one allocation with canaries between them; each begins some elements
+            // after a multiple of 512 bytes
+  exact,    // each operand in its own allocation of exactly its size: for tools that check accesses
 };
 
 class Trial {
  public:
   Trial(std::shared_ptr<Device> device, Placement placement);
-  // What is wrong with the sort; empty where nothing is.
+  // Returns what is wrong with the sort; empty if nothing is.
   [[nodiscard]] std::string run(const Case& c, const Planned& planned);
 
  private:
-  struct Area {  // of the image, and where it lies on the device
+  struct Area {  // an operand: where it is in before_ and after_, and on the device
     std::string_view name;
     std::uint64_t offset = 0, bytes = 0;
     bool written = false;
     Memory memory{};
-    std::uint64_t element = 0;  // bytes: where it begins is a multiple of this, and of no more; 0:
-                                // of as much as an allocation
+    std::uint64_t element = 0;  // alignment in bytes; 0: that of an allocation
   };
   void place(std::vector<Area*> areas, std::uint64_t turn);
 
   std::shared_ptr<Device> device_;
   std::unique_ptr<Queue> queue_;
   Placement placement_;
-  std::vector<std::byte> before_, after_;  // of all operands, and what lies between them
+  std::vector<std::byte> before_, after_;  // all operands and the canaries
   std::vector<std::unique_ptr<Buffer>> buffers_;
 };
 

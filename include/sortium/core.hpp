@@ -1,6 +1,8 @@
 // Floor 0 of Sortium: the words that every other part shares: key types, key order, errors.
 #pragma once
 
+#include <sortium/detail/key_order.h>
+
 #include <array>
 #include <cstdint>
 #include <stdexcept>
@@ -129,31 +131,29 @@ enum class ZeroOrder : std::uint8_t {
   distinct,  // −0.0 before +0.0
 };
 
-// The bits that decide the order of `key` (its raw bits, zero-extended to 64): an unsigned number,
-// smaller means earlier in the sorted output. This is the one definition of Sortium's key order;
-// kernels carry the same map (key_order in primitives.cl), and the tests hold the two together.
-//   signed:     the sign bit is inverted;
-//   float:      negative numbers are inverted, positive ones get the sign bit; where zeros tie,
-//   −0.0 maps
-//               to the bits of +0.0; where NaN come last or first, every one maps to all ones or to
-//               zero;
-//   descending: the result is inverted, except for NaN that come last or first, which stay there;
-//   NaN first:  all numbers move up, so that the last one has all ones.
+namespace detail {
+static_assert(static_cast<u32>(NanOrder::last) == nan_last &&
+              static_cast<u32>(NanOrder::first) == nan_first &&
+              static_cast<u32>(NanOrder::bits) == nan_by_bits);
+static_assert(static_cast<u32>(ZeroOrder::tied) == zeros_tied &&
+              static_cast<u32>(ZeroOrder::distinct) == zeros_distinct);
+[[nodiscard]] constexpr key_order_t key_order(const KeyTypeInfo& t, Order order, NanOrder nan,
+                                              ZeroOrder zeros) {
+  return {t.bits(),
+          t.is_signed,
+          t.infinity,
+          static_cast<u32>(nan),
+          static_cast<u32>(zeros),
+          order == Order::descending};
+}
+}  // namespace detail
+
+// The order of `key` (its raw bits, zero-extended to 64): an unsigned number, smaller means earlier
+// in the sorted output. detail/key_order.h defines it.
 [[nodiscard]] constexpr std::uint64_t order_bits(std::uint64_t key, const KeyTypeInfo& t,
                                                  Order order, NanOrder nan = NanOrder::last,
                                                  ZeroOrder zeros = ZeroOrder::tied) {
-  const std::uint64_t sign = std::uint64_t{1} << (t.bits() - 1);
-  const std::uint64_t all = sign | (sign - 1);
-  if (t.is_signed) key ^= sign;
-  if (t.is_float) {
-    const std::uint64_t magnitude = key & ~sign;
-    if (nan != NanOrder::bits && magnitude > t.infinity) return nan == NanOrder::last ? all : 0;
-    if (zeros == ZeroOrder::tied && magnitude == 0) key = 0;
-    key ^= (key & sign) != 0 ? all : sign;
-  }
-  if (order == Order::descending) key = ~key & all;
-  if (t.is_float && nan == NanOrder::first) key += (sign - 1) - t.infinity;
-  return key;
+  return detail::order_of_key(key, detail::key_order(t, order, nan, zeros));
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -228,28 +228,21 @@ struct Problem {
 [[nodiscard]] inline unsigned key_bits(const Problem& p) {
   return (p.end_bit == 0 ? info(p.key).bits() : p.end_bit) - p.begin_bit;
 }
-// What decides a key's place in a problem: its order_bits, within the range of bits. Made once, for
+// What decides a key's place in a problem: the problem's bit range of order_bits(). Made once, for
 // many keys.
 class KeyRank {
  public:
   explicit KeyRank(const Problem& p)
-      : type_(info(p.key)),
-        order_(p.order),
-        nan_(p.nan),
-        zeros_(p.zeros),
-        shift_(p.begin_bit),
-        mask_(~std::uint64_t{0} >> (64 - key_bits(p))) {}
+      : order_(detail::key_order(info(p.key), p.order, p.nan, p.zeros)),
+        begin_bit_(p.begin_bit),
+        bits_(key_bits(p)) {}
   [[nodiscard]] std::uint64_t operator()(std::uint64_t key) const {
-    return order_bits(key, type_, order_, nan_, zeros_) >> shift_ & mask_;
+    return detail::bits_of_order(detail::order_of_key(key, order_), begin_bit_, bits_);
   }
 
  private:
-  KeyTypeInfo type_;
-  Order order_;
-  NanOrder nan_;
-  ZeroOrder zeros_;
-  unsigned shift_;
-  std::uint64_t mask_;
+  detail::key_order_t order_;
+  unsigned begin_bit_, bits_;
 };
 // How many records there are in keys_out and values_out.
 [[nodiscard]] constexpr std::uint64_t records_out(const Problem& p) {
@@ -277,11 +270,14 @@ struct AlgorithmInfo {
   bool stable = true;
   bool partial = false;  // leaves sorted runs of `run` records, not one sorted whole
   bool comparison = false;
-  bool quadratic = false;  // O(N²) work
-  bool host = false;       // made for cpu:0, and for it alone; the others are made of kernels
-  bool segments = false;   // sorts segments (Problem::segments), and nothing else
-  bool limit = false;      // finds the first records (Problem::limit), and nothing else
-  std::string cost;        // passes over the data, launches, bytes moved
+  bool quadratic = false;       // O(N²) work
+  bool host = false;            // made for cpu:0, and for it alone; the others are made of kernels
+  bool segments = false;        // sorts segments (Problem::segments), and nothing else
+  bool limit = false;           // finds the first records (Problem::limit), and nothing else
+  bool needs_clusters = false;  // runs only where work-groups reach each other's local memory
+  bool needs_progress = false;  // runs only where a work-group may wait for an earlier one
+  std::uint64_t max_count = 0;  // records that it sorts at most, on any device; 0: no limit
+  std::string cost;             // passes over the data, launches, bytes moved
   std::vector<Parameter> parameters{};
 };
 

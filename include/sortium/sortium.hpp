@@ -215,13 +215,8 @@ void sort_here(K* keys) {
   for (std::uint64_t i = 0; i < N; ++i) {
     key[i] = std::bit_cast<Bits>(keys[i]);
     constexpr auto& type = info(key_type_of<K>::value);
-    if constexpr (type.is_float) {  // order_bits less the sign, by masks: there is no branch that a
-                                    // key's sign decides
-      constexpr Bits rest = static_cast<Bits>(~Bits{0}) >> 1;
-      const Bits magnitude = key[i] & rest;
-      const Bits tied = key[i] & static_cast<Bits>(Bits{0} - Bits{magnitude != 0});
-      const Bits turned = tied ^ (static_cast<Bits>(Bits{0} - (tied >> (type.bits() - 1))) & rest);
-      code[i] = static_cast<Code>(magnitude > type.infinity ? rest : turned);
+    if constexpr (type.is_float) {
+      code[i] = static_cast<Code>(signed_default_order(key[i], type.infinity, type.bits()));
     } else {
       code[i] = static_cast<Code>(key[i]);
     }

@@ -1,5 +1,5 @@
-// Floor 3: the contract of a room. An algorithm is a folder and a line in registry.cpp; everything
-// else sees it only through this.
+// Floor 3: the contract of an algorithm. An algorithm is a folder and a line in registry.cpp. All
+// other code sees it only through this header.
 #pragma once
 
 #include <map>
@@ -12,12 +12,12 @@
 
 namespace sortium {
 
-// The parameters that a caller asked for: "r=5,items=128". Checked against the room's own table.
+// The parameters that a caller named: "r=5,items=128". Checked against AlgorithmInfo::parameters.
 class Parameters {
  public:
   Parameters() = default;
-  // Throws Error(invalid_argument) for text that is not name=value[,…], a name that the algorithm
-  // has not, or a value outside of its limits.
+  // Throws Error(invalid_argument) if the text is not name=value[,…], if the algorithm has no
+  // parameter of that name, or if a value is outside its limits.
   Parameters(std::string_view text, const AlgorithmInfo& algorithm);
 
   [[nodiscard]] bool has(std::string_view name) const {
@@ -34,7 +34,7 @@ class Parameters {
   return (a + b - 1) / b;
 }
 
-// Slices of the one scratch buffer that a sort gets, each begun on memory's own boundaries.
+// Slices of the one scratch buffer of a sort. Each begins at a multiple of `alignment` bytes.
 class ScratchLayout {
  public:
   struct Slice {
@@ -53,8 +53,7 @@ class ScratchLayout {
   std::uint64_t total_ = 0;
 };
 
-// Throws Error(invalid_argument) that names what of the problem is none that can be solved. In
-// plan.cpp.
+// Throws Error(invalid_argument) naming the field of `problem` that is not supported. In plan.cpp.
 void check(const Problem& problem);
 
 // One planned sort: made for a Problem and a device's capabilities without touching the device.
@@ -62,50 +61,77 @@ class Sorter {
  public:
   virtual ~Sorter() = default;
   [[nodiscard]] virtual std::uint64_t scratch_bytes() const = 0;
-  // The parameters in force, given or chosen: "variant=gpu,work_group=256,…"
+  // The parameters in force, named by the caller or chosen: "variant=gpu,work_group=256,…"
   [[nodiscard]] virtual std::string parameters() const = 0;
-  // Of a partial sort: how many records each sorted run has (the last may have fewer); else 0.
+  // Records in each sorted run of a partial sort (the last run may have fewer); else 0.
   [[nodiscard]] virtual std::uint64_t run() const { return 0; }
-  // The least that an out-of-place sort reads and writes of keys and values in global memory, in
-  // bytes; 0 where the design does not fix it.
+  // The least number of bytes of keys and values that an out-of-place sort reads and writes in
+  // global memory; 0 if the design does not fix it.
   [[nodiscard]] virtual std::uint64_t bytes_moved() const { return 0; }
   virtual void build(Device& device, const Capabilities& capabilities) = 0;
   // Only enqueues. Problem::count is at least 1.
   virtual void enqueue(Queue& queue, const Operands& operands) = 0;
 };
 
+// How fast an algorithm is on a problem that it suits, compared with the others: the later, the
+// faster. "auto" plans the suited algorithms from the last rank to the first, and takes the first
+// one that the device can run and that passed its self-test.
+enum class Rank : std::uint8_t {
+  unsuited,            // auto never takes it
+  last_resort,         // correct everywhere, and unlike the others: for when these fail
+  many_launches,       // several launches for each digit
+  one_launch_a_digit,  // work-groups wait for earlier ones
+  few_moves,           // moves the records two or three times, whatever the number of digits
+  one_cluster_of_few,  // one launch on a cluster, for fewer records than pay for it
+  one_group,           // one launch on one compute unit
+  one_cluster,         // one launch on a cluster of compute units
+  only_one,            // the only algorithm for such problems
+};
+
 class Algorithm {
  public:
   virtual ~Algorithm() = default;
   [[nodiscard]] virtual const AlgorithmInfo& info() const = 0;
-  // Throws Error(unsupported) that says what the device allows where it cannot do it with these
-  // parameters.
+  // How well the algorithm suits a problem on a device. Asked only if info()'s host, segments and
+  // limit are the problem's.
+  [[nodiscard]] virtual Rank suits(const Problem& problem, const Capabilities& device) const {
+    static_cast<void>(problem), static_cast<void>(device);
+    return Rank::unsuited;
+  }
+  // True if a smaller parameter "chunk" (records) makes scratch_bytes() smaller and the sort
+  // slower: auto takes it under a ceiling of scratch memory.
+  [[nodiscard]] virtual bool trades_memory() const { return false; }
+  // Throws Error(unsupported), which says what the device allows, if it cannot run the algorithm
+  // with these parameters.
   [[nodiscard]] virtual std::unique_ptr<Sorter> plan(const Problem& problem,
                                                      const Capabilities& device,
                                                      const Parameters& parameters) const = 0;
 };
 
-// Every room, in the order of registry.cpp.
+// All algorithms, in the order of registry.cpp.
 [[nodiscard]] const std::vector<const Algorithm*>& registry();
-// The room called `name`. Throws Error(not_found) that lists the names, "auto" among them.
+// Returns the algorithm called `name`. Throws Error(not_found), which lists the names and "auto".
 [[nodiscard]] const Algorithm& find_algorithm(std::string_view name);
+// True if the algorithm is for such problems (segments, limit) and for such a device (host or not).
+[[nodiscard]] bool is_made_for(const Algorithm& algorithm, const Problem& problem,
+                               const Capabilities& device);
 struct Planned {
   const Algorithm* algorithm;
   std::unique_ptr<Sorter> sorter;
 };
-// The room's plan with the parameters of `text`; where it is empty, with those that were tuned for
-// the device (tuning.hpp) if there are any that the room accepts, else with the room's own.
-[[nodiscard]] Planned plan_room(const Algorithm& room, const Problem& problem,
-                                const Capabilities& device, std::string_view text = {});
-// What "auto" is for the problem and the device: the fastest of those that need no more scratch
-// memory than `max_scratch_bytes` (0: any), and is none of `except`. Throws Error(invalid_argument)
-// that says the least which would do.
+// Returns the algorithm's plan with the parameters of `text`. If `text` is empty: with those that
+// were tuned for the device (tuning.hpp), if the algorithm accepts them, else with its own.
+[[nodiscard]] Planned plan_algorithm(const Algorithm& algorithm, const Problem& problem,
+                                     const Capabilities& device, std::string_view text = {});
+// Returns the plan of "auto": of the algorithms that suit and are not in `except`, the fastest one
+// that needs at most `max_scratch_bytes` of scratch memory (0: any amount). Throws
+// Error(invalid_argument), which says how much is needed, if there is none.
 [[nodiscard]] Planned plan_auto(const Problem& problem, const Capabilities& device,
                                 std::uint64_t max_scratch_bytes = 0,
                                 const std::vector<const Algorithm*>& except = {});
 
-// A radix sort's passes and the two buffers that they alternate between, so that the last one
-// writes the output and the input is only read.
+// The passes of a radix sort. They alternate between two buffers, such that the last pass writes
+// the output and no pass writes the input.
 class PingPong {
  public:
   PingPong() = default;
@@ -113,9 +139,10 @@ class PingPong {
 
   struct Pass {
     Memory keys_in, keys_out, values_in, values_out;
-    bool make_positions;  // values_in is not there: a value is its record's position
+    bool make_positions;  // there is no values_in: the values are the records' positions
   };
-  // Call once before the first pass: in place, an odd number of passes starts from a copy.
+  // Call once before the first pass. Enqueues a copy of the input if the sort is in place and the
+  // number of passes is odd.
   void start(Queue& queue, const Operands& operands) const;
   [[nodiscard]] Pass pass(unsigned index, const Operands& operands) const;
 
@@ -125,33 +152,34 @@ class PingPong {
   ScratchLayout::Slice keys_[2], values_;
 };
 
-// What passes that each read the keys so many times, the values once, and write both once, read and
-// write in all, in bytes. The first pass makes positions instead of reading them, and the last
-// writes no keys that nobody wants.
+// Returns the bytes that all passes read and write together. Each reads the keys `key_readings`
+// times and the values once, and writes both once. The first pass does not read positions, and the
+// last pass does not write keys if the problem has no keys_out.
 [[nodiscard]] std::uint64_t bytes_of_passes(const Problem& problem, std::uint64_t passes,
                                             unsigned key_readings);
 
-// Digits of at most `digit_bits` bits that cover the problem's bits, as even as they can be.
+// Returns digits of at most `digit_bits` bits that cover the problem's bit range, with widths as
+// equal as possible.
 struct Digit {
   std::uint32_t shift, mask;
 };
 [[nodiscard]] std::vector<Digit> digits(const Problem& problem, unsigned digit_bits);
 
-// The digits as two kernel arguments: byte p of `shifts` and of `widths` is pass p's shift and
-// width in bits.
+// The digits as two kernel arguments: byte p of `shifts` and of `widths` is the shift and the width
+// of pass p, in bits.
 struct PackedDigits {
   std::uint64_t shifts = 0, widths = 0;
 };
 [[nodiscard]] PackedDigits packed(const std::vector<Digit>& digits);
 
-// Records whose ties can be told apart must keep their order: a sort that is not stable by itself
-// takes their positions along.
+// True if ties can be told apart, so that they must keep their order: a sort that is not stable by
+// itself then sorts by key and position.
 [[nodiscard]] inline bool composite(const Problem& p) {
   return p.payload != Payload::none || info(p.key).is_float || key_bits(p) != info(p.key).bits();
 }
 
-// The problem as a radix sort's kernels are specialised for it: they take their bits from digits(),
-// so that one kernel serves every bit range.
+// Returns the problem that the kernels of a radix sort are compiled for. They take their bits from
+// digits(), so that one kernel serves every bit range.
 [[nodiscard]] inline Problem radix_problem(Problem problem) {
   problem.begin_bit = problem.end_bit = 0;
   return problem;

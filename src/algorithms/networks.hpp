@@ -1,5 +1,5 @@
-// The comparators that bitonic and odd-even do, and the merges that merge does, as lists: the tests
-// prove that they sort, and the program draws them.
+// The comparators of bitonic and odd-even, and the merges of merge, as lists. The tests prove that
+// they sort; the program draws them.
 #pragma once
 
 #include <algorithm>
@@ -7,19 +7,18 @@
 
 namespace sortium::networks {
 
-// Puts the record that sorts first on top, or at the bottom where `reverse`. Equal ones stay where
-// they are.
+// Moves the record that sorts first to the top, or to the bottom if `reverse`. Ties do not move.
 struct Comparator {
   unsigned top, bottom;
   bool reverse;
 };
 using Step =
-    std::vector<Comparator>;  // no record is in two of them: they may be done at the same time
+    std::vector<Comparator>;  // no record is in two of them, so they may run at the same time
 using Stage = std::vector<Step>;
 
-// Stage s makes sorted sequences of 2^(s+1) records, whose direction alternates, counted from the
-// end of the list (bitonic_reverse in primitives.cl). Its steps have distances 2^s … 1. Comparators
-// that reach beyond the list are left out.
+// Stage s makes sorted sequences of 2^(s+1) records. Their direction alternates, counted from the
+// end of the list (bitonic_reverse in primitives.cl). The steps of a stage have the distances
+// 2^s … 1. Comparators that reach beyond the list are omitted.
 inline std::vector<Stage> bitonic(unsigned n) {
   std::vector<Stage> stages;
   for (unsigned length = 2; length / 2 < n; length *= 2) {
@@ -33,7 +32,7 @@ inline std::vector<Stage> bitonic(unsigned n) {
   return stages;
 }
 
-// n rounds: a stage of one step each.
+// Returns n rounds, each a stage of one step.
 inline std::vector<Stage> odd_even(unsigned n) {
   std::vector<Stage> rounds(n, Stage(1));
   for (unsigned round = 0; round < n; ++round)
@@ -41,8 +40,8 @@ inline std::vector<Stage> odd_even(unsigned n) {
   return rounds;
 }
 
-// Records [begin, middle) and [middle, end) become one sorted run. A run without a neighbour stays
-// as it is.
+// Merges the runs [begin, middle) and [middle, end) into one. If the second is empty, nothing
+// moves.
 struct Merge {
   unsigned begin, middle, end;
 };

@@ -6,44 +6,44 @@
 
 #include "../tuning/tuning.hpp"
 #include "algorithm.hpp"
-#include "rooms.hpp"
+#include "catalog.hpp"
 
 namespace sortium {
 
 const std::vector<const Algorithm*>& registry() {
-  static const std::vector<const Algorithm*> rooms{
-      &rooms::bitonic(),
-      &rooms::bitonic_local(),
-      &rooms::lsd(),
-      &rooms::merge(),
-      &rooms::merge_in_place(),
-      &rooms::merge_local(),
-      &rooms::msd(),
-      &rooms::odd_even(),
-      &rooms::one_cluster(),
-      &rooms::one_group(),
-      &rooms::onesweep(),
-      &rooms::radix(),
-      &rooms::radix_simd(),
+  static const std::vector<const Algorithm*> algorithms{
+      &catalog::bitonic(),
+      &catalog::bitonic_local(),
+      &catalog::lsd(),
+      &catalog::merge(),
+      &catalog::merge_in_place(),
+      &catalog::merge_local(),
+      &catalog::msd(),
+      &catalog::odd_even(),
+      &catalog::one_cluster(),
+      &catalog::one_group(),
+      &catalog::onesweep(),
+      &catalog::radix(),
+      &catalog::radix_simd(),
 #ifdef SORTIUM_WITH_HOST
-      &rooms::sample(),
-      &rooms::sample_in_place(),
+      &catalog::sample(),
+      &catalog::sample_in_place(),
 #endif
-      &rooms::segmented(),
+      &catalog::segmented(),
 #ifdef SORTIUM_WITH_HOST
-      &rooms::segmented_host(),
+      &catalog::segmented_host(),
 #endif
-      &rooms::selection(),
-      &rooms::selection_blocks(),
-      &rooms::selection_local(),
-      &rooms::topk(),
-      &rooms::topk_segmented(),
+      &catalog::selection(),
+      &catalog::selection_blocks(),
+      &catalog::selection_local(),
+      &catalog::topk(),
+      &catalog::topk_segmented(),
 #ifdef SORTIUM_WITH_HOST
-      &rooms::topk_host(),
-      &rooms::topk_segmented_host(),
+      &catalog::topk_host(),
+      &catalog::topk_segmented_host(),
 #endif
   };
-  return rooms;
+  return algorithms;
 }
 
 const Algorithm& find_algorithm(std::string_view name) {
@@ -55,83 +55,65 @@ const Algorithm& find_algorithm(std::string_view name) {
   throw Error(ErrorCode::not_found, fmt::format("no algorithm '{}'; there are {}", name, names));
 }
 
-Planned plan_room(const Algorithm& room, const Problem& problem, const Capabilities& device,
-                  std::string_view text) {
-  if (text.empty()) {
-    const std::string tuned = tuning::parameters_for(room.info().name, problem, device);
-    try {
-      const Parameters p(tuned, room.info());
-      const bool harmless = std::ranges::none_of(room.info().parameters, [&](const auto& known) {
-        return known.changes_result && p.has(known.name);
-      });
-      if (!tuned.empty() && harmless) return {&room, room.plan(problem, device, p)};
-    } catch (const Error& e) {
-      // They were found with another problem of the kind, or another version, and need not suit.
-      if (e.code() != ErrorCode::unsupported && e.code() != ErrorCode::invalid_argument) throw;
-    }
+namespace {
+
+// The plan with tuned parameters; empty if there are none, or if they do not suit: they were found
+// with another problem of the same kind, or by another version.
+std::unique_ptr<Sorter> plan_tuned(const Algorithm& algorithm, const Problem& problem,
+                                   const Capabilities& device) {
+  const auto& info = algorithm.info();
+  const std::string tuned = tuning::parameters_for(info.name, problem, device);
+  if (tuned.empty()) return nullptr;
+  try {
+    const Parameters parameters(tuned, info);
+    for (const auto& known : info.parameters)
+      if (known.changes_result && parameters.has(known.name)) return nullptr;
+    return algorithm.plan(problem, device, parameters);
+  } catch (const Error& e) {
+    if (e.code() != ErrorCode::unsupported && e.code() != ErrorCode::invalid_argument) throw;
+    return nullptr;
   }
-  return {&room, room.plan(problem, device, Parameters(text, room.info()))};
+}
+
+}  // namespace
+
+bool is_made_for(const Algorithm& algorithm, const Problem& problem, const Capabilities& device) {
+  const auto& info = algorithm.info();
+  return info.host == (device.backend == Backend::host) &&
+         info.segments == (problem.segments != 0) && info.limit == (problem.limit != 0);
+}
+
+Planned plan_algorithm(const Algorithm& algorithm, const Problem& problem,
+                       const Capabilities& device, std::string_view text) {
+  if (text.empty())
+    if (auto sorter = plan_tuned(algorithm, problem, device))
+      return {&algorithm, std::move(sorter)};
+  return {&algorithm, algorithm.plan(problem, device, Parameters(text, algorithm.info()))};
 }
 
 namespace {
 
-using Rooms = std::vector<const Algorithm*>;
+using Algorithms = std::vector<const Algorithm*>;
 
-constexpr std::uint64_t least_chunk =
-    1u << 12;  // records, under a ceiling; smaller ones save nothing worth it
-
-Planned plan_fastest(const Problem& problem, const Capabilities& device, const Rooms& except) {
-  // Best first; the first whose needs the device meets.
-  Rooms candidates;
-  const bool limit = problem.limit != 0, segments = problem.segments != 0;
-  if (device.backend == Backend::host) {
-#ifdef SORTIUM_WITH_HOST
-    candidates.push_back(limit && segments ? &rooms::topk_segmented_host()
-                         : limit           ? &rooms::topk_host()
-                         : segments        ? &rooms::segmented_host()
-                                           : &rooms::sample());
-#endif
-  } else if (limit || segments) {
-    candidates.push_back(limit && segments ? &rooms::topk_segmented()
-                         : limit           ? &rooms::topk()
-                                           : &rooms::segmented());
-  } else {
-    if (device.kind == DeviceKind::gpu) {
-      // One work-group is the faster up to some 2^12 records, one cluster up to some 2^17: they pay
-      // for one launch and no look-back. Buckets by leading bits move the records less often than
-      // onesweep does.
-      const auto passes = digits(problem, 8).size();
-      const std::uint64_t moves = problem.count * passes;
-      const std::uint64_t record =
-          info(problem.key).bytes + (problem.payload == Payload::none ? 0 : problem.value_bytes);
-      const bool cluster = device.cluster_groups >= 8,
-                 parts = cluster && rooms::one_cluster_parts(problem, device);
-      if (problem.count <= std::uint64_t{1} << (parts ? 12 : cluster ? 11 : 13))
-        candidates.push_back(&rooms::one_group());
-      if (parts ? problem.count <= std::uint64_t{1} << 17
-                : cluster && moves <= std::uint64_t{1} << 19 &&
-                      moves * record <= std::uint64_t{1} << 22)
-        candidates.push_back(&rooms::one_cluster());
-      // Three digits are worth it where one partition does, and where all of their bits and values
-      // of up to 4 bytes count; two where what is parted by them is sorted, and the list is long
-      // enough for that to be faster than to go by the last digit first.
-      const bool parts_alone =
-          passes == 2 && composite(problem) && problem.count >= std::uint64_t{1} << 25;
-      const bool three =
-          passes == 3 &&
-          (problem.count <= std::uint64_t{1} << 21 ||
-           (problem.payload != Payload::none && record <= 8 && key_bits(problem) > 22));
-      if (passes > 3 || three || parts_alone) candidates.push_back(&rooms::msd());
-      candidates.push_back(&rooms::onesweep());
-    }
-    candidates.push_back(&rooms::lsd());
-    candidates.push_back(&rooms::merge());  // where a compiler gets all of the others wrong
+// The algorithms that suit, fastest first.
+Algorithms suited(const Problem& problem, const Capabilities& device, const Algorithms& except) {
+  std::vector<std::pair<Rank, const Algorithm*>> ranked;
+  for (const auto* a : registry()) {
+    if (!is_made_for(*a, problem, device) || std::ranges::find(except, a) != except.end()) continue;
+    if (const Rank rank = a->suits(problem, device); rank != Rank::unsuited)
+      ranked.emplace_back(rank, a);
   }
+  std::ranges::stable_sort(ranked, std::ranges::greater{}, [](const auto& r) { return r.first; });
+  Algorithms out;
+  for (const auto& [rank, algorithm] : ranked) out.push_back(algorithm);
+  return out;
+}
+
+Planned plan_fastest(const Problem& problem, const Capabilities& device, const Algorithms& except) {
   std::string why = "no algorithm is left for this device";
-  for (const auto* a : candidates) {
-    if (std::ranges::find(except, a) != except.end()) continue;
+  for (const auto* a : suited(problem, device, except)) {
     try {
-      return plan_room(*a, problem, device);
+      return plan_algorithm(*a, problem, device);
     } catch (const Error& e) {
       if (e.code() != ErrorCode::unsupported) throw;
       why = e.what();
@@ -140,33 +122,37 @@ Planned plan_fastest(const Problem& problem, const Capabilities& device, const R
   throw Error(ErrorCode::unsupported, why);
 }
 
+// Plans with less scratch memory: the larger the chunks that are sorted before they are merged in
+// place, the faster, and the more memory. Returns the first plan that keeps to the ceiling, else
+// the one with the least memory.
+Planned plan_under_ceiling(Planned planned, const Problem& problem, const Capabilities& device,
+                           std::uint64_t max_scratch_bytes) {
+  constexpr std::uint64_t least_chunk = 1u << 12;  // records; smaller ones save too little
+  for (const auto* a : registry()) {
+    if (!a->trades_memory() || !is_made_for(*a, problem, device)) continue;
+    for (std::uint64_t chunk = std::bit_ceil(problem.count) / 2; chunk >= least_chunk; chunk /= 2) {
+      Planned other = plan_algorithm(*a, problem, device, fmt::format("chunk={}", chunk));
+      if (other.sorter->scratch_bytes() < planned.sorter->scratch_bytes())
+        planned = std::move(other);
+      if (planned.sorter->scratch_bytes() <= max_scratch_bytes) return planned;
+    }
+  }
+  return planned;
+}
+
 }  // namespace
 
 Planned plan_auto(const Problem& problem, const Capabilities& device,
-                  std::uint64_t max_scratch_bytes, const Rooms& except) {
+                  std::uint64_t max_scratch_bytes, const Algorithms& except) {
   Planned planned = plan_fastest(problem, device, except);
   if (max_scratch_bytes == 0 || planned.sorter->scratch_bytes() <= max_scratch_bytes)
     return planned;
-  const auto refuse = [&](const Planned& least) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("max_scratch_bytes is {}; the least that would do is {} ({}, {})",
-                            max_scratch_bytes, least.sorter->scratch_bytes(),
-                            least.algorithm->info().name, least.sorter->parameters()));
-  };
-  if (problem.segments != 0 || problem.limit != 0) refuse(planned);
-  // The larger the chunks that are sorted before they are merged in place, the faster; and the more
-  // memory.
-  const auto* room = &rooms::merge_in_place();
-#ifdef SORTIUM_WITH_HOST
-  if (device.backend == Backend::host) room = &rooms::sample_in_place();
-#endif
-  for (std::uint64_t chunk = std::bit_ceil(problem.count) / 2; chunk >= least_chunk; chunk /= 2) {
-    Planned other = plan_room(*room, problem, device, fmt::format("chunk={}", chunk));
-    if (other.sorter->scratch_bytes() < planned.sorter->scratch_bytes()) planned = std::move(other);
-    if (planned.sorter->scratch_bytes() <= max_scratch_bytes) return planned;
-  }
-  refuse(planned);
-  return planned;
+  planned = plan_under_ceiling(std::move(planned), problem, device, max_scratch_bytes);
+  if (planned.sorter->scratch_bytes() <= max_scratch_bytes) return planned;
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("max_scratch_bytes is {}; at least {} are needed ({}, {})",
+                          max_scratch_bytes, planned.sorter->scratch_bytes(),
+                          planned.algorithm->info().name, planned.sorter->parameters()));
 }
 
 Parameters::Parameters(std::string_view text, const AlgorithmInfo& algorithm) {

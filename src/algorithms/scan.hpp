@@ -1,5 +1,4 @@
-// The exclusive sum of a table on the device, in three launches: what the rooms that count digits
-// have in common.
+// The exclusive scan of a table on the device in three launches, for algorithms that count digits.
 #pragma once
 
 #include <memory>
@@ -11,8 +10,8 @@ namespace sortium {
 class Scan {
  public:
   Scan() = default;
-  // A table of `length` numbers, each of the size that counts `count` records; scanned in `parts`
-  // parts.
+  // For a table of `length` numbers of index_bytes(count) bytes. Up to `parts` work-groups scan a
+  // part each.
   Scan(std::uint64_t length, std::uint64_t parts, std::uint64_t count, const Capabilities& device,
        ScratchLayout& layout);
 

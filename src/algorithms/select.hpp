@@ -1,8 +1,7 @@
-// Selection on the device: which record the k-th of the sorted order is, and the records before it,
-// in three steps that what finds the first records (topk) and what parts them (nth_element) have in
-// common. Alabi, Blanchard, Gordon, Steinbach, "Fast k-selection algorithms for graphics processing
-// units" (2012), for radix select; Zhang et al., "Parallel top-k algorithms on GPU" (SC'23), for a
-// digit that is picked on the device, so that the host waits for nothing.
+// Selection on the device: finds the k-th record of the sorted order and the records before it.
+// topk and nth_element use it. Radix select: Alabi, Blanchard, Gordon, Steinbach, "Fast k-selection
+// algorithms for graphics processing units" (2012). The device picks each digit, so that the host
+// never waits: Zhang et al., "Parallel top-k algorithms on GPU" (SC'23).
 #pragma once
 
 #include <memory>
@@ -15,27 +14,27 @@ namespace sortium {
 class RadixSelect {
  public:
   RadixSelect() = default;
-  // `given` may have work_group, items and groups. Throws Error(unsupported) where the device has
-  // no such work-group.
+  // `given` may have work_group, items and groups. Throws Error(unsupported) if the device has no
+  // such work-group.
   RadixSelect(const Problem& problem, const Capabilities& device, const Parameters& given,
               ScratchLayout& layout);
 
   void build(Device& device, const Capabilities& capabilities);
 
-  // From the operands' keys_in and values_in (none: positions) to keys_out and values_out: the
-  // records before the k-th of the sorted order (1 ≤ k ≤ count), those that tie with it, those
-  // after it, each in the order of the input; only the first `limit` of them are written. Enqueues
-  // two launches a digit, and three.
+  // Partitions the records into those before the k-th of the sorted order (1 ≤ k ≤ count), those
+  // that tie with it, and those after it. Each part keeps the order of the input. Reads keys_in and
+  // values_in (none: positions) and writes the first `limit` records to keys_out and values_out.
+  // Enqueues two launches for each digit, and three more.
   void enqueue(Queue& queue, const Operands& operands, std::uint64_t k, std::uint64_t limit) const;
 
   [[nodiscard]] std::string parameters() const;
-  // How often the keys are read in all.
+  // How many times the keys are read in total.
   [[nodiscard]] unsigned key_readings() const { return static_cast<unsigned>(digits_.size()) + 2; }
 
  private:
   Problem problem_;
   std::vector<Digit> digits_;  // the most significant first
-  std::uint64_t bits_ = 0;     // those of key_order that decide
+  std::uint64_t bits_ = 0;     // mask of the bits of key_order that are compared
   unsigned work_group_ = 1, items_ = 1;
   std::uint64_t part_ = 0, groups_ = 0;  // records of a work-group's part; number of work-groups
   ScratchLayout::Slice tables_, picks_, counts_;
@@ -44,7 +43,7 @@ class RadixSelect {
   std::unique_ptr<Kernel> count_, pick_, tally_, partition_;
 };
 
-// The same on the host, with all its cores; scratch is of no use to it. Waits.
+// The same on the host, with up to `threads` threads and without scratch memory. Waits.
 void select_on_host(const Problem& problem, const Operands& operands, unsigned threads,
                     std::uint64_t k, std::uint64_t limit);
 

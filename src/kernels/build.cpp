@@ -103,6 +103,7 @@ std::string full_text(const Capabilities& c, const Source& source, const Defines
   text += device.text() + defines.text();
   text +=
       c.backend == Backend::cuda ? embedded::dialect_cuda_h.text : embedded::dialect_opencl_h.text;
+  text += embedded::key_order_h.text;
   text += embedded::primitives_cl.text;
   // Compiler errors name the room's own file and line.
   text += fmt::format("\n#line 1 \"{}\"\n", source.name);

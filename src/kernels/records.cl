@@ -21,19 +21,11 @@ INLINE u64 load_number(GLOBAL const u8* p, u32 bytes, u32 unit, u32 big_endian) 
   return x;
 }
 
-// sortium::order_bits of a number of `bits` bits; infinity is 0 where it is no float.
-INLINE u64 number_order(u64 x, u32 bits, u32 is_signed, u64 infinity, u32 nan, u32 zeros,
-                        u32 descending) {
-  const u64 sign = (u64)1 << (bits - 1);
-  const u64 all = sign | (sign - 1);
-  if (is_signed) x ^= sign;
-  if (infinity != 0) {
-    const u64 magnitude = x & ~sign;
-    if (nan != NAN_BITS && magnitude > infinity) return nan == NAN_LAST ? all : 0;
-    if (zeros == ZEROS_TIED && magnitude == 0) x = 0;
-    x = (x & sign) ? ~x & all : x | sign;
-  }
-  return descending ? ~x & all : x;
+// Bits [begin_bit, begin_bit + bits) of the order of a number (key_order.h).
+INLINE u64 number_order(u64 x, u32 number_bits, u32 is_signed, u64 infinity, u32 nan, u32 zeros,
+                        u32 descending, u32 begin_bit, u32 bits) {
+  key_order_t order = {number_bits, is_signed, infinity, nan, zeros, descending};
+  return bits_of_order(order_of_key(x, order), begin_bit, bits);
 }
 
 // One word of every record's key; with positions, of the records in their order. PACK is the word

@@ -7,7 +7,7 @@
 #include <sortium/sortium.hpp>
 #include <utility>
 
-#include "../algorithms/rooms.hpp"
+#include "../algorithms/catalog.hpp"
 #include "out_of_memory.hpp"
 #include "records.hpp"
 
@@ -137,7 +137,7 @@ HostReport report_of_few() {
   static const detail::FewNames& names =
       []() -> const detail::FewNames& {  // told once: threads that sort few would share the line
     static const detail::FewNames made{find_device("cpu:0")->info().name,
-                                       rooms::sample().info().name};  // devices live for ever
+                                       catalog::sample().info().name};  // devices live for ever
     detail::few_names.store(&made, std::memory_order_release);
     return made;
   }();
@@ -146,7 +146,7 @@ HostReport report_of_few() {
 
 HostReport sort_fewest(const Problem& p, const HostOperands& o) {
   HostReport report = report_of_few();
-  rooms::sample_fewest(p, o.keys_in, o.keys_out, o.values_in, o.values_out);
+  catalog::sample_fewest(p, o.keys_in, o.keys_out, o.values_in, o.values_out);
   return report;
 }
 
@@ -154,16 +154,16 @@ HostReport sort_few(const Problem& p, const HostOperands& o) {
   check(p);
   if (p.count == 0) return report_of_few();
   check_operands(p, o);
-  if (p.count <= rooms::fewest) return sort_fewest(p, o);
+  if (p.count <= catalog::fewest) return sort_fewest(p, o);
   HostReport report = report_of_few();
   const auto memory = [](const void* m) { return Memory{const_cast<void*>(m), 0, 0}; };
   const Operands operands{
       memory(o.keys_in), memory(o.keys_out), memory(o.values_in), memory(o.values_out), {}};
   if (p.count < 256) {  // to ask for the time would take as long
-    rooms::sample_few(p, operands);
+    catalog::sample_few(p, operands);
   } else {
     Stopwatch watch;
-    rooms::sample_few(p, operands);
+    catalog::sample_few(p, operands);
     report.sort_seconds = watch.lap();
   }
   return report;
@@ -235,7 +235,7 @@ HostReport detail::sort_by_default(KeyType key, std::uint64_t count, void* keys,
        ((value_bytes == 4 || value_bytes == 8) && values != nullptr &&
         !ranges_overlap(keys, count * info(key).bytes, values, count * value_bytes)));
   if (right && count < 2) return report_of_few();
-  if (right && count <= rooms::fewest) return sort_fewest(p, {keys, keys, values, values});
+  if (right && count <= catalog::fewest) return sort_fewest(p, {keys, keys, values, values});
 #endif
   return sort_host(p, {keys, keys, values, values});
 }
@@ -251,7 +251,7 @@ HostReport sort_host(const Problem& problem, const HostOperands& o, const Option
 #ifdef SORTIUM_WITH_HOST
   calling_thread = problem.count <= few && problem.limit == 0 && options.algorithm == "auto" &&
                    options.parameters.empty() && options.max_scratch_bytes == 0 &&
-                   ((problem.count <= rooms::fewest &&
+                   ((problem.count <= catalog::fewest &&
                      options.device.empty()) ||  // to look for SORTIUM_DEVICE would take longer
                     options.device == "cpu:0" ||
                     !names_device(options.device));

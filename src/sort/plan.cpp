@@ -77,7 +77,7 @@ Planned plan(const Problem& problem, const Capabilities& capabilities, const Met
                             "all records are wanted); take auto",
                             method.algorithm, can.segments ? "segments" : "no segments",
                             can.limit ? "a limit" : "no limit", problem.segments, problem.limit));
-  Planned planned = plan_room(algorithm, problem, capabilities, method.parameters);
+  Planned planned = plan_algorithm(algorithm, problem, capabilities, method.parameters);
   if (method.max_scratch_bytes != 0 && planned.sorter->scratch_bytes() > method.max_scratch_bytes)
     refuse(fmt::format("max_scratch_bytes is {}; {} ({}) needs {}", method.max_scratch_bytes,
                        method.algorithm, planned.sorter->parameters(),

@@ -72,12 +72,12 @@ struct Part {
   const Field* field;  // its order and policies
   unsigned down, bits, up;
 
-  [[nodiscard]] std::uint64_t mask() const { return ~std::uint64_t{0} >> (64 - bits); }
   [[nodiscard]] std::uint64_t of(const std::byte* element) const {
     std::uint64_t x = 0;
     std::memcpy(&x, element + offset, number.bytes);
     if (big_endian) x = __builtin_bswap64(x) >> (64 - number.bits());
-    return (order_bits(x, number, field->order, field->nan, field->zeros) >> down & mask()) << up;
+    const auto order = order_bits(x, number, field->order, field->nan, field->zeros);
+    return detail::bits_of_order(order, down, bits) << up;
   }
 };
 
@@ -144,13 +144,13 @@ std::string pack_text(const Word& word, const std::vector<Column>& columns) {
     const unsigned stride = columns[p.column].bytes;
     const unsigned unit = lowest_bit(stride | p.offset | p.number.bytes | 8);
     text += fmt::format(
-        "{}((number_order(load_number(c{} + at * {} + {}, {}, {}, {}), {}, {}, {}UL, {}, {}, {}) "
-        ">> {} & {}UL) << {})",
+        "{}(number_order(load_number(c{} + at * {} + {}, {}, {}, {}), {}, {}, {}UL, {}, {}, {}, "
+        "{}, {}) << {})",
         text.empty() ? "" : " | ", std::ranges::find(word.columns, p.column) - word.columns.begin(),
         stride, p.offset, p.number.bytes, unit, int{p.big_endian}, p.number.bits(),
         int{p.number.is_signed}, p.number.infinity, static_cast<int>(p.field->nan),
-        static_cast<int>(p.field->zeros), int{p.field->order == Order::descending}, p.down,
-        p.mask(), p.up);
+        static_cast<int>(p.field->zeros), int{p.field->order == Order::descending}, p.down, p.bits,
+        p.up);
   }
   return text;
 }

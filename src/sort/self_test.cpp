@@ -242,8 +242,8 @@ std::vector<SelfTest> self_test(Device& device, std::string_view algorithm) {
           .algorithm = room->info().name, .problem = kind, .supported = true, .failure = {}};
       test.problem.segments = room->info().segments;
       test.problem.limit = room->info().limit;
-      test.problem = small(
-          test.problem, room->info().quadratic || room->info().name == "one-group" ? 1009 : 10007);
+      const bool one_work_group = room->info().max_count != 0 && !room->info().needs_clusters;
+      test.problem = small(test.problem, room->info().quadratic || one_work_group ? 1009 : 10007);
       try {
         const auto sorter = room->plan(test.problem, found, {});
         sorter->build(device, found);

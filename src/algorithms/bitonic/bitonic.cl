@@ -1,11 +1,11 @@
 // Batcher's bitonic network in global memory and registers. A stage merges neighbouring sorted
-// sequences into ones of `length` records by comparing records at distances length/2, length/4 … 1;
-// a launch does one or several of these distances. A kernel may read from other memory than it
-// writes to: the first launch takes the records from the input. Parameters: WG (work-items), MOST
-// (distances that one launch of a B kernel does; 0 for schedule A).
+// sequences into sequences of `length` records. It compares records at the distances length/2,
+// length/4 … 1; a launch does one or several of these distances. The first launch reads the input
+// and writes the output. Parameters: WG (work-items), MOST (distances of one launch of a B kernel;
+// 0 for schedule A).
 
 #if MOST == 0
-// Schedule A: two work-items do every comparator, and each writes one of its records.
+// Schedule A: two work-items share a comparator. Each writes one of its records.
 KERNEL(WG)
 void bitonic_a(GLOBAL const ukey_t* keys_in, GLOBAL const value_t* values_in,
                GLOBAL ukey_t* keys_out, GLOBAL value_t* values_out, u64 n, u64 length,
@@ -15,7 +15,7 @@ void bitonic_a(GLOBAL const ukey_t* keys_in, GLOBAL const value_t* values_in,
   const u64 partner = i ^ distance;
   const u32 i_is_low = i < partner ? 1 : 0;
 
-  // Load the pair; a record without a partner stands in for it.
+  // Load the pair. A record without a partner is its own partner.
   record_t low = load_record(keys_in, values_in, i_is_low ? i : partner);
   record_t high = load_record(keys_in, values_in, i_is_low && partner < n ? partner : i);
 
@@ -24,9 +24,9 @@ void bitonic_a(GLOBAL const ukey_t* keys_in, GLOBAL const value_t* values_in,
 }
 #endif
 
-// Schedules B: a work-item has R records that lie `distance` apart, and does all comparators among
-// them: those of the distances R/2 * distance … distance. Nobody else touches its records, so that
-// it may work in place.
+// Schedules B: a work-item has R records that are `distance` apart, and does all comparators among
+// them, at the distances R/2 * distance … distance. No other work-item reads or writes these
+// records, so the kernel may work in place.
 #define BITONIC_B(R)                                                                         \
   KERNEL(WG)                                                                                 \
   void bitonic_b##R(GLOBAL const ukey_t* keys_in, GLOBAL const value_t* values_in,           \
@@ -37,15 +37,15 @@ void bitonic_a(GLOBAL const ukey_t* keys_in, GLOBAL const value_t* values_in,
     const u64 i = (t - low) * R + low;                                                       \
     if (i >= n) return;                                                                      \
     const u64 after = (n - 1 - i) / distance;                                                \
-    const u32 last = after < R - 1 ? (u32)after : R - 1; /* of its records that are there */ \
+    const u32 last = after < R - 1 ? (u32)after : R - 1; /* index of its last record   */    \
                                                                                              \
-    /* Load: the last record stands in for those that are not there. */                      \
+    /* Load. Past the end of the list, load the last record again.   */                      \
     record_t x[R];                                                                           \
     UNROLL                                                                                   \
     for (u32 k = 0; k < R; ++k)                                                              \
       x[k] = load_record(keys_in, values_in, i + min(k, last) * distance);                   \
                                                                                              \
-    /* Compare at falling distances; where bit d of k is clear, k has a partner at k + d. */ \
+    /* Compare at falling distances: if bit d of k is clear, its partner is k + d.        */ \
     const u32 reverse = bitonic_reverse(i, n, length);                                       \
     UNROLL                                                                                   \
     for (u32 d = R / 2; d > 0; d /= 2) UNROLL                                                \

@@ -8,7 +8,7 @@
 #include <bit>
 
 #include "../../kernels/kernels.hpp"
-#include "../rooms.hpp"
+#include "../catalog.hpp"
 #include "embedded.hpp"
 
 namespace sortium {
@@ -16,10 +16,9 @@ namespace {
 
 struct Schedule {
   std::string_view name;
-  unsigned most;  // distances that one launch of a B kernel does at most; 0: kernel A does them one
-                  // by one
-  unsigned tile_records;    // of a work-item, for the C kernel that does all distances inside of a
-                            // tile; 0: none
+  unsigned most;  // distances of one launch of a B kernel, at most; 0: kernel A, one distance
+  unsigned tile_records;    // of a work-item in the C kernel, which does all distances below a
+                            // tile's length; 0: no C kernel
   std::string_view kernel;  // that C kernel
 };
 constexpr std::array<Schedule, 8> schedules{{{"A", 0, 0, ""},
@@ -144,8 +143,8 @@ class BitonicSorter final : public Sorter {
       }
   }
 
-  // The m distances from `distance` up. Only sets of 2^m records of which at least one is there get
-  // a work-item.
+  // The m distances from `distance` up. A set of 2^m records past the end of the list has no
+  // work-item.
   void launch_b(Queue& queue, Operands& o, unsigned m, std::uint64_t length,
                 std::uint64_t distance) {
     static constexpr std::array<std::string_view, 5> phases{"", "B2", "B4", "B8", "B16"};
@@ -158,7 +157,7 @@ class BitonicSorter final : public Sorter {
     go_on_in_place(o);
   }
 
-  // All distances inside of tiles, of one stage or of several.
+  // All distances below a tile's length, of one stage or several.
   void launch_c(Queue& queue, Operands& o, std::uint32_t first_stage, std::uint32_t last_stage) {
     const std::uint64_t tiles = ceil_div(problem_.count, std::uint64_t{1} << log_tile_);
     const Arg args[] = {o.keys_in,      o.values_in, o.keys_out, o.values_out,
@@ -170,7 +169,7 @@ class BitonicSorter final : public Sorter {
     go_on_in_place(o);
   }
 
-  // The first launch took the records from the input; all others find them in the output.
+  // The first launch reads the input; all others read the output.
   static void go_on_in_place(Operands& o) {
     o.keys_in = o.keys_out;
     o.values_in = o.values_out;
@@ -183,7 +182,7 @@ class BitonicSorter final : public Sorter {
   unsigned work_group_ = 0, log_tile_ = 0;
   ScratchLayout layout_;
   PingPong ping_pong_;         // of schedule A
-  ScratchLayout::Slice keys_;  // of an argsort that does not want the keys
+  ScratchLayout::Slice keys_;  // of an argsort without keys_out
   std::shared_ptr<Module> module_, tile_module_;
   std::unique_ptr<Kernel> a_, c_, c4_last_;
   std::array<std::unique_ptr<Kernel>, 5> b_;  // [m] does m distances
@@ -208,7 +207,7 @@ class Bitonic final : public Algorithm {
             "tile (2 or 4 times work_group records)",
         .parameters = {
             {"schedule",
-             "which kernels do the steps; B* is B2+B4+B8+B16 for the distances above a tile",
+             "kernels that do the steps; B* is B2+B4+B8+B16 for the distances above a tile",
              0,
              0,
              {"A", "B2", "B2+B4", "B2+B4+B8", "B2+B4+B8+B16", "C2pre+B*", "C2+B*", "C4+B*"}},
@@ -230,9 +229,9 @@ class Bitonic final : public Algorithm {
 
 }  // namespace
 
-const Algorithm& rooms::bitonic() {
-  static const Bitonic room;
-  return room;
+const Algorithm& catalog::bitonic() {
+  static const Bitonic algorithm;
+  return algorithm;
 }
 
 }  // namespace sortium

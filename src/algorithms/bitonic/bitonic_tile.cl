@@ -1,14 +1,13 @@
-// Batcher's bitonic network inside of tiles of neighbouring records: the distances that are smaller
-// than a tile, which one work-group can do by itself. Stage s (0, 1, …) makes sorted sequences of
-// 2^(s+1) records, by comparing records at the distances 2^s … 1. A kernel may read from other
-// memory than it writes to: the first launch takes the records from the input. Parameters: WG
-// (work-items), RECORDS (of a work-item; the tile has RECORDS * WG), LOG_TILE.
+// Batcher's bitonic network inside tiles of neighbouring records: the distances below a tile's
+// length, which one work-group does by itself. Stage s (0, 1, …) makes sorted sequences of 2^(s+1)
+// records by comparing at the distances 2^s … 1. The first launch reads the input and writes the
+// output. Parameters: WG (work-items), RECORDS (of a work-item; a tile has RECORDS * WG), LOG_TILE.
 
 #define TILE (RECORDS * WG)
 #define RECORDS_IN GLOBAL const ukey_t *keys_in, GLOBAL const value_t *values_in
 #define RECORDS_OUT GLOBAL ukey_t *keys_out, GLOBAL value_t *values_out
 
-// This work-group's tile: where it begins, and how many records it has.
+// This work-group's tile: its first record, and its number of records.
 #define TILE_OF_GROUP                       \
   const u64 begin = (u64)group_id() * TILE; \
   const u32 count = (u32)min(n - begin, (u64)TILE)
@@ -16,16 +15,15 @@
 // How many of a stage's distances are smaller than the tile.
 #define DISTANCES(stage) min((stage) + 1, (u32)LOG_TILE)
 
-// The place in the tile of a work-item's first record: its number with `zeros` zeros put in at
-// `bit`.
+// Returns the place in the tile of a work-item's first record: its id with `zeros` zero bits
+// inserted at `bit`.
 INLINE u32 spread(u32 bit, u32 zeros) {
   const u32 low = local_id() & ((1u << bit) - 1);
   return ((local_id() - low) << zeros) + low;
 }
 
-// Between global memory and the tile. The tile's last record stands in for those that are not
-// there, so that the tile may be overwritten in global memory only after a barrier for that memory,
-// too.
+// Copies the tile from or to global memory. Past the end of the list, work-items load the tile's
+// last record again. So a barrier for global memory must come before the tile is written back.
 INLINE void load_tile(RECORDS_IN, LOCAL ukey_t* tile_keys, LOCAL value_t* tile_values, u64 begin,
                       u32 count) {
   UNROLL
@@ -48,7 +46,7 @@ INLINE void store_tile(RECORDS_OUT, LOCAL const ukey_t* tile_keys, LOCAL const v
 }
 
 #if RECORDS == 2
-// C2pre: a comparator a work-item; between distances the records are in global memory.
+// C2pre: one comparator for each work-item. Between distances the records are in global memory.
 KERNEL(WG)
 void bitonic_c2pre(GLOBAL const ukey_t* keys_in, GLOBAL const value_t* values_in,
                    GLOBAL ukey_t* keys_out, GLOBAL value_t* values_out, u64 n, u32 first_stage,
@@ -72,7 +70,7 @@ void bitonic_c2pre(GLOBAL const ukey_t* keys_in, GLOBAL const value_t* values_in
     }
 }
 
-// C2: the same, but between distances the records are in local memory.
+// C2: the same with the records in local memory between distances.
 KERNEL(WG)
 void bitonic_c2(GLOBAL const ukey_t* keys_in, GLOBAL const value_t* values_in,
                 GLOBAL ukey_t* keys_out, GLOBAL value_t* values_out, u64 n, u32 first_stage,
@@ -95,9 +93,9 @@ void bitonic_c2(GLOBAL const ukey_t* keys_in, GLOBAL const value_t* values_in,
 #endif
 
 #if RECORDS == 4
-// C4: a work-item has four records at a time and does two distances among them: of the `left`
-// smallest ones the two largest, or the one that is left at the end of an odd number. The records
-// come from the tile, or from the input.
+// C4: a work-item has four records at a time and does two distances among them: the two largest of
+// the `left` remaining ones, or the last one if their number is odd. The records come from the tile
+// or from the input.
 INLINE void order_four(RECORDS_IN, LOCAL ukey_t* tile_keys, LOCAL value_t* tile_values, u64 begin,
                        u32 count, u64 n, u32 stage, u32 left, u32 from_input) {
   const u32 bit = left > 1 ? left - 2 : 0;
@@ -122,7 +120,7 @@ INLINE void order_four(RECORDS_IN, LOCAL ukey_t* tile_keys, LOCAL value_t* tile_
   for (u32 k = 0; k < 4; ++k) put_record(tile_keys, tile_values, at[k], x[k]);
 }
 
-// With the loops: any stages, all of their distances inside of the tile.
+// Any stages: all of their distances below a tile's length.
 KERNEL(WG)
 void bitonic_c4(GLOBAL const ukey_t* keys_in, GLOBAL const value_t* values_in,
                 GLOBAL ukey_t* keys_out, GLOBAL value_t* values_out, u64 n, u32 first_stage,
@@ -139,7 +137,7 @@ void bitonic_c4(GLOBAL const ukey_t* keys_in, GLOBAL const value_t* values_in,
   store_tile(keys_out, values_out, tile_keys, tile_values, begin, count);
 }
 
-// Without a loop: one stage, all distances from half a tile to 1, as every large stage ends.
+// The end of one large stage, without a loop: all distances from half a tile to 1.
 KERNEL(WG)
 void bitonic_c4_last(GLOBAL const ukey_t* keys_in, GLOBAL const value_t* values_in,
                      GLOBAL ukey_t* keys_out, GLOBAL value_t* values_out, u64 n, u32 stage) {

@@ -1,20 +1,21 @@
-// Batcher's bitonic network inside of every work-group: each sorts WG neighbouring records (the
-// last one what there is). A work-item has one record, which stays in a register; the comparator it
-// takes part in at each distance is done by both of its work-items, each of which keeps one of the
-// two records. Parameter: WG (work-items, a power of two).
+// Batcher's bitonic network inside each work-group, which sorts WG neighbouring records (the last
+// work-group sorts the rest). A work-item keeps one record in a register. Both work-items of a
+// comparator compare, and each keeps one of the two records. Parameter: WG (work-items, a power of
+// two).
 
 KERNEL(WG)
 void bitonic_local(GLOBAL const ukey_t* keys_in, GLOBAL const value_t* values_in,
                    GLOBAL ukey_t* keys_out, GLOBAL value_t* values_out, u64 n) {
   LOCAL_RECORDS(
-      tile, 2 * WG);  // two sides in turn: a step writes one while others may still read the other
+      tile,
+      2 * WG);  // two halves, alternating: a step writes one while others may still read the other
   const u32 t = local_id();
   const u64 begin = (u64)group_id() * WG;
   const u32 count = (u32)min(n - begin, (u64)WG);
   u32 side = 0;
 
-  // Load. The last record stands in for those that are not there, and must not be overwritten
-  // before all have it.
+  // Load. Past the end of the list, load the last record again; it must not be overwritten before
+  // all work-items have it.
   record_t mine = load_record(keys_in, values_in, begin + min(t, count - 1));
   barrier_all();
 

@@ -1,4 +1,4 @@
-// Batcher's bitonic network inside of every work-group: "Parallel bitonic, local" of E. Bainville,
+// Batcher's bitonic network inside each work-group: "Parallel bitonic, local" of E. Bainville,
 // "OpenCL Sorting" (2011; document 000), which document 004 has too.
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <bit>
 
 #include "../../kernels/kernels.hpp"
-#include "../rooms.hpp"
+#include "../catalog.hpp"
 #include "embedded.hpp"
 
 namespace sortium {
@@ -87,9 +87,9 @@ class BitonicLocal final : public Algorithm {
 
 }  // namespace
 
-const Algorithm& rooms::bitonic_local() {
-  static const BitonicLocal room;
-  return room;
+const Algorithm& catalog::bitonic_local() {
+  static const BitonicLocal algorithm;
+  return algorithm;
 }
 
 }  // namespace sortium

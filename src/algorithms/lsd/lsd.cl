@@ -1,7 +1,7 @@
-// LSD radix sort, reduce-then-scan: in each pass every work-group counts the digits of its part,
+// LSD radix sort, reduce-then-scan. In each pass every work-group counts the digits of its part,
 // the counts are scanned, and every work-group scatters its part, tile by tile, through local
-// memory. A pass whose digit all keys share is left out (see moves_before). Parameters: WG
-// (work-items, a power of two), ITEMS (records a work-item has of a tile), DIGIT_BITS.
+// memory. A pass is skipped if all keys share its digit (see moves_before). Parameters: WG
+// (work-items, a power of two), ITEMS (records of a tile for each work-item), DIGIT_BITS.
 
 #define RADIX (1u << DIGIT_BITS)
 #define TILE (WG * ITEMS)
@@ -11,8 +11,8 @@
 #define BINS_PER_ITEM ((RADIX + WG - 1) / WG)
 #define SCAN_WIDTH (WG < RADIX ? WG : RADIX)
 
-// counts[digit * groups + group]: how many records of the group's part have the digit.
-// The first pass clears left_out.
+// counts[digit * groups + group]: how many records of the work-group's part have the digit. The
+// first pass clears left_out.
 KERNEL(WG)
 void lsd_count(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_a,
                GLOBAL const ukey_t* keys_b, GLOBAL index_t* counts, GLOBAL u32* left_out, u64 n,
@@ -42,7 +42,7 @@ void lsd_count(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_a,
   for (u32 b = t; b < RADIX; b += WG) counts[(u64)b * group_count() + group_id()] = bins[b];
 }
 
-// One work-group a digit: its row of counts becomes an exclusive scan, its sum goes to
+// One work-group for each digit: scans the digit's row of counts (exclusive), and writes its sum to
 // totals[digit].
 KERNEL(WG)
 void lsd_scan(GLOBAL index_t* counts, GLOBAL index_t* totals, GLOBAL u32* left_out, u64 n, u32 pass,
@@ -63,8 +63,8 @@ void lsd_scan(GLOBAL index_t* counts, GLOBAL index_t* totals, GLOBAL u32* left_o
   }
 }
 
-// A bin's counts, one a sub-group, become the places where they start, from `at` on; gives where
-// the bin ends.
+// Turns a bin's counts, one for each sub-group, into the places where they start, from `at` on.
+// Returns where the bin ends.
 INLINE index_t start_of_sub_groups(LOCAL u32* ranks, u32 bin, index_t at) {
   for (u32 s = 0; s < SUB_GROUPS; ++s) {
     const u32 count = ranks[s * RANK_WORDS + bin];
@@ -101,8 +101,8 @@ void lsd_scatter(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL uke
   const u32 positions = values_are_positions && moves == 0;
 #endif
 
-  // Where each digit of this part begins: all smaller digits, then the same digit of the parts
-  // before.
+  // Where each digit of this part begins in the output: after all smaller digits, and after the
+  // same digit of the parts before.
   index_t sum = 0, all;
   for (u32 b = t * BINS_PER_ITEM; b < (t + 1) * BINS_PER_ITEM && b < RADIX; ++b) sum += totals[b];
   index_t start = wg_scan_add(scratch, SCAN_WIDTH, sum, &all);
@@ -116,9 +116,9 @@ void lsd_scatter(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL uke
   for (u64 tile = part_begin; tile < part_end; tile += TILE) {
     const u32 count = part_end - tile < TILE ? (u32)(part_end - tile) : TILE;
 
-    // Load: each sub-group has a contiguous piece of the tile, its lanes are neighbours. Places
-    // past the end get a clamped address and a bin of their own, the last, instead of a branch:
-    // whole and partial tiles take one path.
+    // Load. Each sub-group has a contiguous piece of the tile; neighbouring lanes read neighbouring
+    // keys. Past the end of the part, the address is clamped and the bin is RADIX, so that whole
+    // and partial tiles take the same path without a branch.
     const u32 first = sg_index() * (SG_LANES * ITEMS) + sg_lane();
     ukey_t key[ITEMS];
     u32 bin[ITEMS];
@@ -160,11 +160,11 @@ void lsd_scatter(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL uke
     }
     barrier_local();
 
-    // Write out: neighbouring work-items write neighbouring records of a digit's run.
+    // Write. Neighbouring work-items write neighbouring records of a digit.
     for (u32 p = t; p < count; p += WG) {
       const ukey_t k = tile_keys[p];
       const u64 out = (index_t)(to_out[key_digit(k, shift, mask)] + p);
-      if (write_keys) keys_out[out] = k;  // an argsort's last pass may not want them
+      if (write_keys) keys_out[out] = k;  // false in the last pass of an argsort without keys_out
 #if VALUE_BYTES
       values_out[out] = tile_values[p];
 #endif

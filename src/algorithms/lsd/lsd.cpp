@@ -8,7 +8,7 @@
 #include <bit>
 
 #include "../../kernels/kernels.hpp"
-#include "../rooms.hpp"
+#include "../catalog.hpp"
 #include "embedded.hpp"
 
 namespace sortium {
@@ -17,8 +17,8 @@ namespace {
 constexpr unsigned digit_bits = 8;
 constexpr std::uint64_t radix_size = 1u << digit_bits;
 
-// The two buffers that passes move the records between, and what is done about passes that are left
-// out.
+// The two buffers that passes move the records between, and the copy at the end if passes were
+// skipped.
 class Moves {
  public:
   Moves(const Problem& problem, unsigned passes, ScratchLayout& layout)
@@ -88,8 +88,8 @@ class CpuSorter final : public Sorter {
       : problem_(problem),
         digits_(digits(problem, digit_bits)),
         moves_(problem, static_cast<unsigned>(digits_.size()), scratch_) {
-    // Some parts a core, so that a core that is taken away for a while does not hold up all the
-    // others; fewer where they are short, as every part reads the counts of all.
+    // Several parts for each core, so that a core that another process takes for a while does not
+    // delay all. Fewer parts for short lists: every part reads the counts of all.
     const unsigned cores = device.compute_units;
     const std::uint64_t wanted =
         given.number("groups", (problem.count <= (std::uint64_t{cores} << 16) ? 2 : 4) * cores);
@@ -159,7 +159,7 @@ class GpuSorter final : public Sorter {
                                                       "device's largest work-group)",
                                                       work_group_, device.sub_group_size, largest));
 
-    // As many records a work-item as local memory holds, but no more than registers do.
+    // As many records for each work-item as local memory and registers hold.
     const std::uint64_t index = kernels::index_bytes(problem.count);
     const std::uint64_t fixed = kernels::rank_bytes(device, work_group_, radix_size + 1) +
                                 2 * radix_size * index +
@@ -256,16 +256,14 @@ class Lsd final : public Algorithm {
             "pass (CPU: 2) and one; a "
             "pass whose digit all keys share only reads the keys",
         .parameters = {
-            {"variant",
-             "which kernels: the device's kind decides by default",
-             0,
-             0,
-             {"gpu", "cpu"}},
+            {"variant", "the kernels; default: those for the kind of device", 0, 0, {"gpu", "cpu"}},
             {"work_group", "work-items of a work-group (variant gpu)", 1, 1024, {}},
             {"items", "records of a work-item in a tile (variant gpu)", 1, 64, {}},
             {"groups", "work-groups at most; each has one contiguous part", 1, 65536, {}}}};
     return info;
   }
+
+  Rank suits(const Problem&, const Capabilities&) const override { return Rank::many_launches; }
 
   std::unique_ptr<Sorter> plan(const Problem& problem, const Capabilities& device,
                                const Parameters& given) const override {
@@ -281,9 +279,9 @@ class Lsd final : public Algorithm {
 
 }  // namespace
 
-const Algorithm& rooms::lsd() {
-  static const Lsd room;
-  return room;
+const Algorithm& catalog::lsd() {
+  static const Lsd algorithm;
+  return algorithm;
 }
 
 }  // namespace sortium

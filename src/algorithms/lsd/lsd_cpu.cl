@@ -1,17 +1,17 @@
-// LSD radix sort shaped for CPUs: a work-group is one work-item, with a long contiguous part of the
-// records and private counters; there are no barriers, no atomics and no local memory. Records are
-// scattered by way of a line for each digit that stays in the first-level cache, and written a
-// whole line at a time: single records would each touch a line of their own, and lines of all
-// digits easily share a few of the cache's sets. A pass whose digit all keys share is left out (see
-// moves_before). Parameter: DIGIT_BITS.
+// LSD radix sort for CPUs. A work-group is one work-item with a long contiguous part of the records
+// and private counters: no barriers, no atomics, no local memory. Each digit has a line in the
+// first-level cache. Records are collected there and written a whole line at a time: written one by
+// one, each record would access a line of its own, and the lines of all digits may share a few sets
+// of the cache. A pass is skipped if all keys share its digit (see moves_before). Parameter:
+// DIGIT_BITS.
 
 #define RADIX (1u << DIGIT_BITS)
 #define LINE (64u / sizeof(ukey_t))  // records of a line
 #define VALUE_LINE (64u / sizeof(value_t))
 #define COPIES 4u              // of a part's counts
-#define NO_KEYS (!write_keys)  // an argsort's last pass may not want them
+#define NO_KEYS (!write_keys)  // the last pass of an argsort without keys_out
 
-// Past the caches, where the compiler can: a line that is written whole need not be read first.
+// Stores past the caches if the compiler can: a line that is written as a whole is not read first.
 INLINE void store_line(GLOBAL uint16* to, const uint16* from) {
 #if defined(__has_builtin)
 #if __has_builtin(__builtin_nontemporal_store)
@@ -22,8 +22,8 @@ INLINE void store_line(GLOBAL uint16* to, const uint16* from) {
   *to = *from;
 }
 
-// `what` is record `out` of the output: it goes to its digit's line, at its place in memory's line,
-// and whole lines to memory.
+// Puts `what`, record `out` of the output, into its digit's line. Writes the line to memory when it
+// is full.
 #define PUT(lines, LENGTH, phase, to, what, wanted)                                             \
   {                                                                                             \
     const u32 line = digit * LENGTH, place = (u32)(out + phase) % LENGTH;                       \
@@ -31,7 +31,7 @@ INLINE void store_line(GLOBAL uint16* to, const uint16* from) {
     if (place == LENGTH - 1 && wanted) {                                                        \
       if (out >= first[digit] + (LENGTH - 1)) {                                                 \
         store_line((GLOBAL uint16*)(to + (out - (LENGTH - 1))), (const uint16*)(lines + line)); \
-      } else { /* a digit's first line, whose beginning is another digit's or part's */         \
+      } else { /* the first line of a digit: it begins with another digit or part    */         \
         for (index_t p = first[digit]; p <= out; ++p)                                           \
           to[p] = lines[line + (u32)(p + phase) % LENGTH];                                      \
       }                                                                                         \
@@ -55,7 +55,8 @@ void lsd_cpu_count(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_a,
   GLOBAL const ukey_t* keys = AFTER_MOVES(moves, keys_in, keys_a, keys_b);
   if (pass == 0 && group_id() == 0)
     for (u32 p = 0; p < passes; ++p) left_out[p] = 0;
-  index_t bins[COPIES * RADIX];  // by turns, for a count that was just written is slow to read
+  index_t
+      bins[COPIES * RADIX];  // COPIES take turns: a counter that was just written is slow to read
   for (u32 b = 0; b < COPIES * RADIX; ++b) bins[b] = 0;
   const u64 begin = group_id() * part;
   const u64 end = begin + part < n ? begin + part : n;
@@ -84,7 +85,7 @@ void lsd_cpu_scatter(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL
   GLOBAL value_t* values_out = moves % 2 ? values_b : values_a;
   const u32 positions = values_are_positions && moves == 0;
 #endif
-  // Scan: few parts, so every part scans the whole table for itself.
+  // Scan. There are few parts, so each scans the whole table for itself.
   index_t first[RADIX], next[RADIX];
   index_t sum = 0;
   u32 shared = 0;
@@ -101,8 +102,8 @@ void lsd_cpu_scatter(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL
     return;
   }
 
-  // Scatter in the order of the input. Keys and values have lines of their own, for each begin
-  // where they do in memory.
+  // Scatter in the order of the input. Keys and values have separate lines, aligned as their memory
+  // is.
   ukey_t keys[RADIX * LINE] __attribute__((aligned(64)));
   const u32 key_phase = (u32)((u64)keys_out / sizeof(ukey_t)) % LINE;
 #if VALUE_BYTES
@@ -121,7 +122,7 @@ void lsd_cpu_scatter(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL
 #endif
   }
 
-  // Lines that are not full.
+  // Write the lines that are not full.
   for (u32 digit = 0; digit < RADIX; ++digit) {
     PUT_REST(keys, LINE, key_phase, keys_out, !NO_KEYS)
 #if VALUE_BYTES

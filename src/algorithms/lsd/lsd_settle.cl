@@ -1,8 +1,7 @@
-// After the last pass of lsd: where passes were left out, the records may be elsewhere than in the
-// output. Parameter: WG.
+// After the last pass of lsd: copies the records to the output if skipped passes left them in
+// another buffer. Parameter: WG.
 
-// `moves_to_out`: the parity of the number of moves that end in the output; `there`: without any
-// move, they are there.
+// `there`: if no pass moved the records, they are in the output already.
 KERNEL(WG)
 void lsd_settle(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey_t* keys_b,
                 GLOBAL const value_t* values_in, GLOBAL value_t* values_a, GLOBAL value_t* values_b,

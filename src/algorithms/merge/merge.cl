@@ -1,16 +1,16 @@
 // Document 004's merge sort in three tiers. A level merges neighbouring runs of `run` records (a
-// power of two) in pairs; the last run of the list may be short, and may have no sibling: then it
-// is merged with an empty one. Parameters: SERIAL_WG (work-items of a work-group in tier 1), WG (of
-// all others), CAPACITY (records that a work-group can merge in local memory, a multiple of WG),
-// SAMPLE (records between samples, a power of two).
+// power of two) in pairs. The last run of the list may be short. If it has no sibling, it is merged
+// with an empty run. Parameters: SERIAL_WG (work-items of a work-group in tier 1), WG (in the other
+// tiers), CAPACITY (records that a work-group can merge in local memory, a multiple of WG), SAMPLE
+// (records from one sample to the next, a power of two).
 
-// Where a pair of runs begins, where its second run begins, and where it ends.
+// A pair of runs: where its first and its second run begin, and where the second run ends.
 #define RUNS_OF_PAIR(pair)                      \
   const u64 left_run = (u64)(pair)*2 * run;     \
   const u64 right_run = min(left_run + run, n); \
   const u64 end_of_pair = min(right_run + run, n);
 
-// Tier 1, many small merges: one work-item each. The heads of both runs are kept in registers.
+// Tier 1, many small merges: one work-item each. It keeps the heads of both runs in registers.
 KERNEL(SERIAL_WG)
 void merge_serial(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                   GLOBAL const value_t* values_in, GLOBAL value_t* values_out, u64 n, u64 run) {
@@ -31,22 +31,22 @@ void merge_serial(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
   }
 }
 
-// One work-group merges [left, left + left_count) with [right, right + right_count), both in order,
-// to `to`. A record's place is its place in its own run plus the number of records before it in the
-// other.
+// One work-group merges the runs [left, left + left_count) and [right, right + right_count) into
+// the output from `to` on. A record's place is its place in its own run plus the number of records
+// before it in the other run.
 INLINE void merge_in_group(LOCAL ukey_t* keys, GLOBAL const ukey_t* keys_in,
                            GLOBAL ukey_t* keys_out, GLOBAL const value_t* values_in,
                            GLOBAL value_t* values_out, u64 left, u32 left_count, u64 right,
                            u32 right_count, u64 to) {
   const u32 count = left_count + right_count;
-  // Load both runs, one behind the other; what is loaded past their end is never looked at.
+  // Load both runs, one after the other. What is loaded past their end is never used.
   for (u32 base = 0; base < count; base += WG) {
     const u32 i = min(base + local_id(), count - 1);
     keys[base + local_id()] = keys_in[i < left_count ? left + i : right + (i - left_count)];
   }
   barrier_local();
 
-  // Rank and write: neighbouring records of a run go to places that are close together.
+  // Rank and write. Neighbouring records of a run go to nearby places.
   for (u32 i = local_id(); i < count; i += WG) {
     const u32 is_left = i < left_count;
     record_t mine;
@@ -62,7 +62,7 @@ INLINE void merge_in_group(LOCAL ukey_t* keys, GLOBAL const ukey_t* keys_in,
   }
 }
 
-// Tier 2, middle merges: one work-group each.
+// Tier 2, medium merges: one work-group each.
 KERNEL(WG)
 void merge_middle(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                   GLOBAL const value_t* values_in, GLOBAL value_t* values_out, u64 n, u64 run) {
@@ -73,9 +73,9 @@ void merge_middle(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
 }
 
 // Tier 3, few huge merges, each split over many work-groups. Every SAMPLE-th record of both runs is
-// ranked in the other run. That gives its place among all samples of the pair, too: those of its
-// own run before it, and those of the other run among the records before it. There it writes where
-// it cuts the two runs.
+// ranked in the other run. From its rank follows its place among all samples of the pair: the
+// samples before it in its own run, plus the other run's samples among the records before it. At
+// that place the kernel writes where the sample cuts the two runs.
 KERNEL(WG)
 void merge_rank_samples(GLOBAL const ukey_t* keys, GLOBAL index_t* left_cuts,
                         GLOBAL index_t* right_cuts, u64 n, u64 run) {

@@ -7,7 +7,7 @@
 #include <bit>
 
 #include "../../kernels/kernels.hpp"
-#include "../rooms.hpp"
+#include "../catalog.hpp"
 #include "embedded.hpp"
 
 namespace sortium {
@@ -32,7 +32,7 @@ class MergeSorter final : public Sorter {
     const std::uint64_t most = std::bit_floor(device.local_memory / (2 * info(problem.key).bytes));
     tier1_ = given.number("tier1", cpu ? 65536 : 32);
     tier2_ = given.number("tier2", std::min<std::uint64_t>(most, cpu ? 1 : 512));
-    const std::uint64_t in_tiers = std::max(tier1_, tier2_);  // longer runs are for tier 3
+    const std::uint64_t in_tiers = std::max(tier1_, tier2_);  // tier 3 merges longer runs
     sample_ = given.number("sample", std::min<std::uint64_t>({most, 256, 2 * in_tiers}));
     for (const auto& [name, value] : {std::pair{"tier2", tier2_}, {"sample", sample_}})
       if (!std::has_single_bit(value) || value > most)
@@ -50,7 +50,7 @@ class MergeSorter final : public Sorter {
           fmt::format("merge: sample={} is more than {}, the shortest run that tier 3 merges",
                       sample_, 2 * in_tiers));
 
-    levels_ = 1;  // a single record is a pair, too: with an empty run
+    levels_ = 1;  // also for a single record: it is merged with an empty run
     while (std::uint64_t{1} << levels_ < problem.count) ++levels_;
     passes_ = PingPong(problem, levels_, layout_);
     if (std::uint64_t{1} << (levels_ - 1) > in_tiers)
@@ -132,9 +132,7 @@ class Merge final : public Algorithm {
         .parameters = {
             {"tier1", "longest runs that one work-item merges; a power of two", 1, 1u << 20, {}},
             {"tier2",
-             "longest runs that one work-group merges; a power of two (no more than tier1: there "
-             "is "
-             "no tier 2)",
+             "longest runs that one work-group merges; a power of two (at most tier1: no tier 2)",
              1,
              1u << 20,
              {}},
@@ -151,6 +149,8 @@ class Merge final : public Algorithm {
     return info;
   }
 
+  Rank suits(const Problem&, const Capabilities&) const override { return Rank::last_resort; }
+
   std::unique_ptr<Sorter> plan(const Problem& problem, const Capabilities& device,
                                const Parameters& given) const override {
     return std::make_unique<MergeSorter>(problem, device, given);
@@ -159,9 +159,9 @@ class Merge final : public Algorithm {
 
 }  // namespace
 
-const Algorithm& rooms::merge() {
-  static const Merge room;
-  return room;
+const Algorithm& catalog::merge() {
+  static const Merge algorithm;
+  return algorithm;
 }
 
 }  // namespace sortium

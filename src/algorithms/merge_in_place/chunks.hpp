@@ -1,5 +1,5 @@
-// The first half of a merge sort in place: chunks of the list, sorted one after the other with
-// scratch memory for one.
+// The first half of a merge sort in place: sorts chunks of the list one after the other, with
+// scratch memory for one chunk.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace sortium {
 
 class Chunks {
  public:
-  // `plan`, a function of a Problem, gives the stable sort of a chunk.
+  // `plan` is called with the Problem of a chunk and returns its stable sort.
   template <class Plan>
   Chunks(const Problem& problem, std::uint64_t chunk, ScratchLayout& layout, const Plan& plan)
       : problem_(problem), chunk_(chunk) {
@@ -35,12 +35,12 @@ class Chunks {
     if (sort_rest_) sort_rest_->build(device, capabilities);
   }
 
-  // Where the keys are sorted; values are where they are wanted.
+  // Where the keys are sorted. Values are sorted in values_out.
   [[nodiscard]] Memory keys(const Operands& o) const {
     return problem_.keys_out ? o.keys_out : keys_.in(o);
   }
 
-  // The records to that place. Positions are for the caller to make.
+  // Copies the records to that place. The caller makes positions.
   void bring(Queue& queue, const Operands& o) const {
     if (o.in_place()) return;
     queue.copy(keys(o), o.keys_in, problem_.count * info(problem_.key).bytes);
@@ -66,7 +66,7 @@ class Chunks {
  private:
   Problem problem_;
   std::uint64_t chunk_;
-  std::unique_ptr<Sorter> sort_, sort_rest_;  // of a chunk, and of what is left at the end
+  std::unique_ptr<Sorter> sort_, sort_rest_;  // of a whole chunk, and of the shorter one at the end
   ScratchLayout::Slice scratch_, keys_;
 };
 

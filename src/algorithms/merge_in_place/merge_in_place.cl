@@ -1,10 +1,10 @@
 // In-place merging of neighbouring runs, SymMerge. A segment holds two sorted runs; `bounds` says
-// where its second one begins. Splitting a segment at its middle and exchanging what lies on the
-// wrong sides leaves two segments of half the length, until they fit local memory. So only the
-// bounds depend on the keys: all else is known when it is enqueued. Parameters: WG, TILE (records
-// of a segment that is merged in local memory, a power of two).
+// where its second run begins. A split at the segment's middle exchanges the records that are on
+// the wrong side. That leaves two segments of half the length; splits go on until a segment fits
+// local memory. Only the bounds depend on the keys: all launches are known beforehand. Parameters:
+// WG, TILE (records of a segment that is merged in local memory, a power of two).
 
-// Segment s of `length` records: where it begins and ends.
+// Segment s of `length` records: its first record, and its end.
 #define SEGMENT(s)                   \
   const u64 begin = (u64)(s)*length; \
   const u64 end = min(begin + length, n);
@@ -17,8 +17,9 @@ KERNEL(WG) void merge_in_place_positions(GLOBAL value_t* values, u64 n) {
 #endif
 }
 
-// For each segment: the bounds of its two halves, after what lies between them has been rotated
-// about the old bound. `run`: of the first splitting, in which the bounds are not there yet.
+// For each segment: writes the bounds of its two halves. The records between them are to be rotated
+// about the segment's own bound. `run`: the length of the runs in the first split, before which
+// there are no bounds; else 0.
 KERNEL(WG)
 void merge_in_place_split(GLOBAL const ukey_t* keys, GLOBAL index_t* bounds, GLOBAL index_t* halves,
                           u64 n, u64 length, u64 run) {
@@ -32,8 +33,8 @@ void merge_in_place_split(GLOBAL const ukey_t* keys, GLOBAL index_t* bounds, GLO
     return;
   }
 
-  // How many of the first half's records come from the first run: those up to the merge path's
-  // diagonal.
+  // How many records of the first half come from the first run: the point where the merge path
+  // crosses the diagonal.
   const u64 wanted = middle - begin;
   u64 low = 0, high = min(wanted, bound - begin);
   while (low < high) {
@@ -47,8 +48,8 @@ void merge_in_place_split(GLOBAL const ukey_t* keys, GLOBAL index_t* bounds, GLO
   halves[2 * s + 1] = (index_t)(bound + (wanted - low));
 }
 
-// A rotation of [from, to) about `bound` is three reversals: of either part (`whole` 0), then of
-// all. Each pair of records that change places belongs to one work-item.
+// A rotation of [from, to) about `bound` is three reversals: of each part (`whole` is 0), then of
+// the whole. One work-item exchanges a pair of records.
 KERNEL(WG)
 void merge_in_place_reverse(GLOBAL ukey_t* keys, GLOBAL value_t* values,
                             GLOBAL const index_t* bounds, GLOBAL const index_t* halves, u64 n,
@@ -69,8 +70,8 @@ void merge_in_place_reverse(GLOBAL ukey_t* keys, GLOBAL value_t* values,
 #endif
 }
 
-// A work-group merges a segment of TILE records in local memory: a record's place is its place in
-// its own run plus the number of records before it in the other.
+// A work-group merges a segment of TILE records in local memory. A record's place is its place in
+// its own run plus the number of records before it in the other run.
 KERNEL(WG)
 void merge_in_place_tile(GLOBAL ukey_t* keys, GLOBAL value_t* values, GLOBAL const index_t* bounds,
                          u64 n) {

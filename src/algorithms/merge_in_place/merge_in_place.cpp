@@ -1,13 +1,13 @@
-// Merge sort with a bounded buffer: chunks are sorted one after the other by the fast sort for
-// such, in scratch memory for one chunk, and merged in place: Kim, Kutzner, "Stable Minimum Storage
-// Merging by Symmetric Comparisons" (2004).
+// Merge sort with a bounded buffer. "auto" sorts chunks one after the other, with scratch memory
+// for one chunk; then they are merged in place: Kim, Kutzner, "Stable Minimum Storage Merging by
+// Symmetric Comparisons" (2004).
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>
 
 #include "../../kernels/kernels.hpp"
-#include "../rooms.hpp"
+#include "../catalog.hpp"
 #include "chunks.hpp"
 #include "embedded.hpp"
 
@@ -114,22 +114,22 @@ class MergeInPlace final : public Algorithm {
         .stable = true,
         .comparison = true,
         .cost =
-            "a sort of each chunk, then log2(N/chunk) mergings, each of up to log2(N/tile) "
-            "splittings that read and write "
-            "what lies on the wrong side twice; 3 launches a splitting",
-        .parameters = {
-            {"chunk",
-             "records that are sorted together: what scratch memory is for; a power of two",
-             1,
-             std::uint64_t{1} << 40,
-             {}},
-            {"tile",
-             "records that a work-group merges in local memory; a power of two",
-             2,
-             1u << 16,
-             {}}}};
+            "a sort of each chunk, then log2(N/chunk) merges, each of up to log2(N/tile) splits "
+            "that read and write the records on the wrong side twice; 3 launches a split",
+        .parameters = {{"chunk",
+                        "records that are sorted together, in scratch memory; a power of two",
+                        1,
+                        std::uint64_t{1} << 40,
+                        {}},
+                       {"tile",
+                        "records that a work-group merges in local memory; a power of two",
+                        2,
+                        1u << 16,
+                        {}}}};
     return info;
   }
+
+  bool trades_memory() const override { return true; }
 
   std::unique_ptr<Sorter> plan(const Problem& problem, const Capabilities& device,
                                const Parameters& given) const override {
@@ -139,9 +139,9 @@ class MergeInPlace final : public Algorithm {
 
 }  // namespace
 
-const Algorithm& rooms::merge_in_place() {
-  static const MergeInPlace room;
-  return room;
+const Algorithm& catalog::merge_in_place() {
+  static const MergeInPlace algorithm;
+  return algorithm;
 }
 
 }  // namespace sortium

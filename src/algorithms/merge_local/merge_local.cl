@@ -1,7 +1,7 @@
-// Document 000's merge sort of a block in local memory: one work-item a record, WG records a block.
-// Runs of 1, 2, 4 … WG/2 records are merged in pairs; a record's place in the merged run is its
-// place in its own run plus the number of records before it in the sibling run, found by binary
-// search. Parameter: WG, a power of two.
+// Document 000's merge sort of a block in local memory: WG records, one for each work-item. Runs of
+// 1, 2, 4 … WG/2 records are merged in pairs. A record's place in the merged run is its place in
+// its own run plus the number of records before it in the sibling run, found by binary search.
+// Parameter: WG, a power of two.
 
 KERNEL(WG)
 void merge_local(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
@@ -14,8 +14,8 @@ void merge_local(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
   const u64 block = (u64)group_id() * WG;
   const u32 count = (u32)min((u64)WG, n - block);
 
-  // Load the block. Work-items past the end of the list hold the last record, where it stays and is
-  // never looked at; in place, it must not be overwritten before all have it.
+  // Load the block. Past the end of the list, work-items load the last record again; it stays where
+  // it is and is never used. In place, it must not be overwritten before all have it.
   record_t mine = load_record(keys_in, values_in, min(block + i, n - 1));
   keys[i] = mine.key;
 #if VALUE_BYTES
@@ -24,7 +24,7 @@ void merge_local(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
   barrier_all();
 
   for (u32 length = 1; length < WG; length *= 2) {
-    // Rank: the sibling run may be short, or missing, at the end of the list.
+    // Rank. At the end of the list, the sibling run may be short or empty.
     const u32 own = i & ~(length - 1), sibling = own ^ length;
     const u32 sibling_count = sibling < count ? min(length, count - sibling) : 0;
     mine.key = keys[i];

@@ -6,7 +6,7 @@
 #include <bit>
 
 #include "../../kernels/kernels.hpp"
-#include "../rooms.hpp"
+#include "../catalog.hpp"
 #include "embedded.hpp"
 
 namespace sortium {
@@ -87,9 +87,9 @@ class MergeLocal final : public Algorithm {
 
 }  // namespace
 
-const Algorithm& rooms::merge_local() {
-  static const MergeLocal room;
-  return room;
+const Algorithm& catalog::merge_local() {
+  static const MergeLocal algorithm;
+  return algorithm;
 }
 
 }  // namespace sortium

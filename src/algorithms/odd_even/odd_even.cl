@@ -1,10 +1,10 @@
-// Odd-even transposition: in even rounds the records 0-1, 2-3, … are compared and exchanged, in odd
-// rounds 1-2, 3-4, … N rounds sort N records. Records change places only where the left one is
-// strictly greater: stable. Here a launch is one round in global memory; odd_even_blocks.cl does
-// many. Parameter: WG (work-items).
+// Odd-even transposition: even rounds compare and exchange the records 0-1, 2-3, …, odd rounds
+// 1-2, 3-4, … N rounds sort N records. Records change places only if the left one is strictly
+// greater, so the sort is stable. Here a launch is one round in global memory; in
+// odd_even_blocks.cl it is many. Parameter: WG (work-items).
 
-// One round, whose first pair begins at record 0, or with `odd` at record 1. A record without a
-// neighbour to compare with, at either end, is its own neighbour: it is copied.
+// One round. Its first pair begins at record 0, or at record 1 if `odd`. A record at either end
+// without a partner is its own partner: it is copied.
 KERNEL(WG)
 void odd_even_round(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                     GLOBAL const value_t* values_in, GLOBAL value_t* values_out, u64 n, u32 odd) {

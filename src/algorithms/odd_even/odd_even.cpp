@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "../../kernels/kernels.hpp"
-#include "../rooms.hpp"
+#include "../catalog.hpp"
 #include "embedded.hpp"
 
 namespace sortium {
@@ -32,8 +32,7 @@ class OddEvenSorter final : public Sorter {
                   fmt::format("odd-even: {} records in launches of {} rounds are more than "
                               "2^32 launches",
                               problem.count, rounds_));
-    // A CPU does best where one work-item has the whole tile: its rounds become plain loops over
-    // vectors.
+    // A CPU is fastest if one work-item has the whole tile: its rounds become vector loops.
     const std::uint64_t items =
         rounds_ == 1 ? (cpu ? 64 : 256) : (cpu ? 1 : std::min<std::uint64_t>(2 * rounds_, 256));
     work_group_ = static_cast<unsigned>(std::min<std::uint64_t>(device.max_work_group, items));
@@ -117,9 +116,9 @@ class OddEven final : public Algorithm {
 
 }  // namespace
 
-const Algorithm& rooms::odd_even() {
-  static const OddEven room;
-  return room;
+const Algorithm& catalog::odd_even() {
+  static const OddEven algorithm;
+  return algorithm;
 }
 
 }  // namespace sortium

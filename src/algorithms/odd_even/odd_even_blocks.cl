@@ -1,15 +1,15 @@
-// Odd-even transposition, many rounds a launch. A work-group is in charge of a block of 2 * ROUNDS
-// records. What a round makes of a record depends on its neighbours only, so that after ROUNDS
-// rounds the block is right if another ROUNDS records on either side of it took part: the halo,
-// which goes wrong from its outer ends inwards, one record a round. Parameters: WG (work-items),
-// ROUNDS (rounds of a launch; the last may have fewer).
+// Odd-even transposition, many rounds in a launch. A work-group sorts a block of 2 * ROUNDS records
+// and a halo of ROUNDS records on either side. A round changes a record by its neighbours only: the
+// halo becomes wrong from its outer ends inwards, by one record a round, and the block stays right
+// for ROUNDS rounds. Parameters: WG (work-items), ROUNDS (rounds of a launch; the last launch may
+// have fewer).
 
 #define BLOCK (2 * ROUNDS)
 #define TILE (4 * ROUNDS)  // the block and its halo
 #define HALF (2 * ROUNDS)
 
-// Where a tile's record p lies: the even ones in the first half, the odd ones in the second, so
-// that work-items that exchange neighbouring pairs touch neighbouring addresses.
+// Returns the place of record p in the tile: even records in the first half, odd ones in the
+// second. So work-items that exchange neighbouring pairs access neighbouring addresses.
 INLINE u32 place_in_tile(u32 p) { return p / 2 + (p % 2) * HALF; }
 
 KERNEL(WG)

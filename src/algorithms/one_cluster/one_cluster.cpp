@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "../../kernels/kernels.hpp"
+#include "../catalog.hpp"
 #include "../parts/bin_sort.hpp"
-#include "../rooms.hpp"
 #include "embedded.hpp"
 
 namespace sortium {
@@ -193,6 +193,8 @@ class OneCluster final : public Algorithm {
             "bins, or by LSD passes",
         .source = "Sortium; Satish, Harris, Garland 2009 (tiles sorted before they are scattered)",
         .stable = true,
+        .needs_clusters = true,
+        .max_count = 1u << 18,  // 16 work-groups of 1024 work-items with 16 records each
         .cost =
             "one launch; every record is read once and written once; one exchange between local "
             "memories, or bits/8",
@@ -203,6 +205,23 @@ class OneCluster final : public Algorithm {
     return info;
   }
 
+  // One launch without look-back: faster than several launches up to some 2^17 records, and than
+  // one work-group from 2^11 records on (2^12 if each work-group takes a part of the keys).
+  Rank suits(const Problem& problem, const Capabilities& device) const override {
+    constexpr unsigned least_groups = 8;
+    if (device.kind != DeviceKind::gpu || device.cluster_groups < least_groups)
+      return Rank::unsuited;
+    const bool parts = parts_fit(problem, device, shape_for(problem, device, {}, true));
+    const std::uint64_t moves = problem.count * digits(problem, 8).size();
+    const std::uint64_t record = sortium::info(problem.key).bytes +
+                                 (problem.payload == Payload::none ? 0 : problem.value_bytes);
+    if (parts ? problem.count > std::uint64_t{1} << 17
+              : moves > std::uint64_t{1} << 19 || moves * record > std::uint64_t{1} << 22)
+      return Rank::unsuited;
+    return problem.count > std::uint64_t{1} << (parts ? 12 : 11) ? Rank::one_cluster
+                                                                 : Rank::one_cluster_of_few;
+  }
+
   std::unique_ptr<Sorter> plan(const Problem& problem, const Capabilities& device,
                                const Parameters& given) const override {
     return std::make_unique<OneClusterSorter>(problem, device, given);
@@ -211,14 +230,9 @@ class OneCluster final : public Algorithm {
 
 }  // namespace
 
-bool rooms::one_cluster_parts(const Problem& problem, const Capabilities& device) {
-  return device.cluster_groups >= 2 &&
-         parts_fit(problem, device, shape_for(problem, device, {}, true));
-}
-
-const Algorithm& rooms::one_cluster() {
-  static const OneCluster room;
-  return room;
+const Algorithm& catalog::one_cluster() {
+  static const OneCluster algorithm;
+  return algorithm;
 }
 
 }  // namespace sortium

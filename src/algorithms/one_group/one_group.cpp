@@ -5,8 +5,8 @@
 #include <bit>
 
 #include "../../kernels/kernels.hpp"
+#include "../catalog.hpp"
 #include "../parts/bin_sort.hpp"
-#include "../rooms.hpp"
 #include "embedded.hpp"
 
 namespace sortium {
@@ -167,9 +167,17 @@ class OneGroup final : public Algorithm {
         .title = "one work-group sorts a small list in local memory, LSD radix with 8-bit digits",
         .source = "Merrill, Grimshaw 2010 (the block sort of CUB's small path)",
         .stable = true,
+        .max_count = 1024 * 19,  // work-items, and records of each
         .cost = "one launch; every record is read once and written once",
         .parameters = {{"work_group", "work-items", 256, 1024, {}}}};
     return info;
+  }
+
+  // One launch without look-back: faster than any other up to some 2^13 records.
+  Rank suits(const Problem& problem, const Capabilities& device) const override {
+    return device.kind == DeviceKind::gpu && problem.count <= std::uint64_t{1} << 13
+               ? Rank::one_group
+               : Rank::unsuited;
   }
 
   std::unique_ptr<Sorter> plan(const Problem& problem, const Capabilities& device,
@@ -180,9 +188,9 @@ class OneGroup final : public Algorithm {
 
 }  // namespace
 
-const Algorithm& rooms::one_group() {
-  static const OneGroup room;
-  return room;
+const Algorithm& catalog::one_group() {
+  static const OneGroup algorithm;
+  return algorithm;
 }
 
 }  // namespace sortium

@@ -1,6 +1,6 @@
 // LSD radix sort whose passes read and write every record once (parts/radix_passes.hpp).
+#include "../catalog.hpp"
 #include "../parts/radix_passes.hpp"
-#include "../rooms.hpp"
 
 namespace sortium {
 namespace {
@@ -41,6 +41,7 @@ class Onesweep final : public Algorithm {
             "(decoupled look-back)",
         .source = "Adinets, Merrill 2022; Merrill, Garland 2016",
         .stable = true,
+        .needs_progress = true,
         .cost =
             "one read of the keys for the histograms, then bits/8 passes that read and write "
             "every record once; 1 launch and a fill; pairs of passes over digits that all keys "
@@ -62,6 +63,10 @@ class Onesweep final : public Algorithm {
     return info;
   }
 
+  Rank suits(const Problem&, const Capabilities& device) const override {
+    return device.kind == DeviceKind::gpu ? Rank::one_launch_a_digit : Rank::unsuited;
+  }
+
   std::unique_ptr<Sorter> plan(const Problem& problem, const Capabilities& device,
                                const Parameters& given) const override {
     return std::make_unique<OnesweepSorter>(problem, device, given);
@@ -70,9 +75,9 @@ class Onesweep final : public Algorithm {
 
 }  // namespace
 
-const Algorithm& rooms::onesweep() {
-  static const Onesweep room;
-  return room;
+const Algorithm& catalog::onesweep() {
+  static const Onesweep algorithm;
+  return algorithm;
 }
 
 }  // namespace sortium

@@ -37,16 +37,11 @@
 // CODE_OF(key): the number whose bits are the key's digits. KEY_OUT(code): the key again.
 // DIGIT_FLIP: digits are in ascending order of (digit ^ DIGIT_FLIP).
 #if CODES && !SEGMENTED
-// The code is the key as a number in two's complement; one mask turns either into the other.
-// DIGIT_FLIP puts negative codes first, and reverses the digits for descending order.
-#define CODE_MASK ((ukey_t)(KEY_SIGN - 1))
-#define MASK_NEGATIVE(key, mask) \
-  ((ukey_t)((key) ^ ((ukey_t)(0 - ((key) >> (KEY_BITS - 1))) & (mask))))
-#define CODE_OF(key) MASK_NEGATIVE(key, CODE_MASK)
-#define KEY_OUT(code) MASK_NEGATIVE(code, p.decode)
-#define HAS_SIGN(shift, mask) ((u64)(mask) << (shift) >> (KEY_BITS - 1) != 0)
-#define DIGIT_FLIP(shift, mask) \
-  ((KEY_DESCENDING ? (mask) : 0u) ^ (HAS_SIGN(shift, mask) ? ((mask) + 1) / 2 : 0u))
+// Float codes (key_order.h). A pass writes codes, the last pass keys.
+#define CODE_MASK ((ukey_t)float_code_mask(KEY_BITS))
+#define CODE_OF(key) ((ukey_t)float_code(key, CODE_MASK, KEY_BITS))
+#define KEY_OUT(code) ((ukey_t)float_code(code, p.decode, KEY_BITS))
+#define DIGIT_FLIP(shift, mask) float_code_flip(shift, mask, KEY_BITS, KEY_DESCENDING)
 #else
 #define CODE_OF(key) (CODES ? untied_order(key) : key_order(key))
 #define KEY_OUT(code) (code)

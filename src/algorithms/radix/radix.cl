@@ -1,12 +1,13 @@
-// Document 003's radix sort. G groups of I work-items; each work-item has a contiguous part of the
-// list, COLUMNS records long (the last parts may be shorter, or empty). Parameters: ITEMS (I),
-// DIGIT_BITS (r), TRANSPOSED, GATHER_WG (work-items of a work-group that gathers), TRANSPOSE_SIDE.
+// Document 003's radix sort. G work-groups of I work-items each. A work-item has a contiguous part
+// of the list, `columns` records long (the last parts may be shorter or empty). Parameters: ITEMS
+// (I), DIGIT_BITS (r), TRANSPOSED, GATHER_WG (work-items of a work-group that gathers),
+// TRANSPOSE_SIDE.
 
 #define RADIX (1u << DIGIT_BITS)
 
-// Where record j of the list lies. Transposed: work-items walk down the columns of a matrix with a
-// row a work-item, so that neighbouring work-items read neighbouring addresses. There are holes at
-// the ends of the last rows; nothing ever reads them, so that no padding key is needed.
+// Returns where record j of the list is stored. TRANSPOSED: the list is a matrix with one row for
+// each work-item, stored by columns, so that neighbouring work-items read neighbouring addresses.
+// The last rows have holes at their ends. Nothing reads them, so there are no padding keys.
 INLINE index_t place_of(index_t j, index_t rows, index_t columns) {
 #if TRANSPOSED
   return j % columns * rows + j / columns;
@@ -15,7 +16,7 @@ INLINE index_t place_of(index_t j, index_t rows, index_t columns) {
 #endif
 }
 
-// The part of this work-item: where it begins, how many records it has, and how far apart they lie.
+// The part of this work-item: its first record, its number of records, and their stride.
 #define PART_OF_ITEM                                                              \
   const u64 row = (u64)group_id() * ITEMS + local_id();                           \
   const u64 rows = (u64)group_count() * ITEMS;                                    \
@@ -52,15 +53,15 @@ void radix_reorder(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
     const ukey_t key = keys_in[begin + k * stride];
     const u64 to =
         place_of(next[key_digit(key, shift, mask) * ITEMS + i]++, (index_t)rows, (index_t)columns);
-    if (keys_out) keys_out[to] = key;  // an argsort's last pass may not want them
+    if (keys_out) keys_out[to] = key;  // null in the last pass of an argsort without keys_out
 #if VALUE_BYTES
     values_out[to] = values_are_positions ? (value_t)(first + k) : values_in[begin + k * stride];
 #endif
   }
 }
 
-// Transposes a matrix of `rows` × `columns` records, row-major, of which the first n are there;
-// `back` undoes it. A square goes through local memory, so that both reading and writing touch
+// Transposes a row-major matrix of `rows` × `columns` records, of which the first n exist; `back`
+// reverses it. A square goes through local memory, so that both reads and writes access
 // neighbouring addresses.
 #define TRANSPOSE(name, type)                                                                  \
   KERNEL(TRANSPOSE_SIDE* TRANSPOSE_SIDE)                                                       \
@@ -85,7 +86,7 @@ TRANSPOSE(radix_transpose_keys, ukey_t)
 #if VALUE_BYTES
 TRANSPOSE(radix_transpose_values, value_t)
 
-// out[j] = in[permutation[j]]: moves values once, after all passes.
+// out[j] = in[permutation[j]]: moves the values once, after all passes.
 KERNEL(GATHER_WG)
 void radix_gather(GLOBAL const GATHER_T* in, GLOBAL GATHER_T* out,
                   GLOBAL const value_t* permutation, u64 n) {

@@ -6,15 +6,15 @@
 #include <bit>
 
 #include "../../kernels/kernels.hpp"
-#include "../rooms.hpp"
+#include "../catalog.hpp"
 #include "../scan.hpp"
 #include "embedded.hpp"
 
 namespace sortium {
 namespace {
 
-// With permutation on, the passes carry positions instead of the values, which are gathered once at
-// the end.
+// Returns the problem of the passes: with permutation=on they carry positions, and the values are
+// gathered once at the end.
 Problem carried(Problem problem, const Parameters& given) {
   if (const auto b = given.number("b", 0); b != 0) {
     if (problem.begin_bit + b > info(problem.key).bits())
@@ -41,7 +41,7 @@ class RadixSorter final : public Sorter {
     groups_ = given.number(
         "groups", cpu ? 4 * device.compute_units : std::max(2 * device.compute_units, 128u));
 
-    // The histogram of a group lies in local memory: 2^r counters for each of its items.
+    // A work-group's histogram is in local memory: 2^r counters for each of its work-items.
     const std::uint64_t per_item = (std::uint64_t{1} << r_) * kernels::index_bytes(problem.count);
     const std::uint64_t most =
         std::min<std::uint64_t>(device.local_memory / per_item, device.max_work_group);
@@ -92,8 +92,8 @@ class RadixSorter final : public Sorter {
     const std::uint64_t carried =
         carried_.payload == Payload::none ? 0 : problem_.count * carried_.value_bytes;
     std::uint64_t bytes = bytes_of_passes(carried_, digits_.size(), 2);
-    if (transposed_) {  // the last pass writes the keys in any case; they are just not transposed
-                        // back
+    if (transposed_) {  // the last pass always writes the keys; without keys_out they are not
+                        // transposed back
       bytes += 4 * keys + (carried_.payload == Payload::values ? 4 : 2) * carried;
       if (!carried_.keys_out) bytes -= keys;
     }
@@ -184,11 +184,11 @@ class RadixSorter final : public Sorter {
                   "transpose"});
   }
 
-  Problem problem_, carried_;  // what is asked for; what the passes carry
+  Problem problem_, carried_;  // the caller's; that of the passes
   bool transposed_ = false, permuted_ = false;
   unsigned r_ = 0, gather_group_ = 0, side_ = 0;
   std::uint64_t items_ = 0, groups_ = 0;  // I, G
-  std::uint64_t rows_ = 0, columns_ = 0;  // G·I parts of so many records
+  std::uint64_t rows_ = 0, columns_ = 0;  // parts (groups × items); records of a part
   std::uint64_t histogram_length_ = 0;
   std::vector<Digit> digits_;
   ScratchLayout layout_;
@@ -243,9 +243,9 @@ class Radix final : public Algorithm {
 
 }  // namespace
 
-const Algorithm& rooms::radix() {
-  static const Radix room;
-  return room;
+const Algorithm& catalog::radix() {
+  static const Radix algorithm;
+  return algorithm;
 }
 
 }  // namespace sortium

@@ -1,13 +1,13 @@
-// Document 001's radix sort. A sub-group is one SIMD thread, in charge of a chunk of CHUNK keys of
-// which it takes SG_LANES at a time. Lanes past the end of the list count nothing and write
-// nothing; where a whole chunk is past the end, its sub-group does all the steps nevertheless,
-// because sub-group words need every work-item. Parameters: WG, DIGIT_BITS.
+// Document 001's radix sort. A sub-group is one SIMD thread. It has a chunk of CHUNK keys and takes
+// SG_LANES of them at a time. Lanes past the end of the list count and write nothing. A sub-group
+// whose whole chunk is past the end still does all steps, because every work-item must reach the
+// words of sub-groups. Parameters: WG, DIGIT_BITS.
 
 #define RADIX (1u << DIGIT_BITS)
 #define CHUNK 256u
 #define CHUNK_OF_SUB_GROUP ((u64)group_id() * (WG / SG_LANES) + sg_index())
 
-// counts[bin * chunks + chunk]. A lane's counters lie two to a word: none exceeds CHUNK.
+// counts[bin * chunks + chunk]. A word holds two of a lane's counters: none exceeds CHUNK.
 KERNEL(WG)
 void radix_simd_count(GLOBAL const ukey_t* keys, GLOBAL index_t* counts, u64 n, u64 chunks,
                       u32 shift, u32 mask) {
@@ -18,7 +18,7 @@ void radix_simd_count(GLOBAL const ukey_t* keys, GLOBAL index_t* counts, u64 n, 
   UNROLL
   for (u32 c = 0; c < RADIX / 2; ++c) counters[c] = 0;
 
-  // Count: every lane its own keys.
+  // Count: each lane counts its own keys.
   for (u32 i = 0; i < CHUNK; i += SG_LANES) {
     const u64 at = chunk * CHUNK + i + lane;
     const ukey_t key = keys[min(at, n - 1)];
@@ -27,7 +27,7 @@ void radix_simd_count(GLOBAL const ukey_t* keys, GLOBAL index_t* counts, u64 n, 
     for (u32 c = 0; c < RADIX / 2; ++c) counters[c] += (bin / 2 == c ? 1u : 0u) << bin % 2 * 16;
   }
 
-  // Reduce over the lanes, as a tree; in the end every lane has the sums.
+  // Reduce over the lanes, as a tree: every lane ends up with the sums.
   for (u32 distance = SG_LANES / 2; distance > 0; distance /= 2) UNROLL
   for (u32 c = 0; c < RADIX / 2; ++c) counters[c] += sg_shuffle(sg, counters[c], lane ^ distance);
 
@@ -55,7 +55,7 @@ void radix_simd_bin(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
     const record_t mine = load_record(keys_in, values_in, min(at, n - 1));
     const u32 my_bin = key_digit(mine.key, shift, mask);
 
-    // The mask of each bin's lanes, put together from one ballot a bit; in a bin, lower lanes go
+    // The mask of each bin's lanes, made of one ballot for each bit. In a bin, lower lanes come
     // first.
     const u32 there = sg_ballot(sg, at < n);
     u32 bit_set[DIGIT_BITS];

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "../../kernels/kernels.hpp"
-#include "../rooms.hpp"
+#include "../catalog.hpp"
 #include "../scan.hpp"
 #include "embedded.hpp"
 
@@ -114,9 +114,9 @@ class RadixSimd final : public Algorithm {
 
 }  // namespace
 
-const Algorithm& rooms::radix_simd() {
-  static const RadixSimd room;
-  return room;
+const Algorithm& catalog::radix_simd() {
+  static const RadixSimd algorithm;
+  return algorithm;
 }
 
 }  // namespace sortium

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "../rooms.hpp"
+#include "../catalog.hpp"
 
 namespace sortium {
 namespace {
@@ -126,8 +126,8 @@ void sort_fewest(const Problem& p, const void* keys_in, void* keys_out, const vo
 
 }  // namespace
 
-void rooms::sample_fewest(const Problem& p, const void* keys_in, void* keys_out,
-                          const void* values_in, void* values_out) {
+void catalog::sample_fewest(const Problem& p, const void* keys_in, void* keys_out,
+                            const void* values_in, void* values_out) {
   switch (info(p.key).bytes) {
     case 1:
       return sort_fewest<std::uint8_t>(p, keys_in, keys_out, values_in, values_out);

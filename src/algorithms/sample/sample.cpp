@@ -19,7 +19,7 @@
 #include <cstring>
 #include <memory>
 
-#include "../rooms.hpp"
+#include "../catalog.hpp"
 #include "key_steps.hpp"
 #include "layout.hpp"
 #include "merge_runs.hpp"
@@ -247,6 +247,8 @@ class Sample final : public Algorithm {
     return info;
   }
 
+  Rank suits(const Problem&, const Capabilities&) const override { return Rank::only_one; }
+
   std::unique_ptr<Sorter> plan(const Problem& problem, const Capabilities& device,
                                const Parameters& given) const override {
     return std::make_unique<SampleSorter>(problem, device.compute_units, given);
@@ -255,7 +257,7 @@ class Sample final : public Algorithm {
 
 }  // namespace
 
-void rooms::sample_few(const Problem& problem, const Operands& operands) {
+void catalog::sample_few(const Problem& problem, const Operands& operands) {
   const SampleSorter sorter(problem, 1, {});
   if (operands.scratch) return sorter.run_alone(operands);
   constexpr std::size_t on_stack = 1u << 15;
@@ -275,22 +277,22 @@ void rooms::sample_few(const Problem& problem, const Operands& operands) {
   sorter.run_alone(o);
 }
 
-std::uint64_t rooms::sample_few_scratch(const Problem& problem) {
+std::uint64_t catalog::sample_few_scratch(const Problem& problem) {
   return SampleSorter(problem, 1, {}).scratch_bytes();
 }
 
-void rooms::sample_in_arena(Queue& queue, const Problem& problem, unsigned threads,
-                            const Operands& operands) {
+void catalog::sample_in_arena(Queue& queue, const Problem& problem, unsigned threads,
+                              const Operands& operands) {
   SampleSorter(problem, threads, {}).sort_on(queue, operands);
 }
 
-std::uint64_t rooms::sample_in_arena_scratch(const Problem& problem, unsigned threads) {
+std::uint64_t catalog::sample_in_arena_scratch(const Problem& problem, unsigned threads) {
   return SampleSorter(problem, threads, {}).scratch_bytes();
 }
 
-const Algorithm& rooms::sample() {
-  static const Sample room;
-  return room;
+const Algorithm& catalog::sample() {
+  static const Sample algorithm;
+  return algorithm;
 }
 
 }  // namespace sortium

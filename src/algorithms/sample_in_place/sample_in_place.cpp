@@ -7,8 +7,8 @@
 #include <bit>
 
 #include "../../device/host_threads.hpp"
+#include "../catalog.hpp"
 #include "../merge_in_place/chunks.hpp"
-#include "../rooms.hpp"
 #include "../sample/merge_in_place.hpp"
 
 namespace sortium {
@@ -28,7 +28,7 @@ class SampleInPlaceSorter final : public Sorter {
     chunk_ = given.number(
         "chunk", std::max<std::uint64_t>(buffered, std::bit_ceil((problem.count + 7) / 8)));
     chunks_ = std::make_unique<Chunks>(problem, chunk_, layout_, [&](const Problem& part) {
-      return rooms::sample().plan(part, device, {});
+      return catalog::sample().plan(part, device, {});
     });
     const std::uint64_t record =
         info(problem.key).bytes + (problem.payload == Payload::none ? 0 : problem.value_bytes);
@@ -156,6 +156,8 @@ class SampleInPlace final : public Algorithm {
     return info;
   }
 
+  bool trades_memory() const override { return true; }
+
   std::unique_ptr<Sorter> plan(const Problem& problem, const Capabilities& device,
                                const Parameters& given) const override {
     return std::make_unique<SampleInPlaceSorter>(problem, device, given);
@@ -164,9 +166,9 @@ class SampleInPlace final : public Algorithm {
 
 }  // namespace
 
-const Algorithm& rooms::sample_in_place() {
-  static const SampleInPlace room;
-  return room;
+const Algorithm& catalog::sample_in_place() {
+  static const SampleInPlace algorithm;
+  return algorithm;
 }
 
 }  // namespace sortium

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "../../kernels/kernels.hpp"
-#include "../rooms.hpp"
+#include "../catalog.hpp"
 #include "embedded.hpp"
 #include "segmented_shape.hpp"
 
@@ -483,6 +483,8 @@ class Segmented final : public Algorithm {
     return info;
   }
 
+  Rank suits(const Problem&, const Capabilities&) const override { return Rank::only_one; }
+
   std::unique_ptr<Sorter> plan(const Problem& problem, const Capabilities& device,
                                const Parameters& given) const override {
     if (given.word("variant", device.kind == DeviceKind::cpu ? "cpu" : "gpu") == "cpu")
@@ -494,9 +496,9 @@ class Segmented final : public Algorithm {
 
 }  // namespace
 
-const Algorithm& rooms::segmented() {
-  static const Segmented room;
-  return room;
+const Algorithm& catalog::segmented() {
+  static const Segmented algorithm;
+  return algorithm;
 }
 
 }  // namespace sortium

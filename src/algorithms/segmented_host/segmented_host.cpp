@@ -8,7 +8,7 @@
 #include <type_traits>
 
 #include "../../device/host_threads.hpp"
-#include "../rooms.hpp"
+#include "../catalog.hpp"
 
 namespace sortium {
 namespace {
@@ -43,13 +43,13 @@ class SegmentedHostSorter final : public Sorter {
     if (problem.segments == 0)
       throw Error(ErrorCode::unsupported, "segmented-host: sorts segments, and there are none");
     few_bytes_ =
-        (rooms::sample_few_scratch(segment(std::min(problem.count, alone))) + 63) / 64 * 64;
+        (catalog::sample_few_scratch(segment(std::min(problem.count, alone))) + 63) / 64 * 64;
     std::uint64_t bytes = threads_.count() * few_bytes_;
     // A smaller problem may take a little more than a larger one if that has one part more: of at
     // least eight parts, each becomes less than an eighth larger.
     if (problem.count > alone) {
       const std::uint64_t whole =
-          rooms::sample_in_arena_scratch(segment(problem.count), threads_.count());
+          catalog::sample_in_arena_scratch(segment(problem.count), threads_.count());
       bytes = std::max(bytes, whole + whole / 8);
     }
     scratch_ = layout_.add(bytes);
@@ -100,7 +100,7 @@ class SegmentedHostSorter final : public Sorter {
   }
 
   void sort_long(Queue& queue, const Operands& o, std::uint64_t begin, std::uint64_t count) const {
-    rooms::sample_in_arena(queue, segment(count), threads_.count(), o);
+    catalog::sample_in_arena(queue, segment(count), threads_.count(), o);
     if (problem_.payload == Payload::positions)
       host::call(queue, "positions", [&] { add_begin(o, begin, count); });
   }
@@ -141,7 +141,7 @@ class SegmentedHostSorter final : public Sorter {
         });
         continue;
       }
-      rooms::sample_few(segment(count), mine);
+      catalog::sample_few(segment(count), mine);
       if (problem_.payload == Payload::positions) add_begin(mine, begin, count);
     }
   }
@@ -197,6 +197,8 @@ class SegmentedHost final : public Algorithm {
     return info;
   }
 
+  Rank suits(const Problem&, const Capabilities&) const override { return Rank::only_one; }
+
   std::unique_ptr<Sorter> plan(const Problem& problem, const Capabilities& device,
                                const Parameters& given) const override {
     return std::make_unique<SegmentedHostSorter>(problem, device, given);
@@ -205,9 +207,9 @@ class SegmentedHost final : public Algorithm {
 
 }  // namespace
 
-const Algorithm& rooms::segmented_host() {
-  static const SegmentedHost room;
-  return room;
+const Algorithm& catalog::segmented_host() {
+  static const SegmentedHost algorithm;
+  return algorithm;
 }
 
 }  // namespace sortium

@@ -1,9 +1,9 @@
-// Selection sorts: every work-item has one record, counts how many come before it, and writes it to
-// that place. Of equal records the one that stands earlier in the input comes before, so that no
-// two get the same place. Parameters: WG (work-items), BLOCK (ranks that selection_blocks stages in
-// local memory at a time).
+// Selection sorts: each work-item counts the records that come before its own, and writes it to
+// that place. Of tied records the earlier one in the input comes first, so no two get the same
+// place. Parameters: WG (work-items), BLOCK (ranks that selection_blocks loads into local memory at
+// a time).
 
-// The keys are read from global memory. A launch places the records from `first` up to `end`.
+// Reads the keys from global memory. A launch places the records [first, end).
 KERNEL(WG)
 void selection_global(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                       GLOBAL const value_t* values_in, GLOBAL value_t* values_out, u64 n, u64 first,
@@ -18,8 +18,8 @@ void selection_global(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
   store_record(keys_out, values_out, place, mine);
 }
 
-// The same, but a work-group stages the ranks of BLOCK records at a time, which all its work-items
-// then count in.
+// The same with local memory: a work-group loads the ranks of BLOCK records at a time, and all its
+// work-items count among them.
 KERNEL(WG)
 void selection_blocks(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                       GLOBAL const value_t* values_in, GLOBAL value_t* values_out, u64 n, u64 first,
@@ -30,7 +30,7 @@ void selection_blocks(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
   const ukey_t rank = key_rank(mine.key);
   index_t place = 0;
   for (u64 block = 0; block < n; block += BLOCK) {
-    // Stage: places past the end get the last record again, and are not counted.
+    // Load. Past the end of the list, load the last record again; it is not counted.
     UNROLL
     for (u32 b = 0; b < BLOCK; b += WG)
       ranks[b + local_id()] = key_rank(keys_in[min(block + b + local_id(), n - 1)]);

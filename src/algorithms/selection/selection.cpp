@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "../../kernels/kernels.hpp"
-#include "../rooms.hpp"
+#include "../catalog.hpp"
 #include "embedded.hpp"
 
 namespace sortium {
@@ -31,8 +31,8 @@ class SelectionSorter final : public Sorter {
                       "device allows work_group up to {}, and block_factor × work_group up to {}",
                       factor_, work_group_, factor_ * work_group_ * key, largest, most));
 
-    // A launch gets no more records than it takes to keep the device busy, or than it can place in
-    // about a second: between launches others get their turn, and no watchdog bites.
+    // A launch places so many records that the device is busy, but takes about a second at most: so
+    // other work runs between launches, and no watchdog ends them.
     constexpr std::uint64_t comparisons = std::uint64_t{1} << 31,
                             records = 2048;  // of a compute unit
     const std::uint64_t count = std::max<std::uint64_t>(problem.count, 1);
@@ -70,7 +70,7 @@ class SelectionSorter final : public Sorter {
   Problem problem_;
   bool blocks_;
   ScratchLayout layout_;
-  PingPong copy_;  // of the input, where the output is to go over it
+  PingPong copy_;  // of the input, if the sort is in place
   std::uint64_t work_group_ = 0,
                 factor_ = 0;      // work-items; ranks that each of them stages at a time
   std::uint64_t per_launch_ = 0;  // records
@@ -131,13 +131,13 @@ class SelectionBlocks final : public Algorithm {
 
 }  // namespace
 
-const Algorithm& rooms::selection() {
-  static const Selection room;
-  return room;
+const Algorithm& catalog::selection() {
+  static const Selection algorithm;
+  return algorithm;
 }
-const Algorithm& rooms::selection_blocks() {
-  static const SelectionBlocks room;
-  return room;
+const Algorithm& catalog::selection_blocks() {
+  static const SelectionBlocks algorithm;
+  return algorithm;
 }
 
 }  // namespace sortium

@@ -1,4 +1,4 @@
-// Selection inside of every work-group: a work-item counts which of its group's WG records come
+// Selection inside each work-group: a work-item counts which of its group's WG records come
 // before its own, and writes it to that place of the group's run. Parameter: WG (work-items).
 
 KERNEL(WG)
@@ -9,10 +9,10 @@ void selection_local(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
   const u64 begin = (u64)group_id() * WG;
   const u32 count = (u32)min(n - begin, (u64)WG);
 
-  // Load; the last record stands in for those that are not there.
+  // Load. Past the end of the list, load the last record again.
   const record_t mine = load_record(keys_in, values_in, begin + min(t, count - 1));
   ranks[t] = key_rank(mine.key);
-  barrier_all();  // the output may be the input: nobody writes before all have read
+  barrier_all();  // the output may be the input: all reads come before the first write
 
   // Count, and store.
   const u32 place = count_before(ranks, min(t, count), count, ranks[t]);

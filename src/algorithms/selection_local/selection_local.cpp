@@ -1,11 +1,11 @@
-// Selection inside of every work-group: "Parallel selection, local" of E. Bainville, "OpenCL
+// Selection inside each work-group: "Parallel selection, local" of E. Bainville, "OpenCL
 // Sorting" (2011; document 000).
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "../../kernels/kernels.hpp"
-#include "../rooms.hpp"
+#include "../catalog.hpp"
 #include "embedded.hpp"
 
 namespace sortium {
@@ -80,9 +80,9 @@ class SelectionLocal final : public Algorithm {
 
 }  // namespace
 
-const Algorithm& rooms::selection_local() {
-  static const SelectionLocal room;
-  return room;
+const Algorithm& catalog::selection_local() {
+  static const SelectionLocal algorithm;
+  return algorithm;
 }
 
 }  // namespace sortium

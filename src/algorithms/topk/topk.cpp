@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "../rooms.hpp"
+#include "../catalog.hpp"
 #include "../select.hpp"
 
 namespace sortium {
@@ -153,6 +153,8 @@ class Topk final : public Algorithm {
             {"groups", "work-groups at most", 1, 1 << 20, {}}}};
     return info;
   }
+
+  Rank suits(const Problem&, const Capabilities&) const override { return Rank::only_one; }
   std::unique_ptr<Sorter> plan(const Problem& problem, const Capabilities& device,
                                const Parameters& given) const override {
     return std::make_unique<DeviceTopk>(problem, device, given);
@@ -200,6 +202,8 @@ class TopkHost final : public Algorithm {
             {"threads", "threads at most", 1, 1024, {}}}};
     return info;
   }
+
+  Rank suits(const Problem&, const Capabilities&) const override { return Rank::only_one; }
   std::unique_ptr<Sorter> plan(const Problem& problem, const Capabilities& device,
                                const Parameters& given) const override {
     return std::make_unique<HostTopk>(problem, device, given);
@@ -209,15 +213,15 @@ class TopkHost final : public Algorithm {
 
 }  // namespace
 
-const Algorithm& rooms::topk() {
-  static const Topk room;
-  return room;
+const Algorithm& catalog::topk() {
+  static const Topk algorithm;
+  return algorithm;
 }
 
 #ifdef SORTIUM_WITH_HOST
-const Algorithm& rooms::topk_host() {
-  static const TopkHost room;
-  return room;
+const Algorithm& catalog::topk_host() {
+  static const TopkHost algorithm;
+  return algorithm;
 }
 #endif
 

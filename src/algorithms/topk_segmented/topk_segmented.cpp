@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "../../kernels/kernels.hpp"
-#include "../rooms.hpp"
+#include "../catalog.hpp"
 #include "embedded.hpp"
 
 #ifdef SORTIUM_WITH_HOST
@@ -113,6 +113,7 @@ class TopkSegmented final : public Algorithm {
               .limit = true,
               .cost = "a segmented sort out of place, and a copy of the first records"} {}
   const AlgorithmInfo& info() const override { return info_; }
+  Rank suits(const Problem&, const Capabilities&) const override { return Rank::only_one; }
   std::unique_ptr<Sorter> plan(const Problem& problem, const Capabilities& device,
                                const Parameters&) const override {
     return std::make_unique<TopkSegmentedSorter>(problem, device);
@@ -124,14 +125,14 @@ class TopkSegmented final : public Algorithm {
 
 }  // namespace
 
-const Algorithm& rooms::topk_segmented() {
-  static const TopkSegmented room(false);
-  return room;
+const Algorithm& catalog::topk_segmented() {
+  static const TopkSegmented algorithm(false);
+  return algorithm;
 }
 
-const Algorithm& rooms::topk_segmented_host() {
-  static const TopkSegmented room(true);
-  return room;
+const Algorithm& catalog::topk_segmented_host() {
+  static const TopkSegmented algorithm(true);
+  return algorithm;
 }
 
 }  // namespace sortium

@@ -1,9 +1,9 @@
-// A line a room: what registry.cpp lists.
+// The algorithms, one function each: registry.cpp lists what they return.
 #pragma once
 
 #include "algorithm.hpp"
 
-namespace sortium::rooms {
+namespace sortium::catalog {
 
 const Algorithm& bitonic();
 const Algorithm& bitonic_local();
@@ -14,18 +14,16 @@ const Algorithm& merge_local();
 const Algorithm& msd();
 const Algorithm& odd_even();
 const Algorithm& one_cluster();
-// Whether its work-groups would take a part each, which is faster.
-bool one_cluster_parts(const Problem& problem, const Capabilities& device);
 const Algorithm& one_group();
 const Algorithm& onesweep();
 const Algorithm& radix();
 const Algorithm& radix_simd();
 const Algorithm& sample();
-// sample on the calling thread, without a plan: what a few thousand records on the host are worth.
-// Without scratch memory in `operands`, allocates where it does not fit the stack. At least one
-// record, and at most 2^15.
+// Sorts with `sample` on the calling thread, without a plan: the fastest way for a few thousand
+// records of host memory. Takes 1 to 2^15 records. If `operands` has no scratch memory and the
+// stack is too small, allocates it.
 void sample_few(const Problem& problem, const Operands& operands);
-// The same for so few records that to set anything up would take longer.
+// The same for at most so many records, without any setup.
 constexpr std::uint64_t fewest = 16;
 void sample_fewest(const Problem& problem, const void* keys_in, void* keys_out,
                    const void* values_in, void* values_out);
@@ -34,7 +32,7 @@ void sample_fewest(const Problem& problem, const void* keys_in, void* keys_out,
 void sample_in_arena(Queue& queue, const Problem& problem, unsigned threads,
                      const Operands& operands);
 std::uint64_t sample_in_arena_scratch(const Problem& problem, unsigned threads);
-// Scratch memory for sample_few; it grows with the count.
+// Returns the bytes of scratch memory that sample_few takes. They grow with the count.
 std::uint64_t sample_few_scratch(const Problem& problem);
 const Algorithm& sample_in_place();
 const Algorithm& segmented();
@@ -47,4 +45,4 @@ const Algorithm& topk_segmented();
 const Algorithm& topk_segmented_host();
 const Algorithm& topk_host();
 
-}  // namespace sortium::rooms
+}  // namespace sortium::catalog
