@@ -541,14 +541,17 @@ TEST(Auto, SortsAroundItsSwitchPoints) {
         problem.count = count;
         return plan_auto(problem, device).algorithm->info().name;
       };
-      for (const auto& [first, choice] : runs_of(algorithm, std::uint64_t{1} << 22))
+      for (const auto& [first, choice] : runs_of(algorithm, std::uint64_t{1} << 22)) {
+        if (first == 1) continue;  // no switch
         for (const auto count : {first - 1, first, first + 1}) {
           problem.count = count;
           const Case c{problem, turn % 2 == 0, all_distributions[turn % all_distributions.size()],
                        ++turn};
           EXPECT_EQ(run_stable(trial, c, {}), "") << describe(c);
         }
+      }
     }
+  if (turn == 0) GTEST_SKIP() << "auto takes one algorithm for any number of records here";
 }
 
 INSTANTIATE_TEST_SUITE_P(Table, Conformance, testing::ValuesIn(methods()),

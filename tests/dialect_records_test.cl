@@ -4,12 +4,21 @@
 #ifdef SAY_KEYS
 KERNEL(WG)
 void say_key_order(GLOBAL const ukey_t* keys, GLOBAL ukey_t* orders, GLOBAL ukey_t* ranks,
-                   GLOBAL u32* digits, u64 n) {
+                   GLOBAL u32* digits, GLOBAL ukey_t* untied, GLOBAL ukey_t* back, GLOBAL u32* ties,
+                   u64 n) {
   const u64 i = (u64)group_id() * WG + local_id();
   if (i >= n) return;
   orders[i] = key_order(keys[i]);
   ranks[i] = key_rank(keys[i]);
   digits[i] = key_digit(keys[i], KEY_BITS - 7, 0x7f);
+  untied[i] = untied_order(keys[i]);
+  back[i] = key_of_order(orders[i]);
+#if KEY_FLOAT
+  ties[i] = key_ties(keys[i]);
+#else
+  ties[i] = 0;
+#endif
+  if (i == n - 1) ranks[n] = key_order(KEY_LAST);
 }
 #endif
 

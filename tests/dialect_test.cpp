@@ -336,16 +336,22 @@ TEST_P(Keys, AreOrderedAsOnTheHost) {
     const auto keys = some_keys(10'000);
     with_key_type([&]<class K>(K) {
       DeviceArray<K> in(*queue, narrow<K>(keys)), orders(*queue, keys.size()),
-          ranks(*queue, keys.size());
-      DeviceArray<std::uint32_t> digits(*queue, keys.size());
+          ranks(*queue, keys.size() + 1), untied(*queue, keys.size()), back(*queue, keys.size());
+      DeviceArray<std::uint32_t> digits(*queue, keys.size()), ties(*queue, keys.size());
       launch("say_key_order", static_cast<std::uint32_t>(keys.size()),
-             {in, orders, ranks, digits, keys.size()});
-      const auto order = orders.read(), rank = ranks.read();
-      const auto digit = digits.read();
+             {in, orders, ranks, digits, untied, back, ties, keys.size()});
+      const auto order = orders.read(), rank = ranks.read(), fast = untied.read(),
+                 key_back = back.read();
+      const auto digit = digits.read(), tie = ties.read();
+      const auto o = detail::key_order(info(p.key), p.order, p.nan, p.zeros);
+      ASSERT_EQ(rank.back(), detail::key_mask(o)) << "of KEY_LAST";
       for (std::size_t i = 0; i < keys.size(); ++i) {
         ASSERT_EQ(order[i], order_bits(keys[i], p)) << std::hex << keys[i];
         ASSERT_EQ(rank[i], rank_of(keys[i], p)) << std::hex << keys[i];
         ASSERT_EQ(digit[i], static_cast<std::uint64_t>(order[i]) >> (all - 7));
+        ASSERT_EQ(fast[i], detail::order_of_untied_key(keys[i], o)) << std::hex << keys[i];
+        ASSERT_EQ(key_back[i], detail::key_with_order(order[i], o)) << std::hex << keys[i];
+        ASSERT_EQ(tie[i], detail::key_may_tie(keys[i], o)) << std::hex << keys[i];
       }
     });
   }

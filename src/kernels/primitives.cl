@@ -42,8 +42,12 @@ typedef u16 ukey_t;
 #else
 typedef u8 ukey_t;
 #endif
-// In preprocessor conditions; the values of key_order.h.
+#define KEY_SIGN ((ukey_t)((ukey_t)1 << (KEY_BITS - 1)))
+// nan_last and the other names of key_order.h, for conditions of the preprocessor.
+#define NAN_LAST 0
 #define NAN_FIRST 1
+#define NAN_BITS 2
+#define ZEROS_TIED 0
 
 #if VALUE_BYTES == 8
 typedef u64 value_t;
@@ -51,16 +55,88 @@ typedef u64 value_t;
 typedef u32 value_t;
 #endif
 
-// The order of keys (key_order.h) for the problem that this kernel is compiled for.
-INLINE key_order_t problem_order(void) {
-  key_order_t o = {KEY_BITS, KEY_SIGNED, KEY_INFINITY, KEY_NAN, KEY_ZEROS, KEY_DESCENDING};
-  return o;
+// Faster encoding of the order that key_order.h defines: the same functions, specialised by the
+// preprocessor. (Machine code made of key_order.h itself is the same for integers, another for
+// floats; no GPU has measured it.) tests/dialect_test.cpp compares them with key_order.h.
+
+// order_of_untied_key().
+INLINE ukey_t untied_order(ukey_t key) {
+#if KEY_SIGNED
+  key ^= KEY_SIGN;
+#elif KEY_FLOAT
+  key = (key & KEY_SIGN) ? (ukey_t)~key : (ukey_t)(key | KEY_SIGN);
+#endif
+#if KEY_DESCENDING
+  key = (ukey_t)~key;
+#endif
+#if KEY_FLOAT && KEY_NAN == NAN_FIRST
+  key += (ukey_t)(KEY_SIGN - 1 - (ukey_t)KEY_INFINITY);  // the last number becomes all ones
+#endif
+  return key;
 }
-INLINE ukey_t key_order(ukey_t key) { return (ukey_t)order_of_key(key, problem_order()); }
-INLINE ukey_t untied_order(ukey_t key) { return (ukey_t)order_of_untied_key(key, problem_order()); }
-INLINE u32 key_ties(ukey_t key) { return key_may_tie(key, problem_order()); }
-INLINE ukey_t key_of_order(ukey_t order) { return (ukey_t)key_with_order(order, problem_order()); }
-#define KEY_LAST ((ukey_t)last_key(problem_order()))
+
+// order_of_key().
+INLINE ukey_t key_order(ukey_t key) {
+#if KEY_FLOAT
+  const ukey_t magnitude = key & (ukey_t)~KEY_SIGN;
+#if KEY_ZEROS == ZEROS_TIED
+  key = magnitude == 0 ? (ukey_t)0 : key;
+#endif
+  const ukey_t order = untied_order(key);
+#if KEY_NAN == NAN_LAST
+  return magnitude > (ukey_t)KEY_INFINITY ? (ukey_t) ~(ukey_t)0 : order;
+#elif KEY_NAN == NAN_FIRST
+  return magnitude > (ukey_t)KEY_INFINITY ? (ukey_t)0 : order;
+#else
+  return order;
+#endif
+#else
+  return untied_order(key);
+#endif
+}
+
+// key_with_order().
+INLINE ukey_t key_of_order(ukey_t order) {
+#if KEY_FLOAT && KEY_NAN == NAN_FIRST
+  order -= (ukey_t)(KEY_SIGN - 1 - (ukey_t)KEY_INFINITY);
+#endif
+#if KEY_DESCENDING
+  order = (ukey_t)~order;
+#endif
+#if KEY_SIGNED
+  order ^= KEY_SIGN;
+#elif KEY_FLOAT
+  order ^= (order & KEY_SIGN) ? KEY_SIGN : (ukey_t) ~(ukey_t)0;
+#endif
+  return order;
+}
+
+// key_may_tie().
+#if KEY_FLOAT
+INLINE u32 key_ties(ukey_t key) {
+  u32 ties = 0;
+#if KEY_NAN != NAN_BITS
+  ties |= (key & (ukey_t)~KEY_SIGN) > (ukey_t)KEY_INFINITY ? 1u : 0u;
+#endif
+#if KEY_ZEROS == ZEROS_TIED
+  ties |= key == KEY_SIGN ? 1u : 0u;
+#endif
+  return ties;
+}
+#endif
+
+// last_key(), as a constant.
+#if KEY_FLOAT && KEY_NAN == NAN_LAST
+#define KEY_LAST ((ukey_t) ~(ukey_t)0)
+#elif KEY_FLOAT && KEY_NAN == NAN_FIRST  // an infinity
+#define KEY_LAST ((ukey_t)(KEY_DESCENDING ? (ukey_t)KEY_INFINITY | KEY_SIGN : (ukey_t)KEY_INFINITY))
+#elif KEY_FLOAT  // a NaN
+#define KEY_LAST ((ukey_t)(KEY_DESCENDING ? ~(ukey_t)0 : (ukey_t)~KEY_SIGN))
+#elif KEY_SIGNED
+#define KEY_LAST ((ukey_t)(KEY_DESCENDING ? KEY_SIGN : ~KEY_SIGN))
+#else
+#define KEY_LAST ((ukey_t)(KEY_DESCENDING ? (ukey_t)0 : ~(ukey_t)0))
+#endif
 
 INLINE u32 key_digit(ukey_t key, u32 shift, u32 mask) {
   return (u32)(key_order(key) >> shift) & mask;
