@@ -1,6 +1,7 @@
-// Every room's kernels compile for CUDA, with no GPU in the machine: NVRTC makes machine code of
-// them, and the code holds the kernels that the room asks for. Whether they are right, conformance
-// says on a GPU.
+// Every algorithm's kernels compile for CUDA without a GPU: NVRTC makes machine code of them, the
+// code holds the kernels that the algorithm launches, their structures fit the local memory that
+// the host provides, and every launch passes the arguments that the kernel declares. Conformance
+// tests the results, on a GPU.
 //
 //   SORTIUM_REQUIRE_NVRTC=1  fail where NVRTC is not found, instead of skipping
 //   SORTIUM_NVRTC_CODE=FILE  append a hash of each module's machine code to FILE. A refactoring
@@ -12,9 +13,12 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 
 #include "algorithms/algorithm.hpp"
+#include "device/backends.hpp"
+#include "kernels/probe.hpp"
 #include "methods.hpp"
 #include "pic/pic.hpp"
 #include "support.hpp"
@@ -29,6 +33,37 @@ class NamedKernel final : public Kernel {
 
  private:
   std::string name_;
+};
+
+// Checks every launch as the backends do, and runs nothing.
+class CheckingQueue final : public Queue {
+ public:
+  explicit CheckingQueue(std::shared_ptr<Device> device) : device_(std::move(device)) {}
+  Device& device() const override { return *device_; }
+  void launch(const Launch& l) override {
+    backend::check_arguments(l);
+    ++launches;
+  }
+  void copy(Memory, Memory, std::uint64_t, std::string_view) override {}
+  void fill(Memory, std::uint32_t, std::uint64_t, std::string_view) override {}
+  void flush() override {}
+  void write(Memory, const void*, std::uint64_t) override {}
+  // Zeros: what a kernel of the probe stores if nothing is wrong.
+  void read(void* to, Memory, std::uint64_t bytes) override { std::memset(to, 0, bytes); }
+  void finish() override {}
+  void begin_trace() override {}
+  std::vector<TraceEntry> end_trace() override { return {}; }
+  void* native() const override { return nullptr; }
+
+  unsigned launches = 0;
+
+ private:
+  std::shared_ptr<Device> device_;
+};
+
+class NoBuffer final : public Buffer {
+ public:
+  Memory memory() const override { return {}; }
 };
 
 class Cubin final : public Module {
@@ -46,7 +81,7 @@ class Cubin final : public Module {
   std::vector<std::byte> code_;
 };
 
-// Compiles, and can do nothing else.
+// Compiles kernels and checks their launches; it runs none.
 class CompilingDevice final : public Device {
  public:
   static constexpr int arch = 90;
@@ -77,10 +112,12 @@ class CompilingDevice final : public Device {
     binary.clear();  // kept nowhere: what is tested is the compiler
     return std::make_unique<Cubin>(std::move(code));
   }
-  std::unique_ptr<Buffer> allocate(std::uint64_t) override { cannot(); }
+  std::unique_ptr<Buffer> allocate(std::uint64_t) override { return std::make_unique<NoBuffer>(); }
   std::unique_ptr<Buffer> adopt(void*, std::uint64_t) override { return nullptr; }
   void sync_host(Queue&, Buffer&) override { cannot(); }
-  std::unique_ptr<Queue> make_queue(bool) override { cannot(); }
+  std::unique_ptr<Queue> make_queue(bool) override {
+    return std::make_unique<CheckingQueue>(shared_from_this());
+  }
   std::uint64_t free_memory() override { return 0; }
   std::unique_ptr<Module> load(std::span<const std::byte>) override { cannot(); }
   void* native_context() override { return nullptr; }
@@ -104,6 +141,22 @@ class CompilingDevice final : public Device {
   }
   DeviceInfo info_;
 };
+
+// Operands for a sort that nobody runs: every one that the problem has is at some place.
+Operands some_operands(const Problem& p, std::uint64_t scratch_bytes) {
+  static char anywhere[2];
+  const auto somewhere = [&](std::uint64_t bytes) { return Memory{&anywhere[0], 0, bytes}; };
+  const std::uint64_t key_bytes = p.count * info(p.key).bytes,
+                      value_bytes = p.count * p.value_bytes;
+  Operands o;
+  o.keys_in = somewhere(key_bytes);
+  if (p.keys_out) o.keys_out = {&anywhere[1], 0, key_bytes};
+  if (p.payload == Payload::values) o.values_in = somewhere(value_bytes);
+  if (p.payload != Payload::none) o.values_out = {&anywhere[1], 0, value_bytes};
+  o.scratch = somewhere(scratch_bytes);
+  if (p.segments != 0) o.offsets = somewhere((p.segments + 1) * p.offset_bytes);
+  return o;
+}
 
 // Why there is no NVRTC; empty where there is one.
 std::string why_no_nvrtc() {
@@ -152,6 +205,7 @@ TEST_P(Nvrtc, Compiles) {
        .value_bytes = 8,
        .order = Order::descending},
   };
+  CheckingQueue queue(device);
   bool ordered = false;
   unsigned turn = m.turn;
   for (auto problem : problems) {
@@ -163,7 +217,9 @@ TEST_P(Nvrtc, Compiles) {
     Capabilities caps = device->info().claimed;
     caps.ordered_local_atomics = ordered = !ordered;
     try {
-      algorithm.plan(problem, caps, parameters)->build(*device, caps);
+      const auto sorter = algorithm.plan(problem, caps, parameters);
+      sorter->build(*device, caps);
+      sorter->enqueue(queue, some_operands(problem, sorter->scratch_bytes()));
     } catch (const Error& e) {
       if (e.code() == ErrorCode::unsupported && problem.count == many && is_limited(m.algorithm))
         continue;
@@ -171,6 +227,7 @@ TEST_P(Nvrtc, Compiles) {
     }
   }
   EXPECT_GT(device->compilations, 0u);
+  EXPECT_GT(queue.launches, 0u);
 }
 
 std::vector<MethodUnderTest> methods_of_kernels() {
@@ -267,6 +324,16 @@ TEST_F(NvrtcProgram, Companions) {
     }
   }
   EXPECT_GT(device->compilations, 0u);
+}
+
+// A queue on which nothing goes wrong: the probe then finds all that the device claims. A launch
+// that does not match its kernel throws.
+TEST_F(NvrtcProgram, Probe) {
+  const auto device = std::make_shared<CompilingDevice>();
+  const Capabilities found = kernels::probe(*device);
+  EXPECT_EQ(found.sub_group_words, SubGroupWords::cuda);
+  EXPECT_EQ(found.cluster_groups, device->info().claimed.cluster_groups);
+  EXPECT_TRUE(found.ordered_local_atomics);
 }
 
 TEST(NvrtcItself, SaysWhatIsWrong) {

@@ -198,6 +198,7 @@ class CuQueue final : public Queue {
   void* native() const override { return stream_; }
 
   void launch(const Launch& l) override {
+    backend::check_arguments(l);
     if (l.groups == 0) return;
     if (l.groups > 0x7fffffff)
       throw Error(ErrorCode::unsupported,
@@ -215,7 +216,8 @@ class CuQueue final : public Queue {
     }
     traced(l.phase, [&] {
       auto& kernel = dynamic_cast<CuKernel&>(l.kernel);
-      kernel.allow_local(l.local_struct);
+      const unsigned local_bytes = kernel.signature()->local_bytes;
+      kernel.allow_local(local_bytes);
       const auto groups = static_cast<unsigned>(l.groups);
       if (early_ && api().launch_with != nullptr) {
         // The launch may begin before the one in front of it in the stream has ended: every kernel
@@ -227,12 +229,12 @@ class CuQueue final : public Queue {
         attributes[1].value.dimensions[1] = attributes[1].value.dimensions[2] = 1;
         if (l.cluster > 1) kernel.allow_clusters();
         const cuda::LaunchConfig config{{groups, 1, 1}, {l.work_group, 1, 1},
-                                        l.local_struct, stream_,
+                                        local_bytes,    stream_,
                                         attributes,     l.cluster > 1 ? 2u : 1u};
         SORTIUM_CU(launch_with, &config, kernel.function, pointers, nullptr);
       } else {
-        SORTIUM_CU(launch, kernel.function, groups, 1, 1, l.work_group, 1, 1, l.local_struct,
-                   stream_, pointers, nullptr);
+        SORTIUM_CU(launch, kernel.function, groups, 1, 1, l.work_group, 1, 1, local_bytes, stream_,
+                   pointers, nullptr);
       }
     });
   }

@@ -172,6 +172,7 @@ class ClQueue final : public Queue {
   void* native() const override { return queue_(); }
 
   void launch(const Launch& l) override {
+    backend::check_arguments(l);
     if (l.groups == 0) return;
     checked([&] {
       auto& kernel = dynamic_cast<ClKernel&>(l.kernel);

@@ -1,4 +1,6 @@
-// What the probe runs. Parameter: WG, a multiple of SG_LANES.
+// What the probe runs.
+
+PARAMETER(WG)  // work-items of a work-group, a multiple of SG_LANES
 
 // A work-item that sees a sub-group word misbehave sets its bit in `wrong`:
 // 1 lane order, 2 ballot, 4 shuffle, 8 barrier.

@@ -1,8 +1,10 @@
 // Batcher's bitonic network in global memory and registers. A stage merges neighbouring sorted
 // sequences into ones of `length` records by comparing records at distances length/2, length/4 … 1;
 // a launch does one or several of these distances. A kernel may read from other memory than it
-// writes to: the first launch takes the records from the input. Parameters: WG (work-items), MOST
-// (distances that one launch of a B kernel does; 0 for schedule A).
+// writes to: the first launch takes the records from the input.
+
+PARAMETER(WG)    // work-items of a work-group
+PARAMETER(MOST)  // distances that one launch of a B kernel does at most; 0: schedule A
 
 #if MOST == 0
 // Schedule A: two work-items do every comparator, and each writes one of its records.
@@ -27,44 +29,59 @@ void bitonic_a(GLOBAL const ukey_t* keys_in, GLOBAL const value_t* values_in,
 // Schedules B: a work-item has R records that lie `distance` apart, and does all comparators among
 // them: those of the distances R/2 * distance … distance. Nobody else touches its records, so that
 // it may work in place.
-#define BITONIC_B(R)                                                                         \
-  KERNEL(WG)                                                                                 \
-  void bitonic_b##R(GLOBAL const ukey_t* keys_in, GLOBAL const value_t* values_in,           \
-                    GLOBAL ukey_t* keys_out, GLOBAL value_t* values_out, u64 n, u64 length,  \
-                    u64 distance) {                                                          \
-    const u64 t = (u64)group_id() * WG + local_id();                                         \
-    const u64 low = t & (distance - 1);                                                      \
-    const u64 i = (t - low) * R + low;                                                       \
-    if (i >= n) return;                                                                      \
-    const u64 after = (n - 1 - i) / distance;                                                \
-    const u32 last = after < R - 1 ? (u32)after : R - 1; /* of its records that are there */ \
-                                                                                             \
-    /* Load: the last record stands in for those that are not there. */                      \
-    record_t x[R];                                                                           \
-    UNROLL                                                                                   \
-    for (u32 k = 0; k < R; ++k)                                                              \
-      x[k] = load_record(keys_in, values_in, i + min(k, last) * distance);                   \
-                                                                                             \
-    /* Compare at falling distances; where bit d of k is clear, k has a partner at k + d. */ \
-    const u32 reverse = bitonic_reverse(i, n, length);                                       \
-    UNROLL                                                                                   \
-    for (u32 d = R / 2; d > 0; d /= 2) UNROLL                                                \
-    for (u32 k = 0; k < R; ++k)                                                              \
-      if ((k & d) == 0) compare_exchange(&x[k], &x[k + d], reverse, k + d <= last);          \
-                                                                                             \
-    UNROLL                                                                                   \
-    for (u32 k = 0; k < R; ++k)                                                              \
-      if (k <= last) store_record(keys_out, values_out, i + k * distance, x[k]);             \
-  }
+#define BITONIC_B(R)                                                                               \
+  const u64 t = (u64)group_id() * WG + local_id();                                                 \
+  const u64 low = t & (distance - 1);                                                              \
+  const u64 i = (t - low) * R + low;                                                               \
+  if (i >= n) return;                                                                              \
+  const u64 after = (n - 1 - i) / distance;                                                        \
+  const u32 last = after < R - 1 ? (u32)after : R - 1; /* of its records that are there */         \
+                                                                                                   \
+  /* Load: the last record stands in for those that are not there. */                              \
+  record_t x[R];                                                                                   \
+  UNROLL                                                                                           \
+  for (u32 k = 0; k < R; ++k) x[k] = load_record(keys_in, values_in, i + min(k, last) * distance); \
+                                                                                                   \
+  /* Compare at falling distances; where bit d of k is clear, k has a partner at k + d. */         \
+  const u32 reverse = bitonic_reverse(i, n, length);                                               \
+  UNROLL                                                                                           \
+  for (u32 d = R / 2; d > 0; d /= 2) UNROLL                                                        \
+  for (u32 k = 0; k < R; ++k)                                                                      \
+    if ((k & d) == 0) compare_exchange(&x[k], &x[k + d], reverse, k + d <= last);                  \
+                                                                                                   \
+  UNROLL                                                                                           \
+  for (u32 k = 0; k < R; ++k)                                                                      \
+    if (k <= last) store_record(keys_out, values_out, i + k * distance, x[k]);
+
 #if MOST >= 1
-BITONIC_B(2)
+KERNEL(WG)
+void bitonic_b2(GLOBAL const ukey_t* keys_in, GLOBAL const value_t* values_in,
+                GLOBAL ukey_t* keys_out, GLOBAL value_t* values_out, u64 n, u64 length,
+                u64 distance) {
+  BITONIC_B(2);
+}
 #endif
 #if MOST >= 2
-BITONIC_B(4)
+KERNEL(WG)
+void bitonic_b4(GLOBAL const ukey_t* keys_in, GLOBAL const value_t* values_in,
+                GLOBAL ukey_t* keys_out, GLOBAL value_t* values_out, u64 n, u64 length,
+                u64 distance) {
+  BITONIC_B(4);
+}
 #endif
 #if MOST >= 3
-BITONIC_B(8)
+KERNEL(WG)
+void bitonic_b8(GLOBAL const ukey_t* keys_in, GLOBAL const value_t* values_in,
+                GLOBAL ukey_t* keys_out, GLOBAL value_t* values_out, u64 n, u64 length,
+                u64 distance) {
+  BITONIC_B(8);
+}
 #endif
 #if MOST >= 4
-BITONIC_B(16)
+KERNEL(WG)
+void bitonic_b16(GLOBAL const ukey_t* keys_in, GLOBAL const value_t* values_in,
+                 GLOBAL ukey_t* keys_out, GLOBAL value_t* values_out, u64 n, u64 length,
+                 u64 distance) {
+  BITONIC_B(16);
+}
 #endif

@@ -1,8 +1,11 @@
 // Batcher's bitonic network inside of tiles of neighbouring records: the distances that are smaller
 // than a tile, which one work-group can do by itself. Stage s (0, 1, …) makes sorted sequences of
 // 2^(s+1) records, by comparing records at the distances 2^s … 1. A kernel may read from other
-// memory than it writes to: the first launch takes the records from the input. Parameters: WG
-// (work-items), RECORDS (of a work-item; the tile has RECORDS * WG), LOG_TILE.
+// memory than it writes to: the first launch takes the records from the input.
+
+PARAMETER(WG)        // work-items of a work-group
+PARAMETER(RECORDS)   // records of a work-item: 2 for the C2 kernels, 4 for C4
+PARAMETER(LOG_TILE)  // base-2 logarithm of the tile, which has RECORDS * WG records
 
 #define TILE (RECORDS * WG)
 #define RECORDS_IN GLOBAL const ukey_t *keys_in, GLOBAL const value_t *values_in

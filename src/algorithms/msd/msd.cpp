@@ -119,9 +119,9 @@ class MsdSorter final : public Sorter {
       defines.set("COUNT_WG", count_work_group)
           .set("COUNT_ITEMS", tile_count_items)
           .set("WG", shape_.tiles.work_group)
-          .set("ITEMS", shape_.tiles.items);
-      count_module_ =
-          kernels::build_joined(device, capabilities, {columns_cl, msd_tiles_cl}, defines);
+          .set("ITEMS", shape_.tiles.items)
+          .local_struct("msd_tile_memory_t", shape_.tiles.bytes);
+      count_module_ = kernels::build(device, capabilities, {columns_cl, msd_tiles_cl}, defines);
       count_ = count_module_->kernel("msd_count_tiles");
       partition_ = count_module_->kernel("msd_partition_tiles");
       return;
@@ -133,7 +133,8 @@ class MsdSorter final : public Sorter {
         .set("BUCKETS", shape_.buckets())
         .set("COUNT_BITS", count_shape_.bits)
         .set("COUNT_WORDS", count_shape_.words)
-        .set("TELLS_REPEATS", int{count_shape_.tells_repeats});
+        .set("TELLS_REPEATS", int{count_shape_.tells_repeats})
+        .local_struct("msd_count_memory_t", count_shape_.bytes);
     if (count_shape_.tells_few_digits) defines.set("FEW_DIGITS", RadixPasses::few_digits);
     if (shape_.spread_bits != 0)
       defines.set("SPREAD_BITS", shape_.spread_bits).set("BUCKET_BITS", shape_.bits);
@@ -149,7 +150,8 @@ class MsdSorter final : public Sorter {
         .set("ITEMS", shape_.keys.items)
         .resident(shape_.keys.resident, shape_.keys.work_group)
         .set("RUN", shape_.keys.run)
-        .set("SECTOR_BYTES", sector_bytes);
+        .set("SECTOR_BYTES", sector_bytes)
+        .local_struct("msd_partition_memory_t", shape_.keys.bytes);
     if (shape_.spread_bits != 0) defines.set("SPREAD_BITS", shape_.spread_bits);
     partition_module_ =
         kernels::build(device, capabilities, kernels::embedded::msd_partition_cl, defines);
@@ -164,7 +166,8 @@ class MsdSorter final : public Sorter {
         .set("VALUES_LATE", int{local.values_late})
         .set("GATHER_KEYS", int{gathers_keys(problem_)})
         .set("KEEP_KEYS", int{local.keep_keys})
-        .set("BY_PLACE", int{local.bins_by_place});
+        .set("BY_PLACE", int{local.bins_by_place})
+        .local_struct("msd_local_memory_t", local.bytes);
     set_bin_sort(defines, local.work_group, local_items, local.sort_bits, sorts_positions(problem_),
                  local.position_bits, local.bin_shift);
     if (shape_.spread_bits != 0)
@@ -172,7 +175,7 @@ class MsdSorter final : public Sorter {
           .set("ONE_LEAD", int{shape_.bits >= shape_.spread_bits});
     using namespace kernels::embedded;
     local_module_ =
-        kernels::build_joined(device, capabilities, {bins_cl, bin_sort_cl, msd_local_cl}, defines);
+        kernels::build(device, capabilities, {bins_cl, bin_sort_cl, msd_local_cl}, defines);
     sort_local_ = local_module_->kernel("msd_local");
   }
 
@@ -212,8 +215,7 @@ class MsdSorter final : public Sorter {
                         bucket_bit(),
                         static_cast<std::uint32_t>(shape_.tiles.count),
                         capacity()};
-    queue.launch({*partition_, shape_.tiles.count, shape_.tiles.work_group, args, "partition",
-                  static_cast<unsigned>(shape_.tiles.bytes)});
+    queue.launch({*partition_, shape_.tiles.count, shape_.tiles.work_group, args, "partition"});
   }
 
   // Clears what the later launches need cleared, and puts samples of the keys side by side.
@@ -239,8 +241,7 @@ class MsdSorter final : public Sorter {
         limits.few_agree, spread_table(o),       gather_table(o),
         limits.lead,      own.slice(at.done, 8), starts_.in(o),
         capacity()};
-    queue.launch({*count_, count_shape_.groups, count_shape_.work_group, args, "count",
-                  static_cast<unsigned>(count_shape_.bytes)});
+    queue.launch({*count_, count_shape_.groups, count_shape_.work_group, args, "count"});
   }
 
   void partition(Queue& queue, const Operands& o) const {
@@ -271,8 +272,7 @@ class MsdSorter final : public Sorter {
                         static_cast<std::uint32_t>(shifts),
                         static_cast<std::uint32_t>(widths),
                         spread_table(o)};
-    queue.launch({*partition_, shape_.keys.groups, shape_.keys.work_group, args, "partition",
-                  static_cast<unsigned>(shape_.keys.bytes)});
+    queue.launch({*partition_, shape_.keys.groups, shape_.keys.work_group, args, "partition"});
   }
 
   void sort_buckets(Queue& queue, const Operands& o) const {
@@ -288,8 +288,7 @@ class MsdSorter final : public Sorter {
                         std::uint32_t{problem_.begin_bit},
                         bucket_bit() - problem_.begin_bit,
                         shape_.local.bin_shift};
-    queue.launch({*sort_local_, shape_.buckets(), shape_.local.work_group, args, "local",
-                  static_cast<unsigned>(shape_.local.bytes)});
+    queue.launch({*sort_local_, shape_.buckets(), shape_.local.work_group, args, "local"});
   }
 
   Problem problem_;

@@ -142,12 +142,13 @@ class OneClusterSorter final : public Sorter {
     defines.problem(radix_problem(problem_))
         .set("GROUPS", shape_.groups)
         .set("TILE_ITEMS", shape_.items)
-        .set("PARTS", int{shape_.parts});
+        .set("PARTS", int{shape_.parts})
+        .local_struct("one_cluster_memory_t", local_bytes_);
     set_bin_sort(defines, shape_.work_group, bin_items, shape_.sort_bits, composite(problem_),
                  shape_.position_bits, bin_shift());
     using namespace kernels::embedded;
-    module_ = kernels::build_joined(device, capabilities,
-                                    {bins_cl, bin_sort_cl, columns_cl, one_cluster_cl}, defines);
+    module_ = kernels::build(device, capabilities,
+                             {bins_cl, bin_sort_cl, columns_cl, one_cluster_cl}, defines);
     sort_ = module_->kernel("one_cluster_sort");
   }
 
@@ -159,8 +160,7 @@ class OneClusterSorter final : public Sorter {
                         widths,         static_cast<std::uint32_t>(digits_.size()),
                         part_bit(),     std::uint32_t{problem_.begin_bit},
                         bin_shift()};
-    queue.launch({*sort_, shape_.groups, shape_.work_group, args, "sort",
-                  static_cast<unsigned>(local_bytes_), shape_.groups});
+    queue.launch({*sort_, shape_.groups, shape_.work_group, args, "sort", shape_.groups});
   }
 
  private:

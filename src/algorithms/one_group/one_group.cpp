@@ -115,17 +115,20 @@ class OneGroupSorter final : public Sorter {
     defines.problem(radix_problem(problem_));
     if (bins_.work_group != 0) {
       using namespace kernels::embedded;
+      defines.local_struct("one_group_memory_t", bins_.bytes);
       set_bin_sort(defines, bins_.work_group, bins_.bin_items, bins_.sort_bits, composite(problem_),
                    bins_.position_bits, bins_.bin_shift, bins_.bin_share);
-      module_ = kernels::build_joined(device, capabilities,
-                                      {bins_cl, bin_sort_cl, one_group_bins_cl}, defines);
+      module_ =
+          kernels::build(device, capabilities, {bins_cl, bin_sort_cl, one_group_bins_cl}, defines);
       sort_ = module_->kernel("one_group_bins");
       return;
     }
-    defines.set("WG", work_group_).set("ITEMS", items_);
-    module_ = kernels::build_joined(
-        device, capabilities, {kernels::embedded::columns_cl, kernels::embedded::one_group_cl},
-        defines);
+    defines.set("WG", work_group_)
+        .set("ITEMS", items_)
+        .local_struct("one_group_memory_t", local_bytes_);
+    module_ =
+        kernels::build(device, capabilities,
+                       {kernels::embedded::columns_cl, kernels::embedded::one_group_cl}, defines);
     sort_ = module_->kernel("one_group_sort");
   }
 
@@ -139,14 +142,14 @@ class OneGroupSorter final : public Sorter {
                           std::uint32_t{problem_.begin_bit},
                           std::uint32_t{key_bits(problem_)},
                           std::uint32_t{bins_.bin_shift}};
-      queue.launch({*sort_, 1, bins_.work_group, args, "sort", static_cast<unsigned>(bins_.bytes)});
+      queue.launch({*sort_, 1, bins_.work_group, args, "sort"});
       return;
     }
     const auto [shifts, widths] = packed(digits_);
     const Arg args[] = {
         o.keys_in,      o.keys_out, o.values_in, o.values_out,
         problem_.count, shifts,     widths,      static_cast<std::uint32_t>(digits_.size())};
-    queue.launch({*sort_, 1, work_group_, args, "sort", static_cast<unsigned>(local_bytes_)});
+    queue.launch({*sort_, 1, work_group_, args, "sort"});
   }
 
  private:

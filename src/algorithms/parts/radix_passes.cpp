@@ -263,10 +263,11 @@ std::shared_ptr<Module> RadixPasses::build_kernel(Device& device, const Capabili
       .set("ALTERNATING", int{shape.alternating})
       .set("SEGMENTED", int{segmented})
       .set("COMMON_SHARE", shape.common_share)
-      .set("CODES", int{codes});
+      .set("CODES", int{codes})
+      .local_struct("radix_passes_memory_t", shape.local_bytes);
   if (segmented && spread_bits_ != 0) defines.set("SPREAD_BITS", spread_bits_);
   using namespace kernels::embedded;
-  return kernels::build_joined(
+  return kernels::build(
       device, capabilities,
       {columns_cl, radix_pass_tiles_cl,
        shape.alternating ? radix_pass_alternating_cl : radix_pass_pipelined_cl, radix_passes_cl},
@@ -341,7 +342,7 @@ void RadixPasses::launch(Queue& queue, const Operands& o, Kernel& kernel,
                       gate.word,
                       gate.least,
                       gate.most};
-  queue.launch({kernel, shape.groups, shape.work_group, args, phase, shape.local_bytes});
+  queue.launch({kernel, shape.groups, shape.work_group, args, phase});
 }
 
 }  // namespace sortium

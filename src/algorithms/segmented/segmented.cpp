@@ -60,12 +60,13 @@ class SegmentedSorter : public Sorter {
     auto defines = lists_.defines(problem_);
     defines.set("WG", classify_.work_group)
         .set("OFFSET_BITS", 8 * problem_.offset_bytes)
+        .local_struct("segmented_classify_memory_t", classify_.bytes)
         .resident(resident, classify_.work_group);
     if (shorts.longest != 0) define(shorts, defines.set("SHORT", shorts.longest));
     using namespace kernels::embedded;
-    lists_module_ = kernels::build_joined(
-        device, capabilities, {segmented_lists_cl, segmented_items_cl, segmented_classify_cl},
-        defines);
+    lists_module_ =
+        kernels::build(device, capabilities,
+                       {segmented_lists_cl, segmented_items_cl, segmented_classify_cl}, defines);
     make_lists_ = lists_module_->kernel("segmented_classify");
   }
 
@@ -106,7 +107,7 @@ class SegmentedSorter : public Sorter {
                         std::uint32_t{problem_.begin_bit},
                         rank_mask(problem_)};
     queue.launch({*make_lists_, ceil_div(problem_.segments, classify_.work_group),
-                  classify_.work_group, args, "classify", static_cast<unsigned>(classify_.bytes)});
+                  classify_.work_group, args, "classify"});
   }
 
   Problem problem_;
@@ -143,7 +144,7 @@ class GpuSorter final : public SegmentedSorter {
     const auto build_with = [&](const std::vector<kernels::Source>& sources,
                                 const kernels::Defines& defines) {
       return std::async(std::launch::async, [&device, &capabilities, sources, defines] {
-        return kernels::build_joined(device, capabilities, sources, defines);
+        return kernels::build(device, capabilities, sources, defines);
       });
     };
     using namespace kernels::embedded;
@@ -212,7 +213,8 @@ class GpuSorter final : public SegmentedSorter {
         .set("POSITION_BITS", b.position_bits)
         .set("DROPS", int{b.drops})
         .set("GATHER_KEYS", int{b.gathers})
-        .set("LEAVES", int{b.leaves});
+        .set("LEAVES", int{b.leaves})
+        .local_struct("segmented_memory_t", b.bytes);
     return defines;
   }
   [[nodiscard]] kernels::Defines partition_defines() const {
@@ -221,7 +223,8 @@ class GpuSorter final : public SegmentedSorter {
         .set("ITEMS", shape_.long_items)
         .resident(shape_.long_resident, shape_.long_work_group)
         .set("TEAMS", shape_.split_work_group / radix_size)
-        .set("MERGED", lists_.merged);
+        .set("MERGED", lists_.merged)
+        .local_struct("segmented_scatter_memory_t", shape_.scatter_bytes);
     return defines;
   }
 
@@ -273,8 +276,8 @@ class GpuSorter final : public SegmentedSorter {
                         lists_.length(last_tiny, o)};
     const auto groups =
         std::min<std::uint64_t>(lists_.capacity(k, problem_), block.resident * compute_units_);
-    queue.launch({*blocks_[b].sort, groups, block.work_group, args,
-                  block.leaves ? "spread" : "local", static_cast<unsigned>(block.bytes)});
+    queue.launch(
+        {*blocks_[b].sort, groups, block.work_group, args, block.leaves ? "spread" : "local"});
   }
 
   // Level by level, until all segments are short enough for the local sorts, or have equal keys.
@@ -342,8 +345,7 @@ class GpuSorter final : public SegmentedSorter {
                         buckets_.in(o),
                         std::uint32_t{problem_.begin_bit},
                         rank_mask(problem_)};
-    queue.launch({*scatter_, part_groups(), shape_.long_work_group, args, "long: reorder",
-                  static_cast<unsigned>(shape_.scatter_bytes)});
+    queue.launch({*scatter_, part_groups(), shape_.long_work_group, args, "long: reorder"});
   }
 
   void copy_ended(Queue& queue, const Operands& o) const {
@@ -383,8 +385,8 @@ class CpuSorter final : public SegmentedSorter {
   void build(Device& device, const Capabilities& capabilities) override {
     using namespace kernels::embedded;
     build_lists(device, capabilities);
-    long_module_ = kernels::build_joined(
-        device, capabilities, {segmented_lists_cl, segmented_cpu_cl}, lists_.defines(problem_));
+    long_module_ = kernels::build(device, capabilities, {segmented_lists_cl, segmented_cpu_cl},
+                                  lists_.defines(problem_));
     sort_ = long_module_->kernel("segmented_cpu_sort");
     count_ = long_module_->kernel("segmented_cpu_count");
     scan_ = long_module_->kernel("segmented_cpu_scan");
