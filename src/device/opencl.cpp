@@ -4,9 +4,11 @@
 #define CL_HPP_MINIMUM_OPENCL_VERSION 120
 #define CL_HPP_ENABLE_EXCEPTIONS
 #include <fmt/format.h>
+#include <pthread.h>
 
 #include <CL/opencl.hpp>
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 
 #include "backends.hpp"
@@ -41,7 +43,19 @@ auto checked(F&& call) {
   }
 }
 
-// A value that the device may not know of; `otherwise` then.
+// Set in a child of fork if the parent had started OpenCL. Drivers keep threads, which a child does
+// not have: it would wait for them for ever.
+std::atomic<bool> forked{false};
+
+void refuse_after_fork() {
+  if (forked.load(std::memory_order_relaxed))
+    throw Error(ErrorCode::device_failed,
+                "OpenCL does not work in a process that was forked after its parent had used "
+                "OpenCL; start a new program instead (exec, or Python's multiprocessing with the "
+                "start method 'spawn')");
+}
+
+// Returns the value, or `otherwise` if the device does not know it.
 template <class T>
 T query(const cl::Device& device, cl_device_info what, T otherwise) {
   T value{};
@@ -172,6 +186,7 @@ class ClQueue final : public Queue {
   void* native() const override { return queue_(); }
 
   void launch(const Launch& l) override {
+    refuse_after_fork();
     backend::check_arguments(l);
     if (l.groups == 0) return;
     checked([&] {
@@ -197,6 +212,7 @@ class ClQueue final : public Queue {
   }
 
   void copy(Memory to, Memory from, std::uint64_t bytes, std::string_view phase) override {
+    refuse_after_fork();
     if (bytes == 0) return;
     checked([&] {
       cl::Event event;
@@ -209,6 +225,7 @@ class ClQueue final : public Queue {
 
   void fill(Memory to, std::uint32_t pattern, std::uint64_t bytes,
             std::string_view phase) override {
+    refuse_after_fork();
     if (bytes == 0) return;
     checked([&] {
       cl::Event event;
@@ -219,9 +236,11 @@ class ClQueue final : public Queue {
   }
 
   void flush() override {
+    refuse_after_fork();
     checked([&] { queue_.flush(); });
   }
   void write(Memory to, const void* from, std::uint64_t bytes) override {
+    refuse_after_fork();
     if (bytes == 0) return;
     checked([&] {
       queue_.enqueueWriteBuffer(cl::Buffer(static_cast<cl_mem>(to.handle), true), CL_TRUE,
@@ -229,6 +248,7 @@ class ClQueue final : public Queue {
     });
   }
   void read(void* to, Memory from, std::uint64_t bytes) override {
+    refuse_after_fork();
     if (bytes == 0) return;
     checked([&] {
       queue_.enqueueReadBuffer(cl::Buffer(static_cast<cl_mem>(from.handle), true), CL_TRUE,
@@ -236,6 +256,7 @@ class ClQueue final : public Queue {
     });
   }
   void finish() override {
+    refuse_after_fork();
     checked([&] { queue_.finish(); });
   }
 
@@ -248,6 +269,7 @@ class ClQueue final : public Queue {
   }
   std::vector<TraceEntry> end_trace() override {
     tracing_ = false;
+    refuse_after_fork();
     return checked([&] {
       queue_.finish();
       std::vector<TraceEntry> out;
@@ -296,6 +318,7 @@ class ClDevice final : public Device {
   }
 
   void sync_host(Queue& queue, Buffer& adopted) override {
+    refuse_after_fork();
     checked([&] {
       const cl::CommandQueue q(static_cast<cl_command_queue>(queue.native()), true);
       const Memory m = adopted.memory();
@@ -354,6 +377,7 @@ class ClDevice final : public Device {
  private:
   // Made when first needed: `sortium devices` should not wake every driver.
   const cl::Context& context() {
+    refuse_after_fork();
     std::call_once(context_made_, [&] { context_ = cl::Context(device_); });
     return context_;
   }
@@ -433,6 +457,7 @@ backend::Found backend::find_opencl() {
             all[d], describe(all[d], fmt::format("opencl:{}:{}", p, d))));
       }
     }
+    if (!found.devices.empty()) pthread_atfork(nullptr, nullptr, [] { forked = true; });
     if (found.devices.empty())
       found.why_none = platforms.empty() ? "no OpenCL driver is installed"
                                          : "no platform has a device with OpenCL 1.2";
@@ -445,6 +470,7 @@ backend::Found backend::find_opencl() {
 }
 
 std::unique_ptr<Queue> wrap_opencl(void* cl_context, void* cl_command_queue) {
+  refuse_after_fork();
   if (cl_context == nullptr) throw Error(ErrorCode::invalid_argument, "cl_context is null");
   if (cl_command_queue == nullptr)
     throw Error(ErrorCode::invalid_argument, "cl_command_queue is null");
