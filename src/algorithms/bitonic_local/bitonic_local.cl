@@ -1,7 +1,9 @@
 // Batcher's bitonic network inside of every work-group: each sorts WG neighbouring records (the
 // last one what there is). A work-item has one record, which stays in a register; the comparator it
 // takes part in at each distance is done by both of its work-items, each of which keeps one of the
-// two records. Parameter: WG (work-items, a power of two).
+// two records.
+
+PARAMETER(WG)  // work-items of a work-group, a power of two
 
 KERNEL(WG)
 void bitonic_local(GLOBAL const ukey_t* keys_in, GLOBAL const value_t* values_in,

@@ -1,7 +1,10 @@
 // LSD radix sort, reduce-then-scan: in each pass every work-group counts the digits of its part,
 // the counts are scanned, and every work-group scatters its part, tile by tile, through local
-// memory. A pass whose digit all keys share is left out (see moves_before). Parameters: WG
-// (work-items, a power of two), ITEMS (records a work-item has of a tile), DIGIT_BITS.
+// memory. A pass whose digit all keys share is left out (see moves_before).
+
+PARAMETER(WG)          // work-items of a work-group, a power of two
+PARAMETER(ITEMS)       // records of a work-item in a tile
+PARAMETER(DIGIT_BITS)  // bits of a digit
 
 #define RADIX (1u << DIGIT_BITS)
 #define TILE (WG * ITEMS)

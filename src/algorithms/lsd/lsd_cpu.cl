@@ -3,7 +3,9 @@
 // scattered by way of a line for each digit that stays in the first-level cache, and written a
 // whole line at a time: single records would each touch a line of their own, and lines of all
 // digits easily share a few of the cache's sets. A pass whose digit all keys share is left out (see
-// moves_before). Parameter: DIGIT_BITS.
+// moves_before).
+
+PARAMETER(DIGIT_BITS)  // bits of a digit
 
 #define RADIX (1u << DIGIT_BITS)
 #define LINE (64u / sizeof(ukey_t))  // records of a line

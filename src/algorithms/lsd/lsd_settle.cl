@@ -1,5 +1,7 @@
-// After the last pass of lsd: where passes were left out, the records may be elsewhere than in the
-// output. Parameter: WG.
+// After the last pass of lsd: copies the records to the output if, because passes were left out,
+// they are elsewhere.
+
+PARAMETER(WG)  // work-items of a work-group
 
 // `moves_to_out`: the parity of the number of moves that end in the output; `there`: without any
 // move, they are there.

@@ -1,8 +1,11 @@
 // Document 004's merge sort in three tiers. A level merges neighbouring runs of `run` records (a
 // power of two) in pairs; the last run of the list may be short, and may have no sibling: then it
-// is merged with an empty one. Parameters: SERIAL_WG (work-items of a work-group in tier 1), WG (of
-// all others), CAPACITY (records that a work-group can merge in local memory, a multiple of WG),
-// SAMPLE (records between samples, a power of two).
+// is merged with an empty one.
+
+PARAMETER(SERIAL_WG)  // work-items of a work-group in tier 1
+PARAMETER(WG)         // work-items of a work-group in tiers 2 and 3
+PARAMETER(CAPACITY)   // records that a work-group can merge in local memory, a multiple of WG
+PARAMETER(SAMPLE)     // records between samples, a power of two
 
 // Where a pair of runs begins, where its second run begins, and where it ends.
 #define RUNS_OF_PAIR(pair)                      \

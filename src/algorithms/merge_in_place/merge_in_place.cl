@@ -1,8 +1,10 @@
 // In-place merging of neighbouring runs, SymMerge. A segment holds two sorted runs; `bounds` says
 // where its second one begins. Splitting a segment at its middle and exchanging what lies on the
 // wrong sides leaves two segments of half the length, until they fit local memory. So only the
-// bounds depend on the keys: all else is known when it is enqueued. Parameters: WG, TILE (records
-// of a segment that is merged in local memory, a power of two).
+// bounds depend on the keys: all else is known when it is enqueued.
+
+PARAMETER(WG)    // work-items of a work-group
+PARAMETER(TILE)  // records of a segment that is merged in local memory, a power of two
 
 // Segment s of `length` records: where it begins and ends.
 #define SEGMENT(s)                   \

@@ -1,7 +1,9 @@
 // Odd-even transposition: in even rounds the records 0-1, 2-3, … are compared and exchanged, in odd
 // rounds 1-2, 3-4, … N rounds sort N records. Records change places only where the left one is
 // strictly greater: stable. Here a launch is one round in global memory; odd_even_blocks.cl does
-// many. Parameter: WG (work-items).
+// many.
+
+PARAMETER(WG)  // work-items of a work-group
 
 // One round, whose first pair begins at record 0, or with `odd` at record 1. A record without a
 // neighbour to compare with, at either end, is its own neighbour: it is copied.

@@ -1,8 +1,10 @@
 // Odd-even transposition, many rounds a launch. A work-group is in charge of a block of 2 * ROUNDS
 // records. What a round makes of a record depends on its neighbours only, so that after ROUNDS
 // rounds the block is right if another ROUNDS records on either side of it took part: the halo,
-// which goes wrong from its outer ends inwards, one record a round. Parameters: WG (work-items),
-// ROUNDS (rounds of a launch; the last may have fewer).
+// which goes wrong from its outer ends inwards, one record a round.
+
+PARAMETER(WG)      // work-items of a work-group
+PARAMETER(ROUNDS)  // rounds of a launch; the last may have fewer
 
 #define BLOCK (2 * ROUNDS)
 #define TILE (4 * ROUNDS)  // the block and its halo

@@ -1,6 +1,12 @@
 // Document 003's radix sort. G groups of I work-items; each work-item has a contiguous part of the
-// list, COLUMNS records long (the last parts may be shorter, or empty). Parameters: ITEMS (I),
-// DIGIT_BITS (r), TRANSPOSED, GATHER_WG (work-items of a work-group that gathers), TRANSPOSE_SIDE.
+// list, COLUMNS records long (the last parts may be shorter, or empty).
+
+PARAMETER(ITEMS)           // I, the work-items of a group, each with a part of the list
+PARAMETER(DIGIT_BITS)      // r, the bits of a digit
+PARAMETER(TRANSPOSED)      // 1: the records lie transposed, see place_of
+PARAMETER(GATHER_WG)       // work-items of a work-group that gathers
+PARAMETER(TRANSPOSE_SIDE)  // side of the squares in which a matrix is transposed
+PARAMETER(GATHER_T)        // type of the values that are gathered: u32 or u64
 
 #define RADIX (1u << DIGIT_BITS)
 

@@ -1,7 +1,10 @@
 // Document 001's radix sort. A sub-group is one SIMD thread, in charge of a chunk of CHUNK keys of
 // which it takes SG_LANES at a time. Lanes past the end of the list count nothing and write
 // nothing; where a whole chunk is past the end, its sub-group does all the steps nevertheless,
-// because sub-group words need every work-item. Parameters: WG, DIGIT_BITS.
+// because sub-group words need every work-item.
+
+PARAMETER(WG)          // work-items of a work-group
+PARAMETER(DIGIT_BITS)  // bits of a digit
 
 #define RADIX (1u << DIGIT_BITS)
 #define CHUNK 256u

@@ -1,7 +1,9 @@
 // Selection sorts: every work-item has one record, counts how many come before it, and writes it to
 // that place. Of equal records the one that stands earlier in the input comes before, so that no
-// two get the same place. Parameters: WG (work-items), BLOCK (ranks that selection_blocks stages in
-// local memory at a time).
+// two get the same place.
+
+PARAMETER(WG)     // work-items of a work-group
+PARAMETER(BLOCK)  // ranks that selection_blocks stages in local memory at a time
 
 // The keys are read from global memory. A launch places the records from `first` up to `end`.
 KERNEL(WG)
