@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <utility>
 
 #include "../core/warnings.hpp"
 #include "kernels.hpp"
