@@ -264,7 +264,7 @@ std::shared_ptr<Module> RadixPasses::build_kernel(Device& device, const Capabili
       .set("SEGMENTED", int{segmented})
       .set("COMMON_SHARE", shape.common_share)
       .set("CODES", int{codes})
-      .local_struct("radix_passes_memory_t", shape.local_bytes);
+      .local_struct("onesweep_memory_t", shape.local_bytes);
   if (segmented && spread_bits_ != 0) defines.set("SPREAD_BITS", spread_bits_);
   using namespace kernels::embedded;
   return kernels::build(
