@@ -1,5 +1,5 @@
 // The OpenCL backend: OpenCL 1.2 and up, through the ICD loader.
-// Only calls of OpenCL 1.2 are made, so that the oldest driver will do.
+// It calls only functions of OpenCL 1.2, so that it works with the oldest drivers.
 #define CL_HPP_TARGET_OPENCL_VERSION 120
 #define CL_HPP_MINIMUM_OPENCL_VERSION 120
 #define CL_HPP_ENABLE_EXCEPTIONS
@@ -76,8 +76,7 @@ OpenClVersion version_of(const cl::Device& device) {
   return v;
 }
 
-// The sub-group's size is trusted only where the driver names a single one, or lets a kernel demand
-// one.
+// Claims native sub-groups only if the driver names a single size, or lets a kernel require one.
 void claim_sub_groups(const cl::Device& device, Capabilities& c) {
   const auto extensions = fmt::format(" {} ", device.getInfo<CL_DEVICE_EXTENSIONS>());
   const auto has = [&](std::string_view e) {
@@ -146,7 +145,7 @@ class ClKernel final : public Kernel {
       : kernel_(std::move(kernel)), name_(std::move(name)) {}
   std::string_view name() const override { return name_; }
 
-  // A cl_kernel holds its arguments: setting them and enqueueing is one step.
+  // Held from setting the arguments until the launch is enqueued: a cl_kernel stores them.
   std::mutex mutex;
   cl::Kernel& get() { return kernel_; }
 
@@ -155,9 +154,9 @@ class ClKernel final : public Kernel {
   std::string name_;
 };
 
-// Held while programs are compiled, and while kernels are taken from them or they end: not all
-// drivers bear two of these at once, though OpenCL says that they may be called so. Oclgrind's
-// programs all share one LLVM context.
+// Held while a program is compiled or released and while a kernel is made of it. OpenCL allows
+// these calls at the same time, but not all drivers survive it: Oclgrind's programs share one LLVM
+// context.
 std::mutex compiler;
 
 class ClModule final : public Module {
@@ -297,7 +296,7 @@ class ClDevice final : public Device {
  public:
   ClDevice(cl::Device device, DeviceInfo info)
       : device_(std::move(device)), info_(std::move(info)) {}
-  // For a caller's context.
+  // For the caller's context.
   ClDevice(cl::Device device, DeviceInfo info, cl::Context context)
       : ClDevice(std::move(device), std::move(info)) {
     context_ = std::move(context);
@@ -375,7 +374,7 @@ class ClDevice final : public Device {
   }
 
  private:
-  // Made when first needed: `sortium devices` should not wake every driver.
+  // The context, made when first needed: `sortium devices` should not start every driver.
   const cl::Context& context() {
     refuse_after_fork();
     std::call_once(context_made_, [&] { context_ = cl::Context(device_); });
@@ -403,15 +402,15 @@ class ClDevice final : public Device {
     }
   }
 
-  // A first line "//! …" of a source has options for its compilers; it is kept in front of a
-  // binary, which NVIDIA's driver has yet to compile. With its end, or empty.
+  // Returns the first line "//! …" of a source with its newline, or nothing. It has options for the
+  // compiler, and stays in front of the binary, because NVIDIA's driver compiles that again.
   static std::string given_options(std::string_view text) {
     return std::string(text.starts_with("//! ") ? text.substr(0, text.find('\n') + 1) : "");
   }
 
   void build(cl::Program& program, const std::string& given) {
     const auto v = version_of(device_);
-    // NVIDIA's compiler speaks 1.2 (its sub-group words are PTX); others need 2.0 for acquire and
+    // NVIDIA's compiler knows 1.2 (its sub-group words are PTX); others need 2.0 for acquire and
     // release.
     std::string options = info_.claimed.sub_group_words == SubGroupWords::ptx ? "-cl-std=CL1.2"
                           : v.major >= 3                                      ? "-cl-std=CL3.0"

@@ -109,9 +109,9 @@ std::string with_prologues(const Source& source, Backend backend) {
   return out += text.substr(done);
 }
 
-// For NVIDIA's OpenCL, what KERNEL_RESIDENT(WG, RESIDENT) cannot say there: how many of a compute
-// unit's 65536 registers a work-item may have. Left to itself the compiler takes up to 255, and one
-// work-group has the unit to itself.
+// Returns the compiler option that bounds the registers of a work-item, for NVIDIA's OpenCL, where
+// KERNEL_RESIDENT(WG, RESIDENT) cannot: a compute unit has 65536. Without it the compiler uses up
+// to 255, and a work-group has the compute unit to itself.
 std::string register_bound(unsigned work_items) {
   return work_items == 0 ? ""
                          : fmt::format("//! -cl-nv-maxrregcount={}\n",
@@ -167,7 +167,7 @@ class SignedModule final : public Module {
   Signatures signatures_;
 };
 
-// The modules that were built for a device, for as long as it lives.
+// The modules that were built for a device. They live as long as the device.
 struct Modules : Companion {
   std::mutex mutex;
   std::map<std::string, std::shared_future<std::shared_ptr<Module>>> built;  // or being built
@@ -193,7 +193,7 @@ std::unique_ptr<Module> load_or_compile(Device& device, const std::string& text)
     try {
       return device.load(binary);
     } catch (const Error&) {
-      // The driver changed under the same name: build anew.
+      // The driver changed and kept its name: compile again.
     }
   }
   auto module = device.compile(text, binary);
@@ -207,7 +207,8 @@ std::shared_ptr<Module> build(Device& device, const Capabilities& capabilities,
                               const std::vector<Source>& sources, const Defines& defines) {
   auto& cached = modules(device);
   const std::string text = full_text(capabilities, sources, defines);
-  // A second thread that wants the same kernels waits for them; others are compiled side by side.
+  // A second thread that asks for the same kernels waits for them; other kernels are compiled
+  // concurrently.
   std::promise<std::shared_ptr<Module>> promise;
   {
     std::unique_lock lock(cached.mutex);
@@ -227,7 +228,7 @@ std::shared_ptr<Module> build(Device& device, const Capabilities& capabilities,
   } catch (...) {
     promise.set_exception(std::current_exception());
     const std::lock_guard lock(cached.mutex);
-    cached.built.erase(text);  // it may go better next time
+    cached.built.erase(text);  // the next call tries again
     throw;
   }
 }
@@ -238,7 +239,7 @@ namespace sortium {
 
 const Capabilities& capabilities(Device& device) {
   if (device.info().claimed.backend == Backend::host)
-    return device.info().claimed;  // no kernel could find out more
+    return device.info().claimed;  // cpu:0 runs no kernels that could find out more
   auto& m = kernels::modules(device);
   std::call_once(m.probed, [&] {
     const std::string key =
