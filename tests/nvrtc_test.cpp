@@ -13,11 +13,10 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
 
 #include "algorithms/algorithm.hpp"
-#include "device/backends.hpp"
+#include "checking_queue.hpp"
 #include "kernels/probe.hpp"
 #include "methods.hpp"
 #include "pic/pic.hpp"
@@ -25,46 +24,6 @@
 
 namespace sortium::test {
 namespace {
-
-class NamedKernel final : public Kernel {
- public:
-  explicit NamedKernel(std::string name) : name_(std::move(name)) {}
-  std::string_view name() const override { return name_; }
-
- private:
-  std::string name_;
-};
-
-// Checks every launch as the backends do, and runs nothing.
-class CheckingQueue final : public Queue {
- public:
-  explicit CheckingQueue(std::shared_ptr<Device> device) : device_(std::move(device)) {}
-  Device& device() const override { return *device_; }
-  void launch(const Launch& l) override {
-    backend::check_arguments(l);
-    ++launches;
-  }
-  void copy(Memory, Memory, std::uint64_t, std::string_view) override {}
-  void fill(Memory, std::uint32_t, std::uint64_t, std::string_view) override {}
-  void flush() override {}
-  void write(Memory, const void*, std::uint64_t) override {}
-  // Zeros: what a kernel of the probe stores if nothing is wrong.
-  void read(void* to, Memory, std::uint64_t bytes) override { std::memset(to, 0, bytes); }
-  void finish() override {}
-  void begin_trace() override {}
-  std::vector<TraceEntry> end_trace() override { return {}; }
-  void* native() const override { return nullptr; }
-
-  unsigned launches = 0;
-
- private:
-  std::shared_ptr<Device> device_;
-};
-
-class NoBuffer final : public Buffer {
- public:
-  Memory memory() const override { return {}; }
-};
 
 class Cubin final : public Module {
  public:
@@ -141,22 +100,6 @@ class CompilingDevice final : public Device {
   }
   DeviceInfo info_;
 };
-
-// Operands for a sort that nobody runs: every one that the problem has is at some place.
-Operands some_operands(const Problem& p, std::uint64_t scratch_bytes) {
-  static char anywhere[2];
-  const auto somewhere = [&](std::uint64_t bytes) { return Memory{&anywhere[0], 0, bytes}; };
-  const std::uint64_t key_bytes = p.count * info(p.key).bytes,
-                      value_bytes = p.count * p.value_bytes;
-  Operands o;
-  o.keys_in = somewhere(key_bytes);
-  if (p.keys_out) o.keys_out = {&anywhere[1], 0, key_bytes};
-  if (p.payload == Payload::values) o.values_in = somewhere(value_bytes);
-  if (p.payload != Payload::none) o.values_out = {&anywhere[1], 0, value_bytes};
-  o.scratch = somewhere(scratch_bytes);
-  if (p.segments != 0) o.offsets = somewhere((p.segments + 1) * p.offset_bytes);
-  return o;
-}
 
 // Why there is no NVRTC; empty where there is one.
 std::string why_no_nvrtc() {
