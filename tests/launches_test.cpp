@@ -3,6 +3,8 @@
 // declares. Needs no GPU, no driver and no compiler; conformance tests the results.
 #include <gtest/gtest.h>
 
+#include <sortium/verify.hpp>
+
 #include "algorithms/algorithm.hpp"
 #include "checking_queue.hpp"
 #include "methods.hpp"
