@@ -152,7 +152,7 @@ INLINE u32 key_digit(ukey_t key, u32 shift, u32 mask) {
   return (u32)(key_order(key) >> shift) & mask;
 }
 
-#ifdef SPREAD_BITS
+#if SPREAD_BITS
 // Numbers of any usual kind share few exponents, so that their orders crowd where those are. A
 // spread order gives every value of the SPREAD_BITS leading bits (a float's sign and exponent) room
 // for its keys' share: some power of two of what it had. Whoever finds the shares makes two tables,

@@ -144,8 +144,13 @@ class OneClusterSorter final : public Sorter {
         .set("TILE_ITEMS", shape_.items)
         .set("PARTS", int{shape_.parts})
         .local_struct("one_cluster_memory_t", local_bytes_);
-    set_bin_sort(defines, shape_.work_group, bin_items, shape_.sort_bits, composite(problem_),
-                 shape_.position_bits, bin_shift());
+    BinSortParameters{.work_group = shape_.work_group,
+                      .items = bin_items,
+                      .sort_bits = shape_.sort_bits,
+                      .with_positions = composite(problem_),
+                      .position_bits = shape_.position_bits,
+                      .bin_shift = bin_shift()}
+        .set(defines);
     using namespace kernels::embedded;
     module_ = kernels::build(device, capabilities,
                              {bins_cl, bin_sort_cl, columns_cl, one_cluster_cl}, defines);
@@ -154,12 +159,13 @@ class OneClusterSorter final : public Sorter {
 
   void enqueue(Queue& queue, const Operands& o) override {
     const auto [shifts, widths] = packed(digits_);
-    const Arg args[] = {o.keys_in,      o.keys_out,
-                        o.values_in,    o.values_out,
-                        problem_.count, shifts,
-                        widths,         static_cast<std::uint32_t>(digits_.size()),
-                        part_bit(),     std::uint32_t{problem_.begin_bit},
-                        bin_shift()};
+    const Arg args[] = {
+        {"keys_in", o.keys_in},     {"keys_out", o.keys_out},
+        {"values_in", o.values_in}, {"values_out", o.values_out},
+        {"n", problem_.count},      {"shifts", shifts},
+        {"widths", widths},         {"passes", static_cast<std::uint32_t>(digits_.size())},
+        {"part_bit", part_bit()},   {"begin_bit", std::uint32_t{problem_.begin_bit}},
+        {"bin_shift", bin_shift()}};
     queue.launch({*sort_, shape_.groups, shape_.work_group, args, "sort", shape_.groups});
   }
 

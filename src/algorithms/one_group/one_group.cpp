@@ -116,8 +116,14 @@ class OneGroupSorter final : public Sorter {
     if (bins_.work_group != 0) {
       using namespace kernels::embedded;
       defines.local_struct("one_group_memory_t", bins_.bytes);
-      set_bin_sort(defines, bins_.work_group, bins_.bin_items, bins_.sort_bits, composite(problem_),
-                   bins_.position_bits, bins_.bin_shift, bins_.bin_share);
+      BinSortParameters{.work_group = bins_.work_group,
+                        .items = bins_.bin_items,
+                        .sort_bits = bins_.sort_bits,
+                        .with_positions = composite(problem_),
+                        .position_bits = bins_.position_bits,
+                        .bin_shift = bins_.bin_shift,
+                        .bin_share = bins_.bin_share}
+          .set(defines);
       module_ =
           kernels::build(device, capabilities, {bins_cl, bin_sort_cl, one_group_bins_cl}, defines);
       sort_ = module_->kernel("one_group_bins");
@@ -134,21 +140,23 @@ class OneGroupSorter final : public Sorter {
 
   void enqueue(Queue& queue, const Operands& o) override {
     if (bins_.work_group != 0) {
-      const Arg args[] = {o.keys_in,
-                          o.keys_out,
-                          o.values_in,
-                          o.values_out,
-                          problem_.count,
-                          std::uint32_t{problem_.begin_bit},
-                          std::uint32_t{key_bits(problem_)},
-                          std::uint32_t{bins_.bin_shift}};
+      const Arg args[] = {{"keys_in", o.keys_in},
+                          {"keys_out", o.keys_out},
+                          {"values_in", o.values_in},
+                          {"values_out", o.values_out},
+                          {"n", problem_.count},
+                          {"begin_bit", std::uint32_t{problem_.begin_bit}},
+                          {"open_bits", std::uint32_t{key_bits(problem_)}},
+                          {"bin_shift", std::uint32_t{bins_.bin_shift}}};
       queue.launch({*sort_, 1, bins_.work_group, args, "sort"});
       return;
     }
     const auto [shifts, widths] = packed(digits_);
     const Arg args[] = {
-        o.keys_in,      o.keys_out, o.values_in, o.values_out,
-        problem_.count, shifts,     widths,      static_cast<std::uint32_t>(digits_.size())};
+        {"keys_in", o.keys_in},     {"keys_out", o.keys_out},
+        {"values_in", o.values_in}, {"values_out", o.values_out},
+        {"n", problem_.count},      {"shifts", shifts},
+        {"widths", widths},         {"passes", static_cast<std::uint32_t>(digits_.size())}};
     queue.launch({*sort_, 1, work_group_, args, "sort"});
   }
 
