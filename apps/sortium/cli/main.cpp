@@ -8,6 +8,7 @@
 #include <functional>
 #include <new>
 
+#include "../../../src/core/warnings.hpp"
 #include "bench/paper.hpp"
 #include "cli/commands.hpp"
 #include "cli/common.hpp"
@@ -529,6 +530,11 @@ int complain(int code, const char* message) {
   return code;
 }
 
+// Shows what the library wants the user to know although no call failed.
+void show_warnings() {
+  for (const auto& warning : sortium::warnings()) complain(0, ("warning: " + warning).c_str());
+}
+
 // What only another device, driver or machine would mend.
 bool is_runtime(sortium::ErrorCode code) {
   return code != sortium::ErrorCode::invalid_argument && code != sortium::ErrorCode::not_found;
@@ -544,11 +550,13 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);
   try {
     const int code = run({argv + 1, argv + argc});
+    show_warnings();
     if (std::fflush(stdout) != 0) throw Failure(exit_runtime, "cannot write standard output");
     return code;
   } catch (const Failure& failure) {
     return complain(failure.code(), failure.what());
   } catch (const sortium::Error& error) {
+    show_warnings();
     complain(0, error.what());
     if (!error.log().empty()) fmt::print(stderr, "{}\n", error.log());
     return is_runtime(error.code()) ? exit_runtime : exit_usage;

@@ -4,20 +4,20 @@
 //   msd_start  clears memory and puts samples of the keys side by side
 //   msd_count  looks at the samples, counts all keys, and finds where buckets begin
 // Their inputs and outputs stand at the kernels.
-//
-// Knobs:
-//   WG             work-items of a work-group of msd_count
-//   ITEMS          keys of a work-item at a time
-//   START_WG       work-items of a work-group of msd_start
-//   BUCKETS        buckets, a power of two
-//   COUNT_BITS     bits of a bucket's count in local memory: 16, 8 or 4
-//   COUNT_WORDS    words for the counts, or for what the samples need; a power of two
-//   SAMPLES        samples of each work-item of msd_count; 0: none
-//   TELLS_REPEATS  1: samples tell whether keys repeat
-//   FEW_DIGITS     if defined: samples tell whether most digits have few values, and *skewed then
-//                  becomes this value
-//   SPREAD_BITS    if defined: keys are floats, and go by spread orders with so many leading bits
-//   BUCKET_BITS    with SPREAD_BITS: log2(BUCKETS)
+
+PARAMETER(WG)             // work-items of a work-group of msd_count
+PARAMETER(ITEMS)          // keys of a work-item at a time
+PARAMETER(START_WG)       // work-items of a work-group of msd_start
+PARAMETER(BUCKETS)        // buckets, a power of two
+PARAMETER(COUNT_BITS)     // bits of a bucket's count in local memory: 16, 8 or 4
+PARAMETER(COUNT_WORDS)    // words for the counts, or for what the samples need; a power of two
+PARAMETER(SAMPLES)        // samples of each work-item of msd_count; 0: none
+PARAMETER(TELLS_REPEATS)  // 1: samples tell whether keys repeat
+PARAMETER(FEW_DIGITS)     // not 0: samples tell whether most digits have few values, and *skewed
+                          // then becomes this value
+PARAMETER(SPREAD_BITS)    // not 0: keys are floats, and go by spread orders with so many leading
+                          // bits
+PARAMETER(BUCKET_BITS)    // with SPREAD_BITS: log2(BUCKETS)
 
 // COUNT_OF(word, bucket): the bucket's count in its word of local memory.
 #define PER_WORD (32 / COUNT_BITS)
@@ -28,7 +28,7 @@
 // count_bytes() in msd_shape.cpp has its size.
 typedef struct {
   u32 counts[COUNT_WORDS];
-#ifdef SPREAD_BITS
+#if SPREAD_BITS
   u32 spread[1 << SPREAD_BITS];            // samples of each lead, then the table
   u32 exponents[(1 << SPREAD_BITS) / 64];  // exponents that samples have, a bit each
 #endif
@@ -38,7 +38,7 @@ typedef struct {
   u32 last;                 // 1: this is the last work-group of the count
 } msd_count_memory_t;
 
-#ifdef SPREAD_BITS
+#if SPREAD_BITS
 // ---- Spread orders (floats) ----
 // A lead is a value of an order's SPREAD_BITS leading bits: a float's sign and exponent.
 #define LEADS (1u << SPREAD_BITS)
@@ -138,7 +138,7 @@ INLINE u32 make_spread(LOCAL msd_count_memory_t* mine, GLOBAL u32* table, GLOBAL
 // Returns the key's bucket. With SPREAD_BITS, sets *misfits if the key ties or has no space in the
 // table; the bucket then has no meaning.
 INLINE u32 bucket_of(LOCAL msd_count_memory_t* mine, ukey_t key, u32 shift, u32* misfits) {
-#ifdef SPREAD_BITS
+#if SPREAD_BITS
   const ukey_t order = untied_order(key);
   const u32 entry = mine->spread[spread_index(order)];
   if (entry >= MAY_TIE && (entry == SPREAD_NONE || key_ties(key))) *misfits = 1;
@@ -198,7 +198,7 @@ void msd_start(GLOBAL const ukey_t* keys, GLOBAL ukey_t* samples, u32 sampled, u
   if (at == 0) *skewed = 0;
 }
 
-#if TELLS_REPEATS || (defined(FEW_DIGITS) && defined(SPREAD_BITS))
+#if TELLS_REPEATS || (FEW_DIGITS && SPREAD_BITS)
 // Returns how many samples repeat another one's key. Each sample puts a tag of its key into a
 // table, where the largest tag stays; of the samples that find their own tag there, all but one for
 // each word repeat. mine->counts is 0 before and after. With barriers.
@@ -227,7 +227,7 @@ INLINE u32 count_repeats(LOCAL msd_count_memory_t* mine, const ukey_t* sample) {
 }
 #endif
 
-#ifdef FEW_DIGITS
+#if FEW_DIGITS
 // Returns 1 if in every 8-bit digit of a key more than `most` pairs of samples agree: few values of
 // each digit have most keys. With barriers.
 INLINE u32 digits_are_few(LOCAL msd_count_memory_t* mine, const ukey_t* sample, u32 most) {
@@ -289,6 +289,65 @@ INLINE u32 start_buckets(LOCAL msd_count_memory_t* mine, sub_group_t sg, GLOBAL 
   return !mine->crowded;
 }
 
+#if SAMPLES
+// Puts each sample in its bucket. Returns 1 if one has more than `crowd` samples. mine->counts is 0
+// before and after. With barriers.
+INLINE u32 buckets_are_crowded(LOCAL msd_count_memory_t* mine, const ukey_t* sample, u32 shift,
+                               u32 crowd, u32* misfits) {
+  u32 too_many = 0;
+  UNROLL
+  for (u32 i = 0; i < SAMPLES; ++i) {
+    const u32 bucket = bucket_of(mine, sample[i], shift, misfits);
+    const u32 before = local_add(&mine->counts[bucket / PER_WORD], 1u << PLACE(bucket));
+    too_many |= COUNT_OF(before, bucket) >= crowd;
+  }
+  if (too_many) local_or(&mine->crowded, 1u);
+  barrier_local();
+  for (u32 i = local_id(); i < COUNT_WORDS; i += WG) mine->counts[i] = 0;
+  barrier_local();
+  return mine->crowded;
+}
+#endif
+
+// Counts the work-group's share of the keys in mine->counts, and adds them to `counts`. If the keys
+// of a sub-group are in one bucket, as in sorted input, one addition counts a row of them.
+INLINE void count_keys(LOCAL msd_count_memory_t* mine, sub_group_t sg, GLOBAL const ukey_t* keys,
+                       GLOBAL u32* counts, u64 n, u32 shift, u32* misfits) {
+  const u32 t = local_id();
+  for (u64 base = (u64)group_id() * WG * ITEMS; base < n; base += (u64)group_count() * WG * ITEMS) {
+    const u32 first = sg_index() * (ITEMS * SG_LANES) + sg_lane();
+    GLOBAL const ukey_t* tile = keys + base;
+    if (n - base >= WG * ITEMS) {
+      u32 bucket[ITEMS];
+      UNROLL
+      for (u32 i = 0; i < ITEMS; ++i)
+        bucket[i] = bucket_of(mine, tile[first + i * SG_LANES], shift, misfits);
+#if SG_NATIVE
+      if (sg_ballot(sg, bucket[0] != sg_shuffle(sg, bucket[0], 0)) == 0) {
+        UNROLL
+        for (u32 i = 0; i < ITEMS; ++i) {
+          if (sg_ballot(sg, bucket[i] != sg_shuffle(sg, bucket[i], 0)) != 0)
+            count_bucket(mine->counts, counts, bucket[i], 1);
+          else if (sg_lane() == 0)
+            count_bucket(mine->counts, counts, bucket[i], SG_LANES);
+        }
+        continue;
+      }
+#endif
+      UNROLL
+      for (u32 i = 0; i < ITEMS; ++i) count_bucket(mine->counts, counts, bucket[i], 1);
+    } else {
+      for (u32 i = t; i < (u32)(n - base); i += WG)
+        count_bucket(mine->counts, counts, bucket_of(mine, tile[i], shift, misfits), 1);
+    }
+  }
+  barrier_local();
+  for (u32 b = t; b < BUCKETS; b += WG) {
+    const u32 count = COUNT_OF(mine->counts[b / PER_WORD], b);
+    if (count != 0) global_add(&counts[b], count);
+  }
+}
+
 // Counts the keys of each bucket, which is the value of a key's order from bit `shift` on. If the
 // samples show that keys do not spread, sets *skewed and counts nothing.
 //   keys          in: n keys
@@ -314,7 +373,7 @@ void msd_count(GLOBAL const ukey_t* keys, GLOBAL const ukey_t* samples, GLOBAL u
   u32 misfits = 0;  // not 0: a key ties or has no space in the table
   for (u32 i = t; i < COUNT_WORDS; i += WG) mine->counts[i] = 0;
   if (t == 0) mine->crowded = 0;
-#ifdef SPREAD_BITS
+#if SPREAD_BITS
   for (u32 i = t; i < LEADS; i += WG) mine->spread[i] = 0;
   for (u32 i = t; i < LEADS / 64; i += WG) mine->exponents[i] = 0;
 #endif
@@ -327,7 +386,7 @@ void msd_count(GLOBAL const ukey_t* keys, GLOBAL const ukey_t* samples, GLOBAL u
   UNROLL
   for (u32 i = 0; i < SAMPLES; ++i) sample[i] = samples[i * WG + t];
 #endif
-#ifdef SPREAD_BITS
+#if SPREAD_BITS
   UNROLL
   for (u32 i = 0; i < SAMPLES; ++i)
     local_add(&mine->spread[spread_index(key_order(sample[i]))], 1u);
@@ -342,23 +401,10 @@ void msd_count(GLOBAL const ukey_t* keys, GLOBAL const ukey_t* samples, GLOBAL u
   repeats = count_repeats(mine, sample);
   spreads &= repeats <= repeats_most;
 #endif
-  if (spreads) {
-    u32 too_many = 0;
-    UNROLL
-    for (u32 i = 0; i < SAMPLES; ++i) {
-      const u32 bucket = bucket_of(mine, sample[i], shift, &misfits);
-      const u32 before = local_add(&mine->counts[bucket / PER_WORD], 1u << PLACE(bucket));
-      too_many |= COUNT_OF(before, bucket) >= crowd;
-    }
-    if (too_many) local_or(&mine->crowded, 1u);
-    barrier_local();
-    for (u32 i = t; i < COUNT_WORDS; i += WG) mine->counts[i] = 0;
-    barrier_local();
-    spreads = !mine->crowded;
-  }
+  if (spreads) spreads = !buckets_are_crowded(mine, sample, shift, crowd, &misfits);
   if (!spreads) {
-#ifdef FEW_DIGITS
-#ifdef SPREAD_BITS  // repeats of floats matter only for the sort that follows
+#if FEW_DIGITS
+#if SPREAD_BITS  // repeats of floats matter only for the sort that follows
     repeats = count_repeats(mine, sample);
 #endif
     const u32 verdict =
@@ -371,40 +417,7 @@ void msd_count(GLOBAL const ukey_t* keys, GLOBAL const ukey_t* samples, GLOBAL u
   }
 #endif
 
-  // Count. If the keys of a sub-group are in one bucket, as in sorted input, one addition counts a
-  // row of them.
-  for (u64 base = (u64)group_id() * WG * ITEMS; base < n; base += (u64)group_count() * WG * ITEMS) {
-    const u32 first = sg_index() * (ITEMS * SG_LANES) + sg_lane();
-    GLOBAL const ukey_t* tile = keys + base;
-    if (n - base >= WG * ITEMS) {
-      u32 bucket[ITEMS];
-      UNROLL
-      for (u32 i = 0; i < ITEMS; ++i)
-        bucket[i] = bucket_of(mine, tile[first + i * SG_LANES], shift, &misfits);
-#if SG_NATIVE
-      if (sg_ballot(sg, bucket[0] != sg_shuffle(sg, bucket[0], 0)) == 0) {
-        UNROLL
-        for (u32 i = 0; i < ITEMS; ++i) {
-          if (sg_ballot(sg, bucket[i] != sg_shuffle(sg, bucket[i], 0)) != 0)
-            count_bucket(mine->counts, counts, bucket[i], 1);
-          else if (sg_lane() == 0)
-            count_bucket(mine->counts, counts, bucket[i], SG_LANES);
-        }
-        continue;
-      }
-#endif
-      UNROLL
-      for (u32 i = 0; i < ITEMS; ++i) count_bucket(mine->counts, counts, bucket[i], 1);
-    } else {
-      for (u32 i = t; i < (u32)(n - base); i += WG)
-        count_bucket(mine->counts, counts, bucket_of(mine, tile[i], shift, &misfits), 1);
-    }
-  }
-  barrier_local();
-  for (u32 b = t; b < BUCKETS; b += WG) {
-    const u32 count = COUNT_OF(mine->counts[b / PER_WORD], b);
-    if (count != 0) global_add(&counts[b], count);
-  }
+  count_keys(mine, sg, keys, counts, n, shift, &misfits);
   if (misfits != 0) global_add(skewed, 1u);
 
   // The last work-group that is done finds where buckets begin.

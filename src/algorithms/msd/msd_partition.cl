@@ -10,14 +10,13 @@
 // Both passes are one launch. Work-groups take runs of tiles by ticket, and go on to the second
 // pass when all tiles of the first are written. Whoever is waited for has taken a ticket, so it is
 // running.
-//
-// Knobs:
-//   WG            work-items of a work-group
-//   ITEMS         keys of a work-item in a tile
-//   RESIDENT      work-groups that share a compute unit
-//   RUN           tiles of a ticket
-//   SECTOR_BYTES  memory is written in units of so many bytes
-//   SPREAD_BITS   if defined: keys are floats, and the first pass turns them into spread orders
+
+PARAMETER(WG)            // work-items of a work-group
+PARAMETER(ITEMS)         // keys of a work-item in a tile
+PARAMETER(RESIDENT)      // work-groups that share a compute unit
+PARAMETER(RUN)           // tiles of a ticket
+PARAMETER(SECTOR_BYTES)  // memory is written in units of so many bytes
+PARAMETER(SPREAD_BITS)   // not 0: keys are floats, and the first pass turns them into spread orders
 
 #define RADIX 256u
 #define TILE ((u32)(WG * ITEMS))
@@ -26,7 +25,7 @@
 #define CARRY_QUADS (CHUNK / QUAD)
 // Beside the tile: less than a chunk of each digit is carried, and less than a quad is left empty.
 #define SLOTS (TILE + RADIX * (CHUNK + QUAD))
-#ifdef SPREAD_BITS
+#if SPREAD_BITS
 #define DIGIT(key) ((u32)((key) >> shift) & mask)
 #else
 #define DIGIT(key) key_digit(key, shift, mask)
@@ -138,6 +137,28 @@ INLINE u32 single_place(bucket_t b, u32 i) {
                        : behind - 1 - (i - singles);
 }
 
+// Finds the pass's segments and their tiles, in mine->segments and mine->first_tiles. Returns the
+// number of tiles. A segment has `digits` values of the pass's digit, each of which has
+// 2^start_shift buckets. A barrier must follow.
+INLINE u32 find_segments(LOCAL msd_partition_memory_t* mine, GLOBAL const u32* starts, u32 segments,
+                         u32 digits, u32 start_shift) {
+  const u32 t = local_id();
+  index_t all;
+  u32 begin = 0, end = 0;
+  if (t < segments) {
+    begin = starts[(t * digits) << start_shift];
+    end = starts[((t + 1) * digits) << start_shift];
+  }
+  const u32 first_tile =
+      (u32)wg_scan_add(mine->scratch, RADIX, (end - begin + TILE - 1) / TILE, &all);
+  if (t < segments) {
+    if (t == 0) mine->segments[0] = begin;
+    mine->segments[t + 1] = end;
+    mine->first_tiles[t] = first_tile;
+  }
+  return (u32)all;
+}
+
 //   keys_in   in: n keys, n at least TILE
 //   keys_a    out of the first pass: n keys (spread orders, with SPREAD_BITS)
 //   keys_b    out of the second pass, if there is one: n keys
@@ -173,19 +194,7 @@ void msd_partition(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL u
     if (pass != 0) reserved += 2 * RADIX;
     const u32 tiles_before = tiles;
     const u32 segments = pass == 0 ? 1 : 1u << (widths & 255);
-    u32 begin = 0, end = 0;
-    if (t < segments) {
-      begin = starts[(t * (mask + 1)) << start_shift];
-      end = starts[((t + 1) * (mask + 1)) << start_shift];
-    }
-    const u32 first_tile =
-        (u32)wg_scan_add(mine->scratch, RADIX, (end - begin + TILE - 1) / TILE, &all);
-    if (t < segments) {
-      if (t == 0) mine->segments[0] = begin;
-      mine->segments[t + 1] = end;
-      mine->first_tiles[t] = first_tile;
-    }
-    tiles = (u32)all;
+    tiles = find_segments(mine, starts, segments, mask + 1, start_shift);
     if (t < RADIX) mine->ranks[turn % 2][t] = 0;
     barrier_local();
     if (t == 0) take_tile(mine, &mine->tiles[turn % 3], &state[pass], RUN - 1, segments, (u32)n);
@@ -207,7 +216,7 @@ void msd_partition(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL u
       const u32 number = tile->number, count = tile->count, skip = tile->skip,
                 segment = tile->segment;
       if (number >= tiles) break;
-#ifdef SPREAD_BITS
+#if SPREAD_BITS
       if (pass == 0) UNROLL
       for (u32 i = 0; i < ITEMS; ++i) {
         const ukey_t order = untied_order(key[i]);
