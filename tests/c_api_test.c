@@ -426,6 +426,14 @@ static void values_of_any_size(const sortium_options* options) {
   problem.segments = 0;
   CHECK(sortium_unique(&problem, sorted, sorted, moved, out, NULL, 0, &runs, options) ==
         SORTIUM_OK);
+  /* Refused before anything is written. */
+  uint32_t ones[3] = {1, 1, 2};
+  problem.count = 3;
+  problem.payload = SORTIUM_NO_PAYLOAD;
+  CHECK(sortium_unique(&problem, ones, ones, NULL, NULL, NULL, 0, NULL, options) ==
+        SORTIUM_INVALID_ARGUMENT);
+  CHECK(strstr(sortium_last_error(), "runs is null") != NULL);
+  CHECK(ones[0] == 1 && ones[1] == 1 && ones[2] == 2);
   CHECK(runs == 6 && out[1].bytes[3] == 'e' && out[2].bytes[3] == 'd' && out[5].bytes[11] == 'a');
 
   /* Columns with segments and a limit, in host memory and in a device's. */
@@ -449,6 +457,15 @@ static void values_of_any_size(const sortium_options* options) {
   for (int i = 0; i < 7; ++i) CHECK(out[i].bytes[7] == first[i]);
   CHECK(sortium_sort_records_host(&records, in, to, NULL, options) == SORTIUM_INVALID_ARGUMENT);
   CHECK(strstr(sortium_last_error(), "offsets is null") != NULL);
+  /* More columns or fields than there can be: refused before they are read. */
+  records.column_count = (size_t)1 << 40;
+  CHECK(sortium_sort_records_host(&records, in, to, NULL, options) == SORTIUM_INVALID_ARGUMENT);
+  CHECK(strstr(sortium_last_error(), "column_count is 1099511627776") != NULL);
+  records.column_count = 2;
+  records.field_count = (size_t)1 << 40;
+  CHECK(sortium_sort_records_host(&records, in, to, NULL, options) == SORTIUM_INVALID_ARGUMENT);
+  CHECK(strstr(sortium_last_error(), "field_count is 1099511627776") != NULL);
+  records.field_count = 1;
 
   sortium_device* device = NULL;
   sortium_queue* queue = NULL;

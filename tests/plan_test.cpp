@@ -430,6 +430,60 @@ Capabilities large_gpu() {
   return h200;
 }
 
+// Capabilities filled in by hand, with any number in any field: a number of bytes or an Error, at
+// once.
+TEST(PlanScratch, OfCapabilitiesThatNoDeviceHas) {
+  const auto refuse = [](const char* field, std::uint64_t value, auto&& change) {
+    Capabilities c = large_gpu();
+    change(c);
+    expect_error([&] { (void)Plan::scratch_bytes_for({.count = 1000}, c); }, bad,
+                 {std::string("capabilities.") + field, std::to_string(value)});
+    expect_error(
+        [&] {
+          (void)RecordPlan::scratch_bytes_for({.count = 1000, .columns = {{8}}, .key = {{}}}, c);
+        },
+        bad, {std::string("capabilities.") + field});
+  };
+  refuse("compute_units", 0, [](auto& c) { c.compute_units = 0; });
+  refuse("max_work_group", 0, [](auto& c) { c.max_work_group = 0; });
+  refuse("sub_group_size", 0, [](auto& c) { c.sub_group_size = 0; });
+  refuse("sub_group_size", 48, [](auto& c) { c.sub_group_size = 48; });
+  refuse("cluster_groups", 0, [](auto& c) { c.cluster_groups = 0; });
+  refuse("local_memory", 0, [](auto& c) { c.local_memory = 0; });
+  refuse("local_struct", 0, [](auto& c) { c.local_struct = 0; });
+
+  Random random(7);
+  const auto pick = [&](std::initializer_list<std::uint64_t> of) {
+    return of.begin()[random.below(of.size())];
+  };
+  const auto all = algorithms();
+  for (int round = 0; round < 4000; ++round) {
+    Capabilities c;
+    c.backend = static_cast<Backend>(random.below(3));
+    c.kind = static_cast<DeviceKind>(random.below(3));
+    c.compute_units = static_cast<unsigned>(pick({0, 1, 2, 132, 1u << 20, ~0u}));
+    c.max_work_group = static_cast<unsigned>(pick({0, 1, 2, 3, 32, 100, 1024, ~0u}));
+    c.local_memory = pick({0, 1, 1024, 1025, 4096, 32768, 49152, 232448, ~std::uint64_t{0}});
+    c.local_struct = pick({0, 1, 1024, 1025, 4096, 32768, 49152, 232448, ~std::uint64_t{0}});
+    c.sub_group_words = static_cast<SubGroupWords>(random.below(4));
+    c.sub_group_size = static_cast<unsigned>(pick({0, 1, 2, 3, 8, 16, 32, 64, 128, ~0u}));
+    c.forward_progress = random.below(2) != 0;
+    c.cluster_groups = static_cast<unsigned>(pick({0, 1, 2, 8, 16, ~0u}));
+    c.ordered_local_atomics = random.below(2) != 0;
+    const auto& algorithm = all[random.below(all.size())];
+    Problem p{.key = all_key_types[random.below(all_key_types.size())],
+              .count = pick({0, 1, 97, 5000, 1u << 20, std::uint64_t{1} << 33}),
+              .payload = static_cast<Payload>(random.below(2)),
+              .value_bytes = random.below(2) != 0 ? 4u : 8u};
+    if (algorithm.segments) p.segments = 7, p.offset_bytes = 8;
+    if (algorithm.limit) p.limit = p.count / 2;
+    try {
+      (void)Plan::scratch_bytes_for(p, c, {random.below(2) != 0 ? "auto" : algorithm.name, ""});
+    } catch (const Error&) {
+    }
+  }
+}
+
 // The records once more, a fiftieth, and 1 MiB.
 TEST(PlanScratch, OfTheDefaultOnALargeGpu) {
   const Capabilities h200 = large_gpu();

@@ -166,7 +166,7 @@ template <KeyRange Keys>
   auto p = detail::problem_of_range(keys, options);
   detail::check_k(k, p.count);
   p.limit = k;
-  std::vector<detail::element<Keys>> out(k);
+  auto out = detail::vector_of<detail::element<Keys>>(k);
   sort_host(p, {std::ranges::data(keys), out.data()}, options);
   return out;
 }
@@ -179,9 +179,8 @@ topk(const Keys& keys, const Values& values, std::uint64_t k, const Options& opt
   auto p = detail::problem_with_values(keys, sizeof(detail::element<Values>), options);
   detail::check_k(k, p.count);
   p.limit = k;
-  std::pair<std::vector<detail::element<Keys>>, std::vector<detail::element<Values>>> out;
-  out.first.resize(k);
-  out.second.resize(k);
+  auto out = std::pair(detail::vector_of<detail::element<Keys>>(k),
+                       detail::vector_of<detail::element<Values>>(k));
   sort_host(
       p, {std::ranges::data(keys), out.first.data(), std::ranges::data(values), out.second.data()},
       options);
@@ -199,7 +198,7 @@ requires std::same_as<Index, std::uint32_t> || std::same_as<Index, std::uint64_t
   p.value_bytes = sizeof(Index);
   p.keys_out = false;
   p.limit = k;
-  std::vector<Index> out(k);
+  auto out = detail::vector_of<Index>(k);
   sort_host(p, {std::ranges::data(keys), nullptr, nullptr, out.data()}, options);
   return out;
 }
@@ -221,6 +220,12 @@ std::uint64_t unique(Keys&& keys, Values&& values, const Options& options = {}) 
                      4, options.device);
 }
 
+// The same for two ranges of one type: see sort().
+template <KeyRange Keys>
+requires ValueRange<Keys> std::uint64_t unique(Keys&& keys, Keys&& values, const Options& options) {
+  return unique<Keys&, Keys&>(keys, values, options);
+}
+
 // Both sorted ranges as one.
 template <KeyRange A, KeyRange B>
 requires std::same_as<detail::element<A>, detail::element<B>>
@@ -229,7 +234,7 @@ requires std::same_as<detail::element<A>, detail::element<B>>
   auto p = detail::problem_of_range(a, options);
   const std::uint64_t a_count = p.count;
   p.count += std::ranges::size(b);
-  std::vector<detail::element<A>> out(p.count);
+  auto out = detail::vector_of<detail::element<A>>(p.count);
   merge_host(p, a_count, {std::ranges::data(a), std::ranges::data(b), out.data()}, options.device);
   return out;
 }
@@ -242,7 +247,7 @@ requires std::same_as<detail::element<Keys>, detail::element<Needles>> &&
                                                      const Options& options = {}) {
   auto p = detail::problem_of_range(sorted, options);
   p.value_bytes = sizeof(Index);
-  std::vector<Index> out(std::ranges::size(needles));
+  auto out = detail::vector_of<Index>(std::ranges::size(needles));
   search_host(p, std::ranges::data(sorted), std::ranges::data(needles), out.size(), out.data(),
               Bound::lower, options.device);
   return out;
@@ -255,10 +260,23 @@ requires std::same_as<detail::element<Keys>, detail::element<Needles>> &&
                                                      const Options& options = {}) {
   auto p = detail::problem_of_range(sorted, options);
   p.value_bytes = sizeof(Index);
-  std::vector<Index> out(std::ranges::size(needles));
+  auto out = detail::vector_of<Index>(std::ranges::size(needles));
   search_host(p, std::ranges::data(sorted), std::ranges::data(needles), out.size(), out.data(),
               Bound::upper, options.device);
   return out;
+}
+
+// The same for ranges of one type: with `using namespace sortium`, those above alone would be
+// ambiguous with std::lower_bound(first, last, value).
+template <class Index = std::uint32_t, KeyRange Keys>
+[[nodiscard]] std::vector<Index> lower_bound(const Keys& sorted, const Keys& needles,
+                                             const Options& options) {
+  return lower_bound<Index, Keys, Keys>(sorted, needles, options);
+}
+template <class Index = std::uint32_t, KeyRange Keys>
+[[nodiscard]] std::vector<Index> upper_bound(const Keys& sorted, const Keys& needles,
+                                             const Options& options) {
+  return upper_bound<Index, Keys, Keys>(sorted, needles, options);
 }
 
 // Rearranges `keys` so that the n-th is the one that a sort would put there, with none after it

@@ -70,6 +70,8 @@ struct Column {
   Moved moved = Moved::in_place;
 };
 
+inline constexpr std::size_t max_fields = 32, max_columns = 64;  // of a RecordProblem
+
 // Record i is element i of every column. The records are sorted by the key's fields, the most
 // significant first; the sort is stable. What comes out: the columns that are moved, the sorted
 // records' positions in the input, or both.
@@ -297,7 +299,7 @@ template <Index I = std::uint32_t>
 [[nodiscard]] std::vector<I> argsort_records(const void* records, unsigned record_bytes,
                                              std::uint64_t count, const std::vector<Field>& key,
                                              const Options& options = {}) {
-  std::vector<I> out(count);
+  auto out = detail::vector_of<I>(count);
   sort_records_host({count, {{record_bytes, Moved::no}}, key, sizeof(I)},
                     {{&records, 1}, {}, out.data()}, options);
   return out;
@@ -318,7 +320,7 @@ template <ElementRange Records>
   using R = std::remove_cv_t<std::ranges::range_value_t<Records>>;
   const std::uint64_t count = std::ranges::size(records);
   detail::check_k(k, count);
-  std::vector<R> out(k);
+  auto out = detail::vector_of<R>(k);
   const void* const in = std::ranges::data(records);
   void* const to = out.data();
   sort_records_host({.count = count, .columns = {{sizeof(R), Moved::out}}, .key = key, .limit = k},
@@ -332,7 +334,7 @@ template <Index I = std::uint32_t, ElementRange Records>
                                              const Options& options = {}) {
   const std::uint64_t count = std::ranges::size(records);
   detail::check_k(k, count);
-  std::vector<I> out(k);
+  auto out = detail::vector_of<I>(k);
   const void* const in = std::ranges::data(records);
   sort_records_host(
       {count, {{sizeof(std::ranges::range_value_t<Records>), Moved::no}}, key, sizeof(I), 0, 4, k},
@@ -405,7 +407,7 @@ requires Index<std::ranges::range_value_t<Positions>>
 [[nodiscard]] auto gather(const Values& values, const Positions& positions,
                           const Options& options = {}) {
   using V = std::ranges::range_value_t<Values>;
-  std::vector<V> out(std::ranges::size(positions));
+  auto out = detail::vector_of<V>(std::ranges::size(positions));
   if (std::ranges::size(values) == 0) detail::check_positions_of_none(out.size());
   permute_host({Direction::gather, out.size(), sizeof(V),
                 sizeof(std::ranges::range_value_t<Positions>), std::ranges::size(values)},
@@ -420,7 +422,7 @@ requires Index<std::ranges::range_value_t<Positions>>
                            const Options& options = {}) {
   using V = std::ranges::range_value_t<Values>;
   detail::check_lengths(std::ranges::size(positions), std::ranges::size(values));
-  std::vector<V> out(std::ranges::size(values));
+  auto out = detail::vector_of<V>(std::ranges::size(values));
   permute_host(
       {Direction::scatter, out.size(), sizeof(V), sizeof(std::ranges::range_value_t<Positions>)},
       std::ranges::data(values), std::ranges::data(positions), out.data(), options);

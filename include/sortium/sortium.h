@@ -31,7 +31,7 @@ typedef enum sortium_status SORTIUM_ENUM_TYPE {
   SORTIUM_OUT_OF_MEMORY,
   SORTIUM_BUILD_FAILED,
   SORTIUM_DEVICE_FAILED,
-  SORTIUM_INTERNAL_ERROR /* anything else: a defect of the library, or the host is out of memory */
+  SORTIUM_INTERNAL_ERROR /* anything else: a defect of the library */
 } sortium_status;
 
 /* The message and the device compiler's log of this thread's last failure; valid until its next

@@ -22,6 +22,7 @@
 #include <bit>
 #include <concepts>
 #include <memory>
+#include <new>
 #include <ranges>
 #include <sortium/core.hpp>
 #include <sortium/device.hpp>
@@ -93,8 +94,6 @@ class Plan {
   [[nodiscard]] std::uint64_t bytes_moved() const;
 
  private:
-  void check(const Queue& queue, const Operands& operands) const;
-
   std::shared_ptr<Device> device_;
   Problem problem_;
   const AlgorithmInfo* algorithm_ = nullptr;
@@ -189,6 +188,21 @@ Problem problem_of(std::uint64_t count, const Options& options) {
           .zeros = options.zeros};
 }
 void check_lengths(std::uint64_t keys, std::uint64_t values);
+// A span may lie over the member of a packed struct.
+template <class K>
+bool is_aligned(const K* keys) {
+  return reinterpret_cast<std::uintptr_t>(keys) % sizeof(K) == 0;
+}
+// Throws Error(out_of_memory) that says how many bytes the host does not have.
+[[noreturn]] void out_of_host_memory(std::uint64_t elements, std::uint64_t element_bytes);
+template <class T>
+std::vector<T> vector_of(std::uint64_t count) {
+  if (count <= std::vector<T>().max_size()) try {
+      return std::vector<T>(count);
+    } catch (const std::bad_alloc&) {
+    }
+  out_of_host_memory(count, sizeof(T));
+}
 // What the report of a sort of few records says; null until one has been made.
 struct FewNames {
   std::string_view device, algorithm;
@@ -265,7 +279,7 @@ HostReport sort(Keys&& keys) {
   K* const k = std::ranges::data(keys);
   const std::uint64_t count = std::ranges::size(keys);
   if (const auto* names = detail::few_names.load(std::memory_order_acquire);
-      count <= detail::fewest && k != nullptr && names != nullptr) {
+      count <= detail::fewest && k != nullptr && names != nullptr && detail::is_aligned(k)) {
     if (count == 2) detail::sort_here<2>(k);
     if (count == 3) detail::sort_here<3>(k);
     return detail::few_report(*names);
@@ -288,6 +302,13 @@ HostReport sort(Keys&& keys, Values&& values, const Options& options) {
   problem.value_bytes = sizeof(V);
   return sort_host(problem, {k, k, v, v}, options);
 }
+// The same for two ranges of one type. With `using namespace sortium`, the overload above alone
+// would be ambiguous with std::sort(first, last, compare), which argument-dependent look-up finds.
+// (Without options, write sortium::sort(keys, values).)
+template <KeyRange Keys>
+requires ValueRange<Keys> HostReport sort(Keys&& keys, Keys&& values, const Options& options) {
+  return sort<Keys&, Keys&>(keys, values, options);
+}
 template <KeyRange Keys, ValueRange Values>
 HostReport sort(Keys&& keys, Values&& values) {
   using K = std::ranges::range_value_t<Keys>;
@@ -308,7 +329,7 @@ requires std::same_as<Index, std::uint32_t> || std::same_as<Index, std::uint64_t
   problem.payload = Payload::positions;
   problem.value_bytes = sizeof(Index);
   problem.keys_out = false;
-  std::vector<Index> out(std::ranges::size(keys));
+  auto out = detail::vector_of<Index>(std::ranges::size(keys));
   sort_host(problem, {std::ranges::data(keys), nullptr, nullptr, out.data()}, options);
   return out;
 }
@@ -353,7 +374,7 @@ requires std::same_as<Index, std::uint32_t> || std::same_as<Index, std::uint64_t
   problem.payload = Payload::positions;
   problem.value_bytes = sizeof(Index);
   problem.keys_out = false;
-  std::vector<Index> out(std::ranges::size(keys));
+  auto out = detail::vector_of<Index>(std::ranges::size(keys));
   if (!detail::set_segments(problem, offsets)) return out;
   sort_host(problem,
             {std::ranges::data(keys), nullptr, nullptr, out.data(), std::ranges::data(offsets)},

@@ -53,9 +53,6 @@ class ScratchLayout {
   std::uint64_t total_ = 0;
 };
 
-// Throws Error(invalid_argument) naming the field of `problem` that is not supported. In plan.cpp.
-void check(const Problem& problem);
-
 // One planned sort: made for a Problem and a device's capabilities without touching the device.
 class Sorter {
  public:

@@ -133,6 +133,8 @@ std::shared_ptr<Device> find_device(std::string_view spec, bool runs_kernels) {
     spec = set && *set ? set : "auto";
   }
   if (spec == "auto") return best(runs_kernels);
+  const auto is_part_of_a_name = [](unsigned char c) { return std::isalnum(c) != 0; };
+  if (std::ranges::none_of(spec, is_part_of_a_name)) no_such_device(spec);  // ' ' is in all names
   const std::string wanted = lower(spec);
   if (wanted == "cpu:0" && !host().devices.empty()) return host().devices.front();
   const auto& all = machine().all;

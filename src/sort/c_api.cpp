@@ -1,6 +1,8 @@
 // C's structures and errors.
 #include "c_api.hpp"
 
+#include <new>
+
 namespace sortium::c {
 
 namespace {
@@ -26,6 +28,11 @@ sortium_status status_of(ErrorCode code) {
 }  // namespace
 
 sortium_status failed(const std::exception& error) {
+  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
+    last_error = "out of host memory";
+    last_log.clear();
+    return SORTIUM_OUT_OF_MEMORY;
+  }
   const auto* const known = dynamic_cast<const Error*>(&error);
   last_error = error.what();
   last_log = known != nullptr ? known->log() : "";

@@ -32,8 +32,8 @@ extern "C" {
 sortium_status sortium_is_sorted(const sortium_problem* problem, const void* keys,
                                  uint64_t* first_unsorted, const sortium_options* options) {
   return guarded([&] {
-    need(first_unsorted, "first_unsorted") =
-        first_unsorted_host(problem_of(problem), keys, device_of(options));
+    auto& out = need(first_unsorted, "first_unsorted");  // before anything is done
+    out = first_unsorted_host(problem_of(problem), keys, device_of(options));
   });
 }
 
@@ -42,9 +42,9 @@ sortium_status sortium_unique(const sortium_problem* problem, const void* keys_i
                               unsigned length_bytes, uint64_t* runs,
                               const sortium_options* options) {
   return guarded([&] {
-    need(runs, "runs") =
-        unique_host(problem_of(problem), {keys_in, keys_out, values_in, values_out}, lengths,
-                    length_bytes, device_of(options));
+    auto& out = need(runs, "runs");  // before anything is written
+    out = unique_host(problem_of(problem), {keys_in, keys_out, values_in, values_out}, lengths,
+                      length_bytes, device_of(options));
   });
 }
 

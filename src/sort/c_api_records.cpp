@@ -32,7 +32,15 @@ FieldType field_type_of_c(const sortium_field& f) {
   return static_cast<KeyType>(f.type);
 }
 
+// Throws if an array that the caller says has `count` elements is not to be read.
+void bound(size_t count, size_t most, const char* name) {
+  if (count > most)
+    throw Error(ErrorCode::invalid_argument, std::string(name) + " is " + std::to_string(count) +
+                                                 "; 1 to " + std::to_string(most) + " are allowed");
+}
+
 std::vector<Field> fields_of(const sortium_field* key, size_t count) {
+  bound(count, max_fields, "field_count");
   std::vector<Field> fields;
   for (const auto& f : many(key, count, "key"))
     fields.push_back({f.column, f.offset, field_type_of_c(f),
@@ -43,6 +51,7 @@ std::vector<Field> fields_of(const sortium_field* key, size_t count) {
 
 RecordProblem record_problem_of(const sortium_record_problem* given) {
   const auto& c = need(given, "problem");
+  bound(c.column_count, max_columns, "column_count");
   RecordProblem p{.count = c.count,
                   .key = fields_of(c.key, c.field_count),
                   .position_bytes = c.position_bytes,

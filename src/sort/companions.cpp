@@ -11,9 +11,9 @@
 #include "companions_host.hpp"
 #include "embedded.hpp"
 #include "host.hpp"
-#include "operands.hpp"
-#include "out_of_memory.hpp"
 #include "records.hpp"
+#include "staging.hpp"
+#include "validate.hpp"
 
 namespace sortium {
 
@@ -24,7 +24,7 @@ namespace {
 }
 
 const Problem& checked(const Problem& p) {
-  check(p);
+  validate_problem(p);
   if (p.segments != 0 || p.limit != 0)
     refuse(fmt::format("the problem has segments ({}) or a limit ({}), which is for sorts alone",
                        p.segments, p.limit));
@@ -77,11 +77,8 @@ struct CompanionPlan::Impl {
         kernels::build(*device, found, kernels::embedded::companions_cl, parameters.defines(p));
   }
   void check_run(const Queue& queue, std::span<const Operand> operands) const {
-    if (queue.device().native_context() != device->native_context())
-      refuse(fmt::format("queue is of another device or context than the plan, which is for {}",
-                         device->info().name));
-    check_places(operands, found.backend);
-    check_apart(operands, found.backend);
+    validate_queue(queue, *device);
+    validate_operands(operands, space_of(found.backend));
   }
   [[nodiscard]] Operands scratch_of(const Memory& memory) const {
     Operands o;
@@ -127,7 +124,7 @@ bool has_elements(const Problem& p) {
 }
 Problem without_elements(Problem p) {
   if (!has_elements(p)) return p;
-  check_element_bytes(p.value_bytes);
+  validate_value_bytes(p.value_bytes);
   p.payload = Payload::none;
   return p;
 }
@@ -390,25 +387,32 @@ void NthElementPlan::run(Queue& queue, const Operands& o) const {
 
 namespace {
 
-// Device memory for what is on the host: there itself on a CPU, copies elsewhere.
-class Staging {
+// A call on host memory: the device, its queue and the arrays in its memory.
+class HostCall {
  public:
-  explicit Staging(const std::string& name)
-      : device(device_near(name)), queue(device->make_queue()) {}
+  explicit HostCall(const std::string& name)
+      : device(device_near(name)), queue(device->make_queue()), staging_(*device) {}
 
-  // Elements of so many bytes that are not aligned as a device wants them are copied.
-  Memory in(const void* from, std::uint64_t bytes, const char* name, unsigned element_bytes = 1) {
-    if (bytes == 0) return {};
-    if (from == nullptr) refuse(fmt::format("{} is null", name));
-    if (direct && reinterpret_cast<std::uintptr_t>(from) % unit_of(element_bytes) == 0)
-      return keep(device->adopt(const_cast<void*>(from), bytes));
-    const Memory m = room(bytes);
-    queue->write(m, from, bytes);
-    return m;
+  // The caller's array, which the device reads.
+  Memory in(const void* from, std::uint64_t bytes, unsigned element_bytes) {
+    return staging_.add(from, nullptr, bytes, staging_.can_adopt(from, element_bytes));
   }
-  Memory room(std::uint64_t bytes) { return bytes == 0 ? Memory{} : keep(device->allocate(bytes)); }
-  void out(void* to, const Memory& from, std::uint64_t bytes) {
-    if (bytes != 0) queue->read(to, from, bytes);
+  // Memory whose contents go to the caller's array, which may be an input, too.
+  Memory out(void* to, std::uint64_t bytes) { return staging_.add(nullptr, to, bytes, false); }
+  Memory scratch(std::uint64_t bytes) { return staging_.scratch(bytes); }
+
+  // Copies the inputs to the device, runs `work`, and copies the outputs back.
+  template <class Work>
+  void run(const Work& work) {
+    start(work);
+    staging_.read(*queue);
+  }
+  // The same without copying back.
+  template <class Work>
+  void start(const Work& work) {
+    staging_.write(*queue);
+    work();
+    staging_.sync(*queue);
   }
   std::uint64_t number(const Memory& from) {
     std::uint64_t n = 0;
@@ -420,15 +424,35 @@ class Staging {
   std::unique_ptr<Queue> queue;
 
  private:
-  Memory keep(std::unique_ptr<Buffer> buffer) {
-    return buffers_.emplace_back(std::move(buffer))->memory();
-  }
-  bool direct = device->info().claimed.kind == DeviceKind::cpu;
-  std::vector<std::unique_ptr<Buffer>> buffers_;
+  Staging staging_;
 };
 
-void need(const void* pointer, std::uint64_t bytes, const char* name) {
-  if (bytes != 0 && pointer == nullptr) refuse(fmt::format("{} is null", name));
+// Bytes of the keys, and of the values (0 without a payload), of `records` records.
+std::uint64_t key_bytes(const Problem& p, std::uint64_t records) {
+  return records * info(p.key).bytes;
+}
+std::uint64_t value_bytes(const Problem& p, std::uint64_t records) {
+  return p.payload == Payload::none ? 0 : records * p.value_bytes;
+}
+
+// An array of the caller's; an empty one may be at any address.
+Operand host_operand(const char* name, const void* array, std::uint64_t bytes, bool written,
+                     const char* in_place_of = nullptr) {
+  return {name, host_memory(bytes == 0 ? nullptr : array), bytes, 1, written, -1, in_place_of};
+}
+
+// Throws Error(invalid_argument) naming the operand that is null or overlaps another one. Outputs
+// may be the inputs.
+void validate_in_place_operands(const Problem& p, const HostOperands& h, void* lengths,
+                                std::uint64_t length_bytes) {
+  const Operand all[] = {
+      host_operand("keys_in", h.keys_in, key_bytes(p, p.count), false),
+      host_operand("keys_out", h.keys_out, p.keys_out ? key_bytes(p, p.count) : 0, true, "keys_in"),
+      host_operand("values_in", h.values_in,
+                   p.payload == Payload::values ? value_bytes(p, p.count) : 0, false),
+      host_operand("values_out", h.values_out, value_bytes(p, p.count), true, "values_in"),
+      host_operand("lengths", lengths, p.count * length_bytes, true)};
+  validate_operands(all, Space::host);
 }
 
 }  // namespace
@@ -438,107 +462,96 @@ void detail::check_k(std::uint64_t k, std::uint64_t count) {
     refuse(fmt::format("k is {}; 1 to {}, the number of records, is allowed", k, count));
 }
 
-std::uint64_t first_unsorted_host(const Problem& problem, const void* keys,
-                                  const std::string& device) try {
-  Staging s(device);
-  const IsSortedPlan plan(s.device, problem);
-  const IsSortedPlan::Operands o{s.in(keys, problem.count * info(problem.key).bytes, "keys"),
-                                 s.room(8), s.room(plan.scratch_bytes())};
-  plan.run(*s.queue, o);
-  return s.number(o.result);
-} catch (const std::bad_alloc&) {
-  throw_out_of_memory("first_unsorted_host", problem.count * info(problem.key).bytes);
+std::uint64_t first_unsorted_host(const Problem& p, const void* keys, const std::string& device) {
+  HostCall call(device);
+  const IsSortedPlan plan(call.device, p);
+  const Operand all[] = {host_operand("keys", keys, key_bytes(p, p.count), false)};
+  validate_operands(all, Space::host);
+  const IsSortedPlan::Operands o{call.in(keys, key_bytes(p, p.count), info(p.key).bytes),
+                                 call.out(nullptr, 8), call.scratch(plan.scratch_bytes())};
+  call.start([&] { plan.run(*call.queue, o); });
+  return call.number(o.result);
 }
 
-std::uint64_t unique_host(const Problem& problem, const HostOperands& h, void* lengths,
-                          unsigned length_bytes, const std::string& device) try {
-  Staging s(device);
+std::uint64_t unique_host(const Problem& p, const HostOperands& h, void* lengths,
+                          unsigned length_bytes, const std::string& device) {
+  HostCall call(device);
   if (lengths == nullptr) length_bytes = 0;
-  const UniquePlan plan(s.device, problem, length_bytes);
-  const std::uint64_t keys = problem.count * info(problem.key).bytes;
-  const std::uint64_t values =
-      problem.payload == Payload::none ? 0 : problem.count * problem.value_bytes;
-  need(h.keys_out, problem.keys_out ? keys : 0, "keys_out");
-  need(h.values_out, values, "values_out");
+  const UniquePlan plan(call.device, p, length_bytes);
+  validate_in_place_operands(p, h, lengths, length_bytes);
   UniquePlan::Operands o;
-  o.keys_in = s.in(h.keys_in, keys, "keys_in");
-  if (problem.payload == Payload::values)
-    o.values_in = s.in(h.values_in, values, "values_in", problem.value_bytes);
-  if (problem.keys_out) o.keys_out = s.room(keys);
-  o.values_out = s.room(values);
-  o.lengths = s.room(problem.count * length_bytes);
-  o.runs = s.room(8);
-  o.scratch = s.room(plan.scratch_bytes());
-  plan.run(*s.queue, o);
-  const std::uint64_t runs = s.number(o.runs);
-  if (problem.keys_out) s.out(h.keys_out, o.keys_out, runs * info(problem.key).bytes);
-  if (values != 0) s.out(h.values_out, o.values_out, runs * problem.value_bytes);
-  s.out(lengths, o.lengths, runs * length_bytes);
+  o.keys_in = call.in(h.keys_in, key_bytes(p, p.count), info(p.key).bytes);
+  if (p.payload == Payload::values)
+    o.values_in = call.in(h.values_in, value_bytes(p, p.count), p.value_bytes);
+  if (p.keys_out) o.keys_out = call.scratch(key_bytes(p, p.count));
+  o.values_out = call.scratch(value_bytes(p, p.count));
+  o.lengths = call.scratch(p.count * length_bytes);
+  o.runs = call.scratch(8);
+  o.scratch = call.scratch(plan.scratch_bytes());
+  call.start([&] { plan.run(*call.queue, o); });
+
+  const std::uint64_t runs = call.number(o.runs);
+  const auto read = [&](void* to, const Memory& from, std::uint64_t bytes) {
+    if (bytes != 0) call.queue->read(to, from, bytes);
+  };
+  if (p.keys_out) read(h.keys_out, o.keys_out, key_bytes(p, runs));
+  read(h.values_out, o.values_out, value_bytes(p, runs));
+  read(lengths, o.lengths, runs * length_bytes);
   return runs;
-} catch (const std::bad_alloc&) {
-  throw_out_of_memory("unique_host", operand_bytes(problem));
 }
 
-void merge_host(const Problem& problem, std::uint64_t a_count, const HostMergeOperands& h,
-                const std::string& device) try {
-  Staging s(device);
-  const MergePlan plan(s.device, problem, a_count);
-  const unsigned key = info(problem.key).bytes,
-                 value = problem.payload == Payload::none ? 0 : problem.value_bytes;
-  const std::uint64_t b_count = problem.count - a_count;
-  need(h.keys_out, problem.count, "keys_out");
-  need(h.values_out, problem.count * value, "values_out");
+void merge_host(const Problem& p, std::uint64_t a_count, const HostMergeOperands& h,
+                const std::string& device) {
+  HostCall call(device);
+  const MergePlan plan(call.device, p, a_count);
+  const std::uint64_t b_count = p.count - a_count;
+  const unsigned key = info(p.key).bytes;
+  const Operand all[] = {host_operand("a_keys", h.a_keys, key_bytes(p, a_count), false),
+                         host_operand("b_keys", h.b_keys, key_bytes(p, b_count), false),
+                         host_operand("keys_out", h.keys_out, key_bytes(p, p.count), true),
+                         host_operand("a_values", h.a_values, value_bytes(p, a_count), false),
+                         host_operand("b_values", h.b_values, value_bytes(p, b_count), false),
+                         host_operand("values_out", h.values_out, value_bytes(p, p.count), true)};
+  validate_operands(all, Space::host);
   MergePlan::Operands o;
-  o.a_keys = s.in(h.a_keys, a_count * key, "a_keys");
-  o.b_keys = s.in(h.b_keys, b_count * key, "b_keys");
-  o.keys_out = s.room(problem.count * key);
-  o.a_values = s.in(h.a_values, a_count * value, "a_values");
-  o.b_values = s.in(h.b_values, b_count * value, "b_values");
-  o.values_out = s.room(problem.count * value);
-  o.scratch = s.room(plan.scratch_bytes());
-  plan.run(*s.queue, o);
-  s.out(h.keys_out, o.keys_out, problem.count * key);
-  s.out(h.values_out, o.values_out, problem.count * value);
-} catch (const std::bad_alloc&) {
-  throw_out_of_memory("merge_host", operand_bytes(problem));
+  o.a_keys = call.in(h.a_keys, key_bytes(p, a_count), key);
+  o.b_keys = call.in(h.b_keys, key_bytes(p, b_count), key);
+  o.keys_out = call.out(h.keys_out, key_bytes(p, p.count));
+  o.a_values = call.in(h.a_values, value_bytes(p, a_count), p.value_bytes);
+  o.b_values = call.in(h.b_values, value_bytes(p, b_count), p.value_bytes);
+  o.values_out = call.out(h.values_out, value_bytes(p, p.count));
+  o.scratch = call.scratch(plan.scratch_bytes());
+  call.run([&] { plan.run(*call.queue, o); });
 }
 
-void search_host(const Problem& problem, const void* keys, const void* needles,
-                 std::uint64_t needle_count, void* places, Bound bound,
-                 const std::string& device) try {
-  Staging s(device);
-  const SearchPlan plan(s.device, problem, needle_count, bound);
-  const unsigned key = info(problem.key).bytes;
-  need(places, needle_count, "places");
-  const SearchPlan::Operands o{s.in(keys, problem.count * key, "keys"),
-                               s.in(needles, needle_count * key, "needles"),
-                               s.room(needle_count * problem.value_bytes)};
-  plan.run(*s.queue, o);
-  s.out(places, o.places, needle_count * problem.value_bytes);
-} catch (const std::bad_alloc&) {
-  throw_out_of_memory("search_host", (problem.count + needle_count) * info(problem.key).bytes);
+void search_host(const Problem& p, const void* keys, const void* needles,
+                 std::uint64_t needle_count, void* places, Bound bound, const std::string& device) {
+  HostCall call(device);
+  const SearchPlan plan(call.device, p, needle_count, bound);
+  const std::uint64_t place_bytes = needle_count * p.value_bytes;
+  const Operand all[] = {host_operand("keys", keys, key_bytes(p, p.count), false),
+                         host_operand("needles", needles, key_bytes(p, needle_count), false),
+                         host_operand("places", places, place_bytes, true)};
+  validate_operands(all, Space::host);
+  const SearchPlan::Operands o{call.in(keys, key_bytes(p, p.count), info(p.key).bytes),
+                               call.in(needles, key_bytes(p, needle_count), info(p.key).bytes),
+                               call.out(places, place_bytes)};
+  call.run([&] { plan.run(*call.queue, o); });
 }
 
-void nth_element_host(const Problem& problem, std::uint64_t n, const HostOperands& h,
-                      const std::string& device) try {
-  Staging s(device);
-  const NthElementPlan plan(s.device, problem, n);
-  const std::uint64_t keys = problem.count * info(problem.key).bytes;
-  const std::uint64_t values =
-      problem.payload == Payload::none ? 0 : problem.count * problem.value_bytes;
-  need(h.keys_out, problem.keys_out ? keys : 0, "keys_out");
-  need(h.values_out, values, "values_out");
+void nth_element_host(const Problem& p, std::uint64_t n, const HostOperands& h,
+                      const std::string& device) {
+  HostCall call(device);
+  const NthElementPlan plan(call.device, p, n);
+  validate_in_place_operands(p, h, nullptr, 0);
   Operands o;
-  o.keys_in = s.in(h.keys_in, keys, "keys_in");
-  if (problem.payload == Payload::values) o.values_in = s.in(h.values_in, values, "values_in");
-  if (problem.keys_out) o.keys_out = s.room(keys);
-  o.values_out = s.room(values);
-  o.scratch = s.room(plan.scratch_bytes());
-  plan.run(*s.queue, o);
-  if (problem.keys_out) s.out(h.keys_out, o.keys_out, keys);
-  s.out(h.values_out, o.values_out, values);
-} catch (const std::bad_alloc&) {
-  throw_out_of_memory("nth_element_host", operand_bytes(problem));
+  o.keys_in = call.in(h.keys_in, key_bytes(p, p.count), info(p.key).bytes);
+  if (p.payload == Payload::values)
+    o.values_in = call.in(h.values_in, value_bytes(p, p.count), p.value_bytes);
+  if (p.keys_out) o.keys_out = call.out(h.keys_out, key_bytes(p, p.count));
+  o.values_out = call.out(h.values_out, value_bytes(p, p.count));
+  o.scratch = call.scratch(plan.scratch_bytes());
+  call.run([&] { plan.run(*call.queue, o); });
 }
 
 }  // namespace sortium

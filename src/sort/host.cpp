@@ -5,97 +5,33 @@
 
 #include <cstdlib>
 #include <sortium/sortium.hpp>
-#include <utility>
+#include <tuple>
 
-#include "../algorithms/catalog.hpp"
-#include "out_of_memory.hpp"
-#include "records.hpp"
+#include "../algorithms/algorithm.hpp"
+#include "few.hpp"
+#include "staging.hpp"
+#include "validate.hpp"
 
 namespace sortium {
 
 namespace {
 
-bool ranges_overlap(const void* a, std::uint64_t a_bytes, const void* b, std::uint64_t b_bytes) {
-  const auto x = reinterpret_cast<std::uintptr_t>(a), y = reinterpret_cast<std::uintptr_t>(b);
-  return a != nullptr && b != nullptr && x < y + b_bytes && y < x + a_bytes;
+Operands as_operands(const HostOperands& o) {
+  return {host_memory(o.keys_in),
+          host_memory(o.keys_out),
+          host_memory(o.values_in),
+          host_memory(o.values_out),
+          {},
+          host_memory(o.offsets)};
 }
 
-void check_operands(const Problem& p, const HostOperands& o) {
-  const std::uint64_t keys = p.count * info(p.key).bytes, values = p.count * p.value_bytes;
-  const std::uint64_t out = records_out(p), first_keys = out * info(p.key).bytes,
-                      first_values = out * p.value_bytes;
-  const auto need = [](const void* pointer, const char* name) {
-    if (pointer == nullptr)
-      throw Error(ErrorCode::invalid_argument, fmt::format("{} is null", name));
-  };
-  need(o.keys_in, "keys_in");
-  if (p.keys_out) need(o.keys_out, "keys_out");
-  if (p.payload == Payload::values) need(o.values_in, "values_in");
-  if (p.payload != Payload::none) need(o.values_out, "values_out");
-  const auto refuse = [](const char* a, const char* b) {
-    throw Error(
-        ErrorCode::invalid_argument,
-        fmt::format(
-            "{} and {} overlap; only the in-place form, where they are the same, is allowed", a,
-            b));
-  };
-  if (p.limit != 0 && ((p.keys_out && o.keys_in == o.keys_out) ||
-                       (p.payload == Payload::values && o.values_in == o.values_out)))
-    throw Error(ErrorCode::invalid_argument,
-                "with a limit, keys_out and values_out must be memory of their own");
-  if (p.keys_out && o.keys_in != o.keys_out &&
-      ranges_overlap(o.keys_in, keys, o.keys_out, first_keys))
-    refuse("keys_in", "keys_out");
-  if (p.payload == Payload::none) return;
-  if (p.payload == Payload::values) {
-    if (o.values_in != o.values_out &&
-        ranges_overlap(o.values_in, values, o.values_out, first_values))
-      refuse("values_in", "values_out");
-    if (ranges_overlap(o.keys_in, keys, o.values_in, values)) refuse("keys_in", "values_in");
-    if (p.keys_out && ranges_overlap(o.keys_out, first_keys, o.values_in, values))
-      refuse("keys_out", "values_in");
-  }
-  if (ranges_overlap(o.keys_in, keys, o.values_out, first_values)) refuse("keys_in", "values_out");
-  if (p.keys_out && ranges_overlap(o.keys_out, first_keys, o.values_out, first_values))
-    refuse("keys_out", "values_out");
-}
-
-template <class Offset>
-void check_ascending(const Problem& p, const Offset* offsets) {
-  const auto refuse = [](const std::string& message) {
-    throw Error(ErrorCode::invalid_argument, message);
-  };
-  if (offsets[0] != 0) refuse(fmt::format("offsets[0] is {}; the first must be 0", offsets[0]));
-  for (std::uint64_t s = 0; s < p.segments; ++s)
-    if (offsets[s + 1] < offsets[s])
-      refuse(fmt::format("offsets[{}] is {}, less than the one before, {}; they must ascend", s + 1,
-                         offsets[s + 1], offsets[s]));
-  if (offsets[p.segments] != p.count)
-    refuse(fmt::format("offsets[{}] is {}; the last must be the number of keys, {}", p.segments,
-                       offsets[p.segments], p.count));
-}
-
-void check_segments(const Problem& p, const HostOperands& o) {
-  check_offsets(p, o.offsets);
-  const std::uint64_t offsets = (p.segments + 1) * p.offset_bytes;
-  const auto refuse = [](const char* what) {
-    throw Error(ErrorCode::invalid_argument, fmt::format("offsets and {} overlap", what));
-  };
-  if (p.keys_out &&
-      ranges_overlap(o.offsets, offsets, o.keys_out, records_out(p) * info(p.key).bytes))
-    refuse("keys_out");
-  if (p.payload != Payload::none &&
-      ranges_overlap(o.offsets, offsets, o.values_out, records_out(p) * p.value_bytes))
-    refuse("values_out");
-}
-
-// Values of sizes that no sort moves: with their keys, a problem of two columns.
+// Sorts values of sizes that no algorithm moves: as a problem of two columns.
 HostReport sort_elements(const Problem& p, const HostOperands& o, const Options& options) {
-  check_element_bytes(p.value_bytes);
+  validate_value_bytes(p.value_bytes);
   Problem small = p;
   small.value_bytes = 4;
-  check(small);
-  if (p.count != 0) check_operands(p, o);
+  validate_problem(small);
+  if (p.count != 0) validate_sort_operands(p, as_operands(o), 0, Space::host);
   const auto moved = [](const void* in, const void* out) {
     return in == out ? Moved::in_place : Moved::out;
   };
@@ -116,74 +52,78 @@ HostReport sort_elements(const Problem& p, const HostOperands& o, const Options&
                             .max_scratch_bytes = options.max_scratch_bytes});
 }
 
-// On a CPU, OpenCL's memory is the host's, too, of which cpu:0 keeps some from sort to sort
-// (`kept`): to touch new memory for the first time takes as long as to sort in it. Less than that
-// the C library keeps.
-constexpr std::uint64_t kept_from = std::uint64_t{1} << 21;  // bytes
-std::unique_ptr<Buffer> scratch_for(Device& device, std::uint64_t bytes,
-                                    [[maybe_unused]] std::unique_ptr<Buffer>& kept) {
-#ifdef SORTIUM_WITH_HOST
-  const auto& c = device.info().claimed;
-  if (c.kind == DeviceKind::cpu && c.backend == Backend::opencl && bytes >= kept_from) {
-    kept = find_device("cpu:0")->allocate(bytes);
-    return device.adopt(kept->memory().handle, bytes);
-  }
-#endif
-  return device.allocate(bytes);
+// Whether the device can use all operands where they lie. If not, it gets copies of all of them:
+// a Plan sorts keys and values both in place or both out of place.
+bool can_adopt(const Staging& staging, const Problem& p, const HostOperands& o) {
+  const unsigned key = info(p.key).bytes;
+  const bool has_values = p.payload != Payload::none;
+  const bool alike = p.payload != Payload::values || !p.keys_out ||
+                     (o.keys_in == o.keys_out) == (o.values_in == o.values_out);
+  return alike && staging.can_adopt(o.keys_in, key) && staging.can_adopt(o.keys_out, key) &&
+         (!has_values || (staging.can_adopt(o.values_in, p.value_bytes) &&
+                          staging.can_adopt(o.values_out, p.value_bytes))) &&
+         (p.segments == 0 || staging.can_adopt(o.offsets, p.offset_bytes));
 }
 
-#ifdef SORTIUM_WITH_HOST
-HostReport report_of_few() {
-  static const detail::FewNames& names =
-      []() -> const detail::FewNames& {  // told once: threads that sort few would share the line
-    static const detail::FewNames made{find_device("cpu:0")->info().name,
-                                       catalog::sample().info().name};  // devices live for ever
-    detail::few_names.store(&made, std::memory_order_release);
-    return made;
-  }();
-  return detail::few_report(names);
+// The operands in memory of the device. Copies are sorted in place, unless there is a limit: then
+// the output is shorter than the input, and apart from it.
+Operands stage(Staging& staging, const Problem& p, const HostOperands& o, bool adopt) {
+  const std::uint64_t key = info(p.key).bytes, value = p.value_bytes, out = records_out(p);
+  const auto add = [&](const void* in, void* result, bool wanted, std::uint64_t bytes) {
+    const bool in_place = wanted && (adopt ? in == result : p.limit == 0);
+    const Memory input = in == nullptr
+                             ? Memory{}
+                             : staging.add(in, in_place ? result : nullptr, p.count * bytes, adopt);
+    if (!wanted || (in_place && input)) return std::pair(input, wanted ? input : Memory{});
+    // What shorter segments leave of a limit's output comes back as it was.
+    const bool is_partly_written = p.segments != 0 && p.limit != 0;
+    return std::pair(input,
+                     staging.add(is_partly_written ? result : nullptr, result, out * bytes, adopt));
+  };
+  Operands operands;
+  std::tie(operands.keys_in, operands.keys_out) = add(o.keys_in, o.keys_out, p.keys_out, key);
+  if (p.payload != Payload::none)
+    std::tie(operands.values_in, operands.values_out) =
+        add(p.payload == Payload::values ? o.values_in : nullptr, o.values_out, true, value);
+  if (p.segments != 0)
+    operands.offsets = staging.add(o.offsets, nullptr, (p.segments + 1) * p.offset_bytes, adopt);
+  return operands;
 }
 
-HostReport sort_fewest(const Problem& p, const HostOperands& o) {
-  HostReport report = report_of_few();
-  catalog::sample_fewest(p, o.keys_in, o.keys_out, o.values_in, o.values_out);
+HostReport report_of(const Device& device, const Plan& plan) {
+  HostReport report;
+  report.device = device.info().name;
+  report.algorithm = plan.algorithm().name;
+  report.parameters = plan.parameters();
+  report.stable = plan.algorithm().stable;
+  report.run_length = plan.run_length();
   return report;
 }
 
-HostReport sort_few(const Problem& p, const HostOperands& o) {
-  check(p);
-  if (p.count == 0) return report_of_few();
-  check_operands(p, o);
-  if (p.count <= catalog::fewest) return sort_fewest(p, o);
-  HostReport report = report_of_few();
-  const auto memory = [](const void* m) { return Memory{const_cast<void*>(m), 0, 0}; };
-  const Operands operands{
-      memory(o.keys_in), memory(o.keys_out), memory(o.values_in), memory(o.values_out), {}};
-  if (p.count < 256) {  // to ask for the time would take as long
-    catalog::sample_few(p, operands);
-  } else {
-    Stopwatch watch;
-    catalog::sample_few(p, operands);
-    report.sort_seconds = watch.lap();
-  }
+HostReport sort_by_plan(Device& device, const Plan& plan, const HostOperands& o) {
+  Stopwatch watch;
+  HostReport report = report_of(device, plan);
+  if (plan.problem().count == 0) return report;
+  validate_sort_operands(plan.problem(), as_operands(o), 0, Space::host);
+  const auto queue = device.make_queue();
+  report.plan_seconds = watch.lap();
+
+  Staging staging(device);
+  Operands operands = stage(staging, plan.problem(), o, can_adopt(staging, plan.problem(), o));
+  operands.scratch = staging.scratch(plan.scratch_bytes());
+  staging.write(*queue);
+  report.transfer_seconds = watch.lap();
+
+  plan.run(*queue, operands);
+  staging.sync(*queue);
+  report.sort_seconds = watch.lap();
+
+  staging.read(*queue);
+  report.transfer_seconds += watch.lap();
   return report;
 }
-#endif
 
 }  // namespace
-
-constinit std::atomic<const detail::FewNames*> detail::few_names{nullptr};
-
-void check_offsets(const Problem& p, const void* offsets) {
-  if (offsets == nullptr)
-    throw Error(
-        ErrorCode::invalid_argument,
-        fmt::format("offsets is null; {} segments need {} of them", p.segments, p.segments + 1));
-  if (p.offset_bytes == 4)
-    check_ascending(p, static_cast<const std::uint32_t*>(offsets));
-  else
-    check_ascending(p, static_cast<const std::uint64_t*>(offsets));
-}
 
 bool names_device(const std::string& device) {
   if (!device.empty()) return device != "auto";
@@ -205,6 +145,12 @@ std::shared_ptr<Device> device_near(const std::string& name) {
   return find_device(name);
 }
 
+void detail::out_of_host_memory(std::uint64_t elements, std::uint64_t element_bytes) {
+  throw Error(ErrorCode::out_of_memory,
+              fmt::format("out of host memory: {} elements of {} bytes were asked for", elements,
+                          element_bytes));
+}
+
 void detail::check_lengths(std::uint64_t keys, std::uint64_t values) {
   if (keys != values)
     throw Error(ErrorCode::invalid_argument,
@@ -223,119 +169,23 @@ std::uint64_t detail::segments_of(std::uint64_t offsets, std::uint64_t first, st
   return offsets - 1;
 }
 
-HostReport detail::sort_by_default(KeyType key, std::uint64_t count, void* keys,
-                                   unsigned value_bytes, void* values) {
-  Problem p{.key = key, .count = count};
-  if (value_bytes != 0) p.payload = Payload::values, p.value_bytes = value_bytes;
-#ifdef SORTIUM_WITH_HOST
-  // What is not as it should be is left to sort_host, which says what it is.
-  const bool right =
-      keys != nullptr &&
-      (value_bytes == 0 ||
-       ((value_bytes == 4 || value_bytes == 8) && values != nullptr &&
-        !ranges_overlap(keys, count * info(key).bytes, values, count * value_bytes)));
-  if (right && count < 2) return report_of_few();
-  if (right && count <= catalog::fewest) return sort_fewest(p, {keys, keys, values, values});
-#endif
-  return sort_host(p, {keys, keys, values, values});
-}
-
-HostReport sort_host(const Problem& problem, const HostOperands& o, const Options& options) try {
+HostReport sort_host(const Problem& problem, const HostOperands& o, const Options& options) {
   if (problem.payload == Payload::values && problem.value_bytes != 4 && problem.value_bytes != 8)
     return sort_elements(problem, o, options);
+  const bool is_few = few::suits(problem, options);
+  if (is_few && problem.segments == 0 && few::suits(problem, o)) return few::sort(problem, o);
   if (problem.segments != 0) {
-    check(problem);
-    check_segments(problem, o);
+    validate_problem(problem);
+    validate_offsets(problem, o.offsets);
   }
-  bool calling_thread = false;
-#ifdef SORTIUM_WITH_HOST
-  calling_thread = problem.count <= few && problem.limit == 0 && options.algorithm == "auto" &&
-                   options.parameters.empty() && options.max_scratch_bytes == 0 &&
-                   ((problem.count <= catalog::fewest &&
-                     options.device.empty()) ||  // to look for SORTIUM_DEVICE would take longer
-                    options.device == "cpu:0" ||
-                    !names_device(options.device));
-  if (calling_thread && problem.segments == 0) return sort_few(problem, o);
-#endif
   Stopwatch watch;
-  HostReport report;
-  const auto device = calling_thread ? find_device("cpu:0") : device_for(problem, options);
+  const auto device = is_few ? find_device("cpu:0") : device_for(problem, options);
   const Plan plan(device, problem,
                   {options.algorithm, options.parameters, options.max_scratch_bytes});
-  report.device = device->info().name;
-  report.algorithm = plan.algorithm().name;
-  report.parameters = plan.parameters();
-  report.stable = plan.algorithm().stable;
-  report.run_length = plan.run_length();
-  if (problem.count == 0) return report;
-  check_operands(problem, o);
-  const auto queue = device->make_queue();
-  report.plan_seconds = watch.lap();
-
-  // Everything is allocated before anything is written. A CPU sorts the caller's memory where it
-  // lies; elsewhere the device sorts its own copy in place.
-  const std::uint64_t key_bytes = problem.count * info(problem.key).bytes;
-  const std::uint64_t value_bytes = problem.count * problem.value_bytes;
-  const bool in_place =
-      problem.limit == 0;  // a limit's output is shorter than its input, and apart from it
-  const std::uint64_t out = records_out(problem), keys_out_bytes = out * info(problem.key).bytes;
-  const std::uint64_t values_out_bytes = out * problem.value_bytes;
-  const bool read_values = problem.payload == Payload::values;
-  const bool write_values = problem.payload != Payload::none;
-  const bool direct = device->info().claimed.kind == DeviceKind::cpu;
-  const auto provide = [&](const void* host, std::uint64_t bytes) {
-    return direct ? device->adopt(const_cast<void*>(host), bytes) : device->allocate(bytes);
-  };
-  const auto keys_in = provide(o.keys_in, key_bytes);
-  const auto keys_out = problem.keys_out && o.keys_out != o.keys_in && (direct || !in_place)
-                            ? provide(o.keys_out, keys_out_bytes)
-                            : nullptr;
-  const auto values_out = write_values ? provide(o.values_out, values_out_bytes) : nullptr;
-  const auto values_in = read_values && o.values_in != o.values_out && (direct || !in_place)
-                             ? provide(o.values_in, value_bytes)
-                             : nullptr;
-  const std::uint64_t offset_bytes =
-      problem.segments == 0 ? 0 : (problem.segments + 1) * problem.offset_bytes;
-  const auto offsets = problem.segments != 0 ? provide(o.offsets, offset_bytes) : nullptr;
-  std::unique_ptr<Buffer> kept;  // what scratch memory lies in
-  const auto scratch = scratch_for(*device, plan.scratch_bytes(), kept);
-
-  Operands operands;
-  operands.keys_in = keys_in->memory();
-  if (problem.keys_out) operands.keys_out = keys_out ? keys_out->memory() : keys_in->memory();
-  if (write_values) operands.values_out = values_out->memory();
-  if (read_values) operands.values_in = values_in ? values_in->memory() : values_out->memory();
-  operands.scratch = scratch->memory();
-  if (offsets) operands.offsets = offsets->memory();
-
-  if (!direct) {
-    if (offsets) queue->write(operands.offsets, o.offsets, offset_bytes);
-    queue->write(operands.keys_in, o.keys_in, key_bytes);
-    if (read_values) queue->write(operands.values_in, o.values_in, value_bytes);
-    if (problem.segments != 0 &&
-        problem.limit != 0) {  // what shorter segments leave comes back as it was
-      if (problem.keys_out) queue->write(operands.keys_out, o.keys_out, keys_out_bytes);
-      if (write_values) queue->write(operands.values_out, o.values_out, values_out_bytes);
-    }
-  }
-  report.transfer_seconds = watch.lap();
-
-  plan.run(*queue, operands);
-  if (direct) {
-    if (problem.keys_out) device->sync_host(*queue, keys_out ? *keys_out : *keys_in);
-    if (write_values) device->sync_host(*queue, *values_out);
-  }
-  queue->finish();
-  report.sort_seconds = watch.lap();
-
-  if (!direct) {
-    if (problem.keys_out) queue->read(o.keys_out, operands.keys_out, keys_out_bytes);
-    if (write_values) queue->read(o.values_out, operands.values_out, values_out_bytes);
-    report.transfer_seconds += watch.lap();
-  }
+  const double plan_seconds = watch.lap();
+  HostReport report = sort_by_plan(*device, plan, o);
+  report.plan_seconds += plan_seconds;
   return report;
-} catch (const std::bad_alloc&) {
-  throw_out_of_memory("sort_host", operand_bytes(problem));
 }
 
 }  // namespace sortium

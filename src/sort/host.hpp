@@ -21,17 +21,11 @@ class Stopwatch {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
-constexpr std::uint64_t few = 1u << 14;  // records, see sort_host
-
 // Whether `device`, of a caller's options, or SORTIUM_DEVICE names one in particular.
 [[nodiscard]] bool names_device(const std::string& device);
 // The device of that name; where none is named, here or by SORTIUM_DEVICE, the one that reads host
 // memory where it lies.
 [[nodiscard]] std::shared_ptr<Device> device_near(const std::string& name);
 [[nodiscard]] std::shared_ptr<Device> device_for(const Problem& problem, const Options& options);
-
-// Segments on the host can be looked at: on a device nobody could say what is wrong with them.
-// Throws Error(invalid_argument) that names the first offset that is.
-void check_offsets(const Problem& problem, const void* offsets);
 
 }  // namespace sortium

@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <sortium/sortium.hpp>
 
 #include "../algorithms/algorithm.hpp"
-#include "operands.hpp"
+#include "profiled.hpp"
 #include "self_test.hpp"
+#include "validate.hpp"
 
 namespace sortium {
 
@@ -18,42 +18,12 @@ namespace {
 
 }  // namespace
 
-void check(const Problem& p) {
-  const auto& key = info(p.key);
-  const unsigned end = p.end_bit == 0 ? key.bits() : p.end_bit;
-  if (p.begin_bit >= end || end > key.bits())
-    refuse(fmt::format("bits {}:{} are not a range of the {} bits of a {} key", p.begin_bit,
-                       p.end_bit, key.bits(), key.name));
-  if (p.payload != Payload::none && p.value_bytes != 4 && p.value_bytes != 8)
-    refuse(
-        fmt::format("value_bytes is {}; 4 and 8 are allowed (values of other sizes are columns of "
-                    "a RecordPlan)",
-                    p.value_bytes));
-  if (p.payload == Payload::positions && p.value_bytes == 4 && p.count > (std::uint64_t{1} << 32))
-    refuse(fmt::format("count is {}; 4-byte positions reach 2^32 records (take 8)", p.count));
-  if (!p.keys_out && p.payload != Payload::positions)
-    refuse("keys_out is false, which only an argsort (Payload::positions) may ask for");
-  if (p.segments != 0 && p.offset_bytes != 4 && p.offset_bytes != 8)
-    refuse(fmt::format("offset_bytes is {}; 4 and 8 are allowed", p.offset_bytes));
-  if (p.segments != 0 && p.offset_bytes == 4 && p.count >= (std::uint64_t{1} << 32))
-    refuse(fmt::format("count is {}; 4-byte offsets of segments reach 2^32 - 1 records (take 8)",
-                       p.count));
-  if (p.segments > (std::uint64_t{1} << 40))
-    refuse(fmt::format("segments is {}; up to 2^40 is allowed", p.segments));
-  if (p.segments != 0 && p.limit > (std::uint64_t{1} << 40) / p.segments)
-    refuse(fmt::format("limit is {}; with {} segments up to {} is allowed, 2^40 records in all",
-                       p.limit, p.segments, (std::uint64_t{1} << 40) / p.segments));
-  if (p.limit > p.count)
-    refuse(fmt::format("limit is {}; it is at most the count, {}", p.limit, p.count));
-  if (p.count > (std::uint64_t{1} << 40))
-    refuse(fmt::format("count is {}; up to 2^40 is allowed", p.count));
-}
-
 namespace {
 
 Planned plan(const Problem& problem, const Capabilities& capabilities, const Method& method,
              const std::vector<const Algorithm*>& except = {}) {
-  check(problem);
+  validate_problem(problem);
+  validate_capabilities(capabilities);
   if (method.algorithm == "auto") {
     if (!method.parameters.empty())
       refuse(fmt::format("parameters '{}' are given, but no algorithm that they belong to",
@@ -137,45 +107,11 @@ std::uint64_t Plan::scratch_bytes_for(const Problem& problem, const Capabilities
   return plan(problem, capabilities, method).sorter->scratch_bytes();
 }
 
-void Plan::check(const Queue& queue, const Operands& o) const {
-  check_queue(queue, *device_);
-  const unsigned key = info(problem_.key).bytes;
-  const bool values = problem_.payload != Payload::none;
-  const std::uint64_t out = records_out(problem_);
-  const std::array<Operand, 6> all{{
-      {"keys_in", o.keys_in, problem_.count * key, key},
-      {"keys_out", o.keys_out, problem_.keys_out ? out * key : 0, key},
-      {"values_in", o.values_in,
-       problem_.payload == Payload::values ? problem_.count * problem_.value_bytes : 0,
-       problem_.value_bytes},
-      {"values_out", o.values_out, values ? out * problem_.value_bytes : 0, problem_.value_bytes},
-      {"scratch", o.scratch, scratch_bytes(), 16},
-      {"offsets", o.offsets,
-       problem_.segments == 0 ? 0 : (problem_.segments + 1) * problem_.offset_bytes,
-       problem_.offset_bytes},
-  }};
-  const auto backend = device_->info().claimed.backend;
-  check_places(all, backend);
-
-  const bool keys_in_place = same(o.keys_in, o.keys_out);
-  const bool values_in_place = same(o.values_in, o.values_out);
-  if (problem_.limit != 0 && (keys_in_place || (values_in_place && o.values_in)))
-    refuse("with a limit, keys_out and values_out must be memory of their own");
-  if (problem_.payload == Payload::values && keys_in_place != values_in_place)
-    refuse("keys and values must both be sorted in place or both out of place");
-  for (std::size_t i = 0; i < all.size(); ++i)
-    for (std::size_t j = i + 1; j < all.size(); ++j) {
-      if (all[i].bytes == 0 || all[j].bytes == 0 || !overlap(all[i], all[j], backend)) continue;
-      if ((i == 0 && j == 1 && keys_in_place) || (i == 2 && j == 3 && values_in_place)) continue;
-      refuse(fmt::format(
-          "{} and {} overlap; only the in-place form, where they are the same, is allowed",
-          all[i].name, all[j].name));
-    }
-}
-
 void Plan::run(Queue& queue, const Operands& operands) const {
   if (problem_.count == 0) return;
-  check(queue, operands);
+  validate_queue(queue, *device_);
+  validate_sort_operands(problem_, operands, scratch_bytes(),
+                         space_of(device_->info().claimed.backend));
   sorter_->enqueue(queue, operands);
 }
 

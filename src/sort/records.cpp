@@ -13,7 +13,7 @@
 #include "../algorithms/algorithm.hpp"
 #include "../kernels/kernels.hpp"
 #include "embedded.hpp"
-#include "operands.hpp"
+#include "profiled.hpp"
 
 #ifdef SORTIUM_WITH_HOST
 #include "../device/host_threads.hpp"
@@ -27,7 +27,6 @@ namespace {
   throw Error(ErrorCode::invalid_argument, message);
 }
 
-constexpr std::size_t most_fields = 32, most_columns = 64;
 constexpr unsigned most_bytes = 256;  // of an element
 constexpr std::size_t columns_of_a_kernel =
     8;  // that one word may have parts from: records_pack's parameters
@@ -179,25 +178,19 @@ std::string FieldType::name() const {
   return "?";
 }
 
-void check_element_bytes(unsigned value_bytes) {
-  if (value_bytes == 0 || value_bytes > most_bytes)
-    refuse(fmt::format("value_bytes is {}; 1 to {} are allowed", value_bytes, most_bytes));
-}
-
-void check(const RecordProblem& p) {
+void validate_record_problem(const RecordProblem& p) {
   if (p.count > (std::uint64_t{1} << 40))
     refuse(fmt::format("count is {}; up to 2^40 is allowed", p.count));
-  if (p.columns.empty() || p.columns.size() > most_columns)
-    refuse(
-        fmt::format("there are {} columns; 1 to {} are allowed", p.columns.size(), most_columns));
-  if (p.key.empty() || p.key.size() > most_fields)
-    refuse(fmt::format("the key has {} fields; 1 to {} are allowed", p.key.size(), most_fields));
+  if (p.columns.empty() || p.columns.size() > max_columns)
+    refuse(fmt::format("there are {} columns; 1 to {} are allowed", p.columns.size(), max_columns));
+  if (p.key.empty() || p.key.size() > max_fields)
+    refuse(fmt::format("the key has {} fields; 1 to {} are allowed", p.key.size(), max_fields));
   if (p.position_bytes != 0 && p.position_bytes != 4 && p.position_bytes != 8)
     refuse(
         fmt::format("position_bytes is {}; 4, 8 and (for none) 0 are allowed", p.position_bytes));
   if (p.position_bytes == 4 && p.count > (std::uint64_t{1} << 32))
     refuse(fmt::format("count is {}; 4-byte positions reach 2^32 records (take 8)", p.count));
-  check(Problem{
+  validate_problem(Problem{
       .count = p.count, .segments = p.segments, .offset_bytes = p.offset_bytes, .limit = p.limit});
   std::vector<bool> used(p.columns.size());
   for (std::size_t c = 0; c < p.columns.size(); ++c) {
@@ -237,8 +230,8 @@ void check(const RecordProblem& p) {
     if (!used[c]) refuse(fmt::format("column {} is neither moved nor has a field of the key", c));
 }
 
-void check_records(const RecordProblem& p, const RecordOperands& o, std::uint64_t scratch_bytes,
-                   Backend backend, bool aligned) {
+void validate_record_operands(const RecordProblem& p, const RecordOperands& o,
+                              std::uint64_t scratch_bytes, Space space) {
   const std::size_t columns = p.columns.size();
   if (o.columns_in.size() != columns)
     refuse(fmt::format("columns_in has {} entries; the problem has {} columns", o.columns_in.size(),
@@ -250,7 +243,7 @@ void check_records(const RecordProblem& p, const RecordOperands& o, std::uint64_
   all.reserve(2 * columns + 3);
   const auto add = [&](const char* name, const Memory& memory, std::uint64_t bytes, unsigned unit,
                        bool written, int column = -1) {
-    all.push_back({name, memory, bytes, aligned ? unit : 1, written, column});
+    all.push_back({name, memory, bytes, unit, written, column});
   };
   for (std::size_t c = 0; c < columns; ++c) {
     const auto& column = p.columns[c];
@@ -271,8 +264,7 @@ void check_records(const RecordProblem& p, const RecordOperands& o, std::uint64_
   add("scratch", o.scratch, scratch_bytes, 16, true);
   add("offsets", o.offsets, p.segments == 0 ? 0 : (p.segments + 1) * p.offset_bytes, p.offset_bytes,
       false);
-  check_places(all, backend);
-  check_apart(all, backend);
+  validate_operands(all, space);
 }
 
 // -----------------------------------------------------------------------------------------------
@@ -368,7 +360,7 @@ struct Steps {
 
   Steps(const RecordProblem& p, const Capabilities& device, const Method& method)
       : problem(p), inner_method(method) {
-    check(problem);
+    validate_record_problem(problem);
     if (method.algorithm != "auto") {
       const auto& can = find_algorithm(method.algorithm).info();
       if (!can.stable || can.partial)
@@ -583,8 +575,9 @@ std::vector<unsigned> RecordPlan::word_bits() const {
 
 void RecordPlan::run(Queue& queue, const RecordOperands& operands) const {
   if (problem().count == 0) return;
-  check_queue(queue, *it_->device);
-  check_records(problem(), operands, scratch_bytes(), it_->device->info().claimed.backend, true);
+  validate_queue(queue, *it_->device);
+  validate_record_operands(problem(), operands, scratch_bytes(),
+                           space_of(it_->device->info().claimed.backend));
   it_->enqueue(queue, operands);
 }
 
@@ -596,7 +589,7 @@ std::vector<Plan::Phase> RecordPlan::profile(Queue& queue, const RecordOperands&
 // Permute
 // -----------------------------------------------------------------------------------------------
 
-void check(const PermuteProblem& p) {
+void validate_permute_problem(const PermuteProblem& p) {
   if (p.count > (std::uint64_t{1} << 40))
     refuse(fmt::format("count is {}; up to 2^40 is allowed", p.count));
   if (p.elements > (std::uint64_t{1} << 40))
@@ -722,7 +715,7 @@ void Mover::enqueue(Queue& queue, Memory in, Memory positions, Memory out,
 
 Permute::Permute(std::shared_ptr<Device> device, const PermuteProblem& problem)
     : device_(std::move(device)), problem_(problem) {
-  check(problem_);
+  validate_permute_problem(problem_);
   mover_ = std::make_unique<Mover>(*device_, problem_);
 }
 
@@ -732,7 +725,6 @@ Permute::~Permute() = default;
 
 void Permute::run(Queue& queue, Memory in, Memory positions, Memory out) const {
   if (problem_.count == 0) return;
-  const auto backend = device_->info().claimed.backend;
   const bool gathers = problem_.direction == Direction::gather;
   const std::uint64_t elements = problem_.elements == 0 ? problem_.count : problem_.elements;
   const unsigned unit = unit_of(problem_.element_bytes);
@@ -740,9 +732,8 @@ void Permute::run(Queue& queue, Memory in, Memory positions, Memory out) const {
       {"in", in, (gathers ? elements : problem_.count) * problem_.element_bytes, unit, false},
       {"positions", positions, problem_.count * problem_.index_bytes, problem_.index_bytes, false},
       {"out", out, (gathers ? problem_.count : elements) * problem_.element_bytes, unit}};
-  check_queue(queue, *device_);
-  check_places(all, backend);
-  check_apart(all, backend);
+  validate_queue(queue, *device_);
+  validate_operands(all, space_of(device_->info().claimed.backend));
   mover_->enqueue(queue, in, positions, out);
 }
 

@@ -3,14 +3,15 @@
 
 #include <sortium/sortium.hpp>
 
+#include "validate.hpp"
+
 namespace sortium {
 
-// They throw Error(invalid_argument) that names what is wrong.
-void check(const RecordProblem& problem);
-void check(const PermuteProblem& problem);
-void check_element_bytes(unsigned value_bytes);  // of values: 1 to 256
-void check_records(const RecordProblem& problem, const RecordOperands& operands,
-                   std::uint64_t scratch_bytes, Backend backend, bool aligned);
+// They throw Error(invalid_argument) that names the field, column or operand that is wrong.
+void validate_record_problem(const RecordProblem& problem);
+void validate_permute_problem(const PermuteProblem& problem);
+void validate_record_operands(const RecordProblem& problem, const RecordOperands& operands,
+                              std::uint64_t scratch_bytes, Space space);
 
 // Which of a Mover's positions there are.
 struct Places {

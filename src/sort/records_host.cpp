@@ -5,10 +5,11 @@
 #include <cstring>
 #include <sortium/sortium.hpp>
 
+#include "few.hpp"
 #include "host.hpp"
-#include "operands.hpp"
 #include "out_of_memory.hpp"
 #include "records.hpp"
+#include "validate.hpp"
 
 namespace sortium {
 
@@ -23,8 +24,6 @@ std::uint64_t column_bytes(const RecordProblem& problem) {
   for (const auto& c : problem.columns) bytes += problem.count * c.bytes;
   return bytes;
 }
-
-Memory host_memory(const void* m) { return {const_cast<void*>(m), 0, 0}; }
 
 // True if a device may use host memory with elements of this size in place.
 bool is_aligned(const void* m, unsigned bytes) {
@@ -67,7 +66,7 @@ void detail::check_positions_of_none(std::uint64_t positions) {
 
 HostReport sort_records_host(const RecordProblem& problem, const RecordHostOperands& o,
                              const Options& options) try {
-  check(problem);
+  validate_record_problem(problem);
   if (options.order != Order::ascending || options.begin_bit != 0 || options.end_bit != 0 ||
       options.nan != NanOrder::last || options.zeros != ZeroOrder::tied)
     refuse(
@@ -76,7 +75,7 @@ HostReport sort_records_host(const RecordProblem& problem, const RecordHostOpera
   Stopwatch watch;
   HostReport report;
   // As in sort_host: the way to a device and back takes longer than to sort few records.
-  const bool stay = problem.count <= few && options.algorithm == "auto" &&
+  const bool stay = problem.count <= few::records && options.algorithm == "auto" &&
                     options.parameters.empty() && options.max_scratch_bytes == 0;
   const auto device =
       stay ? device_near(options.device) : device_for({.limit = problem.limit}, options);
@@ -93,17 +92,17 @@ HostReport sort_records_host(const RecordProblem& problem, const RecordHostOpera
                                                                             : nullptr;
   };
   if (problem.segments != 0)
-    check_offsets({.count = problem.count,
-                   .segments = problem.segments,
-                   .offset_bytes = problem.offset_bytes},
-                  o.offsets);
+    validate_offsets({.count = problem.count,
+                      .segments = problem.segments,
+                      .offset_bytes = problem.offset_bytes},
+                     o.offsets);
   if (problem.count != 0) {
     std::vector<Memory> in_memory(o.columns_in.size()), out_memory(o.columns_out.size());
     std::ranges::transform(o.columns_in, in_memory.begin(), host_memory);
     std::ranges::transform(o.columns_out, out_memory.begin(), host_memory);
-    check_records(problem,
-                  {in_memory, out_memory, host_memory(o.positions), {}, host_memory(o.offsets)}, 0,
-                  Backend::host, false);
+    validate_record_operands(
+        problem, {in_memory, out_memory, host_memory(o.positions), {}, host_memory(o.offsets)}, 0,
+        Space::host);
     for (std::size_t c = 0; c < columns; ++c) {
       auto& column = own.columns[c];
       direct[c] =
@@ -177,7 +176,7 @@ HostReport sort_records_host(const RecordProblem& problem, const RecordHostOpera
 
 void permute_host(const PermuteProblem& problem, const void* in, const void* positions, void* out,
                   const Options& options) try {
-  check(problem);
+  validate_permute_problem(problem);
   if (problem.count == 0) return;
   const std::uint64_t elements = problem.elements == 0 ? problem.count : problem.elements;
   const bool gathers = problem.direction == Direction::gather;
@@ -187,8 +186,7 @@ void permute_host(const PermuteProblem& problem, const void* in, const void* pos
   const Operand all[] = {{"in", host_memory(in), in_bytes, 1, false},
                          {"positions", host_memory(positions), position_bytes, 1, false},
                          {"out", host_memory(out), out_bytes, 1}};
-  check_places(all, Backend::host);
-  check_apart(all, Backend::host);
+  validate_operands(all, Space::host);
   for (std::uint64_t i = 0; i < problem.count; ++i) {
     std::uint64_t position = 0;
     std::memcpy(&position, static_cast<const std::byte*>(positions) + i * problem.index_bytes,

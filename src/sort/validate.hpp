@@ -1,0 +1,70 @@
+// Validation of problems, capabilities and operands: the one place for sorts, records, searches and
+// permutations, on device memory and on host memory. Every function throws Error(invalid_argument)
+// that names the field or operand, its value and what is allowed.
+#pragma once
+
+#include <array>
+#include <sortium/sortium.hpp>
+#include <span>
+#include <string>
+
+namespace sortium {
+
+void validate_problem(const Problem& problem);
+void validate_value_bytes(unsigned value_bytes);  // of values that are gathered: 1 to 256
+
+// Capabilities may be filled in by hand: rejects values that no device has, such as 0 compute
+// units.
+void validate_capabilities(const Capabilities& capabilities);
+
+// How operands are compared.
+enum class Space : std::uint8_t {
+  opencl,     // handles are objects: only operands of the same handle can overlap
+  addresses,  // one address space: CUDA, cpu:0
+  host,       // the caller's host memory, of any alignment; a missing operand is a null pointer
+};
+[[nodiscard]] constexpr Space space_of(Backend backend) {
+  return backend == Backend::opencl ? Space::opencl : Space::addresses;
+}
+
+struct Operand {
+  const char* name;
+  Memory memory;
+  std::uint64_t bytes;  // needed; 0: the operand must be absent, unless it is scratch
+  unsigned unit;        // bytes; the operand begins at a multiple of it
+  bool written = true;
+  int column = -1;                    // index, if `name` has several: "columns_in[2]"
+  const char* in_place_of = nullptr;  // name of the operand that it may be identical to
+
+  [[nodiscard]] std::string text() const;  // "scratch", "columns_in[2]"
+};
+
+// The alignment of an array of elements: the largest power of two, up to 16, that divides
+// `element_bytes`.
+[[nodiscard]] constexpr unsigned unit_of(unsigned element_bytes) {
+  return (element_bytes | 16) & (~(element_bytes | 16) + 1);
+}
+
+// Rejects a queue of another device or context.
+void validate_queue(const Queue& queue, Device& device);
+
+// Rejects an operand that is missing, superfluous, too small or misaligned, and two operands that
+// overlap if at least one of them is written.
+void validate_operands(std::span<const Operand> operands, Space space);
+
+// The same for the operands of a sort, and rejects keys in place with values out of place.
+void validate_sort_operands(const Problem& problem, const Operands& operands,
+                            std::uint64_t scratch_bytes, Space space);
+
+// Host memory as an operand.
+[[nodiscard]] inline Memory host_memory(const void* m) { return {const_cast<void*>(m), 0, 0}; }
+
+// Rejects offsets in host memory that are null or do not ascend from 0 to problem.count; names the
+// first wrong one. Reads all of them.
+void validate_offsets(const Problem& problem, const void* offsets);
+
+[[nodiscard]] inline bool same(const Memory& a, const Memory& b) {
+  return a.handle == b.handle && a.offset == b.offset;
+}
+
+}  // namespace sortium
