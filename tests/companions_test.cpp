@@ -484,6 +484,10 @@ TEST_F(OnHostMemory, Refusals) {
                {"keys", "40 bytes"});
   expect_error([&] { (void)first_unsorted_host({.count = 10}, nullptr, there.device); }, bad,
                {"keys is null"});
+  expect_error([&] { (void)is_sorted(keys, {.algorithm = "lsd"}); }, bad, {"options.algorithm"});
+  expect_error([&] { unique(keys, {.parameters = "items=1"}); }, bad, {"options.parameters"});
+  expect_error([&] { nth_element(keys, 1, {.max_scratch_bytes = 1}); }, bad,
+               {"options.max_scratch_bytes", "nth_element"});
 }
 
 }  // namespace

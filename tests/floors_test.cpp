@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
 #include <optional>
 #include <regex>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -20,13 +22,17 @@ namespace {
 // they like.
 std::optional<int> floor_of(const std::string& path) {
   const auto in = [&](const char* folder) { return path.starts_with(folder); };
-  if (in("src/core/") || path == "include/sortium/core.hpp" ||
-      path == "include/sortium/detail/key_order.h")
+  const auto header = [&](std::initializer_list<const char*> names) {
+    return std::ranges::any_of(
+        names, [&](const char* name) { return path == std::string("include/sortium/") + name; });
+  };
+  if (in("src/core/") || header({"types.hpp", "order.hpp", "problem.hpp", "algorithm_info.hpp",
+                                 "core.hpp", "detail/key_order.h"}))
     return 0;
-  if (in("src/device/") || path == "include/sortium/device.hpp") return 1;
+  if (in("src/device/") || header({"device.hpp"})) return 1;
   if (in("src/kernels/") || in("src/tuning/") || path == "embedded.hpp") return 2;
   if (in("src/algorithms/")) return 3;
-  if (in("src/sort/") || in("include/sortium/")) return 4;
+  if (in("src/sort/") || in("src/c/") || in("include/sortium/")) return 4;
   if (in("apps/") || in("python/") || in("tests/") || in("bench/")) return 5;
   return std::nullopt;
 }
@@ -87,6 +93,40 @@ TEST(Floors, UpwardIncludesAreSeen) {
       1u);
   EXPECT_EQ(wrong("src/device/cuda.cpp", "#include <sortium/sortium.hpp>\n"), 1u);
   EXPECT_EQ(wrong("include/sortium/core.hpp", "  #  include <sortium/device.hpp>\n"), 1u);
+}
+
+// The headers of ours that a public header includes.
+std::vector<std::string> includes_of(const fs::path& header) {
+  static const std::regex include("(^|\n)[ \t]*#[ \t]*include[ \t]*<(sortium/[^>]+)>");
+  std::stringstream file;
+  file << std::ifstream(header).rdbuf();
+  const std::string text = file.str();
+  std::vector<std::string> names;
+  for (std::sregex_iterator it(text.begin(), text.end(), include), end; it != end; ++it)
+    names.push_back((*it)[2]);
+  return names;
+}
+
+// Whether the includes lead from `header` back to `to`.
+bool leads_to(const fs::path& root, const std::string& header, const std::string& to,
+              std::set<std::string>& seen) {
+  for (const auto& name : includes_of(root / header))
+    if (name == to || (seen.insert(name).second && leads_to(root, name, to, seen))) return true;
+  return false;
+}
+
+TEST(Floors, NoPublicHeaderIncludesBack) {
+  const fs::path root = fs::path(SORTIUM_SOURCE_DIR) / "include";
+  std::size_t headers = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(root)) {
+    if (!entry.is_regular_file()) continue;
+    const auto header = entry.path().lexically_relative(root).generic_string();
+    std::set<std::string> seen;
+    EXPECT_FALSE(leads_to(root, header, header, seen)) << header;
+    EXPECT_FALSE(seen.contains("sortium/sortium.hpp")) << header << " includes the umbrella";
+    ++headers;
+  }
+  EXPECT_GT(headers, 10u);
 }
 
 // Lines of a kernel in which a word of the sub-group may be reached by some of its lanes only.

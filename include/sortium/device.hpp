@@ -10,7 +10,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <sortium/core.hpp>
+#include <sortium/problem.hpp>
 #include <span>
 #include <string>
 #include <string_view>
@@ -197,8 +197,9 @@ class Queue {
   [[nodiscard]] virtual void* native() const = 0;
 };
 
-struct Companion {
-  virtual ~Companion() = default;
+// What a higher floor keeps for as long as a device lives: built kernels, what a probe found.
+struct DeviceState {
+  virtual ~DeviceState() = default;
 };
 
 class Device : public std::enable_shared_from_this<Device> {
@@ -235,15 +236,15 @@ class Device : public std::enable_shared_from_this<Device> {
   // The vendor's handle: cl_context or CUcontext.
   [[nodiscard]] virtual void* native_context() = 0;
 
-  // What higher floors keep for as long as the device lives (built kernels, what a probe found).
-  [[nodiscard]] Companion& companion(std::unique_ptr<Companion> (*make)()) {
-    std::call_once(companion_made_, [&] { companion_ = make(); });
-    return *companion_;
+  // The device's state; the first call makes it.
+  [[nodiscard]] DeviceState& state(std::unique_ptr<DeviceState> (*make)()) {
+    std::call_once(state_made_, [&] { state_ = make(); });
+    return *state_;
   }
 
  private:
-  std::once_flag companion_made_;
-  std::unique_ptr<Companion> companion_;
+  std::once_flag state_made_;
+  std::unique_ptr<DeviceState> state_;
 };
 
 // Every device of all backends: CUDA first, then OpenCL by platform, then cpu:0. Found once a

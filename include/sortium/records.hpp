@@ -1,17 +1,23 @@
-// Records: keys of several fields, byte strings, 128-bit keys, elements of any size, and moving
-// elements by positions. docs/records.md says how such a sort is made of plain ones, and what it
-// costs. Included by sortium.hpp.
+// Records: keys of several fields, byte strings, 128-bit keys, elements of any size.
+// docs/records.md says how such a sort is made of plain ones, and what it costs.
 //
 //   sortium::sort_records(particles, {sortium::by(&Particle::mass, sortium::Order::descending),
-//   sortium::by(&Particle::id)}); sortium::sort_records(lines, 100, count, {{.type =
-//   sortium::FieldType::bytes(10)}});  // by their first 10 bytes
-//   sortium::sort_columns({sortium::by(mass), sortium::by(id)}, {sortium::column(x),
-//   sortium::column(y)});
+//                                     sortium::by(&Particle::id)});
+//   // Lines of 100 bytes by their first 10:
+//   sortium::sort_records(lines, 100, count, {{.type = sortium::FieldType::bytes(10)}});
+//   sortium::sort_columns({sortium::by(mass), sortium::by(id)},
+//                         {sortium::column(x), sortium::column(y)});
 #pragma once
 
+#include <array>
 #include <cstddef>
-#include <initializer_list>
-#include <sortium/sortium.hpp>
+#include <memory>
+#include <sortium/host.hpp>
+#include <sortium/permute.hpp>
+#include <sortium/plan.hpp>
+#include <span>
+#include <string>
+#include <vector>
 
 namespace sortium {
 
@@ -155,44 +161,6 @@ class RecordPlan {
   std::unique_ptr<Implementation> it_;
 };
 
-enum class Direction : std::uint8_t {
-  gather,   // out[i] = in[positions[i]]
-  scatter,  // out[positions[i]] = in[i]
-};
-
-struct PermuteProblem {
-  Direction direction = Direction::gather;
-  std::uint64_t count = 0;     // positions
-  unsigned element_bytes = 4;  // 1 to 256
-  unsigned index_bytes = 4;    // of a position, 4 or 8
-  std::uint64_t elements = 0;  // that the positions point to: of `in` to gather, of `out` to
-                               // scatter; 0: as many as positions
-};
-
-class Mover;  // internal
-
-// Moves elements by positions: reads and writes every element once, and reads the positions once an
-// element.
-class Permute {
- public:
-  // Throws Error(invalid_argument) that names what of the problem is wrong.
-  Permute(std::shared_ptr<Device> device, const PermuteProblem& problem);
-  Permute(Permute&&) noexcept;
-  Permute& operator=(Permute&&) noexcept;
-  ~Permute();
-
-  // Only enqueues. in and out do not overlap, and are aligned as columns are (RecordOperands).
-  // Positions are not checked: one that is not below `elements` reads or writes outside. Where
-  // scatter's positions repeat, one of their elements stays.
-  void run(Queue& queue, Memory in, Memory positions, Memory out) const;
-  [[nodiscard]] const PermuteProblem& problem() const { return problem_; }
-
- private:
-  std::shared_ptr<Device> device_;
-  PermuteProblem problem_;
-  std::unique_ptr<Mover> mover_;
-};
-
 // ---------------------------------------------------------------------------------------------
 // Host memory
 // ---------------------------------------------------------------------------------------------
@@ -210,12 +178,6 @@ struct RecordHostOperands {
 // memory need not be aligned; what is not is copied on the way.
 HostReport sort_records_host(const RecordProblem& problem, const RecordHostOperands& operands,
                              const Options& options = {});
-
-// Elements of host memory by positions. Throws Error(invalid_argument) that names the first
-// position out of range, before anything is written. Where no device is named: cpu:0, if there is
-// one.
-void permute_host(const PermuteProblem& problem, const void* in, const void* positions, void* out,
-                  const Options& options = {});
 
 // The FieldType of T: a Key, a 128-bit number, or std::array of unsigned char or std::byte, of 1
 // to 32.
@@ -256,13 +218,6 @@ template <class T>
 concept WideKey = FieldValue<T> && !Key<T>;  // what sort() takes beside Key
 template <class R>
 concept WideKeyRange = std::ranges::contiguous_range<R> && WideKey<std::ranges::range_value_t<R>>;
-template <class T>
-concept Element = std::is_trivially_copyable_v<T> && sizeof(T) <= 256;
-template <class R>
-concept ElementRange = std::ranges::contiguous_range<R> && Element<std::ranges::range_value_t<R>>;
-template <class T>
-concept Index = std::same_as<T, std::uint32_t> || std::same_as<T, std::uint64_t>;
-
 // The field of a struct, as in sort_records(particles, {by(&Particle::mass), …}).
 template <class Record, FieldValue T>
 requires std::is_default_constructible_v<Record>
@@ -400,33 +355,5 @@ requires FieldValue<std::ranges::range_value_t<Keys>>
 // place. All have as many elements.
 HostReport sort_columns(const std::vector<KeyColumn>& keys,
                         const std::vector<HostColumn>& values = {}, const Options& options = {});
-
-// values[positions[0]], values[positions[1]], …
-template <ElementRange Values, std::ranges::contiguous_range Positions>
-requires Index<std::ranges::range_value_t<Positions>>
-[[nodiscard]] auto gather(const Values& values, const Positions& positions,
-                          const Options& options = {}) {
-  using V = std::ranges::range_value_t<Values>;
-  auto out = detail::vector_of<V>(std::ranges::size(positions));
-  if (std::ranges::size(values) == 0) detail::check_positions_of_none(out.size());
-  permute_host({Direction::gather, out.size(), sizeof(V),
-                sizeof(std::ranges::range_value_t<Positions>), std::ranges::size(values)},
-               std::ranges::data(values), std::ranges::data(positions), out.data(), options);
-  return out;
-}
-// out[positions[i]] = values[i], of as many elements: what undoes gather. Elements that no position
-// names are V{}.
-template <ElementRange Values, std::ranges::contiguous_range Positions>
-requires Index<std::ranges::range_value_t<Positions>>
-[[nodiscard]] auto scatter(const Values& values, const Positions& positions,
-                           const Options& options = {}) {
-  using V = std::ranges::range_value_t<Values>;
-  detail::check_lengths(std::ranges::size(positions), std::ranges::size(values));
-  auto out = detail::vector_of<V>(std::ranges::size(values));
-  permute_host(
-      {Direction::scatter, out.size(), sizeof(V), sizeof(std::ranges::range_value_t<Positions>)},
-      std::ranges::data(values), std::ranges::data(positions), out.data(), options);
-  return out;
-}
 
 }  // namespace sortium

@@ -1,8 +1,8 @@
 // Checks on the device that records are sorted, and that they are the records there were before.
 #pragma once
 
-#include <sortium/core.hpp>
 #include <sortium/device.hpp>
+#include <sortium/problem.hpp>
 
 namespace sortium {
 

@@ -169,7 +169,7 @@ class SignedModule final : public Module {
 };
 
 // The modules that were built for a device. They live as long as the device.
-struct Modules : Companion {
+struct Modules : DeviceState {
   std::mutex mutex;
   std::map<std::string, std::shared_future<std::shared_ptr<Module>>> built;  // or being built
   std::once_flag probed;
@@ -178,7 +178,7 @@ struct Modules : Companion {
 
 Modules& modules(Device& device) {
   return static_cast<Modules&>(
-      device.companion([]() -> std::unique_ptr<Companion> { return std::make_unique<Modules>(); }));
+      device.state([]() -> std::unique_ptr<DeviceState> { return std::make_unique<Modules>(); }));
 }
 
 std::string device_key(const Device& device) {

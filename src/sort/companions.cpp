@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <optional>
-#include <sortium/companions.hpp>
+#include <sortium/search.hpp>
 
 #include "../algorithms/scan.hpp"
 #include "../algorithms/select.hpp"
@@ -48,7 +48,7 @@ struct CompanionParameters {
 
 }  // namespace
 
-struct CompanionPlan::Impl {
+struct OperationPlan::Impl {
   Impl(std::shared_ptr<Device> on, const Problem& p)
       : device(std::move(on)), problem(checked(p)), found(capabilities(*device)) {
     const bool gpu = found.kind != DeviceKind::cpu;
@@ -95,16 +95,16 @@ struct CompanionPlan::Impl {
   std::shared_ptr<Module> module;
 };
 
-CompanionPlan::CompanionPlan(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-CompanionPlan::CompanionPlan(CompanionPlan&&) noexcept = default;
-CompanionPlan& CompanionPlan::operator=(CompanionPlan&&) noexcept = default;
-CompanionPlan::~CompanionPlan() = default;
-std::uint64_t CompanionPlan::scratch_bytes() const { return impl_->scratch.bytes(); }
-const Problem& CompanionPlan::problem() const { return impl_->problem; }
+OperationPlan::OperationPlan(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+OperationPlan::OperationPlan(OperationPlan&&) noexcept = default;
+OperationPlan& OperationPlan::operator=(OperationPlan&&) noexcept = default;
+OperationPlan::~OperationPlan() = default;
+std::uint64_t OperationPlan::scratch_bytes() const { return impl_->scratch.bytes(); }
+const Problem& OperationPlan::problem() const { return impl_->problem; }
 
 namespace {
 
-using Impl = CompanionPlan::Impl;
+using Impl = OperationPlan::Impl;
 
 struct IsSortedImpl : Impl {
   IsSortedImpl(std::shared_ptr<Device> on, const Problem& p) : Impl(std::move(on), p) {
@@ -224,7 +224,7 @@ std::uint64_t groups_for(const Impl& impl, std::uint64_t count) {
 }  // namespace
 
 IsSortedPlan::IsSortedPlan(std::shared_ptr<Device> device, const Problem& problem)
-    : CompanionPlan(std::make_unique<IsSortedImpl>(std::move(device), problem)) {}
+    : OperationPlan(std::make_unique<IsSortedImpl>(std::move(device), problem)) {}
 
 void IsSortedPlan::run(Queue& queue, const Operands& o) const {
   const auto& m = as<IsSortedImpl>(impl_);
@@ -251,7 +251,7 @@ void IsSortedPlan::run(Queue& queue, const Operands& o) const {
 
 UniquePlan::UniquePlan(std::shared_ptr<Device> device, const Problem& problem,
                        unsigned length_bytes)
-    : CompanionPlan(std::make_unique<UniqueImpl>(std::move(device), problem, length_bytes)) {}
+    : OperationPlan(std::make_unique<UniqueImpl>(std::move(device), problem, length_bytes)) {}
 
 void UniquePlan::run(Queue& queue, const Operands& o) const {
   const auto& m = as<UniqueImpl>(impl_);
@@ -301,7 +301,7 @@ void UniquePlan::run(Queue& queue, const Operands& o) const {
 }
 
 MergePlan::MergePlan(std::shared_ptr<Device> device, const Problem& problem, std::uint64_t a_count)
-    : CompanionPlan(std::make_unique<MergeImpl>(std::move(device), problem, a_count)) {}
+    : OperationPlan(std::make_unique<MergeImpl>(std::move(device), problem, a_count)) {}
 
 void MergePlan::run(Queue& queue, const Operands& o) const {
   const auto& m = as<MergeImpl>(impl_);
@@ -333,7 +333,7 @@ void MergePlan::run(Queue& queue, const Operands& o) const {
 
 SearchPlan::SearchPlan(std::shared_ptr<Device> device, const Problem& problem,
                        std::uint64_t needles, Bound bound)
-    : CompanionPlan(std::make_unique<SearchImpl>(std::move(device), problem, needles, bound)) {}
+    : OperationPlan(std::make_unique<SearchImpl>(std::move(device), problem, needles, bound)) {}
 
 void SearchPlan::run(Queue& queue, const Operands& o) const {
   const auto& m = as<SearchImpl>(impl_);
@@ -358,7 +358,7 @@ void SearchPlan::run(Queue& queue, const Operands& o) const {
 
 NthElementPlan::NthElementPlan(std::shared_ptr<Device> device, const Problem& problem,
                                std::uint64_t n)
-    : CompanionPlan(std::make_unique<NthElementImpl>(std::move(device), problem, n)) {}
+    : OperationPlan(std::make_unique<NthElementImpl>(std::move(device), problem, n)) {}
 
 void NthElementPlan::run(Queue& queue, const Operands& o) const {
   const auto& m = as<NthElementImpl>(impl_);

@@ -2,7 +2,7 @@
 // wait.
 #pragma once
 
-#include <sortium/companions.hpp>
+#include <sortium/search.hpp>
 
 namespace sortium::on_host {
 

@@ -3,14 +3,14 @@
 //
 // | records     | sorted by                                            | costs besides the sort |
 // |-------------|------------------------------------------------------|---------------------------|
-// | up to 3     | sort(keys) itself, inline (detail::inline_records)    | no call | | up to 16    |
+// | up to 3     | sort(keys) itself, inline (detail::inline_records)   | no call | | up to 16    |
 // catalog::sample_fewest: a network, or ranks             | no look at SORTIUM_DEVICE | | up to 255
 // | catalog::sample_few                                     | no look at the clock      | | up to
 // 2^14  | catalog::sample_few                                     | no plan, no queue         | |
 // more        | a Plan                                                |                           |
 #pragma once
 
-#include <sortium/sortium.hpp>
+#include <sortium/detail/few.hpp>
 
 #include "../algorithms/catalog.hpp"
 

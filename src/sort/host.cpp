@@ -4,7 +4,8 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
-#include <sortium/sortium.hpp>
+#include <sortium/records.hpp>
+#include <sortium/segments.hpp>
 #include <tuple>
 
 #include "../algorithms/algorithm.hpp"
@@ -149,6 +150,17 @@ void detail::out_of_host_memory(std::uint64_t elements, std::uint64_t element_by
   throw Error(ErrorCode::out_of_memory,
               fmt::format("out of host memory: {} elements of {} bytes were asked for", elements,
                           element_bytes));
+}
+
+void detail::refuse_method(const Options& options, std::string_view call) {
+  const char* const named = options.algorithm != "auto"      ? "algorithm"
+                            : !options.parameters.empty()    ? "parameters"
+                            : options.max_scratch_bytes != 0 ? "max_scratch_bytes"
+                                                             : nullptr;
+  if (named != nullptr)
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("options.{} is given, but {} does not sort; it has one method", named, call));
 }
 
 void detail::check_lengths(std::uint64_t keys, std::uint64_t values) {

@@ -3,7 +3,8 @@
 
 #include <chrono>
 #include <memory>
-#include <sortium/sortium.hpp>
+#include <sortium/device.hpp>
+#include <sortium/host.hpp>
 #include <string>
 
 namespace sortium {

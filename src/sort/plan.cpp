@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <sortium/sortium.hpp>
+#include <sortium/plan.hpp>
 
 #include "../algorithms/algorithm.hpp"
 #include "profiled.hpp"

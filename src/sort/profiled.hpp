@@ -1,7 +1,7 @@
 #pragma once
 
 #include <functional>
-#include <sortium/sortium.hpp>
+#include <sortium/plan.hpp>
 #include <vector>
 
 namespace sortium {

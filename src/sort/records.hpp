@@ -1,7 +1,7 @@
 // What sorts of records on device memory, on host memory, and their companions share.
 #pragma once
 
-#include <sortium/sortium.hpp>
+#include <sortium/records.hpp>
 
 #include "validate.hpp"
 

@@ -177,6 +177,7 @@ HostReport sort_records_host(const RecordProblem& problem, const RecordHostOpera
 void permute_host(const PermuteProblem& problem, const void* in, const void* positions, void* out,
                   const Options& options) try {
   validate_permute_problem(problem);
+  detail::refuse_method(options, "a permutation");
   if (problem.count == 0) return;
   const std::uint64_t elements = problem.elements == 0 ? problem.count : problem.elements;
   const bool gathers = problem.direction == Direction::gather;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <functional>
-#include <sortium/sortium.hpp>
+#include <sortium/plan.hpp>
 #include <string>
 #include <vector>
 

@@ -3,8 +3,8 @@
 // that names the field or operand, its value and what is allowed.
 #pragma once
 
-#include <array>
-#include <sortium/sortium.hpp>
+#include <sortium/device.hpp>
+#include <sortium/problem.hpp>
 #include <span>
 #include <string>
 

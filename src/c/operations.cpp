@@ -1,7 +1,7 @@
 // What goes with a sort, for C: sorted or not, unique, merge, search, n-th.
 #include <variant>
 
-#include "c_api.hpp"
+#include "convert.hpp"
 
 using namespace sortium;
 using namespace sortium::c;
@@ -12,8 +12,12 @@ struct sortium_companion {
 
 namespace {
 
-// The least the host functions need of the options.
-std::string device_of(const sortium_options* o) { return o == nullptr ? "" : text(o->device, ""); }
+// The device of the options; the other fields must be as they are by default.
+std::string device_of(const sortium_options* o) {
+  const Options options = options_of(o);
+  detail::refuse_method(options, "this function");
+  return options.device;
+}
 
 template <class Plan, class... Rest>
 sortium_status create(sortium_companion** companion, sortium_device* device,

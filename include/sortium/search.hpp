@@ -1,22 +1,24 @@
-// What goes with a sort: is it sorted, the first records, unique, merge, searches, nth_element. All
-// of them in the order of a Problem: key, order, begin_bit and end_bit, nan, zeros. Two keys are
-// equal where that order ties them.
+// Operations on keys in the order of a Problem (key, order, begin_bit, end_bit, nan, zeros):
+// is_sorted, unique, merge, lower_bound, upper_bound, nth_element. Two keys are equal if that order
+// ties them.
 //
-//   auto best = sortium::topk(scores, 10, {.order = sortium::Order::descending});
 //   sortium::sort(keys);
 //   keys.resize(sortium::unique(keys));
 //   auto places = sortium::lower_bound(keys, needles);
 //
-// On host memory they run where Options::device says; where it says nothing, on cpu:0: each reads
-// its input once or a few times, which takes less than a copy to a GPU. On device memory there is
-// an object for each, made once as a Plan is: its constructor builds the kernels, run() only
-// enqueues (cpu:0 does it at once). All throw sortium::Error as Plan does.
+// On host memory, they run on Options::device. If it is empty, they run on cpu:0: each reads its
+// input once or a few times, which takes less time than a copy to a GPU. On device memory, each has
+// a class, made once as a Plan is: its constructor builds the kernels, and run() only enqueues
+// (cpu:0 does the work at once). All throw sortium::Error as Plan does.
 #pragma once
 
+#include <concepts>
+#include <cstdint>
 #include <memory>
-#include <sortium/sortium.hpp>
+#include <ranges>
+#include <sortium/device.hpp>
+#include <sortium/host.hpp>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace sortium {
@@ -25,7 +27,7 @@ namespace sortium {
 // Device memory
 // ---------------------------------------------------------------------------------------------
 
-class CompanionPlan {
+class OperationPlan {
  public:
   // Bytes of device memory that run() must be given as scratch.
   [[nodiscard]] std::uint64_t scratch_bytes() const;
@@ -34,10 +36,10 @@ class CompanionPlan {
   struct Impl;  // internal
 
  protected:
-  explicit CompanionPlan(std::unique_ptr<Impl> impl);
-  CompanionPlan(CompanionPlan&&) noexcept;
-  CompanionPlan& operator=(CompanionPlan&&) noexcept;
-  ~CompanionPlan();
+  explicit OperationPlan(std::unique_ptr<Impl> impl);
+  OperationPlan(OperationPlan&&) noexcept;
+  OperationPlan& operator=(OperationPlan&&) noexcept;
+  ~OperationPlan();
   std::unique_ptr<Impl> impl_;
 };
 
@@ -46,7 +48,7 @@ class CompanionPlan {
 
 // Reads problem.count keys once. `result`, a u64: the first position whose record sorts after the
 // next one; count where the keys are sorted.
-class IsSortedPlan : public CompanionPlan {
+class IsSortedPlan : public OperationPlan {
  public:
   IsSortedPlan(std::shared_ptr<Device> device, const Problem& problem);
   struct Operands {
@@ -61,7 +63,7 @@ class IsSortedPlan : public CompanionPlan {
 // aligned as columns are (RecordOperands). `runs`, a u64: how many there are. `lengths`, where
 // length_bytes is not 0: for each run how many records it has, numbers of 4 or 8 bytes, room for
 // `count` of them. Reads the keys twice; writes the runs.
-class UniquePlan : public CompanionPlan {
+class UniquePlan : public OperationPlan {
  public:
   UniquePlan(std::shared_ptr<Device> device, const Problem& problem, unsigned length_bytes = 0);
   struct Operands {
@@ -73,7 +75,7 @@ class UniquePlan : public CompanionPlan {
 // Two sorted ranges become one: stable, and of equals those of a come first. problem.count is that
 // of both together; a has a_count of them. Payload none or values. Reads and writes each record
 // once. Green, McColl, Bader, "GPU merge path" (2012).
-class MergePlan : public CompanionPlan {
+class MergePlan : public OperationPlan {
  public:
   MergePlan(std::shared_ptr<Device> device, const Problem& problem, std::uint64_t a_count);
   struct Operands {
@@ -88,7 +90,7 @@ enum class Bound : std::uint8_t {
 };
 // For each of `needles` keys, its place in problem.count sorted ones: numbers of
 // problem.value_bytes (4 or 8). log2(count) reads a needle.
-class SearchPlan : public CompanionPlan {
+class SearchPlan : public OperationPlan {
  public:
   SearchPlan(std::shared_ptr<Device> device, const Problem& problem, std::uint64_t needles,
              Bound bound);
@@ -102,7 +104,7 @@ class SearchPlan : public CompanionPlan {
 // count), those that tie with it, those after it; each group in the order of the input. All
 // payloads; keys_out false with positions. Out of place. Reads the keys bits/11 + 2 times, and
 // writes each record once.
-class NthElementPlan : public CompanionPlan {
+class NthElementPlan : public OperationPlan {
  public:
   NthElementPlan(std::shared_ptr<Device> device, const Problem& problem, std::uint64_t n);
   void run(Queue& queue, const Operands& operands) const;  // offsets: none
@@ -136,83 +138,25 @@ void search_host(const Problem& problem, const void* keys, const void* needles,
 void nth_element_host(const Problem& problem, std::uint64_t n, const HostOperands& operands,
                       const std::string& device = {});
 
-namespace detail {
-template <class R>
-using element = std::remove_cv_t<std::ranges::range_value_t<R>>;
-template <class R>
-Problem problem_of_range(const R& keys, const Options& options) {
-  return problem_of<element<R>>(std::ranges::size(keys), options);
-}
-template <class R>
-Problem problem_with_values(const R& keys, unsigned value_bytes, const Options& options) {
-  auto p = problem_of_range(keys, options);
-  p.payload = Payload::values;
-  p.value_bytes = value_bytes;
-  return p;
-}
-}  // namespace detail
-
 template <KeyRange Keys>
 [[nodiscard]] bool is_sorted(const Keys& keys, const Options& options = {}) {
+  detail::refuse_method(options, "is_sorted");
   const auto p = detail::problem_of_range(keys, options);
   return first_unsorted_host(p, std::ranges::data(keys), options.device) == p.count;
-}
-
-// The first k keys of the sorted order, sorted. Throws Error(invalid_argument) where k is 0 or more
-// than there are.
-template <KeyRange Keys>
-[[nodiscard]] std::vector<detail::element<Keys>> topk(const Keys& keys, std::uint64_t k,
-                                                      const Options& options = {}) {
-  auto p = detail::problem_of_range(keys, options);
-  detail::check_k(k, p.count);
-  p.limit = k;
-  auto out = detail::vector_of<detail::element<Keys>>(k);
-  sort_host(p, {std::ranges::data(keys), out.data()}, options);
-  return out;
-}
-
-// The first k records: keys and their values, of any size up to 256 bytes.
-template <KeyRange Keys, ValueRange Values>
-[[nodiscard]] std::pair<std::vector<detail::element<Keys>>, std::vector<detail::element<Values>>>
-topk(const Keys& keys, const Values& values, std::uint64_t k, const Options& options = {}) {
-  detail::check_lengths(std::ranges::size(keys), std::ranges::size(values));
-  auto p = detail::problem_with_values(keys, sizeof(detail::element<Values>), options);
-  detail::check_k(k, p.count);
-  p.limit = k;
-  auto out = std::pair(detail::vector_of<detail::element<Keys>>(k),
-                       detail::vector_of<detail::element<Values>>(k));
-  sort_host(
-      p, {std::ranges::data(keys), out.first.data(), std::ranges::data(values), out.second.data()},
-      options);
-  return out;
-}
-
-// The positions of the first k records.
-template <class Index = std::uint32_t, KeyRange Keys>
-requires std::same_as<Index, std::uint32_t> || std::same_as<Index, std::uint64_t>
-[[nodiscard]] std::vector<Index> argtopk(const Keys& keys, std::uint64_t k,
-                                         const Options& options = {}) {
-  auto p = detail::problem_of_range(keys, options);
-  detail::check_k(k, p.count);
-  p.payload = Payload::positions;
-  p.value_bytes = sizeof(Index);
-  p.keys_out = false;
-  p.limit = k;
-  auto out = detail::vector_of<Index>(k);
-  sort_host(p, {std::ranges::data(keys), nullptr, nullptr, out.data()}, options);
-  return out;
 }
 
 // Moves the first key of each run of equal ones to the front of `keys`, and gives how many there
 // are. What is behind them keeps its old bits or not.
 template <KeyRange Keys>
 std::uint64_t unique(Keys&& keys, const Options& options = {}) {
+  detail::refuse_method(options, "unique");
   auto* const k = std::ranges::data(keys);
   return unique_host(detail::problem_of_range(keys, options), {k, k}, nullptr, 4, options.device);
 }
 // The same, with the values of those keys, of any size up to 256 bytes.
 template <KeyRange Keys, ValueRange Values>
 std::uint64_t unique(Keys&& keys, Values&& values, const Options& options = {}) {
+  detail::refuse_method(options, "unique");
   detail::check_lengths(std::ranges::size(keys), std::ranges::size(values));
   auto* const k = std::ranges::data(keys);
   auto* const v = std::ranges::data(values);
@@ -231,6 +175,7 @@ template <KeyRange A, KeyRange B>
 requires std::same_as<detail::element<A>, detail::element<B>>
 [[nodiscard]] std::vector<detail::element<A>> merge(const A& a, const B& b,
                                                     const Options& options = {}) {
+  detail::refuse_method(options, "merge");
   auto p = detail::problem_of_range(a, options);
   const std::uint64_t a_count = p.count;
   p.count += std::ranges::size(b);
@@ -245,6 +190,7 @@ requires std::same_as<detail::element<Keys>, detail::element<Needles>> &&
     (std::same_as<Index, std::uint32_t> || std::same_as<Index, std::uint64_t>)
         [[nodiscard]] std::vector<Index> lower_bound(const Keys& sorted, const Needles& needles,
                                                      const Options& options = {}) {
+  detail::refuse_method(options, "lower_bound");
   auto p = detail::problem_of_range(sorted, options);
   p.value_bytes = sizeof(Index);
   auto out = detail::vector_of<Index>(std::ranges::size(needles));
@@ -258,6 +204,7 @@ requires std::same_as<detail::element<Keys>, detail::element<Needles>> &&
     (std::same_as<Index, std::uint32_t> || std::same_as<Index, std::uint64_t>)
         [[nodiscard]] std::vector<Index> upper_bound(const Keys& sorted, const Needles& needles,
                                                      const Options& options = {}) {
+  detail::refuse_method(options, "upper_bound");
   auto p = detail::problem_of_range(sorted, options);
   p.value_bytes = sizeof(Index);
   auto out = detail::vector_of<Index>(std::ranges::size(needles));
@@ -283,11 +230,13 @@ template <class Index = std::uint32_t, KeyRange Keys>
 // before, and none before it after; each of the three groups keeps its order.
 template <KeyRange Keys>
 void nth_element(Keys&& keys, std::uint64_t n, const Options& options = {}) {
+  detail::refuse_method(options, "nth_element");
   auto* const k = std::ranges::data(keys);
   nth_element_host(detail::problem_of_range(keys, options), n, {k, k}, options.device);
 }
 template <KeyRange Keys, ValueRange Values>
 void nth_element(Keys&& keys, Values&& values, std::uint64_t n, const Options& options = {}) {
+  detail::refuse_method(options, "nth_element");
   detail::check_lengths(std::ranges::size(keys), std::ranges::size(values));
   auto* const k = std::ranges::data(keys);
   auto* const v = std::ranges::data(values);

@@ -1,5 +1,5 @@
 // Records and permutations for C.
-#include "c_api.hpp"
+#include "convert.hpp"
 
 using namespace sortium;
 using namespace sortium::c;

@@ -1,5 +1,5 @@
 // Devices, memory and queues for C.
-#include "c_api.hpp"
+#include "convert.hpp"
 
 using namespace sortium;
 using namespace sortium::c;

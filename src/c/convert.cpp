@@ -1,5 +1,5 @@
 // C's structures and errors.
-#include "c_api.hpp"
+#include "convert.hpp"
 
 #include <new>
 

@@ -1,0 +1,113 @@
+// What calls on host memory share: options, operands, report, and the ranges that they take.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <new>
+#include <ranges>
+#include <sortium/problem.hpp>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace sortium {
+
+struct Options {
+  Order order = Order::ascending;
+  unsigned begin_bit = 0, end_bit = 0;  // as in Problem
+  NanOrder nan = NanOrder::last;
+  ZeroOrder zeros = ZeroOrder::tied;
+  std::string device{};  // as for find_device; "" and "auto": one that has the algorithm
+  std::string algorithm = "auto";
+  std::string parameters{};
+  std::uint64_t max_scratch_bytes = 0;  // as in Method
+};
+
+// What sort_host did, and how long it took.
+struct HostReport {
+  std::string_view device, algorithm;  // names; valid for ever
+  std::string
+      parameters;  // those in force; none where few records are sorted on the calling thread
+  bool stable = true;
+  std::uint64_t run_length = 0;  // of a partial sort: records in a sorted run; else 0
+  double plan_seconds = 0;       // finding the device, building kernels
+  double transfer_seconds =
+      0;  // allocating, copying to the device and back; 0 on a CPU, which sorts in place
+  double sort_seconds =
+      0;  // from enqueueing to the end; 0 where a sort of few records was not timed
+};
+
+struct HostOperands {
+  const void* keys_in = nullptr;
+  void* keys_out = nullptr;  // may be keys_in
+  const void* values_in = nullptr;
+  void* values_out = nullptr;     // may be values_in
+  const void* offsets = nullptr;  // of segments: Problem::segments + 1 numbers of offset_bytes
+};
+
+// The sort of host memory that the templates below are made of; waits for the result. Where it
+// throws, memory is as it was before: in particular with Error(out_of_memory), which says how much
+// was asked for. Values may have 1 to 256 bytes: those of other than 4 and 8 are moved once, at the
+// end (records.hpp). Where neither device nor algorithm is named, up to 2^14 records are sorted by
+// the calling thread, as the way to a GPU and back takes longer; up to 16 whatever SORTIUM_DEVICE
+// says. cpu:0 keeps the scratch memory of one sort for the next one, where it is no more than an
+// eighth of the machine's.
+HostReport sort_host(const Problem& problem, const HostOperands& operands,
+                     const Options& options = {});
+
+template <class T>
+concept Key = requires {
+  key_type_of<std::remove_const_t<T>>::value;
+};
+template <class T>
+concept Value = std::is_trivially_copyable_v<T> && sizeof(T) <= 256;
+template <class R>
+concept KeyRange = std::ranges::contiguous_range<R> && Key<std::ranges::range_value_t<R>>;
+template <class R>
+concept ValueRange = std::ranges::contiguous_range<R> && Value<std::ranges::range_value_t<R>>;
+
+namespace detail {
+template <class K>
+Problem problem_of(std::uint64_t count, const Options& options) {
+  return {.key = key_type_of<K>::value,
+          .count = count,
+          .order = options.order,
+          .begin_bit = options.begin_bit,
+          .end_bit = options.end_bit,
+          .nan = options.nan,
+          .zeros = options.zeros};
+}
+template <class R>
+using element = std::remove_cv_t<std::ranges::range_value_t<R>>;
+template <class R>
+Problem problem_of_range(const R& keys, const Options& options) {
+  return problem_of<element<R>>(std::ranges::size(keys), options);
+}
+template <class R>
+Problem problem_with_values(const R& keys, unsigned value_bytes, const Options& options) {
+  auto p = problem_of_range(keys, options);
+  p.payload = Payload::values;
+  p.value_bytes = value_bytes;
+  return p;
+}
+// Throws Error(invalid_argument) if the lengths differ.
+void check_lengths(std::uint64_t keys, std::uint64_t values);
+// Throws Error(out_of_memory) that says how many bytes the host does not have.
+[[noreturn]] void out_of_host_memory(std::uint64_t elements, std::uint64_t element_bytes);
+template <class T>
+std::vector<T> vector_of(std::uint64_t count) {
+  if (count <= std::vector<T>().max_size()) try {
+      return std::vector<T>(count);
+    } catch (const std::bad_alloc&) {
+    }
+  out_of_host_memory(count, sizeof(T));
+}
+// Throws Error(invalid_argument) unless 1 <= k <= count.
+void check_k(std::uint64_t k, std::uint64_t count);
+// Throws Error(invalid_argument) naming a field of `options` that `call` does not use but that is
+// not as it is by default: algorithm, parameters, max_scratch_bytes.
+void refuse_method(const Options& options, std::string_view call);
+}  // namespace detail
+
+}  // namespace sortium

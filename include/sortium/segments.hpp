@@ -1,0 +1,79 @@
+// Sorts of host memory in segments, each sorted by itself.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <ranges>
+#include <sortium/host.hpp>
+#include <vector>
+
+namespace sortium {
+
+template <class R>  // of segments: where each begins, and where the last one ends
+concept OffsetRange = std::ranges::contiguous_range<R> &&
+    (std::same_as<std::ranges::range_value_t<R>, std::uint32_t> ||
+     std::same_as<std::ranges::range_value_t<R>, std::uint64_t>);
+
+namespace detail {
+// The number of segments between `offsets` offsets. Throws Error(invalid_argument) if there is
+// none, or if the only one does not fit `keys` keys.
+std::uint64_t segments_of(std::uint64_t offsets, std::uint64_t first, std::uint64_t keys);
+// Sets the fields of `problem`. Returns whether there is anything to sort.
+template <class Offsets>
+bool set_segments(Problem& problem, const Offsets& offsets) {
+  const std::uint64_t size = std::ranges::size(offsets);
+  problem.segments = segments_of(size, size == 0 ? 0 : *std::ranges::data(offsets), problem.count);
+  problem.offset_bytes = sizeof(std::ranges::range_value_t<Offsets>);
+  return problem.segments != 0;
+}
+}  // namespace detail
+
+// Sorts every segment of `keys` by itself, in place: segment s has the keys from offsets[s] to
+// offsets[s + 1]. Offsets ascend from 0 to the number of keys; equal ones are an empty segment.
+// O(N) scratch memory on the device. Throws Error(invalid_argument) that names the first offset
+// that is wrong.
+template <KeyRange Keys, OffsetRange Offsets>
+HostReport sort_segments(Keys&& keys, const Offsets& offsets, const Options& options = {}) {
+  using K = std::ranges::range_value_t<Keys>;
+  Problem problem = detail::problem_of<K>(std::ranges::size(keys), options);
+  if (!detail::set_segments(problem, offsets)) return {};
+  K* const k = std::ranges::data(keys);
+  return sort_host(problem, {k, k, nullptr, nullptr, std::ranges::data(offsets)}, options);
+}
+
+// The same, and moves `values`, of any size as sort() does, with their keys; stable.
+template <KeyRange Keys, ValueRange Values, OffsetRange Offsets>
+HostReport sort_segments(Keys&& keys, Values&& values, const Offsets& offsets,
+                         const Options& options = {}) {
+  using K = std::ranges::range_value_t<Keys>;
+  using V = std::ranges::range_value_t<Values>;
+  detail::check_lengths(std::ranges::size(keys), std::ranges::size(values));
+  Problem problem = detail::problem_of<K>(std::ranges::size(keys), options);
+  problem.payload = Payload::values;
+  problem.value_bytes = sizeof(V);
+  if (!detail::set_segments(problem, offsets)) return {};
+  K* const k = std::ranges::data(keys);
+  V* const v = std::ranges::data(values);
+  return sort_host(problem, {k, k, v, v, std::ranges::data(offsets)}, options);
+}
+
+// The positions, among all keys, of every segment's records in sorted order: keys[out[offsets[s]]]
+// is the first of segment s. `keys` is only read. Index as for argsort.
+template <class Index = std::uint32_t, KeyRange Keys, OffsetRange Offsets>
+requires std::same_as<Index, std::uint32_t> || std::same_as<Index, std::uint64_t>
+[[nodiscard]] std::vector<Index> argsort_segments(const Keys& keys, const Offsets& offsets,
+                                                  const Options& options = {}) {
+  using K = std::ranges::range_value_t<Keys>;
+  Problem problem = detail::problem_of<K>(std::ranges::size(keys), options);
+  problem.payload = Payload::positions;
+  problem.value_bytes = sizeof(Index);
+  problem.keys_out = false;
+  auto out = detail::vector_of<Index>(std::ranges::size(keys));
+  if (!detail::set_segments(problem, offsets)) return out;
+  sort_host(problem,
+            {std::ranges::data(keys), nullptr, nullptr, out.data(), std::ranges::data(offsets)},
+            options);
+  return out;
+}
+
+}  // namespace sortium

@@ -1,0 +1,87 @@
+// Sorts and argsorts of host memory.
+//
+//   sortium::sort(keys);                         // in place
+//   sortium::sort(keys, values);                 // moves the values with their keys; stable
+//   auto order = sortium::argsort(keys);         // keys[order[0]] comes first
+#pragma once
+
+#include <atomic>
+#include <concepts>
+#include <cstdint>
+#include <ranges>
+#include <sortium/detail/few.hpp>
+#include <sortium/host.hpp>
+#include <vector>
+
+namespace sortium {
+
+// Sorts `keys` in place. O(N) scratch memory on the device.
+template <KeyRange Keys>
+HostReport sort(Keys&& keys, const Options& options) {
+  using K = std::ranges::range_value_t<Keys>;
+  K* const k = std::ranges::data(keys);
+  return sort_host(detail::problem_of<K>(std::ranges::size(keys), options), {k, k}, options);
+}
+template <KeyRange Keys>
+HostReport sort(Keys&& keys) {
+  using K = std::ranges::range_value_t<Keys>;
+  K* const k = std::ranges::data(keys);
+  const std::uint64_t count = std::ranges::size(keys);
+  if (const auto* names = detail::few_names.load(std::memory_order_acquire);
+      count <= detail::inline_records && k != nullptr && names != nullptr &&
+      detail::is_aligned(k)) {
+    if (count == 2) detail::sort_here<2>(k);
+    if (count == 3) detail::sort_here<3>(k);
+    return detail::few_report(*names);
+  }
+  return detail::sort_by_default(key_type_of<K>::value, count, k);
+}
+
+// Sorts `keys` in place and moves `values` with them: of 4 or 8 bytes through the sort itself, of
+// any other size (up to 256) once at its end. Throws Error(invalid_argument) where their lengths
+// differ.
+template <KeyRange Keys, ValueRange Values>
+HostReport sort(Keys&& keys, Values&& values, const Options& options) {
+  using K = std::ranges::range_value_t<Keys>;
+  using V = std::ranges::range_value_t<Values>;
+  detail::check_lengths(std::ranges::size(keys), std::ranges::size(values));
+  K* const k = std::ranges::data(keys);
+  V* const v = std::ranges::data(values);
+  Problem problem = detail::problem_of<K>(std::ranges::size(keys), options);
+  problem.payload = Payload::values;
+  problem.value_bytes = sizeof(V);
+  return sort_host(problem, {k, k, v, v}, options);
+}
+// The same for two ranges of one type. With `using namespace sortium`, the overload above alone
+// would be ambiguous with std::sort(first, last, compare), which argument-dependent look-up finds.
+// (Without options, write sortium::sort(keys, values).)
+template <KeyRange Keys>
+requires ValueRange<Keys> HostReport sort(Keys&& keys, Keys&& values, const Options& options) {
+  return sort<Keys&, Keys&>(keys, values, options);
+}
+template <KeyRange Keys, ValueRange Values>
+HostReport sort(Keys&& keys, Values&& values) {
+  using K = std::ranges::range_value_t<Keys>;
+  using V = std::ranges::range_value_t<Values>;
+  detail::check_lengths(std::ranges::size(keys), std::ranges::size(values));
+  K* const k = std::ranges::data(keys);
+  V* const v = std::ranges::data(values);
+  return detail::sort_by_default(key_type_of<K>::value, std::ranges::size(keys), k, sizeof(V), v);
+}
+
+// The positions of the records in sorted order: keys[out[0]] comes first. `keys` is only read.
+// Index is std::uint32_t (up to 2^32 records) or std::uint64_t.
+template <class Index = std::uint32_t, KeyRange Keys>
+requires std::same_as<Index, std::uint32_t> || std::same_as<Index, std::uint64_t>
+[[nodiscard]] std::vector<Index> argsort(const Keys& keys, const Options& options = {}) {
+  using K = std::ranges::range_value_t<Keys>;
+  Problem problem = detail::problem_of<K>(std::ranges::size(keys), options);
+  problem.payload = Payload::positions;
+  problem.value_bytes = sizeof(Index);
+  problem.keys_out = false;
+  auto out = detail::vector_of<Index>(std::ranges::size(keys));
+  sort_host(problem, {std::ranges::data(keys), nullptr, nullptr, out.data()}, options);
+  return out;
+}
+
+}  // namespace sortium
