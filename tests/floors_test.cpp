@@ -4,14 +4,18 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <initializer_list>
+#include <map>
 #include <optional>
 #include <regex>
 #include <set>
 #include <sstream>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace fs = std::filesystem;
@@ -127,6 +131,75 @@ TEST(Floors, NoPublicHeaderIncludesBack) {
     ++headers;
   }
   EXPECT_GT(headers, 10u);
+}
+
+struct Symbol {
+  std::string name;
+  bool defined;
+};
+
+// The symbols of an object file that the linker resolves between files: not those that every file
+// may define (inline functions, templates).
+std::vector<Symbol> symbols_of(const std::string& object) {
+  std::FILE* const nm = ::popen(("nm -g -P '" + object + "'").c_str(), "r");
+  if (nm == nullptr) throw std::runtime_error("nm does not start");
+  std::vector<Symbol> symbols;
+  char name[4096], type = 0;
+  while (std::fscanf(nm, "%4095s %c%*[^\n]", name, &type) == 2)
+    if (std::string_view("TDBRU").find(type) != std::string_view::npos)
+      symbols.push_back({name, type != 'U'});
+  if (::pclose(nm) != 0) throw std::runtime_error("nm failed for " + object);
+  return symbols;
+}
+
+struct ObjectFile {
+  std::string path;
+  int floor;
+};
+
+// The symbols that an object needs and that are defined on a floor above its own.
+std::vector<std::string> upward_symbols(const std::vector<ObjectFile>& objects) {
+  std::map<std::string, const ObjectFile*> defined;
+  for (const auto& object : objects)
+    for (const auto& symbol : symbols_of(object.path))
+      if (symbol.defined) defined[symbol.name] = &object;
+  std::vector<std::string> wrong;
+  for (const auto& object : objects)
+    for (const auto& symbol : symbols_of(object.path)) {
+      const auto found = defined.find(symbol.name);
+      if (symbol.defined || found == defined.end() || found->second->floor <= object.floor)
+        continue;
+      wrong.push_back(object.path + " (floor " + std::to_string(object.floor) + ") needs " +
+                      symbol.name + " of " + found->second->path + " (floor " +
+                      std::to_string(found->second->floor) + ")");
+    }
+  return wrong;
+}
+
+// The library's objects and their floors.
+std::vector<ObjectFile> library_objects() {
+  std::vector<ObjectFile> objects;
+  std::ifstream list(SORTIUM_OBJECTS);
+  for (std::string path; std::getline(list, path);) {
+    const auto source = path.find("sortium.dir/src/");
+    const bool embedded = path.find("embedded.cpp") != std::string::npos;
+    const auto floor = floor_of(embedded ? "embedded.hpp" : path.substr(source + 12));
+    if (!floor) throw std::runtime_error(path + " is on no floor");
+    objects.push_back({path, *floor});
+  }
+  return objects;
+}
+
+TEST(Floors, SymbolsPointDownward) {
+  const auto objects = library_objects();
+  EXPECT_GT(objects.size(), 30u);
+  for (const auto& wrong : upward_symbols(objects)) ADD_FAILURE() << wrong;
+}
+
+TEST(Floors, UpwardSymbolsAreSeen) {
+  auto objects = library_objects();
+  for (auto& object : objects) object.floor = 4 - object.floor;  // the house upside down
+  EXPECT_GT(upward_symbols(objects).size(), 100u);
 }
 
 // Lines of a kernel in which a word of the sub-group may be reached by some of its lanes only.

@@ -13,31 +13,32 @@
 
 namespace sortium {
 
+// How to sort host memory. Calls that do not sort (search.hpp, permute.hpp) throw
+// Error(invalid_argument) if algorithm, parameters or max_scratch_bytes is given.
 struct Options {
   Order order = Order::ascending;
   unsigned begin_bit = 0, end_bit = 0;  // as in Problem
   NanOrder nan = NanOrder::last;
   ZeroOrder zeros = ZeroOrder::tied;
-  std::string device{};  // as for find_device; "" and "auto": one that has the algorithm
+  std::string device{};  // as for find_device(); "" and "auto": a device that has the algorithm
   std::string algorithm = "auto";
   std::string parameters{};
   std::uint64_t max_scratch_bytes = 0;  // as in Method
 };
 
-// What sort_host did, and how long it took.
+// What sort_host() did, and how long it took.
 struct HostReport {
   std::string_view device, algorithm;  // names; valid for ever
-  std::string
-      parameters;  // those in force; none where few records are sorted on the calling thread
+  std::string parameters;  // of the algorithm; empty if the calling thread sorted few records
   bool stable = true;
   std::uint64_t run_length = 0;  // of a partial sort: records in a sorted run; else 0
   double plan_seconds = 0;       // finding the device, building kernels
-  double transfer_seconds =
-      0;  // allocating, copying to the device and back; 0 on a CPU, which sorts in place
-  double sort_seconds =
-      0;  // from enqueueing to the end; 0 where a sort of few records was not timed
+  double transfer_seconds = 0;   // allocating, copying to the device and back
+  double sort_seconds = 0;       // from enqueueing to the end; 0 if few records were not timed
 };
 
+// Arrays in host memory, of any alignment. Two of them must not overlap, except that keys_out may
+// be keys_in and values_out may be values_in. An array that the problem does not use must be null.
 struct HostOperands {
   const void* keys_in = nullptr;
   void* keys_out = nullptr;  // may be keys_in
@@ -46,13 +47,17 @@ struct HostOperands {
   const void* offsets = nullptr;  // of segments: Problem::segments + 1 numbers of offset_bytes
 };
 
-// The sort of host memory that the templates below are made of; waits for the result. Where it
-// throws, memory is as it was before: in particular with Error(out_of_memory), which says how much
-// was asked for. Values may have 1 to 256 bytes: those of other than 4 and 8 are moved once, at the
-// end (records.hpp). Where neither device nor algorithm is named, up to 2^14 records are sorted by
-// the calling thread, as the way to a GPU and back takes longer; up to 16 whatever SORTIUM_DEVICE
-// says. cpu:0 keeps the scratch memory of one sort for the next one, where it is no more than an
-// eighth of the machine's.
+// Sorts host memory as `problem` says; the templates of sort.hpp, segments.hpp and topk.hpp call
+// it. Waits for the result. If it throws, memory is as it was before. Throws Error:
+// invalid_argument naming the field or operand, out_of_memory, and what find_device() and Plan's
+// constructor throw.
+//
+// Values have 1 to 256 bytes; those of other than 4 and 8 bytes are moved once, at the end
+// (records.hpp). A CPU sorts arrays where they lie if they are aligned to their elements' size;
+// other arrays and other devices cost a copy there and back. If neither device nor algorithm is
+// named, the calling thread sorts up to 2^14 records, since a GPU's copies and launches take
+// longer; it sorts up to 16 whatever SORTIUM_DEVICE says. cpu:0 keeps the scratch memory of one
+// sort for the next, up to an eighth of the machine's memory.
 HostReport sort_host(const Problem& problem, const HostOperands& operands,
                      const Options& options = {});
 

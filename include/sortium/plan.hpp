@@ -13,19 +13,19 @@
 
 namespace sortium {
 
-// Every algorithm there is, for `Options::algorithm`.
+// All algorithms, as `Method::algorithm` and `Options::algorithm` name them.
 [[nodiscard]] std::vector<AlgorithmInfo> algorithms();
 
 struct Method {
   std::string algorithm = "auto";
   std::string parameters{};  // "name=value,…" of that algorithm
-  // A ceiling for scratch memory; 0: none. "auto" takes a slower algorithm that keeps to it (down
-  // to some hundredth of the records); where none does, Error(invalid_argument) says the least that
-  // would do.
+  // The most scratch memory, in bytes; 0: no limit. "auto" takes a slower algorithm if the fastest
+  // needs more (the least is about a hundredth of the records' bytes). If no algorithm needs so
+  // little, the plan throws Error(invalid_argument) with the least that is enough.
   std::uint64_t max_scratch_bytes = 0;
 };
 
-class Sorter;  // a room's planned sort; internal
+class Sorter;  // an algorithm's planned sort; internal
 
 // A sort of one Problem on one device: planned and compiled once, run as often as one likes.
 class Plan {
@@ -46,11 +46,12 @@ class Plan {
                                                        const Capabilities& capabilities,
                                                        const Method& method = {});
 
-  // Enqueues the sort; allocates nothing, waits for nothing. (cpu:0 sorts at once, and allocates 8
-  // bytes a record where 64-bit keys with values agree in most of their bits; Error(out_of_memory)
-  // leaves the input as it was.) In place: keys_out = keys_in and values_out = values_in; else the
-  // input is left as it was. Any other overlap is refused. Throws Error(invalid_argument) that
-  // names the operand that is missing, too small, misaligned or overlapping.
+  // Enqueues the sort; allocates nothing and waits for nothing. (cpu:0 sorts before run() returns.
+  // It allocates 8 bytes a record if 64-bit keys with values agree in most of their bits; if that
+  // fails, it throws Error(out_of_memory) and leaves the input as it was.) In place: keys_out is
+  // keys_in and values_out is values_in; otherwise the input is left as it was. Throws
+  // Error(invalid_argument) naming the operand that is missing, superfluous, too small, misaligned
+  // or overlapping another.
   void run(Queue& queue, const Operands& operands) const;
 
   struct Phase {
@@ -58,8 +59,8 @@ class Plan {
     double seconds;  // device time
     unsigned launches;
   };
-  // Runs once, waits, and says where the device time went, phase by phase in the order of their
-  // first launch. The queue must be able to trace.
+  // Runs once and waits. Returns the device time by phase, in the order of the phases' first
+  // launches. The queue must be able to trace.
   [[nodiscard]] std::vector<Phase> profile(Queue& queue, const Operands& operands) const;
 
   [[nodiscard]] const Problem& problem() const { return problem_; }
@@ -67,8 +68,8 @@ class Plan {
   [[nodiscard]] std::string parameters() const;  // those in force
   [[nodiscard]] std::uint64_t run_length()
       const;  // of a partial sort: records in a sorted run; else 0
-  // The least that run() reads and writes of keys and values in device memory, out of place, in
-  // bytes; 0 where the algorithm's design does not fix it.
+  // Lower bound of the bytes of keys and values that run() reads and writes in device memory, out
+  // of place; 0 if the algorithm's design does not fix it.
   [[nodiscard]] std::uint64_t bytes_moved() const;
 
  private:
@@ -78,18 +79,19 @@ class Plan {
   std::unique_ptr<Sorter> sorter_;
 };
 
-// A small sort with a known answer. The first Plan of its kind on a device and driver runs one by
-// itself (once; the cache keeps that it passed; SORTIUM_SELF_TEST=off leaves it out): where the
-// device's compiler got a kernel wrong, "auto" takes the next algorithm that passes, and a named
-// one is refused with the case that failed.
+// A small sort whose result is known. The first Plan of its kind on a device and driver runs one,
+// once: the cache keeps that it passed (SORTIUM_SELF_TEST=off turns it off). If it fails, because
+// the device's compiler built a kernel wrongly, "auto" takes the next algorithm that passes; a Plan
+// whose Method names the algorithm throws Error(unsupported) with the case that failed.
 struct SelfTest {
   std::string algorithm;
   Problem problem;
   bool supported;       // false: the device cannot run this algorithm; `failure` says why
   std::string failure;  // empty: passed
 };
-// Every algorithm that the device has, or the one that is named, with keys of several types, with
-// and without values, now. Throws Error(not_found) for a name that no algorithm has.
+// Runs the self-tests of all algorithms that the device has, or of the one called `algorithm`, with
+// several key types, with and without values. Returns one result a test. Throws Error(not_found)
+// for an unknown name.
 [[nodiscard]] std::vector<SelfTest> self_test(Device& device, std::string_view algorithm = {});
 
 }  // namespace sortium

@@ -43,8 +43,8 @@ class OperationPlan {
   std::unique_ptr<Impl> impl_;
 };
 
-// Of all these the problem is one without segments and limit; payload and keys_out matter only
-// where it is said.
+// The problem of each class below has no segments and no limit. Payload and keys_out count only if
+// the class mentions them.
 
 // Reads problem.count keys once. `result`, a u64: the first position whose record sorts after the
 // next one; count where the keys are sorted.
@@ -115,11 +115,11 @@ class NthElementPlan : public OperationPlan {
 // Options::device.
 // ---------------------------------------------------------------------------------------------
 
-// The first position whose record sorts after the next one; count where the keys are sorted.
+// Returns the first position whose record sorts after the next one; count if the keys are sorted.
 [[nodiscard]] std::uint64_t first_unsorted_host(const Problem& problem, const void* keys,
                                                 const std::string& device = {});
-// As UniquePlan, `lengths` null for none; keys_out may be keys_in, and values_out values_in. Gives
-// the number of runs.
+// As UniquePlan, `lengths` null for none; keys_out may be keys_in, and values_out values_in.
+// Returns the number of runs.
 std::uint64_t unique_host(const Problem& problem, const HostOperands& operands,
                           void* lengths = nullptr, unsigned length_bytes = 4,
                           const std::string& device = {});
@@ -145,8 +145,8 @@ template <KeyRange Keys>
   return first_unsorted_host(p, std::ranges::data(keys), options.device) == p.count;
 }
 
-// Moves the first key of each run of equal ones to the front of `keys`, and gives how many there
-// are. What is behind them keeps its old bits or not.
+// Moves the first key of each run of equal keys to the front of `keys`. Returns the number of runs.
+// The keys behind them are unspecified.
 template <KeyRange Keys>
 std::uint64_t unique(Keys&& keys, const Options& options = {}) {
   detail::refuse_method(options, "unique");

@@ -15,7 +15,7 @@
 
 namespace sortium {
 
-// Sorts `keys` in place. O(N) scratch memory on the device.
+// Sorts `keys` in place. O(N) scratch memory on the device. Throws as sort_host() does.
 template <KeyRange Keys>
 HostReport sort(Keys&& keys, const Options& options) {
   using K = std::ranges::range_value_t<Keys>;
@@ -34,12 +34,14 @@ HostReport sort(Keys&& keys) {
     if (count == 3) detail::sort_here<3>(k);
     return detail::few_report(*names);
   }
-  return detail::sort_by_default(key_type_of<K>::value, count, k);
+  if (count <= detail::network_records)
+    return detail::sort_few_by_default(key_type_of<K>::value, count, k);
+  return sort_host({.key = key_type_of<K>::value, .count = count}, {k, k});
 }
 
-// Sorts `keys` in place and moves `values` with them: of 4 or 8 bytes through the sort itself, of
-// any other size (up to 256) once at its end. Throws Error(invalid_argument) where their lengths
-// differ.
+// Sorts `keys` in place and moves `values` (of up to 256 bytes) with them; stable. Values of 4 or 8
+// bytes move with their keys; values of other sizes move once, at the end. Throws
+// Error(invalid_argument) if the lengths differ.
 template <KeyRange Keys, ValueRange Values>
 HostReport sort(Keys&& keys, Values&& values, const Options& options) {
   using K = std::ranges::range_value_t<Keys>;
@@ -66,10 +68,17 @@ HostReport sort(Keys&& keys, Values&& values) {
   detail::check_lengths(std::ranges::size(keys), std::ranges::size(values));
   K* const k = std::ranges::data(keys);
   V* const v = std::ranges::data(values);
-  return detail::sort_by_default(key_type_of<K>::value, std::ranges::size(keys), k, sizeof(V), v);
+  const std::uint64_t count = std::ranges::size(keys);
+  if (count <= detail::network_records)
+    return detail::sort_few_by_default(key_type_of<K>::value, count, k, sizeof(V), v);
+  return sort_host({.key = key_type_of<K>::value,
+                    .count = count,
+                    .payload = Payload::values,
+                    .value_bytes = sizeof(V)},
+                   {k, k, v, v});
 }
 
-// The positions of the records in sorted order: keys[out[0]] comes first. `keys` is only read.
+// Returns the positions of the keys in sorted order: keys[out[0]] comes first. `keys` is only read.
 // Index is std::uint32_t (up to 2^32 records) or std::uint64_t.
 template <class Index = std::uint32_t, KeyRange Keys>
 requires std::same_as<Index, std::uint32_t> || std::same_as<Index, std::uint64_t>

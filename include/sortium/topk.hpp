@@ -12,8 +12,8 @@
 
 namespace sortium {
 
-// The first k keys of the sorted order, sorted. Throws Error(invalid_argument) where k is 0 or more
-// than there are.
+// Returns the first k keys of the sorted order, sorted. Throws Error(invalid_argument) unless
+// 1 <= k <= the number of keys.
 template <KeyRange Keys>
 [[nodiscard]] std::vector<detail::element<Keys>> topk(const Keys& keys, std::uint64_t k,
                                                       const Options& options = {}) {
@@ -25,7 +25,7 @@ template <KeyRange Keys>
   return out;
 }
 
-// The first k records: keys and their values, of any size up to 256 bytes.
+// Returns the first k records: keys, and their values of up to 256 bytes.
 template <KeyRange Keys, ValueRange Values>
 [[nodiscard]] std::pair<std::vector<detail::element<Keys>>, std::vector<detail::element<Values>>>
 topk(const Keys& keys, const Values& values, std::uint64_t k, const Options& options = {}) {
@@ -41,7 +41,7 @@ topk(const Keys& keys, const Values& values, std::uint64_t k, const Options& opt
   return out;
 }
 
-// The positions of the first k records.
+// Returns the positions of the first k records.
 template <class Index = std::uint32_t, KeyRange Keys>
 requires std::same_as<Index, std::uint32_t> || std::same_as<Index, std::uint64_t>
 [[nodiscard]] std::vector<Index> argtopk(const Keys& keys, std::uint64_t k,

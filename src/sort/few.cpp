@@ -38,15 +38,6 @@ HostReport sort_by_network(const Problem& p, const HostOperands& o) {
 
 }  // namespace
 
-bool few::suits(const Problem& p, const Options& options) {
-  if (p.count > records || p.limit != 0 || options.algorithm != "auto" ||
-      !options.parameters.empty() || options.max_scratch_bytes != 0)
-    return false;
-  // To look for SORTIUM_DEVICE takes longer than to sort so few.
-  if (p.count <= network_records && options.device.empty()) return true;
-  return options.device == "cpu:0" || !names_device(options.device);
-}
-
 bool few::suits(const Problem& p, const HostOperands& o) {
   const unsigned key = info(p.key).bytes;
   if (!begins_aligned(o.keys_in, key) || !begins_aligned(o.keys_out, key)) return false;
@@ -80,13 +71,12 @@ HostReport few::sort(const Problem& p, const HostOperands& o) {
   return made;
 }
 #else
-bool few::suits(const Problem&, const Options&) { return false; }
 bool few::suits(const Problem&, const HostOperands&) { return false; }
 HostReport few::sort(const Problem&, const HostOperands&) { return {}; }
 #endif
 
-HostReport detail::sort_by_default(KeyType key, std::uint64_t count, void* keys,
-                                   unsigned value_bytes, void* values) {
+HostReport detail::sort_few_by_default(KeyType key, std::uint64_t count, void* keys,
+                                       unsigned value_bytes, void* values) {
   Problem p{.key = key, .count = count};
   if (value_bytes != 0) p.payload = Payload::values, p.value_bytes = value_bytes;
 #ifdef SORTIUM_WITH_HOST

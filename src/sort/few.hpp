@@ -16,17 +16,13 @@
 
 namespace sortium::few {
 
-constexpr std::uint64_t network_records = 16;
+using detail::network_records;
 constexpr std::uint64_t untimed_records = 255;
 constexpr std::uint64_t records = 1u << 14;
 static_assert(network_records <= catalog::fewest);
 
-// Whether sort_host sorts such a problem on the calling thread: few records, all of them wanted,
-// and neither device nor method named.
-[[nodiscard]] bool suits(const Problem& problem, const Options& options);
-
-// The same operands for any size and device: keys and values aligned to their size, keys in place
-// if and only if values are.
+// Whether such operands can be sorted without copies: keys and values aligned to their size, keys
+// in place if and only if values are.
 [[nodiscard]] bool suits(const Problem& problem, const HostOperands& operands);
 
 // Sorts `problem.count` <= `records` records without segments. Validates problem and operands.

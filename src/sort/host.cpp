@@ -26,6 +26,22 @@ Operands as_operands(const HostOperands& o) {
           host_memory(o.offsets)};
 }
 
+// Whether sort_host sorts such a problem on the calling thread: few records, all of them wanted,
+// and neither device nor method named.
+bool is_for_calling_thread(const Problem& p, const Options& options) {
+#ifdef SORTIUM_WITH_HOST
+  if (p.count > few::records || p.limit != 0 || options.algorithm != "auto" ||
+      !options.parameters.empty() || options.max_scratch_bytes != 0)
+    return false;
+  // To look for SORTIUM_DEVICE takes longer than to sort so few.
+  if (p.count <= few::network_records && options.device.empty()) return true;
+  return options.device == "cpu:0" || !names_device(options.device);
+#else
+  (void)p, (void)options;
+  return false;
+#endif
+}
+
 // Sorts values of sizes that no algorithm moves: as a problem of two columns.
 HostReport sort_elements(const Problem& p, const HostOperands& o, const Options& options) {
   validate_value_bytes(p.value_bytes);
@@ -184,7 +200,7 @@ std::uint64_t detail::segments_of(std::uint64_t offsets, std::uint64_t first, st
 HostReport sort_host(const Problem& problem, const HostOperands& o, const Options& options) {
   if (problem.payload == Payload::values && problem.value_bytes != 4 && problem.value_bytes != 8)
     return sort_elements(problem, o, options);
-  const bool is_few = few::suits(problem, options);
+  const bool is_few = is_for_calling_thread(problem, options);
   if (is_few && problem.segments == 0 && few::suits(problem, o)) return few::sort(problem, o);
   if (problem.segments != 0) {
     validate_problem(problem);
