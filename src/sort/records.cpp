@@ -1,8 +1,6 @@
 // Sorts of records, made of plain ones: a key's fields are packed into words, words are sorted with
 // positions from the least significant on (Knuth, The Art of Computer Programming, volume
 // 3, 5.2.5), and columns are gathered.
-#include "records.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,6 +12,7 @@
 #include "../kernels/kernels.hpp"
 #include "embedded.hpp"
 #include "profiled.hpp"
+#include "records.hpp"
 
 #ifdef SORTIUM_WITH_HOST
 #include "../device/host_threads.hpp"
@@ -89,52 +88,59 @@ struct Word {
 
 unsigned end_bit(const Field& f) { return f.end_bit == 0 ? f.type.size() * 8 : f.end_bit; }
 
-// The key's words, least significant first.
-std::vector<Word> words_of(const std::vector<Field>& key) {
-  std::vector<Word> words;
-  // The word that has room for `least` bits more of the column.
-  const auto room = [&](unsigned column, unsigned least) -> Word& {
-    const auto has = [&] { return std::ranges::count(words.back().columns, column) != 0; };
-    if (words.empty() || words.back().bits + least > 64 ||
-        (!has() && words.back().columns.size() == columns_of_a_kernel))
-      words.emplace_back();
-    if (!has()) words.back().columns.push_back(column);
-    return words.back();
-  };
-  for (auto f = key.rbegin(); f != key.rend(); ++f) {
-    if (f->type.kind() == FieldType::Kind::number) {
-      // A float's order needs all of it: where words meet, both read the whole number.
-      for (unsigned bit = f->begin_bit; bit < end_bit(*f);) {
-        Word& w = room(f->column, 1);
-        const unsigned bits = std::min(end_bit(*f) - bit, 64 - w.bits);
-        w.parts.push_back(
-            {f->column, f->offset, info(f->type.key()), false, &*f, bit, bits, w.bits});
-        w.bits += bits;
-        bit += bits;
-      }
-      continue;
+// Makes the words of a key, least significant first.
+class WordPacker {
+ public:
+  [[nodiscard]] std::vector<Word> pack(const std::vector<Field>& key) && {
+    for (auto f = key.rbegin(); f != key.rend(); ++f)
+      if (f->type.kind() == FieldType::Kind::number)
+        add_number(*f);
+      else
+        add_bytes(*f);
+    return std::move(words_);
+  }
+
+ private:
+  // The last word, or a new one if the last has no room for `least` more bits, or for a part of one
+  // more column.
+  Word& word_for(unsigned column, unsigned least) {
+    const auto has = [&] { return std::ranges::count(words_.back().columns, column) != 0; };
+    if (words_.empty() || words_.back().bits + least > 64 ||
+        (!has() && words_.back().columns.size() == columns_of_a_kernel))
+      words_.emplace_back();
+    if (!has()) words_.back().columns.push_back(column);
+    return words_.back();
+  }
+
+  // A float's order needs all of its bits: a field on two words is read whole for both.
+  void add_number(const Field& f) {
+    for (unsigned bit = f.begin_bit; bit < end_bit(f);) {
+      Word& w = word_for(f.column, 1);
+      const unsigned bits = std::min(end_bit(f) - bit, 64 - w.bits);
+      w.parts.push_back({f.column, f.offset, info(f.type.key()), false, &f, bit, bits, w.bits});
+      w.bits += bits;
+      bit += bits;
     }
-    const bool big_endian = f->type.kind() == FieldType::Kind::bytes;
-    const unsigned size = f->type.size();
-    for (unsigned left = size; left != 0;) {  // its most significant bytes
-      Word& w = room(f->column, 8);
+  }
+
+  // Byte strings and 128-bit numbers, from their least significant bytes on.
+  void add_bytes(const Field& f) {
+    const bool big_endian = f.type.kind() == FieldType::Kind::bytes;
+    const unsigned size = f.type.size();
+    for (unsigned left = size; left != 0;) {  // bytes: the most significant ones
+      Word& w = word_for(f.column, 8);
       const unsigned bytes = std::min(left, (64 - w.bits) / 8);
       left -= bytes;
-      const bool is_signed = f->type.kind() == FieldType::Kind::i128 && left == 0;
-      const std::uint64_t offset = f->offset + (big_endian ? left : size - left - bytes);
-      w.parts.push_back({f->column,
-                         offset,
-                         {KeyType::u64, "", bytes, is_signed, false},
-                         big_endian,
-                         &*f,
-                         0,
-                         bytes * 8,
-                         w.bits});
+      const bool is_signed = f.type.kind() == FieldType::Kind::i128 && left == 0;
+      const std::uint64_t offset = f.offset + (big_endian ? left : size - left - bytes);
+      const KeyTypeInfo number{KeyType::u64, "", bytes, is_signed, false};
+      w.parts.push_back({f.column, offset, number, big_endian, &f, 0, bytes * 8, w.bits});
       w.bits += bytes * 8;
     }
   }
-  return words;
-}
+
+  std::vector<Word> words_;
+};
 
 // PACK of records.cl.
 std::string pack_text(const Word& word, const std::vector<Column>& columns) {
@@ -178,7 +184,9 @@ std::string FieldType::name() const {
   return "?";
 }
 
-void validate_record_problem(const RecordProblem& p) {
+namespace {
+
+void validate_counts(const RecordProblem& p) {
   if (p.count > (std::uint64_t{1} << 40))
     refuse(fmt::format("count is {}; up to 2^40 is allowed", p.count));
   if (p.columns.empty() || p.columns.size() > max_columns)
@@ -192,39 +200,52 @@ void validate_record_problem(const RecordProblem& p) {
     refuse(fmt::format("count is {}; 4-byte positions reach 2^32 records (take 8)", p.count));
   validate_problem(Problem{
       .count = p.count, .segments = p.segments, .offset_bytes = p.offset_bytes, .limit = p.limit});
+}
+
+void validate_column(const RecordProblem& p, std::size_t c) {
+  if (p.columns[c].bytes == 0 || p.columns[c].bytes > most_bytes)
+    refuse(fmt::format("column {} has elements of {} bytes; 1 to {} are allowed", c,
+                       p.columns[c].bytes, most_bytes));
+  if (p.limit != 0 && p.columns[c].moved == Moved::in_place)
+    refuse(fmt::format("column {} is moved in place; with a limit, columns are moved out", c));
+}
+
+void validate_field(const RecordProblem& p, std::size_t i) {
+  const auto& f = p.key[i];
+  const std::string what = fmt::format("key field {} ({} at byte {})", i, f.type.name(), f.offset);
+  if (f.type.kind() == FieldType::Kind::bytes && (f.type.size() == 0 || f.type.size() > 32))
+    refuse(fmt::format("{}: 1 to 32 bytes are allowed", what));
+  if (f.column >= p.columns.size())
+    refuse(fmt::format("{}: column is {}; there are {}", what, f.column, p.columns.size()));
+  const unsigned bytes = p.columns[f.column].bytes;
+  if (f.offset > bytes || f.offset + f.type.size() > bytes)
+    refuse(p.columns.size() == 1
+               ? fmt::format("{} reaches past the record's {} bytes", what, bytes)
+               : fmt::format("{} reaches past the {} bytes of column {}", what, bytes, f.column));
+  const unsigned bits = f.type.size() * 8;
+  if (f.type.kind() != FieldType::Kind::number && (f.begin_bit != 0 || f.end_bit != 0))
+    refuse(fmt::format(
+        "{}: bits {}:{} are given, which only numbers of up to 64 bits may be sorted by", what,
+        f.begin_bit, f.end_bit));
+  if (f.begin_bit >= end_bit(f) || end_bit(f) > bits)
+    refuse(fmt::format("{}: bits {}:{} are not a range of its {}", what, f.begin_bit, f.end_bit,
+                       bits));
+}
+
+}  // namespace
+
+void validate_record_problem(const RecordProblem& p) {
+  validate_counts(p);
   std::vector<bool> used(p.columns.size());
   for (std::size_t c = 0; c < p.columns.size(); ++c) {
-    if (p.columns[c].bytes == 0 || p.columns[c].bytes > most_bytes)
-      refuse(fmt::format("column {} has elements of {} bytes; 1 to {} are allowed", c,
-                         p.columns[c].bytes, most_bytes));
+    validate_column(p, c);
     used[c] = p.columns[c].moved != Moved::no;
-    if (p.limit != 0 && p.columns[c].moved == Moved::in_place)
-      refuse(fmt::format("column {} is moved in place; with a limit, columns are moved out", c));
   }
   if (std::ranges::count(used, true) == 0 && p.position_bytes == 0)
     refuse("nothing comes out: no column is moved, and positions are not wanted");
   for (std::size_t i = 0; i < p.key.size(); ++i) {
-    const auto& f = p.key[i];
-    const std::string what =
-        fmt::format("key field {} ({} at byte {})", i, f.type.name(), f.offset);
-    if (f.type.kind() == FieldType::Kind::bytes && (f.type.size() == 0 || f.type.size() > 32))
-      refuse(fmt::format("{}: 1 to 32 bytes are allowed", what));
-    if (f.column >= p.columns.size())
-      refuse(fmt::format("{}: column is {}; there are {}", what, f.column, p.columns.size()));
-    const unsigned bytes = p.columns[f.column].bytes;
-    if (f.offset > bytes || f.offset + f.type.size() > bytes)
-      refuse(p.columns.size() == 1
-                 ? fmt::format("{} reaches past the record's {} bytes", what, bytes)
-                 : fmt::format("{} reaches past the {} bytes of column {}", what, bytes, f.column));
-    const unsigned bits = f.type.size() * 8;
-    if (f.type.kind() != FieldType::Kind::number && (f.begin_bit != 0 || f.end_bit != 0))
-      refuse(fmt::format(
-          "{}: bits {}:{} are given, which only numbers of up to 64 bits may be sorted by", what,
-          f.begin_bit, f.end_bit));
-    if (f.begin_bit >= end_bit(f) || end_bit(f) > bits)
-      refuse(fmt::format("{}: bits {}:{} are not a range of its {}", what, f.begin_bit, f.end_bit,
-                         bits));
-    used[f.column] = true;
+    validate_field(p, i);
+    used[p.key[i].column] = true;
   }
   for (std::size_t c = 0; c < used.size(); ++c)
     if (!used[c]) refuse(fmt::format("column {} is neither moved nor has a field of the key", c));
@@ -361,45 +382,15 @@ struct Steps {
   Steps(const RecordProblem& p, const Capabilities& device, const Method& method)
       : problem(p), inner_method(method) {
     validate_record_problem(problem);
-    if (method.algorithm != "auto") {
-      const auto& can = find_algorithm(method.algorithm).info();
-      if (!can.stable || can.partial)
-        throw Error(ErrorCode::unsupported,
-                    fmt::format("{}: {}; records need a stable sort", method.algorithm,
-                                can.partial ? "leaves sorted runs" : "is not stable"));
-    }
-    plan();
-    const std::uint64_t n = problem.count;
-    std::uint64_t key_bytes = 0, column_bytes = 0;
-    for (const auto& w : words) key_bytes = std::max<std::uint64_t>(key_bytes, info(w.key()).bytes);
-    for (const auto c : gathered)
-      if (problem.columns[c].moved == Moved::in_place)
-        column_bytes = std::max<std::uint64_t>(column_bytes, problem.columns[c].bytes);
-    const std::uint64_t out = records_out(problem);
-    if (problem.position_bytes == 0 && has_positions) positions = layout.add(out * index_bytes());
-    // When a column is gathered, words are done with.
-    ScratchLayout sorting;
-    keys = sorting.add(n * key_bytes);
-    if (problem.limit != 0 && words.size() > 1) {
-      all_positions = sorting.add(n * index_bytes());
-      first_keys = sorting.add(out * info(words.back().key()).bytes);
-    }
-    const std::uint64_t limit = method.max_scratch_bytes;
-    const std::uint64_t own = layout.bytes() + std::max(sorting.bytes(), n * column_bytes);
-    if (limit != 0) {
-      const std::uint64_t left = own < limit ? limit - layout.bytes() - sorting.bytes() : 0;
-      inner_method.max_scratch_bytes = left / ScratchLayout::alignment * ScratchLayout::alignment;
-      if (inner_method.max_scratch_bytes == 0)
-        refuse(fmt::format(
-            "max_scratch_bytes is {}; these records need {} beside what their keys' sorts need",
-            limit, own));
-    }
-    std::uint64_t most = 0;
-    for (const auto& s : sorts)
-      most = std::max(most, Plan::scratch_bytes_for(s, device, inner_method));
-    inner = sorting.add(most);
-    column = layout.add(std::max(sorting.bytes(), n * column_bytes));
-    for (auto* slice : {&keys, &all_positions, &first_keys, &inner}) slice->offset += column.offset;
+    validate_method(method);
+    key = plain_column(problem);
+    if (key < 0) words = WordPacker().pack(problem.key);
+    choose_columns();
+    if (key >= 0)
+      sorts.push_back(sort_of_column());
+    else
+      for (std::size_t w = 0; w < words.size(); ++w) sorts.push_back(sort_of_word(w));
+    lay_out(device);
   }
   Steps(const Steps&) = delete;  // words point into the problem
   Steps& operator=(const Steps&) = delete;
@@ -412,16 +403,23 @@ struct Steps {
   }
 
  private:
-  void plan() {
-    const std::uint64_t n = problem.count;
+  static void validate_method(const Method& method) {
+    if (method.algorithm == "auto") return;
+    const auto& can = find_algorithm(method.algorithm).info();
+    if (!can.stable || can.partial)
+      throw Error(ErrorCode::unsupported,
+                  fmt::format("{}: {}; records need a stable sort", method.algorithm,
+                              can.partial ? "leaves sorted runs" : "is not stable"));
+  }
+
+  // Which columns are gathered, and whether one moves with its key instead.
+  void choose_columns() {
     const auto& columns = problem.columns;
-    key = plain_column(problem);
-    if (key < 0) words = words_of(problem.key);
     for (unsigned c = 0; c < columns.size(); ++c)
       if (columns[c].moved != Moved::no && static_cast<int>(c) != key) gathered.push_back(c);
 
-    // A single value of 4 or 8 bytes need not be gathered: it moves with its key, in place where
-    // the key does. (Beside a word it would be copied first, which is more than to gather a few.)
+    // A single value of 4 or 8 bytes need not be gathered: it moves with its key, in place if the
+    // key does. (Beside a word, it would be copied first, which costs more than to gather a few.)
     if (problem.position_bytes == 0 && gathered.size() == 1 &&
         words.size() <= (problem.limit == 0 ? 1u : 0u)) {
       const unsigned c = gathered[0];
@@ -432,39 +430,82 @@ struct Steps {
       }
     }
     has_positions = problem.position_bytes != 0 || !gathered.empty();
-    if (key >= 0) {
-      const auto& f = problem.key[0];
-      Problem s{.key = f.type.key(),
-                .count = n,
-                .order = f.order,
-                .begin_bit = f.begin_bit,
-                .end_bit = f.end_bit,
-                .nan = f.nan,
-                .zeros = f.zeros,
-                .segments = problem.segments,
-                .offset_bytes = problem.offset_bytes,
-                .limit = problem.limit};
-      s.keys_out = columns[static_cast<unsigned>(key)].moved != Moved::no;
-      s.payload = value >= 0 ? Payload::values : has_positions ? Payload::positions : Payload::none;
-      s.value_bytes = value >= 0 ? columns[static_cast<unsigned>(value)].bytes : index_bytes();
-      sorts.push_back(s);
-      return;
+  }
+
+  // The sort of a key that is a column as it lies there.
+  [[nodiscard]] Problem sort_of_column() const {
+    const auto& f = problem.key[0];
+    return {.key = f.type.key(),
+            .count = problem.count,
+            .payload = value >= 0      ? Payload::values
+                       : has_positions ? Payload::positions
+                                       : Payload::none,
+            .value_bytes =
+                value >= 0 ? problem.columns[static_cast<unsigned>(value)].bytes : index_bytes(),
+            .keys_out = problem.columns[static_cast<unsigned>(key)].moved != Moved::no,
+            .order = f.order,
+            .begin_bit = f.begin_bit,
+            .end_bit = f.end_bit,
+            .nan = f.nan,
+            .zeros = f.zeros,
+            .segments = problem.segments,
+            .offset_bytes = problem.offset_bytes,
+            .limit = problem.limit};
+  }
+
+  // The sort by word `w`. The first one makes the positions that the others move.
+  [[nodiscard]] Problem sort_of_word(std::size_t w) const {
+    Problem s{.key = words[w].key(),
+              .count = problem.count,
+              .payload = Payload::values,
+              .value_bytes = index_bytes(),
+              .end_bit = words[w].bits,
+              .segments = problem.segments,
+              .offset_bytes = problem.offset_bytes,
+              .limit = w + 1 == words.size() ? problem.limit : 0};
+    if (value >= 0)
+      s.value_bytes = problem.columns[static_cast<unsigned>(value)].bytes;
+    else if (w == 0)
+      s.payload = Payload::positions, s.keys_out = false;
+    return s;
+  }
+
+  // Scratch memory: positions, then words and what their sorts need. A column that is gathered in
+  // place takes the words' place: then they are done with.
+  void lay_out(const Capabilities& device) {
+    const std::uint64_t n = problem.count, out = records_out(problem);
+    std::uint64_t key_bytes = 0, column_bytes = 0;
+    for (const auto& w : words) key_bytes = std::max<std::uint64_t>(key_bytes, info(w.key()).bytes);
+    for (const auto c : gathered)
+      if (problem.columns[c].moved == Moved::in_place)
+        column_bytes = std::max<std::uint64_t>(column_bytes, problem.columns[c].bytes);
+    if (problem.position_bytes == 0 && has_positions) positions = layout.add(out * index_bytes());
+    ScratchLayout sorting;
+    keys = sorting.add(n * key_bytes);
+    if (problem.limit != 0 && words.size() > 1) {
+      all_positions = sorting.add(n * index_bytes());
+      first_keys = sorting.add(out * info(words.back().key()).bytes);
     }
-    for (std::size_t w = 0; w < words.size(); ++w) {
-      Problem s{.key = words[w].key(),
-                .count = n,
-                .payload = Payload::values,
-                .value_bytes = index_bytes(),
-                .end_bit = words[w].bits,
-                .segments = problem.segments,
-                .offset_bytes = problem.offset_bytes,
-                .limit = w + 1 == words.size() ? problem.limit : 0};
-      if (value >= 0)
-        s.value_bytes = columns[static_cast<unsigned>(value)].bytes;
-      else if (w == 0)
-        s.payload = Payload::positions, s.keys_out = false;
-      sorts.push_back(s);
-    }
+    limit_inner_scratch(sorting.bytes(), n * column_bytes);
+    std::uint64_t most = 0;
+    for (const auto& s : sorts)
+      most = std::max(most, Plan::scratch_bytes_for(s, device, inner_method));
+    inner = sorting.add(most);
+    column = layout.add(std::max(sorting.bytes(), n * column_bytes));
+    for (auto* slice : {&keys, &all_positions, &first_keys, &inner}) slice->offset += column.offset;
+  }
+
+  // The inner sorts may use what the caller's max_scratch_bytes leaves.
+  void limit_inner_scratch(std::uint64_t sorting_bytes, std::uint64_t column_bytes) {
+    const std::uint64_t limit = inner_method.max_scratch_bytes;
+    if (limit == 0) return;
+    const std::uint64_t own = layout.bytes() + std::max(sorting_bytes, column_bytes);
+    const std::uint64_t left = own < limit ? limit - layout.bytes() - sorting_bytes : 0;
+    inner_method.max_scratch_bytes = left / ScratchLayout::alignment * ScratchLayout::alignment;
+    if (inner_method.max_scratch_bytes == 0)
+      refuse(fmt::format(
+          "max_scratch_bytes is {}; these records need {} beside what their keys' sorts need",
+          limit, own));
   }
 };
 
@@ -489,58 +530,67 @@ struct RecordPlan::Implementation {
   }
 
   void enqueue(Queue& queue, const RecordOperands& o) const {
-    const std::uint64_t n = steps.problem.count;
-    const auto& columns = steps.problem.columns;
-    const auto slice = [&](const ScratchLayout::Slice& s) {
-      return s.bytes == 0 ? Memory{} : o.scratch.slice(s.offset, s.bytes);
-    };
-    const auto in = [&](int c) { return o.columns_in[static_cast<unsigned>(c)]; };
-    const auto out = [&](int c) {
-      const auto moved = columns[static_cast<unsigned>(c)].moved;
-      return moved == Moved::no         ? Memory{}
-             : moved == Moved::in_place ? in(c)
-                                        : o.columns_out[static_cast<unsigned>(c)];
-    };
-    const Memory positions =
-        steps.problem.position_bytes != 0 ? o.positions : slice(steps.positions);
-    const Memory words = slice(steps.keys), inner = slice(steps.inner);
-    const bool apart = steps.all_positions.bytes != 0;
-    const Memory all_positions = apart ? slice(steps.all_positions) : positions;
+    if (steps.key >= 0) sort_by_column(queue, o);
+    for (std::size_t w = 0; w < packers.size(); ++w) sort_by_word(queue, o, w);
+    for (std::size_t g = 0; g < gathers.size(); ++g) gather(queue, o, g);
+  }
 
-    if (steps.key >= 0) {
-      Operands a{.keys_in = in(steps.key),
-                 .keys_out = out(steps.key),
-                 .scratch = inner,
-                 .offsets = o.offsets};
-      if (steps.value >= 0)
-        a.values_in = in(steps.value), a.values_out = out(steps.value);
-      else if (steps.has_positions)
-        a.values_out = positions;
-      plans[0].run(queue, a);
+  static Memory slice(const RecordOperands& o, const ScratchLayout::Slice& s) {
+    return s.bytes == 0 ? Memory{} : o.scratch.slice(s.offset, s.bytes);
+  }
+  static Memory in(const RecordOperands& o, int column) {
+    return o.columns_in[static_cast<unsigned>(column)];
+  }
+  // Where the sorted column goes; none if it is not moved.
+  [[nodiscard]] Memory out(const RecordOperands& o, int column) const {
+    const auto moved = steps.problem.columns[static_cast<unsigned>(column)].moved;
+    return moved == Moved::no         ? Memory{}
+           : moved == Moved::in_place ? in(o, column)
+                                      : o.columns_out[static_cast<unsigned>(column)];
+  }
+  [[nodiscard]] Memory positions(const RecordOperands& o) const {
+    return steps.problem.position_bytes != 0 ? o.positions : slice(o, steps.positions);
+  }
+
+  void sort_by_column(Queue& queue, const RecordOperands& o) const {
+    Operands a{.keys_in = in(o, steps.key),
+               .keys_out = out(o, steps.key),
+               .scratch = slice(o, steps.inner),
+               .offsets = o.offsets};
+    if (steps.value >= 0)
+      a.values_in = in(o, steps.value), a.values_out = out(o, steps.value);
+    else if (steps.has_positions)
+      a.values_out = positions(o);
+    plans[0].run(queue, a);
+  }
+
+  void sort_by_word(Queue& queue, const RecordOperands& o, std::size_t w) const {
+    const bool apart = steps.all_positions.bytes != 0;
+    const Memory words = slice(o, steps.keys), inner = slice(o, steps.inner);
+    const Memory all = apart ? slice(o, steps.all_positions) : positions(o);
+    packers[w].enqueue(queue, o.columns_in, w == 0 ? Memory{} : all, words);
+    if (steps.value >= 0) {
+      const Memory value = out(o, steps.value);
+      if (!same(value, in(o, steps.value)))
+        queue.copy(value, in(o, steps.value), steps.problem.count * steps.sorts[w].value_bytes);
+      plans[w].run(queue, {words, words, value, value, inner, o.offsets});
+    } else if (w == 0) {
+      plans[w].run(queue, {words, {}, {}, all, inner, o.offsets});
+    } else if (apart && w + 1 == packers.size()) {
+      plans[w].run(queue, {words, slice(o, steps.first_keys), all, positions(o), inner, o.offsets});
+    } else {
+      plans[w].run(queue, {words, words, all, all, inner, o.offsets});
     }
-    for (std::size_t w = 0; w < packers.size(); ++w) {
-      packers[w].enqueue(queue, o.columns_in, w == 0 ? Memory{} : all_positions, words);
-      if (steps.value >= 0) {
-        const Memory value = out(steps.value);
-        if (!same(value, in(steps.value)))
-          queue.copy(value, in(steps.value), n * steps.sorts[w].value_bytes);
-        plans[w].run(queue, {words, words, value, value, inner, o.offsets});
-      } else if (w == 0) {
-        plans[w].run(queue, {words, {}, {}, all_positions, inner, o.offsets});
-      } else if (apart && w + 1 == packers.size()) {
-        plans[w].run(queue,
-                     {words, slice(steps.first_keys), all_positions, positions, inner, o.offsets});
-      } else {
-        plans[w].run(queue, {words, words, all_positions, all_positions, inner, o.offsets});
-      }
-    }
-    for (std::size_t g = 0; g < gathers.size(); ++g) {
-      const int c = static_cast<int>(steps.gathered[g]);
-      const bool in_place = columns[steps.gathered[g]].moved == Moved::in_place;
-      gathers[g].enqueue(queue, in(c), positions, in_place ? slice(steps.column) : out(c),
-                         o.offsets);
-      if (in_place) queue.copy(in(c), slice(steps.column), n * columns[steps.gathered[g]].bytes);
-    }
+  }
+
+  void gather(Queue& queue, const RecordOperands& o, std::size_t g) const {
+    const unsigned c = steps.gathered[g];
+    const auto& column = steps.problem.columns[c];
+    const int index = static_cast<int>(c);
+    const bool in_place = column.moved == Moved::in_place;
+    const Memory to = in_place ? slice(o, steps.column) : out(o, index);
+    gathers[g].enqueue(queue, in(o, index), positions(o), to, o.offsets);
+    if (in_place) queue.copy(in(o, index), to, steps.problem.count * column.bytes);
   }
 
   std::shared_ptr<Device> device;
