@@ -11,8 +11,8 @@
 #include "companions_host.hpp"
 #include "embedded.hpp"
 #include "host.hpp"
+#include "host_arrays.hpp"
 #include "records.hpp"
-#include "staging.hpp"
 #include "validate.hpp"
 
 namespace sortium {
@@ -391,28 +391,28 @@ namespace {
 class HostCall {
  public:
   explicit HostCall(const std::string& name)
-      : device(device_near(name)), queue(device->make_queue()), staging_(*device) {}
+      : device(device_near(name)), queue(device->make_queue()), arrays_(*device) {}
 
   // The caller's array, which the device reads.
   Memory in(const void* from, std::uint64_t bytes, unsigned element_bytes) {
-    return staging_.add(from, nullptr, bytes, staging_.can_adopt(from, element_bytes));
+    return arrays_.add(from, nullptr, bytes, arrays_.can_adopt(from, element_bytes));
   }
   // Memory whose contents go to the caller's array, which may be an input, too.
-  Memory out(void* to, std::uint64_t bytes) { return staging_.add(nullptr, to, bytes, false); }
-  Memory scratch(std::uint64_t bytes) { return staging_.scratch(bytes); }
+  Memory out(void* to, std::uint64_t bytes) { return arrays_.add(nullptr, to, bytes, false); }
+  Memory scratch(std::uint64_t bytes) { return arrays_.scratch(bytes); }
 
   // Copies the inputs to the device, runs `work`, and copies the outputs back.
   template <class Work>
   void run(const Work& work) {
     start(work);
-    staging_.read(*queue);
+    arrays_.read(*queue);
   }
   // The same without copying back.
   template <class Work>
   void start(const Work& work) {
-    staging_.write(*queue);
+    arrays_.write(*queue);
     work();
-    staging_.sync(*queue);
+    arrays_.sync(*queue);
   }
   std::uint64_t number(const Memory& from) {
     std::uint64_t n = 0;
@@ -424,7 +424,7 @@ class HostCall {
   std::unique_ptr<Queue> queue;
 
  private:
-  Staging staging_;
+  HostArrays arrays_;
 };
 
 // Bytes of the keys, and of the values (0 without a payload), of `records` records.

@@ -10,7 +10,7 @@
 
 #include "../algorithms/algorithm.hpp"
 #include "few.hpp"
-#include "staging.hpp"
+#include "host_arrays.hpp"
 #include "validate.hpp"
 
 namespace sortium {
@@ -71,31 +71,31 @@ HostReport sort_elements(const Problem& p, const HostOperands& o, const Options&
 
 // Whether the device can use all operands where they lie. If not, it gets copies of all of them:
 // a Plan sorts keys and values both in place or both out of place.
-bool can_adopt(const Staging& staging, const Problem& p, const HostOperands& o) {
+bool can_adopt(const HostArrays& arrays, const Problem& p, const HostOperands& o) {
   const unsigned key = info(p.key).bytes;
   const bool has_values = p.payload != Payload::none;
   const bool alike = p.payload != Payload::values || !p.keys_out ||
                      (o.keys_in == o.keys_out) == (o.values_in == o.values_out);
-  return alike && staging.can_adopt(o.keys_in, key) && staging.can_adopt(o.keys_out, key) &&
-         (!has_values || (staging.can_adopt(o.values_in, p.value_bytes) &&
-                          staging.can_adopt(o.values_out, p.value_bytes))) &&
-         (p.segments == 0 || staging.can_adopt(o.offsets, p.offset_bytes));
+  return alike && arrays.can_adopt(o.keys_in, key) && arrays.can_adopt(o.keys_out, key) &&
+         (!has_values || (arrays.can_adopt(o.values_in, p.value_bytes) &&
+                          arrays.can_adopt(o.values_out, p.value_bytes))) &&
+         (p.segments == 0 || arrays.can_adopt(o.offsets, p.offset_bytes));
 }
 
 // The operands in memory of the device. Copies are sorted in place, unless there is a limit: then
 // the output is shorter than the input, and apart from it.
-Operands stage(Staging& staging, const Problem& p, const HostOperands& o, bool adopt) {
+Operands stage(HostArrays& arrays, const Problem& p, const HostOperands& o, bool adopt) {
   const std::uint64_t key = info(p.key).bytes, value = p.value_bytes, out = records_out(p);
   const auto add = [&](const void* in, void* result, bool wanted, std::uint64_t bytes) {
     const bool in_place = wanted && (adopt ? in == result : p.limit == 0);
     const Memory input = in == nullptr
                              ? Memory{}
-                             : staging.add(in, in_place ? result : nullptr, p.count * bytes, adopt);
+                             : arrays.add(in, in_place ? result : nullptr, p.count * bytes, adopt);
     if (!wanted || (in_place && input)) return std::pair(input, wanted ? input : Memory{});
     // What shorter segments leave of a limit's output comes back as it was.
     const bool is_partly_written = p.segments != 0 && p.limit != 0;
     return std::pair(input,
-                     staging.add(is_partly_written ? result : nullptr, result, out * bytes, adopt));
+                     arrays.add(is_partly_written ? result : nullptr, result, out * bytes, adopt));
   };
   Operands operands;
   std::tie(operands.keys_in, operands.keys_out) = add(o.keys_in, o.keys_out, p.keys_out, key);
@@ -103,7 +103,7 @@ Operands stage(Staging& staging, const Problem& p, const HostOperands& o, bool a
     std::tie(operands.values_in, operands.values_out) =
         add(p.payload == Payload::values ? o.values_in : nullptr, o.values_out, true, value);
   if (p.segments != 0)
-    operands.offsets = staging.add(o.offsets, nullptr, (p.segments + 1) * p.offset_bytes, adopt);
+    operands.offsets = arrays.add(o.offsets, nullptr, (p.segments + 1) * p.offset_bytes, adopt);
   return operands;
 }
 
@@ -125,17 +125,17 @@ HostReport sort_by_plan(Device& device, const Plan& plan, const HostOperands& o)
   const auto queue = device.make_queue();
   report.plan_seconds = watch.lap();
 
-  Staging staging(device);
-  Operands operands = stage(staging, plan.problem(), o, can_adopt(staging, plan.problem(), o));
-  operands.scratch = staging.scratch(plan.scratch_bytes());
-  staging.write(*queue);
+  HostArrays arrays(device);
+  Operands operands = stage(arrays, plan.problem(), o, can_adopt(arrays, plan.problem(), o));
+  operands.scratch = arrays.scratch(plan.scratch_bytes());
+  arrays.write(*queue);
   report.transfer_seconds = watch.lap();
 
   plan.run(*queue, operands);
-  staging.sync(*queue);
+  arrays.sync(*queue);
   report.sort_seconds = watch.lap();
 
-  staging.read(*queue);
+  arrays.read(*queue);
   report.transfer_seconds += watch.lap();
   return report;
 }

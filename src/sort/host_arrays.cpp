@@ -1,23 +1,23 @@
-#include "staging.hpp"
+#include "host_arrays.hpp"
 
 #include "validate.hpp"
 
 namespace sortium {
 
-bool Staging::can_adopt(const void* host, unsigned element_bytes) const {
+bool HostArrays::can_adopt(const void* host, unsigned element_bytes) const {
   return device_.info().claimed.kind == DeviceKind::cpu &&
          reinterpret_cast<std::uintptr_t>(host) % unit_of(element_bytes) == 0;
 }
 
-Memory Staging::add(const void* from, void* to, std::uint64_t bytes, bool adopt) {
+Memory HostArrays::add(const void* from, void* to, std::uint64_t bytes, bool adopt) {
   if (bytes == 0) return {};
   void* const host = to != nullptr ? to : const_cast<void*>(from);
-  arrays_.push_back(
+  all_.push_back(
       {from, to, bytes, adopt, adopt ? device_.adopt(host, bytes) : device_.allocate(bytes)});
-  return arrays_.back().buffer->memory();
+  return all_.back().buffer->memory();
 }
 
-Memory Staging::scratch(std::uint64_t bytes) {
+Memory HostArrays::scratch(std::uint64_t bytes) {
 #ifdef SORTIUM_WITH_HOST
   // The C library keeps smaller blocks by itself.
   constexpr std::uint64_t kept_from = std::uint64_t{1} << 21;  // bytes
@@ -30,19 +30,19 @@ Memory Staging::scratch(std::uint64_t bytes) {
   return add(nullptr, nullptr, bytes, false);
 }
 
-void Staging::write(Queue& queue) const {
-  for (const auto& a : arrays_)
+void HostArrays::write(Queue& queue) const {
+  for (const auto& a : all_)
     if (!a.adopted && a.from != nullptr) queue.write(a.buffer->memory(), a.from, a.bytes);
 }
 
-void Staging::sync(Queue& queue) const {
-  for (const auto& a : arrays_)
+void HostArrays::sync(Queue& queue) const {
+  for (const auto& a : all_)
     if (a.adopted && a.to != nullptr) device_.sync_host(queue, *a.buffer);
   queue.finish();
 }
 
-void Staging::read(Queue& queue) const {
-  for (const auto& a : arrays_)
+void HostArrays::read(Queue& queue) const {
+  for (const auto& a : all_)
     if (!a.adopted && a.to != nullptr) queue.read(a.to, a.buffer->memory(), a.bytes);
 }
 

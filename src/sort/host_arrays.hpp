@@ -11,9 +11,9 @@ namespace sortium {
 // mirrored in device memory. The caller adds all arrays, then calls write(), enqueues its work, and
 // calls sync() and read(). Nothing is written before write(), so that running out of memory leaves
 // the caller's arrays as they were.
-class Staging {
+class HostArrays {
  public:
-  explicit Staging(Device& device) : device_(device) {}
+  explicit HostArrays(Device& device) : device_(device) {}
 
   // Whether the device can use an array of elements of `element_bytes` at `host` where it lies.
   [[nodiscard]] bool can_adopt(const void* host, unsigned element_bytes) const;
@@ -42,7 +42,7 @@ class Staging {
   };
   Device& device_;
   std::vector<std::unique_ptr<Buffer>> kept_;  // of cpu:0, adopted as another CPU device's scratch
-  std::vector<Array> arrays_;
+  std::vector<Array> all_;
 };
 
 }  // namespace sortium
