@@ -12,6 +12,7 @@
 #include "embedded.hpp"
 #include "host.hpp"
 #include "host_arrays.hpp"
+#include "out_of_memory.hpp"
 #include "records.hpp"
 #include "validate.hpp"
 
@@ -462,7 +463,8 @@ void detail::check_k(std::uint64_t k, std::uint64_t count) {
     refuse(fmt::format("k is {}; 1 to {}, the number of records, is allowed", k, count));
 }
 
-std::uint64_t first_unsorted_host(const Problem& p, const void* keys, const std::string& device) {
+std::uint64_t first_unsorted_host(const Problem& p, const void* keys,
+                                  const std::string& device) try {
   HostCall call(device);
   const IsSortedPlan plan(call.device, p);
   const Operand all[] = {host_operand("keys", keys, key_bytes(p, p.count), false)};
@@ -471,10 +473,12 @@ std::uint64_t first_unsorted_host(const Problem& p, const void* keys, const std:
                                  call.out(nullptr, 8), call.scratch(plan.scratch_bytes())};
   call.start([&] { plan.run(*call.queue, o); });
   return call.number(o.result);
+} catch (const std::bad_alloc&) {
+  throw_out_of_memory("first_unsorted_host", operand_bytes(p));
 }
 
 std::uint64_t unique_host(const Problem& p, const HostOperands& h, void* lengths,
-                          unsigned length_bytes, const std::string& device) {
+                          unsigned length_bytes, const std::string& device) try {
   HostCall call(device);
   if (lengths == nullptr) length_bytes = 0;
   const UniquePlan plan(call.device, p, length_bytes);
@@ -498,10 +502,12 @@ std::uint64_t unique_host(const Problem& p, const HostOperands& h, void* lengths
   read(h.values_out, o.values_out, value_bytes(p, runs));
   read(lengths, o.lengths, runs * length_bytes);
   return runs;
+} catch (const std::bad_alloc&) {
+  throw_out_of_memory("unique_host", operand_bytes(p));
 }
 
 void merge_host(const Problem& p, std::uint64_t a_count, const HostMergeOperands& h,
-                const std::string& device) {
+                const std::string& device) try {
   HostCall call(device);
   const MergePlan plan(call.device, p, a_count);
   const std::uint64_t b_count = p.count - a_count;
@@ -522,10 +528,13 @@ void merge_host(const Problem& p, std::uint64_t a_count, const HostMergeOperands
   o.values_out = call.out(h.values_out, value_bytes(p, p.count));
   o.scratch = call.scratch(plan.scratch_bytes());
   call.run([&] { plan.run(*call.queue, o); });
+} catch (const std::bad_alloc&) {
+  throw_out_of_memory("merge_host", operand_bytes(p));
 }
 
 void search_host(const Problem& p, const void* keys, const void* needles,
-                 std::uint64_t needle_count, void* places, Bound bound, const std::string& device) {
+                 std::uint64_t needle_count, void* places, Bound bound,
+                 const std::string& device) try {
   HostCall call(device);
   const SearchPlan plan(call.device, p, needle_count, bound);
   const std::uint64_t place_bytes = needle_count * p.value_bytes;
@@ -537,10 +546,12 @@ void search_host(const Problem& p, const void* keys, const void* needles,
                                call.in(needles, key_bytes(p, needle_count), info(p.key).bytes),
                                call.out(places, place_bytes)};
   call.run([&] { plan.run(*call.queue, o); });
+} catch (const std::bad_alloc&) {
+  throw_out_of_memory("search_host", (p.count + needle_count) * info(p.key).bytes);
 }
 
 void nth_element_host(const Problem& p, std::uint64_t n, const HostOperands& h,
-                      const std::string& device) {
+                      const std::string& device) try {
   HostCall call(device);
   const NthElementPlan plan(call.device, p, n);
   validate_in_place_operands(p, h, nullptr, 0);
@@ -552,6 +563,8 @@ void nth_element_host(const Problem& p, std::uint64_t n, const HostOperands& h,
   o.values_out = call.out(h.values_out, value_bytes(p, p.count));
   o.scratch = call.scratch(plan.scratch_bytes());
   call.run([&] { plan.run(*call.queue, o); });
+} catch (const std::bad_alloc&) {
+  throw_out_of_memory("nth_element_host", operand_bytes(p));
 }
 
 }  // namespace sortium

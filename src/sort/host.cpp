@@ -11,6 +11,7 @@
 #include "../algorithms/algorithm.hpp"
 #include "few.hpp"
 #include "host_arrays.hpp"
+#include "out_of_memory.hpp"
 #include "validate.hpp"
 
 namespace sortium {
@@ -197,7 +198,7 @@ std::uint64_t detail::segments_of(std::uint64_t offsets, std::uint64_t first, st
   return offsets - 1;
 }
 
-HostReport sort_host(const Problem& problem, const HostOperands& o, const Options& options) {
+HostReport sort_host(const Problem& problem, const HostOperands& o, const Options& options) try {
   if (problem.payload == Payload::values && problem.value_bytes != 4 && problem.value_bytes != 8)
     return sort_elements(problem, o, options);
   const bool is_few = is_for_calling_thread(problem, options);
@@ -214,6 +215,8 @@ HostReport sort_host(const Problem& problem, const HostOperands& o, const Option
   HostReport report = sort_by_plan(*device, plan, o);
   report.plan_seconds += plan_seconds;
   return report;
+} catch (const std::bad_alloc&) {
+  throw_out_of_memory("sort_host", operand_bytes(problem));
 }
 
 }  // namespace sortium

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include <new>
-#include <sortium/core.hpp>
+#include <sortium/problem.hpp>
 #include <string_view>
 
 namespace sortium {

@@ -1,6 +1,8 @@
 // Sorts of records, made of plain ones: a key's fields are packed into words, words are sorted with
 // positions from the least significant on (Knuth, The Art of Computer Programming, volume
 // 3, 5.2.5), and columns are gathered.
+#include "records.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +14,6 @@
 #include "../kernels/kernels.hpp"
 #include "embedded.hpp"
 #include "profiled.hpp"
-#include "records.hpp"
 
 #ifdef SORTIUM_WITH_HOST
 #include "../device/host_threads.hpp"
