@@ -1,0 +1,11 @@
+// How the program ends after an error.
+#pragma once
+
+namespace app {
+
+// Prints the message of the exception that is being handled to standard error. Returns the exit
+// code for it. If the reader of standard output is gone, ends the program by SIGPIPE, without a
+// message.
+[[nodiscard]] int report_current_exception();
+
+}  // namespace app
