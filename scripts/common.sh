@@ -1,5 +1,5 @@
-# What scripts/run and scripts/test share: where the project is, what it needs installed, how it is built.
-# To be sourced, by plain sh; a fresh Debian has neither make nor a compiler.
+# Shared by the scripts: the project's folder, the packages that it needs, and how it is built. Sourced by plain sh, on a
+# Debian that may have neither make nor a compiler.
 
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 
@@ -9,22 +9,21 @@ die() {
   exit 1
 }
 
-# PoCL asks /sys for cores and memory, and ends the program where it is not mounted, as in a bare chroot.
+# PoCL reads cores and memory from /sys, and ends the program if /sys is not mounted, as in a bare chroot.
 if [ ! -d /sys/devices/system/cpu ] && [ -r /proc/meminfo ]; then
   HWLOC_SYNTHETIC="numa:1(memory=$(awk '$1 == "MemTotal:" { printf "%.0f", $2 * 1024 }' /proc/meminfo)) pu:$(nproc)"
   export HWLOC_SYNTHETIC
 fi
 
-# PoCL makes a device of the CPU, so that no GPU is needed; TBB is what cpu:0 and the parallel std::sort run on; CMake
-# fetches Highway, and asks for certificates; libpng writes the pictures of `sortium pic`;
-# Duktape draws those of `sortium report`.
+# PoCL makes the CPU an OpenCL device, so that no GPU is needed. cpu:0 and the parallel std::sort use TBB. CMake needs
+# certificates to fetch Highway. libpng writes the pictures of `sortium pic`, Duktape draws the plots of `sortium report`.
 build_packages='ca-certificates g++ cmake ninja-build libfmt-dev libcli11-dev nlohmann-json3-dev
   ocl-icd-opencl-dev opencl-headers opencl-clhpp-headers pocl-opencl-icd ocl-icd-libopencl1 libtbb-dev
   libpng-dev duktape-dev'
 test_packages='libgtest-dev oclgrind'
 
-# Those of the named packages that are not installed. dpkg-query fails at names that it has never heard of; they are
-# missing, and no reason to stop (.ci/run sets pipefail).
+# Prints the named packages that are not installed. dpkg-query fails for names that it does not know; they count as missing,
+# and the failure is ignored (.ci/run sets pipefail).
 missing_packages() {
   { dpkg-query -W -f '${Package} ${db:Status-Status}\n' "$@" 2>/dev/null || :; } |
     awk -v wanted="$*" '
@@ -32,10 +31,10 @@ missing_packages() {
       END { n = split(wanted, name); for (i = 1; i <= n; i++) if (!(name[i] in have)) printf "%s ", name[i] }'
 }
 
-# Installs what is missing of the named packages. Touches apt only where something is.
+# Installs the named packages that are missing. Runs apt only if there are any.
 need_packages() {
   if ! command -v dpkg-query >/dev/null; then
-    say "This system has no dpkg: its own packages must provide what Debian calls $*."
+    say "This system has no dpkg: install its equivalents of Debian's packages $*."
     return
   fi
   missing=$(missing_packages "$@")
@@ -50,8 +49,8 @@ need_packages() {
   say "Installing $missing"
   log=$(mktemp)
   apt="$as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3"
-  # A stale mirror or a broken third-party list need not matter to our packages: the install itself decides.
-  $apt update >"$log" 2>&1 || say "apt-get update failed; trying with the lists that are here"
+  # A failed update may not concern our packages: the installation decides.
+  $apt update >"$log" 2>&1 || say "apt-get update failed; using the existing package lists"
   # shellcheck disable=SC2086  # a list of names
   $apt install -y --no-install-recommends $missing >>"$log" 2>&1 || {
     tail -n 30 "$log" >&2
@@ -61,7 +60,7 @@ need_packages() {
   installed_packages=yes
 }
 
-# Whether DIRECTORY is configured with each of these -DNAME=VALUE.
+# configured DIRECTORY [-DNAME=VALUE…]: succeeds if the directory is configured with all of these options.
 configured() {
   cache=$1/CMakeCache.txt
   shift
@@ -72,11 +71,12 @@ configured() {
   done
 }
 
-# build DIRECTORY [-DNAME=VALUE…]: configures where that is due, and builds all, or what $targets names.
+# build DIRECTORY [-DNAME=VALUE…]: configures the directory, unless it already has these options, and builds all, or the targets
+# in $targets.
 build() {
   build_dir=$root/$1
   shift
-  # New packages may be just what an earlier configuration looked for in vain.
+  # An earlier configuration may have missed the packages that were just installed.
   if [ "${installed_packages:-}" = yes ] || ! configured "$build_dir" "$@"; then
     mkdir -p "$build_dir"
     generator=

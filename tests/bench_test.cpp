@@ -317,7 +317,7 @@ TEST_F(Bench, PeersThatFailAreReported) {
                         {"kill -9 $$", "signal 9"},
                         {"echo hello", "not JSON"},
                         {"echo '[1]'", "not an object"},
-                        {peer_row(1e-3, true, ", \"n\": 77"), "nobody asked"},
+                        {peer_row(1e-3, true, ", \"n\": 77"), "not requested"},
                         {peer_row(1e-3, true, ", \"seconds\": \"fast\""), "'seconds'"},
                         {peer_row(1e-3, true) + "; exit 5", "exit code 5"},
                         {peer_row(1e-3, true, ", \"failed\": \"no memory\""), "failed: no memory"}};

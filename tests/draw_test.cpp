@@ -1,5 +1,7 @@
 // The networks sort, the algorithms do these networks and no others, and the pictures of them are
 // what they should be.
+#include "cli/draw.hpp"
+
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -15,7 +17,6 @@
 #include <vector>
 
 #include "algorithms/networks.hpp"
-#include "cli/commands.hpp"
 #include "cli/common.hpp"
 #include "draw/svg.hpp"
 #include "support.hpp"

@@ -13,8 +13,8 @@
 #include <png.h>
 #endif
 
-#include "cli/commands.hpp"
 #include "cli/common.hpp"
+#include "cli/pic.hpp"
 #include "expect_error.hpp"
 #include "pic/pic.hpp"
 #include "pic/picture.hpp"
@@ -423,8 +423,8 @@ TEST_F(PicCommand, PrintsAndWritesEachStep) {
   const std::string out = testing::internal::GetCapturedStdout(), json = contents(options.json);
   EXPECT_EQ(code, app::exit_success) << out;
   EXPECT_EQ(out.find("WRONG"), std::string::npos) << out;
-  for (const char* word :
-       {"16 x 16 cells", "a step is 0.0625", "by the 8 bits", "8 bits", "32 bits", "\n   2 "})
+  for (const char* word : {"16 x 16 cells", "the time step is 0.0625", "by the 8 bits", "8 bits",
+                           "32 bits", "\n   2 "})
     EXPECT_NE(out.find(word), std::string::npos) << "no '" << word << "' in\n" << out;
   EXPECT_EQ(out.find("table 7"), std::string::npos) << "figures of another experiment:\n" << out;
   for (const char* word : {"\"cell_bits\": 8", "\"step\": 2", "\"sort_cell_bits_seconds\"",

@@ -426,9 +426,9 @@ TEST_F(Report, ReadsWhatTheOtherProgramsWrite) {
             4.883);
   const std::string page = read("page.html");
   for (const char* expected :
-       {"A CPU · by turns with CPU sorts, 2 threads", "A GPU · by turns with CUB", "commit 0123456",
-        "8 passed, 1 failed", "other tests on cuda", "u32 keys + 4-byte values, bits 0-24",
-        "std::sort, parallel", "3.0.1", "CUB radix"})
+       {"A CPU · interleaved with CPU sorts, 2 threads", "A GPU · by turns with CUB",
+        "commit 0123456", "8 passed, 1 failed", "other tests on cuda",
+        "u32 keys + 4-byte values, bits 0-24", "std::sort, parallel", "3.0.1", "CUB radix"})
     EXPECT_NE(page.find(expected), page.npos) << expected;
   for (const auto& entry : fs::directory_iterator(dir_ / "pictures"))
     EXPECT_EQ(xml_mistake(contents(entry.path())), "") << entry.path();
@@ -462,6 +462,28 @@ TEST_F(Report, PutsFilesOfOneRunTogether) {
   EXPECT_EQ(values(series(figures("page.html").at("Throughput: u32 keys, uniform"), "auto")),
             (std::vector<double>{1e8, 3e8, 4e8}));
   EXPECT_NE(read("page.html").find("notes.json"), std::string::npos);
+}
+
+TEST_F(Report, RefusesDeepJson) {
+  std::ofstream(dir_ / "deep.json")
+      << "{\"results\": " << std::string(300000, '[') << std::string(300000, ']') << "}";
+  const auto result = run("deep.json -o page.html");
+  EXPECT_EQ(result.code, 2);
+  EXPECT_NE(result.err.find("deep.json is no file of results: its JSON is nested more than 32"),
+            std::string::npos)
+      << result.err.substr(0, 300);
+}
+
+TEST_F(Report, RefusesFiguresOfNoUse) {
+  for (const char* member : {"seconds", "median_seconds", "bound_mkeys_per_second"})
+    for (const double value : {1e308, 1e-320, -1.0}) {
+      write("a.json", bench({with(row("auto", 1024, 100), {{member, value}})}));
+      const auto result = run("a.json -o page.html");
+      EXPECT_EQ(result.code, 2) << member << " " << value;
+      EXPECT_NE(result.err.find(fmt::format("a.json: results[0].{} is", member)), std::string::npos)
+          << result.err;
+      EXPECT_NE(result.err.find("a number from 1e-30 to 1e+30"), std::string::npos) << result.err;
+    }
 }
 
 TEST_F(Report, RefusesWhatHasNoResults) {

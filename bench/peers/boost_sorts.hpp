@@ -1,4 +1,4 @@
-// Boost.Compute's sorts behind one call, so that what wants C++17 stands apart.
+// Boost.Compute's sorts behind one call, in a file of its own because they need C++17.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,8 @@ namespace peers {
 
 [[nodiscard]] std::string boost_version();
 
-// Sorts OpenCL buffers in place on a queue, and may wait for it. `values`: u32, nullptr: none.
+// Sorts OpenCL buffers in place on a queue, and may wait for it. `values` are u32; nullptr: keys
+// only.
 void boost_sort(void* cl_command_queue, sortium::KeyType key, std::uint64_t count, void* keys,
                 void* values);
 

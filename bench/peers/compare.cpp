@@ -1,11 +1,12 @@
-// Sortium beside CUB and Thrust: the same records, on the same GPU, by turns in one run, each
-// result compared with CUB's byte for byte. Sortium sorts through its public API: on CUDA in this
-// program's own context and stream, and on NVIDIA's OpenCL where --opencl is given.
+// Compares Sortium with CUB and Thrust: the same records on the same GPU, interleaved in one run.
+// Each result is compared with CUB's byte for byte. Sortium sorts through its public API: on CUDA
+// in this program's own context and stream and, with --opencl, on NVIDIA's OpenCL too.
 //   compare [--set main|small|skew|bits|all] [--json FILE] [--opencl] [--graph] [--others]
-//   [--algorithm NAME] [SPEC…] SPEC: key:value:count:distribution[:begin-end], such as
-//   u32:u32:2^28:uniform or u64:none:2^20:and3:0-24
-// Times are medians of sorts that are waited for (`wait`, host clock) and of device time between
-// events (`device`).
+//           [--algorithm NAME] [SPEC…]
+//   SPEC: key:value:count:distribution[:begin-end], such as u32:u32:2^28:uniform or
+//         u64:none:2^20:and3:0-24
+// All times are medians. `wait` is the host's time from the first call to the end of the sort;
+// `device` is the time between two events on the stream.
 #include <fmt/format.h>
 #include <thrust/version.h>
 
@@ -22,8 +23,8 @@
 #include <sortium/verify.hpp>
 #include <thread>
 
-#include "by_turns.hpp"
 #include "cub_sorts.hpp"
+#include "interleaved.hpp"
 #include "records.hpp"
 
 namespace {
@@ -55,7 +56,7 @@ Distribution parse_distribution(const std::string& name) {
                            "alternating, distinctK, lowB, andW, zipfS, bucketK");
 }
 
-// ---- what is compared ----
+// ---- cases ----
 
 struct Spec {
   std::string text;
@@ -143,201 +144,262 @@ struct Options {
   double seconds = 0.1;
 };
 
-nlohmann::json compare(const Spec& spec, const Options& options, sortium::Queue& queue,
-                       cudaStream_t stream, sortium::Device* opencl) {
-  const auto& p = spec.problem;
-  const auto& key = sortium::info(p.key);
-  const std::size_t key_bytes = p.count * key.bytes,
-                    value_bytes = p.payload == sortium::Payload::none ? 0 : p.count * p.value_bytes;
-  DeviceArray keys(key_bytes), values(value_bytes), expected_keys(key_bytes),
-      expected_values(value_bytes), got_keys(key_bytes), got_values(value_bytes);
-  peers::make_keys(keys.data, key.bytes, key.is_float, key.is_signed, p.count, spec.distribution,
-                   stream);
-  if (value_bytes != 0) peers::make_positions(values.data, p.value_bytes, p.count, stream);
-  check(cudaStreamSynchronize(stream));
+// The sorts of one spec, all measured and compared.
+class Comparison {
+ public:
+  Comparison(const Spec& spec, const Options& options, sortium::Queue& queue, cudaStream_t stream)
+      : spec_(spec),
+        options_(options),
+        queue_(queue),
+        stream_(stream),
+        plan_(queue.device().shared_from_this(), spec.problem,
+              {options.algorithm, options.parameters}),
+        scratch_(plan_.scratch_bytes()) {}
 
-  std::vector<Contender> all;
-  const auto wait = [=] { check(cudaStreamSynchronize(stream)); };
-  // What is in place must be the input once more, and what is to be written must be written.
-  const auto matches = [&](const std::function<void()>& enqueue) {
-    check(cudaMemsetAsync(got_keys.data, 0xa5, key_bytes, stream));
-    if (value_bytes != 0) check(cudaMemsetAsync(got_values.data, 0xa5, value_bytes, stream));
-    enqueue();
-    wait();
-    return got_keys.equals(expected_keys) &&
-           (value_bytes == 0 || got_values.equals(expected_values));
-  };
-
-  // CUB's radix sort; its result is what the others are held to, and is itself checked by Sortium's
-  // verifier.
-  peers::Sort sort{static_cast<peers::Key>(0),
-                   static_cast<unsigned>(value_bytes == 0 ? 0 : p.value_bytes),
-                   p.count,
-                   static_cast<int>(p.begin_bit),
-                   static_cast<int>(p.end_bit == 0 ? key.bits() : p.end_bit),
-                   keys.data,
-                   values.data,
-                   expected_keys.data,
-                   expected_values.data};
-  constexpr sortium::KeyType order[] = {sortium::KeyType::u32, sortium::KeyType::i32,
-                                        sortium::KeyType::f32, sortium::KeyType::u64,
-                                        sortium::KeyType::i64, sortium::KeyType::f64};
-  sort.key = static_cast<peers::Key>(std::find(std::begin(order), std::end(order), p.key) -
-                                     std::begin(order));
-  std::size_t temp_bytes = 0, wide_bytes = 0, merge_bytes = 0;
-  peers::cub_radix(nullptr, temp_bytes, sort, stream);
-  peers::cub_radix(nullptr, wide_bytes, sort, stream, true);
-  temp_bytes = std::max(temp_bytes, wide_bytes);
-  const bool whole = p.begin_bit == 0 && p.end_bit == 0;
-  if (options.others && whole) peers::cub_merge(nullptr, merge_bytes, sort, stream);
-  DeviceArray temp(std::max(temp_bytes, merge_bytes));
-  all.push_back({"cub",
-                 [&, sort] {
-                   std::size_t bytes = temp_bytes;
-                   peers::cub_radix(temp.data, bytes, sort, stream);
-                 },
-                 wait,
-                 [&] {
-                   const auto place = [](void* at) { return sortium::Memory{at}; };
-                   auto held_to = p;
-                   if (value_bytes != 0)
-                     held_to.payload = sortium::Payload::positions;  // ties in order of position
-                   return sortium::verify(queue, held_to, place(expected_keys.data),
-                                          place(value_bytes == 0 ? nullptr : expected_values.data))
-                              .unsorted == 0;
-                 }});
-  all[0].enqueue();
-  wait();
-  const auto wide = [&, sort] {
-    std::size_t bytes = temp_bytes;
-    peers::cub_radix(temp.data, bytes, sort, stream, true);
-  };
-  all.push_back({"cub-64-bit-count", wide, wait, [] { return true; }});
-
-  peers::Sort other = sort;
-  other.keys_out = got_keys.data;
-  other.values_out = got_values.data;
+  // `opencl`: a device to sort on too; nullptr: none.
+  nlohmann::json run(sortium::Device* opencl) {
+    make_input();
+    const bool by_all_bits = p_.begin_bit == 0 && p_.end_bit == 0;
+    allocate_temporary_memory(options_.others && by_all_bits);
+    add_cub();
 #ifdef SORTIUM_CCCL
-  std::size_t newer_bytes[2] = {0, 0};
-  for (const bool wide_count : {false, true})
-    peers::newer_cub_radix(nullptr, newer_bytes[wide_count], other, stream, wide_count);
-  DeviceArray newer_temp(std::max(newer_bytes[0], newer_bytes[1]));
-  for (const bool wide_count : {false, true}) {
-    const auto newer = [&, other, wide_count] {
-      std::size_t bytes = newer_bytes[wide_count];
-      peers::newer_cub_radix(newer_temp.data, bytes, other, stream, wide_count);
+    add_newer_cub();
+#endif
+    add_sortium();
+    if (opencl != nullptr) add_opencl(*opencl);
+    if (options_.others && by_all_bits) add_others();
+
+    peers::measure(all_, stream_, options_.seconds);
+    nlohmann::json row = report();
+    if (options_.phases) report_phases(row);
+    std::fflush(stdout);
+    return row;
+  }
+
+ private:
+  void make_input() {
+    const auto& key = sortium::info(p_.key);
+    peers::make_keys(keys_.data, key.bytes, key.is_float, key.is_signed, p_.count,
+                     spec_.distribution, stream_);
+    if (has_values()) peers::make_positions(values_.data, p_.value_bytes, p_.count, stream_);
+    wait();
+  }
+
+  void allocate_temporary_memory(bool for_merge) {
+    std::size_t radix_bytes = 0, wide_bytes = 0;
+    peers::cub_radix(nullptr, radix_bytes, sort_into(expected_keys_, expected_values_), stream_);
+    peers::cub_radix(nullptr, wide_bytes, sort_into(expected_keys_, expected_values_), stream_,
+                     true);
+    radix_bytes_ = std::max(radix_bytes, wide_bytes);
+    if (for_merge)
+      peers::cub_merge(nullptr, merge_bytes_, sort_into(expected_keys_, expected_values_), stream_);
+    temporary_.emplace(std::max(radix_bytes_, merge_bytes_));
+  }
+
+  // CUB's radix sort, with counts of 32 and 64 bits: the reference for all others.
+  void add_cub() {
+    const auto radix = [this](bool wide_count) {
+      std::size_t bytes = radix_bytes_;
+      peers::cub_radix(temporary_->data, bytes, sort_into(expected_keys_, expected_values_),
+                       stream_, wide_count);
     };
-    all.push_back({wide_count ? "newer-cub-64-bit-count" : "newer-cub", newer, wait,
-                   [&, newer] { return matches(newer); }});
+    all_.push_back({"cub", [radix] { radix(false); }, [this] { wait(); },
+                    [this] { return reference_is_sorted(); }});
+    all_.push_back(
+        {"cub-64-bit-count", [radix] { radix(true); }, [this] { wait(); }, [] { return true; }});
+    all_[0].enqueue();
+    wait();
+  }
+
+#ifdef SORTIUM_CCCL
+  void add_newer_cub() {
+    for (const bool wide_count : {false, true})
+      peers::newer_cub_radix(nullptr, newer_bytes_[wide_count], sort_into(got_keys_, got_values_),
+                             stream_, wide_count);
+    newer_temporary_.emplace(std::max(newer_bytes_[0], newer_bytes_[1]));
+    for (const bool wide_count : {false, true})
+      add(wide_count ? "newer-cub-64-bit-count" : "newer-cub", [this, wide_count] {
+        std::size_t bytes = newer_bytes_[wide_count];
+        peers::newer_cub_radix(newer_temporary_->data, bytes, sort_into(got_keys_, got_values_),
+                               stream_, wide_count);
+      });
   }
 #endif
 
-  const sortium::Plan plan(queue.device().shared_from_this(), p,
-                           {options.algorithm, options.parameters});
-  DeviceArray scratch(plan.scratch_bytes());
-  const sortium::Operands operands{{keys.data},
-                                   {got_keys.data},
-                                   {p.payload == sortium::Payload::values ? values.data : nullptr},
-                                   {value_bytes != 0 ? got_values.data : nullptr},
-                                   {scratch.data}};
-  const auto ours = [&] { plan.run(queue, operands); };
-  all.push_back({"sortium", ours, wait, [&] { return matches(ours); }});
-
-  // The same sort as a CUDA graph, whose launches the driver knows ahead.
-  peers::Graph graph;
-  if (options.graph) {
-    graph.capture(stream, ours);
-    const auto launch = [&] { check(cudaGraphLaunch(graph.ready, stream)); };
-    all.push_back({"sortium-graph", launch, wait, [&, launch] { return matches(launch); }});
+  void add_sortium() {
+    operands_ = {{keys_.data},
+                 {got_keys_.data},
+                 {p_.payload == sortium::Payload::values ? values_.data : nullptr},
+                 {has_values() ? got_values_.data : nullptr},
+                 {scratch_.data}};
+    const auto sort = [this] { plan_.run(queue_, operands_); };
+    add("sortium", sort);
+    if (!options_.graph) return;
+    graph_.capture(stream_, sort);  // one call launches all kernels
+    add("sortium-graph", [this] { check(cudaGraphLaunch(graph_.ready, stream_)); });
   }
 
-  std::optional<sortium::Plan> cl_plan;
-  std::unique_ptr<sortium::Queue> cl_queue;
-  std::vector<std::unique_ptr<sortium::Buffer>> cl_buffers;
-  sortium::Operands cl_operands;
-  if (opencl != nullptr) {
-    cl_plan.emplace(opencl->shared_from_this(), p,
-                    sortium::Method{options.algorithm, options.parameters});
-    cl_queue = opencl->make_queue();
+  void add_opencl(sortium::Device& device) {
+    cl_plan_.emplace(device.shared_from_this(), p_,
+                     sortium::Method{options_.algorithm, options_.parameters});
+    cl_queue_ = device.make_queue();
     const auto make = [&](std::size_t bytes) {
-      return cl_buffers.emplace_back(opencl->allocate(bytes))->memory();
+      return cl_buffers_.emplace_back(device.allocate(bytes))->memory();
     };
-    std::vector<char> host(std::max(key_bytes, value_bytes));
-    cl_operands = {make(key_bytes), make(key_bytes), {}, {}, make(cl_plan->scratch_bytes())};
-    check(cudaMemcpy(host.data(), keys.data, key_bytes, cudaMemcpyDeviceToHost));
-    cl_queue->write(cl_operands.keys_in, host.data(), key_bytes);
-    if (value_bytes != 0) cl_operands.values_out = make(value_bytes);
-    if (p.payload == sortium::Payload::values) {
-      cl_operands.values_in = make(value_bytes);
-      check(cudaMemcpy(host.data(), values.data, value_bytes, cudaMemcpyDeviceToHost));
-      cl_queue->write(cl_operands.values_in, host.data(), value_bytes);
+    std::vector<char> host(std::max(key_bytes_, value_bytes_));
+    cl_operands_ = {make(key_bytes_), make(key_bytes_), {}, {}, make(cl_plan_->scratch_bytes())};
+    check(cudaMemcpy(host.data(), keys_.data, key_bytes_, cudaMemcpyDeviceToHost));
+    cl_queue_->write(cl_operands_.keys_in, host.data(), key_bytes_);
+    if (has_values()) cl_operands_.values_out = make(value_bytes_);
+    if (p_.payload == sortium::Payload::values) {
+      cl_operands_.values_in = make(value_bytes_);
+      check(cudaMemcpy(host.data(), values_.data, value_bytes_, cudaMemcpyDeviceToHost));
+      cl_queue_->write(cl_operands_.values_in, host.data(), value_bytes_);
     }
-    const auto cl_sort = [&] { cl_plan->run(*cl_queue, cl_operands); };
-    all.push_back(
-        {"sortium-opencl", cl_sort, [&] { cl_queue->finish(); },
-         [&, cl_sort] {
-           cl_queue->fill(cl_operands.keys_out, 0xa5a5a5a5, key_bytes);
-           cl_sort();
-           std::vector<char> out(std::max(key_bytes, value_bytes));
-           cl_queue->read(out.data(), cl_operands.keys_out, key_bytes);
-           check(cudaMemcpy(got_keys.data, out.data(), key_bytes, cudaMemcpyHostToDevice));
-           if (value_bytes == 0) return got_keys.equals(expected_keys);
-           cl_queue->read(out.data(), cl_operands.values_out, value_bytes);
-           check(cudaMemcpy(got_values.data, out.data(), value_bytes, cudaMemcpyHostToDevice));
-           return got_keys.equals(expected_keys) && got_values.equals(expected_values);
-         },
-         false});
-  }
-  if (options.others && whole) {
-    const auto merge = [&, other] {
-      std::size_t bytes = merge_bytes;
-      peers::cub_merge(temp.data, bytes, other, stream);
-    };
-    all.push_back({"cub-merge", merge, wait, [&, merge] { return matches(merge); }});
-    const auto thrust = [=] { peers::thrust_sort(other, stream); };
-    all.push_back({"thrust", thrust, wait, [&, thrust] { return matches(thrust); }});
+    all_.push_back({"sortium-opencl", [this] { cl_plan_->run(*cl_queue_, cl_operands_); },
+                    [this] { cl_queue_->finish(); }, [this] { return opencl_matches(); }, false});
   }
 
-  peers::measure(all, stream, options.seconds);
-  nlohmann::json row{{"spec", spec.text},
-                     {"count", p.count},
-                     {"algorithm", plan.algorithm().name},
-                     {"parameters", plan.parameters()},
-                     {"scratch_bytes", plan.scratch_bytes()},
-                     {"cub_temporary_bytes", temp_bytes}};
-  // CUB is another sort when its count is a 64-bit number, sometimes the faster one: ratios are to
-  // the better.
-  const double cub_waited = std::min(median(all[0].waited), median(all[1].waited));
-  const double cub_device = std::min(median(all[0].device), median(all[1].device));
-  std::string line = fmt::format("{:<28} {:<9}", spec.text, plan.algorithm().name);
-  for (auto& c : all) {
-    const bool correct = c.correct();
-    const double waited = median(c.waited), device = c.device.empty() ? waited : median(c.device);
-    row["results"].push_back({{"name", c.name},
-                              {"wait_seconds", waited},
-                              {"device_seconds", device},
-                              {"correct", correct},
-                              {"wait_ratio", cub_waited / waited},
-                              {"device_ratio", cub_device / device}});
-    line += fmt::format("  {} {:.1f}/{:.1f} us", c.name, waited * 1e6, device * 1e6);
-    if (c.name.rfind("cub", 0) != 0)
-      line += fmt::format(" x{:.2f}/{:.2f}", cub_waited / waited, cub_device / device);
-    if (!correct) line += " WRONG";
-    row["correct"] = row.value("correct", true) && correct;
+  void add_others() {
+    add("cub-merge", [this] {
+      std::size_t bytes = merge_bytes_;
+      peers::cub_merge(temporary_->data, bytes, sort_into(got_keys_, got_values_), stream_);
+    });
+    add("thrust", [this] { peers::thrust_sort(sort_into(got_keys_, got_values_), stream_); });
   }
-  fmt::print("{}\n", line);
-  if (options.phases)
-    for (const auto& phase : plan.profile(queue, operands)) {
+
+  // Adds a sort into got_keys_ and got_values_, on the stream.
+  void add(const std::string& name, const std::function<void()>& enqueue) {
+    all_.push_back(
+        {name, enqueue, [this] { wait(); }, [this, enqueue] { return matches(enqueue); }});
+  }
+
+  [[nodiscard]] bool reference_is_sorted() const {
+    auto problem = p_;
+    if (has_values()) problem.payload = sortium::Payload::positions;  // ties must keep their order
+    return sortium::verify(queue_, problem, {expected_keys_.data},
+                           {has_values() ? expected_values_.data : nullptr})
+               .unsorted == 0;
+  }
+
+  // Overwrites the output first, so that an old result cannot pass for a new one.
+  [[nodiscard]] bool matches(const std::function<void()>& enqueue) const {
+    check(cudaMemsetAsync(got_keys_.data, 0xa5, key_bytes_, stream_));
+    if (has_values()) check(cudaMemsetAsync(got_values_.data, 0xa5, value_bytes_, stream_));
+    enqueue();
+    wait();
+    return got_is_expected();
+  }
+
+  [[nodiscard]] bool opencl_matches() {
+    cl_queue_->fill(cl_operands_.keys_out, 0xa5a5a5a5, key_bytes_);
+    cl_plan_->run(*cl_queue_, cl_operands_);
+    std::vector<char> out(std::max(key_bytes_, value_bytes_));
+    cl_queue_->read(out.data(), cl_operands_.keys_out, key_bytes_);
+    check(cudaMemcpy(got_keys_.data, out.data(), key_bytes_, cudaMemcpyHostToDevice));
+    if (has_values()) {
+      cl_queue_->read(out.data(), cl_operands_.values_out, value_bytes_);
+      check(cudaMemcpy(got_values_.data, out.data(), value_bytes_, cudaMemcpyHostToDevice));
+    }
+    return got_is_expected();
+  }
+
+  [[nodiscard]] bool got_is_expected() const {
+    return got_keys_.equals(expected_keys_) &&
+           (!has_values() || got_values_.equals(expected_values_));
+  }
+
+  // Prints a line, and returns it as JSON. Checks the results.
+  [[nodiscard]] nlohmann::json report() {
+    nlohmann::json row{{"spec", spec_.text},
+                       {"count", p_.count},
+                       {"algorithm", plan_.algorithm().name},
+                       {"parameters", plan_.parameters()},
+                       {"scratch_bytes", plan_.scratch_bytes()},
+                       {"cub_temporary_bytes", radix_bytes_}};
+    // With a 64-bit count, CUB compiles another kernel, which is sometimes faster. Ratios are to
+    // the faster one.
+    const double cub_waited = std::min(median(all_[0].waited), median(all_[1].waited));
+    const double cub_device = std::min(median(all_[0].device), median(all_[1].device));
+    std::string line = fmt::format("{:<28} {:<9}", spec_.text, plan_.algorithm().name);
+    for (auto& c : all_) {
+      const bool correct = c.correct();
+      const double waited = median(c.waited), device = c.device.empty() ? waited : median(c.device);
+      row["results"].push_back({{"name", c.name},
+                                {"wait_seconds", waited},
+                                {"device_seconds", device},
+                                {"correct", correct},
+                                {"wait_ratio", cub_waited / waited},
+                                {"device_ratio", cub_device / device}});
+      line += fmt::format("  {} {:.1f}/{:.1f} us", c.name, waited * 1e6, device * 1e6);
+      if (c.name.rfind("cub", 0) != 0)
+        line += fmt::format(" x{:.2f}/{:.2f}", cub_waited / waited, cub_device / device);
+      if (!correct) line += " WRONG";
+      row["correct"] = row.value("correct", true) && correct;
+    }
+    fmt::print("{}\n", line);
+    return row;
+  }
+
+  void report_phases(nlohmann::json& row) const {
+    for (const auto& phase : plan_.profile(queue_, operands_)) {
       fmt::print("    {:<10} {} launches {:9.1f} us\n", phase.name, phase.launches,
                  phase.seconds * 1e6);
       row["phases"].push_back(
           {{"name", phase.name}, {"launches", phase.launches}, {"seconds", phase.seconds}});
     }
-  std::fflush(stdout);
-  return row;
-}
+  }
 
-// Kernels are compiled side by side, and kept, before the first sort is timed.
+  [[nodiscard]] peers::Sort sort_into(const DeviceArray& keys, const DeviceArray& values) const {
+    constexpr sortium::KeyType order[] = {sortium::KeyType::u32, sortium::KeyType::i32,
+                                          sortium::KeyType::f32, sortium::KeyType::u64,
+                                          sortium::KeyType::i64, sortium::KeyType::f64};
+    const auto key = std::find(std::begin(order), std::end(order), p_.key) - std::begin(order);
+    const auto end_bit = p_.end_bit == 0 ? sortium::info(p_.key).bits() : p_.end_bit;
+    return {static_cast<peers::Key>(key),
+            static_cast<unsigned>(has_values() ? p_.value_bytes : 0),
+            p_.count,
+            static_cast<int>(p_.begin_bit),
+            static_cast<int>(end_bit),
+            keys_.data,
+            values_.data,
+            keys.data,
+            values.data};
+  }
+
+  void wait() const { check(cudaStreamSynchronize(stream_)); }
+  [[nodiscard]] bool has_values() const { return p_.payload != sortium::Payload::none; }
+
+  const Spec& spec_;
+  const Options& options_;
+  sortium::Queue& queue_;
+  cudaStream_t stream_;
+  const sortium::Problem& p_ = spec_.problem;
+  const std::size_t key_bytes_ = p_.count * sortium::info(p_.key).bytes,
+                    value_bytes_ = has_values() ? p_.count * p_.value_bytes : 0;
+  DeviceArray keys_{key_bytes_}, values_{value_bytes_}, expected_keys_{key_bytes_},
+      expected_values_{value_bytes_}, got_keys_{key_bytes_}, got_values_{value_bytes_};
+  std::size_t radix_bytes_ = 0, merge_bytes_ = 0;  // of CUB's temporary memory
+  std::optional<DeviceArray> temporary_;
+#ifdef SORTIUM_CCCL
+  std::size_t newer_bytes_[2] = {0, 0};
+  std::optional<DeviceArray> newer_temporary_;
+#endif
+
+  sortium::Plan plan_;
+  DeviceArray scratch_;
+  sortium::Operands operands_;
+  peers::Graph graph_;
+
+  std::optional<sortium::Plan> cl_plan_;
+  std::unique_ptr<sortium::Queue> cl_queue_;
+  std::vector<std::unique_ptr<sortium::Buffer>> cl_buffers_;
+  sortium::Operands cl_operands_;
+
+  std::vector<Contender> all_;  // refer to the members above
+};
+
+// Compiles all kernels in parallel, and keeps them, before the first sort is timed.
 void build_all(const std::vector<Spec>& specs, const Options& options, sortium::Device& device) {
   std::atomic<std::size_t> next = 0;
   std::vector<std::future<void>> builders;
@@ -357,15 +419,15 @@ int main(int argc, char** argv) try {
   Options options;
   std::string set, json, algorithm;
   std::vector<std::string> texts;
-  app.add_option("--set", set, "main, small, skew, bits or all of them");
-  app.add_option("--json", json, "writes the table there");
-  app.add_option("--algorithm", options.algorithm, "of Sortium");
-  app.add_option("--params", options.parameters, "of that algorithm");
-  app.add_option("--seconds", options.seconds, "spent on a row");
-  app.add_flag("--opencl", options.opencl, "Sortium on NVIDIA's OpenCL, too");
-  app.add_flag("--graph", options.graph, "Sortium's sort captured in a CUDA graph, too");
-  app.add_flag("--phases", options.phases, "Sortium's device time phase by phase");
-  app.add_flag("--others", options.others, "CUB's merge sort and Thrust, too");
+  app.add_option("--set", set, "a set of specs: main, small, skew, bits or all");
+  app.add_option("--json", json, "also write the results to this file");
+  app.add_option("--algorithm", options.algorithm, "Sortium's algorithm");
+  app.add_option("--params", options.parameters, "parameters of that algorithm");
+  app.add_option("--seconds", options.seconds, "time for each spec");
+  app.add_flag("--opencl", options.opencl, "also measure Sortium on NVIDIA's OpenCL");
+  app.add_flag("--graph", options.graph, "also measure Sortium's sort captured in a CUDA graph");
+  app.add_flag("--phases", options.phases, "print the device time of each phase of Sortium's sort");
+  app.add_flag("--others", options.others, "also measure CUB's merge sort and Thrust");
   app.add_option("spec", texts, "key:value:count:distribution[:begin-end]");
   CLI11_PARSE(app, argc, argv);
   if (texts.empty() || !set.empty())
@@ -398,7 +460,7 @@ int main(int argc, char** argv) try {
   build_all(specs, options, queue->device());
   bool correct = true;
   for (const auto& spec : specs) {
-    out["rows"].push_back(compare(spec, options, *queue, gpu.stream, opencl));
+    out["rows"].push_back(Comparison(spec, options, *queue, gpu.stream).run(opencl));
     correct = correct && out["rows"].back()["correct"];
   }
   if (!json.empty()) peers::write_json(json, out);

@@ -1,12 +1,12 @@
-// Sortium's sort of segments and its top-k beside CUB, and, where it was built with it, moderngpu:
-// the same records, on the same GPU, by turns in one run, each result compared byte for byte with
-// that of CUB. Sortium works through its public API, in this program's own context and stream; what
-// it does is also captured in a CUDA graph, whose result is compared, too.
+// Compares Sortium's segmented sort and its top-k with CUB and, if built with it, moderngpu: the
+// same records on the same GPU, interleaved in one run. Each result is compared with CUB's byte for
+// byte. Sortium sorts through its public API, in this program's own context and stream; the result
+// of the same sort captured in a CUDA graph is compared too.
 //   compare_segments [--n COUNT] [--seconds S] [--json FILE] [CASE…]
 //   CASE: segments:value:lengths:distribution, such as segments:u32:log-uniform:uniform, or
-//   topk:k:distribution
-// Times are medians of sorts that are waited for (`wait`, host clock) and of device time between
-// events (`device`).
+//         topk:k:distribution
+// All times are medians. `wait` is the host's time from the first call to the end of the sort;
+// `device` is the time between two events on the stream.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -19,8 +19,8 @@
 #include <sortium/sortium.hpp>
 #include <sortium/verify.hpp>
 
-#include "by_turns.hpp"
 #include "cub_segments.hpp"
+#include "interleaved.hpp"
 #include "records.hpp"
 
 namespace {
@@ -43,9 +43,10 @@ std::vector<std::string> all_cases() {
   return out;
 }
 
-// Segments of `count` records: all of one length (the last one may be shorter); log-uniform: of
-// random lengths from 1 to 65536, whose logarithms are uniform; one-large: a sixteenth of the
-// records, and then lengths from 1 to 16.
+// Returns the offsets of segments of `count` records in all. `lengths` is one of
+//   a number     all segments have this length; the last one may be shorter
+//   log-uniform  random lengths from 1 to 65536 whose logarithms are uniform
+//   one-large    one segment has a sixteenth of the records, the others 1 to 16 records
 std::vector<std::int32_t> offsets_of(const std::string& lengths, std::uint64_t count) {
   std::mt19937_64 generator(1);
   const auto random = [&] { return static_cast<double>(generator() >> 11) * 0x1p-53; };
@@ -147,9 +148,9 @@ class Comparison {
       peers::cub_segmented_radix(temp.data, given, into_got, gpu_.stream);
     };
     const auto ours = [&] { plan.run(*gpu_.queue, operands); };
-    // The first is what the others, made otherwise, must agree with.
+    // The first contender is the reference for the others.
     std::vector<Contender> all{contender("cub-segmented-sort", sort, [] { return true; })};
-    // A work-group for each segment: a second of waiting where there are millions.
+    // Uses a work-group for each segment: millions of segments would take about a second.
     if (segments < std::size_t{1} << 18)
       all.push_back(contender("cub-segmented-radix", radix, [&] { return matches(radix); }));
     all.push_back(
@@ -226,7 +227,7 @@ class Comparison {
 
   void wait() const { check(cudaStreamSynchronize(gpu_.stream)); }
 
-  // The same, captured in a CUDA graph.
+  // Returns a function that launches the same work, captured in a CUDA graph.
   [[nodiscard]] std::function<void()> as_graph(const std::function<void()>& enqueue) const {
     const auto graph = std::make_shared<peers::Graph>();
     graph->capture(gpu_.stream, enqueue);
@@ -238,13 +239,13 @@ class Comparison {
     return {name, std::move(enqueue), [this] { wait(); }, std::move(correct)};
   }
 
-  // The last contender is Sortium.
+  // Measures all contenders and checks their results. The last one must be Sortium.
   nlohmann::json measured(const std::string& name, std::vector<Contender>& all,
                           const sortium::Plan& plan) const {
-    constexpr int least =
-        3;  // rounds: CUB takes a tenth of a second where segments are very long, or millions
-    peers::measure(all, gpu_.stream, seconds_, least);
-    double best_waited = INFINITY, best_device = INFINITY;  // of the others
+    // Few rounds: CUB takes 0.1 s if segments are very long or if there are millions of them.
+    constexpr int least_rounds = 3;
+    peers::measure(all, gpu_.stream, seconds_, least_rounds);
+    double best_waited = INFINITY, best_device = INFINITY;  // of the other sorts
     for (std::size_t i = 0; i + 1 < all.size(); ++i) {
       best_waited = std::min(best_waited, peers::median(all[i].waited));
       best_device = std::min(best_device, peers::median(all[i].device));
@@ -294,12 +295,12 @@ int main(int argc, char** argv) try {
   double seconds = 0.1;
   std::string json;
   std::vector<std::string> cases;
-  app.add_option("--n", count, "keys, at most 2^31 - 1: what CUB's offsets can count")
+  app.add_option("--n", count, "number of keys, at most 2^31 - 1: CUB's offsets have 32 bits")
       ->check(CLI::Range(std::uint64_t{1} << 20, (std::uint64_t{1} << 31) - 1));
-  app.add_option("--seconds", seconds, "spent on a case");
-  app.add_option("--json", json, "writes the table there");
+  app.add_option("--seconds", seconds, "time for each case");
+  app.add_option("--json", json, "also write the results to this file");
   app.add_option("case", cases,
-                 "segments:value:lengths:distribution or topk:k:distribution; without one, all");
+                 "segments:value:lengths:distribution or topk:k:distribution (default: all)");
   CLI11_PARSE(app, argc, argv);
   if (cases.empty()) cases = all_cases();
 

@@ -1,12 +1,10 @@
-// Sortium on a CPU beside what else sorts there: the C++ library's sorts, alone and parallel
-// (oneTBB), Highway's vqsort, Boost.Sort, x86-simd-sort. The same records from host memory, by
-// turns in one run, each result checked.
+// Compares Sortium on a CPU with other sorts: the C++ library's, on one thread and parallel
+// (oneTBB), Highway's vqsort, Boost.Sort, x86-simd-sort. All sort the same records in host memory,
+// interleaved in one run, and each result is checked.
 //   cpu [--n 2^20,2^25] [--types u32,f64] [--payload keys,values] [--distribution uniform,…]
-//   [--threads N] [--seconds S]
-//       [--json FILE]
-// Times are medians; of few records, many lists are sorted one after the other. Values are u32;
-// "stable" says who keeps the order of ties. vqsort sorts pairs as one word of key and position,
-// x86-simd-sort keys and values that are the positions.
+//       [--threads N] [--seconds S] [--json FILE]
+// Times are medians. Few records are sorted as many lists, one after the other. Values are u32.
+// vqsort sorts pairs as one word of key and position; x86-simd-sort sorts keys and u32 values.
 #include <fmt/format.h>
 #include <hwy/contrib/sort/vqsort.h>
 #include <tbb/global_control.h>
@@ -43,12 +41,13 @@ struct Settings {
   unsigned threads = std::max(1u, std::thread::hardware_concurrency());
 };
 
-// One contender: `load` puts the input where sort() takes it from, outside of the time.
+// `load` copies the input to where sort() expects it; it is not timed. `stable`: ties must keep
+// their order.
 template <class K>
 struct Contender {
   std::string name;
   std::function<void()> load;
-  std::function<void(std::size_t begin)> sort;  // the list that begins there
+  std::function<void(std::size_t begin)> sort;  // sorts the list that begins there
   std::function<void(std::vector<K>&, std::vector<std::uint32_t>&)> result;
   bool stable = false;
 };
@@ -67,7 +66,8 @@ bool less(K a, K b) {
     return a < b;
 }
 
-// Of one list: `first` is what the values of its records were counted from.
+// Returns true if one list is sorted and a permutation of its input. `first` is the value of the
+// input's first record; the values of the others count up from it.
 template <class K>
 bool correct(const K* in, const K* keys, const std::uint32_t* values, std::size_t n,
              std::uint32_t first, bool stable) {
@@ -96,7 +96,7 @@ template <class K>
 void compare(const Row& row, std::uint64_t n) {
   const bool pairs = row.payload == "values";
   const auto type = sortium::parse_key_type(row.type);
-  // So many records that no branch predictor knows them by heart.
+  // At least 65536 records, so that a branch predictor cannot learn them.
   const std::size_t lists = std::max<std::size_t>(1, 65536 / n), all_records = n * lists;
   std::vector<K> in(all_records), keys(all_records);
   std::vector<std::uint32_t> positions(pairs ? all_records : 0), values(positions.size());
@@ -219,7 +219,7 @@ void compare(const Row& row, std::uint64_t n) {
       });
     });
 
-  // By turns, so that what disturbs the machine disturbs all.
+  // Interleaved, so that a disturbance of the machine affects all sorts.
   std::vector<std::vector<double>> times(all.size());
   std::vector<bool> right(all.size());
   const double begin = now();
@@ -233,7 +233,7 @@ void compare(const Row& row, std::uint64_t n) {
       for (std::size_t begin = 0; begin < all_records; begin += n) all[c].sort(begin);
       times[c].push_back((now() - start) / static_cast<double>(lists));
       if (round != 0) continue;
-      times[c].clear();  // the first finds its memory and kernels
+      times[c].clear();  // the first round allocates memory and builds kernels
       std::vector<K> k(all_records);
       std::vector<std::uint32_t> v(values.size());
       all[c].result(k, v);
@@ -273,7 +273,7 @@ void compare(const Row& row, std::uint64_t n) {
 }  // namespace
 
 int main(int argc, char** argv) try {
-  // OpenMP's threads would go on spinning after a sort, and take a core from the next.
+  // By default, OpenMP's threads spin after a sort and take cores from the next one.
   if (std::getenv("OMP_WAIT_POLICY") == nullptr) {
     ::setenv("OMP_WAIT_POLICY", "passive", 1);
     ::execv("/proc/self/exe", argv);
@@ -288,9 +288,10 @@ int main(int argc, char** argv) try {
   app.add_option("--distribution", s.distributions)
       ->delimiter(',')
       ->check(CLI::IsMember(app::distributions()));
-  app.add_option("--only", s.only, "sorts whose names have one of these words")->delimiter(',');
+  app.add_option("--only", s.only, "only the sorts whose names contain one of these words")
+      ->delimiter(',');
   app.add_option("--threads", s.threads)->check(CLI::Range(1, 1024));
-  app.add_option("--seconds", s.seconds, "for each sort of each row");
+  app.add_option("--seconds", s.seconds, "time for each sort of each row");
   app.add_option("--json", s.json);
   CLI11_PARSE(app, argc, argv);
   const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, s.threads);
@@ -311,8 +312,7 @@ int main(int argc, char** argv) try {
           if (type == "u64") compare<std::uint64_t>(row, n);
           if (type == "f64") compare<double>(row, n);
           if (!s.json.empty())
-            std::ofstream(s.json) << json.dump(1)
-                                  << '\n';  // a run that is cut off keeps what it has
+            std::ofstream(s.json) << json.dump(1) << '\n';  // a run cut off keeps its results
         }
   return 0;
 } catch (const std::exception& e) {

@@ -1,5 +1,5 @@
-// Others' segmented sorts, and what stands beside a top-k, behind one call each, so that what nvcc
-// must compile stands apart.
+// Segmented sorts of other libraries, and the sort to compare a top-k with, behind one call each:
+// only the files that implement them need nvcc.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -9,8 +9,8 @@
 
 namespace peers {
 
-// Segment s has the records from offsets[s] to offsets[s + 1], and is sorted ascending, stably, out
-// of place. All in device memory. Without values: keys alone.
+// Segment s has the records from offsets[s] to offsets[s + 1]. It is sorted in ascending order,
+// stably and out of place. All pointers are device memory. Without values, only keys are sorted.
 struct SegmentedSort {
   std::size_t count, segments;  // both less than 2^31
   const std::int32_t* offsets;
@@ -18,15 +18,15 @@ struct SegmentedSort {
   std::uint32_t *keys_out, *values_out;
 };
 
-// With temp == nullptr: only says how much temporary memory it wants. The first waits for the
-// stream between its launches.
+// With temp == nullptr, each only stores how many bytes of temporary memory it needs. The first
+// waits for the stream between its launches.
 void cub_segmented_sort(void* temp, std::size_t& temp_bytes, const SegmentedSort& sort,
                         cudaStream_t stream);
 void cub_segmented_radix(void* temp, std::size_t& temp_bytes, const SegmentedSort& sort,
                          cudaStream_t stream);
-// Sorts what is in keys_out and values_out, in place; its temporary memory is kept for the next.
+// Sorts keys_out and values_out in place. Keeps its temporary memory for the next call.
 void moderngpu_segmented_sort(const SegmentedSort& sort, cudaStream_t stream);
-// All of the keys, the largest first: CUB 3.0 has no selection of the first k.
+// Sorts all keys in descending order: CUB 3.0 has no top-k.
 void cub_descending(void* temp, std::size_t& temp_bytes, const float* in, float* out,
                     std::size_t count, cudaStream_t stream);
 

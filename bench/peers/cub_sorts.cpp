@@ -1,4 +1,4 @@
-// Compiled as cub_sorts.cu is: for the toolkit's CUB, and with NEWER_CUB for another.
+// Compiled twice, as cub_sorts.cu is: with the toolkit's CUB and, with NEWER_CUB, with another one.
 #include "cub_sorts.hpp"
 #ifdef NEWER_CUB
 #include <cub/version.cuh>

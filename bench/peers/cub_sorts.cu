@@ -1,5 +1,5 @@
-// Compiled once for each key type: KEY is its name, TYPE its type. And, with NEWER_CUB, once more:
-// a newer CUB's radix sort, which is all that is wanted of it.
+// Compiled once for each key type: KEY is its name, TYPE its C++ type. With NEWER_CUB, it is
+// compiled once more, with only the radix sort of a newer CUB.
 #include <cub/device/device_radix_sort.cuh>
 #ifndef NEWER_CUB
 #include <thrust/execution_policy.h>

@@ -6,8 +6,8 @@
 namespace peers {
 namespace {
 
-// Its temporary memory is kept from sort to sort: what it asks for in one, it gets again in the
-// next, in the same order.
+// Keeps temporary memory from sort to sort. Every sort makes the same requests in the same order,
+// and gets the same memory for each.
 class KeptMemory : public mgpu::standard_context_t {
  public:
   explicit KeptMemory(cudaStream_t stream) : standard_context_t(false, stream) {}

@@ -22,7 +22,7 @@ app::Row measure(Place& place, const Contender& contender, const app::Case& c,
   app::set_device(row, device.id, device.name, device.driver, device.language);
   try {
     app::set_measurement(row, app::measure(*place.queue, contender.make(c.problem), c));
-    row.erase("phases");  // one sort is no phase of another
+    row.erase("phases");  // a phase would be the whole sort
   } catch (const sortium::Error& error) {
     const bool cannot =
         error.code() == ErrorCode::unsupported || error.code() == ErrorCode::out_of_memory;

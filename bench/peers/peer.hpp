@@ -1,8 +1,7 @@
-// What the peers' programs share: `sortium bench --peers` runs them, with
+// Shared by the peers' programs, which `sortium bench --peers` runs with
 //   --device ID --n LIST --type LIST --payload LIST --distribution LIST --min-time SECONDS
-// They sort the same keys as it does, measure by the same protocol
-// (bench/protocol/measure.hpp), have the results checked on the device by Sortium's verifier,
-// and print each row as a line of JSON.
+// They sort the same keys as it does, measure by the same protocol (bench/protocol/measure.hpp),
+// check the results on the device with Sortium's verifier, and print each row as a line of JSON.
 #pragma once
 
 #include <functional>
@@ -17,22 +16,22 @@ namespace peers {
 
 struct Contender {
   std::string algorithm, version;
-  std::function<app::DeviceSort(const sortium::Problem&)>
-      make;  // throws Error(unsupported) for what it cannot sort
+  // Throws Error(unsupported) if it cannot sort the problem.
+  std::function<app::DeviceSort(const sortium::Problem&)> make;
 };
 
-// A device that the program's peers sort on.
+// A device, and the peers of the program that sort on it.
 struct Place {
   std::unique_ptr<sortium::Queue> queue;
   std::vector<Contender> contenders;
 };
 
-// The program: `open` finds the device called so; nothing, where it is none of theirs. Returns the
-// exit code.
+// The program's main(). `open` returns the device of this name, or nothing if the peers cannot use
+// it. Returns the exit code.
 int run(int argc, char** argv,
         const std::function<std::optional<Place>(const std::string& device)>& open);
 
-// For sorts in place: makes the output the input.
+// Copies the input to the output, for sorts in place.
 void copy_to_output(sortium::Queue& queue, const sortium::Problem& problem,
                     const sortium::Operands& operands);
 

@@ -1,5 +1,4 @@
-// Boost.Compute on Sortium's own OpenCL devices. It sorts in place; bringing the records back is
-// not timed.
+// Boost.Compute on Sortium's OpenCL devices. It sorts in place; restoring the input is not timed.
 #include <sortium/sortium.hpp>
 
 #include "boost_sorts.hpp"

@@ -1,5 +1,5 @@
-// CUB's radix and merge sort and Thrust, on Sortium's own CUDA devices. What sorts in place has its
-// records brought back outside of the time.
+// CUB's radix and merge sort and Thrust, on Sortium's CUDA devices. For sorts in place, restoring
+// the input is not timed.
 #include <fmt/format.h>
 #include <thrust/version.h>
 
@@ -38,7 +38,8 @@ Sort sort_of(const Problem& p, const Operands& o, bool in_place) {
           at(o.values_out)};
 }
 
-// temp, bytes of it, what to sort: as CUB has it, with no temp the bytes are only asked for.
+// Arguments: temporary memory, its size in bytes, and the sort. As in CUB, without temporary memory
+// the call only stores the size that is needed.
 using Call = std::function<void(void*, std::size_t&, const Sort&)>;
 
 std::function<app::DeviceSort(const Problem&)> maker(sortium::Queue& queue, cudaStream_t stream,
@@ -88,14 +89,14 @@ std::optional<peers::Place> open(const std::string& id) {
   check(cudaSetDevice(ordinal));
   cudaStream_t stream;
   check(cudaStreamCreate(&stream));
-  // The library's context is the device's primary one, which is the runtime's, too.
+  // Sortium uses the device's primary context, which is also the CUDA runtime's.
   peers::Place place{sortium::wrap_cuda(sortium::find_device(id)->native_context(), stream), {}};
   auto& queue = *place.queue;
   const std::string cub = fmt::format("CUB {}, CUDA {}.{}", version(CUB_VERSION, 100),
                                       CUDART_VERSION / 1000, CUDART_VERSION / 10 % 100);
   const std::string thrust = fmt::format("Thrust {}, CUDA {}.{}", version(THRUST_VERSION, 100),
                                          CUDART_VERSION / 1000, CUDART_VERSION / 10 % 100);
-  // CUB is another sort when its count is a 64-bit number, sometimes the faster one.
+  // With a 64-bit count, CUB compiles another kernel, which is sometimes faster.
   place.contenders = {{"cub::DeviceRadixSort", cub,
                        maker(queue, stream, false,
                              [=](void* temp, std::size_t& bytes, const Sort& s) {

@@ -11,7 +11,7 @@ __host__ __device__ std::uint64_t mixed(std::uint64_t i) {  // Steele, Lea, Floo
   return z ^ (z >> 31);
 }
 
-// Key i as a number over all of 64 bits.
+// Returns key i as a 64-bit number.
 __device__ std::uint64_t number(std::uint64_t i, std::uint64_t n, Distribution d) {
   const std::uint64_t step = ~std::uint64_t{0} / n, r = mixed(i);
   switch (d.kind) {
@@ -23,7 +23,7 @@ __device__ std::uint64_t number(std::uint64_t i, std::uint64_t n, Distribution d
     case Kind::reversed:
       return (n - 1 - i) * step;
     case Kind::nearly:
-      return (r % 100 == 0 ? mixed(r) % n : i) * step;  // one in a hundred is anywhere
+      return (r % 100 == 0 ? mixed(r) % n : i) * step;  // one key in a hundred has a random place
     case Kind::constant:
       return mixed(7);
     case Kind::few:
@@ -41,7 +41,7 @@ __device__ std::uint64_t number(std::uint64_t i, std::uint64_t n, Distribution d
           fabs(s - 1) < 1e-9 ? pow(most, u) : pow(u * (pow(most, 1 - s) - 1) + 1, 1 / (1 - s));
       return mixed(static_cast<std::uint64_t>(x));
     }
-    case Kind::buckets: {  // all keys in so many buckets of the upper 16 bits
+    case Kind::buckets: {  // the upper 16 bits have only so many different values
       const std::uint64_t bucket = mixed(r % static_cast<std::uint64_t>(d.parameter)) >> 48;
       return bucket << 48 | mixed(r) >> 16;
     }
@@ -66,8 +66,7 @@ __global__ void write_keys(Word* keys, std::uint64_t n, Distribution d, bool is_
         word = __float_as_uint(static_cast<float>(f));
       else
         word = static_cast<Word>(__double_as_longlong(f));
-    } else if (is_float) {  // any bits that are a number but no zero: peers order NaN otherwise,
-                            // and tie zeros otherwise
+    } else if (is_float) {  // neither NaN nor zero: peers order both differently
       const Word exponent =
           bits == 32 ? Word{0xff} << 23 : static_cast<Word>(std::uint64_t{0x7ff} << 52);
       if ((word & exponent) == exponent || (word & ~(Word{1} << (bits - 1))) == 0)
@@ -79,7 +78,7 @@ __global__ void write_keys(Word* keys, std::uint64_t n, Distribution d, bool is_
   }
 }
 
-// A warp to a segment.
+// One warp for each segment.
 __global__ void write_upper_bits(std::uint32_t* keys, const std::int32_t* offsets,
                                  std::uint64_t segments) {
   for (std::uint64_t s = (blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x) / 32; s < segments;

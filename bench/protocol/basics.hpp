@@ -1,4 +1,4 @@
-// What the measuring protocol and the program share.
+// Shared by the measuring protocol and the program.
 #pragma once
 
 #include <chrono>
@@ -9,7 +9,7 @@ namespace app {
 
 class Stopwatch {
  public:
-  // Seconds since the last lap, or since the watch was made.
+  // Returns the seconds since the last lap, or since the watch was made.
   double lap() {
     const auto now = std::chrono::steady_clock::now();
     const std::chrono::duration<double> seconds = now - last_;

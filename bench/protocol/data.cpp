@@ -19,7 +19,8 @@ using sortium::KeyType;
 
 namespace {
 
-// Steele, Lea, Flood: SplitMix64; the i-th number without the ones before it.
+// Returns the i-th number of SplitMix64 (Steele, Lea, Flood), without computing those before
+// it.
 std::uint64_t random_bits(std::uint64_t i) {
   std::uint64_t z = (i + 1) * 0x9e3779b97f4a7c15u;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -27,8 +28,8 @@ std::uint64_t random_bits(std::uint64_t i) {
   return z ^ (z >> 31);
 }
 
-// A number over all of 64 bits becomes a key; a larger one never becomes an earlier one. Floats are
-// in [-1, 1].
+// Makes a key of a 64-bit number. A larger number never makes an earlier key. Floats are in
+// [-1, 1].
 template <class Word>
 Word to_key(std::uint64_t x, KeyType type) {
   const auto& t = sortium::info(type);
@@ -50,7 +51,7 @@ void fill(KeyType type, std::uint64_t first, std::uint64_t count, Word* out, Num
   for (std::uint64_t i = 0; i < count; ++i) out[i] = to_key<Word>(number(first + i), type);
 }
 
-// K of "distinctK"; 0: `name` is not of that form.
+// Returns K of "distinctK"; 0 if `name` does not have that form.
 std::uint64_t distinct_keys(std::string_view name) {
   constexpr std::string_view word = "distinct";
   std::uint64_t k = 0;
@@ -77,19 +78,19 @@ void make(const std::string& distribution, KeyType type, std::uint64_t total, st
   if (distribution == "uniform") make_of(random_bits);
   if (distribution == "sorted") make_of([=](std::uint64_t i) { return i * step; });
   if (distribution == "reversed") make_of([=](std::uint64_t i) { return (total - 1 - i) * step; });
-  if (distribution == "nearly")  // sorted, but that one key in a hundred is anywhere
+  if (distribution == "nearly")  // sorted, but one key in a hundred has a random place
     make_of([=](std::uint64_t i) {
       const std::uint64_t r = random_bits(i);
       return (r % 100 == 0 ? random_bits(r) % total : i) * step;
     });
   if (distribution == "constant") make_of([](std::uint64_t) { return random_bits(0); });
   if (distribution == "few") distinct(16);
-  if (distribution == "zipf")  // rank r about as often as 1/r, among a million ranks
+  if (distribution == "zipf")  // rank r occurs about as often as 1/r, with a million ranks
     make_of([](std::uint64_t i) {
       const double u = std::ldexp(static_cast<double>(random_bits(i)), -64);
       return random_bits(static_cast<std::uint64_t>(std::exp2(20 * u)));
     });
-  if (distribution.starts_with("and")) {  // "and3": every bit is set in one key of eight
+  if (distribution.starts_with("and")) {  // "and3": a bit is set in one key of eight
     const auto words = static_cast<std::uint64_t>(distribution.back() - '0');
     make_of([=](std::uint64_t i) {
       std::uint64_t x = ~std::uint64_t{0};
@@ -97,7 +98,7 @@ void make(const std::string& distribution, KeyType type, std::uint64_t total, st
       return x;
     });
   }
-  if (distribution == "organ-pipe")  // up, and down again
+  if (distribution == "organ-pipe")  // ascending, then descending
     make_of([=](std::uint64_t i) { return 2 * std::min(i, total - 1 - i) * step; });
   if (const auto k = distinct_keys(distribution); k != 0) distinct(k);
 }
@@ -115,8 +116,7 @@ std::uint64_t parse_size(std::string_view text, const std::string& argument, uns
       number(power ? text.substr(2) : text, n) && n <= (power ? most : std::uint64_t{1} << most);
   if (!good)
     refuse(
-
-        fmt::format("{}: '{}' is not a number of records; such as 1000 or 2^20, up to 2^{}, are "
+        fmt::format("{}: '{}' is not a number of records, such as 1000 or 2^20; up to 2^{} are "
                     "allowed",
                     argument, text, most));
   return power ? std::uint64_t{1} << n : n;
@@ -136,13 +136,11 @@ std::vector<std::uint64_t> parse_sizes(const std::string& all, unsigned most) {
     }
     const std::uint64_t to = parse_size(item.substr(colon + 1), argument, most);
     if (!std::has_single_bit(from) || from > to)
-      refuse(
-
-          fmt::format("--n {}: '{}' does not go from a power of two to one as large or larger", all,
-                      item));
+      refuse(fmt::format("--n {}: '{}' does not go from a power of two to one as large or larger",
+                         all, item));
     for (std::uint64_t n = from; n <= to; n *= 2) out.insert(n);
   }
-  if (out.empty()) refuse(fmt::format("--n '{}': there are no sizes", all));
+  if (out.empty()) refuse(fmt::format("--n '{}': it has no sizes", all));
   return {out.begin(), out.end()};
 }
 
@@ -158,12 +156,10 @@ void check_distribution(const std::string& name) {
     return;
   std::string names;
   for (const auto& known : distributions()) names += known + ", ";
-  refuse(
-
-      fmt::format(
-          "--distribution {}: there is no such distribution; there are {}and distinctK for K "
-          "different keys, such as distinct1000",
-          name, names));
+  refuse(fmt::format(
+      "--distribution {}: there is no such distribution; there are {}and distinctK for K "
+      "different keys, such as distinct1000",
+      name, names));
 }
 
 void make_keys(const std::string& distribution, KeyType type, std::uint64_t total,
@@ -173,7 +169,7 @@ void make_keys(const std::string& distribution, KeyType type, std::uint64_t tota
       make(distribution, type, total, first + from, n, static_cast<decltype(word)*>(out) + from);
     });
   };
-  // On all cores: there is more to a large benchmark's time than its sorts.
+  // On all cores: making the keys takes a large part of a benchmark's time.
   constexpr std::uint64_t least = std::uint64_t{1} << 16;
   const std::uint64_t parts = std::clamp<std::uint64_t>(
       count / least, 1, std::max(1u, std::thread::hardware_concurrency()));

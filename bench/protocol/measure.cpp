@@ -44,10 +44,11 @@ void fill(Queue& queue, const Case& c, const Operands& operands) {
 }
 
 bool correct(Queue& queue, const DeviceSort& sort, Problem p, const Operands& o) {
-  // Values that are positions show whether ties kept their order; a sort that is not stable need
-  // not keep it.
+  // Values are positions, so the verifier can see whether ties kept their order. Only a
+  // stable sort must keep it.
   if (p.payload != Payload::none) p.payload = sort.stable ? Payload::positions : Payload::values;
-  // An argsort reads no values; to verify(), positions that are left out are what they must be.
+  // An argsort has no input values. For verify(), positions that are left out are 0, 1, 2,
+  // ...
   Problem input = p;
   if (p.payload != Payload::none && !o.values_in) input.payload = Payload::positions;
   const auto before = verify(queue, input, o.keys_in, o.values_in);
@@ -55,7 +56,7 @@ bool correct(Queue& queue, const DeviceSort& sort, Problem p, const Operands& o)
   return after.unsorted == 0 && before.checksum == after.checksum;
 }
 
-// Several times, as one may be disturbed; of these the middle one.
+// Profiles several sorts, because one may be disturbed, and keeps the median.
 void add_device_time(Measurement& m, const DeviceSort& sort, const Operands& operands,
                      double enough) {
   constexpr unsigned most = 9;
@@ -100,7 +101,7 @@ Measurement repeat(double min_seconds, const std::function<double()>& once) {
   m.repetitions = times.size();
   if (times.empty()) return m;
   std::ranges::sort(times);
-  const auto quantile = [&](double q) {  // between the two nearest, as far as it is from each
+  const auto quantile = [&](double q) {  // interpolates between the two nearest times
     const double at = q * static_cast<double>(times.size() - 1);
     const auto i = static_cast<std::size_t>(at);
     const double next = times[std::min(i + 1, times.size() - 1)];
@@ -141,8 +142,8 @@ Measurement measure(Queue& queue, const DeviceSort& sort, const Case& c) {
   const Operands operands{memory(b[0]), memory(b[1]), memory(b[2]), memory(b[3]), memory(b[4])};
   fill(queue, c, operands);
 
-  // From the same input to the same output again and again: every sort gets unsorted records, and
-  // no copy is made.
+  // Sorts from the same input to the same output: every sort gets unsorted records, and no
+  // copy is needed.
   const auto once = [&] {
     if (sort.prepare) sort.prepare(operands);
     Stopwatch watch;
@@ -151,8 +152,8 @@ Measurement measure(Queue& queue, const DeviceSort& sort, const Case& c) {
     return watch.lap();
   };
   once();
-  // What the sort above left must not pass for the result of those that are timed, nor for the half
-  // of it that they would else take from scratch memory.
+  // Overwrite the result of the first sort, in the output and in scratch memory: it must not
+  // pass for the result of the timed sorts.
   queue.fill(operands.keys_out, 0xa5a5a5a5, keys);
   if (operands.values_out) queue.fill(operands.values_out, 0xa5a5a5a5, values_out);
   if (operands.scratch) queue.fill(operands.scratch, 0xa5a5a5a5, sort.scratch_bytes / 4 * 4);
@@ -166,7 +167,7 @@ Measurement measure(Queue& queue, const DeviceSort& sort, const Case& c) {
 
 double copy_rate(Queue& queue, double min_seconds) {
   auto& device = queue.device();
-  // Far more than caches hold, far less than memory.
+  // Much more than caches hold, much less than the memory.
   const std::uint64_t bytes =
       std::min({std::uint64_t{256} << 20, device.info().claimed.max_allocation,
                 device.free_memory() / 4}) /

@@ -1,6 +1,6 @@
-// How a sort is measured: the protocol of document 000, device times beside it, and the check of
-// the result. Shared with the peers' programs (bench/peers), so that all figures come about in one
-// way.
+// How a sort is measured: the protocol of document 000, device times, and the check of the
+// result. The program and the peers' programs (bench/peers) use it, so that all figures are
+// comparable.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +11,16 @@
 
 namespace app {
 
-// Ctrl-C or SIGTERM has come: what is under way ends early, what is done is kept. The second one
-// ends the program.
+// interrupted() returns true after Ctrl-C or SIGTERM: the current measurement ends early, and
+// finished results are kept. A second signal ends the program.
 [[nodiscard]] bool interrupted();
 void keep_results_on_signals();
 
 // Writes keys [first, first + count) of the input to `out`.
 using MakeKeys = std::function<void(std::uint64_t first, std::uint64_t count, void* out)>;
 
-// What is sorted. Values are 4 bytes wide and the records' positions, so that one can see whether
-// ties kept their order.
+// The sort to measure. Values are 4 bytes wide and hold the records' positions, so that the
+// check can see whether ties kept their order.
 struct Case {
   sortium::Problem problem;
   MakeKeys keys;
@@ -28,23 +28,24 @@ struct Case {
 };
 
 struct Measurement {
-  std::uint64_t repetitions = 0;         // 0: interrupted before there was one
-  double seconds = 0;                    // of one sort, on average
-  double median = 0, low = 0, high = 0;  // of the single sorts: the middle, and the quartiles
-  double device_seconds = 0;             // of one sort, by the device's own clock; 0: not to be had
+  std::uint64_t repetitions = 0;         // 0: interrupted before the first one
+  double seconds = 0;                    // mean time of a sort
+  double median = 0, low = 0, high = 0;  // median and quartiles of the single sorts
+  double device_seconds = 0;             // of one sort, by the device's clock; 0: not available
   std::vector<sortium::Plan::Phase>
-      phases;  // what device_seconds is made of; none where only the sum is known
+      phases;  // parts of device_seconds; empty if only the sum is known
   bool correct = false;
   std::string parameters;
-  std::uint64_t run_length = 0;   // of a partial sort
-  std::uint64_t bytes_moved = 0;  // the least that the sort reads and writes; 0: not known
+  std::uint64_t run_length = 0;  // length of the sorted runs of a partial sort
+  std::uint64_t bytes_moved =
+      0;  // least number of bytes that the sort reads and writes; 0: unknown
 };
 
-// Times `once`, which sorts once, waits for the end, and returns the seconds that count: 1, 2, 4, 8
-// … times until `min_seconds` of sorting have passed.
+// Calls `once` 1, 2, 4, 8 … times until `min_seconds` of sorting have passed. `once` sorts
+// once, waits for the end, and returns the time in seconds.
 [[nodiscard]] Measurement repeat(double min_seconds, const std::function<double()>& once);
 
-// Throws Error(out_of_memory).
+// Throws Error(out_of_memory), naming both sizes.
 [[noreturn]] void out_of_memory(std::uint64_t need, std::uint64_t have);
 
 // A sort of device memory.
@@ -52,21 +53,21 @@ struct DeviceSort {
   std::uint64_t scratch_bytes = 0;
   bool stable = true;
   std::uint64_t run_length = 0;
-  // Before each sort, waited for and not timed: where the output must be the input first.
+  // Called before each sort, waited for, not timed: for sorts in place.
   std::function<void(const sortium::Operands&)> prepare;
   std::function<void(const sortium::Operands&)>
-      sort;  // only enqueues on the queue that is given to measure()
+      sort;  // only enqueues, on the queue that measure() got
   std::function<std::vector<sortium::Plan::Phase>(const sortium::Operands&)>
-      profile;  // once, by the device's clock
+      profile;  // sorts once; returns times by the device's clock
 };
 
-// From the same input to the same output again and again, records on the device; verified
-// afterwards, on the device. Throws Error(out_of_memory) before any memory is used where there is
-// not enough of it, and what `sort` throws.
+// Sorts repeatedly from the same input to the same output, with records on the device, and
+// verifies the result there. Throws Error(out_of_memory) before it allocates if there is not
+// enough memory, and whatever `sort` throws.
 [[nodiscard]] Measurement measure(sortium::Queue& queue, const DeviceSort& sort, const Case& c);
 
-// Bytes of a large buffer read and written per second by a copy on the device; of copies of
-// `min_seconds` in all.
+// Returns the bytes read and written per second by copies of a large buffer on the device.
+// Copies for `min_seconds`.
 [[nodiscard]] double copy_rate(sortium::Queue& queue, double min_seconds);
 
 }  // namespace app

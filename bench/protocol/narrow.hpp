@@ -1,4 +1,4 @@
-// Floats of 16 bits, for which C++20 has no type: their numbers as doubles, and back.
+// 16-bit floats, for which C++20 has no type: conversion to and from double.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace app {
 
 namespace detail {
-// Bits of the fraction, and the exponent of the least normal number.
+// Number of fraction bits, and exponent of the least normal number.
 struct NarrowFormat {
   int fraction, least;
 };
@@ -18,7 +18,7 @@ struct NarrowFormat {
 }
 }  // namespace detail
 
-// The number that an f16 or bf16 of these bits is: exactly.
+// Returns the exact value of an f16 or bf16.
 [[nodiscard]] inline double from_narrow(std::uint16_t bits, sortium::KeyType type) {
   const auto [fraction, least] = detail::narrow_format(type);
   const int magnitude = bits & 0x7fff, infinity = static_cast<int>(sortium::info(type).infinity);
@@ -31,8 +31,8 @@ struct NarrowFormat {
   return std::copysign(number, (bits & 0x8000) != 0 ? -1.0 : 1.0);
 }
 
-// The bits of the nearest f16 or bf16, of two the even one; infinity where the number is too large;
-// of a NaN, a quiet one with its sign.
+// Returns the bits of the nearest f16 or bf16; of two, the even one. Numbers that are too
+// large become infinity. A NaN becomes a quiet NaN of the same sign.
 [[nodiscard]] inline std::uint16_t to_narrow(double number, sortium::KeyType type) {
   const auto [fraction, least] = detail::narrow_format(type);
   const auto infinity = static_cast<std::uint16_t>(sortium::info(type).infinity);
@@ -46,8 +46,8 @@ struct NarrowFormat {
   double whole = std::floor(scaled);
   if (const double rest = scaled - whole; rest > 0.5 || (rest == 0.5 && std::fmod(whole, 2) != 0))
     ++whole;
-  // The leading bit of a normal number's fraction adds one to the exponent's field; so does one
-  // that rounding carries.
+  // The leading bit of a normal number adds one to the exponent field, and so does a carry
+  // from rounding.
   const int bits = ((exponent - least) << fraction) + static_cast<int>(whole);
   return sign | static_cast<std::uint16_t>(std::min(bits, int{infinity}));
 }

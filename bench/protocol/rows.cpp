@@ -16,13 +16,13 @@ double number(const Row& row, const char* field) { return row.value(field, 0.0);
 std::string text(const Row& row, const char* field) { return row.value(field, std::string{}); }
 bool is_measured(const Row& row) { return row.contains("seconds"); }
 
-// What rows must agree in to be compared.
+// Returns what rows must agree in to be compared.
 std::string problem_of(const Row& row) {
   return fmt::format("{:>11} {:<4} {:<14} {}", row.value("n", std::uint64_t{0}), text(row, "type"),
                      text(row, "payload"), text(row, "distribution"));
 }
 
-// By problem: the fastest peer.
+// Returns the fastest peer for each problem.
 std::map<std::string, const Row*> best_peers(const std::vector<Row>& rows) {
   std::map<std::string, const Row*> best;
   for (const auto& row : rows) {
@@ -40,7 +40,7 @@ std::string percent(const Row& row, const char* field) {
              : "-";
 }
 
-// "lsd", or with its parameters where they were asked for: "bitonic(schedule=A)".
+// Returns "lsd", or with parameters that were given: "bitonic(schedule=A)".
 std::string title(const Row& row) {
   const std::string asked = text(row, "asked_parameters");
   return asked.empty() ? text(row, "algorithm")
@@ -109,7 +109,7 @@ void set_copy_rate(Row& row, double bytes_per_second) {
   const std::string payload = text(row, "payload");
   const double bytes = payload == "keys"          ? 2 * key
                        : payload == "keys+values" ? 2 * (key + 4)
-                                                  : 2 * key + 4;  // of a record
+                                                  : 2 * key + 4;  // bytes of a record
   const double bound = bytes_per_second / bytes;
   row["copy_gb_per_second"] = bytes_per_second * 1e-9;
   row["bound_mkeys_per_second"] = bound * 1e-6;
@@ -191,7 +191,7 @@ std::string ratio_lines(const std::vector<Row>& rows) {
   const auto best = best_peers(rows);
   if (best.empty()) return {};
   std::string out =
-      "Ratios to the best peer (its median by theirs: more than 1 is faster than it)\n";
+      "Ratios to the best peer (its median time / theirs; more than 1: faster than the peer)\n";
   for (const auto& [problem, peer] : best) {
     out += fmt::format("{}: {} on {}, {:.4g} Mkey/s;", problem, title(*peer),
                        text(*peer, "device_id"), number(*peer, "mkeys_per_second"));
@@ -210,7 +210,7 @@ std::string ratio_lines(const std::vector<Row>& rows) {
 }
 
 std::string csv(const std::vector<Row>& rows) {
-  // What may have commas in it comes last, so that simple tools can split the rest.
+  // Fields that may contain commas come last, so that simple tools can split the others.
   constexpr const char* fields[] = {"n",
                                     "type",
                                     "payload",

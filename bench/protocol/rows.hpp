@@ -1,6 +1,6 @@
-// The rows of a benchmark: JSON objects, each of one sort of one problem, measured, skipped or
-// failed. docs/benchmarks.md says what their fields are. Shared with the peers' programs
-// (bench/peers), which print them one a line.
+// The rows of a benchmark: JSON objects, each for one sort of one problem, measured, skipped
+// or failed. docs/benchmarks.md describes their fields. The peers' programs (bench/peers)
+// print one row a line.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -16,28 +16,30 @@ using Row = nlohmann::json;
 [[nodiscard]] std::string_view payload_name(
     sortium::Payload payload);  // "keys", "keys+values", "keys+positions"
 
-// What is sorted, and by whom.
+// Returns a row with the problem and the algorithm.
 [[nodiscard]] Row new_row(const std::string& algorithm, bool peer, const sortium::Problem& problem,
                           const std::string& distribution);
 void set_device(Row& row, const std::string& id, const std::string& name, const std::string& driver,
                 const std::string& language);
 void set_measurement(Row& row, const Measurement& m);
-// With how fast a copy on the row's device is: the bound, and how near the row comes to it.
+// Adds the rate of a copy on the row's device, the bound that follows from it, and how near
+// the row comes to that bound.
 void set_copy_rate(Row& row, double bytes_per_second);
 
-// Whether it is a whole list that the row says to be sorted, and rightly.
+// Returns true if the row was measured, its result was verified, and the whole list was
+// sorted.
 [[nodiscard]] bool is_whole_and_right(const Row& row);
 
-// Sets ratio_to_best_peer of every measured row for whose problem there is a peer; null elsewhere.
+// Sets ratio_to_best_peer of every measured row; null if no peer has sorted the same problem.
 void set_ratios(std::vector<Row>& rows);
 
-// For a terminal: two lines of headings, and one for a row.
+// Text for a terminal: a heading of two lines, and a line for a row.
 [[nodiscard]] std::string table_heading();
 [[nodiscard]] std::string table_line(const Row& row);
-// The device time of each phase, one line; empty where the row has none.
+// Returns a line with the device time of each phase; empty if the row has no phases.
 [[nodiscard]] std::string phases_line(const Row& row);
-// Each problem's best peer, and how many times faster everything else is; empty where there is no
-// peer.
+// Returns, for each problem, the best peer and how many times faster the other sorts are;
+// empty without peers.
 [[nodiscard]] std::string ratio_lines(const std::vector<Row>& rows);
 
 [[nodiscard]] std::string csv(const std::vector<Row>& rows);

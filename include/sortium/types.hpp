@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 #include <utility>
 
 namespace sortium {
@@ -135,6 +136,11 @@ class Error : public std::runtime_error {
   ErrorCode code_;
   std::string log_;
 };
+
+// Returns what the user should know although no call failed, such as a kernel cache that is not
+// safe to use: every warning of this process so far, once each, in the order of their first time.
+// The library never prints.
+[[nodiscard]] std::vector<std::string> warnings();
 
 [[nodiscard]] std::string_view version();  // "0.1.0"
 

@@ -149,6 +149,8 @@ std::shared_ptr<Device> find_device(std::string_view spec, bool runs_kernels) {
     if (n < cl.size()) return cl[n];
     no_such_device(spec);
   }
+  // Blanks are a part of every name.
+  if (wanted.find_first_not_of(" \t\n") == std::string::npos) no_such_device(spec);
   for (const auto& d : all)
     if (lower(d->info().name) == wanted) return d;
   for (const auto& d : all)

@@ -1,5 +1,5 @@
-# Writes OUT, a header that says which commit this is; only where that has changed, so that nothing is compiled in vain.
-# SORTIUM_COMMIT in the environment says it where there is no git to ask.
+# Writes OUT, a header with the commit, if the commit has changed: otherwise nothing needs to be compiled again.
+# The environment variable SORTIUM_COMMIT names the commit if there is no git.
 set(commit $ENV{SORTIUM_COMMIT})
 if(NOT commit)
   execute_process(COMMAND git describe --always --abbrev=40 --exclude * "--dirty= with changes"

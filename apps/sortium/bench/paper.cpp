@@ -20,13 +20,13 @@ using sortium::Problem;
 
 namespace {
 
-// The document's tables as paper_tables.json has them.
+// Returns the published tables, as in paper_tables.json.
 const Row& documents() {
   static const Row all = Row::parse(paper_tables);
   return all;
 }
 
-// A list of lines as a table whose columns are as wide as they must be, the first one ranged left.
+// Formats a table. Columns are as wide as needed; the first one is left-aligned.
 class Text {
  public:
   void add(std::vector<std::string> cells) { lines_.push_back(std::move(cells)); }
@@ -55,7 +55,7 @@ std::string published(const Row& cell) {
   return cell.is_string() ? cell.get<std::string>() : fmt::format("{:.4g}", cell.get<double>());
 }
 
-// Why a row has no figure that could be shown; empty where it has one.
+// Returns why a row has no valid figure; empty if it has one.
 std::string trouble(const Row& row) {
   for (const char* what : {"skipped", "failed"})
     if (row.contains(what)) return fmt::format("{}: {}", what, row[what].get<std::string>());
@@ -81,13 +81,13 @@ class Paper {
     if (!options.sizes.empty()) sizes_ = parse_sizes(options.sizes);
   }
 
-  // How many rows run() will make.
+  // Returns how many rows run() will make.
   [[nodiscard]] std::uint64_t rows() const {
     std::uint64_t count = 0;
     for (const auto& table : (*document_)["tables"]) {
       if (options_->paper == "003") {
         const bool particles =
-            table["name"] == "Table 7";  // with two figures of each variant, and no std::sort
+            table["name"] == "Table 7";  // two figures for each variant, no std::sort
         if (chosen(table["n"])) count += particles ? 2 * variants().size() : variants().size() + 1;
         continue;
       }
@@ -120,7 +120,7 @@ class Paper {
     return sizes_.empty() || std::ranges::find(sizes_, n) != sizes_.end();
   }
 
-  // Measures what stands beside a published cell.
+  // Measures the sort that belongs to a published cell.
   const Row* measure(Bench& bench, const Algorithm& algorithm, const Case& c,
                      const std::string& distribution, const Row& table, const std::string& row,
                      const std::string& column, const Row& figure) {
@@ -144,8 +144,8 @@ class Paper {
   }
 
   static bool by_size(const Row& table) { return table["rows_are"] == "log2 N"; }
-  // Of a row of 000's: the one it is of, where that is chosen, or several, of which the best
-  // counts.
+  // Returns the sizes for a row of document 000: its own size, if chosen, or several, of
+  // which the best result counts.
   [[nodiscard]] std::vector<std::uint64_t> sizes_of(const Row& table, const Row& row) const {
     if (!by_size(table))
       return sizes_.empty() ? std::vector<std::uint64_t>{1u << 16, 1u << 20, 1u << 22} : sizes_;
@@ -153,8 +153,8 @@ class Paper {
     return chosen(n) ? std::vector<std::uint64_t>{n} : std::vector<std::uint64_t>{};
   }
 
-  // 000's tables: Mkey/s, by the number of records or by a parameter; there the best of several
-  // sizes counts.
+  // Document 000's tables: Mkey/s by the number of records, or by a parameter. For a
+  // parameter, the best result of several sizes counts.
   void rates(const Row& table) {
     const std::string columns_are = table["columns_are"];
     Text text;
@@ -217,8 +217,8 @@ class Paper {
     return best == 0 ? "-" : fmt::format("{:.4g}", best);
   }
 
-  // The parameters of table 3 for the document's device that is most like this one, and the room's
-  // own.
+  // Returns table 3's parameters for the published device that is most similar to this one,
+  // and the default parameters.
   struct Variant {
     std::string title, parameters;
   };
@@ -243,7 +243,7 @@ class Paper {
     return true;
   }
 
-  // 003's tables 4 to 6: seconds of each phase and of all, keys of 30 bits.
+  // Document 003's tables 4 to 6: seconds of each phase and in total, for keys of 30 bits.
   void phases(const Row& table) {
     if (left_out(table)) return;
     const std::uint64_t n = table["n"];
@@ -289,15 +289,14 @@ class Paper {
       text.add(line);
     }
     show(table,
-         fmt::format(", {} keys; phases by the device's clock, the total (a median) by the host's; "
-                     "speedup: over the "
-                     "STL's sort, not optimised, and here over this host's std::sort",
+         fmt::format(", {} keys; phases by the device's clock, total (median) by the host's; "
+                     "speedup: over the STL's sort, not optimized; here over this host's std::sort",
                      n),
          text);
   }
 
-  // 003's table 7: the second sort of particles by cell, with the permutation, by all of 30 bits
-  // and by the cell's 10.
+  // Document 003's table 7: the second sort of particles by cell with their permutation, by
+  // all 30 bits and by the 10 bits of the cell.
   void particles(const Row& table) {
     if (left_out(table)) return;
     const auto cells = moved_cells(table["n"]);
@@ -311,7 +310,7 @@ class Paper {
     text.add(heading);
     for (const auto& row : table["rows"]) text.add(published_line(row));
     for (auto [title, parameters] : variants()) {
-      // Six passes or two are digits of 5 bits; table 3 has other digits for CPUs.
+      // Six or two passes mean digits of 5 bits. Table 3 has other digits for CPUs.
       if (!parameters.empty()) {
         const auto digit = parameters.find("r=6");
         if (digit != std::string::npos) parameters.replace(digit, 3, "r=5"), title += ", r = 5";
@@ -337,16 +336,16 @@ class Paper {
          text);
   }
 
-  // Van der Corput: the digits of i, mirrored at the point.
+  // Van der Corput's sequence: the digits of i, mirrored at the point.
   static double radical_inverse(std::uint64_t i, unsigned base) {
     double value = 0, digit = 1;
     for (; i != 0; i /= base) value += static_cast<double>(i % base) * (digit /= base);
     return value;
   }
 
-  // The cells, 32 by 32 of them, of particles that were in the order of their cells before they
-  // moved. Positions and velocities are four independent sequences; a particle moves by no more
-  // than a cell.
+  // Returns the cells, 32 by 32, of particles that were in the order of their cells before
+  // they moved. Positions and velocities are four independent sequences. A particle moves by
+  // at most one cell.
   static std::vector<std::uint32_t> moved_cells(std::uint64_t count) {
     constexpr std::uint32_t side = 32;
     const auto cell = [](double x, double y) {
@@ -366,16 +365,16 @@ class Paper {
     return sorted;
   }
 
-  static constexpr unsigned bits_ = 30;  // b of 003's table 3
+  static constexpr unsigned bits_ = 30;  // b in document 003's table 3
 
-  Session* session_ = nullptr;  // while it runs
+  Session* session_ = nullptr;  // set by run()
   std::unique_ptr<Bench> bench_;
   Bench* host_;
   const BenchOptions* options_;
   bool cpu_;
   const Row* document_;
   std::vector<std::uint64_t> sizes_;
-  std::vector<std::string> notes_;  // of the table that is being made
+  std::vector<std::string> notes_;  // of the current table
 };
 
 }  // namespace

@@ -1,12 +1,15 @@
-// `sortium bench --paper`: the experiments of documents 000 and 003, with what they published
-// beside what is measured here.
+// `sortium bench --paper`: repeats the experiments of documents 000 and 003, and prints the
+// published figures beside the measured ones.
 #pragma once
 
-#include "cli/commands.hpp"
+#include <string>
+#include <vector>
+
+#include "bench/options.hpp"
 
 namespace app {
 
-// The documents there are: "000", "003".
+// Returns the names of the documents: "000", "003".
 [[nodiscard]] const std::vector<std::string>& papers();
 
 // Returns the program's exit code, or throws Failure or sortium::Error.

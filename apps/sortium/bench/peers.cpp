@@ -25,40 +25,40 @@ bool has(const std::vector<std::string>& list, const std::string& word) {
   return std::ranges::find(list, word) != list.end();
 }
 
-// What is wrong with a peer's row; empty where nothing is.
+// Returns what is wrong with a peer's row; empty: nothing.
 std::string fault(const Row& row, const PeerRequest& request) {
   if (!row.is_object()) return "not an object";
   for (const char* field : {"algorithm", "type", "payload", "distribution"})
     if (!row.contains(field) || !row[field].is_string())
-      return fmt::format("'{}' is not there, or no text", field);
-  if (!row.contains("n") || !row["n"].is_number_unsigned()) return "'n' is not there, or no count";
+      return fmt::format("'{}' is missing, or not text", field);
+  if (!row.contains("n") || !row["n"].is_number_unsigned()) return "'n' is missing, or not a count";
   if (std::ranges::find(request.sizes, row["n"].get<std::uint64_t>()) == request.sizes.end() ||
       !has(request.types, row["type"]) || !has(request.payloads, row["payload"]) ||
       !has(request.distributions, row["distribution"]))
-    return "nobody asked for it";
+    return "it was not requested";
   for (const char* field :
        {"skipped", "failed", "version", "device", "device_id", "driver", "language", "parameters"})
     if (row.contains(field) && !row[field].is_string())
-      return fmt::format("'{}' is no text", field);
+      return fmt::format("'{}' is not text", field);
   if (row.contains("skipped") || row.contains("failed")) return {};
   for (const char* field :
        {"seconds", "median_seconds", "low_seconds", "high_seconds", "mkeys_per_second"})
     if (!row.contains(field) || !row[field].is_number() || row[field] < 0)
-      return fmt::format("'{}' is not there, or no number", field);
+      return fmt::format("'{}' is missing, or not a number", field);
   if (!row.contains("repetitions") || !row["repetitions"].is_number_unsigned())
-    return "'repetitions' is not there, or no count";
+    return "'repetitions' is missing, or not a count";
   if (!row.contains("verified") || !row["verified"].is_boolean())
-    return "'verified' is not there, or neither true nor false";
+    return "'verified' is missing, or neither true nor false";
   if (row.contains("run_length") && !row["run_length"].is_number_unsigned())
-    return "'run_length' is no count";
+    return "'run_length' is not a count";
   for (const char* field : {"device_seconds", "bytes_moved"})
     if (row.contains(field) && !row[field].is_number() && !row[field].is_null())
-      return fmt::format("'{}' is no number", field);
-  if (row.contains("phases")) return "'phases' are the library's own";
+      return fmt::format("'{}' is not a number", field);
+  if (row.contains("phases")) return "'phases' are only for the library";
   return {};
 }
 
-// A program whose standard output we read.
+// A child process whose standard output we read.
 class Child {
  public:
   explicit Child(const std::vector<std::string>& words) {
@@ -89,7 +89,8 @@ class Child {
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
-  // The next line, without its end; false at the end of the output, and where the user interrupts.
+  // Stores the next line, without its end. Returns false at the end of the output, and if the
+  // user interrupts.
   bool line(std::string& out) {
     while (true) {
       if (const auto end = buffer_.find('\n'); end != std::string::npos) {
@@ -98,8 +99,8 @@ class Child {
         return true;
       }
       pollfd ready{out_, POLLIN, 0};
-      constexpr int now_and_then = 100;  // milliseconds
-      if (::poll(&ready, 1, now_and_then) == 0 || interrupted()) {
+      constexpr int poll_interval = 100;  // milliseconds
+      if (::poll(&ready, 1, poll_interval) == 0 || interrupted()) {
         if (interrupted()) return false;
         continue;
       }
@@ -107,12 +108,12 @@ class Child {
       const ssize_t n = ::read(out_, part, sizeof part);
       if (n > 0) buffer_.append(part, static_cast<std::size_t>(n));
       if (n > 0 || (n < 0 && errno == EINTR)) continue;
-      out = std::exchange(buffer_, {});  // a last line without an end
+      out = std::exchange(buffer_, {});  // a last line without a line end
       return !out.empty();
     }
   }
 
-  // As waitpid has it.
+  // Returns the status, as waitpid() does.
   int wait() {
     int status = 0;
     while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
@@ -160,7 +161,7 @@ void run_peer_program(const fs::path& program, const std::string& device_id,
     Row row = Row::parse(line, nullptr, false);
     if (const auto what = row.is_discarded() ? "not JSON" : fault(row, request); !what.empty())
       throw Failure(exit_runtime,
-                    fmt::format("{} printed what is no row ({}): {}", name, what, line));
+                    fmt::format("{} printed an invalid row ({}): {}", name, what, line));
     row["peer"] = true;
     take(std::move(row));
   }

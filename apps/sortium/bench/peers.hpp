@@ -1,5 +1,5 @@
-// Other libraries' sorts on devices: programs of their own (bench/peers), which measure by the same
-// protocol and print rows. So nobody who wants Sortium needs the libraries.
+// Sorts of other libraries on devices. They are programs of their own (bench/peers), which
+// use the same protocol and print rows, so that Sortium does not need those libraries.
 #pragma once
 
 #include <filesystem>
@@ -11,7 +11,7 @@
 
 namespace app {
 
-// What the peers are to sort: all of it, in every combination.
+// The sorts that a peer's program measures: all combinations.
 struct PeerRequest {
   std::vector<std::uint64_t> sizes;
   std::vector<std::string> types, payloads,
@@ -19,13 +19,14 @@ struct PeerRequest {
   double min_seconds = 0.5;
 };
 
-// The programs called peer_… in `directory`, in the order of their names. Throws Failure where
-// there are none.
+// Returns the programs called peer_… in `directory`, sorted by name. Throws Failure if there
+// are none.
 [[nodiscard]] std::vector<std::filesystem::path> find_peer_programs(const std::string& directory);
 
-// Runs one on the device called `device_id` and gives each row as it comes; none at all where the
-// device is not one that the peer sorts on. Ends it where the user interrupts. Throws Failure that
-// says what it did wrong: rows that are none, or that nobody asked for, or a bad end.
+// Runs a program on the device called `device_id` and calls `take` for each row. The program
+// prints no rows for a device that it does not support. Ends the program if the user
+// interrupts. Throws Failure if a row is malformed or was not requested, or if the program
+// fails.
 void run_peer_program(const std::filesystem::path& program, const std::string& device_id,
                       const PeerRequest& request, const std::function<void(Row)>& take);
 

@@ -49,7 +49,7 @@ class DeviceBench final : public Bench {
   std::shared_ptr<sortium::Device> device_;
   std::unique_ptr<sortium::Queue> queue_;
   std::unique_ptr<sortium::Queue>
-      tracing_queue_;  // apart: some OpenCL drivers charge for a queue that can trace
+      tracing_queue_;  // separate, because profiling slows down a queue of some OpenCL drivers
 };
 
 class HostBench final : public Bench {
@@ -80,7 +80,7 @@ class HostBench final : public Bench {
     const Peer& peer = *find_peer(algorithm);
     const std::uint64_t keys = p.count * sortium::info(p.key).bytes;
     const std::uint64_t values = p.payload == Payload::none ? 0 : p.count * p.value_bytes;
-    // Records beside the input and the output, and as many again for a stable sort.
+    // Needs the input, the output, and as much again for a stable sort.
     const std::uint64_t need = (values == 0 ? 3 : 5) * (keys + values);
     const auto have = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
                       static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) / 10 * 9;
@@ -114,7 +114,7 @@ class HostBench final : public Bench {
     return true;
   }
 
-  // Of the records, whatever their order.
+  // Returns a checksum of the records that does not depend on their order.
   static std::uint64_t checksum(const Problem& p, const Bytes& keys, const Bytes& values) {
     const unsigned width = sortium::info(p.key).bytes;
     std::uint64_t sum = 0;

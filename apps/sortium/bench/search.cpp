@@ -36,7 +36,7 @@ std::string print(const Values& values) {
   return out;
 }
 
-// Other values of a parameter, the near ones first.
+// Returns other values of a parameter, near ones first.
 std::vector<std::string> candidates(const sortium::Parameter& p, const std::string& value) {
   std::vector<std::string> out;
   if (!p.choices.empty()) {
@@ -61,8 +61,9 @@ class Climb {
       : algorithm_(algorithm), attempt_(attempt), enough_(enough) {
     const auto own = attempt_("");
     if (!own)
-      throw Failure(exit_runtime, fmt::format("{}: its own parameters are refused for this problem",
-                                              algorithm.name));
+      throw Failure(exit_runtime,
+                    fmt::format("{}: its default parameters are not supported for this problem",
+                                algorithm.name));
     best_ = *own;
     seen_.insert("");
   }
@@ -78,7 +79,7 @@ class Climb {
   }
 
  private:
-  // As long as it helps.
+  // Changes the parameter as long as the sort gets faster.
   bool move(const sortium::Parameter& p) {
     bool better = false;
     for (bool again = true; again && !enough_();) {
@@ -109,7 +110,7 @@ class Climb {
       return false;
     }
     if (first->seconds > best_.seconds * noise) return false;
-    // Both once more: the machine may have had a good moment.
+    // Measure both once more: the machine may have been undisturbed by chance.
     const auto old = attempt_(print(chosen_)), second = attempt_(text);
     if (!old || !second ||
         first->seconds + second->seconds > (best_.seconds + old->seconds) * noise)
@@ -123,7 +124,7 @@ class Climb {
   const TryParameters& attempt_;
   const std::function<bool()>& enough_;
   Trial best_;
-  Values chosen_;  // what differs from the room's own
+  Values chosen_;  // parameters that differ from the defaults
   std::set<std::string> seen_;
   Search found_;
 };

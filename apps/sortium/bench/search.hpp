@@ -1,4 +1,4 @@
-// The search for a room's best parameters, apart from what measures them.
+// The search for an algorithm's best parameters, separate from the measuring.
 #pragma once
 
 #include <functional>
@@ -10,22 +10,22 @@ namespace app {
 
 struct Trial {
   double seconds = 0;
-  std::string in_force;  // all parameters, given or chosen: Plan::parameters()
+  std::string in_force;  // all parameters, given or default: Plan::parameters()
 };
 
-// Measures one sort with these parameters ("name=value,…"; empty: the room's own). Nothing where
-// the device or the room refuses them.
+// Measures one sort with these parameters ("name=value,…"; empty: the defaults). Returns
+// nothing if the device or the algorithm does not support them.
 using TryParameters = std::function<std::optional<Trial>(const std::string& parameters)>;
 
 struct Search {
-  std::string parameters;  // the best; empty: the room's own
+  std::string parameters;  // the best; empty: the defaults
   unsigned tried = 0, refused = 0;
 };
 
-// Hill climbing: one parameter at a time goes to other values, near ones and far ones, as long as
-// the sort gets faster by more than the noise, round by round until none helps or enough() says so.
-// Only parameters that are in force are touched. Throws what `attempt` throws, and Failure where
-// the room's own parameters are refused.
+// Hill climbing: sets one parameter at a time to near and far values, as long as the sort
+// gets faster by more than the noise. Repeats that until no change helps or enough() returns
+// true. Changes only parameters that are in force. Throws what `attempt` throws, and Failure
+// if the default parameters are refused.
 [[nodiscard]] Search search_parameters(const sortium::AlgorithmInfo& algorithm,
                                        const TryParameters& attempt,
                                        const std::function<bool()>& enough);

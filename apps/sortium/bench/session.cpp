@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <fstream>
 
+#include "cli/algorithms.hpp"
 #include "cli/common.hpp"
 #include "commit.hpp"
 
@@ -18,7 +19,7 @@ using sortium::ErrorCode;
 
 namespace {
 
-constexpr double patience = 10;  // seconds that one sort may take
+constexpr double patience = 10;  // longest time that one sort may take, in seconds
 
 std::string processor() {
   std::ifstream cpuinfo("/proc/cpuinfo");
@@ -77,9 +78,9 @@ Session::Session(const BenchOptions& options, std::uint64_t rows)
 
 void Session::begin(Bench& bench) {
   print(
-      fmt::format("{}  {}\n  {}; {}\n  a large copy: {:.1f} GB/s read and written; 'of floor' is "
-                  "to moving each record once "
-                  "at that rate, 'of own bound' to moving\n  what the algorithm's design must\n{}",
+      fmt::format("{}  {}\n  {}; {}\n  copies of a large buffer: {:.1f} GB/s read and written\n"
+                  "  of floor: share of the rate at which a copy moves each record once\n"
+                  "  of own bound: the same, for all data that the algorithm must move\n{}",
                   bench.id(), bench.name(), bench.driver(), bench.language(),
                   copy_rate(bench) * 1e-9, table_heading()));
 }
@@ -93,7 +94,7 @@ double Session::copy_rate(Bench& bench) {
 double Session::expected_seconds(Bench& bench, const Algorithm& algorithm, const Case& c,
                                  Last& last) {
   const std::uint64_t count = c.problem.count;
-  // The first size of a series may be large: a small one tells.
+  // The first size of a series may be large: measure a small one first.
   if (algorithm.quadratic && last.count == 0 && count > quadratic_probe) {
     Case probe = c;
     probe.problem.count = quadratic_probe;
@@ -130,13 +131,14 @@ Row* Session::measure(Bench& bench, const Algorithm& algorithm, const Case& c,
       if (!options_.phases && options_.paper.empty()) row.erase("phases");
     }
   } catch (const Error& error) {
-    // What a device cannot do is a result as well; anything else is not the algorithm's fault.
+    // A sort that the device does not support is a result too. Other errors end the
+    // benchmark.
     if (error.code() == ErrorCode::unsupported || error.code() == ErrorCode::out_of_memory) {
       row["skipped"] = error.what();
     } else if (error.code() == ErrorCode::build_failed ||
                error.code() == ErrorCode::device_failed) {
       row["failed"] = error.what();
-      if (!error.log().empty()) fmt::print(stderr, "{}\n", error.log());
+      print_error(error.log());
     } else {
       throw;
     }
@@ -152,7 +154,7 @@ Row* Session::keep(Bench& bench, Row row) {
   else if (!row.contains("skipped") && !row["verified"].get<bool>())
     code_ = exit_wrong;
   if (options_.paper.empty())
-    print(table_line(row) + phases_line(row));  // a paper's tables are printed whole
+    print(table_line(row) + phases_line(row));  // a paper's tables are printed as a whole
   progress_.advance(1);
   return &rows_.emplace_back(std::move(row));
 }

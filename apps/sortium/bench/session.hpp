@@ -1,4 +1,5 @@
-// A benchmark as it goes: prints a line for every row, keeps the rows, and writes them at the end.
+// A running benchmark: prints a line for every row, keeps the rows, and writes them at the
+// end.
 #pragma once
 
 #include <map>
@@ -6,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "bench/options.hpp"
 #include "bench/run.hpp"
-#include "cli/commands.hpp"
 #include "cli/common.hpp"
 #include "cli/progress.hpp"
 #include "io/output.hpp"
@@ -20,33 +21,33 @@ struct Algorithm {
   std::string name, parameters;
   bool quadratic = false;
   bool peer = false;
-  bool host = false;  // the library's, for cpu:0
+  bool host = false;  // the library's algorithm for cpu:0
 };
-// Throws Failure, with the names there are.
+// Throws Failure, listing the known names.
 [[nodiscard]] Algorithm find_algorithm(const std::string& name, const std::string& parameters = {});
 
 class Session {
  public:
-  // Makes the files' places, so that what cannot be written shows before hours of measuring.
-  // `rows`: how many there will be, for the estimate of the time left.
+  // Creates the output files, so that a path that cannot be written shows before hours of
+  // measuring. `rows` is the expected number of rows, for the estimate of the time left.
   Session(const BenchOptions& options, std::uint64_t rows);
 
-  // Prints what is measured on, how fast a copy is there, and the table's heading.
+  // Prints the device, the rate of a copy there, and the table's heading.
   void begin(Bench& bench);
-  // Measures, prints and keeps a row; what a device cannot do, or not within reasonable time, is a
-  // row as well. With `impatient`, that goes for every algorithm and not only for those that take
-  // N^2 comparisons. nullptr: interrupted.
+  // Measures a sort, then prints and keeps its row. A sort that the device does not support,
+  // or that would take too long, becomes a row too. Only O(N^2) algorithms can take too long;
+  // with `impatient`, all can. Returns nullptr if interrupted.
   Row* measure(Bench& bench, const Algorithm& algorithm, const Case& c,
                const std::string& distribution, bool impatient = false);
-  // Keeps and prints what a peer's program on this device has measured, or why it did not.
+  // Prints and keeps a row that a peer's program has measured on this device, or its error.
   void take(Bench& bench, Row row);
   void take_failure(const std::string& message);
-  // Something that is not a row.
+  // Prints other text.
   void print(const std::string& text) { progress_.print(text); }
 
-  // Goes into the JSON file, beside the rows.
+  // Adds a member to the JSON file, beside the rows.
   void note(const std::string& name, Row what) { about_[name] = std::move(what); }
-  // Ratios to peers, and the files.
+  // Computes the ratios to peers, and writes the files.
   void finish();
   [[nodiscard]] int code() const { return code_; }
 
@@ -64,7 +65,8 @@ class Session {
   Row about_;
   std::vector<Row> rows_;
   std::map<std::string, double> copy_rates_;  // by device
-  std::map<std::string, Last> last_;          // of each series, for what its next size would take
+  std::map<std::string, Last>
+      last_;  // last size of each series, to predict the time of the next one
   std::optional<Output> json_, csv_;
   int code_ = exit_success;
   Progress progress_;

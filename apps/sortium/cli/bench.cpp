@@ -1,15 +1,19 @@
-// `sortium bench`: sorts of many sizes, types and distributions, beside peers; a table, JSON and
-// CSV.
+// `sortium bench`: measures sorts of many sizes, types and distributions, beside peers; prints a
+// table, and writes JSON and CSV.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
+#include <memory>
 #include <sortium/sortium.hpp>
 
 #include "bench/paper.hpp"
 #include "bench/peers.hpp"
 #include "bench/session.hpp"
-#include "cli/commands.hpp"
+#include "cli/algorithms.hpp"
+#include "cli/command.hpp"
 #include "cli/common.hpp"
+#include "cli/key_options.hpp"
 #include "protocol/data.hpp"
 
 namespace app {
@@ -21,7 +25,7 @@ using sortium::Problem;
 
 namespace {
 
-// "radix:r=8" are r=8 for radix. Without the algorithm's name: for the only one there is.
+// "radix:r=8" means r=8 for radix. Without a name, the parameters are for the only algorithm.
 struct ParameterSet {
   std::string algorithm, values;
 };
@@ -44,8 +48,8 @@ ParameterSet parse_parameters(const std::string& text, const std::vector<std::st
   return set;
 }
 
-// Every set of parameters makes an algorithm of its own; one that has none is measured with its
-// defaults.
+// Each set of parameters makes a row of its own. An algorithm without a set is measured with
+// its defaults.
 std::vector<Algorithm> choose_algorithms(const BenchOptions& o) {
   std::vector<std::string> names;
   const auto add = [&](const std::string& name) {
@@ -58,7 +62,7 @@ std::vector<Algorithm> choose_algorithms(const BenchOptions& o) {
     } else {
       for (const auto& a : sortium::algorithms())
         if (!a.segments && !a.limit)
-          add(a.name);  // the others are made for problems that are not measured here
+          add(a.name);  // the others are for problems that are not measured here
     }
   }
   std::vector<ParameterSet> sets;
@@ -80,7 +84,7 @@ std::vector<Payload> choose_payloads(const BenchOptions& o) {
   return out;
 }
 
-// A wrong parameter should show before hours of measuring.
+// Checks parameters before hours of measuring.
 void check_parameters(sortium::Device& device, const Algorithm& algorithm,
                       const std::vector<sortium::KeyType>& types) {
   Problem p;
@@ -91,22 +95,23 @@ void check_parameters(sortium::Device& device, const Algorithm& algorithm,
                                            {algorithm.name, algorithm.parameters});
   } catch (const Error& error) {
     if (error.code() == ErrorCode::invalid_argument)
-      throw;  // what this device cannot do becomes a row
+      throw;  // a problem that the device does not support becomes a row
   }
 }
 
-// So should a peer that this build has not.
+// Checks that this build has the peer.
 void check_peer(const Algorithm& algorithm) {
   try {
     (void)make_host_sort(*find_peer(algorithm.name), {}, {});
   } catch (const Error&) {
-    // what it cannot sort becomes a row
+    // a problem that the peer does not support becomes a row
   }
 }
 
 using Chosen = std::pair<std::shared_ptr<sortium::Device>, std::vector<Algorithm>>;
 
-// Each named device runs all; where none is named, every algorithm has the best that it runs on.
+// Returns the devices and their algorithms. Every named device runs all algorithms. Without a
+// name, each algorithm runs on the best device for it.
 std::vector<Chosen> choose_devices(const BenchOptions& o,
                                    const std::vector<Algorithm>& algorithms) {
   std::vector<Chosen> out;
@@ -125,7 +130,7 @@ std::vector<Chosen> choose_devices(const BenchOptions& o,
   return out;
 }
 
-// All problems that the options ask for, on one device or on the host.
+// Measures all problems of the options on one device or on the host.
 void measure_all(Session& session, Bench& bench, const std::vector<Algorithm>& algorithms,
                  const BenchOptions& o, const std::vector<std::uint64_t>& sizes) {
   session.begin(bench);
@@ -218,7 +223,7 @@ int bench_algorithms(const BenchOptions& options) {
     if (!host_algorithms.empty() && !interrupted())
       measure_all(session, *make_host_bench(), host_algorithms, options, sizes);
   } catch (const Error& error) {
-    // The rows before are worth keeping, unless nothing could be right about them.
+    // Keep the rows that are complete, unless the arguments were invalid.
     if (error.code() != ErrorCode::invalid_argument) session.finish();
     throw;
   }
@@ -226,10 +231,102 @@ int bench_algorithms(const BenchOptions& options) {
   return session.code();
 }
 
+// ---------------------------------------------------------------------------------------------
+// The command line
+// ---------------------------------------------------------------------------------------------
+
+constexpr const char* footer = R"(Examples:
+  sortium bench                                  keys and key+value, u32, 2^8 to 2^28 records
+  sortium bench --algorithm all --n 2^10:2^20 --device cuda:0 --device opencl:0
+  sortium bench --algorithm lsd,std::sort,std::sort-parallel --n 1000000,2^24 --type f64 --json result.json
+  sortium bench --algorithm bitonic,radix --params radix:r=4 --params radix:r=8 --n 2^20 --phases
+  sortium bench --distribution uniform,nearly,and3,distinct1000 --n 2^24 --peers build/peers --csv result.csv
+  sortium bench --paper 003 --json 003.json      the experiments of document 003, beside its figures
+
+Records stay on the device. For each row, batches of 1, 2, 4, 8 ... sorts run from the same unsorted
+input to the same output until --min-time has passed; each sort is waited for. Then the result is
+checked. Ctrl-C keeps the rows that are complete. docs/benchmarks.md has the details.)";
+
+// The options of one algorithm's row. Papers have their own algorithms, types and so on: these
+// options exclude --paper.
+std::vector<CLI::Option*> add_row_options(CLI::App& command, BenchOptions& b) {
+  std::vector<CLI::Option*> out;
+  out.push_back(command
+                    .add_option("--algorithm", b.algorithms,
+                                "Algorithms that 'sortium algorithms' lists; all: every one of the "
+                                "library that sorts whole lists")
+                    ->delimiter(',')
+                    ->type_name("NAME,"));
+  out.push_back(command
+                    .add_option("--params", b.parameters,
+                                "Parameters of the only algorithm, or of the named one: radix:r=8. "
+                                "If repeated, each set of parameters is a row")
+                    ->type_name("K=V,...")
+                    ->expected(1)
+                    ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll));
+  out.push_back(add_types_option(command, b.types));
+  out.push_back(command
+                    .add_option("--payload", b.payloads,
+                                "keys, values (keys with 4-byte values), or both (default)")
+                    ->delimiter(',')
+                    ->check(CLI::IsMember({"keys", "values"}))
+                    ->type_name("PAYLOAD"));
+  out.push_back(command
+                    .add_option("--distribution", b.distributions,
+                                fmt::format("Distributions of the keys: {}, or distinctK for K "
+                                            "different keys",
+                                            fmt::join(distributions(), ", ")))
+                    ->delimiter(',')
+                    ->type_name("NAME,")
+                    ->capture_default_str());
+  const auto policies = add_policy_options(
+      command, [&b](sortium::NanOrder nan) { b.nan = nan; },
+      [&b](sortium::ZeroOrder zeros) { b.zeros = zeros; });
+  out.push_back(policies.nan);
+  out.push_back(policies.zeros);
+  out.push_back(command.add_flag("--phases", b.phases,
+                                 "Print the device time of each phase of a sort below its row"));
+  out.push_back(command
+                    .add_option("--peers", b.peers,
+                                "Run the peers' programs in this directory on the same devices "
+                                "(bench/peers builds them)")
+                    ->type_name("DIR"));
+  return out;
+}
+
 }  // namespace
 
-int bench(const BenchOptions& options) {
-  return options.paper.empty() ? bench_algorithms(options) : bench_paper(options);
+void add_bench(CLI::App& cli, Action& action) {
+  const auto b = std::make_shared<BenchOptions>();
+  auto* const command = cli.add_subcommand("bench", "Measure sorting rates");
+  command
+      ->add_option("--n", b->sizes,
+                   "Numbers of records: 1000, 2^20, a range of powers of two 2^8:2^28 (default), "
+                   "or a list; with --paper: those of its sizes")
+      ->type_name("LIST");
+  command->add_option("--device", b->devices, "Devices; may be repeated")
+      ->delimiter(',')
+      ->type_name("NAME,");
+  const auto row_options = add_row_options(*command, *b);
+  command->add_option("--min-time", b->min_seconds, "Least time of sorting for each row")
+      ->check(CLI::Range(1e-6, 1e6).description(""))
+      ->type_name("SECONDS")
+      ->capture_default_str();
+  auto* const paper =
+      command
+          ->add_option("--paper", b->paper,
+                       "Repeat the experiments of document 000 or 003, and print its figures "
+                       "beside the measured ones")
+          ->check(CLI::IsMember(papers()))
+          ->type_name("NUMBER");
+  for (auto* const option : row_options) paper->excludes(option);
+  command->add_option("--json", b->json, "Also write the results to this file")->type_name("FILE");
+  command->add_option("--csv", b->csv, "Also write them as comma-separated values")
+      ->type_name("FILE");
+  command->footer(footer);
+  command->callback([b, &action] {
+    action = [b] { return b->paper.empty() ? bench_algorithms(*b) : bench_paper(*b); };
+  });
 }
 
 }  // namespace app

@@ -1,15 +1,20 @@
-// `sortium check`: is a file sorted; is one a permutation of another.
+// `sortium check`: is a file sorted, or one file a permutation of another?
+#include "cli/check.hpp"
+
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <sortium/core.hpp>
 #include <span>
 #include <utility>
 
-#include "cli/commands.hpp"
+#include "cli/command.hpp"
 #include "cli/common.hpp"
 #include "cli/progress.hpp"
+#include "cli/records.hpp"
 #include "io/files.hpp"
 #include "io/host_sort.hpp"
 #include "io/output.hpp"
@@ -34,9 +39,8 @@ struct Difference {
   std::uint64_t key, times_in_first, times_in_second;
 };
 
-// The first key, in the problem's order, that the two hold different numbers of. Sorts both by
-// their raw bits: to be permutations of each other is a matter of bits, so -0.0 and +0.0 are two
-// different keys here.
+// Returns the first key, in the problem's order, that occurs more often in one of the two. Sorts
+// both by their raw bits: a permutation has the same bits, so -0.0 and +0.0 differ here.
 template <class Word>
 std::optional<Difference> first_difference(const Problem& p, std::span<Word> a, std::span<Word> b) {
   fast_sort(a.begin(), a.end());
@@ -73,7 +77,7 @@ int check_sorted(const CheckOptions& o, Progress& progress) {
   std::uint64_t before = 0, segment = 0;
   for (std::uint64_t i = 0; i < keys.count; ++i) {
     const std::uint64_t now = rank(p, element(keys.data.data(), keys.width, i));
-    bool begins = false;  // a segment
+    bool begins = false;  // a segment begins here
     for (; segment < offsets.count && element(offsets.data.data(), offsets.width, segment) == i;
          ++segment)
       begins = true;
@@ -125,23 +129,46 @@ int check_permutation(const CheckOptions& o, Progress& progress) {
   return exit_wrong;
 }
 
-}  // namespace
-
 int check(const CheckOptions& options) {
   options.check_bits();
   if (options.files.size() == 2 && options.files[0] == "-" && options.files[1] == "-")
     throw Failure(exit_usage, "only one of the two files can be standard input");
   if (options.files.size() == 2 && !options.segments.empty())
-    throw Failure(
-        exit_usage,
-        fmt::format("--segments {}: whether two files hold the same keys is no matter of segments",
-                    options.segments));
+    throw Failure(exit_usage,
+                  fmt::format("--segments {}: segments are for checking one file, not two",
+                              options.segments));
   if (options.segments == "-" && options.files[0] == "-")
     throw Failure(exit_usage, "keys and offsets of segments cannot both come from standard input");
   Progress progress(!options.quiet);
   if (options.are_records()) return check_records(options, progress);
   return options.files.size() == 1 ? check_sorted(options, progress)
                                    : check_permutation(options, progress);
+}
+
+constexpr const char* check_footer = R"(Examples:
+  sortium check sorted.npy                       is it sorted? If not, which record is out of order?
+  sortium check sorted.bin --type f32 --descending
+  sortium check sorted.npy --segments offsets.npy
+  sortium check particles.npy --by mass:desc,id
+  sortium check sorted.npy keys.npy              do both have the same keys, bit for bit, in any order?)";
+
+}  // namespace
+
+void add_check(CLI::App& cli, Action& action) {
+  const auto o = std::make_shared<CheckOptions>();
+  auto* const command =
+      cli.add_subcommand("check", "Check that a file is sorted, or a permutation of another");
+  command->add_option("FILE", o->files, "One file, or two; - is standard input")
+      ->required()
+      ->expected(1, 2)
+      ->type_name("");
+  add_key_options(*command, *o);
+  command->add_flag("--descending", o->descending, "Descending order (NaN still come last)");
+  add_record_options(*command, *o);
+  add_segment_options(*command, *o);
+  command->add_flag("--quiet", o->quiet, "Print nothing; only the exit code tells the result");
+  command->footer(check_footer);
+  command->callback([o, &action] { action = [o] { return check(*o); }; });
 }
 
 }  // namespace app

@@ -1,11 +1,12 @@
-// What all commands of the program share.
+// What all commands share: errors, messages, host memory, keys as words.
 #pragma once
+
+#include <fmt/format.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
-#include <new>
 #include <sortium/core.hpp>
 #include <stdexcept>
 #include <string>
@@ -16,12 +17,12 @@ namespace app {
 
 enum Exit : int {
   exit_success = 0,
-  exit_wrong = 1,    // a check said no, or a result is not what it should be
+  exit_wrong = 1,    // a check failed, or a result is wrong
   exit_usage = 2,    // the command line or an input file
   exit_runtime = 3,  // the device, the disk, memory
 };
 
-// An error of the program itself; the library's are sortium::Error.
+// An error of the program itself. The library throws sortium::Error.
 class Failure : public std::runtime_error {
  public:
   Failure(Exit code, const std::string& message) : std::runtime_error(message), code_(code) {}
@@ -31,15 +32,33 @@ class Failure : public std::runtime_error {
   Exit code_;
 };
 
-// Host memory for records: on a page boundary, so that a CPU device can use it where it lies, and
-// not set to zero first, which would cost as much as reading it.
+// The reader of standard output, or of another pipe, closed it. The program then ends without a
+// message.
+class ReaderGone : public Failure {
+ public:
+  ReaderGone() : Failure(exit_runtime, "the reader of the output is gone") {}
+};
+
+// Each prints a line to standard error; print_message() puts "sortium: " before it. A standard
+// error that cannot be written is ignored, and an empty text is not printed.
+void print_message(const std::string& text);
+void print_error(const std::string& text);
+
+// Writes what is buffered for standard output. Throws ReaderGone, or Failure naming the cause.
+void flush_output();
+
+// Host memory for records. It begins on a page boundary, so that a CPU device can use it in place.
+// It is not set to zero first: that would cost as much as reading the file.
 class Bytes {
  public:
   Bytes() = default;
+  // Throws Failure naming the size if there is not enough memory.
   explicit Bytes(std::uint64_t size) : size_(size) {
     constexpr std::uint64_t page = 4096;
     data_.reset(static_cast<std::byte*>(std::aligned_alloc(page, (size / page + 1) * page)));
-    if (!data_) throw std::bad_alloc();
+    if (!data_)
+      throw Failure(exit_runtime,
+                    fmt::format("out of host memory: {} are needed", human_bytes(size)));
   }
   [[nodiscard]] std::byte* data() { return data_.get(); }
   [[nodiscard]] const std::byte* data() const { return data_.get(); }
@@ -61,7 +80,7 @@ class Bytes {
   });
 }
 
-// What decides the place of a key in the problem's order: its order_bits, within the bit range.
+// Returns the number by which the problem's order compares a key: its order bits in the bit range.
 [[nodiscard]] inline std::uint64_t rank(const sortium::Problem& p, std::uint64_t key) {
   return sortium::KeyRank(p)(key);
 }

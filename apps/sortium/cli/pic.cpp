@@ -1,17 +1,20 @@
 // `sortium pic`: the particle-in-cell experiment of document 003, section 4.2.
-#include "pic/pic.hpp"
+#include "cli/pic.hpp"
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <sortium/sortium.hpp>
 
-#include "cli/commands.hpp"
+#include "cli/command.hpp"
 #include "cli/common.hpp"
 #include "io/output.hpp"
+#include "pic/pic.hpp"
 #include "pic/picture.hpp"
 #include "protocol/data.hpp"
 #include "protocol/measure.hpp"
@@ -24,10 +27,10 @@ using Bits = Pic::Bits;
 
 constexpr std::uint64_t most_drawn = 150000;  // particles
 
-// Document 003, table 7: seconds of a sort, 8M particles in 32 x 32 cells.
+// Document 003, table 7: seconds of a sort of 8M particles in 32 x 32 cells.
 struct Published {
   const char* device;
-  double two_passes, six_passes;  // of 5 bits: 10 bits, which the cells' numbers have, and 30
+  double two_passes, six_passes;  // of 5 bits each: the 10 bits of a cell's number, and 30 bits
 };
 constexpr std::uint64_t published_particles = 1 << 23;
 constexpr unsigned published_grid = 32;
@@ -37,19 +40,19 @@ constexpr Published table_7[]{{"GeForce 320M", 1.42335, 6.7084},
                               {"Phenom II X4 945, 4 cores", 0.0838514, 0.175059},
                               {"Phenom II X4 945, 1 core", 0.169612, 0.49917}};
 
-// What a step took, in seconds, and found.
+// The times of a step, in seconds, and what its checks found.
 struct StepResult {
-  double disorder = 0;  // the part of neighbours in memory that were out of order before the sort
+  double disorder = 0;  // fraction of neighbours in memory that were out of order before the sort
   double find_cells = 0, sort_cell_bits = 0, sort_all_bits = 0, gather = 0, deposit_unsorted = 0,
          deposit_sorted = 0;
-  std::string flaw;  // of the invariants; empty: all hold
+  std::string flaw;  // the invariant that is violated; empty: all hold
 
-  // Of all that brings the particles into order.
+  // Time of all work that brings the particles into order.
   [[nodiscard]] double reorder() const { return find_cells + sort_cell_bits + gather; }
 };
 
-// The median of the seconds that `work` takes; runs until `min_seconds` have passed, after a first
-// time that does not count.
+// Runs `work` until `min_seconds` have passed, after one run that is not timed. Returns the median
+// time of a run in seconds.
 template <class Work>
 double seconds_of(Pic& pic, double min_seconds, const Work& work) {
   work();
@@ -103,7 +106,7 @@ StepResult run_step(Pic& pic, double min_seconds, const Tally& start,
   return r;
 }
 
-// Exact, as units of 2^-24 are, but for the last rounding.
+// Converts from units of 2^-24. Only the last rounding is not exact.
 double in_units(std::uint64_t sum) { return static_cast<double>(sum) * 0x1p-24; }
 double energy(const Tally& t) { return in_units(t.energy_high) + in_units(t.energy_low) * 0x1p-24; }
 
@@ -143,109 +146,207 @@ void save(Output& file, const void* data, std::uint64_t bytes) {
   file.publish();
 }
 
-}  // namespace
-
-int pic(const PicOptions& options) {
-  const PicProblem problem = problem_of(options);
-  std::optional<Output> json_file, picture_file;
-  if (!options.json.empty()) json_file.emplace(options.json);
-  if (!options.picture.empty()) {
-    check_png();
-    if (options.picture == "-")
-      throw Failure(exit_usage, "--picture -: standard output has the table; name a file");
-    picture_file.emplace(options.picture);
-    if (json_file && json_file->same_file(*picture_file))
-      throw Failure(exit_usage, fmt::format("--picture and --json both name {}", options.picture));
+// One call of the command.
+class Experiment {
+ public:
+  // Opens the output files and prepares the device. Throws Failure or sortium::Error.
+  explicit Experiment(const PicOptions& options)
+      : options_(options), problem_(problem_of(options)) {
+    open_files();
+    device_ = sortium::find_device(options.device, true);
+    pic_ = std::make_unique<Pic>(device_, problem_);
+    start_ = pic_->tally_before();
   }
-  const auto device = sortium::find_device(options.device, true);
-  Pic pic(device, problem);
-  keep_results_on_signals();
 
-  const auto& d = device->info();
-  const unsigned bits = pic.plan(Bits::cell).problem().end_bit;
-  const std::string by_cell = method_words(pic.plan(Bits::cell)),
-                    by_all = method_words(pic.plan(Bits::all));
-  const Tally start = pic.tally_before();
-  const auto count = static_cast<double>(problem.particles);
-  fmt::print("{}  {}\n  {}; {}\n", d.id, d.name, d.driver, d.language);
-  fmt::print("  {} particles in {} x {} cells; a step is {:.6g}\n", problem.particles, problem.grid,
-             problem.grid, problem.dt);
-  fmt::print("  by the {} bits of a cell's number: {}\n  by all 32 bits: {}\n", bits, by_cell,
-             by_all);
-  fmt::print("  mean velocity ({:.6f}, {:.6f}), mean of its square {:.6f}\n",
-             in_units(start.momentum_x) / count, in_units(start.momentum_y) / count,
-             energy(start) / count);
-  fmt::print("{:>4} {:>9} | {:>31} | {:>9} {:>9} | {:>28} |\n", "", "", "sort, seconds", "gather,",
-             "", "charge onto the grid, s");
-  fmt::print("{:>4} {:>9} | {:>10} {:>10} {:>9} | {:>9} {:>9} | {:>9} {:>9} {:>8} | {}\n", "step",
-             "disorder", fmt::format("{} bits", bits), "32 bits", "ratio", "seconds", "Mpart/s",
-             "unsorted", "sorted", "ratio", "invariants");
+  // Returns the program's exit code.
+  int run() {
+    print_heading();
+    nlohmann::json json = about();
+    std::vector<Sample> samples;
+    std::optional<StepResult> last;
+    int code = exit_success;
+    for (unsigned step = 0; step <= options_.steps && code == exit_success; ++step) {
+      if (step != 0) pic_->move();
+      const bool drawn = picture_file_ && (step == 0 || step == options_.steps);
+      StepResult r = run_step(*pic_, options_.min_seconds, start_, drawn ? &samples : nullptr);
+      if (step == 0 && r.flaw.empty())
+        r.flaw = flaw_of("at the start", flaw_at_start(start_, problem_.particles));
+      if (interrupted()) break;
+      print_step(step, r);
+      json["steps"].push_back(to_json(step, r));
+      if (!r.flaw.empty()) code = exit_wrong;
+      last = std::move(r);
+    }
+    print_footing(last);
+    save_files(json, samples);
+    return code;
+  }
 
-  nlohmann::json json{{"sortium", sortium::version()},
-                      {"device", d.name},
-                      {"device_id", d.id},
-                      {"driver", d.driver},
-                      {"language", d.language},
-                      {"particles", problem.particles},
-                      {"grid", problem.grid},
-                      {"dt", problem.dt},
-                      {"cell_bits", bits},
-                      {"sort_cell_bits", by_cell},
-                      {"sort_all_bits", by_all},
-                      {"min_seconds", options.min_seconds},
-                      {"momentum", {in_units(start.momentum_x), in_units(start.momentum_y)}},
-                      {"energy", energy(start)},
-                      {"steps", nlohmann::json::array()}};
-  int code = exit_success;
-  std::vector<Sample> samples;
-  std::optional<StepResult> last;
-  for (unsigned step = 0; step <= options.steps && code == exit_success; ++step) {
-    if (step != 0) pic.move();
-    const bool drawn = picture_file && (step == 0 || step == options.steps);
-    StepResult r = run_step(pic, options.min_seconds, start, drawn ? &samples : nullptr);
-    if (step == 0 && r.flaw.empty())
-      r.flaw = flaw_of("at the start", flaw_at_start(start, problem.particles));
-    if (interrupted()) break;
-    const double rate = mega_per_second(problem.particles, r.reorder());
+ private:
+  void open_files() {
+    if (!options_.json.empty()) json_file_.emplace(options_.json);
+    if (options_.picture.empty()) return;
+    check_png();
+    if (options_.picture == "-")
+      throw Failure(exit_usage, "--picture -: standard output has the table; name a file");
+    picture_file_.emplace(options_.picture);
+    if (json_file_ && json_file_->same_file(*picture_file_))
+      throw Failure(exit_usage, fmt::format("--picture and --json both name {}", options_.picture));
+  }
+
+  void print_heading() const {
+    const auto& d = device_->info();
+    const auto count = static_cast<double>(problem_.particles);
+    fmt::print("{}  {}\n  {}; {}\n", d.id, d.name, d.driver, d.language);
+    fmt::print("  {} particles in {} x {} cells; the time step is {:.6g}\n", problem_.particles,
+               problem_.grid, problem_.grid, problem_.dt);
+    fmt::print("  sort by the {} bits of a cell's number: {}\n  sort by all 32 bits: {}\n",
+               cell_bits(), method_words(pic_->plan(Bits::cell)),
+               method_words(pic_->plan(Bits::all)));
+    fmt::print("  mean velocity ({:.6f}, {:.6f}), mean of its square {:.6f}\n",
+               in_units(start_.momentum_x) / count, in_units(start_.momentum_y) / count,
+               energy(start_) / count);
+    fmt::print("{:>4} {:>9} | {:>31} | {:>9} {:>9} | {:>28} |\n", "", "", "sort, seconds",
+               "gather,", "", "charge onto the grid, s");
+    fmt::print("{:>4} {:>9} | {:>10} {:>10} {:>9} | {:>9} {:>9} | {:>9} {:>9} {:>8} | {}\n", "step",
+               "disorder", fmt::format("{} bits", cell_bits()), "32 bits", "ratio", "seconds",
+               "Mpart/s", "unsorted", "sorted", "ratio", "invariants");
+  }
+
+  void print_step(unsigned step, const StepResult& r) const {
     fmt::print(
         "{:>4} {:>7.3f} % | {:>10.3e} {:>10.3e} {:>9.2f} | {:>9.3e} {:>9.4g} | {:>9.3e} {:>9.3e} "
         "{:>8.2f} | {}\n",
         step, 100 * r.disorder, r.sort_cell_bits, r.sort_all_bits,
-        r.sort_all_bits / r.sort_cell_bits, r.gather, rate, r.deposit_unsorted, r.deposit_sorted,
+        r.sort_all_bits / r.sort_cell_bits, r.gather, rate(r), r.deposit_unsorted, r.deposit_sorted,
         r.deposit_unsorted / r.deposit_sorted, r.flaw.empty() ? "hold" : "WRONG: " + r.flaw);
-    std::fflush(stdout);
-    json["steps"].push_back({{"step", step},
-                             {"disorder", r.disorder},
-                             {"find_cells_seconds", r.find_cells},
-                             {"sort_cell_bits_seconds", r.sort_cell_bits},
-                             {"sort_all_bits_seconds", r.sort_all_bits},
-                             {"gather_seconds", r.gather},
-                             {"mparticles_per_second", rate},
-                             {"deposit_unsorted_seconds", r.deposit_unsorted},
-                             {"deposit_sorted_seconds", r.deposit_sorted},
-                             {"invariants_hold", r.flaw.empty()},
-                             {"flaw", r.flaw}});
-    if (!r.flaw.empty()) code = exit_wrong;
-    last = std::move(r);
+    flush_output();
   }
-  fmt::print(
-      "  disorder: neighbours in memory that are in the wrong order before the sort; Mpart/s: "
-      "finding the cells,\n"
-      "  sorting by their bits and gathering\n");
-  if (interrupted()) fmt::print("interrupted\n");
-  if (last && problem.particles == published_particles && problem.grid == published_grid)
-    print_published(*last, d.name);
 
-  if (json_file) {
-    json["interrupted"] = interrupted();
-    const std::string text = json.dump(2) + "\n";
-    save(*json_file, text.data(), text.size());
+  void print_footing(const std::optional<StepResult>& last) const {
+    fmt::print(
+        "  disorder: neighbours in memory that are in the wrong order before the sort\n"
+        "  Mpart/s: finding the cells, sorting by their bits and gathering\n");
+    if (interrupted()) fmt::print("interrupted\n");
+    if (last && problem_.particles == published_particles && problem_.grid == published_grid)
+      print_published(*last, device_->info().name);
   }
-  if (picture_file && !samples.empty()) {
-    const auto bytes = png(paint(samples));
-    save(*picture_file, bytes.data(), bytes.size());
+
+  [[nodiscard]] nlohmann::json about() const {
+    const auto& d = device_->info();
+    return {{"sortium", sortium::version()},
+            {"device", d.name},
+            {"device_id", d.id},
+            {"driver", d.driver},
+            {"language", d.language},
+            {"particles", problem_.particles},
+            {"grid", problem_.grid},
+            {"dt", problem_.dt},
+            {"cell_bits", cell_bits()},
+            {"sort_cell_bits", method_words(pic_->plan(Bits::cell))},
+            {"sort_all_bits", method_words(pic_->plan(Bits::all))},
+            {"min_seconds", options_.min_seconds},
+            {"momentum", {in_units(start_.momentum_x), in_units(start_.momentum_y)}},
+            {"energy", energy(start_)},
+            {"steps", nlohmann::json::array()}};
   }
-  return code;
+
+  [[nodiscard]] nlohmann::json to_json(unsigned step, const StepResult& r) const {
+    return {{"step", step},
+            {"disorder", r.disorder},
+            {"find_cells_seconds", r.find_cells},
+            {"sort_cell_bits_seconds", r.sort_cell_bits},
+            {"sort_all_bits_seconds", r.sort_all_bits},
+            {"gather_seconds", r.gather},
+            {"mparticles_per_second", rate(r)},
+            {"deposit_unsorted_seconds", r.deposit_unsorted},
+            {"deposit_sorted_seconds", r.deposit_sorted},
+            {"invariants_hold", r.flaw.empty()},
+            {"flaw", r.flaw}};
+  }
+
+  void save_files(nlohmann::json& json, const std::vector<Sample>& samples) {
+    if (json_file_) {
+      json["interrupted"] = interrupted();
+      const std::string text = json.dump(2) + "\n";
+      save(*json_file_, text.data(), text.size());
+    }
+    if (picture_file_ && !samples.empty()) {
+      const auto bytes = png(paint(samples));
+      save(*picture_file_, bytes.data(), bytes.size());
+    }
+  }
+
+  [[nodiscard]] unsigned cell_bits() const { return pic_->plan(Bits::cell).problem().end_bit; }
+  [[nodiscard]] double rate(const StepResult& r) const {
+    return mega_per_second(problem_.particles, r.reorder());
+  }
+
+  const PicOptions& options_;
+  PicProblem problem_;
+  std::optional<Output> json_file_, picture_file_;
+  std::shared_ptr<sortium::Device> device_;
+  std::unique_ptr<Pic> pic_;
+  Tally start_;
+};
+
+constexpr const char* footer = R"(Examples:
+  sortium pic                                    document 003's experiment: 2^23 particles, 32 x 32 cells
+  sortium pic --picture particles.png
+  sortium pic --particles 2^28 --grid 4096 --steps 10 --device cuda:0 --json result.json
+
+Particles (x, y, u, v, id) are created on the device at the points of a van der Corput sequence.
+Each step but the first moves them by dt (u, v) through the periodic unit square. Then they are
+sorted by cell: by the bits that the cells' numbers have and, for comparison, by all 32 bits; and
+every particle is gathered to its new place in memory. Their charge is deposited onto the grid
+before and after. Each step is checked: ids, velocities, positions, momentum, energy, order,
+charge.)";
+
+}  // namespace
+
+int pic(const PicOptions& options) {
+  Experiment experiment(options);
+  keep_results_on_signals();
+  return experiment.run();
+}
+
+void add_pic(CLI::App& cli, Action& action) {
+  const auto o = std::make_shared<PicOptions>();
+  auto* const command =
+      cli.add_subcommand("pic", "Sort the particles of a particle-in-cell simulation by cell");
+  command->add_option("--particles", o->particles, "Number of particles: 1000000, 2^23; up to 2^32")
+      ->type_name("N")
+      ->capture_default_str();
+  command->add_option("--grid", o->grid, "Cells along a side: 2 to 4096")
+      ->check(CLI::Range(2u, 4096u).description(""))
+      ->type_name("CELLS")
+      ->capture_default_str();
+  command->add_option("--steps", o->steps, "Steps after the first sort: up to 1000000")
+      ->check(CLI::Range(0u, 1000000u).description(""))
+      ->type_name("STEPS")
+      ->capture_default_str();
+  command
+      ->add_option("--dt", o->dt,
+                   "Time step, 0 to 1 (default: the fastest particle crosses one cell)")
+      ->type_name("TIME");
+  command->add_option("--device", o->device, "A device that runs kernels")->type_name("NAME");
+  command->add_option("--algorithm", o->algorithm, "An algorithm that 'sortium algorithms' lists")
+      ->type_name("NAME")
+      ->capture_default_str();
+  command->add_option("--params", o->parameters, "Parameters of the algorithm")
+      ->type_name("K=V,...");
+  command->add_option("--min-time", o->min_seconds, "Least time for each figure")
+      ->check(CLI::Range(1e-6, 1e6).description(""))
+      ->type_name("SECONDS")
+      ->capture_default_str();
+  command
+      ->add_option("--picture", o->picture,
+                   "Draw the particles before and after the first and the last sort, coloured by "
+                   "their place in memory")
+      ->type_name("OUT.png");
+  command->add_option("--json", o->json, "Also write the results to this file")->type_name("FILE");
+  command->footer(footer);
+  command->callback([o, &action] { action = [o] { return pic(*o); }; });
 }
 
 }  // namespace app

@@ -4,20 +4,21 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
+
+#include "cli/common.hpp"
 
 namespace app {
 
 namespace {
 void put(const std::string& text) {
-  // A terminal that cannot be written to is no reason to fail.
+  // Sorting goes on if the terminal cannot be written.
   if (::write(STDERR_FILENO, text.data(), text.size()) < 0) return;
 }
 
 std::string rough(double seconds) {
-  if (seconds < 90) return fmt::format("some {:.0f} s", seconds);
-  return seconds < 5400 ? fmt::format("some {:.0f} min", seconds / 60)
-                        : fmt::format("some {:.1f} h", seconds / 3600);
+  if (seconds < 90) return fmt::format("about {:.0f} s", seconds);
+  return seconds < 5400 ? fmt::format("about {:.0f} min", seconds / 60)
+                        : fmt::format("about {:.1f} h", seconds / 3600);
 }
 }  // namespace
 
@@ -52,7 +53,7 @@ void Progress::print(const std::string& text) {
   if (drawn_) put("\r\033[K");
   drawn_ = false;
   fmt::print("{}", text);
-  std::fflush(stdout);
+  flush_output();
 }
 
 void Progress::draw() {

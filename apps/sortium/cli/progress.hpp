@@ -1,4 +1,4 @@
-// A progress bar on standard error, for a person who waits.
+// A progress bar on standard error.
 #pragma once
 
 #include <atomic>
@@ -11,8 +11,8 @@
 
 namespace app {
 
-// With how long the phase will go on, once a part of it is done. Shows nothing where standard error
-// is not a terminal, and nothing in the first second.
+// Shows the phase, how much of it is done, and an estimate of the time left. Shows nothing during
+// the first second, and nothing at all if standard error is not a terminal.
 class Progress {
  public:
   explicit Progress(bool wanted);
@@ -20,21 +20,21 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // A new phase begins. `total` 0: how far it is cannot be known, only for how long it has run.
+  // Begins a new phase. With a `total` of 0, only the elapsed time is shown.
   void phase(std::string name, std::uint64_t total = 0);
-  // The phase goes on under another name.
+  // Renames the phase.
   void label(std::string name);
-  // Writes to standard output, above the bar.
+  // Writes to standard output, above the bar. Throws ReaderGone or Failure.
   void print(const std::string& text);
   void advance(std::uint64_t amount) { done_.fetch_add(amount, std::memory_order_relaxed); }
-  // Takes the bar away, for good.
+  // Removes the bar for good.
   void finish();
 
  private:
   void draw();
 
   using Clock = std::chrono::steady_clock;
-  std::mutex mutex_;  // of all but done_
+  std::mutex mutex_;  // guards all members but done_
   std::condition_variable_any changed_;
   std::string name_;
   std::uint64_t total_ = 0;

@@ -1,5 +1,5 @@
-// `sortium sort`, `sortium topk` and `sortium check` of records with keys of several fields: --by
-// and --key.
+#include "cli/records.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,9 +7,11 @@
 #include <numeric>
 #include <sortium/records.hpp>
 
-#include "cli/commands.hpp"
+#include "cli/algorithms.hpp"
+#include "cli/check.hpp"
 #include "cli/common.hpp"
 #include "cli/progress.hpp"
+#include "cli/sort.hpp"
 #include "io/files.hpp"
 #include "io/host_sort.hpp"
 #include "io/key_fields.hpp"
@@ -26,7 +28,7 @@ namespace {
 
 struct RecordFile {
   Column records;
-  std::vector<KeyField> key;  // in the machine's byte order, as the records are
+  std::vector<KeyField> key;  // in the machine's byte order, like the records
   [[nodiscard]] const std::byte* record(std::uint64_t i) const {
     return records.data.data() + i * records.width;
   }
@@ -54,114 +56,128 @@ RecordProblem problem_of(const RecordFile& file, Moved moved, unsigned position_
   return p;
 }
 
-}  // namespace
+[[noreturn]] void refuse(const std::string& message) { throw Failure(exit_usage, message); }
 
-void KeyOptions::check_records(std::string_view descends) const {
-  const auto refuse = [](const std::string& message) { throw Failure(exit_usage, message); };
-  if (!by.empty() && (!key.empty() || record))
-    refuse("--by is for .npy files, --record and --key are for raw ones");
-  if (!key.empty() && !record)
-    refuse(fmt::format("--key {}: --record is needed, the bytes of a raw record", key));
-  const std::string option = !by.empty() ? "--by" : "--record";
-  for (const auto& [is_set, what] :
-       {std::pair{text, "--text"}, {type.has_value(), "--type"}, {!bits.empty(), "--bits"}})
-    if (is_set)
-      refuse(
-          fmt::format("{} and {} exclude each other: the fields of a key have types of their own",
-                      option, what));
-  for (const auto& [is_set, what] : {std::pair{descending, descends},
-                                     {nan.has_value(), "--nan"},
-                                     {zeros.has_value(), "--zeros"}})
-    if (is_set)
-      refuse(fmt::format(
-          "{} and {} exclude each other: each field has its own order, as in FIELD:desc:nan-first",
-          option, what));
-  if (!segments.empty())
-    refuse(
-        fmt::format("{} and --segments exclude each other: segments are of single keys", option));
-  if (!key.empty()) (void)parse_key(key, *record);
+void check_usage(const SortOptions& o) {
+  o.check_records(o.limit != 0 ? "--largest" : "--descending");
+  if (o.key.empty() && o.by.empty())
+    refuse(fmt::format("--record {}: --key is needed, the fields to sort by", *o.record));
+  if (!o.values.empty() || !o.values_out.empty())
+    refuse("--values is for single keys: with --by and --key the whole records move");
+  check_algorithm(o.algorithm);
+  if (find_peer(o.algorithm) != nullptr)
+    refuse(fmt::format("--algorithm {}: it sorts single keys, not records", o.algorithm));
+  (void)sortium::find_device(o.device);  // throws before any file is read
 }
 
-int sort_records(const SortOptions& options) {
-  const auto refuse = [](const std::string& message) { throw Failure(exit_usage, message); };
-  options.check_records(options.limit != 0 ? "--largest" : "--descending");
-  if (options.key.empty() && options.by.empty())
-    refuse(fmt::format("--record {}: --key is needed, the fields to sort by", *options.record));
-  if (!options.values.empty() || !options.values_out.empty())
-    refuse("--values is for keys alone: with --by and --key the whole records move");
-  check_algorithm(options.algorithm);
-  if (find_peer(options.algorithm) != nullptr)
-    refuse(fmt::format("--algorithm {}: it sorts single keys, not records", options.algorithm));
-  (void)sortium::find_device(options.device);
-  remove_temporaries_on_signals();
-  Progress progress(!options.quiet);
-  Stopwatch watch;
+// One call of `sortium sort` or `sortium topk` for a file of records.
+class RecordSort {
+ public:
+  explicit RecordSort(const SortOptions& options)
+      : o_(options), progress_(!options.quiet), out_(options.out) {}
 
-  Output out(options.out);
-  RecordFile file = read(options.in, options, progress);
-  if (options.limit > file.records.count)
-    refuse(fmt::format("K {}: {} has {} records", options.limit, options.in, file.records.count));
-  // In place, but for what a check of the result needs the input for, and where there is less out
-  // than in.
-  const bool moves_out = !options.argsort && (options.verify || options.limit != 0);
-  RecordProblem problem = problem_of(file,
-                                     options.argsort ? Moved::no
-                                     : moves_out     ? Moved::out
-                                                     : Moved::in_place,
-                                     options.argsort ? options.index_bytes : 0);
-  problem.limit = options.limit;
-  const auto index_type = options.index_bytes == 4 ? sortium::KeyType::u32 : sortium::KeyType::u64;
-  Column result;  // what is not in place
-  if (options.argsort)
-    result = Column::make(descr_of(index_type), options.index_bytes, records_out(problem));
-  else if (moves_out)
-    result = file.records.empty_copy(records_out(problem));
-  const Kind kind = kind_of(options.out, false, options.in, file.records);
-  reserve_column(out, kind, options.argsort || moves_out ? result : file.records);
-  const double reading = watch.lap();
+  void run() {
+    Stopwatch watch;
+    file_ = read(o_.in, o_, progress_);
+    set_problem();
+    make_result();
+    reading_ = watch.lap();
 
-  progress.phase("sorting");
-  const void* const in[] = {file.records.data.data()};
-  void* const moved[] = {moves_out ? result.data.data() : nullptr};
-  const sortium::RecordHostOperands operands{in, moved,
-                                             options.argsort ? result.data.data() : nullptr};
-  const auto report = sortium::sort_records_host(problem, operands,
-                                                 {.device = options.device,
-                                                  .algorithm = options.algorithm,
-                                                  .parameters = options.parameters,
-                                                  .max_scratch_bytes = options.max_scratch_bytes});
-  double verifying = 0;
-  if (options.verify) {
-    progress.phase("verifying");
+    sort();
+
     watch.lap();
-    if (const auto mistake = find_record_mistake(problem, operands))
-      throw Failure(exit_wrong, fmt::format("WRONG result of {} on {}, nothing is written: {}",
-                                            report.algorithm, report.device, *mistake));
-    verifying = watch.lap();
+    write();
+    const double writing = watch.lap();
+    progress_.finish();
+    if (!o_.quiet) print_error(summary(writing));
   }
 
-  watch.lap();
-  if (options.argsort) {
-    write_column(out, kind, result, index_type, progress);
-  } else {
-    if (moves_out) file.records = std::move(result);
-    file.swap();  // as the file has them
-    write_column(out, kind, file.records, index_type, progress);
+ private:
+  // Sorts in place, unless a check needs the input or the result is shorter than the input.
+  void set_problem() {
+    if (o_.limit > file_.records.count)
+      refuse(fmt::format("K {}: {} has {} records", o_.limit, o_.in, file_.records.count));
+    moves_out_ = !o_.argsort && (o_.verify || o_.limit != 0);
+    const Moved moved = o_.argsort ? Moved::no : moves_out_ ? Moved::out : Moved::in_place;
+    problem_ = problem_of(file_, moved, o_.argsort ? o_.index_bytes : 0);
+    problem_.limit = o_.limit;
   }
-  out.publish();
-  const double writing = watch.lap();
-  progress.finish();
-  if (options.quiet) return exit_success;
-  std::string line =
-      fmt::format("{}{} records of {} bytes by {}",
-                  problem.limit == 0 ? "" : fmt::format("the first {} of ", problem.limit),
-                  problem.count, file.records.width, key_words(options));
-  if (options.argsort) line += fmt::format(" to {}-byte positions", options.index_bytes);
-  line += fmt::format(", {}, {}", report.device, report.algorithm);
-  if (!report.parameters.empty()) line += fmt::format("({})", report.parameters);
-  line += times(report, problem.count, reading, writing);
-  if (options.verify) line += fmt::format(", verified in {:.3f} s", verifying);
-  fmt::print(stderr, "{}\n", line);
+
+  void make_result() {
+    if (o_.argsort)
+      result_ = Column::make(descr_of(index_type()), o_.index_bytes, records_out(problem_));
+    else if (moves_out_)
+      result_ = file_.records.empty_copy(records_out(problem_));
+    kind_ = kind_of(o_.out, false, o_.in, file_.records);
+    reserve_column(out_, kind_, o_.argsort || moves_out_ ? result_ : file_.records);
+  }
+
+  void sort() {
+    progress_.phase("sorting");
+    const void* const in[] = {file_.records.data.data()};
+    void* const moved[] = {moves_out_ ? result_.data.data() : nullptr};
+    const sortium::RecordHostOperands operands{in, moved,
+                                               o_.argsort ? result_.data.data() : nullptr};
+    report_ = sortium::sort_records_host(problem_, operands,
+                                         {.device = o_.device,
+                                          .algorithm = o_.algorithm,
+                                          .parameters = o_.parameters,
+                                          .max_scratch_bytes = o_.max_scratch_bytes});
+    if (!o_.verify) return;
+    progress_.phase("verifying");
+    Stopwatch watch;
+    if (const auto mistake = find_record_mistake(problem_, operands))
+      throw Failure(exit_wrong, fmt::format("WRONG result of {} on {}, nothing is written: {}",
+                                            report_.algorithm, report_.device, *mistake));
+    verifying_ = watch.lap();
+  }
+
+  void write() {
+    if (o_.argsort) {
+      write_column(out_, kind_, result_, index_type(), progress_);
+    } else {
+      if (moves_out_) file_.records = std::move(result_);
+      file_.swap();  // back to the file's byte order
+      write_column(out_, kind_, file_.records, index_type(), progress_);
+    }
+    out_.publish();
+  }
+
+  [[nodiscard]] std::string summary(double writing) const {
+    std::string line =
+        fmt::format("{}{} records of {} bytes by {}",
+                    problem_.limit == 0 ? "" : fmt::format("the first {} of ", problem_.limit),
+                    problem_.count, file_.records.width, key_words(o_));
+    if (o_.argsort) line += fmt::format(" to {}-byte positions", o_.index_bytes);
+    line += fmt::format(", {}, {}", report_.device, report_.algorithm);
+    if (!report_.parameters.empty()) line += fmt::format("({})", report_.parameters);
+    line += times(report_, problem_.count, reading_, writing);
+    if (o_.verify) line += fmt::format(", verified in {:.3f} s", verifying_);
+    return line;
+  }
+
+  [[nodiscard]] sortium::KeyType index_type() const {
+    return o_.index_bytes == 4 ? sortium::KeyType::u32 : sortium::KeyType::u64;
+  }
+
+  const SortOptions& o_;
+  Progress progress_;
+  Output out_;  // opened first: an output that cannot be written must show before the sorting
+  RecordFile file_;
+  RecordProblem problem_;
+  bool moves_out_ = false;
+  Column result_;  // unless the sort is in place
+  Kind kind_{};    // format of the output
+  sortium::HostReport report_;
+  double reading_ = 0, verifying_ = 0;  // seconds
+};
+
+}  // namespace
+
+int sort_records(const SortOptions& options) {
+  check_usage(options);
+  remove_temporaries_on_signals();
+  RecordSort(options).run();
   return exit_success;
 }
 
@@ -194,7 +210,7 @@ int check_order(const CheckOptions& o, Progress& progress) {
   return exit_success;
 }
 
-// The records' positions, so that equal ones are neighbours.
+// Returns the records' positions in an order in which equal records are neighbours.
 std::vector<std::uint64_t> by_bytes(const RecordFile& file) {
   std::vector<std::uint64_t> out(file.records.count);
   std::iota(out.begin(), out.end(), std::uint64_t{0});

@@ -1,15 +1,20 @@
-// `sortium sort`: read, sort, perhaps verify, write.
+// `sortium sort` and `sortium topk`: read, sort, perhaps verify, write.
+#include "cli/sort.hpp"
+
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <cstring>
+#include <memory>
 #include <sortium/records.hpp>
 
 #include "bench/run.hpp"
-#include "cli/commands.hpp"
+#include "cli/algorithms.hpp"
+#include "cli/command.hpp"
 #include "cli/common.hpp"
 #include "cli/progress.hpp"
+#include "cli/records.hpp"
 #include "io/files.hpp"
 #include "io/host_check.hpp"
 #include "io/host_sort.hpp"
@@ -25,21 +30,7 @@ using sortium::Problem;
 
 namespace {
 
-struct Bits {
-  unsigned begin = 0, end = 0;
-};
-
-Bits parse_bits(const std::string& text) {
-  Bits bits;
-  const char* const last = text.data() + text.size();
-  const auto first = std::from_chars(text.data(), last, bits.begin);
-  const bool colon = first.ec == std::errc{} && first.ptr != last && *first.ptr == ':';
-  const auto second = std::from_chars(colon ? first.ptr + 1 : last, last, bits.end);
-  if (!colon || second.ec != std::errc{} || second.ptr != last)
-    throw Failure(exit_usage,
-                  fmt::format("--bits {}: it must be of the form B:E, such as 0:16", text));
-  return bits;
-}
+[[noreturn]] void refuse(const std::string& message) { throw Failure(exit_usage, message); }
 
 HostReport sort_with_peer(const Peer& peer, const Problem& problem, const HostOperands& operands) {
   Stopwatch watch;
@@ -54,12 +45,10 @@ HostReport sort_with_peer(const Peer& peer, const Problem& problem, const HostOp
   return report;
 }
 
-// A quadratic sort that takes minutes should not come as a surprise: says so where it is one.
-void warn_of_minutes(const SortOptions& options, const Problem& problem) {
-  const auto algorithms = sortium::algorithms();
-  const auto a = std::ranges::find(algorithms, options.algorithm, &sortium::AlgorithmInfo::name);
-  if (a == algorithms.end() || !a->quadratic || problem.count <= quadratic_probe) return;
-  Problem probe;  // of keys alone: the comparisons are what takes the time
+// Returns the seconds that a quadratic sort will take, measured with few keys: comparisons take
+// nearly all of the time.
+double expected_seconds(const SortOptions& options, const Problem& problem) {
+  Problem probe;
   probe.key = problem.key;
   probe.count = quadratic_probe;
   const auto bench = make_device_bench(sortium::find_device(options.device, true));
@@ -68,43 +57,50 @@ void warn_of_minutes(const SortOptions& options, const Problem& problem) {
   };
   const double known =
       bench->measure(options.algorithm, options.parameters, {probe, keys, 1e-9}).seconds;
-  const double seconds = quadratic_seconds(known, probe.count, problem.count);
-  if (seconds > 60)
-    fmt::print(stderr,
-               "sortium: warning: {} makes N^2 comparisons, and with {} records will take some "
-               "{:.0f} minutes; "
-               "Ctrl-C ends it, and the default algorithm would take seconds\n",
-               options.algorithm, problem.count, seconds / 60);
+  return quadratic_seconds(known, probe.count, problem.count);
+}
+
+void warn_of_minutes(const SortOptions& options, const Problem& problem) {
+  const auto algorithms = sortium::algorithms();
+  const auto a = std::ranges::find(algorithms, options.algorithm, &sortium::AlgorithmInfo::name);
+  if (a == algorithms.end() || !a->quadratic || problem.count <= quadratic_probe) return;
+  if (const double seconds = expected_seconds(options, problem); seconds > 60)
+    print_message(fmt::format(
+        "warning: {} makes N^2 comparisons and will take about {:.0f} minutes for {} records. "
+        "Ctrl-C ends it; the default algorithm takes seconds",
+        options.algorithm, seconds / 60, problem.count));
+}
+
+void check_algorithm_options(const SortOptions& o) {
+  check_algorithm(o.algorithm);
+  if (find_peer(o.algorithm) == nullptr) {
+    (void)sortium::find_device(o.device);  // throws before any file is read
+    return;
+  }
+  if (o.max_scratch_bytes != 0)
+    refuse(fmt::format("--max-scratch {}: {} cannot limit its memory", o.max_scratch_bytes,
+                       o.algorithm));
+  if (!o.parameters.empty())
+    refuse(fmt::format("--params {}: {} has no parameters", o.parameters, o.algorithm));
+  if (!o.segments.empty() || o.limit != 0)
+    refuse(fmt::format("--algorithm {}: it sorts whole files, not segments or the first records",
+                       o.algorithm));
 }
 
 void check_usage(const SortOptions& o) {
-  const auto refuse = [](const std::string& message) { throw Failure(exit_usage, message); };
   if (o.values.empty() != o.values_out.empty())
     refuse(
         "--values and -o2 belong together: the values are read from one file and written to the "
         "other");
   if (o.argsort && !o.values.empty())
-    refuse(
-        "--argsort and --values exclude each other: the positions are what is moved with the keys");
+    refuse("--argsort and --values exclude each other: --argsort moves the keys' positions");
   if (o.in == "-" && o.values == "-")
     refuse("keys and values cannot both come from standard input");
-  check_algorithm(o.algorithm);
-  if (o.max_scratch_bytes != 0 && find_peer(o.algorithm) != nullptr)
-    refuse(
-        fmt::format("--max-scratch {}: {} has no such ceiling", o.max_scratch_bytes, o.algorithm));
-  if (find_peer(o.algorithm) == nullptr) {
-    (void)sortium::find_device(o.device);  // it is there, before any file is read
-  } else if (!o.parameters.empty()) {
-    refuse(fmt::format("--params {}: {} has no parameters", o.parameters, o.algorithm));
-  } else if (!o.segments.empty() || o.limit != 0) {
-    refuse(
-        fmt::format("--algorithm {}: it sorts whole files, neither segments nor the first records",
-                    o.algorithm));
-  }
   if (o.in == "-" && o.segments == "-")
     refuse("keys and offsets of segments cannot both come from standard input");
   if (!o.values.empty() && o.values == o.segments)
     refuse(fmt::format("{} cannot be both --values and --segments", o.values));
+  check_algorithm_options(o);
   o.check_bits();
 }
 
@@ -127,25 +123,279 @@ std::string summary(const Problem& p, const HostReport& r, unsigned value_bytes,
   return line + times(r, p.count, reading, writing);
 }
 
-// Values of sizes that no sort moves: positions are sorted in their place, and the values gathered
-// by them.
-void gather(const Column& values, const Column& positions, Column& out) {
-  const sortium::PermuteProblem problem{sortium::Direction::gather, positions.count, values.width,
-                                        positions.width, values.count};
-  sortium::permute_host(problem, values.data.data(), positions.data.data(), out.data.data());
-}
-
 void check_gathered(const Column& values, const Column& positions, const Column& gathered) {
   for (std::uint64_t i = 0; i < positions.count; ++i)
     if (const auto from = element(positions.data.data(), positions.width, i);
         std::memcmp(gathered.data.data() + i * values.width,
                     values.data.data() + from * values.width, values.width) != 0)
-      throw Failure(
-          exit_wrong,
-          fmt::format(
-              "WRONG result, nothing is written: value {} is not the input's value {}, which "
-              "belongs there",
-              i, from));
+      throw Failure(exit_wrong,
+                    fmt::format("WRONG result, nothing is written: value {} is not the input's "
+                                "value {}, which belongs there",
+                                i, from));
+}
+
+// One call of the command for files of single keys.
+class FileSort {
+ public:
+  explicit FileSort(const SortOptions& options) : o_(options), progress_(!options.quiet) {}
+
+  void run() {
+    Stopwatch watch;
+    open_outputs();
+    read_inputs();
+    set_payload();
+    make_results();
+    reading_ = watch.lap();
+
+    sort();
+    if (o_.verify) verify();
+
+    watch.lap();
+    write();
+    print_summary(watch.lap());
+  }
+
+ private:
+  // Before all else: an output that cannot be written must not show after a minute of sorting.
+  void open_outputs() {
+    out_.emplace(o_.out);
+    if (o_.values_out.empty()) return;
+    out2_.emplace(o_.values_out);
+    if (out2_->same_file(*out_))
+      refuse(fmt::format("-o {} and -o2 {} are the same file", o_.out, o_.values_out));
+  }
+
+  void read_inputs() {
+    keys_ = read_keys(o_.in, o_.text, o_.type, progress_);
+    if (!o_.argsort) check_npy_can_hold(o_.out, keys_.type);
+    problem_ = o_.problem(keys_.type, keys_.count);
+    if (o_.limit > keys_.count)
+      refuse(fmt::format("K {}: {} has {} records", o_.limit, o_.in, keys_.count));
+    problem_.limit = o_.limit;
+    if (!o_.segments.empty())
+      offsets_ = read_offsets(o_.segments, o_.offset_bytes, keys_.count, progress_);
+    if (offsets_.count > 1) {  // a single offset delimits no segment
+      problem_.segments = offsets_.count - 1;
+      problem_.offset_bytes = offsets_.width;
+    }
+    if (o_.values.empty()) return;
+    values_ = read_values(o_.values, o_.value_bytes, progress_);
+    if (values_.count != keys_.count)
+      refuse(fmt::format("--values {} has {} records, {} has {}; the numbers must be equal",
+                         o_.values, values_.count, o_.in, keys_.count));
+  }
+
+  // Values of 4 and 8 bytes move with the keys. For other sizes, positions are sorted, and the
+  // values are gathered by them.
+  void set_payload() {
+    index_bytes_ = o_.index_bytes;
+    gathers_ = !o_.values.empty() && values_.width != 4 && values_.width != 8;
+    if (gathers_) index_bytes_ = keys_.count <= std::uint64_t{1} << 32 ? 4 : 8;
+    if (gathers_ || o_.argsort) {
+      problem_.payload = Payload::positions;
+      problem_.value_bytes = index_bytes_;
+      problem_.keys_out = !o_.argsort;
+    } else if (!o_.values.empty()) {
+      problem_.payload = Payload::values;
+      problem_.value_bytes = values_.width;
+    }
+  }
+
+  // Sorts in place, unless a check needs the input or the result is shorter than the input.
+  void make_results() {
+    apart_ = o_.verify || problem_.limit != 0;
+    const std::uint64_t count = records_out(problem_);
+    if (apart_ && problem_.keys_out) sorted_keys_ = keys_.empty_copy(count);
+    if (gathers_ || (apart_ && moves_values())) sorted_values_ = values_.empty_copy(count);
+    if (problem_.payload == Payload::positions)
+      positions_ = Column::make(descr_of(index_type()), index_bytes_, count);
+    kind_ = kind_of(o_.out, o_.text, o_.in, keys_);
+    reserve_column(*out_, kind_, o_.argsort ? positions_ : keys_result());
+    if (!out2_) return;
+    values_kind_ = kind_of(o_.values_out, false, o_.values, values_);
+    reserve_column(*out2_, values_kind_, values_result());
+  }
+
+  void sort() {
+    operands_.keys_in = keys_.data.data();
+    if (problem_.keys_out) operands_.keys_out = keys_result().data.data();
+    if (moves_values()) {
+      operands_.values_in = values_.data.data();
+      operands_.values_out = values_result().data.data();
+    } else if (problem_.payload == Payload::positions) {
+      operands_.values_out = positions_.data.data();
+    }
+    if (problem_.segments != 0) operands_.offsets = offsets_.data.data();
+
+    warn_of_minutes(o_, problem_);
+    progress_.phase("sorting");
+    const Peer* const peer = find_peer(o_.algorithm);
+    report_ = peer != nullptr ? sort_with_peer(*peer, problem_, operands_)
+                              : sortium::sort_host(problem_, operands_,
+                                                   {.order = problem_.order,
+                                                    .begin_bit = problem_.begin_bit,
+                                                    .end_bit = problem_.end_bit,
+                                                    .device = o_.device,
+                                                    .algorithm = o_.algorithm,
+                                                    .parameters = o_.parameters,
+                                                    .max_scratch_bytes = o_.max_scratch_bytes});
+    if (gathers_) gather();
+  }
+
+  void gather() {
+    const sortium::PermuteProblem problem{sortium::Direction::gather, positions_.count,
+                                          values_.width, positions_.width, values_.count};
+    sortium::permute_host(problem, values_.data.data(), positions_.data.data(),
+                          values_result().data.data());
+  }
+
+  void verify() {
+    progress_.phase("verifying");
+    Stopwatch watch;
+    if (const auto mistake = find_mistake(problem_, operands_, report_.stable, report_.run_length))
+      throw Failure(exit_wrong, fmt::format("WRONG result of {} on {}, nothing is written: {}",
+                                            report_.algorithm, report_.device, *mistake));
+    if (gathers_) check_gathered(values_, positions_, values_result());
+    verifying_ = watch.lap();
+  }
+
+  void write() {
+    if (o_.argsort)
+      write_column(*out_, kind_, positions_, index_type(), progress_);
+    else
+      write_column(*out_, kind_, keys_result(), keys_.type, progress_);
+    if (out2_) write_column(*out2_, values_kind_, values_result(), keys_.type, progress_);
+    if (out2_)
+      Output::publish(*out_, *out2_);
+    else
+      out_->publish();
+  }
+
+  void print_summary(double writing) {
+    progress_.finish();
+    if (!o_.quiet) {
+      std::string line =
+          summary(problem_, report_, o_.values.empty() ? 0 : values_.width, reading_, writing);
+      if (o_.verify) line += fmt::format(", verified in {:.3f} s", verifying_);
+      print_error(line);
+    } else if (leaves_runs(problem_, report_)) {
+      print_message(fmt::format("{} is partial: the result has SORTED RUNS of {} records",
+                                report_.algorithm, report_.run_length));
+    }
+  }
+
+  [[nodiscard]] bool moves_values() const { return problem_.payload == Payload::values; }
+  [[nodiscard]] sortium::KeyType index_type() const {
+    return index_bytes_ == 4 ? sortium::KeyType::u32 : sortium::KeyType::u64;
+  }
+  [[nodiscard]] Column& keys_result() { return apart_ ? sorted_keys_ : keys_; }
+  [[nodiscard]] Column& values_result() { return gathers_ || apart_ ? sorted_values_ : values_; }
+
+  const SortOptions& o_;
+  Progress progress_;
+  std::optional<Output> out_, out2_;
+  Keys keys_;
+  Column offsets_, values_;
+  Problem problem_;
+  unsigned index_bytes_ = 4;
+  bool gathers_ = false, apart_ = false;
+  Kind kind_{}, values_kind_{};  // formats of the outputs
+  Column sorted_keys_, sorted_values_, positions_;
+  HostOperands operands_;
+  HostReport report_;
+  double reading_ = 0, verifying_ = 0;  // seconds
+};
+
+int sort(const SortOptions& options) {
+  if (options.are_records()) return sort_records(options);
+  check_usage(options);
+  remove_temporaries_on_signals();
+  FileSort(options).run();
+  return exit_success;
+}
+
+// ---------------------------------------------------------------------------------------------
+// The command line
+// ---------------------------------------------------------------------------------------------
+
+constexpr const char* sort_footer = R"(Examples:
+  sortium sort points.npy -o sorted.npy
+  sortium sort keys.bin --type u32 -o keys.bin --verify           in place: replaced at the end
+  sortium sort keys.npy -o k.npy --values ids.npy -o2 ids.npy --descending
+  sortium sort keys.npy --argsort -o order.npy --index-bytes 8
+  du -k /usr/lib/* | cut -f1 | sortium sort - --text --type u32 -o -
+  sortium sort keys.npy -o out.npy --device cuda:0 --algorithm radix --params b=4
+  sortium sort keys.npy -o out.npy --segments offsets.npy         each segment on its own
+  sortium sort particles.npy -o out.npy --by mass:desc:nan-first,id
+  sortium sort lines.bin -o out.bin --record 100 --key 'bytes[0:10]'
+  sortium sort hits.bin -o order.npy --argsort --record 24 --key f32@12:desc,u16@4
+
+Files: a .npy file, recognised by its name or its first bytes, must be 1-D, with integers of 1 to 8
+bytes or floats of 2 to 8 bytes, in either byte order, which is kept. Other files are raw binary in
+the machine's byte order; with --text, they are text with one number a line. NumPy has no bf16: use raw binary or text. Floats
+in text may be nan, inf and -0.0. docs/files.md has the details.
+
+Order: sorts are stable, except with algorithms that 'sortium algorithms' calls not stable. -0.0
+and +0.0 are equal, and NaN come last in both orders; --zeros and --nan change that. A field may be
+followed by asc, desc, nan-last, nan-first, nan-bits, zeros-tied and zeros-distinct.
+
+An output file is replaced only when the result is complete, also after Ctrl-C. SORTIUM_DEVICE
+is the default device. SORTIUM_CACHE_DIR is the directory where compiled kernels are kept.)";
+
+constexpr const char* topk_footer = R"(Examples:
+  sortium topk 10 scores.npy --largest -o best.npy
+  sortium topk 1000 keys.bin --type u64 -o k.bin --values ids.npy -o2 ids-of-k.npy
+  sortium topk 100 scores.npy --largest --argsort -o where.npy
+  sortium topk 100 particles.npy -o heaviest.npy --by mass:desc,id
+  sortium topk 100 lines.bin -o first.bin --record 100 --key 'bytes[0:10]'
+
+Writes the K smallest keys in ascending order or, with --largest, the K largest in descending
+order. Of equal keys, it takes those that come first in the file. Of records, it takes the first K
+in the order of their fields. NaN come after all numbers in both orders, unless --nan says
+otherwise. Files are as for 'sortium sort'.)";
+
+void add_file_options(CLI::App& command, SortOptions& s) {
+  command.add_option("IN", s.in, "File of keys; - is standard input")->required()->type_name("");
+  command
+      .add_option("-o,--output", s.out,
+                  "File for the sorted keys (with --argsort: positions); - is standard output")
+      ->required()
+      ->type_name("OUT");
+  add_key_options(command, s);
+  command
+      .add_option("--values", s.values,
+                  "Values that move with the keys: .npy of a type of 1 to 256 bytes, or raw")
+      ->type_name("FILE");
+  command.add_option("--output2", s.values_out, "File for those values; short form: -o2")
+      ->type_name("FILE");
+  command.add_option("--value-bytes", s.value_bytes, "Size of a raw value: 1 to 256 bytes")
+      ->check(CLI::Range(1u, 256u).description(""))
+      ->type_name("BYTES");
+  command.add_flag("--argsort", s.argsort,
+                   "Write the positions of the keys in sorted order instead of the keys");
+  command.add_option("--index-bytes", s.index_bytes, "Size of a position: 4 (u32) or 8 (u64)")
+      ->check(CLI::IsMember({4, 8}))
+      ->type_name("BYTES")
+      ->capture_default_str();
+}
+
+void add_run_options(CLI::App& command, SortOptions& s) {
+  command
+      .add_option("--device", s.device,
+                  "auto, cuda:0, opencl:0, opencl:1:0, or a part of a device's name")
+      ->type_name("NAME");
+  command.add_option("--algorithm", s.algorithm, "An algorithm that 'sortium algorithms' lists")
+      ->type_name("NAME")
+      ->capture_default_str();
+  command.add_option("--params", s.parameters, "Parameters of the algorithm")->type_name("K=V,...");
+  command
+      .add_option("--max-scratch", s.max_scratch_bytes,
+                  "Limit of temporary memory in bytes. A slower algorithm that needs less may be "
+                  "used; if none exists, the error names the least limit that works")
+      ->type_name("BYTES")
+      ->check(CLI::PositiveNumber.description(""));
+  command.add_flag("--verify", s.verify, "Check the result on the host before it is written");
+  command.add_flag("--quiet", s.quiet, "Print neither progress nor summary");
 }
 
 }  // namespace
@@ -160,181 +410,39 @@ std::string times(const HostReport& r, std::uint64_t count, double reading, doub
   return out;
 }
 
-std::string_view name(sortium::NanOrder nan) {
-  using enum sortium::NanOrder;
-  return nan == last ? "last" : nan == first ? "first" : "bits";
+void add_sort(CLI::App& cli, Action& action) {
+  const auto o = std::make_shared<SortOptions>();
+  auto* const command = cli.add_subcommand("sort", "Sort a file");
+  add_file_options(*command, *o);
+  add_run_options(*command, *o);
+  command->add_flag("--descending", o->descending, "Descending order (NaN still come last)");
+  add_record_options(*command, *o);
+  add_segment_options(*command, *o);
+  command->footer(sort_footer);
+  command->callback([o, &action] { action = [o] { return sort(*o); }; });
 }
 
-std::string_view name(sortium::ZeroOrder zeros) {
-  return zeros == sortium::ZeroOrder::tied ? "tied" : "distinct";
-}
-
-void KeyOptions::check_bits() const {
-  if (bits.empty()) return;
-  const auto [begin, end] = parse_bits(bits);
-  if (begin >= end)
-    throw Failure(exit_usage,
-                  fmt::format("--bits {}: the range is empty; B must be less than E", bits));
-}
-
-Problem KeyOptions::problem(sortium::KeyType key_type, std::uint64_t count) const {
-  Problem p;
-  p.key = key_type;
-  p.count = count;
-  p.order = descending ? sortium::Order::descending : sortium::Order::ascending;
-  const auto need_float = [&](std::string_view option, std::string_view value) {
-    if (!sortium::info(key_type).is_float)
-      throw Failure(exit_usage, fmt::format("{} {}: {} keys are no floats", option, value,
-                                            sortium::info(key_type).name));
+void add_topk(CLI::App& cli, Action& action) {
+  struct Options : SortOptions {
+    std::string k;
   };
-  if (nan) {
-    need_float("--nan", name(*nan));
-    p.nan = *nan;
-  }
-  if (zeros) {
-    need_float("--zeros", name(*zeros));
-    p.zeros = *zeros;
-  }
-  if (bits.empty()) return p;
-  check_bits();
-  const auto [begin, end] = parse_bits(bits);
-  const auto& t = sortium::info(key_type);
-  if (end > t.bits())
-    throw Failure(exit_usage,
-                  fmt::format("--bits {}: {} keys have the bits 0:{}", bits, t.name, t.bits()));
-  p.begin_bit = begin;
-  p.end_bit = end;
-  return p;
-}
-
-int sort(const SortOptions& options) {
-  if (options.are_records()) return sort_records(options);
-  check_usage(options);
-  remove_temporaries_on_signals();
-  Progress progress(!options.quiet);
-  Stopwatch watch;
-
-  // Outputs first: that they cannot be written should not come out after a minute of sorting.
-  Output out(options.out);
-  std::optional<Output> out2;
-  if (!options.values_out.empty()) {
-    out2.emplace(options.values_out);
-    if (out2->same_file(out))
-      throw Failure(exit_usage, fmt::format("-o {} and -o2 {} are the same file", options.out,
-                                            options.values_out));
-  }
-
-  Keys keys = read_keys(options.in, options.text, options.type, progress);
-  if (!options.argsort) check_npy_can_hold(options.out, keys.type);
-  Problem problem = options.problem(keys.type, keys.count);
-  if (options.limit > keys.count)
-    throw Failure(exit_usage,
-                  fmt::format("K {}: {} has {} records", options.limit, options.in, keys.count));
-  problem.limit = options.limit;
-  const Column offsets =
-      options.segments.empty()
-          ? Column{}
-          : read_offsets(options.segments, options.offset_bytes, keys.count, progress);
-  if (offsets.count > 1) {  // a single one is of no records at all
-    problem.segments = offsets.count - 1;
-    problem.offset_bytes = offsets.width;
-  }
-  Column values;
-  unsigned index_bytes = options.index_bytes;
-  if (!options.values.empty()) {
-    values = read_values(options.values, options.value_bytes, progress);
-    if (values.count != keys.count)
-      throw Failure(exit_usage,
-                    fmt::format("--values {} has {} records, {} has {}; as many are needed",
-                                options.values, values.count, options.in, keys.count));
-    problem.payload = Payload::values;
-    problem.value_bytes = values.width;
-  }
-  const bool gathers = problem.payload == Payload::values && values.width != 4 && values.width != 8;
-  if (gathers) index_bytes = keys.count <= std::uint64_t{1} << 32 ? 4 : 8;
-  if (gathers || options.argsort) {
-    problem.payload = Payload::positions;
-    problem.value_bytes = index_bytes;
-    problem.keys_out = !options.argsort;
-  }
-  // In place, but for what a check of the result needs the input for, and where there is less out
-  // than in.
-  const bool apart = options.verify || problem.limit != 0,
-             moves_values = problem.payload == Payload::values;
-  const std::uint64_t count_out = records_out(problem);
-  const auto index_type = index_bytes == 4 ? sortium::KeyType::u32 : sortium::KeyType::u64;
-  Column sorted_keys, sorted_values, positions;
-  if (apart && problem.keys_out) sorted_keys = keys.empty_copy(count_out);
-  if (gathers || (apart && moves_values)) sorted_values = values.empty_copy(count_out);
-  if (problem.payload == Payload::positions)
-    positions = Column::make(descr_of(index_type), index_bytes, count_out);
-  Column& keys_result = apart ? sorted_keys : keys;
-  Column& values_result = gathers || apart ? sorted_values : values;
-  const Kind kind = kind_of(options.out, options.text, options.in, keys),
-             values_kind = kind_of(options.values_out, false, options.values, values);
-  reserve_column(out, kind, options.argsort ? positions : keys_result);
-  if (out2) reserve_column(*out2, values_kind, values_result);
-  const double reading = watch.lap();
-
-  HostOperands operands;
-  operands.keys_in = keys.data.data();
-  if (problem.keys_out) operands.keys_out = keys_result.data.data();
-  if (moves_values) operands.values_in = values.data.data();
-  if (moves_values)
-    operands.values_out = values_result.data.data();
-  else if (problem.payload == Payload::positions)
-    operands.values_out = positions.data.data();
-  if (problem.segments != 0) operands.offsets = offsets.data.data();
-
-  warn_of_minutes(options, problem);
-  progress.phase("sorting");
-  const Peer* const peer = find_peer(options.algorithm);
-  const HostReport report =
-      peer != nullptr ? sort_with_peer(*peer, problem, operands)
-                      : sortium::sort_host(problem, operands,
-                                           {.order = problem.order,
-                                            .begin_bit = problem.begin_bit,
-                                            .end_bit = problem.end_bit,
-                                            .device = options.device,
-                                            .algorithm = options.algorithm,
-                                            .parameters = options.parameters,
-                                            .max_scratch_bytes = options.max_scratch_bytes});
-  if (gathers) gather(values, positions, values_result);
-  double verifying = 0;
-  if (options.verify) {
-    progress.phase("verifying");
-    watch.lap();
-    if (const auto mistake = find_mistake(problem, operands, report.stable, report.run_length))
-      throw Failure(exit_wrong, fmt::format("WRONG result of {} on {}, nothing is written: {}",
-                                            report.algorithm, report.device, *mistake));
-    if (gathers) check_gathered(values, positions, values_result);
-    verifying = watch.lap();
-  }
-
-  watch.lap();
-  if (options.argsort) {
-    write_column(out, kind, positions, index_type, progress);
-  } else {
-    write_column(out, kind, keys_result, keys.type, progress);
-    if (out2) write_column(*out2, values_kind, values_result, keys.type, progress);
-  }
-  if (out2)
-    Output::publish(out, *out2);
-  else
-    out.publish();
-  const double writing = watch.lap();
-
-  progress.finish();
-  if (!options.quiet) {
-    std::string line =
-        summary(problem, report, options.values.empty() ? 0 : values.width, reading, writing);
-    if (options.verify) line += fmt::format(", verified in {:.3f} s", verifying);
-    fmt::print(stderr, "{}\n", line);
-  } else if (leaves_runs(problem, report)) {
-    fmt::print(stderr, "sortium: {} is partial: the result has SORTED RUNS of {} records\n",
-               report.algorithm, report.run_length);
-  }
-  return exit_success;
+  const auto o = std::make_shared<Options>();
+  auto* const command =
+      cli.add_subcommand("topk", "Write the first K records of the sorted order, sorted");
+  command->add_option("K", o->k, "Number of records: 10, 2^20")->required()->type_name("");
+  add_file_options(*command, *o);
+  add_run_options(*command, *o);
+  command->add_flag("--largest", o->descending,
+                    "Take the largest keys, in descending order, instead of the smallest");
+  add_record_options(*command, *o);
+  command->footer(topk_footer);
+  command->callback([o, &action] {
+    action = [o] {
+      o->limit = parse_size(o->k, "K");
+      if (o->limit == 0) refuse("K 0: K must be at least 1");
+      return sort(*o);
+    };
+  });
 }
 
 }  // namespace app

@@ -17,15 +17,15 @@ namespace {
 
 namespace networks = sortium::networks;
 
-// Pictures lie on a ground of their own, so that they can be read on a dark page too.
+// Pictures have their own background, so that they are readable on a dark page too.
 constexpr const char* ground = "#ffffff";
 constexpr const char* frame = "#d5d9de";
 constexpr std::array<const char*, 2> bands{"#edf2f8", "#f8f9fb"};
 constexpr const char* ink = "#1d2530";
 constexpr const char* pale_ink = "#5d6876";
 constexpr const char* wire = "#a9b2bd";
-constexpr const char* down = "#1b62ad";  // the later record goes down, …
-constexpr const char* up = "#c4500b";    // … or up
+constexpr const char* down = "#1b62ad";  // the comparator moves the later record down
+constexpr const char* up = "#c4500b";    // or up
 
 constexpr double margin = 20;
 constexpr double title_size = 17, text_size = 12;
@@ -54,7 +54,7 @@ class Svg {
     if (dashes != nullptr) add(R"( stroke-dasharray="{}")", dashes);
     add("/>\n");
   }
-  // From a dot to an arrow head.
+  // Draws a line from a dot to an arrow head.
   void arrow(double x, double from, double to, const char* colour) {
     const double head = to > from ? 7 : -7;
     add(R"(<g fill="{0}"><path d="M{1:g} {2:g}V{3:g}" stroke="{0}" stroke-width="1.6"/>)", colour,
@@ -90,12 +90,11 @@ class Svg {
   std::string body_;
 };
 
-// Where the comparators of a step go: those that overlap stand side by side. One column number
-// each.
+// Returns a column number for each comparator of a step. Comparators that overlap get
+// different columns.
 std::vector<unsigned> columns_of(const networks::Step& step) {
   std::vector<unsigned> out;
-  std::vector<unsigned>
-      free_from;  // for each column: the first record that no comparator in it covers
+  std::vector<unsigned> free_from;  // for each column: the first record below its last comparator
   for (const auto& c : step) {
     const auto column =
         std::ranges::find_if(free_from, [&](unsigned from) { return from <= c.top; });
@@ -108,9 +107,9 @@ std::vector<unsigned> columns_of(const networks::Step& step) {
 
 struct NetworkWords {
   std::string title, counts;
-  std::vector<std::array<std::string, 2>> stages;  // two lines above each
-  std::string caption;  // of what stands above the stages, where it is one number each
-  bool distances;       // written below the steps
+  std::vector<std::array<std::string, 2>> stages;  // two lines of text above each stage
+  std::string caption;                             // what those lines mean, if each is one number
+  bool distances;                                  // print the distances below the steps
 };
 
 std::string draw_network(unsigned n, const std::vector<networks::Stage>& stages,
@@ -119,9 +118,9 @@ std::string draw_network(unsigned n, const std::vector<networks::Stage>& stages,
   const double names =
       std::max(words.distances ? 54.0 : 0.0, width_of(words.caption, text_size)) + 10;
   const double results = 62;
-  const std::string legend = "the record that sorts later goes where the arrow points";
+  const std::string legend = "the arrow points to the later record";
 
-  // Where everything stands, from left to right.
+  // Horizontal positions, from left to right.
   struct PlacedStep {
     double x, width;
     std::vector<unsigned> columns;
@@ -243,11 +242,10 @@ std::string draw_odd_even(unsigned n) {
 std::string draw_merge(unsigned n) {
   const auto levels = networks::merges(n);
   const double unit = n <= 16 ? 34 : n <= 32 ? 22 : 15;
-  const unsigned pieces = 5;  // of a merge of tier 3
+  const unsigned pieces = 5;  // of a merge in tier 3
   const double box = 22, level_height = 62, names = 96, tiers = 176;
   const std::string title = fmt::format("Merge sort in three tiers, {} records", n);
-  const std::string limits =
-      "Drawn with short runs in every tier, so that all show; the real ones are longer.";
+  const std::string limits = "Runs are drawn shorter than they are, so that every tier is visible.";
   const double content = names + n * unit + tiers;
   const double width = std::ceil(
       2 * margin + std::max({content, width_of(title, title_size), width_of(limits, text_size)}));
@@ -258,7 +256,7 @@ std::string draw_merge(unsigned n) {
     return y0 + static_cast<double>(level) * level_height;
   };
 
-  // As many levels in each tier; what is over goes to the first ones.
+  // All tiers have the same number of levels; the first ones get the remainder.
   const auto tier_of = [&](std::size_t level) {
     const std::size_t first = (levels.size() + 2) / 3, second = first + (levels.size() + 1) / 3;
     return level < first ? 0u : level < second ? 1u : 2u;
@@ -266,14 +264,14 @@ std::string draw_merge(unsigned n) {
   static constexpr std::array<std::array<const char*, 2>, 3> tier_words{
       {{"one work-item", "does a merge"},
        {"one work-group", "does a merge"},
-       {"many work-groups, each", "does a piece of a merge"}}};
+       {"many work-groups, each", "merges a piece"}}};
   static constexpr std::array<const char*, 3> fills{"#cfe3f7", "#d3ecd3", "#fbdfc5"};
 
   Svg svg;
   svg.text(margin, y_title, title, Anchor::start, title_size, ink, true);
   svg.text(margin, y_title + 20, limits, Anchor::start, text_size, pale_ink);
 
-  // A band for each tier, from below the runs that it starts with.
+  // A band for each tier, from below the runs that it begins with.
   for (std::size_t level = 0, begin = 0; level < levels.size(); ++level) {
     if (level + 1 < levels.size() && tier_of(level + 1) == tier_of(level)) continue;
     const unsigned tier = tier_of(level);
@@ -331,13 +329,14 @@ std::string draw_merge(unsigned n) {
 
 std::string draw_svg(const std::string& what, unsigned n) {
   if (n < draw_least || n > draw_most)
-    throw Failure(exit_usage, fmt::format("cannot draw {} records; {} to {} are allowed", n,
-                                          draw_least, draw_most));
+    throw Failure(exit_usage,
+                  fmt::format("-n {}: {} to {} records can be drawn", n, draw_least, draw_most));
   if (what == "bitonic") return draw_bitonic(n);
   if (what == "odd-even") return draw_odd_even(n);
   if (what == "merge") return draw_merge(n);
-  throw Failure(exit_usage,
-                fmt::format("no picture '{}'; there are bitonic, odd-even, merge", what));
+  throw Failure(
+      exit_usage,
+      fmt::format("WHAT {}: there is no such picture; there are bitonic, odd-even, merge", what));
 }
 
 }  // namespace app

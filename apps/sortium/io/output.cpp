@@ -177,6 +177,7 @@ std::string Output::name() const { return name_ == "-" ? "standard output" : pri
 
 void Output::fail(const char* what) const {
   const int error = errno;
+  if (error == EPIPE) throw ReaderGone();
   const bool wrong_name = error == ENOENT || error == ENOTDIR || error == EISDIR ||
                           error == EACCES || error == EROFS || error == ENAMETOOLONG ||
                           error == ELOOP;

@@ -1,10 +1,10 @@
-// Particles in the periodic unit square, which has GRID x GRID cells: the cell of (x, y) has the
-// number GRID i + j, where i counts along x and j along y. Parameters: WG; GRID; DT, how long a
-// step is; WEIGHT, a power of two: a particle's charge is WEIGHT * WEIGHT; RUN, how many particles
-// in a row a work-item deposits.
+// Particles in the periodic unit square, which has GRID x GRID cells. The cell of (x, y) has
+// the number GRID i + j, where i counts along x and j along y. Parameters: WG; GRID; DT, the
+// time step; WEIGHT, a power of two: a particle's charge is WEIGHT * WEIGHT; RUN, the number
+// of consecutive particles that a work-item deposits.
 
-// Velocities, and positions at first, are multiples of 2^-24: single precision holds them exactly,
-// so that they can be summed as integers.
+// Velocities and the first positions are multiples of 2^-24: single precision holds them
+// exactly, so that they can be summed as integers.
 #define UNITS 16777216.0f
 #define UNIT 5.9604644775390625e-8f
 
@@ -19,18 +19,19 @@ INLINE u32 float_bits(float x) {
 
 INLINE u32 is_inside(float x) { return x >= 0.0f && x < 1.0f ? 1 : 0; }
 
-// The place along one axis, 0 to 2^24 - 1. What has left the square (and fails the check) counts as
-// 0: it must not lead to addresses outside of the grid.
+// Returns the position along one axis, 0 to 2^24 - 1. A particle outside the square (which
+// fails the check) counts as 0, so that it does not lead to addresses outside the grid.
 INLINE u32 fixed(float x) { return is_inside(x) ? (u32)(x * UNITS) : 0; }
 
-// Integers, as different compilers round differently: the cell, and how far into it (0 to WEIGHT -
-// 1).
+// Computes with integers, because compilers round floats differently: the cell, and the
+// position in it (0 to WEIGHT - 1).
 INLINE u32 cell_along(u32 place) { return (u32)((u64)place * GRID >> 24); }
 INLINE u32 weight_along(u32 place) { return (u32)(((u64)place * GRID & 0xffffff) * WEIGHT >> 24); }
 
 INLINE u32 cell_of(float x, float y) { return cell_along(fixed(x)) * GRID + cell_along(fixed(y)); }
 
-// Van der Corput's sequence: the digits of i behind the point, the last one first; cut to 24 bits.
+// Van der Corput's sequence: the binary digits of i, reversed, behind the point; cut to 24
+// bits.
 INLINE float van_der_corput(u64 i, u32 base) {
   u64 numerator = 0, denominator = 1;
   for (u64 rest = i; rest != 0; rest /= base) {
@@ -52,8 +53,8 @@ void create_particles(GLOBAL float* x, GLOBAL float* y, GLOBAL float* u, GLOBAL 
   id[k] = (u32)k;
 }
 
-// x, velocity and DT are in [0, 1], so that no more than 1 is passed, and what is left is below 1
-// however it was rounded.
+// x, velocity and DT are in [0, 1]: the sum passes 1 at most once, and the rest is below 1
+// for every rounding.
 INLINE float moved(float x, float velocity) {
   const float to = x + velocity * DT;
   return to < 1.0f ? to : to - 1.0f;
@@ -73,8 +74,8 @@ KERNEL(WG) void find_cells(GLOBAL const float* x, GLOBAL const float* y, GLOBAL 
   if (k < n) cells[k] = cell_of(x[k], y[k]);
 }
 
-// Particle k of the new order is particle from[k] of the old one, whole. `from` comes from a sort
-// that may be wrong: it must not be read beyond the old particles, of which there are `count`.
+// Particle k of the new order is particle from[k] of the old one. `from` comes from a sort
+// that may be wrong: indices beyond the `count` old particles are not read.
 KERNEL(WG)
 void gather_particles(GLOBAL const u32* from, GLOBAL const float* old_x, GLOBAL const float* old_y,
                       GLOBAL const float* old_u, GLOBAL const float* old_v,
@@ -90,7 +91,7 @@ void gather_particles(GLOBAL const u32* from, GLOBAL const float* old_x, GLOBAL 
   id[k] = old_id[j];
 }
 
-// Charges of one cell's particles, for the four nodes around it.
+// Charges of the particles of one cell, for the four nodes around it.
 INLINE void add_charges(GLOBAL u32* charges, u32 i, u32 j, u32 here, u32 next_x, u32 next_y,
                         u32 opposite) {
   const u32 after_i = i + 1 < GRID ? i + 1 : 0, after_j = j + 1 < GRID ? j + 1 : 0;
@@ -100,9 +101,9 @@ INLINE void add_charges(GLOBAL u32* charges, u32 i, u32 j, u32 here, u32 next_x,
   global_add(&charges[after_i * GRID + after_j], opposite);
 }
 
-// Each particle's charge goes to the four nodes around it, by its distance from them (cloud in
-// cell). A work-item takes RUN particles that are neighbours in memory and adds to the grid when
-// the cell changes: once for each particle where they lie in no order, hardly ever where they are
+// Adds each particle's charge to the four nodes around it, by its distance from them (cloud
+// in cell). A work-item takes RUN particles that are neighbours in memory, and adds to the
+// grid when the cell changes: for every particle if they are unordered, rarely if they are
 // sorted by cell.
 KERNEL(WG)
 void deposit_charges(GLOBAL const float* x, GLOBAL const float* y, GLOBAL u32* charges, u64 n) {
@@ -132,7 +133,7 @@ INLINE u64 mixed(u64 x) {
   return x ^ (x >> 33);
 }
 
-// Work-item t of T looks at particles t, t + T, ... and leaves what app::Tally has, as sums, at
+// Work-item t of T reads particles t, t + T, ... and writes the sums of app::Tally to
 // sums[TALLY t].
 KERNEL(WG)
 void tally_particles(GLOBAL const float* x, GLOBAL const float* y, GLOBAL const float* u,
@@ -169,7 +170,7 @@ void tally_particles(GLOBAL const float* x, GLOBAL const float* y, GLOBAL const 
   sums[TALLY * t + 8] = energy_low;
 }
 
-// The same for two grids: nodes that differ, and the charge of each.
+// The same for two grids: number of different nodes, and the charge of each grid.
 KERNEL(WG) void compare_charges(GLOBAL const u32* a, GLOBAL const u32* b, GLOBAL u64* sums) {
   const u32 t = group_id() * WG + local_id();
   const u32 items = group_count() * WG;

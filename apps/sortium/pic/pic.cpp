@@ -31,9 +31,8 @@ std::uint64_t nodes(const PicProblem& p) { return std::uint64_t{p.grid} * p.grid
 void refuse_host(const sortium::Device& device) {
   if (device.info().claimed.backend != sortium::Backend::host) return;
   throw Error(ErrorCode::unsupported,
-              fmt::format("{} runs no kernels, which the particles are moved by; take another "
-                          "device: for the cores of this "
-                          "machine, an OpenCL driver such as PoCL has one",
+              fmt::format("{} runs no kernels, which move the particles; use another "
+                          "device, such as PoCL's for the cores of this machine",
                           device.info().id));
 }
 
@@ -47,9 +46,9 @@ Problem sort_problem(const PicProblem& p, Pic::Bits bits) {
   return out;
 }
 
-// Along one axis. As fine as it may be, up to 2^8, where eight times as many particles as on
-// average add to a node without passing 32 bits. Were there more at one, the charge of the whole
-// grid would say so.
+// Weight along one axis: as fine as possible, up to 2^8, so that a node can take eight times
+// the average number of particles in 32 bits. More particles would show in the total charge
+// of the grid.
 unsigned weight(const PicProblem& p) {
   const std::uint64_t crowd = 8 * (p.particles / nodes(p) + 1);
   unsigned w = 256;
@@ -61,7 +60,8 @@ std::uint64_t work_groups(std::uint64_t items, unsigned work_group) {
   return (items + work_group - 1) / work_group;
 }
 
-// Of kernels that leave sums: enough to keep the device busy, few to read back.
+// Work-items of kernels that return sums: enough to keep the device busy, few enough to read
+// back.
 std::uint64_t groups_that_sum(const Capabilities& c) {
   return c.compute_units * (c.kind == DeviceKind::cpu ? 1u : 8u);
 }
@@ -71,7 +71,7 @@ std::uint64_t groups_that_sum(const Capabilities& c) {
 std::string flaw_at_start(const Tally& start, std::uint64_t count) {
   const std::uint64_t ids = count % 2 == 0 ? count / 2 * (count - 1) : (count - 1) / 2 * count;
   if (start.ids != ids) return fmt::format("the sum of the ids is {}, not {}", start.ids, ids);
-  if (start.strays != 0) return fmt::format("{} particles are outside of the square", start.strays);
+  if (start.strays != 0) return fmt::format("{} particles are outside the square", start.strays);
   return {};
 }
 
@@ -85,7 +85,7 @@ std::string flaw_of_move(const Tally& start, const Tally& moved) {
                        moved.momentum_x, moved.momentum_y, start.momentum_x, start.momentum_y);
   if (moved.energy_high != start.energy_high || moved.energy_low != start.energy_low)
     return "the energy has changed";
-  if (moved.strays != 0) return fmt::format("{} particles are outside of the square", moved.strays);
+  if (moved.strays != 0) return fmt::format("{} particles are outside the square", moved.strays);
   return {};
 }
 
@@ -109,8 +109,8 @@ std::string flaw_of_charges(const ChargeSums& sums, std::uint64_t charge) {
 PicKernels::PicKernels(sortium::Device& device, const Capabilities& c, const PicProblem& problem) {
   refuse_host(device);
   work_group = std::min(c.max_work_group, 256u);
-  // On a GPU, a work-item's particles are one sector of 32 bytes: lines stay in the cache until all
-  // have read theirs.
+  // On a GPU, a work-item's particles fill one sector of 32 bytes, so that cache lines stay
+  // until all of their particles are read.
   run = c.kind == DeviceKind::cpu ? 256 : 8;
   const unsigned w = weight(problem);
   charge = std::uint64_t{w} * w;
@@ -142,7 +142,7 @@ Pic::Pic(std::shared_ptr<sortium::Device> device, const PicProblem& problem)
       queue_(device_->make_queue()) {
   if (by_cell_.algorithm().partial)
     throw Error(ErrorCode::unsupported,
-                fmt::format("{}: leaves sorted runs only; particles need a whole order",
+                fmt::format("{}: it leaves sorted runs; particles need a full sort",
                             by_cell_.algorithm().name));
   const std::uint64_t part = 4 * problem.particles, grid = 4 * nodes(problem);
   const std::uint64_t scratch =
@@ -250,9 +250,9 @@ ChargeSums Pic::compare_charges() {
 Sample Pic::sample(std::uint64_t count) {
   const std::uint64_t n = problem_.particles;
   count = std::min(count, n);
-  // One place of each of `count` parts of memory, chosen at random: at equal distances, the numbers
-  // of particles would have digits in common, and van der Corput's sequence turns common digits
-  // into bare patches.
+  // Takes a random place in each of `count` parts of memory. At equal distances, the numbers
+  // of the particles would have digits in common, and van der Corput's sequence would turn
+  // those into empty areas.
   std::vector<std::uint32_t> places(count);
   for (std::uint64_t k = 0; k < count; ++k) {
     const std::uint64_t first = k * n / count, end = (k + 1) * n / count;

@@ -1,5 +1,5 @@
-// Particles of a particle-in-cell simulation, on a device: they lie in memory in some order, move,
-// and are brought into the order of the cells that they are in.
+// Particles of a particle-in-cell simulation on a device: they move, and are sorted by the
+// cell that they are in.
 #pragma once
 
 #include <array>
@@ -11,9 +11,9 @@
 
 namespace app {
 
-// Sums over all particles, in whatever order they lie.
+// Sums over all particles; they do not depend on the particles' order.
 struct Tally {
-  std::uint64_t disorder = 0;    // neighbours in memory of which the first is in the later cell
+  std::uint64_t disorder = 0;    // neighbours in memory of which the first is in a later cell
   std::uint64_t strays = 0;      // particles outside of the unit square
   std::uint64_t ids = 0;         // sum of the ids
   std::uint64_t identities = 0;  // checksum of (id, u, v), which no step changes
@@ -25,7 +25,7 @@ struct Tally {
   bool operator==(const Tally&) const = default;
 };
 
-// What is wrong with the particles, in words; empty where nothing is.
+// Each returns a description of what is wrong with the particles; empty: nothing.
 [[nodiscard]] std::string flaw_at_start(const Tally& start, std::uint64_t count);
 [[nodiscard]] std::string flaw_of_move(const Tally& start, const Tally& moved);
 [[nodiscard]] std::string flaw_of_sort(const Tally& before, const Tally& after);
@@ -36,12 +36,12 @@ struct ChargeSums {
 };
 [[nodiscard]] std::string flaw_of_charges(const ChargeSums& sums, std::uint64_t charge);
 
-// Where particles are: one array for each of their parts.
+// The particles: one array for each member.
 struct ParticleArrays {
   sortium::Memory x, y, u, v, id;  // f32; id: u32
 };
 
-// Particles spread evenly over memory, in its order.
+// Particles at even distances in memory, in their order.
 struct Sample {
   std::vector<float> x, y;
 };
@@ -59,37 +59,34 @@ struct PicKernels {
              const PicProblem& problem);
 
   std::unique_ptr<sortium::Kernel> create, move, find_cells, gather, deposit, tally, compare;
-  unsigned work_group;   // of all of them
+  unsigned work_group;   // of all kernels
   unsigned run;          // particles that a work-item deposits
-  std::uint64_t charge;  // of a particle, on the grid
+  std::uint64_t charge;  // of a particle, in the grid's units
 };
 
 class Pic {
  public:
-  enum class Bits {
-    cell,
-    all
-  };  // that the sort looks at: those that the cells' numbers have, or all 32
+  enum class Bits { cell, all };  // bits to sort by: those of the cells' numbers, or all 32
 
   // Creates the particles. Throws sortium::Error: invalid_argument, not_found, unsupported,
   // out_of_memory (before any memory is used), build_failed.
   Pic(std::shared_ptr<sortium::Device> device, const PicProblem& problem);
 
-  // A step. These only enqueue. All but move and end_step may be repeated, and do the same again.
+  // A step. These functions only enqueue work. All but move() and end_step() may be repeated.
   void move();
   void find_cells();
-  void sort(Bits bits);   // by cell: finds the order, and moves no particle
-  void forget_order();    // what was found before must not pass for what comes next
-  void gather();          // the particles, into that order
-  void deposit_before();  // the particles' charges, onto a grid
-  void deposit_after();   // the same for the gathered particles, onto another
-  void end_step();        // the gathered particles are the particles
+  void sort(Bits bits);   // finds the order by cell; moves no particle
+  void forget_order();    // clears the last result, so that it cannot pass for the next one
+  void gather();          // moves the particles into that order
+  void deposit_before();  // adds the particles' charges to a grid
+  void deposit_after();   // adds the gathered particles' charges to another grid
+  void end_step();        // replaces the particles by the gathered ones
 
-  // These wait.
+  // These functions wait for the device.
   [[nodiscard]] Tally tally_before();
   [[nodiscard]] Tally tally_after();
   [[nodiscard]] ChargeSums compare_charges();
-  // Undoes what sort and gather did.
+  // Restores the particles from before sort() and gather().
   [[nodiscard]] Sample sample(std::uint64_t count);
   void finish() { queue_->finish(); }
 
@@ -112,7 +109,7 @@ class Pic {
   void gather(std::uint64_t count);
   void deposit(const ParticleArrays& particles, const sortium::Buffer& charges);
   [[nodiscard]] Tally tally(const ParticleArrays& particles);
-  // Runs a kernel that leaves `width` sums for each work-item, and adds them up.
+  // Runs a kernel that writes `width` sums for each work-item. Returns their totals.
   [[nodiscard]] std::vector<std::uint64_t> add_up(sortium::Kernel& kernel, unsigned width,
                                                   std::vector<sortium::Arg> args,
                                                   std::size_t sums_at);

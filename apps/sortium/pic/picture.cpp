@@ -15,10 +15,10 @@ namespace app {
 namespace {
 
 constexpr unsigned side = 360, margin = 16, key_height = 10;  // pixels
-constexpr unsigned first_colour = 2, shades = 64;  // few enough that the file stays small
+constexpr unsigned first_colour = 2, shades = 64;  // few shades, so that the file stays small
 constexpr std::uint8_t ground = 0, frame = 1;
 
-// From the first place in memory to the last.
+// Colours from the first place in memory to the last.
 constexpr std::array<std::array<double, 3>, 6> stops{
     {{30, 40, 110}, {20, 120, 190}, {40, 170, 120}, {225, 200, 50}, {230, 110, 30}, {150, 20, 60}}};
 
@@ -61,7 +61,8 @@ Image paint(const std::vector<Sample>& samples) {
       const auto along = [](float place) {
         return std::min(static_cast<unsigned>(place * side), side - 1);
       };
-      if (!(x[k] >= 0 && x[k] < 1 && y[k] >= 0 && y[k] < 1)) continue;  // the tally counts those
+      if (!(x[k] >= 0 && x[k] < 1 && y[k] >= 0 && y[k] < 1))
+        continue;  // the tally counts these as errors
       pixel(left + along(x[k]), top + side - 1 - along(y[k])) = colour(k, x.size());
     }
   }
@@ -91,10 +92,7 @@ std::vector<std::uint8_t> png(const Image& image) {
   return out;
 }
 #else
-void check_png() {
-  throw Failure(exit_usage,
-                "--picture: this program was built without libpng, which writes pictures");
-}
+void check_png() { throw Failure(exit_usage, "--picture: this program was built without libpng"); }
 std::vector<std::uint8_t> png(const Image&) {
   check_png();
   return {};

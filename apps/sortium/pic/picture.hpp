@@ -10,16 +10,16 @@ namespace app {
 
 struct Image {
   unsigned width = 0, height = 0;
-  std::vector<std::uint8_t> pixels;   // row by row, each a colour's number
-  std::vector<std::uint8_t> colours;  // red, green and blue of each
+  std::vector<std::uint8_t> pixels;   // row by row: the number of a colour
+  std::vector<std::uint8_t> colours;  // red, green and blue of each colour
 };
 
-// Two samples side by side, and below them the next two. Each is the unit square with x to the
-// right and y upwards; a particle is a dot. Below them all is the row of colours, that of the first
-// particle in memory on the left.
+// Paints two samples side by side, and the next two below. Each shows the unit square, with x
+// to the right and y upwards; a particle is a dot. The bar at the bottom shows the colours;
+// the first particle's colour is on the left.
 [[nodiscard]] Image paint(const std::vector<Sample>& samples);
 
-// Throws Failure where this build has no libpng.
+// Throws Failure if this build has no libpng.
 void check_png();
 [[nodiscard]] std::vector<std::uint8_t> png(const Image& image);
 

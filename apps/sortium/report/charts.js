@@ -1,19 +1,21 @@
-// Figures of `sortium report` as options of Apache ECharts. The program runs this to draw the pictures that are in the
-// page and in SVG files (in Duktape, which knows ECMAScript 5), and the page runs it again to draw what can be hovered.
+// The figures of `sortium report` as options of Apache ECharts. The program runs this file to
+// draw the pictures in the page and in SVG files (in Duktape, which supports ECMAScript 5).
+// The page runs it again to draw interactive plots.
 //
-// A figure is {kind, title, about, unit, ...}; what else it has stands at the function that draws its kind. A series is
-// {name, style, peer, points: [[x, y, wrong, details], ...], lost: [[x, why], ...]}: `details` are lines for the
-// tooltip, `lost` is what failed.
+// A figure is {kind, title, about, unit, ...}; its other members are described at the
+// function that draws its kind. A series is {name, style, peer, points: [[x, y, wrong,
+// details], ...], lost: [[x, why], ...]}: `details` are lines of the tooltip, `lost` are
+// failed sorts.
 'use strict';
 
 var charts = (function () {
   var shapes = ['circle', 'rect', 'triangle', 'diamond'];
   var cross = 'path://M0 0L2 0L5 3L8 0L10 0L6 5L10 10L8 10L5 7L2 10L0 10L4 5Z';
-  // ECharts writes it into attributes as it is: no quotation marks.
+  // ECharts writes it into attributes unescaped: no quotation marks.
   var font = 'system-ui, -apple-system, Segoe UI, Roboto, Helvetica, Arial, sans-serif';
 
-  // Colours that people with any of the common colour blindnesses tell apart, on white and on black; symbols and dashes
-  // say the same once more.
+  // Colours that people with the common colour blindnesses can distinguish, on white and on
+  // black. Symbols and dashes carry the same information.
   var themes = {
     light: {
       ink: '#1d2530', muted: '#5d6876', grid: '#dde1e6', surface: '#ffffff', back: '#f4f6f8', bad: '#c0152f',
@@ -24,7 +26,8 @@ var charts = (function () {
       colours: ['#4ea5e6', '#ff8a3d', '#2cc295', '#e893c6', '#f0b93a', '#9bd4ff', '#c99488', '#a8a8a8']
     }
   };
-  // In a page the colours are variables, so that the pictures follow its theme without being drawn anew.
+  // In a page, colours are variables, so that pictures follow the theme without being
+  // redrawn.
   var variables = {titled: false, colours: themes.light.colours.map(function (unused, i) { return 'var(--colour' + i + ')'; })};
   Object.keys(themes.light).forEach(function (name) { if (name !== 'colours') variables[name] = 'var(--' + name + ')'; });
   var paper = {titled: true};
@@ -56,11 +59,11 @@ var charts = (function () {
   }
 
   function colour(palette, style) { return style < 0 ? palette.ink : palette.colours[style % palette.colours.length]; }
-  // When the colours begin anew, other shapes have them, and hollow ones.
+  // When the colours repeat, the symbols change and are hollow.
   function round(style) { return style < 0 ? 0 : Math.floor(style / themes.light.colours.length); }
   function shape(style) { return style < 0 ? 'circle' : shapes[(style + round(style)) % shapes.length]; }
 
-  // Rows that a legend of these names will take, so that the plot can leave them room.
+  // Returns the number of rows of a legend with these names, to reserve space for it.
   function legendRows(names, width) {
     var rows = 1, used = 0;
     names.forEach(function (name) {
@@ -78,7 +81,7 @@ var charts = (function () {
     var t = {
       className: 'tip', backgroundColor: palette.surface, borderColor: palette.grid, padding: [8, 10],
       textStyle: {color: palette.ink, fontFamily: font, fontSize: 12},
-      // Beside what one points at; where there is no room, as on a phone, below the plot.
+      // Beside the pointer; below the plot if there is no space, as on a phone.
       position: function (point, unused, element, rect, size) {
         var box = size.contentSize, view = size.viewSize;
         if (point[0] + 20 + box[0] <= view[0]) return [point[0] + 20, f.option.grid.top];
@@ -109,7 +112,8 @@ var charts = (function () {
     return a;
   }
 
-  // What all kinds share. `plot` is the height of the plot itself, `swatches` the width of the legend's.
+  // Options that all kinds share. `plot` is the height of the plot itself, `swatches` the
+  // width of the legend's swatches.
   function frame(figure, palette, width, names, plot, swatches, about) {
     var rows = legendRows(names, width - 16), top = palette.titled ? 80 : 28, bottom = rows * 23 + 50;
     var option = {
@@ -154,7 +158,7 @@ var charts = (function () {
     return {low: low, high: high};
   }
 
-  // What failed, at the foot of the plot.
+  // Failed sorts, at the foot of the plot.
   function lostSeries(series, palette, offset, at) {
     var data = [];
     series.forEach(function (s) { s.lost.forEach(function (l) { data.push({value: at(l[0]), who: s.name, why: l[1]}); }); });
@@ -164,7 +168,7 @@ var charts = (function () {
     }];
   }
 
-  // Rates or ratios against the number of records: {log, marks: [{name, value}], series}.
+  // Rates or ratios by the number of records: {log, marks: [{name, value}], series}.
   function lines(figure, palette, width) {
     var drawn = figure.series.filter(hasPoints), names = drawn.map(function (s) { return s.name; });
     var anyLost = figure.series.some(function (s) { return s.lost.length > 0; });
@@ -176,7 +180,7 @@ var charts = (function () {
     var sizes = [];
     figure.series.forEach(function (s) { s.points.concat(s.lost).forEach(function (p) { sizes.push(p[0]); }); });
     o.grid.left = 62;
-    // ECharts' own logarithmic axis names powers of 1024 at most: the exponents are the axis.
+    // ECharts' logarithmic axis labels only powers of 1024: use the exponents as the axis.
     var first = Math.floor(log2(Math.min.apply(null, sizes)) + 1e-9), last = Math.ceil(log2(Math.max.apply(null, sizes)) - 1e-9);
     var step = 1;
     while ((last - first) / step * 34 > width - 90) step *= 2;
@@ -225,7 +229,8 @@ var charts = (function () {
     return f;
   }
 
-  // Rates of lists that are no numbers: {frames: [{label, categories, series}]}; x of a point is its category.
+  // Rates by categories: {frames: [{label, categories, series}]}; x of a point is its
+  // category.
   function dots(figure, palette, width, which) {
     var shown = figure.frames[which];
     var drawn = shown.series.filter(hasPoints), names = drawn.map(function (s) { return s.name; });
@@ -258,8 +263,9 @@ var charts = (function () {
     return f;
   }
 
-  // What makes up a time: {frames: [{label, categories, series: [{name, style, values: [[seconds, launches], ...]}]}]}.
-  // Shares, since the times of algorithms may differ a thousandfold; the times stand beside the names.
+  // The phases of a sort: {frames: [{label, categories, series: [{name, style, values:
+  // [[seconds, launches], ...]}]}]}. They are shown as shares, because the times of
+  // algorithms may differ by a factor of 1000; the times are beside the names.
   function stacks(figure, palette, width, which) {
     var shown = figure.frames[which];
     var totals = shown.categories.map(function (unused, i) {
@@ -304,17 +310,19 @@ var charts = (function () {
 
   var kinds = {lines: lines, dots: dots, stacks: stacks};
 
-  // {option, height} of a figure of this width; `which` of its frames, where it has some (the last, if not said).
+  // Returns {option, height} of a figure of this width. `which` selects one of its frames
+  // (default: the last).
   function draw(figure, palette, width, which) {
     if (which === undefined && figure.frames) which = figure.frames.length - 1;
     return kinds[figure.kind](figure, palette, width, which);
   }
 
-  // The picture as SVG, for a file or to stand in the page. There are many in a page: their inner names begin with `id`.
+  // Returns the picture as SVG, for a file or to embed in the page. A page has many: inner
+  // names begin with `id`.
   function svg(figureText, forFile, width, id) {
     var drawn = draw(JSON.parse(figureText), forFile === 'yes' ? paper : variables, +width);
-    // Nobody knows which font will show it: widths of a wide one, so that nothing runs into its neighbour. (Of a Chinese
-    // character ECharts asks, too: that is the height of a line.)
+    // The font is unknown: use the widths of a wide one, so that texts do not overlap.
+    // (ECharts also measures a Chinese character, to get the height of a line.)
     echarts.setPlatformAPI({measureText: function (words, style) {
       var size = parseFloat((/([\d.]+)px/.exec(style || '') || [0, 12])[1]), ems = 0;
       for (var i = 0; i < words.length; ++i) ems += words.charCodeAt(i) >= 0x2e80 ? 1 : " .,:;il1|'()[]fjrt-".indexOf(words.charAt(i)) >= 0 ? 0.42 : 0.65;
@@ -327,7 +335,7 @@ var charts = (function () {
     return text.replace(/\bzr\d+-/g, id + '-');
   }
 
-  // The colours as CSS. Paper is white.
+  // Returns the colours as CSS. Print is on white.
   function css() {
     function declarations(theme) {
       var text = '';

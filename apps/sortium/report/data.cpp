@@ -19,7 +19,7 @@ using Outcome = ReportRow::Outcome;
 
 namespace {
 
-// A JSON object, and where it is, for messages. Members that are null count as absent.
+// A JSON object and its path, for messages. Members that are null count as absent.
 class Object {
  public:
   Object(const json& value, std::string where) : value_(value), where_(std::move(where)) {
@@ -51,9 +51,12 @@ class Object {
   [[nodiscard]] std::optional<double> number(const char* name) const {
     const json* const j = find(name);
     if (j == nullptr) return {};
-    if (!j->is_number() || !std::isfinite(j->get<double>()) || j->get<double>() < 0)
-      wrong(name, *j, "a number that is not negative");
-    return j->get<double>();
+    // Keeps all quotients and products of figures finite.
+    constexpr double least = 1e-30, most = 1e30;
+    const double value = j->is_number() ? j->get<double>() : -1;
+    if (value != 0 && !(value >= least && value <= most))
+      wrong(name, *j, fmt::format("0, or a number from {:g} to {:g}", least, most));
+    return value;
   }
   [[nodiscard]] std::optional<std::uint64_t> count(const char* name) const {
     const json* const j = find(name);
@@ -67,7 +70,7 @@ class Object {
     if (!j->is_boolean()) wrong(name, *j, "true or false");
     return j->get<bool>();
   }
-  // The objects of a list; none where it is absent.
+  // Returns the objects of a list; an empty list if it is absent.
   [[nodiscard]] std::vector<Object> list(const char* name) const {
     std::vector<Object> out;
     const json* const j = find(name);
@@ -79,7 +82,7 @@ class Object {
   }
 
  private:
-  [[noreturn]] void wrong(const char* name, const json& found, const char* allowed) const {
+  [[noreturn]] void wrong(const char* name, const json& found, const std::string& allowed) const {
     std::string text = found.dump(-1, ' ', false, json::error_handler_t::replace);
     if (text.size() > 60) text = text.substr(0, 57) + "...";
     throw Failure(exit_usage, fmt::format("{} is {}: it must be {}", member(name), text, allowed));
@@ -95,7 +98,7 @@ std::uint64_t records(const Object& row, const char* name) {
   return *n;
 }
 
-// A figure of a program that compares results itself.
+// Takes a figure of a program that has checked the result itself.
 void take_figure(ReportRow& out, const Object& row, const char* seconds, bool correct) {
   out.seconds = row.number(seconds).value_or(0);
   if (out.seconds <= 0) row.fail(fmt::format("has no time, '{}'", seconds));
@@ -123,7 +126,7 @@ void add_fact(ReportRun& run, const std::string& name, const std::string& value)
   run.facts.emplace_back(name, value);
 }
 
-// `sortium bench --json`.
+// Reads a file of `sortium bench --json`.
 void read_bench(const Object& bench, ReportRun& run) {
   for (const auto& row : bench.list("results")) {
     ReportRow r;
@@ -176,7 +179,8 @@ void read_bench(const Object& bench, ReportRun& run) {
   }
 }
 
-// What scripts/gpu-check kept of Boost.Compute before it was a peer of `sortium bench`.
+// Reads Boost.Compute's results as scripts/gpu-check stored them before it became a peer of
+// `sortium bench`.
 void read_boost(const Object& file, ReportRun& run) {
   for (const auto& row : file.list("results")) {
     ReportRow r;
@@ -193,7 +197,7 @@ void read_boost(const Object& file, ReportRun& run) {
   }
 }
 
-// bench/peers/compare: Sortium beside CUB and Thrust, by turns.
+// Reads a file of bench/peers/compare: Sortium and CUB and Thrust, interleaved.
 void read_compare(const Object& file, ReportRun& run) {
   for (const auto& row : file.list("rows")) {
     std::vector<std::string> spec;  // key:value:count:distribution[:begin-end]
@@ -231,7 +235,7 @@ void read_compare(const Object& file, ReportRun& run) {
       r.distribution = spec[3] == "nearly" ? "nearly sorted" : spec[3];
       if (spec.size() == 5) r.bits = spec[4];
       r.n = records(row, "count");
-      r.method = "by turns with CUB";
+      r.method = "interleaved with CUB";
       r.device_seconds = contender.number("device_seconds");
       if (name == "sortium") r.phases = phases(row);
       take_figure(r, contender, "wait_seconds", contender.flag("correct", false));
@@ -240,7 +244,7 @@ void read_compare(const Object& file, ReportRun& run) {
   }
 }
 
-// bench/peers/cpu: Sortium beside other sorts of host memory, by turns.
+// Reads a file of bench/peers/cpu: Sortium and other sorts of host memory, interleaved.
 void read_cpu_peers(const Object& file, ReportRun& run) {
   for (const auto& row : file.list("results")) {
     ReportRow r;
@@ -252,14 +256,14 @@ void read_cpu_peers(const Object& file, ReportRun& run) {
     r.payload = payload_name(row.text_or("payload", "keys"));
     r.distribution = row.text_or("distribution", "uniform");
     r.n = records(row, "n");
-    r.method = "by turns with CPU sorts";
+    r.method = "interleaved with CPU sorts";
     if (threads) r.method += fmt::format(", {} thread{}", *threads, *threads == 1 ? "" : "s");
     take_figure(r, row, "seconds", row.flag("correct", false));
     run.rows.push_back(std::move(r));
   }
 }
 
-// Rows and facts of one document; whether it is one.
+// Reads the rows and facts of one document. Returns false if it is none.
 bool read_document(const Object& o, const std::string& path, ReportRun& run) {
   const auto number_fact = [&](const char* member, const char* name) {
     if (const auto value = o.count(member)) add_fact(run, name, std::to_string(*value));
@@ -298,20 +302,30 @@ bool read_document(const Object& o, const std::string& path, ReportRun& run) {
   return true;
 }
 
+// Throws Failure if the file cannot be read, is not JSON, or is nested deeper than results are: the
+// parser would need as much stack as there are levels.
 json parse(const std::string& path) {
+  constexpr int most_levels = 32;
+  const auto check_depth = [&](int depth, json::parse_event_t, json&) {
+    if (depth > most_levels)
+      throw Failure(exit_usage, fmt::format("{} is no file of results: its JSON is nested more "
+                                            "than {} levels deep",
+                                            path, most_levels));
+    return true;
+  };
   std::ifstream in(path, std::ios::binary);
   std::ostringstream text;
   if (in) text << in.rdbuf();
   if (!in || !text) throw Failure(exit_usage, fmt::format("cannot read {}", path));
   try {
-    return json::parse(text.str());
+    return json::parse(text.str(), check_depth);
   } catch (const json::exception& error) {
     throw Failure(exit_usage,
                   fmt::format("{} is not JSON, or only a part of it: {}", path, error.what()));
   }
 }
 
-// The results of one file; no rows where it is something else.
+// Reads the results of one file; no rows if it is something else.
 ReportRun read_file(const std::string& path) {
   const json file = parse(path);
   ReportRun run;
@@ -323,7 +337,7 @@ ReportRun read_file(const std::string& path) {
   add_fact(run, "commit", top.text_or("commit", {}));
   add_fact(run, "processor", top.text_or("processor", {}));
   if (read_document(top, path, run)) return run;
-  // What scripts/gpu-check writes: documents as members, and what its tests found.
+  // scripts/gpu-check writes documents as members, and the results of its tests.
   for (const auto& [name, value] : file.items())
     if (value.is_object()) read_document(Object(value, top.member(name.c_str())), path, run);
   if (run.rows.empty()) return run;
@@ -357,7 +371,7 @@ std::string ReportRun::fact(const std::string& wanted) const {
 ReportData read_results(const std::vector<std::string>& paths) {
   ReportData data;
   std::vector<fs::path> seen;
-  // Whether it has results; one that was read before has.
+  // Returns true if the file has results. A file that was already read counts as one.
   const auto add = [&](const std::string& path) {
     const auto real = fs::weakly_canonical(path);
     if (std::ranges::find(seen, real) != seen.end()) return true;
@@ -410,7 +424,7 @@ ReportData read_results(const std::vector<std::string>& paths) {
               path, files.size(), what));
     data.left_out.insert(data.left_out.end(), others.begin(), others.end());
   }
-  // The newest first; those that do not say last.
+  // The newest run first; runs without a date last.
   std::ranges::stable_sort(data.runs, std::ranges::greater{},
                            [](const ReportRun& r) { return r.fact("date"); });
   return data;

@@ -1,4 +1,4 @@
-// Files that the build puts into the program: what the page of `sortium report` is made of.
+// Files that the build embeds in the program: the parts of the page of `sortium report`.
 #pragma once
 
 #include <string_view>

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <set>
 #include <tuple>
 
@@ -17,8 +18,8 @@ namespace {
 
 using Rows = std::vector<const ReportRow*>;
 
-// Four digits are more than the figures are worth, and the page is small.
-double rounded(double x) { return std::stod(fmt::format("{:.3e}", x)); }
+// Rounds to four digits: enough for a plot, and they keep the page small.
+double rounded(double x) { return std::strtod(fmt::format("{:.3e}", x).c_str(), nullptr); }
 
 std::string grouped(std::uint64_t n) {
   std::string out = std::to_string(n);
@@ -36,7 +37,7 @@ std::string size_text(std::uint64_t n) {
   return out;
 }
 
-// What is sorted, apart from how its keys are distributed.
+// The sorted records, apart from the distribution of their keys.
 struct Subject {
   std::string type, payload, bits;
   auto operator<=>(const Subject&) const = default;
@@ -59,7 +60,7 @@ struct Series {
   Rows rows;
 };
 
-// "b=4,items=17" as its items.
+// Splits "b=4,items=17" into its items.
 std::vector<std::string> items_of(const std::string& parameters) {
   std::vector<std::string> out;
   for (std::size_t i = 0; i < parameters.size();) {
@@ -71,9 +72,10 @@ std::vector<std::string> items_of(const std::string& parameters) {
 }
 std::string name_of_item(const std::string& item) { return item.substr(0, item.find('=')); }
 
-// One line of a plot for every algorithm; where it sorted the same list with several parameters,
-// one for each of their values (of those parameters alone: others may follow from the size of the
-// list); and one for every repetition. `list` says which rows are of the same list.
+// Returns one line of a plot for every algorithm. If an algorithm sorted the same list with
+// several parameters, it gets a line for each of their values (only for parameters that
+// differ on the same list: others may follow from its size), and one for each repetition.
+// `list` returns the identity of a row's list.
 template <class List>
 std::vector<Series> series_of(const Rows& rows, const List& list) {
   std::vector<std::pair<std::string, bool>> names;
@@ -129,7 +131,7 @@ std::string duration(double seconds) {
   return fmt::format("{:.3g} ns", seconds * 1e9);
 }
 
-// What the tooltip of a figure says beside its rate.
+// Returns the lines of a figure's tooltip, beside its rate.
 json details(const ReportRow& r, std::optional<double> ratio) {
   json out = json::array();
   const auto line = [&](const char* name, const std::string& value) {
@@ -170,10 +172,11 @@ const char* outcome_name(Outcome o) {
   return "";
 }
 
-// What is no verified figure, and why. Those of one reason at the same sizes share a line.
+// Returns the rows without a verified figure, with the reasons. Rows with the same reason at
+// the same sizes share a line.
 std::string notes_of(const std::vector<Series>& all) {
   std::vector<std::pair<std::string, std::pair<std::string, std::string>>>
-      lines;  // what there is to say, and of whom
+      lines;  // reasons, and the rows that they concern
   for (const auto outcome : {Outcome::wrong, Outcome::failed, Outcome::skipped})
     for (const auto& s : all) {
       Rows its;
@@ -186,7 +189,7 @@ std::string notes_of(const std::vector<Series>& all) {
       for (const auto* r : its) {
         sizes.insert(r->n);
         distributions.insert(r->distribution);
-        // Whose it is stands before it.
+        // The name is already printed before it.
         const std::string who = r->algorithm + ": ";
         reasons.insert(r->why.starts_with(who) ? r->why.substr(who.size()) : r->why);
       }
@@ -195,11 +198,11 @@ std::string notes_of(const std::vector<Series>& all) {
         text += fmt::format(" to {} ({} sizes)", size_html(*sizes.rbegin()), sizes.size());
       if (distributions.size() > 1) text += fmt::format(", {} distributions", distributions.size());
       if (outcome == Outcome::wrong)
-        text += ": the result is not what a sort gives";
+        text += ": the result is not sorted correctly";
       else
         text +=
             ": " + escape_html(*reasons.begin()) +
-            (reasons.size() > 1 ? fmt::format(" (and {} more like it)", reasons.size() - 1) : "");
+            (reasons.size() > 1 ? fmt::format(" (and {} similar errors)", reasons.size() - 1) : "");
       const auto same =
           std::ranges::find_if(lines, [&](const auto& line) { return line.first == text; });
       if (same == lines.end())
@@ -212,12 +215,12 @@ std::string notes_of(const std::vector<Series>& all) {
     out += fmt::format("<li class=\"{}\"><b>{}</b> {}</li>\n", who.first, who.second, text);
   if (std::ranges::any_of(all, &Series::runs_only))
     out +=
-        "<li class=\"partial\"><b>(runs only)</b>: sorts runs of so many records each, and not the "
+        "<li class=\"partial\"><b>(runs only)</b>: sorts runs of that many records each, not the "
         "whole list</li>\n";
   return out.empty() ? out : "<ul class=\"notes\">\n" + out + "</ul>\n";
 }
 
-// Four digits, and never an exponent.
+// Prints four digits, without an exponent.
 std::string figure(double value) {
   return value >= 1000 ? fmt::format("{:.0f}", value) : fmt::format("{:.4g}", value);
 }
@@ -233,8 +236,8 @@ std::string cell(const ReportRow* r, double value) {
              : fmt::format("<td>{}</td>", figure(value));
 }
 
-// A row for each list, a column for each series. `head` names the rows' columns, `list` and `label`
-// what is in them.
+// Returns a table with a row for each list and a column for each series. `head` has the
+// headings of the rows' columns; `list` and `label` return their contents.
 template <class List, class Label, class Value>
 std::string pivot(const std::vector<Series>& all, const std::string& head, const std::string& unit,
                   const List& list, const Label& label, const Value& value) {
@@ -266,7 +269,8 @@ std::string size_label(const ReportRow& r) {
 }
 double mkeys(const ReportRow& r) { return r.rate() * 1e-6; }
 
-// Everything of one device (and one way to measure), with the peers that sorted the same.
+// The figures of one device (and one method of measuring), with the peers that sorted the
+// same lists.
 class Place {
  public:
   Place(const ReportRun& run, SeriesStyles& styles, const ReportRow& first, Rows rows)
@@ -295,7 +299,7 @@ class Place {
       for (const auto* r : its)
         if (r->distribution == main) plain.push_back(r);
       const auto shown = distributions(subject, its);
-      const bool line = count_sizes(plain) > 2;  // two points are none
+      const bool line = count_sizes(plain) > 2;  // two points do not make a line
       if (line) {
         throughput(subject, main, plain);
         ratios(subject, main, plain);
@@ -324,7 +328,7 @@ class Place {
     return sizes.size();
   }
 
-  // In the order of the page.
+  // Ordered as on the page.
   enum class Kind : std::uint8_t { rates, few_sizes, distributions, phases };
 
   void add(Kind kind, const std::string& word, const Subject& subject, const std::string& title,
@@ -344,7 +348,8 @@ class Place {
     out_.emplace_back(kind, std::move(f));
   }
 
-  // Series as points over the number of records; what failed is a point without a value.
+  // Makes series of points over the number of records. A failed sort is a point without a
+  // value.
   template <class Value>
   json lines(const std::vector<Series>& all, const Value& value) {
     json list = json::array();
@@ -385,7 +390,7 @@ class Place {
         pivot(all, size_head(), "Mkey/s", size, size_label, mkeys));
   }
 
-  // To the best peer that sorted the same list; of whole sorts of ours.
+  // Ratios to the best peer that sorted the same list, for whole sorts of Sortium.
   [[nodiscard]] std::optional<double> ratio(const ReportRow& r) const {
     if (r.peer || !r.measured() || r.run_length != 0) return {};
     if (r.ratio_to_best_peer) return r.ratio_to_best_peer;
@@ -418,7 +423,7 @@ class Place {
               [&](const ReportRow& r) { return *ratio(r); }));
   }
 
-  // A frame: points of the series in rows with these labels.
+  // Makes a frame: points of the series in rows with these labels.
   template <class Label>
   json dots(const std::vector<Series>& all, const Rows& rows, const Label& label) {
     json frame{{"categories", json::array()}, {"series", json::array()}};
@@ -443,7 +448,7 @@ class Place {
     return frame;
   }
 
-  // The sizes that it shows: those that were sorted with several.
+  // Shows the sizes that were sorted with several distributions.
   std::set<std::uint64_t> distributions(const Subject& subject, const Rows& rows) {
     std::map<std::uint64_t, std::set<std::string>> by_size;
     for (const auto* r : rows)
@@ -595,8 +600,8 @@ std::vector<ReportFigure> make_figures(const ReportRun& run, SeriesStyles& style
   const auto list = [](const ReportRow& r) {
     return std::tie(r.type, r.payload, r.bits, r.distribution, r.method);
   };
-  // Peers stand beside every device that sorted the same lists; those that no device sorted have
-  // their own place.
+  // Peers are shown with every device that sorted the same lists. Peers' lists that no device
+  // sorted get their own place.
   Rows firsts, lonely;
   for (const auto& r : run.rows) {
     if (r.peer && std::ranges::any_of(run.rows, [&](const auto& other) {
@@ -629,7 +634,8 @@ std::string make_highlights(const ReportRun& run) {
   const auto tile = [&](const std::string& value, const std::string& text, bool alarm = false) {
     out += fmt::format("<li{}><b>{}</b>{}</li>\n", alarm ? " class=\"alarm\"" : "", value, text);
   };
-  // The fastest whole sort of each kind of record, of the two kinds that were measured the most.
+  // The fastest whole sort for each kind of records, for the two kinds that were measured
+  // most.
   std::map<Subject, std::size_t> uses;
   for (const auto& r : run.rows) ++uses[subject_of(r)];
   std::vector<Subject> subjects;
@@ -657,13 +663,13 @@ std::string make_highlights(const ReportRun& run) {
   for (const auto& r : run.rows) ++outcomes[r.outcome];
   tile(fmt::format("{}", outcomes[Outcome::verified]), "results measured and verified");
   if (outcomes[Outcome::wrong] != 0)
-    tile(fmt::format("{} WRONG", outcomes[Outcome::wrong]), "results are not what a sort gives",
+    tile(fmt::format("{} WRONG", outcomes[Outcome::wrong]), "results are not sorted correctly",
          true);
   if (outcomes[Outcome::failed] != 0)
     tile(fmt::format("{} failed", outcomes[Outcome::failed]), "sorts ended with an error", true);
   if (outcomes[Outcome::skipped] != 0)
     tile(fmt::format("{} skipped", outcomes[Outcome::skipped]),
-         "what a device cannot do, or what takes too long");
+         "not supported by the device, or too slow");
   return "<ul class=\"tiles\">\n" + out + "</ul>\n";
 }
 

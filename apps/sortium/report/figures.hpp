@@ -1,5 +1,5 @@
-// The figures of `sortium report`: which results stand together, and what each plot and table of
-// them says.
+// The figures of `sortium report`: which results are shown together, and the contents of each
+// plot and table.
 #pragma once
 
 #include <map>
@@ -12,15 +12,15 @@
 namespace app {
 
 struct ReportFigure {
-  std::string id;       // of the element in the page and of the SVG file
-  std::string place;    // the device, and the method where it is not the benchmark's
+  std::string id;       // id of the element in the page, and name of the SVG file
+  std::string place;    // the device, and the method if it is not that of `sortium bench`
   std::string title;    // plain text
-  nlohmann::json spec;  // what report/charts.js draws
-  std::string notes;    // HTML: what has no figure, and why
-  std::string table;    // HTML: the same in numbers
+  nlohmann::json spec;  // input of report/charts.js
+  std::string notes;    // HTML: sorts without a figure, with reasons
+  std::string table;    // HTML: the figures as numbers
 };
 
-// The same algorithm has the same colour and symbol in all plots of a page.
+// Gives each algorithm the same colour and symbol in all plots of a page.
 class SeriesStyles {
  public:
   [[nodiscard]] int of(const std::string& name) {
@@ -33,11 +33,11 @@ class SeriesStyles {
 
 [[nodiscard]] std::vector<ReportFigure> make_figures(const ReportRun& run, SeriesStyles& styles);
 
-// The fastest sorts, and how many results there are of each outcome. HTML.
+// Returns the fastest sorts, and the number of results of each outcome, as HTML.
 [[nodiscard]] std::string make_highlights(const ReportRun& run);
 
 [[nodiscard]] std::string escape_html(const std::string& text);
-// Lower-case letters, digits and dashes.
+// Returns the text with lower-case letters, digits and dashes only.
 [[nodiscard]] std::string slug(const std::string& text);
 
 }  // namespace app

@@ -13,7 +13,7 @@ Javascript::Javascript()
     : context_(duk_create_heap(nullptr, nullptr, nullptr, nullptr,
                                [](void*, const char*) { std::abort(); })) {
   if (context_ == nullptr) throw std::bad_alloc();
-  // Libraries ask for a timer to animate what they draw; nobody watches here.
+  // Libraries request a timer for animations, which a still picture does not have.
   run("timers", "function setTimeout() {}");
 }
 Javascript::~Javascript() { duk_destroy_heap(context_); }

@@ -1,5 +1,4 @@
-// JavaScript, run inside of the program: Duktape, for libraries that draw and need no browser for
-// it.
+// Runs JavaScript inside the program (Duktape), for libraries that draw without a browser.
 #pragma once
 
 #include <initializer_list>
@@ -16,9 +15,9 @@ class Javascript {
   Javascript(const Javascript&) = delete;
   Javascript& operator=(const Javascript&) = delete;
 
-  // Both throw std::runtime_error with the script's error. `name` is for that message.
+  // Both throw std::runtime_error with the script's error. `name` appears in that message.
   void run(const char* name, const std::string& source);
-  // What object.function(arguments…) returns, a string.
+  // Returns the string that object.function(arguments…) returns.
   [[nodiscard]] std::string call(const char* object, const char* function,
                                  std::initializer_list<std::string> arguments);
 

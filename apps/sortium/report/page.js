@@ -1,8 +1,9 @@
-// In the page of `sortium report`: puts a figure that can be hovered in the place of each picture, once it comes near.
+// Runs in the page of `sortium report`: replaces each picture by an interactive plot when it
+// comes near the screen.
 'use strict';
 (() => {
   const figures = JSON.parse(document.getElementById('figures').textContent);
-  const live = new Map();  // of elements, the chart and the frame
+  const live = new Map();  // element -> chart and frame
 
   function show(element, which) {
     const figure = figures[element.id];
@@ -12,7 +13,7 @@
     element.classList.add('is-live');
     const {option, height} = charts.draw(figure, charts.palette, box.clientWidth, which);
     box.style.height = height + 'px';
-    // Anew: a tooltip that is shown would look for its old plot.
+    // Create it anew: a visible tooltip would refer to its old plot.
     if (known) known.chart.dispose();
     const chart = echarts.init(box, null, {renderer: 'svg'});
     chart.setOption(option);
@@ -47,7 +48,7 @@
     });
   });
 
-  // Paper cannot open a table.
+  // Tables cannot be opened on paper: print them open.
   let opened = [];
   addEventListener('beforeprint', () => {
     opened = [...document.querySelectorAll('details:not([open])')];

@@ -1,4 +1,4 @@
-// What the programs share that measure Sortium and others by turns on the same GPU.
+// Shared by the programs that measure Sortium and other libraries interleaved on the same GPU.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -13,9 +13,10 @@
 
 namespace peers {
 
-void check(cudaError_t error);  // throws
+// Throws std::runtime_error if `error` is not cudaSuccess.
+void check(cudaError_t error);
 
-// The first GPU: the runtime's context, and a stream of it that Sortium shares.
+// The first GPU: the CUDA runtime's context, and a stream that Sortium shares.
 struct Gpu {
   Gpu();
   cudaStream_t stream = nullptr;
@@ -27,12 +28,13 @@ struct DeviceArray {
   ~DeviceArray() { cudaFree(data); }
   DeviceArray(const DeviceArray&) = delete;
   DeviceArray& operator=(const DeviceArray&) = delete;
-  [[nodiscard]] bool equals(const DeviceArray& other) const;  // as far as this one goes; waits
+  // Compares the bytes of this array with the beginning of `other`. Waits for the device.
+  [[nodiscard]] bool equals(const DeviceArray& other) const;
   void* data = nullptr;
   std::size_t bytes;
 };
 
-// What is enqueued, as a CUDA graph.
+// Enqueued work as a CUDA graph.
 struct Graph {
   Graph() = default;
   Graph(const Graph&) = delete;
@@ -55,14 +57,15 @@ struct Contender {
   std::string name;
   std::function<void()> enqueue;
   std::function<void()> wait;
-  std::function<bool()> correct;  // empties the output, sorts, compares
-  bool on_stream = true;          // device time can be had by events
-  std::function<void()> prepare;  // enqueued first, not timed: for what sorts in place
+  std::function<bool()> correct;    // overwrites the output, sorts, compares with the reference
+  bool on_stream = true;            // events on the stream can measure the device time
+  std::function<void()> prepare{};  // enqueued before each sort, not timed: for sorts in place
   std::vector<double> waited{}, device{};
 };
 
-// Sorts that are waited for, by the host's clock, and others between events: by turns, so that what
-// disturbs one disturbs all. At least `least` rounds.
+// Measures all contenders for `seconds`, at least `least` rounds: each sort once by the host's
+// clock and once between events. The contenders are interleaved, so that a disturbance affects all
+// of them.
 void measure(std::vector<Contender>& all, cudaStream_t stream, double seconds, int least = 5);
 
 double median(std::vector<double>& times);

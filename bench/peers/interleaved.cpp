@@ -1,4 +1,4 @@
-#include "by_turns.hpp"
+#include "interleaved.hpp"
 
 #include <cuda.h>
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ void check(cudaError_t error) {
 
 Gpu::Gpu() {
   check(cudaSetDevice(0));
-  check(cudaFree(nullptr));  // makes the runtime's context
+  check(cudaFree(nullptr));  // creates the runtime's context
   CUcontext context = nullptr;
   cuCtxGetCurrent(&context);
   check(cudaStreamCreate(&stream));
@@ -28,8 +28,8 @@ Gpu::Gpu() {
 
 DeviceArray::DeviceArray(std::size_t size) : bytes(size) {
   check(cudaMalloc(&data, std::max<std::size_t>(size, 16)));
-  check(cudaMemset(data, 0xa5,
-                   size));  // new memory is zero as a rule, which hides what nobody has cleared
+  // New memory is usually zero, which would hide missing initialization.
+  check(cudaMemset(data, 0xa5, size));
 }
 
 bool DeviceArray::equals(const DeviceArray& other) const { return equal(data, other.data, bytes); }

@@ -1,0 +1,73 @@
+#include "cli/command_line.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <sortium/sortium.hpp>
+#include <sstream>
+
+#include "cli/common.hpp"
+
+namespace app {
+
+namespace {
+
+constexpr const char* footer =
+    "'sortium COMMAND --help' lists the options of a command, with examples.\n\n"
+    "Exit codes: 0 success, 1 a check failed or a result is wrong, 2 wrong usage or input, "
+    "3 device or runtime failure.";
+
+std::string command_names(const CLI::App& cli) {
+  std::string names;
+  for (const auto* command : cli.get_subcommands({}))
+    names += (names.empty() ? "" : ", ") + command->get_name();
+  return names;
+}
+
+// The arguments that no option takes, in the order of the command line. CLI11's own message lists
+// them backwards.
+std::string unexpected_arguments(const CLI::App& cli) {
+  const auto arguments = cli.remaining(true);
+  return fmt::format("unknown argument{}: {}", arguments.size() == 1 ? "" : "s",
+                     fmt::join(arguments, " "));
+}
+
+// Names the help of the command that was given, if one was.
+[[noreturn]] void refuse(const CLI::App& cli, const std::string& message) {
+  const auto given = cli.get_subcommands();
+  const std::string name = given.empty() ? "" : " " + given.front()->get_name();
+  throw Failure(exit_usage, fmt::format("{}\n'sortium{} --help' lists the {}.", message, name,
+                                        given.empty() ? "commands" : "options"));
+}
+
+}  // namespace
+
+Action parse_command_line(std::vector<std::string> arguments) {
+  CLI::App cli{"Sorts on OpenCL and CUDA devices and on the cores of the host.", "sortium"};
+  cli.set_version_flag("--version", fmt::format("sortium {}", sortium::version()));
+  cli.require_subcommand(0, 1);  // the message for none is below
+  cli.footer(footer);
+  Action action;
+  for (auto* const add : all_commands) add(cli, action);
+
+  std::ranges::replace(arguments, "-o2", "--output2");  // CLI11 would read -o with the value 2
+  std::ranges::reverse(arguments);                      // as App::parse() expects them
+  try {
+    cli.parse(std::move(arguments));
+  } catch (const CLI::ExtrasError&) {
+    refuse(cli, unexpected_arguments(cli));
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() != 0) refuse(cli, error.what());
+    std::ostringstream text;
+    cli.exit(error, text, text);  // the help or the version
+    return [text = text.str()] {
+      fmt::print("{}", text);
+      return exit_success;
+    };
+  }
+  if (!action) refuse(cli, fmt::format("a command is needed: {}", command_names(cli)));
+  return action;
+}
+
+}  // namespace app

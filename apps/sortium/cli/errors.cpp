@@ -1,0 +1,60 @@
+#include "cli/errors.hpp"
+
+#include <cerrno>
+#include <csignal>
+#include <new>
+#include <system_error>
+
+#include "cli/common.hpp"
+
+namespace app {
+
+namespace {
+
+// Only another device, driver or machine would help.
+bool is_runtime(sortium::ErrorCode code) {
+  return code != sortium::ErrorCode::invalid_argument && code != sortium::ErrorCode::not_found;
+}
+
+int complain(Exit code, const std::string& message) {
+  print_message(message);
+  return code;
+}
+
+// As every program does of which `head` has read enough. A caller that blocks SIGPIPE sees an exit
+// code.
+int end_by_sigpipe() {
+  std::signal(SIGPIPE, SIG_DFL);
+  std::raise(SIGPIPE);
+  return exit_runtime;
+}
+
+}  // namespace
+
+void print_warnings() {
+  for (const auto& warning : sortium::warnings()) print_message("warning: " + warning);
+}
+
+int report_current_exception() {
+  try {
+    throw;
+  } catch (const ReaderGone&) {
+    return end_by_sigpipe();
+  } catch (const Failure& failure) {
+    return complain(failure.code(), failure.what());
+  } catch (const sortium::Error& error) {
+    print_warnings();
+    print_message(error.what());
+    print_error(error.log());
+    return is_runtime(error.code()) ? exit_runtime : exit_usage;
+  } catch (const std::system_error& error) {  // fmt::print() to standard output
+    if (error.code() == std::errc::broken_pipe) return end_by_sigpipe();
+    return complain(exit_runtime, error.what());
+  } catch (const std::bad_alloc&) {
+    return complain(exit_runtime, "out of host memory");
+  } catch (const std::exception& error) {
+    return complain(exit_runtime, error.what());
+  }
+}
+
+}  // namespace app

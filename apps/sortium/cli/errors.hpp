@@ -1,0 +1,14 @@
+// How the program ends after an error.
+#pragma once
+
+namespace app {
+
+// Prints the message of the exception that is being handled to standard error. Returns the exit
+// code for it. If the reader of standard output is gone, ends the program by SIGPIPE, without a
+// message.
+[[nodiscard]] int report_current_exception();
+
+// Prints the library's warnings to standard error.
+void print_warnings();
+
+}  // namespace app

@@ -1,0 +1,28 @@
+// Options of `sortium sort` and `sortium topk`.
+#pragma once
+
+#include "cli/key_options.hpp"
+
+namespace sortium {
+struct HostReport;
+}
+
+namespace app {
+
+struct SortOptions : KeyOptions {
+  std::string in, out;
+  std::string values, values_out;
+  std::optional<unsigned> value_bytes;
+  bool argsort = false;
+  unsigned index_bytes = 4;
+  std::uint64_t limit = 0;  // records of the result; 0: all
+  std::string device, algorithm = "auto", parameters;
+  std::uint64_t max_scratch_bytes = 0;  // 0: no limit
+  bool verify = false, quiet = false;
+};
+
+// Returns the part of a summary that says how long each step took, and the rate.
+[[nodiscard]] std::string times(const sortium::HostReport& report, std::uint64_t count,
+                                double reading, double writing);
+
+}  // namespace app

@@ -1,0 +1,138 @@
+// The program `sortium` as a whole: errors of usage, outputs that cannot be written, progress.
+#include <poll.h>
+#include <pty.h>
+
+#include "cli.hpp"
+
+namespace {
+
+class Program : public Cli {
+ protected:
+  void SetUp() override {
+    Cli::SetUp();
+    write("k.bin", bytes_of<std::uint32_t>({3, 1, 2}));
+  }
+};
+
+// ---------------------------------------------------------------------------------------------
+// Errors of usage
+// ---------------------------------------------------------------------------------------------
+
+TEST_F(Program, MissingArgumentsNameTheHelpOfTheirCommand) {
+  refuses("sort -o x", 2, {"IN is required", "'sortium sort --help'"});
+  refuses("draw -o x", 2, {"WHAT is required", "'sortium draw --help'"});
+  refuses("", 2, {"a command is needed", "'sortium --help'"});
+}
+
+TEST_F(Program, UnknownArgumentsAreListedInTheirOrder) {
+  refuses("sort k.bin -o o.bin --zig --zag=3 --zog", 2,
+          {"unknown arguments: --zig --zag=3 --zog\n"});
+  refuses("frobnicate --zig", 2, {"frobnicate --zig", "'sortium --help'"});
+}
+
+TEST_F(Program, DeviceNamesMustHaveALetter) {
+  refuses("sort k.bin --type u32 -o o.bin --device ' '", 2, {"device"});
+}
+
+TEST_F(Program, OutOfHostMemoryNamesTheSize) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "AddressSanitizer reserves more memory than the limit allows";
+#endif
+  fs::resize_file(dir_ / "k.bin", std::uintmax_t{64} << 30);  // without blocks on the disk
+  const Result r = shell("ulimit -v 2000000; $S check k.bin --type u32");
+  EXPECT_EQ(r.code, 3);
+  EXPECT_EQ(r.err, "sortium: out of host memory: 64 GiB are needed\n");
+}
+
+// ---------------------------------------------------------------------------------------------
+// Outputs that cannot be written
+// ---------------------------------------------------------------------------------------------
+
+TEST_F(Program, SortsIfStandardErrorCannotBeWritten) {
+  for (const char* closed : {"2> /dev/full", "2>&-", "2> gone"}) {
+    // A reader that opens the pipe and leaves.
+    const std::string reader =
+        std::string_view(closed) == "2> gone" ? "mkfifo gone; (sleep 0.2 < gone) & " : "";
+    const std::string wait = reader.empty() ? "" : "sleep 0.5; ";
+    Result r = shell(fmt::format("{}{{ {}$S sort k.bin --type u32 --device cpu:0 -o o.bin; }} {}",
+                                 reader, wait, closed));
+    EXPECT_EQ(r.code, 0) << closed;
+    EXPECT_EQ(read("o.bin"), bytes_of<std::uint32_t>({1, 2, 3})) << closed;
+    fs::remove(dir_ / "o.bin");
+    fs::remove(dir_ / "gone");
+    r = shell(
+        fmt::format("{}{{ {}$S sort absent.bin --type u32 -o o.bin; }} {}", reader, wait, closed));
+    EXPECT_EQ(r.code, 2) << closed;
+    fs::remove(dir_ / "gone");
+  }
+}
+
+TEST_F(Program, EndsQuietlyIfTheReaderOfItsOutputIsGone) {
+  for (const char* arguments : {"algorithms", "--help", "sort --help", "draw bitonic -o -",
+                                "sort k.bin --type u32 --device cpu:0 --quiet -o -"}) {
+    const Result r =
+        shell(fmt::format("{{ sleep 0.3; $S {}; echo $? > io/code; }} | true", arguments));
+    EXPECT_EQ(r.err, "") << arguments;
+    EXPECT_EQ(read("io/code"), fmt::format("{}\n", 128 + SIGPIPE)) << arguments;
+  }
+}
+
+TEST_F(Program, SaysThatStandardOutputIsFull) {
+  for (const char* arguments : {"algorithms", "--help"}) {
+    const Result r = shell(fmt::format("$S {} > /dev/full", arguments));
+    EXPECT_EQ(r.code, 3) << arguments;
+    EXPECT_NE(r.err.find("No space left"), std::string::npos) << arguments << ": " << r.err;
+  }
+}
+
+// ---------------------------------------------------------------------------------------------
+// Progress
+// ---------------------------------------------------------------------------------------------
+
+// Runs the program with a terminal as standard error until `wanted` appears there. Returns what the
+// terminal got by then, or by the end of the program.
+std::string on_terminal_until(const fs::path& directory, const std::vector<std::string>& arguments,
+                              const std::string& wanted) {
+  int primary = -1, secondary = -1;
+  if (::openpty(&primary, &secondary, nullptr, nullptr, nullptr) != 0)
+    throw std::runtime_error("no terminal");
+  std::string seen;
+  {
+    Waiting program(directory, arguments, secondary);
+    ::close(secondary);
+    constexpr int patience = 60000;  // milliseconds
+    pollfd ready{primary, POLLIN, 0};
+    char part[512];
+    for (ssize_t n = 1; n > 0 && seen.find(wanted) == std::string::npos;) {
+      if (::poll(&ready, 1, patience) <= 0) break;
+      n = ::read(primary, part, sizeof part);
+      if (n > 0) seen.append(part, static_cast<std::size_t>(n));
+    }
+  }  // ends the program
+  ::close(primary);
+  return seen;
+}
+
+TEST_F(Program, WarmingShowsProgress) {
+  const std::string cache = std::getenv("SORTIUM_CACHE_DIR");
+  ::setenv("SORTIUM_CACHE_DIR", (dir_ / "cache").c_str(), 1);
+  const auto seen = on_terminal_until(dir_, {"devices", "--warm"}, "building kernels");
+  ::setenv("SORTIUM_CACHE_DIR", cache.c_str(), 1);
+  EXPECT_NE(seen.find("building kernels for"), std::string::npos) << seen;
+  EXPECT_NE(seen.find('%'), std::string::npos) << seen;
+}
+
+TEST_F(Program, ReportShowsProgress) {
+  std::string rows;
+  for (int i = 0; i < 600; ++i)
+    rows += fmt::format(
+        R"({}{{"algorithm": "a{}", "type": "u32", "n": {}, "device": "d{}", "seconds": 1, "verified": true}})",
+        i == 0 ? "" : ",", i % 5, 1024 << i % 10, i % 40);
+  write("r.json", fmt::format(R"({{"results": [{}]}})", rows));
+  const auto seen = on_terminal_until(dir_, {"report", "r.json", "-o", "r.html"}, "drawing");
+  EXPECT_NE(seen.find("drawing ["), std::string::npos) << seen;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) { return run_cli_tests(argc, argv); }
