@@ -153,7 +153,7 @@ CLI::Option* add_types_option(CLI::App& command, std::vector<sortium::KeyType>& 
 
 void add_key_options(CLI::App& command, KeyOptions& o) {
   command.add_flag("--text", o.text,
-                   "Read and write files not called .npy as text, one number a line");
+                   "Read and write files other than .npy as text, one number a line");
   command
       .add_option_function<std::string>(
           "--type", [&o](const std::string& name) { o.type = sortium::parse_key_type(name); },
