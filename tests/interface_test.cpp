@@ -199,6 +199,7 @@ TEST(Parameters, EveryConditionIsDefined) {
       "SG_WORDS_PTX", "SG_WORDS_KHR"};
   const std::regex defined("#\\s*define\\s+(\\w+)|\\bPARAMETER\\((\\w+)\\)");
   known.insert({"OFFSET_BITS", "SPREAD_BITS"});  // primitives.cl does without them
+  known.insert({"__has_builtin", "__builtin_nontemporal_store"});  // the compiler's own
   std::string own = Defines().problem({}).text();
   for (const auto& [name, text] : texts) own += text;
   for (std::sregex_iterator it(own.begin(), own.end(), defined), end; it != end; ++it)
