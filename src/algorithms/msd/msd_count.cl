@@ -289,65 +289,6 @@ INLINE u32 start_buckets(LOCAL msd_count_memory_t* mine, sub_group_t sg, GLOBAL 
   return !mine->crowded;
 }
 
-#if SAMPLES
-// Puts each sample in its bucket. Returns 1 if one has more than `crowd` samples. mine->counts is 0
-// before and after. With barriers.
-INLINE u32 buckets_are_crowded(LOCAL msd_count_memory_t* mine, const ukey_t* sample, u32 shift,
-                               u32 crowd, u32* misfits) {
-  u32 too_many = 0;
-  UNROLL
-  for (u32 i = 0; i < SAMPLES; ++i) {
-    const u32 bucket = bucket_of(mine, sample[i], shift, misfits);
-    const u32 before = local_add(&mine->counts[bucket / PER_WORD], 1u << PLACE(bucket));
-    too_many |= COUNT_OF(before, bucket) >= crowd;
-  }
-  if (too_many) local_or(&mine->crowded, 1u);
-  barrier_local();
-  for (u32 i = local_id(); i < COUNT_WORDS; i += WG) mine->counts[i] = 0;
-  barrier_local();
-  return mine->crowded;
-}
-#endif
-
-// Counts the work-group's share of the keys in mine->counts, and adds them to `counts`. If the keys
-// of a sub-group are in one bucket, as in sorted input, one addition counts a row of them.
-INLINE void count_keys(LOCAL msd_count_memory_t* mine, sub_group_t sg, GLOBAL const ukey_t* keys,
-                       GLOBAL u32* counts, u64 n, u32 shift, u32* misfits) {
-  const u32 t = local_id();
-  for (u64 base = (u64)group_id() * WG * ITEMS; base < n; base += (u64)group_count() * WG * ITEMS) {
-    const u32 first = sg_index() * (ITEMS * SG_LANES) + sg_lane();
-    GLOBAL const ukey_t* tile = keys + base;
-    if (n - base >= WG * ITEMS) {
-      u32 bucket[ITEMS];
-      UNROLL
-      for (u32 i = 0; i < ITEMS; ++i)
-        bucket[i] = bucket_of(mine, tile[first + i * SG_LANES], shift, misfits);
-#if SG_NATIVE
-      if (sg_ballot(sg, bucket[0] != sg_shuffle(sg, bucket[0], 0)) == 0) {
-        UNROLL
-        for (u32 i = 0; i < ITEMS; ++i) {
-          if (sg_ballot(sg, bucket[i] != sg_shuffle(sg, bucket[i], 0)) != 0)
-            count_bucket(mine->counts, counts, bucket[i], 1);
-          else if (sg_lane() == 0)
-            count_bucket(mine->counts, counts, bucket[i], SG_LANES);
-        }
-        continue;
-      }
-#endif
-      UNROLL
-      for (u32 i = 0; i < ITEMS; ++i) count_bucket(mine->counts, counts, bucket[i], 1);
-    } else {
-      for (u32 i = t; i < (u32)(n - base); i += WG)
-        count_bucket(mine->counts, counts, bucket_of(mine, tile[i], shift, misfits), 1);
-    }
-  }
-  barrier_local();
-  for (u32 b = t; b < BUCKETS; b += WG) {
-    const u32 count = COUNT_OF(mine->counts[b / PER_WORD], b);
-    if (count != 0) global_add(&counts[b], count);
-  }
-}
-
 // Counts the keys of each bucket, which is the value of a key's order from bit `shift` on. If the
 // samples show that keys do not spread, sets *skewed and counts nothing.
 //   keys          in: n keys
@@ -401,7 +342,20 @@ void msd_count(GLOBAL const ukey_t* keys, GLOBAL const ukey_t* samples, GLOBAL u
   repeats = count_repeats(mine, sample);
   spreads &= repeats <= repeats_most;
 #endif
-  if (spreads) spreads = !buckets_are_crowded(mine, sample, shift, crowd, &misfits);
+  if (spreads) {
+    u32 too_many = 0;
+    UNROLL
+    for (u32 i = 0; i < SAMPLES; ++i) {
+      const u32 bucket = bucket_of(mine, sample[i], shift, &misfits);
+      const u32 before = local_add(&mine->counts[bucket / PER_WORD], 1u << PLACE(bucket));
+      too_many |= COUNT_OF(before, bucket) >= crowd;
+    }
+    if (too_many) local_or(&mine->crowded, 1u);
+    barrier_local();
+    for (u32 i = t; i < COUNT_WORDS; i += WG) mine->counts[i] = 0;
+    barrier_local();
+    spreads = !mine->crowded;
+  }
   if (!spreads) {
 #if FEW_DIGITS
 #if SPREAD_BITS  // repeats of floats matter only for the sort that follows
@@ -417,7 +371,40 @@ void msd_count(GLOBAL const ukey_t* keys, GLOBAL const ukey_t* samples, GLOBAL u
   }
 #endif
 
-  count_keys(mine, sg, keys, counts, n, shift, &misfits);
+  // Count. If the keys of a sub-group are in one bucket, as in sorted input, one addition counts a
+  // row of them.
+  for (u64 base = (u64)group_id() * WG * ITEMS; base < n; base += (u64)group_count() * WG * ITEMS) {
+    const u32 first = sg_index() * (ITEMS * SG_LANES) + sg_lane();
+    GLOBAL const ukey_t* tile = keys + base;
+    if (n - base >= WG * ITEMS) {
+      u32 bucket[ITEMS];
+      UNROLL
+      for (u32 i = 0; i < ITEMS; ++i)
+        bucket[i] = bucket_of(mine, tile[first + i * SG_LANES], shift, &misfits);
+#if SG_NATIVE
+      if (sg_ballot(sg, bucket[0] != sg_shuffle(sg, bucket[0], 0)) == 0) {
+        UNROLL
+        for (u32 i = 0; i < ITEMS; ++i) {
+          if (sg_ballot(sg, bucket[i] != sg_shuffle(sg, bucket[i], 0)) != 0)
+            count_bucket(mine->counts, counts, bucket[i], 1);
+          else if (sg_lane() == 0)
+            count_bucket(mine->counts, counts, bucket[i], SG_LANES);
+        }
+        continue;
+      }
+#endif
+      UNROLL
+      for (u32 i = 0; i < ITEMS; ++i) count_bucket(mine->counts, counts, bucket[i], 1);
+    } else {
+      for (u32 i = t; i < (u32)(n - base); i += WG)
+        count_bucket(mine->counts, counts, bucket_of(mine, tile[i], shift, &misfits), 1);
+    }
+  }
+  barrier_local();
+  for (u32 b = t; b < BUCKETS; b += WG) {
+    const u32 count = COUNT_OF(mine->counts[b / PER_WORD], b);
+    if (count != 0) global_add(&counts[b], count);
+  }
   if (misfits != 0) global_add(skewed, 1u);
 
   // The last work-group that is done finds where buckets begin.

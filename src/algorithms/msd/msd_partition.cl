@@ -137,28 +137,6 @@ INLINE u32 single_place(bucket_t b, u32 i) {
                        : behind - 1 - (i - singles);
 }
 
-// Finds the pass's segments and their tiles, in mine->segments and mine->first_tiles. Returns the
-// number of tiles. A segment has `digits` values of the pass's digit, each of which has
-// 2^start_shift buckets. A barrier must follow.
-INLINE u32 find_segments(LOCAL msd_partition_memory_t* mine, GLOBAL const u32* starts, u32 segments,
-                         u32 digits, u32 start_shift) {
-  const u32 t = local_id();
-  index_t all;
-  u32 begin = 0, end = 0;
-  if (t < segments) {
-    begin = starts[(t * digits) << start_shift];
-    end = starts[((t + 1) * digits) << start_shift];
-  }
-  const u32 first_tile =
-      (u32)wg_scan_add(mine->scratch, RADIX, (end - begin + TILE - 1) / TILE, &all);
-  if (t < segments) {
-    if (t == 0) mine->segments[0] = begin;
-    mine->segments[t + 1] = end;
-    mine->first_tiles[t] = first_tile;
-  }
-  return (u32)all;
-}
-
 //   keys_in   in: n keys, n at least TILE
 //   keys_a    out of the first pass: n keys (spread orders, with SPREAD_BITS)
 //   keys_b    out of the second pass, if there is one: n keys
@@ -194,7 +172,19 @@ void msd_partition(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL u
     if (pass != 0) reserved += 2 * RADIX;
     const u32 tiles_before = tiles;
     const u32 segments = pass == 0 ? 1 : 1u << (widths & 255);
-    tiles = find_segments(mine, starts, segments, mask + 1, start_shift);
+    u32 begin = 0, end = 0;
+    if (t < segments) {
+      begin = starts[(t * (mask + 1)) << start_shift];
+      end = starts[((t + 1) * (mask + 1)) << start_shift];
+    }
+    const u32 first_tile =
+        (u32)wg_scan_add(mine->scratch, RADIX, (end - begin + TILE - 1) / TILE, &all);
+    if (t < segments) {
+      if (t == 0) mine->segments[0] = begin;
+      mine->segments[t + 1] = end;
+      mine->first_tiles[t] = first_tile;
+    }
+    tiles = (u32)all;
     if (t < RADIX) mine->ranks[turn % 2][t] = 0;
     barrier_local();
     if (t == 0) take_tile(mine, &mine->tiles[turn % 3], &state[pass], RUN - 1, segments, (u32)n);

@@ -91,41 +91,6 @@ typedef struct {
     *(LOCAL uint4*)(to) = four;                                                         \
   }
 
-// Adds up each team's rows: the counts of the tiles before `tile`, and of all tiles. A team has
-// neighbouring rows, a work-item eight digits of them. A barrier must follow.
-INLINE void sum_rows(LOCAL msd_tile_memory_t* own, GLOBAL const u32* table, u32 tile, u32 tiles) {
-  const u32 t = local_id();
-  const u32 team = t / ROW_QUADS, quad = t % ROW_QUADS, rows = (tiles + ROW_TEAMS - 1) / ROW_TEAMS;
-  const u32 end = min((team + 1) * rows, tiles);
-  u32 sum[8], before[8];
-  UNROLL
-  for (u32 d = 0; d < 8; ++d) sum[d] = before[d] = 0;
-  for (u32 row = team * rows; row < end; row += ROWS_AT_ONCE) {
-    uint4 counts[ROWS_AT_ONCE];
-    UNROLL
-    for (u32 i = 0; i < ROWS_AT_ONCE; ++i)
-      counts[i] = ((GLOBAL const uint4*)table)[min(row + i, end - 1) * ROW_QUADS + quad];
-    UNROLL
-    for (u32 i = 0; i < ROWS_AT_ONCE; ++i) {
-      if (row + i == tile) UNROLL
-      for (u32 d = 0; d < 8; ++d) before[d] = sum[d];
-      if (row + i < end) {
-        ADD_COUNTS(sum, 0, counts[i].x)
-        ADD_COUNTS(sum, 2, counts[i].y)
-        ADD_COUNTS(sum, 4, counts[i].z)
-        ADD_COUNTS(sum, 6, counts[i].w)
-      }
-    }
-  }
-  if (end <= tile) UNROLL
-  for (u32 d = 0; d < 8; ++d) before[d] = sum[d];
-  LOCAL u32* to = &own->mine.sums[0][team * RADIX + 8 * quad];
-  PUT_QUAD(to, before, 0)
-  PUT_QUAD(to + 4, before, 4)
-  PUT_QUAD(to + ROW_TEAMS * RADIX, sum, 0)
-  PUT_QUAD(to + ROW_TEAMS * RADIX + 4, sum, 4)
-}
-
 // Work-group g partitions tile g by the digit. Stable.
 //   keys_in, values_in    in: n records. values_in null: a value is its record's position
 //   keys_out, values_out  out: n records
@@ -156,8 +121,37 @@ void msd_partition_tiles(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
     key[i] = at < count ? k : KEY_LAST;
   }
 
-  // Sum the counts of the tiles before this one, and of all tiles.
-  sum_rows(own, table, tile, tiles);
+  // Sum the counts of the tiles before this one, and of all tiles. A team has neighbouring rows, a
+  // work-item eight digits of them.
+  const u32 team = t / ROW_QUADS, quad = t % ROW_QUADS, rows = (tiles + ROW_TEAMS - 1) / ROW_TEAMS;
+  const u32 end = min((team + 1) * rows, tiles);
+  u32 sum[8], before[8];
+  UNROLL
+  for (u32 d = 0; d < 8; ++d) sum[d] = before[d] = 0;
+  for (u32 row = team * rows; row < end; row += ROWS_AT_ONCE) {
+    uint4 counts[ROWS_AT_ONCE];
+    UNROLL
+    for (u32 i = 0; i < ROWS_AT_ONCE; ++i)
+      counts[i] = ((GLOBAL const uint4*)table)[min(row + i, end - 1) * ROW_QUADS + quad];
+    UNROLL
+    for (u32 i = 0; i < ROWS_AT_ONCE; ++i) {
+      if (row + i == tile) UNROLL
+      for (u32 d = 0; d < 8; ++d) before[d] = sum[d];
+      if (row + i < end) {
+        ADD_COUNTS(sum, 0, counts[i].x)
+        ADD_COUNTS(sum, 2, counts[i].y)
+        ADD_COUNTS(sum, 4, counts[i].z)
+        ADD_COUNTS(sum, 6, counts[i].w)
+      }
+    }
+  }
+  if (end <= tile) UNROLL
+  for (u32 d = 0; d < 8; ++d) before[d] = sum[d];
+  LOCAL u32* to = &own->mine.sums[0][team * RADIX + 8 * quad];
+  PUT_QUAD(to, before, 0)
+  PUT_QUAD(to + 4, before, 4)
+  PUT_QUAD(to + ROW_TEAMS * RADIX, sum, 0)
+  PUT_QUAD(to + ROW_TEAMS * RADIX + 4, sum, 4)
   for (u32 i = sg_lane(); i < RANK_WORDS; i += SG_LANES) my_ranks[i] = 0;
   if (t == 0) own->skewed = 0;
   barrier_local();

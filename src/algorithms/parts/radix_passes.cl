@@ -83,27 +83,6 @@ OUTLINE void begin_pass(LOCAL onesweep_memory_t* mine, GLOBAL u32* starts, u32 d
   barrier_local();
   if (t < 2) mine->common[t] = mine->common[t] != 0 ? mine->common[t] % RADIX : RADIX;
 }
-#else
-
-// Finds the pass's segments and their tiles, in mine->segments and mine->first_tiles. Returns the
-// number of tiles. Ends with a barrier.
-INLINE u32 find_segments(LOCAL onesweep_memory_t* mine, pass_t p) {
-  const u32 t = local_id();
-  index_t segment_begin = 0, segment_end = 0, all;
-  if (t < p.segments) {
-    segment_begin = p.starts[(u64)t * p.digits << p.start_shift];
-    segment_end = p.starts[(u64)(t + 1) * p.digits << p.start_shift];
-  }
-  const u32 first_tile =
-      (u32)wg_scan_add(mine->scratch, RADIX, (segment_end - segment_begin + TILE - 1) / TILE, &all);
-  if (t < p.segments) {
-    if (t == 0) mine->segments[0] = segment_begin;
-    mine->segments[t + 1] = segment_end;
-    mine->first_tiles[t] = first_tile;
-  }
-  barrier_local();
-  return (u32)all;
-}
 #endif
 
 // Pass 0 reads keys_in and values_in and writes keys_a and values_a; later passes alternate between
@@ -186,7 +165,20 @@ void onesweep(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey_t
     p.digits = p.mask + 1;
     p.segments = pass == 0 ? 1 : 1u << ((u32)widths & 255);
     p.start_shift = p.last ? 0 : (u32)(widths >> 8) & 255;
-    tiles = find_segments(mine, p);
+    index_t segment_begin = 0, segment_end = 0, all;
+    if (t < p.segments) {
+      segment_begin = starts[(u64)t * p.digits << p.start_shift];
+      segment_end = starts[(u64)(t + 1) * p.digits << p.start_shift];
+    }
+    const u32 first_tile = (u32)wg_scan_add(mine->scratch, RADIX,
+                                            (segment_end - segment_begin + TILE - 1) / TILE, &all);
+    if (t < p.segments) {
+      if (t == 0) mine->segments[0] = segment_begin;
+      mine->segments[t + 1] = segment_end;
+      mine->first_tiles[t] = first_tile;
+    }
+    tiles = (u32)all;
+    barrier_local();
 #else
     // Find where digits begin, while other work-groups still write tiles of the pass before.
     begin_pass(mine, starts, digit_word, n);
