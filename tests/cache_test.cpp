@@ -5,6 +5,7 @@
 // of the directory is tried in children: this program again, with --sort.
 #include <gtest/gtest.h>
 #include <spawn.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include <fstream>
 #include <map>
 
+#include "core/warnings.hpp"
 #include "kernels/kernels.hpp"
 #include "support.hpp"
 
@@ -189,8 +191,9 @@ TEST_F(Cache, ADirectoryInAnEntrysPlaceIsNoEntry) {
 }
 
 TEST_F(Cache, KilledWritersLeavingsAreRemovedAfterAnHour) {
-  const auto old_one = directory / "0123.tmp.99999.0", fresh = directory / "0123.tmp.99999.1",
-             entry = directory / "0123";
+  const std::string name(32, 'a');
+  const auto old_one = directory / (name + ".tmp.99999.0"),
+             fresh = directory / (name + ".tmp.99999.1"), entry = directory / name;
   for (const auto& file : {old_one, fresh, entry}) write(file, bytes_of("half an ent"));
   for (const auto& file : {old_one, entry})
     fs::last_write_time(file, fs::file_time_type::clock::now() - 61min);
@@ -199,6 +202,99 @@ TEST_F(Cache, KilledWritersLeavingsAreRemovedAfterAnHour) {
   EXPECT_FALSE(fs::exists(old_one));
   EXPECT_TRUE(fs::exists(fresh)) << "its writer may still be at it";
   EXPECT_TRUE(fs::exists(entry));
+}
+
+TEST_F(Cache, OthersFilesStay) {
+  const auto entry_name = std::string(32, 'a');
+  const std::vector<fs::path> files{directory / "thesis.tmp.docx", directory / "0123.tmp.1.0",
+                                    directory / (entry_name + ".tmp.docx"),
+                                    directory / (entry_name + ".tmp."),
+                                    directory / ("x" + entry_name + ".tmp.1")};
+  const std::vector<fs::path> folders{directory / "empty.tmp.folder",
+                                      directory / (entry_name + ".tmp.1.1")};
+  const auto long_ago = fs::file_time_type::clock::now() - 100h;
+  for (const auto& f : files) write(f, bytes_of("years of work"));
+  for (const auto& f : folders) fs::create_directory(f);
+  for (const auto& all : {files, folders})
+    for (const auto& f : all) fs::last_write_time(f, long_ago);
+  kernels::cache::store("key", bytes_of("payload"));
+  for (const auto& all : {files, folders})
+    for (const auto& f : all) EXPECT_TRUE(fs::exists(f)) << f;
+}
+
+// What the last warning says, of those that came after `before` others.
+bool warned(std::size_t before, const std::string& part) {
+  const auto all = warnings();
+  return all.size() > before && all.back().find(part) != std::string::npos;
+}
+
+TEST_F(Cache, ALinkIsNoEntryAndIsNotWrittenThrough) {
+  kernels::cache::store("key", bytes_of("payload"));
+  const fs::path file = kernels::cache::file_of("key");
+  const auto elsewhere = directory / "elsewhere";
+  fs::rename(file, elsewhere);
+  fs::create_symlink(elsewhere, file);
+  const auto linked = read(elsewhere);
+  Bytes got;
+  EXPECT_FALSE(kernels::cache::load("key", got));
+  kernels::cache::store("key", bytes_of("another"));
+  EXPECT_EQ(read(elsewhere), linked);
+  ASSERT_TRUE(kernels::cache::load("key", got));
+  EXPECT_EQ(got, bytes_of("another"));
+}
+
+// A link that waits under a temporary file's name must not be followed.
+TEST_F(Cache, TemporaryNamesCannotBeGuessed) {
+  const auto victim = directory / "victim";
+  write(victim, bytes_of("mine"));
+  const std::string entry = kernels::cache::file_of("key");
+  for (unsigned serial = 0; serial < 200; ++serial)
+    fs::create_symlink(victim, fmt::format("{}.tmp.{}.{}", entry, getpid(), serial));
+  kernels::cache::store("key", bytes_of("payload"));
+  EXPECT_EQ(read(victim), bytes_of("mine"));
+  Bytes got;
+  EXPECT_TRUE(kernels::cache::load("key", got));
+}
+
+TEST_F(Cache, AnEntryThatOthersMayWriteIsNotTrusted) {
+  kernels::cache::store("key", bytes_of("payload"));
+  const auto file = kernels::cache::file_of("key");
+  Bytes got;
+  for (const auto mode : {0620u, 0602u}) {
+    const auto before = warnings().size();
+    ASSERT_EQ(chmod(file.c_str(), mode), 0);
+    EXPECT_FALSE(kernels::cache::load("key", got));
+    EXPECT_TRUE(warned(before, fmt::format("mode {:o}", mode)));
+  }
+  ASSERT_EQ(chmod(file.c_str(), 0600), 0);
+  EXPECT_TRUE(kernels::cache::load("key", got));
+  if (geteuid() != 0) return;  // only root may give a file away
+  const auto before = warnings().size();
+  ASSERT_EQ(chown(file.c_str(), 12345, 12345), 0);
+  EXPECT_FALSE(kernels::cache::load("key", got));
+  EXPECT_TRUE(warned(before, "belongs to user 12345"));
+}
+
+TEST_F(Cache, ADirectoryThatOthersMayWriteIsNotTrusted) {
+  kernels::cache::store("key", bytes_of("payload"));
+  const auto before = warnings().size();
+  ASSERT_EQ(chmod(directory.c_str(), 0777), 0);
+  Bytes got;
+  EXPECT_FALSE(kernels::cache::load("key", got));
+  EXPECT_TRUE(warned(before, directory.string()));
+  kernels::cache::store("other", bytes_of("payload"));
+  EXPECT_EQ(entries().size(), 1u);
+  EXPECT_EQ(run_child(), right) << "sorting goes on without a cache";
+  ASSERT_EQ(chmod(directory.c_str(), 01777), 0);
+  EXPECT_TRUE(kernels::cache::load("key", got)) << "as in /tmp: others cannot replace entries";
+}
+
+TEST_F(Cache, AHugeEntryDoesNotStopSorting) {
+  EXPECT_EQ(run_child(), right);
+  for (const auto& [file, time] : entries()) fs::resize_file(file, std::uint64_t{1} << 40);
+  EXPECT_EQ(run_child(), right);
+  for (const auto& [file, time] : entries())
+    EXPECT_LT(fs::file_size(file), std::uint64_t{1} << 30) << file;
 }
 
 TEST_F(Cache, AFreshProcessUsesTheEntries) {

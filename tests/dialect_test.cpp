@@ -44,7 +44,8 @@ class Words : public testing::Test {
     Problem p;
     p.count = count;
     const auto defines = more.problem(p).set(part, 1).set("WG", wg);
-    module = kernels::build(*test_device(), caps, {"dialect_test.cl", dialect_test_cl}, defines);
+    module = kernels::build(*test_device(), caps,
+                            kernels::Source{"dialect_test.cl", dialect_test_cl}, defines);
   }
   void launch(const char* name, std::vector<Arg> args) {
     const auto kernel = module->kernel(name);
@@ -144,12 +145,15 @@ TEST_F(Words, ClustersSend) {
   const unsigned cluster = caps.cluster_groups;
   if (cluster < 2)
     GTEST_SKIP() << "this device's work-groups cannot reach each other's local memory";
-  load("SAY_CLUSTER", 128, kernels::Defines().set("GROUPS", cluster));
+  const unsigned bytes_for_each = 16 * 3 + 8 * 2 + 4 * 2;
+  load("SAY_CLUSTER", 128,
+       kernels::Defines()
+           .set("GROUPS", cluster)
+           .local_struct("say_cluster_memory_t", cluster * bytes_for_each + 16));
   DeviceArray<std::uint32_t> wrong(*queue, 3 * cluster * wg);
   const auto kernel = module->kernel("say_cluster");
   const Arg args[] = {wrong};
-  constexpr unsigned bytes_for_each = 16 * 3 + 8 * 2 + 4 * 2;  // of say_cluster_memory_t
-  queue->launch({*kernel, 3 * cluster, wg, args, "test", cluster * bytes_for_each + 64, cluster});
+  queue->launch({*kernel, 3 * cluster, wg, args, "test", cluster});
   EXPECT_EQ(wrong.read(), std::vector<std::uint32_t>(3 * cluster * wg, 0))
       << "1: 4 bytes, 2: 8, 4: 16";
 }
@@ -286,7 +290,8 @@ class Keys : public testing::TestWithParam<TypeAndOrder> {
     kernels::Defines defines;
     defines.problem(p).set(part, 1).set("WG", wg);
     module = kernels::build(*test_device(), capabilities(*test_device()),
-                            {"dialect_records_test.cl", dialect_records_test_cl}, defines);
+                            kernels::Source{"dialect_records_test.cl", dialect_records_test_cl},
+                            defines);
   }
   void launch(const char* name, std::uint32_t count, std::vector<Arg> args) {
     const auto kernel = module->kernel(name);
@@ -497,12 +502,13 @@ TEST(Options, BoundRegistersOnNvidiasOpenCl) {
   Capabilities c;
   c.backend = Backend::opencl;
   kernels::Defines shared, alone, none;
+  for (auto* d : {&shared, &alone, &none}) d->problem({});
   shared.resident(2, 256);
   alone.resident(1, 128);
   none.set("WG", 256);
   const auto text = [&](SubGroupWords words, const kernels::Defines& defines) {
     c.sub_group_words = words;
-    return kernels::full_text(c, {"some.cl", ""}, defines);
+    return kernels::full_text(c, {kernels::Source{"some.cl", ""}}, defines);
   };
   EXPECT_TRUE(text(SubGroupWords::ptx, shared).starts_with("//! -cl-nv-maxrregcount=128\n"));
   EXPECT_TRUE(text(SubGroupWords::ptx, alone).starts_with("//! -cl-nv-maxrregcount=255\n"));

@@ -1,6 +1,7 @@
-// Every room's kernels compile for CUDA, with no GPU in the machine: NVRTC makes machine code of
-// them, and the code holds the kernels that the room asks for. Whether they are right, conformance
-// says on a GPU.
+// Every algorithm's kernels compile for CUDA without a GPU: NVRTC makes machine code of them, the
+// code holds the kernels that the algorithm launches, their structures fit the local memory that
+// the host provides, and every launch passes the arguments that the kernel declares. Conformance
+// tests the results, on a GPU.
 //
 //   SORTIUM_REQUIRE_NVRTC=1  fail where NVRTC is not found, instead of skipping
 //   SORTIUM_NVRTC_CODE=FILE  append a hash of each module's machine code to FILE. A refactoring
@@ -15,21 +16,14 @@
 #include <fstream>
 
 #include "algorithms/algorithm.hpp"
+#include "checking_queue.hpp"
+#include "kernels/probe.hpp"
 #include "methods.hpp"
 #include "pic/pic.hpp"
 #include "support.hpp"
 
 namespace sortium::test {
 namespace {
-
-class NamedKernel final : public Kernel {
- public:
-  explicit NamedKernel(std::string name) : name_(std::move(name)) {}
-  std::string_view name() const override { return name_; }
-
- private:
-  std::string name_;
-};
 
 class Cubin final : public Module {
  public:
@@ -46,7 +40,7 @@ class Cubin final : public Module {
   std::vector<std::byte> code_;
 };
 
-// Compiles, and can do nothing else.
+// Compiles kernels and checks their launches; it runs none.
 class CompilingDevice final : public Device {
  public:
   static constexpr int arch = 90;
@@ -77,10 +71,12 @@ class CompilingDevice final : public Device {
     binary.clear();  // kept nowhere: what is tested is the compiler
     return std::make_unique<Cubin>(std::move(code));
   }
-  std::unique_ptr<Buffer> allocate(std::uint64_t) override { cannot(); }
+  std::unique_ptr<Buffer> allocate(std::uint64_t) override { return std::make_unique<NoBuffer>(); }
   std::unique_ptr<Buffer> adopt(void*, std::uint64_t) override { return nullptr; }
   void sync_host(Queue&, Buffer&) override { cannot(); }
-  std::unique_ptr<Queue> make_queue(bool) override { cannot(); }
+  std::unique_ptr<Queue> make_queue(bool) override {
+    return std::make_unique<CheckingQueue>(shared_from_this());
+  }
   std::uint64_t free_memory() override { return 0; }
   std::unique_ptr<Module> load(std::span<const std::byte>) override { cannot(); }
   void* native_context() override { return nullptr; }
@@ -152,6 +148,7 @@ TEST_P(Nvrtc, Compiles) {
        .value_bytes = 8,
        .order = Order::descending},
   };
+  CheckingQueue queue(device);
   bool ordered = false;
   unsigned turn = m.turn;
   for (auto problem : problems) {
@@ -163,7 +160,9 @@ TEST_P(Nvrtc, Compiles) {
     Capabilities caps = device->info().claimed;
     caps.ordered_local_atomics = ordered = !ordered;
     try {
-      algorithm.plan(problem, caps, parameters)->build(*device, caps);
+      const auto sorter = algorithm.plan(problem, caps, parameters);
+      sorter->build(*device, caps);
+      sorter->enqueue(queue, some_operands(problem, sorter->scratch_bytes()));
     } catch (const Error& e) {
       if (e.code() == ErrorCode::unsupported && problem.count == many && is_limited(m.algorithm))
         continue;
@@ -171,6 +170,7 @@ TEST_P(Nvrtc, Compiles) {
     }
   }
   EXPECT_GT(device->compilations, 0u);
+  EXPECT_GT(queue.launches, 0u);
 }
 
 std::vector<MethodUnderTest> methods_of_kernels() {
@@ -267,6 +267,16 @@ TEST_F(NvrtcProgram, Companions) {
     }
   }
   EXPECT_GT(device->compilations, 0u);
+}
+
+// A queue on which nothing goes wrong: the probe then finds all that the device claims. A launch
+// that does not match its kernel throws.
+TEST_F(NvrtcProgram, Probe) {
+  const auto device = std::make_shared<CompilingDevice>();
+  const Capabilities found = kernels::probe(*device);
+  EXPECT_EQ(found.sub_group_words, SubGroupWords::cuda);
+  EXPECT_EQ(found.cluster_groups, device->info().claimed.cluster_groups);
+  EXPECT_TRUE(found.ordered_local_atomics);
 }
 
 TEST(NvrtcItself, SaysWhatIsWrong) {

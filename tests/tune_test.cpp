@@ -210,11 +210,31 @@ TEST_F(TunedSort, TakesWhatTheFileSays) {
     EXPECT_EQ(passed_over.said.find(not_this), std::string::npos) << passed_over.said;
     EXPECT_NE(passed_over.said.find("b=32"), std::string::npos) << passed_over.said;
   }
+}
 
+// Sorts need no tuned parameters: a file that is broken or missing is ignored, with a warning that
+// names it and what is wrong.
+TEST_F(TunedSort, ABrokenFileIsIgnoredWithAWarning) {
+  std::ofstream(directory + "/keys.u32") << std::string(4 << 10, 'x');
+  const std::string sort =
+      "sort keys.u32 --type u32 -o out.u32 --device " + test_device()->info().id;
+  const auto ignored = [&](const std::string& because) {
+    const auto sorted = run(sort);
+    EXPECT_EQ(sorted.code, 0) << sorted.said;
+    EXPECT_NE(sorted.said.find("warning"), std::string::npos) << sorted.said;
+    EXPECT_NE(sorted.said.find("tuning file " + directory + "/tuned.json"), std::string::npos)
+        << sorted.said;
+    EXPECT_NE(sorted.said.find(because), std::string::npos) << sorted.said;
+  };
+  ignored("cannot be read");
   write("tuned.json", "{}");
-  const auto broken = run(sort);
-  EXPECT_EQ(broken.code, 2) << broken.said;
-  EXPECT_NE(broken.said.find("tuning file"), std::string::npos) << broken.said;
+  ignored("is not {\"tuned\"");
+  write("tuned.json", "{\"tuned\": [");
+  ignored("parse error");
+  write("tuned.json", R"({"tuned": [{"device": 3}]})");
+  ignored("entry 0");
+  write("tuned.json", tuning::print({}));
+  EXPECT_EQ(run(sort).said.find("warning"), std::string::npos);
 }
 
 TEST_F(TunedSort, TheTunerWritesAndKeepsOthers) {

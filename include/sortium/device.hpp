@@ -100,11 +100,28 @@ class Buffer {
   [[nodiscard]] virtual Memory memory() const = 0;
 };
 
+// What a kernel's source declares; every launch is checked against it.
+struct Signature {
+  struct Parameter {
+    std::string name;
+    unsigned bytes;  // of a number: 4 or 8; 0: a place in memory
+  };
+  std::vector<Parameter> parameters;
+  unsigned local_bytes = 0;  // of the kernel's LOCAL_STRUCT; 0: it has none
+};
+
 // A kernel of a Module, with a place of its own for its arguments.
 class Kernel {
  public:
   virtual ~Kernel() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
+
+  // kernels::build declares the signature; a kernel without one cannot be launched.
+  void declare(std::shared_ptr<const Signature> signature) { signature_ = std::move(signature); }
+  [[nodiscard]] const Signature* signature() const { return signature_.get(); }
+
+ private:
+  std::shared_ptr<const Signature> signature_;
 };
 
 // Compiled kernels, loaded on one device.
@@ -114,11 +131,17 @@ class Module {
   [[nodiscard]] virtual std::unique_ptr<Kernel> kernel(const std::string& name) = 0;
 };
 
-// A kernel's argument: a place in memory, or a 4- or 8-byte unsigned number.
+// A kernel's argument: the name that the kernel has for it, and a place in memory or an unsigned
+// number of 4 or 8 bytes.
 struct Arg {
+  Arg(std::string_view parameter, Memory m) : name(parameter), memory(m), is_memory(true) {}
+  Arg(std::string_view parameter, std::uint32_t v) : name(parameter), scalar(v), size(4) {}
+  Arg(std::string_view parameter, std::uint64_t v) : name(parameter), scalar(v), size(8) {}
+  // Without a name, until every launch has names.
   Arg(Memory m) : memory(m), is_memory(true) {}
   Arg(std::uint32_t v) : scalar(v), size(4) {}
   Arg(std::uint64_t v) : scalar(v), size(8) {}
+  std::string_view name{};
   Memory memory{};
   std::uint64_t scalar = 0;
   unsigned size = 0;
@@ -130,10 +153,8 @@ struct Launch {
   std::uint64_t groups;  // work-groups; 0 launches nothing
   unsigned work_group;   // work-items each
   std::span<const Arg> args;
-  std::string_view phase;     // what the trace calls it; must outlive the trace
-  unsigned local_struct = 0;  // bytes of the kernel's LOCAL_STRUCT, if it has one
-  unsigned cluster =
-      1;  // work-groups that share their local memory, neighbours; a divisor of `groups`
+  std::string_view phase;  // what the trace calls it; must outlive the trace
+  unsigned cluster = 1;  // neighbouring work-groups that share their local memory; divides `groups`
 };
 
 // Device time of one enqueued command.
@@ -151,7 +172,8 @@ class Queue {
   virtual ~Queue() = default;
   [[nodiscard]] virtual Device& device() const = 0;
 
-  // These only enqueue.
+  // These only enqueue. A launch throws Error(invalid_argument) naming the kernel and the argument
+  // if `args` are not the kernel's parameters: in number, order, name, kind and width.
   virtual void launch(const Launch& launch) = 0;
   virtual void copy(Memory to, Memory from, std::uint64_t bytes,
                     std::string_view phase = "copy") = 0;

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace sortium {
 
@@ -135,6 +136,11 @@ class Error : public std::runtime_error {
   ErrorCode code_;
   std::string log_;
 };
+
+// Returns what the user should know although no call failed, such as a kernel cache that is not
+// safe to use: every warning of this process so far, once each, in the order of their first time.
+// The library never prints.
+[[nodiscard]] std::vector<std::string> warnings();
 
 [[nodiscard]] std::string_view version();  // "0.1.0"
 

@@ -7,6 +7,18 @@
 #include "embedded.hpp"
 
 namespace sortium {
+namespace {
+
+// What scan.cl is specialised for.
+struct ScanParameters {
+  unsigned work_group;  // work-items of a work-group, a power of two
+
+  [[nodiscard]] kernels::Defines defines(const Problem& problem) const {
+    return kernels::Defines().problem(problem).set("WG", work_group);
+  }
+};
+
+}  // namespace
 
 Scan::Scan(std::uint64_t length, std::uint64_t parts, std::uint64_t count,
            const Capabilities& device, ScratchLayout& layout)
@@ -17,10 +29,9 @@ Scan::Scan(std::uint64_t length, std::uint64_t parts, std::uint64_t count,
 }
 
 void Scan::build(Device& device, const Capabilities& capabilities) {
-  Problem counted;  // of which only the count matters
-  counted.count = count_;
+  const Problem problem{.count = count_};  // its other members do not matter
   module_ = kernels::build(device, capabilities, kernels::embedded::scan_cl,
-                           kernels::Defines().problem(counted).set("WG", work_group_));
+                           ScanParameters{.work_group = work_group_}.defines(problem));
   part_ = module_->kernel("scan_part");
   add_ = module_->kernel("scan_add");
 }
@@ -28,12 +39,12 @@ void Scan::build(Device& device, const Capabilities& capabilities) {
 void Scan::enqueue(Queue& queue, const Operands& operands, Memory table) const {
   const Memory sums = sums_.in(operands), total = total_.in(operands);
   const std::uint64_t part = (length_ + parts_ - 1) / parts_;
-  const Arg part_args[] = {table, sums, length_, part};
+  const Arg part_args[] = {{"table", table}, {"sums", sums}, {"length", length_}, {"part", part}};
   queue.launch({*part_, parts_, work_group_, part_args, "scan"});
   if (parts_ == 1) return;
-  const Arg sums_args[] = {sums, total, parts_, parts_};
+  const Arg sums_args[] = {{"table", sums}, {"sums", total}, {"length", parts_}, {"part", parts_}};
   queue.launch({*part_, 1, work_group_, sums_args, "scan"});
-  const Arg add_args[] = {table, sums, length_, part};
+  const Arg add_args[] = {{"table", table}, {"sums", sums}, {"length", length_}, {"part", part}};
   queue.launch({*add_, parts_, work_group_, add_args, "scan"});
 }
 

@@ -16,6 +16,20 @@ constexpr unsigned digit_bits = 11;
 constexpr std::uint64_t radix_size = 1u << digit_bits;
 constexpr std::uint64_t table_bytes = 2 * radix_size * 4, pick_bytes = 2 * 8;
 
+// What select.cl is specialised for.
+struct SelectParameters {
+  unsigned work_group;  // work-items of a work-group, a power of two
+  unsigned items;       // neighbouring records of a work-item in a tile
+
+  [[nodiscard]] kernels::Defines defines(const Problem& problem) const {
+    return kernels::Defines()
+        .problem(radix_problem(problem))
+        .set("DIGIT_BITS", digit_bits)
+        .set("WG", work_group)
+        .set("ITEMS", items);
+  }
+};
+
 }  // namespace
 
 RadixSelect::RadixSelect(const Problem& problem, const Capabilities& device,
@@ -62,12 +76,9 @@ std::string RadixSelect::parameters() const {
 }
 
 void RadixSelect::build(Device& device, const Capabilities& capabilities) {
-  kernels::Defines defines;
-  defines.problem(radix_problem(problem_))
-      .set("DIGIT_BITS", digit_bits)
-      .set("WG", work_group_)
-      .set("ITEMS", items_);
-  module_ = kernels::build(device, capabilities, kernels::embedded::select_cl, defines);
+  const SelectParameters select{.work_group = work_group_, .items = items_};
+  module_ =
+      kernels::build(device, capabilities, kernels::embedded::select_cl, select.defines(problem_));
   count_ = module_->kernel("select_count");
   pick_ = module_->kernel("select_pick");
   tally_ = module_->kernel("select_tally");
@@ -85,19 +96,30 @@ void RadixSelect::enqueue(Queue& queue, const Operands& o, std::uint64_t k,
     const auto [shift, mask] = digits_[d];
     const Memory table = tables.slice(d * table_bytes, table_bytes),
                  after = picks.slice(d * pick_bytes, pick_bytes);
-    const Arg count_args[] = {o.keys_in, table, before, problem_.count,
-                              part_,     shift, mask,   decided};
+    const Arg count_args[] = {{"keys", o.keys_in},   {"table", table},    {"before", before},
+                              {"n", problem_.count}, {"part", part_},     {"shift", shift},
+                              {"mask", mask},        {"decided", decided}};
     queue.launch({*count_, groups_, work_group_, count_args, "select"});
-    const Arg pick_args[] = {table, before, after, k, shift};
+    const Arg pick_args[] = {
+        {"table", table}, {"before", before}, {"after", after}, {"k", k}, {"shift", shift}};
     queue.launch({*pick_, 1, work_group_, pick_args, "select"});
     decided |= std::uint64_t{mask} << shift;
     before = after;
   }
-  const Arg tally_args[] = {o.keys_in, counts, before, problem_.count, part_, bits_};
+  const Arg tally_args[] = {{"keys", o.keys_in},   {"counts", counts}, {"picked", before},
+                            {"n", problem_.count}, {"part", part_},    {"bits", bits_}};
   queue.launch({*tally_, groups_, work_group_, tally_args, "tally"});
   scan_.enqueue(queue, o, counts);
-  const Arg partition_args[] = {o.keys_in, o.keys_out,     o.values_in, o.values_out, counts,
-                                before,    problem_.count, part_,       bits_,        limit};
+  const Arg partition_args[] = {{"keys_in", o.keys_in},
+                                {"keys_out", o.keys_out},
+                                {"values_in", o.values_in},
+                                {"values_out", o.values_out},
+                                {"counts", counts},
+                                {"picked", before},
+                                {"n", problem_.count},
+                                {"part", part_},
+                                {"bits", bits_},
+                                {"limit", limit}};
   queue.launch({*partition_, groups_, work_group_, partition_args, "compact"});
 }
 

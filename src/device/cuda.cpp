@@ -34,8 +34,8 @@ void check(cuda::Result result, const char* call) {
 }
 #define SORTIUM_CU(call, ...) check(api().call(__VA_ARGS__), #call)
 
-// Makes a context current for as long as it lives, and the one before it again afterwards; costs
-// nearly nothing where it is current.
+// Makes a context current while the object lives, and restores the one before it. Costs nearly
+// nothing if the context is current already.
 class Current {
  public:
   explicit Current(cuda::Context context) {
@@ -45,7 +45,7 @@ class Current {
     else
       SORTIUM_CU(ctx_push, context);
   }
-  // For destructors: the caller's context, or the driver at the program's end, may be gone already.
+  // For destructors: the caller's context, or at exit the driver, may not exist any more.
   Current(cuda::Context context, std::nothrow_t)
       : pushed_(api().ctx_push(context) == cuda::success) {}
   ~Current() {
@@ -85,13 +85,13 @@ class CuKernel final : public Kernel {
   std::string_view name() const override { return name_; }
   const cuda::Function function;
 
-  // More than 48 KB of local memory is given only to a kernel that asked for it.
+  // A kernel gets more than 48 KB of local memory only after this call.
   void allow_local(unsigned bytes) {
     if (bytes <= 48 * 1024 || bytes <= allowed_) return;
     SORTIUM_CU(function_set, function, cuda::function_max_dynamic_shared, static_cast<int>(bytes));
     allowed_ = bytes;
   }
-  // Of more than 8 work-groups, which not every chip has.
+  // Allows clusters of more than 8 work-groups, which not every chip has.
   void allow_clusters() {
     if (any_cluster_size_) return;
     SORTIUM_CU(function_set, function, cuda::function_any_cluster_size, 1);
@@ -198,6 +198,7 @@ class CuQueue final : public Queue {
   void* native() const override { return stream_; }
 
   void launch(const Launch& l) override {
+    backend::check_arguments(l);
     if (l.groups == 0) return;
     if (l.groups > 0x7fffffff)
       throw Error(ErrorCode::unsupported,
@@ -215,24 +216,25 @@ class CuQueue final : public Queue {
     }
     traced(l.phase, [&] {
       auto& kernel = dynamic_cast<CuKernel&>(l.kernel);
-      kernel.allow_local(l.local_struct);
+      const unsigned local_bytes = kernel.signature()->local_bytes;
+      kernel.allow_local(local_bytes);
       const auto groups = static_cast<unsigned>(l.groups);
       if (early_ && api().launch_with != nullptr) {
-        // The launch may begin before the one in front of it in the stream has ended: every kernel
-        // waits for that itself, first of all (KERNEL_BEGIN), so that the time a launch takes to
-        // get going is hidden.
+        // The launch may begin before the launch in front of it in the stream has ended, which
+        // hides the launch latency. Every kernel waits for the end of that launch first
+        // (KERNEL_BEGIN).
         cuda::LaunchAttribute attributes[2]{{cuda::programmatic_stream_serialization, 0, {1}},
                                             {cuda::cluster_dimension, 0, {}}};
         attributes[1].value.dimensions[0] = l.cluster;
         attributes[1].value.dimensions[1] = attributes[1].value.dimensions[2] = 1;
         if (l.cluster > 1) kernel.allow_clusters();
         const cuda::LaunchConfig config{{groups, 1, 1}, {l.work_group, 1, 1},
-                                        l.local_struct, stream_,
+                                        local_bytes,    stream_,
                                         attributes,     l.cluster > 1 ? 2u : 1u};
         SORTIUM_CU(launch_with, &config, kernel.function, pointers, nullptr);
       } else {
-        SORTIUM_CU(launch, kernel.function, groups, 1, 1, l.work_group, 1, 1, l.local_struct,
-                   stream_, pointers, nullptr);
+        SORTIUM_CU(launch, kernel.function, groups, 1, 1, l.work_group, 1, 1, local_bytes, stream_,
+                   pointers, nullptr);
       }
     });
   }
@@ -426,7 +428,7 @@ class CuDevice final : public Device {
   }
 
  private:
-  // The device's primary context: the one that the CUDA runtime, CuPy and PyTorch use too.
+  // The device's primary context, which the CUDA runtime, CuPy and PyTorch use, too.
   cuda::Context context() {
     std::call_once(context_made_, [&] { SORTIUM_CU(primary_retain, &context_, id_); });
     return context_;
@@ -451,7 +453,7 @@ std::vector<std::byte> cuda::compile_for(const std::string& source, int arch) {
     if (r != success)
       throw Error(ErrorCode::build_failed, fmt::format("NVRTC: {} gave {}", call, r));
   };
-  // A chip newer than this NVRTC is refused by name, not with a wall of compiler errors.
+  // Without this check, a chip newer than NVRTC would fail with a wall of compiler errors.
   int known = 0;
   checked(nvrtc->supported_arch_count(&known), "nvrtcGetNumSupportedArchs");
   std::vector<int> archs(static_cast<std::size_t>(known));

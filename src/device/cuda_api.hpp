@@ -106,7 +106,7 @@ struct Nvrtc {
   Result (*supported_archs)(int*);
 };
 
-// nullptr, and `why`, where the library is not there. Loaded once a process.
+// Returns nullptr, and the reason in `why`, if the library is missing. Loads it once a process.
 [[nodiscard]] const Driver* driver(std::string& why);
 [[nodiscard]] const Nvrtc* nvrtc(std::string& why);
 

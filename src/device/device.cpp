@@ -10,7 +10,7 @@ namespace sortium {
 
 namespace {
 
-// By itself, too: whoever wants cpu:0 need not wait for drivers to wake.
+// The host alone: a caller who wants cpu:0 need not wait until drivers have started.
 const backend::Found& host() {
   static const backend::Found& found = *new backend::Found(backend::find_host());
   return found;
@@ -28,7 +28,7 @@ struct Machine {
 };
 
 const Machine& machine() {
-  // Never destroyed: drivers tear themselves down at exit, in an order of their own.
+  // Never destroyed: drivers shut down at exit in an order of their own.
   static const Machine& found = *new Machine;
   return found;
 }
@@ -53,7 +53,7 @@ std::string lower(std::string_view text) {
                                                 spec, have));
 }
 
-// Lower is better.
+// Rank of a device for "auto"; the lowest wins.
 int rank(const Device& device) {
   const auto& c = device.info().claimed;
   if (c.kind == DeviceKind::gpu) return c.backend == Backend::cuda ? 0 : 1;

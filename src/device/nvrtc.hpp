@@ -7,8 +7,8 @@
 
 namespace sortium::cuda {
 
-// Compiles `source` for compute capability `arch` (90 for sm_90). Throws Error(unsupported) where
-// NVRTC is not there or does not know the chip, Error(build_failed) with the compiler's log.
+// Compiles `source` for compute capability `arch` (90 for sm_90). Throws Error(unsupported) if
+// NVRTC is missing or does not know the chip, Error(build_failed) with the compiler's log.
 [[nodiscard]] std::vector<std::byte> compile_for(const std::string& source, int arch);
 
 }  // namespace sortium::cuda

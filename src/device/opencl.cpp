@@ -1,12 +1,14 @@
 // The OpenCL backend: OpenCL 1.2 and up, through the ICD loader.
-// Only calls of OpenCL 1.2 are made, so that the oldest driver will do.
+// It calls only functions of OpenCL 1.2, so that it works with the oldest drivers.
 #define CL_HPP_TARGET_OPENCL_VERSION 120
 #define CL_HPP_MINIMUM_OPENCL_VERSION 120
 #define CL_HPP_ENABLE_EXCEPTIONS
 #include <fmt/format.h>
+#include <pthread.h>
 
 #include <CL/opencl.hpp>
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 
 #include "backends.hpp"
@@ -41,7 +43,19 @@ auto checked(F&& call) {
   }
 }
 
-// A value that the device may not know of; `otherwise` then.
+// Set in a child of fork if the parent had started OpenCL. Drivers keep threads, which a child does
+// not have: it would wait for them for ever.
+std::atomic<bool> forked{false};
+
+void refuse_after_fork() {
+  if (forked.load(std::memory_order_relaxed))
+    throw Error(ErrorCode::device_failed,
+                "OpenCL does not work in a process that was forked after its parent had used "
+                "OpenCL; start a new program instead (exec, or Python's multiprocessing with the "
+                "start method 'spawn')");
+}
+
+// Returns the value, or `otherwise` if the device does not know it.
 template <class T>
 T query(const cl::Device& device, cl_device_info what, T otherwise) {
   T value{};
@@ -62,8 +76,7 @@ OpenClVersion version_of(const cl::Device& device) {
   return v;
 }
 
-// The sub-group's size is trusted only where the driver names a single one, or lets a kernel demand
-// one.
+// Claims native sub-groups only if the driver names a single size, or lets a kernel require one.
 void claim_sub_groups(const cl::Device& device, Capabilities& c) {
   const auto extensions = fmt::format(" {} ", device.getInfo<CL_DEVICE_EXTENSIONS>());
   const auto has = [&](std::string_view e) {
@@ -132,7 +145,7 @@ class ClKernel final : public Kernel {
       : kernel_(std::move(kernel)), name_(std::move(name)) {}
   std::string_view name() const override { return name_; }
 
-  // A cl_kernel holds its arguments: setting them and enqueueing is one step.
+  // Held from setting the arguments until the launch is enqueued: a cl_kernel stores them.
   std::mutex mutex;
   cl::Kernel& get() { return kernel_; }
 
@@ -141,9 +154,9 @@ class ClKernel final : public Kernel {
   std::string name_;
 };
 
-// Held while programs are compiled, and while kernels are taken from them or they end: not all
-// drivers bear two of these at once, though OpenCL says that they may be called so. Oclgrind's
-// programs all share one LLVM context.
+// Held while a program is compiled or released and while a kernel is made of it. OpenCL allows
+// these calls at the same time, but not all drivers survive it: Oclgrind's programs share one LLVM
+// context.
 std::mutex compiler;
 
 class ClModule final : public Module {
@@ -172,6 +185,8 @@ class ClQueue final : public Queue {
   void* native() const override { return queue_(); }
 
   void launch(const Launch& l) override {
+    refuse_after_fork();
+    backend::check_arguments(l);
     if (l.groups == 0) return;
     checked([&] {
       auto& kernel = dynamic_cast<ClKernel&>(l.kernel);
@@ -196,6 +211,7 @@ class ClQueue final : public Queue {
   }
 
   void copy(Memory to, Memory from, std::uint64_t bytes, std::string_view phase) override {
+    refuse_after_fork();
     if (bytes == 0) return;
     checked([&] {
       cl::Event event;
@@ -208,6 +224,7 @@ class ClQueue final : public Queue {
 
   void fill(Memory to, std::uint32_t pattern, std::uint64_t bytes,
             std::string_view phase) override {
+    refuse_after_fork();
     if (bytes == 0) return;
     checked([&] {
       cl::Event event;
@@ -218,9 +235,11 @@ class ClQueue final : public Queue {
   }
 
   void flush() override {
+    refuse_after_fork();
     checked([&] { queue_.flush(); });
   }
   void write(Memory to, const void* from, std::uint64_t bytes) override {
+    refuse_after_fork();
     if (bytes == 0) return;
     checked([&] {
       queue_.enqueueWriteBuffer(cl::Buffer(static_cast<cl_mem>(to.handle), true), CL_TRUE,
@@ -228,6 +247,7 @@ class ClQueue final : public Queue {
     });
   }
   void read(void* to, Memory from, std::uint64_t bytes) override {
+    refuse_after_fork();
     if (bytes == 0) return;
     checked([&] {
       queue_.enqueueReadBuffer(cl::Buffer(static_cast<cl_mem>(from.handle), true), CL_TRUE,
@@ -235,6 +255,7 @@ class ClQueue final : public Queue {
     });
   }
   void finish() override {
+    refuse_after_fork();
     checked([&] { queue_.finish(); });
   }
 
@@ -247,6 +268,7 @@ class ClQueue final : public Queue {
   }
   std::vector<TraceEntry> end_trace() override {
     tracing_ = false;
+    refuse_after_fork();
     return checked([&] {
       queue_.finish();
       std::vector<TraceEntry> out;
@@ -274,7 +296,7 @@ class ClDevice final : public Device {
  public:
   ClDevice(cl::Device device, DeviceInfo info)
       : device_(std::move(device)), info_(std::move(info)) {}
-  // For a caller's context.
+  // For the caller's context.
   ClDevice(cl::Device device, DeviceInfo info, cl::Context context)
       : ClDevice(std::move(device), std::move(info)) {
     context_ = std::move(context);
@@ -295,6 +317,7 @@ class ClDevice final : public Device {
   }
 
   void sync_host(Queue& queue, Buffer& adopted) override {
+    refuse_after_fork();
     checked([&] {
       const cl::CommandQueue q(static_cast<cl_command_queue>(queue.native()), true);
       const Memory m = adopted.memory();
@@ -351,8 +374,9 @@ class ClDevice final : public Device {
   }
 
  private:
-  // Made when first needed: `sortium devices` should not wake every driver.
+  // The context, made when first needed: `sortium devices` should not start every driver.
   const cl::Context& context() {
+    refuse_after_fork();
     std::call_once(context_made_, [&] { context_ = cl::Context(device_); });
     return context_;
   }
@@ -378,15 +402,15 @@ class ClDevice final : public Device {
     }
   }
 
-  // A first line "//! …" of a source has options for its compilers; it is kept in front of a
-  // binary, which NVIDIA's driver has yet to compile. With its end, or empty.
+  // Returns the first line "//! …" of a source with its newline, or nothing. It has options for the
+  // compiler, and stays in front of the binary, because NVIDIA's driver compiles that again.
   static std::string given_options(std::string_view text) {
     return std::string(text.starts_with("//! ") ? text.substr(0, text.find('\n') + 1) : "");
   }
 
   void build(cl::Program& program, const std::string& given) {
     const auto v = version_of(device_);
-    // NVIDIA's compiler speaks 1.2 (its sub-group words are PTX); others need 2.0 for acquire and
+    // NVIDIA's compiler knows 1.2 (its sub-group words are PTX); others need 2.0 for acquire and
     // release.
     std::string options = info_.claimed.sub_group_words == SubGroupWords::ptx ? "-cl-std=CL1.2"
                           : v.major >= 3                                      ? "-cl-std=CL3.0"
@@ -432,6 +456,7 @@ backend::Found backend::find_opencl() {
             all[d], describe(all[d], fmt::format("opencl:{}:{}", p, d))));
       }
     }
+    if (!found.devices.empty()) pthread_atfork(nullptr, nullptr, [] { forked = true; });
     if (found.devices.empty())
       found.why_none = platforms.empty() ? "no OpenCL driver is installed"
                                          : "no platform has a device with OpenCL 1.2";
@@ -444,6 +469,7 @@ backend::Found backend::find_opencl() {
 }
 
 std::unique_ptr<Queue> wrap_opencl(void* cl_context, void* cl_command_queue) {
+  refuse_after_fork();
   if (cl_context == nullptr) throw Error(ErrorCode::invalid_argument, "cl_context is null");
   if (cl_command_queue == nullptr)
     throw Error(ErrorCode::invalid_argument, "cl_command_queue is null");

@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <future>
 #include <map>
 #include <mutex>
 
 #include "embedded.hpp"
+#include "interface.hpp"
 #include "kernels.hpp"
 #include "probe.hpp"
 
@@ -24,6 +26,22 @@ Defines& Defines::problem(const Problem& p) {
       .set("INDEX_BITS", 8 * index_bytes(p.count));
 }
 
+Defines& Defines::local_struct(std::string_view type, std::uint64_t bytes) {
+  local_bytes_.insert_or_assign(std::string(type), static_cast<unsigned>(bytes));
+  return define(fmt::format("{}_BYTES", type), bytes);
+}
+
+unsigned Defines::local_bytes(std::string_view type) const {
+  const auto found = local_bytes_.find(type);
+  return found == local_bytes_.end() ? 0 : found->second;
+}
+
+void Defines::note_parameter(std::string_view name) {
+  if (std::ranges::find(parameters_, name) != parameters_.end())
+    throw Error(ErrorCode::invalid_argument, fmt::format("parameter {} is set twice", name));
+  parameters_.emplace_back(name);
+}
+
 unsigned index_bytes(std::uint64_t count) { return count < (std::uint64_t{1} << 31) ? 4 : 8; }
 
 std::uint64_t scan_bytes(const Problem& problem, const Capabilities& c, std::uint64_t work_items) {
@@ -41,79 +59,116 @@ std::uint64_t rank_bytes(const Capabilities& c, std::uint64_t work_items, std::u
 
 namespace {
 
-// The source with what the device's language wants in a kernel, in front of its first statement.
-// Everything stays on its line, for the compiler's messages. CUDA: KERNEL_BEGIN. OpenCL gives a
-// kernel whole buffers, and a sub-buffer for each slice is slow and, with some drivers, unsafe (see
-// docs/design.md). So a parameter `GLOBAL T *p` becomes the buffer and the byte where p begins,
-// which the kernel puts together.
-std::string with_prologues(std::string_view text, Backend backend) {
-  std::string out;
-  for (auto kernel = text.find("KERNEL"); kernel != text.npos; kernel = text.find("KERNEL")) {
-    const auto begin = text.find('(', text.find("void", kernel)) + 1, end = text.find(')', begin);
-    const auto body = text.find('{', end) + 1;
-    std::string prologue;
-    if (backend == Backend::cuda) {
-      out += text.substr(0, body);
-      prologue = " KERNEL_BEGIN";
-    } else {
-      out += text.substr(0, begin);
-      for (auto at = begin; at < end;) {
-        const auto comma = std::min(text.find(',', at), end);
-        const auto parameter = text.substr(at, comma - at);
-        out += parameter;
-        if (const auto star = parameter.find('*'); star != parameter.npos) {
-          const auto name = parameter.substr(star + 1);
-          out += fmt::format("_buffer, u64 {}_begin", name);
-          const auto type =
-              parameter.substr(parameter.find("GLOBAL"), star + 1 - parameter.find("GLOBAL"));
-          prologue += fmt::format(" {} {} = ({})((GLOBAL const u8 *){}_buffer + {}_begin);", type,
-                                  name, type, name, name);
-        }
-        out += text.substr(comma, 1);
-        at = comma + 1;
-      }
-      out += text.substr(end + 1, body - end - 1);
-    }
-    out += prologue;
-    text.remove_prefix(body);
-  }
-  return out += text;
+// A pointer parameter of OpenCL: the buffer, and the byte in it where the pointer begins.
+std::string as_buffer(const KernelText::Parameter& p) {
+  const auto before_name = p.text.substr(0, p.text.size() - p.name.size());
+  return fmt::format("{}{}_buffer, u64 {}_begin", before_name, p.name, p.name);
 }
 
-// For NVIDIA's OpenCL, what KERNEL_RESIDENT(WG, RESIDENT) cannot say there: how many of a compute
-// unit's 65536 registers a work-item may have. Left to itself the compiler takes up to 255, and one
-// work-group has the unit to itself.
+// The statement that makes the pointer of both.
+std::string as_pointer(const KernelText::Parameter& p) {
+  return fmt::format(" {0} {1} = ({0})((GLOBAL const u8 *){1}_buffer + {1}_begin);", p.type,
+                     p.name);
+}
+
+std::string opencl_parameters(const KernelText& kernel) {
+  std::string out;
+  for (const auto& p : kernel.parameters) {
+    if (!out.empty()) out += ',';
+    out += p.bytes == 0 ? as_buffer(p) : std::string(p.text);
+  }
+  return out;
+}
+
+std::string prologue(const KernelText& kernel, Backend backend) {
+  if (backend == Backend::cuda) return " KERNEL_BEGIN";
+  std::string out;
+  for (const auto& p : kernel.parameters)
+    if (p.bytes == 0) out += as_pointer(p);
+  return out;
+}
+
+// The source with what the device's language needs in every kernel, in front of its first
+// statement. Everything stays on its line, for the compiler's messages. OpenCL passes whole buffers
+// to a kernel, and a sub-buffer for each slice is slow and, with some drivers, unsafe (see
+// docs/design.md). So a parameter `GLOBAL T* p` becomes the buffer and the byte where p begins.
+std::string with_prologues(const Source& source, Backend backend) {
+  const auto text = source.text;
+  std::string out;
+  std::size_t done = 0;
+  for (const auto& kernel : find_kernels(source)) {
+    if (backend != Backend::cuda) {
+      out += text.substr(done, kernel.parameters_begin - done);
+      out += opencl_parameters(kernel);
+      done = kernel.parameters_end;
+    }
+    out += text.substr(done, kernel.body - done);
+    out += prologue(kernel, backend);
+    done = kernel.body;
+  }
+  return out += text.substr(done);
+}
+
+// Returns the compiler option that bounds the registers of a work-item, for NVIDIA's OpenCL, where
+// KERNEL_RESIDENT(WG, RESIDENT) cannot: a compute unit has 65536. Without it the compiler uses up
+// to 255, and a work-group has the compute unit to itself.
 std::string register_bound(unsigned work_items) {
   return work_items == 0 ? ""
                          : fmt::format("//! -cl-nv-maxrregcount={}\n",
                                        std::min(255u, 65536 / work_items / 8 * 8));
 }
 
+Defines device_words(const Capabilities& c) {
+  Defines d;
+  d.set("SG_LANES", std::min(c.sub_group_size, 32u)).set("SG_HARDWARE", c.sub_group_size);
+  d.set("SG_NATIVE", int{c.sub_group_words != SubGroupWords::emulated});
+  d.set("ORDERED_LOCAL_ATOMICS", int{c.ordered_local_atomics});
+  if (c.sub_group_words == SubGroupWords::ptx) d.set("SG_WORDS_PTX", 1);
+  if (c.sub_group_words == SubGroupWords::khr) d.set("SG_WORDS_KHR", 1);
+  return d;
+}
+
 }  // namespace
 
-std::string full_text(const Capabilities& c, const Source& source, const Defines& defines) {
-  Defines device;
-  device.set("SG_LANES", std::min(c.sub_group_size, 32u)).set("SG_HARDWARE", c.sub_group_size);
-  device.set("SG_NATIVE", int{c.sub_group_words != SubGroupWords::emulated});
-  device.set("ORDERED_LOCAL_ATOMICS", int{c.ordered_local_atomics});
-  if (c.sub_group_words == SubGroupWords::ptx) device.set("SG_WORDS_PTX", 1);
-  if (c.sub_group_words == SubGroupWords::khr) device.set("SG_WORDS_KHR", 1);
+std::string full_text(const Capabilities& c, const std::vector<Source>& sources,
+                      const Defines& defines) {
+  std::vector<Source> all{embedded::primitives_cl};
+  all.insert(all.end(), sources.begin(), sources.end());
+  check_parameters(all, defines);
+  const bool is_cuda = c.backend == Backend::cuda;
   std::string text =
       c.sub_group_words == SubGroupWords::ptx ? register_bound(defines.resident_work_items()) : "";
-  text += device.text() + defines.text();
-  text +=
-      c.backend == Backend::cuda ? embedded::dialect_cuda_h.text : embedded::dialect_opencl_h.text;
+  text += device_words(c).text() + defines.text();
+  text += is_cuda ? embedded::dialect_cuda_h.text : embedded::dialect_opencl_h.text;
   text += embedded::key_order_h.text;
-  text += embedded::primitives_cl.text;
-  // Compiler errors name the room's own file and line.
-  text += fmt::format("\n#line 1 \"{}\"\n", source.name);
-  text += with_prologues(source.text, c.backend);
+  for (const auto& source : all)  // compiler errors name the source and its line
+    text += fmt::format("\n#line 1 \"{}\"\n{}", source.name, with_prologues(source, c.backend));
   return text;
 }
 
 namespace {
 
-// The modules that were built for a device, for as long as it lives.
+// The device's module with the signatures of its kernels.
+class SignedModule final : public Module {
+ public:
+  SignedModule(std::unique_ptr<Module> module, Signatures signatures)
+      : module_(std::move(module)), signatures_(std::move(signatures)) {}
+
+  std::unique_ptr<Kernel> kernel(const std::string& name) override {
+    const auto found = signatures_.find(name);
+    if (found == signatures_.end())
+      throw Error(ErrorCode::build_failed, fmt::format("no source has a kernel {}", name));
+    auto kernel = module_->kernel(name);
+    kernel->declare(found->second);
+    return kernel;
+  }
+
+ private:
+  std::unique_ptr<Module> module_;
+  Signatures signatures_;
+};
+
+// The modules that were built for a device. They live as long as the device.
 struct Modules : DeviceState {
   std::mutex mutex;
   std::map<std::string, std::shared_future<std::shared_ptr<Module>>> built;  // or being built
@@ -132,17 +187,17 @@ std::string device_key(const Device& device) {
                      d.driver, d.language);
 }
 
-std::shared_ptr<Module> load_or_compile(Device& device, const std::string& text) {
+std::unique_ptr<Module> load_or_compile(Device& device, const std::string& text) {
   const std::string key = device_key(device) + text;
   std::vector<std::byte> binary;
   if (cache::load(key, binary)) {
     try {
       return device.load(binary);
     } catch (const Error&) {
-      // The driver changed under the same name: build anew.
+      // The driver changed and kept its name: compile again.
     }
   }
-  std::shared_ptr<Module> module = device.compile(text, binary);
+  auto module = device.compile(text, binary);
   if (!binary.empty()) cache::store(key, binary);
   return module;
 }
@@ -150,10 +205,11 @@ std::shared_ptr<Module> load_or_compile(Device& device, const std::string& text)
 }  // namespace
 
 std::shared_ptr<Module> build(Device& device, const Capabilities& capabilities,
-                              const Source& source, const Defines& defines) {
+                              const std::vector<Source>& sources, const Defines& defines) {
   auto& cached = modules(device);
-  const std::string text = full_text(capabilities, source, defines);
-  // A second thread that wants the same kernels waits for them; others are compiled side by side.
+  const std::string text = full_text(capabilities, sources, defines);
+  // A second thread that asks for the same kernels waits for them; other kernels are compiled
+  // concurrently.
   std::promise<std::shared_ptr<Module>> promise;
   {
     std::unique_lock lock(cached.mutex);
@@ -166,23 +222,16 @@ std::shared_ptr<Module> build(Device& device, const Capabilities& capabilities,
     entry->second = promise.get_future();
   }
   try {
-    auto module = load_or_compile(device, text);
+    const auto module =
+        std::make_shared<SignedModule>(load_or_compile(device, text), signatures(sources, defines));
     promise.set_value(module);
     return module;
   } catch (...) {
     promise.set_exception(std::current_exception());
     const std::lock_guard lock(cached.mutex);
-    cached.built.erase(text);  // it may go better next time
+    cached.built.erase(text);  // the next call tries again
     throw;
   }
-}
-
-std::shared_ptr<Module> build_joined(Device& device, const Capabilities& capabilities,
-                                     const std::vector<Source>& sources, const Defines& defines) {
-  std::string text;
-  for (const auto& s : sources)
-    text += text.empty() ? std::string(s.text) : fmt::format("#line 1 \"{}\"\n{}", s.name, s.text);
-  return build(device, capabilities, {sources.back().name, text}, defines);
 }
 
 }  // namespace sortium::kernels
@@ -191,7 +240,7 @@ namespace sortium {
 
 const Capabilities& capabilities(Device& device) {
   if (device.info().claimed.backend == Backend::host)
-    return device.info().claimed;  // no kernel could find out more
+    return device.info().claimed;  // cpu:0 runs no kernels that could find out more
   auto& m = kernels::modules(device);
   std::call_once(m.probed, [&] {
     const std::string key =

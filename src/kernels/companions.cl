@@ -1,11 +1,13 @@
-// What one does with records that are sorted: is it so, the first of each run of equal keys, two
-// sorted ranges into one, and places in a range. Keys are equal where their ranks are. Parameters:
-// WG (work-items, a power of two), ITEMS (neighbouring records of a work-item in a tile),
-// COUNT_BYTES (of a run's length).
+// What is done with sorted records: check that they are sorted, keep the first of each run of equal
+// keys, merge two sorted ranges, and search in one. Keys are equal if their ranks are.
+
+PARAMETER(WG)           // work-items of a work-group, a power of two
+PARAMETER(ITEMS)        // neighbouring records of a work-item in a tile
+PARAMETER(COUNT_BYTES)  // bytes of a run's length: 4 or 8
 
 #define TILE (WG * ITEMS)
 
-// The least of the work-group's numbers.
+// Returns the least of the work-group's numbers.
 INLINE u64 least_of_group(LOCAL u64* found, u64 mine) {
   const u32 t = local_id();
   found[t] = mine;
@@ -17,8 +19,7 @@ INLINE u64 least_of_group(LOCAL u64* found, u64 mine) {
   return found[0];
 }
 
-// firsts[group]: the first record of the group's part that sorts after the next one; n where none
-// does.
+// Stores in firsts[group] the first record of the group's part that sorts after the next one, or n.
 KERNEL(WG) void sorted_parts(GLOBAL const ukey_t* keys, GLOBAL u64* firsts, u64 n, u64 part) {
   LOCAL_ARRAY(u64, found, WG);
   const u64 begin = group_id() * part;
@@ -30,6 +31,7 @@ KERNEL(WG) void sorted_parts(GLOBAL const ukey_t* keys, GLOBAL u64* firsts, u64 
   if (local_id() == 0) firsts[group_id()] = first;
 }
 
+// Stores the least of `firsts` in *result: the first record that is out of order, or n.
 KERNEL(WG) void sorted_whole(GLOBAL const u64* firsts, GLOBAL u64* result, u64 parts, u64 n) {
   LOCAL_ARRAY(u64, found, WG);
   u64 first = n;
@@ -38,12 +40,12 @@ KERNEL(WG) void sorted_whole(GLOBAL const u64* firsts, GLOBAL u64* result, u64 p
   if (local_id() == 0) *result = first;
 }
 
-// Whether a run begins with record i.
+// Returns 1 if a run begins with record i.
 INLINE u32 is_head(GLOBAL const ukey_t* keys, u64 i) {
   return i == 0 || key_rank(keys[i]) != key_rank(keys[i == 0 ? 0 : i - 1]) ? 1u : 0u;
 }
 
-// counts[group]: how many runs begin in the group's part; the last, counts[groups], is 0.
+// Stores in counts[group] how many runs begin in the group's part, and 0 in counts[groups].
 KERNEL(WG) void unique_tally(GLOBAL const ukey_t* keys, GLOBAL index_t* counts, u64 n, u64 part) {
   LOCAL_ARRAY(index_t, scratch, 2 * WG);
   const u64 begin = group_id() * part;
@@ -57,8 +59,8 @@ KERNEL(WG) void unique_tally(GLOBAL const ukey_t* keys, GLOBAL index_t* counts, 
   }
 }
 
-// The heads, in their order, and where their runs begin. `counts` is scanned by now; its last is
-// the number of runs.
+// Gathers the first record of each run, in order, and stores where the runs begin. `counts` is
+// scanned already; its last entry is the number of runs.
 KERNEL(WG)
 void unique_gather(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                    GLOBAL const value_t* values_in, GLOBAL value_t* values_out,
@@ -96,6 +98,7 @@ typedef u64 count_t;
 typedef u32 count_t;
 #endif
 
+// Stores the length of each run, from where it begins to where the next one does.
 KERNEL(WG)
 void unique_lengths(GLOBAL const index_t* starts, GLOBAL count_t* lengths, GLOBAL const u64* runs,
                     u64 n) {
@@ -104,8 +107,8 @@ void unique_lengths(GLOBAL const index_t* starts, GLOBAL count_t* lengths, GLOBA
     lengths[i] = (count_t)((i + 1 < count ? starts[min(i + 1, count - 1)] : n) - starts[i]);
 }
 
-// How many records of a come first among the first `diagonal` records of the merged order: a's go
-// before b's equals.
+// Returns how many of the first `diagonal` records of the merged order come from a. Ties: those of
+// a come before those of b.
 #define DEFINE_CUT(name, SPACE)                                                                    \
   INLINE u64 name(SPACE const ukey_t* a, u64 a_count, SPACE const ukey_t* b, u64 b_count,          \
                   u64 diagonal) {                                                                  \
@@ -121,7 +124,7 @@ void unique_lengths(GLOBAL const index_t* starts, GLOBAL count_t* lengths, GLOBA
 DEFINE_CUT(cut_in_global, GLOBAL)
 DEFINE_CUT(cut_in_local, LOCAL)
 
-// cuts[tile]: how many records of a there are before the tile.
+// Stores in cuts[tile] how many records of a come before the tile.
 KERNEL(WG)
 void merge_cuts(GLOBAL const ukey_t* a, GLOBAL const ukey_t* b, GLOBAL u64* cuts, u64 a_count,
                 u64 b_count, u64 tiles) {
@@ -130,8 +133,8 @@ void merge_cuts(GLOBAL const ukey_t* a, GLOBAL const ukey_t* b, GLOBAL u64* cuts
     cuts[tile] = cut_in_global(a, a_count, b, b_count, min(tile * TILE, a_count + b_count));
 }
 
-// One work-group a tile of the output: its pieces of a and b meet in local memory, each work-item
-// merges ITEMS of them.
+// Each work-group merges one tile of the output. It loads the tile's pieces of a and b into local
+// memory, and each work-item merges ITEMS records of them.
 KERNEL(WG)
 void merge_two(GLOBAL const ukey_t* a, GLOBAL const ukey_t* b, GLOBAL ukey_t* keys_out,
                GLOBAL const value_t* a_values, GLOBAL const value_t* b_values,
@@ -171,7 +174,8 @@ void merge_two(GLOBAL const ukey_t* a, GLOBAL const ukey_t* b, GLOBAL ukey_t* ke
   }
 }
 
-// How many of the n sorted keys come before each needle; with `upper`, those that are equal, too.
+// Stores for each needle how many of the n sorted keys come before it; with `upper`, ties count,
+// too.
 KERNEL(WG)
 void search_places(GLOBAL const ukey_t* keys, GLOBAL const ukey_t* needles, GLOBAL value_t* places,
                    u64 n, u64 needle_count, u32 upper) {

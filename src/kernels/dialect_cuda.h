@@ -23,8 +23,11 @@ typedef unsigned long long u64;
 #define GLOBAL
 #define LOCAL
 #define LOCAL_ARRAY(type, name, count) __shared__ type name[count]
-#define LOCAL_STRUCT(type, name)                               \
-  extern __shared__ __align__(128) unsigned char name##_raw[]; \
+#define STATIC_ASSERT(condition, name) static_assert(condition, #name)
+#define PARAMETER(name)  // the builder has checked that it is defined
+#define LOCAL_STRUCT(type, name)                                                    \
+  STATIC_ASSERT(sizeof(type) <= type##_BYTES, type##_is_larger_than_the_host_says); \
+  extern __shared__ __align__(128) unsigned char name##_raw[];                      \
   type* const name = (type*)name##_raw
 #define UNROLL _Pragma("unroll")
 

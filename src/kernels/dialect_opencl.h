@@ -19,8 +19,11 @@ typedef ulong u64;
 #define GLOBAL __global
 #define LOCAL __local
 #define LOCAL_ARRAY(type, name, count) __local type name[count]
-#define LOCAL_STRUCT(type, name)                             \
-  __local type name##_storage __attribute__((aligned(128))); \
+#define STATIC_ASSERT(condition, name) typedef char name[(condition) ? 1 : -1]
+#define PARAMETER(name)  // the builder has checked that it is defined
+#define LOCAL_STRUCT(type, name)                                                    \
+  STATIC_ASSERT(sizeof(type) <= type##_BYTES, type##_is_larger_than_the_host_says); \
+  __local type name##_storage __attribute__((aligned(128)));                        \
   LOCAL type* const name = &name##_storage
 #define UNROLL _Pragma("unroll")
 

@@ -5,8 +5,10 @@
 #include <fmt/format.h>
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <sortium/device.hpp>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,29 +21,46 @@ struct Source {
   std::string_view text;
 };
 
-// What a kernel is specialised for. Grows a list of #define lines.
+// What the kernels of a module are specialised for: a list of #define lines. A source declares each
+// parameter with a line PARAMETER(NAME); build() throws if one is missing or unknown.
 class Defines {
  public:
+  // A parameter of the source. Throws Error(invalid_argument) if it is set already.
   template <class T>
-  Defines& set(std::string_view name, const T& value) {
-    text_ += fmt::format("#define {} {}\n", name, value);
-    return *this;
+  Defines& set(std::string_view parameter, const T& value) {
+    note_parameter(parameter);
+    return define(parameter, value);
   }
-  // RESIDENT: how many work-groups of so many work-items a compute unit is to have room for, which
+  // The types and the order of the records, which primitives.cl needs.
+  Defines& problem(const Problem& problem);
+  // RESIDENT: at least `groups` work-groups of `work_group` work-items share a compute unit, which
   // bounds their registers.
   Defines& resident(unsigned groups, unsigned work_group) {
     resident_work_items_ = groups * work_group;
     return set("RESIDENT", groups);
   }
-  [[nodiscard]] unsigned resident_work_items() const {
-    return resident_work_items_;
-  }  // 0: not said
-  // What primitives.cl needs to know of the records.
-  Defines& problem(const Problem& problem);
+  // The bytes that a launch provides for the kernel's LOCAL_STRUCT(type, …). The kernel's compiler
+  // refuses a structure that is larger.
+  Defines& local_struct(std::string_view type, std::uint64_t bytes);
+
   [[nodiscard]] const std::string& text() const { return text_; }
+  [[nodiscard]] const std::vector<std::string>& parameters() const { return parameters_; }
+  // Work-items that share a compute unit; 0: resident() was not called.
+  [[nodiscard]] unsigned resident_work_items() const { return resident_work_items_; }
+  // The bytes of a LOCAL_STRUCT; 0: local_struct() was not called for it.
+  [[nodiscard]] unsigned local_bytes(std::string_view type) const;
 
  private:
+  template <class T>
+  Defines& define(std::string_view name, const T& value) {
+    text_ += fmt::format("#define {} {}\n", name, value);
+    return *this;
+  }
+  void note_parameter(std::string_view name);
+
   std::string text_;
+  std::vector<std::string> parameters_;
+  std::map<std::string, unsigned, std::less<>> local_bytes_;
   unsigned resident_work_items_ = 0;
 };
 
@@ -56,18 +75,20 @@ class Defines {
                                        std::uint64_t bins);
 
 // The whole text that a device compiler gets: defines, the dialect for the device, primitives, the
-// source.
-[[nodiscard]] std::string full_text(const Capabilities& capabilities, const Source& source,
-                                    const Defines& defines);
+// sources, each of which may use those before it. Throws as build() does, but for the compiler.
+[[nodiscard]] std::string full_text(const Capabilities& capabilities,
+                                    const std::vector<Source>& sources, const Defines& defines);
 
-// The module, from memory, from the cache on disk, or from the device's compiler. Several threads
-// and processes may ask at once. Throws Error(build_failed) with the compiler's log.
+// The module of the sources, from memory, from the cache on disk, or from the device's compiler.
+// Several threads and processes may call it at once. Throws Error(build_failed) with the compiler's
+// log, or naming the kernel or parameter where sources and defines do not match.
 [[nodiscard]] std::shared_ptr<Module> build(Device& device, const Capabilities& capabilities,
-                                            const Source& source, const Defines& defines);
-// Of several files, each of which needs those before it.
-[[nodiscard]] std::shared_ptr<Module> build_joined(Device& device, const Capabilities& capabilities,
-                                                   const std::vector<Source>& sources,
-                                                   const Defines& defines);
+                                            const std::vector<Source>& sources,
+                                            const Defines& defines);
+[[nodiscard]] inline std::shared_ptr<Module> build(Device& device, const Capabilities& capabilities,
+                                                   const Source& source, const Defines& defines) {
+  return build(device, capabilities, std::vector{source}, defines);
+}
 
 // A directory of files that survive being written by several processes at once, and processes that
 // are killed while they write: entries appear by rename, carry their key and a checksum, and are

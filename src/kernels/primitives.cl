@@ -1,4 +1,17 @@
-// What the rooms share: key order, digits, records, scan, and ranking in a sub-group.
+// What the algorithms share: key order, digits, records, scan, and ranking in a sub-group.
+
+// Defines::problem sets these.
+PARAMETER(KEY_BITS)        // bits of a key: 8, 16, 32, 64
+PARAMETER(KEY_SIGNED)      // 1: keys are signed integers
+PARAMETER(KEY_FLOAT)       // 1: keys are floating-point numbers
+PARAMETER(KEY_INFINITY)    // of a floating-point key: the bits of infinity
+PARAMETER(KEY_NAN)         // where NaN sorts: NAN_LAST, NAN_FIRST, NAN_BITS
+PARAMETER(KEY_ZEROS)       // ZEROS_TIED: -0 and +0 are equal
+PARAMETER(KEY_DESCENDING)  // 1: the largest key comes first
+PARAMETER(ORDER_SHIFT)     // the lowest bit of a key's order that decides
+PARAMETER(ORDER_BITS)      // how many bits decide
+PARAMETER(VALUE_BYTES)     // bytes of a value: 4 or 8; 0: there are no values
+PARAMETER(INDEX_BITS)      // bits of a position among the records: 32 or 64
 
 #if INDEX_BITS == 64
 typedef u64 index_t;  // a position among the records
@@ -142,7 +155,7 @@ INLINE u32 key_digit(ukey_t key, u32 shift, u32 mask) {
   return (u32)(key_order(key) >> shift) & mask;
 }
 
-#ifdef SPREAD_BITS
+#if SPREAD_BITS
 // Numbers of any usual kind share few exponents, so that their orders crowd where those are. A
 // spread order gives every value of the SPREAD_BITS leading bits (a float's sign and exponent) room
 // for its keys' share: some power of two of what it had. Whoever finds the shares makes two tables,

@@ -1,7 +1,9 @@
-// What the probe runs. Parameter: WG, a multiple of SG_LANES.
+// What the probe runs.
 
-// A work-item that sees a sub-group word misbehave sets its bit in `wrong`:
-// 1 lane order, 2 ballot, 4 shuffle, 8 barrier.
+PARAMETER(WG)  // work-items of a work-group, a multiple of SG_LANES
+
+// Tries the sub-group words. A work-item that sees a wrong result sets a bit in `wrong`: 1 lane
+// order, 2 ballot, 4 shuffle, 8 barrier.
 KERNEL(WG) void probe_words(GLOBAL u32* wrong) {
   SUB_GROUP(WG);
   LOCAL_ARRAY(u32, cells, WG);
@@ -26,9 +28,9 @@ KERNEL(WG) void probe_words(GLOBAL u32* wrong) {
   wrong[group_id() * WG + t] = bad;
 }
 
-// Each work-group takes a ticket, waits until its predecessor has passed, and passes. Waiting is
-// bounded: where work-groups do not make progress, the chain breaks and the kernel still ends.
-// state[0]: next ticket; state[1]: how many have passed in order.
+// Each work-group takes a ticket, waits until the work-group with the ticket before has passed, and
+// passes. Waiting is bounded: without forward progress the chain breaks, and the kernel still ends.
+// state[0]: the next ticket; state[1]: how many work-groups have passed in order.
 KERNEL(WG) void probe_progress(GLOBAL u32* state, u32 spins) {
   if (local_id() == 0) {
     const u32 ticket = global_add(&state[0], 1u);
@@ -41,8 +43,8 @@ KERNEL(WG) void probe_progress(GLOBAL u32* state, u32 spins) {
 }
 
 #if HAS_CLUSTERS
-// The work-groups of a cluster each write to the next one's local memory; `wrong` gets 1 where that
-// is not seen there.
+// Each work-group of a cluster writes to the local memory of the next one. A work-item that does
+// not find the right word there stores 1 in `wrong`.
 typedef struct {
   arrivals_t come;
   u32 cells[WG];
@@ -61,9 +63,9 @@ KERNEL(WG) void probe_cluster(GLOBAL u32* wrong, u32 groups) {
 }
 #endif
 
-// Lanes of a sub-group add to words of local memory that many of them share; `wrong` gets 1 where
-// the values that they got back are not in lane order. Bins are drawn from 256, 16, 2 and 1 by
-// turns.
+// Lanes of a sub-group add to words of local memory that many of them share. A work-item stores 1
+// in `wrong` if the values returned are not in lane order. Rounds alternate between 256, 16, 2 and
+// 1 bins, of which each lane draws one.
 KERNEL(WG) void probe_atomic_order(GLOBAL u32* wrong, u32 rounds) {
   LOCAL_ARRAY(u32, counts, WG / SG_LANES * 256);
   LOCAL_ARRAY(u32, bins, WG);

@@ -14,44 +14,51 @@ namespace {
 constexpr unsigned work_group = 128;  // several sub-groups of every size there is
 constexpr std::uint32_t atomic_rounds = 256;
 
-// Runs a kernel whose work-items each leave 0 where they saw nothing wrong; `number` is its other
-// argument.
+std::shared_ptr<Module> build_probe(Device& device, const Capabilities& c) {
+  // All local memory: each work-group of a cluster then needs a compute unit of its own.
+  return build(device, c, embedded::probe_cl,
+               Defines()
+                   .problem({})
+                   .set("WG", work_group)
+                   .local_struct("probe_cluster_memory_t", c.local_struct));
+}
+
+// Returns true if the kernel `name` runs and every work-item stores 0: it saw nothing wrong.
+// `more` follows the argument `wrong`.
 bool nothing_wrong(Device& device, const Capabilities& c, const char* name, unsigned groups,
-                   std::optional<std::uint32_t> number, unsigned local_struct = 0,
-                   unsigned cluster = 1) {
+                   std::optional<Arg> more, unsigned cluster = 1) {
   try {
-    const auto kernel =
-        build(device, c, embedded::probe_cl, Defines().problem({}).set("WG", work_group))
-            ->kernel(name);
+    const auto kernel = build_probe(device, c)->kernel(name);
     const auto queue = device.make_queue();
     std::vector<std::uint32_t> wrong(groups * work_group, ~0u);
     const auto buffer = device.allocate(wrong.size() * 4);
     queue->write(buffer->memory(), wrong.data(), wrong.size() * 4);
-    const Arg args[] = {buffer->memory(), number.value_or(0)};
-    queue->launch({*kernel, groups, work_group, std::span(args, number ? 2 : 1), "probe",
-                   local_struct, cluster});
+    std::vector<Arg> args{{"wrong", buffer->memory()}};
+    if (more) args.push_back(*more);
+    queue->launch({*kernel, groups, work_group, args, "probe", cluster});
     queue->read(wrong.data(), buffer->memory(), wrong.size() * 4);
     return std::ranges::all_of(wrong, [](auto w) { return w == 0; });
-  } catch (const Error&) {
+  } catch (const Error& e) {
+    if (e.code() == ErrorCode::invalid_argument) throw;  // host and kernel do not match
     return false;  // the compiler does not know the words, or the device failed at them
   }
 }
 
 bool work_groups_progress(Device& device, const Capabilities& c) {
   try {
-    const auto module =
-        build(device, c, embedded::probe_cl, Defines().problem({}).set("WG", work_group));
+    const auto module = build_probe(device, c);
     const auto kernel = module->kernel("probe_progress");
     const auto queue = device.make_queue();
     const std::uint32_t groups = 8 * c.compute_units;  // more than run at once, on most devices
     std::uint32_t state[2] = {0, 0};
     const auto buffer = device.allocate(sizeof state);
     queue->write(buffer->memory(), state, sizeof state);
-    const Arg args[] = {buffer->memory(), std::uint32_t{1} << 20};
+    const Arg args[] = {{"state", buffer->memory()}, {"spins", std::uint32_t{1} << 20}};
     queue->launch({*kernel, groups, work_group, args, "probe"});
     queue->read(state, buffer->memory(), sizeof state);
     return state[1] == groups;
-  } catch (const Error&) {
+  } catch (const Error& e) {
+    if (e.code() == ErrorCode::invalid_argument) throw;
     return false;
   }
 }
@@ -72,14 +79,14 @@ Capabilities probe(Device& device) {
   c.forward_progress = c.max_work_group >= work_group && work_groups_progress(device, c);
   // Only where sub-groups run in step does the question make sense; 30 million draws on a GPU take
   // a millisecond.
-  c.ordered_local_atomics =
-      c.kind == DeviceKind::gpu && c.sub_group_words != SubGroupWords::emulated &&
-      nothing_wrong(device, c, "probe_atomic_order", 8 * c.compute_units, atomic_rounds);
-  // With as much local memory as there is, so that each needs a compute unit of its own; parts of a
-  // chip may have too few.
+  c.ordered_local_atomics = c.kind == DeviceKind::gpu &&
+                            c.sub_group_words != SubGroupWords::emulated &&
+                            nothing_wrong(device, c, "probe_atomic_order", 8 * c.compute_units,
+                                          Arg("rounds", atomic_rounds));
+  // Some parts of a chip have too few compute units for the largest cluster.
   while (c.cluster_groups > 1 &&
-         !nothing_wrong(device, c, "probe_cluster", c.cluster_groups, c.cluster_groups,
-                        static_cast<unsigned>(c.local_struct), c.cluster_groups))
+         !nothing_wrong(device, c, "probe_cluster", c.cluster_groups,
+                        Arg("groups", std::uint32_t{c.cluster_groups}), c.cluster_groups))
     c.cluster_groups /= 2;
   return c;
 }

@@ -1,7 +1,10 @@
-// The exclusive sum of a whole table: a work-group scans each part of it, one scans the parts'
-// sums, and those are added back. Parameter: WG.
+// The exclusive sum of a table. Each work-group scans a part of it, one work-group scans the parts'
+// sums, and each sum is added to the parts behind it.
 
-// One work-group scans its part, from group_id() * part on, and keeps its sum.
+PARAMETER(WG)  // work-items of a work-group, a power of two
+
+// Work-group g scans entries [g * part, (g + 1) * part) of the table and stores their sum in
+// sums[g].
 KERNEL(WG) void scan_part(GLOBAL index_t* table, GLOBAL index_t* sums, u64 length, u64 part) {
   LOCAL_ARRAY(index_t, scratch, 2 * WG);
   const u64 begin = group_id() * part;
@@ -17,7 +20,7 @@ KERNEL(WG) void scan_part(GLOBAL index_t* table, GLOBAL index_t* sums, u64 lengt
   if (local_id() == 0) sums[group_id()] = running;
 }
 
-// Adds the sum of all parts before (sums is scanned by then) to every entry of a part.
+// Adds the sum of all parts in front of it to every entry of a part. `sums` is scanned already.
 KERNEL(WG) void scan_add(GLOBAL index_t* table, GLOBAL const index_t* sums, u64 length, u64 part) {
   const u64 begin = group_id() * part;
   const u64 end = begin + part < length ? begin + part : length;

@@ -1,8 +1,11 @@
-// Radix select: digit by digit from the most significant, the rank that the k-th record of the
-// sorted order has; then the records in three groups, those before it, those that tie with it, and
-// those after it, each in the order of the input. A key's rank is here key_order with all but the
-// problem's bits cleared (`bits`). Parameters: WG (work-items, a power of two), ITEMS (neighbouring
-// records of a work-item in a tile), DIGIT_BITS.
+// Radix select. First, digit by digit from the most significant: the rank of the k-th record of the
+// sorted order, the threshold. Then the records are partitioned into those before the threshold,
+// ties, and those after it, each in the order of the input. The rank of a key is key_order with all
+// bits cleared that are not compared (`bits` has those that are).
+
+PARAMETER(WG)          // work-items of a work-group, a power of two
+PARAMETER(ITEMS)       // neighbouring records of a work-item in a tile
+PARAMETER(DIGIT_BITS)  // bits of a digit
 
 #define RADIX (1u << DIGIT_BITS)
 #define TILE (WG * ITEMS)
@@ -16,8 +19,8 @@ INLINE void count_in(LOCAL u32* bin) {
 #endif
 }
 
-// table[digit]: how many keys have the digit, of those whose ranks begin with before[0]; its upper
-// halves are at RADIX + digit. `decided`: the bits of the digits that have been picked.
+// Adds to table[digit] the number of keys that have the digit and whose rank begins with before[0].
+// The counts' upper halves are at RADIX + digit. `decided` has the bits of the digits before.
 KERNEL(WG)
 void select_count(GLOBAL const ukey_t* keys, GLOBAL u32* table, GLOBAL const u64* before, u64 n,
                   u64 part, u32 shift, u32 mask, u64 decided) {
@@ -58,8 +61,9 @@ INLINE index_t count_of_bin(GLOBAL const u32* table, u32 bin) {
   return READ_COUNT(*, &table[bin], RADIX);
 }
 
-// One work-group picks the digit of the record that is wanted: before[1]-th of those counted, or
-// k-th in the first pass. after: the digits so far, and which record it is of those that have them.
+// One work-group picks the digit of the wanted record: number before[1] of those counted, or number
+// k in the first pass. Stores in `after` the digits so far, and which of the records that have them
+// is wanted.
 KERNEL(WG)
 void select_pick(GLOBAL const u32* table, GLOBAL const u64* before, GLOBAL u64* after, u64 k,
                  u32 shift) {
@@ -81,8 +85,8 @@ void select_pick(GLOBAL const u32* table, GLOBAL const u64* before, GLOBAL u64* 
   }
 }
 
-// counts[group], counts[groups + group]: how many records of the group's part come before the
-// threshold, and how many tie with it. The last, counts[2 * groups], is 0.
+// Stores in counts[group] how many records of the group's part come before the threshold, in
+// counts[groups + group] how many tie with it, and 0 in counts[2 * groups].
 KERNEL(WG)
 void select_tally(GLOBAL const ukey_t* keys, GLOBAL index_t* counts, GLOBAL const u64* picked,
                   u64 n, u64 part, u64 bits) {
@@ -118,9 +122,9 @@ void select_tally(GLOBAL const ukey_t* keys, GLOBAL index_t* counts, GLOBAL cons
   }
 }
 
-// Those before the threshold go to the front, those that tie with it behind them, the others to the
-// end; what has a place from `limit` on is not written. `counts` is scanned by now: where the
-// part's first record of either kind goes.
+// Moves the records before the threshold to the front, ties behind them, the others to the end.
+// Records whose place is `limit` or above are not written. `counts` is scanned already: it has the
+// place of the part's first record of either kind.
 KERNEL(WG)
 void select_partition(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                       GLOBAL const value_t* values_in, GLOBAL value_t* values_out,

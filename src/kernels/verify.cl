@@ -1,4 +1,8 @@
-// Parameters: WG, CHECK_TIES.
+// Checks that records are sorted, and computes a checksum of them that does not depend on their
+// order.
+
+PARAMETER(WG)          // work-items of a work-group
+PARAMETER(CHECK_TIES)  // 1: the values of ties must ascend
 
 INLINE u64 mixed(u64 x) {
   x = (x ^ (x >> 33)) * 0xff51afd7ed558ccdUL;
@@ -6,8 +10,9 @@ INLINE u64 mixed(u64 x) {
   return x ^ (x >> 33);
 }
 
-// Work-item t of T looks at records t, t + T, …; results[3 t]: neighbours out of order, the first
-// of them, checksum.
+// Work-item t of T checks records t, t + T, … against their neighbours and stores in results[3 * t]
+// how many pairs are out of order, then the first of them, then the checksum. Records are sorted in
+// runs of `run`; 0: all are one run.
 KERNEL(WG)
 void verify_records(GLOBAL const ukey_t* keys, GLOBAL const value_t* values, GLOBAL u64* results,
                     u64 n, u64 run) {

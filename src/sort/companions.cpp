@@ -32,6 +32,21 @@ const Problem& checked(const Problem& p) {
   return p;
 }
 
+// What companions.cl is specialised for.
+struct CompanionParameters {
+  unsigned work_group;   // work-items of a work-group, a power of two
+  unsigned items;        // neighbouring records of a work-item in a tile
+  unsigned count_bytes;  // bytes of a run's length: 4 or 8
+
+  [[nodiscard]] kernels::Defines defines(const Problem& problem) const {
+    return kernels::Defines()
+        .problem(problem)
+        .set("WG", work_group)
+        .set("ITEMS", items)
+        .set("COUNT_BYTES", count_bytes);
+  }
+};
+
 }  // namespace
 
 struct OperationPlan::Impl {
@@ -57,9 +72,10 @@ struct OperationPlan::Impl {
   [[nodiscard]] std::uint64_t tile() const { return std::uint64_t{work_group} * items; }
   [[nodiscard]] bool host() const { return found.backend == Backend::host; }
   void build(const Problem& p, unsigned length_bytes = 4) {
-    kernels::Defines defines;
-    defines.problem(p).set("WG", work_group).set("ITEMS", items).set("COUNT_BYTES", length_bytes);
-    module = kernels::build(*device, found, kernels::embedded::companions_cl, defines);
+    const CompanionParameters parameters{
+        .work_group = work_group, .items = items, .count_bytes = length_bytes};
+    module =
+        kernels::build(*device, found, kernels::embedded::companions_cl, parameters.defines(p));
   }
   void check_run(const Queue& queue, std::span<const Operand> operands) const {
     validate_queue(queue, *device);
@@ -227,9 +243,10 @@ void IsSortedPlan::run(Queue& queue, const Operands& o) const {
   }
 #endif
   const Memory firsts = m.firsts.in(m.scratch_of(o.scratch));
-  const Arg parts[] = {o.keys, firsts, p.count, m.part};
+  const Arg parts[] = {{"keys", o.keys}, {"firsts", firsts}, {"n", p.count}, {"part", m.part}};
   queue.launch({*m.parts, m.groups, m.work_group, parts, "is_sorted"});
-  const Arg whole[] = {firsts, o.result, m.groups, p.count};
+  const Arg whole[] = {
+      {"firsts", firsts}, {"result", o.result}, {"parts", m.groups}, {"n", p.count}};
   queue.launch({*m.whole, 1, m.work_group, whole, "is_sorted"});
 }
 
@@ -264,22 +281,23 @@ void UniquePlan::run(Queue& queue, const Operands& o) const {
   const Memory counts = m.counts.in(scratch),
                starts = m.starts.bytes != 0 ? m.starts.in(scratch) : Memory{};
   const bool moves = !m.mover;  // the kernel does, with the keys
-  const Arg tally[] = {o.keys_in, counts, p.count, m.part};
+  const Arg tally[] = {{"keys", o.keys_in}, {"counts", counts}, {"n", p.count}, {"part", m.part}};
   queue.launch({*m.tally, m.groups, m.work_group, tally, "tally"});
   m.scan.enqueue(queue, scratch, counts);
-  const Arg gather[] = {o.keys_in,
-                        o.keys_out,
-                        moves ? o.values_in : Memory{},
-                        moves ? o.values_out : Memory{},
-                        starts,
-                        counts,
-                        o.runs,
-                        p.count,
-                        m.part};
+  const Arg gather[] = {{"keys_in", o.keys_in},
+                        {"keys_out", o.keys_out},
+                        {"values_in", moves ? o.values_in : Memory{}},
+                        {"values_out", moves ? o.values_out : Memory{}},
+                        {"starts", starts},
+                        {"counts", counts},
+                        {"runs", o.runs},
+                        {"n", p.count},
+                        {"part", m.part}};
   queue.launch({*m.gather, m.groups, m.work_group, gather, "compact"});
   if (m.mover) m.mover->enqueue(queue, o.values_in, starts, o.values_out, o.runs);
   if (m.length_bytes == 0) return;
-  const Arg lengths[] = {starts, o.lengths, o.runs, p.count};
+  const Arg lengths[] = {
+      {"starts", starts}, {"lengths", o.lengths}, {"runs", o.runs}, {"n", p.count}};
   queue.launch({*m.lengths, groups_for(m, p.count), m.work_group, lengths, "lengths"});
 }
 
@@ -304,10 +322,13 @@ void MergePlan::run(Queue& queue, const Operands& o) const {
   if (m.host()) return queue.call("merge", [&] { on_host::merge(p, a, o); });
 #endif
   const Memory cuts = m.at_cuts.in(m.scratch_of(o.scratch));
-  const Arg cut[] = {o.a_keys, o.b_keys, cuts, a, b, m.tiles};
+  const Arg cut[] = {{"a", o.a_keys}, {"b", o.b_keys}, {"cuts", cuts},
+                     {"a_count", a},  {"b_count", b},  {"tiles", m.tiles}};
   queue.launch({*m.cuts, ceil_div(m.tiles + 1, m.work_group), m.work_group, cut, "cut"});
-  const Arg two[] = {o.a_keys,     o.b_keys, o.keys_out, o.a_values, o.b_values,
-                     o.values_out, cuts,     a,          b};
+  const Arg two[] = {
+      {"a", o.a_keys},          {"b", o.b_keys},          {"keys_out", o.keys_out},
+      {"a_values", o.a_values}, {"b_values", o.b_values}, {"values_out", o.values_out},
+      {"cuts", cuts},           {"a_count", a},           {"b_count", b}};
   queue.launch({*m.two, m.tiles, m.work_group, two, "merge"});
 }
 
@@ -327,8 +348,12 @@ void SearchPlan::run(Queue& queue, const Operands& o) const {
 #ifdef SORTIUM_WITH_HOST
   if (m.host()) return queue.call("search", [&] { on_host::search(p, m.needles, m.bound, o); });
 #endif
-  const Arg args[] = {o.keys,  o.needles, o.places,
-                      p.count, m.needles, std::uint32_t{m.bound == Bound::upper}};
+  const Arg args[] = {{"keys", o.keys},
+                      {"needles", o.needles},
+                      {"places", o.places},
+                      {"n", p.count},
+                      {"needle_count", m.needles},
+                      {"upper", std::uint32_t{m.bound == Bound::upper}}};
   queue.launch({*m.places, groups_for(m, m.needles), m.work_group, args, "search"});
 }
 

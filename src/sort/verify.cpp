@@ -66,6 +66,19 @@ Verdict verify_on_host(Queue& queue, const Problem& problem, Memory keys, Memory
   return verdict;
 }
 
+// What verify.cl is specialised for.
+struct VerifyParameters {
+  unsigned work_group;  // work-items of a work-group
+  bool check_ties;      // the values of ties must ascend
+
+  [[nodiscard]] kernels::Defines defines(const Problem& problem) const {
+    return kernels::Defines()
+        .problem(problem)
+        .set("WG", work_group)
+        .set("CHECK_TIES", int{check_ties});
+  }
+};
+
 }  // namespace
 
 Verdict verify(Queue& queue, const Problem& problem, Memory keys, Memory values,
@@ -82,16 +95,19 @@ Verdict verify(Queue& queue, const Problem& problem, Memory keys, Memory values,
   const auto& c = capabilities(device);
   const unsigned work_group = std::min(c.max_work_group, 64u);
   const std::uint64_t groups = c.compute_units * (c.kind == DeviceKind::cpu ? 1u : 16u);
-  kernels::Defines defines;
-  defines.problem(problem)
-      .set("WG", work_group)
-      .set("CHECK_TIES", int{problem.payload == Payload::positions});
+  const VerifyParameters parameters{.work_group = work_group,
+                                    .check_ties = problem.payload == Payload::positions};
   const auto kernel =
-      kernels::build(device, c, kernels::embedded::verify_cl, defines)->kernel("verify_records");
+      kernels::build(device, c, kernels::embedded::verify_cl, parameters.defines(problem))
+          ->kernel("verify_records");
 
   std::vector<std::uint64_t> results(3 * groups * work_group);
   const auto buffer = device.allocate(results.size() * 8);
-  const Arg args[] = {keys, values, buffer->memory(), problem.count, run_length};
+  const Arg args[] = {{"keys", keys},
+                      {"values", values},
+                      {"results", buffer->memory()},
+                      {"n", problem.count},
+                      {"run", run_length}};
   queue.launch({*kernel, groups, work_group, args, "verify"});
   queue.read(results.data(), buffer->memory(), results.size() * 8);
   for (std::size_t i = 0; i < results.size(); i += 3) {

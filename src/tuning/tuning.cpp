@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "../core/warnings.hpp"
 #include "embedded.hpp"
 
 namespace sortium::tuning {
@@ -61,23 +62,28 @@ struct Tables {
   std::vector<Entry> users, built_in;
 };
 
+// The entries of the user's file. One that cannot be read or understood is ignored with a warning:
+// sorts need no tuned parameters.
+std::vector<Entry> read_users_file() {
+  const std::string file = user_file();
+  if (file.empty()) return {};
+  try {
+    std::ifstream in(file);
+    if (!in && std::getenv("SORTIUM_TUNING") == nullptr) return {};  // nobody named this file
+    if (!in) refuse(file, fmt::format("cannot be read: {}", std::strerror(errno)));
+    std::stringstream text;
+    text << in.rdbuf();
+    return parse(text.str(), file);
+  } catch (const Error& e) {
+    warn(fmt::format("tuned parameters are ignored: {}", e.what()));
+    return {};
+  }
+}
+
 Tables read_tables() {
   const char* const set = std::getenv("SORTIUM_TUNING");
   if (set != nullptr && std::string_view(set) == "off") return {};
-  Tables tables;
-  tables.built_in = parse(kernels::embedded::tuned_json.text, "of the library");
-  const std::string file = user_file();
-  if (file.empty()) return tables;
-  std::ifstream in(file);
-  if (!in) {
-    if (set != nullptr)
-      refuse(file, fmt::format("cannot be read: {}", std::strerror(errno)));  // it was asked for
-    return tables;
-  }
-  std::stringstream text;
-  text << in.rdbuf();
-  tables.users = parse(text.str(), file);
-  return tables;
+  return {read_users_file(), parse(kernels::embedded::tuned_json.text, "of the library")};
 }
 
 }  // namespace

@@ -31,6 +31,10 @@ int end_by_sigpipe() {
 
 }  // namespace
 
+void print_warnings() {
+  for (const auto& warning : sortium::warnings()) print_message("warning: " + warning);
+}
+
 int report_current_exception() {
   try {
     throw;
@@ -39,6 +43,7 @@ int report_current_exception() {
   } catch (const Failure& failure) {
     return complain(failure.code(), failure.what());
   } catch (const sortium::Error& error) {
+    print_warnings();
     print_message(error.what());
     print_error(error.log());
     return is_runtime(error.code()) ? exit_runtime : exit_usage;

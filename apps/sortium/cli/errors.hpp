@@ -8,4 +8,7 @@ namespace app {
 // message.
 [[nodiscard]] int report_current_exception();
 
+// Prints the library's warnings to standard error.
+void print_warnings();
+
 }  // namespace app

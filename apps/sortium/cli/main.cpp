@@ -15,6 +15,7 @@ int main(int argc, char** argv) {
   try {
     const app::Action action = app::parse_command_line({argv + 1, argv + argc});
     const int code = action();
+    app::print_warnings();
     app::flush_output();
     return code;
   } catch (...) {

@@ -122,7 +122,8 @@ PicKernels::PicKernels(sortium::Device& device, const Capabilities& c, const Pic
       .set("WEIGHT", fmt::format("{}u", w))
       .set("RUN", run)
       .set("TALLY", tally_width);
-  const auto module = sortium::kernels::build(device, c, {"pic.cl", pic_cl}, defines);
+  const auto module =
+      sortium::kernels::build(device, c, sortium::kernels::Source{"pic.cl", pic_cl}, defines);
   create = module->kernel("create_particles");
   move = module->kernel("move_particles");
   find_cells = module->kernel("find_cells");

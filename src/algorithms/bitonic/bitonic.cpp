@@ -30,6 +30,31 @@ constexpr std::array<Schedule, 8> schedules{{{"A", 0, 0, ""},
                                              {"C2+B*", 4, 2, "bitonic_c2"},
                                              {"C4+B*", 4, 4, "bitonic_c4"}}};
 
+// What bitonic.cl is specialised for.
+struct BitonicParameters {
+  unsigned work_group;  // work-items of a work-group
+  unsigned most;        // distances that one launch of a B kernel does at most; 0: schedule A
+
+  [[nodiscard]] kernels::Defines defines(const Problem& problem) const {
+    return kernels::Defines().problem(problem).set("WG", work_group).set("MOST", most);
+  }
+};
+
+// What bitonic_tile.cl is specialised for.
+struct BitonicTileParameters {
+  unsigned work_group;  // work-items of a work-group
+  unsigned records;     // records of a work-item: 2 for the C2 kernels, 4 for C4
+  unsigned log_tile;    // base-2 logarithm of a tile's records, which are records * work_group
+
+  [[nodiscard]] kernels::Defines defines(const Problem& problem) const {
+    return kernels::Defines()
+        .problem(problem)
+        .set("WG", work_group)
+        .set("RECORDS", records)
+        .set("LOG_TILE", log_tile);
+  }
+};
+
 class BitonicSorter final : public Sorter {
  public:
   BitonicSorter(const Problem& problem, const Capabilities& device, const Parameters& given)
@@ -77,20 +102,18 @@ class BitonicSorter final : public Sorter {
   std::uint64_t bytes_moved() const override { return bytes_of_passes(problem_, launches(), 1); }
 
   void build(Device& device, const Capabilities& capabilities) override {
-    kernels::Defines defines;
-    defines.problem(problem_).set("WG", work_group_).set("MOST", schedule_.most);
-    module_ = kernels::build(device, capabilities, kernels::embedded::bitonic_cl, defines);
+    const BitonicParameters steps{.work_group = work_group_, .most = schedule_.most};
+    module_ = kernels::build(device, capabilities, kernels::embedded::bitonic_cl,
+                             steps.defines(problem_));
     if (schedule_.most == 0) a_ = module_->kernel("bitonic_a");
     for (unsigned m = 1; m <= schedule_.most; ++m)
       b_[m] = module_->kernel(fmt::format("bitonic_b{}", 1u << m));
     if (log_tile_ == 0) return;
 
-    kernels::Defines tile;
-    tile.problem(problem_)
-        .set("WG", work_group_)
-        .set("RECORDS", schedule_.tile_records)
-        .set("LOG_TILE", log_tile_);
-    tile_module_ = kernels::build(device, capabilities, kernels::embedded::bitonic_tile_cl, tile);
+    const BitonicTileParameters tile{
+        .work_group = work_group_, .records = schedule_.tile_records, .log_tile = log_tile_};
+    tile_module_ = kernels::build(device, capabilities, kernels::embedded::bitonic_tile_cl,
+                                  tile.defines(problem_));
     c_ = tile_module_->kernel(std::string(schedule_.kernel));
     if (schedule_.kernel == "bitonic_c4") c4_last_ = tile_module_->kernel("bitonic_c4_last");
   }
@@ -132,13 +155,13 @@ class BitonicSorter final : public Sorter {
     for (unsigned stage = 0; stage < stages_; ++stage)
       for (unsigned left = stage + 1; left-- > 0;) {
         const auto p = ping_pong_.pass(pass++, o);
-        const Arg args[] = {p.keys_in,
-                            p.values_in,
-                            p.keys_out,
-                            p.values_out,
-                            problem_.count,
-                            std::uint64_t{2} << stage,
-                            std::uint64_t{1} << left};
+        const Arg args[] = {{"keys_in", p.keys_in},
+                            {"values_in", p.values_in},
+                            {"keys_out", p.keys_out},
+                            {"values_out", p.values_out},
+                            {"n", problem_.count},
+                            {"length", std::uint64_t{2} << stage},
+                            {"distance", std::uint64_t{1} << left}};
         queue.launch({*a_, ceil_div(problem_.count, work_group_), work_group_, args, "A"});
       }
   }
@@ -151,8 +174,10 @@ class BitonicSorter final : public Sorter {
     const std::uint64_t span = distance << m;
     const std::uint64_t items =
         problem_.count / span * distance + std::min(problem_.count % span, distance);
-    const Arg args[] = {o.keys_in,      o.values_in, o.keys_out, o.values_out,
-                        problem_.count, length,      distance};
+    const Arg args[] = {{"keys_in", o.keys_in},   {"values_in", o.values_in},
+                        {"keys_out", o.keys_out}, {"values_out", o.values_out},
+                        {"n", problem_.count},    {"length", length},
+                        {"distance", distance}};
     queue.launch({*b_[m], ceil_div(items, work_group_), work_group_, args, phases[m]});
     go_on_in_place(o);
   }
@@ -160,12 +185,19 @@ class BitonicSorter final : public Sorter {
   // All distances below a tile's length, of one stage or several.
   void launch_c(Queue& queue, Operands& o, std::uint32_t first_stage, std::uint32_t last_stage) {
     const std::uint64_t tiles = ceil_div(problem_.count, std::uint64_t{1} << log_tile_);
-    const Arg args[] = {o.keys_in,      o.values_in, o.keys_out, o.values_out,
-                        problem_.count, first_stage, last_stage};
-    if (c4_last_ && first_stage == last_stage && first_stage + 1 >= log_tile_)
-      queue.launch({*c4_last_, tiles, work_group_, std::span(args).first(6), "C4"});
-    else
+    const bool is_last = c4_last_ && first_stage == last_stage && first_stage + 1 >= log_tile_;
+    std::vector<Arg> args{{"keys_in", o.keys_in},
+                          {"values_in", o.values_in},
+                          {"keys_out", o.keys_out},
+                          {"values_out", o.values_out},
+                          {"n", problem_.count}};
+    if (is_last) {
+      args.insert(args.end(), {{"stage", first_stage}});
+      queue.launch({*c4_last_, tiles, work_group_, args, "C4"});
+    } else {
+      args.insert(args.end(), {{"first_stage", first_stage}, {"last_stage", last_stage}});
       queue.launch({*c_, tiles, work_group_, args, c4_last_ ? "C4" : "C2"});
+    }
     go_on_in_place(o);
   }
 

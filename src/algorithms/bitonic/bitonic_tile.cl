@@ -1,7 +1,11 @@
 // Batcher's bitonic network inside tiles of neighbouring records: the distances below a tile's
 // length, which one work-group does by itself. Stage s (0, 1, …) makes sorted sequences of 2^(s+1)
 // records by comparing at the distances 2^s … 1. The first launch reads the input and writes the
-// output. Parameters: WG (work-items), RECORDS (of a work-item; a tile has RECORDS * WG), LOG_TILE.
+// output.
+
+PARAMETER(WG)        // work-items of a work-group
+PARAMETER(RECORDS)   // records of a work-item: 2 for the C2 kernels, 4 for C4
+PARAMETER(LOG_TILE)  // base-2 logarithm of the tile, which has RECORDS * WG records
 
 #define TILE (RECORDS * WG)
 #define RECORDS_IN GLOBAL const ukey_t *keys_in, GLOBAL const value_t *values_in

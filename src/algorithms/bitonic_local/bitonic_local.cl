@@ -1,7 +1,8 @@
 // Batcher's bitonic network inside each work-group, which sorts WG neighbouring records (the last
 // work-group sorts the rest). A work-item keeps one record in a register. Both work-items of a
-// comparator compare, and each keeps one of the two records. Parameter: WG (work-items, a power of
-// two).
+// comparator compare, and each keeps one of the two records.
+
+PARAMETER(WG)  // work-items of a work-group, a power of two
 
 KERNEL(WG)
 void bitonic_local(GLOBAL const ukey_t* keys_in, GLOBAL const value_t* values_in,

@@ -1,7 +1,10 @@
 // LSD radix sort, reduce-then-scan. In each pass every work-group counts the digits of its part,
 // the counts are scanned, and every work-group scatters its part, tile by tile, through local
-// memory. A pass is skipped if all keys share its digit (see moves_before). Parameters: WG
-// (work-items, a power of two), ITEMS (records of a tile for each work-item), DIGIT_BITS.
+// memory. A pass is skipped if all keys share its digit (see moves_before).
+
+PARAMETER(WG)          // work-items of a work-group, a power of two
+PARAMETER(ITEMS)       // records of a work-item in a tile
+PARAMETER(DIGIT_BITS)  // bits of a digit
 
 #define RADIX (1u << DIGIT_BITS)
 #define TILE (WG * ITEMS)

@@ -14,6 +14,39 @@
 namespace sortium {
 namespace {
 
+// What lsd.cl is specialised for.
+struct LsdParameters {
+  unsigned work_group;  // work-items of a work-group, a power of two
+  unsigned items;       // records of a work-item in a tile
+  unsigned digit_bits;  // bits of a digit
+
+  [[nodiscard]] kernels::Defines defines(const Problem& problem) const {
+    return kernels::Defines()
+        .problem(radix_problem(problem))
+        .set("WG", work_group)
+        .set("ITEMS", items)
+        .set("DIGIT_BITS", digit_bits);
+  }
+};
+
+// What lsd_cpu.cl is specialised for.
+struct LsdCpuParameters {
+  unsigned digit_bits;  // bits of a digit
+
+  [[nodiscard]] kernels::Defines defines(const Problem& problem) const {
+    return kernels::Defines().problem(radix_problem(problem)).set("DIGIT_BITS", digit_bits);
+  }
+};
+
+// What lsd_settle.cl is specialised for.
+struct LsdSettleParameters {
+  unsigned work_group;  // work-items of a work-group
+
+  [[nodiscard]] kernels::Defines defines(const Problem& problem) const {
+    return kernels::Defines().problem(radix_problem(problem)).set("WG", work_group);
+  }
+};
+
 constexpr unsigned digit_bits = 8;
 constexpr std::uint64_t radix_size = 1u << digit_bits;
 
@@ -33,9 +66,8 @@ class Moves {
                       : std::bit_floor(std::min(capabilities.max_work_group, 256u));
     groups_ =
         std::uint64_t{capabilities.compute_units} * (capabilities.kind == DeviceKind::cpu ? 1 : 8);
-    kernels::Defines defines;
-    defines.problem(radix_problem(problem_)).set("WG", work_group_);
-    module_ = kernels::build(device, capabilities, kernels::embedded::lsd_settle_cl, defines);
+    module_ = kernels::build(device, capabilities, kernels::embedded::lsd_settle_cl,
+                             LsdSettleParameters{work_group_}.defines(problem_));
     settle_ = module_->kernel("lsd_settle");
   }
 
@@ -55,18 +87,18 @@ class Moves {
 
   void settle(Queue& queue, const Operands& o, const Places& m) const {
     const bool there = o.in_place() && passes_ % 2 == 0 && problem_.payload != Payload::positions;
-    const Arg args[] = {m.keys_in,
-                        m.keys_a,
-                        m.keys_b,
-                        m.values_in,
-                        m.values_a,
-                        m.values_b,
-                        m.left_out,
-                        problem_.count,
-                        std::uint32_t{passes_},
-                        std::uint32_t{there},
-                        std::uint32_t{problem_.keys_out},
-                        m.make_positions};
+    const Arg args[] = {{"keys_in", m.keys_in},
+                        {"keys_a", m.keys_a},
+                        {"keys_b", m.keys_b},
+                        {"values_in", m.values_in},
+                        {"values_a", m.values_a},
+                        {"values_b", m.values_b},
+                        {"left_out", m.left_out},
+                        {"n", problem_.count},
+                        {"passes", std::uint32_t{passes_}},
+                        {"there", std::uint32_t{there}},
+                        {"write_keys", std::uint32_t{problem_.keys_out}},
+                        {"values_are_positions", m.make_positions}};
     queue.launch({*settle_, std::min(groups_, ceil_div(problem_.count, work_group_)), work_group_,
                   args, "settle"});
   }
@@ -106,10 +138,9 @@ class CpuSorter final : public Sorter {
   }
 
   void build(Device& device, const Capabilities& capabilities) override {
-    kernels::Defines defines;
-    defines.problem(radix_problem(problem_)).set("DIGIT_BITS", digit_bits);
     moves_.build(device, capabilities);
-    module_ = kernels::build(device, capabilities, kernels::embedded::lsd_cpu_cl, defines);
+    module_ = kernels::build(device, capabilities, kernels::embedded::lsd_cpu_cl,
+                             LsdCpuParameters{digit_bits}.defines(problem_));
     count_ = module_->kernel("lsd_cpu_count");
     scatter_ = module_->kernel("lsd_cpu_scatter");
   }
@@ -120,13 +151,26 @@ class CpuSorter final : public Sorter {
     const auto passes = static_cast<std::uint32_t>(digits_.size());
     for (std::uint32_t p = 0; p < passes; ++p) {
       const auto [shift, mask] = digits_[p];
-      const Arg count_args[] = {m.keys_in, m.keys_a, m.keys_b, counts, m.left_out, problem_.count,
-                                part_,     p,        passes,   shift,  mask};
+      const Arg count_args[] = {
+          {"keys_in", m.keys_in},   {"keys_a", m.keys_a},  {"keys_b", m.keys_b}, {"counts", counts},
+          {"left_out", m.left_out}, {"n", problem_.count}, {"part", part_},      {"pass", p},
+          {"passes", passes},       {"shift", shift},      {"mask", mask}};
       queue.launch({*count_, parts_, 1, count_args, "histogram"});
-      const Arg scatter_args[] = {
-          m.keys_in,  m.keys_a, m.keys_b,   m.values_in,           m.values_a,
-          m.values_b, counts,   m.left_out, problem_.count,        part_,
-          p,          shift,    mask,       moves_.writes_keys(p), m.make_positions};
+      const Arg scatter_args[] = {{"keys_in", m.keys_in},
+                                  {"keys_a", m.keys_a},
+                                  {"keys_b", m.keys_b},
+                                  {"values_in", m.values_in},
+                                  {"values_a", m.values_a},
+                                  {"values_b", m.values_b},
+                                  {"counts", counts},
+                                  {"left_out", m.left_out},
+                                  {"n", problem_.count},
+                                  {"part", part_},
+                                  {"pass", p},
+                                  {"shift", shift},
+                                  {"mask", mask},
+                                  {"write_keys", moves_.writes_keys(p)},
+                                  {"values_are_positions", m.make_positions}};
       queue.launch({*scatter_, parts_, 1, scatter_args, "scan + reorder"});
     }
     moves_.settle(queue, o, m);
@@ -197,13 +241,11 @@ class GpuSorter final : public Sorter {
   }
 
   void build(Device& device, const Capabilities& capabilities) override {
-    kernels::Defines defines;
-    defines.problem(radix_problem(problem_))
-        .set("DIGIT_BITS", digit_bits)
-        .set("WG", work_group_)
-        .set("ITEMS", items_);
+    const LsdParameters parameters{
+        .work_group = work_group_, .items = items_, .digit_bits = digit_bits};
     moves_.build(device, capabilities);
-    module_ = kernels::build(device, capabilities, kernels::embedded::lsd_cl, defines);
+    module_ = kernels::build(device, capabilities, kernels::embedded::lsd_cl,
+                             parameters.defines(problem_));
     count_ = module_->kernel("lsd_count");
     scan_ = module_->kernel("lsd_scan");
     scatter_ = module_->kernel("lsd_scatter");
@@ -215,17 +257,34 @@ class GpuSorter final : public Sorter {
     const auto passes = static_cast<std::uint32_t>(digits_.size());
     for (std::uint32_t p = 0; p < passes; ++p) {
       const auto [shift, mask] = digits_[p];
-      const Arg count_args[] = {m.keys_in, m.keys_a, m.keys_b, counts, m.left_out, problem_.count,
-                                part_,     p,        passes,   shift,  mask};
+      const Arg count_args[] = {
+          {"keys_in", m.keys_in},   {"keys_a", m.keys_a},  {"keys_b", m.keys_b}, {"counts", counts},
+          {"left_out", m.left_out}, {"n", problem_.count}, {"part", part_},      {"pass", p},
+          {"passes", passes},       {"shift", shift},      {"mask", mask}};
       queue.launch({*count_, groups_, work_group_, count_args, "histogram"});
-      const Arg scan_args[] = {counts,         totals, m.left_out,
-                               problem_.count, p,      static_cast<std::uint32_t>(groups_)};
+      const Arg scan_args[] = {{"counts", counts},
+                               {"totals", totals},
+                               {"left_out", m.left_out},
+                               {"n", problem_.count},
+                               {"pass", p},
+                               {"groups", static_cast<std::uint32_t>(groups_)}};
       queue.launch({*scan_, radix_size, work_group_, scan_args, "scan"});
-      const Arg scatter_args[] = {
-          m.keys_in,       m.keys_a, m.keys_b, m.values_in, m.values_a,
-          m.values_b,      counts,   totals,   m.left_out,  problem_.count,
-          part_,           p,        shift,    mask,        moves_.writes_keys(p),
-          m.make_positions};
+      const Arg scatter_args[] = {{"keys_in", m.keys_in},
+                                  {"keys_a", m.keys_a},
+                                  {"keys_b", m.keys_b},
+                                  {"values_in", m.values_in},
+                                  {"values_a", m.values_a},
+                                  {"values_b", m.values_b},
+                                  {"counts", counts},
+                                  {"totals", totals},
+                                  {"left_out", m.left_out},
+                                  {"n", problem_.count},
+                                  {"part", part_},
+                                  {"pass", p},
+                                  {"shift", shift},
+                                  {"mask", mask},
+                                  {"write_keys", moves_.writes_keys(p)},
+                                  {"values_are_positions", m.make_positions}};
       queue.launch({*scatter_, groups_, work_group_, scatter_args, "reorder"});
     }
     moves_.settle(queue, o, m);

@@ -2,8 +2,9 @@
 // and private counters: no barriers, no atomics, no local memory. Each digit has a line in the
 // first-level cache. Records are collected there and written a whole line at a time: written one by
 // one, each record would access a line of its own, and the lines of all digits may share a few sets
-// of the cache. A pass is skipped if all keys share its digit (see moves_before). Parameter:
-// DIGIT_BITS.
+// of the cache. A pass is skipped if all keys share its digit (see moves_before).
+
+PARAMETER(DIGIT_BITS)  // bits of a digit
 
 #define RADIX (1u << DIGIT_BITS)
 #define LINE (64u / sizeof(ukey_t))  // records of a line

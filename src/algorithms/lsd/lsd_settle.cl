@@ -1,5 +1,7 @@
 // After the last pass of lsd: copies the records to the output if skipped passes left them in
-// another buffer. Parameter: WG.
+// another buffer.
+
+PARAMETER(WG)  // work-items of a work-group
 
 // `there`: if no pass moved the records, they are in the output already.
 KERNEL(WG)

@@ -1,8 +1,11 @@
 // Document 004's merge sort in three tiers. A level merges neighbouring runs of `run` records (a
 // power of two) in pairs. The last run of the list may be short. If it has no sibling, it is merged
-// with an empty run. Parameters: SERIAL_WG (work-items of a work-group in tier 1), WG (in the other
-// tiers), CAPACITY (records that a work-group can merge in local memory, a multiple of WG), SAMPLE
-// (records from one sample to the next, a power of two).
+// with an empty run.
+
+PARAMETER(SERIAL_WG)  // work-items of a work-group in tier 1
+PARAMETER(WG)         // work-items of a work-group in tiers 2 and 3
+PARAMETER(CAPACITY)   // records that a work-group can merge in local memory, a multiple of WG
+PARAMETER(SAMPLE)     // records between samples, a power of two
 
 // A pair of runs: where its first and its second run begin, and where the second run ends.
 #define RUNS_OF_PAIR(pair)                      \

@@ -13,6 +13,23 @@
 namespace sortium {
 namespace {
 
+// What merge.cl is specialised for.
+struct MergeParameters {
+  unsigned serial_work_group;  // work-items of a work-group in tier 1
+  unsigned work_group;         // work-items of a work-group in tiers 2 and 3
+  std::uint64_t capacity;  // records that a work-group can merge in local memory, a multiple of WG
+  std::uint64_t sample;    // records between samples, a power of two
+
+  [[nodiscard]] kernels::Defines defines(const Problem& problem) const {
+    return kernels::Defines()
+        .problem(problem)
+        .set("SERIAL_WG", serial_work_group)
+        .set("WG", work_group)
+        .set("CAPACITY", capacity)
+        .set("SAMPLE", sample);
+  }
+};
+
 class MergeSorter final : public Sorter {
  public:
   MergeSorter(const Problem& problem, const Capabilities& device, const Parameters& given)
@@ -67,13 +84,12 @@ class MergeSorter final : public Sorter {
 
   void build(Device& device, const Capabilities& capabilities) override {
     const std::uint64_t capacity = 2 * std::max(tier2_, sample_);
-    kernels::Defines defines;
-    defines.problem(problem_)
-        .set("SERIAL_WG", serial_group_)
-        .set("WG", work_group_)
-        .set("CAPACITY", std::max<std::uint64_t>(capacity, work_group_))
-        .set("SAMPLE", sample_);
-    module_ = kernels::build(device, capabilities, kernels::embedded::merge_cl, defines);
+    const MergeParameters parameters{.serial_work_group = serial_group_,
+                                     .work_group = work_group_,
+                                     .capacity = std::max<std::uint64_t>(capacity, work_group_),
+                                     .sample = sample_};
+    module_ = kernels::build(device, capabilities, kernels::embedded::merge_cl,
+                             parameters.defines(problem_));
     serial_ = module_->kernel("merge_serial");
     middle_ = module_->kernel("merge_middle");
     rank_samples_ = module_->kernel("merge_rank_samples");
@@ -86,7 +102,12 @@ class MergeSorter final : public Sorter {
       const std::uint64_t n = problem_.count, run = std::uint64_t{1} << level,
                           pairs = ceil_div(n, 2 * run);
       const auto b = passes_.pass(level, o);
-      const Arg args[] = {b.keys_in, b.keys_out, b.values_in, b.values_out, n, run};
+      const Arg args[] = {{"keys_in", b.keys_in},
+                          {"keys_out", b.keys_out},
+                          {"values_in", b.values_in},
+                          {"values_out", b.values_out},
+                          {"n", n},
+                          {"run", run}};
       if (run <= tier1_) {
         queue.launch({*serial_, ceil_div(pairs, serial_group_), serial_group_, args, "tier 1"});
       } else if (run <= tier2_) {
@@ -94,11 +115,21 @@ class MergeSorter final : public Sorter {
       } else {
         const std::uint64_t samples = ceil_div(n, sample_);
         const Memory left = cuts_[0].in(o), right = cuts_[1].in(o);
-        const Arg rank_args[] = {b.keys_in, left, right, n, run};
+        const Arg rank_args[] = {{"keys", b.keys_in},
+                                 {"left_cuts", left},
+                                 {"right_cuts", right},
+                                 {"n", n},
+                                 {"run", run}};
         queue.launch({*rank_samples_, ceil_div(samples, work_group_), work_group_, rank_args,
                       "tier 3: rank samples"});
-        const Arg piece_args[] = {b.keys_in, b.keys_out, b.values_in, b.values_out,
-                                  left,      right,      n,           run};
+        const Arg piece_args[] = {{"keys_in", b.keys_in},
+                                  {"keys_out", b.keys_out},
+                                  {"values_in", b.values_in},
+                                  {"values_out", b.values_out},
+                                  {"left_cuts", left},
+                                  {"right_cuts", right},
+                                  {"n", n},
+                                  {"run", run}};
         queue.launch({*pieces_, samples, work_group_, piece_args, "tier 3: merge pieces"});
       }
     }

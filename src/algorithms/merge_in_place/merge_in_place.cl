@@ -1,8 +1,10 @@
 // In-place merging of neighbouring runs, SymMerge. A segment holds two sorted runs; `bounds` says
 // where its second run begins. A split at the segment's middle exchanges the records that are on
 // the wrong side. That leaves two segments of half the length; splits go on until a segment fits
-// local memory. Only the bounds depend on the keys: all launches are known beforehand. Parameters:
-// WG, TILE (records of a segment that is merged in local memory, a power of two).
+// local memory. Only the bounds depend on the keys: all launches are known beforehand.
+
+PARAMETER(WG)    // work-items of a work-group
+PARAMETER(TILE)  // records of a segment that is merged in local memory, a power of two
 
 // Segment s of `length` records: its first record, and its end.
 #define SEGMENT(s)                   \

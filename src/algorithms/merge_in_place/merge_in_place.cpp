@@ -14,6 +14,16 @@
 namespace sortium {
 namespace {
 
+// What merge_in_place.cl is specialised for.
+struct MergeInPlaceParameters {
+  unsigned work_group;  // work-items of a work-group
+  std::uint64_t tile;   // records of a segment that is merged in local memory, a power of two
+
+  [[nodiscard]] kernels::Defines defines(const Problem& problem) const {
+    return kernels::Defines().problem(problem).set("WG", work_group).set("TILE", tile);
+  }
+};
+
 class MergeInPlaceSorter final : public Sorter {
  public:
   MergeInPlaceSorter(const Problem& problem, const Capabilities& device, const Parameters& given)
@@ -52,9 +62,9 @@ class MergeInPlaceSorter final : public Sorter {
 
   void build(Device& device, const Capabilities& capabilities) override {
     chunks_->build(device, capabilities);
-    kernels::Defines defines;
-    defines.problem(problem_).set("WG", work_group_).set("TILE", tile_);
-    module_ = kernels::build(device, capabilities, kernels::embedded::merge_in_place_cl, defines);
+    const MergeInPlaceParameters parameters{.work_group = work_group_, .tile = tile_};
+    module_ = kernels::build(device, capabilities, kernels::embedded::merge_in_place_cl,
+                             parameters.defines(problem_));
     positions_ = module_->kernel("merge_in_place_positions");
     split_ = module_->kernel("merge_in_place_split");
     reverse_ = module_->kernel("merge_in_place_reverse");
@@ -66,23 +76,27 @@ class MergeInPlaceSorter final : public Sorter {
     const Memory keys = chunks_->keys(o), values = o.values_out;
     chunks_->bring(queue, o);
     if (problem_.payload == Payload::positions) {
-      const Arg args[] = {values, n};
+      const Arg args[] = {{"values", values}, {"n", n}};
       queue.launch({*positions_, groups(n), work_group_, args, "positions"});
     }
     chunks_->sort(queue, o);
     for (std::uint64_t run = chunk_; run < n; run *= 2) {
       Memory bounds = bounds_[0].in(o), halves = bounds_[1].in(o);
       for (std::uint64_t length = 2 * run; length > tile_; length /= 2) {
-        const Arg split[] = {keys, bounds, halves,
-                             n,    length, length == 2 * run ? run : std::uint64_t{0}};
+        const Arg split[] = {
+            {"keys", keys},     {"bounds", bounds},
+            {"halves", halves}, {"n", n},
+            {"length", length}, {"run", length == 2 * run ? run : std::uint64_t{0}}};
         queue.launch({*split_, groups(ceil_div(n, length)), work_group_, split, "split"});
         for (const std::uint32_t whole : {0u, 1u}) {
-          const Arg reverse[] = {keys, values, bounds, halves, n, length, whole};
+          const Arg reverse[] = {{"keys", keys},     {"values", values}, {"bounds", bounds},
+                                 {"halves", halves}, {"n", n},           {"length", length},
+                                 {"whole", whole}};
           queue.launch({*reverse_, groups(n), work_group_, reverse, "rotate"});
         }
         std::swap(bounds, halves);
       }
-      const Arg merge[] = {keys, values, bounds, n};
+      const Arg merge[] = {{"keys", keys}, {"values", values}, {"bounds", bounds}, {"n", n}};
       queue.launch({*merge_tile_, ceil_div(n, tile_), work_group_, merge, "merge"});
     }
   }

@@ -1,7 +1,9 @@
 // Document 000's merge sort of a block in local memory: WG records, one for each work-item. Runs of
 // 1, 2, 4 … WG/2 records are merged in pairs. A record's place in the merged run is its place in
 // its own run plus the number of records before it in the sibling run, found by binary search.
-// Parameter: WG, a power of two.
+//
+
+PARAMETER(WG)  // work-items of a work-group, a power of two
 
 KERNEL(WG)
 void merge_local(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,

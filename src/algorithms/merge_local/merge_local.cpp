@@ -12,6 +12,15 @@
 namespace sortium {
 namespace {
 
+// What merge_local.cl is specialised for.
+struct MergeLocalParameters {
+  unsigned work_group;  // work-items of a work-group, a power of two
+
+  [[nodiscard]] kernels::Defines defines(const Problem& problem) const {
+    return kernels::Defines().problem(problem).set("WG", work_group);
+  }
+};
+
 class MergeLocalSorter final : public Sorter {
  public:
   MergeLocalSorter(const Problem& problem, const Capabilities& device, const Parameters& given)
@@ -38,14 +47,17 @@ class MergeLocalSorter final : public Sorter {
   std::uint64_t bytes_moved() const override { return bytes_of_passes(problem_, 1, 1); }
 
   void build(Device& device, const Capabilities& capabilities) override {
-    kernels::Defines defines;
-    defines.problem(problem_).set("WG", work_group_);
-    module_ = kernels::build(device, capabilities, kernels::embedded::merge_local_cl, defines);
+    module_ = kernels::build(device, capabilities, kernels::embedded::merge_local_cl,
+                             MergeLocalParameters{work_group_}.defines(problem_));
     kernel_ = module_->kernel("merge_local");
   }
 
   void enqueue(Queue& queue, const Operands& o) override {
-    const Arg args[] = {o.keys_in, o.keys_out, o.values_in, o.values_out, problem_.count};
+    const Arg args[] = {{"keys_in", o.keys_in},
+                        {"keys_out", o.keys_out},
+                        {"values_in", o.values_in},
+                        {"values_out", o.values_out},
+                        {"n", problem_.count}};
     queue.launch({*kernel_, (problem_.count + work_group_ - 1) / work_group_, work_group_, args,
                   "merge blocks"});
   }

@@ -9,7 +9,6 @@
 
 #include "../../kernels/kernels.hpp"
 #include "../catalog.hpp"
-#include "../parts/bin_sort.hpp"
 #include "../parts/radix_passes.hpp"
 #include "embedded.hpp"
 #include "msd_shape.hpp"
@@ -113,66 +112,29 @@ class MsdSorter final : public Sorter {
  private:
   void build_count(Device& device, const Capabilities& capabilities) {
     using namespace kernels::embedded;
-    kernels::Defines defines;
-    defines.problem(radix_problem(problem_));
     if (shape_.tiles.count != 0) {
-      defines.set("COUNT_WG", count_work_group)
-          .set("COUNT_ITEMS", tile_count_items)
-          .set("WG", shape_.tiles.work_group)
-          .set("ITEMS", shape_.tiles.items);
-      count_module_ =
-          kernels::build_joined(device, capabilities, {columns_cl, msd_tiles_cl}, defines);
+      count_module_ = kernels::build(device, capabilities, {columns_cl, msd_tiles_cl},
+                                     shape_.tiles.defines(problem_));
       count_ = count_module_->kernel("msd_count_tiles");
       partition_ = count_module_->kernel("msd_partition_tiles");
       return;
     }
-    defines.set("WG", count_shape_.work_group)
-        .set("ITEMS", count_items)
-        .set("START_WG", count_work_group)
-        .set("SAMPLES", count_shape_.sampled / count_shape_.work_group)
-        .set("BUCKETS", shape_.buckets())
-        .set("COUNT_BITS", count_shape_.bits)
-        .set("COUNT_WORDS", count_shape_.words)
-        .set("TELLS_REPEATS", int{count_shape_.tells_repeats});
-    if (count_shape_.tells_few_digits) defines.set("FEW_DIGITS", RadixPasses::few_digits);
-    if (shape_.spread_bits != 0)
-      defines.set("SPREAD_BITS", shape_.spread_bits).set("BUCKET_BITS", shape_.bits);
-    count_module_ = kernels::build(device, capabilities, msd_count_cl, defines);
+    count_module_ =
+        kernels::build(device, capabilities, msd_count_cl, count_shape_.defines(problem_, shape_));
     count_ = count_module_->kernel("msd_count");
     start_ = count_module_->kernel("msd_start");
   }
 
   void build_partition(Device& device, const Capabilities& capabilities) {
-    kernels::Defines defines;
-    defines.problem(radix_problem(problem_))
-        .set("WG", shape_.keys.work_group)
-        .set("ITEMS", shape_.keys.items)
-        .resident(shape_.keys.resident, shape_.keys.work_group)
-        .set("RUN", shape_.keys.run)
-        .set("SECTOR_BYTES", sector_bytes);
-    if (shape_.spread_bits != 0) defines.set("SPREAD_BITS", shape_.spread_bits);
-    partition_module_ =
-        kernels::build(device, capabilities, kernels::embedded::msd_partition_cl, defines);
+    partition_module_ = kernels::build(device, capabilities, kernels::embedded::msd_partition_cl,
+                                       shape_.keys.defines(problem_));
     partition_ = partition_module_->kernel("msd_partition");
   }
 
   void build_local_sort(Device& device, const Capabilities& capabilities) {
-    const LocalSort& local = shape_.local;
-    kernels::Defines defines;
-    defines.problem(radix_problem(problem_))
-        .resident(local.resident, local.work_group)
-        .set("VALUES_LATE", int{local.values_late})
-        .set("GATHER_KEYS", int{gathers_keys(problem_)})
-        .set("KEEP_KEYS", int{local.keep_keys})
-        .set("BY_PLACE", int{local.bins_by_place});
-    set_bin_sort(defines, local.work_group, local_items, local.sort_bits, sorts_positions(problem_),
-                 local.position_bits, local.bin_shift);
-    if (shape_.spread_bits != 0)
-      defines.set("SPREAD_BITS", shape_.spread_bits)
-          .set("ONE_LEAD", int{shape_.bits >= shape_.spread_bits});
     using namespace kernels::embedded;
-    local_module_ =
-        kernels::build_joined(device, capabilities, {bins_cl, bin_sort_cl, msd_local_cl}, defines);
+    local_module_ = kernels::build(device, capabilities, {bins_cl, bin_sort_cl, msd_local_cl},
+                                   shape_.local.defines(problem_, shape_.bits));
     sort_local_ = local_module_->kernel("msd_local");
   }
 
@@ -193,35 +155,39 @@ class MsdSorter final : public Sorter {
   // Short lists: counts and clears in one launch.
   void count_tiles(Queue& queue, const Operands& o) const {
     const Memory cleared = passes_.cleared(o);
-    const Arg args[] = {o.keys_in, tile_counts_.in(o), problem_.count, bucket_bit(),
-                        cleared,   cleared.bytes / 4};
+    const Arg args[] = {{"keys", o.keys_in},   {"table", tile_counts_.in(o)},
+                        {"n", problem_.count}, {"shift", bucket_bit()},
+                        {"cleared", cleared},  {"words", cleared.bytes / 4}};
     queue.launch({*count_, shape_.tiles.count, count_work_group, args, "count"});
   }
 
   // Short lists: adds up the tiles' counts and partitions by them. Decides whether keys spread.
   void partition_tiles(Queue& queue, const Operands& o) const {
     const auto pass = passes_.buffers().pass(0, o);
-    const Arg args[] = {pass.keys_in,
-                        pass.keys_out,
-                        pass.make_positions ? Memory{} : pass.values_in,
-                        pass.values_out,
-                        tile_counts_.in(o),
-                        starts_.in(o),
-                        skewed_.in(o),
-                        problem_.count,
-                        bucket_bit(),
-                        static_cast<std::uint32_t>(shape_.tiles.count),
-                        capacity()};
-    queue.launch({*partition_, shape_.tiles.count, shape_.tiles.work_group, args, "partition",
-                  static_cast<unsigned>(shape_.tiles.bytes)});
+    const Arg args[] = {{"keys_in", pass.keys_in},
+                        {"keys_out", pass.keys_out},
+                        {"values_in", pass.make_positions ? Memory{} : pass.values_in},
+                        {"values_out", pass.values_out},
+                        {"table", tile_counts_.in(o)},
+                        {"starts", starts_.in(o)},
+                        {"skewed", skewed_.in(o)},
+                        {"n", problem_.count},
+                        {"shift", bucket_bit()},
+                        {"tiles", static_cast<std::uint32_t>(shape_.tiles.count)},
+                        {"capacity", capacity()}};
+    queue.launch({*partition_, shape_.tiles.count, shape_.tiles.work_group, args, "partition"});
   }
 
   // Clears what the later launches need cleared, and puts samples of the keys side by side.
   void clear_and_sample(Queue& queue, const Operands& o) const {
     const Memory cleared = passes_.cleared(o);
-    const Arg args[] = {
-        o.keys_in,     samples_.in(o), count_shape_.sampled, count_shape_.sample_stride,
-        skewed_.in(o), cleared,        cleared.bytes / 4};
+    const Arg args[] = {{"keys", o.keys_in},
+                        {"samples", samples_.in(o)},
+                        {"sampled", count_shape_.sampled},
+                        {"apart", count_shape_.sample_stride},
+                        {"skewed", skewed_.in(o)},
+                        {"cleared", cleared},
+                        {"words", cleared.bytes / 4}};
     const auto groups = std::clamp<std::uint64_t>(ceil_div(cleared.bytes, cleared_at_once), 1,
                                                   most_clearing_groups);
     queue.launch({*start_, groups, count_work_group, args, "start"});
@@ -232,15 +198,23 @@ class MsdSorter final : public Sorter {
     const SampleLimits limits = make_sample_limits(problem_, shape_, count_shape_);
     const Memory own = passes_.extension(o);
     const Cleared at(shape_);
-    const Arg args[] = {
-        o.keys_in,        samples_.in(o),        own.slice(at.counts, at.counts_bytes),
-        skewed_.in(o),    problem_.count,        bucket_bit(),
-        limits.crowd,     limits.repeats,        limits.few_repeats,
-        limits.few_agree, spread_table(o),       gather_table(o),
-        limits.lead,      own.slice(at.done, 8), starts_.in(o),
-        capacity()};
-    queue.launch({*count_, count_shape_.groups, count_shape_.work_group, args, "count",
-                  static_cast<unsigned>(count_shape_.bytes)});
+    const Arg args[] = {{"keys", o.keys_in},
+                        {"samples", samples_.in(o)},
+                        {"counts", own.slice(at.counts, at.counts_bytes)},
+                        {"skewed", skewed_.in(o)},
+                        {"n", problem_.count},
+                        {"shift", bucket_bit()},
+                        {"crowd", limits.crowd},
+                        {"repeats_most", limits.repeats},
+                        {"few_repeats", limits.few_repeats},
+                        {"few_agree", limits.few_agree},
+                        {"spread", spread_table(o)},
+                        {"back", gather_table(o)},
+                        {"lead_most", limits.lead},
+                        {"done", own.slice(at.done, 8)},
+                        {"starts", starts_.in(o)},
+                        {"capacity", capacity()}};
+    queue.launch({*count_, count_shape_.groups, count_shape_.work_group, args, "count"});
   }
 
   void partition(Queue& queue, const Operands& o) const {
@@ -259,37 +233,35 @@ class MsdSorter final : public Sorter {
     const Cleared at(shape_);
     const auto a = passes_.buffers().pass(0, o), b = passes_.buffers().pass(1, o);
     const auto [shifts, widths] = packed(digits);
-    const Arg args[] = {a.keys_in,
-                        a.keys_out,
-                        b.keys_out,
-                        starts_.in(o),
-                        own.slice(at.reserved, at.reserved_bytes),
-                        own.slice(at.partition_state, 16),
-                        skewed_.in(o),
-                        problem_.count,
-                        static_cast<std::uint32_t>(digits.size()),
-                        static_cast<std::uint32_t>(shifts),
-                        static_cast<std::uint32_t>(widths),
-                        spread_table(o)};
-    queue.launch({*partition_, shape_.keys.groups, shape_.keys.work_group, args, "partition",
-                  static_cast<unsigned>(shape_.keys.bytes)});
+    const Arg args[] = {{"keys_in", a.keys_in},
+                        {"keys_a", a.keys_out},
+                        {"keys_b", b.keys_out},
+                        {"starts", starts_.in(o)},
+                        {"reserved", own.slice(at.reserved, at.reserved_bytes)},
+                        {"state", own.slice(at.partition_state, 16)},
+                        {"skewed", skewed_.in(o)},
+                        {"n", problem_.count},
+                        {"passes", static_cast<std::uint32_t>(digits.size())},
+                        {"shifts", static_cast<std::uint32_t>(shifts)},
+                        {"widths", static_cast<std::uint32_t>(widths)},
+                        {"spread", spread_table(o)}};
+    queue.launch({*partition_, shape_.keys.groups, shape_.keys.work_group, args, "partition"});
   }
 
   void sort_buckets(Queue& queue, const Operands& o) const {
     const bool two_digits = shape_.second_digit_bits(problem_) != 0;
     const auto partitioned = passes_.buffers().pass(two_digits ? 1 : 0, o);
-    const Arg args[] = {partitioned.keys_out,
-                        o.keys_out,
-                        partitioned.values_out,
-                        o.values_out,
-                        starts_.in(o),
-                        skewed_.in(o),
-                        gather_table(o),
-                        std::uint32_t{problem_.begin_bit},
-                        bucket_bit() - problem_.begin_bit,
-                        shape_.local.bin_shift};
-    queue.launch({*sort_local_, shape_.buckets(), shape_.local.work_group, args, "local",
-                  static_cast<unsigned>(shape_.local.bytes)});
+    const Arg args[] = {{"keys_in", partitioned.keys_out},
+                        {"keys_out", o.keys_out},
+                        {"values_in", partitioned.values_out},
+                        {"values_out", o.values_out},
+                        {"starts", starts_.in(o)},
+                        {"skewed", skewed_.in(o)},
+                        {"back", gather_table(o)},
+                        {"begin_bit", std::uint32_t{problem_.begin_bit}},
+                        {"low_bits", bucket_bit() - problem_.begin_bit},
+                        {"shift", shape_.local.bin_shift}};
+    queue.launch({*sort_local_, shape_.buckets(), shape_.local.work_group, args, "local"});
   }
 
   Problem problem_;

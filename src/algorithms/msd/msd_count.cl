@@ -4,20 +4,20 @@
 //   msd_start  clears memory and puts samples of the keys side by side
 //   msd_count  looks at the samples, counts all keys, and finds where buckets begin
 // Their inputs and outputs stand at the kernels.
-//
-// Knobs:
-//   WG             work-items of a work-group of msd_count
-//   ITEMS          keys of a work-item at a time
-//   START_WG       work-items of a work-group of msd_start
-//   BUCKETS        buckets, a power of two
-//   COUNT_BITS     bits of a bucket's count in local memory: 16, 8 or 4
-//   COUNT_WORDS    words for the counts, or for what the samples need; a power of two
-//   SAMPLES        samples of each work-item of msd_count; 0: none
-//   TELLS_REPEATS  1: samples tell whether keys repeat
-//   FEW_DIGITS     if defined: samples tell whether most digits have few values, and *skewed then
-//                  becomes this value
-//   SPREAD_BITS    if defined: keys are floats, and go by spread orders with so many leading bits
-//   BUCKET_BITS    with SPREAD_BITS: log2(BUCKETS)
+
+PARAMETER(WG)             // work-items of a work-group of msd_count
+PARAMETER(ITEMS)          // keys of a work-item at a time
+PARAMETER(START_WG)       // work-items of a work-group of msd_start
+PARAMETER(BUCKETS)        // buckets, a power of two
+PARAMETER(COUNT_BITS)     // bits of a bucket's count in local memory: 16, 8 or 4
+PARAMETER(COUNT_WORDS)    // words for the counts, or for what the samples need; a power of two
+PARAMETER(SAMPLES)        // samples of each work-item of msd_count; 0: none
+PARAMETER(TELLS_REPEATS)  // 1: samples tell whether keys repeat
+PARAMETER(FEW_DIGITS)     // not 0: samples tell whether most digits have few values, and *skewed
+                          // then becomes this value
+PARAMETER(SPREAD_BITS)    // not 0: keys are floats, and go by spread orders with so many leading
+                          // bits
+PARAMETER(BUCKET_BITS)    // with SPREAD_BITS: log2(BUCKETS)
 
 // COUNT_OF(word, bucket): the bucket's count in its word of local memory.
 #define PER_WORD (32 / COUNT_BITS)
@@ -28,7 +28,7 @@
 // count_bytes() in msd_shape.cpp has its size.
 typedef struct {
   u32 counts[COUNT_WORDS];
-#ifdef SPREAD_BITS
+#if SPREAD_BITS
   u32 spread[1 << SPREAD_BITS];            // samples of each lead, then the table
   u32 exponents[(1 << SPREAD_BITS) / 64];  // exponents that samples have, a bit each
 #endif
@@ -38,7 +38,7 @@ typedef struct {
   u32 last;                 // 1: this is the last work-group of the count
 } msd_count_memory_t;
 
-#ifdef SPREAD_BITS
+#if SPREAD_BITS
 // ---- Spread orders (floats) ----
 // A lead is a value of an order's SPREAD_BITS leading bits: a float's sign and exponent.
 #define LEADS (1u << SPREAD_BITS)
@@ -138,7 +138,7 @@ INLINE u32 make_spread(LOCAL msd_count_memory_t* mine, GLOBAL u32* table, GLOBAL
 // Returns the key's bucket. With SPREAD_BITS, sets *misfits if the key ties or has no space in the
 // table; the bucket then has no meaning.
 INLINE u32 bucket_of(LOCAL msd_count_memory_t* mine, ukey_t key, u32 shift, u32* misfits) {
-#ifdef SPREAD_BITS
+#if SPREAD_BITS
   const ukey_t order = untied_order(key);
   const u32 entry = mine->spread[spread_index(order)];
   if (entry >= MAY_TIE && (entry == SPREAD_NONE || key_ties(key))) *misfits = 1;
@@ -198,7 +198,7 @@ void msd_start(GLOBAL const ukey_t* keys, GLOBAL ukey_t* samples, u32 sampled, u
   if (at == 0) *skewed = 0;
 }
 
-#if TELLS_REPEATS || (defined(FEW_DIGITS) && defined(SPREAD_BITS))
+#if TELLS_REPEATS || (FEW_DIGITS && SPREAD_BITS)
 // Returns how many samples repeat another one's key. Each sample puts a tag of its key into a
 // table, where the largest tag stays; of the samples that find their own tag there, all but one for
 // each word repeat. mine->counts is 0 before and after. With barriers.
@@ -227,7 +227,7 @@ INLINE u32 count_repeats(LOCAL msd_count_memory_t* mine, const ukey_t* sample) {
 }
 #endif
 
-#ifdef FEW_DIGITS
+#if FEW_DIGITS
 // Returns 1 if in every 8-bit digit of a key more than `most` pairs of samples agree: few values of
 // each digit have most keys. With barriers.
 INLINE u32 digits_are_few(LOCAL msd_count_memory_t* mine, const ukey_t* sample, u32 most) {
@@ -314,7 +314,7 @@ void msd_count(GLOBAL const ukey_t* keys, GLOBAL const ukey_t* samples, GLOBAL u
   u32 misfits = 0;  // not 0: a key ties or has no space in the table
   for (u32 i = t; i < COUNT_WORDS; i += WG) mine->counts[i] = 0;
   if (t == 0) mine->crowded = 0;
-#ifdef SPREAD_BITS
+#if SPREAD_BITS
   for (u32 i = t; i < LEADS; i += WG) mine->spread[i] = 0;
   for (u32 i = t; i < LEADS / 64; i += WG) mine->exponents[i] = 0;
 #endif
@@ -327,7 +327,7 @@ void msd_count(GLOBAL const ukey_t* keys, GLOBAL const ukey_t* samples, GLOBAL u
   UNROLL
   for (u32 i = 0; i < SAMPLES; ++i) sample[i] = samples[i * WG + t];
 #endif
-#ifdef SPREAD_BITS
+#if SPREAD_BITS
   UNROLL
   for (u32 i = 0; i < SAMPLES; ++i)
     local_add(&mine->spread[spread_index(key_order(sample[i]))], 1u);
@@ -357,8 +357,8 @@ void msd_count(GLOBAL const ukey_t* keys, GLOBAL const ukey_t* samples, GLOBAL u
     spreads = !mine->crowded;
   }
   if (!spreads) {
-#ifdef FEW_DIGITS
-#ifdef SPREAD_BITS  // repeats of floats matter only for the sort that follows
+#if FEW_DIGITS
+#if SPREAD_BITS  // repeats of floats matter only for the sort that follows
     repeats = count_repeats(mine, sample);
 #endif
     const u32 verdict =

@@ -3,18 +3,16 @@
 //
 // An item is what is sorted. COMPOSITE: the bits of the key's order that are still open, then the
 // record's position in the bucket. Else the key's order itself.
-//
-// Knobs, beside those of bin_sort.cl:
-//   RESIDENT     work-groups that share a compute unit
-//   VALUES_LATE  1: values are loaded after the sort, into the items' memory
-//   GATHER_KEYS  1: an item does not hold all bits of its key, which is loaded again after the sort
-//   KEEP_KEYS    1: with GATHER_KEYS, keys wait in local memory instead
-//   SPREAD_BITS  if defined: keys are spread orders of floats with so many leading bits
-//   ONE_LEAD     with SPREAD_BITS, 1: all keys of a bucket share these bits, their lead
 
-#ifndef SPREAD_BITS
-#define ONE_LEAD 0
-#endif
+// Beside those of bin_sort.cl:
+PARAMETER(RESIDENT)     // work-groups that share a compute unit
+PARAMETER(VALUES_LATE)  // 1: values are loaded after the sort, into the items' memory
+PARAMETER(GATHER_KEYS)  // 1: an item does not hold all bits of its key, which is loaded again after
+                        // the sort
+PARAMETER(KEEP_KEYS)    // 1: with GATHER_KEYS, keys wait in local memory instead
+PARAMETER(SPREAD_BITS)  // not 0: keys are spread orders of floats with so many leading bits
+PARAMETER(ONE_LEAD)     // with SPREAD_BITS, 1: all keys of a bucket share these bits, their lead
+
 // 1: the lead is needed to make items. Else it is loaded after the sort, since registers are few.
 #define LEAD_SORTS (ONE_LEAD && (SORT_BITS == 32 || COMPOSITE))
 // 1: items leave out the lowest bits of a spread order, which are 0. (Of items of 64 bits few are
@@ -40,7 +38,7 @@ typedef struct {
 // ---- From keys to items and back ----
 
 // ORDER_OF(key): what is sorted. KEY_OF(order): the key again.
-#ifndef SPREAD_BITS
+#if !SPREAD_BITS
 #define ORDER_OF(key) key_order(key)
 #define KEY_OF(order) key_of_order(order)
 #else

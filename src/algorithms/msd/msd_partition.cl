@@ -10,14 +10,13 @@
 // Both passes are one launch. Work-groups take runs of tiles by ticket, and go on to the second
 // pass when all tiles of the first are written. Whoever is waited for has taken a ticket, so it is
 // running.
-//
-// Knobs:
-//   WG            work-items of a work-group
-//   ITEMS         keys of a work-item in a tile
-//   RESIDENT      work-groups that share a compute unit
-//   RUN           tiles of a ticket
-//   SECTOR_BYTES  memory is written in units of so many bytes
-//   SPREAD_BITS   if defined: keys are floats, and the first pass turns them into spread orders
+
+PARAMETER(WG)            // work-items of a work-group
+PARAMETER(ITEMS)         // keys of a work-item in a tile
+PARAMETER(RESIDENT)      // work-groups that share a compute unit
+PARAMETER(RUN)           // tiles of a ticket
+PARAMETER(SECTOR_BYTES)  // memory is written in units of so many bytes
+PARAMETER(SPREAD_BITS)   // not 0: keys are floats, and the first pass turns them into spread orders
 
 #define RADIX 256u
 #define TILE ((u32)(WG * ITEMS))
@@ -26,7 +25,7 @@
 #define CARRY_QUADS (CHUNK / QUAD)
 // Beside the tile: less than a chunk of each digit is carried, and less than a quad is left empty.
 #define SLOTS (TILE + RADIX * (CHUNK + QUAD))
-#ifdef SPREAD_BITS
+#if SPREAD_BITS
 #define DIGIT(key) ((u32)((key) >> shift) & mask)
 #else
 #define DIGIT(key) key_digit(key, shift, mask)
@@ -207,7 +206,7 @@ void msd_partition(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL u
       const u32 number = tile->number, count = tile->count, skip = tile->skip,
                 segment = tile->segment;
       if (number >= tiles) break;
-#ifdef SPREAD_BITS
+#if SPREAD_BITS
       if (pass == 0) UNROLL
       for (u32 i = 0; i < ITEMS; ++i) {
         const ukey_t order = untied_order(key[i]);

@@ -269,6 +269,70 @@ bool gathers_keys(const Problem& p) {
   return spread_bits(p) == 0 && (info(p.key).is_float || key_bits(p) != info(p.key).bits());
 }
 
+kernels::Defines LocalSort::defines(const Problem& problem, unsigned bits) const {
+  const unsigned spread = spread_bits(problem);
+  kernels::Defines defines;
+  defines.problem(radix_problem(problem))
+      .resident(resident, work_group)
+      .set("VALUES_LATE", int{values_late})
+      .set("GATHER_KEYS", int{gathers_keys(problem)})
+      .set("KEEP_KEYS", int{keep_keys})
+      .set("SPREAD_BITS", spread)
+      .set("ONE_LEAD", int{spread != 0 && bits >= spread})
+      .local_struct("msd_local_memory_t", bytes);
+  BinSortParameters{.work_group = work_group,
+                    .items = local_items,
+                    .sort_bits = sort_bits,
+                    .with_positions = sorts_positions(problem),
+                    .position_bits = position_bits,
+                    .bin_shift = bin_shift,
+                    .bins_by_place = bins_by_place}
+      .set(defines);
+  return defines;
+}
+
+kernels::Defines TilePartition::defines(const Problem& problem) const {
+  kernels::Defines defines;
+  defines.problem(radix_problem(problem))
+      .set("COUNT_WG", count_work_group)
+      .set("COUNT_ITEMS", tile_count_items)
+      .set("WG", work_group)
+      .set("ITEMS", items)
+      .local_struct("msd_tile_memory_t", bytes);
+  return defines;
+}
+
+kernels::Defines KeyPartition::defines(const Problem& problem) const {
+  kernels::Defines defines;
+  defines.problem(radix_problem(problem))
+      .set("WG", work_group)
+      .set("ITEMS", items)
+      .resident(resident, work_group)
+      .set("RUN", run)
+      .set("SECTOR_BYTES", sector_bytes)
+      .set("SPREAD_BITS", spread_bits(problem))
+      .local_struct("msd_partition_memory_t", bytes);
+  return defines;
+}
+
+kernels::Defines CountShape::defines(const Problem& problem, const Shape& shape) const {
+  kernels::Defines defines;
+  defines.problem(radix_problem(problem))
+      .set("WG", work_group)
+      .set("ITEMS", count_items)
+      .set("START_WG", count_work_group)
+      .set("SAMPLES", sampled / work_group)
+      .set("BUCKETS", shape.buckets())
+      .set("COUNT_BITS", bits)
+      .set("COUNT_WORDS", words)
+      .set("TELLS_REPEATS", int{tells_repeats})
+      .set("FEW_DIGITS", tells_few_digits ? RadixPasses::few_digits : 0)
+      .set("SPREAD_BITS", shape.spread_bits)
+      .set("BUCKET_BITS", shape.bits)
+      .local_struct("msd_count_memory_t", bytes);
+  return defines;
+}
+
 bool partition_sorts(const Problem& problem, const Shape& shape) {
   return key_bits(problem) == shape.bits;
 }

@@ -2,6 +2,7 @@
 // caller's parameters. tests/msd_shape_test.cpp has them at their borders.
 #pragma once
 
+#include "../../kernels/kernels.hpp"
 #include "../algorithm.hpp"
 
 namespace sortium::msd {
@@ -35,6 +36,8 @@ struct LocalSort {
   bool keep_keys = false;      // keys wait in local memory
   std::uint64_t bytes = 0;     // of msd_local_memory_t
 
+  // The parameters of msd_local.cl, for buckets by `bits` leading bits.
+  [[nodiscard]] kernels::Defines defines(const Problem& problem, unsigned bits) const;
   // Records of the largest bucket.
   [[nodiscard]] std::uint64_t capacity() const { return std::uint64_t{work_group} * local_items; }
 };
@@ -44,6 +47,9 @@ struct TilePartition {
   unsigned work_group = 256, items = 0;
   std::uint64_t count = 0;  // tiles; 0: the list is not partitioned in this way
   std::uint64_t bytes = 0;  // of msd_tile_memory_t
+
+  // The parameters of msd_tiles.cl.
+  [[nodiscard]] kernels::Defines defines(const Problem& problem) const;
 };
 
 // How keys without values are partitioned if nobody can tell their ties apart (msd_partition.cl).
@@ -54,7 +60,12 @@ struct KeyPartition {
   unsigned run = 1;       // tiles of a ticket
   std::uint64_t groups = 0;
   std::uint64_t bytes = 0;  // of msd_partition_memory_t
+
+  // The parameters of msd_partition.cl.
+  [[nodiscard]] kernels::Defines defines(const Problem& problem) const;
 };
+
+struct Shape;
 
 // How the keys of each bucket are counted (msd_count.cl), unless a TilePartition counts them.
 struct CountShape {
@@ -67,6 +78,9 @@ struct CountShape {
   std::uint64_t words = 0;                 // of the counts in local memory
   std::uint64_t groups = 0;
   std::uint64_t bytes = 0;  // of msd_count_memory_t
+
+  // The parameters of msd_count.cl.
+  [[nodiscard]] kernels::Defines defines(const Problem& problem, const Shape& shape) const;
 };
 
 // Thresholds for the samples. A list whose samples pass one of them is not partitioned.

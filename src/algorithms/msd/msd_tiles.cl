@@ -3,12 +3,11 @@
 // tile; msd_partition_tiles, one work-group a tile, adds them up itself. (In a short list all tiles
 // begin at the same time and would look back all the way; and a launch takes as long as its work.)
 // columns.cl comes before this file.
-//
-// Knobs:
-//   COUNT_WG     work-items of a work-group of msd_count_tiles
-//   COUNT_ITEMS  keys of a work-item at a time in msd_count_tiles
-//   WG           work-items of a work-group of msd_partition_tiles
-//   ITEMS        records of a work-item in a tile
+
+PARAMETER(COUNT_WG)     // work-items of a work-group of msd_count_tiles
+PARAMETER(COUNT_ITEMS)  // keys of a work-item at a time in msd_count_tiles
+PARAMETER(WG)           // work-items of a work-group of msd_partition_tiles
+PARAMETER(ITEMS)        // records of a work-item in a tile
 
 #define TILE ((u32)(WG * ITEMS))
 // A row of the table has a tile's counts, 16 bits each. A work-item reads eight counts at a time.

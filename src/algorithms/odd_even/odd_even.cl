@@ -1,7 +1,9 @@
 // Odd-even transposition: even rounds compare and exchange the records 0-1, 2-3, …, odd rounds
 // 1-2, 3-4, … N rounds sort N records. Records change places only if the left one is strictly
 // greater, so the sort is stable. Here a launch is one round in global memory; in
-// odd_even_blocks.cl it is many. Parameter: WG (work-items).
+// odd_even_blocks.cl it is many.
+
+PARAMETER(WG)  // work-items of a work-group
 
 // One round. Its first pair begins at record 0, or at record 1 if `odd`. A record at either end
 // without a partner is its own partner: it is copied.

@@ -10,6 +10,25 @@
 namespace sortium {
 namespace {
 
+// What odd_even.cl is specialised for.
+struct OddEvenParameters {
+  unsigned work_group;  // work-items of a work-group
+
+  [[nodiscard]] kernels::Defines defines(const Problem& problem) const {
+    return kernels::Defines().problem(problem).set("WG", work_group);
+  }
+};
+
+// What odd_even_blocks.cl is specialised for.
+struct OddEvenBlocksParameters {
+  unsigned work_group;   // work-items of a work-group
+  std::uint64_t rounds;  // rounds of a launch; the last may have fewer
+
+  [[nodiscard]] kernels::Defines defines(const Problem& problem) const {
+    return kernels::Defines().problem(problem).set("WG", work_group).set("ROUNDS", rounds);
+  }
+};
+
 class OddEvenSorter final : public Sorter {
  public:
   OddEvenSorter(const Problem& problem, const Capabilities& device, const Parameters& given)
@@ -44,12 +63,16 @@ class OddEvenSorter final : public Sorter {
   std::uint64_t bytes_moved() const override { return bytes_of_passes(problem_, launches_, 1); }
 
   void build(Device& device, const Capabilities& capabilities) override {
-    kernels::Defines defines;
-    defines.problem(problem_).set("WG", work_group_).set("ROUNDS", rounds_);
-    const auto& source =
-        rounds_ == 1 ? kernels::embedded::odd_even_cl : kernels::embedded::odd_even_blocks_cl;
-    module_ = kernels::build(device, capabilities, source, defines);
-    kernel_ = module_->kernel(rounds_ == 1 ? "odd_even_round" : "odd_even_blocks");
+    if (rounds_ == 1) {
+      module_ = kernels::build(device, capabilities, kernels::embedded::odd_even_cl,
+                               OddEvenParameters{work_group_}.defines(problem_));
+      kernel_ = module_->kernel("odd_even_round");
+    } else {
+      const OddEvenBlocksParameters blocks{.work_group = work_group_, .rounds = rounds_};
+      module_ = kernels::build(device, capabilities, kernels::embedded::odd_even_blocks_cl,
+                               blocks.defines(problem_));
+      kernel_ = module_->kernel("odd_even_blocks");
+    }
   }
 
   void enqueue(Queue& queue, const Operands& o) override {
@@ -59,13 +82,20 @@ class OddEvenSorter final : public Sorter {
       const auto odd = static_cast<std::uint32_t>(done % 2);
       const auto b = passes_.pass(launch, o);
       if (rounds_ == 1) {
-        const Arg args[] = {b.keys_in, b.keys_out, b.values_in, b.values_out, problem_.count, odd};
+        const Arg args[] = {{"keys_in", b.keys_in},     {"keys_out", b.keys_out},
+                            {"values_in", b.values_in}, {"values_out", b.values_out},
+                            {"n", problem_.count},      {"odd", odd}};
         queue.launch({*kernel_, ceil_div(problem_.count / 2 + 1, work_group_), work_group_, args,
                       "exchange"});
       } else {
         const auto rounds = static_cast<std::uint32_t>(std::min(rounds_, problem_.count - done));
-        const Arg args[] = {b.keys_in,      b.keys_out, b.values_in, b.values_out,
-                            problem_.count, rounds,     odd};
+        const Arg args[] = {{"keys_in", b.keys_in},
+                            {"keys_out", b.keys_out},
+                            {"values_in", b.values_in},
+                            {"values_out", b.values_out},
+                            {"n", problem_.count},
+                            {"rounds", rounds},
+                            {"odd", odd}};
         queue.launch(
             {*kernel_, ceil_div(problem_.count, 2 * rounds_), work_group_, args, "exchange"});
       }

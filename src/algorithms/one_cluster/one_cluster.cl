@@ -5,12 +5,12 @@
 // and each work-group sorts its part by bins. If a part does not fit its work-group, and without
 // PARTS, the work-groups make the passes of an LSD radix sort instead. bins.cl, bin_sort.cl and
 // columns.cl come before this file.
-//
-// Knobs, beside those of these files:
-//   WG          work-items of a work-group
-//   GROUPS      work-groups of the cluster, a power of two up to 16
-//   TILE_ITEMS  records of a work-item in a tile
-//   PARTS       1: by parts first
+
+// Beside those of these files:
+PARAMETER(WG)          // work-items of a work-group
+PARAMETER(GROUPS)      // work-groups of the cluster, a power of two up to 16
+PARAMETER(TILE_ITEMS)  // records of a work-item in a tile
+PARAMETER(PARTS)       // 1: by parts first
 
 #define TILE (WG * TILE_ITEMS)
 #define MOST_GROUPS 16u

@@ -1,4 +1,4 @@
-// The sort of a list that fits the local memories of one cluster of work-groups.
+// Sorts a list that fits the local memories of one cluster of work-groups, in one launch.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,26 +24,27 @@ unsigned largest(const Capabilities& device) {
 struct Shape {
   unsigned groups = 0, work_group = 0, items = 0;
   bool parts = false;
-  unsigned position_bits = 0, sort_bits = 0;  // of bin_sort.cl
+  unsigned position_bits = 0, sort_bits = 0;  // see BinSortParameters
 
   [[nodiscard]] std::uint64_t tile() const { return std::uint64_t{work_group} * items; }
-  [[nodiscard]] std::uint64_t capacity() const {
-    return std::uint64_t{work_group} * bin_items;
-  }  // of a part
-  // Of a key, beside its part's number; of what is sorted; of a bin's number.
+  // Records of a part.
+  [[nodiscard]] std::uint64_t capacity() const { return std::uint64_t{work_group} * bin_items; }
+  // Bits of a key below its part's number.
   [[nodiscard]] unsigned open_bits(const Problem& problem) const {
     return key_bits(problem) -
            std::min(key_bits(problem), static_cast<unsigned>(std::bit_width(groups) - 1));
   }
+  // Bits of an item.
   [[nodiscard]] unsigned item_bits(const Problem& problem) const {
     return composite(problem) ? open_bits(problem) + position_bits : info(problem.key).bits();
   }
+  // Bits of a bin's number.
   [[nodiscard]] unsigned bin_bits() const {
     return static_cast<unsigned>(std::bit_width(16 * work_group - 1));
   }
 };
 
-// Bytes of one_cluster_memory_t.
+// Bytes of one_cluster_memory_t in one_cluster.cl.
 std::uint64_t local_bytes(const Problem& problem, const Capabilities& device, const Shape& shape) {
   const std::uint64_t value = problem.payload == Payload::none ? 0 : problem.value_bytes;
   const std::uint64_t record = std::max(4u, info(problem.key).bytes) + value;
@@ -59,8 +60,9 @@ std::uint64_t local_bytes(const Problem& problem, const Capabilities& device, co
          (shape.parts ? std::max(pass, bins) : pass) + 128;
 }
 
-// With parts, all work-groups there are. Without: few, which have less to tell each other, until
-// each has so many records that this matters less; then few work-items, whose barriers are faster.
+// With parts: all work-groups of a cluster. Without: few, since they exchange fewer counts, until
+// each has so many records that this matters less. Then few work-items, since their barriers are
+// faster.
 Shape shape_for(const Problem& problem, const Capabilities& device, const Parameters& given,
                 bool parts) {
   const std::uint64_t n = std::clamp<std::uint64_t>(problem.count, 1, std::uint64_t{1} << 24);
@@ -77,16 +79,16 @@ Shape shape_for(const Problem& problem, const Capabilities& device, const Parame
          enough < largest(device))
     enough *= 2;
   shape.work_group = static_cast<unsigned>(given.number("work_group", enough));
-  // Fewer kernels to build: items are powers of two.
+  // A power of two, so that there are few kernels to build.
   shape.items = static_cast<unsigned>(std::bit_ceil(ceil_div(tile, shape.work_group)));
   shape.position_bits = static_cast<unsigned>(std::bit_width(shape.capacity() - 1));
   shape.sort_bits = shape.item_bits(problem) > 32 ? 64 : 32;
   return shape;
 }
 
-// Whether keys that spread fit the work-groups as parts, which differ by the square root of their
-// size, and what is left of a key is enough for bins. Floats' leading bits do not spread. (With
-// 1024 work-items parts were slower than passes: 2^18 u32 keys took 52 and 46 µs on an H200.)
+// True if the parts of keys that spread fit the work-groups, and enough bits of a key are open for
+// bins. Parts differ by the square root of their size. Leading bits of floats do not spread. (With
+// 1024 work-items parts are slower than passes: 2^18 u32 keys took 52 and 46 µs on an H200.)
 bool parts_fit(const Problem& problem, const Capabilities& device, const Shape& shape) {
   const auto mean = static_cast<double>(ceil_div(problem.count, shape.groups));
   return !info(problem.key).is_float && std::has_single_bit(shape.groups) &&
@@ -142,30 +144,36 @@ class OneClusterSorter final : public Sorter {
     defines.problem(radix_problem(problem_))
         .set("GROUPS", shape_.groups)
         .set("TILE_ITEMS", shape_.items)
-        .set("PARTS", int{shape_.parts});
-    set_bin_sort(defines, shape_.work_group, bin_items, shape_.sort_bits, composite(problem_),
-                 shape_.position_bits, bin_shift());
+        .set("PARTS", int{shape_.parts})
+        .local_struct("one_cluster_memory_t", local_bytes_);
+    BinSortParameters{.work_group = shape_.work_group,
+                      .items = bin_items,
+                      .sort_bits = shape_.sort_bits,
+                      .with_positions = composite(problem_),
+                      .position_bits = shape_.position_bits,
+                      .bin_shift = bin_shift()}
+        .set(defines);
     using namespace kernels::embedded;
-    module_ = kernels::build_joined(device, capabilities,
-                                    {bins_cl, bin_sort_cl, columns_cl, one_cluster_cl}, defines);
+    module_ = kernels::build(device, capabilities,
+                             {bins_cl, bin_sort_cl, columns_cl, one_cluster_cl}, defines);
     sort_ = module_->kernel("one_cluster_sort");
   }
 
   void enqueue(Queue& queue, const Operands& o) override {
     const auto [shifts, widths] = packed(digits_);
-    const Arg args[] = {o.keys_in,      o.keys_out,
-                        o.values_in,    o.values_out,
-                        problem_.count, shifts,
-                        widths,         static_cast<std::uint32_t>(digits_.size()),
-                        part_bit(),     std::uint32_t{problem_.begin_bit},
-                        bin_shift()};
-    queue.launch({*sort_, shape_.groups, shape_.work_group, args, "sort",
-                  static_cast<unsigned>(local_bytes_), shape_.groups});
+    const Arg args[] = {
+        {"keys_in", o.keys_in},     {"keys_out", o.keys_out},
+        {"values_in", o.values_in}, {"values_out", o.values_out},
+        {"n", problem_.count},      {"shifts", shifts},
+        {"widths", widths},         {"passes", static_cast<std::uint32_t>(digits_.size())},
+        {"part_bit", part_bit()},   {"begin_bit", std::uint32_t{problem_.begin_bit}},
+        {"bin_shift", bin_shift()}};
+    queue.launch({*sort_, shape_.groups, shape_.work_group, args, "sort", shape_.groups});
   }
 
  private:
-  // A part's number is the leading bits of those that decide; of an item's bits below, the highest
-  // choose its bin.
+  // A part's number is the leading bits of those that are compared. Of an item's bits below, the
+  // highest choose its bin.
   [[nodiscard]] std::uint32_t part_bit() const {
     return problem_.begin_bit + shape_.open_bits(problem_);
   }
@@ -189,19 +197,22 @@ class OneCluster final : public Algorithm {
     static const AlgorithmInfo info{
         .name = "one-cluster",
         .title =
-            "the work-groups of a cluster sort a list in their local memories: a part each, by "
-            "bins, or by LSD passes",
+            "the work-groups of a cluster sort a list in their local memories: one part each, by "
+            "bins, or all by LSD passes",
         .source = "Sortium; Satish, Harris, Garland 2009 (tiles sorted before they are scattered)",
         .stable = true,
         .needs_clusters = true,
         .max_count = 1u << 18,  // 16 work-groups of 1024 work-items with 16 records each
         .cost =
-            "one launch; every record is read once and written once; one exchange between local "
+            "one launch that reads and writes every record once; one exchange between local "
             "memories, or bits/8",
-        .parameters = {
-            {"groups", "work-groups of the cluster", 2, 16, {}},
-            {"work_group", "work-items", 256, 1024, {}},
-            {"parts", "records go to the work-group that sorts their part", 0, 0, {"on", "off"}}}};
+        .parameters = {{"groups", "work-groups of the cluster", 2, 16, {}},
+                       {"work_group", "work-items", 256, 1024, {}},
+                       {"parts",
+                        "on: partition by the leading bits first; off: passes only",
+                        0,
+                        0,
+                        {"on", "off"}}}};
     return info;
   }
 

@@ -1,9 +1,8 @@
 // one-group, by passes: one work-group sorts the whole list in local memory by all passes of an LSD
 // radix sort, in one launch. columns.cl comes before this file.
-//
-// Knobs:
-//   WG     work-items of the work-group, a multiple of 256
-//   ITEMS  records of a work-item
+
+PARAMETER(WG)     // work-items of the work-group, a multiple of 256
+PARAMETER(ITEMS)  // records of a work-item
 
 #define TILE (WG * ITEMS)
 

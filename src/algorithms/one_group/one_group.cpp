@@ -1,4 +1,5 @@
-// The sort of a list that fits one work-group's local memory.
+// Sorts a list that fits one work-group's local memory, in one launch: by bins if keys may be
+// expected to spread, else by radix passes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,25 +16,25 @@ namespace {
 constexpr std::uint64_t radix_size = 256;
 constexpr unsigned most_items = 16;
 
-// Bytes of one_group_memory_t.
-std::uint64_t local_bytes(const Problem& problem, const Capabilities& device, unsigned work_group,
-                          unsigned items) {
+// Bytes of one_group_memory_t in one_group.cl.
+std::uint64_t pass_bytes(const Problem& problem, const Capabilities& device, unsigned work_group,
+                         unsigned items) {
   const std::uint64_t record =
       info(problem.key).bytes + (problem.payload == Payload::none ? 0 : problem.value_bytes);
   return record * work_group * items + 2 * radix_size * kernels::index_bytes(problem.count) +
          kernels::rank_bytes(device, work_group, radix_size) + work_group * 4 + 64;
 }
 
-// By bins, where keys may be expected to spread.
+// How the list is sorted by bins (one_group_bins.cl).
 struct BinSort {
   unsigned work_group = 0, bin_items = 19, bin_share = 16, position_bits = 0, sort_bits = 0,
            bin_shift = 0;
   std::uint64_t bytes = 0;  // of one_group_memory_t, in one_group_bins.cl
 };
 
-// work_group is 0 where it cannot be done.
-BinSort bin_sort(const Problem& problem, const Capabilities& device, unsigned work_group,
-                 unsigned bin_items, unsigned bin_share) {
+// With at least `work_group` work-items. Its work_group is 0 if the list does not fit.
+BinSort bin_layout(const Problem& problem, const Capabilities& device, unsigned work_group,
+                   unsigned bin_items, unsigned bin_share) {
   BinSort bins{.bin_items = bin_items, .bin_share = bin_share};
   work_group = std::max(std::min(device.sub_group_size, 32u), work_group);
   while (work_group < 1024 && work_group * bin_items < problem.count) work_group *= 2;
@@ -52,34 +53,35 @@ BinSort bin_sort(const Problem& problem, const Capabilities& device, unsigned wo
   return bins;
 }
 
-BinSort bin_sort(const Problem& problem, const Capabilities& device) {
-  // Floats crowd; PoCL's compiler fails at barriers inside of conditions; NVIDIA's OpenCL at msd's
-  // local sort, which is the same.
+// Its work_group is 0 if radix passes are the better choice.
+BinSort choose_bins(const Problem& problem, const Capabilities& device) {
+  // Floats crowd the bins. PoCL's compiler fails at barriers inside conditions, and NVIDIA's OpenCL
+  // at the same code in msd's local sort.
   if (info(problem.key).is_float || device.kind == DeviceKind::cpu ||
       device.sub_group_words == SubGroupWords::ptx)
     return {};
-  // Short lists are spread over more work-items, of 4 or 8 records: with values that is faster, and
-  // so is the radix sort where a bin is crowded. With 8 there are more bins for it, so that a few
-  // records a bin do.
+  // Short lists are spread over more work-items, with 4 or 8 records each. That is faster with
+  // values, and for the radix passes if a bin is crowded. With 8 records there are more bins, so
+  // that each has few.
   const auto count =
       std::bit_ceil(static_cast<unsigned>(std::min<std::uint64_t>(problem.count, 1 << 20)));
   BinSort bins;
   if (count <= 2048)
-    bins = bin_sort(problem, device, count / 4, 9, 16);
+    bins = bin_layout(problem, device, count / 4, 9, 16);
   else if (count <= 4096)
-    bins = bin_sort(problem, device, count / 8, 9, 32);
-  return bins.work_group != 0 ? bins : bin_sort(problem, device, 0, 19, 16);
+    bins = bin_layout(problem, device, count / 8, 9, 32);
+  return bins.work_group != 0 ? bins : bin_layout(problem, device, 0, 19, 16);
 }
 
 class OneGroupSorter final : public Sorter {
  public:
   OneGroupSorter(const Problem& problem, const Capabilities& device, const Parameters& given)
       : problem_(problem), digits_(digits(problem, 8)) {
-    if (!given.has("work_group")) bins_ = bin_sort(problem, device);
+    if (!given.has("work_group")) bins_ = choose_bins(problem, device);
     if (bins_.work_group != 0) return;
     const auto largest = std::bit_floor(std::min(device.max_work_group, 1024u));
     const std::uint64_t n = std::max<std::uint64_t>(problem.count, 1);
-    // The fewest work-items that hold the list: barriers are what a small sort is made of.
+    // The fewest work-items that hold the list: a small sort's time is that of its barriers.
     const auto least = static_cast<unsigned>(std::bit_ceil(std::max<std::uint64_t>(
         radix_size, (std::min<std::uint64_t>(n, 1 << 20) + most_items - 1) / most_items)));
     work_group_ = static_cast<unsigned>(given.number("work_group", std::min(largest, least)));
@@ -87,13 +89,13 @@ class OneGroupSorter final : public Sorter {
       throw Error(ErrorCode::unsupported,
                   fmt::format("one-group: work_group={} is not a power of two between {} and {}",
                               work_group_, radix_size, largest));
-    // Fewer kernels to build: items are powers of two.
+    // A power of two, so that there are few kernels to build.
     items_ = static_cast<unsigned>(
         std::bit_ceil(std::min<std::uint64_t>((n + work_group_ - 1) / work_group_, 1u << 20)));
-    local_bytes_ = local_bytes(problem, device, work_group_, items_);
+    local_bytes_ = pass_bytes(problem, device, work_group_, items_);
     if (items_ > most_items || local_bytes_ > device.local_struct) {
       unsigned fits = most_items;
-      while (fits > 1 && local_bytes(problem, device, work_group_, fits) > device.local_struct)
+      while (fits > 1 && pass_bytes(problem, device, work_group_, fits) > device.local_struct)
         fits /= 2;
       throw Error(ErrorCode::unsupported,
                   fmt::format("one-group: {} records do not fit one work-group of {}; with {} "
@@ -115,44 +117,55 @@ class OneGroupSorter final : public Sorter {
     defines.problem(radix_problem(problem_));
     if (bins_.work_group != 0) {
       using namespace kernels::embedded;
-      set_bin_sort(defines, bins_.work_group, bins_.bin_items, bins_.sort_bits, composite(problem_),
-                   bins_.position_bits, bins_.bin_shift, bins_.bin_share);
-      module_ = kernels::build_joined(device, capabilities,
-                                      {bins_cl, bin_sort_cl, one_group_bins_cl}, defines);
+      defines.local_struct("one_group_memory_t", bins_.bytes);
+      BinSortParameters{.work_group = bins_.work_group,
+                        .items = bins_.bin_items,
+                        .sort_bits = bins_.sort_bits,
+                        .with_positions = composite(problem_),
+                        .position_bits = bins_.position_bits,
+                        .bin_shift = bins_.bin_shift,
+                        .bin_share = bins_.bin_share}
+          .set(defines);
+      module_ =
+          kernels::build(device, capabilities, {bins_cl, bin_sort_cl, one_group_bins_cl}, defines);
       sort_ = module_->kernel("one_group_bins");
       return;
     }
-    defines.set("WG", work_group_).set("ITEMS", items_);
-    module_ = kernels::build_joined(
-        device, capabilities, {kernels::embedded::columns_cl, kernels::embedded::one_group_cl},
-        defines);
+    defines.set("WG", work_group_)
+        .set("ITEMS", items_)
+        .local_struct("one_group_memory_t", local_bytes_);
+    module_ =
+        kernels::build(device, capabilities,
+                       {kernels::embedded::columns_cl, kernels::embedded::one_group_cl}, defines);
     sort_ = module_->kernel("one_group_sort");
   }
 
   void enqueue(Queue& queue, const Operands& o) override {
     if (bins_.work_group != 0) {
-      const Arg args[] = {o.keys_in,
-                          o.keys_out,
-                          o.values_in,
-                          o.values_out,
-                          problem_.count,
-                          std::uint32_t{problem_.begin_bit},
-                          std::uint32_t{key_bits(problem_)},
-                          std::uint32_t{bins_.bin_shift}};
-      queue.launch({*sort_, 1, bins_.work_group, args, "sort", static_cast<unsigned>(bins_.bytes)});
+      const Arg args[] = {{"keys_in", o.keys_in},
+                          {"keys_out", o.keys_out},
+                          {"values_in", o.values_in},
+                          {"values_out", o.values_out},
+                          {"n", problem_.count},
+                          {"begin_bit", std::uint32_t{problem_.begin_bit}},
+                          {"open_bits", std::uint32_t{key_bits(problem_)}},
+                          {"bin_shift", std::uint32_t{bins_.bin_shift}}};
+      queue.launch({*sort_, 1, bins_.work_group, args, "sort"});
       return;
     }
     const auto [shifts, widths] = packed(digits_);
     const Arg args[] = {
-        o.keys_in,      o.keys_out, o.values_in, o.values_out,
-        problem_.count, shifts,     widths,      static_cast<std::uint32_t>(digits_.size())};
-    queue.launch({*sort_, 1, work_group_, args, "sort", static_cast<unsigned>(local_bytes_)});
+        {"keys_in", o.keys_in},     {"keys_out", o.keys_out},
+        {"values_in", o.values_in}, {"values_out", o.values_out},
+        {"n", problem_.count},      {"shifts", shifts},
+        {"widths", widths},         {"passes", static_cast<std::uint32_t>(digits_.size())}};
+    queue.launch({*sort_, 1, work_group_, args, "sort"});
   }
 
  private:
   Problem problem_;
   std::vector<Digit> digits_;
-  BinSort bins_;  // or, without:
+  BinSort bins_;  // by bins; work_group 0: by passes, with
   unsigned work_group_ = 0, items_ = 0;
   std::uint64_t local_bytes_ = 0;
   std::shared_ptr<Module> module_;
@@ -168,7 +181,7 @@ class OneGroup final : public Algorithm {
         .source = "Merrill, Grimshaw 2010 (the block sort of CUB's small path)",
         .stable = true,
         .max_count = 1024 * 19,  // work-items, and records of each
-        .cost = "one launch; every record is read once and written once",
+        .cost = "one launch that reads and writes every record once",
         .parameters = {{"work_group", "work-items", 256, 1024, {}}}};
     return info;
   }

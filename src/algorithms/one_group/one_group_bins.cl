@@ -1,5 +1,10 @@
 // one-group, by bins: one work-group sorts the whole list in local memory. bins.cl and bin_sort.cl
-// come before this file and have the knobs.
+// come before this file and say more about the parameters.
+
+PARAMETER(WG)         // work-items of the work-group
+PARAMETER(ITEMS)      // records of a work-item
+PARAMETER(SORT_BITS)  // bits of an item
+PARAMETER(COMPOSITE)  // 1: an item has its position below what is compared
 
 // bin_layout() in one_group.cpp has its size.
 typedef struct {

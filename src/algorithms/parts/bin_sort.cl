@@ -2,12 +2,13 @@
 // (buckets), one-cluster (partitions) and one-group (the list) share it. bins.cl comes before it.
 // Its cost is its instructions: an item's place, its count's place and their sum are each computed
 // once.
-//
-// Knobs, beside those of bins.cl:
-//   COMPOSITE      1: an item has its position below what is compared
-//   POSITION_BITS  bits of that position
-//   WINDOW_HIGH    1: the bits that choose a bin lie in an item's upper word
-//   BY_PLACE       1: fewer bits are compared than a bin's number has, so the position completes it
+
+// Beside those of bins.cl:
+PARAMETER(COMPOSITE)      // 1: an item has its position below what is compared
+PARAMETER(POSITION_BITS)  // bits of that position
+PARAMETER(WINDOW_HIGH)    // 1: the bits that choose a bin lie in an item's upper word
+PARAMETER(BY_PLACE)       // 1: fewer bits are compared than a bin's number has, so the position
+                          // completes it
 
 // COMPOSITE: no two items are equal, so ties keep their order, and the position finds the rest of
 // the record.

@@ -16,19 +16,27 @@ inline std::uint64_t bin_sort_bytes(const Problem& problem, const Capabilities& 
          work_group * items * sort_bits / 8 + kernels::scan_bytes(problem, device, work_group) + 16;
 }
 
-// Sets the knobs of bins.cl and bin_sort.cl except BY_PLACE. `with_positions`: items have their
-// position in the lowest `position_bits` bits. `bin_shift`: the bits of an item from here on choose
-// its bin. `bin_share`: bins for each work-item, 16 or 32.
-inline void set_bin_sort(kernels::Defines& defines, unsigned work_group, unsigned items,
-                         unsigned sort_bits, bool with_positions, unsigned position_bits,
-                         unsigned bin_shift, unsigned bin_share = 16) {
-  defines.set("WG", work_group)
-      .set("ITEMS", items)
-      .set("BIN_SHARE", bin_share)
-      .set("SORT_BITS", sort_bits)
-      .set("COMPOSITE", int{with_positions})
-      .set("POSITION_BITS", position_bits)
-      .set("WINDOW_HIGH", int{bin_shift >= 32});
-}
+// What bins.cl and bin_sort.cl are specialised for.
+struct BinSortParameters {
+  unsigned work_group;         // work-items of a work-group, a power of two
+  unsigned items;              // items of a work-item; odd, more than 8
+  unsigned sort_bits;          // bits of an item: 32 or 64
+  bool with_positions;         // an item has its position below what is compared
+  unsigned position_bits;      // bits of that position
+  unsigned bin_shift;          // an item's bits from here on choose its bin
+  unsigned bin_share = 16;     // bins for each work-item: 16 or 32
+  bool bins_by_place = false;  // the position completes the bin's number
+
+  void set(kernels::Defines& defines) const {
+    defines.set("WG", work_group)
+        .set("ITEMS", items)
+        .set("BIN_SHARE", bin_share)
+        .set("SORT_BITS", sort_bits)
+        .set("COMPOSITE", int{with_positions})
+        .set("POSITION_BITS", position_bits)
+        .set("WINDOW_HIGH", int{bin_shift >= 32})
+        .set("BY_PLACE", int{bins_by_place});
+  }
+};
 
 }  // namespace sortium

@@ -1,12 +1,11 @@
 // What all sorts by bins share. A work-group's items go to about as many bins in local memory as
 // there are items. Then each bin has a few items, which are sorted by exchanges of neighbours. If a
 // bin is crowded, radix passes sort the items instead. Kernels join it in front of their own files.
-//
-// Knobs:
-//   WG         work-items of a work-group, a power of two
-//   ITEMS      items of a work-item; odd, more than 8
-//   BIN_SHARE  bins for each work-item: 16 or 32
-//   SORT_BITS  bits of an item: 32 or 64
+
+PARAMETER(WG)         // work-items of a work-group, a power of two
+PARAMETER(ITEMS)      // items of a work-item; odd, more than 8
+PARAMETER(BIN_SHARE)  // bins for each work-item: 16 or 32
+PARAMETER(SORT_BITS)  // bits of an item: 32 or 64
 
 #define CAPACITY (WG * ITEMS)
 #define BINS (BIN_SHARE * WG)

@@ -4,9 +4,8 @@
 // `ranks` has RANK_WORDS words for each sub-group, as SG_RANK_ROWS leaves them; `sums` has WG
 // words. The work-items form TEAMS teams of RADIX. Work-item t handles digit t % RADIX in the rows
 // of its team's sub-groups.
-//
-// Knobs:
-//   WG  work-items of a work-group, a multiple of RADIX
+
+PARAMETER(WG)  // work-items of a work-group, a multiple of RADIX
 
 #define RADIX 256u
 #define SUB_GROUPS (WG / SG_LANES)

@@ -1,6 +1,6 @@
 // sort_tiles for devices with little local memory: one tile after the other, whose keys and values
 // alternate in the same local memory. So tiles are larger, and registers hold less at a time. While
-// one work-group waits, another on the same compute unit works. Knobs and steps:
+// one work-group waits, another on the same compute unit works. Parameters and steps:
 // radix_pass_tiles.cl, which comes before this file.
 
 // Writes record `at` of the sorted tile to the output. It is record i of this work-item. The key

@@ -1,7 +1,7 @@
 // sort_tiles, software-pipelined: a work-group always has two tiles in hand. The next tile is
 // loaded and ranked, and its counts are published, before the current one looks back and is written
-// out. So look-backs seldom wait. Knobs and steps: radix_pass_tiles.cl, which comes before this
-// file.
+// out. So look-backs seldom wait. Parameters and steps: radix_pass_tiles.cl, which comes before
+// this file.
 
 // Of records up to 8 bytes, the next tile's values are loaded only after the current tile has
 // looked back: its look-back would wait behind them. Wider records load them early, for want of

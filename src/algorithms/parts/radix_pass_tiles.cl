@@ -5,22 +5,21 @@
 // Joined from: columns.cl, this file, then radix_pass_pipelined.cl or radix_pass_alternating.cl
 // (the order in which a work-group's tiles go through these steps), then radix_passes.cl (the
 // kernel, its inputs and outputs).
-//
-// Knobs:
-//   WG            work-items of a work-group, a power of two from 256 on
-//   ITEMS         records of a work-item in a tile, odd
-//   RESIDENT      work-groups that share a compute unit
-//   PASSES        digits of a key; with SEGMENTED 2, the most there are
-//   COUNT_BITS    bits of a count in the look-back table
-//   LONG_COUNTS   1: there are 2^COUNT_BITS records or more, and a table of marks
-//   COPIES        copies of each histogram in local memory, a power of two up to 32
-//   ALTERNATING   1: keys and values of a tile alternate in the same local memory
-//   COMMON_SHARE  a digit is common if more than one record in this many has it
-//   SEGMENTED     1: one or two passes from the leading digit on; the second pass sorts each
-//   segment
-//                 that the first one made. 0: all passes, the least significant digit first
-//   CODES         1: keys of floats are codes in between (below)
-//   SPREAD_BITS   with SEGMENTED and CODES: leading bits of the spread orders
+
+PARAMETER(WG)            // work-items of a work-group, a power of two from 256 on
+PARAMETER(ITEMS)         // records of a work-item in a tile, odd
+PARAMETER(RESIDENT)      // work-groups that share a compute unit
+PARAMETER(PASSES)        // digits of a key; with SEGMENTED 2, the most there are
+PARAMETER(COUNT_BITS)    // bits of a count in the look-back table
+PARAMETER(LONG_COUNTS)   // 1: there are 2^COUNT_BITS records or more, and a table of marks
+PARAMETER(COPIES)        // copies of each histogram in local memory, a power of two up to 32
+PARAMETER(ALTERNATING)   // 1: keys and values of a tile alternate in the same local memory
+PARAMETER(COMMON_SHARE)  // a digit is common if more than one record in this many has it
+PARAMETER(SEGMENTED)     // 1: one or two passes from the leading digit on; the second pass sorts
+                         // each segment that the first one made. 0: all passes, the least
+                         // significant digit first
+PARAMETER(CODES)         // 1: keys of floats are codes in between (below)
+PARAMETER(SPREAD_BITS)   // SEGMENTED and CODES: leading bits of the spread orders; 0: none
 
 // CODES, for floats: the first pass turns keys into codes, and the last one turns them back. A
 // code's digits cost no more than an integer's. Codes lose ties, so the work-groups look for keys
@@ -295,7 +294,7 @@ INLINE void load_keys(pass_t p, LOCAL const tile_t* tile, ukey_t* key) {
   if (p.number == 0) UNROLL
   for (u32 i = 0; i < ITEMS; ++i) {
     key[i] = CODE_OF(key[i]);
-#ifdef SPREAD_BITS
+#if SPREAD_BITS
     key[i] = spread_order(key[i], p.spread[spread_index(key[i])]);
 #endif
   }

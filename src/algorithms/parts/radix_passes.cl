@@ -5,7 +5,13 @@
 // waits only for work-groups that have taken earlier tickets, so they are running. Passes whose
 // digit all keys share are skipped.
 //
-// Comes last of the joined files; radix_pass_tiles.cl has the knobs.
+// Comes last of the joined files; radix_pass_tiles.cl says more about the parameters.
+
+PARAMETER(WG)            // work-items of a work-group
+PARAMETER(RESIDENT)      // work-groups that share a compute unit
+PARAMETER(PASSES)        // digits of a key
+PARAMETER(COMMON_SHARE)  // a digit is common if more than one record in this many has it
+PARAMETER(SEGMENTED)     // 1: one or two passes from the leading digit on. 0: all passes
 
 // Waits until the work-groups together have counted `tiles` tiles as done.
 INLINE void wait_for(GLOBAL u32* done, u32 tiles) {

@@ -263,10 +263,11 @@ std::shared_ptr<Module> RadixPasses::build_kernel(Device& device, const Capabili
       .set("ALTERNATING", int{shape.alternating})
       .set("SEGMENTED", int{segmented})
       .set("COMMON_SHARE", shape.common_share)
-      .set("CODES", int{codes});
-  if (segmented && spread_bits_ != 0) defines.set("SPREAD_BITS", spread_bits_);
+      .set("CODES", int{codes})
+      .set("SPREAD_BITS", segmented ? spread_bits_ : 0)
+      .local_struct("onesweep_memory_t", shape.local_bytes);
   using namespace kernels::embedded;
-  return kernels::build_joined(
+  return kernels::build(
       device, capabilities,
       {columns_cl, radix_pass_tiles_cl,
        shape.alternating ? radix_pass_alternating_cl : radix_pass_pipelined_cl, radix_passes_cl},
@@ -320,28 +321,28 @@ void RadixPasses::launch(Queue& queue, const Operands& o, Kernel& kernel,
   const auto a = buffers_.pass(0, o);
   const auto b = digits_.size() > 1 ? buffers_.pass(1, o) : PingPong::Pass{};
   const bool last_keys = problem_.keys_out || digits.size() < digits_.size();
-  const Arg args[] = {a.keys_in,
-                      a.keys_out,
-                      b.keys_out,
-                      a.values_in,
-                      a.values_out,
-                      b.values_out,
-                      starts,
-                      look_.in(o),
-                      marks_.in(o),
-                      state,
-                      problem_.count,
-                      shifts,
-                      widths,
-                      static_cast<std::uint32_t>(digits.size()),
-                      std::uint32_t{a.make_positions},
-                      std::uint32_t{last_keys},
-                      ties_.in(o),
-                      spread,
-                      gate.word,
-                      gate.least,
-                      gate.most};
-  queue.launch({kernel, shape.groups, shape.work_group, args, phase, shape.local_bytes});
+  const Arg args[] = {{"keys_in", a.keys_in},
+                      {"keys_a", a.keys_out},
+                      {"keys_b", b.keys_out},
+                      {"values_in", a.values_in},
+                      {"values_a", a.values_out},
+                      {"values_b", b.values_out},
+                      {"starts", starts},
+                      {"look", look_.in(o)},
+                      {"marks", marks_.in(o)},
+                      {"state", state},
+                      {"n", problem_.count},
+                      {"shifts", shifts},
+                      {"widths", widths},
+                      {"passes", static_cast<std::uint32_t>(digits.size())},
+                      {"values_are_positions", std::uint32_t{a.make_positions}},
+                      {"last_keys", std::uint32_t{last_keys}},
+                      {"ties", ties_.in(o)},
+                      {"spread", spread},
+                      {"gate", gate.word},
+                      {"gate_least", gate.least},
+                      {"gate_most", gate.most}};
+  queue.launch({kernel, shape.groups, shape.work_group, args, phase});
 }
 
 }  // namespace sortium

@@ -1,7 +1,12 @@
 // Document 003's radix sort. G work-groups of I work-items each. A work-item has a contiguous part
-// of the list, `columns` records long (the last parts may be shorter or empty). Parameters: ITEMS
-// (I), DIGIT_BITS (r), TRANSPOSED, GATHER_WG (work-items of a work-group that gathers),
-// TRANSPOSE_SIDE.
+// of the list, `columns` records long (the last parts may be shorter or empty).
+
+PARAMETER(ITEMS)           // I, the work-items of a group, each with a part of the list
+PARAMETER(DIGIT_BITS)      // r, the bits of a digit
+PARAMETER(TRANSPOSED)      // 1: the records lie transposed, see place_of
+PARAMETER(GATHER_WG)       // work-items of a work-group that gathers
+PARAMETER(TRANSPOSE_SIDE)  // side of the squares in which a matrix is transposed
+PARAMETER(GATHER_T)        // type of the values that are gathered: u32 or u64
 
 #define RADIX (1u << DIGIT_BITS)
 
@@ -63,28 +68,33 @@ void radix_reorder(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
 // Transposes a row-major matrix of `rows` × `columns` records, of which the first n exist; `back`
 // reverses it. A square goes through local memory, so that both reads and writes access
 // neighbouring addresses.
-#define TRANSPOSE(name, type)                                                                  \
-  KERNEL(TRANSPOSE_SIDE* TRANSPOSE_SIDE)                                                       \
-  void name(GLOBAL const type* in, GLOBAL type* out, u64 n, u64 rows, u64 columns, u32 back) { \
-    LOCAL_ARRAY(type, square, TRANSPOSE_SIDE*(TRANSPOSE_SIDE + 1));                            \
-    const u32 x = local_id() % TRANSPOSE_SIDE, y = local_id() / TRANSPOSE_SIDE;                \
-    const u64 squares_across = (columns + TRANSPOSE_SIDE - 1) / TRANSPOSE_SIDE;                \
-    const u64 row0 = group_id() / squares_across * TRANSPOSE_SIDE;                             \
-    const u64 column0 = group_id() % squares_across * TRANSPOSE_SIDE;                          \
-    const u64 row_a = row0 + (back ? x : y), column_a = column0 + (back ? y : x);              \
-    if (row_a < rows && column_a < columns && row_a * columns + column_a < n)                  \
-      square[y * (TRANSPOSE_SIDE + 1) + x] =                                                   \
-          in[back ? column_a * rows + row_a : row_a * columns + column_a];                     \
-    barrier_local();                                                                           \
-    const u64 row_b = row0 + (back ? y : x), column_b = column0 + (back ? x : y);              \
-    if (row_b < rows && column_b < columns && row_b * columns + column_b < n)                  \
-      out[back ? row_b * columns + column_b : column_b * rows + row_b] =                       \
-          square[x * (TRANSPOSE_SIDE + 1) + y];                                                \
-  }
-TRANSPOSE(radix_transpose_keys, ukey_t)
+#define TRANSPOSE(type)                                                         \
+  LOCAL_ARRAY(type, square, TRANSPOSE_SIDE*(TRANSPOSE_SIDE + 1));               \
+  const u32 x = local_id() % TRANSPOSE_SIDE, y = local_id() / TRANSPOSE_SIDE;   \
+  const u64 squares_across = (columns + TRANSPOSE_SIDE - 1) / TRANSPOSE_SIDE;   \
+  const u64 row0 = group_id() / squares_across * TRANSPOSE_SIDE;                \
+  const u64 column0 = group_id() % squares_across * TRANSPOSE_SIDE;             \
+  const u64 row_a = row0 + (back ? x : y), column_a = column0 + (back ? y : x); \
+  if (row_a < rows && column_a < columns && row_a * columns + column_a < n)     \
+    square[y * (TRANSPOSE_SIDE + 1) + x] =                                      \
+        in[back ? column_a * rows + row_a : row_a * columns + column_a];        \
+  barrier_local();                                                              \
+  const u64 row_b = row0 + (back ? y : x), column_b = column0 + (back ? x : y); \
+  if (row_b < rows && column_b < columns && row_b * columns + column_b < n)     \
+    out[back ? row_b * columns + column_b : column_b * rows + row_b] =          \
+        square[x * (TRANSPOSE_SIDE + 1) + y];
 
+KERNEL(TRANSPOSE_SIDE* TRANSPOSE_SIDE)
+void radix_transpose_keys(GLOBAL const ukey_t* in, GLOBAL ukey_t* out, u64 n, u64 rows, u64 columns,
+                          u32 back) {
+  TRANSPOSE(ukey_t);
+}
 #if VALUE_BYTES
-TRANSPOSE(radix_transpose_values, value_t)
+KERNEL(TRANSPOSE_SIDE* TRANSPOSE_SIDE)
+void radix_transpose_values(GLOBAL const value_t* in, GLOBAL value_t* out, u64 n, u64 rows,
+                            u64 columns, u32 back) {
+  TRANSPOSE(value_t);
+}
 
 // out[j] = in[permutation[j]]: moves the values once, after all passes.
 KERNEL(GATHER_WG)

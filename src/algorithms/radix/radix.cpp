@@ -30,6 +30,27 @@ Problem carried(Problem problem, const Parameters& given) {
   return problem;
 }
 
+// What radix.cl is specialised for.
+struct RadixParameters {
+  std::uint64_t items;             // I, the work-items of a group, each with a part of the list
+  unsigned digit_bits;             // r, the bits of a digit
+  bool transposed;                 // 1: the records lie transposed, see place_of
+  unsigned gather_group;           // work-items of a work-group that gathers
+  unsigned transpose_side;         // side of the squares in which a matrix is transposed
+  std::string_view gathered_type;  // type of the values that are gathered: u32 or u64
+
+  [[nodiscard]] kernels::Defines defines(const Problem& problem) const {
+    return kernels::Defines()
+        .problem(radix_problem(problem))
+        .set("ITEMS", items)
+        .set("DIGIT_BITS", digit_bits)
+        .set("TRANSPOSED", int{transposed})
+        .set("GATHER_WG", gather_group)
+        .set("TRANSPOSE_SIDE", transpose_side)
+        .set("GATHER_T", gathered_type);
+  }
+};
+
 class RadixSorter final : public Sorter {
  public:
   RadixSorter(const Problem& problem, const Capabilities& device, const Parameters& given)
@@ -103,15 +124,14 @@ class RadixSorter final : public Sorter {
 
   void build(Device& device, const Capabilities& capabilities) override {
     const unsigned value_bytes = carried_.payload == Payload::none ? 0 : carried_.value_bytes;
-    kernels::Defines defines;
-    defines.problem(radix_problem(carried_))
-        .set("ITEMS", items_)
-        .set("DIGIT_BITS", r_)
-        .set("TRANSPOSED", int{transposed_})
-        .set("GATHER_WG", gather_group_)
-        .set("TRANSPOSE_SIDE", side_)
-        .set("GATHER_T", problem_.value_bytes == 8 ? "u64" : "u32");
-    module_ = kernels::build(device, capabilities, kernels::embedded::radix_cl, defines);
+    const RadixParameters parameters{.items = items_,
+                                     .digit_bits = r_,
+                                     .transposed = transposed_,
+                                     .gather_group = gather_group_,
+                                     .transpose_side = side_,
+                                     .gathered_type = problem_.value_bytes == 8 ? "u64" : "u32"};
+    module_ = kernels::build(device, capabilities, kernels::embedded::radix_cl,
+                             parameters.defines(carried_));
     count_ = module_->kernel("radix_histogram");
     reorder_ = module_->kernel("radix_reorder");
     transpose_keys_ = module_->kernel("radix_transpose_keys");
@@ -146,7 +166,10 @@ class RadixSorter final : public Sorter {
     if (permuted_) {
       queue.copy(values_copy_.in(o), given.values_in, problem_.count * problem_.value_bytes,
                  "gather");
-      const Arg args[] = {values_copy_.in(o), given.values_out, o.values_out, problem_.count};
+      const Arg args[] = {{"in", values_copy_.in(o)},
+                          {"out", given.values_out},
+                          {"permutation", o.values_out},
+                          {"n", problem_.count}};
       queue.launch(
           {*gather_, ceil_div(problem_.count, gather_group_), gather_group_, args, "gather"});
     }
@@ -166,20 +189,25 @@ class RadixSorter final : public Sorter {
   void run_pass(Queue& queue, const Operands& o, const PingPong::Pass& b, Digit digit) {
     const auto work_group = static_cast<unsigned>(items_);
     const Memory histogram = histogram_.in(o);
-    const Arg count_args[] = {b.keys_in, histogram,   problem_.count,
-                              columns_,  digit.shift, digit.mask};
+    const Arg count_args[] = {{"keys", b.keys_in},    {"histogram", histogram},
+                              {"n", problem_.count},  {"columns", columns_},
+                              {"shift", digit.shift}, {"mask", digit.mask}};
     queue.launch({*count_, groups_, work_group, count_args, "histogram"});
 
     scan_.enqueue(queue, o, histogram);
 
     const Arg args[] = {
-        b.keys_in,      b.keys_out, b.values_in, b.values_out, histogram,
-        problem_.count, columns_,   digit.shift, digit.mask,   std::uint32_t{b.make_positions}};
+        {"keys_in", b.keys_in},     {"keys_out", b.keys_out},
+        {"values_in", b.values_in}, {"values_out", b.values_out},
+        {"histogram", histogram},   {"n", problem_.count},
+        {"columns", columns_},      {"shift", digit.shift},
+        {"mask", digit.mask},       {"values_are_positions", std::uint32_t{b.make_positions}}};
     queue.launch({*reorder_, groups_, work_group, args, "reorder"});
   }
 
   void transpose(Queue& queue, Kernel& kernel, Memory from, Memory to, std::uint32_t back) {
-    const Arg args[] = {from, to, problem_.count, rows_, columns_, back};
+    const Arg args[] = {{"in", from},    {"out", to},           {"n", problem_.count},
+                        {"rows", rows_}, {"columns", columns_}, {"back", back}};
     queue.launch({kernel, ceil_div(rows_, side_) * ceil_div(columns_, side_), side_ * side_, args,
                   "transpose"});
   }

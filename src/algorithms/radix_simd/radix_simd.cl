@@ -1,7 +1,10 @@
 // Document 001's radix sort. A sub-group is one SIMD thread. It has a chunk of CHUNK keys and takes
 // SG_LANES of them at a time. Lanes past the end of the list count and write nothing. A sub-group
 // whose whole chunk is past the end still does all steps, because every work-item must reach the
-// words of sub-groups. Parameters: WG, DIGIT_BITS.
+// words of sub-groups.
+
+PARAMETER(WG)          // work-items of a work-group
+PARAMETER(DIGIT_BITS)  // bits of a digit
 
 #define RADIX (1u << DIGIT_BITS)
 #define CHUNK 256u

@@ -14,6 +14,19 @@ namespace {
 
 constexpr std::uint64_t chunk = 256;  // keys of a sub-group
 
+// What radix_simd.cl is specialised for.
+struct RadixSimdParameters {
+  unsigned work_group;  // work-items of a work-group
+  unsigned digit_bits;  // bits of a digit
+
+  [[nodiscard]] kernels::Defines defines(const Problem& problem) const {
+    return kernels::Defines()
+        .problem(radix_problem(problem))
+        .set("WG", work_group)
+        .set("DIGIT_BITS", digit_bits);
+  }
+};
+
 class RadixSimdSorter final : public Sorter {
  public:
   RadixSimdSorter(const Problem& problem, const Capabilities& device, const Parameters& given)
@@ -50,9 +63,9 @@ class RadixSimdSorter final : public Sorter {
   }
 
   void build(Device& device, const Capabilities& capabilities) override {
-    kernels::Defines defines;
-    defines.problem(radix_problem(problem_)).set("DIGIT_BITS", digit_bits_).set("WG", work_group_);
-    module_ = kernels::build(device, capabilities, kernels::embedded::radix_simd_cl, defines);
+    const RadixSimdParameters parameters{.work_group = work_group_, .digit_bits = digit_bits_};
+    module_ = kernels::build(device, capabilities, kernels::embedded::radix_simd_cl,
+                             parameters.defines(problem_));
     count_ = module_->kernel("radix_simd_count");
     bin_ = module_->kernel("radix_simd_bin");
     scan_.build(device, capabilities);
@@ -64,11 +77,14 @@ class RadixSimdSorter final : public Sorter {
     for (unsigned p = 0; p < digits_.size(); ++p) {
       const auto [shift, mask] = digits_[p];
       const auto b = passes_.pass(p, o);
-      const Arg count_args[] = {b.keys_in, counts, problem_.count, chunks_, shift, mask};
+      const Arg count_args[] = {{"keys", b.keys_in}, {"counts", counts}, {"n", problem_.count},
+                                {"chunks", chunks_}, {"shift", shift},   {"mask", mask}};
       queue.launch({*count_, groups_, work_group_, count_args, "count"});
       scan_.enqueue(queue, o, counts);
-      const Arg bin_args[] = {b.keys_in,      b.keys_out, b.values_in, b.values_out, counts,
-                              problem_.count, chunks_,    shift,       mask};
+      const Arg bin_args[] = {
+          {"keys_in", b.keys_in},       {"keys_out", b.keys_out}, {"values_in", b.values_in},
+          {"values_out", b.values_out}, {"starts", counts},       {"n", problem_.count},
+          {"chunks", chunks_},          {"shift", shift},         {"mask", mask}};
       queue.launch({*bin_, groups_, work_group_, bin_args, "bin"});
     }
   }

@@ -23,13 +23,6 @@ using namespace segmented;
 
 std::uint64_t rank_mask(const Problem& p) { return ~std::uint64_t{0} >> (64 - key_bits(p)); }
 
-kernels::Defines& define(const Items& items, kernels::Defines& defines) {
-  return defines.set("COMPOSITE", int{items.composite})
-      .set("WIDE", int{items.wide})
-      .set("SORT_BITS", items.sort_bits)
-      .set("GATHER_KEYS", int{items.gathers});
-}
-
 // What both variants share: the launch that makes the lists, and memory for long segments.
 class SegmentedSorter : public Sorter {
  public:
@@ -54,18 +47,10 @@ class SegmentedSorter : public Sorter {
   }
 
   void build_lists(Device& device, const Capabilities& capabilities) {
-    const Items& shorts = classify_.shorts;
-    const unsigned resident =
-        std::max(1u, (shorts.sort_bits == 64 ? 768u : 1024u) / classify_.work_group);
-    auto defines = lists_.defines(problem_);
-    defines.set("WG", classify_.work_group)
-        .set("OFFSET_BITS", 8 * problem_.offset_bytes)
-        .resident(resident, classify_.work_group);
-    if (shorts.longest != 0) define(shorts, defines.set("SHORT", shorts.longest));
     using namespace kernels::embedded;
-    lists_module_ = kernels::build_joined(
-        device, capabilities, {segmented_lists_cl, segmented_items_cl, segmented_classify_cl},
-        defines);
+    lists_module_ = kernels::build(device, capabilities,
+                                   {segmented_lists_cl, segmented_items_cl, segmented_classify_cl},
+                                   classify_.defines(problem_, lists_));
     make_lists_ = lists_module_->kernel("segmented_classify");
   }
 
@@ -86,27 +71,27 @@ class SegmentedSorter : public Sorter {
 
   void make_lists(Queue& queue, const Operands& o) const {
     queue.fill(lists_.counters.in(o), 0, lists_.counters.bytes, "classify");
-    const Arg args[] = {o.offsets,
-                        problem_.segments,
-                        problem_.count,
-                        lists_.pieces,
-                        lists_.counters.in(o),
-                        lists_.tasks.in(o),
-                        lists_.of(0).longs.in(o),
-                        lists_.of(0).parts.in(o),
-                        lists_.part,
-                        std::uint32_t{lists_.most_parts_of_one},
-                        std::uint32_t{lists_.levels},
-                        std::uint32_t{key_bits(problem_)},
-                        o.keys_in,
-                        o.keys_out,
-                        o.values_in,
-                        o.values_out,
-                        copies(o),
-                        std::uint32_t{problem_.begin_bit},
-                        rank_mask(problem_)};
+    const Arg args[] = {{"offsets", o.offsets},
+                        {"segments", problem_.segments},
+                        {"n", problem_.count},
+                        {"pieces", lists_.pieces},
+                        {"counters", lists_.counters.in(o)},
+                        {"tasks", lists_.tasks.in(o)},
+                        {"longs", lists_.of(0).longs.in(o)},
+                        {"parts", lists_.of(0).parts.in(o)},
+                        {"part", lists_.part},
+                        {"most_parts", std::uint32_t{lists_.most_parts_of_one}},
+                        {"levels", std::uint32_t{lists_.levels}},
+                        {"open", std::uint32_t{key_bits(problem_)}},
+                        {"keys_in", o.keys_in},
+                        {"keys_out", o.keys_out},
+                        {"values_in", o.values_in},
+                        {"values_out", o.values_out},
+                        {"copy_singles", copies(o)},
+                        {"begin_bit", std::uint32_t{problem_.begin_bit}},
+                        {"rank_mask", rank_mask(problem_)}};
     queue.launch({*make_lists_, ceil_div(problem_.segments, classify_.work_group),
-                  classify_.work_group, args, "classify", static_cast<unsigned>(classify_.bytes)});
+                  classify_.work_group, args, "classify"});
   }
 
   Problem problem_;
@@ -143,23 +128,26 @@ class GpuSorter final : public SegmentedSorter {
     const auto build_with = [&](const std::vector<kernels::Source>& sources,
                                 const kernels::Defines& defines) {
       return std::async(std::launch::async, [&device, &capabilities, sources, defines] {
-        return kernels::build_joined(device, capabilities, sources, defines);
+        return kernels::build(device, capabilities, sources, defines);
       });
     };
     using namespace kernels::embedded;
     const std::vector<kernels::Source> tiny_sources{segmented_lists_cl, segmented_items_cl,
                                                     segmented_tiny_cl};
-    auto tiny_all = build_with(tiny_sources, tiny_defines(shape_.tiny_items, false));
+    auto tiny_all =
+        build_with(tiny_sources, shape_.tiny_defines(problem_, shape_.tiny_items, false));
     Future tiny;
     if (shape_.tiny_drops)
-      tiny = build_with(tiny_sources, tiny_defines({.composite = true, .gathers = true}, true));
+      tiny = build_with(tiny_sources,
+                        shape_.tiny_defines(problem_, {.composite = true, .gathers = true}, true));
     std::vector<Future> blocks;
     for (const auto& b : shape_.blocks)
-      blocks.push_back(
-          build_with({segmented_lists_cl, bins_cl, segmented_block_cl}, block_defines(b)));
+      blocks.push_back(build_with({segmented_lists_cl, bins_cl, segmented_block_cl},
+                                  b.defines(problem_, lists_)));
     Future longs;
     if (lists_.most_longs != 0)
-      longs = build_with({segmented_lists_cl, segmented_partition_cl}, partition_defines());
+      longs = build_with({segmented_lists_cl, segmented_partition_cl},
+                         shape_.partition_defines(problem_, lists_));
     build_lists(device, capabilities);
 
     tiny_all_ = take(tiny_all, tiny_all_module_, "segmented_tiny");
@@ -196,35 +184,6 @@ class GpuSorter final : public SegmentedSorter {
     return module->kernel(name);
   }
 
-  [[nodiscard]] kernels::Defines tiny_defines(const Items& items, bool drops) const {
-    auto defines = lists_.defines(problem_);
-    defines.set("WG", shape_.tiny_work_group).set("DROPS", int{drops});
-    return define(items, defines);
-  }
-  [[nodiscard]] kernels::Defines block_defines(const Block& b) const {
-    auto defines = lists_.defines(problem_);
-    defines.set("WG", b.work_group)
-        .set("ITEMS", b.items)
-        .set("BIN_SHARE", 16)
-        .resident(b.resident, b.work_group)
-        .set("COMPOSITE", int{composite(problem_)})
-        .set("SORT_BITS", b.sort_bits)
-        .set("POSITION_BITS", b.position_bits)
-        .set("DROPS", int{b.drops})
-        .set("GATHER_KEYS", int{b.gathers})
-        .set("LEAVES", int{b.leaves});
-    return defines;
-  }
-  [[nodiscard]] kernels::Defines partition_defines() const {
-    auto defines = lists_.defines(problem_);
-    defines.set("WG", shape_.long_work_group)
-        .set("ITEMS", shape_.long_items)
-        .resident(shape_.long_resident, shape_.long_work_group)
-        .set("TEAMS", shape_.split_work_group / radix_size)
-        .set("MERGED", lists_.merged);
-    return defines;
-  }
-
   // keys_work for the local sorts: no segment is there unless long ones are partitioned.
   [[nodiscard]] Memory partitioned_keys(const Operands& o) const {
     return keys_spare_.bytes == 0 ? Memory{} : keys_work(o);
@@ -233,22 +192,22 @@ class GpuSorter final : public SegmentedSorter {
   // Sorts the lists of the tiny classes. Segments that `kernel` does not sort go to `again`.
   void sort_tiny(Queue& queue, const Operands& o, Kernel& kernel, Memory tasks, Memory lengths,
                  Memory again, Memory again_lengths, std::string_view phase) const {
-    const Arg args[] = {o.keys_in,
-                        keys_spare(o),
-                        partitioned_keys(o),
-                        o.keys_out,
-                        o.values_in,
-                        values_spare(o),
-                        o.values_out,
-                        tasks,
-                        lengths,
-                        again,
-                        again_lengths,
-                        problem_.count,
-                        problem_.segments,
-                        lists_.pieces,
-                        std::uint32_t{problem_.begin_bit},
-                        rank_mask(problem_)};
+    const Arg args[] = {{"keys_in", o.keys_in},
+                        {"keys_spare", keys_spare(o)},
+                        {"keys_work", partitioned_keys(o)},
+                        {"keys_out", o.keys_out},
+                        {"values_in", o.values_in},
+                        {"values_spare", values_spare(o)},
+                        {"values_out", o.values_out},
+                        {"tasks", tasks},
+                        {"counters", lengths},
+                        {"again", again},
+                        {"again_counters", again_lengths},
+                        {"n", problem_.count},
+                        {"segments", problem_.segments},
+                        {"pieces", lists_.pieces},
+                        {"begin_bit", std::uint32_t{problem_.begin_bit}},
+                        {"rank_mask", rank_mask(problem_)}};
     const auto groups = std::min<std::uint64_t>(ceil_div(problem_.count, shape_.tiny_work_group),
                                                 16 * compute_units_);
     queue.launch({kernel, groups, shape_.tiny_work_group, args, phase});
@@ -258,23 +217,23 @@ class GpuSorter final : public SegmentedSorter {
   void sort_block(Queue& queue, const Operands& o, unsigned b) const {
     const Block& block = shape_.blocks[b];
     const unsigned k = lists_.tiny + b, last_tiny = lists_.tiny - 1;
-    const Arg args[] = {o.keys_in,
-                        keys_spare(o),
-                        partitioned_keys(o),
-                        o.keys_out,
-                        o.values_in,
-                        values_spare(o),
-                        o.values_out,
-                        lists_.list(k, o, problem_),
-                        lists_.length(k, o),
-                        std::uint32_t{problem_.begin_bit},
-                        rank_mask(problem_),
-                        lists_.list(last_tiny, o, problem_),
-                        lists_.length(last_tiny, o)};
+    const Arg args[] = {{"keys_in", o.keys_in},
+                        {"keys_spare", keys_spare(o)},
+                        {"keys_work", partitioned_keys(o)},
+                        {"keys_out", o.keys_out},
+                        {"values_in", o.values_in},
+                        {"values_spare", values_spare(o)},
+                        {"values_out", o.values_out},
+                        {"tasks", lists_.list(k, o, problem_)},
+                        {"length", lists_.length(k, o)},
+                        {"begin_bit", std::uint32_t{problem_.begin_bit}},
+                        {"rank_mask", rank_mask(problem_)},
+                        {"others", lists_.list(last_tiny, o, problem_)},
+                        {"others_length", lists_.length(last_tiny, o)}};
     const auto groups =
         std::min<std::uint64_t>(lists_.capacity(k, problem_), block.resident * compute_units_);
-    queue.launch({*blocks_[b].sort, groups, block.work_group, args,
-                  block.leaves ? "spread" : "local", static_cast<unsigned>(block.bytes)});
+    queue.launch(
+        {*blocks_[b].sort, groups, block.work_group, args, block.leaves ? "spread" : "local"});
   }
 
   // Level by level, until all segments are short enough for the local sorts, or have equal keys.
@@ -291,68 +250,72 @@ class GpuSorter final : public SegmentedSorter {
   }
 
   void count_parts(Queue& queue, const Operands& o, unsigned level) const {
-    const Arg args[] = {o.keys_in,
-                        keys_spare(o),
-                        keys_work(o),
-                        lists_.of(level).longs.in(o),
-                        lists_.of(level).parts.in(o),
-                        lists_.longs_lengths(level, o),
-                        counts_.in(o),
-                        differs_.in(o),
-                        std::uint32_t{problem_.begin_bit},
-                        rank_mask(problem_)};
+    const Arg args[] = {{"keys_in", o.keys_in},
+                        {"keys_spare", keys_spare(o)},
+                        {"keys_work", keys_work(o)},
+                        {"longs", lists_.of(level).longs.in(o)},
+                        {"parts", lists_.of(level).parts.in(o)},
+                        {"lengths", lists_.longs_lengths(level, o)},
+                        {"counts", counts_.in(o)},
+                        {"differs", differs_.in(o)},
+                        {"begin_bit", std::uint32_t{problem_.begin_bit}},
+                        {"rank_mask", rank_mask(problem_)}};
     queue.launch({*count_, part_groups(), shape_.long_work_group, args, "long: histogram"});
   }
 
   void choose_buckets(Queue& queue, const Operands& o, unsigned level) const {
     const Lists::Longs &next = lists_.longs[(level + 1) % 2], &ended = lists_.of(lists_.levels);
-    const Arg args[] = {lists_.of(level).longs.in(o),
-                        lists_.longs_lengths(level, o),
-                        counts_.in(o),
-                        differs_.in(o),
-                        buckets_.in(o),
-                        lists_.counters.in(o),
-                        lists_.tasks.in(o),
-                        next.longs.in(o),
-                        next.parts.in(o),
-                        ended.longs.in(o),
-                        ended.parts.in(o),
-                        std::uint32_t{level + 1},
-                        std::uint32_t{lists_.levels},
-                        lists_.part,
-                        std::uint32_t{lists_.most_parts_of_one},
-                        problem_.count,
-                        problem_.segments,
-                        lists_.pieces};
+    const Arg args[] = {{"longs", lists_.of(level).longs.in(o)},
+                        {"lengths", lists_.longs_lengths(level, o)},
+                        {"counts", counts_.in(o)},
+                        {"differs", differs_.in(o)},
+                        {"buckets", buckets_.in(o)},
+                        {"counters", lists_.counters.in(o)},
+                        {"tasks", lists_.tasks.in(o)},
+                        {"next_longs", next.longs.in(o)},
+                        {"next_parts", next.parts.in(o)},
+                        {"ended", ended.longs.in(o)},
+                        {"ended_parts", ended.parts.in(o)},
+                        {"level", std::uint32_t{level + 1}},
+                        {"levels", std::uint32_t{lists_.levels}},
+                        {"part", lists_.part},
+                        {"most_parts", std::uint32_t{lists_.most_parts_of_one}},
+                        {"n", problem_.count},
+                        {"segments", problem_.segments},
+                        {"pieces", lists_.pieces}};
     queue.launch({*split_, std::min(lists_.most_longs, shape_.groups), shape_.split_work_group,
                   args, "long: buckets"});
   }
 
   void move_parts(Queue& queue, const Operands& o, unsigned level) const {
-    const Arg args[] = {o.keys_in,
-                        keys_spare(o),
-                        keys_work(o),
-                        o.values_in,
-                        values_spare(o),
-                        o.values_out,
-                        lists_.of(level).longs.in(o),
-                        lists_.of(level).parts.in(o),
-                        lists_.longs_lengths(level, o),
-                        counts_.in(o),
-                        buckets_.in(o),
-                        std::uint32_t{problem_.begin_bit},
-                        rank_mask(problem_)};
-    queue.launch({*scatter_, part_groups(), shape_.long_work_group, args, "long: reorder",
-                  static_cast<unsigned>(shape_.scatter_bytes)});
+    const Arg args[] = {{"keys_in", o.keys_in},
+                        {"keys_spare", keys_spare(o)},
+                        {"keys_work", keys_work(o)},
+                        {"values_in", o.values_in},
+                        {"values_spare", values_spare(o)},
+                        {"values_work", o.values_out},
+                        {"longs", lists_.of(level).longs.in(o)},
+                        {"parts", lists_.of(level).parts.in(o)},
+                        {"lengths", lists_.longs_lengths(level, o)},
+                        {"counts", counts_.in(o)},
+                        {"buckets", buckets_.in(o)},
+                        {"begin_bit", std::uint32_t{problem_.begin_bit}},
+                        {"rank_mask", rank_mask(problem_)}};
+    queue.launch({*scatter_, part_groups(), shape_.long_work_group, args, "long: reorder"});
   }
 
   void copy_ended(Queue& queue, const Operands& o) const {
     const Lists::Longs& ended = lists_.of(lists_.levels);
-    const Arg args[] = {
-        o.keys_in,         keys_spare(o),     o.keys_out,
-        o.values_in,       values_spare(o),   o.values_out,
-        ended.longs.in(o), ended.parts.in(o), lists_.longs_lengths(lists_.levels, o),
-        copies(o)};
+    const Arg args[] = {{"keys_in", o.keys_in},
+                        {"keys_spare", keys_spare(o)},
+                        {"keys_out", o.keys_out},
+                        {"values_in", o.values_in},
+                        {"values_spare", values_spare(o)},
+                        {"values_out", o.values_out},
+                        {"longs", ended.longs.in(o)},
+                        {"parts", ended.parts.in(o)},
+                        {"lengths", lists_.longs_lengths(lists_.levels, o)},
+                        {"copy_in", copies(o)}};
     queue.launch({*settle_, part_groups(), shape_.long_work_group, args, "long: alike"});
   }
 
@@ -383,8 +346,8 @@ class CpuSorter final : public SegmentedSorter {
   void build(Device& device, const Capabilities& capabilities) override {
     using namespace kernels::embedded;
     build_lists(device, capabilities);
-    long_module_ = kernels::build_joined(
-        device, capabilities, {segmented_lists_cl, segmented_cpu_cl}, lists_.defines(problem_));
+    long_module_ = kernels::build(device, capabilities, {segmented_lists_cl, segmented_cpu_cl},
+                                  lists_.defines(problem_));
     sort_ = long_module_->kernel("segmented_cpu_sort");
     count_ = long_module_->kernel("segmented_cpu_count");
     scan_ = long_module_->kernel("segmented_cpu_scan");
@@ -394,21 +357,21 @@ class CpuSorter final : public SegmentedSorter {
   void enqueue(Queue& queue, const Operands& o) override {
     make_lists(queue, o);
     const auto [shifts, widths] = packed(digits_);
-    const Arg args[] = {o.keys_in,
-                        o.keys_out,
-                        keys_work(o),
-                        keys_spare_.in(o),
-                        o.values_in,
-                        o.values_out,
-                        values_spare(o),
-                        lists_.list(0, o, problem_),
-                        lists_.length(0, o),
-                        std::uint32_t{problem_.begin_bit},
-                        rank_mask(problem_),
-                        shifts,
-                        widths,
-                        static_cast<std::uint32_t>(digits_.size()),
-                        std::uint32_t{o.in_place()}};
+    const Arg args[] = {{"keys_in", o.keys_in},
+                        {"keys_out", o.keys_out},
+                        {"keys_work", keys_work(o)},
+                        {"keys_spare", keys_spare_.in(o)},
+                        {"values_in", o.values_in},
+                        {"values_out", o.values_out},
+                        {"values_spare", values_spare(o)},
+                        {"tasks", lists_.list(0, o, problem_)},
+                        {"length", lists_.length(0, o)},
+                        {"begin_bit", std::uint32_t{problem_.begin_bit}},
+                        {"rank_mask", rank_mask(problem_)},
+                        {"shifts", shifts},
+                        {"widths", widths},
+                        {"digits", static_cast<std::uint32_t>(digits_.size())},
+                        {"in_place", std::uint32_t{o.in_place()}}};
     queue.launch({*sort_,
                   std::min(std::max<std::uint64_t>(lists_.capacity(0, problem_), 1), 4 * groups_),
                   1, args, "local"});
@@ -432,14 +395,23 @@ class CpuSorter final : public SegmentedSorter {
                                : to_out                          ? o.values_out
                                                                  : values_spare_.in(o);
       const auto [shift, mask] = digits[p];
-      const Arg count_args[] = {keys_from, parts, lengths, counts, shift, mask};
+      const Arg count_args[] = {{"keys", keys_from}, {"parts", parts}, {"lengths", lengths},
+                                {"counts", counts},  {"shift", shift}, {"mask", mask}};
       queue.launch(
           {*count_, std::min(lists_.most_parts, groups_), 1, count_args, "long: histogram"});
-      const Arg scan_args[] = {longs, lengths, counts};
+      const Arg scan_args[] = {{"longs", longs}, {"lengths", lengths}, {"counts", counts}};
       queue.launch({*scan_, std::min(lists_.most_longs, groups_), 1, scan_args, "long: scan"});
       const std::uint32_t makes_positions = problem_.payload == Payload::positions && p == 0;
-      const Arg scatter_args[] = {keys_from, keys_to, values_from, values_to, parts,
-                                  lengths,   counts,  shift,       mask,      makes_positions};
+      const Arg scatter_args[] = {{"keys_in", keys_from},
+                                  {"keys_out", keys_to},
+                                  {"values_in", values_from},
+                                  {"values_out", values_to},
+                                  {"parts", parts},
+                                  {"lengths", lengths},
+                                  {"counts", counts},
+                                  {"shift", shift},
+                                  {"mask", mask},
+                                  {"values_are_positions", makes_positions}};
       queue.launch(
           {*scatter_, std::min(lists_.most_parts, groups_), 1, scatter_args, "long: reorder"});
       keys_from = keys_to;

@@ -3,18 +3,17 @@
 // before this file). If a bin is crowded, radix passes sort the segment instead. msd sorts its
 // buckets in the same way; here any bits may be equal, and all code between barriers is straight,
 // which CPU compilers need.
-//
-// Knobs, beside those of bins.cl:
-//   RESIDENT       work-groups that share a compute unit
-//   COMPOSITE      1: an item is the key's rank, and below it the record's position in the segment.
-//   0:
-//                  the key's order
-//   POSITION_BITS  bits of that position
-//   DROPS          1: if more bits differ than fit beside the position, the lowest are left out,
-//   and
-//                  records that seem to tie are compared by them after the sort
-//   GATHER_KEYS    1: an item does not hold all bits of its key
-//   LEAVES         1: segments that bins do not sort are left to another kernel
+
+// Beside those of bins.cl:
+PARAMETER(RESIDENT)       // work-groups that share a compute unit
+PARAMETER(COMPOSITE)      // 1: an item is the key's rank, and below it the record's position in the
+                          // segment. 0: the key's order
+PARAMETER(POSITION_BITS)  // bits of that position
+PARAMETER(DROPS)          // 1: if more bits differ than fit beside the position, the lowest are
+                          // left out, and records that seem to tie are compared by them after the
+                          // sort
+PARAMETER(GATHER_KEYS)    // 1: an item does not hold all bits of its key
+PARAMETER(LEAVES)         // 1: segments that bins do not sort are left to another kernel
 
 #define BROUGHT_BYTES \
   (GATHER_KEYS && KEY_BITS / 8 > VALUE_BYTES ? KEY_BITS / 8 : VALUE_BYTES)  // see BRING

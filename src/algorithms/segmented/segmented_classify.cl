@@ -2,16 +2,16 @@
 // lengths that are sorted in the same way (segmented_lists.cl). Long segments are cut into parts. A
 // work-group whose segments, neighbours, are all short sorts them at once instead.
 // segmented_lists.cl and segmented_items.cl come before this file.
-//
-// Knobs, beside those of these files:
-//   WG           work-items of a work-group, more than CLASSES + 1; one for each segment
-//   RESIDENT     work-groups that share a compute unit
-//   OFFSET_BITS  bits of an offset
-//   SHORT        if defined: segments of up to so many records are sorted at once
+
+// Beside those of these files:
+PARAMETER(WG)           // work-items of a work-group, more than CLASSES + 1; one for each segment
+PARAMETER(RESIDENT)     // work-groups that share a compute unit
+PARAMETER(OFFSET_BITS)  // bits of an offset
+PARAMETER(SHORT)        // not 0: segments of up to so many records are sorted at once
 
 // classify_bytes() in segmented_shape.cpp has its size.
 typedef struct {
-#ifdef SHORT
+#if SHORT
   sort_t items[SPREAD(WG * SHORT)];
 #if WIDE
   u32 positions[SPREAD(WG * SHORT)];
@@ -28,7 +28,7 @@ typedef struct {
   u32 here[WG], before[WG];
 } segmented_classify_memory_t;
 
-#ifdef SHORT
+#if SHORT
 #define SHORT_BITS highest_bit32(WG* SHORT)  // of a position among a work-group's short segments
 #define SHORT_AT (t + k * WG)
 // Sorts the work-group's segments, `all` records from `base` on. The work-item's own segment is
@@ -134,7 +134,7 @@ void segmented_classify(GLOBAL const offset_t* offsets, u64 segments, u64 n, u64
   const u64 begin = offsets[min(s, segments)];
   const u64 end = offsets[min(s + 1, segments)];
   u64 count = end - begin;  // 0 past the last segment
-#ifdef SHORT
+#if SHORT
   if (local_id() == 0) mine->longer = 0;
   barrier_local();
   if (count > SHORT) local_or(&mine->longer, 1u);

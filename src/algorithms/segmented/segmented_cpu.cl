@@ -1,7 +1,9 @@
 // segmented on CPUs through OpenCL: a work-group is one work-item, which sorts a segment of up to
 // BLOCK_LEAST records, or handles a part of a long one for one digit. No barriers, no atomics, no
-// local memory. segmented_lists.cl, which comes before this file, has the knobs. In all kernels,
-// lengths[0] is the number of long segments and lengths[1] that of their parts.
+// local memory. segmented_lists.cl comes before this file. In all kernels, lengths[0] is the number
+// of long segments and lengths[1] that of their parts.
+
+PARAMETER(BLOCK_LEAST)  // records of the longest segment that one work-item sorts
 
 #define RADIX 256u
 #define FEW 32u  // up to so many records, insertion sort

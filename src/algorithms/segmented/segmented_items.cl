@@ -1,13 +1,12 @@
 // segmented, short segments: the items that are sorted, and Batcher's bitonic network in a
 // work-item's registers.
-//
-// Knobs:
-//   COMPOSITE    1: an item is the key's rank, and below it the record's position in the segment,
-//   so
-//                that no two are equal. 0: the key's order
-//   WIDE         1: rank and position together have more than 64 bits, and the position is beside
-//   SORT_BITS    bits of an item: 32 or 64
-//   GATHER_KEYS  1: an item does not hold all bits of its key
+
+PARAMETER(COMPOSITE)    // 1: an item is the key's rank, and below it the record's position in the
+                        // segment, so that no two are equal. 0: the key's order
+PARAMETER(WIDE)         // 1: rank and position together have more than 64 bits, and the position is
+                        // beside
+PARAMETER(SORT_BITS)    // bits of an item: 32 or 64
+PARAMETER(GATHER_KEYS)  // 1: an item does not hold all bits of its key
 
 #if SORT_BITS == 64
 typedef u64 sort_t;

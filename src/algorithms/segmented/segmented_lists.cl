@@ -1,15 +1,14 @@
 // What segmented's kernels share: classes of segment lengths, and the lists of each class's
 // segments. Comes before the files of all of them.
-//
-// Knobs:
-//   TINY_CLASSES   classes that a few lanes sort in registers
-//   BLOCK_CLASSES  classes that a work-group sorts in local memory
-//   ROW            records of a lane in the first tiny class
-//   BLOCK_LEAST    records of the longest segment of the first block class (after SPREAD's)
-//   SPREAD         1: the first block class takes the lengths of the last tiny class. It sorts
-//   those
-//                  that the leading bits of their keys tell apart, and leaves the others to that
-//                  class
+
+PARAMETER(TINY_CLASSES)   // classes that a few lanes sort in registers
+PARAMETER(BLOCK_CLASSES)  // classes that a work-group sorts in local memory
+PARAMETER(ROW)            // records of a lane in the first tiny class
+PARAMETER(BLOCK_LEAST)    // records of the longest segment of the first block class (after
+                          // SPREAD's)
+PARAMETER(SPREAD)         // 1: the first block class takes the lengths of the last tiny class. It
+                          // sorts those that the leading bits of their keys tell apart, and leaves
+                          // the others to that class
 
 #define LOCAL_CLASSES (TINY_CLASSES + BLOCK_CLASSES)
 #define CLASSES (LOCAL_CLASSES + 1)  // the last: long segments, which no work-group can hold

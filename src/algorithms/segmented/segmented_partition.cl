@@ -10,13 +10,13 @@
 //   segmented_scatter  sorts each part by bucket, tile by tile, in local memory, and writes it out
 // After the last level, segmented_settle copies the segments whose keys are equal.
 // segmented_lists.cl comes before this file.
-//
-// Knobs, beside those of that file:
-//   WG        work-items of a work-group, at least RADIX (segmented_split: SPLIT_WG)
-//   ITEMS     records of a work-item in a tile
-//   RESIDENT  work-groups that share a compute unit
-//   TEAMS     teams of RADIX work-items in segmented_split
-//   MERGED    records that a bucket of several digits may have
+
+// Beside those of that file:
+PARAMETER(WG)        // work-items of a work-group, at least RADIX (segmented_split: SPLIT_WG)
+PARAMETER(ITEMS)     // records of a work-item in a tile
+PARAMETER(RESIDENT)  // work-groups that share a compute unit
+PARAMETER(TEAMS)     // teams of RADIX work-items in segmented_split
+PARAMETER(MERGED)    // records that a bucket of several digits may have
 
 #define RADIX 256u
 #define SPLIT_WG (TEAMS * RADIX)
@@ -190,7 +190,7 @@ void segmented_split(GLOBAL long_t* longs, GLOBAL const u32* lengths, GLOBAL ind
   }
 }
 
-// scatter_bytes() in segmented_shape.cpp has its size without the tile's records.
+// fixed_scatter_bytes() in segmented_shape.cpp has its size without the tile's records.
 typedef struct {
   index_t to_out[RADIX];     // place in the sorted tile + this = place in the output
   index_t edges[RADIX + 2];  // sums of the digits' counts up to each bucket

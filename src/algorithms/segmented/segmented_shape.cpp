@@ -200,6 +200,59 @@ kernels::Defines Lists::defines(const Problem& p) const {
   return d;
 }
 
+void set(kernels::Defines& defines, const Items& items) {
+  defines.set("COMPOSITE", int{items.composite})
+      .set("WIDE", int{items.wide})
+      .set("SORT_BITS", items.sort_bits)
+      .set("GATHER_KEYS", int{items.gathers});
+}
+
+kernels::Defines Classify::defines(const Problem& p, const Lists& lists) const {
+  const unsigned resident = std::max(1u, (shorts.sort_bits == 64 ? 768u : 1024u) / work_group);
+  auto defines = lists.defines(p);
+  defines.set("WG", work_group)
+      .set("OFFSET_BITS", 8 * p.offset_bytes)
+      .resident(resident, work_group)
+      .set("SHORT", shorts.longest)
+      .local_struct("segmented_classify_memory_t", bytes);
+  set(defines, shorts);
+  return defines;
+}
+
+kernels::Defines Block::defines(const Problem& p, const Lists& lists) const {
+  auto defines = lists.defines(p);
+  defines.set("WG", work_group)
+      .set("ITEMS", items)
+      .set("BIN_SHARE", 16)
+      .resident(resident, work_group)
+      .set("COMPOSITE", int{composite(p)})
+      .set("SORT_BITS", sort_bits)
+      .set("POSITION_BITS", position_bits)
+      .set("DROPS", int{drops})
+      .set("GATHER_KEYS", int{gathers})
+      .set("LEAVES", int{leaves})
+      .local_struct("segmented_memory_t", bytes);
+  return defines;
+}
+
+kernels::Defines GpuShape::tiny_defines(const Problem& p, const Items& items, bool drops) const {
+  auto defines = lists.defines(p);
+  defines.set("WG", tiny_work_group).set("DROPS", int{drops});
+  set(defines, items);
+  return defines;
+}
+
+kernels::Defines GpuShape::partition_defines(const Problem& p, const Lists& laid_out) const {
+  auto defines = laid_out.defines(p);
+  defines.set("WG", long_work_group)
+      .set("ITEMS", long_items)
+      .resident(long_resident, long_work_group)
+      .set("TEAMS", split_work_group / radix_size)
+      .set("MERGED", laid_out.merged)
+      .local_struct("segmented_scatter_memory_t", scatter_bytes);
+  return defines;
+}
+
 bool gathers_keys(const Problem& p) {
   return info(p.key).is_float || key_bits(p) != info(p.key).bits();
 }

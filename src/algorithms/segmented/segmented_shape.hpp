@@ -58,7 +58,7 @@ struct Lists {
   [[nodiscard]] const Longs& of(unsigned level) const {
     return longs[level == levels ? 2 : level % 2];
   }
-  // The knobs of segmented_lists.cl.
+  // The parameters of segmented_lists.cl.
   [[nodiscard]] kernels::Defines defines(const Problem& problem) const;
 };
 
@@ -68,6 +68,8 @@ struct Items {
   unsigned sort_bits = 32;
   bool composite = false, wide = false, gathers = false;
 };
+// Sets the parameters of segmented_items.cl.
+void set(kernels::Defines& defines, const Items& items);
 // With so many bits for a record's position in its segment.
 [[nodiscard]] Items items_of(const Problem& problem, unsigned longest, unsigned position_bits);
 
@@ -83,6 +85,9 @@ struct Block {
   bool drops = false;       // items leave out bits of a rank
   bool gathers = false;     // items do not hold all bits of a key
   std::uint64_t bytes = 0;  // of segmented_memory_t
+
+  // The parameters of segmented_block.cl.
+  [[nodiscard]] kernels::Defines defines(const Problem& problem, const Lists& lists) const;
 };
 
 // The launch that sorts segments into classes (segmented_classify.cl).
@@ -90,6 +95,9 @@ struct Classify {
   unsigned work_group = 0;
   Items shorts;             // segments that it sorts at once
   std::uint64_t bytes = 0;  // of segmented_classify_memory_t
+
+  // The parameters of segmented_classify.cl.
+  [[nodiscard]] kernels::Defines defines(const Problem& problem, const Lists& lists) const;
 };
 
 struct GpuShape {
@@ -104,6 +112,13 @@ struct GpuShape {
   unsigned split_work_group = 0;
   std::uint64_t groups = 0;         // work-groups, at most
   std::uint64_t scatter_bytes = 0;  // of segmented_scatter_memory_t
+
+  // The parameters of segmented_tiny.cl.
+  [[nodiscard]] kernels::Defines tiny_defines(const Problem& problem, const Items& items,
+                                              bool drops) const;
+  // The parameters of segmented_partition.cl; `laid_out`: the lists with their capacities.
+  [[nodiscard]] kernels::Defines partition_defines(const Problem& problem,
+                                                   const Lists& laid_out) const;
 };
 
 constexpr unsigned tiny_position_bits = 8;

@@ -1,12 +1,12 @@
 // segmented, short segments: a few lanes sort a segment in registers by Batcher's bitonic network.
 // A lane has ROW neighbouring records, and a segment of class c has 2^c lanes. segmented_lists.cl
 // and segmented_items.cl come before this file.
-//
-// Knobs, beside those of these files:
-//   WG     work-items of a work-group
-//   DROPS  1: items have 32 bits. If more bits differ than fit beside the position, the lowest are
-//          left out; a segment whose order they would change goes to another list, for a kernel
-//          without DROPS
+
+// Beside those of these files:
+PARAMETER(WG)     // work-items of a work-group
+PARAMETER(DROPS)  // 1: items have 32 bits. If more bits differ than fit beside the position, the
+                  // lowest are left out; a segment whose order they would change goes to another
+                  // list, for a kernel without DROPS
 
 INLINE ukey_t shuffle_rank(sub_group_t sg, ukey_t rank, u32 lane) {
   ukey_t out = (ukey_t)sg_shuffle(sg, (u32)rank, lane);

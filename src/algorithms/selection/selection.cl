@@ -1,7 +1,9 @@
 // Selection sorts: each work-item counts the records that come before its own, and writes it to
 // that place. Of tied records the earlier one in the input comes first, so no two get the same
-// place. Parameters: WG (work-items), BLOCK (ranks that selection_blocks loads into local memory at
-// a time).
+// place.
+
+PARAMETER(WG)     // work-items of a work-group
+PARAMETER(BLOCK)  // ranks that selection_blocks stages in local memory at a time
 
 // Reads the keys from global memory. A launch places the records [first, end).
 KERNEL(WG)

@@ -13,6 +13,16 @@ namespace {
 
 constexpr auto document = "E. Bainville, OpenCL Sorting, 2011 (document 000)";
 
+// What selection.cl is specialised for.
+struct SelectionParameters {
+  unsigned work_group;  // work-items of a work-group
+  std::uint64_t block;  // ranks that selection_blocks stages in local memory at a time
+
+  [[nodiscard]] kernels::Defines defines(const Problem& problem) const {
+    return kernels::Defines().problem(problem).set("WG", work_group).set("BLOCK", block);
+  }
+};
+
 class SelectionSorter final : public Sorter {
  public:
   SelectionSorter(const Problem& problem, const Capabilities& device, const Parameters& given,
@@ -47,9 +57,10 @@ class SelectionSorter final : public Sorter {
   }
 
   void build(Device& device, const Capabilities& capabilities) override {
-    kernels::Defines defines;
-    defines.problem(problem_).set("WG", work_group_).set("BLOCK", factor_ * work_group_);
-    module_ = kernels::build(device, capabilities, kernels::embedded::selection_cl, defines);
+    const SelectionParameters parameters{.work_group = static_cast<unsigned>(work_group_),
+                                         .block = factor_ * work_group_};
+    module_ = kernels::build(device, capabilities, kernels::embedded::selection_cl,
+                             parameters.defines(problem_));
     place_ = module_->kernel(blocks_ ? "selection_blocks" : "selection_global");
   }
 
@@ -58,8 +69,13 @@ class SelectionSorter final : public Sorter {
     const auto b = copy_.pass(0, o);
     for (std::uint64_t first = 0; first < problem_.count; first += per_launch_) {
       const std::uint64_t end = std::min(first + per_launch_, problem_.count);
-      const Arg args[] = {b.keys_in,      b.keys_out, b.values_in, b.values_out,
-                          problem_.count, first,      end};
+      const Arg args[] = {{"keys_in", b.keys_in},
+                          {"keys_out", b.keys_out},
+                          {"values_in", b.values_in},
+                          {"values_out", b.values_out},
+                          {"n", problem_.count},
+                          {"first", first},
+                          {"end", end}};
       queue.launch({*place_, ceil_div(end - first, work_group_), static_cast<unsigned>(work_group_),
                     args, "place"});
       queue.flush();

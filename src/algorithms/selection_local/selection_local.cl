@@ -1,5 +1,7 @@
 // Selection inside each work-group: a work-item counts which of its group's WG records come
-// before its own, and writes it to that place of the group's run. Parameter: WG (work-items).
+// before its own, and writes it to that place of the group's run.
+
+PARAMETER(WG)  // work-items of a work-group
 
 KERNEL(WG)
 void selection_local(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,

@@ -53,8 +53,10 @@ class TopkSegmentedSorter final : public Sorter {
     if (problem_.payload != Payload::none) whole.values_out = values_.in(o);
     sort_->enqueue(queue, whole);
     if (on_host_) return queue.call("take", [&] { take_on_host(whole, o); });
-    const Arg args[] = {whole.keys_out, whole.values_out,  o.keys_out,    o.values_out,
-                        o.offsets,      problem_.segments, problem_.limit};
+    const Arg args[] = {{"keys_in", whole.keys_out}, {"values_in", whole.values_out},
+                        {"keys_out", o.keys_out},    {"values_out", o.values_out},
+                        {"offsets", o.offsets},      {"segments", problem_.segments},
+                        {"limit", problem_.limit}};
     const std::uint64_t wanted = ceil_div(problem_.segments * problem_.limit, work_group_);
     queue.launch({*take_, std::min(groups_, wanted), work_group_, args, "take"});
   }

@@ -1,0 +1,55 @@
+// A child of fork cannot use the OpenCL device that its parent used: an error says so. Before, it
+// waited for ever.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support.hpp"
+
+namespace sortium::test {
+namespace {
+
+constexpr int refused = 0, not_refused = 3, other_error = 4;
+constexpr unsigned most_seconds = 30;  // then the child is stopped by SIGALRM
+
+// Runs `work` in a child of fork and returns its exit code; 128 + the signal if one ended it.
+int in_child(const std::function<void()>& work) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(most_seconds);
+    try {
+      work();
+      _exit(not_refused);
+    } catch (const Error& e) {
+      const bool says_why = std::string_view(e.what()).find("fork") != std::string_view::npos;
+      _exit(e.code() == ErrorCode::device_failed && says_why ? refused : other_error);
+    } catch (...) {
+      _exit(other_error);
+    }
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+TEST(Fork, AnOpenClDeviceIsRefusedInTheChild) {
+  const auto device = test_device();
+  if (device->info().claimed.backend != Backend::opencl)
+    GTEST_SKIP() << "this device is not of OpenCL";
+  const auto queue = device->make_queue();
+  std::vector<std::uint32_t> numbers{3, 1, 2};
+  const auto buffer = device->allocate(12);
+  queue->write(buffer->memory(), numbers.data(), 12);
+
+  EXPECT_EQ(in_child([&] { queue->read(numbers.data(), buffer->memory(), 12); }), refused);
+  EXPECT_EQ(in_child([&] { queue->finish(); }), refused);
+  EXPECT_EQ(in_child([&] { (void)device->make_queue(); }), refused);
+  EXPECT_EQ(in_child([&] { (void)device->allocate(12); }), refused);
+  EXPECT_EQ(in_child([&] { sort(numbers, {.device = device->info().id}); }), refused);
+
+  queue->read(numbers.data(), buffer->memory(), 12);  // the parent goes on
+  EXPECT_EQ(numbers, (std::vector<std::uint32_t>{3, 1, 2}));
+}
+
+}  // namespace
+}  // namespace sortium::test
