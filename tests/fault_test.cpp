@@ -10,7 +10,7 @@
 #include <functional>
 #include <numeric>
 #include <optional>
-#include <sortium/companions.hpp>
+#include <sortium/search.hpp>
 #include <thread>
 
 #include "faults.hpp"

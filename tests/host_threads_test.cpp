@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <atomic>
 #include <numeric>
-#include <sortium/companions.hpp>
+#include <sortium/search.hpp>
 #include <stdexcept>
 #include <thread>
 

@@ -1,7 +1,12 @@
 // key_order.h as the device's compiler reads it, for an order that the arguments describe; and
-// spread orders. One of SAY_ORDERS and SAY_SPREAD is defined, and WG.
+// spread orders.
 
-#ifdef SAY_ORDERS
+PARAMETER(WG)           // work-items of a work-group
+PARAMETER(SAY_ORDERS)   // 1: the kernel say_orders
+PARAMETER(SAY_SPREAD)   // 1: the kernel say_spread
+PARAMETER(SPREAD_BITS)  // leading bits of a spread order; 0: none
+
+#if SAY_ORDERS
 KERNEL(WG)
 void say_orders(GLOBAL const u64* keys, GLOBAL u64* orders, GLOBAL u64* untied, GLOBAL u64* with,
                 GLOBAL u64* ranks, GLOBAL u32* ties, u32 bits, u32 is_signed, u64 infinity, u32 nan,
@@ -18,7 +23,7 @@ void say_orders(GLOBAL const u64* keys, GLOBAL u64* orders, GLOBAL u64* untied, 
 }
 #endif
 
-#ifdef SAY_SPREAD
+#if SAY_SPREAD
 // spread[l] and back[s]: the tables of msd, by the leading bits of an order and of a spread order.
 KERNEL(WG)
 void say_spread(GLOBAL const ukey_t* orders, GLOBAL const u32* spread, GLOBAL const u32* back,

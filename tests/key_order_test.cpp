@@ -154,10 +154,15 @@ TEST_P(KeyOrder, IsTheSameOnTheDevice) {
   if (on_host()) GTEST_SKIP() << "kernels run on devices";
   constexpr unsigned wg = 64;
   kernels::Defines defines;
-  defines.problem({.count = 1}).set("SAY_ORDERS", 1).set("WG", wg);
+  defines.problem({.count = 1})
+      .set("SAY_ORDERS", 1)
+      .set("SAY_SPREAD", 0)
+      .set("SPREAD_BITS", 0)
+      .set("WG", wg);
   const auto& device = test_device();
-  const auto module = kernels::build(*device, capabilities(*device),
-                                     {"key_order_test.cl", key_order_test_cl}, defines);
+  const auto module =
+      kernels::build(*device, capabilities(*device),
+                     kernels::Source{"key_order_test.cl", key_order_test_cl}, defines);
   const auto kernel = module->kernel("say_orders");
   const auto queue = device->make_queue();
   const DeviceArray<std::uint64_t> in(*queue, keys), orders(*queue, keys.size()),
@@ -168,21 +173,21 @@ TEST_P(KeyOrder, IsTheSameOnTheDevice) {
     const auto o = detail::key_order(type, p.order, p.nan, p.zeros);
     const auto all_ranges = ranges(type);
     const auto range = all_ranges[turn++ % all_ranges.size()];
-    const std::vector<Arg> args{in,
-                                orders,
-                                untied,
-                                with,
-                                ranks,
-                                ties,
-                                o.bits,
-                                o.is_signed,
-                                std::uint64_t{o.infinity},
-                                o.nan,
-                                o.zeros,
-                                o.descending,
-                                range.begin,
-                                range.end - range.begin,
-                                std::uint64_t{keys.size()}};
+    const Arg args[] = {{"keys", in.memory()},
+                        {"orders", orders.memory()},
+                        {"untied", untied.memory()},
+                        {"with", with.memory()},
+                        {"ranks", ranks.memory()},
+                        {"ties", ties.memory()},
+                        {"bits", o.bits},
+                        {"is_signed", o.is_signed},
+                        {"infinity", std::uint64_t{o.infinity}},
+                        {"nan", o.nan},
+                        {"zeros", o.zeros},
+                        {"descending", o.descending},
+                        {"begin_bit", range.begin},
+                        {"rank_bits", range.end - range.begin},
+                        {"n", std::uint64_t{keys.size()}}};
     queue->launch(
         {*kernel, static_cast<std::uint32_t>((keys.size() + wg - 1) / wg), wg, args, "test"});
     const auto order = orders.read(), fast = untied.read(), back = with.read(), rank = ranks.read();
@@ -281,9 +286,10 @@ void expect_spread(const KeyTypeInfo& type) {
   const auto& device = test_device();
   kernels::Defines defines;
   defines.problem({.key = type.type, .count = 1});
-  defines.set("SAY_SPREAD", 1).set("SPREAD_BITS", lead_bits).set("WG", wg);
-  const auto module = kernels::build(*device, capabilities(*device),
-                                     {"key_order_test.cl", key_order_test_cl}, defines);
+  defines.set("SAY_ORDERS", 0).set("SAY_SPREAD", 1).set("SPREAD_BITS", lead_bits).set("WG", wg);
+  const auto module =
+      kernels::build(*device, capabilities(*device),
+                     kernels::Source{"key_order_test.cl", key_order_test_cl}, defines);
   // Some leading values get room for 2^k times their share of the spread orders, others none.
   std::vector<std::uint32_t> spread(leads, ~0u), back(leads, 0);
   std::vector<Word> orders;
@@ -308,7 +314,9 @@ void expect_spread(const KeyTypeInfo& type) {
       from(*queue, orders.size());
   const DeviceArray<std::uint32_t> table(*queue, spread), table_back(*queue, back);
   const auto kernel = module->kernel("say_spread");
-  const std::vector<Arg> args{in, table, table_back, to, from, std::uint64_t{orders.size()}};
+  const Arg args[] = {{"orders", in.memory()},       {"spread", table.memory()},
+                      {"back", table_back.memory()}, {"spread_orders", to.memory()},
+                      {"gathered", from.memory()},   {"n", std::uint64_t{orders.size()}}};
   queue->launch(
       {*kernel, static_cast<std::uint32_t>((orders.size() + wg - 1) / wg), wg, args, "test"});
   const auto spread_orders = to.read();
