@@ -99,10 +99,12 @@ Call sort_call(const Shape& s) {
   call.run = [p, in_place = s.in_place, own_values,
               options = Options{.device = "cpu:0", .max_scratch_bytes = s.max_scratch_bytes}](
                  std::vector<Bytes>& a) {
-    sort_host(p,
-              {a[0].data(), in_place ? a[0].data() : a[3].data(), a[1].data(),
-               own_values ? a[1].data() : a[4].data(), a[2].data()},
-              options);
+    HostOperands o{.keys_in = a[0].data()};
+    if (p.keys_out) o.keys_out = in_place ? a[0].data() : a[3].data();
+    if (p.payload == Payload::values) o.values_in = a[1].data();
+    if (p.payload != Payload::none) o.values_out = own_values ? a[1].data() : a[4].data();
+    if (p.segments != 0) o.offsets = a[2].data();
+    sort_host(p, o, options);
   };
   return call;
 }

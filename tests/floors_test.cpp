@@ -181,6 +181,7 @@ std::vector<ObjectFile> library_objects() {
   std::vector<ObjectFile> objects;
   std::ifstream list(SORTIUM_OBJECTS);
   for (std::string path; std::getline(list, path);) {
+    path = fs::path(path).lexically_normal().generic_string();
     const auto source = path.find("sortium.dir/src/");
     const bool embedded = path.find("embedded.cpp") != std::string::npos;
     const auto floor = floor_of(embedded ? "embedded.hpp" : path.substr(source + 12));

@@ -1052,7 +1052,7 @@ TEST(RecordsOnHostMemory, Columns) {
       },
       ErrorCode::invalid_argument, {"key field 0 (f32 at byte 2)"});
   expect_error([&] { sort_records(nullptr, 4, 3, {{.type = KeyType::f32}}); },
-               ErrorCode::invalid_argument, {"columns_in[0]", "missing"});
+               ErrorCode::invalid_argument, {"columns_in[0]", "null"});
 }
 
 }  // namespace
