@@ -426,7 +426,7 @@ TEST_F(Report, ReadsWhatTheOtherProgramsWrite) {
             4.883);
   const std::string page = read("page.html");
   for (const char* expected :
-       {"A CPU · interleaved with CPU sorts, 2 threads", "A GPU · by turns with CUB",
+       {"A CPU · interleaved with CPU sorts, 2 threads", "A GPU · interleaved with CUB",
         "commit 0123456", "8 passed, 1 failed", "other tests on cuda",
         "u32 keys + 4-byte values, bits 0-24", "std::sort, parallel", "3.0.1", "CUB radix"})
     EXPECT_NE(page.find(expected), page.npos) << expected;
@@ -513,7 +513,7 @@ TEST_F(Report, RefusesWhatHasNoResults) {
       {"none.json", {"none.json has no results"}},
       {"n.json", {"n.json: results[1].n is -3: it must be a whole number"}},
       {"zero.json", {"zero.json: results[1] has no number of records"}},
-      {"seconds.json", {"seconds.json: results[1].seconds is \"fast\": it must be a number"}},
+      {"seconds.json", {"seconds.json: results[1].seconds is \"fast\": it must be 0, or a number"}},
       {"nameless.json", {"nameless.json: results[0] has no member 'algorithm'"}},
       {"empty.json", {"empty.json: results[0] has no time, 'seconds'"}},
       {"phases.json", {"phases.json: results[1].phases is 3: it must be a list"}},
@@ -541,7 +541,7 @@ TEST_F(Report, ReplacesNoResult) {
   write("file", std::string("x"));
   const auto no_directory = run("a.json -o page.html --svg file");
   EXPECT_EQ(no_directory.code, 2);
-  EXPECT_NE(no_directory.err.find("cannot make the directory file"), std::string::npos)
+  EXPECT_NE(no_directory.err.find("--svg file: cannot make the directory"), std::string::npos)
       << no_directory.err;
   EXPECT_FALSE(fs::exists(dir_ / "page.html"));
 }

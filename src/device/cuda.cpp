@@ -173,10 +173,12 @@ class HostCopies {
 // True if the driver does not know the memory: then it is pageable. Pinned, managed and device
 // memory is copied as fast as the link allows without staging.
 bool is_pageable(const void* host) {
-  constexpr int memory_type = 2;  // CU_POINTER_ATTRIBUTE_MEMORY_TYPE
+  // The call for one attribute would fail for pageable memory; this one sets it to 0.
+  int memory_type = cuda::pointer_memory_type;
   unsigned type = 0;
-  return api().pointer_attribute(&type, memory_type, reinterpret_cast<cuda::DevicePtr>(host)) !=
-         cuda::success;
+  void* value = &type;
+  SORTIUM_CU(pointer_attributes, 1, &memory_type, &value, reinterpret_cast<cuda::DevicePtr>(host));
+  return type == 0;
 }
 
 class CuQueue final : public Queue {

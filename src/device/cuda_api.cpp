@@ -67,7 +67,7 @@ struct LoadedDriver {
     load(table.mem_free, "cuMemFree_v2");
     load(table.host_alloc, "cuMemHostAlloc");
     load(table.host_free, "cuMemFreeHost");
-    load(table.pointer_attribute, "cuPointerGetAttribute");
+    load(table.pointer_attributes, "cuPointerGetAttributes");
     load(table.copy_to_device, "cuMemcpyHtoDAsync_v2");
     load(table.copy_to_host, "cuMemcpyDtoHAsync_v2");
     load(table.copy_on_device, "cuMemcpyDtoDAsync_v2");

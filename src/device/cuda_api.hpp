@@ -23,6 +23,7 @@ constexpr Result success = 0, error_invalid_value = 1, error_out_of_memory = 2,
                  error_no_device = 100;
 
 constexpr int function_max_dynamic_shared = 8, function_any_cluster_size = 14;
+constexpr int pointer_memory_type = 2;  // an attribute of a pointer; its value is 0 if unknown
 
 enum Attribute : int {
   max_threads_per_block = 1,
@@ -70,7 +71,7 @@ struct Driver {
   Result (*mem_free)(DevicePtr);
   Result (*host_alloc)(void**, std::size_t, unsigned);  // pinned host memory
   Result (*host_free)(void*);
-  Result (*pointer_attribute)(void*, int, DevicePtr);
+  Result (*pointer_attributes)(unsigned, int*, void**, DevicePtr);
   Result (*copy_to_device)(DevicePtr, const void*, std::size_t, Stream);
   Result (*copy_to_host)(void*, DevicePtr, std::size_t, Stream);
   Result (*copy_on_device)(DevicePtr, DevicePtr, std::size_t, Stream);

@@ -6,6 +6,10 @@
 // Two allocations oneTBB 2021.8 does not survive: of an arena (it crashes or hangs), and of the
 // first task that a thread spawns in an arena (it hangs). So arenas are kept and used again, and
 // there must be enough memory before one is made.
+//
+// Every loop has a context of its own. If loops shared one, a loop that fails would cancel the
+// loops inside of its bodies: these would return with half of their work undone, and without an
+// exception.
 #pragma once
 
 #include <tbb/parallel_for.h>
@@ -32,8 +36,9 @@ void call(AnyQueue& queue, std::string_view phase, const Work& work) {
 // `body` throws.
 template <class Range, class Body, class Partitioner = tbb::auto_partitioner>
 void repeatable_for(const Range& range, const Body& body, const Partitioner& partitioner = {}) {
+  tbb::task_group_context own(tbb::task_group_context::isolated);
   try {
-    return tbb::parallel_for(range, body, partitioner);
+    return tbb::parallel_for(range, body, partitioner, own);
   } catch (...) {  // out of memory or threads, or an exception of `body`, which it throws again
   }
   body(range);
@@ -49,8 +54,9 @@ void once_for(std::uint64_t count, std::uint8_t* done, const Partitioner& partit
     body(range.begin(), range.end());
     std::memset(done + range.begin(), 1, range.size());
   };
+  tbb::task_group_context own(tbb::task_group_context::isolated);
   try {
-    return tbb::parallel_for(tbb::blocked_range<std::uint64_t>(0, count), run, partitioner);
+    return tbb::parallel_for(tbb::blocked_range<std::uint64_t>(0, count), run, partitioner, own);
   } catch (...) {  // out of memory or threads: no body runs any more, and some have not run
   }
   for (std::uint64_t i = 0; i < count; ++i)
@@ -61,9 +67,10 @@ void once_for(std::uint64_t count, std::uint8_t* done, const Partitioner& partit
 template <class First, class Second>
 void both_once(const First& first, const Second& second) {
   bool first_ran = false, second_ran = false;
+  tbb::task_group_context own(tbb::task_group_context::isolated);
   try {
     return tbb::parallel_invoke([&] { first_ran = true, first(); },
-                                [&] { second_ran = true, second(); });
+                                [&] { second_ran = true, second(); }, own);
   } catch (...) {  // as above
   }
   if (!first_ran) first();

@@ -26,13 +26,15 @@ class SampleInPlaceSorter final : public Sorter {
   SampleInPlaceSorter(const Problem& problem, const Capabilities& device, const Parameters& given)
       : problem_(problem), rank_(problem), threads_(device.compute_units) {
     chunk_ = given.number(
-        "chunk", std::max<std::uint64_t>(buffered, std::bit_ceil((problem.count + 7) / 8)));
+        "chunk", std::max<std::uint64_t>(most_buffered, std::bit_ceil((problem.count + 7) / 8)));
+    // The buffers of all threads together are no larger than a chunk, unless chunks are tiny.
+    buffered_ = std::clamp<std::uint64_t>(chunk_ / threads_.count(), 16, most_buffered);
     chunks_ = std::make_unique<Chunks>(problem, chunk_, layout_, [&](const Problem& part) {
       return catalog::sample().plan(part, device, {});
     });
     const std::uint64_t record =
         info(problem.key).bytes + (problem.payload == Payload::none ? 0 : problem.value_bytes);
-    if (problem.count > chunk_) buffers_ = layout_.add(threads_.count() * buffered * record);
+    if (problem.count > chunk_) buffers_ = layout_.add(threads_.count() * buffered_ * record);
   }
 
   std::uint64_t scratch_bytes() const override { return layout_.bytes(); }
@@ -54,8 +56,8 @@ class SampleInPlaceSorter final : public Sorter {
   }
 
  private:
-  // Records of a run that is merged through a thread's buffer.
-  static constexpr std::uint64_t buffered = 1u << 12;
+  // Records of a run that is merged through a thread's buffer, at most.
+  static constexpr std::uint64_t most_buffered = 1u << 12;
 
   void make_positions(Queue& queue, const Operands& o) const {
     host::call(queue, "positions", [&] {
@@ -99,7 +101,7 @@ class SampleInPlaceSorter final : public Sorter {
     const auto rank = [&](const Records& r, std::uint64_t i) { return rank_(r.keys[i]); };
     const auto buffer = [&] { return buffer_of_thread<Records>(o); };
     const auto both = [](const auto& left, const auto& right) { host::both_once(left, right); };
-    const sample::InPlaceMerge merge(records, rank, buffered, buffer, both);
+    const sample::InPlaceMerge merge(records, rank, buffered_, buffer, both);
     for (std::uint64_t run = chunk_; run < problem_.count; run *= 2)
       host::repeatable_for(
           tbb::blocked_range<std::uint64_t>(0, (problem_.count + 2 * run - 1) / (2 * run)),
@@ -120,16 +122,16 @@ class SampleInPlaceSorter final : public Sorter {
   Records buffer_of_thread(const Operands& o) const {
     using Key = std::remove_pointer_t<decltype(Records::keys)>;
     using Value = std::remove_pointer_t<decltype(Records::values)>;
-    const std::uint64_t keys_bytes = threads_.count() * buffered * sizeof(Key);
+    const std::uint64_t keys_bytes = threads_.count() * buffered_ * sizeof(Key);
     const Memory memory = buffers_.in(o);
     return slice(at<Key>(memory), at<Value>(memory.slice(keys_bytes, 0)),
-                 threads_.index() * buffered, problem_.payload != Payload::none);
+                 threads_.index() * buffered_, problem_.payload != Payload::none);
   }
 
   Problem problem_;
   KeyRank rank_;
   host::Threads threads_;
-  std::uint64_t chunk_ = 0;
+  std::uint64_t chunk_ = 0, buffered_ = 0;  // records
   ScratchLayout layout_;
   std::unique_ptr<Chunks> chunks_;
   ScratchLayout::Slice buffers_;
