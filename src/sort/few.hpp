@@ -1,13 +1,15 @@
 // Sorts of few records on the calling thread, with cpu:0's algorithm and without a plan: the way to
 // a device takes longer than the sort.
 //
-// | records     | sorted by                                            | costs besides the sort |
-// |-------------|------------------------------------------------------|---------------------------|
-// | up to 3     | sort(keys) itself, inline (detail::inline_records)   | no call | | up to 16    |
-// catalog::sample_fewest: a network, or ranks             | no look at SORTIUM_DEVICE | | up to 255
-// | catalog::sample_few                                     | no look at the clock      | | up to
-// 2^14  | catalog::sample_few                                     | no plan, no queue         | |
-// more        | a Plan                                                |                           |
+// clang-format off
+// | records  | sorted by                                  | without                |
+// |----------|--------------------------------------------|------------------------|
+// | to 3     | sort(keys), inline (detail::inline_records)| a call                 |
+// | to 16    | catalog::sample_fewest: a network or ranks | a look at SORTIUM_DEVICE |
+// | to 255   | catalog::sample_few                        | a look at the clock    |
+// | to 2^14  | catalog::sample_few                        | a plan and a queue     |
+// | more     | a Plan                                     |                        |
+// clang-format on
 #pragma once
 
 #include <sortium/detail/few.hpp>

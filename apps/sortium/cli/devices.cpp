@@ -48,7 +48,7 @@ bool print_device(sortium::Device& device, bool is_auto) {
 }
 
 int list_devices() {
-  const auto all = sortium::devices();
+  const auto& all = sortium::devices();
   const std::string best = all.empty() ? "" : sortium::find_device("auto")->info().id;
   int code = exit_success;
   for (const auto& device : all)
