@@ -1,13 +1,15 @@
 // `sortium bench`, run as a user runs it: its rows, files and messages; peers that are scripts; and
 // what it sorts.
 #include <bit>
+#include <cmath>
+#include <fstream>
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "cli.hpp"
-#include "protocol/data.hpp"
+#include "protocol/distributions.hpp"
 
 namespace {
 
@@ -216,7 +218,7 @@ TEST_F(Bench, Refuses) {
   refuses("bench --n 2^41 --payload keys", 2, {"--n", "2^41", "2^40"});
   refuses("bench --algorithm quick --n 256", 2, {"quick", "lsd"});
   refuses("bench --device nowhere --n 256", 2, {"nowhere"});
-  refuses("bench --distribution flat --n 256", 2, {"--distribution", "flat", "zipf", "distinctK"});
+  refuses("bench --distribution flat --n 256", 2, {"--distribution", "flat", "zipfK", "distinctK"});
   refuses("bench --distribution uniform,distinct0 --n 256", 2, {"--distribution", "distinct0"});
   refuses("bench --n 256 --params groups=1 --algorithm lsd,radix", 2, {"--params", "groups=1"});
   refuses("bench --n 256 --params merge:tier1=2 --algorithm lsd,radix", 2,
@@ -394,12 +396,116 @@ std::vector<std::uint32_t> keys_of(const std::string& distribution, std::uint64_
 }
 
 TEST(BenchData, InPartsAsAtOnce) {
-  for (const auto& name : app::distributions()) {
-    const auto whole = keys_of(name, 300000);
-    std::vector<std::uint32_t> part(1000);
-    app::make_keys(name, sortium::KeyType::u32, whole.size(), 170000, part.size(), part.data());
-    EXPECT_TRUE(std::equal(part.begin(), part.end(), whole.begin() + 170000)) << name;
+  constexpr std::uint64_t n = 200000, first = 170000, count = 1000;
+  for (const auto& name : app::distributions())
+    for (const char* type_name : {"u8", "i16", "f16", "u32", "f32", "i64", "f64"}) {
+      const auto type = sortium::parse_key_type(type_name);
+      const unsigned bytes = sortium::info(type).bytes;
+      std::vector<char> whole(n * bytes), part(count * bytes);
+      app::make_keys(name, type, n, 0, n, whole.data());
+      app::make_keys(name, type, n, first, count, part.data());
+      EXPECT_TRUE(std::equal(part.begin(), part.end(), whole.begin() + first * bytes))
+          << name << " " << type_name;
+      if (bytes >= 4 && name != "constant") {
+        EXPECT_NE(std::string_view(part.data(), bytes),
+                  std::string_view(&part[part.size() - bytes], bytes))
+            << name << " " << type_name;
+      }
+    }
+}
+
+std::vector<float> floats_of(const std::string& distribution, std::uint64_t n = 100000) {
+  std::vector<float> out(n);
+  app::make_keys(distribution, sortium::KeyType::f32, n, 0, n, out.data());
+  return out;
+}
+
+TEST(BenchData, ContinuousDistributions) {
+  const auto share_below = [](const std::vector<float>& keys, float limit) {
+    return static_cast<double>(std::ranges::count_if(keys, [&](float k) { return k < limit; })) /
+           static_cast<double>(keys.size());
+  };
+  const auto is_near = [&](const char* name, float limit, double share) {
+    EXPECT_NEAR(share_below(floats_of(name), limit), share, 0.01) << name << " below " << limit;
+  };
+  is_near("uniform", -0.5f, 0.25);
+  is_near("normal", 0, 0.5);
+  is_near("normal", -1, 0.1587);
+  is_near("normal", 2, 0.9772);
+  is_near("exponential", 1, 0.6321);
+  is_near("exponential", 0, 0);
+  is_near("lognormal", 1, 0.5);
+  is_near("lognormal2", 7.389056f, 0.8413);
+  is_near("cauchy", -1, 0.25);
+  is_near("gamma2", 2, 0.5940);       // 1 - 3 e^-2
+  is_near("gamma0.5", 0.5f, 0.6827);  // half the square of a normal number
+  is_near("mixture100000", 0, 0.5);
+}
+
+TEST(BenchData, Windows) {
+  const auto limits = [](const std::vector<std::uint32_t>& keys) {
+    const auto [least, most] = std::ranges::minmax(keys);
+    return std::pair(least, most);
+  };
+  EXPECT_LT(limits(keys_of("ids12")).second, 1u << 12);
+  EXPECT_GT(limits(keys_of("ids12")).second, 4000u);
+  const auto [low, high] = limits(keys_of("offset16"));
+  EXPECT_EQ(low >> 20, 0x2b7u);
+  EXPECT_LT(high - low, 1u << 16);
+  const auto [first, last] = limits(keys_of("prefix16"));
+  EXPECT_EQ(first >> 16, last >> 16);
+  for (const auto key : keys_of("multiples16")) ASSERT_EQ(key & 0xffff, 0u);
+  const auto times = keys_of("timestamps50");
+  for (std::uint32_t i = 0; i < times.size(); ++i) {
+    ASSERT_GE(times[i], (1u << 30) + i);
+    ASSERT_LT(times[i], (1u << 30) + i + 50);
   }
+}
+
+TEST(BenchData, OrderThatIsThere) {
+  const auto runs = [](const std::vector<std::uint32_t>& keys) {
+    std::size_t found = 1;
+    for (std::size_t i = 1; i < keys.size(); ++i) found += keys[i] < keys[i - 1];
+    return found;
+  };
+  EXPECT_EQ(runs(keys_of("sawtooth10")), 10u);
+  EXPECT_EQ(runs(keys_of("blocks1000")), 20u);
+  const auto mixed = keys_of("interleaved4");
+  std::vector<std::uint32_t> one;
+  for (std::size_t i = 2; i < mixed.size(); i += 4) one.push_back(mixed[i]);
+  EXPECT_TRUE(std::ranges::is_sorted(one));
+  EXPECT_FALSE(std::ranges::is_sorted(mixed));
+  const auto tail = keys_of("tail10");
+  EXPECT_TRUE(std::is_sorted(tail.begin(), tail.end() - 2000));
+  EXPECT_FALSE(std::is_sorted(tail.begin(), tail.end() - 1900));
+}
+
+TEST(BenchData, SpecialFloats) {
+  const auto keys = floats_of("normal+nan10");
+  const auto nan = std::ranges::count_if(keys, [](float k) { return std::isnan(k); });
+  EXPECT_NEAR(static_cast<double>(nan), 10000, 500);
+  std::size_t zeros[2] = {0, 0};
+  for (const float k : floats_of("normal+zero50"))
+    if (k == 0) ++zeros[std::signbit(k) ? 1 : 0];
+  EXPECT_NEAR(static_cast<double>(zeros[0]), 25000, 1000);
+  EXPECT_NEAR(static_cast<double>(zeros[1]), 25000, 1000);
+}
+
+TEST(BenchData, WordsOfAFile) {
+  const std::string path = testing::TempDir() + "bench-words";
+  const auto words = keys_of("uniform", 1000);
+  std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(words.data()), 4000);
+  EXPECT_EQ(keys_of("file:" + path, 1000), words);
+  EXPECT_THROW((void)keys_of("file:" + path, 1001), sortium::Error);
+  EXPECT_THROW((void)keys_of("file:" + path + ".none", 1), sortium::Error);
+}
+
+TEST(BenchData, NamesThatAreRefused) {
+  for (const char* name : {"", "flat", "uniform3", "zipf9", "zipfx", "distinct0", "normal+", "ids0",
+                           "normal+nan", "normal+nan101", "normal+half"})
+    EXPECT_THROW(app::check_distribution(name), sortium::Error) << name;
+  EXPECT_NO_THROW(app::check_distribution("and"));              // and3
+  EXPECT_THROW((void)keys_of("normal+nan10"), sortium::Error);  // u32 has no NaN
 }
 
 TEST_F(Bench, SeveralDistributions) {
@@ -418,7 +524,7 @@ TEST(BenchData, DistributionsAreWhatTheySay) {
     return std::set(keys.begin(), keys.end()).size();
   };
   EXPECT_EQ(distinct(keys_of("constant")), 1u);
-  EXPECT_EQ(distinct(keys_of("few")), 16u);
+  EXPECT_EQ(distinct(keys_of("distinct")), 16u);
   EXPECT_EQ(distinct(keys_of("distinct1")), 1u);
   EXPECT_EQ(distinct(keys_of("distinct300")), 300u);
   EXPECT_TRUE(std::ranges::is_sorted(keys_of("sorted")));

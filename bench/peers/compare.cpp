@@ -1,10 +1,10 @@
 // Compares Sortium with CUB and Thrust: the same records on the same GPU, interleaved in one run.
 // Each result is compared with CUB's byte for byte. Sortium sorts through its public API: on CUDA
 // in this program's own context and stream and, with --opencl, on NVIDIA's OpenCL too.
-//   compare [--set main|small|skew|bits|all] [--json FILE] [--opencl] [--graph] [--others]
+//   compare [--set main|small|skew|bits|all|real] [--json FILE] [--opencl] [--graph] [--others]
 //           [--algorithm NAME] [SPEC…]
 //   SPEC: key:value:count:distribution[:begin-end], such as u32:u32:2^28:uniform or
-//         u64:none:2^20:and3:0-24
+//         u64:none:2^20:and3:0-24; `sortium bench --help` lists the distributions
 // All times are medians. `wait` is the host's time from the first call to the end of the sort;
 // `device` is the time between two events on the stream.
 #include <fmt/format.h>
@@ -25,6 +25,7 @@
 
 #include "cub_sorts.hpp"
 #include "interleaved.hpp"
+#include "protocol/distributions.hpp"
 #include "records.hpp"
 
 namespace {
@@ -32,48 +33,28 @@ namespace {
 using peers::check;
 using peers::Contender;
 using peers::DeviceArray;
-using peers::Distribution;
-using peers::Kind;
 using peers::median;
-
-Distribution parse_distribution(const std::string& name) {
-  const auto starts = [&](const char* word) { return name.rfind(word, 0) == 0; };
-  const auto number = [&](std::size_t from) { return std::stod(name.substr(from)); };
-  if (name == "uniform") return {Kind::uniform, 0};
-  if (name == "bits") return {Kind::bits, 0};
-  if (name == "sorted") return {Kind::sorted, 0};
-  if (name == "reversed") return {Kind::reversed, 0};
-  if (name == "nearly") return {Kind::nearly, 0};
-  if (name == "constant") return {Kind::constant, 0};
-  if (name == "alternating") return {Kind::alternating, 0};
-  if (starts("distinct")) return {Kind::few, number(8)};
-  if (starts("low")) return {Kind::low, number(3)};
-  if (starts("and")) return {Kind::conjunction, number(3)};
-  if (starts("zipf")) return {Kind::zipf, number(4)};
-  if (starts("bucket")) return {Kind::buckets, number(6)};
-  throw std::runtime_error("distribution '" + name +
-                           "' is none of uniform, bits, sorted, reversed, nearly, constant, "
-                           "alternating, distinctK, lowB, andW, zipfS, bucketK");
-}
 
 // ---- cases ----
 
 struct Spec {
   std::string text;
   sortium::Problem problem;
-  Distribution distribution{};
+  std::string distribution;
 };
 
 Spec parse_spec(const std::string& text) {
   std::vector<std::string> parts;
   for (std::size_t at = 0; at <= text.size();) {
-    const auto colon = std::min(text.find(':', at), text.size());
+    const bool is_file = parts.size() == 3 && text.compare(at, 5, "file:") == 0;
+    const auto colon = std::min(text.find(':', is_file ? at + 5 : at), text.size());
     parts.push_back(text.substr(at, colon - at));
     at = colon + 1;
   }
   if (parts.size() != 4 && parts.size() != 5)
     throw std::runtime_error("'" + text + "' is not key:value:count:distribution[:begin-end]");
-  Spec spec{text, {}, parse_distribution(parts[3])};
+  app::check_distribution(parts[3]);
+  Spec spec{text, {}, parts[3]};
   constexpr const char* names[] = {"u32", "i32", "f32", "u64", "i64", "f64"};
   const auto name = std::find(std::begin(names), std::end(names), parts[0]);
   if (name == std::end(names)) throw std::runtime_error("no key type '" + parts[0] + "'");
@@ -99,6 +80,19 @@ Spec parse_spec(const std::string& text) {
     spec.problem.end_bit = static_cast<unsigned>(std::stoul(parts[4].substr(dash + 1)));
   }
   return spec;
+}
+
+// Distributions like those of users' lists.
+std::vector<std::string> real_lists(bool of_floats) {
+  std::vector<std::string> out{
+      "uniform",  "normal",   "exponential", "lognormal",  "cauchy",   "mixture",
+      "gamma0.1", "offset20", "timestamps",  "zipf0.75",   "zipf1.25", "distinct1000",
+      "half",     "nearly",   "tail5",       "sawtooth64", "sorted"};
+  if (of_floats)
+    out.insert(out.end(), {"normal+nan10", "normal+zero10"});
+  else
+    out.insert(out.end(), {"ids22", "prefix12", "multiples12", "packed", "cells", "morton"});
+  return out;
 }
 
 std::vector<std::string> specs_of(const std::string& set) {
@@ -131,8 +125,14 @@ std::vector<std::string> specs_of(const std::string& set) {
       for (int log : {23, 28})
         for (int end : {10, 16, 24})
           out.push_back(fmt::format("{}:2^{}:uniform:0-{}", kind, log, end));
+  if (set == "real")
+    for (const char* kind : {"f32:none", "u32:none", "f32:u32", "u32:u32", "f64:none", "u64:none",
+                             "f64:u32", "u64:u64"})
+      for (const char* count : {"10000000", "100000000"})
+        for (const auto& d : real_lists(kind[0] == 'f'))
+          out.push_back(fmt::format("{}:{}:{}", kind, count, d));
   if (out.empty())
-    throw std::runtime_error("--set " + set + ": there are main, small, skew, bits, all");
+    throw std::runtime_error("--set " + set + ": there are main, small, skew, bits, all, real");
   return out;
 }
 
@@ -178,9 +178,7 @@ class Comparison {
 
  private:
   void make_input() {
-    const auto& key = sortium::info(p_.key);
-    peers::make_keys(keys_.data, key.bytes, key.is_float, key.is_signed, p_.count,
-                     spec_.distribution, stream_);
+    peers::make_keys(keys_.data, p_.key, p_.count, spec_.distribution);
     if (has_values()) peers::make_positions(values_.data, p_.value_bytes, p_.count, stream_);
     wait();
   }
@@ -419,7 +417,7 @@ int main(int argc, char** argv) try {
   Options options;
   std::string set, json, algorithm;
   std::vector<std::string> texts;
-  app.add_option("--set", set, "a set of specs: main, small, skew, bits or all");
+  app.add_option("--set", set, "a set of specs: main, small, skew, bits, all (of these), or real");
   app.add_option("--json", json, "also write the results to this file");
   app.add_option("--algorithm", options.algorithm, "Sortium's algorithm");
   app.add_option("--params", options.parameters, "parameters of that algorithm");

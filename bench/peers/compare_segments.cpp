@@ -28,7 +28,6 @@ namespace {
 using peers::check;
 using peers::Contender;
 using peers::DeviceArray;
-using peers::Kind;
 
 std::vector<std::string> all_cases() {
   std::vector<std::string> out;
@@ -96,7 +95,7 @@ class Comparison {
     check(cudaMemcpy(offsets.data, host_offsets.data(), offsets.bytes, cudaMemcpyHostToDevice));
     const auto* const device_offsets = static_cast<const std::int32_t*>(offsets.data);
     auto* const device_keys = static_cast<std::uint32_t*>(keys.data);
-    peers::make_keys(keys.data, 4, false, false, count_, {Kind::uniform, 0}, gpu_.stream);
+    peers::make_keys(keys.data, sortium::KeyType::u32, count_, "uniform");
     if (distribution == "upper16")
       peers::share_upper_bits(device_keys, device_offsets, segments, gpu_.stream);
     if (value_bytes != 0) peers::make_positions(values.data, 4, count_, gpu_.stream);
@@ -175,13 +174,10 @@ class Comparison {
   }
 
   nlohmann::json top_k(const std::string& name, std::uint64_t k, const std::string& distribution) {
-    if (distribution != "uniform" && distribution != "bucket1")
-      throw std::runtime_error(name + ": uniform or bucket1");
     if (k == 0 || k > count_)
       throw std::runtime_error(name + ": k is 1 to " + std::to_string(count_));
     DeviceArray keys(count_ * 4), expected(count_ * 4), got(k * 4);
-    const peers::Distribution alike{distribution == "uniform" ? Kind::uniform : Kind::buckets, 1};
-    peers::make_keys(keys.data, 4, true, false, count_, alike, gpu_.stream);
+    peers::make_keys(keys.data, sortium::KeyType::f32, count_, distribution);
     wait();
     const auto* const in = static_cast<const float*>(keys.data);
     auto* const out = static_cast<float*>(expected.data);

@@ -9,6 +9,7 @@
 #include <sortium/sortium.hpp>
 #include <stdexcept>
 
+#include "protocol/distributions.hpp"
 #include "records.hpp"
 
 namespace peers {
@@ -30,6 +31,26 @@ DeviceArray::DeviceArray(std::size_t size) : bytes(size) {
   check(cudaMalloc(&data, std::max<std::size_t>(size, 16)));
   // New memory is usually zero, which would hide missing initialization.
   check(cudaMemset(data, 0xa5, size));
+}
+
+void make_keys(void* keys, sortium::KeyType type, std::uint64_t count,
+               const std::string& distribution) {
+  struct List {
+    sortium::KeyType type;
+    std::uint64_t count;
+    std::string distribution;
+    bool operator==(const List&) const = default;
+  };
+  static List last{};
+  static std::vector<char> made;
+  const List wanted{type, count, distribution};
+  if (last != wanted) {
+    last = {};
+    made.resize(count * sortium::info(type).bytes);
+    app::make_keys(distribution, type, count, 0, count, made.data());
+    last = wanted;
+  }
+  check(cudaMemcpy(keys, made.data(), made.size(), cudaMemcpyHostToDevice));
 }
 
 bool DeviceArray::equals(const DeviceArray& other) const { return equal(data, other.data, bytes); }

@@ -5,8 +5,9 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
-#include "protocol/data.hpp"
+#include "protocol/distributions.hpp"
 #include "protocol/rows.hpp"
+#include "protocol/sizes.hpp"
 
 namespace peers {
 

@@ -10,7 +10,8 @@
 #include "bench/session.hpp"
 #include "cli/common.hpp"
 #include "paper_tables.hpp"
-#include "protocol/data.hpp"
+#include "protocol/distributions.hpp"
+#include "protocol/sizes.hpp"
 
 namespace app {
 

@@ -14,7 +14,8 @@
 #include "cli/command.hpp"
 #include "cli/common.hpp"
 #include "cli/key_options.hpp"
-#include "protocol/data.hpp"
+#include "protocol/distributions.hpp"
+#include "protocol/sizes.hpp"
 
 namespace app {
 
@@ -273,9 +274,8 @@ std::vector<CLI::Option*> add_row_options(CLI::App& command, BenchOptions& b) {
                     ->type_name("PAYLOAD"));
   out.push_back(command
                     .add_option("--distribution", b.distributions,
-                                fmt::format("Distributions of the keys: {}, or distinctK for K "
-                                            "different keys",
-                                            fmt::join(distributions(), ", ")))
+                                "Distributions of the keys, such as uniform,normal,zipf1; listed "
+                                "below")
                     ->delimiter(',')
                     ->type_name("NAME,")
                     ->capture_default_str());
@@ -323,7 +323,8 @@ void add_bench(CLI::App& cli, Action& action) {
   command->add_option("--json", b->json, "Also write the results to this file")->type_name("FILE");
   command->add_option("--csv", b->csv, "Also write them as comma-separated values")
       ->type_name("FILE");
-  command->footer(footer);
+  command->footer(fmt::format("Distributions (least to largest K; without K):\n{}\n{}",
+                              distribution_help(), footer));
   command->callback([b, &action] {
     action = [b] { return b->paper.empty() ? bench_algorithms(*b) : bench_paper(*b); };
   });

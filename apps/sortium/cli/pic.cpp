@@ -16,7 +16,7 @@
 #include "io/output.hpp"
 #include "pic/pic.hpp"
 #include "pic/picture.hpp"
-#include "protocol/data.hpp"
+#include "protocol/sizes.hpp"
 #include "protocol/measure.hpp"
 
 namespace app {

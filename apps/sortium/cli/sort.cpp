@@ -19,7 +19,8 @@
 #include "io/host_check.hpp"
 #include "io/host_sort.hpp"
 #include "io/output.hpp"
-#include "protocol/data.hpp"
+#include "protocol/distributions.hpp"
+#include "protocol/sizes.hpp"
 
 namespace app {
 

@@ -21,7 +21,8 @@
 #include "cli/key_options.hpp"
 #include "cli/progress.hpp"
 #include "io/output.hpp"
-#include "protocol/data.hpp"
+#include "protocol/distributions.hpp"
+#include "protocol/sizes.hpp"
 
 namespace app {
 
@@ -318,8 +319,7 @@ void add_tune(CLI::App& cli, Action& action) {
           "below 4N")
       ->type_name("LIST")
       ->capture_default_str();
-  command->add_option("--distribution", t->distribution, "Distribution of the keys")
-      ->check(CLI::IsMember(distributions()))
+  command->add_option("--distribution", t->distribution, "Distribution of the keys, as for bench")
       ->type_name("NAME")
       ->capture_default_str();
   command->add_option("--bits", t->bits, "Sort by bits B to E-1 only; needs --export")

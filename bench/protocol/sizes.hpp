@@ -1,8 +1,7 @@
-// The input of a benchmark: numbers of records, and distributions of keys.
+// Numbers of records to measure with.
 #pragma once
 
 #include <cstdint>
-#include <sortium/core.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,15 +21,5 @@ inline constexpr unsigned most_records = 32, most_keys = 40;
 // Error(invalid_argument); the message begins with `argument`.
 [[nodiscard]] std::uint64_t parse_size(std::string_view text, const std::string& argument,
                                        unsigned most = most_records);
-
-[[nodiscard]] const std::vector<std::string>& distributions();
-// Throws Error(invalid_argument), listing the known names, if `name` is neither one of
-// distributions() nor distinctK.
-void check_distribution(const std::string& name);
-
-// Writes keys [first, first + count) of a list of `total` keys to `out`. The same arguments
-// always make the same keys.
-void make_keys(const std::string& distribution, sortium::KeyType type, std::uint64_t total,
-               std::uint64_t first, std::uint64_t count, void* out);
 
 }  // namespace app
