@@ -16,8 +16,8 @@
 #include "io/output.hpp"
 #include "pic/pic.hpp"
 #include "pic/picture.hpp"
-#include "protocol/sizes.hpp"
 #include "protocol/measure.hpp"
+#include "protocol/sizes.hpp"
 
 namespace app {
 
