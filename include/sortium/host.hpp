@@ -1,4 +1,4 @@
-// What calls on host memory share: options, operands, report, and the ranges that they take.
+// What all calls on host memory share: options, operands, the report, and the ranges they accept.
 #pragma once
 
 #include <concepts>
@@ -20,7 +20,7 @@ struct Options {
   unsigned begin_bit = 0, end_bit = 0;  // as in Problem
   NanOrder nan = NanOrder::last;
   ZeroOrder zeros = ZeroOrder::tied;
-  std::string device{};  // as for find_device(); "" and "auto": a device that has the algorithm
+  std::string device{};  // as for find_device(); "" and "auto": a device that can run the algorithm
   std::string algorithm = "auto";
   std::string parameters{};
   std::uint64_t max_scratch_bytes = 0;  // as in Method
@@ -28,13 +28,13 @@ struct Options {
 
 // What sort_host() did, and how long it took.
 struct HostReport {
-  std::string_view device, algorithm;  // names; valid for ever
+  std::string_view device, algorithm;  // names; valid until the process ends
   std::string parameters;  // of the algorithm; empty if the calling thread sorted few records
   bool stable = true;
-  std::uint64_t run_length = 0;  // of a partial sort: records in a sorted run; else 0
+  std::uint64_t run_length = 0;  // for a partial sort: records in a sorted run; else 0
   double plan_seconds = 0;       // finding the device, building kernels
   double transfer_seconds = 0;   // allocating, copying to the device and back
-  double sort_seconds = 0;       // from enqueueing to the end; 0 if few records were not timed
+  double sort_seconds = 0;       // from enqueueing to the end; 0 if not measured, for few records
 };
 
 // Arrays in host memory, of any alignment. Two of them must not overlap, except that keys_out may
@@ -44,7 +44,7 @@ struct HostOperands {
   void* keys_out = nullptr;  // may be keys_in
   const void* values_in = nullptr;
   void* values_out = nullptr;     // may be values_in
-  const void* offsets = nullptr;  // of segments: Problem::segments + 1 numbers of offset_bytes
+  const void* offsets = nullptr;  // for segments: Problem::segments + 1 numbers of offset_bytes
 };
 
 // Sorts host memory as `problem` says; the templates of sort.hpp, segments.hpp and topk.hpp call
@@ -52,12 +52,14 @@ struct HostOperands {
 // invalid_argument naming the field or operand, out_of_memory, and what find_device() and Plan's
 // constructor throw.
 //
-// Values have 1 to 256 bytes; those of other than 4 and 8 bytes are moved once, at the end
-// (records.hpp). A CPU sorts arrays where they lie if they are aligned to their elements' size;
-// other arrays and other devices cost a copy there and back. If neither device nor algorithm is
-// named, the calling thread sorts up to 2^14 records, since a GPU's copies and launches take
-// longer; it sorts up to 16 whatever SORTIUM_DEVICE says. cpu:0 keeps the scratch memory of one
-// sort for the next, up to an eighth of the machine's memory.
+// Values have 1 to 256 bytes. Values of 4 and 8 bytes move with their keys; others move once, at
+// the end (records.hpp). A CPU sorts arrays in place, without a copy, if they are aligned to their
+// elements' size. Other arrays, and other devices, cost a copy there and back.
+//
+// If neither device nor algorithm is named, the calling thread sorts up to 2^14 records, since a
+// GPU's copies and launches take longer. It sorts up to 16 records even if SORTIUM_DEVICE names a
+// device. cpu:0 keeps the scratch memory of one sort for the next, up to an eighth of the machine's
+// memory.
 HostReport sort_host(const Problem& problem, const HostOperands& operands,
                      const Options& options = {});
 
@@ -98,7 +100,7 @@ Problem problem_with_values(const R& keys, unsigned value_bytes, const Options& 
 }
 // Throws Error(invalid_argument) if the lengths differ.
 void check_lengths(std::uint64_t keys, std::uint64_t values);
-// Throws Error(out_of_memory) that says how many bytes the host does not have.
+// Throws Error(out_of_memory) naming the bytes that could not be allocated.
 [[noreturn]] void out_of_host_memory(std::uint64_t elements, std::uint64_t element_bytes);
 template <class T>
 std::vector<T> vector_of(std::uint64_t count) {
@@ -110,8 +112,8 @@ std::vector<T> vector_of(std::uint64_t count) {
 }
 // Throws Error(invalid_argument) unless 1 <= k <= count.
 void check_k(std::uint64_t k, std::uint64_t count);
-// Throws Error(invalid_argument) naming a field of `options` that `call` does not use but that is
-// not as it is by default: algorithm, parameters, max_scratch_bytes.
+// Throws Error(invalid_argument) naming a field of `options` that `call` does not use but that the
+// caller has set: algorithm, parameters, max_scratch_bytes.
 void refuse_method(const Options& options, std::string_view call);
 }  // namespace detail
 

@@ -10,12 +10,11 @@ namespace sortium {
 
 enum class Order : std::uint8_t { ascending, descending };
 
-// Where floats that are no numbers come, and whether −0.0 equals +0.0. Integers have neither.
+// Where NaN sort, and whether −0.0 equals +0.0. Applies to floats only.
 enum class NanOrder : std::uint8_t {
   last,   // after all numbers, in both orders; all NaN tie
   first,  // before all numbers, in both orders; all NaN tie
-  bits,  // by sign and bits, as IEEE 754's total order: those with a sign before −inf, the others
-         // after +inf
+  bits,   // by sign and bits, as in IEEE 754's total order: negative NaN before −inf, others last
 };
 enum class ZeroOrder : std::uint8_t {
   tied,

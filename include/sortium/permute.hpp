@@ -26,28 +26,28 @@ enum class Direction : std::uint8_t {
 
 struct PermuteProblem {
   Direction direction = Direction::gather;
-  std::uint64_t count = 0;     // positions
+  std::uint64_t count = 0;     // number of positions
   unsigned element_bytes = 4;  // 1 to 256
-  unsigned index_bytes = 4;    // of a position, 4 or 8
-  std::uint64_t elements = 0;  // that the positions point to: of `in` to gather, of `out` to
-                               // scatter; 0: as many as positions
+  unsigned index_bytes = 4;    // bytes of a position, 4 or 8
+  // Elements that positions may name: those of `in` (gather) or `out` (scatter). 0: `count`.
+  std::uint64_t elements = 0;
 };
 
 class Mover;  // internal
 
-// Moves elements by positions: reads and writes every element once, and reads the positions once an
-// element.
+// A plan that moves elements by positions. Reads and writes every element once, and reads each
+// position once.
 class Permute {
  public:
-  // Throws Error(invalid_argument) that names what of the problem is wrong.
+  // Throws Error(invalid_argument) naming the field of `problem` that is not supported.
   Permute(std::shared_ptr<Device> device, const PermuteProblem& problem);
   Permute(Permute&&) noexcept;
   Permute& operator=(Permute&&) noexcept;
   ~Permute();
 
-  // Only enqueues. in and out do not overlap, and are aligned as columns are (RecordOperands).
-  // Positions are not checked: one that is not below `elements` reads or writes outside. Where
-  // scatter's positions repeat, one of their elements stays.
+  // Only enqueues. `in` and `out` must not overlap, and are aligned as columns are
+  // (RecordOperands). Positions are not checked: one of `elements` or more reads or writes out of
+  // bounds. If several positions of a scatter are equal, one of their elements remains.
   void run(Queue& queue, Memory in, Memory positions, Memory out) const;
   [[nodiscard]] const PermuteProblem& problem() const { return problem_; }
 
@@ -61,9 +61,8 @@ class Permute {
 // Host memory
 // ---------------------------------------------------------------------------------------------
 
-// Elements of host memory by positions. Throws Error(invalid_argument) that names the first
-// position out of range, before anything is written. Where no device is named: cpu:0, if there is
-// one.
+// Permutes elements of host memory. Throws Error(invalid_argument) naming the first position out of
+// range, before it writes anything. Without a named device, runs on cpu:0 if there is one.
 void permute_host(const PermuteProblem& problem, const void* in, const void* positions, void* out,
                   const Options& options = {});
 
@@ -71,7 +70,7 @@ namespace detail {
 void check_positions_of_none(std::uint64_t positions);
 }  // namespace detail
 
-// values[positions[0]], values[positions[1]], …
+// Returns values[positions[0]], values[positions[1]], …
 template <ElementRange Values, std::ranges::contiguous_range Positions>
 requires Index<std::ranges::range_value_t<Positions>>
 [[nodiscard]] auto gather(const Values& values, const Positions& positions,
@@ -84,8 +83,8 @@ requires Index<std::ranges::range_value_t<Positions>>
                std::ranges::data(values), std::ranges::data(positions), out.data(), options);
   return out;
 }
-// out[positions[i]] = values[i], of as many elements: what undoes gather. Elements that no position
-// names are V{}.
+// Returns `out` with out[positions[i]] = values[i]: the inverse of gather. It has as many elements
+// as `values`; those that no position names are V{}.
 template <ElementRange Values, std::ranges::contiguous_range Positions>
 requires Index<std::ranges::range_value_t<Positions>>
 [[nodiscard]] auto scatter(const Values& values, const Positions& positions,

@@ -10,42 +10,44 @@ namespace sortium {
 enum class Payload : std::uint8_t {
   none,       // keys alone
   values,     // a value moves with every key
-  positions,  // argsort: the values are not read but made: value i of the input is i
+  positions,  // argsort: value i of the input is i; no values are read
 };
 
 struct Problem {
   KeyType key = KeyType::u32;
   std::uint64_t count = 0;  // records; 0 and 1 are fine
   Payload payload = Payload::none;
-  unsigned value_bytes = 4;  // of a value or a position, 4 or 8 (a value may have 1 to 256 where it
-                             // is said); 4-byte positions need count ≤ 2^32
-  bool keys_out = true;      // false, with positions only: the sorted keys are not wanted
+  // Bytes of a value or a position, 4 or 8. Calls on host memory and UniquePlan take values of 1 to
+  // 256. Positions of 4 bytes need count ≤ 2^32.
+  unsigned value_bytes = 4;
+  bool keys_out = true;  // false: write only positions, not the sorted keys
   Order order = Order::ascending;
-  unsigned begin_bit =
-      0;  // only bits [begin_bit, end_bit) of order_bits decide (ascending ones for the purpose of
-  unsigned end_bit = 0;  // counting: the key's own bits for u32 and u64); end_bit 0 means all
-  NanOrder nan = NanOrder::last;  // of floats
+  // Only bits [begin_bit, end_bit) of order_bits() decide; end_bit 0: up to the highest bit. For
+  // u32 and u64 they are the key's own bits, in either direction.
+  unsigned begin_bit = 0;
+  unsigned end_bit = 0;
+  NanOrder nan = NanOrder::last;  // for floats
   ZeroOrder zeros = ZeroOrder::tied;
-  // Segments, each sorted by itself: segment s has the records from offsets[s] to offsets[s + 1]
-  // (Operands::offsets, which ascend from 0 to count). 0: all records are one sequence, and there
-  // are no offsets.
+  // The number of segments, each sorted by itself: segment s has the records from offsets[s] to
+  // offsets[s + 1]. Operands::offsets ascend from 0 to `count`. 0: no segments and no offsets; all
+  // records are one list.
   std::uint64_t segments = 0;
-  unsigned offset_bytes = 4;  // of an offset, 4 or 8
-  // How many of the sorted records are wanted: the first ones, of all or of each segment. keys_out
-  // and values_out have room for so many (for each segment `limit` records apart, and what a
-  // shorter segment leaves is not written). 0: all of them.
+  unsigned offset_bytes = 4;  // bytes of an offset, 4 or 8
+  // The number of sorted records to return: the first ones of the list, or of each segment; 0: all.
+  // With segments, keys_out and values_out hold `limit` records for each segment; a shorter segment
+  // leaves the rest of its records unwritten.
   std::uint64_t limit = 0;
 };
 
 [[nodiscard]] inline std::uint64_t order_bits(std::uint64_t key, const Problem& p) {
   return order_bits(key, info(p.key), p.order, p.nan, p.zeros);
 }
-// How many bits of the key's order decide.
+// The number of bits of the key's order that decide.
 [[nodiscard]] inline unsigned key_bits(const Problem& p) {
   return (p.end_bit == 0 ? info(p.key).bits() : p.end_bit) - p.begin_bit;
 }
-// What decides a key's place in a problem: the problem's bit range of order_bits(). Made once, for
-// many keys.
+// Computes the bits that decide a key's place: the problem's bit range of order_bits(). Make it
+// once for many keys.
 class KeyRank {
  public:
   explicit KeyRank(const Problem& p)
@@ -60,7 +62,7 @@ class KeyRank {
   detail::key_order_t order_;
   unsigned begin_bit_, bits_;
 };
-// How many records there are in keys_out and values_out.
+// The number of records in keys_out and values_out.
 [[nodiscard]] constexpr std::uint64_t records_out(const Problem& p) {
   return p.limit == 0      ? p.count
          : p.segments == 0 ? (p.limit < p.count ? p.limit : p.count)

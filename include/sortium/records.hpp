@@ -1,5 +1,5 @@
 // Records: keys of several fields, byte strings, 128-bit keys, elements of any size.
-// docs/records.md says how such a sort is made of plain ones, and what it costs.
+// docs/records.md explains how plain sorts implement such a sort, and what it costs.
 //
 //   sortium::sort_records(particles, {sortium::by(&Particle::mass, sortium::Order::descending),
 //                                     sortium::by(&Particle::id)});
@@ -22,17 +22,17 @@
 namespace sortium {
 
 // ---------------------------------------------------------------------------------------------
-// What a key is made of
+// Keys, columns, problem, operands
 // ---------------------------------------------------------------------------------------------
 
-// A 128-bit number as it lies in memory: the lower half first.
+// A 128-bit number, little-endian: the lower half comes first in memory.
 struct u128 {
   std::uint64_t low = 0, high = 0;
   friend constexpr bool operator==(const u128&, const u128&) = default;
 };
 
-// What a field holds: a number of a KeyType, one of 128 bits (little-endian), or a string of bytes
-// in memcmp's order.
+// The type of a field: a number of a KeyType, a 128-bit number (little-endian), or a string of
+// bytes in memcmp's order.
 class FieldType {
  public:
   enum class Kind : std::uint8_t { number, u128, i128, bytes };
@@ -43,7 +43,7 @@ class FieldType {
   static constexpr FieldType bytes(unsigned length) { return {Kind::bytes, length}; }  // 1 to 32
 
   [[nodiscard]] constexpr Kind kind() const { return kind_; }
-  [[nodiscard]] constexpr KeyType key() const { return key_; }  // of a number
+  [[nodiscard]] constexpr KeyType key() const { return key_; }  // for numbers of a KeyType
   [[nodiscard]] unsigned size() const { return kind_ == Kind::number ? info(key_).bytes : length_; }
   [[nodiscard]] std::string name() const;  // "f32", "u128", "bytes(10)"
 
@@ -56,104 +56,104 @@ class FieldType {
 
 // One field of a key.
 struct Field {
-  unsigned column = 0;       // which of the columns it lies in
-  std::uint64_t offset = 0;  // bytes from the start of that column's element; any, aligned or not
+  unsigned column = 0;       // the index of the column that holds it
+  std::uint64_t offset = 0;  // bytes from the start of that column's element; need not be aligned
   FieldType type = KeyType::u32;
   Order order = Order::ascending;
-  NanOrder nan = NanOrder::last;  // of floats
+  NanOrder nan = NanOrder::last;  // for floats
   ZeroOrder zeros = ZeroOrder::tied;
-  unsigned begin_bit = 0, end_bit = 0;  // of numbers of a KeyType: as in Problem
+  unsigned begin_bit = 0, end_bit = 0;  // for numbers of a KeyType: as in Problem
 };
 
 enum class Moved : std::uint8_t {
-  no,        // only read: it has fields of the key
-  in_place,  // ends up in sorted order where it is
-  out,       // ends up in sorted order elsewhere; is only read itself
+  no,        // read only: it holds fields of the key
+  in_place,  // sorted in place
+  out,       // the sorted column is written elsewhere; the input stays unchanged
 };
 
 struct Column {
-  unsigned bytes = 4;  // of an element: 1 to 256
+  unsigned bytes = 4;  // bytes of an element: 1 to 256
   Moved moved = Moved::in_place;
 };
 
-inline constexpr std::size_t max_fields = 32, max_columns = 64;  // of a RecordProblem
+inline constexpr std::size_t max_fields = 32, max_columns = 64;  // limits for a RecordProblem
 
 // Record i is element i of every column. The records are sorted by the key's fields, the most
-// significant first; the sort is stable. What comes out: the columns that are moved, the sorted
-// records' positions in the input, or both.
+// significant first; the sort is stable. It writes the moved columns, the sorted records' positions
+// in the input, or both.
 struct RecordProblem {
   std::uint64_t count = 0;        // records; 0 and 1 are fine, up to 2^40
-  std::vector<Column> columns{};  // 1 to 64, each moved or with a field of the key
+  std::vector<Column> columns{};  // 1 to 64; each is moved or holds a field of the key
   std::vector<Field> key{};       // 1 to 32 fields
-  unsigned position_bytes =
-      0;  // of a position, 4 (count up to 2^32) or 8; 0: positions are not wanted
-  // As in Problem: segments, each sorted by itself, and how many of the sorted records (of each
-  // segment) come out. With a limit no column is moved in place.
+  unsigned position_bytes = 0;    // 4 (count up to 2^32) or 8; 0: no positions are written
+  // As in Problem: the number of segments, and the number of sorted records to return (from each
+  // segment). With a limit no column is moved in place.
   std::uint64_t segments = 0;
   unsigned offset_bytes = 4;
   std::uint64_t limit = 0;
 };
-// How many records there are in columns_out and positions.
+// The number of records in columns_out and positions.
 [[nodiscard]] constexpr std::uint64_t records_out(const RecordProblem& p) {
   return records_out(Problem{.count = p.count, .segments = p.segments, .limit = p.limit});
 }
 
-// Where the records are. An element's alignment is that of its size: a column begins at a multiple
-// of the largest power of two, up to 16, that divides its element's bytes. What is written overlaps
-// nothing else, but for a column in place.
+// The memory that one sort of records reads and writes. A column begins at a multiple of the
+// largest power of two, up to 16, that divides its element's bytes. No output overlaps another
+// operand, except a column that is sorted in place.
 struct RecordOperands {
-  std::span<const Memory> columns_in{};   // as many as the problem has columns
-  std::span<const Memory> columns_out{};  // as many, or none where no column is moved out; {} or
-                                          // columns_in's for the others
-  Memory positions{};                     // where they are wanted
-  Memory scratch{};                       // RecordPlan::scratch_bytes() bytes
-  Memory offsets{};                       // of segments: RecordProblem::segments + 1 numbers
+  std::span<const Memory> columns_in{};  // one for each column
+  // One for each column, or an empty span if no column is Moved::out. An entry counts only for a
+  // column that is Moved::out; leave the others empty or equal to columns_in's.
+  std::span<const Memory> columns_out{};
+  Memory positions{};  // if position_bytes is not 0
+  Memory scratch{};    // RecordPlan::scratch_bytes() bytes
+  Memory offsets{};    // for segments: RecordProblem::segments + 1 numbers
 };
 
 // ---------------------------------------------------------------------------------------------
 // Device memory
 // ---------------------------------------------------------------------------------------------
 
-// A sort of records on one device: planned and compiled once, run as often as one likes.
+// A plan to sort records on one device. Its constructor plans and compiles; run() only sorts.
 //
-// The fields are packed into words of 64 bits, one of 32 bits where the rest fits (order_bits of
-// each, one after the other). Several words are sorted one after the other from the least
-// significant (Knuth, The Art of Computer Programming, volume 3, 5.2.5: distribution from the
-// right): each by a stable Plan that moves the records' positions. Then the columns are gathered. A
-// key that is one whole column of a KeyType is not packed, and a single value of 4 or 8 bytes moves
-// with its key. With a limit, it is the most significant word that the first records are selected
-// by; those below it are sorted.
+// The fields' order bits are concatenated and packed into words of 64 bits (the last one of 32 bits
+// if they suffice). Several words are sorted one after the other from the least significant (Knuth,
+// The Art of Computer Programming, volume 3, 5.2.5: distribution from the right), each by a stable
+// Plan that moves the records' positions. Then the columns are gathered.
+//
+// A key that is one whole column of a KeyType is not packed, and a single value of 4 or 8 bytes
+// moves with its key. With a limit, the most significant word selects the first records.
 class RecordPlan {
  public:
-  // `method` is of the inner sorts, which must be stable and leave no runs; max_scratch_bytes is
-  // for all of it. Throws Error as Plan does; of a field or a column it says which one, and what is
-  // wrong with it.
+  // `method` names the algorithm of the inner sorts, which must be stable and not partial; its
+  // max_scratch_bytes bounds the whole plan. Throws Error as Plan does. The message names the field
+  // or column and what is wrong with it.
   RecordPlan(std::shared_ptr<Device> device, const RecordProblem& problem,
              const Method& method = {});
   RecordPlan(RecordPlan&&) noexcept;
   RecordPlan& operator=(RecordPlan&&) noexcept;
   ~RecordPlan();
 
-  // A word and a position for each record, the largest column in place, and what the inner sorts
-  // need.
+  // Bytes of scratch memory: a word and a position for each record, the largest column that is
+  // moved in place, and the inner sorts' scratch memory.
   [[nodiscard]] std::uint64_t scratch_bytes() const;
   [[nodiscard]] static std::uint64_t scratch_bytes_for(const RecordProblem& problem,
                                                        const Capabilities& capabilities,
                                                        const Method& method = {});
 
-  // Enqueues the sort; as Plan::run.
+  // Only enqueues, as Plan::run().
   void run(Queue& queue, const RecordOperands& operands) const;
-  // Runs once, waits, and says where the device time went; as Plan::profile. Phases of ours are
-  // "pack", "gather", "copy".
+  // Runs once and waits. Returns the device time by phase, as Plan::profile(). RecordPlan's own
+  // phases are "pack", "gather" and "copy".
   [[nodiscard]] std::vector<Plan::Phase> profile(Queue& queue,
                                                  const RecordOperands& operands) const;
 
   [[nodiscard]] const RecordProblem& problem() const;
   [[nodiscard]] const AlgorithmInfo& algorithm()
-      const;  // of the inner sorts' last one, by the most significant word
-  [[nodiscard]] std::string parameters() const;  // the same one's
-  // Bits of the words that the key is packed into, most significant first; none where the key is a
-  // column that is sorted as it is.
+      const;  // of the last inner sort, by the most significant word
+  [[nodiscard]] std::string parameters() const;  // of the same inner sort
+  // The bits of each word that the key is packed into, most significant first. Empty if the key is
+  // a column that is sorted without packing.
   [[nodiscard]] std::vector<unsigned> word_bits() const;
 
  private:
@@ -173,16 +173,16 @@ struct RecordHostOperands {
   const void* offsets = nullptr;  // of segments
 };
 
-// The sort of host memory that the functions below are made of; as sort_host. options.order,
-// begin_bit, end_bit, nan and zeros must be as they are by default: fields have their own. Host
-// memory need not be aligned; what is not is copied on the way.
+// Sorts records in host memory; the functions below call it. As sort_host(). options.order,
+// begin_bit, end_bit, nan and zeros must have their defaults: fields have their own. Host memory
+// need not be aligned; misaligned columns are copied.
 HostReport sort_records_host(const RecordProblem& problem, const RecordHostOperands& operands,
                              const Options& options = {});
 
-// The FieldType of T: a Key, a 128-bit number, or std::array of unsigned char or std::byte, of 1
-// to 32.
+// The FieldType of T: a Key, a 128-bit number, or std::array of unsigned char or std::byte, of 1 to
+// 32 elements.
 template <class T>
-struct field_type_of;  // undefined: T is none
+struct field_type_of;  // undefined: T is not a field type
 template <Key T>
 struct field_type_of<T> {
   static constexpr FieldType value = key_type_of<std::remove_const_t<T>>::value;
@@ -215,10 +215,10 @@ concept FieldValue = requires {
   field_type_of<std::remove_const_t<T>>::value;
 };
 template <class T>
-concept WideKey = FieldValue<T> && !Key<T>;  // what sort() takes beside Key
+concept WideKey = FieldValue<T> && !Key<T>;  // for the overloads of sort() with wide keys
 template <class R>
 concept WideKeyRange = std::ranges::contiguous_range<R> && WideKey<std::ranges::range_value_t<R>>;
-// The field of a struct, as in sort_records(particles, {by(&Particle::mass), …}).
+// Names a member of a struct as a field: sort_records(particles, {by(&Particle::mass), …}).
 template <class Record, FieldValue T>
 requires std::is_default_constructible_v<Record>
 [[nodiscard]] Field by(T Record::*member, Order order = Order::ascending,
@@ -237,7 +237,7 @@ requires std::is_default_constructible_v<Record>
 // Sorts whole records in place. `record_bytes` is 1 to 256.
 HostReport sort_records(void* records, unsigned record_bytes, std::uint64_t count,
                         const std::vector<Field>& key, const Options& options = {});
-// The same to elsewhere: `records` is only read.
+// The same out of place: `records` is only read.
 HostReport sort_records(const void* records, void* records_out, unsigned record_bytes,
                         std::uint64_t count, const std::vector<Field>& key,
                         const Options& options = {});
@@ -249,7 +249,7 @@ HostReport sort_records(Records&& records, const std::vector<Field>& key,
                       options);
 }
 
-// The positions of the records in sorted order.
+// Returns the positions of the records in sorted order.
 template <Index I = std::uint32_t>
 [[nodiscard]] std::vector<I> argsort_records(const void* records, unsigned record_bytes,
                                              std::uint64_t count, const std::vector<Field>& key,
@@ -267,8 +267,8 @@ template <Index I = std::uint32_t, ElementRange Records>
                             key, options);
 }
 
-// The first k records of the sorted order, sorted. Throws Error(invalid_argument) where k is 0 or
-// more than there are.
+// Returns the first k records of the sorted order, sorted. Throws Error(invalid_argument) unless 1
+// <= k <= the number of records.
 template <ElementRange Records>
 [[nodiscard]] auto topk_records(const Records& records, std::uint64_t k,
                                 const std::vector<Field>& key, const Options& options = {}) {
@@ -282,7 +282,7 @@ template <ElementRange Records>
                     {{&in, 1}, {&to, 1}}, options);
   return out;
 }
-// Their positions.
+// Returns the positions of those records.
 template <Index I = std::uint32_t, ElementRange Records>
 [[nodiscard]] std::vector<I> argtopk_records(const Records& records, std::uint64_t k,
                                              const std::vector<Field>& key,
@@ -298,13 +298,13 @@ template <Index I = std::uint32_t, ElementRange Records>
 }
 
 namespace detail {
-// Sorts keys that are each `field`, in the order that the options say, and with them values of any
-// size (nullptr: none).
+// Sorts keys that each consist of `field`, in the options' order, and moves values of any size with
+// them (nullptr: no values).
 HostReport sort_wide(Field field, void* keys, std::uint64_t count, void* values,
                      unsigned value_bytes, Options options);
 }  // namespace detail
 
-// Sorts 128-bit numbers or byte strings in place. options.order is theirs; there are no bit ranges.
+// Sorts 128-bit numbers or byte strings in place, by options.order. Bit ranges are not supported.
 template <WideKeyRange Keys>
 HostReport sort(Keys&& keys, const Options& options = {}) {
   using K = std::ranges::range_value_t<Keys>;
@@ -324,19 +324,19 @@ template <Index I = std::uint32_t, WideKeyRange Keys>
 [[nodiscard]] std::vector<I> argsort(const Keys& keys, Options options = {}) {
   const Field field{.type = field_type_of<std::ranges::range_value_t<Keys>>::value,
                     .order = options.order};
-  options.order = Order::ascending;  // the field's now
+  options.order = Order::ascending;  // the field has the order now
   return argsort_records<I>(keys, {field}, options);
 }
 
-// A column of host memory, and one that is a field of the key.
+// A column of host memory, and one that holds a field of the key.
 struct HostColumn {
   void* data = nullptr;
-  unsigned bytes = 0;  // of an element
+  unsigned bytes = 0;  // bytes of an element
   std::uint64_t count = 0;
 };
 struct KeyColumn {
   HostColumn column;
-  Field field;  // its column does not matter
+  Field field;  // its member `column` is ignored
 };
 template <ElementRange Values>
 [[nodiscard]] HostColumn column(Values& values) {
@@ -351,8 +351,8 @@ requires FieldValue<std::ranges::range_value_t<Keys>>
           {0, 0, field_type_of<std::ranges::range_value_t<Keys>>::value, order, nan, zeros}};
 }
 
-// Sorts by key columns, the most significant first; they and `values` end up in sorted order in
-// place. All have as many elements.
+// Sorts key columns and `values` in place by the keys, the most significant first. All must have
+// equally many elements.
 HostReport sort_columns(const std::vector<KeyColumn>& keys,
                         const std::vector<HostColumn>& values = {}, const Options& options = {});
 

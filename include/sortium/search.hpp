@@ -7,9 +7,9 @@
 //   auto places = sortium::lower_bound(keys, needles);
 //
 // On host memory, they run on Options::device. If it is empty, they run on cpu:0: each reads its
-// input once or a few times, which takes less time than a copy to a GPU. On device memory, each has
-// a class, made once as a Plan is: its constructor builds the kernels, and run() only enqueues
-// (cpu:0 does the work at once). All throw sortium::Error as Plan does.
+// input once or a few times, which takes less time than a copy to a GPU. On device memory, each
+// operation has a class. Its constructor builds the kernels, and run() only enqueues (on cpu:0 it
+// also does the work). All throw sortium::Error as Plan does.
 #pragma once
 
 #include <concepts>
@@ -29,7 +29,7 @@ namespace sortium {
 
 class OperationPlan {
  public:
-  // Bytes of device memory that run() must be given as scratch.
+  // Bytes of scratch memory that run() needs.
   [[nodiscard]] std::uint64_t scratch_bytes() const;
   [[nodiscard]] const Problem& problem() const;
 
@@ -43,11 +43,11 @@ class OperationPlan {
   std::unique_ptr<Impl> impl_;
 };
 
-// The problem of each class below has no segments and no limit. Payload and keys_out count only if
-// the class mentions them.
+// The problem of each class below must have no segments and no limit. Payload and keys_out are used
+// only if the class mentions them.
 
-// Reads problem.count keys once. `result`, a u64: the first position whose record sorts after the
-// next one; count where the keys are sorted.
+// Stores in `result`, a u64, the first position whose record sorts after the next one;
+// problem.count if the keys are sorted. Reads the keys once.
 class IsSortedPlan : public OperationPlan {
  public:
   IsSortedPlan(std::shared_ptr<Device> device, const Problem& problem);
@@ -57,12 +57,14 @@ class IsSortedPlan : public OperationPlan {
   void run(Queue& queue, const Operands& operands) const;
 };
 
-// The first record of each run of equal keys, in the order of the input; of sorted keys, each
-// distinct one once. keys_out and values_out (with a payload; with positions values_in is not read,
-// and they say where runs begin) have room for `count` records. Values have 1 to 256 bytes, and are
-// aligned as columns are (RecordOperands). `runs`, a u64: how many there are. `lengths`, where
-// length_bytes is not 0: for each run how many records it has, numbers of 4 or 8 bytes, room for
-// `count` of them. Reads the keys twice; writes the runs.
+// Copies the first record of each run of equal keys, in the order of the input. So of sorted keys
+// it copies each distinct one once.
+//
+// keys_out and values_out have capacity for `count` records. With Payload::positions, values_in is
+// not read, and values_out receives the position where each run begins. Values have 1 to 256 bytes,
+// and are aligned as columns are (RecordOperands). `runs`, a u64, receives the number of runs. If
+// length_bytes (4 or 8) is not 0, `lengths` receives the length of each run; it has capacity for
+// `count` numbers. Reads the keys twice; writes the runs.
 class UniquePlan : public OperationPlan {
  public:
   UniquePlan(std::shared_ptr<Device> device, const Problem& problem, unsigned length_bytes = 0);
@@ -72,9 +74,9 @@ class UniquePlan : public OperationPlan {
   void run(Queue& queue, const Operands& operands) const;
 };
 
-// Two sorted ranges become one: stable, and of equals those of a come first. problem.count is that
-// of both together; a has a_count of them. Payload none or values. Reads and writes each record
-// once. Green, McColl, Bader, "GPU merge path" (2012).
+// Merges two sorted ranges, a and b, into one. Stable; of equal keys, those of a come first.
+// problem.count is the length of both together, a_count that of a. Payload none or values. Reads
+// and writes each record once. Green, McColl, Bader, "GPU merge path" (2012).
 class MergePlan : public OperationPlan {
  public:
   MergePlan(std::shared_ptr<Device> device, const Problem& problem, std::uint64_t a_count);
@@ -85,11 +87,11 @@ class MergePlan : public OperationPlan {
 };
 
 enum class Bound : std::uint8_t {
-  lower,  // how many of the sorted keys come before the needle
-  upper,  // how many come before it or equal it
+  lower,  // the number of sorted keys before the needle
+  upper,  // the number of sorted keys before the needle or equal to it
 };
-// For each of `needles` keys, its place in problem.count sorted ones: numbers of
-// problem.value_bytes (4 or 8). log2(count) reads a needle.
+// Finds the place of each needle in problem.count sorted keys. Writes numbers of
+// problem.value_bytes (4 or 8), one for each needle. Reads log2(count) keys per needle.
 class SearchPlan : public OperationPlan {
  public:
   SearchPlan(std::shared_ptr<Device> device, const Problem& problem, std::uint64_t needles,
@@ -100,26 +102,26 @@ class SearchPlan : public OperationPlan {
   void run(Queue& queue, const Operands& operands) const;
 };
 
-// The records in three groups: those before the one that a sort would put at place n (0 ≤ n <
-// count), those that tie with it, those after it; each group in the order of the input. All
-// payloads; keys_out false with positions. Out of place. Reads the keys bits/11 + 2 times, and
-// writes each record once.
+// Partitions the records into three groups: those before the record that a sort would put at
+// position n (0 ≤ n < count), those that tie with it, those after it. Each group keeps the order of
+// the input. Takes all payloads; keys_out may be false with positions. Out of place. Reads the keys
+// bits/11 + 2 times, and writes each record once.
 class NthElementPlan : public OperationPlan {
  public:
   NthElementPlan(std::shared_ptr<Device> device, const Problem& problem, std::uint64_t n);
-  void run(Queue& queue, const Operands& operands) const;  // offsets: none
+  void run(Queue& queue, const Operands& operands) const;  // without offsets
 };
 
 // ---------------------------------------------------------------------------------------------
-// Host memory. The functions that the templates below are made of wait for the result. `device` as
-// Options::device.
+// Host memory. The templates below call these functions, which wait for the result. `device` is as
+// in Options::device.
 // ---------------------------------------------------------------------------------------------
 
 // Returns the first position whose record sorts after the next one; count if the keys are sorted.
 [[nodiscard]] std::uint64_t first_unsorted_host(const Problem& problem, const void* keys,
                                                 const std::string& device = {});
-// As UniquePlan, `lengths` null for none; keys_out may be keys_in, and values_out values_in.
-// Returns the number of runs.
+// As UniquePlan. `lengths` may be null. keys_out may be keys_in, and values_out values_in. Returns
+// the number of runs.
 std::uint64_t unique_host(const Problem& problem, const HostOperands& operands,
                           void* lengths = nullptr, unsigned length_bytes = 4,
                           const std::string& device = {});
@@ -170,7 +172,7 @@ requires ValueRange<Keys> std::uint64_t unique(Keys&& keys, Keys&& values, const
   return unique<Keys&, Keys&>(keys, values, options);
 }
 
-// Both sorted ranges as one.
+// Returns the merge of two sorted ranges; of equal keys, those of the first come first.
 template <KeyRange A, KeyRange B>
 requires std::same_as<detail::element<A>, detail::element<B>>
 [[nodiscard]] std::vector<detail::element<A>> merge(const A& a, const B& b,
@@ -184,7 +186,7 @@ requires std::same_as<detail::element<A>, detail::element<B>>
   return out;
 }
 
-// For each needle the first place in `sorted` where it could be put and leave it sorted.
+// Returns, for each needle, the first position in `sorted` where inserting it keeps the order.
 template <class Index = std::uint32_t, KeyRange Keys, KeyRange Needles>
 requires std::same_as<detail::element<Keys>, detail::element<Needles>> &&
     (std::same_as<Index, std::uint32_t> || std::same_as<Index, std::uint64_t>)
@@ -198,7 +200,7 @@ requires std::same_as<detail::element<Keys>, detail::element<Needles>> &&
               Bound::lower, options.device);
   return out;
 }
-// The last such place.
+// The same for the last such position.
 template <class Index = std::uint32_t, KeyRange Keys, KeyRange Needles>
 requires std::same_as<detail::element<Keys>, detail::element<Needles>> &&
     (std::same_as<Index, std::uint32_t> || std::same_as<Index, std::uint64_t>)
@@ -213,8 +215,8 @@ requires std::same_as<detail::element<Keys>, detail::element<Needles>> &&
   return out;
 }
 
-// The same for ranges of one type: with `using namespace sortium`, those above alone would be
-// ambiguous with std::lower_bound(first, last, value).
+// The same for two ranges of one type. With `using namespace sortium`, the overloads above alone
+// would be ambiguous with std::lower_bound(first, last, value).
 template <class Index = std::uint32_t, KeyRange Keys>
 [[nodiscard]] std::vector<Index> lower_bound(const Keys& sorted, const Keys& needles,
                                              const Options& options) {
@@ -226,8 +228,9 @@ template <class Index = std::uint32_t, KeyRange Keys>
   return upper_bound<Index, Keys, Keys>(sorted, needles, options);
 }
 
-// Rearranges `keys` so that the n-th is the one that a sort would put there, with none after it
-// before, and none before it after; each of the three groups keeps its order.
+// Partially sorts `keys`: the n-th key becomes the one that a sort would put there. Keys that sort
+// before it move in front of it, keys that sort after it move behind it. Each of the three groups
+// keeps its order.
 template <KeyRange Keys>
 void nth_element(Keys&& keys, std::uint64_t n, const Options& options = {}) {
   detail::refuse_method(options, "nth_element");

@@ -9,16 +9,16 @@
 
 namespace sortium {
 
-template <class R>  // of segments: where each begins, and where the last one ends
+template <class R>  // offsets: where each segment begins, and where the last one ends
 concept OffsetRange = std::ranges::contiguous_range<R> &&
     (std::same_as<std::ranges::range_value_t<R>, std::uint32_t> ||
      std::same_as<std::ranges::range_value_t<R>, std::uint64_t>);
 
 namespace detail {
-// The number of segments between `offsets` offsets. Throws Error(invalid_argument) if there is
-// none, or if the only one does not fit `keys` keys.
+// Returns the number of segments that `offsets` offsets describe. Throws Error(invalid_argument) if
+// there is no offset, or if there is only one although there are keys.
 std::uint64_t segments_of(std::uint64_t offsets, std::uint64_t first, std::uint64_t keys);
-// Sets the fields of `problem`. Returns whether there is anything to sort.
+// Sets the fields of `problem`. Returns true if there is anything to sort.
 template <class Offsets>
 bool set_segments(Problem& problem, const Offsets& offsets) {
   const std::uint64_t size = std::ranges::size(offsets);
@@ -29,9 +29,8 @@ bool set_segments(Problem& problem, const Offsets& offsets) {
 }  // namespace detail
 
 // Sorts every segment of `keys` by itself, in place: segment s has the keys from offsets[s] to
-// offsets[s + 1]. Offsets ascend from 0 to the number of keys; equal ones are an empty segment.
-// O(N) scratch memory on the device. Throws Error(invalid_argument) that names the first offset
-// that is wrong.
+// offsets[s + 1]. Offsets ascend from 0 to the number of keys; equal offsets are an empty segment.
+// O(N) scratch memory on the device. Throws Error(invalid_argument) naming the first wrong offset.
 template <KeyRange Keys, OffsetRange Offsets>
 HostReport sort_segments(Keys&& keys, const Offsets& offsets, const Options& options = {}) {
   using K = std::ranges::range_value_t<Keys>;
@@ -57,8 +56,8 @@ HostReport sort_segments(Keys&& keys, Values&& values, const Offsets& offsets,
   return sort_host(problem, {k, k, v, v, std::ranges::data(offsets)}, options);
 }
 
-// The positions, among all keys, of every segment's records in sorted order: keys[out[offsets[s]]]
-// is the first of segment s. `keys` is only read. Index as for argsort.
+// Returns the positions, among all keys, of every segment's records in sorted order:
+// keys[out[offsets[s]]] is the first of segment s. `keys` is only read. Index as for argsort.
 template <class Index = std::uint32_t, KeyRange Keys, OffsetRange Offsets>
 requires std::same_as<Index, std::uint32_t> || std::same_as<Index, std::uint64_t>
 [[nodiscard]] std::vector<Index> argsort_segments(const Keys& keys, const Offsets& offsets,

@@ -1,10 +1,11 @@
-/* Sortium for C, and for every language that can call C. The same power as sortium.hpp, the same
- * meaning: see there for what the words mean, for thread safety, and for the order of floats.
+/* Sortium for C, and for every language that can call C. Each function does what its C++
+ * counterpart does; sortium.hpp and the headers it includes document meaning, thread safety and the
+ * order of floats.
  *
  * Every function that can fail returns a sortium_status; the message of the calling thread's last
- * failure is sortium_last_error(). Objects are made by …_create, …_find or …_wrap… and given back
- * with …_release, which takes NULL too. Structures are filled by their …_init first, so that fields
- * to come have their default. */
+ * failure is sortium_last_error(). Functions named …_create, …_find or …_wrap… return objects;
+ * release each with its …_release, which also accepts NULL. Initialise a structure with its …_init,
+ * so that fields which later versions add have their defaults. */
 #ifndef SORTIUM_H
 #define SORTIUM_H
 
@@ -15,8 +16,8 @@
 extern "C" {
 #endif
 
-/* C may pass any number for one of these, to be refused; C++ may hold it only where the enumeration
- * has a type. */
+/* In C, a caller may pass any number for an enumeration; the library checks it. In C++, other
+ * numbers are valid only if the enumeration has a fixed type. */
 #ifdef __cplusplus
 #define SORTIUM_ENUM_TYPE : unsigned
 #else
@@ -40,7 +41,7 @@ const char* sortium_last_error(void);
 const char* sortium_last_log(void);
 const char* sortium_version(void);
 
-/* ---- what is to be sorted ---- */
+/* ---- problem and options ---- */
 
 typedef enum sortium_key_type SORTIUM_ENUM_TYPE {
   SORTIUM_U32,
@@ -79,24 +80,23 @@ typedef struct sortium_problem {
   sortium_key_type key;
   uint64_t count; /* records */
   sortium_payload payload;
-  unsigned value_bytes; /* of a value or position: 4 or 8; of values in host memory, and of a
-                           unique's, 1 to 256 */
-  int keys_out;         /* 0, with SORTIUM_POSITIONS only: the sorted keys are not wanted */
+  unsigned value_bytes; /* 4 or 8; for values in host memory, and of unique, 1 to 256 */
+  int keys_out;         /* 0: write only positions, not the sorted keys */
   sortium_order order;
-  unsigned begin_bit, end_bit; /* end_bit 0: all */
-  sortium_nan_order nan;       /* of floats */
+  unsigned begin_bit, end_bit; /* end_bit 0: up to the highest bit */
+  sortium_nan_order nan;       /* for floats */
   sortium_zero_order zeros;
-  uint64_t segments;     /* each sorted by itself; 0: the records are one sequence */
-  unsigned offset_bytes; /* of the segments' offsets: 4 or 8 */
-  uint64_t limit; /* only the first so many of the sorted records (of each segment); 0: all */
+  uint64_t segments;     /* number of segments, each sorted by itself; 0: one list */
+  unsigned offset_bytes; /* bytes of an offset: 4 or 8 */
+  uint64_t limit;        /* number of sorted records to return (from each segment); 0: all */
 } sortium_problem;
-void sortium_problem_init(sortium_problem* problem); /* no u32 keys, ascending, all bits */
+void sortium_problem_init(sortium_problem* problem); /* 0 keys, u32, ascending, all bits */
 
 typedef struct sortium_options {
-  const char* device;         /* NULL: what SORTIUM_DEVICE says, or "auto" */
+  const char* device;         /* NULL: the one that SORTIUM_DEVICE names, or "auto" */
   const char* algorithm;      /* NULL: "auto" */
   const char* parameters;     /* NULL or "name=value,…" */
-  uint64_t max_scratch_bytes; /* a ceiling for scratch memory; 0: none */
+  uint64_t max_scratch_bytes; /* the most scratch memory; 0: no limit */
 } sortium_options;
 
 /* ---- host memory ---- */
@@ -104,22 +104,22 @@ typedef struct sortium_options {
 /* Sorts `count` keys in place. `options` may be NULL. */
 sortium_status sortium_sort(sortium_key_type key, void* keys, uint64_t count, sortium_order order,
                             const sortium_options* options);
-/* The same, and moves `values` of value_bytes (1 to 256) each with the keys; stable. */
+/* The same, and moves `values`, of value_bytes (1 to 256) each, with the keys; stable. */
 sortium_status sortium_sort_pairs(sortium_key_type key, void* keys, void* values,
                                   unsigned value_bytes, uint64_t count, sortium_order order,
                                   const sortium_options* options);
-/* positions[0] is the position of the first key in sorted order, …; index_bytes is 4 (uint32_t) or
- * 8 (uint64_t). */
+/* Stores in `positions` the positions of the keys in sorted order: positions[0] is that of the
+ * first key. index_bytes is 4 (uint32_t) or 8 (uint64_t). */
 sortium_status sortium_argsort(sortium_key_type key, const void* keys, void* positions,
                                unsigned index_bytes, uint64_t count, sortium_order order,
                                const sortium_options* options);
-/* All of it: keys_out may be keys_in, values_out may be values_in. Where it fails, memory is as it
- * was. */
+/* Sorts host memory as `problem` says. keys_out may be keys_in, and values_out may be values_in.
+ * After a failure, memory is as it was before. */
 sortium_status sortium_sort_host(const sortium_problem* problem, const void* keys_in,
                                  void* keys_out, const void* values_in, void* values_out,
                                  const sortium_options* options);
-/* The same with problem->segments segments: `offsets` has one number more, of problem->offset_bytes
- * (4 or 8), and they ascend from 0 to problem->count. */
+/* The same with problem->segments segments. `offsets` has one number more than there are segments,
+ * each of problem->offset_bytes (4 or 8); they ascend from 0 to problem->count. */
 sortium_status sortium_sort_segments_host(const sortium_problem* problem, const void* keys_in,
                                           void* keys_out, const void* values_in, void* values_out,
                                           const void* offsets, const sortium_options* options);
@@ -157,7 +157,7 @@ typedef struct sortium_capabilities {
   int forward_progress;
   unsigned cluster_groups;
   int ordered_local_atomics;
-  char model[128]; /* the device's name, as far as it fits: what tuned parameters are found by */
+  char model[128]; /* the device's name, truncated; tuned parameters are looked up by it */
 } sortium_capabilities;
 void sortium_capabilities_init(sortium_capabilities* capabilities);
 
@@ -174,8 +174,8 @@ sortium_status sortium_device_capabilities(sortium_device* device,
 
 /* ---- device memory and queues ---- */
 
-/* A place in device memory: a cl_mem or a CUdeviceptr, and bytes from its start. bytes 0: not
- * known. */
+/* A range of device memory: a cl_mem or a CUdeviceptr, an offset from its start in bytes, and a
+ * length. bytes 0: the length is unknown. */
 typedef struct sortium_memory {
   void* handle;
   uint64_t offset, bytes;
@@ -192,7 +192,7 @@ sortium_status sortium_queue_create(sortium_device* device, int tracing, sortium
 sortium_status sortium_queue_wrap_opencl(void* cl_context, void* cl_command_queue,
                                          sortium_queue** queue);
 sortium_status sortium_queue_wrap_cuda(void* cu_context, void* cu_stream, sortium_queue** queue);
-/* The queue's device: what a plan for a wrapped queue is made for. Release it too. */
+/* Returns the queue's device. A plan for a wrapped queue needs it. Release it, too. */
 sortium_status sortium_queue_device(sortium_queue* queue, sortium_device** device);
 sortium_status sortium_queue_write(sortium_queue* queue, sortium_memory to, const void* from,
                                    uint64_t bytes);
@@ -205,7 +205,7 @@ void sortium_queue_release(sortium_queue* queue);
 
 typedef struct sortium_operands {
   sortium_memory keys_in, keys_out, values_in, values_out, scratch;
-  sortium_memory offsets; /* of segments: segments + 1 numbers */
+  sortium_memory offsets; /* for segments: segments + 1 numbers */
 } sortium_operands;
 
 typedef struct sortium_phase {
@@ -215,53 +215,53 @@ typedef struct sortium_phase {
 } sortium_phase;
 
 typedef struct sortium_plan sortium_plan;
-/* Only device, of the options, is not looked at. */
+/* Uses all options but `device`. */
 sortium_status sortium_plan_create(sortium_device* device, const sortium_problem* problem,
                                    const sortium_options* options, sortium_plan** plan);
 uint64_t sortium_plan_scratch_bytes(const sortium_plan* plan);
-/* The same number without a device. */
+/* Computes the same number without a device. */
 sortium_status sortium_plan_scratch_bytes_for(const sortium_problem* problem,
                                               const sortium_capabilities* capabilities,
                                               const sortium_options* options, uint64_t* bytes);
 const char* sortium_plan_algorithm(const sortium_plan* plan);
 const char* sortium_plan_parameters(const sortium_plan* plan);
-uint64_t sortium_plan_run_length(const sortium_plan* plan); /* of a partial sort; else 0 */
+uint64_t sortium_plan_run_length(const sortium_plan* plan); /* for a partial sort; else 0 */
 /* Only enqueues. */
 sortium_status sortium_plan_run(sortium_plan* plan, sortium_queue* queue,
                                 const sortium_operands* operands);
-/* Runs once and waits. Writes at most `room` phases, and how many there are. The queue must be able
- * to trace. */
+/* Runs once and waits. Stores at most `capacity` phases, and in `count` how many there are. Needs a
+ * queue with tracing. */
 sortium_status sortium_plan_profile(sortium_plan* plan, sortium_queue* queue,
                                     const sortium_operands* operands, sortium_phase* phases,
-                                    size_t room, size_t* count);
+                                    size_t capacity, size_t* count);
 void sortium_plan_release(sortium_plan* plan);
 
 /* ---- records (records.hpp) ---- */
 
-/* What a field holds: a sortium_key_type, or one of these. */
+/* The type of a field: a sortium_key_type, or one of these. */
 enum {
   SORTIUM_FIELD_U128 = 64, /* little-endian */
   SORTIUM_FIELD_I128,
   SORTIUM_FIELD_BYTES /* a string of `length` bytes, 1 to 32, in memcmp's order */
 };
 typedef struct sortium_field {
-  unsigned column; /* which one it lies in */
+  unsigned column; /* the index of the column that holds it */
   uint64_t offset; /* bytes from the start of the column's element */
   unsigned type;
-  unsigned length; /* of SORTIUM_FIELD_BYTES */
+  unsigned length; /* for SORTIUM_FIELD_BYTES */
   sortium_order order;
-  sortium_nan_order nan; /* of floats */
+  sortium_nan_order nan; /* for floats */
   sortium_zero_order zeros;
-  unsigned begin_bit, end_bit; /* of numbers of a key type; end_bit 0: all */
+  unsigned begin_bit, end_bit; /* for numbers of a key type; end_bit 0: up to the highest bit */
 } sortium_field;
 
 typedef enum sortium_moved SORTIUM_ENUM_TYPE {
-  SORTIUM_NOT_MOVED,      /* only read: it has fields of the key */
-  SORTIUM_MOVED_IN_PLACE, /* ends up in sorted order where it is */
-  SORTIUM_MOVED_OUT       /* ends up in sorted order elsewhere */
+  SORTIUM_NOT_MOVED,      /* read only: it holds fields of the key */
+  SORTIUM_MOVED_IN_PLACE, /* sorted in place */
+  SORTIUM_MOVED_OUT       /* the sorted column is written elsewhere */
 } sortium_moved;
 typedef struct sortium_column {
-  unsigned bytes; /* of an element: 1 to 256 */
+  unsigned bytes; /* bytes of an element: 1 to 256 */
   sortium_moved moved;
 } sortium_column;
 
@@ -271,22 +271,22 @@ typedef struct sortium_record_problem {
   size_t column_count;      /* 1 to 64 */
   const sortium_field* key; /* the most significant field first */
   size_t field_count;       /* 1 to 32 */
-  unsigned position_bytes;  /* of the positions that come out: 4 or 8; 0: none are wanted */
+  unsigned position_bytes;  /* bytes of a position: 4 or 8; 0: no positions are written */
   uint64_t segments;        /* as in sortium_problem; with a limit, no column is moved in place */
   unsigned offset_bytes;
   uint64_t limit;
 } sortium_record_problem;
 void sortium_field_init(sortium_field* field); /* a u32 at the start of column 0, ascending */
-void sortium_record_problem_init(sortium_record_problem* problem); /* nothing, in one sequence */
+void sortium_record_problem_init(sortium_record_problem* problem); /* no records, one list */
 
 /* Sorts `count` records of record_bytes (1 to 256) in host memory in place, by `field_count` fields
  * of column 0. */
 sortium_status sortium_sort_records(void* records, unsigned record_bytes, uint64_t count,
                                     const sortium_field* key, size_t field_count,
                                     const sortium_options* options);
-/* All of it, in host memory. columns_in and columns_out have an entry a column; columns_out may be
- * NULL where no column is moved out, and so may its entries for columns that are not. positions may
- * be NULL where they are not wanted. */
+/* Sorts columns in host memory as `problem` says. columns_in and columns_out have one entry for
+ * each column. columns_out may be NULL if no column is SORTIUM_MOVED_OUT; so may its entries for
+ * columns that are not. positions may be NULL if position_bytes is 0. */
 sortium_status sortium_sort_records_host(const sortium_record_problem* problem,
                                          const void* const* columns_in, void* const* columns_out,
                                          void* positions, const sortium_options* options);
@@ -297,39 +297,40 @@ sortium_status sortium_sort_record_segments_host(const sortium_record_problem* p
                                                  void* const* columns_out, void* positions,
                                                  const void* offsets,
                                                  const sortium_options* options);
-/* The first k (1 to count) of the sorted records, into records_out, which is memory of its own. */
+/* Stores the first k (1 to count) of the sorted records in records_out, which must not overlap
+ * `records`. */
 sortium_status sortium_topk_records(const void* records, unsigned record_bytes, uint64_t count,
                                     const sortium_field* key, size_t field_count, uint64_t k,
                                     void* records_out, const sortium_options* options);
 
 typedef struct sortium_record_operands {
-  const sortium_memory* columns_in;  /* an entry a column */
-  const sortium_memory* columns_out; /* the same, or NULL where no column is moved out */
+  const sortium_memory* columns_in;  /* one entry for each column */
+  const sortium_memory* columns_out; /* the same, or NULL if no column is moved out */
   sortium_memory positions, scratch;
-  sortium_memory offsets; /* of segments */
+  sortium_memory offsets; /* for segments */
 } sortium_record_operands;
 
 typedef struct sortium_record_plan sortium_record_plan;
-/* Only device, of the options, is not looked at. */
+/* Uses all options but `device`. */
 sortium_status sortium_record_plan_create(sortium_device* device,
                                           const sortium_record_problem* problem,
                                           const sortium_options* options,
                                           sortium_record_plan** plan);
 uint64_t sortium_record_plan_scratch_bytes(const sortium_record_plan* plan);
-/* The same number without a device. */
+/* Computes the same number without a device. */
 sortium_status sortium_record_plan_scratch_bytes_for(const sortium_record_problem* problem,
                                                      const sortium_capabilities* capabilities,
                                                      const sortium_options* options,
                                                      uint64_t* bytes);
 const char* sortium_record_plan_algorithm(
-    const sortium_record_plan* plan); /* of the inner sorts' last one */
+    const sortium_record_plan* plan); /* of the last inner sort */
 /* Only enqueues. */
 sortium_status sortium_record_plan_run(sortium_record_plan* plan, sortium_queue* queue,
                                        const sortium_record_operands* operands);
 /* As sortium_plan_profile. */
 sortium_status sortium_record_plan_profile(sortium_record_plan* plan, sortium_queue* queue,
                                            const sortium_record_operands* operands,
-                                           sortium_phase* phases, size_t room, size_t* count);
+                                           sortium_phase* phases, size_t capacity, size_t* count);
 void sortium_record_plan_release(sortium_record_plan* plan);
 
 typedef enum sortium_direction SORTIUM_ENUM_TYPE {
@@ -338,19 +339,19 @@ typedef enum sortium_direction SORTIUM_ENUM_TYPE {
 } sortium_direction;
 typedef struct sortium_permute_problem {
   sortium_direction direction;
-  uint64_t count;         /* positions */
+  uint64_t count;         /* number of positions */
   unsigned element_bytes; /* 1 to 256 */
-  unsigned index_bytes;   /* of a position, 4 or 8 */
-  uint64_t elements;      /* that the positions point to; 0: as many as positions */
+  unsigned index_bytes;   /* bytes of a position, 4 or 8 */
+  uint64_t elements;      /* elements that positions may name; 0: `count` */
 } sortium_permute_problem;
-/* Host memory; a position out of range is refused, and named. */
+/* On host memory. Fails with SORTIUM_INVALID_ARGUMENT, naming the first position out of range. */
 sortium_status sortium_gather(const void* in, const void* positions, void* out, uint64_t count,
                               unsigned element_bytes, unsigned index_bytes, uint64_t elements,
                               const sortium_options* options);
 sortium_status sortium_scatter(const void* in, const void* positions, void* out, uint64_t count,
                                unsigned element_bytes, unsigned index_bytes, uint64_t elements,
                                const sortium_options* options);
-/* Device memory; positions are not checked. */
+/* On device memory. Positions are not checked. */
 typedef struct sortium_permute sortium_permute;
 sortium_status sortium_permute_create(sortium_device* device,
                                       const sortium_permute_problem* problem,
@@ -363,29 +364,29 @@ void sortium_permute_release(sortium_permute* permute);
 /* ---- algorithms ---- */
 
 typedef struct sortium_algorithm {
-  const char *name, *title, *source, *cost; /* valid for ever */
+  const char *name, *title, *source, *cost; /* valid until the process ends */
   int stable, partial, comparison, quadratic, host;
-  int segments, limit; /* made for such problems, and for no others */
+  int segments, limit; /* 1: solves such problems, and no others */
 } sortium_algorithm;
 size_t sortium_algorithm_count(void);
 sortium_status sortium_algorithm_at(size_t index, sortium_algorithm* algorithm);
 
 /* A small sort with a known answer. */
 typedef struct sortium_self_test_result {
-  const char* algorithm; /* valid for ever */
+  const char* algorithm; /* valid until the process ends */
   sortium_problem problem;
   int supported;       /* 0: the device cannot run this algorithm; `failure` says why */
   const char* failure; /* "": passed */
 } sortium_self_test_result;
-/* Tests every algorithm that the device has, or the one that is named (NULL: all of them), now. The
- * results, and what they say, are valid until this thread's next self-test. A test that fails is a
- * result; the status is SORTIUM_OK. */
+/* Tests the algorithm named `algorithm`, or, if it is NULL, every algorithm that runs on the
+ * device. The results and their strings are valid until this thread's next self-test. A failed test
+ * is a result: the status is SORTIUM_OK. */
 sortium_status sortium_self_test(sortium_device* device, const char* algorithm,
                                  const sortium_self_test_result** results, size_t* count);
 
-/* ---- what goes with a sort (companions.hpp says what each does) ---- */
+/* ---- top-k (topk.hpp) and operations on sorted keys (search.hpp) ---- */
 
-/* The first k (1 to count) of the sorted keys, into keys_out, which is memory of its own. */
+/* Stores the first k (1 to count) of the sorted keys in keys_out, which must not overlap `keys`. */
 sortium_status sortium_topk(sortium_key_type key, const void* keys, uint64_t count, uint64_t k,
                             void* keys_out, sortium_order order, const sortium_options* options);
 /* Values of 1 to 256 bytes. */
@@ -402,11 +403,12 @@ typedef enum sortium_bound SORTIUM_ENUM_TYPE {
   SORTIUM_UPPER_BOUND
 } sortium_bound;
 
-/* On host memory; of the options only the device is looked at. Values may be NULL with
- * SORTIUM_NO_PAYLOAD; those of sortium_unique may have 1 to 256 bytes. */
+/* On host memory. Of the options, only `device` may be set; others fail with
+ * SORTIUM_INVALID_ARGUMENT. Values may be NULL with SORTIUM_NO_PAYLOAD; those of sortium_unique may
+ * have 1 to 256 bytes. */
 sortium_status sortium_is_sorted(
     const sortium_problem* problem, const void* keys, uint64_t* first_unsorted,
-    const sortium_options* options); /* problem->count where they are sorted */
+    const sortium_options* options); /* problem->count if the keys are sorted */
 sortium_status sortium_unique(
     const sortium_problem* problem, const void* keys_in, void* keys_out, const void* values_in,
     void* values_out, void* lengths, unsigned length_bytes, uint64_t* runs,
@@ -423,7 +425,7 @@ sortium_status sortium_nth_element(const sortium_problem* problem, uint64_t n, c
                                    void* keys_out, const void* values_in, void* values_out,
                                    const sortium_options* options);
 
-/* On device memory: made once, run as often as one likes. */
+/* On device memory. Create once; run any number of times. */
 typedef struct sortium_companion sortium_companion;
 sortium_status sortium_companion_is_sorted(sortium_device* device, const sortium_problem* problem,
                                            sortium_companion** companion);
@@ -438,9 +440,12 @@ sortium_status sortium_companion_search(sortium_device* device, const sortium_pr
 sortium_status sortium_companion_nth_element(sortium_device* device, const sortium_problem* problem,
                                              uint64_t n, sortium_companion** companion);
 uint64_t sortium_companion_scratch_bytes(const sortium_companion* companion);
-/* is_sorted: keys_in, result. unique: keys and values in and out, lengths, result (the number of
- * runs). merge: keys_in and values_in are a's, and b_keys, b_values. search: keys_in, needles,
- * result (the places). nth_element: keys and values in and out. The others are all zeros. */
+/* Each operation uses these operands; set the others to zero.
+ *   is_sorted: keys_in, result.
+ *   unique: keys_in, keys_out, values_in, values_out, lengths, result (the number of runs).
+ *   merge: keys_in and values_in (those of a), b_keys, b_values, keys_out, values_out.
+ *   search: keys_in, needles, result (the places).
+ *   nth_element: keys_in, keys_out, values_in, values_out. */
 typedef struct sortium_companion_operands {
   sortium_memory keys_in, keys_out, values_in, values_out, b_keys, b_values, needles, lengths,
       result, scratch;
@@ -455,7 +460,8 @@ void sortium_companion_release(sortium_companion* companion);
 typedef struct sortium_verdict {
   uint64_t unsorted, first_unsorted, checksum;
 } sortium_verdict;
-/* As sortium::verify; values.handle may be NULL, run_length 0. */
+/* As sortium::verify. values.handle may be NULL if the payload is not SORTIUM_VALUES; run_length 0:
+ * all records are one run. */
 sortium_status sortium_verify(sortium_queue* queue, const sortium_problem* problem,
                               sortium_memory keys, sortium_memory values, uint64_t run_length,
                               sortium_verdict* verdict);

@@ -1,4 +1,4 @@
-// Sortium: sorting on whatever device a machine has. The one include for C++.
+// Sortium: sorting on GPUs, OpenCL devices and CPUs. Includes all headers of the C++ interface.
 //
 //   std::vector<float> keys = …;
 //   sortium::sort(keys);                      // in place, on the best device
@@ -12,7 +12,7 @@
 // Every sort is stable unless its algorithm's info() says otherwise. Floats: −0.0 and +0.0 tie, NaN
 // comes last in both orders, and every key keeps its bits. Invalid arguments throw sortium::Error
 // before anything is written. Host memory may have any alignment: arrays that a device cannot use
-// where they lie are copied.
+// directly are copied.
 //
 // Thread safety: all functions may be called from several threads at once. Several threads may run
 // one Plan at once if each has its own scratch memory; they may share a queue.

@@ -1,4 +1,4 @@
-// The first k records of the sorted order, from host memory: sorted, without sorting the others.
+// The first k records of the sorted order, from host memory: returned sorted, without a full sort.
 //
 //   auto best = sortium::topk(scores, 10, {.order = sortium::Order::descending});
 #pragma once

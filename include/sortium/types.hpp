@@ -23,7 +23,7 @@ struct KeyTypeInfo {
   unsigned bytes;
   bool is_signed;              // two's complement
   bool is_float;               // IEEE 754, and bf16: the upper half of an f32
-  std::uint64_t infinity = 0;  // of a float: its bits
+  std::uint64_t infinity = 0;  // for floats: the bits of +infinity
   [[nodiscard]] constexpr unsigned bits() const { return bytes * 8; }
 };
 
@@ -45,7 +45,7 @@ inline constexpr std::array<KeyTypeInfo, all_key_types.size()> key_type_infos{{
   return key_type_infos.at(static_cast<std::size_t>(type));
 }
 
-// The type called `name`. Throws Error(invalid_argument) that lists the names there are.
+// Returns the type called `name`. Throws Error(invalid_argument) listing the names.
 [[nodiscard]] KeyType parse_key_type(std::string_view name);
 
 template <class T>
@@ -91,8 +91,8 @@ struct key_type_of<std::int16_t> {
   static constexpr KeyType value = KeyType::i16;
 };
 
-// The bits of a 16-bit float, as sort() wants to see what is one: C++20 has no type for it. A
-// std::span of these over one's own 2-byte floats will do.
+// A 16-bit float by its bits, for which C++20 has no type. To sort other 16-bit float types, make a
+// std::span of these over them.
 struct f16 {
   std::uint16_t bits;
 };
@@ -113,18 +113,18 @@ struct key_type_of<bf16> {
 // ---------------------------------------------------------------------------------------------
 
 enum class ErrorCode : std::uint8_t {
-  invalid_argument,  // an argument is outside of what is allowed; the message names it
+  invalid_argument,  // an argument is outside its allowed range; the message names it
   unsupported,       // legal, but this device cannot do it
   not_found,         // no such device or algorithm
-  out_of_memory,     // the message says how much was asked for and how much there is
-  build_failed,      // a device compiler refused a kernel; `log()` has what it said
+  out_of_memory,     // the message names the requested and the available bytes
+  build_failed,      // a device's compiler refused a kernel; `log()` has its messages
   device_failed,     // a driver call failed
 };
 
 [[nodiscard]] std::string_view name(ErrorCode code);
 
-// The only exception that Sortium throws on purpose. what() says what was wrong, with which value,
-// and what is allowed.
+// The only exception that Sortium throws on purpose. what() names what was wrong, its value, and
+// what is allowed.
 class Error : public std::runtime_error {
  public:
   Error(ErrorCode code, const std::string& message, std::string log = {})
@@ -137,9 +137,9 @@ class Error : public std::runtime_error {
   std::string log_;
 };
 
-// Returns what the user should know although no call failed, such as a kernel cache that is not
-// safe to use: every warning of this process so far, once each, in the order of their first time.
-// The library never prints.
+// Returns every warning of this process so far, once each, in the order of their first occurrence.
+// A warning tells about a problem that made no call fail, such as an unsafe kernel cache. The
+// library never prints.
 [[nodiscard]] std::vector<std::string> warnings();
 
 [[nodiscard]] std::string_view version();  // "0.1.0"

@@ -1,4 +1,4 @@
-// Checks on the device that records are sorted, and that they are the records there were before.
+// Checks on the device that records are sorted, and that a sort has neither lost nor changed any.
 #pragma once
 
 #include <sortium/device.hpp>
@@ -7,18 +7,17 @@
 namespace sortium {
 
 struct Verdict {
-  std::uint64_t unsorted =
-      0;  // neighbours out of order; with Payload::positions, ties out of order too
-  std::uint64_t first_unsorted =
-      0;  // the first of them: records i and i + 1; where there is none: Problem::count
-  std::uint64_t checksum =
-      0;  // of the records (key and value) in any order: equal before and after a sort
+  // Pairs of neighbours out of order; with Payload::positions, ties out of order count, too.
+  std::uint64_t unsorted = 0;
+  // The first i for which records i and i + 1 are out of order; Problem::count if there is none.
+  std::uint64_t first_unsorted = 0;
+  // Checksum of the records (key and value), independent of their order: a sort does not change it.
+  std::uint64_t checksum = 0;
 };
 
-// Reads `problem.count` keys, and values unless the payload is none (values may be left out: then
-// they are taken to be the records' positions, which is what an argsort's input is). With
-// `run_length`, only neighbours within the same run of so many records must be in order. Allocates
-// some KB; waits for the queue. Keys must be there.
+// Reads `problem.count` keys, and values unless the payload is none. With Payload::positions, empty
+// `values` stand for 0, 1, 2, … as an argsort's input. With `run_length`, only neighbours within
+// the same run of that many records must be in order. Allocates a few KB and waits for the queue.
 [[nodiscard]] Verdict verify(Queue& queue, const Problem& problem, Memory keys, Memory values,
                              std::uint64_t run_length = 0);
 

@@ -1,5 +1,4 @@
-// What the C functions have in common: handles, errors, and the way from C's structures to C++'s
-// and back.
+// What the C functions share: handles, errors, and conversions between the structures of C and C++.
 #pragma once
 
 #include <sortium/sortium.h>
@@ -21,7 +20,7 @@ struct sortium_queue {
 
 namespace sortium::c {
 
-// Keeps what sortium_last_error and sortium_last_log say.
+// Stores the message and log that sortium_last_error and sortium_last_log return.
 sortium_status failed(const std::exception& error);
 
 // No exception leaves the library through its C functions.
@@ -52,7 +51,7 @@ To enumerated(From value, int last, const char* name) {
 
 Problem problem_of(const sortium_problem* problem);
 sortium_problem c_problem(const Problem& problem);
-// All else as sortium_problem_init has it.
+// The other fields as sortium_problem_init sets them.
 sortium_problem c_problem(sortium_key_type key, uint64_t count, sortium_order order);
 Method method_of(const sortium_options* options);
 Options options_of(const sortium_options* options);
@@ -64,18 +63,18 @@ inline std::string text(const char* given, const char* otherwise) {
 }
 inline Memory memory_of(const sortium_memory& m) { return {m.handle, m.offset, m.bytes}; }
 
-// `count` elements; null is fine where there are none.
+// A span of `count` elements. `first` may be null if `count` is 0.
 template <class T>
 std::span<const T> many(const T* first, size_t count, const char* name) {
   if (count != 0) need(first, name);
   return {first, count};
 }
 
-// As many as there is room for; `count` says how many there are.
-inline void write_phases(const std::vector<Plan::Phase>& from, sortium_phase* phases, size_t room,
-                         size_t* count) {
+// Stores at most `capacity` phases, and in `count` how many there are.
+inline void write_phases(const std::vector<Plan::Phase>& from, sortium_phase* phases,
+                         size_t capacity, size_t* count) {
   *count = from.size();
-  for (size_t i = 0; i < std::min(room, from.size()); ++i)
+  for (size_t i = 0; i < std::min(capacity, from.size()); ++i)
     phases[i] = {from[i].name.c_str(), from[i].seconds, from[i].launches};
 }
 

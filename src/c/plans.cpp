@@ -74,13 +74,13 @@ sortium_status sortium_plan_run(sortium_plan* plan, sortium_queue* queue,
 
 sortium_status sortium_plan_profile(sortium_plan* plan, sortium_queue* queue,
                                     const sortium_operands* operands, sortium_phase* phases,
-                                    size_t room, size_t* count) {
+                                    size_t capacity, size_t* count) {
   return guarded([&] {
     auto& p = need(plan, "plan");
     need(count, "count");
-    if (room > 0) need(phases, "phases");
+    if (capacity > 0) need(phases, "phases");
     p.phases = p.plan.profile(*need(queue, "queue").queue, operands_of(operands));
-    write_phases(p.phases, phases, room, count);
+    write_phases(p.phases, phases, capacity, count);
   });
 }
 

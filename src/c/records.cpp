@@ -177,14 +177,14 @@ sortium_status sortium_record_plan_run(sortium_record_plan* plan, sortium_queue*
 
 sortium_status sortium_record_plan_profile(sortium_record_plan* plan, sortium_queue* queue,
                                            const sortium_record_operands* operands,
-                                           sortium_phase* phases, size_t room, size_t* count) {
+                                           sortium_phase* phases, size_t capacity, size_t* count) {
   return guarded([&] {
     auto& p = need(plan, "plan");
     need(count, "count");
-    if (room > 0) need(phases, "phases");
+    if (capacity > 0) need(phases, "phases");
     p.phases =
         p.plan.profile(*need(queue, "queue").queue, Columns(operands, p.plan.problem()).operands);
-    write_phases(p.phases, phases, room, count);
+    write_phases(p.phases, phases, capacity, count);
   });
 }
 

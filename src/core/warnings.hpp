@@ -1,4 +1,4 @@
-// Floor 0: adds to sortium::warnings().
+// Floor 0: adds warnings to sortium::warnings().
 #pragma once
 
 #include <sortium/types.hpp>

@@ -34,7 +34,7 @@ void check(cuda::Result result, const char* call) {
 }
 #define SORTIUM_CU(call, ...) check(api().call(__VA_ARGS__), #call)
 
-// Makes a context current while the object lives, and restores the one before it. Costs nearly
+// Makes a context current while the object lives, then restores the previous one. Costs almost
 // nothing if the context is current already.
 class Current {
  public:
@@ -45,7 +45,8 @@ class Current {
     else
       SORTIUM_CU(ctx_push, context);
   }
-  // For destructors: the caller's context, or at exit the driver, may not exist any more.
+  // For destructors, which must not throw: the caller's context, or at exit the driver, may be
+  // gone.
   Current(cuda::Context context, std::nothrow_t)
       : pushed_(api().ctx_push(context) == cuda::success) {}
   ~Current() {
@@ -125,7 +126,7 @@ class CuModule final : public Module {
   cuda::ModuleHandle module_ = nullptr;
 };
 
-// Pinned memory, and an event behind its last copy.
+// A block of pinned memory, and an event that marks the end of its last copy.
 class CuSlot final : public Staging::Slot {
  public:
   explicit CuSlot(cuda::Context context) : context_(context) {
@@ -150,14 +151,15 @@ class CuSlot final : public Staging::Slot {
   void record(cuda::Stream stream) { SORTIUM_CU(event_record, event_, stream); }
 
  private:
-  // A thread that waits sleeps, so that others can copy.
+  // Makes a waiting thread sleep, so that other threads can copy.
   static constexpr unsigned event_blocking_sync = 1, event_disable_timing = 2;
   cuda::Context context_;
   void* memory_ = nullptr;
   cuda::Event event_ = nullptr;
 };
 
-// The slots of a device, for either direction: a sort may read while another one writes.
+// The slots of a device, one set for each direction, so that one sort can read while another
+// writes.
 class HostCopies {
  public:
   explicit HostCopies(cuda::Context context)
@@ -166,14 +168,14 @@ class HostCopies {
   Staging write, read;
 
  private:
-  // Eight threads fill a link of 55 GB/s; half the cores are left to the caller.
+  // Eight threads saturate a link of 55 GB/s. Half of the cores are left to the caller.
   static unsigned threads() { return std::clamp(std::thread::hardware_concurrency() / 2, 1u, 8u); }
 };
 
-// True if the driver does not know the memory: then it is pageable. Pinned, managed and device
-// memory is copied as fast as the link allows without staging.
+// Returns true if the driver does not know the memory. Then it is pageable. Pinned, managed and
+// device memory needs no staging: a plain copy reaches the link's speed.
 bool is_pageable(const void* host) {
-  // The call for one attribute would fail for pageable memory; this one sets it to 0.
+  // Querying a single attribute would fail for pageable memory; this call sets it to 0.
   int memory_type = cuda::pointer_memory_type;
   unsigned type = 0;
   void* value = &type;
@@ -212,8 +214,9 @@ class CuQueue final : public Queue {
       throw Error(ErrorCode::invalid_argument, fmt::format("{} kernel arguments; {} are allowed",
                                                            l.args.size(), std::size(values)));
     for (std::size_t i = 0; i < l.args.size(); ++i) {
-      values[i] = l.args[i].is_memory ? address(l.args[i].memory)
-                                      : l.args[i].scalar;  // little-endian: 4 bytes lie first
+      values[i] = l.args[i].is_memory
+                      ? address(l.args[i].memory)
+                      : l.args[i].scalar;  // little-endian: the first 4 bytes hold a u32
       pointers[i] = &values[i];
     }
     traced(l.phase, [&] {
@@ -222,9 +225,8 @@ class CuQueue final : public Queue {
       kernel.allow_local(local_bytes);
       const auto groups = static_cast<unsigned>(l.groups);
       if (early_ && api().launch_with != nullptr) {
-        // The launch may begin before the launch in front of it in the stream has ended, which
-        // hides the launch latency. Every kernel waits for the end of that launch first
-        // (KERNEL_BEGIN).
+        // The launch may begin before the previous launch in the stream has ended, which hides the
+        // launch latency. Every kernel waits for the end of that launch first (KERNEL_BEGIN).
         cuda::LaunchAttribute attributes[2]{{cuda::programmatic_stream_serialization, 0, {1}},
                                             {cuda::cluster_dimension, 0, {}}};
         attributes[1].value.dimensions[0] = l.cluster;
@@ -324,7 +326,7 @@ class CuQueue final : public Queue {
   }
 
   std::shared_ptr<Device> device_;
-  HostCopies& host_copies_;  // the device's
+  HostCopies& host_copies_;  // owned by the device
   cuda::Context context_;
   cuda::Stream stream_;
   bool owned_, early_;
@@ -397,7 +399,7 @@ class CuDevice final : public Device {
     const auto result = api().mem_alloc(&p, std::max<std::uint64_t>(bytes, 1));
     if (result == cuda::error_out_of_memory)
       throw Error(ErrorCode::out_of_memory,
-                  fmt::format("{}: asked for {} bytes; {} of {} are free", info_.name, bytes,
+                  fmt::format("{}: cannot allocate {} bytes; {} of {} are free", info_.name, bytes,
                               free_memory(), info_.claimed.global_memory));
     check(result, "mem_alloc");
     return std::make_unique<CuBuffer>(context(), p, bytes);
@@ -430,7 +432,7 @@ class CuDevice final : public Device {
   }
 
  private:
-  // The device's primary context, which the CUDA runtime, CuPy and PyTorch use, too.
+  // The device's primary context. The CUDA runtime, CuPy and PyTorch use the same one.
   cuda::Context context() {
     std::call_once(context_made_, [&] { SORTIUM_CU(primary_retain, &context_, id_); });
     return context_;
@@ -455,7 +457,7 @@ std::vector<std::byte> cuda::compile_for(const std::string& source, int arch) {
     if (r != success)
       throw Error(ErrorCode::build_failed, fmt::format("NVRTC: {} gave {}", call, r));
   };
-  // Without this check, a chip newer than NVRTC would fail with a wall of compiler errors.
+  // For a chip newer than NVRTC, the compiler would report many unclear errors instead.
   int known = 0;
   checked(nvrtc->supported_arch_count(&known), "nvrtcGetNumSupportedArchs");
   std::vector<int> archs(static_cast<std::size_t>(known));

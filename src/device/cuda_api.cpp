@@ -16,7 +16,8 @@ void* open_first(const std::vector<std::string>& names) {
   return nullptr;
 }
 
-// Where NVRTC lies: SORTIUM_NVRTC, the loader's own path, then the toolkit's usual places.
+// File names of NVRTC to try: SORTIUM_NVRTC, the loader's search path, then the toolkit's usual
+// places.
 std::vector<std::string> nvrtc_names() {
   std::vector<std::string> names;
   if (const char* set = std::getenv("SORTIUM_NVRTC"); set && *set) return {set};
@@ -30,7 +31,7 @@ std::vector<std::string> nvrtc_names() {
   return names;
 }
 
-// Fills in a table's entries, and keeps the first name that is missing.
+// Fills in a table's function pointers, and keeps the name of the first function that is missing.
 struct Loader {
   void* library;
   std::string missing;
@@ -121,9 +122,10 @@ struct LoadedNvrtc {
   }
 
  private:
-  // NVRTC opens this library by its bare name when it compiles, and fails where the loader's path
-  // lacks the directory that both lie in: an NVRTC that pip brought, or a toolkit that ldconfig
-  // never heard of. One that is loaded is found.
+  // Loads NVRTC's library of built-ins in advance. NVRTC opens it by its bare name when it
+  // compiles. That fails if the loader's search path lacks the directory of both: with an NVRTC
+  // that pip installed, or a toolkit that ldconfig does not know. A library that is loaded already
+  // is found.
   void load_builtins() const {
     Dl_info here{};
     int major = 0, minor = 0;

@@ -1,6 +1,6 @@
-// The few entry points of the CUDA driver and of NVRTC that Sortium calls, declared here and found
-// with dlopen, so that nothing of CUDA is needed to build or to start. Names and values are the
-// driver's ABI.
+// The few functions of the CUDA driver and of NVRTC that Sortium calls. They are declared here and
+// found with dlopen, so Sortium builds and starts without CUDA. Names and values are the driver's
+// ABI.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ constexpr Result success = 0, error_invalid_value = 1, error_out_of_memory = 2,
                  error_no_device = 100;
 
 constexpr int function_max_dynamic_shared = 8, function_any_cluster_size = 14;
-constexpr int pointer_memory_type = 2;  // an attribute of a pointer; its value is 0 if unknown
+constexpr int pointer_memory_type = 2;  // an attribute of a pointer; 0 for unknown memory
 
 enum Attribute : int {
   max_threads_per_block = 1,
@@ -35,7 +35,7 @@ enum Attribute : int {
   compute_capability_minor = 76,
 };
 
-// CUlaunchConfig and its CUlaunchAttribute, of which two are used here.
+// CUlaunchConfig and CUlaunchAttribute, with the two attributes that are used here.
 struct LaunchAttribute {
   int id;
   int padding;
@@ -107,7 +107,7 @@ struct Nvrtc {
   Result (*supported_archs)(int*);
 };
 
-// Returns nullptr, and the reason in `why`, if the library is missing. Loads it once a process.
+// Returns nullptr, and the reason in `why`, if the library is missing. Loads it once per process.
 [[nodiscard]] const Driver* driver(std::string& why);
 [[nodiscard]] const Nvrtc* nvrtc(std::string& why);
 

@@ -10,7 +10,7 @@ namespace sortium {
 
 namespace {
 
-// The host alone: a caller who wants cpu:0 need not wait until drivers have started.
+// Only the host: a caller who wants cpu:0 does not wait until drivers have started.
 const backend::Found& host() {
   static const backend::Found& found = *new backend::Found(backend::find_host());
   return found;
@@ -134,7 +134,8 @@ std::shared_ptr<Device> find_device(std::string_view spec, bool runs_kernels) {
   }
   if (spec == "auto") return best(runs_kernels);
   const auto is_part_of_a_name = [](unsigned char c) { return std::isalnum(c) != 0; };
-  if (std::ranges::none_of(spec, is_part_of_a_name)) no_such_device(spec);  // ' ' is in all names
+  if (std::ranges::none_of(spec, is_part_of_a_name))
+    no_such_device(spec);  // every name contains ' '
   const std::string wanted = lower(spec);
   if (wanted == "cpu:0" && !host().devices.empty()) return host().devices.front();
   const auto& all = machine().all;
@@ -149,7 +150,7 @@ std::shared_ptr<Device> find_device(std::string_view spec, bool runs_kernels) {
     if (n < cl.size()) return cl[n];
     no_such_device(spec);
   }
-  // Blanks are a part of every name.
+  // Every name contains blanks.
   if (wanted.find_first_not_of(" \t\n") == std::string::npos) no_such_device(spec);
   for (const auto& d : all)
     if (lower(d->info().name) == wanted) return d;

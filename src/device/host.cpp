@@ -1,4 +1,4 @@
-// The host as a device, cpu:0. Its memory is the program's own. Its queue runs work at once, on the
+// The host as a device, cpu:0. Its memory is the process's own. Its queue runs work at once, on the
 // calling thread and oneTBB's. It runs no kernels; its algorithms work through Queue::call.
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -27,7 +27,7 @@ namespace sortium {
 namespace host {
 namespace {
 
-// Throws std::bad_alloc if memory for an arena of `count` threads would be short.
+// Throws std::bad_alloc if there is too little memory for an arena of `count` threads.
 void need_memory_for_arena(unsigned count) {
   ::operator delete(::operator new (std::size_t{1} << 17 | std::size_t{count} << 10));
 }
@@ -44,7 +44,7 @@ class Arenas {
     auto arena = std::make_unique<tbb::task_arena>(static_cast<int>(count));
     register_thread();
     arena->initialize();
-    // The calling thread's first task in it; workers' cannot be forced.
+    // Runs the calling thread's first task in the arena. Workers cannot be forced to run theirs.
     arena->execute([] {
       tbb::parallel_for(
           0, 2, [](int) {}, tbb::simple_partitioner{});
@@ -59,7 +59,7 @@ class Arenas {
 
  private:
   struct Kept {
-    unsigned count = 0;  // 0: none is kept here
+    unsigned count = 0;  // threads of the kept arena; 0: none is kept
     Arena arena{};
   };
   std::mutex mutex_;
@@ -67,7 +67,7 @@ class Arenas {
 };
 
 Arenas& arenas() {
-  static Arenas& all = *new Arenas;  // never destroyed: oneTBB may end before
+  static Arenas& all = *new Arenas;  // never destroyed: oneTBB may end first
   return all;
 }
 
@@ -94,8 +94,8 @@ constexpr std::uint64_t page = 4096, large_page = std::uint64_t{1} << 21;
 
 std::byte* at(const Memory& m) { return static_cast<std::byte*>(m.handle) + m.offset; }
 
-// Calls piece(offset, bytes) for all of `bytes`, perhaps twice, by all cores: one alone does not
-// use the memory's bandwidth.
+// Calls piece(offset, bytes) on all cores, for pieces that cover all of `bytes`; for a piece
+// perhaps twice. One core alone does not reach the memory's bandwidth.
 template <class Piece>
 void in_pieces(std::uint64_t bytes, const Piece& piece) {
   constexpr std::uint64_t step = std::uint64_t{1} << 20;
@@ -107,8 +107,8 @@ void in_pieces(std::uint64_t bytes, const Piece& piece) {
                            });
 }
 
-// Keeps one block of memory that was given back, for the next buffer: to touch new memory for the
-// first time takes as long as to sort in it. At most an eighth of the machine's memory.
+// Keeps one freed block of memory for the next buffer: touching new memory for the first time takes
+// as long as sorting in it. Keeps at most an eighth of the machine's memory.
 class Spare {
  public:
   struct Block {
@@ -137,8 +137,10 @@ class Spare {
 
 class HostBuffer final : public Buffer {
  public:
-  HostBuffer(void* memory, std::uint64_t bytes) : memory_(memory), bytes_(bytes) {}  // the caller's
-  HostBuffer(std::uint64_t bytes, Spare& spare) : bytes_(bytes), spare_(&spare) {}  // own() follows
+  HostBuffer(void* memory, std::uint64_t bytes)
+      : memory_(memory), bytes_(bytes) {}  // memory of the caller
+  HostBuffer(std::uint64_t bytes, Spare& spare)
+      : bytes_(bytes), spare_(&spare) {}  // own memory, see own()
   HostBuffer(const HostBuffer&) = delete;
   HostBuffer& operator=(const HostBuffer&) = delete;
   ~HostBuffer() override {
@@ -167,7 +169,7 @@ class HostQueue final : public Queue {
   }
   void call(std::string_view phase, const std::function<void()>& work) override {
     if (!tracing_) return work();
-    trace_.push_back({phase, 0});  // before the work, after which nothing may fail
+    trace_.push_back({phase, 0});  // before the work: after it, nothing may fail
     const auto begin = std::chrono::steady_clock::now();
     work();
     trace_.back().seconds =
@@ -198,7 +200,7 @@ class HostQueue final : public Queue {
 
   void begin_trace() override {
     trace_.clear();
-    trace_.reserve(256);  // phases of a sort: none fails half way for want of memory
+    trace_.reserve(256);  // the phases of a sort: no allocation fails halfway
     tracing_ = true;
   }
   std::vector<TraceEntry> end_trace() override {
@@ -256,17 +258,16 @@ class HostDevice final : public Device {
     auto buffer = std::make_unique<HostBuffer>(bytes, spare_);
     auto block = spare_.take(bytes);
     if (block.memory == nullptr) {
-      // Large pages, if there are any: fewer first touches, fewer entries of the TLB.
+      // Large pages, if the system has them: fewer page faults, fewer TLB entries.
       const std::uint64_t boundary = bytes >= 2 * large_page ? large_page : page;
       block.bytes = (bytes / boundary + 1) * boundary;
-      // The system promises more memory than it has, and kills processes that use it.
+      // Linux allocates more memory than it has, and kills processes that use it. So refuse early.
       if (bytes <= info_.claimed.global_memory)
         block.memory = std::aligned_alloc(boundary, block.bytes);
       if (block.memory == nullptr)
         throw Error(ErrorCode::out_of_memory,
-                    fmt::format("cpu:0: asked for {} bytes; the host's memory has {}, of which "
-                                "{} are free",
-                                bytes, info_.claimed.global_memory, free_memory()));
+                    fmt::format("cpu:0: cannot allocate {} bytes; {} of {} are free", bytes,
+                                free_memory(), info_.claimed.global_memory));
 #ifdef MADV_HUGEPAGE
       if (boundary == large_page) ::madvise(block.memory, block.bytes, MADV_HUGEPAGE);
 #endif

@@ -1,15 +1,14 @@
-// The threads of cpu:0: oneTBB's, with loops that always end.
+// The threads of cpu:0: oneTBB's, with loops that always finish.
 //
 // oneTBB allocates memory for its tasks while a loop runs, and throws if there is none. A sort that
-// has begun to write its output must not stop there. So the calling thread then runs what is left.
+// has begun to write its output must not stop there. So the calling thread then runs the rest.
 //
-// Two allocations oneTBB 2021.8 does not survive: of an arena (it crashes or hangs), and of the
-// first task that a thread spawns in an arena (it hangs). So arenas are kept and used again, and
-// there must be enough memory before one is made.
+// oneTBB 2021.8 does not survive two failed allocations: that of an arena (it crashes or hangs),
+// and that of the first task that a thread spawns in an arena (it hangs). So arenas are reused, and
+// one is made only while there is enough memory.
 //
-// Every loop has a context of its own. If loops shared one, a loop that fails would cancel the
-// loops inside of its bodies: these would return with half of their work undone, and without an
-// exception.
+// Every loop has its own context. If loops shared one, a failing loop would cancel the loops inside
+// its bodies: these would return with half of their work undone, and without an exception.
 #pragma once
 
 #include <tbb/parallel_for.h>
@@ -31,15 +30,15 @@ void call(AnyQueue& queue, std::string_view phase, const Work& work) {
   queue.call(phase, std::cref(work));
 }
 
-// Calls body(range) for parts of `range`, in parallel. If oneTBB fails, the calling thread calls
-// body for the whole range again: `body` may run twice for an index, and must not mind. Throws what
-// `body` throws.
+// Calls body(range) for subranges of `range`, in parallel. If oneTBB fails, the calling thread
+// calls body for the whole range again. So `body` may run twice for an index, which must not change
+// the result. Throws what `body` throws.
 template <class Range, class Body, class Partitioner = tbb::auto_partitioner>
 void repeatable_for(const Range& range, const Body& body, const Partitioner& partitioner = {}) {
   tbb::task_group_context own(tbb::task_group_context::isolated);
   try {
     return tbb::parallel_for(range, body, partitioner, own);
-  } catch (...) {  // out of memory or threads, or an exception of `body`, which it throws again
+  } catch (...) {  // oneTBB lacks memory or threads, or `body` threw, which it does again here
   }
   body(range);
 }
@@ -57,7 +56,7 @@ void once_for(std::uint64_t count, std::uint8_t* done, const Partitioner& partit
   tbb::task_group_context own(tbb::task_group_context::isolated);
   try {
     return tbb::parallel_for(tbb::blocked_range<std::uint64_t>(0, count), run, partitioner, own);
-  } catch (...) {  // out of memory or threads: no body runs any more, and some have not run
+  } catch (...) {  // oneTBB lacks memory or threads; no body runs any more, and some have not run
   }
   for (std::uint64_t i = 0; i < count; ++i)
     if (done[i] == 0) body(i, i + 1);
@@ -78,15 +77,15 @@ void both_once(const First& first, const Second& second) {
 }
 
 using Arena = std::unique_ptr<tbb::task_arena>;
-[[nodiscard]] Arena take_arena(unsigned count);  // of `count` threads; throws std::bad_alloc
+[[nodiscard]] Arena take_arena(unsigned count);  // with `count` threads; throws std::bad_alloc
 void give_back(Arena arena, unsigned count) noexcept;
-// Makes the calling thread known to oneTBB, which makes an arena of its own for it. Throws
-// std::bad_alloc. Returns at once if the thread is known.
+// Registers the calling thread with oneTBB, which makes an arena for it. Throws std::bad_alloc.
+// Returns at once if the thread is registered.
 void register_thread();
-// The number of threads that the machine runs at a time.
+// The number of hardware threads that the process may use.
 [[nodiscard]] unsigned all_threads();
 
-// The arena that bounds a sort to `count` threads, or the calling thread alone if that is 1.
+// An arena that limits a sort to `count` threads; for 1, the calling thread alone.
 class Threads {
  public:
   explicit Threads(unsigned count = 1) : count_(count) {}
@@ -100,8 +99,8 @@ class Threads {
   void start() {
     if (count_ > 1 && !arena_) arena_ = take_arena(count_);
   }
-  // Runs `work` in the arena, if start() was called. Throws std::bad_alloc before `work` begins,
-  // and what `work` throws.
+  // Runs `work` in the arena if start() was called, else on the calling thread. Throws
+  // std::bad_alloc before `work` begins, and what `work` throws.
   template <class Work>
   void run(const Work& work) const {
     if (!arena_) return work();
@@ -120,7 +119,7 @@ class Threads {
   Arena arena_;
 };
 
-// repeatable_for in an arena for all threads.
+// repeatable_for() in an arena with all threads.
 template <class Range, class Body>
 void repeatable_for_all(const Range& range, const Body& body) {
   Threads threads(all_threads());

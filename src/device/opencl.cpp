@@ -43,8 +43,8 @@ auto checked(F&& call) {
   }
 }
 
-// Set in a child of fork if the parent had started OpenCL. Drivers keep threads, which a child does
-// not have: it would wait for them for ever.
+// Set in a child process after fork() if the parent had started OpenCL. Drivers have threads that a
+// child does not have: it would wait for them for ever.
 std::atomic<bool> forked{false};
 
 void refuse_after_fork() {
@@ -55,7 +55,7 @@ void refuse_after_fork() {
                 "start method 'spawn')");
 }
 
-// Returns the value, or `otherwise` if the device does not know it.
+// Returns the value, or `otherwise` if the device does not support the query.
 template <class T>
 T query(const cl::Device& device, cl_device_info what, T otherwise) {
   T value{};
@@ -76,7 +76,7 @@ OpenClVersion version_of(const cl::Device& device) {
   return v;
 }
 
-// Claims native sub-groups only if the driver names a single size, or lets a kernel require one.
+// Claims native sub-groups only if the driver reports a single size, or lets a kernel require one.
 void claim_sub_groups(const cl::Device& device, Capabilities& c) {
   const auto extensions = fmt::format(" {} ", device.getInfo<CL_DEVICE_EXTENSIONS>());
   const auto has = [&](std::string_view e) {
@@ -145,7 +145,7 @@ class ClKernel final : public Kernel {
       : kernel_(std::move(kernel)), name_(std::move(name)) {}
   std::string_view name() const override { return name_; }
 
-  // Held from setting the arguments until the launch is enqueued: a cl_kernel stores them.
+  // Held from setting the arguments until the launch is enqueued, because a cl_kernel stores them.
   std::mutex mutex;
   cl::Kernel& get() { return kernel_; }
 
@@ -154,8 +154,8 @@ class ClKernel final : public Kernel {
   std::string name_;
 };
 
-// Held while a program is compiled or released and while a kernel is made of it. OpenCL allows
-// these calls at the same time, but not all drivers survive it: Oclgrind's programs share one LLVM
+// Held while a program is compiled or released and while a kernel is created from it. OpenCL allows
+// these calls concurrently, but not all drivers survive it: Oclgrind's programs share one LLVM
 // context.
 std::mutex compiler;
 
@@ -193,7 +193,7 @@ class ClQueue final : public Queue {
       const std::lock_guard lock(kernel.mutex);
       cl_uint index = 0;
       for (const auto& a : l.args) {
-        if (a.is_memory) {  // a buffer and where it begins, see kernels::full_text
+        if (a.is_memory) {  // a buffer and an offset in it, see kernels::full_text
           const auto buffer = static_cast<cl_mem>(a.memory.handle);
           kernel.get().setArg(index++, sizeof buffer, buffer == nullptr ? nullptr : &buffer);
           kernel.get().setArg(index++, cl_ulong{a.memory.offset});
@@ -296,7 +296,7 @@ class ClDevice final : public Device {
  public:
   ClDevice(cl::Device device, DeviceInfo info)
       : device_(std::move(device)), info_(std::move(info)) {}
-  // For the caller's context.
+  // Wraps the caller's context.
   ClDevice(cl::Device device, DeviceInfo info, cl::Context context)
       : ClDevice(std::move(device), std::move(info)) {
     context_ = std::move(context);
@@ -374,7 +374,7 @@ class ClDevice final : public Device {
   }
 
  private:
-  // The context, made when first needed: `sortium devices` should not start every driver.
+  // The context, created when first needed: `sortium devices` should not start every driver.
   const cl::Context& context() {
     refuse_after_fork();
     std::call_once(context_made_, [&] { context_ = cl::Context(device_); });
@@ -384,11 +384,11 @@ class ClDevice final : public Device {
   std::unique_ptr<Buffer> make_buffer(cl_mem_flags flags, void* host, std::uint64_t bytes) {
     const auto& c = info_.claimed;
     const auto out_of_memory = [&] {
-      throw Error(ErrorCode::out_of_memory,
-                  fmt::format("{}: asked for a buffer of {} bytes; the largest that the device "
-                              "gives is {}, and its "
-                              "memory has {}",
-                              info_.name, bytes, c.max_allocation, c.global_memory));
+      throw Error(
+          ErrorCode::out_of_memory,
+          fmt::format("{}: cannot allocate a buffer of {} bytes; the device allows {} bytes "
+                      "in a buffer and has {} in all",
+                      info_.name, bytes, c.max_allocation, c.global_memory));
     };
     if (bytes > c.max_allocation || bytes > c.global_memory) out_of_memory();
     try {
@@ -402,16 +402,17 @@ class ClDevice final : public Device {
     }
   }
 
-  // Returns the first line "//! …" of a source with its newline, or nothing. It has options for the
-  // compiler, and stays in front of the binary, because NVIDIA's driver compiles that again.
+  // Returns the first line of a source, with its newline, if it begins with "//! ": it holds
+  // compiler options. Else returns nothing. The line stays in front of the binary, because NVIDIA's
+  // driver compiles that again.
   static std::string given_options(std::string_view text) {
     return std::string(text.starts_with("//! ") ? text.substr(0, text.find('\n') + 1) : "");
   }
 
   void build(cl::Program& program, const std::string& given) {
     const auto v = version_of(device_);
-    // NVIDIA's compiler knows 1.2 (its sub-group words are PTX); others need 2.0 for acquire and
-    // release.
+    // NVIDIA's compiler supports 1.2; its sub-group words are PTX. Other compilers need 2.0 for
+    // acquire and release.
     std::string options = info_.claimed.sub_group_words == SubGroupWords::ptx ? "-cl-std=CL1.2"
                           : v.major >= 3                                      ? "-cl-std=CL3.0"
                           : v.major == 2                                      ? "-cl-std=CL2.0"

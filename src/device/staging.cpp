@@ -12,11 +12,11 @@ namespace sortium {
 namespace {
 
 constexpr unsigned slots_per_thread = 2;
-// A thread that copies less costs more to start than it saves.
+// Starting a thread costs more than a thread with fewer bytes saves.
 constexpr std::uint64_t least_bytes_per_thread = std::uint64_t{4} << 20;
 
-// Waits for a failed thread's copies, so that the next transfer may use its slots. What fails here
-// fails for the reason that is reported already.
+// Waits for a failed thread's copies, so that the next transfer may use its slots. Ignores errors:
+// the cause is reported already.
 void wait_for(const std::unique_ptr<Staging::Slot>* slots) {
   for (unsigned s = 0; s < slots_per_thread; ++s) {
     try {
@@ -28,7 +28,7 @@ void wait_for(const std::unique_ptr<Staging::Slot>* slots) {
 
 }  // namespace
 
-// The pieces of one transfer. Each thread takes the next one until there are none, or until another
+// The pieces of one transfer. Each thread takes the next one until none is left, or until another
 // thread has failed.
 struct Staging::Pieces {
   struct Piece {
@@ -78,7 +78,7 @@ void Staging::run(std::uint64_t bytes, const Work& work) {
   try {
     for (unsigned t = 1; t < threads; ++t) others.emplace_back(work_of, t);
   } catch (const std::system_error&) {
-    // The system has no more threads: those that run do all of it.
+    // The system can start no more threads: those that run transfer everything.
   }
   work_of(0);
   for (auto& other : others) other.join();
@@ -88,7 +88,7 @@ void Staging::run(std::uint64_t bytes, const Work& work) {
 void Staging::write(const void* from, std::uint64_t bytes, const Start& start) {
   const auto* const source = static_cast<const std::byte*>(from);
   run(bytes, [&](Pieces& pieces, const std::unique_ptr<Slot>* slots) {
-    unsigned used = 0;  // pieces of this thread so far
+    unsigned used = 0;  // pieces that this thread has taken
     for (auto piece = pieces.take(); piece.bytes != 0; piece = pieces.take(), ++used) {
       Slot& slot = *slots[used % slots_per_thread];
       if (used >= slots_per_thread) slot.wait();

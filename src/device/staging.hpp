@@ -18,36 +18,36 @@ namespace sortium {
 class Staging {
  public:
   static constexpr std::uint64_t slot_bytes = std::uint64_t{2} << 20;
-  // Shorter transfers gain nothing: the caller lets the driver copy them.
+  // The least transfer worth staging. For shorter ones the caller lets the driver copy.
   static constexpr std::uint64_t least_bytes = std::uint64_t{2} << 20;
 
-  // `slot_bytes` of pinned memory, and what the backend needs to wait for its last copy.
+  // A block of `slot_bytes` of pinned memory, and what the backend needs to wait for its last copy.
   class Slot {
    public:
     virtual ~Slot() = default;
     [[nodiscard]] virtual std::byte* data() = 0;
-    // Returns when the last copy that was started from or to this slot has ended.
+    // Waits until the last copy from or to this slot has ended.
     virtual void wait() = 0;
   };
   // Returns a new slot. Throws Error(out_of_memory).
   using MakeSlot = std::function<std::unique_ptr<Slot>()>;
-  // Enqueues a copy between the slot and `bytes` bytes of device memory from `offset` on. Called
-  // from several threads at the same time.
+  // Enqueues a copy between the slot and `bytes` bytes of device memory at `offset`. Called from
+  // several threads concurrently.
   using Start = std::function<void(Slot& slot, std::uint64_t offset, std::uint64_t bytes)>;
 
-  // Slots are made when a transfer first needs them, and kept: two for each of up to `max_threads`
-  // threads.
+  // Allocates slots when a transfer first needs them, and keeps them: two for each of up to
+  // `max_threads` threads.
   Staging(MakeSlot make_slot, unsigned max_threads);
 
   // Copy `bytes` bytes to or from the device, and return when all of them have arrived. One
   // transfer runs at a time; others wait. They throw what `start` or a slot throws, after every
-  // thread has stopped; memory of the caller may then be written in part.
+  // thread has stopped; the destination may then be partly written.
   void write(const void* from, std::uint64_t bytes, const Start& start);
   void read(void* to, std::uint64_t bytes, const Start& start);
 
  private:
   struct Pieces;
-  // What one thread does, with its two slots.
+  // The work of one thread, with its two slots.
   using Work = std::function<void(Pieces& pieces, const std::unique_ptr<Slot>* slots)>;
   void run(std::uint64_t bytes, const Work& work);
 

@@ -59,13 +59,13 @@ std::uint64_t rank_bytes(const Capabilities& c, std::uint64_t work_items, std::u
 
 namespace {
 
-// A pointer parameter of OpenCL: the buffer, and the byte in it where the pointer begins.
+// An OpenCL kernel's two parameters for a pointer: the buffer, and the offset of the first byte.
 std::string as_buffer(const KernelText::Parameter& p) {
   const auto before_name = p.text.substr(0, p.text.size() - p.name.size());
   return fmt::format("{}{}_buffer, u64 {}_begin", before_name, p.name, p.name);
 }
 
-// The statement that makes the pointer of both.
+// The statement that computes the pointer from both.
 std::string as_pointer(const KernelText::Parameter& p) {
   return fmt::format(" {0} {1} = ({0})((GLOBAL const u8 *){1}_buffer + {1}_begin);", p.type,
                      p.name);
@@ -88,10 +88,12 @@ std::string prologue(const KernelText& kernel, Backend backend) {
   return out;
 }
 
-// The source with what the device's language needs in every kernel, in front of its first
-// statement. Everything stays on its line, for the compiler's messages. OpenCL passes whole buffers
-// to a kernel, and a sub-buffer for each slice is slow and, with some drivers, unsafe (see
-// docs/design.md). So a parameter `GLOBAL T* p` becomes the buffer and the byte where p begins.
+// Returns the source with the statements that the device's language needs at the beginning of every
+// kernel. Line numbers do not change, for the compiler's messages.
+//
+// OpenCL passes whole buffers to a kernel. A sub-buffer for each slice is slow and, with some
+// drivers, unsafe (see docs/design.md). So a parameter `GLOBAL T* p` becomes the buffer and p's
+// offset in it.
 std::string with_prologues(const Source& source, Backend backend) {
   const auto text = source.text;
   std::string out;
@@ -109,9 +111,9 @@ std::string with_prologues(const Source& source, Backend backend) {
   return out += text.substr(done);
 }
 
-// Returns the compiler option that bounds the registers of a work-item, for NVIDIA's OpenCL, where
-// KERNEL_RESIDENT(WG, RESIDENT) cannot: a compute unit has 65536. Without it the compiler uses up
-// to 255, and a work-group has the compute unit to itself.
+// Returns the compiler option that limits the registers of a work-item, for NVIDIA's OpenCL, where
+// KERNEL_RESIDENT(WG, RESIDENT) has no effect. A compute unit has 65536 registers. Without the
+// option the compiler uses up to 255 for a work-item, so only one work-group fits a compute unit.
 std::string register_bound(unsigned work_items) {
   return work_items == 0 ? ""
                          : fmt::format("//! -cl-nv-maxrregcount={}\n",
@@ -148,7 +150,7 @@ std::string full_text(const Capabilities& c, const std::vector<Source>& sources,
 
 namespace {
 
-// The device's module with the signatures of its kernels.
+// The device's module, which adds the signatures to its kernels.
 class SignedModule final : public Module {
  public:
   SignedModule(std::unique_ptr<Module> module, Signatures signatures)
@@ -171,7 +173,8 @@ class SignedModule final : public Module {
 // The modules that were built for a device. They live as long as the device.
 struct Modules : DeviceState {
   std::mutex mutex;
-  std::map<std::string, std::shared_future<std::shared_ptr<Module>>> built;  // or being built
+  std::map<std::string, std::shared_future<std::shared_ptr<Module>>>
+      built;  // by source text; ready, or being built
   std::once_flag probed;
   Capabilities found;
 };
@@ -194,7 +197,7 @@ std::unique_ptr<Module> load_or_compile(Device& device, const std::string& text)
     try {
       return device.load(binary);
     } catch (const Error&) {
-      // The driver changed and kept its name: compile again.
+      // The driver changed but kept its version: compile again.
     }
   }
   auto module = device.compile(text, binary);
@@ -208,8 +211,8 @@ std::shared_ptr<Module> build(Device& device, const Capabilities& capabilities,
                               const std::vector<Source>& sources, const Defines& defines) {
   auto& cached = modules(device);
   const std::string text = full_text(capabilities, sources, defines);
-  // A second thread that asks for the same kernels waits for them; other kernels are compiled
-  // concurrently.
+  // If two threads need the same kernels, the second waits for the first. Other kernels are
+  // compiled concurrently.
   std::promise<std::shared_ptr<Module>> promise;
   {
     std::unique_lock lock(cached.mutex);
@@ -240,7 +243,7 @@ namespace sortium {
 
 const Capabilities& capabilities(Device& device) {
   if (device.info().claimed.backend == Backend::host)
-    return device.info().claimed;  // cpu:0 runs no kernels that could find out more
+    return device.info().claimed;  // cpu:0 runs no kernels, so there is nothing to probe
   auto& m = kernels::modules(device);
   std::call_once(m.probed, [&] {
     const std::string key =

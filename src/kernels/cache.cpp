@@ -24,13 +24,14 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// The largest entry that is read: many times a module's machine code.
+// The largest entry that is read. A module's machine code is many times smaller.
 constexpr std::uint64_t most_entry_bytes = std::uint64_t{256} << 20;
 constexpr std::size_t name_digits = 32;
 constexpr std::string_view temporary_mark = ".tmp.";
 constexpr std::time_t stale_seconds = 3600;
 
-// FNV-1a. Names files and finds torn ones; the key that an entry carries decides whose it is.
+// FNV-1a. Names files and detects incomplete ones. The key stored in an entry tells what it belongs
+// to.
 std::uint64_t hash(std::span<const std::byte> data, std::uint64_t seed = 0xcbf29ce484222325u) {
   for (const auto b : data) seed = (seed ^ static_cast<std::uint64_t>(b)) * 0x100000001b3u;
   return seed;
@@ -63,7 +64,7 @@ class Descriptor {
   int fd_;
 };
 
-// Why another user could have written what `s` describes; empty: only this user could.
+// Returns why another user could have written what `s` describes; empty if only this user could.
 std::string why_not_ours(const struct stat& s) {
   if (s.st_uid != geteuid())
     return fmt::format("it belongs to user {}, and this process runs as user {}", s.st_uid,
@@ -73,7 +74,7 @@ std::string why_not_ours(const struct stat& s) {
   return {};
 }
 
-// The cache directory, or none if there is none or other users could replace its entries. In a
+// The cache directory; none if it is missing, or if other users could replace its entries. In a
 // directory with the sticky bit (/tmp) they cannot.
 std::optional<Descriptor> open_directory() {
   const std::string where = directory();
@@ -90,14 +91,15 @@ std::optional<Descriptor> open_directory() {
   return fd;
 }
 
-// Makes the directory, and those above it, if they are missing. Only the user may use the last.
+// Creates the directory and its parents if they are missing. Only this user may use the directory.
 void make_directory(const fs::path& where) {
   std::error_code ignored;
   fs::create_directories(where.parent_path(), ignored);
   mkdir(where.c_str(), 0700);  // if this fails, open_directory finds none
 }
 
-// The whole regular file `name`, or none. Follows no link, and reads only what this user wrote.
+// The content of the regular file `name`, or none. Follows no link, and reads only this user's
+// files.
 std::optional<std::vector<std::byte>> read_own_file(const Descriptor& where,
                                                     const std::string& name) {
   const Descriptor fd(
@@ -131,7 +133,7 @@ bool write_all(const Descriptor& fd, const void* data, std::size_t bytes) {
   return true;
 }
 
-// "<entry's name>.tmp.<digits>": nobody else's files are called so.
+// "<entry's name>.tmp.<digits>": only the cache uses such names.
 bool is_temporary_name(std::string_view name) {
   const auto all_of = [](std::string_view text, std::string_view allowed) {
     return !text.empty() && text.find_first_not_of(allowed) == text.npos;

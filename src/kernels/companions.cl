@@ -1,5 +1,5 @@
-// What is done with sorted records: check that they are sorted, keep the first of each run of equal
-// keys, merge two sorted ranges, and search in one. Keys are equal if their ranks are.
+// Operations on sorted records: check that they are sorted, keep the first of each run of equal
+// keys, merge two sorted ranges, search in one. Keys are equal if their ranks (key_rank) are.
 
 PARAMETER(WG)           // work-items of a work-group, a power of two
 PARAMETER(ITEMS)        // neighbouring records of a work-item in a tile
@@ -7,7 +7,7 @@ PARAMETER(COUNT_BYTES)  // bytes of a run's length: 4 or 8
 
 #define TILE (WG * ITEMS)
 
-// Returns the least of the work-group's numbers.
+// Returns the least `mine` of the work-group.
 INLINE u64 least_of_group(LOCAL u64* found, u64 mine) {
   const u32 t = local_id();
   found[t] = mine;
@@ -59,8 +59,8 @@ KERNEL(WG) void unique_tally(GLOBAL const ukey_t* keys, GLOBAL index_t* counts, 
   }
 }
 
-// Gathers the first record of each run, in order, and stores where the runs begin. `counts` is
-// scanned already; its last entry is the number of runs.
+// Gathers the first record of each run, in order, and stores the position of each. `counts` must be
+// scanned; its last entry is the number of runs.
 KERNEL(WG)
 void unique_gather(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                    GLOBAL const value_t* values_in, GLOBAL value_t* values_out,
@@ -98,7 +98,7 @@ typedef u64 count_t;
 typedef u32 count_t;
 #endif
 
-// Stores the length of each run, from where it begins to where the next one does.
+// Stores the length of each run: the distance between its position and the next run's.
 KERNEL(WG)
 void unique_lengths(GLOBAL const index_t* starts, GLOBAL count_t* lengths, GLOBAL const u64* runs,
                     u64 n) {
@@ -107,8 +107,8 @@ void unique_lengths(GLOBAL const index_t* starts, GLOBAL count_t* lengths, GLOBA
     lengths[i] = (count_t)((i + 1 < count ? starts[min(i + 1, count - 1)] : n) - starts[i]);
 }
 
-// Returns how many of the first `diagonal` records of the merged order come from a. Ties: those of
-// a come before those of b.
+// Returns how many of the first `diagonal` records of the merged order come from a. Ties: records
+// of a come before those of b.
 #define DEFINE_CUT(name, SPACE)                                                                    \
   INLINE u64 name(SPACE const ukey_t* a, u64 a_count, SPACE const ukey_t* b, u64 b_count,          \
                   u64 diagonal) {                                                                  \
@@ -151,7 +151,7 @@ void merge_two(GLOBAL const ukey_t* a, GLOBAL const ukey_t* b, GLOBAL ukey_t* ke
   for (u32 i = t; i < count; i += WG) keys[i] = i < in_a ? a[first_a + i] : b[first_b + (i - in_a)];
   barrier_local();
 
-  // Merge: where each record of the work-item's own piece of the output comes from.
+  // Merge: find the source of each record of the work-item's own piece of the output.
   const u32 from = min(t * ITEMS, count), to = min(from + ITEMS, count);
   u32 left = (u32)cut_in_local(keys, in_a, keys + in_a, in_b, from), right = in_a + (from - left);
   for (u32 p = from; p < to; ++p) {
@@ -164,7 +164,7 @@ void merge_two(GLOBAL const ukey_t* a, GLOBAL const ukey_t* b, GLOBAL ukey_t* ke
   }
   barrier_local();
 
-  // Write: neighbouring work-items write neighbours.
+  // Store: neighbouring work-items write neighbouring records.
   for (u32 p = t; p < count; p += WG) {
     const u32 i = source[p];
     keys_out[tile + p] = keys[i];
@@ -174,8 +174,8 @@ void merge_two(GLOBAL const ukey_t* a, GLOBAL const ukey_t* b, GLOBAL ukey_t* ke
   }
 }
 
-// Stores for each needle how many of the n sorted keys come before it; with `upper`, ties count,
-// too.
+// Stores for each needle the number of sorted keys (of n) before it. With `upper`, keys equal to
+// the needle count, too.
 KERNEL(WG)
 void search_places(GLOBAL const ukey_t* keys, GLOBAL const ukey_t* needles, GLOBAL value_t* places,
                    u64 n, u64 needle_count, u32 upper) {

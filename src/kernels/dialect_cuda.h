@@ -1,4 +1,4 @@
-// Sortium's kernel words for CUDA C++ (NVRTC). Their meaning stands in dialect.md.
+// The words of the kernel dialect for CUDA C++ (NVRTC); dialect.md defines them.
 // The builder defines SG_LANES and INDEX_BITS before this.
 
 typedef unsigned char u8;
@@ -9,10 +9,10 @@ typedef unsigned long long u64;
 #define KERNEL(work_group) extern "C" __global__ __launch_bounds__(work_group)
 #define KERNEL_RESIDENT(work_group, groups) \
   extern "C" __global__ __launch_bounds__(work_group, groups)
-// What the builder puts first into every kernel: launches may begin early (sm_90 and up), which is
-// when the work-groups of the one before have ended, and wait here until what that one wrote is
-// there. (To let the next one begin sooner fills some compute units with its work-groups while
-// others are still at work.)
+// The first statement of every kernel. With sm_90 and up, a launch may begin as soon as all
+// work-groups of the launch before it have ended. Here it waits until their writes are visible.
+// (Beginning even earlier does not pay: new work-groups would occupy compute units while others
+// still work.)
 #if __CUDA_ARCH__ >= 900
 #define KERNEL_BEGIN asm volatile("griddepcontrol.wait;" : : : "memory");
 #else
@@ -72,8 +72,8 @@ typedef u32 sub_group_t;
 #define sg_ballot(sg, predicate) __ballot_sync(0xffffffffu, (predicate))
 #define sg_shuffle(sg, value, lane) __shfl_sync(0xffffffffu, (value), (lane))
 
-// The local memories of a cluster's work-groups. What is sent is counted by an mbarrier of who gets
-// it, so that nobody needs a fence, which takes some 900 cycles.
+// Access to the local memory of the cluster's other work-groups. The receiver's mbarrier counts the
+// bytes sent to it. This avoids a fence, which takes some 900 cycles.
 #if __CUDA_ARCH__ >= 900
 #define HAS_CLUSTERS 1
 typedef u64 arrivals_t;

@@ -1,4 +1,4 @@
-// Sortium's kernel words for OpenCL C 1.2 and up. Their meaning stands in dialect.md.
+// The words of the kernel dialect for OpenCL C 1.2 and up; dialect.md defines them.
 // The builder defines SG_LANES, SG_WORDS_… and INDEX_BITS before this.
 
 typedef uchar u8;
@@ -10,12 +10,12 @@ typedef ulong u64;
   __kernel __attribute__((reqd_work_group_size(work_group, 1, 1))) SG_SIZE_ATTRIBUTE
 #ifdef SG_WORDS_PTX
 #define KERNEL_RESIDENT(work_group, groups) \
-  __kernel  // a bound of registers is ignored where work-groups have a required size
+  __kernel  // compilers ignore a register bound if a kernel requires a work-group size
 #else
 #define KERNEL_RESIDENT(work_group, groups) KERNEL(work_group)
 #endif
 #define INLINE static inline __attribute__((always_inline))
-#define OUTLINE INLINE  // CPUs' compilers want barriers in the kernel itself
+#define OUTLINE INLINE  // compilers for CPUs need barriers in the kernel itself
 #define GLOBAL __global
 #define LOCAL __local
 #define LOCAL_ARRAY(type, name, count) __local type name[count]

@@ -27,7 +27,7 @@ bool is_identifier(std::string_view text) {
   });
 }
 
-// The next "KERNEL(" or "KERNEL_RESIDENT(" at or behind `from`.
+// The position of the next "KERNEL(" or "KERNEL_RESIDENT(" at or after `from`.
 std::size_t next_kernel(std::string_view text, std::size_t from) {
   return std::min(text.find("KERNEL(", from), text.find("KERNEL_RESIDENT(", from));
 }
@@ -46,7 +46,7 @@ KernelText::Parameter parse_parameter(const Source& source, std::string_view ker
   return {text, type, name, bytes};
 }
 
-// The type in the kernel's LOCAL_STRUCT(type, name), or an empty word.
+// The type in the kernel's LOCAL_STRUCT(type, name); empty if it has none.
 std::string_view find_local_struct(const Source& source, std::string_view kernel,
                                    std::string_view body) {
   constexpr std::string_view word = "LOCAL_STRUCT(";
@@ -77,7 +77,7 @@ KernelText parse_kernel(const Source& source, std::size_t at, std::size_t next) 
   return k;
 }
 
-// The names in the lines PARAMETER(NAME).
+// The names in the source's lines PARAMETER(NAME).
 std::vector<std::string_view> declared_parameters(const Source& source) {
   constexpr std::string_view word = "\nPARAMETER(";
   std::vector<std::string_view> names;

@@ -1,10 +1,10 @@
-// What the algorithms share: key order, digits, records, scan, and ranking in a sub-group.
+// Shared by the algorithms: key order, digits, records, scans, and ranking in a sub-group.
 
 // Defines::problem sets these.
 PARAMETER(KEY_BITS)        // bits of a key: 8, 16, 32, 64
 PARAMETER(KEY_SIGNED)      // 1: keys are signed integers
 PARAMETER(KEY_FLOAT)       // 1: keys are floating-point numbers
-PARAMETER(KEY_INFINITY)    // of a floating-point key: the bits of infinity
+PARAMETER(KEY_INFINITY)    // for floating-point keys: the bits of infinity
 PARAMETER(KEY_NAN)         // where NaN sorts: NAN_LAST, NAN_FIRST, NAN_BITS
 PARAMETER(KEY_ZEROS)       // ZEROS_TIED: -0 and +0 are equal
 PARAMETER(KEY_DESCENDING)  // 1: the largest key comes first
@@ -19,8 +19,9 @@ typedef u64 index_t;  // a position among the records
 typedef u32 index_t;
 #endif
 
-// A count in global memory that many add to, as index_t holds it: where that has 64 bits, of two
-// words, the second `upper` words behind the first. `read` gives a word's value.
+// Adds to a count in global memory that many work-items increase. A count has the bits of index_t.
+// With 64 bits it consists of two words, the upper one `upper` words behind the lower one.
+// READ_COUNT loads a count; read(word) loads one word.
 INLINE void add_to_count(GLOBAL u32* word, u32 upper, u32 what) {
   const u32 before = global_add(word, what);
   if (INDEX_BITS == 64 && before + what < what) global_add(word + upper, 1u);
@@ -31,12 +32,12 @@ INLINE void add_to_count(GLOBAL u32* word, u32 upper, u32 what) {
 #define READ_COUNT(read, word, upper) ((index_t)read(word))
 #endif
 
-// The place of the highest bit that is set; there is one.
+// Returns the position of the highest set bit. x is not 0.
 INLINE u32 highest_bit(u64 x) {
   return x >> 32 != 0 ? 32 + highest_bit32((u32)(x >> 32)) : highest_bit32((u32)x);
 }
 
-#ifdef OFFSET_BITS  // of the segments' offsets
+#ifdef OFFSET_BITS  // bits of a segment's offset
 #if OFFSET_BITS == 64
 typedef u64 offset_t;
 #else
@@ -56,7 +57,7 @@ typedef u16 ukey_t;
 typedef u8 ukey_t;
 #endif
 #define KEY_SIGN ((ukey_t)((ukey_t)1 << (KEY_BITS - 1)))
-// nan_last and the other names of key_order.h, for conditions of the preprocessor.
+// nan_last and other values of key_order.h, for #if.
 #define NAN_LAST 0
 #define NAN_FIRST 1
 #define NAN_BITS 2
@@ -69,8 +70,9 @@ typedef u32 value_t;
 #endif
 
 // Faster encoding of the order that key_order.h defines: the same functions, specialised by the
-// preprocessor. (Machine code made of key_order.h itself is the same for integers, another for
-// floats; no GPU has measured it.) tests/dialect_test.cpp compares them with key_order.h.
+// preprocessor. tests/dialect_test.cpp compares them with key_order.h. (Calling key_order.h here
+// yields the same machine code for integers, and different code for floats, whose speed is not
+// measured.)
 
 // order_of_untied_key().
 INLINE ukey_t untied_order(ukey_t key) {
@@ -179,9 +181,10 @@ INLINE ukey_t gather_order(ukey_t spread, u32 entry) {
 }
 #endif
 
-// A radix sort's passes whose digit is one and the same in all keys change nothing and are left
-// out, which is known on the device alone: left_out has a word for each, 0 where the pass moves the
-// records. They lie in `in` at first, then in `a`, `b`, `a`, …
+// A radix pass is skipped if all keys have the same digit. Only the device knows which passes are:
+// left_out[pass] is 0 if the pass moves the records. The records are in `in` at first, and after
+// each pass that moves them in `a`, `b`, `a`, … Returns the number of earlier passes that move
+// them.
 INLINE u32 moves_before(GLOBAL const u32* left_out, u32 pass) {
   u32 moves = 0;
   for (u32 p = 0; p < pass; ++p) moves += left_out[p] == 0 ? 1u : 0u;
@@ -189,13 +192,13 @@ INLINE u32 moves_before(GLOBAL const u32* left_out, u32 pass) {
 }
 #define AFTER_MOVES(moves, in, a, b) ((moves) == 0 ? (in) : (moves) % 2 ? (a) : (b))
 
-// For sorts by comparison: what two keys are compared by. ORDER_SHIFT and ORDER_BITS are the
-// problem's bit range.
+// The number by which comparison sorts compare keys: the problem's bit range (ORDER_SHIFT,
+// ORDER_BITS) of the key's order.
 INLINE ukey_t key_rank(ukey_t key) {
   return (ukey_t)bits_of_order(key_order(key), ORDER_SHIFT, ORDER_BITS);
 }
 
-// A key and what moves with it. Keys alone: value is 0 and costs nothing.
+// A key and its value. Without values, `value` is 0 and costs nothing.
 typedef struct {
   ukey_t key;
   value_t value;
@@ -205,7 +208,7 @@ INLINE record_t load_record(GLOBAL const ukey_t* keys, GLOBAL const value_t* val
   record_t r;
   r.key = keys[i];
 #if VALUE_BYTES
-  r.value = values ? values[i] : (value_t)i;  // no values: an argsort's positions
+  r.value = values ? values[i] : (value_t)i;  // null: an argsort, whose values are positions
 #else
   r.value = 0;
 #endif
@@ -213,7 +216,7 @@ INLINE record_t load_record(GLOBAL const ukey_t* keys, GLOBAL const value_t* val
 }
 
 INLINE void store_record(GLOBAL ukey_t* keys, GLOBAL value_t* values, u64 i, record_t r) {
-  if (keys) keys[i] = r.key;  // no keys: an argsort that does not want them
+  if (keys) keys[i] = r.key;  // null: an argsort that writes only positions
 #if VALUE_BYTES
   values[i] = r.value;
 #endif
@@ -248,8 +251,8 @@ INLINE void put_record(LOCAL ukey_t* keys, LOCAL value_t* values, u32 i, record_
 #endif
 }
 
-// A comparator of a sorting network: the record that sorts first goes to *a, or to *b where
-// `reverse`. Ties stay where they are, and nothing moves unless both records are there.
+// A comparator of a sorting network: moves the record that sorts first to *a, or to *b if `reverse`
+// is 1. Does not swap ties, and swaps nothing if `both_there` is 0.
 INLINE void compare_exchange(record_t* a, record_t* b, u32 reverse, u32 both_there) {
   const record_t x = *a, y = *b;
   const ukey_t rank_x = key_rank(x.key), rank_y = key_rank(y.key);
@@ -260,17 +263,17 @@ INLINE void compare_exchange(record_t* a, record_t* b, u32 reverse, u32 both_the
   b->value = swap ? x.value : y.value;
 }
 
-// Which way a stage of the bitonic network that merges into sequences of `length` (a power of two)
-// sorts the one that record i of n lies in. Sequences alternate, counted from the end of the list:
-// the last one ascends, so that for any n what is missing at its end is never wanted, as if there
-// were records there that sort after all others.
+// Returns 1 if a stage of the bitonic network sorts the sequence of record i (of n) in descending
+// order. The stage merges into sequences of `length`, a power of two. Directions alternate, counted
+// from the end of the list, so that the last sequence ascends. Then comparators without a partner
+// can be skipped for any n: records past the end would sort after all others.
 INLINE u32 bitonic_reverse(u64 i, u64 n, u64 length) {
   return ((i ^ (n - 1)) & length) != 0 ? 1 : 0;
 }
 
-// How many of a sorted run's `count` records come before a record of another run that is compared
-// by `rank`: those that are smaller and, with `ties`, those that are equal (the run lies to the
-// left of the record's own).
+// Returns the number of records of a sorted run (of `count`) that come before a record of another
+// run with this `rank`. Equal records count if `ties` is 1: then the run lies to the left of the
+// record's own run.
 #define DEFINE_RANK_IN_RUN(name, SPACE)                                                \
   INLINE index_t name(SPACE const ukey_t* run, index_t count, ukey_t rank, u32 ties) { \
     index_t low = 0, high = count;                                                     \
@@ -286,9 +289,8 @@ INLINE u32 bitonic_reverse(u64 i, u64 n, u64 length) {
 DEFINE_RANK_IN_RUN(rank_in_local_run, LOCAL)
 DEFINE_RANK_IN_RUN(rank_in_global_run, GLOBAL)
 
-// How many of `count` ranks come before `rank`, in no order of theirs: those that are smaller and,
-// among the first `earlier`, those that are equal (they belong to records that stand to the left of
-// the record's own).
+// Returns how many of `count` unsorted ranks come before `rank`: all smaller ones, and equal ones
+// among the first `earlier`, whose records lie to the left of the rank's own.
 INLINE u32 count_before(LOCAL const ukey_t* ranks, u32 earlier, u32 count, ukey_t rank) {
   u32 before = 0;
   for (u32 j = 0; j < earlier; ++j) before += ranks[j] <= rank ? 1u : 0u;
@@ -296,8 +298,9 @@ INLINE u32 count_before(LOCAL const ukey_t* ranks, u32 earlier, u32 count, ukey_
   return before;
 }
 
-// *word becomes the bits that are in any work-item's `bits`. It is 0 before; a barrier has to
-// follow. Where lanes can, one speaks for its sub-group: they would wait for each other.
+// Sets *word to the OR of all work-items' `bits`. *word must be 0 before; a barrier must follow.
+// With native sub-groups, one lane adds the bits of all: atomic operations of many lanes on one
+// word are serialised.
 INLINE void wg_or(LOCAL u32* word, u32 bits) {
 #if SG_NATIVE
   for (u32 distance = 1; distance < SG_LANES; distance *= 2)
@@ -307,7 +310,7 @@ INLINE void wg_or(LOCAL u32* word, u32 bits) {
     local_or(word, bits);
 }
 
-// Inclusive sum of `x` over the sub-group, in the order of lanes.
+// Inclusive prefix sum of `x` over the sub-group, in lane order.
 INLINE index_t sg_scan_add(sub_group_t sg, index_t x) {
   for (u32 distance = 1; distance < SG_LANES; distance *= 2) {
     const u32 from = (sg_lane() - distance) % SG_LANES;
@@ -320,16 +323,15 @@ INLINE index_t sg_scan_add(sub_group_t sg, index_t x) {
   return x;
 }
 
-// Exclusive sum of `x` over the work-group's first `count` work-items (a power of two), in the
-// order of their ids;
-// `*total` gets the whole. `scratch` has SCAN_WORDS(count). Every work-item must call it; it ends
-// with a barrier.
+// Exclusive prefix sum of `x` over the work-group's first `count` work-items (a power of two), in
+// the order of their ids. Stores the sum of all in *total. `scratch` has SCAN_WORDS(count) words.
+// Every work-item must call it; it ends with a barrier.
 #if SG_NATIVE
 #define SCAN_WORDS(count) ((count) < SG_LANES ? 1 : (count) / SG_LANES)
 INLINE index_t wg_scan_add(LOCAL index_t* scratch, u32 count, index_t x, index_t* total) {
   const u32 t = local_id(), lane = sg_lane();
   const u32 sub_groups = count < SG_LANES ? 1 : count / SG_LANES;
-  // Scan in the sub-group, then add the sums of the sub-groups before.
+  // Scan in the sub-group, then add the sums of all earlier sub-groups.
   const index_t inclusive = sg_scan_add(0, t < count ? x : 0);
   if (lane == SG_LANES - 1 && sg_index() < sub_groups) scratch[sg_index()] = inclusive;
   barrier_local();
@@ -364,26 +366,27 @@ INLINE index_t wg_scan_add(LOCAL index_t* scratch, u32 count, index_t x, index_t
 }
 #endif
 
-// Ranking in a sub-group. `counts`, the sub-group's own, has SG_RANK_WORDS(bins) words: a count for
-// each bin, then what else the device needs; all 0 to begin with. sg_rank gives the place of this
-// lane's record among those of its sub-group that have the same bin and came before it, in this
-// call or an earlier one.
+// Ranking in a sub-group. sg_rank returns the rank of this lane's record in its bin: the number of
+// the sub-group's records with the same bin in lower lanes or in earlier calls. `counts` belongs to
+// the sub-group and has SG_RANK_WORDS(bins) words, all 0 before the first call: a count for each
+// bin, then private data.
 #if ORDERED_LOCAL_ATOMICS
-// Lanes that meet at one word get their turns in lane order: no vendor says so, but the probe has
-// seen it here.
+// The device serves lanes that add to one word in lane order. No vendor guarantees it; the probe
+// has tested it.
 #define SG_RANK_WORDS(bins) (bins)
 INLINE u32 sg_rank(LOCAL u32* counts, u32 bins, u32 bin) { return local_add(&counts[bin], 1u); }
-// The same where all lanes often have the same bin, which costs the above a turn for each lane.
+// The same, faster if all lanes have the same bin: one addition instead of one for each lane, which
+// are serialised.
 INLINE u32 sg_rank_alike(LOCAL u32* counts, u32 bins, u32 bin) {
   if (sg_ballot(0, bin != sg_shuffle(0, bin, 0)) != 0) return local_add(&counts[bin], 1u);
   u32 before = 0;
   if (sg_lane() == 0) before = local_add(&counts[bin], SG_LANES);
   return sg_shuffle(0, before, 0) + sg_lane();
 }
-// The same for `rows` rows of digits, DIGIT_OF(i), where bins `one` and `two` (`bins` or more:
-// there is none) have a large part of them: their lanes, who would wait for each other at one
-// count, are counted by ballots, and the others add as ever. PUT(i, rank) gets the ranks. The
-// counts are 0 before.
+// The same for `rows` rows of digits, DIGIT_OF(i), of which many are in the bins `one` and `two`.
+// Pass `bins` or more if there is no such bin. Ballots count these two bins, because additions to
+// one count are serialised; the other lanes add. Passes each rank to PUT(i, rank). The counts must
+// be 0 before.
 #define SG_RANK_COMMON(rows, counts, bins, DIGIT_OF, one, two, PUT)                               \
   {                                                                                               \
     const u32 lane = sg_lane(), below = (1u << lane) - 1;                                         \
@@ -406,14 +409,14 @@ INLINE u32 sg_rank_alike(LOCAL u32* counts, u32 bins, u32 bin) {
 #define sg_rank_alike sg_rank
 #define SG_RANK_WORDS(bins) (2 * (bins))
 INLINE u32 sg_rank(volatile LOCAL u32* counts, u32 bins, u32 bin) {
-  volatile LOCAL u32* masks = counts + bins;  // of the lanes that have the bin; 0 before and after
+  volatile LOCAL u32* masks = counts + bins;  // lanes that have the bin; 0 before and after
   const u32 lane = sg_lane();
   local_or((LOCAL u32*)&masks[bin], 1u << lane);
   sg_barrier();
   const u32 same = masks[bin];
   const u32 before = counts[bin];
   sg_barrier();
-  if (same >> lane == 1) {  // the last lane of the bin speaks for all of it
+  if (same >> lane == 1) {  // the last lane of the bin counts for all
     counts[bin] = before + popcount32(same);
     masks[bin] = 0;
   }
@@ -422,9 +425,8 @@ INLINE u32 sg_rank(volatile LOCAL u32* counts, u32 bins, u32 bin) {
 }
 #endif
 
-// sg_rank for `rows` rows of digits, DIGIT_OF(i), into place[i]. Lanes that have the same digit
-// wait for each other; where the first row's are alike, or it is `expected`, each row that is alike
-// takes one addition.
+// Stores in place[i] the sg_rank of each of `rows` rows of digits, DIGIT_OF(i). If all digits of
+// the first row are equal, or if `expected` is 1, uses sg_rank_alike.
 #if ORDERED_LOCAL_ATOMICS
 #define SG_RANK_ROWS(place, rows, counts, bins, DIGIT_OF, expected)                       \
   if ((expected) || sg_ballot(0, DIGIT_OF(0) != sg_shuffle(0, DIGIT_OF(0), 0)) == 0) {    \
@@ -434,7 +436,7 @@ INLINE u32 sg_rank(volatile LOCAL u32* counts, u32 bins, u32 bin) {
     UNROLL                                                                                \
     for (u32 i = 0; i < (rows); ++i) place[i] = sg_rank(counts, bins, DIGIT_OF(i));       \
   }
-#else  // unrolled where each row is full of barriers, too: PoCL 3.1 gets a loop around them wrong
+#else  // unrolled although emulated: PoCL 3.1 compiles a loop around barriers wrongly
 #define SG_RANK_ROWS(place, rows, counts, bins, DIGIT_OF, expected) \
   UNROLL                                                            \
   for (u32 i = 0; i < (rows); ++i) place[i] = sg_rank(counts, bins, DIGIT_OF(i));

@@ -1,4 +1,4 @@
-// What the probe runs.
+// The kernels of the probe.
 
 PARAMETER(WG)  // work-items of a work-group, a multiple of SG_LANES
 
@@ -44,7 +44,7 @@ KERNEL(WG) void probe_progress(GLOBAL u32* state, u32 spins) {
 
 #if HAS_CLUSTERS
 // Each work-group of a cluster writes to the local memory of the next one. A work-item that does
-// not find the right word there stores 1 in `wrong`.
+// not find the expected word there stores 1 in `wrong`.
 typedef struct {
   arrivals_t come;
   u32 cells[WG];

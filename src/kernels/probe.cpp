@@ -11,7 +11,7 @@ namespace sortium::kernels {
 
 namespace {
 
-constexpr unsigned work_group = 128;  // several sub-groups of every size there is
+constexpr unsigned work_group = 128;  // several sub-groups, whatever their size
 constexpr std::uint32_t atomic_rounds = 256;
 
 std::shared_ptr<Module> build_probe(Device& device, const Capabilities& c) {
@@ -39,8 +39,9 @@ bool nothing_wrong(Device& device, const Capabilities& c, const char* name, unsi
     queue->read(wrong.data(), buffer->memory(), wrong.size() * 4);
     return std::ranges::all_of(wrong, [](auto w) { return w == 0; });
   } catch (const Error& e) {
-    if (e.code() == ErrorCode::invalid_argument) throw;  // host and kernel do not match
-    return false;  // the compiler does not know the words, or the device failed at them
+    if (e.code() == ErrorCode::invalid_argument)
+      throw;       // a mismatch of host and kernel: our own error
+    return false;  // the compiler does not support the words, or the device failed
   }
 }
 
@@ -49,7 +50,7 @@ bool work_groups_progress(Device& device, const Capabilities& c) {
     const auto module = build_probe(device, c);
     const auto kernel = module->kernel("probe_progress");
     const auto queue = device.make_queue();
-    const std::uint32_t groups = 8 * c.compute_units;  // more than run at once, on most devices
+    const std::uint32_t groups = 8 * c.compute_units;  // more than most devices run concurrently
     std::uint32_t state[2] = {0, 0};
     const auto buffer = device.allocate(sizeof state);
     queue->write(buffer->memory(), state, sizeof state);
@@ -77,8 +78,8 @@ Capabilities probe(Device& device) {
     c.sub_group_size = Capabilities{}.sub_group_size;
   }
   c.forward_progress = c.max_work_group >= work_group && work_groups_progress(device, c);
-  // Only where sub-groups run in step does the question make sense; 30 million draws on a GPU take
-  // a millisecond.
+  // The question makes sense only if the lanes of a sub-group run in step. 30 million draws take a
+  // GPU a millisecond.
   c.ordered_local_atomics = c.kind == DeviceKind::gpu &&
                             c.sub_group_words != SubGroupWords::emulated &&
                             nothing_wrong(device, c, "probe_atomic_order", 8 * c.compute_units,

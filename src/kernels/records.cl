@@ -1,8 +1,8 @@
-// Records: a key's fields packed into words, and elements moved by positions.
-// Parameters: WG; PACK, of records_pack; UNIT_BYTES, ONE_UNIT, SCATTER, PLACES, of records_permute.
+// Records: packs a key's fields into words, and moves elements by positions. Parameters: WG; PACK
+// for records_pack; UNIT_BYTES, ONE_UNIT, SCATTER, PLACES for records_permute.
 
 #ifdef PACK
-// The number that stands at p in `bytes` bytes (up to 8), read `unit` of them at a time.
+// Returns the number at p: `bytes` bytes (up to 8), loaded `unit` of them at a time.
 INLINE u64 load_number(GLOBAL const u8* p, u32 bytes, u32 unit, u32 big_endian) {
   u64 x = 0;
   for (u32 b = 0; b < bytes; b += unit) {
@@ -28,8 +28,9 @@ INLINE u64 number_order(u64 x, u32 number_bits, u32 is_signed, u64 infinity, u32
   return bits_of_order(order_of_key(x, order), begin_bit, bits);
 }
 
-// One word of every record's key; with positions, of the records in their order. PACK is the word
-// of record `at`, made of the two functions above.
+// Stores one word of every record's key; with `positions`, word i is that of record positions[i].
+// The define PACK is the expression for the word of record `at`, built from the two functions
+// above.
 KERNEL(WG)
 void records_pack(GLOBAL const u8* c0, GLOBAL const u8* c1, GLOBAL const u8* c2,
                   GLOBAL const u8* c3, GLOBAL const u8* c4, GLOBAL const u8* c5,
@@ -55,12 +56,13 @@ typedef u16 unit_t;
 typedef u8 unit_t;
 #endif
 
-// n units, so many of them an element (ONE_UNIT: one). Neighbours move neighbouring units of an
-// element, then of the next. PLACES: which positions there are.
+// Moves n units; `units` of them are an element (ONE_UNIT: one). Neighbouring work-items move
+// neighbouring units, also across elements. PLACES says which elements are moved.
 #define ALL_PLACES 0
-#define COUNTED_PLACES 1  // the first *places of them
+#define COUNTED_PLACES 1  // the first *places
 #define PLACES_OF_SEGMENTS \
-  2  // `limit` for each segment, fewer where it is shorter; `places` are the segments' offsets
+  2  // the first `limit` of each segment, or all of a shorter one; `places` holds the segments'
+     // offsets
 KERNEL(WG)
 void records_permute(GLOBAL const unit_t* in, GLOBAL const value_t* positions, GLOBAL unit_t* out,
                      GLOBAL const offset_t* places, u64 n, u32 units, u64 limit) {

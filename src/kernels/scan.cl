@@ -1,10 +1,10 @@
-// The exclusive sum of a table. Each work-group scans a part of it, one work-group scans the parts'
-// sums, and each sum is added to the parts behind it.
+// The exclusive prefix sum of a table. Each work-group sums a part of it, one work-group scans the
+// parts' sums, and each sum is added to the entries of its part.
 
 PARAMETER(WG)  // work-items of a work-group, a power of two
 
-// Work-group g scans entries [g * part, (g + 1) * part) of the table and stores their sum in
-// sums[g].
+// Replaces entries [g * part, (g + 1) * part) of the table by their exclusive prefix sum, and
+// stores their total in sums[g]. g is the work-group.
 KERNEL(WG) void scan_part(GLOBAL index_t* table, GLOBAL index_t* sums, u64 length, u64 part) {
   LOCAL_ARRAY(index_t, scratch, 2 * WG);
   const u64 begin = group_id() * part;
@@ -20,7 +20,7 @@ KERNEL(WG) void scan_part(GLOBAL index_t* table, GLOBAL index_t* sums, u64 lengt
   if (local_id() == 0) sums[group_id()] = running;
 }
 
-// Adds the sum of all parts in front of it to every entry of a part. `sums` is scanned already.
+// Adds the total of all earlier parts to every entry of a part. `sums` must be scanned.
 KERNEL(WG) void scan_add(GLOBAL index_t* table, GLOBAL const index_t* sums, u64 length, u64 part) {
   const u64 begin = group_id() * part;
   const u64 end = begin + part < length ? begin + part : length;

@@ -1,7 +1,7 @@
-// Radix select. First, digit by digit from the most significant: the rank of the k-th record of the
-// sorted order, the threshold. Then the records are partitioned into those before the threshold,
-// ties, and those after it, each in the order of the input. The rank of a key is key_order with all
-// bits cleared that are not compared (`bits` has those that are).
+// Radix select. First the threshold, the rank of the k-th record of the sorted order, is found
+// digit by digit from the most significant. Then the records are partitioned into those before the
+// threshold, ties, and those after it, each in the order of the input. Here a key's rank is
+// key_order with only the compared bits kept (the bits set in `bits`).
 
 PARAMETER(WG)          // work-items of a work-group, a power of two
 PARAMETER(ITEMS)       // neighbouring records of a work-item in a tile
@@ -20,7 +20,8 @@ INLINE void count_in(LOCAL u32* bin) {
 }
 
 // Adds to table[digit] the number of keys that have the digit and whose rank begins with before[0].
-// The counts' upper halves are at RADIX + digit. `decided` has the bits of the digits before.
+// The upper halves of counts are at RADIX + digit. `decided` has the bits of the earlier digits
+// set.
 KERNEL(WG)
 void select_count(GLOBAL const ukey_t* keys, GLOBAL u32* table, GLOBAL const u64* before, u64 n,
                   u64 part, u32 shift, u32 mask, u64 decided) {
@@ -61,9 +62,9 @@ INLINE index_t count_of_bin(GLOBAL const u32* table, u32 bin) {
   return READ_COUNT(*, &table[bin], RADIX);
 }
 
-// One work-group picks the digit of the wanted record: number before[1] of those counted, or number
-// k in the first pass. Stores in `after` the digits so far, and which of the records that have them
-// is wanted.
+// One work-group finds the digit of the wanted record: the one with index before[1] among those
+// counted, or index k in the first pass. Stores in `after` the digits found so far, and the
+// record's index among the records that have them.
 KERNEL(WG)
 void select_pick(GLOBAL const u32* table, GLOBAL const u64* before, GLOBAL u64* after, u64 k,
                  u32 shift) {
@@ -122,9 +123,9 @@ void select_tally(GLOBAL const ukey_t* keys, GLOBAL index_t* counts, GLOBAL cons
   }
 }
 
-// Moves the records before the threshold to the front, ties behind them, the others to the end.
-// Records whose place is `limit` or above are not written. `counts` is scanned already: it has the
-// place of the part's first record of either kind.
+// Moves the records before the threshold to the front, ties after them, the others to the end.
+// Records whose place is `limit` or above are not written. `counts` must be scanned: it holds the
+// places of the part's first record before the threshold and of its first tie.
 KERNEL(WG)
 void select_partition(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                       GLOBAL const value_t* values_in, GLOBAL value_t* values_out,
@@ -140,8 +141,8 @@ void select_partition(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
   u64 next_larger = counts[2 * groups] + (begin - next_smaller - (next_tie - counts[groups]));
 
   for (u64 tile = begin; tile < end; tile += TILE) {
-    // Classify: 0 before, 1 tie, 2 after, 3 past the end, which has a clamped address instead of a
-    // branch.
+    // Classify: 0 before, 1 tie, 2 after, 3 past the end. Addresses past the end are clamped, which
+    // avoids a branch.
     const u32 count = end - tile < TILE ? (u32)(end - tile) : TILE;
     ukey_t key[ITEMS];
     u32 kind[ITEMS], found = 0;
@@ -154,7 +155,7 @@ void select_partition(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
       found += kind[i] == 0 ? 1u : kind[i] == 1 ? 1u << 16 : 0u;
     }
 
-    // Place: both counts in one scan; what is neither is counted by what is left.
+    // Place: one scan counts both kinds. The place of any other record follows from the rest.
     index_t all;
     const u32 before = (u32)wg_scan_add(scratch, WG, found, &all);
     const u32 all_smaller = (u32)all & 0xffffu, all_ties = (u32)all >> 16;
@@ -171,7 +172,8 @@ void select_partition(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
         r.key = key[i];
 #if VALUE_BYTES
         const u64 from = tile + t * ITEMS + i;
-        r.value = values_in ? values_in[from] : (value_t)from;  // no values: an argsort's positions
+        r.value = values_in ? values_in[from]
+                            : (value_t)from;  // null: an argsort, whose values are positions
 #endif
         store_record(keys_out, values_out, place, r);
       }

@@ -10,8 +10,8 @@ INLINE u64 mixed(u64 x) {
   return x ^ (x >> 33);
 }
 
-// Work-item t of T checks records t, t + T, … against their neighbours and stores in results[3 * t]
-// how many pairs are out of order, then the first of them, then the checksum. Records are sorted in
+// Work-item t of T checks records t, t + T, … against the next record. Stores in results[3 * t] the
+// number of pairs out of order, then the first of them, then the checksum. Records are sorted in
 // runs of `run`; 0: all are one run.
 KERNEL(WG)
 void verify_records(GLOBAL const ukey_t* keys, GLOBAL const value_t* values, GLOBAL u64* results,

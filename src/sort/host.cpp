@@ -165,7 +165,7 @@ std::shared_ptr<Device> device_near(const std::string& name) {
 
 void detail::out_of_host_memory(std::uint64_t elements, std::uint64_t element_bytes) {
   throw Error(ErrorCode::out_of_memory,
-              fmt::format("out of host memory: {} elements of {} bytes were asked for", elements,
+              fmt::format("out of host memory: cannot allocate {} elements of {} bytes", elements,
                           element_bytes));
 }
 

@@ -62,14 +62,15 @@ struct Tables {
   std::vector<Entry> users, built_in;
 };
 
-// The entries of the user's file. One that cannot be read or understood is ignored with a warning:
-// sorts need no tuned parameters.
+// Returns the entries of the user's file. A file that cannot be read or understood causes a
+// warning, not an error: sorts work without tuned parameters.
 std::vector<Entry> read_users_file() {
   const std::string file = user_file();
   if (file.empty()) return {};
   try {
     std::ifstream in(file);
-    if (!in && std::getenv("SORTIUM_TUNING") == nullptr) return {};  // nobody named this file
+    if (!in && std::getenv("SORTIUM_TUNING") == nullptr)
+      return {};  // the user did not name this file, so it may be missing
     if (!in) refuse(file, fmt::format("cannot be read: {}", std::strerror(errno)));
     std::stringstream text;
     text << in.rdbuf();
@@ -110,7 +111,7 @@ std::vector<Entry> parse(std::string_view text, const std::string& origin) {
 std::string print(const std::vector<Entry>& entries) {
   std::string out = "{\"tuned\": [";
   const char* separator = "\n";
-  for (const auto& e : entries) {  // a line each, for people and for version control
+  for (const auto& e : entries) {  // one line for each, for people and for version control
     nlohmann::ordered_json j;
     j["device"] = e.device;
     j["backend"] = e.backend;

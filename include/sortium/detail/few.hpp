@@ -13,24 +13,23 @@ namespace sortium {
 
 namespace detail {
 
-// A span may lie over the member of a packed struct.
+// A span over a member of a packed struct is misaligned.
 template <class K>
 bool is_aligned(const K* keys) {
   return reinterpret_cast<std::uintptr_t>(keys) % sizeof(K) == 0;
 }
-// What the report of a sort of few records says; null until one has been made.
+// The device and algorithm that reports on few records name; null until the first such report.
 struct FewNames {
   std::string_view device, algorithm;
 };
 extern std::atomic<const FewNames*> few_names;
 inline HostReport few_report(const FewNames& names) {
-  HostReport report;  // without an initializer, for which compilers clear all of it first: that
-                      // takes 10 ns
+  HostReport report;  // no initializer: compilers would clear all of it first, which takes 10 ns
   report.device = names.device;
   report.algorithm = names.algorithm;
   return report;
 }
-// Three keys or fewer are sorted right here: a call would take longer.
+// The largest list that is sorted inline.
 constexpr std::uint64_t inline_records = 3;
 template <std::uint64_t N, class K>
 void sort_here(K* keys) {
@@ -50,7 +49,7 @@ void sort_here(K* keys) {
       code[i] = static_cast<Code>(key[i]);
     }
   }
-  const auto order = [&](std::uint64_t i) {  // neighbours, so that ties stay in order
+  const auto order = [&](std::uint64_t i) {  // compares neighbours only, so ties keep their order
     const bool swap = code[i + 1] < code[i];
     const auto [k, c] = std::pair(key[i], code[i]);
     key[i] = swap ? key[i + 1] : k;
@@ -62,8 +61,8 @@ void sort_here(K* keys) {
   if constexpr (N == 3) order(1), order(0);
   for (std::uint64_t i = 0; i < N; ++i) keys[i] = std::bit_cast<K>(key[i]);
 }
-// Up to so many records, sort_few_by_default() is faster than sort_host(): to make a Problem and
-// Options, and to read them, takes longer than the sort.
+// Up to this many records, sort_few_by_default() is faster than sort_host(): making and reading a
+// Problem and Options takes longer than the sort.
 constexpr std::uint64_t network_records = 16;
 // Sorts in place with the default options, as sort_host() does. value_bytes is 0 without values.
 HostReport sort_few_by_default(KeyType key, std::uint64_t count, void* keys,
