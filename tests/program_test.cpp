@@ -45,6 +45,28 @@ TEST_F(Program, OutOfHostMemoryNamesTheSize) {
 }
 
 // ---------------------------------------------------------------------------------------------
+// Libraries that are found at run time
+// ---------------------------------------------------------------------------------------------
+
+// Empty files hide the loader of OpenCL and NVIDIA's driver from dlopen.
+TEST_F(Program, StartsWithoutOpenClAndCuda) {
+  for (const char* library : {"libOpenCL.so.1", "libOpenCL.so", "libcuda.so.1", "libcuda.so"})
+    write(library, "");
+  const Result listed = shell("LD_LIBRARY_PATH=$PWD $S devices");
+  EXPECT_EQ(listed.code, 0) << listed.err;
+  EXPECT_NE(
+      listed.out.find("\nopencl  no devices: no OpenCL loader: libOpenCL.so.1 was not found\n"),
+      std::string::npos)
+      << listed.out;
+  EXPECT_NE(listed.out.find("\ncuda  no devices: no NVIDIA driver: libcuda.so.1 was not found\n"),
+            std::string::npos)
+      << listed.out;
+  const Result sorted = shell("LD_LIBRARY_PATH=$PWD $S sort k.bin --type u32 -o o.bin");
+  EXPECT_EQ(sorted.code, 0) << sorted.err;
+  EXPECT_EQ(read("o.bin"), bytes_of<std::uint32_t>({1, 2, 3}));
+}
+
+// ---------------------------------------------------------------------------------------------
 // Outputs that cannot be written
 // ---------------------------------------------------------------------------------------------
 

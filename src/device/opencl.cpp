@@ -1,5 +1,7 @@
 // The OpenCL backend: OpenCL 1.2 and up, through the ICD loader.
 // It calls only functions of OpenCL 1.2, so that it works with the oldest drivers.
+#include "opencl_api.hpp"
+
 #define CL_HPP_TARGET_OPENCL_VERSION 120
 #define CL_HPP_MINIMUM_OPENCL_VERSION 120
 #define CL_HPP_ENABLE_EXCEPTIONS
@@ -437,6 +439,8 @@ class ClDevice final : public Device {
 
 backend::Found backend::find_opencl() {
   Found found;
+  found.why_none = opencl::load();
+  if (!found.why_none.empty()) return found;
   try {
     std::vector<cl::Platform> platforms;
     cl::Platform::get(&platforms);
@@ -474,6 +478,7 @@ std::unique_ptr<Queue> wrap_opencl(void* cl_context, void* cl_command_queue) {
   if (cl_context == nullptr) throw Error(ErrorCode::invalid_argument, "cl_context is null");
   if (cl_command_queue == nullptr)
     throw Error(ErrorCode::invalid_argument, "cl_command_queue is null");
+  if (const auto& why = opencl::load(); !why.empty()) throw Error(ErrorCode::unsupported, why);
   return checked([&]() -> std::unique_ptr<Queue> {
     const cl::Context context(static_cast<::cl_context>(cl_context), true);
     const cl::CommandQueue queue(static_cast<::cl_command_queue>(cl_command_queue), true);
