@@ -413,7 +413,7 @@ TEST(PlanScratch, OfADeviceThatIsNotHere) {
   }
   const Problem large{.count = std::uint64_t{1} << 33};
   EXPECT_GE(Plan::scratch_bytes_for(large, gpu, {"lsd", ""}), large.count * 4)
-      << "room for the other half";
+      << "space for the other half";
 }
 
 Capabilities large_gpu() {

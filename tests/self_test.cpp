@@ -89,14 +89,14 @@ TEST(SelfTests, AutoTakesWhatPasses) {
   }
 }
 
-// A room that refuses problems so small, and is made to take them afterwards.
+// An algorithm that refuses such small problems until `refuses` is set to false.
 class Refusing final : public Algorithm {
  public:
   bool refuses = true;
   const AlgorithmInfo& info() const override { return info_; }
   std::unique_ptr<Sorter> plan(const Problem& p, const Capabilities& c,
                                const Parameters&) const override {
-    if (refuses) throw Error(ErrorCode::unsupported, "not so few");
+    if (refuses) throw Error(ErrorCode::unsupported, "too few records");
     return std::make_unique<Broken>(plan_auto(p, c).sorter, p, Broken::How::last_key_lost);
   }
 
@@ -110,10 +110,10 @@ TEST(SelfTests, WhatWasNotTestedHasNotPassed) {
   if (c.backend == Backend::host || is_set("SORTIUM_SELF_TEST"))
     GTEST_SKIP() << "Plans are not tested here";
   const Problem p{.key = KeyType::u32, .count = 100'000};
-  Refusing room;
-  const Planned planned{&room, plan_auto(p, c).sorter};
+  Refusing refusing;
+  const Planned planned{&refusing, plan_auto(p, c).sorter};
   EXPECT_EQ(self_test(*device, c, planned, p), "");
-  room.refuses = false;
+  refusing.refuses = false;
   EXPECT_NE(self_test(*device, c, planned, p).find("its self-test failed"), std::string::npos);
 }
 

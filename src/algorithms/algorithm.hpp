@@ -1,5 +1,5 @@
-// Floor 3: the contract of an algorithm. An algorithm is a folder and a line in registry.cpp. All
-// other code sees it only through this header.
+// Floor 3: the interface that every algorithm implements. An algorithm is a folder and a line in
+// registry.cpp; all other code uses it only through this header.
 #pragma once
 
 #include <map>
@@ -53,53 +53,53 @@ class ScratchLayout {
   std::uint64_t total_ = 0;
 };
 
-// One planned sort: made for a Problem and a device's capabilities without touching the device.
+// One planned sort. It is made for a Problem and a device's capabilities, without using the device.
 class Sorter {
  public:
   virtual ~Sorter() = default;
   [[nodiscard]] virtual std::uint64_t scratch_bytes() const = 0;
-  // The parameters in force, named by the caller or chosen: "variant=gpu,work_group=256,…"
+  // The parameters in use, named by the caller or chosen: "variant=gpu,work_group=256,…"
   [[nodiscard]] virtual std::string parameters() const = 0;
   // Records in each sorted run of a partial sort (the last run may have fewer); else 0.
   [[nodiscard]] virtual std::uint64_t run() const { return 0; }
   // The least number of bytes of keys and values that an out-of-place sort reads and writes in
-  // global memory; 0 if the design does not fix it.
+  // global memory; 0 if the design does not determine it.
   [[nodiscard]] virtual std::uint64_t bytes_moved() const { return 0; }
   virtual void build(Device& device, const Capabilities& capabilities) = 0;
   // Only enqueues. Problem::count is at least 1.
   virtual void enqueue(Queue& queue, const Operands& operands) = 0;
 };
 
-// How fast an algorithm is on a problem that it suits, compared with the others: the later, the
-// faster. "auto" plans the suited algorithms from the last rank to the first, and takes the first
-// one that the device can run and that passed its self-test.
+// How fast an algorithm is on a problem, compared with other algorithms. Ranks ascend from slow to
+// fast. "auto" plans the suitable algorithms from the highest rank down, and takes the first that
+// the device can run and that passed its self-test.
 enum class Rank : std::uint8_t {
-  unsuited,            // auto never takes it
-  last_resort,         // correct everywhere, and unlike the others: for when these fail
+  unsuited,            // auto never selects it
+  last_resort,         // correct everywhere, and unlike the other algorithms: used if these fail
   many_launches,       // several launches for each digit
-  one_launch_a_digit,  // work-groups wait for earlier ones
-  few_moves,           // moves the records two or three times, whatever the number of digits
-  one_cluster_of_few,  // one launch on a cluster, for fewer records than pay for it
+  one_launch_a_digit,  // one launch for each digit; work-groups wait for earlier ones
+  few_moves,           // two or three moves of the records, whatever the number of digits
+  one_cluster_of_few,  // one launch on a cluster, for too few records to be worth it
   one_group,           // one launch on one compute unit
   one_cluster,         // one launch on a cluster of compute units
-  only_one,            // the only algorithm for such problems
+  only_one,            // the only algorithm for its problems
 };
 
 class Algorithm {
  public:
   virtual ~Algorithm() = default;
   [[nodiscard]] virtual const AlgorithmInfo& info() const = 0;
-  // How well the algorithm suits a problem on a device. Asked only if info()'s host, segments and
-  // limit are the problem's.
+  // Returns how well the algorithm suits a problem on a device. Called only if host, segments and
+  // limit in info() are those of the problem and device.
   [[nodiscard]] virtual Rank suits(const Problem& problem, const Capabilities& device) const {
     static_cast<void>(problem), static_cast<void>(device);
     return Rank::unsuited;
   }
-  // True if a smaller parameter "chunk" (records) makes scratch_bytes() smaller and the sort
-  // slower: auto takes it under a ceiling of scratch memory.
+  // True if a smaller parameter "chunk" (records) reduces scratch_bytes() and makes the sort
+  // slower. auto chooses it so that a ceiling of scratch memory holds.
   [[nodiscard]] virtual bool trades_memory() const { return false; }
-  // Throws Error(unsupported), which says what the device allows, if it cannot run the algorithm
-  // with these parameters.
+  // Returns a Sorter. Throws Error(unsupported), naming what the device allows, if the device
+  // cannot run the algorithm with these parameters.
   [[nodiscard]] virtual std::unique_ptr<Sorter> plan(const Problem& problem,
                                                      const Capabilities& device,
                                                      const Parameters& parameters) const = 0;
@@ -107,22 +107,24 @@ class Algorithm {
 
 // All algorithms, in the order of registry.cpp.
 [[nodiscard]] const std::vector<const Algorithm*>& registry();
-// Returns the algorithm called `name`. Throws Error(not_found), which lists the names and "auto".
+// Returns the algorithm called `name`. Throws Error(not_found) listing all names and "auto".
 [[nodiscard]] const Algorithm& find_algorithm(std::string_view name);
-// True if the algorithm is for such problems (segments, limit) and for such a device (host or not).
+// True if the algorithm solves such problems (segments, limit) and runs on such devices (host or
+// not).
 [[nodiscard]] bool is_made_for(const Algorithm& algorithm, const Problem& problem,
                                const Capabilities& device);
 struct Planned {
   const Algorithm* algorithm;
   std::unique_ptr<Sorter> sorter;
 };
-// Returns the algorithm's plan with the parameters of `text`. If `text` is empty: with those that
-// were tuned for the device (tuning.hpp), if the algorithm accepts them, else with its own.
+// Returns the algorithm's plan with the parameters in `text`. If `text` is empty, uses the
+// parameters that were tuned for the device (tuning.hpp) if the algorithm accepts them, else the
+// defaults.
 [[nodiscard]] Planned plan_algorithm(const Algorithm& algorithm, const Problem& problem,
                                      const Capabilities& device, std::string_view text = {});
-// Returns the plan of "auto": of the algorithms that suit and are not in `except`, the fastest one
+// Returns the plan that "auto" selects: the highest-ranked suitable algorithm, not in `except`,
 // that needs at most `max_scratch_bytes` of scratch memory (0: any amount). Throws
-// Error(invalid_argument), which says how much is needed, if there is none.
+// Error(invalid_argument) naming the bytes needed if there is none.
 [[nodiscard]] Planned plan_auto(const Problem& problem, const Capabilities& device,
                                 std::uint64_t max_scratch_bytes = 0,
                                 const std::vector<const Algorithm*>& except = {});
@@ -136,7 +138,7 @@ class PingPong {
 
   struct Pass {
     Memory keys_in, keys_out, values_in, values_out;
-    bool make_positions;  // there is no values_in: the values are the records' positions
+    bool make_positions;  // values are the records' positions: there is no values_in
   };
   // Call once before the first pass. Enqueues a copy of the input if the sort is in place and the
   // number of passes is odd.
@@ -149,9 +151,9 @@ class PingPong {
   ScratchLayout::Slice keys_[2], values_;
 };
 
-// Returns the bytes that all passes read and write together. Each reads the keys `key_readings`
-// times and the values once, and writes both once. The first pass does not read positions, and the
-// last pass does not write keys if the problem has no keys_out.
+// Returns the bytes that all passes together read and write. Each pass reads the keys
+// `key_readings` times and the values once, and writes both once. The first pass does not read
+// positions. The last pass does not write keys if the problem has no keys_out.
 [[nodiscard]] std::uint64_t bytes_of_passes(const Problem& problem, std::uint64_t passes,
                                             unsigned key_readings);
 
@@ -169,8 +171,8 @@ struct PackedDigits {
 };
 [[nodiscard]] PackedDigits packed(const std::vector<Digit>& digits);
 
-// True if ties can be told apart, so that they must keep their order: a sort that is not stable by
-// itself then sorts by key and position.
+// True if the order of ties is visible in the output, and so must be kept. Then a sort that is not
+// stable by itself sorts by key and position.
 [[nodiscard]] inline bool composite(const Problem& p) {
   return p.payload != Payload::none || info(p.key).is_float || key_bits(p) != info(p.key).bits();
 }

@@ -1,4 +1,4 @@
-// The algorithms, one function each: registry.cpp lists what they return.
+// The functions that return the algorithms, which registry.cpp lists.
 #pragma once
 
 #include "algorithm.hpp"
@@ -20,15 +20,15 @@ const Algorithm& radix();
 const Algorithm& radix_simd();
 const Algorithm& sample();
 // Sorts with `sample` on the calling thread, without a plan: the fastest way for a few thousand
-// records of host memory. Takes 1 to 2^15 records. If `operands` has no scratch memory and the
-// stack is too small, allocates it.
+// records of host memory. Takes 1 to 2^15 records. Allocates scratch memory if `operands` has none
+// and the stack is too small.
 void sample_few(const Problem& problem, const Operands& operands);
-// The same for at most so many records, without any setup.
+// The same for at most this many records, without any setup.
 constexpr std::uint64_t fewest = 16;
 void sample_fewest(const Problem& problem, const void* keys_in, void* keys_out,
                    const void* values_in, void* values_out);
-// sample in the oneTBB arena that the caller is in, of `threads` threads. Allocates nothing that it
-// cannot do without, and throws nothing.
+// Runs `sample` with `threads` threads in the caller's oneTBB arena. Does not throw: if memory for
+// large parts cannot be allocated, it sorts without it.
 void sample_in_arena(Queue& queue, const Problem& problem, unsigned threads,
                      const Operands& operands);
 std::uint64_t sample_in_arena_scratch(const Problem& problem, unsigned threads);

@@ -13,7 +13,7 @@ struct Comparator {
   bool reverse;
 };
 using Step =
-    std::vector<Comparator>;  // no record is in two of them, so they may run at the same time
+    std::vector<Comparator>;  // comparators on different records, so they may run concurrently
 using Stage = std::vector<Step>;
 
 // Stage s makes sorted sequences of 2^(s+1) records. Their direction alternates, counted from the
@@ -40,7 +40,7 @@ inline std::vector<Stage> odd_even(unsigned n) {
   return rounds;
 }
 
-// Merges the runs [begin, middle) and [middle, end) into one. If the second is empty, nothing
+// Merges the runs [begin, middle) and [middle, end) into one. If the second run is empty, nothing
 // moves.
 struct Merge {
   unsigned begin, middle, end;

@@ -57,8 +57,8 @@ const Algorithm& find_algorithm(std::string_view name) {
 
 namespace {
 
-// The plan with tuned parameters; empty if there are none, or if they do not suit: they were found
-// with another problem of the same kind, or by another version.
+// Returns the plan with tuned parameters. Returns null if there are none, or if the algorithm
+// rejects them: they were measured with another problem of the same kind, or by another version.
 std::unique_ptr<Sorter> plan_tuned(const Algorithm& algorithm, const Problem& problem,
                                    const Capabilities& device) {
   const auto& info = algorithm.info();
@@ -95,7 +95,7 @@ namespace {
 
 using Algorithms = std::vector<const Algorithm*>;
 
-// The algorithms that suit, fastest first.
+// The algorithms that suit the problem, fastest first.
 Algorithms suited(const Problem& problem, const Capabilities& device, const Algorithms& except) {
   std::vector<std::pair<Rank, const Algorithm*>> ranked;
   for (const auto* a : registry()) {
@@ -122,12 +122,12 @@ Planned plan_fastest(const Problem& problem, const Capabilities& device, const A
   throw Error(ErrorCode::unsupported, why);
 }
 
-// Plans with less scratch memory: the larger the chunks that are sorted before they are merged in
-// place, the faster, and the more memory. Returns the first plan that keeps to the ceiling, else
-// the one with the least memory.
+// Reduces scratch memory by smaller chunks, which are sorted one after the other and merged in
+// place. Larger chunks are faster and need more memory. Returns the first plan below the ceiling,
+// else the plan with the least memory.
 Planned plan_under_ceiling(Planned planned, const Problem& problem, const Capabilities& device,
                            std::uint64_t max_scratch_bytes) {
-  constexpr std::uint64_t least_chunk = 1u << 12;  // records; smaller ones save too little
+  constexpr std::uint64_t least_chunk = 1u << 12;  // records; still smaller chunks save too little
   for (const auto* a : registry()) {
     if (!a->trades_memory() || !is_made_for(*a, problem, device)) continue;
     for (std::uint64_t chunk = std::bit_ceil(problem.count) / 2; chunk >= least_chunk; chunk /= 2) {
@@ -218,13 +218,13 @@ void PingPong::start(Queue& queue, const Operands& o) const {
 
 PingPong::Pass PingPong::pass(unsigned index, const Operands& o) const {
   const bool copied = o.in_place() && passes_ % 2 == 1;
-  // Where pass k's output lies; k = -1 stands for the input.
+  // The buffer that holds pass k's output; k = -1 is the input.
   const auto keys = [&](int k) -> Memory {
     if (k < 0) return copied ? keys_[0].in(o) : o.keys_in;
     const bool to_out = (passes_ - 1 - static_cast<unsigned>(k)) % 2 == 0;
     if (problem_.keys_out) return to_out ? o.keys_out : keys_[0].in(o);
     if (k == static_cast<int>(passes_) - 1)
-      return {};  // positions alone: nobody reads the last pass's keys
+      return {};  // an argsort without keys_out: nothing reads the last pass's keys
     return keys_[to_out ? 1 : 0].in(o);
   };
   const auto values = [&](int k) -> Memory {

@@ -29,7 +29,7 @@ Scan::Scan(std::uint64_t length, std::uint64_t parts, std::uint64_t count,
 }
 
 void Scan::build(Device& device, const Capabilities& capabilities) {
-  const Problem problem{.count = count_};  // its other members do not matter
+  const Problem problem{.count = count_};  // its other members have no effect
   module_ = kernels::build(device, capabilities, kernels::embedded::scan_cl,
                            ScanParameters{.work_group = work_group_}.defines(problem));
   part_ = module_->kernel("scan_part");

@@ -1,4 +1,5 @@
-// The exclusive scan of a table on the device in three launches, for algorithms that count digits.
+// The exclusive prefix sum of a table on the device in three launches, for algorithms that count
+// digits.
 #pragma once
 
 #include <memory>
@@ -10,8 +11,8 @@ namespace sortium {
 class Scan {
  public:
   Scan() = default;
-  // For a table of `length` numbers of index_bytes(count) bytes. Up to `parts` work-groups scan a
-  // part each.
+  // For a table of `length` numbers of index_bytes(count) bytes. Uses up to `parts` work-groups;
+  // each scans one part.
   Scan(std::uint64_t length, std::uint64_t parts, std::uint64_t count, const Capabilities& device,
        ScratchLayout& layout);
 

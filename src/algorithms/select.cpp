@@ -39,7 +39,7 @@ RadixSelect::RadixSelect(const Problem& problem, const Capabilities& device,
   for (const auto& d : digits_) bits_ |= std::uint64_t{d.mask} << d.shift;
 
   // On CPUs one sub-group (often one work-item) has a long part of its own. On GPUs neighbouring
-  // work-items read neighbouring keys.
+  // work-items load neighbouring keys.
   const bool gpu = device.kind != DeviceKind::cpu;
   const auto largest = std::bit_floor(std::min(device.max_work_group, 1024u));
   const unsigned least = device.sub_group_words == SubGroupWords::emulated

@@ -14,8 +14,8 @@ namespace sortium {
 class RadixSelect {
  public:
   RadixSelect() = default;
-  // `given` may have work_group, items and groups. Throws Error(unsupported) if the device has no
-  // such work-group.
+  // `given` may have work_group, items and groups. Throws Error(unsupported) if the device does not
+  // support such a work-group.
   RadixSelect(const Problem& problem, const Capabilities& device, const Parameters& given,
               ScratchLayout& layout);
 
@@ -23,7 +23,7 @@ class RadixSelect {
 
   // Partitions the records into those before the k-th of the sorted order (1 ≤ k ≤ count), those
   // that tie with it, and those after it. Each part keeps the order of the input. Reads keys_in and
-  // values_in (none: positions) and writes the first `limit` records to keys_out and values_out.
+  // values_in (empty: positions); writes the first `limit` records to keys_out and values_out.
   // Enqueues two launches for each digit, and three more.
   void enqueue(Queue& queue, const Operands& operands, std::uint64_t k, std::uint64_t limit) const;
 
@@ -34,7 +34,7 @@ class RadixSelect {
  private:
   Problem problem_;
   std::vector<Digit> digits_;  // the most significant first
-  std::uint64_t bits_ = 0;     // mask of the bits of key_order that are compared
+  std::uint64_t bits_ = 0;     // the compared bits of key_order
   unsigned work_group_ = 1, items_ = 1;
   std::uint64_t part_ = 0, groups_ = 0;  // records of a work-group's part; number of work-groups
   ScratchLayout::Slice tables_, picks_, counts_;
@@ -43,7 +43,8 @@ class RadixSelect {
   std::unique_ptr<Kernel> count_, pick_, tally_, partition_;
 };
 
-// The same on the host, with up to `threads` threads and without scratch memory. Waits.
+// The same on the host, with up to `threads` threads and without scratch memory. Returns when it is
+// done.
 void select_on_host(const Problem& problem, const Operands& operands, unsigned threads,
                     std::uint64_t k, std::uint64_t limit);
 

@@ -1,5 +1,5 @@
-// Selection on the host: select.cl's steps, in parts for all cores. It allocates all that it needs
-// before it writes to the output.
+// Selection on the host: the steps of select.cl, on all cores. It allocates all memory before it
+// writes to the output.
 #ifdef SORTIUM_WITH_HOST
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-// C's structures and errors.
+// Conversions between the structures of C and C++, and the last error.
 #include "convert.hpp"
 
 #include <new>

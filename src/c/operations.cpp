@@ -1,4 +1,4 @@
-// What goes with a sort, for C: sorted or not, unique, merge, search, n-th.
+// Operations on sorted keys, for C: is_sorted, unique, merge, search, nth_element.
 #include <variant>
 
 #include "convert.hpp"
@@ -12,7 +12,7 @@ struct sortium_companion {
 
 namespace {
 
-// The device of the options; the other fields must be as they are by default.
+// Returns the device of the options. Throws if another option is set.
 std::string device_of(const sortium_options* o) {
   const Options options = options_of(o);
   detail::refuse_method(options, "this function");

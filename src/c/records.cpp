@@ -32,7 +32,8 @@ FieldType field_type_of_c(const sortium_field& f) {
   return static_cast<KeyType>(f.type);
 }
 
-// Throws if an array that the caller says has `count` elements is not to be read.
+// Throws Error(invalid_argument) if `count` exceeds `most`, the most elements that the array may
+// have.
 void bound(size_t count, size_t most, const char* name) {
   if (count > most)
     throw Error(ErrorCode::invalid_argument, std::string(name) + " is " + std::to_string(count) +
@@ -63,7 +64,7 @@ RecordProblem record_problem_of(const sortium_record_problem* given) {
   return p;
 }
 
-// Memory of columns, as a RecordOperands wants it.
+// The columns' memory in the form that RecordOperands needs.
 struct Columns {
   Columns(const sortium_record_operands* given, const RecordProblem& p) {
     const auto& c = need(given, "operands");

@@ -1,4 +1,4 @@
-// Sorts of host memory and first records, for C.
+// Sorts and top-k of host memory, for C.
 #include "convert.hpp"
 
 using namespace sortium;

@@ -119,7 +119,7 @@ struct IsSortedImpl : Impl {
   std::unique_ptr<Kernel> parts, whole;
 };
 
-// What moves values that a kernel does not: they are gathered afterwards.
+// True if the kernels cannot move the values, because of their size: they are gathered afterwards.
 bool has_elements(const Problem& p) {
   return p.payload == Payload::values && p.value_bytes != 4 && p.value_bytes != 8;
 }
@@ -156,7 +156,7 @@ struct UniqueImpl : Impl {
   ScratchLayout::Slice counts, starts;
   Scan scan;
   std::unique_ptr<Kernel> tally, gather, lengths;
-  std::optional<Mover> mover;  // of values of other sizes
+  std::optional<Mover> mover;  // moves values of other sizes
 };
 
 struct MergeImpl : Impl {
@@ -217,7 +217,7 @@ const T& as(const std::unique_ptr<Impl>& impl) {
   return static_cast<const T&>(*impl);
 }
 
-// Enough work-groups for `count` work-items, which then take turns.
+// Enough work-groups for `count` work-items, up to 64 for each compute unit; then work-items loop.
 std::uint64_t groups_for(const Impl& impl, std::uint64_t count) {
   return std::min(ceil_div(count, impl.work_group), std::uint64_t{64} * impl.found.compute_units);
 }
@@ -280,7 +280,7 @@ void UniquePlan::run(Queue& queue, const Operands& o) const {
   const auto scratch = m.scratch_of(o.scratch);
   const Memory counts = m.counts.in(scratch),
                starts = m.starts.bytes != 0 ? m.starts.in(scratch) : Memory{};
-  const bool moves = !m.mover;  // the kernel does, with the keys
+  const bool moves = !m.mover;  // the kernel moves the values with the keys
   const Arg tally[] = {{"keys", o.keys_in}, {"counts", counts}, {"n", p.count}, {"part", m.part}};
   queue.launch({*m.tally, m.groups, m.work_group, tally, "tally"});
   m.scan.enqueue(queue, scratch, counts);
@@ -388,17 +388,17 @@ void NthElementPlan::run(Queue& queue, const Operands& o) const {
 
 namespace {
 
-// A call on host memory: the device, its queue and the arrays in its memory.
+// One call on host memory: the device, its queue, and the caller's arrays on the device.
 class HostCall {
  public:
   explicit HostCall(const std::string& name)
       : device(device_near(name)), queue(device->make_queue()), arrays_(*device) {}
 
-  // The caller's array, which the device reads.
+  // Returns device memory for a caller's array that the device reads.
   Memory in(const void* from, std::uint64_t bytes, unsigned element_bytes) {
     return arrays_.add(from, nullptr, bytes, arrays_.can_adopt(from, element_bytes));
   }
-  // Memory whose contents go to the caller's array, which may be an input, too.
+  // Returns device memory for the contents of a caller's array, which may be an input, too.
   Memory out(void* to, std::uint64_t bytes) { return arrays_.add(nullptr, to, bytes, false); }
   Memory scratch(std::uint64_t bytes) { return arrays_.scratch(bytes); }
 
@@ -408,7 +408,7 @@ class HostCall {
     start(work);
     arrays_.read(*queue);
   }
-  // The same without copying back.
+  // The same without copying the outputs back.
   template <class Work>
   void start(const Work& work) {
     arrays_.write(*queue);
@@ -428,7 +428,7 @@ class HostCall {
   HostArrays arrays_;
 };
 
-// Bytes of the keys, and of the values (0 without a payload), of `records` records.
+// The bytes of the keys, and of the values (0 without a payload), of `records` records.
 std::uint64_t key_bytes(const Problem& p, std::uint64_t records) {
   return records * info(p.key).bytes;
 }
@@ -436,7 +436,7 @@ std::uint64_t value_bytes(const Problem& p, std::uint64_t records) {
   return p.payload == Payload::none ? 0 : records * p.value_bytes;
 }
 
-// An array of the caller's; an empty one may be at any address.
+// Makes an operand of a caller's array. The address of an empty array is ignored.
 Operand host_operand(const char* name, const void* array, std::uint64_t bytes, bool written,
                      const char* in_place_of = nullptr) {
   return {name, host_memory(bytes == 0 ? nullptr : array), bytes, 1, written, -1, in_place_of};

@@ -79,8 +79,8 @@ std::uint64_t first_unsorted(const Problem& problem, const Memory& memory) {
 
 namespace {
 
-// What unique finds of a piece of the input: how many runs begin there, where the first one goes in
-// the output, and where the first and the last one begin.
+// The runs of one piece of the input: how many begin there, where the first of them goes in the
+// output, and where the first and the last of them begin.
 struct RunsOfPiece {
   std::uint64_t runs = 0, place = 0;
   std::uint64_t first = ~std::uint64_t{0}, last = 0;
@@ -96,7 +96,8 @@ class RunHeads {
   bool operator()(std::uint64_t i) const {
     return i == 0 || rank_(keys_[i]) != rank_(keys_[i - 1]);
   }
-  // Counts the runs of each piece, and sets their places. Returns the number of all runs.
+  // Counts the runs of each piece, and sets their places in the output. Returns the number of all
+  // runs.
   std::uint64_t count(std::vector<RunsOfPiece>& pieces) const {
     in_pieces(count_, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t p) {
       std::uint64_t heads = 0;
@@ -114,8 +115,8 @@ class RunHeads {
   const Key* keys_;
 };
 
-// Copies the first record of each run to the output, and writes the lengths of runs that a later
-// run of the same piece ends.
+// Copies the first record of each run to the output, and writes the lengths of the runs that end
+// within their piece.
 template <class Key, class Value, class Length>
 void copy_heads(const Problem& problem, const UniquePlan::Operands& o, const RunHeads<Key>& is_head,
                 std::vector<RunsOfPiece>& pieces) {
@@ -149,8 +150,8 @@ void copy_heads(const Problem& problem, const UniquePlan::Operands& o, const Run
   });
 }
 
-// Writes the length of each piece's last run, which ends where the first run of a later piece
-// begins.
+// Writes the length of each piece's last run, which ends where the next run begins, in a later
+// piece.
 template <class Length>
 void write_last_lengths(const std::vector<RunsOfPiece>& pieces, std::uint64_t count,
                         Length* lengths) {
@@ -183,8 +184,8 @@ std::uint64_t unique(const Problem& problem, const UniquePlan::Operands& o, unsi
 
 namespace {
 
-// Returns how many of the first `diagonal` records of the merged order come from `a`: Green,
-// McColl, Bader, "GPU merge path" (2012).
+// Returns the number of records of `a` among the first `diagonal` records of the merged order:
+// Green, McColl, Bader, "GPU merge path" (2012).
 template <class Key>
 std::uint64_t merge_path(const KeyRank& rank, const Key* a, std::uint64_t a_count, const Key* b,
                          std::uint64_t b_count, std::uint64_t diagonal) {

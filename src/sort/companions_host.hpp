@@ -1,5 +1,5 @@
-// The companions on the host itself, in parts for all cores. Memory is host memory; all of them
-// wait.
+// The companions on cpu:0, on all cores. Operands are host memory. Every function returns when it
+// is done.
 #pragma once
 
 #include <sortium/search.hpp>

@@ -20,10 +20,11 @@ bool overlap(const void* a, std::uint64_t a_bytes, const void* b, std::uint64_t 
 }
 
 HostReport report() {
-  // Stored once: threads that sort few records would share the cache line.
+  // Written only once: a write in every call would make threads contend for its cache line.
   static const detail::FewNames& names = []() -> const detail::FewNames& {
-    static const detail::FewNames made{find_device("cpu:0")->info().name,
-                                       catalog::sample().info().name};  // devices live for ever
+    static const detail::FewNames made{
+        find_device("cpu:0")->info().name,
+        catalog::sample().info().name};  // devices are never destroyed
     detail::few_names.store(&made, std::memory_order_release);
     return made;
   }();
@@ -42,7 +43,7 @@ bool few::suits(const Problem& p, const HostOperands& o) {
   const unsigned key = info(p.key).bytes;
   if (!begins_aligned(o.keys_in, key) || !begins_aligned(o.keys_out, key)) return false;
   if (p.payload == Payload::none) return true;
-  if (p.value_bytes != 4 && p.value_bytes != 8) return true;  // sort() says what is wrong
+  if (p.value_bytes != 4 && p.value_bytes != 8) return true;  // an error that sort() reports
   if (!begins_aligned(o.values_in, p.value_bytes) || !begins_aligned(o.values_out, p.value_bytes))
     return false;
   return p.payload == Payload::positions ||
@@ -80,7 +81,7 @@ HostReport detail::sort_few_by_default(KeyType key, std::uint64_t count, void* k
   Problem p{.key = key, .count = count};
   if (value_bytes != 0) p.payload = Payload::values, p.value_bytes = value_bytes;
 #ifdef SORTIUM_WITH_HOST
-  // Arguments that are not valid, or not aligned, are left to sort_host().
+  // Invalid or misaligned arguments take the slow path: sort_host() reports or copies them.
   const unsigned key_bytes = info(key).bytes;
   const bool right =
       keys != nullptr && begins_aligned(keys, key_bytes) &&

@@ -1,12 +1,12 @@
-// Sorts of few records on the calling thread, with cpu:0's algorithm and without a plan: the way to
-// a device takes longer than the sort.
+// Sorts of few records on the calling thread, with cpu:0's algorithm and without a plan. Copies to
+// a device and launches would take longer than the sort.
 //
 // clang-format off
-// | records  | sorted by                                  | without                |
+// | records  | sorted by                                  | saves                  |
 // |----------|--------------------------------------------|------------------------|
 // | to 3     | sort(keys), inline (detail::inline_records)| a call                 |
-// | to 16    | catalog::sample_fewest: a network or ranks | a look at SORTIUM_DEVICE |
-// | to 255   | catalog::sample_few                        | a look at the clock    |
+// | to 16    | catalog::sample_fewest: a network or ranks | reading SORTIUM_DEVICE |
+// | to 255   | catalog::sample_few                        | reading the clock      |
 // | to 2^14  | catalog::sample_few                        | a plan and a queue     |
 // | more     | a Plan                                     |                        |
 // clang-format on
@@ -23,11 +23,11 @@ constexpr std::uint64_t untimed_records = 255;
 constexpr std::uint64_t records = 1u << 14;
 static_assert(network_records <= catalog::fewest);
 
-// Whether such operands can be sorted without copies: keys and values aligned to their size, keys
-// in place if and only if values are.
+// True if such operands can be sorted without copies: keys and values are aligned to their size,
+// and keys are in place if and only if values are.
 [[nodiscard]] bool suits(const Problem& problem, const HostOperands& operands);
 
-// Sorts `problem.count` <= `records` records without segments. Validates problem and operands.
+// Sorts problem.count records, at most `records`, without segments. Validates problem and operands.
 HostReport sort(const Problem& problem, const HostOperands& operands);
 
 }  // namespace sortium::few

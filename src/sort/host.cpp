@@ -1,4 +1,4 @@
-// Sorting host memory: a Plan, device memory around it, and the way there and back.
+// Sorts host memory: makes a Plan and device memory, and copies there and back.
 #include "host.hpp"
 
 #include <fmt/format.h>
@@ -27,14 +27,14 @@ Operands as_operands(const HostOperands& o) {
           host_memory(o.offsets)};
 }
 
-// Whether sort_host sorts such a problem on the calling thread: few records, all of them wanted,
-// and neither device nor method named.
+// True if sort_host() sorts such a problem on the calling thread: few records, without a limit, and
+// neither device nor method named.
 bool is_for_calling_thread(const Problem& p, const Options& options) {
 #ifdef SORTIUM_WITH_HOST
   if (p.count > few::records || p.limit != 0 || options.algorithm != "auto" ||
       !options.parameters.empty() || options.max_scratch_bytes != 0)
     return false;
-  // To look for SORTIUM_DEVICE takes longer than to sort so few.
+  // Reading SORTIUM_DEVICE takes longer than sorting so few records.
   if (p.count <= few::network_records && options.device.empty()) return true;
   return options.device == "cpu:0" || !names_device(options.device);
 #else
@@ -43,7 +43,7 @@ bool is_for_calling_thread(const Problem& p, const Options& options) {
 #endif
 }
 
-// Sorts values of sizes that no algorithm moves: as a problem of two columns.
+// Sorts values of sizes that no algorithm moves, as a problem of two columns.
 HostReport sort_elements(const Problem& p, const HostOperands& o, const Options& options) {
   validate_value_bytes(p.value_bytes);
   Problem small = p;
@@ -70,8 +70,8 @@ HostReport sort_elements(const Problem& p, const HostOperands& o, const Options&
                             .max_scratch_bytes = options.max_scratch_bytes});
 }
 
-// Whether the device can use all operands where they lie. If not, it gets copies of all of them:
-// a Plan sorts keys and values both in place or both out of place.
+// True if the device can use all operands in place. If not, it gets copies of all of them: a Plan
+// sorts keys and values both in place or both out of place.
 bool can_adopt(const HostArrays& arrays, const Problem& p, const HostOperands& o) {
   const unsigned key = info(p.key).bytes;
   const bool has_values = p.payload != Payload::none;
@@ -83,8 +83,8 @@ bool can_adopt(const HostArrays& arrays, const Problem& p, const HostOperands& o
          (p.segments == 0 || arrays.can_adopt(o.offsets, p.offset_bytes));
 }
 
-// The operands in memory of the device. Copies are sorted in place, unless there is a limit: then
-// the output is shorter than the input, and apart from it.
+// Returns the operands in device memory. Copies are sorted in place. With a limit they cannot be:
+// then the output is shorter than the input, and separate.
 Operands stage(HostArrays& arrays, const Problem& p, const HostOperands& o, bool adopt) {
   const std::uint64_t key = info(p.key).bytes, value = p.value_bytes, out = records_out(p);
   const auto add = [&](const void* in, void* result, bool wanted, std::uint64_t bytes) {
@@ -93,7 +93,8 @@ Operands stage(HostArrays& arrays, const Problem& p, const HostOperands& o, bool
                              ? Memory{}
                              : arrays.add(in, in_place ? result : nullptr, p.count * bytes, adopt);
     if (!wanted || (in_place && input)) return std::pair(input, wanted ? input : Memory{});
-    // What shorter segments leave of a limit's output comes back as it was.
+    // Segments shorter than the limit leave some of the output unwritten, which must keep its
+    // contents.
     const bool is_partly_written = p.segments != 0 && p.limit != 0;
     return std::pair(input,
                      arrays.add(is_partly_written ? result : nullptr, result, out * bytes, adopt));

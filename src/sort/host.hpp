@@ -1,4 +1,4 @@
-// What sorts of host memory share.
+// Shared by sorts of host memory.
 #pragma once
 
 #include <chrono>
@@ -22,10 +22,10 @@ class Stopwatch {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
-// Whether `device`, of a caller's options, or SORTIUM_DEVICE names one in particular.
+// True if `device`, from a caller's options, or SORTIUM_DEVICE names a particular device.
 [[nodiscard]] bool names_device(const std::string& device);
-// The device of that name; where none is named, here or by SORTIUM_DEVICE, the one that reads host
-// memory where it lies.
+// Returns the device called `name`. If neither `name` nor SORTIUM_DEVICE names one, returns the
+// device that reads host memory without copies.
 [[nodiscard]] std::shared_ptr<Device> device_near(const std::string& name);
 [[nodiscard]] std::shared_ptr<Device> device_for(const Problem& problem, const Options& options);
 

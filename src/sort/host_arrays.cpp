@@ -19,7 +19,7 @@ Memory HostArrays::add(const void* from, void* to, std::uint64_t bytes, bool ado
 
 Memory HostArrays::scratch(std::uint64_t bytes) {
 #ifdef SORTIUM_WITH_HOST
-  // The C library keeps smaller blocks by itself.
+  // The C library itself keeps smaller blocks.
   constexpr std::uint64_t kept_from = std::uint64_t{1} << 21;  // bytes
   const auto& c = device_.info().claimed;
   if (c.kind == DeviceKind::cpu && c.backend == Backend::opencl && bytes >= kept_from) {

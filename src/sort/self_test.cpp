@@ -25,7 +25,8 @@ std::uint64_t get(const std::vector<std::byte>& from, std::uint64_t i, unsigned 
   return value;
 }
 
-// Runs of random keys, of ties, of neighbours of the type's borders, and sorted ones.
+// Alternates blocks of 97 random keys, ties, special keys at the limits of the type, and sorted
+// keys.
 std::vector<std::uint64_t> keys_for(const Problem& p) {
   const auto& type = info(p.key);
   const std::uint64_t all = ~std::uint64_t{0} >> (64 - type.bits()), sign = all ^ all >> 1;
@@ -54,7 +55,7 @@ std::vector<std::uint64_t> keys_for(const Problem& p) {
   return keys;
 }
 
-// Where each segment begins, and the end: of very different lengths.
+// Returns where each segment begins, and the end of the last one. Lengths vary from 0 to 4096.
 std::vector<std::uint64_t> offsets_for(const Problem& p) {
   std::vector<std::uint64_t> offsets{0};
   for (std::uint64_t s = 1; s < p.segments; ++s)
@@ -80,7 +81,7 @@ bool is_off() {
   return set != nullptr && std::string_view(set) == "off";
 }
 
-// A problem of the kind that the room plans for at once.
+// Returns a problem of the same kind with `count` records.
 Problem small(const Problem& problem, std::uint64_t count) {
   Problem p = problem;
   p.count = count;
@@ -97,10 +98,9 @@ std::string known_answer(Device& device, Sorter& sorter, const Problem& p,
   const auto keys = keys_for(p);
   const auto offsets = p.segments == 0 ? std::vector<std::uint64_t>{0, p.count} : offsets_for(p);
   const KeyRank rank(p);
-  const std::uint64_t room =
-      p.limit != 0 ? p.limit : p.count;  // of one segment's output, where there is a limit
+  const std::uint64_t capacity = p.limit != 0 ? p.limit : p.count;  // of a segment's output
 
-  // The device's answer.
+  // Sort on the device.
   const auto queue = device.make_queue();
   const auto allocate = [&](std::uint64_t bytes) {
     return device.allocate(std::max<std::uint64_t>(bytes, 16));
@@ -130,7 +130,7 @@ std::string known_answer(Device& device, Sorter& sorter, const Problem& p,
     queue->read(values_out.data(), operands.values_out, values_out.size());
   queue->finish();
 
-  // The host's: sorted pieces are segments, or a partial sort's runs.
+  // Compare with the host's sort. Sorted pieces are segments, or the runs of a partial sort.
   std::vector<std::uint64_t> order(p.count);
   std::iota(order.begin(), order.end(), std::uint64_t{0});
   std::string wrong;
@@ -138,7 +138,7 @@ std::string known_answer(Device& device, Sorter& sorter, const Problem& p,
     const auto first = order.begin() + static_cast<std::ptrdiff_t>(begin),
                last = order.begin() + static_cast<std::ptrdiff_t>(end);
     std::stable_sort(first, last, [&](auto a, auto b) { return rank(keys[a]) < rank(keys[b]); });
-    for (std::uint64_t i = 0; i < std::min(end - begin, room) && wrong.empty(); ++i) {
+    for (std::uint64_t i = 0; i < std::min(end - begin, capacity) && wrong.empty(); ++i) {
       const auto source = order[begin + i];
       const auto differs = [&](const char* what, std::uint64_t is, std::uint64_t should) {
         wrong = fmt::format("{}: {}[{}] is {:#x}, should be {:#x}", describe(p), what, to + i, is,
@@ -167,16 +167,16 @@ std::string known_answer(Device& device, Sorter& sorter, const Problem& p,
 std::string self_test(Device& device, const Capabilities& capabilities, const Planned& planned,
                       const Problem& problem) {
   if (capabilities.backend == Backend::host || is_off())
-    return "";  // the host's compiler is the one that built all of this
+    return "";  // the compiler of cpu:0's code also built this test
   const auto& d = device.info();
-  const auto& room = planned.algorithm->info();
+  const auto& algorithm = planned.algorithm->info();
   const std::string parameters = planned.sorter->parameters();
   const Problem kind = small(problem, 0);
   const std::string key = fmt::format(
       "self-test\n{}|{}|{}|{}|{}\n{}|{}\n{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}\n", version(),
       name(d.claimed.backend), d.name, d.driver, d.language, kernels::embedded::fingerprint,
-      room.name, parameters, info(kind.key).name, static_cast<int>(kind.payload), kind.value_bytes,
-      kind.keys_out, static_cast<int>(kind.order), static_cast<int>(kind.nan),
+      algorithm.name, parameters, info(kind.key).name, static_cast<int>(kind.payload),
+      kind.value_bytes, kind.keys_out, static_cast<int>(kind.order), static_cast<int>(kind.nan),
       static_cast<int>(kind.zeros), kind.begin_bit, kind.end_bit, kind.segments != 0,
       kind.limit != 0);
   static std::mutex mutex;
@@ -191,14 +191,15 @@ std::string self_test(Device& device, const Capabilities& capabilities, const Pl
     bool tested = false;
     for (const std::uint64_t count :
          {std::uint64_t{10007}, std::uint64_t{1009}, std::uint64_t{97}}) {
-      if (room.quadratic && count > 1009) continue;
+      if (algorithm.quadratic && count > 1009) continue;
       const Problem p = small(problem, count);
       std::unique_ptr<Sorter> sorter;
       try {
-        sorter = planned.algorithm->plan(p, capabilities, Parameters(parameters, room));
+        sorter = planned.algorithm->plan(p, capabilities, Parameters(parameters, algorithm));
       } catch (const Error&) {
-        try {  // parameters that tell more than a caller may say, or are too large for so few
-               // records
+        // The parameters include some that callers cannot set, or need more records: use the
+        // defaults.
+        try {
           sorter = planned.algorithm->plan(p, capabilities, {});
         } catch (const Error& e) {
           if (e.code() == ErrorCode::unsupported) continue;
@@ -206,14 +207,14 @@ std::string self_test(Device& device, const Capabilities& capabilities, const Pl
         }
       }
       sorter->build(device, capabilities);
-      wrong = known_answer(device, *sorter, p, room);
+      wrong = known_answer(device, *sorter, p, algorithm);
       if (!wrong.empty())
-        return fmt::format("{} ({}) on {}, driver {}: its self-test failed: {}", room.name,
+        return fmt::format("{} ({}) on {}, driver {}: its self-test failed: {}", algorithm.name,
                            sorter->parameters(), d.name, d.driver, wrong);
       tested = true;
       break;
     }
-    if (!tested) return "";  // the room plans none so small; nothing passed that could be kept
+    if (!tested) return "";  // the algorithm rejects such small problems: nothing was tested
     const std::byte yes{1};
     kernels::cache::store(key, {&yes, 1});
   }
@@ -234,20 +235,19 @@ std::vector<SelfTest> self_test(Device& device, std::string_view algorithm) {
       {.key = KeyType::f64, .payload = Payload::positions, .nan = NanOrder::first},
       {.key = KeyType::u16, .payload = Payload::values},
   };
-  for (const auto* room : registry()) {
-    if (room->info().host != on_host || (!algorithm.empty() && room->info().name != algorithm))
-      continue;
+  for (const auto* candidate : registry()) {
+    const auto& declared = candidate->info();
+    if (declared.host != on_host || (!algorithm.empty() && declared.name != algorithm)) continue;
     for (const auto& kind : kinds) {
-      SelfTest test{
-          .algorithm = room->info().name, .problem = kind, .supported = true, .failure = {}};
-      test.problem.segments = room->info().segments;
-      test.problem.limit = room->info().limit;
-      const bool one_work_group = room->info().max_count != 0 && !room->info().needs_clusters;
-      test.problem = small(test.problem, room->info().quadratic || one_work_group ? 1009 : 10007);
+      SelfTest test{.algorithm = declared.name, .problem = kind, .supported = true, .failure = {}};
+      test.problem.segments = declared.segments;
+      test.problem.limit = declared.limit;
+      const bool one_work_group = declared.max_count != 0 && !declared.needs_clusters;
+      test.problem = small(test.problem, declared.quadratic || one_work_group ? 1009 : 10007);
       try {
-        const auto sorter = room->plan(test.problem, found, {});
+        const auto sorter = candidate->plan(test.problem, found, {});
         sorter->build(device, found);
-        test.failure = known_answer(device, *sorter, test.problem, room->info());
+        test.failure = known_answer(device, *sorter, test.problem, declared);
       } catch (const Error& e) {
         test.supported = e.code() != ErrorCode::unsupported;
         test.failure = e.what();

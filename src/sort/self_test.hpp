@@ -1,4 +1,5 @@
-// Floor 4: a sort with a known answer, before a device's compiler is trusted with a kernel.
+// Floor 4: self-tests. A sort with a known answer must succeed before a device's compiler is
+// trusted.
 #pragma once
 
 #include <functional>
@@ -10,20 +11,22 @@
 
 namespace sortium {
 
-// Sorts problem.count records of all kinds (special keys, ties, random ones) with `sorter`, which
-// is built, and compares with the host's own stable sort. Waits. Gives what is wrong, or nothing.
+// Sorts problem.count records (special keys, ties, random ones) with `sorter`, whose kernels are
+// built, and compares the result with the host's stable sort. Waits. Returns a description of the
+// first wrong record, or "" if all are right.
 [[nodiscard]] std::string known_answer(Device& device, Sorter& sorter, const Problem& problem,
                                        const AlgorithmInfo& algorithm);
 
-// The same for a room's sorts of this kind (types, order, parameters; whatever the count), planned
-// for a few thousand records. What passed is not asked again on this device with this driver, nor
-// by later processes (kept in the cache); where the room plans none so small, nothing is tested,
-// and nothing kept. SORTIUM_SELF_TEST=off trusts all.
+// Tests the planned algorithm with a problem of the same kind (types, order, parameters) and a few
+// thousand records. Returns a description of the failure, or "". A success is remembered for the
+// device and its driver, in the cache for later processes too, and is not tested again. If the
+// algorithm rejects such small problems, returns "" without testing or remembering.
+// SORTIUM_SELF_TEST=off turns the test off.
 [[nodiscard]] std::string self_test(Device& device, const Capabilities& capabilities,
                                     const Planned& planned, const Problem& problem);
 
-// What `method` says for the problem; of "auto", the first that `judge` has nothing to say against.
-// Throws Error(unsupported) with what the judge said where nothing is left.
+// Returns the plan for `method`. With "auto", tries the algorithms in order of rank until `judge`
+// returns "" for one. Throws Error(unsupported) with the judge's messages if it accepts none.
 using Judge = std::function<std::string(const Planned&)>;
 [[nodiscard]] Planned plan_judged(const Problem& problem, const Capabilities& capabilities,
                                   const Method& method, const Judge& judge);

@@ -78,8 +78,8 @@ void validate_capabilities(const Capabilities& c) {
     refuse(fmt::format("capabilities.sub_group_size is {}; powers of two are allowed",
                        c.sub_group_size));
   within("cluster_groups", c.cluster_groups, 1, 64);
-  if (c.backend == Backend::host) return;          // runs no kernels, and has no local memory
-  constexpr std::uint64_t least_local = 1u << 10;  // bytes; OpenCL's minimum is 1 KB
+  if (c.backend == Backend::host) return;          // runs no kernels, so it has no local memory
+  constexpr std::uint64_t least_local = 1u << 10;  // bytes; OpenCL guarantees 1 KB
   within("local_memory", c.local_memory, least_local, 1u << 30);
   within("local_struct", c.local_struct, least_local, 1u << 30);
 }
@@ -183,7 +183,7 @@ namespace {
 
 template <class Offset>
 void validate_ascending(const Problem& p, const void* offsets) {
-  const auto offset = [&](std::uint64_t s) {  // they need not be aligned
+  const auto offset = [&](std::uint64_t s) {  // memcpy: offsets need not be aligned
     Offset value;
     std::memcpy(&value, static_cast<const std::byte*>(offsets) + s * sizeof value, sizeof value);
     return value;

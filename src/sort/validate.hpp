@@ -1,6 +1,6 @@
-// Validation of problems, capabilities and operands: the one place for sorts, records, searches and
-// permutations, on device memory and on host memory. Every function throws Error(invalid_argument)
-// that names the field or operand, its value and what is allowed.
+// Validation of problems, capabilities and operands, for sorts, records, searches and permutations,
+// on device memory and on host memory. Every function throws Error(invalid_argument) naming the
+// field or operand, its value and what is allowed.
 #pragma once
 
 #include <sortium/device.hpp>
@@ -11,17 +11,17 @@
 namespace sortium {
 
 void validate_problem(const Problem& problem);
-void validate_value_bytes(unsigned value_bytes);  // of values that are gathered: 1 to 256
+void validate_value_bytes(unsigned value_bytes);  // for gathered values: 1 to 256
 
-// Capabilities may be filled in by hand: rejects values that no device has, such as 0 compute
-// units.
+// Rejects values that no device has, such as 0 compute units: capabilities may be filled in by
+// hand.
 void validate_capabilities(const Capabilities& capabilities);
 
-// How operands are compared.
+// Where operands are, which determines how they are compared.
 enum class Space : std::uint8_t {
   opencl,     // handles are objects: only operands of the same handle can overlap
   addresses,  // one address space: CUDA, cpu:0
-  host,       // the caller's host memory, of any alignment; a missing operand is a null pointer
+  host,       // host memory of any alignment; a missing operand is a null pointer
 };
 [[nodiscard]] constexpr Space space_of(Backend backend) {
   return backend == Backend::opencl ? Space::opencl : Space::addresses;
@@ -31,9 +31,9 @@ struct Operand {
   const char* name;
   Memory memory;
   std::uint64_t bytes;  // needed; 0: the operand must be absent, unless it is scratch
-  unsigned unit;        // bytes; the operand begins at a multiple of it
+  unsigned unit;        // the operand must begin at a multiple of this many bytes
   bool written = true;
-  int column = -1;                    // index, if `name` has several: "columns_in[2]"
+  int column = -1;                    // index if `name` has several: "columns_in[2]"
   const char* in_place_of = nullptr;  // name of the operand that it may be identical to
 
   [[nodiscard]] std::string text() const;  // "scratch", "columns_in[2]"
@@ -48,19 +48,19 @@ struct Operand {
 // Rejects a queue of another device or context.
 void validate_queue(const Queue& queue, Device& device);
 
-// Rejects an operand that is missing, superfluous, too small or misaligned, and two operands that
-// overlap if at least one of them is written.
+// Rejects an operand that is missing, superfluous, too small or misaligned. Rejects two overlapping
+// operands if at least one of them is written.
 void validate_operands(std::span<const Operand> operands, Space space);
 
-// The same for the operands of a sort, and rejects keys in place with values out of place.
+// The same for the operands of a sort. Also rejects keys in place with values out of place.
 void validate_sort_operands(const Problem& problem, const Operands& operands,
                             std::uint64_t scratch_bytes, Space space);
 
-// Host memory as an operand.
+// Makes an operand of host memory.
 [[nodiscard]] inline Memory host_memory(const void* m) { return {const_cast<void*>(m), 0, 0}; }
 
 // Rejects offsets in host memory that are null or do not ascend from 0 to problem.count; names the
-// first wrong one. Reads all of them.
+// first wrong one. Reads all offsets.
 void validate_offsets(const Problem& problem, const void* offsets);
 
 [[nodiscard]] inline bool same(const Memory& a, const Memory& b) {

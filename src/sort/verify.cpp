@@ -14,7 +14,7 @@ namespace sortium {
 
 namespace {
 
-// What verify.cl does, in parts for all cores.
+// Does what verify.cl does, on all cores.
 Verdict verify_on_host(Queue& queue, const Problem& problem, Memory keys, Memory values,
                        std::uint64_t run_length) {
   Verdict verdict{0, problem.count, 0};

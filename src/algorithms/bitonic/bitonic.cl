@@ -4,7 +4,7 @@
 // and writes the output.
 
 PARAMETER(WG)    // work-items of a work-group
-PARAMETER(MOST)  // distances that one launch of a B kernel does at most; 0: schedule A
+PARAMETER(MOST)  // most distances that a launch of a B kernel handles; 0: schedule A
 
 #if MOST == 0
 // Schedule A: two work-items share a comparator. Each writes one of its records.
@@ -26,9 +26,9 @@ void bitonic_a(GLOBAL const ukey_t* keys_in, GLOBAL const value_t* values_in,
 }
 #endif
 
-// Schedules B: a work-item has R records that are `distance` apart, and does all comparators among
-// them, at the distances R/2 * distance … distance. No other work-item reads or writes these
-// records, so the kernel may work in place.
+// Schedules B: a work-item has R records that are `distance` apart, and does all comparisons among
+// them, at the distances R/2 * distance … distance. No other work-item accesses these records, so
+// the kernel may work in place.
 #define BITONIC_B(R)                                                                               \
   const u64 t = (u64)group_id() * WG + local_id();                                                 \
   const u64 low = t & (distance - 1);                                                              \

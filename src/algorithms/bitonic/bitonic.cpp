@@ -16,7 +16,7 @@ namespace {
 
 struct Schedule {
   std::string_view name;
-  unsigned most;  // distances of one launch of a B kernel, at most; 0: kernel A, one distance
+  unsigned most;  // most distances that a launch of a B kernel handles; 0: kernel A, one distance
   unsigned tile_records;    // of a work-item in the C kernel, which does all distances below a
                             // tile's length; 0: no C kernel
   std::string_view kernel;  // that C kernel
@@ -33,7 +33,7 @@ constexpr std::array<Schedule, 8> schedules{{{"A", 0, 0, ""},
 // What bitonic.cl is specialised for.
 struct BitonicParameters {
   unsigned work_group;  // work-items of a work-group
-  unsigned most;        // distances that one launch of a B kernel does at most; 0: schedule A
+  unsigned most;        // most distances that a launch of a B kernel handles; 0: schedule A
 
   [[nodiscard]] kernels::Defines defines(const Problem& problem) const {
     return kernels::Defines().problem(problem).set("WG", work_group).set("MOST", most);
@@ -129,7 +129,7 @@ class BitonicSorter final : public Sorter {
       launch_c(queue, o, 0, stage - 1);
     }
     for (; stage < stages_; ++stage) {
-      unsigned left = stage + 1;  // distances: 2^(left-1) … 1
+      unsigned left = stage + 1;  // remaining distances: 2^(left-1) … 1
       while (left > log_tile_) {
         const unsigned m = std::min(schedule_.most, left - log_tile_);
         left -= m;
@@ -166,8 +166,8 @@ class BitonicSorter final : public Sorter {
       }
   }
 
-  // The m distances from `distance` up. A set of 2^m records past the end of the list has no
-  // work-item.
+  // Launches a B kernel for the m distances from `distance` up. 2^m records past the end of the
+  // list need no work-item.
   void launch_b(Queue& queue, Operands& o, unsigned m, std::uint64_t length,
                 std::uint64_t distance) {
     static constexpr std::array<std::string_view, 5> phases{"", "B2", "B4", "B8", "B16"};
@@ -182,7 +182,7 @@ class BitonicSorter final : public Sorter {
     go_on_in_place(o);
   }
 
-  // All distances below a tile's length, of one stage or several.
+  // Handles all distances below a tile's length, in one stage or several.
   void launch_c(Queue& queue, Operands& o, std::uint32_t first_stage, std::uint32_t last_stage) {
     const std::uint64_t tiles = ceil_div(problem_.count, std::uint64_t{1} << log_tile_);
     const bool is_last = c4_last_ && first_stage == last_stage && first_stage + 1 >= log_tile_;
@@ -213,11 +213,11 @@ class BitonicSorter final : public Sorter {
   bool together_ = false;
   unsigned work_group_ = 0, log_tile_ = 0;
   ScratchLayout layout_;
-  PingPong ping_pong_;         // of schedule A
-  ScratchLayout::Slice keys_;  // of an argsort without keys_out
+  PingPong ping_pong_;         // for schedule A
+  ScratchLayout::Slice keys_;  // for an argsort without keys_out
   std::shared_ptr<Module> module_, tile_module_;
   std::unique_ptr<Kernel> a_, c_, c4_last_;
-  std::array<std::unique_ptr<Kernel>, 5> b_;  // [m] does m distances
+  std::array<std::unique_ptr<Kernel>, 5> b_;  // [m] handles m distances
 };
 
 class Bitonic final : public Algorithm {

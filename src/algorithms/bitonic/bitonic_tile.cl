@@ -1,5 +1,5 @@
-// Batcher's bitonic network inside tiles of neighbouring records: the distances below a tile's
-// length, which one work-group does by itself. Stage s (0, 1, …) makes sorted sequences of 2^(s+1)
+// Batcher's bitonic network inside tiles of neighbouring records. One work-group handles all
+// distances below a tile's length by itself. Stage s (0, 1, …) makes sorted sequences of 2^(s+1)
 // records by comparing at the distances 2^s … 1. The first launch reads the input and writes the
 // output.
 
@@ -16,7 +16,7 @@ PARAMETER(LOG_TILE)  // base-2 logarithm of the tile, which has RECORDS * WG rec
   const u64 begin = (u64)group_id() * TILE; \
   const u32 count = (u32)min(n - begin, (u64)TILE)
 
-// How many of a stage's distances are smaller than the tile.
+// The number of a stage's distances that are smaller than the tile.
 #define DISTANCES(stage) min((stage) + 1, (u32)LOG_TILE)
 
 // Returns the place in the tile of a work-item's first record: its id with `zeros` zero bits
@@ -97,9 +97,9 @@ void bitonic_c2(GLOBAL const ukey_t* keys_in, GLOBAL const value_t* values_in,
 #endif
 
 #if RECORDS == 4
-// C4: a work-item has four records at a time and does two distances among them: the two largest of
-// the `left` remaining ones, or the last one if their number is odd. The records come from the tile
-// or from the input.
+// C4: a work-item holds four records and handles two distances among them: the two largest of the
+// `left` remaining ones, or only the last one if `left` is odd. The records come from the tile or
+// from the input.
 INLINE void order_four(RECORDS_IN, LOCAL ukey_t* tile_keys, LOCAL value_t* tile_values, u64 begin,
                        u32 count, u64 n, u32 stage, u32 left, u32 from_input) {
   const u32 bit = left > 1 ? left - 2 : 0;
@@ -124,7 +124,7 @@ INLINE void order_four(RECORDS_IN, LOCAL ukey_t* tile_keys, LOCAL value_t* tile_
   for (u32 k = 0; k < 4; ++k) put_record(tile_keys, tile_values, at[k], x[k]);
 }
 
-// Any stages: all of their distances below a tile's length.
+// Handles, in several stages, all distances below a tile's length.
 KERNEL(WG)
 void bitonic_c4(GLOBAL const ukey_t* keys_in, GLOBAL const value_t* values_in,
                 GLOBAL ukey_t* keys_out, GLOBAL value_t* values_out, u64 n, u32 first_stage,
@@ -141,7 +141,7 @@ void bitonic_c4(GLOBAL const ukey_t* keys_in, GLOBAL const value_t* values_in,
   store_tile(keys_out, values_out, tile_keys, tile_values, begin, count);
 }
 
-// The end of one large stage, without a loop: all distances from half a tile to 1.
+// Handles the end of one large stage, without a loop: all distances from half a tile to 1.
 KERNEL(WG)
 void bitonic_c4_last(GLOBAL const ukey_t* keys_in, GLOBAL const value_t* values_in,
                      GLOBAL ukey_t* keys_out, GLOBAL value_t* values_out, u64 n, u32 stage) {

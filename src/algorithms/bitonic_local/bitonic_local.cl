@@ -22,7 +22,7 @@ void bitonic_local(GLOBAL const ukey_t* keys_in, GLOBAL const value_t* values_in
 
   for (u32 length = 2; length <= WG; length *= 2)
     for (u32 distance = length / 2; distance > 0; distance /= 2) {
-      // Show the others this work-item's record.
+      // Store this work-item's record where others can read it.
       put_record(tile_keys, tile_values, side + t, mine);
       barrier_local();
 

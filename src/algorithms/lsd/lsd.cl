@@ -9,13 +9,13 @@ PARAMETER(DIGIT_BITS)  // bits of a digit
 #define RADIX (1u << DIGIT_BITS)
 #define TILE (WG * ITEMS)
 #define SUB_GROUPS (WG / SG_LANES)
-#define BINS (RADIX + 1)  // the last: places past the part's end
+#define BINS (RADIX + 1)  // the last bin: positions past the part's end
 #define RANK_WORDS SG_RANK_WORDS(BINS)
 #define BINS_PER_ITEM ((RADIX + WG - 1) / WG)
 #define SCAN_WIDTH (WG < RADIX ? WG : RADIX)
 
-// counts[digit * groups + group]: how many records of the work-group's part have the digit. The
-// first pass clears left_out.
+// Stores in counts[digit * groups + group] how many records of the work-group's part have the
+// digit. The first pass also clears left_out.
 KERNEL(WG)
 void lsd_count(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_a,
                GLOBAL const ukey_t* keys_b, GLOBAL index_t* counts, GLOBAL u32* left_out, u64 n,
@@ -66,8 +66,8 @@ void lsd_scan(GLOBAL index_t* counts, GLOBAL index_t* totals, GLOBAL u32* left_o
   }
 }
 
-// Turns a bin's counts, one for each sub-group, into the places where they start, from `at` on.
-// Returns where the bin ends.
+// Replaces a bin's counts, one for each sub-group, by the sub-groups' start positions; the first
+// one is `at`. Returns where the bin ends.
 INLINE index_t start_of_sub_groups(LOCAL u32* ranks, u32 bin, index_t at) {
   for (u32 s = 0; s < SUB_GROUPS; ++s) {
     const u32 count = ranks[s * RANK_WORDS + bin];
@@ -84,8 +84,9 @@ void lsd_scatter(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL uke
                  GLOBAL const index_t* totals, GLOBAL const u32* left_out, u64 n, u64 part,
                  u32 pass, u32 shift, u32 mask, u32 write_keys, u32 values_are_positions) {
   LOCAL_ARRAY(u32, ranks, SUB_GROUPS * RANK_WORDS);
-  LOCAL_ARRAY(index_t, next, RADIX);    // where the digit's next record goes
-  LOCAL_ARRAY(index_t, to_out, RADIX);  // place in the sorted tile + this = place in the output
+  LOCAL_ARRAY(index_t, next, RADIX);  // position of the digit's next record
+  LOCAL_ARRAY(index_t, to_out,
+              RADIX);  // position in the sorted tile + this = position in the output
   LOCAL_ARRAY(index_t, scratch, 2 * SCAN_WIDTH);
   LOCAL_ARRAY(ukey_t, tile_keys, TILE);
 #if VALUE_BYTES
@@ -104,8 +105,8 @@ void lsd_scatter(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL uke
   const u32 positions = values_are_positions && moves == 0;
 #endif
 
-  // Where each digit of this part begins in the output: after all smaller digits, and after the
-  // same digit of the parts before.
+  // Find where each digit of this part begins in the output: after all smaller digits, and after
+  // the same digit of earlier parts.
   index_t sum = 0, all;
   for (u32 b = t * BINS_PER_ITEM; b < (t + 1) * BINS_PER_ITEM && b < RADIX; ++b) sum += totals[b];
   index_t start = wg_scan_add(scratch, SCAN_WIDTH, sum, &all);
@@ -163,7 +164,7 @@ void lsd_scatter(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL uke
     }
     barrier_local();
 
-    // Write. Neighbouring work-items write neighbouring records of a digit.
+    // Store. Neighbouring work-items write neighbouring records of a digit.
     for (u32 p = t; p < count; p += WG) {
       const ukey_t k = tile_keys[p];
       const u64 out = (index_t)(to_out[key_digit(k, shift, mask)] + p);

@@ -50,8 +50,7 @@ struct LsdSettleParameters {
 constexpr unsigned digit_bits = 8;
 constexpr std::uint64_t radix_size = 1u << digit_bits;
 
-// The two buffers that passes move the records between, and the copy at the end if passes were
-// skipped.
+// The buffers between which passes move the records, and the final copy if passes were skipped.
 class Moves {
  public:
   Moves(const Problem& problem, unsigned passes, ScratchLayout& layout)
@@ -113,15 +112,15 @@ class Moves {
   std::unique_ptr<Kernel> settle_;
 };
 
-// Few work-items, each with a long part of its own (lsd_cpu.cl).
+// Uses few work-items, each with a long part of its own (lsd_cpu.cl).
 class CpuSorter final : public Sorter {
  public:
   CpuSorter(const Problem& problem, const Capabilities& device, const Parameters& given)
       : problem_(problem),
         digits_(digits(problem, digit_bits)),
         moves_(problem, static_cast<unsigned>(digits_.size()), scratch_) {
-    // Several parts for each core, so that a core that another process takes for a while does not
-    // delay all. Fewer parts for short lists: every part reads the counts of all.
+    // Several parts for each core: if another process takes a core for a while, other cores take
+    // over its parts. Fewer parts for short lists, because every part reads the counts of all.
     const unsigned cores = device.compute_units;
     const std::uint64_t wanted =
         given.number("groups", (problem.count <= (std::uint64_t{cores} << 16) ? 2 : 4) * cores);
@@ -187,7 +186,7 @@ class CpuSorter final : public Sorter {
   std::unique_ptr<Kernel> count_, scatter_;
 };
 
-// Tiles ranked in sub-groups and sorted in local memory (lsd.cl).
+// Ranks tiles in sub-groups and sorts them in local memory (lsd.cl).
 class GpuSorter final : public Sorter {
  public:
   GpuSorter(const Problem& problem, const Capabilities& device, const Parameters& given)

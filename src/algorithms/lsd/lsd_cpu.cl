@@ -1,8 +1,10 @@
 // LSD radix sort for CPUs. A work-group is one work-item with a long contiguous part of the records
-// and private counters: no barriers, no atomics, no local memory. Each digit has a line in the
-// first-level cache. Records are collected there and written a whole line at a time: written one by
-// one, each record would access a line of its own, and the lines of all digits may share a few sets
-// of the cache. A pass is skipped if all keys share its digit (see moves_before).
+// and private counters: no barriers, no atomics, no local memory.
+//
+// Each digit has a buffer of one cache line. Records are collected there and written a whole line
+// at a time. Written one by one, each record would access another line, and the lines of all digits
+// may share a few sets of the cache. A pass is skipped if all keys share its digit (see
+// moves_before).
 
 PARAMETER(DIGIT_BITS)  // bits of a digit
 
@@ -12,7 +14,8 @@ PARAMETER(DIGIT_BITS)  // bits of a digit
 #define COPIES 4u              // of a part's counts
 #define NO_KEYS (!write_keys)  // the last pass of an argsort without keys_out
 
-// Stores past the caches if the compiler can: a line that is written as a whole is not read first.
+// Bypasses the caches if the compiler supports it: then a line that is written as a whole is not
+// read first.
 INLINE void store_line(GLOBAL uint16* to, const uint16* from) {
 #if defined(__has_builtin)
 #if __has_builtin(__builtin_nontemporal_store)
@@ -23,8 +26,8 @@ INLINE void store_line(GLOBAL uint16* to, const uint16* from) {
   *to = *from;
 }
 
-// Puts `what`, record `out` of the output, into its digit's line. Writes the line to memory when it
-// is full.
+// Appends `what`, record `out` of the output, to its digit's line. Writes the line to memory when
+// it is full.
 #define PUT(lines, LENGTH, phase, to, what, wanted)                                             \
   {                                                                                             \
     const u32 line = digit * LENGTH, place = (u32)(out + phase) % LENGTH;                       \
@@ -32,7 +35,7 @@ INLINE void store_line(GLOBAL uint16* to, const uint16* from) {
     if (place == LENGTH - 1 && wanted) {                                                        \
       if (out >= first[digit] + (LENGTH - 1)) {                                                 \
         store_line((GLOBAL uint16*)(to + (out - (LENGTH - 1))), (const uint16*)(lines + line)); \
-      } else { /* the first line of a digit: it begins with another digit or part    */         \
+      } else { /* a digit's first line: another digit or part fills its beginning    */         \
         for (index_t p = first[digit]; p <= out; ++p)                                           \
           to[p] = lines[line + (u32)(p + phase) % LENGTH];                                      \
       }                                                                                         \
@@ -57,7 +60,7 @@ void lsd_cpu_count(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_a,
   if (pass == 0 && group_id() == 0)
     for (u32 p = 0; p < passes; ++p) left_out[p] = 0;
   index_t
-      bins[COPIES * RADIX];  // COPIES take turns: a counter that was just written is slow to read
+      bins[COPIES * RADIX];  // COPIES alternate: a counter that was just written is slow to read
   for (u32 b = 0; b < COPIES * RADIX; ++b) bins[b] = 0;
   const u64 begin = group_id() * part;
   const u64 end = begin + part < n ? begin + part : n;

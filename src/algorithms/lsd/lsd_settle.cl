@@ -3,7 +3,7 @@
 
 PARAMETER(WG)  // work-items of a work-group
 
-// `there`: if no pass moved the records, they are in the output already.
+// `there` is 1 if the records are in the output when no pass moved them.
 KERNEL(WG)
 void lsd_settle(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey_t* keys_b,
                 GLOBAL const value_t* values_in, GLOBAL value_t* values_a, GLOBAL value_t* values_b,

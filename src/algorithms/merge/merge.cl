@@ -65,7 +65,7 @@ INLINE void merge_in_group(LOCAL ukey_t* keys, GLOBAL const ukey_t* keys_in,
   }
 }
 
-// Tier 2, medium merges: one work-group each.
+// Tier 2: one work-group for each merge of medium length.
 KERNEL(WG)
 void merge_middle(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                   GLOBAL const value_t* values_in, GLOBAL value_t* values_out, u64 n, u64 run) {
@@ -75,10 +75,11 @@ void merge_middle(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                  (u32)(right_run - left_run), right_run, (u32)(end_of_pair - right_run), left_run);
 }
 
-// Tier 3, few huge merges, each split over many work-groups. Every SAMPLE-th record of both runs is
-// ranked in the other run. From its rank follows its place among all samples of the pair: the
-// samples before it in its own run, plus the other run's samples among the records before it. At
-// that place the kernel writes where the sample cuts the two runs.
+// Tier 3: many work-groups for each huge merge. This kernel cuts a pair of runs into pieces. It
+// ranks every SAMPLE-th record of both runs in the other run. The rank determines the sample's
+// index among all samples of the pair: the samples before it in its own run, plus the other run's
+// samples among the records before it. At that index the kernel stores where the sample cuts the
+// two runs.
 KERNEL(WG)
 void merge_rank_samples(GLOBAL const ukey_t* keys, GLOBAL index_t* left_cuts,
                         GLOBAL index_t* right_cuts, u64 n, u64 run) {
@@ -96,7 +97,7 @@ void merge_rank_samples(GLOBAL const ukey_t* keys, GLOBAL index_t* left_cuts,
   right_cuts[place] = is_left ? before : own;
 }
 
-// One work-group merges the piece from one sample to the next: at most SAMPLE records of each run.
+// One work-group merges one piece, from one sample to the next: at most SAMPLE records of each run.
 KERNEL(WG)
 void merge_pieces(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                   GLOBAL const value_t* values_in, GLOBAL value_t* values_out,

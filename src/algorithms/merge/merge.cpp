@@ -45,7 +45,7 @@ class MergeSorter final : public Sorter {
                               work_group_, largest));
     serial_group_ = std::min(largest, cpu ? 1u : 64u);
 
-    // Tier 2 and tier 3 merge pairs of runs, or pieces of them, in local memory.
+    // Tiers 2 and 3 merge pairs of runs, or pieces of them, in local memory.
     const std::uint64_t most = std::bit_floor(device.local_memory / (2 * info(problem.key).bytes));
     tier1_ = given.number("tier1", cpu ? 65536 : 32);
     tier2_ = given.number("tier2", std::min<std::uint64_t>(most, cpu ? 1 : 512));

@@ -35,12 +35,13 @@ class Chunks {
     if (sort_rest_) sort_rest_->build(device, capabilities);
   }
 
-  // Where the keys are sorted. Values are sorted in values_out.
+  // The memory in which the keys are sorted. Values are sorted in values_out.
   [[nodiscard]] Memory keys(const Operands& o) const {
     return problem_.keys_out ? o.keys_out : keys_.in(o);
   }
 
-  // Copies the records to that place. The caller makes positions.
+  // Copies the records there, unless the sort is in place. Does not make positions: the caller
+  // does.
   void bring(Queue& queue, const Operands& o) const {
     if (o.in_place()) return;
     queue.copy(keys(o), o.keys_in, problem_.count * info(problem_.key).bytes);
@@ -66,7 +67,8 @@ class Chunks {
  private:
   Problem problem_;
   std::uint64_t chunk_;
-  std::unique_ptr<Sorter> sort_, sort_rest_;  // of a whole chunk, and of the shorter one at the end
+  std::unique_ptr<Sorter> sort_,
+      sort_rest_;  // for a whole chunk, and for the shorter one at the end
   ScratchLayout::Slice scratch_, keys_;
 };
 

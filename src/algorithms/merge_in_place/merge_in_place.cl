@@ -6,12 +6,12 @@
 PARAMETER(WG)    // work-items of a work-group
 PARAMETER(TILE)  // records of a segment that is merged in local memory, a power of two
 
-// Segment s of `length` records: its first record, and its end.
+// Segment s of `length` records: its first record, and the end of its last one.
 #define SEGMENT(s)                   \
   const u64 begin = (u64)(s)*length; \
   const u64 end = min(begin + length, n);
 
-// The values of an argsort: every record's position.
+// Fills in the values of an argsort: every record's position.
 KERNEL(WG) void merge_in_place_positions(GLOBAL value_t* values, u64 n) {
   const u64 i = (u64)group_id() * WG + local_id();
 #if VALUE_BYTES
@@ -19,9 +19,9 @@ KERNEL(WG) void merge_in_place_positions(GLOBAL value_t* values, u64 n) {
 #endif
 }
 
-// For each segment: writes the bounds of its two halves. The records between them are to be rotated
-// about the segment's own bound. `run`: the length of the runs in the first split, before which
-// there are no bounds; else 0.
+// Stores, for each segment, the bounds of its two halves. The records between them must be rotated
+// about the segment's own bound. `run` is the length of the runs in the first split, for which
+// there are no bounds yet; 0 in later splits.
 KERNEL(WG)
 void merge_in_place_split(GLOBAL const ukey_t* keys, GLOBAL index_t* bounds, GLOBAL index_t* halves,
                           u64 n, u64 length, u64 run) {
@@ -35,7 +35,7 @@ void merge_in_place_split(GLOBAL const ukey_t* keys, GLOBAL index_t* bounds, GLO
     return;
   }
 
-  // How many records of the first half come from the first run: the point where the merge path
+  // The number of records of the first half that come from the first run: where the merge path
   // crosses the diagonal.
   const u64 wanted = middle - begin;
   u64 low = 0, high = min(wanted, bound - begin);
@@ -50,8 +50,8 @@ void merge_in_place_split(GLOBAL const ukey_t* keys, GLOBAL index_t* bounds, GLO
   halves[2 * s + 1] = (index_t)(bound + (wanted - low));
 }
 
-// A rotation of [from, to) about `bound` is three reversals: of each part (`whole` is 0), then of
-// the whole. One work-item exchanges a pair of records.
+// Rotates [from, to) about `bound` by three reversals: one of each side (`whole` is 0), then one of
+// the whole (`whole` is 1). Each work-item exchanges one pair of records.
 KERNEL(WG)
 void merge_in_place_reverse(GLOBAL ukey_t* keys, GLOBAL value_t* values,
                             GLOBAL const index_t* bounds, GLOBAL const index_t* halves, u64 n,
@@ -72,8 +72,8 @@ void merge_in_place_reverse(GLOBAL ukey_t* keys, GLOBAL value_t* values,
 #endif
 }
 
-// A work-group merges a segment of TILE records in local memory. A record's place is its place in
-// its own run plus the number of records before it in the other run.
+// A work-group merges a segment of TILE records in local memory. A record's position is its index
+// in its own run plus the number of records before it in the other run.
 KERNEL(WG)
 void merge_in_place_tile(GLOBAL ukey_t* keys, GLOBAL value_t* values, GLOBAL const index_t* bounds,
                          u64 n) {

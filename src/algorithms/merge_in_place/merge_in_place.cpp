@@ -1,5 +1,5 @@
 // Merge sort with a bounded buffer. "auto" sorts chunks one after the other, with scratch memory
-// for one chunk; then they are merged in place: Kim, Kutzner, "Stable Minimum Storage Merging by
+// for one chunk, then merges them in place: Kim, Kutzner, "Stable Minimum Storage Merging by
 // Symmetric Comparisons" (2004).
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // Document 000's merge sort of a block in local memory: WG records, one for each work-item. Runs of
-// 1, 2, 4 … WG/2 records are merged in pairs. A record's place in the merged run is its place in
+// 1, 2, 4 … WG/2 records are merged in pairs. A record's position in the merged run is its index in
 // its own run plus the number of records before it in the sibling run, found by binary search.
 //
 
@@ -16,8 +16,8 @@ void merge_local(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
   const u64 block = (u64)group_id() * WG;
   const u32 count = (u32)min((u64)WG, n - block);
 
-  // Load the block. Past the end of the list, work-items load the last record again; it stays where
-  // it is and is never used. In place, it must not be overwritten before all have it.
+  // Load the block. Past the end of the list, work-items load the last record again; it is never
+  // used. In place, no record is overwritten before all are loaded.
   record_t mine = load_record(keys_in, values_in, min(block + i, n - 1));
   keys[i] = mine.key;
 #if VALUE_BYTES

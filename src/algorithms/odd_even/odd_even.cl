@@ -1,12 +1,12 @@
-// Odd-even transposition: even rounds compare and exchange the records 0-1, 2-3, …, odd rounds
-// 1-2, 3-4, … N rounds sort N records. Records change places only if the left one is strictly
-// greater, so the sort is stable. Here a launch is one round in global memory; in
-// odd_even_blocks.cl it is many.
+// Odd-even transposition. Even rounds compare and exchange the records 0-1, 2-3, …; odd rounds 1-2,
+// 3-4, … N rounds sort N records. Records are exchanged only if the left one is strictly greater,
+// so the sort is stable. In this file a launch is one round in global memory; in odd_even_blocks.cl
+// a launch has many rounds.
 
 PARAMETER(WG)  // work-items of a work-group
 
-// One round. Its first pair begins at record 0, or at record 1 if `odd`. A record at either end
-// without a partner is its own partner: it is copied.
+// One round. Its first pair begins at record 0, or at record 1 if `odd`. A record without a
+// partner, at either end of the list, is copied.
 KERNEL(WG)
 void odd_even_round(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                     GLOBAL const value_t* values_in, GLOBAL value_t* values_out, u64 n, u32 odd) {

@@ -22,7 +22,7 @@ struct OddEvenParameters {
 // What odd_even_blocks.cl is specialised for.
 struct OddEvenBlocksParameters {
   unsigned work_group;   // work-items of a work-group
-  std::uint64_t rounds;  // rounds of a launch; the last may have fewer
+  std::uint64_t rounds;  // rounds of a launch; the last launch may have fewer
 
   [[nodiscard]] kernels::Defines defines(const Problem& problem) const {
     return kernels::Defines().problem(problem).set("WG", work_group).set("ROUNDS", rounds);
@@ -51,7 +51,7 @@ class OddEvenSorter final : public Sorter {
                   fmt::format("odd-even: {} records in launches of {} rounds are more than "
                               "2^32 launches",
                               problem.count, rounds_));
-    // A CPU is fastest if one work-item has the whole tile: its rounds become vector loops.
+    // A CPU is fastest if one work-item has the whole tile: compilers vectorise its rounds.
     const std::uint64_t items =
         rounds_ == 1 ? (cpu ? 64 : 256) : (cpu ? 1 : std::min<std::uint64_t>(2 * rounds_, 256));
     work_group_ = static_cast<unsigned>(std::min<std::uint64_t>(device.max_work_group, items));
@@ -100,7 +100,7 @@ class OddEvenSorter final : public Sorter {
             {*kernel_, ceil_div(problem_.count, 2 * rounds_), work_group_, args, "exchange"});
       }
       if (launch % 64 == 0)
-        queue.flush();  // the device starts while there is still much to enqueue
+        queue.flush();  // lets the device start while more launches are enqueued
     }
   }
 

@@ -1,10 +1,10 @@
 // Odd-even transposition, many rounds in a launch. A work-group sorts a block of 2 * ROUNDS records
-// and a halo of ROUNDS records on either side. A round changes a record by its neighbours only: the
-// halo becomes wrong from its outer ends inwards, by one record a round, and the block stays right
-// for ROUNDS rounds.
+// and a halo of ROUNDS records on either side. In a round a record depends on its neighbours only.
+// So the halo becomes wrong from its outer ends inwards, by one record a round, and the block stays
+// correct for ROUNDS rounds.
 
 PARAMETER(WG)      // work-items of a work-group
-PARAMETER(ROUNDS)  // rounds of a launch; the last may have fewer
+PARAMETER(ROUNDS)  // rounds of a launch; the last launch may have fewer
 
 #define BLOCK (2 * ROUNDS)
 #define TILE (4 * ROUNDS)  // the block and its halo

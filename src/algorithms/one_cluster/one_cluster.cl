@@ -1,21 +1,21 @@
 // one-cluster: the work-groups of one cluster sort the whole list in their local memories, in one
-// launch. Work-group g has tile g of the list.
+// launch. Work-group g loads tile g of the list.
 //
-// PARTS: the records go to the work-group whose number is their leading bits, its part of the list,
-// and each work-group sorts its part by bins. If a part does not fit its work-group, and without
-// PARTS, the work-groups make the passes of an LSD radix sort instead. bins.cl, bin_sort.cl and
-// columns.cl come before this file.
+// With PARTS, the cluster first partitions the records by their leading bits: part g goes to
+// work-group g, which sorts it by bins. If a part does not fit its work-group, or without PARTS,
+// the work-groups make the passes of an LSD radix sort instead.
+// bins.cl, bin_sort.cl and columns.cl come before this file.
 
-// Beside those of these files:
+// Parameters beside those of these files:
 PARAMETER(WG)          // work-items of a work-group
 PARAMETER(GROUPS)      // work-groups of the cluster, a power of two up to 16
 PARAMETER(TILE_ITEMS)  // records of a work-item in a tile
-PARAMETER(PARTS)       // 1: by parts first
+PARAMETER(PARTS)       // 1: partition first; 0: radix passes only
 
 #define TILE (WG * TILE_ITEMS)
 #define MOST_GROUPS 16u
 
-// What can be sent has 4, 8 or 16 bytes; a small key and its value go together (PAIRED).
+// A cluster can send 4, 8 or 16 bytes. With PAIRED, a small key and its value are sent together.
 #if KEY_BITS < 32
 typedef u32 tile_key_t;
 #else
@@ -36,7 +36,7 @@ typedef tile_key_t tile_item_t;
 #endif
 
 typedef struct {
-  tile_item_t items[TILE];  // keys, or pairs
+  tile_item_t items[TILE];  // keys, or keys with their values
   VALUES_BESIDE(TILE)
 } tile_t;
 #if PARTS
@@ -56,12 +56,12 @@ typedef struct {
 
 // local_bytes() in one_cluster.cpp has its size.
 typedef struct {
-  u16 totals[RADIX];  // counts of this tile's digits, or parts
-  // The totals of all tiles, of even and odd passes: some work-groups may be a pass ahead.
+  u16 totals[RADIX];  // counts of this tile's digits or parts
+  // The totals of all tiles, for even and odd passes: some work-groups may be a pass ahead.
   u16 counts[2][GROUPS * RADIX];
   u16 part_counts[GROUPS * MOST_GROUPS];
   arrivals_t counts_come[2], part_counts_come, tile_comes;
-  u32 moves[RADIX];  // place in this sorted tile + this = place in the list, of each digit
+  u32 moves[RADIX];  // position in this sorted tile + this = position in the list, for each digit
   u32 part_totals[MOST_GROUPS];
   index_t scratch[2 * WG];
   part_t tile;
@@ -103,8 +103,8 @@ INLINE void send_record(LOCAL one_cluster_memory_t* mine, u32 at, u32 group, rec
 #if PARTS
 #define PART(key) key_digit(key, part_bit, GROUPS - 1)
 // Sends this tile's `count` records to their parts, in the order of the list. Afterwards mine->tile
-// has the work-group's own part. Returns 0 if some part does not fit; nothing is sent then, and
-// `record` is sorted by part.
+// holds the work-group's own part. Returns 0 if some part does not fit its work-group; then nothing
+// is sent, and `record` is sorted by part.
 INLINE u32 send_to_parts(LOCAL one_cluster_memory_t* mine, sub_group_t sg, record_t* record,
                          u32 count, u32 part_bit) {
   const u32 t = local_id(), group = group_id(),
@@ -117,10 +117,10 @@ INLINE u32 send_to_parts(LOCAL one_cluster_memory_t* mine, sub_group_t sg, recor
   u32 place[TILE_ITEMS];
 #define PART_OF(i) PART(record[i].key)
   SG_RANK_ROWS(place, TILE_ITEMS, my_ranks, GROUPS, PART_OF,
-               count < TILE)  // keys past the end are all the same
+               count < TILE)  // keys past the end are all equal
   barrier_local();
 
-  // Scan over parts, and sub-groups for each.
+  // Scan over parts and, within a part, over sub-groups.
   LOCAL u32* rank = &mine->own.pass.ranks[t % SUB_GROUPS * RANK_WORDS + t / SUB_GROUPS];
   const u32 counts = GROUPS * SUB_GROUPS;
   index_t all;
@@ -128,8 +128,8 @@ INLINE u32 send_to_parts(LOCAL one_cluster_memory_t* mine, sub_group_t sg, recor
   if (t < counts) *rank = start;
   barrier_local();
 
-  // Tell all work-groups.
-  LOCAL const u32* starts = mine->own.pass.ranks;  // of sub-group 0, where parts begin
+  // Send the counts to all work-groups.
+  LOCAL const u32* starts = mine->own.pass.ranks;  // counts of sub-group 0: where parts begin
   if (sg_index() == 0) {
     if (t < MOST_GROUPS)
       mine->totals[t] = (u16)(t + 1 < GROUPS    ? starts[t + 1] - starts[t]
@@ -141,7 +141,7 @@ INLINE u32 send_to_parts(LOCAL one_cluster_memory_t* mine, sub_group_t sg, recor
                      &mine->totals[8 * (t % 2)], &mine->part_counts_come);
   }
 
-  // Sort the tile, so that records are sent to another work-group in runs.
+  // Sort the tile by part, so that each work-group receives runs of neighbouring records.
   UNROLL
   for (u32 i = 0; i < TILE_ITEMS; ++i) {
     const u32 to = place[i] + my_ranks[PART(record[i].key)];
@@ -182,7 +182,7 @@ INLINE u32 send_to_parts(LOCAL one_cluster_memory_t* mine, sub_group_t sg, recor
   return 1;
 }
 
-// Sorts the work-group's part and writes it to its place in the output.
+// Sorts the work-group's part and writes it to its position in the output.
 INLINE void sort_part(LOCAL one_cluster_memory_t* mine, sub_group_t sg, GLOBAL ukey_t* keys_out,
                       GLOBAL value_t* values_out, u32 part_bit, u32 begin_bit, u32 bin_shift) {
   const u32 t = local_id(), group = group_id(), count = mine->part_totals[group];
@@ -190,7 +190,7 @@ INLINE void sort_part(LOCAL one_cluster_memory_t* mine, sub_group_t sg, GLOBAL u
   u32 begin = 0;
   UNROLL
   for (u32 p = 0; p < GROUPS; ++p) begin += p < group ? mine->part_totals[p] : 0;
-  barrier_local();  // the bins take the memory of the tile, which has been sent
+  barrier_local();  // the bins overwrite the tile, which has been sent
   sort_t item[ITEMS];
   UNROLL
   for (u32 i = 0; i < ITEMS; ++i) {
@@ -228,9 +228,9 @@ INLINE void sort_part(LOCAL one_cluster_memory_t* mine, sub_group_t sg, GLOBAL u
 //   keys_out, values_out  out: the sorted records; may be the input
 //   passes                digits of a key
 //   shifts, widths        byte p: shift and width in bits of pass p's digit
-//   part_bit              PARTS: a part's number is the bits of a key's order from here on
-//   begin_bit             PARTS: the open bits begin here
-//   bin_shift             PARTS: the bits of an item from here on choose its bin
+//   part_bit              PARTS: the lowest of a key's order bits that select its part
+//   begin_bit             PARTS: the lowest of a key's order bits that the part's sort compares
+//   bin_shift             PARTS: the lowest of an item's bits that select its bin
 KERNEL(WG)
 void one_cluster_sort(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                       GLOBAL const value_t* values_in, GLOBAL value_t* values_out, u64 n,
@@ -279,7 +279,7 @@ void one_cluster_sort(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
     u32 place[TILE_ITEMS];
 #define DIGIT_OF(i) key_digit(record[i].key, shift, mask)
     SG_RANK_ROWS(place, TILE_ITEMS, my_ranks, RADIX, DIGIT_OF,
-                 begin + TILE > count)  // keys past the end are all the same
+                 begin + TILE > count)  // keys past the end are all equal
     barrier_local();
 
     // Sum over sub-groups, send the totals to all work-groups, scan over digits.
@@ -291,15 +291,15 @@ void one_cluster_sort(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
       if (pass + 1 < passes) arrivals_expect(&mine->tile_comes, TILE * RECORD_BYTES);
     }
     index_t all;
-    const u32 start =
-        (u32)wg_scan_add(mine->scratch, RADIX, total, &all);  // with a barrier for the totals, too
+    const u32 start = (u32)wg_scan_add(mine->scratch, RADIX, total,
+                                       &all);  // its barrier also orders the stores of the totals
     for (u32 other = sg_index(); other < GROUPS; other += SUB_GROUPS)
       cluster_send16(&mine->counts[pass % 2][group * RADIX + 8 * sg_lane()], other,
                      &mine->totals[8 * sg_lane()], &mine->counts_come[pass % 2]);
     place_digit(own->ranks, own->sums, start, before);
     barrier_local();
 
-    // Sort the tile, so that records are sent to another work-group in runs.
+    // Sort the tile by digit, so that each work-group receives runs of neighbouring records.
     UNROLL
     for (u32 i = 0; i < TILE_ITEMS; ++i) {
       const u32 to = place[i] + my_ranks[key_digit(record[i].key, shift, mask)];
@@ -326,7 +326,7 @@ void one_cluster_sort(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
     if (t < RADIX) mine->moves[t] = start_in_list + in_tiles_before - start;
     barrier_local();
 
-    // Scatter: to all tiles; in the last pass to the output.
+    // Scatter: to the tiles of all work-groups; in the last pass to the output.
     UNROLL
     for (u32 i = 0; i < TILE_ITEMS; ++i) {
       const u32 to = first + i * SG_LANES + mine->moves[key_digit(record[i].key, shift, mask)];

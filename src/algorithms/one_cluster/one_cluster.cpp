@@ -20,21 +20,21 @@ unsigned largest(const Capabilities& device) {
   return std::bit_floor(std::min(device.max_work_group, 1024u));
 }
 
-// How many records each work-group takes, and how it sorts them.
+// The dimensions of the launch, and whether it partitions first.
 struct Shape {
   unsigned groups = 0, work_group = 0, items = 0;
   bool parts = false;
   unsigned position_bits = 0, sort_bits = 0;  // see BinSortParameters
 
   [[nodiscard]] std::uint64_t tile() const { return std::uint64_t{work_group} * items; }
-  // Records of a part.
+  // The most records of a part.
   [[nodiscard]] std::uint64_t capacity() const { return std::uint64_t{work_group} * bin_items; }
-  // Bits of a key below its part's number.
+  // The number of a key's bits that the part's number does not determine.
   [[nodiscard]] unsigned open_bits(const Problem& problem) const {
     return key_bits(problem) -
            std::min(key_bits(problem), static_cast<unsigned>(std::bit_width(groups) - 1));
   }
-  // Bits of an item.
+  // Bits of an item (see BinSortParameters).
   [[nodiscard]] unsigned item_bits(const Problem& problem) const {
     return composite(problem) ? open_bits(problem) + position_bits : info(problem.key).bits();
   }
@@ -60,9 +60,9 @@ std::uint64_t local_bytes(const Problem& problem, const Capabilities& device, co
          (shape.parts ? std::max(pass, bins) : pass) + 128;
 }
 
-// With parts: all work-groups of a cluster. Without: few, since they exchange fewer counts, until
-// each has so many records that this matters less. Then few work-items, since their barriers are
-// faster.
+// Chooses the dimensions. To partition, all work-groups of the cluster take part. Otherwise few
+// work-groups do, because each exchanges counts with all others; with more records, that costs
+// relatively less. Work-groups are as small as possible: barriers of fewer work-items are faster.
 Shape shape_for(const Problem& problem, const Capabilities& device, const Parameters& given,
                 bool parts) {
   const std::uint64_t n = std::clamp<std::uint64_t>(problem.count, 1, std::uint64_t{1} << 24);
@@ -79,16 +79,17 @@ Shape shape_for(const Problem& problem, const Capabilities& device, const Parame
          enough < largest(device))
     enough *= 2;
   shape.work_group = static_cast<unsigned>(given.number("work_group", enough));
-  // A power of two, so that there are few kernels to build.
+  // Rounded up to a power of two, so that neighbouring counts share one compiled kernel.
   shape.items = static_cast<unsigned>(std::bit_ceil(ceil_div(tile, shape.work_group)));
   shape.position_bits = static_cast<unsigned>(std::bit_width(shape.capacity() - 1));
   shape.sort_bits = shape.item_bits(problem) > 32 ? 64 : 32;
   return shape;
 }
 
-// True if the parts of keys that spread fit the work-groups, and enough bits of a key are open for
-// bins. Parts differ by the square root of their size. Leading bits of floats do not spread. (With
-// 1024 work-items parts are slower than passes: 2^18 u32 keys took 52 and 46 µs on an H200.)
+// True if evenly spread keys leave each part small enough for its work-group, and enough bits for
+// bins. The largest part exceeds the mean by a multiple of its square root. Leading bits of floats
+// are not evenly spread. Work-groups of 1024 are excluded: there partitioning is slower than radix
+// passes (2^18 u32 keys took 52 and 46 µs on an H200).
 bool parts_fit(const Problem& problem, const Capabilities& device, const Shape& shape) {
   const auto mean = static_cast<double>(ceil_div(problem.count, shape.groups));
   return !info(problem.key).is_float && std::has_single_bit(shape.groups) &&
@@ -172,8 +173,8 @@ class OneClusterSorter final : public Sorter {
   }
 
  private:
-  // A part's number is the leading bits of those that are compared. Of an item's bits below, the
-  // highest choose its bin.
+  // A part's number is the leading compared bits of a key. The highest of the remaining bits select
+  // the bin.
   [[nodiscard]] std::uint32_t part_bit() const {
     return problem_.begin_bit + shape_.open_bits(problem_);
   }
@@ -202,7 +203,7 @@ class OneCluster final : public Algorithm {
         .source = "Sortium; Satish, Harris, Garland 2009 (tiles sorted before they are scattered)",
         .stable = true,
         .needs_clusters = true,
-        .max_count = 1u << 18,  // 16 work-groups of 1024 work-items with 16 records each
+        .max_count = 1u << 18,  // 16 work-groups × 1024 work-items × 16 records
         .cost =
             "one launch that reads and writes every record once; one exchange between local "
             "memories, or bits/8",
@@ -216,8 +217,8 @@ class OneCluster final : public Algorithm {
     return info;
   }
 
-  // One launch without look-back: faster than several launches up to some 2^17 records, and than
-  // one work-group from 2^11 records on (2^12 if each work-group takes a part of the keys).
+  // One launch without look-back. Up to some 2^17 records it is faster than several launches, and
+  // from 2^11 records on (2^12 if it partitions first) faster than one work-group.
   Rank suits(const Problem& problem, const Capabilities& device) const override {
     constexpr unsigned least_groups = 8;
     if (device.kind != DeviceKind::gpu || device.cluster_groups < least_groups)

@@ -1,5 +1,5 @@
-// one-group, by passes: one work-group sorts the whole list in local memory by all passes of an LSD
-// radix sort, in one launch. columns.cl comes before this file.
+// one-group, by passes: one work-group sorts the whole list in local memory, in one launch, by all
+// passes of an LSD radix sort. columns.cl comes before this file.
 
 PARAMETER(WG)     // work-items of the work-group, a multiple of 256
 PARAMETER(ITEMS)  // records of a work-item
@@ -51,7 +51,7 @@ void one_group_sort(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
     u32 place[ITEMS];
 #define DIGIT_OF(i) key_digit(record[i].key, shift, mask)
     SG_RANK_ROWS(place, ITEMS, my_ranks, RADIX, DIGIT_OF,
-                 count < TILE)  // keys past the end are all the same
+                 count < TILE)  // keys past the end are all equal
     barrier_local();
 
     // Sum over sub-groups, scan over digits.
@@ -62,7 +62,7 @@ void one_group_sort(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
     place_digit(mine->ranks, mine->sums, (u32)start, before);
     barrier_local();
 
-    // Scatter, and load the records in their new order.
+    // Scatter, and load the records in the pass's order.
     UNROLL
     for (u32 i = 0; i < ITEMS; ++i) {
       const u32 to = place[i] + my_ranks[key_digit(record[i].key, shift, mask)];

@@ -1,5 +1,5 @@
-// Sorts a list that fits one work-group's local memory, in one launch: by bins if keys may be
-// expected to spread, else by radix passes.
+// Sorts a list that fits one work-group's local memory, in one launch: by bins if keys are likely
+// to be evenly spread, else by radix passes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,14 +25,15 @@ std::uint64_t pass_bytes(const Problem& problem, const Capabilities& device, uns
          kernels::rank_bytes(device, work_group, radix_size) + work_group * 4 + 64;
 }
 
-// How the list is sorted by bins (one_group_bins.cl).
+// A sort by bins (one_group_bins.cl).
 struct BinSort {
   unsigned work_group = 0, bin_items = 19, bin_share = 16, position_bits = 0, sort_bits = 0,
            bin_shift = 0;
-  std::uint64_t bytes = 0;  // of one_group_memory_t, in one_group_bins.cl
+  std::uint64_t bytes = 0;  // bytes of one_group_memory_t in one_group_bins.cl
 };
 
-// With at least `work_group` work-items. Its work_group is 0 if the list does not fit.
+// Returns a layout with at least `work_group` work-items; its work_group is 0 if the list does not
+// fit.
 BinSort bin_layout(const Problem& problem, const Capabilities& device, unsigned work_group,
                    unsigned bin_items, unsigned bin_share) {
   BinSort bins{.bin_items = bin_items, .bin_share = bin_share};
@@ -53,16 +54,16 @@ BinSort bin_layout(const Problem& problem, const Capabilities& device, unsigned 
   return bins;
 }
 
-// Its work_group is 0 if radix passes are the better choice.
+// Returns the best layout for bins; its work_group is 0 if radix passes are faster.
 BinSort choose_bins(const Problem& problem, const Capabilities& device) {
-  // Floats crowd the bins. PoCL's compiler fails at barriers inside conditions, and NVIDIA's OpenCL
-  // at the same code in msd's local sort.
+  // Leading bits of floats crowd a few bins. PoCL compiles barriers inside conditions wrongly, and
+  // NVIDIA's OpenCL compiles the same code wrongly in msd's local sort.
   if (info(problem.key).is_float || device.kind == DeviceKind::cpu ||
       device.sub_group_words == SubGroupWords::ptx)
     return {};
-  // Short lists are spread over more work-items, with 4 or 8 records each. That is faster with
-  // values, and for the radix passes if a bin is crowded. With 8 records there are more bins, so
-  // that each has few.
+  // Short lists get more work-items, with 4 or 8 records each. That is faster with values, and if a
+  // crowded bin makes radix passes necessary. With 8 records there are more bins, so each bin has
+  // fewer.
   const auto count =
       std::bit_ceil(static_cast<unsigned>(std::min<std::uint64_t>(problem.count, 1 << 20)));
   BinSort bins;
@@ -81,7 +82,8 @@ class OneGroupSorter final : public Sorter {
     if (bins_.work_group != 0) return;
     const auto largest = std::bit_floor(std::min(device.max_work_group, 1024u));
     const std::uint64_t n = std::max<std::uint64_t>(problem.count, 1);
-    // The fewest work-items that hold the list: a small sort's time is that of its barriers.
+    // The fewest work-items that hold the list: barriers dominate a small sort, and small groups
+    // have faster ones.
     const auto least = static_cast<unsigned>(std::bit_ceil(std::max<std::uint64_t>(
         radix_size, (std::min<std::uint64_t>(n, 1 << 20) + most_items - 1) / most_items)));
     work_group_ = static_cast<unsigned>(given.number("work_group", std::min(largest, least)));
@@ -89,7 +91,7 @@ class OneGroupSorter final : public Sorter {
       throw Error(ErrorCode::unsupported,
                   fmt::format("one-group: work_group={} is not a power of two between {} and {}",
                               work_group_, radix_size, largest));
-    // A power of two, so that there are few kernels to build.
+    // Rounded up to a power of two, so that neighbouring counts share one compiled kernel.
     items_ = static_cast<unsigned>(
         std::bit_ceil(std::min<std::uint64_t>((n + work_group_ - 1) / work_group_, 1u << 20)));
     local_bytes_ = pass_bytes(problem, device, work_group_, items_);
@@ -165,7 +167,7 @@ class OneGroupSorter final : public Sorter {
  private:
   Problem problem_;
   std::vector<Digit> digits_;
-  BinSort bins_;  // by bins; work_group 0: by passes, with
+  BinSort bins_;  // layout for bins; work_group 0: radix passes, with
   unsigned work_group_ = 0, items_ = 0;
   std::uint64_t local_bytes_ = 0;
   std::shared_ptr<Module> module_;
@@ -180,13 +182,13 @@ class OneGroup final : public Algorithm {
         .title = "one work-group sorts a small list in local memory, LSD radix with 8-bit digits",
         .source = "Merrill, Grimshaw 2010 (the block sort of CUB's small path)",
         .stable = true,
-        .max_count = 1024 * 19,  // work-items, and records of each
+        .max_count = 1024 * 19,  // work-items × records of each
         .cost = "one launch that reads and writes every record once",
         .parameters = {{"work_group", "work-items", 256, 1024, {}}}};
     return info;
   }
 
-  // One launch without look-back: faster than any other up to some 2^13 records.
+  // One launch without look-back: the fastest algorithm up to some 2^13 records.
   Rank suits(const Problem& problem, const Capabilities& device) const override {
     return device.kind == DeviceKind::gpu && problem.count <= std::uint64_t{1} << 13
                ? Rank::one_group

@@ -1,15 +1,15 @@
 // one-group, by bins: one work-group sorts the whole list in local memory. bins.cl and bin_sort.cl
-// come before this file and say more about the parameters.
+// come before this file and document more parameters.
 
 PARAMETER(WG)         // work-items of the work-group
 PARAMETER(ITEMS)      // records of a work-item
 PARAMETER(SORT_BITS)  // bits of an item
-PARAMETER(COMPOSITE)  // 1: an item has its position below what is compared
+PARAMETER(COMPOSITE)  // 1: an item holds the compared bits and, below them, the record's position
 
 // bin_layout() in one_group.cpp has its size.
 typedef struct {
   bin_sort_t sort;
-#if COMPOSITE  // the records wait here; items hold only bits that are compared, and positions
+#if COMPOSITE  // the records; items hold only their compared bits and positions
   ukey_t keys[CAPACITY];
 #if VALUE_BYTES
   value_t values[CAPACITY];
@@ -25,7 +25,7 @@ typedef struct {
 //   keys_in, values_in    in: n records, n at most CAPACITY
 //   keys_out, values_out  out: the sorted records; may be the input
 //   begin_bit, open_bits  open_bits bits of a key's order, from begin_bit on, are compared
-//   bin_shift             the bits of an item from here on choose its bin
+//   bin_shift             the lowest of an item's bits that select its bin
 KERNEL(WG)
 void one_group_bins(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                     GLOBAL const value_t* values_in, GLOBAL value_t* values_out, u64 n,
@@ -54,7 +54,7 @@ void one_group_bins(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
     }
   }
   const bins_by_place_t by_place = {0, 0};
-  // With barriers: keys_out may be keys_in.
+  // Its barriers separate the loads from the stores: keys_out may be keys_in.
   sort_in_bins(&mine->sort, sg, item, rows, bin_shift, by_place, 0);
 
   // Store.

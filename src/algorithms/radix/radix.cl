@@ -1,9 +1,9 @@
-// Document 003's radix sort. G work-groups of I work-items each. A work-item has a contiguous part
+// Document 003's radix sort: G work-groups of I work-items each. A work-item has a contiguous part
 // of the list, `columns` records long (the last parts may be shorter or empty).
 
-PARAMETER(ITEMS)           // I, the work-items of a group, each with a part of the list
+PARAMETER(ITEMS)           // I, the work-items of a group; each has a part of the list
 PARAMETER(DIGIT_BITS)      // r, the bits of a digit
-PARAMETER(TRANSPOSED)      // 1: the records lie transposed, see place_of
+PARAMETER(TRANSPOSED)      // 1: the records are stored transposed, see place_of
 PARAMETER(GATHER_WG)       // work-items of a work-group that gathers
 PARAMETER(TRANSPOSE_SIDE)  // side of the squares in which a matrix is transposed
 PARAMETER(GATHER_T)        // type of the values that are gathered: u32 or u64
@@ -30,7 +30,7 @@ INLINE index_t place_of(index_t j, index_t rows, index_t columns) {
   const u64 stride = TRANSPOSED ? rows : 1;                                       \
   const u64 begin = TRANSPOSED ? row : first;
 
-// H(c, g, i), digit-major: histogram[(c * G + g) * I + i].
+// Counts the digits of each part, in digit-major order: histogram[(c * G + g) * I + i].
 KERNEL(ITEMS)
 void radix_histogram(GLOBAL const ukey_t* keys, GLOBAL index_t* histogram, u64 n, u64 columns,
                      u32 shift, u32 mask) {
@@ -96,7 +96,7 @@ void radix_transpose_values(GLOBAL const value_t* in, GLOBAL value_t* out, u64 n
   TRANSPOSE(value_t);
 }
 
-// out[j] = in[permutation[j]]: moves the values once, after all passes.
+// Stores out[j] = in[permutation[j]]: moves the values once, after all passes.
 KERNEL(GATHER_WG)
 void radix_gather(GLOBAL const GATHER_T* in, GLOBAL GATHER_T* out,
                   GLOBAL const value_t* permutation, u64 n) {

@@ -13,8 +13,8 @@
 namespace sortium {
 namespace {
 
-// Returns the problem of the passes: with permutation=on they carry positions, and the values are
-// gathered once at the end.
+// Returns the problem that the passes solve. With permutation=on they move positions instead of
+// values, and the values are gathered once at the end.
 Problem carried(Problem problem, const Parameters& given) {
   if (const auto b = given.number("b", 0); b != 0) {
     if (problem.begin_bit + b > info(problem.key).bits())
@@ -32,9 +32,9 @@ Problem carried(Problem problem, const Parameters& given) {
 
 // What radix.cl is specialised for.
 struct RadixParameters {
-  std::uint64_t items;             // I, the work-items of a group, each with a part of the list
+  std::uint64_t items;             // I, the work-items of a group; each has a part of the list
   unsigned digit_bits;             // r, the bits of a digit
-  bool transposed;                 // 1: the records lie transposed, see place_of
+  bool transposed;                 // 1: the records are stored transposed, see place_of
   unsigned gather_group;           // work-items of a work-group that gathers
   unsigned transpose_side;         // side of the squares in which a matrix is transposed
   std::string_view gathered_type;  // type of the values that are gathered: u32 or u64
@@ -62,7 +62,7 @@ class RadixSorter final : public Sorter {
     groups_ = given.number(
         "groups", cpu ? 4 * device.compute_units : std::max(2 * device.compute_units, 128u));
 
-    // A work-group's histogram is in local memory: 2^r counters for each of its work-items.
+    // A work-group has its histogram in local memory: 2^r counters for each of its work-items.
     const std::uint64_t per_item = (std::uint64_t{1} << r_) * kernels::index_bytes(problem.count);
     const std::uint64_t most =
         std::min<std::uint64_t>(device.local_memory / per_item, device.max_work_group);
@@ -212,7 +212,7 @@ class RadixSorter final : public Sorter {
                   "transpose"});
   }
 
-  Problem problem_, carried_;  // the caller's; that of the passes
+  Problem problem_, carried_;  // the caller's problem, and that of the passes
   bool transposed_ = false, permuted_ = false;
   unsigned r_ = 0, gather_group_ = 0, side_ = 0;
   std::uint64_t items_ = 0, groups_ = 0;  // I, G

@@ -1,7 +1,7 @@
-// Document 001's radix sort. A sub-group is one SIMD thread. It has a chunk of CHUNK keys and takes
-// SG_LANES of them at a time. Lanes past the end of the list count and write nothing. A sub-group
-// whose whole chunk is past the end still does all steps, because every work-item must reach the
-// words of sub-groups.
+// Document 001's radix sort. A sub-group acts as one SIMD thread. It has a chunk of CHUNK keys and
+// processes SG_LANES of them at a time. Lanes past the end of the list neither count nor write. A
+// sub-group whose whole chunk is past the end still executes all steps, because every work-item
+// must reach the sub-group words.
 
 PARAMETER(WG)          // work-items of a work-group
 PARAMETER(DIGIT_BITS)  // bits of a digit
@@ -10,7 +10,7 @@ PARAMETER(DIGIT_BITS)  // bits of a digit
 #define CHUNK 256u
 #define CHUNK_OF_SUB_GROUP ((u64)group_id() * (WG / SG_LANES) + sg_index())
 
-// counts[bin * chunks + chunk]. A word holds two of a lane's counters: none exceeds CHUNK.
+// Stores counts[bin * chunks + chunk]. A word holds two of a lane's counters: none exceeds CHUNK.
 KERNEL(WG)
 void radix_simd_count(GLOBAL const ukey_t* keys, GLOBAL index_t* counts, u64 n, u64 chunks,
                       u32 shift, u32 mask) {
@@ -30,7 +30,7 @@ void radix_simd_count(GLOBAL const ukey_t* keys, GLOBAL index_t* counts, u64 n, 
     for (u32 c = 0; c < RADIX / 2; ++c) counters[c] += (bin / 2 == c ? 1u : 0u) << bin % 2 * 16;
   }
 
-  // Reduce over the lanes, as a tree: every lane ends up with the sums.
+  // Reduce over the lanes, as a tree: every lane receives the sums.
   for (u32 distance = SG_LANES / 2; distance > 0; distance /= 2) UNROLL
   for (u32 c = 0; c < RADIX / 2; ++c) counters[c] += sg_shuffle(sg, counters[c], lane ^ distance);
 
@@ -40,7 +40,8 @@ void radix_simd_count(GLOBAL const ukey_t* keys, GLOBAL index_t* counts, u64 n, 
       counts[bin * chunks + chunk] = counters[bin / 2] >> bin % 2 * 16 & 0xffff;
 }
 
-// starts[bin * chunks + chunk]: where the first record of the chunk and the bin goes.
+// Scatters each chunk. starts[bin * chunks + chunk] is where the chunk's first record of the bin
+// goes.
 KERNEL(WG)
 void radix_simd_bin(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                     GLOBAL const value_t* values_in, GLOBAL value_t* values_out,
@@ -58,8 +59,8 @@ void radix_simd_bin(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
     const record_t mine = load_record(keys_in, values_in, min(at, n - 1));
     const u32 my_bin = key_digit(mine.key, shift, mask);
 
-    // The mask of each bin's lanes, made of one ballot for each bit. In a bin, lower lanes come
-    // first.
+    // The mask of the lanes with this lane's bin, from one ballot for each bit. Within a bin, lower
+    // lanes come first.
     const u32 there = sg_ballot(sg, at < n);
     u32 bit_set[DIGIT_BITS];
     UNROLL

@@ -1,4 +1,4 @@
-// Intel's CM tutorial 13, "Kernel Deep-Dive: RadixSort" (document 001): a sub-group for a SIMD
+// Intel's CM tutorial 13, "Kernel Deep-Dive: RadixSort" (document 001). A sub-group replaces a SIMD
 // thread.
 #include <fmt/format.h>
 
@@ -96,7 +96,8 @@ class RadixSimdSorter final : public Sorter {
   std::vector<Digit> digits_;
   ScratchLayout layout_;
   PingPong passes_;
-  ScratchLayout::Slice counts_;  // of every bin and chunk; then where they start
+  ScratchLayout::Slice
+      counts_;  // counts of each bin and chunk; after the scan, their start positions
   Scan scan_;
   std::shared_ptr<Module> module_;
   std::unique_ptr<Kernel> count_, bin_;

@@ -9,9 +9,9 @@
 
 namespace sortium::sample {
 
-// Sorts fewer than 2^32 words stably by their upper 32 bits, least significant digit first. Sorts
+// Sorts fewer than 2^32 words stably by their upper 32 bits, least significant digit first, and
 // only by bits in which they differ. `spare` has space for `count` words. Returns where the result
-// is: at `words` or at `spare`.
+// is: `words` or `spare`.
 inline std::uint64_t* sort_upper_halves(std::uint64_t* words, std::uint64_t* spare,
                                         std::size_t count) {
   constexpr unsigned most_bits = 10, most_passes = 4;

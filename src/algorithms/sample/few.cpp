@@ -1,7 +1,7 @@
-// Sorts up to 16 records: to set up sample would take longer than the sort. Integers without values
-// go through a network: Batcher, "Sorting networks and their applications" (1968). Other records
-// are sorted by comparison counting, which is stable and takes ranks of 64 bits: Knuth, "The Art of
-// Computer Programming", volume 3, section 5.2, algorithm C.
+// Sorts up to 16 records, for which setting up `sample` would take longer than the sort. Integers
+// without values go through a sorting network: Batcher, "Sorting networks and their applications"
+// (1968). Other records are sorted by comparison counting, which is stable and handles ranks of 64
+// bits: Knuth, "The Art of Computer Programming", volume 3, section 5.2, algorithm C.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -39,8 +39,8 @@ void run_network(const Key* in, Key* out, std::uint64_t count, Key flip,
     codes[i] = static_cast<Key>(i < count ? in[i] ^ flip : ~Key{0});
   const auto order = [&](std::size_t low, std::size_t high) {
     const Key x = codes[low], y = codes[high];
-    const Key change =
-        static_cast<Key>((x ^ y) & (Key{0} - Key{y < x}));  // compilers turn min() into a branch
+    const Key change = static_cast<Key>(
+        (x ^ y) & (Key{0} - Key{y < x}));  // not min(), which compilers turn into a branch
     codes[low] = x ^ change;
     codes[high] = y ^ change;
   };
@@ -75,8 +75,8 @@ void place_few(const std::array<std::size_t, N>& places, const T* in, T* out, st
     if (i < count) out[i] = placed[i];
 }
 
-// Returns the place of each record: how many records come before it. Compares each pair of records
-// without a branch.
+// Returns the position of each record: the number of records before it. Compares each pair of
+// records without a branch.
 template <std::size_t N>
 std::array<std::size_t, N> places_of(const std::array<std::uint64_t, N>& ranks) {
   return [&]<std::size_t... I>(std::index_sequence<I...>) {

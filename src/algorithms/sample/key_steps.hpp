@@ -1,5 +1,5 @@
-// The steps of a sort of keys alone, if codes can be turned back into keys. Scratch memory holds
-// the chunks' codes; a part is sorted where it is in the output.
+// The steps of a sort of keys without values, if codes can be decoded to keys. Scratch memory holds
+// the chunks' codes; a part is sorted in place in the output.
 #pragma once
 
 #include <algorithm>
@@ -20,11 +20,11 @@ struct KeySteps {
         out(at<Key>(context.operands.keys_out)),
         coding(coding_of<Key>(context.layout.problem)) {}
 
-  // The bits of a word that decide to which part it belongs.
+  // The bits of a word that determine its part.
   [[nodiscard]] Key deciding_bits() const { return static_cast<Key>(~Key{0}); }
   [[nodiscard]] bool has_ties() const { return coding.is_float; }
 
-  // Where the chunk of record `begin` has its words, and memory for as many.
+  // Returns the memory of the words of the chunk that begins at record `begin`.
   Key* chunk(std::uint64_t begin) const { return chunked + begin; }
   Key* spare(std::uint64_t begin) const { return out + begin; }
   void make(Key* to, std::uint64_t begin, std::uint64_t count) const {
@@ -40,11 +40,12 @@ struct KeySteps {
     if (!tied(part)) sort_words(part, count);
     decode(part, count, coding);
   }
-  // Floats that tie but differ are a part of their own, and keep the order of the input.
+  // True if the part holds floats that tie but differ. They have a part of their own, and keep the
+  // order of the input.
   bool tied(const Key* part) const { return coding.is_float && Ties<Key>::has(part[0]); }
 
-  // Runs. A part's words are made in scratch memory, and merged between there and their place in
-  // the output. So a part of any size has memory, but a copy of the input has none.
+  // Runs. A part's words are built in scratch memory, and merged between there and their place in
+  // the output. So a part of any size fits, but no memory is left for a copy of the input.
   Key deciding(std::uint64_t i) const {
     Key code = 0;
     make(&code, i, 1);

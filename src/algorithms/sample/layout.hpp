@@ -1,4 +1,4 @@
-// How sample cuts a problem into chunks and parts, and what its scratch memory holds.
+// The sizes of sample's chunks and parts, and the layout of its scratch memory.
 #pragma once
 
 #include <tbb/parallel_for.h>
@@ -15,7 +15,7 @@
 
 namespace sortium::sample {
 
-// Up to this many records, one thread is done before others have woken.
+// Up to this many records, one thread finishes before other threads have started.
 constexpr std::uint64_t alone = 1u << 15;
 
 template <class T>
@@ -24,7 +24,7 @@ T* at(const Memory& m) {
 }
 
 struct Layout {
-  // Parameters of `given`: threads, parts, chunk. The number of threads is at most `most_threads`.
+  // `given` may have threads, parts and chunk. At most `most_threads` threads are used.
   Layout(const Problem& sorted, unsigned most_threads, const Parameters& given)
       : problem(sorted),
         key_bytes(info(problem.key).bytes),
@@ -40,9 +40,9 @@ struct Layout {
     lay_out();
   }
 
-  // Calls body(i) for each i < count, in parallel in the arena that the caller is in. `body` must
-  // not throw. Every i has its turn even if oneTBB has no memory. `count`: at most that of the
-  // chunks, parts, pieces of RunFinder or parts of a merge.
+  // Calls body(i) for each i < count, in parallel in the caller's arena. `body` must not throw.
+  // Every i is processed even if oneTBB has no memory. `count` is at most the largest of: chunks,
+  // parts, pieces of RunFinder, parts of a merge.
   template <class Body>
   void each(const Operands& o, std::uint64_t count, const Body& body) const {
     const auto range = [&](std::uint64_t begin, std::uint64_t end) {
@@ -68,34 +68,35 @@ struct Layout {
   Problem problem;
   unsigned key_bytes;
   bool all_bits;
-  // Codes exist for 4- and 8-byte keys in the default order of floats. Other keys are ranked one by
-  // one.
+  // True for 4- and 8-byte keys in the default order of floats, which have codes. The ranks of
+  // other keys are computed one at a time.
   bool coded;
-  bool records;  // words have a position, because a key's code is not all there is to a record
-  bool packed;   // words have the key and the value
+  bool records;  // words hold a position, because a key's code does not determine the record
+  bool packed;   // words hold the key and the value
   unsigned threads;
   std::uint64_t chunk = 0, chunks = 0;  // records of a chunk, number of chunks
   std::uint64_t parts = 1;
-  std::uint64_t own_words = 0;  // of each thread's memory
+  std::uint64_t own_words = 0;  // words of each thread's own memory
 
   static constexpr std::uint64_t special = 4;  // splitters around ties of floats, and one spare
   static constexpr std::uint64_t oversampling = 64;
-  static constexpr std::uint64_t merge_part = 1u << 14, merge_samples = 8;  // of a merge of runs
-  // At most this many parts has a merge of runs.
+  static constexpr std::uint64_t merge_part = 1u << 14, merge_samples = 8;  // for a merge of runs
+  // The most parts that a merge of runs can have.
   [[nodiscard]] std::uint64_t merge_parts() const {
     return ceil_div(problem.count, merge_part) + special;
   }
 
   ScratchLayout scratch;
   ScratchLayout::Slice keys, values, own, splitters, samples, ends, begins;
-  ScratchLayout::Slice done;               // a byte for each body of a loop
-  ScratchLayout::Slice stretches, ranges;  // of RunFinder; of find_window
+  ScratchLayout::Slice done;               // one byte for each body of a loop
+  ScratchLayout::Slice stretches, ranges;  // for RunFinder; for find_window
   ScratchLayout::Slice merge_words, merge_cuts;
 
  private:
-  // Chunks and their partition fit a second-level cache; parts are enough for all threads to end at
-  // the same time. Of records, a part's words and values should fit, too; and of many, each chunk
-  // should have a page's worth for each part.
+  // Chooses the sizes of chunks and parts. A chunk and its partitioned copy fit a second-level
+  // cache. There are enough parts for all threads to end at about the same time. When sorting
+  // records, a part's words and values should fit the cache, too. With 2^25 records and more, each
+  // chunk should contribute a page's worth to each part.
   void choose_sizes(const Parameters& given) {
     const std::uint64_t n = problem.count;
     const bool many = records && !packed && n >= std::uint64_t{1} << 25;
@@ -106,8 +107,8 @@ struct Layout {
     parts = n <= alone ? 1 : std::min(given.number("parts", wanted), n);
     if (n <= alone) threads = 1, chunk = n;
     chunks = ceil_div(n, std::max<std::uint64_t>(chunk, 1));
-    // A thread has memory for a chunk's words and as many to spare, or for a part's words: parts of
-    // more than twice the mean are rare.
+    // A thread's memory holds a chunk's words and their copy, or a part's words. A part of more
+    // than twice the mean size, which is rare, does not fit.
     own_words = std::max(2 * chunk, (packed ? 4 : 2) * ceil_div(n, parts));
   }
 
@@ -134,7 +135,7 @@ struct Layout {
   }
 };
 
-// What the steps of one sort share.
+// What all steps of one sort share.
 struct Context {
   const Layout& layout;
   const Ranks& ranks;

@@ -41,7 +41,7 @@ class InPlaceMerge {
     if (rank(bound - 1) <= rank(bound)) return;
     if (bound - begin <= buffered_) return merge_buffered(begin, bound, end);
 
-    // How many records of the merged list's first half come from the first run.
+    // The number of records in the merged list's first half that come from the first run.
     const std::uint64_t middle = begin + (end - begin) / 2, wanted = middle - begin;
     std::uint64_t low = wanted > end - bound ? wanted - (end - bound) : 0,
                   high = std::min(wanted, bound - begin);
@@ -58,7 +58,7 @@ class InPlaceMerge {
   }
 
  private:
-  // The first run waits in the buffer.
+  // Merges with the first run in the buffer.
   void merge_buffered(std::uint64_t begin, std::uint64_t bound, std::uint64_t end) const {
     const Records waiting = buffer_();
     const std::uint64_t count = bound - begin;

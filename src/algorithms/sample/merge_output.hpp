@@ -1,4 +1,4 @@
-// Merging in the output, for a part that no memory holds.
+// Merging in the output, for a part too large for any scratch memory.
 #pragma once
 
 #include "layout.hpp"

@@ -1,5 +1,5 @@
-// Input that is a few runs: each part of the output, between two splitters, is merged by itself
-// from its piece of every run. `Steps` as for Partition.
+// Sorts input that consists of a few runs. Splitters cut the output into parts; each part is merged
+// by itself from its piece of every run. `Steps` as for Partition.
 #pragma once
 
 #include <algorithm>
@@ -23,8 +23,8 @@ class MergeRuns {
         begins_(at<std::uint64_t>(layout_.merge_cuts.in(context.operands))),
         cuts_(begins_ + layout_.merge_parts() + 1) {}
 
-  // Returns false, with nothing written to the output, if so many keys are alike that a part is
-  // too large for a thread's memory.
+  // Returns false, with nothing written to the output, if so many keys are equal that a part is too
+  // large for a thread's memory.
   bool run() {
     choose_splitters();
     cut_runs();
@@ -39,7 +39,7 @@ class MergeRuns {
         merge(p);
       });
     } else {
-      // The output takes the input's place: all words are made before any part is written.
+      // The output may be the input: all words are built before any part is written.
       each(parts_, make_part);
       each(parts_, merge_part);
     }
@@ -69,7 +69,7 @@ class MergeRuns {
     parts_ = count + 1;
   }
 
-  // How many records of each run come before each part, and of all runs together.
+  // Computes how many records of each run, and of all runs together, come before each part.
   void cut_runs() {
     each(parts_ + 1, [&](std::uint64_t p) {
       std::uint64_t before = 0;

@@ -1,6 +1,6 @@
-// The steps of a sort of 4-byte integers with 4-byte values, as words that have both: the key's
-// code above the value. A chunk's words are partitioned in scratch memory; a part is sorted in
-// memory of its thread's own.
+// The steps of a sort of 4-byte integers with 4-byte values. A word holds both: the key's code
+// above the value. A chunk's words are partitioned in scratch memory; a part is sorted in its
+// thread's own memory.
 #pragma once
 
 #include <cstdlib>
@@ -33,7 +33,7 @@ struct PackedSteps {
   [[nodiscard]] std::uint64_t deciding_bits() const { return ~std::uint64_t{0} << 32; }
   [[nodiscard]] bool has_ties() const { return false; }
 
-  // Words that a part of `count` and its copy may take.
+  // The words that a part of `count` words and its copy need.
   std::uint64_t capacity(std::uint64_t count) const {
     return 2 * count <= own_words ? own_words : 2 * largest;
   }
@@ -51,7 +51,7 @@ struct PackedSteps {
         to[i] = std::uint64_t{in[begin + i] ^ flip} << 32 | static_cast<std::uint32_t>(begin + i);
   }
   void settle(const std::uint64_t*, std::uint64_t, std::uint64_t) const {}
-  // Allocates memory for large parts: many keys are equal. Does without if there is none.
+  // Tries to allocate memory for large parts, which many equal keys cause. Works without it, too.
   void prepare(std::uint64_t largest_part) {
     largest = largest_part;
     if (2 * largest > own_words)
@@ -79,8 +79,8 @@ struct PackedSteps {
   }
 
   const Context& context;
-  const std::uint32_t *in, *values_in;   // values_in: nullptr if values are positions
-  std::uint32_t *keys_out, *values_out;  // keys_out may be nullptr
+  const std::uint32_t *in, *values_in;   // values_in: null if values are positions
+  std::uint32_t *keys_out, *values_out;  // keys_out may be null
   std::uint64_t *chunked, *own;
   std::uint64_t own_words;
   std::uint32_t flip;

@@ -1,5 +1,6 @@
-// The sort itself: chunks are partitioned by splitters from a sample, then each part is gathered
-// from all chunks and sorted. `Steps` says what a word is: KeySteps, PackedSteps, RecordSteps.
+// The main steps of the sort: splitters from a sample partition each chunk; then each part is
+// gathered from all chunks and sorted. `Steps` defines the words: KeySteps, PackedSteps or
+// RecordSteps.
 #pragma once
 
 #include <algorithm>
@@ -42,11 +43,12 @@ class Partition {
         1 + static_cast<std::uint64_t>(std::unique(splitters_, splitters_ + count) - splitters_);
   }
 
-  // Returns the number of splitters, equal ones among them.
+  // Returns the number of splitters, including equal ones.
   std::uint64_t choose_from_sample() {
     Word* const samples = at<Word>(layout_.samples.in(context_.operands));
     const std::uint64_t wanted = layout_.parts * Layout::oversampling;
-    std::uint64_t state = 0x9e3779b97f4a7c15u;  // for positions that follow no pattern of the input
+    std::uint64_t state =
+        0x9e3779b97f4a7c15u;  // for positions without any pattern that the input may share
     for (std::uint64_t i = 0; i < wanted; ++i) {
       state = state * 6364136223846793005u + 1442695040888963407u;
       steps_.make(samples + i, (state >> 20) % layout_.problem.count, 1);
@@ -58,7 +60,8 @@ class Partition {
     return count;
   }
 
-  // Keeps the two zeros in one part, and all NaN in one. Returns the number of splitters.
+  // Adds splitters so that both zeros are in one part, and all NaN in one. Returns the number of
+  // splitters.
   std::uint64_t add_ties(std::uint64_t count) {
     for (const Word w : Ties<Word>::splitters) splitters_[count++] = w;
     std::sort(splitters_, splitters_ + count);
@@ -80,7 +83,7 @@ class Partition {
                        });
   }
 
-  // Where each part begins in the output.
+  // Computes where each part begins in the output.
   void find_begins() {
     std::fill_n(begins_, parts_ + 1, 0);
     for (std::uint64_t c = 0; c < layout_.chunks; ++c)
@@ -103,7 +106,7 @@ class Partition {
     steps_.finish(part, begins_[p], total);
   }
 
-  // Gathers what chunk `c` has of part `p`. Returns the number of words.
+  // Gathers the records of part `p` from chunk `c`. Returns the number of words.
   std::size_t gather_slice(std::uint64_t p, std::uint64_t c, Word* to) const {
     const std::size_t* const mine = ends_ + c * parts_;
     const std::size_t count = size_of(mine, p);
@@ -111,8 +114,8 @@ class Partition {
     return count;
   }
 
-  // For a part that is larger than any memory there is: sorts what each of the chunks [first, last)
-  // has of part `p` into the output at `begin`, and merges there. Slow; needs no memory. Returns
+  // For a part too large for any memory: sorts its records from the chunks [first, last), chunk by
+  // chunk, into the output at `begin`, and merges them there. Slow, but needs no memory. Returns
   // the number of records.
   std::uint64_t sort_slices(std::uint64_t p, std::uint64_t first, std::uint64_t last,
                             std::uint64_t begin) const {
@@ -137,7 +140,8 @@ class Partition {
   const Layout& layout_;
   Steps& steps_;
   Word* splitters_;
-  std::size_t *ends_, *begins_;  // of each chunk's parts in the chunk; of the parts in the output
+  std::size_t *ends_,
+      *begins_;  // where each chunk's parts end in the chunk; where parts begin in the output
   std::uint64_t parts_ = 1;
 };
 

@@ -1,5 +1,5 @@
-// Records' words: a key's rank, or a window of the rank's bits, above the record's position. How
-// they are made, and the sort of those whose windows tie.
+// Words of records: a key's rank, or a window of its bits, above the record's position. This file
+// builds them, and sorts those whose windows tie.
 #pragma once
 
 #include <algorithm>
@@ -26,12 +26,12 @@ struct Window {
 
 class Ranks {
  public:
-  // `coded`: a key's code is its rank, but for ties.
+  // With `coded`, a key's code is its rank, except for ties.
   Ranks(const Problem& problem, bool coded) : problem_(problem), rank_(problem), coded_(coded) {}
 
   [[nodiscard]] std::uint64_t rank(std::uint64_t key) const { return rank_(key); }
 
-  // Writes what decides the records' places: their keys' codes, if ties share one, or else the
+  // Writes the ranks of records: their keys' codes, with one code for all that tie, or else the
   // problem's range of bits.
   template <class Key>
   void of(const Key* keys, std::uint64_t* to, std::uint64_t count) const {
@@ -53,8 +53,8 @@ class Ranks {
     }
   }
 
-  // Sorts words that are sorted by windows narrower than the ranks: each run of equal windows, by
-  // the ranks themselves.
+  // Completes the sort of words whose windows are narrower than the ranks: sorts each run of equal
+  // windows by the ranks.
   template <class Key>
   void sort_ties(const Key* keys, std::uint64_t* words, std::uint64_t count,
                  unsigned position_bits) const {
@@ -76,7 +76,8 @@ class Ranks {
       if (rank(words[1]) < rank(words[0])) std::swap(words[0], words[1]);
       return;
     }
-    // A run's ranks span fewer bits than all ranks: each round decides 64 - position_bits more.
+    // A run's ranks span fewer bits than all ranks: each round handles 64 - position_bits more
+    // bits.
     std::uint64_t lowest = ~std::uint64_t{0}, highest = 0;
     for (std::uint64_t i = 0; i < count; ++i) {
       const std::uint64_t r = rank(words[i]);
@@ -97,7 +98,8 @@ class Ranks {
   bool coded_;
 };
 
-// Reverses the words of a falling run. Those that tie but for their positions keep their order.
+// Reverses the words of a descending run. Words that differ only in their positions keep their
+// order.
 inline void turn(std::uint64_t* words, std::uint64_t count, unsigned position_bits) {
   std::reverse(words, words + count);
   for (std::uint64_t i = 0, end = 0; i < count; i = end) {
@@ -112,7 +114,7 @@ template <class T>
 void fetch(const std::uint64_t* words, std::uint64_t count, std::uint64_t mask, const T* from,
            T* to) {
   constexpr std::uint64_t ahead =
-      16;  // records in flight: hides the latency of a part that is larger than the cache
+      16;  // concurrent loads: hides the memory latency of a part larger than the cache
   for (std::uint64_t i = 0; i < count; ++i) {
     if (i + ahead < count) __builtin_prefetch(from + (words[i + ahead] & mask));
     to[i] = from[words[i] & mask];

@@ -1,8 +1,9 @@
 // The steps of a sort of records by words: a window of the key's rank above the record's position.
 //
-// A chunk's words are partitioned in memory of its thread's own; its records then go to scratch
-// memory in the order of their parts. A part's words are made again from there, with positions in
-// scratch memory. So each record is read from and written to main memory twice, and no word is.
+// A chunk's words are partitioned in its thread's own memory; then its records are copied to
+// scratch memory in the order of their parts. A part's words are built again from there, with
+// positions in scratch memory. So each record is read from and written to main memory twice; words
+// never leave the caches.
 #pragma once
 
 #include <cstdlib>
@@ -35,8 +36,8 @@ struct RecordSteps {
             std::max(1u, static_cast<unsigned>(std::bit_width(c.layout.problem.count - 1)))) {}
 
   [[nodiscard]] bool has_values() const { return context.layout.problem.payload != Payload::none; }
-  // Words that tie in a window must not be divided by their positions: the rest of the rank comes
-  // first.
+  // Words with equal windows must stay in one part: not their positions but the other bits of their
+  // ranks decide their order.
   [[nodiscard]] std::uint64_t deciding_bits() const {
     return window.shift == 0 ? ~std::uint64_t{0} : ~mask();
   }
@@ -63,7 +64,8 @@ struct RecordSteps {
       values[begin + i] = values_in != nullptr ? values_in[from] : static_cast<Value>(from);
     }
   }
-  // Allocates memory for large parts: many keys share a window. Does without if there is none.
+  // Tries to allocate memory for large parts, which many equal windows cause. Works without it,
+  // too.
   void prepare(std::uint64_t largest_part) {
     if (largest_part > own_words)
       large.reset(static_cast<std::uint64_t*>(
@@ -86,14 +88,14 @@ struct RecordSteps {
   }
   bool tied(const std::uint64_t*) const { return false; }
 
-  // Runs. A part's words are made and merged in memory of its thread's own.
+  // Runs. A part's words are built and merged in its thread's own memory.
   std::uint64_t deciding(std::uint64_t i) const {
     std::uint64_t word = 0;
     make(&word, i, 1);
     return word & ~mask();
   }
   bool fits(std::uint64_t count) const { return count <= own_words / 2; }
-  // In place, the input is read from a copy.
+  // In place, the steps read the input from a copy.
   bool keep_input() {
     const bool copy_keys = in == keys_out,
                copy_values = values_in != nullptr && values_in == values_out;
@@ -114,7 +116,7 @@ struct RecordSteps {
   void place(std::uint64_t* part, std::uint64_t begin, std::uint64_t count) const {
     place(part, begin, count, in, values_in);
   }
-  // Writes the records of sorted words to the output. The words' positions are those in `from` and
+  // Writes the records of sorted words to the output. The words' positions refer to `from` and
   // `values_from`.
   void place(std::uint64_t* part, std::uint64_t begin, std::uint64_t count, const Key* from,
              const Value* values_from) const {
@@ -125,7 +127,7 @@ struct RecordSteps {
       for (std::uint64_t i = 0; i < count; ++i)
         values_out[begin + i] = static_cast<Value>(part[i] & mask());
     if (keys_out == nullptr) return;
-    // A word holds the whole key only of integers, sorted by all their bits.
+    // A word can hold the whole key only if it is an integer that is sorted by all its bits.
     const Layout& layout = context.layout;
     if (window.shift != 0 || !layout.all_bits || info(layout.problem.key).is_float)
       return fetch(part, count, mask(), from, keys_out + begin);
@@ -136,8 +138,8 @@ struct RecordSteps {
 
   const Context& context;
   const Key* in;
-  const Value* values_in;  // nullptr: values are positions
-  Key *keys, *keys_out;    // keys_out may be nullptr
+  const Value* values_in;  // null: values are positions
+  Key *keys, *keys_out;    // keys_out may be null
   Value *values, *values_out;
   std::uint64_t* own;
   std::uint64_t own_words;

@@ -11,21 +11,21 @@
 
 namespace sortium::sample {
 
-// Records [begin, end) whose ranks never fall or, if `falls`, never rise.
+// Records [begin, end) whose ranks never descend or, if `falls`, never ascend.
 struct Run {
   std::uint64_t begin, end;
   bool falls;
 };
 
 // Finds the runs of `count` records. look() examines one piece of them, in any order and on any
-// thread; runs() then joins what the pieces found. All give up once there are too many runs.
+// thread; runs() then joins the pieces' results. All calls stop early once there are too many runs.
 class RunFinder {
  public:
   static constexpr std::uint64_t piece = 1u << 16;  // records
   static constexpr std::size_t most = 8;            // runs; more are not worth merging
 
-  // From record `begin` on, this many steps to the next record go one way (1: up, -1: down) or, if
-  // that is 0, stay.
+  // `steps` consecutive steps from record `begin` on, each from a record to the next one. They
+  // ascend or tie (way 1), descend or tie (-1), or all tie (0).
   struct Stretch {
     std::uint64_t begin, steps;
     int way;
@@ -72,7 +72,7 @@ class RunFinder {
   void look(std::uint64_t p, const Ranks& ranks) {
     std::uint64_t rank[step];
     const std::uint64_t end =
-        p + 1 < pieces() ? (p + 1) * piece + 1 : count_;  // and the next piece's first record
+        p + 1 < pieces() ? (p + 1) * piece + 1 : count_;  // includes the next piece's first record
     auto& mine = stretches_[p];
     for (std::uint64_t i = p * piece; i + 1 < end && !given_up(); i += step - 1) {
       const std::uint64_t some = end - i < step ? end - i : step;

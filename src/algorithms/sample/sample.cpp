@@ -3,16 +3,16 @@
 // partitioned by splitters from a sample; each part is then gathered from all chunks and sorted by
 // itself.
 //
-// It sorts words without a payload. Keys alone: their codes. Records: the key's rank above the
-// record's position, which makes the sort stable and says where the rest of the record is. Integers
-// of 4 bytes with values of 4 bytes: both in one word; parts of those are sorted digit by digit,
-// stably.
+// It sorts words without a payload. Keys without values: their codes. Records: the key's rank above
+// the record's position, which makes the sort stable and tells where the rest of the record is.
+// Integers of 4 bytes with values of 4 bytes: both in one word; their parts are sorted digit by
+// digit, stably.
 //
-// Sorted input is found by examining it, piece by piece until one is not sorted. Input that is a
-// few runs up or down (runs.hpp) is merged.
+// Sorted input is detected piece by piece, until one piece is not sorted. Input that consists of a
+// few ascending or descending runs (runs.hpp) is merged.
 //
-// No step fails once the output is written: a sort allocates nothing but large parts, and does
-// without their memory if there is none.
+// No step fails once the output is written. The only allocations are for large parts, and the sort
+// works without them.
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -51,7 +51,7 @@ class SampleSorter final : public Sorter {
     threads_.run([&] { sort_on(queue, o); });
   }
 
-  // Sorts in the arena that the caller is in, which has at least as many threads.
+  // Sorts in the caller's arena, which must have at least as many threads as the layout.
   template <class Q>
   void sort_on(Q& queue, const Operands& o) const {
     switch (layout_.key_bytes) {
@@ -66,7 +66,7 @@ class SampleSorter final : public Sorter {
     }
   }
 
-  // With no more than `alone` records: sorts without a queue.
+  // Sorts at most `alone` records, without a queue.
   void run_alone(const Operands& o) const {
     Now now;
     sort_on(now, o);
@@ -108,14 +108,14 @@ class SampleSorter final : public Sorter {
     const auto ranks_from = [&](std::uint64_t first, std::uint64_t* to, std::uint64_t count) {
       ranks_.of(keys + first, to, count);
     };
-    finder.look(0, ranks_from);  // most often that is all: no other thread need wake for it
+    finder.look(0, ranks_from);  // usually enough to see too many runs; wakes no other thread
     if (!finder.given_up())
       layout_.each(o, finder.pieces() - 1,
                    [&](std::uint64_t p) { finder.look(p + 1, ranks_from); });
     return finder.runs();
   }
 
-  // The output is the input.
+  // The input is sorted: copies it to the output.
   template <class Key>
   void keep_order(const Operands& o) const {
     const Problem& problem = layout_.problem;
@@ -200,7 +200,8 @@ class SampleSorter final : public Sorter {
     return {lowest, highest};
   }
 
-  // The window of `bits` bits that holds all ranks, or their highest bits that differ.
+  // Returns the window of `bits` bits that covers all ranks, or the highest bits in which they
+  // differ.
   template <class Key>
   Window window_of_all(const Key* keys, unsigned bits) const {
     if (bits >= sizeof(Key) * 8) return {};

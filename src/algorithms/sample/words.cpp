@@ -1,4 +1,4 @@
-// Compiled once for each instruction set by including itself, as Highway has it.
+// Includes itself: Highway compiles it once for each instruction set.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "algorithms/sample/words.cpp"
 #include "words.hpp"
@@ -44,9 +44,9 @@ void decode_all(Word* codes, std::size_t count, Coding<Word> c) {
   }
 }
 
-// Moves the words below the pivot to the front and the others behind them, stably. Returns how many
-// are below. It stores whole vectors; the next store overwrites the excess lanes. No store passes
-// the input that is still to be read.
+// Stably moves the words below the pivot to the front and the others behind them. Returns how many
+// words are below. It stores whole vectors, whose excess lanes the next store overwrites. No store
+// overwrites input that is not yet read.
 template <class Word>
 std::size_t split(Word* HWY_RESTRICT words, std::size_t count, Word pivot,
                   Word* HWY_RESTRICT spare) {

@@ -1,5 +1,5 @@
-// sample's vector code. It is compiled once for each instruction set; the program chooses one when
-// it runs.
+// sample's vector code. It is compiled once for each instruction set; the program selects one at
+// run time.
 #pragma once
 
 #include <cstddef>
@@ -7,12 +7,14 @@
 
 namespace sortium::sample {
 
-// The map from a key's bits to a code and back. A code is an unsigned number in the key's order.
-// The map loses nothing: the two zeros have neighbouring codes (see Ties), NaN have the highest
-// codes, and each NaN has its own.
+// Maps a key's bits to a code and back. A code is an unsigned number in the key's order. The map is
+// invertible: the two zeros have neighbouring codes (see Ties), NaN have the highest codes, and
+// each NaN has its own.
 //   integers:  key ^ flip;
 //   floats:    invert negative keys, set the sign bit of positive ones; then ^ flip; then - below,
-//              the number of NaN that this puts before all numbers: they wrap round to the end.
+//   the
+//              number of NaN that sort before all numbers at this point: they wrap round to the
+//              end.
 template <class Word>
 struct Coding {
   Word flip = 0, below = 0;
@@ -23,7 +25,7 @@ void encode(const std::uint32_t* keys, std::uint32_t* codes, std::size_t count,
             Coding<std::uint32_t> coding);
 void encode(const std::uint64_t* keys, std::uint64_t* codes, std::size_t count,
             Coding<std::uint64_t> coding);
-// In place.
+// Decodes in place.
 void decode(std::uint32_t* codes, std::size_t count, Coding<std::uint32_t> coding);
 void decode(std::uint64_t* codes, std::size_t count, Coding<std::uint64_t> coding);
 
@@ -32,8 +34,8 @@ void decode(std::uint64_t* codes, std::size_t count, Coding<std::uint64_t> codin
 void sort_words(std::uint32_t* words, std::size_t count);
 void sort_words(std::uint64_t* words, std::size_t count);
 
-// Partitions stably by ascending splitters: part k has the words w with splitters[k - 1] <= w <
-// splitters[k], and ends at ends[k]. There is one part more than splitters. `spare` has space for
+// Stably partitions words by ascending splitters: part k has the words w with splitters[k - 1] <= w
+// < splitters[k], and ends at ends[k]. There is one more part than splitters. `spare` has space for
 // `count` words. Makes log2(parts) passes over the words, which should fit a core's cache.
 void partition_words(std::uint32_t* words, std::size_t count, const std::uint32_t* splitters,
                      std::size_t splitter_count, std::size_t* ends, std::uint32_t* spare);

@@ -1,6 +1,6 @@
-// cpu:0 with bounded scratch memory: sample sorts one chunk after the other, in scratch memory for
-// one; all cores then merge the chunks in place: Kim, Kutzner, "Stable Minimum Storage Merging by
-// Symmetric Comparisons" (2004).
+// Sorts on cpu:0 with bounded scratch memory. sample sorts one chunk after the other, with scratch
+// memory for one chunk; then all cores merge the chunks in place: Kim, Kutzner, "Stable Minimum
+// Storage Merging by Symmetric Comparisons" (2004).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -44,8 +44,8 @@ class SampleInPlaceSorter final : public Sorter {
     threads_.start();
   }
 
-  // Nothing fails from bring() on, which overwrites the output: sample's sorts do not, and the
-  // merges do without what oneTBB cannot allocate.
+  // Nothing may fail after bring(), which overwrites the output: sample's sorts do not fail, and
+  // merges work without the memory that oneTBB cannot allocate.
   void enqueue(Queue& queue, const Operands& o) override {
     threads_.run([&] {
       chunks_->bring(queue, o);
@@ -56,7 +56,7 @@ class SampleInPlaceSorter final : public Sorter {
   }
 
  private:
-  // Records of a run that is merged through a thread's buffer, at most.
+  // The most records of a run that is merged through a thread's buffer.
   static constexpr std::uint64_t most_buffered = 1u << 12;
 
   void make_positions(Queue& queue, const Operands& o) const {

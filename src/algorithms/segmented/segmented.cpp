@@ -1,10 +1,13 @@
-// Segments, each sorted by itself. The device puts segments on lists by their lengths, and every
-// class of lengths is sorted in its own way: short segments in the registers of a few lanes, longer
-// ones in a work-group's local memory, and those that no work-group can hold are partitioned by
-// their leading bits until one can. The host does not wait to learn what there is: every launch has
-// as many work-groups as may find work, and they go through lists whose lengths they read.
-// Hou, Liu, Feng, "Fast segmented sort on GPUs" (2017), for the classes; Stehle, Jacobsen (2017)
-// for local sorts and partition; Satish, Harris, Garland (2009) for the tiles of long segments.
+// Sorts each segment by itself. The device puts segments on lists by their lengths, and sorts each
+// class of lengths in its own way: short segments in the registers of a few lanes, longer ones in a
+// work-group's local memory. Segments that fit no work-group are partitioned by their leading bits
+// until they do.
+//
+// The host does not wait for the lengths. Every launch has enough work-groups for the most work
+// possible; they read the lists' lengths and process the lists in a loop.
+// Sources: Hou, Liu, Feng, "Fast segmented sort on GPUs" (2017), for the classes; Stehle, Jacobsen
+// (2017) for local sorts and partition; Satish, Harris, Garland (2009) for the tiles of long
+// segments.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,11 +26,11 @@ using namespace segmented;
 
 std::uint64_t rank_mask(const Problem& p) { return ~std::uint64_t{0} >> (64 - key_bits(p)); }
 
-// What both variants share: the launch that makes the lists, and memory for long segments.
+// Shared by both variants: the launch that makes the lists, and memory for long segments.
 class SegmentedSorter : public Sorter {
  public:
   std::uint64_t scratch_bytes() const override { return scratch_.bytes(); }
-  std::uint64_t bytes_moved() const override {  // if no segment is long
+  std::uint64_t bytes_moved() const override {  // without long segments
     return bytes_of_passes(problem_, 1, 1);
   }
 
@@ -54,11 +57,11 @@ class SegmentedSorter : public Sorter {
     make_lists_ = lists_module_->kernel("segmented_classify");
   }
 
-  // False if records that are in place already would be copied to themselves.
+  // False if copying would copy records to themselves.
   [[nodiscard]] std::uint32_t copies(const Operands& o) const {
     return !o.in_place() || problem_.payload == Payload::positions;
   }
-  // Where passes write if they do not write to spare memory.
+  // The buffer that passes alternate with spare memory.
   [[nodiscard]] Memory keys_work(const Operands& o) const {
     return problem_.keys_out ? o.keys_out : keys_work_.in(o);
   }
@@ -124,7 +127,7 @@ class GpuSorter final : public SegmentedSorter {
   }
 
   void build(Device& device, const Capabilities& capabilities) override {
-    // Concurrently: the first use waits for them.
+    // Builds concurrently: the first use waits for the result.
     const auto build_with = [&](const std::vector<kernels::Source>& sources,
                                 const kernels::Defines& defines) {
       return std::async(std::launch::async, [&device, &capabilities, sources, defines] {
@@ -164,7 +167,7 @@ class GpuSorter final : public SegmentedSorter {
   void enqueue(Queue& queue, const Operands& o) override {
     make_lists(queue, o);
     if (lists_.most_longs != 0) partition_longs(queue, o);
-    if (lists_.spread) sort_block(queue, o, 0);  // leaves some to the tiny classes
+    if (lists_.spread) sort_block(queue, o, 0);  // leaves some segments to the tiny classes
     const Memory tasks = lists_.tasks.in(o), lengths = lists_.counters.in(o);
     if (shape_.tiny_drops) {
       const Memory again = again_.in(o), again_lengths = lists_.again_lengths(o);
@@ -184,12 +187,13 @@ class GpuSorter final : public SegmentedSorter {
     return module->kernel(name);
   }
 
-  // keys_work for the local sorts: no segment is there unless long ones are partitioned.
+  // keys_work for the local sorts; empty if there is no partition, because then no segment is
+  // there.
   [[nodiscard]] Memory partitioned_keys(const Operands& o) const {
     return keys_spare_.bytes == 0 ? Memory{} : keys_work(o);
   }
 
-  // Sorts the lists of the tiny classes. Segments that `kernel` does not sort go to `again`.
+  // Sorts the lists of the tiny classes. Segments that `kernel` cannot sort go to the list `again`.
   void sort_tiny(Queue& queue, const Operands& o, Kernel& kernel, Memory tasks, Memory lengths,
                  Memory again, Memory again_lengths, std::string_view phase) const {
     const Arg args[] = {{"keys_in", o.keys_in},
@@ -236,7 +240,8 @@ class GpuSorter final : public SegmentedSorter {
         {*blocks_[b].sort, groups, block.work_group, args, block.leaves ? "spread" : "local"});
   }
 
-  // Level by level, until all segments are short enough for the local sorts, or have equal keys.
+  // Partitions level by level, until all segments are short enough for the local sorts or have only
+  // equal keys.
   void partition_longs(Queue& queue, const Operands& o) const {
     for (unsigned level = 0; level < lists_.levels; ++level) {
       count_parts(queue, o, level);
@@ -326,13 +331,13 @@ class GpuSorter final : public SegmentedSorter {
   GpuShape shape_;
   unsigned compute_units_;
   std::vector<BlockKernel> blocks_;
-  ScratchLayout::Slice again_;              // tiny classes: segments that are sorted once more
-  ScratchLayout::Slice differs_, buckets_;  // of long segments; see segmented_partition.cl
+  ScratchLayout::Slice again_;              // tiny classes: segments to be sorted once more
+  ScratchLayout::Slice differs_, buckets_;  // for long segments; see segmented_partition.cl
   std::shared_ptr<Module> tiny_module_, tiny_all_module_;
   std::unique_ptr<Kernel> tiny_, tiny_all_, count_, split_, scatter_, settle_;
 };
 
-// One work-item sorts a segment (segmented_cpu.cl).
+// Each work-item sorts a whole segment (segmented_cpu.cl).
 class CpuSorter final : public SegmentedSorter {
  public:
   CpuSorter(const Problem& problem, const Capabilities& device, std::uint64_t groups)
@@ -379,8 +384,8 @@ class CpuSorter final : public SegmentedSorter {
   }
 
  private:
-  // All passes over long segments; the last one writes the output. In place their number must be
-  // even: if it is odd, a pass by no bits comes first.
+  // Makes all passes over long segments; the last one writes the output. In place their number must
+  // be even: if it is odd, a pass with a digit of 0 bits comes first.
   void sort_longs(Queue& queue, const Operands& o) const {
     if (lists_.most_longs == 0) return;
     auto digits = digits_;

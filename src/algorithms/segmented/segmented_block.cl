@@ -1,10 +1,10 @@
-// segmented, segments that fit local memory: a work-group sorts a segment, and then the next one of
+// segmented, segments that fit local memory: each work-group sorts one segment after the other of
 // its class. The records go to bins by the highest bits in which they differ (bins.cl, which comes
 // before this file). If a bin is crowded, radix passes sort the segment instead. msd sorts its
-// buckets in the same way; here any bits may be equal, and all code between barriers is straight,
-// which CPU compilers need.
+// buckets in the same way. Here, in addition, any bits may be equal, and no barrier is inside a
+// condition, because compilers for CPUs cannot handle that.
 
-// Beside those of bins.cl:
+// Parameters beside those of bins.cl:
 PARAMETER(RESIDENT)       // work-groups that share a compute unit
 PARAMETER(COMPOSITE)      // 1: an item is the key's rank, and below it the record's position in the
                           // segment. 0: the key's order
@@ -18,13 +18,13 @@ PARAMETER(LEAVES)         // 1: segments that bins do not sort are left to anoth
 #define BROUGHT_BYTES \
   (GATHER_KEYS && KEY_BITS / 8 > VALUE_BYTES ? KEY_BITS / 8 : VALUE_BYTES)  // see BRING
 
-// COMPOSITE: no two items are equal, so ties keep their order, and the position finds the rest of
+// COMPOSITE: no two items are equal, so ties keep their order. The position in an item identifies
 // the record.
 #if COMPOSITE
 #define POSITION(item) ((u32)(item) & ((1u << POSITION_BITS) - 1))
 #else
 #undef RANK
-#define RANK(key) key_order(key)  // all bits are compared
+#define RANK(key) key_order(key)  // compares all bits
 #endif
 
 // block_bytes() in segmented_shape.cpp has its size.
@@ -32,13 +32,12 @@ typedef struct {
   u32 bins[BIN_WORDS];
   sort_t items[CAPACITY * (BROUGHT_BYTES > SORT_BITS / 8 ? BROUGHT_BYTES / (SORT_BITS / 8) : 1)];
   index_t scratch[2 * WG];
-  u32 differ[2];  // bits in which records differ, low and high
+  u32 differ[2];  // bits in which records differ: lower and upper half
   u32 crowded;    // not 0: a bin is crowded, and radix passes are needed
-  u32 tied;       // not 0: the bits that were left out would change the order
+  u32 tied;       // not 0: the omitted bits would change the order
 } segmented_memory_t;
 
-// Returns the item of the record at `at` of the segment; the lowest `drop` bits of its rank are
-// left out.
+// Returns the item of record `at` of the segment, without the lowest `drop` bits of its rank.
 INLINE sort_t item_of(ukey_t rank, u32 drop, u32 at) {
 #if DROPS
   return (sort_t)(rank >> drop) << POSITION_BITS | at;
@@ -49,9 +48,9 @@ INLINE sort_t item_of(ukey_t rank, u32 drop, u32 at) {
 #endif
 }
 
-// Moves keys or values to their sorted places through local memory, where the items were:
-// `what_belongs` is loaded for place `at`, and goes to `its_place` of the record that the item
-// names.
+// Moves keys or values to their sorted places through the local memory of the items. Each work-item
+// loads `what_belongs` for each position `at`, and stores it at `its_place` of the record that the
+// item names.
 #define BRING(type, what_belongs, its_place)                    \
   {                                                             \
     LOCAL type* there = (LOCAL type*)mine->items;               \
@@ -76,11 +75,11 @@ INLINE sort_t item_of(ukey_t rank, u32 drop, u32 at) {
     }                                                           \
   }
 
-//   keys_in, keys_spare, keys_work, values_…  in: the records, where their task says. keys_work is
-//                  keys_out, or memory in its place if no keys are wanted
+//   keys_in, keys_spare, keys_work, values_…  in: the records; a task says which. keys_work is
+//                  keys_out, or memory that replaces it if no keys are wanted
 //   keys_out, values_out  out: the sorted segments
 //   tasks          in: the class's list of *length segments
-//   begin_bit, rank_mask  of RANK
+//   begin_bit, rank_mask  parameters of RANK
 //   others         in and out, LEAVES: the list of *others_length segments that are left
 KERNEL_RESIDENT(WG, RESIDENT)
 void segmented_block(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spare,
@@ -137,7 +136,7 @@ void segmented_block(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spa
 
     // Rank in the bins.
     sort_t item[ITEMS];
-    u32 place[ITEMS];  // the 2-byte index of the bin's count, and the rank above
+    u32 place[ITEMS];  // the 2-byte index of the bin's count and, above it, the rank
     UNROLL
     for (u32 i = 0; i < ITEMS; ++i) {
       item[i] = SORT_LAST;
@@ -165,7 +164,7 @@ void segmented_block(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spa
     quads[2 * t + 1] = high;
     barrier_local();
 
-    // Scatter. Items past the end stay in their places; if a bin is crowded, all do.
+    // Scatter. Items past the end keep their places; if a bin is crowded, all items do.
     LOCAL const u16* starts_of_bins = (LOCAL const u16*)mine->bins;
     const u32 stay = mine->crowded;
     UNROLL
@@ -175,15 +174,15 @@ void segmented_block(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spa
     }
     barrier_local();
 
-    // Sort within bins, then across the borders between work-items.
+    // Sort within bins, then across the boundaries between work-items.
     LOCAL sort_t* own = mine->items + t * ITEMS;
     if (mine->crowded == 0) SORT_NEIGHBOURS(item, own)
     barrier_local();
     if (mine->crowded == 0 && t != 0 && own[-1] > own[0]) MERGE_BORDER(own)
-    barrier_all();  // what was loaded may now be overwritten
+    barrier_all();  // all items are loaded and may be overwritten
 
 #if DROPS
-    // Look for records in the wrong order, which only the bits that were left out tell apart.
+    // Look for neighbours whose order the omitted bits change.
     if (drop != 0 && mine->crowded == 0)
       for (u32 at = t; at + 1 < count; at += WG) {
         const sort_t x = mine->items[at], y = mine->items[at + 1];
@@ -198,11 +197,11 @@ void segmented_block(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spa
     const u32 sorted = (mine->crowded | mine->tied) == 0 ? rows : 0;
     if (t == 0 && sorted == 0) others[global_add(others_length, 1u)] = tasks[s];
 #else
-    // Crowded or tied: LSD radix sort by the bits that differ; those that were left out come first.
+    // Crowded or tied: LSD radix sort by the bits that differ, the omitted bits first.
     const u32 sorted = rows;
     const u32 rounds = (mine->crowded | mine->tied) != 0 ? (drop != 0 ? 2 : 1) : 0;
     for (u32 round = 0; round < rounds; ++round) {
-      const u32 dropped = round + 1 < rounds;  // this round sorts by the bits that were left out
+      const u32 dropped = round + 1 < rounds;  // this round sorts by the omitted bits
       for (u32 at = t; at < count; at += WG) {
 #if COMPOSITE
         const u32 from = drop != 0 && !dropped ? POSITION(mine->items[at]) : at;
@@ -233,8 +232,8 @@ void segmented_block(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spa
     }
 #endif
 
-      // Store. What an item does not hold is loaded in the order of the input, before anything is
-      // stored: the output may be the input.
+      // Store. The parts of records that items do not hold are loaded in the order of the input,
+      // before anything is stored: the output may be the input.
 #if COMPOSITE
     u32 from[ITEMS];
 #endif

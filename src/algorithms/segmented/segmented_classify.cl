@@ -1,13 +1,13 @@
-// segmented, the first launch: puts every segment on the list of its class, which is a range of
+// segmented, the first launch: puts every segment on the list of its class. A class is a range of
 // lengths that are sorted in the same way (segmented_lists.cl). Long segments are cut into parts. A
-// work-group whose segments, neighbours, are all short sorts them at once instead.
-// segmented_lists.cl and segmented_items.cl come before this file.
+// work-group whose segments are all short sorts them at once instead. segmented_lists.cl and
+// segmented_items.cl come before this file.
 
-// Beside those of these files:
-PARAMETER(WG)           // work-items of a work-group, more than CLASSES + 1; one for each segment
-PARAMETER(RESIDENT)     // work-groups that share a compute unit
+// Parameters beside those of these files:
+PARAMETER(WG)        // work-items of a work-group, more than CLASSES + 1; each handles one segment
+PARAMETER(RESIDENT)  // work-groups that share a compute unit
 PARAMETER(OFFSET_BITS)  // bits of an offset
-PARAMETER(SHORT)        // not 0: segments of up to so many records are sorted at once
+PARAMETER(SHORT)        // not 0: segments of up to this many records are sorted at once
 
 // classify_bytes() in segmented_shape.cpp has its size.
 typedef struct {
@@ -29,10 +29,11 @@ typedef struct {
 } segmented_classify_memory_t;
 
 #if SHORT
-#define SHORT_BITS highest_bit32(WG* SHORT)  // of a position among a work-group's short segments
+#define SHORT_BITS \
+  highest_bit32(WG* SHORT)  // bits of a position among a work-group's short segments
 #define SHORT_AT (t + k * WG)
-// Sorts the work-group's segments, `all` records from `base` on. The work-item's own segment is
-// `count` of them from number `own` on.
+// Sorts the work-group's segments: `all` records from `base` on. The work-item's own segment has
+// `count` records, from index `own` on.
 INLINE void sort_short(LOCAL segmented_classify_memory_t* mine, u64 base, u32 all, u32 own,
                        u32 count, GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                        GLOBAL const value_t* values_in, GLOBAL value_t* values_out, u32 begin_bit,
@@ -113,15 +114,15 @@ INLINE void sort_short(LOCAL segmented_classify_memory_t* mine, u64 base, u32 al
 #endif
 
 //   offsets        in: segment s has the records from offsets[s] to offsets[s + 1]
-//   counters       in and out: 0 at first; see lists_t
+//   counters       in and out: 0 at the start; see lists_t
 //   tasks          out: the lists of the local classes
 //   longs, parts   out: the long segments of the first level, and their parts
-//   part, most_parts, levels  of lists_t
-//   pieces         buckets of long segments, at most; see list_capacity
+//   part, most_parts, levels  members of lists_t
+//   pieces         the most buckets of long segments; see list_capacity
 //   open           bits of a rank
-//   keys_…, values_…  in and out: the records; segments of one record are copied here, with
-//                  copy_singles
-//   begin_bit, rank_mask  of RANK
+//   keys_…, values_…  in and out: the records; with copy_singles, segments of one record are
+//                  copied here
+//   begin_bit, rank_mask  parameters of RANK
 KERNEL_RESIDENT(WG, RESIDENT)
 void segmented_classify(GLOBAL const offset_t* offsets, u64 segments, u64 n, u64 pieces,
                         GLOBAL u32* counters, GLOBAL task_t* tasks, GLOBAL long_t* longs,
@@ -146,7 +147,7 @@ void segmented_classify(GLOBAL const offset_t* offsets, u64 segments, u64 n, u64
              keys_in, keys_out, values_in, values_out, begin_bit, rank_mask);
 #if SG_NATIVE
   if (at_once) return;
-#else  // all work-items must reach the barriers
+#else  // every work-item must reach the barriers
   count = at_once ? 0 : count;
 #endif
 #endif

@@ -1,12 +1,12 @@
-// segmented on CPUs through OpenCL: a work-group is one work-item, which sorts a segment of up to
-// BLOCK_LEAST records, or handles a part of a long one for one digit. No barriers, no atomics, no
-// local memory. segmented_lists.cl comes before this file. In all kernels, lengths[0] is the number
-// of long segments and lengths[1] that of their parts.
+// segmented on CPUs through OpenCL. A work-group is one work-item. It sorts a segment of up to
+// BLOCK_LEAST records, or processes a part of a long segment for one digit. No barriers, no
+// atomics, no local memory. segmented_lists.cl comes before this file. In all kernels, lengths[0]
+// is the number of long segments and lengths[1] the number of their parts.
 
 PARAMETER(BLOCK_LEAST)  // records of the longest segment that one work-item sorts
 
 #define RADIX 256u
-#define FEW 32u  // up to so many records, insertion sort
+#define FEW 32u  // insertion sort up to this many records
 
 INLINE void copy_records(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                          GLOBAL const value_t* values_in, GLOBAL value_t* values_out, u64 begin,
@@ -21,9 +21,9 @@ INLINE u32 digit_of(ukey_t key, u64 shifts, u64 widths, u32 p) {
                    (1u << ((u32)(widths >> (8 * p)) & 255)) - 1);
 }
 
-// Sorts the *length segments of the list `tasks`. Passes write alternately to spare memory and to
-// the output (to keys_work before the last pass: keys_out, or memory in its place if no keys are
-// wanted). in_place: the output is the input.
+// Sorts the *length segments of the list `tasks`. Passes alternate between spare memory and the
+// output; before the last pass, keys_work replaces keys_out (they differ if no keys are wanted).
+// With in_place, the output is the input.
 KERNEL(1)
 void segmented_cpu_sort(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                         GLOBAL ukey_t* keys_work, GLOBAL ukey_t* keys_spare,
@@ -54,7 +54,7 @@ void segmented_cpu_sort(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
       continue;
     }
 
-    // Count all digits at once. A digit that all records share needs no pass.
+    // Count all digits in one loop. A digit that all records share needs no pass.
     u32 bins[8][RADIX];
     for (u32 p = 0; p < digits; ++p)
       for (u32 b = 0; b < RADIX; ++b) bins[p][b] = 0;
@@ -111,7 +111,7 @@ void segmented_cpu_count(GLOBAL const ukey_t* keys, GLOBAL const part_t* parts,
   }
 }
 
-// Turns the counts of each long segment's parts into the places where the parts' records go.
+// Replaces the counts of each long segment's parts by the start positions of the parts' records.
 KERNEL(1)
 void segmented_cpu_scan(GLOBAL const long_t* longs, GLOBAL const u32* lengths,
                         GLOBAL index_t* counts) {
@@ -127,7 +127,7 @@ void segmented_cpu_scan(GLOBAL const long_t* longs, GLOBAL const u32* lengths,
   }
 }
 
-// Moves the records of each part to the places in `counts`. Stable.
+// Moves the records of each part to the positions in `counts`. Stable.
 KERNEL(1)
 void segmented_cpu_scatter(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                            GLOBAL const value_t* values_in, GLOBAL value_t* values_out,

@@ -34,9 +34,9 @@ typedef u32 sort_t;
   }
 #endif
 
-// Both work on a work-item's item[0] to item[row - 1]. MERGE_ROW: the steps of a merge whose
-// partners are `distance` and less apart. SORT_ROW: a whole sort. Its merges begin with a mirrored
-// step, so that all comparators put the smaller item first, and missing records stay at the end.
+// Both sort a work-item's item[0] to item[row - 1]. MERGE_ROW makes the steps of a merge with
+// distances `distance` and less. SORT_ROW is a whole sort. Its merges begin with a mirrored step,
+// so that all comparators put the smaller item first, and missing records stay at the end.
 #define MERGE_ROW(row, distance)               \
   UNROLL                                       \
   for (u32 d = distance; d > 0; d /= 2) UNROLL \
@@ -51,4 +51,4 @@ typedef u32 sort_t;
     MERGE_ROW(row, width / 4)                                    \
   }
 
-#define SPREAD(place) ((place) + (place) / 32)  // so that rows begin in different banks
+#define SPREAD(place) ((place) + (place) / 32)  // rows begin in different banks

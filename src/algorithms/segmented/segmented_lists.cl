@@ -1,5 +1,5 @@
-// What segmented's kernels share: classes of segment lengths, and the lists of each class's
-// segments. Comes before the files of all of them.
+// Shared by segmented's kernels: classes of segment lengths, and each class's list of segments.
+// Comes before all files that use it.
 
 PARAMETER(TINY_CLASSES)   // classes that a few lanes sort in registers
 PARAMETER(BLOCK_CLASSES)  // classes that a work-group sorts in local memory
@@ -11,17 +11,17 @@ PARAMETER(SPREAD)         // 1: the first block class takes the lengths of the l
                           // the others to that class
 
 #define LOCAL_CLASSES (TINY_CLASSES + BLOCK_CLASSES)
-#define CLASSES (LOCAL_CLASSES + 1)  // the last: long segments, which no work-group can hold
+#define CLASSES (LOCAL_CLASSES + 1)  // the last class: long segments, which fit no work-group
 
 // Where a segment's records are. Each level of partition moves them: from the input to spare
-// memory, then alternately to the output (or keys_work, if no keys are wanted) and to spare memory.
+// memory, then alternately to the output (keys_work if no keys are wanted) and to spare memory.
 #define IN_INPUT 0u
 #define IN_SPARE 1u
 #define IN_OUTPUT 2u
 #define FROM_PLACE(place, input, spare, output) \
   ((place) == IN_INPUT ? (input) : (place) == IN_SPARE ? (spare) : (output))
 
-// A segment to sort. The upper two of 32 bits of `count` say where its records are (IN_…).
+// A segment to sort. The upper two bits of `count` say where its records are (IN_…).
 typedef struct {
   index_t begin, count;
 } task_t;
@@ -31,11 +31,11 @@ typedef struct {
 
 typedef struct {  // a long segment
   index_t begin, count;
-  u32 first, parts;  // its parts are numbers first to first + parts - 1
-  u32 open;          // its keys differ at most in so many bits of their rank, the lowest
+  u32 first, parts;  // its parts have the numbers first to first + parts - 1
+  u32 open;          // its keys differ only in this many of the lowest bits of their rank
   u32 place;         // IN_…
 } long_t;
-typedef struct {  // a part of long segment number `whole`, for one work-group
+typedef struct {  // a part of long segment `whole`, for one work-group
   index_t begin, count, whole;
 } part_t;
 
@@ -46,12 +46,12 @@ INLINE u64 class_capacity(u32 k) {
 }
 
 // Returns the capacity of class k's list: all segments, or at least as many as n records can make.
-// (A shift: a division would cost more than the rest of what is done with a short segment.) A long
-// segment's buckets, `pieces` at most, go to no class below LEAST_CLASS_OF_PIECES: so few are
-// shorter that lists for them would be mostly empty.
+// A shift replaces a division, which would cost more than everything else done for a short segment.
+// A long segment is divided into at most `pieces` buckets. They go to no class below
+// LEAST_CLASS_OF_PIECES: few are shorter, so lists for them would be mostly empty.
 #define LEAST_CLASS_OF_PIECES (TINY_CLASSES - 1)
 INLINE u64 list_capacity(u32 k, u64 n, u64 segments, u64 pieces) {
-  const u32 like = SPREAD && k >= TINY_CLASSES ? k - 1 : k;  // without SPREAD's class
+  const u32 like = SPREAD && k >= TINY_CLASSES ? k - 1 : k;  // ignores the class that SPREAD adds
   const u32 log2_shorter = like <= TINY_CLASSES
                                ? highest_bit32(ROW) + like - 1
                                : highest_bit32(BLOCK_LEAST) + like - 1 - TINY_CLASSES;
@@ -63,8 +63,8 @@ INLINE u64 list_capacity(u32 k, u64 n, u64 segments, u64 pieces) {
 }
 
 // counters: the number of segments on the list of each local class; then, for each level, the
-// number of long segments and of their parts; last the same for segments that no further level can
-// partition, because all their keys are equal ("level" `levels`).
+// numbers of long segments and of their parts; finally the same for segments that no further level
+// can partition, because all their keys are equal ("level" `levels`).
 #define LONGS_OF(level) (LOCAL_CLASSES + 2 * (level))
 typedef struct {
   GLOBAL u32* counters;
@@ -72,11 +72,11 @@ typedef struct {
   GLOBAL long_t *longs, *ended;  // of level `level`; those with equal keys
   GLOBAL part_t *parts, *ended_parts;
   u32 level, levels;
-  u64 part;        // records of a part, or more, so that no segment has more parts than
-  u32 most_parts;  // this
+  u64 part;        // records of a part, or more, so that no segment has more parts
+  u32 most_parts;  // than this
 } lists_t;
 
-// Writes to starts[k] where class k's list begins among the tasks. Called by all work-items; a
+// Stores in starts[k] where class k's list begins among the tasks. All work-items call it; a
 // barrier must follow.
 INLINE void start_lists(LOCAL u64* starts, u64 n, u64 segments, u64 pieces) {
   const u32 t = local_id();
@@ -89,15 +89,15 @@ INLINE void start_lists(LOCAL u64* starts, u64 n, u64 segments, u64 pieces) {
   if (t < LOCAL_CLASSES) starts[t] = start;
 }
 
-// Puts each work-item's segment, if it has records, on the list of its class, which is at least
-// `least_class`. `here` and `before`: work space, a word for each work-item.
+// Puts each work-item's segment, unless it is empty, on the list of its class, which is at least
+// `least_class`. `here` and `before` are work space: a word for each work-item.
 INLINE void put_on_list(lists_t lists, LOCAL u32* here, LOCAL u32* before, LOCAL const u64* starts,
                         u64 begin, u64 count, u32 least_class, u32 open, u32 place) {
   const u32 t = local_id();
   here[t] = 0;
   barrier_local();
 
-  // Class, and place among the work-group's segments of that class.
+  // Find the class, and the segment's index among the work-group's segments of that class.
   u32 class_of = 0;
   for (u32 k = 0; k < LOCAL_CLASSES; ++k) class_of += count > class_capacity(k) ? 1 : 0;
   if (SPREAD && class_of == TINY_CLASSES - 1) class_of = TINY_CLASSES;
@@ -154,12 +154,12 @@ INLINE void put_on_list(lists_t lists, LOCAL u32* here, LOCAL u32* before, LOCAL
   }
 }
 
-// A key's rank: the bits of its order that are compared. Kernels have begin_bit and rank_mask as
-// parameters.
+// A key's rank: the compared bits of its order. Kernels have the parameters begin_bit and
+// rank_mask.
 #define RANK(key) ((ukey_t)((key_order(key) >> begin_bit) & (ukey_t)rank_mask))
 
-// Ors the x of all work-items into words[0] and, for 8-byte keys, words[1]. They must be 0 before;
-// a barrier must follow.
+// Sets words[0] and, for 8-byte keys, words[1] to the OR of all work-items' x. They must be 0
+// before; a barrier must follow.
 INLINE void or_bits(LOCAL u32* words, ukey_t x) {
   wg_or(&words[0], (u32)x);
 #if KEY_BITS == 64

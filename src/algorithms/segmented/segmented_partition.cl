@@ -1,22 +1,20 @@
-// segmented, long segments: partitions them, level by level, until local memory holds their
-// buckets. A level takes the highest 8 bits of each segment's keys that are still open, as an MSD
-// radix sort does. Neighbouring digits with few records share a bucket, so that there are few
-// buckets, of the size that is sorted fastest. A bucket that is still too long is a long segment of
-// the next level.
-//
-// A level has three launches, as lsd's passes do (reduce, then scan):
-//   segmented_count    counts the digits of each part
-//   segmented_split    one work-group a segment: scans the counts and chooses the buckets
-//   segmented_scatter  sorts each part by bucket, tile by tile, in local memory, and writes it out
-// After the last level, segmented_settle copies the segments whose keys are equal.
-// segmented_lists.cl comes before this file.
+// segmented, long segments: partitions them, level by level, until their buckets fit local memory.
+// As in an MSD radix sort, a level partitions each segment by the highest 8 open bits of its keys.
+// Neighbouring digits with few records share a bucket, so that there are few buckets, of the size
+// that is sorted fastest. A bucket that is still too long is a long segment of the next level.
+//   A level has three launches, like lsd's passes (reduce, then scan):
+//     segmented_count    counts the digits of each part
+//     segmented_split    one work-group per segment: scans the counts and chooses the buckets
+//     segmented_scatter  sorts each part by bucket, tile by tile, in local memory, and stores it
+//   After the last level, segmented_settle copies the segments whose keys are equal.
+//   segmented_lists.cl comes before this file.
 
-// Beside those of that file:
+// Parameters beside those of that file:
 PARAMETER(WG)        // work-items of a work-group, at least RADIX (segmented_split: SPLIT_WG)
 PARAMETER(ITEMS)     // records of a work-item in a tile
 PARAMETER(RESIDENT)  // work-groups that share a compute unit
 PARAMETER(TEAMS)     // teams of RADIX work-items in segmented_split
-PARAMETER(MERGED)    // records that a bucket of several digits may have
+PARAMETER(MERGED)    // the most records of a bucket of several digits
 
 #define RADIX 256u
 #define SPLIT_WG (TEAMS * RADIX)
@@ -32,8 +30,8 @@ INLINE u32 digit_of(ukey_t rank, u32 open) {
 }
 
 //   keys_…   in: the keys; a segment's `place` says which
-//   longs, parts  in: the level's long segments and their parts; lengths[0] and lengths[1] of them
-//   counts   out: counts[p * RADIX + digit] is how many records of part p have the digit
+//   longs, parts  in: the level's lengths[0] long segments and their lengths[1] parts
+//   counts   out: counts[p * RADIX + digit] is the number of records of part p with the digit
 //   differs  out: differs[p] is the bits in which part p's ranks differ from the segment's first
 KERNEL(WG)
 void segmented_count(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spare,
@@ -54,7 +52,7 @@ void segmented_count(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spa
     if (t < RADIX) bins[t] = 0;
     if (t < 2) differ_words[t] = 0;
     barrier_local();
-    // Eight keys are loaded before the first is used. If all lanes have one digit, one lane adds.
+    // Load eight keys before using the first. If all lanes have one digit, one lane adds for all.
     u64 at = begin;
     for (; at + 8 * WG <= end; at += 8 * WG) {
       ukey_t key[8];
@@ -86,17 +84,17 @@ void segmented_count(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spa
   }
 }
 
-// One work-group a segment: chooses its buckets and puts them on the lists. If all keys have one
-// digit, nothing is moved (the segment's `parts` become 0), and the next level takes the highest
-// bits in which the keys differ.
+// One work-group per segment: chooses its buckets and puts them on the lists. If all keys have the
+// same digit, nothing is moved (the segment's `parts` become 0), and the next level uses the
+// highest bits in which the keys differ.
 //   longs    in and out: the level's long segments, lengths[0] of them
-//   counts   in and out: counts[p * RADIX + digit] becomes how many records of the digit the parts
-//            before part p have; for a bucket's first digit, plus where the bucket begins
+//   counts   in and out: counts[p * RADIX + digit] becomes the number of records with the digit in
+//            earlier parts; for a bucket's first digit, plus the position where the bucket begins
 //   differs  in: from segmented_count
 //   buckets  out: buckets[s * RADIX + digit] is the digit's bucket in segment s
 //   counters, tasks        in and out: the lists of the local classes
-//   next_longs, next_parts  out: the long segments of the next level, number `level`, and their
-//   parts ended, ended_parts     out: long segments with equal keys
+//   next_longs, next_parts    out: the long segments of the next level, `level`, and their parts
+//   ended, ended_parts        out: long segments with equal keys
 KERNEL(SPLIT_WG)
 void segmented_split(GLOBAL long_t* longs, GLOBAL const u32* lengths, GLOBAL index_t* counts,
                      GLOBAL const ukey_t* differs, GLOBAL u8* buckets, GLOBAL u32* counters,
@@ -105,8 +103,8 @@ void segmented_split(GLOBAL long_t* longs, GLOBAL const u32* lengths, GLOBAL ind
                      u64 part, u32 most_parts, u64 n, u64 segments, u64 pieces) {
   SUB_GROUP(SPLIT_WG);
   LOCAL_ARRAY(index_t, scratch, 2 * RADIX);
-  LOCAL_ARRAY(index_t, sums, TEAMS * RADIX);  // of the digits in a team's parts
-  LOCAL_ARRAY(index_t, begins, RADIX + 1);    // of the digits, in the segment
+  LOCAL_ARRAY(index_t, sums, TEAMS * RADIX);  // sums of the digits in a team's parts
+  LOCAL_ARRAY(index_t, begins, RADIX + 1);    // positions of the digits in the segment
   LOCAL_ARRAY(u32, here, SPLIT_WG);
   LOCAL_ARRAY(u32, before, SPLIT_WG);
   LOCAL_ARRAY(u64, starts, LOCAL_CLASSES);
@@ -149,7 +147,8 @@ void segmented_split(GLOBAL long_t* longs, GLOBAL const u32* lengths, GLOBAL ind
     barrier_local();
 
     // A digit's bucket is the largest aligned block of digits around it with at most MERGED
-    // records. Aligned, so that the highest bits in which its keys differ tell them apart well.
+    // records. Because blocks are aligned, the highest bits in which a bucket's keys differ
+    // separate them well.
     u32 first = digit, end = digit + 1;
     for (u32 k = 1; k <= RADIX_BITS; ++k) {
       const u32 block = digit >> k << k, block_end = block + (1u << k);
@@ -192,7 +191,7 @@ void segmented_split(GLOBAL long_t* longs, GLOBAL const u32* lengths, GLOBAL ind
 
 // fixed_scatter_bytes() in segmented_shape.cpp has its size without the tile's records.
 typedef struct {
-  index_t to_out[RADIX];     // place in the sorted tile + this = place in the output
+  index_t to_out[RADIX];     // position in the sorted tile + this = position in the output
   index_t edges[RADIX + 2];  // sums of the digits' counts up to each bucket
   index_t scratch[2 * RADIX];
 #if VALUE_BYTES
@@ -205,8 +204,9 @@ typedef struct {
 
 #define BUCKET(key) mine->buckets[digit_of(RANK(key), whole.open)]
 
-// Moves the records of each part to their buckets. Stable. keys_… and values_…: a segment in spare
-// memory goes to keys_work, every other one to keys_spare. Other parameters: from segmented_split.
+// Moves the records of each part to their buckets. Stable. A segment in spare memory goes to
+// keys_work, every other one to keys_spare (values likewise). The other parameters come from
+// segmented_split.
 KERNEL_RESIDENT(WG, RESIDENT)
 void segmented_scatter(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_spare,
                        GLOBAL ukey_t* keys_work, GLOBAL const value_t* values_in,
@@ -231,7 +231,8 @@ void segmented_scatter(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_spare,
     GLOBAL value_t* values_to = whole.place == IN_SPARE ? values_work : values_spare;
 #endif
 
-    // Find where the next record of this work-item's bucket goes: the sum of its digits' counts.
+    // Find the position of the next record of this work-item's bucket: the sum of its digits'
+    // counts.
     index_t all;
     const index_t of_digit = t < RADIX ? counts[p * RADIX + t] : 0;
     const index_t digits_before = wg_scan_add(mine->scratch, RADIX, of_digit, &all);
@@ -251,15 +252,15 @@ void segmented_scatter(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_spare,
       for (u32 i = t; i < SUB_GROUPS * RANK_WORDS; i += WG) mine->ranks[i] = 0;
       barrier_local();
 
-      // Load. Each sub-group has a contiguous piece of the tile, and neighbouring lanes have
-      // neighbouring records. Places past the end have a clamped address, and the last bin.
+      // Load. Each sub-group has a contiguous piece of the tile, and neighbouring lanes load
+      // neighbouring records. Places past the end have a clamped address and the last bin.
       const u32 first = sg_index() * (SG_LANES * ITEMS) + sg_lane();
       ukey_t key[ITEMS];
       UNROLL
       for (u32 i = 0; i < ITEMS; ++i) key[i] = from[tile + min(first + i * SG_LANES, count - 1)];
 
       // Rank in the sub-group, in the order of the input.
-      u32 place[ITEMS];  // and, from bit 16 on, the bin
+      u32 place[ITEMS];  // the bin is in bits 16 and up
       UNROLL
       for (u32 i = 0; i < ITEMS; ++i) {
         const u32 bin = first + i * SG_LANES < count ? BUCKET(key[i]) : RADIX;
@@ -296,7 +297,7 @@ void segmented_scatter(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_spare,
       }
       barrier_local();
 
-      // Write out: neighbouring work-items write neighbouring records of a bucket.
+      // Store: neighbouring work-items write neighbouring records of a bucket.
 #if VALUE_BYTES
 #define WRITE_RECORD(at)                                       \
   {                                                            \
@@ -323,7 +324,8 @@ void segmented_scatter(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_spare,
   }
 }
 
-// Copies the long segments whose keys are equal to the output. copy_in: from the input, too.
+// Copies the long segments whose keys are equal to the output. With copy_in, also those in the
+// input.
 KERNEL(WG)
 void segmented_settle(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spare,
                       GLOBAL ukey_t* keys_out, GLOBAL const value_t* values_in,

@@ -9,11 +9,12 @@ namespace sortium::segmented {
 namespace {
 
 constexpr unsigned block_items = 19, spread_items = 9;  // records of a work-item
-constexpr unsigned longest_short = 16;  // records of a segment that is sorted at once
-// Digits share a bucket up to the longest segment of the third block class, which is sorted fast
-// and makes buckets few.
+constexpr unsigned longest_short =
+    16;  // records of a segment that is sorted by the classify launch
+// Neighbouring digits share a bucket up to the longest segment of the third block class: it is
+// sorted fast, and buckets are few.
 constexpr std::uint64_t merged_from = 4;
-// A part is so long that what comes before its first tile costs little.
+// A part has enough tiles that the work before its first tile costs little.
 constexpr std::uint64_t tiles_of_part = 4;
 constexpr std::uint64_t gap_bytes = 64;  // alignment gaps between a structure's arrays
 
@@ -28,7 +29,8 @@ void check_segments(const Problem& problem) {
                                                     problem.segments));
 }
 
-// Bytes of segmented_classify_memory_t (segmented_classify.cl). SPREAD adds a slot for every 32.
+// Bytes of segmented_classify_memory_t (segmented_classify.cl). The macro SPREAD adds a slot for
+// every 32.
 std::uint64_t classify_bytes(const Problem& p, const Items& items, unsigned work_group) {
   const std::uint64_t slots =
       items.longest == 0 ? 0 : std::uint64_t{work_group} * items.longest * 33 / 32;
@@ -38,7 +40,8 @@ std::uint64_t classify_bytes(const Problem& p, const Items& items, unsigned work
   return slots * (item + position + key + value_bytes(p)) + starts_here_before + gap_bytes;
 }
 
-// As many neighbouring segments a work-group as leave local memory for four work-groups.
+// Chooses the number of segments of a work-group: as many as leave local memory for four
+// work-groups on a compute unit.
 Classify classify(const Problem& p, const Capabilities& device) {
   Classify c = classify_only(p, device);
   const auto shorts = [&] {
@@ -62,8 +65,8 @@ std::uint64_t block_bytes(const Problem& p, const Capabilities& device, const Bl
   return b.work_group * b.items * item + bins + scratch + 32;
 }
 
-// Adds a class, if local memory holds its segments. `leaves`: it leaves segments that bins do not
-// sort to the tiny classes, so items of 32 bits, which may leave out some of a rank, are enough.
+// Adds a class if local memory holds its segments. With `leaves`, it leaves segments that bins
+// cannot sort to the tiny classes. So items of 32 bits suffice, which may omit bits of a rank.
 bool add_block(const Problem& p, const Capabilities& device, unsigned work_group, bool leaves,
                std::vector<Block>& blocks) {
   Block b{.work_group = work_group, .items = leaves ? spread_items : block_items, .leaves = leaves};
@@ -82,14 +85,14 @@ bool add_block(const Problem& p, const Capabilities& device, unsigned work_group
   return true;
 }
 
-// Sets the block classes. Their work-groups double from class to class, as far as local memory
-// goes.
+// Chooses the block classes. The size of work-groups doubles from class to class, as far as local
+// memory allows.
 void choose_blocks(const Problem& p, const Capabilities& device, const Parameters& given,
                    unsigned largest_work_group, GpuShape& shape) {
   Lists& lists = shape.lists;
   const unsigned least_work_group = std::max(device.sub_group_size, 32u);
-  // The longest of the tiny classes: if their keys' leading bits tell them apart, bins take fewer
-  // steps than a network.
+  // A block class for the longest segments of the tiny classes: if the keys' leading bits tell them
+  // apart, bins take fewer steps than a network.
   if (least_work_group * spread_items >= lists.longest_of(lists.tiny - 1))
     lists.spread = add_block(p, device, least_work_group, true, shape.blocks);
   const auto wanted = given.number("blocks", most_blocks) + lists.spread;
@@ -110,8 +113,8 @@ std::uint64_t fixed_scatter_bytes(const Problem& p, const Capabilities& device,
   return to_out_edges_scratch + ranks + buckets + gap_bytes;
 }
 
-// Sets how long segments are partitioned: tiles with as many records a work-item as local memory
-// holds, but no more than registers do.
+// Chooses how long segments are partitioned. A work-item has as many records as local memory and
+// registers hold.
 void choose_tiles(const Problem& p, const Capabilities& device, const Parameters& given,
                   unsigned largest_work_group, GpuShape& shape) {
   const bool large = device.local_struct > 64 * 1024;
@@ -159,8 +162,8 @@ void Lists::lay_out(const Problem& p, ScratchLayout& layout) {
   if (merged == 0) {
     most_longs = std::min(most_longs, p.segments);
   } else if (most_longs != 0) {
-    // A block of digits with more than `merged` records is divided in two: at most 8 times for as
-    // many records. So a long segment has at most 9 buckets for as many.
+    // A block of digits with more than `merged` records is divided in two, at most 8 times. So
+    // `merged` records of a long segment have at most 9 buckets.
     pieces = levels * std::min(radix_size * most_longs, 9 * (p.count / merged));
   }
   begins.push_back(0);

@@ -1,8 +1,8 @@
 // segmented, short segments: a few lanes sort a segment in registers by Batcher's bitonic network.
-// A lane has ROW neighbouring records, and a segment of class c has 2^c lanes. segmented_lists.cl
-// and segmented_items.cl come before this file.
+// A lane has ROW neighbouring records; 2^c lanes sort a segment of class c. segmented_lists.cl and
+// segmented_items.cl come before this file.
 
-// Beside those of these files:
+// Parameters beside those of these files:
 PARAMETER(WG)     // work-items of a work-group
 PARAMETER(DROPS)  // 1: items have 32 bits. If more bits differ than fit beside the position, the
                   // lowest are left out; a segment whose order they would change goes to another
@@ -16,9 +16,9 @@ INLINE ukey_t shuffle_rank(sub_group_t sg, ukey_t rank, u32 lane) {
   return out;
 }
 
-// other[i] (and place[i]) become what lane `partner` has in place i of its row or, with `mirrored`,
-// in place ROW - 1 - i. Without native sub-groups, a shuffle would have a barrier for each word: so
-// the whole row goes through local memory at once.
+// Sets other[i] (and place[i]) to what lane `partner` has at index i of its row or, with
+// `mirrored`, at ROW - 1 - i. Without native sub-groups, each shuffled word would need a barrier:
+// so the whole row goes through local memory at once.
 #if SG_NATIVE
 INLINE sort_t shuffle_item(sub_group_t sg, sort_t item, u32 lane) {
 #if SORT_BITS == 64
@@ -74,14 +74,14 @@ INLINE sort_t shuffle_item(sub_group_t sg, sort_t item, u32 lane) {
   }
 #endif
 
-//   keys_in, keys_spare, keys_work, values_…  in: the records, where their task says. keys_work is
-//                   keys_out, or memory in its place if no keys are wanted
+//   keys_in, keys_spare, keys_work, values_…  in: the records; a task says which. keys_work is
+//                   keys_out, or memory that replaces it if no keys are wanted
 //   keys_out, values_out  out: the sorted segments
 //   tasks           in: the lists of all classes; `counters` has their lengths
-//   again           out, DROPS: the lists of the segments that were left out; again_counters (0 at
-//                   first) has their lengths
-//   n, segments, pieces  of list_capacity
-//   begin_bit, rank_mask  of RANK
+//   again           out, DROPS: the lists of the segments that are left; again_counters, 0 at the
+//                   start, has their lengths
+//   n, segments, pieces  parameters of list_capacity
+//   begin_bit, rank_mask  parameters of RANK
 KERNEL(WG)
 void segmented_tiny(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spare,
                     GLOBAL const ukey_t* keys_work, GLOBAL ukey_t* keys_out,
@@ -95,7 +95,7 @@ void segmented_tiny(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spar
   LOCAL_ARRAY(u32, exchange_positions, SPREAD(WG * ROW));
 #endif
 #if GATHER_KEYS
-  LOCAL_ARRAY(ukey_t, local_keys, SPREAD(WG * ROW));  // as they came
+  LOCAL_ARRAY(ukey_t, local_keys, SPREAD(WG * ROW));  // in the order of the input
 #endif
 #if VALUE_BYTES
   LOCAL_ARRAY(value_t, local_values, SPREAD(WG * ROW));
@@ -177,7 +177,7 @@ void segmented_tiny(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spar
         MERGE_ROW(ROW, ROW / 2)
       }
 
-      // Exchange: from rows to places that neighbouring lanes can write together.
+      // Exchange: rows become places that neighbouring lanes store together.
       UNROLL
       for (u32 i = 0; i < ROW; ++i) exchange[SPREAD(t * ROW + i)] = item[i];
 #if WIDE
@@ -200,8 +200,8 @@ void segmented_tiny(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spar
 #define POSITION_OF(i) POSITION(item[i])
 #endif
 
-      // Look for neighbours in the wrong order, which only the bits that were left out tell apart.
-      // Nothing of their segment has been written yet.
+      // Look for neighbours whose order the omitted bits change. Nothing of their segment has been
+      // stored yet.
       u32 sorted = count;
 #if DROPS
       u32 wrong = 0;

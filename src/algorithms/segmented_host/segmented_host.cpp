@@ -1,6 +1,6 @@
-// Segments on the host's cores: each core sorts short ones by itself, with sample's sort for the
-// calling thread; all cores then sort the long ones, one after the other. One arena bounds the
-// threads. Nothing fails once it has begun to write: what it needs is in scratch memory.
+// Segments on the host's cores. Each core sorts short segments by itself, with sample's sort for
+// the calling thread. Then all cores sort the long ones, one after the other. One arena limits the
+// threads. Nothing may fail after it has begun to write: all memory it needs is in scratch memory.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 namespace sortium {
 namespace {
 
-constexpr std::uint64_t alone = 1u << 15;  // at most this many records are sorted by one thread
-constexpr std::uint64_t inserted = 24;     // at most this many are inserted one by one
+constexpr std::uint64_t alone = 1u << 15;  // one thread sorts at most this many records
+constexpr std::uint64_t inserted = 24;     // insertion sort up to this many records
 
 template <class T>
 T* at(const Memory& m) {
@@ -45,8 +45,9 @@ class SegmentedHostSorter final : public Sorter {
     few_bytes_ =
         (catalog::sample_few_scratch(segment(std::min(problem.count, alone))) + 63) / 64 * 64;
     std::uint64_t bytes = threads_.count() * few_bytes_;
-    // A smaller problem may take a little more than a larger one if that has one part more: of at
-    // least eight parts, each becomes less than an eighth larger.
+    // Add an eighth. A segment shorter than the whole list may need a little more memory, because
+    // it may have one part less, so that its parts are larger. There are at least eight parts, so
+    // each grows by less than an eighth.
     if (problem.count > alone) {
       const std::uint64_t whole =
           catalog::sample_in_arena_scratch(segment(problem.count), threads_.count());
@@ -115,7 +116,7 @@ class SegmentedHostSorter final : public Sorter {
             part(o.values_out, value), scratch};
   }
 
-  // Turns positions in a segment into positions among all records.
+  // Adds the segment's begin to positions, so that they count from the first record of all.
   void add_begin(const Operands& o, std::uint64_t begin, std::uint64_t count) const {
     with_unsigned(problem_.value_bytes, [&](auto zero) {
       using Value = decltype(zero);
@@ -174,7 +175,7 @@ class SegmentedHostSorter final : public Sorter {
 
   Problem problem_;
   host::Threads threads_;
-  std::uint64_t few_bytes_ = 0;  // of a thread's own scratch memory
+  std::uint64_t few_bytes_ = 0;  // a thread's own scratch memory
   ScratchLayout layout_;
   ScratchLayout::Slice scratch_, done_;  // done_: a byte for each segment
 };

@@ -1,9 +1,9 @@
-// Selection sorts: each work-item counts the records that come before its own, and writes it to
-// that place. Of tied records the earlier one in the input comes first, so no two get the same
-// place.
+// Selection sorts: each work-item counts the records that come before its own, and writes its
+// record to that position. Among ties, the earlier record of the input comes first, so no two
+// records get the same position.
 
 PARAMETER(WG)     // work-items of a work-group
-PARAMETER(BLOCK)  // ranks that selection_blocks stages in local memory at a time
+PARAMETER(BLOCK)  // ranks that selection_blocks loads into local memory at a time
 
 // Reads the keys from global memory. A launch places the records [first, end).
 KERNEL(WG)
@@ -21,7 +21,7 @@ void selection_global(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
 }
 
 // The same with local memory: a work-group loads the ranks of BLOCK records at a time, and all its
-// work-items count among them.
+// work-items compare with them.
 KERNEL(WG)
 void selection_blocks(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                       GLOBAL const value_t* values_in, GLOBAL value_t* values_out, u64 n, u64 first,

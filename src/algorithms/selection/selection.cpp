@@ -1,5 +1,5 @@
-// Two selection sorts of E. Bainville, "OpenCL Sorting" (2011; document 000): every record counts
-// the records before it.
+// Two selection sorts of E. Bainville, "OpenCL Sorting" (2011; document 000): for every record, a
+// work-item counts the records before it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ constexpr auto document = "E. Bainville, OpenCL Sorting, 2011 (document 000)";
 // What selection.cl is specialised for.
 struct SelectionParameters {
   unsigned work_group;  // work-items of a work-group
-  std::uint64_t block;  // ranks that selection_blocks stages in local memory at a time
+  std::uint64_t block;  // ranks that selection_blocks loads into local memory at a time
 
   [[nodiscard]] kernels::Defines defines(const Problem& problem) const {
     return kernels::Defines().problem(problem).set("WG", work_group).set("BLOCK", block);
@@ -41,10 +41,10 @@ class SelectionSorter final : public Sorter {
                       "device allows work_group up to {}, and block_factor × work_group up to {}",
                       factor_, work_group_, factor_ * work_group_ * key, largest, most));
 
-    // A launch places so many records that the device is busy, but takes about a second at most: so
+    // A launch handles enough records to keep the device busy, but takes about a second at most. So
     // other work runs between launches, and no watchdog ends them.
     constexpr std::uint64_t comparisons = std::uint64_t{1} << 31,
-                            records = 2048;  // of a compute unit
+                            records = 2048;  // for each compute unit
     const std::uint64_t count = std::max<std::uint64_t>(problem.count, 1);
     per_launch_ =
         ceil_div(device.compute_units * std::max(comparisons / count, records), work_group_) *
@@ -88,8 +88,8 @@ class SelectionSorter final : public Sorter {
   ScratchLayout layout_;
   PingPong copy_;  // of the input, if the sort is in place
   std::uint64_t work_group_ = 0,
-                factor_ = 0;      // work-items; ranks that each of them stages at a time
-  std::uint64_t per_launch_ = 0;  // records
+                factor_ = 0;  // work-items of a work-group; ranks that each of them loads at a time
+  std::uint64_t per_launch_ = 0;  // records of a launch
   std::shared_ptr<Module> module_;
   std::unique_ptr<Kernel> place_;
 };

@@ -1,5 +1,5 @@
-// Selection inside each work-group: a work-item counts which of its group's WG records come
-// before its own, and writes it to that place of the group's run.
+// Selection inside each work-group: a work-item counts the records of its group's WG that come
+// before its own, and writes its record to that position in the group's run.
 
 PARAMETER(WG)  // work-items of a work-group
 

@@ -1,5 +1,5 @@
-// The first k records of the sorted order: a radix select finds the rank of the k-th record, the
-// records up to it are compacted in the order of the input, and the library's own sort sorts them.
+// The first k records of the sorted order. A radix select finds the rank of the k-th record, and
+// the records up to it are compacted in the order of the input. Then an ordinary sort sorts them.
 // If most records are wanted, all are sorted and the first k copied.
 #include <fmt/format.h>
 
@@ -11,7 +11,8 @@
 namespace sortium {
 namespace {
 
-// What topk and topk-host share: whether to select, and the sort of the selected or of all records.
+// Shared by topk and topk-host: the decision whether to select, and the sort of the selected or of
+// all records.
 class TopkSorter : public Sorter {
  public:
   // By default, all records are sorted if there are at most `few`, or if more than one in `share`
@@ -33,7 +34,7 @@ class TopkSorter : public Sorter {
       inner_problem_.count = limit_;
       inner_problem_.keys_out = true;
       if (problem.payload == Payload::positions)
-        inner_problem_.payload = Payload::values;  // the compaction makes positions
+        inner_problem_.payload = Payload::values;  // the compaction stores the positions as values
     }
     inner_ = plan_auto(inner_problem_, device);
     const std::uint64_t key_bytes = inner_problem_.count * info(problem.key).bytes;
@@ -89,7 +90,7 @@ class TopkSorter : public Sorter {
   }
 
  protected:
-  // Writes the first records to keys_out and values_out, ties in the order of the input, so that a
+  // Writes the first records to keys_out and values_out, with ties in the order of the input. So a
   // stable sort completes the result.
   virtual void select(Queue& queue, const Operands& operands) = 0;
   virtual std::string select_parameters() const = 0;
@@ -118,7 +119,7 @@ class DeviceTopk final : public TopkSorter {
   }
 
  private:
-  // So many records a single work-group sorts.
+  // A single work-group sorts this many records.
   static constexpr std::uint64_t few = std::uint64_t{1} << 13;
   void select(Queue& queue, const Operands& o) override {
     select_.enqueue(queue, o, limit_, limit_);

@@ -6,7 +6,7 @@ PARAMETER(OFFSET_BITS)  // bits of an offset
 //   keys_in, values_in    in: the sorted segments
 //   offsets               in: segment s has the records from offsets[s] to offsets[s + 1]
 //   keys_out, values_out  out: `limit` records for each segment; a shorter segment leaves its last
-//                         places unwritten. keys_out null: no keys are wanted
+//                         places unwritten. keys_out is null if no keys are wanted
 KERNEL(WG)
 void topk_segmented_take(GLOBAL const ukey_t* keys_in, GLOBAL const value_t* values_in,
                          GLOBAL ukey_t* keys_out, GLOBAL value_t* values_out,
