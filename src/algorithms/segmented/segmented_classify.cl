@@ -29,8 +29,7 @@ typedef struct {
 } segmented_classify_memory_t;
 
 #if SHORT
-#define SHORT_BITS \
-  highest_bit32(WG* SHORT)  // bits of a position among a work-group's short segments
+#define SHORT_BITS highest_bit32(WG* SHORT)  // bits of a position among the records sorted at once
 #define SHORT_AT (t + k * WG)
 // Sorts the work-group's segments: `all` records from `base` on. The work-item's own segment has
 // `count` records, from index `own` on.
