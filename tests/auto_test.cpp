@@ -1,5 +1,5 @@
-// What "auto" chooses, for a table of problems and devices. A choice that changes on purpose
-// changes a line of auto_choices.txt; the failure prints the new line.
+// The choice of "auto" for a table of problems and devices. To change a choice on purpose, change a
+// line of auto_choices.txt; the failure prints the new line.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -108,8 +108,8 @@ std::string choices(Problem problem, const Capabilities& device, std::uint64_t c
   return out;
 }
 
-// The expected lines: "DEVICE PROBLEM FIRST ALGORITHM FIRST ALGORITHM …", FIRST being the number of
-// records from which on ALGORITHM is chosen.
+// Returns the expected lines: "DEVICE PROBLEM FIRST ALGORITHM FIRST ALGORITHM …". ALGORITHM is
+// chosen from FIRST records on.
 std::map<std::string, std::string> expected() {
   std::ifstream file(SORTIUM_AUTO_CHOICES);
   std::map<std::string, std::string> out;
@@ -139,7 +139,7 @@ TEST(Auto, ChoosesAsTheTableSays) {
 #endif
 }
 
-// Each algorithm that fails its self-test makes way for another; in the end there is none.
+// If an algorithm fails its self-test, auto takes the next one; in the end none is left.
 TEST(Auto, TakesTheNextOne) {
   std::vector<const Algorithm*> failed;
   std::string taken;

@@ -1,5 +1,5 @@
-// `sortium bench`, run as a user runs it: its rows, files and messages; peers that are scripts; and
-// what it sorts.
+// `sortium bench` as a user runs it: its rows, files and messages, peers that are scripts, and the
+// keys that it sorts.
 #include <bit>
 #include <cmath>
 #include <fstream>
@@ -17,7 +17,7 @@ using nlohmann::json;
 
 class Bench : public Cli {
  protected:
-  // Runs `sortium bench` with --json, and gives what that has.
+  // Runs `sortium bench` with --json. Returns the file's content.
   json results(const std::string& arguments, int code = 0) {
     const Result r = run("bench --min-time 0.001 --json result.json " + arguments);
     out_ = r.out;
@@ -35,7 +35,7 @@ class Bench : public Cli {
     write("peers/" + name, "#!/bin/sh\n" + script + "\n");
     fs::permissions(dir_ / "peers" / name, fs::perms::owner_all);
   }
-  // A row as a peer prints it.
+  // Returns a row as a peer prints it.
   static std::string peer_row(double seconds, bool verified, const std::string& more = "") {
     return fmt::format(
         "echo '{{\"algorithm\": \"fake\", \"version\": \"fake 1.0\", \"type\": \"u32\", "
@@ -68,7 +68,7 @@ TEST_F(Bench, RowsOfAllThatWasAskedFor) {
   EXPECT_FALSE(all["interrupted"].get<bool>());
   std::map<std::string, int> algorithms, payloads, types;
   std::map<std::uint64_t, int> sizes;
-  std::map<std::string, double> best_peer;  // of each problem; its ratio is 1
+  std::map<std::string, double> best_peer;  // for each problem; the peer's own ratio is 1
   for (const auto& row : all["results"]) {
     ++algorithms[row["algorithm"]], ++payloads[row["payload"]], ++types[row["type"]],
         ++sizes[row["n"]];
@@ -105,8 +105,8 @@ TEST_F(Bench, RowsOfAllThatWasAskedFor) {
 }
 
 TEST_F(Bench, PhasesAndBytes) {
-  // Of every algorithm whose launches each move all records once: what they move, by their
-  // launches.
+  // For every algorithm in which each launch moves all records once: compare the bytes moved with
+  // the number of launches.
   const double n = 5000;
   for (const auto& row : rows("--n 5000 --payload keys --phases --algorithm "
                               "lsd,bitonic,odd-even,merge-local,radix-simd "
@@ -122,12 +122,12 @@ TEST_F(Bench, PhasesAndBytes) {
     }
     EXPECT_NEAR(seconds, row["device_seconds"].get<double>(), 1e-9) << row;
     const std::string algorithm = row["algorithm"];
-    // Radix sorts count in launches of their own; their passes read the keys twice.
+    // Radix sorts count in separate launches; their passes read the keys twice.
     const double moved = algorithm == "lsd"          ? 4 * n * 4 * 3
                          : algorithm == "radix-simd" ? 8 * n * 4 * 3
                                                      : launches * n * 4 * 2;
     EXPECT_EQ(row["bytes_moved"], moved) << row;
-    if (algorithm != "lsd") {  // whose variant for CPUs scans in the launch that reorders
+    if (algorithm != "lsd") {  // its variant for CPUs scans in the launch that scatters
       EXPECT_EQ(names.contains("scan"), algorithm == "radix-simd") << row;
     }
   }
@@ -240,13 +240,13 @@ TEST_F(Bench, Refuses) {
 }
 
 TEST_F(Bench, InterruptedKeepsItsRows) {
-  // A peer that never ends, so that the program is surely still at work.
+  // A peer that never ends, so that the program still runs when the signal comes.
   peer("peer_slow", "exec sleep 1000");
   const int null = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
   int ends[2];
   ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
   {
-    // The table goes where the first row can be waited for.
+    // The test waits for the first row in the file that receives the table.
     const int saved = ::dup(1);
     ::dup2(ends[1], 1);
     Waiting run(dir_,
@@ -329,7 +329,7 @@ TEST_F(Bench, PeersThatFailAreReported) {
   const json all = results("--n 1000 --payload keys --algorithm lsd --peers peers", 3);
   for (const auto& fake : fakes)
     EXPECT_TRUE(contains(out_, fake.said)) << fake.said << "\n" << out_;
-  ASSERT_EQ(all["results"].size(), 3u) << all;  // ours, and of the last two
+  ASSERT_EQ(all["results"].size(), 3u) << all;  // Sortium's row, and those of the last two peers
   EXPECT_TRUE(all["results"][0]["verified"].get<bool>());
   EXPECT_FALSE(all["results"][2]["verified"].get<bool>());
   ASSERT_EQ(all["peers_failed"].size(), std::size(fakes) - 1);
@@ -362,7 +362,7 @@ TEST_F(Bench, Paper003) {
   EXPECT_EQ(measured, 2u);
 }
 
-// cpu:0 can do none of 000's sorts, which is said of each; the tables are there all the same.
+// cpu:0 supports no sort of document 000. Every row says so, and the tables are complete.
 TEST_F(Bench, Paper000) {
   if (!contains(run("devices").out, "\ncpu:0 ") && !run("devices").out.starts_with("cpu:0 "))
     GTEST_SKIP() << "no cpu:0";

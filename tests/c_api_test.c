@@ -1,4 +1,4 @@
-/* The C API from C: what sortium.hpp promises holds here too, and failures leave a status and a
+/* The C interface, from C: it keeps the promises of sortium.hpp, and failures return a status and a
  * message. */
 #include <math.h>
 #include <sortium/sortium.h>
@@ -251,7 +251,7 @@ static int in_order(const particle* p) {
   return 1;
 }
 
-/* By mass descending, then id; in host memory and in a device's. */
+/* By mass descending, then id; in host memory and in device memory. */
 static void records(const sortium_options* options) {
   static particle before[N], particles[N], out[N];
   for (int i = 0; i < N; ++i) {
@@ -359,7 +359,7 @@ static void records(const sortium_options* options) {
   sortium_device_release(device);
 }
 
-/* One that is made for the device, as CPUs take seconds to build what GPUs build in tenths. */
+/* Tests one algorithm that runs on the device: compilers for CPUs take seconds for kernels. */
 static void self_tests(const sortium_options* options) {
   sortium_device* device = NULL;
   const sortium_self_test_result* results = NULL;
@@ -379,7 +379,7 @@ static void self_tests(const sortium_options* options) {
   sortium_device_release(device);
 }
 
-/* Those for segments and first records say so. */
+/* Algorithms for segments and top-k declare so. */
 static void algorithms(void) {
   sortium_algorithm algorithm;
   CHECK(sortium_algorithm_count() > 1);
@@ -391,7 +391,7 @@ static void algorithms(void) {
   CHECK(sortium_algorithm_at(1000, &algorithm) == SORTIUM_NOT_FOUND);
 }
 
-/* Values of 12 bytes, with segments, first records and runs; records of them with both. */
+/* Values of 12 bytes with segments, top-k and unique; records with segments and a limit. */
 static void values_of_any_size(const sortium_options* options) {
   typedef struct {
     char bytes[12];
@@ -436,7 +436,7 @@ static void values_of_any_size(const sortium_options* options) {
   CHECK(ones[0] == 1 && ones[1] == 1 && ones[2] == 2);
   CHECK(runs == 6 && out[1].bytes[3] == 'e' && out[2].bytes[3] == 'd' && out[5].bytes[11] == 'a');
 
-  /* Columns with segments and a limit, in host memory and in a device's. */
+  /* Columns with segments and a limit, in host memory and in device memory. */
   sortium_column columns[2] = {{4, SORTIUM_NOT_MOVED}, {sizeof(value), SORTIUM_MOVED_OUT}};
   sortium_field key;
   sortium_field_init(&key);
@@ -457,7 +457,7 @@ static void values_of_any_size(const sortium_options* options) {
   for (int i = 0; i < 7; ++i) CHECK(out[i].bytes[7] == first[i]);
   CHECK(sortium_sort_records_host(&records, in, to, NULL, options) == SORTIUM_INVALID_ARGUMENT);
   CHECK(strstr(sortium_last_error(), "offsets is null") != NULL);
-  /* More columns or fields than there can be: refused before they are read. */
+  /* Too many columns or fields: refused before they are read. */
   records.column_count = (size_t)1 << 40;
   CHECK(sortium_sort_records_host(&records, in, to, NULL, options) == SORTIUM_INVALID_ARGUMENT);
   CHECK(strstr(sortium_last_error(), "column_count is 1099511627776") != NULL);

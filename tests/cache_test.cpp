@@ -1,8 +1,8 @@
-// The kernel cache on disk: whatever lies there, and whoever else writes there, kernels come out
-// right.
+// The kernel cache on disk: whatever the directory holds, and whoever else writes there, the
+// kernels are correct.
 //
-// Built kernels also live in memory for as long as the process does, so what a fresh process makes
-// of the directory is tried in children: this program again, with --sort.
+// Built kernels also stay in the process's memory. So the tests start child processes (this
+// program, with --sort) to read the directory anew.
 #include <gtest/gtest.h>
 #include <spawn.h>
 #include <sys/stat.h>
@@ -97,7 +97,7 @@ class Cache : public testing::Test {
   }
   void use(const fs::path& cache) { set("SORTIUM_CACHE_DIR", cache.c_str()); }
 
-  // Entries and when they were written; a rewritten entry is a new file.
+  // The entries and their times of writing: a rewritten entry counts as new.
   [[nodiscard]] std::map<fs::path, fs::file_time_type> entries() const {
     std::map<fs::path, fs::file_time_type> out;
     for (const auto& e : fs::directory_iterator(directory)) out[e.path()] = e.last_write_time();
@@ -222,7 +222,7 @@ TEST_F(Cache, OthersFilesStay) {
     for (const auto& f : all) EXPECT_TRUE(fs::exists(f)) << f;
 }
 
-// What the last warning says, of those that came after `before` others.
+// Returns the last of the warnings after the first `before` ones.
 bool warned(std::size_t before, const std::string& part) {
   const auto all = warnings();
   return all.size() > before && all.back().find(part) != std::string::npos;
@@ -243,7 +243,7 @@ TEST_F(Cache, ALinkIsNoEntryAndIsNotWrittenThrough) {
   EXPECT_EQ(got, bytes_of("another"));
 }
 
-// A link that waits under a temporary file's name must not be followed.
+// A symbolic link with a temporary file's name must not be followed.
 TEST_F(Cache, TemporaryNamesCannotBeGuessed) {
   const auto victim = directory / "victim";
   write(victim, bytes_of("mine"));
@@ -268,7 +268,7 @@ TEST_F(Cache, AnEntryThatOthersMayWriteIsNotTrusted) {
   }
   ASSERT_EQ(chmod(file.c_str(), 0600), 0);
   EXPECT_TRUE(kernels::cache::load("key", got));
-  if (geteuid() != 0) return;  // only root may give a file away
+  if (geteuid() != 0) return;  // only root may give a file to another user
   const auto before = warnings().size();
   ASSERT_EQ(chown(file.c_str(), 12345, 12345), 0);
   EXPECT_FALSE(kernels::cache::load("key", got));
@@ -338,7 +338,8 @@ TEST_F(Cache, DamagedEntriesAreBuiltAnew) {
   EXPECT_TRUE(healed());
 }
 
-// The entry is whole, the key is right, but the driver refuses the binary (it was updated, say).
+// The entry is complete and has the right key, but the driver refuses the binary, as after an
+// update.
 TEST_F(Cache, ABinaryThatTheDriverRefusesIsBuiltAnew) {
   EXPECT_EQ(run_child(), right);
   struct Header {

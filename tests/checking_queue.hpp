@@ -1,5 +1,5 @@
-// A device that runs nothing: its queue checks every launch as the backends do. For tests of what
-// host and kernel share, without a GPU.
+// A device that runs nothing: its queue checks every launch as the backends do. For tests of the
+// interface between host and kernels, without a GPU.
 #pragma once
 
 #include <cstring>
@@ -32,7 +32,7 @@ class CheckingQueue final : public Queue {
   void fill(Memory, std::uint32_t, std::uint64_t, std::string_view) override {}
   void flush() override {}
   void write(Memory, const void*, std::uint64_t) override {}
-  // Zeros: what a kernel of the probe stores if nothing is wrong.
+  // Zeros: a kernel of the probe stores them if nothing is wrong.
   void read(void* to, Memory, std::uint64_t bytes) override { std::memset(to, 0, bytes); }
   void finish() override {}
   void begin_trace() override {}
@@ -50,12 +50,13 @@ class NoBuffer final : public Buffer {
   Memory memory() const override { return {}; }
 };
 
-// A place in device memory that nobody reads or writes; each `number` has its own terabyte.
+// Returns a range of device memory that nothing reads or writes. Different numbers return ranges a
+// terabyte apart.
 inline Memory somewhere(unsigned number, std::uint64_t bytes) {
   return {reinterpret_cast<void*>((number + std::uint64_t{1}) << 40), 0, bytes};
 }
 
-// Operands for a sort that nobody runs: every one that the problem has is at some place.
+// Returns operands for a sort that does not run: one for each that the problem needs.
 inline Operands some_operands(const Problem& p, std::uint64_t scratch_bytes) {
   const std::uint64_t key_bytes = p.count * info(p.key).bytes,
                       value_bytes = p.count * p.value_bytes;

@@ -1,5 +1,5 @@
-// What tests of the program `sortium` share: it is run as a user runs it, in a directory of the
-// test's own.
+// Shared by tests of the program `sortium`. They run it as a user does, in a directory of their
+// own.
 #pragma once
 
 #include <fcntl.h>
@@ -28,7 +28,7 @@ inline std::string contents(const fs::path& path) {
   return out.str();
 }
 
-// The bytes of numbers, as they lie in memory, or in the other byte order.
+// Returns the bytes of numbers, in the machine's byte order or the other one.
 template <class T>
 std::string bytes_of(const std::vector<T>& numbers, bool swapped = false) {
   std::string out(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(T));
@@ -59,7 +59,8 @@ inline std::string npy(const std::string& descr, const std::string& shape, const
   return out + header + data;
 }
 
-// What follows the header of an .npy file that the program has written (format version 1).
+// Returns the content after the header of an .npy file that the program has written (format version
+// 1).
 inline std::string npy_data(const std::string& file) {
   const auto length =
       static_cast<unsigned char>(file.at(8)) | static_cast<unsigned char>(file.at(9)) << 8;
@@ -87,7 +88,7 @@ class Cli : public testing::Test {
   std::string read(const std::string& name) const { return contents(dir_ / name); }
   bool exists(const std::string& name) const { return fs::exists(dir_ / name); }
 
-  // Runs a shell command in the test's directory; $S is the program.
+  // Runs a shell command in the test's directory. $S is the program.
   Result shell(const std::string& command) const {
     const std::string line =
         fmt::format("cd '{}' && S='{}' && {{ {}; }} > io/out 2> io/err < /dev/null", dir_.string(),
@@ -97,8 +98,8 @@ class Cli : public testing::Test {
   }
   Result run(const std::string& arguments) const { return shell("$S " + arguments); }
 
-  // The command must fail with `code`, say each of `words` on standard error, and leave no new file
-  // behind.
+  // The command must fail with `code`, print each of `words` on standard error, and leave no new
+  // file.
   void refuses(const std::string& arguments, int code,
                const std::vector<std::string>& words) const {
     const auto before = files();
@@ -121,7 +122,7 @@ class Cli : public testing::Test {
   fs::path dir_;
 };
 
-// A run of the program that waits for its standard input, with `terminal` as its standard error.
+// A run of the program that waits for its standard input. Its standard error is `terminal`.
 class Waiting {
  public:
   Waiting(const fs::path& dir, const std::vector<std::string>& arguments, int standard_error) {
@@ -167,7 +168,7 @@ class Waiting {
 // The tests' main().
 inline int run_cli_tests(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
-  // Kernels compile once for all the runs, and not into the user's own cache.
+  // All runs share a cache of kernels, which is not the user's.
   std::string cache;
   if (std::getenv("SORTIUM_CACHE_DIR") == nullptr) {
     cache = (fs::temp_directory_path() / "sortium-cli-cache-XXXXXX").string();

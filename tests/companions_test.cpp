@@ -1,5 +1,5 @@
-// What goes with a sort, on device memory with canaries all around, against the plainest way to do
-// it; and on host memory.
+// The companions on device memory, with canaries around all operands, compared with the simplest
+// implementation; and on host memory.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 using Numbers = std::vector<std::uint64_t>;
 
-// Operands in one allocation; what lies between them, and what is only read, must stay as it is.
+// Operands in one allocation. The bytes between them, and inputs, must not change.
 class Field {
  public:
   explicit Field(std::shared_ptr<Device> device)
@@ -47,7 +47,7 @@ class Field {
                : buffer_->memory().slice(areas_[area].offset, areas_[area].bytes);
   }
   Queue& queue() { return *queue_; }
-  // Reads back; false where something was written that should not have been.
+  // Reads the memory back. Returns false if a byte changed that must not.
   bool finish() {
     after_.resize(total_);
     queue_->read(after_.data(), buffer_->memory(), total_);
@@ -95,7 +95,7 @@ struct Kind {
 };
 void PrintTo(const Kind& k, std::ostream* out) { *out << k.name; }
 
-// One case: a problem's kind with a size and a distribution.
+// A test case: a kind of problem with a size and a distribution.
 struct Input {
   Problem problem;
   std::string what;
@@ -140,7 +140,7 @@ class Companions : public testing::TestWithParam<Kind> {
         if ((!is_set("SORTIUM_TEST_SMALL") || d == Distribution::random ||
              d == Distribution::few_distinct) &&
             (d != Distribution::last ||
-             GetParam().problem.nan != NanOrder::first) &&  // then no key is that last
+             GetParam().problem.nan != NanOrder::first) &&  // then no key is the last key
             count >= least &&
             (count < 5000 || turn++ % 3 == 0 || d == Distribution::constant)) {
           if (HasFatalFailure()) return;
@@ -173,7 +173,8 @@ TEST_P(Companions, IsSorted) {
 
 TEST_P(Companions, Unique) {
   for (const unsigned length_bytes : {0u, 4u, 8u}) {
-    if (length_bytes == (GetParam().problem.value_bytes == 8 ? 4 : 8)) continue;  // one of them
+    if (length_bytes == (GetParam().problem.value_bytes == 8 ? 4 : 8))
+      continue;  // test only one of them
     each(true, 0, [&](const Input& in) {
       const auto& p = in.problem;
       const UniquePlan plan(test_device(), p, length_bytes);
@@ -211,7 +212,7 @@ TEST_P(Companions, Unique) {
   }
 }
 
-// Values of sizes that no sort moves; once a key type is enough for them.
+// Values of sizes that no sort moves. One key type is enough for them.
 TEST_P(Companions, UniqueWithElements) {
   if (GetParam().problem.payload != Payload::values) GTEST_SKIP() << "without values";
   for (const unsigned bytes : {1u, 12u, 32u})
@@ -222,7 +223,7 @@ TEST_P(Companions, UniqueWithElements) {
       for (const std::uint64_t count : {0u, 1u, 97u, 2049u}) {
         const Input in(GetParam().problem, count, Distribution::few_distinct, true);
         p.count = count;
-        Numbers elements(count * bytes), heads;  // bytes, of which an element has several
+        Numbers elements(count * bytes), heads;  // an element is several bytes
         for (std::size_t i = 0; i < elements.size(); ++i) elements[i] = (i * 0x9d >> 3) & 0xff;
         for (std::uint64_t i = 0; i < count; ++i)
           if (i == 0 || in.ranks[i] != in.ranks[i - 1]) heads.push_back(i);
@@ -383,7 +384,7 @@ INSTANTIATE_TEST_SUITE_P(Of, Companions,
                                               {.key = KeyType::u8, .order = Order::descending}}),
                          [](const auto& instance) { return instance.param.name; });
 
-// The functions on host memory, which all kinds of devices should answer alike.
+// The functions on host memory. The results must be the same on all devices.
 class OnHostMemory : public testing::Test {
  protected:
   const Options there{.device = test_device()->info().id};
@@ -429,8 +430,8 @@ TEST_F(OnHostMemory, Topk) {
       ErrorCode::invalid_argument, {"limit", "keys_out"});
 }
 
-// What a segment leaves that is shorter than the limit is the caller's still, on devices that sort
-// a copy too.
+// If a segment is shorter than the limit, the rest of its output must not change, also on devices
+// that sort a copy.
 TEST_F(OnHostMemory, FirstOfSegments) {
   const std::vector<std::uint32_t> keys{5, 1, 4, 9, 8}, offsets{0, 3, 3, 4, 5};
   const Problem p{.count = 5, .payload = Payload::positions, .segments = 4, .limit = 2};

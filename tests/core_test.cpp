@@ -1,4 +1,4 @@
-// The laws of key order, against the native < of each type; names of types and errors.
+// Tests of key order, against the operator < of each type, and of names of types and errors.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -18,7 +18,7 @@ using AllTypes =
                    std::uint8_t, std::int8_t, std::uint16_t, std::int16_t, f16, bf16>;
 TYPED_TEST_SUITE(OrderBits, AllTypes);
 
-// The number that the bits stand for, in a type of C++ that has a <.
+// Returns the number that the bits represent, in a C++ type that has <.
 template <class T>
 auto value_of(std::uint64_t key) {
   if constexpr (std::is_same_v<T, bf16>) {
@@ -75,7 +75,7 @@ TYPED_TEST(OrderBits, FollowsTheValues) {
   }
 }
 
-// Floats by the other policies: what changes, and that nothing else does.
+// Floats with the other policies: which keys change their place, and that no other does.
 template <class T>
 struct FloatPolicies : testing::Test {};
 using Floats = testing::Types<float, double, f16, bf16>;
@@ -90,7 +90,7 @@ TYPED_TEST(FloatPolicies, PlaceNanAndZeros) {
   for (const auto nan : {NanOrder::last, NanOrder::first, NanOrder::bits})
     for (const auto zeros : {ZeroOrder::tied, ZeroOrder::distinct})
       for (const auto order : {Order::ascending, Order::descending}) {
-        // -1, 0, 1: where a comes with respect to b.
+        // Returns -1, 0 or 1: a comes before b, ties with it, or comes after it.
         const auto expected = [&](std::uint64_t a, std::uint64_t b) {
           const auto x = value_of<TypeParam>(a), y = value_of<TypeParam>(b);
           const int up = order == Order::ascending ? 1 : -1;
@@ -119,7 +119,7 @@ TYPED_TEST(FloatPolicies, PlaceNanAndZeros) {
           }
         }
         ASSERT_EQ(most,
-                  all);  // what kernels pad with must have the last place by any range of bits
+                  all);  // kernels pad with this key: it must come last in every range of bits
       }
 }
 

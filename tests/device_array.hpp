@@ -1,4 +1,4 @@
-// An array on the device under test: filled when made, read back when asked for.
+// An array on the device under test, with given initial contents. The host can read it back.
 #pragma once
 
 #include <vector>

@@ -1,6 +1,6 @@
-// Every call of a device fails once, or from there on: allocations, builds, launches, copies. Then
-// the sort ends with that error or does without, its input is as it was, nothing leaks, and the
-// next sort works.
+// Makes every call of a device fail, once or from that call on: allocations, builds, launches,
+// copies. The sort must then throw that error or work without the call. Its input must not change,
+// nothing may leak, and the next sort must work.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ const std::vector<Kind>& kinds() {
 
 class DeviceFaults : public ::testing::TestWithParam<std::tuple<Kind, bool>> {};
 
-// One sort, of keys that lie in memory which cannot fail.
+// One sort. Its keys are in memory that cannot fail.
 class Sort {
  public:
   Sort(std::shared_ptr<FaultyDevice> device, const Kind& kind)
@@ -97,7 +97,7 @@ TEST_P(DeviceFaults, EveryCall) {
 
   std::uint64_t n = 1, survived = 0;
   for (;; ++n) {
-    // A device of its own each time: it has no kernels yet.
+    // A new device each time, so that no kernels are built yet.
     const auto device = std::make_shared<FaultyDevice>(test_device());
     Sort sort(device, kind);
     device->fail(n, lost);

@@ -1,5 +1,5 @@
-// What primitives.cl does with keys and records. One of SAY_KEYS, SAY_RECORDS and SAY_COMPARISONS
-// is defined, and WG.
+// The functions of primitives.cl for keys and records. WG and one of SAY_KEYS, SAY_RECORDS and
+// SAY_COMPARISONS are defined.
 
 #ifdef SAY_KEYS
 KERNEL(WG)
@@ -23,7 +23,7 @@ void say_key_order(GLOBAL const ukey_t* keys, GLOBAL ukey_t* orders, GLOBAL ukey
 #endif
 
 #ifdef SAY_RECORDS
-// Through registers and local memory, and out again in reverse.
+// Copies records through registers and local memory, in reverse order.
 KERNEL(WG)
 void say_records(GLOBAL const ukey_t* keys_in, GLOBAL const value_t* values_in,
                  GLOBAL ukey_t* keys_out, GLOBAL value_t* values_out, u64 n) {
@@ -38,7 +38,7 @@ void say_records(GLOBAL const ukey_t* keys_in, GLOBAL const value_t* values_in,
 #endif
 
 #ifdef SAY_COMPARISONS
-// Neighbours change places where they are out of order. Odd work-groups: the other way round.
+// Exchanges neighbours that are out of order. Odd work-groups use the opposite order.
 KERNEL(WG)
 void say_compare_exchange(GLOBAL const ukey_t* keys_in, GLOBAL const value_t* values_in,
                           GLOBAL ukey_t* keys_out, GLOBAL value_t* values_out,
@@ -50,7 +50,8 @@ void say_compare_exchange(GLOBAL const ukey_t* keys_in, GLOBAL const value_t* va
   store_record(keys_out, values_out, i + 1, b);
 }
 
-// Where each key of `keys` would go in the sorted `run` of n: before its equals, and after them.
+// Stores the position of each key of `keys` in the sorted `run` of n: before its equals, and after
+// them.
 KERNEL(WG)
 void say_rank_in_run(GLOBAL const ukey_t* run, GLOBAL const ukey_t* keys, GLOBAL index_t* out,
                      u32 n) {

@@ -1,6 +1,6 @@
-// Every word of the dialect, said once. One of SAY_WORDS, SAY_SUB_GROUP, SAY_SCAN, SAY_RANK,
-// SAY_CLUSTER and SAY_WRONG is defined, and the parameters: WG, BINS and CALLS (of a ranking),
-// GROUPS (of a cluster).
+// Uses every word of the dialect. One of SAY_WORDS, SAY_SUB_GROUP, SAY_SCAN, SAY_RANK, SAY_CLUSTER
+// and SAY_WRONG is defined, and the parameters WG, BINS and CALLS (for rankings), and GROUPS (for a
+// cluster).
 
 #ifdef SAY_WORDS
 
@@ -11,8 +11,8 @@ KERNEL(WG) void say_ids(GLOBAL u32* out) {
   out[at + 2] = group_count();
 }
 
-// A work-item reads what another one of its work-group wrote, in local and in global memory, round
-// after round.
+// Work-items read what other work-items of their group wrote to local and global memory, in several
+// rounds.
 KERNEL(WG) void say_barriers(GLOBAL u32* cells, GLOBAL u32* wrong) {
   LOCAL_ARRAY(u32, mine, WG);
   GLOBAL u32* group_cells = cells + group_id() * WG;
@@ -32,8 +32,8 @@ KERNEL(WG) void say_barriers(GLOBAL u32* cells, GLOBAL u32* wrong) {
   wrong[group_id() * WG + t] = bad;
 }
 
-// out: for each work-item its local and its global ticket; then for each group the sum and the OR;
-// and the largest of what work-items have.
+// out: for each work-item its local and its global ticket; then for each group the sum, the OR, and
+// the maximum of its work-items' numbers.
 KERNEL(WG)
 void say_atomics(GLOBAL u32* next, GLOBAL u32* tickets, GLOBAL u32* sums, GLOBAL u32* largest) {
   LOCAL_ARRAY(u32, sum, 2);
@@ -57,9 +57,9 @@ KERNEL(WG) void say_popcount(GLOBAL const u32* in, GLOBAL u32* out) {
   out[i] = popcount32(in[i]);
 }
 
-// Each work-group writes its message in plain words, releases its flag, waits for the flag of the
-// group that took the ticket before, and reads that group's message. Waiting is bounded. `got` has
-// the message, or ~0 where none came.
+// Each work-group stores its message without atomics, releases its flag, waits for the flag of the
+// group with the ticket before, and reads that group's message. Waiting is bounded. `got` receives
+// the message, or ~0 if none came.
 KERNEL(WG)
 void say_acquire_release(GLOBAL u32* next, GLOBAL u32* flags, GLOBAL u32* messages,
                          GLOBAL u32* got) {
@@ -86,7 +86,7 @@ void say_acquire_release(GLOBAL u32* next, GLOBAL u32* flags, GLOBAL u32* messag
 #endif
 
 #ifdef SAY_SUB_GROUP
-// out: for each work-item lane, sub-group, ballot of a predicate, shuffled value.
+// out: for each work-item its lane, sub-group, the ballot of a predicate, and a shuffled value.
 KERNEL(WG)
 void say_sub_group(GLOBAL const u32* predicates, GLOBAL const u32* from_lanes, GLOBAL u32* out) {
   SUB_GROUP(WG);
@@ -115,8 +115,8 @@ KERNEL(WG) void say_sub_group_barrier(GLOBAL u32* wrong) {
 #endif
 
 #ifdef SAY_SCAN
-// Two scans of the first `width` work-items, one after the other in the same scratch memory. (A
-// loop, since PoCL 3.1's compiler dies of two calls in a row: see dialect.md.)
+// Two scans of the first `width` work-items, one after the other in the same scratch memory. They
+// are in a loop, because PoCL 3.1's compiler crashes on two calls in a row (see dialect.md).
 KERNEL(WG)
 void say_scan(GLOBAL const index_t* in, GLOBAL index_t* out, GLOBAL index_t* totals, u32 width) {
   LOCAL_ARRAY(index_t, scratch, 2 * WG);
@@ -133,7 +133,7 @@ void say_scan(GLOBAL const index_t* in, GLOBAL index_t* out, GLOBAL index_t* tot
 #endif
 
 #ifdef SAY_RANK
-// CALLS rankings in a row, as a tile's records are ranked: bins[call * work-items + work-item].
+// CALLS rankings in a row, like those of a tile's records: bins[call * work-items + work-item].
 KERNEL(WG) void say_rank(GLOBAL const u32* bins, GLOBAL u32* ranks) {
   LOCAL_ARRAY(u32, counts, WG / SG_LANES * SG_RANK_WORDS(BINS));
   const u32 stride = group_count() * WG, i = group_id() * WG + local_id();
@@ -150,9 +150,8 @@ KERNEL(WG) void say_rank(GLOBAL const u32* bins, GLOBAL u32* ranks) {
 
 #ifdef SAY_CLUSTER
 
-// The work-groups of a cluster send each of them, themselves too, words of all sizes, twice.
-// `wrong` gets a bit for each size that did not come as it was sent: 1 for 4 bytes, 2 for 8, 4
-// for 16.
+// The work-groups of a cluster send each of them, themselves included, words of all sizes, twice.
+// `wrong` receives a bit for each size that arrived wrong: 1 for 4 bytes, 2 for 8, 4 for 16.
 typedef struct {
   u32 to_send[4 * GROUPS], quads[2][4 * GROUPS];
   u64 longs[2][GROUPS];
@@ -190,8 +189,8 @@ KERNEL(WG) void say_cluster(GLOBAL u32* wrong) {
 #endif
 
 #ifdef SAY_WRONG
-// What no kernel may do: a write past the end of `out`, and a read of local memory without the
-// barrier that it needs.
+// Two errors that a simulator must report: a write past the end of `out`, and a read of local
+// memory without the barrier that it needs.
 KERNEL(WG) void say_wrong(GLOBAL u32* out) {
   LOCAL_ARRAY(u32, mine, WG);
   const u32 t = local_id();

@@ -1,4 +1,4 @@
-// Every word of the kernel dialect, and every primitive, does on this device what dialect.md says.
+// Every word of the kernel dialect, and every primitive, does what dialect.md says.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,15 +15,15 @@ namespace {
 
 constexpr std::uint32_t groups = 37;
 
-// How the words are spoken.
+// A variant of the sub-group words.
 struct Manner {
   std::string name;
-  unsigned emulated_lanes = 0;  // 0: as the device has them
-  bool ordered_atomics = true;  // where the device has that
+  unsigned emulated_lanes = 0;  // 0: the device's own sub-groups
+  bool ordered_atomics = true;  // if the device has ordered atomics
 };
 void PrintTo(const Manner& m, std::ostream* out) { *out << m.name; }
 
-// The device's capabilities as `m` has it. False where the device has no such manner.
+// Sets the capabilities that `m` needs. Returns false if the device does not support them.
 bool speak(const Manner& m, Capabilities& c) {
   c = capabilities(*test_device());
   if (m.emulated_lanes == 0 && m.ordered_atomics) return true;
@@ -140,7 +140,7 @@ TEST_F(Words, AcquireSeesWhatWasReleased) {
   EXPECT_TRUE(gave_up == 0 || !caps.forward_progress);
 }
 
-// Asked for by name only: shows that the simulator, when it reports nothing, would have.
+// Runs only by name: shows that the simulator reports errors.
 TEST_F(Words, ClustersSend) {
   const unsigned cluster = caps.cluster_groups;
   if (cluster < 2)
@@ -165,7 +165,7 @@ TEST_F(Words, DISABLED_Wrong) {
   queue->finish();
 }
 
-// The words and primitives that depend on how sub-groups are spoken.
+// The words and primitives that depend on the variant of sub-groups.
 class SubGroups : public Words, public testing::WithParamInterface<Manner> {
  protected:
   void SetUp() override {
@@ -207,8 +207,8 @@ TEST_P(SubGroups, SubGroupBarrier) {
   EXPECT_EQ(wrong.read(), std::vector<std::uint32_t>(items(), 0));
 }
 
-// Fewer work-items than a sub-group has lanes, one sub-group, several; those beyond bring numbers
-// too, which must not count.
+// Fewer work-items than a sub-group has lanes, one sub-group, several. Other work-items pass
+// numbers, too, which must not count.
 TEST_P(SubGroups, Scan) {
   const auto check = [&]<class Index>(Index, std::uint64_t count, unsigned scan) {
     load("SAY_SCAN", 256, {}, count);
@@ -336,7 +336,8 @@ class Keys : public testing::TestWithParam<TypeAndOrder> {
 TEST_P(Keys, AreOrderedAsOnTheHost) {
   const unsigned all = info(std::get<0>(GetParam())).bits();
   for (const auto& [begin, end] : {std::pair{0u, 0u}, {5u, std::min(21u, all - 1)}}) {
-    if (end != 0 && std::get<1>(GetParam()) == Order::ascending) continue;  // each builds kernels
+    if (end != 0 && std::get<1>(GetParam()) == Order::ascending)
+      continue;  // every case builds kernels
     load("SAY_KEYS", begin, end);
     const auto keys = some_keys(10'000);
     with_key_type([&]<class K>(K) {
@@ -376,7 +377,7 @@ TEST_P(Records, AreLoadedAndStored) {
         DeviceArray<K> keys_in(*queue, narrow<K>(keys)), keys_out(*queue, n);
         DeviceArray<V> values_in(*queue, values), values_out(*queue, n);
         const Memory none;
-        // Values read, positions made, keys not wanted.
+        // With given values, with positions, and without keys_out.
         for (const bool read : {true, false}) {
           launch("say_records", n,
                  {keys_in, read && value_bytes ? values_in.memory() : none, keys_out,
@@ -482,7 +483,7 @@ INSTANTIATE_TEST_SUITE_P(Some, Records,
                                          TypeAndOrder{KeyType::u8, Order::descending, {}}),
                          name_of);
 
-// A first line's options reach the compiler, and what compiles a binary that was kept.
+// Options in a source's first line reach the compiler, also when it compiles a cached binary.
 TEST(Options, OfAFirstLine) {
   const auto device = test_device();
   if (capabilities(*device).backend != Backend::opencl)
@@ -496,8 +497,8 @@ TEST(Options, OfAFirstLine) {
   EXPECT_THROW((void)device->compile(kernel, binary), Error);
 }
 
-// NVIDIA's OpenCL has no words for how many work-groups share a compute unit: there it is
-// registers, as an option.
+// NVIDIA's OpenCL has no attribute for the number of work-groups that share a compute unit. A
+// compiler option bounds the registers instead.
 TEST(Options, BoundRegistersOnNvidiasOpenCl) {
   Capabilities c;
   c.backend = Backend::opencl;

@@ -1,5 +1,4 @@
-// The networks sort, the algorithms do these networks and no others, and the pictures of them are
-// what they should be.
+// The networks sort, the algorithms execute exactly these networks, and their pictures are correct.
 #include "cli/draw.hpp"
 
 #include <gtest/gtest.h>
@@ -70,7 +69,7 @@ TEST(Network, NoRecordIsTwiceInAStep) {
 
 TEST(Network, MergesEndWithOneRun) {
   for (unsigned n = 2; n <= 64; ++n) {
-    std::vector<unsigned> ends(n);  // of the runs there are: at first one a record
+    std::vector<unsigned> ends(n);  // of the runs; at first each record is one
     std::iota(ends.begin(), ends.end(), 1u);
     for (const auto& level : networks::merges(n)) {
       std::vector<unsigned> next;
@@ -87,8 +86,7 @@ TEST(Network, MergesEndWithOneRun) {
   }
 }
 
-// Records with equal keys end where the network's exchanges carry them, so that their order tells
-// one network from another.
+// The network decides where records with equal keys end up, so their order distinguishes networks.
 TEST(Network, IsTheOneThatTheAlgorithmDoes) {
   const std::pair<const char*, std::vector<std::string>> methods[]{
       {"bitonic",
@@ -127,8 +125,8 @@ std::size_t count(const std::string& text, const std::string& what) {
   return found;
 }
 
-// Every element is closed, in the right order, every attribute is quoted and there once, and no
-// text has a bare < or &. Gives what is wrong, or nothing.
+// Checks that every element is closed in the right order, every attribute is quoted and unique, and
+// no text has a bare < or &. Returns a description of the first error, or nothing.
 std::string flaw_of(const std::string& xml) {
   std::vector<std::string> open;
   for (std::size_t at = 0; at < xml.size();) {
@@ -182,7 +180,7 @@ TEST(Drawing, IsWellFormedAndNeedsNothingFromElsewhere) {
       ASSERT_EQ(flaw_of(svg), "") << what << " of " << n;
       ASSERT_TRUE(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\""));
       ASSERT_EQ(count(svg, "<title>"), 1u);
-      ASSERT_EQ(count(svg, "http"), 1u);  // that name space
+      ASSERT_EQ(count(svg, "http"), 1u);  // the SVG namespace
       for (const auto* no : {"href", "url(", "@import", "nan", "inf", "\"-"})
         ASSERT_EQ(count(svg, no), 0u) << no;
     }
@@ -198,7 +196,7 @@ TEST(Drawing, HasEveryComparatorAndEveryRun) {
           reversed += static_cast<std::size_t>(
               std::ranges::count_if(step, [](auto& c) { return c.reverse; }));
         }
-      // Each has one dot; the legend shows each direction that there is once more.
+      // Each comparator has one dot. The legend has one more dot for each direction.
       ASSERT_EQ(count(app::draw_svg(network.name, n), "<circle"),
                 comparators + (reversed != 0 ? 2 : 1))
           << network.name << " of " << n;

@@ -9,7 +9,7 @@
 
 namespace sortium::test {
 
-// `call` throws an Error with this code, whose message has all of these words.
+// `call` must throw an Error with this code whose message contains all of these words.
 template <class F>
 void expect_error(F&& call, ErrorCode code, std::initializer_list<std::string_view> words) {
   try {

@@ -1,7 +1,7 @@
-// Every allocation of every kind of call on cpu:0 fails once. Then the call throws
-// Error(out_of_memory) and all memory is as it was, or it does without and its result is right.
-// Only the calling thread's allocations fail: oneTBB's workers do not survive a failure
-// (host_threads.hpp).
+// Makes every allocation of every kind of call on cpu:0 fail once. The call must then throw
+// Error(out_of_memory) with all memory unchanged, or work without the allocation and return the
+// right result. Only the calling thread's allocations fail: oneTBB's workers do not survive a
+// failure (host_threads.hpp).
 #include <gtest/gtest.h>
 #include <tbb/parallel_for.h>
 
@@ -50,14 +50,14 @@ Numbers random_numbers(std::uint64_t count, std::uint64_t below = 0) {
   return out;
 }
 
-// Ascending, `runs` times over.
+// Ascending sequences, `runs` of them.
 Numbers in_runs(std::uint64_t count, std::uint64_t runs) {
   Numbers out(count);
   for (std::uint64_t i = 0; i < count; ++i) out[i] = i % (count / runs) * 7;
   return out;
 }
 
-// Two values of the upper half, so that most bits of most keys agree.
+// Two values in the upper half, so that most keys agree in most of their bits.
 Numbers alike(std::uint64_t count) {
   Numbers out = random_numbers(count, 1u << 20);
   for (std::uint64_t i = 0; i < count; i += 3) out[i] |= std::uint64_t{1} << 63;
@@ -109,7 +109,7 @@ Call sort_call(const Shape& s) {
   return call;
 }
 
-// Short segments, and some that all threads sort together.
+// Short segments, and some that are long enough for all threads.
 Numbers some_offsets(std::uint64_t count) {
   Numbers out{0};
   Random random(5);
@@ -330,16 +330,16 @@ const std::vector<Case>& cases() {
 void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 
 struct Outcome {
-  bool failed;                 // an allocation did
-  std::optional<Error> error;  // the call's
-  std::string other;           // what else it threw
+  bool failed;                 // an allocation failed
+  std::optional<Error> error;  // the call's error
+  std::string other;           // any other exception
 };
 
-// Makes the call on a thread of its own, for which oneTBB has no memory left over from other calls.
+// Makes the call on a new thread, for which oneTBB has no memory left from other calls.
 Outcome run_failing(const Call& call, std::vector<Bytes>& arrays, std::uint64_t n) {
   Outcome outcome{};
   std::thread([&] {
-    tbb::parallel_for(0, 1, [](int) {});  // oneTBB's own records of the thread
+    tbb::parallel_for(0, 1, [](int) {});  // allocates oneTBB's data for the thread
     fail_allocation(n);
     try {
       call.run(arrays);
@@ -382,14 +382,14 @@ TEST_P(Faults, EveryAllocation) {
       EXPECT_EQ(outcome.error->code(), ErrorCode::out_of_memory) << what;
       EXPECT_NE(what.find("bytes"), what.npos) << what;
     }
-    if (n % 8 == 0) {  // the next call works
+    if (n % 8 == 0) {  // the next call must work
       arrays = call.arrays;
       call.run(arrays);
       ASSERT_TRUE(arrays == sorted) << "wrong result after the error of allocation " << n;
     }
     if (HasFailure()) break;
   }
-  // oneTBB keeps and loses some hundred bytes at a failure.
+  // After a failure, oneTBB keeps or loses some hundred bytes.
   const std::int64_t leaked = allocated_bytes() - allocated;
   EXPECT_LT(leaked, 20'000);
   fmt::print("{}: {} allocations, of which {} were done without; {} bytes more are allocated\n",

@@ -46,7 +46,7 @@ using sortium::test::fails;
 
 #ifdef __SANITIZE_ADDRESS__
 
-// The sanitizer has an allocator of its own: operator new fails, malloc does not.
+// The sanitizer has its own allocator: make operator new fail, not malloc.
 namespace {
 void* allocate(std::size_t bytes, std::size_t boundary) {
   if (fails()) throw std::bad_alloc();
@@ -98,7 +98,7 @@ void* counted(const Allocate& allocate) {
 
 }  // namespace
 
-// Every allocation of the program and its libraries comes here, operator new's too.
+// Every allocation of the program and its libraries comes here, also those of operator new.
 extern "C" {
 
 void* malloc(std::size_t bytes) {
@@ -126,7 +126,7 @@ void free(void* memory) {
   __libc_free(memory);
 }
 
-// oneTBB allocates from its own libtbbmalloc if that loads, and else from malloc, which can fail
+// oneTBB allocates from libtbbmalloc if it can load it. Otherwise it uses malloc, which can fail
 // here.
 void* dlopen(const char* file, int mode) {
   using Open = void* (*)(const char*, int);

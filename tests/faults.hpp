@@ -5,11 +5,11 @@
 
 namespace sortium::test {
 
-// From now on, the n-th allocation (1: the next one) of the calling thread fails, once.
+// Makes the n-th allocation (1: the next one) of the calling thread fail, once.
 void fail_allocation(std::uint64_t n);
-// Stops that. Returns true if an allocation failed.
+// Ends that. Returns true if an allocation failed.
 bool stop_failing();
-// Bytes that are allocated now.
+// Returns the bytes that are allocated now.
 std::int64_t allocated_bytes();
 
 }  // namespace sortium::test

@@ -1,4 +1,4 @@
-// A device in front of another one, whose n-th call fails: allocation, build, launch, copy.
+// A wrapper of a device, whose n-th call fails: allocation, build, launch or copy.
 #pragma once
 
 #include <fmt/format.h>
@@ -14,7 +14,8 @@ class FaultyDevice final : public Device {
  public:
   explicit FaultyDevice(std::shared_ptr<Device> real) : real_(std::move(real)) {}
 
-  // The n-th call from now on fails, or all from that one on: the device is lost.
+  // Makes the n-th call from now on fail, or all calls from that one on, as if the device were
+  // lost.
   void fail(std::uint64_t n, bool lost) {
     failed_ = false;
     lost_ = lost;
@@ -25,7 +26,7 @@ class FaultyDevice final : public Device {
     until_failure_ = 0;
     return failed_.exchange(false);
   }
-  [[nodiscard]] int buffers() const { return *buffers_; }  // that are alive
+  [[nodiscard]] int buffers() const { return *buffers_; }  // buffers that exist
   [[nodiscard]] Device& real() const { return *real_; }
 
   const DeviceInfo& info() const override { return real_->info(); }

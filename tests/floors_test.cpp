@@ -1,6 +1,5 @@
-// What can be seen in the source files alone: the house has floors, and includes point only
-// downward (docs/design.md); kernels do not fall into a pitfall of their dialect
-// (src/kernels/dialect.md).
+// Checks of the source files alone: includes point only to lower floors (docs/design.md), and
+// kernels avoid a trap of their dialect (src/kernels/dialect.md).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,8 +21,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Of a file, by its path from the root of the project; none where files are free to include what
-// they like.
+// Returns the floor of a file, by its path from the root of the project; none if it may include
+// anything.
 std::optional<int> floor_of(const std::string& path) {
   const auto in = [&](const char* folder) { return path.starts_with(folder); };
   const auto header = [&](std::initializer_list<const char*> names) {
@@ -41,7 +40,7 @@ std::optional<int> floor_of(const std::string& path) {
   return std::nullopt;
 }
 
-// What is wrong with the includes of `path`, a file with this text.
+// Returns what is wrong with the includes of the file `path`, whose content is `text`.
 std::vector<std::string> wrong_includes(const std::string& path, const std::string& text) {
   static const std::regex include("(^|\n)[ \t]*#[ \t]*include[ \t]*([\"<])([^\">]+)[\">]");
   static const std::regex vendor("(CL/|cuda|cub/|nvrtc|nvml|hip/|thrust/|level_zero/).*",
@@ -99,7 +98,7 @@ TEST(Floors, UpwardIncludesAreSeen) {
   EXPECT_EQ(wrong("include/sortium/core.hpp", "  #  include <sortium/device.hpp>\n"), 1u);
 }
 
-// The headers of ours that a public header includes.
+// Returns the headers of the project that a public header includes.
 std::vector<std::string> includes_of(const fs::path& header) {
   static const std::regex include("(^|\n)[ \t]*#[ \t]*include[ \t]*<(sortium/[^>]+)>");
   std::stringstream file;
@@ -111,7 +110,7 @@ std::vector<std::string> includes_of(const fs::path& header) {
   return names;
 }
 
-// Whether the includes lead from `header` back to `to`.
+// Returns true if `header` includes `to`, directly or through other headers.
 bool leads_to(const fs::path& root, const std::string& header, const std::string& to,
               std::set<std::string>& seen) {
   for (const auto& name : includes_of(root / header))
@@ -138,8 +137,8 @@ struct Symbol {
   bool defined;
 };
 
-// The symbols of an object file that the linker resolves between files: not those that every file
-// may define (inline functions, templates).
+// Returns the symbols of an object file that the linker resolves between files, without those that
+// every file may define (inline functions, templates).
 std::vector<Symbol> symbols_of(const std::string& object) {
   std::FILE* const nm = ::popen(("nm -g -P '" + object + "'").c_str(), "r");
   if (nm == nullptr) throw std::runtime_error("nm does not start");
@@ -157,7 +156,7 @@ struct ObjectFile {
   int floor;
 };
 
-// The symbols that an object needs and that are defined on a floor above its own.
+// Returns the symbols that an object needs and that a higher floor defines.
 std::vector<std::string> upward_symbols(const std::vector<ObjectFile>& objects) {
   std::map<std::string, const ObjectFile*> defined;
   for (const auto& object : objects)
@@ -199,13 +198,13 @@ TEST(Floors, SymbolsPointDownward) {
 
 TEST(Floors, UpwardSymbolsAreSeen) {
   auto objects = library_objects();
-  for (auto& object : objects) object.floor = 4 - object.floor;  // the house upside down
+  for (auto& object : objects) object.floor = 4 - object.floor;  // turns the floors upside down
   EXPECT_GT(upward_symbols(objects).size(), 100u);
 }
 
-// Lines of a kernel in which a word of the sub-group may be reached by some of its lanes only.
-// Simulators do not see it, and it is a GPU without an end. (`expected` is the same for all of
-// them.)
+// Returns the lines of a kernel in which only some lanes of a sub-group may reach a sub-group word.
+// Simulators do not notice it, and a GPU then waits for ever. (`expected` is the same for all
+// lanes.)
 std::vector<std::string> half_reached(const std::string& text) {
   static const std::regex behind("(&&|\\|\\||\\?)[^;:]*\\bsg_(barrier|ballot|shuffle|rank)"),
       allowed("\\(expected\\) \\|\\|");

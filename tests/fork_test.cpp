@@ -1,5 +1,5 @@
-// A child of fork cannot use the OpenCL device that its parent used: an error says so. Before, it
-// waited for ever.
+// A child of fork() cannot use the OpenCL device that its parent has used. It must get an error; it
+// must not wait for ever.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,9 +10,9 @@ namespace sortium::test {
 namespace {
 
 constexpr int refused = 0, not_refused = 3, other_error = 4;
-constexpr unsigned most_seconds = 30;  // then the child is stopped by SIGALRM
+constexpr unsigned most_seconds = 30;  // then SIGALRM ends the child
 
-// Runs `work` in a child of fork and returns its exit code; 128 + the signal if one ended it.
+// Runs `work` in a child of fork(). Returns its exit code, or 128 + the signal that ended it.
 int in_child(const std::function<void()>& work) {
   const pid_t child = fork();
   if (child == 0) {
@@ -47,7 +47,7 @@ TEST(Fork, AnOpenClDeviceIsRefusedInTheChild) {
   EXPECT_EQ(in_child([&] { (void)device->allocate(12); }), refused);
   EXPECT_EQ(in_child([&] { sort(numbers, {.device = device->info().id}); }), refused);
 
-  queue->read(numbers.data(), buffer->memory(), 12);  // the parent goes on
+  queue->read(numbers.data(), buffer->memory(), 12);  // the parent's device still works
   EXPECT_EQ(numbers, (std::vector<std::uint32_t>{3, 1, 2}));
 }
 

@@ -1,5 +1,5 @@
-// cpu:0 in surroundings that a caller may have: inside of oneTBB's tasks and arenas, with one
-// thread only, with many callers at once.
+// cpu:0 in the environments that a caller may have: inside oneTBB's tasks and arenas, with a single
+// thread, with many callers at once.
 #include "device/host_threads.hpp"
 
 #include <gtest/gtest.h>
@@ -20,8 +20,8 @@
 namespace sortium::test {
 namespace {
 
-// Sorts keys alone, keys with values, segments, and within a ceiling, as `seed` draws them. Returns
-// true if every result is that of std::stable_sort.
+// Sorts keys, keys with values, segments, and below a ceiling, at random (`seed`). Returns true if
+// every result equals that of std::stable_sort.
 bool sorts_right(std::uint64_t seed) {
   const std::uint64_t n = 50'000;
   Random random(seed);

@@ -1,5 +1,5 @@
-// What host and kernel share is checked when a kernel is built and launched: every mistake here is
-// an Error that names the kernel and what is wrong in it.
+// The interface of host and kernel is checked when a kernel is built and launched. Every mistake
+// must cause an Error that names the kernel and the mistake.
 #include "kernels/interface.hpp"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ namespace {
 using kernels::Defines;
 using kernels::Source;
 
-// Throws what `f` should throw; the message has all of `parts`.
+// Checks that `f` throws, and that the message has all of `parts`.
 void expect_error(const std::function<void()>& f, ErrorCode code,
                   const std::vector<std::string>& parts) {
   try {
@@ -179,9 +179,9 @@ TEST(Parameters, AnUnknownOrSecondOneIsNamed) {
   expect_error([&] { d.set("WG", 1); }, ErrorCode::invalid_argument, {"WG", "twice"});
 }
 
-// Every kernel source of the library names its parameters, so that a missing define is an error.
-// The compiler reads an unknown name in #if as 0 without a word: each must be a parameter, a word
-// of the dialect, or defined in the sources.
+// Every kernel source must declare its parameters, so that a missing define is an error: a compiler
+// silently reads an unknown name in #if as 0. Each name must be a parameter, a word of the dialect,
+// or defined in the sources.
 TEST(Parameters, EveryConditionIsDefined) {
   const std::filesystem::path root = SORTIUM_SOURCE_DIR;
   std::map<std::string, std::string> texts;
@@ -198,7 +198,7 @@ TEST(Parameters, EveryConditionIsDefined) {
       "defined",      "SG_LANES",    "SG_HARDWARE", "SG_NATIVE", "ORDERED_LOCAL_ATOMICS",
       "SG_WORDS_PTX", "SG_WORDS_KHR"};
   const std::regex defined("#\\s*define\\s+(\\w+)|\\bPARAMETER\\((\\w+)\\)");
-  known.insert({"OFFSET_BITS", "SPREAD_BITS"});  // primitives.cl does without them
+  known.insert({"OFFSET_BITS", "SPREAD_BITS"});  // primitives.cl works without them
   known.insert({"__has_builtin", "__builtin_nontemporal_store"});  // the compiler's own
   std::string own = Defines().problem({}).text();
   for (const auto& [name, text] : texts) own += text;
@@ -215,7 +215,7 @@ TEST(Parameters, EveryConditionIsDefined) {
   }
 }
 
-// A structure that is larger than the host says is refused by the device's compiler.
+// The device's compiler refuses a structure that is larger than the host says.
 Defines one_byte_less() {
   Defines d;
   d.problem({}).set("WG", work_group).set("ITEMS", items);

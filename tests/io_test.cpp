@@ -23,7 +23,7 @@ const std::vector<std::uint32_t> keys{30, 10, 20}, sorted{10, 20, 30};
 
 class Io : public Cli {
  protected:
-  // The header must be refused with these words.
+  // Reading the header must fail with these words.
   void refuses_header(const std::string& descr, std::size_t bytes,
                       const std::vector<std::string>& words, const std::string& by = "") const {
     write("h.npy", npy(descr, "(1,)", std::string(bytes, 'x')));
@@ -117,7 +117,7 @@ TEST_F(Io, NpyUnderAnotherName) {
 }
 
 TEST_F(Io, RawFilesThatBeginLikeNpy) {
-  // Shorter than a header, and of a version that does not exist: raw bytes.
+  // A file shorter than a header, and one of an unknown version, are raw bytes.
   write("short.bin", "\x93NUM");
   ASSERT_EQ(run("sort short.bin --type u32 -o out.bin").code, 0);
   EXPECT_EQ(read("out.bin"), "\x93NUM");
@@ -177,7 +177,7 @@ TEST_F(Io, HeadersThatAreNotOneDictionary) {
 }
 
 TEST_F(Io, FieldNamesInPythonsSpelling) {
-  // As repr() spells a name with both quotes, a backslash, and characters that cannot be printed.
+  // A name as repr() writes it, with both quotes, a backslash, and unprintable characters.
   const std::string data = bytes_of<std::uint16_t>({2, 7, 1, 8});
   const std::string descr = "[('it\\'s \"x\"', '<u2'), ('b\\\\\\t\\xe9\\u20ac\\U0001f600', '<u2')]";
   write("in.npy", npy(descr, "(2,)", data));
@@ -198,7 +198,7 @@ TEST_F(Io, FieldNamesInPythonsSpelling) {
 // ---------------------------------------------------------------------------------------------
 
 TEST_F(Io, ClosedStandardDescriptors) {
-  // On standard error, drivers print: none of it may reach a file that got its descriptor.
+  // Drivers print to standard error. Their text must not reach a file that got the same descriptor.
   std::vector<std::uint32_t> many(1000);
   for (std::uint32_t i = 0; i < many.size(); ++i) many[i] = i * 2654435761u;
   write("k.bin", bytes_of(many));
@@ -207,13 +207,13 @@ TEST_F(Io, ClosedStandardDescriptors) {
   ASSERT_EQ(run(sort + "right.bin").code, 0);
   int n = 0;
   for (const char* closed : {"2>&-", ">&- 2>&-", "<&- >&- 2>&-", "<&-", ">&-"}) {
-    // An empty cache: the kernels are built, and the compiler has its say.
+    // An empty cache makes the compiler build the kernels, and print.
     const Result r =
         shell(fmt::format("export SORTIUM_CACHE_DIR=cache{}; $S {}out.bin {}", n++, sort, closed));
     EXPECT_EQ(r.code, 0) << closed << r.err;
     EXPECT_EQ(read("out.bin"), read("right.bin")) << closed;
   }
-  // What is lost is an error, not an empty result.
+  // A result that cannot be written is an error.
   write("t.txt", "2\n1\n");
   EXPECT_EQ(shell("$S sort t.txt --text --type u32 -o - >&-").code, 3);
   EXPECT_EQ(shell("$S sort - --text --type u32 -o out.txt <&-").code, 3);
@@ -239,20 +239,20 @@ TEST_F(Io, OpenDescriptorsAreWrittenThrough) {
   fs::create_symlink("/dev/stdout", dir_ / "link");
   EXPECT_EQ(shell(sort + "link | cat").out, "1\n2\n");
   EXPECT_TRUE(fs::is_symlink(dir_ / "link"));
-  // Another descriptor; a file that has no name any more; one that is open for reading only.
+  // Another descriptor; a file without a name; one that is open for reading only.
   EXPECT_EQ(shell(sort + "/dev/fd/5 5>> log.txt").code, 0);
   EXPECT_EQ(read("log.txt"), "before\n1\n2\nafter\n1\n2\n");
   EXPECT_EQ(shell("exec 5<> gone; rm gone; " + sort + "/dev/fd/5; cat /dev/fd/5 > seen").code, 0);
   EXPECT_EQ(read("seen"), "1\n2\n");
   refuses("sort k.txt --text --type u32 -o /dev/fd/5 5< k.txt", 3, {"/dev/fd/5", "Bad file"});
   refuses("sort k.txt --text --type u32 -o /dev/fd/77", 3, {"/dev/fd/77", "Bad file"});
-  // A pipe with a name, and bash's process substitution.
+  // A named pipe, and bash's process substitution.
   Result r = shell("mkfifo pipe; cat pipe > seen & " + sort + "pipe; wait");
   EXPECT_EQ(read("seen"), "1\n2\n") << r.err;
   EXPECT_TRUE(fs::is_fifo(dir_ / "pipe"));
   r = shell("S=$S bash -c '" + sort + ">(cat > seen2); sleep 0.3'");
   EXPECT_EQ(read("seen2"), "1\n2\n") << r.err;
-  // Both outputs to one place.
+  // Both outputs to the same file.
   write("v.bin", "12");
   for (const char* both : {"-o - -o2 /dev/stdout", "-o /dev/stdout -o2 out.bin > out.bin"})
     EXPECT_EQ(shell(fmt::format("$S sort k.txt --text --type u32 --values v.bin --value-bytes 1 {}",
@@ -332,7 +332,7 @@ TEST_F(Io, WhatCannotBeReplacedIsRefused) {
   } else {
     std::puts("no mounts here: a file that is a mount point is not tried");
   }
-  // Another user's file, whose owner a new file cannot have; and one in a sticky directory.
+  // A file of another user, whose owner a new file cannot have; and one in a sticky directory.
   fs::permissions(dir_, fs::perms::all);
   for (const char* name : {"k.txt", "v.bin"})
     fs::permissions(dir_ / name, fs::perms::owner_all | fs::perms::others_all);
@@ -355,13 +355,13 @@ TEST_F(Io, WhatCannotBeReplacedIsRefused) {
 TEST_F(Io, StaleTemporariesAreRemoved) {
   write("k.txt", "2\n1\n");
   write(".sortium-1-2f.tmp", "stale");
-  // Names that this program does not make, and files of others, stay.
+  // Other names, and files of other users, stay.
   const std::vector<std::string> others{
       ".sortium-1-2f.tmp.docx", ".sortium-x-2f.tmp", ".sortium-1.tmp", ".sortium--2f.tmp",
       ".sortium-1-2G.tmp",      "thesis.tmp",        ".sortium-1-.tmp"};
   for (const auto& name : others) write(name, "mine");
   fs::create_symlink("k.txt", dir_ / ".sortium-1-30.tmp");
-  // One that is being written.
+  // A file that another process writes.
   write(".sortium-1-31.tmp", "busy");
   const int busy = ::open((dir_ / ".sortium-1-31.tmp").c_str(), O_RDONLY | O_CLOEXEC);
   ASSERT_EQ(::flock(busy, LOCK_EX), 0);
@@ -382,7 +382,7 @@ TEST_F(Io, StaleTemporariesAreRemoved) {
 // Keys and values replaced together
 // ---------------------------------------------------------------------------------------------
 
-// Sorts keys and values in place; the values tell which keys are theirs.
+// Sorts keys and values in place. The values show to which keys they belong.
 class Pair : public Io, public testing::WithParamInterface<const char*> {
  protected:
   static constexpr std::size_t count = 100;
@@ -402,7 +402,7 @@ class Pair : public Io, public testing::WithParamInterface<const char*> {
     write("k.bin", bytes_of(old_keys_));
     write(values_file(), bytes_of(old_values_));
   }
-  // Beside the keys, or in another directory.
+  // The values beside the keys, or in another directory.
   [[nodiscard]] std::string values_file() const { return GetParam(); }
   [[nodiscard]] std::string sort() const {
     return fmt::format(
@@ -411,7 +411,7 @@ class Pair : public Io, public testing::WithParamInterface<const char*> {
         "-o2 {0}",
         values_file());
   }
-  // Runs the sort; the library does what `plan` says.
+  // Runs the sort; tests/fail_at.c executes `plan`.
   [[nodiscard]] Result sort_failing(const std::string& plan) const {
     return shell(fmt::format("ASAN_OPTIONS=verify_asan_link_order=0 FAIL_AT={} LD_PRELOAD={} {}",
                              plan, FAIL_AT, sort()));
@@ -438,7 +438,7 @@ INSTANTIATE_TEST_SUITE_P(Values, Pair, testing::Values("v.bin", "sub/v.bin"), []
 });
 
 TEST_P(Pair, AKillAtAnyStepLeavesBothOldOrBothNew) {
-  // Whichever file the next run looks at; and SIGTERM, which removes what is not yet committed.
+  // Whichever of the two files the next run reads. SIGTERM removes what is not committed.
   for (const auto& [file, how] : std::vector<std::pair<std::string, std::string>>{
            {"k.bin", "kill"}, {values_file(), "kill"}, {"k.bin", "term"}}) {
     int kills = 0, finished = 0;
@@ -453,7 +453,7 @@ TEST_P(Pair, AKillAtAnyStepLeavesBothOldOrBothNew) {
       EXPECT_LE(run("check " + file + " --type u32 --quiet").code, 1) << where;
       EXPECT_TRUE(is_old() || is_new()) << where;
       finished += between ? 1 : 0;
-      // The next sort has no trouble, and nothing is left behind.
+      // The next sort succeeds, and no file is left behind.
       const Result again = shell(sort());
       EXPECT_EQ(again.code, 0) << where << again.err;
       EXPECT_TRUE(is_new()) << where;
@@ -467,7 +467,7 @@ TEST_P(Pair, AKillAtAnyStepLeavesBothOldOrBothNew) {
 }
 
 TEST_P(Pair, ARenameThatFailsLosesNothing) {
-  // Renames: the records (one, or two), the keys, the values.
+  // The order of renames: the commit records (one or two), the keys, the values.
   const int last_harmless = values_file() == "v.bin" ? 2 : 3;
   for (int n = 1; n <= last_harmless; ++n) {
     restore();
@@ -494,7 +494,7 @@ TEST_P(Pair, AFileThatWasChangedSinceIsNotReplaced) {
   restore();
   EXPECT_NE(sort_failing(fmt::format("rename:{}:kill", values)).code, 0);
   write(values_file(), "made anew by the user");
-  // Other files are of no concern.
+  // Records about other files are ignored.
   write("other.bin", "1234");
   write("sub/other.bin", "1234");
   EXPECT_EQ(run("check other.bin sub/other.bin --type u32").code, 0);
@@ -511,13 +511,13 @@ TEST_P(Pair, RecordsOfOthersAreNotObeyed) {
   const auto before = leftovers();
   for (const auto& path : before)
     if (path.ends_with(".commit"))
-      fs::permissions(path, fs::perms::all);  // anybody may have written it
+      fs::permissions(path, fs::perms::all);  // anybody could have written it
   EXPECT_EQ(run("check " + values_file() + " --type u32 --quiet").code, 1);
   EXPECT_EQ(leftovers(), before);
   EXPECT_FALSE(is_new());
 }
 
-// Many runs, each killed at a moment of its own; in the slow tests.
+// Many runs, each killed at another moment; one of the slow tests.
 TEST_P(Pair, DISABLED_KillsAtRandom) {
   std::mt19937 random(std::random_device{}());
   int between = 0, killed = 0;

@@ -1,5 +1,5 @@
-// key_order.h as the device's compiler reads it, for an order that the arguments describe; and
-// spread orders.
+// Computes orders with key_order.h on the device, for an order given by the arguments; and spread
+// orders.
 
 PARAMETER(WG)           // work-items of a work-group
 PARAMETER(SAY_ORDERS)   // 1: the kernel say_orders
@@ -24,7 +24,8 @@ void say_orders(GLOBAL const u64* keys, GLOBAL u64* orders, GLOBAL u64* untied, 
 #endif
 
 #if SAY_SPREAD
-// spread[l] and back[s]: the tables of msd, by the leading bits of an order and of a spread order.
+// spread[l] and back[s] are the tables of msd, indexed by the leading bits of an order and of a
+// spread order.
 KERNEL(WG)
 void say_spread(GLOBAL const ukey_t* orders, GLOBAL const u32* spread, GLOBAL const u32* back,
                 GLOBAL ukey_t* spread_orders, GLOBAL ukey_t* gathered, u64 n) {

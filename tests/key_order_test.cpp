@@ -1,6 +1,6 @@
-// One order of keys: detail/key_order.h against a reference that is written here, on the host and
-// on the device under test; every faster encoding against detail/key_order.h; and float fields of
-// records, with bit ranges, on every device.
+// Tests detail/key_order.h against a reference in this file, on the host and on the device under
+// test. Tests every faster encoding against detail/key_order.h, and float fields of records with
+// bit ranges on every device.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -42,7 +42,7 @@ std::string describe(const KeyTypeInfo& type, const Policy& p) {
                      p.zeros == ZeroOrder::tied ? "tied" : "distinct");
 }
 
-// The reference: a key's place among all values of its type, counted as a number.
+// The reference: a key's rank among all values of its type.
 std::uint64_t reference(std::uint64_t key, const KeyTypeInfo& type, const Policy& p) {
   using Place = __int128;
   const Place half = Place{1} << (type.bits() - 1), all = 2 * half - 1;
@@ -65,7 +65,7 @@ std::uint64_t reference(std::uint64_t key, const KeyTypeInfo& type, const Policy
   return static_cast<std::uint64_t>(place);
 }
 
-// All keys of 8 and 16 bits; of others the special ones, their neighbours and random ones.
+// All keys of 8 and 16 bits; for wider types the special keys, their neighbours and random ones.
 std::vector<std::uint64_t> keys_of(const KeyTypeInfo& type) {
   std::vector<std::uint64_t> keys;
   if (type.bits() <= 16) {
@@ -127,7 +127,7 @@ TEST_P(KeyOrder, IsTheReferencesOnTheHost) {
     }
 }
 
-// "Keys tie": some other key has the same order.
+// Checks key_may_tie(): some other key has the same order.
 TEST_P(KeyOrder, SaysWhichKeysTieAndReturnsThem) {
   const std::uint64_t sign = std::uint64_t{1} << (type.bits() - 1);
   for (const auto& p : policies(type)) {
@@ -142,7 +142,7 @@ TEST_P(KeyOrder, SaysWhichKeysTieAndReturnsThem) {
       if (!ties) {
         ASSERT_EQ(detail::order_of_untied_key(key, o), order) << describe(type, p);
         ASSERT_EQ(back, key) << describe(type, p);
-      } else if (!(is_nan && p.nan == NanOrder::first)) {  // 0: the number before the first one
+      } else if (!(is_nan && p.nan == NanOrder::first)) {  // 0: the number that sorts first
         ASSERT_EQ(reference(back, type, p), order) << describe(type, p);
       }
     }
@@ -203,7 +203,7 @@ TEST_P(KeyOrder, IsTheSameOnTheDevice) {
   }
 }
 
-// sort() of integers by a network: the order is the key ^ the order of 0.
+// sort() of integers by a network uses key ^ (order of 0).
 TEST_P(IntegerOrder, IsOneExclusiveOr) {
   for (const auto& p : policies(type)) {
     const auto flip = order_bits(0, type, p.order);
@@ -221,8 +221,9 @@ TEST_P(FloatOrder, IsThatOfTheSignedDefaultOrder) {
   }
 }
 
-// onesweep: digits of codes in the order that their flips say are the digits of orders. With NaN
-// first it takes codes only if all bits count; then numbers move up, which changes no comparison.
+// onesweep sorts digits of codes. With the flips, they must be the digits of orders. With NaN first
+// it uses codes only if all bits count; then all numbers move up by a constant, which changes no
+// comparison.
 TEST_P(FloatOrder, IsThatOfFloatCodes) {
   const unsigned bits = type.bits();
   const auto mask = detail::float_code_mask(bits), all = mask << 1 | 1;
@@ -244,7 +245,8 @@ TEST_P(FloatOrder, IsThatOfFloatCodes) {
 }
 
 #ifdef SORTIUM_WITH_HOST
-// sample: codes are ordered as the keys are, and those that tie share one code.
+// sample's codes must have the order of the keys. Keys that tie share one code after
+// Ties::shared().
 template <class Word>
 void expect_codes(const KeyTypeInfo& type, const std::vector<std::uint64_t>& keys, Order order) {
   const Policy policy{order, NanOrder::last, ZeroOrder::tied};
@@ -277,7 +279,7 @@ TEST_P(WideKeyOrder, IsThatOfTheVectorUnitsCodes) {
 }
 #endif
 
-// msd: spread orders are ordered as the orders are, and the tables lead back.
+// msd's spread orders must have the order of the keys, and the tables must lead back to the orders.
 template <class Word>
 void expect_spread(const KeyTypeInfo& type) {
   constexpr unsigned wg = 64;
@@ -357,7 +359,7 @@ struct FieldCase {
 };
 
 // Float fields: every policy with every bit range on cpu:0. Other devices compile a kernel for each
-// case: there every policy meets a few ranges, and every range some policies.
+// case: there every policy is tested with a few ranges, and every range with some policies.
 std::vector<FieldCase> field_cases(bool all) {
   std::vector<FieldCase> out;
   unsigned turn = 0;

@@ -20,7 +20,7 @@ enum class Distribution : std::uint8_t {
   special,  // NaN of several kinds, ±0, ±inf, denormals; smallest and largest integers
   last,     // keys with the last order, which a sort might use as padding
   digits,   // some bytes random, the others equal in all keys: passes are skipped
-  numbers,  // as programs have them: floats uniform in a range, integers of all magnitudes
+  numbers,  // like a program's: floats uniform in a range, integers of all magnitudes
   runs,   // 1 to 9 sorted runs, alternately up and down, or all in one direction; not in the table
   leads,  // some 800 keys for each of consecutive values of the leading 14 bits; not in the table
 };
@@ -31,7 +31,7 @@ inline constexpr std::array all_distributions{
     Distribution::digits,   Distribution::numbers};
 [[nodiscard]] std::string_view name(Distribution distribution);
 
-// Returns problem.count keys. `sorted` and the like refer to the problem's order.
+// Returns problem.count keys. `sorted` and similar names refer to the problem's order.
 [[nodiscard]] std::vector<std::uint64_t> make_keys(Distribution distribution,
                                                    const Problem& problem, std::uint64_t seed);
 

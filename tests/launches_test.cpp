@@ -13,7 +13,7 @@
 namespace sortium::test {
 namespace {
 
-// Accepts every text as a program that has every kernel.
+// A compiler that accepts every text as a program with every kernel.
 class TextDevice final : public Device {
  public:
   explicit TextDevice(Capabilities c) {
@@ -110,7 +110,8 @@ TEST_P(Launched, AsTheKernelsDeclare) {
           sorter->build(*device, capabilities);
           sorter->enqueue(queue, some_operands(problem, sorter->scratch_bytes()));
         } catch (const Error& e) {
-          if (e.code() == ErrorCode::unsupported) continue;  // this device cannot do it
+          if (e.code() == ErrorCode::unsupported)
+            continue;  // this device does not support the algorithm
           ADD_FAILURE() << info(problem.key).name << ", " << count << " records: " << e.what();
         }
         launches += queue.launches;

@@ -11,17 +11,16 @@ namespace sortium::test {
 struct MethodUnderTest {
   AlgorithmInfo algorithm;
   std::string parameters;
-  bool wide = false;  // run with every key type and size of value
-  unsigned turn = 0;  // differs from method to method
-  bool heavy =
-      false;  // has so many work-items that a simulator takes minutes for a case of few records
+  bool wide = false;   // run with every key type and size of value
+  unsigned turn = 0;   // differs from method to method
+  bool heavy = false;  // needs so many work-items that a simulator takes minutes for a case
 };
 
 // Returns every algorithm of the registry with its default parameters, and some with others.
 [[nodiscard]] std::vector<MethodUnderTest> methods();
 
-// True if the algorithm refuses some problems or devices: too many records, or a device without
-// what it needs. All others sort every problem on every device.
+// True if the algorithm refuses some problems or devices: it has a maximum number of records, or
+// needs special hardware. All others sort every problem on every device.
 bool is_limited(const AlgorithmInfo& algorithm);
 // Returns the method's name for GoogleTest, which allows letters, digits and _: "lsd_variant_gpu".
 [[nodiscard]] std::string test_name(const MethodUnderTest& m);

@@ -1,9 +1,9 @@
-// Every algorithm's kernels compile for CUDA without a GPU: NVRTC makes machine code of them, the
-// code holds the kernels that the algorithm launches, their structures fit the local memory that
-// the host provides, and every launch passes the arguments that the kernel declares. Conformance
-// tests the results, on a GPU.
+// Every algorithm's kernels compile for CUDA without a GPU. NVRTC compiles them to machine code;
+// the code must contain the kernels that the algorithm launches; their structures must fit the
+// local memory that the host provides; and every launch must pass the arguments that the kernel
+// declares. Conformance tests the results, on a GPU.
 //
-//   SORTIUM_REQUIRE_NVRTC=1  fail where NVRTC is not found, instead of skipping
+//   SORTIUM_REQUIRE_NVRTC=1  fail if NVRTC is not found, instead of skipping
 //   SORTIUM_NVRTC_CODE=FILE  append a hash of each module's machine code to FILE. A refactoring
 //   that
 //                            leaves this file unchanged (sorted) has changed no machine code.
@@ -40,7 +40,7 @@ class Cubin final : public Module {
   std::vector<std::byte> code_;
 };
 
-// Compiles kernels and checks their launches; it runs none.
+// A device that compiles kernels and checks their launches, but runs none.
 class CompilingDevice final : public Device {
  public:
   static constexpr int arch = 90;
@@ -68,7 +68,7 @@ class CompilingDevice final : public Device {
     ++compilations;
     auto code = cuda::compile_for(source, arch);
     note_code(code);
-    binary.clear();  // kept nowhere: what is tested is the compiler
+    binary.clear();  // not cached: the compiler itself is under test
     return std::make_unique<Cubin>(std::move(code));
   }
   std::unique_ptr<Buffer> allocate(std::uint64_t) override { return std::make_unique<NoBuffer>(); }
@@ -84,7 +84,8 @@ class CompilingDevice final : public Device {
   unsigned compilations = 0;
 
  private:
-  // One line a module: the test, the module's number in the test, and a hash of its machine code.
+  // Writes one line for each module: the test, the module's number in the test, and a hash of its
+  // machine code.
   void note_code(std::span<const std::byte> code) const {
     const char* path = std::getenv("SORTIUM_NVRTC_CODE");
     if (!path) return;
@@ -101,7 +102,7 @@ class CompilingDevice final : public Device {
   DeviceInfo info_;
 };
 
-// Why there is no NVRTC; empty where there is one.
+// Returns the reason why NVRTC is missing, or "".
 std::string why_no_nvrtc() {
   try {
     (void)cuda::compile_for("", CompilingDevice::arch);
@@ -153,7 +154,7 @@ TEST_P(Nvrtc, Compiles) {
   unsigned turn = m.turn;
   for (auto problem : problems) {
     if (++turn % 3 != 0 && !m.parameters.empty())
-      continue;  // with each parameters, a third of them
+      continue;  // a third of the parameter sets for each problem
     if (m.algorithm.quadratic) problem.count = few;
     problem.limit = m.algorithm.limit ? problem.count / 10 : 0;
     if (m.algorithm.segments) problem.segments = 10;
@@ -220,7 +221,7 @@ TEST(NvrtcRecords, Compiles) {
   EXPECT_GT(device->compilations, 40u);
 }
 
-// The kernels of the program's own.
+// The kernels of the program.
 class NvrtcProgram : public testing::Test {
  protected:
   void SetUp() override { need_nvrtc(); }
@@ -269,8 +270,8 @@ TEST_F(NvrtcProgram, Companions) {
   EXPECT_GT(device->compilations, 0u);
 }
 
-// A queue on which nothing goes wrong: the probe then finds all that the device claims. A launch
-// that does not match its kernel throws.
+// A queue on which every launch succeeds, so the probe confirms all that the device claims. A
+// launch that does not match its kernel throws.
 TEST_F(NvrtcProgram, Probe) {
   const auto device = std::make_shared<CompilingDevice>();
   const Capabilities found = kernels::probe(*device);

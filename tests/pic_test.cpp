@@ -1,5 +1,5 @@
-// `sortium pic`: the particles are, move, are sorted and charge the grid as they should; and what
-// is wrong is seen.
+// `sortium pic`: the particles are created, moved, sorted and deposited correctly, and the checks
+// find errors.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -27,7 +27,7 @@ using app::Pic;
 using app::PicProblem;
 using app::Tally;
 
-// Neither a multiple of a work-group nor of what a work-item deposits.
+// A multiple neither of a work-group nor of the particles that a work-item deposits.
 const std::uint64_t some = is_set("SORTIUM_TEST_SMALL") ? 1003 : 20011;
 
 struct Particles {
@@ -90,8 +90,8 @@ void PrintTo(const Setup& s, std::ostream* out) { *out << s.name; }
 
 class Steps : public testing::TestWithParam<Setup> {};
 
-// Against the same done on the host. dt is a power of two: then no product is rounded, and one
-// result is right.
+// Compares with the same steps on the host. dt is a power of two: then no product is rounded, and
+// exactly one result is right.
 TEST_P(Steps, AreThoseOfTheHost) {
   const auto& [name, grid, dt] = GetParam();
   Pic pic(test_device(), {some, grid, dt});
@@ -186,7 +186,7 @@ TEST(Particles, OneIsEnough) {
   EXPECT_EQ(app::flaw_of_sort(start, pic.tally_after()), "");
 }
 
-// A sorted step, then something overwritten: each check must see what it is there for.
+// Makes a sorted step, then overwrites something: the corresponding check must notice.
 class Checks : public testing::Test {
  protected:
   Pic pic{test_device(), {some, 32, 1.0 / 32}};
@@ -236,7 +236,7 @@ TEST_F(Checks, SeeASwappedVelocity) {
 
 TEST_F(Checks, SeeASwappedPosition) {
   const auto a = pic.after();
-  std::uint64_t k = 1;  // two of one cell, so that their order is right still
+  std::uint64_t k = 1;  // two particles of one cell, so that the order stays right
   const Particles p = read(pic, a);
   while (cell(p, k, 32) != cell(p, k - 1, 32)) ++k;
   put(a.x, k, p.x[k - 1]);
@@ -248,13 +248,13 @@ TEST_F(Checks, SeeAParticleOutsideOfTheSquare) {
   for (const float x : {1.0f, -1e-30f, 1e30f, std::nanf("")}) {
     put(pic.after().x, some - 1, x);
     expect_seen("1 particles are outside");
-    pic.deposit_after();  // writes no node that is not there
+    pic.deposit_after();  // must not write nodes outside the grid
     pic.finish();
   }
 }
 
 TEST_F(Checks, SeeWrongOrder) {
-  // The whole of two particles of different cells, so that the order is all that is wrong.
+  // Exchanges two particles of different cells, so that only the order is wrong.
   const Particles p = read(pic, pic.after());
   const auto a = pic.after();
   ASSERT_NE(cell(p, 0, 32), cell(p, some - 1, 32));
@@ -277,7 +277,7 @@ TEST_F(Checks, SeeASortThatDidNothing) {
 
 TEST_F(Checks, SeeASortThatPointsOutside) {
   pic.queue().fill(pic.order(), 0xffffffff, 4 * some);
-  pic.gather();  // reads no particle that is not there
+  pic.gather();  // must not read particles that do not exist
   expect_seen("sum of the ids");
 }
 
@@ -345,8 +345,8 @@ TEST(Particles, SamplesFollowMemory) {
 }
 
 TEST(Picture, HasEachParticleInItsColour) {
-  // From the first place in memory to the last; of the second sample, from the top left to the
-  // bottom right.
+  // Colours by position in memory: from the first to the last; in the second sample from the top
+  // left to the bottom right.
   const app::Sample rise{{0.0f, 0.5f, 0.999f}, {0.0f, 0.5f, 0.999f}},
       fall{{0.0f, 0.5f, 0.999f}, {0.999f, 0.5f, 0.0f}};
   const auto image = app::paint({rise, fall});
@@ -356,7 +356,7 @@ TEST(Picture, HasEachParticleInItsColour) {
     std::uint8_t colour;
   };
   std::vector<Dot> dots;
-  std::vector<std::uint8_t> key;  // the row of colours, at the bottom; its topmost line
+  std::vector<std::uint8_t> key;  // the topmost line of the colour bar at the bottom
   unsigned key_line = 0;
   for (unsigned y = 0; y < image.height; ++y)
     for (unsigned x = 0; x < image.width; ++x) {
@@ -382,7 +382,7 @@ TEST(Picture, HasEachParticleInItsColour) {
   EXPECT_GT(key.back(), key.front() + 50);
 }
 
-// The command, in a directory of the test's own.
+// The command, in a directory of the test.
 class PicCommand : public testing::Test {
  protected:
   void SetUp() override { std::filesystem::create_directory(directory); }

@@ -1,4 +1,4 @@
-// Plan: sorting what is in device memory already.
+// Plan: sorts in device memory.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,14 +17,14 @@ namespace {
 
 constexpr auto bad = ErrorCode::invalid_argument;
 
-// Pairs of u32 key and u32 value on the device, each operand at a place of its own in one
+// Pairs of u32 key and u32 value on the device, each operand at a different offset in one
 // allocation.
 class Pairs : public testing::Test {
  protected:
   static constexpr std::uint64_t count = 1000, bytes = 4 * count, step = 4096;
 
-  // lsd, which needs scratch memory and several phases for any number of records; as does what
-  // cpu:0 has.
+  // lsd, or cpu:0's algorithm: both need scratch memory and several phases for any number of
+  // records.
   Pairs()
       : plan(test_device(), problem, {on_host() ? "sample" : "lsd", ""}),
         scratch(test_device()->allocate(plan.scratch_bytes())) {
@@ -64,7 +64,8 @@ class Pairs : public testing::Test {
 };
 
 TEST_F(Pairs, OutOfPlace) {
-  for (int round = 0; round < 2; ++round) plan.run(*queue, operands);  // as often as one likes
+  for (int round = 0; round < 2; ++round)
+    plan.run(*queue, operands);  // a plan runs any number of times
   EXPECT_EQ(read(operands.keys_out), sorted_keys);
   EXPECT_EQ(read(operands.values_out), sorted_values);
   EXPECT_EQ(read(operands.keys_in), keys);
@@ -88,7 +89,7 @@ TEST_F(Pairs, SizesNeedNotBeKnown) {
   EXPECT_EQ(read(operands.values_out), sorted_values);
 }
 
-// Wherever an element may lie: OpenCL's alignment of sub-buffers is no limit here.
+// Operands at any multiple of an element: OpenCL's alignment of sub-buffers is no limit.
 TEST_F(Pairs, RecordsMayBeginAtAnyElement) {
   const auto memory = test_device()->allocate(4 * (bytes + 8));
   const auto at = [&](std::uint64_t i) {
@@ -111,8 +112,8 @@ TEST_F(Pairs, APlanMovesHouse) {
 }
 
 TEST_F(Pairs, EveryOverlapIsRefused) {
-  // Scratch of a size that fits into the arena's places, so that it can overlap from both sides
-  // too.
+  // The scratch memory has the size of the gaps in the arena, so that it can overlap operands from
+  // both sides.
   const auto big = test_device()->allocate(16 * step + 2 * plan.scratch_bytes());
   struct Named {
     const char* name;
@@ -126,10 +127,10 @@ TEST_F(Pairs, EveryOverlapIsRefused) {
   for (std::uint64_t i = 0; i < 4; ++i)
     operands.*all[i].member = big->memory().slice(step * i, bytes);
   operands.scratch = big->memory().slice(16 * step, plan.scratch_bytes());
-  plan.run(*queue, operands);  // so far all is well
+  plan.run(*queue, operands);  // valid operands
 
-  // Multiples of 512 bytes; `bytes` is none, so that the last piece of one overlaps the first of
-  // the other.
+  // Multiples of 512 bytes. `bytes` is not one, so that one operand's last slice overlaps the other
+  // operand's first.
   constexpr std::uint64_t nearly = bytes / 512 * 512;
   for (const auto& a : all)
     for (const auto& b : all) {
@@ -207,7 +208,7 @@ TEST_F(Pairs, OpenClNeedsATracingQueueForPhases) {
                {"PROFILING"});
 }
 
-// One Plan, several threads, each with scratch memory of its own; on queues of their own, or all on
+// One Plan, several threads, each with its own scratch memory, on separate queues or on a shared
 // one.
 TEST_F(Pairs, ThreadsShareAPlan) {
   for (const bool one_queue : {false, true}) {
@@ -240,8 +241,8 @@ TEST_F(Pairs, ThreadsShareAPlan) {
   }
 }
 
-// Keys of 64 bits in two narrow clusters that lie far apart: whoever sorts by some leading bits
-// first must not be done.
+// Keys of 64 bits in two narrow clusters that lie far apart: a sort by leading bits must then sort
+// the others, too.
 TEST(PlanKeys, ClustersFarApart) {
   constexpr std::uint64_t n = 150'000;
   const auto queue = test_device()->make_queue();
@@ -266,7 +267,7 @@ TEST(PlanKeys, ClustersFarApart) {
   }
 }
 
-// A queue that enqueues nothing, of a device that is nobody's.
+// A queue that enqueues nothing, of a device that no plan has.
 class NoQueue final : public Queue {
  public:
   Device& device() const override { return *device_; }
@@ -430,8 +431,8 @@ Capabilities large_gpu() {
   return h200;
 }
 
-// Capabilities filled in by hand, with any number in any field: a number of bytes or an Error, at
-// once.
+// Capabilities filled in by hand, with any number in any field. The call must return a number of
+// bytes or throw Error, and not take long.
 TEST(PlanScratch, OfCapabilitiesThatNoDeviceHas) {
   const auto refuse = [](const char* field, std::uint64_t value, auto&& change) {
     Capabilities c = large_gpu();
@@ -484,7 +485,7 @@ TEST(PlanScratch, OfCapabilitiesThatNoDeviceHas) {
   }
 }
 
-// The records once more, a fiftieth, and 1 MiB.
+// The records' bytes, a fiftieth, and 1 MiB.
 TEST(PlanScratch, OfTheDefaultOnALargeGpu) {
   const Capabilities h200 = large_gpu();
   for (const auto key : {KeyType::u32, KeyType::f32, KeyType::u64, KeyType::f64})
@@ -503,8 +504,8 @@ TEST(PlanScratch, OfTheDefaultOnALargeGpu) {
         }
 }
 
-// By its scratch memory: onesweep, which has a table besides the records, and not lsd. Fewer
-// compute units could count too many keys each.
+// Distinguishes onesweep from lsd by the scratch memory: onesweep has an additional table. With
+// fewer compute units, each could count too many keys.
 TEST(PlanScratch, OfMoreRecordsThan32BitsCount) {
   const Problem p{.key = KeyType::u32, .count = (std::uint64_t{1} << 32) + 1};
   Capabilities gpu = large_gpu();
@@ -539,7 +540,7 @@ TEST(PlanScratch, KeepsToACeiling) {
           << plan.algorithm().name;
       EXPECT_TRUE(plan.algorithm().stable);
     }
-    // Host memory, by the same rule.
+    // The same on host memory.
     std::vector<std::uint64_t> keys(p.count), values(p.count);
     for (std::uint64_t i = 0; i < p.count; ++i) keys[i] = random.next() >> 50, values[i] = i;
     Options options;
@@ -552,7 +553,7 @@ TEST(PlanScratch, KeepsToACeiling) {
           << i;
   }
 
-  const Problem p{.count = 300'000};  // more than the sorts that need no scratch memory take
+  const Problem p{.count = 300'000};  // too many for the sorts without scratch memory
   const auto refused = [&](const Method& method, std::initializer_list<const char*> words) {
     try {
       (void)Plan(test_device(), p, method);

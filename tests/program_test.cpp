@@ -72,7 +72,7 @@ TEST_F(Program, StartsWithoutOpenClAndCuda) {
 
 TEST_F(Program, SortsIfStandardErrorCannotBeWritten) {
   for (const char* closed : {"2> /dev/full", "2>&-", "2> gone"}) {
-    // A reader that opens the pipe and leaves.
+    // A reader that opens the pipe and then leaves.
     const std::string reader =
         std::string_view(closed) == "2> gone" ? "mkfifo gone; (sleep 0.2 < gone) & " : "";
     const std::string wait = reader.empty() ? "" : "sleep 0.5; ";
@@ -111,8 +111,8 @@ TEST_F(Program, SaysThatStandardOutputIsFull) {
 // Progress
 // ---------------------------------------------------------------------------------------------
 
-// Runs the program with a terminal as standard error until `wanted` appears there. Returns what the
-// terminal got by then, or by the end of the program.
+// Runs the program with a terminal as standard error until `wanted` appears there. Returns the
+// terminal's text up to then, or all of it.
 std::string on_terminal_until(const fs::path& directory, const std::vector<std::string>& arguments,
                               const std::string& wanted) {
   int primary = -1, secondary = -1;

@@ -997,7 +997,7 @@ TEST(RecordsOnHostMemory, ValuesOfAnySizeWithSegmentsFirstRecordsAndRuns) {
   expect_error([&] { sort_host(p, operands); }, bad, {"offsets[2] is 4", "3"});
   p.segments = 0;
   p.limit = 2;
-  expect_error([&] { sort_host(p, operands); }, bad, {"limit", "memory of their own"});
+  expect_error([&] { sort_host(p, operands); }, bad, {"limit", "must be separate"});
   p.limit = 0;
   expect_error([&] { sort_host(p, {keys, keys, nullptr, values}); }, bad, {"values_in is null"});
   expect_error([&] { Plan(test_device(), p); }, bad, {"value_bytes is 3", "RecordPlan"});

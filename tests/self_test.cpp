@@ -1,5 +1,5 @@
-// What is done about a device whose compiler gets a kernel wrong, with sorters that get it wrong on
-// purpose.
+// How the library handles a device whose compiler builds a kernel wrongly, with sorters that are
+// wrong on purpose.
 #include "sort/self_test.hpp"
 
 #include <gtest/gtest.h>
@@ -117,8 +117,7 @@ TEST(SelfTests, WhatWasNotTestedHasNotPassed) {
   EXPECT_NE(self_test(*device, c, planned, p).find("its self-test failed"), std::string::npos);
 }
 
-// One that is made for everything, on CPUs, which take seconds to build what GPUs' compilers build
-// in tenths.
+// Compilers for CPUs take seconds for kernels: there, test one algorithm that runs on every device.
 TEST(SelfTests, OfTheAlgorithmsHere) {
   const bool slow = capabilities(*test_device()).sub_group_words == SubGroupWords::emulated;
   const auto tests = self_test(*test_device(), slow ? (on_host() ? "sample" : "lsd") : "");

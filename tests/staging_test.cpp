@@ -18,8 +18,8 @@
 namespace sortium::test {
 namespace {
 
-// Copies in the background, later than it returns, as a device does. A slot that is written or read
-// too early therefore shows wrong bytes.
+// Copies in the background, after it has returned, as a device does. So a slot that is written or
+// read too early shows wrong bytes.
 class LateSlot final : public Staging::Slot {
  public:
   std::byte* data() override { return memory_.data(); }

@@ -1,4 +1,4 @@
-// What every test needs: the device under test, and numbers that look random.
+// Shared by all tests: the device under test, and pseudorandom numbers.
 #pragma once
 
 #include <fmt/format.h>
@@ -17,7 +17,8 @@ inline bool is_set(const char* variable) {
   return value != nullptr && *value != '\0' && std::string(value) != "0";
 }
 
-// SORTIUM_TEST_DEVICE, else SORTIUM_DEVICE, else the best device there is that runs kernels.
+// Returns the device that SORTIUM_TEST_DEVICE or else SORTIUM_DEVICE names, or the best device that
+// runs kernels.
 inline std::string device_spec() {
   const char* spec = std::getenv("SORTIUM_TEST_DEVICE");
   return spec != nullptr ? spec : "";
@@ -34,11 +35,11 @@ inline const std::shared_ptr<Device>& test_device() {
   return device;
 }
 
-// cpu:0, which runs none but its own algorithm.
+// True if the device is cpu:0, which has only its own algorithms.
 inline bool on_host() { return test_device()->info().claimed.backend == Backend::host; }
 
-// Steele, Lea, Flood, "Fast splittable pseudorandom number generators" (2014): the same numbers
-// everywhere.
+// Steele, Lea, Flood, "Fast splittable pseudorandom number generators" (2014): the same numbers on
+// every machine.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
@@ -55,8 +56,8 @@ class Random {
   std::uint64_t state_;
 };
 
-// The seed of this run's random inputs: SORTIUM_TEST_SEED, else another one in each run. Printed,
-// so that a failure can be repeated.
+// The seed of this run's random inputs: SORTIUM_TEST_SEED, or a different one in each run. It is
+// printed, so that a failure can be repeated.
 inline std::uint64_t run_seed() {
   static const std::uint64_t seed = [] {
     const char* text = std::getenv("SORTIUM_TEST_SEED");

@@ -9,12 +9,12 @@
 namespace sortium::test {
 
 struct Run {
-  std::uint64_t first;  // the number of records from which on the choice is this
+  std::uint64_t first;  // the choice holds from this number of records on
   std::string choice;
 };
 
-// The runs of choice(count) for 1 to `last` records. Looks at three counts for each power of two,
-// and between two that differ bisects for one change.
+// Returns the intervals of 1 to `last` records in which choice(count) is constant. Looks at three
+// counts for each power of two, and bisects between two that differ.
 template <class Choice>
 [[nodiscard]] std::vector<Run> runs_of(const Choice& choice, std::uint64_t last) {
   std::vector<Run> runs{{1, choice(std::uint64_t{1})}};

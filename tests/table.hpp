@@ -31,8 +31,8 @@ enum class Depth : std::uint8_t {
   wide,    // 24: each key type of 4 or 8 bytes with each size of value, the others once
   full,    // 42: those of `wide`, the types of 4 and 8 bytes in both orders
 };
-// Returns the shapes. `turn` differs from method to method, so that the shapes that one omits
-// another has.
+// Returns the shapes. Pass a different `turn` for each method, so that the methods together cover
+// all shapes.
 [[nodiscard]] std::vector<Shape> shapes(Depth depth, unsigned turn, bool bits_are_compiled_in);
 
 struct Sizes {

@@ -17,7 +17,7 @@ std::uint64_t round_up(std::uint64_t bytes) { return (bytes + boundary - 1) / bo
 
 std::byte canary(std::uint64_t at) { return static_cast<std::byte>(0xa5 ^ (at * 0x9d >> 3)); }
 
-// Returns the value of input record i. Its halves differ, so that a torn value is seen.
+// Returns the value of input record i. Its halves differ, so that a torn value is detected.
 std::uint64_t value_of(std::uint64_t i, const Problem& p) {
   if (p.payload == Payload::positions || p.value_bytes == 4) return i;
   return i | (i ^ 0x5bd1e995u) << 32;
@@ -33,14 +33,14 @@ void put(std::byte* to, std::uint64_t index, unsigned bytes, std::uint64_t value
   std::memcpy(to + index * bytes, &value, bytes);
 }
 
-// The seed of a case's input in this run. A case of Distribution::runs has 1 + seed % 9 of them in
-// every run.
+// The seed of a case's input in this run. A case of Distribution::runs has 1 + seed % 9 runs, in
+// every run of the tests.
 std::uint64_t drawn(const Case& c) {
   const std::uint64_t seed = Random(c.seed ^ run_seed()).next() >> 4;
   return seed - seed % 9 + c.seed % 9;
 }
 
-// The output, as far as the problem has it.
+// The parts of the output that the problem has.
 struct Output {
   const std::byte* keys = nullptr;
   const std::byte* values = nullptr;
@@ -51,8 +51,8 @@ std::string differs(std::string_view what, std::uint64_t at, std::uint64_t is,
   return fmt::format("{}[{}] is {:#x}, should be {:#x}", what, at, is, should);
 }
 
-// Checks records [begin, end) of a stable sort, or the first of them if there is a limit, which are
-// at `to` in the output: there is one right answer.
+// Checks records [begin, end) of a stable sort, which are at `to` in the output; with a limit, only
+// the first of them. Exactly one result is right.
 std::string check_stable(const Problem& p, std::span<const std::uint64_t> keys, const Output& out,
                          std::span<const std::uint64_t> ranks, std::uint64_t begin,
                          std::uint64_t end, std::uint64_t to) {

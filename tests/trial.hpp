@@ -12,7 +12,7 @@
 
 namespace sortium::test {
 
-// A planned sort, however it was planned.
+// A planned sort, from a Plan or from an algorithm itself.
 struct Planned {
   std::uint64_t scratch_bytes = 0;
   std::uint64_t run_length = 0;  // of a partial sort; else 0
@@ -31,7 +31,7 @@ struct Case {
 
 // Lengths of segments.
 enum class Lengths : std::uint8_t {
-  equal,        // except the last
+  equal,        // equal, except for the last
   log_uniform,  // as often between 1 and 2 as between 2^k and 2^(k + 1)
   mostly_empty,
   one,         // one segment with all records
@@ -45,9 +45,9 @@ void set_segments(Case& c, Lengths lengths, const std::vector<std::uint64_t>& ty
                   unsigned offset_bytes);
 
 enum class Placement : std::uint8_t {
-  guarded,  // all operands in one allocation with canaries between them; each begins some elements
-            // after a multiple of 512 bytes
-  exact,    // each operand in its own allocation of exactly its size: for tools that check accesses
+  // All operands in one allocation with canaries between them, at odd multiples of an element.
+  guarded,
+  exact,  // each operand in its own allocation of exactly its size: for tools that check accesses
 };
 
 class Trial {

@@ -1,4 +1,4 @@
-// Tuned parameters: the file, which entry fits, the search, and that a Plan takes what it says.
+// Tuned parameters: the file, the choice of an entry, the search, and that a Plan uses the entry.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -96,7 +96,7 @@ TEST(TuningFile, TheEntryThatFitsBest) {
 }
 
 TEST(TuningFile, TheBuiltInTableIsRight) {
-  // Every entry is of an algorithm that there is, with parameters that it has.
+  // Every entry must name an existing algorithm and its parameters.
   std::stringstream text;
   text << std::ifstream(SORTIUM_SOURCE_DIR "/src/tuning/tuned.json").rdbuf();
   for (const auto& e : tuning::parse(text.str(), "tuned.json")) {
@@ -121,10 +121,10 @@ TEST(TuningSearch, FindsTheBestThatIsAllowed) {
   std::vector<std::string> asked;
   const auto attempt = [&](const std::string& text) -> std::optional<app::Trial> {
     asked.push_back(text);
-    const Parameters p(text, info);  // throws where the search leaves the limits
+    const Parameters p(text, info);  // throws if the search leaves the limits
     const auto items = p.number("items", 4);
     const bool fast = p.word("kind", "slow") == "fast";
-    if (items > 24) return std::nullopt;  // more than the device holds
+    if (items > 24) return std::nullopt;  // more than the device supports
     const double seconds =
         (fast ? 1 : 2) * (1 + std::abs(std::log2(static_cast<double>(items) / 20)));
     return app::Trial{seconds, "kind=" + std::string(fast ? "fast" : "slow") +
@@ -159,7 +159,7 @@ TEST(TuningSearch, LeavesWellAloneAndStopsInTime) {
       app::Failure);
 }
 
-// The program and the library read the file when they start, so a process for each case.
+// The program and the library read the file when they start, so each case needs a process.
 struct TunedSort : testing::Test {
   std::string directory = [] {
     char name[] = "/tmp/sortium-tune-XXXXXX";
@@ -212,7 +212,7 @@ TEST_F(TunedSort, TakesWhatTheFileSays) {
   }
 }
 
-// Sorts need no tuned parameters: a file that is broken or missing is ignored, with a warning that
+// Sorts do not need tuned parameters: a broken or missing file is ignored, with a warning that
 // names it and what is wrong.
 TEST_F(TunedSort, ABrokenFileIsIgnoredWithAWarning) {
   std::ofstream(directory + "/keys.u32") << std::string(4 << 10, 'x');

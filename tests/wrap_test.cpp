@@ -1,4 +1,4 @@
-// The library on a context and a queue that the caller made.
+// The library on a context and a queue that the caller has made.
 #define CL_TARGET_OPENCL_VERSION 120
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
@@ -62,7 +62,7 @@ TEST_F(OpenCl, SortsTheCallersBuffers) {
     return clCreateBuffer(context, CL_MEM_READ_WRITE, size, nullptr, nullptr);
   };
   const cl_mem in = make(bytes), out = make(bytes + 4096), scratch = make(plan.scratch_bytes());
-  // A sub-buffer of the caller's, and an offset into it.
+  // A sub-buffer of the caller, and an offset into it.
   const cl_buffer_region region{2048, bytes + 2048};
   cl_int error = CL_SUCCESS;
   const cl_mem part =
@@ -82,7 +82,7 @@ TEST_F(OpenCl, SortsTheCallersBuffers) {
   std::ranges::sort(keys);
   EXPECT_EQ(got, keys);
 
-  // The queue has no profiling: phases cannot be had.
+  // The queue has no profiling, so profile() must fail.
   expect_error(
       [&] {
         (void)plan.profile(*wrapped, {.keys_in = {in}, .keys_out = {out}, .scratch = {scratch}});

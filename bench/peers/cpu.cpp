@@ -42,7 +42,7 @@ struct Settings {
   unsigned threads = std::max(1u, std::thread::hardware_concurrency());
 };
 
-// `load` copies the input to where sort() expects it; it is not timed. `stable`: ties must keep
+// `load` copies the input to the memory that sort() uses; it is not timed. `stable`: ties must keep
 // their order.
 template <class K>
 struct Contender {
@@ -97,7 +97,7 @@ template <class K>
 void compare(const Row& row, std::uint64_t n) {
   const bool pairs = row.payload == "values";
   const auto type = sortium::parse_key_type(row.type);
-  // At least 65536 records, so that a branch predictor cannot learn them.
+  // At least 65536 records, so that a branch predictor cannot learn the data.
   const std::size_t lists = std::max<std::size_t>(1, 65536 / n), all_records = n * lists;
   std::vector<K> in(all_records), keys(all_records);
   std::vector<std::uint32_t> positions(pairs ? all_records : 0), values(positions.size());
@@ -312,7 +312,8 @@ int main(int argc, char** argv) try {
           if (type == "u64") compare<std::uint64_t>(row, n);
           if (type == "f64") compare<double>(row, n);
           if (!s.json.empty())
-            std::ofstream(s.json) << json.dump(1) << '\n';  // a run cut off keeps its results
+            std::ofstream(s.json) << json.dump(1)
+                                  << '\n';  // a run that is cut off keeps its results
         }
   return 0;
 } catch (const std::exception& e) {

@@ -26,8 +26,8 @@ struct Place {
   std::vector<Contender> contenders;
 };
 
-// The program's main(). `open` returns the device of this name, or nothing if the peers cannot use
-// it. Returns the exit code.
+// The program's main(). `open` returns the device of this name, or nothing if the peers do not
+// support it. Returns the exit code.
 int run(int argc, char** argv,
         const std::function<std::optional<Place>(const std::string& device)>& open);
 

@@ -51,7 +51,7 @@ class Draws {
     const double radius = std::sqrt(2 * exponential());
     return radius * std::cos(2 * std::numbers::pi * unit());
   }
-  // Marsaglia and Tsang, 2000. Shapes below 1 are made from those above.
+  // Marsaglia and Tsang, 2000. Shapes below 1 are derived from shapes above 1.
   double gamma(double shape) {
     if (shape < 1) {
       const double power = std::pow(positive_unit(bits()), 1 / shape);
@@ -96,15 +96,15 @@ std::uint64_t spread_key(std::uint64_t x, KeyType type) {
   return x >> (64 - t.bits());
 }
 
-// The number itself: the nearest float, or the low bits of an integer type.
+// Converts the number itself: to the nearest float, or to the low bits of an integer type.
 std::uint64_t count_key(std::uint64_t x, KeyType type) {
   return sortium::info(type).is_float ? float_key(static_cast<double>(x), type)
                                       : x & low_bits(bits_of(type));
 }
 
-// A real number. Integers get 2^(bits - `scale`) for 1, rounded, and end at their type's limits;
-// symmetric distributions of unsigned ones are around the middle of their range. Narrow types use
-// at least half of their bits.
+// Converts a real number. For integers, 1 becomes 2^(bits - `scale`); results are rounded, and
+// limited to the type's range. Symmetric distributions of unsigned integers are centred in the
+// middle of the range. Narrow types use at least half of their bits.
 std::uint64_t real_key(double x, KeyType type, int scale, bool is_symmetric) {
   const auto& t = sortium::info(type);
   if (t.is_float) return float_key(x, type);
@@ -142,14 +142,14 @@ std::uint64_t zipf_rank(std::uint64_t i, double s) {
                               : std::pow(u * (std::pow(most, 1 - s) - 1) + 1, 1 / (1 - s)));
 }
 
-// Puts two zero bits between any two of x's low 21 bits.
+// Puts two zero bits between neighbouring bits of x's low 21 bits.
 std::uint64_t with_gaps(std::uint64_t x) {
   std::uint64_t out = 0;
   for (unsigned b = 0; b < 21; ++b) out |= (x >> b & 1) << (3 * b);
   return out;
 }
 
-// One coordinate of particle i in a cloud: a whole number below 2^bits.
+// One coordinate of particle i in a cloud: an integer below 2^bits.
 std::uint64_t coordinate(Draws& draws, unsigned bits) {
   const double x = std::clamp(0.5 + draws.normal() / 8, 0.0, std::nextafter(1.0, 0.0));
   return static_cast<std::uint64_t>(std::ldexp(x, static_cast<int>(bits)));
@@ -160,7 +160,7 @@ struct Made {
   MakeKey key;
 };
 
-// A number that is not taken: least above most.
+// No number is allowed: least is above most.
 constexpr double none = 0, never = -1;
 
 const std::vector<Made>& all_made() {
@@ -286,7 +286,7 @@ const std::vector<Made>& all_made() {
        [](const List& l, std::uint64_t i) {
          return spread_key(random_bits(i % 2) ^ (random_bits(i) >> 24), l.type);
        }},
-      // order that is there
+      // order
       {{"sorted", none, never, none, "ascending"},
        [](const List& l, std::uint64_t i) { return spread_key(i * l.step, l.type); }},
       {{"reversed", none, never, none, "descending"},
@@ -368,7 +368,7 @@ Distribution parse(std::string_view name) {
   Distribution out;
   const auto plus = std::min(name.find('+'), name.size());
   const std::string_view plain = name.substr(0, plus);
-  for (const auto& made : all_made())  // "interleaved4" begins with no other word
+  for (const auto& made : all_made())  // no other word is the beginning of "interleaved4"
     if (plain.starts_with(made.words.word) &&
         (out.made == nullptr || made.words.word.size() > out.made->words.word.size()))
       out.made = &made;
@@ -413,7 +413,7 @@ void fill(const Distribution& d, const List& list, std::uint64_t first, std::uin
     out[i] = static_cast<Word>(d.made->key(list, first + i));
   if (d.nan_percent == 0 && d.zero_percent == 0) return;
   const auto& t = sortium::info(list.type);
-  // The quiet NaN without a sign, which every order of keys has behind infinity.
+  // The quiet NaN without a sign, which sorts after infinity in every order of keys.
   const std::uint64_t nan = t.infinity | (t.infinity & ~(t.infinity << 1)) >> 1;
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::uint64_t r = random_bits(~(first + i));

@@ -9,12 +9,12 @@
 
 namespace app {
 
-// A distribution's name is a word, a number that belongs to the word, and at most one addition:
+// A distribution's name is a word, the word's number, and at most one addition:
 //   normal   zipf1.5   ids22   distinct1000   normal+nan10   file:/usr/share/dict/words
 struct DistributionWord {
   std::string_view word;
-  // "uniform" takes no number: least > most. Otherwise the number is in [least, most], and it may
-  // be left out if `usual` is in that range.
+  // "uniform" takes no number: least > most. Otherwise the number is in [least, most]. It may be
+  // omitted if `usual` is in that range.
   double least, most, usual;
   std::string_view meaning;  // K is the number
 };
@@ -28,7 +28,7 @@ struct DistributionWord {
 // A table for help texts: each word and its meaning on a line.
 [[nodiscard]] std::string distribution_help();
 
-// Throws Error(invalid_argument) naming the part of `name` that is not known, and what is allowed.
+// Throws Error(invalid_argument) naming the unknown part of `name`, and what is allowed.
 void check_distribution(std::string_view name);
 
 // Writes keys [first, first + count) of a list of `total` keys to `out`, on all cores. The same

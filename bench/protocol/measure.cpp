@@ -47,8 +47,7 @@ bool correct(Queue& queue, const DeviceSort& sort, Problem p, const Operands& o)
   // Values are positions, so the verifier can see whether ties kept their order. Only a
   // stable sort must keep it.
   if (p.payload != Payload::none) p.payload = sort.stable ? Payload::positions : Payload::values;
-  // An argsort has no input values. For verify(), positions that are left out are 0, 1, 2,
-  // ...
+  // An argsort has no input values. For verify(), absent positions are 0, 1, 2, …
   Problem input = p;
   if (p.payload != Payload::none && !o.values_in) input.payload = Payload::positions;
   const auto before = verify(queue, input, o.keys_in, o.values_in);
@@ -152,8 +151,8 @@ Measurement measure(Queue& queue, const DeviceSort& sort, const Case& c) {
     return watch.lap();
   };
   once();
-  // Overwrite the result of the first sort, in the output and in scratch memory: it must not
-  // pass for the result of the timed sorts.
+  // Overwrite the result of the first sort, in the output and in scratch memory, so that it cannot
+  // be mistaken for the result of the timed sorts.
   queue.fill(operands.keys_out, 0xa5a5a5a5, keys);
   if (operands.values_out) queue.fill(operands.values_out, 0xa5a5a5a5, values_out);
   if (operands.scratch) queue.fill(operands.scratch, 0xa5a5a5a5, sort.scratch_bytes / 4 * 4);

@@ -16,7 +16,7 @@ double number(const Row& row, const char* field) { return row.value(field, 0.0);
 std::string text(const Row& row, const char* field) { return row.value(field, std::string{}); }
 bool is_measured(const Row& row) { return row.contains("seconds"); }
 
-// Returns what rows must agree in to be compared.
+// Returns the members that must be equal in comparable rows.
 std::string problem_of(const Row& row) {
   return fmt::format("{:>11} {:<4} {:<14} {}", row.value("n", std::uint64_t{0}), text(row, "type"),
                      text(row, "payload"), text(row, "distribution"));
@@ -40,7 +40,7 @@ std::string percent(const Row& row, const char* field) {
              : "-";
 }
 
-// Returns "lsd", or with parameters that were given: "bitonic(schedule=A)".
+// Returns "lsd", or with given parameters "bitonic(schedule=A)".
 std::string title(const Row& row) {
   const std::string asked = text(row, "asked_parameters");
   return asked.empty() ? text(row, "algorithm")

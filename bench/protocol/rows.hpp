@@ -22,8 +22,8 @@ using Row = nlohmann::json;
 void set_device(Row& row, const std::string& id, const std::string& name, const std::string& driver,
                 const std::string& language);
 void set_measurement(Row& row, const Measurement& m);
-// Adds the rate of a copy on the row's device, the bound that follows from it, and how near
-// the row comes to that bound.
+// Adds the rate of a copy on the row's device, the bound that follows from it, and the ratio of the
+// row's rate to that bound.
 void set_copy_rate(Row& row, double bytes_per_second);
 
 // Returns true if the row was measured, its result was verified, and the whole list was

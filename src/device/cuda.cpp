@@ -20,7 +20,7 @@ using cuda::Driver;
 const Driver& api() {
   std::string why;
   const Driver* table = cuda::driver(why);
-  if (table == nullptr) throw Error(ErrorCode::unsupported, "CUDA is not here: " + why);
+  if (table == nullptr) throw Error(ErrorCode::unsupported, "CUDA is not available: " + why);
   return *table;
 }
 
@@ -30,7 +30,7 @@ void check(cuda::Result result, const char* call) {
   api().error_name(result, &text);
   throw Error(
       result == cuda::error_out_of_memory ? ErrorCode::out_of_memory : ErrorCode::device_failed,
-      fmt::format("CUDA: {} gave {} ({})", call, text ? text : "?", result));
+      fmt::format("CUDA: {} returned {} ({})", call, text ? text : "?", result));
 }
 #define SORTIUM_CU(call, ...) check(api().call(__VA_ARGS__), #call)
 
@@ -455,7 +455,7 @@ std::vector<std::byte> cuda::compile_for(const std::string& source, int arch) {
   if (nvrtc == nullptr) throw Error(ErrorCode::unsupported, why);
   const auto checked = [](Result r, const char* call) {
     if (r != success)
-      throw Error(ErrorCode::build_failed, fmt::format("NVRTC: {} gave {}", call, r));
+      throw Error(ErrorCode::build_failed, fmt::format("NVRTC: {} returned {}", call, r));
   };
   // For a chip newer than NVRTC, the compiler would report many unclear errors instead.
   int known = 0;

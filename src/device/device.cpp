@@ -124,7 +124,7 @@ std::vector<BackendStatus> backends() {
 
 void Queue::call(std::string_view, const std::function<void()>&) {
   throw Error(ErrorCode::unsupported,
-              fmt::format("{} runs kernels, and none of the host's code", device().info().id));
+              fmt::format("{} runs only kernels, not functions of the host", device().info().id));
 }
 
 std::shared_ptr<Device> find_device(std::string_view spec, bool runs_kernels) {

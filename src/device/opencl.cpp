@@ -29,10 +29,11 @@ constexpr cl_device_info intel_sub_group_sizes = 0x4108;
     case CL_OUT_OF_RESOURCES:
     case CL_OUT_OF_HOST_MEMORY:
       throw Error(ErrorCode::out_of_memory,
-                  fmt::format("the OpenCL device is out of memory or resources: {} gave {}",
+                  fmt::format("the OpenCL device is out of memory or resources: {} returned {}",
                               e.what(), e.err()));
     default:
-      throw Error(ErrorCode::device_failed, fmt::format("OpenCL: {} gave {}", e.what(), e.err()));
+      throw Error(ErrorCode::device_failed,
+                  fmt::format("OpenCL: {} returned {}", e.what(), e.err()));
   }
 }
 
@@ -468,7 +469,7 @@ backend::Found backend::find_opencl() {
   } catch (const cl::Error& e) {
     found.why_none = e.err() == CL_PLATFORM_NOT_FOUND_KHR
                          ? "no OpenCL driver is installed"
-                         : fmt::format("{} gave {}", e.what(), e.err());
+                         : fmt::format("{} returned {}", e.what(), e.err());
   }
   return found;
 }

@@ -125,8 +125,9 @@ void check_parameters(const std::vector<Source>& sources, const Defines& defines
   if (declared_parameters(sources.back()).empty()) return;  // until every source declares them
   for (const auto& name : defines.parameters())
     if (std::ranges::find(declared, name) == declared.end())
-      refuse(sources.back(), fmt::format("{} is defined and is no parameter; the parameters are {}",
-                                         name, fmt::join(declared, ", ")));
+      refuse(sources.back(),
+             fmt::format("{} is defined but is not a parameter; the parameters are {}", name,
+                         fmt::join(declared, ", ")));
 }
 
 }  // namespace sortium::kernels

@@ -27,7 +27,7 @@ namespace {
 const Problem& checked(const Problem& p) {
   validate_problem(p);
   if (p.segments != 0 || p.limit != 0)
-    refuse(fmt::format("the problem has segments ({}) or a limit ({}), which is for sorts alone",
+    refuse(fmt::format("the problem has segments ({}) or a limit ({}), which only sorts may have",
                        p.segments, p.limit));
   return p;
 }
@@ -137,7 +137,7 @@ struct UniqueImpl : Impl {
     if (length_bytes != 0 && length_bytes != 4 && length_bytes != 8)
       refuse(fmt::format("length_bytes is {}; 0, 4 and 8 are allowed", length_bytes));
     if (length_bytes == 4 && p.count > 0xffffffffu)
-      refuse(fmt::format("count is {}; 4-byte lengths reach 2^32 - 1 records (take 8)", p.count));
+      refuse(fmt::format("count is {}; 4-byte lengths reach 2^32 - 1 records (use 8)", p.count));
     if (host()) return;
     const unsigned index = kernels::index_bytes(p.count);
     counts = scratch.add((groups + 1) * index);
@@ -180,7 +180,7 @@ struct MergeImpl : Impl {
 
 Problem with_places(Problem p) {
   if (p.value_bytes == 4 && p.count > 0xffffffffu)
-    refuse(fmt::format("count is {}; 4-byte places reach 2^32 - 1 records (take value_bytes 8)",
+    refuse(fmt::format("count is {}; 4-byte places reach 2^32 - 1 records (use value_bytes 8)",
                        p.count));
   p.payload = Payload::positions;
   return p;

@@ -176,15 +176,15 @@ void detail::refuse_method(const Options& options, std::string_view call) {
                             : options.max_scratch_bytes != 0 ? "max_scratch_bytes"
                                                              : nullptr;
   if (named != nullptr)
-    throw Error(
-        ErrorCode::invalid_argument,
-        fmt::format("options.{} is given, but {} does not sort; it has one method", named, call));
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("options.{} is given, but {} does not sort and has only one method",
+                            named, call));
 }
 
 void detail::check_lengths(std::uint64_t keys, std::uint64_t values) {
   if (keys != values)
     throw Error(ErrorCode::invalid_argument,
-                fmt::format("{} values for {} keys; as many are needed", values, keys));
+                fmt::format("{} values for {} keys; the numbers must be equal", values, keys));
 }
 
 std::uint64_t detail::segments_of(std::uint64_t offsets, std::uint64_t first, std::uint64_t keys) {

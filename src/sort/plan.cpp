@@ -26,7 +26,7 @@ Planned plan(const Problem& problem, const Capabilities& capabilities, const Met
   validate_capabilities(capabilities);
   if (method.algorithm == "auto") {
     if (!method.parameters.empty())
-      refuse(fmt::format("parameters '{}' are given, but no algorithm that they belong to",
+      refuse(fmt::format("parameters '{}' are given without the algorithm that they belong to",
                          method.parameters));
     return plan_auto(problem, capabilities, method.max_scratch_bytes, except);
   }
@@ -36,17 +36,17 @@ Planned plan(const Problem& problem, const Capabilities& capabilities, const Met
     throw Error(
         ErrorCode::unsupported,
         on_host ? fmt::format(
-                      "{}: made of kernels, which cpu:0 does not run; take auto, or another device",
+                      "{}: consists of kernels, which cpu:0 cannot run; use auto or another device",
                       method.algorithm)
-                : fmt::format("{}: made for cpu:0, and for no other device", method.algorithm));
+                : fmt::format("{}: runs on cpu:0 only", method.algorithm));
   const auto& can = algorithm.info();
   if (can.segments != (problem.segments != 0) || can.limit != (problem.limit != 0))
-    throw Error(ErrorCode::unsupported,
-                fmt::format("{}: made for problems with {} and {}; this one has {} segments (0: it "
-                            "is one sequence) and limit {} (0: "
-                            "all records are wanted); take auto",
-                            method.algorithm, can.segments ? "segments" : "no segments",
-                            can.limit ? "a limit" : "no limit", problem.segments, problem.limit));
+    throw Error(
+        ErrorCode::unsupported,
+        fmt::format("{}: solves problems with {} and {}; this one has segments {} and limit "
+                    "{} (0: none); use auto",
+                    method.algorithm, can.segments ? "segments" : "no segments",
+                    can.limit ? "a limit" : "no limit", problem.segments, problem.limit));
   Planned planned = plan_algorithm(algorithm, problem, capabilities, method.parameters);
   if (method.max_scratch_bytes != 0 && planned.sorter->scratch_bytes() > method.max_scratch_bytes)
     refuse(fmt::format("max_scratch_bytes is {}; {} ({}) needs {}", method.max_scratch_bytes,

@@ -21,7 +21,7 @@ void validate_segments(const Problem& p) {
   if (p.offset_bytes != 4 && p.offset_bytes != 8)
     refuse(fmt::format("offset_bytes is {}; 4 and 8 are allowed", p.offset_bytes));
   if (p.offset_bytes == 4 && p.count >= (std::uint64_t{1} << 32))
-    refuse(fmt::format("count is {}; 4-byte offsets of segments reach 2^32 - 1 records (take 8)",
+    refuse(fmt::format("count is {}; 4-byte offsets of segments reach 2^32 - 1 records (use 8)",
                        p.count));
   if (p.segments > max_records)
     refuse(fmt::format("segments is {}; up to 2^40 is allowed", p.segments));
@@ -48,7 +48,7 @@ void validate_problem(const Problem& p) {
                     "a RecordPlan)",
                     p.value_bytes));
   if (p.payload == Payload::positions && p.value_bytes == 4 && p.count > (std::uint64_t{1} << 32))
-    refuse(fmt::format("count is {}; 4-byte positions reach 2^32 records (take 8)", p.count));
+    refuse(fmt::format("count is {}; 4-byte positions reach 2^32 records (use 8)", p.count));
   if (!p.keys_out && p.payload != Payload::positions)
     refuse("keys_out is false, which is allowed only with Payload::positions");
   validate_segments(p);
@@ -103,7 +103,7 @@ namespace {
 void validate_place(const Operand& a, Space space) {
   if (a.bytes == 0) {
     if (a.memory && std::string_view(a.name) != "scratch")
-      refuse(fmt::format("{} is given, but this plan has no use for it", a.text()));
+      refuse(fmt::format("{} is given, but this plan does not use it", a.text()));
     return;
   }
   if (!a.memory)
@@ -138,8 +138,7 @@ void validate_apart(const Operand& a, const Operand& b, Space space) {
   const bool may_be_same = b.in_place_of != nullptr && std::string_view(b.in_place_of) == a.name;
   if (may_be_same && same(a.memory, b.memory)) return;
   refuse(fmt::format("{} and {} overlap; {}", a.text(), b.text(),
-                     may_be_same ? "only the in-place form, where they are the same, is allowed"
-                                 : "they must be apart"));
+                     may_be_same ? "they may only be identical (in place)" : "they must not"));
 }
 
 }  // namespace
@@ -159,7 +158,7 @@ void validate_sort_operands(const Problem& p, const Operands& o, std::uint64_t s
   const bool keys_in_place = p.keys_out && same(o.keys_in, o.keys_out);
   const bool values_in_place = reads_values && same(o.values_in, o.values_out);
   if (p.limit != 0 && ((keys_in_place && o.keys_in) || (values_in_place && o.values_in)))
-    refuse("with a limit, keys_out and values_out must be memory of their own");
+    refuse("with a limit, keys_out and values_out must be separate from keys_in and values_in");
   const Operand all[] = {
       {"keys_in", o.keys_in, p.count * key, key},
       {"keys_out", o.keys_out, p.keys_out ? out * key : 0, key, true, -1, "keys_in"},

@@ -2,12 +2,12 @@
 //
 //   api_fuzz [SECONDS [SEED [DEVICE]]]
 //
-// DEVICE: cpu:0 if none is named. One that runs kernels builds some for nearly every case, which
-// takes seconds: it should run for hours.
+// DEVICE is cpu:0 by default. A device that runs kernels builds some for nearly every case, which
+// takes seconds: let it run for hours.
 //
-// Prints the seed, and at the first wrong result the problem; the exit status is then 1. Arrays
-// have exactly the size that the problem needs, so that AddressSanitizer finds each access beyond
-// them.
+// Prints the seed and, at the first wrong result, the problem; then the exit status is 1. Arrays
+// have exactly the size that the problem needs, so that AddressSanitizer finds each access past
+// their ends.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -50,8 +50,8 @@ struct Case {
 // The reference: keys as numbers in sorted order, and std::stable_sort
 // -------------------------------------------------------------------------------------------------
 
-// A number that is smaller for keys that come first, worked out by sign and magnitude, unlike
-// order_bits.
+// Returns a number that is smaller for keys that sort earlier. It is computed from sign and
+// magnitude, unlike order_bits.
 __int128 place_of(std::uint64_t key, const Problem& p) {
   const auto& type = info(p.key);
   const std::uint64_t sign = std::uint64_t{1} << (type.bits() - 1), magnitude = key & (sign - 1);
@@ -68,7 +68,7 @@ __int128 place_of(std::uint64_t key, const Problem& p) {
   } else {
     place = static_cast<__int128>(key);
   }
-  if (p.begin_bit != 0 || p.end_bit != 0) {  // of integers: bits of the unsigned code
+  if (p.begin_bit != 0 || p.end_bit != 0) {  // for integers: bits of the unsigned code
     const unsigned end = p.end_bit == 0 ? type.bits() : p.end_bit;
     const auto code =
         static_cast<std::uint64_t>(type.is_signed ? place + static_cast<__int128>(sign) : place);
@@ -79,7 +79,7 @@ __int128 place_of(std::uint64_t key, const Problem& p) {
   return down ? -place : place;
 }
 
-// The input's positions in sorted order, segment by segment.
+// Returns the input's positions in sorted order, segment by segment.
 std::vector<std::uint64_t> sorted_positions(const Case& c) {
   std::vector<std::uint64_t> order(c.keys.size());
   std::iota(order.begin(), order.end(), 0);
@@ -96,7 +96,7 @@ std::vector<std::uint64_t> sorted_positions(const Case& c) {
 }
 
 // -------------------------------------------------------------------------------------------------
-// Drawing a case
+// Drawing a random case
 // -------------------------------------------------------------------------------------------------
 
 std::uint64_t draw_count(Random& r, bool small) {
@@ -182,10 +182,10 @@ Case draw(Random& r, const std::string& device) {
 }
 
 // -------------------------------------------------------------------------------------------------
-// Running it
+// Running a case
 // -------------------------------------------------------------------------------------------------
 
-// The lowest `bytes` bytes of each number (little-endian, as all hosts that the library has).
+// Returns the lowest `bytes` bytes of each number (all supported hosts are little-endian).
 Bytes packed(std::span<const std::uint64_t> numbers, unsigned bytes) {
   Bytes out(numbers.size() * bytes);
   for (std::size_t i = 0; i < numbers.size(); ++i)
@@ -193,8 +193,8 @@ Bytes packed(std::span<const std::uint64_t> numbers, unsigned bytes) {
   return out;
 }
 
-// What the output of elements of `bytes` bytes should be: element order[i] of `in` at place i, the
-// first ones only if there is a limit, and `before` where nothing is written.
+// Returns the expected output with elements of `bytes` bytes: element order[i] of `in` at position
+// i; with a limit only the first ones. Other positions keep the content of `before`.
 Bytes expected_output(const Case& c, const std::vector<std::uint64_t>& order, const Bytes& in,
                       unsigned bytes, Bytes before) {
   const Problem& p = c.problem;
@@ -211,7 +211,7 @@ Bytes expected_output(const Case& c, const std::vector<std::uint64_t>& order, co
   return before;
 }
 
-// Returns what is wrong, or nothing.
+// Returns a description of the first error, or nothing.
 std::string run(const Case& c) {
   const Problem& p = c.problem;
   const unsigned key_bytes = info(p.key).bytes;
@@ -230,7 +230,7 @@ std::string run(const Case& c) {
                own_values ? values.data() : values_out.data(), offsets.data()},
               c.options);
   } catch (const Error& e) {
-    // A ceiling may be too low for any algorithm. An empty array may have no address.
+    // A ceiling may be too low for every algorithm. An empty array may be null.
     const bool allowed = e.code() == ErrorCode::invalid_argument &&
                          (c.options.max_scratch_bytes != 0 || p.count == 0);
     if (!allowed) return fmt::format("error: {}", e.what());

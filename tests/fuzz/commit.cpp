@@ -1,5 +1,5 @@
-// Fuzzes the recovery of interrupted replacements: whatever a commit record says, no file changes
-// but those that a temporary file of this program replaces.
+// Fuzzes the recovery of interrupted replacements. Whatever a commit record says, only files may
+// change that have a temporary file of this program beside them.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -26,7 +26,7 @@ std::string read(const fs::path& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// A directory of this process, which goes away with it.
+// A directory of this process, removed with the object.
 struct Directory {
   Directory() {
     std::string name = (fs::temp_directory_path() / "sortium-fuzz-XXXXXX").string();

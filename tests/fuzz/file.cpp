@@ -17,5 +17,6 @@ File::~File() { ::close(fd_); }
 
 }  // namespace fuzz
 
-// The library's own stands beside its sorts, which the targets do without; it is for messages only.
+// Replaces the library's function, which is compiled with its sorts; fuzz targets need it only for
+// messages.
 std::string sortium::FieldType::name() const { return "a type"; }

@@ -1,4 +1,4 @@
-// What the fuzz targets share.
+// Shared by the fuzz targets.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@
 
 namespace fuzz {
 
-// Ends the process unless what must hold holds: libFuzzer then keeps the input.
+// Ends the process if a condition does not hold. libFuzzer then keeps the input.
 inline void require(bool holds, const char* what) {
   if (holds) return;
   std::fprintf(stderr, "does not hold: %s\n", what);
   std::abort();
 }
 
-// Calls `f`. A Failure is the right answer to a wrong input; its message must be fit for a
-// terminal.
+// Calls `f`. It may throw Failure, the right response to a wrong input; the message must be safe to
+// print on a terminal.
 template <class F>
 void may_refuse(F&& f) {
   try {

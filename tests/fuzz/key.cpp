@@ -1,5 +1,5 @@
-// Fuzzes the grammar of --key and --by. The first byte is the size of a record; a NUL ends the
-// words, and the rest is the header of an .npy file for --by.
+// Fuzzes the parser of --key and --by. The first byte is the size of a record. The text ends with a
+// NUL; the rest is the header of an .npy file for --by.
 #include <cstring>
 #include <optional>
 #include <string>

@@ -14,7 +14,7 @@ namespace {
 void check(const app::Column& c) {
   fuzz::require(c.width >= 1 && c.width <= 256, "1 to 256 bytes a record");
   fuzz::require(c.data.size() == c.count * c.width, "as many bytes as the records have");
-  // What is written for these records reads back as the same.
+  // The header that is written for these records must read back as the same.
   std::string file = app::format_npy_header({c.descr, c.count});
   fuzz::require(file.size() % 64 == 0, "records begin at a multiple of 64 bytes");
   const fuzz::File written(reinterpret_cast<const std::uint8_t*>(file.data()), file.size());
@@ -24,7 +24,7 @@ void check(const app::Column& c) {
   fuzz::require(again.item_bytes() == c.width, "so does the size of a record");
 }
 
-// All fields that are fit for a key, and the description of every record by them.
+// Parses all fields that can be part of a key, and describes every record by them.
 void describe_all(const app::Column& c, const std::vector<app::NpyField>& fields) {
   for (const auto& field : fields)
     fuzz::may_refuse([&] {

@@ -1,4 +1,4 @@
-// Fuzzes the readers of raw files. The first byte says how the rest is read.
+// Fuzzes the readers of raw files. The first byte selects the options of the reader.
 #include "fuzz.hpp"
 #include "io/files.hpp"
 

@@ -1,5 +1,5 @@
-// Fuzzes the reader of text: what it reads, the writer writes so that it reads back. The first byte
-// is the type.
+// Fuzzes the reader of text. What it reads, the writer must write so that it reads back as the
+// same. The first byte is the type.
 #include "io/text.hpp"
 
 #include "fuzz.hpp"

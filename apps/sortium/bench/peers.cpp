@@ -25,7 +25,7 @@ bool has(const std::vector<std::string>& list, const std::string& word) {
   return std::ranges::find(list, word) != list.end();
 }
 
-// Returns what is wrong with a peer's row; empty: nothing.
+// Returns what is wrong with a peer's row; empty if it is valid.
 std::string fault(const Row& row, const PeerRequest& request) {
   if (!row.is_object()) return "not an object";
   for (const char* field : {"algorithm", "type", "payload", "distribution"})

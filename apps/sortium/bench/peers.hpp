@@ -1,5 +1,5 @@
-// Sorts of other libraries on devices. They are programs of their own (bench/peers), which
-// use the same protocol and print rows, so that Sortium does not need those libraries.
+// Sorts of other libraries on devices. They are separate programs (bench/peers), which use the same
+// protocol and print rows, so that Sortium does not need those libraries.
 #pragma once
 
 #include <filesystem>

@@ -80,7 +80,7 @@ class HostBench final : public Bench {
     const Peer& peer = *find_peer(algorithm);
     const std::uint64_t keys = p.count * sortium::info(p.key).bytes;
     const std::uint64_t values = p.payload == Payload::none ? 0 : p.count * p.value_bytes;
-    // Needs the input, the output, and as much again for a stable sort.
+    // The sort needs the input, the output, and as much again if it is stable.
     const std::uint64_t need = (values == 0 ? 3 : 5) * (keys + values);
     const auto have = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
                       static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) / 10 * 9;

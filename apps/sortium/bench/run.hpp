@@ -1,4 +1,4 @@
-// What a benchmark measures on: a device with the library's algorithms, or the host with
+// The places where a benchmark measures: a device with the library's algorithms, or the host with
 // std::sort and other peers.
 #pragma once
 

@@ -10,7 +10,7 @@ namespace app {
 
 struct Trial {
   double seconds = 0;
-  std::string in_force;  // all parameters, given or default: Plan::parameters()
+  std::string in_force;  // all parameters in use, given or default: Plan::parameters()
 };
 
 // Measures one sort with these parameters ("name=value,…"; empty: the defaults). Returns
@@ -22,10 +22,10 @@ struct Search {
   unsigned tried = 0, refused = 0;
 };
 
-// Hill climbing: sets one parameter at a time to near and far values, as long as the sort
-// gets faster by more than the noise. Repeats that until no change helps or enough() returns
-// true. Changes only parameters that are in force. Throws what `attempt` throws, and Failure
-// if the default parameters are refused.
+// Hill climbing. Sets one parameter at a time to near and far values, as long as the sort gets
+// faster by more than the noise. Repeats until no change helps or enough() returns true. Changes
+// only parameters that the algorithm uses. Throws what `attempt` throws, and Failure if the default
+// parameters are refused.
 [[nodiscard]] Search search_parameters(const sortium::AlgorithmInfo& algorithm,
                                        const TryParameters& attempt,
                                        const std::function<bool()>& enough);

@@ -63,7 +63,7 @@ std::vector<Algorithm> choose_algorithms(const BenchOptions& o) {
     } else {
       for (const auto& a : sortium::algorithms())
         if (!a.segments && !a.limit)
-          add(a.name);  // the others are for problems that are not measured here
+          add(a.name);  // the other algorithms solve problems that are not measured here
     }
   }
   std::vector<ParameterSet> sets;
@@ -111,8 +111,8 @@ void check_peer(const Algorithm& algorithm) {
 
 using Chosen = std::pair<std::shared_ptr<sortium::Device>, std::vector<Algorithm>>;
 
-// Returns the devices and their algorithms. Every named device runs all algorithms. Without a
-// name, each algorithm runs on the best device for it.
+// Returns the devices and their algorithms. With --device, every device runs all algorithms.
+// Without, each algorithm runs on the best device for it.
 std::vector<Chosen> choose_devices(const BenchOptions& o,
                                    const std::vector<Algorithm>& algorithms) {
   std::vector<Chosen> out;
@@ -248,8 +248,8 @@ Records stay on the device. For each row, batches of 1, 2, 4, 8 ... sorts run fr
 input to the same output until --min-time has passed; each sort is waited for. Then the result is
 checked. Ctrl-C keeps the rows that are complete. docs/benchmarks.md has the details.)";
 
-// The options of one algorithm's row. Papers have their own algorithms, types and so on: these
-// options exclude --paper.
+// Adds the options that describe the rows of single algorithms. They exclude --paper: papers have
+// their own algorithms and types.
 std::vector<CLI::Option*> add_row_options(CLI::App& command, BenchOptions& b) {
   std::vector<CLI::Option*> out;
   out.push_back(command

@@ -10,12 +10,12 @@ class App;
 
 namespace app {
 
-// What the command line asks for. Returns the program's exit code, or throws Failure or
+// Carries out a parsed command. Returns the program's exit code, or throws Failure or
 // sortium::Error.
 using Action = std::function<int()>;
 
-// Adds a command to the command line. Once the command line is parsed, `action` carries out the
-// command that it names.
+// Adds a command to the command line. When the command line is parsed and names this command, sets
+// `action` to carry it out.
 using AddCommand = void(CLI::App& cli, Action& action);
 
 AddCommand add_devices, add_algorithms, add_sort, add_topk, add_check, add_bench, add_tune,

@@ -25,15 +25,15 @@ std::string command_names(const CLI::App& cli) {
   return names;
 }
 
-// The arguments that no option takes, in the order of the command line. CLI11's own message lists
-// them backwards.
+// Returns the arguments that no option accepts, in the order of the command line. CLI11's own
+// message lists them in reverse.
 std::string unexpected_arguments(const CLI::App& cli) {
   const auto arguments = cli.remaining(true);
   return fmt::format("unknown argument{}: {}", arguments.size() == 1 ? "" : "s",
                      fmt::join(arguments, " "));
 }
 
-// Names the help of the command that was given, if one was.
+// Throws Failure with the message and a reference to the command's help.
 [[noreturn]] void refuse(const CLI::App& cli, const std::string& message) {
   const auto given = cli.get_subcommands();
   const std::string name = given.empty() ? "" : " " + given.front()->get_name();
@@ -46,7 +46,7 @@ std::string unexpected_arguments(const CLI::App& cli) {
 Action parse_command_line(std::vector<std::string> arguments) {
   CLI::App cli{"Sorts on OpenCL and CUDA devices and on the cores of the host.", "sortium"};
   cli.set_version_flag("--version", fmt::format("sortium {}", sortium::version()));
-  cli.require_subcommand(0, 1);  // the message for none is below
+  cli.require_subcommand(0, 1);  // without a command, the message below is printed
   cli.footer(footer);
   Action action;
   for (auto* const add : all_commands) add(cli, action);
@@ -60,7 +60,7 @@ Action parse_command_line(std::vector<std::string> arguments) {
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() != 0) refuse(cli, error.what());
     std::ostringstream text;
-    cli.exit(error, text, text);  // the help or the version
+    cli.exit(error, text, text);  // prints the help or the version
     return [text = text.str()] {
       fmt::print("{}", text);
       return exit_success;

@@ -8,8 +8,8 @@
 
 namespace app {
 
-// Returns what `arguments` (without the program's name) ask for. Throws Failure, naming the
-// argument and the help to read.
+// Parses `arguments`, without the program's name. Returns the command to run. Throws Failure naming
+// the argument and the help to read.
 [[nodiscard]] Action parse_command_line(std::vector<std::string> arguments);
 
 }  // namespace app

@@ -32,15 +32,14 @@ class Failure : public std::runtime_error {
   Exit code_;
 };
 
-// The reader of standard output, or of another pipe, closed it. The program then ends without a
-// message.
+// Nobody reads standard output, or another pipe, any more. The program then ends without a message.
 class ReaderGone : public Failure {
  public:
   ReaderGone() : Failure(exit_runtime, "the reader of the output is gone") {}
 };
 
-// Each prints a line to standard error; print_message() puts "sortium: " before it. A standard
-// error that cannot be written is ignored, and an empty text is not printed.
+// Each prints a line to standard error; print_message() puts "sortium: " before it. An error of
+// writing is ignored, and an empty text is not printed.
 void print_message(const std::string& text);
 void print_error(const std::string& text);
 

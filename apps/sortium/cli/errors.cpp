@@ -11,7 +11,7 @@ namespace app {
 
 namespace {
 
-// Only another device, driver or machine would help.
+// True if only another device, driver or machine would help.
 bool is_runtime(sortium::ErrorCode code) {
   return code != sortium::ErrorCode::invalid_argument && code != sortium::ErrorCode::not_found;
 }
@@ -21,7 +21,8 @@ int complain(Exit code, const std::string& message) {
   return code;
 }
 
-// As every program does of which `head` has read enough. A caller that blocks SIGPIPE sees an exit
+// Ends as other programs do whose output `head` no longer reads. A caller that blocks SIGPIPE
+// receives an exit code instead.
 // code.
 int end_by_sigpipe() {
   std::signal(SIGPIPE, SIG_DFL);

@@ -40,19 +40,19 @@ constexpr Published table_7[]{{"GeForce 320M", 1.42335, 6.7084},
                               {"Phenom II X4 945, 4 cores", 0.0838514, 0.175059},
                               {"Phenom II X4 945, 1 core", 0.169612, 0.49917}};
 
-// The times of a step, in seconds, and what its checks found.
+// The times of a step, in seconds, and the results of its checks.
 struct StepResult {
   double disorder = 0;  // fraction of neighbours in memory that were out of order before the sort
   double find_cells = 0, sort_cell_bits = 0, sort_all_bits = 0, gather = 0, deposit_unsorted = 0,
          deposit_sorted = 0;
   std::string flaw;  // the invariant that is violated; empty: all hold
 
-  // Time of all work that brings the particles into order.
+  // The time of all work that orders the particles.
   [[nodiscard]] double reorder() const { return find_cells + sort_cell_bits + gather; }
 };
 
-// Runs `work` until `min_seconds` have passed, after one run that is not timed. Returns the median
-// time of a run in seconds.
+// Runs `work` once without timing, then until `min_seconds` have passed. Returns the median time of
+// a run in seconds.
 template <class Work>
 double seconds_of(Pic& pic, double min_seconds, const Work& work) {
   work();

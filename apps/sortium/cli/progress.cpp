@@ -11,7 +11,7 @@ namespace app {
 
 namespace {
 void put(const std::string& text) {
-  // Sorting goes on if the terminal cannot be written.
+  // If the terminal cannot be written, sorting continues.
   if (::write(STDERR_FILENO, text.data(), text.size()) < 0) return;
 }
 

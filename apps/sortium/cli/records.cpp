@@ -162,11 +162,11 @@ class RecordSort {
 
   const SortOptions& o_;
   Progress progress_;
-  Output out_;  // opened first: an output that cannot be written must show before the sorting
+  Output out_;  // opened first, so that an error shows before the sorting
   RecordFile file_;
   RecordProblem problem_;
   bool moves_out_ = false;
-  Column result_;  // unless the sort is in place
+  Column result_;  // empty if the sort is in place
   Kind kind_{};    // format of the output
   sortium::HostReport report_;
   double reading_ = 0, verifying_ = 0;  // seconds

@@ -157,7 +157,7 @@ class FileSort {
   }
 
  private:
-  // Before all else: an output that cannot be written must not show after a minute of sorting.
+  // First of all, so that an error of opening shows before a long sort.
   void open_outputs() {
     out_.emplace(o_.out);
     if (o_.values_out.empty()) return;

@@ -21,7 +21,7 @@ struct SortOptions : KeyOptions {
   bool verify = false, quiet = false;
 };
 
-// Returns the part of a summary that says how long each step took, and the rate.
+// Returns the part of a summary that states how long each step took, and the rate.
 [[nodiscard]] std::string times(const sortium::HostReport& report, std::uint64_t count,
                                 double reading, double writing);
 

@@ -88,7 +88,7 @@ class Tuner {
         options_(options),
         problem_(problem),
         algorithm_(options.algorithm) {
-    // Parameters belong to the algorithm that auto selects.
+    // With "auto", tunes the algorithm that auto selects.
     if (algorithm_ == "auto") algorithm_ = sortium::Plan(device_, problem).algorithm().name;
   }
 

@@ -108,8 +108,8 @@ std::vector<unsigned> columns_of(const networks::Step& step) {
 struct NetworkWords {
   std::string title, counts;
   std::vector<std::array<std::string, 2>> stages;  // two lines of text above each stage
-  std::string caption;                             // what those lines mean, if each is one number
-  bool distances;                                  // print the distances below the steps
+  std::string caption;  // the meaning of those lines if each is one number
+  bool distances;       // print the distances below the steps
 };
 
 std::string draw_network(unsigned n, const std::vector<networks::Stage>& stages,
@@ -271,7 +271,7 @@ std::string draw_merge(unsigned n) {
   svg.text(margin, y_title, title, Anchor::start, title_size, ink, true);
   svg.text(margin, y_title + 20, limits, Anchor::start, text_size, pale_ink);
 
-  // A band for each tier, from below the runs that it begins with.
+  // A band for each tier, from below the runs with which it begins.
   for (std::size_t level = 0, begin = 0; level < levels.size(); ++level) {
     if (level + 1 < levels.size() && tier_of(level + 1) == tier_of(level)) continue;
     const unsigned tier = tier_of(level);

@@ -60,9 +60,9 @@ struct Column {
   Bytes data;
   Kind kind = Kind::raw;  // form of the file that the records came from
 
-  // Makes room for `count` records; their contents are not set.
+  // Makes a column with space for `count` records, which are not initialised.
   static Column make(std::string descr, unsigned width, std::uint64_t count);
-  // Makes room for records of the same type; their contents are not set.
+  // Makes a column with space for records of the same type, which are not initialised.
   [[nodiscard]] Column empty_copy() const { return empty_copy(count); }
   [[nodiscard]] Column empty_copy(std::uint64_t records) const;
 };

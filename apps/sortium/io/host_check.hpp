@@ -7,10 +7,10 @@
 
 namespace app {
 
-// Checks the result of a sort: it is in order, has exactly the records of the input, every value
-// beside its key, and, if `stable`, ties in the order of the input. Each segment of the problem, or
-// each run of `run_length` records unless that is 0, must be sorted by itself. A problem with a
-// limit must have been sorted stably, and have no segments.
+// Checks the result of a sort: it is in order, it has exactly the records of the input, every value
+// is with its key, and, if `stable`, ties are in the order of the input. Each segment of the
+// problem, or each run of `run_length` records unless that is 0, must be sorted by itself. A
+// problem with a limit must have been sorted stably, and have no segments.
 //
 // Returns a description of the first mistake; nothing if the result is right. Costs a sort on the
 // host and at most 16 bytes a record.

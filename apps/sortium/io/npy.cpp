@@ -76,7 +76,7 @@ class Parser {
       refuse(fmt::format("its header does not end after its dictionary but goes on with '{}'",
                          printable(text_.substr(0, 20))));
   }
-  // What has not been taken yet.
+  // The text that has not been read yet.
   [[nodiscard]] std::string_view rest() const { return text_; }
 
   // A string in single or double quotes, its escapes resolved as Python does.
@@ -115,7 +115,7 @@ class Parser {
  private:
   static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
-  // The next character of a string. Python allows no line end within one.
+  // Reads the next character of a string. Python allows no line end within one.
   char take() {
     if (text_.empty() || text_.front() == '\n' || text_.front() == '\r' || text_.front() == '\0')
       refuse("its header has a string without an end");
@@ -124,7 +124,7 @@ class Parser {
     return c;
   }
 
-  // Appends the character that the escape stands for, whose backslash has been taken.
+  // Appends the character that an escape sequence stands for. The backslash has been read.
   void escape(std::string& out) {
     const char c = take();
     switch (c) {
@@ -153,7 +153,7 @@ class Parser {
     }
   }
 
-  // The character's code, from so many hexadecimal digits.
+  // Reads the character's code from this many hexadecimal digits.
   std::uint32_t code(std::size_t digits) {
     std::string text;
     for (std::size_t i = 0; i < digits; ++i) text += take();
@@ -169,8 +169,8 @@ class Parser {
   std::string_view text_;
 };
 
-// Returns the bytes of one number or string of type `descr`, but never more than most_record_bytes
-// + 1; 0 if that is no type of a fixed size.
+// Returns the bytes of one number or string of type `descr`, at most most_record_bytes + 1. Returns
+// 0 if `descr` is not a type of a fixed size.
 unsigned bytes_of(const std::string& descr) {
   if (descr.size() < 3 || std::strchr("<>=|", descr[0]) == nullptr) return 0;
   const char kind = descr[1];
@@ -199,8 +199,8 @@ unsigned bytes_of(const std::string& descr) {
   refuse(fmt::format("its records have more than {} bytes", most_record_bytes));
 }
 
-// Returns `bytes` times every size of `shape`. Throws Failure if that is more than a record may
-// have.
+// Returns `bytes` times every size of `shape`. Throws Failure if the product exceeds the bytes that
+// a record may have.
 std::uint64_t array_bytes(std::uint64_t bytes, const std::vector<std::uint64_t>& shape) {
   for (const auto size : shape) {
     if (size > most_record_bytes) refuse_large_records();
@@ -358,7 +358,8 @@ std::string format_npy_header(const NpyHeader& header) {
   std::string text =
       fmt::format("{{'descr': {0}{1}{0}, 'fortran_order': False, 'shape': ({2},), }}", quote,
                   header.descr, header.count);
-  // The oldest version that can hold it: version 2 for long headers, version 3 for other letters.
+  // The oldest version that can represent it: version 2 for long headers, version 3 for non-ASCII
+  // names.
   const bool ascii =
       std::ranges::none_of(text, [](char c) { return static_cast<unsigned char>(c) >= 0x80; });
   constexpr std::size_t unit = 64, most_of_first = 0xffff - unit;

@@ -33,7 +33,7 @@ namespace {
 // Signals
 // ---------------------------------------------------------------------------------------------
 
-// A signal handler may touch nothing but such fixed memory.
+// Signal handlers may access only such fixed memory.
 struct Slot {
   volatile std::sig_atomic_t used = 0;
   char path[PATH_MAX] = {};
@@ -86,9 +86,9 @@ struct Destination {
   bool is_link = false;           // `file` names an open file of another process
 };
 
-// Follows links one by one, because the last one may lead to a file that does not exist, or to an
-// open descriptor, whose file must not be replaced under its owner's feet. Returns nothing, and
-// errno says why, if a directory does not exist or the links form a loop.
+// Follows links one by one. The last one may lead to a file that does not exist, or to an open
+// descriptor, whose file its owner still uses and which must not be replaced. Returns nothing, with
+// the reason in errno, if a directory does not exist or the links form a loop.
 std::optional<Destination> resolve(const std::string& path) {
   constexpr int most_links = 40;  // as the kernel
   std::error_code error;
@@ -141,7 +141,7 @@ std::vector<std::string> attribute_names(const fs::path& path) {
       list.resize(static_cast<std::size_t>(size));
       break;
     }
-    if (errno != ERANGE) return {};  // ERANGE: there are more by now
+    if (errno != ERANGE) return {};  // ERANGE: more attributes were added since
   }
   std::vector<std::string> names;
   for (std::size_t at = 0; at < list.size(); at += names.back().size() + 1)
@@ -162,7 +162,7 @@ bool copy_attribute(const fs::path& from, int to, const std::string& name) {
 void remove_temporaries_on_signals() {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction now {};
-    // nohup ignores a signal, and so does this program then.
+    // Signals that nohup ignores must stay ignored.
     if (::sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN) continue;
     now.sa_handler = remove_temporaries;
     ::sigaction(signal, &now, nullptr);
@@ -220,7 +220,7 @@ Output::Output(const std::string& path) : name_(path) {
   create(exists ? &old : nullptr);
 }
 
-// Writes to a descriptor that is open, where it stands: what is before and after is left alone.
+// Writes to an open descriptor at its current position; the rest of its file is not changed.
 void Output::write_through(int fd) {
   fd_ = ::fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   if (fd_ < 0) fail("write");
@@ -230,9 +230,9 @@ void Output::write_through(int fd) {
   }
 }
 
-// Refuses what rename() would refuse after the sorting, and what it would part or lose.
+// Refuses what rename() would refuse after the sorting, and what it would lose or separate.
 void Output::check_replaceable(const struct stat& old) const {
-  // A file that may not be written is not replaced either, though the directory would allow it.
+  // A file without write permission is not replaced, although the directory would allow it.
   if (::access(target_.c_str(), W_OK) != 0) fail("write");
   if (old.st_nlink > 1)
     refuse(fmt::format("it has {} hard links, and the others would keep the old contents",
@@ -249,7 +249,7 @@ void Output::check_replaceable(const struct stat& old) const {
 }
 
 void Output::create(const struct stat* old) {
-  // Until it has the owner and the mode of the old file, it is this user's alone.
+  // Only this user may use it until it has the owner and the mode of the old file.
   auto [path, fd] = create_temporary(target_, old != nullptr ? 0600 : 0666);
   if (fd < 0) fail("create a file beside");
   temporary_ = path;
@@ -276,13 +276,13 @@ void Output::keep_attributes(const struct stat& old) const {
 
   const auto names = attribute_names(target_);
   for (const auto& attribute : names) {
-    // The security modules label files themselves; their labels may hold for one content only.
+    // Security modules label files themselves; a label may hold for one content only.
     if (attribute.starts_with("security.")) continue;
     if (!copy_attribute(target_, fd_, attribute))
       refuse(fmt::format("its extended attribute {} cannot be copied ({})", printable(attribute),
                          std::strerror(errno)));
   }
-  // The directory's default ACL is not the old file's.
+  // The new file has the directory's default ACL, not the old file's.
   constexpr const char* acl = "system.posix_acl_access";
   if (std::ranges::find(names, acl) == names.end()) (void)::fremovexattr(fd_, acl);
 }
@@ -312,7 +312,7 @@ void Output::write(const void* data, std::uint64_t bytes) {
   while (bytes > 0) {
     const ssize_t n = ::write(fd_, p, std::min(bytes, most));
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0 && errno == EAGAIN) {  // a pipe that some parents made so that it does not block
+    if (n < 0 && errno == EAGAIN) {  // some parents make a pipe non-blocking
       pollfd one{fd_, POLLOUT, 0};
       (void)::poll(&one, 1, -1);
       continue;
@@ -342,7 +342,7 @@ void Output::publish(Output& first, Output& second) {
   }
   first.sync();
   second.sync();
-  // From here on a signal must not remove them: the commit record may have them.
+  // From here on a signal must not remove them: the commit record may name them.
   for (auto* output : {&first, &second})
     if (output->slot_ >= 0) slots[static_cast<std::size_t>(output->slot_)].used = 0;
   bool committed = false;

@@ -12,12 +12,14 @@ namespace app {
 // A file to write, or "-" for standard output.
 //
 // A regular file is written beside its destination under a temporary name and renamed at the end.
-// The new file keeps the mode, the owner, the ACL and the extended attributes of the one that it
-// replaces; links are followed, dangling ones too. What cannot be replaced so is refused when the
-// Output is made: a file with several hard links, a mount point, a file whose owner cannot be kept.
-// The temporary file goes away with the object, or when SIGINT, SIGTERM or SIGHUP ends the program
-// (see remove_temporaries_on_signals()); the next Output in its directory removes what a dead
-// process left.
+// The new file keeps the mode, the owner, the ACL and the extended attributes of the file that it
+// replaces. Links are followed, dangling ones too. The constructor refuses a file that cannot be
+// replaced in this way: one with several hard links, a mount point, or one whose owner cannot be
+// kept.
+//
+// The temporary file is removed with the object, or when SIGINT, SIGTERM or SIGHUP ends the program
+// (see remove_temporaries_on_signals()). The next Output in the directory removes the files that a
+// dead process left.
 //
 // A terminal, a pipe, a device, and an open descriptor (/dev/stdout, /dev/fd/N) are written
 // directly.

@@ -34,7 +34,7 @@ constexpr std::string_view prefix = ".sortium-", temporary_suffix = ".tmp",
 constexpr std::string_view record_title = "sortium commit record 1";
 constexpr std::size_t max_record_size = 1 << 16;  // bytes: more than six paths can have
 
-// A descriptor that closes itself, and with it gives up its lock.
+// A descriptor that the destructor closes, which also releases its lock.
 class Descriptor {
  public:
   explicit Descriptor(int fd) : fd_(fd) {}
@@ -56,7 +56,7 @@ class Descriptor {
                                           std::strerror(error)));
 }
 
-// Returns ".sortium-PID-TIME" and the suffix: unlike every other name that this user's runs make.
+// Returns ".sortium-PID-TIME" and the suffix. No two runs of this user make the same name.
 std::string unique_name(std::string_view suffix) {
   const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
   return fmt::format("{}{}-{:x}{}", prefix, ::getpid(), now, suffix);
@@ -115,8 +115,8 @@ struct Record {
   std::array<Step, 2> steps;
 };
 
-// Returns what tells whether a file has been changed: "absent", or its inode, size and time of
-// change.
+// Returns the state of a file, to detect whether it has changed: "absent", or its inode, size and
+// time of change.
 std::string state_of(const fs::path& path) {
   struct stat s {};
   if (::lstat(path.c_str(), &s) != 0) return "absent";
@@ -128,7 +128,8 @@ std::string device_of(const fs::path& directory) {
   return ::stat(directory.c_str(), &s) == 0 ? std::to_string(s.st_dev) : "none";
 }
 
-// A record's text: its title and its parts, each followed by a NUL, which no path has.
+// Returns a record as text: its title and its parts, each followed by a NUL, which no path
+// contains.
 std::string text_of(const Record& record) {
   std::string out;
   const auto add = [&](std::string_view part) { (out += part) += '\0'; };
@@ -139,7 +140,7 @@ std::string text_of(const Record& record) {
   return out;
 }
 
-// Returns nothing if the text is not that of a record.
+// Returns nothing if the text is not a record.
 std::optional<Record> parse_record(std::string_view text) {
   std::vector<std::string> parts;
   while (!text.empty()) {
@@ -161,7 +162,7 @@ std::optional<Record> parse_record(std::string_view text) {
   return record;
 }
 
-// Reads a record that this user wrote and nobody else can have changed.
+// Reads a record. Returns nothing unless this user wrote it and no other user could change it.
 std::optional<Record> read_record(int fd) {
   struct stat status {};
   if (::fstat(fd, &status) != 0 || !is_private(status) || (status.st_mode & 077) != 0)
@@ -199,10 +200,10 @@ fs::path directory_of(const Step& step, const fs::path& record) {
   return step.directory == "." ? record.parent_path() : step.directory;
 }
 
-// What keeps a replacement from being finished; empty: nothing.
+// The reason why a replacement cannot be completed; empty: there is none.
 using Obstacle = std::string;
 
-// Finishes one rename unless that has been done.
+// Makes one rename unless it has been made.
 Obstacle finish(const Step& step, const fs::path& record) {
   const fs::path directory = directory_of(step, record);
   const fs::path temporary = directory / step.temporary, target = directory / step.name;
@@ -219,8 +220,8 @@ Obstacle finish(const Step& step, const fs::path& record) {
   return {};
 }
 
-// Opens and locks a record, waiting for the process that is at it. Returns a closed descriptor if
-// the record is gone.
+// Opens and locks a record, after the process that uses it has released it. Returns a closed
+// descriptor if the record is gone.
 Descriptor lock_record(const fs::path& path) {
   Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
   if (!file.is_open()) return file;
@@ -229,7 +230,7 @@ Descriptor lock_record(const fs::path& path) {
   return is_there(path, file.get()) ? std::move(file) : Descriptor(-1);
 }
 
-// Finishes the replacements of a record that stands in the directory of its first step.
+// Completes the replacements of a record that lies in the directory of its first step.
 Obstacle finish_first(const Record& record, const fs::path& path) {
   for (const auto& step : record.steps)
     if (auto obstacle = finish(step, path); !obstacle.empty()) return obstacle;
@@ -239,7 +240,8 @@ Obstacle finish_first(const Record& record, const fs::path& path) {
   return {};
 }
 
-// The same for the copy beside the second target: the record beside the first one decides.
+// The same for the copy beside the second target. It counts only if the record beside the first
+// target exists.
 Obstacle finish_copy(const Record& record, const fs::path& path) {
   const fs::path& first = record.steps[0].directory;
   const fs::path deciding = first / path.filename();
@@ -250,7 +252,7 @@ Obstacle finish_copy(const Record& record, const fs::path& path) {
     if (!decided) return fmt::format("{} is no commit record", deciding.string());
     return finish_first(*decided, deciding);
   }
-  // There is none: the process died before it began to replace, or after all was done.
+  // It does not exist: the process died before it began to replace, or after it was done.
   ::unlink((path.parent_path() / record.steps[1].temporary).c_str());
   ::unlink(path.c_str());
   return {};
@@ -281,7 +283,7 @@ TemporaryFile create_temporary(const fs::path& target, mode_t mode) {
     // A file system without locks keeps the temporary files of processes that died.
     (void)::flock(fd, LOCK_EX | LOCK_NB);
     if (is_there(path, fd)) return {path, fd};
-    ::close(fd);  // another run took it for stale before it was locked
+    ::close(fd);  // before it was locked, another run removed it as stale
   }
 }
 
@@ -355,7 +357,7 @@ void finish_replacements(const fs::path& file) {
 }
 
 void remove_stale_temporaries(const fs::path& directory) {
-  std::set<std::string> needed;  // by replacements that are not finished
+  std::set<std::string> needed;  // names that unfinished replacements need
   for (const auto& path : own_files(directory, record_suffix)) {
     const Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
     if (const auto record = read_record(file.get()))
@@ -366,7 +368,7 @@ void remove_stale_temporaries(const fs::path& directory) {
     const Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
     struct stat status {};
     if (!file.is_open() || ::fstat(file.get(), &status) != 0 || !is_private(status)) continue;
-    // Nobody holds the lock: the process that wrote the file has died.
+    // The lock is free: the process that wrote the file has died.
     if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0 && is_there(path, file.get()))
       ::unlink(path.c_str());
   }

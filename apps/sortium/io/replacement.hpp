@@ -1,11 +1,12 @@
-// Replacing files on the disk: one whole, or two together, whatever happens in between.
+// Replaces files on the disk, one or two together, even if the program or the machine stops in
+// between.
 //
 // A temporary file lies beside its target, is locked by the process that writes it, and is renamed
 // at the end. When a process has died, the lock is gone: the next run removes the temporary file.
 //
-// Two files are replaced together by a commit record, which lies beside the first target and names
-// both renames. While it exists, both are to be done: the next run that meets it finishes them. If
-// the targets lie in two directories, a copy of the record lies beside the second target.
+// A commit record makes two files change together. It lies beside the first target and names both
+// renames. While it exists, both must be done: the next run that finds it completes them. If the
+// targets lie in two directories, a copy of the record lies beside the second target.
 #pragma once
 
 #include <sys/types.h>
@@ -14,7 +15,7 @@
 
 namespace app {
 
-// A temporary file and what it is to replace, in one directory.
+// A temporary file and the file that it replaces, in one directory.
 struct Replacement {
   std::filesystem::path temporary, target;
 };
@@ -25,19 +26,19 @@ struct TemporaryFile {
 };
 
 // Creates a temporary file beside `target`, locked until its descriptor is closed. On failure, the
-// descriptor is -1 and errno says why.
+// descriptor is -1 and errno has the reason.
 [[nodiscard]] TemporaryFile create_temporary(const std::filesystem::path& target, mode_t mode);
 
 // Renames the temporary file. Throws Failure, and changes nothing, if that fails.
 void replace(const Replacement& one);
 
-// Renames both temporary files, whose contents must be on the disk. Throws Failure if that fails:
-// with `committed` false nothing was replaced and the temporary files are the caller's; with
-// `committed` true the first was replaced, and the next run finishes the second.
+// Renames both temporary files, whose contents must be on the disk. Throws Failure if that fails.
+// With `committed` false, nothing was replaced, and the caller must remove the temporary files.
+// With `committed` true, the first file was replaced, and the next run replaces the second.
 void replace_both(const Replacement& first, const Replacement& second, bool& committed);
 
-// Finishes the replacements in the directory of `file` that a process began and died before it
-// finished. Throws Failure if one of them concerns `file` and cannot be finished.
+// Completes replacements in the directory of `file` that a process began before it died. Throws
+// Failure if one of them concerns `file` and cannot be completed.
 void finish_replacements(const std::filesystem::path& file);
 
 // Removes the temporary files in `directory` that a process of this user left when it died.

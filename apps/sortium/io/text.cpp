@@ -20,7 +20,7 @@ using sortium::KeyType;
 
 namespace {
 
-// Calls `f` with a zero of the C++ type that `type` stands for.
+// Calls `f` with a zero of the C++ type that corresponds to `type`.
 template <class F>
 decltype(auto) with_type(KeyType type, F&& f) {
   switch (type) {
@@ -98,7 +98,7 @@ template <class T>
       fmt::format("is out of range for {} ({} to {})", sortium::info(type).name, lowest, largest));
 }
 
-// Returns the number as a narrow float. `number` is what from_chars() read, if `fits`.
+// Returns the number as a narrow float. `number` is the result of from_chars() if `fits`.
 template <class T>
 T narrow_number(std::string_view digits, double number, bool fits, std::uint64_t line,
                 std::string_view text, KeyType type) {
@@ -127,7 +127,7 @@ T parse_number(std::string_view text, std::uint64_t line, KeyType type) {
   } else {
     if (fits) return number;
     if constexpr (std::is_floating_point_v<T>) {
-      // A number that is too small is rounded; one that is too large is refused, not infinity.
+      // A number that is too small is rounded; one that is too large is an error, not infinity.
       const std::string copy(digits);
       number = sizeof(T) == 4 ? static_cast<T>(std::strtof(copy.c_str(), nullptr))
                               : static_cast<T>(std::strtod(copy.c_str(), nullptr));
@@ -137,13 +137,13 @@ T parse_number(std::string_view text, std::uint64_t line, KeyType type) {
   }
 }
 
-// Writes the shortest digits that read back to the same bits, in the form that to_chars() prints a
-// double of these digits. Returns their end.
+// Writes the fewest digits that read back to the same bits, in the format that to_chars() uses for
+// a double with these digits. Returns their end.
 template <class T>
 char* print_narrow(char* first, char* last, T number, KeyType type) {
   const double exact = from_narrow(number.bits, type);
   if (!std::isfinite(exact)) return std::to_chars(first, last, exact).ptr;
-  constexpr int most = 5;  // digits tell all significands of 11 bits apart
+  constexpr int most = 5;  // digits that distinguish all significands of 11 bits
   double read = 0;
   for (int digits = 1; digits <= most; ++digits) {
     const char* const end =

@@ -74,8 +74,8 @@ KERNEL(WG) void find_cells(GLOBAL const float* x, GLOBAL const float* y, GLOBAL 
   if (k < n) cells[k] = cell_of(x[k], y[k]);
 }
 
-// Particle k of the new order is particle from[k] of the old one. `from` comes from a sort
-// that may be wrong: indices beyond the `count` old particles are not read.
+// Particle k of the new order is particle from[k] of the old one. `from` is the result of a sort
+// that may be wrong: indices of `count` or more are not read.
 KERNEL(WG)
 void gather_particles(GLOBAL const u32* from, GLOBAL const float* old_x, GLOBAL const float* old_y,
                       GLOBAL const float* old_u, GLOBAL const float* old_v,
@@ -101,10 +101,10 @@ INLINE void add_charges(GLOBAL u32* charges, u32 i, u32 j, u32 here, u32 next_x,
   global_add(&charges[after_i * GRID + after_j], opposite);
 }
 
-// Adds each particle's charge to the four nodes around it, by its distance from them (cloud
-// in cell). A work-item takes RUN particles that are neighbours in memory, and adds to the
-// grid when the cell changes: for every particle if they are unordered, rarely if they are
-// sorted by cell.
+// Adds each particle's charge to the four nodes around it, weighted by its distance from them
+// (cloud in cell). A work-item takes RUN particles that are neighbours in memory, and adds to the
+// grid when the cell changes: for every particle if they are unordered, rarely if they are sorted
+// by cell.
 KERNEL(WG)
 void deposit_charges(GLOBAL const float* x, GLOBAL const float* y, GLOBAL u32* charges, u64 n) {
   const u64 first = ((u64)group_id() * WG + local_id()) * RUN, end = min(first + RUN, n);

@@ -60,8 +60,8 @@ std::uint64_t work_groups(std::uint64_t items, unsigned work_group) {
   return (items + work_group - 1) / work_group;
 }
 
-// Work-items of kernels that return sums: enough to keep the device busy, few enough to read
-// back.
+// The number of work-groups for kernels that return sums: enough to keep the device busy, few
+// enough to read the sums back.
 std::uint64_t groups_that_sum(const Capabilities& c) {
   return c.compute_units * (c.kind == DeviceKind::cpu ? 1u : 8u);
 }
@@ -250,9 +250,8 @@ ChargeSums Pic::compare_charges() {
 Sample Pic::sample(std::uint64_t count) {
   const std::uint64_t n = problem_.particles;
   count = std::min(count, n);
-  // Takes a random place in each of `count` parts of memory. At equal distances, the numbers
-  // of the particles would have digits in common, and van der Corput's sequence would turn
-  // those into empty areas.
+  // Takes a random position in each of `count` parts of memory. At equal distances, the particles'
+  // numbers would share digits, and van der Corput's sequence would leave empty areas.
   std::vector<std::uint32_t> places(count);
   for (std::uint64_t k = 0; k < count; ++k) {
     const std::uint64_t first = k * n / count, end = (k + 1) * n / count;

@@ -25,7 +25,7 @@ struct Tally {
   bool operator==(const Tally&) const = default;
 };
 
-// Each returns a description of what is wrong with the particles; empty: nothing.
+// Each returns a description of what is wrong with the particles; empty if nothing is wrong.
 [[nodiscard]] std::string flaw_at_start(const Tally& start, std::uint64_t count);
 [[nodiscard]] std::string flaw_of_move(const Tally& start, const Tally& moved);
 [[nodiscard]] std::string flaw_of_sort(const Tally& before, const Tally& after);
@@ -41,7 +41,7 @@ struct ParticleArrays {
   sortium::Memory x, y, u, v, id;  // f32; id: u32
 };
 
-// Particles at even distances in memory, in their order.
+// Particles from evenly spaced positions in memory, in their order.
 struct Sample {
   std::vector<float> x, y;
 };
