@@ -202,7 +202,7 @@ const std::vector<Made>& all_made() {
          return real_key(centre + 0.01 * draws.normal(), l.type, 4, true);
        }},
       // windows
-      {{"ids", 1, 64, 22, "whole numbers below 2^K"},
+      {{"ids", 1, 64, 22, "integers below 2^K"},
        [](const List& l, std::uint64_t i) {
          return count_key(random_bits(i) >> (64 - l.small()), l.type);
        }},
@@ -450,7 +450,7 @@ std::string distribution_help() {
         "  {:<14} {}{}\n", fmt::format("{}{}", w.word, w.least <= w.most ? "K" : ""), w.meaning,
         w.least <= w.most ? fmt::format(" ({} to {}; {})", w.least, w.most, w.usual) : "");
   return out +
-         "  file:PATH      the numbers of a file, as they are there\n"
+         "  file:PATH      the numbers of a file, in its order\n"
          "  …+nanP         of float keys, P percent are NaN: normal+nan10\n"
          "  …+zeroP        of float keys, P percent are -0.0 or +0.0\n";
 }

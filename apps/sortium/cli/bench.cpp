@@ -304,7 +304,10 @@ void add_bench(CLI::App& cli, Action& action) {
                    "Numbers of records: 1000, 2^20, a range of powers of two 2^8:2^28 (default), "
                    "or a list; with --paper: those of its sizes")
       ->type_name("LIST");
-  command->add_option("--device", b->devices, "Devices; may be repeated")
+  command
+      ->add_option(
+          "--device", b->devices,
+          "Devices, each of which runs all algorithms (default: the best one for each algorithm)")
       ->delimiter(',')
       ->type_name("NAME,");
   const auto row_options = add_row_options(*command, *b);

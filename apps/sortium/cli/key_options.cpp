@@ -163,33 +163,35 @@ void add_key_options(CLI::App& command, KeyOptions& o) {
   add_policy_options(
       command, [&o](NanOrder nan) { o.nan = nan; }, [&o](ZeroOrder zeros) { o.zeros = zeros; });
   command
-      .add_option("--bits", o.bits,
-                  "Sort by bits B to E-1 only (for signed and float keys: of the unsigned number "
-                  "that has the same order)")
+      .add_option(
+          "--bits", o.bits,
+          "Only bits B to E-1 of the key decide (for signed and float keys: of the unsigned "
+          "number that has the same order)")
       ->type_name("B:E");
 }
 
 void add_record_options(CLI::App& command, KeyOptions& o) {
   command
       .add_option("--by", o.by,
-                  "Sort the records of a structured .npy file by these fields, the most "
-                  "significant first; whole records move")
+                  "The key: fields of the records of a structured .npy file, the most "
+                  "significant first; whole records are sorted")
       ->type_name("FIELD[:desc...],...");
   command.add_option("--record", o.record, "Size of a raw record: 1 to 256 bytes; needs --key")
       ->check(CLI::Range(1u, 256u).description(""))
       ->type_name("BYTES");
   command
       .add_option("--key", o.key,
-                  "With --record: sort by fields of these types at these bytes of a record, such "
+                  "The key of a raw record: fields of these types at these bytes, such "
                   "as bytes[0:10],f32@12:desc")
       ->type_name("TYPE@BYTE[:desc...],...");
 }
 
 void add_segment_options(CLI::App& command, KeyOptions& o) {
   command
-      .add_option("--segments", o.segments,
-                  "Sort each segment on its own. The file (.npy or raw) has the offsets at which "
-                  "segments begin, and the end of the last one")
+      .add_option(
+          "--segments", o.segments,
+          "Segments, each sorted by itself. The file (.npy or raw) has the offsets at which "
+          "segments begin, and the end of the last one")
       ->type_name("FILE");
   command.add_option("--offset-bytes", o.offset_bytes, "Size of a raw offset: 4 or 8 bytes")
       ->check(CLI::IsMember({4, 8}))

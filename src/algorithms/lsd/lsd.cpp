@@ -314,10 +314,14 @@ class Lsd final : public Algorithm {
             "pass (CPU: 2) and one; a "
             "pass whose digit all keys share only reads the keys",
         .parameters = {
-            {"variant", "the kernels; default: those for the kind of device", 0, 0, {"gpu", "cpu"}},
+            {"variant",
+             "the kernels; the default depends on the kind of device",
+             0,
+             0,
+             {"gpu", "cpu"}},
             {"work_group", "work-items of a work-group (variant gpu)", 1, 1024, {}},
             {"items", "records of a work-item in a tile (variant gpu)", 1, 64, {}},
-            {"groups", "work-groups at most; each has one contiguous part", 1, 65536, {}}}};
+            {"groups", "the most work-groups; each has one contiguous part", 1, 65536, {}}}};
     return info;
   }
 

@@ -238,13 +238,14 @@ class Sample final : public Algorithm {
         .comparison = true,
         .host = true,
         .cost =
-            "keys: two readings and writings and a quicksort in cache; records: words of 8 bytes, "
-            "and each record "
-            "fetched from where it was; 32-bit integers with 32-bit values: words of both, radix "
-            "sorted in cache",
-        .parameters = {{"threads", "that take part at most", 1, 1024, {}},
-                       {"parts", "that are sorted each by itself", 1, 4096, {}},
-                       {"chunk", "records that are partitioned together", 64, 1 << 24, {}}}};
+            "keys: read and written twice, and a quicksort in cache; records: also words of 8 "
+            "bytes, "
+            "and each record gathered once at random; 32-bit integers with 32-bit values: one word "
+            "for both, radix sorted in cache",
+        .parameters = {
+            {"threads", "the most threads", 1, 1024, {}},
+            {"parts", "number of parts of the output, each sorted by itself", 1, 4096, {}},
+            {"chunk", "records that are partitioned together", 64, 1 << 24, {}}}};
     return info;
   }
 

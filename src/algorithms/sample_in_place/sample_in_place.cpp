@@ -149,9 +149,9 @@ class SampleInPlace final : public Algorithm {
         .stable = true,
         .comparison = true,
         .host = true,
-        .cost = "a sort of each chunk, then log2(N/chunk) mergings of up to log2(chunk) rotations",
+        .cost = "a sort of each chunk, then log2(N/chunk) merges of up to log2(chunk) rotations",
         .parameters = {{"chunk",
-                        "records that are sorted together: what scratch memory is for",
+                        "records that are sorted at once, with scratch memory",
                         16,
                         std::uint64_t{1} << 40,
                         {}}}};

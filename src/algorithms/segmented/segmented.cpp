@@ -445,18 +445,19 @@ class Segmented final : public Algorithm {
             "once "
             "more for each level of partition (one, if their keys spread), whose keys are read "
             "twice; at most 12 launches and 3 for each 8 bits",
-        .parameters = {{"variant",
-                        "which kernels; the default depends on the device's kind",
-                        0,
-                        0,
-                        {"gpu", "cpu"}},
-                       {"blocks",
-                        "classes of lengths that work-groups sort; from class to class they double "
-                        "(variant gpu)",
-                        1,
-                        most_blocks,
-                        {}},
-                       {"groups", "work-groups that go through long segments", 1, 1 << 20, {}}}};
+        .parameters = {
+            {"variant",
+             "the kernels; the default depends on the kind of device",
+             0,
+             0,
+             {"gpu", "cpu"}},
+            {"blocks",
+             "classes of lengths that work-groups sort; the length doubles from class to class "
+             "(variant gpu)",
+             1,
+             most_blocks,
+             {}},
+            {"groups", "work-groups that process long segments", 1, 1 << 20, {}}}};
     return info;
   }
 

@@ -194,7 +194,7 @@ class SegmentedHost final : public Algorithm {
         .host = true,
         .segments = true,
         .cost = "as sample's, segment by segment",
-        .parameters = {{"threads", "that take part at most", 1, 1024, {}}}};
+        .parameters = {{"threads", "the most threads", 1, 1024, {}}}};
     return info;
   }
 

@@ -151,7 +151,7 @@ class Topk final : public Algorithm {
              {"select", "sort"}},
             {"work_group", "work-items of a work-group", 1, 1024, {}},
             {"items", "neighbouring records of a work-item in a tile", 1, 64, {}},
-            {"groups", "work-groups at most", 1, 1 << 20, {}}}};
+            {"groups", "the most work-groups", 1, 1 << 20, {}}}};
     return info;
   }
 
@@ -200,7 +200,7 @@ class TopkHost final : public Algorithm {
              0,
              0,
              {"select", "sort"}},
-            {"threads", "threads at most", 1, 1024, {}}}};
+            {"threads", "the most threads", 1, 1024, {}}}};
     return info;
   }
 
