@@ -20,7 +20,8 @@ fi
 build_packages='ca-certificates g++ cmake ninja-build libfmt-dev libcli11-dev nlohmann-json3-dev
   ocl-icd-opencl-dev opencl-headers opencl-clhpp-headers pocl-opencl-icd ocl-icd-libopencl1 libtbb-dev
   libpng-dev duktape-dev'
-test_packages='libgtest-dev oclgrind'
+# The tests of the Python package make a virtual environment.
+test_packages='libgtest-dev oclgrind python3-venv python3-dev'
 
 # Prints the named packages that are not installed. dpkg-query fails for names that it does not know; they count as missing,
 # and the failure is ignored (.ci/run sets pipefail).

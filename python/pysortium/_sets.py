@@ -1,0 +1,263 @@
+"""searchsorted, unique, merge: what sorted arrays are good for."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import _records
+from ._kinds import NUMPY, kind_of
+from ._rows import Order, Rows, index_dtype_of, method_of, order_of
+from ._sort import _argsort_rows, _one_row, _sort_rows
+
+
+def searchsorted(
+    x1: Any,
+    x2: Any,
+    /,
+    *,
+    side: str = "left",
+    sorter: Any = None,
+    descending: bool = False,
+    index_dtype: Any = None,
+    nan: str = "last",
+    zeros: str = "tied",
+    device: str | None = None,
+) -> Any:
+    """Return where the elements of x2 could be put into sorted x1.
+
+    Parameters
+    ----------
+    x1 : 1-D array
+        Sorted in the order that the other parameters say, or by `sorter`.
+    x2 : array or scalar
+        Of the kind of x1. NumPy arrays of different dtypes are converted to a common one.
+    side : {'left', 'right'}
+        The first place, or the last one.
+    sorter : 1-D array of integers, optional
+        The positions that sort x1.
+
+    Returns
+    -------
+    array of int64 (or `index_dtype`)
+        Of the shape of x2.
+
+    Raises
+    ------
+    TypeError, ValueError
+        An argument is wrong. Whether x1 is sorted is not checked.
+
+    Notes
+    -----
+    log2(len(x1)) reads for each element of x2.
+
+    Examples
+    --------
+    >>> import numpy as np, pysortium as ps
+    >>> ps.searchsorted(np.array([1, 3, 5]), np.array([3, 4]))
+    array([1, 2])
+    """
+    if side not in ("left", "right"):
+        raise ValueError(f"side is {side!r}; allowed are 'left' and 'right'")
+    kind, x1 = kind_of(x1, "x1")
+    _, x2 = kind_of(x2, "x2")
+    if kind is NUMPY:
+        common = np.result_type(x1, x2)
+        x1, x2 = np.asarray(x1, common), np.asarray(x2, common)
+    elif str(x1.dtype) != str(x2.dtype):
+        raise TypeError(f"x1 has dtype {x1.dtype}, and x2 has {x2.dtype}; equal ones are needed")
+    if sorter is not None:
+        x1 = x1[sorter]
+    order = order_of(descending, nan, zeros, None)
+    sorted_keys = _one_row(x1, order, device, "x1")
+    shape = tuple(x2.shape)
+    needles = Rows(kind.reshape(x2, (-1,)), -1, order, device, "x2")
+    dtype = index_dtype_of(index_dtype, sorted_keys.count, kind)
+    places = needles.empty((needles.count,), dtype)
+    if needles.count:
+        if sorted_keys.count:
+            problem = sorted_keys.problem(value_bytes=int(dtype[-2:]) // 8)
+            sorted_keys.place.search(problem, sorted_keys.keys, needles.keys, needles.count, places, side == "right")
+        else:
+            places[...] = 0
+    places = kind.reshape(kind.finish(places), shape)
+    return places if shape or kind is not NUMPY else places[()]
+
+
+def merge(
+    x1: Any,
+    x2: Any,
+    /,
+    *,
+    descending: bool = False,
+    nan: str = "last",
+    zeros: str = "tied",
+    device: str | None = None,
+) -> Any:
+    """Return two sorted 1-D arrays of one dtype as one sorted array.
+
+    Of equal keys those of x1 come first. Whether the arrays are sorted is not checked. Reads and writes each key once.
+
+    Examples
+    --------
+    >>> import numpy as np, pysortium as ps
+    >>> ps.merge(np.array([1, 4]), np.array([2, 4]))
+    array([1, 2, 4, 4])
+    """
+    order = order_of(descending, nan, zeros, None)
+    a, b = _one_row(x1, order, device, "x1"), _one_row(x2, order, device, "x2")
+    if a.kind is not b.kind or a.dtype != b.dtype:
+        raise TypeError(f"x1 is an array of {a.kind.name} with dtype {a.dtype}, and x2 one of {b.kind.name} with "
+                        f"{b.dtype}; equal ones are needed")
+    result = a.empty((a.count + b.count,))
+    if a.count + b.count:
+        a.place.merge(a.problem(count=a.count + b.count), a.count, a.keys, b.keys, result)
+    return a.kind.finish(a.code.decode(result))
+
+
+class UniqueAll(NamedTuple):
+    """What `unique_all` returns."""
+
+    values: Any
+    indices: Any
+    inverse_indices: Any
+    counts: Any
+
+
+class UniqueCounts(NamedTuple):
+    """What `unique_counts` returns."""
+
+    values: Any
+    counts: Any
+
+
+class UniqueInverse(NamedTuple):
+    """What `unique_inverse` returns."""
+
+    values: Any
+    inverse_indices: Any
+
+
+def unique_values(x: Any, /, *, device: str | None = None) -> Any:
+    """Return the distinct elements of an array, sorted. Each NaN is distinct; -0.0 equals +0.0 (array API)."""
+    return _unique(x, device, equal_nan=False)[0]
+
+
+def unique_counts(x: Any, /, *, device: str | None = None) -> UniqueCounts:
+    """Return the distinct elements, and how often each occurs; as `unique_values`."""
+    values, _, _, counts = _unique(x, device, equal_nan=False, counts=True)
+    return UniqueCounts(values, counts)
+
+
+def unique_inverse(x: Any, /, *, device: str | None = None) -> UniqueInverse:
+    """Return the distinct elements, and for each of x the position of its own; as `unique_values`."""
+    values, _, inverse, _ = _unique(x, device, equal_nan=False, inverse=True)
+    return UniqueInverse(values, inverse)
+
+
+def unique_all(x: Any, /, *, device: str | None = None) -> UniqueAll:
+    """Return the distinct elements, where each occurs first, the inverse, and the counts; as `unique_values`."""
+    return UniqueAll(*_unique(x, device, equal_nan=False, indices=True, inverse=True, counts=True))
+
+
+def unique(
+    x: Any,
+    /,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    *,
+    equal_nan: bool = True,
+    device: str | None = None,
+) -> Any:
+    """Return the distinct elements of an array, sorted; as NumPy's unique without an axis.
+
+    Returns
+    -------
+    array, or tuple of arrays
+        The elements, then what was asked for: where each occurs first, the inverse (of the shape of x), and the
+        counts.
+
+    Examples
+    --------
+    >>> import numpy as np, pysortium as ps
+    >>> ps.unique(np.array([3, 1, 3]), return_counts=True)
+    (array([1, 3]), array([1, 2]))
+    """
+    values, indices, inverse, counts = _unique(x, device, equal_nan, return_index, return_inverse, return_counts)
+    results = [values]
+    for wanted, result in ((return_index, indices), (return_inverse, inverse), (return_counts, counts)):
+        if wanted:
+            results.append(result)
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def _unique(x: Any, device: str | None, equal_nan: bool, indices: bool = False, inverse: bool = False,
+            counts: bool = False) -> tuple:
+    if _records.has_fields(x):
+        return _unique_records(np.asarray(x), device, indices, inverse, counts)
+    kind, x = kind_of(x)
+    shape = tuple(x.shape)
+    rows = Rows(x, None, Order(), device)
+    if rows.count == 0:
+        none = kind.finish(rows.empty((0,), kind.index_dtype()))
+        return kind.finish(rows.code.decode(rows.empty((0,)))), none, kind.reshape(none, shape), none
+    sorted_keys = rows.empty((rows.count,))
+    positions = None
+    if indices or inverse:
+        positions = rows.empty((rows.count,), "int64")
+        rows.place.sort(rows.problem(payload="positions", value_bytes=8), method_of(None, None), rows.keys,
+                        sorted_keys, values_out=positions)
+    else:
+        _sort_rows(rows, method_of(None, None), sorted_keys)
+    return _runs(rows, sorted_keys, positions, equal_nan, shape, indices, inverse, counts)
+
+
+def _runs(rows: Rows, sorted_keys: Any, positions: Any, equal_nan: bool, shape: tuple, indices: bool, inverse: bool,
+          counts: bool) -> tuple:
+    """The runs of sorted keys. NaN, which are one run at the end, may be split."""
+    kind = rows.kind
+    keys, begins, lengths = (rows.empty((rows.count,), d) for d in (None, "int64", "int64"))
+    problem = rows.problem(payload="positions", value_bytes=8)
+    runs = rows.place.unique(problem, sorted_keys, keys, begins, lengths)
+    values, begins, lengths = (kind.finish(a)[:runs] for a in (keys, begins, lengths))
+    if not equal_nan and "float" in rows.dtype:
+        nans = int(lengths[-1]) if bool(values[-1] != values[-1]) else 0
+        if nans > 1:
+            kept, xp = rows.count - nans, kind.xp
+            values = xp.concatenate([values[:-1], kind.finish(sorted_keys)[kept:]])
+            begins = xp.concatenate([begins[:-1], kind.arange(kept, rows.count, 1, rows.keys)])
+            lengths = xp.concatenate([lengths[:-1], kind.arange(1, nans + 1, 1, rows.keys) * 0 + 1])
+    values = rows.code.decode(values.copy() if kind is NUMPY else values)
+    if positions is not None:
+        positions = kind.finish(positions)
+    found = positions[begins] if indices else None
+    where = _inverse(rows, positions, lengths, shape) if inverse else None
+    return values, found, where, (lengths.copy() if kind is NUMPY else lengths) if counts else None
+
+
+def _inverse(rows: Rows, positions: Any, lengths: Any, shape: tuple) -> Any:
+    kind, xp = rows.kind, rows.kind.xp
+    runs = kind.arange(0, int(lengths.shape[0]), 1, rows.keys)
+    repeat = xp.repeat_interleave if hasattr(xp, "repeat_interleave") else xp.repeat
+    inverse = kind.empty((rows.count,), "int64", rows.keys)
+    inverse[positions] = repeat(runs, lengths)
+    return kind.reshape(inverse, shape)
+
+
+def _unique_records(x: np.ndarray, device: str | None, indices: bool, inverse: bool, counts: bool) -> tuple:
+    """Of strings and records, by comparing sorted neighbours."""
+    flat = x.reshape(-1)
+    positions = _records.argsort(flat, -1, Order(), method_of(None, None), device, None)
+    ordered = _records.take(flat, positions)
+    begins = np.ones(len(flat), bool)
+    begins[1:] = ordered[1:] != ordered[:-1]
+    starts = np.flatnonzero(begins)
+    where = None
+    if inverse:
+        where = np.empty(len(flat), np.int64)
+        where[positions] = np.cumsum(begins) - 1
+        where = where.reshape(x.shape)
+    lengths = np.diff(np.append(starts, len(flat))) if counts else None
+    return ordered[starts], positions[starts] if indices else None, where, lengths

@@ -1,0 +1,199 @@
+"""sort and argsort of NumPy arrays, against NumPy's stable sort."""
+
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import pysortium as ps
+import reference
+from reference import DTYPES, FLOATS, same
+
+
+def keys(dtype: str, shape) -> st.SearchStrategy:
+    """Arrays with many ties, extremes, NaN with several bits, and zeros of both signs."""
+    dtype = np.dtype(dtype)
+    if dtype.kind == "f":
+        bits = np.array([0, -0.0, 1, -1, np.inf, -np.inf, np.nan, 1e-7], dtype).view(f"u{dtype.itemsize}").tolist()
+        sign, payload = 1 << (8 * dtype.itemsize - 1), 5
+        bits += [bits[6] | sign, bits[6] | payload]
+        patterns = st.one_of(st.sampled_from(bits), st.integers(0, 2 ** (8 * dtype.itemsize) - 1))
+        return hnp.arrays(f"u{dtype.itemsize}", shape, elements=patterns).map(lambda a: a.view(dtype))
+    if dtype.kind in "mM":
+        times = st.one_of(st.sampled_from([-(2**63), -(2**63) + 1, 2**63 - 1, 0, 7]), st.integers(-(2**63), 2**63 - 1))
+        return hnp.arrays("i8", shape, elements=times).map(lambda a: a.view(dtype))
+    return hnp.arrays(dtype, shape)
+
+
+shapes = hnp.array_shapes(min_dims=1, max_dims=4, min_side=0, max_side=7)
+orders = st.fixed_dictionaries({"descending": st.booleans(), "nan": st.sampled_from(["last", "first"]),
+                                "zeros": st.sampled_from(["tied", "distinct"])})
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@given(data=st.data())
+def test_every_shape_axis_and_order(dtype, data):
+    x = data.draw(keys(dtype, data.draw(shapes)))
+    axis = data.draw(st.integers(-x.ndim, x.ndim - 1))
+    order = data.draw(orders)
+    before = x.tobytes()
+    positions = ps.argsort(x, axis=axis, **order)
+    same(positions, reference.argsort(x, axis, **order))
+    same(ps.sort(x, axis=axis, **order), np.take_along_axis(x, positions, axis))
+    assert x.tobytes() == before
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 16, 17, 255, 256, 1000, 20000, 70001])
+@pytest.mark.parametrize("descending", [False, True])
+def test_lengths(dtype, n, descending):
+    rng = np.random.default_rng(n)
+    x = np.frombuffer(rng.bytes(n * np.dtype(dtype).itemsize), dtype.replace("?", "u1"))
+    x = x > 127 if dtype == "?" else x
+    same(ps.argsort(x, descending=descending), reference.argsort(x, descending=descending))
+    same(ps.sort(x, descending=descending), reference.sort(x, descending=descending))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@given(data=st.data())
+def test_numpy_agrees(dtype, data):
+    x = data.draw(keys(dtype, st.integers(0, 300)))
+    same(ps.sort(x), np.sort(x, kind="stable"))
+    same(ps.argsort(x), np.argsort(x, kind="stable"))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("view", ["reversed", "every third", "big-endian", "read-only", "misaligned", "broadcast",
+                                  "Fortran", "transposed"])
+def test_views(dtype, view):
+    rng = np.random.default_rng(1)
+    x = rng.integers(0, 2 if dtype == "?" else 100, (40, 30)).astype(dtype)
+    if view == "reversed":
+        x = x[::-1, ::-1]
+    elif view == "every third":
+        x = x[:, ::3]
+    elif view == "big-endian":
+        x = x.astype(x.dtype.newbyteorder(">"))
+    elif view == "read-only":
+        x.flags.writeable = False
+    elif view == "misaligned":
+        memory = np.zeros(x.nbytes + 1, np.uint8)
+        memory[1:] = np.frombuffer(x.tobytes(), np.uint8)
+        x = memory[1:].view(x.dtype).reshape(x.shape)
+    elif view == "broadcast":
+        x = np.broadcast_to(x[:1], x.shape)
+    elif view == "Fortran":
+        x = np.asfortranarray(x)
+    else:
+        x = x.T
+    native = x.astype(x.dtype.newbyteorder("="))
+    for axis in (0, 1):
+        same(ps.sort(x, axis=axis), np.sort(native, axis, kind="stable"))
+        same(ps.argsort(x, axis=axis), np.argsort(native, axis, kind="stable"))
+    same(ps.sort(x[0]), np.sort(native[0], kind="stable"))
+    same(ps.argsort(x[:, 0]), np.argsort(native[:, 0], kind="stable"))
+    same(ps.sort(x, axis=None), np.sort(native, None, kind="stable"))
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "uint32", "uint64", np.int32, np.dtype("u4")])
+def test_index_dtype(dtype):
+    x = np.random.default_rng(0).random((5, 100))
+    same(ps.argsort(x, index_dtype=dtype), np.argsort(x, kind="stable").astype(dtype))
+    same(ps.argsort(x[0], index_dtype=dtype), np.argsort(x[0], kind="stable").astype(dtype))
+
+
+def test_bits():
+    x = np.random.default_rng(0).integers(0, 2**32, 5000, dtype=np.uint32)
+    same(ps.argsort(x, bits=(8, 20)), np.argsort((x >> 8) & 0xFFF, kind="stable"))
+    same(ps.sort(x, bits=(0, 3), descending=True), x[np.argsort(7 - (x & 7).astype(int), kind="stable")])
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_nan_by_bits(dtype):
+    x = np.array([np.nan, 1, -np.inf, -np.nan, 0], dtype)
+    negative = np.copysign(x[3], -1)
+    x[3] = negative
+    found = ps.sort(x, nan="bits")
+    same(found, x[[3, 2, 4, 1, 0]])
+
+
+@pytest.mark.parametrize("x", [np.arange(10)[::-1].astype("f4"), np.arange(12).reshape(3, 4)[:, ::-1].astype("i8")])
+def test_out(x):
+    expected = np.sort(x)
+    out = np.empty_like(x)
+    assert ps.sort(x, out=out) is out
+    same(out, expected)
+    strided = np.empty((*x.shape[:-1], 2 * x.shape[-1]), x.dtype)[..., ::2]
+    assert ps.sort(x, out=strided) is strided
+    same(strided, expected)
+    mine = x.copy()
+    assert ps.sort(mine, out=mine) is mine
+    same(mine, expected)
+    positions = np.empty(x.shape, np.int64)
+    assert ps.argsort(x, out=positions) is positions
+    same(positions, np.argsort(x, kind="stable"))
+
+
+def test_out_that_overlaps():
+    memory = np.random.default_rng(0).random(1000)
+    expected = np.sort(memory[:900])
+    ps.sort(memory[:900], out=memory[100:])
+    same(memory[100:].copy(), expected)
+
+
+def test_lists_and_subclasses():
+    same(ps.sort([3, 1, 2]), np.array([1, 2, 3]))
+    same(ps.sort(np.matrix([[3, 1, 2]])), np.array([[1, 2, 3]]))
+
+
+@pytest.mark.parametrize("device", ["cpu:0", "auto", "opencl:0"])
+def test_devices(device):
+    if device.startswith("opencl") and not any(b.backend == "opencl" and b.devices for b in ps.backends()):
+        pytest.skip("this machine has no OpenCL device")
+    x = np.random.default_rng(0).random(30000).astype("f4")
+    same(ps.sort(x, device=device), np.sort(x))
+    same(ps.argsort(x, device=device, index_dtype="uint32"), np.argsort(x, kind="stable").astype("u4"))
+
+
+def test_algorithm_and_scratch():
+    x = np.random.default_rng(0).integers(0, 100, 100000).astype("i4")
+    same(ps.sort(x, algorithm="sample"), np.sort(x))
+    same(ps.argsort(x, max_scratch=600_000), np.argsort(x, kind="stable"))
+
+
+def test_threads_share_everything():
+    x = np.random.default_rng(0).random(50000)
+    expected = np.argsort(x, kind="stable")
+    wrong = []
+
+    def work():
+        for _ in range(5):
+            if not np.array_equal(ps.argsort(x), expected) or not np.array_equal(ps.sort(x), x[expected]):
+                wrong.append(1)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong
+
+
+def test_gil_is_released():
+    x = np.random.default_rng(0).random(3_000_000)
+    counted = 0
+    done = threading.Event()
+
+    def sort():
+        ps.argsort(x)
+        done.set()
+
+    thread = threading.Thread(target=sort)
+    thread.start()
+    while not done.wait(0.001):
+        counted += 1
+    thread.join()
+    assert counted > 5
