@@ -71,7 +71,7 @@ bool is_left_to_oclgrind() {
   return builds_slowly() && !is_simulated() && !is_set("SORTIUM_TEST_FULL");
 }
 
-// True if the method is tried with a few types and payloads only, which differ from method to
+// True if the method is tested with only a few types and payloads, which differ from method to
 // method. OpenCL compiles for two of them: compilers for CPUs are slow, and NVIDIA's builds one
 // program at a time.
 bool has_few_shapes(const MethodUnderTest& m) {
@@ -89,7 +89,7 @@ Depth depth_for(const MethodUnderTest& m) {
   return static_cast<Depth>(depth);
 }
 
-// A problem of the kind that the method is made for.
+// Returns a problem of the kind that the method solves.
 Problem problem_for(const AlgorithmInfo& algorithm, std::uint64_t count) {
   Problem p;
   p.count = count;
@@ -98,7 +98,7 @@ Problem problem_for(const AlgorithmInfo& algorithm, std::uint64_t count) {
   return p;
 }
 
-// The last count before, and the first count after, the method plans with other parameters.
+// The last count with one choice of parameters, and the first count with the next choice.
 std::vector<std::uint64_t> switch_points(const MethodUnderTest& m) {
   const auto& algorithm = find_algorithm(m.algorithm.name);
   const auto& device = capabilities(*test_device());
@@ -148,8 +148,8 @@ Sizes sizes_for(const Plan& plan, const MethodUnderTest& m) {
   return s;
 }
 
-// Keeps at most SORTIUM_TEST_CASES cases: the last one of each of so many parts of the list,
-// because sizes grow from case to case.
+// Keeps at most SORTIUM_TEST_CASES cases: divides the list into that many parts and keeps the last
+// case of each, because sizes grow from case to case.
 void thin_out(std::vector<Case>& cases) {
   const char* text = std::getenv("SORTIUM_TEST_CASES");
   const std::size_t most = text == nullptr ? 0 : std::strtoul(text, nullptr, 10),
@@ -316,8 +316,8 @@ TEST_P(Conformance, SortsAsTheReferenceDoes) {
 }
 
 // Segments that are partitioned several times, and segments whose keys are all equal. Uses the
-// variant for GPUs on every device, with the smallest local sort only, so that short segments count
-// as long ones. One segment with all records, and segments of mixed lengths.
+// variant for GPUs on every device, with only the smallest local sort, so that short segments are
+// treated as long ones. One segment with all records, and segments of mixed lengths.
 TEST(LongSegments, ArePartedUntilTheyAreShort) {
   if (on_host()) GTEST_SKIP() << "kernels run on devices";
   if (is_left_to_oclgrind()) GTEST_SKIP() << left_to_oclgrind;
@@ -494,8 +494,8 @@ TEST(Simulator, RunsEveryAlgorithm) {
   for (const auto& [algorithm, times] : run) EXPECT_GT(times, 0u) << algorithm;
 }
 
-// Floats as programs have them: msd spreads their orders. The table has few of these. Some of the
-// floats here have no place among the spread orders.
+// Floats like those of programs: msd uses spread orders for them. The table has few such lists.
+// Some of the floats here have no space in the table of spread orders.
 TEST(Floats, SpreadByTheirExponents) {
   const auto known = algorithms();
   const auto& msd = *std::ranges::find(known, "msd", &AlgorithmInfo::name);
@@ -529,7 +529,7 @@ TEST(Floats, SpreadByTheirExponents) {
     }
 }
 
-// "auto" with one record less, as many, and one more than where it changes the algorithm.
+// "auto" just below, at, and just above each count at which it changes the algorithm.
 TEST(Auto, SortsAroundItsSwitchPoints) {
   Trial trial(test_device(), Placement::guarded);
   const auto& device = capabilities(*test_device());

@@ -485,7 +485,7 @@ TEST(PlanScratch, OfCapabilitiesThatNoDeviceHas) {
   }
 }
 
-// The records' bytes, a fiftieth, and 1 MiB.
+// Scratch memory of at most the records' bytes, a fiftieth more, and 1 MiB.
 TEST(PlanScratch, OfTheDefaultOnALargeGpu) {
   const Capabilities h200 = large_gpu();
   for (const auto key : {KeyType::u32, KeyType::f32, KeyType::u64, KeyType::f64})

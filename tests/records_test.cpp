@@ -128,7 +128,7 @@ using Bytes = std::vector<std::byte>;
 
 using Numbers = std::vector<std::uint64_t>;
 
-// Where each segment begins, and the end: of very different lengths, some empty.
+// Returns where each segment begins, and the end of the last one. Lengths vary widely; some are 0.
 Numbers make_offsets(const RecordProblem& p) {
   if (p.segments == 0) return {0, p.count};
   Numbers offsets{0};
@@ -138,8 +138,8 @@ Numbers make_offsets(const RecordProblem& p) {
   return offsets;
 }
 
-// For each place of the output, where its record is in the input; `none` where a segment is shorter
-// than the limit.
+// Returns, for each position of the output, its record's position in the input, or `none` if a
+// segment is shorter than the limit.
 constexpr std::uint64_t none = ~std::uint64_t{0};
 Numbers sorted_positions(const RecordProblem& p, const std::vector<Bytes>& columns) {
   Numbers order(p.count);
@@ -163,8 +163,8 @@ Numbers sorted_positions(const RecordProblem& p, const std::vector<Bytes>& colum
   return out;
 }
 
-// Columns with few values in each field, the most awkward ones among them, so that every field
-// decides.
+// Columns with few distinct values in each field, special ones included, so that every field
+// decides some comparisons.
 std::vector<Bytes> make_columns(const RecordProblem& p, std::uint64_t seed) {
   Random random(seed);
   std::vector<Bytes> columns;
@@ -210,8 +210,8 @@ struct Area {
 unsigned alignment_of(unsigned bytes) { return (bytes | 16) & (~(bytes | 16) + 1); }
 std::byte canary(std::uint64_t at) { return static_cast<std::byte>(0xa5 ^ (at * 0x9d >> 3)); }
 
-// Areas one after the other in a buffer, each as badly aligned as it may be, with canaries between
-// them.
+// Areas one after the other in a buffer, with the least alignment that is allowed, and canaries
+// between them.
 std::uint64_t place(std::vector<Area>& areas) {
   std::uint64_t total = 512;
   for (auto& a : areas) {
@@ -221,7 +221,7 @@ std::uint64_t place(std::vector<Area>& areas) {
   return total;
 }
 
-// What is wrong with one sort; empty where all is well.
+// Returns what is wrong with one sort; empty if nothing is.
 std::string trial(const RecordProblem& p, std::uint64_t seed, const Method& method = {}) {
   const auto& device = test_device();
   const RecordPlan plan(device, p, method);
@@ -311,12 +311,12 @@ void expect_sorted(RecordProblem p, std::string_view what,
   }
 }
 
-// Some sizes, where the cases are many.
+// Only some sizes, because there are many cases.
 std::vector<std::uint64_t> few_counts() {
   if (is_set("SORTIUM_TEST_SMALL")) return {97};
   return {1, 97, 4097};
 }
-// Every case on cpu:0; some where each has kernels to compile; few on a simulator.
+// Every case on cpu:0; some on devices that compile kernels for each; few on a simulator.
 template <class T>
 T cases(T host, T kernels, T small) {
   return is_set("SORTIUM_TEST_SMALL") ? small : on_host() ? host : kernels;
@@ -344,7 +344,7 @@ TEST(Records, FloatsOfEveryPolicy) {
   }
 }
 
-// As the whole of a column: the way round the packing, where the core sorts it so.
+// Whole columns as keys: sorted without packing if the algorithms support it.
 TEST(Records, FloatColumnsOfEveryPolicy) {
   for (const auto type : {KeyType::f32, KeyType::f64, KeyType::f16, KeyType::bf16})
     for (unsigned policy = 0; policy < 12; policy += cases(1, 12, 12))
@@ -382,7 +382,7 @@ TEST(Records, ByteStrings) {
     p.key = {{0, n % 4, FieldType::bytes(n), n % 3 == 0 ? Order::descending : Order::ascending}};
     expect_sorted(p, fmt::format("{} bytes", n), few_counts());
   }
-  // The sort of records of 100 bytes by 10 of them.
+  // Records of 100 bytes, sorted by 10 of them.
   expect_sorted({.columns = {{100}}, .key = {{.type = FieldType::bytes(10)}}}, "100 bytes");
 }
 
@@ -433,7 +433,7 @@ std::vector<Field> two_words() {
   return {{0, 4, KeyType::i16}, {0, 8, FieldType::bytes(11)}};
 }
 
-// With values of every kind of size: a column as it is, one word, several words.
+// Values of every kind of size, with a key that is a whole column, one word, or several words.
 TEST(Records, Segments) {
   const auto each = [](const RecordProblem& p, std::string_view what) {
     RecordProblem q = p;
@@ -823,7 +823,7 @@ TEST(RecordsOnHostMemory, MemoryThatIsNotAligned) {
                  options);
     EXPECT_TRUE(same(memory.data() + 1));
 
-    // First records of segments: what a shorter one leaves is as it was.
+    // Top-k of segments: the rest of a shorter segment's output must not change.
     std::vector<std::byte> offsets(17);
     for (std::uint32_t s = 0; const std::uint32_t offset : {0u, 2u, 2u, 1009u})
       std::memcpy(offsets.data() + 1 + 4 * s++, &offset, 4);
@@ -915,7 +915,7 @@ TEST(RecordsOnHostMemory, ValuesOfAnySize) {
   }
 }
 
-// The same sizes through what takes segments, first records and runs.
+// Values of these sizes with segments, top-k and unique.
 template <class V>
 void values_go_with_keys(const Options& options) {
   constexpr std::size_t n = 1009, k = 100;
@@ -955,7 +955,7 @@ void values_go_with_keys(const Options& options) {
   EXPECT_TRUE(std::ranges::equal(std::span(sorted_values).first(runs), values_should))
       << "runs, values of " << sizeof(V);
 
-  // What a shorter segment leaves is as it was.
+  // The rest of a shorter segment's output must not change.
   const Problem p{.key = KeyType::u32,
                   .count = n,
                   .payload = Payload::values,

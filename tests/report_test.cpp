@@ -1,5 +1,5 @@
-// `sortium report`, run as a user runs it, on made-up results: what the page and the pictures hold,
-// and what is refused.
+// `sortium report` as a user runs it, on invented results: the content of the page and the
+// pictures, and the files that it refuses.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -32,8 +32,7 @@ std::string contents(const fs::path& path) {
   return out.str();
 }
 
-// What keeps `text` from being well-formed XML (of the kind that has no DTD); empty where nothing
-// does.
+// Returns why `text` is not well-formed XML (without a DTD); empty if it is.
 std::string xml_mistake(std::string_view text) {
   std::vector<std::string> open;
   std::size_t roots = 0;
@@ -137,7 +136,7 @@ class Report : public testing::Test {
   void write(const std::string& name, const json& value) const { write(name, value.dump()); }
   [[nodiscard]] std::string read(const std::string& name) const { return contents(dir_ / name); }
 
-  // Arguments are words of a shell.
+  // `arguments` are split by a shell.
   [[nodiscard]] Result run(const std::string& arguments) const {
     const int status = std::system(fmt::format("cd '{}' && '{}' report {} >out.txt 2>err.txt",
                                                dir_.string(), SORTIUM_CLI, arguments)
@@ -145,7 +144,7 @@ class Report : public testing::Test {
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read("err.txt")};
   }
 
-  // The figures of a page, by their titles.
+  // Returns the figures of a page by their titles.
   [[nodiscard]] json figures(const std::string& page) const {
     const std::string all = read(page), begin = "<script type=\"application/json\" id=\"figures\">";
     const auto at = all.find(begin) + begin.size();
@@ -158,7 +157,7 @@ class Report : public testing::Test {
   fs::path dir_;
 };
 
-// What `sortium bench --json` writes.
+// Returns a file like those of `sortium bench --json`.
 json bench(const std::vector<json>& rows) {
   return {{"sortium", "0.1.0"},        {"protocol", "as ever"}, {"min_seconds", 0.1},
           {"distribution", "uniform"}, {"interrupted", false},  {"results", rows}};
@@ -238,7 +237,7 @@ TEST_F(Report, NeedsNothingElse) {
       page.find(
           "content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'\""),
       page.npos);
-  // Scripts' own text is no markup.
+  // The text of scripts is not markup.
   std::size_t scripts = 0;
   for (std::size_t at = 0; (at = page.find("<script", at)) != page.npos; ++scripts) {
     const auto text = page.find('>', at) + 1, end = page.find("</script>", text);
@@ -252,7 +251,7 @@ TEST_F(Report, NeedsNothingElse) {
     EXPECT_EQ(page.find(fetches), page.npos) << fetches;
   const std::regex reference("(href=\"|url\\()(?!#)");
   EXPECT_FALSE(std::regex_search(page, reference));
-  // The pictures that are there without scripts.
+  // The pictures that the page shows without scripts.
   std::size_t pictures = 0;
   for (std::size_t at = 0; (at = page.find("<svg", at)) != page.npos; ++at, ++pictures) {
     const auto end = page.find("</svg>", at) + 6;

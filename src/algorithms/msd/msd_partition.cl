@@ -1,15 +1,15 @@
-// msd, keys without values whose ties nobody can tell apart: partitions keys into buckets by one or
+// msd, keys without values whose equal keys are identical: partitions keys into buckets by one or
 // two passes from the leading digit on; the second pass partitions each segment that the first one
 // made. Not stable: a work-group sorts a tile by digit in local memory and reserves each digit's
-// place in the output by one addition to a shared count, so nobody looks back.
+// place in the output by one addition to a shared count, which needs no look-back.
 //
 // Memory is written in whole chunks, which fill sectors, since a part of a sector costs as much as
 // the whole. What is left of a digit is carried to the next tile; after the last tile of a run or
 // segment it is written key by key.
 //
 // Both passes are one launch. Work-groups take runs of tiles by ticket, and go on to the second
-// pass when all tiles of the first are written. Whoever is waited for has taken a ticket, so it is
-// running.
+// pass when all tiles of the first are written. They wait only for work-groups that have taken a
+// ticket, and so are running.
 
 PARAMETER(WG)            // work-items of a work-group
 PARAMETER(ITEMS)         // keys of a work-item in a tile

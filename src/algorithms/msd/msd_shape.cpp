@@ -26,9 +26,9 @@ constexpr std::uint64_t many_sampled_from = std::uint64_t{1} << 26;
 // A digit is few if two keys agree in it more often than one time in this; measured on an H200. (By
 // chance it is one time in 256.)
 constexpr std::uint64_t few_digits_share = 32;
-// Above so many records there are too many tiles for each work-group to add up their counts.
+// Above this many records, there are too many tiles for each work-group to add up all their counts.
 constexpr std::uint64_t tiles_counted_to = std::uint64_t{1} << 21;
-// A tile costs as much as so many further records of each work-item, however small it is.
+// The fixed cost of a tile, in records of each work-item.
 constexpr std::uint64_t tile_cost_items = 10;
 
 [[noreturn]] void unsupported(const std::string& why) {
@@ -102,7 +102,8 @@ LocalSort local_sort(const Problem& p, const Capabilities& device, unsigned bits
   return local;
 }
 
-// Up to so many records, one digit is enough, with larger local sorts; measured on an H200.
+// Up to this many records, one digit and larger local sorts are faster than two digits; measured on
+// an H200.
 std::uint64_t one_digit_to(const Problem& p) {
   const bool small_keys =
       p.payload == Payload::none && info(p.key).bytes == 4 && spread_bits(p) == 0;
@@ -342,8 +343,8 @@ unsigned Shape::second_digit_bits(const Problem& problem) const {
 }
 
 std::uint64_t bucket_capacity(const Problem& problem, const Shape& shape) {
-  // Buckets that nobody sorts may be large, but equal keys are slow to count, and to partition by
-  // one digit.
+  // Buckets that need no local sort may be large. But many equal keys are slow to count, and to
+  // partition by one digit.
   return partition_sorts(problem, shape) ? ceil_div(problem.count, 64) : shape.local.capacity();
 }
 
@@ -365,7 +366,8 @@ Shape make_shape(const Problem& problem, const Capabilities& device, const Param
 CountShape make_count_shape(const Problem& problem, const Capabilities& device, const Shape& shape,
                             bool tells_few_digits) {
   CountShape count;
-  // Floats repeat as a rule, and their buckets have room for it; buckets that nobody sorts do, too.
+  // Repeated keys do no harm to floats, whose buckets have spare capacity, or to buckets without a
+  // local sort.
   count.tells_repeats =
       shape.samples_keys && shape.spread_bits == 0 && !partition_sorts(problem, shape);
   count.tells_few_digits = shape.samples_keys && tells_few_digits;

@@ -52,7 +52,7 @@ struct TilePartition {
   [[nodiscard]] kernels::Defines defines(const Problem& problem) const;
 };
 
-// How keys without values are partitioned if nobody can tell their ties apart (msd_partition.cl).
+// How keys without values are partitioned if equal keys are identical (msd_partition.cl).
 struct KeyPartition {
   unsigned work_group = 256;
   unsigned items = 0;     // of a work-item in a tile; 0: RadixPasses partitions

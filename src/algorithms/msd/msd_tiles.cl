@@ -1,8 +1,8 @@
-// msd, lists of up to 2^21 records that one digit partitions: two kernels do what clearing,
-// counting and partitioning are for longer lists. msd_count_tiles keeps the digit counts of each
-// tile; msd_partition_tiles, one work-group a tile, adds them up itself. (In a short list all tiles
-// begin at the same time and would look back all the way; and a launch takes as long as its work.)
-// columns.cl comes before this file.
+// msd, lists of up to 2^21 records that are partitioned by one digit. Two kernels replace the
+// clearing, counting and partitioning of longer lists. msd_count_tiles stores the digit counts of
+// each tile. msd_partition_tiles, with one work-group per tile, adds them up itself. (In a short
+// list all tiles begin at the same time, so each would look back to the first one; and another
+// launch would take as long as its work.) columns.cl comes before this file.
 
 PARAMETER(COUNT_WG)     // work-items of a work-group of msd_count_tiles
 PARAMETER(COUNT_ITEMS)  // keys of a work-item at a time in msd_count_tiles
@@ -36,8 +36,8 @@ void msd_count_tiles(GLOBAL const ukey_t* keys, GLOBAL u32* table, u64 n, u32 sh
     UNROLL
     for (u32 i = 0; i < COUNT_ITEMS; ++i)
       bucket[i] = key_digit(keys[min(first + i * SG_LANES, count - 1)], shift, RADIX - 1);
-      // If the first keys of a sub-group have one digit, as in sorted input, one addition counts
-      // each row that has one digit.
+      // If the first keys of a sub-group have the same digit, as in sorted input, each row with a
+      // single digit is counted by one addition.
 #if SG_NATIVE
     if (sg_ballot(sg, bucket[0] != sg_shuffle(sg, bucket[0], 0)) == 0) {
       UNROLL
@@ -121,8 +121,8 @@ void msd_partition_tiles(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
     key[i] = at < count ? k : KEY_LAST;
   }
 
-  // Sum the counts of the tiles before this one, and of all tiles. A team has neighbouring rows, a
-  // work-item eight digits of them.
+  // Sum the counts of earlier tiles, and of all tiles. A team sums neighbouring rows, and each of
+  // its work-items eight digits of them.
   const u32 team = t / ROW_QUADS, quad = t % ROW_QUADS, rows = (tiles + ROW_TEAMS - 1) / ROW_TEAMS;
   const u32 end = min((team + 1) * rows, tiles);
   u32 sum[8], before[8];

@@ -1,16 +1,16 @@
 // A work-group sorts its items in local memory, by bins; if a bin is crowded, by radix passes. msd
-// (buckets), one-cluster (partitions) and one-group (the list) share it. bins.cl comes before it.
-// Its cost is its instructions: an item's place, its count's place and their sum are each computed
-// once.
+// (for buckets), one-cluster (for parts) and one-group (for the list) use it. bins.cl comes before
+// it. Instructions limit its speed: so an item's position, the address of its count, and their sum
+// are each computed once.
 
-// Beside those of bins.cl:
-PARAMETER(COMPOSITE)      // 1: an item has its position below what is compared
+// Parameters beside those of bins.cl:
+PARAMETER(COMPOSITE)      // 1: an item holds the compared bits and, below them, its position
 PARAMETER(POSITION_BITS)  // bits of that position
 PARAMETER(WINDOW_HIGH)    // 1: the bits that choose a bin lie in an item's upper word
 PARAMETER(BY_PLACE)       // 1: fewer bits are compared than a bin's number has, so the position
                           // completes it
 
-// COMPOSITE: no two items are equal, so ties keep their order, and the position finds the rest of
+// COMPOSITE: no two items are equal, so ties keep their order. The position in an item identifies
 // the record.
 #define POSITION(item) ((u32)(item) & ((1u << POSITION_BITS) - 1))
 
@@ -32,14 +32,14 @@ typedef struct {
 #define WINDOW(item) ((u32)((item) >> (shift & 31)))
 #endif
 
-// How an item's place completes the number of its bin. If fewer bits are compared than a bin's
-// number has, neighbours would add to few bins. Then the lowest `bits` bits of the bin's number
-// come from the item's place, scaled by `step` / 65536. bits == 0: the item alone chooses its bin.
+// How an item's position completes the number of its bin. If fewer bits are compared than a bin's
+// number has, neighbours would add to few bins. Then the lowest `bits` bits of the bin's number are
+// the item's position, scaled by `step` / 65536. bits == 0: the item alone determines its bin.
 typedef struct {
   u32 bits, step;
 } bins_by_place_t;
 
-// Where word w of the counts lies. Work-item t scans words 8t to 8t + 7. They lie side by side,
+// The address of word w of the counts. Work-item t scans words 8t to 8t + 7. They are contiguous,
 // except with BY_PLACE: there, neighbours would add to words in only two banks.
 #if BY_PLACE
 #define BIN_AT(w) ((w) % 8 * WG + ((w) / 8 ^ (w) / 256))
@@ -53,7 +53,7 @@ INLINE void sort_crowded(LOCAL bin_sort_t* mine, sub_group_t sg, u32 rows) {
   const u32 t = local_id();
   if (t < 2) mine->differ[t] = 0;
   barrier_local();
-  // Only the bits in which items differ need a pass; positions need none, as passes are stable.
+  // Only bits in which items differ need a pass. Positions need none, because passes are stable.
   sort_t differ = 0;
   UNROLL
   for (u32 i = 0; i < ITEMS; ++i) differ |= i < rows ? mine->items[i * WG + t] ^ mine->items[0] : 0;
@@ -87,8 +87,8 @@ INLINE u32 bin_of(sort_t item, u32 i, u32 shift, bins_by_place_t by_place) {
   return 2 * BIN_AT(window & (BINS / 2 - 1)) + (window >> (LOG_BINS - 1) & 1);
 }
 
-// Counts an item in its bin, if it is `there`. Returns `bin`, and from bit 16 on the item's rank:
-// how many items were counted in the bin before.
+// Counts an item in its bin if `there` is 1. Returns `bin` and, from bit 16 on, the item's rank:
+// the number of items counted in the bin before.
 INLINE u32 place_in_bin(LOCAL u32* bins, u32 bin, u32 there) {
   const u32 half_word = 16 * (bin % 2);
   u32 before = 0;
@@ -96,13 +96,14 @@ INLINE u32 place_in_bin(LOCAL u32* bins, u32 bin, u32 there) {
   return bin | before >> half_word << 16;
 }
 
-// Many items of 64 bits leave no registers for their places. Then only the ranks are kept, in 4
-// bits (enough if no bin is crowded; `alike` is for shorter keys), and bins are computed again.
+// Many items of 64 bits leave no registers for their bins. Then registers hold only the ranks, in 4
+// bits each, and bins are computed again. (4 bits suffice if no bin is crowded; `alike` is for
+// shorter keys.)
 #define PACKED_RANKS (SORT_BITS == 64 && !COMPOSITE && !FEW_ITEMS)
 
-// Sorts all items into mine->items. `item`: item i of work-item t is number i * WG + t; its first
-// `rows` are there, the others are SORT_LAST. The bits from `shift` on choose an item's bin; see
-// bins_by_place_t. `alike`: 1 if items of the same bin are equal and need no sorting. Begins and
+// Sorts all items into mine->items. item[i] of work-item t is number i * WG + t; the first `rows`
+// exist, the others are SORT_LAST. The bits from `shift` on select an item's bin; see
+// bins_by_place_t. `alike` is 1 if items of the same bin are equal and need no sorting. Begins and
 // ends with barriers.
 INLINE void sort_in_bins(LOCAL bin_sort_t* mine, sub_group_t sg, sort_t* item, u32 rows, u32 shift,
                          bins_by_place_t by_place, u32 alike) {
@@ -115,7 +116,7 @@ INLINE void sort_in_bins(LOCAL bin_sort_t* mine, sub_group_t sg, sort_t* item, u
   if (t == 0) mine->crowded = 0;
   barrier_local();
 
-  // Rank in the bins: few items all at once; many, for want of registers, one after the other.
+  // Rank in the bins: few items at once; many one after the other, because registers are short.
 #if PACKED_RANKS
   u32 ranks[(ITEMS + 7) / 8];  // 4 bits each
   UNROLL
@@ -177,7 +178,7 @@ INLINE void sort_in_bins(LOCAL bin_sort_t* mine, sub_group_t sg, sort_t* item, u
     }
     barrier_local();
 
-    // Scatter. Items past the end stay in their places.
+    // Scatter. Items past the end keep their places.
     LOCAL const u16* starts_of_bins = (LOCAL const u16*)mine->bins;
 #if FEW_ITEMS
     UNROLL
@@ -190,7 +191,7 @@ INLINE void sort_in_bins(LOCAL bin_sort_t* mine, sub_group_t sg, sort_t* item, u
 #endif
     barrier_local();
 
-    // Sort within bins, then across the borders between work-items.
+    // Sort within bins, then across the boundaries between work-items.
     if (!alike) {
       LOCAL sort_t* own = mine->items + t * ITEMS;
       SORT_NEIGHBOURS(item, own)

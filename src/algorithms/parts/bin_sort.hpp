@@ -1,4 +1,4 @@
-// The host's side of bin_sort.cl, for the algorithms that sort by bins.
+// The parameters and local memory of bin_sort.cl, for the algorithms that sort by bins.
 #pragma once
 
 #include <algorithm>
@@ -21,9 +21,9 @@ struct BinSortParameters {
   unsigned work_group;         // work-items of a work-group, a power of two
   unsigned items;              // items of a work-item; odd, more than 8
   unsigned sort_bits;          // bits of an item: 32 or 64
-  bool with_positions;         // an item has its position below what is compared
+  bool with_positions;         // an item holds the compared bits and, below them, its position
   unsigned position_bits;      // bits of that position
-  unsigned bin_shift;          // an item's bits from here on choose its bin
+  unsigned bin_shift;          // the lowest of an item's bits that select its bin
   unsigned bin_share = 16;     // bins for each work-item: 16 or 32
   bool bins_by_place = false;  // the position completes the bin's number
 

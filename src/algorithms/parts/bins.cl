@@ -1,6 +1,7 @@
-// What all sorts by bins share. A work-group's items go to about as many bins in local memory as
-// there are items. Then each bin has a few items, which are sorted by exchanges of neighbours. If a
-// bin is crowded, radix passes sort the items instead. Kernels join it in front of their own files.
+// Shared by all sorts by bins. A work-group distributes its items to about as many bins in local
+// memory as there are items. Then each bin has a few items, which exchanges of neighbours sort. If
+// a bin is crowded, radix passes sort the items instead. This file comes before the kernels that
+// use it.
 
 PARAMETER(WG)         // work-items of a work-group, a power of two
 PARAMETER(ITEMS)      // items of a work-item; odd, more than 8
@@ -14,10 +15,10 @@ PARAMETER(SORT_BITS)  // bits of an item: 32 or 64
 #define RADIX 256u
 #define SUB_GROUPS (WG / SG_LANES)
 #define RANK_WORDS SG_RANK_WORDS(RADIX)
-// A bin with more than BIN_MOST items is crowded. SIDE items on each side of the border between two
-// work-items are merged: a bin that lies across the border has at least one on either side, and a
-// work-item's two borders must not meet.
-#define FEW_ITEMS (ITEMS <= 16)  // there are registers for items and places together
+// A bin with more than BIN_MOST items is crowded. A bin may extend over the boundary between two
+// work-items, with at least one item on either side. So SIDE items on each side of the boundary are
+// merged. A work-item's merges at its two boundaries must not overlap.
+#define FEW_ITEMS (ITEMS <= 16)  // registers can hold all items and their places
 #if !FEW_ITEMS
 #define BIN_MOST 8u
 #define SIDE 8u
@@ -33,8 +34,8 @@ typedef u32 sort_t;
 #endif
 #define SORT_LAST ((sort_t)(~(sort_t)0))
 
-// A word counts two bins: b in its lower half, and b + BINS / 2 in its upper half, so that one sum
-// scans both. The radix passes have their ranks in the same memory.
+// A word counts two bins: b in its lower half, and b + BINS / 2 in its upper half. So one scan
+// serves both. The radix passes use the same memory for their ranks.
 #define BIN_WORDS (BINS / 2 > SUB_GROUPS * RANK_WORDS ? BINS / 2 : SUB_GROUPS * RANK_WORDS)
 // Sets the top bit of each half that is above BIN_MOST.
 #define TOO_MANY(two) ((two) + 0x10001u * (0x7fffu - BIN_MOST))
@@ -56,8 +57,8 @@ typedef u32 sort_t;
     b = max(x, y);             \
   }
 
-// Sorts the work-item's ITEMS neighbours by rounds of odd-even exchanges. BIN_MOST rounds are
-// enough: no item is further from its place than its bin is long.
+// Sorts the work-item's ITEMS neighbours by rounds of odd-even exchanges. BIN_MOST rounds suffice:
+// no item is further from its place than its bin is long.
 #define SORT_NEIGHBOURS(item, own)                                           \
   {                                                                          \
     UNROLL                                                                   \
@@ -72,7 +73,7 @@ typedef u32 sort_t;
     for (u32 i = 0; i < ITEMS; ++i) own[i] = item[i];                        \
   }
 
-// Merges SIDE items on each side of the border to the work-item before.
+// Merges SIDE items on each side of the boundary to the work-item before.
 #define MERGE_BORDER(own)                                                \
   {                                                                      \
     sort_t two[2 * SIDE];                                                \
@@ -105,7 +106,8 @@ OUTLINE void radix_pass(LOCAL u32* ranks, LOCAL sort_t* items, LOCAL index_t* sc
   for (u32 i = 0; i < ITEMS; ++i) item[i] = items[first + i * SG_LANES];
 #define DIGIT_AT(i) ((u32)(item[i] >> shift) & (RADIX - 1))
 #if ORDERED_LOCAL_ATOMICS
-  // A bin is crowded, so most likely a few digits are common: the first lane's and another one.
+  // A bin is crowded, so a few digits are probably common. Guess them: the first lane's and another
+  // one.
   const u32 one = sg_shuffle(sg, DIGIT_AT(0), 0), others = sg_ballot(sg, DIGIT_AT(0) != one);
   const u32 other = sg_shuffle(sg, DIGIT_AT(0), others != 0 ? highest_bit32(others) : 0),
             two = others != 0 ? other : RADIX;
@@ -115,7 +117,7 @@ OUTLINE void radix_pass(LOCAL u32* ranks, LOCAL sort_t* items, LOCAL index_t* sc
   SG_RANK_ROWS(place, ITEMS, my_ranks, RADIX, DIGIT_AT, 0)
 #endif
   barrier_local();
-  // Scan over digits, and over sub-groups for each.
+  // Scan over digits and, within a digit, over sub-groups.
   index_t before = 0;
   for (u32 base = 0; base < RADIX; base += WG) {
     const u32 digit = base + t;
@@ -132,7 +134,7 @@ OUTLINE void radix_pass(LOCAL u32* ranks, LOCAL sort_t* items, LOCAL index_t* sc
     before += all;
   }
   barrier_local();
-  // Scatter, once all places are read: compilers cannot tell that no item lies where they are.
+  // Scatter, after all places are read: compilers cannot tell that items and places do not overlap.
   UNROLL
   for (u32 i = 0; i < ITEMS; ++i) place[i] += my_ranks[DIGIT_AT(i)];
   UNROLL

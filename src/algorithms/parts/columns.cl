@@ -1,5 +1,5 @@
-// From the digit counts of a tile's sub-groups to places in the sorted tile. The kernels of radix
-// sorts join it in front of their own files.
+// Turns the digit counts of a tile's sub-groups into positions in the sorted tile. This file comes
+// before the radix sorts that use it.
 //
 // `ranks` has RANK_WORDS words for each sub-group, as SG_RANK_ROWS leaves them; `sums` has WG
 // words. The work-items form TEAMS teams of RADIX. Work-item t handles digit t % RADIX in the rows
@@ -13,8 +13,8 @@ PARAMETER(WG)  // work-items of a work-group, a multiple of RADIX
 #define TEAMS (WG / RADIX)              // work-items that share a digit
 #define TEAM_ROWS (SUB_GROUPS / TEAMS)  // sub-groups of a team
 
-// Returns the tile's count of the digit, and in *before how many of them are in the sub-groups
-// before the team's. A barrier must come before; it has one inside.
+// Returns the tile's count of the digit. Stores in *before how many of them are in the sub-groups
+// before the team's. A barrier must come before the call; the function has one inside.
 INLINE u32 sum_digit(LOCAL const u32* ranks, LOCAL u32* sums, u32* before) {
   const u32 t = local_id(), digit = t % RADIX, team = t / RADIX;
   u32 sum = 0, total = 0;
@@ -32,9 +32,10 @@ INLINE u32 sum_digit(LOCAL const u32* ranks, LOCAL u32* sums, u32* before) {
   return total;
 }
 
-// Turns the counts in `ranks` into the places where each sub-group's digits begin. `start`: where
-// digit t begins in the sorted tile, needed from work-items t < RADIX. `before`: from sum_digit. A
-// barrier must come between sum_digit and this, and another one after it.
+// Replaces the counts in `ranks` by the positions where each sub-group's digits begin. `start` is
+// the position of digit t in the sorted tile; only work-items t < RADIX need to pass it. `before`
+// is the result of sum_digit. A barrier must come between sum_digit and this call, and another one
+// after it.
 INLINE void place_digit(LOCAL u32* ranks, LOCAL u32* sums, u32 start, u32 before) {
   const u32 t = local_id(), digit = t % RADIX, team = t / RADIX;
   if (t < RADIX) sums[t] = start;

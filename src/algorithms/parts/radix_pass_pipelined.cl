@@ -1,11 +1,11 @@
-// sort_tiles, software-pipelined: a work-group always has two tiles in hand. The next tile is
-// loaded and ranked, and its counts are published, before the current one looks back and is written
-// out. So look-backs seldom wait. Parameters and steps: radix_pass_tiles.cl, which comes before
-// this file.
+// sort_tiles, software-pipelined: a work-group always processes two tiles. The next tile is loaded
+// and ranked, and its counts are published, before the current one looks back and is written out.
+// So look-backs seldom wait. radix_pass_tiles.cl, which comes before this file, has the parameters
+// and the steps.
 
-// Of records up to 8 bytes, the next tile's values are loaded only after the current tile has
-// looked back: its look-back would wait behind them. Wider records load them early, for want of
-// registers.
+// For records of up to 8 bytes, the next tile's values are loaded only after the current tile has
+// looked back: otherwise its look-back would wait behind these loads. Wider records load them
+// earlier, because registers are short.
 #define VALUES_LATE (KEY_BITS / 8 + VALUE_BYTES <= 8)
 
 // Writes one record of the run that owns slot `at` of the sorted tile to the output: the record in
@@ -34,8 +34,8 @@
     WRITE_VALUE(from)                         \
   }
 
-// Sorts all tiles of a pass that this work-group gets. `*turn_` counts its tickets over all passes;
-// the first one has been taken. Returns how many tiles it was.
+// Sorts all tiles of a pass for which this work-group takes a ticket. `*turn_` counts its tickets
+// over all passes; the first one has been taken. Returns the number of tiles.
 INLINE u32 sort_tiles(LOCAL onesweep_memory_t* mine, sub_group_t sg, pass_t p, u32* turn_) {
   const u32 t = local_id();
   LOCAL u32* my_ranks = MY_RANKS;
