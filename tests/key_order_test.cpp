@@ -8,6 +8,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "algorithms/counting/ranks.hpp"
 #include "algorithms/sample/codes.hpp"
 #include "device_array.hpp"
 #include "kernels/kernels.hpp"
@@ -271,6 +272,33 @@ void expect_codes(const KeyTypeInfo& type, const std::vector<std::uint64_t>& key
   sample::decode(codes.data(), codes.size(), coding);
   ASSERT_EQ(codes, in) << describe(type, policy);
 }
+// counting: ranks ascend in the order of the keys, whichever encoding computes them.
+TEST(NarrowKeyOrder, IsThatOfTheRanks) {
+  for (const char* name : {"u8", "i8", "u16", "i16", "f16", "bf16"}) {
+    const auto& type = info(parse_key_type(name));
+    for (const auto& policy : policies(type))
+      for (const unsigned cut : {0u, 3u}) {
+        Problem p{.key = type.type, .order = policy.order};
+        p.nan = policy.nan, p.zeros = policy.zeros;
+        p.begin_bit = cut, p.end_bit = type.bits() - cut;
+        std::vector<std::uint16_t> all(std::size_t{1} << type.bits()), ranks(all.size());
+        std::iota(all.begin(), all.end(), std::uint16_t{0});
+        counting::BlockRanks(p).of(all.data(), ranks.data(), all.size());
+        std::vector<std::pair<std::uint64_t, std::uint16_t>> by_order;
+        for (std::size_t i = 0; i < all.size(); ++i)
+          by_order.emplace_back(within(reference(all[i], type, policy), {cut, type.bits() - cut}),
+                                ranks[i]);
+        std::ranges::sort(by_order);
+        for (std::size_t i = 1; i < by_order.size(); ++i) {
+          const auto& [a, rank_a] = by_order[i - 1];
+          const auto& [b, rank_b] = by_order[i];
+          ASSERT_EQ(a == b, rank_a == rank_b) << describe(type, policy) << std::hex << ' ' << a;
+          ASSERT_LE(rank_a, rank_b) << describe(type, policy) << std::hex << ' ' << a;
+        }
+      }
+  }
+}
+
 TEST_P(WideKeyOrder, IsThatOfTheVectorUnitsCodes) {
   for (const auto order : {Order::ascending, Order::descending}) {
     if (type.bytes == 4) expect_codes<std::uint32_t>(type, keys, order);

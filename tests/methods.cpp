@@ -27,6 +27,7 @@ const std::map<std::string, std::vector<Tried>>& tried() {
         {"schedule=C4+B*,work_group=16", true},
         {"schedule=C4+B*,work_group=8,small_stages=together"}}},
       {"bitonic-local", {{"", true}, {"work_group=1"}, {"work_group=1024"}}},
+      {"counting", {{"", true}, {"threads=1", true}, {"threads=3", true}}},
       {"lsd", {{"", true}, {"variant=gpu,work_group=64,items=2", true}, {"variant=gpu,items=3"}}},
       {"odd-even", {{"", true}, {"rounds=1", true}, {"rounds=7"}, {"rounds=64"}}},
       {"msd", {{"", true}, {"bits=11", true}, {"bits=16", false, true}}},
@@ -85,7 +86,7 @@ std::vector<MethodUnderTest> methods() {
 }
 
 bool is_limited(const AlgorithmInfo& a) {
-  return a.needs_clusters || a.needs_progress || a.max_count != 0;
+  return a.needs_clusters || a.needs_progress || a.max_count != 0 || a.max_key_bits != 0;
 }
 
 std::string test_name(const MethodUnderTest& m) {

@@ -79,6 +79,7 @@ enum class Rank : std::uint8_t {
   many_launches,       // several launches for each digit
   one_launch_a_digit,  // one launch for each digit; work-groups wait for earlier ones
   few_moves,           // two or three moves of the records, whatever the number of digits
+  counts_keys,         // counts the keys, which have few possible values
   one_cluster_of_few,  // one launch on a cluster, for too few records to be worth it
   one_group,           // one launch on one compute unit
   one_cluster,         // one launch on a cluster of compute units

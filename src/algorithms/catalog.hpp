@@ -7,6 +7,15 @@ namespace sortium::catalog {
 
 const Algorithm& bitonic();
 const Algorithm& bitonic_local();
+const Algorithm& counting();
+// True if `counting` is the fastest algorithm of the host's for the problem.
+bool counting_suits(const Problem& problem);
+// `counting` in the ways that `sample` has below.
+void counting_few(const Problem& problem, const Operands& operands);
+std::uint64_t counting_few_scratch(const Problem& problem);
+void counting_in_arena(Queue& queue, const Problem& problem, unsigned threads,
+                       const Operands& operands);
+std::uint64_t counting_in_arena_scratch(const Problem& problem, unsigned threads);
 const Algorithm& lsd();
 const Algorithm& merge();
 const Algorithm& merge_in_place();

@@ -14,6 +14,9 @@ const std::vector<const Algorithm*>& registry() {
   static const std::vector<const Algorithm*> algorithms{
       &catalog::bitonic(),
       &catalog::bitonic_local(),
+#ifdef SORTIUM_WITH_HOST
+      &catalog::counting(),
+#endif
       &catalog::lsd(),
       &catalog::merge(),
       &catalog::merge_in_place(),

@@ -31,6 +31,12 @@ HostReport report() {
   return detail::few_report(names);
 }
 
+HostReport report_of_counting() {
+  static const detail::FewNames names{find_device("cpu:0")->info().name,
+                                      catalog::counting().info().name};
+  return detail::few_report(names);
+}
+
 HostReport sort_by_network(const Problem& p, const HostOperands& o) {
   HostReport made = report();
   catalog::sample_fewest(p, o.keys_in, o.keys_out, o.values_in, o.values_out);
@@ -61,12 +67,14 @@ HostReport few::sort(const Problem& p, const HostOperands& o) {
                           host_memory(o.offsets)};
   validate_sort_operands(p, operands, 0, Space::host);
   if (p.count <= network_records) return sort_by_network(p, o);
-  HostReport made = report();
+  const bool counts = catalog::counting_suits(p);
+  HostReport made = counts ? report_of_counting() : report();
+  const auto sort_few = counts ? catalog::counting_few : catalog::sample_few;
   if (p.count <= untimed_records) {
-    catalog::sample_few(p, operands);
+    sort_few(p, operands);
   } else {
     Stopwatch watch;
-    catalog::sample_few(p, operands);
+    sort_few(p, operands);
     made.sort_seconds = watch.lap();
   }
   return made;

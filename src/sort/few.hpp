@@ -6,8 +6,8 @@
 // |----------|--------------------------------------------|------------------------|
 // | to 3     | sort(keys), inline (detail::inline_records)| a call                 |
 // | to 16    | catalog::sample_fewest: a network or ranks | reading SORTIUM_DEVICE |
-// | to 255   | catalog::sample_few                        | reading the clock      |
-// | to 2^14  | catalog::sample_few                        | a plan and a queue     |
+// | to 255   | catalog::sample_few, counting_few          | reading the clock      |
+// | to 2^14  | catalog::sample_few, counting_few          | a plan and a queue     |
 // | more     | a Plan                                     |                        |
 // clang-format on
 #pragma once

@@ -15,11 +15,11 @@
 // works without them.
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 
 #include "../catalog.hpp"
+#include "../run_alone.hpp"
 #include "key_steps.hpp"
 #include "layout.hpp"
 #include "merge_runs.hpp"
@@ -249,7 +249,7 @@ class Sample final : public Algorithm {
     return info;
   }
 
-  Rank suits(const Problem&, const Capabilities&) const override { return Rank::only_one; }
+  Rank suits(const Problem&, const Capabilities&) const override { return Rank::few_moves; }
 
   std::unique_ptr<Sorter> plan(const Problem& problem, const Capabilities& device,
                                const Parameters& given) const override {
@@ -260,23 +260,7 @@ class Sample final : public Algorithm {
 }  // namespace
 
 void catalog::sample_few(const Problem& problem, const Operands& operands) {
-  const SampleSorter sorter(problem, 1, {});
-  if (operands.scratch) return sorter.run_alone(operands);
-  constexpr std::size_t on_stack = 1u << 15;
-  Operands o = operands;
-  if (sorter.scratch_bytes() <= on_stack) {
-    alignas(64) std::byte scratch[on_stack];
-    o.scratch.handle = scratch;
-    return sorter.run_alone(o);
-  }
-  const std::unique_ptr<void, decltype(&std::free)> scratch(
-      std::aligned_alloc(64, (sorter.scratch_bytes() + 63) / 64 * 64), &std::free);
-  if (!scratch)
-    throw Error(ErrorCode::out_of_memory,
-                fmt::format("cpu:0: the host has no memory for {} bytes of scratch",
-                            sorter.scratch_bytes()));
-  o.scratch.handle = scratch.get();
-  sorter.run_alone(o);
+  host::run_alone(SampleSorter(problem, 1, {}), operands);
 }
 
 std::uint64_t catalog::sample_few_scratch(const Problem& problem) {

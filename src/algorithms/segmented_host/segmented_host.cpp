@@ -1,4 +1,4 @@
-// Segments on the host's cores. Each core sorts short segments by itself, with sample's sort for
+// Segments on the host's cores. Each core sorts short segments by itself, with cpu:0's sort for
 // the calling thread. Then all cores sort the long ones, one after the other. One arena limits the
 // threads. Nothing may fail after it has begun to write: all memory it needs is in scratch memory.
 #include <fmt/format.h>
@@ -42,15 +42,20 @@ class SegmentedHostSorter final : public Sorter {
                      : static_cast<unsigned>(given.number("threads", device.compute_units))) {
     if (problem.segments == 0)
       throw Error(ErrorCode::unsupported, "segmented-host: sorts segments, and there are none");
-    few_bytes_ =
-        (catalog::sample_few_scratch(segment(std::min(problem.count, alone))) + 63) / 64 * 64;
+    const Problem longest = segment(std::min(problem.count, alone));
+    few_bytes_ = catalog::sample_few_scratch(longest);
+    if (catalog::counting_suits(longest))
+      few_bytes_ = std::max(few_bytes_, catalog::counting_few_scratch(longest));
+    few_bytes_ = (few_bytes_ + 63) / 64 * 64;
     std::uint64_t bytes = threads_.count() * few_bytes_;
     // Add an eighth. A segment shorter than the whole list may need a little more memory, because
     // it may have one part less, so that its parts are larger. There are at least eight parts, so
     // each grows by less than an eighth.
     if (problem.count > alone) {
-      const std::uint64_t whole =
-          catalog::sample_in_arena_scratch(segment(problem.count), threads_.count());
+      const Problem all = segment(problem.count);
+      const std::uint64_t whole = catalog::counting_suits(all)
+                                      ? catalog::counting_in_arena_scratch(all, threads_.count())
+                                      : catalog::sample_in_arena_scratch(all, threads_.count());
       bytes = std::max(bytes, whole + whole / 8);
     }
     scratch_ = layout_.add(bytes);
@@ -101,7 +106,9 @@ class SegmentedHostSorter final : public Sorter {
   }
 
   void sort_long(Queue& queue, const Operands& o, std::uint64_t begin, std::uint64_t count) const {
-    catalog::sample_in_arena(queue, segment(count), threads_.count(), o);
+    const Problem p = segment(count);
+    (catalog::counting_suits(p) ? catalog::counting_in_arena : catalog::sample_in_arena)(
+        queue, p, threads_.count(), o);
     if (problem_.payload == Payload::positions)
       host::call(queue, "positions", [&] { add_begin(o, begin, count); });
   }
@@ -142,7 +149,8 @@ class SegmentedHostSorter final : public Sorter {
         });
         continue;
       }
-      catalog::sample_few(segment(count), mine);
+      const Problem p = segment(count);
+      (catalog::counting_suits(p) ? catalog::counting_few : catalog::sample_few)(p, mine);
       if (problem_.payload == Payload::positions) add_begin(mine, begin, count);
     }
   }

@@ -1,0 +1,431 @@
+// Counting sort for the host: Seward, 1954; Knuth, "The Art of Computer Programming", volume 3,
+// section 5.2, algorithm D. At most 16 bits of a key decide, so that there are at most 65,536
+// ranks, and nothing is compared.
+//
+// Many keys of 8 or 16 bits without values are counted by their bits and then written anew, from
+// the counts: one reading and one writing. All other lists are partitioned stably by digits of at
+// most 8 bits of the rank, the low digit first: one pass for ranks of up to 8 bits, two for more.
+// Each thread counts and moves the records of a chunk, so frequent keys cost no balance.
+//
+// Nothing fails once the output is written: all memory is scratch memory.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <memory>
+
+#include "../../device/host_threads.hpp"
+#include "../catalog.hpp"
+#include "../run_alone.hpp"
+#include "ranks.hpp"
+
+namespace sortium {
+namespace {
+
+constexpr std::uint64_t alone = 1u << 15;  // at most this many records are sorted by one thread
+constexpr unsigned most_key_bits = counting::most_key_bits, most_digit_bits = 8;
+constexpr std::uint64_t block = 512;  // records whose ranks are computed together
+
+template <class T>
+T* at(const Memory& m) {
+  return m ? reinterpret_cast<T*>(static_cast<std::byte*>(m.handle) + m.offset) : nullptr;
+}
+
+class CountingSorter final : public Sorter {
+ public:
+  CountingSorter(const Problem& problem, unsigned most_threads)
+      : problem_(problem),
+        ranks_(problem),
+        key_bytes_(info(problem.key).bytes),
+        digit_bits_(std::min(key_bits(problem), most_digit_bits)),
+        passes_(key_bits(problem) > most_digit_bits ? 2 : 1),
+        threads_(problem.count <= alone ? 1 : most_threads) {
+    constexpr std::uint64_t most_chunk = std::uint64_t{1} << 31;  // counters have 32 bits
+    chunks_ = std::max<std::uint64_t>(threads_.count(), ceil_div(problem.count, most_chunk));
+    chunk_ = ceil_div(problem.count, chunks_);
+    const std::uint64_t digits = std::uint64_t{1} << most_digit_bits;
+    counters_ = counts_keys() ? std::uint64_t{1} << 8 * key_bytes_ : digits;
+    counts_ = layout_.add(chunks_ * counters_ * sizeof(std::uint32_t));
+    if (counts_keys()) {
+      begins_ = layout_.add((counters_ + 1) * sizeof(std::uint64_t));
+      key_of_rank_ = layout_.add(ranks_.is_flip() ? 0 : counters_ * sizeof(std::uint16_t));
+    }
+    places_ = layout_.add(chunks_ * digits * sizeof(std::uint64_t));
+    done_ = layout_.add(std::max(chunks_, pieces));
+    if (counts_keys() && ranks_.is_flip()) return;
+    keys_ = layout_.add(problem.count * key_bytes_);
+    if (problem.payload != Payload::none)
+      values_ = layout_.add(problem.count * problem.value_bytes);
+  }
+
+  std::uint64_t scratch_bytes() const override { return layout_.bytes(); }
+  std::string parameters() const override { return fmt::format("threads={}", threads_.count()); }
+  void build(Device&, const Capabilities&) override { threads_.start(); }
+
+  void enqueue(Queue& queue, const Operands& o) override {
+    threads_.run([&] { sort_on(queue, o); });
+  }
+
+  // Sorts in the arena that the caller is in, which has at least as many threads.
+  template <class Q>
+  void sort_on(Q& queue, const Operands& o) const {
+    switch (key_bytes_) {
+      case 1:
+        return sort<std::uint8_t>(queue, o);
+      case 2:
+        return sort<std::uint16_t>(queue, o);
+      case 4:
+        return sort<std::uint32_t>(queue, o);
+      default:
+        return sort<std::uint64_t>(queue, o);
+    }
+  }
+
+  // With no more than `alone` records: sorts without a queue.
+  void run_alone(const Operands& o) const {
+    Now now;
+    sort_on(now, o);
+  }
+
+ private:
+  static constexpr std::uint64_t pieces = 256;  // of the output, which is written from the counts
+
+  struct Now {
+    template <class Work>
+    void call(std::string_view, const Work& work) const {
+      work();
+    }
+  };
+
+  // True if keys are counted by all their bits and written anew. Counters and their sums must cost
+  // less than moving the keys: floats' ranks are computed for each of 65,536 counters.
+  [[nodiscard]] bool counts_keys() const {
+    if (problem_.payload != Payload::none || key_bits(problem_) != 8 * key_bytes_) return false;
+    const std::uint64_t counters = std::uint64_t{1} << 8 * key_bytes_;
+    return problem_.count >= counters * (ranks_.is_flip() ? 2 : 8) || key_bytes_ == 1;
+  }
+
+  // Calls body(i) for each i < count, in parallel in the arena that the caller is in.
+  template <class Body>
+  void each(const Operands& o, std::uint64_t count, const Body& body) const {
+    const auto range = [&](std::uint64_t begin, std::uint64_t end) {
+      for (auto i = begin; i != end; ++i) body(i);
+    };
+    if (threads_.count() == 1)
+      range(0, count);
+    else
+      host::once_for(count, at<std::uint8_t>(done_.in(o)), tbb::simple_partitioner{}, range);
+  }
+  // Calls body(chunk, its first record, its end) for each chunk.
+  template <class Body>
+  void each_chunk(const Operands& o, const Body& body) const {
+    each(o, chunks_, [&](std::uint64_t c) {
+      body(c, std::min(c * chunk_, problem_.count), std::min((c + 1) * chunk_, problem_.count));
+    });
+  }
+
+  template <class Key, class Q>
+  void sort(Q& queue, const Operands& o) const {
+    if constexpr (sizeof(Key) <= 2)
+      if (counts_keys()) {
+        bool are_ranks_keys = true;
+        host::call(queue, "count", [&] {
+          count_keys<Key>(o);
+          are_ranks_keys = find_begins<Key>(o);
+        });
+        if (are_ranks_keys) return host::call(queue, "write", [&] { write_keys<Key>(o); });
+      }
+    if (problem_.payload == Payload::none || problem_.value_bytes == 4)
+      move<Key, std::uint32_t>(queue, o);
+    else
+      move<Key, std::uint64_t>(queue, o);
+  }
+
+  // ---- keys alone, from their counts ----
+
+  template <class Key>
+  void count_keys(const Operands& o) const {
+    const auto* const keys = at<const Key>(o.keys_in);
+    each_chunk(o, [&](std::uint64_t c, std::uint64_t begin, std::uint64_t end) {
+      auto* const counts = at<std::uint32_t>(counts_.in(o)) + c * counters_;
+      if constexpr (sizeof(Key) == 1)
+        count_bytes(keys + begin, end - begin, counts);
+      else
+        count_words(keys + begin, end - begin, counts);
+    });
+  }
+
+  // Four tables: the same key twice in a row would wait for its counter.
+  static void count_bytes(const std::uint8_t* keys, std::uint64_t count, std::uint32_t* counts) {
+    constexpr unsigned tables = 4;
+    std::uint32_t table[tables][256] = {};
+    std::uint64_t i = 0;
+    for (; i + 8 <= count; i += 8) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, keys + i, 8);
+      for (unsigned b = 0; b < 8; ++b) ++table[b % tables][word >> (8 * b) & 0xff];
+    }
+    for (; i < count; ++i) ++table[0][keys[i]];
+    for (unsigned k = 0; k < 256; ++k)
+      counts[k] = table[0][k] + table[1][k] + table[2][k] + table[3][k];
+  }
+  static void count_words(const std::uint16_t* keys, std::uint64_t count, std::uint32_t* counts) {
+    std::memset(counts, 0, sizeof(std::uint32_t) << 16);
+    std::uint64_t i = 0;
+    for (; i + 4 <= count; i += 4) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, keys + i, 8);
+      for (unsigned k = 0; k < 4; ++k) ++counts[word >> (16 * k) & 0xffff];
+    }
+    for (; i < count; ++i) ++counts[keys[i]];
+  }
+
+  // Sums up the chunks' counts, and finds where each rank begins in the output. Returns false if
+  // two different keys have the same rank: these must keep their order, which counts do not know.
+  template <class Key>
+  bool find_begins(const Operands& o) const {
+    auto* const counts = at<std::uint32_t>(counts_.in(o));
+    auto* const begins = at<std::uint64_t>(begins_.in(o));
+    if (ranks_.is_flip()) {
+      const auto flip = static_cast<Key>(ranks_.flip());
+      std::uint64_t sum = 0;
+      for (std::uint64_t rank = 0; rank < counters_; ++rank) {
+        begins[rank] = sum;
+        for (std::uint64_t c = 0; c < chunks_; ++c) sum += counts[c * counters_ + (rank ^ flip)];
+      }
+      begins[counters_] = sum;
+      return true;
+    }
+    auto* const key_of_rank = at<std::uint16_t>(key_of_rank_.in(o));
+    std::memset(begins, 0, (counters_ + 1) * sizeof *begins);
+    for (std::uint64_t first = 0; first < counters_; first += block) {
+      std::uint16_t keys[block], ranks[block];
+      for (std::uint64_t k = 0; k < block; ++k) keys[k] = static_cast<std::uint16_t>(first + k);
+      ranks_.of(keys, ranks, std::min(block, counters_));
+      for (std::uint64_t k = 0; k < std::min(block, counters_); ++k) {
+        std::uint64_t sum = 0;
+        for (std::uint64_t c = 0; c < chunks_; ++c) sum += counts[c * counters_ + keys[k]];
+        if (sum == 0) continue;
+        if (begins[ranks[k]] != 0) return false;
+        begins[ranks[k]] = sum;
+        key_of_rank[ranks[k]] = keys[k];
+      }
+    }
+    std::uint64_t sum = 0;
+    for (std::uint64_t rank = 0; rank <= counters_; ++rank) sum += std::exchange(begins[rank], sum);
+    return true;
+  }
+
+  template <class Key>
+  void write_keys(const Operands& o) const {
+    auto* const out = at<Key>(o.keys_out);
+    const auto* const begins = at<const std::uint64_t>(begins_.in(o));
+    const auto* const key_of_rank = at<const std::uint16_t>(key_of_rank_.in(o));
+    const std::uint64_t piece = ceil_div(problem_.count, threads_.count() == 1 ? 1 : pieces);
+    each(o, ceil_div(problem_.count, piece), [&](std::uint64_t p) {
+      const std::uint64_t first = p * piece, last = std::min(first + piece, problem_.count);
+      auto rank = static_cast<std::uint64_t>(
+          std::upper_bound(begins, begins + counters_ + 1, first) - begins - 1);
+      for (std::uint64_t begin = first; begin < last; ++rank) {
+        const std::uint64_t end = std::min(begins[rank + 1], last);
+        const auto key =
+            static_cast<Key>(ranks_.is_flip() ? rank ^ ranks_.flip() : key_of_rank[rank]);
+        std::fill(out + begin, out + end, key);
+        begin = end;
+      }
+    });
+  }
+
+  // ---- stable partitions ----
+
+  template <class Key, class Value>
+  struct Columns {
+    const Key* keys_in;
+    const Value* values_in;  // null: values are positions, or there are none
+    Key* keys_out;           // null: not wanted
+    Value* values_out;       // null: there are no values
+  };
+
+  template <class Key, class Value, class Q>
+  void move(Q& queue, const Operands& o) const {
+    const bool has_values = problem_.payload != Payload::none;
+    const Columns<Key, Value> in{
+        at<const Key>(o.keys_in),
+        problem_.payload == Payload::values ? at<const Value>(o.values_in) : nullptr,
+        at<Key>(keys_.in(o)), has_values ? at<Value>(values_.in(o)) : nullptr};
+    const auto from_scratch = [&] {
+      return Columns<Key, Value>{in.keys_out, in.values_out,
+                                 problem_.keys_out ? at<Key>(o.keys_out) : nullptr,
+                                 has_values ? at<Value>(o.values_out) : nullptr};
+    };
+    if (passes_ == 2) {
+      partition(queue, o, in, 0);
+      return partition(queue, o, from_scratch(), 1);
+    }
+    const bool in_place = at<Key>(o.keys_in) == at<Key>(o.keys_out) && problem_.keys_out;
+    const bool values_in_place = in.values_in != nullptr && in.values_in == at<Value>(o.values_out);
+    auto only = in;
+    only.keys_out = from_scratch().keys_out;
+    only.values_out = from_scratch().values_out;
+    if (in_place || values_in_place)
+      host::call(queue, "copy", [&] { copy_input(o, in, only, in_place, values_in_place); });
+    partition(queue, o, only, 0);
+  }
+
+  // Copies what would be overwritten to scratch memory, and makes `only` read the copy.
+  template <class Key, class Value>
+  void copy_input(const Operands& o, const Columns<Key, Value>& in, Columns<Key, Value>& only,
+                  bool keys, bool values) const {
+    each_chunk(o, [&](std::uint64_t, std::uint64_t begin, std::uint64_t end) {
+      if (keys) std::copy(in.keys_in + begin, in.keys_in + end, in.keys_out + begin);
+      if (values) std::copy(in.values_in + begin, in.values_in + end, in.values_out + begin);
+    });
+    if (keys) only.keys_in = in.keys_out;
+    if (values) only.values_in = in.values_out;
+  }
+
+  // Moves the records to the places of their `pass`-th digit.
+  template <class Key, class Value, class Q>
+  void partition(Q& queue, const Operands& o, const Columns<Key, Value>& columns,
+                 unsigned pass) const {
+    host::call(queue, "count", [&] {
+      each_chunk(o, [&](std::uint64_t c, std::uint64_t begin, std::uint64_t end) {
+        count_digits(columns.keys_in, begin, end, pass, c, o);
+      });
+      find_places(o);
+    });
+    host::call(queue, "move", [&] {
+      each_chunk(o, [&](std::uint64_t c, std::uint64_t begin, std::uint64_t end) {
+        auto* const places = at<std::uint64_t>(places_.in(o)) + (c << most_digit_bits);
+        if (columns.values_out == nullptr)
+          move_chunk<false, false>(columns, begin, end, pass, places);
+        else if (columns.values_in == nullptr)
+          move_chunk<true, true>(columns, begin, end, pass, places);
+        else
+          move_chunk<true, false>(columns, begin, end, pass, places);
+      });
+    });
+  }
+
+  template <class Key>
+  void count_digits(const Key* keys, std::uint64_t begin, std::uint64_t end, unsigned pass,
+                    std::uint64_t c, const Operands& o) const {
+    std::array<std::uint32_t, 1u << most_digit_bits> table[2] = {};
+    for (std::uint64_t first = begin; first < end; first += block) {
+      const std::uint64_t count = std::min(block, end - first);
+      std::uint16_t ranks[block];
+      ranks_.of(keys + first, ranks, count);
+      for (std::uint64_t k = 0; k < count; ++k) ++table[k % 2][digit(ranks[k], pass)];
+    }
+    auto* const counts = at<std::uint32_t>(counts_.in(o)) + (c << most_digit_bits);
+    for (std::size_t d = 0; d < table[0].size(); ++d) counts[d] = table[0][d] + table[1][d];
+  }
+
+  [[nodiscard]] std::size_t digit(std::uint16_t rank, unsigned pass) const {
+    return pass == 0 ? rank & ((1u << digit_bits_) - 1) : rank >> digit_bits_;
+  }
+
+  // Where each chunk's records of each digit begin.
+  void find_places(const Operands& o) const {
+    const auto* const counts = at<const std::uint32_t>(counts_.in(o));
+    auto* const places = at<std::uint64_t>(places_.in(o));
+    std::uint64_t sum = 0;
+    for (std::uint64_t d = 0; d < 1u << most_digit_bits; ++d)
+      for (std::uint64_t c = 0; c < chunks_; ++c) {
+        places[c << most_digit_bits | d] = sum;
+        sum += counts[c << most_digit_bits | d];
+      }
+  }
+
+  template <bool has_values, bool are_positions, class Key, class Value>
+  void move_chunk(const Columns<Key, Value>& columns, std::uint64_t begin, std::uint64_t end,
+                  unsigned pass, std::uint64_t* places) const {
+    for (std::uint64_t first = begin; first < end; first += block) {
+      const std::uint64_t count = std::min(block, end - first);
+      std::uint16_t ranks[block];
+      ranks_.of(columns.keys_in + first, ranks, count);
+      for (std::uint64_t k = 0; k < count; ++k) {
+        const std::uint64_t place = places[digit(ranks[k], pass)]++, i = first + k;
+        if (columns.keys_out != nullptr) columns.keys_out[place] = columns.keys_in[i];
+        if constexpr (are_positions)
+          columns.values_out[place] = static_cast<Value>(i);
+        else if constexpr (has_values)
+          columns.values_out[place] = columns.values_in[i];
+      }
+    }
+  }
+
+  Problem problem_;
+  counting::BlockRanks ranks_;
+  unsigned key_bytes_, digit_bits_, passes_;
+  std::uint64_t chunks_ = 0, chunk_ = 0;  // number of chunks, records of each
+  std::uint64_t counters_ = 0;            // of each chunk
+  ScratchLayout layout_;
+  ScratchLayout::Slice counts_, begins_, key_of_rank_, places_, done_, keys_, values_;
+  host::Threads threads_;
+};
+
+class Counting final : public Algorithm {
+ public:
+  const AlgorithmInfo& info() const override {
+    static const AlgorithmInfo info{
+        .name = "counting",
+        .title = "counting sort on the host's cores, by at most 16 bits",
+        .source = "Seward 1954; Knuth, volume 3, 5.2",
+        .stable = true,
+        .host = true,
+        .max_key_bits = most_key_bits,
+        .cost =
+            "keys: one reading and one writing; records: one stable partition for up to "
+            "8 bits, two for more",
+        .parameters = {{"threads", "that take part at most", 1, 1024, {}}}};
+    return info;
+  }
+
+  Rank suits(const Problem& problem, const Capabilities&) const override {
+    return catalog::counting_suits(problem) ? Rank::counts_keys : Rank::unsuited;
+  }
+
+  std::unique_ptr<Sorter> plan(const Problem& problem, const Capabilities& device,
+                               const Parameters& given) const override {
+    if (key_bits(problem) > most_key_bits)
+      throw Error(ErrorCode::unsupported,
+                  fmt::format("counting: at most {} bits may decide a key's place, and {} do",
+                              most_key_bits, key_bits(problem)));
+    return std::make_unique<CountingSorter>(
+        problem, static_cast<unsigned>(given.number("threads", device.compute_units)));
+  }
+};
+
+}  // namespace
+
+// Fewer records are sorted before 256 counters are set up.
+bool catalog::counting_suits(const Problem& problem) {
+  constexpr std::uint64_t least = 256;
+  return problem.count >= least && key_bits(problem) <= most_key_bits;
+}
+
+void catalog::counting_few(const Problem& problem, const Operands& operands) {
+  host::run_alone(CountingSorter(problem, 1), operands);
+}
+
+std::uint64_t catalog::counting_few_scratch(const Problem& problem) {
+  return CountingSorter(problem, 1).scratch_bytes();
+}
+
+void catalog::counting_in_arena(Queue& queue, const Problem& problem, unsigned threads,
+                                const Operands& operands) {
+  CountingSorter(problem, threads).sort_on(queue, operands);
+}
+
+std::uint64_t catalog::counting_in_arena_scratch(const Problem& problem, unsigned threads) {
+  return CountingSorter(problem, threads).scratch_bytes();
+}
+
+const Algorithm& catalog::counting() {
+  static const Counting algorithm;
+  return algorithm;
+}
+
+}  // namespace sortium

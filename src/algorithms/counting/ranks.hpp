@@ -1,0 +1,68 @@
+// Ranks of keys of which at most 16 bits decide.
+#pragma once
+
+#include <cstdint>
+#include <sortium/core.hpp>
+
+namespace sortium::counting {
+
+constexpr unsigned most_key_bits = 16;
+
+// Computes ranks a block at a time, so that compilers can use vector instructions. Ranks have 16
+// bits, ascend in the problem's order, and are equal for ties. Two encodings are faster than
+// KeyRank; tests/key_order_test.cpp holds them to it.
+class BlockRanks {
+ public:
+  explicit BlockRanks(const Problem& p)
+      : rank_(p),
+        flip_(static_cast<std::uint16_t>(order_bits(0, p))),
+        infinity_(static_cast<std::int32_t>(info(p.key).infinity)),
+        sign_of_order_(p.order == Order::descending ? -1 : 0) {
+    if (key_bits(p) != info(p.key).bits()) return;
+    if (!info(p.key).is_float)
+      encoding_ = Encoding::flip;
+    else if (p.nan == NanOrder::last && p.zeros == ZeroOrder::tied)
+      encoding_ = Encoding::default_floats;
+  }
+
+  // True if a rank is a key with some bits inverted: key ^ flip().
+  [[nodiscard]] bool is_flip() const { return encoding_ == Encoding::flip; }
+  [[nodiscard]] std::uint16_t flip() const { return flip_; }
+
+  template <class Key>
+  void of(const Key* keys, std::uint16_t* ranks, std::uint64_t count) const {
+    switch (encoding_) {
+      case Encoding::flip:
+        for (std::uint64_t i = 0; i < count; ++i)
+          ranks[i] = static_cast<Key>(keys[i] ^ static_cast<Key>(flip_));
+        return;
+      case Encoding::default_floats:
+        for (std::uint64_t i = 0; i < count; ++i)
+          ranks[i] = default_float(static_cast<std::uint16_t>(keys[i]));
+        return;
+      case Encoding::any:
+        for (std::uint64_t i = 0; i < count; ++i)
+          ranks[i] = static_cast<std::uint16_t>(rank_(keys[i]));
+    }
+  }
+
+ private:
+  enum class Encoding : std::uint8_t { flip, default_floats, any };
+
+  // NaN last, zeros tied: the number of units in the last place from the first infinity, or one
+  // more than the other infinity's.
+  [[nodiscard]] std::uint16_t default_float(std::uint16_t key) const {
+    const std::int32_t magnitude = key & 0x7fff;
+    const std::int32_t minus = -static_cast<std::int32_t>(key >> 15) ^ sign_of_order_;  // 0 or -1
+    const std::int32_t number = (magnitude ^ minus) - minus + infinity_;
+    const std::int32_t is_nan = -static_cast<std::int32_t>(magnitude > infinity_);
+    return static_cast<std::uint16_t>((number & ~is_nan) | ((2 * infinity_ + 1) & is_nan));
+  }
+
+  KeyRank rank_;
+  std::uint16_t flip_;
+  std::int32_t infinity_, sign_of_order_;
+  Encoding encoding_ = Encoding::any;
+};
+
+}  // namespace sortium::counting
