@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint32_t groups = 37;
 
-// A variant of the sub-group words.
+// A way to implement the sub-group words.
 struct Manner {
   std::string name;
   unsigned emulated_lanes = 0;  // 0: the device's own sub-groups

@@ -13,7 +13,7 @@ struct MethodUnderTest {
   std::string parameters;
   bool wide = false;   // run with every key type and size of value
   unsigned turn = 0;   // differs from method to method
-  bool heavy = false;  // needs so many work-items that a simulator takes minutes for a case
+  bool heavy = false;  // a simulator takes minutes for a case, because it needs many work-items
 };
 
 // Returns every algorithm of the registry with its default parameters, and some with others.

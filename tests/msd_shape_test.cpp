@@ -13,7 +13,7 @@ using namespace sortium::msd;
 
 constexpr std::uint64_t million = std::uint64_t{1} << 20;
 
-// 132 compute units with so much local memory for a work-group.
+// A device with 132 compute units and this local memory for a work-group.
 Capabilities gpu(std::uint64_t local_bytes) {
   Capabilities c;
   c.kind = DeviceKind::gpu;

@@ -34,7 +34,7 @@ struct DeviceArray {
   std::size_t bytes;
 };
 
-// Enqueued work as a CUDA graph.
+// A CUDA graph of work that was enqueued on a stream.
 struct Graph {
   Graph() = default;
   Graph(const Graph&) = delete;

@@ -71,7 +71,7 @@ std::string dtype_names() {
   return names;
 }
 
-// Returns a NumPy type of so many bytes, for raw elements that are only moved.
+// Returns a NumPy type with this many bytes, for raw elements that are only moved.
 std::string descr_of_bytes(unsigned bytes) {
   for (const auto type : {KeyType::u8, KeyType::u16, KeyType::u32, KeyType::u64})
     if (sortium::info(type).bytes == bytes) return descr_of(type);

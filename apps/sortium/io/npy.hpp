@@ -15,7 +15,7 @@ class Input;
 // '<' (little-endian) or '>' (big-endian): the byte order that this machine does not have.
 constexpr char foreign_order = std::endian::native == std::endian::little ? '>' : '<';
 
-// Bytes that tell an .npy file from others: the magic string and the format version.
+// The length of the bytes that identify an .npy file: the magic string and the format version.
 constexpr std::size_t npy_magic_bytes = 8;
 // Returns true if `start`, the first npy_magic_bytes of a file, begin an .npy file of a known
 // version.

@@ -189,7 +189,7 @@ std::string notes_of(const std::vector<Series>& all) {
       for (const auto* r : its) {
         sizes.insert(r->n);
         distributions.insert(r->distribution);
-        // The name is already printed before it.
+        // The algorithm's name stands before the reason already.
         const std::string who = r->algorithm + ": ";
         reasons.insert(r->why.starts_with(who) ? r->why.substr(who.size()) : r->why);
       }

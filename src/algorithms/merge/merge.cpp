@@ -55,7 +55,7 @@ class MergeSorter final : public Sorter {
       if (!std::has_single_bit(value) || value > most)
         throw Error(ErrorCode::unsupported,
                     fmt::format("merge: {}={} is not a power of two up to {}; a work-group merges "
-                                "twice so many keys "
+                                "twice as many keys "
                                 "of {} bytes in local memory, of which the device has {} bytes",
                                 name, value, most, info(problem.key).bytes, device.local_memory));
     if (!std::has_single_bit(tier1_))

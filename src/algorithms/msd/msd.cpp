@@ -18,7 +18,7 @@ namespace {
 
 using namespace msd;
 
-// msd_start clears with so many bytes a work-group, and at most so many work-groups.
+// msd_start clears this many bytes with each work-group, and uses at most this many work-groups.
 constexpr std::uint64_t cleared_at_once = 1u << 14, most_clearing_groups = 128;
 
 // What a sort needs zeroed beside the passes' own memory: byte offsets in

@@ -25,7 +25,7 @@ PARAMETER(BUCKET_BITS)    // with SPREAD_BITS: log2(BUCKETS)
 #define PLACE(bucket) ((bucket) % PER_WORD * COUNT_BITS)
 #define COUNT_OF(word, bucket) ((word) >> PLACE(bucket) & COUNT_MOST)
 
-// count_bytes() in msd_shape.cpp has its size.
+// count_bytes() in msd_shape.cpp computes its size.
 typedef struct {
   u32 counts[COUNT_WORDS];
 #if SPREAD_BITS

@@ -20,7 +20,7 @@ PARAMETER(ONE_LEAD)     // with SPREAD_BITS, 1: all keys of a bucket share these
 #define DROPS_ZEROS (ONE_LEAD && SORT_BITS == 32)
 #define SHIFTS_LEAD (ONE_LEAD && KEY_NAN != NAN_FIRST)
 
-// place_in_local_memory() in msd_shape.cpp has its size.
+// place_in_local_memory() in msd_shape.cpp computes its size.
 #if VALUES_LATE
 typedef union {
 #else

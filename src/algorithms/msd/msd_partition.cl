@@ -43,7 +43,7 @@ typedef struct {
   u16 slot, count;
 } run_t;
 
-// fixed_partition_bytes() in msd_shape.cpp has its size without the tile's keys.
+// fixed_partition_bytes() in msd_shape.cpp computes its size without the tile's keys.
 typedef struct {
   ukey_t keys[SLOTS];  // the current tile sorted by digit; a digit begins at a quad's first slot
   u32 segments[RADIX + 1];     // the first key of each segment

@@ -20,11 +20,11 @@ constexpr std::uint64_t gap_bytes = 64;  // alignment gaps between a structure's
 constexpr unsigned most_run = 8;         // tiles of a ticket; measured on an H200
 // A bucket of spread orders may be so full, by what the samples say.
 constexpr double spread_fill = 0.9;
-// Up to so many records, sampling costs more than it saves.
+// Up to this many records, sampling costs more than it saves.
 constexpr std::uint64_t sampled_from = std::uint64_t{1} << 22;
 constexpr std::uint64_t many_sampled_from = std::uint64_t{1} << 26;
-// A digit is few if two keys agree in it more often than one time in this; measured on an H200. (By
-// chance it is one time in 256.)
+// A digit has few values if two keys agree in it more often than one time in this; measured on an
+// H200. (With uniform keys it is one time in 256.)
 constexpr std::uint64_t few_digits_share = 32;
 // Above this many records, there are too many tiles for each work-group to add up all their counts.
 constexpr std::uint64_t tiles_counted_to = std::uint64_t{1} << 21;

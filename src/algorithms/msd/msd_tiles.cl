@@ -63,7 +63,7 @@ void msd_count_tiles(GLOBAL const ukey_t* keys, GLOBAL u32* table, u64 n, u32 sh
   if (t < RADIX / 2) table[group_id() * (RADIX / 2) + t] = counts[2 * t] | counts[2 * t + 1] << 16;
 }
 
-// tile_partition() in msd_shape.cpp has its size.
+// tile_partition() in msd_shape.cpp computes its size.
 typedef struct {
   union {
     u32 sums[2][ROW_TEAMS * RADIX];  // of each team's rows: of those before the tile; of all

@@ -54,7 +54,7 @@ typedef struct {
   u32 sums[TEAMS * RADIX];
 } pass_memory_t;
 
-// local_bytes() in one_cluster.cpp has its size.
+// local_bytes() in one_cluster.cpp computes its size.
 typedef struct {
   u16 totals[RADIX];  // counts of this tile's digits or parts
   // The totals of all tiles, for even and odd passes: some work-groups may be a pass ahead.

@@ -6,7 +6,7 @@ PARAMETER(ITEMS)  // records of a work-item
 
 #define TILE (WG * ITEMS)
 
-// pass_bytes() in one_group.cpp has its size.
+// pass_bytes() in one_group.cpp computes its size.
 typedef struct {
   ukey_t keys[TILE];
 #if VALUE_BYTES

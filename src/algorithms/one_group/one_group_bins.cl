@@ -6,7 +6,7 @@ PARAMETER(ITEMS)      // records of a work-item
 PARAMETER(SORT_BITS)  // bits of an item
 PARAMETER(COMPOSITE)  // 1: an item holds the compared bits and, below them, the record's position
 
-// bin_layout() in one_group.cpp has its size.
+// bin_layout() in one_group.cpp computes its size.
 typedef struct {
   bin_sort_t sort;
 #if COMPOSITE  // the records; items hold only their compared bits and positions

@@ -14,7 +14,7 @@ PARAMETER(BY_PLACE)       // 1: fewer bits are compared than a bin's number has,
 // the record.
 #define POSITION(item) ((u32)(item) & ((1u << POSITION_BITS) - 1))
 
-// bin_sort_bytes() in bin_sort.hpp has its size.
+// bin_sort_bytes() in bin_sort.hpp computes its size.
 typedef struct {
   u32 bins[BIN_WORDS];
   sort_t items[CAPACITY];

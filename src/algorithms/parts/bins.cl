@@ -41,7 +41,7 @@ typedef u32 sort_t;
 #define TOO_MANY(two) ((two) + 0x10001u * (0x7fffu - BIN_MOST))
 #define ANY_TOO_MANY(quad) \
   (((TOO_MANY(quad.x) | TOO_MANY(quad.y) | TOO_MANY(quad.z) | TOO_MANY(quad.w)) & 0x80008000u) != 0)
-// START_BINS turns counts into the places where bins begin, from `at_bin` on.
+// START_BINS replaces counts by the positions where bins begin; the first is `at_bin`.
 #define START_BIN(two)      \
   {                         \
     const u32 counts = two; \

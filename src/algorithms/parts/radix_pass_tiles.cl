@@ -1,6 +1,6 @@
-// Radix passes with decoupled look-back: what is done with one tile. A tile is loaded, ranked by
-// the pass's digit, its digit counts are published, and a look-back at earlier tiles finds where
-// its records go.
+// Radix passes with decoupled look-back: the steps for one tile. A tile is loaded and ranked by the
+// pass's digit, its digit counts are published, and a look-back at earlier tiles finds the
+// positions of its records.
 //
 // Joined from: columns.cl, this file, then radix_pass_pipelined.cl or radix_pass_alternating.cl
 // (the order in which a work-group's tiles go through these steps), then radix_passes.cl (the
@@ -18,14 +18,14 @@ PARAMETER(COMMON_SHARE)  // a digit is common if more than one record in this ma
 PARAMETER(SEGMENTED)     // 1: one or two passes from the leading digit on; the second pass sorts
                          // each segment that the first one made. 0: all passes, the least
                          // significant digit first
-PARAMETER(CODES)         // 1: keys of floats are codes in between (below)
+PARAMETER(CODES)         // 1: between passes, keys of floats are codes (below)
 PARAMETER(SPREAD_BITS)   // SEGMENTED and CODES: leading bits of the spread orders; 0: none
 
 // CODES, for floats: the first pass turns keys into codes, and the last one turns them back. A
-// code's digits cost no more than an integer's. Codes lose ties, so the work-groups look for keys
-// that tie while they count: if there is one, they say so in `ties` and make no passes, and a
-// second launch sorts without codes. With SEGMENTED, the caller has looked already; codes are
-// spread orders (SPREAD_BITS), and the last pass leaves them as they are.
+// code's digits cost no more than an integer's. Codes cannot represent ties, so the work-groups
+// look for keys that tie while they count. If there is one, they set `ties` and make no passes, and
+// a second launch sorts without codes. With SEGMENTED, the caller has already checked for ties;
+// codes are spread orders (SPREAD_BITS), and the last pass does not change them.
 #if CODES
 #define DIGIT(key) ((u32)((key) >> p.shift) & p.mask)
 #define PADDING ((ukey_t) ~(ukey_t)0)
@@ -51,8 +51,8 @@ PARAMETER(SPREAD_BITS)   // SEGMENTED and CODES: leading bits of the spread orde
 #define NO_TILE 0xffffffffu
 #define NO_RECORDS ((index_t) ~(index_t)0)
 // A run is the records of one digit in a tile. A sector of memory that two stores fill is written
-// twice. ROTATED: the lanes take a run from the first record whose place in the output is a
-// multiple of SECTOR; the records before it come last.
+// twice. ROTATED: the lanes store a run beginning with the first record whose position in the
+// output is a multiple of SECTOR; the records before it come last.
 #define ROTATED (VALUE_BYTES && !ALTERNATING)
 #define SECTOR 8u  // keys or values of 4 bytes
 
@@ -70,7 +70,7 @@ typedef struct {
   u32 number, count, first, segment;
 } tile_t;
 
-// fixed_local_bytes() in radix_passes.cpp has its size without keys and values.
+// fixed_local_bytes() in radix_passes.cpp computes its size without keys and values.
 typedef struct {
   u32 skipped;          // passes whose digit all keys share, a bit each
   u32 common[2];        // the most common digits of the pass; RADIX: none
@@ -173,7 +173,7 @@ INLINE index_t whole_count(volatile GLOBAL u32* marks, u32 lower, u32 tile, u32 
 #endif
 
 // Called by one work-item: takes a ticket and describes its tile. A number past the last tile means
-// that there is none; the rest of `tile` has no meaning then.
+// that no tile is left; then the rest of `tile` has no meaning.
 #if SEGMENTED
 // Tiles are numbered through all segments, and each segment begins a new tile.
 INLINE void take_tile(LOCAL onesweep_memory_t* mine, LOCAL tile_t* tile, GLOBAL u32* ticket, u64 n,
@@ -211,7 +211,7 @@ INLINE index_t keys_of_digit(GLOBAL u32* histograms, u32 pass, u32 digit) {
   return READ_COUNT(load_relaxed, &histograms[pass * RADIX + digit], PASSES * RADIX);
 }
 
-// Counts a key's digits of all passes. With CODES, returns whether the key ties; then the counts
+// Counts a key's digits of all passes. With CODES, returns 1 if the key may tie; then the counts
 // are not used.
 INLINE u32 count_key(LOCAL u32* bins, ukey_t key, u64 shifts, u64 widths) {
   const ukey_t ordered = CODE_OF(key);
@@ -227,10 +227,10 @@ INLINE u32 count_key(LOCAL u32* bins, ukey_t key, u64 shifts, u64 widths) {
 #endif
 }
 
-// Adds the digits of all passes to `histograms`, with one read of the keys. Returns how many count
-// tiles this work-group has counted. A count tile is a tile or half of one: in short lists, where
-// each work-group sorts one tile, the count is spread evenly, too. Lanes count in COPIES of a
-// histogram, in different banks, so that they seldom wait for each other.
+// Adds the digits of all passes to `histograms`, reading the keys once. Returns the number of count
+// tiles of this work-group. A count tile is a tile or half of one, so that work-groups share the
+// count evenly even if each sorts only one tile. Lanes count in COPIES of a histogram, in different
+// banks, so that they seldom wait for each other.
 #define COUNT_ITEMS (ITEMS > 24 ? (ITEMS + 1) / 2 : ITEMS)
 #define COUNT_TILE (WG * COUNT_ITEMS)
 #define COUNT_TILES(n) ((u32)(((n) + COUNT_TILE - 1) / COUNT_TILE))
@@ -331,8 +331,8 @@ INLINE void rank_keys(LOCAL onesweep_memory_t* mine, sub_group_t sg, pass_t p, c
                       u32* place) {
   LOCAL u32* my_ranks = MY_RANKS;
 #if ORDERED_LOCAL_ATOMICS
-  // Lanes with the same digit wait for each other; the first row of keys tells whether many have.
-  // If the sub-group has only one digit, ranks simply count up.
+  // Additions of lanes with the same digit are serialised. The first row of keys shows whether many
+  // lanes have the same one. If the sub-group has only one digit, ranks simply count up.
   const u32 probe = sg_shuffle(sg, DIGIT(key[0]), 0);
   if (sg_ballot(sg, DIGIT(key[0]) != probe) != 0) {
 #if !SEGMENTED

@@ -1,8 +1,8 @@
 // Radix passes with decoupled look-back ("one sweep"): the kernel. A pass reads every record once
 // and writes it once. All passes are one launch. Work-groups take tiles by ticket. A work-group
-// publishes the digit counts of its tile and looks back at the counts of earlier tiles to find
-// where its records go. It goes on to the next pass when all tiles of the last one are written. It
-// waits only for work-groups that have taken earlier tickets, so they are running. Passes whose
+// publishes the digit counts of its tile and looks back at the counts of earlier tiles to find the
+// positions of its records. It begins the next pass when all tiles of the last one are written. It
+// waits only for work-groups that have taken earlier tickets, and so are running. Passes whose
 // digit all keys share are skipped.
 //
 // Comes last of the joined files; radix_pass_tiles.cl says more about the parameters.

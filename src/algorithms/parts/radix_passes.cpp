@@ -17,16 +17,18 @@ constexpr std::uint64_t head_bytes = 256;  // HEAD_BYTES of radix_pass_tiles.cl
 constexpr std::uint64_t gap_bytes = 64;    // alignment gaps between the structure's arrays
 // A device with more local memory for a work-group than this has tiles that fill a compute unit.
 constexpr std::uint64_t much_local_bytes = 128 * 1024;
-// Above so many records without values, two work-groups share a compute unit; measured on an H200.
+// Above this many records without values, two work-groups share a compute unit; measured on an
+// H200.
 constexpr std::uint64_t shared_from = std::uint64_t{1} << 21;
-// Above so many records with values, small tiles are better for keys that do not spread; measured
-// on an H200. Shorter lists have too few tiles: all begin at once, and tiles half as large look
-// back twice as far.
+// Above this many records with values, small tiles are faster for keys that do not spread; measured
+// on an H200. In shorter lists all tiles begin at once, and tiles half as large look back twice as
+// far.
 constexpr std::uint64_t small_tiles_from = std::uint64_t{1} << 21;
 constexpr std::uint64_t small_tiles_from_codes = std::uint64_t{1} << 23;
-// 3 records of a work-item at least: with 1 there are three times as many tiles to look back at.
+// The fewest records of a work-item. With 1 instead of 3, look-back would have three times as many
+// tiles.
 constexpr std::uint64_t least_items = 3;
-// A tile costs as much as so many further records of each work-item, however small it is.
+// The fixed cost of a tile, in records of each work-item.
 constexpr std::uint64_t tile_cost_items = 10;
 
 bool has_much_local(const Capabilities& device) { return device.local_struct > much_local_bytes; }
@@ -54,7 +56,7 @@ void check_device(const Problem& problem, const Capabilities& device,
                 "inside conditions)");
   if (!device.forward_progress)
     unsupported(options, "the device promises no forward progress to waiting work-groups");
-  // A work-group counts its keys in 32 bits, and it may get more of them than others.
+  // A work-group counts its keys in 32 bits, and may count more of them than other work-groups.
   if (problem.count / device.compute_units >> 28 != 0)
     unsupported(options, fmt::format("count is {}; with {} compute units fewer than {} are allowed",
                                      problem.count, device.compute_units,
@@ -194,8 +196,8 @@ RadixPasses::RadixPasses(const Problem& problem, const Capabilities& device,
       segmented_(options.segments != 0),
       long_counts_(problem.count >> count_bits_ != 0) {
   check_device(problem, device, options);
-  // With NanOrder::first, orders are other numbers than codes, so keys of which only some bits are
-  // compared are sorted without codes.
+  // With NanOrder::first, orders and codes have different bits. So if only some bits are compared,
+  // keys are sorted without codes.
   codes_ = info(problem.key).is_float &&
            (problem.nan != NanOrder::first || key_bits(problem) == info(problem.key).bits());
   may_tie_ = codes_ && (problem.nan != NanOrder::bits || problem.zeros != ZeroOrder::distinct);
@@ -206,8 +208,8 @@ RadixPasses::RadixPasses(const Problem& problem, const Capabilities& device,
 void RadixPasses::choose_shapes(const Capabilities& device, const Parameters& given,
                                 const RadixPassOptions& options) {
   shape_ = radix_pass_shape(problem_, device, given, options, false);
-  // Records whose keys do not spread do better with small tiles and two work-groups on a compute
-  // unit, if they have values. In long lists only if digits are few: otherwise runs are too short.
+  // Keys with values that do not spread are faster with small tiles and two work-groups on a
+  // compute unit. In long lists only if digits have few values: otherwise runs are too short.
   const bool small_tiles = options.skewed && problem_.payload != Payload::none &&
                            shape_.resident == 1 && shape_.work_group == 2 * radix_size &&
                            problem_.count > (codes_ ? small_tiles_from_codes : small_tiles_from);
@@ -218,7 +220,7 @@ void RadixPasses::choose_shapes(const Capabilities& device, const Parameters& gi
     sorts_.push_back({.shape = radix_pass_shape(problem_, device, given, options, true)});
 }
 
-// What is cleared together lies together: the histograms, the passes' states, the algorithm's
+// Memory that one fill clears is contiguous: the histograms, the passes' states, the algorithm's
 // extension, the marks of long counts, and the look-back table.
 void RadixPasses::lay_out(const RadixPassOptions& options, ScratchLayout& layout) {
   std::uint64_t tiles = shape_.tiles, mark_rows = shape_.mark_rows;

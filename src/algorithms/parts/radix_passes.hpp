@@ -33,14 +33,13 @@ struct RadixPassShape {
 struct RadixPassOptions {
   // The algorithm's name, for error messages.
   std::string_view algorithm;
-  // partition() may be called, and its second pass has at most so many segments. 0: it is not
-  // called.
+  // The most segments of partition()'s second pass. 0: partition() is not called.
   std::uint64_t segments = 0;
-  // partition() works on spread orders with so many leading bits. 0: on the order of the keys.
+  // partition() uses spread orders with this many leading bits. 0: it uses the order of the keys.
   unsigned spread_bits = 0;
   // sort() runs only for keys that do not spread over the buckets of a partition.
   bool skewed = false;
-  // The gate's word says few_digits when most digits of the keys have few values.
+  // The gate's word is at least few_digits if most digits of the keys have few values.
   bool tells_few_digits = false;
   // Bytes for the algorithm's own use, which clear() sets to 0, too.
   std::uint64_t cleared_bytes = 0;
@@ -64,7 +63,7 @@ class RadixPasses {
   // Values of the gate's word from here on say that most digits have few values
   // (RadixPassOptions::tells_few_digits).
   static constexpr std::uint32_t few_digits = 0x80000000;
-  // Up to so many records, keys that repeat count as few digits, too.
+  // Up to this many records, lists with repeated keys are treated like lists with few digits.
   static constexpr std::uint64_t small_tiles_to = std::uint64_t{1} << 25;
 
   // Adds all scratch memory that the passes need to `layout`. Throws Error(unsupported) if the
@@ -74,7 +73,7 @@ class RadixPasses {
 
   // The parameters in force: "work_group=…,items=…,resident=…".
   [[nodiscard]] std::string parameters() const;
-  // How many passes sort() makes.
+  // The number of passes that sort() makes.
   [[nodiscard]] std::size_t pass_count() const { return digits_.size(); }
   void build(Device& device, const Capabilities& capabilities);
 

@@ -27,7 +27,7 @@ PARAMETER(LEAVES)         // 1: segments that bins do not sort are left to anoth
 #define RANK(key) key_order(key)  // compares all bits
 #endif
 
-// block_bytes() in segmented_shape.cpp has its size.
+// block_bytes() in segmented_shape.cpp computes its size.
 typedef struct {
   u32 bins[BIN_WORDS];
   sort_t items[CAPACITY * (BROUGHT_BYTES > SORT_BITS / 8 ? BROUGHT_BYTES / (SORT_BITS / 8) : 1)];

@@ -9,7 +9,7 @@ PARAMETER(RESIDENT)  // work-groups that share a compute unit
 PARAMETER(OFFSET_BITS)  // bits of an offset
 PARAMETER(SHORT)        // not 0: segments of up to this many records are sorted at once
 
-// classify_bytes() in segmented_shape.cpp has its size.
+// classify_bytes() in segmented_shape.cpp computes its size.
 typedef struct {
 #if SHORT
   sort_t items[SPREAD(WG * SHORT)];

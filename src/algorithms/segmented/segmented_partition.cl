@@ -189,7 +189,7 @@ void segmented_split(GLOBAL long_t* longs, GLOBAL const u32* lengths, GLOBAL ind
   }
 }
 
-// fixed_scatter_bytes() in segmented_shape.cpp has its size without the tile's records.
+// fixed_scatter_bytes() in segmented_shape.cpp computes its size without the tile's records.
 typedef struct {
   index_t to_out[RADIX];     // position in the sorted tile + this = position in the output
   index_t edges[RADIX + 2];  // sums of the digits' counts up to each bucket
