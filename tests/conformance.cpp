@@ -60,8 +60,7 @@ bool builds_slowly() {
 
 // True if the method compiles other kernels for every few sizes, or many kernels for each type.
 bool has_many_kernels(const MethodUnderTest& m) {
-  return !on_host() &&
-         (is_limited(m.algorithm) || (m.algorithm.segments && !m.parameters.empty()));
+  return !on_host() && (is_limited(m.algorithm) || (m.algorithm.segments && !m.parameters.empty()));
 }
 
 // Oclgrind compiles these kernels in seconds; a CPU's compiler would take a minute in every run.
