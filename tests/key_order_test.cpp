@@ -320,18 +320,18 @@ void expect_spread(const KeyTypeInfo& type) {
   const auto module =
       kernels::build(*device, capabilities(*device),
                      kernels::Source{"key_order_test.cl", key_order_test_cl}, defines);
-  // Some leading values get room for 2^k times their share of the spread orders, others none.
+  // Some leading values get 2^k times their share of the spread orders, others none.
   std::vector<std::uint32_t> spread(leads, ~0u), back(leads, 0);
   std::vector<Word> orders;
   Random random(5);
-  std::uint32_t room = 0;
+  std::uint32_t first = 0;
   for (std::uint32_t lead = random.below(9); lead < leads; lead += 1 + random.below(30)) {
     const auto log2_times = static_cast<std::uint32_t>(random.below(6));
-    if (room + (1u << log2_times) > leads) break;
-    spread[lead] = room << 4 | log2_times;
+    if (first + (1u << log2_times) > leads) break;
+    spread[lead] = first << 4 | log2_times;
     for (std::uint32_t r = 0; r < 1u << log2_times; ++r)
-      back[room + r] = lead << 16 | room << 4 | log2_times;
-    room += 1u << log2_times;
+      back[first + r] = lead << 16 | first << 4 | log2_times;
+    first += 1u << log2_times;
     const Word lowest = static_cast<Word>(Word{lead} << low), mask = (Word{1} << low) - 1;
     for (const Word bits : {Word{0}, Word{1}, mask, static_cast<Word>(mask - 1)})
       orders.push_back(lowest | bits);

@@ -158,20 +158,22 @@ INLINE u32 key_digit(ukey_t key, u32 shift, u32 mask) {
 }
 
 #if SPREAD_BITS
-// Numbers of any usual kind share few exponents, so that their orders crowd where those are. A
-// spread order gives every value of the SPREAD_BITS leading bits (a float's sign and exponent) room
-// for its keys' share: some power of two of what it had. Whoever finds the shares makes two tables,
-// by those bits of the order and of the spread order.
+// Most lists of floats share few exponents, so their orders are concentrated in a few ranges. A
+// lead is a value of an order's SPREAD_BITS leading bits: a float's sign and exponent. Spread
+// orders allot each lead a range of numbers that fits its share of the keys: its range in the plain
+// order times a power of two. Two tables hold the mapping: `spread`, by the lead of the order, and
+// `gather`, by the leading bits of the spread order.
 #define SPREAD_LOW (KEY_BITS - SPREAD_BITS)
-#define SPREAD_NONE (~0u)  // there is no room for such keys
-INLINE u32 spread_entry(u32 room, u32 log2_times) { return room << 4 | log2_times; }
-INLINE u32 spread_index(ukey_t order) { return (u32)(order >> SPREAD_LOW); }  // of either table
+#define SPREAD_NONE (~0u)  // the lead has no space
+INLINE u32 spread_entry(u32 first, u32 log2_times) { return first << 4 | log2_times; }
+// An index of either table.
+INLINE u32 spread_index(ukey_t order) { return (u32)(order >> SPREAD_LOW); }
 INLINE ukey_t spread_order(ukey_t order, u32 entry) {
   const ukey_t low = order & (((ukey_t)1 << SPREAD_LOW) - 1);
   return ((ukey_t)(entry >> 4) << SPREAD_LOW) + (low << (entry & 15));
 }
-INLINE u32 gather_entry(u32 leading_bits, u32 room, u32 log2_times) {
-  return leading_bits << 16 | room << 4 | log2_times;
+INLINE u32 gather_entry(u32 leading_bits, u32 first, u32 log2_times) {
+  return leading_bits << 16 | first << 4 | log2_times;
 }
 INLINE ukey_t spread_begin(u32 gather_entry) {
   return (ukey_t)(gather_entry >> 4 & 0xfff) << SPREAD_LOW;

@@ -46,11 +46,11 @@ typedef struct {
 // (of the upper 32) are shifted to find the bucket among the lead's own.
 #define LEAD_LOW (32 - SPREAD_BITS)
 #if BUCKET_BITS >= SPREAD_BITS
-#define COUNT_ENTRY(room, log2_times)           \
-  ((room) << (BUCKET_BITS - SPREAD_BITS) << 8 | \
+#define COUNT_ENTRY(first, log2_times)           \
+  ((first) << (BUCKET_BITS - SPREAD_BITS) << 8 | \
    (LEAD_LOW - (BUCKET_BITS - SPREAD_BITS) - (log2_times)))
 #else
-#define COUNT_ENTRY(room, log2_times) spread_entry(room, log2_times)
+#define COUNT_ENTRY(first, log2_times) spread_entry(first, log2_times)
 #endif
 // Marks the leads of zeros and NaNs: only their keys are checked for ties.
 #define MAY_TIE 0x80000000u
@@ -107,24 +107,24 @@ INLINE u32 make_spread(LOCAL msd_count_memory_t* mine, GLOBAL u32* table, GLOBAL
   sum = 0;
   for (u32 lead = begin; lead < end; ++lead) {
     const u32 e = exponent_of(lead);
-    const u32 has_room =
+    const u32 has_space =
         e == 0 || e == LEADS / 2 - 1 || (e + below >= least && e <= largest + EXPONENTS_ABOVE);
-    mine->spread[lead] = has_room ? mine->spread[lead] : SPREAD_NONE;
-    sum += has_room ? 1u << mine->spread[lead] : 0;
+    mine->spread[lead] = has_space ? mine->spread[lead] : SPREAD_NONE;
+    sum += has_space ? 1u << mine->spread[lead] : 0;
   }
-  u32 room = (u32)wg_scan_add(mine->scratch, WG, sum, &all);
+  u32 first = (u32)wg_scan_add(mine->scratch, WG, sum, &all);
   for (u32 lead = begin; lead < end; ++lead) {
     const u32 log2_times = mine->spread[lead];
     if (log2_times != SPREAD_NONE) {
       const u32 e = exponent_of(lead);
       mine->spread[lead] =
-          COUNT_ENTRY(room, log2_times) | (e == 0 || e == LEADS / 2 - 1 ? MAY_TIE : 0);
+          COUNT_ENTRY(first, log2_times) | (e == 0 || e == LEADS / 2 - 1 ? MAY_TIE : 0);
       if (group_id() == 0) {
-        table[lead] = spread_entry(room, log2_times);
+        table[lead] = spread_entry(first, log2_times);
         for (u32 i = 0; i < 1u << log2_times; ++i)
-          back[room + i] = gather_entry(lead, room, log2_times);
+          back[first + i] = gather_entry(lead, first, log2_times);
       }
-      room += 1u << log2_times;
+      first += 1u << log2_times;
     }
   }
   barrier_local();
