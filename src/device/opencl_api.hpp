@@ -1,7 +1,7 @@
 // The entry points of OpenCL that Sortium calls, found with dlopen in the ICD loader, so that
 // nothing of OpenCL is needed to start. Their types are those of Khronos's headers.
-//
-// Include this file before CL/opencl.hpp: each name then means the entry point that was found.
+// Include this file before CL/opencl.hpp: it makes each OpenCL name call the entry point that was
+// found.
 #pragma once
 
 #define CL_TARGET_OPENCL_VERSION 120
@@ -64,7 +64,7 @@ extern Api api;
 // Returns why the ICD loader is missing; empty if `api` is complete. Loads it once a process.
 [[nodiscard]] const std::string& load();
 
-// Calls an entry point. A function, because CL/opencl.hpp takes the addresses of some.
+// Calls an entry point. It is a function because CL/opencl.hpp takes the addresses of some.
 template <auto Member>
 struct EntryPoint;
 template <class Returned, class... Arguments, Returned (*Api::*Member)(Arguments...)>

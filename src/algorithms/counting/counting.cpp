@@ -5,7 +5,8 @@
 // Many keys of 8 or 16 bits without values are counted by their bits and then written anew, from
 // the counts: one reading and one writing. All other lists are partitioned stably by digits of at
 // most 8 bits of the rank, the low digit first: one pass for ranks of up to 8 bits, two for more.
-// Each thread counts and moves the records of a chunk, so frequent keys cost no balance.
+// Each thread counts and moves the records of a chunk, so frequent keys do not unbalance the
+// threads.
 //
 // Nothing fails once the output is written: all memory is scratch memory.
 #include <fmt/format.h>
@@ -67,7 +68,7 @@ class CountingSorter final : public Sorter {
     threads_.run([&] { sort_on(queue, o); });
   }
 
-  // Sorts in the arena that the caller is in, which has at least as many threads.
+  // Sorts in the caller's arena, which must have at least as many threads as the sorter.
   template <class Q>
   void sort_on(Q& queue, const Operands& o) const {
     switch (key_bytes_) {
@@ -82,7 +83,7 @@ class CountingSorter final : public Sorter {
     }
   }
 
-  // With no more than `alone` records: sorts without a queue.
+  // Sorts at most `alone` records, without a queue.
   void run_alone(const Operands& o) const {
     Now now;
     sort_on(now, o);
@@ -106,7 +107,7 @@ class CountingSorter final : public Sorter {
     return problem_.count >= counters * (ranks_.is_flip() ? 2 : 8) || key_bytes_ == 1;
   }
 
-  // Calls body(i) for each i < count, in parallel in the arena that the caller is in.
+  // Calls body(i) for each i < count, in parallel in the caller's arena.
   template <class Body>
   void each(const Operands& o, std::uint64_t count, const Body& body) const {
     const auto range = [&](std::uint64_t begin, std::uint64_t end) {
@@ -156,7 +157,8 @@ class CountingSorter final : public Sorter {
     });
   }
 
-  // Four tables: the same key twice in a row would wait for its counter.
+  // Uses four tables in turn: adding twice in a row to one counter would wait for the first
+  // addition.
   static void count_bytes(const std::uint8_t* keys, std::uint64_t count, std::uint32_t* counts) {
     constexpr unsigned tables = 4;
     std::uint32_t table[tables][256] = {};
@@ -182,7 +184,7 @@ class CountingSorter final : public Sorter {
   }
 
   // Sums up the chunks' counts, and finds where each rank begins in the output. Returns false if
-  // two different keys have the same rank: these must keep their order, which counts do not know.
+  // two different keys have the same rank: they must keep their order, which counts do not tell.
   template <class Key>
   bool find_begins(const Operands& o) const {
     auto* const counts = at<std::uint32_t>(counts_.in(o));
@@ -243,7 +245,7 @@ class CountingSorter final : public Sorter {
   struct Columns {
     const Key* keys_in;
     const Value* values_in;  // null: values are positions, or there are none
-    Key* keys_out;           // null: not wanted
+    Key* keys_out;           // null: an argsort that writes only positions
     Value* values_out;       // null: there are no values
   };
 
@@ -273,7 +275,7 @@ class CountingSorter final : public Sorter {
     partition(queue, o, only, 0);
   }
 
-  // Copies what would be overwritten to scratch memory, and makes `only` read the copy.
+  // Copies input that the pass would overwrite to scratch memory, and makes `only` read the copy.
   template <class Key, class Value>
   void copy_input(const Operands& o, const Columns<Key, Value>& in, Columns<Key, Value>& only,
                   bool keys, bool values) const {
@@ -285,7 +287,7 @@ class CountingSorter final : public Sorter {
     if (values) only.values_in = in.values_out;
   }
 
-  // Moves the records to the places of their `pass`-th digit.
+  // Moves the records to the positions that their digit number `pass` determines.
   template <class Key, class Value, class Q>
   void partition(Q& queue, const Operands& o, const Columns<Key, Value>& columns,
                  unsigned pass) const {
@@ -326,7 +328,7 @@ class CountingSorter final : public Sorter {
     return pass == 0 ? rank & ((1u << digit_bits_) - 1) : rank >> digit_bits_;
   }
 
-  // Where each chunk's records of each digit begin.
+  // Computes where each chunk's records of each digit begin.
   void find_places(const Operands& o) const {
     const auto* const counts = at<const std::uint32_t>(counts_.in(o));
     auto* const places = at<std::uint64_t>(places_.in(o));
@@ -400,7 +402,7 @@ class Counting final : public Algorithm {
 
 }  // namespace
 
-// Fewer records are sorted before 256 counters are set up.
+// Fewer records are sorted sooner than 256 counters are set up.
 bool catalog::counting_suits(const Problem& problem) {
   constexpr std::uint64_t least = 256;
   return problem.count >= least && key_bits(problem) <= most_key_bits;

@@ -1,4 +1,4 @@
-// Ranks of keys of which at most 16 bits decide.
+// Ranks of keys with at most 16 deciding bits.
 #pragma once
 
 #include <cstdint>
@@ -49,8 +49,8 @@ class BlockRanks {
  private:
   enum class Encoding : std::uint8_t { flip, default_floats, any };
 
-  // NaN last, zeros tied: the number of units in the last place from the first infinity, or one
-  // more than the other infinity's.
+  // NaN last, zeros tied. The rank of a number is its distance from the first infinity in units in
+  // the last place. The rank of NaN is one more than that of the other infinity.
   [[nodiscard]] std::uint16_t default_float(std::uint16_t key) const {
     const std::int32_t magnitude = key & 0x7fff;
     const std::int32_t minus = -static_cast<std::int32_t>(key >> 15) ^ sign_of_order_;  // 0 or -1
