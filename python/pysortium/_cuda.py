@@ -28,6 +28,11 @@ def _call(name: str, *arguments: Any) -> None:
         raise _native.DeviceError(f"{name} returned CUDA error {status}")
 
 
+def device(ordinal: int) -> _native.Device:
+    """The library's device of this number. ValueError if there is none."""
+    return _native.find_device(f"cuda:{ordinal}")
+
+
 def ordinal_of(address: int) -> int:
     """The CUDA device whose memory has this address; 0 for the address 0 of an empty array."""
     if address == 0:
@@ -39,7 +44,7 @@ def ordinal_of(address: int) -> int:
 
 def wait(ordinal: int, waiting: int, done: int) -> None:
     """Makes the stream `waiting` wait for what is enqueued on `done`. The host does not wait."""
-    context = ctypes.c_void_p(_native.find_device(f"cuda:{ordinal}").context)
+    context = ctypes.c_void_p(device(ordinal).context)
     event = ctypes.c_void_p()
     _call("cuCtxPushCurrent_v2", context)
     try:

@@ -5,6 +5,7 @@ A kind never imports a library that the caller has not imported.
 
 from __future__ import annotations
 
+import copy
 import functools
 import sys
 from typing import Any
@@ -68,16 +69,27 @@ class Kind:
         """int64 numbers beside `like`."""
         return self.xp.arange(start, stop, step, dtype="int64")
 
-    def subtract(self, x: Any, y: Any) -> Any:
-        """x - y, in x if it can be written."""
-        x -= y
+    def local(self, positions: Any, rows: int, length: int) -> Any:
+        """Positions among `rows` rows of `length` keys as positions in each; `positions` is changed if it can be."""
+        flat = self.reshape(positions, (rows, -1))
+        first = self.reshape(self.arange(0, rows * length, length, positions), (-1, 1))
+        flat -= self.astype(first, self.dtype(positions))
+        return self.reshape(flat, tuple(positions.shape))
+
+    def put(self, x: Any, places: Any, values: Any) -> Any:
+        """`x` with x[places] = values."""
+        x[places] = values
         return x
 
     def astype(self, x: Any, dtype: str) -> Any:
         return x.astype(dtype)
 
     def finish(self, x: Any) -> Any:
-        """The caller's kind of array for a result that `empty` made."""
+        """An array that the library can calculate with, for one that `empty` made."""
+        return x
+
+    def give(self, x: Any) -> Any:
+        """What the caller gets for a finished array."""
         return x
 
     def keep(self, place: Any, *arrays: Any) -> None:
@@ -137,7 +149,7 @@ def _numpy_place(device: str | None) -> HostPlace:
 
 @functools.lru_cache(maxsize=256)
 def _cuda_place(kind: Kind, ordinal: int, stream: int) -> QueuePlace:
-    device = _native.find_device(f"cuda:{ordinal}")
+    device = _cuda.device(ordinal)
     return QueuePlace(kind, _native.wrap_cuda(device.context, stream), device)
 
 
@@ -161,6 +173,10 @@ class CuPyKind(Kind):
 
     def memory(self, x: Any) -> tuple[int, int, int]:
         return x.data.ptr, 0, x.nbytes
+
+    def from_numpy(self, x: np.ndarray, like: Any) -> Any:
+        with like.device:
+            return self.xp.asarray(x)
 
     def arange(self, start: int, stop: int, step: int, like: Any) -> Any:
         with like.device:
@@ -192,11 +208,21 @@ class TorchKind(Kind):
     def compact(self, x: Any) -> Any:
         return x.detach().contiguous()
 
+    def from_numpy(self, x: np.ndarray, like: Any) -> Any:
+        return self.xp.from_numpy(x).to(like.device)
+
     def arange(self, start: int, stop: int, step: int, like: Any) -> Any:
         return self.xp.arange(start, stop, step, dtype=self.xp.int64, device=like.device)
 
     def astype(self, x: Any, dtype: str) -> Any:
         return x.to(getattr(self.xp, dtype))
+
+    def local(self, positions: Any, rows: int, length: int) -> Any:
+        name = self.dtype(positions)
+        if name.startswith("uint"):  # PyTorch does not calculate with them
+            super().local(positions.view(getattr(self.xp, name[1:])), rows, length)
+            return positions
+        return super().local(positions, rows, length)
 
     def place(self, x: Any, device: str | None) -> Any:
         if x.device.type == "cpu":
@@ -229,11 +255,16 @@ class PyOpenCLKind(Kind):
     def moveaxis(self, x: Any, source: int, target: int) -> Any:
         raise TypeError("axis is not the last one, which PyOpenCL arrays need")
 
-    def arange(self, start: int, stop: int, step: int, like: Any) -> Any:
-        return self.xp.to_device(like.queue, np.arange(start, stop, step, dtype=np.int64))
+    def from_numpy(self, x: np.ndarray, like: Any) -> Any:
+        return self.xp.to_device(like.queue, x)
 
-    def keep(self, place: Any, *arrays: Any) -> None:
-        """Nothing: clReleaseMemObject waits for the commands that use the memory."""
+    def arange(self, start: int, stop: int, step: int, like: Any) -> Any:
+        return self.from_numpy(np.arange(start, stop, step, dtype=np.int64), like)
+
+    def local(self, positions: Any, rows: int, length: int) -> Any:
+        name = np.dtype(positions.dtype).name
+        _opencl_local(positions.context, name)(positions, positions.size // rows, length)
+        return positions
 
     def place(self, x: Any, device: str | None) -> Any:
         if x.queue is None:
@@ -241,6 +272,15 @@ class PyOpenCLKind(Kind):
         if device not in (None, "auto"):
             raise _wrong_device(device, "its own OpenCL queue")
         return _opencl_place(self, x.context.int_ptr, x.queue.int_ptr)
+
+
+@functools.lru_cache(maxsize=64)
+def _opencl_local(context: Any, dtype: str) -> Any:
+    from pyopencl.elementwise import ElementwiseKernel
+
+    number = {"int32": "int", "uint32": "uint", "int64": "long", "uint64": "ulong"}[dtype]
+    return ElementwiseKernel(context, f"{number} *positions, ulong outputs, ulong length",
+                             f"positions[i] -= ({number})(i / outputs * length)", "pysortium_local")
 
 
 @functools.lru_cache(maxsize=64)
@@ -262,8 +302,13 @@ class DeviceArray:
         self._ordinal = ordinal
         self._stream = stream
         self.nbytes = self.dtype.itemsize * int(np.prod(self.shape, dtype=np.int64))
-        device = _native.find_device(f"cuda:{ordinal}")
-        self._buffer = device.allocate(max(self.nbytes, 1))
+        self._buffer = _cuda.device(ordinal).allocate(max(self.nbytes, 1))
+
+    def reshape(self, shape: tuple) -> DeviceArray:
+        """The same memory with another shape."""
+        other = copy.copy(self)
+        other.shape = _full_shape(shape, self.nbytes // self.dtype.itemsize)
+        return other
 
     @property
     def __cuda_array_interface__(self) -> dict:
@@ -312,6 +357,18 @@ class Foreign:
         self.ordinal = ordinal
         self.stream = stream
         self.size = int(np.prod(self.shape, dtype=np.int64))
+        self.kind: Any = FOREIGN
+
+    def reshape(self, shape: tuple) -> Foreign:
+        other = copy.copy(self)
+        other.shape = _full_shape(shape, self.size)
+        other.ndim = len(other.shape)
+        return other
+
+
+def _full_shape(shape: tuple, size: int) -> tuple:
+    """`shape` with its length of -1, if there is one, filled in."""
+    return np.broadcast_to(np.empty(()), size).reshape(shape).shape
 
 
 def _check_contiguous(shape: tuple, strides: tuple | None, unit: int) -> None:
@@ -377,16 +434,18 @@ class ForeignKind(Kind):
     def moveaxis(self, x: Any, source: int, target: int) -> Any:
         raise TypeError("axis is not the last one, which arrays of this library need")
 
-    def arange(self, start: int, stop: int, step: int, like: Any) -> Any:
+    def from_numpy(self, x: np.ndarray, like: Any) -> Any:
         ordinal, stream = _cuda_home(like)
-        numbers = np.arange(start, stop, step, dtype=np.int64)
-        result = DeviceArray(numbers.shape, "int64", ordinal, stream)
+        result = DeviceArray(x.shape, x.dtype.name, ordinal, stream)
         place = _cuda_place(self, ordinal, stream)
-        place.queue.write(_native.Memory(*self.memory(result)), numbers.ctypes.data, numbers.nbytes)
+        place.queue.write(_native.Memory(*self.memory(result)), x.ctypes.data, x.nbytes)
         return result
 
-    def subtract(self, x: Any, y: Any) -> Any:
-        raise TypeError("x has several rows, whose positions pysortium cannot count in arrays of this library")
+    def arange(self, start: int, stop: int, step: int, like: Any) -> Any:
+        return self.from_numpy(np.arange(start, stop, step, dtype=np.int64), like)
+
+    def local(self, positions: Any, rows: int, length: int) -> Any:
+        raise TypeError("x has several rows, whose positions cannot be counted in arrays of this library")
 
     def finish(self, x: Any) -> Any:
         return x if self._give is None else self._give(x)
@@ -407,31 +466,80 @@ def _cuda_home(x: Any) -> tuple[int, int]:
 FOREIGN = ForeignKind()
 
 
+class JaxKind(ForeignKind):
+    """JAX arrays on CUDA. They are never written: results are memory of pysortium's that JAX takes over."""
+
+    name = "JAX"
+
+    def __init__(self, jax: Any):
+        super().__init__(jax.dlpack.from_dlpack)
+        self.xp = jax.numpy
+
+    def dtype(self, x: Any) -> str:
+        return x._dtype_name if isinstance(x, DeviceArray) else str(x.dtype)
+
+    def index_dtype(self) -> str:
+        return _jax_index_dtype(self.xp)
+
+    def empty(self, shape: tuple, dtype: str, like: Any) -> Any:
+        if isinstance(like, DeviceArray):
+            return super().empty(shape, dtype, like)
+        return DeviceArray(shape, dtype, like.__dlpack_device__()[1], _cuda.LEGACY_STREAM)
+
+    def memory(self, x: Any) -> tuple[int, int, int]:
+        if isinstance(x, DeviceArray):
+            return super().memory(x)
+        return from_cuda_dlpack(x, x.__dlpack_device__()[1]).address, 0, 0
+
+    def moveaxis(self, x: Any, source: int, target: int) -> Any:
+        return self.xp.moveaxis(x, source, target)
+
+    def reshape(self, x: Any, shape: tuple) -> Any:
+        return self.xp.reshape(x, shape)
+
+    def from_numpy(self, x: np.ndarray, like: Any) -> Any:
+        home = like if isinstance(like, DeviceArray) else self.empty((0,), "uint8", like)
+        return super().from_numpy(x, home)
+
+    def local(self, positions: Any, rows: int, length: int) -> Any:
+        return self.finish(positions) % length
+
+    def put(self, x: Any, places: Any, values: Any) -> Any:
+        return self.finish(x).at[places].set(values)
+
+    def finish(self, x: Any) -> Any:
+        return super().finish(x) if isinstance(x, DeviceArray) else x
+
+    def keep(self, place: Any, *arrays: Any) -> None:
+        """Waits: XLA would use the memory of arrays that the caller deletes at once, on a stream of its own."""
+        place.queue.finish()
+
+    def place(self, x: Any, device: str | None) -> Any:
+        return _on_cuda(self, x.__dlpack_device__()[1], _cuda.LEGACY_STREAM, device)
+
+
+def _jax_index_dtype(jnp: Any) -> str:
+    return str(jnp.arange(1).dtype)
+
+
 class HostKind(NumPyKind):
-    """Arrays in host memory of a library with `__dlpack__` and a namespace: sorted as NumPy arrays."""
+    """Arrays in host memory of a library with `__dlpack__`: sorted as NumPy arrays, and given back by `give`."""
 
     def __init__(self, namespace: Any):
         self.name = getattr(namespace, "__name__", "array API")
-        self.namespace = namespace
+        self._namespace = namespace
 
-    def finish(self, x: Any) -> Any:
-        return self.namespace.asarray(x) if hasattr(self.namespace, "asarray") else self.namespace.from_dlpack(x)
-
-
-class JaxKind(HostKind):
-    """JAX arrays in host memory."""
+    def give(self, x: Any) -> Any:
+        asarray = getattr(self._namespace, "asarray", None)
+        return self._namespace.from_dlpack(x) if asarray is None else asarray(x)
 
     def index_dtype(self) -> str:
-        return "int64" if self.namespace.asarray(np.int64(0)).dtype == np.int64 else "int32"
+        return _jax_index_dtype(self._namespace) if self.name == "jax.numpy" else "int64"
 
 
 @functools.lru_cache(maxsize=32)
 def _kind(make: Any, library: Any) -> Any:
     return make(library)
-
-
-def _numba_array(numba_cuda: Any) -> Any:
-    return numba_cuda.as_cuda_array
 
 
 def _of_dlpack(x: Any) -> tuple[Kind, Any]:
@@ -441,13 +549,16 @@ def _of_dlpack(x: Any) -> tuple[Kind, Any]:
     jax = sys.modules.get("jax")
     is_jax = jax is not None and isinstance(x, jax.Array)
     if device_type in (_cuda.DLPACK_CPU, _cuda.DLPACK_CUDA_HOST):
-        if is_jax:
-            return _kind(JaxKind, jax.numpy), np.asarray(x)
         array = np.asarray(x) if hasattr(x, "__array__") else np.from_dlpack(x)
+        namespace = jax.numpy if is_jax else namespace
         return (NUMPY if namespace is None else _kind(HostKind, namespace)), array
     if device_type == _cuda.DLPACK_CUDA:
-        give = jax.dlpack.from_dlpack if is_jax else getattr(namespace, "from_dlpack", None)
-        return (FOREIGN if give is None else _kind(ForeignKind, give)), from_cuda_dlpack(x, ordinal)
+        if is_jax:
+            return _kind(JaxKind, jax), x
+        give = getattr(namespace, "from_dlpack", None)
+        foreign = from_cuda_dlpack(x, ordinal)
+        foreign.kind = FOREIGN if give is None else _kind(ForeignKind, give)
+        return foreign.kind, foreign
     raise BufferError(f"x lies on a device of DLPack type {device_type}; the host and CUDA are supported")
 
 
@@ -455,6 +566,8 @@ def kind_of(x: Any, argument: str = "x") -> tuple[Kind, Any]:
     """The kind of `x`, and `x` as an array of that kind. TypeError if `x` is no array."""
     if isinstance(x, np.ndarray):
         return NUMPY, x
+    if isinstance(x, Foreign):
+        return x.kind, x
     modules = sys.modules
     cupy = modules.get("cupy")
     if cupy is not None and isinstance(x, cupy.ndarray):
@@ -470,8 +583,10 @@ def kind_of(x: Any, argument: str = "x") -> tuple[Kind, Any]:
     if hasattr(x, "__cuda_array_interface__"):
         numba = modules.get("numba.cuda")
         is_numba = numba is not None and type(x).__module__.startswith("numba")
-        kind = _kind(ForeignKind, _numba_array(numba)) if is_numba else FOREIGN
-        return kind, from_cuda_interface(x)
+        foreign = from_cuda_interface(x)
+        if is_numba:
+            foreign.kind = _kind(ForeignKind, numba.as_cuda_array)
+        return foreign.kind, foreign
     if isinstance(x, (list, tuple, int, float, np.generic)) or hasattr(x, "__array__"):
         return NUMPY, np.asarray(x)
     raise TypeError(f"{argument} is a {type(x).__name__}; an array is needed (NumPy, CuPy, PyTorch, JAX, Numba, "

@@ -188,22 +188,17 @@ class Rows:
 
     def empty(self, shape: tuple, dtype: str | None = None) -> Any:
         """An array for results: of the keys' own type if `dtype` is None."""
-        if dtype is None and self.kind is NUMPY:
+        if dtype is None and isinstance(self.keys, np.ndarray):
             return np.empty(shape, self.keys.dtype)
         return self.kind.empty(shape, dtype or self.dtype, self.keys)
 
     def restore(self, result: Any) -> Any:
         """A result with rows as its last axis, as the caller's kind of array, with that axis in its place."""
         result = self.kind.finish(result)
-        if self.axis == self.ndim - 1:
-            return result
-        moved = self.kind.moveaxis(result, -1, self.axis)
-        return self.kind.own(moved)
+        if self.axis != self.ndim - 1:
+            result = self.kind.own(self.kind.moveaxis(result, -1, self.axis))
+        return self.kind.give(result)
 
     def local(self, positions: Any) -> Any:
         """Positions among all keys as positions in their rows; `positions` has rows as its last axis."""
-        if self.rows <= 1:
-            return positions
-        flat = self.kind.reshape(positions, (self.rows, -1))
-        first = self.kind.astype(self.kind.reshape(self.starts[:-1], (-1, 1)), self.kind.dtype(positions))
-        return self.kind.reshape(self.kind.subtract(flat, first), tuple(positions.shape))
+        return positions if self.rows <= 1 else self.kind.local(positions, self.rows, self.length)

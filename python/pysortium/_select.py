@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from ._kinds import NUMPY
 from ._rows import Rows, index_dtype_of, method_of, order_of
 from ._sort import _argsort_rows, _deliver, _one_row, _sort_rows
 
@@ -145,7 +144,7 @@ def quantile(
     wanted = sorted({p for a in at for p in (int(a), min(int(a) + 1, rows.length - 1))})
     found = _selected(rows, wanted)
     results = [_between(found, a, rows.length, method) for a in at]
-    return _stacked(rows, results, fractions.shape)
+    return rows.kind.give(_stacked(rows, results, fractions.shape))
 
 
 def median(x: Any, /, axis: int | None = None, *, device: str | None = None) -> Any:
@@ -156,7 +155,7 @@ def median(x: Any, /, axis: int | None = None, *, device: str | None = None) -> 
 def _selected(rows: Rows, places: list[int]) -> dict:
     """The elements at these places of each sorted row, by place, and the last one: NaN, if there is one."""
     last = rows.length - 1
-    if rows.rows != 1 or rows.kind is not NUMPY or len(places) > 2:
+    if rows.rows != 1 or not isinstance(rows.keys, np.ndarray) or len(places) > 2:
         result = rows.empty(rows.shape)
         _sort_rows(rows, method_of(None, None), result)
         result = rows.kind.finish(result)
@@ -271,28 +270,25 @@ def rank(
     if xp is None or rows.kind.name == "PyOpenCL":
         raise TypeError(f"x is an array of {rows.kind.name}; rank needs NumPy, CuPy or PyTorch")
     dtype = rows.kind.index_dtype()
-    positions = _argsort_rows(rows, method_of(None, None), dtype)
-    flat = rows.kind.reshape(positions, (-1,))
-    ranks = rows.kind.empty((rows.count,), dtype, rows.keys)
+    flat = rows.kind.reshape(rows.kind.finish(_argsort_rows(rows, method_of(None, None), dtype)), (-1,))
+    ranks = rows.kind.finish(rows.empty((rows.count,), dtype))
     if rows.count:
-        ranks[flat] = _sorted_ranks(rows, xp, flat, method)
-        if method == "average":
-            ranks = ranks / 2.0
-    elif method == "average":
-        ranks = rows.kind.astype(ranks, "float64")
+        ranks = rows.kind.put(ranks, flat, _sorted_ranks(rows, xp, flat, method))
+    if method == "average":
+        ranks = rows.kind.astype(ranks, "float64") / 2.0
     return rows.restore(rows.kind.reshape(ranks, rows.shape))
 
 
 def _sorted_ranks(rows: Rows, xp: Any, flat: Any, method: str) -> Any:
     """The rank of each record of the sorted rows; twice of it for 'average'."""
-    places = rows.kind.arange(0, rows.count, 1, rows.keys)
+    places = rows.kind.finish(rows.kind.arange(0, rows.count, 1, rows.keys))
     first_of_row = (places // rows.length) * rows.length
     if method == "ordinal":
         return places - first_of_row + 1
     keys = rows.kind.reshape(rows.keys, (-1,))[flat]
-    begins = places == first_of_row
     before, after = keys[:-1], keys[1:]
-    begins[1:] |= (before != after) & ((before == before) | (after == after))
+    differ = (before != after) & ((before == before) | (after == after))
+    begins = xp.concatenate([places[:1] == 0, differ]) | (places == first_of_row)
     starts = places[begins]
     run = rows.kind.astype(begins, "int64").cumsum(0) - 1
     if method == "dense":

@@ -62,7 +62,7 @@ def searchsorted(
         raise ValueError(f"side is {side!r}; allowed are 'left' and 'right'")
     kind, x1 = kind_of(x1, "x1")
     _, x2 = kind_of(x2, "x2")
-    if kind is NUMPY:
+    if isinstance(x1, np.ndarray):
         common = np.result_type(x1, x2)
         x1, x2 = np.asarray(x1, common), np.asarray(x2, common)
     elif str(x1.dtype) != str(x2.dtype):
@@ -82,7 +82,7 @@ def searchsorted(
         else:
             places[...] = 0
     places = kind.reshape(kind.finish(places), shape)
-    return places if shape or kind is not NUMPY else places[()]
+    return kind.give(places if shape or kind is not NUMPY else places[()])
 
 
 def merge(
@@ -113,7 +113,7 @@ def merge(
     result = a.empty((a.count + b.count,))
     if a.count + b.count:
         a.place.merge(a.problem(count=a.count + b.count), a.count, a.keys, b.keys, result)
-    return a.kind.finish(a.code.decode(result))
+    return a.kind.give(a.kind.finish(a.code.decode(result)))
 
 
 class UniqueAll(NamedTuple):
@@ -202,48 +202,49 @@ def _unique(x: Any, device: str | None, equal_nan: bool, indices: bool = False, 
     rows = Rows(x, None, Order(), device)
     if rows.count == 0:
         none = kind.finish(rows.empty((0,), kind.index_dtype()))
-        return kind.finish(rows.code.decode(rows.empty((0,)))), none, kind.reshape(none, shape), none
+        results = (rows.code.decode(kind.finish(rows.empty((0,)))), none, kind.reshape(none, shape), none)
+        return tuple(map(kind.give, results))
     sorted_keys = rows.empty((rows.count,))
     positions = None
     if indices or inverse:
-        positions = rows.empty((rows.count,), "int64")
-        rows.place.sort(rows.problem(payload="positions", value_bytes=8), method_of(None, None), rows.keys,
-                        sorted_keys, values_out=positions)
+        positions = rows.empty((rows.count,), kind.index_dtype())
+        rows.place.sort(rows.problem(payload="positions", value_bytes=_bytes_of(kind.index_dtype())),
+                        method_of(None, None), rows.keys, sorted_keys, values_out=positions)
+        positions = kind.finish(positions)
     else:
         _sort_rows(rows, method_of(None, None), sorted_keys)
-    return _runs(rows, sorted_keys, positions, equal_nan, shape, indices, inverse, counts)
+    values, begins, lengths = _runs(rows, sorted_keys, equal_nan)
+    values = rows.code.decode(values.copy() if isinstance(values, np.ndarray) else values)
+    return (kind.give(values), kind.give(positions[begins]) if indices else None,
+            kind.give(_inverse(rows, positions, begins, shape)) if inverse else None,
+            kind.give(lengths) if counts else None)
 
 
-def _runs(rows: Rows, sorted_keys: Any, positions: Any, equal_nan: bool, shape: tuple, indices: bool, inverse: bool,
-          counts: bool) -> tuple:
-    """The runs of sorted keys. NaN, which are one run at the end, may be split."""
+def _bytes_of(dtype: str) -> int:
+    return int(dtype[-2:]) // 8
+
+
+def _runs(rows: Rows, sorted_keys: Any, equal_nan: bool) -> tuple[Any, Any, Any]:
+    """The first key, place and length of each run of sorted keys. NaN, which are one run at the end, may be split."""
     kind = rows.kind
     keys, begins, lengths = (rows.empty((rows.count,), d) for d in (None, "int64", "int64"))
     problem = rows.problem(payload="positions", value_bytes=8)
     runs = rows.place.unique(problem, sorted_keys, keys, begins, lengths)
-    values, begins, lengths = (kind.finish(a)[:runs] for a in (keys, begins, lengths))
-    if not equal_nan and "float" in rows.dtype:
-        nans = int(lengths[-1]) if bool(values[-1] != values[-1]) else 0
-        if nans > 1:
-            kept, xp = rows.count - nans, kind.xp
-            values = xp.concatenate([values[:-1], kind.finish(sorted_keys)[kept:]])
-            begins = xp.concatenate([begins[:-1], kind.arange(kept, rows.count, 1, rows.keys)])
-            lengths = xp.concatenate([lengths[:-1], kind.arange(1, nans + 1, 1, rows.keys) * 0 + 1])
-    values = rows.code.decode(values.copy() if kind is NUMPY else values)
-    if positions is not None:
-        positions = kind.finish(positions)
-    found = positions[begins] if indices else None
-    where = _inverse(rows, positions, lengths, shape) if inverse else None
-    return values, found, where, (lengths.copy() if kind is NUMPY else lengths) if counts else None
+    keys, begins, lengths = (kind.finish(a)[:runs] for a in (keys, begins, lengths))
+    if equal_nan or "float" not in rows.dtype or not bool(keys[-1] != keys[-1]):
+        return keys, begins, lengths
+    xp, kept = kind.xp, rows.count - int(lengths[-1])
+    each = kind.finish(kind.arange(kept, rows.count, 1, rows.keys))
+    return (xp.concatenate([keys[:-1], kind.finish(sorted_keys)[kept:]]), xp.concatenate([begins[:-1], each]),
+            xp.concatenate([lengths[:-1], each * 0 + 1]))
 
 
-def _inverse(rows: Rows, positions: Any, lengths: Any, shape: tuple) -> Any:
-    kind, xp = rows.kind, rows.kind.xp
-    runs = kind.arange(0, int(lengths.shape[0]), 1, rows.keys)
-    repeat = xp.repeat_interleave if hasattr(xp, "repeat_interleave") else xp.repeat
-    inverse = kind.empty((rows.count,), "int64", rows.keys)
-    inverse[positions] = repeat(runs, lengths)
-    return kind.reshape(inverse, shape)
+def _inverse(rows: Rows, positions: Any, begins: Any, shape: tuple) -> Any:
+    """For each key the number of its run."""
+    kind = rows.kind
+    marks = kind.finish(kind.arange(0, rows.count, 1, rows.keys)) * 0
+    run = kind.put(marks, begins[1:], 1).cumsum(0)
+    return kind.reshape(kind.put(kind.finish(kind.arange(0, rows.count, 1, rows.keys)), positions, run), shape)
 
 
 def _unique_records(x: np.ndarray, device: str | None, indices: bool, inverse: bool, counts: bool) -> tuple:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import _native, _records
-from ._kinds import NUMPY, kind_of
+from ._kinds import kind_of
 from ._rows import Order, Rows, index_dtype_of, method_of, order_of
 
 _sort_plain = _native.sort_plain
@@ -205,7 +205,7 @@ def sort_pairs(
     moved = [rows.kind.like(c) for c in columns]
     if rows.count:
         _move_columns(rows, method, columns, sorted_keys, moved)
-    return SortedPairs(rows.restore(rows.code.decode(sorted_keys)), tuple(map(rows.kind.finish, moved)))
+    return SortedPairs(rows.restore(rows.code.decode(sorted_keys)), tuple(rows.kind.give(rows.kind.finish(m)) for m in moved))
 
 
 def sort_segments(
@@ -393,7 +393,7 @@ def _one_row(x: Any, order: Order, device: str | None, argument: str = "x") -> R
 def _offsets_of(rows: Rows, offsets: Any) -> tuple[Any, int]:
     """Offsets as int64 beside the keys, and the number of segments. ValueError if they do not fit the keys."""
     kind, offsets = kind_of(offsets, "offsets")
-    if kind is NUMPY:
+    if isinstance(offsets, np.ndarray):
         if offsets.ndim != 1 or offsets.size == 0 or (offsets.dtype.kind not in "iu" and offsets.size):
             raise ValueError(f"offsets has shape {offsets.shape} and dtype {offsets.dtype}; one dimension of integers "
                              "is needed, one more than there are segments")
@@ -401,7 +401,7 @@ def _offsets_of(rows: Rows, offsets: Any) -> tuple[Any, int]:
         if starts[0] != 0 or starts[-1] != rows.count or (np.diff(starts) < 0).any():
             raise ValueError(f"offsets goes from {starts[0]} to {starts[-1]}; it must ascend from 0 to len(x), "
                              f"{rows.count}")
-        if rows.kind is not NUMPY:
+        if not isinstance(rows.keys, np.ndarray):
             starts = rows.kind.from_numpy(starts, rows.keys)
     else:
         starts = kind.astype(kind.compact(offsets), "int64")
@@ -430,7 +430,7 @@ def _move_columns(rows: Rows, method: Any, columns: list, sorted_keys: Any, move
     if max(sizes) > 256 or min(sizes) == 0 or len(columns) >= 64:
         positions = rows.kind.finish(_argsort_rows(rows, method, "int64"))
         for source, target in zip([rows.keys, *columns], [sorted_keys, *moved]):
-            target[...] = source[positions]
+            target[...] = source[positions]  # TypeError in libraries that cannot
         return
     o = rows.order
     key = _native.Field(rows.code.key, descending=rows.code.descending, nan=o.nan, zeros=o.zeros,
@@ -442,7 +442,7 @@ def _move_columns(rows: Rows, method: Any, columns: list, sorted_keys: Any, move
 
 def _can_write_into(rows: Rows, out: Any) -> bool:
     """True if the sort may write its result where `out` lies."""
-    return (rows.kind is NUMPY and isinstance(out, np.ndarray) and rows.axis == rows.ndim - 1
+    return (isinstance(rows.keys, np.ndarray) and isinstance(out, np.ndarray) and rows.axis == rows.ndim - 1
             and not rows.code.is_coded and out.flags.c_contiguous and out.flags.aligned
             and out.flags.writeable and out.dtype == rows.source.dtype == rows.keys.dtype
             and out.shape == rows.shape

@@ -1,0 +1,238 @@
+"""Arrays of CuPy, PyTorch, JAX and Numba on an NVIDIA GPU: results, kinds, devices, streams.
+
+Needs a GPU and the libraries; what is missing is skipped, and the reason says so. Run with
+    PYTHONPATH=build/python python -m pytest -rs python/tests/gpu
+"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pysortium as ps
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+from reference import DTYPES, argsort, same, sort  # noqa: E402
+
+if not any(d.backend == "cuda" for d in ps.devices()):
+    why = next(b.why for b in ps.backends() if b.backend == "cuda")
+    pytest.skip(f"there is no CUDA device: {why}", allow_module_level=True)
+
+
+class CuPy:
+    def __init__(self):
+        self.xp = pytest.importorskip("cupy", exc_type=ImportError)
+        self.array = self.xp.ndarray
+
+    def to(self, x):
+        return self.xp.asarray(x)
+
+    def back(self, x):
+        return self.xp.asnumpy(x)
+
+    def stream(self):
+        return self.xp.cuda.Stream(non_blocking=True)
+
+    def late(self, x):
+        """x, by work that takes a while on the current stream."""
+        d = self.xp.zeros_like(self.xp.asarray(x))
+        for _ in range(40):
+            self.xp.matmul(*[self.xp.ones((2048, 2048), "f4")] * 2)
+        d += self.xp.asarray(x)
+        return d
+
+
+class Torch:
+    def __init__(self):
+        self.xp = pytest.importorskip("torch", exc_type=ImportError)
+        if not self.xp.cuda.is_available():
+            pytest.skip("this PyTorch has no CUDA")
+        self.array = self.xp.Tensor
+
+    def to(self, x):
+        return self.xp.from_numpy(np.ascontiguousarray(x)).cuda()
+
+    def back(self, x):
+        return x.cpu().numpy()
+
+    def stream(self):
+        return self.xp.cuda.stream(self.xp.cuda.Stream())
+
+    def late(self, x):
+        d = self.xp.zeros_like(self.to(x))
+        ones = self.xp.ones((2048, 2048), device="cuda")
+        for _ in range(40):
+            self.xp.matmul(ones, ones)
+        d += self.xp.from_numpy(x).cuda(non_blocking=True)
+        return d
+
+
+class Jax:
+    def __init__(self):
+        self.xp = pytest.importorskip("jax", exc_type=ImportError)
+        self.xp.config.update("jax_enable_x64", True)
+        if self.xp.default_backend() != "gpu":
+            pytest.skip("this JAX has no GPU")
+        self.array = self.xp.Array
+
+    def to(self, x):
+        return self.xp.numpy.asarray(x)
+
+    def back(self, x):
+        return np.asarray(x)
+
+
+class Numba:
+    def __init__(self):
+        self.xp = pytest.importorskip("numba.cuda", exc_type=ImportError)
+        self.array = self.xp.devicearray.DeviceNDArrayBase
+
+    def to(self, x):
+        return self.xp.to_device(np.ascontiguousarray(x))
+
+    def back(self, x):
+        return x.copy_to_host()
+
+
+@pytest.fixture(params=[CuPy, Torch, Jax, Numba], ids=lambda c: c.__name__, scope="module")
+def library(request):
+    return request.param()
+
+
+@pytest.fixture(params=[CuPy, Torch], ids=lambda c: c.__name__, scope="module")
+def with_streams(request):
+    return request.param()
+
+
+def numbers(dtype, shape, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.integers(0, 2 if dtype == "?" else 100, shape).astype(dtype)
+    if x.dtype.kind == "f" and x.size > 3:
+        x.flat[[0, 3]] = np.nan
+        x.flat[1] = -0.0
+    return x
+
+
+@pytest.mark.parametrize("dtype", [d for d in DTYPES if d[0] not in "mM"])
+@pytest.mark.parametrize("n", [0, 1, 2, 1000, 70001, 1 << 20])
+@pytest.mark.parametrize("descending", [False, True])
+def test_one_row(library, dtype, n, descending):
+    x = numbers(dtype, n)
+    d = library.to(x)
+    found = ps.sort(d, descending=descending)
+    assert isinstance(found, library.array)
+    same(library.back(found), sort(x, descending=descending))
+    same(library.back(ps.argsort(d, descending=descending)), argsort(x, descending=descending))
+    same(library.back(d), x)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "i8", "u1"])
+@pytest.mark.parametrize("shape", [(5, 1000), (300, 7), (4, 5, 600)])
+def test_rows(library, dtype, shape):
+    x = numbers(dtype, shape)
+    d = library.to(x)
+    axes = range(-1, len(shape) - 1) if not isinstance(library, Numba) else [-1]
+    for axis in axes:
+        same(library.back(ps.sort(d, axis=axis)), sort(x, axis))
+        if not isinstance(library, Numba):
+            same(library.back(ps.argsort(d, axis=axis)), argsort(x, axis))
+            found = ps.topk(d, 3, axis=axis)
+            same(library.back(found.indices), np.take(argsort(x, axis, descending=True), range(3), axis))
+
+
+def test_other_functions(library):
+    x = numbers("f4", 30000)
+    d = library.to(x)
+    ordered = ps.sort(d)
+    assert ps.is_sorted(ordered) and not ps.is_sorted(d)
+    s = np.sort(x)
+    same(library.back(ps.searchsorted(ordered, d)), np.searchsorted(s, x))
+    same(library.back(ps.merge(ordered, ordered)), np.sort(np.concatenate([x, x])))
+    same(library.back(ps.sort_segments(d, [0, 500, 30000])), np.concatenate([np.sort(x[:500]), np.sort(x[500:])]))
+    keys, (values, more) = ps.sort_pairs(d, library.to(np.arange(30000)), library.to(x.astype("f8")))
+    same(library.back(values), argsort(x))
+    same(library.back(more), s.astype("f8"))
+    found = ps.topk(d, 100)
+    same(library.back(found.indices), argsort(x, descending=True)[:100])
+    if not isinstance(library, Numba):
+        same(library.back(ps.unique(d)), np.unique(x))
+        for a, b in zip(ps.unique(d, True, True, True)[1:], np.unique(x, True, True, True)[1:]):
+            same(library.back(a), b)
+        assert library.back(ps.unique_values(d)).size == np.unique(x, equal_nan=False).size
+        same(library.back(ps.rank(d, method="min")), np.searchsorted(s, x) + 1)
+
+
+def test_streams(with_streams):
+    """Input that is still being made on the current stream, and results that are read on it."""
+    x = numbers("i4", 1 << 20)
+    for _ in range(5):
+        with with_streams.stream():
+            found = ps.sort(with_streams.late(x))
+            positions = ps.argsort(with_streams.late(x))
+            same(with_streams.back(found), np.sort(x))
+            same(with_streams.back(positions), np.argsort(x, kind="stable"))
+
+
+def test_many_results_without_waiting(with_streams):
+    """Scratch memory that the allocator reuses while sorts are still running."""
+    inputs = [numbers("u4", 1 << 18, seed) for seed in range(20)]
+    on_device = [with_streams.to(x) for x in inputs]
+    results = [ps.sort(d) for d in on_device]
+    for found, x in zip(results, inputs):
+        same(with_streams.back(found), np.sort(x))
+
+
+def test_views(with_streams):
+    x = numbers("f4", (300, 40))
+    d = with_streams.to(x)
+    same(with_streams.back(ps.sort(d.T)), np.sort(x.T))
+    same(with_streams.back(ps.sort(d[::2, 1::3])), np.sort(x[::2, 1::3]))
+
+
+def test_torch_bfloat16():
+    torch = Torch().xp
+    x = torch.randn(10000, device="cuda").to(torch.bfloat16)
+    assert torch.equal(ps.sort(x), torch.sort(x, stable=True).values)
+    assert torch.equal(ps.argsort(x), torch.sort(x, stable=True).indices)
+
+
+def test_plan_in_a_cuda_graph():
+    torch = Torch().xp
+    x = torch.randint(0, 1000, (1 << 16,), device="cuda", dtype=torch.int32)
+    plan = ps.Plan("int32", 1 << 16, device="cuda:0")
+    out, scratch = torch.empty_like(x), torch.empty(plan.scratch_bytes, dtype=torch.uint8, device="cuda")
+    plan.run(x, out=out, scratch=scratch)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        plan.run(x, out=out, scratch=scratch)
+    x.copy_(torch.randint(0, 1000, (1 << 16,), device="cuda", dtype=torch.int32))
+    graph.replay()
+    assert torch.equal(out, torch.sort(x).values)
+
+
+def test_between_libraries():
+    cupy, torch = CuPy().xp, Torch().xp
+    x = numbers("i4", 10000)
+    found = ps.sort(cupy.asarray(x))
+    same(torch.from_dlpack(found).cpu().numpy(), np.sort(x))
+
+
+def test_device_array_of_an_unknown_library():
+    cupy = CuPy().xp
+
+    class Unknown:
+        def __init__(self, x):
+            self.x = x
+            self.__cuda_array_interface__ = x.__cuda_array_interface__
+
+    x = numbers("f8", 5000)
+    found = ps.sort(Unknown(cupy.asarray(x)))
+    same(cupy.asnumpy(cupy.asarray(found)), np.sort(x))
+    same(cupy.asnumpy(cupy.from_dlpack(found)), np.sort(x))
+
+
+def test_wrong_device():
+    d = CuPy().to(np.arange(3.0))
+    with pytest.raises(ValueError, match="cuda:0"):
+        ps.sort(d, device="cpu:0")

@@ -1,0 +1,74 @@
+"""PyOpenCL's arrays, on their own queue and without a copy."""
+
+import os
+
+import numpy as np
+import pytest
+
+import pysortium as ps
+from reference import DTYPES, same
+
+cl = pytest.importorskip("pyopencl")
+import pyopencl.array as cla  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def queue():
+    try:
+        device = cl.get_platforms()[0].get_devices()[0]
+    except (cl.Error, IndexError) as error:
+        pytest.skip(f"this machine has no OpenCL device: {error}")
+    return cl.CommandQueue(cl.Context([device]))
+
+
+# Each type is compiled by PoCL for some seconds.
+dtypes = [d for d in DTYPES if d[0] not in "?mM" and d != "f2"] if os.environ.get("SORTIUM_TEST_FULL") else ["f4"]
+
+
+@pytest.mark.parametrize("dtype", dtypes)
+@pytest.mark.parametrize("shape", [(3000,), (5, 700)])
+def test_sort(queue, dtype, shape):
+    x = np.random.default_rng(0).integers(0, 100, shape).astype(dtype)
+    on_device = cla.to_device(queue, x)
+    same(ps.sort(on_device).get(), np.sort(x, kind="stable"))
+    same(ps.argsort(on_device).get(), np.argsort(x, kind="stable"))
+    same(ps.argsort(on_device, index_dtype="uint32").get(), np.argsort(x, kind="stable").astype("u4"))
+    same(on_device.get(), x)
+
+
+def test_other_functions(queue):
+    x = np.random.default_rng(0).integers(0, 500, 2000).astype("f4")
+    d = cla.to_device(queue, x)
+    found = ps.topk(d, 7)
+    order = np.argsort(-x, kind="stable")[:7]
+    same(found.values.get(), x[order])
+    same(found.indices.get(), order)
+    ordered = ps.sort(d)
+    assert ps.is_sorted(ordered) and not ps.is_sorted(d)
+    same(ps.searchsorted(ordered, d).get(), np.searchsorted(np.sort(x), x))
+    same(ps.merge(ordered, ordered).get(), np.sort(np.tile(x, 2)))
+    same(ps.unique_values(d).get(), np.unique(x))
+    same(ps.unique_counts(d).counts.get(), np.unique(x, return_counts=True)[1])
+    same(ps.sort_segments(d, [0, 500, 2000]).get(), np.concatenate([np.sort(x[:500]), np.sort(x[500:])]))
+    keys, (values,) = ps.sort_pairs(d, cla.to_device(queue, np.arange(2000)))
+    same(values.get(), np.argsort(x, kind="stable"))
+    keys, values = ps.sort_pairs(d, d, cla.to_device(queue, np.arange(2000, dtype="u1")))
+    same(values[0].get(), np.sort(x))
+    same(ps.partition(d, 10).get(), np.sort(x))
+
+
+def test_slice_with_an_offset(queue):
+    x = np.random.default_rng(0).random(1000).astype("f4")
+    same(ps.sort(cla.to_device(queue, x)[100:900]).get(), np.sort(x[100:900]))
+
+
+def test_what_is_refused(queue):
+    d = cla.to_device(queue, np.arange(12, dtype="f4").reshape(3, 4))
+    with pytest.raises(TypeError, match="last"):
+        ps.sort(d, axis=0)
+    with pytest.raises(ValueError, match="lies on"):
+        ps.sort(d, device="cpu:0")
+    with pytest.raises(ValueError, match="without a queue"):
+        ps.sort(d.with_queue(None))
+    with pytest.raises(ValueError, match="another device or context"):
+        ps.Plan("f4", 4, device="opencl:0").run(d[0])
