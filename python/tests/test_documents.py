@@ -1,0 +1,40 @@
+"""The examples of docs/python.md, README.md and the docstrings are run as they stand."""
+
+import doctest
+import re
+from pathlib import Path
+
+import pytest
+
+import pysortium as ps
+from pysortium import _devices, _records, _select, _sets, _sort
+
+root = Path(__file__).parents[2]
+
+
+def blocks(name):
+    text = (root / name).read_text()
+    return [(name, text[: m.start()].count("\n") + 2, m[1]) for m in re.finditer(r"^```python\n(.*?)^```", text,
+                                                                               re.DOTALL | re.MULTILINE)]
+
+
+@pytest.mark.parametrize("name, least", [("docs/python.md", 16), ("README.md", 1)])
+def test_examples(name, least):
+    found = blocks(name)
+    assert len(found) >= least
+    names: dict = {}
+    for file, line, code in found:
+        exec(compile("\n" * (line - 1) + code, str(root / file), "exec"), names)
+
+
+@pytest.mark.parametrize("module", [ps, _devices, _records, _select, _sets, _sort])
+def test_docstrings(module):
+    result = doctest.testmod(module)
+    assert result.failed == 0
+    assert result.attempted > 0
+
+
+def test_every_public_name_has_a_docstring():
+    for name in ps.__all__:
+        if name not in ("__version__", "version_info"):
+            assert getattr(ps, name).__doc__, name
