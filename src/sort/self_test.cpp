@@ -92,8 +92,8 @@ Problem small(const Problem& problem, std::uint64_t count) {
 
 }  // namespace
 
-std::string known_answer(Device& device, Sorter& sorter, const Problem& p,
-                         const AlgorithmInfo& algorithm) {
+std::string first_wrong_record(Device& device, Sorter& sorter, const Problem& p,
+                               const AlgorithmInfo& algorithm) {
   const unsigned key_bytes = info(p.key).bytes;
   const auto keys = keys_for(p);
   const auto offsets = p.segments == 0 ? std::vector<std::uint64_t>{0, p.count} : offsets_for(p);
@@ -207,7 +207,7 @@ std::string self_test(Device& device, const Capabilities& capabilities, const Pl
         }
       }
       sorter->build(device, capabilities);
-      wrong = known_answer(device, *sorter, p, algorithm);
+      wrong = first_wrong_record(device, *sorter, p, algorithm);
       if (!wrong.empty())
         return fmt::format("{} ({}) on {}, driver {}: its self-test failed: {}", algorithm.name,
                            sorter->parameters(), d.name, d.driver, wrong);
@@ -247,7 +247,7 @@ std::vector<SelfTest> self_test(Device& device, std::string_view algorithm) {
       try {
         const auto sorter = candidate->plan(test.problem, found, {});
         sorter->build(device, found);
-        test.failure = known_answer(device, *sorter, test.problem, declared);
+        test.failure = first_wrong_record(device, *sorter, test.problem, declared);
       } catch (const Error& e) {
         test.supported = e.code() != ErrorCode::unsupported;
         test.failure = e.what();

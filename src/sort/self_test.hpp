@@ -14,8 +14,8 @@ namespace sortium {
 // Sorts problem.count records (special keys, ties, random ones) with `sorter`, whose kernels are
 // built, and compares the result with the host's stable sort. Waits. Returns a description of the
 // first wrong record, or "" if all are right.
-[[nodiscard]] std::string known_answer(Device& device, Sorter& sorter, const Problem& problem,
-                                       const AlgorithmInfo& algorithm);
+[[nodiscard]] std::string first_wrong_record(Device& device, Sorter& sorter, const Problem& problem,
+                                             const AlgorithmInfo& algorithm);
 
 // Tests the planned algorithm with a problem of the same kind (types, order, parameters) and a few
 // thousand records. Returns a description of the failure, or "". A success is remembered for the

@@ -85,7 +85,8 @@ class Moves {
   }
 
   void settle(Queue& queue, const Operands& o, const Places& m) const {
-    const bool there = o.in_place() && passes_ % 2 == 0 && problem_.payload != Payload::positions;
+    const bool starts_in_output =
+        o.in_place() && passes_ % 2 == 0 && problem_.payload != Payload::positions;
     const Arg args[] = {{"keys_in", m.keys_in},
                         {"keys_a", m.keys_a},
                         {"keys_b", m.keys_b},
@@ -95,7 +96,7 @@ class Moves {
                         {"left_out", m.left_out},
                         {"n", problem_.count},
                         {"passes", std::uint32_t{passes_}},
-                        {"there", std::uint32_t{there}},
+                        {"starts_in_output", std::uint32_t{starts_in_output}},
                         {"write_keys", std::uint32_t{problem_.keys_out}},
                         {"values_are_positions", m.make_positions}};
     queue.launch({*settle_, std::min(groups_, ceil_div(problem_.count, work_group_)), work_group_,

@@ -42,7 +42,7 @@ class Chunks {
 
   // Copies the records there, unless the sort is in place. Does not make positions: the caller
   // does.
-  void bring(Queue& queue, const Operands& o) const {
+  void copy_input(Queue& queue, const Operands& o) const {
     if (o.in_place()) return;
     queue.copy(keys(o), o.keys_in, problem_.count * info(problem_.key).bytes);
     if (problem_.payload == Payload::values)

@@ -74,7 +74,7 @@ class MergeInPlaceSorter final : public Sorter {
   void enqueue(Queue& queue, const Operands& o) override {
     const std::uint64_t n = problem_.count;
     const Memory keys = chunks_->keys(o), values = o.values_out;
-    chunks_->bring(queue, o);
+    chunks_->copy_input(queue, o);
     if (problem_.payload == Payload::positions) {
       const Arg args[] = {{"values", values}, {"n", n}};
       queue.launch({*positions_, groups(n), work_group_, args, "positions"});

@@ -44,11 +44,11 @@ class SampleInPlaceSorter final : public Sorter {
     threads_.start();
   }
 
-  // Nothing may fail after bring(), which overwrites the output: sample's sorts do not fail, and
-  // merges work without the memory that oneTBB cannot allocate.
+  // Nothing may fail after copy_input(), which overwrites the output: sample's sorts do not fail,
+  // and merges work without the memory that oneTBB cannot allocate.
   void enqueue(Queue& queue, const Operands& o) override {
     threads_.run([&] {
-      chunks_->bring(queue, o);
+      chunks_->copy_input(queue, o);
       if (problem_.payload == Payload::positions) make_positions(queue, o);
       chunks_->sort(queue, o);
       host::call(queue, "merge", [&] { merge_chunks(o); });
