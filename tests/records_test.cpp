@@ -651,7 +651,7 @@ TEST(Records, WrongOperandsAreNamed) {
   with([](auto& g) { g.in[1] = {}; }, {"columns_in[1]", "missing"});
   with([&](auto& g) { g.in[1] = at(1024, 799); }, {"columns_in[1]", "799", "800"});
   with([&](auto& g) { g.in[1] = at(1028, 800); }, {"columns_in[1]", "multiple of 8"});
-  with([&](auto& g) { g.out[0] = at(5120, 800); }, {"columns_out[0]", "no use"});
+  with([&](auto& g) { g.out[0] = at(5120, 800); }, {"columns_out[0]", "does not use"});
   with([&](auto& g) { g.out[1] = at(5120, 800); }, {"columns_out[1]", "in place"});
   with([&](auto& g) { g.out[2] = at(2840, 800); }, {"columns_in[2]", "columns_out[2]", "overlap"});
   with([&](auto& g) { g.out[2] = g.in[2]; }, {"columns_in[2]", "columns_out[2]", "overlap"});
@@ -659,7 +659,7 @@ TEST(Records, WrongOperandsAreNamed) {
   with([&](auto& g) { g.positions = at(1600, 400); }, {"positions", "columns_in[1]", "overlap"});
   with([&](auto& g) { g.scratch = {}; }, {"scratch"});
   with([&](auto& g) { g.scratch = at(0, plan.scratch_bytes()); }, {"scratch", "overlap"});
-  with([&](auto& g) { g.offsets = at(5120, 8); }, {"offsets", "no use"});
+  with([&](auto& g) { g.offsets = at(5120, 8); }, {"offsets", "does not use"});
   std::vector<std::byte> after(total);
   queue->read(after.data(), buffer->memory(), total);
   EXPECT_EQ(after, before) << "nothing was written";
