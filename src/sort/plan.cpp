@@ -35,10 +35,11 @@ Planned plan(const Problem& problem, const Capabilities& capabilities, const Met
   if (algorithm.info().host != on_host)
     throw Error(
         ErrorCode::unsupported,
-        on_host ? fmt::format(
-                      "{}: consists of kernels, which cpu:0 cannot run; use auto or another device",
-                      method.algorithm)
-                : fmt::format("{}: runs on cpu:0 only", method.algorithm));
+        on_host
+            ? fmt::format(
+                  "{}: consists of kernels, which cpu:0 does not run; use auto or another device",
+                  method.algorithm)
+            : fmt::format("{}: runs on cpu:0 only", method.algorithm));
   const auto& can = algorithm.info();
   if (can.segments != (problem.segments != 0) || can.limit != (problem.limit != 0))
     throw Error(
