@@ -1,4 +1,4 @@
-"""Keys of several fields in host memory: strings, structured arrays, tables."""
+"""Keys of several fields in host memory: complex numbers, strings, structured arrays, tables."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _ELEMENT_BYTES = 256  # of a column
 
 
 def has_fields(x: Any) -> bool:
-    """True for a NumPy array of strings or of records."""
-    return isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "SUV"
+    """True for a NumPy array of complex numbers, strings or records, but not for ml_dtypes' bfloat16."""
+    return isinstance(x, np.ndarray) and (x.dtype.kind in "SUc" or x.dtype.names is not None)
 
 
 class KeyColumn(NamedTuple):
@@ -40,6 +40,8 @@ def _columns(x: np.ndarray, order: Order, argument: str) -> list[KeyColumn]:
         return _byte_columns(x, order)
     if x.dtype.kind == "U":
         return _text_columns(x, order)
+    if x.dtype.kind == "c":
+        return _complex_columns(x, order, argument)
     code = code_of(NUMPY, x, order, argument)
     field = {"type": code.key, "descending": code.descending, "nan": order.nan, "zeros": order.zeros,
              "begin_bit": order.begin_bit, "end_bit": order.end_bit}
@@ -71,6 +73,18 @@ def _text_columns(x: np.ndarray, order: Order) -> list[KeyColumn]:
                   for i in range(piece.shape[1])]
         columns.append(KeyColumn(piece, fields))
     return columns
+
+
+def _complex_columns(x: np.ndarray, order: Order, argument: str) -> list[KeyColumn]:
+    """By the real part, then by the imaginary one. NaN as NumPy has them: R + nanj, nan + Rj, nan + nanj."""
+    part = {8: "f32", 16: "f64"}.get(x.dtype.itemsize)
+    if part is None:
+        raise TypeError(f"{argument} has dtype {x.dtype}, which cannot be sorted; complex64 and complex128 can")
+    field = {"type": part, "descending": order.descending, "zeros": order.zeros}
+    size = x.dtype.itemsize // 2
+    parts = KeyColumn(np.ascontiguousarray(x, x.dtype.newbyteorder("=")), [field, {**field, "offset": size}])
+    nans = (2 * np.isnan(x.real) + np.isnan(x.imag)).astype(np.uint8)
+    return [KeyColumn(nans, [{"type": "u8", "descending": order.nan == "first"}]), parts] if nans.any() else [parts]
 
 
 def _groups(columns: list[KeyColumn]) -> list[list[KeyColumn]]:

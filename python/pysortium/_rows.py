@@ -149,8 +149,9 @@ def code_of(kind: Kind, x: Any, order: Order, argument: str = "x") -> Code:
 class Rows:
     """Keys in rows along one axis, which is the last one of `keys`."""
 
-    def __init__(self, x: Any, axis: int | None, order: Order, device: str | None, argument: str = "x"):
-        self.kind, x = kind_of(x, argument)
+    def __init__(self, x: Any, axis: int | None, order: Order, device: str | None, argument: str = "x",
+                 kind: Kind | None = None):
+        self.kind, x = kind_of(x, argument) if kind is None else (kind, x)
         if axis is None:
             x, axis = self.kind.reshape(x, (-1,)), -1
         self.axis = normal_axis(axis, len(x.shape))

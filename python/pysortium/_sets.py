@@ -195,11 +195,12 @@ def unique(
 
 def _unique(x: Any, device: str | None, equal_nan: bool, indices: bool = False, inverse: bool = False,
             counts: bool = False) -> tuple:
-    if _records.has_fields(x):
-        return _unique_records(np.asarray(x), device, indices, inverse, counts)
     kind, x = kind_of(x)
+    if _records.has_fields(x):
+        found = _unique_records(x, device, equal_nan, indices, inverse, counts)
+        return tuple(None if a is None else kind.give(a) for a in found)
     shape = tuple(x.shape)
-    rows = Rows(x, None, Order(), device)
+    rows = Rows(x, None, Order(), device, kind=kind)
     if rows.count == 0:
         none = kind.finish(rows.empty((0,), kind.index_dtype()))
         results = (rows.code.decode(kind.finish(rows.empty((0,)))), none, kind.reshape(none, shape), none)
@@ -247,13 +248,16 @@ def _inverse(rows: Rows, positions: Any, begins: Any, shape: tuple) -> Any:
     return kind.reshape(kind.put(kind.finish(kind.arange(0, rows.count, 1, rows.keys)), positions, run), shape)
 
 
-def _unique_records(x: np.ndarray, device: str | None, indices: bool, inverse: bool, counts: bool) -> tuple:
-    """Of strings and records, by comparing sorted neighbours."""
+def _unique_records(x: np.ndarray, device: str | None, equal_nan: bool, indices: bool, inverse: bool,
+                    counts: bool) -> tuple:
+    """Of complex numbers, strings and records, by comparing sorted neighbours."""
     flat = x.reshape(-1)
     positions = _records.argsort(flat, -1, Order(), method_of(None, None), device, None)
     ordered = _records.take(flat, positions)
     begins = np.ones(len(flat), bool)
     begins[1:] = ordered[1:] != ordered[:-1]
+    if equal_nan and x.dtype.kind == "c":
+        begins[1:] &= ~(np.isnan(ordered[1:]) & np.isnan(ordered[:-1]))
     starts = np.flatnonzero(begins)
     where = None
     if inverse:

@@ -35,8 +35,8 @@ def sort(
     Parameters
     ----------
     x : array of any shape but 0-D
-        bool, integers, float16, bfloat16, float32, float64, datetime64, timedelta64; with NumPy also strings (S, U)
-        and structured arrays, which are sorted by all of their fields.
+        bool, integers, float16, bfloat16, float32, float64, datetime64, timedelta64; in host memory also complex
+        numbers, strings (S, U) and structured arrays, which are sorted by all of their fields.
     axis : int or None
         The axis to sort along; None sorts the flattened array.
     descending : bool
@@ -90,9 +90,10 @@ def sort(
         if result is not None:
             return result
     order, method = order_of(descending, nan, zeros, bits), method_of(algorithm, max_scratch, stable)
+    kind, x = kind_of(x)
     if _records.has_fields(x):
-        return _deliver(_records.sort(np.asarray(x), axis, order, method, device), out)
-    rows = Rows(x, axis, order, device)
+        return _deliver(kind.give(_records.sort(x, axis, order, method, device)), out)
+    rows = Rows(x, axis, order, device, kind=kind)
     if _can_write_into(rows, out):
         _sort_rows(rows, method, out)
         return out
@@ -143,9 +144,10 @@ def argsort(
         if result is not None:
             return result
     order, method = order_of(descending, nan, zeros, bits), method_of(algorithm, max_scratch, stable)
+    kind, x = kind_of(x)
     if _records.has_fields(x):
-        return _deliver(_records.argsort(np.asarray(x), axis, order, method, device, index_dtype), out)
-    rows = Rows(x, axis, order, device)
+        return _deliver(kind.give(_records.argsort(x, axis, order, method, device, index_dtype)), out)
+    rows = Rows(x, axis, order, device, kind=kind)
     return _deliver(rows.restore(rows.local(_argsort_rows(rows, method, index_dtype))), out)
 
 

@@ -34,6 +34,22 @@ def test_strings_along_an_axis():
     same(ps.sort(np.asfortranarray(x.astype("U3")), 0), np.sort(x.astype("U3"), 0))
 
 
+@pytest.mark.parametrize("dtype", ["c8", "c16", ">c8"])
+@given(data=st.data())
+def test_complex(dtype, data):
+    part = keys("f4" if dtype.endswith("8") else "f8", st.just(40))
+    x = data.draw(part) + 0 * 1j
+    x.imag = data.draw(part)
+    x = x.astype(dtype)
+    native = x.astype(dtype.strip(">"))
+    same(ps.argsort(x), np.argsort(native, kind="stable"))
+    np.testing.assert_array_equal(ps.sort(x), np.sort(native, kind="stable"))
+    for found, expected in zip(ps.unique(x, True, True, True), np.unique(native, True, True, True)):
+        np.testing.assert_array_equal(found, expected)
+    order = ps.argsort(x, descending=True)
+    assert np.isnan(native[order][np.count_nonzero(~np.isnan(native)):]).all()
+
+
 @pytest.mark.parametrize("n", [1000, 50000])
 def test_many_strings(n):
     x = np.random.default_rng(0).integers(97, 123, (n, 12)).astype("u1").view("S12").ravel()
