@@ -75,7 +75,7 @@ TYPED_TEST(OrderBits, FollowsTheValues) {
   }
 }
 
-// Floats with the other policies: which keys change their place, and that no other does.
+// Other policies for floats must move exactly the keys that they concern.
 template <class T>
 struct FloatPolicies : testing::Test {};
 using Floats = testing::Types<float, double, f16, bf16>;

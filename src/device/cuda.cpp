@@ -457,7 +457,7 @@ std::vector<std::byte> cuda::compile_for(const std::string& source, int arch) {
     if (r != success)
       throw Error(ErrorCode::build_failed, fmt::format("NVRTC: {} returned {}", call, r));
   };
-  // For a chip newer than NVRTC, the compiler would report many unclear errors instead.
+  // Checked in advance: NVRTC reports a chip that it does not know by many unrelated errors.
   int known = 0;
   checked(nvrtc->supported_arch_count(&known), "nvrtcGetNumSupportedArchs");
   std::vector<int> archs(static_cast<std::size_t>(known));

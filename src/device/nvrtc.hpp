@@ -1,4 +1,4 @@
-// CUDA C++ to machine code, with or without a GPU in the machine.
+// Compiles CUDA C++ to machine code. Needs no GPU.
 #pragma once
 
 #include <cstddef>

@@ -12,7 +12,7 @@ namespace app {
 
 namespace {
 
-// Not through stderr: fmt::print() throws if it cannot write.
+// Writes with write(): fmt::print(stderr, …) would throw if it cannot write.
 void write_error(std::string_view text) {
   while (!text.empty()) {
     const ssize_t n = ::write(STDERR_FILENO, text.data(), text.size());

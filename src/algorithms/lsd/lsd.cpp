@@ -50,7 +50,8 @@ struct LsdSettleParameters {
 constexpr unsigned digit_bits = 8;
 constexpr std::uint64_t radix_size = 1u << digit_bits;
 
-// The buffers between which passes move the records, and the final copy if passes were skipped.
+// The buffers between which passes move the records, and the final copy that skipped passes make
+// necessary.
 class Moves {
  public:
   Moves(const Problem& problem, unsigned passes, ScratchLayout& layout)

@@ -50,7 +50,8 @@ INLINE void store_line(GLOBAL uint16* to, const uint16* from) {
         to[p] = lines[digit * LENGTH + (u32)(p + phase) % LENGTH];                           \
   }
 
-// counts[digit * parts + part]. The first pass clears left_out.
+// Stores in counts[digit * parts + part] how many records of the part have the digit. The first
+// pass also clears left_out.
 KERNEL(1)
 void lsd_cpu_count(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_a,
                    GLOBAL const ukey_t* keys_b, GLOBAL index_t* counts, GLOBAL u32* left_out, u64 n,
