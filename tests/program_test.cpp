@@ -108,6 +108,35 @@ TEST_F(Program, SaysThatStandardOutputIsFull) {
 }
 
 // ---------------------------------------------------------------------------------------------
+// doctor
+// ---------------------------------------------------------------------------------------------
+
+TEST_F(Program, DoctorFindsNothingWrongHere) {
+  const Result r = shell("$S doctor");
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  for (const char* said : {"\nNo problem was found.\n", "\nsystem ", "\ncpu:0  ", "Mkey/s, right"})
+    EXPECT_NE(r.out.find(said), std::string::npos) << said << ":\n" << r.out;
+}
+
+TEST_F(Program, DoctorNamesADriverThatCannotBeLoaded) {
+  fs::create_directory(dir_ / "vendors");
+  write("vendors/broken.icd", "libno-such-driver.so\n");
+  const Result r = shell("OCL_ICD_VENDORS=$PWD/vendors $S doctor");
+  EXPECT_EQ(r.code, 3) << r.out;
+  for (const char* said : {"PROBLEM  ", "broken.icd names libno-such-driver.so", "\nopencl  "})
+    EXPECT_NE(r.out.find(said), std::string::npos) << said << ":\n" << r.out;
+}
+
+TEST_F(Program, DoctorSaysThatTheCacheIsNotTrusted) {
+  fs::create_directory(dir_ / "open");
+  fs::permissions(dir_ / "open", fs::perms::all);
+  const Result r = shell("SORTIUM_CACHE_DIR=$PWD/open $S doctor");
+  EXPECT_EQ(r.code, 3) << r.out;
+  EXPECT_NE(r.out.find("PROBLEM  "), std::string::npos) << r.out;
+  EXPECT_NE(r.out.find("/open"), std::string::npos) << r.out;
+}
+
+// ---------------------------------------------------------------------------------------------
 // Progress
 // ---------------------------------------------------------------------------------------------
 
