@@ -95,7 +95,7 @@ TEST_F(Words, Atomics) {
       all[g * wg + t] = got[2 * (g * wg + t) + 1];
     }
     std::ranges::sort(local);
-    ASSERT_EQ(local, should) << "local_add gives each its own turn";
+    ASSERT_EQ(local, should) << "local_add returns a different number to each work-item";
     ASSERT_EQ(per_group[g * (wg / 32 + 1)], wg);
     std::uint32_t most = 0;
     for (std::uint32_t t = 0; t < wg; ++t) most = std::max(most, (g * wg + t) * 2654435761u);
@@ -105,7 +105,7 @@ TEST_F(Words, Atomics) {
   }
   std::ranges::sort(all);
   for (std::uint32_t i = 0; i < items(); ++i)
-    ASSERT_EQ(all[i], 3 * i) << "global_add gives each its own turn";
+    ASSERT_EQ(all[i], 3 * i) << "global_add returns a different number to each work-item";
 }
 
 TEST_F(Words, Popcount) {

@@ -32,7 +32,8 @@ class Failure : public std::runtime_error {
   Exit code_;
 };
 
-// Nobody reads standard output, or another pipe, any more. The program then ends without a message.
+// The reader of standard output, or of another pipe, has closed it. The program then ends without a
+// message.
 class ReaderGone : public Failure {
  public:
   ReaderGone() : Failure(exit_runtime, "the reader of the output is gone") {}

@@ -34,7 +34,7 @@ class Output {
   // Reserves disk space, if the file system can.
   void reserve(std::uint64_t bytes);
   void write(const void* data, std::uint64_t bytes);
-  // Writes what is left to the disk and gives the file its name.
+  // Writes the rest to the disk and renames the file to its final name.
   void publish();
   // Publishes both files: after a crash in between, the next run that reads or writes one of them
   // finishes the replacement.

@@ -44,7 +44,7 @@ std::string Javascript::call(const char* object, const char* function,
   duk_size_t size = 0;
   const char* const text = duk_get_lstring(context_, -1, &size);
   if (text == nullptr)
-    throw std::runtime_error(fmt::format("{}.{} gives no string", object, function));
+    throw std::runtime_error(fmt::format("{}.{} does not return a string", object, function));
   std::string out(text, size);
   duk_pop_2(context_);
   return out;
