@@ -5,6 +5,7 @@
     array([1, 2, 3])
 """
 
+from ._bench import BenchResult, bench
 from ._devices import (
     AlgorithmInfo,
     BackendInfo,
@@ -47,10 +48,12 @@ from ._sort import (
     topk,
 )
 
+DeviceError.__module__ = "pysortium"
+
 __all__ = [
-    "AlgorithmInfo", "BackendInfo", "DeviceError", "DeviceInfo", "Plan", "SelfTest", "SortedPairs", "TopK",
+    "AlgorithmInfo", "BackendInfo", "BenchResult", "DeviceError", "DeviceInfo", "Plan", "SelfTest", "SortedPairs", "TopK",
     "UniqueAll", "UniqueCounts", "UniqueInverse", "VersionInfo", "__version__", "algorithms", "argpartition",
-    "argsort", "argsort_segments", "argtopk", "backends", "devices", "is_sorted", "lexsort", "median", "merge",
+    "argsort", "argsort_segments", "argtopk", "backends", "bench", "devices", "is_sorted", "lexsort", "median", "merge",
     "partition", "quantile", "rank", "searchsorted", "self_test", "sort", "sort_by", "sort_pairs", "sort_segments",
     "topk", "unique", "unique_all", "unique_counts", "unique_inverse", "unique_values", "version_info", "warnings",
 ]

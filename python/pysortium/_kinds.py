@@ -403,7 +403,8 @@ def from_cuda_dlpack(x: Any, ordinal: int) -> Foreign:
     except TypeError:  # a producer from before version 1
         capsule = x.__dlpack__(stream=stream)
     tensor = _native.Imported(capsule)
-    _check_contiguous(tensor.shape, tensor.strides, 1)
+    strides: Any = tensor.strides
+    _check_contiguous(tensor.shape, strides, 1)
     dtype = dtype_of_dlpack(tensor.code, tensor.bits, tensor.lanes)
     return Foreign((x, tensor), tensor.data, tensor.shape, dtype, ordinal, stream)
 
@@ -546,7 +547,7 @@ def _of_dlpack(x: Any) -> tuple[Kind, Any]:
     """A library with DLPack alone, or with the array API."""
     device_type, ordinal = x.__dlpack_device__()
     namespace = x.__array_namespace__() if hasattr(x, "__array_namespace__") else None
-    jax = sys.modules.get("jax")
+    jax: Any = sys.modules.get("jax")
     is_jax = jax is not None and isinstance(x, jax.Array)
     if device_type in (_cuda.DLPACK_CPU, _cuda.DLPACK_CUDA_HOST):
         array = np.asarray(x) if hasattr(x, "__array__") else np.from_dlpack(x)
@@ -581,7 +582,7 @@ def kind_of(x: Any, argument: str = "x") -> tuple[Kind, Any]:
     if hasattr(x, "__dlpack__") and hasattr(x, "__dlpack_device__"):
         return _of_dlpack(x)
     if hasattr(x, "__cuda_array_interface__"):
-        numba = modules.get("numba.cuda")
+        numba: Any = modules.get("numba.cuda")
         is_numba = numba is not None and type(x).__module__.startswith("numba")
         foreign = from_cuda_interface(x)
         if is_numba:

@@ -273,7 +273,7 @@ def sort_by(table: Any, by: str | Sequence[str], *, device: str | None = None) -
     if hasattr(table, "__arrow_c_stream__") or hasattr(table, "__arrow_c_array__"):
         from . import _arrow
 
-        return _arrow.sort_by(table, by, lambda columns: _argsort_table(columns, by, device), _parse_by(by))
+        return _arrow.sort_by(table, lambda columns: _argsort_table(columns, by, device), _parse_by(by))
     raise TypeError(f"table is a {type(table).__name__}; a dict of arrays, a structured array or an Arrow table is "
                     "needed")
 

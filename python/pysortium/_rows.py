@@ -17,7 +17,7 @@ KEY_TYPES = {
 }
 INDEX_DTYPES = ("int32", "int64", "uint32", "uint64")
 _SUPPORTED = "bool, integers of 8 to 64 bits, float16, bfloat16, float32, float64, datetime64 and timedelta64"
-_AxisError = np.exceptions.AxisError if hasattr(np, "exceptions") else np.AxisError  # NumPy before 1.25
+_AxisError: Any = getattr(np, "exceptions", np).AxisError  # NumPy before 1.25 has it itself
 
 
 class Order(NamedTuple):

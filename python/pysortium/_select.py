@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ._rows import Rows, index_dtype_of, method_of, order_of
+from . import _records
+from ._kinds import kind_of
+from ._rows import Rows, index_dtype_of, method_of, normal_axis, order_of
 from ._sort import _argsort_rows, _deliver, _one_row, _sort_rows
 
 
@@ -18,10 +20,16 @@ def _places(kth: Any, length: int) -> list[int]:
         raise TypeError(f"kth is {kth!r}; integers are needed")
     places = []
     for k in given.ravel().tolist():
+        if length == 0 and k in (0, -1):  # as NumPy
+            continue
         if not -length <= k < length:
             raise ValueError(f"kth has {k}; the axis has {length} elements")
         places.append(k % length)
     return places
+
+
+def _length(x: np.ndarray, axis: int | None) -> int:
+    return x.size if axis is None else x.shape[normal_axis(axis, x.ndim)]
 
 
 def partition(
@@ -47,7 +55,7 @@ def partition(
 
     Notes
     -----
-    One row and one place: a selection, which keeps the order of the input in each of its three groups (before, equal,
+    One row of numbers, and one place: a selection, which keeps the order of the input in each of its three groups (before, equal,
     behind) and reads the keys about bits / 11 + 2 times. Otherwise the rows are sorted.
 
     Examples
@@ -56,7 +64,12 @@ def partition(
     >>> ps.partition(np.array([7, 1, 5, 3]), 1)
     array([1, 3, 7, 5])
     """
-    rows = Rows(x, axis, order_of(descending, nan, zeros, None), device)
+    order = order_of(descending, nan, zeros, None)
+    kind, x = kind_of(x)
+    if _records.has_fields(x):
+        _places(kth, _length(x, axis))
+        return _deliver(kind.give(_records.sort(x, axis, order, method_of(None, None), device)), out)
+    rows = Rows(x, axis, order, device, kind=kind)
     places = _places(kth, rows.length)
     result = rows.empty(rows.shape)
     if rows.count and rows.rows == 1 and len(places) == 1:
@@ -79,7 +92,12 @@ def argpartition(
     device: str | None = None,
 ) -> Any:
     """Return the positions that partition an array; as `partition`."""
-    rows = Rows(x, axis, order_of(descending, nan, zeros, None), device)
+    order = order_of(descending, nan, zeros, None)
+    kind, x = kind_of(x)
+    if _records.has_fields(x):
+        _places(kth, _length(x, axis))
+        return kind.give(_records.argsort(x, axis, order, method_of(None, None), device, index_dtype))
+    rows = Rows(x, axis, order, device, kind=kind)
     places = _places(kth, rows.length)
     if not (rows.count and rows.rows == 1 and len(places) == 1):
         return rows.restore(rows.local(_argsort_rows(rows, method_of(None, None), index_dtype)))

@@ -68,7 +68,7 @@ def searchsorted(
     elif str(x1.dtype) != str(x2.dtype):
         raise TypeError(f"x1 has dtype {x1.dtype}, and x2 has {x2.dtype}; equal ones are needed")
     if sorter is not None:
-        x1 = x1[sorter]
+        x1 = x1[_checked_sorter(sorter, x1)]
     order = order_of(descending, nan, zeros, None)
     sorted_keys = _one_row(x1, order, device, "x1")
     shape = tuple(x2.shape)
@@ -83,6 +83,19 @@ def searchsorted(
             places[...] = 0
     places = kind.reshape(kind.finish(places), shape)
     return kind.give(places if shape or kind is not NUMPY else places[()])
+
+
+def _checked_sorter(sorter: Any, x1: Any) -> Any:
+    if not isinstance(x1, np.ndarray):
+        return sorter
+    sorter = np.asarray(sorter)
+    if sorter.dtype.kind not in "iu":
+        raise TypeError(f"sorter has dtype {sorter.dtype}; integers are needed")
+    if sorter.shape != x1.shape:
+        raise ValueError(f"sorter has shape {sorter.shape}; that of x1, {x1.shape}, is needed")
+    if sorter.size and (sorter.min() < 0 or sorter.max() >= len(x1)):
+        raise ValueError(f"sorter has positions from {sorter.min()} to {sorter.max()}; x1 has {len(x1)} elements")
+    return sorter
 
 
 def merge(
@@ -206,7 +219,7 @@ def _unique(x: Any, device: str | None, equal_nan: bool, indices: bool = False, 
         results = (rows.code.decode(kind.finish(rows.empty((0,)))), none, kind.reshape(none, shape), none)
         return tuple(map(kind.give, results))
     sorted_keys = rows.empty((rows.count,))
-    positions = None
+    positions: Any = None
     if indices or inverse:
         positions = rows.empty((rows.count,), kind.index_dtype())
         rows.place.sort(rows.problem(payload="positions", value_bytes=_bytes_of(kind.index_dtype())),
@@ -259,7 +272,7 @@ def _unique_records(x: np.ndarray, device: str | None, equal_nan: bool, indices:
     if equal_nan and x.dtype.kind == "c":
         begins[1:] &= ~(np.isnan(ordered[1:]) & np.isnan(ordered[:-1]))
     starts = np.flatnonzero(begins)
-    where = None
+    where: Any = None
     if inverse:
         where = np.empty(len(flat), np.int64)
         where[positions] = np.cumsum(begins) - 1

@@ -39,7 +39,9 @@ void translate(const std::exception_ptr& thrown, void*) {
 NB_MODULE(_native, m) {
   m.doc() = "The C++ library as pysortium uses it. Private: no part of it is stable.";
   nb::set_leak_warnings(false);  // plans are kept until the process ends
-  device_error = PyErr_NewExceptionWithDoc("pysortium.DeviceError",
+  // The stub generator imports the module without its package.
+  const auto error = nb::cast<std::string>(m.attr("__name__")) + ".DeviceError";
+  device_error = PyErr_NewExceptionWithDoc(error.c_str(),
                                            "A device cannot do what was asked of it, or "
                                            "failed.\n\nThe message has the compiler's log if "
                                            "a kernel could not be built.",

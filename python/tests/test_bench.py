@@ -1,0 +1,47 @@
+"""bench, and the processes around the module: fork and import without drivers."""
+
+import os
+import subprocess
+import sys
+import xml.etree.ElementTree
+
+import numpy as np
+
+import pysortium as ps
+
+
+def test_bench():
+    found = ps.bench((16, 300), ("u4", "f8"), seconds=0.001)
+    assert len(found.timings) == 8 and all(t.seconds > 0 for t in found.timings)
+    assert str(found).count("\n") == 8
+    page = xml.etree.ElementTree.fromstring(f"<body>{found._repr_html_()}</body>")
+    assert len(page.findall(".//tr")) == 9
+    assert len(page.findall(".//polyline")) == 8
+
+
+def test_fork_after_import_and_after_sorts():
+    x = np.random.default_rng(0).random(200000)
+    expected = np.sort(x)
+    for _ in range(3):
+        assert np.array_equal(ps.sort(x), expected)  # starts threads, which a child does not have
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if np.array_equal(ps.sort(x), expected) and np.array_equal(x[ps.argsort(x)], expected) else 1)
+        assert os.waitpid(child, 0)[1] == 0
+
+
+def test_import_opens_no_driver():
+    code = ("import pysortium, numpy; pysortium.sort(numpy.arange(100000.0)[::-1]);"
+            "maps = open('/proc/self/maps').read(); assert 'libcuda' not in maps and 'libOpenCL' not in maps")
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_interrupts_arrive():
+    """A signal's handler runs when the sort in progress ends."""
+    code = ("import os, signal, threading, time, numpy, pysortium\n"
+            "x = numpy.random.default_rng(0).random(2_000_000)\n"
+            "threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()\n"
+            "try:\n    while True: pysortium.argsort(x)\n"
+            "except KeyboardInterrupt: print('interrupted')\n")
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert run.stdout == "interrupted\n"

@@ -1,0 +1,25 @@
+"""The example program runs, checks itself and draws its picture."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+root = Path(__file__).parents[2]
+
+
+def test_particles(tmp_path):
+    picture = tmp_path / "particles.png"
+    subprocess.run([sys.executable, root / "python/examples/particles.py", "--count", "20000", "--picture", picture],
+                   check=True, capture_output=True)
+    assert picture.read_bytes().startswith(b"\x89PNG") and picture.stat().st_size > 10_000
+
+
+def test_table_beside_numpy(tmp_path):
+    table = root / "bench/peers/python_cpu.py"
+    if not table.exists():
+        pytest.skip("this is not the whole repository")
+    run = subprocess.run([sys.executable, table, "--exponents", "8", "--dtypes", "u4,f8", "--seconds", "0.01"], check=True,
+                         capture_output=True, text=True)
+    assert run.stdout.count("\n") == 5
