@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _cuda, _native
+from . import _cuda, _native, _quick
 from ._places import HostPlace, QueuePlace
 
 
@@ -182,6 +182,24 @@ class CuPyKind(Kind):
         with like.device:
             return self.xp.arange(start, stop, step, dtype="int64")
 
+    def home(self, x: Any) -> tuple[int, int] | None:
+        """Device and stream of an array that `_quick` can sort, else None."""
+        if x.ndim != 1 or not x.flags.c_contiguous or x.device.id != self.xp.cuda.runtime.getDevice():
+            return None
+        return x.device.id, self.xp.cuda.get_current_stream().ptr
+
+    def address(self, x: Any) -> int:
+        return x.data.ptr
+
+    def empty_keys(self, x: Any) -> Any:
+        return self.xp.ndarray(x.shape, x.dtype)
+
+    def empty_positions(self, x: Any) -> Any:
+        return self.xp.ndarray(x.shape, np.int64)
+
+    def empty_bytes(self, x: Any, count: int) -> Any:
+        return self.xp.ndarray((count,), np.uint8)
+
     def place(self, x: Any, device: str | None) -> Any:
         with x.device:
             stream = self.xp.cuda.get_current_stream().ptr
@@ -223,6 +241,31 @@ class TorchKind(Kind):
             super().local(positions.view(getattr(self.xp, name[1:])), rows, length)
             return positions
         return super().local(positions, rows, length)
+
+    def home(self, x: Any) -> tuple[int, int] | None:
+        """Device and stream of a tensor that `_quick` can sort, else None."""
+        ordinal = x.get_device()
+        if ordinal < 0 or x.device.type != "cuda" or x.dim() != 1 or not x.is_contiguous():
+            return None
+        return ordinal, self._stream(ordinal)
+
+    @functools.cached_property
+    def _stream(self) -> Any:
+        """PyTorch's own short way to the current stream, or the public one."""
+        current = self.xp.cuda.current_stream
+        return getattr(self.xp._C, "_cuda_getCurrentRawStream", lambda ordinal: current(ordinal).cuda_stream)
+
+    def address(self, x: Any) -> int:
+        return x.data_ptr()
+
+    def empty_keys(self, x: Any) -> Any:
+        return self.xp.empty_like(x)
+
+    def empty_positions(self, x: Any) -> Any:
+        return self.xp.empty_like(x, dtype=self.xp.int64)
+
+    def empty_bytes(self, x: Any, count: int) -> Any:
+        return self.xp.empty(count, dtype=self.xp.uint8, device=x.device)
 
     def place(self, x: Any, device: str | None) -> Any:
         if x.device.type == "cpu":
@@ -543,6 +586,12 @@ def _kind(make: Any, library: Any) -> Any:
     return make(library)
 
 
+def _enter(array: type, kind: Kind) -> Kind:
+    """From the second call on, such arrays are tried on the short way."""
+    _quick.kinds[array] = kind
+    return kind
+
+
 def _of_dlpack(x: Any) -> tuple[Kind, Any]:
     """A library with DLPack alone, or with the array API."""
     device_type, ordinal = x.__dlpack_device__()
@@ -572,10 +621,10 @@ def kind_of(x: Any, argument: str = "x") -> tuple[Kind, Any]:
     modules = sys.modules
     cupy = modules.get("cupy")
     if cupy is not None and isinstance(x, cupy.ndarray):
-        return _kind(CuPyKind, cupy), x
+        return _enter(cupy.ndarray, _kind(CuPyKind, cupy)), x
     torch = modules.get("torch")
     if torch is not None and isinstance(x, torch.Tensor):
-        return _kind(TorchKind, torch), x
+        return _enter(torch.Tensor, _kind(TorchKind, torch)), x
     opencl = modules.get("pyopencl.array")
     if opencl is not None and isinstance(x, opencl.Array):
         return _kind(PyOpenCLKind, opencl), x

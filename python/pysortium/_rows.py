@@ -10,11 +10,8 @@ import numpy as np
 from . import _native
 from ._kinds import NUMPY, Kind, kind_of
 from ._places import Method
+from ._quick import KEY_TYPES
 
-KEY_TYPES = {
-    "bool": "u8", "uint8": "u8", "uint16": "u16", "uint32": "u32", "uint64": "u64", "int8": "i8", "int16": "i16",
-    "int32": "i32", "int64": "i64", "float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64",
-}
 INDEX_DTYPES = ("int32", "int64", "uint32", "uint64")
 _SUPPORTED = "bool, integers of 8 to 64 bits, float16, bfloat16, float32, float64, datetime64 and timedelta64"
 _AxisError: Any = getattr(np, "exceptions", np).AxisError  # NumPy before 1.25 has it itself

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import _native, _records
+from . import _native, _quick, _records
 from ._kinds import kind_of
 from ._rows import Order, Rows, index_dtype_of, method_of, order_of
 
@@ -87,6 +87,8 @@ def sort(
     if axis == -1 and device is None and out is None and algorithm is None and bits is None \
             and max_scratch is None and nan == "last" and zeros == "tied":
         result = _sort_plain(x, bool(descending))
+        if result is None:
+            result = _quick.run(x, bool(descending), False)
         if result is not None:
             return result
     order, method = order_of(descending, nan, zeros, bits), method_of(algorithm, max_scratch, stable)
@@ -141,6 +143,8 @@ def argsort(
     if axis == -1 and device is None and out is None and algorithm is None and bits is None \
             and max_scratch is None and index_dtype is None and nan == "last" and zeros == "tied":
         result = _argsort_plain(x, bool(descending))
+        if result is None:
+            result = _quick.run(x, bool(descending), True)
         if result is not None:
             return result
     order, method = order_of(descending, nan, zeros, bits), method_of(algorithm, max_scratch, stable)

@@ -177,7 +177,17 @@ void bind_plans(nb::module_& m) {
                 sortium::Operands{keys_in, keys_out, values_in, values_out, scratch, offsets});
           },
           "queue"_a, "keys_in"_a, "keys_out"_a, "values_in"_a, "values_out"_a, "scratch"_a,
-          "offsets"_a);
+          "offsets"_a)
+      .def(
+          "run_at",
+          [](const Plan& plan, Queue& queue, Address keys, Address result, Address scratch,
+             bool positions) {
+            sortium::Operands operands{.keys_in = {out(keys)}, .scratch = {out(scratch)}};
+            (positions ? operands.values_out : operands.keys_out) = {out(result)};
+            run(plan, queue, operands);
+          },
+          "queue"_a, "keys"_a, "result"_a, "scratch"_a, "positions"_a,
+          "Runs a sort or an argsort on arrays whose sizes the caller vouches for.");
   m.def(
       "scratch_bytes_for",
       [](const Problem& p, const std::string& backend, const std::string& algorithm,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import pysortium as ps
-from pysortium import _cuda, _kinds, _native
+from pysortium import _cuda, _kinds, _native, _quick
 from pysortium._places import QueuePlace
 from reference import same
 
@@ -159,6 +159,53 @@ def test_capsules_of_both_versions():
 def test_what_is_refused(call, kind, words):
     with pytest.raises(kind, match=words):
         call()
+
+
+class Late:
+    """An array with the short way, as PyTorch's and CuPy's tensors have it."""
+
+    def __init__(self, x):
+        self.x, self.dtype, self.shape = x, x.dtype, x.shape
+
+
+class LateKind(_kinds.Kind):
+    def home(self, x):
+        return (0, 7) if x.x.ndim == 1 else None
+
+    def dtype(self, x):
+        return x.dtype.name
+
+    def address(self, x):
+        return x.x.ctypes.data
+
+    def empty_keys(self, x):
+        return Late(np.empty_like(x.x))
+
+    def empty_positions(self, x):
+        return Late(np.empty(x.shape, np.int64))
+
+    def empty_bytes(self, x, count):
+        return Late(np.empty(count, np.uint8))
+
+
+def test_the_short_way(monkeypatch):
+    device = _native.find_device("cpu:0")
+    made = []
+    monkeypatch.setattr(_native, "wrap_cuda", lambda context, stream: made.append(stream) or device.make_queue())
+    monkeypatch.setattr(_quick, "_plans", {})
+    monkeypatch.setattr(_quick, "_KEPT", 4)
+    monkeypatch.setitem(_quick.kinds, Late, LateKind())
+    rng = np.random.default_rng(0)
+    for count in (1, 50, 3000):
+        for _ in range(2):
+            x = rng.integers(0, 99, count).astype("f4")
+            same(ps.sort(Late(x)).x, np.sort(x))
+            same(ps.sort(Late(x), descending=True).x, np.sort(x)[::-1].copy())
+            same(ps.argsort(Late(x)).x, np.argsort(x, kind="stable"))
+    assert set(made) == {7} and len(_quick._plans) <= 4
+    for other in (np.zeros((2, 2)), np.zeros(0), np.zeros(3, "c8")):
+        with pytest.raises(TypeError, match="Late"):  # it has no long way
+            ps.sort(Late(other))
 
 
 def test_host_arrays_of_other_libraries():

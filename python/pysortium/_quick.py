@@ -1,0 +1,57 @@
+"""The short way of a one-dimensional, contiguous array on CUDA: a plan that is ready, two allocations, one call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import _cuda, _native
+
+# The library's names of key types, by dtype.
+KEY_TYPES = {
+    "bool": "u8", "uint8": "u8", "uint16": "u16", "uint32": "u32", "uint64": "u64", "int8": "i8", "int16": "i16",
+    "int32": "i32", "int64": "i64", "float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64",
+}
+
+_KEPT = 512  # plans
+_plans: dict[tuple, tuple] = {}
+
+# The kinds of arrays that have this way, by the exact type; `kind_of` enters them.
+kinds: dict[type, Any] = {}
+
+
+def run(x: Any, descending: bool, positions: bool) -> Any:
+    """The sorted keys, or with `positions` those as int64; None if `x` needs the long way."""
+    kind = kinds.get(type(x))
+    if kind is None:
+        return None
+    home = kind.home(x)
+    if home is None:
+        return None
+    count = x.shape[0]
+    key = (x.dtype, count, home, descending, positions)
+    ready = _plans.get(key)
+    if ready is None:
+        ready = _prepare(kind, x, count, home, descending, positions)
+        if ready is None:
+            return None
+        if len(_plans) >= _KEPT:
+            _plans.clear()
+        _plans[key] = ready
+    plan, queue, scratch_bytes = ready
+    result = kind.empty_positions(x) if positions else kind.empty_keys(x)
+    scratch = kind.empty_bytes(x, scratch_bytes)
+    address = kind.address
+    plan.run_at(queue, address(x), address(result), address(scratch), positions)
+    return result
+
+
+def _prepare(kind: Any, x: Any, count: int, home: tuple, descending: bool, positions: bool) -> tuple | None:
+    dtype = KEY_TYPES.get(kind.dtype(x))
+    if dtype is None or count == 0:
+        return None
+    device = _cuda.device(home[0])
+    problem = {"key": dtype, "count": count, "descending": descending}
+    if positions:
+        problem.update(payload="positions", value_bytes=8, keys_out=False)
+    plan = _native.Plan(device, _native.Problem(**problem))
+    return plan, _native.wrap_cuda(device.context, home[1]), max(plan.scratch_bytes, 1)
