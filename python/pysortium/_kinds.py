@@ -628,11 +628,11 @@ def kind_of(x: Any, argument: str = "x") -> tuple[Kind, Any]:
     opencl = modules.get("pyopencl.array")
     if opencl is not None and isinstance(x, opencl.Array):
         return _kind(PyOpenCLKind, opencl), x
-    if hasattr(x, "__dlpack__") and hasattr(x, "__dlpack_device__"):
+    numba: Any = modules.get("numba.cuda")
+    is_numba = numba is not None and type(x).__module__.startswith("numba")
+    if hasattr(x, "__dlpack__") and hasattr(x, "__dlpack_device__") and not is_numba:
         return _of_dlpack(x)
     if hasattr(x, "__cuda_array_interface__"):
-        numba: Any = modules.get("numba.cuda")
-        is_numba = numba is not None and type(x).__module__.startswith("numba")
         foreign = from_cuda_interface(x)
         if is_numba:
             foreign.kind = _kind(ForeignKind, numba.as_cuda_array)

@@ -15,6 +15,8 @@ import pysortium as ps
 sys.path.insert(0, str(Path(__file__).parent.parent))
 from reference import DTYPES, argsort, same, sort  # noqa: E402
 
+pytestmark = pytest.mark.filterwarnings("default")  # those of other libraries are not ours
+
 if not any(d.backend == "cuda" for d in ps.devices()):
     why = next(b.why for b in ps.backends() if b.backend == "cuda")
     pytest.skip(f"there is no CUDA device: {why}", allow_module_level=True)
@@ -86,7 +88,7 @@ class Jax:
 class Numba:
     def __init__(self):
         self.xp = pytest.importorskip("numba.cuda", exc_type=ImportError)
-        self.array = self.xp.devicearray.DeviceNDArrayBase
+        self.array = type(self.xp.to_device(np.zeros(1)))
 
     def to(self, x):
         return self.xp.to_device(np.ascontiguousarray(x))
