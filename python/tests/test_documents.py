@@ -1,7 +1,10 @@
 """The examples of docs/python.md, README.md and the docstrings are run as they stand."""
 
 import doctest
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -38,3 +41,14 @@ def test_every_public_name_has_a_docstring():
     for name in ps.__all__:
         if name not in ("__version__", "version_info"):
             assert getattr(ps, name).__doc__, name
+
+
+@pytest.mark.skipif(not os.environ.get("SORTIUM_TEST_FULL"), reason="pdoc takes ten seconds: only among the slow tests")
+def test_reference_in_html(tmp_path):
+    pytest.importorskip("pdoc")
+    subprocess.run([sys.executable, "-m", "pdoc", "--docformat", "numpy", "--output-directory", tmp_path, "pysortium"],
+                   check=True, capture_output=True)
+    page = (tmp_path / "pysortium.html").read_text()
+    missing = [name for name in ps.__all__ if not re.search(rf'id="{name}"', page)]
+    assert missing in ([], ["__version__"])
+    assert page.count('id="parameters"') > 10  # tables, made of the docstrings' sections
