@@ -51,7 +51,8 @@ from ._sort import (
 DeviceError.__module__ = "pysortium"
 
 __all__ = [
-    "AlgorithmInfo", "BackendInfo", "BenchResult", "DeviceError", "DeviceInfo", "Plan", "SelfTest", "SortedPairs", "TopK",
+    "AlgorithmInfo", "BackendInfo", "BenchResult", "DeviceError", "DeviceInfo", "Plan", "SelfTest", "SortedPairs",
+    "TopK",
     "UniqueAll", "UniqueCounts", "UniqueInverse", "VersionInfo", "__version__", "algorithms", "argpartition",
     "argsort", "argsort_segments", "argtopk", "backends", "bench", "devices", "is_sorted", "lexsort", "median", "merge",
     "partition", "quantile", "rank", "searchsorted", "self_test", "sort", "sort_by", "sort_pairs", "sort_segments",

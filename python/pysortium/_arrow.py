@@ -17,7 +17,7 @@ def sort_by(table: Any, argsort: Callable[[dict], np.ndarray], by: list[tuple[st
     except ImportError:
         raise TypeError(f"table is a {type(table).__name__}; Arrow tables need pyarrow") from None
     rows = pa.table(table) if hasattr(table, "__arrow_c_stream__") else pa.Table.from_batches([pa.record_batch(table)])
-    views = {f"{kind}_view": pa.large_string() if kind == "string" else pa.large_binary() for kind in ("string", "binary")}
+    views = {"string_view": pa.large_string(), "binary_view": pa.large_binary()}
     for i, field in enumerate(rows.schema):  # Arrow takes no rows of views
         if str(field.type) in views:
             rows = rows.set_column(i, field.name, rows.column(i).cast(views[str(field.type)]))

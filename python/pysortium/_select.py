@@ -55,8 +55,8 @@ def partition(
 
     Notes
     -----
-    One row of numbers, and one place: a selection, which keeps the order of the input in each of its three groups (before, equal,
-    behind) and reads the keys about bits / 11 + 2 times. Otherwise the rows are sorted.
+    One row of numbers, and one place: a selection, which keeps the order of the input in each of its three groups
+    (before, equal, behind) and reads the keys about bits / 11 + 2 times. Otherwise the rows are sorted.
 
     Examples
     --------

@@ -211,7 +211,8 @@ def sort_pairs(
     moved = [rows.kind.like(c) for c in columns]
     if rows.count:
         _move_columns(rows, method, columns, sorted_keys, moved)
-    return SortedPairs(rows.restore(rows.code.decode(sorted_keys)), tuple(rows.kind.give(rows.kind.finish(m)) for m in moved))
+    results = tuple(rows.kind.give(rows.kind.finish(m)) for m in moved)
+    return SortedPairs(rows.restore(rows.code.decode(sorted_keys)), results)
 
 
 def sort_segments(
@@ -370,7 +371,8 @@ def _argsort_rows(rows: Rows, method: Any, index_dtype: Any, starts: Any = None,
         problem = rows.problem(payload="positions", value_bytes=int(dtype[-2:]) // 8, keys_out=False)
         if segments:
             problem.update(segments=segments, offset_bytes=8)
-        rows.place.sort(problem, method, rows.keys, values_out=result, offsets=rows.starts if starts is None else starts)
+        starts = rows.starts if starts is None else starts
+        rows.place.sort(problem, method, rows.keys, values_out=result, offsets=starts)
     return result
 
 

@@ -10,7 +10,15 @@ import array_api_strict as _strict
 from array_api_strict import *  # noqa: F403
 from array_api_strict import __array_api_version__  # noqa: F401
 
-from pysortium import argsort, searchsorted, sort, unique_all, unique_counts, unique_inverse, unique_values  # noqa: F401
+from pysortium import (  # noqa: F401
+    argsort,
+    searchsorted,
+    sort,
+    unique_all,
+    unique_counts,
+    unique_inverse,
+    unique_values,
+)
 
 
 def __getattr__(name):

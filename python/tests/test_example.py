@@ -20,6 +20,6 @@ def test_table_beside_numpy(tmp_path):
     table = root / "bench/peers/python_cpu.py"
     if not table.exists():
         pytest.skip("this is not the whole repository")
-    run = subprocess.run([sys.executable, table, "--exponents", "8", "--dtypes", "u4,f8", "--seconds", "0.01"], check=True,
-                         capture_output=True, text=True)
+    command = [sys.executable, table, "--exponents", "8", "--dtypes", "u4,f8", "--seconds", "0.01"]
+    run = subprocess.run(command, check=True, capture_output=True, text=True)
     assert run.stdout.count("\n") == 5
