@@ -66,7 +66,8 @@ def main() -> None:
     parser.add_argument("--dtypes", default="u1,u2,u4,i8,f4,f8")
     parser.add_argument("--seconds", type=float, default=0.3, help="for each call and row (%(default)s)")
     options = parser.parse_args()
-    print(f"{'function':8} {'dtype':8} {'count':>6} {'pysortium':>12} {'NumPy':>12} {'times':>6} {'Polars':>12} {'times':>6}")
+    print(f"{'function':8} {'dtype':8} {'count':>6} {'pysortium':>12} {'NumPy':>12} {'times':>6} {'Polars':>12} "
+          f"{'times':>6}")
     for function in ("sort", "argsort"):
         for dtype in map(np.dtype, options.dtypes.split(",")):
             for exponent in map(int, options.exponents.split(",")):

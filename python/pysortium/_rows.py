@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import _native
-from ._kinds import NUMPY, Kind, kind_of
+from ._kinds import Kind, kind_of
 from ._places import Method
 from ._quick import KEY_TYPES
 

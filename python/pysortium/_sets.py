@@ -9,7 +9,7 @@ import numpy as np
 from . import _records
 from ._kinds import NUMPY, kind_of
 from ._rows import Order, Rows, index_dtype_of, method_of, order_of
-from ._sort import _argsort_rows, _one_row, _sort_rows
+from ._sort import _one_row, _sort_rows
 
 
 def searchsorted(
