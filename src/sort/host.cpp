@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <sortium/records.hpp>
 #include <sortium/segments.hpp>
-#include <tuple>
 
 #include "../algorithms/algorithm.hpp"
 #include "few.hpp"
@@ -83,30 +82,18 @@ bool can_adopt(const HostArrays& arrays, const Problem& p, const HostOperands& o
          (p.segments == 0 || arrays.can_adopt(o.offsets, p.offset_bytes));
 }
 
-// Returns the operands in device memory. Copies are sorted in place. With a limit they cannot be:
-// then the output is shorter than the input, and separate.
+// Returns the operands in device memory.
 Operands stage(HostArrays& arrays, const Problem& p, const HostOperands& o, bool adopt) {
-  const std::uint64_t key = info(p.key).bytes, value = p.value_bytes, out = records_out(p);
-  const auto add = [&](const void* in, void* result, bool wanted, std::uint64_t bytes) {
-    const bool in_place = wanted && (adopt ? in == result : p.limit == 0);
-    const Memory input = in == nullptr
-                             ? Memory{}
-                             : arrays.add(in, in_place ? result : nullptr, p.count * bytes, adopt);
-    if (!wanted || (in_place && input)) return std::pair(input, wanted ? input : Memory{});
-    // Segments shorter than the limit leave some of the output unwritten, which must keep its
-    // contents.
-    const bool is_partly_written = p.segments != 0 && p.limit != 0;
-    return std::pair(input,
-                     arrays.add(is_partly_written ? result : nullptr, result, out * bytes, adopt));
-  };
-  Operands operands;
-  std::tie(operands.keys_in, operands.keys_out) = add(o.keys_in, o.keys_out, p.keys_out, key);
+  const auto keys =
+      arrays.add_sorted(p, o.keys_in, p.keys_out ? o.keys_out : nullptr, info(p.key).bytes, adopt);
+  HostArrays::InOut values;
   if (p.payload != Payload::none)
-    std::tie(operands.values_in, operands.values_out) =
-        add(p.payload == Payload::values ? o.values_in : nullptr, o.values_out, true, value);
+    values = arrays.add_sorted(p, p.payload == Payload::values ? o.values_in : nullptr,
+                               o.values_out, p.value_bytes, adopt);
+  Memory offsets;
   if (p.segments != 0)
-    operands.offsets = arrays.add(o.offsets, nullptr, (p.segments + 1) * p.offset_bytes, adopt);
-  return operands;
+    offsets = arrays.add(o.offsets, nullptr, (p.segments + 1) * p.offset_bytes, adopt);
+  return {keys.in, keys.out, values.in, values.out, {}, offsets};
 }
 
 HostReport report_of(const Device& device, const Plan& plan) {

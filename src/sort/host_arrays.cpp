@@ -17,6 +17,20 @@ Memory HostArrays::add(const void* from, void* to, std::uint64_t bytes, bool ado
   return all_.back().buffer->memory();
 }
 
+HostArrays::InOut HostArrays::add_sorted(const Problem& p, const void* in, void* out,
+                                         unsigned element_bytes, bool adopt) {
+  const bool in_place = out != nullptr && (adopt ? in == out : p.limit == 0);
+  Memory input;
+  if (in != nullptr) input = add(in, in_place ? out : nullptr, p.count * element_bytes, adopt);
+  if (out == nullptr) return {input, {}};
+  if (in_place && input) return {input, input};
+  // Segments shorter than the limit leave some of the output unwritten, which must keep its
+  // contents.
+  const bool is_partly_written = p.segments != 0 && p.limit != 0;
+  return {input,
+          add(is_partly_written ? out : nullptr, out, records_out(p) * element_bytes, adopt)};
+}
+
 Memory HostArrays::scratch(std::uint64_t bytes) {
 #ifdef SORTIUM_WITH_HOST
   // The C library itself keeps smaller blocks.

@@ -24,6 +24,16 @@ class HostArrays {
   // Error(out_of_memory).
   Memory add(const void* from, void* to, std::uint64_t bytes, bool adopt);
 
+  // Adds an input array of a sort and the array that receives its output, both of elements of
+  // `element_bytes`. Either may be null. Copies are sorted in place. With a limit they cannot be:
+  // then the output is shorter than the input, and separate. Reads only the count, segments and
+  // limit of `problem`.
+  struct InOut {
+    Memory in, out;
+  };
+  InOut add_sorted(const Problem& problem, const void* in, void* out, unsigned element_bytes,
+                   bool adopt);
+
   // Returns memory of `bytes` whose contents are arbitrary before and after. On a CPU, keeps a
   // large block for the next call: touching new memory for the first time takes as long as sorting
   // in it.

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <cstring>
-#include <optional>
 #include <sortium/sortium.hpp>
 
 #include "few.hpp"
 #include "host.hpp"
+#include "host_arrays.hpp"
 #include "out_of_memory.hpp"
 #include "records.hpp"
 #include "validate.hpp"
@@ -25,39 +25,6 @@ std::uint64_t column_bytes(const RecordProblem& problem) {
   for (const auto& c : problem.columns) bytes += problem.count * c.bytes;
   return bytes;
 }
-
-// True if a device may use host memory with elements of this size in place.
-bool is_aligned(const void* m, unsigned bytes) {
-  return reinterpret_cast<std::uintptr_t>(m) % unit_of(bytes) == 0;
-}
-
-// Device memory for an array of the host: that array itself (`direct`, on CPUs), or a copy.
-class Mirror {
- public:
-  Mirror(Device& device, void* host, std::uint64_t bytes, bool direct)
-      : device_(device),
-        host_(host),
-        bytes_(bytes),
-        direct_(direct),
-        buffer_(direct ? device.adopt(host, bytes) : device.allocate(bytes)) {}
-  [[nodiscard]] Memory memory() const { return buffer_->memory(); }
-  void write(Queue& queue) const {
-    if (!direct_) queue.write(memory(), host_, bytes_);
-  }
-  void sync(Queue& queue) const {
-    if (direct_) device_.sync_host(queue, *buffer_);
-  }
-  void read(Queue& queue, void* to) const {
-    if (!direct_) queue.read(to, memory(), bytes_);
-  }
-
- private:
-  Device& device_;
-  void* host_;
-  std::uint64_t bytes_;
-  bool direct_;
-  std::unique_ptr<Buffer> buffer_;
-};
 
 // The array that column `c` is written to; nullptr if it is not moved.
 void* output_of(const RecordProblem& problem, const RecordHostOperands& o, std::size_t c) {
@@ -100,100 +67,54 @@ std::shared_ptr<Device> device_for_records(const RecordProblem& problem, const O
   return stay ? device_near(options.device) : device_for({.limit = problem.limit}, options);
 }
 
-// One call's arrays as the device sees them. A CPU sorts the caller's arrays in place if they are
-// aligned (`direct`). Other devices sort copies in place. With a limit, the output is shorter than
-// the input, and separate.
+// One call's arrays on the device. A CPU sorts the caller's columns where they lie, if they are
+// aligned; other columns are copied, and the copies are sorted in place.
 class StagedRecords {
  public:
   StagedRecords(Device& device, const RecordProblem& problem, const RecordHostOperands& o)
-      : device_(device),
-        problem_(problem),
-        own_(problem),
-        operands_(o),
-        cpu_(device.info().claimed.kind == DeviceKind::cpu),
-        direct_(problem.columns.size()) {
-    for (std::size_t c = 0; problem.count != 0 && c < direct_.size(); ++c) {
-      auto& column = own_.columns[c];
-      direct_[c] = cpu_ && is_aligned(o.columns_in[c], column.bytes) &&
-                   is_aligned(output_of(problem, o, c), column.bytes);
-      if (!direct_[c] && column.moved == Moved::out && problem.limit == 0)
+      : arrays_(device), given_(problem), problem_(problem), operands_(o) {
+    for (std::size_t c = 0; problem.count != 0 && c < problem.columns.size(); ++c) {
+      auto& column = problem_.columns[c];
+      adopts_.push_back(arrays_.can_adopt(o.columns_in[c], column.bytes) &&
+                        arrays_.can_adopt(output_of(problem, o, c), column.bytes));
+      if (!adopts_[c] && column.moved == Moved::out && problem.limit == 0)
         column.moved = Moved::in_place;
     }
   }
 
   // The problem that the device solves.
-  [[nodiscard]] const RecordProblem& problem() const { return own_; }
-  // True if the device works on the caller's own columns.
-  [[nodiscard]] bool copies_nothing() const {
-    return cpu_ && std::ranges::count(direct_, false) == 0;
-  }
+  [[nodiscard]] const RecordProblem& problem() const { return problem_; }
+  [[nodiscard]] const HostArrays& arrays() const { return arrays_; }
 
-  // Allocates all memory that the sort needs.
-  void allocate(std::uint64_t scratch_bytes) {
-    const RecordHostOperands& o = operands_;
-    const std::size_t columns = direct_.size();
-    const std::uint64_t count_out = records_out(problem_);
-    in_.reserve(columns), out_.reserve(columns);
-    out_memory_.resize(columns), written_.resize(columns);
-    for (std::size_t c = 0; c < columns; ++c) {
-      const std::uint64_t bytes = problem_.columns[c].bytes;
-      in_.emplace_back(device_, const_cast<void*>(o.columns_in[c]), problem_.count * bytes,
-                       direct_[c]);
-      in_memory_.push_back(in_.back().memory());
-      if (own_.columns[c].moved == Moved::in_place) written_[c] = &in_.back();
-      if (own_.columns[c].moved != Moved::out) continue;
-      out_.emplace_back(device_, output_of(problem_, o, c), count_out * bytes, direct_[c]);
-      out_memory_[c] = out_.back().memory();
-      written_[c] = &out_.back();
+  // Allocates all memory that the sort needs. The operands refer to this object.
+  [[nodiscard]] RecordOperands stage(std::uint64_t scratch_bytes) {
+    const Problem extent{.count = given_.count, .segments = given_.segments, .limit = given_.limit};
+    for (std::size_t c = 0; c < adopts_.size(); ++c) {
+      const auto column =
+          arrays_.add_sorted(extent, operands_.columns_in[c], output_of(given_, operands_, c),
+                             given_.columns[c].bytes, adopts_[c]);
+      in_.push_back(column.in);
+      out_.push_back(problem_.columns[c].moved == Moved::out ? column.out : Memory{});
     }
-    if (problem_.position_bytes != 0)
-      positions_.emplace(device_, o.positions, count_out * problem_.position_bytes,
-                         cpu_ && is_aligned(o.positions, problem_.position_bytes));
-    if (problem_.segments != 0)
-      offsets_.emplace(device_, const_cast<void*>(o.offsets),
-                       (problem_.segments + 1) * problem_.offset_bytes,
-                       cpu_ && is_aligned(o.offsets, problem_.offset_bytes));
-    scratch_ = device_.allocate(scratch_bytes);
-  }
-
-  // Copies the input to the device.
-  void write(Queue& queue) const {
-    if (offsets_) offsets_->write(queue);
-    for (const auto& m : in_) m.write(queue);
-    if (problem_.segments == 0 || problem_.limit == 0) return;
-    // Segments shorter than the limit leave some of the output as it was.
-    for (const auto& m : out_) m.write(queue);
-    if (positions_) positions_->write(queue);
-  }
-  [[nodiscard]] RecordOperands operands() const {
-    return {in_memory_, out_memory_, positions_ ? positions_->memory() : Memory{},
-            scratch_->memory(), offsets_ ? offsets_->memory() : Memory{}};
-  }
-  // Makes what the device wrote into the caller's own arrays visible there.
-  void sync(Queue& queue) const {
-    for (const auto* m : written_)
-      if (m != nullptr) m->sync(queue);
-    if (positions_) positions_->sync(queue);
-  }
-  // Copies the output from the device.
-  void read(Queue& queue) const {
-    for (std::size_t c = 0; c < written_.size(); ++c)
-      if (written_[c] != nullptr) written_[c]->read(queue, output_of(problem_, operands_, c));
-    if (positions_) positions_->read(queue, operands_.positions);
+    Memory positions, offsets;
+    if (const unsigned bytes = given_.position_bytes; bytes != 0)
+      positions = arrays_
+                      .add_sorted(extent, nullptr, operands_.positions, bytes,
+                                  arrays_.can_adopt(operands_.positions, bytes))
+                      .out;
+    if (const unsigned bytes = given_.offset_bytes; given_.segments != 0)
+      offsets = arrays_.add(operands_.offsets, nullptr, (given_.segments + 1) * bytes,
+                            arrays_.can_adopt(operands_.offsets, bytes));
+    return {in_, out_, positions, arrays_.scratch(scratch_bytes), offsets};
   }
 
  private:
-  Device& device_;
-  const RecordProblem& problem_;
-  RecordProblem own_;
+  HostArrays arrays_;
+  const RecordProblem& given_;
+  RecordProblem problem_;
   const RecordHostOperands& operands_;
-  bool cpu_;
-  std::vector<bool> direct_;
-  std::vector<Mirror> in_, out_;
-  std::vector<Memory> in_memory_, out_memory_;
-  std::vector<const Mirror*> written_;  // of each column, the memory that the sort writes
-  std::optional<Mirror> positions_, offsets_;
-  std::unique_ptr<Buffer> scratch_;
+  std::vector<bool> adopts_;  // of each column, whether the device uses it where it lies
+  std::vector<Memory> in_, out_;
 };
 
 }  // namespace
@@ -220,18 +141,16 @@ HostReport sort_records_host(const RecordProblem& problem, const RecordHostOpera
   const auto queue = device->make_queue();
   report.plan_seconds = watch.lap();
 
-  staged.allocate(plan.scratch_bytes());  // before anything is written
-  staged.write(*queue);
+  const RecordOperands operands = staged.stage(plan.scratch_bytes());
+  staged.arrays().write(*queue);
   report.transfer_seconds = watch.lap();
 
-  plan.run(*queue, staged.operands());
-  staged.sync(*queue);
-  queue->finish();
+  plan.run(*queue, operands);
+  staged.arrays().sync(*queue);
   report.sort_seconds = watch.lap();
 
-  staged.read(*queue);
+  staged.arrays().read(*queue);
   report.transfer_seconds += watch.lap();
-  if (staged.copies_nothing()) report.transfer_seconds = 0;
   return report;
 } catch (const std::bad_alloc&) {
   throw_out_of_memory("sort_records_host", column_bytes(problem));
@@ -260,22 +179,20 @@ void permute_host(const PermuteProblem& problem, const void* in, const void* pos
   }
 
   const auto device = device_near(options.device);
-  const bool cpu = device->info().claimed.kind == DeviceKind::cpu;
   const Permute permute(device, problem);
   const auto queue = device->make_queue();
-  const auto mirror = [&](const void* m, std::uint64_t bytes, unsigned element) {
-    return Mirror(*device, const_cast<void*>(m), bytes, cpu && is_aligned(m, element));
+  HostArrays arrays(*device);
+  const auto add = [&](const void* from, void* to, std::uint64_t bytes, unsigned element) {
+    return arrays.add(from, to, bytes, arrays.can_adopt(to != nullptr ? to : from, element));
   };
-  const Mirror from = mirror(in, in_bytes, problem.element_bytes);
-  const Mirror at = mirror(positions, position_bytes, problem.index_bytes);
-  const Mirror to = mirror(out, out_bytes, problem.element_bytes);
-  from.write(*queue);
-  at.write(*queue);
-  if (!gathers) to.write(*queue);  // elements that no position names keep their contents
-  permute.run(*queue, from.memory(), at.memory(), to.memory());
-  to.sync(*queue);
-  queue->finish();
-  to.read(*queue, out);
+  const Memory from = add(in, nullptr, in_bytes, problem.element_bytes);
+  const Memory at = add(positions, nullptr, position_bytes, problem.index_bytes);
+  // A scatter leaves elements that no position names as they were.
+  const Memory to = add(gathers ? nullptr : out, out, out_bytes, problem.element_bytes);
+  arrays.write(*queue);
+  permute.run(*queue, from, at, to);
+  arrays.sync(*queue);
+  arrays.read(*queue);
 } catch (const std::bad_alloc&) {
   throw_out_of_memory("permute_host",
                       problem.count * (problem.element_bytes + problem.index_bytes));
