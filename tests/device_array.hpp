@@ -25,7 +25,7 @@ class DeviceArray {
     return out;
   }
   [[nodiscard]] Memory memory() const { return buffer_->memory(); }
-  operator Arg() const { return memory(); }
+  operator Memory() const { return memory(); }
 
  private:
   Queue& queue_;

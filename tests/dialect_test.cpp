@@ -63,7 +63,7 @@ class Words : public testing::Test {
 TEST_F(Words, Ids) {
   load("SAY_WORDS", 128);
   DeviceArray<std::uint32_t> out(*queue, 3 * items());
-  launch("say_ids", {out});
+  launch("say_ids", {{"out", out}});
   const auto got = out.read();
   for (std::uint32_t i = 0; i < items(); ++i) {
     ASSERT_EQ(got[3 * i], i % wg);
@@ -75,7 +75,7 @@ TEST_F(Words, Ids) {
 TEST_F(Words, BarriersShowWhatOthersWrote) {
   load("SAY_WORDS", 128);
   DeviceArray<std::uint32_t> cells(*queue, items()), wrong(*queue, items());
-  launch("say_barriers", {cells, wrong});
+  launch("say_barriers", {{"cells", cells}, {"wrong", wrong}});
   EXPECT_EQ(wrong.read(), std::vector<std::uint32_t>(items(), 0)) << "1: local, 2: global memory";
 }
 
@@ -83,7 +83,8 @@ TEST_F(Words, Atomics) {
   load("SAY_WORDS", 128);
   DeviceArray<std::uint32_t> next(*queue, 1, 0), tickets(*queue, 2 * items()),
       sums(*queue, groups * (wg / 32 + 1)), largest(*queue, groups);
-  launch("say_atomics", {next, tickets, sums, largest});
+  launch("say_atomics",
+         {{"next", next}, {"tickets", tickets}, {"sums", sums}, {"largest", largest}});
   const auto got = tickets.read(), per_group = sums.read();
   EXPECT_EQ(next.read()[0], 3 * items());
   std::vector<std::uint32_t> all(items());
@@ -116,7 +117,7 @@ TEST_F(Words, Popcount) {
   in[1] = ~0u;
   in[2] = 1u << 31;
   DeviceArray<std::uint32_t> device_in(*queue, in), out(*queue, items());
-  launch("say_popcount", {device_in, out});
+  launch("say_popcount", {{"in", device_in}, {"out", out}});
   const auto got = out.read();
   for (std::uint32_t i = 0; i < items(); ++i)
     ASSERT_EQ(got[i], static_cast<unsigned>(std::popcount(in[i])));
@@ -128,7 +129,8 @@ TEST_F(Words, AcquireSeesWhatWasReleased) {
   load("SAY_WORDS", 128);
   DeviceArray<std::uint32_t> next(*queue, 1, 0), flags(*queue, groups, 0),
       messages(*queue, items()), out(*queue, items());
-  launch("say_acquire_release", {next, flags, messages, out});
+  launch("say_acquire_release",
+         {{"next", next}, {"flags", flags}, {"messages", messages}, {"got", out}});
   EXPECT_EQ(flags.read(), std::vector<std::uint32_t>(groups, 7));
   const auto got = out.read();
   std::uint32_t gave_up = 0;
@@ -152,7 +154,7 @@ TEST_F(Words, ClustersSend) {
            .local_struct("say_cluster_memory_t", cluster * bytes_for_each + 16));
   DeviceArray<std::uint32_t> wrong(*queue, 3 * cluster * wg);
   const auto kernel = module->kernel("say_cluster");
-  const Arg args[] = {wrong};
+  const Arg args[] = {{"wrong", wrong}};
   queue->launch({*kernel, 3 * cluster, wg, args, "test", cluster});
   EXPECT_EQ(wrong.read(), std::vector<std::uint32_t>(3 * cluster * wg, 0))
       << "1: 4 bytes, 2: 8, 4: 16";
@@ -161,7 +163,7 @@ TEST_F(Words, ClustersSend) {
 TEST_F(Words, DISABLED_Wrong) {
   load("SAY_WRONG", 64);
   DeviceArray<std::uint32_t> out(*queue, items());
-  launch("say_wrong", {out});
+  launch("say_wrong", {{"out", out}});
   queue->finish();
 }
 
@@ -185,7 +187,8 @@ TEST_P(SubGroups, BallotAndShuffle) {
     std::fill_n(predicates.begin(), 64, 0u);
     DeviceArray<std::uint32_t> device_predicates(*queue, predicates), device_from(*queue, from),
         out(*queue, 4 * items());
-    launch("say_sub_group", {device_predicates, device_from, out});
+    launch("say_sub_group",
+           {{"predicates", device_predicates}, {"from_lanes", device_from}, {"out", out}});
     const auto got = out.read();
     for (std::uint32_t i = 0; i < items(); ++i) {
       const std::uint32_t first = i / lanes * lanes;
@@ -203,7 +206,7 @@ TEST_P(SubGroups, BallotAndShuffle) {
 TEST_P(SubGroups, SubGroupBarrier) {
   load("SAY_SUB_GROUP", 256);
   DeviceArray<std::uint32_t> wrong(*queue, items());
-  launch("say_sub_group_barrier", {wrong});
+  launch("say_sub_group_barrier", {{"wrong", wrong}});
   EXPECT_EQ(wrong.read(), std::vector<std::uint32_t>(items(), 0));
 }
 
@@ -215,7 +218,8 @@ TEST_P(SubGroups, Scan) {
     std::vector<Index> in(items());
     for (auto& x : in) x = static_cast<Index>(random.next());  // sums wrap around
     DeviceArray<Index> device_in(*queue, in), out(*queue, 2 * items()), totals(*queue, 2 * items());
-    launch("say_scan", {device_in, out, totals, std::uint32_t{scan}});
+    launch("say_scan",
+           {{"in", device_in}, {"out", out}, {"totals", totals}, {"width", std::uint32_t{scan}}});
     const auto got = out.read(), total = totals.read();
     for (std::uint32_t g = 0; g < groups; ++g) {
       Index once = 0, twice = 0;
@@ -245,7 +249,7 @@ TEST_P(SubGroups, Rank) {
     std::vector<std::uint32_t> in(calls * items());
     for (auto& b : in) b = static_cast<std::uint32_t>(random.below(bins) * random.below(2));
     DeviceArray<std::uint32_t> device_in(*queue, in), out(*queue, in.size());
-    launch("say_rank", {device_in, out});
+    launch("say_rank", {{"bins", device_in}, {"ranks", out}});
     const auto got = out.read();
     for (std::uint32_t first = 0; first < items(); first += lanes) {
       std::vector<std::uint32_t> seen(bins);
@@ -345,7 +349,14 @@ TEST_P(Keys, AreOrderedAsOnTheHost) {
           ranks(*queue, keys.size() + 1), untied(*queue, keys.size()), back(*queue, keys.size());
       DeviceArray<std::uint32_t> digits(*queue, keys.size()), ties(*queue, keys.size());
       launch("say_key_order", static_cast<std::uint32_t>(keys.size()),
-             {in, orders, ranks, digits, untied, back, ties, keys.size()});
+             {{"keys", in},
+              {"orders", orders},
+              {"ranks", ranks},
+              {"digits", digits},
+              {"untied", untied},
+              {"back", back},
+              {"ties", ties},
+              {"n", keys.size()}});
       const auto order = orders.read(), rank = ranks.read(), fast = untied.read(),
                  key_back = back.read();
       const auto digit = digits.read(), tie = ties.read();
@@ -380,8 +391,11 @@ TEST_P(Records, AreLoadedAndStored) {
         // With given values, with positions, and without keys_out.
         for (const bool read : {true, false}) {
           launch("say_records", n,
-                 {keys_in, read && value_bytes ? values_in.memory() : none, keys_out,
-                  value_bytes ? values_out.memory() : none, std::uint64_t{n}});
+                 {{"keys_in", keys_in},
+                  {"values_in", read && value_bytes ? values_in.memory() : none},
+                  {"keys_out", keys_out},
+                  {"values_out", value_bytes ? values_out.memory() : none},
+                  {"n", std::uint64_t{n}}});
           const auto k = keys_out.read();
           const auto v = values_out.read();
           for (std::uint32_t i = 0; i < n; ++i) {
@@ -392,7 +406,12 @@ TEST_P(Records, AreLoadedAndStored) {
         }
         if (value_bytes == 0) return;
         DeviceArray<V> positions(*queue, n);
-        launch("say_records", n, {keys_in, none, none, positions, std::uint64_t{n}});
+        launch("say_records", n,
+               {{"keys_in", keys_in},
+                {"values_in", none},
+                {"keys_out", none},
+                {"values_out", positions},
+                {"n", std::uint64_t{n}}});
         const auto v = positions.read();
         for (std::uint32_t i = 0; i < n; ++i) ASSERT_EQ(v[n - 1 - i], i);
       };
@@ -412,7 +431,12 @@ TEST_P(Records, CompareExchangeKeepsTiesAndWhatIsNotThere) {
     DeviceArray<K> keys_in(*queue, narrow<K>(keys)), keys_out(*queue, 2 * n);
     DeviceArray<std::uint32_t> values_in(*queue, values), values_out(*queue, 2 * n),
         both(*queue, there);
-    launch("say_compare_exchange", n, {keys_in, values_in, keys_out, values_out, both});
+    launch("say_compare_exchange", n,
+           {{"keys_in", keys_in},
+            {"values_in", values_in},
+            {"keys_out", keys_out},
+            {"values_out", values_out},
+            {"both_there", both}});
     const auto k = keys_out.read();
     const auto v = values_out.read();
     for (std::uint32_t i = 0; i < n; ++i) {
@@ -437,7 +461,7 @@ TEST_P(Records, RankInRun) {
       DeviceArray<K> device_run(*queue, narrow<K>(run)), device_keys(*queue, narrow<K>(keys));
       DeviceArray<std::uint32_t> out(*queue, 4 * keys.size());
       launch("say_rank_in_run", static_cast<std::uint32_t>(keys.size()),
-             {device_run, device_keys, out, n});
+             {{"run", device_run}, {"keys", device_keys}, {"out", out}, {"n", n}});
       const auto got = out.read();
       for (std::size_t i = 0; i < keys.size(); ++i) {
         const auto rank = rank_of(keys[i], p);

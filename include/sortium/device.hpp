@@ -137,11 +137,7 @@ struct Arg {
   Arg(std::string_view parameter, Memory m) : name(parameter), memory(m), is_memory(true) {}
   Arg(std::string_view parameter, std::uint32_t v) : name(parameter), scalar(v), size(4) {}
   Arg(std::string_view parameter, std::uint64_t v) : name(parameter), scalar(v), size(8) {}
-  // Without a name: not checked against the kernel's parameter names.
-  Arg(Memory m) : memory(m), is_memory(true) {}
-  Arg(std::uint32_t v) : scalar(v), size(4) {}
-  Arg(std::uint64_t v) : scalar(v), size(8) {}
-  std::string_view name{};
+  std::string_view name;
   Memory memory{};
   std::uint64_t scalar = 0;
   unsigned size = 0;

@@ -33,7 +33,7 @@ void check_arguments(const Launch& launch) {
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const Arg& given = launch.args[i];
     const auto& wanted = parameters[i];
-    if (!given.name.empty() && given.name != wanted.name)
+    if (given.name != wanted.name)
       mismatch(kernel, fmt::format("argument {} is '{}'; the kernel has '{}' there", i + 1,
                                    given.name, wanted.name));
     const unsigned bytes = given.is_memory ? 0 : given.size;

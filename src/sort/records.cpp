@@ -329,8 +329,10 @@ class Packer {
     }
     Memory c[columns_of_a_kernel] = {};
     for (std::size_t i = 0; i < word_.columns.size(); ++i) c[i] = columns[word_.columns[i]];
-    const Arg args[] = {c[0], c[1], c[2],      c[3],  c[4],          c[5],
-                        c[6], c[7], positions, words, problem_.count};
+    const Arg args[] = {{"c0", c[0]},     {"c1", c[1]},         {"c2", c[2]},
+                        {"c3", c[3]},     {"c4", c[4]},         {"c5", c[5]},
+                        {"c6", c[6]},     {"c7", c[7]},         {"positions", positions},
+                        {"words", words}, {"n", problem_.count}};
     queue.launch({*kernel_, groups_, work_group_, args, "pack"});
   }
 
@@ -759,7 +761,13 @@ void Mover::enqueue(Queue& queue, Memory in, Memory positions, Memory out,
                     Memory places_memory) const {
   if (!kernel_) return move_on_host(queue, in, positions, out, places_memory);
   const Memory places = places_.kind == Places::Kind::all ? Memory{} : places_memory;
-  const Arg args[] = {in, positions, out, places, problem_.count * units_, units_, places_.limit};
+  const Arg args[] = {{"in", in},
+                      {"positions", positions},
+                      {"out", out},
+                      {"places", places},
+                      {"n", problem_.count * units_},
+                      {"units", units_},
+                      {"limit", places_.limit}};
   queue.launch({*kernel_, groups_, work_group_, args,
                 problem_.direction == Direction::gather ? "gather" : "scatter"});
 }

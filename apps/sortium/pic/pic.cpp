@@ -169,7 +169,8 @@ Pic::Pic(std::shared_ptr<sortium::Device> device, const PicProblem& problem)
   for (auto& buffer : charges_) buffer = device_->allocate(grid);
 
   const ParticleArrays a = before();
-  const Arg args[] = {a.x, a.y, a.u, a.v, a.id, problem_.particles};
+  const Arg args[] = {{"x", a.x}, {"y", a.y},   {"u", a.u},
+                      {"v", a.v}, {"id", a.id}, {"n", problem_.particles}};
   launch(*kernels_.create, problem_.particles, args);
 }
 
@@ -184,13 +185,14 @@ void Pic::launch(sortium::Kernel& kernel, std::uint64_t items, std::span<const A
 
 void Pic::move() {
   const ParticleArrays a = before();
-  const Arg args[] = {a.x, a.y, a.u, a.v, problem_.particles};
+  const Arg args[] = {{"x", a.x}, {"y", a.y}, {"u", a.u}, {"v", a.v}, {"n", problem_.particles}};
   launch(*kernels_.move, problem_.particles, args);
 }
 
 void Pic::find_cells() {
   const ParticleArrays a = before();
-  const Arg args[] = {a.x, a.y, cells_->memory(), problem_.particles};
+  const Arg args[] = {
+      {"x", a.x}, {"y", a.y}, {"cells", cells_->memory()}, {"n", problem_.particles}};
   launch(*kernels_.find_cells, problem_.particles, args);
 }
 
@@ -206,8 +208,19 @@ void Pic::gather() { gather(problem_.particles); }
 
 void Pic::gather(std::uint64_t count) {
   const ParticleArrays a = before(), b = after();
-  const Arg args[] = {order_->memory(),  a.x, a.y, a.u, a.v, a.id, b.x, b.y, b.u, b.v, b.id, count,
-                      problem_.particles};
+  const Arg args[] = {{"from", order_->memory()},
+                      {"old_x", a.x},
+                      {"old_y", a.y},
+                      {"old_u", a.u},
+                      {"old_v", a.v},
+                      {"old_id", a.id},
+                      {"x", b.x},
+                      {"y", b.y},
+                      {"u", b.u},
+                      {"v", b.v},
+                      {"id", b.id},
+                      {"n", count},
+                      {"count", problem_.particles}};
   launch(*kernels_.gather, count, args);
 }
 
@@ -216,16 +229,16 @@ void Pic::deposit_after() { deposit(after(), *charges_[1]); }
 
 void Pic::deposit(const ParticleArrays& a, const Buffer& charges) {
   queue_->fill(charges.memory(), 0, 4 * nodes(problem_));
-  const Arg args[] = {a.x, a.y, charges.memory(), problem_.particles};
+  const Arg args[] = {
+      {"x", a.x}, {"y", a.y}, {"charges", charges.memory()}, {"n", problem_.particles}};
   launch(*kernels_.deposit, work_groups(problem_.particles, kernels_.run), args);
 }
 
 void Pic::end_step() { std::swap(before_, after_); }
 
 std::vector<std::uint64_t> Pic::add_up(sortium::Kernel& kernel, unsigned width,
-                                       std::vector<Arg> args, std::size_t sums_at) {
+                                       std::span<const Arg> args) {
   const std::uint64_t groups = groups_that_sum(sortium::capabilities(*device_));
-  args.insert(args.begin() + static_cast<std::ptrdiff_t>(sums_at), sums_->memory());
   queue_->launch({kernel, groups, kernels_.work_group, args, kernel.name()});
   std::vector<std::uint64_t> each(width * groups * kernels_.work_group), sums(width);
   queue_->read(each.data(), sums_->memory(), 8 * each.size());
@@ -234,16 +247,23 @@ std::vector<std::uint64_t> Pic::add_up(sortium::Kernel& kernel, unsigned width,
 }
 
 Tally Pic::tally(const ParticleArrays& a) {
-  const auto sums =
-      add_up(*kernels_.tally, tally_width, {a.x, a.y, a.u, a.v, a.id, problem_.particles}, 5);
+  const Arg args[] = {{"x", a.x},
+                      {"y", a.y},
+                      {"u", a.u},
+                      {"v", a.v},
+                      {"id", a.id},
+                      {"sums", sums_->memory()},
+                      {"n", problem_.particles}};
+  const auto sums = add_up(*kernels_.tally, tally_width, args);
   return {sums[0], sums[1], sums[2], sums[3], sums[4], sums[5], sums[6], sums[7], sums[8]};
 }
 Tally Pic::tally_before() { return tally(before()); }
 Tally Pic::tally_after() { return tally(after()); }
 
 ChargeSums Pic::compare_charges() {
-  const auto sums =
-      add_up(*kernels_.compare, compare_width, {charges_[0]->memory(), charges_[1]->memory()}, 2);
+  const Arg args[] = {
+      {"a", charges_[0]->memory()}, {"b", charges_[1]->memory()}, {"sums", sums_->memory()}};
+  const auto sums = add_up(*kernels_.compare, compare_width, args);
   return {sums[0], sums[1], sums[2]};
 }
 

@@ -111,8 +111,7 @@ class Pic {
   [[nodiscard]] Tally tally(const ParticleArrays& particles);
   // Runs a kernel that writes `width` sums for each work-item. Returns their totals.
   [[nodiscard]] std::vector<std::uint64_t> add_up(sortium::Kernel& kernel, unsigned width,
-                                                  std::vector<sortium::Arg> args,
-                                                  std::size_t sums_at);
+                                                  std::span<const sortium::Arg> args);
 
   std::shared_ptr<sortium::Device> device_;
   PicProblem problem_;
