@@ -80,6 +80,25 @@ TEST_F(Launches, MatchingArgumentsAreAccepted) {
   EXPECT_NO_THROW(launch({{"from", from}, {"to", to}, {"n", n}, {"number", number}}));
 }
 
+// A launch that was accepted once compares addresses of names, not their text.
+TEST_F(Launches, AnAcceptedLaunchDoesNotHideALaterMistake) {
+  static constexpr char same_name[] = "from";  // at an address of its own
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_NO_THROW(launch({{"from", from}, {"to", to}, {"n", n}, {"number", number}}));
+    EXPECT_NO_THROW(launch({{same_name, from}, {"to", to}, {"n", n}, {"number", number}}));
+    expect_error(
+        [&] {
+          launch({{"to", to}, {"from", from}, {"n", n}, {"number", number}});
+        },
+        ErrorCode::invalid_argument, {"argument 1", "'to'", "'from'"});
+    expect_error(
+        [&] {
+          launch({{"from", from}, {"to", n}, {"n", n}, {"number", number}});
+        },
+        ErrorCode::invalid_argument, {"'to'", "a number of 8 bytes"});
+  }
+}
+
 TEST_F(Launches, SwappedArgumentsAreNamed) {
   expect_error(
       [&] {

@@ -6,6 +6,7 @@
 // the calls. Tracing (begin_trace … end_trace) is for one thread at a time per Queue.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -117,11 +118,20 @@ class Kernel {
   [[nodiscard]] virtual std::string_view name() const = 0;
 
   // kernels::build() calls this. A kernel without a signature cannot be launched.
-  void declare(std::shared_ptr<const Signature> signature) { signature_ = std::move(signature); }
+  void declare(std::shared_ptr<const Signature> signature);
   [[nodiscard]] const Signature* signature() const { return signature_.get(); }
 
+  // Returns true if parameter `i` of the signature is called `name`, a string literal. Compares the
+  // text once for each literal, so that a launch that is repeated compares addresses.
+  [[nodiscard]] bool is_parameter(std::size_t i, const char* name) const {
+    return names_[i].load(std::memory_order_relaxed) == name || compare_name(i, name);
+  }
+
  private:
+  bool compare_name(std::size_t i, const char* name) const;
+
   std::shared_ptr<const Signature> signature_;
+  std::unique_ptr<std::atomic<const char*>[]> names_;  // of each parameter, the last equal literal
 };
 
 // Compiled kernels, loaded on one device.
@@ -131,13 +141,19 @@ class Module {
   [[nodiscard]] virtual std::unique_ptr<Kernel> kernel(const std::string& name) = 0;
 };
 
+// The name of a kernel's parameter: a string literal, whose address stands for its text.
+struct ParameterName {
+  consteval ParameterName(const char* literal) : text(literal) {}
+  const char* text;
+};
+
 // A kernel's argument: the name of the kernel's parameter, and device memory or an unsigned number
 // of 4 or 8 bytes.
 struct Arg {
-  Arg(std::string_view parameter, Memory m) : name(parameter), memory(m), is_memory(true) {}
-  Arg(std::string_view parameter, std::uint32_t v) : name(parameter), scalar(v), size(4) {}
-  Arg(std::string_view parameter, std::uint64_t v) : name(parameter), scalar(v), size(8) {}
-  std::string_view name;
+  Arg(ParameterName parameter, Memory m) : name(parameter.text), memory(m), is_memory(true) {}
+  Arg(ParameterName parameter, std::uint32_t v) : name(parameter.text), scalar(v), size(4) {}
+  Arg(ParameterName parameter, std::uint64_t v) : name(parameter.text), scalar(v), size(8) {}
+  const char* name;
   Memory memory{};
   std::uint64_t scalar = 0;
   unsigned size = 0;

@@ -18,7 +18,7 @@ std::string kind(unsigned bytes) {
 
 void check_arguments(const Launch& launch) {
   const Kernel& kernel = launch.kernel;
-  if (launch.cluster == 0 || launch.groups % launch.cluster != 0)
+  if (launch.cluster != 1 && (launch.cluster == 0 || launch.groups % launch.cluster != 0))
     mismatch(kernel, fmt::format("clusters of {} work-groups in a launch of {}", launch.cluster,
                                  launch.groups));
   if (kernel.signature() == nullptr)
@@ -33,7 +33,7 @@ void check_arguments(const Launch& launch) {
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const Arg& given = launch.args[i];
     const auto& wanted = parameters[i];
-    if (given.name != wanted.name)
+    if (!kernel.is_parameter(i, given.name))
       mismatch(kernel, fmt::format("argument {} is '{}'; the kernel has '{}' there", i + 1,
                                    given.name, wanted.name));
     const unsigned bytes = given.is_memory ? 0 : given.size;
@@ -44,3 +44,18 @@ void check_arguments(const Launch& launch) {
 }
 
 }  // namespace sortium::backend
+
+namespace sortium {
+
+void Kernel::declare(std::shared_ptr<const Signature> signature) {
+  names_ = std::make_unique<std::atomic<const char*>[]>(signature->parameters.size());
+  signature_ = std::move(signature);
+}
+
+bool Kernel::compare_name(std::size_t i, const char* name) const {
+  if (signature_->parameters[i].name != name) return false;
+  names_[i].store(name, std::memory_order_relaxed);
+  return true;
+}
+
+}  // namespace sortium
