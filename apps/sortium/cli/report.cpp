@@ -72,6 +72,7 @@ int report(const ReportOptions&) {
 #include "report/embedded.hpp"
 #include "report/figures.hpp"
 #include "report/javascript.hpp"
+#include "report/tables.hpp"
 
 namespace app {
 

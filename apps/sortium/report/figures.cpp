@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <cstdlib>
 #include <set>
 #include <tuple>
+
+#include "report/tables.hpp"
 
 namespace app {
 
@@ -16,114 +16,8 @@ using Outcome = ReportRow::Outcome;
 
 namespace {
 
-using Rows = std::vector<const ReportRow*>;
-
 // Rounds to four digits: enough for a plot, and they keep the page small.
 double rounded(double x) { return std::strtod(fmt::format("{:.3e}", x).c_str(), nullptr); }
-
-std::string grouped(std::uint64_t n) {
-  std::string out = std::to_string(n);
-  for (std::size_t i = out.size(); i > 3; i -= 3) out.insert(i - 3, "\u202f");
-  return out;
-}
-std::string size_html(std::uint64_t n) {
-  return std::has_single_bit(n) ? fmt::format("2<sup>{}</sup>", std::countr_zero(n)) : grouped(n);
-}
-std::string size_text(std::uint64_t n) {
-  if (!std::has_single_bit(n)) return grouped(n);
-  static const char* const digits[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
-  std::string out = "2";
-  for (const char c : std::to_string(std::countr_zero(n))) out += digits[c - '0'];
-  return out;
-}
-
-// The sorted records, apart from the distribution of their keys.
-struct Subject {
-  std::string type, payload, bits;
-  auto operator<=>(const Subject&) const = default;
-  [[nodiscard]] std::string text() const {
-    std::string out = type + " " + payload;
-    if (payload == "keys+values")
-      out = type + " keys + 4-byte values";
-    else if (payload.starts_with("keys+u"))
-      out = fmt::format("{} keys + {} values", type, payload.substr(5));
-    else if (payload == "keys+argsort")
-      out = type + " argsort";
-    return bits.empty() ? out : fmt::format("{}, bits {}", out, bits);
-  }
-};
-Subject subject_of(const ReportRow& r) { return {r.type, r.payload, r.bits}; }
-
-struct Series {
-  std::string name;
-  bool peer = false, runs_only = false;
-  Rows rows;
-};
-
-// Splits "b=4,items=17" into its items.
-std::vector<std::string> items_of(const std::string& parameters) {
-  std::vector<std::string> out;
-  for (std::size_t i = 0; i < parameters.size();) {
-    const std::size_t end = std::min(parameters.find(',', i), parameters.size());
-    out.push_back(parameters.substr(i, end - i));
-    i = end + 1;
-  }
-  return out;
-}
-std::string name_of_item(const std::string& item) { return item.substr(0, item.find('=')); }
-
-// Returns one line of a plot for every algorithm. If an algorithm sorted the same list with
-// several parameters, it gets a line for each of their values (only for parameters that
-// differ on the same list: others may follow from its size), and one for each repetition.
-// `list` returns the identity of a row's list.
-template <class List>
-std::vector<Series> series_of(const Rows& rows, const List& list) {
-  std::vector<std::pair<std::string, bool>> names;
-  for (const bool peer : {false, true})
-    for (const auto* r : rows)
-      if (r->peer == peer && std::ranges::find(names, std::pair(r->algorithm, peer)) == names.end())
-        names.emplace_back(r->algorithm, peer);
-  std::stable_partition(names.begin(), names.end(),
-                        [](const auto& name) { return name.first == "auto"; });
-
-  std::vector<Series> out;
-  for (const auto& [name, peer] : names) {
-    Rows its;
-    for (const auto* r : rows)
-      if (r->algorithm == name && r->peer == peer) its.push_back(r);
-    std::set<std::string> telling;  // names of parameters
-    for (const auto* a : its)
-      for (const auto* b : its)
-        if (a->measured() && b->measured() && list(*a) == list(*b) &&
-            a->parameters != b->parameters) {
-          const auto of_a = items_of(a->parameters), of_b = items_of(b->parameters);
-          for (const auto& item : of_a)
-            if (std::ranges::find(of_b, item) == of_b.end()) telling.insert(name_of_item(item));
-        }
-    std::vector<Series> found;
-    for (const auto* r : its) {
-      std::string full = name;
-      for (const auto& item : items_of(r->parameters))
-        if (telling.contains(name_of_item(item))) full += (full == name ? " " : ",") + item;
-      for (std::size_t times = 1;; ++times) {
-        const std::string wanted = times == 1 ? full : fmt::format("{} #{}", full, times);
-        auto s = std::ranges::find(found, wanted, &Series::name);
-        if (s == found.end()) s = found.insert(s, {wanted, peer, false, {}});
-        if (std::ranges::any_of(s->rows,
-                                [&](const auto* other) { return list(*other) == list(*r); }))
-          continue;
-        s->rows.push_back(r);
-        s->runs_only |= r->run_length != 0;
-        break;
-      }
-    }
-    for (auto& s : found) {
-      if (s.runs_only) s.name += " (runs only)";
-      out.push_back(std::move(s));
-    }
-  }
-  return out;
-}
 
 std::string duration(double seconds) {
   for (const auto& [unit, name] : {std::pair(1.0, "s"), {1e-3, "ms"}, {1e-6, "µs"}})
@@ -158,115 +52,6 @@ json series_json(const Series& s, SeriesStyles& styles) {
   return {{"name", s.name}, {"style", s.name == "auto" ? -1 : styles.of(s.name)}, {"peer", s.peer}};
 }
 
-const char* outcome_name(Outcome o) {
-  switch (o) {
-    case Outcome::verified:
-      return "verified";
-    case Outcome::wrong:
-      return "WRONG";
-    case Outcome::failed:
-      return "failed";
-    case Outcome::skipped:
-      return "skipped";
-  }
-  return "";
-}
-
-// Returns the rows without a verified figure, with the reasons. Rows with the same reason at
-// the same sizes share a line.
-std::string notes_of(const std::vector<Series>& all) {
-  std::vector<std::pair<std::string, std::pair<std::string, std::string>>>
-      lines;  // reasons, and the rows that they concern
-  for (const auto outcome : {Outcome::wrong, Outcome::failed, Outcome::skipped})
-    for (const auto& s : all) {
-      Rows its;
-      for (const auto* r : s.rows)
-        if (r->outcome == outcome) its.push_back(r);
-      if (its.empty()) continue;
-      std::ranges::sort(its, {}, &ReportRow::n);
-      std::set<std::uint64_t> sizes;
-      std::set<std::string> reasons, distributions;
-      for (const auto* r : its) {
-        sizes.insert(r->n);
-        distributions.insert(r->distribution);
-        // The algorithm's name stands before the reason already.
-        const std::string who = r->algorithm + ": ";
-        reasons.insert(r->why.starts_with(who) ? r->why.substr(who.size()) : r->why);
-      }
-      std::string text = fmt::format("{} at {}", outcome_name(outcome), size_html(*sizes.begin()));
-      if (sizes.size() > 1)
-        text += fmt::format(" to {} ({} sizes)", size_html(*sizes.rbegin()), sizes.size());
-      if (distributions.size() > 1) text += fmt::format(", {} distributions", distributions.size());
-      if (outcome == Outcome::wrong)
-        text += ": the result is not sorted correctly";
-      else
-        text +=
-            ": " + escape_html(*reasons.begin()) +
-            (reasons.size() > 1 ? fmt::format(" (and {} similar errors)", reasons.size() - 1) : "");
-      const auto same =
-          std::ranges::find_if(lines, [&](const auto& line) { return line.first == text; });
-      if (same == lines.end())
-        lines.push_back({text, {outcome_name(outcome), escape_html(s.name)}});
-      else
-        same->second.second += ", " + escape_html(s.name);
-    }
-  std::string out;
-  for (const auto& [text, who] : lines)
-    out += fmt::format("<li class=\"{}\"><b>{}</b> {}</li>\n", who.first, who.second, text);
-  if (std::ranges::any_of(all, &Series::runs_only))
-    out +=
-        "<li class=\"partial\"><b>(runs only)</b>: sorts runs of that many records each, not the "
-        "whole list</li>\n";
-  return out.empty() ? out : "<ul class=\"notes\">\n" + out + "</ul>\n";
-}
-
-// Prints four digits, without an exponent.
-std::string figure(double value) {
-  return value >= 1000 ? fmt::format("{:.0f}", value) : fmt::format("{:.4g}", value);
-}
-
-std::string cell(const ReportRow* r, double value) {
-  if (r == nullptr) return "<td></td>";
-  if (r->outcome == Outcome::failed)
-    return fmt::format("<td class=\"failed\" title=\"{}\">failed</td>", escape_html(r->why));
-  if (r->outcome == Outcome::skipped)
-    return fmt::format("<td class=\"skipped\" title=\"{}\">–</td>", escape_html(r->why));
-  return r->outcome == Outcome::wrong
-             ? fmt::format("<td class=\"WRONG\">{} WRONG</td>", figure(value))
-             : fmt::format("<td>{}</td>", figure(value));
-}
-
-// Returns a table with a row for each list and a column for each series. `head` has the
-// headings of the rows' columns; `list` and `label` return their contents.
-template <class List, class Label, class Value>
-std::string pivot(const std::vector<Series>& all, const std::string& head, const std::string& unit,
-                  const List& list, const Label& label, const Value& value) {
-  std::vector<const ReportRow*> lists;
-  for (const auto& s : all)
-    for (const auto* r : s.rows)
-      if (std::ranges::none_of(lists, [&](const auto* other) { return list(*other) == list(*r); }))
-        lists.push_back(r);
-  std::ranges::stable_sort(lists,
-                           [&](const auto* a, const auto* b) { return list(*a) < list(*b); });
-  std::string out = fmt::format("<table>\n<caption>{}</caption>\n<thead><tr>{}", unit, head);
-  for (const auto& s : all) out += fmt::format("<th scope=\"col\">{}</th>", escape_html(s.name));
-  out += "</tr></thead>\n<tbody>\n";
-  for (const auto* at : lists) {
-    out += "<tr>" + label(*at);
-    for (const auto& s : all) {
-      const auto r =
-          std::ranges::find_if(s.rows, [&](const auto* x) { return list(*x) == list(*at); });
-      out += r == s.rows.end() ? "<td></td>" : cell(*r, value(**r));
-    }
-    out += "</tr>\n";
-  }
-  return out + "</tbody></table>\n";
-}
-
-std::string size_head() { return "<th scope=\"col\">records</th>"; }
-std::string size_label(const ReportRow& r) {
-  return fmt::format("<th scope=\"row\">{}</th>", size_html(r.n));
-}
 double mkeys(const ReportRow& r) { return r.rate() * 1e-6; }
 
 // The figures of one device (and one method of measuring), with the peers that sorted the
@@ -372,7 +157,7 @@ class Place {
 
   void throughput(const Subject& subject, const std::string& distribution, const Rows& rows) {
     const auto size = [](const ReportRow& r) { return r.n; };
-    const auto all = series_of(rows, size);
+    const auto all = series_of(rows, ordered_by(size));
     json list = lines(all, [](const ReportRow& r) { return r.rate(); });
     json spec{{"kind", "lines"},
               {"unit", "key/s"},
@@ -387,7 +172,7 @@ class Place {
       }
     add(Kind::rates, "throughput", subject,
         fmt::format("Throughput: {}, {}", subject.text(), distribution), std::move(spec), all,
-        pivot(all, size_head(), "Mkey/s", size, size_label, mkeys));
+        table_of(all, {size_head(), "Mkey/s", ordered_by(size), size_label, mkeys}));
   }
 
   // Ratios to the best peer that sorted the same list, for whole sorts of Sortium.
@@ -409,7 +194,7 @@ class Place {
       if (ratio(*r)) compared.push_back(r);
     if (compared.empty()) return;
     const auto size = [](const ReportRow& r) { return r.n; };
-    const auto all = series_of(compared, size);
+    const auto all = series_of(compared, ordered_by(size));
     json list = lines(all, [&](const ReportRow& r) { return *ratio(r); });
     json spec{{"kind", "lines"},
               {"unit", "×"},
@@ -419,8 +204,8 @@ class Place {
     add(Kind::rates, "ratio", subject,
         fmt::format("Ratio to the best peer: {}, {}", subject.text(), distribution),
         std::move(spec), all,
-        pivot(all, size_head(), "times the best peer's rate", size, size_label,
-              [&](const ReportRow& r) { return *ratio(r); }));
+        table_of(all, {size_head(), "times the best peer's rate", ordered_by(size), size_label,
+                       [&](const ReportRow& r) { return *ratio(r); }}));
   }
 
   // Makes a frame: points of the series in rows with these labels.
@@ -459,7 +244,7 @@ class Place {
     for (const auto* r : rows)
       if (by_size.contains(r->n)) its.push_back(r);
     const auto list = [](const ReportRow& r) { return std::tuple(r.n, r.distribution); };
-    const auto all = series_of(its, list);
+    const auto all = series_of(its, ordered_by(list));
     json spec{{"kind", "dots"}, {"unit", "key/s"}, {"frames", json::array()}};
     for (const auto& [n, unused] : by_size) {
       Rows frame_rows;
@@ -471,13 +256,13 @@ class Place {
     }
     add(Kind::distributions, "distributions", subject,
         fmt::format("Distributions: {}", subject.text()), std::move(spec), all,
-        pivot(
-            all, size_head() + "<th scope=\"col\">distribution</th>", "Mkey/s", list,
-            [](const ReportRow& r) {
-              return size_label(r) +
-                     fmt::format("<th scope=\"row\">{}</th>", escape_html(r.distribution));
-            },
-            mkeys));
+        table_of(all,
+                 {size_head() + "<th scope=\"col\">distribution</th>", "Mkey/s", ordered_by(list),
+                  [](const ReportRow& r) {
+                    return size_label(r) +
+                           fmt::format("<th scope=\"row\">{}</th>", escape_html(r.distribution));
+                  },
+                  mkeys}));
     std::set<std::uint64_t> sizes;
     for (const auto& [n, unused] : by_size) sizes.insert(n);
     return sizes;
@@ -488,17 +273,16 @@ class Place {
       return fmt::format("{}, {}{}", subject_of(r).text(), size_text(r.n),
                          r.distribution == "uniform" ? "" : ", " + r.distribution);
     };
-    const auto all = series_of(rows, label);
+    const auto all = series_of(rows, ordered_by(label));
     json frame = dots(all, rows, label);
     frame["label"] = "";
     add(Kind::few_sizes, "sizes", {}, "Throughput at one or two sizes",
         {{"kind", "dots"}, {"unit", "key/s"}, {"frames", json::array({std::move(frame)})}}, all,
-        pivot(
-            all, "<th scope=\"col\">list</th>", "Mkey/s", label,
-            [&](const ReportRow& r) {
-              return fmt::format("<th scope=\"row\">{}</th>", escape_html(label(r)));
-            },
-            mkeys));
+        table_of(all, {"<th scope=\"col\">list</th>", "Mkey/s", ordered_by(label),
+                       [&](const ReportRow& r) {
+                         return fmt::format("<th scope=\"row\">{}</th>", escape_html(label(r)));
+                       },
+                       mkeys}));
   }
 
   void phases(const Subject& subject, const std::string& distribution, const Rows& rows) {
@@ -507,7 +291,7 @@ class Place {
       if (!r->phases.empty()) its.push_back(r);
     if (its.empty()) return;
     const auto size = [](const ReportRow& r) { return r.n; };
-    const auto all = series_of(its, size);
+    const auto all = series_of(its, ordered_by(size));
     std::vector<std::string> names;
     std::set<std::uint64_t> sizes;
     for (const auto* r : its) {
@@ -563,38 +347,6 @@ class Place {
 
 }  // namespace
 
-std::string escape_html(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '&')
-      out += "&amp;";
-    else if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '"')
-      out += "&quot;";
-    else
-      out += c;
-  }
-  return out;
-}
-
-std::string slug(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    const bool letter = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-    if (letter)
-      out += c;
-    else if (c >= 'A' && c <= 'Z')
-      out += static_cast<char>(c - 'A' + 'a');
-    else if (!out.empty() && !out.ends_with('-'))
-      out += '-';
-  }
-  while (out.ends_with('-')) out.pop_back();
-  return out;
-}
-
 std::vector<ReportFigure> make_figures(const ReportRun& run, SeriesStyles& styles) {
   const auto place = [](const ReportRow& r) { return std::tie(r.device, r.device_id, r.method); };
   const auto list = [](const ReportRow& r) {
@@ -627,50 +379,6 @@ std::vector<ReportFigure> make_figures(const ReportRun& run, SeriesStyles& style
       out.push_back(std::move(figure));
   }
   return out;
-}
-
-std::string make_highlights(const ReportRun& run) {
-  std::string out;
-  const auto tile = [&](const std::string& value, const std::string& text, bool alarm = false) {
-    out += fmt::format("<li{}><b>{}</b>{}</li>\n", alarm ? " class=\"alarm\"" : "", value, text);
-  };
-  // The fastest whole sort for each kind of records, for the two kinds that were measured
-  // most.
-  std::map<Subject, std::size_t> uses;
-  for (const auto& r : run.rows) ++uses[subject_of(r)];
-  std::vector<Subject> subjects;
-  for (const auto& [subject, unused] : uses) subjects.push_back(subject);
-  std::ranges::stable_sort(subjects, std::ranges::greater{},
-                           [&](const Subject& s) { return uses[s]; });
-  if (subjects.size() > 2) subjects.resize(2);
-  std::ranges::sort(subjects);
-  for (const auto& subject : subjects) {
-    const ReportRow* best = nullptr;
-    for (const auto& r : run.rows)
-      if (subject_of(r) == subject && !r.peer && r.outcome == Outcome::verified &&
-          r.run_length == 0 && r.distribution == "uniform" &&
-          (best == nullptr || r.rate() > best->rate()))
-        best = &r;
-    if (best == nullptr) continue;
-    const double rate = best->rate();
-    tile(rate >= 1e9 ? fmt::format("{:.1f} Gkey/s", rate * 1e-9)
-                     : fmt::format("{:.3g} Mkey/s", rate * 1e-6),
-         fmt::format("{}, {} uniform records, <i>{}</i>, {}", escape_html(subject.text()),
-                     size_html(best->n), escape_html(best->algorithm),
-                     escape_html(best->device_id.empty() ? best->device : best->device_id)));
-  }
-  std::map<Outcome, std::size_t> outcomes;
-  for (const auto& r : run.rows) ++outcomes[r.outcome];
-  tile(fmt::format("{}", outcomes[Outcome::verified]), "results measured and verified");
-  if (outcomes[Outcome::wrong] != 0)
-    tile(fmt::format("{} WRONG", outcomes[Outcome::wrong]), "results are not sorted correctly",
-         true);
-  if (outcomes[Outcome::failed] != 0)
-    tile(fmt::format("{} failed", outcomes[Outcome::failed]), "sorts ended with an error", true);
-  if (outcomes[Outcome::skipped] != 0)
-    tile(fmt::format("{} skipped", outcomes[Outcome::skipped]),
-         "not supported by the device, or too slow");
-  return "<ul class=\"tiles\">\n" + out + "</ul>\n";
 }
 
 }  // namespace app

@@ -36,8 +36,4 @@ class SeriesStyles {
 // Returns the fastest sorts, and the number of results of each outcome, as HTML.
 [[nodiscard]] std::string make_highlights(const ReportRun& run);
 
-[[nodiscard]] std::string escape_html(const std::string& text);
-// Returns the text with lower-case letters, digits and dashes only.
-[[nodiscard]] std::string slug(const std::string& text);
-
 }  // namespace app

@@ -1,0 +1,43 @@
+// Loops over the elements of an array: how a kernel is launched for them, and how cpu:0 runs them.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <sortium/device.hpp>
+#include <string_view>
+
+#include "../algorithms/algorithm.hpp"
+
+#ifdef SORTIUM_WITH_HOST
+#include "../device/host_threads.hpp"
+#endif
+
+namespace sortium {
+
+// How a kernel over `items` is launched. GPUs: enough work-items to fill the device, each with
+// several turns of its loop. CPUs run a work-item to its end before the next: one turn each, so
+// that memory is walked through in order.
+inline unsigned work_group_of(const Capabilities& c) { return std::min(c.max_work_group, 256u); }
+inline std::uint64_t groups_of(const Capabilities& c, std::uint64_t items) {
+  const std::uint64_t all = ceil_div(items, work_group_of(c));
+  return c.kind == DeviceKind::cpu ? all : std::min<std::uint64_t>(all, c.compute_units * 32u);
+}
+
+inline std::byte* at(const Memory& m) { return static_cast<std::byte*>(m.handle) + m.offset; }
+
+// On cpu:0: calls work(begin, end) for ranges of [0, count), on all cores; for a range perhaps
+// twice.
+template <class Work>
+void for_elements_on_host(Queue& queue, std::string_view phase, std::uint64_t count,
+                          const Work& work) {
+#ifdef SORTIUM_WITH_HOST
+  host::call(queue, phase, [&] {
+    host::repeatable_for_all(tbb::blocked_range<std::uint64_t>(0, count, 1 << 14),
+                             [&](const auto& range) { work(range.begin(), range.end()); });
+  });
+#else
+  queue.call(phase, [&] { work(std::uint64_t{0}, count); });
+#endif
+}
+
+}  // namespace sortium

@@ -1,0 +1,159 @@
+// Moves elements by positions: gathers and scatters.
+#include <fmt/format.h>
+
+#include <cstring>
+#include <type_traits>
+
+#include "../kernels/kernels.hpp"
+#include "element_loops.hpp"
+#include "embedded.hpp"
+#include "records.hpp"
+#include "validate.hpp"
+
+namespace sortium {
+
+Mover::Mover(Device& device, const PermuteProblem& problem, const Places& places)
+    : problem_(problem), places_(places) {
+  const auto& c = capabilities(device);
+  const unsigned unit = unit_of(problem.element_bytes);
+  units_ = problem.element_bytes / unit;
+  work_group_ = work_group_of(c);
+  groups_ = groups_of(c, problem.count * units_);
+  if (c.backend == Backend::host) return;
+  kernels::Defines defines;
+  defines
+      .problem({.count = problem.count * units_,
+                .payload = Payload::values,
+                .value_bytes = problem.index_bytes})
+      .set("WG", work_group_)
+      .set("UNIT_BYTES", unit)
+      .set("ONE_UNIT", int{units_ == 1})
+      .set("SCATTER", int{problem.direction == Direction::scatter})
+      .set("PLACES", static_cast<int>(places.kind))
+      .set("OFFSET_BITS", places.kind == Places::Kind::of_segments ? 8 * places.offset_bytes : 64);
+  module_ = kernels::build(device, c, kernels::embedded::records_cl, defines);
+  kernel_ = module_->kernel("records_permute");
+}
+
+namespace {
+
+std::uint64_t number_at(const Memory& m, std::uint64_t i, unsigned bytes) {
+  std::uint64_t x = 0;
+  std::memcpy(&x, at(m) + i * bytes, bytes);
+  return x;
+}
+
+// Elements [begin, end) of `size` bytes, a constant or the number.
+template <class Index, class Size>
+void move_elements(bool gathers, const std::byte* in, const Index* positions, std::byte* out,
+                   std::uint64_t begin, std::uint64_t end, Size size) {
+  for (std::uint64_t i = begin; i < end; ++i) {
+    const std::uint64_t other = positions[i];
+    if (gathers)
+      std::memcpy(out + i * size, in + other * size, size);
+    else
+      std::memcpy(out + other * size, in + i * size, size);
+  }
+}
+
+template <class Index>
+void move_elements(const PermuteProblem& p, const std::byte* in, const Index* positions,
+                   std::byte* out, std::uint64_t begin, std::uint64_t end) {
+  const auto all = [&](auto size) {
+    move_elements(p.direction == Direction::gather, in, positions, out, begin, end, size);
+  };
+  switch (p.element_bytes) {
+    case 1:
+      return all(std::integral_constant<std::size_t, 1>{});
+    case 2:
+      return all(std::integral_constant<std::size_t, 2>{});
+    case 4:
+      return all(std::integral_constant<std::size_t, 4>{});
+    case 8:
+      return all(std::integral_constant<std::size_t, 8>{});
+    case 12:
+      return all(std::integral_constant<std::size_t, 12>{});
+    case 16:
+      return all(std::integral_constant<std::size_t, 16>{});
+    case 32:
+      return all(std::integral_constant<std::size_t, 32>{});
+    default:
+      return all(std::size_t{p.element_bytes});
+  }
+}
+
+}  // namespace
+
+void Mover::move_on_host(Queue& queue, Memory in, Memory positions, Memory out,
+                         Memory places_memory) const {
+  const auto move = [&](std::uint64_t begin, std::uint64_t end) {
+    if (problem_.index_bytes == 4)
+      move_elements(problem_, at(in), reinterpret_cast<const std::uint32_t*>(at(positions)),
+                    at(out), begin, end);
+    else
+      move_elements(problem_, at(in), reinterpret_cast<const std::uint64_t*>(at(positions)),
+                    at(out), begin, end);
+  };
+  const std::string_view phase = problem_.direction == Direction::gather ? "gather" : "scatter";
+  switch (places_.kind) {
+    case Places::Kind::all:
+      return for_elements_on_host(queue, phase, problem_.count, move);
+    case Places::Kind::counted:
+      return for_elements_on_host(queue, phase, number_at(places_memory, 0, 8), move);
+    case Places::Kind::of_segments:
+      return for_elements_on_host(
+          queue, phase, problem_.count, [&](std::uint64_t begin, std::uint64_t end) {
+            const auto offset = [&](std::uint64_t s) {
+              return number_at(places_memory, s, places_.offset_bytes);
+            };
+            for (auto i = begin; i < end;) {
+              const std::uint64_t s = i / places_.limit, skipped = i - s * places_.limit,
+                                  length = offset(s + 1) - offset(s);
+              const std::uint64_t places = std::min(places_.limit - skipped, end - i);
+              if (skipped < length) move(i, i + std::min(places, length - skipped));
+              i += places;
+            }
+          });
+  }
+}
+
+void Mover::enqueue(Queue& queue, Memory in, Memory positions, Memory out,
+                    Memory places_memory) const {
+  if (!kernel_) return move_on_host(queue, in, positions, out, places_memory);
+  const Memory places = places_.kind == Places::Kind::all ? Memory{} : places_memory;
+  const Arg args[] = {{"in", in},
+                      {"positions", positions},
+                      {"out", out},
+                      {"places", places},
+                      {"n", problem_.count * units_},
+                      {"units", units_},
+                      {"limit", places_.limit}};
+  queue.launch({*kernel_, groups_, work_group_, args,
+                problem_.direction == Direction::gather ? "gather" : "scatter"});
+}
+
+Permute::Permute(std::shared_ptr<Device> device, const PermuteProblem& problem)
+    : device_(std::move(device)), problem_(problem) {
+  validate_permute_problem(problem_);
+  mover_ = std::make_unique<Mover>(*device_, problem_);
+}
+
+Permute::Permute(Permute&&) noexcept = default;
+Permute& Permute::operator=(Permute&&) noexcept = default;
+Permute::~Permute() = default;
+
+void Permute::run(Queue& queue, Memory in, Memory positions, Memory out) const {
+  if (problem_.count == 0) return;
+  const bool gathers = problem_.direction == Direction::gather;
+  const std::uint64_t elements = problem_.elements == 0 ? problem_.count : problem_.elements;
+  const unsigned unit = unit_of(problem_.element_bytes);
+  const Operand all[] = {
+      {"in", in, (gathers ? elements : problem_.count) * problem_.element_bytes, unit, false},
+      {"positions", positions, problem_.count * problem_.index_bytes, problem_.index_bytes, false},
+      {"out", out, (gathers ? problem_.count : elements) * problem_.element_bytes, unit}};
+  validate_queue(queue, *device_);
+  validate_operands(all, space_of(device_->info().claimed.backend));
+  mover_->enqueue(queue, in, positions, out);
+}
+
+}  // namespace sortium

@@ -1,0 +1,142 @@
+#include "record_steps.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "records.hpp"
+
+namespace sortium {
+
+namespace {
+
+void validate_method(const Method& method) {
+  if (method.algorithm == "auto") return;
+  const auto& can = find_algorithm(method.algorithm).info();
+  if (!can.stable || can.partial)
+    throw Error(ErrorCode::unsupported,
+                fmt::format("{}: {}; records need a stable sort", method.algorithm,
+                            can.partial ? "leaves sorted runs" : "is not stable"));
+}
+
+}  // namespace
+
+RecordSteps::RecordSteps(const RecordProblem& p, const Capabilities& device, const Method& method)
+    : problem(p), inner_method(method) {
+  validate_record_problem(problem);
+  validate_method(method);
+  key = plain_column(problem);
+  if (key < 0) words = words_of(problem.key);
+  choose_columns();
+  if (key >= 0)
+    sorts.push_back(sort_of_column());
+  else
+    for (std::size_t w = 0; w < words.size(); ++w) sorts.push_back(sort_of_word(w));
+  lay_out(device);
+}
+
+unsigned RecordSteps::index_bytes() const {
+  return problem.position_bytes != 0                 ? problem.position_bytes
+         : problem.count <= (std::uint64_t{1} << 32) ? 4
+                                                     : 8;
+}
+
+// Which columns are gathered, and whether one moves with its key instead.
+void RecordSteps::choose_columns() {
+  const auto& columns = problem.columns;
+  for (unsigned c = 0; c < columns.size(); ++c)
+    if (columns[c].moved != Moved::no && static_cast<int>(c) != key) gathered.push_back(c);
+
+  // A single value of 4 or 8 bytes need not be gathered: it moves with its key, in place if the
+  // key does. (Beside a word, it would be copied first, which costs more than to gather a few.)
+  if (problem.position_bytes == 0 && gathered.size() == 1 &&
+      words.size() <= (problem.limit == 0 ? 1u : 0u)) {
+    const unsigned c = gathered[0];
+    if ((columns[c].bytes == 4 || columns[c].bytes == 8) &&
+        (key < 0 || columns[static_cast<unsigned>(key)].moved == columns[c].moved)) {
+      value = static_cast<int>(c);
+      gathered.clear();
+    }
+  }
+  has_positions = problem.position_bytes != 0 || !gathered.empty();
+}
+
+// The sort of a key that is a column as it lies there.
+Problem RecordSteps::sort_of_column() const {
+  const auto& f = problem.key[0];
+  return {.key = f.type.key(),
+          .count = problem.count,
+          .payload = value >= 0      ? Payload::values
+                     : has_positions ? Payload::positions
+                                     : Payload::none,
+          .value_bytes =
+              value >= 0 ? problem.columns[static_cast<unsigned>(value)].bytes : index_bytes(),
+          .keys_out = problem.columns[static_cast<unsigned>(key)].moved != Moved::no,
+          .order = f.order,
+          .begin_bit = f.begin_bit,
+          .end_bit = f.end_bit,
+          .nan = f.nan,
+          .zeros = f.zeros,
+          .segments = problem.segments,
+          .offset_bytes = problem.offset_bytes,
+          .limit = problem.limit};
+}
+
+// The sort by word `w`. The first one makes the positions that the others move.
+Problem RecordSteps::sort_of_word(std::size_t w) const {
+  Problem s{.key = words[w].key(),
+            .count = problem.count,
+            .payload = Payload::values,
+            .value_bytes = index_bytes(),
+            .end_bit = words[w].bits,
+            .segments = problem.segments,
+            .offset_bytes = problem.offset_bytes,
+            .limit = w + 1 == words.size() ? problem.limit : 0};
+  if (value >= 0)
+    s.value_bytes = problem.columns[static_cast<unsigned>(value)].bytes;
+  else if (w == 0)
+    s.payload = Payload::positions, s.keys_out = false;
+  return s;
+}
+
+// Scratch memory: positions, then words and what their sorts need. A column that is gathered in
+// place takes the words' place: then they are done with.
+void RecordSteps::lay_out(const Capabilities& device) {
+  const std::uint64_t n = problem.count, out = records_out(problem);
+  std::uint64_t key_bytes = 0, column_bytes = 0;
+  for (const auto& w : words) key_bytes = std::max<std::uint64_t>(key_bytes, info(w.key()).bytes);
+  for (const auto c : gathered)
+    if (problem.columns[c].moved == Moved::in_place)
+      column_bytes = std::max<std::uint64_t>(column_bytes, problem.columns[c].bytes);
+  if (problem.position_bytes == 0 && has_positions) positions = layout.add(out * index_bytes());
+  ScratchLayout sorting;
+  keys = sorting.add(n * key_bytes);
+  if (problem.limit != 0 && words.size() > 1) {
+    all_positions = sorting.add(n * index_bytes());
+    first_keys = sorting.add(out * info(words.back().key()).bytes);
+  }
+  limit_inner_scratch(sorting.bytes(), n * column_bytes);
+  std::uint64_t most = 0;
+  for (const auto& s : sorts)
+    most = std::max(most, Plan::scratch_bytes_for(s, device, inner_method));
+  inner = sorting.add(most);
+  column = layout.add(std::max(sorting.bytes(), n * column_bytes));
+  for (auto* slice : {&keys, &all_positions, &first_keys, &inner}) slice->offset += column.offset;
+}
+
+// The inner sorts may use what the caller's max_scratch_bytes leaves.
+void RecordSteps::limit_inner_scratch(std::uint64_t sorting_bytes, std::uint64_t column_bytes) {
+  const std::uint64_t limit = inner_method.max_scratch_bytes;
+  if (limit == 0) return;
+  const std::uint64_t own = layout.bytes() + std::max(sorting_bytes, column_bytes);
+  const std::uint64_t left = own < limit ? limit - layout.bytes() - sorting_bytes : 0;
+  inner_method.max_scratch_bytes = left / ScratchLayout::alignment * ScratchLayout::alignment;
+  if (inner_method.max_scratch_bytes == 0)
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format(
+            "max_scratch_bytes is {}; these records need {} beside what their keys' sorts need",
+            limit, own));
+}
+
+}  // namespace sortium

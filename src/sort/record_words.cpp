@@ -1,0 +1,109 @@
+#include "record_words.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace sortium {
+
+std::string FieldType::name() const {
+  switch (kind_) {
+    case Kind::number:
+      return std::string(info(key_).name);
+    case Kind::u128:
+      return "u128";
+    case Kind::i128:
+      return "i128";
+    case Kind::bytes:
+      return fmt::format("bytes({})", length_);
+  }
+  return "?";
+}
+
+namespace {
+
+unsigned lowest_bit(std::uint64_t x) { return static_cast<unsigned>(x & (~x + 1)); }
+
+// Makes the words of a key, least significant first.
+class WordPacker {
+ public:
+  [[nodiscard]] std::vector<Word> pack(const std::vector<Field>& key) && {
+    for (auto f = key.rbegin(); f != key.rend(); ++f)
+      if (f->type.kind() == FieldType::Kind::number)
+        add_number(*f);
+      else
+        add_bytes(*f);
+    return std::move(words_);
+  }
+
+ private:
+  // The last word, or a new one if the last has no room for `least` more bits, or for a part of one
+  // more column.
+  Word& word_for(unsigned column, unsigned least) {
+    const auto has = [&] { return std::ranges::count(words_.back().columns, column) != 0; };
+    if (words_.empty() || words_.back().bits + least > 64 ||
+        (!has() && words_.back().columns.size() == columns_of_a_word))
+      words_.emplace_back();
+    if (!has()) words_.back().columns.push_back(column);
+    return words_.back();
+  }
+
+  // A float's order needs all of its bits: a field on two words is read whole for both.
+  void add_number(const Field& f) {
+    for (unsigned bit = f.begin_bit; bit < end_bit(f);) {
+      Word& w = word_for(f.column, 1);
+      const unsigned bits = std::min(end_bit(f) - bit, 64 - w.bits);
+      w.parts.push_back({f.column, f.offset, info(f.type.key()), false, &f, bit, bits, w.bits});
+      w.bits += bits;
+      bit += bits;
+    }
+  }
+
+  // Byte strings and 128-bit numbers, from their least significant bytes on.
+  void add_bytes(const Field& f) {
+    const bool big_endian = f.type.kind() == FieldType::Kind::bytes;
+    const unsigned size = f.type.size();
+    for (unsigned left = size; left != 0;) {  // bytes: the most significant ones
+      Word& w = word_for(f.column, 8);
+      const unsigned bytes = std::min(left, (64 - w.bits) / 8);
+      left -= bytes;
+      const bool is_signed = f.type.kind() == FieldType::Kind::i128 && left == 0;
+      const std::uint64_t offset = f.offset + (big_endian ? left : size - left - bytes);
+      const KeyTypeInfo number{KeyType::u64, "", bytes, is_signed, false};
+      w.parts.push_back({f.column, offset, number, big_endian, &f, 0, bytes * 8, w.bits});
+      w.bits += bytes * 8;
+    }
+  }
+
+  std::vector<Word> words_;
+};
+
+}  // namespace
+
+std::vector<Word> words_of(const std::vector<Field>& key) { return WordPacker().pack(key); }
+
+std::string pack_text(const Word& word, const std::vector<Column>& columns) {
+  std::string text;
+  for (const auto& p : word.parts) {
+    const unsigned stride = columns[p.column].bytes;
+    const unsigned unit = lowest_bit(stride | p.offset | p.number.bytes | 8);
+    text += fmt::format(
+        "{}(number_order(load_number(c{} + at * {} + {}, {}, {}, {}), {}, {}, {}UL, {}, {}, {}, "
+        "{}, {}) << {})",
+        text.empty() ? "" : " | ", std::ranges::find(word.columns, p.column) - word.columns.begin(),
+        stride, p.offset, p.number.bytes, unit, int{p.big_endian}, p.number.bits(),
+        int{p.number.is_signed}, p.number.infinity, static_cast<int>(p.field->nan),
+        static_cast<int>(p.field->zeros), int{p.field->order == Order::descending}, p.down, p.bits,
+        p.up);
+  }
+  return text;
+}
+
+int plain_column(const RecordProblem& p) {
+  const auto& f = p.key[0];
+  const bool plain = p.key.size() == 1 && f.type.kind() == FieldType::Kind::number &&
+                     f.offset == 0 && p.columns[f.column].bytes == f.type.size();
+  return plain ? static_cast<int>(f.column) : -1;
+}
+
+}  // namespace sortium
