@@ -1,13 +1,16 @@
 // Checks of the source files alone: includes point only to lower floors (docs/design.md), and
 // kernels avoid a trap of their dialect (src/kernels/dialect.md).
+#include <cxxabi.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <initializer_list>
 #include <map>
+#include <memory>
 #include <optional>
 #include <regex>
 #include <set>
@@ -33,7 +36,9 @@ std::optional<int> floor_of(const std::string& path) {
                                  "core.hpp", "detail/key_order.h"}))
     return 0;
   if (in("src/device/") || header({"device.hpp"})) return 1;
-  if (in("src/kernels/") || in("src/tuning/") || path == "embedded.hpp") return 2;
+  if (in("src/kernels/") || in("src/tuning/") || path == "embedded.hpp" ||
+      header({"capabilities.hpp"}))
+    return 2;
   if (in("src/algorithms/")) return 3;
   if (in("src/sort/") || in("src/c/") || in("include/sortium/")) return 4;
   if (in("apps/") || in("python/") || in("tests/") || in("bench/")) return 5;
@@ -200,6 +205,98 @@ TEST(Floors, UpwardSymbolsAreSeen) {
   auto objects = library_objects();
   for (auto& object : objects) object.floor = 4 - object.floor;  // turns the floors upside down
   EXPECT_GT(upward_symbols(objects).size(), 100u);
+}
+
+std::string text_of(const fs::path& file) {
+  std::stringstream text;
+  text << std::ifstream(file).rdbuf();
+  return text.str();
+}
+
+// The functions that a public header declares and does not define: the names before "(" in lines
+// that begin a declaration of namespace `sortium`.
+std::set<std::string> declared_functions(const std::string& header) {
+  static const std::regex declaration(
+      "(?:^|\n)(?:\\[\\[nodiscard\\]\\] )?(?!inline|constexpr|template|using|typedef)"
+      "[\\w:][\\w:<>&*, ]*[ &*](\\w+)\\([^;{]*\\);");
+  std::set<std::string> names;
+  for (std::sregex_iterator it(header.begin(), header.end(), declaration), end; it != end; ++it)
+    names.insert((*it)[1]);
+  return names;
+}
+
+// "sortium::capabilities" of the mangled name of sortium::capabilities(Device&).
+std::string function_name(const std::string& symbol) {
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> text(
+      abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status), std::free);
+  if (status != 0) return {};
+  const std::string all = text.get();
+  return all.substr(0, all.find('('));
+}
+
+// The functions of public headers that are defined on another floor than the header's own.
+std::vector<std::string> strays(const std::map<std::string, int>& headers,
+                                const std::vector<ObjectFile>& objects) {
+  std::map<std::string, std::set<int>> floors;  // by function
+  for (const auto& object : objects)
+    for (const auto& symbol : symbols_of(object.path))
+      if (symbol.defined) floors[function_name(symbol.name)].insert(object.floor);
+  std::vector<std::string> wrong;
+  for (const auto& [header, floor] : headers)
+    for (const auto& name : declared_functions(text_of(header))) {
+      const auto found = floors.find("sortium::" + name);
+      if (found != floors.end() && !found->second.contains(floor))
+        wrong.push_back(header + " (floor " + std::to_string(floor) + ") declares " + name +
+                        ", which is defined on floor " + std::to_string(*found->second.begin()));
+    }
+  return wrong;
+}
+
+TEST(Floors, DefineWhatTheyDeclare) {
+  const fs::path root = SORTIUM_SOURCE_DIR;
+  std::map<std::string, int> headers;
+  for (const auto& entry : fs::directory_iterator(root / "include/sortium"))
+    if (entry.path().extension() == ".hpp")
+      headers[entry.path().string()] =
+          floor_of(entry.path().lexically_relative(root).generic_string()).value();
+  const auto objects = library_objects();
+  for (const auto& wrong : strays(headers, objects)) ADD_FAILURE() << wrong;
+  EXPECT_TRUE(declared_functions(text_of(root / "include/sortium/capabilities.hpp"))
+                  .contains("capabilities"));
+  // One floor higher, nearly every function is a stray.
+  for (auto& [header, floor] : headers) floor += 1;
+  EXPECT_GT(strays(headers, objects).size(), 20u);
+}
+
+// The files of the table below a heading of docs/design.md, as "`src/sort/host.cpp`".
+std::vector<std::string> files_in_table(const std::string& document, const std::string& heading) {
+  const auto begin = document.find("\n## " + heading + "\n");
+  if (begin == std::string::npos) return {};
+  const std::string section = document.substr(begin, document.find("\n## ", begin + 1) - begin);
+  static const std::regex file("`((?:include|src)/[^`]*)`");
+  std::vector<std::string> files;
+  std::istringstream lines(section);
+  for (std::string line; std::getline(lines, line);) {
+    std::smatch match;
+    if (line.starts_with("|") && std::regex_search(line, match, file)) files.push_back(match[1]);
+  }
+  return files;
+}
+
+TEST(Documents, TheWayOfOneCallIsShort) {
+  const fs::path root = SORTIUM_SOURCE_DIR;
+  const auto files = files_in_table(text_of(root / "docs/design.md"), "The way of one call");
+  EXPECT_GT(files.size(), 5u);
+  EXPECT_LE(files.size(), 9u);
+  std::ptrdiff_t lines = 0;
+  for (auto file : files) {
+    if (const auto name = file.find("<name>/<name>"); name != std::string::npos)
+      file.replace(name, 13, "lsd/lsd");
+    EXPECT_TRUE(fs::exists(root / file)) << file;
+    lines += std::ranges::count(text_of(root / file), '\n');
+  }
+  EXPECT_LE(lines, 2000);
 }
 
 // Returns the lines of a kernel in which only some lanes of a sub-group may reach a sub-group word.

@@ -64,7 +64,7 @@ TEST(TuningFile, TheEntryThatFitsBest) {
   auto entries = tuning::parse(two, "here");
   const auto found = [&](const Problem& p, const Capabilities& c,
                          const char* algorithm = "lsd") -> std::string {
-    const Entry* e = tuning::find(entries, algorithm, p, c);
+    const Entry* e = find_tuned(entries, algorithm, p, c);
     return e == nullptr ? "none" : e->parameters;
   };
   Problem p{.key = KeyType::f32, .count = std::uint64_t{1} << 20};

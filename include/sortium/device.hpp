@@ -283,11 +283,6 @@ struct BackendStatus {
 [[nodiscard]] std::shared_ptr<Device> find_device(std::string_view spec = {},
                                                   bool runs_kernels = false);
 
-// The device's capabilities: info().claimed, corrected by tests on the device (the sub-group
-// operations, forward progress of work-groups). The tests run once per device and driver; the
-// result is kept on disk.
-[[nodiscard]] const Capabilities& capabilities(Device& device);
-
 // Wraps the caller's own context and queue. The returned Queue enqueues on them and keeps a Device
 // for the context and the kernels built for it: make it once and keep it. Context and queue must
 // outlive it; OpenCL's are retained. Throws Error(invalid_argument) for a null handle, an

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <sortium/algorithm_info.hpp>
-#include <sortium/device.hpp>
+#include <sortium/capabilities.hpp>
 #include <sortium/problem.hpp>
 #include <string>
 #include <string_view>

@@ -19,6 +19,7 @@
 #pragma once
 
 #include <sortium/algorithm_info.hpp>
+#include <sortium/capabilities.hpp>
 #include <sortium/device.hpp>
 #include <sortium/order.hpp>
 #include <sortium/permute.hpp>

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -51,45 +52,25 @@ inline constexpr std::array<KeyTypeInfo, all_key_types.size()> key_type_infos{{
 template <class T>
 struct key_type_of;  // undefined: T is not a key type
 template <>
-struct key_type_of<std::uint32_t> {
-  static constexpr KeyType value = KeyType::u32;
-};
+struct key_type_of<std::uint32_t> : std::integral_constant<KeyType, KeyType::u32> {};
 template <>
-struct key_type_of<std::int32_t> {
-  static constexpr KeyType value = KeyType::i32;
-};
+struct key_type_of<std::int32_t> : std::integral_constant<KeyType, KeyType::i32> {};
 template <>
-struct key_type_of<float> {
-  static constexpr KeyType value = KeyType::f32;
-};
+struct key_type_of<float> : std::integral_constant<KeyType, KeyType::f32> {};
 template <>
-struct key_type_of<std::uint64_t> {
-  static constexpr KeyType value = KeyType::u64;
-};
+struct key_type_of<std::uint64_t> : std::integral_constant<KeyType, KeyType::u64> {};
 template <>
-struct key_type_of<std::int64_t> {
-  static constexpr KeyType value = KeyType::i64;
-};
+struct key_type_of<std::int64_t> : std::integral_constant<KeyType, KeyType::i64> {};
 template <>
-struct key_type_of<double> {
-  static constexpr KeyType value = KeyType::f64;
-};
+struct key_type_of<double> : std::integral_constant<KeyType, KeyType::f64> {};
 template <>
-struct key_type_of<std::uint8_t> {
-  static constexpr KeyType value = KeyType::u8;
-};
+struct key_type_of<std::uint8_t> : std::integral_constant<KeyType, KeyType::u8> {};
 template <>
-struct key_type_of<std::int8_t> {
-  static constexpr KeyType value = KeyType::i8;
-};
+struct key_type_of<std::int8_t> : std::integral_constant<KeyType, KeyType::i8> {};
 template <>
-struct key_type_of<std::uint16_t> {
-  static constexpr KeyType value = KeyType::u16;
-};
+struct key_type_of<std::uint16_t> : std::integral_constant<KeyType, KeyType::u16> {};
 template <>
-struct key_type_of<std::int16_t> {
-  static constexpr KeyType value = KeyType::i16;
-};
+struct key_type_of<std::int16_t> : std::integral_constant<KeyType, KeyType::i16> {};
 
 // A 16-bit float by its bits, for which C++20 has no type. To sort other 16-bit float types, make a
 // std::span of these over them.
@@ -100,13 +81,9 @@ struct bf16 {
   std::uint16_t bits;
 };
 template <>
-struct key_type_of<f16> {
-  static constexpr KeyType value = KeyType::f16;
-};
+struct key_type_of<f16> : std::integral_constant<KeyType, KeyType::f16> {};
 template <>
-struct key_type_of<bf16> {
-  static constexpr KeyType value = KeyType::bf16;
-};
+struct key_type_of<bf16> : std::integral_constant<KeyType, KeyType::bf16> {};
 
 // ---------------------------------------------------------------------------------------------
 // Errors

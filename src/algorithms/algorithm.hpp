@@ -12,6 +12,10 @@
 
 namespace sortium {
 
+namespace tuning {
+struct Entry;
+}
+
 // The parameters that a caller named: "r=5,items=128". Checked against AlgorithmInfo::parameters.
 class Parameters {
  public:
@@ -118,6 +122,11 @@ struct Planned {
   const Algorithm* algorithm;
   std::unique_ptr<Sorter> sorter;
 };
+// Returns the best tuned entry for an algorithm: the one with the longest device name, then the
+// nearest count, then the last one. Returns nullptr if no entry matches.
+[[nodiscard]] const tuning::Entry* find_tuned(const std::vector<tuning::Entry>& entries,
+                                              std::string_view algorithm, const Problem& problem,
+                                              const Capabilities& device);
 // Returns the algorithm's plan with the parameters in `text`. If `text` is empty, uses the
 // parameters that were tuned for the device (tuning.hpp) if the algorithm accepts them, else the
 // defaults.

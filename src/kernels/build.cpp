@@ -1,12 +1,9 @@
 #include <algorithm>
-#include <future>
-#include <map>
-#include <mutex>
 
+#include "device_modules.hpp"
 #include "embedded.hpp"
 #include "interface.hpp"
 #include "kernels.hpp"
-#include "probe.hpp"
 
 namespace sortium::kernels {
 
@@ -148,6 +145,17 @@ std::string full_text(const Capabilities& c, const std::vector<Source>& sources,
   return text;
 }
 
+Modules& modules(Device& device) {
+  return static_cast<Modules&>(
+      device.state([]() -> std::unique_ptr<DeviceState> { return std::make_unique<Modules>(); }));
+}
+
+std::string device_key(const Device& device) {
+  const auto& d = device.info();
+  return fmt::format("{}|{}|{}|{}|{}|{}\n", version(), name(d.claimed.backend), d.platform, d.name,
+                     d.driver, d.language);
+}
+
 namespace {
 
 // The device's module, which adds the signatures to its kernels.
@@ -169,26 +177,6 @@ class SignedModule final : public Module {
   std::unique_ptr<Module> module_;
   Signatures signatures_;
 };
-
-// The modules that were built for a device. They live as long as the device.
-struct Modules : DeviceState {
-  std::mutex mutex;
-  std::map<std::string, std::shared_future<std::shared_ptr<Module>>>
-      built;  // by source text; ready, or being built
-  std::once_flag probed;
-  Capabilities found;
-};
-
-Modules& modules(Device& device) {
-  return static_cast<Modules&>(
-      device.state([]() -> std::unique_ptr<DeviceState> { return std::make_unique<Modules>(); }));
-}
-
-std::string device_key(const Device& device) {
-  const auto& d = device.info();
-  return fmt::format("{}|{}|{}|{}|{}|{}\n", version(), name(d.claimed.backend), d.platform, d.name,
-                     d.driver, d.language);
-}
 
 std::unique_ptr<Module> load_or_compile(Device& device, const std::string& text) {
   const std::string key = device_key(device) + text;
@@ -238,23 +226,3 @@ std::shared_ptr<Module> build(Device& device, const Capabilities& capabilities,
 }
 
 }  // namespace sortium::kernels
-
-namespace sortium {
-
-const Capabilities& capabilities(Device& device) {
-  if (device.info().claimed.backend == Backend::host)
-    return device.info().claimed;  // cpu:0 runs no kernels, so there is nothing to probe
-  auto& m = kernels::modules(device);
-  std::call_once(m.probed, [&] {
-    const std::string key =
-        "probe\n" + kernels::device_key(device) + std::string(kernels::embedded::probe_cl.text);
-    std::vector<std::byte> kept;
-    m.found = device.info().claimed;
-    if (kernels::cache::load(key, kept) && kernels::restore(kept, m.found)) return;
-    m.found = kernels::probe(device);
-    kernels::cache::store(key, kernels::keep(m.found));
-  });
-  return m.found;
-}
-
-}  // namespace sortium

@@ -6,7 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <sortium/device.hpp>
+#include <sortium/capabilities.hpp>
 #include <span>
 #include <string>
 #include <string_view>

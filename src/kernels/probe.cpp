@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <sortium/capabilities.hpp>
 
+#include "device_modules.hpp"
 #include "embedded.hpp"
 #include "kernels.hpp"
 
@@ -64,9 +66,31 @@ bool work_groups_progress(Device& device, const Capabilities& c) {
   }
 }
 
+// What the cache keeps.
 struct Kept {
   std::uint32_t words, size, progress, ordered, cluster;
 };
+
+std::vector<std::byte> keep(const Capabilities& found) {
+  const Kept k{static_cast<std::uint32_t>(found.sub_group_words), found.sub_group_size,
+               found.forward_progress, found.ordered_local_atomics, found.cluster_groups};
+  std::vector<std::byte> out(sizeof k);
+  std::memcpy(out.data(), &k, sizeof k);
+  return out;
+}
+
+// Returns false if the bytes are not from keep().
+bool restore(std::span<const std::byte> kept, Capabilities& found) {
+  Kept k{};
+  if (kept.size() != sizeof k) return false;
+  std::memcpy(&k, kept.data(), sizeof k);
+  found.sub_group_words = static_cast<SubGroupWords>(k.words);
+  found.sub_group_size = k.size;
+  found.forward_progress = k.progress != 0;
+  found.ordered_local_atomics = k.ordered != 0;
+  found.cluster_groups = k.cluster;
+  return true;
+}
 
 }  // namespace
 
@@ -92,24 +116,24 @@ Capabilities probe(Device& device) {
   return c;
 }
 
-std::vector<std::byte> keep(const Capabilities& found) {
-  const Kept k{static_cast<std::uint32_t>(found.sub_group_words), found.sub_group_size,
-               found.forward_progress, found.ordered_local_atomics, found.cluster_groups};
-  std::vector<std::byte> out(sizeof k);
-  std::memcpy(out.data(), &k, sizeof k);
-  return out;
-}
-
-bool restore(std::span<const std::byte> kept, Capabilities& found) {
-  Kept k{};
-  if (kept.size() != sizeof k) return false;
-  std::memcpy(&k, kept.data(), sizeof k);
-  found.sub_group_words = static_cast<SubGroupWords>(k.words);
-  found.sub_group_size = k.size;
-  found.forward_progress = k.progress != 0;
-  found.ordered_local_atomics = k.ordered != 0;
-  found.cluster_groups = k.cluster;
-  return true;
-}
-
 }  // namespace sortium::kernels
+
+namespace sortium {
+
+const Capabilities& capabilities(Device& device) {
+  if (device.info().claimed.backend == Backend::host)
+    return device.info().claimed;  // cpu:0 runs no kernels, so there is nothing to probe
+  auto& m = kernels::modules(device);
+  std::call_once(m.probed, [&] {
+    const std::string key =
+        "probe\n" + kernels::device_key(device) + std::string(kernels::embedded::probe_cl.text);
+    std::vector<std::byte> kept;
+    m.found = device.info().claimed;
+    if (kernels::cache::load(key, kept) && kernels::restore(kept, m.found)) return;
+    m.found = kernels::probe(device);
+    kernels::cache::store(key, kernels::keep(m.found));
+  });
+  return m.found;
+}
+
+}  // namespace sortium

@@ -11,9 +11,4 @@ namespace sortium::kernels {
 // Error(invalid_argument) if a launch does not match its kernel.
 [[nodiscard]] Capabilities probe(Device& device);
 
-// Convert the probe's results to bytes for the cache and back. `restore` returns false if the bytes
-// are not from `keep`.
-[[nodiscard]] std::vector<std::byte> keep(const Capabilities& found);
-[[nodiscard]] bool restore(std::span<const std::byte> kept, Capabilities& found);
-
 }  // namespace sortium::kernels

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <bit>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -49,18 +48,6 @@ Entry entry_of(const json& j) {
     if (!j.contains(needed)) throw std::invalid_argument(fmt::format("has no member '{}'", needed));
   return e;
 }
-
-bool fits(const std::string& pattern, std::string_view model) {
-  if (pattern.ends_with('*'))
-    return model.starts_with(std::string_view(pattern).substr(0, pattern.size() - 1));
-  return pattern == model;
-}
-
-unsigned distance(unsigned a, unsigned b) { return a > b ? a - b : b - a; }
-
-struct Tables {
-  std::vector<Entry> users, built_in;
-};
 
 // Returns the entries of the user's file. A file that cannot be read or understood causes a
 // warning, not an error: sorts work without tuned parameters.
@@ -127,31 +114,9 @@ std::string print(const std::vector<Entry>& entries) {
   return out + "\n]}\n";
 }
 
-const Entry* find(const std::vector<Entry>& entries, std::string_view algorithm,
-                  const Problem& problem, const Capabilities& device) {
-  if (problem.count == 0) return nullptr;
-  const auto log2_count = static_cast<unsigned>(std::bit_width(problem.count)) - 1;
-  const Entry* best = nullptr;
-  for (const auto& e : entries) {
-    if (e.algorithm != algorithm || e.backend != name(device.backend) ||
-        !fits(e.device, device.model) || e.key_bytes != info(problem.key).bytes ||
-        e.value_bytes != (problem.payload == Payload::none ? 0 : problem.value_bytes) ||
-        distance(e.log2_count, log2_count) > 1)
-      continue;
-    if (best == nullptr || e.device.size() > best->device.size() ||
-        (e.device.size() == best->device.size() &&
-         distance(e.log2_count, log2_count) <= distance(best->log2_count, log2_count)))
-      best = &e;
-  }
-  return best;
-}
-
-std::string parameters_for(std::string_view algorithm, const Problem& problem,
-                           const Capabilities& device) {
-  static const Tables tables = read_tables();
-  const Entry* e = find(tables.users, algorithm, problem, device);
-  if (e == nullptr) e = find(tables.built_in, algorithm, problem, device);
-  return e == nullptr ? std::string() : e->parameters;
+const Tables& tables() {
+  static const Tables read = read_tables();
+  return read;
 }
 
 std::string user_file() {

@@ -28,15 +28,11 @@ struct Entry {
 // Returns the text of a tuning file with these entries.
 [[nodiscard]] std::string print(const std::vector<Entry>& entries);
 
-// Returns the best match: the entry with the longest device name, then the nearest count, then the
-// last one. Returns nullptr if no entry matches.
-[[nodiscard]] const Entry* find(const std::vector<Entry>& entries, std::string_view algorithm,
-                                const Problem& problem, const Capabilities& device);
-
-// Returns the tuned parameters for an algorithm; empty: use the algorithm's defaults. Reads the
-// files once per process. Call it only if the caller of the sort named no parameters.
-[[nodiscard]] std::string parameters_for(std::string_view algorithm, const Problem& problem,
-                                         const Capabilities& device);
+struct Tables {
+  std::vector<Entry> users, built_in;
+};
+// Returns the entries of the user's file and of the library. Reads the files once per process.
+[[nodiscard]] const Tables& tables();
 
 // Returns the path of the user's file: SORTIUM_TUNING, else sortium/tuned.json in XDG_CONFIG_HOME
 // or ~/.config. Empty if there is no such place, or if SORTIUM_TUNING is "off", which also turns

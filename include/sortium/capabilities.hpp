@@ -1,0 +1,13 @@
+// What a device can do, found by trying.
+#pragma once
+
+#include <sortium/device.hpp>
+
+namespace sortium {
+
+// The device's capabilities: info().claimed, corrected by tests on the device (the sub-group
+// operations, forward progress of work-groups). The tests run once per device and driver; the
+// result is kept on disk.
+[[nodiscard]] const Capabilities& capabilities(Device& device);
+
+}  // namespace sortium
