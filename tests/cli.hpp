@@ -14,6 +14,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <random>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -43,6 +44,13 @@ template <class T>
 std::vector<T> numbers_of(std::string_view bytes) {
   std::vector<T> out(bytes.size() / sizeof(T));
   std::memcpy(out.data(), bytes.data(), out.size() * sizeof(T));
+  return out;
+}
+
+inline std::vector<std::uint32_t> random_keys(std::size_t count, std::uint32_t mask = ~0u) {
+  std::mt19937 random(7);
+  std::vector<std::uint32_t> out(count);
+  for (auto& k : out) k = random() & mask;
   return out;
 }
 

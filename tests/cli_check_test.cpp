@@ -1,0 +1,169 @@
+// The program `sortium`, run as a user runs it: `check`, and the check behind --verify.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli.hpp"
+#include "io/host_check.hpp"
+
+namespace {
+
+struct Verify : testing::Test {
+  std::vector<std::uint32_t> in{5, 1, 5, 3, 1, 9}, values{0, 1, 2, 3, 4, 5};
+  std::vector<std::uint32_t> out{1, 1, 3, 5, 5, 9}, moved{1, 4, 3, 0, 2, 5};
+  sortium::Problem problem{
+      .key = sortium::KeyType::u32, .count = 6, .payload = sortium::Payload::values};
+  bool wrong(bool stable = true, std::uint64_t run_length = 0) const {
+    sortium::HostOperands o{in.data(), const_cast<std::uint32_t*>(out.data()), values.data(),
+                            const_cast<std::uint32_t*>(moved.data())};
+    if (!problem.keys_out) o.keys_out = nullptr;
+    return app::find_mistake(problem, o, stable, run_length).has_value();
+  }
+};
+
+TEST_F(Verify, AcceptsWhatIsRight) {
+  EXPECT_FALSE(wrong(true));
+  EXPECT_FALSE(wrong(false));
+  problem.payload = sortium::Payload::positions;
+  EXPECT_FALSE(wrong(true));
+  problem.keys_out = false;
+  EXPECT_FALSE(wrong(true));
+  EXPECT_FALSE(wrong(false));
+}
+
+TEST_F(Verify, SeesWrongOrder) {
+  std::swap(out[2], out[3]);
+  std::swap(moved[2], moved[3]);
+  EXPECT_TRUE(wrong(true));
+  EXPECT_TRUE(wrong(false));
+}
+
+TEST_F(Verify, SeesALostRecord) {
+  out[5] = 8;
+  EXPECT_TRUE(wrong(true));
+  EXPECT_TRUE(wrong(false));
+}
+
+TEST_F(Verify, SeesAValueThatLeftItsKey) {
+  std::swap(moved[2], moved[5]);
+  EXPECT_TRUE(wrong(true));
+  EXPECT_TRUE(wrong(false));
+}
+
+TEST_F(Verify, SeesTiesOutOfOrder) {
+  std::swap(moved[3], moved[4]);
+  EXPECT_TRUE(wrong(true));
+  EXPECT_FALSE(wrong(false)) << "which is what not being stable means";
+}
+
+TEST_F(Verify, SeesWrongPositions) {
+  problem.payload = sortium::Payload::positions;
+  problem.keys_out = false;
+  moved[0] = 4;  // twice the same
+  EXPECT_TRUE(wrong(true));
+  EXPECT_TRUE(wrong(false));
+  moved[0] = 77;  // there is no such record
+  EXPECT_TRUE(wrong(true));
+  EXPECT_TRUE(wrong(false));
+}
+
+TEST_F(Verify, SeesTheBitRange) {
+  problem.begin_bit = 1;
+  problem.end_bit = 2;  // 3 alone has it
+  out = {5, 1, 5, 1, 9, 3};
+  moved = {0, 1, 2, 4, 5, 3};
+  EXPECT_FALSE(wrong());
+  std::swap(out[4], out[5]);
+  std::swap(moved[4], moved[5]);
+  EXPECT_TRUE(wrong());
+}
+
+TEST_F(Verify, SortedRuns) {
+  EXPECT_TRUE(wrong(true, 3));
+  out = {1, 5, 5, 1, 3, 9};
+  moved = {1, 0, 2, 4, 3, 5};
+  EXPECT_FALSE(wrong(true, 3));
+  EXPECT_TRUE(wrong(true, 2));
+  EXPECT_TRUE(wrong(true));
+}
+
+TEST_F(Verify, WideKeysAndValues) {
+  const std::vector<double> keys{0.5, -0.0, std::nan(""), 0.0, -2};
+  const std::vector<std::uint64_t> ids{10, 11, 12, 13, 14};
+  std::vector<double> sorted{-2, -0.0, 0.0, 0.5, keys[2]};
+  std::vector<std::uint64_t> sorted_ids{14, 11, 13, 10, 12};
+  const sortium::Problem p{.key = sortium::KeyType::f64,
+                           .count = 5,
+                           .payload = sortium::Payload::values,
+                           .value_bytes = 8};
+  const sortium::HostOperands o{keys.data(), sorted.data(), ids.data(), sorted_ids.data()};
+  EXPECT_FALSE(app::find_mistake(p, o, true, 0));
+  std::swap(sorted[1], sorted[2]);  // the zeros tie, but each has its value
+  EXPECT_TRUE(app::find_mistake(p, o, false, 0));
+  std::swap(sorted_ids[1], sorted_ids[2]);
+  EXPECT_FALSE(app::find_mistake(p, o, false, 0));
+  EXPECT_TRUE(app::find_mistake(p, o, true, 0));
+}
+
+TEST_F(Cli, CheckSorted) {
+  write("up.bin", bytes_of<std::int32_t>({-5, -5, 0, 7}));
+  Result r = run("check up.bin --type i32");
+  EXPECT_EQ(r.code, 0);
+  EXPECT_NE(r.out.find("4 i32 keys in ascending order"), std::string::npos) << r.out;
+  r = run("check up.bin --type i32 --descending");
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.out.find("record 2 is 0, after -5"), std::string::npos) << r.out;
+  r = run("check up.bin --type u32");
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.out.find("record 2 is 0, after 4294967291"), std::string::npos) << r.out;
+  write("down.txt", "2.5\n-0\n0\n-1\nnan\n");
+  EXPECT_EQ(run("check down.txt --text --type f64 --descending").code, 0);
+  EXPECT_EQ(run("check down.txt --text --type f64").code, 1);
+  EXPECT_EQ(run("check down.txt --text --type f64 --quiet").out, "");
+  EXPECT_EQ(shell("printf '1\\n2\\n' | $S check - --text --type u32").code, 0);
+  refuses("check none.bin --type u32", 2, {"none.bin"});
+  refuses("check", 2, {"FILE"});
+  refuses("check up.bin up.bin up.bin --type u32", 2, {});
+  refuses("check up.bin", 2, {"--type"});
+}
+
+TEST_F(Cli, CheckPermutation) {
+  write("a.bin", bytes_of<std::int64_t>({3, -1, 3, 2}));
+  write("b.npy", npy("'>i8'", "(4,)", bytes_of<std::int64_t>({-1, 2, 3, 3}, true)));
+  write("c.bin", bytes_of<std::int64_t>({-1, 2, 2, 3}));
+  write("d.bin", bytes_of<std::int64_t>({-1, 2, 3}));
+  write("e.npy", npy("'<f8'", "(4,)", bytes_of<double>({-1, 2, 3, 3})));
+  EXPECT_EQ(run("check a.bin b.npy --type i64").code, 0);
+  EXPECT_EQ(run("check b.npy a.bin --type i64").code, 0);
+  Result r = run("check a.bin c.bin --type i64");
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.out.find("first difference is 2, 1 times in a.bin and 2 times in c.bin"),
+            std::string::npos)
+      << r.out;
+  r = run("check a.bin c.bin --type i64 --descending");
+  EXPECT_NE(r.out.find("first difference is 3, 2 times in a.bin and 1 times in c.bin"),
+            std::string::npos)
+      << r.out;
+  r = run("check d.bin a.bin --type i64");
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.out.find("first difference is 3, 1 times in d.bin and 2 times in a.bin"),
+            std::string::npos)
+      << r.out;
+  // Negative keys come first though their bits are the larger numbers.
+  write("f.bin", bytes_of<std::int64_t>({-7, 9}));
+  write("g.bin", bytes_of<std::int64_t>({-8, 10}));
+  EXPECT_NE(run("check f.bin g.bin --type i64").out.find("first difference is -8"),
+            std::string::npos);
+  refuses("check b.npy e.npy", 2, {"b.npy", "i64", "e.npy", "f64"});
+  // -0.0 and +0.0 tie in the order, but one is no permutation of the other.
+  write("z.txt", "0\n-0\n");
+  write("zz.txt", "0\n0\n");
+  EXPECT_EQ(run("check z.txt zz.txt --text --type f32").code, 1);
+}
+
+}  // namespace
