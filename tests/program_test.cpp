@@ -177,7 +177,8 @@ TEST_F(Program, ReportShowsProgress) {
   std::string rows;
   for (int i = 0; i < 600; ++i)
     rows += fmt::format(
-        R"({}{{"algorithm": "a{}", "type": "u32", "n": {}, "device": "d{}", "seconds": 1, "verified": true}})",
+        R"({}{{"algorithm": "a{}", "type": "u32", "n": {}, "device": "d{}", "seconds": 1, )"
+        R"("verified": true}})",
         i == 0 ? "" : ",", i % 5, 1024 << i % 10, i % 40);
   write("r.json", fmt::format(R"({{"results": [{}]}})", rows));
   const auto seen = on_terminal_until(dir_, {"report", "r.json", "-o", "r.html"}, "drawing");

@@ -22,8 +22,10 @@ namespace {
 using tuning::Entry;
 
 constexpr const char* two = R"({"tuned": [
-{"device": "A chip", "backend": "opencl", "algorithm": "lsd", "key_bytes": 4, "value_bytes": 0, "log2_count": 20, "parameters": "groups=8", "gain": 1.25},
-{"device": "A*", "backend": "opencl", "algorithm": "lsd", "key_bytes": 4, "value_bytes": 4, "log2_count": 24, "parameters": "groups=16"}
+{"device": "A chip", "backend": "opencl", "algorithm": "lsd", "key_bytes": 4,
+ "value_bytes": 0, "log2_count": 20, "parameters": "groups=8", "gain": 1.25},
+{"device": "A*", "backend": "opencl", "algorithm": "lsd", "key_bytes": 4,
+ "value_bytes": 4, "log2_count": 24, "parameters": "groups=16"}
 ]})";
 
 Capabilities device(std::string model, Backend backend = Backend::opencl) {

@@ -239,9 +239,11 @@ int bench_algorithms(const BenchOptions& options) {
 constexpr const char* footer = R"(Examples:
   sortium bench                                  keys and key+value, u32, 2^8 to 2^28 records
   sortium bench --algorithm all --n 2^10:2^20 --device cuda:0 --device opencl:0
-  sortium bench --algorithm lsd,std::sort,std::sort-parallel --n 1000000,2^24 --type f64 --json result.json
+  sortium bench --algorithm lsd,std::sort,std::sort-parallel --n 1000000,2^24 --type f64 \
+    --json result.json
   sortium bench --algorithm bitonic,radix --params radix:r=4 --params radix:r=8 --n 2^20 --phases
-  sortium bench --distribution uniform,nearly,and3,distinct1000 --n 2^24 --peers build/peers --csv result.csv
+  sortium bench --distribution uniform,nearly,and3,distinct1000 --n 2^24 --peers build/peers \
+    --csv result.csv
   sortium bench --paper 003 --json 003.json      the experiments of document 003, beside its figures
 
 Records stay on the device. For each row, batches of 1, 2, 4, 8 ... sorts run from the same unsorted

@@ -150,7 +150,7 @@ constexpr const char* check_footer = R"(Examples:
   sortium check sorted.bin --type f32 --descending
   sortium check sorted.npy --segments offsets.npy
   sortium check particles.npy --by mass:desc,id
-  sortium check sorted.npy keys.npy              do both have the same keys, bit for bit, in any order?)";
+  sortium check sorted.npy keys.npy              have both the same keys, bit for bit?)";
 
 }  // namespace
 

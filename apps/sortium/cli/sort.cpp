@@ -333,8 +333,8 @@ constexpr const char* sort_footer = R"(Examples:
 
 Files: a .npy file, recognised by its name or its first bytes, must be 1-D, with integers of 1 to 8
 bytes or floats of 2 to 8 bytes, in either byte order, which is kept. Other files are raw binary in
-the machine's byte order; with --text, they are text with one number a line. NumPy has no bf16: use raw binary or text. Floats
-in text may be nan, inf and -0.0. docs/files.md has the details.
+the machine's byte order; with --text, they are text with one number a line. NumPy has no bf16: use
+raw binary or text. Floats in text may be nan, inf and -0.0. docs/files.md has the details.
 
 Order: sorts are stable, except with algorithms that 'sortium algorithms' calls not stable. -0.0
 and +0.0 are equal, and NaN come last in both orders; --zeros and --nan change that. A field may be

@@ -73,7 +73,8 @@ class Svg {
   }
   [[nodiscard]] std::string finish(double width, double height, std::string_view title) const {
     return fmt::format(
-        R"(<svg xmlns="http://www.w3.org/2000/svg" width="{0:g}" height="{1:g}" viewBox="0 0 {0:g} {1:g}" role="img" )"
+        R"(<svg xmlns="http://www.w3.org/2000/svg" width="{0:g}" height="{1:g}" viewBox="0 0 {0:g} {1:g}" )"
+        R"(role="img" )"
         R"(font-family="Helvetica, Arial, sans-serif">
 <title>{2}</title>
 <rect x="0.5" y="0.5" width="{3:g}" height="{4:g}" rx="6" fill="{5}" stroke="{6}"/>

@@ -9,7 +9,8 @@
     const figure = figures[element.id];
     const box = element.querySelector('.live');
     const known = live.get(element);
-    if (which === undefined) which = known ? known.which : figure.frames ? figure.frames.length - 1 : 0;
+    if (which === undefined)
+      which = known ? known.which : figure.frames ? figure.frames.length - 1 : 0;
     element.classList.add('is-live');
     const {option, height} = charts.draw(figure, charts.palette, box.clientWidth, which);
     box.style.height = height + 'px';
@@ -34,7 +35,9 @@
     if (!figure.frames || figure.frames.length < 2) continue;
     const choice = document.createElement('select');
     choice.setAttribute('aria-label', 'Number of records');
-    figure.frames.forEach((frame, i) => choice.add(new Option(frame.label, i, false, i === figure.frames.length - 1)));
+    figure.frames.forEach(
+        (frame, i) =>
+            choice.add(new Option(frame.label, i, false, i === figure.frames.length - 1)));
     choice.addEventListener('change', () => show(element, +choice.value));
     element.querySelector('figcaption').append(choice);
   }
@@ -54,5 +57,7 @@
     opened = [...document.querySelectorAll('details:not([open])')];
     for (const d of opened) d.open = true;
   });
-  addEventListener('afterprint', () => { for (const d of opened) d.open = false; });
+  addEventListener('afterprint', () => {
+    for (const d of opened) d.open = false;
+  });
 })();
