@@ -72,15 +72,14 @@ class Svg {
     add("\n");
   }
   [[nodiscard]] std::string finish(double width, double height, std::string_view title) const {
-    return fmt::format(
-        R"(<svg xmlns="http://www.w3.org/2000/svg" width="{0:g}" height="{1:g}" viewBox="0 0 {0:g} {1:g}" )"
-        R"(role="img" )"
-        R"(font-family="Helvetica, Arial, sans-serif">
+    return fmt::format(R"(<svg xmlns="http://www.w3.org/2000/svg" width="{0:g}" height="{1:g}" )"
+                       R"(viewBox="0 0 {0:g} {1:g}" role="img" )"
+                       R"(font-family="Helvetica, Arial, sans-serif">
 <title>{2}</title>
 <rect x="0.5" y="0.5" width="{3:g}" height="{4:g}" rx="6" fill="{5}" stroke="{6}"/>
 {7}</svg>
 )",
-        width, height, title, width - 1, height - 1, ground, frame, body_);
+                       width, height, title, width - 1, height - 1, ground, frame, body_);
   }
 
  private:

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 
 #include "../../kernels/kernels.hpp"
@@ -114,29 +115,117 @@ class Moves {
   std::unique_ptr<Kernel> settle_;
 };
 
-// Uses few work-items, each with a long part of its own (lsd_cpu.cl).
-class CpuSorter final : public Sorter {
+// What both variants share: the passes. Each counts the digits of every part, scans the counts, and
+// scatters the records of every part.
+class PassesSorter : public Sorter {
  public:
-  CpuSorter(const Problem& problem, const Capabilities& device, const Parameters& given)
+  [[nodiscard]] std::uint64_t scratch_bytes() const override { return scratch_.bytes(); }
+  [[nodiscard]] std::uint64_t bytes_moved() const override {
+    return bytes_of_passes(problem_, digits_.size(), 2);
+  }
+
+  void enqueue(Queue& queue, const Operands& o) override {
+    const auto m = moves_.start(queue, o);
+    for (std::uint32_t p = 0; p < digits_.size(); ++p) {
+      count(queue, o, m, p);
+      if (scan_) scan(queue, o, m, p);
+      scatter(queue, o, m, p);
+    }
+    moves_.settle(queue, o, m);
+  }
+
+ protected:
+  explicit PassesSorter(const Problem& problem)
       : problem_(problem),
         digits_(digits(problem, digit_bits)),
-        moves_(problem, static_cast<unsigned>(digits_.size()), scratch_) {
+        moves_(problem, static_cast<unsigned>(digits_.size()), scratch_) {}
+
+  // Divides the list into parts of `part` records, one for each work-group; the last may be
+  // shorter.
+  void divide(std::uint64_t part) {
+    part_ = part;
+    groups_ = ceil_div(problem_.count, std::max<std::uint64_t>(part_, 1));
+    counts_ = scratch_.add(radix_size * groups_ * kernels::index_bytes(problem_.count));
+  }
+
+  Problem problem_;
+  std::vector<Digit> digits_;
+  ScratchLayout scratch_;
+  Moves moves_;
+  unsigned work_group_ = 1;
+  std::uint64_t part_ = 0, groups_ = 0;  // records of a work-group's part; number of work-groups
+  ScratchLayout::Slice counts_, totals_;
+  std::shared_ptr<Module> module_;
+  std::unique_ptr<Kernel> count_, scan_, scatter_;  // no scan_: scatter_ adds up the counts itself
+
+ private:
+  void count(Queue& queue, const Operands& o, const Moves::Places& m, std::uint32_t pass) const {
+    const auto [shift, mask] = digits_[pass];
+    const auto passes = static_cast<std::uint32_t>(digits_.size());
+    const Arg args[] = {{"keys_in", m.keys_in},
+                        {"keys_a", m.keys_a},
+                        {"keys_b", m.keys_b},
+                        {"counts", counts_.in(o)},
+                        {"left_out", m.left_out},
+                        {"n", problem_.count},
+                        {"part", part_},
+                        {"pass", pass},
+                        {"passes", passes},
+                        {"shift", shift},
+                        {"mask", mask}};
+    queue.launch({*count_, groups_, work_group_, args, "histogram"});
+  }
+
+  void scan(Queue& queue, const Operands& o, const Moves::Places& m, std::uint32_t pass) const {
+    const Arg args[] = {{"counts", counts_.in(o)},
+                        {"totals", totals_.in(o)},
+                        {"left_out", m.left_out},
+                        {"n", problem_.count},
+                        {"pass", pass},
+                        {"groups", static_cast<std::uint32_t>(groups_)}};
+    queue.launch({*scan_, radix_size, work_group_, args, "scan"});
+  }
+
+  void scatter(Queue& queue, const Operands& o, const Moves::Places& m, std::uint32_t pass) const {
+    const auto [shift, mask] = digits_[pass];
+    std::array args{Arg{"keys_in", m.keys_in},
+                    Arg{"keys_a", m.keys_a},
+                    Arg{"keys_b", m.keys_b},
+                    Arg{"values_in", m.values_in},
+                    Arg{"values_a", m.values_a},
+                    Arg{"values_b", m.values_b},
+                    Arg{"counts", counts_.in(o)},
+                    Arg{"totals", totals_.in(o)},
+                    Arg{"left_out", m.left_out},
+                    Arg{"n", problem_.count},
+                    Arg{"part", part_},
+                    Arg{"pass", pass},
+                    Arg{"shift", shift},
+                    Arg{"mask", mask},
+                    Arg{"write_keys", moves_.writes_keys(pass)},
+                    Arg{"values_are_positions", m.make_positions}};
+    if (scan_) return queue.launch({*scatter_, groups_, work_group_, args, "reorder"});
+    std::shift_left(args.begin() + 7, args.end(), 1);  // without a scan there are no totals
+    queue.launch({*scatter_, groups_, work_group_,
+                  std::span<const Arg>(args).first(args.size() - 1), "scan + reorder"});
+  }
+};
+
+// Uses few work-items, each with a long part of its own (lsd_cpu.cl).
+class CpuSorter final : public PassesSorter {
+ public:
+  CpuSorter(const Problem& problem, const Capabilities& device, const Parameters& given)
+      : PassesSorter(problem) {
     // Several parts for each core: if another process takes a core for a while, other cores take
     // over its parts. Fewer parts for short lists, because every part reads the counts of all.
     const unsigned cores = device.compute_units;
     const std::uint64_t wanted =
         given.number("groups", (problem.count <= (std::uint64_t{cores} << 16) ? 2 : 4) * cores);
-    part_ = std::max<std::uint64_t>(ceil_div(problem.count, wanted),
-                                    std::min<std::uint64_t>(problem.count, 1024));
-    parts_ = ceil_div(problem.count, std::max<std::uint64_t>(part_, 1));
-    counts_ = scratch_.add(radix_size * parts_ * kernels::index_bytes(problem.count));
+    divide(std::max<std::uint64_t>(ceil_div(problem.count, wanted),
+                                   std::min<std::uint64_t>(problem.count, 1024)));
   }
 
-  std::uint64_t scratch_bytes() const override { return scratch_.bytes(); }
-  std::string parameters() const override { return fmt::format("variant=cpu,groups={}", parts_); }
-  std::uint64_t bytes_moved() const override {
-    return bytes_of_passes(problem_, digits_.size(), 2);
-  }
+  std::string parameters() const override { return fmt::format("variant=cpu,groups={}", groups_); }
 
   void build(Device& device, const Capabilities& capabilities) override {
     moves_.build(device, capabilities);
@@ -145,100 +234,25 @@ class CpuSorter final : public Sorter {
     count_ = module_->kernel("lsd_cpu_count");
     scatter_ = module_->kernel("lsd_cpu_scatter");
   }
-
-  void enqueue(Queue& queue, const Operands& o) override {
-    const Memory counts = counts_.in(o);
-    const auto m = moves_.start(queue, o);
-    const auto passes = static_cast<std::uint32_t>(digits_.size());
-    for (std::uint32_t p = 0; p < passes; ++p) {
-      const auto [shift, mask] = digits_[p];
-      const Arg count_args[] = {
-          {"keys_in", m.keys_in},   {"keys_a", m.keys_a},  {"keys_b", m.keys_b}, {"counts", counts},
-          {"left_out", m.left_out}, {"n", problem_.count}, {"part", part_},      {"pass", p},
-          {"passes", passes},       {"shift", shift},      {"mask", mask}};
-      queue.launch({*count_, parts_, 1, count_args, "histogram"});
-      const Arg scatter_args[] = {{"keys_in", m.keys_in},
-                                  {"keys_a", m.keys_a},
-                                  {"keys_b", m.keys_b},
-                                  {"values_in", m.values_in},
-                                  {"values_a", m.values_a},
-                                  {"values_b", m.values_b},
-                                  {"counts", counts},
-                                  {"left_out", m.left_out},
-                                  {"n", problem_.count},
-                                  {"part", part_},
-                                  {"pass", p},
-                                  {"shift", shift},
-                                  {"mask", mask},
-                                  {"write_keys", moves_.writes_keys(p)},
-                                  {"values_are_positions", m.make_positions}};
-      queue.launch({*scatter_, parts_, 1, scatter_args, "scan + reorder"});
-    }
-    moves_.settle(queue, o, m);
-  }
-
- private:
-  Problem problem_;
-  std::vector<Digit> digits_;
-  ScratchLayout scratch_;
-  Moves moves_;
-  std::uint64_t part_ = 0, parts_ = 0;  // records of a part; number of parts
-  ScratchLayout::Slice counts_;
-  std::shared_ptr<Module> module_;
-  std::unique_ptr<Kernel> count_, scatter_;
 };
 
 // Ranks tiles in sub-groups and sorts them in local memory (lsd.cl).
-class GpuSorter final : public Sorter {
+class GpuSorter final : public PassesSorter {
  public:
   GpuSorter(const Problem& problem, const Capabilities& device, const Parameters& given)
-      : problem_(problem),
-        digits_(digits(problem, digit_bits)),
-        moves_(problem, static_cast<unsigned>(digits_.size()), scratch_) {
-    const auto largest = std::bit_floor(std::min(device.max_work_group, 1024u));
-    work_group_ = static_cast<unsigned>(given.number("work_group", std::min(largest, 256u)));
-    if (!std::has_single_bit(work_group_) || work_group_ > largest ||
-        work_group_ < device.sub_group_size)
-      throw Error(ErrorCode::unsupported, fmt::format("lsd: work_group={} is not a power of two "
-                                                      "between {} (the sub-group size) and {} (the "
-                                                      "device's largest work-group)",
-                                                      work_group_, device.sub_group_size, largest));
-
-    // As many records for each work-item as local memory and registers hold.
-    const std::uint64_t index = kernels::index_bytes(problem.count);
-    const std::uint64_t fixed = kernels::rank_bytes(device, work_group_, radix_size + 1) +
-                                2 * radix_size * index +
-                                2 * std::min<std::uint64_t>(work_group_, radix_size) * index;
-    const std::uint64_t record =
-        info(problem.key).bytes + (problem.payload == Payload::none ? 0 : problem.value_bytes);
-    const std::uint64_t most =
-        device.local_memory > fixed ? (device.local_memory - fixed) / (record * work_group_) : 0;
-    items_ = static_cast<unsigned>(given.number("items", std::min<std::uint64_t>(most, 16)));
-    if (items_ < 1 || items_ > most)
-      throw Error(
-          ErrorCode::unsupported,
-          fmt::format(
-              "lsd: items={} with work_group={} needs {} bytes of local memory; the device has {}, "
-              "which allows items up to {}",
-              std::max(items_, 1u), work_group_,
-              fixed + std::max(items_, 1u) * record * work_group_, device.local_memory, most));
-
+      : PassesSorter(problem) {
+    choose_work_group(device, given);
+    choose_items(device, given);
     const std::uint64_t tile = std::uint64_t{work_group_} * items_;
     const std::uint64_t tiles = ceil_div(problem.count, tile);
     const std::uint64_t wanted = std::min(tiles, given.number("groups", 8 * device.compute_units));
-    part_ = ceil_div(tiles, std::max<std::uint64_t>(wanted, 1)) * tile;
-    groups_ = ceil_div(problem.count, std::max<std::uint64_t>(part_, 1));
-    counts_ = scratch_.add(radix_size * groups_ * index);
-    totals_ = scratch_.add(radix_size * index);
+    divide(ceil_div(tiles, std::max<std::uint64_t>(wanted, 1)) * tile);
+    totals_ = scratch_.add(radix_size * kernels::index_bytes(problem.count));
   }
 
-  std::uint64_t scratch_bytes() const override { return scratch_.bytes(); }
   std::string parameters() const override {
     return fmt::format("variant=gpu,work_group={},items={},groups={}", work_group_, items_,
                        groups_);
-  }
-  std::uint64_t bytes_moved() const override {
-    return bytes_of_passes(problem_, digits_.size(), 2);
   }
 
   void build(Device& device, const Capabilities& capabilities) override {
@@ -252,55 +266,40 @@ class GpuSorter final : public Sorter {
     scatter_ = module_->kernel("lsd_scatter");
   }
 
-  void enqueue(Queue& queue, const Operands& o) override {
-    const Memory counts = counts_.in(o), totals = totals_.in(o);
-    const auto m = moves_.start(queue, o);
-    const auto passes = static_cast<std::uint32_t>(digits_.size());
-    for (std::uint32_t p = 0; p < passes; ++p) {
-      const auto [shift, mask] = digits_[p];
-      const Arg count_args[] = {
-          {"keys_in", m.keys_in},   {"keys_a", m.keys_a},  {"keys_b", m.keys_b}, {"counts", counts},
-          {"left_out", m.left_out}, {"n", problem_.count}, {"part", part_},      {"pass", p},
-          {"passes", passes},       {"shift", shift},      {"mask", mask}};
-      queue.launch({*count_, groups_, work_group_, count_args, "histogram"});
-      const Arg scan_args[] = {{"counts", counts},
-                               {"totals", totals},
-                               {"left_out", m.left_out},
-                               {"n", problem_.count},
-                               {"pass", p},
-                               {"groups", static_cast<std::uint32_t>(groups_)}};
-      queue.launch({*scan_, radix_size, work_group_, scan_args, "scan"});
-      const Arg scatter_args[] = {{"keys_in", m.keys_in},
-                                  {"keys_a", m.keys_a},
-                                  {"keys_b", m.keys_b},
-                                  {"values_in", m.values_in},
-                                  {"values_a", m.values_a},
-                                  {"values_b", m.values_b},
-                                  {"counts", counts},
-                                  {"totals", totals},
-                                  {"left_out", m.left_out},
-                                  {"n", problem_.count},
-                                  {"part", part_},
-                                  {"pass", p},
-                                  {"shift", shift},
-                                  {"mask", mask},
-                                  {"write_keys", moves_.writes_keys(p)},
-                                  {"values_are_positions", m.make_positions}};
-      queue.launch({*scatter_, groups_, work_group_, scatter_args, "reorder"});
-    }
-    moves_.settle(queue, o, m);
+ private:
+  void choose_work_group(const Capabilities& device, const Parameters& given) {
+    const auto largest = std::bit_floor(std::min(device.max_work_group, 1024u));
+    work_group_ = static_cast<unsigned>(given.number("work_group", std::min(largest, 256u)));
+    if (!std::has_single_bit(work_group_) || work_group_ > largest ||
+        work_group_ < device.sub_group_size)
+      throw Error(ErrorCode::unsupported, fmt::format("lsd: work_group={} is not a power of two "
+                                                      "between {} (the sub-group size) and {} (the "
+                                                      "device's largest work-group)",
+                                                      work_group_, device.sub_group_size, largest));
   }
 
- private:
-  Problem problem_;
-  std::vector<Digit> digits_;
-  ScratchLayout scratch_;
-  Moves moves_;
-  unsigned work_group_ = 0, items_ = 0;
-  std::uint64_t part_ = 0, groups_ = 0;  // records of a work-group's part; number of work-groups
-  ScratchLayout::Slice counts_, totals_;
-  std::shared_ptr<Module> module_;
-  std::unique_ptr<Kernel> count_, scan_, scatter_;
+  void choose_items(const Capabilities& device, const Parameters& given) {
+    // As many records for each work-item as local memory and registers hold.
+    const std::uint64_t index = kernels::index_bytes(problem_.count);
+    const std::uint64_t fixed = kernels::rank_bytes(device, work_group_, radix_size + 1) +
+                                2 * radix_size * index +
+                                2 * std::min<std::uint64_t>(work_group_, radix_size) * index;
+    const std::uint64_t record =
+        info(problem_.key).bytes + (problem_.payload == Payload::none ? 0 : problem_.value_bytes);
+    const std::uint64_t most =
+        device.local_memory > fixed ? (device.local_memory - fixed) / (record * work_group_) : 0;
+    items_ = static_cast<unsigned>(given.number("items", std::min<std::uint64_t>(most, 16)));
+    if (items_ < 1 || items_ > most)
+      throw Error(
+          ErrorCode::unsupported,
+          fmt::format(
+              "lsd: items={} with work_group={} needs {} bytes of local memory; the device has {}, "
+              "which allows items up to {}",
+              std::max(items_, 1u), work_group_,
+              fixed + std::max(items_, 1u) * record * work_group_, device.local_memory, most));
+  }
+
+  unsigned items_ = 0;
 };
 
 class Lsd final : public Algorithm {
