@@ -1,0 +1,160 @@
+// The shape of segmented: which class sorts a segment of which length, and whether the kernels'
+// local memory fits the device. Pure functions of the problem and the capabilities.
+#include "algorithms/segmented/segmented_shape.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string_view>
+
+#include "expect_error.hpp"
+
+namespace sortium::segmented {
+namespace {
+
+constexpr std::uint64_t many = 1u << 20;  // records
+
+Capabilities gpu(std::uint64_t local_struct = 227 << 10) {
+  Capabilities c;
+  c.backend = Backend::cuda;
+  c.sub_group_words = SubGroupWords::cuda;
+  c.compute_units = 132;
+  c.max_work_group = 1024;
+  c.local_memory = 48 << 10;
+  c.local_struct = local_struct;
+  return c;
+}
+
+Problem segments_of(KeyType key, Payload payload, unsigned value_bytes = 4) {
+  return {
+      .key = key, .count = many, .payload = payload, .value_bytes = value_bytes, .segments = 1000};
+}
+
+std::vector<Problem> problems() {
+  std::vector<Problem> all;
+  for (const auto key : {KeyType::u8, KeyType::u32, KeyType::f32, KeyType::u64, KeyType::f64})
+    for (const auto payload : {Payload::none, Payload::values})
+      all.push_back(segments_of(key, payload, info(key).bytes == 8 ? 8 : 4));
+  return all;
+}
+
+GpuShape shape_of(const Problem& p, const Capabilities& device, std::string_view parameters = {}) {
+  return make_gpu_shape(p, device, {parameters, find_algorithm("segmented").info()});
+}
+
+TEST(SegmentedShape, ClassesCoverAllLengths) {
+  for (const auto& p : problems()) {
+    const auto shape = shape_of(p, gpu());
+    const Lists& lists = shape.lists;
+    EXPECT_EQ(lists.longest_of(0), lists.row);
+    EXPECT_EQ(lists.blocks, shape.blocks.size());
+    for (unsigned k = 1; k < lists.tiny + lists.blocks; ++k) {
+      // The first block class with `spread` has the lengths of the last tiny class.
+      if (lists.spread && k == lists.tiny)
+        EXPECT_EQ(lists.longest_of(k), lists.longest_of(k - 1));
+      else
+        EXPECT_GT(lists.longest_of(k), lists.longest_of(k - 1)) << info(p.key).name << ", " << k;
+    }
+    EXPECT_EQ(lists.longest(), lists.longest_of(lists.tiny + lists.blocks - 1));
+    EXPECT_LE(lists.merged, lists.longest()) << "a merged bucket is sorted by a block class";
+  }
+}
+
+TEST(SegmentedShape, BlocksHoldTheirSegments) {
+  for (const auto& p : problems()) {
+    const auto shape = shape_of(p, gpu());
+    ASSERT_FALSE(shape.blocks.empty());
+    for (unsigned b = 0; b < shape.blocks.size(); ++b) {
+      const Block& block = shape.blocks[b];
+      const std::uint64_t records = std::uint64_t{block.work_group} * block.items;
+      EXPECT_GE(records, shape.lists.longest_of(shape.lists.tiny + b));
+      EXPECT_GE(std::uint64_t{1} << block.position_bits, records);
+      EXPECT_LE(block.resident * block.bytes, gpu().local_struct);
+      EXPECT_EQ(block.leaves, shape.lists.spread && b == 0);
+      if (!block.drops && composite(p)) {
+        EXPECT_LE(key_bits(p) + block.position_bits, block.sort_bits);
+      }
+    }
+  }
+}
+
+TEST(SegmentedShape, TilesOfLongSegmentsFitLocalMemory) {
+  for (const auto& p : problems()) {
+    const auto shape = shape_of(p, gpu());
+    EXPECT_GE(shape.long_items, 1u);
+    EXPECT_LE(shape.long_resident * shape.scatter_bytes, gpu().local_struct);
+    EXPECT_EQ(shape.lists.part % (std::uint64_t{shape.long_work_group} * shape.long_items), 0u);
+  }
+}
+
+TEST(SegmentedShape, LessLocalMemoryMeansFewerClasses) {
+  const Problem p = segments_of(KeyType::u64, Payload::values, 8);
+  const auto large = shape_of(p, gpu()), small = shape_of(p, gpu(32 << 10));
+  EXPECT_LT(small.lists.blocks, large.lists.blocks);
+  EXPECT_LT(small.lists.longest(), large.lists.longest());
+  EXPECT_LE(small.scatter_bytes, 32u << 10);
+  EXPECT_LE(small.classify.bytes, 32u << 10);
+  test::expect_error([&] { (void)shape_of(p, gpu(4 << 10)); }, ErrorCode::unsupported,
+                     {"local memory", "4096"});
+}
+
+TEST(SegmentedShape, ListsHoldAllSegmentsOfAClass) {
+  for (const std::uint64_t segments : {std::uint64_t{1}, std::uint64_t{1000}, many}) {
+    Problem p = segments_of(KeyType::u32, Payload::none);
+    p.segments = segments;
+    auto lists = shape_of(p, gpu()).lists;
+    ScratchLayout layout;
+    lists.lay_out(p, layout);
+    for (unsigned k = 1; k < lists.tiny + lists.blocks; ++k) {
+      const unsigned shorter = lists.spread && k == lists.tiny ? k - 2 : k - 1;
+      const std::uint64_t fit = p.count / (lists.longest_of(shorter) + 1);
+      EXPECT_GE(lists.capacity(k, p), std::min(segments, fit)) << "class " << k;
+    }
+    EXPECT_GE(lists.most_longs, std::min(segments, p.count / (lists.longest() + 1)));
+    EXPECT_EQ(lists.begins.size(), lists.tiny + lists.blocks + 1);
+  }
+}
+
+TEST(SegmentedShape, ItemsHoldKeyAndPosition) {
+  const auto items = [](KeyType key, Payload payload) {
+    return items_of(segments_of(key, payload), 16, 12);
+  };
+  EXPECT_FALSE(items(KeyType::u32, Payload::none).composite);
+  EXPECT_EQ(items(KeyType::u32, Payload::none).sort_bits, 32u);
+  EXPECT_EQ(items(KeyType::u32, Payload::values).sort_bits, 64u);
+  EXPECT_FALSE(items(KeyType::u32, Payload::values).wide);
+  EXPECT_TRUE(items(KeyType::u64, Payload::values).wide);
+  EXPECT_TRUE(items(KeyType::f32, Payload::none).gathers) << "NaN has more than one pattern";
+  EXPECT_TRUE(shape_of(segments_of(KeyType::u32, Payload::values), gpu()).tiny_drops);
+  EXPECT_FALSE(shape_of(segments_of(KeyType::u32, Payload::none), gpu()).tiny_drops);
+}
+
+TEST(SegmentedShape, ParametersAreObeyed) {
+  const Problem p = segments_of(KeyType::u32, Payload::none);
+  const auto shape = shape_of(p, gpu(), "blocks=2,groups=7");
+  EXPECT_EQ(shape.lists.blocks, 2u + shape.lists.spread);
+  EXPECT_EQ(shape.groups, 7u);
+}
+
+TEST(SegmentedShape, UnsupportedNumbersOfSegmentsAreNamed) {
+  for (const std::uint64_t segments : {std::uint64_t{0}, std::uint64_t{1} << 32}) {
+    Problem p = segments_of(KeyType::u32, Payload::none);
+    p.segments = segments;
+    test::expect_error([&] { (void)shape_of(p, gpu()); }, ErrorCode::unsupported,
+                       {"segments is", std::to_string(segments)});
+    test::expect_error([&] { (void)make_cpu_lists(p, 8); }, ErrorCode::unsupported,
+                       {"segments is", std::to_string(segments)});
+  }
+  auto small = gpu();
+  small.max_work_group = 128;
+  test::expect_error([&] { (void)shape_of(segments_of(KeyType::u32, Payload::none), small); },
+                     ErrorCode::unsupported, {"work-groups of 128"});
+}
+
+TEST(SegmentedShape, PartsOfTheCpuVariantAreLong) {
+  const Problem p = segments_of(KeyType::u32, Payload::none);
+  EXPECT_EQ(make_cpu_lists(p, 8).part, many / 8);
+  EXPECT_EQ(make_cpu_lists(p, many).part, 1u << 14);
+}
+
+}  // namespace
+}  // namespace sortium::segmented
