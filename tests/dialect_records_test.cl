@@ -1,7 +1,11 @@
-// The functions of primitives.cl for keys and records. WG and one of SAY_KEYS, SAY_RECORDS and
-// SAY_COMPARISONS are defined.
+// What primitives.cl does with keys and records. One of the parts is built at a time.
+//
+PARAMETER(WG)               // work-items of a work-group
+PARAMETER(SAY_KEYS)         // 1: this part is built
+PARAMETER(SAY_RECORDS)      // the same
+PARAMETER(SAY_COMPARISONS)  // the same
 
-#ifdef SAY_KEYS
+#if SAY_KEYS
 KERNEL(WG)
 void say_key_order(GLOBAL const ukey_t* keys, GLOBAL ukey_t* orders, GLOBAL ukey_t* ranks,
                    GLOBAL u32* digits, GLOBAL ukey_t* untied, GLOBAL ukey_t* back, GLOBAL u32* ties,
@@ -22,7 +26,7 @@ void say_key_order(GLOBAL const ukey_t* keys, GLOBAL ukey_t* orders, GLOBAL ukey
 }
 #endif
 
-#ifdef SAY_RECORDS
+#if SAY_RECORDS
 // Copies records through registers and local memory, in reverse order.
 KERNEL(WG)
 void say_records(GLOBAL const ukey_t* keys_in, GLOBAL const value_t* values_in,
@@ -37,7 +41,7 @@ void say_records(GLOBAL const ukey_t* keys_in, GLOBAL const value_t* values_in,
 }
 #endif
 
-#ifdef SAY_COMPARISONS
+#if SAY_COMPARISONS
 // Exchanges neighbours that are out of order. Odd work-groups use the opposite order.
 KERNEL(WG)
 void say_compare_exchange(GLOBAL const ukey_t* keys_in, GLOBAL const value_t* values_in,

@@ -1,8 +1,17 @@
-// Uses every word of the dialect. One of SAY_WORDS, SAY_SUB_GROUP, SAY_SCAN, SAY_RANK, SAY_CLUSTER
-// and SAY_WRONG is defined, and the parameters WG, BINS and CALLS (for rankings), and GROUPS (for a
-// cluster).
+// Uses every word of the dialect. One of the parts is built at a time.
+//
+PARAMETER(WG)             // work-items of a work-group
+PARAMETER(SAY_WORDS)      // 1: this part is built
+PARAMETER(SAY_SUB_GROUP)  // the same, and so on
+PARAMETER(SAY_SCAN)
+PARAMETER(SAY_RANK)
+PARAMETER(SAY_CLUSTER)
+PARAMETER(SAY_WRONG)
+PARAMETER(BINS)    // SAY_RANK: bins
+PARAMETER(CALLS)   // SAY_RANK: rankings in a row
+PARAMETER(GROUPS)  // SAY_CLUSTER: work-groups of a cluster
 
-#ifdef SAY_WORDS
+#if SAY_WORDS
 
 KERNEL(WG) void say_ids(GLOBAL u32* out) {
   const u32 at = 3 * (group_id() * WG + local_id());
@@ -85,7 +94,7 @@ void say_acquire_release(GLOBAL u32* next, GLOBAL u32* flags, GLOBAL u32* messag
 
 #endif
 
-#ifdef SAY_SUB_GROUP
+#if SAY_SUB_GROUP
 // out: for each work-item its lane, sub-group, the ballot of a predicate, and a shuffled value.
 KERNEL(WG)
 void say_sub_group(GLOBAL const u32* predicates, GLOBAL const u32* from_lanes, GLOBAL u32* out) {
@@ -114,7 +123,7 @@ KERNEL(WG) void say_sub_group_barrier(GLOBAL u32* wrong) {
 
 #endif
 
-#ifdef SAY_SCAN
+#if SAY_SCAN
 // Two scans of the first `width` work-items, one after the other in the same scratch memory. They
 // are in a loop, because PoCL 3.1's compiler crashes on two calls in a row (see dialect.md).
 KERNEL(WG)
@@ -132,7 +141,7 @@ void say_scan(GLOBAL const index_t* in, GLOBAL index_t* out, GLOBAL index_t* tot
 
 #endif
 
-#ifdef SAY_RANK
+#if SAY_RANK
 // CALLS rankings in a row, like those of a tile's records: bins[call * work-items + work-item].
 KERNEL(WG) void say_rank(GLOBAL const u32* bins, GLOBAL u32* ranks) {
   LOCAL_ARRAY(u32, counts, WG / SG_LANES * SG_RANK_WORDS(BINS));
@@ -148,7 +157,7 @@ KERNEL(WG) void say_rank(GLOBAL const u32* bins, GLOBAL u32* ranks) {
 }
 #endif
 
-#ifdef SAY_CLUSTER
+#if SAY_CLUSTER
 
 // The work-groups of a cluster send each of them, themselves included, words of all sizes, twice.
 // `wrong` receives a bit for each size that arrived wrong: 1 for 4 bytes, 2 for 8, 4 for 16.
@@ -188,7 +197,7 @@ KERNEL(WG) void say_cluster(GLOBAL u32* wrong) {
 
 #endif
 
-#ifdef SAY_WRONG
+#if SAY_WRONG
 // Two errors that a simulator must report: a write past the end of `out`, and a read of local
 // memory without the barrier that it needs.
 KERNEL(WG) void say_wrong(GLOBAL u32* out) {

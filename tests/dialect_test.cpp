@@ -43,7 +43,13 @@ class Words : public testing::Test {
     wg = work_group;
     Problem p;
     p.count = count;
-    const auto defines = more.problem(p).set(part, 1).set("WG", wg);
+    auto defines = more.problem(p).set("WG", wg);
+    for (const std::string_view each :
+         {"SAY_WORDS", "SAY_SUB_GROUP", "SAY_SCAN", "SAY_RANK", "SAY_CLUSTER", "SAY_WRONG"})
+      defines.set(each, int{each == part});
+    for (const std::string_view each : {"BINS", "CALLS", "GROUPS"})  // of other parts
+      if (std::ranges::find(defines.parameters(), each) == defines.parameters().end())
+        defines.set(each, 0);
     module = kernels::build(*test_device(), caps,
                             kernels::Source{"dialect_test.cl", dialect_test_cl}, defines);
   }
@@ -292,7 +298,9 @@ class Keys : public testing::TestWithParam<TypeAndOrder> {
     p.payload = value_bytes == 0 ? Payload::none : Payload::values;
     p.value_bytes = value_bytes;
     kernels::Defines defines;
-    defines.problem(p).set(part, 1).set("WG", wg);
+    defines.problem(p).set("WG", wg);
+    for (const std::string_view each : {"SAY_KEYS", "SAY_RECORDS", "SAY_COMPARISONS"})
+      defines.set(each, int{each == part});
     module = kernels::build(*test_device(), capabilities(*test_device()),
                             kernels::Source{"dialect_records_test.cl", dialect_records_test_cl},
                             defines);

@@ -122,7 +122,6 @@ void check_parameters(const std::vector<Source>& sources, const Defines& defines
         refuse(source, fmt::format("parameter {} is not defined", name));
       declared.push_back(name);
     }
-  if (declared_parameters(sources.back()).empty()) return;  // until every source declares them
   for (const auto& name : defines.parameters())
     if (std::ranges::find(declared, name) == declared.end())
       refuse(sources.back(),

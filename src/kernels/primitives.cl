@@ -37,14 +37,6 @@ INLINE u32 highest_bit(u64 x) {
   return x >> 32 != 0 ? 32 + highest_bit32((u32)(x >> 32)) : highest_bit32((u32)x);
 }
 
-#ifdef OFFSET_BITS  // bits of a segment's offset
-#if OFFSET_BITS == 64
-typedef u64 offset_t;
-#else
-typedef u32 offset_t;
-#endif
-#endif
-
 // Keys are moved and stored as raw bits, never as floating-point numbers: NaN payloads and
 // denormals survive.
 #if KEY_BITS == 64

@@ -31,7 +31,8 @@ Mover::Mover(Device& device, const PermuteProblem& problem, const Places& places
       .set("SCATTER", int{problem.direction == Direction::scatter})
       .set("PLACES", static_cast<int>(places.kind))
       .set("OFFSET_BITS", places.kind == Places::Kind::of_segments ? 8 * places.offset_bytes : 64);
-  module_ = kernels::build(device, c, kernels::embedded::records_cl, defines);
+  module_ = kernels::build(device, c,
+                           {kernels::embedded::offsets_cl, kernels::embedded::permute_cl}, defines);
   kernel_ = module_->kernel("records_permute");
 }
 

@@ -42,7 +42,7 @@ struct Word {
 // The words of a key, least significant first. They refer to the fields of `key`.
 [[nodiscard]] std::vector<Word> words_of(const std::vector<Field>& key);
 
-// The expression in the language of kernels for the word of record `at`: PACK of records.cl.
+// The expression in the language of kernels for the word of record `at`: PACK of pack.cl.
 [[nodiscard]] std::string pack_text(const Word& word, const std::vector<Column>& columns);
 
 // The column that is the whole key, as it lies there; -1 if there is none.

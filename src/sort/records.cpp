@@ -29,7 +29,7 @@ class Packer {
                   .value_bytes = position_bytes_})
         .set("WG", work_group_of(c))
         .set("PACK", pack_text(word_, problem_.columns));
-    module_ = kernels::build(device, c, kernels::embedded::records_cl, defines);
+    module_ = kernels::build(device, c, kernels::embedded::pack_cl, defines);
     kernel_ = module_->kernel("records_pack");
     work_group_ = work_group_of(c);
     groups_ = groups_of(c, problem_.count);

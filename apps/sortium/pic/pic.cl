@@ -1,7 +1,12 @@
 // Particles in the periodic unit square, which has GRID x GRID cells. The cell of (x, y) has
-// the number GRID i + j, where i counts along x and j along y. Parameters: WG; GRID; DT, the
-// time step; WEIGHT, a power of two: a particle's charge is WEIGHT * WEIGHT; RUN, the number
-// of consecutive particles that a work-item deposits.
+// the number GRID i + j, where i counts along x and j along y.
+//
+PARAMETER(WG)      // work-items of a work-group
+PARAMETER(GRID)    // cells along an axis
+PARAMETER(DT)      // the time step
+PARAMETER(WEIGHT)  // a power of two: a particle's charge is WEIGHT * WEIGHT
+PARAMETER(RUN)     // consecutive particles that a work-item deposits
+PARAMETER(TALLY)   // sums of a work-item in tally_particles
 
 // Velocities and the first positions are multiples of 2^-24: single precision holds them
 // exactly, so that they can be summed as integers.

@@ -6,8 +6,7 @@
 // Parameters beside those of these files:
 PARAMETER(WG)        // work-items of a work-group, more than CLASSES + 1; each handles one segment
 PARAMETER(RESIDENT)  // work-groups that share a compute unit
-PARAMETER(OFFSET_BITS)  // bits of an offset
-PARAMETER(SHORT)        // not 0: segments of up to this many records are sorted at once
+PARAMETER(SHORT)     // not 0: segments of up to this many records are sorted at once
 
 // classify_bytes() in segmented_shape.cpp computes its size.
 typedef struct {

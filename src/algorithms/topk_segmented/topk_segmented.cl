@@ -1,7 +1,6 @@
 // topk-segmented: copies the first records of each sorted segment, side by side.
 
-PARAMETER(WG)           // work-items of a work-group
-PARAMETER(OFFSET_BITS)  // bits of an offset
+PARAMETER(WG)  // work-items of a work-group
 
 //   keys_in, values_in    in: the sorted segments
 //   offsets               in: segment s has the records from offsets[s] to offsets[s + 1]

@@ -40,7 +40,9 @@ class TopkSegmentedSorter final : public Sorter {
     defines.problem(radix_problem(problem_))
         .set("WG", work_group_)
         .set("OFFSET_BITS", 8 * problem_.offset_bytes);
-    module_ = kernels::build(device, capabilities, kernels::embedded::topk_segmented_cl, defines);
+    module_ = kernels::build(device, capabilities,
+                             {kernels::embedded::offsets_cl, kernels::embedded::topk_segmented_cl},
+                             defines);
     take_ = module_->kernel("topk_segmented_take");
   }
 

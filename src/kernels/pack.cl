@@ -1,7 +1,9 @@
-// Records: packs a key's fields into words, and moves elements by positions. Parameters: WG; PACK
-// for records_pack; UNIT_BYTES, ONE_UNIT, SCATTER, PLACES for records_permute.
+// Packs the fields of a record's key into a word: an unsigned number that orders records as the
+// fields do.
+//
+PARAMETER(WG)    // work-items of a work-group
+PARAMETER(PACK)  // expression for the word of record `at`, made of load_number and number_order
 
-#ifdef PACK
 // Returns the number at p: `bytes` bytes (up to 8), loaded `unit` of them at a time.
 INLINE u64 load_number(GLOBAL const u8* p, u32 bytes, u32 unit, u32 big_endian) {
   u64 x = 0;
@@ -41,57 +43,3 @@ void records_pack(GLOBAL const u8* c0, GLOBAL const u8* c1, GLOBAL const u8* c2,
     words[i] = (ukey_t)(PACK);
   }
 }
-#endif
-
-#ifdef UNIT_BYTES
-#if UNIT_BYTES == 16
-typedef uint4 unit_t;
-#elif UNIT_BYTES == 8
-typedef u64 unit_t;
-#elif UNIT_BYTES == 4
-typedef u32 unit_t;
-#elif UNIT_BYTES == 2
-typedef u16 unit_t;
-#else
-typedef u8 unit_t;
-#endif
-
-// Moves n units; `units` of them are an element (ONE_UNIT: one). Neighbouring work-items move
-// neighbouring units, also across elements. PLACES says which elements are moved.
-#define ALL_PLACES 0
-#define COUNTED_PLACES 1  // the first *places
-#define PLACES_OF_SEGMENTS \
-  2  // the first `limit` of each segment, or all of a shorter one; `places` holds the segments'
-     // offsets
-KERNEL(WG)
-void records_permute(GLOBAL const unit_t* in, GLOBAL const value_t* positions, GLOBAL unit_t* out,
-                     GLOBAL const offset_t* places, u64 n, u32 units, u64 limit) {
-#if PLACES == COUNTED_PLACES
-  const index_t end = (index_t)((u64)*places * units);
-#else
-  const index_t end = (index_t)n;
-#endif
-  const index_t items = (index_t)group_count() * WG;
-  for (index_t i = (index_t)group_id() * WG + local_id(); i < end; i += items) {
-#if ONE_UNIT
-    const index_t element = i;
-#else
-    const index_t element = i / units;
-#endif
-#if PLACES == PLACES_OF_SEGMENTS
-    const u64 segment = element / limit;
-    if (element - segment * limit >= (u64)(places[segment + 1] - places[segment])) continue;
-#endif
-#if ONE_UNIT
-    const u64 other = positions[element];
-#else
-    const u64 other = (u64)positions[element] * units + (i - element * units);
-#endif
-#if SCATTER
-    out[other] = in[i];
-#else
-    out[i] = in[other];
-#endif
-  }
-}
-#endif

@@ -1,0 +1,58 @@
+// Moves the elements of an array by positions: a gather or a scatter.
+//
+PARAMETER(WG)          // work-items of a work-group
+PARAMETER(UNIT_BYTES)  // bytes that a work-item moves at once: 1, 2, 4, 8, 16; divides an element
+PARAMETER(ONE_UNIT)    // 1: a unit is a whole element
+PARAMETER(SCATTER)     // 1: scatter; 0: gather
+PARAMETER(PLACES)      // which positions exist: ALL_PLACES, COUNTED_PLACES, PLACES_OF_SEGMENTS
+
+#if UNIT_BYTES == 16
+typedef uint4 unit_t;
+#elif UNIT_BYTES == 8
+typedef u64 unit_t;
+#elif UNIT_BYTES == 4
+typedef u32 unit_t;
+#elif UNIT_BYTES == 2
+typedef u16 unit_t;
+#else
+typedef u8 unit_t;
+#endif
+
+// Moves n units; `units` of them are an element (ONE_UNIT: one). Neighbouring work-items move
+// neighbouring units, also across elements. PLACES says which elements are moved.
+#define ALL_PLACES 0
+#define COUNTED_PLACES 1  // the first *places
+#define PLACES_OF_SEGMENTS \
+  2  // the first `limit` of each segment, or all of a shorter one; `places` holds the segments'
+     // offsets
+KERNEL(WG)
+void records_permute(GLOBAL const unit_t* in, GLOBAL const value_t* positions, GLOBAL unit_t* out,
+                     GLOBAL const offset_t* places, u64 n, u32 units, u64 limit) {
+#if PLACES == COUNTED_PLACES
+  const index_t end = (index_t)((u64)*places * units);
+#else
+  const index_t end = (index_t)n;
+#endif
+  const index_t items = (index_t)group_count() * WG;
+  for (index_t i = (index_t)group_id() * WG + local_id(); i < end; i += items) {
+#if ONE_UNIT
+    const index_t element = i;
+#else
+    const index_t element = i / units;
+#endif
+#if PLACES == PLACES_OF_SEGMENTS
+    const u64 segment = element / limit;
+    if (element - segment * limit >= (u64)(places[segment + 1] - places[segment])) continue;
+#endif
+#if ONE_UNIT
+    const u64 other = positions[element];
+#else
+    const u64 other = (u64)positions[element] * units + (i - element * units);
+#endif
+#if SCATTER
+    out[other] = in[i];
+#else
+    out[i] = in[other];
+#endif
+  }
+}
