@@ -124,51 +124,59 @@ class Nvrtc : public testing::TestWithParam<MethodUnderTest> {
   void SetUp() override { need_nvrtc(); }
 };
 
+constexpr std::uint64_t few = 1000, many = std::uint64_t{1} << 33;  // 4- and 8-byte positions
+
+const Problem compiled_problems[] = {
+    {.key = KeyType::u32, .count = few},
+    {.key = KeyType::f64,
+     .count = few,
+     .payload = Payload::values,
+     .value_bytes = 8,
+     .order = Order::descending},
+    {.key = KeyType::i32,
+     .count = few,
+     .payload = Payload::positions,
+     .keys_out = false,
+     .begin_bit = 5,
+     .end_bit = 25},
+    {.key = KeyType::f32,
+     .count = many,
+     .payload = Payload::positions,
+     .value_bytes = 8,
+     .order = Order::descending},
+};
+
+// Plans, compiles and checks the launches; reports what fails.
+void compile(const MethodUnderTest& m, const Problem& problem, const Capabilities& capabilities,
+             const std::shared_ptr<CompilingDevice>& device, CheckingQueue& queue) {
+  const auto& algorithm = find_algorithm(m.algorithm.name);
+  try {
+    const auto sorter =
+        algorithm.plan(problem, capabilities, Parameters(m.parameters, algorithm.info()));
+    sorter->build(*device, capabilities);
+    sorter->enqueue(queue, some_operands(problem, sorter->scratch_bytes()));
+  } catch (const Error& e) {
+    if (e.code() == ErrorCode::unsupported && problem.count == many && is_limited(m.algorithm))
+      return;
+    ADD_FAILURE() << info(problem.key).name << ": " << e.what() << '\n' << e.log();
+  }
+}
+
 TEST_P(Nvrtc, Compiles) {
   const auto& m = GetParam();
-  const auto& algorithm = find_algorithm(m.algorithm.name);
-  const Parameters parameters(m.parameters, algorithm.info());
   const auto device = std::make_shared<CompilingDevice>();
-  constexpr std::uint64_t few = 1000, many = std::uint64_t{1} << 33;  // 4- and 8-byte positions
-  const Problem problems[] = {
-      {.key = KeyType::u32, .count = few},
-      {.key = KeyType::f64,
-       .count = few,
-       .payload = Payload::values,
-       .value_bytes = 8,
-       .order = Order::descending},
-      {.key = KeyType::i32,
-       .count = few,
-       .payload = Payload::positions,
-       .keys_out = false,
-       .begin_bit = 5,
-       .end_bit = 25},
-      {.key = KeyType::f32,
-       .count = many,
-       .payload = Payload::positions,
-       .value_bytes = 8,
-       .order = Order::descending},
-  };
   CheckingQueue queue(device);
-  bool ordered = false;
+  Capabilities caps = device->info().claimed;
+  caps.ordered_local_atomics = false;
   unsigned turn = m.turn;
-  for (auto problem : problems) {
+  for (auto problem : compiled_problems) {
     if (++turn % 3 != 0 && !m.parameters.empty())
       continue;  // a third of the parameter sets for each problem
     if (m.algorithm.quadratic) problem.count = few;
     problem.limit = m.algorithm.limit ? problem.count / 10 : 0;
     if (m.algorithm.segments) problem.segments = 10;
-    Capabilities caps = device->info().claimed;
-    caps.ordered_local_atomics = ordered = !ordered;
-    try {
-      const auto sorter = algorithm.plan(problem, caps, parameters);
-      sorter->build(*device, caps);
-      sorter->enqueue(queue, some_operands(problem, sorter->scratch_bytes()));
-    } catch (const Error& e) {
-      if (e.code() == ErrorCode::unsupported && problem.count == many && is_limited(m.algorithm))
-        continue;
-      ADD_FAILURE() << info(problem.key).name << ": " << e.what() << '\n' << e.log();
-    }
+    caps.ordered_local_atomics = !caps.ordered_local_atomics;
+    compile(m, problem, caps, device, queue);
   }
   EXPECT_GT(device->compilations, 0u);
   EXPECT_GT(queue.launches, 0u);

@@ -19,6 +19,7 @@
 #include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <sortium/sortium.hpp>
 #include <thread>
 #ifdef X86_SIMD_SORT
@@ -93,182 +94,226 @@ bool correct(const K* in, const K* keys, const std::uint32_t* values, std::size_
   return before == after;
 }
 
-template <class K>
-void compare(const Row& row, std::uint64_t n) {
-  const bool pairs = row.payload == "values";
-  const auto type = sortium::parse_key_type(row.type);
-  // At least 65536 records, so that a branch predictor cannot learn the data.
-  const std::size_t lists = std::max<std::size_t>(1, 65536 / n), all_records = n * lists;
-  std::vector<K> in(all_records), keys(all_records);
-  std::vector<std::uint32_t> positions(pairs ? all_records : 0), values(positions.size());
-  if (row.distribution == "uniform")
-    app::make_keys(row.distribution, type, all_records, 0, all_records, in.data());
-  else
-    for (std::size_t begin = 0; begin < all_records; begin += n)
-      app::make_keys(row.distribution, type, n, 0, n, &in[begin]);
-  for (std::size_t i = 0; i < positions.size(); ++i) positions[i] = static_cast<std::uint32_t>(i);
-  struct Record {
-    K key;
-    std::uint32_t value;
-  };
-  std::vector<Record> records(positions.size());
-  std::vector<std::uint64_t> words;
+double median(std::vector<double>& times) {
+  std::ranges::nth_element(times, times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2));
+  return times[times.size() / 2];
+}
 
-  std::vector<Contender<K>> all;
-  const auto load = [&] { keys = in, values = positions; };
-  const auto as_they_lie = [&](std::vector<K>& k, std::vector<std::uint32_t>& v) {
-    k = keys, v = values;
-  };
-  const auto load_records = [&] {
-    for (std::size_t i = 0; i < records.size(); ++i) records[i] = {in[i], positions[i]};
-  };
-  const auto from_records = [&](std::vector<K>& k, std::vector<std::uint32_t>& v) {
-    for (std::size_t i = 0; i < records.size(); ++i) k[i] = records[i].key, v[i] = records[i].value;
-  };
-  const auto by_key = [](const Record& a, const Record& b) { return less(a.key, b.key); };
-  const auto add_sortium = [&](const std::string& name, sortium::Options options) {
-    all.push_back({name, load,
-                   [&, options](std::size_t begin) {
-                     const std::span k(keys.data() + begin, n);
-                     if (pairs)
-                       sortium::sort(k, std::span(values.data() + begin, n), options);
-                     else
-                       sortium::sort(k, options);
-                   },
-                   as_they_lie, true});
-  };
-  add_sortium(
-      "sortium",
-      {.device = "cpu:0",
-       .algorithm = row.settings.threads < std::thread::hardware_concurrency() ? "sample" : "auto",
-       .parameters = row.settings.threads < std::thread::hardware_concurrency()
-                         ? fmt::format("threads={}", row.settings.threads)
-                         : ""});
-  for (const auto& d : sortium::devices())
-    if (d->info().claimed.backend == sortium::Backend::opencl &&
-        d->info().claimed.kind == sortium::DeviceKind::cpu) {
-      add_sortium("sortium, OpenCL", {.device = d->info().id});
-      break;
-    }
-  if (pairs) {
-    all.push_back({"std::stable_sort", load_records,
-                   [&](auto b) { std::stable_sort(&records[b], &records[b] + n, by_key); },
-                   from_records, true});
-    all.push_back({"std::stable_sort, parallel", load_records,
-                   [&](auto b) {
-                     std::stable_sort(std::execution::par, &records[b], &records[b] + n, by_key);
-                   },
-                   from_records, true});
-    all.push_back(
-        {"std::sort, parallel", load_records,
-         [&](auto b) { std::sort(std::execution::par, &records[b], &records[b] + n, by_key); },
-         from_records, false});
-    all.push_back({"boost::sort::parallel_stable_sort", load_records,
-                   [&](auto b) {
-                     boost::sort::parallel_stable_sort(&records[b], &records[b] + n, by_key,
-                                                       row.settings.threads);
-                   },
-                   from_records, true});
-    if constexpr (std::is_same_v<K, std::uint32_t>)
-      all.push_back({"vqsort, 1 thread",
-                     [&] {
-                       words.resize(all_records);
-                       for (std::size_t i = 0; i < all_records; ++i)
-                         words[i] = std::uint64_t{in[i]} << 32 | i;
-                     },
-                     [&](auto b) { hwy::VQSort(&words[b], n, hwy::SortAscending()); },
-                     [&](auto& k, auto& v) {
-                       for (std::size_t i = 0; i < all_records; ++i)
-                         k[i] = static_cast<K>(words[i] >> 32),
-                         v[i] = static_cast<std::uint32_t>(words[i]);
-                     },
-                     true});
-#ifdef X86_SIMD_SORT
-    all.push_back({"x86-simd-sort", load,
-                   [&](auto b) { x86simdsortStatic::keyvalue_qsort(&keys[b], &values[b], n); },
-                   as_they_lie, false});
-#endif
-  } else {
-    const auto compare_keys = [](K a, K b) { return less(a, b); };
-    all.push_back({"std::sort", load,
-                   [&](auto b) { std::sort(&keys[b], &keys[b] + n, compare_keys); }, as_they_lie,
-                   false});
-    all.push_back(
-        {"std::sort, parallel", load,
-         [&](auto b) { std::sort(std::execution::par, &keys[b], &keys[b] + n, compare_keys); },
-         as_they_lie, false});
-    all.push_back({"boost::sort::block_indirect_sort", load,
-                   [&](auto b) {
-                     boost::sort::block_indirect_sort(&keys[b], &keys[b] + n, compare_keys,
-                                                      row.settings.threads);
-                   },
-                   as_they_lie, false});
-    if constexpr (std::is_same_v<K, std::uint32_t> || std::is_same_v<K, std::uint64_t>)
-      all.push_back({"vqsort, 1 thread", load,
-                     [&](auto b) { hwy::VQSort(&keys[b], n, hwy::SortAscending()); }, as_they_lie,
-                     false});
-#ifdef X86_SIMD_SORT
-    all.push_back({"x86-simd-sort", load,
-                   [&](auto b) { x86simdsortStatic::qsort(&keys[b], n, true); }, as_they_lie,
-                   false});
-#endif
-  }
-  if (!row.settings.only.empty())
-    std::erase_if(all, [&](const auto& c) {
+// The sorts of lists of n records, one after the other, in one buffer.
+template <class K>
+class Comparison {
+ public:
+  Comparison(const Row& row, std::uint64_t n) : row_(row), pairs_(row.payload == "values"), n_(n) {
+    // At least 65536 records, so that a branch predictor cannot learn the data.
+    lists_ = std::max<std::size_t>(1, 65536 / n);
+    all_records_ = n * lists_;
+    make_input();
+    add_sortiums();
+    if (pairs_)
+      add_sorts_of_pairs();
+    else
+      add_sorts_of_keys();
+    if (row.settings.only.empty()) return;
+    std::erase_if(all_, [&](const auto& c) {
       return std::ranges::none_of(row.settings.only, [&](const auto& word) {
         return c.name.find(word) != std::string::npos;
       });
     });
-
-  // Interleaved, so that a disturbance of the machine affects all sorts.
-  std::vector<std::vector<double>> times(all.size());
-  std::vector<bool> right(all.size());
-  const double begin = now();
-  for (unsigned round = 0;
-       round < 2 ||
-       (round < 50 && now() - begin < row.settings.seconds * static_cast<double>(all.size()));
-       ++round)
-    for (std::size_t c = 0; c < all.size(); ++c) {
-      all[c].load();
-      const double start = now();
-      for (std::size_t begin = 0; begin < all_records; begin += n) all[c].sort(begin);
-      times[c].push_back((now() - start) / static_cast<double>(lists));
-      if (round != 0) continue;
-      times[c].clear();  // the first round allocates memory and builds kernels
-      std::vector<K> k(all_records);
-      std::vector<std::uint32_t> v(values.size());
-      all[c].result(k, v);
-      right[c] = true;
-      for (std::size_t b = 0; b < all_records; b += n)
-        right[c] = right[c] && correct(&in[b], &k[b], pairs ? &v[b] : nullptr, n,
-                                       static_cast<std::uint32_t>(b), all[c].stable);
-    }
-
-  double parallel = 0;
-  const auto median = [](std::vector<double>& t) {
-    std::ranges::nth_element(t, t.begin() + static_cast<std::ptrdiff_t>(t.size() / 2));
-    return t[t.size() / 2];
-  };
-  for (std::size_t c = 0; c < all.size(); ++c)
-    if (all[c].name == "std::sort, parallel") parallel = median(times[c]);
-  for (std::size_t c = 0; c < all.size(); ++c) {
-    const double t = median(times[c]);
-    fmt::print("{:>10} {:<4} {:<6} {:<10} {:<34} {:>8.1f} Mkey/s {:>6.2f} x {}\n", n, row.type,
-               row.payload, row.distribution, all[c].name, static_cast<double>(n) / t * 1e-6,
-               parallel / t, right[c] ? "" : "WRONG");
-    row.results.push_back({{"n", n},
-                           {"type", row.type},
-                           {"payload", row.payload},
-                           {"distribution", row.distribution},
-                           {"sort", all[c].name},
-                           {"threads", row.settings.threads},
-                           {"seconds", t},
-                           {"mkeys_per_second", static_cast<double>(n) / t * 1e-6},
-                           {"times_parallel_std_sort", parallel / t},
-                           {"correct", static_cast<bool>(right[c])}});
-    if (!right[c]) throw std::runtime_error(all[c].name + " sorted wrongly");
   }
-  std::fflush(stdout);
+
+  // Interleaves the sorts, so that a disturbance of the machine affects all of them.
+  void measure() {
+    times_.resize(all_.size());
+    right_.resize(all_.size());
+    const double begin = now(), seconds = row_.settings.seconds * static_cast<double>(all_.size());
+    for (unsigned round = 0; round < 2 || (round < 50 && now() - begin < seconds); ++round)
+      for (std::size_t c = 0; c < all_.size(); ++c) {
+        all_[c].load();
+        const double start = now();
+        for (std::size_t b = 0; b < all_records_; b += n_) all_[c].sort(b);
+        times_[c].push_back((now() - start) / static_cast<double>(lists_));
+        if (round != 0) continue;
+        times_[c].clear();  // the first round allocates memory and builds kernels
+        right_[c] = is_right(all_[c]);
+      }
+  }
+
+  void print() {
+    double parallel = 0;
+    for (std::size_t c = 0; c < all_.size(); ++c)
+      if (all_[c].name == "std::sort, parallel") parallel = median(times_[c]);
+    for (std::size_t c = 0; c < all_.size(); ++c) {
+      const double t = median(times_[c]), rate = static_cast<double>(n_) / t * 1e-6;
+      fmt::print("{:>10} {:<4} {:<6} {:<10} {:<34} {:>8.1f} Mkey/s {:>6.2f} x {}\n", n_, row_.type,
+                 row_.payload, row_.distribution, all_[c].name, rate, parallel / t,
+                 right_[c] ? "" : "WRONG");
+      row_.results.push_back({{"n", n_},
+                              {"type", row_.type},
+                              {"payload", row_.payload},
+                              {"distribution", row_.distribution},
+                              {"sort", all_[c].name},
+                              {"threads", row_.settings.threads},
+                              {"seconds", t},
+                              {"mkeys_per_second", rate},
+                              {"times_parallel_std_sort", parallel / t},
+                              {"correct", static_cast<bool>(right_[c])}});
+      if (!right_[c]) throw std::runtime_error(all_[c].name + " sorted wrongly");
+    }
+    std::fflush(stdout);
+  }
+
+ private:
+  struct Record {
+    K key;
+    std::uint32_t value;
+  };
+  using Values = std::vector<std::uint32_t>;
+  using Sort = std::function<void(std::size_t)>;
+
+  void make_input() {
+    const auto type = sortium::parse_key_type(row_.type);
+    in_.resize(all_records_), keys_.resize(all_records_);
+    if (row_.distribution == "uniform")
+      app::make_keys(row_.distribution, type, all_records_, 0, all_records_, in_.data());
+    else
+      for (std::size_t begin = 0; begin < all_records_; begin += n_)
+        app::make_keys(row_.distribution, type, n_, 0, n_, &in_[begin]);
+    if (!pairs_) return;
+    positions_.resize(all_records_), values_.resize(all_records_), records_.resize(all_records_);
+    std::iota(positions_.begin(), positions_.end(), 0u);
+  }
+
+  // Adds a sort of arrays: keys, and perhaps values.
+  void add(const std::string& name, Sort sort, bool stable = false) {
+    all_.push_back({name, [this] { keys_ = in_, values_ = positions_; }, std::move(sort),
+                    [this](std::vector<K>& k, Values& v) { k = keys_, v = values_; }, stable});
+  }
+
+  // Adds a sort of structures of a key and a value.
+  void add_of_records(const std::string& name, Sort sort, bool stable) {
+    const auto load = [this] {
+      for (std::size_t i = 0; i < records_.size(); ++i) records_[i] = {in_[i], positions_[i]};
+    };
+    const auto result = [this](std::vector<K>& k, Values& v) {
+      for (std::size_t i = 0; i < records_.size(); ++i)
+        k[i] = records_[i].key, v[i] = records_[i].value;
+    };
+    all_.push_back({name, load, std::move(sort), result, stable});
+  }
+
+  void add_sortium(const std::string& name, const sortium::Options& options) {
+    const auto sort = [this, options](std::size_t begin) {
+      const std::span k(keys_.data() + begin, n_);
+      if (pairs_)
+        sortium::sort(k, std::span(values_.data() + begin, n_), options);
+      else
+        sortium::sort(k, options);
+    };
+    add(name, sort, true);
+  }
+
+  void add_sortiums() {
+    const unsigned threads = row_.settings.threads;
+    const bool all_cores = threads >= std::thread::hardware_concurrency();
+    add_sortium("sortium", {.device = "cpu:0",
+                            .algorithm = all_cores ? "auto" : "sample",
+                            .parameters = all_cores ? "" : fmt::format("threads={}", threads)});
+    for (const auto& d : sortium::devices())
+      if (d->info().claimed.backend == sortium::Backend::opencl &&
+          d->info().claimed.kind == sortium::DeviceKind::cpu)
+        return add_sortium("sortium, OpenCL", {.device = d->info().id});
+  }
+
+  void add_sorts_of_pairs() {
+    const auto by_key = [](const Record& a, const Record& b) { return less(a.key, b.key); };
+    const auto at = [this](std::size_t b) { return records_.data() + b; };
+    const unsigned threads = row_.settings.threads;
+    add_of_records(
+        "std::stable_sort", [=, this](auto b) { std::stable_sort(at(b), at(b) + n_, by_key); },
+        true);
+    add_of_records(
+        "std::stable_sort, parallel",
+        [=, this](auto b) { std::stable_sort(std::execution::par, at(b), at(b) + n_, by_key); },
+        true);
+    add_of_records(
+        "std::sort, parallel",
+        [=, this](auto b) { std::sort(std::execution::par, at(b), at(b) + n_, by_key); }, false);
+    add_of_records(
+        "boost::sort::parallel_stable_sort",
+        [=, this](auto b) {
+          boost::sort::parallel_stable_sort(at(b), at(b) + n_, by_key, threads);
+        },
+        true);
+    if constexpr (std::is_same_v<K, std::uint32_t>) add_vqsort_of_pairs();
+#ifdef X86_SIMD_SORT
+    add("x86-simd-sort",
+        [this](auto b) { x86simdsortStatic::keyvalue_qsort(&keys_[b], &values_[b], n_); });
+#endif
+  }
+
+  // Sorts words of key and position.
+  void add_vqsort_of_pairs() {
+    const auto load = [this] {
+      words_.resize(all_records_);
+      for (std::size_t i = 0; i < all_records_; ++i) words_[i] = std::uint64_t{in_[i]} << 32 | i;
+    };
+    const auto result = [this](std::vector<K>& k, Values& v) {
+      for (std::size_t i = 0; i < all_records_; ++i) {
+        k[i] = static_cast<K>(words_[i] >> 32);
+        v[i] = static_cast<std::uint32_t>(words_[i]);
+      }
+    };
+    all_.push_back({"vqsort, 1 thread", load,
+                    [this](auto b) { hwy::VQSort(&words_[b], n_, hwy::SortAscending()); }, result,
+                    true});
+  }
+
+  void add_sorts_of_keys() {
+    const auto compare = [](K a, K b) { return less(a, b); };
+    const auto at = [this](std::size_t b) { return keys_.data() + b; };
+    const unsigned threads = row_.settings.threads;
+    add("std::sort", [=, this](auto b) { std::sort(at(b), at(b) + n_, compare); });
+    add("std::sort, parallel",
+        [=, this](auto b) { std::sort(std::execution::par, at(b), at(b) + n_, compare); });
+    add("boost::sort::block_indirect_sort", [=, this](auto b) {
+      boost::sort::block_indirect_sort(at(b), at(b) + n_, compare, threads);
+    });
+    if constexpr (std::is_same_v<K, std::uint32_t> || std::is_same_v<K, std::uint64_t>)
+      add("vqsort, 1 thread", [this](auto b) { hwy::VQSort(&keys_[b], n_, hwy::SortAscending()); });
+#ifdef X86_SIMD_SORT
+    add("x86-simd-sort", [this](auto b) { x86simdsortStatic::qsort(&keys_[b], n_, true); });
+#endif
+  }
+
+  [[nodiscard]] bool is_right(const Contender<K>& contender) const {
+    std::vector<K> k(all_records_);
+    Values v(values_.size());
+    contender.result(k, v);
+    for (std::size_t b = 0; b < all_records_; b += n_)
+      if (!correct(&in_[b], &k[b], pairs_ ? &v[b] : nullptr, n_, static_cast<std::uint32_t>(b),
+                   contender.stable))
+        return false;
+    return true;
+  }
+
+  const Row& row_;
+  bool pairs_;
+  std::uint64_t n_;
+  std::size_t lists_, all_records_;
+  std::vector<K> in_, keys_;
+  Values positions_, values_;
+  std::vector<Record> records_;
+  std::vector<std::uint64_t> words_;
+  std::vector<Contender<K>> all_;
+  std::vector<std::vector<double>> times_;  // of each sort
+  std::vector<bool> right_;
+};
+
+template <class K>
+void compare(const Row& row, std::uint64_t n) {
+  Comparison<K> comparison(row, n);
+  comparison.measure();
+  comparison.print();
 }
 
 }  // namespace

@@ -254,6 +254,37 @@ UniquePlan::UniquePlan(std::shared_ptr<Device> device, const Problem& problem,
                        unsigned length_bytes)
     : OperationPlan(std::make_unique<UniqueImpl>(std::move(device), problem, length_bytes)) {}
 
+namespace {
+
+// Counts the runs of each part, scans the counts, then writes each run's first record.
+void enqueue_unique(const UniqueImpl& m, Queue& queue, const UniquePlan::Operands& o) {
+  const auto& p = m.problem;
+  const auto scratch = m.scratch_of(o.scratch);
+  const Memory counts = m.counts.in(scratch),
+               starts = m.starts.bytes != 0 ? m.starts.in(scratch) : Memory{};
+  const bool moves = !m.mover;  // the kernel moves the values with the keys
+  const Arg tally[] = {{"keys", o.keys_in}, {"counts", counts}, {"n", p.count}, {"part", m.part}};
+  queue.launch({*m.tally, m.groups, m.work_group, tally, "tally"});
+  m.scan.enqueue(queue, scratch, counts);
+  const Arg gather[] = {{"keys_in", o.keys_in},
+                        {"keys_out", o.keys_out},
+                        {"values_in", moves ? o.values_in : Memory{}},
+                        {"values_out", moves ? o.values_out : Memory{}},
+                        {"starts", starts},
+                        {"counts", counts},
+                        {"runs", o.runs},
+                        {"n", p.count},
+                        {"part", m.part}};
+  queue.launch({*m.gather, m.groups, m.work_group, gather, "compact"});
+  if (m.mover) m.mover->enqueue(queue, o.values_in, starts, o.values_out, o.runs);
+  if (m.length_bytes == 0) return;
+  const Arg lengths[] = {
+      {"starts", starts}, {"lengths", o.lengths}, {"runs", o.runs}, {"n", p.count}};
+  queue.launch({*m.lengths, groups_for(m, p.count), m.work_group, lengths, "lengths"});
+}
+
+}  // namespace
+
 void UniquePlan::run(Queue& queue, const Operands& o) const {
   const auto& m = as<UniqueImpl>(impl_);
   const auto& p = m.problem;
@@ -277,28 +308,7 @@ void UniquePlan::run(Queue& queue, const Operands& o) const {
     return queue.write(o.runs, &runs, 8);
   }
 #endif
-  const auto scratch = m.scratch_of(o.scratch);
-  const Memory counts = m.counts.in(scratch),
-               starts = m.starts.bytes != 0 ? m.starts.in(scratch) : Memory{};
-  const bool moves = !m.mover;  // the kernel moves the values with the keys
-  const Arg tally[] = {{"keys", o.keys_in}, {"counts", counts}, {"n", p.count}, {"part", m.part}};
-  queue.launch({*m.tally, m.groups, m.work_group, tally, "tally"});
-  m.scan.enqueue(queue, scratch, counts);
-  const Arg gather[] = {{"keys_in", o.keys_in},
-                        {"keys_out", o.keys_out},
-                        {"values_in", moves ? o.values_in : Memory{}},
-                        {"values_out", moves ? o.values_out : Memory{}},
-                        {"starts", starts},
-                        {"counts", counts},
-                        {"runs", o.runs},
-                        {"n", p.count},
-                        {"part", m.part}};
-  queue.launch({*m.gather, m.groups, m.work_group, gather, "compact"});
-  if (m.mover) m.mover->enqueue(queue, o.values_in, starts, o.values_out, o.runs);
-  if (m.length_bytes == 0) return;
-  const Arg lengths[] = {
-      {"starts", starts}, {"lengths", o.lengths}, {"runs", o.runs}, {"n", p.count}};
-  queue.launch({*m.lengths, groups_for(m, p.count), m.work_group, lengths, "lengths"});
+  enqueue_unique(m, queue, o);
 }
 
 MergePlan::MergePlan(std::shared_ptr<Device> device, const Problem& problem, std::uint64_t a_count)

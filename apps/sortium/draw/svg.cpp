@@ -239,91 +239,119 @@ std::string draw_odd_even(unsigned n) {
   return draw_network(n, rounds, words);
 }
 
-std::string draw_merge(unsigned n) {
-  const auto levels = networks::merges(n);
-  const double unit = n <= 16 ? 34 : n <= 32 ? 22 : 15;
-  const unsigned pieces = 5;  // of a merge in tier 3
-  const double box = 22, level_height = 62, names = 96, tiers = 176;
-  const std::string title = fmt::format("Merge sort in three tiers, {} records", n);
-  const std::string limits = "Runs are drawn shorter than they are, so that every tier is visible.";
-  const double content = names + n * unit + tiers;
-  const double width = std::ceil(
-      2 * margin + std::max({content, width_of(title, title_size), width_of(limits, text_size)}));
-  const double x0 = (width - content) / 2 + names, x1 = x0 + n * unit;
-  const double y_title = margin + 16, y0 = y_title + 44;
-  const double height = y0 + box + static_cast<double>(levels.size()) * level_height + 14 + margin;
-  const auto row = [&](std::size_t level) {
-    return y0 + static_cast<double>(level) * level_height;
-  };
+// The picture of a merge sort: a row of runs for each level, in bands for the three tiers.
+class MergePicture {
+ public:
+  explicit MergePicture(unsigned n)
+      : n_(n),
+        levels_(networks::merges(n)),
+        unit_(n <= 16   ? 34
+              : n <= 32 ? 22
+                        : 15) {
+    content_ = names + n * unit_ + tiers;
+    width_ = std::ceil(2 * margin + std::max({content_, width_of(title(), title_size),
+                                              width_of(limits, text_size)}));
+    x0_ = (width_ - content_) / 2 + names;
+  }
 
-  // All tiers have the same number of levels; the first ones get the remainder.
-  const auto tier_of = [&](std::size_t level) {
-    const std::size_t first = (levels.size() + 2) / 3, second = first + (levels.size() + 1) / 3;
-    return level < first ? 0u : level < second ? 1u : 2u;
-  };
-  static constexpr std::array<std::array<const char*, 2>, 3> tier_words{
-      {{"one work-item", "does a merge"},
-       {"one work-group", "does a merge"},
-       {"many work-groups, each", "merges a piece"}}};
+  std::string draw() {
+    svg_.text(margin, y_title, title(), Anchor::start, title_size, ink, true);
+    svg_.text(margin, y_title + 20, limits, Anchor::start, text_size, pale_ink);
+    draw_bands();
+    for (unsigned i = 0; i < n_; ++i) label_run(0, draw_run(0, i, i + 1, ground), 1);
+    label_row(0, n_, 1);
+    for (std::size_t level = 0; level < levels_.size(); ++level) {
+      for (const auto& m : levels_[level]) draw_merge(level, m);
+      label_row(level + 1, levels_[level].size(), 2u << level);
+    }
+    const double levels = static_cast<double>(levels_.size());
+    return svg_.finish(width_, y0 + box + levels * level_height + 14 + margin, title());
+  }
+
+ private:
+  using Levels = decltype(networks::merges(0));
+  using Merge = Levels::value_type::value_type;
+
+  static constexpr unsigned pieces = 5;  // of a merge in tier 3
+  static constexpr double box = 22, level_height = 62, names = 96, tiers = 176;
+  static constexpr double y_title = margin + 16, y0 = y_title + 44;
+  static constexpr const char* limits =
+      "Runs are drawn shorter than they are, so that every tier is visible.";
   static constexpr std::array<const char*, 3> fills{"#cfe3f7", "#d3ecd3", "#fbdfc5"};
 
-  Svg svg;
-  svg.text(margin, y_title, title, Anchor::start, title_size, ink, true);
-  svg.text(margin, y_title + 20, limits, Anchor::start, text_size, pale_ink);
+  [[nodiscard]] std::string title() const {
+    return fmt::format("Merge sort in three tiers, {} records", n_);
+  }
+  static double row(std::size_t level) { return y0 + static_cast<double>(level) * level_height; }
 
-  // A band for each tier, from below the runs with which it begins.
-  for (std::size_t level = 0, begin = 0; level < levels.size(); ++level) {
-    if (level + 1 < levels.size() && tier_of(level + 1) == tier_of(level)) continue;
-    const unsigned tier = tier_of(level);
-    const double top = row(begin) + box + 8, bottom = row(level + 1) + box + 8;
-    svg.rect(x0 - names, top, content, bottom - top, bands[tier % 2]);
-    const double y = (top + bottom) / 2;
-    svg.text(x1 + 18, y - 12, fmt::format("tier {}", tier + 1), Anchor::start, text_size + 1, ink,
-             true);
-    svg.text(x1 + 18, y + 4, tier_words[tier][0], Anchor::start, text_size, pale_ink);
-    svg.text(x1 + 18, y + 19, tier_words[tier][1], Anchor::start, text_size, pale_ink);
-    begin = level + 1;
+  // All tiers have the same number of levels; the first ones get the remainder.
+  [[nodiscard]] unsigned tier_of(std::size_t level) const {
+    const std::size_t first = (levels_.size() + 2) / 3, second = first + (levels_.size() + 1) / 3;
+    return level < first ? 0u : level < second ? 1u : 2u;
   }
 
-  const auto draw_run = [&](std::size_t level, unsigned begin, unsigned end, const char* fill) {
-    const double x = x0 + begin * unit + 1.5, run_width = (end - begin) * unit - 3;
-    svg.rect(x, row(level), run_width, box, fill, pale_ink, 3);
-    return x + run_width / 2;
-  };
-  const auto label_run = [&](std::size_t level, double middle, unsigned length) {
-    svg.text(middle, row(level) + box / 2 + 4, fmt::format("{}", length), Anchor::middle,
-             unit < 20 ? 10 : text_size);
-  };
-  const auto label_row = [&](std::size_t level, std::size_t runs, unsigned longest) {
-    svg.text(x0 - 12, row(level) + box / 2 + 4,
-             runs == 1          ? std::string("sorted")
-             : n % longest == 0 ? fmt::format("{} runs of {}", runs, longest)
-                                : fmt::format("{} runs", runs),
-             Anchor::end);
-  };
-  for (unsigned i = 0; i < n; ++i) label_run(0, draw_run(0, i, i + 1, ground), 1);
-  label_row(0, n, 1);
-  for (std::size_t level = 0; level < levels.size(); ++level) {
-    const unsigned tier = tier_of(level);
-    for (const auto& m : levels[level]) {
-      const double middle =
-          draw_run(level + 1, m.begin, m.end, m.middle < m.end ? fills[tier] : ground);
-      if (tier == 2 && m.middle < m.end)
-        for (unsigned piece = 1; piece < pieces; ++piece) {
-          const double x =
-              x0 + (m.begin + (m.end - m.begin) * piece / static_cast<double>(pieces)) * unit;
-          svg.line(x, row(level + 1), x, row(level + 1) + box, pale_ink, 1, "3 2");
-        }
-      for (const auto& [from, to] : {std::pair{m.begin, m.middle}, std::pair{m.middle, m.end}})
-        if (from < to)
-          svg.line(x0 + (from + to) / 2.0 * unit, row(level) + box, middle, row(level + 1),
-                   pale_ink, 1.2);
-      label_run(level + 1, middle, m.end - m.begin);
+  // Draws a band for each tier, from below the runs with which it begins.
+  void draw_bands() {
+    static constexpr std::array<std::array<const char*, 2>, 3> words{
+        {{"one work-item", "does a merge"},
+         {"one work-group", "does a merge"},
+         {"many work-groups, each", "merges a piece"}}};
+    const double x1 = x0_ + n_ * unit_;
+    for (std::size_t level = 0, begin = 0; level < levels_.size(); ++level) {
+      if (level + 1 < levels_.size() && tier_of(level + 1) == tier_of(level)) continue;
+      const unsigned tier = tier_of(level);
+      const double top = row(begin) + box + 8, bottom = row(level + 1) + box + 8;
+      svg_.rect(x0_ - names, top, content_, bottom - top, bands[tier % 2]);
+      const double y = (top + bottom) / 2;
+      svg_.text(x1 + 18, y - 12, fmt::format("tier {}", tier + 1), Anchor::start, text_size + 1,
+                ink, true);
+      svg_.text(x1 + 18, y + 4, words[tier][0], Anchor::start, text_size, pale_ink);
+      svg_.text(x1 + 18, y + 19, words[tier][1], Anchor::start, text_size, pale_ink);
+      begin = level + 1;
     }
-    label_row(level + 1, levels[level].size(), 2u << level);
   }
-  return svg.finish(width, height, title);
-}
+
+  // Returns the middle of the run.
+  double draw_run(std::size_t level, unsigned begin, unsigned end, const char* fill) {
+    const double x = x0_ + begin * unit_ + 1.5, run_width = (end - begin) * unit_ - 3;
+    svg_.rect(x, row(level), run_width, box, fill, pale_ink, 3);
+    return x + run_width / 2;
+  }
+  void label_run(std::size_t level, double middle, unsigned length) {
+    svg_.text(middle, row(level) + box / 2 + 4, fmt::format("{}", length), Anchor::middle,
+              unit_ < 20 ? 10 : text_size);
+  }
+  void label_row(std::size_t level, std::size_t runs, unsigned longest) {
+    svg_.text(x0_ - 12, row(level) + box / 2 + 4,
+              runs == 1           ? std::string("sorted")
+              : n_ % longest == 0 ? fmt::format("{} runs of {}", runs, longest)
+                                  : fmt::format("{} runs", runs),
+              Anchor::end);
+  }
+
+  // Draws the run that a merge writes, its pieces, and lines from the runs that it reads.
+  void draw_merge(std::size_t level, const Merge& m) {
+    const unsigned tier = tier_of(level);
+    const double middle =
+        draw_run(level + 1, m.begin, m.end, m.middle < m.end ? fills[tier] : ground);
+    if (tier == 2 && m.middle < m.end)
+      for (unsigned piece = 1; piece < pieces; ++piece) {
+        const double x =
+            x0_ + (m.begin + (m.end - m.begin) * piece / static_cast<double>(pieces)) * unit_;
+        svg_.line(x, row(level + 1), x, row(level + 1) + box, pale_ink, 1, "3 2");
+      }
+    for (const auto& [from, to] : {std::pair{m.begin, m.middle}, std::pair{m.middle, m.end}})
+      if (from < to)
+        svg_.line(x0_ + (from + to) / 2.0 * unit_, row(level) + box, middle, row(level + 1),
+                  pale_ink, 1.2);
+    label_run(level + 1, middle, m.end - m.begin);
+  }
+
+  unsigned n_;
+  Levels levels_;
+  double unit_, content_, width_, x0_;
+  Svg svg_;
+};
 
 }  // namespace
 
@@ -333,7 +361,7 @@ std::string draw_svg(const std::string& what, unsigned n) {
                   fmt::format("-n {}: {} to {} records can be drawn", n, draw_least, draw_most));
   if (what == "bitonic") return draw_bitonic(n);
   if (what == "odd-even") return draw_odd_even(n);
-  if (what == "merge") return draw_merge(n);
+  if (what == "merge") return MergePicture(n).draw();
   throw Failure(
       exit_usage,
       fmt::format("WHAT {}: there is no such picture; there are bitonic, odd-even, merge", what));

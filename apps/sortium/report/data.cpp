@@ -360,6 +360,72 @@ bool same_run(const ReportRun& a, const ReportRun& b) {
   return true;
 }
 
+constexpr const char* what_has_results =
+    "what 'sortium bench --json', scripts/gpu-check or a program of bench/peers writes";
+
+// Reads results, each file once.
+class ResultReader {
+ public:
+  void read_named_file(const std::string& path) {
+    if (!add(path))
+      throw Failure(exit_usage,
+                    fmt::format("{} has no results: it must be {}", path, what_has_results));
+  }
+
+  void read_directory(const std::string& path) {
+    std::error_code error;
+    fs::directory_iterator entries(path, error);
+    if (error)
+      throw Failure(exit_usage,
+                    fmt::format("cannot read the directory {}: {}", path, error.message()));
+    std::vector<std::string> files, others;
+    for (const auto& entry : entries)
+      if (entry.path().extension() == ".json" && entry.is_regular_file())
+        files.push_back(entry.path().string());
+    std::ranges::sort(files);
+    for (const auto& file : files)
+      if (!add(file)) others.push_back(file);
+    if (others.size() == files.size())
+      throw Failure(
+          exit_usage,
+          fmt::format(
+              "the directory {} has no results: of the {} files called *.json in it none is {}",
+              path, files.size(), what_has_results));
+    data_.left_out.insert(data_.left_out.end(), others.begin(), others.end());
+  }
+
+  ReportData finish() && {
+    // The newest run first; runs without a date last.
+    std::ranges::stable_sort(data_.runs, std::ranges::greater{},
+                             [](const ReportRun& r) { return r.fact("date"); });
+    return std::move(data_);
+  }
+
+ private:
+  // Returns true if the file has results. A file that was already read counts as one.
+  bool add(const std::string& path) {
+    const auto real = fs::weakly_canonical(path);
+    if (std::ranges::find(seen_, real) != seen_.end()) return true;
+    ReportRun run = read_file(path);
+    if (run.rows.empty()) return false;
+    seen_.push_back(real);
+    const auto same =
+        std::ranges::find_if(data_.runs, [&](const ReportRun& r) { return same_run(r, run); });
+    if (same == data_.runs.end()) {
+      data_.runs.push_back(std::move(run));
+      return true;
+    }
+    same->files.insert(same->files.end(), run.files.begin(), run.files.end());
+    for (const auto& [name, value] : run.facts) add_fact(*same, name, value);
+    same->rows.insert(same->rows.end(), std::make_move_iterator(run.rows.begin()),
+                      std::make_move_iterator(run.rows.end()));
+    return true;
+  }
+
+  ReportData data_;
+  std::vector<fs::path> seen_;
+};
+
 }  // namespace
 
 std::string ReportRun::fact(const std::string& wanted) const {
@@ -369,65 +435,19 @@ std::string ReportRun::fact(const std::string& wanted) const {
 }
 
 ReportData read_results(const std::vector<std::string>& paths) {
-  ReportData data;
-  std::vector<fs::path> seen;
-  // Returns true if the file has results. A file that was already read counts as one.
-  const auto add = [&](const std::string& path) {
-    const auto real = fs::weakly_canonical(path);
-    if (std::ranges::find(seen, real) != seen.end()) return true;
-    ReportRun run = read_file(path);
-    if (run.rows.empty()) return false;
-    seen.push_back(real);
-    const auto same =
-        std::ranges::find_if(data.runs, [&](const ReportRun& r) { return same_run(r, run); });
-    if (same == data.runs.end()) {
-      data.runs.push_back(std::move(run));
-      return true;
-    }
-    same->files.insert(same->files.end(), run.files.begin(), run.files.end());
-    for (const auto& [name, value] : run.facts) add_fact(*same, name, value);
-    same->rows.insert(same->rows.end(), std::make_move_iterator(run.rows.begin()),
-                      std::make_move_iterator(run.rows.end()));
-    return true;
-  };
-  constexpr const char* what =
-      "what 'sortium bench --json', scripts/gpu-check or a program of bench/peers writes";
-
+  ResultReader reader;
   for (const auto& path : paths) {
     std::error_code error;
     const auto status = fs::status(path, error);
     if (!fs::exists(status))
       throw Failure(exit_usage,
                     fmt::format("cannot read {}: there is no such file or directory", path));
-    if (!fs::is_directory(status)) {
-      if (!add(path))
-        throw Failure(exit_usage, fmt::format("{} has no results: it must be {}", path, what));
-      continue;
-    }
-    std::vector<std::string> files;
-    fs::directory_iterator entries(path, error);
-    if (error)
-      throw Failure(exit_usage,
-                    fmt::format("cannot read the directory {}: {}", path, error.message()));
-    for (const auto& entry : entries)
-      if (entry.path().extension() == ".json" && entry.is_regular_file())
-        files.push_back(entry.path().string());
-    std::ranges::sort(files);
-    std::vector<std::string> others;
-    for (const auto& file : files)
-      if (!add(file)) others.push_back(file);
-    if (others.size() == files.size())
-      throw Failure(
-          exit_usage,
-          fmt::format(
-              "the directory {} has no results: of the {} files called *.json in it none is {}",
-              path, files.size(), what));
-    data.left_out.insert(data.left_out.end(), others.begin(), others.end());
+    if (fs::is_directory(status))
+      reader.read_directory(path);
+    else
+      reader.read_named_file(path);
   }
-  // The newest run first; runs without a date last.
-  std::ranges::stable_sort(data.runs, std::ranges::greater{},
-                           [](const ReportRun& r) { return r.fact("date"); });
-  return data;
+  return std::move(reader).finish();
 }
 
 }  // namespace app

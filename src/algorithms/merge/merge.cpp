@@ -45,28 +45,8 @@ class MergeSorter final : public Sorter {
                               work_group_, largest));
     serial_group_ = std::min(largest, cpu ? 1u : 64u);
 
-    // Tiers 2 and 3 merge pairs of runs, or pieces of them, in local memory.
-    const std::uint64_t most = std::bit_floor(device.local_memory / (2 * info(problem.key).bytes));
-    tier1_ = given.number("tier1", cpu ? 65536 : 32);
-    tier2_ = given.number("tier2", std::min<std::uint64_t>(most, cpu ? 1 : 512));
-    const std::uint64_t in_tiers = std::max(tier1_, tier2_);  // tier 3 merges longer runs
-    sample_ = given.number("sample", std::min<std::uint64_t>({most, 256, 2 * in_tiers}));
-    for (const auto& [name, value] : {std::pair{"tier2", tier2_}, {"sample", sample_}})
-      if (!std::has_single_bit(value) || value > most)
-        throw Error(ErrorCode::unsupported,
-                    fmt::format("merge: {}={} is not a power of two up to {}; a work-group merges "
-                                "twice as many keys "
-                                "of {} bytes in local memory, of which the device has {} bytes",
-                                name, value, most, info(problem.key).bytes, device.local_memory));
-    if (!std::has_single_bit(tier1_))
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("merge: tier1={} is not a power of two", tier1_));
-    if (sample_ > 2 * in_tiers)
-      throw Error(
-          ErrorCode::invalid_argument,
-          fmt::format("merge: sample={} is more than {}, the shortest run that tier 3 merges",
-                      sample_, 2 * in_tiers));
-
+    choose_tiers(device, given, cpu);
+    const std::uint64_t in_tiers = std::max(tier1_, tier2_);
     levels_ = 1;  // also for a single record: it is merged with an empty run
     while (std::uint64_t{1} << levels_ < problem.count) ++levels_;
     passes_ = PingPong(problem, levels_, layout_);
@@ -136,6 +116,30 @@ class MergeSorter final : public Sorter {
   }
 
  private:
+  void choose_tiers(const Capabilities& device, const Parameters& given, bool cpu) {
+    // Tiers 2 and 3 merge pairs of runs, or pieces of them, in local memory.
+    const std::uint64_t most = std::bit_floor(device.local_memory / (2 * info(problem_.key).bytes));
+    tier1_ = given.number("tier1", cpu ? 65536 : 32);
+    tier2_ = given.number("tier2", std::min<std::uint64_t>(most, cpu ? 1 : 512));
+    const std::uint64_t in_tiers = std::max(tier1_, tier2_);  // tier 3 merges longer runs
+    sample_ = given.number("sample", std::min<std::uint64_t>({most, 256, 2 * in_tiers}));
+    for (const auto& [name, value] : {std::pair{"tier2", tier2_}, {"sample", sample_}})
+      if (!std::has_single_bit(value) || value > most)
+        throw Error(ErrorCode::unsupported,
+                    fmt::format("merge: {}={} is not a power of two up to {}; a work-group merges "
+                                "twice as many keys "
+                                "of {} bytes in local memory, of which the device has {} bytes",
+                                name, value, most, info(problem_.key).bytes, device.local_memory));
+    if (!std::has_single_bit(tier1_))
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("merge: tier1={} is not a power of two", tier1_));
+    if (sample_ > 2 * in_tiers)
+      throw Error(
+          ErrorCode::invalid_argument,
+          fmt::format("merge: sample={} is more than {}, the shortest run that tier 3 merges",
+                      sample_, 2 * in_tiers));
+  }
+
   Problem problem_;
   unsigned work_group_ = 0, serial_group_ = 0, levels_ = 0;
   std::uint64_t tier1_ = 0, tier2_ = 0, sample_ = 0;

@@ -62,20 +62,7 @@ class RadixSorter final : public Sorter {
     groups_ = given.number(
         "groups", cpu ? 4 * device.compute_units : std::max(2 * device.compute_units, 128u));
 
-    // A work-group has its histogram in local memory: 2^r counters for each of its work-items.
-    const std::uint64_t per_item = (std::uint64_t{1} << r_) * kernels::index_bytes(problem.count);
-    const std::uint64_t most =
-        std::min<std::uint64_t>(device.local_memory / per_item, device.max_work_group);
-    items_ = given.number("items", cpu ? 1 : std::min<std::uint64_t>(std::bit_floor(most), 128));
-    if (items_ < 1 || items_ > most)
-      throw Error(ErrorCode::unsupported,
-                  fmt::format("radix: items={} with r={} needs {} bytes of local memory and a "
-                              "work-group of {}; the "
-                              "device has {} bytes and {} work-items, which allows items up to {}",
-                              std::max<std::uint64_t>(items_, 1), r_,
-                              std::max<std::uint64_t>(items_, 1) * per_item, items_,
-                              device.local_memory, device.max_work_group, most));
-
+    choose_items(device, given, cpu);
     gather_group_ = std::bit_floor(std::min(device.max_work_group, 256u));
     side_ = gather_group_ >= 256 ? 16 : 8;
     rows_ = groups_ * items_;
@@ -86,18 +73,7 @@ class RadixSorter final : public Sorter {
     histogram_ = layout_.add(histogram_length_ * kernels::index_bytes(problem.count));
     scan_ = Scan(histogram_length_, given.number("splits", cpu ? 8 : 512), problem.count, device,
                  layout_);
-    if (transposed_) {
-      const std::uint64_t matrix = rows_ * columns_;
-      for (auto& m : key_matrix_) m = layout_.add(matrix * info(problem.key).bytes);
-      if (carried_.payload != Payload::none)
-        for (auto& m : value_matrix_) m = layout_.add(matrix * carried_.value_bytes);
-    } else {
-      passes_ = PingPong(carried_, static_cast<unsigned>(digits_.size()), layout_);
-    }
-    if (permuted_) {
-      permutation_ = layout_.add(problem.count * carried_.value_bytes);
-      values_copy_ = layout_.add(problem.count * problem.value_bytes);
-    }
+    lay_out_copies();
   }
 
   std::uint64_t scratch_bytes() const override { return layout_.bytes(); }
@@ -148,34 +124,72 @@ class RadixSorter final : public Sorter {
       o.values_in = {};
       o.values_out = permutation_.in(o);
     }
-    if (transposed_) {
-      transpose(queue, *transpose_keys_, o.keys_in, key_matrix_[0].in(o), 0);
-      if (carried_.payload == Payload::values)
-        transpose(queue, *transpose_values_, o.values_in, value_matrix_[0].in(o), 0);
-    } else {
+    if (transposed_)
+      transpose_in(queue, o);
+    else
       passes_.start(queue, o);
-    }
     for (unsigned p = 0; p < digits_.size(); ++p)
       run_pass(queue, o, transposed_ ? matrices(p, o) : passes_.pass(p, o), digits_[p]);
-    if (transposed_) {
-      const unsigned last = digits_.size() % 2;
-      if (o.keys_out) transpose(queue, *transpose_keys_, key_matrix_[last].in(o), o.keys_out, 1);
-      if (carried_.payload != Payload::none)
-        transpose(queue, *transpose_values_, value_matrix_[last].in(o), o.values_out, 1);
-    }
-    if (permuted_) {
-      queue.copy(values_copy_.in(o), given.values_in, problem_.count * problem_.value_bytes,
-                 "gather");
-      const Arg args[] = {{"in", values_copy_.in(o)},
-                          {"out", given.values_out},
-                          {"permutation", o.values_out},
-                          {"n", problem_.count}};
-      queue.launch(
-          {*gather_, ceil_div(problem_.count, gather_group_), gather_group_, args, "gather"});
-    }
+    if (transposed_) transpose_out(queue, o);
+    if (permuted_) gather_values(queue, given, o.values_out);
   }
 
  private:
+  void choose_items(const Capabilities& device, const Parameters& given, bool cpu) {
+    // A work-group has its histogram in local memory: 2^r counters for each of its work-items.
+    const std::uint64_t per_item = (std::uint64_t{1} << r_) * kernels::index_bytes(problem_.count);
+    const std::uint64_t most =
+        std::min<std::uint64_t>(device.local_memory / per_item, device.max_work_group);
+    items_ = given.number("items", cpu ? 1 : std::min<std::uint64_t>(std::bit_floor(most), 128));
+    if (items_ < 1 || items_ > most)
+      throw Error(ErrorCode::unsupported,
+                  fmt::format("radix: items={} with r={} needs {} bytes of local memory and a "
+                              "work-group of {}; the "
+                              "device has {} bytes and {} work-items, which allows items up to {}",
+                              std::max<std::uint64_t>(items_, 1), r_,
+                              std::max<std::uint64_t>(items_, 1) * per_item, items_,
+                              device.local_memory, device.max_work_group, most));
+  }
+
+  // Scratch memory for the passes' buffers and for values that are gathered.
+  void lay_out_copies() {
+    if (transposed_) {
+      const std::uint64_t matrix = rows_ * columns_;
+      for (auto& m : key_matrix_) m = layout_.add(matrix * info(problem_.key).bytes);
+      if (carried_.payload != Payload::none)
+        for (auto& m : value_matrix_) m = layout_.add(matrix * carried_.value_bytes);
+    } else {
+      passes_ = PingPong(carried_, static_cast<unsigned>(digits_.size()), layout_);
+    }
+    if (permuted_) {
+      permutation_ = layout_.add(problem_.count * carried_.value_bytes);
+      values_copy_ = layout_.add(problem_.count * problem_.value_bytes);
+    }
+  }
+
+  void transpose_in(Queue& queue, const Operands& o) {
+    transpose(queue, *transpose_keys_, o.keys_in, key_matrix_[0].in(o), 0);
+    if (carried_.payload == Payload::values)
+      transpose(queue, *transpose_values_, o.values_in, value_matrix_[0].in(o), 0);
+  }
+
+  void transpose_out(Queue& queue, const Operands& o) {
+    const unsigned last = digits_.size() % 2;
+    if (o.keys_out) transpose(queue, *transpose_keys_, key_matrix_[last].in(o), o.keys_out, 1);
+    if (carried_.payload != Payload::none)
+      transpose(queue, *transpose_values_, value_matrix_[last].in(o), o.values_out, 1);
+  }
+
+  void gather_values(Queue& queue, const Operands& o, Memory permutation) {
+    queue.copy(values_copy_.in(o), o.values_in, problem_.count * problem_.value_bytes, "gather");
+    const Arg args[] = {{"in", values_copy_.in(o)},
+                        {"out", o.values_out},
+                        {"permutation", permutation},
+                        {"n", problem_.count}};
+    queue.launch(
+        {*gather_, ceil_div(problem_.count, gather_group_), gather_group_, args, "gather"});
+  }
+
   PingPong::Pass matrices(unsigned pass, const Operands& o) const {
     PingPong::Pass b{key_matrix_[pass % 2].in(o), key_matrix_[(pass + 1) % 2].in(o), {}, {}, false};
     if (carried_.payload != Payload::none) {
