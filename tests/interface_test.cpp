@@ -217,7 +217,7 @@ TEST(Parameters, EveryConditionIsDefined) {
       "defined",      "SG_LANES",    "SG_HARDWARE", "SG_NATIVE", "ORDERED_LOCAL_ATOMICS",
       "SG_WORDS_PTX", "SG_WORDS_KHR"};
   const std::regex defined("#\\s*define\\s+(\\w+)|\\bPARAMETER\\((\\w+)\\)");
-  known.insert("SPREAD_BITS");  // primitives.cl works without it
+  known.insert("SPREAD_BITS");                                     // primitives.cl works without it
   known.insert({"__has_builtin", "__builtin_nontemporal_store"});  // the compiler's own
   std::string own = Defines().problem({}).text();
   for (const auto& [name, text] : texts) own += text;
