@@ -541,7 +541,8 @@ TEST(Options, BoundRegistersOnNvidiasOpenCl) {
   none.set("WG", 256);
   const auto text = [&](SubGroupWords words, const kernels::Defines& defines) {
     c.sub_group_words = words;
-    return kernels::full_text(c, {kernels::Source{"some.cl", ""}}, defines);
+    const auto* const source = &defines == &none ? "\nPARAMETER(WG)\n" : "\nPARAMETER(RESIDENT)\n";
+    return kernels::full_text(c, {kernels::Source{"some.cl", source}}, defines);
   };
   EXPECT_TRUE(text(SubGroupWords::ptx, shared).starts_with("//! -cl-nv-maxrregcount=128\n"));
   EXPECT_TRUE(text(SubGroupWords::ptx, alone).starts_with("//! -cl-nv-maxrregcount=255\n"));
