@@ -48,6 +48,16 @@ inline std::vector<std::uint32_t> order_of(const std::vector<std::string>& recor
   return out;
 }
 
+inline std::vector<std::string> random_records(std::size_t count, std::size_t bytes,
+                                               unsigned letters) {
+  std::mt19937 random(17);
+  std::vector<std::string> out(count);
+  for (auto& r : out)
+    for (std::size_t i = 0; i < bytes; ++i)
+      r += static_cast<char>(letters == 256 ? random() : 'a' + random() % letters);
+  return out;
+}
+
 // A structured array of .npy.
 inline constexpr const char* particle =
     "[('energy', '>f4'), ('id', '<u2'), ('name', '|S6'), ('', '|V3'), ('hit', '|b1'), ('t', "

@@ -14,15 +14,6 @@
 
 namespace {
 
-std::vector<std::string> random_records(std::size_t count, std::size_t bytes, unsigned letters) {
-  std::mt19937 random(17);
-  std::vector<std::string> out(count);
-  for (auto& r : out)
-    for (std::size_t i = 0; i < bytes; ++i)
-      r += static_cast<char>(letters == 256 ? random() : 'a' + random() % letters);
-  return out;
-}
-
 TEST_F(Cli, RawRecordsByBytes) {
   // As the sorting benchmarks have them: 100 bytes, a key of 10.
   const auto records = random_records(20000, 100, 256);
