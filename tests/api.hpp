@@ -1,4 +1,4 @@
-// What tests of sorts of host memory share.
+// Shared by tests of sorts of host memory.
 #pragma once
 
 #include <gtest/gtest.h>

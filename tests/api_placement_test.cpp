@@ -15,7 +15,7 @@
 namespace sortium::test {
 namespace {
 
-// A pointer from a packed struct, or into the middle of a file's bytes.
+// A misaligned pointer: into a packed struct, or into the middle of a file's bytes.
 template <class T>
 class Misaligned {
  public:
@@ -140,7 +140,7 @@ TEST(Host, ValuesOfStructsNeedNoMoreAlignmentThanTheirOwn) {
   }
 }
 
-// At every size and on every device alike.
+// Keys in place with values out of place are an error at every size and on every device.
 TEST(Host, KeysInPlaceAndValuesOutOfPlace) {
   for (const auto& options : default_and_tested_device())
     for (const std::size_t count : {2, 100, 3000, 20000}) {

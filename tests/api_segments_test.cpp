@@ -42,14 +42,14 @@ TEST(Segments, AreSortedEachByItself) {
   std::vector<std::uint32_t> none;
   sort_segments(none, std::vector<std::uint32_t>{0, 0, 0}, options);
   sort_segments(none, std::vector<std::uint32_t>{0}, options);
-  // A handful, where no device is named.
+  // A few records, without a named device.
   std::vector<float> few{3, 1, 2, 9, 8};
   sort_segments(few, std::vector<std::uint32_t>{0, 3, 5}, {.order = Order::descending});
   EXPECT_EQ(few, (std::vector<float>{3, 2, 1, 9, 8}));
 }
 
-// 8-byte keys with values: more bits than a GPU's local sort compares at once, and pairs that
-// differ in the lowest alone.
+// 8-byte keys with values have more bits than a GPU's local sort compares at once. Some pairs
+// differ only in the lowest bits.
 TEST(Segments, KeysThatDifferInTheirLastBits) {
   const std::vector<std::uint32_t> offsets{0, 700, 2500, 2600};
   std::vector<std::uint64_t> keys(2600), values(keys.size());

@@ -168,7 +168,7 @@ TEST(Host, BadOperandsAreNamed) {
   expect_error([&] { sortium::sort(a, short_one, on_device()); }, bad, {"99", "100"});
 }
 
-// Unqualified calls find std's algorithms, too, by the arguments' types.
+// Argument-dependent look-up of unqualified calls finds std's algorithms, too.
 TEST(Host, UnqualifiedCallsAreNotAmbiguous) {
   using namespace sortium;
   const Options options = on_device();
@@ -189,7 +189,8 @@ TEST(Host, ResultsThatTheHostHasNoMemoryFor) {
 #ifdef __SANITIZE_ADDRESS__
   GTEST_SKIP() << "AddressSanitizer ends the program if an allocation is too large";
 #endif
-  // An argsort of so many keys needs as many positions; the keys are never read.
+  // An argsort of this many keys must allocate as many positions, which fails; the keys are never
+  // read.
   const std::span<const std::uint32_t> keys(static_cast<const std::uint32_t*>(nullptr),
                                             std::size_t{1} << 58);
   expect_error([&] { (void)argsort<std::uint64_t>(keys, on_device()); }, ErrorCode::out_of_memory,
@@ -199,8 +200,7 @@ TEST(Host, ResultsThatTheHostHasNoMemoryFor) {
 TEST(Host, MoreThanTheDeviceHolds) {
   std::vector<std::uint64_t> keys{3, 1, 2};
   const auto before = keys;
-  // A TiB of keys is said to be there; nothing may be read or written before the device has refused
-  // it.
+  // The problem claims a TiB of keys. Nothing may be read or written before the allocation fails.
   const Problem p{.key = KeyType::u64, .count = std::uint64_t{1} << 37};
   // cpu:0 uses the caller's arrays in place and allocates only scratch memory.
   const std::string what = on_host() ? "cpu:0: cannot allocate" : std::to_string(p.count * 8);

@@ -1,4 +1,4 @@
-// The program `sortium`, run as a user runs it: `check`, and the check behind --verify.
+// The program `sortium` as a user runs it: `check`, and the check that --verify uses.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -64,17 +64,17 @@ TEST_F(Verify, SeesTiesOutOfOrder) {
 TEST_F(Verify, SeesWrongPositions) {
   problem.payload = sortium::Payload::positions;
   problem.keys_out = false;
-  moved[0] = 4;  // twice the same
+  moved[0] = 4;  // a position twice
   EXPECT_TRUE(wrong(true));
   EXPECT_TRUE(wrong(false));
-  moved[0] = 77;  // there is no such record
+  moved[0] = 77;  // past the last record
   EXPECT_TRUE(wrong(true));
   EXPECT_TRUE(wrong(false));
 }
 
 TEST_F(Verify, SeesTheBitRange) {
   problem.begin_bit = 1;
-  problem.end_bit = 2;  // 3 alone has it
+  problem.end_bit = 2;  // only 3 has this bit
   out = {5, 1, 5, 1, 9, 3};
   moved = {0, 1, 2, 4, 5, 3};
   EXPECT_FALSE(wrong());
@@ -103,7 +103,7 @@ TEST_F(Verify, WideKeysAndValues) {
                            .value_bytes = 8};
   const sortium::HostOperands o{keys.data(), sorted.data(), ids.data(), sorted_ids.data()};
   EXPECT_FALSE(app::find_mistake(p, o, true, 0));
-  std::swap(sorted[1], sorted[2]);  // the zeros tie, but each has its value
+  std::swap(sorted[1], sorted[2]);  // the zeros tie, but their values are exchanged
   EXPECT_TRUE(app::find_mistake(p, o, false, 0));
   std::swap(sorted_ids[1], sorted_ids[2]);
   EXPECT_FALSE(app::find_mistake(p, o, false, 0));
@@ -154,13 +154,13 @@ TEST_F(Cli, CheckPermutation) {
   EXPECT_NE(r.out.find("first difference is 3, 1 times in d.bin and 2 times in a.bin"),
             std::string::npos)
       << r.out;
-  // Negative keys come first though their bits are the larger numbers.
+  // Negative keys come first although their bits are larger numbers.
   write("f.bin", bytes_of<std::int64_t>({-7, 9}));
   write("g.bin", bytes_of<std::int64_t>({-8, 10}));
   EXPECT_NE(run("check f.bin g.bin --type i64").out.find("first difference is -8"),
             std::string::npos);
   refuses("check b.npy e.npy", 2, {"b.npy", "i64", "e.npy", "f64"});
-  // -0.0 and +0.0 tie in the order, but one is no permutation of the other.
+  // -0.0 and +0.0 tie in the order, but have different bits: the files are not permutations.
   write("z.txt", "0\n-0\n");
   write("zz.txt", "0\n0\n");
   EXPECT_EQ(run("check z.txt zz.txt --text --type f32").code, 1);

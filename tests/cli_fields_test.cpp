@@ -124,7 +124,7 @@ TEST_F(Cli, FieldsThatAreWrong) {
            {"--algorithm quick", {"--algorithm", "quick", "lsd"}},
            {"--device nowhere:9", {"nowhere:9"}}})
     refuses(sort + "id " + options, 2, words);
-  // Types without an order here, and headers that cannot be read.
+  // Types that cannot be keys, and headers that cannot be read.
   const auto with = [&](const std::string& descr, std::size_t bytes) {
     write("t.npy", npy(descr, "(1,)", std::string(bytes, 'x')));
   };
@@ -158,8 +158,8 @@ TEST_F(Cli, FieldsThatAreWrong) {
 TEST_F(Cli, HeadersOfStructuredArrays) {
   const std::string data = bytes_of<std::uint16_t>({2, 7, 1, 8});
   const std::string sorted = bytes_of<std::uint16_t>({1, 8, 2, 7});
-  // A title, a field of one item as an array of one dimension, Python 2's numbers, spaces; and all
-  // format versions.
+  // A title, a field that is an array of one item, Python 2's long integers, spaces, and all format
+  // versions.
   for (const int version : {1, 2, 3}) {
     write("in.npy",
           npy("[ (('a title', 'a'), '<u2') , ( 'b' , '|S1', (2L,) ) ]", "(2,)", data, version));
@@ -167,7 +167,7 @@ TEST_F(Cli, HeadersOfStructuredArrays) {
     ASSERT_EQ(r.code, 0) << r.err;
     EXPECT_EQ(npy_data(read("out.npy")), sorted);
   }
-  // Letters beyond ASCII: versions 1 and 2 have Latin-1, 3 has UTF-8, which is what is written.
+  // Non-ASCII letters: versions 1 and 2 use Latin-1, version 3 uses UTF-8. Output has version 3.
   write("latin.npy", npy("[('gr\xf6\xdf"
                          "e', '<u2'), ('b', '<u2')]",
                          "(2,)", data));

@@ -75,7 +75,7 @@ TYPED_TEST(CliTypes, TextReadsBackToTheSameValue) {
   if constexpr (std::is_floating_point_v<T>) keys.push_back(std::numeric_limits<T>::denorm_min());
   this->write("in.bin", bytes_of(keys));
   ASSERT_EQ(this->run("sort in.bin --type " + name + " -o sorted.bin").code, 0);
-  // To text and back: .npy goes by its name, the other file is text.
+  // To text and back: a name ending in .npy selects that format, the other file is text.
   this->write("in.npy", npy(fmt::format("'<{}{}'", name[0], sizeof(T)),
                             fmt::format("({},)", keys.size()), bytes_of(keys)));
   ASSERT_EQ(this->run("sort in.npy --text -o sorted.txt").code, 0);
@@ -174,7 +174,7 @@ TEST_F(Cli, TextThroughPipes) {
 }
 
 TEST_F(Cli, RawThroughPipes) {
-  // More than one read() of a pipe, and more than the first guess at the size.
+  // A pipe with more bytes than one read() returns, and more than the first allocation holds.
   const auto keys = random_keys(3'000'000);
   auto expected = keys;
   std::ranges::sort(expected);
@@ -213,7 +213,7 @@ TEST_F(Cli, BadText) {
 
 TEST_F(Cli, SpecialFloatsInText) {
   write("in.txt", "nan\n1e-999\n-0.0\n0\ninf\n-inf\n-1.5\nNaN\n0.0\n-0\n1e-45\n");
-  // Both zeros tie: they stay in the order of the input. NaN comes last.
+  // The zeros tie and keep the order of the input. NaN comes last.
   const std::string up = "-inf\n-1.5\n0\n-0\n0\n0\n-0\n1e-45\ninf\nnan\nnan\n";
   const std::string down = "inf\n1e-45\n0\n-0\n0\n0\n-0\n-1.5\n-inf\nnan\nnan\n";
   ASSERT_EQ(run("sort in.txt --text --type f32 -o up.txt --verify").code, 0);

@@ -16,7 +16,7 @@
 
 namespace {
 
-// Their number, by the definition of the format: `exponent_bits` of the 15 below the sign.
+// The number that the bits represent, by the definition of the format, with `exponent_bits`.
 double number_of(std::uint16_t bits, int exponent_bits) {
   const int fraction_bits = 15 - exponent_bits, bias = (1 << (exponent_bits - 1)) - 1;
   const int exponent = (bits & 0x7fff) >> fraction_bits,
@@ -37,7 +37,7 @@ class CliNarrow : public Cli, public testing::WithParamInterface<NarrowFloat> {
   [[nodiscard]] double number(std::uint16_t bits) const {
     return number_of(bits, GetParam().exponent_bits);
   }
-  // All there are, in a random order.
+  // All numbers of the format, in a random order.
   [[nodiscard]] static std::vector<std::uint16_t> all() {
     std::vector<std::uint16_t> out(1 << 16);
     std::iota(out.begin(), out.end(), std::uint16_t{0});
@@ -55,7 +55,7 @@ TEST_P(CliNarrow, EveryNumberInEveryPolicy) {
   for (const bool down : {false, true})
     for (const std::string nan : {"last", "first", "bits"})
       for (const bool distinct : {false, true}) {
-        // NaN of either end: -1 before all numbers, +1 after them.
+        // NaN: -1 sorts before all numbers, +1 after them.
         const auto before = [&](std::uint16_t a, std::uint16_t b) {
           const auto side = [&](std::uint16_t k) {
             if (!std::isnan(number(k))) return 0;
@@ -107,7 +107,7 @@ TEST_P(CliNarrow, TextIsShortAndReadsBack) {
   ASSERT_EQ(again.code, 0) << again.err;
   const std::string lines = read("short.txt");
   EXPECT_EQ(read("again.txt"), lines);
-  // Each line is nearest to its own number of all there are, and no line is long.
+  // Each line must be nearer to its own number than to any other, and short.
   std::istringstream in(lines);
   auto k = sorted.begin();
   for (std::string line; std::getline(in, line); ++k) {
@@ -138,7 +138,7 @@ TEST_F(Cli, NarrowFloatsRoundOnce) {
   EXPECT_EQ(bits("f16", "-0.0"), 0x8000);
   EXPECT_EQ(bits("f16", "2049"), 0x6800);  // a tie: to even
   EXPECT_EQ(bits("f16", "2051"), 0x6802);
-  // As a double, let alone a float, each is that tie.
+  // Rounded to double first, each of these would be exactly that tie.
   EXPECT_EQ(bits("f16", "2049.00000000000000000000000000000000001"), 0x6801);
   EXPECT_EQ(bits("f16", "2050.99999999999999999999999999999999999"), 0x6801);
   EXPECT_EQ(bits("f16", "65504"), 0x7bff);
@@ -157,7 +157,8 @@ TEST_F(Cli, NarrowFloatsRoundOnce) {
   write("large.txt", "3.4e38\n");
   refuses("sort large.txt --text --type bf16 -o bad.txt", 2, {"3.4e38", "out of range for bf16"});
   refuses("sort large.txt --text --type f16 -o bad.txt", 2, {"3.4e38"});
-  // Half of bf16's last bit above 1 is a tie, and as a float a little more than that still is.
+  // 1 plus half of bf16's last bit is a tie. Rounded to float first, a little more would be that
+  // tie, too.
   EXPECT_EQ(shell("printf '1.00390625\\n' | $S sort - --text --type bf16 -o -").out, "1\n");
   EXPECT_EQ(
       shell("printf '1.0039062500000000000000000001\\n' | $S sort - --text --type bf16 -o -").out,
@@ -184,7 +185,7 @@ TEST_F(Cli, NarrowKeysAndFiles) {
   refuses("sort half.npy --type bf16 -o bad.bin", 2, {"half.npy", "bf16"});
   write("b.npy", npy("'<V2'", "(2,)", "1234"));
   refuses("sort b.npy -o bad.npy", 2, {"b.npy", "<V2", "f2"});
-  // Bytes: the byte order says nothing.
+  // One-byte types: the byte order has no effect.
   write("u.npy", npy("'|u1'", "(3,)", std::string("\xff\x01\x80", 3)));
   ASSERT_EQ(run("sort u.npy -o out.npy").code, 0);
   EXPECT_EQ(npy_data(read("out.npy")), std::string("\x01\x80\xff", 3));

@@ -1,5 +1,4 @@
-// The program `sortium`, run as a user runs it: output is whole or absent; interruptions and
-// progress.
+// The program `sortium` as a user runs it: output is complete or absent; interruptions; progress.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <pty.h>
@@ -51,7 +50,7 @@ TEST_F(Cli, OutputThatCannotBe) {
 TEST_F(Cli, DiskThatFillsUp) {
   write("k.bin", bytes_of(random_keys(1 << 20)));
   write("out.bin", "what was there");
-  // A limit on the file's size is what a test can have of a full disk.
+  // A limit on the file's size stands in for a full disk.
   std::string lines;
   for (int i = 0; i < 200'000; ++i) lines += std::to_string(i * 7919 % 200'000) + "\n";
   write("k.txt", lines);
@@ -95,7 +94,7 @@ TEST_F(Cli, SignalsRemoveTheTemporary) {
   }
 }
 
-// Minutes are announced before they pass, quiet or not, and Ctrl-C ends them at once.
+// A sort of several minutes is announced first, also with --quiet, and Ctrl-C ends it at once.
 TEST_F(Cli, AQuadraticSortWarnsAndCanBeInterrupted) {
   std::vector<std::uint32_t> keys(std::size_t{1} << 22);
   std::iota(keys.begin(), keys.end(), 0u);
@@ -110,7 +109,7 @@ TEST_F(Cli, AQuadraticSortWarnsAndCanBeInterrupted) {
   ::close(ends[1]);
   std::string said;
   char part[512];
-  // Drivers may say something of their own first.
+  // Drivers may print messages first.
   for (ssize_t n;
        said.find("minutes") == std::string::npos && (n = ::read(ends[0], part, sizeof part)) > 0;)
     said.append(part, static_cast<std::size_t>(n));

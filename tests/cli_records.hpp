@@ -1,5 +1,5 @@
-// Records as strings of bytes, for tests of the program `sortium`. What is right comes from
-// std::stable_sort over numbers that the tests decode themselves.
+// Records as strings of bytes, for tests of the program `sortium`. The expected result comes from
+// std::stable_sort, over numbers that the tests decode themselves.
 #pragma once
 
 #include <algorithm>
@@ -66,7 +66,7 @@ inline constexpr const char* particle =
 inline constexpr std::size_t energy_at = 0, id_at = 4, name_at = 6, hit_at = 15, t_at = 16,
                              half_at = 40, particle_bytes = 42;
 
-// With many ties in each field, and all floats that are special.
+// Records with many ties in each field, and all special floats.
 inline std::vector<std::string> particles(std::size_t count) {
   std::mt19937 random(5);
   const std::vector<float> energies{

@@ -1,4 +1,4 @@
-// The program `sortium`: raw records with keys at any place.
+// The program `sortium`: raw records with keys at any offset.
 #include "cli_records.hpp"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 namespace {
 
 TEST_F(Cli, RawRecordsByBytes) {
-  // As the sorting benchmarks have them: 100 bytes, a key of 10.
+  // The records of the sorting benchmarks: 100 bytes with a key of 10.
   const auto records = random_records(20000, 100, 256);
   write("in.bin", joined(records));
   const auto order = order_of(records, [](const auto& a, const auto& b) {
@@ -102,7 +102,7 @@ TEST_F(Cli, CheckOfRecords) {
       << r.out;
   EXPECT_EQ(run("check a.bin --record 6 --key f32@0").code, 0);
   EXPECT_EQ(run("check a.bin --record 6 --key f32@0:desc --quiet").out, "");
-  // The same keys but other records are no permutation.
+  // Files with equal keys but different records are not permutations.
   write("b.bin", record(2, "aa") + record(1, "ab") + record(2, "aa"));
   r = run("check a.bin b.bin --record 6 --key 'bytes[4:6]'");
   EXPECT_EQ(r.code, 1);
@@ -137,7 +137,7 @@ TEST(Records, MistakesAreSeen) {
   std::swap(positions[2], positions[3]);
   EXPECT_TRUE(wrong());
   std::swap(positions[2], positions[3]);
-  out[1] = 99;  // what moves with the key
+  out[1] = 99;  // a byte outside the key
   EXPECT_TRUE(wrong());
   out[1] = 11;
   p.key[0].order = sortium::Order::descending;

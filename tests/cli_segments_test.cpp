@@ -59,7 +59,7 @@ TEST_F(Cli, SegmentsAreSortedByThemselves) {
         << r.out;
     EXPECT_EQ(run("check out.npy --descending").code, 1);
     EXPECT_EQ(run("check k.npy --descending --segments o.npy").code, 1);
-    // Values that no sort moves.
+    // Values of sizes that no algorithm moves.
     std::string wide, wide_moved;
     for (const auto i : ids) wide += fmt::format("{:>11}", i);
     for (const auto i : moved) wide_moved += fmt::format("{:>11}", i);
@@ -106,7 +106,7 @@ TEST_F(Cli, SegmentsThatAreWrong) {
           {"o8.npy", "8 bytes"});
   ASSERT_EQ(run("sort k.bin --type u32 -o out.bin --segments o8.npy --verify").code, 0);
   EXPECT_EQ(read("out.bin"), bytes_of<std::uint32_t>({1, 2, 3, 4}));
-  // No records: no segments, and empty ones.
+  // No records, without segments and with empty ones.
   write("none.bin", "");
   offsets({0});
   EXPECT_EQ(run("sort none.bin --type u32 -o out.bin --segments o.bin --offset-bytes 4").code, 0);

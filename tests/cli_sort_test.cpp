@@ -1,4 +1,4 @@
-// The program `sortium`, run as a user runs it: what `sort` sorts, and how.
+// The program `sortium` as a user runs it: the options of `sort`.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ TEST_F(Cli, ValuesMoveWithTheirKeys) {
   EXPECT_NE(read("v2.npy").find("'>M8[ns]'"), std::string::npos);
   EXPECT_NE(r.err.find("verified"), std::string::npos);
 
-  // Raw values of 4 bytes; and by the host's sort, which must agree.
+  // Raw values of 4 bytes. The host's sort must give the same result.
   std::vector<std::uint32_t> small(keys.size());
   std::iota(small.begin(), small.end(), 0u);
   write("v.bin", bytes_of(small));
@@ -132,7 +132,7 @@ TEST_F(Cli, AlgorithmsAndParameters) {
 
 TEST_F(Cli, KeepsToACeilingForTemporaryMemory) {
   write("k.bin",
-        bytes_of(random_keys(300'000)));  // more than the sorts that need no scratch memory take
+        bytes_of(random_keys(300'000)));  // too many for the sorts without scratch memory
   const Result r = run("sort k.bin --type u32 -o out.bin --max-scratch 900000 --verify");
   EXPECT_EQ(r.code, 0) << r.err;
   EXPECT_NE(r.err.find("-in-place("), std::string::npos) << r.err;

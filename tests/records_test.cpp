@@ -605,7 +605,7 @@ TEST(Records, WrongProblemsAreNamed) {
   with([](auto& p) { p.columns[0].bytes = 257; }, {"column 0", "257", "256"});
   with([](auto& p) { p.columns.push_back({0}); }, {"column 1", "0 bytes"});
   with([](auto& p) { p.columns.push_back({4, Moved::no}); }, {"column 1", "neither"});
-  with([](auto& p) { p.columns[0].moved = Moved::no; }, {"nothing comes out"});
+  with([](auto& p) { p.columns[0].moved = Moved::no; }, {"no output"});
   with([](auto& p) { p.position_bytes = 3; }, {"position_bytes is 3"});
   with([](auto& p) { p.segments = 2, p.offset_bytes = 2; }, {"offset_bytes is 2"});
   with([](auto& p) { p.limit = 11; }, {"limit is 11", "10"});

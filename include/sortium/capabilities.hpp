@@ -1,4 +1,4 @@
-// What a device can do, found by trying.
+// The capabilities of a device, tested on the device itself.
 #pragma once
 
 #include <sortium/device.hpp>

@@ -1,4 +1,4 @@
-// What this floor keeps for as long as a device lives.
+// Data of floor 2 that lives as long as a device: built modules and tested capabilities.
 #pragma once
 
 #include <future>
@@ -16,12 +16,12 @@ struct Modules : DeviceState {
   std::map<std::string, std::shared_future<std::shared_ptr<Module>>>
       built;  // by source text; ready, or being built
   std::once_flag probed;
-  Capabilities found;  // by the probe
+  Capabilities found;  // result of the probe
 };
 
 [[nodiscard]] Modules& modules(Device& device);
 
-// Names the device, its driver and this version of the library: a cache key begins with it.
+// Returns the beginning of a cache key: the device, its driver and this version of the library.
 [[nodiscard]] std::string device_key(const Device& device);
 
 }  // namespace sortium::kernels

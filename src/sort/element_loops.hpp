@@ -14,9 +14,9 @@
 
 namespace sortium {
 
-// How a kernel over `items` is launched. GPUs: enough work-items to fill the device, each with
-// several turns of its loop. CPUs run a work-item to its end before the next: one turn each, so
-// that memory is walked through in order.
+// The launch of a kernel that loops over `items`. On GPUs there are enough work-items to fill the
+// device, and each loops several times. A CPU runs work-items one after the other: there each loops
+// once, so that memory is accessed in order.
 inline unsigned work_group_of(const Capabilities& c) { return std::min(c.max_work_group, 256u); }
 inline std::uint64_t groups_of(const Capabilities& c, std::uint64_t items) {
   const std::uint64_t all = ceil_div(items, work_group_of(c));
@@ -25,8 +25,8 @@ inline std::uint64_t groups_of(const Capabilities& c, std::uint64_t items) {
 
 inline std::byte* at(const Memory& m) { return static_cast<std::byte*>(m.handle) + m.offset; }
 
-// On cpu:0: calls work(begin, end) for ranges of [0, count), on all cores; for a range perhaps
-// twice.
+// Calls work(begin, end) for ranges that cover [0, count), on all cores of cpu:0; for a range
+// perhaps twice.
 template <class Work>
 void for_elements_on_host(Queue& queue, std::string_view phase, std::uint64_t count,
                           const Work& work) {

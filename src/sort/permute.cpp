@@ -44,7 +44,7 @@ std::uint64_t number_at(const Memory& m, std::uint64_t i, unsigned bytes) {
   return x;
 }
 
-// Elements [begin, end) of `size` bytes, a constant or the number.
+// Moves elements [begin, end) of `size` bytes. `size` is a compile-time constant or a number.
 template <class Index, class Size>
 void move_elements(bool gathers, const std::byte* in, const Index* positions, std::byte* out,
                    std::uint64_t begin, std::uint64_t end, Size size) {

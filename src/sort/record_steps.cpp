@@ -41,14 +41,15 @@ unsigned RecordSteps::index_bytes() const {
                                                      : 8;
 }
 
-// Which columns are gathered, and whether one moves with its key instead.
+// Decides which columns are gathered, and whether one moves with its key instead.
 void RecordSteps::choose_columns() {
   const auto& columns = problem.columns;
   for (unsigned c = 0; c < columns.size(); ++c)
     if (columns[c].moved != Moved::no && static_cast<int>(c) != key) gathered.push_back(c);
 
-  // A single value of 4 or 8 bytes need not be gathered: it moves with its key, in place if the
-  // key does. (Beside a word, it would be copied first, which costs more than to gather a few.)
+  // A single value of 4 or 8 bytes need not be gathered: it moves with its key, in place if the key
+  // does. (If the key is a packed word, the value would be copied first. That costs more than
+  // gathering the few values of a limit.)
   if (problem.position_bytes == 0 && gathered.size() == 1 &&
       words.size() <= (problem.limit == 0 ? 1u : 0u)) {
     const unsigned c = gathered[0];
@@ -61,7 +62,7 @@ void RecordSteps::choose_columns() {
   has_positions = problem.position_bytes != 0 || !gathered.empty();
 }
 
-// The sort of a key that is a column as it lies there.
+// The sort of a key that is a whole column, without packing.
 Problem RecordSteps::sort_of_column() const {
   const auto& f = problem.key[0];
   return {.key = f.type.key(),
@@ -82,7 +83,7 @@ Problem RecordSteps::sort_of_column() const {
           .limit = problem.limit};
 }
 
-// The sort by word `w`. The first one makes the positions that the others move.
+// The sort by word `w`. The first sort makes the positions; later sorts move them.
 Problem RecordSteps::sort_of_word(std::size_t w) const {
   Problem s{.key = words[w].key(),
             .count = problem.count,
@@ -99,8 +100,8 @@ Problem RecordSteps::sort_of_word(std::size_t w) const {
   return s;
 }
 
-// Scratch memory: positions, then words and what their sorts need. A column that is gathered in
-// place takes the words' place: then they are done with.
+// Lays out scratch memory: positions, then words and the sorts' scratch memory. A column that is
+// gathered in place overwrites the words, which are no longer needed then.
 void RecordSteps::lay_out(const Capabilities& device) {
   const std::uint64_t n = problem.count, out = records_out(problem);
   std::uint64_t key_bytes = 0, column_bytes = 0;
@@ -124,7 +125,7 @@ void RecordSteps::lay_out(const Capabilities& device) {
   for (auto* slice : {&keys, &all_positions, &first_keys, &inner}) slice->offset += column.offset;
 }
 
-// The inner sorts may use what the caller's max_scratch_bytes leaves.
+// Limits the inner sorts to the rest of the caller's max_scratch_bytes.
 void RecordSteps::limit_inner_scratch(std::uint64_t sorting_bytes, std::uint64_t column_bytes) {
   const std::uint64_t limit = inner_method.max_scratch_bytes;
   if (limit == 0) return;

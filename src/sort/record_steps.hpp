@@ -1,4 +1,4 @@
-// What a sort of records does, step by step: computed from the problem, without a device.
+// The steps of a sort of records, computed from the problem without using the device.
 #pragma once
 
 #include <sortium/records.hpp>
@@ -9,24 +9,24 @@
 
 namespace sortium {
 
-// What is done for a problem, known without a device.
+// The steps for one problem.
 struct RecordSteps {
   RecordProblem problem;
-  std::vector<Word> words;     // least significant first; none where a column is sorted as it is
-  std::vector<Problem> sorts;  // one a word, or the column's
-  int key = -1;                // that column
-  int value = -1;              // the column that moves with the keys, if there is one
-  bool has_positions = true;   // the sorts make the permutation; else nothing is left to gather
-  std::vector<unsigned> gathered;  // columns that are
+  std::vector<Word> words;         // least significant first; none if the key is a whole column
+  std::vector<Problem> sorts;      // one for each word, or one for the column
+  int key = -1;                    // the column that is the whole key; -1: none
+  int value = -1;                  // the column that moves with the keys; -1: none
+  bool has_positions = true;       // the sorts produce the permutation; false: nothing is gathered
+  std::vector<unsigned> gathered;  // columns to gather
   ScratchLayout layout;
   ScratchLayout::Slice keys, positions, column, inner;
-  // Of a limit on several words: the permutation by all but the last word, of all records, and the
-  // last word's sorted ones.
+  // For a limit with several words: the permutation of all records after all sorts but the last,
+  // and the first records of the last sort.
   ScratchLayout::Slice all_positions, first_keys;
-  Method inner_method;  // of the sorts
+  Method inner_method;  // for the sorts
 
-  // Throws Error(invalid_argument) for a problem that is not valid, and Error(unsupported) for a
-  // method that does not sort records.
+  // Throws Error(invalid_argument) for an invalid problem, and Error(unsupported) for a method that
+  // does not sort records.
   RecordSteps(const RecordProblem& problem, const Capabilities& device, const Method& method);
   RecordSteps(const RecordSteps&) = delete;  // words point into the problem
   RecordSteps& operator=(const RecordSteps&) = delete;

@@ -24,7 +24,7 @@ namespace {
 
 unsigned lowest_bit(std::uint64_t x) { return static_cast<unsigned>(x & (~x + 1)); }
 
-// Makes the words of a key, least significant first.
+// Packs the fields of a key into words, least significant first.
 class WordPacker {
  public:
   [[nodiscard]] std::vector<Word> pack(const std::vector<Field>& key) && {
@@ -37,8 +37,8 @@ class WordPacker {
   }
 
  private:
-  // The last word, or a new one if the last has no room for `least` more bits, or for a part of one
-  // more column.
+  // Returns the last word, or a new one if the last has no space for `least` more bits or no
+  // capacity for another column.
   Word& word_for(unsigned column, unsigned least) {
     const auto has = [&] { return std::ranges::count(words_.back().columns, column) != 0; };
     if (words_.empty() || words_.back().bits + least > 64 ||
@@ -48,7 +48,7 @@ class WordPacker {
     return words_.back();
   }
 
-  // A float's order needs all of its bits: a field on two words is read whole for both.
+  // A float's order needs all of its bits: if a field extends over two words, it is read for both.
   void add_number(const Field& f) {
     for (unsigned bit = f.begin_bit; bit < end_bit(f);) {
       Word& w = word_for(f.column, 1);
@@ -59,11 +59,11 @@ class WordPacker {
     }
   }
 
-  // Byte strings and 128-bit numbers, from their least significant bytes on.
+  // Adds a byte string or 128-bit number, from its least significant bytes on.
   void add_bytes(const Field& f) {
     const bool big_endian = f.type.kind() == FieldType::Kind::bytes;
     const unsigned size = f.type.size();
-    for (unsigned left = size; left != 0;) {  // bytes: the most significant ones
+    for (unsigned left = size; left != 0;) {  // bytes that are left: the most significant ones
       Word& w = word_for(f.column, 8);
       const unsigned bytes = std::min(left, (64 - w.bits) / 8);
       left -= bytes;

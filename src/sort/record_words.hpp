@@ -10,19 +10,20 @@
 
 namespace sortium {
 
-// Columns that one word may have parts from: records_pack has a parameter for each.
+// The most columns that one word may have parts of: records_pack has a parameter for each.
 constexpr std::size_t columns_of_a_word = 8;
 
-// Bits of a word: those from `down` on of what orders a number of up to 8 bytes, put at `up`.
+// A part of a word: `bits` bits of the order of a number of up to 8 bytes, from bit `down` of the
+// order on. They go to bit `up` of the word.
 struct WordPart {
   unsigned column;
   std::uint64_t offset;
   KeyTypeInfo number;
   bool big_endian;
-  const Field* field;  // its order and policies
+  const Field* field;  // the number's order and policies
   unsigned down, bits, up;
 
-  // Of the element that begins there, in host memory.
+  // Returns the part for the element at `element` in host memory, at its place in the word.
   [[nodiscard]] std::uint64_t of(const std::byte* element) const {
     std::uint64_t x = 0;
     std::memcpy(&x, element + offset, number.bytes);
@@ -34,18 +35,18 @@ struct WordPart {
 
 struct Word {
   std::vector<WordPart> parts;
-  std::vector<unsigned> columns;  // that the parts are from
+  std::vector<unsigned> columns;  // columns of the parts
   unsigned bits = 0;
   [[nodiscard]] KeyType key() const { return bits <= 32 ? KeyType::u32 : KeyType::u64; }
 };
 
-// The words of a key, least significant first. They refer to the fields of `key`.
+// Returns the words of a key, least significant first. They refer to the fields of `key`.
 [[nodiscard]] std::vector<Word> words_of(const std::vector<Field>& key);
 
-// The expression in the language of kernels for the word of record `at`: PACK of pack.cl.
+// Returns the define PACK: the kernel expression for the word of record `at`.
 [[nodiscard]] std::string pack_text(const Word& word, const std::vector<Column>& columns);
 
-// The column that is the whole key, as it lies there; -1 if there is none.
+// Returns the column that is the whole key and can be sorted without packing; -1 if there is none.
 [[nodiscard]] int plain_column(const RecordProblem& problem);
 
 [[nodiscard]] inline unsigned end_bit(const Field& f) {

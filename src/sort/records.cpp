@@ -1,6 +1,6 @@
-// Sorts of records, made of plain ones: a key's fields are packed into words, words are sorted with
-// positions from the least significant on (Knuth, The Art of Computer Programming, volume
-// 3, 5.2.5), and columns are gathered.
+// Sorts of records, composed of plain sorts: a key's fields are packed into words, the words are
+// sorted with positions from the least significant on (Knuth, The Art of Computer Programming,
+// volume 3, 5.2.5), and the columns are gathered.
 #include "records.hpp"
 
 #include "../kernels/kernels.hpp"
@@ -35,7 +35,7 @@ class Packer {
     groups_ = groups_of(c, problem_.count);
   }
 
-  // `positions`: of the records, in the order of their words; or none.
+  // With `positions`, word i is that of record positions[i]; without, that of record i.
   void enqueue(Queue& queue, std::span<const Memory> columns, Memory positions,
                Memory words) const {
     if (!kernel_) {
@@ -117,7 +117,7 @@ struct RecordPlan::Implementation {
   static Memory in(const RecordOperands& o, int column) {
     return o.columns_in[static_cast<unsigned>(column)];
   }
-  // Where the sorted column goes; none if it is not moved.
+  // Returns the memory for the sorted column; empty if the column is not moved.
   [[nodiscard]] Memory out(const RecordOperands& o, int column) const {
     const auto moved = steps.problem.columns[static_cast<unsigned>(column)].moved;
     return moved == Moved::no         ? Memory{}

@@ -1,4 +1,4 @@
-// What sorts of records on device memory, on host memory, and their companions share.
+// Shared by sorts of records on device memory, on host memory, and their companions.
 #pragma once
 
 #include <sortium/records.hpp>
@@ -7,29 +7,29 @@
 
 namespace sortium {
 
-// They throw Error(invalid_argument) that names the field, column or operand that is wrong.
+// These throw Error(invalid_argument) naming the wrong field, column or operand.
 void validate_record_problem(const RecordProblem& problem);
 void validate_permute_problem(const PermuteProblem& problem);
 void validate_record_operands(const RecordProblem& problem, const RecordOperands& operands,
                               std::uint64_t scratch_bytes, Space space);
 
-// Which of a Mover's positions there are.
+// The positions that a Mover uses.
 struct Places {
   enum class Kind : std::uint8_t {
     all,
-    counted,      // the first ones: as many as a u64 on the device says
-    of_segments,  // `limit` for each segment, fewer where it is shorter
+    counted,      // the first ones; a u64 on the device is their number
+    of_segments,  // the first `limit` of each segment, or all of a shorter one
   };
   Kind kind = Kind::all;
   std::uint64_t limit = 0;
-  unsigned offset_bytes = 4;  // of the segments' offsets
+  unsigned offset_bytes = 4;  // bytes of an offset
 };
 
-// What a Permute is made of: its problem and operands are checked by others.
+// Permutes elements without validation; the caller has validated problem and operands.
 class Mover {
  public:
   Mover(Device& device, const PermuteProblem& problem, const Places& places = {});
-  // `places_memory`: the number, or the offsets.
+  // `places_memory`: the number of positions (counted), or the offsets (of_segments).
   void enqueue(Queue& queue, Memory in, Memory positions, Memory out,
                Memory places_memory = {}) const;
 
@@ -39,7 +39,7 @@ class Mover {
 
   PermuteProblem problem_;
   Places places_;
-  std::uint32_t units_;  // of an element
+  std::uint32_t units_;  // units of an element
   unsigned work_group_;
   std::uint64_t groups_;
   std::shared_ptr<Module> module_;

@@ -26,7 +26,7 @@ std::uint64_t column_bytes(const RecordProblem& problem) {
   return bytes;
 }
 
-// The array that column `c` is written to; nullptr if it is not moved.
+// Returns the array that receives column `c`; nullptr if the column is not moved.
 void* output_of(const RecordProblem& problem, const RecordHostOperands& o, std::size_t c) {
   switch (problem.columns[c].moved) {
     case Moved::in_place:
@@ -60,15 +60,16 @@ void validate_host_operands(const RecordProblem& problem, const RecordHostOperan
                            0, Space::host);
 }
 
-// As in sort_host: the way to a device and back takes longer than to sort few records.
+// As in sort_host(): few records are sorted on the host, because copies to a device and back take
+// longer than the sort.
 std::shared_ptr<Device> device_for_records(const RecordProblem& problem, const Options& options) {
   const bool stay = problem.count <= few::records && options.algorithm == "auto" &&
                     options.parameters.empty() && options.max_scratch_bytes == 0;
   return stay ? device_near(options.device) : device_for({.limit = problem.limit}, options);
 }
 
-// One call's arrays on the device. A CPU sorts the caller's columns where they lie, if they are
-// aligned; other columns are copied, and the copies are sorted in place.
+// One call's arrays on the device. A CPU sorts the caller's columns without copies if they are
+// aligned. Other columns are copied, and the copies are sorted in place.
 class StagedRecords {
  public:
   StagedRecords(Device& device, const RecordProblem& problem, const RecordHostOperands& o)
@@ -113,14 +114,14 @@ class StagedRecords {
   const RecordProblem& given_;
   RecordProblem problem_;
   const RecordHostOperands& operands_;
-  std::vector<bool> adopts_;  // of each column, whether the device uses it where it lies
+  std::vector<bool> adopts_;  // for each column, true if the device uses it without a copy
   std::vector<Memory> in_, out_;
 };
 
 }  // namespace
 
 void detail::check_positions_of_none(std::uint64_t positions) {
-  if (positions != 0) refuse(fmt::format("{} positions of no values", positions));
+  if (positions != 0) refuse(fmt::format("{} positions, but there are no values", positions));
 }
 
 HostReport sort_records_host(const RecordProblem& problem, const RecordHostOperands& o,
@@ -187,7 +188,7 @@ void permute_host(const PermuteProblem& problem, const void* in, const void* pos
   };
   const Memory from = add(in, nullptr, in_bytes, problem.element_bytes);
   const Memory at = add(positions, nullptr, position_bytes, problem.index_bytes);
-  // A scatter leaves elements that no position names as they were.
+  // A scatter does not change elements that no position names.
   const Memory to = add(gathers ? nullptr : out, out, out_bytes, problem.element_bytes);
   arrays.write(*queue);
   permute.run(*queue, from, at, to);
@@ -222,7 +223,7 @@ HostReport sort_columns(const std::vector<KeyColumn>& keys, const std::vector<Ho
   std::vector<const void*> memory;
   const auto add = [&](const HostColumn& c) {
     if (c.count != problem.count)
-      refuse(fmt::format("column {} has {} elements, column 0 has {}; as many are needed",
+      refuse(fmt::format("column {} has {} elements, column 0 has {}; the numbers must be equal",
                          memory.size(), c.count, problem.count));
     problem.columns.push_back({c.bytes, Moved::in_place});
     memory.push_back(c.data);

@@ -23,10 +23,10 @@ void validate_counts(const RecordProblem& p) {
   if (p.key.empty() || p.key.size() > max_fields)
     refuse(fmt::format("the key has {} fields; 1 to {} are allowed", p.key.size(), max_fields));
   if (p.position_bytes != 0 && p.position_bytes != 4 && p.position_bytes != 8)
-    refuse(
-        fmt::format("position_bytes is {}; 4, 8 and (for none) 0 are allowed", p.position_bytes));
+    refuse(fmt::format("position_bytes is {}; 4, 8 and 0 (no positions) are allowed",
+                       p.position_bytes));
   if (p.position_bytes == 4 && p.count > (std::uint64_t{1} << 32))
-    refuse(fmt::format("count is {}; 4-byte positions reach 2^32 records (take 8)", p.count));
+    refuse(fmt::format("count is {}; 4-byte positions reach 2^32 records (use 8)", p.count));
   validate_problem(Problem{
       .count = p.count, .segments = p.segments, .offset_bytes = p.offset_bytes, .limit = p.limit});
 }
@@ -53,9 +53,9 @@ void validate_field(const RecordProblem& p, std::size_t i) {
                : fmt::format("{} reaches past the {} bytes of column {}", what, bytes, f.column));
   const unsigned bits = f.type.size() * 8;
   if (f.type.kind() != FieldType::Kind::number && (f.begin_bit != 0 || f.end_bit != 0))
-    refuse(fmt::format(
-        "{}: bits {}:{} are given, which only numbers of up to 64 bits may be sorted by", what,
-        f.begin_bit, f.end_bit));
+    refuse(
+        fmt::format("{}: bits {}:{} are given; only numbers of up to 64 bits may have a bit range",
+                    what, f.begin_bit, f.end_bit));
   if (f.begin_bit >= end_bit(f) || end_bit(f) > bits)
     refuse(fmt::format("{}: bits {}:{} are not a range of its {}", what, f.begin_bit, f.end_bit,
                        bits));
@@ -71,7 +71,7 @@ void validate_record_problem(const RecordProblem& p) {
     used[c] = p.columns[c].moved != Moved::no;
   }
   if (std::ranges::count(used, true) == 0 && p.position_bytes == 0)
-    refuse("nothing comes out: no column is moved, and positions are not wanted");
+    refuse("the problem has no output: no column is moved, and position_bytes is 0");
   for (std::size_t i = 0; i < p.key.size(); ++i) {
     validate_field(p, i);
     used[p.key[i].column] = true;

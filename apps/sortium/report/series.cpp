@@ -34,9 +34,9 @@ std::vector<std::string> items_of(const std::string& parameters) {
 }
 std::string name_of_item(const std::string& item) { return item.substr(0, item.find('=')); }
 
-using Name = std::pair<std::string, bool>;  // of an algorithm, and whether it is a peer
+using Name = std::pair<std::string, bool>;  // an algorithm's name, and true if it is a peer
 
-// Peers last; "auto" first.
+// Returns the algorithms' names: "auto" first, peers last.
 std::vector<Name> names_of(const Rows& rows) {
   std::vector<Name> names;
   for (const bool peer : {false, true})
@@ -48,7 +48,7 @@ std::vector<Name> names_of(const Rows& rows) {
   return names;
 }
 
-// The names of the parameters that differ between results for the same list.
+// Returns the names of the parameters that differ between results for the same list.
 std::set<std::string> telling_parameters(const Rows& rows, const ListOrder& less) {
   std::set<std::string> telling;
   for (const auto* a : rows)

@@ -25,7 +25,8 @@ struct Series {
   Rows rows;
 };
 
-// An order of the lists that rows sorted. Rows of which neither is less sorted the same list.
+// An order of the lists that rows sorted. If neither of two rows is less, they sorted the same
+// list.
 using ListOrder = std::function<bool(const ReportRow&, const ReportRow&)>;
 // Orders by list(row).
 template <class List>

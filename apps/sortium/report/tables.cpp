@@ -96,14 +96,14 @@ std::string cell(const ReportRow* r, double value) {
 
 namespace {
 
-// The reasons why rows of one series and outcome have no figure.
+// Returns the reasons why rows of one series and outcome have no figure.
 std::string reasons_of(const Rows& its, Outcome outcome) {
   std::set<std::uint64_t> sizes;
   std::set<std::string> reasons, distributions;
   for (const auto* r : its) {
     sizes.insert(r->n);
     distributions.insert(r->distribution);
-    // The name is already printed before it.
+    // The algorithm's name stands before the reason already.
     const std::string who = r->algorithm + ": ";
     reasons.insert(r->why.starts_with(who) ? r->why.substr(who.size()) : r->why);
   }

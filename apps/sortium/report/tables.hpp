@@ -1,4 +1,4 @@
-// The HTML of a report's tables and notes, and how numbers and sizes are written in it.
+// Makes the HTML of a report's tables and notes, and formats numbers and sizes.
 #pragma once
 
 #include <cstdint>
