@@ -400,6 +400,24 @@ TEST(SampledKeys, TellTheWay) {
   expect_stable(std::move(cases), {"msd", "bits=9,sample=1"});
 }
 
+// msd maps keys whose leading bits crowd few buckets. Here it maps short lists: smooth ones; with
+// outliers, equal keys that fill a bucket, and a cluster that fills others, which are sorted by
+// themselves; and lists that it gives up.
+TEST(SampledKeys, AreMapped) {
+  const bool small = is_set("SORTIUM_TEST_SMALL");
+  const std::uint64_t count = small ? 9'001 : 1'300'007;
+  std::vector<Case> cases;
+  for (const auto key : {KeyType::u64, KeyType::i64})
+    for (const auto d : {Distribution::clusters, Distribution::numbers, Distribution::leads,
+                         Distribution::sorted}) {
+      if (small && cases.size() == 3) break;
+      const auto order = key == KeyType::u64 ? Order::ascending : Order::descending;
+      cases.push_back(
+          {{.key = key, .count = count, .order = order}, cases.size() % 2 == 0, d, count});
+    }
+  expect_stable(std::move(cases), {"msd", "bits=9,sample=1"});
+}
+
 // More records than fit a count in the look-back table, which has few bits here.
 TEST(LongCounts, AreTold) {
   const bool small = is_set("SORTIUM_TEST_SMALL");

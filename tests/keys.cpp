@@ -40,6 +40,8 @@ std::string_view name(Distribution distribution) {
       return "runs";
     case Distribution::leads:
       return "leads";
+    case Distribution::clusters:
+      return "clusters";
   }
   return "?";
 }
@@ -166,6 +168,17 @@ std::vector<std::uint64_t> make_keys(Distribution distribution, const Problem& p
       bool falls = random.below(2) == 0;
       for (std::size_t r = 0; r < runs; ++r, falls ^= alternates)
         sort_part(r * keys.size() / runs, (r + 1) * keys.size() / runs, falls);
+      break;
+    }
+    case Distribution::clusters: {
+      const std::uint64_t middle = random.next() & all, window = all >> 9, narrow = all >> 40;
+      fill([&] {
+        const std::uint64_t kind = random.below(64);
+        if (kind == 0) return random.next();                                   // an outlier
+        if (kind < 12) return middle;                                          // the frequent key
+        if (kind < 20) return middle + window / 3 + random.below(narrow + 2);  // the cluster
+        return middle + random.below(window);
+      });
       break;
     }
     case Distribution::leads: {

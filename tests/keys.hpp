@@ -23,6 +23,7 @@ enum class Distribution : std::uint8_t {
   numbers,  // like a program's: floats uniform in a range, integers of all magnitudes
   runs,   // 1 to 9 sorted runs, alternately up and down, or all in one direction; not in the table
   leads,  // some 800 keys for each of consecutive values of the leading 14 bits; not in the table
+  clusters,  // a wide window with outliers, a narrow cluster and a frequent key; not in the table
 };
 inline constexpr std::array all_distributions{
     Distribution::random,   Distribution::sorted,       Distribution::reversed,

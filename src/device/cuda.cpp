@@ -208,7 +208,7 @@ class CuQueue final : public Queue {
       throw Error(ErrorCode::unsupported,
                   fmt::format("{} work-groups in a launch; CUDA allows 2^31 - 1", l.groups));
     const Current current(context_);
-    std::uint64_t values[24];
+    std::uint64_t values[32];
     void* pointers[std::size(values)];
     if (l.args.size() > std::size(values))
       throw Error(ErrorCode::invalid_argument, fmt::format("{} kernel arguments; {} are allowed",

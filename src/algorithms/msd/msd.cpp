@@ -26,16 +26,16 @@ constexpr std::uint64_t cleared_at_once = 1u << 14, most_clearing_groups = 128;
 struct Cleared {
   static constexpr std::uint64_t partition_state = 0;  // of msd_partition: 4 words
   static constexpr std::uint64_t done = 16;            // work-groups done with the count: 2 words
-  static constexpr std::uint64_t counts = 32;          // a word for each bucket
-  std::uint64_t counts_bytes = 0;
-  std::uint64_t reserved = 0, reserved_bytes = 0;  // two words for each bucket of either pass
+  static constexpr std::uint64_t reserved = 32;        // two words for each bucket of either pass
+  std::uint64_t reserved_bytes = 0;
+  std::uint64_t counts = 0, counts_bytes = 0;  // a word for each bucket
   std::uint64_t bytes = 0;
 
   explicit Cleared(const Shape& shape)
-      : counts_bytes(std::uint64_t{4} << shape.bits),
-        reserved(counts + counts_bytes),
-        reserved_bytes(shape.keys.items != 0 ? 8 * (256 + (std::uint64_t{1} << shape.bits)) : 0),
-        bytes(reserved + reserved_bytes) {}
+      : reserved_bytes(shape.keys.items != 0 ? 8 * (256 + std::uint64_t{shape.most_buckets()}) : 0),
+        counts(reserved + reserved_bytes),
+        counts_bytes(std::uint64_t{4} * shape.most_buckets()),
+        bytes(counts + counts_bytes) {}
 };
 
 RadixPassOptions pass_options(const Shape& shape) {
@@ -44,6 +44,7 @@ RadixPassOptions pass_options(const Shape& shape) {
           .segments = partitions ? std::uint64_t{1} << digit_bits : 0,
           .spread_bits = shape.spread_bits,
           .skewed = true,
+          .lists = shape.lists_overfull(),
           .tells_few_digits = shape.samples_keys,
           .cleared_bytes = Cleared(shape).bytes};
 }
@@ -59,12 +60,21 @@ class MsdSorter final : public Sorter {
       samples_ = scratch_.add(std::uint64_t{count_shape_.sampled} * info(problem.key).bytes);
     }
     skewed_ = scratch_.add(4);
-    starts_ = scratch_.add((std::uint64_t{shape_.buckets()} + 1) * 4);
+    starts_ = scratch_.add((std::uint64_t{shape_.most_buckets()} + 1) * 4);
     tile_counts_ = scratch_.add(shape_.tiles.count * shape_.buckets() * 2);
     const std::uint64_t table =
         shape_.spread_bits != 0 ? std::uint64_t{4} << shape_.spread_bits : 0;
     spread_ = scratch_.add(table);
     gather_ = scratch_.add(table);
+    if (shape_.map_cells != 0) {
+      map_ = scratch_.add(shape_.map_words() * 4);
+      const std::uint64_t buckets = std::uint64_t{1} << shape_.map_bits;
+      bounds_ = scratch_.add(buckets * info(problem.key).bytes);
+      group_starts_ = scratch_.add(2 * buckets * 4);
+      group_bounds_ = scratch_.add(2 * buckets * info(problem.key).bytes);
+    }
+    if (shape_.lists_overfull())
+      list_ = scratch_.add((2 + 2 * (most_listed(problem) / shape_.local.capacity() + 1)) * 4);
   }
 
   std::uint64_t scratch_bytes() const override { return scratch_.bytes(); }
@@ -107,6 +117,7 @@ class MsdSorter final : public Sorter {
     }
     if (!partition_sorts(problem_, shape_)) sort_buckets(queue, o);
     passes_.sort(queue, o, {skewed_.in(o), 1, ~0u});
+    if (shape_.lists_overfull()) passes_.sort_listed(queue, o, skewed_.in(o), list_.in(o));
   }
 
  private:
@@ -119,23 +130,37 @@ class MsdSorter final : public Sorter {
       partition_ = count_module_->kernel("msd_partition_tiles");
       return;
     }
-    count_module_ =
-        kernels::build(device, capabilities, msd_count_cl, count_shape_.defines(problem_, shape_));
+    count_module_ = kernels::build(device, capabilities, {msd_map_cl, msd_count_cl},
+                                   count_shape_.defines(problem_, shape_));
     count_ = count_module_->kernel("msd_count");
     start_ = count_module_->kernel("msd_start");
   }
 
   void build_partition(Device& device, const Capabilities& capabilities) {
-    partition_module_ = kernels::build(device, capabilities, kernels::embedded::msd_partition_cl,
-                                       shape_.keys.defines(problem_));
+    const auto build_for = [&](const KeyPartition& keys) {
+      using namespace kernels::embedded;
+      return kernels::build(device, capabilities, {msd_map_cl, msd_partition_cl},
+                            keys.defines(problem_, shape_.map_bits));
+    };
+    if (shape_.mapped_keys.items != 0) {
+      partition_mapped_module_ = build_for(shape_.mapped_keys);
+      partition_mapped_ = partition_mapped_module_->kernel("msd_partition");
+    }
+    partition_module_ = build_for(shape_.keys);
     partition_ = partition_module_->kernel("msd_partition");
   }
 
   void build_local_sort(Device& device, const Capabilities& capabilities) {
     using namespace kernels::embedded;
-    local_module_ = kernels::build(device, capabilities, {bins_cl, bin_sort_cl, msd_local_cl},
-                                   shape_.local.defines(problem_, shape_.bits));
+    const auto build_for = [&](unsigned map_cells) {
+      return kernels::build(device, capabilities, {msd_map_cl, bins_cl, bin_sort_cl, msd_local_cl},
+                            shape_.local.defines(problem_, shape_.bits, map_cells));
+    };
+    local_module_ = build_for(0);
     sort_local_ = local_module_->kernel("msd_local");
+    if (shape_.map_cells == 0) return;
+    local_mapped_module_ = build_for(shape_.map_cells);
+    sort_local_mapped_ = local_mapped_module_->kernel("msd_local");
   }
 
   // The first bit of a bucket's number in a key.
@@ -147,6 +172,10 @@ class MsdSorter final : public Sorter {
   }
   [[nodiscard]] Memory spread_table(const Operands& o) const {
     return shape_.spread_bits != 0 ? spread_.in(o) : Memory{};
+  }
+  // Memory for a map, or none.
+  [[nodiscard]] Memory of_map(const ScratchLayout::Slice& slice, const Operands& o) const {
+    return shape_.map_cells != 0 ? slice.in(o) : Memory{};
   }
   [[nodiscard]] Memory gather_table(const Operands& o) const {
     return shape_.spread_bits != 0 ? gather_.in(o) : Memory{};
@@ -205,12 +234,19 @@ class MsdSorter final : public Sorter {
                         {"n", problem_.count},
                         {"shift", bucket_bit()},
                         {"crowd", limits.crowd},
+                        {"map_crowd", limits.map_crowd},
+                        {"map_crowded", limits.map_crowded},
                         {"repeats_most", limits.repeats},
+                        {"dense_width", limits.dense_width},
                         {"few_repeats", limits.few_repeats},
                         {"few_agree", limits.few_agree},
+                        {"lead_most", limits.lead},
                         {"spread", spread_table(o)},
                         {"back", gather_table(o)},
-                        {"lead_most", limits.lead},
+                        {"map", of_map(map_, o)},
+                        {"bounds", of_map(bounds_, o)},
+                        {"list", of_map(list_, o)},
+                        {"most_listed", static_cast<std::uint32_t>(most_listed(problem_))},
                         {"done", own.slice(at.done, 8)},
                         {"starts", starts_.in(o)},
                         {"capacity", capacity()}};
@@ -221,14 +257,21 @@ class MsdSorter final : public Sorter {
     const unsigned second = shape_.second_digit_bits(problem_), bits = shape_.bits;
     std::vector<Digit> digits{{bucket_bit() + second, (1u << (bits - second)) - 1}};
     if (second != 0) digits.push_back({bucket_bit(), (1u << second) - 1});
-    if (shape_.keys.items != 0)
-      partition_keys(queue, o, digits);
-    else
+    if (shape_.keys.items == 0) {
       passes_.partition(queue, o, starts_.in(o), spread_table(o), digits, {skewed_.in(o), 0, 0});
+      return;
+    }
+    partition_keys(queue, o, *partition_, shape_.keys, digits);
+    if (shape_.map_cells == 0) return;
+    const unsigned second_mapped = shape_.map_bits - digit_bits;  // digits of the bucket's number
+    digits = {{second_mapped, (1u << digit_bits) - 1}};
+    if (second_mapped != 0) digits.push_back({0, (1u << second_mapped) - 1});
+    partition_keys(queue, o, *partition_mapped_, shape_.mapped_keys, digits);
   }
 
   // Keys without values: an order of ties that nobody can see is not kept.
-  void partition_keys(Queue& queue, const Operands& o, const std::vector<Digit>& digits) const {
+  void partition_keys(Queue& queue, const Operands& o, Kernel& kernel, const KeyPartition& keys,
+                      const std::vector<Digit>& digits) const {
     const Memory own = passes_.extension(o);
     const Cleared at(shape_);
     const auto a = passes_.buffers().pass(0, o), b = passes_.buffers().pass(1, o);
@@ -244,24 +287,40 @@ class MsdSorter final : public Sorter {
                         {"passes", static_cast<std::uint32_t>(digits.size())},
                         {"shifts", static_cast<std::uint32_t>(shifts)},
                         {"widths", static_cast<std::uint32_t>(widths)},
+                        {"map", of_map(map_, o)},
+                        {"bounds", of_map(bounds_, o)},
+                        {"group_starts", of_map(group_starts_, o)},
+                        {"group_bounds", of_map(group_bounds_, o)},
+                        {"capacity", capacity()},
                         {"spread", spread_table(o)}};
-    queue.launch({*partition_, shape_.keys.groups, shape_.keys.work_group, args, "partition"});
+    queue.launch({kernel, keys.groups, keys.work_group, args, "partition"});
   }
 
   void sort_buckets(Queue& queue, const Operands& o) const {
     const bool two_digits = shape_.second_digit_bits(problem_) != 0;
+    sort_parts(queue, o, *sort_local_, two_digits, starts_.in(o), shape_.buckets());
+    if (shape_.map_cells == 0) return;
+    // As many work-groups as run at once: each sorts several groups of mapped buckets.
+    sort_parts(queue, o, *sort_local_mapped_, shape_.map_bits > digit_bits, group_starts_.in(o),
+               shape_.mapped_local_groups);
+  }
+
+  void sort_parts(Queue& queue, const Operands& o, Kernel& kernel, bool two_digits, Memory starts,
+                  std::uint64_t groups) const {
     const auto partitioned = passes_.buffers().pass(two_digits ? 1 : 0, o);
     const Arg args[] = {{"keys_in", partitioned.keys_out},
                         {"keys_out", o.keys_out},
                         {"values_in", partitioned.values_out},
                         {"values_out", o.values_out},
-                        {"starts", starts_.in(o)},
+                        {"starts", starts},
                         {"skewed", skewed_.in(o)},
                         {"back", gather_table(o)},
+                        {"map", of_map(map_, o)},
+                        {"group_bounds", of_map(group_bounds_, o)},
                         {"begin_bit", std::uint32_t{problem_.begin_bit}},
                         {"low_bits", bucket_bit() - problem_.begin_bit},
                         {"shift", shape_.local.bin_shift}};
-    queue.launch({*sort_local_, shape_.buckets(), shape_.local.work_group, args, "local"});
+    queue.launch({kernel, groups, shape_.local.work_group, args, "local"});
   }
 
   Problem problem_;
@@ -269,13 +328,18 @@ class MsdSorter final : public Sorter {
   CountShape count_shape_;  // of lists that are not counted tile by tile
   ScratchLayout scratch_;
   RadixPasses passes_;
-  ScratchLayout::Slice samples_;          // keys that the count looks at first
-  ScratchLayout::Slice skewed_;           // a word: 0 if keys spread; see msd_count
-  ScratchLayout::Slice starts_;           // where each bucket begins, and the end
-  ScratchLayout::Slice tile_counts_;      // of short lists: counts of each tile
+  ScratchLayout::Slice samples_;       // keys that the count looks at first
+  ScratchLayout::Slice skewed_;        // a word: 0 if keys spread; see msd_count
+  ScratchLayout::Slice starts_;        // where each bucket begins, and the end
+  ScratchLayout::Slice tile_counts_;   // of short lists: counts of each tile
+  ScratchLayout::Slice map_, bounds_;  // the map of mapped keys, and the buckets' first orders
+  ScratchLayout::Slice group_starts_, group_bounds_;  // groups of mapped buckets; see msd_count
+  ScratchLayout::Slice list_;                         // the overfull buckets
   ScratchLayout::Slice spread_, gather_;  // tables from orders to spread orders, and back
-  std::shared_ptr<Module> count_module_, partition_module_, local_module_;
-  std::unique_ptr<Kernel> start_, count_, partition_, sort_local_;
+  std::shared_ptr<Module> count_module_, partition_module_, partition_mapped_module_, local_module_,
+      local_mapped_module_;
+  std::unique_ptr<Kernel> start_, count_, partition_, partition_mapped_, sort_local_,
+      sort_local_mapped_;
 };
 
 class Msd final : public Algorithm {

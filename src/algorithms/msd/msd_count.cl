@@ -11,13 +11,18 @@ PARAMETER(START_WG)       // work-items of a work-group of msd_start
 PARAMETER(BUCKETS)        // buckets, a power of two
 PARAMETER(COUNT_BITS)     // bits of a bucket's count in local memory: 16, 8 or 4
 PARAMETER(COUNT_WORDS)    // words for the counts, or for what the samples need; a power of two
-PARAMETER(SAMPLES)        // samples of each work-item of msd_count; 0: none
+PARAMETER(SAMPLES)        // samples of each work-item of msd_count that are judged; 0: none
+PARAMETER(GATHERED)       // samples of each work-item that a map is made of, a multiple of SAMPLES
 PARAMETER(TELLS_REPEATS)  // 1: samples tell whether keys repeat
 PARAMETER(FEW_DIGITS)     // not 0: samples tell whether most digits have few values, and *skewed
                           // then becomes this value
+PARAMETER(MAP_BUCKETS)    // with MAP_CELLS: buckets of mapped keys, a power of two
+PARAMETER(LISTS)          // with MAP_CELLS, 1: buckets that are too large are listed
 PARAMETER(SPREAD_BITS)    // not 0: keys are floats, and go by spread orders with so many leading
                           // bits
 PARAMETER(BUCKET_BITS)    // with SPREAD_BITS: log2(BUCKETS)
+
+#define MAPS (MAP_CELLS != 0)
 
 // COUNT_OF(word, bucket): the bucket's count in its word of local memory.
 #define PER_WORD (32 / COUNT_BITS)
@@ -32,8 +37,12 @@ typedef struct {
   u32 spread[1 << SPREAD_BITS];            // samples of each lead, then the table
   u32 exponents[(1 << SPREAD_BITS) / 64];  // exponents that samples have, a bit each
 #endif
+#if MAPS
+  map_t map;
+  u32 edges[4];  // of the samples' orders: the least, inverted, and the largest; words of either
+#endif
   index_t scratch[SCAN_WORDS(WG)];
-  u32 crowded;              // not 0: a bucket has too many samples, or too many records
+  u32 crowded;              // samples in buckets with too many; in the end, not 0: so many records
   u32 agree[KEY_BITS / 8];  // pairs of samples that agree in each digit
   u32 last;                 // 1: this is the last work-group of the count
 } msd_count_memory_t;
@@ -133,11 +142,147 @@ INLINE u32 make_spread(LOCAL msd_count_memory_t* mine, GLOBAL u32* table, GLOBAL
 
 #endif
 
+// ---- The map (msd_map.cl) ----
+#if MAPS
+// Sets mine->edges to the least and the largest order of the samples. With barriers.
+INLINE void find_edges(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* samples) {
+  const u32 t = local_id();
+  ukey_t least = (ukey_t) ~(ukey_t)0, largest = 0;
+  UNROLL
+  for (u32 i = 0; i < GATHERED; ++i) {
+    const ukey_t order = key_order(samples[i * WG + t]);
+    least = min(least, order);
+    largest = max(largest, order);
+  }
+  const ukey_t inverted = ~least;
+  local_max(&mine->edges[0], (u32)(inverted >> 32));
+  local_max(&mine->edges[2], (u32)(largest >> 32));
+  barrier_local();
+  if ((u32)(inverted >> 32) == mine->edges[0]) local_max(&mine->edges[1], (u32)inverted);
+  if ((u32)(largest >> 32) == mine->edges[2]) local_max(&mine->edges[3], (u32)largest);
+  barrier_local();
+}
+
+// Returns the window around the samples: 2^k orders, at least twice as many as the samples span,
+// since keys lie beyond the samples on either side.
+INLINE window_t make_window(LOCAL msd_count_memory_t* mine) {
+  const ukey_t least = ~((ukey_t)mine->edges[0] << 32 | mine->edges[1]),
+               largest = (ukey_t)mine->edges[2] << 32 | mine->edges[3];
+  const ukey_t span = largest - least, all = (ukey_t) ~(ukey_t)0;
+  u32 width = max(highest_bit(span | 1) + 1, 32 - ROOT_LOW);
+  if (width < KEY_BITS && (all >> (KEY_BITS - width)) - span < span) ++width;
+  window_t w;
+  w.up = KEY_BITS - width;
+  const ukey_t most = all >> w.up, below = min((most - span) / 2, least);
+  w.begin = min(least - below, all - most);
+  w.last = w.begin + most;
+  return w;
+}
+
+// Divides the roots into cells and the cells into buckets by the samples' places. mine->counts is 0
+// before and after. With barriers.
+#define CELL_SAMPLES 32u  // of a cell, at least, if its root has several
+#define OWN_ROOTS (MAP_ROOTS > WG ? MAP_ROOTS / WG : 1)
+#define OWN_CELLS (MAP_CELLS > WG ? MAP_CELLS / WG : 1)
+INLINE void divide_roots(LOCAL msd_count_memory_t* mine, const u32* place) {
+  const u32 t = local_id();
+  UNROLL
+  for (u32 i = 0; i < GATHERED; ++i) local_add(&mine->counts[place[i] >> ROOT_LOW], 1u);
+  barrier_local();
+  u32 log2_cells[OWN_ROOTS], cells = 0;
+  UNROLL
+  for (u32 i = 0; i < OWN_ROOTS; ++i) {
+    const u32 root = t * OWN_ROOTS + i,
+              samples = root < MAP_ROOTS ? mine->counts[root & (MAP_ROOTS - 1)] : 0;
+    log2_cells[i] = highest_bit32(samples / CELL_SAMPLES | 1);
+    cells += root < MAP_ROOTS ? 1u << log2_cells[i] : 0;
+  }
+  index_t all;
+  u32 first = (u32)wg_scan_add(mine->scratch, WG, cells, &all);
+  UNROLL
+  for (u32 i = 0; i < OWN_ROOTS; ++i) {
+    const u32 root = t * OWN_ROOTS + i;
+    if (root >= MAP_ROOTS) continue;
+    mine->counts[root] = 0;
+    mine->map.roots[root] = (u16)(((first - (root << log2_cells[i])) & (MAP_CELLS - 1)) << 5 |
+                                  (ROOT_LOW - log2_cells[i]));
+    first += 1u << log2_cells[i];
+  }
+  if (t == 0) mine->last = (u32)all;
+  barrier_local();
+}
+INLINE void make_map(LOCAL msd_count_memory_t* mine, const u32* place) {
+  const u32 t = local_id();
+  divide_roots(mine, place);
+  UNROLL
+  for (u32 i = 0; i < GATHERED; ++i) {
+    const u32 root = mine->map.roots[place[i] >> ROOT_LOW];
+    local_add(&mine->counts[CELL_OF(place[i], root)], 1u);
+  }
+  barrier_local();
+  // A cell's weight: twice its samples, and 1 for keys that no sample has shown.
+  u32 weight[OWN_CELLS], sum = 0;
+  UNROLL
+  for (u32 i = 0; i < OWN_CELLS; ++i) {
+    const u32 cell = t * OWN_CELLS + i;
+    weight[i] = cell < mine->last ? 2 * mine->counts[cell & (MAP_CELLS - 1)] + 1 : 0;
+    sum += weight[i];
+  }
+  index_t all;
+  u32 before = (u32)wg_scan_add(mine->scratch, WG, sum, &all);
+  UNROLL
+  for (u32 i = 0; i < OWN_CELLS; ++i) {
+    const u32 cell = t * OWN_CELLS + i, first = (u32)((u64)before * MAP_BUCKETS / all);
+    before += weight[i];
+    const u32 buckets = (u32)((u64)before * MAP_BUCKETS / all) - first;
+    if (cell >= MAP_CELLS) continue;
+    mine->counts[cell] = 0;
+    mine->map.cells[cell] = first << 16 | min(buckets, 0xffffu);
+  }
+  barrier_local();
+}
+
+// Returns the least order whose bucket is `bucket` or a later one; the largest order, if none is.
+INLINE ukey_t first_order(LOCAL const map_t* map, window_t w, u32 bucket) {
+  ukey_t low = 0, high = (ukey_t) ~(ukey_t)0;
+  while (low < high) {
+    const ukey_t middle = low + (high - low) / 2;
+    if (bucket_of_place(map, place_in_window(w, middle)) < bucket)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+// Work-group 0 writes the map. All of them together write the first order of each bucket.
+INLINE void write_map(LOCAL msd_count_memory_t* mine, window_t w, GLOBAL u32* map,
+                      GLOBAL ukey_t* bounds) {
+  const u32 t = local_id();
+  if (group_id() == 0) {
+    for (u32 i = t; i < MAP_CELLS; i += WG) map[MAP_HEAD + i] = mine->map.cells[i];
+    for (u32 i = t; i < MAP_ROOTS / 2; i += WG)
+      map[MAP_HEAD + MAP_CELLS + i] = mine->map.roots[2 * i] | (u32)mine->map.roots[2 * i + 1]
+                                                                   << 16;
+    if (t == 0) {
+      map[0] = (u32)w.begin, map[1] = (u32)(w.begin >> 32);
+      map[2] = (u32)w.last, map[3] = (u32)(w.last >> 32);
+      map[4] = w.up, map[MAP_GROUPS] = 0;
+    }
+  }
+  for (u32 b = group_id() * WG + t; b < MAP_BUCKETS; b += group_count() * WG)
+    bounds[b] = first_order(&mine->map, w, b);
+}
+#else
+typedef u32 window_t;
+#endif
+
 // ---- The count ----
 
-// Returns the key's bucket. With SPREAD_BITS, sets *misfits if the key ties or has no space in the
+// Returns the key's bucket. Sets *misfits if the key ties or (SPREAD_BITS) has no space in the
 // table; the bucket then has no meaning.
-INLINE u32 bucket_of(LOCAL msd_count_memory_t* mine, ukey_t key, u32 shift, u32* misfits) {
+INLINE u32 bucket_of(LOCAL msd_count_memory_t* mine, ukey_t key, u32 shift, window_t w, u32 mapped,
+                     u32* misfits) {
 #if SPREAD_BITS
   const ukey_t order = untied_order(key);
   const u32 entry = mine->spread[spread_index(order)];
@@ -149,6 +294,9 @@ INLINE u32 bucket_of(LOCAL msd_count_memory_t* mine, ukey_t key, u32 shift, u32*
   return (u32)(spread_order(order, entry) >> shift) & (BUCKETS - 1);
 #endif
 #else
+#if MAPS
+  if (mapped) return bucket_of_place(&mine->map, place_in_window(w, key_order(key)));
+#endif
   return key_digit(key, shift, BUCKETS - 1);
 #endif
 }
@@ -251,18 +399,19 @@ INLINE u32 digits_are_few(LOCAL msd_count_memory_t* mine, const ukey_t* sample, 
 #endif
 
 // Called by the last work-group of the count. starts[b] becomes the number of records in all
-// buckets before b; starts[BUCKETS] = n. Returns 0 if a bucket has more than `capacity` records.
-#define BUCKET_ROWS (BUCKETS > WG ? BUCKETS / WG : 1)  // rows of lanes in a sub-group's buckets
-#define ROWS_AT_ONCE (BUCKET_ROWS < 8 ? BUCKET_ROWS : 8)
+// buckets before b, of `buckets`, a constant; starts[buckets] = n. Returns 1 if a bucket has more
+// than `capacity` records.
 INLINE u32 start_buckets(LOCAL msd_count_memory_t* mine, sub_group_t sg, GLOBAL u32* counts,
-                         GLOBAL u32* starts, u64 n, u32 capacity) {
+                         GLOBAL u32* starts, u64 n, u32 capacity, u32 buckets) {
   // Sum. A sub-group has neighbouring buckets, and neighbouring lanes have neighbours of these.
-  const u32 first = sg_index() * (BUCKET_ROWS * SG_LANES) + sg_lane();
+  const u32 rows = buckets > WG ? buckets / WG : 1,  // of lanes in a sub-group's buckets
+      at_once = rows < 8 ? rows : 8;
+  const u32 first = sg_index() * (rows * SG_LANES) + sg_lane();
   u32 sum = 0, too_many = 0;
-  for (u32 base = 0; base < BUCKET_ROWS; base += ROWS_AT_ONCE) UNROLL
-  for (u32 i = 0; i < ROWS_AT_ONCE; ++i) {
+  for (u32 base = 0; base < rows; base += at_once) UNROLL
+  for (u32 i = 0; i < at_once; ++i) {
     const u32 bucket = first + (base + i) * SG_LANES,
-              count = bucket < BUCKETS ? load_relaxed(&counts[bucket]) : 0;
+              count = bucket < buckets ? load_relaxed(&counts[bucket]) : 0;
     sum += count;
     too_many |= count > capacity;
   }
@@ -270,109 +419,170 @@ INLINE u32 start_buckets(LOCAL msd_count_memory_t* mine, sub_group_t sg, GLOBAL 
   index_t all;
   u32 at = sg_shuffle(sg, (u32)wg_scan_add(mine->scratch, WG, sum, &all), 0);
   // Scan, row by row.
-  for (u32 base = 0; base < BUCKET_ROWS; base += ROWS_AT_ONCE) {
-    u32 count[ROWS_AT_ONCE];
+  for (u32 base = 0; base < rows; base += at_once) {
+    u32 count[8];
     UNROLL
-    for (u32 i = 0; i < ROWS_AT_ONCE; ++i) {
+    for (u32 i = 0; i < at_once; ++i) {
       const u32 bucket = first + (base + i) * SG_LANES;
-      count[i] = bucket < BUCKETS ? load_relaxed(&counts[bucket]) : 0;
+      count[i] = bucket < buckets ? load_relaxed(&counts[bucket]) : 0;
     }
     UNROLL
-    for (u32 i = 0; i < ROWS_AT_ONCE; ++i) {
+    for (u32 i = 0; i < at_once; ++i) {
       const u32 bucket = first + (base + i) * SG_LANES;
       const u32 inclusive = (u32)sg_scan_add(sg, count[i]);
-      if (bucket < BUCKETS) starts[bucket] = at + inclusive - count[i];
+      if (bucket < buckets) starts[bucket] = at + inclusive - count[i];
       at += sg_shuffle(sg, inclusive, SG_LANES - 1);
     }
   }
-  if (local_id() == 0) starts[BUCKETS] = (u32)n;
-  return !mine->crowded;
+  if (local_id() == 0) starts[buckets] = (u32)n;
+  return mine->crowded;
 }
 
-// Counts the keys of each bucket, which is the value of a key's order from bit `shift` on. If the
-// samples show that keys do not spread, sets *skewed and counts nothing.
-//   keys          in: n keys
-//   samples       in: SAMPLES * WG of them
-//   counts        work space: a word for each bucket, 0 at first
-//   skewed        in and out: 0 at first. Becomes 1 if more than `crowd` samples (at most
-//   COUNT_MOST)
-//                 fall into one bucket, if more than `repeats_most` samples repeat a key
-//                 (TELLS_REPEATS), or if a bucket has more than `capacity` records; FEW_DIGITS if
-//                 also more than `few_repeats` samples repeat a key, or digits_are_few with
-//                 `few_agree`. With SPREAD_BITS also 1 if keys tie or have no space in the table
-//   spread, back  out, SPREAD_BITS: the tables of make_spread, with `lead_most`
-//   done          work space: two words, 0 at first
-//   starts        out: BUCKETS + 1 words, see start_buckets
-KERNEL(WG)
-void msd_count(GLOBAL const ukey_t* keys, GLOBAL const ukey_t* samples, GLOBAL u32* counts,
-               GLOBAL u32* skewed, u64 n, u32 shift, u32 crowd, u32 repeats_most, u32 few_repeats,
-               u32 few_agree, GLOBAL u32* spread, GLOBAL u32* back, u32 lead_most, GLOBAL u32* done,
-               GLOBAL u32* starts, u32 capacity) {
-  SUB_GROUP(WG);
-  LOCAL_STRUCT(msd_count_memory_t, mine);
-  const u32 t = local_id();
-  u32 misfits = 0;  // not 0: a key ties or has no space in the table
-  for (u32 i = t; i < COUNT_WORDS; i += WG) mine->counts[i] = 0;
-  if (t == 0) mine->crowded = 0;
-#if SPREAD_BITS
-  for (u32 i = t; i < LEADS; i += WG) mine->spread[i] = 0;
-  for (u32 i = t; i < LEADS / 64; i += WG) mine->exponents[i] = 0;
+#if MAPS
+// Called by the last work-group after start_buckets, if a bucket of mapped keys has more than
+// `capacity` records: lists such buckets, unless all of their keys are equal; `list` is described
+// at the kernel. Returns the verdict.
+INLINE u32 list_buckets(LOCAL msd_count_memory_t* mine, GLOBAL u32* counts,
+                        GLOBAL const u32* starts, GLOBAL const ukey_t* bounds, u32 capacity,
+                        u32 most_listed, GLOBAL u32* list) {
+  const u32 own = MAP_BUCKETS > WG ? MAP_BUCKETS / WG : 1, first = local_id() * own,
+            end = min(first + own, (u32)MAP_BUCKETS);
+#define IS_LISTED(b)                      \
+  (load_relaxed(&counts[b]) > capacity && \
+   ((b) + 1 < MAP_BUCKETS ? bounds[(b) + 1] : 0) - bounds[b] != 1)
+  u32 listed = 0, records = 0;
+  for (u32 b = first; b < end; ++b) {
+    if (!IS_LISTED(b)) continue;
+    ++listed;
+    records += load_relaxed(&counts[b]);
+  }
+  index_t all_listed, all_records;
+  u32 at = (u32)wg_scan_add(mine->scratch, WG, listed, &all_listed);
+  u32 before = (u32)wg_scan_add(mine->scratch, WG, records, &all_records);
+  if (all_listed == 0) return VERDICT_MAPPED;
+  if (!LISTS || all_records > most_listed) return 1;
+  if (local_id() == 0) list[0] = (u32)all_listed, list[1] = (u32)all_records;
+  for (u32 b = first; b < end; ++b) {
+    if (!IS_LISTED(b)) continue;
+    list[2 + at] = starts[b];
+    list[2 + (u32)all_listed + at] = before;
+    ++at;
+    before += load_relaxed(&counts[b]);
+  }
+  return VERDICT_LISTED;
+}
 #endif
-  barrier_local();
 
-  // Look at the samples. All work-groups look at all of them, so that they come to the same
-  // verdict.
+// Returns how many samples, one in bucket[i] for each i, are in a bucket that has `crowd` of them
+// before. mine->counts and mine->crowded are 0 before and after. With barriers.
+INLINE u32 count_crowded(LOCAL msd_count_memory_t* mine, const u32* bucket, u32 samples,
+                         u32 crowd) {
+  const u32 t = local_id();
+  u32 crowded = 0;
+  UNROLL
+  for (u32 i = 0; i < samples; ++i) {
+    const u32 before = local_add(&mine->counts[bucket[i] / PER_WORD], 1u << PLACE(bucket[i]));
+    crowded += COUNT_OF(before, bucket[i]) >= crowd ? 1u : 0u;
+  }
+  if (crowded != 0) local_add(&mine->crowded, crowded);
+  barrier_local();
+  const u32 all = mine->crowded;
+  for (u32 i = t; i < COUNT_WORDS; i += WG) mine->counts[i] = 0;
+  barrier_local();
+  if (t == 0) mine->crowded = 0;
+  barrier_local();
+  return all;
+}
+
+// What the samples say. All work-groups look at all samples, so that they come to the same verdict.
+typedef struct {
+  u32 skewed;  // the value of *skewed; not 0: nothing is counted
+  u32 mapped;  // 1: keys are mapped, by mine->map
+  window_t window;
+} verdict_t;
+// Thresholds for the samples; see SampleLimits in msd_shape.hpp.
+typedef struct {
+  u32 crowd, map_crowd, map_crowded, repeats, dense_width, few_repeats, few_agree, lead;
+} limits_t;
+
+#if MAPS
+// Makes a map of the samples. Returns 0 if too many of them meet in a bucket, or if keys repeat
+// (more than limits.repeats samples) in so wide a window that the local sort would meet crowded
+// bins. Also if their upper half is the same: the passes of onesweep leave equal digits out.
+OUTLINE u32 try_map(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* samples, limits_t limits,
+                    u32 repeats, window_t* window) {
+  const u32 t = local_id();
+  find_edges(mine, samples);
+  if ((u32)~mine->edges[0] == mine->edges[2]) return 0;
+  const window_t w = make_window(mine);
+  u32 place[GATHERED];
+  UNROLL
+  for (u32 i = 0; i < GATHERED; ++i) place[i] = place_in_window(w, key_order(samples[i * WG + t]));
+  make_map(mine, place);
+  *window = w;
+  if (repeats > limits.repeats && KEY_BITS - w.up > limits.dense_width) return 0;
+#if COUNT_BITS == 16  // fewer bits may overflow, and the samples would say different things
+  UNROLL
+  for (u32 i = 0; i < GATHERED; ++i) place[i] = bucket_of_place(&mine->map, place[i]);
+  return count_crowded(mine, place, GATHERED, limits.map_crowd) <= limits.map_crowded;
+#else
+  return 1;
+#endif
+}
+#endif
+
+INLINE verdict_t judge(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* samples, u32 shift,
+                       limits_t limits, GLOBAL u32* spread, GLOBAL u32* back) {
+  verdict_t v;
+  v.skewed = v.mapped = 0;
 #if SAMPLES
+  const u32 t = local_id();
+  u32 spreads = 1, repeats = 0, misfits = 0;
   ukey_t sample[SAMPLES];
   UNROLL
-  for (u32 i = 0; i < SAMPLES; ++i) sample[i] = samples[i * WG + t];
-#endif
+  for (u32 i = 0; i < SAMPLES; ++i) sample[i] = samples[(i * WG + t) * (GATHERED / SAMPLES)];
 #if SPREAD_BITS
   UNROLL
   for (u32 i = 0; i < SAMPLES; ++i)
     local_add(&mine->spread[spread_index(key_order(sample[i]))], 1u);
   barrier_local();
-  u32 spreads = make_spread(mine, spread, back, lead_most);
-#else
-  u32 spreads = 1;
+  spreads = make_spread(mine, spread, back, limits.lead);
 #endif
-#if SAMPLES
-  u32 repeats = 0;
 #if TELLS_REPEATS
   repeats = count_repeats(mine, sample);
-  spreads &= repeats <= repeats_most;
+  spreads = repeats <= limits.repeats;
 #endif
   if (spreads) {
-    u32 too_many = 0;
+    u32 bucket[SAMPLES];
     UNROLL
-    for (u32 i = 0; i < SAMPLES; ++i) {
-      const u32 bucket = bucket_of(mine, sample[i], shift, &misfits);
-      const u32 before = local_add(&mine->counts[bucket / PER_WORD], 1u << PLACE(bucket));
-      too_many |= COUNT_OF(before, bucket) >= crowd;
-    }
-    if (too_many) local_or(&mine->crowded, 1u);
-    barrier_local();
-    for (u32 i = t; i < COUNT_WORDS; i += WG) mine->counts[i] = 0;
-    barrier_local();
-    spreads = !mine->crowded;
+    for (u32 i = 0; i < SAMPLES; ++i)
+      bucket[i] = bucket_of(mine, sample[i], shift, v.window, 0, &misfits);
+    spreads = count_crowded(mine, bucket, SAMPLES, limits.crowd) == 0;
   }
+#if MAPS
+  if (!spreads) spreads = v.mapped = try_map(mine, samples, limits, repeats, &v.window);
+#endif
   if (!spreads) {
+    v.skewed = 1;
 #if FEW_DIGITS
 #if SPREAD_BITS  // repeats of floats matter only for the sort that follows
     repeats = count_repeats(mine, sample);
 #endif
-    const u32 verdict =
-        digits_are_few(mine, sample, few_agree) || repeats > few_repeats ? FEW_DIGITS : 1u;
-#else
-    const u32 verdict = 1;
+    if (digits_are_few(mine, sample, limits.few_agree) || repeats > limits.few_repeats)
+      v.skewed = FEW_DIGITS;
 #endif
-    if (group_id() == 0 && t == 0) *skewed = verdict;
-    return;
   }
 #endif
+  return v;
+}
 
-  // Count. If the keys of a sub-group are in one bucket, as in sorted input, one addition counts a
-  // row of them.
+// Counts this work-group's keys in mine->counts; `mapped` is a constant. Returns not 0 if a key
+// ties or has no space in the table. If the keys of a sub-group are in one bucket, as in sorted
+// input, one addition counts a row of them.
+INLINE u32 count_keys(LOCAL msd_count_memory_t* mine, sub_group_t sg, GLOBAL const ukey_t* keys,
+                      GLOBAL u32* counts, u64 n, u32 shift, window_t w, u32 mapped) {
+  const u32 t = local_id();
+  u32 misfits = 0;
   for (u64 base = (u64)group_id() * WG * ITEMS; base < n; base += (u64)group_count() * WG * ITEMS) {
     const u32 first = sg_index() * (ITEMS * SG_LANES) + sg_lane();
     GLOBAL const ukey_t* tile = keys + base;
@@ -380,7 +590,7 @@ void msd_count(GLOBAL const ukey_t* keys, GLOBAL const ukey_t* samples, GLOBAL u
       u32 bucket[ITEMS];
       UNROLL
       for (u32 i = 0; i < ITEMS; ++i)
-        bucket[i] = bucket_of(mine, tile[first + i * SG_LANES], shift, &misfits);
+        bucket[i] = bucket_of(mine, tile[first + i * SG_LANES], shift, w, mapped, &misfits);
 #if SG_NATIVE
       if (sg_ballot(sg, bucket[0] != sg_shuffle(sg, bucket[0], 0)) == 0) {
         UNROLL
@@ -397,14 +607,85 @@ void msd_count(GLOBAL const ukey_t* keys, GLOBAL const ukey_t* samples, GLOBAL u
       for (u32 i = 0; i < ITEMS; ++i) count_bucket(mine->counts, counts, bucket[i], 1);
     } else {
       for (u32 i = t; i < (u32)(n - base); i += WG)
-        count_bucket(mine->counts, counts, bucket_of(mine, tile[i], shift, &misfits), 1);
+        count_bucket(mine->counts, counts, bucket_of(mine, tile[i], shift, w, mapped, &misfits), 1);
     }
   }
   barrier_local();
-  for (u32 b = t; b < BUCKETS; b += WG) {
+  for (u32 b = t; b < (mapped ? MAP_BUCKETS : BUCKETS); b += WG) {
     const u32 count = COUNT_OF(mine->counts[b / PER_WORD], b);
     if (count != 0) global_add(&counts[b], count);
   }
+  return misfits;
+}
+
+#if MAPS
+// Out of line, so that keys that are not mapped are counted with registers of their own.
+OUTLINE void count_mapped_keys(LOCAL msd_count_memory_t* mine, sub_group_t sg,
+                               GLOBAL const ukey_t* keys, GLOBAL u32* counts, u64 n, window_t w) {
+  count_keys(mine, sg, keys, counts, n, 0, w, 1);
+}
+#endif
+
+// Counts the keys of each bucket, which is the value of a key's order from bit `shift` on or, if
+// these crowd few buckets, what a map says. If the samples show that neither spreads the keys, sets
+// *skewed and counts nothing.
+//   keys          in: n keys
+//   samples       in: GATHERED * WG of them
+//   counts        work space: a word for each bucket, 0 at first
+//   skewed        in and out: 0 at first, and if keys spread by their leading bits.
+//                 VERDICT_MAPPED or VERDICT_LISTED if they are mapped. 1 if a bucket has more than
+//                 `capacity` records (mapped: if all such buckets have more than `most_listed`
+//                 together), if the samples pass a threshold, or if keys tie or have no space in
+//                 the table (SPREAD_BITS); FEW_DIGITS if the samples also tell that most digits
+//                 have few values
+//   crowd … lead_most  thresholds for the samples (limits_t)
+//   spread, back  out, SPREAD_BITS: the tables of make_spread, with `lead_most`
+//   map           out, if keys are mapped: MAP_WORDS words
+//   bounds        out, if keys are mapped: the first order of each bucket
+//   list          out, with VERDICT_LISTED: the number m of buckets that are too large and whose
+//                 keys differ, and the number of their records; for each where it begins, and m
+//                 numbers after these how many records are in those before it
+//   done          work space: two words, 0 at first
+//   starts        out: where each bucket begins, and the end
+KERNEL(WG)
+void msd_count(GLOBAL const ukey_t* keys, GLOBAL const ukey_t* samples, GLOBAL u32* counts,
+               GLOBAL u32* skewed, u64 n, u32 shift, u32 crowd, u32 map_crowd, u32 map_crowded,
+               u32 repeats_most, u32 dense_width, u32 few_repeats, u32 few_agree, u32 lead_most,
+               GLOBAL u32* spread, GLOBAL u32* back, GLOBAL u32* map, GLOBAL ukey_t* bounds,
+               GLOBAL u32* list, u32 most_listed, GLOBAL u32* done, GLOBAL u32* starts,
+               u32 capacity) {
+  SUB_GROUP(WG);
+  LOCAL_STRUCT(msd_count_memory_t, mine);
+  const u32 t = local_id();
+  for (u32 i = t; i < COUNT_WORDS; i += WG) mine->counts[i] = 0;
+  if (t == 0) mine->crowded = 0;
+#if SPREAD_BITS
+  for (u32 i = t; i < LEADS; i += WG) mine->spread[i] = 0;
+  for (u32 i = t; i < LEADS / 64; i += WG) mine->exponents[i] = 0;
+#endif
+#if MAPS
+  if (t < 4) mine->edges[t] = 0;
+#endif
+  barrier_local();
+  limits_t limits;
+  limits.crowd = crowd, limits.map_crowd = map_crowd, limits.map_crowded = map_crowded;
+  limits.repeats = repeats_most, limits.dense_width = dense_width;
+  limits.few_repeats = few_repeats, limits.few_agree = few_agree, limits.lead = lead_most;
+  const verdict_t v = judge(mine, samples, shift, limits, spread, back);
+  if (v.skewed) {
+    if (group_id() == 0 && t == 0) *skewed = v.skewed;
+    return;
+  }
+
+  // Count.
+  u32 misfits = 0;
+#if MAPS
+  if (v.mapped) {
+    write_map(mine, v.window, map, bounds);
+    count_mapped_keys(mine, sg, keys, counts, n, v.window);
+  } else
+#endif
+    misfits = count_keys(mine, sg, keys, counts, n, shift, v.window, 0);
   if (misfits != 0) global_add(skewed, 1u);
 
   // The last work-group that is done finds where buckets begin.
@@ -414,6 +695,17 @@ void msd_count(GLOBAL const ukey_t* keys, GLOBAL const ukey_t* samples, GLOBAL u
     mine->last = load_acquire(&done[0]) == group_count() ? global_add(&done[1], 1u) == 0 : 0;
   }
   barrier_all();
-  if (mine->last && !start_buckets(mine, sg, counts, starts, n, capacity) && t == 0)
+  if (!mine->last) return;
+#if MAPS
+  if (v.mapped) {
+    const u32 crowded = start_buckets(mine, sg, counts, starts, n, capacity, MAP_BUCKETS);
+    u32 verdict = VERDICT_MAPPED;
+    barrier_all();  // the buckets' starts
+    if (crowded) verdict = list_buckets(mine, counts, starts, bounds, capacity, most_listed, list);
+    if (t == 0 && load_relaxed(skewed) == 0) *skewed = verdict;
+    return;
+  }
+#endif
+  if (start_buckets(mine, sg, counts, starts, n, capacity, BUCKETS) && t == 0)
     global_add(skewed, 1u);
 }

@@ -1,8 +1,9 @@
-// msd: a work-group sorts a bucket in local memory, by bins (bins.cl and bin_sort.cl come before
-// this file).
+// msd: a work-group sorts a bucket in local memory, by bins (msd_map.cl, bins.cl and bin_sort.cl
+// come before this file).
 //
 // An item is what is sorted. COMPOSITE: the bits of the key's order that are still open, then the
-// record's position in the bucket. Else the key's order itself.
+// record's position in the bucket. Else the key's order itself, or if keys are mapped, its distance
+// from the bucket's first order.
 
 // Beside those of bin_sort.cl:
 PARAMETER(RESIDENT)     // work-groups that share a compute unit
@@ -13,6 +14,7 @@ PARAMETER(KEEP_KEYS)    // 1: with GATHER_KEYS, keys wait in local memory instea
 PARAMETER(SPREAD_BITS)  // not 0: keys are spread orders of floats with so many leading bits
 PARAMETER(ONE_LEAD)     // with SPREAD_BITS, 1: all keys of a bucket share these bits, their lead
 
+#define MAPS (MAP_CELLS != 0)
 // 1: the lead is needed to make items. Else it is loaded after the sort, since registers are few.
 #define LEAD_SORTS (ONE_LEAD && (SORT_BITS == 32 || COMPOSITE))
 // 1: items leave out the lowest bits of a spread order, which are 0. (Of items of 64 bits few are
@@ -59,6 +61,8 @@ typedef struct {
   ((sort_t)(((order) & (((ukey_t)1 << begin_bit << low_bits) - 1)) >> begin_bit >> bins.zeros) \
        << POSITION_BITS |                                                                      \
    (at))
+#elif MAPS
+#define ITEM_OF(order, at) (((order)-group_first) << bins.zeros)
 #else
 #define ITEM_OF(order, at) (order)
 #endif
@@ -68,7 +72,8 @@ typedef struct {
   bins_by_place_t by_place;
   u32 shift;  // an item's bits from here on choose its bin
   u32 alike;  // 1: items of the same bin are equal
-  u32 zeros;  // lowest bits of a spread order that are 0 in all orders of the lead
+  u32 zeros;  // lowest bits of a spread order that are 0 in all orders of the lead; with MAPS how
+              // far an order's distance from the group's first one is shifted up
 } local_bins_t;
 
 INLINE local_bins_t choose_bins(u32 lead, u32 shift, u32 low_bits, u32 count) {
@@ -93,6 +98,20 @@ INLINE local_bins_t choose_bins(u32 lead, u32 shift, u32 low_bits, u32 count) {
 #endif
   return bins;
 }
+
+#if MAPS
+// The bins of a group of mapped buckets, whose orders are `distance` apart at most. An item is an
+// order's distance from the first one, its bits shifted to where WINDOW_HIGH expects them.
+INLINE local_bins_t choose_mapped_bins(ukey_t distance) {
+  local_bins_t bins;
+  const u32 width = highest_bit(distance | (BINS - 1)) + 1;
+  bins.by_place.bits = bins.by_place.step = 0;
+  bins.zeros = KEY_BITS - width;
+  bins.shift = KEY_BITS - LOG_BINS;
+  bins.alike = 0;
+  return bins;
+}
+#endif
 
 // ---- What a knob leaves out ----
 
@@ -124,30 +143,20 @@ INLINE local_bins_t choose_bins(u32 lead, u32 shift, u32 low_bits, u32 count) {
 #define STORE_KEY(i, at, item) \
   if (keys_out)                \
     keys_out[begin + at] = KEY_OF(bucket_order | (ukey_t)(item >> POSITION_BITS) << bins.zeros);
+#elif MAPS
+#define STORE_KEY(i, at, item) keys_out[begin + at] = KEY_OF((item >> bins.zeros) + group_first);
 #else
 #define STORE_KEY(i, at, item) keys_out[begin + at] = KEY_OF(item);
 #endif
 
-// Work-group b sorts bucket b, the records from starts[b] to starts[b + 1].
-//   keys_in, values_in    in: the partitioned records; keys_out may be keys_in
-//   keys_out, values_out  out: the sorted records; keys_out null: no keys are wanted
-//   starts                in: where each bucket begins, and the end
-//   skewed                in: a word; if it is not 0, nothing is done
-//   back                  in, SPREAD_BITS: the table from spread orders to leads
-//   begin_bit, low_bits   a key's open bits: low_bits of them from begin_bit on
-//   shift                 an item's bits from here on choose its bin
-KERNEL_RESIDENT(WG, RESIDENT)
-void msd_local(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
-               GLOBAL const value_t* values_in, GLOBAL value_t* values_out,
-               GLOBAL const u32* starts, GLOBAL const u32* skewed, GLOBAL const u32* back,
-               u32 begin_bit, u32 low_bits, u32 shift) {
-  SUB_GROUP(WG);
-  LOCAL_STRUCT(msd_local_memory_t, mine);
-  if (*skewed != 0) return;
+// Sorts one bucket of `count` records from `begin` on, or with MAPS a group of buckets whose orders
+// are from group_bounds[0] to group_bounds[1]. See the kernel for the others.
+INLINE void sort_bucket(LOCAL msd_local_memory_t* mine, sub_group_t sg, u64 begin, u32 count,
+                        GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
+                        GLOBAL const value_t* values_in, GLOBAL value_t* values_out,
+                        GLOBAL const u32* back, GLOBAL const ukey_t* group_bounds, u32 begin_bit,
+                        u32 low_bits, u32 shift) {
   const u32 t = local_id();
-  const u64 begin = starts[group_id()];
-  const u32 count = (u32)(starts[group_id() + 1] - begin);
-  if (count == 0) return;
   keys_in += begin;
 
   // Load.
@@ -158,6 +167,9 @@ void msd_local(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
 #if LEAD_SORTS
   const u32 lead = back[spread_index(keys_in[0])];
   const local_bins_t bins = choose_bins(lead, shift, low_bits, count);
+#elif MAPS
+  const ukey_t group_first = group_bounds[0];
+  const local_bins_t bins = choose_mapped_bins(group_bounds[1] - group_first);
 #else
   const local_bins_t bins = choose_bins(0, shift, low_bits, count);
 #endif
@@ -208,4 +220,49 @@ void msd_local(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
     STORE_KEY(i, at, item[i])
     STORE_VALUE(at, item[i])
   }
+}
+
+// Sorts buckets, the records from starts[b] to starts[b + 1]: work-group b sorts bucket b. With
+// MAPS they are groups of mapped buckets, and a work-group sorts one after the other.
+//   keys_in, values_in    in: the partitioned records; keys_out may be keys_in
+//   keys_out, values_out  out: the sorted records; keys_out null: no keys are wanted
+//   starts                in: where each bucket begins, and the end. With MAPS: where each group
+//                         begins and ends
+//   skewed                in: a word; nothing is done unless it is 0 or, with MAPS, tells that keys
+//                         are mapped
+//   back                  in, SPREAD_BITS: the table from spread orders to leads
+//   map, group_bounds     in, MAPS: from msd_partition. Groups that are too large are left
+//   begin_bit, low_bits   a key's open bits: low_bits of them from begin_bit on
+//   shift                 an item's bits from here on choose its bin
+KERNEL_RESIDENT(WG, RESIDENT)
+void msd_local(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
+               GLOBAL const value_t* values_in, GLOBAL value_t* values_out,
+               GLOBAL const u32* starts, GLOBAL const u32* skewed, GLOBAL const u32* back,
+               GLOBAL const u32* map, GLOBAL const ukey_t* group_bounds, u32 begin_bit,
+               u32 low_bits, u32 shift) {
+  SUB_GROUP(WG);
+  LOCAL_STRUCT(msd_local_memory_t, mine);
+  const u32 verdict = *skewed;
+#if MAPS
+  if (!IS_MAPPED(verdict)) return;
+  const u32 groups = map[MAP_GROUPS];
+  for (u32 g = group_id(); g < groups; g += group_count()) {
+    const u64 begin = starts[2 * g];
+    const u32 count = (u32)(starts[2 * g + 1] - begin);
+    const u32 alike = group_bounds[2 * g] == group_bounds[2 * g + 1];  // all keys are equal
+    if (alike && keys_out != keys_in)
+      for (u32 i = local_id(); i < count; i += WG) keys_out[begin + i] = keys_in[begin + i];
+    if (alike || count > CAPACITY) continue;
+    sort_bucket(mine, sg, begin, count, keys_in, keys_out, values_in, values_out, back,
+                group_bounds + 2 * g, begin_bit, low_bits, shift);
+    barrier_local();  // the next group takes the same local memory
+  }
+#else
+  if (verdict != 0) return;
+  const u64 begin = starts[group_id()];
+  const u32 count = (u32)(starts[group_id() + 1] - begin);
+  if (count == 0) return;
+  sort_bucket(mine, sg, begin, count, keys_in, keys_out, values_in, values_out, back, group_bounds,
+              begin_bit, low_bits, shift);
+#endif
 }

@@ -7,6 +7,9 @@
 // the whole. What is left of a digit is carried to the next tile; after the last tile of a run or
 // segment it is written key by key.
 //
+// A digit is a part of the number of the key's bucket, which is the key's leading bits, or what a
+// map says (msd_map.cl comes before this file).
+//
 // Both passes are one launch. Work-groups take runs of tiles by ticket, and go on to the second
 // pass when all tiles of the first are written. They wait only for work-groups that have taken a
 // ticket, and so are running.
@@ -17,6 +20,8 @@ PARAMETER(RESIDENT)      // work-groups that share a compute unit
 PARAMETER(RUN)           // tiles of a ticket
 PARAMETER(SECTOR_BYTES)  // memory is written in units of so many bytes
 PARAMETER(SPREAD_BITS)   // not 0: keys are floats, and the first pass turns them into spread orders
+PARAMETER(MAP_BUCKETS)   // with MAP_CELLS: buckets
+PARAMETER(MAP_LOCAL)     // with MAP_CELLS, 1: the map is copied to local memory
 
 #define RADIX 256u
 #define TILE ((u32)(WG * ITEMS))
@@ -25,10 +30,28 @@ PARAMETER(SPREAD_BITS)   // not 0: keys are floats, and the first pass turns the
 #define CARRY_QUADS (CHUNK / QUAD)
 // Beside the tile: less than a chunk of each digit is carried, and less than a quad is left empty.
 #define SLOTS (TILE + RADIX * (CHUNK + QUAD))
+#define MAPS (MAP_CELLS != 0)
 #if SPREAD_BITS
 #define DIGIT(key) ((u32)((key) >> shift) & mask)
+#elif MAPS
+#define DIGIT(key) (bucket_of_key(mine, map, window, key) >> shift & mask)
 #else
 #define DIGIT(key) key_digit(key, shift, mask)
+#endif
+// DIGIT_OF(i): of the work-item's key i. A mapped key's digit is looked up once, and kept with
+// three others in a word. DIGIT_OF_QUAD: of the first key of a quad in local memory.
+#if MAPS
+#define DIGIT_OF(i) (digits[(i) / 4] >> 8 * ((i) % 4) & 255)
+#else
+#define DIGIT_OF(i) DIGIT(key[i])
+#endif
+#if MAP_LOCAL
+#define NOTE_DIGIT(slot, d) \
+  if ((slot) % QUAD == 0) mine->digit_of_quad[(slot) / QUAD] = (u8)(d);
+#define DIGIT_OF_QUAD(at, quad) mine->digit_of_quad[(at) / QUAD]
+#else
+#define NOTE_DIGIT(slot, d)
+#define DIGIT_OF_QUAD(at, quad) DIGIT(FIRST_OF(quad))
 #endif
 
 // A tile: `count` keys of a segment, from `begin` + `skip` on. TILE keys from `begin` on are
@@ -53,7 +76,27 @@ typedef struct {
   run_t runs[RADIX];
   tile_t tiles[3];  // a ring
   index_t scratch[SCAN_WORDS(RADIX)];
+#if MAP_LOCAL
+  map_t map;
+  u8 digit_of_quad[SLOTS / QUAD];
+#endif
 } msd_partition_memory_t;
+
+#if MAPS
+INLINE u32 bucket_of_key(LOCAL const msd_partition_memory_t* mine, GLOBAL const u32* map,
+                         window_t window, ukey_t key) {
+  const u32 place = place_in_window(window, key_order(key));
+#if MAP_LOCAL
+  return bucket_of_place(&mine->map, place);
+#else
+  GLOBAL const u32* cells = map + MAP_HEAD;
+  const u32 two_roots = cells[MAP_CELLS + (place >> ROOT_LOW) / 2],
+            root = two_roots >> 16 * ((place >> ROOT_LOW) % 2) & 0xffff,
+            cell = cells[CELL_OF(place, root)];
+  return BUCKET_OF(place, root, cell);
+#endif
+}
+#endif
 
 // Called by one work-item: describes the tile after `number` in its ticket's run, or the first one
 // of the next ticket. A number past the last tile means that there is none; the rest of `tile` has
@@ -90,8 +133,17 @@ INLINE void take_tile(LOCAL msd_partition_memory_t* mine, LOCAL tile_t* tile, GL
     const u32 rank = rank_of;                                \
     place[i / 2] = i % 2 ? place[i / 2] | rank << 16 : rank; \
   }
+#if MAPS
+#define SCATTER(i)                                                                                 \
+  {                                                                                                \
+    const u32 d = DIGIT_OF(i), to_slot = (place[(i) / 2] >> (16 * ((i) % 2)) & 0xffff) + ranks[d]; \
+    mine->keys[to_slot] = key[i];                                                                  \
+    NOTE_DIGIT(to_slot, d)                                                                         \
+  }
+#else
 #define SCATTER(i) \
-  mine->keys[(place[(i) / 2] >> (16 * ((i) % 2)) & 0xffff) + ranks[DIGIT(key[i])]] = key[i];
+  mine->keys[(place[(i) / 2] >> (16 * ((i) % 2)) & 0xffff) + ranks[DIGIT_OF(i)]] = key[i];
+#endif
 
 #if KEY_BITS == 64
 #define FIRST_OF(quad) ((ukey_t)(quad).y << 32 | (quad).x)
@@ -137,6 +189,57 @@ INLINE u32 single_place(bucket_t b, u32 i) {
                        : behind - 1 - (i - singles);
 }
 
+#if MAP_LOCAL
+INLINE void copy_map(LOCAL msd_partition_memory_t* mine, GLOBAL const u32* map) {
+  for (u32 i = local_id(); i < MAP_CELLS; i += WG) mine->map.cells[i] = map[MAP_HEAD + i];
+  for (u32 i = local_id(); i < MAP_ROOTS / 2; i += WG) {
+    const u32 two = map[MAP_HEAD + MAP_CELLS + i];
+    mine->map.roots[2 * i] = (u16)two;
+    mine->map.roots[2 * i + 1] = (u16)(two >> 16);
+  }
+}
+#endif
+
+#if MAPS
+// Joins neighbouring buckets in groups, each of which a work-group of the local sort takes. A
+// work-item joins JOINED of them at a time: as many as have at most `capacity` records together, and
+// ranges of orders of similar widths, since the local sort expects orders that spread evenly.
+#define JOINED 32u
+#define WIDTHS_APART 2u  // the widths of a group's ranges differ by a factor of up to 2^this
+INLINE void join_own_buckets(GLOBAL const u32* starts, GLOBAL const ukey_t* bounds, u32 first,
+                             u32 capacity, GLOBAL u32* groups, GLOBAL u32* group_starts,
+                             GLOBAL ukey_t* group_bounds) {
+  const u32 end = min(first + JOINED, (u32)MAP_BUCKETS);
+  u32 found = 0, at = 0;
+  for (u32 write = 0; write < 2; ++write) {
+    if (write) at = global_add(groups, found);
+    u32 in_group = 0, group_width = 0, open = 0;
+    for (u32 b = first; b < end; ++b) {
+      const u32 begin = starts[b], count = starts[b + 1] - begin;
+      if (count == 0) continue;
+      const ukey_t bound = bounds[b], last = (b + 1 < MAP_BUCKETS ? bounds[b + 1] : 0) - 1;
+      const u32 width = highest_bit((last - bound) | 1);
+      if (!open || in_group + count > capacity || width > group_width + WIDTHS_APART ||
+          group_width > width + WIDTHS_APART) {
+        if (open) ++at;
+        if (write) group_starts[2 * at] = begin, group_bounds[2 * at] = bound;
+        if (!write) ++found;
+        in_group = 0, group_width = width, open = 1;
+      }
+      in_group += count;
+      if (write) group_starts[2 * at + 1] = begin + count, group_bounds[2 * at + 1] = last;
+    }
+  }
+}
+INLINE void join_buckets(GLOBAL const u32* starts, GLOBAL const ukey_t* bounds, u32 capacity,
+                         GLOBAL u32* groups, GLOBAL u32* group_starts,
+                         GLOBAL ukey_t* group_bounds) {
+  for (u32 first = (group_id() * WG + local_id()) * JOINED; first < MAP_BUCKETS;
+       first += group_count() * WG * JOINED)
+    join_own_buckets(starts, bounds, first, capacity, groups, group_starts, group_bounds);
+}
+#endif
+
 //   keys_in   in: n keys, n at least TILE
 //   keys_a    out of the first pass: n keys (spread orders, with SPREAD_BITS)
 //   keys_b    out of the second pass, if there is one: n keys
@@ -145,17 +248,34 @@ INLINE u32 single_place(bucket_t b, u32 i) {
 //   for
 //             each bucket of the second pass: chunks, and single keys
 //   state     work space, 0 at first: a ticket for each pass, then how many tiles are done
-//   skewed    in: a word; if it is not 0, nothing is done
-//   passes, shifts, widths   byte p: shift and width in bits of pass p's digit
+//   skewed    in: a word; nothing is done unless it is 0 or, with MAP_CELLS, tells that keys are
+//             mapped
+//   passes, shifts, widths   byte p: shift and width in bits of pass p's digit, in a key or, with
+//             MAP_CELLS, in the number of its bucket
+//   map, bounds  in, MAP_CELLS: msd_count's; its MAP_GROUPS becomes the number of groups of buckets
+//   group_starts  out, MAP_CELLS: where each group begins and ends
+//   group_bounds  out, MAP_CELLS: the first and the last order of each group
+//   capacity  a group of several buckets has at most so many records
 //   spread    in, SPREAD_BITS: the table of spread orders
 KERNEL_RESIDENT(WG, RESIDENT)
 void msd_partition(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey_t* keys_b,
                    GLOBAL const u32* starts, GLOBAL u32* reserved, GLOBAL u32* state,
                    GLOBAL const u32* skewed, u64 n, u32 passes, u32 shifts, u32 widths,
-                   GLOBAL const u32* spread) {
+                   GLOBAL u32* map, GLOBAL const ukey_t* bounds, GLOBAL u32* group_starts,
+                   GLOBAL ukey_t* group_bounds, u32 capacity, GLOBAL const u32* spread) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(msd_partition_memory_t, mine);
+#if MAPS
+  const u32 verdict = *skewed;
+  if (!IS_MAPPED(verdict)) return;
+  const window_t window = load_window(map);
+  join_buckets(starts, bounds, capacity, &map[MAP_GROUPS], group_starts, group_bounds);
+#else
   if (*skewed != 0) return;
+#endif
+#if MAP_LOCAL
+  copy_map(mine, map);
+#endif
   const u32 t = local_id(), first = sg_index() * (SG_LANES * ITEMS) + sg_lane();
   u32 turn = 0, tiles = 0;
   index_t all;
@@ -197,6 +317,9 @@ void msd_partition(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL u
     uint4 carry[CARRY_QUADS];  // of digit t, by work-item t
     ukey_t key[ITEMS];
     u32 place[(ITEMS + 1) / 2];  // two places a word
+#if MAPS
+    u32 digits[(ITEMS + 3) / 4];
+#endif
     if (mine->tiles[turn % 3].number < tiles) {
       LOAD_TILE(&mine->tiles[turn % 3])
     }
@@ -215,13 +338,20 @@ void msd_partition(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL u
 #endif
       if (t == 0) take_tile(mine, next, &state[pass], number, segments, (u32)n);
 
-      // Rank, after the keys that are carried.
+        // Rank, after the keys that are carried.
+#if MAPS
+      UNROLL
+      for (u32 i = 0; i < ITEMS; ++i) {
+        const u32 digit = DIGIT(key[i]) << 8 * (i % 4);
+        digits[i / 4] = i % 4 != 0 ? digits[i / 4] | digit : digit;
+      }
+#endif
       if (count < TILE) {
-        RANK_TILE(IN_TILE(i) ? local_add(&ranks[DIGIT(key[i])], 1u) : 0u)
-      } else if (sg_ballot(sg, DIGIT(key[0]) != sg_shuffle(sg, DIGIT(key[0]), 0)) != 0) {
-        RANK_TILE(local_add(&ranks[DIGIT(key[i])], 1u))
+        RANK_TILE(IN_TILE(i) ? local_add(&ranks[DIGIT_OF(i)], 1u) : 0u)
+      } else if (sg_ballot(sg, DIGIT_OF(0) != sg_shuffle(sg, DIGIT_OF(0), 0)) != 0) {
+        RANK_TILE(local_add(&ranks[DIGIT_OF(i)], 1u))
       } else {
-        RANK_TILE(rank_alike(ranks, DIGIT(key[i])))
+        RANK_TILE(rank_alike(ranks, DIGIT_OF(i)))
       }
       barrier_local();
 
@@ -239,7 +369,10 @@ void msd_partition(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL u
         mine->ranks[(turn + 1) % 2][t] = ends ? 0 : left;
         UNROLL
         for (u32 q = 0; q < CARRY_QUADS; ++q)
-          if (q * QUAD < carried) *(LOCAL uint4*)&mine->keys[slot + q * QUAD] = carry[q];
+          if (q * QUAD < carried) {
+            *(LOCAL uint4*)&mine->keys[slot + q * QUAD] = carry[q];
+            NOTE_DIGIT(slot + q * QUAD, t)
+          }
       }
       barrier_local();
 
@@ -271,7 +404,7 @@ void msd_partition(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL u
         const u32 p = (i * WG + t) * QUAD;
         if (p >= (u32)all) continue;
         const uint4 quad = *(LOCAL const uint4*)&mine->keys[p];
-        const run_t run = mine->runs[DIGIT(FIRST_OF(quad))];
+        const run_t run = mine->runs[DIGIT_OF_QUAD(p, quad)];
         if (p - run.slot < run.count) *(GLOBAL uint4*)&to[(index_t)(run.to_out + p)] = quad;
       }
       // Carry what is left. A bucket's last chunk may have no place as a chunk; then its keys are

@@ -17,12 +17,25 @@ constexpr std::uint64_t radix_size = 256;
 // A device with more local memory for a work-group than this has larger work-groups and tiles.
 constexpr std::uint64_t much_local_bytes = 128 * 1024;
 constexpr std::uint64_t gap_bytes = 64;  // alignment gaps between a structure's arrays
-constexpr unsigned most_run = 8;         // tiles of a ticket; measured on an H200
+// Of msd_partition_memory_t with a map: twice as much leaves half of an H200's 256 KB to the cache.
+constexpr std::uint64_t mapped_tile_bytes = 66 * 1024 - 512;
+constexpr unsigned most_run = 8;  // tiles of a ticket; measured on an H200
+// A list of mapped keys has 2^this times as many buckets, so that they can be off by as much.
+constexpr unsigned map_spare_bits = 2;
 // A bucket of spread orders may be so full, by what the samples say.
 constexpr double spread_fill = 0.9;
 // Up to this many records, sampling costs more than it saves.
 constexpr std::uint64_t sampled_from = std::uint64_t{1} << 22;
 constexpr std::uint64_t many_sampled_from = std::uint64_t{1} << 26;
+// From so many records on, keys may be mapped: in shorter lists the two launches that would map
+// them cost keys that spread more than 1 %. Measured on an H200.
+constexpr std::uint64_t mapped_from = std::uint64_t{1} << 26;
+// Cells of a map: with its roots it takes 5 KB of local memory.
+constexpr unsigned map_cells = 1024;
+// Samples that a map is made of, for each work-item of a count with 1024 of them.
+constexpr unsigned map_samples = 16;
+// At most one sample in this many may lie in a mapped bucket with SampleLimits::map_crowd others.
+constexpr unsigned most_map_crowded = 32;
 // A digit has few values if two keys agree in it more often than one time in this; measured on an
 // H200. (With uniform keys it is one time in 256.)
 constexpr std::uint64_t few_digits_share = 32;
@@ -53,7 +66,8 @@ double expected_bucket(const Problem& p, unsigned bits) {
   // these are enough for all. Spread orders have room by powers of two, so that buckets have up to
   // twice the mean, and what the samples are off.
   const auto mean = static_cast<double>(p.count >> bits) + 1;
-  return spread_bits(p) != 0 ? 2 * mean / spread_fill : mean + 7 * std::sqrt(mean);
+  if (spread_bits(p) != 0) return 2 * mean / spread_fill;
+  return mean + 7 * std::sqrt(mean);
 }
 
 // Sets values_late, keep_keys and bytes (of msd_local_memory_t) for a work-group of this size.
@@ -176,24 +190,41 @@ TilePartition tile_partition(const Problem& p, const Capabilities& device, unsig
   return tiles;
 }
 
+// The parameters of msd_map.cl.
+void set_map(kernels::Defines& defines, unsigned cells) {
+  defines.set("MAP_CELLS", cells)
+      .set("VERDICT_MAPPED", verdict_mapped)
+      .set("VERDICT_LISTED", RadixPasses::listed);
+}
+
+// Bytes of map_t (msd_map.cl).
+std::uint64_t map_bytes(unsigned cells) { return std::uint64_t{4} * cells + cells; }
+
 // Bytes of msd_partition_memory_t (msd_partition.cl) without the tile's keys.
-std::uint64_t fixed_partition_bytes(const Problem& p, const Capabilities& device) {
+std::uint64_t fixed_partition_bytes(const Problem& p, const Capabilities& device,
+                                    const KeyPartition& keys) {
   const std::uint64_t spare_slots = radix_size * (sector_bytes + 16);  // SLOTS - TILE
   const std::uint64_t segments_and_first_tiles = 2 * (radix_size + 1) * 4;
   const std::uint64_t ranks = 2 * radix_size * 4, runs = radix_size * 8, tiles = 3 * 20;
-  return spare_slots + segments_and_first_tiles + ranks + runs + tiles +
+  const std::uint64_t map = keys.local_map ? map_bytes(keys.map_cells) + spare_slots / 16 : 0;
+  return spare_slots + segments_and_first_tiles + ranks + runs + tiles + map +
          kernels::scan_bytes(p, device, radix_size) + gap_bytes;
 }
 
-KeyPartition key_partition(const Problem& p, const Capabilities& device) {
+KeyPartition key_partition(const Problem& p, const Capabilities& device, unsigned map_cells) {
   KeyPartition keys;
   if (sorts_positions(p)) return keys;
   const std::uint64_t key = info(p.key).bytes;
   const bool much_local = has_much_local(device);
-  const std::uint64_t fixed = fixed_partition_bytes(p, device);
-  const std::uint64_t available =
-      much_local ? device.local_struct / keys.resident - 1024 : device.local_struct;
-  const std::uint64_t most = available > fixed ? (available - fixed) / (key * keys.work_group) : 0;
+  keys.map_cells = map_cells;
+  keys.local_map = map_cells != 0 && much_local;
+  const std::uint64_t fixed = fixed_partition_bytes(p, device, keys);
+  const std::uint64_t available = !much_local      ? device.local_struct
+                                  : keys.local_map ? mapped_tile_bytes
+                                                   : device.local_struct / keys.resident - 1024;
+  // A mapped key's digit takes a byte for each 16 bytes of keys.
+  const std::uint64_t item_bytes = key * keys.work_group * (keys.local_map ? 17 : 16) / 16;
+  const std::uint64_t most = available > fixed ? (available - fixed) / item_bytes : 0;
   // Registers bound the items; and the list must have one tile at least.
   const std::uint64_t in_registers = key == 8 ? 27 : 47;
   keys.items = static_cast<unsigned>(std::min({in_registers, most, p.count / keys.work_group}));
@@ -201,7 +232,7 @@ KeyPartition key_partition(const Problem& p, const Capabilities& device) {
   const std::uint64_t tile = std::uint64_t{keys.work_group} * keys.items;
   const std::uint64_t tiles = ceil_div(p.count, tile);
   const std::uint64_t at_once = std::uint64_t{device.compute_units} * keys.resident;
-  keys.bytes = fixed + tile * key;
+  keys.bytes = fixed + keys.items * item_bytes;
   keys.groups = std::min(tiles, at_once * (much_local ? 1 : 4));
   keys.run = static_cast<unsigned>(std::clamp<std::uint64_t>(tiles / at_once / 2, 1, most_run));
   return keys;
@@ -226,10 +257,9 @@ void check_shape(const Problem& problem, const Capabilities& device, const Param
         shape.bits, (problem.count >> shape.bits) + 1, device.local_struct, device.max_work_group));
 }
 
-// Samples of a full bucket.
-double samples_of_bucket(const Problem& p, const Shape& shape, const CountShape& count) {
-  return static_cast<double>(bucket_capacity(p, shape)) * count.sampled /
-         static_cast<double>(p.count);
+// Samples of a full bucket, of so many in all.
+double samples_of_bucket(const Problem& p, const Shape& shape, unsigned samples) {
+  return static_cast<double>(bucket_capacity(p, shape)) * samples / static_cast<double>(p.count);
 }
 
 // Samples for each work-item of a count with 1024 of them.
@@ -240,10 +270,10 @@ unsigned most_samples(const Problem& p, const Shape& shape, bool shares_unit) {
 
 // Words of local memory for the counts and for what the samples need in their place.
 std::uint64_t count_words(const Problem& p, const Shape& shape, const CountShape& count) {
-  const std::uint64_t counts = shape.buckets() * std::uint64_t{count.bits} / 32;
+  const std::uint64_t counts = shape.most_buckets() * std::uint64_t{count.bits} / 32;
   const std::uint64_t digit_counts = radix_size * info(p.key).bytes;
   const std::uint64_t tags = count.tells_repeats || count.tells_few_digits ? 4096 : 0;
-  return std::max({counts, digit_counts, tags});
+  return std::max({counts, digit_counts, tags, std::uint64_t{shape.map_cells}});
 }
 
 // Bytes of msd_count_memory_t (msd_count.cl).
@@ -252,10 +282,14 @@ std::uint64_t count_bytes(const Problem& p, const Capabilities& device, const Sh
   const std::uint64_t leads = std::uint64_t{1} << shape.spread_bits;
   const std::uint64_t spread = shape.spread_bits != 0 ? 4 * leads + 4 * leads / 64 : 0;
   return count_words(p, shape, count) * 4 + kernels::scan_bytes(p, device, count.work_group) +
-         spread + gap_bytes;
+         spread + map_bytes(shape.map_cells) + gap_bytes;
 }
 
 }  // namespace
+
+bool maps_keys(const Problem& p) {
+  return p.payload == Payload::none && info(p.key).bytes == 8 && !composite(p);
+}
 
 unsigned spread_bits(const Problem& p) {
   if (!info(p.key).is_float || key_bits(p) != info(p.key).bits()) return 0;
@@ -270,7 +304,8 @@ bool gathers_keys(const Problem& p) {
   return spread_bits(p) == 0 && (info(p.key).is_float || key_bits(p) != info(p.key).bits());
 }
 
-kernels::Defines LocalSort::defines(const Problem& problem, unsigned bits) const {
+kernels::Defines LocalSort::defines(const Problem& problem, unsigned bits,
+                                    unsigned map_cells) const {
   const unsigned spread = spread_bits(problem);
   kernels::Defines defines;
   defines.problem(radix_problem(problem))
@@ -281,12 +316,13 @@ kernels::Defines LocalSort::defines(const Problem& problem, unsigned bits) const
       .set("SPREAD_BITS", spread)
       .set("ONE_LEAD", int{spread != 0 && bits >= spread})
       .local_struct("msd_local_memory_t", bytes);
+  set_map(defines, map_cells);
   BinSortParameters{.work_group = work_group,
                     .items = local_items,
                     .sort_bits = sort_bits,
                     .with_positions = sorts_positions(problem),
                     .position_bits = position_bits,
-                    .bin_shift = bin_shift,
+                    .bin_shift = map_cells != 0 ? info(problem.key).bits() - 1 : bin_shift,
                     .bins_by_place = bins_by_place}
       .set(defines);
   return defines;
@@ -303,7 +339,7 @@ kernels::Defines TilePartition::defines(const Problem& problem) const {
   return defines;
 }
 
-kernels::Defines KeyPartition::defines(const Problem& problem) const {
+kernels::Defines KeyPartition::defines(const Problem& problem, unsigned map_bits) const {
   kernels::Defines defines;
   defines.problem(radix_problem(problem))
       .set("WG", work_group)
@@ -312,7 +348,10 @@ kernels::Defines KeyPartition::defines(const Problem& problem) const {
       .set("RUN", run)
       .set("SECTOR_BYTES", sector_bytes)
       .set("SPREAD_BITS", spread_bits(problem))
+      .set("MAP_BUCKETS", std::uint32_t{1} << map_bits)
+      .set("MAP_LOCAL", int{local_map})
       .local_struct("msd_partition_memory_t", bytes);
+  set_map(defines, map_cells);
   return defines;
 }
 
@@ -322,7 +361,10 @@ kernels::Defines CountShape::defines(const Problem& problem, const Shape& shape)
       .set("WG", work_group)
       .set("ITEMS", count_items)
       .set("START_WG", count_work_group)
-      .set("SAMPLES", sampled / work_group)
+      .set("SAMPLES", judged / work_group)
+      .set("GATHERED", sampled / work_group)
+      .set("MAP_BUCKETS", std::uint32_t{1} << shape.map_bits)
+      .set("LISTS", int{shape.lists_overfull()})
       .set("BUCKETS", shape.buckets())
       .set("COUNT_BITS", bits)
       .set("COUNT_WORDS", words)
@@ -331,6 +373,7 @@ kernels::Defines CountShape::defines(const Problem& problem, const Shape& shape)
       .set("SPREAD_BITS", shape.spread_bits)
       .set("BUCKET_BITS", shape.bits)
       .local_struct("msd_count_memory_t", bytes);
+  set_map(defines, shape.map_cells);
   return defines;
 }
 
@@ -348,17 +391,32 @@ std::uint64_t bucket_capacity(const Problem& problem, const Shape& shape) {
   return partition_sorts(problem, shape) ? ceil_div(problem.count, 64) : shape.local.capacity();
 }
 
+std::uint64_t most_listed(const Problem& problem) {
+  return problem.count / 2 - std::min<std::uint64_t>(problem.count / 2, 8);
+}
+
 Shape make_shape(const Problem& problem, const Capabilities& device, const Parameters& given) {
   Shape shape;
   shape.spread_bits = spread_bits(problem);
   shape.bits = leading_bits(problem, device, given);
   shape.tiles = tile_partition(problem, device, shape.bits);
   if (shape.tiles.count == 0) {
-    shape.keys = key_partition(problem, device);
     shape.samples_keys =
         shape.spread_bits != 0 || given.number("sample", problem.count > sampled_from) != 0;
+    const bool many = problem.count >= mapped_from || given.has("sample");
+    if (shape.samples_keys && maps_keys(problem) && many) {
+      shape.map_cells = map_cells;
+      // One digit stays one. With little local memory, more buckets need narrower counts.
+      const bool spare = shape.bits > digit_bits && has_much_local(device);
+      shape.map_bits = std::min(shape.bits + (spare ? map_spare_bits : 0), most_leading_bits);
+      shape.mapped_keys = key_partition(problem, device, shape.map_cells);
+    }
+    shape.keys = key_partition(problem, device, 0);
   }
   if (!partition_sorts(problem, shape)) shape.local = local_sort(problem, device, shape.bits);
+  if (shape.map_cells != 0)
+    shape.mapped_local_groups = std::min(std::uint64_t{device.compute_units} * shape.local.resident,
+                                         std::uint64_t{1} << shape.map_bits);
   check_shape(problem, device, given, shape);
   return shape;
 }
@@ -387,9 +445,12 @@ CountShape make_count_shape(const Problem& problem, const Capabilities& device, 
         shape.bits, count.bytes, count_work_group, device.local_struct, device.max_work_group));
 
   if (shape.samples_keys) {
-    const unsigned most = most_samples(problem, shape, groups_of_unit > 1);
-    count.sampled = count_work_group * static_cast<unsigned>(std::clamp<std::uint64_t>(
-                                           problem.count / count_work_group, 1, most));
+    const auto samples = [&](unsigned most) {  // a power of two for each work-item
+      return count_work_group * static_cast<unsigned>(std::bit_floor(std::clamp<std::uint64_t>(
+                                    problem.count / count_work_group, 1, most)));
+    };
+    count.judged = samples(most_samples(problem, shape, groups_of_unit > 1));
+    count.sampled = shape.map_cells != 0 ? samples(map_samples) : count.judged;
     // Odd, so that samples spread over all memory banks. 0 for short lists: the first key is taken
     // again and again.
     const std::uint64_t share = problem.count / count.sampled;
@@ -406,12 +467,19 @@ SampleLimits make_sample_limits(const Problem& problem, const Shape& shape,
   const auto clamped = [](double x, double least) {
     return static_cast<std::uint32_t>(std::clamp(x, least, 1e9));
   };
-  const double full = samples_of_bucket(problem, shape, count);
-  const double sampled = count.sampled;
-  const auto records = static_cast<double>(problem.count);
   // More are no chance: four standard deviations, and some for small numbers.
-  limits.crowd =
-      std::min(static_cast<std::uint32_t>(full + 4 * std::sqrt(full) + 8), (1u << count.bits) - 1);
+  const auto crowd_of = [&](double full) {
+    return std::min(static_cast<std::uint32_t>(full + 4 * std::sqrt(full) + 8),
+                    (1u << count.bits) - 1);
+  };
+  const double full = samples_of_bucket(problem, shape, count.judged);
+  const double judged = count.judged;
+  const auto records = static_cast<double>(problem.count);
+  limits.crowd = crowd_of(full);
+  // Keys that crowd at every scale, as the AND of random words, show in samples that meet.
+  if (shape.map_cells != 0) limits.map_crowd = 2 + (4 * count.sampled >> shape.map_bits);
+  limits.map_crowded = count.sampled / most_map_crowded;
+  limits.dense_width = shape.bits + static_cast<unsigned>(std::bit_width(shape.local.bins()) - 1);
   const double buckets_of_lead =
       std::ldexp(1.0, static_cast<int>(shape.bits) - static_cast<int>(shape.spread_bits));
   limits.lead = clamped(256 * spread_fill * full * buckets_of_lead, 1.0);
@@ -422,12 +490,12 @@ SampleLimits make_sample_limits(const Problem& problem, const Shape& shape,
   const auto mean = static_cast<double>(problem.count >> shape.bits);
   const double spare = static_cast<double>(bucket_capacity(problem, shape)) - mean;
   const double m = std::min(spare * spare / (16 * mean), sorts_positions(problem) ? 1e9 : 3.0);
-  limits.repeats = clamped(m * sampled * sampled / (3 * records), 2.0);
+  limits.repeats = clamped(m * judged * judged / (3 * records), 2.0);
   limits.few_repeats =
-      problem.count <= RadixPasses::small_tiles_to ? count.sampled / 64 : ~std::uint32_t{0};
+      problem.count <= RadixPasses::small_tiles_to ? count.judged / 64 : ~std::uint32_t{0};
   // Each pair counts in both orders, and each sample with itself.
   limits.few_agree = static_cast<std::uint32_t>(
-      std::uint64_t{count.sampled} * count.sampled / few_digits_share + count.sampled);
+      std::uint64_t{count.judged} * count.judged / few_digits_share + count.judged);
   return limits;
 }
 

@@ -12,6 +12,13 @@ constexpr unsigned local_items = 19;   // records of a work-item in the local so
 constexpr unsigned sector_bytes = 32;  // memory is written in units of so many bytes
 constexpr unsigned count_work_group = 1024, count_items = 16;  // of msd_start and msd_count
 constexpr unsigned tile_count_items = 4;                       // of msd_count_tiles
+// The count's verdict, unless it lists buckets (RadixPasses::listed), that keys are mapped.
+constexpr std::uint32_t verdict_mapped = ~std::uint32_t{0};
+
+// True if a map of the samples may assign the keys to buckets (msd_map.cl): integers of 64 bits
+// without values, if all of their bits are compared. (Of 32 bits, onesweep's four passes are as
+// fast, measured on an H200.)
+[[nodiscard]] bool maps_keys(const Problem& problem);
 
 // Floats of which all bits are compared are partitioned by spread orders (see spread_order in
 // primitives.cl): the bits of sign and exponent. 0 for all other keys.
@@ -36,8 +43,11 @@ struct LocalSort {
   bool keep_keys = false;      // keys wait in local memory
   std::uint64_t bytes = 0;     // of msd_local_memory_t
 
-  // The parameters of msd_local.cl, for buckets by `bits` leading bits.
-  [[nodiscard]] kernels::Defines defines(const Problem& problem, unsigned bits) const;
+  // The parameters of msd_local.cl, for buckets by `bits` leading bits or, with `map_cells`, for
+  // groups of mapped buckets.
+  [[nodiscard]] kernels::Defines defines(const Problem& problem, unsigned bits,
+                                         unsigned map_cells) const;
+  [[nodiscard]] unsigned bins() const { return 16 * work_group; }
   // Records of the largest bucket.
   [[nodiscard]] std::uint64_t capacity() const { return std::uint64_t{work_group} * local_items; }
 };
@@ -55,14 +65,16 @@ struct TilePartition {
 // How keys without values are partitioned if equal keys are identical (msd_partition.cl).
 struct KeyPartition {
   unsigned work_group = 256;
-  unsigned items = 0;     // of a work-item in a tile; 0: RadixPasses partitions
-  unsigned resident = 2;  // work-groups that share a compute unit
-  unsigned run = 1;       // tiles of a ticket
+  unsigned items = 0;      // of a work-item in a tile; 0: RadixPasses partitions
+  unsigned resident = 2;   // work-groups that share a compute unit
+  unsigned run = 1;        // tiles of a ticket
+  unsigned map_cells = 0;  // of the map, if keys are mapped
+  bool local_map = false;  // the map is copied to local memory
   std::uint64_t groups = 0;
   std::uint64_t bytes = 0;  // of msd_partition_memory_t
 
   // The parameters of msd_partition.cl.
-  [[nodiscard]] kernels::Defines defines(const Problem& problem) const;
+  [[nodiscard]] kernels::Defines defines(const Problem& problem, unsigned map_bits) const;
 };
 
 struct Shape;
@@ -71,7 +83,8 @@ struct Shape;
 struct CountShape {
   unsigned work_group = count_work_group;  // work-items
   unsigned bits = 16;                      // of a bucket's count in local memory
-  unsigned sampled = 0;                    // keys that are looked at before all are counted
+  unsigned sampled = 0;                    // keys that are gathered before all are counted
+  unsigned judged = 0;                     // of them, keys that tell whether the others spread
   std::uint64_t sample_stride = 0;         // keys from one sample to the next
   bool tells_repeats = false;              // samples tell whether keys repeat
   bool tells_few_digits = false;           // samples tell whether most digits have few values
@@ -86,6 +99,9 @@ struct CountShape {
 // Thresholds for the samples. A list whose samples pass one of them is not partitioned.
 struct SampleLimits {
   std::uint32_t crowd = 0;        // samples of one bucket
+  std::uint32_t map_crowd = 0;    // the same, of a mapped bucket
+  std::uint32_t map_crowded = 0;  // samples beyond `map_crowd` in their bucket
+  std::uint32_t dense_width = 0;  // bits of a window in which repeated keys crowd no bins
   std::uint32_t lead = 0;         // 256 times the samples of one value of the spread bits
   std::uint32_t repeats = 0;      // samples whose key another sample has, too
   std::uint32_t few_repeats = 0;  // the same; more say that digits are few
@@ -94,13 +110,24 @@ struct SampleLimits {
 
 struct Shape {
   unsigned spread_bits = 0;   // see spread_bits()
+  unsigned map_cells = 0;     // of a map; 0: none is made
+  unsigned map_bits = 0;      // log2 of the buckets of mapped keys
   unsigned bits = 0;          // leading bits that make a bucket
   bool samples_keys = false;  // some keys are looked at before all are counted
   TilePartition tiles;
-  KeyPartition keys;
+  KeyPartition keys, mapped_keys;
   LocalSort local;
+  std::uint64_t mapped_local_groups = 0;  // work-groups that sort groups of mapped buckets
 
   [[nodiscard]] std::uint32_t buckets() const { return std::uint32_t{1} << bits; }
+  // True if overfull buckets are listed, and sorted by themselves.
+  [[nodiscard]] bool lists_overfull() const { return map_cells != 0 && map_bits > digit_bits; }
+  // Buckets of keys that are mapped or not, whatever are more.
+  [[nodiscard]] std::uint32_t most_buckets() const {
+    return std::uint32_t{1} << (map_bits > bits ? map_bits : bits);
+  }
+  // 32-bit words of a map in global memory: MAP_WORDS of msd_map.cl.
+  [[nodiscard]] std::uint64_t map_words() const { return 8 + map_cells + map_cells / 4; }
   // Bits of the second digit of the partition; 0: there is one digit.
   [[nodiscard]] unsigned second_digit_bits(const Problem& problem) const;
 };
@@ -109,6 +136,9 @@ struct Shape {
 [[nodiscard]] bool partition_sorts(const Problem& problem, const Shape& shape);
 // More records in one bucket than this are not partitioned.
 [[nodiscard]] std::uint64_t bucket_capacity(const Problem& problem, const Shape& shape);
+// If more records than this are in overfull buckets, the whole list is sorted anew: they are sorted
+// in scratch memory, which holds them twice.
+[[nodiscard]] std::uint64_t most_listed(const Problem& problem);
 
 // Throws Error(unsupported) if msd cannot sort the problem on the device with these parameters.
 [[nodiscard]] Shape make_shape(const Problem& problem, const Capabilities& device,

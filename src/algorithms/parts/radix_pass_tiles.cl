@@ -19,6 +19,7 @@ PARAMETER(SEGMENTED)     // 1: one or two passes from the leading digit on; the 
                          // each segment that the first one made. 0: all passes, the least
                          // significant digit first
 PARAMETER(CODES)         // 1: between passes, keys of floats are codes (below)
+PARAMETER(LISTED)        // 1: only listed parts of the list are sorted
 PARAMETER(SPREAD_BITS)   // SEGMENTED and CODES: leading bits of the spread orders; 0: none
 
 // CODES, for floats: the first pass turns keys into codes, and the last one turns them back. A

@@ -12,6 +12,7 @@ PARAMETER(RESIDENT)      // work-groups that share a compute unit
 PARAMETER(PASSES)        // digits of a key
 PARAMETER(COMMON_SHARE)  // a digit is common if more than one record in this many has it
 PARAMETER(SEGMENTED)     // 1: one or two passes from the leading digit on. 0: all passes
+PARAMETER(LISTED)        // 1: only listed parts of the list are sorted, each in its place
 
 // Waits until the work-groups together have counted `tiles` tiles as done.
 INLINE void wait_for(GLOBAL u32* done, u32 tiles) {
@@ -85,6 +86,56 @@ OUTLINE void begin_pass(LOCAL onesweep_memory_t* mine, GLOBAL u32* starts, u32 d
 }
 #endif
 
+#if LISTED
+// ---- Listed parts ----
+// All records of the listed parts are sorted as one list: they are gathered into scratch memory,
+// and in the end they go back into the parts, one after the other. That is the right order, if no
+// key of a part sorts after a key of a later one. `list`: the number m of parts, all their records;
+// then for each part its first record, and how many records are in those before it.
+
+// Moves the records of tile `tile` between `parted` and `together`, where they lie side by side.
+INLINE void move_listed(GLOBAL const u32* list, GLOBAL ukey_t* parted, GLOBAL ukey_t* together,
+                        u32 tile, u32 back) {
+  GLOBAL const u32 *begins = list + 2, *before = begins + list[0];
+  const u32 begin = tile * TILE, end = (u32)min((u64)begin + TILE, (u64)list[1]);
+  u32 part = 0, high = list[0];
+  while (high - part > 1) {
+    const u32 middle = (part + high) / 2;
+    if (before[middle] <= begin)
+      part = middle;
+    else
+      high = middle;
+  }
+  for (u32 at = begin + local_id(); at < end; at += WG) {
+    while (part + 1 < list[0] && before[part + 1] <= at) ++part;
+    const u32 place = begins[part] + (at - before[part]);
+    if (back)
+      parted[place] = together[at];
+    else
+      together[at] = parted[place];
+  }
+}
+
+// Gathers the listed parts, and waits until that is done. `ticket` and `done`: words, 0 at first.
+OUTLINE void gather_listed(LOCAL onesweep_memory_t* mine, GLOBAL const u32* list,
+                           GLOBAL ukey_t* parted, GLOBAL ukey_t* together, GLOBAL u32* ticket,
+                           GLOBAL u32* done) {
+  const u32 tiles = (list[1] + TILE - 1) / TILE;
+  u32 moved = 0;
+  for (;; ++moved) {
+    if (local_id() == 0) mine->tiles[0].number = global_add(ticket, 1u);
+    barrier_local();
+    const u32 tile = mine->tiles[0].number;
+    barrier_local();
+    if (tile >= tiles) break;
+    move_listed(list, parted, together, tile, 0);
+  }
+  barrier_all();
+  if (local_id() == 0 && moved != 0) global_add_release(done, moved);
+  wait_for(done, tiles);
+}
+#endif
+
 // Pass 0 reads keys_in and values_in and writes keys_a and values_a; later passes alternate between
 // a and b. n records; a bucket is a value of all digits together (SEGMENTED).
 //
@@ -95,8 +146,8 @@ OUTLINE void begin_pass(LOCAL onesweep_memory_t* mine, GLOBAL u32* starts, u32 d
 //                 second half for the upper words)
 //   look          work space: the look-back table, 256 words a tile, 0 at first
 //   marks         work space, LONG_COUNTS: MARK_ROWS(n) * 256 words a pass, 0 at first
-//   state         work space, 0 at first: for each pass and the count a ticket, then for each the
-//                 number of tiles that are done
+//   state         work space, 0 at first: for each of PHASES a ticket, then for each the number of
+//                 tiles that are done
 //   shifts, widths   byte p: shift and width in bits of pass p's digit
 //   passes        SEGMENTED: 1 or 2. Else there are PASSES
 //   values_are_positions  1: pass 0 makes positions instead of reading values
@@ -104,20 +155,30 @@ OUTLINE void begin_pass(LOCAL onesweep_memory_t* mine, GLOBAL u32* starts, u32 d
 //   ties          CODES: a word, 0 at first; not 0 if keys tie, and then nothing has been sorted
 //   spread        SPREAD_BITS: the table of spread orders
 //   gate          null, or a word: the launch does nothing unless gate_least <= *gate <= gate_most
-#define STATE_DONE (PASSES + 1)
+//   list          in, LISTED: these parts of keys_b are sorted, in their place; they have at most
+//                 half of the records, and keys_a is work space
+#define PHASES (PASSES + 1 + LISTED)  // passes, the count, and gathering
+#define STATE_DONE PHASES
 KERNEL_RESIDENT(WG, RESIDENT)
 void onesweep(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey_t* keys_b,
               GLOBAL const value_t* values_in, GLOBAL value_t* values_a, GLOBAL value_t* values_b,
               GLOBAL u32* starts, GLOBAL u32* look, GLOBAL u32* marks, GLOBAL u32* state, u64 n,
               u64 shifts, u64 widths, u32 passes, u32 values_are_positions, u32 last_keys,
               GLOBAL u32* ties, GLOBAL const u32* spread, GLOBAL const u32* gate, u32 gate_least,
-              u32 gate_most) {
+              u32 gate_most, GLOBAL const u32* list) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(onesweep_memory_t, mine);
   if (gate && (*gate < gate_least || *gate > gate_most)) return;
   const u32 t = local_id();
   u32 turn = 0;  // tickets so far
 
+#if LISTED
+  GLOBAL ukey_t* const parted = keys_b;
+  gather_listed(mine, list, parted, keys_a, &state[PASSES + 1], &state[STATE_DONE + PASSES + 1]);
+  n = list[1];
+  keys_in = keys_b = keys_a;
+  keys_a += (n + SECTOR - 1) / SECTOR * SECTOR;
+#endif
 #if SEGMENTED
   u32 tiles = 0;
 #define MOST passes
@@ -192,4 +253,9 @@ void onesweep(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey_t
     barrier_all();
     if (t == 0 && taken != 0) global_add_release(&state[STATE_DONE + pass], taken);
   }
+#if LISTED
+  wait_for(&state[STATE_DONE + MOST - 1], tiles);
+  for (u32 tile = group_id(); tile < tiles; tile += group_count())
+    move_listed(list, parted, keys_b, tile, 1);
+#endif
 }

@@ -37,8 +37,9 @@ std::uint64_t value_bytes(const Problem& p) {
   return p.payload == Payload::none ? 0 : p.value_bytes;
 }
 
-// A ticket and a count of written tiles for each pass and for the histograms.
-std::uint64_t state_bytes(std::uint64_t passes) { return 2 * (passes + 1) * 4; }
+// A ticket and a count of tiles that are done, for each pass, for the histograms, and for
+// gathering.
+std::uint64_t state_bytes(std::uint64_t passes) { return 2 * (passes + 2) * 4; }
 
 unsigned count_bits(const Parameters& given) {
   return static_cast<unsigned>(given.number("count_bits", 30));
@@ -194,6 +195,7 @@ RadixPasses::RadixPasses(const Problem& problem, const Capabilities& device,
       spread_bits_(options.spread_bits),
       count_bits_(count_bits(given)),
       segmented_(options.segments != 0),
+      lists_(options.lists),
       long_counts_(problem.count >> count_bits_ != 0) {
   check_device(problem, device, options);
   // With NanOrder::first, orders and codes have different bits. So if only some bits are compared,
@@ -252,7 +254,7 @@ std::string RadixPasses::parameters() const {
 
 std::shared_ptr<Module> RadixPasses::build_kernel(Device& device, const Capabilities& capabilities,
                                                   const RadixPassShape& shape, bool segmented,
-                                                  bool codes) const {
+                                                  bool codes, bool lists) const {
   kernels::Defines defines;
   defines.problem(radix_problem(problem_))
       .set("WG", shape.work_group)
@@ -266,6 +268,7 @@ std::shared_ptr<Module> RadixPasses::build_kernel(Device& device, const Capabili
       .set("SEGMENTED", int{segmented})
       .set("COMMON_SHARE", shape.common_share)
       .set("CODES", int{codes})
+      .set("LISTED", int{lists})
       .set("SPREAD_BITS", segmented ? spread_bits_ : 0)
       .local_struct("onesweep_memory_t", shape.local_bytes);
   using namespace kernels::embedded;
@@ -278,7 +281,7 @@ std::shared_ptr<Module> RadixPasses::build_kernel(Device& device, const Capabili
 
 void RadixPasses::build(Device& device, const Capabilities& capabilities) {
   const auto build_sort = [&](Sort& sort) {
-    sort.module = build_kernel(device, capabilities, sort.shape, false, codes_);
+    sort.module = build_kernel(device, capabilities, sort.shape, false, codes_, false);
     sort.kernel = sort.module->kernel("onesweep");
   };
   // Concurrently: the first use waits for them.
@@ -287,11 +290,15 @@ void RadixPasses::build(Device& device, const Capabilities& capabilities) {
     others.push_back(std::async(std::launch::async, [&, i] { build_sort(sorts_[i]); }));
   build_sort(sorts_[0]);
   if (may_tie_) {
-    ties_module_ = build_kernel(device, capabilities, sorts_[0].shape, false, false);
+    ties_module_ = build_kernel(device, capabilities, sorts_[0].shape, false, false, false);
     sort_ties_ = ties_module_->kernel("onesweep");
   }
+  if (lists_) {
+    listed_module_ = build_kernel(device, capabilities, sorts_[0].shape, false, codes_, true);
+    sort_listed_ = listed_module_->kernel("onesweep");
+  }
   if (segmented_) {
-    segmented_module_ = build_kernel(device, capabilities, shape_, true, spread_bits_ != 0);
+    segmented_module_ = build_kernel(device, capabilities, shape_, true, spread_bits_ != 0, false);
     partition_ = segmented_module_->kernel("onesweep");
   }
   for (auto& other : others) other.get();
@@ -300,6 +307,7 @@ void RadixPasses::build(Device& device, const Capabilities& capabilities) {
 void RadixPasses::sort(Queue& queue, const Operands& o, Gate gate) const {
   for (std::size_t i = 0; i < sorts_.size(); ++i) {
     Gate own = gate;
+    if (lists_) own.most = listed - 1;
     if (tells_few_digits()) (i == 0 ? own.most : own.least) = i == 0 ? few_digits - 1 : few_digits;
     launch(queue, o, *sorts_[i].kernel, sorts_[i].shape, counts_.histograms.in(o),
            counts_.state.in(o), {}, digits_, own, "sort");
@@ -307,6 +315,11 @@ void RadixPasses::sort(Queue& queue, const Operands& o, Gate gate) const {
   if (may_tie_)
     launch(queue, o, *sort_ties_, sorts_[0].shape, tie_counts_.histograms.in(o),
            tie_counts_.state.in(o), {}, digits_, {ties_.in(o), 1, ~0u}, "sort");
+}
+
+void RadixPasses::sort_listed(Queue& queue, const Operands& o, Memory gate, Memory list) const {
+  launch(queue, o, *sort_listed_, sorts_[0].shape, counts_.histograms.in(o), counts_.state.in(o),
+         {}, digits_, {gate, listed, listed}, "sort", list);
 }
 
 void RadixPasses::partition(Queue& queue, const Operands& o, Memory starts, Memory spread,
@@ -317,8 +330,8 @@ void RadixPasses::partition(Queue& queue, const Operands& o, Memory starts, Memo
 
 void RadixPasses::launch(Queue& queue, const Operands& o, Kernel& kernel,
                          const RadixPassShape& shape, Memory starts, Memory state, Memory spread,
-                         const std::vector<Digit>& digits, Gate gate,
-                         std::string_view phase) const {
+                         const std::vector<Digit>& digits, Gate gate, std::string_view phase,
+                         Memory list) const {
   const auto [shifts, widths] = packed(digits);
   const auto a = buffers_.pass(0, o);
   const auto b = digits_.size() > 1 ? buffers_.pass(1, o) : PingPong::Pass{};
@@ -343,7 +356,8 @@ void RadixPasses::launch(Queue& queue, const Operands& o, Kernel& kernel,
                       {"spread", spread},
                       {"gate", gate.word},
                       {"gate_least", gate.least},
-                      {"gate_most", gate.most}};
+                      {"gate_most", gate.most},
+                      {"list", list}};
   queue.launch({kernel, shape.groups, shape.work_group, args, phase});
 }
 

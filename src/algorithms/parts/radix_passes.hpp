@@ -39,6 +39,8 @@ struct RadixPassOptions {
   unsigned spread_bits = 0;
   // sort() runs only for keys that do not spread over the buckets of a partition.
   bool skewed = false;
+  // sort_listed() may be called. Only for keys without values, with an even number of digits.
+  bool lists = false;
   // The gate's word is at least few_digits if most digits of the keys have few values.
   bool tells_few_digits = false;
   // Bytes for the algorithm's own use, which clear() sets to 0, too.
@@ -60,6 +62,9 @@ class RadixPasses {
     Memory word{};
     std::uint32_t least = 0, most = 0;
   };
+  // Values of the gate's word from here on are the algorithm's own (RadixPassOptions::lists): they
+  // do not let sort() run. The first one lets sort_listed() run.
+  static constexpr std::uint32_t listed = 0x40000000;
   // Values of the gate's word from here on say that most digits have few values
   // (RadixPassOptions::tells_few_digits).
   static constexpr std::uint32_t few_digits = 0x80000000;
@@ -88,6 +93,10 @@ class RadixPasses {
   [[nodiscard]] Memory cleared(const Operands& operands) const { return cleared_.in(operands); }
   // All passes, from the least significant digit to the most significant one.
   void sort(Queue& queue, const Operands& operands, Gate gate) const;
+  // Sorts only some parts of what two partitioning passes have written, each in its place, if
+  // `gate` is `listed`. `list` says which; see LISTED in radix_passes.cl. Call it instead of sort()
+  // or after it: both use the same memory, so only one of them may run.
+  void sort_listed(Queue& queue, const Operands& operands, Memory gate, Memory list) const;
   // One or two passes, from the leading digit on; the second sorts each segment that the first one
   // made. `starts`: where each value of the two digits together begins in the output, and the end.
   // `spread`: the table of spread orders, with spread_bits.
@@ -118,10 +127,10 @@ class RadixPasses {
   [[nodiscard]] std::shared_ptr<Module> build_kernel(Device& device,
                                                      const Capabilities& capabilities,
                                                      const RadixPassShape& shape, bool segmented,
-                                                     bool codes) const;
+                                                     bool codes, bool lists) const;
   void launch(Queue& queue, const Operands& operands, Kernel& kernel, const RadixPassShape& shape,
               Memory starts, Memory state, Memory spread, const std::vector<Digit>& digits,
-              Gate gate, std::string_view phase) const;
+              Gate gate, std::string_view phase, Memory list = {}) const;
 
   Problem problem_;
   std::vector<Digit> digits_;
@@ -130,14 +139,15 @@ class RadixPasses {
   unsigned count_bits_ = 0;     // bits of a count in the look-back table
   bool segmented_ = false;      // partition() may be called
   bool codes_ = false;          // floats: passes work on codes; see CODES in radix_pass_tiles.cl
+  bool lists_ = false;          // RadixPassOptions::lists
   bool may_tie_ = false;        // codes could lose ties, so a launch without codes stands by
   bool long_counts_ = false;    // counts do not fit count_bits_
   RadixPassShape shape_;        // of partition(), and the one that parameters() reports
   std::vector<Sort> sorts_;     // of sort(); the second one is for few digits
   Counts counts_, tie_counts_;  // of the launch with codes or of integers; of the one without codes
   ScratchLayout::Slice partition_state_, ties_, marks_, look_, extension_, cleared_;
-  std::shared_ptr<Module> ties_module_, segmented_module_;
-  std::unique_ptr<Kernel> sort_ties_, partition_;
+  std::shared_ptr<Module> ties_module_, listed_module_, segmented_module_;
+  std::unique_ptr<Kernel> sort_ties_, sort_listed_, partition_;
 };
 
 }  // namespace sortium
