@@ -123,6 +123,34 @@ TEST(MsdShape, TilesOfKeysFitTwiceIntoLocalMemory) {
   EXPECT_EQ(shape_of(keys(255, KeyType::f32)).keys.items, 0u);
 }
 
+TEST(MsdShape, LongListsOfWideIntegersMayBeMapped) {
+  const Problem u64 = keys(64 * million, KeyType::u64);
+  EXPECT_EQ(shape_of(keys(64 * million - 1, KeyType::u64)).map_cells, 0u);
+  const Shape s = shape_of(u64);
+  EXPECT_EQ(s.map_cells, 1024u);
+  EXPECT_EQ(s.map_bits, s.bits + 2);
+  EXPECT_TRUE(s.lists_overfull());
+  EXPECT_EQ(shape_of(keys(256 * million, KeyType::u64)).map_bits, 16u);  // never more
+  EXPECT_EQ(shape_of(u64, little).map_bits, shape_of(u64, little).bits);
+  // Two tiles leave half of the memory to the cache; with little memory the map is not copied.
+  EXPECT_LE(2 * (s.mapped_keys.bytes + 1024), 132u * 1024 + 1024);
+  EXPECT_TRUE(s.mapped_keys.local_map);
+  EXPECT_FALSE(shape_of(u64, little).mapped_keys.local_map);
+  EXPECT_LT(2 * most_listed(u64) + 8, u64.count);  // scratch memory holds them twice
+  // A parameter maps short lists.
+  EXPECT_EQ(shape_of(keys(5000, KeyType::u64), much, "bits=9,sample=1").map_bits, 11u);
+}
+
+TEST(MsdShape, OtherKeysAreNotMapped) {
+  EXPECT_TRUE(maps_keys(keys(1, KeyType::i64)));
+  EXPECT_FALSE(maps_keys(keys(1)));
+  EXPECT_FALSE(maps_keys(keys(1, KeyType::f64)));
+  EXPECT_FALSE(maps_keys(pairs(1, KeyType::u64, 8)));
+  Problem some_bits = keys(1, KeyType::u64);
+  some_bits.end_bit = 60;
+  EXPECT_FALSE(maps_keys(some_bits));
+}
+
 TEST(MsdShape, SpreadBitsAreSignAndExponent) {
   EXPECT_EQ(spread_bits(keys(1, KeyType::f32)), 9u);
   EXPECT_EQ(spread_bits(keys(1, KeyType::f64)), 12u);

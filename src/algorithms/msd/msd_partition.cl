@@ -202,8 +202,8 @@ INLINE void copy_map(LOCAL msd_partition_memory_t* mine, GLOBAL const u32* map) 
 
 #if MAPS
 // Joins neighbouring buckets in groups, each of which a work-group of the local sort takes. A
-// work-item joins JOINED of them at a time: as many as have at most `capacity` records together, and
-// ranges of orders of similar widths, since the local sort expects orders that spread evenly.
+// work-item joins JOINED of them at a time: as many as have at most `capacity` records together,
+// and ranges of orders of similar widths, since the local sort expects orders that spread evenly.
 #define JOINED 32u
 #define WIDTHS_APART 2u  // the widths of a group's ranges differ by a factor of up to 2^this
 INLINE void join_own_buckets(GLOBAL const u32* starts, GLOBAL const ukey_t* bounds, u32 first,
