@@ -50,7 +50,7 @@ def _prepare(kind: Any, x: Any, count: int, home: tuple, descending: bool, posit
     if dtype is None or count == 0:
         return None
     device = _cuda.device(home[0])
-    problem = {"key": dtype, "count": count, "descending": descending}
+    problem: dict = {"key": dtype, "count": count, "descending": descending}
     if positions:
         problem.update(payload="positions", value_bytes=8, keys_out=False)
     plan = _native.Plan(device, _native.Problem(**problem))
