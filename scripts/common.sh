@@ -17,11 +17,12 @@ fi
 
 # PoCL makes the CPU an OpenCL device, so that no GPU is needed. cpu:0 and the parallel std::sort use TBB. CMake needs
 # certificates to fetch Highway. libpng writes the pictures of `sortium pic`, Duktape draws the plots of `sortium report`.
+# liblzma packs the kernels that packages contain.
 build_packages='ca-certificates g++ cmake ninja-build libfmt-dev libcli11-dev nlohmann-json3-dev
   ocl-icd-opencl-dev opencl-headers opencl-clhpp-headers pocl-opencl-icd ocl-icd-libopencl1 libtbb-dev
-  libpng-dev duktape-dev'
+  liblzma-dev libpng-dev duktape-dev'
 # The tests of the Python package make a virtual environment.
-test_packages='libgtest-dev oclgrind python3-venv python3-dev'
+test_packages='libgtest-dev oclgrind python3-venv python3-dev pkg-config man-db dpkg-dev file zsh fish'
 
 # Prints the named packages that are not installed. dpkg-query fails for names that it does not know; they count as missing,
 # and the failure is ignored (.ci/run sets pipefail).

@@ -32,8 +32,8 @@ std::optional<int> floor_of(const std::string& path) {
     return std::ranges::any_of(
         names, [&](const char* name) { return path == std::string("include/sortium/") + name; });
   };
-  if (in("src/core/") || header({"types.hpp", "order.hpp", "problem.hpp", "algorithm_info.hpp",
-                                 "core.hpp", "detail/key_order.h"}))
+  if (in("src/core/") || header({"export.h", "types.hpp", "order.hpp", "problem.hpp",
+                                 "algorithm_info.hpp", "core.hpp", "detail/key_order.h"}))
     return 0;
   if (in("src/device/") || header({"device.hpp"})) return 1;
   if (in("src/kernels/") || in("src/tuning/") || path == "embedded.hpp" ||

@@ -66,7 +66,7 @@ class CompilingDevice final : public Device {
   std::unique_ptr<Module> compile(const std::string& source,
                                   std::vector<std::byte>& binary) override {
     ++compilations;
-    auto code = cuda::compile_for(source, arch);
+    auto code = cuda::compile_for(source, {arch});
     note_code(code);
     binary.clear();  // not cached: the compiler itself is under test
     return std::make_unique<Cubin>(std::move(code));
@@ -105,7 +105,7 @@ class CompilingDevice final : public Device {
 // Returns the reason why NVRTC is missing, or "".
 std::string why_no_nvrtc() {
   try {
-    (void)cuda::compile_for("", CompilingDevice::arch);
+    (void)cuda::compile_for("", {CompilingDevice::arch});
     return "";
   } catch (const Error& e) {
     return e.code() == ErrorCode::unsupported ? e.what() : "";
@@ -292,13 +292,13 @@ TEST(NvrtcItself, SaysWhatIsWrong) {
   if (const auto why = why_no_nvrtc(); !why.empty()) GTEST_SKIP() << why;
   try {
     (void)cuda::compile_for("extern \"C\" __global__ void broken() { no_such_word(); }",
-                            CompilingDevice::arch);
+                            {CompilingDevice::arch});
     FAIL() << "nonsense was compiled";
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), ErrorCode::build_failed);
     EXPECT_NE(e.log().find("no_such_word"), std::string::npos) << e.log();
   }
-  EXPECT_THROW((void)cuda::compile_for("", 1), Error);
+  EXPECT_THROW((void)cuda::compile_for("", {1}), Error);
 }
 
 }  // namespace

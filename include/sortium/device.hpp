@@ -6,6 +6,8 @@
 // the calls. Tracing (begin_trace … end_trace) is for one thread at a time per Queue.
 #pragma once
 
+#include <sortium/export.h>
+
 #include <atomic>
 #include <cstddef>
 #include <functional>
@@ -30,9 +32,9 @@ enum class SubGroupWords : std::uint8_t {
   cuda,      // CUDA's warp intrinsics
 };
 
-[[nodiscard]] std::string_view name(Backend backend);
-[[nodiscard]] std::string_view name(DeviceKind kind);
-[[nodiscard]] std::string_view name(SubGroupWords words);
+[[nodiscard]] SORTIUM_API std::string_view name(Backend backend);
+[[nodiscard]] SORTIUM_API std::string_view name(DeviceKind kind);
+[[nodiscard]] SORTIUM_API std::string_view name(SubGroupWords words);
 
 // What a device can do, as far as an algorithm needs to know. A plain value: fill it in by hand to
 // plan a sort for a device that is not present.
@@ -63,6 +65,7 @@ struct DeviceInfo {
   std::string driver;    // the driver's version
   std::string language;  // "OpenCL C 1.2 …" or "NVRTC 13.0, sm_90"
   Capabilities claimed;  // as reported; sortium::capabilities(device) returns the tested ones
+  bool compiles = true;  // false: it runs only the kernels that the package contains
 };
 
 // A range of device memory; owns nothing. `handle` is a cl_mem, a CUdeviceptr as a pointer, or on
@@ -95,7 +98,7 @@ struct Operands {
 };
 
 // Device memory that is freed with the object.
-class Buffer {
+class SORTIUM_API Buffer {
  public:
   virtual ~Buffer() = default;
   [[nodiscard]] virtual Memory memory() const = 0;
@@ -112,7 +115,7 @@ struct Signature {
 };
 
 // A kernel of a Module. It stores its own arguments.
-class Kernel {
+class SORTIUM_API Kernel {
  public:
   virtual ~Kernel() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
@@ -135,7 +138,7 @@ class Kernel {
 };
 
 // Compiled kernels, loaded on one device.
-class Module {
+class SORTIUM_API Module {
  public:
   virtual ~Module() = default;
   [[nodiscard]] virtual std::unique_ptr<Kernel> kernel(const std::string& name) = 0;
@@ -179,7 +182,7 @@ class Device;
 
 // An in-order queue of work: a cl_command_queue or a CUstream, the library's or the caller's. The
 // queue of cpu:0 runs each command before the call returns.
-class Queue {
+class SORTIUM_API Queue {
  public:
   virtual ~Queue() = default;
   [[nodiscard]] virtual Device& device() const = 0;
@@ -210,11 +213,11 @@ class Queue {
 };
 
 // Data that a higher floor keeps as long as the device lives: built kernels, tested capabilities.
-struct DeviceState {
+struct SORTIUM_API DeviceState {
   virtual ~DeviceState() = default;
 };
 
-class Device : public std::enable_shared_from_this<Device> {
+class SORTIUM_API Device : public std::enable_shared_from_this<Device> {
  public:
   virtual ~Device() = default;
   [[nodiscard]] virtual const DeviceInfo& info() const = 0;
@@ -260,14 +263,14 @@ class Device : public std::enable_shared_from_this<Device> {
 
 // All devices of all backends: CUDA first, then OpenCL by platform, then cpu:0. Searched for once
 // per process.
-[[nodiscard]] const std::vector<std::shared_ptr<Device>>& devices();
+[[nodiscard]] SORTIUM_API const std::vector<std::shared_ptr<Device>>& devices();
 
 struct BackendStatus {
   Backend backend;
   std::size_t devices;
   std::string why;  // why the backend has no devices; empty if it has some
 };
-[[nodiscard]] std::vector<BackendStatus> backends();
+[[nodiscard]] SORTIUM_API std::vector<BackendStatus> backends();
 
 // Finds a device:
 //   ""                      the one that SORTIUM_DEVICE names, or as "auto"
@@ -280,14 +283,15 @@ struct BackendStatus {
 //                           or lower case
 // With `runs_kernels`, "auto" skips cpu:0, for algorithms that consist of kernels. Throws
 // Error(not_found) listing the devices.
-[[nodiscard]] std::shared_ptr<Device> find_device(std::string_view spec = {},
-                                                  bool runs_kernels = false);
+[[nodiscard]] SORTIUM_API std::shared_ptr<Device> find_device(std::string_view spec = {},
+                                                              bool runs_kernels = false);
 
 // Wraps the caller's own context and queue. The returned Queue enqueues on them and keeps a Device
 // for the context and the kernels built for it: make it once and keep it. Context and queue must
 // outlive it; OpenCL's are retained. Throws Error(invalid_argument) for a null handle, an
 // out-of-order OpenCL queue, or a queue of another context.
-[[nodiscard]] std::unique_ptr<Queue> wrap_opencl(void* cl_context, void* cl_command_queue);
-[[nodiscard]] std::unique_ptr<Queue> wrap_cuda(void* cu_context, void* cu_stream);
+[[nodiscard]] SORTIUM_API std::unique_ptr<Queue> wrap_opencl(void* cl_context,
+                                                             void* cl_command_queue);
+[[nodiscard]] SORTIUM_API std::unique_ptr<Queue> wrap_cuda(void* cu_context, void* cu_stream);
 
 }  // namespace sortium

@@ -1,6 +1,8 @@
 // What all calls on host memory share: options, operands, the report, and the ranges they accept.
 #pragma once
 
+#include <sortium/export.h>
+
 #include <concepts>
 #include <cstdint>
 #include <new>
@@ -60,8 +62,8 @@ struct HostOperands {
 // GPU's copies and launches take longer. It sorts up to 16 records even if SORTIUM_DEVICE names a
 // device. cpu:0 keeps the scratch memory of one sort for the next, up to an eighth of the machine's
 // memory.
-HostReport sort_host(const Problem& problem, const HostOperands& operands,
-                     const Options& options = {});
+SORTIUM_API HostReport sort_host(const Problem& problem, const HostOperands& operands,
+                                 const Options& options = {});
 
 template <class T>
 concept Key = requires {
@@ -99,9 +101,10 @@ Problem problem_with_values(const R& keys, unsigned value_bytes, const Options& 
   return p;
 }
 // Throws Error(invalid_argument) if the lengths differ.
-void check_lengths(std::uint64_t keys, std::uint64_t values);
+SORTIUM_API void check_lengths(std::uint64_t keys, std::uint64_t values);
 // Throws Error(out_of_memory) naming the bytes that could not be allocated.
-[[noreturn]] void out_of_host_memory(std::uint64_t elements, std::uint64_t element_bytes);
+[[noreturn]] SORTIUM_API void out_of_host_memory(std::uint64_t elements,
+                                                 std::uint64_t element_bytes);
 template <class T>
 std::vector<T> vector_of(std::uint64_t count) {
   if (count <= std::vector<T>().max_size()) try {
@@ -111,10 +114,10 @@ std::vector<T> vector_of(std::uint64_t count) {
   out_of_host_memory(count, sizeof(T));
 }
 // Throws Error(invalid_argument) unless 1 <= k <= count.
-void check_k(std::uint64_t k, std::uint64_t count);
+SORTIUM_API void check_k(std::uint64_t k, std::uint64_t count);
 // Throws Error(invalid_argument) naming a field of `options` that `call` does not use but that the
 // caller has set: algorithm, parameters, max_scratch_bytes.
-void refuse_method(const Options& options, std::string_view call);
+SORTIUM_API void refuse_method(const Options& options, std::string_view call);
 }  // namespace detail
 
 }  // namespace sortium

@@ -1,6 +1,8 @@
 // Moves elements of any size by positions: gather and scatter.
 #pragma once
 
+#include <sortium/export.h>
+
 #include <concepts>
 #include <cstdint>
 #include <memory>
@@ -37,7 +39,7 @@ class Mover;  // internal
 
 // A plan that moves elements by positions. Reads and writes every element once, and reads each
 // position once.
-class Permute {
+class SORTIUM_API Permute {
  public:
   // Throws Error(invalid_argument) naming the field of `problem` that is not supported.
   Permute(std::shared_ptr<Device> device, const PermuteProblem& problem);
@@ -63,11 +65,11 @@ class Permute {
 
 // Permutes elements of host memory. Throws Error(invalid_argument) naming the first position out of
 // range, before it writes anything. Without a named device, runs on cpu:0 if there is one.
-void permute_host(const PermuteProblem& problem, const void* in, const void* positions, void* out,
-                  const Options& options = {});
+SORTIUM_API void permute_host(const PermuteProblem& problem, const void* in, const void* positions,
+                              void* out, const Options& options = {});
 
 namespace detail {
-void check_positions_of_none(std::uint64_t positions);
+SORTIUM_API void check_positions_of_none(std::uint64_t positions);
 }  // namespace detail
 
 // Returns values[positions[0]], values[positions[1]], …

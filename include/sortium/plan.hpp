@@ -2,6 +2,8 @@
 // times. Also: the list of algorithms, and the self-test.
 #pragma once
 
+#include <sortium/export.h>
+
 #include <cstdint>
 #include <memory>
 #include <sortium/algorithm_info.hpp>
@@ -14,7 +16,7 @@
 namespace sortium {
 
 // All algorithms, as `Method::algorithm` and `Options::algorithm` name them.
-[[nodiscard]] std::vector<AlgorithmInfo> algorithms();
+[[nodiscard]] SORTIUM_API std::vector<AlgorithmInfo> algorithms();
 
 struct Method {
   std::string algorithm = "auto";
@@ -28,7 +30,7 @@ struct Method {
 class Sorter;  // an algorithm's planned sort; internal
 
 // A sort of one Problem on one device. Its constructor plans and compiles; run() only sorts.
-class Plan {
+class SORTIUM_API Plan {
  public:
   // Checks the problem, selects algorithm and parameters, and builds the kernels: tens of
   // milliseconds if the cache has them, else up to seconds. Allocates no device memory. Throws
@@ -93,6 +95,7 @@ struct SelfTest {
 // Runs the self-tests of all algorithms that run on the device, or of the one called `algorithm`,
 // with several key types, with and without values. Returns one result per test. Throws
 // Error(not_found) for an unknown name.
-[[nodiscard]] std::vector<SelfTest> self_test(Device& device, std::string_view algorithm = {});
+[[nodiscard]] SORTIUM_API std::vector<SelfTest> self_test(Device& device,
+                                                          std::string_view algorithm = {});
 
 }  // namespace sortium

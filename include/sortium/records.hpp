@@ -9,6 +9,8 @@
 //                         {sortium::column(x), sortium::column(y)});
 #pragma once
 
+#include <sortium/export.h>
+
 #include <array>
 #include <cstddef>
 #include <memory>
@@ -33,7 +35,7 @@ struct u128 {
 
 // The type of a field: a number of a KeyType, a 128-bit number (little-endian), or a string of
 // bytes in memcmp's order.
-class FieldType {
+class SORTIUM_API FieldType {
  public:
   enum class Kind : std::uint8_t { number, u128, i128, bytes };
 
@@ -123,7 +125,7 @@ struct RecordOperands {
 //
 // A key that is one whole column of a KeyType is not packed, and a single value of 4 or 8 bytes
 // moves with its key. With a limit, the most significant word selects the first records.
-class RecordPlan {
+class SORTIUM_API RecordPlan {
  public:
   // `method` names the algorithm of the inner sorts, which must be stable and not partial; its
   // max_scratch_bytes bounds the whole plan. Throws Error as Plan does. The message names the field
@@ -176,8 +178,9 @@ struct RecordHostOperands {
 // Sorts records in host memory; the functions below call it. As sort_host(). options.order,
 // begin_bit, end_bit, nan and zeros must have their defaults: fields have their own. Host memory
 // need not be aligned; misaligned columns are copied.
-HostReport sort_records_host(const RecordProblem& problem, const RecordHostOperands& operands,
-                             const Options& options = {});
+SORTIUM_API HostReport sort_records_host(const RecordProblem& problem,
+                                         const RecordHostOperands& operands,
+                                         const Options& options = {});
 
 // The FieldType of T: a Key, a 128-bit number, or std::array of unsigned char or std::byte, of 1 to
 // 32 elements.
@@ -235,12 +238,12 @@ requires std::is_default_constructible_v<Record>
 }
 
 // Sorts whole records in place. `record_bytes` is 1 to 256.
-HostReport sort_records(void* records, unsigned record_bytes, std::uint64_t count,
-                        const std::vector<Field>& key, const Options& options = {});
+SORTIUM_API HostReport sort_records(void* records, unsigned record_bytes, std::uint64_t count,
+                                    const std::vector<Field>& key, const Options& options = {});
 // The same out of place: `records` is only read.
-HostReport sort_records(const void* records, void* records_out, unsigned record_bytes,
-                        std::uint64_t count, const std::vector<Field>& key,
-                        const Options& options = {});
+SORTIUM_API HostReport sort_records(const void* records, void* records_out, unsigned record_bytes,
+                                    std::uint64_t count, const std::vector<Field>& key,
+                                    const Options& options = {});
 template <ElementRange Records>
 HostReport sort_records(Records&& records, const std::vector<Field>& key,
                         const Options& options = {}) {
@@ -300,8 +303,8 @@ template <Index I = std::uint32_t, ElementRange Records>
 namespace detail {
 // Sorts keys that each consist of `field`, in the options' order, and moves values of any size with
 // them (nullptr: no values).
-HostReport sort_wide(Field field, void* keys, std::uint64_t count, void* values,
-                     unsigned value_bytes, Options options);
+SORTIUM_API HostReport sort_wide(Field field, void* keys, std::uint64_t count, void* values,
+                                 unsigned value_bytes, Options options);
 }  // namespace detail
 
 // Sorts 128-bit numbers or byte strings in place, by options.order. Bit ranges are not supported.
@@ -353,7 +356,8 @@ requires FieldValue<std::ranges::range_value_t<Keys>>
 
 // Sorts key columns and `values` in place by the keys, the most significant first. All must have
 // equally many elements.
-HostReport sort_columns(const std::vector<KeyColumn>& keys,
-                        const std::vector<HostColumn>& values = {}, const Options& options = {});
+SORTIUM_API HostReport sort_columns(const std::vector<KeyColumn>& keys,
+                                    const std::vector<HostColumn>& values = {},
+                                    const Options& options = {});
 
 }  // namespace sortium

@@ -12,6 +12,8 @@
 // also does the work). All throw sortium::Error as Plan does.
 #pragma once
 
+#include <sortium/export.h>
+
 #include <concepts>
 #include <cstdint>
 #include <memory>
@@ -27,7 +29,7 @@ namespace sortium {
 // Device memory
 // ---------------------------------------------------------------------------------------------
 
-class OperationPlan {
+class SORTIUM_API OperationPlan {
  public:
   // Bytes of scratch memory that run() needs.
   [[nodiscard]] std::uint64_t scratch_bytes() const;
@@ -48,7 +50,7 @@ class OperationPlan {
 
 // Stores in `result`, a u64, the first position whose record sorts after the next one;
 // problem.count if the keys are sorted. Reads the keys once.
-class IsSortedPlan : public OperationPlan {
+class SORTIUM_API IsSortedPlan : public OperationPlan {
  public:
   IsSortedPlan(std::shared_ptr<Device> device, const Problem& problem);
   struct Operands {
@@ -65,7 +67,7 @@ class IsSortedPlan : public OperationPlan {
 // and are aligned as columns are (RecordOperands). `runs`, a u64, receives the number of runs. If
 // length_bytes (4 or 8) is not 0, `lengths` receives the length of each run; it has capacity for
 // `count` numbers. Reads the keys twice; writes the runs.
-class UniquePlan : public OperationPlan {
+class SORTIUM_API UniquePlan : public OperationPlan {
  public:
   UniquePlan(std::shared_ptr<Device> device, const Problem& problem, unsigned length_bytes = 0);
   struct Operands {
@@ -77,7 +79,7 @@ class UniquePlan : public OperationPlan {
 // Merges two sorted ranges, a and b, into one. Stable; of equal keys, those of a come first.
 // problem.count is the length of both together, a_count that of a. Payload none or values. Reads
 // and writes each record once. Green, McColl, Bader, "GPU merge path" (2012).
-class MergePlan : public OperationPlan {
+class SORTIUM_API MergePlan : public OperationPlan {
  public:
   MergePlan(std::shared_ptr<Device> device, const Problem& problem, std::uint64_t a_count);
   struct Operands {
@@ -92,7 +94,7 @@ enum class Bound : std::uint8_t {
 };
 // Finds the place of each needle in problem.count sorted keys. Writes numbers of
 // problem.value_bytes (4 or 8), one for each needle. Reads log2(count) keys per needle.
-class SearchPlan : public OperationPlan {
+class SORTIUM_API SearchPlan : public OperationPlan {
  public:
   SearchPlan(std::shared_ptr<Device> device, const Problem& problem, std::uint64_t needles,
              Bound bound);
@@ -106,7 +108,7 @@ class SearchPlan : public OperationPlan {
 // position n (0 ≤ n < count), those that tie with it, those after it. Each group keeps the order of
 // the input. Takes all payloads; keys_out may be false with positions. Out of place. Reads the keys
 // bits/11 + 2 times, and writes each record once.
-class NthElementPlan : public OperationPlan {
+class SORTIUM_API NthElementPlan : public OperationPlan {
  public:
   NthElementPlan(std::shared_ptr<Device> device, const Problem& problem, std::uint64_t n);
   void run(Queue& queue, const Operands& operands) const;  // without offsets
@@ -118,27 +120,28 @@ class NthElementPlan : public OperationPlan {
 // ---------------------------------------------------------------------------------------------
 
 // Returns the first position whose record sorts after the next one; count if the keys are sorted.
-[[nodiscard]] std::uint64_t first_unsorted_host(const Problem& problem, const void* keys,
-                                                const std::string& device = {});
+[[nodiscard]] SORTIUM_API std::uint64_t first_unsorted_host(const Problem& problem,
+                                                            const void* keys,
+                                                            const std::string& device = {});
 // As UniquePlan. `lengths` may be null. keys_out may be keys_in, and values_out values_in. Returns
 // the number of runs.
-std::uint64_t unique_host(const Problem& problem, const HostOperands& operands,
-                          void* lengths = nullptr, unsigned length_bytes = 4,
-                          const std::string& device = {});
+SORTIUM_API std::uint64_t unique_host(const Problem& problem, const HostOperands& operands,
+                                      void* lengths = nullptr, unsigned length_bytes = 4,
+                                      const std::string& device = {});
 struct HostMergeOperands {
   const void *a_keys = nullptr, *b_keys = nullptr;
   void* keys_out = nullptr;
   const void *a_values = nullptr, *b_values = nullptr;
   void* values_out = nullptr;
 };
-void merge_host(const Problem& problem, std::uint64_t a_count, const HostMergeOperands& operands,
-                const std::string& device = {});
-void search_host(const Problem& problem, const void* keys, const void* needles,
-                 std::uint64_t needle_count, void* places, Bound bound,
-                 const std::string& device = {});
+SORTIUM_API void merge_host(const Problem& problem, std::uint64_t a_count,
+                            const HostMergeOperands& operands, const std::string& device = {});
+SORTIUM_API void search_host(const Problem& problem, const void* keys, const void* needles,
+                             std::uint64_t needle_count, void* places, Bound bound,
+                             const std::string& device = {});
 // As NthElementPlan; keys_out may be keys_in, and values_out values_in.
-void nth_element_host(const Problem& problem, std::uint64_t n, const HostOperands& operands,
-                      const std::string& device = {});
+SORTIUM_API void nth_element_host(const Problem& problem, std::uint64_t n,
+                                  const HostOperands& operands, const std::string& device = {});
 
 template <KeyRange Keys>
 [[nodiscard]] bool is_sorted(const Keys& keys, const Options& options = {}) {

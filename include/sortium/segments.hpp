@@ -1,6 +1,8 @@
 // Sorts of host memory in segments, each sorted by itself.
 #pragma once
 
+#include <sortium/export.h>
+
 #include <concepts>
 #include <cstdint>
 #include <ranges>
@@ -17,7 +19,8 @@ concept OffsetRange = std::ranges::contiguous_range<R> &&
 namespace detail {
 // Returns the number of segments that `offsets` offsets describe. Throws Error(invalid_argument) if
 // there is no offset, or if there is only one although there are keys.
-std::uint64_t segments_of(std::uint64_t offsets, std::uint64_t first, std::uint64_t keys);
+SORTIUM_API std::uint64_t segments_of(std::uint64_t offsets, std::uint64_t first,
+                                      std::uint64_t keys);
 // Sets the fields of `problem`. Returns true if there is anything to sort.
 template <class Offsets>
 bool set_segments(Problem& problem, const Offsets& offsets) {

@@ -9,8 +9,17 @@
 #ifndef SORTIUM_H
 #define SORTIUM_H
 
+#include <sortium/export.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* The release. sortium_version() has that of the library which the program runs with. */
+#define SORTIUM_VERSION_MAJOR 0
+#define SORTIUM_VERSION_MINOR 1
+#define SORTIUM_VERSION_PATCH 0
+/* The binary interface, the number behind libsortium.so. It is raised when a program that was built
+ * with an older header would not run correctly any more; tests/abi has the rules. */
+#define SORTIUM_ABI 0
 
 #ifdef __cplusplus
 extern "C" {
@@ -37,9 +46,9 @@ typedef enum sortium_status SORTIUM_ENUM_TYPE {
 
 /* The message and the device compiler's log of this thread's last failure; valid until its next
  * call. Never NULL. */
-const char* sortium_last_error(void);
-const char* sortium_last_log(void);
-const char* sortium_version(void);
+SORTIUM_API const char* sortium_last_error(void);
+SORTIUM_API const char* sortium_last_log(void);
+SORTIUM_API const char* sortium_version(void);
 
 /* ---- problem and options ---- */
 
@@ -90,7 +99,8 @@ typedef struct sortium_problem {
   unsigned offset_bytes; /* bytes of an offset: 4 or 8 */
   uint64_t limit;        /* number of sorted records to return (from each segment); 0: all */
 } sortium_problem;
-void sortium_problem_init(sortium_problem* problem); /* 0 keys, u32, ascending, all bits */
+SORTIUM_API void sortium_problem_init(
+    sortium_problem* problem); /* 0 keys, u32, ascending, all bits */
 
 typedef struct sortium_options {
   const char* device;         /* NULL: the one that SORTIUM_DEVICE names, or "auto" */
@@ -102,27 +112,29 @@ typedef struct sortium_options {
 /* ---- host memory ---- */
 
 /* Sorts `count` keys in place. `options` may be NULL. */
-sortium_status sortium_sort(sortium_key_type key, void* keys, uint64_t count, sortium_order order,
-                            const sortium_options* options);
+SORTIUM_API sortium_status sortium_sort(sortium_key_type key, void* keys, uint64_t count,
+                                        sortium_order order, const sortium_options* options);
 /* The same, and moves `values`, of value_bytes (1 to 256) each, with the keys; stable. */
-sortium_status sortium_sort_pairs(sortium_key_type key, void* keys, void* values,
-                                  unsigned value_bytes, uint64_t count, sortium_order order,
-                                  const sortium_options* options);
+SORTIUM_API sortium_status sortium_sort_pairs(sortium_key_type key, void* keys, void* values,
+                                              unsigned value_bytes, uint64_t count,
+                                              sortium_order order, const sortium_options* options);
 /* Stores in `positions` the positions of the keys in sorted order: positions[0] is that of the
  * first key. index_bytes is 4 (uint32_t) or 8 (uint64_t). */
-sortium_status sortium_argsort(sortium_key_type key, const void* keys, void* positions,
-                               unsigned index_bytes, uint64_t count, sortium_order order,
-                               const sortium_options* options);
+SORTIUM_API sortium_status sortium_argsort(sortium_key_type key, const void* keys, void* positions,
+                                           unsigned index_bytes, uint64_t count,
+                                           sortium_order order, const sortium_options* options);
 /* Sorts host memory as `problem` says. keys_out may be keys_in, and values_out may be values_in.
  * After a failure, memory is as it was before. */
-sortium_status sortium_sort_host(const sortium_problem* problem, const void* keys_in,
-                                 void* keys_out, const void* values_in, void* values_out,
-                                 const sortium_options* options);
+SORTIUM_API sortium_status sortium_sort_host(const sortium_problem* problem, const void* keys_in,
+                                             void* keys_out, const void* values_in,
+                                             void* values_out, const sortium_options* options);
 /* The same with problem->segments segments. `offsets` has one number more than there are segments,
  * each of problem->offset_bytes (4 or 8); they ascend from 0 to problem->count. */
-sortium_status sortium_sort_segments_host(const sortium_problem* problem, const void* keys_in,
-                                          void* keys_out, const void* values_in, void* values_out,
-                                          const void* offsets, const sortium_options* options);
+SORTIUM_API sortium_status sortium_sort_segments_host(const sortium_problem* problem,
+                                                      const void* keys_in, void* keys_out,
+                                                      const void* values_in, void* values_out,
+                                                      const void* offsets,
+                                                      const sortium_options* options);
 
 /* ---- devices ---- */
 
@@ -159,18 +171,18 @@ typedef struct sortium_capabilities {
   int ordered_local_atomics;
   char model[128]; /* the device's name, truncated; tuned parameters are looked up by it */
 } sortium_capabilities;
-void sortium_capabilities_init(sortium_capabilities* capabilities);
+SORTIUM_API void sortium_capabilities_init(sortium_capabilities* capabilities);
 
-size_t sortium_device_count(void);
-sortium_status sortium_device_at(size_t index, sortium_device** device);
-sortium_status sortium_device_find(const char* spec,
-                                   sortium_device** device); /* as find_device; NULL: the default */
-void sortium_device_release(sortium_device* device);
-const char* sortium_device_id(
+SORTIUM_API size_t sortium_device_count(void);
+SORTIUM_API sortium_status sortium_device_at(size_t index, sortium_device** device);
+SORTIUM_API sortium_status sortium_device_find(
+    const char* spec, sortium_device** device); /* as find_device; NULL: the default */
+SORTIUM_API void sortium_device_release(sortium_device* device);
+SORTIUM_API const char* sortium_device_id(
     const sortium_device* device); /* "cuda:0"; valid while the device is held */
-const char* sortium_device_name(const sortium_device* device);
-sortium_status sortium_device_capabilities(sortium_device* device,
-                                           sortium_capabilities* capabilities);
+SORTIUM_API const char* sortium_device_name(const sortium_device* device);
+SORTIUM_API sortium_status sortium_device_capabilities(sortium_device* device,
+                                                       sortium_capabilities* capabilities);
 
 /* ---- device memory and queues ---- */
 
@@ -182,24 +194,26 @@ typedef struct sortium_memory {
 } sortium_memory;
 
 typedef struct sortium_buffer sortium_buffer;
-sortium_status sortium_buffer_create(sortium_device* device, uint64_t bytes,
-                                     sortium_buffer** buffer);
-sortium_memory sortium_buffer_memory(const sortium_buffer* buffer);
-void sortium_buffer_release(sortium_buffer* buffer);
+SORTIUM_API sortium_status sortium_buffer_create(sortium_device* device, uint64_t bytes,
+                                                 sortium_buffer** buffer);
+SORTIUM_API sortium_memory sortium_buffer_memory(const sortium_buffer* buffer);
+SORTIUM_API void sortium_buffer_release(sortium_buffer* buffer);
 
 typedef struct sortium_queue sortium_queue;
-sortium_status sortium_queue_create(sortium_device* device, int tracing, sortium_queue** queue);
-sortium_status sortium_queue_wrap_opencl(void* cl_context, void* cl_command_queue,
-                                         sortium_queue** queue);
-sortium_status sortium_queue_wrap_cuda(void* cu_context, void* cu_stream, sortium_queue** queue);
+SORTIUM_API sortium_status sortium_queue_create(sortium_device* device, int tracing,
+                                                sortium_queue** queue);
+SORTIUM_API sortium_status sortium_queue_wrap_opencl(void* cl_context, void* cl_command_queue,
+                                                     sortium_queue** queue);
+SORTIUM_API sortium_status sortium_queue_wrap_cuda(void* cu_context, void* cu_stream,
+                                                   sortium_queue** queue);
 /* Returns the queue's device. A plan for a wrapped queue needs it. Release it, too. */
-sortium_status sortium_queue_device(sortium_queue* queue, sortium_device** device);
-sortium_status sortium_queue_write(sortium_queue* queue, sortium_memory to, const void* from,
-                                   uint64_t bytes);
-sortium_status sortium_queue_read(sortium_queue* queue, void* to, sortium_memory from,
-                                  uint64_t bytes);
-sortium_status sortium_queue_finish(sortium_queue* queue);
-void sortium_queue_release(sortium_queue* queue);
+SORTIUM_API sortium_status sortium_queue_device(sortium_queue* queue, sortium_device** device);
+SORTIUM_API sortium_status sortium_queue_write(sortium_queue* queue, sortium_memory to,
+                                               const void* from, uint64_t bytes);
+SORTIUM_API sortium_status sortium_queue_read(sortium_queue* queue, void* to, sortium_memory from,
+                                              uint64_t bytes);
+SORTIUM_API sortium_status sortium_queue_finish(sortium_queue* queue);
+SORTIUM_API void sortium_queue_release(sortium_queue* queue);
 
 /* ---- plans ---- */
 
@@ -216,25 +230,29 @@ typedef struct sortium_phase {
 
 typedef struct sortium_plan sortium_plan;
 /* Uses all options but `device`. */
-sortium_status sortium_plan_create(sortium_device* device, const sortium_problem* problem,
-                                   const sortium_options* options, sortium_plan** plan);
-uint64_t sortium_plan_scratch_bytes(const sortium_plan* plan);
+SORTIUM_API sortium_status sortium_plan_create(sortium_device* device,
+                                               const sortium_problem* problem,
+                                               const sortium_options* options, sortium_plan** plan);
+SORTIUM_API uint64_t sortium_plan_scratch_bytes(const sortium_plan* plan);
 /* Computes the same number without a device. */
-sortium_status sortium_plan_scratch_bytes_for(const sortium_problem* problem,
-                                              const sortium_capabilities* capabilities,
-                                              const sortium_options* options, uint64_t* bytes);
-const char* sortium_plan_algorithm(const sortium_plan* plan);
-const char* sortium_plan_parameters(const sortium_plan* plan);
-uint64_t sortium_plan_run_length(const sortium_plan* plan); /* for a partial sort; else 0 */
+SORTIUM_API sortium_status sortium_plan_scratch_bytes_for(const sortium_problem* problem,
+                                                          const sortium_capabilities* capabilities,
+                                                          const sortium_options* options,
+                                                          uint64_t* bytes);
+SORTIUM_API const char* sortium_plan_algorithm(const sortium_plan* plan);
+SORTIUM_API const char* sortium_plan_parameters(const sortium_plan* plan);
+SORTIUM_API uint64_t
+sortium_plan_run_length(const sortium_plan* plan); /* for a partial sort; else 0 */
 /* Only enqueues. */
-sortium_status sortium_plan_run(sortium_plan* plan, sortium_queue* queue,
-                                const sortium_operands* operands);
+SORTIUM_API sortium_status sortium_plan_run(sortium_plan* plan, sortium_queue* queue,
+                                            const sortium_operands* operands);
 /* Runs once and waits. Stores at most `capacity` phases, and in `count` how many there are. Needs a
  * queue with tracing. */
-sortium_status sortium_plan_profile(sortium_plan* plan, sortium_queue* queue,
-                                    const sortium_operands* operands, sortium_phase* phases,
-                                    size_t capacity, size_t* count);
-void sortium_plan_release(sortium_plan* plan);
+SORTIUM_API sortium_status sortium_plan_profile(sortium_plan* plan, sortium_queue* queue,
+                                                const sortium_operands* operands,
+                                                sortium_phase* phases, size_t capacity,
+                                                size_t* count);
+SORTIUM_API void sortium_plan_release(sortium_plan* plan);
 
 /* ---- records (records.hpp) ---- */
 
@@ -276,32 +294,36 @@ typedef struct sortium_record_problem {
   unsigned offset_bytes;
   uint64_t limit;
 } sortium_record_problem;
-void sortium_field_init(sortium_field* field); /* a u32 at the start of column 0, ascending */
-void sortium_record_problem_init(sortium_record_problem* problem); /* no records, one list */
+SORTIUM_API void sortium_field_init(
+    sortium_field* field); /* a u32 at the start of column 0, ascending */
+SORTIUM_API void sortium_record_problem_init(
+    sortium_record_problem* problem); /* no records, one list */
 
 /* Sorts `count` records of record_bytes (1 to 256) in host memory in place, by `field_count` fields
  * of column 0. */
-sortium_status sortium_sort_records(void* records, unsigned record_bytes, uint64_t count,
-                                    const sortium_field* key, size_t field_count,
-                                    const sortium_options* options);
+SORTIUM_API sortium_status sortium_sort_records(void* records, unsigned record_bytes,
+                                                uint64_t count, const sortium_field* key,
+                                                size_t field_count, const sortium_options* options);
 /* Sorts columns in host memory as `problem` says. columns_in and columns_out have one entry for
  * each column. columns_out may be NULL if no column is SORTIUM_MOVED_OUT; so may its entries for
  * columns that are not. positions may be NULL if position_bytes is 0. */
-sortium_status sortium_sort_records_host(const sortium_record_problem* problem,
-                                         const void* const* columns_in, void* const* columns_out,
-                                         void* positions, const sortium_options* options);
+SORTIUM_API sortium_status sortium_sort_records_host(const sortium_record_problem* problem,
+                                                     const void* const* columns_in,
+                                                     void* const* columns_out, void* positions,
+                                                     const sortium_options* options);
 
 /* The same with problem->segments segments, as sortium_sort_segments_host. */
-sortium_status sortium_sort_record_segments_host(const sortium_record_problem* problem,
-                                                 const void* const* columns_in,
-                                                 void* const* columns_out, void* positions,
-                                                 const void* offsets,
-                                                 const sortium_options* options);
+SORTIUM_API sortium_status sortium_sort_record_segments_host(const sortium_record_problem* problem,
+                                                             const void* const* columns_in,
+                                                             void* const* columns_out,
+                                                             void* positions, const void* offsets,
+                                                             const sortium_options* options);
 /* Stores the first k (1 to count) of the sorted records in records_out, which must not overlap
  * `records`. */
-sortium_status sortium_topk_records(const void* records, unsigned record_bytes, uint64_t count,
-                                    const sortium_field* key, size_t field_count, uint64_t k,
-                                    void* records_out, const sortium_options* options);
+SORTIUM_API sortium_status sortium_topk_records(const void* records, unsigned record_bytes,
+                                                uint64_t count, const sortium_field* key,
+                                                size_t field_count, uint64_t k, void* records_out,
+                                                const sortium_options* options);
 
 typedef struct sortium_record_operands {
   const sortium_memory* columns_in;  /* one entry for each column */
@@ -312,26 +334,27 @@ typedef struct sortium_record_operands {
 
 typedef struct sortium_record_plan sortium_record_plan;
 /* Uses all options but `device`. */
-sortium_status sortium_record_plan_create(sortium_device* device,
-                                          const sortium_record_problem* problem,
-                                          const sortium_options* options,
-                                          sortium_record_plan** plan);
-uint64_t sortium_record_plan_scratch_bytes(const sortium_record_plan* plan);
+SORTIUM_API sortium_status sortium_record_plan_create(sortium_device* device,
+                                                      const sortium_record_problem* problem,
+                                                      const sortium_options* options,
+                                                      sortium_record_plan** plan);
+SORTIUM_API uint64_t sortium_record_plan_scratch_bytes(const sortium_record_plan* plan);
 /* Computes the same number without a device. */
-sortium_status sortium_record_plan_scratch_bytes_for(const sortium_record_problem* problem,
-                                                     const sortium_capabilities* capabilities,
-                                                     const sortium_options* options,
-                                                     uint64_t* bytes);
-const char* sortium_record_plan_algorithm(
+SORTIUM_API sortium_status sortium_record_plan_scratch_bytes_for(
+    const sortium_record_problem* problem, const sortium_capabilities* capabilities,
+    const sortium_options* options, uint64_t* bytes);
+SORTIUM_API const char* sortium_record_plan_algorithm(
     const sortium_record_plan* plan); /* of the last inner sort */
 /* Only enqueues. */
-sortium_status sortium_record_plan_run(sortium_record_plan* plan, sortium_queue* queue,
-                                       const sortium_record_operands* operands);
+SORTIUM_API sortium_status sortium_record_plan_run(sortium_record_plan* plan, sortium_queue* queue,
+                                                   const sortium_record_operands* operands);
 /* As sortium_plan_profile. */
-sortium_status sortium_record_plan_profile(sortium_record_plan* plan, sortium_queue* queue,
-                                           const sortium_record_operands* operands,
-                                           sortium_phase* phases, size_t capacity, size_t* count);
-void sortium_record_plan_release(sortium_record_plan* plan);
+SORTIUM_API sortium_status sortium_record_plan_profile(sortium_record_plan* plan,
+                                                       sortium_queue* queue,
+                                                       const sortium_record_operands* operands,
+                                                       sortium_phase* phases, size_t capacity,
+                                                       size_t* count);
+SORTIUM_API void sortium_record_plan_release(sortium_record_plan* plan);
 
 typedef enum sortium_direction SORTIUM_ENUM_TYPE {
   SORTIUM_GATHER, /* out[i] = in[positions[i]] */
@@ -345,21 +368,23 @@ typedef struct sortium_permute_problem {
   uint64_t elements;      /* elements that positions may name; 0: `count` */
 } sortium_permute_problem;
 /* On host memory. Fails with SORTIUM_INVALID_ARGUMENT, naming the first position out of range. */
-sortium_status sortium_gather(const void* in, const void* positions, void* out, uint64_t count,
-                              unsigned element_bytes, unsigned index_bytes, uint64_t elements,
-                              const sortium_options* options);
-sortium_status sortium_scatter(const void* in, const void* positions, void* out, uint64_t count,
-                               unsigned element_bytes, unsigned index_bytes, uint64_t elements,
-                               const sortium_options* options);
+SORTIUM_API sortium_status sortium_gather(const void* in, const void* positions, void* out,
+                                          uint64_t count, unsigned element_bytes,
+                                          unsigned index_bytes, uint64_t elements,
+                                          const sortium_options* options);
+SORTIUM_API sortium_status sortium_scatter(const void* in, const void* positions, void* out,
+                                           uint64_t count, unsigned element_bytes,
+                                           unsigned index_bytes, uint64_t elements,
+                                           const sortium_options* options);
 /* On device memory. Positions are not checked. */
 typedef struct sortium_permute sortium_permute;
-sortium_status sortium_permute_create(sortium_device* device,
-                                      const sortium_permute_problem* problem,
-                                      sortium_permute** permute);
-sortium_status sortium_permute_run(sortium_permute* permute, sortium_queue* queue,
-                                   sortium_memory in, sortium_memory positions,
-                                   sortium_memory out); /* only enqueues */
-void sortium_permute_release(sortium_permute* permute);
+SORTIUM_API sortium_status sortium_permute_create(sortium_device* device,
+                                                  const sortium_permute_problem* problem,
+                                                  sortium_permute** permute);
+SORTIUM_API sortium_status sortium_permute_run(sortium_permute* permute, sortium_queue* queue,
+                                               sortium_memory in, sortium_memory positions,
+                                               sortium_memory out); /* only enqueues */
+SORTIUM_API void sortium_permute_release(sortium_permute* permute);
 
 /* ---- algorithms ---- */
 
@@ -368,8 +393,8 @@ typedef struct sortium_algorithm {
   int stable, partial, comparison, quadratic, host;
   int segments, limit; /* 1: solves such problems, and no others */
 } sortium_algorithm;
-size_t sortium_algorithm_count(void);
-sortium_status sortium_algorithm_at(size_t index, sortium_algorithm* algorithm);
+SORTIUM_API size_t sortium_algorithm_count(void);
+SORTIUM_API sortium_status sortium_algorithm_at(size_t index, sortium_algorithm* algorithm);
 
 /* A small sort with a known answer. */
 typedef struct sortium_self_test_result {
@@ -381,22 +406,25 @@ typedef struct sortium_self_test_result {
 /* Tests the algorithm named `algorithm`, or, if it is NULL, every algorithm that runs on the
  * device. The results and their strings are valid until this thread's next self-test. A failed test
  * is a result: the status is SORTIUM_OK. */
-sortium_status sortium_self_test(sortium_device* device, const char* algorithm,
-                                 const sortium_self_test_result** results, size_t* count);
+SORTIUM_API sortium_status sortium_self_test(sortium_device* device, const char* algorithm,
+                                             const sortium_self_test_result** results,
+                                             size_t* count);
 
 /* ---- top-k (topk.hpp) and operations on sorted keys (search.hpp) ---- */
 
 /* Stores the first k (1 to count) of the sorted keys in keys_out, which must not overlap `keys`. */
-sortium_status sortium_topk(sortium_key_type key, const void* keys, uint64_t count, uint64_t k,
-                            void* keys_out, sortium_order order, const sortium_options* options);
+SORTIUM_API sortium_status sortium_topk(sortium_key_type key, const void* keys, uint64_t count,
+                                        uint64_t k, void* keys_out, sortium_order order,
+                                        const sortium_options* options);
 /* Values of 1 to 256 bytes. */
-sortium_status sortium_topk_pairs(sortium_key_type key, const void* keys, const void* values,
-                                  unsigned value_bytes, uint64_t count, uint64_t k, void* keys_out,
-                                  void* values_out, sortium_order order,
-                                  const sortium_options* options);
-sortium_status sortium_argtopk(sortium_key_type key, const void* keys, void* positions,
-                               unsigned index_bytes, uint64_t count, uint64_t k,
-                               sortium_order order, const sortium_options* options);
+SORTIUM_API sortium_status sortium_topk_pairs(sortium_key_type key, const void* keys,
+                                              const void* values, unsigned value_bytes,
+                                              uint64_t count, uint64_t k, void* keys_out,
+                                              void* values_out, sortium_order order,
+                                              const sortium_options* options);
+SORTIUM_API sortium_status sortium_argtopk(sortium_key_type key, const void* keys, void* positions,
+                                           unsigned index_bytes, uint64_t count, uint64_t k,
+                                           sortium_order order, const sortium_options* options);
 
 typedef enum sortium_bound SORTIUM_ENUM_TYPE {
   SORTIUM_LOWER_BOUND,
@@ -406,40 +434,45 @@ typedef enum sortium_bound SORTIUM_ENUM_TYPE {
 /* On host memory. Of the options, only `device` may be set; others fail with
  * SORTIUM_INVALID_ARGUMENT. Values may be NULL with SORTIUM_NO_PAYLOAD; those of sortium_unique may
  * have 1 to 256 bytes. */
-sortium_status sortium_is_sorted(
-    const sortium_problem* problem, const void* keys, uint64_t* first_unsorted,
-    const sortium_options* options); /* problem->count if the keys are sorted */
-sortium_status sortium_unique(
+SORTIUM_API sortium_status
+sortium_is_sorted(const sortium_problem* problem, const void* keys, uint64_t* first_unsorted,
+                  const sortium_options* options); /* problem->count if the keys are sorted */
+SORTIUM_API sortium_status sortium_unique(
     const sortium_problem* problem, const void* keys_in, void* keys_out, const void* values_in,
     void* values_out, void* lengths, unsigned length_bytes, uint64_t* runs,
     const sortium_options* options); /* lengths may be NULL; in place is fine */
-sortium_status sortium_merge(const sortium_problem* problem, uint64_t a_count, const void* a_keys,
-                             const void* b_keys, void* keys_out, const void* a_values,
-                             const void* b_values, void* values_out,
-                             const sortium_options* options); /* problem->count: of both together */
-sortium_status sortium_search(
-    const sortium_problem* problem, const void* keys, const void* needles, uint64_t needle_count,
-    void* places, sortium_bound bound,
-    const sortium_options* options); /* places of problem->value_bytes each */
-sortium_status sortium_nth_element(const sortium_problem* problem, uint64_t n, const void* keys_in,
-                                   void* keys_out, const void* values_in, void* values_out,
-                                   const sortium_options* options);
+SORTIUM_API sortium_status sortium_merge(
+    const sortium_problem* problem, uint64_t a_count, const void* a_keys, const void* b_keys,
+    void* keys_out, const void* a_values, const void* b_values, void* values_out,
+    const sortium_options* options); /* problem->count: of both together */
+SORTIUM_API sortium_status
+sortium_search(const sortium_problem* problem, const void* keys, const void* needles,
+               uint64_t needle_count, void* places, sortium_bound bound,
+               const sortium_options* options); /* places of problem->value_bytes each */
+SORTIUM_API sortium_status sortium_nth_element(const sortium_problem* problem, uint64_t n,
+                                               const void* keys_in, void* keys_out,
+                                               const void* values_in, void* values_out,
+                                               const sortium_options* options);
 
 /* On device memory. Create once; run any number of times. */
 typedef struct sortium_companion sortium_companion;
-sortium_status sortium_companion_is_sorted(sortium_device* device, const sortium_problem* problem,
-                                           sortium_companion** companion);
-sortium_status sortium_companion_unique(
+SORTIUM_API sortium_status sortium_companion_is_sorted(sortium_device* device,
+                                                       const sortium_problem* problem,
+                                                       sortium_companion** companion);
+SORTIUM_API sortium_status sortium_companion_unique(
     sortium_device* device, const sortium_problem* problem, unsigned length_bytes,
     sortium_companion** companion); /* length_bytes 0: no lengths */
-sortium_status sortium_companion_merge(sortium_device* device, const sortium_problem* problem,
-                                       uint64_t a_count, sortium_companion** companion);
-sortium_status sortium_companion_search(sortium_device* device, const sortium_problem* problem,
-                                        uint64_t needle_count, sortium_bound bound,
-                                        sortium_companion** companion);
-sortium_status sortium_companion_nth_element(sortium_device* device, const sortium_problem* problem,
-                                             uint64_t n, sortium_companion** companion);
-uint64_t sortium_companion_scratch_bytes(const sortium_companion* companion);
+SORTIUM_API sortium_status sortium_companion_merge(sortium_device* device,
+                                                   const sortium_problem* problem, uint64_t a_count,
+                                                   sortium_companion** companion);
+SORTIUM_API sortium_status sortium_companion_search(sortium_device* device,
+                                                    const sortium_problem* problem,
+                                                    uint64_t needle_count, sortium_bound bound,
+                                                    sortium_companion** companion);
+SORTIUM_API sortium_status sortium_companion_nth_element(sortium_device* device,
+                                                         const sortium_problem* problem, uint64_t n,
+                                                         sortium_companion** companion);
+SORTIUM_API uint64_t sortium_companion_scratch_bytes(const sortium_companion* companion);
 /* Each operation uses these operands; set the others to zero.
  *   is_sorted: keys_in, result.
  *   unique: keys_in, keys_out, values_in, values_out, lengths, result (the number of runs).
@@ -450,10 +483,10 @@ typedef struct sortium_companion_operands {
   sortium_memory keys_in, keys_out, values_in, values_out, b_keys, b_values, needles, lengths,
       result, scratch;
 } sortium_companion_operands;
-sortium_status sortium_companion_run(
-    sortium_companion* companion, sortium_queue* queue,
-    const sortium_companion_operands* operands); /* only enqueues */
-void sortium_companion_release(sortium_companion* companion);
+SORTIUM_API sortium_status
+sortium_companion_run(sortium_companion* companion, sortium_queue* queue,
+                      const sortium_companion_operands* operands); /* only enqueues */
+SORTIUM_API void sortium_companion_release(sortium_companion* companion);
 
 /* ---- checking on the device ---- */
 
@@ -462,9 +495,9 @@ typedef struct sortium_verdict {
 } sortium_verdict;
 /* As sortium::verify. values.handle may be NULL if the payload is not SORTIUM_VALUES; run_length 0:
  * all records are one run. */
-sortium_status sortium_verify(sortium_queue* queue, const sortium_problem* problem,
-                              sortium_memory keys, sortium_memory values, uint64_t run_length,
-                              sortium_verdict* verdict);
+SORTIUM_API sortium_status sortium_verify(sortium_queue* queue, const sortium_problem* problem,
+                                          sortium_memory keys, sortium_memory values,
+                                          uint64_t run_length, sortium_verdict* verdict);
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,8 @@
 // Key types and errors.
 #pragma once
 
+#include <sortium/export.h>
+
 #include <array>
 #include <cstdint>
 #include <stdexcept>
@@ -47,7 +49,7 @@ inline constexpr std::array<KeyTypeInfo, all_key_types.size()> key_type_infos{{
 }
 
 // Returns the type called `name`. Throws Error(invalid_argument) listing the names.
-[[nodiscard]] KeyType parse_key_type(std::string_view name);
+[[nodiscard]] SORTIUM_API KeyType parse_key_type(std::string_view name);
 
 template <class T>
 struct key_type_of;  // undefined: T is not a key type
@@ -98,11 +100,11 @@ enum class ErrorCode : std::uint8_t {
   device_failed,     // a driver call failed
 };
 
-[[nodiscard]] std::string_view name(ErrorCode code);
+[[nodiscard]] SORTIUM_API std::string_view name(ErrorCode code);
 
 // The only exception that Sortium throws on purpose. what() names what was wrong, its value, and
 // what is allowed.
-class Error : public std::runtime_error {
+class SORTIUM_API Error : public std::runtime_error {
  public:
   Error(ErrorCode code, const std::string& message, std::string log = {})
       : std::runtime_error(message), code_(code), log_(std::move(log)) {}
@@ -117,8 +119,8 @@ class Error : public std::runtime_error {
 // Returns every warning of this process so far, once each, in the order of their first occurrence.
 // A warning tells about a problem that made no call fail, such as an unsafe kernel cache. The
 // library never prints.
-[[nodiscard]] std::vector<std::string> warnings();
+[[nodiscard]] SORTIUM_API std::vector<std::string> warnings();
 
-[[nodiscard]] std::string_view version();  // "0.1.0"
+[[nodiscard]] SORTIUM_API std::string_view version();  // "0.1.0"
 
 }  // namespace sortium

@@ -1,6 +1,8 @@
 // Checks on the device that records are sorted, and that a sort has neither lost nor changed any.
 #pragma once
 
+#include <sortium/export.h>
+
 #include <sortium/device.hpp>
 #include <sortium/problem.hpp>
 
@@ -18,7 +20,7 @@ struct Verdict {
 // Reads `problem.count` keys, and values unless the payload is none. With Payload::positions, empty
 // `values` stand for 0, 1, 2, … as an argsort's input. With `run_length`, only neighbours within
 // the same run of that many records must be in order. Allocates a few KB and waits for the queue.
-[[nodiscard]] Verdict verify(Queue& queue, const Problem& problem, Memory keys, Memory values,
-                             std::uint64_t run_length = 0);
+[[nodiscard]] SORTIUM_API Verdict verify(Queue& queue, const Problem& problem, Memory keys,
+                                         Memory values, std::uint64_t run_length = 0);
 
 }  // namespace sortium

@@ -360,8 +360,12 @@ class CuDevice final : public Device {
     info_.driver = fmt::format("CUDA {}.{}", driver_version / 1000, driver_version % 1000 / 10);
     std::string why;
     int major = 0, minor = 0;
-    if (const auto* nvrtc = cuda::nvrtc(why)) nvrtc->version(&major, &minor);
-    info_.language = fmt::format("NVRTC {}.{}, sm_{}", major, minor, arch_);
+    const auto* const nvrtc = cuda::nvrtc(why);
+    if (nvrtc != nullptr) nvrtc->version(&major, &minor);
+    built_ = cuda::BuiltKernels::find_for(arch_);
+    info_.compiles = nvrtc != nullptr;
+    info_.language = nvrtc != nullptr ? fmt::format("NVRTC {}.{}, sm_{}", major, minor, arch_)
+                                      : fmt::format("built kernels only: {} (sm_{})", why, arch_);
     auto& c = info_.claimed;
     c.model = info_.name;
     c.backend = Backend::cuda;
@@ -379,6 +383,7 @@ class CuDevice final : public Device {
   }
 
   const DeviceInfo& info() const override { return info_; }
+  [[nodiscard]] bool has_built_kernels() const { return built_ != nullptr; }
   void* native_context() override { return context(); }
   HostCopies& host_copies() {
     std::call_once(host_copies_made_,
@@ -418,7 +423,11 @@ class CuDevice final : public Device {
 
   std::unique_ptr<Module> compile(const std::string& source,
                                   std::vector<std::byte>& binary) override {
-    binary = cuda::compile_for(source, arch_);
+    if (auto module = load_built(source)) {
+      binary.clear();  // it need not be kept a second time
+      return module;
+    }
+    binary = cuda::compile_for(source, {arch_});
     return load(binary);
   }
 
@@ -438,8 +447,21 @@ class CuDevice final : public Device {
     return context_;
   }
 
+  // The package's module of the source; nullptr if it has none that the driver takes.
+  std::unique_ptr<Module> load_built(const std::string& source) {
+    if (built_ == nullptr) return nullptr;
+    const auto code = built_->find(source);
+    if (code.empty()) return nullptr;
+    try {
+      return load(code);
+    } catch (const Error&) {  // made by a compiler that is newer than the driver
+      return nullptr;
+    }
+  }
+
   cuda::DeviceId id_;
   int arch_ = 0;
+  std::unique_ptr<const cuda::BuiltKernels> built_;
   DeviceInfo info_;
   std::once_flag context_made_;
   cuda::Context context_ = nullptr;
@@ -449,7 +471,7 @@ class CuDevice final : public Device {
 
 }  // namespace
 
-std::vector<std::byte> cuda::compile_for(const std::string& source, int arch) {
+std::vector<std::byte> cuda::compile_for(const std::string& source, Target to) {
   std::string why;
   const Nvrtc* nvrtc = cuda::nvrtc(why);
   if (nvrtc == nullptr) throw Error(ErrorCode::unsupported, why);
@@ -462,30 +484,32 @@ std::vector<std::byte> cuda::compile_for(const std::string& source, int arch) {
   checked(nvrtc->supported_arch_count(&known), "nvrtcGetNumSupportedArchs");
   std::vector<int> archs(static_cast<std::size_t>(known));
   checked(nvrtc->supported_archs(archs.data()), "nvrtcGetSupportedArchs");
-  if (std::ranges::find(archs, arch) == archs.end())
-    throw Error(ErrorCode::unsupported, fmt::format("this NVRTC does not know sm_{}", arch));
+  if (std::ranges::find(archs, to.arch) == archs.end())
+    throw Error(ErrorCode::unsupported, fmt::format("this NVRTC does not know {}", to.name()));
 
   Program program = nullptr;
   checked(nvrtc->create(&program, source.c_str(), "sortium.cu", 0, nullptr, nullptr),
           "nvrtcCreateProgram");
-  const auto target = fmt::format("--gpu-architecture=sm_{}", arch);
+  const auto target = fmt::format("--gpu-architecture={}_{}", to.ptx ? "compute" : "sm", to.arch);
   const char* options[] = {target.c_str(), "--std=c++17"};
   const Result result = nvrtc->compile(program, static_cast<int>(std::size(options)), options);
-  std::vector<std::byte> cubin;
+  std::vector<std::byte> code;
   std::string log;
   std::size_t size = 0;
-  if (result == success && nvrtc->cubin_size(program, &size) == success) {
-    cubin.resize(size);
-    nvrtc->cubin(program, reinterpret_cast<char*>(cubin.data()));
+  const auto get_size = to.ptx ? nvrtc->ptx_size : nvrtc->cubin_size;
+  const auto get_code = to.ptx ? nvrtc->ptx : nvrtc->cubin;
+  if (result == success && get_size(program, &size) == success) {
+    code.resize(size);
+    get_code(program, reinterpret_cast<char*>(code.data()));
   } else if (nvrtc->log_size(program, &size) == success) {
     log.resize(size);
     nvrtc->log(program, log.data());
   }
   nvrtc->destroy(&program);
-  if (cubin.empty())
-    throw Error(ErrorCode::build_failed, fmt::format("NVRTC refused a kernel for sm_{}", arch),
+  if (code.empty())
+    throw Error(ErrorCode::build_failed, fmt::format("NVRTC refused a kernel for {}", to.name()),
                 log);
-  return cubin;
+  return code;
 }
 
 backend::Found backend::find_cuda() {
@@ -500,19 +524,19 @@ backend::Found backend::find_cuda() {
       }
       check(r, "cuInit");
     }
-    std::string why;
-    if (cuda::nvrtc(why) == nullptr) {
-      found.why_none = why + "; OpenCL serves the GPU";
-      return found;
-    }
+    std::string why_no_nvrtc;
+    const bool compiles = cuda::nvrtc(why_no_nvrtc) != nullptr;
     int count = 0;
     SORTIUM_CU(device_count, &count);
     for (int i = 0; i < count; ++i) {
       cuda::DeviceId id = 0;
       SORTIUM_CU(device_get, &id, i);
-      found.devices.push_back(std::make_shared<CuDevice>(id, fmt::format("cuda:{}", i)));
+      auto device = std::make_shared<CuDevice>(id, fmt::format("cuda:{}", i));
+      if (compiles || device->has_built_kernels()) found.devices.push_back(std::move(device));
     }
     if (count == 0) found.why_none = "the NVIDIA driver finds no GPU";
+    if (count != 0 && found.devices.empty())
+      found.why_none = why_no_nvrtc + ", and there are no built kernels; OpenCL serves the GPU";
   } catch (const Error& e) {
     found.devices.clear();
     found.why_none = e.what();

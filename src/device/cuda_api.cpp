@@ -111,6 +111,8 @@ struct LoadedNvrtc {
     load(table.compile, "nvrtcCompileProgram");
     load(table.cubin_size, "nvrtcGetCUBINSize");
     load(table.cubin, "nvrtcGetCUBIN");
+    load(table.ptx_size, "nvrtcGetPTXSize");
+    load(table.ptx, "nvrtcGetPTX");
     load(table.log_size, "nvrtcGetProgramLogSize");
     load(table.log, "nvrtcGetProgramLog");
     load(table.supported_arch_count, "nvrtcGetNumSupportedArchs");

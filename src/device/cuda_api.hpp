@@ -101,6 +101,8 @@ struct Nvrtc {
   Result (*compile)(Program, int, const char* const*);
   Result (*cubin_size)(Program, std::size_t*);
   Result (*cubin)(Program, char*);
+  Result (*ptx_size)(Program, std::size_t*);
+  Result (*ptx)(Program, char*);
   Result (*log_size)(Program, std::size_t*);
   Result (*log)(Program, char*);
   Result (*supported_arch_count)(int*);

@@ -5,10 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "built_kernels.hpp"
+
 namespace sortium::cuda {
 
-// Compiles `source` for compute capability `arch` (90 for sm_90). Throws Error(unsupported) if
-// NVRTC is missing or does not know the chip, Error(build_failed) with the compiler's log.
-[[nodiscard]] std::vector<std::byte> compile_for(const std::string& source, int arch);
+// Compiles `source` to machine code of an architecture, or to PTX. Throws Error(unsupported) if
+// NVRTC is missing or does not know the architecture, Error(build_failed) with the compiler's log.
+[[nodiscard]] std::vector<std::byte> compile_for(const std::string& source, Target target);
 
 }  // namespace sortium::cuda

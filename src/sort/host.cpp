@@ -151,6 +151,17 @@ std::shared_ptr<Device> device_near(const std::string& name) {
   return find_device(name);
 }
 
+std::shared_ptr<Device> find_compiling_device() {
+  std::shared_ptr<Device> best;
+  for (const auto& device : devices()) {  // in the order CUDA, OpenCL, cpu:0
+    const auto& d = device->info();
+    if (!d.compiles) continue;
+    if (d.claimed.kind == DeviceKind::gpu) return device;
+    if (best == nullptr || d.claimed.backend == Backend::host) best = device;
+  }
+  return best;
+}
+
 void detail::out_of_host_memory(std::uint64_t elements, std::uint64_t element_bytes) {
   throw Error(ErrorCode::out_of_memory,
               fmt::format("out of host memory: cannot allocate {} elements of {} bytes", elements,
@@ -196,13 +207,16 @@ HostReport sort_host(const Problem& problem, const HostOperands& o, const Option
     validate_offsets(problem, o.offsets);
   }
   Stopwatch watch;
-  const auto device = is_few ? find_device("cpu:0") : device_for(problem, options);
-  const Plan plan(device, problem,
-                  {options.algorithm, options.parameters, options.max_scratch_bytes});
-  const double plan_seconds = watch.lap();
-  HostReport report = sort_by_plan(*device, plan, o);
-  report.plan_seconds += plan_seconds;
-  return report;
+  return sort_on(is_few ? find_device("cpu:0") : device_for(problem, options), options.device,
+                 [&](const std::shared_ptr<Device>& device) {
+                   const Plan plan(
+                       device, problem,
+                       {options.algorithm, options.parameters, options.max_scratch_bytes});
+                   const double plan_seconds = watch.lap();
+                   HostReport report = sort_by_plan(*device, plan, o);
+                   report.plan_seconds += plan_seconds;
+                   return report;
+                 });
 } catch (const std::bad_alloc&) {
   throw_out_of_memory("sort_host", operand_bytes(problem));
 }

@@ -29,4 +29,20 @@ class Stopwatch {
 [[nodiscard]] std::shared_ptr<Device> device_near(const std::string& name);
 [[nodiscard]] std::shared_ptr<Device> device_for(const Problem& problem, const Options& options);
 
+// The best device that compiles kernels or needs none; nullptr if there is none.
+[[nodiscard]] std::shared_ptr<Device> find_compiling_device();
+// Returns sort(device). If the package lacks the sort's kernels, the device has no compiler, and no
+// device is named: sort(find_compiling_device()). `sort` must not write before it has its plan.
+template <class Sort>
+auto sort_on(std::shared_ptr<Device> device, const std::string& name, const Sort& sort) {
+  try {
+    return sort(device);
+  } catch (const Error& e) {
+    if (e.code() != ErrorCode::unsupported || device->info().compiles || names_device(name)) throw;
+    device = find_compiling_device();
+    if (device == nullptr) throw;
+  }
+  return sort(device);
+}
+
 }  // namespace sortium

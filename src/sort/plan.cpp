@@ -86,9 +86,15 @@ std::vector<AlgorithmInfo> algorithms() {
 Plan::Plan(std::shared_ptr<Device> device, const Problem& problem, const Method& method)
     : device_(std::move(device)), problem_(problem) {
   const auto& found = capabilities(*device_);
-  auto planned = plan_judged(problem, found, method, [&](const Planned& p) {
-    p.sorter->build(*device_, found);
-    return self_test(*device_, found, p, problem);
+  auto planned = plan_judged(problem, found, method, [&](const Planned& p) -> std::string {
+    try {
+      p.sorter->build(*device_, found);
+      return self_test(*device_, found, p, problem);
+    } catch (const Error& e) {
+      // The package lacks kernels of this algorithm; it may have those of the next.
+      if (e.code() != ErrorCode::unsupported || device_->info().compiles) throw;
+      return fmt::format("{}: {}", p.algorithm->info().name, e.what());
+    }
   });
   algorithm_ = &planned.algorithm->info();
   sorter_ = std::move(planned.sorter);

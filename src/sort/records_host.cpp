@@ -124,13 +124,11 @@ void detail::check_positions_of_none(std::uint64_t positions) {
   if (positions != 0) refuse(fmt::format("{} positions, but there are no values", positions));
 }
 
-HostReport sort_records_host(const RecordProblem& problem, const RecordHostOperands& o,
-                             const Options& options) try {
-  validate_record_problem(problem);
-  validate_options(options);
+namespace {
+
+HostReport sort_records_on(const std::shared_ptr<Device>& device, const RecordProblem& problem,
+                           const RecordHostOperands& o, const Options& options) {
   Stopwatch watch;
-  const auto device = device_for_records(problem, options);
-  validate_host_operands(problem, o);
   StagedRecords staged(*device, problem, o);
   const RecordPlan plan(device, staged.problem(),
                         {options.algorithm, options.parameters, options.max_scratch_bytes});
@@ -153,6 +151,17 @@ HostReport sort_records_host(const RecordProblem& problem, const RecordHostOpera
   staged.arrays().read(*queue);
   report.transfer_seconds += watch.lap();
   return report;
+}
+
+}  // namespace
+
+HostReport sort_records_host(const RecordProblem& problem, const RecordHostOperands& o,
+                             const Options& options) try {
+  validate_record_problem(problem);
+  validate_options(options);
+  validate_host_operands(problem, o);
+  return sort_on(device_for_records(problem, options), options.device,
+                 [&](const auto& device) { return sort_records_on(device, problem, o, options); });
 } catch (const std::bad_alloc&) {
   throw_out_of_memory("sort_records_host", column_bytes(problem));
 }

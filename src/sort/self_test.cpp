@@ -164,6 +164,28 @@ std::string first_wrong_record(Device& device, Sorter& sorter, const Problem& p,
   return wrong;
 }
 
+SelfTestPlan plan_self_test(const Planned& planned, const Problem& problem,
+                            const Capabilities& capabilities) {
+  const auto& algorithm = planned.algorithm->info();
+  for (const std::uint64_t count : {std::uint64_t{10007}, std::uint64_t{1009}, std::uint64_t{97}}) {
+    if (algorithm.quadratic && count > 1009) continue;
+    const Problem p = small(problem, count);
+    try {
+      return {p, planned.algorithm->plan(p, capabilities,
+                                         Parameters(planned.sorter->parameters(), algorithm))};
+    } catch (const Error&) {
+      // The parameters include some that callers cannot set, or need more records: use the
+      // defaults.
+      try {
+        return {p, planned.algorithm->plan(p, capabilities, {})};
+      } catch (const Error& e) {
+        if (e.code() != ErrorCode::unsupported) throw;
+      }
+    }
+  }
+  return {};
+}
+
 std::string self_test(Device& device, const Capabilities& capabilities, const Planned& planned,
                       const Problem& problem) {
   if (capabilities.backend == Backend::host || is_off())
@@ -188,33 +210,13 @@ std::string self_test(Device& device, const Capabilities& capabilities, const Pl
   std::vector<std::byte> kept;
   std::string wrong;
   if (!kernels::cache::load(key, kept)) {
-    bool tested = false;
-    for (const std::uint64_t count :
-         {std::uint64_t{10007}, std::uint64_t{1009}, std::uint64_t{97}}) {
-      if (algorithm.quadratic && count > 1009) continue;
-      const Problem p = small(problem, count);
-      std::unique_ptr<Sorter> sorter;
-      try {
-        sorter = planned.algorithm->plan(p, capabilities, Parameters(parameters, algorithm));
-      } catch (const Error&) {
-        // The parameters include some that callers cannot set, or need more records: use the
-        // defaults.
-        try {
-          sorter = planned.algorithm->plan(p, capabilities, {});
-        } catch (const Error& e) {
-          if (e.code() == ErrorCode::unsupported) continue;
-          throw;
-        }
-      }
-      sorter->build(device, capabilities);
-      wrong = first_wrong_record(device, *sorter, p, algorithm);
-      if (!wrong.empty())
-        return fmt::format("{} ({}) on {}, driver {}: its self-test failed: {}", algorithm.name,
-                           sorter->parameters(), d.name, d.driver, wrong);
-      tested = true;
-      break;
-    }
-    if (!tested) return "";  // the algorithm rejects such small problems: nothing was tested
+    const auto [small_problem, sorter] = plan_self_test(planned, problem, capabilities);
+    if (sorter == nullptr) return "";  // nothing was tested
+    sorter->build(device, capabilities);
+    wrong = first_wrong_record(device, *sorter, small_problem, algorithm);
+    if (!wrong.empty())
+      return fmt::format("{} ({}) on {}, driver {}: its self-test failed: {}", algorithm.name,
+                         sorter->parameters(), d.name, d.driver, wrong);
     const std::byte yes{1};
     kernels::cache::store(key, {&yes, 1});
   }

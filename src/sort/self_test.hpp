@@ -25,6 +25,15 @@ namespace sortium {
 [[nodiscard]] std::string self_test(Device& device, const Capabilities& capabilities,
                                     const Planned& planned, const Problem& problem);
 
+// The sort that self_test() runs for a plan: of a few records, with the plan's parameters if the
+// algorithm takes them for so few. Without a sorter if it plans no sort so small.
+struct SelfTestPlan {
+  Problem problem;
+  std::unique_ptr<Sorter> sorter;
+};
+[[nodiscard]] SelfTestPlan plan_self_test(const Planned& planned, const Problem& problem,
+                                          const Capabilities& capabilities);
+
 // Returns the plan for `method`. With "auto", tries the algorithms in order of rank until `judge`
 // returns "" for one. Throws Error(unsupported) with the judge's messages if it accepts none.
 using Judge = std::function<std::string(const Planned&)>;

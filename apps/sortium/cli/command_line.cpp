@@ -43,13 +43,19 @@ std::string unexpected_arguments(const CLI::App& cli) {
 
 }  // namespace
 
-Action parse_command_line(std::vector<std::string> arguments) {
-  CLI::App cli{"Sorts on OpenCL and CUDA devices and on the cores of the host.", "sortium"};
+void describe_program(CLI::App& cli, Action& action) {
+  cli.name("sortium");
+  cli.description("Sorts on OpenCL and CUDA devices and on the cores of the host.");
   cli.set_version_flag("--version", fmt::format("sortium {}", sortium::version()));
-  cli.require_subcommand(0, 1);  // without a command, the message below is printed
+  cli.require_subcommand(0, 1);  // parse_command_line() has the message for none
   cli.footer(footer);
-  Action action;
   for (auto* const add : all_commands) add(cli, action);
+}
+
+Action parse_command_line(std::vector<std::string> arguments) {
+  CLI::App cli;
+  Action action;
+  describe_program(cli, action);
 
   std::ranges::replace(arguments, "-o2", "--output2");  // CLI11 would read -o with the value 2
   std::ranges::reverse(arguments);                      // as App::parse() expects them

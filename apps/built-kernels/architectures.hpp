@@ -1,0 +1,31 @@
+// The GPUs that packages have kernels for.
+#pragma once
+
+#include <sortium/device.hpp>
+#include <vector>
+
+#include "device/built_kernels.hpp"
+
+namespace builder {
+
+// What the GPUs of an architecture have in common, and where they differ.
+struct Architecture {
+  sortium::cuda::Target target;
+  unsigned local_struct;                // bytes that a work-group may have at most
+  unsigned cluster_groups;              // what the probe finds
+  std::vector<unsigned> compute_units;  // of the products
+};
+
+// CUDA's programming guide has the local memory (163, 99 and 227 KB, of which 1 KB is the
+// system's), NVIDIA's data sheets the compute units.
+inline const std::vector<Architecture> architectures{
+    {{80}, 166912, 1, {108}},         // A100
+    {{86}, 101376, 1, {82, 84}},      // RTX 3090, A10, A40, RTX A6000
+    {{89}, 101376, 1, {128, 142}},    // RTX 4090, L40, RTX 6000 Ada
+    {{90}, 232448, 16, {132}},        // H100, H200, GH200
+    {{100}, 232448, 16, {148}},       // B200, GB200
+    {{120}, 101376, 8, {170, 188}},   // RTX 5090, RTX PRO 6000
+    {{90, true}, 232448, 16, {132}},  // what comes
+};
+
+}  // namespace builder

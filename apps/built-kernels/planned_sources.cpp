@@ -1,0 +1,170 @@
+#include "planned_sources.hpp"
+
+#include <cstring>
+#include <mutex>
+#include <sortium/sortium.hpp>
+
+#include "algorithms/algorithm.hpp"
+#include "kernels/probe.hpp"
+#include "sort/self_test.hpp"
+
+namespace builder {
+
+namespace {
+
+using namespace sortium;
+
+class NoKernel final : public Kernel {
+ public:
+  std::string_view name() const override { return "none"; }
+};
+
+class NoModule final : public Module {
+ public:
+  std::unique_ptr<Kernel> kernel(const std::string&) override {
+    return std::make_unique<NoKernel>();
+  }
+};
+
+class NoBuffer final : public Buffer {
+ public:
+  Memory memory() const override { return {}; }
+};
+
+// Runs nothing, and reads zeros: what the probe's kernels store if nothing is wrong.
+class NoQueue final : public Queue {
+ public:
+  explicit NoQueue(std::shared_ptr<Device> device) : device_(std::move(device)) {}
+  Device& device() const override { return *device_; }
+  void launch(const Launch&) override {}
+  void copy(Memory, Memory, std::uint64_t, std::string_view) override {}
+  void fill(Memory, std::uint32_t, std::uint64_t, std::string_view) override {}
+  void flush() override {}
+  void write(Memory, const void*, std::uint64_t) override {}
+  void read(void* to, Memory, std::uint64_t bytes) override { std::memset(to, 0, bytes); }
+  void finish() override {}
+  void begin_trace() override {}
+  std::vector<TraceEntry> end_trace() override { return {}; }
+  void* native() const override { return nullptr; }
+
+ private:
+  std::shared_ptr<Device> device_;
+};
+
+// Notes the sources that it is to compile.
+class NotingDevice final : public Device {
+ public:
+  NotingDevice(const Architecture& architecture, unsigned compute_units) {
+    info_.id = "cuda:none";
+    info_.platform = "CUDA";
+    auto& c = info_.claimed;  // as src/device/cuda.cpp
+    c.backend = Backend::cuda;
+    c.kind = DeviceKind::gpu;
+    c.compute_units = compute_units;
+    c.max_work_group = 1024;
+    c.local_memory = 49152;
+    c.local_struct = architecture.local_struct;
+    c.cluster_groups = architecture.cluster_groups;
+    c.global_memory = c.max_allocation = std::uint64_t{1} << 40;
+    c.atomics64 = true;
+    c.sub_group_words = SubGroupWords::cuda;
+    c.sub_group_size = 32;
+  }
+  const DeviceInfo& info() const override { return info_; }
+  std::unique_ptr<Module> compile(const std::string& source, std::vector<std::byte>&) override {
+    const std::lock_guard lock(mutex_);  // plans build their modules at the same time
+    sources.insert(source);
+    return std::make_unique<NoModule>();
+  }
+  std::unique_ptr<Buffer> allocate(std::uint64_t) override { return std::make_unique<NoBuffer>(); }
+  std::unique_ptr<Buffer> adopt(void*, std::uint64_t) override { return nullptr; }
+  void sync_host(Queue&, Buffer&) override {}
+  std::unique_ptr<Queue> make_queue(bool) override {
+    return std::make_unique<NoQueue>(shared_from_this());
+  }
+  std::uint64_t free_memory() override { return info_.claimed.global_memory; }
+  std::unique_ptr<Module> load(std::span<const std::byte>) override {
+    return std::make_unique<NoModule>();
+  }
+  void* native_context() override { return nullptr; }
+
+  std::set<std::string> sources;
+
+ private:
+  std::mutex mutex_;
+  DeviceInfo info_;
+};
+
+// What moves with the keys, and its bytes.
+using Payloads = std::vector<std::pair<Payload, unsigned>>;
+
+// A number of records for each choice of `auto`, and what is usual in between.
+constexpr std::uint64_t counts[] = {1u << 12, 1u << 16, 1u << 20, 1u << 24, 1u << 28};
+
+Problem kind_of(KeyType type, std::pair<Payload, unsigned> payload, Order order) {
+  return {.key = type,
+          .payload = payload.first,
+          .value_bytes = payload.second,
+          .keys_out = payload.first != Payload::positions,
+          .order = order};
+}
+
+void build(NotingDevice& device, const Capabilities& found, const Problem& problem,
+           const Planned& planned) {
+  planned.sorter->build(device, found);
+  if (const auto test = plan_self_test(planned, problem, found); test.sorter != nullptr)
+    test.sorter->build(device, found);
+}
+
+// The kernels of `auto`'s choices: sorts, of segments too, and first records.
+void build_auto(NotingDevice& device, const Capabilities& found, KeyType type) {
+  const auto build_one = [&](const Problem& p) { build(device, found, p, plan_auto(p, found)); };
+  const Payloads payloads{{Payload::none, 4},
+                          {Payload::values, 4},
+                          {Payload::values, info(type).bytes},
+                          {Payload::positions, 4}};
+  for (const auto& payload : payloads)
+    for (const auto count : counts) {
+      Problem problem = kind_of(type, payload, Order::ascending);
+      problem.count = count;
+      build_one(problem);
+      problem.segments = count / 100;
+      build_one(problem);
+      problem.segments = 0;
+      problem.limit = count / 100;
+      build_one(problem);
+    }
+}
+
+// The kernels of lsd. They are few, and serve all counts and GPUs: the choice on a machine without
+// NVRTC if a better one's kernels are missing.
+void build_lsd(NotingDevice& device, const Capabilities& found, KeyType type) {
+  const auto& lsd = find_algorithm("lsd");
+  const Payloads payloads{{Payload::none, 4}, {Payload::values, 4}, {Payload::values, 8}};
+  for (const auto& payload : payloads)
+    for (const auto order : {Order::ascending, Order::descending}) {
+      Problem problem = kind_of(type, payload, order);
+      problem.count = 1u << 20;
+      build(device, found, problem, plan_algorithm(lsd, problem, found));
+    }
+}
+
+}  // namespace
+
+std::set<std::string> planned_sources(const Architecture& architecture,
+                                      const std::vector<KeyType>& types) {
+  std::set<std::string> sources;
+  for (const unsigned compute_units : architecture.compute_units) {
+    const auto device = std::make_shared<NotingDevice>(architecture, compute_units);
+    Capabilities found = kernels::probe(*device);
+    found.forward_progress = true;
+    for (const auto type : types) {
+      build_auto(*device, found, type);
+      build_lsd(*device, found, type);
+    }
+    sources.merge(device->sources);
+  }
+  return sources;
+}
+
+}  // namespace builder

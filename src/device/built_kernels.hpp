@@ -1,0 +1,53 @@
+// Kernels that were compiled when the package was built, so that the usual sorts need no NVRTC. A
+// file for each architecture lies beside the library; a kernel is found by the hash of its source,
+// so a file of another version has none that are wanted.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace sortium::cuda {
+
+// What kernels are compiled for: the machine code of sm_90, or PTX, which the drivers of later
+// architectures compile.
+struct Target {
+  int arch = 0;  // 90 for sm_90
+  bool ptx = false;
+  [[nodiscard]] std::string name() const;  // "sm_90", "ptx_90"
+};
+
+class BuiltKernels {
+ public:
+  // The kernels that run on compute capability `arch`: machine code of that architecture or of an
+  // earlier one with the same first digit; else PTX. Looks in SORTIUM_BUILT_KERNELS ("off":
+  // nowhere), else beside the library and where it is installed. A file that other users could have
+  // written, or that is damaged, is ignored with a warning. nullptr: there are none.
+  [[nodiscard]] static std::unique_ptr<const BuiltKernels> find_for(int arch);
+
+  // Opens one file. Throws Error(invalid_argument) saying why it is not trusted or not whole.
+  explicit BuiltKernels(const std::string& path);
+  ~BuiltKernels();
+  BuiltKernels(const BuiltKernels&) = delete;
+  BuiltKernels& operator=(const BuiltKernels&) = delete;
+
+  // The code of `source`, as kernels::full_text made it. Empty: there is none.
+  [[nodiscard]] std::vector<std::byte> find(std::string_view source) const;
+  [[nodiscard]] std::size_t count() const;
+
+ private:
+  struct File;
+  std::unique_ptr<File> file_;
+};
+
+// Writes a file of kernels, sources with their codes, for BuiltKernels. Similar ones should be
+// neighbours: they are compressed together. Throws
+// Error(device_failed) if it cannot be written.
+void write_built_kernels(
+    const std::string& path,
+    const std::vector<std::pair<std::string, std::vector<std::byte>>>& kernels);
+
+}  // namespace sortium::cuda

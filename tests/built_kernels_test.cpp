@@ -1,0 +1,252 @@
+// Built kernels: their files are trusted only if they are whole and nobody else wrote them; a
+// device without a compiler sorts with what it has.
+#include "device/built_kernels.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "checking_queue.hpp"
+#include "core/warnings.hpp"
+#include "device/nvrtc.hpp"
+#include "planned_sources.hpp"
+#include "support.hpp"
+
+namespace sortium::test {
+namespace {
+
+namespace fs = std::filesystem;
+using cuda::BuiltKernels;
+using Code = std::vector<std::byte>;
+
+Code code_of(std::string_view text) {
+  const auto bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
+}
+
+class BuiltKernelsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (fs::temp_directory_path() / "sortium-built-XXXXXX").string();
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    directory_ = name;
+    setenv("SORTIUM_BUILT_KERNELS", name.c_str(), 1);
+  }
+  void TearDown() override {
+    unsetenv("SORTIUM_BUILT_KERNELS");
+    fs::remove_all(directory_);
+  }
+  [[nodiscard]] std::string file(const std::string& name) const {
+    return (directory_ / name).string();
+  }
+  // A file with one kernel: its code is the file's name.
+  [[nodiscard]] std::string write(const std::string& name) const {
+    cuda::write_built_kernels(file(name), {{"source", code_of(name)}});
+    return file(name);
+  }
+  // The name of the file that a GPU of this architecture takes its kernels from; "": from none.
+  static std::string found_for(int arch) {
+    const auto built = BuiltKernels::find_for(arch);
+    if (built == nullptr) return "";
+    const Code code = built->find("source");
+    return {reinterpret_cast<const char*>(code.data()), code.size()};
+  }
+  static void change_byte(const std::string& path, std::streamoff at) {
+    std::fstream f(path, std::ios::binary | std::ios::in | std::ios::out);
+    f.seekg(at);
+    const char c = static_cast<char>(f.get());
+    f.seekp(at);
+    f.put(static_cast<char>(c ^ 1));
+  }
+  static std::string why_refused(const std::string& path) {
+    try {
+      const BuiltKernels built(path);
+      return "";
+    } catch (const Error& e) {
+      return e.what();
+    }
+  }
+
+  fs::path directory_;
+};
+
+TEST_F(BuiltKernelsTest, FindsCodesBySource) {
+  const std::string large(100'000, 'x');
+  cuda::write_built_kernels(
+      file("a"), {{"one", code_of(large)}, {"two", code_of("2")}, {"also one", code_of(large)}});
+  const BuiltKernels built(file("a"));
+  EXPECT_EQ(built.count(), 3u);
+  EXPECT_EQ(built.find("one"), code_of(large));
+  EXPECT_EQ(built.find("also one"), code_of(large));
+  EXPECT_EQ(built.find("two"), code_of("2"));
+  EXPECT_EQ(built.find("three"), Code());
+  cuda::write_built_kernels(file("b"), {{"one", code_of(large)}, {"two", code_of("2")}});
+  EXPECT_LT(fs::file_size(file("a")), fs::file_size(file("b")) + 60) << "equal codes, once each";
+}
+
+TEST_F(BuiltKernelsTest, TakesMachineCodeOfTheSameMajorArchitectureElsePtx) {
+  for (const char* name : {"sm_80", "sm_86", "sm_100", "ptx_90"}) (void)write(name);
+  EXPECT_EQ(found_for(75), "");
+  EXPECT_EQ(found_for(80), "sm_80");
+  EXPECT_EQ(found_for(86), "sm_86");
+  EXPECT_EQ(found_for(87), "sm_86");
+  EXPECT_EQ(found_for(90), "ptx_90");
+  EXPECT_EQ(found_for(103), "sm_100");
+  EXPECT_EQ(found_for(120), "ptx_90");
+  setenv("SORTIUM_BUILT_KERNELS", "off", 1);
+  EXPECT_EQ(found_for(80), "");
+}
+
+TEST_F(BuiltKernelsTest, RefusesDamagedFiles) {
+  const auto size = fs::file_size(write("sm_80"));
+  change_byte(write("magic"), 0);
+  EXPECT_NE(why_refused(file("magic")).find("of another kind"), std::string::npos);
+  change_byte(write("count"), 9);
+  EXPECT_NE(why_refused(file("count")).find("not whole"), std::string::npos);
+  change_byte(write("entry"), 40);
+  EXPECT_NE(why_refused(file("entry")).find("damaged"), std::string::npos);
+  fs::resize_file(write("short"), 40);
+  EXPECT_NE(why_refused(file("short")).find("not whole"), std::string::npos);
+  std::ofstream(file("empty")).flush();
+  EXPECT_NE(why_refused(file("empty")).find("cannot be read"), std::string::npos);
+  EXPECT_NE(why_refused(file("absent")).find("cannot be opened"), std::string::npos);
+  EXPECT_NE(why_refused(directory_.string()).find("no regular file"), std::string::npos);
+
+  // A damaged code, and one whose end is missing: the others are still used.
+  for (const bool cut : {false, true}) {
+    const std::string path = write("code");
+    if (cut)
+      fs::resize_file(path, fs::file_size(path) - 1);
+    else
+      change_byte(path, static_cast<std::streamoff>(fs::file_size(path)) - 3);
+    const BuiltKernels built(path);
+    EXPECT_EQ(built.find("source"), Code()) << cut;
+  }
+  EXPECT_GT(size, 80u);
+}
+
+TEST_F(BuiltKernelsTest, RefusesFilesThatOthersMayWrite) {
+  fs::permissions(write("sm_80"), fs::perms::others_write, fs::perm_options::add);
+  EXPECT_NE(why_refused(file("sm_80")).find("other users may write"), std::string::npos);
+  const auto before = warnings().size();
+  EXPECT_EQ(found_for(80), "");
+  EXPECT_EQ(warnings().size(), before + 1);
+}
+
+// A device without a compiler that has the kernels of some sources.
+class WithoutCompiler final : public Device {
+ public:
+  explicit WithoutCompiler(std::string part) : part_(std::move(part)) {
+    info_.id = "cuda:none";
+    info_.compiles = false;
+    auto& c = info_.claimed;
+    c.backend = Backend::cuda;
+    c.kind = DeviceKind::gpu;
+    c.compute_units = 132;
+    c.max_work_group = 1024;
+    c.local_memory = 49152;
+    c.local_struct = 232448;
+    c.cluster_groups = 16;
+    c.global_memory = c.max_allocation = std::uint64_t{1} << 37;
+    c.atomics64 = true;
+    c.sub_group_words = SubGroupWords::cuda;
+    c.sub_group_size = 32;
+  }
+  const DeviceInfo& info() const override { return info_; }
+  std::unique_ptr<Module> compile(const std::string& source, std::vector<std::byte>&) override {
+    if (source.find(part_) == std::string::npos)
+      throw Error(ErrorCode::unsupported, "no kernel, no compiler");
+    return std::make_unique<AnyModule>();
+  }
+  std::unique_ptr<Buffer> allocate(std::uint64_t) override { return std::make_unique<NoBuffer>(); }
+  std::unique_ptr<Buffer> adopt(void*, std::uint64_t) override { return nullptr; }
+  void sync_host(Queue&, Buffer&) override {}
+  std::unique_ptr<Queue> make_queue(bool) override {
+    return std::make_unique<CheckingQueue>(shared_from_this());
+  }
+  std::uint64_t free_memory() override { return 0; }
+  std::unique_ptr<Module> load(std::span<const std::byte>) override {
+    return std::make_unique<AnyModule>();
+  }
+  void* native_context() override { return nullptr; }
+
+ private:
+  struct AnyModule final : Module {
+    std::unique_ptr<Kernel> kernel(const std::string& name) override {
+      return std::make_unique<NamedKernel>(name);
+    }
+  };
+  std::string part_;
+  DeviceInfo info_;
+};
+
+TEST(WithoutACompiler, AutoTakesTheBestAlgorithmWhoseKernelsAreThere) {
+  setenv("SORTIUM_SELF_TEST", "off", 1);
+  setenv("SORTIUM_CACHE_DIR", "off", 1);
+  const Problem problem{.count = 50'000};  // for one-cluster
+  const Plan lsd(std::make_shared<WithoutCompiler>("lsd"), problem);
+  EXPECT_EQ(lsd.algorithm().name, "lsd");
+  const Plan best(std::make_shared<WithoutCompiler>(""), problem);
+  EXPECT_EQ(best.algorithm().name, "one-cluster");
+  try {
+    const Plan none(std::make_shared<WithoutCompiler>("no such source"), problem);
+    FAIL() << "planned without kernels";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::unsupported);
+    EXPECT_NE(std::string(e.what()).find("lsd: no kernel, no compiler"), std::string::npos)
+        << e.what();
+  }
+}
+
+// The names of the last files of all sources: those with the kernels.
+std::set<std::string> files_of(const std::set<std::string>& sources) {
+  std::set<std::string> files;
+  for (const auto& source : sources) {
+    constexpr std::string_view mark = "\n#line 1 \"";
+    const auto begin = source.rfind(mark) + mark.size();
+    files.insert(source.substr(begin, source.find('"', begin) - begin));
+  }
+  return files;
+}
+
+TEST(PlannedSources, HaveTheKernelsOfDefaultSorts) {
+  setenv("SORTIUM_CACHE_DIR", "off", 1);
+  for (const auto& architecture : builder::architectures) {
+    const auto sources = builder::planned_sources(architecture, {KeyType::u32});
+    EXPECT_EQ(sources, builder::planned_sources(architecture, {KeyType::u32}))
+        << "other kernels the second time";
+    const auto files = files_of(sources);
+    for (const char* file :
+         {"lsd.cl", "lsd_settle.cl", "msd_local.cl", "msd_count.cl", "msd_partition.cl",
+          "radix_passes.cl", "one_group_bins.cl", "segmented_block.cl", "segmented_classify.cl",
+          "select.cl", "probe.cl"})
+      EXPECT_TRUE(files.contains(file)) << architecture.target.name() << ": " << file;
+    EXPECT_EQ(files.contains("one_cluster.cl"), architecture.cluster_groups > 1)
+        << architecture.target.name();
+  }
+}
+
+TEST(PlannedSources, CompileForEveryArchitecture) {
+  try {
+    (void)cuda::compile_for("", {90});
+  } catch (const Error& e) {
+    if (!is_set("SORTIUM_REQUIRE_NVRTC")) GTEST_SKIP() << "NO KERNEL WAS COMPILED: " << e.what();
+  }
+  for (const auto& architecture : builder::architectures) {
+    const auto sources = builder::planned_sources(architecture, {KeyType::u32});
+    const auto probe = std::ranges::find_if(
+        sources, [](const auto& source) { return source.find("probe.cl") != source.npos; });
+    ASSERT_NE(probe, sources.end());
+    const Code code = cuda::compile_for(*probe, architecture.target);
+    const std::string_view text(reinterpret_cast<const char*>(code.data()), code.size());
+    EXPECT_EQ(text.starts_with("\177ELF"), !architecture.target.ptx);
+    EXPECT_NE(text.find("probe_words"), text.npos) << architecture.target.name();
+  }
+}
+
+}  // namespace
+}  // namespace sortium::test
