@@ -16,8 +16,10 @@ if(hwy_targets AND TBB_FOUND)
 endif()
 
 # The installed static library contains Highway where this build compiled it.
-get_target_property(highway_imported ${hwy_targets} IMPORTED)
-if(hwy_targets STREQUAL "highway" AND NOT highway_imported)
+if(TARGET highway)
+  get_target_property(highway_imported highway IMPORTED)
+endif()
+if(TARGET highway AND NOT highway_imported)
   target_sources(sortium PRIVATE $<TARGET_OBJECTS:highway>)
   set(static_packages TBB)
   set(static_targets TBB::tbb)
