@@ -31,7 +31,7 @@ constexpr std::uint64_t many_sampled_from = std::uint64_t{1} << 26;
 // them cost keys that spread more than 1 %. Measured on an H200.
 constexpr std::uint64_t mapped_from = std::uint64_t{1} << 26;
 // Cells of a map: with its roots it takes 5 KB of local memory.
-constexpr unsigned map_cells = 1024;
+constexpr unsigned default_map_cells = 1024;
 // Samples that a map is made of, for each work-item of a count with 1024 of them.
 constexpr unsigned map_samples = 16;
 // At most one sample in this many may lie in a mapped bucket with SampleLimits::map_crowd others.
@@ -405,7 +405,7 @@ Shape make_shape(const Problem& problem, const Capabilities& device, const Param
         shape.spread_bits != 0 || given.number("sample", problem.count > sampled_from) != 0;
     const bool many = problem.count >= mapped_from || given.has("sample");
     if (shape.samples_keys && maps_keys(problem) && many) {
-      shape.map_cells = map_cells;
+      shape.map_cells = default_map_cells;
       // One digit stays one. With little local memory, more buckets need narrower counts.
       const bool spare = shape.bits > digit_bits && has_much_local(device);
       shape.map_bits = std::min(shape.bits + (spare ? map_spare_bits : 0), most_leading_bits);
