@@ -255,7 +255,7 @@ TEST(LocalMemory, NvrtcRefusesALargerStructure) {
   c.backend = Backend::cuda;
   c.sub_group_words = SubGroupWords::cuda;
   const auto compile = [&](const Defines& d) {
-    (void)cuda::compile_for(kernels::full_text(c, {add}, d), 90);
+    (void)cuda::compile_for(kernels::full_text(c, {add}, d), {90});
   };
   try {
     compile(all_defines());
