@@ -101,6 +101,54 @@ INLINE u32 place_in_bin(LOCAL u32* bins, u32 bin, u32 there) {
 // shorter keys.)
 #define PACKED_RANKS (SORT_BITS == 64 && !COMPOSITE && !FEW_ITEMS)
 
+// Empties the bins. A barrier ends it.
+INLINE void clear_bins(LOCAL bin_sort_t* mine) {
+  LOCAL uint4* quads = (LOCAL uint4*)mine->bins;
+  uint4 zero;
+  zero.x = zero.y = zero.z = zero.w = 0;
+  UNROLL
+  for (u32 q = 0; q < BIN_QUADS; ++q) quads[q * WG + local_id()] = zero;
+  if (local_id() == 0) mine->crowded = 0;
+  barrier_local();
+}
+
+// Replaces the bins' counts by where the bins begin, and returns 1; returns 0, and the counts stay,
+// if a bin is crowded and its items are not `alike`.
+INLINE u32 start_bins(LOCAL bin_sort_t* mine, u32 alike) {
+  LOCAL uint4* quads = (LOCAL uint4*)mine->bins;
+  const u32 t = local_id();
+  uint4 quad[BIN_QUADS];
+  u32 of_all = 0, too_many = 0;
+  UNROLL
+  for (u32 q = 0; q < BIN_QUADS; ++q) {
+#if BY_PLACE
+    quad[q].x = OWN_BIN(4 * q), quad[q].y = OWN_BIN(4 * q + 1), quad[q].z = OWN_BIN(4 * q + 2),
+    quad[q].w = OWN_BIN(4 * q + 3);
+#else
+    quad[q] = quads[BIN_QUADS * t + q];
+#endif
+    of_all += quad[q].x + quad[q].y + quad[q].z + quad[q].w;
+    too_many |= ANY_TOO_MANY(quad[q]);
+  }
+  if (too_many && !alike) local_or(&mine->crowded, 1u);
+  index_t all;
+  u32 at_bin = (u32)wg_scan_add(mine->scratch, WG, of_all, &all);
+  if (mine->crowded) return 0;
+  at_bin += (u32)all << 16;  // the upper half of the bins begins where the lower half ends
+  UNROLL
+  for (u32 q = 0; q < BIN_QUADS; ++q) {
+    START_BINS(quad[q])
+#if BY_PLACE
+    OWN_BIN(4 * q) = quad[q].x, OWN_BIN(4 * q + 1) = quad[q].y, OWN_BIN(4 * q + 2) = quad[q].z,
+                OWN_BIN(4 * q + 3) = quad[q].w;
+#else
+    quads[BIN_QUADS * t + q] = quad[q];
+#endif
+  }
+  barrier_local();
+  return 1;
+}
+
 // Sorts all items into mine->items. item[i] of work-item t is number i * WG + t; the first `rows`
 // exist, the others are SORT_LAST. The bits from `shift` on select an item's bin; see
 // bins_by_place_t. `alike` is 1 if items of the same bin are equal and need no sorting. Begins and
@@ -108,13 +156,7 @@ INLINE u32 place_in_bin(LOCAL u32* bins, u32 bin, u32 there) {
 INLINE void sort_in_bins(LOCAL bin_sort_t* mine, sub_group_t sg, sort_t* item, u32 rows, u32 shift,
                          bins_by_place_t by_place, u32 alike) {
   const u32 t = local_id();
-  LOCAL uint4* quads = (LOCAL uint4*)mine->bins;
-  uint4 zero;
-  zero.x = zero.y = zero.z = zero.w = 0;
-  UNROLL
-  for (u32 q = 0; q < BIN_QUADS; ++q) quads[q * WG + t] = zero;
-  if (t == 0) mine->crowded = 0;
-  barrier_local();
+  clear_bins(mine);
 
   // Rank in the bins: few items at once; many one after the other, because registers are short.
 #if PACKED_RANKS
@@ -147,37 +189,7 @@ INLINE void sort_in_bins(LOCAL bin_sort_t* mine, sub_group_t sg, sort_t* item, u
 #endif
   barrier_local();
 
-  // Scan over bins.
-  uint4 quad[BIN_QUADS];
-  u32 of_all = 0, too_many = 0;
-  UNROLL
-  for (u32 q = 0; q < BIN_QUADS; ++q) {
-#if BY_PLACE
-    quad[q].x = OWN_BIN(4 * q), quad[q].y = OWN_BIN(4 * q + 1), quad[q].z = OWN_BIN(4 * q + 2),
-    quad[q].w = OWN_BIN(4 * q + 3);
-#else
-    quad[q] = quads[BIN_QUADS * t + q];
-#endif
-    of_all += quad[q].x + quad[q].y + quad[q].z + quad[q].w;
-    too_many |= ANY_TOO_MANY(quad[q]);
-  }
-  if (too_many && !alike) local_or(&mine->crowded, 1u);
-  index_t all;
-  u32 at_bin = (u32)wg_scan_add(mine->scratch, WG, of_all, &all);
-  if (!mine->crowded) {
-    at_bin += (u32)all << 16;  // the upper half of the bins begins where the lower half ends
-    UNROLL
-    for (u32 q = 0; q < BIN_QUADS; ++q) {
-      START_BINS(quad[q])
-#if BY_PLACE
-      OWN_BIN(4 * q) = quad[q].x, OWN_BIN(4 * q + 1) = quad[q].y, OWN_BIN(4 * q + 2) = quad[q].z,
-                  OWN_BIN(4 * q + 3) = quad[q].w;
-#else
-      quads[BIN_QUADS * t + q] = quad[q];
-#endif
-    }
-    barrier_local();
-
+  if (start_bins(mine, alike)) {
     // Scatter. Items past the end keep their places.
     LOCAL const u16* starts_of_bins = (LOCAL const u16*)mine->bins;
 #if FEW_ITEMS
