@@ -77,6 +77,39 @@ INLINE index_t start_of_sub_groups(LOCAL u32* ranks, u32 bin, index_t at) {
   return at;
 }
 
+// Finds next[]: where each digit of this part begins in the output, after all smaller digits, and
+// after the same digit of earlier parts.
+INLINE void begin_digits(LOCAL index_t* next, LOCAL index_t* scratch, GLOBAL const index_t* counts,
+                         GLOBAL const index_t* totals) {
+  const u32 t = local_id();
+  index_t sum = 0, all;
+  for (u32 b = t * BINS_PER_ITEM; b < (t + 1) * BINS_PER_ITEM && b < RADIX; ++b) sum += totals[b];
+  index_t start = wg_scan_add(scratch, SCAN_WIDTH, sum, &all);
+  for (u32 b = t * BINS_PER_ITEM; b < (t + 1) * BINS_PER_ITEM && b < RADIX; ++b) {
+    next[b] = start + counts[(u64)b * group_count() + group_id()];
+    start += totals[b];
+  }
+}
+
+// Scans a tile's counts over digits and, within a digit, over sub-groups. `ranks` become places in
+// the sorted tile of `count` records; such a place + to_out[digit] is a place in the output.
+INLINE void scan_tile(LOCAL u32* ranks, LOCAL index_t* next, LOCAL index_t* to_out,
+                      LOCAL index_t* scratch, u32 count) {
+  const u32 t = local_id();
+  index_t mine = 0, all;
+  for (u32 b = t * BINS_PER_ITEM; b < (t + 1) * BINS_PER_ITEM && b < RADIX; ++b)
+    for (u32 s = 0; s < SUB_GROUPS; ++s) mine += ranks[s * RANK_WORDS + b];
+  index_t at_bin = wg_scan_add(scratch, SCAN_WIDTH, mine, &all);
+  for (u32 b = t * BINS_PER_ITEM; b < (t + 1) * BINS_PER_ITEM && b < RADIX; ++b) {
+    const index_t bin_start = at_bin;
+    at_bin = start_of_sub_groups(ranks, b, at_bin);
+    to_out[b] = next[b] - bin_start;
+    next[b] += at_bin - bin_start;
+  }
+  if (t == 0) start_of_sub_groups(ranks, RADIX, count);
+  barrier_local();
+}
+
 KERNEL(WG)
 void lsd_scatter(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey_t* keys_b,
                  GLOBAL const value_t* values_in, GLOBAL value_t* values_a,
@@ -105,15 +138,7 @@ void lsd_scatter(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL uke
   const u32 positions = values_are_positions && moves == 0;
 #endif
 
-  // Find where each digit of this part begins in the output: after all smaller digits, and after
-  // the same digit of earlier parts.
-  index_t sum = 0, all;
-  for (u32 b = t * BINS_PER_ITEM; b < (t + 1) * BINS_PER_ITEM && b < RADIX; ++b) sum += totals[b];
-  index_t start = wg_scan_add(scratch, SCAN_WIDTH, sum, &all);
-  for (u32 b = t * BINS_PER_ITEM; b < (t + 1) * BINS_PER_ITEM && b < RADIX; ++b) {
-    next[b] = start + counts[(u64)b * group_count() + group_id()];
-    start += totals[b];
-  }
+  begin_digits(next, scratch, counts, totals);
   for (u32 i = t; i < SUB_GROUPS * RANK_WORDS; i += WG) ranks[i] = 0;
   barrier_local();
 
@@ -138,19 +163,7 @@ void lsd_scatter(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL uke
     for (u32 i = 0; i < ITEMS; ++i) place[i] = sg_rank(my_ranks, BINS, bin[i]);
     barrier_local();
 
-    // Scan over digits and, within a digit, over sub-groups.
-    index_t mine = 0;
-    for (u32 b = t * BINS_PER_ITEM; b < (t + 1) * BINS_PER_ITEM && b < RADIX; ++b)
-      for (u32 s = 0; s < SUB_GROUPS; ++s) mine += ranks[s * RANK_WORDS + b];
-    index_t at_bin = wg_scan_add(scratch, SCAN_WIDTH, mine, &all);
-    for (u32 b = t * BINS_PER_ITEM; b < (t + 1) * BINS_PER_ITEM && b < RADIX; ++b) {
-      const index_t bin_start = at_bin;
-      at_bin = start_of_sub_groups(ranks, b, at_bin);
-      to_out[b] = next[b] - bin_start;
-      next[b] += at_bin - bin_start;
-    }
-    if (t == 0) start_of_sub_groups(ranks, RADIX, count);
-    barrier_local();
+    scan_tile(ranks, next, to_out, scratch, count);
 
     // Scatter into local memory: the tile is now sorted by digit.
     UNROLL

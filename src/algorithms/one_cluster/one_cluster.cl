@@ -224,6 +224,106 @@ INLINE void sort_part(LOCAL one_cluster_memory_t* mine, sub_group_t sg, GLOBAL u
 }
 #endif
 
+// ---- Radix passes ----
+
+// A pass: its number, how many there are, and the shift and mask of its digit.
+typedef struct {
+  u32 number, all, shift, mask;
+} pass_t;
+#define DIGIT(p, key) key_digit(key, (p).shift, (p).mask)
+// The first of this work-item's records in a tile; the others follow SG_LANES apart.
+#define FIRST_RECORD (sg_index() * (SG_LANES * TILE_ITEMS) + sg_lane())
+
+// Prepares the words that count what other work-groups send.
+INLINE void begin_arrivals(LOCAL one_cluster_memory_t* mine) {
+  if (local_id() != 0) return;
+  arrivals_init(&mine->tile_comes);
+  arrivals_init(&mine->counts_come[0]);
+  arrivals_init(&mine->counts_come[1]);
+  arrivals_init(&mine->part_counts_come);
+  if (PARTS) arrivals_expect(&mine->part_counts_come, sizeof mine->part_counts);
+}
+
+// Loads this work-group's tile. Keys past the end are KEY_LAST, which sorts after all keys and is
+// never written out.
+INLINE void load_tile(record_t* record, GLOBAL const ukey_t* keys_in,
+                      GLOBAL const value_t* values_in, u32 count) {
+  UNROLL
+  for (u32 i = 0; i < TILE_ITEMS; ++i) {
+    const u32 at = group_id() * TILE + FIRST_RECORD + i * SG_LANES;
+    record[i] = load_record(keys_in, values_in, min(at, count - 1));
+    record[i].key = at < count ? record[i].key : KEY_LAST;
+  }
+}
+
+// Sorts the tile by the pass's digit, in the order of the list, so that each work-group receives
+// runs of neighbouring records, and sends the counts of its digits to all work-groups. Returns
+// where digit local_id() begins in the tile. `partial`: some keys are past the end.
+INLINE u32 sort_by_digit(LOCAL one_cluster_memory_t* mine, sub_group_t sg, record_t* record,
+                         pass_t p, u32 partial) {
+  LOCAL pass_memory_t* own = &mine->own.pass;
+  LOCAL u32* my_ranks = own->ranks + sg_index() * RANK_WORDS;
+  const u32 t = local_id();
+  for (u32 i = sg_lane(); i < RANK_WORDS; i += SG_LANES) my_ranks[i] = 0;
+  sg_barrier();
+
+  // Rank in the sub-group.
+  u32 place[TILE_ITEMS];
+#define DIGIT_OF(i) DIGIT(p, record[i].key)
+  SG_RANK_ROWS(place, TILE_ITEMS, my_ranks, RADIX, DIGIT_OF,
+               partial)  // keys past the end are all equal
+  barrier_local();
+
+  // Sum over sub-groups, send the totals to all work-groups, scan over digits.
+  u32 before;
+  const u32 total = sum_digit(own->ranks, own->sums, &before);
+  if (t < RADIX) mine->totals[t] = (u16)total;
+  if (t == 0) {
+    arrivals_expect(&mine->counts_come[p.number % 2], sizeof mine->counts[0]);
+    if (p.number + 1 < p.all) arrivals_expect(&mine->tile_comes, TILE * RECORD_BYTES);
+  }
+  index_t all;
+  const u32 start = (u32)wg_scan_add(mine->scratch, RADIX, total,
+                                     &all);  // its barrier also orders the stores of the totals
+  for (u32 other = sg_index(); other < GROUPS; other += SUB_GROUPS)
+    cluster_send16(&mine->counts[p.number % 2][group_id() * RADIX + 8 * sg_lane()], other,
+                   &mine->totals[8 * sg_lane()], &mine->counts_come[p.number % 2]);
+  place_digit(own->ranks, own->sums, start, before);
+  barrier_local();
+
+  UNROLL
+  for (u32 i = 0; i < TILE_ITEMS; ++i) {
+    const u32 to = place[i] + my_ranks[DIGIT(p, record[i].key)];
+    own->sorted.items[to] = tile_item(record[i]);
+#if VALUE_BYTES && !PAIRED
+    own->sorted.values[to] = record[i].value;
+#endif
+  }
+  barrier_local();
+  UNROLL
+  for (u32 i = 0; i < TILE_ITEMS; ++i)
+    GET_RECORD(record[i], own->sorted, FIRST_RECORD + i * SG_LANES)
+  return start;
+}
+
+// Finds mine->moves: this tile's records of a digit go after all smaller digits, and after the same
+// digit in the tiles before. `start`: where digit local_id() begins in the tile.
+INLINE void find_moves(LOCAL one_cluster_memory_t* mine, pass_t p, u32 start) {
+  const u32 t = local_id();
+  arrivals_wait(&mine->counts_come[p.number % 2], p.number / 2);
+  u32 in_list = 0, in_tiles_before = 0;
+  if (t < RADIX) UNROLL
+  for (u32 g = 0; g < GROUPS; ++g) {
+    const u32 c = mine->counts[p.number % 2][g * RADIX + t];
+    in_list += c;
+    in_tiles_before += g < group_id() ? c : 0;
+  }
+  index_t all;
+  const u32 start_in_list = (u32)wg_scan_add(mine->scratch, RADIX, in_list, &all);
+  if (t < RADIX) mine->moves[t] = start_in_list + in_tiles_before - start;
+  barrier_local();
+}
+
 //   keys_in, values_in    in: n records, n at most GROUPS * TILE
 //   keys_out, values_out  out: the sorted records; may be the input
 //   passes                digits of a key
@@ -238,29 +338,11 @@ void one_cluster_sort(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                       u32 bin_shift) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(one_cluster_memory_t, mine);
-  LOCAL pass_memory_t* own = &mine->own.pass;
-  const u32 t = local_id(), group = group_id(), begin = group * TILE, count = (u32)n;
-  const u32 digit = t % RADIX, team = t / RADIX;
-  LOCAL u32* my_ranks = own->ranks + sg_index() * RANK_WORDS;
-  const u32 first = sg_index() * (SG_LANES * TILE_ITEMS) + sg_lane();
-
-  if (t == 0) {
-    arrivals_init(&mine->tile_comes);
-    arrivals_init(&mine->counts_come[0]);
-    arrivals_init(&mine->counts_come[1]);
-    arrivals_init(&mine->part_counts_come);
-    if (PARTS) arrivals_expect(&mine->part_counts_come, sizeof mine->part_counts);
-  }
+  const u32 begin = group_id() * TILE, count = (u32)n;
+  begin_arrivals(mine);
   cluster_arrive();
-
-  // Load. Keys past the end are KEY_LAST, which sorts after all keys and is never written out.
   record_t record[TILE_ITEMS];
-  UNROLL
-  for (u32 i = 0; i < TILE_ITEMS; ++i) {
-    const u32 at = begin + first + i * SG_LANES;
-    record[i] = load_record(keys_in, values_in, min(at, count - 1));
-    record[i].key = at < count ? record[i].key : KEY_LAST;
-  }
+  load_tile(record, keys_in, values_in, count);
   cluster_wait();  // all work-groups are running
 
 #if PARTS
@@ -270,66 +352,15 @@ void one_cluster_sort(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
   }
 #endif
   for (u32 pass = 0; pass < passes; ++pass) {
-    const u32 shift = (u32)(shifts >> (8 * pass)) & 255;
-    const u32 mask = (1u << ((u32)(widths >> (8 * pass)) & 255)) - 1;
-    for (u32 i = sg_lane(); i < RANK_WORDS; i += SG_LANES) my_ranks[i] = 0;
-    sg_barrier();
-
-    // Rank in the sub-group, in the order of the list.
-    u32 place[TILE_ITEMS];
-#define DIGIT_OF(i) key_digit(record[i].key, shift, mask)
-    SG_RANK_ROWS(place, TILE_ITEMS, my_ranks, RADIX, DIGIT_OF,
-                 begin + TILE > count)  // keys past the end are all equal
-    barrier_local();
-
-    // Sum over sub-groups, send the totals to all work-groups, scan over digits.
-    u32 before;
-    const u32 total = sum_digit(own->ranks, own->sums, &before);
-    if (t < RADIX) mine->totals[t] = (u16)total;
-    if (t == 0) {
-      arrivals_expect(&mine->counts_come[pass % 2], sizeof mine->counts[0]);
-      if (pass + 1 < passes) arrivals_expect(&mine->tile_comes, TILE * RECORD_BYTES);
-    }
-    index_t all;
-    const u32 start = (u32)wg_scan_add(mine->scratch, RADIX, total,
-                                       &all);  // its barrier also orders the stores of the totals
-    for (u32 other = sg_index(); other < GROUPS; other += SUB_GROUPS)
-      cluster_send16(&mine->counts[pass % 2][group * RADIX + 8 * sg_lane()], other,
-                     &mine->totals[8 * sg_lane()], &mine->counts_come[pass % 2]);
-    place_digit(own->ranks, own->sums, start, before);
-    barrier_local();
-
-    // Sort the tile by digit, so that each work-group receives runs of neighbouring records.
-    UNROLL
-    for (u32 i = 0; i < TILE_ITEMS; ++i) {
-      const u32 to = place[i] + my_ranks[key_digit(record[i].key, shift, mask)];
-      own->sorted.items[to] = tile_item(record[i]);
-#if VALUE_BYTES && !PAIRED
-      own->sorted.values[to] = record[i].value;
-#endif
-    }
-    barrier_local();
-    UNROLL
-    for (u32 i = 0; i < TILE_ITEMS; ++i) GET_RECORD(record[i], own->sorted, first + i * SG_LANES)
-
-    // Find where this tile's digits begin in the list: after all smaller digits, and after the same
-    // digit in the tiles before.
-    arrivals_wait(&mine->counts_come[pass % 2], pass / 2);
-    u32 in_list = 0, in_tiles_before = 0;
-    if (t < RADIX) UNROLL
-    for (u32 g = 0; g < GROUPS; ++g) {
-      const u32 c = mine->counts[pass % 2][g * RADIX + t];
-      in_list += c;
-      in_tiles_before += g < group ? c : 0;
-    }
-    const u32 start_in_list = (u32)wg_scan_add(mine->scratch, RADIX, in_list, &all);
-    if (t < RADIX) mine->moves[t] = start_in_list + in_tiles_before - start;
-    barrier_local();
+    const pass_t p = {pass, passes, (u32)(shifts >> (8 * pass)) & 255,
+                      (1u << ((u32)(widths >> (8 * pass)) & 255)) - 1};
+    const u32 start = sort_by_digit(mine, sg, record, p, begin + TILE > count);
+    find_moves(mine, p, start);
 
     // Scatter: to the tiles of all work-groups; in the last pass to the output.
     UNROLL
     for (u32 i = 0; i < TILE_ITEMS; ++i) {
-      const u32 to = first + i * SG_LANES + mine->moves[key_digit(record[i].key, shift, mask)];
+      const u32 to = FIRST_RECORD + i * SG_LANES + mine->moves[DIGIT(p, record[i].key)];
       if (pass + 1 < passes) {
         send_record(mine, to % TILE, to / TILE, record[i]);
       } else if (to < count) {
@@ -339,6 +370,7 @@ void one_cluster_sort(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
     if (pass + 1 == passes) break;
     arrivals_wait(&mine->tile_comes, pass + PARTS);
     UNROLL
-    for (u32 i = 0; i < TILE_ITEMS; ++i) GET_RECORD(record[i], mine->tile, first + i * SG_LANES)
+    for (u32 i = 0; i < TILE_ITEMS; ++i)
+      GET_RECORD(record[i], mine->tile, FIRST_RECORD + i * SG_LANES)
   }
 }

@@ -136,6 +136,28 @@ OUTLINE void gather_listed(LOCAL onesweep_memory_t* mine, GLOBAL const u32* list
 }
 #endif
 
+#if SEGMENTED
+// Finds where the pass's segments and their first tiles begin, in mine->segments and
+// mine->first_tiles. Returns the number of tiles.
+INLINE u32 find_segments(LOCAL onesweep_memory_t* mine, GLOBAL const u32* starts, pass_t p) {
+  const u32 t = local_id();
+  index_t segment_begin = 0, segment_end = 0, all;
+  if (t < p.segments) {
+    segment_begin = starts[(u64)t * p.digits << p.start_shift];
+    segment_end = starts[(u64)(t + 1) * p.digits << p.start_shift];
+  }
+  const u32 first_tile =
+      (u32)wg_scan_add(mine->scratch, RADIX, (segment_end - segment_begin + TILE - 1) / TILE, &all);
+  if (t < p.segments) {
+    if (t == 0) mine->segments[0] = segment_begin;
+    mine->segments[t + 1] = segment_end;
+    mine->first_tiles[t] = first_tile;
+  }
+  barrier_local();
+  return (u32)all;
+}
+#endif
+
 // Pass 0 reads keys_in and values_in and writes keys_a and values_a; later passes alternate between
 // a and b. n records; a bucket is a value of all digits together (SEGMENTED).
 //
@@ -226,20 +248,7 @@ void onesweep(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey_t
     p.digits = p.mask + 1;
     p.segments = pass == 0 ? 1 : 1u << ((u32)widths & 255);
     p.start_shift = p.last ? 0 : (u32)(widths >> 8) & 255;
-    index_t segment_begin = 0, segment_end = 0, all;
-    if (t < p.segments) {
-      segment_begin = starts[(u64)t * p.digits << p.start_shift];
-      segment_end = starts[(u64)(t + 1) * p.digits << p.start_shift];
-    }
-    const u32 first_tile = (u32)wg_scan_add(mine->scratch, RADIX,
-                                            (segment_end - segment_begin + TILE - 1) / TILE, &all);
-    if (t < p.segments) {
-      if (t == 0) mine->segments[0] = segment_begin;
-      mine->segments[t + 1] = segment_end;
-      mine->first_tiles[t] = first_tile;
-    }
-    tiles = (u32)all;
-    barrier_local();
+    tiles = find_segments(mine, starts, p);
 #else
     // Find where digits begin, while other work-groups still write tiles of the pass before.
     begin_pass(mine, starts, digit_word, n);
