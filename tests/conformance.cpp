@@ -129,6 +129,8 @@ Sizes sizes_for(const Plan& plan, const MethodUnderTest& m) {
   }
   // Skewed keys overfill a work-group's part only if there are many keys.
   if (m.algorithm.needs_clusters) s.seldom.insert(s.seldom.end(), {20'011, 70'001, 130'003});
+  // segmented: two launches instead of one; another variant.
+  if (m.algorithm.segments) s.seldom.insert(s.seldom.end(), {1024, 1025, 1u << 17, (1u << 17) + 1});
   if (is_set("SORTIUM_TEST_SMALL")) s = {{1, 2, 97, 300}, {}};
   if (is_set("SORTIUM_TEST_SMALL") && m.algorithm.segments)
     s.often.push_back(1300);  // longer than a class of segments
@@ -199,7 +201,7 @@ void cut(std::vector<Case>& cases) {
   // The lengths at which the way to sort a segment changes: lanes of a sub-group, capacities of
   // work-groups, threads.
   const std::vector<std::uint64_t> small{1, 2, 8, 16, 32, 64}, middle{32, 128, 256, 608},
-      large{608, 1216, 2432, 4864, 9728, 1u << 15};
+      large{608, 1024, 1216, 2432, 4864, 9728, 1u << 15};
   unsigned turn = 0;
   for (auto& c : cases) {
     const auto lengths = all_lengths[turn % all_lengths.size()];
@@ -264,7 +266,9 @@ TEST_P(Conformance, SortsAsTheReferenceDoes) {
   if (has_many_kernels(m) && !m.parameters.empty() && is_left_to_oclgrind())
     GTEST_SKIP() << left_to_oclgrind;
   const Method method{m.algorithm.name, m.parameters};
-  const std::uint64_t typical = m.algorithm.max_count != 0 ? 1000 : 1u << 18;
+  const std::uint64_t typical = m.algorithm.max_count != 0 ? 1000
+                                : m.algorithm.segments     ? 1u << 17  // small ones have a variant
+                                                           : 1u << 18;
   Sizes sizes;
   try {
     sizes = sizes_for(Plan(test_device(), problem_for(m.algorithm, typical), method), m);

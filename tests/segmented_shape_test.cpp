@@ -6,6 +6,7 @@
 
 #include <string_view>
 
+#include "algorithms/segmented/segmented_small.hpp"
 #include "expect_error.hpp"
 
 namespace sortium::segmented {
@@ -154,6 +155,73 @@ TEST(SegmentedShape, PartsOfTheCpuVariantAreLong) {
   const Problem p = segments_of(KeyType::u32, Payload::none);
   EXPECT_EQ(make_cpu_lists(p, 8).part, many / 8);
   EXPECT_EQ(make_cpu_lists(p, many).part, 1u << 14);
+}
+
+Problem small_problem(KeyType key) {
+  Problem p = segments_of(key, Payload::none);
+  p.count = 30'000;
+  return p;
+}
+
+SmallShape small_shape_of(const Problem& p, const Capabilities& device,
+                          std::string_view parameters = {}) {
+  return make_small_shape(p, device, {parameters, find_algorithm("segmented").info()});
+}
+
+TEST(SmallShape, PiecesOfAShareFitTheirWorkGroup) {
+  for (const std::uint64_t local_struct : {227u << 10, 48u << 10, 16u << 10})
+    for (const std::uint64_t count : {1u, 1000u, 1024u, 1025u, 30'000u, 1u << 17})
+      for (auto p : problems()) {
+        p.count = count;
+        const auto shape = small_shape_of(p, gpu(local_struct));
+        EXPECT_LE(shape.bytes, local_struct);
+        EXPECT_GE(shape.share, 1u);
+        EXPECT_LE(shape.share, shape.piece);
+        EXPECT_LE(shape.share + shape.piece, std::uint64_t{shape.work_group} * shape.items);
+        EXPECT_EQ(shape.merges(p), count > shape.piece);
+        EXPECT_EQ(shape.gathers, composite(p));
+      }
+}
+
+TEST(SmallShape, LessLocalMemoryMeansShorterPieces) {
+  const Problem p = small_problem(KeyType::u64);
+  EXPECT_LT(small_shape_of(p, gpu(16 << 10)).piece, small_shape_of(p, gpu()).piece);
+  test::expect_error([&] { (void)small_shape_of(p, gpu(64)); }, ErrorCode::unsupported,
+                     {"local memory", "64"});
+}
+
+TEST(SmallShape, ParametersAreObeyed) {
+  const Problem p = small_problem(KeyType::u32);
+  EXPECT_EQ(small_shape_of(p, gpu(), "piece=64").piece, 64u);
+  test::expect_error([&] { (void)small_shape_of(p, gpu(), "piece=65"); }, ErrorCode::unsupported,
+                     {"piece=65", "power of two"});
+}
+
+TEST(SmallShape, LargeProblemsAreRefused) {
+  Problem p = small_problem(KeyType::u32);
+  p.count = 1 << 17;
+  EXPECT_TRUE(is_small(p, gpu()));
+  p.segments = 1 << 17;
+  EXPECT_TRUE(is_small(p, gpu()));
+  Problem more_records = p, more_segments = p;
+  ++more_records.count;
+  ++more_segments.segments;
+  for (const auto& large : {more_records, more_segments}) {
+    EXPECT_FALSE(is_small(large, gpu()));
+    test::expect_error([&] { (void)small_shape_of(large, gpu()); }, ErrorCode::unsupported,
+                       {std::to_string(large.count), std::to_string(large.segments)});
+  }
+}
+
+// Each work-item takes one sample of the segments, and then one segment near it.
+TEST(SmallShape, FewWorkItemsFindFewerSegments) {
+  auto device = gpu();
+  device.max_work_group = 64;
+  Problem p = small_problem(KeyType::u32);
+  p.segments = 64 * 64;
+  EXPECT_TRUE(is_small(p, device));
+  ++p.segments;
+  EXPECT_FALSE(is_small(p, device));
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 // byte. Sortium sorts through its public API, in this program's own context and stream; the result
 // of the same sort captured in a CUDA graph is compared too.
 //   compare_segments [--n COUNT] [--seconds S] [--json FILE] [CASE…]
-//   CASE: segments:value:lengths:distribution, such as segments:u32:log-uniform:uniform, or
+//   CASE: segments:key:value:lengths:distribution[:count], such as segments:f32:u32:0-31:normal, or
 //         topk:k:distribution
 // All times are medians. `wait` is the host's time from the first call to the end of the sort;
 // `device` is the time between two events on the stream.
@@ -31,11 +31,20 @@ using peers::DeviceArray;
 
 std::vector<std::string> all_cases() {
   std::vector<std::string> out;
-  for (const char* value : {"none", "u32"})
+  for (const char* value : {"none", "u32"}) {
+    for (const char* lengths :
+         {"0-31", "0-100", "10", "100", "1000", "4096", "50000", "log-uniform", "one-large"})
+      for (const char* distribution : {"normal", "distinct101"})
+        out.push_back(fmt::format("segments:f32:{}:{}:{}", value, lengths, distribution));
     for (const char* lengths : {"16", "64", "256", "512", "1024", "2048", "4096", "8192", "16384",
                                 "65536", "log-uniform", "one-large"})
       for (const char* distribution : {"uniform", "upper16"})
-        out.push_back(fmt::format("segments:{}:{}:{}", value, lengths, distribution));
+        out.push_back(fmt::format("segments:u32:{}:{}:{}", value, lengths, distribution));
+    for (const char* small :
+         {"512:normal:32768", "30:normal:30000", "100:normal:2000", "0-31:distinct101:131072",
+          "2048:normal:131072", "8192:normal:131072", "131072:normal:131072"})
+      out.push_back(fmt::format("segments:f32:{}:{}", value, small));
+  }
   for (unsigned k : {10u, 1024u, 1u << 20})
     for (const char* distribution : {"uniform", "bucket1"})
       out.push_back(fmt::format("topk:{}:{}", k, distribution));
@@ -44,20 +53,27 @@ std::vector<std::string> all_cases() {
 
 // Returns the offsets of segments of `count` records in all. `lengths` is one of
 //   a number     all segments have this length; the last one may be shorter
+//   a-b          random lengths from a to b
 //   log-uniform  random lengths from 1 to 65536 whose logarithms are uniform
 //   one-large    one segment has a sixteenth of the records, the others 1 to 16 records
 std::vector<std::int32_t> offsets_of(const std::string& lengths, std::uint64_t count) {
   std::mt19937_64 generator(1);
   const auto random = [&] { return static_cast<double>(generator() >> 11) * 0x1p-53; };
-  const std::uint64_t equal =
-      lengths == "log-uniform" || lengths == "one-large" ? 0 : std::stoull(lengths);
+  const bool named = lengths == "log-uniform" || lengths == "one-large";
+  const std::size_t dash = lengths.find('-');
+  const std::uint64_t least = named ? 0 : std::stoull(lengths),
+                      most = named || dash == std::string::npos
+                                 ? least
+                                 : std::stoull(lengths.substr(dash + 1));
+  if (!named && (most == 0 || most < least))
+    throw std::runtime_error("segments of length " + lengths);
   std::vector<std::int32_t> offsets{0};
   for (std::uint64_t at = 0; at < count;) {
-    std::uint64_t length = equal;
+    auto length =
+        least + static_cast<std::uint64_t>(static_cast<double>(most - least + 1) * random());
     if (lengths == "log-uniform") length = static_cast<std::uint64_t>(std::exp2(16 * random()));
     if (lengths == "one-large")
       length = at == 0 ? count / 16 : 1 + static_cast<std::uint64_t>(16 * random());
-    if (length == 0) throw std::runtime_error("segments of length " + lengths);
     at = std::min(at + length, count);
     offsets.push_back(static_cast<std::int32_t>(at));
   }
@@ -66,27 +82,30 @@ std::vector<std::int32_t> offsets_of(const std::string& lengths, std::uint64_t c
 
 class Comparison {
  public:
-  Comparison(std::uint64_t count, double seconds) : count_(count), seconds_(seconds) {}
+  // `count`: of cases that state none.
+  Comparison(std::uint64_t count, double seconds) : given_count_(count), seconds_(seconds) {}
 
   nlohmann::json run(const std::string& name) {
     const auto parts = CLI::detail::split(name, ':');
-    if (parts.size() == 4 && parts[0] == "segments")
-      return segments(name, parts[1], parts[2], parts[3]);
+    count_ = parts.size() == 6 ? std::stoull(parts[5]) : given_count_;
+    if ((parts.size() == 5 || parts.size() == 6) && parts[0] == "segments")
+      return segments(name, parts[1], parts[2], parts[3], parts[4]);
     if (parts.size() == 3 && parts[0] == "topk")
       return top_k(name, std::stoull(parts[1]), parts[2]);
     throw std::runtime_error(
-        "'" + name + "' is neither segments:value:lengths:distribution nor topk:k:distribution");
+        "'" + name +
+        "' is neither segments:key:value:lengths:distribution[:count] nor topk:k:distribution");
   }
 
   [[nodiscard]] const sortium::DeviceInfo& device() const { return gpu_.queue->device().info(); }
 
  private:
-  nlohmann::json segments(const std::string& name, const std::string& value,
+  nlohmann::json segments(const std::string& name, const std::string& key, const std::string& value,
                           const std::string& lengths, const std::string& distribution) {
+    if (key != "u32" && key != "f32") throw std::runtime_error(name + ": keys are u32 or f32");
     if (value != "none" && value != "u32")
       throw std::runtime_error(name + ": values are none or u32");
-    if (distribution != "uniform" && distribution != "upper16")
-      throw std::runtime_error(name + ": uniform or upper16");
+    const bool floats = key == "f32";
     const std::size_t bytes = count_ * 4, value_bytes = value == "none" ? 0 : bytes;
     const std::vector<std::int32_t> host_offsets = offsets_of(lengths, count_);
     const std::size_t segments = host_offsets.size() - 1;
@@ -95,7 +114,8 @@ class Comparison {
     check(cudaMemcpy(offsets.data, host_offsets.data(), offsets.bytes, cudaMemcpyHostToDevice));
     const auto* const device_offsets = static_cast<const std::int32_t*>(offsets.data);
     auto* const device_keys = static_cast<std::uint32_t*>(keys.data);
-    peers::make_keys(keys.data, sortium::KeyType::u32, count_, "uniform");
+    peers::make_keys(keys.data, sortium::parse_key_type(key), count_,
+                     distribution == "upper16" ? "uniform" : distribution);
     if (distribution == "upper16")
       peers::share_upper_bits(device_keys, device_offsets, segments, gpu_.stream);
     if (value_bytes != 0) peers::make_positions(values.data, 4, count_, gpu_.stream);
@@ -106,6 +126,7 @@ class Comparison {
     };
     const peers::SegmentedSort into_expected{count_,
                                              segments,
+                                             floats,
                                              device_offsets,
                                              device_keys,
                                              number(values),
@@ -120,6 +141,7 @@ class Comparison {
     DeviceArray temp(std::max(sort_bytes, radix_bytes));
 
     sortium::Problem problem;
+    problem.key = sortium::parse_key_type(key);
     problem.count = count_;
     problem.segments = segments;
     if (value_bytes != 0) problem.payload = sortium::Payload::values;
@@ -163,9 +185,11 @@ class Comparison {
     };
     const auto merge = [&] { peers::moderngpu_segmented_sort(into_got, gpu_.stream); };
     const auto copy_and_merge = [&] { copy(), merge(); };
-    auto moderngpu = contender("moderngpu", merge, [&] { return matches(copy_and_merge); });
-    moderngpu.prepare = copy;
-    all.insert(all.end() - 1, std::move(moderngpu));
+    if (!floats) {
+      auto moderngpu = contender("moderngpu", merge, [&] { return matches(copy_and_merge); });
+      moderngpu.prepare = copy;
+      all.insert(all.end() - 1, std::move(moderngpu));
+    }
 #endif
     auto row = measured(name, all, plan);
     row["segments"] = segments;
@@ -279,7 +303,7 @@ class Comparison {
   }
 
   peers::Gpu gpu_;
-  std::uint64_t count_;
+  std::uint64_t given_count_, count_ = 0;
   double seconds_;
 };
 
@@ -292,11 +316,12 @@ int main(int argc, char** argv) try {
   std::string json;
   std::vector<std::string> cases;
   app.add_option("--n", count, "number of keys, at most 2^31 - 1: CUB's offsets have 32 bits")
-      ->check(CLI::Range(std::uint64_t{1} << 20, (std::uint64_t{1} << 31) - 1));
+      ->check(CLI::Range(std::uint64_t{1}, (std::uint64_t{1} << 31) - 1));
   app.add_option("--seconds", seconds, "time for each case");
   app.add_option("--json", json, "also write the results to this file");
-  app.add_option("case", cases,
-                 "segments:value:lengths:distribution or topk:k:distribution (default: all)");
+  app.add_option(
+      "case", cases,
+      "segments:key:value:lengths:distribution[:count] or topk:k:distribution (default: all)");
   CLI11_PARSE(app, argc, argv);
   if (cases.empty()) cases = all_cases();
 

@@ -11,8 +11,10 @@ namespace peers {
 
 // Segment s has the records from offsets[s] to offsets[s + 1]. It is sorted in ascending order,
 // stably and out of place. All pointers are device memory. Without values, only keys are sorted.
+// Keys are u32 or, with `floats`, f32.
 struct SegmentedSort {
   std::size_t count, segments;  // both less than 2^31
+  bool floats;
   const std::int32_t* offsets;
   const std::uint32_t *keys_in, *values_in;
   std::uint32_t *keys_out, *values_out;
@@ -24,7 +26,8 @@ void cub_segmented_sort(void* temp, std::size_t& temp_bytes, const SegmentedSort
                         cudaStream_t stream);
 void cub_segmented_radix(void* temp, std::size_t& temp_bytes, const SegmentedSort& sort,
                          cudaStream_t stream);
-// Sorts keys_out and values_out in place. Keeps its temporary memory for the next call.
+// Sorts keys_out and values_out in place; u32 keys only. Keeps its temporary memory for the next
+// call.
 void moderngpu_segmented_sort(const SegmentedSort& sort, cudaStream_t stream);
 // Sorts all keys in descending order: CUB 3.0 has no top-k.
 void cub_descending(void* temp, std::size_t& temp_bytes, const float* in, float* out,

@@ -30,6 +30,7 @@ typedef unsigned long long u64;
   extern __shared__ __align__(128) unsigned char name##_raw[];                      \
   type* const name = (type*)name##_raw
 #define UNROLL _Pragma("unroll")
+#define ROLLED _Pragma("unroll 1")
 
 #define local_id() (threadIdx.x)
 #define group_id() (blockIdx.x)

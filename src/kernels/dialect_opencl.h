@@ -26,6 +26,7 @@ typedef ulong u64;
   __local type name##_storage __attribute__((aligned(128)));                        \
   LOCAL type* const name = &name##_storage
 #define UNROLL _Pragma("unroll")
+#define ROLLED _Pragma("unroll 1")
 
 #define local_id() ((u32)get_local_id(0))
 #define group_id() ((u32)get_group_id(0))

@@ -18,6 +18,7 @@
 #include "../catalog.hpp"
 #include "embedded.hpp"
 #include "segmented_shape.hpp"
+#include "segmented_small.hpp"
 
 namespace sortium {
 namespace {
@@ -445,20 +446,26 @@ class Segmented final : public Algorithm {
             "every record is read and written once; those of segments longer than local memory "
             "once "
             "more for each level of partition (one, if their keys spread), whose keys are read "
-            "twice; at most 12 launches and 3 for each 8 bits",
+            "twice; at most 12 launches and 3 for each 8 bits; at most 2 launches for small "
+            "problems",
         .parameters = {
             {"variant",
              "the kernels; the default depends on the kind of device",
              0,
              0,
-             {"gpu", "cpu"}},
+             {"gpu", "cpu", "small"}},
             {"blocks",
              "classes of lengths that work-groups sort; the length doubles from class to class "
              "(variant gpu)",
              1,
              most_blocks,
              {}},
-            {"groups", "work-groups that process long segments", 1, 1 << 20, {}}}};
+            {"groups", "work-groups that process long segments", 1, 1 << 20, {}},
+            {"piece",
+             "records of a segment that a work-group sorts: a power of two (variant small)",
+             1,
+             1 << 13,
+             {}}}};
     return info;
   }
 
@@ -466,10 +473,21 @@ class Segmented final : public Algorithm {
 
   std::unique_ptr<Sorter> plan(const Problem& problem, const Capabilities& device,
                                const Parameters& given) const override {
-    if (given.word("variant", device.kind == DeviceKind::cpu ? "cpu" : "gpu") == "cpu")
+    const std::string variant = given.word("variant", default_variant(problem, device, given));
+    if (variant == "small")
+      return make_small_sorter(problem, make_small_shape(problem, device, given));
+    if (variant == "cpu")
       return std::make_unique<CpuSorter>(
           problem, device, given.number("groups", 8 * std::uint64_t{device.compute_units}));
     return std::make_unique<GpuSorter>(problem, device, make_gpu_shape(problem, device, given));
+  }
+
+ private:
+  static std::string_view default_variant(const Problem& problem, const Capabilities& device,
+                                          const Parameters& given) {
+    if (device.kind == DeviceKind::cpu) return "cpu";
+    const bool of_gpu = given.has("blocks") || given.has("groups");
+    return is_small(problem, device) && !of_gpu ? "small" : "gpu";
   }
 };
 

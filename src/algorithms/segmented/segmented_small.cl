@@ -1,0 +1,295 @@
+// segmented, small problems: sorts all segments in one launch, or in two if a segment may have more
+// than PIECE records. Each work-group has a share of the records, and sorts the pieces that begin
+// in it. A piece is a whole segment, or PIECE records of a longer one. A record's place in its
+// piece is the number of records that come before it: runs of RUN records are counted through, then
+// pairs of sorted runs are merged by binary search. The second launch merges the pieces of longer
+// segments in the same way. offsets.cl comes before this file.
+
+PARAMETER(WG)       // work-items of a work-group
+PARAMETER(ITEMS)    // records of a work-item
+PARAMETER(PIECE)    // the most records of a piece, a power of two
+PARAMETER(GATHERS)  // 1: a record has more than the compared bits of its key
+
+#define CAPACITY (WG * ITEMS)  // records of a work-group's pieces: a share, and PIECE more
+#define RUN 16u                // records of a run that is sorted by counting
+#define RANK_LAST ((ukey_t)(~(ukey_t)0))
+#define NOWHERE 0xffffffffu  // a record past the end, or before which no segment begins
+
+// small_bytes() in segmented_small.cpp computes its size.
+typedef struct {
+  ukey_t ranks[2 * CAPACITY];  // each step moves them to the other half
+#if GATHERS
+  u16 sources[2 * CAPACITY];  // where each rank was before the sort
+#endif
+  // At first the length of the piece that begins at the record; then the number of the record's
+  // piece; finally the piece's PIECE_WORD.
+  u32 notes[CAPACITY];
+  u32 pieces[CAPACITY];  // PIECE_WORD of each piece
+  index_t scratch[SCAN_WORDS(WG)];
+  u32 samples[WG + 1];
+  u32 near[2], found[2];
+  u32 longest;  // records of the longest piece
+} segmented_small_memory_t;
+
+// A piece: its first record, from the work-group's first one on; its length; 1 if its segment has
+// other pieces.
+#define PIECE_WORD(begin, count, is_part) ((begin) | (count) << 15 | (is_part) << 30)
+#define PIECE_BEGIN(word) ((word)&0x7fffu)
+#define PIECE_COUNT(word) ((word) >> 15 & 0x7fffu)
+#define PIECE_IS_PART(word) ((word) >> 30)
+
+// Stores in found[0] and found[1] the numbers of the segments that have the records `first` and
+// `last`. Every work-item compares one sample of all segments, then one segment near the sample.
+// There are at most WG * WG segments.
+INLINE void find_segments(LOCAL segmented_small_memory_t* mine, GLOBAL const offset_t* offsets,
+                          u32 segments, u32 first, u32 last) {
+  const u32 t = local_id(), step = (segments + WG - 1) / WG;
+  const u32 begin = t * step < segments ? (u32)offsets[t * step] : NOWHERE;
+  mine->samples[t] = begin;
+  if (t == 0) mine->samples[WG] = NOWHERE;
+  barrier_local();
+  const u32 next = mine->samples[t + 1];
+  if (begin <= first && first < next) mine->near[0] = t * step;
+  if (begin <= last && last < next) mine->near[1] = t * step;
+  barrier_local();
+  UNROLL
+  for (u32 i = 0; i < 2; ++i) {
+    const u32 record = i == 0 ? first : last, s = mine->near[i] + t;
+    const u32 here = t < step && s < segments ? (u32)offsets[s] : NOWHERE;
+    const u32 after = t + 1 < step && s + 1 < segments ? (u32)offsets[s + 1] : NOWHERE;
+    if (here <= record && record < after) mine->found[i] = s;
+  }
+  barrier_local();
+}
+
+// Returns where the first piece of a segment from record `from` on begins; it may be the segment's
+// end, or beyond it.
+INLINE u32 first_piece(u32 begin, u32 from) {
+  return begin >= from ? begin : begin + (from - begin + PIECE - 1) / PIECE * PIECE;
+}
+
+// Notes the lengths of the pieces that begin in [from, to) at their first records: `count` records
+// from `base` on. The work-group's segments are `first` to `last`.
+INLINE void note_pieces(LOCAL segmented_small_memory_t* mine, GLOBAL const offset_t* offsets,
+                        u32 first, u32 last, u32 from, u32 to, u32 base, u32 count) {
+  const u32 t = local_id();
+  ROLLED
+  for (u32 at = t; at < count; at += WG) mine->notes[at] = 0;
+  if (t == 0) mine->longest = 0;
+  barrier_local();
+  u32 longest = 0;
+  ROLLED
+  for (u32 s = first + t; s <= last; s += WG) {
+    const u32 begin = (u32)offsets[s], end = (u32)offsets[s + 1];
+    const u32 piece = first_piece(begin, from);
+    if (piece < to && piece < end) {
+      const u32 length = min(end - piece, (u32)PIECE);
+      mine->notes[piece - base] = length | (end - begin > PIECE ? 1u : 0u) << 15;
+      longest = max(longest, length);
+    }
+  }
+  if (longest != 0) local_max(&mine->longest, longest);
+  barrier_local();
+}
+
+// Numbers the pieces of the `count` records, and replaces each note by its piece's PIECE_WORD. A
+// work-item then knows the records t, t + WG, ….
+INLINE void number_pieces(LOCAL segmented_small_memory_t* mine, u32 count) {
+  const u32 t = local_id(), rows = (count + WG - 1) / WG;
+  const u32 begin = min(t * rows, count), end = min(begin + rows, count);
+  u32 begins = 0;
+  ROLLED
+  for (u32 at = begin; at < end; ++at) begins += mine->notes[at] != 0 ? 1u : 0u;
+  index_t all;
+  u32 number = (u32)wg_scan_add(mine->scratch, WG, begins, &all);
+  ROLLED
+  for (u32 at = begin; at < end; ++at) {
+    const u32 note = mine->notes[at];
+    if (note != 0) mine->pieces[number++] = PIECE_WORD(at, note & 0x7fffu, note >> 15);
+    mine->notes[at] = number - 1;
+  }
+  barrier_local();
+  ROLLED
+  for (u32 at = t; at < count; at += WG) mine->notes[at] = mine->pieces[mine->notes[at]];
+}
+
+// Returns the place of record `at` among the RUN neighbours of its piece that become a run.
+INLINE u32 place_in_run(LOCAL const ukey_t* ranks, u32 piece, u32 at, ukey_t rank) {
+  const u32 begin = PIECE_BEGIN(piece), in_run = (at - begin) & (RUN - 1), run = at - in_run;
+  const u32 count = begin + PIECE_COUNT(piece) - run;
+  u32 before = 0;
+  UNROLL
+  for (u32 i = 0; i < RUN; ++i) {
+    ukey_t its = RANK_LAST;
+    if (i < count) its = ranks[run + i];
+    before += its < rank || (its == rank && i < in_run) ? 1u : 0u;
+  }
+  return run + before;
+}
+
+// Returns the place of record `at` after its sorted run, of `width` records, is merged with the
+// neighbouring one.
+INLINE u32 place_in_pair(LOCAL const ukey_t* ranks, u32 piece, u32 at, ukey_t rank, u32 width) {
+  const u32 begin = PIECE_BEGIN(piece), count = PIECE_COUNT(piece), place = at - begin;
+  const u32 is_right = (place & width) != 0 ? 1 : 0, other = (place & ~(width - 1)) ^ width;
+  const u32 others = other < count ? min(count - other, width) : 0;
+  LOCAL const ukey_t* run = ranks + begin + other;
+  u32 before = 0;
+  ROLLED
+  for (u32 step = width; step > 0; step /= 2) {
+    const u32 next = before + step, is_there = next <= others ? 1 : 0;
+    ukey_t its = 0;
+    if (is_there) its = run[next - 1];
+    const u32 is_before = its < rank || (its == rank && is_right) ? 1 : 0;
+    before = is_there & is_before ? next : before;
+  }
+  return at - (is_right ? width : 0) + before;
+}
+
+// Sorts the pieces of the work-group's `count` records. Returns the half of the ranks that has the
+// result.
+INLINE u32 sort_pieces(LOCAL segmented_small_memory_t* mine, u32 count) {
+  const u32 longest = mine->longest;
+  u32 side = 0;
+  for (u32 width = 0; width < longest; width = width == 0 ? RUN : 2 * width) {
+    LOCAL const ukey_t* from = mine->ranks + side * CAPACITY;
+    const u32 to = (side ^ 1) * CAPACITY;
+    ROLLED
+    for (u32 at = local_id(); at < count; at += WG) {
+      const u32 piece = mine->notes[at];
+      const ukey_t rank = from[at];
+      const u32 place = to + (width == 0 ? place_in_run(from, piece, at, rank)
+                                         : place_in_pair(from, piece, at, rank, width));
+      mine->ranks[place] = rank;
+#if GATHERS
+      mine->sources[place] = width == 0 ? (u16)at : mine->sources[side * CAPACITY + at];
+#endif
+    }
+    side ^= 1;
+    barrier_local();
+  }
+  return side;
+}
+
+// Stores the sorted pieces: parts of a segment in spare memory. The rest of each record is loaded
+// before anything is stored, because the output may be the input.
+INLINE void store_pieces(LOCAL segmented_small_memory_t* mine, u32 side, u32 base, u32 count,
+                         GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
+                         GLOBAL ukey_t* keys_spare, GLOBAL ukey_t* ranks_spare,
+                         GLOBAL const value_t* values_in, GLOBAL value_t* values_out,
+                         GLOBAL value_t* values_spare) {
+  const u32 t = local_id(), first = side * CAPACITY + t;
+  record_t record[ITEMS];
+  UNROLL
+  for (u32 i = 0; i < ITEMS; ++i)
+    if (i * WG + t < count) {
+#if GATHERS
+      record[i] = load_record(keys_in, values_in, base + mine->sources[first + i * WG]);
+#else
+      record[i].key = key_of_order(mine->ranks[first + i * WG]);
+      record[i].value = 0;
+#endif
+    }
+  barrier_all();
+  UNROLL
+  for (u32 i = 0; i < ITEMS; ++i)
+    if (i * WG + t < count) {
+      const u32 at = base + i * WG + t, is_part = PIECE_IS_PART(mine->notes[i * WG + t]);
+      if (is_part) ranks_spare[at] = mine->ranks[first + i * WG];
+      store_record(is_part ? keys_spare : keys_out, is_part ? values_spare : values_out, at,
+                   record[i]);
+    }
+}
+
+//   keys_in, values_in  in: n records
+//   keys_out, values_out  out: the sorted segments of up to PIECE records; may be the input
+//   keys_spare, values_spare, ranks_spare  out: the sorted pieces of longer segments
+//   offsets        in: segment s has the records from offsets[s] to offsets[s + 1]
+//   share          records of each work-group, at most PIECE and CAPACITY - PIECE
+KERNEL(WG)
+void segmented_small_sort(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
+                          GLOBAL ukey_t* keys_spare, GLOBAL ukey_t* ranks_spare,
+                          GLOBAL const value_t* values_in, GLOBAL value_t* values_out,
+                          GLOBAL value_t* values_spare, GLOBAL const offset_t* offsets,
+                          u32 segments, u32 n, u32 share) {
+  LOCAL_STRUCT(segmented_small_memory_t, mine);
+  const u32 t = local_id(), from = group_id() * share, to = min(from + share, n);
+
+  // Find the pieces that begin in the share: `count` records from `base` on.
+  find_segments(mine, offsets, segments, from, to - 1);
+  const u32 first = mine->found[0], last = mine->found[1];
+  const u32 base = min(first_piece((u32)offsets[first], from), (u32)offsets[first + 1]);
+  const u32 end = min(first_piece((u32)offsets[last], to), (u32)offsets[last + 1]);
+  const u32 count = base < to ? end - base : 0;
+
+  // Load.
+  ukey_t key[ITEMS];
+  UNROLL
+  for (u32 i = 0; i < ITEMS; ++i)
+    if (i * WG + t < count) key[i] = keys_in[base + i * WG + t];
+  UNROLL
+  for (u32 i = 0; i < ITEMS; ++i)
+    if (i * WG + t < count) mine->ranks[i * WG + t] = key_rank(key[i]);
+
+  note_pieces(mine, offsets, first, last, from, to, base, count);
+  number_pieces(mine, count);
+  const u32 side = sort_pieces(mine, count);
+  store_pieces(mine, side, base, count, keys_in, keys_out, keys_spare, ranks_spare, values_in,
+               values_out, values_spare);
+}
+
+// Returns the place of record `at` of a segment of `length` records whose pieces are sorted.
+// Searches TOGETHER pieces at once, because each step waits for its load.
+#define TOGETHER 4u
+INLINE u32 place_in_segment(GLOBAL const ukey_t* ranks, u32 length, u32 at) {
+  const u32 own = at / PIECE;
+  const ukey_t rank = ranks[at];
+  u32 place = at - own * PIECE;
+  ROLLED
+  for (u32 piece = 0; piece * PIECE < length; piece += TOGETHER) {
+    u32 before[TOGETHER];
+    UNROLL
+    for (u32 i = 0; i < TOGETHER; ++i) before[i] = 0;
+    ROLLED
+    for (u32 step = PIECE; step > 0; step /= 2) {
+      UNROLL
+      for (u32 i = 0; i < TOGETHER; ++i) {
+        const u32 next = before[i] + step, last = (piece + i) * PIECE + next;
+        const u32 is_there = next <= PIECE && last <= length ? 1 : 0;
+        ukey_t its = 0;
+        if (is_there) its = ranks[last - 1];
+        const u32 is_before = its < rank || (its == rank && piece + i < own) ? 1 : 0;
+        before[i] = is_there & is_before ? next : before[i];
+      }
+    }
+    UNROLL
+    for (u32 i = 0; i < TOGETHER; ++i) place += piece + i != own ? before[i] : 0;
+  }
+  return place;
+}
+
+// Merges the pieces of the segments with more than PIECE records. A share is at most as long as a
+// piece, so only its first and its last segment can be such.
+//   keys_spare, values_spare, ranks_spare  in: the sorted pieces
+//   keys_out, values_out      out: the merged segments
+KERNEL(WG)
+void segmented_small_merge(GLOBAL const ukey_t* keys_spare, GLOBAL const ukey_t* ranks_spare,
+                           GLOBAL const value_t* values_spare, GLOBAL ukey_t* keys_out,
+                           GLOBAL value_t* values_out, GLOBAL const offset_t* offsets, u32 segments,
+                           u32 n, u32 share) {
+  LOCAL_STRUCT(segmented_small_memory_t, mine);
+  const u32 from = group_id() * share, to = min(from + share, n);
+  find_segments(mine, offsets, segments, from, to - 1);
+  const u32 segments_here = mine->found[0] == mine->found[1] ? 1 : 2;
+  ROLLED
+  for (u32 i = 0; i < segments_here; ++i) {
+    const u32 begin = (u32)offsets[mine->found[i]], end = (u32)offsets[mine->found[i] + 1];
+    const u32 first = max(begin, from), last = end - begin > PIECE ? min(end, to) : 0;
+    ROLLED
+    for (u32 at = first + local_id(); at < last; at += WG) {
+      const record_t record = load_record(keys_spare, values_spare, at);
+      const u32 place = place_in_segment(ranks_spare + begin, end - begin, at - begin);
+      store_record(keys_out, values_out, begin + place, record);
+    }
+  }
+}
