@@ -362,10 +362,13 @@ TEST(LongSegments, ArePartedUntilTheyAreShort) {
         cases.push_back(c);
       }
     thin_out(cases);
-    for (const auto& c : cases) {
-      EXPECT_EQ(run_stable(trial, c, {"segmented", "variant=gpu,blocks=1,groups=7"}), "")
-          << describe(c);
-    }
+    for (const auto& c : cases) try {
+        EXPECT_EQ(run_stable(trial, c, {"segmented", "variant=gpu,blocks=1,groups=7"}), "")
+            << describe(c);
+      } catch (const Error& e) {
+        if (e.code() != ErrorCode::unsupported) throw;
+        GTEST_SKIP() << e.what();  // too little local memory
+      }
   }
 }
 

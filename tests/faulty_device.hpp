@@ -1,18 +1,15 @@
-// A wrapper of a device, whose n-th call fails: allocation, build, launch or copy.
+// A device whose n-th call fails: allocation, build, launch or copy.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <atomic>
-#include <memory>
-#include <sortium/device.hpp>
-#include <utility>
+
+#include "wrapped_device.hpp"
 
 namespace sortium::test {
 
-class FaultyDevice final : public Device {
+class FaultyDevice final : public WrappedDevice {
  public:
-  explicit FaultyDevice(std::shared_ptr<Device> real) : real_(std::move(real)) {}
+  using WrappedDevice::WrappedDevice;
 
   // Makes the n-th call from now on fail, or all calls from that one on, as if the device were
   // lost.
@@ -26,97 +23,9 @@ class FaultyDevice final : public Device {
     until_failure_ = 0;
     return failed_.exchange(false);
   }
-  [[nodiscard]] int buffers() const { return *buffers_; }  // buffers that exist
-  [[nodiscard]] Device& real() const { return *real_; }
-
-  const DeviceInfo& info() const override { return real_->info(); }
-  std::unique_ptr<Buffer> allocate(std::uint64_t bytes) override {
-    pass(ErrorCode::out_of_memory, fmt::format("an allocation of {} bytes", bytes));
-    return std::make_unique<CountedBuffer>(real_->allocate(bytes), buffers_);
-  }
-  std::unique_ptr<Buffer> adopt(void* host, std::uint64_t bytes) override {
-    pass(ErrorCode::out_of_memory, "adopt");
-    return real_->adopt(host, bytes);
-  }
-  void sync_host(Queue& queue, Buffer& adopted) override {
-    pass(ErrorCode::device_failed, "sync_host");
-    real_->sync_host(static_cast<FaultyQueue&>(queue).real(), adopted);
-  }
-  std::unique_ptr<Queue> make_queue(bool tracing = false) override {
-    pass(ErrorCode::device_failed, "make_queue");
-    return std::make_unique<FaultyQueue>(std::static_pointer_cast<FaultyDevice>(shared_from_this()),
-                                         real_->make_queue(tracing));
-  }
-  std::uint64_t free_memory() override { return real_->free_memory(); }
-  std::unique_ptr<Module> compile(const std::string& source,
-                                  std::vector<std::byte>& binary) override {
-    pass(ErrorCode::build_failed, "compile");
-    return real_->compile(source, binary);
-  }
-  std::unique_ptr<Module> load(std::span<const std::byte> binary) override {
-    pass(ErrorCode::build_failed, "load");
-    return real_->load(binary);
-  }
-  void* native_context() override { return real_->native_context(); }
 
  private:
-  class CountedBuffer final : public Buffer {
-   public:
-    CountedBuffer(std::unique_ptr<Buffer> real, std::shared_ptr<std::atomic<int>> count)
-        : real_(std::move(real)), count_(std::move(count)) {
-      ++*count_;
-    }
-    ~CountedBuffer() override { --*count_; }
-    Memory memory() const override { return real_->memory(); }
-
-   private:
-    std::unique_ptr<Buffer> real_;
-    std::shared_ptr<std::atomic<int>> count_;
-  };
-
-  class FaultyQueue final : public Queue {
-   public:
-    FaultyQueue(std::shared_ptr<FaultyDevice> device, std::unique_ptr<Queue> real)
-        : device_(std::move(device)), real_(std::move(real)) {}
-    Queue& real() { return *real_; }
-    Device& device() const override { return *device_; }
-    void launch(const Launch& launch) override {
-      pass("launch");
-      real_->launch(launch);
-    }
-    void copy(Memory to, Memory from, std::uint64_t bytes, std::string_view phase) override {
-      pass("copy");
-      real_->copy(to, from, bytes, phase);
-    }
-    void fill(Memory to, std::uint32_t pattern, std::uint64_t bytes,
-              std::string_view phase) override {
-      pass("fill");
-      real_->fill(to, pattern, bytes, phase);
-    }
-    void flush() override { real_->flush(); }
-    void write(Memory to, const void* from, std::uint64_t bytes) override {
-      pass("write");
-      real_->write(to, from, bytes);
-    }
-    void read(void* to, Memory from, std::uint64_t bytes) override {
-      pass("read");
-      real_->read(to, from, bytes);
-    }
-    void finish() override {
-      pass("finish");
-      real_->finish();
-    }
-    void begin_trace() override { real_->begin_trace(); }
-    std::vector<TraceEntry> end_trace() override { return real_->end_trace(); }
-    void* native() const override { return real_->native(); }
-
-   private:
-    void pass(const char* what) { device_->pass(ErrorCode::device_failed, what); }
-    std::shared_ptr<FaultyDevice> device_;
-    std::unique_ptr<Queue> real_;
-  };
-
-  void pass(ErrorCode code, const std::string& what) {
+  void pass(ErrorCode code, const std::string& what) override {
     std::uint64_t left = until_failure_.load();
     while (left != 0 &&
            !until_failure_.compare_exchange_weak(left, left == 1 && lost_ ? 1 : left - 1)) {
@@ -126,8 +35,6 @@ class FaultyDevice final : public Device {
     throw Error(code, "injected: " + what + " failed");
   }
 
-  std::shared_ptr<Device> real_;
-  std::shared_ptr<std::atomic<int>> buffers_ = std::make_shared<std::atomic<int>>(0);
   std::atomic<std::uint64_t> until_failure_{0};
   std::atomic<bool> failed_{false}, lost_{false};
 };

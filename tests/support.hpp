@@ -10,6 +10,8 @@
 #include <sortium/sortium.hpp>
 #include <string>
 
+#include "wrapped_device.hpp"
+
 namespace sortium::test {
 
 inline bool is_set(const char* variable) {
@@ -24,14 +26,31 @@ inline std::string device_spec() {
   return spec != nullptr ? spec : "";
 }
 
+// The device, as if it were a GPU with sub-groups of SORTIUM_TEST_AS_GPU lanes, if that is set: so
+// a CPU whose OpenCL has native sub-groups runs the algorithms for GPUs.
+class AsGpu final : public WrappedDevice {
+ public:
+  AsGpu(std::shared_ptr<Device> real, unsigned lanes) : WrappedDevice(real), info_(real->info()) {
+    info_.claimed.kind = DeviceKind::gpu;
+    info_.claimed.sub_group_size = lanes;
+  }
+  const DeviceInfo& info() const override { return info_; }
+
+ private:
+  DeviceInfo info_;
+};
+
 inline const std::shared_ptr<Device>& test_device() {
-  static const std::shared_ptr<Device> device = [] {
+  // Never destroyed: at exit, some drivers are gone before it.
+  static const auto& device = *new std::shared_ptr<Device>([] {
     auto found = find_device(device_spec(), true);
+    if (const char* lanes = std::getenv("SORTIUM_TEST_AS_GPU"); lanes != nullptr)
+      found = std::make_shared<AsGpu>(std::move(found), std::stoi(lanes));
     fmt::print("device under test: {} {} ({})\n", found->info().id, found->info().name,
                found->info().language);
     std::fflush(stdout);
     return found;
-  }();
+  }());
   return device;
 }
 

@@ -88,8 +88,8 @@ void claim_sub_groups(const cl::Device& device, Capabilities& c) {
   if (has("cl_nv_device_attribute_query")) {
     c.sub_group_words = SubGroupWords::ptx;
     c.sub_group_size = query<cl_uint>(device, nv_warp_size, 32);
-  } else if (has("cl_khr_subgroups") && has("cl_khr_subgroup_ballot") &&
-             has("cl_khr_subgroup_shuffle")) {
+  } else if ((has("cl_khr_subgroups") || has("cl_intel_subgroups")) &&
+             has("cl_khr_subgroup_ballot") && has("cl_khr_subgroup_shuffle")) {
     unsigned size = query<cl_uint>(device, amd_wavefront_width, 0);
     std::size_t bytes = 0;
     if (clGetDeviceInfo(device(), intel_sub_group_sizes, 0, nullptr, &bytes) == CL_SUCCESS &&
