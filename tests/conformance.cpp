@@ -440,6 +440,19 @@ TEST(LongCounts, AreTold) {
   expect_stable(std::move(cases), {"onesweep", "items=1,work_group=256,count_bits=11"});
 }
 
+// onesweep skips digits that all keys share, whatever their number: odd ones, too.
+TEST(SkippedPasses, OfAnyNumber) {
+  std::vector<Case> cases;
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    const auto payload = seed % 2 == 0 ? Payload::none : Payload::values;
+    cases.push_back({{.key = KeyType::u32, .count = 2'101, .payload = payload},
+                     seed % 3 == 0,
+                     Distribution::digits,
+                     seed});
+  }
+  expect_stable(std::move(cases), {"onesweep", "items=1,work_group=256"});
+}
+
 // Lists that fill some rows of a work-group in part. The table has only a few such sizes.
 TEST(OneGroup, RowsInPart) {
   if (on_host()) GTEST_SKIP() << "kernels run on devices";
