@@ -104,13 +104,13 @@ TEST_F(BuiltKernelsTest, TakesMachineCodeOfTheSameMajorArchitectureElsePtx) {
 TEST_F(BuiltKernelsTest, RefusesDamagedFiles) {
   const auto size = fs::file_size(write("sm_80"));
   change_byte(write("magic"), 0);
-  EXPECT_NE(why_refused(file("magic")).find("of another kind"), std::string::npos);
+  EXPECT_NE(why_refused(file("magic")).find("not a file of built kernels"), std::string::npos);
   change_byte(write("count"), 9);
-  EXPECT_NE(why_refused(file("count")).find("not whole"), std::string::npos);
+  EXPECT_NE(why_refused(file("count")).find("incomplete"), std::string::npos);
   change_byte(write("entry"), 40);
   EXPECT_NE(why_refused(file("entry")).find("damaged"), std::string::npos);
   fs::resize_file(write("short"), 40);
-  EXPECT_NE(why_refused(file("short")).find("not whole"), std::string::npos);
+  EXPECT_NE(why_refused(file("short")).find("incomplete"), std::string::npos);
   std::ofstream(file("empty")).flush();
   EXPECT_NE(why_refused(file("empty")).find("cannot be read"), std::string::npos);
   EXPECT_NE(why_refused(file("absent")).find("cannot be opened"), std::string::npos);

@@ -48,21 +48,22 @@ Hash hash(std::span<const std::byte> data) {
 }
 Hash hash(std::string_view text) { return hash(std::as_bytes(std::span(text))); }
 
-// A file: this header, the entries by the hash of their source, the blocks, and what these have,
-// compressed as .xz. Codes of neighbouring kernels share a block, because they are similar.
+// A file consists of this header, the entries in ascending order of Entry::source, the block table,
+// and the blocks' data. Each block is compressed as .xz. A block holds the machine codes of
+// neighbouring kernels, because similar codes compress well together.
 struct Header {
   char magic[8];
   std::uint64_t entries, blocks;
   Hash table_hash;  // of entries and blocks
 };
 struct Entry {
-  Hash source, code;                   // the code: as it is loaded
+  Hash source, code;                   // code: of the decompressed code
   std::uint32_t block, offset, bytes;  // where the code lies in its block
   std::uint32_t padding;
 };
 struct Block {
   std::uint64_t offset;               // from the start of the file
-  std::uint32_t packed_bytes, bytes;  // in the file, and decompressed
+  std::uint32_t packed_bytes, bytes;  // compressed, and decompressed
 };
 static_assert(sizeof(Header) == 40 && sizeof(Entry) == 48 && sizeof(Block) == 16);
 
@@ -79,8 +80,8 @@ std::string own_file() {
              : "";
 }
 
-// True if nobody but root, this user or the library's owner could have written it: who can replace
-// the library need not replace its kernels.
+// True if only root, this user or the library's owner can write to the file. Trusting the library's
+// owner adds no risk: that user can replace the library itself.
 bool is_trusted(const struct stat& s) {
   struct stat own {};
   const bool is_owners = stat(own_file().c_str(), &own) == 0 && own.st_uid == s.st_uid;
@@ -99,7 +100,8 @@ std::vector<fs::path> directories() {
   return {own / folder, own.parent_path() / SORTIUM_LIBDIR / folder};
 }
 
-// The best file of a directory for `arch`.
+// Returns the directory's file of machine code for `arch`, or for the latest earlier architecture
+// of the same major version. Else returns its file of PTX for the latest architecture up to `arch`.
 std::optional<fs::path> file_in(const fs::path& directory, int arch) {
   std::error_code error;
   for (int same = arch; same / 10 == arch / 10; --same)
@@ -113,7 +115,7 @@ std::optional<fs::path> file_in(const fs::path& directory, int arch) {
 
 std::string Target::name() const { return fmt::format("{}_{}", ptx ? "ptx" : "sm", arch); }
 
-// The mapped file.
+// A file of built kernels, mapped into memory.
 struct BuiltKernels::File {
   explicit File(const std::string& name) : path(name) {
     const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -142,7 +144,7 @@ struct BuiltKernels::File {
   std::span<const Entry> entries;
   std::span<const Block> blocks;
 
-  // The block, decompressed; empty if it is damaged.
+  // Returns the decompressed block; empty if the block is damaged.
   [[nodiscard]] std::vector<std::byte> read(const Block& block) const {
     if (block.offset > bytes || block.packed_bytes > bytes - block.offset ||
         block.bytes > most_block_bytes)
@@ -160,11 +162,12 @@ struct BuiltKernels::File {
 BuiltKernels::BuiltKernels(const std::string& path) : file_(std::make_unique<File>(path)) {
   Header header{};
   std::memcpy(&header, file_->data, sizeof header);
-  if (std::memcmp(header.magic, magic, sizeof magic) != 0) refuse(path, "it is of another kind");
+  if (std::memcmp(header.magic, magic, sizeof magic) != 0)
+    refuse(path, "it is not a file of built kernels");
   const std::uint64_t left = file_->bytes - sizeof header;
   if (header.entries > left / sizeof(Entry) ||
       header.blocks > (left - header.entries * sizeof(Entry)) / sizeof(Block))
-    refuse(path, "it is not whole");
+    refuse(path, "it is incomplete");
   const std::byte* const entries = file_->data + sizeof header;
   file_->entries = {reinterpret_cast<const Entry*>(entries),
                     static_cast<std::size_t>(header.entries)};
@@ -218,12 +221,12 @@ std::vector<std::uint8_t> compressed(std::span<const std::byte> block) {
   return packed;
 }
 
-// The parts of a file as they are made.
+// The content of a file that is being made.
 struct Writer {
   std::vector<Entry> entries;
   std::vector<Block> blocks;
   std::vector<std::uint8_t> packed;
-  std::vector<std::byte> block;   // the last one, not yet compressed
+  std::vector<std::byte> block;   // the current block, not yet compressed
   std::map<Hash, Entry> written;  // by the hash of the code: equal codes are written once
 
   void add(std::string_view source, std::span<const std::byte> code) {

@@ -1,6 +1,6 @@
 // Kernels that were compiled when the package was built, so that the usual sorts need no NVRTC. A
-// file for each architecture lies beside the library; a kernel is found by the hash of its source,
-// so a file of another version has none that are wanted.
+// file for each architecture lies beside the library. Kernels are found by the hash of their
+// complete source, so a kernel of another version is never used by mistake.
 #pragma once
 
 #include <cstddef>
@@ -28,13 +28,15 @@ class BuiltKernels {
   // written, or that is damaged, is ignored with a warning. nullptr: there are none.
   [[nodiscard]] static std::unique_ptr<const BuiltKernels> find_for(int arch);
 
-  // Opens one file. Throws Error(invalid_argument) saying why it is not trusted or not whole.
+  // Opens one file. Throws Error(invalid_argument) saying why the file is not trusted, or that it
+  // is damaged.
   explicit BuiltKernels(const std::string& path);
   ~BuiltKernels();
   BuiltKernels(const BuiltKernels&) = delete;
   BuiltKernels& operator=(const BuiltKernels&) = delete;
 
-  // The code of `source`, as kernels::full_text made it. Empty: there is none.
+  // Returns the code compiled from `source`, a text that kernels::full_text returned. Empty if the
+  // file does not contain it.
   [[nodiscard]] std::vector<std::byte> find(std::string_view source) const;
   [[nodiscard]] std::size_t count() const;
 
@@ -43,9 +45,9 @@ class BuiltKernels {
   std::unique_ptr<File> file_;
 };
 
-// Writes a file of kernels, sources with their codes, for BuiltKernels. Similar ones should be
-// neighbours: they are compressed together. Throws
-// Error(device_failed) if it cannot be written.
+// Writes a file that BuiltKernels can read. `kernels` are pairs of source and code. Similar kernels
+// should be neighbours, because neighbours are compressed together. Throws Error(device_failed) if
+// the file cannot be written.
 void write_built_kernels(
     const std::string& path,
     const std::vector<std::pair<std::string, std::vector<std::byte>>>& kernels);

@@ -86,13 +86,13 @@ class CuKernel final : public Kernel {
   std::string_view name() const override { return name_; }
   const cuda::Function function;
 
-  // A kernel gets more than 48 KB of local memory only after this call.
+  // The driver grants a kernel more than 48 KB of local memory only after this call.
   void allow_local(unsigned bytes) {
     if (bytes <= 48 * 1024 || bytes <= allowed_) return;
     SORTIUM_CU(function_set, function, cuda::function_max_dynamic_shared, static_cast<int>(bytes));
     allowed_ = bytes;
   }
-  // Allows clusters of more than 8 work-groups, which not every chip has.
+  // Allows clusters of more than 8 work-groups, which not every chip supports.
   void allow_clusters() {
     if (any_cluster_size_) return;
     SORTIUM_CU(function_set, function, cuda::function_any_cluster_size, 1);
@@ -172,7 +172,7 @@ class HostCopies {
   static unsigned threads() { return std::clamp(std::thread::hardware_concurrency() / 2, 1u, 8u); }
 };
 
-// Returns true if the driver does not know the memory. Then it is pageable. Pinned, managed and
+// Returns true if the driver does not know the memory, which is then pageable. Pinned, managed and
 // device memory needs no staging: a plain copy reaches the link's speed.
 bool is_pageable(const void* host) {
   // Querying a single attribute would fail for pageable memory; this call sets it to 0.
@@ -424,7 +424,7 @@ class CuDevice final : public Device {
   std::unique_ptr<Module> compile(const std::string& source,
                                   std::vector<std::byte>& binary) override {
     if (auto module = load_built(source)) {
-      binary.clear();  // it need not be kept a second time
+      binary.clear();  // the package keeps it already
       return module;
     }
     binary = cuda::compile_for(source, {arch_});
@@ -447,14 +447,15 @@ class CuDevice final : public Device {
     return context_;
   }
 
-  // The package's module of the source; nullptr if it has none that the driver takes.
+  // Returns the package's built module for `source`; nullptr if the package has none, or if the
+  // driver does not accept it.
   std::unique_ptr<Module> load_built(const std::string& source) {
     if (built_ == nullptr) return nullptr;
     const auto code = built_->find(source);
     if (code.empty()) return nullptr;
     try {
       return load(code);
-    } catch (const Error&) {  // made by a compiler that is newer than the driver
+    } catch (const Error&) {  // the driver is older than the compiler
       return nullptr;
     }
   }
@@ -479,7 +480,7 @@ std::vector<std::byte> cuda::compile_for(const std::string& source, Target to) {
     if (r != success)
       throw Error(ErrorCode::build_failed, fmt::format("NVRTC: {} returned {}", call, r));
   };
-  // Checked in advance: NVRTC reports a chip that it does not know by many unrelated errors.
+  // Check the architecture first: for an unknown one, NVRTC reports many unrelated errors.
   int known = 0;
   checked(nvrtc->supported_arch_count(&known), "nvrtcGetNumSupportedArchs");
   std::vector<int> archs(static_cast<std::size_t>(known));

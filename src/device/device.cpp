@@ -10,7 +10,7 @@ namespace sortium {
 
 namespace {
 
-// Only the host: a caller who wants cpu:0 does not wait until drivers have started.
+// Finds only the host, so that a caller who wants cpu:0 need not wait until drivers have started.
 const backend::Found& host() {
   static const backend::Found& found = *new backend::Found(backend::find_host());
   return found;
@@ -135,13 +135,13 @@ std::shared_ptr<Device> find_device(std::string_view spec, bool runs_kernels) {
   if (spec == "auto") return best(runs_kernels);
   const auto is_part_of_a_name = [](unsigned char c) { return std::isalnum(c) != 0; };
   if (std::ranges::none_of(spec, is_part_of_a_name))
-    no_such_device(spec);  // every name contains ' '
+    no_such_device(spec);  // such as ' ', which every name contains
   const std::string wanted = lower(spec);
   if (wanted == "cpu:0" && !host().devices.empty()) return host().devices.front();
   const auto& all = machine().all;
   for (const auto& d : all)
     if (d->info().id == wanted) return d;
-  // "opencl:N" counts over all platforms.
+  // In "opencl:N", N counts the devices of all OpenCL platforms.
   if (wanted.starts_with("opencl:") && wanted.size() > 7 &&
       std::all_of(wanted.begin() + 7, wanted.end(),
                   [](unsigned char c) { return std::isdigit(c); })) {
@@ -150,7 +150,7 @@ std::shared_ptr<Device> find_device(std::string_view spec, bool runs_kernels) {
     if (n < cl.size()) return cl[n];
     no_such_device(spec);
   }
-  // Every name contains blanks.
+  // A spec of blanks would match every name.
   if (wanted.find_first_not_of(" \t\n") == std::string::npos) no_such_device(spec);
   for (const auto& d : all)
     if (lower(d->info().name) == wanted) return d;

@@ -44,7 +44,8 @@ class Arenas {
     auto arena = std::make_unique<tbb::task_arena>(static_cast<int>(count));
     register_thread();
     arena->initialize();
-    // Runs the calling thread's first task in the arena. Workers cannot be forced to run theirs.
+    // Makes the calling thread spawn its first task in the arena now, while there is memory. Worker
+    // threads cannot be made to do so.
     arena->execute([] {
       tbb::parallel_for(
           0, 2, [](int) {}, tbb::simple_partitioner{});
@@ -94,8 +95,8 @@ constexpr std::uint64_t page = 4096, large_page = std::uint64_t{1} << 21;
 
 std::byte* at(const Memory& m) { return static_cast<std::byte*>(m.handle) + m.offset; }
 
-// Calls piece(offset, bytes) on all cores, for pieces that cover all of `bytes`; for a piece
-// perhaps twice. One core alone does not reach the memory's bandwidth.
+// Calls piece(offset, bytes) for pieces that together cover `bytes` bytes, on all cores: one core
+// alone does not reach the memory's bandwidth. It may call it twice for the same piece.
 template <class Piece>
 void in_pieces(std::uint64_t bytes, const Piece& piece) {
   constexpr std::uint64_t step = std::uint64_t{1} << 20;
@@ -138,9 +139,9 @@ class Spare {
 class HostBuffer final : public Buffer {
  public:
   HostBuffer(void* memory, std::uint64_t bytes)
-      : memory_(memory), bytes_(bytes) {}  // memory of the caller
+      : memory_(memory), bytes_(bytes) {}  // the caller's memory
   HostBuffer(std::uint64_t bytes, Spare& spare)
-      : bytes_(bytes), spare_(&spare) {}  // own memory, see own()
+      : bytes_(bytes), spare_(&spare) {}  // memory that own() sets
   HostBuffer(const HostBuffer&) = delete;
   HostBuffer& operator=(const HostBuffer&) = delete;
   ~HostBuffer() override {
@@ -169,7 +170,7 @@ class HostQueue final : public Queue {
   }
   void call(std::string_view phase, const std::function<void()>& work) override {
     if (!tracing_) return work();
-    trace_.push_back({phase, 0});  // before the work: after it, nothing may fail
+    trace_.push_back({phase, 0});  // before the work, because nothing may fail after it
     const auto begin = std::chrono::steady_clock::now();
     work();
     trace_.back().seconds =
@@ -200,7 +201,7 @@ class HostQueue final : public Queue {
 
   void begin_trace() override {
     trace_.clear();
-    trace_.reserve(256);  // the phases of a sort: no allocation fails halfway
+    trace_.reserve(256);  // for all phases of a sort, so that no allocation fails during it
     tracing_ = true;
   }
   std::vector<TraceEntry> end_trace() override {

@@ -1,11 +1,12 @@
-// The threads of cpu:0: oneTBB's, with loops that always finish.
+// Parallel loops for cpu:0, on oneTBB's threads. They always finish, even if memory runs out.
 //
 // oneTBB allocates memory for its tasks while a loop runs, and throws if there is none. A sort that
-// has begun to write its output must not stop there. So the calling thread then runs the rest.
+// has begun to write its output must not stop then. So the calling thread runs the rest of the
+// loop.
 //
-// oneTBB 2021.8 does not survive two failed allocations: that of an arena (it crashes or hangs),
-// and that of the first task that a thread spawns in an arena (it hangs). So arenas are reused, and
-// one is made only while there is enough memory.
+// oneTBB 2021.8 does not survive a failed allocation of two kinds: of an arena (it crashes or
+// hangs), and of the first task that a thread spawns in an arena (it hangs). So arenas are reused,
+// and one is made only while there is enough memory.
 //
 // Every loop has its own context. If loops shared one, a failing loop would cancel the loops inside
 // its bodies: these would return with half of their work undone, and without an exception.
@@ -38,7 +39,7 @@ void repeatable_for(const Range& range, const Body& body, const Partitioner& par
   tbb::task_group_context own(tbb::task_group_context::isolated);
   try {
     return tbb::parallel_for(range, body, partitioner, own);
-  } catch (...) {  // oneTBB lacks memory or threads, or `body` threw, which it does again here
+  } catch (...) {  // oneTBB lacks memory or threads; or `body` threw, and throws again below
   }
   body(range);
 }
@@ -56,7 +57,7 @@ void once_for(std::uint64_t count, std::uint8_t* done, const Partitioner& partit
   tbb::task_group_context own(tbb::task_group_context::isolated);
   try {
     return tbb::parallel_for(tbb::blocked_range<std::uint64_t>(0, count), run, partitioner, own);
-  } catch (...) {  // oneTBB lacks memory or threads; no body runs any more, and some have not run
+  } catch (...) {  // oneTBB lacks memory or threads; some indices are not done, no body is running
   }
   for (std::uint64_t i = 0; i < count; ++i)
     if (done[i] == 0) body(i, i + 1);
@@ -70,7 +71,7 @@ void both_once(const First& first, const Second& second) {
   try {
     return tbb::parallel_invoke([&] { first_ran = true, first(); },
                                 [&] { second_ran = true, second(); }, own);
-  } catch (...) {  // as above
+  } catch (...) {  // oneTBB lacks memory or threads
   }
   if (!first_ran) first();
   if (!second_ran) second();
@@ -85,7 +86,8 @@ void register_thread();
 // The number of hardware threads that the process may use.
 [[nodiscard]] unsigned all_threads();
 
-// An arena that limits a sort to `count` threads; for 1, the calling thread alone.
+// An arena that limits a sort to `count` threads. If `count` is 1, the calling thread runs the
+// sort.
 class Threads {
  public:
   explicit Threads(unsigned count = 1) : count_(count) {}

@@ -11,7 +11,7 @@ namespace {
 }
 
 std::string kind(unsigned bytes) {
-  return bytes == 0 ? "a place in memory" : fmt::format("a number of {} bytes", bytes);
+  return bytes == 0 ? "a pointer to memory" : fmt::format("a number of {} bytes", bytes);
 }
 
 }  // namespace

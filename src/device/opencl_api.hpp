@@ -1,7 +1,6 @@
-// The entry points of OpenCL that Sortium calls, found with dlopen in the ICD loader, so that
-// nothing of OpenCL is needed to start. Their types are those of Khronos's headers.
-// Include this file before CL/opencl.hpp: it makes each OpenCL name call the entry point that was
-// found.
+// The entry points of OpenCL that Sortium calls. Sortium finds them in the ICD loader with dlopen,
+// so it also starts on machines without OpenCL. Their types are those of Khronos's headers. Include
+// this file before CL/opencl.hpp: it redirects each OpenCL name to the entry point that was found.
 #pragma once
 
 #define CL_TARGET_OPENCL_VERSION 120
@@ -58,13 +57,15 @@ struct Api {
 #undef SORTIUM_MEMBER
 };
 
-// Filled in by load(); no entry point may be called before that has returned "".
+// Filled in by load(). Entry points may be called only after load() has returned "".
 extern Api api;
 
-// Returns why the ICD loader is missing; empty if `api` is complete. Loads it once a process.
+// Returns "" if `api` is complete; else why the ICD loader cannot be used. Loads it once per
+// process.
 [[nodiscard]] const std::string& load();
 
-// Calls an entry point. It is a function because CL/opencl.hpp takes the addresses of some.
+// Calls an entry point. It is a function because CL/opencl.hpp takes the addresses of some OpenCL
+// functions.
 template <auto Member>
 struct EntryPoint;
 template <class Returned, class... Arguments, Returned (*Api::*Member)(Arguments...)>
@@ -74,7 +75,7 @@ struct EntryPoint<Member> {
 
 }  // namespace sortium::opencl
 
-#ifndef SORTIUM_OPENCL_API_CPP  // which fills in the members, and calls none
+#ifndef SORTIUM_OPENCL_API_CPP  // opencl_api.cpp needs the names themselves
 #define SORTIUM_OPENCL_ENTRY_POINT(name) \
   sortium::opencl::EntryPoint<&sortium::opencl::Api::name>::call
 #define clBuildProgram SORTIUM_OPENCL_ENTRY_POINT(clBuildProgram)

@@ -12,7 +12,7 @@ namespace sortium {
 namespace {
 
 constexpr unsigned slots_per_thread = 2;
-// Starting a thread costs more than a thread with fewer bytes saves.
+// With fewer bytes per thread, starting a thread takes longer than its copies save.
 constexpr std::uint64_t least_bytes_per_thread = std::uint64_t{4} << 20;
 
 // Waits for a failed thread's copies, so that the next transfer may use its slots. Ignores errors:
@@ -78,7 +78,7 @@ void Staging::run(std::uint64_t bytes, const Work& work) {
   try {
     for (unsigned t = 1; t < threads; ++t) others.emplace_back(work_of, t);
   } catch (const std::system_error&) {
-    // The system can start no more threads: those that run transfer everything.
+    // The system can start no more threads. The running threads transfer all pieces.
   }
   work_of(0);
   for (auto& other : others) other.join();

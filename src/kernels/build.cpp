@@ -56,13 +56,14 @@ std::uint64_t rank_bytes(const Capabilities& c, std::uint64_t work_items, std::u
 
 namespace {
 
-// An OpenCL kernel's two parameters for a pointer: the buffer, and the offset of the first byte.
+// Returns the two OpenCL parameters that replace a pointer: the buffer, and the offset of the
+// pointer's first byte in it.
 std::string as_buffer(const KernelText::Parameter& p) {
   const auto before_name = p.text.substr(0, p.text.size() - p.name.size());
   return fmt::format("{}{}_buffer, u64 {}_begin", before_name, p.name, p.name);
 }
 
-// The statement that computes the pointer from both.
+// Returns the statement that computes the pointer from buffer and offset.
 std::string as_pointer(const KernelText::Parameter& p) {
   return fmt::format(" {0} {1} = ({0})((GLOBAL const u8 *){1}_buffer + {1}_begin);", p.type,
                      p.name);
@@ -86,7 +87,7 @@ std::string prologue(const KernelText& kernel, Backend backend) {
 }
 
 // Returns the source with the statements that the device's language needs at the beginning of every
-// kernel. Line numbers do not change, for the compiler's messages.
+// kernel. Line numbers do not change, so those in the compiler's messages stay right.
 //
 // OpenCL passes whole buffers to a kernel. A sub-buffer for each slice is slow and, with some
 // drivers, unsafe (see docs/design.md). So a parameter `GLOBAL T* p` becomes the buffer and p's
@@ -158,7 +159,7 @@ std::string device_key(const Device& device) {
 
 namespace {
 
-// The device's module, which adds the signatures to its kernels.
+// Wraps the device's module, and gives each kernel its signature.
 class SignedModule final : public Module {
  public:
   SignedModule(std::unique_ptr<Module> module, Signatures signatures)

@@ -30,14 +30,14 @@ constexpr std::size_t name_digits = 32;
 constexpr std::string_view temporary_mark = ".tmp.";
 constexpr std::time_t stale_seconds = 3600;
 
-// FNV-1a. Names files and detects incomplete ones. The key stored in an entry tells what it belongs
-// to.
+// FNV-1a. It names files and detects incomplete ones. Equal hashes do no harm: an entry also stores
+// its key, which load() compares.
 std::uint64_t hash(std::span<const std::byte> data, std::uint64_t seed = 0xcbf29ce484222325u) {
   for (const auto b : data) seed = (seed ^ static_cast<std::uint64_t>(b)) * 0x100000001b3u;
   return seed;
 }
 
-// An entry: this header, the key, the payload.
+// An entry consists of this header, the key and the payload.
 struct Header {
   char magic[8];
   std::uint64_t key_bytes, payload_bytes, checksum;  // the checksum is over key and payload
@@ -64,7 +64,8 @@ class Descriptor {
   int fd_;
 };
 
-// Returns why another user could have written what `s` describes; empty if only this user could.
+// Returns why another user could have written the file or directory that `s` describes; empty if
+// only this user could.
 std::string why_not_ours(const struct stat& s) {
   if (s.st_uid != geteuid())
     return fmt::format("it belongs to user {}, and this process runs as user {}", s.st_uid,
@@ -74,8 +75,8 @@ std::string why_not_ours(const struct stat& s) {
   return {};
 }
 
-// The cache directory; none if it is missing, or if other users could replace its entries. In a
-// directory with the sticky bit (/tmp) they cannot.
+// Opens the cache directory. Returns none if it is missing, or if other users could replace its
+// entries. In a directory with the sticky bit, such as /tmp, they cannot.
 std::optional<Descriptor> open_directory() {
   const std::string where = directory();
   if (where.empty()) return std::nullopt;
@@ -98,8 +99,8 @@ void make_directory(const fs::path& where) {
   mkdir(where.c_str(), 0700);  // if this fails, open_directory finds none
 }
 
-// The content of the regular file `name`, or none. Follows no link, and reads only this user's
-// files.
+// Returns the content of the regular file `name`, or none. Follows no symbolic link, and reads only
+// this user's files.
 std::optional<std::vector<std::byte>> read_own_file(const Descriptor& where,
                                                     const std::string& name) {
   const Descriptor fd(

@@ -1,5 +1,6 @@
 // Operations on sorted records: check that they are sorted, keep the first of each run of equal
-// keys, merge two sorted ranges, search in one. Keys are equal if their ranks (key_rank) are.
+// keys, merge two sorted ranges, search in a sorted range. Keys are equal if their ranks (key_rank)
+// are.
 
 PARAMETER(WG)           // work-items of a work-group, a power of two
 PARAMETER(ITEMS)        // neighbouring records of a work-item in a tile
@@ -7,7 +8,7 @@ PARAMETER(COUNT_BYTES)  // bytes of a run's length: 4 or 8
 
 #define TILE (WG * ITEMS)
 
-// Returns the least `mine` of the work-group.
+// Returns the minimum of `mine` over the work-group.
 INLINE u64 least_of_group(LOCAL u64* found, u64 mine) {
   const u32 t = local_id();
   found[t] = mine;
@@ -19,7 +20,8 @@ INLINE u64 least_of_group(LOCAL u64* found, u64 mine) {
   return found[0];
 }
 
-// Stores in firsts[group] the first record of the group's part that sorts after the next one, or n.
+// Stores in firsts[group] the position of the first record in the group's part that sorts after its
+// successor; n if there is none.
 KERNEL(WG) void sorted_parts(GLOBAL const ukey_t* keys, GLOBAL u64* firsts, u64 n, u64 part) {
   LOCAL_ARRAY(u64, found, WG);
   const u64 begin = group_id() * part;
@@ -31,7 +33,8 @@ KERNEL(WG) void sorted_parts(GLOBAL const ukey_t* keys, GLOBAL u64* firsts, u64 
   if (local_id() == 0) firsts[group_id()] = first;
 }
 
-// Stores the least of `firsts` in *result: the first record that is out of order, or n.
+// Stores the minimum of `firsts` in *result: the position of the first record that is out of order;
+// n if there is none.
 KERNEL(WG) void sorted_whole(GLOBAL const u64* firsts, GLOBAL u64* result, u64 parts, u64 n) {
   LOCAL_ARRAY(u64, found, WG);
   u64 first = n;
@@ -59,8 +62,8 @@ KERNEL(WG) void unique_tally(GLOBAL const ukey_t* keys, GLOBAL index_t* counts, 
   }
 }
 
-// Gathers the first record of each run, in order, and stores the position of each. `counts` must be
-// scanned; its last entry is the number of runs.
+// Gathers the first record of each run, in order, and stores each one's position in `starts`.
+// `counts` must have been scanned: it holds prefix sums, and its last entry is the number of runs.
 KERNEL(WG)
 void unique_gather(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                    GLOBAL const value_t* values_in, GLOBAL value_t* values_out,
@@ -174,8 +177,8 @@ void merge_two(GLOBAL const ukey_t* a, GLOBAL const ukey_t* b, GLOBAL ukey_t* ke
   }
 }
 
-// Stores for each needle the number of sorted keys (of n) before it. With `upper`, keys equal to
-// the needle count, too.
+// Stores for each needle how many of the n sorted keys come before it. If `upper` is 1, keys equal
+// to the needle are counted, too.
 KERNEL(WG)
 void search_places(GLOBAL const ukey_t* keys, GLOBAL const ukey_t* needles, GLOBAL value_t* places,
                    u64 n, u64 needle_count, u32 upper) {

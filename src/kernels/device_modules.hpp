@@ -1,4 +1,4 @@
-// Data of floor 2 that lives as long as a device: built modules and tested capabilities.
+// Data of floor 2 that lives as long as a device: built modules and probed capabilities.
 #pragma once
 
 #include <future>
@@ -14,7 +14,7 @@ namespace sortium::kernels {
 struct Modules : DeviceState {
   std::mutex mutex;
   std::map<std::string, std::shared_future<std::shared_ptr<Module>>>
-      built;  // by source text; ready, or being built
+      built;  // key: source text; the module is ready or being built
   std::once_flag probed;
   Capabilities found;  // result of the probe
 };

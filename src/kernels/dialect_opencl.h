@@ -15,7 +15,7 @@ typedef ulong u64;
 #define KERNEL_RESIDENT(work_group, groups) KERNEL(work_group)
 #endif
 #define INLINE static inline __attribute__((always_inline))
-#define OUTLINE INLINE  // compilers for CPUs need barriers in the kernel itself
+#define OUTLINE INLINE  // compilers for CPUs need all barriers inside the kernel
 #define GLOBAL __global
 #define LOCAL __local
 #define LOCAL_ARRAY(type, name, count) __local type name[count]

@@ -29,9 +29,9 @@ struct KernelText {
 };
 
 // Returns the kernels of `source` in the order of the text. Throws Error(build_failed) naming the
-// source, kernel and parameter for a parameter that is not a `GLOBAL` pointer, u32 or u64, for a
-// name that a macro expands to, and for a second LOCAL_STRUCT in one kernel: CUDA would put both at
-// the same address.
+// source, kernel and parameter if a parameter is not a `GLOBAL` pointer, u32 or u64, if a macro
+// makes the kernel's name, or if a kernel has two LOCAL_STRUCTs: CUDA would put both at the same
+// address.
 [[nodiscard]] std::vector<KernelText> find_kernels(const Source& source);
 
 using Signatures = std::map<std::string, std::shared_ptr<const Signature>, std::less<>>;

@@ -20,8 +20,9 @@ struct Source {
   std::string_view text;
 };
 
-// What the kernels of a module are specialised for, as lines of #define. A source declares each
-// parameter with a line PARAMETER(NAME). build() throws if one is missing or unknown.
+// The parameters for which the kernels of a module are compiled, as lines of #define. A source
+// declares each parameter with a line PARAMETER(NAME). build() throws if a parameter is missing or
+// unknown.
 class Defines {
  public:
   // Sets a parameter of the source. Throws Error(invalid_argument) if it is set already.
@@ -65,17 +66,18 @@ class Defines {
 
 // Bytes of index_t, the kernels' type for counts and positions of `count` records.
 [[nodiscard]] unsigned index_bytes(std::uint64_t count);
-// Bytes of local memory that wg_scan_add needs for `work_items`: SCAN_WORDS of index_t.
+// Bytes of local memory that wg_scan_add needs for `work_items` work-items: SCAN_WORDS(work_items)
+// words of index_t.
 [[nodiscard]] std::uint64_t scan_bytes(const Problem& problem, const Capabilities& capabilities,
                                        std::uint64_t work_items);
-// Bytes of local memory that a work-group's sub-groups need for ranking: SG_RANK_WORDS(bins) of u32
-// for each.
+// Bytes of local memory that a work-group needs for ranking: SG_RANK_WORDS(bins) words of u32 for
+// each of its sub-groups.
 [[nodiscard]] std::uint64_t rank_bytes(const Capabilities& capabilities, std::uint64_t work_items,
                                        std::uint64_t bins);
 
 // The whole text for the device's compiler: defines, the device's dialect, primitives, then the
-// sources. Each source may use those before it. Throws as build() does, except the compiler's
-// errors.
+// sources. Each source may use those before it. Throws the errors of build(), except those of the
+// compiler.
 [[nodiscard]] std::string full_text(const Capabilities& capabilities,
                                     const std::vector<Source>& sources, const Defines& defines);
 
@@ -99,7 +101,7 @@ namespace cache {
 [[nodiscard]] std::string directory();
 [[nodiscard]] bool load(const std::string& key, std::vector<std::byte>& payload);
 void store(const std::string& key, std::span<const std::byte> payload);
-[[nodiscard]] std::string file_of(const std::string& key);  // its path; for tests
+[[nodiscard]] std::string file_of(const std::string& key);  // path of the key's entry; for tests
 }  // namespace cache
 
 }  // namespace sortium::kernels

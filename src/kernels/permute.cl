@@ -1,10 +1,10 @@
 // Moves the elements of an array by positions: a gather or a scatter.
 //
 PARAMETER(WG)          // work-items of a work-group
-PARAMETER(UNIT_BYTES)  // bytes that a work-item moves at once: 1, 2, 4, 8, 16; divides an element
+PARAMETER(UNIT_BYTES)  // bytes moved at once: 1, 2, 4, 8, 16; divides the element's size
 PARAMETER(ONE_UNIT)    // 1: a unit is a whole element
 PARAMETER(SCATTER)     // 1: scatter; 0: gather
-PARAMETER(PLACES)      // which positions exist: ALL_PLACES, COUNTED_PLACES, PLACES_OF_SEGMENTS
+PARAMETER(PLACES)      // elements to move: ALL_PLACES, COUNTED_PLACES, PLACES_OF_SEGMENTS
 
 #if UNIT_BYTES == 16
 typedef uint4 unit_t;
@@ -18,10 +18,10 @@ typedef u16 unit_t;
 typedef u8 unit_t;
 #endif
 
-// Moves n units; `units` of them are an element (ONE_UNIT: one). Neighbouring work-items move
-// neighbouring units, also across elements. PLACES says which elements are moved.
+// Moves n units. An element consists of `units` units (one, if ONE_UNIT is 1). Neighbouring
+// work-items move neighbouring units, also across elements. PLACES says which elements are moved.
 #define ALL_PLACES 0
-#define COUNTED_PLACES 1  // the first *places
+#define COUNTED_PLACES 1  // the first *places elements
 #define PLACES_OF_SEGMENTS \
   2  // the first `limit` of each segment, or all of a shorter one; `places` holds the segments'
      // offsets

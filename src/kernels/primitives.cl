@@ -8,8 +8,8 @@ PARAMETER(KEY_INFINITY)    // for floating-point keys: the bits of infinity
 PARAMETER(KEY_NAN)         // where NaN sorts: NAN_LAST, NAN_FIRST, NAN_BITS
 PARAMETER(KEY_ZEROS)       // ZEROS_TIED: -0 and +0 are equal
 PARAMETER(KEY_DESCENDING)  // 1: the largest key comes first
-PARAMETER(ORDER_SHIFT)     // the lowest bit of a key's order that decides
-PARAMETER(ORDER_BITS)      // how many bits decide
+PARAMETER(ORDER_SHIFT)     // the lowest significant bit of a key's order bits
+PARAMETER(ORDER_BITS)      // number of significant bits
 PARAMETER(VALUE_BYTES)     // bytes of a value: 4 or 8; 0: there are no values
 PARAMETER(INDEX_BITS)      // bits of a position among the records: 32 or 64
 
@@ -19,9 +19,9 @@ typedef u64 index_t;  // a position among the records
 typedef u32 index_t;
 #endif
 
-// Adds to a count in global memory that many work-items increase. A count has the bits of index_t.
-// With 64 bits it consists of two words, the upper one `upper` words behind the lower one.
-// READ_COUNT loads a count; read(word) loads one word.
+// Adds `what` to a count in global memory, atomically. A count is as wide as index_t. A 64-bit
+// count consists of two words; its upper word is `upper` words behind its lower one. READ_COUNT
+// loads a count; read(word) loads one word.
 INLINE void add_to_count(GLOBAL u32* word, u32 upper, u32 what) {
   const u32 before = global_add(word, what);
   if (INDEX_BITS == 64 && before + what < what) global_add(word + upper, 1u);
@@ -61,12 +61,11 @@ typedef u64 value_t;
 typedef u32 value_t;
 #endif
 
-// Faster encoding of the order that key_order.h defines: the same functions, specialised by the
-// preprocessor. tests/dialect_test.cpp compares them with key_order.h. (Calling key_order.h here
-// yields the same machine code for integers, and different code for floats, whose speed is not
-// measured.)
+// The functions of key_order.h again, specialised by the preprocessor for speed.
+// tests/dialect_test.cpp compares them with key_order.h. (Calling key_order.h here yields the same
+// machine code for integers, and different code for floats, whose speed is not measured.)
 
-// order_of_untied_key().
+// The same as order_of_untied_key().
 INLINE ukey_t untied_order(ukey_t key) {
 #if KEY_SIGNED
   key ^= KEY_SIGN;
@@ -82,7 +81,7 @@ INLINE ukey_t untied_order(ukey_t key) {
   return key;
 }
 
-// order_of_key().
+// The same as order_of_key().
 INLINE ukey_t key_order(ukey_t key) {
 #if KEY_FLOAT
   const ukey_t magnitude = key & (ukey_t)~KEY_SIGN;
@@ -102,7 +101,7 @@ INLINE ukey_t key_order(ukey_t key) {
 #endif
 }
 
-// key_with_order().
+// The same as key_with_order().
 INLINE ukey_t key_of_order(ukey_t order) {
 #if KEY_FLOAT && KEY_NAN == NAN_FIRST
   order -= (ukey_t)(KEY_SIGN - 1 - (ukey_t)KEY_INFINITY);
@@ -118,7 +117,7 @@ INLINE ukey_t key_of_order(ukey_t order) {
   return order;
 }
 
-// key_may_tie().
+// The same as key_may_tie().
 #if KEY_FLOAT
 INLINE u32 key_ties(ukey_t key) {
   u32 ties = 0;
@@ -132,7 +131,7 @@ INLINE u32 key_ties(ukey_t key) {
 }
 #endif
 
-// last_key(), as a constant.
+// The same as last_key(), as a constant.
 #if KEY_FLOAT && KEY_NAN == NAN_LAST
 #define KEY_LAST ((ukey_t) ~(ukey_t)0)
 #elif KEY_FLOAT && KEY_NAN == NAN_FIRST  // an infinity
@@ -150,15 +149,15 @@ INLINE u32 key_digit(ukey_t key, u32 shift, u32 mask) {
 }
 
 #if SPREAD_BITS
-// Most lists of floats share few exponents, so their orders are concentrated in a few ranges. A
-// lead is a value of an order's SPREAD_BITS leading bits: a float's sign and exponent. Spread
-// orders allot each lead a range of numbers that fits its share of the keys: its range in the plain
-// order times a power of two. Two tables hold the mapping: `spread`, by the lead of the order, and
-// `gather`, by the leading bits of the spread order.
+// The keys of most lists of floats have few different exponents, so their orders crowd in a few
+// ranges. Spread orders avoid that. A lead is the value of an order's SPREAD_BITS leading bits: a
+// float's sign and exponent. In spread orders, each lead's range is widened by a power of two that
+// fits the lead's share of the keys. Two tables hold the mapping. `spread` is indexed by the lead
+// of an order, `gather` by the leading bits of a spread order.
 #define SPREAD_LOW (KEY_BITS - SPREAD_BITS)
-#define SPREAD_NONE (~0u)  // the lead has no space
+#define SPREAD_NONE (~0u)  // the lead has no range
 INLINE u32 spread_entry(u32 first, u32 log2_times) { return first << 4 | log2_times; }
-// An index of either table.
+// Returns the index of an order in `spread`, or of a spread order in `gather`.
 INLINE u32 spread_index(ukey_t order) { return (u32)(order >> SPREAD_LOW); }
 INLINE ukey_t spread_order(ukey_t order, u32 entry) {
   const ukey_t low = order & (((ukey_t)1 << SPREAD_LOW) - 1);
@@ -175,10 +174,10 @@ INLINE ukey_t gather_order(ukey_t spread, u32 entry) {
 }
 #endif
 
-// A radix pass is skipped if all keys have the same digit. Only the device knows which passes are:
-// left_out[pass] is 0 if the pass moves the records. The records are in `in` at first, and after
-// each pass that moves them in `a`, `b`, `a`, … Returns the number of earlier passes that move
-// them.
+// Returns the number of passes before `pass` that move the records. A pass is skipped if all keys
+// have the same digit, which only the device knows: left_out[p] is 0 if pass p moves the records.
+// AFTER_MOVES returns the memory that then holds the records. They begin in `in`; the passes that
+// move them write to `a`, `b`, `a`, … in turn.
 INLINE u32 moves_before(GLOBAL const u32* left_out, u32 pass) {
   u32 moves = 0;
   for (u32 p = 0; p < pass; ++p) moves += left_out[p] == 0 ? 1u : 0u;
@@ -283,8 +282,9 @@ INLINE u32 bitonic_reverse(u64 i, u64 n, u64 length) {
 DEFINE_RANK_IN_RUN(rank_in_local_run, LOCAL)
 DEFINE_RANK_IN_RUN(rank_in_global_run, GLOBAL)
 
-// Returns how many of `count` unsorted ranks come before `rank`: all smaller ones, and equal ones
-// among the first `earlier`, whose records lie to the left of the rank's own.
+// Returns how many of `count` unsorted ranks come before `rank`: all smaller ranks, and the equal
+// ones among the first `earlier` ranks. The records of those precede the record of `rank` in the
+// input.
 INLINE u32 count_before(LOCAL const ukey_t* ranks, u32 earlier, u32 count, ukey_t rank) {
   u32 before = 0;
   for (u32 j = 0; j < earlier; ++j) before += ranks[j] <= rank ? 1u : 0u;
@@ -293,8 +293,8 @@ INLINE u32 count_before(LOCAL const ukey_t* ranks, u32 earlier, u32 count, ukey_
 }
 
 // Sets *word to the OR of all work-items' `bits`. *word must be 0 before; a barrier must follow.
-// With native sub-groups, one lane adds the bits of all: atomic operations of many lanes on one
-// word are serialised.
+// With native sub-groups, the lanes first combine their bits, and one lane updates *word: atomic
+// operations of many lanes on one word are serialised.
 INLINE void wg_or(LOCAL u32* word, u32 bits) {
 #if SG_NATIVE
   for (u32 distance = 1; distance < SG_LANES; distance *= 2)
@@ -365,22 +365,22 @@ INLINE index_t wg_scan_add(LOCAL index_t* scratch, u32 count, index_t x, index_t
 // the sub-group and has SG_RANK_WORDS(bins) words, all 0 before the first call: a count for each
 // bin, then private data.
 #if ORDERED_LOCAL_ATOMICS
-// The device serves lanes that add to one word in lane order. No vendor guarantees it; the probe
-// has tested it.
+// On this device, lanes that add to the same word do so in lane order. No vendor guarantees this
+// order; the probe has tested it.
 #define SG_RANK_WORDS(bins) (bins)
 INLINE u32 sg_rank(LOCAL u32* counts, u32 bins, u32 bin) { return local_add(&counts[bin], 1u); }
-// The same, faster if all lanes have the same bin: one addition instead of one for each lane, which
-// are serialised.
+// The same as sg_rank, but faster if all lanes have the same bin: one lane adds for all, because
+// additions of many lanes to one word are serialised.
 INLINE u32 sg_rank_alike(LOCAL u32* counts, u32 bins, u32 bin) {
   if (sg_ballot(0, bin != sg_shuffle(0, bin, 0)) != 0) return local_add(&counts[bin], 1u);
   u32 before = 0;
   if (sg_lane() == 0) before = local_add(&counts[bin], SG_LANES);
   return sg_shuffle(0, before, 0) + sg_lane();
 }
-// The same for `rows` rows of digits, DIGIT_OF(i), of which many are in the bins `one` and `two`.
-// Pass `bins` or more if there is no such bin. Ballots count these two bins, because additions to
-// one count are serialised; the other lanes add. Passes each rank to PUT(i, rank). The counts must
-// be 0 before.
+// Ranks `rows` rows of digits, DIGIT_OF(i), if many digits are `one` or `two`. If only one digit is
+// common, pass a number of at least `bins` as `two`. Ballots rank these two digits, because
+// additions to one count are serialised. Lanes with other digits call local_add. Passes each rank
+// to PUT(i, rank). All counts must be 0 before.
 #define SG_RANK_COMMON(rows, counts, bins, DIGIT_OF, one, two, PUT)                               \
   {                                                                                               \
     const u32 lane = sg_lane(), below = (1u << lane) - 1;                                         \
@@ -403,14 +403,14 @@ INLINE u32 sg_rank_alike(LOCAL u32* counts, u32 bins, u32 bin) {
 #define sg_rank_alike sg_rank
 #define SG_RANK_WORDS(bins) (2 * (bins))
 INLINE u32 sg_rank(volatile LOCAL u32* counts, u32 bins, u32 bin) {
-  volatile LOCAL u32* masks = counts + bins;  // lanes that have the bin; 0 before and after
+  volatile LOCAL u32* masks = counts + bins;  // mask of the lanes with each bin; 0 before and after
   const u32 lane = sg_lane();
   local_or((LOCAL u32*)&masks[bin], 1u << lane);
   sg_barrier();
   const u32 same = masks[bin];
   const u32 before = counts[bin];
   sg_barrier();
-  if (same >> lane == 1) {  // the last lane of the bin counts for all
+  if (same >> lane == 1) {  // the highest lane with this bin adds for all
     counts[bin] = before + popcount32(same);
     masks[bin] = 0;
   }
@@ -419,8 +419,8 @@ INLINE u32 sg_rank(volatile LOCAL u32* counts, u32 bins, u32 bin) {
 }
 #endif
 
-// Stores in place[i] the sg_rank of each of `rows` rows of digits, DIGIT_OF(i). If all digits of
-// the first row are equal, or if `expected` is 1, uses sg_rank_alike.
+// Stores in place[i] the sg_rank of DIGIT_OF(i), for each of `rows` rows. Uses sg_rank_alike if all
+// lanes have the same DIGIT_OF(0), or if `expected` is 1.
 #if ORDERED_LOCAL_ATOMICS
 #define SG_RANK_ROWS(place, rows, counts, bins, DIGIT_OF, expected)                       \
   if ((expected) || sg_ballot(0, DIGIT_OF(0) != sg_shuffle(0, DIGIT_OF(0), 0)) == 0) {    \

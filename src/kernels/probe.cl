@@ -2,7 +2,7 @@
 
 PARAMETER(WG)  // work-items of a work-group, a multiple of SG_LANES
 
-// Tries the sub-group words. A work-item that sees a wrong result sets a bit in `wrong`: 1 lane
+// Tests the sub-group words. A work-item that sees a wrong result sets a bit in `wrong`: 1 lane
 // order, 2 ballot, 4 shuffle, 8 barrier.
 KERNEL(WG) void probe_words(GLOBAL u32* wrong) {
   SUB_GROUP(WG);
@@ -64,8 +64,8 @@ KERNEL(WG) void probe_cluster(GLOBAL u32* wrong, u32 groups) {
 #endif
 
 // Lanes of a sub-group add to words of local memory that many of them share. A work-item stores 1
-// in `wrong` if the values returned are not in lane order. Rounds alternate between 256, 16, 2 and
-// 1 bins, of which each lane draws one.
+// in `wrong` if the values returned are not in lane order. In each round, each lane picks a bin at
+// random, of 256, 16, 2 and 1 bins in turn.
 KERNEL(WG) void probe_atomic_order(GLOBAL u32* wrong, u32 rounds) {
   LOCAL_ARRAY(u32, counts, WG / SG_LANES * 256);
   LOCAL_ARRAY(u32, bins, WG);

@@ -17,7 +17,7 @@ constexpr unsigned work_group = 128;  // several sub-groups, whatever their size
 constexpr std::uint32_t atomic_rounds = 256;
 
 std::shared_ptr<Module> build_probe(Device& device, const Capabilities& c) {
-  // All local memory: each work-group of a cluster then needs a compute unit of its own.
+  // Declare all local memory, so that each work-group of a cluster needs a compute unit of its own.
   return build(device, c, embedded::probe_cl,
                Defines()
                    .problem({})
@@ -25,7 +25,7 @@ std::shared_ptr<Module> build_probe(Device& device, const Capabilities& c) {
                    .local_struct("probe_cluster_memory_t", c.local_struct));
 }
 
-// Returns true if the kernel `name` runs and every work-item stores 0: it saw nothing wrong.
+// Returns true if the kernel `name` runs and every work-item stores 0 in `wrong`, for "no error".
 // `more` follows the argument `wrong`.
 bool nothing_wrong(Device& device, const Capabilities& c, const char* name, unsigned groups,
                    std::optional<Arg> more, unsigned cluster = 1) {
@@ -66,7 +66,7 @@ bool work_groups_progress(Device& device, const Capabilities& c) {
   }
 }
 
-// What the cache keeps.
+// The probe's results as the cache stores them.
 struct Kept {
   std::uint32_t words, size, progress, ordered, cluster;
 };
@@ -102,13 +102,13 @@ Capabilities probe(Device& device) {
     c.sub_group_size = Capabilities{}.sub_group_size;
   }
   c.forward_progress = c.max_work_group >= work_group && work_groups_progress(device, c);
-  // The question makes sense only if the lanes of a sub-group run in step. 30 million draws take a
-  // GPU a millisecond.
+  // Additions can have a lane order only if the lanes of a sub-group run in lockstep. The test's 30
+  // million additions take a GPU one millisecond.
   c.ordered_local_atomics = c.kind == DeviceKind::gpu &&
                             c.sub_group_words != SubGroupWords::emulated &&
                             nothing_wrong(device, c, "probe_atomic_order", 8 * c.compute_units,
                                           Arg("rounds", atomic_rounds));
-  // Some parts of a chip have too few compute units for the largest cluster.
+  // On some chips no part has enough compute units for the largest cluster.
   while (c.cluster_groups > 1 &&
          !nothing_wrong(device, c, "probe_cluster", c.cluster_groups,
                         Arg("groups", std::uint32_t{c.cluster_groups}), c.cluster_groups))

@@ -1,5 +1,6 @@
-// The exclusive prefix sum of a table. Each work-group sums a part of it, one work-group scans the
-// parts' sums, and each sum is added to the entries of its part.
+// The exclusive prefix sum of a table. Each work-group scans a part of the table, one work-group
+// scans the parts' totals, and then the total of all earlier parts is added to the entries of each
+// part.
 
 PARAMETER(WG)  // work-items of a work-group, a power of two
 

@@ -62,9 +62,10 @@ INLINE index_t count_of_bin(GLOBAL const u32* table, u32 bin) {
   return READ_COUNT(*, &table[bin], RADIX);
 }
 
-// One work-group finds the digit of the wanted record: the one with index before[1] among those
-// counted, or index k in the first pass. Stores in `after` the digits found so far, and the
-// record's index among the records that have them.
+// One work-group finds the digit of the wanted record. That is record number before[1], from 1, of
+// the records that were counted; in the first pass, number k. Stores in after[0] the digits found
+// so far, and in after[1] the wanted record's number, from 1, among the records that have these
+// digits.
 KERNEL(WG)
 void select_pick(GLOBAL const u32* table, GLOBAL const u64* before, GLOBAL u64* after, u64 k,
                  u32 shift) {
@@ -124,8 +125,9 @@ void select_tally(GLOBAL const ukey_t* keys, GLOBAL index_t* counts, GLOBAL cons
 }
 
 // Moves the records before the threshold to the front, ties after them, the others to the end.
-// Records whose place is `limit` or above are not written. `counts` must be scanned: it holds the
-// places of the part's first record before the threshold and of its first tie.
+// Records whose output position is at least `limit` are not written. `counts` must have been
+// scanned: it holds the output positions of each part's first record before the threshold and of
+// its first tie.
 KERNEL(WG)
 void select_partition(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                       GLOBAL const value_t* values_in, GLOBAL value_t* values_out,
@@ -155,7 +157,8 @@ void select_partition(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
       found += kind[i] == 0 ? 1u : kind[i] == 1 ? 1u << 16 : 0u;
     }
 
-    // Place: one scan counts both kinds. The place of any other record follows from the rest.
+    // Place: one scan ranks both kinds, 16 bits for each. The positions of records after the
+    // threshold follow from these ranks.
     index_t all;
     const u32 before = (u32)wg_scan_add(scratch, WG, found, &all);
     const u32 all_smaller = (u32)all & 0xffffu, all_ties = (u32)all >> 16;

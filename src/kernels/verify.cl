@@ -11,8 +11,8 @@ INLINE u64 mixed(u64 x) {
 }
 
 // Work-item t of T checks records t, t + T, … against the next record. Stores in results[3 * t] the
-// number of pairs out of order, then the first of them, then the checksum. Records are sorted in
-// runs of `run`; 0: all are one run.
+// number of pairs out of order, then the position of the first such pair, then the checksum.
+// Records are sorted in runs of `run`; 0: all are one run.
 KERNEL(WG)
 void verify_records(GLOBAL const ukey_t* keys, GLOBAL const value_t* values, GLOBAL u64* results,
                     u64 n, u64 run) {
