@@ -1,5 +1,5 @@
-// Floor 3: the interface that every algorithm implements. An algorithm is a folder and a line in
-// registry.cpp; all other code uses it only through this header.
+// Floor 3: the interface that every algorithm implements. To add an algorithm, add a folder and a
+// line in registry.cpp. All other code uses algorithms only through this header.
 #pragma once
 
 #include <map>
@@ -94,14 +94,15 @@ class Algorithm {
  public:
   virtual ~Algorithm() = default;
   [[nodiscard]] virtual const AlgorithmInfo& info() const = 0;
-  // Returns how well the algorithm suits a problem on a device. Called only if host, segments and
-  // limit in info() are those of the problem and device.
+  // Returns how well the algorithm suits a problem on a device. Called only if is_made_for() is
+  // true.
   [[nodiscard]] virtual Rank suits(const Problem& problem, const Capabilities& device) const {
     static_cast<void>(problem), static_cast<void>(device);
     return Rank::unsuited;
   }
   // True if a smaller parameter "chunk" (records) reduces scratch_bytes() and makes the sort
-  // slower. auto chooses it so that a ceiling of scratch memory holds.
+  // slower. If the caller limits scratch memory, auto chooses the largest chunk that satisfies the
+  // limit.
   [[nodiscard]] virtual bool trades_memory() const { return false; }
   // Returns a Sorter. Throws Error(unsupported), naming what the device allows, if the device
   // cannot run the algorithm with these parameters.
@@ -114,8 +115,9 @@ class Algorithm {
 [[nodiscard]] const std::vector<const Algorithm*>& registry();
 // Returns the algorithm called `name`. Throws Error(not_found) listing all names and "auto".
 [[nodiscard]] const Algorithm& find_algorithm(std::string_view name);
-// True if the algorithm solves such problems (segments, limit) and runs on such devices (host or
-// not).
+// True if the algorithm is made for this kind of problem and device: info().segments and
+// info().limit tell whether it sorts segments and first records, info().host whether it runs on
+// cpu:0. All three must match.
 [[nodiscard]] bool is_made_for(const Algorithm& algorithm, const Problem& problem,
                                const Capabilities& device);
 struct Planned {
@@ -162,8 +164,8 @@ class PingPong {
 };
 
 // Returns the bytes that all passes together read and write. Each pass reads the keys
-// `key_readings` times and the values once, and writes both once. The first pass does not read
-// positions. The last pass does not write keys if the problem has no keys_out.
+// `key_readings` times and the values once, and writes keys and values once. The first pass does
+// not read positions. The last pass does not write keys if the problem has no keys_out.
 [[nodiscard]] std::uint64_t bytes_of_passes(const Problem& problem, std::uint64_t passes,
                                             unsigned key_readings);
 
@@ -181,14 +183,15 @@ struct PackedDigits {
 };
 [[nodiscard]] PackedDigits packed(const std::vector<Digit>& digits);
 
-// True if the order of ties is visible in the output, and so must be kept. Then a sort that is not
-// stable by itself sorts by key and position.
+// True if tied records can differ, so that the output shows their order. Then a sort that is not
+// stable by itself must compare positions after keys.
 [[nodiscard]] inline bool composite(const Problem& p) {
   return p.payload != Payload::none || info(p.key).is_float || key_bits(p) != info(p.key).bits();
 }
 
-// Returns the problem that the kernels of a radix sort are compiled for. They take their bits from
-// digits(), so that one kernel serves every bit range.
+// Returns the problem that the kernels of a radix sort are compiled for: the given one without its
+// bit range. The kernels receive digits() as arguments, so one compiled kernel sorts by any bit
+// range.
 [[nodiscard]] inline Problem radix_problem(Problem problem) {
   problem.begin_bit = problem.end_bit = 0;
   return problem;

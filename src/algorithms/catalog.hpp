@@ -1,4 +1,4 @@
-// The functions that return the algorithms, which registry.cpp lists.
+// Functions that return the algorithms. registry.cpp lists the algorithms.
 #pragma once
 
 #include "algorithm.hpp"
@@ -8,9 +8,10 @@ namespace sortium::catalog {
 const Algorithm& bitonic();
 const Algorithm& bitonic_local();
 const Algorithm& counting();
-// True if `counting` is the fastest algorithm of the host's for the problem.
+// True if `counting` is the fastest algorithm of cpu:0 for the problem.
 bool counting_suits(const Problem& problem);
-// `counting` in the ways that `sample` has below.
+// The same as sample_few, sample_few_scratch, sample_in_arena and sample_in_arena_scratch below,
+// for `counting`.
 void counting_few(const Problem& problem, const Operands& operands);
 std::uint64_t counting_few_scratch(const Problem& problem);
 void counting_in_arena(Queue& queue, const Problem& problem, unsigned threads,
@@ -32,12 +33,12 @@ const Algorithm& sample();
 // records of host memory. Takes 1 to 2^15 records. Allocates scratch memory if `operands` has none
 // and the stack is too small.
 void sample_few(const Problem& problem, const Operands& operands);
-// The same for at most this many records, without any setup.
+// Sorts at most `fewest` records like sample_few, but without scratch memory and its setup.
 constexpr std::uint64_t fewest = 16;
 void sample_fewest(const Problem& problem, const void* keys_in, void* keys_out,
                    const void* values_in, void* values_out);
 // Runs `sample` with `threads` threads in the caller's oneTBB arena. Does not throw: if memory for
-// large parts cannot be allocated, it sorts without it.
+// large parts cannot be allocated, sorts more slowly without that memory.
 void sample_in_arena(Queue& queue, const Problem& problem, unsigned threads,
                      const Operands& operands);
 std::uint64_t sample_in_arena_scratch(const Problem& problem, unsigned threads);

@@ -1,5 +1,5 @@
-// The comparators of bitonic and odd-even, and the merges of merge, as lists. The tests prove that
-// they sort; the program draws them.
+// Lists of the comparators of `bitonic` and `odd-even`, and of the merges of `merge`. The tests
+// prove that these lists sort; the program `sortium draw` draws them.
 #pragma once
 
 #include <algorithm>

@@ -51,8 +51,9 @@ std::string tuned_parameters(std::string_view algorithm, const Problem& problem,
   return e == nullptr ? std::string() : e->parameters;
 }
 
-// Returns the plan with tuned parameters. Returns null if there are none, or if the algorithm
-// rejects them: they were measured with another problem of the same kind, or by another version.
+// Returns the plan with tuned parameters. Returns null if no parameters were tuned, or if the
+// algorithm rejects them. It may reject them because they were tuned for a similar problem, or by
+// another version of Sortium.
 std::unique_ptr<Sorter> plan_tuned(const Algorithm& algorithm, const Problem& problem,
                                    const Capabilities& device) {
   const auto& info = algorithm.info();
@@ -116,12 +117,13 @@ Planned plan_fastest(const Problem& problem, const Capabilities& device, const A
   throw Error(ErrorCode::unsupported, why);
 }
 
-// Reduces scratch memory by smaller chunks, which are sorted one after the other and merged in
-// place. Larger chunks are faster and need more memory. Returns the first plan below the ceiling,
-// else the plan with the least memory.
+// Finds a plan that needs less scratch memory: it sorts chunks one after the other and merges them
+// in place. Larger chunks are faster and need more memory, so chunks are tried from large to small.
+// Returns the first plan that needs at most `max_scratch_bytes`, else the plan that needs the least
+// memory.
 Planned plan_under_ceiling(Planned planned, const Problem& problem, const Capabilities& device,
                            std::uint64_t max_scratch_bytes) {
-  constexpr std::uint64_t least_chunk = 1u << 12;  // records; still smaller chunks save too little
+  constexpr std::uint64_t least_chunk = 1u << 12;  // records; smaller chunks save too little memory
   for (const auto* a : registry()) {
     if (!a->trades_memory() || !is_made_for(*a, problem, device)) continue;
     for (std::uint64_t chunk = std::bit_ceil(problem.count) / 2; chunk >= least_chunk; chunk /= 2) {

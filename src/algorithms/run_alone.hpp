@@ -10,8 +10,8 @@
 
 namespace sortium::host {
 
-// Calls sorter.run_alone(operands). Scratch memory that `operands` lacks is on the stack, or
-// allocated if it is more than 32 KiB. Throws Error(out_of_memory).
+// Calls sorter.run_alone(operands). If `operands` has no scratch memory, provides it: on the stack
+// up to 32 KiB, else allocated. Throws Error(out_of_memory) if the allocation fails.
 template <class S>
 void run_alone(const S& sorter, const Operands& operands) {
   if (operands.scratch) return sorter.run_alone(operands);

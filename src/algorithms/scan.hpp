@@ -1,5 +1,5 @@
-// The exclusive prefix sum of a table on the device in three launches, for algorithms that count
-// digits.
+// Exclusive scan (prefix sum) of a table on the device, in three launches. Algorithms scan their
+// tables of digit counts with it.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,8 @@ namespace sortium {
 class Scan {
  public:
   Scan() = default;
-  // For a table of `length` numbers of index_bytes(count) bytes. Uses up to `parts` work-groups;
-  // each scans one part.
+  // Scans a table of `length` numbers of index_bytes(count) bytes each, with up to `parts`
+  // work-groups. Each work-group scans one contiguous part of the table.
   Scan(std::uint64_t length, std::uint64_t parts, std::uint64_t count, const Capabilities& device,
        ScratchLayout& layout);
 

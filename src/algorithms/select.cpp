@@ -38,8 +38,8 @@ RadixSelect::RadixSelect(const Problem& problem, const Capabilities& device,
   std::ranges::reverse(digits_);
   for (const auto& d : digits_) bits_ |= std::uint64_t{d.mask} << d.shift;
 
-  // On CPUs one sub-group (often one work-item) has a long part of its own. On GPUs neighbouring
-  // work-items load neighbouring keys.
+  // On CPUs a work-group is one sub-group, often one work-item, and processes a long part of the
+  // list. On GPUs work-groups are larger, so that neighbouring work-items load neighbouring keys.
   const bool gpu = device.kind != DeviceKind::cpu;
   const auto largest = std::bit_floor(std::min(device.max_work_group, 1024u));
   const unsigned least = device.sub_group_words == SubGroupWords::emulated

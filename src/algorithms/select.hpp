@@ -1,7 +1,8 @@
 // Selection on the device: finds the k-th record of the sorted order and the records before it.
-// topk and nth_element use it. Radix select: Alabi, Blanchard, Gordon, Steinbach, "Fast k-selection
-// algorithms for graphics processing units" (2012). The device picks each digit, so that the host
-// never waits: Zhang et al., "Parallel top-k algorithms on GPU" (SC'23).
+// topk and nth_element call it. The method is radix select: Alabi, Blanchard, Gordon, Steinbach,
+// "Fast k-selection algorithms for graphics processing units" (2012). A kernel picks each digit of
+// the k-th record's rank, so the host never waits for the device: Zhang et al., "Parallel top-k
+// algorithms on GPU" (SC'23).
 #pragma once
 
 #include <memory>
@@ -43,8 +44,8 @@ class RadixSelect {
   std::unique_ptr<Kernel> count_, pick_, tally_, partition_;
 };
 
-// The same on the host, with up to `threads` threads and without scratch memory. Returns when it is
-// done.
+// Does the same as RadixSelect::enqueue on the host, with up to `threads` threads and without
+// scratch memory. Returns when the records are written.
 void select_on_host(const Problem& problem, const Operands& operands, unsigned threads,
                     std::uint64_t k, std::uint64_t limit);
 

@@ -1,5 +1,5 @@
-// Selection on the host: the steps of select.cl, on all cores. It allocates all memory before it
-// writes to the output.
+// Radix select on the host: the steps of select.cl, on all cores. All memory is allocated before
+// the first write to the output, so that a failed allocation leaves the output unchanged.
 #ifdef SORTIUM_WITH_HOST
 #include <algorithm>
 #include <array>
@@ -43,7 +43,8 @@ class HostSelect {
   static constexpr unsigned digit_bits = 11;
   using Histogram = std::array<std::uint64_t, 1u << digit_bits>;
 
-  // Calls body(part, its first record, its end) for all parts; for a part perhaps twice.
+  // Calls body(part, its first record, its end) for each part, in parallel. If oneTBB fails, calls
+  // body again for parts already done; repeating a call must not change the result.
   template <class Body>
   void in_parts(const Body& body) const {
     const auto some = [&](const tbb::blocked_range<std::uint64_t>& range) {
@@ -62,8 +63,9 @@ class HostSelect {
                             bits_);
   }
 
-  // Returns the rank of the k-th record, digit by digit. Once few keys share the digits so far, it
-  // gathers these and selects among them.
+  // Finds the rank of the k-th record, digit by digit from the most significant, and returns it.
+  // Once at most 1/16 of the keys have the digits found so far, gathers these keys and selects
+  // among them.
   [[nodiscard]] Key find(std::uint64_t k) const {
     std::vector<Histogram> counts(parts_);
     std::uint64_t decided = 0, prefix = 0;

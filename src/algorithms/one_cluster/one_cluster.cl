@@ -6,7 +6,7 @@
 // the work-groups make the passes of an LSD radix sort instead.
 // bins.cl, bin_sort.cl and columns.cl come before this file.
 
-// Parameters beside those of these files:
+// Parameters in addition to those of these files:
 PARAMETER(WG)          // work-items of a work-group
 PARAMETER(GROUPS)      // work-groups of the cluster, a power of two up to 16
 PARAMETER(TILE_ITEMS)  // records of a work-item in a tile
@@ -15,7 +15,8 @@ PARAMETER(PARTS)       // 1: partition first; 0: radix passes only
 #define TILE (WG * TILE_ITEMS)
 #define MOST_GROUPS 16u
 
-// A cluster can send 4, 8 or 16 bytes. With PAIRED, a small key and its value are sent together.
+// cluster_send transfers 4, 8 or 16 bytes. With PAIRED, a key of at most 32 bits and its 4-byte
+// value are sent together.
 #if KEY_BITS < 32
 typedef u32 tile_key_t;
 #else
@@ -36,7 +37,7 @@ typedef tile_key_t tile_item_t;
 #endif
 
 typedef struct {
-  tile_item_t items[TILE];  // keys, or keys with their values
+  tile_item_t items[TILE];  // keys; with PAIRED, keys with their values
   VALUES_BESIDE(TILE)
 } tile_t;
 #if PARTS
@@ -57,11 +58,12 @@ typedef struct {
 // local_bytes() in one_cluster.cpp computes its size.
 typedef struct {
   u16 totals[RADIX];  // counts of this tile's digits or parts
-  // The totals of all tiles, for even and odd passes: some work-groups may be a pass ahead.
+  // The totals of all tiles. Even and odd passes have separate tables, because other work-groups
+  // may be one pass ahead and already send the next totals.
   u16 counts[2][GROUPS * RADIX];
   u16 part_counts[GROUPS * MOST_GROUPS];
   arrivals_t counts_come[2], part_counts_come, tile_comes;
-  u32 moves[RADIX];  // position in this sorted tile + this = position in the list, for each digit
+  u32 moves[RADIX];  // for each digit: position in the list - position in this sorted tile
   u32 part_totals[MOST_GROUPS];
   index_t scratch[2 * WG];
   part_t tile;
@@ -102,9 +104,10 @@ INLINE void send_record(LOCAL one_cluster_memory_t* mine, u32 at, u32 group, rec
 
 #if PARTS
 #define PART(key) key_digit(key, part_bit, GROUPS - 1)
-// Sends this tile's `count` records to their parts, in the order of the list. Afterwards mine->tile
-// holds the work-group's own part. Returns 0 if some part does not fit its work-group; then nothing
-// is sent, and `record` is sorted by part.
+// Sends this tile's `count` records to the work-groups of their parts, in the order of the list.
+// Afterwards mine->tile holds this work-group's part, and the function returns 1. If some part does
+// not fit its work-group, sends no record and returns 0; then `record` holds the tile sorted by
+// part.
 INLINE u32 send_to_parts(LOCAL one_cluster_memory_t* mine, sub_group_t sg, record_t* record,
                          u32 count, u32 part_bit) {
   const u32 t = local_id(), group = group_id(),
@@ -129,7 +132,7 @@ INLINE u32 send_to_parts(LOCAL one_cluster_memory_t* mine, sub_group_t sg, recor
   barrier_local();
 
   // Send the counts to all work-groups.
-  LOCAL const u32* starts = mine->own.pass.ranks;  // counts of sub-group 0: where parts begin
+  LOCAL const u32* starts = mine->own.pass.ranks;  // row of sub-group 0: where parts begin
   if (sg_index() == 0) {
     if (t < MOST_GROUPS)
       mine->totals[t] = (u16)(t + 1 < GROUPS    ? starts[t + 1] - starts[t]
@@ -226,7 +229,7 @@ INLINE void sort_part(LOCAL one_cluster_memory_t* mine, sub_group_t sg, GLOBAL u
 
 // ---- Radix passes ----
 
-// A pass: its number, how many there are, and the shift and mask of its digit.
+// A pass: its number, the number of all passes, and the shift and mask of its digit.
 typedef struct {
   u32 number, all, shift, mask;
 } pass_t;
@@ -234,7 +237,7 @@ typedef struct {
 // The first of this work-item's records in a tile; the others follow SG_LANES apart.
 #define FIRST_RECORD (sg_index() * (SG_LANES * TILE_ITEMS) + sg_lane())
 
-// Prepares the words that count what other work-groups send.
+// Initialises the counters of bytes that arrive from other work-groups.
 INLINE void begin_arrivals(LOCAL one_cluster_memory_t* mine) {
   if (local_id() != 0) return;
   arrivals_init(&mine->tile_comes);
@@ -306,8 +309,9 @@ INLINE u32 sort_by_digit(LOCAL one_cluster_memory_t* mine, sub_group_t sg, recor
   return start;
 }
 
-// Finds mine->moves: this tile's records of a digit go after all smaller digits, and after the same
-// digit in the tiles before. `start`: where digit local_id() begins in the tile.
+// Computes mine->moves. This tile's records of a digit go after all records with smaller digits,
+// and after the records with the same digit in earlier tiles. `start` is the position where digit
+// local_id() begins in the sorted tile.
 INLINE void find_moves(LOCAL one_cluster_memory_t* mine, pass_t p, u32 start) {
   const u32 t = local_id();
   arrivals_wait(&mine->counts_come[p.number % 2], p.number / 2);
@@ -357,7 +361,7 @@ void one_cluster_sort(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
     const u32 start = sort_by_digit(mine, sg, record, p, begin + TILE > count);
     find_moves(mine, p, start);
 
-    // Scatter: to the tiles of all work-groups; in the last pass to the output.
+    // Scatter the records to the tiles of all work-groups, or, in the last pass, to the output.
     UNROLL
     for (u32 i = 0; i < TILE_ITEMS; ++i) {
       const u32 to = FIRST_RECORD + i * SG_LANES + mine->moves[DIGIT(p, record[i].key)];

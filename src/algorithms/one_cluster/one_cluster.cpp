@@ -29,7 +29,8 @@ struct Shape {
   [[nodiscard]] std::uint64_t tile() const { return std::uint64_t{work_group} * items; }
   // The most records of a part.
   [[nodiscard]] std::uint64_t capacity() const { return std::uint64_t{work_group} * bin_items; }
-  // The number of a key's bits that the part's number does not determine.
+  // The number of compared bits below those that select the part. Keys of the same part differ only
+  // in these.
   [[nodiscard]] unsigned open_bits(const Problem& problem) const {
     return key_bits(problem) -
            std::min(key_bits(problem), static_cast<unsigned>(std::bit_width(groups) - 1));
@@ -60,9 +61,10 @@ std::uint64_t local_bytes(const Problem& problem, const Capabilities& device, co
          (shape.parts ? std::max(pass, bins) : pass) + 128;
 }
 
-// Chooses the dimensions. To partition, all work-groups of the cluster take part. Otherwise few
-// work-groups do, because each exchanges counts with all others; with more records, that costs
-// relatively less. Work-groups are as small as possible: barriers of fewer work-items are faster.
+// Chooses the dimensions. With `parts`, all work-groups of the cluster take part. Without, about
+// one work-group for each 1024 records: in every pass each work-group exchanges counts with all
+// others, which costs too much for fewer records. Work-groups are as small as possible, because
+// barriers of fewer work-items are faster.
 Shape shape_for(const Problem& problem, const Capabilities& device, const Parameters& given,
                 bool parts) {
   const std::uint64_t n = std::clamp<std::uint64_t>(problem.count, 1, std::uint64_t{1} << 24);
@@ -86,10 +88,11 @@ Shape shape_for(const Problem& problem, const Capabilities& device, const Parame
   return shape;
 }
 
-// True if evenly spread keys leave each part small enough for its work-group, and enough bits for
-// bins. The largest part exceeds the mean by a multiple of its square root. Leading bits of floats
-// are not evenly spread. Work-groups of 1024 are excluded: there partitioning is slower than radix
-// passes (2^18 u32 keys took 52 and 46 µs on an H200).
+// True if partitioning is likely to work and to be faster than radix passes. For evenly spread
+// keys, the largest part exceeds the mean by a few times the mean's square root; it must fit its
+// work-group. The remaining bits must suffice to number the bins. Leading bits of floats are not
+// evenly spread. Work-groups of 1024 are excluded: with them, 2^18 u32 keys took 52 µs by parts and
+// 46 µs by radix passes on an H200.
 bool parts_fit(const Problem& problem, const Capabilities& device, const Shape& shape) {
   const auto mean = static_cast<double>(ceil_div(problem.count, shape.groups));
   return !info(problem.key).is_float && std::has_single_bit(shape.groups) &&
@@ -173,8 +176,8 @@ class OneClusterSorter final : public Sorter {
   }
 
  private:
-  // A part's number is the leading compared bits of a key. The highest of the remaining bits select
-  // the bin.
+  // The leading compared bits of a key select its part. The highest of the remaining bits select
+  // its bin.
   [[nodiscard]] std::uint32_t part_bit() const {
     return problem_.begin_bit + shape_.open_bits(problem_);
   }
@@ -217,8 +220,8 @@ class OneCluster final : public Algorithm {
     return info;
   }
 
-  // One launch without look-back. Up to some 2^17 records it is faster than several launches, and
-  // from 2^11 records on (2^12 if it partitions first) faster than one work-group.
+  // Needs one launch and no look-back. Up to about 2^17 records it is faster than algorithms with
+  // several launches. Above 2^11 records (2^12 if it partitions first) it is faster than one-group.
   Rank suits(const Problem& problem, const Capabilities& device) const override {
     constexpr unsigned least_groups = 8;
     if (device.kind != DeviceKind::gpu || device.cluster_groups < least_groups)

@@ -1,5 +1,5 @@
-// one-group, by passes: one work-group sorts the whole list in local memory, in one launch, by all
-// passes of an LSD radix sort. columns.cl comes before this file.
+// one-group by radix passes: one work-group sorts the whole list in local memory, in one launch, by
+// all passes of an LSD radix sort. columns.cl comes before this file.
 
 PARAMETER(WG)     // work-items of the work-group, a multiple of 256
 PARAMETER(ITEMS)  // records of a work-item
@@ -39,7 +39,7 @@ void one_group_sort(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
     record[i] = load_record(keys_in, values_in, min(at, count - 1));
     record[i].key = at < count ? record[i].key : KEY_LAST;
   }
-  barrier_all();  // in place: work-items past the end have read the last record
+  barrier_all();  // in place, the last record must be read by all before it is overwritten
 
   for (u32 pass = 0; pass < passes; ++pass) {
     const u32 shift = (u32)(shifts >> (8 * pass)) & 255;
@@ -62,7 +62,7 @@ void one_group_sort(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
     place_digit(mine->ranks, mine->sums, (u32)start, before);
     barrier_local();
 
-    // Scatter, and load the records in the pass's order.
+    // Scatter the records to local memory, and load them back in the order of the digit.
     UNROLL
     for (u32 i = 0; i < ITEMS; ++i) {
       const u32 to = place[i] + my_ranks[key_digit(record[i].key, shift, mask)];

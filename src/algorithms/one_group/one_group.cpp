@@ -56,14 +56,15 @@ BinSort bin_layout(const Problem& problem, const Capabilities& device, unsigned 
 
 // Returns the best layout for bins; its work_group is 0 if radix passes are faster.
 BinSort choose_bins(const Problem& problem, const Capabilities& device) {
-  // Leading bits of floats crowd a few bins. PoCL compiles barriers inside conditions wrongly, and
-  // NVIDIA's OpenCL compiles the same code wrongly in msd's local sort.
+  // Leading bits of floats crowd a few bins. CPUs are excluded because PoCL compiles barriers
+  // inside conditions wrongly. NVIDIA's OpenCL is excluded because it compiles the same code
+  // wrongly in msd's local sort.
   if (info(problem.key).is_float || device.kind == DeviceKind::cpu ||
       device.sub_group_words == SubGroupWords::ptx)
     return {};
-  // Short lists get more work-items, with 4 or 8 records each. That is faster with values, and if a
-  // crowded bin makes radix passes necessary. With 8 records there are more bins, so each bin has
-  // fewer.
+  // For short lists, use more work-items, with 4 or 8 records each. That is faster with values, and
+  // if a crowded bin makes radix passes necessary. With 8 records for each work-item there are also
+  // more bins (32 instead of 16 for each work-item), so bins have fewer records.
   const auto count =
       std::bit_ceil(static_cast<unsigned>(std::min<std::uint64_t>(problem.count, 1 << 20)));
   BinSort bins;
@@ -167,7 +168,7 @@ class OneGroupSorter final : public Sorter {
  private:
   Problem problem_;
   std::vector<Digit> digits_;
-  BinSort bins_;  // layout for bins; work_group 0: radix passes, with
+  BinSort bins_;  // work_group is 0 for radix passes, which use the three members below
   unsigned work_group_ = 0, items_ = 0;
   std::uint64_t local_bytes_ = 0;
   std::shared_ptr<Module> module_;
@@ -188,7 +189,7 @@ class OneGroup final : public Algorithm {
     return info;
   }
 
-  // One launch without look-back: the fastest algorithm up to some 2^13 records.
+  // Needs one launch and no look-back: the fastest algorithm up to about 2^13 records.
   Rank suits(const Problem& problem, const Capabilities& device) const override {
     return device.kind == DeviceKind::gpu && problem.count <= std::uint64_t{1} << 13
                ? Rank::one_group

@@ -1,5 +1,5 @@
-// one-group, by bins: one work-group sorts the whole list in local memory. bins.cl and bin_sort.cl
-// come before this file and document more parameters.
+// one-group by bins: one work-group sorts the whole list in local memory. bins.cl and bin_sort.cl
+// come before this file; they declare more parameters.
 
 PARAMETER(WG)         // work-items of the work-group
 PARAMETER(ITEMS)      // records of a work-item

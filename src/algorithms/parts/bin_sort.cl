@@ -1,17 +1,16 @@
-// A work-group sorts its items in local memory, by bins; if a bin is crowded, by radix passes. msd
-// (for buckets), one-cluster (for parts) and one-group (for the list) use it. bins.cl comes before
-// it. Instructions limit its speed: so an item's position, the address of its count, and their sum
-// are each computed once.
+// A work-group sorts its items in local memory by bins. If a bin is crowded, it sorts them by radix
+// passes instead. msd sorts buckets with it, one-cluster parts, and one-group the whole list.
+// bins.cl comes before this file. The number of instructions limits its speed.
 
-// Parameters beside those of bins.cl:
+// Parameters in addition to those of bins.cl:
 PARAMETER(COMPOSITE)      // 1: an item holds the compared bits and, below them, its position
 PARAMETER(POSITION_BITS)  // bits of that position
 PARAMETER(WINDOW_HIGH)    // 1: the bits that choose a bin lie in an item's upper word
-PARAMETER(BY_PLACE)       // 1: fewer bits are compared than a bin's number has, so the position
-                          // completes it
+PARAMETER(BY_PLACE)       // 1: keys have fewer compared bits than a bin's number; positions
+                          // supply the rest (see bins_by_place_t)
 
-// COMPOSITE: no two items are equal, so ties keep their order. The position in an item identifies
-// the record.
+// With COMPOSITE, ties keep their order because the position is the lower part of an item. Returns
+// the position, which identifies the record.
 #define POSITION(item) ((u32)(item) & ((1u << POSITION_BITS) - 1))
 
 // bin_sort_bytes() in bin_sort.hpp computes its size.
@@ -32,15 +31,17 @@ typedef struct {
 #define WINDOW(item) ((u32)((item) >> (shift & 31)))
 #endif
 
-// How an item's position completes the number of its bin. If fewer bits are compared than a bin's
-// number has, neighbours would add to few bins. Then the lowest `bits` bits of the bin's number are
-// the item's position, scaled by `step` / 65536. bits == 0: the item alone determines its bin.
+// How an item's position extends the number of its bin. Keys with fewer compared bits than a bin's
+// number would share few bins. So their bin's number is the compared bits followed by `bits` bits
+// of position: position * step / 65536. This keeps ties in order. If `bits` is 0, the item's
+// leading bits alone select its bin.
 typedef struct {
   u32 bits, step;
 } bins_by_place_t;
 
-// The address of word w of the counts. Work-item t scans words 8t to 8t + 7. They are contiguous,
-// except with BY_PLACE: there, neighbours would add to words in only two banks.
+// The index of word w of the counts. Work-item t scans words 8t to 8t + 7. The words are
+// contiguous, except with BY_PLACE: neighbouring work-items have similar positions, so their
+// additions would go to only two memory banks.
 #if BY_PLACE
 #define BIN_AT(w) ((w) % 8 * WG + ((w) / 8 ^ (w) / 256))
 #define OWN_BIN(i) mine->bins[(i)*WG + (t ^ t / 32)]  // at BIN_AT(8 * t + i)
@@ -53,7 +54,8 @@ INLINE void sort_crowded(LOCAL bin_sort_t* mine, sub_group_t sg, u32 rows) {
   const u32 t = local_id();
   if (t < 2) mine->differ[t] = 0;
   barrier_local();
-  // Only bits in which items differ need a pass. Positions need none, because passes are stable.
+  // Only bits in which items differ need a pass. The bits of the position need none, because the
+  // passes are stable.
   sort_t differ = 0;
   UNROLL
   for (u32 i = 0; i < ITEMS; ++i) differ |= i < rows ? mine->items[i * WG + t] ^ mine->items[0] : 0;
@@ -76,7 +78,7 @@ INLINE void sort_crowded(LOCAL bin_sort_t* mine, sub_group_t sg, u32 rows) {
   }
 }
 
-// Returns which half-word of `bins` counts the bin of `item`, the work-item's item i.
+// Returns the index of the 16-bit count of `item`'s bin. `item` is item i of the work-item.
 INLINE u32 bin_of(sort_t item, u32 i, u32 shift, bins_by_place_t by_place) {
   u32 window = WINDOW(item);
 #if COMPOSITE
@@ -87,8 +89,8 @@ INLINE u32 bin_of(sort_t item, u32 i, u32 shift, bins_by_place_t by_place) {
   return 2 * BIN_AT(window & (BINS / 2 - 1)) + (window >> (LOG_BINS - 1) & 1);
 }
 
-// Counts an item in its bin if `there` is 1. Returns `bin` and, from bit 16 on, the item's rank:
-// the number of items counted in the bin before.
+// Adds 1 to count `bin` if `there` is 1. Returns `bin` in the low 16 bits and the item's rank in
+// the high 16 bits: the number of items that were counted in the bin before.
 INLINE u32 place_in_bin(LOCAL u32* bins, u32 bin, u32 there) {
   const u32 half_word = 16 * (bin % 2);
   u32 before = 0;
@@ -96,12 +98,12 @@ INLINE u32 place_in_bin(LOCAL u32* bins, u32 bin, u32 there) {
   return bin | before >> half_word << 16;
 }
 
-// Many items of 64 bits leave no registers for their bins. Then registers hold only the ranks, in 4
-// bits each, and bins are computed again. (4 bits suffice if no bin is crowded; `alike` is for
-// shorter keys.)
+// Many items of 64 bits leave no registers for the numbers of their bins. Then registers hold only
+// the ranks, 4 bits each, and each bin is computed twice. 4 bits suffice: ranks are used only if no
+// bin is crowded, or with `alike`, which occurs only for shorter keys.
 #define PACKED_RANKS (SORT_BITS == 64 && !COMPOSITE && !FEW_ITEMS)
 
-// Empties the bins. A barrier ends it.
+// Sets all counts to 0. Ends with a barrier.
 INLINE void clear_bins(LOCAL bin_sort_t* mine) {
   LOCAL uint4* quads = (LOCAL uint4*)mine->bins;
   uint4 zero;
@@ -112,8 +114,8 @@ INLINE void clear_bins(LOCAL bin_sort_t* mine) {
   barrier_local();
 }
 
-// Replaces the bins' counts by where the bins begin, and returns 1; returns 0, and the counts stay,
-// if a bin is crowded and its items are not `alike`.
+// Replaces each bin's count by the position where the bin begins, and returns 1. If a bin is
+// crowded and `alike` is 0, returns 0 and leaves the counts.
 INLINE u32 start_bins(LOCAL bin_sort_t* mine, u32 alike) {
   LOCAL uint4* quads = (LOCAL uint4*)mine->bins;
   const u32 t = local_id();
@@ -149,16 +151,17 @@ INLINE u32 start_bins(LOCAL bin_sort_t* mine, u32 alike) {
   return 1;
 }
 
-// Sorts all items into mine->items. item[i] of work-item t is number i * WG + t; the first `rows`
-// exist, the others are SORT_LAST. The bits from `shift` on select an item's bin; see
-// bins_by_place_t. `alike` is 1 if items of the same bin are equal and need no sorting. Begins and
-// ends with barriers.
+// Sorts all items of the work-group into mine->items. item[i] of work-item t has the input position
+// i * WG + t. The first `rows` of a work-item's items exist; the others are SORT_LAST. An item's
+// bits from `shift` on select its bin (but see bins_by_place_t). `alike` is 1 if items of the same
+// bin need no sorting. A barrier comes before the first and after the last access to the items.
 INLINE void sort_in_bins(LOCAL bin_sort_t* mine, sub_group_t sg, sort_t* item, u32 rows, u32 shift,
                          bins_by_place_t by_place, u32 alike) {
   const u32 t = local_id();
   clear_bins(mine);
 
-  // Rank in the bins: few items at once; many one after the other, because registers are short.
+  // Rank in the bins. If the items are few, all additions are in flight at once. If they are many,
+  // there are not enough registers for that.
 #if PACKED_RANKS
   u32 ranks[(ITEMS + 7) / 8];  // 4 bits each
   UNROLL
@@ -190,7 +193,7 @@ INLINE void sort_in_bins(LOCAL bin_sort_t* mine, sub_group_t sg, sort_t* item, u
   barrier_local();
 
   if (start_bins(mine, alike)) {
-    // Scatter. Items past the end keep their places.
+    // Scatter. Items past the end keep their positions.
     LOCAL const u16* starts_of_bins = (LOCAL const u16*)mine->bins;
 #if FEW_ITEMS
     UNROLL

@@ -25,7 +25,7 @@ struct BinSortParameters {
   unsigned position_bits;      // bits of that position
   unsigned bin_shift;          // the lowest of an item's bits that select its bin
   unsigned bin_share = 16;     // bins for each work-item: 16 or 32
-  bool bins_by_place = false;  // the position completes the bin's number
+  bool bins_by_place = false;  // see BY_PLACE in bin_sort.cl
 
   void set(kernels::Defines& defines) const {
     defines.set("WG", work_group)

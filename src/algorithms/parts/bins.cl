@@ -1,7 +1,7 @@
 // Shared by all sorts by bins. A work-group distributes its items to about as many bins in local
-// memory as there are items. Then each bin has a few items, which exchanges of neighbours sort. If
-// a bin is crowded, radix passes sort the items instead. This file comes before the kernels that
-// use it.
+// memory as there are items. Then each bin has few items, and exchanges of neighbouring items sort
+// them. If a bin is crowded, radix passes sort all items instead. This file comes before the
+// kernels that use it.
 
 PARAMETER(WG)         // work-items of a work-group, a power of two
 PARAMETER(ITEMS)      // items of a work-item; odd, more than 8
@@ -15,10 +15,11 @@ PARAMETER(SORT_BITS)  // bits of an item: 32 or 64
 #define RADIX 256u
 #define SUB_GROUPS (WG / SG_LANES)
 #define RANK_WORDS SG_RANK_WORDS(RADIX)
-// A bin with more than BIN_MOST items is crowded. A bin may extend over the boundary between two
-// work-items, with at least one item on either side. So SIDE items on each side of the boundary are
-// merged. A work-item's merges at its two boundaries must not overlap.
-#define FEW_ITEMS (ITEMS <= 16)  // registers can hold all items and their places
+// A bin with more than BIN_MOST items is crowded. Work-item t sorts items t * ITEMS to (t + 1) *
+// ITEMS - 1. A bin may extend over the boundary between two work-items, with at most BIN_MOST - 1
+// items on either side. So the SIDE items on each side of a boundary are merged. 2 * SIDE is at
+// most ITEMS, so that a work-item's merges at its two boundaries do not overlap.
+#define FEW_ITEMS (ITEMS <= 16)  // registers can hold all items and their positions
 #if !FEW_ITEMS
 #define BIN_MOST 8u
 #define SIDE 8u
@@ -34,14 +35,15 @@ typedef u32 sort_t;
 #endif
 #define SORT_LAST ((sort_t)(~(sort_t)0))
 
-// A word counts two bins: b in its lower half, and b + BINS / 2 in its upper half. So one scan
-// serves both. The radix passes use the same memory for their ranks.
+// A word counts two bins: bin b in its lower 16 bits, and bin b + BINS / 2 in its upper 16 bits. So
+// one scan of the words scans both. The radix passes store their ranks in the same memory.
 #define BIN_WORDS (BINS / 2 > SUB_GROUPS * RANK_WORDS ? BINS / 2 : SUB_GROUPS * RANK_WORDS)
-// Sets the top bit of each half that is above BIN_MOST.
+// Sets the top bit of each 16-bit half of `two` that is greater than BIN_MOST.
 #define TOO_MANY(two) ((two) + 0x10001u * (0x7fffu - BIN_MOST))
 #define ANY_TOO_MANY(quad) \
   (((TOO_MANY(quad.x) | TOO_MANY(quad.y) | TOO_MANY(quad.z) | TOO_MANY(quad.w)) & 0x80008000u) != 0)
-// START_BINS replaces counts by the positions where bins begin; the first is `at_bin`.
+// START_BINS replaces each count by the position where its bin begins. The first bin begins at
+// `at_bin`.
 #define START_BIN(two)      \
   {                         \
     const u32 counts = two; \
@@ -57,8 +59,8 @@ typedef u32 sort_t;
     b = max(x, y);             \
   }
 
-// Sorts the work-item's ITEMS neighbours by rounds of odd-even exchanges. BIN_MOST rounds suffice:
-// no item is further from its place than its bin is long.
+// Sorts the work-item's ITEMS neighbouring items by rounds of odd-even exchanges. BIN_MOST rounds
+// suffice: items only move within their bins, which have at most BIN_MOST items.
 #define SORT_NEIGHBOURS(item, own)                                           \
   {                                                                          \
     UNROLL                                                                   \
@@ -73,7 +75,7 @@ typedef u32 sort_t;
     for (u32 i = 0; i < ITEMS; ++i) own[i] = item[i];                        \
   }
 
-// Merges SIDE items on each side of the boundary to the work-item before.
+// Merges the SIDE items on each side of the boundary between the previous work-item and this one.
 #define MERGE_BORDER(own)                                                \
   {                                                                      \
     sort_t two[2 * SIDE];                                                \
@@ -106,8 +108,8 @@ OUTLINE void radix_pass(LOCAL u32* ranks, LOCAL sort_t* items, LOCAL index_t* sc
   for (u32 i = 0; i < ITEMS; ++i) item[i] = items[first + i * SG_LANES];
 #define DIGIT_AT(i) ((u32)(item[i] >> shift) & (RADIX - 1))
 #if ORDERED_LOCAL_ATOMICS
-  // A bin is crowded, so a few digits are probably common. Guess them: the first lane's and another
-  // one.
+  // A bin is crowded, so few digits are probably very common. SG_RANK_COMMON is fast for two common
+  // digits. Guess them from row 0: the digit of lane 0, and one that differs from it.
   const u32 one = sg_shuffle(sg, DIGIT_AT(0), 0), others = sg_ballot(sg, DIGIT_AT(0) != one);
   const u32 other = sg_shuffle(sg, DIGIT_AT(0), others != 0 ? highest_bit32(others) : 0),
             two = others != 0 ? other : RADIX;

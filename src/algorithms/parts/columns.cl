@@ -13,8 +13,9 @@ PARAMETER(WG)  // work-items of a work-group, a multiple of RADIX
 #define TEAMS (WG / RADIX)              // work-items that share a digit
 #define TEAM_ROWS (SUB_GROUPS / TEAMS)  // sub-groups of a team
 
-// Returns the tile's count of the digit. Stores in *before how many of them are in the sub-groups
-// before the team's. A barrier must come before the call; the function has one inside.
+// Returns the tile's count of the digit. Stores in *before how many of these records are in
+// sub-groups before those of the team. A barrier must come before the call; the function has one
+// inside.
 INLINE u32 sum_digit(LOCAL const u32* ranks, LOCAL u32* sums, u32* before) {
   const u32 t = local_id(), digit = t % RADIX, team = t / RADIX;
   u32 sum = 0, total = 0;
