@@ -23,7 +23,7 @@ namespace sortium::c {
 // Stores the message and log that sortium_last_error and sortium_last_log return.
 sortium_status failed(const std::exception& error);
 
-// No exception leaves the library through its C functions.
+// Runs the body of a C function, and turns exceptions into a status: none may reach C.
 template <class F>
 sortium_status guarded(F&& body) {
   try {
@@ -51,7 +51,7 @@ To enumerated(From value, int last, const char* name) {
 
 Problem problem_of(const sortium_problem* problem);
 sortium_problem c_problem(const Problem& problem);
-// The other fields as sortium_problem_init sets them.
+// Sets the other fields as sortium_problem_init does.
 sortium_problem c_problem(sortium_key_type key, uint64_t count, sortium_order order);
 Method method_of(const sortium_options* options);
 Options options_of(const sortium_options* options);

@@ -21,7 +21,7 @@ Operands operands_of(const sortium_operands* o) {
           memory_of(c.values_out), memory_of(c.scratch),  memory_of(c.offsets)};
 }
 
-// Never changes or ends, so callers may keep pointers to its strings.
+// The list never changes and is never destroyed, so callers may keep pointers to its strings.
 const std::vector<AlgorithmInfo>& all_algorithms() {
   static const auto& all = *new std::vector<AlgorithmInfo>(algorithms());
   return all;

@@ -64,7 +64,7 @@ RecordProblem record_problem_of(const sortium_record_problem* given) {
   return p;
 }
 
-// The columns' memory in the form that RecordOperands needs.
+// Holds the columns' memory in the form that RecordOperands needs.
 struct Columns {
   Columns(const sortium_record_operands* given, const RecordProblem& p) {
     const auto& c = need(given, "operands");

@@ -32,7 +32,7 @@ const Problem& checked(const Problem& p) {
   return p;
 }
 
-// What companions.cl is specialised for.
+// The parameters of companions.cl.
 struct CompanionParameters {
   unsigned work_group;   // work-items of a work-group, a power of two
   unsigned items;        // neighbouring records of a work-item in a tile
@@ -119,7 +119,7 @@ struct IsSortedImpl : Impl {
   std::unique_ptr<Kernel> parts, whole;
 };
 
-// True if the kernels cannot move the values, because of their size: they are gathered afterwards.
+// True if the kernels cannot move values of this size. Such values are gathered afterwards.
 bool has_elements(const Problem& p) {
   return p.payload == Payload::values && p.value_bytes != 4 && p.value_bytes != 8;
 }
@@ -408,7 +408,8 @@ class HostCall {
   Memory in(const void* from, std::uint64_t bytes, unsigned element_bytes) {
     return arrays_.add(from, nullptr, bytes, arrays_.can_adopt(from, element_bytes));
   }
-  // Returns device memory for the contents of a caller's array, which may be an input, too.
+  // Returns device memory whose contents run() copies to a caller's array. That array may also be
+  // an input.
   Memory out(void* to, std::uint64_t bytes) { return arrays_.add(nullptr, to, bytes, false); }
   Memory scratch(std::uint64_t bytes) { return arrays_.scratch(bytes); }
 

@@ -20,7 +20,7 @@ T* at(const Memory& m) {
 }
 
 // Calls body(begin, end, piece) for each piece of `count` records, in parallel if there are
-// several; for a piece perhaps twice.
+// several. It may call it twice for the same piece.
 template <class Body>
 void in_pieces(std::uint64_t count, const Body& body) {
   const auto some = [&](const tbb::blocked_range<std::uint64_t>& range) {
@@ -79,8 +79,8 @@ std::uint64_t first_unsorted(const Problem& problem, const Memory& memory) {
 
 namespace {
 
-// The runs of one piece of the input: how many begin there, where the first of them goes in the
-// output, and where the first and the last of them begin.
+// The runs that begin in one piece of the input: their number, the first one's position in the
+// output, and the positions in the input at which the first and the last of them begin.
 struct RunsOfPiece {
   std::uint64_t runs = 0, place = 0;
   std::uint64_t first = ~std::uint64_t{0}, last = 0;
@@ -96,8 +96,8 @@ class RunHeads {
   bool operator()(std::uint64_t i) const {
     return i == 0 || rank_(keys_[i]) != rank_(keys_[i - 1]);
   }
-  // Counts the runs of each piece, and sets their places in the output. Returns the number of all
-  // runs.
+  // Counts the runs of each piece, and sets the first one's position in the output. Returns the
+  // number of all runs.
   std::uint64_t count(std::vector<RunsOfPiece>& pieces) const {
     in_pieces(count_, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t p) {
       std::uint64_t heads = 0;

@@ -14,9 +14,9 @@
 
 namespace sortium {
 
-// The launch of a kernel that loops over `items`. On GPUs there are enough work-items to fill the
-// device, and each loops several times. A CPU runs work-items one after the other: there each loops
-// once, so that memory is accessed in order.
+// The launch of a kernel that loops over `items`. On a GPU, at most as many work-groups are
+// launched as fill the device, and each work-item handles several items. A CPU runs work-items one
+// after the other: there each work-item handles one item, so that memory is accessed in order.
 inline unsigned work_group_of(const Capabilities& c) { return std::min(c.max_work_group, 256u); }
 inline std::uint64_t groups_of(const Capabilities& c, std::uint64_t items) {
   const std::uint64_t all = ceil_div(items, work_group_of(c));
@@ -25,8 +25,8 @@ inline std::uint64_t groups_of(const Capabilities& c, std::uint64_t items) {
 
 inline std::byte* at(const Memory& m) { return static_cast<std::byte*>(m.handle) + m.offset; }
 
-// Calls work(begin, end) for ranges that cover [0, count), on all cores of cpu:0; for a range
-// perhaps twice.
+// Calls work(begin, end) for ranges that together cover [0, count), on all cores of cpu:0. It may
+// call it twice for the same range.
 template <class Work>
 void for_elements_on_host(Queue& queue, std::string_view phase, std::uint64_t count,
                           const Work& work) {

@@ -42,7 +42,7 @@ bool is_for_calling_thread(const Problem& p, const Options& options) {
 #endif
 }
 
-// Sorts values of sizes that no algorithm moves, as a problem of two columns.
+// Sorts keys with values that are not 4 or 8 bytes wide, as records of two columns.
 HostReport sort_elements(const Problem& p, const HostOperands& o, const Options& options) {
   validate_value_bytes(p.value_bytes);
   Problem small = p;

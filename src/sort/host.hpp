@@ -31,8 +31,9 @@ class Stopwatch {
 
 // The best device that compiles kernels or needs none; nullptr if there is none.
 [[nodiscard]] std::shared_ptr<Device> find_compiling_device();
-// Returns sort(device). If the package lacks the sort's kernels, the device has no compiler, and no
-// device is named: sort(find_compiling_device()). `sort` must not write before it has its plan.
+// Returns sort(device). If the device has no compiler and the package lacks the sort's kernels,
+// returns sort(find_compiling_device()) instead, unless the caller named a device. So `sort` must
+// write nothing before it has its plan.
 template <class Sort>
 auto sort_on(std::shared_ptr<Device> device, const std::string& name, const Sort& sort) {
   try {

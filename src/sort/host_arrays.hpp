@@ -1,4 +1,4 @@
-// Copies of one call's host memory on a device, or that memory itself.
+// The host arrays of one call as device memory: copies, or the arrays themselves.
 #pragma once
 
 #include <memory>
@@ -25,8 +25,8 @@ class HostArrays {
   Memory add(const void* from, void* to, std::uint64_t bytes, bool adopt);
 
   // Adds an input array of a sort and the array that receives its output, both of elements of
-  // `element_bytes`. Either may be null. Copies are sorted in place. With a limit they cannot be:
-  // then the output is shorter than the input, and separate. Reads only the count, segments and
+  // `element_bytes`. Either may be null. Copies are sorted in place, except with a limit: then the
+  // output is shorter than the input and has memory of its own. Reads only the count, segments and
   // limit of `problem`.
   struct InOut {
     Memory in, out;

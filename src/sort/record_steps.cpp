@@ -48,8 +48,8 @@ void RecordSteps::choose_columns() {
     if (columns[c].moved != Moved::no && static_cast<int>(c) != key) gathered.push_back(c);
 
   // A single value of 4 or 8 bytes need not be gathered: it moves with its key, in place if the key
-  // does. (If the key is a packed word, the value would be copied first. That costs more than
-  // gathering the few values of a limit.)
+  // does. The exception is a packed key with a limit: all values would be copied first, which costs
+  // more than gathering the few within the limit.
   if (problem.position_bytes == 0 && gathered.size() == 1 &&
       words.size() <= (problem.limit == 0 ? 1u : 0u)) {
     const unsigned c = gathered[0];
@@ -101,7 +101,7 @@ Problem RecordSteps::sort_of_word(std::size_t w) const {
 }
 
 // Lays out scratch memory: positions, then words and the sorts' scratch memory. A column that is
-// gathered in place overwrites the words, which are no longer needed then.
+// moved in place is first gathered into the words' memory, which is free by then.
 void RecordSteps::lay_out(const Capabilities& device) {
   const std::uint64_t n = problem.count, out = records_out(problem);
   std::uint64_t key_bytes = 0, column_bytes = 0;
@@ -125,7 +125,7 @@ void RecordSteps::lay_out(const Capabilities& device) {
   for (auto* slice : {&keys, &all_positions, &first_keys, &inner}) slice->offset += column.offset;
 }
 
-// Limits the inner sorts to the rest of the caller's max_scratch_bytes.
+// Limits the scratch memory of the inner sorts to what the other steps leave of max_scratch_bytes.
 void RecordSteps::limit_inner_scratch(std::uint64_t sorting_bytes, std::uint64_t column_bytes) {
   const std::uint64_t limit = inner_method.max_scratch_bytes;
   if (limit == 0) return;

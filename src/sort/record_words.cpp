@@ -48,7 +48,8 @@ class WordPacker {
     return words_.back();
   }
 
-  // A float's order needs all of its bits: if a field extends over two words, it is read for both.
+  // If a field extends over two words, the kernel reads the number for each of them, because a
+  // float's order depends on all of its bits.
   void add_number(const Field& f) {
     for (unsigned bit = f.begin_bit; bit < end_bit(f);) {
       Word& w = word_for(f.column, 1);
@@ -63,7 +64,7 @@ class WordPacker {
   void add_bytes(const Field& f) {
     const bool big_endian = f.type.kind() == FieldType::Kind::bytes;
     const unsigned size = f.type.size();
-    for (unsigned left = size; left != 0;) {  // bytes that are left: the most significant ones
+    for (unsigned left = size; left != 0;) {  // bytes not yet packed: the most significant ones
       Word& w = word_for(f.column, 8);
       const unsigned bytes = std::min(left, (64 - w.bits) / 8);
       left -= bytes;

@@ -10,11 +10,11 @@
 
 namespace sortium {
 
-// The most columns that one word may have parts of: records_pack has a parameter for each.
+// The most columns from which one word can be packed: records_pack has a parameter for each column.
 constexpr std::size_t columns_of_a_word = 8;
 
-// A part of a word: `bits` bits of the order of a number of up to 8 bytes, from bit `down` of the
-// order on. They go to bit `up` of the word.
+// A part of a word: bits [down, down + bits) of the order bits of a number of up to 8 bytes. The
+// number is at byte `offset` of an element of the column. The part begins at bit `up` of the word.
 struct WordPart {
   unsigned column;
   std::uint64_t offset;
@@ -23,7 +23,8 @@ struct WordPart {
   const Field* field;  // the number's order and policies
   unsigned down, bits, up;
 
-  // Returns the part for the element at `element` in host memory, at its place in the word.
+  // Returns the part of the element at `element` in host memory, shifted to its position in the
+  // word.
   [[nodiscard]] std::uint64_t of(const std::byte* element) const {
     std::uint64_t x = 0;
     std::memcpy(&x, element + offset, number.bytes);
@@ -40,7 +41,7 @@ struct Word {
   [[nodiscard]] KeyType key() const { return bits <= 32 ? KeyType::u32 : KeyType::u64; }
 };
 
-// Returns the words of a key, least significant first. They refer to the fields of `key`.
+// Returns the words of a key, least significant first. The words point to the fields of `key`.
 [[nodiscard]] std::vector<Word> words_of(const std::vector<Field>& key);
 
 // Returns the define PACK: the kernel expression for the word of record `at`.

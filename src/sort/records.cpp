@@ -1,6 +1,6 @@
-// Sorts of records, composed of plain sorts: a key's fields are packed into words, the words are
-// sorted with positions from the least significant on (Knuth, The Art of Computer Programming,
-// volume 3, 5.2.5), and the columns are gathered.
+// Sorts of records, composed of plain sorts. A key's fields are packed into words. Stable sorts by
+// each word, the least significant first, move the records' positions (Knuth, The Art of Computer
+// Programming, volume 3, 5.2.5). Then the columns are gathered.
 #include "records.hpp"
 
 #include "../kernels/kernels.hpp"

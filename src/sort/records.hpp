@@ -13,11 +13,11 @@ void validate_permute_problem(const PermuteProblem& problem);
 void validate_record_operands(const RecordProblem& problem, const RecordOperands& operands,
                               std::uint64_t scratch_bytes, Space space);
 
-// The positions that a Mover uses.
+// Which positions a Mover uses.
 struct Places {
   enum class Kind : std::uint8_t {
     all,
-    counted,      // the first ones; a u64 on the device is their number
+    counted,      // the first ones; a u64 in device memory is their number
     of_segments,  // the first `limit` of each segment, or all of a shorter one
   };
   Kind kind = Kind::all;

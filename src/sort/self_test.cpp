@@ -25,8 +25,8 @@ std::uint64_t get(const std::vector<std::byte>& from, std::uint64_t i, unsigned 
   return value;
 }
 
-// Alternates blocks of 97 random keys, ties, special keys at the limits of the type, and sorted
-// keys.
+// Returns keys in blocks of 97: random keys, ties, special keys at the limits of the type, and
+// sorted keys, in turn.
 std::vector<std::uint64_t> keys_for(const Problem& p) {
   const auto& type = info(p.key);
   const std::uint64_t all = ~std::uint64_t{0} >> (64 - type.bits()), sign = all ^ all >> 1;

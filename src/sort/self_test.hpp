@@ -25,8 +25,9 @@ namespace sortium {
 [[nodiscard]] std::string self_test(Device& device, const Capabilities& capabilities,
                                     const Planned& planned, const Problem& problem);
 
-// The sort that self_test() runs for a plan: of a few records, with the plan's parameters if the
-// algorithm takes them for so few. Without a sorter if it plans no sort so small.
+// The small sort that self_test() runs for a plan. It has the plan's parameters if the algorithm
+// accepts them for so few records, else the default parameters. `sorter` is null if the algorithm
+// rejects such small problems.
 struct SelfTestPlan {
   Problem problem;
   std::unique_ptr<Sorter> sorter;
@@ -35,7 +36,8 @@ struct SelfTestPlan {
                                           const Capabilities& capabilities);
 
 // Returns the plan for `method`. With "auto", tries the algorithms in order of rank until `judge`
-// returns "" for one. Throws Error(unsupported) with the judge's messages if it accepts none.
+// returns "" for one. Throws Error(unsupported) with the messages of `judge` if it accepts no
+// algorithm.
 using Judge = std::function<std::string(const Planned&)>;
 [[nodiscard]] Planned plan_judged(const Problem& problem, const Capabilities& capabilities,
                                   const Method& method, const Judge& judge);

@@ -14,7 +14,7 @@ namespace sortium {
 
 namespace {
 
-// Does what verify.cl does, on all cores.
+// Does on the host's cores what verify.cl does on a device.
 Verdict verify_on_host(Queue& queue, const Problem& problem, Memory keys, Memory values,
                        std::uint64_t run_length) {
   Verdict verdict{0, problem.count, 0};
@@ -66,7 +66,7 @@ Verdict verify_on_host(Queue& queue, const Problem& problem, Memory keys, Memory
   return verdict;
 }
 
-// What verify.cl is specialised for.
+// The parameters of verify.cl.
 struct VerifyParameters {
   unsigned work_group;  // work-items of a work-group
   bool check_ties;      // the values of ties must ascend

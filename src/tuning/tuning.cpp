@@ -98,7 +98,7 @@ std::vector<Entry> parse(std::string_view text, const std::string& origin) {
 std::string print(const std::vector<Entry>& entries) {
   std::string out = "{\"tuned\": [";
   const char* separator = "\n";
-  for (const auto& e : entries) {  // one line for each, for people and for version control
+  for (const auto& e : entries) {  // one line for each entry, so that diffs are readable
     nlohmann::ordered_json j;
     j["device"] = e.device;
     j["backend"] = e.backend;

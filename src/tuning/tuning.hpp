@@ -1,5 +1,6 @@
 // Floor 2: parameters that `sortium tune` has measured, by device and kind of problem. The user's
-// file takes precedence over the built-in table. A broken user's file is ignored with a warning.
+// file takes precedence over the built-in table. If the user's file is invalid, it is ignored with
+// a warning.
 #pragma once
 
 #include <sortium/core.hpp>
@@ -16,7 +17,7 @@ struct Entry {
   std::string algorithm;
   unsigned key_bytes = 4;
   unsigned value_bytes = 0;  // 0: keys alone
-  unsigned log2_count = 0;   // of the measured problem; serves counts from half to twice as large
+  unsigned log2_count = 0;   // of the measured problem; applies from half to twice this count
   std::string parameters;    // "name=value,…"
   double gain = 1;           // time with the default parameters / time with these
 };
@@ -35,8 +36,8 @@ struct Tables {
 [[nodiscard]] const Tables& tables();
 
 // Returns the path of the user's file: SORTIUM_TUNING, else sortium/tuned.json in XDG_CONFIG_HOME
-// or ~/.config. Empty if there is no such place, or if SORTIUM_TUNING is "off", which also turns
-// the built-in table off.
+// or ~/.config. Empty if none of these variables is set, or if SORTIUM_TUNING is "off", which also
+// turns the built-in table off.
 [[nodiscard]] std::string user_file();
 
 }  // namespace sortium::tuning
