@@ -156,7 +156,7 @@ class Comparison {
               {options.algorithm, options.parameters}),
         scratch_(plan_.scratch_bytes()) {}
 
-  // `opencl`: a device to sort on too; nullptr: none.
+  // If `opencl` is not null, Sortium also sorts on that device.
   nlohmann::json run(sortium::Device* opencl) {
     make_input();
     const bool by_all_bits = p_.begin_bit == 0 && p_.end_bit == 0;
@@ -266,7 +266,8 @@ class Comparison {
     add("thrust", [this] { peers::thrust_sort(sort_into(got_keys_, got_values_), stream_); });
   }
 
-  // Adds a sort into got_keys_ and got_values_, on the stream.
+  // Adds a sort that `enqueue` enqueues on the stream, with its output in got_keys_ and
+  // got_values_.
   void add(const std::string& name, const std::function<void()>& enqueue) {
     all_.push_back(
         {name, enqueue, [this] { wait(); }, [this, enqueue] { return matches(enqueue); }});
@@ -280,7 +281,8 @@ class Comparison {
                .unsorted == 0;
   }
 
-  // Overwrites the output first, so that an old result cannot pass for a new one.
+  // Runs the sort and compares its result with CUB's. Overwrites the output first, so that an old
+  // result cannot pass for a new one.
   [[nodiscard]] bool matches(const std::function<void()>& enqueue) const {
     check(cudaMemsetAsync(got_keys_.data, 0xa5, key_bytes_, stream_));
     if (has_values()) check(cudaMemsetAsync(got_values_.data, 0xa5, value_bytes_, stream_));
@@ -307,7 +309,7 @@ class Comparison {
            (!has_values() || got_values_.equals(expected_values_));
   }
 
-  // Prints a line, and returns it as JSON. Checks the results.
+  // Checks the results, prints a line, and returns the line's figures as JSON.
   [[nodiscard]] nlohmann::json report() {
     nlohmann::json row{{"spec", spec_.text},
                        {"count", p_.count},

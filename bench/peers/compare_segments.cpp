@@ -82,7 +82,7 @@ std::vector<std::int32_t> offsets_of(const std::string& lengths, std::uint64_t c
 
 class Comparison {
  public:
-  // `count`: of cases that state none.
+  // `count` is the number of keys of cases that do not state one.
   Comparison(std::uint64_t count, double seconds) : given_count_(count), seconds_(seconds) {}
 
   nlohmann::json run(const std::string& name) {
@@ -171,7 +171,8 @@ class Comparison {
     const auto ours = [&] { plan.run(*gpu_.queue, operands); };
     // The first contender is the reference for the others.
     std::vector<Contender> all{contender("cub-segmented-sort", sort, [] { return true; })};
-    // Uses a work-group for each segment: millions of segments would take about a second.
+    // CUB's segmented radix sort uses a work-group for each segment: millions of segments would
+    // take it about a second.
     if (segments < std::size_t{1} << 18)
       all.push_back(contender("cub-segmented-radix", radix, [&] { return matches(radix); }));
     all.push_back(
@@ -265,7 +266,7 @@ class Comparison {
     // Few rounds: CUB takes 0.1 s if segments are very long or if there are millions of them.
     constexpr int least_rounds = 3;
     peers::measure(all, gpu_.stream, seconds_, least_rounds);
-    double best_waited = INFINITY, best_device = INFINITY;  // of the other sorts
+    double best_waited = INFINITY, best_device = INFINITY;  // of all sorts but Sortium's
     for (std::size_t i = 0; i + 1 < all.size(); ++i) {
       best_waited = std::min(best_waited, peers::median(all[i].waited));
       best_device = std::min(best_device, peers::median(all[i].device));

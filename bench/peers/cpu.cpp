@@ -3,8 +3,8 @@
 // interleaved in one run, and each result is checked.
 //   cpu [--n 2^20,2^25] [--types u32,f64] [--payload keys,values] [--distribution uniform,…]
 //       [--threads N] [--seconds S] [--json FILE]
-// Times are medians. Few records are sorted as many lists, one after the other. Values are u32.
-// vqsort sorts pairs as one word of key and position; x86-simd-sort sorts keys and u32 values.
+// Times are medians. Short lists are sorted many at a time, one after the other. Values are u32.
+// For keys with values, vqsort sorts words of a key and a position; x86-simd-sort sorts two arrays.
 #include <fmt/format.h>
 #include <hwy/contrib/sort/vqsort.h>
 #include <tbb/global_control.h>
@@ -43,8 +43,8 @@ struct Settings {
   unsigned threads = std::max(1u, std::thread::hardware_concurrency());
 };
 
-// `load` copies the input to the memory that sort() uses; it is not timed. `stable`: ties must keep
-// their order.
+// A sort to measure. load() copies the input to the memory that sort() uses; its time is not
+// counted. If `stable`, the check requires that ties keep their order.
 template <class K>
 struct Contender {
   std::string name;
@@ -69,7 +69,7 @@ bool less(K a, K b) {
 }
 
 // Returns true if one list is sorted and a permutation of its input. `first` is the value of the
-// input's first record; the values of the others count up from it.
+// input's first record; each further record's value is 1 greater.
 template <class K>
 bool correct(const K* in, const K* keys, const std::uint32_t* values, std::size_t n,
              std::uint32_t first, bool stable) {
@@ -133,7 +133,7 @@ class Comparison {
         for (std::size_t b = 0; b < all_records_; b += n_) all_[c].sort(b);
         times_[c].push_back((now() - start) / static_cast<double>(lists_));
         if (round != 0) continue;
-        times_[c].clear();  // the first round allocates memory and builds kernels
+        times_[c].clear();  // discard: the first round allocates memory and builds kernels
         right_[c] = is_right(all_[c]);
       }
   }

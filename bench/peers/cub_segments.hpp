@@ -1,5 +1,5 @@
-// Segmented sorts of other libraries, and the sort to compare a top-k with, behind one call each:
-// only the files that implement them need nvcc.
+// Segmented sorts of other libraries, and CUB's sort for comparison with a top-k, behind one call
+// each: only the files that implement them need nvcc.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -20,8 +20,8 @@ struct SegmentedSort {
   std::uint32_t *keys_out, *values_out;
 };
 
-// With temp == nullptr, each only stores how many bytes of temporary memory it needs. The first
-// waits for the stream between its launches.
+// If temp is nullptr, each function only stores in temp_bytes how many bytes of temporary memory it
+// needs. cub_segmented_sort() waits for the stream between its launches.
 void cub_segmented_sort(void* temp, std::size_t& temp_bytes, const SegmentedSort& sort,
                         cudaStream_t stream);
 void cub_segmented_radix(void* temp, std::size_t& temp_bytes, const SegmentedSort& sort,

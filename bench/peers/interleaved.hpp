@@ -63,9 +63,10 @@ struct Contender {
   std::vector<double> waited{}, device{};
 };
 
-// Measures all contenders for `seconds`, at least `least` rounds: each sort once by the host's
-// clock and once between events. The contenders are interleaved, so that a disturbance affects all
-// of them.
+// Measures all contenders in rounds: at least `least` rounds, then more until `seconds` seconds
+// have passed, at most 200. In a round, each contender sorts once timed by the host's clock and, if
+// on_stream, once between two events. The contenders are interleaved, so that a disturbance affects
+// all of them.
 void measure(std::vector<Contender>& all, cudaStream_t stream, double seconds, int least = 5);
 
 double median(std::vector<double>& times);

@@ -6,8 +6,8 @@
 namespace peers {
 namespace {
 
-// Keeps temporary memory from sort to sort. Every sort makes the same requests in the same order,
-// and gets the same memory for each.
+// Keeps temporary memory from sort to sort. The i-th request of every sort receives the same block,
+// which grows if necessary.
 class KeptMemory : public mgpu::standard_context_t {
  public:
   explicit KeptMemory(cudaStream_t stream) : standard_context_t(false, stream) {}

@@ -1,7 +1,8 @@
 // Shared by the peers' programs, which `sortium bench --peers` runs with
 //   --device ID --n LIST --type LIST --payload LIST --distribution LIST --min-time SECONDS
-// They sort the same keys as it does, measure by the same protocol (bench/protocol/measure.hpp),
-// check the results on the device with Sortium's verifier, and print each row as a line of JSON.
+// They sort the same keys as `sortium bench`, measure by the same protocol
+// (bench/protocol/measure.hpp), check the results on the device with Sortium's verifier, and print
+// each row as a line of JSON.
 #pragma once
 
 #include <functional>
@@ -26,8 +27,8 @@ struct Place {
   std::vector<Contender> contenders;
 };
 
-// The program's main(). `open` returns the device of this name, or nothing if the peers do not
-// support it. Returns the exit code.
+// The program's main(). `open` returns the device with this id and its peers, or nothing if the
+// peers do not support the device. Returns the exit code.
 int run(int argc, char** argv,
         const std::function<std::optional<Place>(const std::string& device)>& open);
 

@@ -11,7 +11,7 @@ __device__ std::uint64_t mixed(std::uint64_t i) {  // Steele, Lea, Flood: SplitM
   return z ^ (z >> 31);
 }
 
-// One warp for each segment.
+// A warp handles one segment at a time.
 __global__ void write_upper_bits(std::uint32_t* keys, const std::int32_t* offsets,
                                  std::uint64_t segments) {
   for (std::uint64_t s = (blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x) / 32; s < segments;

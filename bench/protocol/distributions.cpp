@@ -51,7 +51,7 @@ class Draws {
     const double radius = std::sqrt(2 * exponential());
     return radius * std::cos(2 * std::numbers::pi * unit());
   }
-  // Marsaglia and Tsang, 2000. Shapes below 1 are derived from shapes above 1.
+  // Marsaglia and Tsang, 2000. A number of a shape below 1 is made from one of a shape above 1.
   double gamma(double shape) {
     if (shape < 1) {
       const double power = std::pow(positive_unit(bits()), 1 / shape);
@@ -70,7 +70,7 @@ class Draws {
   std::uint64_t state_;
 };
 
-// ---- numbers to keys ----
+// ---- from numbers to keys ----
 
 unsigned bits_of(KeyType type) { return sortium::info(type).bits(); }
 std::uint64_t low_bits(unsigned n) {
@@ -88,7 +88,7 @@ std::uint64_t float_key(double number, KeyType type) {
   }
 }
 
-// Stretches [0, 2^64) over all numbers of an integer type, or [-1, 1] for floats. Monotone.
+// Maps [0, 2^64) to all numbers of an integer type, or to floats in [-1, 1]. Monotone.
 std::uint64_t spread_key(std::uint64_t x, KeyType type) {
   const auto& t = sortium::info(type);
   if (t.is_float) return float_key(std::ldexp(static_cast<double>(x), -63) - 1, type);
@@ -96,15 +96,15 @@ std::uint64_t spread_key(std::uint64_t x, KeyType type) {
   return x >> (64 - t.bits());
 }
 
-// Converts the number itself: to the nearest float, or to the low bits of an integer type.
+// Converts the number x to the nearest float, or to the low bits of an integer type.
 std::uint64_t count_key(std::uint64_t x, KeyType type) {
   return sortium::info(type).is_float ? float_key(static_cast<double>(x), type)
                                       : x & low_bits(bits_of(type));
 }
 
-// Converts a real number. For integers, 1 becomes 2^(bits - `scale`); results are rounded, and
-// limited to the type's range. Symmetric distributions of unsigned integers are centred in the
-// middle of the range. Narrow types use at least half of their bits.
+// Converts a real number to a key. For integers, x is multiplied by 2^(bits - `scale`), where
+// `scale` is limited to half of the bits, then rounded and clamped to the type's range. Unsigned
+// integers of symmetric distributions are centred in the middle of the range.
 std::uint64_t real_key(double x, KeyType type, int scale, bool is_symmetric) {
   const auto& t = sortium::info(type);
   if (t.is_float) return float_key(x, type);
@@ -125,7 +125,7 @@ std::uint64_t real_key(double x, KeyType type, int scale, bool is_symmetric) {
 
 struct List {
   KeyType type;
-  std::uint64_t total, step;  // step: total · step just fits 64 bits
+  std::uint64_t total, step;  // step: the largest for which total · step fits 64 bits
   double k;
   [[nodiscard]] std::uint64_t whole() const { return static_cast<std::uint64_t>(k); }
   [[nodiscard]] unsigned bits() const { return bits_of(type); }
@@ -133,7 +133,7 @@ struct List {
 };
 using MakeKey = std::uint64_t (*)(const List&, std::uint64_t i);
 
-// Rank of the continuous distribution with density x^-s on [1, 2^20).
+// Returns the integer part of a random x in [1, 2^20) with density proportional to x^-s.
 std::uint64_t zipf_rank(std::uint64_t i, double s) {
   constexpr double most = 0x1p20;
   const double u = unit(random_bits(i));
@@ -149,7 +149,7 @@ std::uint64_t with_gaps(std::uint64_t x) {
   return out;
 }
 
-// One coordinate of particle i in a cloud: an integer below 2^bits.
+// Returns one random coordinate of a particle in a cloud: an integer below 2^bits.
 std::uint64_t coordinate(Draws& draws, unsigned bits) {
   const double x = std::clamp(0.5 + draws.normal() / 8, 0.0, std::nextafter(1.0, 0.0));
   return static_cast<std::uint64_t>(std::ldexp(x, static_cast<int>(bits)));
@@ -160,7 +160,7 @@ struct Made {
   MakeKey key;
 };
 
-// No number is allowed: least is above most.
+// A word that takes no number has least = none and most = never, so that least > most.
 constexpr double none = 0, never = -1;
 
 const std::vector<Made>& all_made() {
@@ -413,7 +413,7 @@ void fill(const Distribution& d, const List& list, std::uint64_t first, std::uin
     out[i] = static_cast<Word>(d.made->key(list, first + i));
   if (d.nan_percent == 0 && d.zero_percent == 0) return;
   const auto& t = sortium::info(list.type);
-  // The quiet NaN without a sign, which sorts after infinity in every order of keys.
+  // The quiet NaN whose sign bit is 0.
   const std::uint64_t nan = t.infinity | (t.infinity & ~(t.infinity << 1)) >> 1;
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::uint64_t r = random_bits(~(first + i));

@@ -13,16 +13,16 @@ namespace app {
 //   normal   zipf1.5   ids22   distinct1000   normal+nan10   file:/usr/share/dict/words
 struct DistributionWord {
   std::string_view word;
-  // "uniform" takes no number: least > most. Otherwise the number is in [least, most]. It may be
-  // omitted if `usual` is in that range.
+  // The word's number is in [least, most], and may be omitted if `usual` is in that range. If least
+  // > most, the word takes no number ("uniform").
   double least, most, usual;
-  std::string_view meaning;  // K is the number
+  std::string_view meaning;  // the word's number is called K
 };
 
 // All words but file, in the order of the documentation.
 [[nodiscard]] const std::vector<DistributionWord>& distribution_words();
 
-// A name for each word, with its usual number: for tests, and for `--distribution` of all.
+// A name for each word, with its usual number: for tests.
 [[nodiscard]] const std::vector<std::string>& distributions();
 
 // A table for help texts: each word and its meaning on a line.

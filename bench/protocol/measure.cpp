@@ -55,7 +55,8 @@ bool correct(Queue& queue, const DeviceSort& sort, Problem p, const Operands& o)
   return after.unsorted == 0 && before.checksum == after.checksum;
 }
 
-// Profiles several sorts, because one may be disturbed, and keeps the median.
+// Profiles several sorts, because other work may disturb one, and keeps the phases of the sort with
+// the median time.
 void add_device_time(Measurement& m, const DeviceSort& sort, const Operands& operands,
                      double enough) {
   constexpr unsigned most = 9;
@@ -141,8 +142,8 @@ Measurement measure(Queue& queue, const DeviceSort& sort, const Case& c) {
   const Operands operands{memory(b[0]), memory(b[1]), memory(b[2]), memory(b[3]), memory(b[4])};
   fill(queue, c, operands);
 
-  // Sorts from the same input to the same output: every sort gets unsorted records, and no
-  // copy is needed.
+  // Every sort reads the same input and writes the same output, so the input stays unsorted and
+  // need not be copied.
   const auto once = [&] {
     if (sort.prepare) sort.prepare(operands);
     Stopwatch watch;
@@ -166,7 +167,7 @@ Measurement measure(Queue& queue, const DeviceSort& sort, const Case& c) {
 
 double copy_rate(Queue& queue, double min_seconds) {
   auto& device = queue.device();
-  // Much more than caches hold, much less than the memory.
+  // Much more than fits the caches, much less than the device memory.
   const std::uint64_t bytes =
       std::min({std::uint64_t{256} << 20, device.info().claimed.max_allocation,
                 device.free_memory() / 4}) /

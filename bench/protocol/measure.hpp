@@ -1,6 +1,6 @@
-// How a sort is measured: the protocol of document 000, device times, and the check of the
-// result. The program and the peers' programs (bench/peers) use it, so that all figures are
-// comparable.
+// How a sort is measured: the protocol of document 000, device times, and the check of the result.
+// The program `sortium` and the programs of bench/peers share this protocol, so that all figures
+// are comparable.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct Case {
 struct Measurement {
   std::uint64_t repetitions = 0;         // 0: interrupted before the first one
   double seconds = 0;                    // mean time of a sort
-  double median = 0, low = 0, high = 0;  // median and quartiles of the single sorts
+  double median = 0, low = 0, high = 0;  // median and quartiles of one sort's time
   double device_seconds = 0;             // of one sort, by the device's clock; 0: not available
   std::vector<sortium::Plan::Phase>
       phases;  // parts of device_seconds; empty if only the sum is known
@@ -45,7 +45,7 @@ struct Measurement {
 // once, waits for the end, and returns the time in seconds.
 [[nodiscard]] Measurement repeat(double min_seconds, const std::function<double()>& once);
 
-// Throws Error(out_of_memory), naming both sizes.
+// Throws Error(out_of_memory) naming both sizes, in bytes.
 [[noreturn]] void out_of_memory(std::uint64_t need, std::uint64_t have);
 
 // A sort of device memory.
@@ -53,7 +53,8 @@ struct DeviceSort {
   std::uint64_t scratch_bytes = 0;
   bool stable = true;
   std::uint64_t run_length = 0;
-  // Called before each sort, waited for, not timed: for sorts in place.
+  // Called before each sort, to restore the input of a sort in place. It must wait for the end of
+  // its work. It is not timed.
   std::function<void(const sortium::Operands&)> prepare;
   std::function<void(const sortium::Operands&)>
       sort;  // only enqueues, on the queue that measure() got

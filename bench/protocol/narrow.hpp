@@ -31,8 +31,8 @@ struct NarrowFormat {
   return std::copysign(number, (bits & 0x8000) != 0 ? -1.0 : 1.0);
 }
 
-// Returns the bits of the nearest f16 or bf16; of two, the even one. Numbers that are too
-// large become infinity. A NaN becomes a quiet NaN of the same sign.
+// Returns the bits of the nearest f16 or bf16; of two equally near ones, the even one. Numbers that
+// are too large become infinity. A NaN becomes a quiet NaN of the same sign.
 [[nodiscard]] inline std::uint16_t to_narrow(double number, sortium::KeyType type) {
   const auto [fraction, least] = detail::narrow_format(type);
   const auto infinity = static_cast<std::uint16_t>(sortium::info(type).infinity);
@@ -46,8 +46,8 @@ struct NarrowFormat {
   double whole = std::floor(scaled);
   if (const double rest = scaled - whole; rest > 0.5 || (rest == 0.5 && std::fmod(whole, 2) != 0))
     ++whole;
-  // The leading bit of a normal number adds one to the exponent field, and so does a carry
-  // from rounding.
+  // The leading bit of a normal number is not masked off: it adds 1 to the exponent field, as does
+  // a carry from rounding.
   const int bits = ((exponent - least) << fraction) + static_cast<int>(whole);
   return sign | static_cast<std::uint16_t>(std::min(bits, int{infinity}));
 }

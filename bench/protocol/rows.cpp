@@ -40,7 +40,8 @@ std::string percent(const Row& row, const char* field) {
              : "-";
 }
 
-// Returns "lsd", or with given parameters "bitonic(schedule=A)".
+// Returns the algorithm's name, with the parameters that the user chose: "lsd",
+// "bitonic(schedule=A)".
 std::string title(const Row& row) {
   const std::string asked = text(row, "asked_parameters");
   return asked.empty() ? text(row, "algorithm")

@@ -1,6 +1,6 @@
-// The rows of a benchmark: JSON objects, each for one sort of one problem, measured, skipped
-// or failed. docs/benchmarks.md describes their fields. The peers' programs (bench/peers)
-// print one row a line.
+// The rows of a benchmark. A row is a JSON object for one sort of one problem that was measured,
+// was skipped or failed. docs/benchmarks.md describes their fields. The peers' programs
+// (bench/peers) print one row a line.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -22,8 +22,9 @@ using Row = nlohmann::json;
 void set_device(Row& row, const std::string& id, const std::string& name, const std::string& driver,
                 const std::string& language);
 void set_measurement(Row& row, const Measurement& m);
-// Adds the rate of a copy on the row's device, the bound that follows from it, and the ratio of the
-// row's rate to that bound.
+// Adds to `row` the rate of a copy on its device, the upper bound of a sort's rate that follows
+// from the copy's rate, and the ratios of the row's rate to that bound and to the algorithm's own
+// bound.
 void set_copy_rate(Row& row, double bytes_per_second);
 
 // Returns true if the row was measured, its result was verified, and the whole list was
@@ -38,8 +39,8 @@ void set_ratios(std::vector<Row>& rows);
 [[nodiscard]] std::string table_line(const Row& row);
 // Returns a line with the device time of each phase; empty if the row has no phases.
 [[nodiscard]] std::string phases_line(const Row& row);
-// Returns, for each problem, the best peer and how many times faster the other sorts are;
-// empty without peers.
+// Returns a line for each problem with its fastest peer, and the ratios of the other sorts' rates
+// to that peer's rate. Empty if there are no peers.
 [[nodiscard]] std::string ratio_lines(const std::vector<Row>& rows);
 
 [[nodiscard]] std::string csv(const std::vector<Row>& rows);

@@ -8,8 +8,8 @@
 
 namespace app {
 
-// Largest numbers of records and of keys without values, as exponents of two. A benchmark's
-// values are 4-byte positions.
+// Largest number of records with values, and of keys without values, as exponents of two. The limit
+// for values is 2^32 because a benchmark's values are 4-byte positions.
 inline constexpr unsigned most_records = 32, most_keys = 40;
 
 // Parses "2^8:2^28" (all powers of two in between), "1000,2^20", or a list of both, up to

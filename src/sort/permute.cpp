@@ -45,7 +45,7 @@ std::uint64_t number_at(const Memory& m, std::uint64_t i, unsigned bytes) {
 }
 
 // Moves elements [begin, end) of `size` bytes. `size` is a number, or an integral_constant, for
-// which the copies compile to single moves.
+// which memcpy is compiled inline.
 template <class Index, class Size>
 void move_elements(bool gathers, const std::byte* in, const Index* positions, std::byte* out,
                    std::uint64_t begin, std::uint64_t end, Size size) {
