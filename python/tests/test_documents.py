@@ -21,9 +21,24 @@ def blocks(name):
                                                                                re.DOTALL | re.MULTILINE)]
 
 
+def needs_torch(block):
+    return "import torch" in block[2]
+
+
 @pytest.mark.parametrize("name, least", [("docs/python.md", 16), ("README.md", 1)])
 def test_examples(name, least):
-    found = blocks(name)
+    run([block for block in blocks(name) if not needs_torch(block)], least)
+
+
+def test_examples_with_torch():
+    pytest.importorskip("torch", exc_type=ImportError)
+    run([block for block in blocks("docs/python.md") if needs_torch(block)], 1)
+    import pysortium.torch
+
+    assert doctest.testmod(pysortium.torch).attempted > 0 == doctest.testmod(pysortium.torch).failed
+
+
+def run(found, least):
     assert len(found) >= least
     names: dict = {}
     for file, line, code in found:

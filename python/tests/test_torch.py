@@ -50,3 +50,23 @@ def test_jax(dtype):
         assert (ps.argsort(x, axis) == jax.numpy.argsort(x, axis, stable=True)).all()
     assert ps.argsort(x).dtype == jax.numpy.arange(1).dtype
     assert (ps.unique_values(x) == jax.numpy.unique(x)).all()
+
+
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("dim", [0, 1, -1])
+def test_torch_operators(descending, dim):
+    torch = pytest.importorskip("torch", exc_type=ImportError)
+    import pysortium.torch as pst
+    from operator_checks import check_gradients, check_operators
+
+    x = torch.randn(6, 50, dtype=torch.float64)
+    check_operators(torch, pst, x, dim, descending)
+    check_gradients(torch, pst, x, dim, descending)
+
+
+def test_torch_compile():
+    torch = pytest.importorskip("torch", exc_type=ImportError)
+    import pysortium.torch as pst
+    from operator_checks import check_compiled
+
+    check_compiled(torch, pst, torch.randn(4, 100), "aot_eager")
