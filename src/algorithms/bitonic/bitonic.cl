@@ -1,13 +1,13 @@
 // Batcher's bitonic network in global memory and registers. A stage merges neighbouring sorted
 // sequences into sequences of `length` records. It compares records at the distances length/2,
-// length/4 … 1; a launch does one or several of these distances. The first launch reads the input
-// and writes the output.
+// length/4 … 1. A launch handles one or several of these distances. The first launch reads the
+// input and writes the output.
 
 PARAMETER(WG)    // work-items of a work-group
 PARAMETER(MOST)  // most distances that a launch of a B kernel handles; 0: schedule A
 
 #if MOST == 0
-// Schedule A: two work-items share a comparator. Each writes one of its records.
+// Schedule A: two work-items share a comparator. Each compares both records and writes one of them.
 KERNEL(WG)
 void bitonic_a(GLOBAL const ukey_t* keys_in, GLOBAL const value_t* values_in,
                GLOBAL ukey_t* keys_out, GLOBAL value_t* values_out, u64 n, u64 length,
@@ -26,9 +26,9 @@ void bitonic_a(GLOBAL const ukey_t* keys_in, GLOBAL const value_t* values_in,
 }
 #endif
 
-// Schedules B: a work-item has R records that are `distance` apart, and does all comparisons among
-// them, at the distances R/2 * distance … distance. No other work-item accesses these records, so
-// the kernel may work in place.
+// Schedules B: a work-item loads R records that are `distance` apart into registers. It performs
+// all comparisons among them, at the distances R/2 * distance … distance. No other work-item
+// accesses these records, so the kernel may work in place.
 #define BITONIC_B(R)                                                                               \
   const u64 t = (u64)group_id() * WG + local_id();                                                 \
   const u64 low = t & (distance - 1);                                                              \

@@ -17,9 +17,9 @@ namespace {
 struct Schedule {
   std::string_view name;
   unsigned most;  // most distances that a launch of a B kernel handles; 0: kernel A, one distance
-  unsigned tile_records;    // of a work-item in the C kernel, which does all distances below a
-                            // tile's length; 0: no C kernel
-  std::string_view kernel;  // that C kernel
+  unsigned tile_records;    // records of a work-item in the C kernel, which handles all distances
+                            // below a tile's length; 0: no C kernel
+  std::string_view kernel;  // the C kernel's name
 };
 constexpr std::array<Schedule, 8> schedules{{{"A", 0, 0, ""},
                                              {"B2", 1, 0, ""},
@@ -166,8 +166,8 @@ class BitonicSorter final : public Sorter {
       }
   }
 
-  // Launches a B kernel for the m distances from `distance` up. 2^m records past the end of the
-  // list need no work-item.
+  // Launches the B kernel for m distances: `distance`, 2 * `distance`, … Starts no work-item whose
+  // 2^m records are all past the end of the list.
   void launch_b(Queue& queue, Operands& o, unsigned m, std::uint64_t length,
                 std::uint64_t distance) {
     static constexpr std::array<std::string_view, 5> phases{"", "B2", "B4", "B8", "B16"};

@@ -26,8 +26,9 @@ INLINE u32 spread(u32 bit, u32 zeros) {
   return ((local_id() - low) << zeros) + low;
 }
 
-// Copies the tile from or to global memory. Past the end of the list, work-items load the tile's
-// last record again. So a barrier for global memory must come before the tile is written back.
+// Loads the tile into local memory. Past the end of the list, work-items load the tile's last
+// record again. Because keys_out may be keys_in, a barrier for global memory must come before the
+// tile is written back.
 INLINE void load_tile(RECORDS_IN, LOCAL ukey_t* tile_keys, LOCAL value_t* tile_values, u64 begin,
                       u32 count) {
   UNROLL
@@ -74,7 +75,7 @@ void bitonic_c2pre(GLOBAL const ukey_t* keys_in, GLOBAL const value_t* values_in
     }
 }
 
-// C2: the same with the records in local memory between distances.
+// C2: as C2pre, but between distances the records are in local memory.
 KERNEL(WG)
 void bitonic_c2(GLOBAL const ukey_t* keys_in, GLOBAL const value_t* values_in,
                 GLOBAL ukey_t* keys_out, GLOBAL value_t* values_out, u64 n, u32 first_stage,
@@ -151,7 +152,7 @@ void bitonic_c4_last(GLOBAL const ukey_t* keys_in, GLOBAL const value_t* values_
   for (u32 done = 0; done < LOG_TILE; done += 2) {
     order_four(keys_in, values_in, tile_keys, tile_values, begin, count, n, stage, LOG_TILE - done,
                done == 0);
-    barrier_all();  // the first one for global memory, as in load_tile
+    barrier_all();  // the first one also for global memory: see load_tile
   }
   store_tile(keys_out, values_out, tile_keys, tile_values, begin, count);
 }

@@ -7,16 +7,16 @@ PARAMETER(WG)  // work-items of a work-group, a power of two
 KERNEL(WG)
 void bitonic_local(GLOBAL const ukey_t* keys_in, GLOBAL const value_t* values_in,
                    GLOBAL ukey_t* keys_out, GLOBAL value_t* values_out, u64 n) {
-  LOCAL_RECORDS(
-      tile,
-      2 * WG);  // two halves, alternating: a step writes one while others may still read the other
+  LOCAL_RECORDS(tile,
+                2 * WG);  // two halves in turn: a step writes one while slower work-items still
+                          // read the other
   const u32 t = local_id();
   const u64 begin = (u64)group_id() * WG;
   const u32 count = (u32)min(n - begin, (u64)WG);
   u32 side = 0;
 
-  // Load. Past the end of the list, load the last record again; it must not be overwritten before
-  // all work-items have it.
+  // Load. Past the end of the list, load the last record again. In place, no record may be
+  // overwritten before all work-items have loaded theirs.
   record_t mine = load_record(keys_in, values_in, begin + min(t, count - 1));
   barrier_all();
 

@@ -1,14 +1,13 @@
 // Counting sort for the host: Seward, 1954; Knuth, "The Art of Computer Programming", volume 3,
-// section 5.2, algorithm D. At most 16 bits of a key decide, so that there are at most 65,536
-// ranks, and nothing is compared.
+// section 5.2, algorithm D. At most 16 bits of a key are significant, so there are at most 65,536
+// ranks. Keys are never compared.
 //
-// Many keys of 8 or 16 bits without values are counted by their bits and then written anew, from
-// the counts: one reading and one writing. All other lists are partitioned stably by digits of at
-// most 8 bits of the rank, the low digit first: one pass for ranks of up to 8 bits, two for more.
-// Each thread counts and moves the records of a chunk, so frequent keys do not unbalance the
-// threads.
+// Long lists of 8- or 16-bit keys without values are read once, to count each key, and written
+// once, from the counts. All other lists are partitioned stably by digits of the rank, the low
+// digit first. A digit has at most 8 bits: ranks of up to 8 bits need one pass, others two. Each
+// thread counts and moves the records of a chunk, so frequent keys do not unbalance the threads.
 //
-// Nothing fails once the output is written: all memory is scratch memory.
+// The sort cannot fail after it has begun to write the output: all its memory is scratch memory.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -90,7 +89,7 @@ class CountingSorter final : public Sorter {
   }
 
  private:
-  static constexpr std::uint64_t pieces = 256;  // of the output, which is written from the counts
+  static constexpr std::uint64_t pieces = 256;  // of the output; write_keys() writes each by itself
 
   struct Now {
     template <class Work>
@@ -99,8 +98,9 @@ class CountingSorter final : public Sorter {
     }
   };
 
-  // True if keys are counted by all their bits and written anew. Counters and their sums must cost
-  // less than moving the keys: floats' ranks are computed for each of 65,536 counters.
+  // True if the sort counts the keys and writes them from the counts, instead of moving them. That
+  // is faster if there are many more keys than counters. For floats the limit is higher, because
+  // the rank of every counter must be computed.
   [[nodiscard]] bool counts_keys() const {
     if (problem_.payload != Payload::none || key_bits(problem_) != 8 * key_bytes_) return false;
     const std::uint64_t counters = std::uint64_t{1} << 8 * key_bytes_;
@@ -143,7 +143,7 @@ class CountingSorter final : public Sorter {
       move<Key, std::uint64_t>(queue, o);
   }
 
-  // ---- keys alone, from their counts ----
+  // ---- Keys without values: write them from their counts ----
 
   template <class Key>
   void count_keys(const Operands& o) const {
@@ -157,8 +157,7 @@ class CountingSorter final : public Sorter {
     });
   }
 
-  // Uses four tables in turn: adding twice in a row to one counter would wait for the first
-  // addition.
+  // Uses four tables in turn: two additions in a row to the same counter would wait for each other.
   static void count_bytes(const std::uint8_t* keys, std::uint64_t count, std::uint32_t* counts) {
     constexpr unsigned tables = 4;
     std::uint32_t table[tables][256] = {};
@@ -183,8 +182,9 @@ class CountingSorter final : public Sorter {
     for (; i < count; ++i) ++counts[keys[i]];
   }
 
-  // Sums up the chunks' counts, and finds where each rank begins in the output. Returns false if
-  // two different keys have the same rank: they must keep their order, which counts do not tell.
+  // Adds up the chunks' counts, and computes where each rank begins in the output. Returns false if
+  // two different keys have the same rank (zeros or NaN of different bits): such keys must keep the
+  // order of the input, which counts do not contain.
   template <class Key>
   bool find_begins(const Operands& o) const {
     auto* const counts = at<std::uint32_t>(counts_.in(o));
@@ -239,12 +239,12 @@ class CountingSorter final : public Sorter {
     });
   }
 
-  // ---- stable partitions ----
+  // ---- Stable partitions by digit ----
 
   template <class Key, class Value>
   struct Columns {
     const Key* keys_in;
-    const Value* values_in;  // null: values are positions, or there are none
+    const Value* values_in;  // null: the values are positions, or there are no values
     Key* keys_out;           // null: an argsort that writes only positions
     Value* values_out;       // null: there are no values
   };
@@ -275,7 +275,8 @@ class CountingSorter final : public Sorter {
     partition(queue, o, only, 0);
   }
 
-  // Copies input that the pass would overwrite to scratch memory, and makes `only` read the copy.
+  // For a sort in place with one pass: copies the keys or values that the pass would overwrite to
+  // scratch memory. Makes `only`, the arrays of that pass, read the copies.
   template <class Key, class Value>
   void copy_input(const Operands& o, const Columns<Key, Value>& in, Columns<Key, Value>& only,
                   bool keys, bool values) const {
@@ -287,7 +288,7 @@ class CountingSorter final : public Sorter {
     if (values) only.values_in = in.values_out;
   }
 
-  // Moves the records to the positions that their digit number `pass` determines.
+  // Moves the records to their positions in the order of digit `pass` of their ranks.
   template <class Key, class Value, class Q>
   void partition(Q& queue, const Operands& o, const Columns<Key, Value>& columns,
                  unsigned pass) const {
@@ -361,7 +362,7 @@ class CountingSorter final : public Sorter {
   Problem problem_;
   counting::BlockRanks ranks_;
   unsigned key_bytes_, digit_bits_, passes_;
-  std::uint64_t chunks_ = 0, chunk_ = 0;  // number of chunks, records of each
+  std::uint64_t chunks_ = 0, chunk_ = 0;  // number of chunks, records of a chunk
   std::uint64_t counters_ = 0;            // of each chunk
   ScratchLayout layout_;
   ScratchLayout::Slice counts_, begins_, key_of_rank_, places_, done_, keys_, values_;
@@ -402,7 +403,7 @@ class Counting final : public Algorithm {
 
 }  // namespace
 
-// Fewer records are sorted sooner than 256 counters are set up.
+// Below `least` records, sorting takes less time than clearing and scanning 256 counters.
 bool catalog::counting_suits(const Problem& problem) {
   constexpr std::uint64_t least = 256;
   return problem.count >= least && key_bits(problem) <= most_key_bits;

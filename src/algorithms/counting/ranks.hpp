@@ -1,4 +1,4 @@
-// Ranks of keys with at most 16 deciding bits.
+// Ranks of keys with at most 16 significant bits.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ constexpr unsigned most_key_bits = 16;
 
 // Computes ranks a block at a time, so that compilers can use vector instructions. Ranks have 16
 // bits, ascend in the problem's order, and are equal for ties. Two encodings are faster than
-// KeyRank; tests/key_order_test.cpp holds them to it.
+// KeyRank; tests/key_order_test.cpp checks that they define the same order as KeyRank.
 class BlockRanks {
  public:
   explicit BlockRanks(const Problem& p)
@@ -25,7 +25,7 @@ class BlockRanks {
       encoding_ = Encoding::default_floats;
   }
 
-  // True if a rank is a key with some bits inverted: key ^ flip().
+  // True if every rank is key ^ flip(): the key with some bits inverted.
   [[nodiscard]] bool is_flip() const { return encoding_ == Encoding::flip; }
   [[nodiscard]] std::uint16_t flip() const { return flip_; }
 
@@ -49,8 +49,9 @@ class BlockRanks {
  private:
   enum class Encoding : std::uint8_t { flip, default_floats, any };
 
-  // NaN last, zeros tied. The rank of a number is its distance from the first infinity in units in
-  // the last place. The rank of NaN is one more than that of the other infinity.
+  // Returns the rank of a float, with NaN last and zeros tied. The rank of a number is the count of
+  // different values before it, from the infinity that sorts first. The rank of NaN is one more
+  // than the rank of the other infinity.
   [[nodiscard]] std::uint16_t default_float(std::uint16_t key) const {
     const std::int32_t magnitude = key & 0x7fff;
     const std::int32_t minus = -static_cast<std::int32_t>(key >> 15) ^ sign_of_order_;  // 0 or -1

@@ -1,6 +1,7 @@
-// LSD radix sort, reduce-then-scan. In each pass every work-group counts the digits of its part,
-// the counts are scanned, and every work-group scatters its part, tile by tile, through local
-// memory. A pass is skipped if all keys share its digit (see moves_before).
+// LSD radix sort, reduce-then-scan. A pass has three kernels. First, every work-group counts the
+// digits of its part. Then the counts are scanned. Last, every work-group scatters its part: it
+// sorts one tile after the other in local memory and writes it. A pass is skipped if all keys have
+// the same digit (see moves_before).
 
 PARAMETER(WG)          // work-items of a work-group, a power of two
 PARAMETER(ITEMS)       // records of a work-item in a tile
@@ -66,8 +67,8 @@ void lsd_scan(GLOBAL index_t* counts, GLOBAL index_t* totals, GLOBAL u32* left_o
   }
 }
 
-// Replaces a bin's counts, one for each sub-group, by the sub-groups' start positions; the first
-// one is `at`. Returns where the bin ends.
+// Replaces a bin's counts, one for each sub-group, by the positions where the sub-groups' records
+// of the bin begin. The first sub-group's begin at `at`. Returns where the bin ends.
 INLINE index_t start_of_sub_groups(LOCAL u32* ranks, u32 bin, index_t at) {
   for (u32 s = 0; s < SUB_GROUPS; ++s) {
     const u32 count = ranks[s * RANK_WORDS + bin];
@@ -77,8 +78,8 @@ INLINE index_t start_of_sub_groups(LOCAL u32* ranks, u32 bin, index_t at) {
   return at;
 }
 
-// Finds next[]: where each digit of this part begins in the output, after all smaller digits, and
-// after the same digit of earlier parts.
+// Computes next[digit]: where this part's records with the digit begin in the output. They come
+// after all records with smaller digits, and after the same digit's records of earlier parts.
 INLINE void begin_digits(LOCAL index_t* next, LOCAL index_t* scratch, GLOBAL const index_t* counts,
                          GLOBAL const index_t* totals) {
   const u32 t = local_id();
@@ -91,8 +92,9 @@ INLINE void begin_digits(LOCAL index_t* next, LOCAL index_t* scratch, GLOBAL con
   }
 }
 
-// Scans a tile's counts over digits and, within a digit, over sub-groups. `ranks` become places in
-// the sorted tile of `count` records; such a place + to_out[digit] is a place in the output.
+// Scans a tile's counts over digits and, within a digit, over sub-groups. Replaces the counts in
+// `ranks` by positions in the sorted tile of `count` records. Stores in to_out[digit] what to add
+// to such a position to get the position in the output.
 INLINE void scan_tile(LOCAL u32* ranks, LOCAL index_t* next, LOCAL index_t* to_out,
                       LOCAL index_t* scratch, u32 count) {
   const u32 t = local_id();
@@ -119,7 +121,7 @@ void lsd_scatter(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL uke
   LOCAL_ARRAY(u32, ranks, SUB_GROUPS * RANK_WORDS);
   LOCAL_ARRAY(index_t, next, RADIX);  // position of the digit's next record
   LOCAL_ARRAY(index_t, to_out,
-              RADIX);  // position in the sorted tile + this = position in the output
+              RADIX);  // for each digit: position in the output - position in the sorted tile
   LOCAL_ARRAY(index_t, scratch, 2 * SCAN_WIDTH);
   LOCAL_ARRAY(ukey_t, tile_keys, TILE);
 #if VALUE_BYTES

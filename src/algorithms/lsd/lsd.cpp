@@ -51,8 +51,8 @@ struct LsdSettleParameters {
 constexpr unsigned digit_bits = 8;
 constexpr std::uint64_t radix_size = 1u << digit_bits;
 
-// The buffers between which passes move the records, and the final copy that skipped passes make
-// necessary.
+// The buffers between which passes move the records, and the final copy. If passes are skipped, the
+// records may end in the wrong buffer; then the kernel lsd_settle copies them to the output.
 class Moves {
  public:
   Moves(const Problem& problem, unsigned passes, ScratchLayout& layout)
@@ -115,8 +115,8 @@ class Moves {
   std::unique_ptr<Kernel> settle_;
 };
 
-// What both variants share: the passes. Each counts the digits of every part, scans the counts, and
-// scatters the records of every part.
+// The base class of both variants: it enqueues the passes. A pass counts the digits of every part,
+// scans the counts, and scatters the records of every part.
 class PassesSorter : public Sorter {
  public:
   [[nodiscard]] std::uint64_t scratch_bytes() const override { return scratch_.bytes(); }
@@ -156,7 +156,8 @@ class PassesSorter : public Sorter {
   std::uint64_t part_ = 0, groups_ = 0;  // records of a work-group's part; number of work-groups
   ScratchLayout::Slice counts_, totals_;
   std::shared_ptr<Module> module_;
-  std::unique_ptr<Kernel> count_, scan_, scatter_;  // no scan_: scatter_ adds up the counts itself
+  std::unique_ptr<Kernel> count_, scan_,
+      scatter_;  // variant cpu has no scan_: scatter_ scans the counts itself
 
  private:
   void count(Queue& queue, const Operands& o, const Moves::Places& m, std::uint32_t pass) const {
@@ -216,8 +217,9 @@ class CpuSorter final : public PassesSorter {
  public:
   CpuSorter(const Problem& problem, const Capabilities& device, const Parameters& given)
       : PassesSorter(problem) {
-    // Several parts for each core: if another process takes a core for a while, other cores take
-    // over its parts. Fewer parts for short lists, because every part reads the counts of all.
+    // Several parts for each core: if another process uses a core for a while, other cores process
+    // its parts. Short lists get fewer parts, because the scan reads the counts of all parts once
+    // for every part.
     const unsigned cores = device.compute_units;
     const std::uint64_t wanted =
         given.number("groups", (problem.count <= (std::uint64_t{cores} << 16) ? 2 : 4) * cores);

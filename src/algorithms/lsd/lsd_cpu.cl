@@ -1,21 +1,21 @@
 // LSD radix sort for CPUs. A work-group is one work-item with a long contiguous part of the records
 // and private counters: no barriers, no atomics, no local memory.
 //
-// Each digit has a buffer of one cache line. Records are collected there and written a whole line
-// at a time. Written one by one, each record would access another line, and the lines of all digits
-// may share a few sets of the cache. A pass is skipped if all keys share its digit (see
-// moves_before).
+// Each digit has a buffer of one cache line. Records are collected in these buffers and written to
+// memory a whole line at a time. Without buffers, neighbouring records would be written to
+// different lines, and the lines of all digits may compete for a few sets of the cache. A pass is
+// skipped if all keys have the same digit (see moves_before).
 
 PARAMETER(DIGIT_BITS)  // bits of a digit
 
 #define RADIX (1u << DIGIT_BITS)
 #define LINE (64u / sizeof(ukey_t))  // records of a line
 #define VALUE_LINE (64u / sizeof(value_t))
-#define COPIES 4u              // of a part's counts
+#define COPIES 4u              // tables of counts of a part
 #define NO_KEYS (!write_keys)  // the last pass of an argsort without keys_out
 
-// Bypasses the caches if the compiler supports it: then a line that is written as a whole is not
-// read first.
+// Stores a line. Bypasses the caches if the compiler supports it, so that the processor does not
+// read the line before it overwrites it.
 INLINE void store_line(GLOBAL uint16* to, const uint16* from) {
 #if defined(__has_builtin)
 #if __has_builtin(__builtin_nontemporal_store)
@@ -26,8 +26,8 @@ INLINE void store_line(GLOBAL uint16* to, const uint16* from) {
   *to = *from;
 }
 
-// Appends `what`, record `out` of the output, to its digit's line. Writes the line to memory when
-// it is full.
+// Appends `what`, which goes to position `out` of the output, to the buffer of its digit. Writes
+// the buffer to memory when it is full.
 #define PUT(lines, LENGTH, phase, to, what, wanted)                                             \
   {                                                                                             \
     const u32 line = digit * LENGTH, place = (u32)(out + phase) % LENGTH;                       \
@@ -35,7 +35,7 @@ INLINE void store_line(GLOBAL uint16* to, const uint16* from) {
     if (place == LENGTH - 1 && wanted) {                                                        \
       if (out >= first[digit] + (LENGTH - 1)) {                                                 \
         store_line((GLOBAL uint16*)(to + (out - (LENGTH - 1))), (const uint16*)(lines + line)); \
-      } else { /* a digit's first line: another digit or part fills its beginning    */         \
+      } else { /* a digit's first line: another digit or part writes its beginning   */         \
         for (index_t p = first[digit]; p <= out; ++p)                                           \
           to[p] = lines[line + (u32)(p + phase) % LENGTH];                                      \
       }                                                                                         \
@@ -60,8 +60,8 @@ void lsd_cpu_count(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_a,
   GLOBAL const ukey_t* keys = AFTER_MOVES(moves, keys_in, keys_a, keys_b);
   if (pass == 0 && group_id() == 0)
     for (u32 p = 0; p < passes; ++p) left_out[p] = 0;
-  index_t
-      bins[COPIES * RADIX];  // COPIES alternate: a counter that was just written is slow to read
+  index_t bins[COPIES *
+               RADIX];  // COPIES tables in turn: reading a counter right after writing it is slow
   for (u32 b = 0; b < COPIES * RADIX; ++b) bins[b] = 0;
   const u64 begin = group_id() * part;
   const u64 end = begin + part < n ? begin + part : n;
@@ -90,7 +90,7 @@ void lsd_cpu_scatter(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL
   GLOBAL value_t* values_out = moves % 2 ? values_b : values_a;
   const u32 positions = values_are_positions && moves == 0;
 #endif
-  // Scan. There are few parts, so each scans the whole table for itself.
+  // Scan. There are few parts, so each work-item scans the whole table by itself.
   index_t first[RADIX], next[RADIX];
   index_t sum = 0;
   u32 shared = 0;
@@ -107,8 +107,8 @@ void lsd_cpu_scatter(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL
     return;
   }
 
-  // Scatter in the order of the input. Keys and values have separate lines, aligned as their memory
-  // is.
+  // Scatter in the order of the input. Keys and values have separate buffers. A buffer has the same
+  // alignment as the output's cache lines (`phase`).
   ukey_t keys[RADIX * LINE] __attribute__((aligned(64)));
   const u32 key_phase = (u32)((u64)keys_out / sizeof(ukey_t)) % LINE;
 #if VALUE_BYTES

@@ -1,5 +1,5 @@
-// After the last pass of lsd: copies the records to the output if skipped passes left them in
-// another buffer.
+// Runs after the last pass of lsd. If passes were skipped and the records are therefore not in the
+// output, copies them there.
 
 PARAMETER(WG)  // work-items of a work-group
 

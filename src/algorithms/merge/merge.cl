@@ -13,7 +13,8 @@ PARAMETER(SAMPLE)     // records between samples, a power of two
   const u64 right_run = min(left_run + run, n); \
   const u64 end_of_pair = min(right_run + run, n);
 
-// Tier 1, many small merges: one work-item each. It keeps the heads of both runs in registers.
+// Tier 1, for short runs: each work-item merges one pair of runs. It keeps the heads of both runs
+// in registers.
 KERNEL(SERIAL_WG)
 void merge_serial(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                   GLOBAL const value_t* values_in, GLOBAL value_t* values_out, u64 n, u64 run) {
@@ -35,21 +36,21 @@ void merge_serial(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
 }
 
 // One work-group merges the runs [left, left + left_count) and [right, right + right_count) into
-// the output from `to` on. A record's place is its place in its own run plus the number of records
-// before it in the other run.
+// the output from `to` on. A record's position in the merged run is its index in its own run plus
+// the number of records of the other run that come before it.
 INLINE void merge_in_group(LOCAL ukey_t* keys, GLOBAL const ukey_t* keys_in,
                            GLOBAL ukey_t* keys_out, GLOBAL const value_t* values_in,
                            GLOBAL value_t* values_out, u64 left, u32 left_count, u64 right,
                            u32 right_count, u64 to) {
   const u32 count = left_count + right_count;
-  // Load both runs, one after the other. What is loaded past their end is never used.
+  // Load both runs, one after the other. Keys loaded past the end of the second run are never used.
   for (u32 base = 0; base < count; base += WG) {
     const u32 i = min(base + local_id(), count - 1);
     keys[base + local_id()] = keys_in[i < left_count ? left + i : right + (i - left_count)];
   }
   barrier_local();
 
-  // Rank and write. Neighbouring records of a run go to nearby places.
+  // Rank and write. Neighbouring records of a run go to nearby positions.
   for (u32 i = local_id(); i < count; i += WG) {
     const u32 is_left = i < left_count;
     record_t mine;
@@ -65,7 +66,7 @@ INLINE void merge_in_group(LOCAL ukey_t* keys, GLOBAL const ukey_t* keys_in,
   }
 }
 
-// Tier 2: one work-group for each merge of medium length.
+// Tier 2, for medium runs: each work-group merges one pair of runs.
 KERNEL(WG)
 void merge_middle(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                   GLOBAL const value_t* values_in, GLOBAL value_t* values_out, u64 n, u64 run) {
@@ -75,11 +76,11 @@ void merge_middle(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                  (u32)(right_run - left_run), right_run, (u32)(end_of_pair - right_run), left_run);
 }
 
-// Tier 3: many work-groups for each huge merge. This kernel cuts a pair of runs into pieces. It
-// ranks every SAMPLE-th record of both runs in the other run. The rank determines the sample's
-// index among all samples of the pair: the samples before it in its own run, plus the other run's
-// samples among the records before it. At that index the kernel stores where the sample cuts the
-// two runs.
+// Tier 3, for long runs: many work-groups merge one pair of runs. This kernel cuts each pair into
+// pieces. Every SAMPLE-th record of a run is a sample. The kernel finds the sample's rank in the
+// other run: how many of its records come before the sample. Own index and rank are where the
+// sample cuts the two runs. The kernel stores these cuts at the sample's index among all samples of
+// the pair in sorted order.
 KERNEL(WG)
 void merge_rank_samples(GLOBAL const ukey_t* keys, GLOBAL index_t* left_cuts,
                         GLOBAL index_t* right_cuts, u64 n, u64 run) {
@@ -97,7 +98,8 @@ void merge_rank_samples(GLOBAL const ukey_t* keys, GLOBAL index_t* left_cuts,
   right_cuts[place] = is_left ? before : own;
 }
 
-// One work-group merges one piece, from one sample to the next: at most SAMPLE records of each run.
+// Each work-group merges one piece: the records between two neighbouring samples, at most SAMPLE of
+// each run.
 KERNEL(WG)
 void merge_pieces(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                   GLOBAL const value_t* values_in, GLOBAL value_t* values_out,

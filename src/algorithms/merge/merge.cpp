@@ -47,7 +47,8 @@ class MergeSorter final : public Sorter {
 
     choose_tiers(device, given, cpu);
     const std::uint64_t in_tiers = std::max(tier1_, tier2_);
-    levels_ = 1;  // also for a single record: it is merged with an empty run
+    levels_ = 1;  // at least 1: a single record is merged with an empty run, which writes it to the
+                  // output
     while (std::uint64_t{1} << levels_ < problem.count) ++levels_;
     passes_ = PingPong(problem, levels_, layout_);
     if (std::uint64_t{1} << (levels_ - 1) > in_tiers)
@@ -145,7 +146,7 @@ class MergeSorter final : public Sorter {
   std::uint64_t tier1_ = 0, tier2_ = 0, sample_ = 0;
   ScratchLayout layout_;
   PingPong passes_;
-  ScratchLayout::Slice cuts_[2];  // where the samples cut the left and the right run of their pair
+  ScratchLayout::Slice cuts_[2];  // where each sample cuts the left and the right run of its pair
   std::shared_ptr<Module> module_;
   std::unique_ptr<Kernel> serial_, middle_, rank_samples_, pieces_;
 };

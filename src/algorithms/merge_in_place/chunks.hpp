@@ -40,8 +40,8 @@ class Chunks {
     return problem_.keys_out ? o.keys_out : keys_.in(o);
   }
 
-  // Copies the records there, unless the sort is in place. Does not make positions: the caller
-  // does.
+  // Copies the keys to keys(o) and the values to values_out, unless the sort is in place. For an
+  // argsort, the caller must store the positions in values_out.
   void copy_input(Queue& queue, const Operands& o) const {
     if (o.in_place()) return;
     queue.copy(keys(o), o.keys_in, problem_.count * info(problem_.key).bytes);
@@ -68,7 +68,7 @@ class Chunks {
   Problem problem_;
   std::uint64_t chunk_;
   std::unique_ptr<Sorter> sort_,
-      sort_rest_;  // for a whole chunk, and for the shorter one at the end
+      sort_rest_;  // sort_ sorts whole chunks, sort_rest_ the shorter one at the end
   ScratchLayout::Slice scratch_, keys_;
 };
 

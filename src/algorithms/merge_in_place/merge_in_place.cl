@@ -1,12 +1,13 @@
-// In-place merging of neighbouring runs, SymMerge. A segment holds two sorted runs; `bounds` says
-// where its second run begins. A split at the segment's middle exchanges the records that are on
-// the wrong side. That leaves two segments of half the length; splits go on until a segment fits
-// local memory. Only the bounds depend on the keys: all launches are known beforehand.
+// In-place merging of neighbouring runs (SymMerge). A segment holds two sorted runs; `bounds` has
+// the position where its second run begins. A split divides a segment in the middle and exchanges
+// the records that belong in the other half. Each half is then a segment of half the length, again
+// with two sorted runs. Splits continue until a segment fits local memory, where it is merged. Only
+// the bounds depend on the keys, so the host can enqueue all launches in advance.
 
 PARAMETER(WG)    // work-items of a work-group
 PARAMETER(TILE)  // records of a segment that is merged in local memory, a power of two
 
-// Segment s of `length` records: its first record, and the end of its last one.
+// Segment s of `length` records: its first record, and the end of the segment.
 #define SEGMENT(s)                   \
   const u64 begin = (u64)(s)*length; \
   const u64 end = min(begin + length, n);
@@ -19,9 +20,10 @@ KERNEL(WG) void merge_in_place_positions(GLOBAL value_t* values, u64 n) {
 #endif
 }
 
-// Stores, for each segment, the bounds of its two halves. The records between them must be rotated
-// about the segment's own bound. `run` is the length of the runs in the first split, for which
-// there are no bounds yet; 0 in later splits.
+// Computes `halves`: for each segment, the bounds of its two halves after the split. To perform the
+// split, the records between these two positions must be rotated about the segment's own bound. In
+// the first split there are no bounds yet, and `run` is the length of the runs; in later splits
+// `run` is 0.
 KERNEL(WG)
 void merge_in_place_split(GLOBAL const ukey_t* keys, GLOBAL index_t* bounds, GLOBAL index_t* halves,
                           u64 n, u64 length, u64 run) {
@@ -35,8 +37,8 @@ void merge_in_place_split(GLOBAL const ukey_t* keys, GLOBAL index_t* bounds, GLO
     return;
   }
 
-  // The number of records of the first half that come from the first run: where the merge path
-  // crosses the diagonal.
+  // Binary search for the number of records of the first run that belong in the first half: where
+  // the merge path crosses the diagonal.
   const u64 wanted = middle - begin;
   u64 low = 0, high = min(wanted, bound - begin);
   while (low < high) {
@@ -50,8 +52,9 @@ void merge_in_place_split(GLOBAL const ukey_t* keys, GLOBAL index_t* bounds, GLO
   halves[2 * s + 1] = (index_t)(bound + (wanted - low));
 }
 
-// Rotates [from, to) about `bound` by three reversals: one of each side (`whole` is 0), then one of
-// the whole (`whole` is 1). Each work-item exchanges one pair of records.
+// Rotates the records [from, to) about `bound`, so that the record at `bound` comes first, by three
+// reversals in two launches. The first (`whole` is 0) reverses each side of `bound`; the second
+// (`whole` is 1) reverses [from, to). Each work-item exchanges one pair of records.
 KERNEL(WG)
 void merge_in_place_reverse(GLOBAL ukey_t* keys, GLOBAL value_t* values,
                             GLOBAL const index_t* bounds, GLOBAL const index_t* halves, u64 n,

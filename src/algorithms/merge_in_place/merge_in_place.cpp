@@ -1,6 +1,6 @@
-// Merge sort with a bounded buffer. "auto" sorts chunks one after the other, with scratch memory
-// for one chunk, then merges them in place: Kim, Kutzner, "Stable Minimum Storage Merging by
-// Symmetric Comparisons" (2004).
+// Merge sort with bounded scratch memory. The algorithm that "auto" selects for a chunk sorts one
+// chunk after the other, with scratch memory for one chunk. Then the sorted chunks are merged in
+// place: Kim, Kutzner, "Stable Minimum Storage Merging by Symmetric Comparisons" (2004).
 #include <fmt/format.h>
 
 #include <algorithm>

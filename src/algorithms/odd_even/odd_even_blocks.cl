@@ -1,7 +1,7 @@
 // Odd-even transposition, many rounds in a launch. A work-group sorts a block of 2 * ROUNDS records
 // and a halo of ROUNDS records on either side. In a round a record depends on its neighbours only.
-// So the halo becomes wrong from its outer ends inwards, by one record a round, and the block stays
-// correct for ROUNDS rounds.
+// The outermost records of the halo lack a neighbour. So in each round one more record at either
+// end of the halo may become wrong, and the block stays correct for ROUNDS rounds.
 
 PARAMETER(WG)      // work-items of a work-group
 PARAMETER(ROUNDS)  // rounds of a launch; the last launch may have fewer
@@ -10,8 +10,8 @@ PARAMETER(ROUNDS)  // rounds of a launch; the last launch may have fewer
 #define TILE (4 * ROUNDS)  // the block and its halo
 #define HALF (2 * ROUNDS)
 
-// Returns the place of record p in the tile: even records in the first half, odd ones in the
-// second. So work-items that exchange neighbouring pairs access neighbouring addresses.
+// Returns the index of record p in the tile. Even records are in the first half and odd ones in the
+// second, so that neighbouring work-items access neighbouring addresses.
 INLINE u32 place_in_tile(u32 p) { return p / 2 + (p % 2) * HALF; }
 
 KERNEL(WG)

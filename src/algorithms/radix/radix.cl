@@ -10,9 +10,10 @@ PARAMETER(GATHER_T)        // type of the values that are gathered: u32 or u64
 
 #define RADIX (1u << DIGIT_BITS)
 
-// Returns where record j of the list is stored. TRANSPOSED: the list is a matrix with one row for
-// each work-item, stored by columns, so that neighbouring work-items read neighbouring addresses.
-// The last rows have holes at their ends. Nothing reads them, so there are no padding keys.
+// Returns where record j of the list is stored. With TRANSPOSED, the list is a matrix with one row
+// for each work-item, stored in column-major order, so that neighbouring work-items read
+// neighbouring addresses. The last rows may be shorter; the unused elements at their ends are never
+// read, so padding keys are not needed.
 INLINE index_t place_of(index_t j, index_t rows, index_t columns) {
 #if TRANSPOSED
   return j % columns * rows + j / columns;
@@ -65,9 +66,9 @@ void radix_reorder(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
   }
 }
 
-// Transposes a row-major matrix of `rows` × `columns` records, of which the first n exist; `back`
-// reverses it. A square goes through local memory, so that both reads and writes access
-// neighbouring addresses.
+// Transposes a row-major matrix of `rows` × `columns` records, of which the first n exist. If
+// `back` is 1, transposes it back. Each work-group transposes one square through local memory, so
+// that both its reads and its writes access neighbouring addresses.
 #define TRANSPOSE(type)                                                         \
   LOCAL_ARRAY(type, square, TRANSPOSE_SIDE*(TRANSPOSE_SIDE + 1));               \
   const u32 x = local_id() % TRANSPOSE_SIDE, y = local_id() / TRANSPOSE_SIDE;   \

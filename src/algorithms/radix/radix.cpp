@@ -13,8 +13,8 @@
 namespace sortium {
 namespace {
 
-// Returns the problem that the passes solve. With permutation=on they move positions instead of
-// values, and the values are gathered once at the end.
+// Returns the problem that the passes solve. With permutation=on, the passes move positions instead
+// of values, and the values are gathered once after the last pass.
 Problem carried(Problem problem, const Parameters& given) {
   if (const auto b = given.number("b", 0); b != 0) {
     if (problem.begin_bit + b > info(problem.key).bits())

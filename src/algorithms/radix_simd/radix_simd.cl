@@ -1,7 +1,7 @@
 // Document 001's radix sort. A sub-group acts as one SIMD thread. It has a chunk of CHUNK keys and
 // processes SG_LANES of them at a time. Lanes past the end of the list neither count nor write. A
 // sub-group whose whole chunk is past the end still executes all steps, because every work-item
-// must reach the sub-group words.
+// must call the sub-group functions.
 
 PARAMETER(WG)          // work-items of a work-group
 PARAMETER(DIGIT_BITS)  // bits of a digit
@@ -10,7 +10,8 @@ PARAMETER(DIGIT_BITS)  // bits of a digit
 #define CHUNK 256u
 #define CHUNK_OF_SUB_GROUP ((u64)group_id() * (WG / SG_LANES) + sg_index())
 
-// Stores counts[bin * chunks + chunk]. A word holds two of a lane's counters: none exceeds CHUNK.
+// Stores counts[bin * chunks + chunk]. A word holds two counters of 16 bits, which suffice because
+// no count exceeds CHUNK.
 KERNEL(WG)
 void radix_simd_count(GLOBAL const ukey_t* keys, GLOBAL index_t* counts, u64 n, u64 chunks,
                       u32 shift, u32 mask) {
@@ -30,7 +31,7 @@ void radix_simd_count(GLOBAL const ukey_t* keys, GLOBAL index_t* counts, u64 n, 
     for (u32 c = 0; c < RADIX / 2; ++c) counters[c] += (bin / 2 == c ? 1u : 0u) << bin % 2 * 16;
   }
 
-  // Reduce over the lanes, as a tree: every lane receives the sums.
+  // Sum over the lanes by a butterfly of shuffles: every lane receives the sums.
   for (u32 distance = SG_LANES / 2; distance > 0; distance /= 2) UNROLL
   for (u32 c = 0; c < RADIX / 2; ++c) counters[c] += sg_shuffle(sg, counters[c], lane ^ distance);
 

@@ -20,8 +20,8 @@ Coding<Word> coding_of(const Problem& p) {
   return {static_cast<Word>(type.is_signed ? sign ^ down : down), 0, false};
 }
 
-// The codes of floats that tie: those of the two zeros, first_zero and first_zero + 1, and those of
-// all NaN, from first_nan on.
+// The codes of floats that tie. The two zeros have the codes first_zero and first_zero + 1. All NaN
+// have codes of first_nan and more.
 template <class Word>
 struct Ties {
   static constexpr Word infinity =
@@ -29,7 +29,8 @@ struct Ties {
   static constexpr Word first_zero = infinity;
   static constexpr Word first_nan = 2 * infinity + 2;
   static constexpr std::array<Word, 3> splitters{
-      first_zero, first_zero + 2, first_nan};  // splitters that separate each kind of tie
+      first_zero, first_zero + 2,
+      first_nan};  // splitters that separate the zeros and the NaN from all other codes
 
   [[nodiscard]] static bool has(Word code) { return code - first_zero < 2 || code >= first_nan; }
   // Returns the same code for all codes that tie.

@@ -10,8 +10,8 @@
 namespace sortium::sample {
 
 // Sorts fewer than 2^32 words stably by their upper 32 bits, least significant digit first, and
-// only by bits in which they differ. `spare` has space for `count` words. Returns where the result
-// is: `words` or `spare`.
+// only by bits in which they differ. `spare` has space for `count` words. Returns a pointer to the
+// result, which is in `words` or in `spare`.
 inline std::uint64_t* sort_upper_halves(std::uint64_t* words, std::uint64_t* spare,
                                         std::size_t count) {
   constexpr unsigned most_bits = 10, most_passes = 4;

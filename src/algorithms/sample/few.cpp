@@ -1,7 +1,7 @@
-// Sorts up to 16 records, for which setting up `sample` would take longer than the sort. Integers
-// without values go through a sorting network: Batcher, "Sorting networks and their applications"
-// (1968). Other records are sorted by comparison counting, which is stable and handles ranks of 64
-// bits: Knuth, "The Art of Computer Programming", volume 3, section 5.2, algorithm C.
+// Sorts up to 16 records. Setting up `sample` would take longer than sorting them. A sorting
+// network sorts integers without values: Batcher, "Sorting networks and their applications" (1968).
+// Comparison counting sorts all other records; it is stable and can compare ranks of 64 bits:
+// Knuth, "The Art of Computer Programming", volume 3, section 5.2, algorithm C.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -40,7 +40,7 @@ void run_network(const Key* in, Key* out, std::uint64_t count, Key flip,
   const auto order = [&](std::size_t low, std::size_t high) {
     const Key x = codes[low], y = codes[high];
     const Key change = static_cast<Key>(
-        (x ^ y) & (Key{0} - Key{y < x}));  // not min(), which compilers turn into a branch
+        (x ^ y) & (Key{0} - Key{y < x}));  // without min(), which compilers turn into a branch
     codes[low] = x ^ change;
     codes[high] = y ^ change;
   };

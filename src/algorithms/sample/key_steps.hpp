@@ -1,5 +1,5 @@
-// The steps of a sort of keys without values, if codes can be decoded to keys. Scratch memory holds
-// the chunks' codes; a part is sorted in place in the output.
+// The steps of a sort of keys without values whose codes can be decoded to keys. Chunks are encoded
+// and partitioned in scratch memory. A part is gathered, sorted and decoded in the output.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ struct KeySteps {
         out(at<Key>(context.operands.keys_out)),
         coding(coding_of<Key>(context.layout.problem)) {}
 
-  // The bits of a word that determine its part.
+  // The bits of a word that determine which part it belongs to.
   [[nodiscard]] Key deciding_bits() const { return static_cast<Key>(~Key{0}); }
   [[nodiscard]] bool has_ties() const { return coding.is_float; }
 
@@ -40,12 +40,13 @@ struct KeySteps {
     if (!tied(part)) sort_words(part, count);
     decode(part, count, coding);
   }
-  // True if the part holds floats that tie but differ. They have a part of their own, and keep the
-  // order of the input.
+  // True if the part holds tied floats with different bits (zeros or NaN). Such a part holds no
+  // other keys, and its keys must keep the order of the input.
   bool tied(const Key* part) const { return coding.is_float && Ties<Key>::has(part[0]); }
 
-  // Runs. A part's words are built in scratch memory, and merged between there and their place in
-  // the output. So a part of any size fits, but no memory is left for a copy of the input.
+  // The steps for a merge of runs (MergeRuns). A part's words are built in scratch memory. The
+  // merge levels alternate between scratch memory and the part's range of the output. So a part of
+  // any size fits, but no memory is left for a copy of the input.
   Key deciding(std::uint64_t i) const {
     Key code = 0;
     make(&code, i, 1);

@@ -15,7 +15,7 @@
 
 namespace sortium::sample {
 
-// Up to this many records, one thread finishes before other threads have started.
+// Up to this many records, one thread sorts: it is done before other threads have started.
 constexpr std::uint64_t alone = 1u << 15;
 
 template <class T>
@@ -40,9 +40,9 @@ struct Layout {
     lay_out();
   }
 
-  // Calls body(i) for each i < count, in parallel in the caller's arena. `body` must not throw.
-  // Every i is processed even if oneTBB has no memory. `count` is at most the largest of: chunks,
-  // parts, pieces of RunFinder, parts of a merge.
+  // Calls body(i) once for each i < count, in parallel in the caller's arena, even if oneTBB cannot
+  // allocate memory. `body` must not throw. `count` must not exceed the bytes of `done`: the
+  // maximum of the numbers of chunks, parts, pieces of RunFinder, and parts of a merge + 1.
   template <class Body>
   void each(const Operands& o, std::uint64_t count, const Body& body) const {
     const auto range = [&](std::uint64_t begin, std::uint64_t end) {
@@ -68,19 +68,22 @@ struct Layout {
   Problem problem;
   unsigned key_bytes;
   bool all_bits;
-  // True for 4- and 8-byte keys in the default order of floats, which have codes. The ranks of
-  // other keys are computed one at a time.
+  // True if keys have codes (words.hpp), which vector instructions compute: keys of 4 or 8 bytes
+  // that are sorted by all bits, with NaN last and zeros tied. The ranks of other keys are computed
+  // one at a time.
   bool coded;
-  bool records;  // words hold a position, because a key's code does not determine the record
-  bool packed;   // words hold the key and the value
+  bool records;  // a key's code does not determine the record, so words hold more than the code
+  bool packed;   // words hold the key's code and the value, not its rank and the position
   unsigned threads;
   std::uint64_t chunk = 0, chunks = 0;  // records of a chunk, number of chunks
   std::uint64_t parts = 1;
   std::uint64_t own_words = 0;  // words of each thread's own memory
 
-  static constexpr std::uint64_t special = 4;  // splitters around ties of floats, and one spare
+  static constexpr std::uint64_t special = 4;  // splitters around the zeros and NaN, and one more
   static constexpr std::uint64_t oversampling = 64;
-  static constexpr std::uint64_t merge_part = 1u << 14, merge_samples = 8;  // for a merge of runs
+  static constexpr std::uint64_t
+      merge_part = 1u << 14,
+      merge_samples = 8;  // records of a part and samples for each part, in a merge of runs
   // The most parts that a merge of runs can have.
   [[nodiscard]] std::uint64_t merge_parts() const {
     return ceil_div(problem.count, merge_part) + special;
@@ -88,15 +91,16 @@ struct Layout {
 
   ScratchLayout scratch;
   ScratchLayout::Slice keys, values, own, splitters, samples, ends, begins;
-  ScratchLayout::Slice done;               // one byte for each body of a loop
+  ScratchLayout::Slice done;               // one byte for each call of the body of a parallel loop
   ScratchLayout::Slice stretches, ranges;  // for RunFinder; for find_window
   ScratchLayout::Slice merge_words, merge_cuts;
 
  private:
-  // Chooses the sizes of chunks and parts. A chunk and its partitioned copy fit a second-level
-  // cache. There are enough parts for all threads to end at about the same time. When sorting
-  // records, a part's words and values should fit the cache, too. With 2^25 records and more, each
-  // chunk should contribute a page's worth to each part.
+  // Chooses the sizes of chunks and parts. A chunk and its partitioned copy should fit a
+  // second-level cache. By default there are at least 8 parts for each thread, so that all threads
+  // finish at about the same time. For records, a part's words and values should also fit the
+  // cache. From 2^25 records on, their chunks are larger, so that each chunk contributes about a
+  // memory page to each part.
   void choose_sizes(const Parameters& given) {
     const std::uint64_t n = problem.count;
     const bool many = records && !packed && n >= std::uint64_t{1} << 25;
@@ -107,8 +111,9 @@ struct Layout {
     parts = n <= alone ? 1 : std::min(given.number("parts", wanted), n);
     if (n <= alone) threads = 1, chunk = n;
     chunks = ceil_div(n, std::max<std::uint64_t>(chunk, 1));
-    // A thread's memory holds a chunk's words and their copy, or a part's words. A part of more
-    // than twice the mean size, which is rare, does not fit.
+    // A thread's memory must hold a chunk's words and their copy, or the words of a part of up to
+    // twice the mean size (PackedSteps: and their copy). Larger parts are rare; prepare() allocates
+    // memory for them.
     own_words = std::max(2 * chunk, (packed ? 4 : 2) * ceil_div(n, parts));
   }
 
@@ -135,7 +140,7 @@ struct Layout {
   }
 };
 
-// What all steps of one sort share.
+// The data that all steps of one sort use.
 struct Context {
   const Layout& layout;
   const Ranks& ranks;

@@ -24,8 +24,8 @@ struct Arrays {
 };
 
 // Merges runs of `records`.
-//   rank(arrays, i)    the rank of record i of `arrays`;
-//   buffer()           returns Arrays for `buffered` records, which no other merge uses meanwhile;
+//   rank(arrays, i)    returns the rank of record i of `arrays`;
+//   buffer()           returns Arrays for `buffered` records that no concurrent merge uses;
 //   both(left, right)  calls both functions, perhaps in parallel.
 template <class Records, class Rank, class Buffer, class Both>
 class InPlaceMerge {
@@ -34,14 +34,16 @@ class InPlaceMerge {
                const Buffer& buffer, const Both& both)
       : records_(records), rank_(rank), buffered_(buffered), buffer_(buffer), both_(both) {}
 
-  // Merges the sorted runs [begin, bound) and [bound, end). Returns at once if they are merged.
+  // Merges the sorted runs [begin, bound) and [bound, end). Returns at once if they are already in
+  // order.
   void merge(std::uint64_t begin, std::uint64_t bound, std::uint64_t end) const {
     if (begin == bound || bound == end) return;
     const auto rank = [&](std::uint64_t i) { return rank_(records_, i); };
     if (rank(bound - 1) <= rank(bound)) return;
     if (bound - begin <= buffered_) return merge_buffered(begin, bound, end);
 
-    // The number of records in the merged list's first half that come from the first run.
+    // Binary search for the number of records of the first run that belong in the first half of the
+    // merged list.
     const std::uint64_t middle = begin + (end - begin) / 2, wanted = middle - begin;
     std::uint64_t low = wanted > end - bound ? wanted - (end - bound) : 0,
                   high = std::min(wanted, bound - begin);
@@ -58,7 +60,7 @@ class InPlaceMerge {
   }
 
  private:
-  // Merges with the first run in the buffer.
+  // Copies the first run to a buffer, then merges the buffer and the second run into [begin, end).
   void merge_buffered(std::uint64_t begin, std::uint64_t bound, std::uint64_t end) const {
     const Records waiting = buffer_();
     const std::uint64_t count = bound - begin;

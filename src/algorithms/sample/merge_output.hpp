@@ -1,4 +1,4 @@
-// Merging in the output, for a part too large for any scratch memory.
+// Merges runs in place in the output. Used for a part that is too large for the available memory.
 #pragma once
 
 #include "layout.hpp"
@@ -6,8 +6,9 @@
 
 namespace sortium::sample {
 
-// Merges the sorted runs [begin, bound) and [bound, end) of the output, on the calling thread.
-// Without keys_out, values_out are positions in `in`. `own` is the thread's own memory.
+// Merges the sorted runs [begin, bound) and [bound, end) of the output, on the calling thread. If
+// keys_out is null, the keys are found through values_out, which holds positions in `in`. `own` is
+// the calling thread's own memory.
 template <class Key, class Value>
 void merge_output(const Context& context, const Key* in, Key* keys_out, Value* values_out,
                   std::uint64_t* own, std::uint64_t begin, std::uint64_t bound, std::uint64_t end) {

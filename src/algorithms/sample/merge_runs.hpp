@@ -1,5 +1,6 @@
-// Sorts input that consists of a few runs. Splitters cut the output into parts; each part is merged
-// by itself from its piece of every run. `Steps` as for Partition.
+// Sorts input that consists of a few sorted runs. Splitters divide the output into parts. Each part
+// consists of one piece of every run, and a thread merges these pieces. `Steps` is KeySteps or
+// RecordSteps.
 #pragma once
 
 #include <algorithm>
@@ -69,7 +70,7 @@ class MergeRuns {
     parts_ = count + 1;
   }
 
-  // Computes how many records of each run, and of all runs together, come before each part.
+  // Computes how many records of each run, and how many of all runs, come before each part.
   void cut_runs() {
     each(parts_ + 1, [&](std::uint64_t p) {
       std::uint64_t before = 0;

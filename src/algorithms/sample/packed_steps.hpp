@@ -1,6 +1,6 @@
-// The steps of a sort of 4-byte integers with 4-byte values. A word holds both: the key's code
-// above the value. A chunk's words are partitioned in scratch memory; a part is sorted in its
-// thread's own memory.
+// The steps of a sort of 4-byte integers with 4-byte values. A word holds the key's code in its
+// upper half and the value in its lower half. A chunk's words are partitioned in scratch memory; a
+// part is sorted in its thread's own memory.
 #pragma once
 
 #include <cstdlib>
@@ -33,7 +33,7 @@ struct PackedSteps {
   [[nodiscard]] std::uint64_t deciding_bits() const { return ~std::uint64_t{0} << 32; }
   [[nodiscard]] bool has_ties() const { return false; }
 
-  // The words that a part of `count` words and its copy need.
+  // The number of words of memory that a thread has for a part of `count` words and its copy.
   std::uint64_t capacity(std::uint64_t count) const {
     return 2 * count <= own_words ? own_words : 2 * largest;
   }
@@ -51,7 +51,8 @@ struct PackedSteps {
         to[i] = std::uint64_t{in[begin + i] ^ flip} << 32 | static_cast<std::uint32_t>(begin + i);
   }
   void settle(const std::uint64_t*, std::uint64_t, std::uint64_t) const {}
-  // Tries to allocate memory for large parts, which many equal keys cause. Works without it, too.
+  // Tries to allocate memory for parts larger than a thread's own memory, which occur if many keys
+  // are equal. If that fails, Partition::sort_slices() sorts such parts.
   void prepare(std::uint64_t largest_part) {
     largest = largest_part;
     if (2 * largest > own_words)

@@ -1,6 +1,6 @@
-// The main steps of the sort: splitters from a sample partition each chunk; then each part is
-// gathered from all chunks and sorted. `Steps` defines the words: KeySteps, PackedSteps or
-// RecordSteps.
+// The main steps of the sort. A sample of the input provides splitters. Each chunk is partitioned
+// by the splitters. Then each part is gathered from all chunks and sorted. `Steps` defines what a
+// word is and where it is stored: KeySteps, PackedSteps or RecordSteps.
 #pragma once
 
 #include <algorithm>
@@ -43,12 +43,12 @@ class Partition {
         1 + static_cast<std::uint64_t>(std::unique(splitters_, splitters_ + count) - splitters_);
   }
 
-  // Returns the number of splitters, including equal ones.
+  // Chooses splitters, some of which may be equal. Returns how many.
   std::uint64_t choose_from_sample() {
     Word* const samples = at<Word>(layout_.samples.in(context_.operands));
     const std::uint64_t wanted = layout_.parts * Layout::oversampling;
-    std::uint64_t state =
-        0x9e3779b97f4a7c15u;  // for positions without any pattern that the input may share
+    std::uint64_t state = 0x9e3779b97f4a7c15u;  // seed of pseudo-random positions: equally spaced
+                                                // ones may match a pattern of the input
     for (std::uint64_t i = 0; i < wanted; ++i) {
       state = state * 6364136223846793005u + 1442695040888963407u;
       steps_.make(samples + i, (state >> 20) % layout_.problem.count, 1);
@@ -114,9 +114,9 @@ class Partition {
     return count;
   }
 
-  // For a part too large for any memory: sorts its records from the chunks [first, last), chunk by
-  // chunk, into the output at `begin`, and merges them there. Slow, but needs no memory. Returns
-  // the number of records.
+  // For a part that is too large for the available memory: sorts the part's records of each of the
+  // chunks [first, last) into the output from `begin` on, and merges these runs in place. Slow, but
+  // needs no more memory. Returns the number of records.
   std::uint64_t sort_slices(std::uint64_t p, std::uint64_t first, std::uint64_t last,
                             std::uint64_t begin) const {
     if (last - first == 1) {
@@ -141,7 +141,7 @@ class Partition {
   Steps& steps_;
   Word* splitters_;
   std::size_t *ends_,
-      *begins_;  // where each chunk's parts end in the chunk; where parts begin in the output
+      *begins_;  // where each part ends in each chunk; where each part begins in the output
   std::uint64_t parts_ = 1;
 };
 

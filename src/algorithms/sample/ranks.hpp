@@ -1,5 +1,5 @@
-// Words of records: a key's rank, or a window of its bits, above the record's position. This file
-// builds them, and sorts those whose windows tie.
+// Words of records: a key's rank, or a window of the rank's bits, above the record's position.
+// Ranks computes the ranks, and completes the order of words with equal windows.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,8 @@ struct Window {
   unsigned shift = 0;
 };
 
-// The window of `bits` bits for ranks from `lowest` to `highest`; shift is 0 if it holds all of
-// them.
+// Returns the window of `bits` bits for ranks from `lowest` to `highest`. Its shift is 0 if the
+// window holds rank - lowest completely.
 [[nodiscard]] inline Window window_of(std::uint64_t lowest, std::uint64_t highest, unsigned bits) {
   const unsigned needed = static_cast<unsigned>(std::bit_width(highest - lowest));
   return {lowest, needed > bits ? needed - bits : 0};
@@ -26,13 +26,13 @@ struct Window {
 
 class Ranks {
  public:
-  // With `coded`, a key's code is its rank, except for ties.
+  // With `coded`, a key's rank is its code; keys that tie share one code.
   Ranks(const Problem& problem, bool coded) : problem_(problem), rank_(problem), coded_(coded) {}
 
   [[nodiscard]] std::uint64_t rank(std::uint64_t key) const { return rank_(key); }
 
-  // Writes the ranks of records: their keys' codes, with one code for all that tie, or else the
-  // problem's range of bits.
+  // Writes the ranks of `count` keys. If `coded`, a rank is the key's code, with one code for all
+  // keys that tie. Else it is the value of KeyRank.
   template <class Key>
   void of(const Key* keys, std::uint64_t* to, std::uint64_t count) const {
     if (!coded_) {
@@ -53,8 +53,8 @@ class Ranks {
     }
   }
 
-  // Completes the sort of words whose windows are narrower than the ranks: sorts each run of equal
-  // windows by the ranks.
+  // Completes the sort of words by windows that are narrower than the ranks: sorts each group of
+  // words with equal windows by the whole ranks.
   template <class Key>
   void sort_ties(const Key* keys, std::uint64_t* words, std::uint64_t count,
                  unsigned position_bits) const {
@@ -76,8 +76,8 @@ class Ranks {
       if (rank(words[1]) < rank(words[0])) std::swap(words[0], words[1]);
       return;
     }
-    // A run's ranks span fewer bits than all ranks: each round handles 64 - position_bits more
-    // bits.
+    // The ranks of words with equal windows differ only in lower bits. So a new window covers the
+    // next 64 - position_bits bits, and each recursion sorts by that many more bits.
     std::uint64_t lowest = ~std::uint64_t{0}, highest = 0;
     for (std::uint64_t i = 0; i < count; ++i) {
       const std::uint64_t r = rank(words[i]);
@@ -114,7 +114,7 @@ template <class T>
 void fetch(const std::uint64_t* words, std::uint64_t count, std::uint64_t mask, const T* from,
            T* to) {
   constexpr std::uint64_t ahead =
-      16;  // concurrent loads: hides the memory latency of a part larger than the cache
+      16;  // records to prefetch: hides the memory latency of a part larger than the cache
   for (std::uint64_t i = 0; i < count; ++i) {
     if (i + ahead < count) __builtin_prefetch(from + (words[i + ahead] & mask));
     to[i] = from[words[i] & mask];

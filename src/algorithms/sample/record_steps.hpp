@@ -1,9 +1,10 @@
-// The steps of a sort of records by words: a window of the key's rank above the record's position.
+// The steps of a sort of records by words. A word is a window of the key's rank above the record's
+// position.
 //
-// A chunk's words are partitioned in its thread's own memory; then its records are copied to
-// scratch memory in the order of their parts. A part's words are built again from there, with
-// positions in scratch memory. So each record is read from and written to main memory twice; words
-// never leave the caches.
+// A chunk's words are partitioned in the thread's own memory. Then the chunk's records are copied
+// to scratch memory in the order of their parts. To sort a part, its words are built again from
+// these copies; their positions refer to scratch memory. So each record is read from main memory
+// twice and written twice, and words usually stay in the caches.
 #pragma once
 
 #include <cstdlib>
@@ -36,8 +37,8 @@ struct RecordSteps {
             std::max(1u, static_cast<unsigned>(std::bit_width(c.layout.problem.count - 1)))) {}
 
   [[nodiscard]] bool has_values() const { return context.layout.problem.payload != Payload::none; }
-  // Words with equal windows must stay in one part: not their positions but the other bits of their
-  // ranks decide their order.
+  // If windows hold only part of a rank, words with equal windows must be in the same part, because
+  // the other bits of their ranks determine their order. So splitters must not contain positions.
   [[nodiscard]] std::uint64_t deciding_bits() const {
     return window.shift == 0 ? ~std::uint64_t{0} : ~mask();
   }
@@ -64,8 +65,8 @@ struct RecordSteps {
       values[begin + i] = values_in != nullptr ? values_in[from] : static_cast<Value>(from);
     }
   }
-  // Tries to allocate memory for large parts, which many equal windows cause. Works without it,
-  // too.
+  // Tries to allocate memory for parts larger than a thread's own memory, which occur if many
+  // windows are equal. If that fails, Partition::sort_slices() sorts such parts.
   void prepare(std::uint64_t largest_part) {
     if (largest_part > own_words)
       large.reset(static_cast<std::uint64_t*>(
@@ -88,14 +89,15 @@ struct RecordSteps {
   }
   bool tied(const std::uint64_t*) const { return false; }
 
-  // Runs. A part's words are built and merged in its thread's own memory.
+  // The steps for a merge of runs (MergeRuns). A part's words are built and merged in the thread's
+  // own memory.
   std::uint64_t deciding(std::uint64_t i) const {
     std::uint64_t word = 0;
     make(&word, i, 1);
     return word & ~mask();
   }
   bool fits(std::uint64_t count) const { return count <= own_words / 2; }
-  // In place, the steps read the input from a copy.
+  // If the sort is in place, copies the input to scratch memory; all later steps read the copy.
   bool keep_input() {
     const bool copy_keys = in == keys_out,
                copy_values = values_in != nullptr && values_in == values_out;
@@ -127,7 +129,8 @@ struct RecordSteps {
       for (std::uint64_t i = 0; i < count; ++i)
         values_out[begin + i] = static_cast<Value>(part[i] & mask());
     if (keys_out == nullptr) return;
-    // A word can hold the whole key only if it is an integer that is sorted by all its bits.
+    // Keys are decoded from words if a word holds the whole key: an integer that is sorted by all
+    // its bits. Else they are gathered.
     const Layout& layout = context.layout;
     if (window.shift != 0 || !layout.all_bits || info(layout.problem.key).is_float)
       return fetch(part, count, mask(), from, keys_out + begin);

@@ -11,21 +11,22 @@
 
 namespace sortium::sample {
 
-// Records [begin, end) whose ranks never descend or, if `falls`, never ascend.
+// Records [begin, end) in order. Their ranks never descend or, if `falls`, never ascend.
 struct Run {
   std::uint64_t begin, end;
   bool falls;
 };
 
-// Finds the runs of `count` records. look() examines one piece of them, in any order and on any
-// thread; runs() then joins the pieces' results. All calls stop early once there are too many runs.
+// Finds the runs of `count` records. look() examines one piece; pieces may be examined in any order
+// and on any thread. Then runs() joins the pieces' results. Once there are too many runs, all calls
+// stop early.
 class RunFinder {
  public:
   static constexpr std::uint64_t piece = 1u << 16;  // records
   static constexpr std::size_t most = 8;            // runs; more are not worth merging
 
-  // `steps` consecutive steps from record `begin` on, each from a record to the next one. They
-  // ascend or tie (way 1), descend or tie (-1), or all tie (0).
+  // A step leads from a record to the next one. A stretch is `steps` consecutive steps from record
+  // `begin` on that all ascend or tie (`way` is 1), all descend or tie (-1), or all tie (0).
   struct Stretch {
     std::uint64_t begin, steps;
     int way;
@@ -59,7 +60,7 @@ class RunFinder {
     return (count + piece - 1) / piece;
   }
 
-  // `stretches` has space for one element a piece.
+  // `stretches` must have space for one element for each piece.
   RunFinder(std::uint64_t count, Stretches* stretches) : count_(count), stretches_(stretches) {
     for (std::uint64_t p = 0; p < pieces(); ++p) stretches_[p].count = 0;
   }
@@ -105,7 +106,8 @@ class RunFinder {
     if (given_up()) return out;
     std::uint64_t begin = 0;
     for (std::size_t i = 0; i < joined.count; ++i) {
-      // The step from one run to the next belongs to the later stretch.
+      // The step from the last record of a run to the first one of the next belongs to the next
+      // stretch; so `begin` may be one record after s.begin.
       const auto& s = joined.all[i];
       const std::uint64_t end = s.begin + s.steps + 1;
       if (begin < end) out.all[out.count++] = {begin, end, s.way < 0};
@@ -123,9 +125,10 @@ class RunFinder {
 };
 using Runs = RunFinder::Runs;
 
-// Merges sorted [a, middle) and [middle, end); equal words cannot be told apart. Works from both
-// ends at once, because neither end waits for the other's loads. The inner loop checks no bounds:
-// each piece has two words for every step.
+// Merges the sorted words [a, middle) and [middle, end). Not stable, which does not matter for
+// words. Works from both ends at once, because neither end waits for the other's loads. A step
+// takes at most two words from a run. So the inner loop makes half as many steps as the shorter run
+// has words, and checks no bounds.
 template <class Word>
 void merge_two(const Word* a, const Word* middle, const Word* end, Word* to) {
   const Word *b = middle, *a_end = middle, *b_end = end;
@@ -143,7 +146,7 @@ void merge_two(const Word* a, const Word* middle, const Word* end, Word* to) {
 }
 
 // Merges sorted pieces in pairs; piece i is [ends[i], ends[i + 1]). `spare` has space for all
-// words. Returns where the result is: at `words` or at `spare`. Overwrites `ends`.
+// words. Returns a pointer to the result: `words` or `spare`. Overwrites `ends`.
 template <class Word>
 Word* merge_pieces(Word* words, Word* spare, std::size_t* ends, std::size_t pieces) {
   for (; pieces > 1; pieces = (pieces + 1) / 2) {

@@ -3,16 +3,16 @@
 // partitioned by splitters from a sample; each part is then gathered from all chunks and sorted by
 // itself.
 //
-// It sorts words without a payload. Keys without values: their codes. Records: the key's rank above
-// the record's position, which makes the sort stable and tells where the rest of the record is.
-// Integers of 4 bytes with values of 4 bytes: both in one word; their parts are sorted digit by
-// digit, stably.
+// The sort moves words. For keys without values, a word is the key's code. For most records, a word
+// is the key's rank above the record's position; the position makes the sort stable and identifies
+// the record. For 4-byte integers with 4-byte values, a word holds key and value, and a stable
+// radix sort sorts the parts.
 //
-// Sorted input is detected piece by piece, until one piece is not sorted. Input that consists of a
-// few ascending or descending runs (runs.hpp) is merged.
+// First the input is searched for runs, piece by piece, until there are too many. Sorted input is
+// only copied. Input that consists of a few ascending or descending runs is merged (runs.hpp).
 //
-// No step fails once the output is written. The only allocations are for large parts, and the sort
-// works without them.
+// The sort cannot fail after it has begun to write the output. It only allocates memory for large
+// parts, and if that fails it sorts them without that memory.
 #include <fmt/format.h>
 
 #include <cstring>
@@ -108,7 +108,8 @@ class SampleSorter final : public Sorter {
     const auto ranks_from = [&](std::uint64_t first, std::uint64_t* to, std::uint64_t count) {
       ranks_.of(keys + first, to, count);
     };
-    finder.look(0, ranks_from);  // usually enough to see too many runs; wakes no other thread
+    finder.look(
+        0, ranks_from);  // piece 0 usually has too many runs already; then no other thread is woken
     if (!finder.given_up())
       layout_.each(o, finder.pieces() - 1,
                    [&](std::uint64_t p) { finder.look(p + 1, ranks_from); });
@@ -200,15 +201,15 @@ class SampleSorter final : public Sorter {
     return {lowest, highest};
   }
 
-  // Returns the window of `bits` bits that covers all ranks, or the highest bits in which they
-  // differ.
+  // Returns the window of `bits` bits that holds all ranks completely or, if they need more bits,
+  // their highest bits (see Window).
   template <class Key>
   Window window_of_all(const Key* keys, unsigned bits) const {
     if (bits >= sizeof(Key) * 8) return {};
     const Range range = range_of(keys, 0, layout_.problem.count);
     return sample::window_of(range.lowest, range.highest, bits);
   }
-  // The same, found by all threads.
+  // Does the same as window_of_all(), with all threads.
   template <class Key>
   Window find_window(const Key* keys, unsigned bits, const Operands& o) const {
     if (bits >= sizeof(Key) * 8) return {};

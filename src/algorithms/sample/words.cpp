@@ -1,4 +1,4 @@
-// Includes itself: Highway compiles it once for each instruction set.
+// This file includes itself: so Highway compiles it once for each instruction set.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "algorithms/sample/words.cpp"
 #include "words.hpp"
@@ -45,8 +45,8 @@ void decode_all(Word* codes, std::size_t count, Coding<Word> c) {
 }
 
 // Stably moves the words below the pivot to the front and the others behind them. Returns how many
-// words are below. It stores whole vectors, whose excess lanes the next store overwrites. No store
-// overwrites input that is not yet read.
+// words are below. It stores whole vectors; the next store overwrites the lanes in excess. No store
+// overwrites input that has not been read yet.
 template <class Word>
 std::size_t split(Word* HWY_RESTRICT words, std::size_t count, Word pivot,
                   Word* HWY_RESTRICT spare) {

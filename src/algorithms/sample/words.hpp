@@ -11,10 +11,9 @@ namespace sortium::sample {
 // invertible: the two zeros have neighbouring codes (see Ties), NaN have the highest codes, and
 // each NaN has its own.
 //   integers:  key ^ flip;
-//   floats:    invert negative keys, set the sign bit of positive ones; then ^ flip; then - below,
-//   the
-//              number of NaN that sort before all numbers at this point: they wrap round to the
-//              end.
+//   floats:    invert all bits of negative keys, and the sign bit of others; then ^ flip; then
+//              subtract `below`, the number of NaN codes that precede all numbers at this point.
+//              These codes wrap around and become the highest.
 template <class Word>
 struct Coding {
   Word flip = 0, below = 0;

@@ -1,6 +1,6 @@
-// Sorts on cpu:0 with bounded scratch memory. sample sorts one chunk after the other, with scratch
-// memory for one chunk; then all cores merge the chunks in place: Kim, Kutzner, "Stable Minimum
-// Storage Merging by Symmetric Comparisons" (2004).
+// Sorts on cpu:0 with bounded scratch memory. `sample` sorts one chunk after the other, with
+// scratch memory for one chunk. Then all cores merge the sorted chunks in place: Kim, Kutzner,
+// "Stable Minimum Storage Merging by Symmetric Comparisons" (2004).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,7 +27,8 @@ class SampleInPlaceSorter final : public Sorter {
       : problem_(problem), rank_(problem), threads_(device.compute_units) {
     chunk_ = given.number(
         "chunk", std::max<std::uint64_t>(most_buffered, std::bit_ceil((problem.count + 7) / 8)));
-    // The buffers of all threads together are no larger than a chunk, unless chunks are tiny.
+    // All threads' buffers together hold at most as many records as a chunk, unless chunks are
+    // tiny.
     buffered_ = std::clamp<std::uint64_t>(chunk_ / threads_.count(), 16, most_buffered);
     chunks_ = std::make_unique<Chunks>(problem, chunk_, layout_, [&](const Problem& part) {
       return catalog::sample().plan(part, device, {});
@@ -44,8 +45,8 @@ class SampleInPlaceSorter final : public Sorter {
     threads_.start();
   }
 
-  // Nothing may fail after copy_input(), which overwrites the output: sample's sorts do not fail,
-  // and merges work without the memory that oneTBB cannot allocate.
+  // Nothing may fail after copy_input(), because it overwrites the output. The sorts of `sample` do
+  // not fail, and the merges finish even if oneTBB cannot allocate memory.
   void enqueue(Queue& queue, const Operands& o) override {
     threads_.run([&] {
       chunks_->copy_input(queue, o);

@@ -1,6 +1,7 @@
-// Segments on the host's cores. Each core sorts short segments by itself, with cpu:0's sort for
-// the calling thread. Then all cores sort the long ones, one after the other. One arena limits the
-// threads. Nothing may fail after it has begun to write: all memory it needs is in scratch memory.
+// Sorts segments on the host's cores. First, each core sorts short segments by itself, with cpu:0's
+// single-threaded sorts. Then all cores together sort the long segments, one after the other. All
+// threads are of one oneTBB arena, which limits their number. The sort must not fail after it has
+// begun to write the output, so all its memory is scratch memory.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +14,7 @@
 namespace sortium {
 namespace {
 
-constexpr std::uint64_t alone = 1u << 15;  // one thread sorts at most this many records
+constexpr std::uint64_t alone = 1u << 15;  // a segment of at most this many records is short
 constexpr std::uint64_t inserted = 24;     // insertion sort up to this many records
 
 template <class T>
@@ -48,9 +49,9 @@ class SegmentedHostSorter final : public Sorter {
       few_bytes_ = std::max(few_bytes_, catalog::counting_few_scratch(longest));
     few_bytes_ = (few_bytes_ + 63) / 64 * 64;
     std::uint64_t bytes = threads_.count() * few_bytes_;
-    // Add an eighth. A segment shorter than the whole list may need a little more memory, because
-    // it may have one part less, so that its parts are larger. There are at least eight parts, so
-    // each grows by less than an eighth.
+    // Add an eighth. A segment shorter than the whole list may be divided into one part less, so
+    // its parts may be larger and need more memory. There are at least eight parts, so a part grows
+    // by less than an eighth.
     if (problem.count > alone) {
       const Problem all = segment(problem.count);
       const std::uint64_t whole = catalog::counting_suits(all)
@@ -123,7 +124,8 @@ class SegmentedHostSorter final : public Sorter {
             part(o.values_out, value), scratch};
   }
 
-  // Adds the segment's begin to positions, so that they count from the first record of all.
+  // Adds `begin`, where the segment begins, to its positions, so that they refer to the whole
+  // input.
   void add_begin(const Operands& o, std::uint64_t begin, std::uint64_t count) const {
     with_unsigned(problem_.value_bytes, [&](auto zero) {
       using Value = decltype(zero);

@@ -20,8 +20,8 @@ void selection_global(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
   store_record(keys_out, values_out, place, mine);
 }
 
-// The same with local memory: a work-group loads the ranks of BLOCK records at a time, and all its
-// work-items compare with them.
+// As selection_global, but with local memory: a work-group loads the ranks of BLOCK records at a
+// time, and all its work-items compare their records with these.
 KERNEL(WG)
 void selection_blocks(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                       GLOBAL const value_t* values_in, GLOBAL value_t* values_out, u64 n, u64 first,

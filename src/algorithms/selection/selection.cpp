@@ -42,7 +42,7 @@ class SelectionSorter final : public Sorter {
                       factor_, work_group_, factor_ * work_group_ * key, largest, most));
 
     // A launch handles enough records to keep the device busy, but takes about a second at most. So
-    // other work runs between launches, and no watchdog ends them.
+    // other work can run between launches, and the operating system's watchdog does not stop them.
     constexpr std::uint64_t comparisons = std::uint64_t{1} << 31,
                             records = 2048;  // for each compute unit
     const std::uint64_t count = std::max<std::uint64_t>(problem.count, 1);

@@ -1,6 +1,6 @@
-// The first k records of the sorted order. A radix select finds the rank of the k-th record, and
-// the records up to it are compacted in the order of the input. Then an ordinary sort sorts them.
-// If most records are wanted, all are sorted and the first k copied.
+// Writes the first k records of the sorted order. A radix select finds the rank of the k-th record,
+// and copies the first k records, unsorted. Then another algorithm sorts the copies. If k is a
+// large share of the count, all records are sorted and the first k are copied.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,12 +11,12 @@
 namespace sortium {
 namespace {
 
-// Shared by topk and topk-host: the decision whether to select, and the sort of the selected or of
-// all records.
+// The base class of topk and topk-host: decides whether to select, and sorts the selected records
+// or all.
 class TopkSorter : public Sorter {
  public:
-  // By default, all records are sorted if there are at most `few`, or if more than one in `share`
-  // is wanted.
+  // By default, all records are sorted if there are at most `few`, or if the limit is more than
+  // 1/`share` of them.
   TopkSorter(const Problem& problem, const Capabilities& device, const Parameters& given,
              std::uint64_t few, unsigned share)
       : problem_(problem),
@@ -90,8 +90,8 @@ class TopkSorter : public Sorter {
   }
 
  protected:
-  // Writes the first records to keys_out and values_out, with ties in the order of the input. So a
-  // stable sort completes the result.
+  // Writes the first `limit_` records of the sorted order to keys_out and values_out, unsorted.
+  // Keeps tied records in the order of the input, so that a stable sort of them is the result.
   virtual void select(Queue& queue, const Operands& operands) = 0;
   virtual std::string select_parameters() const = 0;
   virtual unsigned key_readings() const = 0;
@@ -119,7 +119,7 @@ class DeviceTopk final : public TopkSorter {
   }
 
  private:
-  // A single work-group sorts this many records.
+  // A single work-group can sort this many records (one-group).
   static constexpr std::uint64_t few = std::uint64_t{1} << 13;
   void select(Queue& queue, const Operands& o) override {
     select_.enqueue(queue, o, limit_, limit_);

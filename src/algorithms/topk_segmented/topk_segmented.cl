@@ -1,11 +1,11 @@
-// topk-segmented: copies the first records of each sorted segment, side by side.
+// topk-segmented: copies the first `limit` records of each sorted segment to the output.
 
 PARAMETER(WG)  // work-items of a work-group
 
 //   keys_in, values_in    in: the sorted segments
 //   offsets               in: segment s has the records from offsets[s] to offsets[s + 1]
-//   keys_out, values_out  out: `limit` records for each segment; a shorter segment leaves its last
-//                         places unwritten. keys_out is null if no keys are wanted
+//   keys_out, values_out  out: `limit` records for each segment; for a shorter segment, the last of
+//                         them are not written. keys_out may be null
 KERNEL(WG)
 void topk_segmented_take(GLOBAL const ukey_t* keys_in, GLOBAL const value_t* values_in,
                          GLOBAL ukey_t* keys_out, GLOBAL value_t* values_out,

@@ -1,4 +1,5 @@
-// The first records of each segment: all segments are sorted, and their first records are copied.
+// Writes the first records of each segment: sorts all segments, and copies the first records of
+// each.
 #include <fmt/format.h>
 
 #include <algorithm>
