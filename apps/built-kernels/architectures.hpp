@@ -11,13 +11,13 @@ namespace builder {
 // What the GPUs of an architecture have in common, and where they differ.
 struct Architecture {
   sortium::cuda::Target target;
-  unsigned local_struct;                // bytes that a work-group may have at most
+  unsigned local_struct;                // most bytes of a work-group's local memory
   unsigned cluster_groups;              // what the probe finds
-  std::vector<unsigned> compute_units;  // of the products
+  std::vector<unsigned> compute_units;  // of its GPUs
 };
 
-// CUDA's programming guide has the local memory (163, 99 and 227 KB, of which 1 KB is the
-// system's), NVIDIA's data sheets the compute units.
+// Sources: CUDA's programming guide for the local memory of a work-group (163, 99 and 227 KB), and
+// NVIDIA's data sheets for the compute units.
 inline const std::vector<Architecture> architectures{
     {{80}, 166912, 1, {108}},         // A100
     {{86}, 101376, 1, {82, 84}},      // RTX 3090, A10, A40, RTX A6000
@@ -25,7 +25,7 @@ inline const std::vector<Architecture> architectures{
     {{90}, 232448, 16, {132}},        // H100, H200, GH200
     {{100}, 232448, 16, {148}},       // B200, GB200
     {{120}, 101376, 8, {170, 188}},   // RTX 5090, RTX PRO 6000
-    {{90, true}, 232448, 16, {132}},  // what comes
+    {{90, true}, 232448, 16, {132}},  // later architectures
 };
 
 }  // namespace builder

@@ -65,7 +65,8 @@ using Kernels = std::vector<std::pair<std::string, std::vector<std::byte>>>;
 Kernels compile(const std::set<std::string>& sources, cuda::Target target) {
   Kernels kernels;
   for (const auto& source : sources) kernels.emplace_back(source, std::vector<std::byte>());
-  // Texts of nearly the same length have the same kernels, with other parameters.
+  // Make similar sources neighbours, for write_built_kernels(): those of nearly the same length
+  // have the same kernels with other parameters.
   std::ranges::stable_sort(kernels, {}, [](const auto& kernel) { return kernel.first.size(); });
   std::atomic<std::size_t> next{0};
   std::mutex mutex;
@@ -101,7 +102,7 @@ void make(const builder::Architecture& architecture, const Request& options) {
 
 int main(int argc, char** argv) {
   ::setenv("SORTIUM_CACHE_DIR", "off", 1);
-  ::setenv("XDG_CONFIG_HOME", "/nonexistent", 1);  // tuned parameters: the library's alone
+  ::setenv("XDG_CONFIG_HOME", "/nonexistent", 1);  // without the user's tuned parameters
   ::unsetenv("SORTIUM_TUNING");
   try {
     const Request options = read(argc, argv);

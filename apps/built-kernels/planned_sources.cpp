@@ -31,7 +31,8 @@ class NoBuffer final : public Buffer {
   Memory memory() const override { return {}; }
 };
 
-// Runs nothing, and reads zeros: what the probe's kernels store if nothing is wrong.
+// A queue that runs nothing. It reads zeros, which most kernels of the probe store if they find no
+// error.
 class NoQueue final : public Queue {
  public:
   explicit NoQueue(std::shared_ptr<Device> device) : device_(std::move(device)) {}
@@ -51,13 +52,13 @@ class NoQueue final : public Queue {
   std::shared_ptr<Device> device_;
 };
 
-// Notes the sources that it is to compile.
+// Collects the sources that it is asked to compile.
 class NotingDevice final : public Device {
  public:
   NotingDevice(const Architecture& architecture, unsigned compute_units) {
     info_.id = "cuda:none";
     info_.platform = "CUDA";
-    auto& c = info_.claimed;  // as src/device/cuda.cpp
+    auto& c = info_.claimed;  // as in src/device/cuda.cpp
     c.backend = Backend::cuda;
     c.kind = DeviceKind::gpu;
     c.compute_units = compute_units;
@@ -95,10 +96,11 @@ class NotingDevice final : public Device {
   DeviceInfo info_;
 };
 
-// What moves with the keys, and its bytes.
+// Payloads, each with the bytes of a value.
 using Payloads = std::vector<std::pair<Payload, unsigned>>;
 
-// A number of records for each choice of `auto`, and what is usual in between.
+// Numbers of records: at least one for each algorithm that `auto` selects, and usual ones in
+// between.
 constexpr std::uint64_t counts[] = {1u << 12, 1u << 16, 1u << 20, 1u << 24, 1u << 28};
 
 Problem kind_of(KeyType type, std::pair<Payload, unsigned> payload, Order order) {
@@ -116,7 +118,7 @@ void build(NotingDevice& device, const Capabilities& found, const Problem& probl
     test.sorter->build(device, found);
 }
 
-// The kernels of `auto`'s choices: sorts, of segments too, and first records.
+// Builds the kernels of the algorithms that `auto` selects: for sorts, segments and first records.
 void build_auto(NotingDevice& device, const Capabilities& found, KeyType type) {
   const auto build_one = [&](const Problem& p) { build(device, found, p, plan_auto(p, found)); };
   const Payloads payloads{{Payload::none, 4},
@@ -136,8 +138,8 @@ void build_auto(NotingDevice& device, const Capabilities& found, KeyType type) {
     }
 }
 
-// The kernels of lsd. They are few, and serve all counts and GPUs: the choice on a machine without
-// NVRTC if a better one's kernels are missing.
+// Builds the kernels of lsd. They are few, and fit all counts and GPUs. A machine without NVRTC
+// uses lsd if the package lacks the kernels of faster algorithms.
 void build_lsd(NotingDevice& device, const Capabilities& found, KeyType type) {
   const auto& lsd = find_algorithm("lsd");
   const Payloads payloads{{Payload::none, 4}, {Payload::values, 4}, {Payload::values, 8}};

@@ -10,9 +10,10 @@
 
 namespace builder {
 
-// The source texts of the kernels that sorts of these types need on such GPUs: keys alone, with
-// values of 4 bytes and of the key's, and argsort; segments; first records; for the usual numbers
-// of records, and by lsd for all below 2^31. With the self-tests and the probe.
+// Returns the source texts of the kernels that sorts of these types need on GPUs of this
+// architecture: sorts of keys alone, keys with values of 4 bytes and of the key's size, argsorts,
+// segments and first records, for the usual numbers of records, and by lsd for all numbers below
+// 2^31. The texts include the kernels of self-tests and of the probe.
 [[nodiscard]] std::set<std::string> planned_sources(const Architecture& architecture,
                                                     const std::vector<sortium::KeyType>& types);
 

@@ -110,7 +110,8 @@ class Climb {
       return false;
     }
     if (first->seconds > best_.seconds * noise) return false;
-    // Measure both once more: the machine may have been undisturbed by chance.
+    // Measure both once more: the machine may have been less disturbed than in the earlier
+    // measurement.
     const auto old = attempt_(print(chosen_)), second = attempt_(text);
     if (!old || !second ||
         first->seconds + second->seconds > (best_.seconds + old->seconds) * noise)

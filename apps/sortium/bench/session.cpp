@@ -131,8 +131,8 @@ Row* Session::measure(Bench& bench, const Algorithm& algorithm, const Case& c,
       if (!options_.phases && options_.paper.empty()) row.erase("phases");
     }
   } catch (const Error& error) {
-    // A sort that the device does not support is a result too. Other errors end the
-    // benchmark.
+    // A sort that the device does not support, or that fails, gets a row that says so. Other errors
+    // end the benchmark.
     if (error.code() == ErrorCode::unsupported || error.code() == ErrorCode::out_of_memory) {
       row["skipped"] = error.what();
     } else if (error.code() == ErrorCode::build_failed ||

@@ -34,9 +34,9 @@ class Session {
 
   // Prints the device, the rate of a copy there, and the table's heading.
   void begin(Bench& bench);
-  // Measures a sort, then prints and keeps its row. A sort that the device does not support,
-  // or that would take too long, becomes a row too. Only O(N^2) algorithms can take too long;
-  // with `impatient`, all can. Returns nullptr if interrupted.
+  // Measures a sort, then prints and keeps its row. A sort that the device does not support, or
+  // that would take too long, is skipped, and its row says why. Only O(N^2) algorithms can take too
+  // long; with `impatient`, all can. Returns nullptr if interrupted.
   Row* measure(Bench& bench, const Algorithm& algorithm, const Case& c,
                const std::string& distribution, bool impatient = false);
   // Prints and keeps a row that a peer's program has measured on this device, or its error.

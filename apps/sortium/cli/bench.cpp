@@ -96,7 +96,7 @@ void check_parameters(sortium::Device& device, const Algorithm& algorithm,
                                            {algorithm.name, algorithm.parameters});
   } catch (const Error& error) {
     if (error.code() == ErrorCode::invalid_argument)
-      throw;  // a problem that the device does not support becomes a row
+      throw;  // other errors: the problem's row will report them
   }
 }
 
@@ -105,7 +105,7 @@ void check_peer(const Algorithm& algorithm) {
   try {
     (void)make_host_sort(*find_peer(algorithm.name), {}, {});
   } catch (const Error&) {
-    // a problem that the peer does not support becomes a row
+    // The build has the peer, which does not support this problem. Its row will say so.
   }
 }
 

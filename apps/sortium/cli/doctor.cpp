@@ -61,7 +61,7 @@ class Doctor {
       if (const char* value = std::getenv(variable)) line(variable, value);
   }
 
-  // An NVIDIA card without a driver, and device files that this user may not open.
+  // Reports an NVIDIA card without a driver, and device files that this user may not open.
   void examine_nvidia_files() {
     std::error_code ignored;
     bool has_card = false;
@@ -92,7 +92,7 @@ class Doctor {
       std::string library;
       std::getline(std::ifstream(vendor.path()), library);
       line("opencl driver", fmt::format("{}: {}", vendor.path().string(), library));
-      // Not closed again: drivers need not survive that.
+      // The library stays open: drivers may not survive being closed.
       if (dlopen(library.c_str(), RTLD_LAZY | RTLD_LOCAL) == nullptr)
         problem(fmt::format("{} names {}, which cannot be loaded: {}", vendor.path().string(),
                             library, dlerror()));

@@ -21,9 +21,8 @@ int complain(Exit code, const std::string& message) {
   return code;
 }
 
-// Ends as other programs do whose output `head` no longer reads. A caller that blocks SIGPIPE
-// receives an exit code instead.
-// code.
+// Ends the program by SIGPIPE, as other programs end when `head` has closed their output. Returns
+// an exit code if the caller has blocked SIGPIPE.
 int end_by_sigpipe() {
   std::signal(SIGPIPE, SIG_DFL);
   std::raise(SIGPIPE);

@@ -157,7 +157,7 @@ class FileSort {
   }
 
  private:
-  // First of all, so that an error of opening shows before a long sort.
+  // Called first, so that an error shows before a long sort.
   void open_outputs() {
     out_.emplace(o_.out);
     if (o_.values_out.empty()) return;

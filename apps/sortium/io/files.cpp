@@ -22,7 +22,7 @@ using sortium::KeyType;
 
 namespace {
 
-constexpr unsigned max_record_bytes = 256;  // of records and values: what the library moves
+constexpr unsigned max_record_bytes = 256;  // the largest record or value that the library moves
 constexpr std::uint64_t chunk = std::uint64_t{8} << 20;  // bytes between steps of the progress bar
 
 constexpr char native_order = std::endian::native == std::endian::little ? '<' : '>';
@@ -43,7 +43,8 @@ void swap_bytes(std::byte* data, unsigned width, std::uint64_t count) {
   });
 }
 
-// Waits until a descriptor that does not block can be read, as a pipe from some parents.
+// Waits until a non-blocking descriptor can be read. Some parent processes make a pipe
+// non-blocking.
 void wait_to_read(int fd) {
   pollfd one{fd, POLLIN, 0};
   (void)::poll(&one, 1, -1);
@@ -85,7 +86,7 @@ Column read_npy(Input& input, const NpyHeader& header, Progress& progress) {
   column.width = header.item_bytes();
   column.count = header.count;
   column.data = input.rest(progress);
-  // A division: the header's count times the width may not fit in 64 bits.
+  // Divide, because the header's count times the width may not fit in 64 bits.
   const std::uint64_t have = column.data.size() / column.width;
   if (have < column.count)
     refuse(input,
@@ -193,7 +194,7 @@ Input::~Input() {
 std::string Input::name() const { return path_ == "-" ? "standard input" : printable(path_); }
 
 Kind Input::kind(bool text, Progress& progress) {
-  progress.phase("reading " + name());  // the first bytes of a pipe may be long in coming
+  progress.phase("reading " + name());  // the first bytes of a pipe may arrive late
   if (path_.ends_with(".npy")) return Kind::npy;
   head_.resize(npy_magic_bytes);
   head_.resize(fetch(head_.data(), head_.size()));
@@ -341,7 +342,7 @@ Column read_records(const std::string& path, std::optional<unsigned> bytes,
   if (input.kind(false, progress) != Kind::npy) {
     if (!bytes)
       refuse(input,
-             "it is no .npy file, so its fields have no names for --by; --record and --key say "
+             "it is not an .npy file, so its fields have no names for --by; --record and --key say "
              "what a raw record is");
     return read_raw(input, fmt::format("|V{}", *bytes), *bytes, progress);
   }

@@ -94,8 +94,8 @@ struct Keys : Column {
 // Returns the form in which an output of this name is written: npy by its name; else text if the
 // user says so; else raw.
 [[nodiscard]] Kind kind_of(const std::string& path, bool text);
-// The same for an output whose records came from the file `in`. An .npy file of another name that
-// is replaced by its own records stays an .npy file.
+// The same for an output whose records came from the file `in`. If the output replaces `in` and
+// `in` is an .npy file, the output is one too, whatever its name is.
 [[nodiscard]] Kind kind_of(const std::string& path, bool text, const std::string& in,
                            const Column& records);
 

@@ -18,7 +18,8 @@ using sortium::Problem;
 
 namespace {
 
-// An input record as its rank and its position. Sorted as plain numbers, they are in stable order.
+// An input record as one number, made of its rank and, below it, its position. To sort these
+// numbers is to sort the records stably.
 struct Packed {  // rank and position have 32 bits each
   std::uint64_t word;
   Packed(std::uint64_t rank, std::uint64_t position) : word(rank << 32 | position) {}
@@ -50,7 +51,7 @@ class Checker {
     return std::nullopt;
   }
 
-  // The same, but records of equal rank may be in any order.
+  // The same as stable(), but records of equal rank may be in any order.
   template <class Entry>
   std::optional<std::string> unstable(std::uint64_t first,
                                       const std::vector<Entry>& expected) const {

@@ -1,4 +1,5 @@
-// Checks on the host. They share only the definition of the order with the kernels.
+// Checks of results on the host. These checks share only the definition of the order with the
+// kernels.
 #pragma once
 
 #include <optional>

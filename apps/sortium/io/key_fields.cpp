@@ -127,7 +127,7 @@ void set_place(KeyField& f, const std::string& option) {
     throw Failure(
         exit_usage,
         fmt::format(
-            "{}: '{}' is no field; such as bytes[0:10] for a string of the bytes 0 to 9, or "
+            "{}: '{}' is not a field; write bytes[0:10] for a string of the bytes 0 to 9, or "
             "f32@12 for a number at byte 12, of type {}, u128 or i128",
             option, printable(f.name), key_type_names()));
   };
@@ -189,7 +189,7 @@ std::vector<KeyField> parse_by(const std::string& text, const std::vector<NpyFie
       throw Failure(
           exit_usage,
           fmt::format(
-              "{}: field {} is '{}'{}, which cannot be of a key; integers of 1 to 8 bytes, floats "
+              "{}: field {} is '{}'{}, which a key cannot have; integers of 1 to 8 bytes, floats "
               "of 2 to 8, and strings S1 to S{} can",
               option, printable(known->name), printable(known->descr),
               known->is_array ? ", several of them" : "", most_string));

@@ -45,8 +45,8 @@ void append_utf8(std::string& out, std::uint32_t code) {
   }
 }
 
-// Reads the Python dictionary that a header is: strings, True and False, tuples of numbers. Every
-// member skips blanks first, and throws Failure on text that is not of its kind.
+// Reads a header, which is a Python dictionary of strings, True and False, and tuples of numbers.
+// Every member function skips blanks first, and throws Failure if the text is not of its kind.
 class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text) {}
@@ -105,7 +105,7 @@ class Parser {
       const auto [end, error] = std::from_chars(text_.data(), text_.data() + text_.size(), number);
       if (error != std::errc{}) refuse("its header's shape is not a tuple of sizes");
       text_.remove_prefix(static_cast<std::size_t>(end - text_.data()));
-      accept('L');  // Python 2 wrote long integers so
+      accept('L');  // Python 2 wrote an L behind long integers
       out.push_back(number);
       if (peek() != ')') expect(',');
     }
@@ -148,7 +148,7 @@ class Parser {
         return append_utf8(out, code(4));
       case 'U':
         return append_utf8(out, code(8));
-      default:  // repr(), with which NumPy writes headers, makes no others
+      default:  // NumPy writes headers with repr(), which makes no others
         refuse(fmt::format("its header has the unknown escape '\\{}'", printable({&c, 1})));
     }
   }

@@ -230,7 +230,8 @@ void Output::write_through(int fd) {
   }
 }
 
-// Refuses what rename() would refuse after the sorting, and what it would lose or separate.
+// Refuses a file that rename() could not replace, so that the error shows before the sorting, and a
+// file whose hard links the replacement would separate.
 void Output::check_replaceable(const struct stat& old) const {
   // A file without write permission is not replaced, although the directory would allow it.
   if (::access(target_.c_str(), W_OK) != 0) fail("write");

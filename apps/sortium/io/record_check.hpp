@@ -1,5 +1,5 @@
-// Checks of records on the host. They share only the definition of the order of numbers with the
-// kernels.
+// Checks of sorted records on the host. These checks share only the definition of the order of
+// numbers with the kernels.
 #pragma once
 
 #include <optional>

@@ -9,7 +9,7 @@ namespace app {
 
 namespace {
 
-// What may follow an option, or stand for an argument.
+// The kind of value that an option or an argument takes.
 enum class Value { none, choices, files, algorithms, other };
 
 struct Described {
@@ -71,7 +71,7 @@ std::string command_names(const CLI::App& program) {
   return out;
 }
 
-// In single quotes of a shell; `quote` is how that shell writes one inside.
+// Returns `text` in single quotes. `quote` is what the shell needs for a single quote within.
 std::string quoted(const std::string& text, std::string_view quote) {
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? std::string(quote) : std::string(1, c);
@@ -117,7 +117,7 @@ std::string bash_words(const CLI::App& command) {
       quoted(names_of(described(command, false)), "'\\''"), arguments);
 }
 
-// zsh: a specification of _arguments.
+// zsh: returns the action that a specification of _arguments ends with.
 std::string zsh_action(const Described& d) {
   switch (d.value) {
     case Value::choices:
@@ -133,7 +133,7 @@ std::string zsh_action(const Described& d) {
   }
 }
 
-// Brackets and colons end a description in _arguments.
+// Escapes brackets and colons, which would end a description in _arguments.
 std::string zsh_description(const std::string& text) {
   std::string out;
   for (const char c : text) {

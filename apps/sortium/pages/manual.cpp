@@ -10,12 +10,13 @@ namespace app {
 
 namespace {
 
-// Text as roff shows it literally.
+// Escapes text so that roff shows it literally.
 std::string escaped(const std::string& text) {
   std::string out;
   for (const char c : text) {
     const bool line_begins = out.empty() || out.back() == '\n';
-    if (line_begins && (c == '.' || c == '\'')) out += "\\&";  // else it were a request
+    if (line_begins && (c == '.' || c == '\''))
+      out += "\\&";  // roff would take the line for a request
     if (c == '\\')
       out += "\\e";
     else if (c == '-')
@@ -49,7 +50,7 @@ std::string synopsis(const CLI::App& command) {
   return out + "\n";
 }
 
-// "TYPE:{u32,…}" and the default, as the help has them.
+// Returns an option's type and default as the help shows them, such as "TYPE:{u32,…}".
 std::string value_of(const CLI::Option& option) {
   if (option.get_items_expected_max() == 0) return "";  // a flag
   std::string out = option.get_type_name();
@@ -80,7 +81,7 @@ std::string commands_section(const CLI::App& program) {
   return out.empty() ? "" : ".SH COMMANDS\n" + out;
 }
 
-// The footer as it stands; its examples are aligned by hand.
+// Returns the footer without filling lines: its examples are aligned by hand.
 std::string notes_section(const CLI::App& command) {
   const std::string footer = command.get_footer();
   return footer.empty() ? "" : ".SH NOTES\n.nf\n" + escaped(footer) + "\n.fi\n";

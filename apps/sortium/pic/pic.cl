@@ -6,7 +6,7 @@ PARAMETER(GRID)    // cells along an axis
 PARAMETER(DT)      // the time step
 PARAMETER(WEIGHT)  // a power of two: a particle's charge is WEIGHT * WEIGHT
 PARAMETER(RUN)     // consecutive particles that a work-item deposits
-PARAMETER(TALLY)   // sums of a work-item in tally_particles
+PARAMETER(TALLY)   // number of sums that a work-item of tally_particles writes
 
 // Velocities and the first positions are multiples of 2^-24: single precision holds them
 // exactly, so that they can be summed as integers.
@@ -28,15 +28,15 @@ INLINE u32 is_inside(float x) { return x >= 0.0f && x < 1.0f ? 1 : 0; }
 // fails the check) counts as 0, so that it does not lead to addresses outside the grid.
 INLINE u32 fixed(float x) { return is_inside(x) ? (u32)(x * UNITS) : 0; }
 
-// Computes with integers, because compilers round floats differently: the cell, and the
-// position in it (0 to WEIGHT - 1).
+// These return the cell along one axis, and the position within the cell (0 to WEIGHT - 1). They
+// compute with integers, because compilers round floats differently.
 INLINE u32 cell_along(u32 place) { return (u32)((u64)place * GRID >> 24); }
 INLINE u32 weight_along(u32 place) { return (u32)(((u64)place * GRID & 0xffffff) * WEIGHT >> 24); }
 
 INLINE u32 cell_of(float x, float y) { return cell_along(fixed(x)) * GRID + cell_along(fixed(y)); }
 
-// Van der Corput's sequence: the binary digits of i, reversed, behind the point; cut to 24
-// bits.
+// Van der Corput's sequence: the digits of i to this base, mirrored at the point, rounded down to
+// 24 bits.
 INLINE float van_der_corput(u64 i, u32 base) {
   u64 numerator = 0, denominator = 1;
   for (u64 rest = i; rest != 0; rest /= base) {
@@ -58,8 +58,8 @@ void create_particles(GLOBAL float* x, GLOBAL float* y, GLOBAL float* u, GLOBAL 
   id[k] = (u32)k;
 }
 
-// x, velocity and DT are in [0, 1]: the sum passes 1 at most once, and the rest is below 1
-// for every rounding.
+// x and velocity are at most 1 - 2^-24, and DT is at most 1. So `to` is at most 2 - 2^-23, and the
+// position stays below 1, however the compiler rounds.
 INLINE float moved(float x, float velocity) {
   const float to = x + velocity * DT;
   return to < 1.0f ? to : to - 1.0f;
@@ -96,7 +96,7 @@ void gather_particles(GLOBAL const u32* from, GLOBAL const float* old_x, GLOBAL 
   id[k] = old_id[j];
 }
 
-// Charges of the particles of one cell, for the four nodes around it.
+// Adds the charges of one cell's particles to the four nodes around the cell, atomically.
 INLINE void add_charges(GLOBAL u32* charges, u32 i, u32 j, u32 here, u32 next_x, u32 next_y,
                         u32 opposite) {
   const u32 after_i = i + 1 < GRID ? i + 1 : 0, after_j = j + 1 < GRID ? j + 1 : 0;
@@ -175,7 +175,8 @@ void tally_particles(GLOBAL const float* x, GLOBAL const float* y, GLOBAL const 
   sums[TALLY * t + 8] = energy_low;
 }
 
-// The same for two grids: number of different nodes, and the charge of each grid.
+// Work-item t writes to sums[3 t] how many of its nodes have different charges in grids a and b,
+// and then the sum of its nodes' charges in a and in b.
 KERNEL(WG) void compare_charges(GLOBAL const u32* a, GLOBAL const u32* b, GLOBAL u64* sums) {
   const u32 t = group_id() * WG + local_id();
   const u32 items = group_count() * WG;

@@ -36,7 +36,8 @@ void refuse_host(const sortium::Device& device) {
                           device.info().id));
 }
 
-// The order of the cells: a position for each particle.
+// Returns the problem of sorting the particles by cell: the result is their positions in that
+// order.
 Problem sort_problem(const PicProblem& p, Pic::Bits bits) {
   Problem out;
   out.count = p.particles;
@@ -46,9 +47,9 @@ Problem sort_problem(const PicProblem& p, Pic::Bits bits) {
   return out;
 }
 
-// Weight along one axis: as fine as possible, up to 2^8, so that a node can take eight times
-// the average number of particles in 32 bits. More particles would show in the total charge
-// of the grid.
+// Returns the weight along one axis, a power of two up to 2^8. It is the largest with which a
+// node's 32-bit charge does not overflow with eight times the average number of particles. An
+// overflow by more particles would show in the total charge of the grid.
 unsigned weight(const PicProblem& p) {
   const std::uint64_t crowd = 8 * (p.particles / nodes(p) + 1);
   unsigned w = 256;
@@ -109,8 +110,8 @@ std::string flaw_of_charges(const ChargeSums& sums, std::uint64_t charge) {
 PicKernels::PicKernels(sortium::Device& device, const Capabilities& c, const PicProblem& problem) {
   refuse_host(device);
   work_group = std::min(c.max_work_group, 256u);
-  // On a GPU, a work-item's particles fill one sector of 32 bytes, so that cache lines stay
-  // until all of their particles are read.
+  // On a GPU, a work-item's particles fill one sector of 32 bytes in each array. With longer runs,
+  // a cache line would be evicted before all of its particles are read.
   run = c.kind == DeviceKind::cpu ? 256 : 8;
   const unsigned w = weight(problem);
   charge = std::uint64_t{w} * w;

@@ -13,7 +13,7 @@ namespace app {
 
 // Sums over all particles; they do not depend on the particles' order.
 struct Tally {
-  std::uint64_t disorder = 0;    // neighbours in memory of which the first is in a later cell
+  std::uint64_t disorder = 0;    // neighbours in memory that are not in the order of their cells
   std::uint64_t strays = 0;      // particles outside of the unit square
   std::uint64_t ids = 0;         // sum of the ids
   std::uint64_t identities = 0;  // checksum of (id, u, v), which no step changes
@@ -31,7 +31,7 @@ struct Tally {
 [[nodiscard]] std::string flaw_of_sort(const Tally& before, const Tally& after);
 
 struct ChargeSums {
-  std::uint64_t different = 0;  // nodes of the grid
+  std::uint64_t different = 0;  // nodes whose charges differ
   std::uint64_t before = 0, after = 0;
 };
 [[nodiscard]] std::string flaw_of_charges(const ChargeSums& sums, std::uint64_t charge);
@@ -41,7 +41,7 @@ struct ParticleArrays {
   sortium::Memory x, y, u, v, id;  // f32; id: u32
 };
 
-// Particles from evenly spaced positions in memory, in their order.
+// Some of the particles, one from each of many equal parts of memory, in the order of memory.
 struct Sample {
   std::vector<float> x, y;
 };
@@ -86,7 +86,8 @@ class Pic {
   [[nodiscard]] Tally tally_before();
   [[nodiscard]] Tally tally_after();
   [[nodiscard]] ChargeSums compare_charges();
-  // Restores the particles from before sort() and gather().
+  // Returns up to `count` of the particles as they are before sort() and gather(). Overwrites the
+  // results of those two functions.
   [[nodiscard]] Sample sample(std::uint64_t count);
   void finish() { queue_->finish(); }
 

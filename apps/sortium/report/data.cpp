@@ -98,7 +98,8 @@ std::uint64_t records(const Object& row, const char* name) {
   return *n;
 }
 
-// Takes a figure of a program that has checked the result itself.
+// Stores the time of a row, and whether the result is correct, which the measuring program has
+// checked.
 void take_figure(ReportRow& out, const Object& row, const char* seconds, bool correct) {
   out.seconds = row.number(seconds).value_or(0);
   if (out.seconds <= 0) row.fail(fmt::format("has no time, '{}'", seconds));
@@ -263,7 +264,7 @@ void read_cpu_peers(const Object& file, ReportRun& run) {
   }
 }
 
-// Reads the rows and facts of one document. Returns false if it is none.
+// Reads the rows and facts of a document. Returns false if `o` is not a document with results.
 bool read_document(const Object& o, const std::string& path, ReportRun& run) {
   const auto number_fact = [&](const char* member, const char* name) {
     if (const auto value = o.count(member)) add_fact(run, name, std::to_string(*value));

@@ -54,8 +54,8 @@ json series_json(const Series& s, SeriesStyles& styles) {
 
 double mkeys(const ReportRow& r) { return r.rate() * 1e-6; }
 
-// The figures of one device (and one method of measuring), with the peers that sorted the
-// same lists.
+// Makes the figures of one device and one method of measuring. They include the peers that sorted
+// the same lists.
 class Place {
  public:
   Place(const ReportRun& run, SeriesStyles& styles, const ReportRow& first, Rows rows)
@@ -233,7 +233,7 @@ class Place {
     return frame;
   }
 
-  // Shows the sizes that were sorted with several distributions.
+  // Adds a figure of the sizes that were sorted with several distributions. Returns these sizes.
   std::set<std::uint64_t> distributions(const Subject& subject, const Rows& rows) {
     std::map<std::uint64_t, std::set<std::string>> by_size;
     for (const auto* r : rows)

@@ -62,7 +62,8 @@ std::set<std::string> telling_parameters(const Rows& rows, const ListOrder& less
   return telling;
 }
 
-// Adds `row` to the series `name`, or to "name #2" and so on if that has the row's list.
+// Adds `row` to the series `name`. If the series has a row for the same list, adds it to "name #2",
+// and so on.
 void add_row(std::vector<Series>& found, const ReportRow& row, const std::string& name,
              const ListOrder& less) {
   for (std::size_t times = 1;; ++times) {

@@ -38,10 +38,10 @@ template <class List>
   return !less(a, b) && !less(b, a);
 }
 
-// Returns one line of a plot for every algorithm. If an algorithm sorted the same list with
-// several parameters, it gets a line for each of their values (only for parameters that
-// differ on the same list: others may follow from its size), and one for each repetition.
-// `list` returns the identity of a row's list.
+// Returns the lines of a plot: one for every algorithm. If an algorithm sorted the same list with
+// several values of a parameter, it gets a line for each value. Parameters that differ only between
+// lists do not count, because the algorithm may derive them from the list's size. Repeated results
+// for a list get further lines. `less` orders rows by their lists.
 [[nodiscard]] std::vector<Series> series_of(const Rows& rows, const ListOrder& less);
 
 }  // namespace app
