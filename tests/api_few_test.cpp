@@ -122,7 +122,8 @@ TEST(Host, FewestRecordsAreSorted) {
   fewest_are_sorted<std::int64_t>();
 }
 
-// sort() without options takes a short cut. With a named algorithm it uses a Plan; both must agree.
+// sort() without options sorts few keys without a Plan. With a named algorithm it uses a Plan. Both
+// results must be equal.
 template <class Key>
 void fewest_are_sorted_as_by_a_plan() {
   const auto& type = info(key_type_of<Key>::value);

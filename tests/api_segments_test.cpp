@@ -38,7 +38,7 @@ TEST(Segments, AreSortedEachByItself) {
       }
     }
 
-  // Without records, or without segments.
+  // No records, or no segments.
   std::vector<std::uint32_t> none;
   sort_segments(none, std::vector<std::uint32_t>{0, 0, 0}, options);
   sort_segments(none, std::vector<std::uint32_t>{0}, options);

@@ -1,5 +1,5 @@
-// Built kernels: their files are trusted only if they are whole and nobody else wrote them; a
-// device without a compiler sorts with what it has.
+// Tests built kernels. Their files are trusted only if they are complete and no other user can have
+// written them. A device without a compiler sorts with the kernels that it has.
 #include "device/built_kernels.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// The kernel cache on disk: whatever the directory holds, and whoever else writes there, the
-// kernels are correct.
+// Tests the kernel cache on disk: kernels are correct whatever files the directory contains, and
+// whoever else writes there.
 //
 // Built kernels also stay in the process's memory. So the tests start child processes (this
 // program, with --sort) to read the directory anew.

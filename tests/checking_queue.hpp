@@ -32,7 +32,7 @@ class CheckingQueue final : public Queue {
   void fill(Memory, std::uint32_t, std::uint64_t, std::string_view) override {}
   void flush() override {}
   void write(Memory, const void*, std::uint64_t) override {}
-  // Zeros: a kernel of the probe stores them if nothing is wrong.
+  // Returns zeros: the kernels of the probe store 0 if they find no error.
   void read(void* to, Memory, std::uint64_t bytes) override { std::memset(to, 0, bytes); }
   void finish() override {}
   void begin_trace() override {}
@@ -56,7 +56,7 @@ inline Memory somewhere(unsigned number, std::uint64_t bytes) {
   return {reinterpret_cast<void*>((number + std::uint64_t{1}) << 40), 0, bytes};
 }
 
-// Returns operands for a sort that does not run: one for each that the problem needs.
+// Returns all operands that the problem needs, for a sort that does not run.
 inline Operands some_operands(const Problem& p, std::uint64_t scratch_bytes) {
   const std::uint64_t key_bytes = p.count * info(p.key).bytes,
                       value_bytes = p.count * p.value_bytes;

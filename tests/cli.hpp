@@ -106,8 +106,8 @@ class Cli : public testing::Test {
   }
   Result run(const std::string& arguments) const { return shell("$S " + arguments); }
 
-  // The command must fail with `code`, print each of `words` on standard error, and leave no new
-  // file.
+  // Checks that the command fails with `code`, prints each of `words` on standard error, and leaves
+  // no new file.
   void refuses(const std::string& arguments, int code,
                const std::vector<std::string>& words) const {
     const auto before = files();

@@ -16,7 +16,7 @@
 
 namespace {
 
-// The number that the bits represent, by the definition of the format, with `exponent_bits`.
+// Returns the number that the bits represent in the format with this many exponent bits.
 double number_of(std::uint16_t bits, int exponent_bits) {
   const int fraction_bits = 15 - exponent_bits, bias = (1 << (exponent_bits - 1)) - 1;
   const int exponent = (bits & 0x7fff) >> fraction_bits,
@@ -138,7 +138,7 @@ TEST_F(Cli, NarrowFloatsRoundOnce) {
   EXPECT_EQ(bits("f16", "-0.0"), 0x8000);
   EXPECT_EQ(bits("f16", "2049"), 0x6800);  // a tie: to even
   EXPECT_EQ(bits("f16", "2051"), 0x6802);
-  // Rounded to double first, each of these would be exactly that tie.
+  // If these texts were first rounded to double, each would be exactly that tie.
   EXPECT_EQ(bits("f16", "2049.00000000000000000000000000000000001"), 0x6801);
   EXPECT_EQ(bits("f16", "2050.99999999999999999999999999999999999"), 0x6801);
   EXPECT_EQ(bits("f16", "65504"), 0x7bff);
@@ -157,8 +157,8 @@ TEST_F(Cli, NarrowFloatsRoundOnce) {
   write("large.txt", "3.4e38\n");
   refuses("sort large.txt --text --type bf16 -o bad.txt", 2, {"3.4e38", "out of range for bf16"});
   refuses("sort large.txt --text --type f16 -o bad.txt", 2, {"3.4e38"});
-  // 1 plus half of bf16's last bit is a tie. Rounded to float first, a little more would be that
-  // tie, too.
+  // 1 plus half of bf16's last bit is a tie. If numbers a little larger were first rounded to
+  // float, they would become that tie, too.
   EXPECT_EQ(shell("printf '1.00390625\\n' | $S sort - --text --type bf16 -o -").out, "1\n");
   EXPECT_EQ(
       shell("printf '1.0039062500000000000000000001\\n' | $S sort - --text --type bf16 -o -").out,

@@ -1,5 +1,5 @@
-// The companions on device memory, with canaries around all operands, compared with the simplest
-// implementation; and on host memory.
+// Tests the companions (unique, merge, …) on device memory, with canaries around all operands, and
+// on host memory. Compares their results with the simplest implementation.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -212,7 +212,7 @@ TEST_P(Companions, Unique) {
   }
 }
 
-// Values of sizes that no sort moves. One key type is enough for them.
+// Values of sizes that sorts do not move themselves. One key type is enough.
 TEST_P(Companions, UniqueWithElements) {
   if (GetParam().problem.payload != Payload::values) GTEST_SKIP() << "without values";
   for (const unsigned bytes : {1u, 12u, 32u})
@@ -430,8 +430,8 @@ TEST_F(OnHostMemory, Topk) {
       ErrorCode::invalid_argument, {"limit", "keys_out"});
 }
 
-// If a segment is shorter than the limit, the rest of its output must not change, also on devices
-// that sort a copy.
+// If a segment is shorter than the limit, the rest of its output must not change, even on devices
+// that sort a copy of the records.
 TEST_F(OnHostMemory, FirstOfSegments) {
   const std::vector<std::uint32_t> keys{5, 1, 4, 9, 8}, offsets{0, 3, 3, 4, 5};
   const Problem p{.count = 5, .payload = Payload::positions, .segments = 4, .limit = 2};

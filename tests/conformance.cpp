@@ -1,6 +1,7 @@
-// Every algorithm, with several sets of parameters, against std::stable_sort: one table for all.
-// table.hpp says how it is designed, trial.hpp what a single case checks. A new algorithm of the
-// registry is tested at once, with its default parameters. Inputs are drawn anew in each run.
+// Compares every algorithm, with several sets of parameters, with std::stable_sort. All use one
+// table of cases: table.hpp describes its design, and trial.hpp what a single case checks. An
+// algorithm that is new in the registry is tested without further work, with its default
+// parameters. Each run draws new random inputs.
 //
 //   SORTIUM_TEST_SEED=n   the inputs of the run that printed n
 //   SORTIUM_TEST_FULL=1   many more shapes and sizes: for GPUs, whose kernels compile fast
@@ -26,7 +27,7 @@
 namespace sortium::test {
 namespace {
 
-// The numbers among the parameters in force: "work_group=64,items=2".
+// Returns the numeric parameters of a text like "work_group=64,items=2".
 std::map<std::string, std::uint64_t> numbers(std::string_view parameters) {
   std::map<std::string, std::uint64_t> out;
   while (!parameters.empty()) {
@@ -58,7 +59,7 @@ bool builds_slowly() {
   return capabilities(*test_device()).sub_group_words == SubGroupWords::emulated;
 }
 
-// True if the method compiles other kernels for every few sizes, or many kernels for each type.
+// True if the method compiles different kernels for nearby sizes, or many kernels for each type.
 bool has_many_kernels(const MethodUnderTest& m) {
   return !on_host() && (is_limited(m.algorithm) || (m.algorithm.segments && !m.parameters.empty()));
 }
@@ -72,8 +73,8 @@ bool is_left_to_oclgrind() {
 }
 
 // True if the method is tested with only a few types and payloads, which differ from method to
-// method. OpenCL compiles for two of them: compilers for CPUs are slow, and NVIDIA's builds one
-// program at a time.
+// method. With OpenCL these are only two: compilers for CPUs are slow, and NVIDIA's compiler builds
+// one program at a time.
 bool has_few_shapes(const MethodUnderTest& m) {
   return !m.parameters.empty() && !on_host() && !is_simulated() && !is_set("SORTIUM_TEST_FULL");
 }
@@ -99,7 +100,8 @@ Problem problem_for(const AlgorithmInfo& algorithm, std::uint64_t count) {
   return p;
 }
 
-// The last count with one choice of parameters, and the first count with the next choice.
+// Returns the counts at which the parameters change: the last count with one choice, and the first
+// count with the next.
 std::vector<std::uint64_t> switch_points(const MethodUnderTest& m) {
   const auto& algorithm = find_algorithm(m.algorithm.name);
   const auto& device = capabilities(*test_device());
@@ -129,7 +131,7 @@ Sizes sizes_for(const Plan& plan, const MethodUnderTest& m) {
   }
   // Skewed keys overfill a work-group's part only if there are many keys.
   if (m.algorithm.needs_clusters) s.seldom.insert(s.seldom.end(), {20'011, 70'001, 130'003});
-  // segmented: two launches instead of one; another variant.
+  // Counts at which segmented uses two launches instead of one, or another variant.
   if (m.algorithm.segments) s.seldom.insert(s.seldom.end(), {1024, 1025, 1u << 17, (1u << 17) + 1});
   if (is_set("SORTIUM_TEST_SMALL")) s = {{1, 2, 97, 300}, {}};
   if (is_set("SORTIUM_TEST_SMALL") && m.algorithm.segments)
@@ -144,7 +146,7 @@ Sizes sizes_for(const Plan& plan, const MethodUnderTest& m) {
     const auto tail = std::ranges::unique(*list);
     list->erase(tail.begin(), tail.end());
     if (m.algorithm.quadratic) std::erase_if(*list, [](auto n) { return n > 4096; });
-    // These compile another kernel for every few sizes. Oclgrind runs more sizes.
+    // These methods compile different kernels for nearby sizes. Oclgrind tests more sizes.
     if (is_limited(m.algorithm) && builds_slowly() && !on_host())
       std::erase_if(*list, [](auto n) { return n > 300 || (n > 97 && n < 257); });
   }
@@ -162,9 +164,9 @@ void thin_out(std::vector<Case>& cases) {
   cases.resize(most);
 }
 
-// SORTIUM_TEST_PART=i/n: keeps the i-th of n parts of a table, for n processes. Cases with the same
-// key type, value size and order use the same kernels and are in the same part. `first` differs
-// from method to method, to spread them evenly.
+// With SORTIUM_TEST_PART=i/n, keeps the i-th of n parts of a table, so that n processes can share
+// the work. Cases with the same key type, value size and order use the same kernels and are in the
+// same part. `first` differs from method to method, so that the parts have similar sizes.
 bool take_part(std::vector<Case>& cases, unsigned first) {
   const char* text = std::getenv("SORTIUM_TEST_PART");
   if (text == nullptr) return false;
@@ -181,8 +183,8 @@ bool take_part(std::vector<Case>& cases, unsigned first) {
   return true;
 }
 
-// Makes the cases out of place, with a limit of 1, 2, half of the records, about all of them, or
-// the length of a piece.
+// Makes all cases out of place and gives each a limit: 1, 2, half of the records, about all
+// records, or the length of a piece.
 void set_limits(std::vector<Case>& cases, const Sizes& sizes) {
   std::erase_if(cases, [](const auto& c) { return c.problem.count == 0; });
   for (std::size_t i = 0; i < cases.size(); ++i) {
@@ -195,11 +197,11 @@ void set_limits(std::vector<Case>& cases, const Sizes& sizes) {
   }
 }
 
-// Divides the records of every case into segments. Every kind of lengths occurs with all values of
-// the other factors.
+// Divides the records of every case into segments. Each kind of segment lengths occurs with every
+// value of the other factors.
 void cut(std::vector<Case>& cases) {
-  // The lengths at which the way to sort a segment changes: lanes of a sub-group, capacities of
-  // work-groups, threads.
+  // The lengths at which another method sorts a segment: lanes of a sub-group, capacities of
+  // work-groups, limits for one thread.
   const std::vector<std::uint64_t> small{1, 2, 8, 16, 32, 64}, middle{32, 128, 256, 608},
       large{608, 1024, 1216, 2432, 4864, 9728, 1u << 15};
   unsigned turn = 0;
@@ -213,13 +215,13 @@ void cut(std::vector<Case>& cases) {
   }
 }
 
-// True if the device may refuse the method: an algorithm that needs special hardware, or parameters
-// that are too large for this device.
+// True if the device is allowed to refuse the method: its algorithm needs special hardware or a
+// limited count, or its parameters may be too large for this device.
 bool is_unsupported(const Error& e, const MethodUnderTest& m) {
   return e.code() == ErrorCode::unsupported && (!m.parameters.empty() || is_limited(m.algorithm));
 }
 
-// Returns what is wrong with the result of a stable method; empty if nothing is.
+// Sorts by a stable method. Returns a description of the first error in the result, or nothing.
 std::string run_stable(Trial& trial, const Case& c, const Method& method) {
   const Plan plan(test_device(), c.problem, method);
   return trial.run(c, {plan.scratch_bytes(), plan.run_length(), true,
@@ -289,8 +291,8 @@ TEST_P(Conformance, SortsAsTheReferenceDoes) {
   }
   if (m.algorithm.segments) cut(table.cases);
   if (m.algorithm.limit) set_limits(table.cases, sizes);
-  // Compilers for CPUs take many seconds for its GPU kernels: one shape. Oclgrind and GPUs run
-  // more.
+  // Compilers for CPUs take many seconds for the GPU kernels of segmented, so test one shape.
+  // Oclgrind and GPUs test more.
   if (m.algorithm.segments && !m.parameters.empty() && builds_slowly() && !is_simulated() &&
       !on_host())
     std::erase_if(table.cases, [first = table.cases.front().problem](const auto& c) {
@@ -330,8 +332,9 @@ TEST_P(Conformance, SortsAsTheReferenceDoes) {
 }
 
 // Segments that are partitioned several times, and segments whose keys are all equal. Uses the
-// variant for GPUs on every device, with only the smallest local sort, so that short segments are
-// treated as long ones. One segment with all records, and segments of mixed lengths.
+// variant for GPUs on every device, with only the smallest local sort, so that segments of few
+// records already are long segments. Tests one segment with all records, and segments of mixed
+// lengths.
 TEST(LongSegments, ArePartedUntilTheyAreShort) {
   if (on_host()) GTEST_SKIP() << "kernels run on devices";
   if (is_left_to_oclgrind()) GTEST_SKIP() << left_to_oclgrind;
@@ -372,7 +375,8 @@ TEST(LongSegments, ArePartedUntilTheyAreShort) {
   }
 }
 
-// msd counts each tile of a short list by itself. Here there are more tiles than compute units.
+// On short lists, msd counts the digits of each tile separately. The lists here have more tiles
+// than the device has compute units.
 TEST(CountedTiles, AreAddedUp) {
   const bool small = is_set("SORTIUM_TEST_SMALL");
   std::vector<Case> cases;
@@ -391,8 +395,8 @@ TEST(CountedTiles, AreAddedUp) {
   expect_stable(std::move(cases), {"msd", "bits=8"});
 }
 
-// msd samples the keys of long lists to find out whether keys repeat and whether digits are few.
-// Here it samples short lists.
+// msd samples the keys of long lists to estimate whether keys repeat and whether there are few
+// distinct digits. A parameter makes it sample these short lists.
 TEST(SampledKeys, TellTheWay) {
   const bool small = is_set("SORTIUM_TEST_SMALL");
   const std::uint64_t count = small ? 5'003 : 1'300'007;
@@ -407,9 +411,10 @@ TEST(SampledKeys, TellTheWay) {
   expect_stable(std::move(cases), {"msd", "bits=9,sample=1"});
 }
 
-// msd maps keys whose leading bits crowd few buckets. Here it maps short lists: smooth ones; with
-// outliers, equal keys that fill a bucket, and a cluster that fills others, which are sorted by
-// themselves; and lists that it gives up.
+// If the leading bits of keys crowd few buckets, msd builds a map from samples of the keys. A
+// parameter makes it do so for these short lists. Some are smooth. Some have outliers, equal keys
+// that fill a bucket, and a cluster that overfills other buckets, which msd then sorts separately.
+// On some the map fails, and msd falls back.
 TEST(SampledKeys, AreMapped) {
   const bool small = is_set("SORTIUM_TEST_SMALL");
   const std::uint64_t count = small ? 9'001 : 1'300'007;
@@ -425,7 +430,8 @@ TEST(SampledKeys, AreMapped) {
   expect_stable(std::move(cases), {"msd", "bits=9,sample=1"});
 }
 
-// More records than fit a count in the look-back table, which has few bits here.
+// Lists with more records than a count in onesweep's look-back table can hold; the parameter
+// count_bits makes these counts small.
 TEST(LongCounts, AreTold) {
   const bool small = is_set("SORTIUM_TEST_SMALL");
   std::vector<Case> cases;
@@ -440,7 +446,8 @@ TEST(LongCounts, AreTold) {
   expect_stable(std::move(cases), {"onesweep", "items=1,work_group=256,count_bits=11"});
 }
 
-// onesweep skips digits that all keys share, whatever their number: odd ones, too.
+// onesweep skips passes over digits that are equal in all keys. Tests even and odd numbers of
+// skipped passes.
 TEST(SkippedPasses, OfAnyNumber) {
   std::vector<Case> cases;
   for (std::uint64_t seed = 0; seed < 12; ++seed) {
@@ -453,7 +460,7 @@ TEST(SkippedPasses, OfAnyNumber) {
   expect_stable(std::move(cases), {"onesweep", "items=1,work_group=256"});
 }
 
-// Lists that fill some rows of a work-group in part. The table has only a few such sizes.
+// Lists that leave some rows of the work-group partly empty. The table has only a few such sizes.
 TEST(OneGroup, RowsInPart) {
   if (on_host()) GTEST_SKIP() << "kernels run on devices";
   Trial trial(test_device(), Placement::guarded);
@@ -473,7 +480,8 @@ TEST(OneGroup, RowsInPart) {
   }
 }
 
-// Counts of 4 or 8 bits, which overflow: msd uses them if local memory is small for many buckets.
+// msd uses counts of 4 or 8 bits if local memory is too small for wider counts of all buckets. Here
+// such counts overflow.
 TEST(NarrowCounts, Overflow) {
   const std::uint64_t count = is_set("SORTIUM_TEST_SMALL") ? 9'001 : 500'009;
   for (const char* const parameters : {"bits=15", "bits=16"})
@@ -509,7 +517,7 @@ TEST(Runs, AreMerged) {
         }
 }
 
-// The same with keys alone, which are merged by their codes. Zeros and NaN have several codes.
+// Runs of keys without values, which are merged by their codes. Zeros and NaN have several codes.
 TEST(Runs, OfKeysAloneAreMerged) {
   if (!on_host()) GTEST_SKIP() << "sample is cpu:0's";
   Trial trial(test_device(), Placement::guarded);
@@ -529,8 +537,9 @@ TEST(Runs, OfKeysAloneAreMerged) {
           }
 }
 
-// Counts what Oclgrind leaves out. With the options in tests/CMakeLists.txt it refuses only the
-// algorithm that needs clusters, which only CUDA has. Each other algorithm runs.
+// Checks that Oclgrind runs every algorithm with at least one set of parameters, and leaves out
+// only the four heavy sets. With the options in tests/CMakeLists.txt, Oclgrind supports every
+// algorithm but the one that needs clusters.
 TEST(Simulator, RunsEveryAlgorithm) {
   std::map<std::string, unsigned> run;
   unsigned heavy = 0;
@@ -551,7 +560,7 @@ TEST(Floats, SpreadByTheirExponents) {
   const std::vector<std::uint64_t> counts =
       is_set("SORTIUM_TEST_SMALL") ? std::vector<std::uint64_t>{97, 3000}
                                    : std::vector<std::uint64_t>{97, 100'003, 5'000'000};
-  unsigned turn = 0;  // alternates the order: each one is compiled for
+  unsigned turn = 0;  // varies the order, for which the kernels are compiled
   for (const auto key : {KeyType::f32, KeyType::f64})
     for (const auto payload : {Payload::none, Payload::values, Payload::positions}) {
       Case c;
@@ -577,7 +586,8 @@ TEST(Floats, SpreadByTheirExponents) {
     }
 }
 
-// "auto" just below, at, and just above each count at which it changes the algorithm.
+// Sorts with "auto" just below, at, and just above each count from which "auto" selects another
+// algorithm.
 TEST(Auto, SortsAroundItsSwitchPoints) {
   Trial trial(test_device(), Placement::guarded);
   const auto& device = capabilities(*test_device());
@@ -605,8 +615,8 @@ TEST(Auto, SortsAroundItsSwitchPoints) {
 INSTANTIATE_TEST_SUITE_P(Table, Conformance, testing::ValuesIn(methods()),
                          [](const auto& instance) { return test_name(instance.param); });
 
-// The same sort as on other devices: with emulated sub-groups of other sizes (of 64 lanes, a
-// sub-group of the dialect is one half), or without ordered atomics.
+// Properties of other devices that the test imitates on this one: emulated sub-groups of other
+// sizes, or no ordered atomics. (Half of a sub-group of 64 lanes is one sub-group of the dialect.)
 struct Gifts {
   std::string name;
   unsigned emulated_lanes = 0;  // 0: the device's own sub-groups

@@ -75,7 +75,7 @@ TYPED_TEST(OrderBits, FollowsTheValues) {
   }
 }
 
-// Other policies for floats must move exactly the keys that they concern.
+// Policies for NaN and zeros that are not the default must change the order of NaN and zeros only.
 template <class T>
 struct FloatPolicies : testing::Test {};
 using Floats = testing::Types<float, double, f16, bf16>;
@@ -119,7 +119,7 @@ TYPED_TEST(FloatPolicies, PlaceNanAndZeros) {
           }
         }
         ASSERT_EQ(most,
-                  all);  // kernels pad with this key: it must come last in every range of bits
+                  all);  // kernels pad with this key, so it must come last in every bit range
       }
 }
 

@@ -1,4 +1,4 @@
-// What primitives.cl does with keys and records. One of the parts is built at a time.
+// Tests what primitives.cl does with keys and records. The host builds one SAY_… part at a time.
 //
 PARAMETER(WG)               // work-items of a work-group
 PARAMETER(SAY_KEYS)         // 1: this part is built

@@ -1,8 +1,8 @@
-// Uses every word of the dialect. One of the parts is built at a time.
+// Uses every word of the dialect. The host builds one SAY_… part at a time.
 //
 PARAMETER(WG)             // work-items of a work-group
 PARAMETER(SAY_WORDS)      // 1: this part is built
-PARAMETER(SAY_SUB_GROUP)  // the same, and so on
+PARAMETER(SAY_SUB_GROUP)  // the same for this part, and so on for the parts below
 PARAMETER(SAY_SCAN)
 PARAMETER(SAY_RANK)
 PARAMETER(SAY_CLUSTER)
@@ -159,8 +159,9 @@ KERNEL(WG) void say_rank(GLOBAL const u32* bins, GLOBAL u32* ranks) {
 
 #if SAY_CLUSTER
 
-// The work-groups of a cluster send each of them, themselves included, words of all sizes, twice.
-// `wrong` receives a bit for each size that arrived wrong: 1 for 4 bytes, 2 for 8, 4 for 16.
+// Each work-group of a cluster sends words of 4, 8 and 16 bytes to every work-group, itself
+// included, twice. `wrong` receives a bit for each size that arrived wrong: 1 for 4 bytes, 2 for 8
+// bytes, 4 for 16 bytes.
 typedef struct {
   u32 to_send[4 * GROUPS], quads[2][4 * GROUPS];
   u64 longs[2][GROUPS];
@@ -198,8 +199,8 @@ KERNEL(WG) void say_cluster(GLOBAL u32* wrong) {
 #endif
 
 #if SAY_WRONG
-// Two errors that a simulator must report: a write past the end of `out`, and a read of local
-// memory without the barrier that it needs.
+// Has two errors that a simulator must report: a write past the end of `out`, and a missing barrier
+// before a read of local memory.
 KERNEL(WG) void say_wrong(GLOBAL u32* out) {
   LOCAL_ARRAY(u32, mine, WG);
   const u32 t = local_id();

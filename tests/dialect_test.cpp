@@ -1,4 +1,4 @@
-// Every word of the kernel dialect, and every primitive, does what dialect.md says.
+// Tests that every word of the kernel dialect, and every primitive, does what dialect.md says.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -216,8 +216,8 @@ TEST_P(SubGroups, SubGroupBarrier) {
   EXPECT_EQ(wrong.read(), std::vector<std::uint32_t>(items(), 0));
 }
 
-// Fewer work-items than a sub-group has lanes, one sub-group, several. Other work-items pass
-// numbers, too, which must not count.
+// Scans by fewer work-items than a sub-group has lanes, by one sub-group, and by several. The other
+// work-items pass numbers, too, which must not be added.
 TEST_P(SubGroups, Scan) {
   const auto check = [&]<class Index>(Index, std::uint64_t count, unsigned scan) {
     load("SAY_SCAN", 256, {}, count);

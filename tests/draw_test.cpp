@@ -86,7 +86,8 @@ TEST(Network, MergesEndWithOneRun) {
   }
 }
 
-// The network decides where records with equal keys end up, so their order distinguishes networks.
+// Each network leaves records with equal keys in another order, so this order shows which network
+// an algorithm executes.
 TEST(Network, IsTheOneThatTheAlgorithmDoes) {
   const std::pair<const char*, std::vector<std::string>> methods[]{
       {"bitonic",

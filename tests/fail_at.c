@@ -1,4 +1,5 @@
-// A library that tests preload into the program to stop it at a chosen step of its work on files.
+// A library that tests preload into the program, to stop it or make it fail at a chosen file
+// operation.
 //
 // FAIL_AT="CALL:N:HOW" concerns the N-th call (from 1) of CALL, which is open (that creates a
 // file), rename, unlink, or any of them, on a path with ".sortium-" in it. HOW is kill or term, the

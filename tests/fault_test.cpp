@@ -50,14 +50,15 @@ Numbers random_numbers(std::uint64_t count, std::uint64_t below = 0) {
   return out;
 }
 
-// Ascending sequences, `runs` of them.
+// Returns `runs` ascending runs.
 Numbers in_runs(std::uint64_t count, std::uint64_t runs) {
   Numbers out(count);
   for (std::uint64_t i = 0; i < count; ++i) out[i] = i % (count / runs) * 7;
   return out;
 }
 
-// Two values in the upper half, so that most keys agree in most of their bits.
+// Returns numbers whose upper halves have only two values, so that most keys are equal in most
+// bits.
 Numbers alike(std::uint64_t count) {
   Numbers out = random_numbers(count, 1u << 20);
   for (std::uint64_t i = 0; i < count; i += 3) out[i] |= std::uint64_t{1} << 63;

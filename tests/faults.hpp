@@ -1,4 +1,5 @@
-// A test allocator: it fails the n-th allocation of a thread, oneTBB's included.
+// A test allocator that makes the n-th allocation of a thread fail. Allocations by oneTBB count,
+// too.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +8,7 @@ namespace sortium::test {
 
 // Makes the n-th allocation (1: the next one) of the calling thread fail, once.
 void fail_allocation(std::uint64_t n);
-// Ends that. Returns true if an allocation failed.
+// Ends the effect of fail_allocation(). Returns true if an allocation failed.
 bool stop_failing();
 // Returns the bytes that are allocated now.
 std::int64_t allocated_bytes();

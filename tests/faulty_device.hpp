@@ -18,7 +18,7 @@ class FaultyDevice final : public WrappedDevice {
     lost_ = lost;
     until_failure_ = n;
   }
-  // Ends that. Returns true if a call failed.
+  // Ends the effect of fail(). Returns true if a call failed.
   bool stop_failing() {
     until_failure_ = 0;
     return failed_.exchange(false);

@@ -24,8 +24,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Returns the floor of a file, by its path from the root of the project; none if it may include
-// anything.
+// Returns the floor of a file, by its path from the root of the project. Returns nothing if the
+// file may include headers of any floor.
 std::optional<int> floor_of(const std::string& path) {
   const auto in = [&](const char* folder) { return path.starts_with(folder); };
   const auto header = [&](std::initializer_list<const char*> names) {
@@ -225,7 +225,8 @@ std::set<std::string> declared_functions(const std::string& header) {
   return names;
 }
 
-// "sortium::capabilities" of the mangled name of sortium::capabilities(Device&).
+// Returns the function's name of a mangled symbol: "sortium::capabilities" for
+// sortium::capabilities(Device&).
 std::string function_name(const std::string& symbol) {
   int status = 0;
   const std::unique_ptr<char, void (*)(void*)> text(
@@ -235,7 +236,7 @@ std::string function_name(const std::string& symbol) {
   return all.substr(0, all.find('('));
 }
 
-// The functions of public headers that are defined on another floor than the header's own.
+// Returns the functions of public headers that are not defined on the header's floor.
 std::vector<std::string> strays(const std::map<std::string, int>& headers,
                                 const std::vector<ObjectFile>& objects) {
   std::map<std::string, std::set<int>> floors;  // by function
@@ -264,7 +265,7 @@ TEST(Floors, DefineWhatTheyDeclare) {
   for (const auto& wrong : strays(headers, objects)) ADD_FAILURE() << wrong;
   EXPECT_TRUE(declared_functions(text_of(root / "include/sortium/capabilities.hpp"))
                   .contains("capabilities"));
-  // One floor higher, functions are strays.
+  // If headers are said to be one floor higher, their functions are strays.
   for (auto& [header, floor] : headers) floor += 1;
   EXPECT_GE(strays(headers, objects).size(), 10u);
 }

@@ -1,5 +1,5 @@
-// Computes orders with key_order.h on the device, for an order given by the arguments; and spread
-// orders.
+// Computes order bits with key_order.h on the device, for an order given by the arguments, and
+// computes spread orders.
 
 PARAMETER(WG)           // work-items of a work-group
 PARAMETER(SAY_ORDERS)   // 1: the kernel say_orders

@@ -128,7 +128,7 @@ TEST_P(KeyOrder, IsTheReferencesOnTheHost) {
     }
 }
 
-// Checks key_may_tie(): some other key has the same order.
+// Checks key_may_tie(): it returns true if another key has the same order bits.
 TEST_P(KeyOrder, SaysWhichKeysTieAndReturnsThem) {
   const std::uint64_t sign = std::uint64_t{1} << (type.bits() - 1);
   for (const auto& p : policies(type)) {
@@ -222,9 +222,9 @@ TEST_P(FloatOrder, IsThatOfTheSignedDefaultOrder) {
   }
 }
 
-// onesweep sorts digits of codes. With the flips, they must be the digits of orders. With NaN first
-// it uses codes only if all bits count; then all numbers move up by a constant, which changes no
-// comparison.
+// onesweep sorts floats by digits of codes. With the flips applied, these must equal the digits of
+// the order bits. With NaN first, onesweep uses codes only if all bits are significant; then each
+// number's code is its order bits plus a constant, which changes no comparison.
 TEST_P(FloatOrder, IsThatOfFloatCodes) {
   const unsigned bits = type.bits();
   const auto mask = detail::float_code_mask(bits), all = mask << 1 | 1;
@@ -272,7 +272,7 @@ void expect_codes(const KeyTypeInfo& type, const std::vector<std::uint64_t>& key
   sample::decode(codes.data(), codes.size(), coding);
   ASSERT_EQ(codes, in) << describe(type, policy);
 }
-// counting: ranks ascend in the order of the keys, whichever encoding computes them.
+// The ranks of `counting` must ascend in the order of the keys, whichever encoding computes them.
 TEST(NarrowKeyOrder, IsThatOfTheRanks) {
   for (const char* name : {"u8", "i8", "u16", "i16", "f16", "bf16"}) {
     const auto& type = info(parse_key_type(name));
@@ -307,7 +307,8 @@ TEST_P(WideKeyOrder, IsThatOfTheVectorUnitsCodes) {
 }
 #endif
 
-// msd's spread orders must have the order of the keys, and the tables must lead back to the orders.
+// msd's spread orders must have the order of the keys, and the tables must convert them back to the
+// order bits.
 template <class Word>
 void expect_spread(const KeyTypeInfo& type) {
   constexpr unsigned wg = 64;

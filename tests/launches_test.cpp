@@ -13,7 +13,7 @@
 namespace sortium::test {
 namespace {
 
-// A compiler that accepts every text as a program with every kernel.
+// A device whose compiler accepts every text as a program that has every kernel.
 class TextDevice final : public Device {
  public:
   explicit TextDevice(Capabilities c) {

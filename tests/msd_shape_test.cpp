@@ -1,4 +1,5 @@
-// The shapes of msd and of the radix passes, at their borders: pure functions, no device needed.
+// Tests the shapes that msd and the radix passes choose, at the counts where they change. These are
+// pure functions, so no device is needed.
 #include "algorithms/msd/msd_shape.hpp"
 
 #include <gtest/gtest.h>

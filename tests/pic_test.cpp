@@ -90,8 +90,8 @@ void PrintTo(const Setup& s, std::ostream* out) { *out << s.name; }
 
 class Steps : public testing::TestWithParam<Setup> {};
 
-// Compares with the same steps on the host. dt is a power of two: then no product is rounded, and
-// exactly one result is right.
+// Compares with the same steps on the host. dt is a power of two, so no product is rounded, and
+// only one result is right.
 TEST_P(Steps, AreThoseOfTheHost) {
   const auto& [name, grid, dt] = GetParam();
   Pic pic(test_device(), {some, grid, dt});

@@ -241,8 +241,8 @@ TEST_F(Pairs, ThreadsShareAPlan) {
   }
 }
 
-// Keys of 64 bits in two narrow clusters that lie far apart: a sort by leading bits must then sort
-// the others, too.
+// 64-bit keys in two narrow clusters that are far apart. The leading bits separate only the
+// clusters, so a sort by leading bits must also sort by the lower bits.
 TEST(PlanKeys, ClustersFarApart) {
   constexpr std::uint64_t n = 150'000;
   const auto queue = test_device()->make_queue();
@@ -267,7 +267,7 @@ TEST(PlanKeys, ClustersFarApart) {
   }
 }
 
-// A queue that enqueues nothing, of a device that no plan has.
+// A queue that enqueues nothing. It belongs to a device for which no plan was made.
 class NoQueue final : public Queue {
  public:
   Device& device() const override { return *device_; }
@@ -431,8 +431,8 @@ Capabilities large_gpu() {
   return h200;
 }
 
-// Capabilities filled in by hand, with any number in any field. The call must return a number of
-// bytes or throw Error, and not take long.
+// Capabilities with arbitrary numbers in their fields. The call must soon return a number of bytes
+// or throw Error.
 TEST(PlanScratch, OfCapabilitiesThatNoDeviceHas) {
   const auto refuse = [](const char* field, std::uint64_t value, auto&& change) {
     Capabilities c = large_gpu();
@@ -485,7 +485,7 @@ TEST(PlanScratch, OfCapabilitiesThatNoDeviceHas) {
   }
 }
 
-// Scratch memory of at most the records' bytes, a fiftieth more, and 1 MiB.
+// The default algorithm needs at most 1.02 times the records' bytes plus 1 MiB of scratch memory.
 TEST(PlanScratch, OfTheDefaultOnALargeGpu) {
   const Capabilities h200 = large_gpu();
   for (const auto key : {KeyType::u32, KeyType::f32, KeyType::u64, KeyType::f64})

@@ -1,5 +1,5 @@
-// Records: against std::stable_sort with a comparison of each field's numbers, which knows nothing
-// of order_bits.
+// Compares sorts of records with std::stable_sort. The reference compares each field as numbers,
+// without order_bits.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -221,7 +221,7 @@ std::uint64_t place(std::vector<Area>& areas) {
   return total;
 }
 
-// Returns what is wrong with one sort; empty if nothing is.
+// Runs one sort. Returns a description of the first error, or nothing.
 std::string trial(const RecordProblem& p, std::uint64_t seed, const Method& method = {}) {
   const auto& device = test_device();
   const RecordPlan plan(device, p, method);
@@ -316,7 +316,8 @@ std::vector<std::uint64_t> few_counts() {
   if (is_set("SORTIUM_TEST_SMALL")) return {97};
   return {1, 97, 4097};
 }
-// Every case on cpu:0; some on devices that compile kernels for each; few on a simulator.
+// Returns the cases to run: all on cpu:0, some on devices that compile kernels for each case, few
+// on a simulator.
 template <class T>
 T cases(T host, T kernels, T small) {
   return is_set("SORTIUM_TEST_SMALL") ? small : on_host() ? host : kernels;
@@ -427,7 +428,8 @@ TEST(Records, ColumnsInAndOutOfPlace) {
                 "bits");
 }
 
-// Oclgrind knows no funnel shift, which an i16 beside a string makes.
+// Returns a key of two words. Oclgrind does not support the funnel shift that packs an i16 beside a
+// string.
 std::vector<Field> two_words() {
   if (is_set("SORTIUM_TEST_SMALL")) return {{0, 8, FieldType::bytes(13)}};
   return {{0, 4, KeyType::i16}, {0, 8, FieldType::bytes(11)}};

@@ -1,5 +1,6 @@
-// The shape of segmented: which class sorts a segment of which length, and whether the kernels'
-// local memory fits the device. Pure functions of the problem and the capabilities.
+// Tests the shape of `segmented`: which class of kernels sorts segments of which lengths, and
+// whether the kernels' local memory fits the device. These are pure functions of the problem and
+// the capabilities.
 #include "algorithms/segmented/segmented_shape.hpp"
 
 #include <gtest/gtest.h>

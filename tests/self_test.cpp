@@ -1,5 +1,5 @@
-// How the library handles a device whose compiler builds a kernel wrongly, with sorters that are
-// wrong on purpose.
+// Tests how the library handles a device whose compiler builds a kernel wrongly. Sorters that are
+// wrong on purpose take the place of such kernels.
 #include "sort/self_test.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Copies through pinned slots: every byte arrives, no slot is used before its copy has ended, and a
-// failure of one thread ends the transfer.
+// Tests copies through pinned slots: every byte arrives, no slot is reused before its copy has
+// ended, and a failure in one thread ends the transfer.
 #include "device/staging.hpp"
 
 #include <gtest/gtest.h>

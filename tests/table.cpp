@@ -45,7 +45,8 @@ using Row = std::array<unsigned, factors>;
 
 class Pairs {
  public:
-  // What a row adds: first its number of new pairs, then how rare its other pairs are.
+  // What a row adds to the table. Rows are compared by their number of new pairs, then by how rare
+  // their other pairs are.
   struct Worth {
     int fresh = 0;
     double rare = 0;
@@ -119,7 +120,7 @@ std::vector<Shape> shapes(Depth depth, unsigned turn, bool bits_are_compiled_in)
   for (auto& shape : out)
     if (info(shape.key).is_float && ++floats % 2 == 0)
       std::tie(shape.nan, shape.zeros) = policies[floats / 2 % policies.size()];
-  if (bits_are_compiled_in)  // every other shape has all bits, the others a range each
+  if (bits_are_compiled_in)  // every second shape has all bits, the others one bit range each
     for (unsigned i = 0; i < out.size(); ++i)
       out[i].bits = i % 2 == 0 ? 0 : static_cast<int>(1 + (i / 2 + turn) % (bit_ranges - 1));
   return out;
@@ -140,8 +141,8 @@ Table make_table(const std::vector<Shape>& shapes, const Sizes& sizes, unsigned 
         if (n >= sizes.often.size() && ((i + n + turn) % 3 != 0 || !first_form)) continue;
         Row best{};
         Pairs::Worth best_worth{-1, 0};
-        const unsigned start = static_cast<unsigned>(
-            random.below(100));  // so that of equally good rows not always the same is taken
+        const unsigned start =
+            static_cast<unsigned>(random.below(100));  // chooses at random among equally good rows
         for (unsigned r = 0; r < bit_ranges; ++r)
           for (unsigned p = 0; p < (forms[f].keys_out ? 2u : 1u); ++p)
             for (unsigned d = 0; d < all_distributions.size(); ++d) {

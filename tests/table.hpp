@@ -2,9 +2,9 @@
 //
 // A Shape is what kernels are compiled for: key type, order, bytes of a value and, for comparison
 // sorts, the bit range. Compiling is slow, so Depth bounds the number of shapes. Each shape runs
-// with every payload form that its kernels serve and with every size. The other factors of a case
-// (bits, in or out of place, distribution) are chosen greedily such that every pair of values of
-// any two factors occurs in the table of a method: most bugs need at most two unlucky choices at
+// with every payload form that its kernels support, and with every size. The other factors of a
+// case (bits, in or out of place, distribution) are chosen greedily such that every pair of values
+// of any two factors occurs in the table of a method: most bugs need at most two unlucky choices at
 // once. Table::missing counts the pairs that do not occur.
 #pragma once
 
@@ -21,7 +21,7 @@ struct Shape {
   Order order;
   NanOrder nan = NanOrder::last;
   ZeroOrder zeros = ZeroOrder::tied;
-  int bits = -1;  // index of the only bit range for this shape; -1: all of them
+  int bits = -1;  // index of the only bit range for this shape; -1: all bit ranges
 };
 
 // How many shapes a method is run with.

@@ -51,8 +51,8 @@ std::string differs(std::string_view what, std::uint64_t at, std::uint64_t is,
   return fmt::format("{}[{}] is {:#x}, should be {:#x}", what, at, is, should);
 }
 
-// Checks records [begin, end) of a stable sort, which are at `to` in the output; with a limit, only
-// the first of them. Exactly one result is right.
+// Checks records [begin, end) of a stable sort, which begin at `to` in the output. With a limit,
+// checks only the first records. Exactly one result is right.
 std::string check_stable(const Problem& p, std::span<const std::uint64_t> keys, const Output& out,
                          std::span<const std::uint64_t> ranks, std::uint64_t begin,
                          std::uint64_t end, std::uint64_t to) {

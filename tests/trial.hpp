@@ -32,7 +32,7 @@ struct Case {
 // Lengths of segments.
 enum class Lengths : std::uint8_t {
   equal,        // equal, except for the last
-  log_uniform,  // as often between 1 and 2 as between 2^k and 2^(k + 1)
+  log_uniform,  // lengths from 2^k to 2^(k + 1) are equally frequent for each k
   mostly_empty,
   one,         // one segment with all records
   ends_empty,  // the first and the last are empty, the others equal
@@ -40,7 +40,7 @@ enum class Lengths : std::uint8_t {
 };
 inline constexpr std::array all_lengths{Lengths::equal, Lengths::log_uniform, Lengths::mostly_empty,
                                         Lengths::one,   Lengths::ends_empty,  Lengths::borders};
-// Divides the case's records into segments. `typical`: lengths for `equal` and `borders`.
+// Divides the case's records into segments. `typical` has the lengths for `equal` and `borders`.
 void set_segments(Case& c, Lengths lengths, const std::vector<std::uint64_t>& typical,
                   unsigned offset_bytes);
 
@@ -53,7 +53,7 @@ enum class Placement : std::uint8_t {
 class Trial {
  public:
   Trial(std::shared_ptr<Device> device, Placement placement);
-  // Returns what is wrong with the sort; empty if nothing is.
+  // Runs the sort. Returns a description of the first error, or nothing.
   [[nodiscard]] std::string run(const Case& c, const Planned& planned);
 
  private:

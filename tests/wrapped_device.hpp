@@ -1,5 +1,5 @@
-// A device that passes every call on to another one. What derives from it changes what the device
-// says of itself, or lets calls fail.
+// A device that forwards every call to another one. Derived classes change the device's properties
+// or make calls fail.
 #pragma once
 
 #include <fmt/format.h>
@@ -105,7 +105,7 @@ class WrappedDevice : public Device {
     std::unique_ptr<Queue> real_;
   };
 
-  // Called before each call is passed on; may throw an Error of this code.
+  // Called before each call is forwarded. An override may throw an Error with this code.
   virtual void pass(ErrorCode code, const std::string& what) { (void)code, (void)what; }
 
   std::shared_ptr<Device> real_;

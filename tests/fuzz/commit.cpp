@@ -1,5 +1,5 @@
-// Fuzzes the recovery of interrupted replacements. Whatever a commit record says, only files may
-// change that have a temporary file of this program beside them.
+// Fuzzes the recovery of interrupted replacements. Whatever a commit record contains, the recovery
+// may change a file only if a temporary file of this program is beside it.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -156,8 +156,8 @@ class PassesSorter : public Sorter {
   std::uint64_t part_ = 0, groups_ = 0;  // records of a work-group's part; number of work-groups
   ScratchLayout::Slice counts_, totals_;
   std::shared_ptr<Module> module_;
-  std::unique_ptr<Kernel> count_, scan_,
-      scatter_;  // variant cpu has no scan_: scatter_ scans the counts itself
+  // Variant cpu has no scan_: scatter_ scans the counts itself.
+  std::unique_ptr<Kernel> count_, scan_, scatter_;
 
  private:
   void count(Queue& queue, const Operands& o, const Moves::Places& m, std::uint32_t pass) const {

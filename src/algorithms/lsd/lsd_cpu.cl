@@ -60,8 +60,8 @@ void lsd_cpu_count(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_a,
   GLOBAL const ukey_t* keys = AFTER_MOVES(moves, keys_in, keys_a, keys_b);
   if (pass == 0 && group_id() == 0)
     for (u32 p = 0; p < passes; ++p) left_out[p] = 0;
-  index_t bins[COPIES *
-               RADIX];  // COPIES tables in turn: reading a counter right after writing it is slow
+  // Uses COPIES tables in turn: reading a counter right after writing it is slow.
+  index_t bins[COPIES * RADIX];
   for (u32 b = 0; b < COPIES * RADIX; ++b) bins[b] = 0;
   const u64 begin = group_id() * part;
   const u64 end = begin + part < n ? begin + part : n;

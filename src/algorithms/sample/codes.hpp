@@ -28,9 +28,8 @@ struct Ties {
       static_cast<Word>(sizeof(Word) == 4 ? 0x7f800000u : 0x7ff0000000000000u);
   static constexpr Word first_zero = infinity;
   static constexpr Word first_nan = 2 * infinity + 2;
-  static constexpr std::array<Word, 3> splitters{
-      first_zero, first_zero + 2,
-      first_nan};  // splitters that separate the zeros and the NaN from all other codes
+  // Splitters that separate the zeros and the NaN from all other codes.
+  static constexpr std::array<Word, 3> splitters{first_zero, first_zero + 2, first_nan};
 
   [[nodiscard]] static bool has(Word code) { return code - first_zero < 2 || code >= first_nan; }
   // Returns the same code for all codes that tie.

@@ -81,9 +81,8 @@ struct Layout {
 
   static constexpr std::uint64_t special = 4;  // splitters around the zeros and NaN, and one more
   static constexpr std::uint64_t oversampling = 64;
-  static constexpr std::uint64_t
-      merge_part = 1u << 14,
-      merge_samples = 8;  // records of a part and samples for each part, in a merge of runs
+  // In a merge of runs: records of a part, and samples for each part.
+  static constexpr std::uint64_t merge_part = 1u << 14, merge_samples = 8;
   // The most parts that a merge of runs can have.
   [[nodiscard]] std::uint64_t merge_parts() const {
     return ceil_div(problem.count, merge_part) + special;

@@ -113,8 +113,8 @@ inline void turn(std::uint64_t* words, std::uint64_t count, unsigned position_bi
 template <class T>
 void fetch(const std::uint64_t* words, std::uint64_t count, std::uint64_t mask, const T* from,
            T* to) {
-  constexpr std::uint64_t ahead =
-      16;  // records to prefetch: hides the memory latency of a part larger than the cache
+  // Records to prefetch: hides the memory latency of a part larger than the cache.
+  constexpr std::uint64_t ahead = 16;
   for (std::uint64_t i = 0; i < count; ++i) {
     if (i + ahead < count) __builtin_prefetch(from + (words[i + ahead] & mask));
     to[i] = from[words[i] & mask];

@@ -108,8 +108,8 @@ class SampleSorter final : public Sorter {
     const auto ranks_from = [&](std::uint64_t first, std::uint64_t* to, std::uint64_t count) {
       ranks_.of(keys + first, to, count);
     };
-    finder.look(
-        0, ranks_from);  // piece 0 usually has too many runs already; then no other thread is woken
+    // Piece 0 usually has too many runs already; then no other thread is woken.
+    finder.look(0, ranks_from);
     if (!finder.given_up())
       layout_.each(o, finder.pieces() - 1,
                    [&](std::uint64_t p) { finder.look(p + 1, ranks_from); });
