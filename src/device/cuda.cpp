@@ -175,7 +175,8 @@ class HostCopies {
 // Returns true if the driver does not know the memory, which is then pageable. Pinned, managed and
 // device memory needs no staging: a plain copy reaches the link's speed.
 bool is_pageable(const void* host) {
-  // Querying a single attribute would fail for pageable memory; this call sets it to 0.
+  // cuPointerGetAttribute would fail for pageable memory. cuPointerGetAttributes sets the type to
+  // 0.
   int memory_type = cuda::pointer_memory_type;
   unsigned type = 0;
   void* value = &type;

@@ -124,10 +124,10 @@ struct LoadedNvrtc {
   }
 
  private:
-  // Loads NVRTC's library of built-ins in advance. NVRTC opens it by its bare name when it
-  // compiles. That fails if the loader's search path lacks the directory of both: with an NVRTC
-  // that pip installed, or a toolkit that ldconfig does not know. A library that is loaded already
-  // is found.
+  // Loads NVRTC's library of built-ins in advance. NVRTC opens that library by its bare name when
+  // it compiles. The loader finds it if it is loaded already, or if its directory is in the search
+  // path. The directory is not there if pip installed NVRTC, or if ldconfig does not know the
+  // toolkit.
   void load_builtins() const {
     Dl_info here{};
     int major = 0, minor = 0;

@@ -406,8 +406,8 @@ class ClDevice final : public Device {
   }
 
   // Returns the first line of a source, with its newline, if it begins with "//! ": it holds
-  // compiler options. Else returns nothing. The line stays in front of the binary, because NVIDIA's
-  // driver compiles that again.
+  // compiler options. Else returns nothing. The line also precedes a stored binary, because
+  // NVIDIA's driver compiles the binary again.
   static std::string given_options(std::string_view text) {
     return std::string(text.starts_with("//! ") ? text.substr(0, text.find('\n') + 1) : "");
   }

@@ -1,6 +1,6 @@
 // Shared by the algorithms: key order, digits, records, scans, and ranking in a sub-group.
 
-// Defines::problem sets these.
+// Defines::problem() sets these parameters.
 PARAMETER(KEY_BITS)        // bits of a key: 8, 16, 32, 64
 PARAMETER(KEY_SIGNED)      // 1: keys are signed integers
 PARAMETER(KEY_FLOAT)       // 1: keys are floating-point numbers
@@ -245,7 +245,7 @@ INLINE void put_record(LOCAL ukey_t* keys, LOCAL value_t* values, u32 i, record_
 }
 
 // A comparator of a sorting network: moves the record that sorts first to *a, or to *b if `reverse`
-// is 1. Does not swap ties, and swaps nothing if `both_there` is 0.
+// is 1. Does not swap ties. Does nothing if `both_there` is 0.
 INLINE void compare_exchange(record_t* a, record_t* b, u32 reverse, u32 both_there) {
   const record_t x = *a, y = *b;
   const ukey_t rank_x = key_rank(x.key), rank_y = key_rank(y.key);
@@ -264,9 +264,9 @@ INLINE u32 bitonic_reverse(u64 i, u64 n, u64 length) {
   return ((i ^ (n - 1)) & length) != 0 ? 1 : 0;
 }
 
-// Returns the number of records of a sorted run (of `count`) that come before a record of another
-// run with this `rank`. Equal records count if `ties` is 1: then the run lies to the left of the
-// record's own run.
+// Returns how many records of a sorted run of `count` records come before a record of another run
+// that has this `rank`. If `ties` is 1, the run precedes the record's own run, so records of equal
+// rank are counted, too.
 #define DEFINE_RANK_IN_RUN(name, SPACE)                                                \
   INLINE index_t name(SPACE const ukey_t* run, index_t count, ukey_t rank, u32 ties) { \
     index_t low = 0, high = count;                                                     \

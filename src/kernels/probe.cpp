@@ -26,7 +26,7 @@ std::shared_ptr<Module> build_probe(Device& device, const Capabilities& c) {
 }
 
 // Returns true if the kernel `name` runs and every work-item stores 0 in `wrong`, for "no error".
-// `more` follows the argument `wrong`.
+// If the kernel has a second argument, `more` is it.
 bool nothing_wrong(Device& device, const Capabilities& c, const char* name, unsigned groups,
                    std::optional<Arg> more, unsigned cluster = 1) {
   try {

@@ -21,7 +21,8 @@ KERNEL(WG) void scan_part(GLOBAL index_t* table, GLOBAL index_t* sums, u64 lengt
   if (local_id() == 0) sums[group_id()] = running;
 }
 
-// Adds the total of all earlier parts to every entry of a part. `sums` must be scanned.
+// Adds the total of all earlier parts to every entry of a part. `sums` must have been scanned: it
+// holds these totals.
 KERNEL(WG) void scan_add(GLOBAL index_t* table, GLOBAL const index_t* sums, u64 length, u64 part) {
   const u64 begin = group_id() * part;
   const u64 end = begin + part < length ? begin + part : length;

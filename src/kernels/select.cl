@@ -1,7 +1,8 @@
 // Radix select. First the threshold, the rank of the k-th record of the sorted order, is found
 // digit by digit from the most significant. Then the records are partitioned into those before the
-// threshold, ties, and those after it, each in the order of the input. Here a key's rank is
-// key_order with only the compared bits kept (the bits set in `bits`).
+// threshold, ties, and those after it, each in the order of the input. Here a key's rank is its
+// key_order with all bits cleared by which the problem does not compare keys. `bits` has the other
+// bits set.
 
 PARAMETER(WG)          // work-items of a work-group, a power of two
 PARAMETER(ITEMS)       // neighbouring records of a work-item in a tile
@@ -19,9 +20,9 @@ INLINE void count_in(LOCAL u32* bin) {
 #endif
 }
 
-// Adds to table[digit] the number of keys that have the digit and whose rank begins with before[0].
-// The upper halves of counts are at RADIX + digit. `decided` has the bits of the earlier digits
-// set.
+// Counts in table[d] the keys whose digit is d and whose earlier digits are those of before[0].
+// `decided` has the bits of the earlier digits set. The upper half of a 64-bit count is in
+// table[RADIX + d].
 KERNEL(WG)
 void select_count(GLOBAL const ukey_t* keys, GLOBAL u32* table, GLOBAL const u64* before, u64 n,
                   u64 part, u32 shift, u32 mask, u64 decided) {
