@@ -2,7 +2,7 @@
 //
 //   sortium-built-kernels DIRECTORY [--list] [--types u32,i64] [TARGET…]
 //
-// writes a file for each target (sm_90, ptx_90, …; all without a name) with the kernels of default
+// writes a file for each target (sm_90, ptx_90, …; default: all) with the kernels of default
 // sorts. The sorts are planned for the GPUs of that architecture; nothing runs. With --list, it
 // compiles nothing and says how many kernels there would be.
 #include <fmt/format.h>

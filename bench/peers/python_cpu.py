@@ -30,7 +30,7 @@ def keys(dtype: np.dtype, count: int) -> np.ndarray:
 
 
 def peers(x: np.ndarray) -> dict:
-    """For each function the calls by name."""
+    """Returns, for each function, the libraries' calls by name."""
     calls = {"sort": {"pysortium": lambda: ps.sort(x), "NumPy": lambda: np.sort(x)},
              "argsort": {"pysortium": lambda: ps.argsort(x), "NumPy": lambda: np.argsort(x, kind="stable")}}
     if pl is not None and x.dtype != np.float16:

@@ -34,9 +34,9 @@ std::uint64_t random_bits(std::uint64_t i) {
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
   return z ^ (z >> 31);
 }
-// In [0, 1).
+// Returns a number in [0, 1).
 double unit(std::uint64_t bits) { return std::ldexp(static_cast<double>(bits >> 11), -53); }
-// In (0, 1]: has a logarithm.
+// Returns a number in (0, 1], so that its logarithm is finite.
 double positive_unit(std::uint64_t bits) { return 1 - unit(bits); }
 
 // A stream of random numbers for key `i`, for distributions that need several.
@@ -473,7 +473,7 @@ void make_keys(std::string_view name, KeyType type, std::uint64_t total, std::ui
       fill(d, list, first + from, to - from, static_cast<decltype(word)*>(out) + from);
     });
   };
-  // On all cores: making the keys takes a large part of a benchmark's time.
+  // Makes the keys on all cores, because this takes a large part of a benchmark's time.
   constexpr std::uint64_t least = std::uint64_t{1} << 16;
   const std::uint64_t parts = std::clamp<std::uint64_t>(
       count / least, 1, std::max(1u, std::thread::hardware_concurrency()));

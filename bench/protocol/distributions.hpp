@@ -22,7 +22,7 @@ struct DistributionWord {
 // All words but file, in the order of the documentation.
 [[nodiscard]] const std::vector<DistributionWord>& distribution_words();
 
-// A name for each word, with its usual number: for tests.
+// A name for each word, with its usual number. For tests.
 [[nodiscard]] const std::vector<std::string>& distributions();
 
 // A table for help texts: each word and its meaning on a line.

@@ -145,8 +145,9 @@ class Paper {
   }
 
   static bool by_size(const Row& table) { return table["rows_are"] == "log2 N"; }
-  // Returns the sizes for a row of document 000: its own size, if chosen, or several, of
-  // which the best result counts.
+  // Returns the sizes to measure for a row of document 000. If the rows are sizes, returns the
+  // row's size, or nothing if --n excludes it. Else returns several sizes, of which the best result
+  // counts.
   [[nodiscard]] std::vector<std::uint64_t> sizes_of(const Row& table, const Row& row) const {
     if (!by_size(table))
       return sizes_.empty() ? std::vector<std::uint64_t>{1u << 16, 1u << 20, 1u << 22} : sizes_;
@@ -218,8 +219,8 @@ class Paper {
     return best == 0 ? "-" : fmt::format("{:.4g}", best);
   }
 
-  // Returns table 3's parameters for the published device that is most similar to this one,
-  // and the default parameters.
+  // A sort to measure: with the parameters that table 3 has for a device of this kind (CPU or GPU),
+  // or with the default parameters.
   struct Variant {
     std::string title, parameters;
   };
@@ -296,8 +297,8 @@ class Paper {
          text);
   }
 
-  // Document 003's table 7: the second sort of particles by cell with their permutation, by
-  // all 30 bits and by the 10 bits of the cell.
+  // Document 003's table 7: the second argsort of particles by cell, by all 30 bits and by the 10
+  // bits of the cell's number.
   void particles(const Row& table) {
     if (left_out(table)) return;
     const auto cells = moved_cells(table["n"]);
@@ -311,7 +312,8 @@ class Paper {
     text.add(heading);
     for (const auto& row : table["rows"]) text.add(published_line(row));
     for (auto [title, parameters] : variants()) {
-      // Six or two passes mean digits of 5 bits. Table 3 has other digits for CPUs.
+      // The published sorts make six or two passes, so their digits have 5 bits. Table 3's
+      // parameters for CPUs have digits of 6 bits.
       if (!parameters.empty()) {
         const auto digit = parameters.find("r=6");
         if (digit != std::string::npos) parameters.replace(digit, 3, "r=5"), title += ", r = 5";

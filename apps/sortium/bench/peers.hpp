@@ -11,7 +11,7 @@
 
 namespace app {
 
-// The sorts that a peer's program measures: all combinations.
+// The sorts that a peer's program measures: all combinations of these members.
 struct PeerRequest {
   std::vector<std::uint64_t> sizes;
   std::vector<std::string> types, payloads,

@@ -39,8 +39,9 @@ struct Difference {
   std::uint64_t key, times_in_first, times_in_second;
 };
 
-// Returns the first key, in the problem's order, that the two lists have different numbers of.
-// Sorts both by their raw bits: a permutation has the same bits, so -0.0 and +0.0 differ here.
+// Returns the first key, in the problem's order, that occurs more often in one list than in the
+// other. Sorts both by their raw bits: a permutation has the same bits, so -0.0 and +0.0 differ
+// here.
 template <class Word>
 std::optional<Difference> first_difference(const Problem& p, std::span<Word> a, std::span<Word> b) {
   fast_sort(a.begin(), a.end());

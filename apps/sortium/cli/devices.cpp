@@ -73,7 +73,7 @@ std::vector<sortium::Problem> default_problems() {
                                            {Payload::values, 4u},
                                            {Payload::values, 8u},
                                            {Payload::positions, 4u}})
-        // Few records, and one size for each choice that `auto` makes.
+        // At least one number of records for each algorithm that `auto` selects.
         for (const unsigned log2_count : {12, 20, 24, 28}) {
           sortium::Problem p;
           p.key = key;

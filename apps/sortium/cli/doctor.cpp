@@ -82,7 +82,7 @@ class Doctor {
                         file, std::strerror(errno)));
   }
 
-  // Each file of OpenCL's loader names a driver's library.
+  // Tries to load the drivers' libraries that the files of OpenCL's loader name.
   void examine_opencl_vendors() {
     const char* set = std::getenv("OCL_ICD_VENDORS");
     const fs::path folder = set != nullptr ? set : "/etc/OpenCL/vendors";

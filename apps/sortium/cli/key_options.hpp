@@ -49,10 +49,11 @@ void add_key_options(CLI::App& command, KeyOptions& options);
 void add_record_options(CLI::App& command, KeyOptions& options);
 void add_segment_options(CLI::App& command, KeyOptions& options);
 
-// --type with a list of types.
+// Adds --type, which takes a list of types.
 CLI::Option* add_types_option(CLI::App& command, std::vector<sortium::KeyType>& types);
 
-// --nan and --zeros. Each calls its function with the value that the command line has.
+// Adds --nan and --zeros. If the command line has the option, its value is passed to set_nan or
+// set_zeros.
 struct PolicyOptions {
   CLI::Option *nan, *zeros;
 };

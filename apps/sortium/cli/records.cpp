@@ -210,7 +210,8 @@ int check_order(const CheckOptions& o, Progress& progress) {
   return exit_success;
 }
 
-// Returns the records' positions in an order in which equal records are neighbours.
+// Returns the records' positions, sorted by the records' bytes, so that equal records are
+// neighbours.
 std::vector<std::uint64_t> by_bytes(const RecordFile& file) {
   std::vector<std::uint64_t> out(file.records.count);
   std::iota(out.begin(), out.end(), std::uint64_t{0});

@@ -30,7 +30,7 @@ constexpr const char* up = "#c4500b";    // or up
 constexpr double margin = 20;
 constexpr double title_size = 17, text_size = 12;
 
-// Wide enough for any sans-serif font.
+// Returns a width in pixels that suffices for the text in any sans-serif font.
 double width_of(std::string_view text, double size) {
   return 0.6 * size * static_cast<double>(text.size());
 }

@@ -131,7 +131,7 @@ bool has_attribute(const fs::path& path, std::uint64_t attribute) {
          (status.stx_attributes & status.stx_attributes_mask & attribute) != 0;
 }
 
-// The names of a file's extended attributes; none if its file system has no attributes.
+// Returns the names of a file's extended attributes; none if its file system has no attributes.
 std::vector<std::string> attribute_names(const fs::path& path) {
   std::string list;
   for (ssize_t size = 0; (size = ::listxattr(path.c_str(), nullptr, 0)) > 0;) {
@@ -277,7 +277,7 @@ void Output::keep_attributes(const struct stat& old) const {
 
   const auto names = attribute_names(target_);
   for (const auto& attribute : names) {
-    // Security modules label files themselves; a label may hold for one content only.
+    // Security modules label files themselves, and a label may be valid for the old content only.
     if (attribute.starts_with("security.")) continue;
     if (!copy_attribute(target_, fd_, attribute))
       refuse(fmt::format("its extended attribute {} cannot be copied ({})", printable(attribute),

@@ -240,8 +240,8 @@ Obstacle finish_first(const Record& record, const fs::path& path) {
   return {};
 }
 
-// The same for the copy beside the second target. It counts only if the record beside the first
-// target exists.
+// Completes the replacements of a record's copy, which lies beside the second target. Does so only
+// if the record beside the first target exists.
 Obstacle finish_copy(const Record& record, const fs::path& path) {
   const fs::path& first = record.steps[0].directory;
   const fs::path deciding = first / path.filename();
@@ -252,13 +252,13 @@ Obstacle finish_copy(const Record& record, const fs::path& path) {
     if (!decided) return fmt::format("{} is no commit record", deciding.string());
     return finish_first(*decided, deciding);
   }
-  // It does not exist: the process died before it began to replace, or after it was done.
+  // The record does not exist: the process died before it began to replace, or after both renames.
   ::unlink((path.parent_path() / record.steps[1].temporary).c_str());
   ::unlink(path.c_str());
   return {};
 }
 
-// The names in a directory that unique_name() made with this suffix.
+// Returns the files in a directory whose names unique_name() made with this suffix.
 std::vector<fs::path> own_files(const fs::path& directory, std::string_view suffix) {
   std::vector<fs::path> out;
   std::error_code error;

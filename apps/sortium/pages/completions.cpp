@@ -19,7 +19,7 @@ struct Described {
   std::string choices;  // separated by blanks
 };
 
-// The choices of "TYPE:{u32,f32}".
+// Returns the choices in an option's type: "u32 f32" for "TYPE:{u32,f32}".
 std::string choices_in(const std::string& type) {
   const auto from = type.find('{'), to = type.find('}');
   if (from == type.npos || to == type.npos) return "";
@@ -80,7 +80,7 @@ std::string quoted(const std::string& text, std::string_view quote) {
 
 constexpr std::string_view list_algorithms = "sortium algorithms 2>/dev/null";
 
-// bash: the words that may follow the option `previous` of a command.
+// bash: returns cases, by the option typed before, that offer the values of a command's options.
 std::string bash_values(const CLI::App& command) {
   std::string out;
   for (const auto& option : described(command, false)) {
@@ -100,7 +100,7 @@ std::string bash_values(const CLI::App& command) {
   return out;
 }
 
-// bash: what may stand where no option's value is expected.
+// bash: returns code that offers words where no option's value is expected.
 std::string bash_words(const CLI::App& command) {
   std::string choices;
   for (const auto& argument : described(command, true))

@@ -51,7 +51,7 @@ class Object {
   [[nodiscard]] std::optional<double> number(const char* name) const {
     const json* const j = find(name);
     if (j == nullptr) return {};
-    // Keeps all quotients and products of figures finite.
+    // Within these limits, all quotients and products of figures are finite.
     constexpr double least = 1e-30, most = 1e30;
     const double value = j->is_number() ? j->get<double>() : -1;
     if (value != 0 && !(value >= least && value <= most))
@@ -338,7 +338,7 @@ ReportRun read_file(const std::string& path) {
   add_fact(run, "commit", top.text_or("commit", {}));
   add_fact(run, "processor", top.text_or("processor", {}));
   if (read_document(top, path, run)) return run;
-  // scripts/gpu-check writes documents as members, and the results of its tests.
+  // A file of scripts/gpu-check has such documents as members, beside the results of its tests.
   for (const auto& [name, value] : file.items())
     if (value.is_object()) read_document(Object(value, top.member(name.c_str())), path, run);
   if (run.rows.empty()) return run;

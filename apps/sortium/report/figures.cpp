@@ -175,7 +175,8 @@ class Place {
         table_of(all, {size_head(), "Mkey/s", ordered_by(size), size_label, mkeys}));
   }
 
-  // Ratios to the best peer that sorted the same list, for whole sorts of Sortium.
+  // Returns the ratio of the row's rate to that of the best peer that sorted the same list. Returns
+  // nothing for peers and for partial sorts.
   [[nodiscard]] std::optional<double> ratio(const ReportRow& r) const {
     if (r.peer || !r.measured() || r.run_length != 0) return {};
     if (r.ratio_to_best_peer) return r.ratio_to_best_peer;

@@ -15,7 +15,7 @@ std::string make_highlights(const ReportRun& run) {
   const auto tile = [&](const std::string& value, const std::string& text, bool alarm = false) {
     out += fmt::format("<li{}><b>{}</b>{}</li>\n", alarm ? " class=\"alarm\"" : "", value, text);
   };
-  // Show the fastest whole sort for each of the two kinds of records that were measured most.
+  // Show the fastest whole sort of each of the two kinds of records that have the most results.
   std::map<Subject, std::size_t> uses;
   for (const auto& r : run.rows) ++uses[subject_of(r)];
   std::vector<Subject> subjects;
