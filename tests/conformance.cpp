@@ -73,8 +73,8 @@ bool is_left_to_oclgrind() {
 }
 
 // True if the method is tested with only a few types and payloads, which differ from method to
-// method. With OpenCL these are only two: compilers for CPUs are slow, and NVIDIA's compiler builds
-// one program at a time.
+// method. More would take too long: compilers for CPUs are slow, and NVIDIA's OpenCL builds one
+// program at a time.
 bool has_few_shapes(const MethodUnderTest& m) {
   return !m.parameters.empty() && !on_host() && !is_simulated() && !is_set("SORTIUM_TEST_FULL");
 }
