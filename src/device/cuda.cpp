@@ -538,7 +538,8 @@ backend::Found backend::find_cuda() {
     }
     if (count == 0) found.why_none = "the NVIDIA driver finds no GPU";
     if (count != 0 && found.devices.empty())
-      found.why_none = why_no_nvrtc + ", and there are no built kernels; OpenCL serves the GPU";
+      found.why_none =
+          why_no_nvrtc + ", and there are no built kernels; use the GPU through OpenCL";
   } catch (const Error& e) {
     found.devices.clear();
     found.why_none = e.what();

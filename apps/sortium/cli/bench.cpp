@@ -43,8 +43,8 @@ ParameterSet parse_parameters(const std::string& text, const std::vector<std::st
     throw Failure(
         exit_usage,
         fmt::format(
-            "--params {}: it must say which of the chosen algorithms of the library it is for, "
-            "as in radix:r=8, where --algorithm has not chosen exactly one",
+            "--params {}: it must name one of the library's algorithms that --algorithm selects, "
+            "as in radix:r=8; the name may be omitted if --algorithm selects only that one",
             text));
   return set;
 }
@@ -184,7 +184,7 @@ void check_policies(const BenchOptions& o) {
     throw Failure(exit_usage, fmt::format("{}: there are no floats among the types", asked));
   if (!o.peers.empty())
     throw Failure(exit_usage,
-                  fmt::format("{}: the peers' programs (--peers) have no such choice", asked));
+                  fmt::format("{}: the peers' programs (--peers) do not support it", asked));
 }
 
 int bench_algorithms(const BenchOptions& options) {

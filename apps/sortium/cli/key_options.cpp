@@ -165,7 +165,7 @@ void add_key_options(CLI::App& command, KeyOptions& o) {
   command
       .add_option(
           "--bits", o.bits,
-          "Only bits B to E-1 of the key decide (for signed and float keys: of the unsigned "
+          "Compare only bits B to E-1 of the key (for signed and float keys: of the unsigned "
           "number that has the same order)")
       ->type_name("B:E");
 }

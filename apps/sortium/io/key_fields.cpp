@@ -78,7 +78,7 @@ void set_options(KeyField& f, const std::string& option, const std::vector<std::
                        : words[i].starts_with("zeros") ? "zeros"
                                                        : "order";
     if (group != std::string_view("order") && !is_float(f.field.type))
-      throw Failure(exit_usage, fmt::format("{}: '{}' of field {}, which is no float but {}",
+      throw Failure(exit_usage, fmt::format("{}: '{}' of field {}, which is not a float but {}",
                                             option, words[i], name, f.field.type.name()));
     if (std::ranges::find(groups, group) != groups.end())
       throw Failure(exit_usage,

@@ -236,7 +236,7 @@ NpyField parse_field(Parser& p, std::set<std::string>& names) {
   field.descr = p.string();
   std::uint64_t bytes = bytes_of(field.descr);
   if (bytes == 0 && field.descr != "|S0" && field.descr != "|V0")
-    refuse(fmt::format("its field '{}' is '{}', which is no type of a fixed size",
+    refuse(fmt::format("its field '{}' is '{}', which is not a type of a fixed size",
                        printable(field.name), printable(field.descr)));
   if (p.accept(',') && p.peek() == '(') {
     bytes = array_bytes(bytes, p.tuple());
