@@ -79,12 +79,12 @@ class Sorter {
 // the device can run and that passed its self-test.
 enum class Rank : std::uint8_t {
   unsuited,            // auto never selects it
-  last_resort,         // correct everywhere, and unlike the other algorithms: used if these fail
+  last_resort,         // correct on every device; used if the others fail their self-tests
   many_launches,       // several launches for each digit
   one_launch_a_digit,  // one launch for each digit; work-groups wait for earlier ones
   few_moves,           // two or three moves of the records, whatever the number of digits
   counts_keys,         // counts the keys, which have few possible values
-  one_cluster_of_few,  // one launch on a cluster, for too few records to be worth it
+  one_cluster_of_few,  // one launch on a cluster, for so few records that one_group is faster
   one_group,           // one launch on one compute unit
   one_cluster,         // one launch on a cluster of compute units
   only_one,            // the only algorithm for its problems

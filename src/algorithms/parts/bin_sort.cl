@@ -39,9 +39,9 @@ typedef struct {
   u32 bits, step;
 } bins_by_place_t;
 
-// The index of word w of the counts. Work-item t scans words 8t to 8t + 7. The words are
-// contiguous, except with BY_PLACE: neighbouring work-items have similar positions, so their
-// additions would go to only two memory banks.
+// The index of word w of the counts. Work-item t scans words 8t to 8t + 7 (16t to 16t + 15 if
+// BIN_SHARE is 32). The words are contiguous, except with BY_PLACE: there, neighbouring work-items
+// have similar positions, so in contiguous words their additions would go to only two memory banks.
 #if BY_PLACE
 #define BIN_AT(w) ((w) % 8 * WG + ((w) / 8 ^ (w) / 256))
 #define OWN_BIN(i) mine->bins[(i)*WG + (t ^ t / 32)]  // at BIN_AT(8 * t + i)
