@@ -7,9 +7,8 @@ PARAMETER(WG)  // work-items of a work-group, a power of two
 KERNEL(WG)
 void bitonic_local(GLOBAL const ukey_t* keys_in, GLOBAL const value_t* values_in,
                    GLOBAL ukey_t* keys_out, GLOBAL value_t* values_out, u64 n) {
-  LOCAL_RECORDS(tile,
-                2 * WG);  // two halves in turn: a step writes one while slower work-items still
-                          // read the other
+  // Two halves in turn: a step writes one while slower work-items still read the other.
+  LOCAL_RECORDS(tile, 2 * WG);
   const u32 t = local_id();
   const u64 begin = (u64)group_id() * WG;
   const u32 count = (u32)min(n - begin, (u64)WG);

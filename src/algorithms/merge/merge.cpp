@@ -47,8 +47,8 @@ class MergeSorter final : public Sorter {
 
     choose_tiers(device, given, cpu);
     const std::uint64_t in_tiers = std::max(tier1_, tier2_);
-    levels_ = 1;  // at least 1: a single record is merged with an empty run, which writes it to the
-                  // output
+    // At least 1: a single record is merged with an empty run, which writes it to the output.
+    levels_ = 1;
     while (std::uint64_t{1} << levels_ < problem.count) ++levels_;
     passes_ = PingPong(problem, levels_, layout_);
     if (std::uint64_t{1} << (levels_ - 1) > in_tiers)

@@ -47,8 +47,8 @@ class Partition {
   std::uint64_t choose_from_sample() {
     Word* const samples = at<Word>(layout_.samples.in(context_.operands));
     const std::uint64_t wanted = layout_.parts * Layout::oversampling;
-    std::uint64_t state = 0x9e3779b97f4a7c15u;  // seed of pseudo-random positions: equally spaced
-                                                // ones may match a pattern of the input
+    // Seed of pseudo-random positions: equally spaced ones may match a pattern of the input.
+    std::uint64_t state = 0x9e3779b97f4a7c15u;
     for (std::uint64_t i = 0; i < wanted; ++i) {
       state = state * 6364136223846793005u + 1442695040888963407u;
       steps_.make(samples + i, (state >> 20) % layout_.problem.count, 1);
