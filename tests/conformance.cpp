@@ -375,6 +375,30 @@ TEST(LongSegments, ArePartedUntilTheyAreShort) {
   }
 }
 
+// Neighbouring short segments are sorted at once, by some bits of their keys or, if they are floats
+// without values, by all bits: keys that differ in their lowest bits, and floats that tie or not.
+TEST(ShortSegments, AreSortedAtOnce) {
+  if (is_left_to_oclgrind()) GTEST_SKIP() << left_to_oclgrind;
+  const bool small = is_set("SORTIUM_TEST_SMALL");
+  std::vector<Case> cases;
+  for (const std::uint64_t length : {8, 31, 64, 128}) {
+    if (small && length != 64) continue;
+    const auto add = [&](Problem problem, Distribution d) {
+      problem.count = small ? 1'003 : 50'021;
+      Case c{problem, cases.size() % 2 == 0, d, length};
+      set_segments(c, Lengths::borders, {length - 1}, 4);
+      cases.push_back(std::move(c));
+    };
+    add({.key = KeyType::u64, .payload = Payload::values, .value_bytes = 8},
+        Distribution::clusters);
+    add({.key = KeyType::i64, .order = Order::descending}, Distribution::clusters);
+    add({.key = KeyType::f32}, Distribution::numbers);
+    add({.key = KeyType::f32}, Distribution::special);
+    add({.key = KeyType::f32, .payload = Payload::values}, Distribution::numbers);
+  }
+  expect_stable(std::move(cases), {"segmented", "variant=gpu"});
+}
+
 // On short lists, msd counts the digits of each tile separately. The lists here have more tiles
 // than the device has compute units.
 TEST(CountedTiles, AreAddedUp) {

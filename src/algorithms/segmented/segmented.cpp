@@ -52,10 +52,10 @@ class SegmentedSorter : public Sorter {
 
   void build_lists(Device& device, const Capabilities& capabilities) {
     using namespace kernels::embedded;
-    lists_module_ =
-        kernels::build(device, capabilities,
-                       {offsets_cl, segmented_lists_cl, segmented_items_cl, segmented_classify_cl},
-                       classify_.defines(problem_, lists_));
+    lists_module_ = kernels::build(device, capabilities,
+                                   {offsets_cl, segmented_lists_cl, segmented_items_cl,
+                                    segmented_neighbours_cl, segmented_classify_cl},
+                                   classify_.defines(problem_, lists_));
     make_lists_ = lists_module_->kernel("segmented_classify");
   }
 

@@ -9,8 +9,10 @@ namespace sortium::segmented {
 namespace {
 
 constexpr unsigned block_items = 19, spread_items = 9;  // records of a work-item
-constexpr unsigned longest_short =
-    16;  // records of a segment that is sorted by the classify launch
+// Records of a lane, and lanes, of a segment that is sorted by the classify launch.
+// More lanes for items with positions were slower than the lists (rows of 100 f32 with values: 883
+// instead of 809 us).
+constexpr unsigned lane_shorts = 32, most_lanes = 4, most_lanes_composite = 2;
 // Neighbouring digits share a bucket up to the longest segment of the third block class: it is
 // sorted fast, and buckets are few.
 constexpr std::uint64_t merged_from = 4;
@@ -29,29 +31,38 @@ void check_segments(const Problem& problem) {
                                                     problem.segments));
 }
 
-// Bytes of segmented_classify_memory_t (segmented_classify.cl). The macro SPREAD adds a slot for
+// Bytes of segmented_classify_memory_t (segmented_neighbours.cl). The macro SPREAD adds a slot for
 // every 32.
-std::uint64_t classify_bytes(const Problem& p, const Items& items, unsigned work_group) {
-  const std::uint64_t slots =
-      items.longest == 0 ? 0 : std::uint64_t{work_group} * items.longest * 33 / 32;
-  const std::uint64_t item = items.sort_bits / 8, position = items.wide ? 4 : 0;
-  const std::uint64_t key = items.gathers ? info(p.key).bytes : 0;
+std::uint64_t neighbours_bytes(const Problem& p, const Items& items, unsigned work_group) {
+  const std::uint64_t slots = std::uint64_t{work_group} * items.longest * 33 / 32;
+  const std::uint64_t begins = 4 * (work_group + 1) + 4, position = items.composite ? 1 : 0;
   const std::uint64_t starts_here_before = 16 * work_group;
-  return slots * (item + position + key + value_bytes(p)) + starts_here_before + gap_bytes;
+  return slots * (info(p.key).bytes + value_bytes(p) + position) + begins + starts_here_before +
+         gap_bytes;
 }
 
 // Chooses the number of segments of a work-group: as many as leave local memory for four
 // work-groups on a compute unit.
 Classify classify(const Problem& p, const Capabilities& device) {
   Classify c = classify_only(p, device);
-  const auto shorts = [&] {
-    return items_of(p, longest_short,
-                    static_cast<unsigned>(std::bit_width(c.work_group * longest_short) - 1));
-  };
-  while (c.work_group > 64 && 4 * classify_bytes(p, shorts(), c.work_group) > device.local_struct)
+  // An item has 32 bits: the order of a key, or some bits of it and the record's position.
+  // Floats that cannot tie are told apart by their bits.
+  const bool composite_items =
+      p.payload != Payload::none || key_bits(p) != info(p.key).bits() || info(p.key).bits() > 32;
+  const Items shorts{.longest = lane_shorts,
+                     .sort_bits = 32,
+                     .composite = composite_items,
+                     .gathers = composite_items};
+  c.work_group = std::min(c.work_group, 128u);
+  while (c.work_group > 64 && 4 * neighbours_bytes(p, shorts, c.work_group) > device.local_struct)
     c.work_group /= 2;
-  if (classify_bytes(p, shorts(), c.work_group) <= device.local_struct) c.shorts = shorts();
-  c.bytes = classify_bytes(p, c.shorts, c.work_group);
+  // Emulated sub-groups need a word for each work-item.
+  if (neighbours_bytes(p, shorts, c.work_group) + 4 * c.work_group <= device.local_struct) {
+    c.shorts = shorts;
+    c.lanes = std::min(composite_items ? most_lanes_composite : most_lanes,
+                       std::bit_floor(device.sub_group_size));
+  }
+  c.bytes = neighbours_bytes(p, c.shorts, c.work_group);
   return c;
 }
 
@@ -211,12 +222,14 @@ void set(kernels::Defines& defines, const Items& items) {
 }
 
 kernels::Defines Classify::defines(const Problem& p, const Lists& lists) const {
-  const unsigned resident = std::max(1u, (shorts.sort_bits == 64 ? 768u : 1024u) / work_group);
+  // The keys and items of a lane's records must fit its registers.
+  const unsigned work_items = info(p.key).bits() > 32 ? 384u : shorts.composite ? 512u : 640u;
   auto defines = lists.defines(p);
   defines.set("WG", work_group)
       .set("OFFSET_BITS", 8 * p.offset_bytes)
-      .resident(resident, work_group)
+      .resident(std::max(1u, work_items / work_group), work_group)
       .set("SHORT", shorts.longest)
+      .set("LANES", lanes)
       .local_struct("segmented_classify_memory_t", bytes);
   set(defines, shorts);
   return defines;
@@ -272,7 +285,7 @@ Items items_of(const Problem& p, unsigned longest, unsigned position_bits) {
 Classify classify_only(const Problem& p, const Capabilities& device) {
   Classify c;
   c.work_group = std::bit_floor(std::min(device.max_work_group, 256u));
-  c.bytes = classify_bytes(p, {}, c.work_group);
+  c.bytes = neighbours_bytes(p, {}, c.work_group);
   return c;
 }
 

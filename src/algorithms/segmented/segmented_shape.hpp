@@ -91,10 +91,12 @@ struct Block {
   [[nodiscard]] kernels::Defines defines(const Problem& problem, const Lists& lists) const;
 };
 
-// The launch that classifies the segments (segmented_classify.cl).
+// The launch that classifies the segments (segmented_classify.cl), and sorts those of a work-group
+// if all are short (segmented_neighbours.cl).
 struct Classify {
   unsigned work_group = 0;
-  Items shorts;             // items of the segments that this launch sorts
+  Items shorts;             // items of the segments that this launch sorts, for one lane
+  unsigned lanes = 1;       // the most lanes that sort a segment
   std::uint64_t bytes = 0;  // of segmented_classify_memory_t
 
   // Returns the parameters of segmented_classify.cl.
