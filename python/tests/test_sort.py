@@ -200,3 +200,18 @@ def test_gil_is_released():
         counted += 1
     thread.join()
     assert counted > 5
+
+
+@pytest.mark.parametrize("dtype, bits", [("u2", None), ("i2", None), ("f2", None), ("u4", (5, 20)), ("i8", (40, 56))])
+@pytest.mark.parametrize("count", [256, 511, 512, 513, 5000, 1 << 15, (1 << 15) + 1])
+def test_argsort_by_two_digits(dtype, bits, count):
+    """Positions of few keys that at most 16 bits decide have a way of their own."""
+    rng = np.random.default_rng(count)
+    x = rng.integers(0, 256, count * np.dtype(dtype).itemsize, np.uint8).view(dtype)
+    x[::7] = x[0]
+    deciding = x if bits is None else (x.view(f"u{x.itemsize}") >> bits[0]) & ((1 << (bits[1] - bits[0])) - 1)
+    for descending in (False, True):
+        expected = reference.argsort(deciding, descending=descending)
+        for index_dtype in ("int64", "uint32"):
+            found = ps.argsort(x, bits=bits, descending=descending, index_dtype=index_dtype)
+            same(found, expected.astype(index_dtype))

@@ -14,6 +14,7 @@
 #include <array>
 #include <cstring>
 #include <memory>
+#include <numeric>
 
 #include "../../device/host_threads.hpp"
 #include "../catalog.hpp"
@@ -25,6 +26,7 @@ namespace {
 
 constexpr std::uint64_t alone = 1u << 15;  // at most this many records are sorted by one thread
 constexpr unsigned most_key_bits = counting::most_key_bits, most_digit_bits = 8;
+constexpr unsigned position_bits = 32 - most_digit_bits;  // in a word with a digit
 constexpr std::uint64_t block = 512;  // records whose ranks are computed together
 
 template <class T>
@@ -137,6 +139,13 @@ class CountingSorter final : public Sorter {
         });
         if (are_ranks_keys) return host::call(queue, "write", [&] { write_keys<Key>(o); });
       }
+    if (is_short_argsort())
+      return host::call(queue, "move", [&] {
+        if (problem_.value_bytes == 4)
+          write_positions<Key, std::uint32_t>(o);
+        else
+          write_positions<Key, std::uint64_t>(o);
+      });
     if (problem_.payload == Payload::none || problem_.value_bytes == 4)
       move<Key, std::uint32_t>(queue, o);
     else
@@ -237,6 +246,48 @@ class CountingSorter final : public Sorter {
         begin = end;
       }
     });
+  }
+
+  // ---- Positions of few records, by two digits ----
+
+  [[nodiscard]] bool is_short_argsort() const {
+    return problem_.payload == Payload::positions && !problem_.keys_out && passes_ == 2 &&
+           chunks_ == 1 && problem_.count <= std::uint64_t{1} << position_bits;
+  }
+
+  // The first pass writes words of the high digit and the position, and the second the positions:
+  // one store a record each, instead of two (2^12 u16 keys: 19.6 -> 14.3 µs). Both digits are
+  // counted in one reading.
+  template <class Key, class Position>
+  void write_positions(const Operands& o) const {
+    const auto* const keys = at<const Key>(o.keys_in);
+    auto* const words = at<std::uint32_t>(values_.in(o));
+    std::array<std::uint32_t, 1u << most_digit_bits> low = {}, high = {};
+    each_rank(keys, [&](std::uint64_t, std::uint16_t rank) {
+      ++low[digit(rank, 0)];
+      ++high[digit(rank, 1)];
+    });
+    std::exclusive_scan(low.begin(), low.end(), low.begin(), 0u);
+    std::exclusive_scan(high.begin(), high.end(), high.begin(), 0u);
+    each_rank(keys, [&](std::uint64_t i, std::uint16_t rank) {
+      words[low[digit(rank, 0)]++] =
+          static_cast<std::uint32_t>(digit(rank, 1) << position_bits | i);
+    });
+    auto* const positions = at<Position>(o.values_out);
+    constexpr std::uint32_t position_mask = (1u << position_bits) - 1;
+    for (std::uint64_t i = 0; i < problem_.count; ++i)
+      positions[high[words[i] >> position_bits]++] = words[i] & position_mask;
+  }
+
+  // Calls body(i, rank of keys[i]) for each key.
+  template <class Key, class Body>
+  void each_rank(const Key* keys, const Body& body) const {
+    for (std::uint64_t first = 0; first < problem_.count; first += block) {
+      const std::uint64_t count = std::min(block, problem_.count - first);
+      std::uint16_t ranks[block];
+      ranks_.of(keys + first, ranks, count);
+      for (std::uint64_t k = 0; k < count; ++k) body(first + k, ranks[k]);
+    }
   }
 
   // ---- Stable partitions by digit ----
