@@ -6,6 +6,7 @@
 // once, from the counts. All other lists are partitioned stably by digits of the rank, the low
 // digit first. A digit has at most 8 bits: ranks of up to 8 bits need one pass, others two. Each
 // thread counts and moves the records of a chunk, so frequent keys do not unbalance the threads.
+// The positions of few records are sorted without their keys: words of a digit and a position move.
 //
 // The sort cannot fail after it has begun to write the output: all its memory is scratch memory.
 #include <fmt/format.h>
