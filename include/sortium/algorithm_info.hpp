@@ -12,7 +12,7 @@ struct Parameter {
   std::string meaning;
   std::uint64_t minimum = 0, maximum = 0;  // limits of a number
   std::vector<std::string> choices;        // allowed words; empty: the parameter is a number
-  bool changes_result = false;             // decides what is sorted, or how far: never tuned
+  bool changes_result = false;             // changes what is sorted, or how far: never tuned
 };
 
 struct AlgorithmInfo {
@@ -29,7 +29,7 @@ struct AlgorithmInfo {
   bool needs_clusters = false;  // needs work-groups that reach each other's local memory
   bool needs_progress = false;  // needs work-groups that may wait for an earlier one
   std::uint64_t max_count = 0;  // the most records that it can sort on any device; 0: no limit
-  unsigned max_key_bits = 0;    // the most bits that may decide a key's place; 0: no limit
+  unsigned max_key_bits = 0;    // the most bits by which it can compare keys; 0: no limit
   std::string cost;             // passes over the data, launches, bytes moved
   std::vector<Parameter> parameters{};
 };

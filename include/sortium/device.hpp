@@ -134,7 +134,7 @@ class SORTIUM_API Kernel {
   bool compare_name(std::size_t i, const char* name) const;
 
   std::shared_ptr<const Signature> signature_;
-  std::unique_ptr<std::atomic<const char*>[]> names_;  // of each parameter, the last equal literal
+  std::unique_ptr<std::atomic<const char*>[]> names_;  // per parameter: last literal equal to name
 };
 
 // Compiled kernels, loaded on one device.

@@ -22,8 +22,8 @@ struct Problem {
   unsigned value_bytes = 4;
   bool keys_out = true;  // false: write only positions, not the sorted keys
   Order order = Order::ascending;
-  // Only bits [begin_bit, end_bit) of order_bits() decide; end_bit 0: up to the highest bit. For
-  // u32 and u64 they are the key's own bits, in either direction.
+  // Keys are compared by bits [begin_bit, end_bit) of order_bits() only; end_bit 0: up to the
+  // highest bit. For u32 and u64 these are the key's own bits, in either direction.
   unsigned begin_bit = 0;
   unsigned end_bit = 0;
   NanOrder nan = NanOrder::last;  // for floats
@@ -42,12 +42,12 @@ struct Problem {
 [[nodiscard]] inline std::uint64_t order_bits(std::uint64_t key, const Problem& p) {
   return order_bits(key, info(p.key), p.order, p.nan, p.zeros);
 }
-// The number of bits of the key's order that decide.
+// The number of bits of order_bits() by which keys are compared.
 [[nodiscard]] inline unsigned key_bits(const Problem& p) {
   return (p.end_bit == 0 ? info(p.key).bits() : p.end_bit) - p.begin_bit;
 }
-// Computes the bits that decide a key's place: the problem's bit range of order_bits(). Make it
-// once for many keys.
+// Computes the number by which a problem compares a key: the problem's bit range of order_bits().
+// Make one object for many keys.
 class KeyRank {
  public:
   explicit KeyRank(const Problem& p)

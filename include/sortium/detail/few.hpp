@@ -13,12 +13,12 @@ namespace sortium {
 
 namespace detail {
 
-// A span over a member of a packed struct is misaligned.
+// Returns false for misaligned keys, such as a span over a member of a packed struct.
 template <class K>
 bool is_aligned(const K* keys) {
   return reinterpret_cast<std::uintptr_t>(keys) % sizeof(K) == 0;
 }
-// The device and algorithm that reports on few records name; null until the first such report.
+// Names in reports on few records. few_names is null until the first such report.
 struct FewNames {
   std::string_view device, algorithm;
 };

@@ -82,7 +82,7 @@ KEY_ORDER_FUNCTION u64 order_of_key(u64 key, key_order_t o) {
   return o.nan == nan_last ? key_mask(o) : 0;
 }
 
-// A key that has this order. If several keys have it, returns one of them.
+// Returns a key that has this order; one of them if several keys have it.
 KEY_ORDER_FUNCTION u64 key_with_order(u64 order, key_order_t o) {
   u64 key = (order - order_moved_by(o)) & key_mask(o);
   if (o.descending) key ^= key_mask(o);
@@ -96,7 +96,7 @@ KEY_ORDER_FUNCTION u64 last_key(key_order_t o) {
   return o.infinity != 0 && o.nan == nan_last ? key_mask(o) : key_with_order(key_mask(o), o);
 }
 
-// The bits of the order that decide between two keys: `bits` bits from `begin_bit` on.
+// Returns the bits of an order by which keys are compared: `bits` bits from `begin_bit` on.
 KEY_ORDER_FUNCTION u64 bits_of_order(u64 order, u32 begin_bit, u32 bits) {
   return order >> begin_bit & ~(u64)0 >> (64 - bits);
 }
