@@ -610,6 +610,40 @@ TEST(Floats, SpreadByTheirExponents) {
     }
 }
 
+// Keys of different bits that are equal, NaN and ±0: msd sets them aside while it partitions keys
+// without values, by one digit or two, whose buckets have one exponent or several. NanOrder and
+// ZeroOrder decide which keys these are. Without the parameter only long lists have a launch for
+// that.
+TEST(Floats, SetAsideIfTheyTie) {
+  const bool small = is_set("SORTIUM_TEST_SMALL");
+  const std::vector<std::uint64_t> counts = small ? std::vector<std::uint64_t>{97, 3'000}
+                                                  : std::vector<std::uint64_t>{97, 30'011, 700'001};
+  const std::array policies{
+      std::pair{NanOrder::last, ZeroOrder::tied}, std::pair{NanOrder::first, ZeroOrder::tied},
+      std::pair{NanOrder::last, ZeroOrder::distinct}, std::pair{NanOrder::bits, ZeroOrder::tied}};
+  for (const auto* parameters : {"bits=8", "bits=9", "bits=12"}) {
+    std::vector<Case> cases;
+    for (const auto key : {KeyType::f32, KeyType::f64})
+      for (const auto payload : {Payload::none, Payload::none, Payload::values})
+        for (const auto count : counts)
+          for (unsigned share = 0; share < 4; ++share) {
+            const auto i = static_cast<unsigned>(cases.size());  // everything meets everything
+            const auto [nan, zeros] = policies[(i + i / 4) % 4];
+            cases.push_back(
+                {{.key = key,
+                  .count = count,
+                  .payload = payload,
+                  .order = (i / 2 + i / 8) % 2 == 0 ? Order::ascending : Order::descending,
+                  .nan = nan,
+                  .zeros = zeros},
+                 (i + i / 16) % 2 == 0,
+                 Distribution::classes,
+                 i % 3 * 4 + share + 12 * std::uint64_t{i}});
+          }
+    expect_stable(std::move(cases), {"msd", parameters});
+  }
+}
+
 // Sorts with "auto" just below, at, and just above each count from which "auto" selects another
 // algorithm.
 TEST(Auto, SortsAroundItsSwitchPoints) {

@@ -40,6 +40,8 @@ std::string_view name(Distribution distribution) {
       return "runs";
     case Distribution::leads:
       return "leads";
+    case Distribution::classes:
+      return "classes of equal keys";
     case Distribution::clusters:
       return "clusters";
   }
@@ -168,6 +170,19 @@ std::vector<std::uint64_t> make_keys(Distribution distribution, const Problem& p
       bool falls = random.below(2) == 0;
       for (std::size_t r = 0; r < runs; ++r, falls ^= alternates)
         sort_part(r * keys.size() / runs, (r + 1) * keys.size() / runs, falls);
+      break;
+    }
+    case Distribution::classes: {
+      keys = make_keys(Distribution::numbers, problem, seed);
+      const std::uint64_t infinity = info(problem.key).infinity, sign = all ^ (all >> 1);
+      const std::uint64_t of_thousand = std::array{1, 100, 500, 1000}[seed % 4],
+                          kind = seed / 4 % 3;
+      for (auto& key : keys) {
+        if (random.below(1000) >= of_thousand) continue;
+        const bool is_nan = kind == 0 || (kind == 1 && random.below(2) == 0);
+        const std::uint64_t payload = 1 + random.below((infinity & (~infinity + 1)) - 1);
+        key = (is_nan ? infinity | payload : 0) | (random.below(2) == 0 ? sign : 0);
+      }
       break;
     }
     case Distribution::clusters: {

@@ -23,6 +23,8 @@ enum class Distribution : std::uint8_t {
   numbers,  // like a program's: floats uniform in a range, integers of all magnitudes
   runs,   // 1 to 9 sorted runs, alternately up and down, or all in one direction; not in the table
   leads,  // some 800 keys for each of consecutive values of the leading 14 bits; not in the table
+  classes,  // numbers, and keys of different bits that are equal: NaN, -0, +0; 0.1 %, 10 %, 50 % or
+            // all, by the seed; not in the table
   clusters,  // a wide window with outliers, a narrow cluster and a frequent key; not in the table
 };
 inline constexpr std::array all_distributions{

@@ -124,6 +124,40 @@ TEST(MsdShape, TilesOfKeysFitTwiceIntoLocalMemory) {
   EXPECT_EQ(shape_of(keys(255, KeyType::f32)).keys.items, 0u);
 }
 
+TEST(MsdShape, LongListsOfFloatsSetKeysAside) {
+  EXPECT_EQ(shape_of(keys(18 * million, KeyType::f32)).aside_tile, 256u * 47);
+  EXPECT_EQ(shape_of(keys(18 * million - 1, KeyType::f32)).aside_tile, 0u);
+  EXPECT_NE(shape_of(keys(9 * million, KeyType::f64)).aside_tile, 0u);
+  EXPECT_EQ(shape_of(pairs(64 * million, KeyType::f32)).aside_tile, 0u);
+  EXPECT_EQ(shape_of(keys(64 * million)).aside_tile, 0u);  // integers have no such keys
+  // A parameter makes short lists do it.
+  EXPECT_NE(shape_of(keys(5000, KeyType::f32), much, "bits=9").aside_tile, 0u);
+  EXPECT_EQ(shape_of(pairs(5000, KeyType::f64, 8), much, "bits=12").aside_tile, 0u);
+  EXPECT_NE(shape_of(keys(5000, KeyType::f32), little, "bits=9").aside_tile, 0u);
+}
+
+TEST(MsdShape, KeysWithoutClassesAreNotSetAside) {
+  Problem p = keys(64 * million, KeyType::f64);
+  EXPECT_TRUE(has_classes(p));
+  p.nan = NanOrder::bits;
+  EXPECT_TRUE(has_classes(p));  // zeros tie
+  p.zeros = ZeroOrder::distinct;
+  EXPECT_FALSE(has_classes(p));
+  EXPECT_EQ(shape_of(p).aside_tile, 0u);
+  p.nan = NanOrder::first;
+  EXPECT_TRUE(has_classes(p));
+  p.end_bit = 60;  // no spread orders
+  EXPECT_FALSE(has_classes(p));
+}
+
+TEST(MsdShape, CountsOfTilesTakeLittleMemory) {
+  const Problem p = keys(100 * million, KeyType::f32);
+  const Shape s = shape_of(p);
+  EXPECT_EQ(s.aside_bytes(p), 4 * (4 + 2 * (100 * million / s.aside_tile + 2)));
+  EXPECT_LT(s.aside_bytes(p), p.count * 4 / 1000);
+  EXPECT_LE(2 * (s.keys_beside_aside.bytes + 1024), much.local_struct);
+}
+
 TEST(MsdShape, LongListsOfWideIntegersMayBeMapped) {
   const Problem u64 = keys(64 * million, KeyType::u64);
   EXPECT_EQ(shape_of(keys(64 * million - 1, KeyType::u64)).map_cells, 0u);

@@ -29,16 +29,19 @@ struct Cleared {
   static constexpr std::uint64_t reserved = 32;        // two words for each bucket of either pass
   std::uint64_t reserved_bytes = 0;
   std::uint64_t counts = 0, counts_bytes = 0;  // a word for each bucket
+  std::uint64_t aside = 0, aside_bytes = 0;    // see msd_set_aside.cl
   std::uint64_t bytes = 0;
 
-  explicit Cleared(const Shape& shape)
+  Cleared(const Problem& problem, const Shape& shape)
       : reserved_bytes(shape.keys.items != 0 ? 8 * (256 + std::uint64_t{shape.most_buckets()}) : 0),
         counts(reserved + reserved_bytes),
         counts_bytes(std::uint64_t{4} * shape.most_buckets()),
-        bytes(counts + counts_bytes) {}
+        aside(counts + counts_bytes),
+        aside_bytes(shape.aside_bytes(problem)),
+        bytes(aside + aside_bytes) {}
 };
 
-RadixPassOptions pass_options(const Shape& shape) {
+RadixPassOptions pass_options(const Problem& problem, const Shape& shape) {
   const bool partitions = shape.keys.items == 0 && shape.tiles.count == 0;
   return {.algorithm = "msd",
           .segments = partitions ? std::uint64_t{1} << digit_bits : 0,
@@ -46,7 +49,7 @@ RadixPassOptions pass_options(const Shape& shape) {
           .skewed = true,
           .lists = shape.lists_overfull(),
           .tells_few_digits = shape.samples_keys,
-          .cleared_bytes = Cleared(shape).bytes};
+          .cleared_bytes = Cleared(problem, shape).bytes};
 }
 
 class MsdSorter final : public Sorter {
@@ -54,7 +57,7 @@ class MsdSorter final : public Sorter {
   MsdSorter(const Problem& problem, const Capabilities& device, const Parameters& given)
       : problem_(problem),
         shape_(make_shape(problem, device, given)),
-        passes_(problem, device, given, pass_options(shape_), scratch_) {
+        passes_(problem, device, given, pass_options(problem, shape_), scratch_) {
     if (shape_.tiles.count == 0) {
       count_shape_ = make_count_shape(problem, device, shape_, passes_.tells_few_digits());
       samples_ = scratch_.add(std::uint64_t{count_shape_.sampled} * info(problem.key).bytes);
@@ -130,8 +133,9 @@ class MsdSorter final : public Sorter {
       partition_ = count_module_->kernel("msd_partition_tiles");
       return;
     }
-    count_module_ = kernels::build(device, capabilities, {msd_map_cl, msd_count_cl},
-                                   count_shape_.defines(problem_, shape_));
+    count_module_ =
+        kernels::build(device, capabilities, {msd_map_cl, msd_set_aside_cl, msd_count_cl},
+                       count_shape_.defines(problem_, shape_));
     count_ = count_module_->kernel("msd_count");
     start_ = count_module_->kernel("msd_start");
   }
@@ -139,12 +143,16 @@ class MsdSorter final : public Sorter {
   void build_partition(Device& device, const Capabilities& capabilities) {
     const auto build_for = [&](const KeyPartition& keys) {
       using namespace kernels::embedded;
-      return kernels::build(device, capabilities, {msd_map_cl, msd_partition_cl},
-                            keys.defines(problem_, shape_.map_bits));
+      return kernels::build(device, capabilities, {msd_map_cl, msd_set_aside_cl, msd_partition_cl},
+                            keys.defines(problem_, shape_));
     };
     if (shape_.mapped_keys.items != 0) {
       partition_mapped_module_ = build_for(shape_.mapped_keys);
       partition_mapped_ = partition_mapped_module_->kernel("msd_partition");
+    }
+    if (shape_.aside_tile != 0) {
+      aside_module_ = build_for(shape_.keys_beside_aside);
+      partition_aside_ = aside_module_->kernel("msd_partition");
     }
     partition_module_ = build_for(shape_.keys);
     partition_ = partition_module_->kernel("msd_partition");
@@ -153,8 +161,9 @@ class MsdSorter final : public Sorter {
   void build_local_sort(Device& device, const Capabilities& capabilities) {
     using namespace kernels::embedded;
     const auto build_for = [&](unsigned map_cells) {
-      return kernels::build(device, capabilities, {msd_map_cl, bins_cl, bin_sort_cl, msd_local_cl},
-                            shape_.local.defines(problem_, shape_.bits, map_cells));
+      return kernels::build(device, capabilities,
+                            {msd_map_cl, msd_set_aside_cl, bins_cl, bin_sort_cl, msd_local_cl},
+                            shape_.local.defines(problem_, shape_, map_cells));
     };
     local_module_ = build_for(0);
     sort_local_ = local_module_->kernel("msd_local");
@@ -207,6 +216,12 @@ class MsdSorter final : public Sorter {
     queue.launch({*partition_, shape_.tiles.count, shape_.tiles.work_group, args, "partition"});
   }
 
+  // What is known of keys that are set aside, or none.
+  [[nodiscard]] Memory aside(const Operands& o) const {
+    const Cleared at(problem_, shape_);
+    return shape_.aside_tile != 0 ? passes_.extension(o).slice(at.aside, at.aside_bytes) : Memory{};
+  }
+
   // Clears what the later launches need cleared, and puts samples of the keys side by side.
   void clear_and_sample(Queue& queue, const Operands& o) const {
     const Memory cleared = passes_.cleared(o);
@@ -226,7 +241,7 @@ class MsdSorter final : public Sorter {
   void count_buckets(Queue& queue, const Operands& o) const {
     const SampleLimits limits = make_sample_limits(problem_, shape_, count_shape_);
     const Memory own = passes_.extension(o);
-    const Cleared at(shape_);
+    const Cleared at(problem_, shape_);
     const Arg args[] = {{"keys", o.keys_in},
                         {"samples", samples_.in(o)},
                         {"counts", own.slice(at.counts, at.counts_bytes)},
@@ -249,7 +264,8 @@ class MsdSorter final : public Sorter {
                         {"most_listed", static_cast<std::uint32_t>(most_listed(problem_))},
                         {"done", own.slice(at.done, 8)},
                         {"starts", starts_.in(o)},
-                        {"capacity", capacity()}};
+                        {"capacity", capacity()},
+                        {"aside", aside(o)}};
     queue.launch({*count_, count_shape_.groups, count_shape_.work_group, args, "count"});
   }
 
@@ -262,6 +278,8 @@ class MsdSorter final : public Sorter {
       return;
     }
     partition_keys(queue, o, *partition_, shape_.keys, digits);
+    if (shape_.aside_tile != 0)
+      partition_keys(queue, o, *partition_aside_, shape_.keys_beside_aside, digits);
     if (shape_.map_cells == 0) return;
     const unsigned second_mapped = shape_.map_bits - digit_bits;  // digits of the bucket's number
     digits = {{second_mapped, (1u << digit_bits) - 1}};
@@ -273,7 +291,7 @@ class MsdSorter final : public Sorter {
   void partition_keys(Queue& queue, const Operands& o, Kernel& kernel, const KeyPartition& keys,
                       const std::vector<Digit>& digits) const {
     const Memory own = passes_.extension(o);
-    const Cleared at(shape_);
+    const Cleared at(problem_, shape_);
     const auto a = passes_.buffers().pass(0, o), b = passes_.buffers().pass(1, o);
     const auto [shifts, widths] = packed(digits);
     const Arg args[] = {{"keys_in", a.keys_in},
@@ -292,7 +310,8 @@ class MsdSorter final : public Sorter {
                         {"group_starts", of_map(group_starts_, o)},
                         {"group_bounds", of_map(group_bounds_, o)},
                         {"capacity", capacity()},
-                        {"spread", spread_table(o)}};
+                        {"spread", spread_table(o)},
+                        {"aside", aside(o)}};
     queue.launch({kernel, keys.groups, keys.work_group, args, "partition"});
   }
 
@@ -319,7 +338,11 @@ class MsdSorter final : public Sorter {
                         {"group_bounds", of_map(group_bounds_, o)},
                         {"begin_bit", std::uint32_t{problem_.begin_bit}},
                         {"low_bits", bucket_bit() - problem_.begin_bit},
-                        {"shift", shape_.local.bin_shift}};
+                        {"shift", shape_.local.bin_shift},
+                        {"n", problem_.count},
+                        {"aside", aside(o)},
+                        {"aside_keys", passes_.buffers().pass(0, o).keys_out},
+                        {"has_gap", std::uint32_t{two_digits}}};
     queue.launch({kernel, groups, shape_.local.work_group, args, "local"});
   }
 
@@ -336,6 +359,8 @@ class MsdSorter final : public Sorter {
   ScratchLayout::Slice group_starts_, group_bounds_;  // groups of mapped buckets; see msd_count
   ScratchLayout::Slice list_;                         // the overfull buckets
   ScratchLayout::Slice spread_, gather_;  // tables from orders to spread orders, and back
+  std::shared_ptr<Module> aside_module_;  // the partition of lists of which keys are set aside
+  std::unique_ptr<Kernel> partition_aside_;
   std::shared_ptr<Module> count_module_, partition_module_, partition_mapped_module_, local_module_,
       local_mapped_module_;
   std::unique_ptr<Kernel> start_, count_, partition_, partition_mapped_, sort_local_,

@@ -21,6 +21,7 @@ PARAMETER(LISTS)          // with MAP_CELLS, 1: buckets that are too large are l
 PARAMETER(SPREAD_BITS)    // not 0: keys are floats, and go by spread orders with so many leading
                           // bits
 PARAMETER(BUCKET_BITS)    // with SPREAD_BITS: log2(BUCKETS)
+PARAMETER(SETS_ASIDE)     // with SPREAD_BITS: see msd_set_aside.cl, which comes before this file
 
 #define MAPS (MAP_CELLS != 0)
 
@@ -45,6 +46,10 @@ typedef struct {
   u32 crowded;              // samples in buckets with too many; in the end, not 0: so many records
   u32 agree[KEY_BITS / 8];  // pairs of samples that agree in each digit
   u32 last;                 // 1: this is the last work-group of the count
+#if SETS_ASIDE
+  u32 gap;    // the first bucket after the zeros
+  u32 found;  // not 0: keys were set aside
+#endif
 } msd_count_memory_t;
 
 #if SPREAD_BITS
@@ -61,73 +66,85 @@ typedef struct {
 #else
 #define COUNT_ENTRY(first, log2_times) spread_entry(first, log2_times)
 #endif
-// Marks the leads of zeros and NaNs: only their keys are checked for ties.
-#define MAY_TIE 0x80000000u
 // Returns a float's exponent from its order's lead (NanOrder::first moves it by one).
 INLINE u32 exponent_of(u32 lead) {
   return lead < LEADS / 2 ? LEADS / 2 - 1 - lead : lead - LEADS / 2;
 }
+// Marks the leads of zeros and NaNs: only their keys may be set aside.
+#define HAS_CLASS 0x80000000u
+#define MAY_HAVE_CLASS(e) \
+  ((e) == 0 || (e) == LEADS / 2 - 1 || (KEY_NAN == NAN_FIRST && (e) == LEADS / 2 - 2))
+// The first lead after the zeros. If a bucket has several leads, it is the first one of a bucket:
+// up to GAP_LEADS - 1 spread orders before it are left out.
+#define LEAD_AFTER_ZEROS (LEADS / 2 + (KEY_NAN == NAN_FIRST ? 1 : 0))
+#if BUCKET_BITS >= SPREAD_BITS
+#define GAP_LEADS 1u
+#define FIRST_BUCKET(lead) ((lead) << (BUCKET_BITS - SPREAD_BITS))
+#else
+#define GAP_LEADS (SETS_ASIDE ? 1u << (SPREAD_BITS - BUCKET_BITS) : 1u)
+#define FIRST_BUCKET(lead) ((lead) >> (SPREAD_BITS - BUCKET_BITS))
+#endif
 
-// Makes the table of spread orders from mine->spread, which counts the samples of each lead. A
-// lead's space doubles until its buckets have at most `most` / 256 samples. Leads without samples
-// keep the space that they have in the plain order, as far as there is space: the largest exponents
-// first, since numbers of that size come by chance; and zero. Work-group 0 writes `table` (from
-// leads to spread orders) and `back` (from spread orders to leads). Returns 0 if there is not
-// enough space.
 #define EXPONENTS_ABOVE 2u  // exponents that samples may have missed
 #define EXPONENTS_BELOW 48u
-INLINE u32 make_spread(LOCAL msd_count_memory_t* mine, GLOBAL u32* table, GLOBAL u32* back,
-                       u32 most) {
-  const u32 t = local_id(), own = LEADS > WG ? LEADS / WG : 1;
-  const u32 begin = min(t * own, LEADS), end = min(begin + own, LEADS);
+// The exponents that have space: from `least` - `below` to `largest` + EXPONENTS_ABOVE, and those
+// of zero and infinity.
+typedef struct {
+  u32 least, largest, below;
+} exponents_t;
+INLINE u32 has_space(exponents_t exponents, u32 lead) {
+  const u32 e = exponent_of(lead);
+  return e == 0 || e == LEADS / 2 - 1 ||
+         (e + exponents.below >= exponents.least && e <= exponents.largest + EXPONENTS_ABOVE);
+}
+
+// Returns the exponents that samples have; mine->spread counts the samples of each lead. With a
+// barrier.
+INLINE exponents_t find_exponents(LOCAL msd_count_memory_t* mine, u32 begin, u32 end) {
   for (u32 lead = begin; lead < end; ++lead) {
     const u32 e = exponent_of(lead);
     if (mine->spread[lead] != 0) local_or(&mine->exponents[e / 32], 1u << e % 32);
   }
   barrier_local();
-  u32 least = LEADS, largest = 0;
+  exponents_t found;
+  found.least = LEADS, found.largest = 0, found.below = 0;
   for (u32 w = 0; w < LEADS / 64; ++w) {
     u32 word = mine->exponents[w];
     if (w == 0) word &= ~1u;                        // zero and what is next to it
     if (w == LEADS / 64 - 1) word &= ~(u32)0 >> 1;  // infinities
     if (word == 0) continue;
-    if (least == LEADS) least = w * 32 + highest_bit32(word & (0u - word));
-    largest = w * 32 + highest_bit32(word);
+    if (found.least == LEADS) found.least = w * 32 + highest_bit32(word & (0u - word));
+    found.largest = w * 32 + highest_bit32(word);
   }
-  // Space for the leads that samples have, and for all exponents between.
-  index_t sum = 0, all;
-  for (u32 lead = begin; lead < end; ++lead) {
-    const u32 e = exponent_of(lead), seen = mine->spread[lead];
-    u32 log2_times = 0;
-    if (seen != 0) {
-      // With so many samples there may be so many more.
-      const u32 likely = (seen + 4 + (1u << highest_bit32(seen) / 2)) * 256;
-      while (likely > most << log2_times && log2_times < SPREAD_BITS) ++log2_times;
-    }
-    mine->spread[lead] = log2_times;
-    sum += e == 0 || e == LEADS / 2 - 1 || (e >= least && e <= largest + EXPONENTS_ABOVE)
-               ? 1u << log2_times
-               : 0;
-  }
-  wg_scan_add(mine->scratch, WG, sum, &all);
-  if (all > LEADS) return 0;
-  const u32 below = min(EXPONENTS_BELOW, (u32)(LEADS - all) / 2);
-  // The tables.
-  sum = 0;
-  for (u32 lead = begin; lead < end; ++lead) {
-    const u32 e = exponent_of(lead);
-    const u32 has_space =
-        e == 0 || e == LEADS / 2 - 1 || (e + below >= least && e <= largest + EXPONENTS_ABOVE);
-    mine->spread[lead] = has_space ? mine->spread[lead] : SPREAD_NONE;
-    sum += has_space ? 1u << mine->spread[lead] : 0;
-  }
-  u32 first = (u32)wg_scan_add(mine->scratch, WG, sum, &all);
+  return found;
+}
+
+// Writes the tables from mine->spread, which has for each lead log2 of its space, or SPREAD_NONE.
+// With barriers.
+INLINE void write_spread(LOCAL msd_count_memory_t* mine, GLOBAL u32* table, GLOBAL u32* back,
+                         u32 begin, u32 end) {
+  index_t sum = 0, sum_before_zeros = 0, all;
   for (u32 lead = begin; lead < end; ++lead) {
     const u32 log2_times = mine->spread[lead];
+    sum += log2_times != SPREAD_NONE ? 1u << log2_times : 0;
+    if (lead + 1 == LEAD_AFTER_ZEROS || lead + 1 == end)
+      if (lead < LEAD_AFTER_ZEROS) sum_before_zeros = sum;
+  }
+  u32 first = (u32)wg_scan_add(mine->scratch, WG, sum, &all);
+#if SETS_ASIDE
+  wg_scan_add(mine->scratch, WG, sum_before_zeros, &all);
+  const u32 left_out = (u32)(0 - all) % GAP_LEADS;
+  if (local_id() == 0) mine->gap = FIRST_BUCKET((u32)all + left_out);
+  first += begin > LEAD_AFTER_ZEROS ? left_out : 0;
+#endif
+  for (u32 lead = begin; lead < end; ++lead) {
+#if SETS_ASIDE
+    first += lead == LEAD_AFTER_ZEROS ? left_out : 0;
+#endif
+    const u32 log2_times = mine->spread[lead];
     if (log2_times != SPREAD_NONE) {
-      const u32 e = exponent_of(lead);
       mine->spread[lead] =
-          COUNT_ENTRY(first, log2_times) | (e == 0 || e == LEADS / 2 - 1 ? MAY_TIE : 0);
+          COUNT_ENTRY(first, log2_times) | (MAY_HAVE_CLASS(exponent_of(lead)) ? HAS_CLASS : 0);
       if (group_id() == 0) {
         table[lead] = spread_entry(first, log2_times);
         for (u32 i = 0; i < 1u << log2_times; ++i)
@@ -137,6 +154,39 @@ INLINE u32 make_spread(LOCAL msd_count_memory_t* mine, GLOBAL u32* table, GLOBAL
     }
   }
   barrier_local();
+}
+
+// Makes the table of spread orders from mine->spread, which counts the samples of each lead. A
+// lead's space doubles until its buckets have at most `most` / 256 samples. Leads without samples
+// keep the space that they have in the plain order, as far as there is space: the largest exponents
+// first, since numbers of that size come by chance; and zero. Work-group 0 writes `table` (from
+// leads to spread orders) and `back` (from spread orders to leads). Returns 0 if there is not
+// enough space.
+INLINE u32 make_spread(LOCAL msd_count_memory_t* mine, GLOBAL u32* table, GLOBAL u32* back,
+                       u32 most) {
+  const u32 t = local_id(), own = LEADS > WG ? LEADS / WG : 1;
+  const u32 begin = min(t * own, LEADS), end = min(begin + own, LEADS);
+  exponents_t exponents = find_exponents(mine, begin, end);
+  // Space for the leads that samples have, and for all exponents between.
+  index_t sum = 0, all;
+  for (u32 lead = begin; lead < end; ++lead) {
+    const u32 seen = mine->spread[lead];
+    u32 log2_times = 0;
+    if (seen != 0) {
+      // With so many samples there may be so many more.
+      const u32 likely = (seen + 4 + (1u << highest_bit32(seen) / 2)) * 256;
+      while (likely > most << log2_times && log2_times < SPREAD_BITS) ++log2_times;
+    }
+    mine->spread[lead] = log2_times;
+    sum += has_space(exponents, lead) ? 1u << log2_times : 0;
+  }
+  wg_scan_add(mine->scratch, WG, sum, &all);
+  all += GAP_LEADS - 1;
+  if (all > LEADS) return 0;
+  exponents.below = min(EXPONENTS_BELOW, (u32)(LEADS - all) / 2);
+  for (u32 lead = begin; lead < end; ++lead)
+    if (!has_space(exponents, lead)) mine->spread[lead] = SPREAD_NONE;
+  write_spread(mine, table, back, begin, end);
   return 1;
 }
 
@@ -279,20 +329,30 @@ typedef u32 window_t;
 
 // ---- The count ----
 
-// Returns the key's bucket. Sets *misfits if the key ties or (SPREAD_BITS) has no space in the
-// table; the bucket then has no meaning.
-INLINE u32 bucket_of(LOCAL msd_count_memory_t* mine, ukey_t key, u32 shift, window_t w, u32 mapped,
-                     u32* misfits) {
 #if SPREAD_BITS
-  const ukey_t order = untied_order(key);
-  const u32 entry = mine->spread[spread_index(order)];
-  if (entry >= MAY_TIE && (entry == SPREAD_NONE || key_ties(key))) *misfits = 1;
+INLINE u32 bucket_of_order(ukey_t order, u32 entry, u32 shift) {
 #if BUCKET_BITS >= SPREAD_BITS
   const u32 low = (u32)(order >> (KEY_BITS - 32)) & ((1u << LEAD_LOW) - 1);
   return ((entry >> 8) + (low >> (entry & 31))) & (BUCKETS - 1);
 #else
   return (u32)(spread_order(order, entry) >> shift) & (BUCKETS - 1);
 #endif
+}
+#endif
+
+// Returns the key's bucket. With SPREAD_BITS, sets *others if the key may have a class or has no
+// space in the table; the bucket then has no meaning.
+INLINE u32 bucket_of(LOCAL msd_count_memory_t* mine, ukey_t key, u32 shift, window_t w, u32 mapped,
+                     u32* others) {
+#if SPREAD_BITS
+  const ukey_t order = untied_order(key);
+  const u32 entry = mine->spread[spread_index(order)];
+#if SETS_ASIDE
+  if (entry >= HAS_CLASS) *others = 1;
+#else
+  if (entry >= HAS_CLASS && (entry == SPREAD_NONE || key_ties(key))) *others = 1;
+#endif
+  return bucket_of_order(order, entry, shift);
 #else
 #if MAPS
   if (mapped) return bucket_of_place(&mine->map, place_in_window(w, key_order(key)));
@@ -300,6 +360,23 @@ INLINE u32 bucket_of(LOCAL msd_count_memory_t* mine, ukey_t key, u32 shift, wind
   return key_digit(key, shift, BUCKETS - 1);
 #endif
 }
+
+#if SETS_ASIDE
+#define NO_BUCKET (~0u)
+// The same for any key: NO_BUCKET if it has a class, which is added to *members. Sets *misfits if
+// it has no space in the table.
+INLINE u32 bucket_or_class(LOCAL msd_count_memory_t* mine, ukey_t key, u32 shift, u32* members,
+                           u32* misfits) {
+  if (has_class(key)) {
+    *members += is_nan(key) ? ONE_NAN : ONE_ZERO;
+    return NO_BUCKET;
+  }
+  const ukey_t order = untied_order(key);
+  const u32 entry = mine->spread[spread_index(order)];
+  if (entry == SPREAD_NONE) *misfits = 1;
+  return bucket_of_order(order, entry & ~HAS_CLASS, shift);
+}
+#endif
 
 // Adds `what` to a bucket's count in local memory.
 INLINE void count_bucket(LOCAL u32* counts, GLOBAL u32* global_counts, u32 bucket, u32 what) {
@@ -398,6 +475,36 @@ INLINE u32 digits_are_few(LOCAL msd_count_memory_t* mine, const ukey_t* sample, 
 }
 #endif
 
+#if SETS_ASIDE
+// Called by the last work-group of the count: replaces each tile's members by the members before
+// it, and writes the head of `aside`. Returns how many keys are set aside. With barriers.
+OUTLINE u32 scan_aside(LOCAL msd_count_memory_t* mine, GLOBAL u32* aside, u64 n) {
+  if (load_relaxed(&aside[ASIDE_FOUND]) == 0) return 0;
+  GLOBAL u32* words = aside + ASIDE_HEAD;
+  const u32 tiles = (u32)((n + SETS_ASIDE - 1) / SETS_ASIDE), own = (tiles + WG - 1) / WG,
+            begin = min(local_id() * own, tiles), end = min(begin + own, tiles);
+  u32 zeros = 0, nans = 0;
+  for (u32 tile = begin; tile < end; ++tile) {
+    const u32 members = load_relaxed(&words[2 * tile]);
+    zeros += members & 0xffff, nans += members >> 16;
+  }
+  index_t all_zeros, all_nans;
+  zeros = (u32)wg_scan_add(mine->scratch, WG, zeros, &all_zeros);
+  nans = (u32)wg_scan_add(mine->scratch, WG, nans, &all_nans);
+  for (u32 tile = begin; tile < end; ++tile) {
+    const u32 members = load_relaxed(&words[2 * tile]);
+    words[2 * tile] = zeros, words[2 * tile + 1] = nans;
+    zeros += members & 0xffff, nans += members >> 16;
+  }
+  if (local_id() == 0) {
+    aside[0] = words[2 * tiles] = (u32)all_zeros;
+    aside[1] = words[2 * tiles + 1] = (u32)all_nans;
+    aside[2] = mine->gap;
+  }
+  return (u32)(all_zeros + all_nans);
+}
+#endif
+
 // Called by the last work-group of the count. starts[b] becomes the number of records in all
 // buckets before b, of `buckets`, a constant; starts[buckets] = n. Returns 1 if a bucket has more
 // than `capacity` records.
@@ -481,6 +588,9 @@ INLINE u32 count_crowded(LOCAL msd_count_memory_t* mine, const u32* bucket, u32 
   u32 crowded = 0;
   UNROLL
   for (u32 i = 0; i < samples; ++i) {
+#if SETS_ASIDE
+    if (bucket[i] == NO_BUCKET) continue;
+#endif
     const u32 before = local_add(&mine->counts[bucket[i] / PER_WORD], 1u << PLACE(bucket[i]));
     crowded += COUNT_OF(before, bucket[i]) >= crowd ? 1u : 0u;
   }
@@ -537,14 +647,18 @@ INLINE verdict_t judge(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* samp
   v.skewed = v.mapped = 0;
 #if SAMPLES
   const u32 t = local_id();
-  u32 spreads = 1, repeats = 0, misfits = 0;
+  u32 spreads = 1, repeats = 0, members = 0, others = 0;
   ukey_t sample[SAMPLES];
   UNROLL
   for (u32 i = 0; i < SAMPLES; ++i) sample[i] = samples[(i * WG + t) * (GATHERED / SAMPLES)];
 #if SPREAD_BITS
   UNROLL
-  for (u32 i = 0; i < SAMPLES; ++i)
+  for (u32 i = 0; i < SAMPLES; ++i) {
+#if SETS_ASIDE
+    if (has_class(sample[i])) continue;
+#endif
     local_add(&mine->spread[spread_index(key_order(sample[i]))], 1u);
+  }
   barrier_local();
   spreads = make_spread(mine, spread, back, limits.lead);
 #endif
@@ -556,7 +670,11 @@ INLINE verdict_t judge(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* samp
     u32 bucket[SAMPLES];
     UNROLL
     for (u32 i = 0; i < SAMPLES; ++i)
-      bucket[i] = bucket_of(mine, sample[i], shift, v.window, 0, &misfits);
+#if SETS_ASIDE
+      bucket[i] = bucket_or_class(mine, sample[i], shift, &members, &others);
+#else
+      bucket[i] = bucket_of(mine, sample[i], shift, v.window, 0, &others);
+#endif
     spreads = count_crowded(mine, bucket, SAMPLES, limits.crowd) == 0;
   }
 #if MAPS
@@ -576,38 +694,101 @@ INLINE verdict_t judge(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* samp
   return v;
 }
 
-// Counts this work-group's keys in mine->counts; `mapped` is a constant. Returns not 0 if a key
-// ties or has no space in the table. If the keys of a sub-group are in one bucket, as in sorted
-// input, one addition counts a row of them.
+#if SETS_ASIDE
+// Adds the members among neighbouring keys of a sub-group, of which one is key `at`, to their tile.
+INLINE void add_aside(LOCAL msd_count_memory_t* mine, GLOBAL u32* aside, u64 at, u32 members) {
+#if SG_NATIVE
+  if (sg_ballot(0, members != 0) == 0) return;
+  for (u32 distance = 1; distance < SG_LANES; distance *= 2)
+    members += sg_shuffle(0, members, sg_lane() ^ distance);
+  if (sg_lane() != 0) return;
+#endif
+  if (members == 0) return;
+  global_add(&aside[ASIDE_HEAD + 2 * (u32)(at / SETS_ASIDE)], members);
+  mine->found = 1;
+}
+#endif
+
+// Keys that a work-group counts at once.
+#define BLOCK ((u32)(WG * ITEMS))
+#define KEY_AT(i) (sg_index() * (ITEMS * SG_LANES) + (i)*SG_LANES + sg_lane())
+
+#if SETS_ASIDE
+// Counts the first `count` keys of a block, among which may be keys with classes, or none at all.
+// Returns not 0 if one has no space in the table.
+#define TILE_ROWS (ITEMS * SG_LANES <= 256 ? ITEMS : 256 / SG_LANES)  // surely in one tile
+INLINE u32 count_and_set_aside(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* keys, u64 base,
+                               u32 count, GLOBAL u32* counts, u32 shift, GLOBAL u32* aside) {
+  u32 misfits = 0;
+  ukey_t key[ITEMS];
+  UNROLL
+  for (u32 i = 0; i < ITEMS; ++i) key[i] = keys[base + min(KEY_AT(i), count - 1)];
+  UNROLL
+  for (u32 row = 0; row < ITEMS; row += TILE_ROWS) {
+    u32 members = 0;
+    UNROLL
+    for (u32 i = row; i < row + TILE_ROWS; ++i) {
+      if (KEY_AT(i) >= count) continue;
+      const u32 bucket = bucket_or_class(mine, key[i], shift, &members, &misfits);
+      if (bucket != NO_BUCKET) count_bucket(mine->counts, counts, bucket, 1);
+    }
+    add_aside(mine, aside, base + KEY_AT(row), members);
+  }
+  return misfits;
+}
+#endif
+
+// Counts a block of keys. If the keys of a sub-group are in one bucket, as in sorted input, one
+// addition counts a row of them.
+INLINE void count_block(LOCAL msd_count_memory_t* mine, sub_group_t sg, GLOBAL u32* counts,
+                        const u32* bucket) {
+#if SG_NATIVE
+  if (sg_ballot(sg, bucket[0] != sg_shuffle(sg, bucket[0], 0)) == 0) {
+    UNROLL
+    for (u32 i = 0; i < ITEMS; ++i) {
+      if (sg_ballot(sg, bucket[i] != sg_shuffle(sg, bucket[i], 0)) != 0)
+        count_bucket(mine->counts, counts, bucket[i], 1);
+      else if (sg_lane() == 0)
+        count_bucket(mine->counts, counts, bucket[i], SG_LANES);
+    }
+    return;
+  }
+#endif
+  UNROLL
+  for (u32 i = 0; i < ITEMS; ++i) count_bucket(mine->counts, counts, bucket[i], 1);
+}
+
+// Counts this work-group's keys in mine->counts, and those that are set aside in `aside`; `mapped`
+// is a constant. Returns not 0 if a key has no space in the table or, without SETS_ASIDE, may tie.
 INLINE u32 count_keys(LOCAL msd_count_memory_t* mine, sub_group_t sg, GLOBAL const ukey_t* keys,
-                      GLOBAL u32* counts, u64 n, u32 shift, window_t w, u32 mapped) {
+                      GLOBAL u32* counts, u64 n, u32 shift, window_t w, u32 mapped,
+                      GLOBAL u32* aside) {
   const u32 t = local_id();
   u32 misfits = 0;
-  for (u64 base = (u64)group_id() * WG * ITEMS; base < n; base += (u64)group_count() * WG * ITEMS) {
-    const u32 first = sg_index() * (ITEMS * SG_LANES) + sg_lane();
-    GLOBAL const ukey_t* tile = keys + base;
-    if (n - base >= WG * ITEMS) {
-      u32 bucket[ITEMS];
+  for (u64 base = (u64)group_id() * BLOCK; base < n; base += (u64)group_count() * BLOCK) {
+    GLOBAL const ukey_t* block = keys + base;
+    if (n - base >= BLOCK) {
+      u32 bucket[ITEMS], others = 0;
       UNROLL
       for (u32 i = 0; i < ITEMS; ++i)
-        bucket[i] = bucket_of(mine, tile[first + i * SG_LANES], shift, w, mapped, &misfits);
-#if SG_NATIVE
-      if (sg_ballot(sg, bucket[0] != sg_shuffle(sg, bucket[0], 0)) == 0) {
-        UNROLL
-        for (u32 i = 0; i < ITEMS; ++i) {
-          if (sg_ballot(sg, bucket[i] != sg_shuffle(sg, bucket[i], 0)) != 0)
-            count_bucket(mine->counts, counts, bucket[i], 1);
-          else if (sg_lane() == 0)
-            count_bucket(mine->counts, counts, bucket[i], SG_LANES);
-        }
+        bucket[i] = bucket_of(mine, block[KEY_AT(i)], shift, w, mapped, &others);
+#if SETS_ASIDE
+      if (sg_ballot(sg, others) != 0) {
+        misfits |= count_and_set_aside(mine, keys, base, BLOCK, counts, shift, aside);
         continue;
       }
+#else
+      misfits |= others;
 #endif
-      UNROLL
-      for (u32 i = 0; i < ITEMS; ++i) count_bucket(mine->counts, counts, bucket[i], 1);
+      count_block(mine, sg, counts, bucket);
     } else {
+#if SETS_ASIDE
+      misfits |= count_and_set_aside(mine, keys, base, (u32)(n - base), counts, shift, aside);
+#else
       for (u32 i = t; i < (u32)(n - base); i += WG)
-        count_bucket(mine->counts, counts, bucket_of(mine, tile[i], shift, w, mapped, &misfits), 1);
+        count_bucket(mine->counts, counts, bucket_of(mine, block[i], shift, w, mapped, &misfits),
+                     1);
+#endif
     }
   }
   barrier_local();
@@ -615,6 +796,9 @@ INLINE u32 count_keys(LOCAL msd_count_memory_t* mine, sub_group_t sg, GLOBAL con
     const u32 count = COUNT_OF(mine->counts[b / PER_WORD], b);
     if (count != 0) global_add(&counts[b], count);
   }
+#if SETS_ASIDE
+  if (t == 0 && mine->found) global_add(&aside[ASIDE_FOUND], 1u);
+#endif
   return misfits;
 }
 
@@ -622,9 +806,38 @@ INLINE u32 count_keys(LOCAL msd_count_memory_t* mine, sub_group_t sg, GLOBAL con
 // Out of line, so that keys that are not mapped are counted with registers of their own.
 OUTLINE void count_mapped_keys(LOCAL msd_count_memory_t* mine, sub_group_t sg,
                                GLOBAL const ukey_t* keys, GLOBAL u32* counts, u64 n, window_t w) {
-  count_keys(mine, sg, keys, counts, n, 0, w, 1);
+  count_keys(mine, sg, keys, counts, n, 0, w, 1, 0);
 }
 #endif
+
+INLINE void clear_memory(LOCAL msd_count_memory_t* mine) {
+  const u32 t = local_id();
+  for (u32 i = t; i < COUNT_WORDS; i += WG) mine->counts[i] = 0;
+  if (t == 0) mine->crowded = 0;
+#if SETS_ASIDE
+  if (t == 0) mine->found = 0;
+#endif
+#if SPREAD_BITS
+  for (u32 i = t; i < LEADS; i += WG) mine->spread[i] = 0;
+  for (u32 i = t; i < LEADS / 64; i += WG) mine->exponents[i] = 0;
+#endif
+#if MAPS
+  if (t < 4) mine->edges[t] = 0;
+#endif
+  barrier_local();
+}
+
+// Returns 1 in the last work-group that calls it; what the others wrote is visible then. With
+// barriers.
+INLINE u32 is_last_group(LOCAL msd_count_memory_t* mine, GLOBAL u32* done) {
+  barrier_all();
+  if (local_id() == 0) {
+    global_add_release(&done[0], 1u);
+    mine->last = load_acquire(&done[0]) == group_count() ? global_add(&done[1], 1u) == 0 : 0;
+  }
+  barrier_all();
+  return mine->last;
+}
 
 // Counts the keys of each bucket, which is the value of a key's order from bit `shift` on or, if
 // these crowd few buckets, what a map says. If the samples show that neither spreads the keys, sets
@@ -635,9 +848,9 @@ OUTLINE void count_mapped_keys(LOCAL msd_count_memory_t* mine, sub_group_t sg,
 //   skewed        in and out: 0 at first, and if keys spread by their leading bits.
 //                 VERDICT_MAPPED or VERDICT_LISTED if they are mapped. 1 if a bucket has more than
 //                 `capacity` records (mapped: if all such buckets have more than `most_listed`
-//                 together), if the samples pass a threshold, or if keys tie or have no space in
-//                 the table (SPREAD_BITS); FEW_DIGITS if the samples also tell that most digits
-//                 have few values
+//                 together), if the samples pass a threshold, or if keys have no space in the
+//                 table (SPREAD_BITS) or, without SETS_ASIDE, may tie; FEW_DIGITS if the samples
+//                 also tell that most digits have few values
 //   crowd … lead_most  thresholds for the samples (limits_t)
 //   spread, back  out, SPREAD_BITS: the tables of make_spread, with `lead_most`
 //   map           out, if keys are mapped: MAP_WORDS words
@@ -646,27 +859,19 @@ OUTLINE void count_mapped_keys(LOCAL msd_count_memory_t* mine, sub_group_t sg,
 //                 keys differ, and the number of their records; for each where it begins, and m
 //                 numbers after these how many records are in those before it
 //   done          work space: two words, 0 at first
-//   starts        out: where each bucket begins, and the end
+//   starts        out: where each bucket begins, and the end; without the keys that are set aside
+//   aside         out, SETS_ASIDE: 0 at first; see msd_set_aside.cl
 KERNEL(WG)
 void msd_count(GLOBAL const ukey_t* keys, GLOBAL const ukey_t* samples, GLOBAL u32* counts,
                GLOBAL u32* skewed, u64 n, u32 shift, u32 crowd, u32 map_crowd, u32 map_crowded,
                u32 repeats_most, u32 dense_width, u32 few_repeats, u32 few_agree, u32 lead_most,
                GLOBAL u32* spread, GLOBAL u32* back, GLOBAL u32* map, GLOBAL ukey_t* bounds,
                GLOBAL u32* list, u32 most_listed, GLOBAL u32* done, GLOBAL u32* starts,
-               u32 capacity) {
+               u32 capacity, GLOBAL u32* aside) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(msd_count_memory_t, mine);
   const u32 t = local_id();
-  for (u32 i = t; i < COUNT_WORDS; i += WG) mine->counts[i] = 0;
-  if (t == 0) mine->crowded = 0;
-#if SPREAD_BITS
-  for (u32 i = t; i < LEADS; i += WG) mine->spread[i] = 0;
-  for (u32 i = t; i < LEADS / 64; i += WG) mine->exponents[i] = 0;
-#endif
-#if MAPS
-  if (t < 4) mine->edges[t] = 0;
-#endif
-  barrier_local();
+  clear_memory(mine);
   limits_t limits;
   limits.crowd = crowd, limits.map_crowd = map_crowd, limits.map_crowded = map_crowded;
   limits.repeats = repeats_most, limits.dense_width = dense_width;
@@ -685,17 +890,11 @@ void msd_count(GLOBAL const ukey_t* keys, GLOBAL const ukey_t* samples, GLOBAL u
     count_mapped_keys(mine, sg, keys, counts, n, v.window);
   } else
 #endif
-    misfits = count_keys(mine, sg, keys, counts, n, shift, v.window, 0);
+    misfits = count_keys(mine, sg, keys, counts, n, shift, v.window, 0, aside);
   if (misfits != 0) global_add(skewed, 1u);
 
   // The last work-group that is done finds where buckets begin.
-  barrier_all();
-  if (t == 0) {
-    global_add_release(&done[0], 1u);
-    mine->last = load_acquire(&done[0]) == group_count() ? global_add(&done[1], 1u) == 0 : 0;
-  }
-  barrier_all();
-  if (!mine->last) return;
+  if (!is_last_group(mine, done)) return;
 #if MAPS
   if (v.mapped) {
     const u32 crowded = start_buckets(mine, sg, counts, starts, n, capacity, MAP_BUCKETS);
@@ -705,6 +904,9 @@ void msd_count(GLOBAL const ukey_t* keys, GLOBAL const ukey_t* samples, GLOBAL u
     if (t == 0 && load_relaxed(skewed) == 0) *skewed = verdict;
     return;
   }
+#endif
+#if SETS_ASIDE
+  n -= scan_aside(mine, aside, n);
 #endif
   if (start_buckets(mine, sg, counts, starts, n, capacity, BUCKETS) && t == 0)
     global_add(skewed, 1u);

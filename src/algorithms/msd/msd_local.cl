@@ -1,5 +1,5 @@
-// msd: a work-group sorts a bucket in local memory, by bins (msd_map.cl, bins.cl and bin_sort.cl
-// come before this file).
+// msd: a work-group sorts a bucket in local memory, by bins (msd_map.cl, msd_set_aside.cl, bins.cl
+// and bin_sort.cl come before this file).
 //
 // An item is what is sorted. COMPOSITE: the bits of the key's order that are still open, then the
 // record's position in the bucket. Else the key's order itself, or if keys are mapped, its distance
@@ -13,6 +13,7 @@ PARAMETER(GATHER_KEYS)  // 1: an item does not hold all bits of its key, which i
 PARAMETER(KEEP_KEYS)    // 1: with GATHER_KEYS, keys wait in local memory instead
 PARAMETER(SPREAD_BITS)  // not 0: keys are spread orders of floats with so many leading bits
 PARAMETER(ONE_LEAD)     // with SPREAD_BITS, 1: all keys of a bucket share these bits, their lead
+PARAMETER(SETS_ASIDE)   // see msd_set_aside.cl
 
 #define MAPS (MAP_CELLS != 0)
 // 1: the lead is needed to make items. Else it is loaded after the sort, since registers are few.
@@ -122,7 +123,7 @@ INLINE local_bins_t choose_mapped_bins(ukey_t distance) {
 #endif
 #if VALUE_BYTES
 #define LOAD_VALUE(at) mine->values[at] = values_in[begin + at];
-#define STORE_VALUE(at, item) values_out[begin + at] = mine->values[POSITION(item)];
+#define STORE_VALUE(at, item) values_out[out + at] = mine->values[POSITION(item)];
 #else
 #define LOAD_VALUE(at)
 #define STORE_VALUE(at, item)
@@ -135,24 +136,25 @@ INLINE local_bins_t choose_mapped_bins(ukey_t distance) {
 // The key of the work-item's item i, which goes to place `at` of the bucket.
 #if KEEP_KEYS
 #define STORE_KEY(i, at, item) \
-  if (keys_out) keys_out[begin + at] = mine->keys[POSITION(item)];
+  if (keys_out) keys_out[out + at] = mine->keys[POSITION(item)];
 #elif GATHER_KEYS
 #define STORE_KEY(i, at, item) \
-  if (keys_out) keys_out[begin + at] = key[i];
+  if (keys_out) keys_out[out + at] = key[i];
 #elif COMPOSITE
 #define STORE_KEY(i, at, item) \
   if (keys_out)                \
-    keys_out[begin + at] = KEY_OF(bucket_order | (ukey_t)(item >> POSITION_BITS) << bins.zeros);
+    keys_out[out + at] = KEY_OF(bucket_order | (ukey_t)(item >> POSITION_BITS) << bins.zeros);
 #elif MAPS
-#define STORE_KEY(i, at, item) keys_out[begin + at] = KEY_OF((item >> bins.zeros) + group_first);
+#define STORE_KEY(i, at, item) keys_out[out + at] = KEY_OF((item >> bins.zeros) + group_first);
 #else
-#define STORE_KEY(i, at, item) keys_out[begin + at] = KEY_OF(item);
+#define STORE_KEY(i, at, item) keys_out[out + at] = KEY_OF(item);
 #endif
 
-// Sorts one bucket of `count` records from `begin` on, or with MAPS a group of buckets whose orders
-// are from group_bounds[0] to group_bounds[1]. See the kernel for the others.
-INLINE void sort_bucket(LOCAL msd_local_memory_t* mine, sub_group_t sg, u64 begin, u32 count,
-                        GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
+// Sorts one bucket of `count` records from `begin` on into the places from `out` on, or with MAPS a
+// group of buckets whose orders are from group_bounds[0] to group_bounds[1]. See the kernel for the
+// others.
+INLINE void sort_bucket(LOCAL msd_local_memory_t* mine, sub_group_t sg, u64 begin, u64 out,
+                        u32 count, GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                         GLOBAL const value_t* values_in, GLOBAL value_t* values_out,
                         GLOBAL const u32* back, GLOBAL const ukey_t* group_bounds, u32 begin_bit,
                         u32 low_bits, u32 shift) {
@@ -222,6 +224,24 @@ INLINE void sort_bucket(LOCAL msd_local_memory_t* mine, sub_group_t sg, u64 begi
   }
 }
 
+#if SETS_ASIDE
+// Writes the work-group's share of the keys that were set aside to their places.
+INLINE void put_in_place(aside_head_t head, GLOBAL const u32* starts, u64 n,
+                         GLOBAL const ukey_t* aside_keys, GLOBAL ukey_t* keys_out) {
+  const u32 zeros = head.zeros, nans = head.nans, members = zeros + nans;
+  const u32 first = (u32)n - members,  // of them in aside_keys
+      zeros_at = starts[head.gap] + (KEY_NAN == NAN_FIRST ? nans : 0),
+            nans_at = KEY_NAN == NAN_FIRST ? 0 : (u32)n - nans;
+  const u32 share = (u32)(((u64)members + group_count() - 1) / group_count()),
+            begin = (u32)min((u64)group_id() * share, (u64)members),
+            end = min(begin + share, members);
+  for (u32 i = begin + local_id(); i < end; i += WG) {
+    const u32 out = i < zeros ? zeros_at + i : nans_at + (i - zeros);
+    keys_out[out] = aside_keys[first + i];
+  }
+}
+#endif
+
 // Sorts buckets, the records from starts[b] to starts[b + 1]: work-group b sorts bucket b. With
 // MAPS they are groups of mapped buckets, and a work-group sorts one after the other.
 //   keys_in, values_in    in: the partitioned records; keys_out may be keys_in
@@ -234,12 +254,17 @@ INLINE void sort_bucket(LOCAL msd_local_memory_t* mine, sub_group_t sg, u64 begi
 //   map, group_bounds     in, MAPS: from msd_partition. Groups that are too large are left
 //   begin_bit, low_bits   a key's open bits: low_bits of them from begin_bit on
 //   shift                 an item's bits from here on choose its bin
+//   n                     all records
+//   aside                 in, SETS_ASIDE: see msd_set_aside.cl
+//   aside_keys            in, SETS_ASIDE: what the first pass of the partition wrote
+//   has_gap               SETS_ASIDE, 1: keys_in has space where keys that were set aside will be
 KERNEL_RESIDENT(WG, RESIDENT)
 void msd_local(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                GLOBAL const value_t* values_in, GLOBAL value_t* values_out,
                GLOBAL const u32* starts, GLOBAL const u32* skewed, GLOBAL const u32* back,
                GLOBAL const u32* map, GLOBAL const ukey_t* group_bounds, u32 begin_bit,
-               u32 low_bits, u32 shift) {
+               u32 low_bits, u32 shift, u64 n, GLOBAL const u32* aside,
+               GLOBAL const ukey_t* aside_keys, u32 has_gap) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(msd_local_memory_t, mine);
   const u32 verdict = *skewed;
@@ -253,16 +278,24 @@ void msd_local(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
     if (alike && keys_out != keys_in)
       for (u32 i = local_id(); i < count; i += WG) keys_out[begin + i] = keys_in[begin + i];
     if (alike || count > CAPACITY) continue;
-    sort_bucket(mine, sg, begin, count, keys_in, keys_out, values_in, values_out, back,
+    sort_bucket(mine, sg, begin, begin, count, keys_in, keys_out, values_in, values_out, back,
                 group_bounds + 2 * g, begin_bit, low_bits, shift);
     barrier_local();  // the next group takes the same local memory
   }
 #else
   if (verdict != 0) return;
-  const u64 begin = starts[group_id()];
+  u64 begin = starts[group_id()];
   const u32 count = (u32)(starts[group_id() + 1] - begin);
+#if SETS_ASIDE
+  const aside_head_t head = load_aside(aside);
+  if (head.found != 0) put_in_place(head, starts, n, aside_keys, keys_out);
+  const u64 out = begin + aside_before(head, group_id());
+  if (has_gap) begin = out;
+#else
+  const u64 out = begin;
+#endif
   if (count == 0) return;
-  sort_bucket(mine, sg, begin, count, keys_in, keys_out, values_in, values_out, back, group_bounds,
-              begin_bit, low_bits, shift);
+  sort_bucket(mine, sg, begin, out, count, keys_in, keys_out, values_in, values_out, back,
+              group_bounds, begin_bit, low_bits, shift);
 #endif
 }

@@ -8,7 +8,7 @@
 // segment it is written key by key.
 //
 // A digit is a part of the number of the key's bucket, which is the key's leading bits, or what a
-// map says (msd_map.cl comes before this file).
+// map says (msd_map.cl and msd_set_aside.cl come before this file).
 //
 // Both passes are one launch. Work-groups take runs of tiles by ticket, and go on to the second
 // pass when all tiles of the first are written. They wait only for work-groups that have taken a
@@ -20,6 +20,7 @@ PARAMETER(RESIDENT)      // work-groups that share a compute unit
 PARAMETER(RUN)           // tiles of a ticket
 PARAMETER(SECTOR_BYTES)  // memory is written in units of so many bytes
 PARAMETER(SPREAD_BITS)   // not 0: keys are floats, and the first pass turns them into spread orders
+PARAMETER(SETS_ASIDE)    // with SPREAD_BITS: see msd_set_aside.cl
 PARAMETER(MAP_BUCKETS)   // with MAP_CELLS: buckets
 PARAMETER(MAP_LOCAL)     // with MAP_CELLS, 1: the map is copied to local memory
 
@@ -32,11 +33,11 @@ PARAMETER(MAP_LOCAL)     // with MAP_CELLS, 1: the map is copied to local memory
 #define SLOTS (TILE + RADIX * (CHUNK + QUAD))
 #define MAPS (MAP_CELLS != 0)
 #if SPREAD_BITS
-#define DIGIT(key) ((u32)((key) >> shift) & mask)
+#define DIGIT(key) ((u32)((key) >> p.shift) & p.mask)
 #elif MAPS
-#define DIGIT(key) (bucket_of_key(mine, map, window, key) >> shift & mask)
+#define DIGIT(key) (bucket_of_key(mine, p.map, p.window, key) >> p.shift & p.mask)
 #else
-#define DIGIT(key) key_digit(key, shift, mask)
+#define DIGIT(key) key_digit(key, p.shift, p.mask)
 #endif
 // DIGIT_OF(i): of the work-item's key i. A mapped key's digit is looked up once, and kept with
 // three others in a word. DIGIT_OF_QUAD: of the first key of a quad in local memory.
@@ -58,6 +59,10 @@ PARAMETER(MAP_LOCAL)     // with MAP_CELLS, 1: the map is copied to local memory
 // loaded.
 typedef struct {
   u32 begin, skip, number, count, segment;
+#if SETS_ASIDE
+  aside_places_t places;  // of the keys that the first pass sets aside
+  u32 members;            // their number
+#endif
 } tile_t;
 
 // The whole chunks of a digit: `count` slots from `slot` on; slot s goes to place s + to_out.
@@ -80,6 +85,10 @@ typedef struct {
   map_t map;
   u8 digit_of_quad[SLOTS / QUAD];
 #endif
+#if SETS_ASIDE
+  u32 set_aside[WG / SG_LANES];  // members of the classes in each sub-group's keys of the tile
+  aside_head_t aside;            // for the second pass
+#endif
 } msd_partition_memory_t;
 
 #if MAPS
@@ -100,9 +109,9 @@ INLINE u32 bucket_of_key(LOCAL const msd_partition_memory_t* mine, GLOBAL const 
 
 // Called by one work-item: describes the tile after `number` in its ticket's run, or the first one
 // of the next ticket. A number past the last tile means that there is none; the rest of `tile` has
-// no meaning then.
+// no meaning then. `aside`: null, or what the pass sets aside.
 INLINE void take_tile(LOCAL msd_partition_memory_t* mine, LOCAL tile_t* tile, GLOBAL u32* ticket,
-                      u32 number, u32 segments, u32 n) {
+                      u32 number, u32 segments, u32 n, GLOBAL const u32* aside) {
   number = (number + 1) % RUN != 0 ? number + 1 : global_add(ticket, 1u) * RUN;
   tile->number = number;
   u32 low = 0, high = segments;
@@ -118,14 +127,34 @@ INLINE void take_tile(LOCAL msd_partition_memory_t* mine, LOCAL tile_t* tile, GL
   tile->skip = begin - tile->begin;
   tile->count = min(TILE, mine->segments[low + 1] - begin);
   tile->segment = low;
+#if SETS_ASIDE
+  if (aside && number < mine->first_tiles[segments])
+    tile->places = places_of_tile(aside, number, n, &tile->members);
+#endif
 }
 
 #define LOAD_TILE(tile)                                         \
   {                                                             \
-    GLOBAL const ukey_t* own = from + (tile)->begin + first;    \
+    GLOBAL const ukey_t* own = p.from + (tile)->begin + first;  \
     UNROLL                                                      \
     for (u32 i = 0; i < ITEMS; ++i) key[i] = own[i * SG_LANES]; \
   }
+// Before a tile is ranked: the keys as the pass takes them, and their digits if they are mapped.
+#if SPREAD_BITS
+#define PREPARE_KEYS        \
+  if (p.number == 0) UNROLL \
+  for (u32 i = 0; i < ITEMS; ++i) key[i] = spread_key(key[i], p.spread);
+#elif MAPS
+#define PREPARE_KEYS                                            \
+  UNROLL                                                        \
+  for (u32 i = 0; i < ITEMS; ++i) {                             \
+    const u32 digit = DIGIT(key[i]) << 8 * (i % 4);             \
+    digits[i / 4] = i % 4 != 0 ? digits[i / 4] | digit : digit; \
+  }
+#else
+#define PREPARE_KEYS
+#endif
+#define FIRST_OF_LANE (sg_index() * (SG_LANES * ITEMS) + sg_lane())
 #define IN_TILE(i) (first + (i)*SG_LANES - skip < count)
 #define RANK_TILE(rank_of)                                   \
   UNROLL                                                     \
@@ -134,16 +163,17 @@ INLINE void take_tile(LOCAL msd_partition_memory_t* mine, LOCAL tile_t* tile, GL
     place[i / 2] = i % 2 ? place[i / 2] | rank << 16 : rank; \
   }
 #if MAPS
-#define SCATTER(i)                                                                                 \
-  {                                                                                                \
-    const u32 d = DIGIT_OF(i), to_slot = (place[(i) / 2] >> (16 * ((i) % 2)) & 0xffff) + ranks[d]; \
-    mine->keys[to_slot] = key[i];                                                                  \
-    NOTE_DIGIT(to_slot, d)                                                                         \
+#define SCATTER(i)                                               \
+  {                                                              \
+    const u32 d = DIGIT_OF(i), to_slot = PLACE_OF(i) + ranks[d]; \
+    mine->keys[to_slot] = key[i];                                \
+    NOTE_DIGIT(to_slot, d)                                       \
   }
 #else
-#define SCATTER(i) \
-  mine->keys[(place[(i) / 2] >> (16 * ((i) % 2)) & 0xffff) + ranks[DIGIT_OF(i)]] = key[i];
+#define SCATTER(i) mine->keys[PLACE_OF(i) + ranks[DIGIT_OF(i)]] = key[i];
 #endif
+
+#define PLACE_OF(i) (place[(i) / 2] >> (16 * ((i) % 2)) & 0xffff)
 
 #if KEY_BITS == 64
 #define FIRST_OF(quad) ((ukey_t)(quad).y << 32 | (quad).x)
@@ -240,6 +270,255 @@ INLINE void join_buckets(GLOBAL const u32* starts, GLOBAL const ukey_t* bounds, 
 }
 #endif
 
+// ---- The phases of a pass ----
+
+// A pass, as its phases need it.
+typedef struct {
+  GLOBAL const ukey_t* from;
+  GLOBAL ukey_t* to;
+  GLOBAL const u32 *starts, *map, *spread, *aside;
+  GLOBAL u32 *reserved, *ticket;
+#if MAPS
+  window_t window;
+#endif
+  u32 number, shift, mask, start_shift, segments, tiles, n;
+  u32 lead;  // keys from a sector's boundary to the output's first key
+} pass_t;
+
+#if SETS_ASIDE
+#define SET_ASIDE (p.number == 0 ? p.aside : 0)
+#else
+#define SET_ASIDE 0
+#endif
+
+// Find the segments and their tiles, and take the first ticket, while other work-groups still write
+// tiles of the pass before. Returns the number of tiles.
+INLINE u32 begin_pass(LOCAL msd_partition_memory_t* mine, pass_t p, u32 turn) {
+  const u32 t = local_id();
+  u32 begin = 0, end = 0;
+  index_t all;
+  if (t < p.segments) {
+    begin = p.starts[(t * (p.mask + 1)) << p.start_shift];
+    end = p.starts[((t + 1) * (p.mask + 1)) << p.start_shift];
+  }
+#if SETS_ASIDE
+  if (p.number == 0 && t == 0) end = p.n;  // `starts` is without what is set aside
+#endif
+  const u32 first_tile =
+      (u32)wg_scan_add(mine->scratch, RADIX, (end - begin + TILE - 1) / TILE, &all);
+  if (t < p.segments) {
+    if (t == 0) mine->segments[0] = begin;
+    mine->segments[t + 1] = end;
+    mine->first_tiles[t] = first_tile;
+  }
+#if SETS_ASIDE
+  if (t == 0) mine->first_tiles[p.segments] = (u32)all, mine->aside = load_aside(p.aside);
+#endif
+  if (t < RADIX) mine->ranks[turn % 2][t] = 0;
+  barrier_local();
+  if (t == 0)
+    take_tile(mine, &mine->tiles[turn % 3], p.ticket, RUN - 1, p.segments, p.n, SET_ASIDE);
+  return (u32)all;
+}
+
+#if SPREAD_BITS
+INLINE ukey_t spread_key(ukey_t key, GLOBAL const u32* spread) {
+  const ukey_t order = untied_order(key);
+  return spread_order(order, spread[spread_index(order)]);
+}
+#endif
+
+// Rank, after the keys that are carried.
+INLINE void rank_tile(LOCAL u32* ranks, sub_group_t sg, pass_t p, LOCAL const tile_t* tile,
+                      const ukey_t* key, const u32* digits, u32* place) {
+  const u32 first = FIRST_OF_LANE, count = tile->count, skip = tile->skip;
+  if (count < TILE) {
+    RANK_TILE(IN_TILE(i) ? local_add(&ranks[DIGIT_OF(i)], 1u) : 0u)
+  } else if (sg_ballot(sg, DIGIT_OF(0) != sg_shuffle(sg, DIGIT_OF(0), 0)) != 0) {
+    RANK_TILE(local_add(&ranks[DIGIT_OF(i)], 1u))
+  } else {
+    RANK_TILE(rank_alike(ranks, DIGIT_OF(i)))
+  }
+}
+
+#if SETS_ASIDE
+// Marks keys that are not in the tile; a rank has fewer bits.
+#define ABSENT 0x4000u
+STATIC_ASSERT(TILE <= ABSENT, a_rank_has_more_bits);
+// The same for a tile of the first pass that sets keys aside: these keep their bits, and have ranks
+// as rank_aside returns them. The others become spread orders.
+INLINE void rank_and_set_aside(LOCAL msd_partition_memory_t* mine, LOCAL u32* ranks, sub_group_t sg,
+                               pass_t p, LOCAL const tile_t* tile, ukey_t* key, u32* place) {
+  const u32 first = FIRST_OF_LANE, count = tile->count, skip = tile->skip;
+  u32 seen = 0;
+  RANK_TILE(IN_TILE(i) || count == TILE ? 0u : ABSENT)
+  UNROLL
+  for (u32 i = 0; i < ITEMS; ++i)
+    place[i / 2] |= rank_aside(sg, key[i], !(PLACE_OF(i) & ABSENT) && has_class(key[i]), &seen)
+                    << 16 * (i % 2);
+  if (sg_lane() == 0) mine->set_aside[sg_index()] = seen;
+  UNROLL
+  for (u32 i = 0; i < ITEMS; ++i)
+    key[i] = PLACE_OF(i) & ASIDE ? key[i] : spread_key(key[i], p.spread);
+  UNROLL
+  for (u32 i = 0; i < ITEMS; ++i)
+    if (!(PLACE_OF(i) & (ASIDE | ABSENT)))
+      place[i / 2] |= local_add(&ranks[DIGIT(key[i])], 1u) << 16 * (i % 2);
+}
+#endif
+
+// Scatter into local memory.
+INLINE void scatter_tile(LOCAL msd_partition_memory_t* mine, LOCAL const u32* ranks, pass_t p,
+                         LOCAL const tile_t* tile, const ukey_t* key, const u32* digits,
+                         const u32* place) {
+  const u32 first = FIRST_OF_LANE, count = tile->count, skip = tile->skip;
+  if (count == TILE) {
+    UNROLL
+    for (u32 i = 0; i < ITEMS; ++i) SCATTER(i)
+  } else {
+    UNROLL
+    for (u32 i = 0; i < ITEMS; ++i)
+      if (IN_TILE(i)) SCATTER(i)
+  }
+}
+
+#if SETS_ASIDE
+// The same for a tile that sets keys aside, which go to the output.
+INLINE void scatter_and_set_aside(LOCAL msd_partition_memory_t* mine, LOCAL const u32* ranks,
+                                  pass_t p, LOCAL const tile_t* tile, const ukey_t* key,
+                                  const u32* place) {
+  const aside_places_t places = places_of_sub_group(tile->places, mine->set_aside);
+  UNROLL
+  for (u32 i = 0; i < ITEMS; ++i) {
+    if (PLACE_OF(i) & ASIDE)
+      p.to[place_aside(places, key[i], PLACE_OF(i))] = key[i];
+    else if (!(PLACE_OF(i) & ABSENT))
+      SCATTER(i)
+  }
+}
+#endif
+
+// Puts the keys that the tile before has left into the first slots of their digit.
+INLINE void put_carried(LOCAL msd_partition_memory_t* mine, u32 slot, u32 carried,
+                        const uint4* carry) {
+  UNROLL
+  for (u32 q = 0; q < CARRY_QUADS; ++q)
+    if (q * QUAD < carried) {
+      *(LOCAL uint4*)&mine->keys[slot + q * QUAD] = carry[q];
+      NOTE_DIGIT(slot + q * QUAD, local_id())
+    }
+}
+
+// Returns the part of the output of a bucket of the pass.
+INLINE bucket_t bucket_of_pass(LOCAL const msd_partition_memory_t* mine, pass_t p, u32 number) {
+  u32 before = 0;
+#if SETS_ASIDE
+  if (p.number != 0) before = aside_before(mine->aside, number);
+#endif
+  return make_bucket(p.starts[number << p.start_shift] + before,
+                     p.starts[(number + 1) << p.start_shift] + before, p.lead);
+}
+
+// Write the whole chunks. A slot that is empty or carried lies in no digit's run, whatever key it
+// seems to have.
+INLINE void write_chunks(LOCAL const msd_partition_memory_t* mine, pass_t p, u32 slots) {
+  const u32 t = local_id();
+  UNROLL
+  for (u32 i = 0; i < (SLOTS + WG * QUAD - 1) / (WG * QUAD); ++i) {
+    const u32 at = (i * WG + t) * QUAD;
+    if (at >= slots) continue;
+    const uint4 quad = *(LOCAL const uint4*)&mine->keys[at];
+    const run_t run = mine->runs[DIGIT_OF_QUAD(at, quad)];
+    if (at - run.slot < run.count) *(GLOBAL uint4*)&p.to[(index_t)(run.to_out + at)] = quad;
+  }
+}
+
+// Carry what is left of a digit: the slots from `rest` on. Those from `written` to `end` are
+// written one by one: at the end of a segment, and if a bucket's last chunk has no place as a
+// chunk. `singles`: the bucket's keys that are written so.
+INLINE void carry_rest(LOCAL const msd_partition_memory_t* mine, pass_t p, bucket_t bucket,
+                       GLOBAL u32* singles, u32 written, u32 rest, u32 end, uint4* carry) {
+  const u32 count = end - written, single = count != 0 ? global_add(singles, count) : 0;
+  for (u32 i = 0; i < count; ++i) p.to[single_place(bucket, single + i)] = mine->keys[written + i];
+  UNROLL
+  for (u32 q = 0; q < CARRY_QUADS; ++q)
+    carry[q] = *(LOCAL const uint4*)&mine->keys[rest + q * QUAD];
+}
+
+// Partitions all tiles of a pass for which this work-group takes a ticket. `*turn_` counts its
+// tickets over all passes; the first one has been taken. Returns the number of tiles. `sets_aside`,
+// a constant: the pass sets keys aside.
+INLINE u32 partition_tiles(LOCAL msd_partition_memory_t* mine, sub_group_t sg, pass_t p, u32* turn_,
+                           u32 sets_aside) {
+  const u32 t = local_id(), first = FIRST_OF_LANE;
+  u32 turn = *turn_, taken = 0, carried = 0;
+  index_t all;
+  uint4 carry[CARRY_QUADS];  // of digit t, by work-item t
+  ukey_t key[ITEMS];
+  u32 place[(ITEMS + 1) / 2];   // two places a word
+  u32 digits[(ITEMS + 3) / 4];  // MAPS: four digits a word
+  if (mine->tiles[turn % 3].number < p.tiles) {
+    LOAD_TILE(&mine->tiles[turn % 3])
+  }
+  for (;; ++turn, ++taken) {
+    LOCAL tile_t *tile = &mine->tiles[turn % 3], *next = &mine->tiles[(turn + 1) % 3];
+    LOCAL u32* ranks = mine->ranks[turn % 2];
+    const u32 number = tile->number, segment = tile->segment;
+    if (number >= p.tiles) break;
+    if (t == 0) take_tile(mine, next, p.ticket, number, p.segments, p.n, sets_aside ? p.aside : 0);
+#if SETS_ASIDE
+    if (sets_aside)
+      rank_and_set_aside(mine, ranks, sg, p, tile, key, place);
+    else
+#endif
+    {
+      PREPARE_KEYS
+      rank_tile(ranks, sg, p, tile, key, digits, place);
+    }
+    barrier_local();
+
+    // Reserve each digit's chunks in the output; scan over digits.
+    const u32 more = next->number < p.tiles,
+              ends = next->number != number + 1 || !more || next->segment != segment;
+    const u32 of_digit = t < RADIX ? ranks[t] : 0, left = of_digit % CHUNK;
+    const u32 number_of_bucket = segment * (p.mask + 1) + min(t, p.mask);
+    u32 chunks = of_digit / CHUNK, chunk = 0;
+    if (chunks != 0) chunk = global_add(&p.reserved[2 * number_of_bucket], chunks);
+    const u32 slot =
+        (u32)wg_scan_add(mine->scratch, RADIX, (of_digit + QUAD - 1) / QUAD * QUAD, &all);
+    if (t < RADIX) {
+      ranks[t] = slot;
+      mine->ranks[(turn + 1) % 2][t] = ends ? 0 : left;
+      put_carried(mine, slot, carried, carry);
+    }
+    barrier_local();
+#if SETS_ASIDE
+    if (sets_aside)
+      scatter_and_set_aside(mine, ranks, p, tile, key, place);
+    else
+#endif
+      scatter_tile(mine, ranks, p, tile, key, digits, place);
+    if (more) LOAD_TILE(next)
+    bucket_t bucket;
+    if (t < RADIX) {
+      bucket = bucket_of_pass(mine, p, number_of_bucket);
+      chunks = min(chunk + chunks, bucket.chunks) - min(chunk, bucket.chunks);
+      mine->runs[t].to_out = bucket.first + chunk * CHUNK - slot;
+      mine->runs[t].slot = (u16)slot;
+      mine->runs[t].count = (u16)(chunks * CHUNK);
+    }
+    barrier_local();
+    write_chunks(mine, p, (u32)all);
+    if (t < RADIX) {
+      carried = ends ? 0 : left;
+      carry_rest(mine, p, bucket, &p.reserved[2 * number_of_bucket + 1], slot + chunks * CHUNK,
+                 slot + of_digit - left, slot + of_digit - carried, carry);
+    }
+  }
+  *turn_ = turn;
+  return taken;
+}
+
 //   keys_in   in: n keys, n at least TILE
 //   keys_a    out of the first pass: n keys (spread orders, with SPREAD_BITS)
 //   keys_b    out of the second pass, if there is one: n keys
@@ -257,12 +536,16 @@ INLINE void join_buckets(GLOBAL const u32* starts, GLOBAL const ukey_t* bounds, 
 //   group_bounds  out, MAP_CELLS: the first and the last order of each group
 //   capacity  a group of several buckets has at most so many records
 //   spread    in, SPREAD_BITS: the table of spread orders
+//   aside     null, or what is set aside (msd_set_aside.cl). If there is any, only the launch with
+//             SETS_ASIDE does something, else only the one without. The second pass leaves space
+//             where it will be
 KERNEL_RESIDENT(WG, RESIDENT)
 void msd_partition(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey_t* keys_b,
                    GLOBAL const u32* starts, GLOBAL u32* reserved, GLOBAL u32* state,
                    GLOBAL const u32* skewed, u64 n, u32 passes, u32 shifts, u32 widths,
                    GLOBAL u32* map, GLOBAL const ukey_t* bounds, GLOBAL u32* group_starts,
-                   GLOBAL ukey_t* group_bounds, u32 capacity, GLOBAL const u32* spread) {
+                   GLOBAL ukey_t* group_bounds, u32 capacity, GLOBAL const u32* spread,
+                   GLOBAL const u32* aside) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(msd_partition_memory_t, mine);
 #if MAPS
@@ -272,156 +555,44 @@ void msd_partition(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL u
   join_buckets(starts, bounds, capacity, &map[MAP_GROUPS], group_starts, group_bounds);
 #else
   if (*skewed != 0) return;
+  // Lists of which keys are set aside have a launch of their own, which needs more registers.
+  if (aside && (aside[ASIDE_FOUND] != 0) != (SETS_ASIDE != 0)) return;
 #endif
 #if MAP_LOCAL
   copy_map(mine, map);
 #endif
-  const u32 t = local_id(), first = sg_index() * (SG_LANES * ITEMS) + sg_lane();
+  const u32 t = local_id();
   u32 turn = 0, tiles = 0;
-  index_t all;
-
   for (u32 pass = 0; pass < passes; ++pass) {
-    const u32 shift = shifts >> 8 * pass & 255, mask = (1u << (widths >> 8 * pass & 255)) - 1;
-    const u32 last = pass + 1 == passes, start_shift = last ? 0 : widths >> 8 & 255;
-    GLOBAL const ukey_t* from = pass == 0 ? keys_in : keys_a;
-    GLOBAL ukey_t* to = pass == 0 ? keys_a : keys_b;
-    const u32 lead = (u32)((u64)to / sizeof(ukey_t)) % CHUNK;
-
-    // Find the segments and their tiles, and take the first ticket, while other work-groups still
-    // write tiles of the pass before.
-    if (pass != 0) reserved += 2 * RADIX;
+    pass_t p;
+    p.number = pass;
+    p.shift = shifts >> 8 * pass & 255;
+    p.mask = (1u << (widths >> 8 * pass & 255)) - 1;
+    p.start_shift = pass + 1 == passes ? 0 : widths >> 8 & 255;
+    p.from = pass == 0 ? keys_in : keys_a;
+    p.to = pass == 0 ? keys_a : keys_b;
+    p.lead = (u32)((u64)p.to / sizeof(ukey_t)) % CHUNK;
+    p.starts = starts, p.map = map, p.spread = spread, p.aside = aside;
+#if MAPS
+    p.window = window;
+#endif
+    p.reserved = reserved + (pass != 0 ? 2 * RADIX : 0);
+    p.ticket = &state[pass];
+    p.segments = pass == 0 ? 1 : 1u << (widths & 255);
+    p.n = (u32)n;
     const u32 tiles_before = tiles;
-    const u32 segments = pass == 0 ? 1 : 1u << (widths & 255);
-    u32 begin = 0, end = 0;
-    if (t < segments) {
-      begin = starts[(t * (mask + 1)) << start_shift];
-      end = starts[((t + 1) * (mask + 1)) << start_shift];
-    }
-    const u32 first_tile =
-        (u32)wg_scan_add(mine->scratch, RADIX, (end - begin + TILE - 1) / TILE, &all);
-    if (t < segments) {
-      if (t == 0) mine->segments[0] = begin;
-      mine->segments[t + 1] = end;
-      mine->first_tiles[t] = first_tile;
-    }
-    tiles = (u32)all;
-    if (t < RADIX) mine->ranks[turn % 2][t] = 0;
-    barrier_local();
-    if (t == 0) take_tile(mine, &mine->tiles[turn % 3], &state[pass], RUN - 1, segments, (u32)n);
+    tiles = p.tiles = begin_pass(mine, p, turn);
     if (t == 0 && pass != 0)  // the pass before must be done before its keys are read
       while (load_acquire(&state[2]) < tiles_before) {
       }
     barrier_all();
-
-    u32 taken = 0, carried = 0;
-    uint4 carry[CARRY_QUADS];  // of digit t, by work-item t
-    ukey_t key[ITEMS];
-    u32 place[(ITEMS + 1) / 2];  // two places a word
-#if MAPS
-    u32 digits[(ITEMS + 3) / 4];
+    u32 taken;
+#if SETS_ASIDE
+    if (pass == 0)
+      taken = partition_tiles(mine, sg, p, &turn, 1);
+    else
 #endif
-    if (mine->tiles[turn % 3].number < tiles) {
-      LOAD_TILE(&mine->tiles[turn % 3])
-    }
-    for (;; ++turn, ++taken) {
-      LOCAL tile_t *tile = &mine->tiles[turn % 3], *next = &mine->tiles[(turn + 1) % 3];
-      LOCAL u32* ranks = mine->ranks[turn % 2];
-      const u32 number = tile->number, count = tile->count, skip = tile->skip,
-                segment = tile->segment;
-      if (number >= tiles) break;
-#if SPREAD_BITS
-      if (pass == 0) UNROLL
-      for (u32 i = 0; i < ITEMS; ++i) {
-        const ukey_t order = untied_order(key[i]);
-        key[i] = spread_order(order, spread[spread_index(order)]);
-      }
-#endif
-      if (t == 0) take_tile(mine, next, &state[pass], number, segments, (u32)n);
-
-        // Rank, after the keys that are carried.
-#if MAPS
-      UNROLL
-      for (u32 i = 0; i < ITEMS; ++i) {
-        const u32 digit = DIGIT(key[i]) << 8 * (i % 4);
-        digits[i / 4] = i % 4 != 0 ? digits[i / 4] | digit : digit;
-      }
-#endif
-      if (count < TILE) {
-        RANK_TILE(IN_TILE(i) ? local_add(&ranks[DIGIT_OF(i)], 1u) : 0u)
-      } else if (sg_ballot(sg, DIGIT_OF(0) != sg_shuffle(sg, DIGIT_OF(0), 0)) != 0) {
-        RANK_TILE(local_add(&ranks[DIGIT_OF(i)], 1u))
-      } else {
-        RANK_TILE(rank_alike(ranks, DIGIT_OF(i)))
-      }
-      barrier_local();
-
-      // Reserve each digit's chunks in the output; scan over digits.
-      const u32 more = next->number < tiles,
-                ends = next->number != number + 1 || !more || next->segment != segment;
-      const u32 of_digit = t < RADIX ? ranks[t] : 0, left = of_digit % CHUNK;
-      const u32 number_of_bucket = segment * (mask + 1) + min(t, mask);
-      u32 chunks = of_digit / CHUNK, chunk = 0;
-      if (chunks != 0) chunk = global_add(&reserved[2 * number_of_bucket], chunks);
-      const u32 slot =
-          (u32)wg_scan_add(mine->scratch, RADIX, (of_digit + QUAD - 1) / QUAD * QUAD, &all);
-      if (t < RADIX) {
-        ranks[t] = slot;
-        mine->ranks[(turn + 1) % 2][t] = ends ? 0 : left;
-        UNROLL
-        for (u32 q = 0; q < CARRY_QUADS; ++q)
-          if (q * QUAD < carried) {
-            *(LOCAL uint4*)&mine->keys[slot + q * QUAD] = carry[q];
-            NOTE_DIGIT(slot + q * QUAD, t)
-          }
-      }
-      barrier_local();
-
-      // Scatter into local memory.
-      if (count == TILE) {
-        UNROLL
-        for (u32 i = 0; i < ITEMS; ++i) SCATTER(i)
-      } else {
-        UNROLL
-        for (u32 i = 0; i < ITEMS; ++i)
-          if (IN_TILE(i)) SCATTER(i)
-      }
-      if (more) LOAD_TILE(next)
-      bucket_t bucket;
-      if (t < RADIX) {
-        bucket = make_bucket(starts[number_of_bucket << start_shift],
-                             starts[(number_of_bucket + 1) << start_shift], lead);
-        chunks = min(chunk + chunks, bucket.chunks) - min(chunk, bucket.chunks);
-        mine->runs[t].to_out = bucket.first + chunk * CHUNK - slot;
-        mine->runs[t].slot = (u16)slot;
-        mine->runs[t].count = (u16)(chunks * CHUNK);
-      }
-      barrier_local();
-
-      // Write the whole chunks. A slot that is empty or carried lies in no digit's run, whatever
-      // key it seems to have.
-      UNROLL
-      for (u32 i = 0; i < (SLOTS + WG * QUAD - 1) / (WG * QUAD); ++i) {
-        const u32 p = (i * WG + t) * QUAD;
-        if (p >= (u32)all) continue;
-        const uint4 quad = *(LOCAL const uint4*)&mine->keys[p];
-        const run_t run = mine->runs[DIGIT_OF_QUAD(p, quad)];
-        if (p - run.slot < run.count) *(GLOBAL uint4*)&to[(index_t)(run.to_out + p)] = quad;
-      }
-      // Carry what is left. A bucket's last chunk may have no place as a chunk; then its keys are
-      // written one by one, too.
-      if (t < RADIX) {
-        const u32 written = chunks * CHUNK;
-        carried = ends ? 0 : left;
-        const u32 singles = of_digit - written - carried;
-        const u32 single =
-            singles != 0 ? global_add(&reserved[2 * number_of_bucket + 1], singles) : 0;
-        for (u32 i = 0; i < singles; ++i)
-          to[single_place(bucket, single + i)] = mine->keys[slot + written + i];
-        UNROLL
-        for (u32 q = 0; q < CARRY_QUADS; ++q)
-          carry[q] = *(LOCAL const uint4*)&mine->keys[slot + of_digit - left + q * QUAD];
-      }
-    }
+      taken = partition_tiles(mine, sg, p, &turn, 0);
     barrier_all();
     if (t == 0 && taken != 0) global_add_release(&state[2], taken);
   }

@@ -30,6 +30,9 @@ constexpr std::uint64_t many_sampled_from = std::uint64_t{1} << 26;
 // From so many records on, keys may be mapped: in shorter lists the two launches that would map
 // them cost keys that spread more than 1 %. Measured on an H200.
 constexpr std::uint64_t mapped_from = std::uint64_t{1} << 26;
+// From so many bytes of keys on, some may be set aside: in shorter lists the launch for that
+// costs lists without such keys more than 1 %. Measured on an H200.
+constexpr std::uint64_t aside_from_bytes = 72 << 20;
 // Cells of a map: with its roots it takes 5 KB of local memory.
 constexpr unsigned default_map_cells = 1024;
 // Samples that a map is made of, for each work-item of a count with 1024 of them.
@@ -206,13 +209,18 @@ std::uint64_t fixed_partition_bytes(const Problem& p, const Capabilities& device
   const std::uint64_t spare_slots = radix_size * (sector_bytes + 16);  // SLOTS - TILE
   const std::uint64_t segments_and_first_tiles = 2 * (radix_size + 1) * 4;
   const std::uint64_t ranks = 2 * radix_size * 4, runs = radix_size * 8, tiles = 3 * 20;
+  const std::uint64_t set_aside =
+      keys.sets_aside ? 4 * (keys.work_group / std::min(device.sub_group_size, 32u) + 3 * 3 + 4)
+                      : 0;
   const std::uint64_t map = keys.local_map ? map_bytes(keys.map_cells) + spare_slots / 16 : 0;
   return spare_slots + segments_and_first_tiles + ranks + runs + tiles + map +
-         kernels::scan_bytes(p, device, radix_size) + gap_bytes;
+         kernels::scan_bytes(p, device, radix_size) + set_aside + gap_bytes;
 }
 
-KeyPartition key_partition(const Problem& p, const Capabilities& device, unsigned map_cells) {
+KeyPartition key_partition(const Problem& p, const Capabilities& device, unsigned map_cells,
+                           bool sets_aside = false) {
   KeyPartition keys;
+  keys.sets_aside = sets_aside;
   if (sorts_positions(p)) return keys;
   const std::uint64_t key = info(p.key).bytes;
   const bool much_local = has_much_local(device);
@@ -236,6 +244,13 @@ KeyPartition key_partition(const Problem& p, const Capabilities& device, unsigne
   keys.groups = std::min(tiles, at_once * (much_local ? 1 : 4));
   keys.run = static_cast<unsigned>(std::clamp<std::uint64_t>(tiles / at_once / 2, 1, most_run));
   return keys;
+}
+
+// Keys of a tile of the first pass if it sets keys aside, else 0.
+unsigned aside_tile(const Problem& p, const Parameters& given, const KeyPartition& keys) {
+  const std::uint64_t bytes = p.count * info(p.key).bytes;
+  if (bytes < aside_from_bytes && !given.has("bits")) return 0;
+  return keys.work_group * keys.items;
 }
 
 void check_shape(const Problem& problem, const Capabilities& device, const Parameters& given,
@@ -296,6 +311,11 @@ unsigned spread_bits(const Problem& p) {
   return info(p.key).bits() - static_cast<unsigned>(std::countr_zero(info(p.key).infinity));
 }
 
+bool has_classes(const Problem& p) {
+  return p.payload == Payload::none && spread_bits(p) != 0 &&
+         (p.nan != NanOrder::bits || p.zeros != ZeroOrder::distinct);
+}
+
 bool sorts_positions(const Problem& p) {
   return spread_bits(p) != 0 ? p.payload != Payload::none : composite(p);
 }
@@ -304,9 +324,9 @@ bool gathers_keys(const Problem& p) {
   return spread_bits(p) == 0 && (info(p.key).is_float || key_bits(p) != info(p.key).bits());
 }
 
-kernels::Defines LocalSort::defines(const Problem& problem, unsigned bits,
+kernels::Defines LocalSort::defines(const Problem& problem, const Shape& shape,
                                     unsigned map_cells) const {
-  const unsigned spread = spread_bits(problem);
+  const unsigned spread = shape.spread_bits;
   kernels::Defines defines;
   defines.problem(radix_problem(problem))
       .resident(resident, work_group)
@@ -314,7 +334,8 @@ kernels::Defines LocalSort::defines(const Problem& problem, unsigned bits,
       .set("GATHER_KEYS", int{gathers_keys(problem)})
       .set("KEEP_KEYS", int{keep_keys})
       .set("SPREAD_BITS", spread)
-      .set("ONE_LEAD", int{spread != 0 && bits >= spread})
+      .set("ONE_LEAD", int{spread != 0 && shape.bits >= spread})
+      .set("SETS_ASIDE", shape.aside_tile)
       .local_struct("msd_local_memory_t", bytes);
   set_map(defines, map_cells);
   BinSortParameters{.work_group = work_group,
@@ -339,7 +360,7 @@ kernels::Defines TilePartition::defines(const Problem& problem) const {
   return defines;
 }
 
-kernels::Defines KeyPartition::defines(const Problem& problem, unsigned map_bits) const {
+kernels::Defines KeyPartition::defines(const Problem& problem, const Shape& shape) const {
   kernels::Defines defines;
   defines.problem(radix_problem(problem))
       .set("WG", work_group)
@@ -347,8 +368,9 @@ kernels::Defines KeyPartition::defines(const Problem& problem, unsigned map_bits
       .resident(resident, work_group)
       .set("RUN", run)
       .set("SECTOR_BYTES", sector_bytes)
-      .set("SPREAD_BITS", spread_bits(problem))
-      .set("MAP_BUCKETS", std::uint32_t{1} << map_bits)
+      .set("SPREAD_BITS", shape.spread_bits)
+      .set("SETS_ASIDE", sets_aside ? shape.aside_tile : 0)
+      .set("MAP_BUCKETS", std::uint32_t{1} << shape.map_bits)
       .set("MAP_LOCAL", int{local_map})
       .local_struct("msd_partition_memory_t", bytes);
   set_map(defines, map_cells);
@@ -372,6 +394,7 @@ kernels::Defines CountShape::defines(const Problem& problem, const Shape& shape)
       .set("FEW_DIGITS", tells_few_digits ? RadixPasses::few_digits : 0)
       .set("SPREAD_BITS", shape.spread_bits)
       .set("BUCKET_BITS", shape.bits)
+      .set("SETS_ASIDE", shape.aside_tile)
       .local_struct("msd_count_memory_t", bytes);
   set_map(defines, shape.map_cells);
   return defines;
@@ -412,6 +435,10 @@ Shape make_shape(const Problem& problem, const Capabilities& device, const Param
       shape.mapped_keys = key_partition(problem, device, shape.map_cells);
     }
     shape.keys = key_partition(problem, device, 0);
+    if (has_classes(problem)) {
+      shape.keys_beside_aside = key_partition(problem, device, 0, true);
+      shape.aside_tile = aside_tile(problem, given, shape.keys_beside_aside);
+    }
   }
   if (!partition_sorts(problem, shape)) shape.local = local_sort(problem, device, shape.bits);
   if (shape.map_cells != 0)

@@ -24,12 +24,18 @@ constexpr std::uint32_t verdict_mapped = ~std::uint32_t{0};
 // primitives.cl): the bits of sign and exponent. 0 for all other keys.
 [[nodiscard]] unsigned spread_bits(const Problem& problem);
 
+// True if NaNs or zeros of different bits are equal, and keys without values are partitioned by
+// spread orders.
+[[nodiscard]] bool has_classes(const Problem& problem);
+
 // True if the local sort must carry positions to keep ties in the order of the input. Spread orders
 // have no ties.
 [[nodiscard]] bool sorts_positions(const Problem& problem);
 
 // True if the local sort's items hold only some of their key's bits, so that keys are gathered.
 [[nodiscard]] bool gathers_keys(const Problem& problem);
+
+struct Shape;
 
 // How one work-group sorts a bucket in local memory (msd_local.cl).
 struct LocalSort {
@@ -43,9 +49,9 @@ struct LocalSort {
   bool keep_keys = false;      // keys wait in local memory
   std::uint64_t bytes = 0;     // of msd_local_memory_t
 
-  // The parameters of msd_local.cl, for buckets by `bits` leading bits or, with `map_cells`, for
-  // groups of mapped buckets.
-  [[nodiscard]] kernels::Defines defines(const Problem& problem, unsigned bits,
+  // The parameters of msd_local.cl, for buckets by leading bits or, with `map_cells`, for groups of
+  // mapped buckets.
+  [[nodiscard]] kernels::Defines defines(const Problem& problem, const Shape& shape,
                                          unsigned map_cells) const;
   [[nodiscard]] unsigned bins() const { return 16 * work_group; }
   // Records of the largest bucket.
@@ -65,19 +71,18 @@ struct TilePartition {
 // How keys without values are partitioned if equal keys are identical (msd_partition.cl).
 struct KeyPartition {
   unsigned work_group = 256;
-  unsigned items = 0;      // of a work-item in a tile; 0: RadixPasses partitions
-  unsigned resident = 2;   // work-groups that share a compute unit
-  unsigned run = 1;        // tiles of a ticket
-  unsigned map_cells = 0;  // of the map, if keys are mapped
-  bool local_map = false;  // the map is copied to local memory
+  unsigned items = 0;       // of a work-item in a tile; 0: RadixPasses partitions
+  unsigned resident = 2;    // work-groups that share a compute unit
+  unsigned run = 1;         // tiles of a ticket
+  unsigned map_cells = 0;   // of the map, if keys are mapped
+  bool local_map = false;   // the map is copied to local memory
+  bool sets_aside = false;  // the first pass sets keys aside
   std::uint64_t groups = 0;
   std::uint64_t bytes = 0;  // of msd_partition_memory_t
 
   // The parameters of msd_partition.cl.
-  [[nodiscard]] kernels::Defines defines(const Problem& problem, unsigned map_bits) const;
+  [[nodiscard]] kernels::Defines defines(const Problem& problem, const Shape& shape) const;
 };
-
-struct Shape;
 
 // How the keys of each bucket are counted (msd_count.cl), unless a TilePartition counts them.
 struct CountShape {
@@ -109,13 +114,15 @@ struct SampleLimits {
 };
 
 struct Shape {
-  unsigned spread_bits = 0;   // see spread_bits()
+  unsigned spread_bits = 0;  // see spread_bits()
+  unsigned aside_tile =
+      0;  // records of a tile whose pass sets keys aside (msd_set_aside.cl); 0: none
   unsigned map_cells = 0;     // of a map; 0: none is made
   unsigned map_bits = 0;      // log2 of the buckets of mapped keys
   unsigned bits = 0;          // leading bits that make a bucket
   bool samples_keys = false;  // some keys are looked at before all are counted
   TilePartition tiles;
-  KeyPartition keys, mapped_keys;
+  KeyPartition keys, mapped_keys, keys_beside_aside;  // the last one sets keys aside
   LocalSort local;
   std::uint64_t mapped_local_groups = 0;  // work-groups that sort groups of mapped buckets
 
@@ -128,6 +135,10 @@ struct Shape {
   }
   // 32-bit words of a map in global memory: MAP_WORDS of msd_map.cl.
   [[nodiscard]] std::uint64_t map_words() const { return 8 + map_cells + map_cells / 4; }
+  // Bytes of `aside` in msd_set_aside.cl.
+  [[nodiscard]] std::uint64_t aside_bytes(const Problem& problem) const {
+    return aside_tile == 0 ? 0 : 4 * (4 + 2 * (ceil_div(problem.count, aside_tile) + 1));
+  }
   // Bits of the second digit of the partition; 0: there is one digit.
   [[nodiscard]] unsigned second_digit_bits(const Problem& problem) const;
 };

@@ -1,0 +1,103 @@
+// Keys set aside. NaNs are a class of equal keys with different bits, and so are zeros that tie.
+// The order of a float identifies no member of a class. So the first pass of a partition does not
+// partition them: it puts them behind all other keys of its output, zeros before NaNs, either in
+// the order of the input. The last launch moves them to their places in the sorted list. In between
+// the list is shorter. Kernels join this file in front of their own files.
+//
+//   input              3  -0  1  NaN  2  +0
+//   after a pass       3  1  2 | -0  +0 | NaN
+//   sorted             -0  +0  1  2  3  NaN
+
+PARAMETER(SETS_ASIDE)  // not 0: keys are floats with such classes, and the first pass of the
+                       // partition has tiles of so many keys
+
+// The memory `aside`: a head, then for each tile of the first pass two words: how many zeros and
+// NaNs are in the tiles before it. Two words more have those of all tiles.
+#define ASIDE_HEAD 4u
+#define ASIDE_FOUND 3u  // the head's word `found`
+
+#if SETS_ASIDE
+typedef struct {
+  u32 zeros, nans;  // members in the list
+  u32 gap;          // the first bucket that sorts after the zeros
+  u32 found;        // not 0: there are members
+} aside_head_t;
+INLINE aside_head_t load_aside(GLOBAL const u32* aside) {
+  const uint4 words = *(GLOBAL const uint4*)aside;
+  aside_head_t head;
+  head.zeros = words.x, head.nans = words.y, head.gap = words.z, head.found = words.w;
+  return head;
+}
+// Returns how many keys that are set aside come before the bucket in the sorted list.
+INLINE u32 aside_before(aside_head_t head, u32 bucket) {
+  return (KEY_NAN == NAN_FIRST ? head.nans : 0) + (bucket >= head.gap ? head.zeros : 0);
+}
+
+// ---- Classes ----
+
+#define MAGNITUDE(key) ((key) & (ukey_t)~KEY_SIGN)
+INLINE u32 is_nan(ukey_t key) {
+  return KEY_NAN != NAN_BITS && MAGNITUDE(key) > (ukey_t)KEY_INFINITY;
+}
+// Returns 1 if the key is a member of a class.
+INLINE u32 has_class(ukey_t key) {
+#if KEY_ZEROS == ZEROS_TIED && KEY_NAN != NAN_BITS
+  return (ukey_t)(MAGNITUDE(key) - 1) >= (ukey_t)KEY_INFINITY;
+#elif KEY_ZEROS == ZEROS_TIED
+  return MAGNITUDE(key) == 0;
+#else
+  return is_nan(key);
+#endif
+}
+
+// Numbers of members in a word: zeros in the lower half, NaNs in the upper half.
+#define ONE_ZERO 1u
+#define ONE_NAN 0x10000u
+
+// ---- A tile that sets keys aside ----
+
+// A key's rank in its tile, if it is set aside: ASIDE | the number of members of its class in
+// earlier lanes or rows of its sub-group.
+#define ASIDE 0x8000u
+// Returns that rank if `is_member` is 1, else 0. *seen counts the members of the rows before, and
+// then with this one. Every lane must call it.
+INLINE u32 rank_aside(sub_group_t sg, ukey_t key, u32 is_member, u32* seen) {
+  const u32 members = sg_ballot(sg, is_member);
+#if SG_NATIVE
+  if (members == 0) return 0;
+#endif
+  const u32 nan = is_nan(key), nans = sg_ballot(sg, is_member && nan), zeros = members ^ nans,
+            below = (1u << sg_lane()) - 1;
+  const u32 rank = (nan ? *seen >> 16 : *seen & 0xffff) + popcount32((nan ? nans : zeros) & below);
+  *seen += popcount32(zeros) + popcount32(nans) * ONE_NAN;
+  return is_member ? ASIDE | rank : 0;
+}
+
+// Where members begin in the output of the first pass.
+typedef struct {
+  u32 zeros, nans;
+} aside_places_t;
+// Returns where those of a tile begin. *members becomes their number.
+INLINE aside_places_t places_of_tile(GLOBAL const u32* aside, u32 tile, u32 n, LOCAL u32* members) {
+  const aside_head_t head = load_aside(aside);
+  GLOBAL const u32* before = aside + ASIDE_HEAD + 2 * tile;
+  const u32 zeros = before[0], nans = before[1];
+  *members = before[2] - zeros + before[3] - nans;
+  aside_places_t places;
+  places.zeros = n - head.zeros - head.nans + zeros;
+  places.nans = n - head.nans + nans;
+  return places;
+}
+// Returns where those of the sub-group begin. `in_tile`: the members of the tile's sub-groups.
+INLINE aside_places_t places_of_sub_group(aside_places_t of_tile, LOCAL const u32* in_tile) {
+  u32 in_earlier = 0;
+  for (u32 s = 0; s < sg_index(); ++s) in_earlier += in_tile[s];
+  of_tile.zeros += in_earlier & 0xffff;
+  of_tile.nans += in_earlier >> 16;
+  return of_tile;
+}
+// Returns the place of a key with a rank of rank_aside.
+INLINE u32 place_aside(aside_places_t places, ukey_t key, u32 rank) {
+  return (is_nan(key) ? places.nans : places.zeros) + (rank & (ASIDE - 1));
+}
+#endif
