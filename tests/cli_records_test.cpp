@@ -74,10 +74,10 @@ TEST_F(Cli, KeysThatAreWrong) {
   refuses(sort + "f32@0,u16@2", 2, {"f32@0", "u16@2", "overlap"});
   refuses(sort + "f32@0,f32@0:desc", 2, {"f32@0", "twice"});
   refuses(sort + "''", 2, {"--key is needed"});
-  refuses(sort + "f32@0,", 2, {"''", "no field", "bytes[0:10]"});
+  refuses(sort + "f32@0,", 2, {"''", "is not a field", "bytes[0:10]"});
   for (const char* key : {"f32", "f31@0", "@3", "f32@", "f32@x", "f32@-1", "bytes", "bytes[1]",
                           "bytes[a:b]", "bytes[1:2", "u128"})
-    refuses(sort + "'" + key + "'", 2, {key, "no field", "u128"});
+    refuses(sort + "'" + key + "'", 2, {key, "is not a field", "u128"});
   refuses(sort + "f32@0:upward", 2, {"upward", "asc, desc"});
   refuses(sort + "u16@0:nan-last", 2, {"nan-last", "u16"});
   refuses("sort in.bin -o bad.bin --key f32@0", 2, {"--key f32@0", "--record"});

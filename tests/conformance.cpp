@@ -487,6 +487,7 @@ TEST(SkippedPasses, OfAnyNumber) {
 // Lists that leave some rows of the work-group partly empty. The table has only a few such sizes.
 TEST(OneGroup, RowsInPart) {
   if (on_host()) GTEST_SKIP() << "kernels run on devices";
+  if (is_left_to_oclgrind()) GTEST_SKIP() << left_to_oclgrind;
   Trial trial(test_device(), Placement::guarded);
   std::vector<Case> cases;
   for (const auto key : {KeyType::u16, KeyType::u32})

@@ -251,7 +251,6 @@ TEST_F(NvrtcProgram, Pic) {
 
 TEST_F(NvrtcProgram, Companions) {
   const auto device = std::make_shared<CompilingDevice>();
-  constexpr std::uint64_t few = 1000, many = std::uint64_t{1} << 33;
   for (const Problem& p :
        {Problem{.key = KeyType::u32, .count = few},
         Problem{.key = KeyType::f64, .count = many, .payload = Payload::values, .value_bytes = 8},
