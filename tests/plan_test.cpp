@@ -267,45 +267,16 @@ TEST(PlanKeys, ClustersFarApart) {
   }
 }
 
-// A queue that enqueues nothing. It belongs to a device for which no plan was made.
-class NoQueue final : public Queue {
+// A device for which no plan was made: it has a context of its own.
+class OtherDevice final : public WrappedDevice {
  public:
-  Device& device() const override { return *device_; }
-  void launch(const Launch&) override {}
-  void copy(Memory, Memory, std::uint64_t, std::string_view) override {}
-  void fill(Memory, std::uint32_t, std::uint64_t, std::string_view) override {}
-  void flush() override {}
-  void write(Memory, const void*, std::uint64_t) override {}
-  void read(void*, Memory, std::uint64_t) override {}
-  void finish() override {}
-  void begin_trace() override {}
-  std::vector<TraceEntry> end_trace() override { return {}; }
-  void* native() const override { return nullptr; }
-
- private:
-  class NoDevice final : public Device {
-   public:
-    const DeviceInfo& info() const override { return info_; }
-    std::unique_ptr<Buffer> allocate(std::uint64_t) override { return nullptr; }
-    std::unique_ptr<Buffer> adopt(void*, std::uint64_t) override { return nullptr; }
-    void sync_host(Queue&, Buffer&) override {}
-    std::unique_ptr<Queue> make_queue(bool) override { return nullptr; }
-    std::uint64_t free_memory() override { return 0; }
-    std::unique_ptr<Module> compile(const std::string&, std::vector<std::byte>&) override {
-      return nullptr;
-    }
-    std::unique_ptr<Module> load(std::span<const std::byte>) override { return nullptr; }
-    void* native_context() override { return this; }
-
-   private:
-    DeviceInfo info_;
-  };
-  std::shared_ptr<Device> device_ = std::make_shared<NoDevice>();
+  using WrappedDevice::WrappedDevice;
+  void* native_context() override { return this; }
 };
 
 TEST_F(Pairs, AnotherDevicesQueueIsRefused) {
-  NoQueue other;
-  expect_error([&] { plan.run(other, operands); }, bad, {"queue"});
+  const auto other = std::make_shared<OtherDevice>(test_device())->make_queue();
+  expect_error([&] { plan.run(*other, operands); }, bad, {"queue"});
 }
 
 TEST(PlanOperands, WhatAPlanHasNoUseForIsRefused) {

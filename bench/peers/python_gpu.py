@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """pysortium on an NVIDIA GPU beside PyTorch, CuPy and JAX: one table, and all medians as JSON.
 
-    python bench/peers/python_gpu.py [--exponents 10,12,…,28] [--dtypes uint32,int32,…] [--seconds 0.02] [--json FILE]
-    python bench/peers/python_gpu.py --build     builds the kernels, so that a later run finds them in the cache
+    python bench/peers/python_gpu.py [--exponents 10,12,…,28] [--dtypes uint32,int32,…]
+                                     [--seconds 0.02] [--json FILE]
+    python bench/peers/python_gpu.py --build     builds the kernels, so that a later run finds them
 
-Each call is timed until the GPU has finished, and each row has the medians of calls that alternate. Every result is
-compared before the timing: keys byte for byte, positions with those of a stable argsort. Peers that lack a dtype, or
-are not installed, are left out. Memory is the peak that PyTorch's allocator saw beside the input.
+Each call is timed until the GPU has finished, and each row has the medians of calls that alternate.
+Every result is compared before the timing: keys byte for byte, positions with those of a stable
+argsort. Peers that lack a dtype, or are not installed, are left out. Memory is the peak that
+PyTorch's allocator saw beside the input.
 """
 
 import argparse
@@ -39,34 +41,63 @@ def library(name: str) -> Any:
 
 
 def keys(dtype: str, distribution: str, count: int) -> cupy.ndarray:
-    """Uniform over all values (floats: 0 to 1), or normal with a deviation of an eighth of the range (floats: 1)."""
+    """Uniform over all values (floats: 0 to 1), or normal with a deviation of an eighth of the
+    range (floats: 1)."""
     rng = cupy.random.default_rng(count)
     kind = np.dtype(dtype)
     if kind.kind == "f":
-        return rng.random(count, kind) if distribution == "uniform" else rng.standard_normal(count, kind)
+        return (
+            rng.random(count, kind)
+            if distribution == "uniform"
+            else rng.standard_normal(count, kind)
+        )
     if distribution == "uniform":
-        words = rng.integers(0, 0xFFFFFFFF, count * kind.itemsize // 4, dtype=np.uint32, endpoint=True)
+        words = rng.integers(
+            0, 0xFFFFFFFF, count * kind.itemsize // 4, dtype=np.uint32, endpoint=True
+        )
         return words.view(kind)
     middle = 0.5 if kind.kind == "u" else 0.0
-    unit = cupy.clip(rng.standard_normal(count, np.float64) / 8 + middle, middle - 0.49, middle + 0.49)
+    unit = cupy.clip(
+        rng.standard_normal(count, np.float64) / 8 + middle, middle - 0.49, middle + 0.49
+    )
     return (unit * 2.0 ** (8 * kind.itemsize)).astype(kind)
 
 
-def calls(c: cupy.ndarray, t: torch.Tensor, j: Any, jax_sort: Any) -> dict[str, dict[str, Callable]]:
+def calls(
+    c: cupy.ndarray, t: torch.Tensor, j: Any, jax_sort: Any
+) -> dict[str, dict[str, Callable]]:
     """For each function, the calls by name. Ours come first."""
     k = min(TOPK, c.size)
     found: dict[str, dict[str, Callable]] = {
-        "sort": {"pysortium": lambda: ps.sort(t), "pysortium, CuPy array": lambda: ps.sort(c),
-                 "torch.sort": lambda: torch.sort(t).values, "cupy.sort": lambda: cupy.sort(c)},
-        "argsort": {"pysortium": lambda: ps.argsort(t), "pysortium, CuPy array": lambda: ps.argsort(c),
-                    "torch.argsort": lambda: torch.argsort(t, stable=True), "cupy.argsort": lambda: cupy.argsort(c)},
-        "topk": {"pysortium": lambda: ps.topk(t, k).values, "torch.topk": lambda: torch.topk(t, k).values},
-        "unique": {"pysortium": lambda: ps.unique(t), "torch.unique": lambda: torch.unique(t),
-                   "cupy.unique": lambda: cupy.unique(c)},
+        "sort": {
+            "pysortium": lambda: ps.sort(t),
+            "pysortium, CuPy array": lambda: ps.sort(c),
+            "torch.sort": lambda: torch.sort(t).values,
+            "cupy.sort": lambda: cupy.sort(c),
+        },
+        "argsort": {
+            "pysortium": lambda: ps.argsort(t),
+            "pysortium, CuPy array": lambda: ps.argsort(c),
+            "torch.argsort": lambda: torch.argsort(t, stable=True),
+            "cupy.argsort": lambda: cupy.argsort(c),
+        },
+        "topk": {
+            "pysortium": lambda: ps.topk(t, k).values,
+            "torch.topk": lambda: torch.topk(t, k).values,
+        },
+        "unique": {
+            "pysortium": lambda: ps.unique(t),
+            "torch.unique": lambda: torch.unique(t),
+            "cupy.unique": lambda: cupy.unique(c),
+        },
     }
     if j is not None:
-        # Apart: when their calls alternated with JAX's, sorts of few keys took longer than argsorts.
-        found["sort, JAX"] = {"pysortium": lambda: ps.sort(j), "jnp.sort": lambda: jax_sort(j).block_until_ready()}
+        # Apart: when their calls alternated with JAX's, sorts of few keys took longer than
+        # argsorts.
+        found["sort, JAX"] = {
+            "pysortium": lambda: ps.sort(j),
+            "jnp.sort": lambda: jax_sort(j).block_until_ready(),
+        }
     return found
 
 
@@ -75,7 +106,8 @@ def as_bytes(result: Any) -> cupy.ndarray:
 
 
 def supported(named: dict[str, Callable], wrong: list[str]) -> dict[str, Callable]:
-    """The calls that work. Adds those whose result differs from ours to `wrong`. All results have one right answer."""
+    """The calls that work. Adds those whose result differs from ours to `wrong`. All results have
+    one right answer."""
     kept = {}
     expected = None
     for name, call in named.items():
@@ -110,9 +142,14 @@ def medians(named: dict[str, Callable], seconds: float) -> dict[str, float]:
 
 
 def overheads(t: torch.Tensor, c: cupy.ndarray) -> dict[str, float]:
-    """Microseconds that the host spends in a call, without waiting for the GPU: the median of 20 rounds of 50."""
-    named = {"pysortium.sort": lambda: ps.sort(t), "pysortium.argsort": lambda: ps.argsort(t),
-             "pysortium.sort, CuPy array": lambda: ps.sort(c), "cupy.sort": lambda: cupy.sort(c)}
+    """Microseconds that the host spends in a call, without waiting for the GPU: the median of 20
+    rounds of 50."""
+    named = {
+        "pysortium.sort": lambda: ps.sort(t),
+        "pysortium.argsort": lambda: ps.argsort(t),
+        "pysortium.sort, CuPy array": lambda: ps.sort(c),
+        "cupy.sort": lambda: cupy.sort(c),
+    }
     if t.dtype != torch.uint32:  # PyTorch does not sort them
         named["torch.sort"] = lambda: torch.sort(t)
     found = {}
@@ -131,8 +168,12 @@ def overheads(t: torch.Tensor, c: cupy.ndarray) -> dict[str, float]:
 
 def peaks(t: torch.Tensor) -> dict[str, int]:
     """Bytes beside the input at the peak of a call, its result included."""
-    named = {"pysortium.sort": lambda: ps.sort(t), "pysortium.argsort": lambda: ps.argsort(t),
-             "torch.sort": lambda: torch.sort(t), "torch.argsort": lambda: torch.argsort(t, stable=True)}
+    named = {
+        "pysortium.sort": lambda: ps.sort(t),
+        "pysortium.argsort": lambda: ps.argsort(t),
+        "torch.sort": lambda: torch.sort(t),
+        "torch.argsort": lambda: torch.argsort(t, stable=True),
+    }
     found = {}
     for name, call in named.items():
         torch.cuda.synchronize()
@@ -155,21 +196,30 @@ def build(dtypes: list[str], counts: list[int]) -> None:
 
 
 def commit() -> str:
-    found = subprocess.run(["git", "-C", Path(__file__).parent, "rev-parse", "HEAD"], capture_output=True, text=True)
+    found = subprocess.run(
+        ["git", "-C", Path(__file__).parent, "rev-parse", "HEAD"], capture_output=True, text=True
+    )
     return found.stdout.strip()
 
 
 def measure(options: argparse.Namespace) -> dict:
-    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # JAX would take most of the memory
+    os.environ.setdefault(
+        "XLA_PYTHON_CLIENT_PREALLOCATE", "false"
+    )  # JAX would take most of the memory
     jax = library("jax")
     if jax is not None:
         jax.config.update("jax_enable_x64", True)
     jax_sort = jax.jit(jax.numpy.sort) if jax is not None else None
     names = ["pysortium", "torch", "cupy-cuda13x", "jax", "numpy"]
-    results: dict = {"device": torch.cuda.get_device_name(), "commit": commit(),
-                     "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-                     "protocol": f"medians of at least {FEWEST_CALLS} alternating calls, each waited for, µs",
-                     "versions": {n: v for n in names if (v := version_of(n))}, "failures": 0, "rows": []}
+    results: dict = {
+        "device": torch.cuda.get_device_name(),
+        "commit": commit(),
+        "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "protocol": f"medians of at least {FEWEST_CALLS} alternating calls, each waited for, µs",
+        "versions": {n: v for n in names if (v := version_of(n))},
+        "failures": 0,
+        "rows": [],
+    }
     for dtype in options.dtypes:
         for count in options.counts:
             for distribution in options.distributions:
@@ -179,8 +229,13 @@ def measure(options: argparse.Namespace) -> dict:
                 for function, named in calls(c, t, j, jax_sort).items():
                     wrong: list[str] = []
                     found = medians(supported(named, wrong), options.seconds)
-                    row: dict = {"function": function, "dtype": dtype, "distribution": distribution, "keys": count,
-                           "microseconds": found}
+                    row: dict = {
+                        "function": function,
+                        "dtype": dtype,
+                        "distribution": distribution,
+                        "keys": count,
+                        "microseconds": found,
+                    }
                     if wrong:
                         row["differ"] = wrong
                         results["failures"] += 1
@@ -209,8 +264,11 @@ def line_of(row: dict) -> str:
     best = min(peers.values()) / found["pysortium"] if peers else float("nan")
     times = "  ".join(f"{name} {value:.1f}" for name, value in found.items())
     times += f"  WRONG: {row['differ']}" if "differ" in row else ""
-    return (f"{row['function']:10}{row['dtype']:8}{row['distribution']:8} 2^{row['keys'].bit_length() - 1:<3}"
-            f"best peer / pysortium {best:5.2f}   {times}")
+    return (
+        f"{row['function']:10}{row['dtype']:8}{row['distribution']:8} "
+        f"2^{row['keys'].bit_length() - 1:<3}"
+        f"best peer / pysortium {best:5.2f}   {times}"
+    )
 
 
 def main() -> None:
@@ -218,7 +276,9 @@ def main() -> None:
     parser.add_argument("--exponents", default="10,12,14,16,18,20,22,24,26,28")
     parser.add_argument("--dtypes", default="uint32,int32,float32,float64,int64")
     parser.add_argument("--distributions", default="uniform,normal")
-    parser.add_argument("--seconds", type=float, default=0.02, help="for each call and row (%(default)s)")
+    parser.add_argument(
+        "--seconds", type=float, default=0.02, help="for each call and row (%(default)s)"
+    )
     parser.add_argument("--json", type=Path)
     parser.add_argument("--build", action="store_true", help="only build the kernels")
     options = parser.parse_args()

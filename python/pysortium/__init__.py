@@ -1,4 +1,5 @@
-"""Sorting on NVIDIA GPUs, OpenCL devices and the host's cores, for NumPy, CuPy, PyTorch, JAX, Numba and PyOpenCL.
+"""Sorting on NVIDIA GPUs, OpenCL devices and the host's cores, for NumPy, CuPy, PyTorch, JAX, Numba
+and PyOpenCL.
 
     >>> import numpy as np, pysortium as ps
     >>> ps.sort(np.array([3, 1, 2]))
@@ -51,10 +52,47 @@ from ._sort import (
 DeviceError.__module__ = "pysortium"
 
 __all__ = [
-    "AlgorithmInfo", "BackendInfo", "BenchResult", "DeviceError", "DeviceInfo", "Plan", "SelfTest", "SortedPairs",
+    "AlgorithmInfo",
+    "BackendInfo",
+    "BenchResult",
+    "DeviceError",
+    "DeviceInfo",
+    "Plan",
+    "SelfTest",
+    "SortedPairs",
     "TopK",
-    "UniqueAll", "UniqueCounts", "UniqueInverse", "VersionInfo", "__version__", "algorithms", "argpartition",
-    "argsort", "argsort_segments", "argtopk", "backends", "bench", "devices", "is_sorted", "lexsort", "median", "merge",
-    "partition", "quantile", "rank", "searchsorted", "self_test", "sort", "sort_by", "sort_pairs", "sort_segments",
-    "topk", "unique", "unique_all", "unique_counts", "unique_inverse", "unique_values", "version_info", "warnings",
+    "UniqueAll",
+    "UniqueCounts",
+    "UniqueInverse",
+    "VersionInfo",
+    "__version__",
+    "algorithms",
+    "argpartition",
+    "argsort",
+    "argsort_segments",
+    "argtopk",
+    "backends",
+    "bench",
+    "devices",
+    "is_sorted",
+    "lexsort",
+    "median",
+    "merge",
+    "partition",
+    "quantile",
+    "rank",
+    "searchsorted",
+    "self_test",
+    "sort",
+    "sort_by",
+    "sort_pairs",
+    "sort_segments",
+    "topk",
+    "unique",
+    "unique_all",
+    "unique_counts",
+    "unique_inverse",
+    "unique_values",
+    "version_info",
+    "warnings",
 ]

@@ -30,25 +30,40 @@ class BenchResult:
         self.device = device
 
     def __repr__(self) -> str:
-        lines = [f"{'function':10} {'dtype':8} {'keys':>10} {'pysortium':>12} {'NumPy':>12} {'times faster':>13}"]
+        lines = [
+            f"{'function':10} {'dtype':8} {'keys':>10} {'pysortium':>12} {'NumPy':>12} "
+            f"{'times faster':>13}"
+        ]
         for t in self.timings:
-            lines.append(f"{t.function:10} {t.dtype:8} {t.keys:10} {_time(t.seconds):>12} "
-                         f"{_time(t.numpy_seconds):>12} {t.numpy_seconds / t.seconds:13.1f}")
+            lines.append(
+                f"{t.function:10} {t.dtype:8} {t.keys:10} {_time(t.seconds):>12} "
+                f"{_time(t.numpy_seconds):>12} {t.numpy_seconds / t.seconds:13.1f}"
+            )
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        rows = "".join(f"<tr><td>{escape(t.function)}</td><td>{escape(t.dtype)}</td><td>{t.keys}</td>"
-                       f"<td>{_time(t.seconds)}</td><td>{_time(t.numpy_seconds)}</td>"
-                       f"<td>{t.numpy_seconds / t.seconds:.1f}</td></tr>" for t in self.timings)
-        return (f"<p>{escape(self.device)}</p><table><tr><th>function</th><th>dtype</th><th>keys</th>"
-                f"<th>pysortium</th><th>NumPy</th><th>times faster</th></tr>{rows}</table>{self._plot()}")
+        rows = "".join(
+            f"<tr><td>{escape(t.function)}</td><td>{escape(t.dtype)}</td><td>{t.keys}</td>"
+            f"<td>{_time(t.seconds)}</td><td>{_time(t.numpy_seconds)}</td>"
+            f"<td>{t.numpy_seconds / t.seconds:.1f}</td></tr>"
+            for t in self.timings
+        )
+        return (
+            f"<p>{escape(self.device)}</p><table><tr><th>function</th><th>dtype</th><th>keys</th>"
+            f"<th>pysortium</th><th>NumPy</th><th>times "
+            f"faster</th></tr>{rows}</table>{self._plot()}"
+        )
 
     def _plot(self) -> str:
         """Keys per second by count, both axes logarithmic, as SVG."""
         series: dict = {}
         for t in self.timings:
-            series.setdefault((t.function, t.dtype, "pysortium"), []).append((t.keys, t.keys / t.seconds))
-            series.setdefault((t.function, t.dtype, "NumPy"), []).append((t.keys, t.keys / t.numpy_seconds))
+            series.setdefault((t.function, t.dtype, "pysortium"), []).append(
+                (t.keys, t.keys / t.seconds)
+            )
+            series.setdefault((t.function, t.dtype, "NumPy"), []).append(
+                (t.keys, t.keys / t.numpy_seconds)
+            )
         points = np.log10([p for line in series.values() for p in line])
         low, span = points.min(0), np.maximum(np.ptp(points, axis=0), 0.1)
         parts = []
@@ -56,17 +71,28 @@ class BenchResult:
             at = (np.log10(line) - low) / span * [330, -180] + [40, 200]
             colour = f"hsl({number // 2 * 67 % 360} 70% 40%)"
             dash = ' stroke-dasharray="4 3"' if name[2] == "NumPy" else ""
-            parts.append(f'<polyline fill="none" stroke="{colour}"{dash} points="'
-                         + " ".join(f"{x:.1f},{y:.1f}" for x, y in at) + '"/>'
-                         f'<text x="{at[-1][0] + 5:.0f}" y="{at[-1][1] + 4:.0f}" fill="{colour}">'
-                         f'{escape(" ".join(name))}</text>')
-        return (f'<svg width="560" height="240" font-size="11" font-family="sans-serif">{"".join(parts)}'
-                f'<text x="40" y="230">{10 ** low[0]:.0f} to {10 ** (low + span)[0]:.0f} keys; '
-                f'{10 ** low[1] / 1e6:.1f} to {10 ** (low + span)[1] / 1e6:.1f} Mkey/s</text></svg>')
+            parts.append(
+                f'<polyline fill="none" stroke="{colour}"{dash} points="'
+                + " ".join(f"{x:.1f},{y:.1f}" for x, y in at)
+                + '"/>'
+                f'<text x="{at[-1][0] + 5:.0f}" y="{at[-1][1] + 4:.0f}" fill="{colour}">'
+                f'{escape(" ".join(name))}</text>'
+            )
+        return (
+            f'<svg width="560" height="240" font-size="11" '
+            f'font-family="sans-serif">{"".join(parts)}'
+            f'<text x="40" y="230">{10 ** low[0]:.0f} to {10 ** (low + span)[0]:.0f} keys; '
+            f"{10 ** low[1] / 1e6:.1f} to {10 ** (low + span)[1] / 1e6:.1f} Mkey/s</text></svg>"
+        )
 
 
-def bench(counts: Sequence[int] = (1 << 8, 1 << 12, 1 << 16, 1 << 20), dtypes: Sequence[Any] = ("uint32", "float64"),
-          *, device: str | None = None, seconds: float = 0.2) -> BenchResult:
+def bench(
+    counts: Sequence[int] = (1 << 8, 1 << 12, 1 << 16, 1 << 20),
+    dtypes: Sequence[Any] = ("uint32", "float64"),
+    *,
+    device: str | None = None,
+    seconds: float = 0.2,
+) -> BenchResult:
     """Measure `sort` and `argsort` of uniform keys beside NumPy's, on this machine.
 
     Parameters
@@ -82,7 +108,8 @@ def bench(counts: Sequence[int] = (1 << 8, 1 << 12, 1 << 16, 1 << 20), dtypes: S
     Returns
     -------
     BenchResult
-        Medians. Calls alternate between pysortium and NumPy, and each result is compared with NumPy's.
+        Medians. Calls alternate between pysortium and NumPy, and each result is compared with
+        NumPy's.
 
     Raises
     ------
@@ -95,10 +122,17 @@ def bench(counts: Sequence[int] = (1 << 8, 1 << 12, 1 << 16, 1 << 20), dtypes: S
             x = _uniform(dtype, count)
             pairs: list[tuple[str, Callable, Callable]] = [
                 ("sort", lambda: _sort.sort(x, device=device), lambda: np.sort(x)),
-                ("argsort", lambda: _sort.argsort(x, device=device), lambda: np.argsort(x, kind="stable"))]
+                (
+                    "argsort",
+                    lambda: _sort.argsort(x, device=device),
+                    lambda: np.argsort(x, kind="stable"),
+                ),
+            ]
             for name, ours, numpys in pairs:
                 if not np.array_equal(ours(), numpys()):
-                    raise RuntimeError(f"{name} of {count} keys of dtype {dtype} differs from NumPy's")
+                    raise RuntimeError(
+                        f"{name} of {count} keys of dtype {dtype} differs from NumPy's"
+                    )
                 timings.append(Timing(name, dtype.name, count, *_medians((ours, numpys), seconds)))
     return BenchResult(timings, device or "cpu:0")
 

@@ -1,4 +1,5 @@
-"""The few calls of the CUDA driver that streams of other libraries need. The driver is opened at the first one."""
+"""The few calls of the CUDA driver that streams of other libraries need. The driver is opened at
+the first one."""
 
 from __future__ import annotations
 
@@ -19,7 +20,9 @@ def _driver() -> Any:
     try:
         return ctypes.CDLL("libcuda.so.1")
     except OSError as error:
-        raise BufferError(f"x lies in CUDA memory, but CUDA's driver cannot be opened: {error}") from None
+        raise BufferError(
+            f"x lies in CUDA memory, but CUDA's driver cannot be opened: {error}"
+        ) from None
 
 
 def _call(name: str, *arguments: Any) -> None:
@@ -38,7 +41,12 @@ def ordinal_of(address: int) -> int:
     if address == 0:
         return 0
     ordinal = ctypes.c_int()
-    _call("cuPointerGetAttribute", ctypes.byref(ordinal), ctypes.c_int(_DEVICE_ORDINAL), ctypes.c_uint64(address))
+    _call(
+        "cuPointerGetAttribute",
+        ctypes.byref(ordinal),
+        ctypes.c_int(_DEVICE_ORDINAL),
+        ctypes.c_uint64(address),
+    )
     return ordinal.value
 
 
@@ -66,7 +74,9 @@ def hand_over(ordinal: int, ours: int, theirs: int | None) -> None:
     if theirs == -1:
         return
     if theirs == 0:
-        raise ValueError("stream is 0, which DLPack forbids for CUDA; 1 is the legacy default stream")
+        raise ValueError(
+            "stream is 0, which DLPack forbids for CUDA; 1 is the legacy default stream"
+        )
     theirs = LEGACY_STREAM if theirs is None else theirs
     if theirs != (ours or LEGACY_STREAM):
         wait(ordinal, theirs, ours)

@@ -28,7 +28,8 @@ class DeviceInfo(NamedTuple):
 
 
 def devices() -> list[DeviceInfo]:
-    """Return the devices of this machine: CUDA's, OpenCL's, and cpu:0. `backends` says why there are none of a kind."""
+    """Return the devices of this machine: CUDA's, OpenCL's, and cpu:0. `backends` says why there
+    are none of a kind."""
     return [DeviceInfo(**d.facts) for d in _native.devices()]
 
 
@@ -55,7 +56,11 @@ class AlgorithmInfo(NamedTuple):
 
 def algorithms() -> list[AlgorithmInfo]:
     """Return the algorithms that the parameter `algorithm` may name."""
-    return [AlgorithmInfo(a["name"], a["title"], a["stable"]) for a in _native.algorithms() if not a["partial"]]
+    return [
+        AlgorithmInfo(a["name"], a["title"], a["stable"])
+        for a in _native.algorithms()
+        if not a["partial"]
+    ]
 
 
 class SelfTest(NamedTuple):
@@ -68,7 +73,8 @@ class SelfTest(NamedTuple):
 
 
 def self_test(device: str = "cpu:0", algorithm: str = "") -> list[SelfTest]:
-    """Run the self-tests of a device's algorithms, or of one of them. ValueError if there is none of that name."""
+    """Run the self-tests of a device's algorithms, or of one of them. ValueError if there is none
+    of that name."""
     return [SelfTest(**t) for t in _native.self_test(_native.find_device(device), algorithm)]
 
 
@@ -85,7 +91,8 @@ version_info = VersionInfo(*(int(part) for part in __version__.split(".")[:3]))
 
 
 def warnings() -> list[str]:
-    """Return what the library wants its user to know although no call failed, such as an unsafe kernel cache."""
+    """Return what the library wants its user to know although no call failed, such as an unsafe
+    kernel cache."""
     return _native.warnings()
 
 
@@ -99,7 +106,8 @@ class Plan:
     count : int
         Their number.
     payload : {'none', 'values', 'positions'}
-        'values': an array of `value_bytes` (4 or 8) an element moves with the keys. 'positions': an argsort.
+        'values': an array of `value_bytes` (4 or 8) an element moves with the keys. 'positions': an
+        argsort.
     descending, nan, zeros, bits
         As for `sort`.
     segments : int
@@ -125,7 +133,8 @@ class Plan:
 
     Notes
     -----
-    Kernels are built here; `run` only enqueues. So a run with `scratch` may be captured in a CUDA graph.
+    Kernels are built here; `run` only enqueues. So a run with `scratch` may be captured in a CUDA
+    graph.
 
     Examples
     --------
@@ -153,18 +162,37 @@ class Plan:
         max_scratch: int | None = None,
     ):
         name = str(dtype).removeprefix("torch.")
-        self.dtype = name if name == "bfloat16" else np.dtype(name if name != str(dtype) else dtype).name
+        self.dtype = (
+            name if name == "bfloat16" else np.dtype(name if name != str(dtype) else dtype).name
+        )
         self.count = operator.index(count)
-        order, self._method = order_of(descending, nan, zeros, bits), method_of(algorithm, max_scratch, stable=False)
-        self._problem = _problem(self.dtype, self.count, order, payload, value_bytes, segments, limit)
+        order, self._method = order_of(descending, nan, zeros, bits), method_of(
+            algorithm, max_scratch, stable=False
+        )
+        self._problem = _problem(
+            self.dtype, self.count, order, payload, value_bytes, segments, limit
+        )
         self._device = _native.find_device(device)
-        self._plan = _native.Plan(self._device, _native.Problem(**self._problem), self._method.algorithm, "",
-                                  self._method.max_scratch)
+        self._plan = _native.Plan(
+            self._device,
+            _native.Problem(**self._problem),
+            self._method.algorithm,
+            "",
+            self._method.max_scratch,
+        )
         self.scratch_bytes: int = self._plan.scratch_bytes
         self.algorithm: str = self._plan.algorithm
 
-    def run(self, keys: Any, values: Any = None, *, offsets: Any = None, out: Any = None, values_out: Any = None,
-            scratch: Any = None) -> Any:
+    def run(
+        self,
+        keys: Any,
+        values: Any = None,
+        *,
+        offsets: Any = None,
+        out: Any = None,
+        values_out: Any = None,
+        scratch: Any = None,
+    ) -> Any:
         """Sort `keys`.
 
         Parameters
@@ -207,40 +235,77 @@ class Plan:
         if self.count:
             if isinstance(place, HostPlace):
                 if self._device.facts["backend"] != "cpu":
-                    raise ValueError(f"keys lies in host memory, but the plan is for {self._device.facts['id']}")
+                    raise ValueError(
+                        f"keys lies in host memory, but the plan is for {self._device.facts['id']}"
+                    )
                 queue, memory = self._device.make_queue(), _host_memory
             else:
                 queue, memory = place.queue, place._memory
             if scratch is None:
                 scratch = kind.empty((max(self.scratch_bytes, 1),), "uint8", keys)
-            self._plan.run(queue, memory(keys), memory(out), memory(values), memory(values_out), memory(scratch),
-                           memory(offsets))
+            self._plan.run(
+                queue,
+                memory(keys),
+                memory(out),
+                memory(values),
+                memory(values_out),
+                memory(scratch),
+                memory(offsets),
+            )
         return out if payload == "none" else (out, values_out)
 
     def _check(self, kind: Any, keys: Any) -> None:
         if kind.dtype(keys) != self.dtype or tuple(keys.shape) != (self.count,):
-            raise ValueError(f"keys has dtype {kind.dtype(keys)} and shape {tuple(keys.shape)}; the plan is for "
-                             f"{self.dtype} and ({self.count},)")
+            raise ValueError(
+                f"keys has dtype {kind.dtype(keys)} and shape {tuple(keys.shape)}; the plan is for "
+                f"{self.dtype} and ({self.count},)"
+            )
         if kind is NUMPY and kind.compact(keys) is not keys:
             raise ValueError("keys is not contiguous, aligned and of native byte order")
 
     @staticmethod
-    def scratch_bytes_for(dtype: Any, count: int, *, payload: str = "none", value_bytes: int = 8,
-                          device: str = "cpu", algorithm: str | None = None, max_scratch: int | None = None) -> int:
-        """Return the scratch memory of such a plan, without a device: for cpu:0 ('cpu'), or an NVIDIA H200 ('cuda')."""
+    def scratch_bytes_for(
+        dtype: Any,
+        count: int,
+        *,
+        payload: str = "none",
+        value_bytes: int = 8,
+        device: str = "cpu",
+        algorithm: str | None = None,
+        max_scratch: int | None = None,
+    ) -> int:
+        """Return the scratch memory of such a plan, without a device: for cpu:0 ('cpu'), or an
+        NVIDIA H200 ('cuda')."""
         if device not in ("cpu", "cuda"):
             raise ValueError(f"device is {device!r}; allowed are 'cpu' and 'cuda'")
-        problem = _problem(np.dtype(dtype).name, operator.index(count), Order(), payload, value_bytes, 0, 0)
+        problem = _problem(
+            np.dtype(dtype).name, operator.index(count), Order(), payload, value_bytes, 0, 0
+        )
         method = method_of(algorithm, max_scratch, stable=False)
-        return _native.scratch_bytes_for(_native.Problem(**problem), device, method.algorithm, method.max_scratch)
+        return _native.scratch_bytes_for(
+            _native.Problem(**problem), device, method.algorithm, method.max_scratch
+        )
 
 
-def _problem(dtype: str, count: int, order: Order, payload: str, value_bytes: int, segments: int, limit: int) -> dict:
+def _problem(
+    dtype: str, count: int, order: Order, payload: str, value_bytes: int, segments: int, limit: int
+) -> dict:
     if payload not in ("none", "values", "positions"):
         raise ValueError(f"payload is {payload!r}; allowed are 'none', 'values' and 'positions'")
-    return {"key": key_type_of(dtype, "dtype"), "count": count, "payload": payload, "value_bytes": value_bytes,
-            "descending": order.descending, "nan": order.nan, "zeros": order.zeros, "begin_bit": order.begin_bit,
-            "end_bit": order.end_bit, "segments": segments, "offset_bytes": 8, "limit": limit}
+    return {
+        "key": key_type_of(dtype, "dtype"),
+        "count": count,
+        "payload": payload,
+        "value_bytes": value_bytes,
+        "descending": order.descending,
+        "nan": order.nan,
+        "zeros": order.zeros,
+        "begin_bit": order.begin_bit,
+        "end_bit": order.end_bit,
+        "segments": segments,
+        "offset_bytes": 8,
+        "limit": limit,
+    }
 
 
 def _host_memory(array: Any) -> _native.Memory:

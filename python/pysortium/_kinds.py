@@ -1,4 +1,5 @@
-"""The array libraries that pysortium knows: how each allocates, where its arrays lie, and on which stream.
+"""The array libraries that pysortium knows: how each allocates, where its arrays lie, and on which
+stream.
 
 A kind never imports a library that the caller has not imported.
 """
@@ -70,7 +71,8 @@ class Kind:
         return self.xp.arange(start, stop, step, dtype="int64")
 
     def local(self, positions: Any, rows: int, length: int) -> Any:
-        """Positions among `rows` rows of `length` keys as positions in each; `positions` is changed if it can be."""
+        """Positions among `rows` rows of `length` keys as positions in each; `positions` is changed
+        if it can be."""
         flat = self.reshape(positions, (rows, -1))
         first = self.reshape(self.arange(0, rows * length, length, positions), (-1, 1))
         flat -= self.astype(first, self.dtype(positions))
@@ -184,7 +186,11 @@ class CuPyKind(Kind):
 
     def home(self, x: Any) -> tuple[int, int] | None:
         """Device and stream of an array that `_quick` can sort, else None."""
-        if x.ndim != 1 or not x.flags.c_contiguous or x.device.id != self.xp.cuda.runtime.getDevice():
+        if (
+            x.ndim != 1
+            or not x.flags.c_contiguous
+            or x.device.id != self.xp.cuda.runtime.getDevice()
+        ):
             return None
         return x.device.id, self.xp.cuda.get_current_stream().ptr
 
@@ -253,7 +259,9 @@ class TorchKind(Kind):
     def _stream(self) -> Any:
         """PyTorch's own short way to the current stream, or the public one."""
         current = self.xp.cuda.current_stream
-        return getattr(self.xp._C, "_cuda_getCurrentRawStream", lambda ordinal: current(ordinal).cuda_stream)
+        return getattr(
+            self.xp._C, "_cuda_getCurrentRawStream", lambda ordinal: current(ordinal).cuda_stream
+        )
 
     def address(self, x: Any) -> int:
         return x.data_ptr()
@@ -292,7 +300,10 @@ class PyOpenCLKind(Kind):
 
     def compact(self, x: Any) -> Any:
         if not x.flags.c_contiguous:
-            raise TypeError(f"x is a PyOpenCL array with strides {x.strides}; only C-contiguous ones are supported")
+            raise TypeError(
+                f"x is a PyOpenCL array with strides {x.strides}; only C-contiguous ones are "
+                f"supported"
+            )
         return x
 
     def moveaxis(self, x: Any, source: int, target: int) -> Any:
@@ -311,7 +322,9 @@ class PyOpenCLKind(Kind):
 
     def place(self, x: Any, device: str | None) -> Any:
         if x.queue is None:
-            raise ValueError("x is a PyOpenCL array without a queue; set one with x.with_queue(queue)")
+            raise ValueError(
+                "x is a PyOpenCL array without a queue; set one with x.with_queue(queue)"
+            )
         if device not in (None, "auto"):
             raise _wrong_device(device, "its own OpenCL queue")
         return _opencl_place(self, x.context.int_ptr, x.queue.int_ptr)
@@ -322,8 +335,12 @@ def _opencl_local(context: Any, dtype: str) -> Any:
     from pyopencl.elementwise import ElementwiseKernel
 
     number = {"int32": "int", "uint32": "uint", "int64": "long", "uint64": "ulong"}[dtype]
-    return ElementwiseKernel(context, f"{number} *positions, ulong outputs, ulong length",
-                             f"positions[i] -= ({number})(i / outputs * length)", "pysortium_local")
+    return ElementwiseKernel(
+        context,
+        f"{number} *positions, ulong outputs, ulong length",
+        f"positions[i] -= ({number})(i / outputs * length)",
+        "pysortium_local",
+    )
 
 
 @functools.lru_cache(maxsize=64)
@@ -355,21 +372,43 @@ class DeviceArray:
 
     @property
     def __cuda_array_interface__(self) -> dict:
-        return {"shape": self.shape, "typestr": self.dtype.str, "data": (self._buffer.handle, False),
-                "strides": None, "stream": self._stream or 1, "version": 3}
+        return {
+            "shape": self.shape,
+            "typestr": self.dtype.str,
+            "data": (self._buffer.handle, False),
+            "strides": None,
+            "stream": self._stream or 1,
+            "version": 3,
+        }
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return _cuda.DLPACK_CUDA, self._ordinal
 
-    def __dlpack__(self, *, stream: int | None = None, max_version: tuple | None = None,
-                   dl_device: tuple | None = None, copy: bool | None = None) -> Any:
+    def __dlpack__(
+        self,
+        *,
+        stream: int | None = None,
+        max_version: tuple | None = None,
+        dl_device: tuple | None = None,
+        copy: bool | None = None,
+    ) -> Any:
         if dl_device not in (None, self.__dlpack_device__()) or copy:
-            raise BufferError(f"dl_device is {dl_device} and copy is {copy}; a DeviceArray is handed over as it is")
+            raise BufferError(
+                f"dl_device is {dl_device} and copy is {copy}; a DeviceArray is handed over as it "
+                f"is"
+            )
         _cuda.hand_over(self._ordinal, self._stream, stream)
         versioned = max_version is not None and max_version[0] >= 1
         code, bits = dlpack_type(self._dtype_name)
-        return _native.dlpack_capsule(self._buffer.handle, list(self.shape), code, bits, *self.__dlpack_device__(),
-                                      self, versioned)
+        return _native.dlpack_capsule(
+            self._buffer.handle,
+            list(self.shape),
+            code,
+            bits,
+            *self.__dlpack_device__(),
+            self,
+            versioned,
+        )
 
 
 _DLPACK_CODES = {"int": 0, "uint": 1, "float": 2, "bfloat": 4, "bool": 6}
@@ -378,20 +417,24 @@ _DLPACK_CODES = {"int": 0, "uint": 1, "float": 2, "bfloat": 4, "bool": 6}
 def dlpack_type(dtype: str) -> tuple[int, int]:
     """DLPack's code and bits of a dtype."""
     letters = dtype.rstrip("0123456789")
-    return _DLPACK_CODES[letters], int(dtype[len(letters):] or 8)
+    return _DLPACK_CODES[letters], int(dtype[len(letters) :] or 8)
 
 
 def dtype_of_dlpack(code: int, bits: int, lanes: int) -> str:
     for letters, known in _DLPACK_CODES.items():
         if code == known and lanes == 1:
             return "bool" if letters == "bool" else f"{letters}{bits}"
-    raise TypeError(f"x has DLPack type code {code}, {bits} bits, {lanes} lanes, which cannot be sorted")
+    raise TypeError(
+        f"x has DLPack type code {code}, {bits} bits, {lanes} lanes, which cannot be sorted"
+    )
 
 
 class Foreign:
     """An array of an unknown library in CUDA memory: address, shape, dtype, device and stream."""
 
-    def __init__(self, owner: Any, address: int, shape: tuple, dtype: str, ordinal: int, stream: int):
+    def __init__(
+        self, owner: Any, address: int, shape: tuple, dtype: str, ordinal: int, stream: int
+    ):
         self.owner = owner
         self.address = address
         self.shape = tuple(shape)
@@ -419,8 +462,10 @@ def _check_contiguous(shape: tuple, strides: tuple | None, unit: int) -> None:
     expected = unit
     for length, stride in zip(reversed(shape), reversed(strides or ())):
         if length > 1 and stride != expected:
-            raise BufferError(f"x has strides {strides} with shape {shape}; only C-contiguous arrays of this "
-                              "library are supported")
+            raise BufferError(
+                f"x has strides {strides} with shape {shape}; only C-contiguous arrays of this "
+                "library are supported"
+            )
         expected *= length
 
 
@@ -435,11 +480,14 @@ def from_cuda_interface(x: Any) -> Foreign:
     stream = interface.get("stream")
     if stream == 0:
         raise ValueError("x.__cuda_array_interface__['stream'] is 0, which version 3 forbids")
-    return Foreign(x, address, shape, dtype.name, _cuda.ordinal_of(address), stream or _cuda.LEGACY_STREAM)
+    return Foreign(
+        x, address, shape, dtype.name, _cuda.ordinal_of(address), stream or _cuda.LEGACY_STREAM
+    )
 
 
 def from_cuda_dlpack(x: Any, ordinal: int) -> Foreign:
-    """A Foreign from `__dlpack__`; the producer makes the data ready for the legacy default stream."""
+    """A Foreign from `__dlpack__`; the producer makes the data ready for the legacy default
+    stream."""
     stream = _cuda.LEGACY_STREAM
     try:
         capsule = x.__dlpack__(stream=stream, max_version=(1, 0))
@@ -489,7 +537,9 @@ class ForeignKind(Kind):
         return self.from_numpy(np.arange(start, stop, step, dtype=np.int64), like)
 
     def local(self, positions: Any, rows: int, length: int) -> Any:
-        raise TypeError("x has several rows, whose positions cannot be counted in arrays of this library")
+        raise TypeError(
+            "x has several rows, whose positions cannot be counted in arrays of this library"
+        )
 
     def finish(self, x: Any) -> Any:
         return x if self._give is None else self._give(x)
@@ -511,7 +561,8 @@ FOREIGN = ForeignKind()
 
 
 class JaxKind(ForeignKind):
-    """JAX arrays on CUDA. They are never written: results are memory of pysortium's that JAX takes over."""
+    """JAX arrays on CUDA. They are never written: results are memory of pysortium's that JAX takes
+    over."""
 
     name = "JAX"
 
@@ -555,7 +606,8 @@ class JaxKind(ForeignKind):
         return super().finish(x) if isinstance(x, DeviceArray) else x
 
     def keep(self, place: Any, *arrays: Any) -> None:
-        """Waits: XLA would use the memory of arrays that the caller deletes at once, on a stream of its own."""
+        """Waits: XLA would use the memory of arrays that the caller deletes at once, on a stream of
+        its own."""
         place.queue.finish()
 
     def place(self, x: Any, device: str | None) -> Any:
@@ -567,7 +619,8 @@ def _jax_index_dtype(jnp: Any) -> str:
 
 
 class HostKind(NumPyKind):
-    """Arrays in host memory of a library with `__dlpack__`: sorted as NumPy arrays, and given back by `give`."""
+    """Arrays in host memory of a library with `__dlpack__`: sorted as NumPy arrays, and given back
+    by `give`."""
 
     def __init__(self, namespace: Any):
         self.name = getattr(namespace, "__name__", "array API")
@@ -609,7 +662,9 @@ def _of_dlpack(x: Any) -> tuple[Kind, Any]:
         foreign = from_cuda_dlpack(x, ordinal)
         foreign.kind = FOREIGN if give is None else _kind(ForeignKind, give)
         return foreign.kind, foreign
-    raise BufferError(f"x lies on a device of DLPack type {device_type}; the host and CUDA are supported")
+    raise BufferError(
+        f"x lies on a device of DLPack type {device_type}; the host and CUDA are supported"
+    )
 
 
 def kind_of(x: Any, argument: str = "x") -> tuple[Kind, Any]:
@@ -639,5 +694,8 @@ def kind_of(x: Any, argument: str = "x") -> tuple[Kind, Any]:
         return foreign.kind, foreign
     if isinstance(x, (list, tuple, int, float, np.generic)) or hasattr(x, "__array__"):
         return NUMPY, np.asarray(x)
-    raise TypeError(f"{argument} is a {type(x).__name__}; an array is needed (NumPy, CuPy, PyTorch, JAX, Numba, "
-                    "PyOpenCL, or one with __dlpack__ or __cuda_array_interface__)")
+    raise TypeError(
+        f"{argument} is a {type(x).__name__}; an array is needed (NumPy, CuPy, PyTorch, JAX, "
+        f"Numba, "
+        "PyOpenCL, or one with __dlpack__ or __cuda_array_interface__)"
+    )

@@ -1,7 +1,7 @@
 """Where a sort runs: host memory by address, or a device's memory on a queue.
 
-Both places have the same methods. They take arrays of one kind (`_kinds.py`) that are contiguous and allocated, and
-problems as keyword arguments of `_native.Problem`.
+Both places have the same methods. They take arrays of one kind (`_kinds.py`) that are contiguous
+and allocated, and problems as keyword arguments of `_native.Problem`.
 """
 
 from __future__ import annotations
@@ -35,41 +35,99 @@ class HostPlace:
     def _address(self, array: Any) -> int:
         return 0 if array is None else self.kind.memory(array)[0]
 
-    def sort(self, problem: dict, method: Method, keys_in: Any, keys_out: Any = None, values_in: Any = None,
-             values_out: Any = None, offsets: Any = None) -> None:
+    def sort(
+        self,
+        problem: dict,
+        method: Method,
+        keys_in: Any,
+        keys_out: Any = None,
+        values_in: Any = None,
+        values_out: Any = None,
+        offsets: Any = None,
+    ) -> None:
         a = self._address
-        _native.sort(_native.Problem(**problem), _options(self.device, method), a(keys_in), a(keys_out),
-                     a(values_in), a(values_out), a(offsets))
+        _native.sort(
+            _native.Problem(**problem),
+            _options(self.device, method),
+            a(keys_in),
+            a(keys_out),
+            a(values_in),
+            a(values_out),
+            a(offsets),
+        )
 
-    def sort_records(self, problem: dict, method: Method, columns_in: list, columns_out: list,
-                     positions: Any = None, offsets: Any = None) -> None:
+    def sort_records(
+        self,
+        problem: dict,
+        method: Method,
+        columns_in: list,
+        columns_out: list,
+        positions: Any = None,
+        offsets: Any = None,
+    ) -> None:
         a = self._address
-        _native.sort_records(_native.RecordProblem(**problem), _options(self.device, method),
-                             [a(c) for c in columns_in], [a(c) for c in columns_out], a(positions), a(offsets))
+        _native.sort_records(
+            _native.RecordProblem(**problem),
+            _options(self.device, method),
+            [a(c) for c in columns_in],
+            [a(c) for c in columns_out],
+            a(positions),
+            a(offsets),
+        )
 
-    def unique(self, problem: dict, keys_in: Any, keys_out: Any, values_out: Any = None, lengths: Any = None) -> int:
+    def unique(
+        self,
+        problem: dict,
+        keys_in: Any,
+        keys_out: Any,
+        values_out: Any = None,
+        lengths: Any = None,
+    ) -> int:
         a = self._address
-        return _native.unique(_native.Problem(**problem), a(keys_in), a(keys_out), a(values_out), a(lengths), 8,
-                              self.device)
+        return _native.unique(
+            _native.Problem(**problem),
+            a(keys_in),
+            a(keys_out),
+            a(values_out),
+            a(lengths),
+            8,
+            self.device,
+        )
 
     def merge(self, problem: dict, a_count: int, a_keys: Any, b_keys: Any, keys_out: Any) -> None:
         a = self._address
-        _native.merge(_native.Problem(**problem), a_count, a(a_keys), a(b_keys), a(keys_out), device=self.device)
+        _native.merge(
+            _native.Problem(**problem),
+            a_count,
+            a(a_keys),
+            a(b_keys),
+            a(keys_out),
+            device=self.device,
+        )
 
-    def search(self, problem: dict, keys: Any, needles: Any, count: int, places: Any, upper: bool) -> None:
+    def search(
+        self, problem: dict, keys: Any, needles: Any, count: int, places: Any, upper: bool
+    ) -> None:
         a = self._address
-        _native.search(_native.Problem(**problem), a(keys), a(needles), count, a(places), upper, self.device)
+        _native.search(
+            _native.Problem(**problem), a(keys), a(needles), count, a(places), upper, self.device
+        )
 
     def first_unsorted(self, problem: dict, keys: Any) -> int:
         return _native.first_unsorted(_native.Problem(**problem), self._address(keys), self.device)
 
-    def nth_element(self, problem: dict, n: int, keys_in: Any, keys_out: Any = None, values_out: Any = None) -> None:
+    def nth_element(
+        self, problem: dict, n: int, keys_in: Any, keys_out: Any = None, values_out: Any = None
+    ) -> None:
         a = self._address
-        _native.nth_element(_native.Problem(**problem), n, a(keys_in), a(keys_out), a(values_out), self.device)
+        _native.nth_element(
+            _native.Problem(**problem), n, a(keys_in), a(keys_out), a(values_out), self.device
+        )
 
 
 class QueuePlace:
-    """A device's memory, on one queue or stream. Calls only enqueue, unless they return a number."""
+    """A device's memory, on one queue or stream. Calls only enqueue, unless they return a
+    number."""
 
     plans_kept = 64
 
@@ -99,22 +157,46 @@ class QueuePlace:
         """Memory of the array's own allocator, which frees it in the order of the queue."""
         return self.kind.empty((size,), "uint8", like) if size else None
 
-    def sort(self, problem: dict, method: Method, keys_in: Any, keys_out: Any = None, values_in: Any = None,
-             values_out: Any = None, offsets: Any = None) -> None:
+    def sort(
+        self,
+        problem: dict,
+        method: Method,
+        keys_in: Any,
+        keys_out: Any = None,
+        values_in: Any = None,
+        values_out: Any = None,
+        offsets: Any = None,
+    ) -> None:
         m = self._memory
         plan = self._plan(_native.Plan, problem, method.algorithm, "", method.max_scratch)
         scratch = self._scratch(keys_in, plan.scratch_bytes)
-        plan.run(self.queue, m(keys_in), m(keys_out), m(values_in), m(values_out), m(scratch), m(offsets))
+        plan.run(
+            self.queue, m(keys_in), m(keys_out), m(values_in), m(values_out), m(scratch), m(offsets)
+        )
         self.kind.keep(self, scratch, keys_in, keys_out, values_in, values_out, offsets)
 
-    def sort_records(self, problem: dict, method: Method, columns_in: list, columns_out: list,
-                     positions: Any = None, offsets: Any = None) -> None:
+    def sort_records(
+        self,
+        problem: dict,
+        method: Method,
+        columns_in: list,
+        columns_out: list,
+        positions: Any = None,
+        offsets: Any = None,
+    ) -> None:
         m = self._memory
-        plan = _native.RecordPlan(self.device, _native.RecordProblem(**problem), method.algorithm, "",
-                                  method.max_scratch)
+        plan = _native.RecordPlan(
+            self.device, _native.RecordProblem(**problem), method.algorithm, "", method.max_scratch
+        )
         scratch = self._scratch(columns_in[0], plan.scratch_bytes)
-        plan.run(self.queue, [m(c) for c in columns_in], [m(c) for c in columns_out], m(positions), m(scratch),
-                 m(offsets))
+        plan.run(
+            self.queue,
+            [m(c) for c in columns_in],
+            [m(c) for c in columns_out],
+            m(positions),
+            m(scratch),
+            m(offsets),
+        )
         self.kind.keep(self, scratch, *columns_in, *columns_out, positions, offsets)
 
     def _read_word(self, word: Any) -> int:
@@ -124,22 +206,42 @@ class QueuePlace:
         self.queue.read(value.ctypes.data, self._memory(word), 8)
         return int(value[0])
 
-    def unique(self, problem: dict, keys_in: Any, keys_out: Any, values_out: Any = None, lengths: Any = None) -> int:
+    def unique(
+        self,
+        problem: dict,
+        keys_in: Any,
+        keys_out: Any,
+        values_out: Any = None,
+        lengths: Any = None,
+    ) -> int:
         m = self._memory
         plan = self._plan(_native.UniquePlan, problem, 0 if lengths is None else 8)
         runs = self.kind.empty((1,), "int64", keys_in)
         scratch = self._scratch(keys_in, plan.scratch_bytes)
-        plan.run(self.queue, m(keys_in), m(keys_out), m(None), m(values_out), m(lengths), m(runs), m(scratch))
+        plan.run(
+            self.queue,
+            m(keys_in),
+            m(keys_out),
+            m(None),
+            m(values_out),
+            m(lengths),
+            m(runs),
+            m(scratch),
+        )
         return self._read_word(runs)
 
     def merge(self, problem: dict, a_count: int, a_keys: Any, b_keys: Any, keys_out: Any) -> None:
         m = self._memory
         plan = self._plan(_native.MergePlan, problem, a_count)
         scratch = self._scratch(keys_out, plan.scratch_bytes)
-        plan.run(self.queue, m(a_keys), m(b_keys), m(keys_out), m(None), m(None), m(None), m(scratch))
+        plan.run(
+            self.queue, m(a_keys), m(b_keys), m(keys_out), m(None), m(None), m(None), m(scratch)
+        )
         self.kind.keep(self, scratch, a_keys, b_keys, keys_out)
 
-    def search(self, problem: dict, keys: Any, needles: Any, count: int, places: Any, upper: bool) -> None:
+    def search(
+        self, problem: dict, keys: Any, needles: Any, count: int, places: Any, upper: bool
+    ) -> None:
         m = self._memory
         plan = self._plan(_native.SearchPlan, problem, count, upper)
         plan.run(self.queue, m(keys), m(needles), m(places))
@@ -153,6 +255,9 @@ class QueuePlace:
         plan.run(self.queue, m(keys), m(result), m(scratch))
         return self._read_word(result)
 
-    def nth_element(self, problem: dict, n: int, keys_in: Any, keys_out: Any = None, values_out: Any = None) -> None:
-        """The sorted list has its n-th element in place, too; a sort of device memory is fast enough."""
+    def nth_element(
+        self, problem: dict, n: int, keys_in: Any, keys_out: Any = None, values_out: Any = None
+    ) -> None:
+        """The sorted list has its n-th element in place, too; a sort of device memory is fast
+        enough."""
         self.sort(problem, Method(), keys_in, keys_out, None, values_out)

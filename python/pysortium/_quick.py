@@ -1,4 +1,5 @@
-"""The short way of a one-dimensional, contiguous array on CUDA: a plan that is ready, two allocations, one call."""
+"""The short way of a one-dimensional, contiguous array on CUDA: a plan that is ready, two
+allocations, one call."""
 
 from __future__ import annotations
 
@@ -8,8 +9,19 @@ from . import _cuda, _native
 
 # The library's names of key types, by dtype.
 KEY_TYPES = {
-    "bool": "u8", "uint8": "u8", "uint16": "u16", "uint32": "u32", "uint64": "u64", "int8": "i8", "int16": "i16",
-    "int32": "i32", "int64": "i64", "float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64",
+    "bool": "u8",
+    "uint8": "u8",
+    "uint16": "u16",
+    "uint32": "u32",
+    "uint64": "u64",
+    "int8": "i8",
+    "int16": "i16",
+    "int32": "i32",
+    "int64": "i64",
+    "float16": "f16",
+    "bfloat16": "bf16",
+    "float32": "f32",
+    "float64": "f64",
 }
 
 _KEPT = 512  # plans
@@ -45,7 +57,9 @@ def run(x: Any, descending: bool, positions: bool) -> Any:
     return result
 
 
-def _prepare(kind: Any, x: Any, count: int, home: tuple, descending: bool, positions: bool) -> tuple | None:
+def _prepare(
+    kind: Any, x: Any, count: int, home: tuple, descending: bool, positions: bool
+) -> tuple | None:
     dtype = KEY_TYPES.get(kind.dtype(x))
     if dtype is None or count == 0:
         return None

@@ -18,7 +18,8 @@ _ELEMENT_BYTES = 256  # of a column
 
 
 def has_fields(x: Any) -> bool:
-    """True for a NumPy array of complex numbers, strings or records, but not for ml_dtypes' bfloat16."""
+    """True for a NumPy array of complex numbers, strings or records, but not for ml_dtypes'
+    bfloat16."""
     return isinstance(x, np.ndarray) and (x.dtype.kind in "SUc" or x.dtype.names is not None)
 
 
@@ -32,7 +33,9 @@ class KeyColumn(NamedTuple):
 def _columns(x: np.ndarray, order: Order, argument: str) -> list[KeyColumn]:
     """The key columns of a 1-D array."""
     if x.dtype.names is not None:
-        return [c for name in x.dtype.names for c in _columns(x[name], order, f"{argument}[{name!r}]")]
+        return [
+            c for name in x.dtype.names for c in _columns(x[name], order, f"{argument}[{name!r}]")
+        ]
     if x.ndim > 1:  # a field that is an array
         rest = x.reshape(len(x), -1)
         return [c for i in range(rest.shape[1]) for c in _columns(rest[:, i], order, argument)]
@@ -43,20 +46,34 @@ def _columns(x: np.ndarray, order: Order, argument: str) -> list[KeyColumn]:
     if x.dtype.kind == "c":
         return _complex_columns(x, order, argument)
     code = code_of(NUMPY, x, order, argument)
-    field = {"type": code.key, "descending": code.descending, "nan": order.nan, "zeros": order.zeros,
-             "begin_bit": order.begin_bit, "end_bit": order.end_bit}
+    field = {
+        "type": code.key,
+        "descending": code.descending,
+        "nan": order.nan,
+        "zeros": order.zeros,
+        "begin_bit": order.begin_bit,
+        "end_bit": order.end_bit,
+    }
     return [KeyColumn(code.encode(NUMPY.compact(x)), [field])]
 
 
 def _byte_columns(x: np.ndarray, order: Order) -> list[KeyColumn]:
-    """Strings of bytes, in pieces that are a column each. NumPy's order is that of memcmp: zeros fill the rest."""
+    """Strings of bytes, in pieces that are a column each. NumPy's order is that of memcmp: zeros
+    fill the rest."""
     width = x.dtype.itemsize
     pieces = np.ascontiguousarray(x).view(np.uint8).reshape(len(x), width)
     columns = []
     for begin in range(0, width, _ELEMENT_BYTES):
-        piece = np.ascontiguousarray(pieces[:, begin:begin + _ELEMENT_BYTES])
-        fields = [{"type": "bytes", "offset": at, "bytes": min(_STRING_BYTES, piece.shape[1] - at),
-                   "descending": order.descending} for at in range(0, piece.shape[1], _STRING_BYTES)]
+        piece = np.ascontiguousarray(pieces[:, begin : begin + _ELEMENT_BYTES])
+        fields = [
+            {
+                "type": "bytes",
+                "offset": at,
+                "bytes": min(_STRING_BYTES, piece.shape[1] - at),
+                "descending": order.descending,
+            }
+            for at in range(0, piece.shape[1], _STRING_BYTES)
+        ]
         columns.append(KeyColumn(piece, fields))
     return columns
 
@@ -68,27 +85,39 @@ def _text_columns(x: np.ndarray, order: Order) -> list[KeyColumn]:
     width = _ELEMENT_BYTES // 4
     columns = []
     for begin in range(0, points.shape[1], width):
-        piece = np.ascontiguousarray(points[:, begin:begin + width])
-        fields = [{"type": "u32", "offset": 4 * i, "descending": order.descending, "end_bit": bits}
-                  for i in range(piece.shape[1])]
+        piece = np.ascontiguousarray(points[:, begin : begin + width])
+        fields = [
+            {"type": "u32", "offset": 4 * i, "descending": order.descending, "end_bit": bits}
+            for i in range(piece.shape[1])
+        ]
         columns.append(KeyColumn(piece, fields))
     return columns
 
 
 def _complex_columns(x: np.ndarray, order: Order, argument: str) -> list[KeyColumn]:
-    """By the real part, then by the imaginary one. NaN as NumPy has them: R + nanj, nan + Rj, nan + nanj."""
+    """By the real part, then by the imaginary one. NaN as NumPy has them: R + nanj, nan + Rj, nan +
+    nanj."""
     part = {8: "f32", 16: "f64"}.get(x.dtype.itemsize)
     if part is None:
-        raise TypeError(f"{argument} has dtype {x.dtype}, which cannot be sorted; complex64 and complex128 can")
+        raise TypeError(
+            f"{argument} has dtype {x.dtype}, which cannot be sorted; complex64 and complex128 can"
+        )
     field = {"type": part, "descending": order.descending, "zeros": order.zeros}
     size = x.dtype.itemsize // 2
-    parts = KeyColumn(np.ascontiguousarray(x, x.dtype.newbyteorder("=")), [field, {**field, "offset": size}])
+    parts = KeyColumn(
+        np.ascontiguousarray(x, x.dtype.newbyteorder("=")), [field, {**field, "offset": size}]
+    )
     nans = (2 * np.isnan(x.real) + np.isnan(x.imag)).astype(np.uint8)
-    return [KeyColumn(nans, [{"type": "u8", "descending": order.nan == "first"}]), parts] if nans.any() else [parts]
+    return (
+        [KeyColumn(nans, [{"type": "u8", "descending": order.nan == "first"}]), parts]
+        if nans.any()
+        else [parts]
+    )
 
 
 def _groups(columns: list[KeyColumn]) -> list[list[KeyColumn]]:
-    """The columns in groups of as many fields as one sort takes, the most significant group first."""
+    """The columns in groups of as many fields as one sort takes, the most significant group
+    first."""
     groups: list[list[KeyColumn]] = [[]]
     room = _FIELDS_AT_ONCE
     for array, fields in columns:
@@ -101,16 +130,29 @@ def _groups(columns: list[KeyColumn]) -> list[list[KeyColumn]]:
     return groups
 
 
-def _argsort_group(group: list[KeyColumn], count: int, dtype: str, place: HostPlace, method: Method) -> np.ndarray:
-    fields = [_native.Field(column=i, **field) for i, column in enumerate(group) for field in column.fields]
+def _argsort_group(
+    group: list[KeyColumn], count: int, dtype: str, place: HostPlace, method: Method
+) -> np.ndarray:
+    fields = [
+        _native.Field(column=i, **field)
+        for i, column in enumerate(group)
+        for field in column.fields
+    ]
     columns = [_native.Column(NUMPY.element_bytes(c.array), "no") for c in group]
     positions = np.empty(count, dtype)
-    problem = {"count": count, "columns": columns, "key": fields, "position_bytes": positions.itemsize}
+    problem = {
+        "count": count,
+        "columns": columns,
+        "key": fields,
+        "position_bytes": positions.itemsize,
+    }
     place.sort_records(problem, method, [c.array for c in group], [], positions)
     return positions
 
 
-def argsort_columns(columns: list[KeyColumn], count: int, dtype: str, device: str | None, method: Method) -> np.ndarray:
+def argsort_columns(
+    columns: list[KeyColumn], count: int, dtype: str, device: str | None, method: Method
+) -> np.ndarray:
     """The positions that sort rows of columns; stable."""
     if not columns or count < 2:
         return np.arange(count, dtype=dtype)
@@ -132,13 +174,26 @@ def take(x: np.ndarray, positions: np.ndarray) -> np.ndarray:
         return x[positions]
     source = np.ascontiguousarray(x)
     result = np.empty((len(positions), *x.shape[1:]), x.dtype)
-    _native.gather(len(positions), size, positions.itemsize, len(x), source.ctypes.data, positions.ctypes.data,
-                   result.ctypes.data)
+    _native.gather(
+        len(positions),
+        size,
+        positions.itemsize,
+        len(x),
+        source.ctypes.data,
+        positions.ctypes.data,
+        result.ctypes.data,
+    )
     return result
 
 
-def argsort(x: np.ndarray, axis: int | None, order: Order, method: Method, device: str | None,
-            index_dtype: Any) -> np.ndarray:
+def argsort(
+    x: np.ndarray,
+    axis: int | None,
+    order: Order,
+    method: Method,
+    device: str | None,
+    index_dtype: Any,
+) -> np.ndarray:
     """Positions of sorted strings or records along an axis."""
     if axis is None:
         x, axis = x.reshape(-1), -1
@@ -147,12 +202,18 @@ def argsort(x: np.ndarray, axis: int | None, order: Order, method: Method, devic
     moved = np.moveaxis(x, axis, -1)
     result = np.empty(moved.shape, dtype)
     if moved.size:
-        for row, positions in zip(moved.reshape(-1, moved.shape[-1]), result.reshape(-1, moved.shape[-1])):
-            positions[:] = argsort_columns(_columns(row, order, "x"), len(row), dtype, device, method)
+        for row, positions in zip(
+            moved.reshape(-1, moved.shape[-1]), result.reshape(-1, moved.shape[-1])
+        ):
+            positions[:] = argsort_columns(
+                _columns(row, order, "x"), len(row), dtype, device, method
+            )
     return np.ascontiguousarray(np.moveaxis(result, -1, axis))
 
 
-def sort(x: np.ndarray, axis: int | None, order: Order, method: Method, device: str | None) -> np.ndarray:
+def sort(
+    x: np.ndarray, axis: int | None, order: Order, method: Method, device: str | None
+) -> np.ndarray:
     """Sorted strings or records along an axis."""
     if axis is None:
         x, axis = x.reshape(-1), -1
@@ -160,11 +221,13 @@ def sort(x: np.ndarray, axis: int | None, order: Order, method: Method, device: 
     return take(x, positions) if x.ndim == 1 else np.take_along_axis(x, positions, axis)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Tables
 
 
-def lexsort(keys: Any, /, axis: int = -1, *, index_dtype: Any = None, device: str | None = None) -> np.ndarray:
+def lexsort(
+    keys: Any, /, axis: int = -1, *, index_dtype: Any = None, device: str | None = None
+) -> np.ndarray:
     """Return the positions that sort by several keys, the last one first, as NumPy's lexsort.
 
     Parameters
@@ -194,7 +257,10 @@ def lexsort(keys: Any, /, axis: int = -1, *, index_dtype: Any = None, device: st
         raise TypeError("keys is empty; at least one array is needed")
     for i, a in enumerate(arrays):
         if a.shape != arrays[0].shape:
-            raise ValueError(f"keys[{i}] has shape {a.shape}, and keys[0] has {arrays[0].shape}; equal ones are needed")
+            raise ValueError(
+                f"keys[{i}] has shape {a.shape}, and keys[0] has {arrays[0].shape}; equal ones are "
+                f"needed"
+            )
     if arrays[0].ndim == 0:
         return np.zeros((), np.int64)
     axis = normal_axis(axis, arrays[0].ndim)
@@ -205,7 +271,11 @@ def lexsort(keys: Any, /, axis: int = -1, *, index_dtype: Any = None, device: st
         length = result.shape[-1]
         flat = [m.reshape(-1, length) for m in moved]
         for row, positions in enumerate(result.reshape(-1, length)):
-            columns = [c for i, k in enumerate(flat) for c in _columns(k[row], Order(), f"keys[{len(flat) - 1 - i}]")]
+            columns = [
+                c
+                for i, k in enumerate(flat)
+                for c in _columns(k[row], Order(), f"keys[{len(flat) - 1 - i}]")
+            ]
             positions[:] = argsort_columns(columns, length, dtype, device, Method())
     return np.ascontiguousarray(np.moveaxis(result, -1, axis))
 
@@ -221,7 +291,9 @@ def _parse_by(by: str | Sequence[str]) -> list[tuple[str, Order]]:
         match = _BY.match(text)
         assert match is not None
         words = match["words"].split(":")[1:]
-        parsed.append((match["name"], Order("desc" in words, "first" if "nan_first" in words else "last")))
+        parsed.append(
+            (match["name"], Order("desc" in words, "first" if "nan_first" in words else "last"))
+        )
     if not parsed:
         raise ValueError("by is empty; at least one column is needed")
     return parsed
@@ -233,8 +305,8 @@ def sort_by(table: Any, by: str | Sequence[str], *, device: str | None = None) -
     Parameters
     ----------
     table : dict of arrays, structured array, or Arrow table
-        Columns of equal length. A dict's arrays may have more dimensions behind the first. Arrow: anything with
-        ``__arrow_c_stream__`` or ``__arrow_c_array__``; needs pyarrow.
+        Columns of equal length. A dict's arrays may have more dimensions behind the first. Arrow:
+        anything with ``__arrow_c_stream__`` or ``__arrow_c_array__``; needs pyarrow.
     by : str or sequence of str
         Columns, the primary one first: "mass", "mass:desc", "mass:desc:nan_first".
     device : str, optional
@@ -273,9 +345,14 @@ def sort_by(table: Any, by: str | Sequence[str], *, device: str | None = None) -
     if hasattr(table, "__arrow_c_stream__") or hasattr(table, "__arrow_c_array__"):
         from . import _arrow
 
-        return _arrow.sort_by(table, lambda columns: _argsort_table(columns, by, device), _parse_by(by))
-    raise TypeError(f"table is a {type(table).__name__}; a dict of arrays, a structured array or an Arrow table is "
-                    "needed")
+        return _arrow.sort_by(
+            table, lambda columns: _argsort_table(columns, by, device), _parse_by(by)
+        )
+    raise TypeError(
+        f"table is a {type(table).__name__}; a dict of arrays, a structured array or an Arrow "
+        f"table is "
+        "needed"
+    )
 
 
 def _argsort_table(table: dict, by: Any, device: str | None) -> np.ndarray:

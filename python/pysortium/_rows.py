@@ -13,7 +13,10 @@ from ._places import Method
 from ._quick import KEY_TYPES
 
 INDEX_DTYPES = ("int32", "int64", "uint32", "uint64")
-_SUPPORTED = "bool, integers of 8 to 64 bits, float16, bfloat16, float32, float64, datetime64 and timedelta64"
+_SUPPORTED = (
+    "bool, integers of 8 to 64 bits, float16, bfloat16, float32, float64, "
+    "datetime64 and timedelta64"
+)
 _AxisError: Any = getattr(np, "exceptions", np).AxisError  # NumPy before 1.25 has it itself
 
 
@@ -28,7 +31,8 @@ class Order(NamedTuple):
 
 
 def order_of(descending: bool, nan: str, zeros: str, bits: tuple | None) -> Order:
-    """Checks the arguments that describe an order. ValueError or TypeError names the one that is wrong."""
+    """Checks the arguments that describe an order. ValueError or TypeError names the one that is
+    wrong."""
     if nan not in ("last", "first", "bits"):
         raise ValueError(f"nan is {nan!r}; allowed are 'last', 'first' and 'bits'")
     if zeros not in ("tied", "distinct"):
@@ -40,12 +44,15 @@ def order_of(descending: bool, nan: str, zeros: str, bits: tuple | None) -> Orde
     except (TypeError, ValueError):
         raise TypeError(f"bits is {bits!r}; a pair of integers is needed, begin and end") from None
     if not 0 <= begin < end <= 64:
-        raise ValueError(f"bits is {bits!r}; needed are 0 <= begin < end, and end at most the key's bits")
+        raise ValueError(
+            f"bits is {bits!r}; needed are 0 <= begin < end, and end at most the key's bits"
+        )
     return Order(bool(descending), nan, zeros, begin, end)
 
 
 def method_of(algorithm: str | None, max_scratch: int | None, stable: bool = True) -> Method:
-    """Checks how to sort. ValueError if `algorithm` is unknown, or is not stable although `stable` is set."""
+    """Checks how to sort. ValueError if `algorithm` is unknown, or is not stable although `stable`
+    is set."""
     if algorithm is None:
         algorithm = "auto"
     if not isinstance(algorithm, str):
@@ -53,11 +60,15 @@ def method_of(algorithm: str | None, max_scratch: int | None, stable: bool = Tru
     if algorithm != "auto":
         known = {a["name"]: a for a in _native.algorithms()}
         if algorithm not in known:
-            raise ValueError(f"algorithm is {algorithm!r}; allowed are 'auto', {', '.join(map(repr, known))}")
+            raise ValueError(
+                f"algorithm is {algorithm!r}; allowed are 'auto', {', '.join(map(repr, known))}"
+            )
         if known[algorithm]["partial"]:
             raise ValueError(f"algorithm is {algorithm!r}, which leaves several sorted runs")
         if stable and not known[algorithm]["stable"]:
-            raise ValueError(f"algorithm is {algorithm!r}, which is not stable; pass stable=False to use it")
+            raise ValueError(
+                f"algorithm is {algorithm!r}, which is not stable; pass stable=False to use it"
+            )
     if max_scratch is None:
         return Method(algorithm)
     if operator.index(max_scratch) < 1:
@@ -95,14 +106,19 @@ def key_type_of(dtype: str, argument: str = "x") -> str:
     try:
         return KEY_TYPES[dtype]
     except KeyError:
-        raise TypeError(f"{argument} has dtype {dtype}, which cannot be sorted; supported are {_SUPPORTED}") from None
+        raise TypeError(
+            f"{argument} has dtype {dtype}, which cannot be sorted; supported are {_SUPPORTED}"
+        ) from None
 
 
-_NAT_OFFSET = np.uint64(2**63 + 1)  # takes NaT, the least int64, to the greatest uint64 and keeps the order of the rest
+_NAT_OFFSET = np.uint64(
+    2**63 + 1
+)  # takes NaT, the least int64, to the greatest uint64 and keeps the order of the rest
 
 
 class Code:
-    """Keys that the library cannot order as they are, as numbers that it can: here, keys that need nothing."""
+    """Keys that the library cannot order as they are, as numbers that it can: here, keys that need
+    nothing."""
 
     is_coded = False
 
@@ -138,7 +154,9 @@ def code_of(kind: Kind, x: Any, order: Order, argument: str = "x") -> Code:
     dtype = getattr(x, "dtype", None)
     if isinstance(dtype, np.dtype) and dtype.kind in "mM":
         if order.nan == "bits" or (order.nan == "last") == order.descending:
-            return Code("i64", order.descending)  # NaT is the least number: it is where it should be
+            return Code(
+                "i64", order.descending
+            )  # NaT is the least number: it is where it should be
         return TimeCode(dtype.newbyteorder("="), order.descending)
     return Code(key_type_of(kind.dtype(x), argument), order.descending)
 
@@ -146,8 +164,15 @@ def code_of(kind: Kind, x: Any, order: Order, argument: str = "x") -> Code:
 class Rows:
     """Keys in rows along one axis, which is the last one of `keys`."""
 
-    def __init__(self, x: Any, axis: int | None, order: Order, device: str | None, argument: str = "x",
-                 kind: Kind | None = None):
+    def __init__(
+        self,
+        x: Any,
+        axis: int | None,
+        order: Order,
+        device: str | None,
+        argument: str = "x",
+        kind: Kind | None = None,
+    ):
         self.kind, x = kind_of(x, argument) if kind is None else (kind, x)
         if axis is None:
             x, axis = self.kind.reshape(x, (-1,)), -1
@@ -171,8 +196,16 @@ class Rows:
 
     def problem(self, **more: Any) -> dict:
         o = self.order
-        problem = {"key": self.code.key, "count": self.count, "descending": self.code.descending, "nan": o.nan,
-                   "zeros": o.zeros, "begin_bit": o.begin_bit, "end_bit": o.end_bit, **more}
+        problem = {
+            "key": self.code.key,
+            "count": self.count,
+            "descending": self.code.descending,
+            "nan": o.nan,
+            "zeros": o.zeros,
+            "begin_bit": o.begin_bit,
+            "end_bit": o.end_bit,
+            **more,
+        }
         if self.rows > 1:
             problem.update(segments=self.rows, offset_bytes=8)
         return problem
@@ -191,12 +224,14 @@ class Rows:
         return self.kind.empty(shape, dtype or self.dtype, self.keys)
 
     def restore(self, result: Any) -> Any:
-        """A result with rows as its last axis, as the caller's kind of array, with that axis in its place."""
+        """A result with rows as its last axis, as the caller's kind of array, with that axis in its
+        place."""
         result = self.kind.finish(result)
         if self.axis != self.ndim - 1:
             result = self.kind.own(self.kind.moveaxis(result, -1, self.axis))
         return self.kind.give(result)
 
     def local(self, positions: Any) -> Any:
-        """Positions among all keys as positions in their rows; `positions` has rows as its last axis."""
+        """Positions among all keys as positions in their rows; `positions` has rows as its last
+        axis."""
         return positions if self.rows <= 1 else self.kind.local(positions, self.rows, self.length)

@@ -54,8 +54,9 @@ def partition(
 
     Notes
     -----
-    One row of numbers, and one place: a selection, which keeps the order of the input in each of its three groups
-    (before, equal, behind) and reads the keys about bits / 11 + 2 times. Otherwise the rows are sorted.
+    One row of numbers, and one place: a selection, which keeps the order of the input in each of
+    its three groups (before, equal, behind) and reads the keys about bits / 11 + 2 times. Otherwise
+    the rows are sorted.
 
     Examples
     --------
@@ -67,7 +68,9 @@ def partition(
     kind, x = kind_of(x)
     if _records.has_fields(x):
         _places(kth, _length(x, axis))
-        return _deliver(kind.give(_records.sort(x, axis, order, method_of(None, None), device)), out)
+        return _deliver(
+            kind.give(_records.sort(x, axis, order, method_of(None, None), device)), out
+        )
     rows = Rows(x, axis, order, device, kind=kind)
     places = _places(kth, rows.length)
     result = rows.empty(rows.shape)
@@ -95,7 +98,9 @@ def argpartition(
     kind, x = kind_of(x)
     if _records.has_fields(x):
         _places(kth, _length(x, axis))
-        return kind.give(_records.argsort(x, axis, order, method_of(None, None), device, index_dtype))
+        return kind.give(
+            _records.argsort(x, axis, order, method_of(None, None), device, index_dtype)
+        )
     rows = Rows(x, axis, order, device, kind=kind)
     places = _places(kth, rows.length)
     if not (rows.count and rows.rows == 1 and len(places) == 1):
@@ -170,7 +175,8 @@ def median(x: Any, /, axis: int | None = None, *, device: str | None = None) -> 
 
 
 def _selected(rows: Rows, places: list[int]) -> dict:
-    """The elements at these places of each sorted row, by place, and the last one: NaN, if there is one."""
+    """The elements at these places of each sorted row, by place, and the last one: NaN, if there is
+    one."""
     last = rows.length - 1
     if rows.rows != 1 or not isinstance(rows.keys, np.ndarray) or len(places) > 2:
         result = rows.empty(rows.shape)
@@ -205,7 +211,13 @@ def _between(found: dict, at: float, length: int, method: str) -> Any:
         low = high
     weight = 0.5 if method == "midpoint" and low != high else at - low
     a, b, last = found[low], found[high], found[length - 1]
-    result = a if low == high else a + (b - a) * weight if _is_float(a) else a * (1.0 - weight) + b * weight
+    result = (
+        a
+        if low == high
+        else a + (b - a) * weight
+        if _is_float(a)
+        else a * (1.0 - weight) + b * weight
+    )
     is_nan = last != last
     return result + (last - last) * is_nan if _is_float(last) and _any(is_nan) else result
 
@@ -265,8 +277,8 @@ def rank(
     Parameters
     ----------
     method : {'ordinal', 'min', 'max', 'dense', 'average'}
-        For equal elements: in the order of the input, the first or last one's place, places without gaps, or the mean
-        place. As SciPy's rankdata.
+        For equal elements: in the order of the input, the first or last one's place, places without
+        gaps, or the mean place. As SciPy's rankdata.
 
     The other parameters, and errors, are those of `sort`. All NaN tie.
 
@@ -287,7 +299,9 @@ def rank(
     if xp is None or rows.kind.name == "PyOpenCL":
         raise TypeError(f"x is an array of {rows.kind.name}; rank needs NumPy, CuPy or PyTorch")
     dtype = rows.kind.index_dtype()
-    flat = rows.kind.reshape(rows.kind.finish(_argsort_rows(rows, method_of(None, None), dtype)), (-1,))
+    flat = rows.kind.reshape(
+        rows.kind.finish(_argsort_rows(rows, method_of(None, None), dtype)), (-1,)
+    )
     ranks = rows.kind.finish(rows.empty((rows.count,), dtype))
     if rows.count:
         ranks = rows.kind.put(ranks, flat, _sorted_ranks(rows, xp, flat, method))

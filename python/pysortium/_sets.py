@@ -78,7 +78,9 @@ def searchsorted(
     if needles.count:
         if sorted_keys.count:
             problem = sorted_keys.problem(value_bytes=int(dtype[-2:]) // 8)
-            sorted_keys.place.search(problem, sorted_keys.keys, needles.keys, needles.count, places, side == "right")
+            sorted_keys.place.search(
+                problem, sorted_keys.keys, needles.keys, needles.count, places, side == "right"
+            )
         else:
             places[...] = 0
     places = kind.reshape(kind.finish(places), shape)
@@ -94,7 +96,9 @@ def _checked_sorter(sorter: Any, x1: Any) -> Any:
     if sorter.shape != x1.shape:
         raise ValueError(f"sorter has shape {sorter.shape}; that of x1, {x1.shape}, is needed")
     if sorter.size and (sorter.min() < 0 or sorter.max() >= len(x1)):
-        raise ValueError(f"sorter has positions from {sorter.min()} to {sorter.max()}; x1 has {len(x1)} elements")
+        raise ValueError(
+            f"sorter has positions from {sorter.min()} to {sorter.max()}; x1 has {len(x1)} elements"
+        )
     return sorter
 
 
@@ -110,7 +114,8 @@ def merge(
 ) -> Any:
     """Return two sorted 1-D arrays of one dtype as one sorted array.
 
-    Of equal keys those of x1 come first. Whether the arrays are sorted is not checked. Reads and writes each key once.
+    Of equal keys those of x1 come first. Whether the arrays are sorted is not checked. Reads and
+    writes each key once.
 
     Examples
     --------
@@ -121,8 +126,11 @@ def merge(
     order = order_of(descending, nan, zeros, None)
     a, b = _one_row(x1, order, device, "x1"), _one_row(x2, order, device, "x2")
     if a.kind is not b.kind or a.dtype != b.dtype:
-        raise TypeError(f"x1 is an array of {a.kind.name} with dtype {a.dtype}, and x2 one of {b.kind.name} with "
-                        f"{b.dtype}; equal ones are needed")
+        raise TypeError(
+            f"x1 is an array of {a.kind.name} with dtype {a.dtype}, and x2 one of {b.kind.name} "
+            f"with "
+            f"{b.dtype}; equal ones are needed"
+        )
     result = a.empty((a.count + b.count,))
     if a.count + b.count:
         a.place.merge(a.problem(count=a.count + b.count), a.count, a.keys, b.keys, result)
@@ -153,7 +161,8 @@ class UniqueInverse(NamedTuple):
 
 
 def unique_values(x: Any, /, *, device: str | None = None) -> Any:
-    """Return the distinct elements of an array, sorted. Each NaN is distinct; -0.0 equals +0.0 (array API)."""
+    """Return the distinct elements of an array, sorted. Each NaN is distinct; -0.0 equals +0.0
+    (array API)."""
     return _unique(x, device, equal_nan=False)[0]
 
 
@@ -164,13 +173,15 @@ def unique_counts(x: Any, /, *, device: str | None = None) -> UniqueCounts:
 
 
 def unique_inverse(x: Any, /, *, device: str | None = None) -> UniqueInverse:
-    """Return the distinct elements, and for each of x the position of its own; as `unique_values`."""
+    """Return the distinct elements, and for each of x the position of its own; as
+    `unique_values`."""
     values, _, inverse, _ = _unique(x, device, equal_nan=False, inverse=True)
     return UniqueInverse(values, inverse)
 
 
 def unique_all(x: Any, /, *, device: str | None = None) -> UniqueAll:
-    """Return the distinct elements, where each occurs first, the inverse, and the counts; as `unique_values`."""
+    """Return the distinct elements, where each occurs first, the inverse, and the counts; as
+    `unique_values`."""
     return UniqueAll(*_unique(x, device, equal_nan=False, indices=True, inverse=True, counts=True))
 
 
@@ -189,8 +200,8 @@ def unique(
     Returns
     -------
     array, or tuple of arrays
-        The elements, then what was asked for: where each occurs first, the inverse (of the shape of x), and the
-        counts.
+        The elements, then what was asked for: where each occurs first, the inverse (of the shape of
+        x), and the counts.
 
     Examples
     --------
@@ -198,16 +209,28 @@ def unique(
     >>> ps.unique(np.array([3, 1, 3]), return_counts=True)
     (array([1, 3]), array([1, 2]))
     """
-    values, indices, inverse, counts = _unique(x, device, equal_nan, return_index, return_inverse, return_counts)
+    values, indices, inverse, counts = _unique(
+        x, device, equal_nan, return_index, return_inverse, return_counts
+    )
     results = [values]
-    for wanted, result in ((return_index, indices), (return_inverse, inverse), (return_counts, counts)):
+    for wanted, result in (
+        (return_index, indices),
+        (return_inverse, inverse),
+        (return_counts, counts),
+    ):
         if wanted:
             results.append(result)
     return results[0] if len(results) == 1 else tuple(results)
 
 
-def _unique(x: Any, device: str | None, equal_nan: bool, indices: bool = False, inverse: bool = False,
-            counts: bool = False) -> tuple:
+def _unique(
+    x: Any,
+    device: str | None,
+    equal_nan: bool,
+    indices: bool = False,
+    inverse: bool = False,
+    counts: bool = False,
+) -> tuple:
     kind, x = kind_of(x)
     if _records.has_fields(x):
         found = _unique_records(x, device, equal_nan, indices, inverse, counts)
@@ -216,22 +239,35 @@ def _unique(x: Any, device: str | None, equal_nan: bool, indices: bool = False, 
     rows = Rows(x, None, Order(), device, kind=kind)
     if rows.count == 0:
         none = kind.finish(rows.empty((0,), kind.index_dtype()))
-        results = (rows.code.decode(kind.finish(rows.empty((0,)))), none, kind.reshape(none, shape), none)
+        results = (
+            rows.code.decode(kind.finish(rows.empty((0,)))),
+            none,
+            kind.reshape(none, shape),
+            none,
+        )
         return tuple(map(kind.give, results))
     sorted_keys = rows.empty((rows.count,))
     positions: Any = None
     if indices or inverse:
         positions = rows.empty((rows.count,), kind.index_dtype())
-        rows.place.sort(rows.problem(payload="positions", value_bytes=_bytes_of(kind.index_dtype())),
-                        method_of(None, None), rows.keys, sorted_keys, values_out=positions)
+        rows.place.sort(
+            rows.problem(payload="positions", value_bytes=_bytes_of(kind.index_dtype())),
+            method_of(None, None),
+            rows.keys,
+            sorted_keys,
+            values_out=positions,
+        )
         positions = kind.finish(positions)
     else:
         _sort_rows(rows, method_of(None, None), sorted_keys)
     values, begins, lengths = _runs(rows, sorted_keys, equal_nan)
     values = rows.code.decode(values.copy() if isinstance(values, np.ndarray) else values)
-    return (kind.give(values), kind.give(positions[begins]) if indices else None,
-            kind.give(_inverse(rows, positions, begins, shape)) if inverse else None,
-            kind.give(lengths) if counts else None)
+    return (
+        kind.give(values),
+        kind.give(positions[begins]) if indices else None,
+        kind.give(_inverse(rows, positions, begins, shape)) if inverse else None,
+        kind.give(lengths) if counts else None,
+    )
 
 
 def _bytes_of(dtype: str) -> int:
@@ -239,7 +275,8 @@ def _bytes_of(dtype: str) -> int:
 
 
 def _runs(rows: Rows, sorted_keys: Any, equal_nan: bool) -> tuple[Any, Any, Any]:
-    """The first key, place and length of each run of sorted keys. NaN, which are one run at the end, may be split."""
+    """The first key, place and length of each run of sorted keys. NaN, which are one run at the
+    end, may be split."""
     kind = rows.kind
     keys, begins, lengths = (rows.empty((rows.count,), d) for d in (None, "int64", "int64"))
     problem = rows.problem(payload="positions", value_bytes=8)
@@ -249,8 +286,11 @@ def _runs(rows: Rows, sorted_keys: Any, equal_nan: bool) -> tuple[Any, Any, Any]
         return keys, begins, lengths
     xp, kept = kind.xp, rows.count - int(lengths[-1])
     each = kind.finish(kind.arange(kept, rows.count, 1, rows.keys))
-    return (xp.concatenate([keys[:-1], kind.finish(sorted_keys)[kept:]]), xp.concatenate([begins[:-1], each]),
-            xp.concatenate([lengths[:-1], each * 0 + 1]))
+    return (
+        xp.concatenate([keys[:-1], kind.finish(sorted_keys)[kept:]]),
+        xp.concatenate([begins[:-1], each]),
+        xp.concatenate([lengths[:-1], each * 0 + 1]),
+    )
 
 
 def _inverse(rows: Rows, positions: Any, begins: Any, shape: tuple) -> Any:
@@ -258,11 +298,14 @@ def _inverse(rows: Rows, positions: Any, begins: Any, shape: tuple) -> Any:
     kind = rows.kind
     marks = kind.finish(kind.arange(0, rows.count, 1, rows.keys)) * 0
     run = kind.put(marks, begins[1:], 1).cumsum(0)
-    return kind.reshape(kind.put(kind.finish(kind.arange(0, rows.count, 1, rows.keys)), positions, run), shape)
+    return kind.reshape(
+        kind.put(kind.finish(kind.arange(0, rows.count, 1, rows.keys)), positions, run), shape
+    )
 
 
-def _unique_records(x: np.ndarray, device: str | None, equal_nan: bool, indices: bool, inverse: bool,
-                    counts: bool) -> tuple:
+def _unique_records(
+    x: np.ndarray, device: str | None, equal_nan: bool, indices: bool, inverse: bool, counts: bool
+) -> tuple:
     """Of complex numbers, strings and records, by comparing sorted neighbours."""
     flat = x.reshape(-1)
     positions = _records.argsort(flat, -1, Order(), method_of(None, None), device, None)

@@ -35,8 +35,9 @@ def sort(
     Parameters
     ----------
     x : array of any shape but 0-D
-        bool, integers, float16, bfloat16, float32, float64, datetime64, timedelta64; in host memory also complex
-        numbers, strings (S, U) and structured arrays, which are sorted by all of their fields.
+        bool, integers, float16, bfloat16, float32, float64, datetime64, timedelta64; in host memory
+        also complex numbers, strings (S, U) and structured arrays, which are sorted by all of their
+        fields.
     axis : int or None
         The axis to sort along; None sorts the flattened array.
     descending : bool
@@ -50,8 +51,8 @@ def sort(
     bits : (begin, end), optional
         Only these bits of the key decide, counted from the least significant one of its order.
     device : str, optional
-        For arrays in host memory: 'cpu:0' (the default), 'auto' (the best one), 'cuda:0', 'opencl:0', or a part of a
-        device's name. Arrays of a device are sorted there.
+        For arrays in host memory: 'cpu:0' (the default), 'auto' (the best one), 'cuda:0',
+        'opencl:0', or a part of a device's name. Arrays of a device are sorted there.
     algorithm : str, optional
         The algorithm's name; 'auto' is the default. `algorithms()` lists them.
     out : array, optional
@@ -75,8 +76,8 @@ def sort(
 
     Notes
     -----
-    The result is NumPy's with ``kind='stable'``, byte for byte. O(N) time for 8 to 16 bits, and for other keys in
-    nearly all cases. Scratch memory is about that of x. The GIL is released.
+    The result is NumPy's with ``kind='stable'``, byte for byte. O(N) time for 8 to 16 bits, and for
+    other keys in nearly all cases. Scratch memory is about that of x. The GIL is released.
 
     Examples
     --------
@@ -84,14 +85,24 @@ def sort(
     >>> ps.sort(np.array([3, 1, 2]), descending=True)
     array([3, 2, 1])
     """
-    if axis == -1 and device is None and out is None and algorithm is None and bits is None \
-            and max_scratch is None and nan == "last" and zeros == "tied":
+    if (
+        axis == -1
+        and device is None
+        and out is None
+        and algorithm is None
+        and bits is None
+        and max_scratch is None
+        and nan == "last"
+        and zeros == "tied"
+    ):
         result = _sort_plain(x, bool(descending))
         if result is None:
             result = _quick.run(x, bool(descending), False)
         if result is not None:
             return result
-    order, method = order_of(descending, nan, zeros, bits), method_of(algorithm, max_scratch, stable)
+    order, method = order_of(descending, nan, zeros, bits), method_of(
+        algorithm, max_scratch, stable
+    )
     kind, x = kind_of(x)
     if _records.has_fields(x):
         return _deliver(kind.give(_records.sort(x, axis, order, method, device)), out)
@@ -125,7 +136,8 @@ def argsort(
     Parameters
     ----------
     index_dtype : dtype, optional
-        int64 (the default; int32 with JAX unless it has 64 bits), int32, uint32 or uint64. Smaller ones are faster.
+        int64 (the default; int32 with JAX unless it has 64 bits), int32, uint32 or uint64. Smaller
+        ones are faster.
 
     The other parameters, errors and costs are those of `sort`.
 
@@ -140,17 +152,30 @@ def argsort(
     >>> ps.argsort(np.array([0.5, np.nan, 0.1]), descending=True)
     array([0, 2, 1])
     """
-    if axis == -1 and device is None and out is None and algorithm is None and bits is None \
-            and max_scratch is None and index_dtype is None and nan == "last" and zeros == "tied":
+    if (
+        axis == -1
+        and device is None
+        and out is None
+        and algorithm is None
+        and bits is None
+        and max_scratch is None
+        and index_dtype is None
+        and nan == "last"
+        and zeros == "tied"
+    ):
         result = _argsort_plain(x, bool(descending))
         if result is None:
             result = _quick.run(x, bool(descending), True)
         if result is not None:
             return result
-    order, method = order_of(descending, nan, zeros, bits), method_of(algorithm, max_scratch, stable)
+    order, method = order_of(descending, nan, zeros, bits), method_of(
+        algorithm, max_scratch, stable
+    )
     kind, x = kind_of(x)
     if _records.has_fields(x):
-        return _deliver(kind.give(_records.argsort(x, axis, order, method, device, index_dtype)), out)
+        return _deliver(
+            kind.give(_records.argsort(x, axis, order, method, device, index_dtype)), out
+        )
     rows = Rows(x, axis, order, device, kind=kind)
     return _deliver(rows.restore(rows.local(_argsort_rows(rows, method, index_dtype))), out)
 
@@ -234,9 +259,11 @@ def sort_segments(
     x : 1-D array
         As for `sort`.
     offsets : 1-D integers beside x
-        Segment s has the keys from ``offsets[s]`` to ``offsets[s + 1]``. They ascend from 0 to len(x).
+        Segment s has the keys from ``offsets[s]`` to ``offsets[s + 1]``. They ascend from 0 to
+        len(x).
 
-    The other parameters, and errors, are those of `sort`. Segments of any lengths are sorted in one set of launches.
+    The other parameters, and errors, are those of `sort`. Segments of any lengths are sorted in one
+    set of launches.
 
     Returns
     -------
@@ -253,8 +280,13 @@ def sort_segments(
     starts, segments = _offsets_of(rows, offsets)
     result = rows.empty(rows.shape)
     if rows.count:
-        rows.place.sort(rows.problem(segments=segments, offset_bytes=8), method_of(None, max_scratch), rows.keys,
-                        result, offsets=starts)
+        rows.place.sort(
+            rows.problem(segments=segments, offset_bytes=8),
+            method_of(None, max_scratch),
+            rows.keys,
+            result,
+            offsets=starts,
+        )
     return rows.restore(rows.code.decode(result))
 
 
@@ -271,7 +303,8 @@ def argsort_segments(
     device: str | None = None,
     max_scratch: int | None = None,
 ) -> Any:
-    """Return the positions, among all of x, that sort each segment; parameters as for `sort_segments`.
+    """Return the positions, among all of x, that sort each segment; parameters as for
+    `sort_segments`.
 
     Examples
     --------
@@ -281,7 +314,9 @@ def argsort_segments(
     """
     rows = _one_row(x, order_of(descending, nan, zeros, bits), device)
     starts, segments = _offsets_of(rows, offsets)
-    return rows.restore(_argsort_rows(rows, method_of(None, max_scratch), index_dtype, starts, segments))
+    return rows.restore(
+        _argsort_rows(rows, method_of(None, max_scratch), index_dtype, starts, segments)
+    )
 
 
 class TopK(NamedTuple):
@@ -314,13 +349,14 @@ def topk(
     largest : bool
         False: the least ones.
 
-    The other parameters, and errors, are those of `argsort`. Unlike PyTorch, NaN come last: they are taken only if
-    there are too few numbers.
+    The other parameters, and errors, are those of `argsort`. Unlike PyTorch, NaN come last: they
+    are taken only if there are too few numbers.
 
     Returns
     -------
     TopK
-        ``values`` and ``indices``. Of equal keys those that come first in x are taken, in their order.
+        ``values`` and ``indices``. Of equal keys those that come first in x are taken, in their
+        order.
 
     Notes
     -----
@@ -355,7 +391,7 @@ def argtopk(
     return _first_records(rows, k, index_dtype, max_scratch, False)[1]
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 
 def _sort_rows(rows: Rows, method: Any, result: Any) -> None:
@@ -363,12 +399,16 @@ def _sort_rows(rows: Rows, method: Any, result: Any) -> None:
         rows.place.sort(rows.problem(), method, rows.keys, result, offsets=rows.starts)
 
 
-def _argsort_rows(rows: Rows, method: Any, index_dtype: Any, starts: Any = None, segments: int = 0) -> Any:
+def _argsort_rows(
+    rows: Rows, method: Any, index_dtype: Any, starts: Any = None, segments: int = 0
+) -> Any:
     """Positions among all keys."""
     dtype = index_dtype_of(index_dtype, rows.count, rows.kind)
     result = rows.empty(rows.shape, dtype)
     if rows.count:
-        problem = rows.problem(payload="positions", value_bytes=int(dtype[-2:]) // 8, keys_out=False)
+        problem = rows.problem(
+            payload="positions", value_bytes=int(dtype[-2:]) // 8, keys_out=False
+        )
         if segments:
             problem.update(segments=segments, offset_bytes=8)
         starts = rows.starts if starts is None else starts
@@ -376,7 +416,9 @@ def _argsort_rows(rows: Rows, method: Any, index_dtype: Any, starts: Any = None,
     return result
 
 
-def _first_records(rows: Rows, k: int, index_dtype: Any, max_scratch: int | None, with_keys: bool) -> tuple:
+def _first_records(
+    rows: Rows, k: int, index_dtype: Any, max_scratch: int | None, with_keys: bool
+) -> tuple:
     k = operator.index(k)
     if not 0 <= k <= rows.length:
         raise ValueError(f"k is {k}; the axis has {rows.length} elements")
@@ -385,10 +427,20 @@ def _first_records(rows: Rows, k: int, index_dtype: Any, max_scratch: int | None
     keys = rows.empty(shape) if with_keys else None
     positions = rows.empty(shape, dtype)
     if k and rows.count:
-        problem = rows.problem(payload="positions", value_bytes=int(dtype[-2:]) // 8, keys_out=with_keys, limit=k)
-        rows.place.sort(problem, method_of(None, max_scratch), rows.keys, keys, values_out=positions,
-                        offsets=rows.starts)
-    return rows.restore(rows.code.decode(keys)) if with_keys else None, rows.restore(rows.local(positions))
+        problem = rows.problem(
+            payload="positions", value_bytes=int(dtype[-2:]) // 8, keys_out=with_keys, limit=k
+        )
+        rows.place.sort(
+            problem,
+            method_of(None, max_scratch),
+            rows.keys,
+            keys,
+            values_out=positions,
+            offsets=rows.starts,
+        )
+    return rows.restore(rows.code.decode(keys)) if with_keys else None, rows.restore(
+        rows.local(positions)
+    )
 
 
 def _one_row(x: Any, order: Order, device: str | None, argument: str = "x") -> Rows:
@@ -399,16 +451,26 @@ def _one_row(x: Any, order: Order, device: str | None, argument: str = "x") -> R
 
 
 def _offsets_of(rows: Rows, offsets: Any) -> tuple[Any, int]:
-    """Offsets as int64 beside the keys, and the number of segments. ValueError if they do not fit the keys."""
+    """Offsets as int64 beside the keys, and the number of segments. ValueError if they do not fit
+    the keys."""
     kind, offsets = kind_of(offsets, "offsets")
     if isinstance(offsets, np.ndarray):
-        if offsets.ndim != 1 or offsets.size == 0 or (offsets.dtype.kind not in "iu" and offsets.size):
-            raise ValueError(f"offsets has shape {offsets.shape} and dtype {offsets.dtype}; one dimension of integers "
-                             "is needed, one more than there are segments")
+        if (
+            offsets.ndim != 1
+            or offsets.size == 0
+            or (offsets.dtype.kind not in "iu" and offsets.size)
+        ):
+            raise ValueError(
+                f"offsets has shape {offsets.shape} and dtype {offsets.dtype}; one dimension of "
+                f"integers "
+                "is needed, one more than there are segments"
+            )
         starts = np.ascontiguousarray(offsets, np.int64)
         if starts[0] != 0 or starts[-1] != rows.count or (np.diff(starts) < 0).any():
-            raise ValueError(f"offsets goes from {starts[0]} to {starts[-1]}; it must ascend from 0 to len(x), "
-                             f"{rows.count}")
+            raise ValueError(
+                f"offsets goes from {starts[0]} to {starts[-1]}; it must ascend from 0 to len(x), "
+                f"{rows.count}"
+            )
         if not isinstance(rows.keys, np.ndarray):
             starts = rows.kind.from_numpy(starts, rows.keys)
     else:
@@ -419,10 +481,15 @@ def _offsets_of(rows: Rows, offsets: Any) -> tuple[Any, int]:
 def _values_of(rows: Rows, values: Any, number: int) -> Any:
     kind, values = kind_of(values, f"values[{number}]")
     if kind is not rows.kind:
-        raise TypeError(f"values[{number}] is an array of {kind.name}, but keys is one of {rows.kind.name}")
+        raise TypeError(
+            f"values[{number}] is an array of {kind.name}, but keys is one of {rows.kind.name}"
+        )
     if len(values.shape) == 0 or values.shape[0] != rows.count:
-        raise ValueError(f"values[{number}] has shape {tuple(values.shape)}; its first dimension must be len(keys), "
-                         f"{rows.count}")
+        raise ValueError(
+            f"values[{number}] has shape {tuple(values.shape)}; its first dimension must be "
+            f"len(keys), "
+            f"{rows.count}"
+        )
     if getattr(values.dtype, "hasobject", False):
         raise TypeError(f"values[{number}] has dtype {values.dtype}; Python objects are not moved")
     return kind.compact_same(values)
@@ -432,8 +499,14 @@ def _move_columns(rows: Rows, method: Any, columns: list, sorted_keys: Any, move
     """Sorts the keys with their values: together if that is possible, else by positions."""
     sizes = [rows.kind.element_bytes(c) for c in columns]
     if len(columns) == 1 and sizes[0] in (4, 8):
-        rows.place.sort(rows.problem(payload="values", value_bytes=sizes[0]), method, rows.keys, sorted_keys,
-                        columns[0], moved[0])
+        rows.place.sort(
+            rows.problem(payload="values", value_bytes=sizes[0]),
+            method,
+            rows.keys,
+            sorted_keys,
+            columns[0],
+            moved[0],
+        )
         return
     if max(sizes) > 256 or min(sizes) == 0 or len(columns) >= 64:
         positions = rows.kind.finish(_argsort_rows(rows, method, "int64"))
@@ -441,20 +514,37 @@ def _move_columns(rows: Rows, method: Any, columns: list, sorted_keys: Any, move
             target[...] = source[positions]  # TypeError in libraries that cannot
         return
     o = rows.order
-    key = _native.Field(rows.code.key, descending=rows.code.descending, nan=o.nan, zeros=o.zeros,
-                        begin_bit=o.begin_bit, end_bit=o.end_bit)
+    key = _native.Field(
+        rows.code.key,
+        descending=rows.code.descending,
+        nan=o.nan,
+        zeros=o.zeros,
+        begin_bit=o.begin_bit,
+        end_bit=o.end_bit,
+    )
     sizes.insert(0, rows.kind.element_bytes(rows.keys))
-    problem = {"count": rows.count, "columns": [_native.Column(s, "out") for s in sizes], "key": [key]}
+    problem = {
+        "count": rows.count,
+        "columns": [_native.Column(s, "out") for s in sizes],
+        "key": [key],
+    }
     rows.place.sort_records(problem, method, [rows.keys, *columns], [sorted_keys, *moved])
 
 
 def _can_write_into(rows: Rows, out: Any) -> bool:
     """True if the sort may write its result where `out` lies."""
-    return (isinstance(rows.keys, np.ndarray) and isinstance(out, np.ndarray) and rows.axis == rows.ndim - 1
-            and not rows.code.is_coded and out.flags.c_contiguous and out.flags.aligned
-            and out.flags.writeable and out.dtype == rows.source.dtype == rows.keys.dtype
-            and out.shape == rows.shape
-            and (out.ctypes.data == rows.keys.ctypes.data or not np.may_share_memory(out, rows.keys)))
+    return (
+        isinstance(rows.keys, np.ndarray)
+        and isinstance(out, np.ndarray)
+        and rows.axis == rows.ndim - 1
+        and not rows.code.is_coded
+        and out.flags.c_contiguous
+        and out.flags.aligned
+        and out.flags.writeable
+        and out.dtype == rows.source.dtype == rows.keys.dtype
+        and out.shape == rows.shape
+        and (out.ctypes.data == rows.keys.ctypes.data or not np.may_share_memory(out, rows.keys))
+    )
 
 
 def _deliver(result: Any, out: Any) -> Any:

@@ -1,4 +1,5 @@
-"""Sorts of PyTorch tensors with gradients, as custom operators: for autograd, `torch.compile` and autocast.
+"""Sorts of PyTorch tensors with gradients, as custom operators: for autograd, `torch.compile` and
+autocast.
 
     >>> import torch, pysortium.torch as pst
     >>> x = torch.tensor([3.0, 1.0, 2.0], requires_grad=True)
@@ -54,7 +55,8 @@ _sort_op.register_autograd(_gradient, setup_context=_keep_input)
 
 
 def sort(x: torch.Tensor, dim: int = -1, *, descending: bool = False) -> torch.Tensor:
-    """Return the sorted elements of a tensor along a dimension, as `pysortium.sort`, with a gradient.
+    """Return the sorted elements of a tensor along a dimension, as `pysortium.sort`, with a
+    gradient.
 
     Parameters
     ----------
@@ -76,13 +78,15 @@ def sort(x: torch.Tensor, dim: int = -1, *, descending: bool = False) -> torch.T
 
     Notes
     -----
-    The forward call keeps x and no positions. The backward call sorts once more, for the positions, and scatters.
+    The forward call keeps x and no positions. The backward call sorts once more, for the positions,
+    and scatters.
     """
     return _sort_op(x, dim, descending)
 
 
 def argsort(x: torch.Tensor, dim: int = -1, *, descending: bool = False) -> torch.Tensor:
-    """Return the positions (int64) that sort a tensor along a dimension; parameters and errors as for `sort`.
+    """Return the positions (int64) that sort a tensor along a dimension; parameters and errors as
+    for `sort`.
 
     Positions have no gradient. Equal elements keep their order.
     """

@@ -39,7 +39,7 @@ void translate(const std::exception_ptr& thrown, void*) {
 NB_MODULE(_native, m) {
   m.doc() = "The C++ library as pysortium uses it. Private: no part of it is stable.";
   nb::set_leak_warnings(false);  // plans are kept until the process ends
-  // The stub generator imports the module without its package.
+  // The module's own name, because the program that makes the type stubs imports it alone.
   const auto error = nb::cast<std::string>(m.attr("__name__")) + ".DeviceError";
   device_error = PyErr_NewExceptionWithDoc(error.c_str(),
                                            "A device cannot do what was asked of it, or "

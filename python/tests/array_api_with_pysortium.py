@@ -1,7 +1,10 @@
-"""A namespace for data-apis/array-api-tests: these functions from pysortium, all others from array-api-strict.
+"""A namespace for data-apis/array-api-tests: these functions from pysortium, all others from
+array-api-strict.
 
     git clone --recursive https://github.com/data-apis/array-api-tests && cd array-api-tests
-    PYTHONPATH=…/build/python:…/python/tests ARRAY_API_TESTS_MODULE=array_api_with_pysortium python -m pytest \\
+    export PYTHONPATH=…/build/python:…/python/tests
+    export ARRAY_API_TESTS_MODULE=array_api_with_pysortium
+    python -m pytest \\
         array_api_tests/test_sorting_functions.py array_api_tests/test_searching_functions.py \\
         array_api_tests/test_set_functions.py array_api_tests/test_signatures.py
 """

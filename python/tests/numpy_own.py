@@ -42,20 +42,34 @@ def lexsort(keys, axis=-1):
     return ps.lexsort(keys, axis)
 
 
-def unique(ar, return_index=False, return_inverse=False, return_counts=False, axis=None, *, equal_nan=True,
-           sorted=True):
+def unique(
+    ar,
+    return_index=False,
+    return_inverse=False,
+    return_counts=False,
+    axis=None,
+    *,
+    equal_nan=True,
+    sorted=True,
+):
     x = _array(ar)
     if axis is not None or x.dtype.hasobject:
-        return _originals["unique"](ar, return_index, return_inverse, return_counts, axis, equal_nan=equal_nan)
+        return _originals["unique"](
+            ar, return_index, return_inverse, return_counts, axis, equal_nan=equal_nan
+        )
     return ps.unique(x, return_index, return_inverse, return_counts, equal_nan=equal_nan)
 
 
 def _like(a, result):
     """NumPy's functions keep subclasses; pysortium's return arrays."""
-    return result.view(type(a)) if isinstance(a, np.ndarray) and type(a) is not np.ndarray else result
+    return (
+        result.view(type(a)) if isinstance(a, np.ndarray) and type(a) is not np.ndarray else result
+    )
 
 
-_ours = {f.__name__: f for f in (sort, argsort, partition, argpartition, searchsorted, lexsort, unique)}
+_ours = {
+    f.__name__: f for f in (sort, argsort, partition, argpartition, searchsorted, lexsort, unique)
+}
 _originals = {name: getattr(np, name) for name in _ours}
 calls = dict.fromkeys(_ours, 0)
 

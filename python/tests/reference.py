@@ -8,12 +8,16 @@ TIMES = ["M8[s]", "m8[us]"]
 DTYPES = ["?", *INTEGERS, *FLOATS, *TIMES]
 
 
-def ranks(x: np.ndarray, descending: bool = False, nan: str = "last", zeros: str = "tied") -> np.ndarray:
+def ranks(
+    x: np.ndarray, descending: bool = False, nan: str = "last", zeros: str = "tied"
+) -> np.ndarray:
     """int64 numbers in the order of x along no axis: equal where keys tie."""
     flat = x.ravel()
     is_nan = flat != flat
     numbers = flat.copy()
-    numbers[is_nan] = flat.dtype.type(0) if flat.dtype.kind not in "mM" else np.zeros(1, flat.dtype)[0]
+    numbers[is_nan] = (
+        flat.dtype.type(0) if flat.dtype.kind not in "mM" else np.zeros(1, flat.dtype)[0]
+    )
     _, rank = np.unique(numbers, return_inverse=True)
     rank = 2 * rank.astype(np.int64).reshape(flat.shape)
     if zeros == "distinct" and flat.dtype.kind == "f":

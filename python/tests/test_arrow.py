@@ -9,13 +9,27 @@ pa = pytest.importorskip("pyarrow")
 
 
 def make():
-    return pa.table({"mass": pa.chunked_array([[1.0, 2.0], [2.0, 0.5]]), "id": pa.array([7, 9, 5, 1], pa.int32()),
-                     "name": ["b", "ä", "c", "a"], "when": pa.array([3, 2, 1, 0], pa.timestamp("us")),
-                     "list": [[1], [], [2, 3], [4]], "maybe": [1, None, 2, 3]})
+    return pa.table(
+        {
+            "mass": pa.chunked_array([[1.0, 2.0], [2.0, 0.5]]),
+            "id": pa.array([7, 9, 5, 1], pa.int32()),
+            "name": ["b", "ä", "c", "a"],
+            "when": pa.array([3, 2, 1, 0], pa.timestamp("us")),
+            "list": [[1], [], [2, 3], [4]],
+            "maybe": [1, None, 2, 3],
+        }
+    )
 
 
-@pytest.mark.parametrize("by, order", [(["mass:desc", "id"], [2, 1, 0, 3]), ("name", [3, 0, 2, 1]),
-                                       ("name:desc", [1, 2, 0, 3]), ("when", [3, 2, 1, 0])])
+@pytest.mark.parametrize(
+    "by, order",
+    [
+        (["mass:desc", "id"], [2, 1, 0, 3]),
+        ("name", [3, 0, 2, 1]),
+        ("name:desc", [1, 2, 0, 3]),
+        ("when", [3, 2, 1, 0]),
+    ],
+)
 def test_pyarrow(by, order):
     table = make()
     assert ps.sort_by(table, by).equals(table.take(order))
@@ -36,8 +50,10 @@ def test_many_rows():
     assert np.array_equal(found.column("i").to_numpy(), np.argsort(-x, kind="stable"))
 
 
-@pytest.mark.parametrize("by, kind, words", [("maybe", TypeError, "1 nulls"), ("list", TypeError, "list"),
-                                             ("none", ValueError, "'none'")])
+@pytest.mark.parametrize(
+    "by, kind, words",
+    [("maybe", TypeError, "1 nulls"), ("list", TypeError, "list"), ("none", ValueError, "'none'")],
+)
 def test_what_is_refused(by, kind, words):
     with pytest.raises(kind, match=words):
         ps.sort_by(make(), by)
@@ -47,4 +63,8 @@ def test_polars():
     pl = pytest.importorskip("polars")
     frame = pl.DataFrame({"x": [3, 1, 2], "s": ["c", "a", "b"]})
     found = ps.sort_by(frame, "x")
-    assert list(found["s"].to_pylist() if hasattr(found["s"], "to_pylist") else found["s"]) == ["a", "b", "c"]
+    assert list(found["s"].to_pylist() if hasattr(found["s"], "to_pylist") else found["s"]) == [
+        "a",
+        "b",
+        "c",
+    ]

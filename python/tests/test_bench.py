@@ -26,22 +26,32 @@ def test_fork_after_import_and_after_sorts():
         assert np.array_equal(ps.sort(x), expected)  # starts threads, which a child does not have
         child = os.fork()
         if child == 0:
-            os._exit(0 if np.array_equal(ps.sort(x), expected) and np.array_equal(x[ps.argsort(x)], expected) else 1)
+            os._exit(
+                0
+                if np.array_equal(ps.sort(x), expected)
+                and np.array_equal(x[ps.argsort(x)], expected)
+                else 1
+            )
         assert os.waitpid(child, 0)[1] == 0
 
 
 def test_import_opens_no_driver():
-    code = ("import pysortium, numpy; pysortium.sort(numpy.arange(100000.0)[::-1]);"
-            "maps = open('/proc/self/maps').read(); assert 'libcuda' not in maps and 'libOpenCL' not in maps")
+    code = (
+        "import pysortium, numpy; pysortium.sort(numpy.arange(100000.0)[::-1]);"
+        "maps = open('/proc/self/maps').read(); assert 'libcuda' not in maps and 'libOpenCL' not "
+        "in maps"
+    )
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_interrupts_arrive():
     """A signal's handler runs when the sort in progress ends."""
-    code = ("import os, signal, threading, time, numpy, pysortium\n"
-            "x = numpy.random.default_rng(0).random(2_000_000)\n"
-            "threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()\n"
-            "try:\n    while True: pysortium.argsort(x)\n"
-            "except KeyboardInterrupt: print('interrupted')\n")
+    code = (
+        "import os, signal, threading, time, numpy, pysortium\n"
+        "x = numpy.random.default_rng(0).random(2_000_000)\n"
+        "threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()\n"
+        "try:\n    while True: pysortium.argsort(x)\n"
+        "except KeyboardInterrupt: print('interrupted')\n"
+    )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert run.stdout == "interrupted\n"

@@ -17,8 +17,10 @@ root = Path(__file__).parents[2]
 
 def blocks(name):
     text = (root / name).read_text()
-    return [(name, text[: m.start()].count("\n") + 2, m[1]) for m in re.finditer(r"^```python\n(.*?)^```", text,
-                                                                               re.DOTALL | re.MULTILINE)]
+    return [
+        (name, text[: m.start()].count("\n") + 2, m[1])
+        for m in re.finditer(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    ]
 
 
 def needs_torch(block):
@@ -58,11 +60,26 @@ def test_every_public_name_has_a_docstring():
             assert getattr(ps, name).__doc__, name
 
 
-@pytest.mark.skipif(not os.environ.get("SORTIUM_TEST_FULL"), reason="pdoc takes ten seconds: only among the slow tests")
+@pytest.mark.skipif(
+    not os.environ.get("SORTIUM_TEST_FULL"),
+    reason="pdoc takes ten seconds: only among the slow tests",
+)
 def test_reference_in_html(tmp_path):
     pytest.importorskip("pdoc")
-    subprocess.run([sys.executable, "-m", "pdoc", "--docformat", "numpy", "--output-directory", tmp_path, "pysortium"],
-                   check=True, capture_output=True)
+    subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pdoc",
+            "--docformat",
+            "numpy",
+            "--output-directory",
+            tmp_path,
+            "pysortium",
+        ],
+        check=True,
+        capture_output=True,
+    )
     page = (tmp_path / "pysortium.html").read_text()
     missing = [name for name in ps.__all__ if not re.search(rf'id="{name}"', page)]
     assert missing in ([], ["__version__"])

@@ -11,8 +11,18 @@ root = Path(__file__).parents[2]
 
 def test_particles(tmp_path):
     picture = tmp_path / "particles.png"
-    subprocess.run([sys.executable, root / "python/examples/particles.py", "--count", "20000", "--picture", picture],
-                   check=True, capture_output=True)
+    subprocess.run(
+        [
+            sys.executable,
+            root / "python/examples/particles.py",
+            "--count",
+            "20000",
+            "--picture",
+            picture,
+        ],
+        check=True,
+        capture_output=True,
+    )
     assert picture.read_bytes().startswith(b"\x89PNG") and picture.stat().st_size > 10_000
 
 

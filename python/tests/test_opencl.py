@@ -22,7 +22,11 @@ def queue():
 
 
 # Each type is compiled by PoCL for some seconds.
-dtypes = [d for d in DTYPES if d[0] not in "?mM" and d != "f2"] if os.environ.get("SORTIUM_TEST_FULL") else ["f4"]
+dtypes = (
+    [d for d in DTYPES if d[0] not in "?mM" and d != "f2"]
+    if os.environ.get("SORTIUM_TEST_FULL")
+    else ["f4"]
+)
 
 
 @pytest.mark.parametrize("dtype", dtypes)
@@ -32,7 +36,9 @@ def test_sort(queue, dtype, shape):
     on_device = cla.to_device(queue, x)
     same(ps.sort(on_device).get(), np.sort(x, kind="stable"))
     same(ps.argsort(on_device).get(), np.argsort(x, kind="stable"))
-    same(ps.argsort(on_device, index_dtype="uint32").get(), np.argsort(x, kind="stable").astype("u4"))
+    same(
+        ps.argsort(on_device, index_dtype="uint32").get(), np.argsort(x, kind="stable").astype("u4")
+    )
     same(on_device.get(), x)
 
 
@@ -49,7 +55,10 @@ def test_other_functions(queue):
     same(ps.merge(ordered, ordered).get(), np.sort(np.tile(x, 2)))
     same(ps.unique_values(d).get(), np.unique(x))
     same(ps.unique_counts(d).counts.get(), np.unique(x, return_counts=True)[1])
-    same(ps.sort_segments(d, [0, 500, 2000]).get(), np.concatenate([np.sort(x[:500]), np.sort(x[500:])]))
+    same(
+        ps.sort_segments(d, [0, 500, 2000]).get(),
+        np.concatenate([np.sort(x[:500]), np.sort(x[500:])]),
+    )
     keys, (values,) = ps.sort_pairs(d, cla.to_device(queue, np.arange(2000)))
     same(values.get(), np.argsort(x, kind="stable"))
     keys, values = ps.sort_pairs(d, d, cla.to_device(queue, np.arange(2000, dtype="u1")))

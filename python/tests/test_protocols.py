@@ -1,4 +1,5 @@
-"""`__cuda_array_interface__` and DLPack, with producers whose "CUDA memory" is the host's, sorted by cpu:0.
+"""`__cuda_array_interface__` and DLPack, with producers whose "CUDA memory" is the host's, sorted
+by cpu:0.
 
 What these tests cannot see, a driver and real streams, is in tests/gpu.
 """
@@ -23,7 +24,9 @@ def host_as_cuda(monkeypatch):
     places = {}
 
     def place(kind, ordinal, stream):
-        return places.setdefault((kind, ordinal, stream), QueuePlace(kind, device.make_queue(), device))
+        return places.setdefault(
+            (kind, ordinal, stream), QueuePlace(kind, device.make_queue(), device)
+        )
 
     monkeypatch.setattr(_kinds, "_cuda_place", place)
     places["waits"] = waits
@@ -35,8 +38,15 @@ class Interface:
 
     def __init__(self, x, stream=7, **more):
         self.x = x
-        self.__cuda_array_interface__ = {"shape": x.shape, "typestr": x.dtype.str, "data": (x.ctypes.data, True),
-                                         "strides": None, "version": 3, "stream": stream, **more}
+        self.__cuda_array_interface__ = {
+            "shape": x.shape,
+            "typestr": x.dtype.str,
+            "data": (x.ctypes.data, True),
+            "strides": None,
+            "version": 3,
+            "stream": stream,
+            **more,
+        }
 
 
 class Dlpack:
@@ -54,8 +64,16 @@ class Dlpack:
         self.asked.append((stream, more))
         letters = self.x.dtype.name.rstrip("0123456789")
         code = {"int": 0, "uint": 1, "float": 2, "bool": 6}[letters]
-        return _native.dlpack_capsule(self.x.ctypes.data, list(self.x.shape), code, 8 * self.x.itemsize, 2, 0, self,
-                                      self.versioned)
+        return _native.dlpack_capsule(
+            self.x.ctypes.data,
+            list(self.x.shape),
+            code,
+            8 * self.x.itemsize,
+            2,
+            0,
+            self,
+            self.versioned,
+        )
 
 
 def read(result):
@@ -63,8 +81,9 @@ def read(result):
     interface = result.__cuda_array_interface__
     assert interface["version"] == 3 and interface["strides"] is None
     size = int(np.prod(interface["shape"]))
-    memory = (np.ctypeslib.ctypes.c_char * (size * np.dtype(interface["typestr"]).itemsize)).from_address(
-        interface["data"][0])
+    memory = (
+        np.ctypeslib.ctypes.c_char * (size * np.dtype(interface["typestr"]).itemsize)
+    ).from_address(interface["data"][0])
     return np.frombuffer(memory, interface["typestr"]).reshape(interface["shape"]).copy()
 
 
@@ -111,27 +130,37 @@ def test_dlpack_asks_for_our_stream():
     assert before.asked == [(_cuda.LEGACY_STREAM, {})]
 
 
-@pytest.mark.parametrize("ours, theirs, waits", [
-    (7, 9, [(9, 7)]),  # the consumer's stream waits for ours
-    (7, 7, []),
-    (7, -1, []),  # the consumer takes care of it
-    (7, None, [(1, 7)]),  # the legacy default stream
-    (7, 2, [(2, 7)]),  # the thread's default stream
-    (None, None, []),
-    (None, 9, [(9, 1)]),
-])
+@pytest.mark.parametrize(
+    "ours, theirs, waits",
+    [
+        (7, 9, [(9, 7)]),  # the consumer's stream waits for ours
+        (7, 7, []),
+        (7, -1, []),  # the consumer takes care of it
+        (7, None, [(1, 7)]),  # the legacy default stream
+        (7, 2, [(2, 7)]),  # the thread's default stream
+        (None, None, []),
+        (None, 9, [(9, 1)]),
+    ],
+)
 def test_our_results_as_producers(host_as_cuda, ours, theirs, waits):
     result = ps.sort(Interface(np.arange(5.0), stream=ours))
     capsule = result.__dlpack__(stream=theirs, max_version=(1, 0))
     assert host_as_cuda["waits"] == waits
     tensor = _native.Imported(capsule)
-    assert (tensor.shape, tensor.strides, tensor.code, tensor.bits, tensor.device) == ((5,), (1,), 2, 64, (2, 0))
+    assert (tensor.shape, tensor.strides, tensor.code, tensor.bits, tensor.device) == (
+        (5,),
+        (1,),
+        2,
+        64,
+        (2, 0),
+    )
     assert tensor.data == result.__cuda_array_interface__["data"][0]
     with pytest.raises(BufferError, match="unused"):
         _native.Imported(capsule)
     del result  # the tensor keeps the memory
-    assert np.ctypeslib.as_array((np.ctypeslib.ctypes.c_double * 5).from_address(tensor.data)).tolist() == [0, 1, 2, 3,
-                                                                                                           4]
+    assert np.ctypeslib.as_array(
+        (np.ctypeslib.ctypes.c_double * 5).from_address(tensor.data)
+    ).tolist() == [0, 1, 2, 3, 4]
 
 
 def test_capsules_of_both_versions():
@@ -142,20 +171,35 @@ def test_capsules_of_both_versions():
     assert result.__dlpack_device__() == (2, 0)
 
 
-@pytest.mark.parametrize("call, kind, words", [
-    (lambda: ps.sort(Interface(np.arange(3.0), stream=0)), ValueError, "stream"),
-    (lambda: ps.sort(Interface(np.arange(3.0), mask=Interface(np.arange(3)))), TypeError, "mask"),
-    (lambda: ps.sort(Interface(np.arange(3.0), strides=(16,))), BufferError, "strides"),
-    (lambda: ps.sort(Interface(np.arange(3.0).astype("c16"))), TypeError, "complex128"),
-    (lambda: ps.sort(Interface(np.arange(4.0).reshape(2, 2)), axis=0), TypeError, "axis"),
-    (lambda: ps.argsort(Interface(np.arange(4.0).reshape(2, 2))), TypeError, "rows"),
-    (lambda: ps.sort(Interface(np.arange(3.0)), device="cpu:0"), ValueError, "cuda:0"),
-    (lambda: ps.sort(Dlpack(np.arange(3.0), device=10)), BufferError, "type 10"),
-    (lambda: ps.sort(Interface(np.arange(3.0))).__dlpack__(stream=0), ValueError, "stream is 0"),
-    (lambda: ps.sort(Interface(np.arange(3.0))).__dlpack__(copy=True), BufferError, "copy"),
-    (lambda: ps.sort(Interface(np.arange(3.0))).__dlpack__(dl_device=(1, 0)), BufferError, "dl_device"),
-    (lambda: _native.Imported(object()), BufferError, "capsule"),
-])
+@pytest.mark.parametrize(
+    "call, kind, words",
+    [
+        (lambda: ps.sort(Interface(np.arange(3.0), stream=0)), ValueError, "stream"),
+        (
+            lambda: ps.sort(Interface(np.arange(3.0), mask=Interface(np.arange(3)))),
+            TypeError,
+            "mask",
+        ),
+        (lambda: ps.sort(Interface(np.arange(3.0), strides=(16,))), BufferError, "strides"),
+        (lambda: ps.sort(Interface(np.arange(3.0).astype("c16"))), TypeError, "complex128"),
+        (lambda: ps.sort(Interface(np.arange(4.0).reshape(2, 2)), axis=0), TypeError, "axis"),
+        (lambda: ps.argsort(Interface(np.arange(4.0).reshape(2, 2))), TypeError, "rows"),
+        (lambda: ps.sort(Interface(np.arange(3.0)), device="cpu:0"), ValueError, "cuda:0"),
+        (lambda: ps.sort(Dlpack(np.arange(3.0), device=10)), BufferError, "type 10"),
+        (
+            lambda: ps.sort(Interface(np.arange(3.0))).__dlpack__(stream=0),
+            ValueError,
+            "stream is 0",
+        ),
+        (lambda: ps.sort(Interface(np.arange(3.0))).__dlpack__(copy=True), BufferError, "copy"),
+        (
+            lambda: ps.sort(Interface(np.arange(3.0))).__dlpack__(dl_device=(1, 0)),
+            BufferError,
+            "dl_device",
+        ),
+        (lambda: _native.Imported(object()), BufferError, "capsule"),
+    ],
+)
 def test_what_is_refused(call, kind, words):
     with pytest.raises(kind, match=words):
         call()
@@ -191,7 +235,9 @@ class LateKind(_kinds.Kind):
 def test_the_short_way(monkeypatch):
     device = _native.find_device("cpu:0")
     made = []
-    monkeypatch.setattr(_native, "wrap_cuda", lambda context, stream: made.append(stream) or device.make_queue())
+    monkeypatch.setattr(
+        _native, "wrap_cuda", lambda context, stream: made.append(stream) or device.make_queue()
+    )
     monkeypatch.setattr(_quick, "_plans", {})
     monkeypatch.setattr(_quick, "_KEPT", 4)
     monkeypatch.setitem(_quick.kinds, Late, LateKind())

@@ -47,7 +47,7 @@ def test_complex(dtype, data):
     for found, expected in zip(ps.unique(x, True, True, True), np.unique(native, True, True, True)):
         np.testing.assert_array_equal(found, expected)
     order = ps.argsort(x, descending=True)
-    assert np.isnan(native[order][np.count_nonzero(~np.isnan(native)):]).all()
+    assert np.isnan(native[order][np.count_nonzero(~np.isnan(native)) :]).all()
 
 
 @pytest.mark.parametrize("n", [1000, 50000])
@@ -57,15 +57,29 @@ def test_many_strings(n):
     same(ps.argsort(x.astype("U12")), np.argsort(x, kind="stable"))
 
 
-structured = np.dtype([("mass", "f4"), ("id", ">u2"), ("name", "S3"), ("when", "M8[s]"), ("inner", [("a", "?"),
-                       ("b", "i8")])])
+structured = np.dtype(
+    [
+        ("mass", "f4"),
+        ("id", ">u2"),
+        ("name", "S3"),
+        ("when", "M8[s]"),
+        ("inner", [("a", "?"), ("b", "i8")]),
+    ]
+)
 
 
-@given(hnp.arrays(np.uint8, st.tuples(st.integers(0, 40), st.just(structured.itemsize)),
-                  elements=st.sampled_from([0, 1, 2, 128])))
+@given(
+    hnp.arrays(
+        np.uint8,
+        st.tuples(st.integers(0, 40), st.just(structured.itemsize)),
+        elements=st.sampled_from([0, 1, 2, 128]),
+    )
+)
 def test_structured(memory):
     x = np.ascontiguousarray(memory).reshape(-1).view(structured).copy()
-    x["mass"] = np.round(x["mass"].astype("f8") * 1e38)  # without NaN and denormals, as NumPy compares fields by ==
+    x["mass"] = np.round(
+        x["mass"].astype("f8") * 1e38
+    )  # without NaN and denormals, as NumPy compares fields by ==
     x["inner"]["a"] = x["inner"]["a"].view("u1") & 1
     columns = [x["inner"]["b"], x["inner"]["a"], ranks(x["when"]), x["name"], x["id"], x["mass"]]
     expected = np.lexsort(columns) if len(x) else np.zeros(0, np.int64)
@@ -76,7 +90,9 @@ def test_structured(memory):
 @given(data=st.data())
 def test_lexsort(data):
     shape = data.draw(st.sampled_from([(0,), (1,), (30,), (4, 6)]))
-    dtypes = data.draw(st.lists(st.sampled_from(["i4", "u1", "f8", "M8[s]", "?"]), min_size=1, max_size=5))
+    dtypes = data.draw(
+        st.lists(st.sampled_from(["i4", "u1", "f8", "M8[s]", "?"]), min_size=1, max_size=5)
+    )
     arrays = [data.draw(keys(d, shape)) for d in dtypes]
     for axis in range(-len(shape), len(shape)):
         expected = np.lexsort([ranks(a) for a in arrays], axis=axis)
@@ -89,17 +105,25 @@ def test_lexsort_of_many_keys():
     same(ps.lexsort(x[:2].astype("f4"), index_dtype="uint32"), np.lexsort(x[:2]).astype("u4"))
 
 
-@pytest.mark.parametrize("by, expected", [
-    ("id", [2, 0, 1]),
-    (["mass:desc", "id"], [2, 1, 0]),
-    (["name:desc"], [1, 0, 2]),
-    (["mass:asc", "name"], [0, 2, 1]),
-    ("odd:name", [0, 1, 2]),
-    ("odd:name:desc", [2, 1, 0]),
-])
+@pytest.mark.parametrize(
+    "by, expected",
+    [
+        ("id", [2, 0, 1]),
+        (["mass:desc", "id"], [2, 1, 0]),
+        (["name:desc"], [1, 0, 2]),
+        (["mass:asc", "name"], [0, 2, 1]),
+        ("odd:name", [0, 1, 2]),
+        ("odd:name:desc", [2, 1, 0]),
+    ],
+)
 def test_sort_by(by, expected):
-    table = {"mass": np.array([1.0, 2.0, 2.0]), "id": np.array([7, 9, 5]), "name": np.array(["b", "c", "a"]),
-             "x": np.arange(9.0).reshape(3, 3), "odd:name": np.array([1, 2, 3])}
+    table = {
+        "mass": np.array([1.0, 2.0, 2.0]),
+        "id": np.array([7, 9, 5]),
+        "name": np.array(["b", "c", "a"]),
+        "x": np.arange(9.0).reshape(3, 3),
+        "odd:name": np.array([1, 2, 3]),
+    }
     found = ps.sort_by(table, by)
     assert list(found) == list(table)
     for name, column in table.items():

@@ -33,18 +33,27 @@ def test_partition(dtype, data):
     length = x.shape[axis]
     if length == 0:
         return
-    kth = data.draw(st.one_of(st.integers(-length, length - 1), st.lists(st.integers(0, length - 1), min_size=1)))
+    kth = data.draw(
+        st.one_of(
+            st.integers(-length, length - 1), st.lists(st.integers(0, length - 1), min_size=1)
+        )
+    )
     order = data.draw(orders)
     rank = reference.ranks(x, **order)
     positions = ps.argpartition(x, kth, axis=axis, **order)
-    assert np.array_equal(np.sort(positions, axis), np.broadcast_to(
-        np.arange(length).reshape([-1 if d == axis % x.ndim else 1 for d in range(x.ndim)]), x.shape))
+    assert np.array_equal(
+        np.sort(positions, axis),
+        np.broadcast_to(
+            np.arange(length).reshape([-1 if d == axis % x.ndim else 1 for d in range(x.ndim)]),
+            x.shape,
+        ),
+    )
     moved = np.moveaxis(np.take_along_axis(rank, positions, axis), axis, -1)
     in_order = np.sort(moved, -1)
     for k in np.atleast_1d(kth) % length:
         assert (moved[..., k] == in_order[..., k]).all()
-        assert (moved[..., :k] <= moved[..., k:k + 1]).all()
-        assert (moved[..., k:] >= moved[..., k:k + 1]).all()
+        assert (moved[..., :k] <= moved[..., k : k + 1]).all()
+        assert (moved[..., k:] >= moved[..., k : k + 1]).all()
     same(ps.partition(x, kth, axis=axis, **order), np.take_along_axis(x, positions, axis))
 
 
@@ -75,7 +84,12 @@ def test_rank(dtype, data):
     less = (order[..., None, :] < order[..., :, None]).sum(-1)
     equal = (order[..., None, :] == order[..., :, None]).sum(-1)
     earlier = np.tril(order[..., None, :] == order[..., :, None]).sum(-1)
-    expected = {"min": less + 1, "max": less + equal, "average": less + (equal + 1) / 2, "ordinal": less + earlier}
+    expected = {
+        "min": less + 1,
+        "max": less + equal,
+        "average": less + (equal + 1) / 2,
+        "ordinal": less + earlier,
+    }
     for method, ranks in expected.items():
         same(ps.rank(x, axis, method=method), np.ascontiguousarray(np.moveaxis(ranks, -1, axis)))
     if x.size == 0:
@@ -101,13 +115,21 @@ def test_sort_pairs(dtype, data):
     x = data.draw(keys(dtype, st.integers(0, 50)))
     descending = data.draw(st.booleans())
     n = len(x)
-    kinds = data.draw(st.lists(st.sampled_from(["f4", "i8", "u1", "S3", ">i4", "wide", "rows", "record"]), max_size=4))
+    kinds = data.draw(
+        st.lists(
+            st.sampled_from(["f4", "i8", "u1", "S3", ">i4", "wide", "rows", "record"]), max_size=4
+        )
+    )
     values = []
     for kind in kinds:
         shape = (n, 100) if kind == "wide" else (n, 3) if kind == "rows" else (n,)
         dtype = {"wide": "f8", "rows": "f4", "record": [("a", "f4"), ("b", "u1")]}.get(kind, kind)
-        values.append(np.frombuffer(np.random.default_rng(n).bytes(np.dtype(dtype).itemsize * int(np.prod(shape))),
-                                    dtype).reshape(shape))
+        values.append(
+            np.frombuffer(
+                np.random.default_rng(n).bytes(np.dtype(dtype).itemsize * int(np.prod(shape))),
+                dtype,
+            ).reshape(shape)
+        )
     positions = reference.argsort(x, descending=descending)
     found = ps.sort_pairs(x, *values, descending=descending)
     same(found.keys, x[positions])
@@ -132,7 +154,11 @@ def test_segments(data):
 def test_plan(dtype):
     x = np.random.default_rng(0).integers(0, 99, 3000).astype(dtype)
     plan = ps.Plan(dtype, 3000, payload="positions", descending=True)
-    scratch, out, positions = np.empty(plan.scratch_bytes, "u1"), np.empty_like(x), np.empty(3000, "i8")
+    scratch, out, positions = (
+        np.empty(plan.scratch_bytes, "u1"),
+        np.empty_like(x),
+        np.empty(3000, "i8"),
+    )
     for _ in range(2):
         assert plan.run(x, out=out, values_out=positions, scratch=scratch)[0] is out
         same(positions, reference.argsort(x, descending=True))
@@ -142,8 +168,10 @@ def test_plan(dtype):
     same(moved, values[np.argsort(x, kind="stable")])
     same(found, np.sort(x))
     same(ps.Plan(dtype, 3000, limit=5).run(x), np.sort(x)[:5])
-    same(ps.Plan(dtype, 3000, segments=2).run(x, offsets=np.array([0, 1000, 3000])),
-         np.concatenate([np.sort(x[:1000]), np.sort(x[1000:])]))
+    same(
+        ps.Plan(dtype, 3000, segments=2).run(x, offsets=np.array([0, 1000, 3000])),
+        np.concatenate([np.sort(x[:1000]), np.sort(x[1000:])]),
+    )
 
 
 def test_plan_of_another_device_refuses_host_memory():

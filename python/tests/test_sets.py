@@ -28,7 +28,9 @@ def test_searchsorted_converts_and_takes_a_sorter():
     same(ps.searchsorted(x, np.array([15.5, 1000.0]), sorter=sorter), np.array([1, 3]))
     assert ps.searchsorted([1, 2, 3], 2) == 1
     same(ps.searchsorted(np.array([3, 2, 1]), np.array([2]), descending=True), np.array([1]))
-    same(ps.searchsorted(np.array([1, 2]), np.array([2]), index_dtype="uint32"), np.array([1], "u4"))
+    same(
+        ps.searchsorted(np.array([1, 2]), np.array([2]), index_dtype="uint32"), np.array([1], "u4")
+    )
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -56,7 +58,9 @@ def test_unique(dtype, data):
 @given(data=st.data())
 def test_unique_of_the_array_api(dtype, data):
     x = data.draw(keys(dtype, st.integers(0, 30)))
-    expected = np.unique(x, return_index=True, return_inverse=True, return_counts=True, equal_nan=False)
+    expected = np.unique(
+        x, return_index=True, return_inverse=True, return_counts=True, equal_nan=False
+    )
     found = ps.unique_all(x)
     same(found.values, x[found.indices])
     same(found.counts, expected[3].astype(np.int64))

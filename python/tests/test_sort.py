@@ -17,20 +17,34 @@ def keys(dtype: str, shape) -> st.SearchStrategy:
     """Arrays with many ties, extremes, NaN with several bits, and zeros of both signs."""
     dtype = np.dtype(dtype)
     if dtype.kind == "f":
-        bits = np.array([0, -0.0, 1, -1, np.inf, -np.inf, np.nan, 1e-7], dtype).view(f"u{dtype.itemsize}").tolist()
+        bits = (
+            np.array([0, -0.0, 1, -1, np.inf, -np.inf, np.nan, 1e-7], dtype)
+            .view(f"u{dtype.itemsize}")
+            .tolist()
+        )
         sign, payload = 1 << (8 * dtype.itemsize - 1), 5
         bits += [bits[6] | sign, bits[6] | payload]
         patterns = st.one_of(st.sampled_from(bits), st.integers(0, 2 ** (8 * dtype.itemsize) - 1))
-        return hnp.arrays(f"u{dtype.itemsize}", shape, elements=patterns).map(lambda a: a.view(dtype))
+        return hnp.arrays(f"u{dtype.itemsize}", shape, elements=patterns).map(
+            lambda a: a.view(dtype)
+        )
     if dtype.kind in "mM":
-        times = st.one_of(st.sampled_from([-(2**63), -(2**63) + 1, 2**63 - 1, 0, 7]), st.integers(-(2**63), 2**63 - 1))
+        times = st.one_of(
+            st.sampled_from([-(2**63), -(2**63) + 1, 2**63 - 1, 0, 7]),
+            st.integers(-(2**63), 2**63 - 1),
+        )
         return hnp.arrays("i8", shape, elements=times).map(lambda a: a.view(dtype))
     return hnp.arrays(dtype, shape)
 
 
 shapes = hnp.array_shapes(min_dims=1, max_dims=4, min_side=0, max_side=7)
-orders = st.fixed_dictionaries({"descending": st.booleans(), "nan": st.sampled_from(["last", "first"]),
-                                "zeros": st.sampled_from(["tied", "distinct"])})
+orders = st.fixed_dictionaries(
+    {
+        "descending": st.booleans(),
+        "nan": st.sampled_from(["last", "first"]),
+        "zeros": st.sampled_from(["tied", "distinct"]),
+    }
+)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -66,8 +80,19 @@ def test_numpy_agrees(dtype, data):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("view", ["reversed", "every third", "big-endian", "read-only", "misaligned", "broadcast",
-                                  "Fortran", "transposed"])
+@pytest.mark.parametrize(
+    "view",
+    [
+        "reversed",
+        "every third",
+        "big-endian",
+        "read-only",
+        "misaligned",
+        "broadcast",
+        "Fortran",
+        "transposed",
+    ],
+)
 def test_views(dtype, view):
     rng = np.random.default_rng(1)
     x = rng.integers(0, 2 if dtype == "?" else 100, (40, 30)).astype(dtype)
@@ -108,7 +133,10 @@ def test_index_dtype(dtype):
 def test_bits():
     x = np.random.default_rng(0).integers(0, 2**32, 5000, dtype=np.uint32)
     same(ps.argsort(x, bits=(8, 20)), np.argsort((x >> 8) & 0xFFF, kind="stable"))
-    same(ps.sort(x, bits=(0, 3), descending=True), x[np.argsort(7 - (x & 7).astype(int), kind="stable")])
+    same(
+        ps.sort(x, bits=(0, 3), descending=True),
+        x[np.argsort(7 - (x & 7).astype(int), kind="stable")],
+    )
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -120,7 +148,9 @@ def test_nan_by_bits(dtype):
     same(found, x[[3, 2, 4, 1, 0]])
 
 
-@pytest.mark.parametrize("x", [np.arange(10)[::-1].astype("f4"), np.arange(12).reshape(3, 4)[:, ::-1].astype("i8")])
+@pytest.mark.parametrize(
+    "x", [np.arange(10)[::-1].astype("f4"), np.arange(12).reshape(3, 4)[:, ::-1].astype("i8")]
+)
 def test_out(x):
     expected = np.sort(x)
     out = np.empty_like(x)
@@ -146,6 +176,7 @@ def test_out_that_overlaps():
 
 def test_lists_and_subclasses():
     same(ps.sort([3, 1, 2]), np.array([1, 2, 3]))
+
     class Mine(np.ndarray):
         pass
 
@@ -154,11 +185,16 @@ def test_lists_and_subclasses():
 
 @pytest.mark.parametrize("device", ["cpu:0", "auto", "opencl:0"])
 def test_devices(device):
-    if device.startswith("opencl") and not any(b.backend == "opencl" and b.devices for b in ps.backends()):
+    if device.startswith("opencl") and not any(
+        b.backend == "opencl" and b.devices for b in ps.backends()
+    ):
         pytest.skip("this machine has no OpenCL device")
     x = np.random.default_rng(0).random(30000).astype("f4")
     same(ps.sort(x, device=device), np.sort(x))
-    same(ps.argsort(x, device=device, index_dtype="uint32"), np.argsort(x, kind="stable").astype("u4"))
+    same(
+        ps.argsort(x, device=device, index_dtype="uint32"),
+        np.argsort(x, kind="stable").astype("u4"),
+    )
 
 
 def test_algorithm_and_scratch():
@@ -174,7 +210,9 @@ def test_threads_share_everything():
 
     def work():
         for _ in range(5):
-            if not np.array_equal(ps.argsort(x), expected) or not np.array_equal(ps.sort(x), x[expected]):
+            if not np.array_equal(ps.argsort(x), expected) or not np.array_equal(
+                ps.sort(x), x[expected]
+            ):
                 wrong.append(1)
 
     threads = [threading.Thread(target=work) for _ in range(4)]
@@ -202,14 +240,20 @@ def test_gil_is_released():
     assert counted > 5
 
 
-@pytest.mark.parametrize("dtype, bits", [("u2", None), ("i2", None), ("f2", None), ("u4", (5, 20)), ("i8", (40, 56))])
+@pytest.mark.parametrize(
+    "dtype, bits", [("u2", None), ("i2", None), ("f2", None), ("u4", (5, 20)), ("i8", (40, 56))]
+)
 @pytest.mark.parametrize("count", [256, 511, 512, 513, 5000, 1 << 15, (1 << 15) + 1])
 def test_argsort_by_two_digits(dtype, bits, count):
     """Positions of few keys that at most 16 bits decide have a way of their own."""
     rng = np.random.default_rng(count)
     x = rng.integers(0, 256, count * np.dtype(dtype).itemsize, np.uint8).view(dtype)
     x[::7] = x[0]
-    deciding = x if bits is None else (x.view(f"u{x.itemsize}") >> bits[0]) & ((1 << (bits[1] - bits[0])) - 1)
+    deciding = (
+        x
+        if bits is None
+        else (x.view(f"u{x.itemsize}") >> bits[0]) & ((1 << (bits[1] - bits[0])) - 1)
+    )
     for descending in (False, True):
         expected = reference.argsort(deciding, descending=descending)
         for index_dtype in ("int64", "uint32"):

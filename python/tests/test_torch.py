@@ -1,4 +1,5 @@
-"""PyTorch and JAX in host memory. The test environment has neither, as they are large: then this is skipped."""
+"""PyTorch and JAX in host memory. The test environment has neither, as they are large: then this is
+skipped."""
 
 import numpy as np
 import pytest
@@ -7,7 +8,9 @@ import pysortium as ps
 from reference import same
 
 
-@pytest.mark.parametrize("dtype", ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64"])
+@pytest.mark.parametrize(
+    "dtype", ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64"]
+)
 def test_torch(dtype):
     torch = pytest.importorskip("torch", exc_type=ImportError)
     x = np.random.default_rng(0).integers(0, 2 if dtype == "bool" else 50, (7, 300)).astype(dtype)
@@ -24,9 +27,13 @@ def test_torch(dtype):
         same(a.numpy(), b)
     if dtype != "bool":
         row = x[0].astype("f8")
-        np.testing.assert_array_equal(ps.rank(t[0], method="min").numpy(), np.searchsorted(np.sort(row), row) + 1)
-        np.testing.assert_allclose(ps.quantile(t.to(torch.float64), [0.25, 0.5], 1).numpy(),
-                                   np.quantile(x.astype("f8"), [0.25, 0.5], 1))
+        np.testing.assert_array_equal(
+            ps.rank(t[0], method="min").numpy(), np.searchsorted(np.sort(row), row) + 1
+        )
+        np.testing.assert_allclose(
+            ps.quantile(t.to(torch.float64), [0.25, 0.5], 1).numpy(),
+            np.quantile(x.astype("f8"), [0.25, 0.5], 1),
+        )
     keys, (values,) = ps.sort_pairs(t[0], torch.arange(300))
     same(values.numpy(), np.argsort(x[0], kind="stable"))
 
@@ -42,7 +49,9 @@ def test_torch_bfloat16_and_gradients():
 @pytest.mark.parametrize("dtype", ["bool", "uint8", "int32", "float16", "float32", "bfloat16"])
 def test_jax(dtype):
     jax = pytest.importorskip("jax", exc_type=ImportError)
-    x = jax.numpy.asarray(np.random.default_rng(0).integers(0, 2 if dtype == "bool" else 50, (7, 300))).astype(dtype)
+    x = jax.numpy.asarray(
+        np.random.default_rng(0).integers(0, 2 if dtype == "bool" else 50, (7, 300))
+    ).astype(dtype)
     for axis in (0, 1):
         found = ps.sort(x, axis)
         assert isinstance(found, jax.Array) and found.dtype == x.dtype

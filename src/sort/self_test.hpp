@@ -36,8 +36,8 @@ struct SelfTestPlan {
                                           const Capabilities& capabilities);
 
 // Returns the plan for `method`. With "auto", tries the algorithms in order of rank until `judge`
-// returns "" for one. Throws Error(unsupported) with the messages of `judge` if it accepts no
-// algorithm.
+// accepts one, by returning "". Throws Error(unsupported) with the messages of `judge` if it
+// accepts none.
 using Judge = std::function<std::string(const Planned&)>;
 [[nodiscard]] Planned plan_judged(const Problem& problem, const Capabilities& capabilities,
                                   const Method& method, const Judge& judge);

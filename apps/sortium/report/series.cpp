@@ -62,8 +62,8 @@ std::set<std::string> telling_parameters(const Rows& rows, const ListOrder& less
   return telling;
 }
 
-// Adds `row` to the series `name`. If the series has a row for the same list, adds it to "name #2",
-// and so on.
+// Adds `row` to the series `name`. If that series already has a row for the same list, adds
+// `row` to the series "name #2" instead, or to "name #3", and so on.
 void add_row(std::vector<Series>& found, const ReportRow& row, const std::string& name,
              const ListOrder& less) {
   for (std::size_t times = 1;; ++times) {

@@ -16,7 +16,9 @@ import pysortium as ps
 sys.path.insert(0, str(Path(__file__).parent.parent))
 from reference import DTYPES, argsort, same, sort  # noqa: E402
 
-os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # JAX would take most of the GPU's memory
+os.environ.setdefault(
+    "XLA_PYTHON_CLIENT_PREALLOCATE", "false"
+)  # JAX would take most of the GPU's memory
 pytestmark = pytest.mark.filterwarnings("default")  # those of other libraries are not ours
 
 if not any(d.backend == "cuda" for d in ps.devices()):
@@ -142,7 +144,10 @@ def test_rows(library, dtype, shape):
         if not isinstance(library, Numba):
             same(library.back(ps.argsort(d, axis=axis)), argsort(x, axis))
             found = ps.topk(d, 3, axis=axis)
-            same(library.back(found.indices), np.take(argsort(x, axis, descending=True), range(3), axis))
+            same(
+                library.back(found.indices),
+                np.take(argsort(x, axis, descending=True), range(3), axis),
+            )
 
 
 def test_other_functions(library):
@@ -153,14 +158,21 @@ def test_other_functions(library):
     s = np.sort(x, kind="stable")  # x has -0.0 and +0.0
     same(library.back(ps.searchsorted(ordered, d)), np.searchsorted(s, x))
     same(library.back(ps.merge(ordered, ordered)), np.sort(np.concatenate([s, s]), kind="stable"))
-    same(library.back(ps.sort_segments(d, [0, 500, 30000])), np.concatenate([sort(x[:500]), sort(x[500:])]))
-    keys, (values, more) = ps.sort_pairs(d, library.to(np.arange(30000)), library.to(x.astype("f8")))
+    same(
+        library.back(ps.sort_segments(d, [0, 500, 30000])),
+        np.concatenate([sort(x[:500]), sort(x[500:])]),
+    )
+    keys, (values, more) = ps.sort_pairs(
+        d, library.to(np.arange(30000)), library.to(x.astype("f8"))
+    )
     same(library.back(values), argsort(x))
     same(library.back(more), s.astype("f8"))
     found = ps.topk(d, 100)
     same(library.back(found.indices), argsort(x, descending=True)[:100])
     if not isinstance(library, Numba):
-        np.testing.assert_array_equal(library.back(ps.unique(d)), np.unique(x))  # either zero may stand for both
+        np.testing.assert_array_equal(
+            library.back(ps.unique(d)), np.unique(x)
+        )  # either zero may stand for both
         for a, b in zip(ps.unique(d, True, True, True)[1:], np.unique(x, True, True, True)[1:]):
             same(library.back(a), b)
         assert library.back(ps.unique_values(d)).size == np.unique(x, equal_nan=False).size
@@ -205,7 +217,9 @@ def test_plan_in_a_cuda_graph():
     torch = Torch().xp
     x = torch.randint(0, 1000, (1 << 16,), device="cuda", dtype=torch.int32)
     plan = ps.Plan("int32", 1 << 16, device="cuda:0")
-    out, scratch = torch.empty_like(x), torch.empty(plan.scratch_bytes, dtype=torch.uint8, device="cuda")
+    out, scratch = torch.empty_like(x), torch.empty(
+        plan.scratch_bytes, dtype=torch.uint8, device="cuda"
+    )
     plan.run(x, out=out, scratch=scratch)
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):

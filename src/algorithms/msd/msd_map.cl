@@ -4,15 +4,15 @@
 // A window of orders surrounds the samples. An order's *place* is where it lies in the window, as a
 // fraction of 32 bits; orders outside have the first or the last place. Equal ranges of the window,
 // the roots, are divided into cells, the more the more samples they have. A cell has consecutive
-// buckets by its share of the samples, and divides its places among them evenly. If its share is
-// less than one, it has none, and its keys are in the next cell's first bucket.
+// buckets, as many as its share of the samples, and divides its range of places among them evenly.
+// If its share is less than one bucket, it has none; the next cell's first bucket takes its keys.
 
 PARAMETER(MAP_CELLS)       // cells of a map, a power of two up to 2048; 0: no map is made
 PARAMETER(VERDICT_MAPPED)  // see IS_MAPPED
 PARAMETER(VERDICT_LISTED)  // see IS_MAPPED
 
-// Values of msd_count's verdict, `skewed`, that say that keys are mapped. With the second one, some
-// buckets are too large for the local sort, and are listed.
+// msd_count stores its verdict in `skewed`. With either of these two values, keys are mapped. With
+// VERDICT_LISTED, some buckets are also too large for the local sort, and are listed.
 #define IS_MAPPED(verdict) ((verdict) == VERDICT_MAPPED || (verdict) == VERDICT_LISTED)
 
 #if MAP_CELLS

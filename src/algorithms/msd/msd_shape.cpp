@@ -65,9 +65,9 @@ std::uint64_t local_bytes_of_unit(const Capabilities& device) {
 
 // Records of the largest bucket if keys spread.
 double expected_bucket(const Problem& p, unsigned bits) {
-  // Keys that spread evenly make buckets that differ by the square root of their size: seven of
-  // these are enough for all. Spread orders have room by powers of two, so that buckets have up to
-  // twice the mean, and what the samples are off.
+  // Buckets of evenly spread keys differ by the square root of their size; seven times that covers
+  // the largest. Among spread orders each exponent has a power of two times its plain share, so
+  // that buckets have up to twice the mean, and more by as much as the samples are off.
   const auto mean = static_cast<double>(p.count >> bits) + 1;
   if (spread_bits(p) != 0) return 2 * mean / spread_fill;
   return mean + 7 * std::sqrt(mean);

@@ -163,7 +163,8 @@ INLINE ukey_t rank_at(LOCAL const segmented_classify_memory_t* mine, neighbour_t
   return RANK(mine->keys[SPREAD(s.own + mine->positions[SPREAD(s.own + place)])]);
 }
 
-// Sorts the segment's positions by whole ranks, by insertion. They are sorted by the bits of items.
+// Sorts the segment's positions by their records' whole ranks: an insertion sort. Before, they are
+// sorted only by those bits of the ranks that items hold.
 INLINE void insert_positions(LOCAL segmented_classify_memory_t* mine, neighbour_t s, u32 begin_bit,
                              u64 rank_mask) {
   ROLLED

@@ -21,7 +21,7 @@ void selection_global(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
 }
 
 // As selection_global, but with local memory: a work-group loads the ranks of BLOCK records at a
-// time, and all its work-items compare their records with these.
+// time, and each of its work-items compares its own record with all of them.
 KERNEL(WG)
 void selection_blocks(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                       GLOBAL const value_t* values_in, GLOBAL value_t* values_out, u64 n, u64 first,
