@@ -143,18 +143,8 @@ class WithoutCompiler final : public Device {
   explicit WithoutCompiler(std::string part) : part_(std::move(part)) {
     info_.id = "cuda:none";
     info_.compiles = false;
-    auto& c = info_.claimed;
-    c.backend = Backend::cuda;
-    c.kind = DeviceKind::gpu;
-    c.compute_units = 132;
-    c.max_work_group = 1024;
-    c.local_memory = 49152;
-    c.local_struct = 232448;
-    c.cluster_groups = 16;
-    c.global_memory = c.max_allocation = std::uint64_t{1} << 37;
-    c.atomics64 = true;
-    c.sub_group_words = SubGroupWords::cuda;
-    c.sub_group_size = 32;
+    const auto is_90 = [](const auto& a) { return a.target.arch == 90; };
+    info_.claimed = builder::claimed_by(*std::ranges::find_if(builder::architectures, is_90), 132);
   }
   const DeviceInfo& info() const override { return info_; }
   std::unique_ptr<Module> compile(const std::string& source, std::vector<std::byte>&) override {

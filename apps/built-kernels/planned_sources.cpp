@@ -58,18 +58,7 @@ class NotingDevice final : public Device {
   NotingDevice(const Architecture& architecture, unsigned compute_units) {
     info_.id = "cuda:none";
     info_.platform = "CUDA";
-    auto& c = info_.claimed;  // as in src/device/cuda.cpp
-    c.backend = Backend::cuda;
-    c.kind = DeviceKind::gpu;
-    c.compute_units = compute_units;
-    c.max_work_group = 1024;
-    c.local_memory = 49152;
-    c.local_struct = architecture.local_struct;
-    c.cluster_groups = architecture.cluster_groups;
-    c.global_memory = c.max_allocation = std::uint64_t{1} << 40;
-    c.atomics64 = true;
-    c.sub_group_words = SubGroupWords::cuda;
-    c.sub_group_size = 32;
+    info_.claimed = claimed_by(architecture, compute_units);
   }
   const DeviceInfo& info() const override { return info_; }
   std::unique_ptr<Module> compile(const std::string& source, std::vector<std::byte>&) override {
@@ -152,6 +141,22 @@ void build_lsd(NotingDevice& device, const Capabilities& found, KeyType type) {
 }
 
 }  // namespace
+
+Capabilities claimed_by(const Architecture& architecture, unsigned compute_units) {
+  Capabilities c;  // as in src/device/cuda.cpp
+  c.backend = Backend::cuda;
+  c.kind = DeviceKind::gpu;
+  c.compute_units = compute_units;
+  c.max_work_group = 1024;
+  c.local_memory = 49152;
+  c.local_struct = architecture.local_struct;
+  c.cluster_groups = architecture.cluster_groups;
+  c.global_memory = c.max_allocation = std::uint64_t{1} << 40;
+  c.atomics64 = true;
+  c.sub_group_words = SubGroupWords::cuda;
+  c.sub_group_size = 32;
+  return c;
+}
 
 std::set<std::string> planned_sources(const Architecture& architecture,
                                       const std::vector<KeyType>& types) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <set>
+#include <sortium/device.hpp>
 #include <sortium/types.hpp>
 #include <string>
 #include <vector>
@@ -9,6 +10,11 @@
 #include "architectures.hpp"
 
 namespace builder {
+
+// Returns what a GPU of this architecture with so many compute units claims to have, before the
+// probe.
+[[nodiscard]] sortium::Capabilities claimed_by(const Architecture& architecture,
+                                               unsigned compute_units);
 
 // Returns the source texts of the kernels that sorts of these types need on GPUs of this
 // architecture: sorts of keys alone, keys with values of 4 bytes and of the key's size, argsorts,

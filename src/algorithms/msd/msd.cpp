@@ -381,8 +381,10 @@ class Msd final : public Algorithm {
         .cost =
             "one read of the keys, one or two passes and, if more than 16 bits are compared, "
             "the local sort, each of which reads and writes every record once; 5 launches (4 "
-            "for short lists, 6 for long ones with values, one more for floats), of which "
-            "those for the other case do nothing",
+            "for short lists, 6 for long ones with values, one more for floats and another for "
+            "long "
+            "lists of floats alone, 8 where 64-bit keys may be mapped), of which those for the "
+            "other cases do nothing",
         .parameters = {
             {"bits", "leading bits that make a bucket", digit_bits, most_leading_bits, {}},
             {"sample",
