@@ -507,6 +507,23 @@ static void values_of_any_size(const sortium_options* options) {
         SORTIUM_INVALID_ARGUMENT);
 }
 
+static void limits_and_stops(void) {
+  static uint64_t keys[N];
+  sortium_options options = {.device = test_device(), .max_device_bytes = 40000};
+  for (unsigned i = 0; i < N; ++i) keys[i] = i * 0x9e3779b97f4a7c15u;
+  CHECK(sortium_sort(SORTIUM_U64, keys, N, SORTIUM_ASCENDING, &options) == SORTIUM_OK);
+  for (unsigned i = 1; i < N; ++i) CHECK(keys[i - 1] < keys[i]);
+  options.max_device_bytes = 1;
+  CHECK(sortium_sort(SORTIUM_U64, keys, N, SORTIUM_DESCENDING, &options) ==
+        (on_host() ? SORTIUM_OK : SORTIUM_INVALID_ARGUMENT));
+  CHECK(on_host() || strstr(sortium_last_error(), "max_device_bytes is 1") != NULL);
+  volatile unsigned char stop = 1;
+  options = (sortium_options){
+      .device = test_device(), .algorithm = on_host() ? "sample" : "lsd", .stop = &stop};
+  CHECK(sortium_argsort(SORTIUM_U64, keys, keys + N / 2, 8, N / 2, SORTIUM_ASCENDING, &options) ==
+        SORTIUM_CANCELLED);
+}
+
 static void failures_say_why(void) {
   uint32_t key = 1;
   sortium_options options = {"no such device", NULL, NULL};
@@ -548,6 +565,7 @@ int main(void) {
   device_memory(&options);
   records(&options);
   values_of_any_size(&options);
+  limits_and_stops();
   failures_say_why();
   if (failures == 0) printf("the C API holds\n");
   return failures != 0;

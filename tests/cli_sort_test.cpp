@@ -144,6 +144,19 @@ TEST_F(Cli, KeepsToACeilingForTemporaryMemory) {
           {"--max-scratch", "std::sort"});
 }
 
+TEST_F(Cli, KeepsToALimitOfDeviceMemory) {
+  write("k.bin", bytes_of(random_keys(300'000)));
+  const Result r = run("sort k.bin --type u32 -o out.bin --max-device-bytes 400000 --verify");
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(run("check out.bin k.bin --type u32").code, 0);
+  refuses("sort k.bin --type u32 -o bad.bin --max-device-bytes 0", 2, {"--max-device-bytes"});
+  refuses("sort k.bin --type u32 -o bad.bin --max-device-bytes 9 --algorithm std::sort", 2,
+          {"--max-device-bytes 9", "std::sort"});
+  // The default device may be cpu:0, which the limit does not concern; merge needs another one.
+  refuses("sort k.bin --type u32 -o bad.bin --max-device-bytes 9 --algorithm merge", 2,
+          {"max_device_bytes is 9", "300000 records"});
+}
+
 TEST_F(Cli, PartialSortSaysSo) {
   write("k.bin", bytes_of(random_keys(5000)));
   Result r = run("sort k.bin --type u32 -o out.bin --algorithm selection-local --verify");

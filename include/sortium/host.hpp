@@ -3,6 +3,7 @@
 
 #include <sortium/export.h>
 
+#include <atomic>
 #include <concepts>
 #include <cstdint>
 #include <new>
@@ -16,7 +17,7 @@
 namespace sortium {
 
 // How to sort host memory. Calls that do not sort (search.hpp, permute.hpp) throw
-// Error(invalid_argument) if algorithm, parameters or max_scratch_bytes is given.
+// Error(invalid_argument) if algorithm, parameters, max_scratch_bytes or max_device_bytes is given.
 struct Options {
   Order order = Order::ascending;
   unsigned begin_bit = 0, end_bit = 0;  // as in Problem
@@ -26,6 +27,12 @@ struct Options {
   std::string algorithm = "auto";
   std::string parameters{};
   std::uint64_t max_scratch_bytes = 0;  // as in Method
+  // The most device memory that the sort may use, scratch memory included; 0: seven eighths of what
+  // is free. A list that needs more is sorted in ranges, see sort_host(). No limit for cpu:0, which
+  // has no memory of its own.
+  std::uint64_t max_device_bytes = 0;
+  // Set it to true, from any thread or a signal handler, to end the call with Error(cancelled).
+  const std::atomic<bool>* stop = nullptr;
 };
 
 // What sort_host() did, and how long it took.
@@ -50,9 +57,9 @@ struct HostOperands {
 };
 
 // Sorts host memory as `problem` says; the templates of sort.hpp, segments.hpp and topk.hpp call
-// it. Waits for the result. If it throws, memory is as it was before. Throws Error:
-// invalid_argument naming the field or operand, out_of_memory, and what find_device() and Plan's
-// constructor throw.
+// it. Waits for the result. If it throws, memory is as it was before, except as said below. Throws
+// Error: invalid_argument naming the field or operand, out_of_memory, cancelled, and what
+// find_device() and Plan's constructor throw.
 //
 // Values have 1 to 256 bytes. Values of 4 and 8 bytes move with their keys; others move once, at
 // the end (records.hpp). A CPU sorts arrays in place, without a copy, if they are aligned to their
@@ -62,6 +69,12 @@ struct HostOperands {
 // GPU's copies and launches take longer. It sorts up to 16 records even if SORTIUM_DEVICE names a
 // device. cpu:0 keeps the scratch memory of one sort for the next, up to an eighth of the machine's
 // memory.
+//
+// A list that needs more than options.max_device_bytes is sorted in ranges: sorted chunks first,
+// then ranges of the whole order, each of which fits. Segments and limits are not. Beside the
+// operands this takes host memory of an eighth of all records' bytes, and for keys that are only
+// read a copy of them. If such a sort fails after it has begun, an array that is sorted in place
+// holds the same records in another order.
 SORTIUM_API HostReport sort_host(const Problem& problem, const HostOperands& operands,
                                  const Options& options = {});
 
@@ -116,7 +129,7 @@ std::vector<T> vector_of(std::uint64_t count) {
 // Throws Error(invalid_argument) unless 1 <= k <= count.
 SORTIUM_API void check_k(std::uint64_t k, std::uint64_t count);
 // Throws Error(invalid_argument) naming a field of `options` that `call` does not use but that the
-// caller has set: algorithm, parameters, max_scratch_bytes.
+// caller has set: algorithm, parameters, max_scratch_bytes, max_device_bytes.
 SORTIUM_API void refuse_method(const Options& options, std::string_view call);
 }  // namespace detail
 

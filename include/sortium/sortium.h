@@ -41,7 +41,8 @@ typedef enum sortium_status SORTIUM_ENUM_TYPE {
   SORTIUM_OUT_OF_MEMORY,
   SORTIUM_BUILD_FAILED,
   SORTIUM_DEVICE_FAILED,
-  SORTIUM_INTERNAL_ERROR /* anything else: a defect of the library */
+  SORTIUM_INTERNAL_ERROR, /* anything else: a defect of the library */
+  SORTIUM_CANCELLED       /* the caller set options.stop */
 } sortium_status;
 
 /* The message and the device compiler's log of this thread's last failure; valid until its next
@@ -107,6 +108,10 @@ typedef struct sortium_options {
   const char* algorithm;      /* NULL: "auto" */
   const char* parameters;     /* NULL or "name=value,…" */
   uint64_t max_scratch_bytes; /* the most scratch memory; 0: no limit */
+  uint64_t max_device_bytes;  /* host memory: the most device memory; 0: 7/8 of what is free */
+  /* Host memory: NULL, or a byte that is 0. Set it to 1, from any thread or a signal handler, to
+   * end the call with SORTIUM_CANCELLED. */
+  const volatile unsigned char* stop;
 } sortium_options;
 
 /* ---- host memory ---- */
@@ -124,7 +129,7 @@ SORTIUM_API sortium_status sortium_argsort(sortium_key_type key, const void* key
                                            unsigned index_bytes, uint64_t count,
                                            sortium_order order, const sortium_options* options);
 /* Sorts host memory as `problem` says. keys_out may be keys_in, and values_out may be values_in.
- * After a failure, memory is as it was before. */
+ * After a failure, memory is as it was before; sort_host in host.hpp has the exception. */
 SORTIUM_API sortium_status sortium_sort_host(const sortium_problem* problem, const void* keys_in,
                                              void* keys_out, const void* values_in,
                                              void* values_out, const sortium_options* options);
@@ -229,7 +234,7 @@ typedef struct sortium_phase {
 } sortium_phase;
 
 typedef struct sortium_plan sortium_plan;
-/* Uses all options but `device`. */
+/* Uses algorithm, parameters and max_scratch_bytes. */
 SORTIUM_API sortium_status sortium_plan_create(sortium_device* device,
                                                const sortium_problem* problem,
                                                const sortium_options* options, sortium_plan** plan);

@@ -98,6 +98,7 @@ enum class ErrorCode : std::uint8_t {
   out_of_memory,     // the message names the requested and the available bytes
   build_failed,      // a device's compiler refused a kernel; `log()` has its messages
   device_failed,     // a driver call failed
+  cancelled,         // the caller set Options::stop
 };
 
 [[nodiscard]] SORTIUM_API std::string_view name(ErrorCode code);

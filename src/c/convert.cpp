@@ -22,6 +22,8 @@ sortium_status status_of(ErrorCode code) {
       return SORTIUM_BUILD_FAILED;
     case ErrorCode::device_failed:
       return SORTIUM_DEVICE_FAILED;
+    case ErrorCode::cancelled:
+      return SORTIUM_CANCELLED;
   }
   return SORTIUM_INTERNAL_ERROR;
 }
@@ -85,6 +87,9 @@ Method method_of(const sortium_options* o) {
   return {text(o->algorithm, "auto"), text(o->parameters, ""), o->max_scratch_bytes};
 }
 
+// C callers have a plain byte for Options::stop.
+static_assert(sizeof(std::atomic<bool>) == 1 && std::atomic<bool>::is_always_lock_free);
+
 Options options_of(const sortium_options* o) {
   Options options;
   if (o != nullptr) options.device = text(o->device, "");
@@ -92,6 +97,11 @@ Options options_of(const sortium_options* o) {
   options.algorithm = method.algorithm;
   options.parameters = method.parameters;
   options.max_scratch_bytes = method.max_scratch_bytes;
+  if (o != nullptr) {
+    options.max_device_bytes = o->max_device_bytes;
+    options.stop =
+        reinterpret_cast<const std::atomic<bool>*>(const_cast<const unsigned char*>(o->stop));
+  }
   return options;
 }
 

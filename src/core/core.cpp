@@ -28,6 +28,8 @@ std::string_view name(ErrorCode code) {
       return "kernel build failed";
     case ErrorCode::device_failed:
       return "device failed";
+    case ErrorCode::cancelled:
+      return "cancelled";
   }
   return "unknown error";
 }

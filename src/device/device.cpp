@@ -127,6 +127,20 @@ void Queue::call(std::string_view, const std::function<void()>&) {
               fmt::format("{} runs only kernels, not functions of the host", device().info().id));
 }
 
+void Queue::write_all(Memory to, std::span<const HostSource> from) {
+  for (std::uint64_t at = 0; const auto& piece : from) {
+    write(to.slice(at, piece.bytes), piece.data, piece.bytes);
+    at += piece.bytes;
+  }
+}
+
+void Queue::read_all(std::span<const HostTarget> to, Memory from) {
+  for (std::uint64_t at = 0; const auto& piece : to) {
+    read(piece.data, from.slice(at, piece.bytes), piece.bytes);
+    at += piece.bytes;
+  }
+}
+
 std::shared_ptr<Device> find_device(std::string_view spec, bool runs_kernels) {
   if (spec.empty()) {
     const char* set = std::getenv("SORTIUM_DEVICE");

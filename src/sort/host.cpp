@@ -11,6 +11,7 @@
 #include "few.hpp"
 #include "host_arrays.hpp"
 #include "out_of_memory.hpp"
+#include "ranges.hpp"
 #include "validate.hpp"
 
 namespace sortium {
@@ -42,6 +43,16 @@ bool is_for_calling_thread(const Problem& p, const Options& options) {
 #endif
 }
 
+// The options for sort_records_host(): order and bits are in the fields.
+Options options_of_records(const Options& options) {
+  return {.device = options.device,
+          .algorithm = options.algorithm,
+          .parameters = options.parameters,
+          .max_scratch_bytes = options.max_scratch_bytes,
+          .max_device_bytes = options.max_device_bytes,
+          .stop = options.stop};
+}
+
 // Sorts keys with values that are not 4 or 8 bytes wide, as records of two columns.
 HostReport sort_elements(const Problem& p, const HostOperands& o, const Options& options) {
   validate_value_bytes(p.value_bytes);
@@ -49,24 +60,10 @@ HostReport sort_elements(const Problem& p, const HostOperands& o, const Options&
   small.value_bytes = 4;
   validate_problem(small);
   if (p.count != 0) validate_sort_operands(p, as_operands(o), 0, Space::host);
-  const auto moved = [](const void* in, const void* out) {
-    return in == out ? Moved::in_place : Moved::out;
-  };
-  const RecordProblem records{
-      .count = p.count,
-      .columns = {{info(p.key).bytes, moved(o.keys_in, o.keys_out)},
-                  {p.value_bytes, moved(o.values_in, o.values_out)}},
-      .key = {{0, 0, p.key, p.order, p.nan, p.zeros, p.begin_bit, p.end_bit}},
-      .segments = p.segments,
-      .offset_bytes = p.offset_bytes,
-      .limit = p.limit};
   const void* const in[] = {o.keys_in, o.values_in};
   void* const out[] = {o.keys_out, o.values_out};
-  return sort_records_host(records, {in, out, nullptr, o.offsets},
-                           {.device = options.device,
-                            .algorithm = options.algorithm,
-                            .parameters = options.parameters,
-                            .max_scratch_bytes = options.max_scratch_bytes});
+  return sort_records_host(as_records(p, o), {in, out, nullptr, o.offsets},
+                           options_of_records(options));
 }
 
 // True if the device can use all operands in place. If not, it gets copies of all of them: a Plan
@@ -106,7 +103,8 @@ HostReport report_of(const Device& device, const Plan& plan) {
   return report;
 }
 
-HostReport sort_by_plan(Device& device, const Plan& plan, const HostOperands& o) {
+HostReport sort_by_plan(Device& device, const Plan& plan, const HostOperands& o,
+                        const Options& options) {
   Stopwatch watch;
   HostReport report = report_of(device, plan);
   if (plan.problem().count == 0) return report;
@@ -115,13 +113,15 @@ HostReport sort_by_plan(Device& device, const Plan& plan, const HostOperands& o)
   report.plan_seconds = watch.lap();
 
   HostArrays arrays(device);
-  Operands operands = stage(arrays, plan.problem(), o, can_adopt(arrays, plan.problem(), o));
+  const bool adopts = can_adopt(arrays, plan.problem(), o);
+  Operands operands = stage(arrays, plan.problem(), o, adopts);
   operands.scratch = arrays.scratch(plan.scratch_bytes());
-  arrays.write(*queue);
+  arrays.write(*queue, options);
   report.transfer_seconds = watch.lap();
 
   plan.run(*queue, operands);
   arrays.sync(*queue);
+  if (!adopts) check_stop(options);  // nothing is written yet
   report.sort_seconds = watch.lap();
 
   arrays.read(*queue);
@@ -130,6 +130,11 @@ HostReport sort_by_plan(Device& device, const Plan& plan, const HostOperands& o)
 }
 
 }  // namespace
+
+void check_stop(const Options& options) {
+  if (options.stop != nullptr && options.stop->load(std::memory_order_relaxed))
+    throw Error(ErrorCode::cancelled, "cancelled: the caller set options.stop");
+}
 
 bool names_device(const std::string& device) {
   if (!device.empty()) return device != "auto";
@@ -172,6 +177,7 @@ void detail::refuse_method(const Options& options, std::string_view call) {
   const char* const named = options.algorithm != "auto"      ? "algorithm"
                             : !options.parameters.empty()    ? "parameters"
                             : options.max_scratch_bytes != 0 ? "max_scratch_bytes"
+                            : options.max_device_bytes != 0  ? "max_device_bytes"
                                                              : nullptr;
   if (named != nullptr)
     throw Error(ErrorCode::invalid_argument,
@@ -206,17 +212,20 @@ HostReport sort_host(const Problem& problem, const HostOperands& o, const Option
     validate_problem(problem);
     validate_offsets(problem, o.offsets);
   }
+  check_stop(options);
   Stopwatch watch;
-  return sort_on(is_few ? find_device("cpu:0") : device_for(problem, options), options.device,
-                 [&](const std::shared_ptr<Device>& device) {
-                   const Plan plan(
-                       device, problem,
-                       {options.algorithm, options.parameters, options.max_scratch_bytes});
-                   const double plan_seconds = watch.lap();
-                   HostReport report = sort_by_plan(*device, plan, o);
-                   report.plan_seconds += plan_seconds;
-                   return report;
-                 });
+  return sort_on(
+      is_few ? find_device("cpu:0") : device_for(problem, options), options.device,
+      [&](const std::shared_ptr<Device>& device) {
+        const Method method{options.algorithm, options.parameters, options.max_scratch_bytes};
+        if (must_be_in_ranges(*device, problem, method, options))
+          return sort_list_in_ranges(device, problem, o, options);
+        const Plan plan(device, problem, method);
+        const double plan_seconds = watch.lap();
+        HostReport report = sort_by_plan(*device, plan, o, options);
+        report.plan_seconds += plan_seconds;
+        return report;
+      });
 } catch (const std::bad_alloc&) {
   throw_out_of_memory("sort_host", operand_bytes(problem));
 }

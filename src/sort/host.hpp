@@ -22,6 +22,9 @@ class Stopwatch {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
+// Throws Error(cancelled) if the caller wants the call to end.
+void check_stop(const Options& options);
+
 // True if `device`, from a caller's options, or SORTIUM_DEVICE names a particular device.
 [[nodiscard]] bool names_device(const std::string& device);
 // Returns the device called `name`. If neither `name` nor SORTIUM_DEVICE names one, returns the

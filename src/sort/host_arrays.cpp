@@ -1,5 +1,8 @@
 #include "host_arrays.hpp"
 
+#include <algorithm>
+
+#include "host.hpp"
 #include "validate.hpp"
 
 namespace sortium {
@@ -44,9 +47,18 @@ Memory HostArrays::scratch(std::uint64_t bytes) {
   return add(nullptr, nullptr, bytes, false);
 }
 
-void HostArrays::write(Queue& queue) const {
-  for (const auto& a : all_)
-    if (!a.adopted && a.from != nullptr) queue.write(a.buffer->memory(), a.from, a.bytes);
+void HostArrays::write(Queue& queue, const Options& options) const {
+  constexpr std::uint64_t piece = std::uint64_t{1} << 28;  // bytes: some 10 ms
+  for (const auto& a : all_) {
+    if (a.adopted || a.from == nullptr) continue;
+    for (std::uint64_t at = 0; at < a.bytes; at += piece) {
+      check_stop(options);
+      const std::uint64_t bytes = std::min(piece, a.bytes - at);
+      queue.write(a.buffer->memory().slice(at, bytes), static_cast<const std::byte*>(a.from) + at,
+                  bytes);
+    }
+  }
+  check_stop(options);
 }
 
 void HostArrays::sync(Queue& queue) const {

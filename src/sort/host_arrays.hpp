@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <sortium/device.hpp>
+#include <sortium/host.hpp>
 #include <vector>
 
 namespace sortium {
@@ -39,9 +40,10 @@ class HostArrays {
   // in it.
   Memory scratch(std::uint64_t bytes);
 
-  void write(Queue& queue) const;  // host to device
-  void sync(Queue& queue) const;   // waits, and makes the device's writes to adopted memory visible
-  void read(Queue& queue) const;   // device to host
+  // Host to device. Throws Error(cancelled) if the caller sets options.stop meanwhile.
+  void write(Queue& queue, const Options& options = {}) const;
+  void sync(Queue& queue) const;  // waits, and makes the device's writes to adopted memory visible
+  void read(Queue& queue) const;  // device to host
 
  private:
   struct Array {

@@ -9,6 +9,7 @@
 #include "host.hpp"
 #include "host_arrays.hpp"
 #include "out_of_memory.hpp"
+#include "ranges.hpp"
 #include "records.hpp"
 #include "validate.hpp"
 
@@ -126,12 +127,27 @@ void detail::check_positions_of_none(std::uint64_t positions) {
 
 namespace {
 
+// Returns true if the records must be sorted in ranges. Throws Error(invalid_argument) if they
+// cannot be.
+bool must_be_in_ranges(Device& device, const RecordProblem& p, const Method& method,
+                       const Options& options) {
+  if (p.count < 2) return false;
+  std::uint64_t largest = p.position_bytes;
+  for (const auto& c : p.columns) largest = std::max<std::uint64_t>(largest, c.bytes);
+  const bool must =
+      needs_ranges(device, options, column_bytes(p) + p.count * p.position_bytes, p.count * largest,
+                   [&] { return RecordPlan::scratch_bytes_for(p, capabilities(device), method); });
+  return must && are_ranges_possible(p.segments, p.limit, options);
+}
+
 HostReport sort_records_on(const std::shared_ptr<Device>& device, const RecordProblem& problem,
                            const RecordHostOperands& o, const Options& options) {
+  const Method method{options.algorithm, options.parameters, options.max_scratch_bytes};
+  if (must_be_in_ranges(*device, problem, method, options))
+    return sort_in_ranges(device, problem, o, options);
   Stopwatch watch;
   StagedRecords staged(*device, problem, o);
-  const RecordPlan plan(device, staged.problem(),
-                        {options.algorithm, options.parameters, options.max_scratch_bytes});
+  const RecordPlan plan(device, staged.problem(), method);
   HostReport report;
   report.device = device->info().name;
   report.algorithm = plan.algorithm().name;
@@ -141,7 +157,7 @@ HostReport sort_records_on(const std::shared_ptr<Device>& device, const RecordPr
   report.plan_seconds = watch.lap();
 
   const RecordOperands operands = staged.stage(plan.scratch_bytes());
-  staged.arrays().write(*queue);
+  staged.arrays().write(*queue, options);
   report.transfer_seconds = watch.lap();
 
   plan.run(*queue, operands);
@@ -160,6 +176,7 @@ HostReport sort_records_host(const RecordProblem& problem, const RecordHostOpera
   validate_record_problem(problem);
   validate_options(options);
   validate_host_operands(problem, o);
+  check_stop(options);
   return sort_on(device_for_records(problem, options), options.device,
                  [&](const auto& device) { return sort_records_on(device, problem, o, options); });
 } catch (const std::bad_alloc&) {

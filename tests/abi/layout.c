@@ -8,7 +8,7 @@
   _Static_assert(offsetof(type, last) == (offset), #type " has another layout")
 
 LAYOUT(sortium_problem, 72, limit, 64);
-LAYOUT(sortium_options, 32, max_scratch_bytes, 24);
+LAYOUT(sortium_options, 48, stop, 40);
 LAYOUT(sortium_capabilities, 200, model, 72);
 LAYOUT(sortium_memory, 24, bytes, 16);
 LAYOUT(sortium_operands, 144, offsets, 120);

@@ -122,7 +122,8 @@ class RecordSort {
                                          {.device = o_.device,
                                           .algorithm = o_.algorithm,
                                           .parameters = o_.parameters,
-                                          .max_scratch_bytes = o_.max_scratch_bytes});
+                                          .max_scratch_bytes = o_.max_scratch_bytes,
+                                          .max_device_bytes = o_.max_device_bytes});
     if (!o_.verify) return;
     progress_.phase("verifying");
     Stopwatch watch;

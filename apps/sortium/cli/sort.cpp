@@ -81,6 +81,9 @@ void check_algorithm_options(const SortOptions& o) {
   if (o.max_scratch_bytes != 0)
     refuse(fmt::format("--max-scratch {}: {} cannot limit its memory", o.max_scratch_bytes,
                        o.algorithm));
+  if (o.max_device_bytes != 0)
+    refuse(fmt::format("--max-device-bytes {}: {} uses no device memory", o.max_device_bytes,
+                       o.algorithm));
   if (!o.parameters.empty())
     refuse(fmt::format("--params {}: {} has no parameters", o.parameters, o.algorithm));
   if (!o.segments.empty() || o.limit != 0)
@@ -239,7 +242,8 @@ class FileSort {
                                                     .device = o_.device,
                                                     .algorithm = o_.algorithm,
                                                     .parameters = o_.parameters,
-                                                    .max_scratch_bytes = o_.max_scratch_bytes});
+                                                    .max_scratch_bytes = o_.max_scratch_bytes,
+                                                    .max_device_bytes = o_.max_device_bytes});
     if (gathers_) gather();
   }
 
@@ -393,6 +397,12 @@ void add_run_options(CLI::App& command, SortOptions& s) {
       .add_option("--max-scratch", s.max_scratch_bytes,
                   "Limit of temporary memory in bytes. A slower algorithm that needs less may be "
                   "used; if none exists, the error names the least limit that works")
+      ->type_name("BYTES")
+      ->check(CLI::PositiveNumber.description(""));
+  command
+      .add_option("--max-device-bytes", s.max_device_bytes,
+                  "Limit of device memory in bytes; 7/8 of the free memory if it is not given. A "
+                  "list that needs more is sorted in ranges")
       ->type_name("BYTES")
       ->check(CLI::PositiveNumber.description(""));
   command.add_flag("--verify", s.verify, "Check the result on the host before it is written");

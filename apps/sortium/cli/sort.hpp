@@ -18,6 +18,7 @@ struct SortOptions : KeyOptions {
   std::uint64_t limit = 0;  // records of the result; 0: all
   std::string device, algorithm = "auto", parameters;
   std::uint64_t max_scratch_bytes = 0;  // 0: no limit
+  std::uint64_t max_device_bytes = 0;   // 0: 7/8 of what is free
   bool verify = false, quiet = false;
 };
 

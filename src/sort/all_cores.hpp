@@ -1,0 +1,44 @@
+// A loop on all cores with threads of its own, for builds without oneTBB too.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace sortium {
+
+[[nodiscard]] inline std::uint64_t all_cores() {
+  return std::max(1u, std::thread::hardware_concurrency());
+}
+
+// Calls body(i) once for each i below `count`. Throws the first exception that it throws; some
+// calls may then not be made. If the system can start no threads, the calling thread does the work.
+template <class Body>
+void on_all_cores(std::uint64_t count, const Body& body) {
+  std::atomic<std::uint64_t> next{0};
+  std::exception_ptr error;
+  std::mutex mutex;
+  const auto work = [&] {
+    try {
+      for (std::uint64_t i = next++; i < count; i = next++) body(i);
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      if (!error) error = std::current_exception();
+      next = count;
+    }
+  };
+  std::vector<std::thread> others;
+  try {
+    for (std::uint64_t t = 1; t < std::min(all_cores(), count); ++t) others.emplace_back(work);
+  } catch (const std::exception&) {  // no memory or no more threads
+  }
+  work();
+  for (auto& other : others) other.join();
+  if (error) std::rethrow_exception(error);
+}
+
+}  // namespace sortium

@@ -1,0 +1,71 @@
+// Three stages that work on a sequence of jobs at the same time, each on its own thread: while one
+// job is copied to the device, another is sorted and a third one is copied back.
+#pragma once
+
+#include <array>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <sortium/types.hpp>
+#include <system_error>
+#include <thread>
+
+namespace sortium {
+
+class Stages {
+ public:
+  static constexpr std::size_t count = 3;
+  using Stage = std::function<void(std::uint64_t job)>;
+
+  // Calls each stage for jobs 0 to jobs - 1, in order. A stage begins a job when the stage before
+  // it has ended that job; the first one when the last one has ended the job `count` before. So job
+  // j may use slot j % count of every resource. Returns after all threads have ended, and throws
+  // what a stage throws: then no stage begins another job.
+  static void run(std::uint64_t jobs, const std::array<Stage, count>& stages) {
+    Stages all;
+    std::array<std::thread, count - 1> others;
+    for (std::size_t s = 1; s < count; ++s) try {
+        others[s - 1] = std::thread([&, s] { all.work(s, jobs, stages[s]); });
+      } catch (const std::system_error&) {
+        all.error_ = std::make_exception_ptr(
+            Error(ErrorCode::out_of_memory, "the system can start no more threads"));
+      }
+    all.work(0, jobs, stages[0]);
+    for (auto& other : others)
+      if (other.joinable()) other.join();
+    if (all.error_) std::rethrow_exception(all.error_);
+  }
+
+ private:
+  void work(std::size_t stage, std::uint64_t jobs, const Stage& call) try {
+    for (std::uint64_t job = 0; job < jobs; ++job) {
+      {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] {
+          return error_ || (stage == 0 ? job < ended_[count - 1] + count : job < ended_[stage - 1]);
+        });
+        if (error_) return;
+      }
+      call(job);
+      const std::lock_guard lock(mutex_);
+      ended_[stage] = job + 1;
+      changed_.notify_all();
+    }
+  } catch (...) {
+    fail();
+  }
+  void fail() {
+    const std::lock_guard lock(mutex_);
+    if (!error_) error_ = std::current_exception();
+    changed_.notify_all();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::array<std::uint64_t, count> ended_{};  // jobs that each stage has ended
+  std::exception_ptr error_;
+};
+
+}  // namespace sortium
