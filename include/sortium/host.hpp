@@ -16,6 +16,8 @@
 
 namespace sortium {
 
+class Device;
+
 // How to sort host memory. Calls that do not sort (search.hpp, permute.hpp) throw
 // Error(invalid_argument) if algorithm, parameters, max_scratch_bytes or max_device_bytes is given.
 struct Options {
@@ -77,6 +79,16 @@ struct HostOperands {
 // holds the same records in another order.
 SORTIUM_API HostReport sort_host(const Problem& problem, const HostOperands& operands,
                                  const Options& options = {});
+
+// A measured time of a sort of u32 keys in host memory, copies included.
+struct HostSortTime {
+  std::uint64_t count;
+  double seconds;
+};
+// Returns such times for a device, for lists of several lengths; empty if it cannot sort. By them,
+// and by those of other types and payloads, `auto` chooses between cpu:0 and GPUs for lists of 2^16
+// records and more. They are measured when they are first needed, and kept in the cache directory.
+[[nodiscard]] SORTIUM_API std::vector<HostSortTime> host_sort_times(Device& device);
 
 template <class T>
 concept Key = requires {

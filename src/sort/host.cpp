@@ -8,6 +8,7 @@
 #include <sortium/segments.hpp>
 
 #include "../algorithms/algorithm.hpp"
+#include "costs.hpp"
 #include "few.hpp"
 #include "host_arrays.hpp"
 #include "out_of_memory.hpp"
@@ -144,6 +145,10 @@ bool names_device(const std::string& device) {
 
 std::shared_ptr<Device> device_for(const Problem& problem, const Options& options) {
   if (options.algorithm == "auto" && problem.limit != 0) return device_near(options.device);
+  if (options.algorithm == "auto" && problem.segments == 0 && !names_device(options.device)) {
+    const std::uint64_t bytes = operand_bytes(problem);
+    return costs::fastest_device(costs::kind_of(problem), problem.count, bytes, options);
+  }
   if (options.algorithm == "auto") return find_device(options.device);
   const bool host = find_algorithm(options.algorithm).info().host;
   return find_device(host && !names_device(options.device) ? "cpu:0" : options.device, true);

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <sortium/sortium.hpp>
 
+#include "costs.hpp"
 #include "few.hpp"
 #include "host.hpp"
 #include "host_arrays.hpp"
@@ -66,7 +67,14 @@ void validate_host_operands(const RecordProblem& problem, const RecordHostOperan
 std::shared_ptr<Device> device_for_records(const RecordProblem& problem, const Options& options) {
   const bool stay = problem.count <= few::records && options.algorithm == "auto" &&
                     options.parameters.empty() && options.max_scratch_bytes == 0;
-  return stay ? device_near(options.device) : device_for({.limit = problem.limit}, options);
+  if (stay || (options.algorithm == "auto" && problem.limit != 0))
+    return device_near(options.device);
+  if (options.algorithm == "auto" && problem.segments == 0 && !names_device(options.device)) {
+    const std::uint64_t bytes = column_bytes(problem) + problem.count * problem.position_bytes;
+    const auto kind = costs::kind_of_records(bytes / std::max<std::uint64_t>(problem.count, 1));
+    return costs::fastest_device(kind, problem.count, bytes, options);
+  }
+  return device_for({.segments = problem.segments}, options);
 }
 
 // One call's arrays on the device. A CPU sorts the caller's columns without copies if they are

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <memory>
 #include <mutex>
 #include <sortium/sortium.hpp>
@@ -31,6 +32,15 @@ void print_capabilities(const sortium::Capabilities& c) {
     fmt::print("  clusters          up to {} work-groups\n", c.cluster_groups);
 }
 
+void print_times(sortium::Device& device) {
+  std::string line;
+  for (const auto& [count, seconds] : sortium::host_sort_times(device))
+    line += fmt::format("{}2^{} in {:.3g} ms", line.empty() ? "" : ", ", std::bit_width(count) - 1,
+                        seconds * 1e3);
+  fmt::print("  host memory       {}\n",
+             line.empty() ? "cannot be sorted" : "sorts u32 keys: " + line);
+}
+
 // Returns false if the device cannot be used.
 bool print_device(sortium::Device& device, bool is_auto) {
   const auto& i = device.info();
@@ -39,6 +49,7 @@ bool print_device(sortium::Device& device, bool is_auto) {
   fmt::print("  driver            {}\n  kernels           {}\n", i.driver, i.language);
   try {
     print_capabilities(sortium::capabilities(device));
+    print_times(device);
     return true;
   } catch (const sortium::Error& error) {
     fmt::print("  cannot be used: {}\n", error.what());
