@@ -58,6 +58,13 @@ std::vector<std::byte> random_bytes(std::size_t count) {
   return bytes;
 }
 
+std::vector<HostSource> one_source(const std::vector<std::byte>& bytes) {
+  return {{bytes.data(), bytes.size()}};
+}
+std::vector<HostTarget> one_target(std::vector<std::byte>& bytes) {
+  return {{bytes.data(), bytes.size()}};
+}
+
 class StagingOf : public testing::TestWithParam<unsigned> {};
 
 TEST_P(StagingOf, MovesEveryByte) {
@@ -67,14 +74,44 @@ TEST_P(StagingOf, MovesEveryByte) {
         5 * Staging::slot_bytes + 12345, 17 * Staging::slot_bytes}) {
     const auto host = random_bytes(bytes);
     std::vector<std::byte> device(bytes), back(bytes, std::byte{0xa5});
-    staging.write(host.data(), bytes, [&](Staging::Slot& slot, std::uint64_t at, std::uint64_t n) {
+    staging.write(one_source(host), [&](Staging::Slot& slot, std::uint64_t at, std::uint64_t n) {
       dynamic_cast<LateSlot&>(slot).start([&, at, n] { std::memcpy(&device[at], slot.data(), n); });
     });
     ASSERT_TRUE(device == host) << bytes << " bytes, written";
-    staging.read(back.data(), bytes, [&](Staging::Slot& slot, std::uint64_t at, std::uint64_t n) {
+    staging.read(one_target(back), [&](Staging::Slot& slot, std::uint64_t at, std::uint64_t n) {
       dynamic_cast<LateSlot&>(slot).start([&, at, n] { std::memcpy(slot.data(), &device[at], n); });
     });
     ASSERT_TRUE(back == host) << bytes << " bytes, read";
+  }
+}
+
+// Arrays of random lengths, also empty ones, that follow one another on the device.
+TEST_P(StagingOf, MovesSeveralArrays) {
+  Staging staging = make_staging(GetParam());
+  Random random(3);
+  for (int trial = 0; trial < 6; ++trial) {
+    const auto host = random_bytes(1 + random.below(6 * Staging::slot_bytes));
+    std::vector<std::byte> device(host.size()), back(host.size(), std::byte{0xa5});
+    std::vector<HostSource> from;
+    std::vector<HostTarget> to;
+    const auto lengths = [&](const auto& add) {
+      for (std::uint64_t at = 0; at < host.size();) {
+        const std::uint64_t most = random.below(4) == 0 ? 3 : Staging::slot_bytes;
+        const auto bytes = std::min<std::uint64_t>(random.below(most + 1), host.size() - at);
+        add(at, bytes);
+        at += bytes;
+      }
+    };
+    lengths([&](std::uint64_t at, std::uint64_t bytes) { from.push_back({&host[at], bytes}); });
+    lengths([&](std::uint64_t at, std::uint64_t bytes) { to.push_back({&back[at], bytes}); });
+    staging.write(from, [&](Staging::Slot& slot, std::uint64_t at, std::uint64_t n) {
+      dynamic_cast<LateSlot&>(slot).start([&, at, n] { std::memcpy(&device[at], slot.data(), n); });
+    });
+    ASSERT_TRUE(device == host) << "written";
+    staging.read(to, [&](Staging::Slot& slot, std::uint64_t at, std::uint64_t n) {
+      dynamic_cast<LateSlot&>(slot).start([&, at, n] { std::memcpy(slot.data(), &device[at], n); });
+    });
+    ASSERT_TRUE(back == host) << "read";
   }
 }
 
@@ -86,11 +123,9 @@ TEST(Staging, KeepsItsSlots) {
   const auto host = random_bytes(20 * Staging::slot_bytes);
   std::vector<std::byte> device(host.size());
   for (int i = 0; i < 3; ++i)
-    staging.write(host.data(), host.size(),
-                  [&](Staging::Slot& slot, std::uint64_t at, std::uint64_t n) {
-                    dynamic_cast<LateSlot&>(slot).start(
-                        [&, at, n] { std::memcpy(&device[at], slot.data(), n); });
-                  });
+    staging.write(one_source(host), [&](Staging::Slot& slot, std::uint64_t at, std::uint64_t n) {
+      dynamic_cast<LateSlot&>(slot).start([&, at, n] { std::memcpy(&device[at], slot.data(), n); });
+    });
   EXPECT_EQ(made, 6u) << "two slots for each of three threads";
 }
 
@@ -102,14 +137,14 @@ TEST(Staging, ThrowsWhatACopyThrowsAndWorksAfterwards) {
     dynamic_cast<LateSlot&>(slot).start([&, at, n] { std::memcpy(&device[at], slot.data(), n); });
   };
   std::atomic<unsigned> started{0};
-  EXPECT_THROW(staging.write(host.data(), host.size(),
+  EXPECT_THROW(staging.write(one_source(host),
                              [&](Staging::Slot& slot, std::uint64_t at, std::uint64_t n) {
                                if (++started == 9) throw std::runtime_error("the device is lost");
                                copy(slot, at, n);
                              }),
                std::runtime_error);
   EXPECT_LT(started, 30u) << "the other threads went on";
-  staging.write(host.data(), host.size(), copy);
+  staging.write(one_source(host), copy);
   EXPECT_TRUE(device == host);
 }
 
@@ -120,11 +155,10 @@ TEST(Staging, ServesOneTransferAtATime) {
   std::vector<std::vector<std::byte>> devices(4, std::vector<std::byte>(host.size()));
   for (auto& device : devices)
     callers.emplace_back([&] {
-      staging.write(host.data(), host.size(),
-                    [&](Staging::Slot& slot, std::uint64_t at, std::uint64_t n) {
-                      dynamic_cast<LateSlot&>(slot).start(
-                          [&, at, n] { std::memcpy(&device[at], slot.data(), n); });
-                    });
+      staging.write(one_source(host), [&](Staging::Slot& slot, std::uint64_t at, std::uint64_t n) {
+        dynamic_cast<LateSlot&>(slot).start(
+            [&, at, n] { std::memcpy(&device[at], slot.data(), n); });
+      });
     });
   for (auto& caller : callers) caller.join();
   for (const auto& device : devices) EXPECT_TRUE(device == host);

@@ -184,6 +184,16 @@ bool is_pageable(const void* host) {
   return type == 0;
 }
 
+// True if the arrays are long enough for slots, and one of them is pageable.
+template <class Arrays>
+bool needs_staging(const Arrays& arrays) {
+  std::uint64_t bytes = 0;
+  for (const auto& a : arrays) bytes += a.bytes;
+  return bytes >= Staging::least_bytes && std::ranges::any_of(arrays, [](const auto& a) {
+           return a.bytes != 0 && is_pageable(a.data);
+         });
+}
+
 class CuQueue final : public Queue {
  public:
   CuQueue(std::shared_ptr<Device> device, cuda::Context context, cuda::Stream stream, bool owned,
@@ -256,31 +266,43 @@ class CuQueue final : public Queue {
   }
   void flush() override {}
   void write(Memory to, const void* from, std::uint64_t bytes) override {
-    if (bytes == 0) return;
+    const HostSource source{from, bytes};
+    write_all(to, {&source, 1});
+  }
+  void read(void* to, Memory from, std::uint64_t bytes) override {
+    const HostTarget target{to, bytes};
+    read_all({&target, 1}, from);
+  }
+  void write_all(Memory to, std::span<const HostSource> from) override {
     const Current current(context_);
-    if (bytes >= Staging::least_bytes && is_pageable(from)) {
-      host_copies_.write.write(from, bytes, [&](auto& slot, auto offset, auto piece) {
+    if (needs_staging(from)) {
+      host_copies_.write.write(from, [&](auto& slot, auto offset, auto piece) {
         const Current in_thread(context_);
         SORTIUM_CU(copy_to_device, address(to) + offset, slot.data(), piece, stream_);
         dynamic_cast<CuSlot&>(slot).record(stream_);
       });
       return;
     }
-    SORTIUM_CU(copy_to_device, address(to), from, bytes, stream_);
+    for (std::uint64_t at = 0; const auto& f : from) {
+      if (f.bytes != 0) SORTIUM_CU(copy_to_device, address(to) + at, f.data, f.bytes, stream_);
+      at += f.bytes;
+    }
     SORTIUM_CU(stream_sync, stream_);
   }
-  void read(void* to, Memory from, std::uint64_t bytes) override {
-    if (bytes == 0) return;
+  void read_all(std::span<const HostTarget> to, Memory from) override {
     const Current current(context_);
-    if (bytes >= Staging::least_bytes && is_pageable(to)) {
-      host_copies_.read.read(to, bytes, [&](auto& slot, auto offset, auto piece) {
+    if (needs_staging(to)) {
+      host_copies_.read.read(to, [&](auto& slot, auto offset, auto piece) {
         const Current in_thread(context_);
         SORTIUM_CU(copy_to_host, slot.data(), address(from) + offset, piece, stream_);
         dynamic_cast<CuSlot&>(slot).record(stream_);
       });
       return;
     }
-    SORTIUM_CU(copy_to_host, to, address(from), bytes, stream_);
+    for (std::uint64_t at = 0; const auto& t : to) {
+      if (t.bytes != 0) SORTIUM_CU(copy_to_host, t.data, address(from) + at, t.bytes, stream_);
+      at += t.bytes;
+    }
     SORTIUM_CU(stream_sync, stream_);
   }
   void finish() override {

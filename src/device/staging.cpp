@@ -6,6 +6,7 @@
 #include <exception>
 #include <system_error>
 #include <thread>
+#include <type_traits>
 #include <utility>
 
 namespace sortium {
@@ -85,23 +86,58 @@ void Staging::run(std::uint64_t bytes, const Work& work) {
   if (pieces.error) std::rethrow_exception(pieces.error);
 }
 
-void Staging::write(const void* from, std::uint64_t bytes, const Start& start) {
-  const auto* const source = static_cast<const std::byte*>(from);
-  run(bytes, [&](Pieces& pieces, const std::unique_ptr<Slot>* slots) {
+namespace {
+
+// Arrays as one sequence of bytes.
+template <class Array>
+class Sequence {
+ public:
+  explicit Sequence(std::span<const Array> arrays) : arrays_(arrays) {
+    for (const auto& a : arrays) ends_.push_back(bytes() + a.bytes);
+  }
+  [[nodiscard]] std::uint64_t bytes() const { return ends_.empty() ? 0 : ends_.back(); }
+  // Calls part(data, done, bytes) for the parts of [offset, offset + bytes) that lie in one array;
+  // `done` bytes precede the part.
+  template <class Part>
+  void for_parts(std::uint64_t offset, std::uint64_t bytes, const Part& part) const {
+    auto i = static_cast<std::size_t>(std::ranges::upper_bound(ends_, offset) - ends_.begin());
+    for (std::uint64_t done = 0; done < bytes; ++i) {
+      const std::uint64_t at = offset + done;
+      const std::uint64_t begin = ends_[i] - arrays_[i].bytes;
+      const std::uint64_t some = std::min(bytes - done, ends_[i] - at);
+      if (some != 0) part(static_cast<Byte*>(arrays_[i].data) + (at - begin), done, some);
+      done += some;
+    }
+  }
+
+ private:
+  using Byte = std::conditional_t<std::is_same_v<Array, HostSource>, const std::byte, std::byte>;
+  std::span<const Array> arrays_;
+  std::vector<std::uint64_t> ends_;
+};
+
+}  // namespace
+
+void Staging::write(std::span<const HostSource> from, const Start& start) {
+  const Sequence source(from);
+  run(source.bytes(), [&](Pieces& pieces, const std::unique_ptr<Slot>* slots) {
     unsigned used = 0;  // pieces that this thread has taken
     for (auto piece = pieces.take(); piece.bytes != 0; piece = pieces.take(), ++used) {
       Slot& slot = *slots[used % slots_per_thread];
       if (used >= slots_per_thread) slot.wait();
-      std::memcpy(slot.data(), source + piece.offset, piece.bytes);
+      source.for_parts(piece.offset, piece.bytes,
+                       [&](const std::byte* data, std::uint64_t done, std::uint64_t some) {
+                         std::memcpy(slot.data() + done, data, some);
+                       });
       start(slot, piece.offset, piece.bytes);
     }
     for (unsigned s = 0; s < std::min(used, slots_per_thread); ++s) slots[s]->wait();
   });
 }
 
-void Staging::read(void* to, std::uint64_t bytes, const Start& start) {
-  auto* const target = static_cast<std::byte*>(to);
-  run(bytes, [&](Pieces& pieces, const std::unique_ptr<Slot>* slots) {
+void Staging::read(std::span<const HostTarget> to, const Start& start) {
+  const Sequence target(to);
+  run(target.bytes(), [&](Pieces& pieces, const std::unique_ptr<Slot>* slots) {
     const auto next = [&](unsigned turn) {
       const auto piece = pieces.take();
       if (piece.bytes != 0) start(*slots[turn % slots_per_thread], piece.offset, piece.bytes);
@@ -112,7 +148,10 @@ void Staging::read(void* to, std::uint64_t bytes, const Start& start) {
       const auto following = next(turn + 1);
       Slot& slot = *slots[turn % slots_per_thread];
       slot.wait();
-      std::memcpy(target + piece.offset, slot.data(), piece.bytes);
+      target.for_parts(piece.offset, piece.bytes,
+                       [&](std::byte* data, std::uint64_t done, std::uint64_t some) {
+                         std::memcpy(data, slot.data() + done, some);
+                       });
       piece = following;
     }
   });

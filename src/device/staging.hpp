@@ -11,6 +11,8 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <sortium/device.hpp>
+#include <span>
 #include <vector>
 
 namespace sortium {
@@ -39,11 +41,12 @@ class Staging {
   // `max_threads` threads.
   Staging(MakeSlot make_slot, unsigned max_threads);
 
-  // Copy `bytes` bytes to or from the device, and return when all of them have arrived. One
+  // Copy all bytes to or from the device, and return when all of them have arrived. One
   // transfer runs at a time; others wait. They throw what `start` or a slot throws, after every
-  // thread has stopped; the destination may then be partly written.
-  void write(const void* from, std::uint64_t bytes, const Start& start);
-  void read(void* to, std::uint64_t bytes, const Start& start);
+  // thread has stopped; the destination may then be partly written. The arrays follow one another
+  // in device memory.
+  void write(std::span<const HostSource> from, const Start& start);
+  void read(std::span<const HostTarget> to, const Start& start);
 
  private:
   struct Pieces;

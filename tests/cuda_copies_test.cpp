@@ -1,0 +1,135 @@
+// Tests the copies of the CUDA backend with a driver that needs no GPU (fake_cuda.cpp): every byte
+// arrives, pageable memory is staged, and pinned memory is used as it is.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <thread>
+
+#include "device/staging.hpp"
+#include "support.hpp"
+
+namespace sortium::test {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+// A function of the fake driver.
+template <class F>
+F* driver(const char* name) {
+  static void* const library = ::dlopen("libcuda.so.1", RTLD_NOW);
+  auto* const function = library == nullptr ? nullptr : ::dlsym(library, name);
+  if (function == nullptr)
+    throw std::runtime_error(fmt::format("no {}: is LD_LIBRARY_PATH set as ctest does?", name));
+  return reinterpret_cast<F*>(function);
+}
+std::uint64_t pageable_copies() { return driver<std::uint64_t()>("fake_cuda_pageable_copies")(); }
+std::uint64_t pinned_copies() { return driver<std::uint64_t()>("fake_cuda_pinned_copies")(); }
+
+// A queue on a stream of the fake driver.
+struct FakeQueue {
+  FakeQueue() {
+    driver<int(void**, unsigned)>("cuStreamCreate")(&stream, 0);
+    queue = wrap_cuda(reinterpret_cast<void*>(1), stream);
+  }
+  ~FakeQueue() {
+    queue.reset();
+    driver<int(void*)>("cuStreamDestroy_v2")(stream);
+  }
+  void* stream = nullptr;
+  std::unique_ptr<Queue> queue;
+};
+
+// Arrays of `bytes` bytes together, in pageable memory or in one pinned block.
+class Arrays {
+ public:
+  Arrays(std::uint64_t bytes, unsigned count, bool is_pinned) : pageable_(is_pinned ? 0 : bytes) {
+    if (is_pinned) driver<int(void**, std::size_t, unsigned)>("cuMemHostAlloc")(&block_, bytes, 0);
+    data = is_pinned ? static_cast<std::byte*>(block_) : pageable_.data();
+    for (unsigned i = 0; i < count; ++i) {
+      const std::uint64_t first = bytes * i / count, end = bytes * (i + 1) / count;
+      sources.push_back({data + first, end - first});
+      targets.push_back({data + first, end - first});
+    }
+  }
+  ~Arrays() {
+    if (block_ != nullptr) driver<int(void*)>("cuMemFreeHost")(block_);
+  }
+  std::byte* data = nullptr;
+  std::vector<HostSource> sources;
+  std::vector<HostTarget> targets;
+
+ private:
+  Bytes pageable_;
+  void* block_ = nullptr;
+};
+
+void copy_there_and_back(FakeQueue& fake, std::uint64_t bytes, unsigned count, bool is_pinned) {
+  SCOPED_TRACE(fmt::format("{} bytes in {} arrays, pinned {}", bytes, count, is_pinned));
+  Arrays from(bytes, count, is_pinned), to(bytes, count + 2, is_pinned);
+  Random random(bytes);
+  for (std::uint64_t i = 0; i < bytes; ++i) from.data[i] = static_cast<std::byte>(random.next());
+  const auto buffer = fake.queue->device().allocate(bytes + 64);
+  const Memory memory = buffer->memory().slice(64, bytes);
+  const std::uint64_t pageable = pageable_copies(), pinned = pinned_copies();
+  fake.queue->write_all(memory, from.sources);
+  fake.queue->read_all(to.targets, memory);
+  EXPECT_TRUE(std::equal(from.data, from.data + bytes, to.data));
+  if (bytes >= Staging::least_bytes) {
+    EXPECT_EQ(pageable_copies(), pageable) << "the driver copied pageable memory";
+    if (is_pinned) {
+      EXPECT_EQ(pinned_copies() - pinned, count + count + 2) << "pinned memory is staged";
+    }
+  }
+}
+
+TEST(CudaCopies, MoveEveryByte) {
+  FakeQueue fake;
+  for (const std::uint64_t bytes :
+       {std::uint64_t{1}, std::uint64_t{5000}, Staging::least_bytes - 1, Staging::least_bytes,
+        Staging::slot_bytes * 9 + 5, Staging::slot_bytes * 40 + 12345})
+    for (const unsigned count : {1u, 3u, 50u})
+      for (const bool is_pinned : {false, true})
+        if (count < bytes) copy_there_and_back(fake, bytes, count, is_pinned);
+}
+
+TEST(CudaCopies, OfOneArray) {
+  FakeQueue fake;
+  for (const std::uint64_t bytes : {std::uint64_t{0}, std::uint64_t{17}, Staging::slot_bytes * 5}) {
+    Bytes from(bytes + 1, std::byte{7}), to(bytes + 1, std::byte{9});
+    const auto buffer = fake.queue->device().allocate(bytes + 1);
+    fake.queue->write(buffer->memory(), from.data(), bytes);
+    fake.queue->read(to.data(), buffer->memory(), bytes);
+    EXPECT_EQ(static_cast<std::uint64_t>(std::ranges::count(to, std::byte{7})), bytes);
+    EXPECT_EQ(to.back(), std::byte{9});
+  }
+}
+
+// Some arrays of a copy are pinned and others are not, as in a sort in ranges of pinned memory.
+TEST(CudaCopies, OfPinnedAndPageableArrays) {
+  FakeQueue fake;
+  const std::uint64_t bytes = 3 * Staging::slot_bytes + 1;
+  Arrays pinned(bytes, 2, true), pageable(bytes, 3, false), back(2 * bytes, 1, false);
+  std::fill(pinned.data, pinned.data + bytes, std::byte{1});
+  std::fill(pageable.data, pageable.data + bytes, std::byte{2});
+  auto sources = pinned.sources;
+  sources.insert(sources.begin() + 1, pageable.sources.begin(), pageable.sources.end());
+  const auto buffer = fake.queue->device().allocate(2 * bytes);
+  fake.queue->write_all(buffer->memory(), sources);
+  fake.queue->read_all(back.targets, buffer->memory());
+  const std::uint64_t first = pinned.sources[0].bytes;
+  for (std::uint64_t i = 0; i < 2 * bytes; ++i)
+    ASSERT_EQ(back.data[i], std::byte(i >= first && i < first + bytes ? 2 : 1)) << i;
+}
+
+// One queue is written while another is read, as in a sort in ranges.
+TEST(CudaCopies, InBothDirectionsAtOnce) {
+  FakeQueue a, b;
+  std::thread other([&] { copy_there_and_back(b, Staging::slot_bytes * 30 + 3, 7, false); });
+  copy_there_and_back(a, Staging::slot_bytes * 33 + 9, 5, false);
+  other.join();
+}
+
+}  // namespace
+}  // namespace sortium::test

@@ -1,0 +1,197 @@
+// A CUDA driver without a GPU, for tests of what the CUDA backend does on the host: copies and
+// their order. Device memory is host memory. Each stream runs its commands on a thread of its own,
+// after a delay, so that a buffer that is reused too early shows wrong bytes. It runs no kernels.
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace {
+
+constexpr int success = 0, invalid_value = 1, not_supported = 801;
+
+class Stream {
+ public:
+  ~Stream() {
+    {
+      const std::lock_guard lock(mutex_);
+      ends_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+  void add(std::function<void()> command) {
+    const std::lock_guard lock(mutex_);
+    commands_.push_back(std::move(command));
+    ++added_;
+    changed_.notify_all();
+  }
+  // Returns the number of commands so far.
+  std::uint64_t added() {
+    const std::lock_guard lock(mutex_);
+    return added_;
+  }
+  void wait(std::uint64_t commands) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return ended_ >= commands; });
+  }
+
+ private:
+  void work() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      changed_.wait(lock, [&] { return ends_ || !commands_.empty(); });
+      if (commands_.empty()) return;
+      const auto command = std::move(commands_.front());
+      commands_.pop_front();
+      lock.unlock();
+      std::this_thread::sleep_for(std::chrono::microseconds(200));
+      command();
+      lock.lock();
+      ++ended_;
+      changed_.notify_all();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> commands_;
+  std::uint64_t added_ = 0, ended_ = 0;
+  bool ends_ = false;
+  std::thread thread_{[this] { work(); }};
+};
+
+struct Event {
+  Stream* stream = nullptr;
+  std::uint64_t commands = 0;
+};
+
+std::mutex mutex;
+std::map<std::uintptr_t, std::size_t> pinned;  // blocks, by address
+std::atomic<std::uint64_t> pageable_copies{0}, pinned_copies{0};
+
+bool is_pinned(const void* p) {
+  const auto at = reinterpret_cast<std::uintptr_t>(p);
+  const std::lock_guard lock(mutex);
+  const auto next = pinned.upper_bound(at);
+  return next != pinned.begin() && at < std::prev(next)->first + std::prev(next)->second;
+}
+void count_copy(const void* host) { ++(is_pinned(host) ? pinned_copies : pageable_copies); }
+
+thread_local std::vector<void*> contexts;
+
+}  // namespace
+
+#pragma GCC visibility push(default)
+extern "C" {
+
+// The copies so far whose host memory was pageable or pinned.
+std::uint64_t fake_cuda_pageable_copies() { return pageable_copies; }
+std::uint64_t fake_cuda_pinned_copies() { return pinned_copies; }
+
+int cuInit(unsigned) { return success; }
+int cuDriverGetVersion(int* version) { return *version = 13000, success; }
+int cuDeviceGetCount(int* count) { return *count = 1, success; }
+int cuDeviceGet(int* device, int) { return *device = 0, success; }
+int cuDeviceGetName(char* name, int bytes, int) {
+  return std::strncpy(name, "fake GPU", static_cast<std::size_t>(bytes)), success;
+}
+int cuDeviceGetAttribute(int* value, int what, int) {
+  *value = what == 75 ? 9 : what == 76 ? 0 : what == 10 ? 32 : 1024;
+  return success;
+}
+int cuDeviceTotalMem_v2(std::size_t* bytes, int) { return *bytes = std::size_t{1} << 30, success; }
+int cuDevicePrimaryCtxRetain(void** context, int) {
+  return *context = reinterpret_cast<void*>(1), success;
+}
+int cuCtxGetCurrent(void** context) {
+  return *context = contexts.empty() ? nullptr : contexts.back(), success;
+}
+int cuCtxPushCurrent_v2(void* context) { return contexts.push_back(context), success; }
+int cuCtxPopCurrent_v2(void** context) {
+  if (contexts.empty()) return invalid_value;
+  *context = contexts.back();
+  return contexts.pop_back(), success;
+}
+int cuCtxGetDevice(int* device) { return *device = 0, success; }
+int cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
+  return *free = *total = std::size_t{1} << 30, success;
+}
+int cuMemAlloc_v2(std::uint64_t* p, std::size_t bytes) {
+  return *p = reinterpret_cast<std::uint64_t>(std::malloc(bytes)), success;
+}
+int cuMemFree_v2(std::uint64_t p) { return std::free(reinterpret_cast<void*>(p)), success; }
+int cuMemHostAlloc(void** p, std::size_t bytes, unsigned) {
+  *p = std::malloc(bytes);
+  const std::lock_guard lock(mutex);
+  pinned[reinterpret_cast<std::uintptr_t>(*p)] = bytes;
+  return success;
+}
+int cuMemFreeHost(void* p) {
+  const std::lock_guard lock(mutex);
+  pinned.erase(reinterpret_cast<std::uintptr_t>(p));
+  return std::free(p), success;
+}
+int cuPointerGetAttributes(unsigned, int*, void** values, std::uint64_t p) {
+  *static_cast<unsigned*>(values[0]) = is_pinned(reinterpret_cast<void*>(p)) ? 1 : 0;
+  return success;
+}
+int cuMemcpyHtoDAsync_v2(std::uint64_t to, const void* from, std::size_t bytes, void* stream) {
+  count_copy(from);
+  static_cast<Stream*>(stream)->add([=] { std::memcpy(reinterpret_cast<void*>(to), from, bytes); });
+  return success;
+}
+int cuMemcpyDtoHAsync_v2(void* to, std::uint64_t from, std::size_t bytes, void* stream) {
+  count_copy(to);
+  static_cast<Stream*>(stream)->add([=] { std::memcpy(to, reinterpret_cast<void*>(from), bytes); });
+  return success;
+}
+int cuMemcpyDtoDAsync_v2(std::uint64_t to, std::uint64_t from, std::size_t bytes, void* stream) {
+  static_cast<Stream*>(stream)->add(
+      [=] { std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes); });
+  return success;
+}
+int cuMemsetD32Async(std::uint64_t to, unsigned value, std::size_t words, void* stream) {
+  static_cast<Stream*>(stream)->add([=] {
+    for (std::size_t i = 0; i < words; ++i)
+      std::memcpy(reinterpret_cast<char*>(to) + 4 * i, &value, 4);
+  });
+  return success;
+}
+int cuStreamCreate(void** stream, unsigned) { return *stream = new Stream, success; }
+int cuStreamDestroy_v2(void* stream) { return delete static_cast<Stream*>(stream), success; }
+int cuStreamSynchronize(void* stream) {
+  auto* const s = static_cast<Stream*>(stream);
+  return s->wait(s->added()), success;
+}
+int cuEventCreate(void** event, unsigned) { return *event = new Event, success; }
+int cuEventDestroy_v2(void* event) { return delete static_cast<Event*>(event), success; }
+int cuEventRecord(void* event, void* stream) {
+  auto* const s = static_cast<Stream*>(stream);
+  *static_cast<Event*>(event) = {s, s->added()};
+  return success;
+}
+int cuEventSynchronize(void* event) {
+  const Event e = *static_cast<Event*>(event);
+  if (e.stream != nullptr) e.stream->wait(e.commands);
+  return success;
+}
+int cuEventElapsedTime(float* ms, void*, void*) { return *ms = 0, success; }
+int cuGetErrorName(int, const char** text) { return *text = "fake", success; }
+
+int cuModuleLoadData(void**, const void*) { return not_supported; }
+int cuModuleUnload(void*) { return success; }
+int cuModuleGetFunction(void**, void*, const char*) { return not_supported; }
+int cuFuncSetAttribute(void*, int, int) { return success; }
+int cuLaunchKernel() { return not_supported; }
+
+}  // extern "C"
+#pragma GCC visibility pop
