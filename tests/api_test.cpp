@@ -168,6 +168,23 @@ TEST(Host, BadOperandsAreNamed) {
   expect_error([&] { sortium::sort(a, short_one, on_device()); }, bad, {"99", "100"});
 }
 
+// Vectors that are returned are zero at first, whatever their length.
+TEST(Host, ReturnedVectors) {
+  for (const std::uint64_t count : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{1} << 22,
+                                    (std::uint64_t{1} << 22) + 1, std::uint64_t{9'000'001}}) {
+    const auto vector = detail::vector_of<std::uint64_t>(count);
+    ASSERT_EQ(vector.size(), count);
+    EXPECT_TRUE(std::ranges::all_of(vector, [](std::uint64_t x) { return x == 0; }));
+  }
+  detail::provide_pages(nullptr, 0);
+  char few[100] = "unchanged";
+  detail::provide_pages(few, sizeof few);
+  EXPECT_STREQ(few, "unchanged");
+  std::vector<std::uint32_t> used(1 << 20, 7);  // provided again, memory keeps its contents
+  detail::provide_pages(used.data(), used.size() * 4);
+  EXPECT_EQ(std::ranges::count(used, 7u), 1 << 20);
+}
+
 // Argument-dependent look-up of unqualified calls finds std's algorithms, too.
 TEST(Host, UnqualifiedCallsAreNotAmbiguous) {
   using namespace sortium;

@@ -130,10 +130,18 @@ SORTIUM_API void check_lengths(std::uint64_t keys, std::uint64_t values);
 // Throws Error(out_of_memory) naming the bytes that could not be allocated.
 [[noreturn]] SORTIUM_API void out_of_host_memory(std::uint64_t elements,
                                                  std::uint64_t element_bytes);
+// Makes the system provide the pages of new memory, on all cores and as large pages: one thread
+// that touches them first takes several times as long. A hint; it may do nothing.
+SORTIUM_API void provide_pages(void* memory, std::uint64_t bytes) noexcept;
 template <class T>
 std::vector<T> vector_of(std::uint64_t count) {
+  constexpr std::uint64_t large = std::uint64_t{1} << 25;  // bytes; malloc maps such blocks anew
   if (count <= std::vector<T>().max_size()) try {
-      return std::vector<T>(count);
+      std::vector<T> out;
+      out.reserve(count);
+      if (count * sizeof(T) >= large) provide_pages(out.data(), count * sizeof(T));
+      out.resize(count);
+      return out;
     } catch (const std::bad_alloc&) {
     }
   out_of_host_memory(count, sizeof(T));

@@ -1,0 +1,30 @@
+// Pages of new host memory, provided before they are used.
+#include <sys/mman.h>
+
+#include <sortium/host.hpp>
+
+#include "all_cores.hpp"
+
+// Linux 5.14; older systems refuse it, and pages come when they are first touched.
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+namespace sortium {
+
+void detail::provide_pages(void* memory, std::uint64_t bytes) noexcept {
+  constexpr std::uintptr_t page = 4096, piece = std::uintptr_t{1} << 24;
+  const auto first = (reinterpret_cast<std::uintptr_t>(memory) + page - 1) / page * page;
+  const auto end = (reinterpret_cast<std::uintptr_t>(memory) + bytes) / page * page;
+  if (first >= end) return;
+  ::madvise(reinterpret_cast<void*>(first), end - first, MADV_HUGEPAGE);
+  try {
+    on_all_cores((end - first + piece - 1) / piece, [&](std::uint64_t i) {
+      const std::uintptr_t at = first + i * piece;
+      ::madvise(reinterpret_cast<void*>(at), std::min(piece, end - at), MADV_POPULATE_WRITE);
+    });
+  } catch (...) {  // a hint: the pages come later
+  }
+}
+
+}  // namespace sortium
