@@ -193,5 +193,30 @@ TEST(QueueCopies, MoveEveryByte) {
   other.join();
 }
 
+// Several arrays at once, also none and empty ones.
+TEST(QueueCopies, MoveSeveralArrays) {
+  const auto queue = test_device()->make_queue();
+  Random random(8);
+  for (const std::size_t bytes : {std::size_t{1}, std::size_t{10'000}, 3 * Staging::slot_bytes}) {
+    const auto host = random_bytes(bytes);
+    std::vector<std::byte> back(bytes);
+    const auto buffer = test_device()->allocate(bytes + 64);
+    const Memory memory = buffer->memory().slice(64, bytes);
+    std::vector<HostSource> from{{host.data(), 0}};
+    std::vector<HostTarget> to{{back.data(), 0}};
+    for (std::uint64_t at = 0; at < bytes;) {
+      const auto some = std::min<std::uint64_t>(1 + random.below(bytes), bytes - at);
+      from.push_back({&host[at], some});
+      to.push_back({&back[at], some});
+      at += some;
+    }
+    queue->write_all(memory, from);
+    queue->read_all(to, memory);
+    EXPECT_TRUE(back == host) << bytes << " bytes";
+    queue->write_all(memory, {});
+    queue->read_all({}, memory);
+  }
+}
+
 }  // namespace
 }  // namespace sortium::test

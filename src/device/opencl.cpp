@@ -257,6 +257,19 @@ class ClQueue final : public Queue {
                                from.offset, bytes, to);
     });
   }
+  // Waiting once, and not for each array, matters if there are many short ones.
+  void write_all(Memory to, std::span<const HostSource> from) override {
+    const cl::Buffer buffer(static_cast<cl_mem>(to.handle), true);
+    each_then_finish(from, [&](const HostSource& f, std::uint64_t at) {
+      queue_.enqueueWriteBuffer(buffer, CL_FALSE, to.offset + at, f.bytes, f.data);
+    });
+  }
+  void read_all(std::span<const HostTarget> to, Memory from) override {
+    const cl::Buffer buffer(static_cast<cl_mem>(from.handle), true);
+    each_then_finish(to, [&](const HostTarget& t, std::uint64_t at) {
+      queue_.enqueueReadBuffer(buffer, CL_FALSE, from.offset + at, t.bytes, t.data);
+    });
+  }
   void finish() override {
     refuse_after_fork();
     checked([&] { queue_.finish(); });
@@ -285,6 +298,23 @@ class ClQueue final : public Queue {
   }
 
  private:
+  // Enqueues a copy for each array, then waits for all, also if one of them fails.
+  template <class Array, class Enqueue>
+  void each_then_finish(std::span<const Array> arrays, const Enqueue& enqueue) {
+    refuse_after_fork();
+    checked([&] {
+      try {
+        for (std::uint64_t at = 0; const auto& a : arrays) {
+          if (a.bytes != 0) enqueue(a, at);
+          at += a.bytes;
+        }
+      } catch (const cl::Error&) {
+        queue_.finish();
+        throw;
+      }
+      queue_.finish();
+    });
+  }
   void note(std::string_view phase, const cl::Event& event) {
     if (tracing_) trace_.emplace_back(phase, event);
   }
