@@ -124,6 +124,27 @@ TEST_F(Cli, AQuadraticSortWarnsAndCanBeInterrupted) {
   ::close(ends[0]);
 }
 
+// A signal ends a long sort in ranges cleanly: the library gives up after at most a range.
+TEST_F(Cli, ASortInRangesCanBeInterrupted) {
+  std::vector<std::uint64_t> keys(std::size_t{1} << 22);
+  std::iota(keys.begin(), keys.end(), 0u);
+  write("many.u64", bytes_of(keys));
+  const auto before = files();
+  for (const int number : {SIGINT, SIGTERM}) {
+    const int null = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+    Waiting run(dir_,
+                {"sort", "many.u64", "--type", "u64", "-o", "out.u64", "--algorithm", "merge",
+                 "--max-device-bytes", "500000", "--quiet"},
+                null);
+    ::usleep(700'000);  // by now it sorts, for some seconds
+    run.signal(number);
+    const int status = run.wait();
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == number) << status;
+    EXPECT_EQ(files(), before);
+    ::close(null);
+  }
+}
+
 TEST_F(Cli, ProgressBarOnATerminalOnly) {
   int primary = -1, secondary = -1;
   if (::openpty(&primary, &secondary, nullptr, nullptr, nullptr) != 0)

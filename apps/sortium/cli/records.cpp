@@ -12,6 +12,7 @@
 #include "cli/common.hpp"
 #include "cli/progress.hpp"
 #include "cli/sort.hpp"
+#include "cli/stop.hpp"
 #include "io/files.hpp"
 #include "io/host_sort.hpp"
 #include "io/key_fields.hpp"
@@ -112,18 +113,25 @@ class RecordSort {
     reserve_column(out_, kind_, o_.argsort || moves_out_ ? result_ : file_.records);
   }
 
+  [[nodiscard]] sortium::HostReport sort_with_library(
+      const sortium::RecordHostOperands& operands) const {
+    const StopOnSignals stops;
+    return sortium::sort_records_host(problem_, operands,
+                                      {.device = o_.device,
+                                       .algorithm = o_.algorithm,
+                                       .parameters = o_.parameters,
+                                       .max_scratch_bytes = o_.max_scratch_bytes,
+                                       .max_device_bytes = o_.max_device_bytes,
+                                       .stop = StopOnSignals::flag()});
+  }
+
   void sort() {
     progress_.phase("sorting");
     const void* const in[] = {file_.records.data.data()};
     void* const moved[] = {moves_out_ ? result_.data.data() : nullptr};
     const sortium::RecordHostOperands operands{in, moved,
                                                o_.argsort ? result_.data.data() : nullptr};
-    report_ = sortium::sort_records_host(problem_, operands,
-                                         {.device = o_.device,
-                                          .algorithm = o_.algorithm,
-                                          .parameters = o_.parameters,
-                                          .max_scratch_bytes = o_.max_scratch_bytes,
-                                          .max_device_bytes = o_.max_device_bytes});
+    report_ = sort_with_library(operands);
     if (!o_.verify) return;
     progress_.phase("verifying");
     Stopwatch watch;

@@ -15,6 +15,7 @@
 #include "cli/common.hpp"
 #include "cli/progress.hpp"
 #include "cli/records.hpp"
+#include "cli/stop.hpp"
 #include "io/files.hpp"
 #include "io/host_check.hpp"
 #include "io/host_sort.hpp"
@@ -234,17 +235,22 @@ class FileSort {
     warn_of_minutes(o_, problem_);
     progress_.phase("sorting");
     const Peer* const peer = find_peer(o_.algorithm);
-    report_ = peer != nullptr ? sort_with_peer(*peer, problem_, operands_)
-                              : sortium::sort_host(problem_, operands_,
-                                                   {.order = problem_.order,
-                                                    .begin_bit = problem_.begin_bit,
-                                                    .end_bit = problem_.end_bit,
-                                                    .device = o_.device,
-                                                    .algorithm = o_.algorithm,
-                                                    .parameters = o_.parameters,
-                                                    .max_scratch_bytes = o_.max_scratch_bytes,
-                                                    .max_device_bytes = o_.max_device_bytes});
+    report_ = peer != nullptr ? sort_with_peer(*peer, problem_, operands_) : sort_with_library();
     if (gathers_) gather();
+  }
+
+  [[nodiscard]] HostReport sort_with_library() const {
+    const StopOnSignals stops;
+    return sortium::sort_host(problem_, operands_,
+                              {.order = problem_.order,
+                               .begin_bit = problem_.begin_bit,
+                               .end_bit = problem_.end_bit,
+                               .device = o_.device,
+                               .algorithm = o_.algorithm,
+                               .parameters = o_.parameters,
+                               .max_scratch_bytes = o_.max_scratch_bytes,
+                               .max_device_bytes = o_.max_device_bytes,
+                               .stop = StopOnSignals::flag()});
   }
 
   void gather() {
