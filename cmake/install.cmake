@@ -32,6 +32,9 @@ endif()
 
 install(TARGETS sortium-cli sortium sortium-shared RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(TARGET sortium-mpi)
+  install(TARGETS sortium-mpi ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
 install(DIRECTORY include/sortium DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 set(documents ${CMAKE_INSTALL_DOCDIR})
 install(FILES README.md CHANGELOG.md DESTINATION ${documents})
@@ -41,8 +44,9 @@ install(FILES LICENSE DESTINATION ${documents} RENAME copyright)
 set(package_directory ${CMAKE_INSTALL_LIBDIR}/cmake/sortium)
 set(shared_library ${CMAKE_INSTALL_LIBDIR}/libsortium.so.${PROJECT_VERSION})
 set(static_library ${CMAKE_INSTALL_LIBDIR}/libsortium.a)
+set(mpi_library ${CMAKE_INSTALL_LIBDIR}/libsortium-mpi.a)  # where this build found an MPI
 configure_package_config_file(cmake/sortiumConfig.cmake.in sortiumConfig.cmake INSTALL_DESTINATION ${package_directory}
-                              PATH_VARS CMAKE_INSTALL_INCLUDEDIR shared_library static_library)
+                              PATH_VARS CMAKE_INSTALL_INCLUDEDIR shared_library static_library mpi_library)
 write_basic_package_version_file(sortiumConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/sortiumConfig.cmake ${PROJECT_BINARY_DIR}/sortiumConfigVersion.cmake
         DESTINATION ${package_directory})

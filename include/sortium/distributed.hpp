@@ -1,0 +1,188 @@
+// Sorts a list that is divided among ranks: threads of one process, or processes of several hosts.
+//
+//   // On every rank, with that rank's keys:
+//   std::vector<float> part = sortium::distributed::sort(communicator, keys);
+//
+// The sort is stable over the whole list: records that tie keep the order of their ranks and,
+// within a rank, of their positions. Every rank must call the same function with the same types and
+// options; otherwise all ranks throw the same Error(invalid_argument). Ranks may be empty.
+//
+// The input is only read, unless a call sorts in place; it is unchanged if the call throws. If one
+// rank fails, all ranks throw an Error that names it. docs/scale.md explains design and costs.
+#pragma once
+
+#include <sortium/export.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <sortium/host.hpp>
+#include <sortium/records.hpp>
+#include <span>
+#include <vector>
+
+namespace sortium::distributed {
+
+// ---------------------------------------------------------------------------------------------
+// Communicator
+// ---------------------------------------------------------------------------------------------
+
+// Bytes for every rank and from every rank, in host memory. Both arrays hold the ranks' bytes in
+// the order of the ranks, without gaps. They must not overlap.
+struct Exchange {
+  const std::byte* send = nullptr;
+  std::span<const std::uint64_t> send_bytes{};  // for each rank, this one included
+  std::byte* receive = nullptr;
+  std::span<const std::uint64_t> receive_bytes{};  // what the others send to this rank
+};
+
+enum class Reduction : std::uint8_t { sum, max };
+
+// How ranks exchange data. Derive from it to use another transport; all_gather() and exchange() are
+// enough. All ranks call the same members in the same order, each from one thread at a time.
+//
+// Every member throws Error(device_failed) if another rank has failed or does not call the same
+// member within the implementation's timeout. After that the communicator is broken, and memory
+// that was passed to exchange() may still be accessed: it must remain allocated.
+class SORTIUM_API Communicator {
+ public:
+  Communicator() = default;
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+  virtual ~Communicator() = default;
+
+  [[nodiscard]] virtual unsigned rank() const = 0;
+  [[nodiscard]] virtual unsigned size() const = 0;
+  // Returns the bytes of all ranks in the order of the ranks. Their numbers may differ.
+  [[nodiscard]] virtual std::vector<std::byte> all_gather(std::span<const std::byte> mine) = 0;
+  virtual void exchange(const Exchange& exchange) = 0;
+
+  // Replaces each number by the sum or maximum of all ranks' numbers. All ranks pass equally many.
+  virtual void all_reduce(std::span<std::uint64_t> numbers, Reduction reduction);
+  // Replaces each number by the sum of the lower ranks' numbers.
+  virtual void exclusive_sum(std::span<std::uint64_t> numbers);
+};
+
+inline constexpr std::chrono::duration<double> default_timeout = std::chrono::minutes(10);
+
+// Runs `work` on `ranks` threads, each with a communicator of its own, and waits for all. If a rank
+// throws, every other rank's next or current call of its communicator throws, too. Then run_ranks()
+// throws what the first rank threw. A rank waits at most `timeout` for the others.
+SORTIUM_API void run_ranks(unsigned ranks, const std::function<void(Communicator&)>& work,
+                           std::chrono::duration<double> timeout = default_timeout);
+
+// ---------------------------------------------------------------------------------------------
+// Sorts
+// ---------------------------------------------------------------------------------------------
+
+enum class Balance : std::uint8_t {
+  kept,  // each rank receives as many records as it has
+  even,  // all ranks receive equally many; the first ones one more if the division has a remainder
+};
+
+struct Options {
+  sortium::Options sort{};  // of each rank's own sort; `device` may differ between ranks
+  Balance balance = Balance::kept;
+};
+
+// A contiguous range of the sorted list.
+struct Part {
+  std::uint64_t begin = 0, count = 0;
+};
+
+struct Report {
+  Part part;                     // this rank's part of the sorted list
+  unsigned rounds = 0;           // global histograms until all borders between the parts were exact
+  std::uint64_t bytes_sent = 0;  // records sent to other ranks
+  // Seconds of this rank, including its waiting for others.
+  double partition_seconds = 0;  // finding the borders, and dividing the records by rank
+  double exchange_seconds = 0, sort_seconds = 0;
+};
+
+// Returns the part of the sorted list that a rank with `count` records receives. All ranks call it.
+[[nodiscard]] SORTIUM_API Part part_of(Communicator& communicator, std::uint64_t count,
+                                       Balance balance);
+
+// Sorts host memory; the templates below call it. As sortium::sort_host(), except that
+// `problem.count` is the number of this rank's records, and that outputs have as many elements as
+// the rank's part (part_of()). Positions have 8 bytes and count from the first rank's first record.
+// Segments, limits and unstable or partial algorithms are refused. Sorts in place only with
+// Balance::kept.
+//
+// Beside its operands, a rank needs memory for its records twice: those that it sends and those
+// that it receives. The first are freed before the rank's own sort, which needs scratch memory.
+SORTIUM_API Report sort_host(Communicator& communicator, const Problem& problem,
+                             const HostOperands& operands, const Options& options = {});
+
+// The same for records, as sortium::sort_records_host().
+SORTIUM_API Report sort_records_host(Communicator& communicator, const RecordProblem& problem,
+                                     const RecordHostOperands& operands,
+                                     const Options& options = {});
+
+// Returns this rank's part of the sorted keys.
+template <KeyRange Keys>
+[[nodiscard]] auto sort(Communicator& communicator, const Keys& keys, const Options& options = {}) {
+  using K = sortium::detail::element<Keys>;
+  auto out = sortium::detail::vector_of<K>(
+      part_of(communicator, std::ranges::size(keys), options.balance).count);
+  sort_host(communicator, sortium::detail::problem_of_range(keys, options.sort),
+            {std::ranges::data(keys), out.data()}, options);
+  return out;
+}
+
+template <class K, class V>
+struct Sorted {
+  std::vector<K> keys;
+  std::vector<V> values;
+};
+// Returns this rank's part of the sorted keys, and the values that move with them.
+template <KeyRange Keys, ValueRange Values>
+[[nodiscard]] auto sort(Communicator& communicator, const Keys& keys, const Values& values,
+                        const Options& options = {}) {
+  using K = sortium::detail::element<Keys>;
+  using V = sortium::detail::element<Values>;
+  sortium::detail::check_lengths(std::ranges::size(keys), std::ranges::size(values));
+  const auto count = part_of(communicator, std::ranges::size(keys), options.balance).count;
+  Sorted<K, V> out{sortium::detail::vector_of<K>(count), sortium::detail::vector_of<V>(count)};
+  sort_host(
+      communicator, sortium::detail::problem_with_values(keys, sizeof(V), options.sort),
+      {std::ranges::data(keys), out.keys.data(), std::ranges::data(values), out.values.data()},
+      options);
+  return out;
+}
+
+// Returns the global positions of the records in this rank's part of the sorted list. Positions
+// count from the first rank's first key.
+template <KeyRange Keys>
+[[nodiscard]] std::vector<std::uint64_t> argsort(Communicator& communicator, const Keys& keys,
+                                                 const Options& options = {}) {
+  Problem problem = sortium::detail::problem_of_range(keys, options.sort);
+  problem.payload = Payload::positions;
+  problem.value_bytes = 8;
+  problem.keys_out = false;
+  auto out = sortium::detail::vector_of<std::uint64_t>(
+      part_of(communicator, std::ranges::size(keys), options.balance).count);
+  sort_host(communicator, problem, {std::ranges::data(keys), nullptr, nullptr, out.data()},
+            options);
+  return out;
+}
+
+// Returns this rank's part of the sorted records.
+template <ElementRange Records>
+[[nodiscard]] auto sort_records(Communicator& communicator, const Records& records,
+                                const std::vector<Field>& key, const Options& options = {}) {
+  using R = sortium::detail::element<Records>;
+  auto out = sortium::detail::vector_of<R>(
+      part_of(communicator, std::ranges::size(records), options.balance).count);
+  const void* const from = std::ranges::data(records);
+  void* const to = out.data();
+  sort_records_host(
+      communicator,
+      {.count = std::ranges::size(records), .columns = {{sizeof(R), Moved::out}}, .key = key},
+      {{&from, 1}, {&to, 1}}, options);
+  return out;
+}
+
+}  // namespace sortium::distributed

@@ -1,0 +1,82 @@
+#include "agreement.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <new>
+#include <optional>
+
+namespace sortium::distributed {
+
+namespace {
+
+constexpr std::size_t longest_text = 500;
+
+// What one rank tells all others about itself.
+struct Message {
+  bool is_set = false;
+  ErrorCode code = ErrorCode::device_failed;
+  std::array<char, longest_text + 1> text{};  // ends with 0
+
+  Message() = default;
+  Message(ErrorCode c, const std::string& t) : is_set(true), code(c) {
+    std::memcpy(text.data(), t.data(), std::min(t.size(), longest_text));
+  }
+};
+
+std::vector<Message> all_messages(Communicator& communicator, const Message& mine) {
+  const auto bytes = communicator.all_gather(std::as_bytes(std::span(&mine, 1)));
+  std::vector<Message> all(bytes.size() / sizeof(Message));
+  std::memcpy(static_cast<void*>(all.data()), bytes.data(), all.size() * sizeof(Message));
+  return all;
+}
+
+Message failure_of(const std::function<void()>& work) {
+  try {
+    work();
+    return {};
+  } catch (const Error& e) {
+    return {e.code(), e.what()};
+  } catch (const std::bad_alloc&) {
+    return {ErrorCode::out_of_memory, "the host has no memory left"};
+  } catch (const std::exception& e) {
+    return {ErrorCode::device_failed, e.what()};
+  }
+}
+
+// FNV-1a
+std::uint64_t hash(const std::string& text) {
+  std::uint64_t h = 0xcbf29ce484222325u;
+  for (const unsigned char c : text) h = (h ^ c) * 0x100000001b3u;
+  return h;
+}
+
+}  // namespace
+
+void together(Communicator& communicator, const std::function<void()>& work) {
+  const Message mine = failure_of(work);
+  std::uint64_t failed = mine.is_set ? 1 : 0;
+  communicator.all_reduce({&failed, 1}, Reduction::max);
+  if (failed == 0) return;
+  const auto all = all_messages(communicator, mine);
+  const auto first = std::ranges::find_if(all, [](const Message& m) { return m.is_set; });
+  throw Error(first->code, fmt::format("rank {} of {}: {}", first - all.begin(), all.size(),
+                                       first->text.data()));
+}
+
+void agree_on(Communicator& communicator, const std::string& call) {
+  // The maximum of ~h is the complement of the minimum of h.
+  std::array<std::uint64_t, 2> extremes{hash(call), ~hash(call)};
+  communicator.all_reduce(extremes, Reduction::max);
+  if (extremes[0] == ~extremes[1]) return;
+  const auto all = all_messages(communicator, {ErrorCode::invalid_argument, call});
+  const auto other = std::ranges::find_if(
+      all, [&](const Message& m) { return std::strcmp(m.text.data(), all[0].text.data()) != 0; });
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("the ranks' calls differ: rank 0: {}; rank {}: {}", all[0].text.data(),
+                          other - all.begin(), other == all.end() ? "?" : other->text.data()));
+}
+
+}  // namespace sortium::distributed

@@ -1,0 +1,511 @@
+// Sorts a divided list: finds the exact borders, sends every record to its rank, sorts there.
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <functional>
+#include <new>
+#include <numeric>
+#include <sortium/distributed.hpp>
+#include <sortium/plan.hpp>
+#include <sortium/sort.hpp>
+#include <string>
+
+#include "../sort/host.hpp"
+#include "../sort/records.hpp"
+#include "../sort/validate.hpp"
+#include "agreement.hpp"
+#include "borders.hpp"
+#include "columns.hpp"
+#include "partition.hpp"
+
+namespace sortium::distributed {
+
+Bytes::Bytes(std::uint64_t size) {
+  constexpr std::uint64_t huge_page = 1 << 21;
+  if (size == 0) return;
+  if (size < 8 * huge_page) {
+    memory_.reset(static_cast<std::byte*>(std::malloc(size)));
+  } else {
+    const std::uint64_t rounded = (size + huge_page - 1) / huge_page * huge_page;
+    memory_.reset(static_cast<std::byte*>(std::aligned_alloc(huge_page, rounded)));
+    // Fresh memory costs a page fault for every 4 KiB otherwise; a refusal does no harm.
+    if (memory_) ::madvise(memory_.get(), rounded, MADV_HUGEPAGE);
+  }
+  if (!memory_) throw std::bad_alloc();
+}
+void Bytes::Free::operator()(std::byte* memory) const { std::free(memory); }
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& message) {
+  throw Error(ErrorCode::invalid_argument, message);
+}
+
+// How many records each rank has and receives.
+struct Extent {
+  std::vector<std::uint64_t> counts;
+  std::uint64_t total = 0;
+  unsigned rank = 0;
+
+  [[nodiscard]] std::uint64_t begin_of_input() const {
+    return std::accumulate(counts.begin(), counts.begin() + rank, std::uint64_t{0});
+  }
+  // For each border between two ranks' parts, how many records lie left of it.
+  [[nodiscard]] std::vector<std::uint64_t> targets(Balance balance) const {
+    const std::uint64_t ranks = counts.size(), each = total / ranks, more = total % ranks;
+    std::vector<std::uint64_t> left(ranks);
+    if (balance == Balance::kept)
+      std::inclusive_scan(counts.begin(), counts.end(), left.begin());
+    else
+      for (std::uint64_t r = 0; r < ranks; ++r) left[r] = (r + 1) * each + std::min(r + 1, more);
+    left.pop_back();
+    return left;
+  }
+  [[nodiscard]] Part part(Balance balance) const {
+    const auto left = targets(balance);
+    const std::uint64_t begin = rank == 0 ? 0 : left[rank - 1];
+    const std::uint64_t end = rank == left.size() ? total : left[rank];
+    return {begin, end - begin};
+  }
+};
+
+template <class T>
+std::vector<T> gather(Communicator& communicator, std::span<const T> mine) {
+  const auto bytes = communicator.all_gather(std::as_bytes(mine));
+  std::vector<T> all(bytes.size() / sizeof(T));
+  if (!bytes.empty()) std::memcpy(static_cast<void*>(all.data()), bytes.data(), bytes.size());
+  return all;
+}
+
+Extent extent_of(Communicator& communicator, std::uint64_t count) {
+  Extent extent{.counts = gather<std::uint64_t>(communicator, {&count, 1}),
+                .rank = communicator.rank()};
+  extent.total = std::accumulate(extent.counts.begin(), extent.counts.end(), std::uint64_t{0});
+  return extent;
+}
+
+// A sort of this rank's records. The members differ between plain keys and records.
+struct Job {
+  std::string call{};  // all ranks must have the same
+  Columns columns{};
+  std::uint64_t count = 0;
+  bool has_positions = false;  // the last column is the records' global positions
+  std::function<void()> validate{};
+  // Sorts what this rank received, in place or into the caller's memory.
+  std::function<void(const std::vector<std::byte*>& received, std::uint64_t count)> sort{};
+  // Copies what `sort` sorted in place into the caller's memory. Does not fail.
+  std::function<void(const std::vector<std::byte*>& received, std::uint64_t count)> copy{};
+};
+
+// Sorts the candidates on the rank's own device.
+template <unsigned words>
+void sort_keys(std::vector<OrderKey<words>>& keys, const sortium::Options& options) {
+  if constexpr (words == 1) {
+    static_assert(sizeof(OrderKey<1>) == sizeof(std::uint64_t));
+    auto* const numbers = reinterpret_cast<std::uint64_t*>(keys.data());
+    sortium::sort(std::span(numbers, keys.size()), {.device = options.device});
+  } else {
+    std::ranges::sort(keys);
+  }
+}
+
+// One call on one rank.
+template <class Reader>
+class RankSort {
+ public:
+  using Key = typename Reader::Key;
+
+  RankSort(Communicator& communicator, const Reader& reader, const Job& job, const Extent& extent,
+           const Options& options)
+      : communicator_(communicator),
+        job_(job),
+        extent_(extent),
+        options_(options),
+        borders_(extent.targets(options.balance), extent.total),
+        partition_(reader, job.columns, job.count),
+        random_(communicator.rank()) {}
+
+  Report run() {
+    Stopwatch watch;
+    report_.part = extent_.part(options_.balance);
+    const auto send_counts = divide();
+    report_.partition_seconds = watch.lap();
+    exchange(send_counts);
+    report_.exchange_seconds = watch.lap();
+    std::vector<std::byte*> columns;
+    for (const auto& column : received_) columns.push_back(column.data());
+    together(communicator_, [&] { job_.sort(columns, report_.part.count); });
+    job_.copy(columns, report_.part.count);
+    report_.sort_seconds = watch.lap();
+    return report_;
+  }
+
+ private:
+  // Divides the records by rank. Returns the number of records for each rank.
+  std::vector<std::uint64_t> divide() {
+    std::vector<Key> samples;
+    partition_.sample(extent_.total, borders_.first_samples(), random_, samples);
+    borders_.set_first_samples(gather<Key>(communicator_, samples));
+    together(communicator_, [&] { partition_.divide(borders_.boundaries()); });
+    auto counts = partition_.counts();
+    communicator_.all_reduce(counts, Reduction::sum);
+    borders_.set_bucket_counts(counts);
+    std::vector<Key> candidates;
+    together(communicator_, [&] {
+      candidates = partition_.keys_of(borders_.open_buckets());
+      sort_keys(candidates, options_.sort);
+    });
+    refine(candidates);
+
+    const auto left = ties_left(candidates);
+    std::vector<std::uint64_t> cuts;
+    together(communicator_, [&] { cuts = partition_.divide_at(borders_.borders(), left); });
+    cuts.push_back(job_.count);
+    std::adjacent_difference(cuts.begin(), cuts.end(), cuts.begin());
+    return cuts;
+  }
+
+  // Makes all borders exact.
+  void refine(const std::vector<Key>& candidates) {
+    std::vector<Key> samples;
+    std::vector<std::uint64_t> histogram;
+    report_.rounds = 1;  // the buckets' counts
+    for (; !borders_.exact(); ++report_.rounds) {
+      samples.clear();
+      borders_.draw(candidates, random_, samples);
+      borders_.set_splitters(gather<Key>(communicator_, samples));
+      histogram.assign(borders_.histogram_size(), 0);
+      borders_.add_counts(candidates, histogram);
+      communicator_.all_reduce(histogram, Reduction::sum);
+      borders_.narrow(histogram);
+    }
+  }
+
+  // Returns, for each border, how many of this rank's records that tie with its value lie left.
+  std::vector<std::uint64_t> ties_left(const std::vector<Key>& candidates) {
+    const auto& borders = borders_.borders();
+    std::vector<std::uint64_t> ties(borders.size()), before(borders.size());
+    for (std::size_t b = 0; b < borders.size(); ++b) {
+      if (borders[b].place != Border<Key>::Place::at_value) continue;
+      const auto equal = std::equal_range(candidates.begin(), candidates.end(), borders[b].value);
+      before[b] = ties[b] = static_cast<std::uint64_t>(equal.second - equal.first);
+    }
+    communicator_.exclusive_sum(before);
+    for (std::size_t b = 0; b < borders.size(); ++b) {
+      const std::uint64_t target = borders[b].ties_left;
+      ties[b] = target <= before[b] ? 0 : std::min(ties[b], target - before[b]);
+    }
+    return ties;
+  }
+
+  // Sends every rank its records, column by column, and frees what was sent.
+  void exchange(const std::vector<std::uint64_t>& send_counts) {
+    const auto receive_counts = exchange_counts(send_counts);
+    together(communicator_, [&] {
+      for (const auto& c : job_.columns) received_.emplace_back(report_.part.count * c.bytes);
+    });
+    const auto bytes_of = [](std::vector<std::uint64_t> counts, unsigned bytes) {
+      for (auto& count : counts) count *= bytes;
+      return counts;
+    };
+    auto& sent = partition_.divided();
+    try {
+      for (std::size_t c = 0; c < job_.columns.size(); ++c) {
+        const auto send_bytes = bytes_of(send_counts, job_.columns[c].bytes);
+        const auto receive_bytes = bytes_of(receive_counts, job_.columns[c].bytes);
+        communicator_.exchange({sent[c].data(), send_bytes, received_[c].data(), receive_bytes});
+        sent[c] = {};
+        report_.bytes_sent +=
+            std::accumulate(send_bytes.begin(), send_bytes.end(), std::uint64_t{0}) -
+            send_bytes[communicator_.rank()];
+      }
+    } catch (...) {  // the transport may still access the memory
+      for (auto& column : sent) column.leak();
+      for (auto& column : received_) column.leak();
+      throw;
+    }
+  }
+
+  std::vector<std::uint64_t> exchange_counts(const std::vector<std::uint64_t>& send_counts) {
+    // In memory that outlives a broken communicator.
+    const std::vector<std::uint64_t> each(send_counts.size(), sizeof(std::uint64_t));
+    Bytes send(each.size() * sizeof(std::uint64_t)), receive(each.size() * sizeof(std::uint64_t));
+    std::memcpy(send.data(), send_counts.data(), each.size() * sizeof(std::uint64_t));
+    try {
+      communicator_.exchange({send.data(), each, receive.data(), each});
+    } catch (...) {
+      send.leak();
+      receive.leak();
+      throw;
+    }
+    std::vector<std::uint64_t> counts(each.size());
+    std::memcpy(counts.data(), receive.data(), each.size() * sizeof(std::uint64_t));
+    return counts;
+  }
+
+  Communicator& communicator_;
+  const Job& job_;
+  const Extent& extent_;
+  const Options& options_;
+  Borders<Key> borders_;
+  Partition<Reader> partition_;
+  Random random_;
+  std::vector<Bytes> received_;
+  Report report_;
+};
+
+// ---------------------------------------------------------------------------------------------
+// Checks
+// ---------------------------------------------------------------------------------------------
+
+void validate_method(const sortium::Options& options) {
+  if (options.algorithm == "auto") return;
+  for (const auto& a : algorithms())
+    if (a.name == options.algorithm && (!a.stable || a.partial))
+      refuse(
+          fmt::format("algorithm {} is not allowed: a distributed sort needs a stable one that "
+                      "sorts the whole list",
+                      a.name));
+}
+
+// Checks all that is known before the ranks begin, and that they make the same call.
+Extent begin(Communicator& communicator, const Job& job, const Options& options) {
+  together(communicator, [&] {
+    validate_method(options.sort);
+    job.validate();
+  });
+  agree_on(communicator, fmt::format("{}, {} lengths", job.call,
+                                     options.balance == Balance::kept ? "kept" : "even"));
+  return extent_of(communicator, job.count);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Keys
+// ---------------------------------------------------------------------------------------------
+
+std::string describe(const Problem& p) {
+  const auto& type = info(p.key);
+  std::string text = fmt::format("{} keys", type.name);
+  if (p.payload == Payload::values) text += fmt::format(" with values of {} bytes", p.value_bytes);
+  if (p.payload == Payload::positions)
+    text += p.keys_out ? " with positions" : " for positions alone";
+  text += p.order == Order::ascending ? ", ascending" : ", descending";
+  text += fmt::format(", bits {} to {}", p.begin_bit, p.begin_bit + key_bits(p));
+  if (type.is_float)
+    text += fmt::format(", NaN order {}, zero order {}", static_cast<int>(p.nan),
+                        static_cast<int>(p.zeros));
+  return text;
+}
+
+void validate_keys(const Problem& p, const HostOperands& o, Balance balance) {
+  Problem known = p;
+  if (p.payload == Payload::values) {
+    validate_value_bytes(p.value_bytes);
+    known.value_bytes = 4;
+  }
+  validate_problem(known);
+  if (p.segments != 0 || p.limit != 0) refuse("a distributed sort takes no segments and no limit");
+  if (p.payload == Payload::positions && p.value_bytes != 8)
+    refuse(fmt::format("value_bytes is {}; a distributed sort's positions have 8 bytes",
+                       p.value_bytes));
+  const bool reads_values = p.payload == Payload::values, writes = p.payload != Payload::none;
+  if (p.count != 0 && (o.keys_in == nullptr || (reads_values && o.values_in == nullptr)))
+    refuse("keys_in or values_in is missing");
+  if ((!p.keys_out && o.keys_out != nullptr) || (!writes && o.values_out != nullptr) ||
+      (!reads_values && o.values_in != nullptr))
+    refuse("keys_out, values_in or values_out is given, which the problem does not use");
+  const bool in_place = o.keys_in != nullptr && o.keys_in == o.keys_out;
+  if (in_place && balance != Balance::kept)
+    refuse("a sort in place needs Balance::kept: another part may be longer than the input");
+}
+
+// Copies columns that were sorted in place into the caller's memory.
+struct Copy {
+  std::size_t column;
+  void* to;
+  unsigned bytes;
+};
+std::function<void(const std::vector<std::byte*>&, std::uint64_t)> copier(std::vector<Copy> all) {
+  return [all = std::move(all)](const std::vector<std::byte*>& sorted, std::uint64_t count) {
+    for (const auto& c : all)
+      if (count != 0) std::memcpy(c.to, sorted[c.column], count * c.bytes);
+  };
+}
+
+Job job_of(const Problem& p, const HostOperands& o, const Options& options) {
+  Job job;
+  job.call = describe(p);
+  job.count = p.count;
+  const bool has_second = p.payload != Payload::none;
+  job.columns = {{static_cast<const std::byte*>(o.keys_in), info(p.key).bytes}};
+  if (p.payload == Payload::values)
+    job.columns.push_back({static_cast<const std::byte*>(o.values_in), p.value_bytes});
+  job.has_positions = p.payload == Payload::positions;
+  job.validate = [&] { validate_keys(p, o, options.balance); };
+
+  // Without a separate output for everything, the sort runs in place and its results are copied.
+  const bool direct = p.keys_out && o.keys_in != o.keys_out &&
+                      (p.payload != Payload::values || o.values_in != o.values_out);
+  job.sort = [&, direct, has_second](const std::vector<std::byte*>& received, std::uint64_t count) {
+    Problem local = p;
+    local.count = count;
+    local.keys_out = true;
+    if (has_second) local.payload = Payload::values;
+    void* const values = has_second ? received[1] : nullptr;
+    sortium::sort_host(
+        local,
+        {received[0], direct ? o.keys_out : received[0], values, direct ? o.values_out : values},
+        options.sort);
+  };
+  std::vector<Copy> copies;
+  if (!direct && p.keys_out) copies.push_back({0, o.keys_out, info(p.key).bytes});
+  if (!direct && has_second) copies.push_back({1, o.values_out, p.value_bytes});
+  job.copy = copier(std::move(copies));
+  return job;
+}
+
+// Adds the column of global positions to the job. The memory must outlive the sort.
+Bytes add_positions(Communicator& communicator, Job& job, const Extent& extent) {
+  Bytes memory;
+  together(communicator, [&] {
+    memory = Bytes(job.count * sizeof(std::uint64_t));
+    auto* const positions = reinterpret_cast<std::uint64_t*>(memory.data());
+    std::iota(positions, positions + job.count, extent.begin_of_input());
+  });
+  job.columns.push_back({memory.data(), sizeof(std::uint64_t)});
+  return memory;
+}
+
+// Calls work(reader) with the reader of the problem's keys.
+template <class Work>
+Report with_number_reader(const Problem& p, const Work& work) {
+  const bool is_integer =
+      !info(p.key).is_float && p.begin_bit == 0 && key_bits(p) == info(p.key).bits();
+  const auto choose = [&](auto type) {
+    using T = decltype(type);
+    return is_integer ? work(IntegerReader<T>(p)) : work(NumberReader<T>(p));
+  };
+  switch (info(p.key).bytes) {
+    case 1:
+      return choose(std::uint8_t{});
+    case 2:
+      return choose(std::uint16_t{});
+    case 4:
+      return choose(std::uint32_t{});
+    default:
+      return choose(std::uint64_t{});
+  }
+}
+
+// ---------------------------------------------------------------------------------------------
+// Records
+// ---------------------------------------------------------------------------------------------
+
+std::string describe(const RecordProblem& p) {
+  std::string text = "records with columns of";
+  for (const auto& c : p.columns)
+    text += fmt::format(" {}{}", c.bytes, c.moved == Moved::no ? " (not moved)" : "");
+  text += fmt::format(" bytes{}, by", p.position_bytes != 0 ? " and positions" : "");
+  for (const auto& f : p.key)
+    text += fmt::format(" {}@{}+{} {} bits {}-{} {}{}", f.type.name(), f.column, f.offset,
+                        f.order == Order::ascending ? "ascending" : "descending", f.begin_bit,
+                        f.end_bit, static_cast<int>(f.nan), static_cast<int>(f.zeros));
+  return text;
+}
+
+void validate_records(const RecordProblem& p, const RecordHostOperands& o, Balance balance) {
+  validate_record_problem(p);
+  if (p.segments != 0 || p.limit != 0) refuse("a distributed sort takes no segments and no limit");
+  if (p.position_bytes != 0 && p.position_bytes != 8)
+    refuse(fmt::format("position_bytes is {}; a distributed sort's positions have 8 bytes",
+                       p.position_bytes));
+  if (p.columns.size() + (p.position_bytes != 0 ? 1 : 0) > max_columns)
+    refuse(fmt::format("there are {} columns; positions are one more, and {} are allowed",
+                       p.columns.size(), max_columns));
+  if (o.columns_in.size() != p.columns.size())
+    refuse(fmt::format("columns_in has {} columns, the problem {}", o.columns_in.size(),
+                       p.columns.size()));
+  for (std::size_t c = 0; c < p.columns.size(); ++c) {
+    if (p.columns[c].moved == Moved::in_place && balance != Balance::kept)
+      refuse(
+          fmt::format("column {} is moved in place, which needs Balance::kept: another part may "
+                      "be longer than the input",
+                      c));
+    if (p.columns[c].moved == Moved::out && o.columns_out.size() != p.columns.size())
+      refuse(fmt::format("columns_out has {} columns, the problem {}", o.columns_out.size(),
+                         p.columns.size()));
+    if (p.count != 0 && o.columns_in[c] == nullptr)
+      refuse(fmt::format("columns_in[{}] is missing", c));
+  }
+}
+
+Job job_of(const RecordProblem& p, const RecordHostOperands& o, const Options& options) {
+  Job job;
+  job.call = describe(p);
+  job.count = p.count;
+  job.has_positions = p.position_bytes != 0;
+  job.validate = [&] { validate_records(p, o, options.balance); };
+  std::vector<Copy> copies;
+  for (std::size_t c = 0; c < std::min(p.columns.size(), o.columns_in.size()); ++c) {
+    const auto* const data = static_cast<const std::byte*>(o.columns_in[c]);
+    job.columns.push_back({data, p.columns[c].bytes});
+    if (p.columns[c].moved == Moved::in_place)
+      copies.push_back({c, const_cast<void*>(o.columns_in[c]), p.columns[c].bytes});
+  }
+  job.copy = copier(std::move(copies));
+  job.sort = [&](const std::vector<std::byte*>& received, std::uint64_t count) {
+    RecordProblem local{.count = count, .columns = p.columns, .key = p.key};
+    std::vector<void*> out(o.columns_out.begin(), o.columns_out.end());
+    out.resize(p.columns.size());
+    if (p.position_bytes != 0) {  // the last column that was received
+      local.columns.push_back({8, Moved::out});
+      out.push_back(o.positions);
+    }
+    const std::vector<const void*> in(received.begin(), received.end());
+    sortium::sort_records_host(local, {in, out}, options.sort);
+  };
+  return job;
+}
+
+template <class Work>
+Report with_field_reader(const std::vector<Field>& key, const Work& work) {
+  const unsigned bits = bits_of(key);
+  if (bits <= 64) return work(FieldReader<1>(key));
+  if (bits <= 2 * 64) return work(FieldReader<2>(key));
+  if (bits <= 4 * 64) return work(FieldReader<4>(key));
+  if (bits <= 16 * 64) return work(FieldReader<16>(key));
+  return work(FieldReader<128>(key));  // max_fields byte strings of 32 bytes
+}
+
+template <class WithReader>
+Report sort_job(Communicator& communicator, Job job, const Options& options,
+                const WithReader& with_reader) {
+  const Extent extent = begin(communicator, job, options);
+  Bytes positions;
+  if (job.has_positions) positions = add_positions(communicator, job, extent);
+  return with_reader([&](const auto& reader) {
+    return RankSort(communicator, reader, job, extent, options).run();
+  });
+}
+
+}  // namespace
+
+Part part_of(Communicator& communicator, std::uint64_t count, Balance balance) {
+  return extent_of(communicator, count).part(balance);
+}
+
+Report sort_host(Communicator& communicator, const Problem& problem, const HostOperands& operands,
+                 const Options& options) {
+  return sort_job(communicator, job_of(problem, operands, options), options,
+                  [&](const auto& work) { return with_number_reader(problem, work); });
+}
+
+Report sort_records_host(Communicator& communicator, const RecordProblem& problem,
+                         const RecordHostOperands& operands, const Options& options) {
+  return sort_job(communicator, job_of(problem, operands, options), options,
+                  [&](const auto& work) { return with_field_reader(problem.key, work); });
+}
+
+}  // namespace sortium::distributed

@@ -1,0 +1,174 @@
+// Ranks that are threads of one process.
+#include <fmt/format.h>
+
+#include <condition_variable>
+#include <cstring>
+#include <exception>
+#include <mutex>
+#include <sortium/distributed.hpp>
+#include <string>
+#include <thread>
+
+namespace sortium::distributed {
+
+namespace {
+
+// What the threads share: a barrier that ends early if a rank fails, and what each rank posted.
+class Group {
+ public:
+  Group(unsigned ranks, std::chrono::duration<double> timeout)
+      : timeout_(timeout), gathers(ranks), exchanges(ranks), arrived_(ranks) {}
+
+  // Returns when all ranks have arrived. Throws if one failed or is late.
+  void arrive(unsigned rank) {
+    std::unique_lock lock(mutex_);
+    throw_if_failed();
+    arrived_[rank] = true;
+    const auto turn = turn_;
+    if (++arrivals_ == arrived_.size()) return begin_turn();
+    const bool ended =
+        changed_.wait_for(lock, timeout_, [&] { return turn_ != turn || !failure_.empty(); });
+    if (turn_ != turn) return;
+    if (!ended && failure_.empty()) fail_locked(late_ranks());
+    throw_if_failed();
+  }
+
+  // Returns when all ranks have arrived, however long it takes: they are copying from each other's
+  // memory, which must not disappear meanwhile.
+  void finish() {
+    std::unique_lock lock(mutex_);
+    const auto turn = turn_;
+    if (++arrivals_ == arrived_.size()) return begin_turn();
+    changed_.wait(lock, [&] { return turn_ != turn; });
+  }
+
+  // Makes the other ranks throw. The first failure counts.
+  void fail(unsigned rank, const std::string& message, std::exception_ptr exception) {
+    const std::lock_guard lock(mutex_);
+    if (!first_) first_ = std::move(exception);
+    fail_locked(fmt::format("rank {} of {} failed: {}", rank, arrived_.size(), message));
+  }
+  [[nodiscard]] const std::exception_ptr& first() const { return first_; }
+
+ private:
+  void begin_turn() {
+    arrivals_ = 0;
+    arrived_.assign(arrived_.size(), false);
+    ++turn_;
+    changed_.notify_all();
+  }
+  void fail_locked(const std::string& message) {
+    if (failure_.empty()) failure_ = message;
+    changed_.notify_all();
+  }
+  void throw_if_failed() const {
+    if (!failure_.empty()) throw Error(ErrorCode::device_failed, failure_);
+  }
+  [[nodiscard]] std::string late_ranks() const {
+    std::string late;
+    for (std::size_t r = 0; r < arrived_.size(); ++r)
+      if (!arrived_[r]) late += fmt::format("{}{}", late.empty() ? "" : ", ", r);
+    return fmt::format("no answer within {} s from ranks {} of {}", timeout_.count(), late,
+                       arrived_.size());
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::chrono::duration<double> timeout_;
+  std::uint64_t turn_ = 0;
+  std::size_t arrivals_ = 0;
+  std::string failure_;
+  std::exception_ptr first_;
+
+ public:
+  // Posted before arrive(); read until finish().
+  std::vector<std::span<const std::byte>> gathers;
+  std::vector<const Exchange*> exchanges;
+
+ private:
+  std::vector<bool> arrived_;
+};
+
+class ThreadCommunicator final : public Communicator {
+ public:
+  ThreadCommunicator(Group& group, unsigned rank) : group_(group), rank_(rank) {}
+  [[nodiscard]] unsigned rank() const override { return rank_; }
+  [[nodiscard]] unsigned size() const override {
+    return static_cast<unsigned>(group_.gathers.size());
+  }
+
+  [[nodiscard]] std::vector<std::byte> all_gather(std::span<const std::byte> mine) override {
+    group_.gathers[rank_] = mine;
+    group_.arrive(rank_);
+    std::vector<std::byte> all;
+    std::exception_ptr failure;
+    try {
+      for (const auto& part : group_.gathers) all.insert(all.end(), part.begin(), part.end());
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    group_.finish();
+    if (failure) std::rethrow_exception(failure);
+    return all;
+  }
+
+  void exchange(const Exchange& mine) override {
+    group_.exchanges[rank_] = &mine;
+    group_.arrive(rank_);
+    const bool fits = receive(mine);
+    group_.finish();
+    if (!fits)
+      throw Error(
+          ErrorCode::invalid_argument,
+          fmt::format("exchange: rank {} expects other numbers of bytes than are sent to it",
+                      rank_));
+  }
+
+ private:
+  // Copies what the others send. Returns false if it is not what this rank expects.
+  bool receive(const Exchange& mine) const {
+    std::byte* to = mine.receive;
+    for (unsigned r = 0; r < size(); ++r) {
+      const Exchange& theirs = *group_.exchanges[r];
+      const std::uint64_t bytes = mine.receive_bytes[r];
+      if (theirs.send_bytes[rank_] != bytes) return false;
+      const std::byte* from = theirs.send;
+      for (unsigned before = 0; before < rank_; ++before) from += theirs.send_bytes[before];
+      if (bytes != 0) std::memcpy(to, from, bytes);
+      to += bytes;
+    }
+    return true;
+  }
+
+  Group& group_;
+  unsigned rank_;
+};
+
+}  // namespace
+
+void run_ranks(unsigned ranks, const std::function<void(Communicator&)>& work,
+               std::chrono::duration<double> timeout) {
+  if (ranks == 0) throw Error(ErrorCode::invalid_argument, "ranks is 0; at least 1 is needed");
+  Group group(ranks, timeout);
+  const auto run = [&](unsigned rank) {
+    ThreadCommunicator communicator(group, rank);
+    try {
+      work(communicator);
+    } catch (const std::exception& e) {
+      group.fail(rank, e.what(), std::current_exception());
+    } catch (...) {
+      group.fail(rank, "an exception without a message", std::current_exception());
+    }
+  };
+  std::vector<std::jthread> threads;
+  try {
+    for (unsigned r = 1; r < ranks; ++r) threads.emplace_back(run, r);
+    run(0);
+  } catch (const std::exception& e) {  // the system has no more threads
+    group.fail(0, e.what(), std::current_exception());
+  }
+  threads.clear();
+  if (group.first()) std::rethrow_exception(group.first());
+}
+
+}  // namespace sortium::distributed
