@@ -349,6 +349,7 @@ Job job_of(const Problem& p, const HostOperands& o, const Options& options) {
   const bool direct = p.keys_out && o.keys_in != o.keys_out &&
                       (p.payload != Payload::values || o.values_in != o.values_out);
   job.sort = [&, direct, has_second](const std::vector<std::byte*>& received, std::uint64_t count) {
+    if (count == 0) return;
     Problem local = p;
     local.count = count;
     local.keys_out = true;
