@@ -180,9 +180,9 @@ TEST(Host, ReturnedVectors) {
   char few[100] = "unchanged";
   detail::provide_pages(few, sizeof few);
   EXPECT_STREQ(few, "unchanged");
-  std::vector<std::uint32_t> used(1 << 20, 7);  // provided again, memory keeps its contents
+  std::vector<std::uint32_t> used(1 << 24, 7);  // provided again, memory keeps its contents
   detail::provide_pages(used.data(), used.size() * 4);
-  EXPECT_EQ(std::ranges::count(used, 7u), 1 << 20);
+  EXPECT_EQ(std::ranges::count(used, 7u), 1 << 24);
 }
 
 // Argument-dependent look-up of unqualified calls finds std's algorithms, too.

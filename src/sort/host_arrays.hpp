@@ -4,6 +4,7 @@
 #include <memory>
 #include <sortium/device.hpp>
 #include <sortium/host.hpp>
+#include <thread>
 #include <vector>
 
 namespace sortium {
@@ -15,6 +16,9 @@ namespace sortium {
 class HostArrays {
  public:
   explicit HostArrays(Device& device) : device_(device) {}
+  ~HostArrays() { wait_for_pages(); }
+  HostArrays(const HostArrays&) = delete;
+  HostArrays& operator=(const HostArrays&) = delete;
 
   // True if the device can use, in place, an array at `host` with elements of `element_bytes`.
   [[nodiscard]] bool can_adopt(const void* host, unsigned element_bytes) const;
@@ -41,11 +45,17 @@ class HostArrays {
   Memory scratch(std::uint64_t bytes);
 
   // Host to device. Throws Error(cancelled) if the caller sets options.stop meanwhile.
-  void write(Queue& queue, const Options& options = {}) const;
+  void write(Queue& queue, const Options& options = {});
   void sync(Queue& queue) const;  // waits, and makes the device's writes to adopted memory visible
-  void read(Queue& queue) const;  // device to host
+  void read(Queue& queue);        // device to host
 
  private:
+  // The pages of new output arrays are provided while the device is at work.
+  void start_providing_pages();
+  void wait_for_pages() {
+    if (pages_.joinable()) pages_.join();
+  }
+
   struct Array {
     const void* from;
     void* to;
@@ -57,6 +67,7 @@ class HostArrays {
   std::vector<std::unique_ptr<Buffer>>
       kept_;  // memory of cpu:0, adopted as another CPU device's scratch memory
   std::vector<Array> all_;
+  std::thread pages_;
 };
 
 }  // namespace sortium

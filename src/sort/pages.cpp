@@ -16,7 +16,8 @@ void detail::provide_pages(void* memory, std::uint64_t bytes) noexcept {
   constexpr std::uintptr_t page = 4096, piece = std::uintptr_t{1} << 24;
   const auto first = (reinterpret_cast<std::uintptr_t>(memory) + page - 1) / page * page;
   const auto end = (reinterpret_cast<std::uintptr_t>(memory) + bytes) / page * page;
-  if (first >= end) return;
+  // For less memory, starting threads takes longer than touching its pages.
+  if (first >= end || bytes < std::uint64_t{1} << 25) return;
   ::madvise(reinterpret_cast<void*>(first), end - first, MADV_HUGEPAGE);
   try {
     on_all_cores((end - first + piece - 1) / piece, [&](std::uint64_t i) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <sortium/host.hpp>
 #include <utility>
 
 #include "all_cores.hpp"
@@ -16,7 +17,9 @@ RecordBlocks::RecordBlocks(std::vector<Array> arrays, std::uint64_t count,
       whole_(count / block_records) {
   for (const auto& a : arrays_) {
     in_place_ = in_place_ || a.from == a.to;
-    spare_.push_back(std::make_unique_for_overwrite<std::byte[]>(spare * block_records * a.bytes));
+    const std::uint64_t bytes = spare * block_records * a.bytes;
+    spare_.push_back(std::make_unique_for_overwrite<std::byte[]>(bytes));
+    detail::provide_pages(spare_.back().get(), bytes);
   }
   is_free_.assign(whole_ + 1 + spare, false);
   input_released_ = in_place_ ? 0 : count;

@@ -94,7 +94,7 @@ class StagedRecords {
 
   // The problem that the device solves.
   [[nodiscard]] const RecordProblem& problem() const { return problem_; }
-  [[nodiscard]] const HostArrays& arrays() const { return arrays_; }
+  [[nodiscard]] HostArrays& arrays() { return arrays_; }
 
   // Allocates all memory that the sort needs. The operands refer to this object.
   [[nodiscard]] RecordOperands stage(std::uint64_t scratch_bytes) {
