@@ -1,7 +1,6 @@
 #include "host_arrays.hpp"
 
 #include <algorithm>
-#include <system_error>
 
 #include "host.hpp"
 #include "validate.hpp"
@@ -15,6 +14,7 @@ bool HostArrays::can_adopt(const void* host, unsigned element_bytes) const {
 
 Memory HostArrays::add(const void* from, void* to, std::uint64_t bytes, bool adopt) {
   if (bytes == 0) return {};
+  if (from == nullptr && to != nullptr && !adopt) pages_.add(to, bytes);
   void* const host = to != nullptr ? to : const_cast<void*>(from);
   all_.push_back(
       {from, to, bytes, adopt, adopt ? device_.adopt(host, bytes) : device_.allocate(bytes)});
@@ -48,23 +48,8 @@ Memory HostArrays::scratch(std::uint64_t bytes) {
   return add(nullptr, nullptr, bytes, false);
 }
 
-void HostArrays::start_providing_pages() {
-  constexpr std::uint64_t large = std::uint64_t{1} << 25;  // bytes: below, touching pages is fast
-  const auto is_new = [](const Array& a) {
-    return !a.adopted && a.from == nullptr && a.to != nullptr && a.bytes >= large;
-  };
-  if (std::ranges::none_of(all_, is_new)) return;
-  try {
-    pages_ = std::thread([this, is_new] {
-      for (const auto& a : all_)
-        if (is_new(a)) detail::provide_pages(a.to, a.bytes);
-    });
-  } catch (const std::system_error&) {  // without a thread, pages come when they are written
-  }
-}
-
 void HostArrays::write(Queue& queue, const Options& options) {
-  start_providing_pages();
+  pages_.start();
   constexpr std::uint64_t piece = std::uint64_t{1} << 28;  // bytes: some 10 ms
   for (const auto& a : all_) {
     if (a.adopted || a.from == nullptr) continue;
@@ -85,7 +70,7 @@ void HostArrays::sync(Queue& queue) const {
 }
 
 void HostArrays::read(Queue& queue) {
-  wait_for_pages();
+  pages_.wait();
   for (const auto& a : all_)
     if (!a.adopted && a.to != nullptr) queue.read(a.to, a.buffer->memory(), a.bytes);
 }

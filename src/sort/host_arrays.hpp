@@ -4,8 +4,9 @@
 #include <memory>
 #include <sortium/device.hpp>
 #include <sortium/host.hpp>
-#include <thread>
 #include <vector>
+
+#include "pages.hpp"
 
 namespace sortium {
 
@@ -16,9 +17,6 @@ namespace sortium {
 class HostArrays {
  public:
   explicit HostArrays(Device& device) : device_(device) {}
-  ~HostArrays() { wait_for_pages(); }
-  HostArrays(const HostArrays&) = delete;
-  HostArrays& operator=(const HostArrays&) = delete;
 
   // True if the device can use, in place, an array at `host` with elements of `element_bytes`.
   [[nodiscard]] bool can_adopt(const void* host, unsigned element_bytes) const;
@@ -50,12 +48,6 @@ class HostArrays {
   void read(Queue& queue);        // device to host
 
  private:
-  // The pages of new output arrays are provided while the device is at work.
-  void start_providing_pages();
-  void wait_for_pages() {
-    if (pages_.joinable()) pages_.join();
-  }
-
   struct Array {
     const void* from;
     void* to;
@@ -67,7 +59,7 @@ class HostArrays {
   std::vector<std::unique_ptr<Buffer>>
       kept_;  // memory of cpu:0, adopted as another CPU device's scratch memory
   std::vector<Array> all_;
-  std::thread pages_;
+  OutputPages pages_;
 };
 
 }  // namespace sortium
