@@ -126,7 +126,7 @@ TEST_F(Cli, AQuadraticSortWarnsAndCanBeInterrupted) {
 
 // A signal ends a long sort in ranges cleanly: the library gives up after at most a range.
 TEST_F(Cli, ASortInRangesCanBeInterrupted) {
-  std::vector<std::uint64_t> keys(std::size_t{1} << 22);
+  std::vector<std::uint64_t> keys(std::size_t{1} << 23);
   std::iota(keys.begin(), keys.end(), 0u);
   write("many.u64", bytes_of(keys));
   const auto before = files();

@@ -426,7 +426,7 @@ TEST(Ranges, RefuseTooLittleMemory) {
 TEST(Ranges, ReportThemselves) {
   auto keys = random_keys();
   const auto report = sortium::sort(
-      keys, {.device = test_device()->info().id, .algorithm = "lsd", .max_device_bytes = little});
+      keys, {.device = test_device()->info().id, .algorithm = "lsd", .max_device_bytes = 2 * little});
   EXPECT_TRUE(std::ranges::is_sorted(keys));
   EXPECT_EQ(report.device, test_device()->info().name);
   EXPECT_EQ(report.algorithm, "lsd");
