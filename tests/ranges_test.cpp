@@ -27,7 +27,6 @@ using Bytes = std::vector<std::byte>;
 struct SortedRuns {
   std::vector<std::vector<int>> runs;
   [[nodiscard]] std::size_t count() const { return runs.size(); }
-  [[nodiscard]] std::uint64_t length(std::size_t run) const { return runs[run].size(); }
   [[nodiscard]] int key(std::size_t run, std::uint64_t i) const { return runs[run][i]; }
   [[nodiscard]] bool before(std::size_t run, std::uint64_t i, int key, bool or_equal) const {
     return runs[run][i] < key || (or_equal && runs[run][i] == key);
@@ -48,10 +47,20 @@ TEST(SplitRuns, AgreesWithMergingAtEveryRank) {
       for (const int key : sorted.runs[r]) merged.emplace_back(key, r);
     }
     std::ranges::sort(merged);
-    std::vector<std::uint64_t> expected(sorted.runs.size(), 0);
+    const std::vector<std::uint64_t> none(sorted.runs.size(), 0);
+    std::vector<std::uint64_t> all, expected = none;
+    for (const auto& run : sorted.runs) all.push_back(run.size());
+    std::vector<std::vector<std::uint64_t>> known;
     for (std::uint64_t rank = 0; rank <= merged.size(); ++rank) {
-      ASSERT_EQ(split_runs(sorted, rank), expected) << "rank " << rank << " of " << merged.size();
+      known.push_back(split_runs(sorted, rank, none, all));
+      ASSERT_EQ(known.back(), expected) << "rank " << rank << " of " << merged.size();
       if (rank < merged.size()) ++expected[merged[rank].second];
+    }
+    // Between known splits.
+    for (std::uint64_t rank = 0; rank <= merged.size(); ++rank) {
+      const auto& low = known[rank - random.below(rank + 1)];
+      const auto& high = known[rank + random.below(merged.size() - rank + 1)];
+      ASSERT_EQ(split_runs(sorted, rank, low, high), known[rank]) << "rank " << rank;
     }
   }
 }
@@ -426,7 +435,8 @@ TEST(Ranges, RefuseTooLittleMemory) {
 TEST(Ranges, ReportThemselves) {
   auto keys = random_keys();
   const auto report = sortium::sort(
-      keys, {.device = test_device()->info().id, .algorithm = "lsd", .max_device_bytes = 2 * little});
+      keys,
+      {.device = test_device()->info().id, .algorithm = "lsd", .max_device_bytes = 2 * little});
   EXPECT_TRUE(std::ranges::is_sorted(keys));
   EXPECT_EQ(report.device, test_device()->info().name);
   EXPECT_EQ(report.algorithm, "lsd");

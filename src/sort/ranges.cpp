@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <bit>
 #include <map>
 #include <numeric>
 
@@ -135,7 +136,6 @@ class RunKeys {
       : words_(words_of(problem.key)), blocks_(blocks), runs_(runs) {}
 
   [[nodiscard]] std::size_t count() const { return runs_.size(); }
-  [[nodiscard]] std::uint64_t length(std::size_t run) const { return runs_[run].count; }
   [[nodiscard]] std::vector<std::uint64_t> key(std::size_t run, std::uint64_t index) const {
     std::vector<std::uint64_t> words(words_.size());
     for (std::size_t w = 0; w < words.size(); ++w) words[w] = word(w, run, index);
@@ -310,10 +310,16 @@ class RangeSort {
     splits_.front().assign(runs_.size(), 0);
     for (const auto& run : runs_) splits_.back().push_back(run.count);
     const RunKeys keys(problem_, *blocks_, runs_);
-    on_all_cores(shape_.ranges() - 1, [&](std::uint64_t i) {
-      check_stop(options_);
-      splits_[i + 1] = split_runs(keys, first_of(i + 1));
-    });
+    // Each round finds the splits in the middle between those that are known.
+    const std::uint64_t ranges = shape_.ranges();
+    for (std::uint64_t step = std::bit_ceil(ranges) / 2; step != 0; step /= 2)
+      on_all_cores(ceil_div(ranges, 2 * step), [&](std::uint64_t i) {
+        const std::uint64_t range = (2 * i + 1) * step;
+        if (range >= ranges) return;
+        check_stop(options_);
+        splits_[range] = split_runs(keys, first_of(range), splits_[range - step],
+                                    splits_[std::min(range + step, ranges)]);
+      });
   }
 
   void sort_ranges() {

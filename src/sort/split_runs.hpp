@@ -9,17 +9,21 @@
 namespace sortium {
 
 // Returns for each run how many of its records are among the first `rank` of the merged order.
+// `low` and `high` are the results for a lower and a higher rank, or none and all of each run's
+// records.
 //
-// `Runs` has count(), length(run), key(run, index), and before(run, index, key), which is true if
+// `Runs` has count(), key(run, index), and before(run, index, key), which is true if
 // that record's key is less than `key`; with `or_equal` also if it is equal. Takes some 2 log2(N)
 // rounds with a binary search in every run: each round compares all runs with a record that is
 // drawn from those still undecided, as in quickselect.
 template <class Runs>
-[[nodiscard]] std::vector<std::uint64_t> split_runs(const Runs& runs, std::uint64_t rank) {
+[[nodiscard]] std::vector<std::uint64_t> split_runs(const Runs& runs, std::uint64_t rank,
+                                                    std::vector<std::uint64_t> low,
+                                                    std::vector<std::uint64_t> high) {
   const std::size_t count = runs.count();
-  std::vector<std::uint64_t> low(count, 0), high(count), cut(count);
+  std::vector<std::uint64_t> cut(count);
   std::uint64_t undecided = 0, decided = 0;  // decided: records known to be among the first
-  for (std::size_t r = 0; r < count; ++r) undecided += high[r] = runs.length(r);
+  for (std::size_t r = 0; r < count; ++r) decided += low[r], undecided += high[r] - low[r];
 
   std::uint64_t random = rank * 0x9e3779b97f4a7c15u + 1;
   while (decided < rank && decided + undecided > rank) {
