@@ -14,15 +14,26 @@ from . import _native
 
 
 class Method(NamedTuple):
-    """How to sort: algorithm, and the most scratch memory in bytes (0: no limit)."""
+    """How to sort: algorithm, the most scratch memory in bytes (0: no limit), and the most device
+    memory for arrays in host memory (0: 7/8 of what is free)."""
 
     algorithm: str = "auto"
     max_scratch: int = 0
+    max_device: int = 0
+
+    def of_device(self) -> tuple[str, str, int]:
+        """The arguments of a plan on device memory."""
+        if self.max_device:
+            raise ValueError(
+                f"max_device is {self.max_device}; it is for arrays in host memory, and this array "
+                "is in a device's"
+            )
+        return self.algorithm, "", self.max_scratch
 
 
 @functools.lru_cache(maxsize=256)
 def _options(device: str, method: Method) -> _native.Options:
-    return _native.Options(device, method.algorithm, "", method.max_scratch)
+    return _native.Options(device, method.algorithm, "", method.max_scratch, method.max_device)
 
 
 class HostPlace:
@@ -168,7 +179,7 @@ class QueuePlace:
         offsets: Any = None,
     ) -> None:
         m = self._memory
-        plan = self._plan(_native.Plan, problem, method.algorithm, "", method.max_scratch)
+        plan = self._plan(_native.Plan, problem, *method.of_device())
         scratch = self._scratch(keys_in, plan.scratch_bytes)
         plan.run(
             self.queue, m(keys_in), m(keys_out), m(values_in), m(values_out), m(scratch), m(offsets)
@@ -186,7 +197,7 @@ class QueuePlace:
     ) -> None:
         m = self._memory
         plan = _native.RecordPlan(
-            self.device, _native.RecordProblem(**problem), method.algorithm, "", method.max_scratch
+            self.device, _native.RecordProblem(**problem), *method.of_device()
         )
         scratch = self._scratch(columns_in[0], plan.scratch_bytes)
         plan.run(

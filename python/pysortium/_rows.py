@@ -50,7 +50,21 @@ def order_of(descending: bool, nan: str, zeros: str, bits: tuple | None) -> Orde
     return Order(bool(descending), nan, zeros, begin, end)
 
 
-def method_of(algorithm: str | None, max_scratch: int | None, stable: bool = True) -> Method:
+def _limit_of(name: str, limit: int | None) -> int:
+    """The limit in bytes; 0: none is given."""
+    if limit is None:
+        return 0
+    if operator.index(limit) < 1:
+        raise ValueError(f"{name} is {limit}; a number of bytes from 1 on is needed")
+    return operator.index(limit)
+
+
+def method_of(
+    algorithm: str | None,
+    max_scratch: int | None,
+    stable: bool = True,
+    max_device: int | None = None,
+) -> Method:
     """Checks how to sort. ValueError if `algorithm` is unknown, or is not stable although `stable`
     is set."""
     if algorithm is None:
@@ -69,11 +83,9 @@ def method_of(algorithm: str | None, max_scratch: int | None, stable: bool = Tru
             raise ValueError(
                 f"algorithm is {algorithm!r}, which is not stable; pass stable=False to use it"
             )
-    if max_scratch is None:
-        return Method(algorithm)
-    if operator.index(max_scratch) < 1:
-        raise ValueError(f"max_scratch is {max_scratch}; a number of bytes from 1 on is needed")
-    return Method(algorithm, operator.index(max_scratch))
+    return Method(
+        algorithm, _limit_of("max_scratch", max_scratch), _limit_of("max_device", max_device)
+    )
 
 
 def index_dtype_of(index_dtype: Any, count: int, kind: Kind) -> str:

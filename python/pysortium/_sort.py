@@ -29,6 +29,7 @@ def sort(
     algorithm: str | None = None,
     out: Any = None,
     max_scratch: int | None = None,
+    max_device: int | None = None,
 ) -> Any:
     """Return a sorted copy of an array.
 
@@ -59,6 +60,9 @@ def sort(
         Receives the result: shape and dtype as x. May be x.
     max_scratch : int, optional
         The most scratch memory in bytes.
+    max_device : int, optional
+        For arrays in host memory that another device sorts: the most memory of that device, in
+        bytes; 7/8 of what is free if it is not given. A larger list is sorted in ranges.
 
     Returns
     -------
@@ -92,6 +96,7 @@ def sort(
         and algorithm is None
         and bits is None
         and max_scratch is None
+        and max_device is None
         and nan == "last"
         and zeros == "tied"
     ):
@@ -101,7 +106,7 @@ def sort(
         if result is not None:
             return result
     order, method = order_of(descending, nan, zeros, bits), method_of(
-        algorithm, max_scratch, stable
+        algorithm, max_scratch, stable, max_device
     )
     kind, x = kind_of(x)
     if _records.has_fields(x):
@@ -130,6 +135,7 @@ def argsort(
     algorithm: str | None = None,
     out: Any = None,
     max_scratch: int | None = None,
+    max_device: int | None = None,
 ) -> Any:
     """Return the positions that sort an array along an axis.
 
@@ -159,6 +165,7 @@ def argsort(
         and algorithm is None
         and bits is None
         and max_scratch is None
+        and max_device is None
         and index_dtype is None
         and nan == "last"
         and zeros == "tied"
@@ -169,7 +176,7 @@ def argsort(
         if result is not None:
             return result
     order, method = order_of(descending, nan, zeros, bits), method_of(
-        algorithm, max_scratch, stable
+        algorithm, max_scratch, stable, max_device
     )
     kind, x = kind_of(x)
     if _records.has_fields(x):
@@ -197,6 +204,7 @@ def sort_pairs(
     device: str | None = None,
     algorithm: str | None = None,
     max_scratch: int | None = None,
+    max_device: int | None = None,
 ) -> SortedPairs:
     """Sort keys, and arrange any number of arrays in the same order.
 
@@ -225,7 +233,9 @@ def sort_pairs(
     >>> print(keys, names)
     [1 2] ['a' 'b']
     """
-    order, method = order_of(descending, nan, zeros, bits), method_of(algorithm, max_scratch)
+    order, method = order_of(descending, nan, zeros, bits), method_of(
+        algorithm, max_scratch, max_device=max_device
+    )
     rows = _one_row(keys, order, device, "keys")
     columns = [_values_of(rows, v, i) for i, v in enumerate(values)]
     if not columns:

@@ -144,14 +144,15 @@ void bind_problem(nb::module_& m) {
       .def(
           "__init__",
           [](Options* o, std::string device, std::string algorithm, std::string parameters,
-             std::uint64_t max_scratch_bytes) {
+             std::uint64_t max_scratch_bytes, std::uint64_t max_device_bytes) {
             new (o) Options{.device = std::move(device),
                             .algorithm = std::move(algorithm),
                             .parameters = std::move(parameters),
-                            .max_scratch_bytes = max_scratch_bytes};
+                            .max_scratch_bytes = max_scratch_bytes,
+                            .max_device_bytes = max_device_bytes};
           },
           "device"_a = "cpu:0", "algorithm"_a = "auto", "parameters"_a = "",
-          "max_scratch_bytes"_a = 0);
+          "max_scratch_bytes"_a = 0, "max_device_bytes"_a = 0);
 }
 
 }  // namespace pysortium

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import pysortium as ps
+from pysortium._places import Method
 
 x = np.arange(12.0).reshape(3, 4)
 read_only = np.arange(4.0)
@@ -40,6 +41,7 @@ read_only.flags.writeable = False
         (lambda: ps.sort(x, algorithm=3), TypeError, "3"),
         (lambda: ps.sort(x, algorithm="bitonic"), ValueError, "stable=False"),
         (lambda: ps.sort(x, max_scratch=0), ValueError, "max_scratch is 0"),
+        (lambda: ps.argsort(x, max_device=0), ValueError, "max_device is 0"),
         (lambda: ps.sort(x, device="gpu:7"), ValueError, "gpu:7"),
         (lambda: ps.sort(x, out=np.empty(3)), ValueError, "out has shape"),
         (lambda: ps.sort(x, out=np.empty((3, 4), "f4")), TypeError, "out has dtype"),
@@ -92,6 +94,12 @@ def test_exception(call, kind, words):
 def test_too_little_scratch_memory():
     with pytest.raises((MemoryError, ValueError), match="scratch"):
         ps.sort(np.random.default_rng(0).random(1_000_000), max_scratch=1)
+
+
+def test_limit_of_device_memory_is_for_host_memory():
+    assert Method("lsd", 5).of_device() == ("lsd", "", 5)
+    with pytest.raises(ValueError, match="max_device is 9"):
+        Method(max_device=9).of_device()
 
 
 def test_device_error_is_a_runtime_error():

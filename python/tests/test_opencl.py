@@ -40,6 +40,8 @@ def test_sort(queue, dtype, shape):
         ps.argsort(on_device, index_dtype="uint32").get(), np.argsort(x, kind="stable").astype("u4")
     )
     same(on_device.get(), x)
+    with pytest.raises(ValueError, match="max_device is 9"):
+        ps.sort(on_device, max_device=9)
 
 
 def test_other_functions(queue):

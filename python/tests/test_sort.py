@@ -203,6 +203,23 @@ def test_algorithm_and_scratch():
     same(ps.argsort(x, max_scratch=600_000), np.argsort(x, kind="stable"))
 
 
+def test_limit_of_device_memory():
+    x = np.random.default_rng(0).integers(0, 1000, 100000).astype("i4")
+    for device in ps.devices():
+        same(ps.sort(x, device=device.id, max_device=200_000), np.sort(x))
+        same(
+            ps.argsort(x, device=device.id, max_device=300_000, index_dtype="uint32"),
+            np.argsort(x, kind="stable").astype("u4"),
+        )
+        keys, (values,) = ps.sort_pairs(x, x[::-1].copy(), device=device.id, max_device=300_000)
+        order = np.argsort(x, kind="stable")
+        same(keys, x[order])
+        same(values, x[::-1][order])
+        if device.id != "cpu:0":
+            with pytest.raises(ValueError, match="max_device_bytes is 9"):
+                ps.sort(x, device=device.id, max_device=9)
+
+
 def test_threads_share_everything():
     x = np.random.default_rng(0).random(50000)
     expected = np.argsort(x, kind="stable")
