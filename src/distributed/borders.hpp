@@ -63,6 +63,7 @@ struct Border {
     before_bucket,  // all records of the bucket lie right
     after_bucket,   // all records of the bucket lie left
     at_value,
+    among_ties,  // the same, and all records of the bucket have this value
   };
   std::uint64_t bucket = 0;
   Place place = Place::at_value;
@@ -136,6 +137,12 @@ class Borders {
   static std::uint64_t end_of(const Interval& i, std::span<const Key> sorted) {
     return i.has_high ? std::ranges::lower_bound(sorted, i.high) - sorted.begin() : sorted.size();
   }
+  // True if the bucket's boundaries leave only one key.
+  [[nodiscard]] bool has_one_value(std::uint64_t bucket) const {
+    if (bucket == 0 || bucket == boundaries_.size()) return false;
+    Key next = boundaries_[bucket - 1];
+    return next.increment() && next == boundaries_[bucket];
+  }
   void add_bracket(const std::vector<Key>& samples, std::uint64_t target);
   void add_quantiles(const std::vector<Key>& samples);
 
@@ -187,8 +194,7 @@ void Borders<Key>::set_first_samples(std::vector<Key> samples) {
       if (target > 0 && target < total_) add_bracket(samples, target);
   }
   std::ranges::sort(boundaries_);
-  const auto rest = std::ranges::unique(boundaries_);
-  boundaries_.erase(rest.begin(), rest.end());
+  boundaries_.erase(std::unique(boundaries_.begin(), boundaries_.end()), boundaries_.end());
 }
 
 template <class Key>
@@ -206,6 +212,8 @@ void Borders<Key>::set_bucket_counts(std::span<const std::uint64_t> counts) {
       borders_[b].place = Place::before_bucket;
     } else if (target == before + counts[bucket]) {
       borders_[b].place = Place::after_bucket;
+    } else if (has_one_value(bucket)) {
+      borders_[b] = {bucket, Place::among_ties, boundaries_[bucket - 1], target - before};
     } else {
       if (open_buckets_.empty() || open_buckets_.back() != bucket) open_buckets_.push_back(bucket);
       Interval interval{.count = counts[bucket]};
@@ -256,8 +264,7 @@ void Borders<Key>::set_splitters(std::vector<Key> samples) {
     if (o.interval.has_high) samples.push_back(o.interval.high);
   }
   std::ranges::sort(samples);
-  const auto rest = std::ranges::unique(samples);
-  samples.erase(rest.begin(), rest.end());
+  samples.erase(std::unique(samples.begin(), samples.end()), samples.end());
   splitters_ = std::move(samples);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -19,26 +20,84 @@ void with_id_type(std::uint64_t largest, const Work& work) {
   work(std::uint32_t{});
 }
 
-// Copies each element to the next place of its bucket. `next` has each bucket's first place.
+// Records that are processed together, so that their ids and copies stay in the cache.
+inline constexpr std::uint64_t block_records = 2048;
+
+// Returns element i of the column.
+template <class T>
+[[nodiscard]] T element_at(const std::byte* data, std::uint64_t i) {
+  T element;
+  std::memcpy(&element, data + i * sizeof(T), sizeof(T));
+  return element;
+}
+
+// Copies each element to the next place of its bucket. Elements go to a buffer for each bucket
+// first: without branches, and without waiting for the bucket's last place to be stored.
+template <class T, unsigned buckets, class Id>
+void scatter_to_few(const std::byte* from, std::byte* to, const Id* ids, std::uint64_t count,
+                    std::vector<std::uint64_t>& next) {
+  std::array<std::array<T, block_records + 1>, buckets> buffers;
+  for (std::uint64_t begin = 0; begin < count; begin += block_records) {
+    const std::uint64_t end = std::min(begin + block_records, count);
+    std::array<std::uint64_t, buckets> lengths{};
+    for (std::uint64_t i = begin; i < end; ++i) {
+      const T element = element_at<T>(from, i);
+      for (unsigned b = 0; b < buckets; ++b) {
+        buffers[b][lengths[b]] = element;
+        lengths[b] += ids[i] == b ? 1 : 0;
+      }
+    }
+    for (unsigned b = 0; b < buckets; ++b) {
+      std::memcpy(to + next[b] * sizeof(T), buffers[b].data(), lengths[b] * sizeof(T));
+      next[b] += lengths[b];
+    }
+  }
+}
+
+template <class T, class Id>
+void scatter_numbers(const std::byte* from, std::byte* to, const Id* ids, std::uint64_t count,
+                     std::vector<std::uint64_t>& next, std::size_t buckets) {
+  switch (buckets) {
+    case 1:
+      std::memcpy(to + next[0] * sizeof(T), from, count * sizeof(T));
+      return;
+    case 2:
+      return scatter_to_few<T, 2>(from, to, ids, count, next);
+    case 3:
+      return scatter_to_few<T, 3>(from, to, ids, count, next);
+    case 4:
+      return scatter_to_few<T, 4>(from, to, ids, count, next);
+    case 5:
+      return scatter_to_few<T, 5>(from, to, ids, count, next);
+    default:
+      for (std::uint64_t i = 0; i < count; ++i) {
+        const T element = element_at<T>(from, i);
+        std::memcpy(to + next[ids[i]]++ * sizeof(T), &element, sizeof(T));
+      }
+  }
+}
+
+// Copies each element to the next place of its bucket. `begins` has each bucket's first place, and
+// the end of the last one.
 template <class Id>
 void scatter(const ConstColumn& from, std::byte* to, const Id* ids, std::uint64_t count,
-             std::vector<std::uint64_t> next) {
-  const auto copy_all = [&](auto size) {
-    const unsigned bytes = size == 0 ? from.bytes : size;
-    for (std::uint64_t i = 0; i < count; ++i)
-      std::memcpy(to + next[ids[i]]++ * bytes, from.data + i * bytes, bytes);
-  };
-  switch (from.bytes) {
+             const std::vector<std::uint64_t>& begins) {
+  std::vector<std::uint64_t> next = begins;
+  const std::size_t buckets = begins.size() - 1;
+  switch (count == 0 ? 0 : from.bytes) {
+    case 0:
+      return;
     case 1:
-      return copy_all(std::integral_constant<unsigned, 1>{});
+      return scatter_numbers<std::uint8_t>(from.data, to, ids, count, next, buckets);
     case 2:
-      return copy_all(std::integral_constant<unsigned, 2>{});
+      return scatter_numbers<std::uint16_t>(from.data, to, ids, count, next, buckets);
     case 4:
-      return copy_all(std::integral_constant<unsigned, 4>{});
+      return scatter_numbers<std::uint32_t>(from.data, to, ids, count, next, buckets);
     case 8:
-      return copy_all(std::integral_constant<unsigned, 8>{});
+      return scatter_numbers<std::uint64_t>(from.data, to, ids, count, next, buckets);
     default:
-      return copy_all(std::integral_constant<unsigned, 0>{});
+      for (std::uint64_t i = 0; i < count; ++i)
+        std::memcpy(to + next[ids[i]]++ * from.bytes, from.data + i * from.bytes, from.bytes);
   }
 }
 
@@ -75,7 +134,8 @@ class Partition {
   [[nodiscard]] std::vector<Key> keys_of(const std::vector<std::uint64_t>& buckets) const;
 
   // Divides the buckets that have borders inside. `left` has, for each border, how many of its ties
-  // on this rank lie left. Returns, for each border, how many of this rank's records lie left.
+  // on this rank lie left; 0 without ties. Returns, for each border, how many of this rank's
+  // records lie left.
   std::vector<std::uint64_t> divide_at(const std::vector<Border<Key>>& borders,
                                        const std::vector<std::uint64_t>& left);
 
@@ -84,7 +144,8 @@ class Partition {
 
  private:
   template <class Id>
-  void classify(const std::vector<Key>& boundaries, Id* ids);
+  void classify(const std::vector<Key>& boundaries, std::uint64_t begin, std::uint64_t end,
+                Id* ids) const;
   template <class Id>
   void number_pieces(std::span<const Border<Key>> borders, std::span<const std::uint64_t> left,
                      std::uint64_t begin, std::span<Id> ids) const;
@@ -103,35 +164,51 @@ class Partition {
   std::vector<Bytes> divided_;
 };
 
-// Writes each record's bucket into `ids`, and counts the buckets.
+// Comparing with all of a few boundaries is faster than a search, whose branches mispredict.
+inline constexpr std::size_t few_boundaries = 8;
+
+// Returns how many of the boundaries are not larger than the key.
+template <class Key>
+[[nodiscard]] std::size_t bucket_of(const Key& key, const std::vector<Key>& boundaries) {
+  std::size_t length = boundaries.size(), bucket = 0;
+  if (length <= few_boundaries) {
+    for (const auto& boundary : boundaries) bucket += key < boundary ? 0 : 1;
+    return bucket;
+  }
+  while (length > 0) {
+    const std::size_t half = length / 2;
+    const bool right = !(key < boundaries[bucket + half]);
+    bucket = right ? bucket + half + 1 : bucket;
+    length = right ? length - half - 1 : half;
+  }
+  return bucket;
+}
+
+// Writes the buckets of the records from `begin` to `end`.
 template <class Reader>
 template <class Id>
-void Partition<Reader>::classify(const std::vector<Key>& boundaries, Id* ids) {
-  // Comparing with all of a few boundaries is faster than a search, whose branches mispredict.
-  constexpr std::size_t few_boundaries = 8;
-  const std::size_t all = boundaries.size();
-  if (all <= few_boundaries) {
-    for (std::uint64_t i = 0; i < count_; ++i) {
-      const Key key = reader_(columns_, i);
-      Id bucket = 0;
-      for (std::size_t b = 0; b < all; ++b)
-        bucket = static_cast<Id>(bucket + (key < boundaries[b] ? 0 : 1));
-      ids[i] = bucket;
-    }
-  } else {
-    for (std::uint64_t i = 0; i < count_; ++i) {
-      const Key key = reader_(columns_, i);
-      const Key* first = boundaries.data();
-      for (std::size_t length = all; length > 0;) {
-        const std::size_t half = length / 2;
-        const bool right = !(key < first[half]);
-        first = right ? first + half + 1 : first;
-        length = right ? length - half - 1 : half;
-      }
-      ids[i] = static_cast<Id>(first - boundaries.data());
-    }
+void Partition<Reader>::classify(const std::vector<Key>& boundaries, std::uint64_t begin,
+                                 std::uint64_t end, Id* ids) const {
+  if constexpr (sizeof(Id) == 1 && Reader::counts_boundaries)
+    if (boundaries.size() <= few_boundaries)
+      return reader_.count_boundaries(columns_, begin, end, boundaries, ids);
+  for (std::uint64_t i = begin; i < end; ++i)
+    ids[i - begin] = static_cast<Id>(bucket_of(reader_(columns_, i), boundaries));
+}
+
+// Adds the numbers of records of each bucket to `counts`.
+template <class Id>
+void count_ids(const Id* ids, std::uint64_t count, std::vector<std::uint64_t>& counts) {
+  if (counts.size() > few_boundaries + 1) {
+    for (std::uint64_t i = 0; i < count; ++i) ++counts[ids[i]];
+    return;
   }
-  for (std::uint64_t i = 0; i < count_; ++i) ++counts_[ids[i]];
+  for (std::size_t b = 0; b < counts.size(); ++b) {
+    std::uint16_t sum = 0;  // enough for a block; the compiler vectorises it
+    for (std::uint64_t i = 0; i < count; ++i)
+      sum = static_cast<std::uint16_t>(sum + (ids[i] == b ? 1 : 0));
+    counts[b] += sum;
+  }
 }
 
 template <class Reader>
@@ -142,7 +219,11 @@ void Partition<Reader>::divide(const std::vector<Key>& boundaries) {
     using Id = decltype(type);
     const Bytes ids(count_ * sizeof(Id));
     auto* const id = reinterpret_cast<Id*>(ids.data());
-    classify(boundaries, id);
+    for (std::uint64_t begin = 0; begin < count_; begin += block_records) {
+      const std::uint64_t end = std::min(begin + block_records, count_);
+      classify(boundaries, begin, end, id + begin);
+      count_ids(id + begin, end - begin, counts_);
+    }
     begins_ = begins_of(counts_);
     for (std::size_t c = 0; c < columns_.size(); ++c)
       scatter(columns_[c], divided_[c].data(), id, count_, begins_);
@@ -214,7 +295,8 @@ std::vector<std::uint64_t> Partition<Reader>::divide_at(const std::vector<Border
   for (std::size_t b = 0; b < borders.size();) {
     const std::uint64_t bucket = borders[b].bucket;
     if (borders[b].place != Place::at_value) {
-      cuts.push_back(begins_[bucket + (borders[b].place == Place::after_bucket ? 1 : 0)]);
+      const bool is_after = borders[b].place == Place::after_bucket;
+      cuts.push_back(is_after ? begins_[bucket + 1] : begins_[bucket] + left[b]);
       ++b;
       continue;
     }

@@ -1,11 +1,8 @@
 // Sorts a divided list: finds the exact borders, sends every record to its rank, sorts there.
 #include <fmt/format.h>
-#include <sys/mman.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <functional>
-#include <new>
 #include <numeric>
 #include <sortium/distributed.hpp>
 #include <sortium/plan.hpp>
@@ -21,21 +18,6 @@
 #include "partition.hpp"
 
 namespace sortium::distributed {
-
-Bytes::Bytes(std::uint64_t size) {
-  constexpr std::uint64_t huge_page = 1 << 21;
-  if (size == 0) return;
-  if (size < 8 * huge_page) {
-    memory_.reset(static_cast<std::byte*>(std::malloc(size)));
-  } else {
-    const std::uint64_t rounded = (size + huge_page - 1) / huge_page * huge_page;
-    memory_.reset(static_cast<std::byte*>(std::aligned_alloc(huge_page, rounded)));
-    // Fresh memory costs a page fault for every 4 KiB otherwise; a refusal does no harm.
-    if (memory_) ::madvise(memory_.get(), rounded, MADV_HUGEPAGE);
-  }
-  if (!memory_) throw std::bad_alloc();
-}
-void Bytes::Free::operator()(std::byte* memory) const { std::free(memory); }
 
 namespace {
 
@@ -185,13 +167,17 @@ class RankSort {
 
   // Returns, for each border, how many of this rank's records that tie with its value lie left.
   std::vector<std::uint64_t> ties_left(const std::vector<Key>& candidates) {
+    using Place = typename Border<Key>::Place;
     const auto& borders = borders_.borders();
-    std::vector<std::uint64_t> ties(borders.size()), before(borders.size());
+    std::vector<std::uint64_t> ties(borders.size()), before;
     for (std::size_t b = 0; b < borders.size(); ++b) {
-      if (borders[b].place != Border<Key>::Place::at_value) continue;
-      const auto equal = std::equal_range(candidates.begin(), candidates.end(), borders[b].value);
-      before[b] = ties[b] = static_cast<std::uint64_t>(equal.second - equal.first);
+      if (borders[b].place == Place::among_ties) ties[b] = partition_.counts()[borders[b].bucket];
+      if (borders[b].place == Place::at_value) {
+        const auto equal = std::equal_range(candidates.begin(), candidates.end(), borders[b].value);
+        ties[b] = static_cast<std::uint64_t>(equal.second - equal.first);
+      }
     }
+    before = ties;
     communicator_.exclusive_sum(before);
     for (std::size_t b = 0; b < borders.size(); ++b) {
       const std::uint64_t target = borders[b].ties_left;
