@@ -31,49 +31,54 @@ template <class T>
   return element;
 }
 
-// Copies each element to the next place of its bucket. Elements go to a buffer for each bucket
-// first: without branches, and without waiting for the bucket's last place to be stored.
-template <class T, unsigned buckets, class Id>
+// The numbers of records of a block in each of a few buckets, in one word. Compilers make branches
+// of counters in an array if there are few, and random buckets mispredict these.
+class PackedCounts {
+ public:
+  static constexpr std::size_t max_buckets = 5;
+
+  // Counts one more record of the bucket, and returns how many it had before.
+  std::uint64_t add(unsigned bucket) {
+    const std::uint64_t before = (*this)[bucket];
+    word_ += std::uint64_t{1} << (bucket * bits);
+    return before;
+  }
+  std::uint64_t operator[](unsigned bucket) const { return word_ >> (bucket * bits) & mask; }
+
+ private:
+  static constexpr unsigned bits = 12;
+  static constexpr std::uint64_t mask = (1 << bits) - 1;
+  static_assert(block_records <= mask && max_buckets * bits <= 64);
+  std::uint64_t word_ = 0;
+};
+
+// Copies each element to the next place of its bucket; at most PackedCounts::max_buckets buckets.
+// Elements go to a buffer for each bucket first.
+template <class T, class Id>
 void scatter_to_few(const std::byte* from, std::byte* to, const Id* ids, std::uint64_t count,
                     std::vector<std::uint64_t>& next) {
-  std::array<std::array<T, block_records + 1>, buckets> buffers;
+  std::array<T, PackedCounts::max_buckets * block_records> buffers;
   for (std::uint64_t begin = 0; begin < count; begin += block_records) {
     const std::uint64_t end = std::min(begin + block_records, count);
-    std::array<std::uint64_t, buckets> lengths{};
-    for (std::uint64_t i = begin; i < end; ++i) {
-      const T element = element_at<T>(from, i);
-      for (unsigned b = 0; b < buckets; ++b) {
-        buffers[b][lengths[b]] = element;
-        lengths[b] += ids[i] == b ? 1 : 0;
-      }
-    }
-    for (unsigned b = 0; b < buckets; ++b) {
-      std::memcpy(to + next[b] * sizeof(T), buffers[b].data(), lengths[b] * sizeof(T));
-      next[b] += lengths[b];
+    PackedCounts counts;
+    for (std::uint64_t i = begin; i < end; ++i)
+      buffers[ids[i] * block_records + counts.add(ids[i])] = element_at<T>(from, i);
+    for (unsigned b = 0; b + 1 < next.size(); ++b) {
+      std::memcpy(to + next[b] * sizeof(T), buffers.data() + b * block_records,
+                  counts[b] * sizeof(T));
+      next[b] += counts[b];
     }
   }
 }
 
 template <class T, class Id>
 void scatter_numbers(const std::byte* from, std::byte* to, const Id* ids, std::uint64_t count,
-                     std::vector<std::uint64_t>& next, std::size_t buckets) {
-  switch (buckets) {
-    case 1:
-      std::memcpy(to + next[0] * sizeof(T), from, count * sizeof(T));
-      return;
-    case 2:
-      return scatter_to_few<T, 2>(from, to, ids, count, next);
-    case 3:
-      return scatter_to_few<T, 3>(from, to, ids, count, next);
-    case 4:
-      return scatter_to_few<T, 4>(from, to, ids, count, next);
-    case 5:
-      return scatter_to_few<T, 5>(from, to, ids, count, next);
-    default:
-      for (std::uint64_t i = 0; i < count; ++i) {
-        const T element = element_at<T>(from, i);
-        std::memcpy(to + next[ids[i]]++ * sizeof(T), &element, sizeof(T));
-      }
+                     std::vector<std::uint64_t>& next) {
+  if (next.size() - 1 <= PackedCounts::max_buckets)
+    return scatter_to_few<T>(from, to, ids, count, next);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const T element = element_at<T>(from, i);
+    std::memcpy(to + next[ids[i]]++ * sizeof(T), &element, sizeof(T));
   }
 }
 
@@ -83,18 +88,17 @@ template <class Id>
 void scatter(const ConstColumn& from, std::byte* to, const Id* ids, std::uint64_t count,
              const std::vector<std::uint64_t>& begins) {
   std::vector<std::uint64_t> next = begins;
-  const std::size_t buckets = begins.size() - 1;
   switch (count == 0 ? 0 : from.bytes) {
     case 0:
       return;
     case 1:
-      return scatter_numbers<std::uint8_t>(from.data, to, ids, count, next, buckets);
+      return scatter_numbers<std::uint8_t>(from.data, to, ids, count, next);
     case 2:
-      return scatter_numbers<std::uint16_t>(from.data, to, ids, count, next, buckets);
+      return scatter_numbers<std::uint16_t>(from.data, to, ids, count, next);
     case 4:
-      return scatter_numbers<std::uint32_t>(from.data, to, ids, count, next, buckets);
+      return scatter_numbers<std::uint32_t>(from.data, to, ids, count, next);
     case 8:
-      return scatter_numbers<std::uint64_t>(from.data, to, ids, count, next, buckets);
+      return scatter_numbers<std::uint64_t>(from.data, to, ids, count, next);
     default:
       for (std::uint64_t i = 0; i < count; ++i)
         std::memcpy(to + next[ids[i]]++ * from.bytes, from.data + i * from.bytes, from.bytes);
@@ -196,19 +200,16 @@ void Partition<Reader>::classify(const std::vector<Key>& boundaries, std::uint64
     ids[i - begin] = static_cast<Id>(bucket_of(reader_(columns_, i), boundaries));
 }
 
-// Adds the numbers of records of each bucket to `counts`.
+// Adds the numbers of a block's records in each bucket to `counts`.
 template <class Id>
 void count_ids(const Id* ids, std::uint64_t count, std::vector<std::uint64_t>& counts) {
-  if (counts.size() > few_boundaries + 1) {
+  if (counts.size() > PackedCounts::max_buckets) {
     for (std::uint64_t i = 0; i < count; ++i) ++counts[ids[i]];
     return;
   }
-  for (std::size_t b = 0; b < counts.size(); ++b) {
-    std::uint16_t sum = 0;  // enough for a block; the compiler vectorises it
-    for (std::uint64_t i = 0; i < count; ++i)
-      sum = static_cast<std::uint16_t>(sum + (ids[i] == b ? 1 : 0));
-    counts[b] += sum;
-  }
+  PackedCounts packed;
+  for (std::uint64_t i = 0; i < count; ++i) packed.add(ids[i]);
+  for (unsigned b = 0; b < counts.size(); ++b) counts[b] += packed[b];
 }
 
 template <class Reader>
