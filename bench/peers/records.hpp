@@ -10,7 +10,7 @@
 namespace peers {
 
 // Copies the keys of a distribution (protocol/distributions.hpp) to the device. Keeps the last list
-// on the host: the next specification often has the same keys.
+// on the host, because the next sort of a run often has the same keys.
 void make_keys(void* keys, sortium::KeyType type, std::uint64_t count,
                const std::string& distribution);
 // Sets the upper 16 bits of the 4-byte keys of each segment to the same value. Segment s has the

@@ -9,7 +9,7 @@ namespace pysortium {
 
 namespace {
 
-// Package exceptions, made in the module. They live as long as the interpreter.
+// The exception class DeviceError. The module creates it and never releases it.
 PyObject* device_error = nullptr;
 
 PyObject* exception_of(sortium::ErrorCode code) {

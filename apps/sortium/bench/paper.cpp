@@ -346,9 +346,9 @@ class Paper {
     return value;
   }
 
-  // Returns the cells, 32 by 32, of particles that were in the order of their cells before
-  // they moved. Positions and velocities are four independent sequences. A particle moves by
-  // at most one cell.
+  // Returns the cell numbers of particles on a 32 x 32 grid after one time step. Before the step,
+  // the particles were sorted by cell. In x and in y, a particle moves by less than a cell's side.
+  // Positions (x, y) and velocities (u, v) are van der Corput sequences of the bases 2, 3, 5 and 7.
   static std::vector<std::uint32_t> moved_cells(std::uint64_t count) {
     constexpr std::uint32_t side = 32;
     const auto cell = [](double x, double y) {

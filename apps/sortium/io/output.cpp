@@ -343,7 +343,8 @@ void Output::publish(Output& first, Output& second) {
   }
   first.sync();
   second.sync();
-  // From here on a signal must not remove them: the commit record may name them.
+  // From here on a signal handler must not remove the two temporary files: the record of the commit
+  // may name them.
   for (auto* output : {&first, &second})
     if (output->slot_ >= 0) slots[static_cast<std::size_t>(output->slot_)].used = 0;
   bool committed = false;

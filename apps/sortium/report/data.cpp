@@ -403,7 +403,8 @@ class ResultReader {
   }
 
  private:
-  // Returns true if the file has results. A file that was already read counts as one.
+  // Returns true if the file has results. A file that was already read is not read again: the
+  // result is then true.
   bool add(const std::string& path) {
     const auto real = fs::weakly_canonical(path);
     if (std::ranges::find(seen_, real) != seen_.end()) return true;
