@@ -33,6 +33,22 @@ TEST_P(Ranks, AgreeWithAStableSort) {
 }
 INSTANTIATE_TEST_SUITE_P(Threads, Ranks, testing::Values(1, 2, 3, 4, 7));
 
+// One process with several devices: each rank names its own.
+TEST(Devices, MayDiffer) {
+  const std::string other = test_device()->info().id;
+  std::mutex mutex;
+  run_ranks(3, [&](Communicator& communicator) {
+    const Case c{{.key = KeyType::f32, .count = 60'000, .payload = Payload::values},
+                 false,
+                 Distribution::zipf,
+                 11};
+    const auto wrong = run_case(communicator, c, Division::random, Balance::even,
+                                communicator.rank() == 1 ? other : "cpu:0");
+    const std::lock_guard lock(mutex);
+    EXPECT_EQ(wrong, "");
+  });
+}
+
 // Lists long enough that stage 1 brackets the borders, with keys that sampling finds hard.
 TEST(Borders, OfLongListsAreExact) {
   std::mutex mutex;

@@ -45,6 +45,12 @@ class Kept {
   } catch (...) {  // no memory for the list
     std::free(memory);
   }
+  // Remembers memory that is never freed, so that tools do not report it as lost.
+  void abandon(std::byte* memory) noexcept try {
+    const std::lock_guard lock(mutex_);
+    abandoned_.push_back(memory);
+  } catch (...) {  // no memory for the list
+  }
   void free_all() {
     const std::lock_guard lock(mutex_);
     for (const auto& block : blocks_) std::free(block.memory);
@@ -64,6 +70,7 @@ class Kept {
   }
   std::mutex mutex_;
   std::vector<Block> blocks_;
+  std::vector<std::byte*> abandoned_;
   std::uint64_t bytes_ = 0;
 };
 
@@ -97,6 +104,10 @@ Bytes::Bytes(std::uint64_t size) {
   }
   if (memory == nullptr) throw std::bad_alloc();
   memory_ = std::unique_ptr<std::byte, Free>(memory, Free{size});
+}
+
+void Bytes::abandon() noexcept {
+  if (memory_) kept().abandon(memory_.release());
 }
 
 void Bytes::Free::operator()(std::byte* memory) const {

@@ -21,8 +21,8 @@ class Bytes {
   explicit Bytes(std::uint64_t size);  // throws std::bad_alloc
 
   [[nodiscard]] std::byte* data() const { return memory_.get(); }
-  // Gives the memory up without freeing it: a broken communicator may still access it.
-  void leak() { (void)memory_.release(); }
+  // Gives the memory up without ever freeing it: a broken communicator may still access it.
+  void abandon() noexcept;
 
  private:
   struct Free {

@@ -208,8 +208,8 @@ class RankSort {
             send_bytes[communicator_.rank()];
       }
     } catch (...) {  // the transport may still access the memory
-      for (auto& column : sent) column.leak();
-      for (auto& column : received_) column.leak();
+      for (auto& column : sent) column.abandon();
+      for (auto& column : received_) column.abandon();
       throw;
     }
   }
@@ -222,8 +222,8 @@ class RankSort {
     try {
       communicator_.exchange({send.data(), each, receive.data(), each});
     } catch (...) {
-      send.leak();
-      receive.leak();
+      send.abandon();
+      receive.abandon();
       throw;
     }
     std::vector<std::uint64_t> counts(each.size());
