@@ -15,8 +15,7 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "algorithms/algorithm.hpp"
-#include "checking_queue.hpp"
+#include "compiling_device.hpp"
 #include "kernels/probe.hpp"
 #include "methods.hpp"
 #include "pic/pic.hpp"
@@ -25,27 +24,11 @@
 namespace sortium::test {
 namespace {
 
-class Cubin final : public Module {
- public:
-  explicit Cubin(std::vector<std::byte> code) : code_(std::move(code)) {}
-  std::unique_ptr<Kernel> kernel(const std::string& name) override {
-    const auto symbol = ".text." + name + '\0';  // the section that holds a kernel's code
-    const auto bytes = std::as_bytes(std::span(symbol));
-    if (std::ranges::search(code_, bytes).empty())
-      throw Error(ErrorCode::device_failed, fmt::format("the machine code has no kernel {}", name));
-    return std::make_unique<NamedKernel>(name);
-  }
-
- private:
-  std::vector<std::byte> code_;
-};
-
-// A device that compiles kernels and checks their launches, but runs none.
-class CompilingDevice final : public Device {
+class CudaCompiler final : public CompilingDevice {
  public:
   static constexpr int arch = 90;
 
-  CompilingDevice() {
+  CudaCompiler() {
     info_.id = "cuda:none";
     info_.name = "a compiler for sm_90";
     info_.platform = "CUDA";
@@ -62,26 +45,16 @@ class CompilingDevice final : public Device {
     c.local_struct = 232448;
     c.cluster_groups = 16;
   }
-  const DeviceInfo& info() const override { return info_; }
-  std::unique_ptr<Module> compile(const std::string& source,
-                                  std::vector<std::byte>& binary) override {
-    ++compilations;
+
+ protected:
+  std::vector<std::byte> machine_code(const std::string& source) override {
     auto code = cuda::compile_for(source, {arch});
     note_code(code);
-    binary.clear();  // not cached: the compiler itself is under test
-    return std::make_unique<Cubin>(std::move(code));
+    return code;
   }
-  std::unique_ptr<Buffer> allocate(std::uint64_t) override { return std::make_unique<NoBuffer>(); }
-  std::unique_ptr<Buffer> adopt(void*, std::uint64_t) override { return nullptr; }
-  void sync_host(Queue&, Buffer&) override { cannot(); }
-  std::unique_ptr<Queue> make_queue(bool) override {
-    return std::make_unique<CheckingQueue>(shared_from_this());
+  std::string symbol_of(const std::string& kernel) const override {
+    return ".text." + kernel;  // the section that holds a kernel's code
   }
-  std::uint64_t free_memory() override { return 0; }
-  std::unique_ptr<Module> load(std::span<const std::byte>) override { cannot(); }
-  void* native_context() override { return nullptr; }
-
-  unsigned compilations = 0;
 
  private:
   // Writes one line for each module: the test, the module's number in the test, and a hash of its
@@ -96,16 +69,12 @@ class CompilingDevice final : public Device {
     std::ofstream(path, std::ios::app) << fmt::format("{}.{} {} {:016x}\n", test->test_suite_name(),
                                                       test->name(), compilations, hash);
   }
-  [[noreturn]] static void cannot() {
-    throw Error(ErrorCode::unsupported, "there is no such device");
-  }
-  DeviceInfo info_;
 };
 
 // Returns the reason why NVRTC is missing, or "".
 std::string why_no_nvrtc() {
   try {
-    (void)cuda::compile_for("", {CompilingDevice::arch});
+    (void)cuda::compile_for("", {CudaCompiler::arch});
     return "";
   } catch (const Error& e) {
     return e.code() == ErrorCode::unsupported ? e.what() : "";
@@ -124,68 +93,9 @@ class Nvrtc : public testing::TestWithParam<MethodUnderTest> {
   void SetUp() override { need_nvrtc(); }
 };
 
-constexpr std::uint64_t few = 1000, many = std::uint64_t{1} << 33;  // 4- and 8-byte positions
-
-const Problem compiled_problems[] = {
-    {.key = KeyType::u32, .count = few},
-    {.key = KeyType::f64,
-     .count = few,
-     .payload = Payload::values,
-     .value_bytes = 8,
-     .order = Order::descending},
-    {.key = KeyType::i32,
-     .count = few,
-     .payload = Payload::positions,
-     .keys_out = false,
-     .begin_bit = 5,
-     .end_bit = 25},
-    {.key = KeyType::f32,
-     .count = many,
-     .payload = Payload::positions,
-     .value_bytes = 8,
-     .order = Order::descending},
-};
-
-// Plans, compiles and checks the launches; reports what fails.
-void compile(const MethodUnderTest& m, const Problem& problem, const Capabilities& capabilities,
-             const std::shared_ptr<CompilingDevice>& device, CheckingQueue& queue) {
-  const auto& algorithm = find_algorithm(m.algorithm.name);
-  try {
-    const auto sorter =
-        algorithm.plan(problem, capabilities, Parameters(m.parameters, algorithm.info()));
-    sorter->build(*device, capabilities);
-    sorter->enqueue(queue, some_operands(problem, sorter->scratch_bytes()));
-  } catch (const Error& e) {
-    if (e.code() == ErrorCode::unsupported && problem.count == many && is_limited(m.algorithm))
-      return;
-    ADD_FAILURE() << info(problem.key).name << ": " << e.what() << '\n' << e.log();
-  }
-}
-
 TEST_P(Nvrtc, Compiles) {
-  const auto& m = GetParam();
-  const auto device = std::make_shared<CompilingDevice>();
-  CheckingQueue queue(device);
-  Capabilities caps = device->info().claimed;
-  caps.ordered_local_atomics = false;
-  unsigned turn = m.turn;
-  for (auto problem : compiled_problems) {
-    if (++turn % 3 != 0 && !m.parameters.empty())
-      continue;  // a third of the parameter sets for each problem
-    if (m.algorithm.quadratic) problem.count = few;
-    problem.limit = m.algorithm.limit ? problem.count / 10 : 0;
-    if (m.algorithm.segments) problem.segments = 10;
-    caps.ordered_local_atomics = !caps.ordered_local_atomics;
-    compile(m, problem, caps, device, queue);
-  }
-  EXPECT_GT(device->compilations, 0u);
-  EXPECT_GT(queue.launches, 0u);
-}
-
-std::vector<MethodUnderTest> methods_of_kernels() {
-  auto all = methods();
-  std::erase_if(all, [](const auto& m) { return m.algorithm.host; });
-  return all;
+  EXPECT_EQ(compile_method(GetParam(), std::make_shared<CudaCompiler>()),
+            std::vector<std::string>{});
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Nvrtc, testing::ValuesIn(methods_of_kernels()),
@@ -195,7 +105,7 @@ INSTANTIATE_TEST_SUITE_P(All, Nvrtc, testing::ValuesIn(methods_of_kernels()),
 TEST(NvrtcRecords, Compiles) {
   if (const auto why = why_no_nvrtc(); !why.empty() && !is_set("SORTIUM_REQUIRE_NVRTC"))
     GTEST_SKIP() << why;
-  const auto device = std::make_shared<CompilingDevice>();
+  const auto device = std::make_shared<CudaCompiler>();
   for (const std::uint64_t count : {std::uint64_t{1000}, std::uint64_t{1} << 33}) {
     const std::vector<Field> key{
         {0, 1, KeyType::f32, Order::descending, NanOrder::first, ZeroOrder::distinct},
@@ -236,7 +146,7 @@ class NvrtcProgram : public testing::Test {
 };
 
 TEST_F(NvrtcProgram, Pic) {
-  CompilingDevice device;
+  CudaCompiler device;
   for (const std::uint64_t particles : {std::uint64_t{1000}, std::uint64_t{1} << 32})
     for (const unsigned grid : {2u, 37u, 4096u}) {
       try {
@@ -250,7 +160,7 @@ TEST_F(NvrtcProgram, Pic) {
 }
 
 TEST_F(NvrtcProgram, Companions) {
-  const auto device = std::make_shared<CompilingDevice>();
+  const auto device = std::make_shared<CudaCompiler>();
   for (const Problem& p :
        {Problem{.key = KeyType::u32, .count = few},
         Problem{.key = KeyType::f64, .count = many, .payload = Payload::values, .value_bytes = 8},
@@ -280,7 +190,7 @@ TEST_F(NvrtcProgram, Companions) {
 // A queue on which every launch succeeds, so the probe confirms all that the device claims. A
 // launch that does not match its kernel throws.
 TEST_F(NvrtcProgram, Probe) {
-  const auto device = std::make_shared<CompilingDevice>();
+  const auto device = std::make_shared<CudaCompiler>();
   const Capabilities found = kernels::probe(*device);
   EXPECT_EQ(found.sub_group_words, SubGroupWords::cuda);
   EXPECT_EQ(found.cluster_groups, device->info().claimed.cluster_groups);
@@ -291,7 +201,7 @@ TEST(NvrtcItself, SaysWhatIsWrong) {
   if (const auto why = why_no_nvrtc(); !why.empty()) GTEST_SKIP() << why;
   try {
     (void)cuda::compile_for("extern \"C\" __global__ void broken() { no_such_word(); }",
-                            {CompilingDevice::arch});
+                            {CudaCompiler::arch});
     FAIL() << "nonsense was compiled";
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), ErrorCode::build_failed);
