@@ -167,7 +167,7 @@ const std::vector<Made>& all_made() {
   static const std::vector<Made> all{
       {{"uniform", none, never, none, "all numbers of an integer type; floats in [-1, 1]"},
        [](const List& l, std::uint64_t i) { return spread_key(random_bits(i), l.type); }},
-      {{"bits", none, never, none, "random bits; of floats, neither NaN, infinity nor zero"},
+      {{"bits", none, never, none, "random bits; floats are never NaN, infinite or zero"},
        [](const List& l, std::uint64_t i) {
          const std::uint64_t x = random_bits(i) >> (64 - l.bits());
          const auto& t = sortium::info(l.type);
@@ -222,7 +222,7 @@ const std::vector<Made>& all_made() {
        [](const List& l, std::uint64_t i) {
          return spread_key(random_bits(i), l.type) & ~low_bits(std::min(l.small(), l.bits() / 2));
        }},
-      {{"timestamps", 1, 1e9, 1000, "ascending by one, each late by less than K"},
+      {{"timestamps", 1, 1e9, 1000, "ascending by one, and each raised by a random number below K"},
        [](const List& l, std::uint64_t i) {
          const std::uint64_t base = std::uint64_t{1} << (l.bits() - 2),
                              number = i + random_bits(i) % l.whole();
@@ -230,7 +230,8 @@ const std::vector<Made>& all_made() {
                            (static_cast<int>(l.bits()) - 2);
          return count_key(base + (number >> std::max(spare, 0)), l.type);
        }},
-      {{"packed", none, never, none, "three bit fields: 5 kinds, a small level, an id"},
+      {{"packed", none, never, none,
+        "a key of three bit fields: one of 5 kinds, a small level, an id"},
        [](const List& l, std::uint64_t i) {
          Draws draws(i);
          const unsigned field = l.bits() / 4;
@@ -262,7 +263,7 @@ const std::vector<Made>& all_made() {
        [](const List& l, std::uint64_t i) {
          return spread_key(random_bits(random_bits(i) % l.whole()), l.type);
        }},
-      {{"zipf", 0, 4, 1, "of a million keys, the r-th about as often as r to the power of -K"},
+      {{"zipf", 0, 4, 1, "a million keys; the r-th is about as frequent as r to the power of -K"},
        [](const List& l, std::uint64_t i) {
          return spread_key(random_bits(zipf_rank(i, l.k)), l.type);
        }},

@@ -97,7 +97,7 @@ def warnings() -> list[str]:
 
 
 class Plan:
-    """A sort of arrays of one length and dtype, prepared once and run as often as one likes.
+    """A sort of arrays of one length and dtype, prepared once and run any number of times.
 
     Parameters
     ----------

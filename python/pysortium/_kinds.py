@@ -38,7 +38,7 @@ class Kind:
         return self.xp.ascontiguousarray(x)
 
     def compact_same(self, x: Any) -> Any:
-        """As `compact`, but bytes are not swapped: for values, which only move."""
+        """As `compact`, but without swapping bytes: for values, which are only moved."""
         return self.compact(x)
 
     def own(self, x: Any) -> Any:
@@ -50,7 +50,7 @@ class Kind:
         return self.empty(tuple(x.shape), self.dtype(x), x)
 
     def element_bytes(self, x: Any) -> int:
-        """Of ``x[i]``."""
+        """The bytes of ``x[i]``."""
         count = 1
         for n in x.shape[1:]:
             count *= int(n)
@@ -79,7 +79,7 @@ class Kind:
         return self.reshape(flat, tuple(positions.shape))
 
     def put(self, x: Any, places: Any, values: Any) -> Any:
-        """`x` with x[places] = values."""
+        """Sets x[places] = values. Returns `x`, or a changed copy if `x` is immutable."""
         x[places] = values
         return x
 
@@ -91,11 +91,11 @@ class Kind:
         return x
 
     def give(self, x: Any) -> Any:
-        """What the caller gets for a finished array."""
+        """The array that the caller receives for a finished array."""
         return x
 
     def keep(self, place: Any, *arrays: Any) -> None:
-        """Keeps arrays until the queue has used them. Allocators in stream order need nothing."""
+        """Keeps arrays until the queue has used them. Stream-ordered allocators need no such care."""
 
     def index_dtype(self) -> str:
         return "int64"
@@ -185,7 +185,7 @@ class CuPyKind(Kind):
             return self.xp.arange(start, stop, step, dtype="int64")
 
     def home(self, x: Any) -> tuple[int, int] | None:
-        """Device and stream of an array that `_quick` can sort, else None."""
+        """The device and the stream of an array that `_quick` can sort; else None."""
         if (
             x.ndim != 1
             or not x.flags.c_contiguous
@@ -257,7 +257,7 @@ class TorchKind(Kind):
 
     @functools.cached_property
     def _stream(self) -> Any:
-        """PyTorch's own short way to the current stream, or the public one."""
+        """PyTorch's current stream, by its fast internal function or by the public one."""
         current = self.xp.cuda.current_stream
         return getattr(
             self.xp._C, "_cuda_getCurrentRawStream", lambda ordinal: current(ordinal).cuda_stream
@@ -350,9 +350,10 @@ def _opencl_place(kind: Kind, context: int, queue: int) -> QueuePlace:
 
 
 class DeviceArray:
-    """CUDA memory of pysortium's, on a stream: has `__cuda_array_interface__` and `__dlpack__`.
+    """An array in CUDA memory that pysortium owns, on a stream.
 
-    What a function returns for arrays of a library that it does not know.
+    It has `__cuda_array_interface__` and `__dlpack__`. Functions return it for arrays of a library
+    that pysortium does not know.
     """
 
     def __init__(self, shape: tuple, dtype: str, ordinal: int, stream: int):

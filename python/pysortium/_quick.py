@@ -1,4 +1,4 @@
-"""The short way of a one-dimensional, contiguous array on CUDA: a plan that is ready, two
+"""The fast path for one-dimensional, contiguous arrays on CUDA: a kept plan, two
 allocations, one call."""
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ KEY_TYPES = {
 _KEPT = 512  # plans
 _plans: dict[tuple, tuple] = {}
 
-# The kinds of arrays that have this way, by the exact type; `kind_of` enters them.
+# The kinds of arrays that have this fast path, by exact type; `kind_of` adds them.
 kinds: dict[type, Any] = {}
 
 
 def run(x: Any, descending: bool, positions: bool) -> Any:
-    """The sorted keys, or with `positions` those as int64; None if `x` needs the long way."""
+    """The sorted keys, or with `positions` int64 positions; None if `x` needs the general path."""
     kind = kinds.get(type(x))
     if kind is None:
         return None

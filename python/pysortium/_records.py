@@ -79,7 +79,7 @@ def _byte_columns(x: np.ndarray, order: Order) -> list[KeyColumn]:
 
 
 def _text_columns(x: np.ndarray, order: Order) -> list[KeyColumn]:
-    """Strings of UCS-4, of which only the bits decide that some character has."""
+    """Strings of UCS-4. Only bits that some character has are compared."""
     points = np.ascontiguousarray(x, x.dtype.newbyteorder("=")).view(np.uint32).reshape(len(x), -1)
     bits = int(points.max(initial=1)).bit_length()
     width = _ELEMENT_BYTES // 4
@@ -153,7 +153,7 @@ def _argsort_group(
 def argsort_columns(
     columns: list[KeyColumn], count: int, dtype: str, device: str | None, method: Method
 ) -> np.ndarray:
-    """The positions that sort rows of columns; stable."""
+    """The positions that sort rows of columns; the sort is stable."""
     if not columns or count < 2:
         return np.arange(count, dtype=dtype)
     place = NUMPY.place(None, device)
@@ -168,7 +168,7 @@ def argsort_columns(
 
 
 def take(x: np.ndarray, positions: np.ndarray) -> np.ndarray:
-    """x[positions], by all cores if an element of x is small enough."""
+    """x[positions], copied by all cores if x's elements have at most 256 bytes."""
     size = x.dtype.itemsize * int(np.prod(x.shape[1:], dtype=np.int64))
     if not 0 < size <= _ELEMENT_BYTES or x.dtype.hasobject or len(positions) == 0:
         return x[positions]

@@ -13,7 +13,7 @@ from ._sort import _argsort_rows, _deliver, _one_row, _sort_rows
 
 
 def _places(kth: Any, length: int) -> list[int]:
-    """Places of `kth` from the front. ValueError if one is outside of the axis."""
+    """The indices `kth`, counted from the front. ValueError if one is outside of the axis."""
     given = np.atleast_1d(np.asarray(kth))
     if given.dtype.kind not in "iu":
         raise TypeError(f"kth is {kth!r}; integers are needed")
@@ -311,7 +311,7 @@ def rank(
 
 
 def _sorted_ranks(rows: Rows, xp: Any, flat: Any, method: str) -> Any:
-    """The rank of each record of the sorted rows; twice of it for 'average'."""
+    """The rank of each record of the sorted rows; for 'average' twice the rank."""
     places = rows.kind.finish(rows.kind.arange(0, rows.count, 1, rows.keys))
     first_of_row = (places // rows.length) * rows.length
     if method == "ordinal":

@@ -1,4 +1,4 @@
-"""searchsorted, unique, merge: what sorted arrays are good for."""
+"""Functions that use sorted arrays: searchsorted, unique, merge."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def searchsorted(
     zeros: str = "tied",
     device: str | None = None,
 ) -> Any:
-    """Return where the elements of x2 could be put into sorted x1.
+    """Return the positions at which the elements of x2 can be inserted into sorted x1.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def merge(
 
 
 class UniqueAll(NamedTuple):
-    """What `unique_all` returns."""
+    """The result of `unique_all`."""
 
     values: Any
     indices: Any
@@ -147,14 +147,14 @@ class UniqueAll(NamedTuple):
 
 
 class UniqueCounts(NamedTuple):
-    """What `unique_counts` returns."""
+    """The result of `unique_counts`."""
 
     values: Any
     counts: Any
 
 
 class UniqueInverse(NamedTuple):
-    """What `unique_inverse` returns."""
+    """The result of `unique_inverse`."""
 
     values: Any
     inverse_indices: Any
@@ -294,7 +294,7 @@ def _runs(rows: Rows, sorted_keys: Any, equal_nan: bool) -> tuple[Any, Any, Any]
 
 
 def _inverse(rows: Rows, positions: Any, begins: Any, shape: tuple) -> Any:
-    """For each key the number of its run."""
+    """The number of each key's run."""
     kind = rows.kind
     marks = kind.finish(kind.arange(0, rows.count, 1, rows.keys)) * 0
     run = kind.put(marks, begins[1:], 1).cumsum(0)
@@ -306,7 +306,7 @@ def _inverse(rows: Rows, positions: Any, begins: Any, shape: tuple) -> Any:
 def _unique_records(
     x: np.ndarray, device: str | None, equal_nan: bool, indices: bool, inverse: bool, counts: bool
 ) -> tuple:
-    """Of complex numbers, strings and records, by comparing sorted neighbours."""
+    """The distinct complex numbers, strings or records, found by comparing sorted neighbours."""
     flat = x.reshape(-1)
     positions = _records.argsort(flat, -1, Order(), method_of(None, None), device, None)
     ordered = _records.take(flat, positions)

@@ -1,4 +1,4 @@
-"""sort, argsort, sort_pairs and their kin."""
+"""sort, argsort, sort_pairs, sorts of segments, topk and argtopk."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def argsort(
 
 
 class SortedPairs(NamedTuple):
-    """What `sort_pairs` returns."""
+    """The result of `sort_pairs`."""
 
     keys: Any
     values: tuple
@@ -330,7 +330,7 @@ def argsort_segments(
 
 
 class TopK(NamedTuple):
-    """What `topk` returns."""
+    """The result of `topk`."""
 
     values: Any
     indices: Any
@@ -350,7 +350,7 @@ def topk(
     device: str | None = None,
     max_scratch: int | None = None,
 ) -> TopK:
-    """Return the k largest (or least) elements along an axis, sorted, and where they are.
+    """Return the k largest (or least) elements along an axis, sorted, and their positions.
 
     Parameters
     ----------
@@ -396,7 +396,7 @@ def argtopk(
     device: str | None = None,
     max_scratch: int | None = None,
 ) -> Any:
-    """Return where the k largest (or least) elements are, in sorted order; as `topk`."""
+    """Return the positions of the k largest (or least) elements, in sorted order; as `topk`."""
     rows = Rows(x, axis, order_of(largest, nan, zeros, bits), device)
     return _first_records(rows, k, index_dtype, max_scratch, False)[1]
 
@@ -412,7 +412,7 @@ def _sort_rows(rows: Rows, method: Any, result: Any) -> None:
 def _argsort_rows(
     rows: Rows, method: Any, index_dtype: Any, starts: Any = None, segments: int = 0
 ) -> Any:
-    """Positions among all keys."""
+    """Return the positions, among all keys, that sort each row."""
     dtype = index_dtype_of(index_dtype, rows.count, rows.kind)
     result = rows.empty(rows.shape, dtype)
     if rows.count:

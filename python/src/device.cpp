@@ -48,7 +48,7 @@ nb::list self_tests(Device& device, const std::string& algorithm) {
   return out;
 }
 
-// NVIDIA's H200: what its driver and the probe say.
+// The capabilities of NVIDIA's H200, as its driver reports them and the probe measured them.
 Capabilities h200() {
   Capabilities c;
   c.backend = sortium::Backend::cuda;

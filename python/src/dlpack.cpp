@@ -1,4 +1,4 @@
-// DLPack capsules, version 1 and before: reading a producer's, making our own.
+// DLPack capsules of version 1 and earlier: reads a producer's capsules and makes our own.
 #include <nanobind/stl/vector.h>
 
 #include <cstring>
@@ -44,7 +44,7 @@ constexpr const char *name_versioned = "dltensor_versioned", *name_before = "dlt
                      *name_versioned_used = "used_dltensor_versioned",
                      *name_before_used = "used_dltensor";
 
-// What a producer handed over; gives it back at the end.
+// The tensor that a producer handed over. The destructor releases it.
 class Imported {
  public:
   explicit Imported(nb::handle capsule) {
@@ -78,7 +78,7 @@ class Imported {
   [[nodiscard]] std::vector<std::int64_t> shape() const {
     return {tensor().shape, tensor().shape + tensor().dimensions};
   }
-  // In elements; none if the array is contiguous by its kind.
+  // Returns the strides in elements; nothing if the producer omits them, as for contiguous arrays.
   [[nodiscard]] std::optional<std::vector<std::int64_t>> strides() const {
     if (tensor().strides == nullptr) return std::nullopt;
     return std::vector<std::int64_t>(tensor().strides, tensor().strides + tensor().dimensions);
@@ -119,7 +119,7 @@ std::unique_ptr<Exported> exported(Address data, std::vector<std::int64_t> shape
   return e;
 }
 
-// Deletes what no consumer took.
+// Deletes the tensor of a capsule that no consumer took.
 void drop(PyObject* capsule) {
   for (const char* name : {name_versioned, name_before})
     if (PyCapsule_IsValid(capsule, name))

@@ -18,7 +18,7 @@ using Address = std::uintptr_t;
 inline const void* in(Address a) { return reinterpret_cast<const void*>(a); }
 inline void* out(Address a) { return reinterpret_cast<void*>(a); }
 
-// Calls `work` without the GIL, if it takes longer than that costs.
+// Calls `work` without the GIL if `work` takes longer than releasing the GIL.
 template <class Work>
 auto without_gil(std::uint64_t records, const Work& work) {
   constexpr std::uint64_t few_records = 512;

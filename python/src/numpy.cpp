@@ -1,4 +1,4 @@
-// The short way of a one-dimensional, contiguous NumPy array: one call from Python.
+// The fast path for one-dimensional, contiguous NumPy arrays: Python makes one call.
 #include <sortium/sort.hpp>
 
 #include "module.hpp"
@@ -9,7 +9,7 @@ namespace {
 
 using sortium::KeyType;
 
-// NumPy's objects, found when the first array arrives.
+// NumPy's objects. The first array's call looks them up.
 struct NumPy {
   PyObject *array, *empty, *empty_like, *int64;
 };
@@ -43,7 +43,8 @@ class View {
   bool is_held_;
 };
 
-// The key type of elements of native byte order; false if `format` is none of ours.
+// Stores the key type of elements in native byte order. Returns false if Sortium has no type for
+// `format`.
 bool key_type(const char* format, Py_ssize_t bytes, KeyType& type) {
   if (format == nullptr || format[0] == '\0' || format[1] != '\0') return false;
   static constexpr KeyType is_unsigned[] = {KeyType::u8, KeyType::u16, KeyType::u32, KeyType::u64};
@@ -81,7 +82,7 @@ bool key_type(const char* format, Py_ssize_t bytes, KeyType& type) {
   }
 }
 
-// The keys of `x` and its problem; false if `x` needs the long way.
+// Stores the keys of `x` and the problem. Returns false if `x` needs the general path.
 bool is_plain(PyObject* x, const View& keys, bool descending, sortium::Problem& p) {
   if (!keys || keys->ndim != 1 || Py_TYPE(x) != reinterpret_cast<PyTypeObject*>(numpy().array))
     return false;

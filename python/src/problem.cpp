@@ -1,4 +1,4 @@
-// Problems: plain values that say what is to be done.
+// Binds problems: plain values that state what a sort has to do.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
@@ -16,7 +16,8 @@ using sortium::Column, sortium::Field, sortium::FieldType, sortium::Moved, sorti
     sortium::Options, sortium::Order, sortium::Payload, sortium::Problem, sortium::RecordProblem,
     sortium::ZeroOrder;
 
-// The value called `name` among `all`. Throws ValueError naming the argument and what is allowed.
+// Returns the value called `name` among `all`. Throws ValueError naming the argument and the
+// allowed values.
 template <class T, std::size_t N>
 T chosen(std::string_view argument, std::string_view name,
          const std::array<std::pair<std::string_view, T>, N>& all) {

@@ -244,7 +244,7 @@ constexpr const char* footer = R"(Examples:
   sortium bench --algorithm bitonic,radix --params radix:r=4 --params radix:r=8 --n 2^20 --phases
   sortium bench --distribution uniform,nearly,and3,distinct1000 --n 2^24 --peers build/peers \
     --csv result.csv
-  sortium bench --paper 003 --json 003.json      the experiments of document 003, beside its figures
+  sortium bench --paper 003 --json 003.json      the experiments of a published document
 
 Records stay on the device. For each row, batches of 1, 2, 4, 8 ... sorts run from the same unsorted
 input to the same output until --min-time has passed; each sort is waited for. Then the result is
@@ -304,7 +304,7 @@ void add_bench(CLI::App& cli, Action& action) {
   command
       ->add_option("--n", b->sizes,
                    "Numbers of records: 1000, 2^20, a range of powers of two 2^8:2^28 (default), "
-                   "or a list; with --paper: those of its sizes")
+                   "or a list; with --paper: which sizes of its tables to repeat")
       ->type_name("LIST");
   command
       ->add_option(
@@ -320,8 +320,8 @@ void add_bench(CLI::App& cli, Action& action) {
   auto* const paper =
       command
           ->add_option("--paper", b->paper,
-                       "Repeat the experiments of document 000 or 003, and print its figures "
-                       "beside the measured ones")
+                       "Repeat the experiments of a published document (000 or 003, see "
+                       "docs/benchmarks.md), and print its figures beside the measured ones")
           ->check(CLI::IsMember(papers()))
           ->type_name("NUMBER");
   for (auto* const option : row_options) paper->excludes(option);

@@ -159,7 +159,8 @@ void add_check(CLI::App& cli, Action& action) {
   const auto o = std::make_shared<CheckOptions>();
   auto* const command =
       cli.add_subcommand("check", "Check that a file is sorted, or a permutation of another");
-  command->add_option("FILE", o->files, "One file, or two; - is standard input")
+  command
+      ->add_option("FILE", o->files, "File to check, or two files to compare; - is standard input")
       ->required()
       ->expected(1, 2)
       ->type_name("");

@@ -291,7 +291,7 @@ class Experiment {
 };
 
 constexpr const char* footer = R"(Examples:
-  sortium pic                                    document 003's: 2^23 particles, 32 x 32 cells
+  sortium pic                                    as published: 2^23 particles, 32 x 32 cells
   sortium pic --picture particles.png
   sortium pic --particles 2^28 --grid 4096 --steps 10 --device cuda:0 --json result.json
 

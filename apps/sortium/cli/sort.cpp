@@ -375,9 +375,9 @@ void add_file_options(CLI::App& command, SortOptions& s) {
   add_key_options(command, s);
   command
       .add_option("--values", s.values,
-                  "Values that move with the keys: .npy of a type of 1 to 256 bytes, or raw")
+                  "Values that move with the keys: .npy with elements of 1 to 256 bytes, or raw")
       ->type_name("FILE");
-  command.add_option("--output2", s.values_out, "File for those values; short form: -o2")
+  command.add_option("--output2", s.values_out, "File for the moved values; short form: -o2")
       ->type_name("FILE");
   command.add_option("--value-bytes", s.value_bytes, "Size of a raw value: 1 to 256 bytes")
       ->check(CLI::Range(1u, 256u).description(""))

@@ -285,7 +285,7 @@ constexpr const char* footer = R"(Examples:
   sortium tune --device cuda:0          what auto selects for u32, with and without values
   sortium tune --algorithm lsd --type u32,u64 --n 2^16,2^20,2^24 --seconds 60
   sortium tune --algorithm radix --payload keys --bits 0:30 --n 2^20,2^23,2^25 --export
-                                        as document 003's table 3
+                                        the sorts of document 003, table 3 (docs/benchmarks.md)
 
 The result of every candidate is checked. Parameters that are at least 2 % faster than the
 algorithm's default parameters are written to the tuning file: SORTIUM_TUNING, else
