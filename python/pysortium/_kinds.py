@@ -95,7 +95,7 @@ class Kind:
         return x
 
     def keep(self, place: Any, *arrays: Any) -> None:
-        """Keeps arrays until the queue has used them. Stream-ordered allocators need no such care."""
+        """Keeps arrays until the queue has used them. Stream-ordered allocators need not."""
 
     def index_dtype(self) -> str:
         return "int64"
