@@ -1,31 +1,35 @@
-// msd, lists above 2^21 records: how many keys each bucket has, where each bucket begins, and
-// whether the keys spread over the buckets. A bucket is a value of the keys' leading bits. Two
-// kernels:
-//   msd_start  clears memory and puts samples of the keys side by side
-//   msd_count  looks at the samples, counts all keys, and finds where buckets begin
-// Their inputs and outputs stand at the kernels.
+// msd, lists of more than 2^21 records: counts the keys of each bucket, finds where each bucket
+// begins, and decides whether the keys spread over the buckets. A bucket is a value of the keys'
+// leading bits. Two kernels:
+//   msd_start  clears memory and copies samples of the keys into one array
+//   msd_count  examines the samples, counts all keys, and finds where buckets begin
+// Comments at the kernels describe their inputs and outputs. "Order" is short for a key's order
+// bits.
 
-PARAMETER(WG)             // work-items of a work-group of msd_count
-PARAMETER(ITEMS)          // keys of a work-item at a time
-PARAMETER(START_WG)       // work-items of a work-group of msd_start
-PARAMETER(BUCKETS)        // buckets, a power of two
-PARAMETER(COUNT_BITS)     // bits of a bucket's count in local memory: 16, 8 or 4
-PARAMETER(COUNT_WORDS)    // words for the counts, or for what the samples need; a power of two
-PARAMETER(SAMPLES)        // samples of each work-item of msd_count that are judged; 0: none
-PARAMETER(GATHERED)       // samples of each work-item that a map is made of, a multiple of SAMPLES
+PARAMETER(WG)          // work-items of a work-group of msd_count
+PARAMETER(ITEMS)       // keys that a work-item loads at a time
+PARAMETER(START_WG)    // work-items of a work-group of msd_start
+PARAMETER(BUCKETS)     // buckets, a power of two
+PARAMETER(COUNT_BITS)  // bits of a bucket's count in local memory: 16, 8 or 4
+PARAMETER(
+    COUNT_WORDS)     // 32-bit words for the counts or for the tables of the samples, a power of two
+PARAMETER(SAMPLES)   // samples that each work-item of msd_count examines; 0: there are no samples
+PARAMETER(GATHERED)  // samples of each work-item from which a map is made; a multiple of SAMPLES
 PARAMETER(TELLS_REPEATS)  // 1: samples tell whether keys repeat
-PARAMETER(FEW_DIGITS)     // not 0: samples tell whether most digits have few values, and *skewed
-                          // then becomes this value
-PARAMETER(MAP_BUCKETS)    // with MAP_CELLS: buckets of mapped keys, a power of two
-PARAMETER(LISTS)          // with MAP_CELLS, 1: buckets that are too large are listed
-PARAMETER(SPREAD_BITS)    // not 0: keys are floats, and go by spread orders with so many leading
-                          // bits
-PARAMETER(BUCKET_BITS)    // with SPREAD_BITS: log2(BUCKETS)
-PARAMETER(SETS_ASIDE)     // with SPREAD_BITS: see msd_set_aside.cl, which comes before this file
+PARAMETER(FEW_DIGITS)     // not 0: samples tell whether most digits have few values; if so, *skewed
+                          // becomes FEW_DIGITS
+PARAMETER(
+    MAP_BUCKETS)  // number of buckets of mapped keys, a power of two; used if MAP_CELLS is not 0
+PARAMETER(LISTS)  // 1: mapped buckets that are too large are listed; used if MAP_CELLS is not 0
+PARAMETER(SPREAD_BITS)  // not 0: keys are floats that are partitioned by spread orders; the width
+                        // of a lead in bits
+PARAMETER(BUCKET_BITS)  // log2(BUCKETS); used if SPREAD_BITS is not 0
+PARAMETER(SETS_ASIDE)   // not 0: keys are set aside (msd_set_aside.cl, which comes before this
+                        // file); needs SPREAD_BITS
 
 #define MAPS (MAP_CELLS != 0)
 
-// COUNT_OF(word, bucket): the bucket's count in its word of local memory.
+// COUNT_OF(word, bucket) extracts the bucket's count from its word of local memory.
 #define PER_WORD (32 / COUNT_BITS)
 #define COUNT_MOST ((1u << COUNT_BITS) - 1)
 #define PLACE(bucket) ((bucket) % PER_WORD * COUNT_BITS)
@@ -35,29 +39,30 @@ PARAMETER(SETS_ASIDE)     // with SPREAD_BITS: see msd_set_aside.cl, which comes
 typedef struct {
   u32 counts[COUNT_WORDS];
 #if SPREAD_BITS
-  u32 spread[1 << SPREAD_BITS];            // samples of each lead, then the table
-  u32 exponents[(1 << SPREAD_BITS) / 64];  // exponents that samples have, a bit each
+  u32 spread[1 << SPREAD_BITS];            // the number of samples of each lead, then the table
+  u32 exponents[(1 << SPREAD_BITS) / 64];  // one bit for each exponent: 1 if a sample has it
 #endif
 #if MAPS
   map_t map;
-  u32 edges[4];  // of the samples' orders: the least, inverted, and the largest; words of either
+  u32 edges[4];  // of the samples: the inverted smallest order, then the largest; upper words first
 #endif
   index_t scratch[SCAN_WORDS(WG)];
-  u32 crowded;              // samples in buckets with too many; in the end, not 0: so many records
-  u32 agree[KEY_BITS / 8];  // pairs of samples that agree in each digit
+  u32 crowded;  // excess samples; at the end of the count not 0 if a bucket is too large
+  u32 agree[KEY_BITS / 8];  // number of pairs of samples that agree in each digit
   u32 last;                 // 1: this is the last work-group of the count
 #if SETS_ASIDE
-  u32 gap;    // the first bucket after the zeros
+  u32 gap;    // number of the first bucket after the zeros
   u32 found;  // not 0: keys were set aside
 #endif
 } msd_count_memory_t;
 
 #if SPREAD_BITS
 // ---- Spread orders (floats) ----
-// A lead is a value of an order's SPREAD_BITS leading bits: a float's sign and exponent.
+// A lead is the value of the SPREAD_BITS leading bits of an order: a float's sign and exponent.
 #define LEADS (1u << SPREAD_BITS)
-// The count's table has for each lead its first bucket, and how far the order's bits below the lead
-// (of the upper 32) are shifted to find the bucket among the lead's own.
+// For each lead, the count's table has the lead's first bucket and a shift. The shift turns the
+// order's bits below the lead (those in the upper 32 bits of the order) into the index of the
+// bucket among the lead's buckets.
 #define LEAD_LOW (32 - SPREAD_BITS)
 #if BUCKET_BITS >= SPREAD_BITS
 #define COUNT_ENTRY(first, log2_times)           \
@@ -66,16 +71,16 @@ typedef struct {
 #else
 #define COUNT_ENTRY(first, log2_times) spread_entry(first, log2_times)
 #endif
-// Returns a float's exponent from its order's lead (NanOrder::first moves it by one).
+// Returns the exponent of the floats with this lead. With NanOrder::first it is off by one.
 INLINE u32 exponent_of(u32 lead) {
   return lead < LEADS / 2 ? LEADS / 2 - 1 - lead : lead - LEADS / 2;
 }
-// Marks the leads of zeros and NaNs: only their keys may be set aside.
+// Flag of a lead whose keys may be zeros or NaNs. Only such keys may be set aside.
 #define HAS_CLASS 0x80000000u
 #define MAY_HAVE_CLASS(e) \
   ((e) == 0 || (e) == LEADS / 2 - 1 || (KEY_NAN == NAN_FIRST && (e) == LEADS / 2 - 2))
-// The first lead after the zeros. If a bucket has several leads, it is the first one of a bucket:
-// up to GAP_LEADS - 1 spread orders before it are left out.
+// The first lead after the zeros. If a bucket has several leads, this is rounded up to the first
+// lead of a bucket; up to GAP_LEADS - 1 spread orders before it then remain unused.
 #define LEAD_AFTER_ZEROS (LEADS / 2 + (KEY_NAN == NAN_FIRST ? 1 : 0))
 #if BUCKET_BITS >= SPREAD_BITS
 #define GAP_LEADS 1u
@@ -85,10 +90,10 @@ INLINE u32 exponent_of(u32 lead) {
 #define FIRST_BUCKET(lead) ((lead) >> (SPREAD_BITS - BUCKET_BITS))
 #endif
 
-#define EXPONENTS_ABOVE 2u  // exponents that samples may have missed
+#define EXPONENTS_ABOVE 2u  // exponents beyond those of the samples that get space, too
 #define EXPONENTS_BELOW 48u
-// The exponents that have space: from `least` - `below` to `largest` + EXPONENTS_ABOVE, and those
-// of zero and infinity.
+// The exponents to which spread orders are assigned: those of zero and infinity, and those from
+// `least` - `below` to `largest` + EXPONENTS_ABOVE.
 typedef struct {
   u32 least, largest, below;
 } exponents_t;
@@ -98,8 +103,8 @@ INLINE u32 has_space(exponents_t exponents, u32 lead) {
          (e + exponents.below >= exponents.least && e <= exponents.largest + EXPONENTS_ABOVE);
 }
 
-// Returns the exponents that samples have; mine->spread counts the samples of each lead. With a
-// barrier.
+// Returns the range of the samples' exponents. mine->spread has the number of samples of each lead.
+// Contains barriers.
 INLINE exponents_t find_exponents(LOCAL msd_count_memory_t* mine, u32 begin, u32 end) {
   for (u32 lead = begin; lead < end; ++lead) {
     const u32 e = exponent_of(lead);
@@ -110,7 +115,7 @@ INLINE exponents_t find_exponents(LOCAL msd_count_memory_t* mine, u32 begin, u32
   found.least = LEADS, found.largest = 0, found.below = 0;
   for (u32 w = 0; w < LEADS / 64; ++w) {
     u32 word = mine->exponents[w];
-    if (w == 0) word &= ~1u;                        // zero and what is next to it
+    if (w == 0) word &= ~1u;  // the exponents of zero and of the smallest numbers
     if (w == LEADS / 64 - 1) word &= ~(u32)0 >> 1;  // infinities
     if (word == 0) continue;
     if (found.least == LEADS) found.least = w * 32 + highest_bit32(word & (0u - word));
@@ -119,8 +124,8 @@ INLINE exponents_t find_exponents(LOCAL msd_count_memory_t* mine, u32 begin, u32
   return found;
 }
 
-// Writes the tables from mine->spread, which has for each lead log2 of its space, or SPREAD_NONE.
-// With barriers.
+// Writes the tables `table` and `back`. For each lead, mine->spread has the log2 of its factor, or
+// SPREAD_NONE. Contains barriers.
 INLINE void write_spread(LOCAL msd_count_memory_t* mine, GLOBAL u32* table, GLOBAL u32* back,
                          u32 begin, u32 end) {
   index_t sum = 0, sum_before_zeros = 0, all;
@@ -156,24 +161,26 @@ INLINE void write_spread(LOCAL msd_count_memory_t* mine, GLOBAL u32* table, GLOB
   barrier_local();
 }
 
-// Makes the table of spread orders from mine->spread, which counts the samples of each lead. A
-// lead's space doubles until its buckets have at most `most` / 256 samples. Leads without samples
-// keep the space that they have in the plain order, as far as there is space: the largest exponents
-// first, since numbers of that size come by chance; and zero. Work-group 0 writes `table` (from
-// leads to spread orders) and `back` (from spread orders to leads). Returns 0 if there is not
-// enough space.
+// Makes the table of spread orders. At first, mine->spread has the number of samples of each lead.
+// Each lead gets a range of spread orders. The range of a lead with samples doubles until its
+// buckets are expected to have at most `most` / 256 samples each. A lead without samples keeps the
+// range that it has in the plain order, if enough spread orders are left; zero always does. Larger
+// exponents come first, because random numbers of that size may occur. Work-group 0 writes `table`
+// (from leads to spread orders) and `back` (from spread orders to leads). Returns 0 if there are
+// not enough spread orders.
 INLINE u32 make_spread(LOCAL msd_count_memory_t* mine, GLOBAL u32* table, GLOBAL u32* back,
                        u32 most) {
   const u32 t = local_id(), own = LEADS > WG ? LEADS / WG : 1;
   const u32 begin = min(t * own, LEADS), end = min(begin + own, LEADS);
   exponents_t exponents = find_exponents(mine, begin, end);
-  // Space for the leads that samples have, and for all exponents between.
+  // Assign ranges to the leads that samples have, and to all exponents between.
   index_t sum = 0, all;
   for (u32 lead = begin; lead < end; ++lead) {
     const u32 seen = mine->spread[lead];
     u32 log2_times = 0;
     if (seen != 0) {
-      // With so many samples there may be so many more.
+      // The whole list may have more keys of this lead than the samples suggest: add their random
+      // error.
       const u32 likely = (seen + 4 + (1u << highest_bit32(seen) / 2)) * 256;
       while (likely > most << log2_times && log2_times < SPREAD_BITS) ++log2_times;
     }
@@ -194,7 +201,7 @@ INLINE u32 make_spread(LOCAL msd_count_memory_t* mine, GLOBAL u32* table, GLOBAL
 
 // ---- The map (msd_map.cl) ----
 #if MAPS
-// Sets mine->edges to the least and the largest order of the samples. With barriers.
+// Stores the smallest and the largest order of the samples in mine->edges. Contains barriers.
 INLINE void find_edges(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* samples) {
   const u32 t = local_id();
   ukey_t least = (ukey_t) ~(ukey_t)0, largest = 0;
@@ -213,8 +220,8 @@ INLINE void find_edges(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* samp
   barrier_local();
 }
 
-// Returns the window around the samples: 2^k orders, at least twice as many as the samples span,
-// since keys lie beyond the samples on either side.
+// Returns the window around the samples. It has 2^k orders, at least twice as many as lie between
+// the smallest and the largest sample, because other keys lie beyond the samples on both sides.
 INLINE window_t make_window(LOCAL msd_count_memory_t* mine) {
   const ukey_t least = ~((ukey_t)mine->edges[0] << 32 | mine->edges[1]),
                largest = (ukey_t)mine->edges[2] << 32 | mine->edges[3];
@@ -229,9 +236,9 @@ INLINE window_t make_window(LOCAL msd_count_memory_t* mine) {
   return w;
 }
 
-// Divides the roots into cells and the cells into buckets by the samples' places. mine->counts is 0
-// before and after. With barriers.
-#define CELL_SAMPLES 32u  // of a cell, at least, if its root has several
+// Divides roots into cells and assigns buckets to cells, in proportion to the samples in them.
+// mine->counts must be 0 and is 0 afterwards. Contains barriers.
+#define CELL_SAMPLES 32u  // the fewest samples of a cell, if its root has several cells
 #define OWN_ROOTS (MAP_ROOTS > WG ? MAP_ROOTS / WG : 1)
 #define OWN_CELLS (MAP_CELLS > WG ? MAP_CELLS / WG : 1)
 INLINE void divide_roots(LOCAL msd_count_memory_t* mine, const u32* place) {
@@ -270,7 +277,8 @@ INLINE void make_map(LOCAL msd_count_memory_t* mine, const u32* place) {
     local_add(&mine->counts[CELL_OF(place[i], root)], 1u);
   }
   barrier_local();
-  // A cell's weight: twice its samples, and 1 for keys that no sample has shown.
+  // The weight of a cell is twice the number of its samples, plus 1 for keys that no sample
+  // represents.
   u32 weight[OWN_CELLS], sum = 0;
   UNROLL
   for (u32 i = 0; i < OWN_CELLS; ++i) {
@@ -292,7 +300,8 @@ INLINE void make_map(LOCAL msd_count_memory_t* mine, const u32* place) {
   barrier_local();
 }
 
-// Returns the least order whose bucket is `bucket` or a later one; the largest order, if none is.
+// Returns the smallest order whose bucket is `bucket` or a later one, or the largest possible order
+// if there is none.
 INLINE ukey_t first_order(LOCAL const map_t* map, window_t w, u32 bucket) {
   ukey_t low = 0, high = (ukey_t) ~(ukey_t)0;
   while (low < high) {
@@ -305,7 +314,7 @@ INLINE ukey_t first_order(LOCAL const map_t* map, window_t w, u32 bucket) {
   return low;
 }
 
-// Work-group 0 writes the map. All of them together write the first order of each bucket.
+// Work-group 0 writes the map. All work-groups together write the first order of each bucket.
 INLINE void write_map(LOCAL msd_count_memory_t* mine, window_t w, GLOBAL u32* map,
                       GLOBAL ukey_t* bounds) {
   const u32 t = local_id();
@@ -340,8 +349,8 @@ INLINE u32 bucket_of_order(ukey_t order, u32 entry, u32 shift) {
 }
 #endif
 
-// Returns the key's bucket. With SPREAD_BITS, sets *others if the key may have a class or has no
-// space in the table; the bucket then has no meaning.
+// Returns the key's bucket. With SPREAD_BITS: if the key may be a zero or NaN that ties, or if its
+// lead has no spread orders, sets *others to 1 and returns a meaningless number.
 INLINE u32 bucket_of(LOCAL msd_count_memory_t* mine, ukey_t key, u32 shift, window_t w, u32 mapped,
                      u32* others) {
 #if SPREAD_BITS
@@ -363,8 +372,8 @@ INLINE u32 bucket_of(LOCAL msd_count_memory_t* mine, ukey_t key, u32 shift, wind
 
 #if SETS_ASIDE
 #define NO_BUCKET (~0u)
-// The same for any key: NO_BUCKET if it has a class, which is added to *members. Sets *misfits if
-// it has no space in the table.
+// Like bucket_of, but accepts any key. If the key is set aside, counts it in *members and returns
+// NO_BUCKET. If its lead has no spread orders, sets *misfits to 1.
 INLINE u32 bucket_or_class(LOCAL msd_count_memory_t* mine, ukey_t key, u32 shift, u32* members,
                            u32* misfits) {
   if (has_class(key)) {
@@ -378,12 +387,12 @@ INLINE u32 bucket_or_class(LOCAL msd_count_memory_t* mine, ukey_t key, u32 shift
 }
 #endif
 
-// Adds `what` to a bucket's count in local memory.
+// Adds `what` to the count of `bucket` in local memory.
 INLINE void count_bucket(LOCAL u32* counts, GLOBAL u32* global_counts, u32 bucket, u32 what) {
   LOCAL u32* word = &counts[bucket / PER_WORD];
 #if COUNT_BITS == 16
-  // When a count becomes half full, that half moves to the global count. All work-items together
-  // cannot fill the other half before.
+  // When a count reaches half of its maximum, that half moves to the global count. The work-items
+  // of a work-group together cannot add the other half before that.
   const u32 half_full = (COUNT_MOST + 1) / 2,
             before = COUNT_OF(local_add(word, what << PLACE(bucket)), bucket);
   if (before < half_full && before + what >= half_full) {
@@ -391,8 +400,9 @@ INLINE void count_bucket(LOCAL u32* counts, GLOBAL u32* global_counts, u32 bucke
     global_add(&global_counts[bucket], half_full);
   }
 #else
-  // Counts this narrow overflow. The word before the addition tells how far the carry goes, and the
-  // global counts correct it: 2^COUNT_BITS more for a full count, 1 less for its neighbour.
+  // Counts of 8 or 4 bits overflow into the next count of the word. The word before the addition
+  // tells how far the carry goes. The global counts correct it: plus 2^COUNT_BITS for each count
+  // that overflows, minus 1 for each count that receives a carry.
   if (what != 1) {
     global_add(&global_counts[bucket], what);
     return;
@@ -400,22 +410,22 @@ INLINE void count_bucket(LOCAL u32* counts, GLOBAL u32* global_counts, u32 bucke
   u32 rest = local_add(word, 1u << PLACE(bucket)) >> PLACE(bucket);
   for (u32 at = bucket; (rest & COUNT_MOST) == COUNT_MOST; rest >>= COUNT_BITS) {
     global_add(&global_counts[at], COUNT_MOST + 1);
-    if (++at % PER_WORD == 0) break;  // the carry left the word
+    if (++at % PER_WORD == 0) break;  // the carry has left the word
     global_add(&global_counts[at], 0u - 1);
   }
 #endif
 }
 
-// Clears memory, and puts samples of the keys side by side.
+// Clears memory, and copies samples of the keys into one array.
 //   keys      in
-//   samples   out: samples[i] = keys[i * apart], for i < sampled
-//   skewed    out: a word, becomes 0
-//   cleared   out: `words` words become 0
+//   samples   out: samples[i] = keys[i * apart] for i < sampled
+//   skewed    out: one word; becomes 0
+//   cleared   out: `words` words; become 0
 KERNEL(START_WG)
 void msd_start(GLOBAL const ukey_t* keys, GLOBAL ukey_t* samples, u32 sampled, u64 apart,
                GLOBAL u32* skewed, GLOBAL u32* cleared, u64 words) {
   const u64 at = (u64)group_id() * START_WG + local_id(), all = (u64)group_count() * START_WG;
-  // A work-group takes neighbouring samples, so that it touches few pages of memory.
+  // A work-group reads consecutive samples, so that it touches few pages of memory.
   const u32 own = (sampled + group_count() - 1) / group_count(),
             end = min((group_id() + 1) * own, sampled);
   for (u32 i = group_id() * own + local_id(); i < end; i += START_WG) samples[i] = keys[i * apart];
@@ -424,12 +434,13 @@ void msd_start(GLOBAL const ukey_t* keys, GLOBAL ukey_t* samples, u32 sampled, u
 }
 
 #if TELLS_REPEATS || (FEW_DIGITS && SPREAD_BITS)
-// Returns how many samples repeat another one's key. Each sample puts a tag of its key into a
-// table, where the largest tag stays; of the samples that find their own tag there, all but one for
-// each word repeat. mine->counts is 0 before and after. With barriers.
+// Returns how many samples have the key of another sample. Every sample hashes its key to a tag and
+// a word of a table, in which the largest tag stays. In each used word, the samples that find their
+// own tag have the same key, so all of them except one are counted. mine->counts must be 0 and is 0
+// afterwards. Contains barriers.
 INLINE u32 count_repeats(LOCAL msd_count_memory_t* mine, const ukey_t* sample) {
   const u32 t = local_id();
-  u32 tag[SAMPLES], repeats = 0;  // tags of different keys differ, but for one bit
+  u32 tag[SAMPLES], repeats = 0;  // a tag has all hash bits except one
   UNROLL
   for (u32 i = 0; i < SAMPLES; ++i) {
 #if KEY_BITS == 64
@@ -453,8 +464,8 @@ INLINE u32 count_repeats(LOCAL msd_count_memory_t* mine, const ukey_t* sample) {
 #endif
 
 #if FEW_DIGITS
-// Returns 1 if in every 8-bit digit of a key more than `most` pairs of samples agree: few values of
-// each digit have most keys. With barriers.
+// Returns 1 if in every 8-bit digit of the key more than `most` pairs of samples agree: then most
+// keys share a few values of each digit. Contains barriers.
 INLINE u32 digits_are_few(LOCAL msd_count_memory_t* mine, const ukey_t* sample, u32 most) {
   const u32 t = local_id(), digits = KEY_BITS / 8;
   for (u32 i = t; i < digits * 256; i += WG) mine->counts[i] = 0;
@@ -476,8 +487,9 @@ INLINE u32 digits_are_few(LOCAL msd_count_memory_t* mine, const ukey_t* sample, 
 #endif
 
 #if SETS_ASIDE
-// Called by the last work-group of the count: replaces each tile's members by the members before
-// it, and writes the head of `aside`. Returns how many keys are set aside. With barriers.
+// Called by the last work-group of the count. Replaces the number of members in each tile by the
+// number in the tiles before it, and writes the head of `aside`. Returns how many keys are set
+// aside. Contains barriers.
 OUTLINE u32 scan_aside(LOCAL msd_count_memory_t* mine, GLOBAL u32* aside, u64 n) {
   if (load_relaxed(&aside[ASIDE_FOUND]) == 0) return 0;
   GLOBAL u32* words = aside + ASIDE_HEAD;
@@ -505,13 +517,15 @@ OUTLINE u32 scan_aside(LOCAL msd_count_memory_t* mine, GLOBAL u32* aside, u64 n)
 }
 #endif
 
-// Called by the last work-group of the count. starts[b] becomes the number of records in all
-// buckets before b, of `buckets`, a constant; starts[buckets] = n. Returns 1 if a bucket has more
-// than `capacity` records.
+// Called by the last work-group of the count. Sets starts[b] to the number of records in all
+// buckets before b, and starts[buckets] to n. `buckets` must be a compile-time constant. Returns
+// not 0 if a bucket has more than `capacity` records.
 INLINE u32 start_buckets(LOCAL msd_count_memory_t* mine, sub_group_t sg, GLOBAL u32* counts,
                          GLOBAL u32* starts, u64 n, u32 capacity, u32 buckets) {
-  // Sum. A sub-group has neighbouring buckets, and neighbouring lanes have neighbours of these.
-  const u32 rows = buckets > WG ? buckets / WG : 1,  // of lanes in a sub-group's buckets
+  // Sum. Each sub-group handles consecutive buckets, and neighbouring lanes handle neighbouring
+  // ones.
+  const u32 rows = buckets > WG ? buckets / WG
+                                : 1,  // how many of a sub-group's buckets each lane handles
       at_once = rows < 8 ? rows : 8;
   const u32 first = sg_index() * (rows * SG_LANES) + sg_lane();
   u32 sum = 0, too_many = 0;
@@ -547,8 +561,8 @@ INLINE u32 start_buckets(LOCAL msd_count_memory_t* mine, sub_group_t sg, GLOBAL 
 
 #if MAPS
 // Called by the last work-group after start_buckets, if a bucket of mapped keys has more than
-// `capacity` records: lists such buckets, unless all of their keys are equal; `list` is described
-// at the kernel. Returns the verdict.
+// `capacity` records. Stores these buckets in `list` (described at the kernel), except those that
+// have only one possible key. Returns the verdict.
 INLINE u32 list_buckets(LOCAL msd_count_memory_t* mine, GLOBAL u32* counts,
                         GLOBAL const u32* starts, GLOBAL const ukey_t* bounds, u32 capacity,
                         u32 most_listed, GLOBAL u32* list) {
@@ -580,8 +594,9 @@ INLINE u32 list_buckets(LOCAL msd_count_memory_t* mine, GLOBAL u32* counts,
 }
 #endif
 
-// Returns how many samples, one in bucket[i] for each i, are in a bucket that has `crowd` of them
-// before. mine->counts and mine->crowded are 0 before and after. With barriers.
+// Returns how many samples are in excess: they are in a bucket that already has `crowd` samples.
+// bucket[i] is the bucket of this work-item's sample i. mine->counts and mine->crowded must be 0
+// and are 0 afterwards. Contains barriers.
 INLINE u32 count_crowded(LOCAL msd_count_memory_t* mine, const u32* bucket, u32 samples,
                          u32 crowd) {
   const u32 t = local_id();
@@ -604,10 +619,11 @@ INLINE u32 count_crowded(LOCAL msd_count_memory_t* mine, const u32* bucket, u32 
   return all;
 }
 
-// What the samples say. All work-groups look at all samples, so that they come to the same verdict.
+// The verdict from the samples. All work-groups examine all samples, so they reach the same
+// verdict.
 typedef struct {
-  u32 skewed;  // the value of *skewed; not 0: nothing is counted
-  u32 mapped;  // 1: keys are mapped, by mine->map
+  u32 skewed;  // the value for *skewed; if it is not 0, no keys are counted
+  u32 mapped;  // 1: keys are mapped by mine->map
   window_t window;
 } verdict_t;
 // Thresholds for the samples; see SampleLimits in msd_shape.hpp.
@@ -616,9 +632,10 @@ typedef struct {
 } limits_t;
 
 #if MAPS
-// Makes a map of the samples. Returns 0 if too many of them meet in a bucket, or if keys repeat
-// (more than limits.repeats samples) in so wide a window that the local sort would meet crowded
-// bins. Also if their upper half is the same: the passes of onesweep leave equal digits out.
+// Makes a map of the samples. Returns 0 if the map would not help, for one of three reasons: too
+// many samples share a mapped bucket; keys repeat (more than limits.repeats samples) in a window so
+// wide that the bins of the local sort would be crowded; or the upper halves of all samples are
+// equal, because onesweep then skips the passes over the upper digits.
 OUTLINE u32 try_map(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* samples, limits_t limits,
                     u32 repeats, window_t* window) {
   const u32 t = local_id();
@@ -631,7 +648,8 @@ OUTLINE u32 try_map(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* samples
   make_map(mine, place);
   *window = w;
   if (repeats > limits.repeats && KEY_BITS - w.up > limits.dense_width) return 0;
-#if COUNT_BITS == 16  // fewer bits may overflow, and the samples would say different things
+#if COUNT_BITS == \
+    16  // narrower counts may overflow, so that the work-groups' verdicts could differ
   UNROLL
   for (u32 i = 0; i < GATHERED; ++i) place[i] = bucket_of_place(&mine->map, place[i]);
   return count_crowded(mine, place, GATHERED, limits.map_crowd) <= limits.map_crowded;
@@ -683,7 +701,7 @@ INLINE verdict_t judge(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* samp
   if (!spreads) {
     v.skewed = 1;
 #if FEW_DIGITS
-#if SPREAD_BITS  // repeats of floats matter only for the sort that follows
+#if SPREAD_BITS  // for floats, repeated keys matter only for the sort of keys that do not spread
     repeats = count_repeats(mine, sample);
 #endif
     if (digits_are_few(mine, sample, limits.few_agree) || repeats > limits.few_repeats)
@@ -695,7 +713,8 @@ INLINE verdict_t judge(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* samp
 }
 
 #if SETS_ASIDE
-// Adds the members among neighbouring keys of a sub-group, of which one is key `at`, to their tile.
+// Adds the members among one row of a sub-group's keys to the count of their tile. `at` is the
+// index of one of these keys.
 INLINE void add_aside(LOCAL msd_count_memory_t* mine, GLOBAL u32* aside, u64 at, u32 members) {
 #if SG_NATIVE
   if (sg_ballot(0, members != 0) == 0) return;
@@ -709,14 +728,15 @@ INLINE void add_aside(LOCAL msd_count_memory_t* mine, GLOBAL u32* aside, u64 at,
 }
 #endif
 
-// Keys that a work-group counts at once.
+// The number of keys that a work-group counts at once.
 #define BLOCK ((u32)(WG * ITEMS))
 #define KEY_AT(i) (sg_index() * (ITEMS * SG_LANES) + (i)*SG_LANES + sg_lane())
 
 #if SETS_ASIDE
-// Counts the first `count` keys of a block, among which may be keys with classes, or none at all.
-// Returns not 0 if one has no space in the table.
-#define TILE_ROWS (ITEMS * SG_LANES <= 256 ? ITEMS : 256 / SG_LANES)  // surely in one tile
+// Counts the first `count` keys of a block that is partial or may have keys to set aside. Returns
+// not 0 if the lead of a key has no spread orders.
+#define TILE_ROWS \
+  (ITEMS * SG_LANES <= 256 ? ITEMS : 256 / SG_LANES)  // rows that certainly lie in one tile
 INLINE u32 count_and_set_aside(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* keys, u64 base,
                                u32 count, GLOBAL u32* counts, u32 shift, GLOBAL u32* aside) {
   u32 misfits = 0;
@@ -738,8 +758,8 @@ INLINE u32 count_and_set_aside(LOCAL msd_count_memory_t* mine, GLOBAL const ukey
 }
 #endif
 
-// Counts a block of keys. If the keys of a sub-group are in one bucket, as in sorted input, one
-// addition counts a row of them.
+// Counts a block of keys. If all keys of a row of a sub-group are in one bucket, as in sorted
+// input, one addition counts the row.
 INLINE void count_block(LOCAL msd_count_memory_t* mine, sub_group_t sg, GLOBAL u32* counts,
                         const u32* bucket) {
 #if SG_NATIVE
@@ -758,8 +778,9 @@ INLINE void count_block(LOCAL msd_count_memory_t* mine, sub_group_t sg, GLOBAL u
   for (u32 i = 0; i < ITEMS; ++i) count_bucket(mine->counts, counts, bucket[i], 1);
 }
 
-// Counts this work-group's keys in mine->counts, and those that are set aside in `aside`; `mapped`
-// is a constant. Returns not 0 if a key has no space in the table or, without SETS_ASIDE, may tie.
+// Counts this work-group's keys in mine->counts, and the keys that are set aside in `aside`.
+// `mapped` must be a compile-time constant. Returns not 0 if the lead of a key has no spread orders
+// or if, without SETS_ASIDE, a key may tie with another one of different bits.
 INLINE u32 count_keys(LOCAL msd_count_memory_t* mine, sub_group_t sg, GLOBAL const ukey_t* keys,
                       GLOBAL u32* counts, u64 n, u32 shift, window_t w, u32 mapped,
                       GLOBAL u32* aside) {
@@ -803,7 +824,8 @@ INLINE u32 count_keys(LOCAL msd_count_memory_t* mine, sub_group_t sg, GLOBAL con
 }
 
 #if MAPS
-// Out of line, so that keys that are not mapped are counted with registers of their own.
+// Out of line, so that the loop that counts keys without a map gets its own allocation of
+// registers.
 OUTLINE void count_mapped_keys(LOCAL msd_count_memory_t* mine, sub_group_t sg,
                                GLOBAL const ukey_t* keys, GLOBAL u32* counts, u64 n, window_t w) {
   count_keys(mine, sg, keys, counts, n, 0, w, 1, 0);
@@ -827,8 +849,8 @@ INLINE void clear_memory(LOCAL msd_count_memory_t* mine) {
   barrier_local();
 }
 
-// Returns 1 in the last work-group that calls it; what the others wrote is visible then. With
-// barriers.
+// Returns 1 in the last work-group that calls it. What the others have written is then visible.
+// Contains barriers.
 INLINE u32 is_last_group(LOCAL msd_count_memory_t* mine, GLOBAL u32* done) {
   barrier_all();
   if (local_id() == 0) {
@@ -839,28 +861,33 @@ INLINE u32 is_last_group(LOCAL msd_count_memory_t* mine, GLOBAL u32* done) {
   return mine->last;
 }
 
-// Counts the keys of each bucket, which is the value of a key's order from bit `shift` on or, if
-// these crowd few buckets, what a map says. If the samples show that neither spreads the keys, sets
-// *skewed and counts nothing.
+// Counts the keys of each bucket. A bucket is a value of the key's order from bit `shift` upwards.
+// If that would put too many keys into a few buckets, a map computes the buckets instead. If the
+// samples show that the map does not spread the keys either, sets *skewed and counts nothing.
 //   keys          in: n keys
-//   samples       in: GATHERED * WG of them
-//   counts        work space: a word for each bucket, 0 at first
-//   skewed        in and out: 0 at first, and if keys spread by their leading bits.
-//                 VERDICT_MAPPED or VERDICT_LISTED if they are mapped. 1 if a bucket has more than
-//                 `capacity` records (mapped: if all such buckets have more than `most_listed`
-//                 together), if the samples pass a threshold, or if keys have no space in the
-//                 table (SPREAD_BITS) or, without SETS_ASIDE, may tie; FEW_DIGITS if the samples
-//                 also tell that most digits have few values
-//   crowd … lead_most  thresholds for the samples (limits_t)
-//   spread, back  out, SPREAD_BITS: the tables of make_spread, with `lead_most`
+//   samples       in: GATHERED * WG samples
+//   counts        work space: one word for each bucket, 0 at first
+//   skewed        in and out: 0 at first. Stays 0 if the keys spread by their leading bits.
+//                 VERDICT_MAPPED or VERDICT_LISTED: keys are mapped.
+//                 1: keys do not spread. A bucket has more than `capacity` records (mapped keys:
+//                 all
+//                 such buckets together have more than `most_listed`), or the samples exceed a
+//                 threshold, or a lead has no spread orders (SPREAD_BITS), or keys may tie
+//                 (SPREAD_BITS without SETS_ASIDE).
+//                 FEW_DIGITS: as 1, and the samples show that most digits have few values
+//   crowd ... lead_most  thresholds for the samples (limits_t)
+//   spread, back  out, SPREAD_BITS: the tables of make_spread, made with `lead_most`
 //   map           out, if keys are mapped: MAP_WORDS words
 //   bounds        out, if keys are mapped: the first order of each bucket
-//   list          out, with VERDICT_LISTED: the number m of buckets that are too large and whose
-//                 keys differ, and the number of their records; for each where it begins, and m
-//                 numbers after these how many records are in those before it
+//   list          out, with VERDICT_LISTED: the number m of listed buckets; the number of their
+//                 records; the output index where each listed bucket begins (m words); the number
+//                 of
+//                 records in the listed buckets before each (m words)
 //   done          work space: two words, 0 at first
-//   starts        out: where each bucket begins, and the end; without the keys that are set aside
-//   aside         out, SETS_ASIDE: 0 at first; see msd_set_aside.cl
+//   starts        out: the index where each bucket begins, then the end; keys that are set aside
+//   are
+//                 not counted
+//   aside         in and out, SETS_ASIDE: 0 at first; see msd_set_aside.cl
 KERNEL(WG)
 void msd_count(GLOBAL const ukey_t* keys, GLOBAL const ukey_t* samples, GLOBAL u32* counts,
                GLOBAL u32* skewed, u64 n, u32 shift, u32 crowd, u32 map_crowd, u32 map_crowded,
@@ -893,13 +920,13 @@ void msd_count(GLOBAL const ukey_t* keys, GLOBAL const ukey_t* samples, GLOBAL u
     misfits = count_keys(mine, sg, keys, counts, n, shift, v.window, 0, aside);
   if (misfits != 0) global_add(skewed, 1u);
 
-  // The last work-group that is done finds where buckets begin.
+  // The last work-group to finish finds where buckets begin.
   if (!is_last_group(mine, done)) return;
 #if MAPS
   if (v.mapped) {
     const u32 crowded = start_buckets(mine, sg, counts, starts, n, capacity, MAP_BUCKETS);
     u32 verdict = VERDICT_MAPPED;
-    barrier_all();  // the buckets' starts
+    barrier_all();  // makes starts[] visible
     if (crowded) verdict = list_buckets(mine, counts, starts, bounds, capacity, most_listed, list);
     if (t == 0 && load_relaxed(skewed) == 0) *skewed = verdict;
     return;

@@ -1,24 +1,26 @@
-// Keys set aside. NaNs are a class of equal keys with different bits, and so are zeros that tie.
-// The order of a float identifies no member of a class. So the first pass of a partition does not
-// partition them: it puts them behind all other keys of its output, zeros before NaNs, either in
-// the order of the input. The last launch moves them to their places in the sorted list. In between
-// the list is shorter. Kernels join this file in front of their own files.
+// Sets NaNs and tied zeros aside. NaNs are a class of keys that are equal but have different bits,
+// and so are zeros that tie. The order bits do not tell the members of a class apart. So the first
+// pass of a partition does not partition them: it puts them behind all other keys of its output,
+// zeros before NaNs, each class in the order of the input. The last launch moves them to their
+// places in the sorted list. The launches in between process only the other keys. Kernel files that
+// use this file are compiled with it in front of them.
 //
 //   input              3  -0  1  NaN  2  +0
 //   after a pass       3  1  2 | -0  +0 | NaN
 //   sorted             -0  +0  1  2  3  NaN
 
-PARAMETER(SETS_ASIDE)  // not 0: keys are floats with such classes, and the first pass of the
-                       // partition has tiles of so many keys
+PARAMETER(SETS_ASIDE)  // not 0: keys are floats with such classes, and a tile of the partition's
+                       // first pass has this many keys
 
-// The memory `aside`: a head, then for each tile of the first pass two words: how many zeros and
-// NaNs are in the tiles before it. Two words more have those of all tiles.
+// The memory `aside` has ASIDE_HEAD words, then two words for each tile of the first pass: how many
+// zeros and how many NaNs are set aside in the tiles before it. The last two words are the totals
+// of all tiles.
 #define ASIDE_HEAD 4u
 #define ASIDE_FOUND 3u  // the head's word `found`
 
 #if SETS_ASIDE
 typedef struct {
-  u32 zeros, nans;  // members in the list
+  u32 zeros, nans;  // members of each class in the list
   u32 gap;          // the first bucket that sorts after the zeros
   u32 found;        // not 0: there are members
 } aside_head_t;
@@ -50,17 +52,17 @@ INLINE u32 has_class(ukey_t key) {
 #endif
 }
 
-// Numbers of members in a word: zeros in the lower half, NaNs in the upper half.
+// Two counts in one word: zeros in the lower 16 bits, NaNs in the upper 16 bits.
 #define ONE_ZERO 1u
 #define ONE_NAN 0x10000u
 
 // ---- A tile that sets keys aside ----
 
-// A key's rank in its tile, if it is set aside: ASIDE | the number of members of its class in
-// earlier lanes or rows of its sub-group.
+// The rank of a key that is set aside is ASIDE | the number of members of its class that come
+// before it in its sub-group's keys.
 #define ASIDE 0x8000u
-// Returns that rank if `is_member` is 1, else 0. *seen counts the members of the rows before, and
-// then with this one. Every lane must call it.
+// Returns the rank of a key that is set aside if `is_member` is 1, else 0. *seen counts the members
+// in the sub-group's earlier rows; this row's members are added. Every lane must call it.
 INLINE u32 rank_aside(sub_group_t sg, ukey_t key, u32 is_member, u32* seen) {
   const u32 members = sg_ballot(sg, is_member);
 #if SG_NATIVE
@@ -73,11 +75,11 @@ INLINE u32 rank_aside(sub_group_t sg, ukey_t key, u32 is_member, u32* seen) {
   return is_member ? ASIDE | rank : 0;
 }
 
-// Where members begin in the output of the first pass.
+// Indices in the output of the first pass where the members of each class begin.
 typedef struct {
   u32 zeros, nans;
 } aside_places_t;
-// Returns where those of a tile begin. *members becomes their number.
+// Returns where the tile's members begin. Sets *members to their number.
 INLINE aside_places_t places_of_tile(GLOBAL const u32* aside, u32 tile, u32 n, LOCAL u32* members) {
   const aside_head_t head = load_aside(aside);
   GLOBAL const u32* before = aside + ASIDE_HEAD + 2 * tile;
@@ -88,7 +90,8 @@ INLINE aside_places_t places_of_tile(GLOBAL const u32* aside, u32 tile, u32 n, L
   places.nans = n - head.nans + nans;
   return places;
 }
-// Returns where those of the sub-group begin. `in_tile`: the members of the tile's sub-groups.
+// Returns where the sub-group's members begin. `in_tile` has the number of members of each
+// sub-group of the tile.
 INLINE aside_places_t places_of_sub_group(aside_places_t of_tile, LOCAL const u32* in_tile) {
   u32 in_earlier = 0;
   for (u32 s = 0; s < sg_index(); ++s) in_earlier += in_tile[s];
@@ -96,7 +99,7 @@ INLINE aside_places_t places_of_sub_group(aside_places_t of_tile, LOCAL const u3
   of_tile.nans += in_earlier >> 16;
   return of_tile;
 }
-// Returns the place of a key with a rank of rank_aside.
+// Returns the output index of a key that is set aside; `rank` comes from rank_aside.
 INLINE u32 place_aside(aside_places_t places, ukey_t key, u32 rank) {
   return (is_nan(key) ? places.nans : places.zeros) + (rank & (ASIDE - 1));
 }

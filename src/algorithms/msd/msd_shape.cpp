@@ -14,37 +14,41 @@ namespace sortium::msd {
 namespace {
 
 constexpr std::uint64_t radix_size = 256;
-// A device with more local memory for a work-group than this has larger work-groups and tiles.
+// Work-groups and tiles are larger on devices with more local memory per work-group than this.
 constexpr std::uint64_t much_local_bytes = 128 * 1024;
 constexpr std::uint64_t gap_bytes = 64;  // alignment gaps between a structure's arrays
-// Of msd_partition_memory_t with a map: twice as much leaves half of an H200's 256 KB to the cache.
+// Most bytes of msd_partition_memory_t with a map. Two work-groups of this size leave half of an
+// H200's 256 KB per compute unit to the cache.
 constexpr std::uint64_t mapped_tile_bytes = 66 * 1024 - 512;
-constexpr unsigned most_run = 8;  // tiles of a ticket; measured on an H200
-// A list of mapped keys has 2^this times as many buckets, so that they can be off by as much.
+constexpr unsigned most_run = 8;  // most consecutive tiles of one ticket; measured on an H200
+// Mapped keys have 2^this times as many buckets as keys by leading bits, so a bucket may be larger
+// than planned by this factor.
 constexpr unsigned map_spare_bits = 2;
-// A bucket of spread orders may be so full, by what the samples say.
+// How full a bucket of spread orders may be according to the samples, as a share of its capacity.
 constexpr double spread_fill = 0.9;
-// Up to this many records, sampling costs more than it saves.
+// In shorter lists than this, sampling costs more than it saves.
 constexpr std::uint64_t sampled_from = std::uint64_t{1} << 22;
 constexpr std::uint64_t many_sampled_from = std::uint64_t{1} << 26;
-// From so many records on, keys may be mapped: in shorter lists the two launches that would map
-// them cost keys that spread more than 1 %. Measured on an H200.
+// Keys are mapped only in lists of at least this many records. In shorter lists the two additional
+// launches slow down keys that spread by more than 1 %. Measured on an H200.
 constexpr std::uint64_t mapped_from = std::uint64_t{1} << 26;
-// From so many bytes of keys on, some may be set aside: in shorter lists the launch for that
-// costs lists without such keys more than 1 %. Measured on an H200.
+// Keys are set aside only in lists with at least this many bytes of keys. In shorter lists the
+// additional launch slows down lists without such keys by more than 1 %. Measured on an H200.
 constexpr std::uint64_t aside_from_bytes = 72 << 20;
-// Cells of a map: with its roots it takes 5 KB of local memory.
+// The default number of cells of a map. With its roots such a map takes 5 KB of local memory.
 constexpr unsigned default_map_cells = 1024;
-// Samples that a map is made of, for each work-item of a count with 1024 of them.
+// Samples that a map is made of, per work-item of a count with work-groups of 1024.
 constexpr unsigned map_samples = 16;
-// At most one sample in this many may lie in a mapped bucket with SampleLimits::map_crowd others.
+// A map is rejected if more than one sample in this many is in excess of SampleLimits::map_crowd in
+// its bucket.
 constexpr unsigned most_map_crowded = 32;
-// A digit has few values if two keys agree in it more often than one time in this; measured on an
-// H200. (With uniform keys it is one time in 256.)
+// A digit has few values if more than one in this many pairs of keys agree in it; measured on an
+// H200. Of uniform keys, one pair in 256 agrees.
 constexpr std::uint64_t few_digits_share = 32;
-// Above this many records, there are too many tiles for each work-group to add up all their counts.
+// In lists with more records than this, there are too many tiles for every work-group to add up all
+// tile counts.
 constexpr std::uint64_t tiles_counted_to = std::uint64_t{1} << 21;
-// The fixed cost of a tile, in records of each work-item.
+// The fixed cost of a tile, expressed in records per work-item.
 constexpr std::uint64_t tile_cost_items = 10;
 
 [[noreturn]] void unsupported(const std::string& why) {
@@ -57,17 +61,18 @@ std::uint64_t value_bytes(const Problem& p) {
   return p.payload == Payload::none ? 0 : p.value_bytes;
 }
 
-// Local memory of a compute unit, for all its work-groups. NVIDIA's OpenCL only tells what one of
-// them may have.
+// Returns the bytes of local memory of a compute unit, which its work-groups share. NVIDIA's OpenCL
+// only reports what one work-group may have.
 std::uint64_t local_bytes_of_unit(const Capabilities& device) {
   return device.local_struct * (device.sub_group_words == SubGroupWords::ptx ? 4 : 1);
 }
 
-// Records of the largest bucket if keys spread.
+// Returns the expected number of records in the largest bucket if keys spread.
 double expected_bucket(const Problem& p, unsigned bits) {
-  // Buckets of evenly spread keys differ by the square root of their size; seven times that covers
-  // the largest. Among spread orders each exponent has a power of two times its plain share, so
-  // that buckets have up to twice the mean, and more by as much as the samples are off.
+  // The sizes of buckets of uniform keys have a standard deviation of about the square root of the
+  // mean; seven times that covers the largest bucket. With spread orders each exponent's number
+  // range is rounded to a power of two, so a bucket can have twice the mean; spread_fill allows for
+  // the error of the samples.
   const auto mean = static_cast<double>(p.count >> bits) + 1;
   if (spread_bits(p) != 0) return 2 * mean / spread_fill;
   return mean + 7 * std::sqrt(mean);
@@ -80,14 +85,15 @@ void place_in_local_memory(const Problem& p, const Capabilities& device, unsigne
   const std::uint64_t sort = bin_sort_bytes(p, device, work_group, local_items, local.sort_bits);
   const std::uint64_t keys = records * info(p.key).bytes;
   std::uint64_t beside = records * value_bytes(p) + 16;
-  // Keys wait in local memory, too, if that leaves space for three work-groups.
+  // Keep a copy of the keys in local memory if three work-groups still fit a compute unit.
   local.keep_keys = gathers_keys(p) && 3 * (sort + beside + keys) <= device.local_struct;
   if (local.keep_keys) beside += keys;
   local.values_late = sort + beside > device.local_struct;
   local.bytes = local.values_late ? std::max(sort, beside) : sort + beside;
 }
 
-// For buckets by `bits` leading bits. Its work_group is 0 if a work-group cannot sort them.
+// Returns the local sort for buckets by `bits` leading bits. Its work_group is 0 if a work-group
+// cannot sort such a bucket.
 LocalSort local_sort(const Problem& p, const Capabilities& device, unsigned bits) {
   LocalSort local;
   const double most = expected_bucket(p, bits);
@@ -119,16 +125,16 @@ LocalSort local_sort(const Problem& p, const Capabilities& device, unsigned bits
   return local;
 }
 
-// Up to this many records, one digit and larger local sorts are faster than two digits; measured on
-// an H200.
+// In lists of up to this many records, one digit and larger local sorts are faster than two digits;
+// measured on an H200.
 std::uint64_t one_digit_to(const Problem& p) {
   const bool small_keys =
       p.payload == Payload::none && info(p.key).bytes == 4 && spread_bits(p) == 0;
   return std::uint64_t{1} << (small_keys ? 22 : 21);
 }
 
-// As few bits as the local sort allows. If the key has no more bits than a partition can have, all
-// of them: nothing is left to sort then.
+// Returns the fewest leading bits with which the local sort can sort a bucket. If the key has no
+// more bits than a partition supports, returns all of them: then no local sort is needed.
 unsigned leading_bits(const Problem& problem, const Capabilities& device, const Parameters& given) {
   if (key_bits(problem) <= most_leading_bits) return key_bits(problem);
   const auto log2_count =
@@ -142,7 +148,7 @@ unsigned leading_bits(const Problem& problem, const Capabilities& device, const 
   auto bits = static_cast<unsigned>(given.number("bits", least));
   if (given.has("bits")) return bits;
   while (bits < most_leading_bits && local_sort(problem, device, bits).work_group == 0) ++bits;
-  // More buckets than needed, if that halves the bits of the local sort's items.
+  // Use more buckets than needed if the items of the local sort then have 32 bits instead of 64.
   unsigned narrow = bits;
   while (narrow < most_leading_bits && local_sort(problem, device, narrow).sort_bits == 64)
     ++narrow;
@@ -157,7 +163,8 @@ std::uint64_t fixed_tile_bytes(const Problem& p, const Capabilities& device,
   return ranks + digit_sums + to_out + kernels::scan_bytes(p, device, radix_size) + gap_bytes;
 }
 
-// The odd number of records a work-item, up to `most`, with which the list costs least.
+// Returns the number of records per work-item, an odd number up to `most`, with which the partition
+// of the list is fastest.
 unsigned cheapest_items(std::uint64_t count, std::uint64_t work_items_at_once, std::uint64_t most) {
   unsigned cheapest = 0;
   std::uint64_t least_cost = ~std::uint64_t{0};
@@ -193,7 +200,7 @@ TilePartition tile_partition(const Problem& p, const Capabilities& device, unsig
   return tiles;
 }
 
-// The parameters of msd_map.cl.
+// Sets the parameters of msd_map.cl.
 void set_map(kernels::Defines& defines, unsigned cells) {
   defines.set("MAP_CELLS", cells)
       .set("VERDICT_MAPPED", verdict_mapped)
@@ -230,10 +237,10 @@ KeyPartition key_partition(const Problem& p, const Capabilities& device, unsigne
   const std::uint64_t available = !much_local      ? device.local_struct
                                   : keys.local_map ? mapped_tile_bytes
                                                    : device.local_struct / keys.resident - 1024;
-  // A mapped key's digit takes a byte for each 16 bytes of keys.
+  // A mapped key's digit is kept for every 16 bytes of keys, in one byte.
   const std::uint64_t item_bytes = key * keys.work_group * (keys.local_map ? 17 : 16) / 16;
   const std::uint64_t most = available > fixed ? (available - fixed) / item_bytes : 0;
-  // Registers bound the items; and the list must have one tile at least.
+  // The number of items is limited by registers, and the list must have at least one tile.
   const std::uint64_t in_registers = key == 8 ? 27 : 47;
   keys.items = static_cast<unsigned>(std::min({in_registers, most, p.count / keys.work_group}));
   if (keys.items == 0) return keys;
@@ -246,7 +253,7 @@ KeyPartition key_partition(const Problem& p, const Capabilities& device, unsigne
   return keys;
 }
 
-// Keys of a tile of the first pass if it sets keys aside, else 0.
+// Returns the number of keys in a tile of the first pass if it sets keys aside, else 0.
 unsigned aside_tile(const Problem& p, const Parameters& given, const KeyPartition& keys) {
   const std::uint64_t bytes = p.count * info(p.key).bytes;
   if (bytes < aside_from_bytes && !given.has("bits")) return 0;
@@ -272,18 +279,19 @@ void check_shape(const Problem& problem, const Capabilities& device, const Param
         shape.bits, (problem.count >> shape.bits) + 1, device.local_struct, device.max_work_group));
 }
 
-// Samples of a full bucket, of so many in all.
+// Returns the expected number of samples in a full bucket, if the list has `samples` samples.
 double samples_of_bucket(const Problem& p, const Shape& shape, unsigned samples) {
   return static_cast<double>(bucket_capacity(p, shape)) * samples / static_cast<double>(p.count);
 }
 
-// Samples for each work-item of a count with 1024 of them.
+// Returns the number of samples per work-item of a count with work-groups of 1024.
 unsigned most_samples(const Problem& p, const Shape& shape, bool shares_unit) {
   if (p.count < many_sampled_from) return shape.spread_bits != 0 ? 8 : 4;
   return shares_unit ? 8 : 16;
 }
 
-// Words of local memory for the counts and for what the samples need in their place.
+// Returns the 32-bit words of local memory for the counts, or for the samples' tables, which use
+// the same memory before.
 std::uint64_t count_words(const Problem& p, const Shape& shape, const CountShape& count) {
   const std::uint64_t counts = shape.most_buckets() * std::uint64_t{count.bits} / 32;
   const std::uint64_t digit_counts = radix_size * info(p.key).bytes;
@@ -409,7 +417,7 @@ unsigned Shape::second_digit_bits(const Problem& problem) const {
 }
 
 std::uint64_t bucket_capacity(const Problem& problem, const Shape& shape) {
-  // Buckets that need no local sort may be large. But many equal keys are slow to count, and to
+  // Buckets that need no local sort may be large. But many equal keys are slow to count and slow to
   // partition by one digit.
   return partition_sorts(problem, shape) ? ceil_div(problem.count, 64) : shape.local.capacity();
 }
@@ -429,7 +437,8 @@ Shape make_shape(const Problem& problem, const Capabilities& device, const Param
     const bool many = problem.count >= mapped_from || given.has("sample");
     if (shape.samples_keys && maps_keys(problem) && many) {
       shape.map_cells = default_map_cells;
-      // One digit stays one. With little local memory, more buckets need narrower counts.
+      // A partition by one digit keeps one digit. With little local memory, more buckets would need
+      // narrower counts.
       const bool spare = shape.bits > digit_bits && has_much_local(device);
       shape.map_bits = std::min(shape.bits + (spare ? map_spare_bits : 0), most_leading_bits);
       shape.mapped_keys = key_partition(problem, device, shape.map_cells);
@@ -451,12 +460,13 @@ Shape make_shape(const Problem& problem, const Capabilities& device, const Param
 CountShape make_count_shape(const Problem& problem, const Capabilities& device, const Shape& shape,
                             bool tells_few_digits) {
   CountShape count;
-  // Repeated keys do no harm to floats, whose buckets have spare capacity, or to buckets without a
+  // Repeated keys do no harm to floats, whose buckets have spare capacity, nor to buckets without a
   // local sort.
   count.tells_repeats =
       shape.samples_keys && shape.spread_bits == 0 && !partition_sorts(problem, shape);
   count.tells_few_digits = shape.samples_keys && tells_few_digits;
-  // Counts of fewer bits overflow less if more work-groups share a compute unit, and so the keys.
+  // If more work-groups share a compute unit, each counts fewer keys, so narrow counts overflow
+  // less often.
   unsigned groups_of_unit = 1;
   while (count.bits > 4 && count_bytes(problem, device, shape, count) > device.local_struct) {
     count.bits /= 2;
@@ -478,8 +488,8 @@ CountShape make_count_shape(const Problem& problem, const Capabilities& device, 
     };
     count.judged = samples(most_samples(problem, shape, groups_of_unit > 1));
     count.sampled = shape.map_cells != 0 ? samples(map_samples) : count.judged;
-    // Odd, so that samples spread over all memory banks. 0 for short lists: the first key is taken
-    // again and again.
+    // The stride is odd, so samples spread over all memory banks. It is 0 for short lists: all
+    // samples are then the first key.
     const std::uint64_t share = problem.count / count.sampled;
     count.sample_stride = share == 0 ? 0 : (share - 1) | 1;
   }
@@ -494,7 +504,8 @@ SampleLimits make_sample_limits(const Problem& problem, const Shape& shape,
   const auto clamped = [](double x, double least) {
     return static_cast<std::uint32_t>(std::clamp(x, least, 1e9));
   };
-  // More are no chance: four standard deviations, and some for small numbers.
+  // Allows four standard deviations above the mean, and 8 more for small means. Keys that spread do
+  // not exceed this by chance.
   const auto crowd_of = [&](double full) {
     return std::min(static_cast<std::uint32_t>(full + 4 * std::sqrt(full) + 8),
                     (1u << count.bits) - 1);
@@ -503,7 +514,8 @@ SampleLimits make_sample_limits(const Problem& problem, const Shape& shape,
   const double judged = count.judged;
   const auto records = static_cast<double>(problem.count);
   limits.crowd = crowd_of(full);
-  // Keys that crowd at every scale, as the AND of random words, show in samples that meet.
+  // A map does not help keys that cluster at every scale, such as the AND of random words: many
+  // samples then share their mapped bucket with more than 2 + 4 times the mean number of samples.
   if (shape.map_cells != 0) limits.map_crowd = 2 + (4 * count.sampled >> shape.map_bits);
   limits.map_crowded = count.sampled / most_map_crowded;
   limits.dense_width = shape.bits + static_cast<unsigned>(std::bit_width(shape.local.bins()) - 1);
@@ -511,16 +523,17 @@ SampleLimits make_sample_limits(const Problem& problem, const Shape& shape,
       std::ldexp(1.0, static_cast<int>(shape.bits) - static_cast<int>(shape.spread_bits));
   limits.lead = clamped(256 * spread_fill * full * buckets_of_lead, 1.0);
 
-  // If each key has m records, a bucket's records differ from the mean by sqrt(m * mean), and one
-  // of many thousand buckets by four times that. Bins of keys without values are slow with fewer. A
-  // third of the samples that repeat meet others in the table.
+  // If each key occurs m times, a bucket's size has a standard deviation of sqrt(m * mean). The
+  // largest of many thousand buckets is four of these above the mean. m is at most 3 without
+  // positions, because larger m crowd the bins. A table of tags detects a third of the samples that
+  // repeat.
   const auto mean = static_cast<double>(problem.count >> shape.bits);
   const double spare = static_cast<double>(bucket_capacity(problem, shape)) - mean;
   const double m = std::min(spare * spare / (16 * mean), sorts_positions(problem) ? 1e9 : 3.0);
   limits.repeats = clamped(m * judged * judged / (3 * records), 2.0);
   limits.few_repeats =
       problem.count <= RadixPasses::small_tiles_to ? count.judged / 64 : ~std::uint32_t{0};
-  // Each pair counts in both orders, and each sample with itself.
+  // Each pair is counted twice, once in each order, and each sample agrees with itself.
   limits.few_agree = static_cast<std::uint32_t>(
       std::uint64_t{count.judged} * count.judged / few_digits_share + count.judged);
   return limits;
