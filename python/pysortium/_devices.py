@@ -102,20 +102,20 @@ class Plan:
     Parameters
     ----------
     dtype : dtype or str
-        Of the keys, as for `sort`; "bfloat16" by its name.
+        The keys' dtype, as for `sort`; bfloat16 as the string "bfloat16".
     count : int
-        Their number.
+        The number of keys.
     payload : {'none', 'values', 'positions'}
         'values': an array of `value_bytes` (4 or 8) an element moves with the keys. 'positions': an
         argsort.
     descending, nan, zeros, bits
         As for `sort`.
     segments : int
-        If not 0, `run` takes as many segments' offsets (int64).
+        The number of segments. If not 0, `run` takes their offsets (int64).
     limit : int
-        If not 0, only so many records of the sorted order are written.
+        If not 0, only the first `limit` records of the sorted order are written.
     device : str
-        Where it runs, as for `sort`.
+        The device of the plan, as for `sort`.
     algorithm, max_scratch
         As for `sort`.
 
@@ -124,7 +124,7 @@ class Plan:
     scratch_bytes : int
         The memory that `run` needs beside its arrays.
     algorithm : str
-        The one that was selected.
+        The selected algorithm.
 
     Raises
     ------
@@ -133,8 +133,8 @@ class Plan:
 
     Notes
     -----
-    Kernels are built here; `run` only enqueues. So a run with `scratch` may be captured in a CUDA
-    graph.
+    The constructor builds the kernels; `run` only enqueues. So a run with `scratch` may be captured
+    in a CUDA graph.
 
     Examples
     --------
@@ -200,13 +200,14 @@ class Plan:
         keys : 1-D contiguous array
             On the plan's device, or in host memory for cpu:0.
         values : array, optional
-            With the payload 'values'.
+            Required with the payload 'values'.
         offsets : array of int64, optional
-            With segments.
+            Required with segments.
         out, values_out : arrays, optional
-            Receive the result; made if left out. `out` may be `keys` if `values_out` is `values`.
+            Arrays for the result; allocated if omitted. `out` may be `keys` if `values_out` is
+            `values`.
         scratch : array of scratch_bytes bytes, optional
-            Made if left out. In a CUDA graph, pass it, and `out`.
+            Allocated if omitted. In a CUDA graph, pass `scratch` and `out`.
 
         Returns
         -------

@@ -54,9 +54,9 @@ def partition(
 
     Notes
     -----
-    One row of numbers, and one place: a selection, which keeps the order of the input in each of
-    its three groups (before, equal, behind) and reads the keys about bits / 11 + 2 times. Otherwise
-    the rows are sorted.
+    With one row of numbers and one kth place, this is a selection. It keeps the order of the input
+    in each of its three groups (before, equal, behind) and reads the keys about bits / 11 + 2
+    times. Otherwise the rows are sorted.
 
     Examples
     --------
@@ -132,9 +132,9 @@ def quantile(
     q : float or floats
         From 0 to 1.
     axis : int or None
-        None: of the flattened array.
+        None uses the flattened array.
     method : {'linear', 'lower', 'higher', 'midpoint', 'nearest'}
-        Between two elements; as NumPy's.
+        How to interpolate between two elements, as in NumPy.
 
     Returns
     -------
@@ -277,8 +277,8 @@ def rank(
     Parameters
     ----------
     method : {'ordinal', 'min', 'max', 'dense', 'average'}
-        For equal elements: in the order of the input, the first or last one's place, places without
-        gaps, or the mean place. As SciPy's rankdata.
+        The ranks of equal elements, as in SciPy's rankdata: by the order of the input, all the
+        first or all the last one's place, places without gaps, or the mean place.
 
     The other parameters, and errors, are those of `sort`. All NaN tie.
 

@@ -30,18 +30,18 @@ def searchsorted(
     Parameters
     ----------
     x1 : 1-D array
-        Sorted in the order that the other parameters say, or by `sorter`.
+        Sorted in the order that the other parameters define, or by `sorter`.
     x2 : array or scalar
         Of the kind of x1. NumPy arrays of different dtypes are converted to a common one.
     side : {'left', 'right'}
-        The first place, or the last one.
+        The first or the last position at which an element can be inserted.
     sorter : 1-D array of integers, optional
         The positions that sort x1.
 
     Returns
     -------
     array of int64 (or `index_dtype`)
-        Of the shape of x2.
+        Positions, in the shape of x2.
 
     Raises
     ------
@@ -50,7 +50,7 @@ def searchsorted(
 
     Notes
     -----
-    log2(len(x1)) reads for each element of x2.
+    Reads log2(len(x1)) keys for each element of x2.
 
     Examples
     --------

@@ -50,7 +50,7 @@ def sort(
     zeros : {'tied', 'distinct'}
         'distinct' puts -0.0 before +0.0.
     bits : (begin, end), optional
-        Only these bits of the key decide, counted from the least significant one of its order.
+        Compare only bits begin to end - 1 of the key's order; bit 0 is the least significant.
     device : str, optional
         For arrays in host memory: 'cpu:0' (the default), 'auto' (the best one), 'cuda:0',
         'opencl:0', or a part of a device's name. Arrays of a device are sorted there.
@@ -74,14 +74,15 @@ def sort(
     TypeError
         x is no array, or keys of its dtype cannot be sorted.
     ValueError
-        An argument's value is not allowed. The message names both.
+        An argument's value is not allowed, or `max_scratch` is too low. The message names the
+        argument and its value.
     MemoryError
-        There is too little memory, or `max_scratch` is too low for this device.
+        The host or the device has too little memory.
 
     Notes
     -----
-    The result is NumPy's with ``kind='stable'``, byte for byte. O(N) time for 8 to 16 bits, and for
-    other keys in nearly all cases. Scratch memory is about that of x. The GIL is released.
+    The result is NumPy's with ``kind='stable'``, byte for byte. Keys of 8 and 16 bits take O(N)
+    time. Scratch memory is about the size of x. The GIL is released.
 
     Examples
     --------
