@@ -648,8 +648,7 @@ OUTLINE u32 try_map(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* samples
   make_map(mine, place);
   *window = w;
   if (repeats > limits.repeats && KEY_BITS - w.up > limits.dense_width) return 0;
-#if COUNT_BITS == \
-    16  // narrower counts may overflow, so that the work-groups' verdicts could differ
+#if COUNT_BITS == 16  // narrower counts may overflow: then the work-groups' verdicts could differ
   UNROLL
   for (u32 i = 0; i < GATHERED; ++i) place[i] = bucket_of_place(&mine->map, place[i]);
   return count_crowded(mine, place, GATHERED, limits.map_crowd) <= limits.map_crowded;
@@ -733,10 +732,10 @@ INLINE void add_aside(LOCAL msd_count_memory_t* mine, GLOBAL u32* aside, u64 at,
 #define KEY_AT(i) (sg_index() * (ITEMS * SG_LANES) + (i)*SG_LANES + sg_lane())
 
 #if SETS_ASIDE
+// Rows of a sub-group's keys that are certainly in one tile.
+#define TILE_ROWS (ITEMS * SG_LANES <= 256 ? ITEMS : 256 / SG_LANES)
 // Counts the first `count` keys of a block that is partial or may have keys to set aside. Returns
 // not 0 if the lead of a key has no spread orders.
-#define TILE_ROWS \
-  (ITEMS * SG_LANES <= 256 ? ITEMS : 256 / SG_LANES)  // rows that certainly lie in one tile
 INLINE u32 count_and_set_aside(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* keys, u64 base,
                                u32 count, GLOBAL u32* counts, u32 shift, GLOBAL u32* aside) {
   u32 misfits = 0;
@@ -881,12 +880,10 @@ INLINE u32 is_last_group(LOCAL msd_count_memory_t* mine, GLOBAL u32* done) {
 //   bounds        out, if keys are mapped: the first order of each bucket
 //   list          out, with VERDICT_LISTED: the number m of listed buckets; the number of their
 //                 records; the output index where each listed bucket begins (m words); the number
-//                 of
-//                 records in the listed buckets before each (m words)
+//                 of records in the listed buckets before each (m words)
 //   done          work space: two words, 0 at first
 //   starts        out: the index where each bucket begins, then the end; keys that are set aside
-//   are
-//                 not counted
+//                 are not counted
 //   aside         in and out, SETS_ASIDE: 0 at first; see msd_set_aside.cl
 KERNEL(WG)
 void msd_count(GLOBAL const ukey_t* keys, GLOBAL const ukey_t* samples, GLOBAL u32* counts,

@@ -1,25 +1,27 @@
-// msd: a work-group sorts a bucket in local memory, by bins (msd_map.cl, msd_set_aside.cl, bins.cl
-// and bin_sort.cl come before this file).
+// msd: a work-group sorts a bucket in local memory by bins. The files msd_map.cl, msd_set_aside.cl,
+// bins.cl and bin_sort.cl come before this one.
 //
-// An item is what is sorted. COMPOSITE: the bits of the key's order that are still open, then the
-// record's position in the bucket. Else the key's order itself, or if keys are mapped, its distance
-// from the bucket's first order.
+// An item is what the work-group sorts. With COMPOSITE it is the order bits that the partition has
+// not used (the open bits) followed by the record's position in the bucket. Otherwise it is all of
+// the key's order bits or, if keys are mapped, their distance from the first order of the bucket.
 
-// Beside those of bin_sort.cl:
+// Parameters in addition to those of bin_sort.cl:
 PARAMETER(RESIDENT)     // work-groups that share a compute unit
 PARAMETER(VALUES_LATE)  // 1: values are loaded after the sort, into the items' memory
-PARAMETER(GATHER_KEYS)  // 1: an item does not hold all bits of its key, which is loaded again after
-                        // the sort
-PARAMETER(KEEP_KEYS)    // 1: with GATHER_KEYS, keys wait in local memory instead
-PARAMETER(SPREAD_BITS)  // not 0: keys are spread orders of floats with so many leading bits
-PARAMETER(ONE_LEAD)     // with SPREAD_BITS, 1: all keys of a bucket share these bits, their lead
+PARAMETER(GATHER_KEYS)  // 1: an item does not hold all bits of its key, so keys are loaded again
+                        // after the sort
+PARAMETER(
+    KEEP_KEYS)  // 1, with GATHER_KEYS: keys stay in local memory instead of being loaded again
+PARAMETER(SPREAD_BITS)  // not 0: keys are spread orders of floats; the width of a lead
+                        // (msd_count.cl) in bits
+PARAMETER(ONE_LEAD)     // with SPREAD_BITS, 1: all keys of a bucket have the same lead
 PARAMETER(SETS_ASIDE)   // see msd_set_aside.cl
 
 #define MAPS (MAP_CELLS != 0)
-// 1: the lead is needed to make items. Else it is loaded after the sort, since registers are few.
+// 1: the lead is needed to make items. Otherwise it is loaded after the sort, to save registers.
 #define LEAD_SORTS (ONE_LEAD && (SORT_BITS == 32 || COMPOSITE))
-// 1: items leave out the lowest bits of a spread order, which are 0. (Of items of 64 bits few are
-// equal, and shifts cost more.)
+// 1: items omit the lowest bits of a spread order, which are 0. Not for 64-bit items: few of them
+// are equal, and shifts cost more.
 #define DROPS_ZEROS (ONE_LEAD && SORT_BITS == 32)
 #define SHIFTS_LEAD (ONE_LEAD && KEY_NAN != NAN_FIRST)
 
@@ -40,15 +42,15 @@ typedef struct {
 
 // ---- From keys to items and back ----
 
-// ORDER_OF(key): what is sorted. KEY_OF(order): the key again.
+// ORDER_OF(key) is the number by which a key is sorted. KEY_OF(order) is its inverse.
 #if !SPREAD_BITS
 #define ORDER_OF(key) key_order(key)
 #define KEY_OF(order) key_of_order(order)
 #else
 #define ORDER_OF(key) (key)
 #if SHIFTS_LEAD
-// Sign and exponent are the bucket's, so one mask turns the rest of each order into the rest of a
-// key.
+// All keys of the bucket have the same sign and exponent, so one mask turns the other bits of an
+// order into those of a key.
 #define KEY_OF(order) (lead_key ^ (((order)-lead_begin) >> (lead & 15)))
 #elif ONE_LEAD
 #define KEY_OF(order) key_of_order(gather_order(order, lead))
@@ -68,13 +70,13 @@ typedef struct {
 #define ITEM_OF(order, at) (order)
 #endif
 
-// How the bucket's items go to bins.
+// How the bucket's items are assigned to bins.
 typedef struct {
   bins_by_place_t by_place;
-  u32 shift;  // an item's bits from here on choose its bin
+  u32 shift;  // an item's bits from this one upwards choose its bin
   u32 alike;  // 1: items of the same bin are equal
-  u32 zeros;  // lowest bits of a spread order that are 0 in all orders of the lead; with MAPS how
-              // far an order's distance from the group's first one is shifted up
+  u32 zeros;  // number of low bits that are 0 in all spread orders of the lead; with MAPS: left
+              // shift of an order's distance from the group's first order
 } local_bins_t;
 
 INLINE local_bins_t choose_bins(u32 lead, u32 shift, u32 low_bits, u32 count) {
@@ -83,8 +85,8 @@ INLINE local_bins_t choose_bins(u32 lead, u32 shift, u32 low_bits, u32 count) {
   bins.shift = shift;
   bins.alike = bins.zeros = 0;
 #if DROPS_ZEROS && COMPOSITE
-  // If a key then has fewer bits than a bin's number, its position completes it: keys that are
-  // equal would crowd one bin.
+  // If a key has fewer open bits than a bin's number, its position supplies the rest: otherwise
+  // equal keys would crowd one bin.
   bins.zeros = lead & 15;
   bins.shift = shift - min(shift, bins.zeros);
   bins.by_place.bits = LOG_BINS - min(LOG_BINS, low_bits - min(low_bits, bins.zeros));
@@ -101,8 +103,9 @@ INLINE local_bins_t choose_bins(u32 lead, u32 shift, u32 low_bits, u32 count) {
 }
 
 #if MAPS
-// The bins of a group of mapped buckets, whose orders are `distance` apart at most. An item is an
-// order's distance from the first one, its bits shifted to where WINDOW_HIGH expects them.
+// Returns how a group of mapped buckets is assigned to bins. Its orders are at most `distance`
+// apart. An item is an order's distance from the group's first one, shifted to the bits where
+// WINDOW_HIGH expects it.
 INLINE local_bins_t choose_mapped_bins(ukey_t distance) {
   local_bins_t bins;
   const u32 width = highest_bit(distance | (BINS - 1)) + 1;
@@ -133,7 +136,7 @@ INLINE local_bins_t choose_mapped_bins(ukey_t distance) {
 #else
 #define LOAD_VALUE_EARLY(at) LOAD_VALUE(at)
 #endif
-// The key of the work-item's item i, which goes to place `at` of the bucket.
+// Stores the key of the work-item's item i at index `at` of the bucket's output.
 #if KEEP_KEYS
 #define STORE_KEY(i, at, item) \
   if (keys_out) keys_out[out + at] = mine->keys[POSITION(item)];
@@ -150,9 +153,9 @@ INLINE local_bins_t choose_mapped_bins(ukey_t distance) {
 #define STORE_KEY(i, at, item) keys_out[out + at] = KEY_OF(item);
 #endif
 
-// Sorts one bucket of `count` records from `begin` on into the places from `out` on, or with MAPS a
-// group of buckets whose orders are from group_bounds[0] to group_bounds[1]. See the kernel for the
-// others.
+// Sorts one bucket of `count` records, which begins at index `begin` of the input and at index
+// `out` of the output. With MAPS it is a group of buckets whose orders lie between group_bounds[0]
+// and group_bounds[1]. The kernel describes the other parameters.
 INLINE void sort_bucket(LOCAL msd_local_memory_t* mine, sub_group_t sg, u64 begin, u64 out,
                         u32 count, GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                         GLOBAL const value_t* values_in, GLOBAL value_t* values_out,
@@ -175,7 +178,7 @@ INLINE void sort_bucket(LOCAL msd_local_memory_t* mine, sub_group_t sg, u64 begi
 #else
   const local_bins_t bins = choose_bins(0, shift, low_bits, count);
 #endif
-  const u32 rows = (count + WG - 1 - t) / WG;  // this work-item's records
+  const u32 rows = (count + WG - 1 - t) / WG;  // how many records this work-item has
   sort_t item[ITEMS];
   UNROLL
   for (u32 i = 0; i < ITEMS; ++i) {
@@ -189,7 +192,7 @@ INLINE void sort_bucket(LOCAL msd_local_memory_t* mine, sub_group_t sg, u64 begi
     }
   }
 
-  // Sort. With barriers: keys_out may be keys_in.
+  // Sort. This contains barriers, so keys_out may be keys_in.
   sort_in_bins(&mine->sort, sg, item, rows, bins.shift, bins.by_place, bins.alike);
   UNROLL
   for (u32 i = 0; i < ITEMS; ++i) item[i] = mine->sort.items[i * WG + t];
@@ -225,11 +228,11 @@ INLINE void sort_bucket(LOCAL msd_local_memory_t* mine, sub_group_t sg, u64 begi
 }
 
 #if SETS_ASIDE
-// Writes the work-group's share of the keys that were set aside to their places.
+// Moves this work-group's portion of the keys that were set aside to their places in the output.
 INLINE void put_in_place(aside_head_t head, GLOBAL const u32* starts, u64 n,
                          GLOBAL const ukey_t* aside_keys, GLOBAL ukey_t* keys_out) {
   const u32 zeros = head.zeros, nans = head.nans, members = zeros + nans;
-  const u32 first = (u32)n - members,  // of them in aside_keys
+  const u32 first = (u32)n - members,  // index of the first of them in aside_keys
       zeros_at = starts[head.gap] + (KEY_NAN == NAN_FIRST ? nans : 0),
             nans_at = KEY_NAN == NAN_FIRST ? 0 : (u32)n - nans;
   const u32 share = (u32)(((u64)members + group_count() - 1) / group_count()),
@@ -242,22 +245,23 @@ INLINE void put_in_place(aside_head_t head, GLOBAL const u32* starts, u64 n,
 }
 #endif
 
-// Sorts buckets, the records from starts[b] to starts[b + 1]: work-group b sorts bucket b. With
-// MAPS they are groups of mapped buckets, and a work-group sorts one after the other.
-//   keys_in, values_in    in: the partitioned records; keys_out may be keys_in
-//   keys_out, values_out  out: the sorted records; keys_out null: no keys are wanted
-//   starts                in: where each bucket begins, and the end. With MAPS: where each group
-//                         begins and ends
-//   skewed                in: a word; nothing is done unless it is 0 or, with MAPS, tells that keys
-//                         are mapped
+// Sorts buckets: work-group b sorts the records from starts[b] to starts[b + 1]. With MAPS, it
+// sorts groups of mapped buckets, and each work-group sorts several groups in a loop.
+//   keys_in, values_in    in: the partitioned records; keys_in may be keys_out
+//   keys_out, values_out  out: the sorted records; keys_out is null if no keys are wanted
+//   starts                in: the index where each bucket begins, then the end. With MAPS: the
+//                         index where each group begins, and its end
+//   skewed                in: a word. The launch does nothing unless it is 0 or, with MAPS, says
+//                         that keys are mapped
 //   back                  in, SPREAD_BITS: the table from spread orders to leads
-//   map, group_bounds     in, MAPS: from msd_partition. Groups that are too large are left
-//   begin_bit, low_bits   a key's open bits: low_bits of them from begin_bit on
-//   shift                 an item's bits from here on choose its bin
-//   n                     all records
+//   map, group_bounds     in, MAPS: from msd_partition. Groups that are too large are not sorted
+//   begin_bit, low_bits   the open bits of a key: low_bits bits from begin_bit upwards
+//   shift                 an item's bits from this one upwards choose its bin
+//   n                     the number of all records
 //   aside                 in, SETS_ASIDE: see msd_set_aside.cl
-//   aside_keys            in, SETS_ASIDE: what the first pass of the partition wrote
-//   has_gap               SETS_ASIDE, 1: keys_in has space where keys that were set aside will be
+//   aside_keys            in, SETS_ASIDE: the output of the partition's first pass
+//   has_gap               SETS_ASIDE, 1: keys_in leaves the places of the keys that are set aside
+//                         free
 KERNEL_RESIDENT(WG, RESIDENT)
 void msd_local(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                GLOBAL const value_t* values_in, GLOBAL value_t* values_out,
@@ -274,7 +278,8 @@ void msd_local(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
   for (u32 g = group_id(); g < groups; g += group_count()) {
     const u64 begin = starts[2 * g];
     const u32 count = (u32)(starts[2 * g + 1] - begin);
-    const u32 alike = group_bounds[2 * g] == group_bounds[2 * g + 1];  // all keys are equal
+    const u32 alike =
+        group_bounds[2 * g] == group_bounds[2 * g + 1];  // all keys of the group are equal
     if (alike && keys_out != keys_in)
       for (u32 i = local_id(); i < count; i += WG) keys_out[begin + i] = keys_in[begin + i];
     if (alike || count > CAPACITY) continue;

@@ -1,35 +1,39 @@
-// msd, keys without values whose equal keys are identical: partitions keys into buckets by one or
-// two passes from the leading digit on; the second pass partitions each segment that the first one
-// made. Not stable: a work-group sorts a tile by digit in local memory and reserves each digit's
-// place in the output by one addition to a shared count, which needs no look-back.
+// msd, keys without values whose equal keys have equal bits: partitions keys into buckets by one or
+// two passes from the leading digit on. The second pass partitions each segment that the first one
+// made: the keys with one value of the leading digit. Not stable: a work-group sorts a tile by
+// digit in local memory and reserves output for each digit by one addition to a shared count, which
+// needs no look-back.
 //
-// Memory is written in whole chunks, which fill sectors, since a part of a sector costs as much as
-// the whole. What is left of a digit is carried to the next tile; after the last tile of a run or
-// segment it is written key by key.
+// The keys of a digit are written in whole chunks, which fill sectors of memory, because writing a
+// part of a sector costs as much as the whole. The remaining keys of a digit, fewer than a chunk,
+// are carried to the next tile. After the last tile of a ticket or segment they are written one by
+// one.
 //
-// A digit is a part of the number of the key's bucket, which is the key's leading bits, or what a
-// map says (msd_map.cl and msd_set_aside.cl come before this file).
+// A digit consists of some bits of the number of the key's bucket. The number is the key's leading
+// bits or comes from a map (msd_map.cl; this file and msd_set_aside.cl come before).
 //
-// Both passes are one launch. Work-groups take runs of tiles by ticket, and go on to the second
-// pass when all tiles of the first are written. They wait only for work-groups that have taken a
-// ticket, and so are running.
+// Both passes are one launch. A work-group gets RUN consecutive tiles with each ticket, and begins
+// the second pass when all tiles of the first are written. Work-groups wait only for work-groups
+// that have taken a ticket and so are running.
 
 PARAMETER(WG)            // work-items of a work-group
-PARAMETER(ITEMS)         // keys of a work-item in a tile
+PARAMETER(ITEMS)         // keys that a work-item has in a tile
 PARAMETER(RESIDENT)      // work-groups that share a compute unit
-PARAMETER(RUN)           // tiles of a ticket
-PARAMETER(SECTOR_BYTES)  // memory is written in units of so many bytes
-PARAMETER(SPREAD_BITS)   // not 0: keys are floats, and the first pass turns them into spread orders
+PARAMETER(RUN)           // consecutive tiles that a work-group gets with one ticket
+PARAMETER(SECTOR_BYTES)  // the device writes memory in units of this many bytes
+PARAMETER(SPREAD_BITS)   // not 0: keys are floats that the first pass turns into spread orders;
+                         // width of a lead in bits
 PARAMETER(SETS_ASIDE)    // with SPREAD_BITS: see msd_set_aside.cl
-PARAMETER(MAP_BUCKETS)   // with MAP_CELLS: buckets
-PARAMETER(MAP_LOCAL)     // with MAP_CELLS, 1: the map is copied to local memory
+PARAMETER(MAP_BUCKETS)   // number of buckets; used if MAP_CELLS is not 0
+PARAMETER(MAP_LOCAL)     // 1: the map is copied to local memory; used if MAP_CELLS is not 0
 
 #define RADIX 256u
 #define TILE ((u32)(WG * ITEMS))
 #define CHUNK ((u32)(SECTOR_BYTES / sizeof(ukey_t)))
-#define QUAD ((u32)(16 / sizeof(ukey_t)))  // keys that are moved together
+#define QUAD ((u32)(16 / sizeof(ukey_t)))  // keys that are moved by one 16-byte access
 #define CARRY_QUADS (CHUNK / QUAD)
-// Beside the tile: less than a chunk of each digit is carried, and less than a quad is left empty.
+// In addition to a tile's keys, less than a chunk of each digit is carried, and less than a quad of
+// slots of each digit stays empty.
 #define SLOTS (TILE + RADIX * (CHUNK + QUAD))
 #define MAPS (MAP_CELLS != 0)
 #if SPREAD_BITS
@@ -39,8 +43,8 @@ PARAMETER(MAP_LOCAL)     // with MAP_CELLS, 1: the map is copied to local memory
 #else
 #define DIGIT(key) key_digit(key, p.shift, p.mask)
 #endif
-// DIGIT_OF(i): of the work-item's key i. A mapped key's digit is looked up once, and kept with
-// three others in a word. DIGIT_OF_QUAD: of the first key of a quad in local memory.
+// DIGIT_OF(i) is the digit of the work-item's key i. The digit of a mapped key is looked up once; a
+// word keeps four digits. DIGIT_OF_QUAD is the digit of a quad's first key in local memory.
 #if MAPS
 #define DIGIT_OF(i) (digits[(i) / 4] >> 8 * ((i) % 4) & 255)
 #else
@@ -55,17 +59,19 @@ PARAMETER(MAP_LOCAL)     // with MAP_CELLS, 1: the map is copied to local memory
 #define DIGIT_OF_QUAD(at, quad) DIGIT(FIRST_OF(quad))
 #endif
 
-// A tile: `count` keys of a segment, from `begin` + `skip` on. TILE keys from `begin` on are
-// loaded.
+// A tile: `count` keys of a segment, from index `begin` + `skip`. The work-group always loads TILE
+// keys, from index `begin`.
 typedef struct {
   u32 begin, skip, number, count, segment;
 #if SETS_ASIDE
-  aside_places_t places;  // of the keys that the first pass sets aside
-  u32 members;            // their number
+  aside_places_t places;  // output indices of the keys that the first pass sets aside
+  u32 members;            // how many keys of the tile are set aside
 #endif
 } tile_t;
 
-// The whole chunks of a digit: `count` slots from `slot` on; slot s goes to place s + to_out.
+// The keys of a digit in the tile that fill whole chunks: `count` slots of the sorted tile, from
+// `slot`. The key in slot s goes to output index s + to_out. The digit's other keys are carried or
+// written one by one.
 typedef struct {
   u32 to_out;
   u16 slot, count;
@@ -74,19 +80,19 @@ typedef struct {
 // fixed_partition_bytes() in msd_shape.cpp computes its size without the tile's keys.
 typedef struct {
   ukey_t keys[SLOTS];  // the current tile sorted by digit; a digit begins at a quad's first slot
-  u32 segments[RADIX + 1];     // the first key of each segment
-  u32 first_tiles[RADIX + 1];  // the first tile of each segment, counted over all segments
-  u32 ranks[2][RADIX];  // of even and odd tiles: counts of the digits, then where they begin in the
-                        // tile
+  u32 segments[RADIX + 1];  // index of the first key of each segment
+  u32 first_tiles[RADIX +
+                  1];   // number of the first tile of each segment, counted over all segments
+  u32 ranks[2][RADIX];  // of even and odd tiles: each digit's count, later its first slot
   run_t runs[RADIX];
-  tile_t tiles[3];  // a ring
+  tile_t tiles[3];  // a ring: the current tile, the next one and the one after it
   index_t scratch[SCAN_WORDS(RADIX)];
 #if MAP_LOCAL
   map_t map;
   u8 digit_of_quad[SLOTS / QUAD];
 #endif
 #if SETS_ASIDE
-  u32 set_aside[WG / SG_LANES];  // members of the classes in each sub-group's keys of the tile
+  u32 set_aside[WG / SG_LANES];  // how many of each sub-group's keys of the tile are set aside
   aside_head_t aside;            // for the second pass
 #endif
 } msd_partition_memory_t;
@@ -107,9 +113,10 @@ INLINE u32 bucket_of_key(LOCAL const msd_partition_memory_t* mine, GLOBAL const 
 }
 #endif
 
-// Called by one work-item: describes the tile after `number` in its ticket's run, or the first one
-// of the next ticket. A number past the last tile means that there is none; the rest of `tile` has
-// no meaning then. `aside`: null, or what the pass sets aside.
+// Called by one work-item. Describes the next tile of the work-group: the tile after `number` if
+// its ticket has more tiles, else the first tile of a new ticket. If tile->number is past the last
+// tile, there is no tile, and the other members have no meaning. `aside` is null if the pass sets
+// no keys aside.
 INLINE void take_tile(LOCAL msd_partition_memory_t* mine, LOCAL tile_t* tile, GLOBAL u32* ticket,
                       u32 number, u32 segments, u32 n, GLOBAL const u32* aside) {
   number = (number + 1) % RUN != 0 ? number + 1 : global_add(ticket, 1u) * RUN;
@@ -139,7 +146,8 @@ INLINE void take_tile(LOCAL msd_partition_memory_t* mine, LOCAL tile_t* tile, GL
     UNROLL                                                      \
     for (u32 i = 0; i < ITEMS; ++i) key[i] = own[i * SG_LANES]; \
   }
-// Before a tile is ranked: the keys as the pass takes them, and their digits if they are mapped.
+// Prepares the keys of a tile for ranking: turns them into spread orders (SPREAD_BITS, first pass)
+// or looks up their digits (MAPS).
 #if SPREAD_BITS
 #define PREPARE_KEYS        \
   if (p.number == 0) UNROLL \
@@ -181,8 +189,8 @@ INLINE void take_tile(LOCAL msd_partition_memory_t* mine, LOCAL tile_t* tile, GL
 #define FIRST_OF(quad) (quad).x
 #endif
 
-// Returns the rank of a key with `digit`. Additions to one count wait for each other, so if all
-// lanes have the same digit, one lane adds for all.
+// Returns the rank of a key with `digit`. Additions to one count are serialised, so if all lanes
+// have the same digit, one lane adds for all.
 INLINE u32 rank_alike(LOCAL u32* ranks, u32 digit) {
 #if SG_NATIVE
   if (sg_ballot(0, digit != sg_shuffle(0, digit, 0)) == 0) {
@@ -194,12 +202,12 @@ INLINE u32 rank_alike(LOCAL u32* ranks, u32 digit) {
   return local_add(&ranks[digit], 1u);
 }
 
-// A bucket's part of the output, from `begin` to `end`. It has `chunks` whole chunks from `first`
-// on; the places before and after them take single keys.
+// A bucket's range of the output, from index `begin` to `end`. `chunks` whole chunks begin at
+// `first`. The keys before and after the chunks are written one by one.
 typedef struct {
   u32 begin, end, first, chunks;
 } bucket_t;
-// `lead`: keys from a sector's boundary to the output's first key.
+// `lead` is the distance in keys from a sector boundary to the output's first key.
 INLINE bucket_t make_bucket(u32 begin, u32 end, u32 lead) {
   bucket_t b;
   const u32 count = end - begin, before = (CHUNK - (begin + lead) % CHUNK) % CHUNK;
@@ -209,8 +217,9 @@ INLINE bucket_t make_bucket(u32 begin, u32 end, u32 lead) {
   b.first = b.chunks == 0 ? end : begin + before;
   return b;
 }
-// Returns where the i-th single key goes: before the chunks, then after them, then from the end
-// into the last chunks, for which there will be as many keys too few.
+// Returns the output index of the i-th key that is written alone: first the places before the
+// chunks, then those after them. If there are more such keys, some chunks will not be reserved; the
+// keys take these places, backwards from the end of the last chunk.
 INLINE u32 single_place(bucket_t b, u32 i) {
   const u32 before = b.first - b.begin, singles = b.end - b.begin - b.chunks * CHUNK,
             behind = b.first + b.chunks * CHUNK;
@@ -231,11 +240,12 @@ INLINE void copy_map(LOCAL msd_partition_memory_t* mine, GLOBAL const u32* map) 
 #endif
 
 #if MAPS
-// Joins neighbouring buckets in groups, each of which a work-group of the local sort takes. A
-// work-item joins JOINED of them at a time: as many as have at most `capacity` records together,
-// and ranges of orders of similar widths, since the local sort expects orders that spread evenly.
+// Joins neighbouring buckets into groups; a work-group of the local sort sorts one group. A
+// work-item forms the groups among JOINED buckets. A group has at most `capacity` records, and its
+// buckets have ranges of orders of similar widths, because the local sort expects orders that
+// spread evenly.
 #define JOINED 32u
-#define WIDTHS_APART 2u  // the widths of a group's ranges differ by a factor of up to 2^this
+#define WIDTHS_APART 2u  // log2 of the largest ratio between the widths of a group's ranges
 INLINE void join_own_buckets(GLOBAL const u32* starts, GLOBAL const ukey_t* bounds, u32 first,
                              u32 capacity, GLOBAL u32* groups, GLOBAL u32* group_starts,
                              GLOBAL ukey_t* group_bounds) {
@@ -272,7 +282,7 @@ INLINE void join_buckets(GLOBAL const u32* starts, GLOBAL const ukey_t* bounds, 
 
 // ---- The phases of a pass ----
 
-// A pass, as its phases need it.
+// The arguments of a pass.
 typedef struct {
   GLOBAL const ukey_t* from;
   GLOBAL ukey_t* to;
@@ -282,7 +292,7 @@ typedef struct {
   window_t window;
 #endif
   u32 number, shift, mask, start_shift, segments, tiles, n;
-  u32 lead;  // keys from a sector's boundary to the output's first key
+  u32 lead;  // distance in keys from a sector boundary to the output's first key
 } pass_t;
 
 #if SETS_ASIDE
@@ -291,8 +301,8 @@ typedef struct {
 #define SET_ASIDE 0
 #endif
 
-// Find the segments and their tiles, and take the first ticket, while other work-groups still write
-// tiles of the pass before. Returns the number of tiles.
+// Finds the segments and their tiles and takes the first ticket, while other work-groups still
+// write tiles of the previous pass. Returns the number of tiles.
 INLINE u32 begin_pass(LOCAL msd_partition_memory_t* mine, pass_t p, u32 turn) {
   const u32 t = local_id();
   u32 begin = 0, end = 0;
@@ -328,7 +338,7 @@ INLINE ukey_t spread_key(ukey_t key, GLOBAL const u32* spread) {
 }
 #endif
 
-// Rank, after the keys that are carried.
+// Rank. The keys that were carried to this tile come first in their digit.
 INLINE void rank_tile(LOCAL u32* ranks, sub_group_t sg, pass_t p, LOCAL const tile_t* tile,
                       const ukey_t* key, const u32* digits, u32* place) {
   const u32 first = FIRST_OF_LANE, count = tile->count, skip = tile->skip;
@@ -342,11 +352,11 @@ INLINE void rank_tile(LOCAL u32* ranks, sub_group_t sg, pass_t p, LOCAL const ti
 }
 
 #if SETS_ASIDE
-// Marks keys that are not in the tile; a rank has fewer bits.
+// Rank of a slot whose key is not in the tile; true ranks have fewer bits.
 #define ABSENT 0x4000u
 STATIC_ASSERT(TILE <= ABSENT, a_rank_has_more_bits);
-// The same for a tile of the first pass that sets keys aside: these keep their bits, and have ranks
-// as rank_aside returns them. The others become spread orders.
+// Like rank_tile, for a tile of a first pass that sets keys aside. Keys that are set aside keep
+// their bits and get the rank that rank_aside returns. All other keys become spread orders.
 INLINE void rank_and_set_aside(LOCAL msd_partition_memory_t* mine, LOCAL u32* ranks, sub_group_t sg,
                                pass_t p, LOCAL const tile_t* tile, ukey_t* key, u32* place) {
   const u32 first = FIRST_OF_LANE, count = tile->count, skip = tile->skip;
@@ -383,7 +393,7 @@ INLINE void scatter_tile(LOCAL msd_partition_memory_t* mine, LOCAL const u32* ra
 }
 
 #if SETS_ASIDE
-// The same for a tile that sets keys aside, which go to the output.
+// Like scatter_tile, but writes the keys that are set aside to the output.
 INLINE void scatter_and_set_aside(LOCAL msd_partition_memory_t* mine, LOCAL const u32* ranks,
                                   pass_t p, LOCAL const tile_t* tile, const ukey_t* key,
                                   const u32* place) {
@@ -398,7 +408,7 @@ INLINE void scatter_and_set_aside(LOCAL msd_partition_memory_t* mine, LOCAL cons
 }
 #endif
 
-// Puts the keys that the tile before has left into the first slots of their digit.
+// Puts the keys carried from the previous tile into the first slots of their digit.
 INLINE void put_carried(LOCAL msd_partition_memory_t* mine, u32 slot, u32 carried,
                         const uint4* carry) {
   UNROLL
@@ -409,7 +419,7 @@ INLINE void put_carried(LOCAL msd_partition_memory_t* mine, u32 slot, u32 carrie
     }
 }
 
-// Returns the part of the output of a bucket of the pass.
+// Returns the output range of bucket `number` of the pass.
 INLINE bucket_t bucket_of_pass(LOCAL const msd_partition_memory_t* mine, pass_t p, u32 number) {
   u32 before = 0;
 #if SETS_ASIDE
@@ -419,8 +429,8 @@ INLINE bucket_t bucket_of_pass(LOCAL const msd_partition_memory_t* mine, pass_t 
                      p.starts[(number + 1) << p.start_shift] + before, p.lead);
 }
 
-// Write the whole chunks. A slot that is empty or carried lies in no digit's run, whatever key it
-// seems to have.
+// Write the whole chunks. Empty slots and slots with carried keys lie outside the range of slots in
+// mine->runs, so they are not written, whatever digit their content seems to have.
 INLINE void write_chunks(LOCAL const msd_partition_memory_t* mine, pass_t p, u32 slots) {
   const u32 t = local_id();
   UNROLL
@@ -433,9 +443,9 @@ INLINE void write_chunks(LOCAL const msd_partition_memory_t* mine, pass_t p, u32
   }
 }
 
-// Carry what is left of a digit: the slots from `rest` on. Those from `written` to `end` are
-// written one by one: at the end of a segment, and if a bucket's last chunk has no place as a
-// chunk. `singles`: the bucket's keys that are written so.
+// Carry the digit's remaining keys: the slots from `rest`. The keys in the slots from `written` to
+// `end` are written one by one, at the end of a segment or if no chunk of the bucket is left for
+// them. `singles` counts the bucket's keys that are written in this way.
 INLINE void carry_rest(LOCAL const msd_partition_memory_t* mine, pass_t p, bucket_t bucket,
                        GLOBAL u32* singles, u32 written, u32 rest, u32 end, uint4* carry) {
   const u32 count = end - written, single = count != 0 ? global_add(singles, count) : 0;
@@ -445,18 +455,18 @@ INLINE void carry_rest(LOCAL const msd_partition_memory_t* mine, pass_t p, bucke
     carry[q] = *(LOCAL const uint4*)&mine->keys[rest + q * QUAD];
 }
 
-// Partitions all tiles of a pass for which this work-group takes a ticket. `*turn_` counts its
-// tickets over all passes; the first one has been taken. Returns the number of tiles. `sets_aside`,
-// a constant: the pass sets keys aside.
+// Partitions all tiles of a pass for which this work-group takes a ticket. *turn_ counts the tiles
+// that it has taken over all passes; the first one has been taken. Returns the number of tiles.
+// `sets_aside`, a compile-time constant, is 1 if the pass sets keys aside.
 INLINE u32 partition_tiles(LOCAL msd_partition_memory_t* mine, sub_group_t sg, pass_t p, u32* turn_,
                            u32 sets_aside) {
   const u32 t = local_id(), first = FIRST_OF_LANE;
   u32 turn = *turn_, taken = 0, carried = 0;
   index_t all;
-  uint4 carry[CARRY_QUADS];  // of digit t, by work-item t
+  uint4 carry[CARRY_QUADS];  // work-item t has the carried keys of digit t
   ukey_t key[ITEMS];
-  u32 place[(ITEMS + 1) / 2];   // two places a word
-  u32 digits[(ITEMS + 3) / 4];  // MAPS: four digits a word
+  u32 place[(ITEMS + 1) / 2];   // two ranks in a word
+  u32 digits[(ITEMS + 3) / 4];  // MAPS: four digits in a word
   if (mine->tiles[turn % 3].number < p.tiles) {
     LOAD_TILE(&mine->tiles[turn % 3])
   }
@@ -477,7 +487,7 @@ INLINE u32 partition_tiles(LOCAL msd_partition_memory_t* mine, sub_group_t sg, p
     }
     barrier_local();
 
-    // Reserve each digit's chunks in the output; scan over digits.
+    // Reserve output chunks for each digit, and scan over digits.
     const u32 more = next->number < p.tiles,
               ends = next->number != number + 1 || !more || next->segment != segment;
     const u32 of_digit = t < RADIX ? ranks[t] : 0, left = of_digit % CHUNK;
@@ -519,26 +529,28 @@ INLINE u32 partition_tiles(LOCAL msd_partition_memory_t* mine, sub_group_t sg, p
   return taken;
 }
 
-//   keys_in   in: n keys, n at least TILE
-//   keys_a    out of the first pass: n keys (spread orders, with SPREAD_BITS)
-//   keys_b    out of the second pass, if there is one: n keys
-//   starts    in: where each bucket, a value of all digits together, begins in the output; the end
-//   reserved  work space, 0 at first: two words for each of the first pass's 256 digits, then two
-//   for
-//             each bucket of the second pass: chunks, and single keys
-//   state     work space, 0 at first: a ticket for each pass, then how many tiles are done
-//   skewed    in: a word; nothing is done unless it is 0 or, with MAP_CELLS, tells that keys are
-//             mapped
-//   passes, shifts, widths   byte p: shift and width in bits of pass p's digit, in a key or, with
-//             MAP_CELLS, in the number of its bucket
-//   map, bounds  in, MAP_CELLS: msd_count's; its MAP_GROUPS becomes the number of groups of buckets
-//   group_starts  out, MAP_CELLS: where each group begins and ends
+//   keys_in   in: n keys; n is at least TILE
+//   keys_a    out, first pass: n keys (spread orders if SPREAD_BITS is not 0)
+//   keys_b    out, second pass: n keys; not used with one pass
+//   starts    in: the output index where each bucket (a value of all digits together) begins, then
+//             the end
+//   reserved  work space, 0 at first: two counts for each of the first pass's 256 digits, then for
+//             each bucket of the second pass: chunks that are reserved, and keys written one by one
+//   state     work space, 0 at first: a ticket for each pass, then the number of tiles that are
+//             done
+//   skewed    in: a word. The launch does nothing unless it is 0 or, if MAP_CELLS is not 0, says
+//             that keys are mapped
+//   passes, shifts, widths   the number of passes; byte p of the others: shift and width in bits of
+//             pass p's digit in a key or, if MAP_CELLS is not 0, in the number of its bucket
+//   map, bounds  in, MAP_CELLS: from msd_count. The map's word MAP_GROUPS becomes the number of
+//                groups
+//   group_starts  out, MAP_CELLS: the index where each group begins, and its end
 //   group_bounds  out, MAP_CELLS: the first and the last order of each group
-//   capacity  a group of several buckets has at most so many records
+//   capacity  the most records of a group of several buckets
 //   spread    in, SPREAD_BITS: the table of spread orders
-//   aside     null, or what is set aside (msd_set_aside.cl). If there is any, only the launch with
-//             SETS_ASIDE does something, else only the one without. The second pass leaves space
-//             where it will be
+//   aside     null, or the memory described in msd_set_aside.cl. If the list has keys to set aside,
+//             only the launch with SETS_ASIDE does something, else only the one without. The second
+//             pass leaves the places of these keys in the output free
 KERNEL_RESIDENT(WG, RESIDENT)
 void msd_partition(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey_t* keys_b,
                    GLOBAL const u32* starts, GLOBAL u32* reserved, GLOBAL u32* state,
@@ -555,7 +567,7 @@ void msd_partition(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL u
   join_buckets(starts, bounds, capacity, &map[MAP_GROUPS], group_starts, group_bounds);
 #else
   if (*skewed != 0) return;
-  // Lists of which keys are set aside have a launch of their own, which needs more registers.
+  // Lists with keys that are set aside have a launch of their own, because it needs more registers.
   if (aside && (aside[ASIDE_FOUND] != 0) != (SETS_ASIDE != 0)) return;
 #endif
 #if MAP_LOCAL
@@ -582,7 +594,7 @@ void msd_partition(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL u
     p.n = (u32)n;
     const u32 tiles_before = tiles;
     tiles = p.tiles = begin_pass(mine, p, turn);
-    if (t == 0 && pass != 0)  // the pass before must be done before its keys are read
+    if (t == 0 && pass != 0)  // the previous pass must be complete before its output is read
       while (load_acquire(&state[2]) < tiles_before) {
       }
     barrier_all();

@@ -1,16 +1,16 @@
-// A work-group sorts its items in local memory by bins. If a bin is crowded, it sorts them by radix
-// passes instead. msd sorts buckets with it, one-cluster parts, and one-group the whole list.
-// bins.cl comes before this file. The number of instructions limits its speed.
+// A work-group sorts its items in local memory by bins. If a bin is crowded, it sorts all items by
+// radix passes instead. msd sorts buckets in this way, one-cluster its parts, and one-group the
+// whole list. bins.cl comes before this file. The speed is limited by the number of instructions.
 
 // Parameters in addition to those of bins.cl:
-PARAMETER(COMPOSITE)      // 1: an item holds the compared bits and, below them, its position
+PARAMETER(COMPOSITE)      // 1: an item is the compared bits followed by the record's position
 PARAMETER(POSITION_BITS)  // bits of that position
 PARAMETER(WINDOW_HIGH)    // 1: the bits that choose a bin lie in an item's upper word
-PARAMETER(BY_PLACE)       // 1: keys have fewer compared bits than a bin's number; positions
-                          // supply the rest (see bins_by_place_t)
+PARAMETER(BY_PLACE)  // 1: keys have fewer compared bits than a bin's number; positions supply the
+                     // others (see bins_by_place_t)
 
-// With COMPOSITE, ties keep their order because the position is the lower part of an item. Returns
-// the position, which identifies the record.
+// With COMPOSITE, ties keep their order because the position is the lower part of an item.
+// POSITION returns the position, which identifies the record.
 #define POSITION(item) ((u32)(item) & ((1u << POSITION_BITS) - 1))
 
 // bin_sort_bytes() in bin_sort.hpp computes its size.
@@ -18,11 +18,11 @@ typedef struct {
   u32 bins[BIN_WORDS];
   sort_t items[CAPACITY];
   index_t scratch[SCAN_WORDS(WG)];
-  u32 differ[2];  // bits in which items differ, low and high
+  u32 differ[2];  // bits in which items differ: the lower word, then the upper word
   u32 crowded;
 } bin_sort_t;
 
-// The bits of an item from `shift` on, as a word.
+// The bits of an item from bit `shift` upwards, as a 32-bit word.
 #if SORT_BITS == 32
 #define WINDOW(item) ((item) >> shift)
 #elif WINDOW_HIGH
@@ -32,9 +32,9 @@ typedef struct {
 #endif
 
 // How an item's position extends the number of its bin. Keys with fewer compared bits than a bin's
-// number would share few bins. So their bin's number is the compared bits followed by `bits` bits
-// of position: position * step / 65536. This keeps ties in order. If `bits` is 0, the item's
-// leading bits alone select its bin.
+// number would use only few bins. So the bin's number is the compared bits followed by `bits` bits:
+// position * step / 65536. This keeps ties in order. If `bits` is 0, the item's leading bits alone
+// choose its bin.
 typedef struct {
   u32 bits, step;
 } bins_by_place_t;
@@ -98,9 +98,10 @@ INLINE u32 place_in_bin(LOCAL u32* bins, u32 bin, u32 there) {
   return bin | before >> half_word << 16;
 }
 
-// Many items of 64 bits leave no registers for the numbers of their bins. Then registers hold only
-// the ranks, 4 bits each, and each bin is computed twice. 4 bits suffice: ranks are used only if no
-// bin is crowded, or with `alike`, which occurs only for shorter keys.
+// If a work-item has many 64-bit items, there are no registers for the numbers of their bins. Then
+// registers hold only the ranks, with 4 bits each, and each bin's number is computed twice. 4 bits
+// are enough: ranks are used only if no bin is crowded or if `alike` is 1, and `alike` is 1 only
+// for shorter keys.
 #define PACKED_RANKS (SORT_BITS == 64 && !COMPOSITE && !FEW_ITEMS)
 
 // Sets all counts to 0. Ends with a barrier.
@@ -136,7 +137,7 @@ INLINE u32 start_bins(LOCAL bin_sort_t* mine, u32 alike) {
   index_t all;
   u32 at_bin = (u32)wg_scan_add(mine->scratch, WG, of_all, &all);
   if (mine->crowded) return 0;
-  at_bin += (u32)all << 16;  // the upper half of the bins begins where the lower half ends
+  at_bin += (u32)all << 16;  // the second half of the bins follows the first half
   UNROLL
   for (u32 q = 0; q < BIN_QUADS; ++q) {
     START_BINS(quad[q])
@@ -206,7 +207,8 @@ INLINE void sort_in_bins(LOCAL bin_sort_t* mine, sub_group_t sg, sort_t* item, u
 #endif
     barrier_local();
 
-    // Sort within bins, then across the boundaries between work-items.
+    // Sort each work-item's own items, which sorts all bins inside its range. Then merge across the
+    // boundary to the previous work-item, for bins that extend over it.
     if (!alike) {
       LOCAL sort_t* own = mine->items + t * ITEMS;
       SORT_NEIGHBOURS(item, own)

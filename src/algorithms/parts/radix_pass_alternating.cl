@@ -1,10 +1,10 @@
 // sort_tiles for devices with little local memory: sorts one tile after the other. A tile's keys
-// and values use the same local memory alternately, so tiles are larger, and registers hold less at
-// a time. While one work-group waits, another one on the same compute unit works.
+// and values use the same local memory one after the other, so tiles can be larger and need fewer
+// registers. While one work-group waits, another one on the same compute unit works.
 // radix_pass_tiles.cl, which comes before this file, has the parameters and the steps.
 
-// Writes record `at` of the sorted tile, which is record i of this work-item, to the output.
-// WRITE_KEY comes first; digit_of keeps the key's digit for the value.
+// WRITE_KEY and then WRITE_VALUE write the record in slot `at` of the sorted tile, which is record
+// i of this work-item, to the output. digit_of keeps the key's digit for the value.
 #define WRITE_KEY(i, at)                                                        \
   {                                                                             \
     const ukey_t k = mine->tile.keys[at];                                       \
@@ -17,8 +17,8 @@
   p.values_to[(index_t)(mine->to_out[digit_of[(i) / 4] >> (8 * ((i) % 4)) & 255] + (at))] = \
       mine->tile.values[at];
 
-// Sorts all tiles of a pass for which this work-group takes a ticket. `*turn_` counts its tickets
-// over all passes; the first one has been taken. Returns the number of tiles.
+// Sorts all tiles of a pass for which this work-group takes a ticket. *turn_ counts its tickets
+// over all passes; the first ticket has been taken. Returns the number of tiles that it sorted.
 INLINE u32 sort_tiles(LOCAL onesweep_memory_t* mine, sub_group_t sg, pass_t p, u32* turn_) {
   const u32 t = local_id();
   LOCAL u32* my_ranks = MY_RANKS;
@@ -64,7 +64,7 @@ INLINE u32 sort_tiles(LOCAL onesweep_memory_t* mine, sub_group_t sg, pass_t p, u
     const u32 following = after->number;
     barrier_local();
 
-    // The same with values, while the next tile's keys are loaded.
+    // Move the values in the same way, while the next tile's keys are loaded.
     UNROLL
     for (u32 i = 0; i < ITEMS; ++i)
       mine->tile.values[place[i / 2] >> (16 * (i % 2)) & 0xffff] = value[i];

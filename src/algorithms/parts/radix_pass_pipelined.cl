@@ -1,15 +1,17 @@
-// sort_tiles, software-pipelined: a work-group always processes two tiles. The next tile is loaded
-// and ranked, and its counts are published, before the current one looks back and is written out.
-// So look-backs seldom wait. radix_pass_tiles.cl, which comes before this file, has the parameters
-// and the steps.
+// sort_tiles, software-pipelined: a work-group processes two tiles at a time. It loads and ranks
+// the next tile and publishes its digit counts before it looks back for the current tile and writes
+// that out. So a look-back seldom waits. radix_pass_tiles.cl, which comes before this file, has the
+// parameters and the steps.
 
-// For records of up to 8 bytes, the next tile's values are loaded only after the current tile has
-// looked back: otherwise its look-back would wait behind these loads. Wider records load them
-// earlier, because registers are short.
+// For records of up to 8 bytes, the next tile's values are loaded only after the look-back of the
+// current tile, which would otherwise wait for these loads. Values of wider records are loaded
+// earlier, because registers are scarce.
 #define VALUES_LATE (KEY_BITS / 8 + VALUE_BYTES <= 8)
 
-// Writes one record of the run that owns slot `at` of the sorted tile to the output: the record in
-// that slot or, if ROTATED, the one TAKEN_FROM another slot of the run.
+// Writes one record to the output. `at` is a slot of the sorted tile; its run is the tile's records
+// with the same digit. Without ROTATED, writes the record in slot `at`. With ROTATED, the slots of
+// a long run are rotated, so that stores begin at a sector: TAKEN_FROM sets `from` to the slot of
+// the record to write, which is in the same run. Every record is written once.
 #if VALUE_BYTES
 #define WRITE_VALUE(from) p.values_to[out] = mine->values[from];
 #else
@@ -34,13 +36,14 @@
     WRITE_VALUE(from)                         \
   }
 
-// Sorts all tiles of a pass for which this work-group takes a ticket. `*turn_` counts its tickets
-// over all passes; the first one has been taken. Returns the number of tiles.
+// Sorts all tiles of a pass for which this work-group takes a ticket. *turn_ counts its tickets
+// over all passes; the first ticket has been taken. Returns the number of tiles that it sorted.
 INLINE u32 sort_tiles(LOCAL onesweep_memory_t* mine, sub_group_t sg, pass_t p, u32* turn_) {
   const u32 t = local_id();
   LOCAL u32* my_ranks = MY_RANKS;
   u32 turn = *turn_, next = mine->tiles[turn % 4].number, current = NO_TILE, taken = 0;
-  index_t total = 0, start = 0;  // of this work-item's digit in the current tile
+  index_t total = 0,
+          start = 0;  // count and first slot of this work-item's digit in the current tile
   for (;;) {
     ukey_t key[ITEMS];
     u32 place[(ITEMS + 1) / 2];

@@ -6,21 +6,23 @@
 // (the order in which a work-group's tiles go through these steps), then radix_passes.cl (the
 // kernel, its inputs and outputs).
 
-PARAMETER(WG)            // work-items of a work-group, a power of two from 256 on
-PARAMETER(ITEMS)         // records of a work-item in a tile, odd
-PARAMETER(RESIDENT)      // work-groups that share a compute unit
-PARAMETER(PASSES)        // digits of a key; with SEGMENTED 2, the most there are
-PARAMETER(COUNT_BITS)    // bits of a count in the look-back table
-PARAMETER(LONG_COUNTS)   // 1: there are 2^COUNT_BITS records or more, and a table of marks
-PARAMETER(COPIES)        // copies of each histogram in local memory, a power of two up to 32
-PARAMETER(ALTERNATING)   // 1: keys and values of a tile alternate in the same local memory
+PARAMETER(WG)          // work-items of a work-group, a power of two from 256 on
+PARAMETER(ITEMS)       // records of a work-item in a tile, odd
+PARAMETER(RESIDENT)    // work-groups that share a compute unit
+PARAMETER(PASSES)      // digits of a key; with SEGMENTED always 2, the most that are possible
+PARAMETER(COUNT_BITS)  // width of a count in the look-back table, in bits
+PARAMETER(
+    LONG_COUNTS)   // 1: the list has at least 2^COUNT_BITS records, so there is a table of marks
+PARAMETER(COPIES)  // copies of each histogram in local memory, a power of two up to 32
+PARAMETER(ALTERNATING)  // 1: a tile's keys and values use the same local memory one after the other
 PARAMETER(COMMON_SHARE)  // a digit is common if more than one record in this many has it
-PARAMETER(SEGMENTED)     // 1: one or two passes from the leading digit on; the second pass sorts
-                         // each segment that the first one made. 0: all passes, the least
-                         // significant digit first
-PARAMETER(CODES)         // 1: between passes, keys of floats are codes (below)
-PARAMETER(LISTED)        // 1: only listed parts of the list are sorted
-PARAMETER(SPREAD_BITS)   // SEGMENTED and CODES: leading bits of the spread orders; 0: none
+PARAMETER(SEGMENTED)  // 1: one or two passes from the leading digit on; the second pass partitions
+                      // each segment (the records with one value of the first digit). 0: all
+                      // passes, the least significant digit first
+PARAMETER(CODES)      // 1: between passes, keys of floats are codes (below)
+PARAMETER(LISTED)     // 1: only the listed parts of the list are sorted (radix_passes.cl)
+PARAMETER(SPREAD_BITS)  // used with SEGMENTED and CODES: width of a lead (msd_count.cl) in bits; 0:
+                        // no spread orders
 
 // CODES, for floats: the first pass turns keys into codes, and the last one turns them back. A
 // code's digits cost no more than an integer's. Codes cannot represent ties, so the work-groups
@@ -51,21 +53,23 @@ PARAMETER(SPREAD_BITS)   // SEGMENTED and CODES: leading bits of the spread orde
 #define TILE (WG * ITEMS)
 #define NO_TILE 0xffffffffu
 #define NO_RECORDS ((index_t) ~(index_t)0)
-// A run is the records of one digit in a tile. A sector of memory that two stores fill is written
-// twice. ROTATED: the lanes store a run beginning with the first record whose position in the
-// output is a multiple of SECTOR; the records before it come last.
+// A run is the records of one digit in a tile. A sector of memory that is filled by two stores is
+// written twice. ROTATED: the lanes first store the records of a run from its first record at a
+// sector boundary of the output (an output index divisible by SECTOR). The records before it are
+// stored last.
 #define ROTATED (VALUE_BYTES && !ALTERNATING)
 #define SECTOR 8u  // keys or values of 4 bytes
 
-// A word of the look-back table: the lower COUNT_BITS of a digit's count, and above it a kind.
-// LOOK_OWN: the count of this tile. LOOK_ALL: the count of this tile and all before it. Even and
-// odd passes use different kinds, so that one table serves all passes: a word that the fill or the
-// pass before has left is of neither kind.
+// A word of the look-back table has the lower COUNT_BITS of a digit's count and, above them, a
+// kind. LOOK_OWN: the count of this tile. LOOK_ALL: the count of this tile and all tiles before it.
+// Even and odd passes use different kinds, so one table serves all passes: a word that is left from
+// the initial fill or the previous pass has neither of the two kinds.
 #define LOOK_COUNT ((1u << COUNT_BITS) - 1)
 #define LOOK_OWN (p.number % 2 ? 0u : 2u)
 #define LOOK_ALL (LOOK_OWN + 1)
 
-// A tile: `count` records from `begin` on. `first`: it is the first tile of its list or segment.
+// A tile: `count` records from index `begin`. `first` is the number of the first tile of its list
+// or segment.
 typedef struct {
   u64 begin;
   u32 number, count, first, segment;
@@ -73,11 +77,12 @@ typedef struct {
 
 // fixed_local_bytes() in radix_passes.cpp computes its size without keys and values.
 typedef struct {
-  u32 skipped;          // passes whose digit all keys share, a bit each
-  u32 common[2];        // the most common digits of the pass; RADIX: none
-  tile_t tiles[4];      // a ring: the tile that is written out, the one that is ranked, the next
-  u32 most, digits[8];  // passes that are made, and the DIGIT_WORD of each
-  u32 padding[27];      // to HEAD_BYTES; the histograms begin here, before the first pass
+  u32 skipped;    // one bit for each pass: 1 if all keys have the same digit
+  u32 common[2];  // the two most common digits of the pass; RADIX: there is none
+  tile_t
+      tiles[4];  // a ring: the tile that is written out, the tile that is ranked, and the next one
+  u32 most, digits[8];  // the number of passes to make, and the DIGIT_WORD of each
+  u32 padding[27];      // pads to HEAD_BYTES; before the first pass, the histograms begin here
 #if ALTERNATING
   union {
     ukey_t keys[TILE];
@@ -90,30 +95,31 @@ typedef struct {
 #endif
 #endif
 #if SEGMENTED
-  index_t segments[RADIX + 1];  // the first record of each segment
-  u32 first_tiles[RADIX + 1];   // the first tile of each segment, counted over all segments
+  index_t segments[RADIX + 1];  // index of the first record of each segment
+  u32 first_tiles[RADIX +
+                  1];  // number of the first tile of each segment, counted over all segments
 #else
-  index_t first[RADIX];  // where the digit's records begin in the output, or NO_RECORDS
+  index_t first[RADIX];  // output index where each digit's records begin, or NO_RECORDS
 #endif
 #if ROTATED
-  u32 runs[RADIX];  // of each digit: the run's length in 15 bits, its end in the sorted tile in 15
-                    // more, and RUN_IS_LONG
+  u32 runs[RADIX];  // for each digit: the length of its run (15 bits), the run's end in the sorted
+                    // tile (15 bits), and RUN_IS_LONG
 #endif
-  index_t to_out[RADIX];  // place in the sorted tile + this = place in the output
+  index_t to_out[RADIX];  // slot in the sorted tile + to_out = output index
   index_t scratch[SCAN_WORDS(RADIX)];
   u32 ranks[SUB_GROUPS * RANK_WORDS];
   u32 sums[TEAMS * RADIX];
 } onesweep_memory_t;
 #define HEAD_BYTES 256u
 
-// A pass, as the steps of a tile need it.
+// The arguments of a pass.
 typedef struct {
   GLOBAL const ukey_t* from;
-  GLOBAL ukey_t* to;  // null: an argsort needs no keys from the last pass
+  GLOBAL ukey_t* to;  // null if the last pass writes no keys (argsort)
   GLOBAL const value_t* values_from;
   GLOBAL value_t* values_to;
-  GLOBAL const u32* starts;  // SEGMENTED: where each bucket begins; see the kernel
-  GLOBAL u32 *look, *marks;  // the look-back table; with LONG_COUNTS the marks
+  GLOBAL const u32* starts;  // SEGMENTED: output index where each bucket begins; see the kernel
+  GLOBAL u32 *look, *marks;  // the look-back table and, with LONG_COUNTS, the marks
   GLOBAL u32* ticket;
   GLOBAL const u32* spread;
   u64 n;
@@ -121,15 +127,15 @@ typedef struct {
   ukey_t decode;  // CODE_MASK in the last pass, else 0
 #endif
   u32 number, last, shift, mask, tiles;
-  u32 positions;    // 1: values are positions, and are made instead of read
-  u32 segments;     // SEGMENTED: of this pass
-  u32 digits;       // SEGMENTED: values of the digit
+  u32 positions;    // 1: values are positions, which are computed instead of read
+  u32 segments;     // SEGMENTED: the number of segments of this pass
+  u32 digits;       // SEGMENTED: the number of values of the digit
   u32 start_shift;  // SEGMENTED: log2 of the buckets in one value of the digit
 } pass_t;
 
-// Look-back: returns the count of a digit in all tiles before `tile`, which is not the first one.
-// The walk goes from the neighbour backwards and ends at a word of kind `all`; it loads LOOK_WINDOW
-// words at a time.
+// Look-back: returns the count of a digit in all tiles before `tile`, which must not be the first
+// tile. Goes backwards from the previous tile to the first word of kind `all`, and loads
+// LOOK_WINDOW words at a time.
 #define LOOK_WINDOW 4
 INLINE u32 look_back(volatile GLOBAL u32* column, u32 tile, u32 own, u32 all) {
   u32 before = 0;
@@ -155,11 +161,12 @@ INLINE u32 look_back(volatile GLOBAL u32* column, u32 tile, u32 own, u32 all) {
 }
 
 #if LONG_COUNTS
-// Counts of more than COUNT_BITS bits. MARK_TILES tiles hold 2^(COUNT_BITS - 1) records. Every tile
-// whose number is a multiple of MARK_TILES publishes a mark for each digit: 1 + the records before
-// it, divided by 2^(COUNT_BITS - 1). The tiles up to the next mark complete the lower bits with it.
-// whole_count returns the count of `tile` from its `lower` bits; `first` is the first tile of its
-// list or segment.
+// Counts of more than COUNT_BITS bits (LONG_COUNTS). Every tile whose number is a multiple of
+// MARK_TILES publishes a mark for each digit: 1 + the number of records of the digit in all earlier
+// tiles, divided by 2^(COUNT_BITS - 1). MARK_TILES tiles have at most that many records. So a tile
+// can complete its count from its lower bits and the latest mark before it. whole_count returns the
+// full count of `tile` from its `lower` bits. `first` is the first tile of the tile's list or
+// segment.
 #define MARK_TILES ((1u << (COUNT_BITS - 1)) / TILE)
 #define MARK_ROWS(n) ((u32)(((n) + TILE - 1) / TILE + RADIX) / MARK_TILES + 1)
 INLINE index_t whole_count(volatile GLOBAL u32* marks, u32 lower, u32 tile, u32 first) {
@@ -173,10 +180,10 @@ INLINE index_t whole_count(volatile GLOBAL u32* marks, u32 lower, u32 tile, u32 
 }
 #endif
 
-// Called by one work-item: takes a ticket and describes its tile. A number past the last tile means
-// that no tile is left; then the rest of `tile` has no meaning.
+// Called by one work-item: takes a ticket and describes its tile. If the tile's number is past the
+// last tile, there is no tile, and the other members have no meaning.
 #if SEGMENTED
-// Tiles are numbered through all segments, and each segment begins a new tile.
+// Tiles are numbered over all segments, and every segment begins with a new tile.
 INLINE void take_tile(LOCAL onesweep_memory_t* mine, LOCAL tile_t* tile, GLOBAL u32* ticket, u64 n,
                       u32 segments) {
   const u32 number = tile->number = global_add(ticket, 1u);
@@ -207,13 +214,13 @@ INLINE void take_tile(LOCAL onesweep_memory_t* mine, LOCAL tile_t* tile, GLOBAL 
 #endif
 
 #if !SEGMENTED
-// Returns how many keys have the digit. All keys must have been counted.
+// Returns the number of keys with the digit. Call it when all keys have been counted.
 INLINE index_t keys_of_digit(GLOBAL u32* histograms, u32 pass, u32 digit) {
   return READ_COUNT(load_relaxed, &histograms[pass * RADIX + digit], PASSES * RADIX);
 }
 
-// Counts a key's digits of all passes. With CODES, returns 1 if the key may tie; then the counts
-// are not used.
+// Counts the digits of a key for all passes. With CODES, returns 1 if the key may tie with a key of
+// different bits; the caller then discards the counts.
 INLINE u32 count_key(LOCAL u32* bins, ukey_t key, u64 shifts, u64 widths) {
   const ukey_t ordered = CODE_OF(key);
   UNROLL
@@ -228,10 +235,10 @@ INLINE u32 count_key(LOCAL u32* bins, ukey_t key, u64 shifts, u64 widths) {
 #endif
 }
 
-// Adds the digits of all passes to `histograms`, reading the keys once. Returns the number of count
-// tiles of this work-group. A count tile is a tile or half of one, so that work-groups share the
-// count evenly even if each sorts only one tile. Lanes count in COPIES of a histogram, in different
-// banks, so that they seldom wait for each other.
+// Adds the digit counts of all passes to `histograms`; reads the keys once. Returns the number of
+// count tiles that this work-group has counted. A count tile is a tile or half of one, so that
+// work-groups share the counting evenly even if each sorts only one tile. Lanes count in COPIES
+// copies of a histogram, which lie in different banks, so that lanes seldom wait for each other.
 #define COUNT_ITEMS (ITEMS > 24 ? (ITEMS + 1) / 2 : ITEMS)
 #define COUNT_TILE (WG * COUNT_ITEMS)
 #define COUNT_TILES(n) ((u32)(((n) + COUNT_TILE - 1) / COUNT_TILE))
@@ -284,8 +291,9 @@ OUTLINE u32 count_digits(LOCAL onesweep_memory_t* mine, GLOBAL const ukey_t* key
 #define MY_RANKS (mine->ranks + sg_index() * RANK_WORDS)
 #define TAKE_TILE(turn) take_tile(mine, &mine->tiles[(turn) % 4], p.ticket, p.n, p.segments)
 
-// Load. Each sub-group has a contiguous piece of the tile, and neighbouring lanes have neighbouring
-// records. Keys past the end are PADDING, which sorts after all keys and is never written out.
+// Load. Each sub-group loads a contiguous piece of the tile, and neighbouring lanes load
+// neighbouring records. Keys past the end are PADDING, which sorts after all keys and is never
+// written out.
 INLINE void load_keys(pass_t p, LOCAL const tile_t* tile, ukey_t* key) {
   const u32 first = FIRST_OF_LANE;
   UNROLL
@@ -317,8 +325,9 @@ INLINE void load_values(pass_t p, LOCAL const tile_t* tile, value_t* value) {
 }
 #endif
 
-// Rank. place[i / 2] holds two ranks: of records i and i + 1 among the records of the sub-group
-// with the same digit, in the order of the input. RANK_TILE does it for all records.
+// Rank. place[i / 2] has the ranks of records i and i + 1, each 16 bits: the number of records
+// before it in the sub-group's records with the same digit, in the order of the input. RANK_TILE
+// ranks all records of the tile.
 #define DIGIT_OF(i) DIGIT(key[i])
 #define PUT_PLACE(i, rank) place[(i) / 2] = (i) % 2 ? place[(i) / 2] | (rank) << 16 : (rank);
 #define RANK_TILE(rank_record)                                  \
@@ -332,8 +341,9 @@ INLINE void rank_keys(LOCAL onesweep_memory_t* mine, sub_group_t sg, pass_t p, c
                       u32* place) {
   LOCAL u32* my_ranks = MY_RANKS;
 #if ORDERED_LOCAL_ATOMICS
-  // Additions of lanes with the same digit are serialised. The first row of keys shows whether many
-  // lanes have the same one. If the sub-group has only one digit, ranks simply count up.
+  // Additions of lanes with the same digit are serialised. The digits of the first row of keys show
+  // whether many lanes share one. If all keys of the sub-group have one digit, their ranks are
+  // consecutive numbers.
   const u32 probe = sg_shuffle(sg, DIGIT(key[0]), 0);
   if (sg_ballot(sg, DIGIT(key[0]) != probe) != 0) {
 #if !SEGMENTED
@@ -362,13 +372,13 @@ INLINE void rank_keys(LOCAL onesweep_memory_t* mine, sub_group_t sg, pass_t p, c
   RANK_TILE(sg_rank)
 #endif
 }
-// The place of record i in the sorted tile, after count_tile.
+// The slot of record i in the sorted tile; valid after count_tile.
 #define PLACE(i) ((place[(i) / 2] >> (16 * ((i) % 2)) & 0xffff) + my_ranks[DIGIT(key[i])])
 
-// Count and publish. Sums the counts of the sub-groups, publishes the tile's count of each digit,
-// and scans over digits; `ranks` then holds where each sub-group's digits begin in the sorted tile.
-// Work-item t < RADIX gets digit t: returns its count, and in *start where it begins in the sorted
-// tile. A barrier must come before and after.
+// Count and publish. Adds up the counts of the sub-groups, publishes the tile's count of each
+// digit, and scans over digits. `ranks` then has the slot where each sub-group's records of each
+// digit begin. Work-item t < RADIX handles digit t: it returns the digit's count, and stores in
+// *start the digit's first slot in the sorted tile. A barrier must come before and after the call.
 INLINE index_t count_tile(LOCAL onesweep_memory_t* mine, pass_t p, LOCAL const tile_t* tile,
                           index_t* start) {
   const u32 t = local_id();
@@ -380,8 +390,8 @@ INLINE index_t count_tile(LOCAL onesweep_memory_t* mine, pass_t p, LOCAL const t
     ((volatile GLOBAL u32*)p.look)[(u64)tile->number * RADIX + t] =
         (tile->first ? LOOK_ALL : LOOK_OWN) << COUNT_BITS | (u32)total;
 #if SEGMENTED
-  // The second pass may have up to RADIX tiles more than the first. Its look-back would take what
-  // the fill left in their words for counts, so the first pass writes its own kind there.
+  // The second pass may have up to RADIX tiles more than the first. Its look-back would mistake the
+  // initial fill of their words for counts. So the first pass writes its own kind there.
   if (t < RADIX && p.number == 0)
     for (u32 more = p.tiles + tile->number; more < p.tiles + RADIX; more += p.tiles)
       p.look[(u64)more * RADIX + t] = LOOK_OWN << COUNT_BITS;
@@ -405,8 +415,8 @@ INLINE index_t count_tile(LOCAL onesweep_memory_t* mine, pass_t p, LOCAL const t
 #define FIRST_TILE(tile) 0
 #endif
 
-// Look back. Work-item t < RADIX finds where the tile's records of digit t go, and writes
-// to_out[t]. `total` and `start` are what count_tile returned.
+// Look back. Work-item t < RADIX finds the output index of the tile's records with digit t, and
+// sets to_out[t]. `total` and `start` are the results of count_tile.
 INLINE void find_digit(LOCAL onesweep_memory_t* mine, pass_t p, LOCAL const tile_t* tile,
                        index_t total, index_t start) {
   const u32 t = local_id();

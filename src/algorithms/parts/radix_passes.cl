@@ -1,18 +1,18 @@
 // Radix passes with decoupled look-back ("one sweep"): the kernel. A pass reads every record once
 // and writes it once. All passes are one launch. Work-groups take tiles by ticket. A work-group
 // publishes the digit counts of its tile and looks back at the counts of earlier tiles to find the
-// positions of its records. It begins the next pass when all tiles of the last one are written. It
-// waits only for work-groups that have taken earlier tickets, and so are running. Passes whose
-// digit all keys share are skipped.
+// output indices of its records. It begins the next pass when all tiles of the current one are
+// written. It waits only for work-groups that have taken earlier tickets and so are running. Passes
+// over a digit that all keys share are skipped.
 //
-// Comes last of the joined files; radix_pass_tiles.cl says more about the parameters.
+// This file is the last of the joined files; radix_pass_tiles.cl says more about the parameters.
 
 PARAMETER(WG)            // work-items of a work-group
 PARAMETER(RESIDENT)      // work-groups that share a compute unit
 PARAMETER(PASSES)        // digits of a key
 PARAMETER(COMMON_SHARE)  // a digit is common if more than one record in this many has it
 PARAMETER(SEGMENTED)     // 1: one or two passes from the leading digit on. 0: all passes
-PARAMETER(LISTED)        // 1: only listed parts of the list are sorted, each in its place
+PARAMETER(LISTED)        // 1: only the listed parts of the list are sorted, each in its place
 
 // Waits until the work-groups together have counted `tiles` tiles as done.
 INLINE void wait_for(GLOBAL u32* done, u32 tiles) {
@@ -22,21 +22,22 @@ INLINE void wait_for(GLOBAL u32* done, u32 tiles) {
   barrier_all();
 }
 
-// Pass p's number, mask and shift in one word, which waits in local memory. With the number alone,
-// compilers work out shift and mask again at every use (NVIDIA's OpenCL: u64 keys took a fifth
-// longer).
+// Pass p's number, digit mask and shift in one word, which is kept in local memory. If only the
+// number is kept, compilers compute shift and mask again at every use (NVIDIA's OpenCL: sorts of
+// u64 keys took a fifth longer).
 #define DIGIT_WORD(p)                                                  \
   ((p) << 16 | ((1u << ((u32)(widths >> (8 * (p))) & 255)) - 1) << 8 | \
    ((u32)(shifts >> (8 * (p))) & 255))
 
 #if !SEGMENTED
-// What precedes the passes is OUTLINE, like the count: the loop over passes is short of registers,
-// and compilers allocate them better for it alone (skewed pairs on an H200: 3 to 5 % faster).
+// The functions called before the passes are OUTLINE: the loop over passes needs many registers,
+// and compilers allocate them better if the loop is compiled on its own (records that do not
+// spread, on an H200: 3 to 5 % faster).
 
-// Chooses the passes, in mine->digits and mine->most. Passes whose digit all keys share are skipped
-// in pairs, so that the last pass still writes the output; not all are skipped, because the output
-// must be written. With CODES and keys that tie, there are none. (To return from the kernel instead
-// would cost the passes registers.)
+// Chooses the passes and stores them in mine->digits and mine->most. Passes over a digit that all
+// keys share are skipped in pairs, so that the last pass still writes the output. At least one or
+// two passes remain, because the output must be written. With CODES and keys that tie, there are no
+// passes. (A return from the kernel in that case would cost the passes registers.)
 OUTLINE void choose_passes(LOCAL onesweep_memory_t* mine, GLOBAL u32* starts, GLOBAL u32* ties,
                            u64 n, u64 shifts, u64 widths) {
   const u32 t = local_id();
@@ -62,8 +63,9 @@ OUTLINE void choose_passes(LOCAL onesweep_memory_t* mine, GLOBAL u32* starts, GL
   barrier_local();
 }
 
-// Finds where the pass's digits begin in the output (mine->first) and its two most common digits
-// (mine->common): the maximum of words made of count and digit. A barrier must follow.
+// Finds the output index where each digit of the pass begins (mine->first) and the two most common
+// digits (mine->common). The most common one is the maximum of words with the count in the upper
+// and the digit in the lower bits. A barrier must follow.
 OUTLINE void begin_pass(LOCAL onesweep_memory_t* mine, GLOBAL u32* starts, u32 digit_word, u64 n) {
   const u32 t = local_id(), digit = t ^ DIGIT_FLIP(digit_word & 255, digit_word >> 8 & 255);
   index_t all;
@@ -88,12 +90,14 @@ OUTLINE void begin_pass(LOCAL onesweep_memory_t* mine, GLOBAL u32* starts, u32 d
 
 #if LISTED
 // ---- Listed parts ----
-// All records of the listed parts are sorted as one list: they are gathered into scratch memory,
-// and in the end they go back into the parts, one after the other. That is the right order, if no
-// key of a part sorts after a key of a later one. `list`: the number m of parts, all their records;
-// then for each part its first record, and how many records are in those before it.
+// The records of all listed parts are sorted as one list. They are gathered into scratch memory,
+// sorted, and copied back into the parts, one part after the other. The result is right because no
+// key of a part sorts after a key of a later part. `list` has the number m of parts; the number of
+// records in all parts; the index of the first record of each part (m words); the number of records
+// in the parts before each part (m words).
 
-// Moves the records of tile `tile` between `parted` and `together`, where they lie side by side.
+// Copies the records of tile `tile` from `parted` to `together`, where the parts are contiguous; if
+// `back` is 1, copies them back.
 INLINE void move_listed(GLOBAL const u32* list, GLOBAL ukey_t* parted, GLOBAL ukey_t* together,
                         u32 tile, u32 back) {
   GLOBAL const u32 *begins = list + 2, *before = begins + list[0];
@@ -116,7 +120,8 @@ INLINE void move_listed(GLOBAL const u32* list, GLOBAL ukey_t* parted, GLOBAL uk
   }
 }
 
-// Gathers the listed parts, and waits until that is done. `ticket` and `done`: words, 0 at first.
+// Gathers the listed parts, and waits until all work-groups are done. `ticket` and `done` are words
+// that must be 0 at first.
 OUTLINE void gather_listed(LOCAL onesweep_memory_t* mine, GLOBAL const u32* list,
                            GLOBAL ukey_t* parted, GLOBAL ukey_t* together, GLOBAL u32* ticket,
                            GLOBAL u32* done) {
@@ -137,8 +142,8 @@ OUTLINE void gather_listed(LOCAL onesweep_memory_t* mine, GLOBAL const u32* list
 #endif
 
 #if SEGMENTED
-// Finds where the pass's segments and their first tiles begin, in mine->segments and
-// mine->first_tiles. Returns the number of tiles.
+// Finds where the segments of the pass and their first tiles begin; stores this in mine->segments
+// and mine->first_tiles. Returns the number of tiles.
 INLINE u32 find_segments(LOCAL onesweep_memory_t* mine, GLOBAL const u32* starts, pass_t p) {
   const u32 t = local_id();
   index_t segment_begin = 0, segment_end = 0, all;
@@ -159,26 +164,27 @@ INLINE u32 find_segments(LOCAL onesweep_memory_t* mine, GLOBAL const u32* starts
 #endif
 
 // Pass 0 reads keys_in and values_in and writes keys_a and values_a; later passes alternate between
-// a and b. n records; a bucket is a value of all digits together (SEGMENTED).
+// a and b. n is the number of records. With SEGMENTED, a bucket is a value of all digits together.
 //
 //   keys_in, keys_a, keys_b        n keys each
 //   values_in, values_a, values_b  n values each; not used without values
-//   starts        SEGMENTED: in, where each bucket begins in the output, and the end. Else: work
-//                 space, 0 at first: PASSES histograms of 256 counts (64-bit indices: twice, the
-//                 second half for the upper words)
+//   starts        SEGMENTED: in: the output index where each bucket begins, then the end. Otherwise
+//                 work space, 0 at first: PASSES histograms of 256 counts. If indices have 64 bits,
+//                 a second array of the same length has the upper words of the counts
 //   look          work space: the look-back table, 256 words a tile, 0 at first
 //   marks         work space, LONG_COUNTS: MARK_ROWS(n) * 256 words a pass, 0 at first
-//   state         work space, 0 at first: for each of PHASES a ticket, then for each the number of
-//                 tiles that are done
+//   state         work space, 0 at first: a ticket for each of the PHASES, then for each of them
+//                 the number of tiles that are done
 //   shifts, widths   byte p: shift and width in bits of pass p's digit
-//   passes        SEGMENTED: 1 or 2. Else there are PASSES
-//   values_are_positions  1: pass 0 makes positions instead of reading values
+//   passes        SEGMENTED: 1 or 2. Otherwise not used: there are PASSES passes
+//   values_are_positions  1: pass 0 computes positions instead of reading values
 //   last_keys     0: the last pass writes no keys
-//   ties          CODES: a word, 0 at first; not 0 if keys tie, and then nothing has been sorted
+//   ties          CODES: a word, 0 at first; becomes not 0 if keys tie: then nothing has been
+//                 sorted
 //   spread        SPREAD_BITS: the table of spread orders
 //   gate          null, or a word: the launch does nothing unless gate_least <= *gate <= gate_most
-//   list          in, LISTED: these parts of keys_b are sorted, in their place; they have at most
-//                 half of the records, and keys_a is work space
+//   list          in, LISTED: the parts of keys_b to sort, each in its place. They have at most
+//                 half of the records. keys_a is work space
 #define PHASES (PASSES + 1 + LISTED)  // passes, the count, and gathering
 #define STATE_DONE PHASES
 KERNEL_RESIDENT(WG, RESIDENT)
@@ -192,7 +198,7 @@ void onesweep(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey_t
   LOCAL_STRUCT(onesweep_memory_t, mine);
   if (gate && (*gate < gate_least || *gate > gate_most)) return;
   const u32 t = local_id();
-  u32 turn = 0;  // tickets so far
+  u32 turn = 0;  // number of tickets that this work-group has taken
 
 #if LISTED
   GLOBAL ukey_t* const parted = keys_b;
@@ -243,14 +249,15 @@ void onesweep(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey_t
     p.digits = p.start_shift = 0;
 
 #if SEGMENTED
-    // Find where segments begin, once the pass before is done.
+    // Find where each segment begins, after the previous pass has written all tiles. Segments are
+    // the values of pass 0's digit; pass 0 itself has one segment.
     if (pass != 0) wait_for(&state[STATE_DONE + pass - 1], tiles);
     p.digits = p.mask + 1;
     p.segments = pass == 0 ? 1 : 1u << ((u32)widths & 255);
     p.start_shift = p.last ? 0 : (u32)(widths >> 8) & 255;
     tiles = find_segments(mine, starts, p);
 #else
-    // Find where digits begin, while other work-groups still write tiles of the pass before.
+    // Find where each digit begins, while other work-groups still write tiles of the previous pass.
     begin_pass(mine, starts, digit_word, n);
     if (pass != 0) wait_for(&state[STATE_DONE + pass - 1], tiles);
 #endif
