@@ -10,9 +10,9 @@ namespace sortium {
 struct Parameter {
   std::string name;
   std::string meaning;
-  std::uint64_t minimum = 0, maximum = 0;  // limits of a number
+  std::uint64_t minimum = 0, maximum = 0;  // allowed range of a number
   std::vector<std::string> choices;        // allowed words; empty: the parameter is a number
-  bool changes_result = false;             // changes what is sorted, or how far: never tuned
+  bool changes_result = false;             // changes the result, so tuning never varies it
 };
 
 struct AlgorithmInfo {
@@ -22,7 +22,7 @@ struct AlgorithmInfo {
   bool stable = true;
   bool partial = false;  // leaves sorted runs, not one sorted list
   bool comparison = false;
-  bool quadratic = false;  // O(N²) work
+  bool quadratic = false;  // work grows with N²
   bool host = false;       // runs on cpu:0 only; all other algorithms consist of kernels
   bool segments = false;   // sorts segments (Problem::segments), and no other problems
   bool limit = false;      // finds the first records (Problem::limit), and solves no other problems

@@ -7,9 +7,9 @@
 
 namespace sortium {
 
-// The device's capabilities: info().claimed, corrected by tests on the device (the sub-group
-// operations, forward progress of work-groups). The tests run once per device and driver; the
-// result is kept on disk.
+// Returns the device's capabilities: info().claimed, corrected by tests on the device, for example
+// of sub-group operations and of forward progress. The tests run once per device and driver; the
+// cache directory keeps the result.
 [[nodiscard]] SORTIUM_API const Capabilities& capabilities(Device& device);
 
 }  // namespace sortium

@@ -26,7 +26,7 @@ enum class DeviceKind : std::uint8_t { gpu, cpu, accelerator };
 
 // How a device implements the operations of a sub-group (barrier, ballot, shuffle).
 enum class SubGroupWords : std::uint8_t {
-  emulated,  // not at all: local memory and work-group barriers replace them
+  emulated,  // no native ones: local memory and work-group barriers replace them
   khr,       // cl_khr_subgroups, _ballot and _shuffle
   ptx,       // NVIDIA's OpenCL: inline PTX
   cuda,      // CUDA's warp intrinsics
@@ -36,8 +36,8 @@ enum class SubGroupWords : std::uint8_t {
 [[nodiscard]] SORTIUM_API std::string_view name(DeviceKind kind);
 [[nodiscard]] SORTIUM_API std::string_view name(SubGroupWords words);
 
-// What a device can do, as far as an algorithm needs to know. A plain value: fill it in by hand to
-// plan a sort for a device that is not present.
+// What a device can do, as far as algorithms ask. A plain value: to plan a sort for a device that
+// is not present, fill it in by hand.
 struct Capabilities {
   Backend backend = Backend::opencl;
   DeviceKind kind = DeviceKind::gpu;
@@ -50,7 +50,7 @@ struct Capabilities {
   bool atomics64 = false;              // 64-bit atomics on global memory
   SubGroupWords sub_group_words = SubGroupWords::emulated;
   unsigned sub_group_size = 32;   // lanes; a work-group is a multiple of it
-  bool forward_progress = false;  // a work-group may wait for one with a lower ticket
+  bool forward_progress = false;  // a work-group may wait for one that has begun before it
   // The most work-groups of a cluster, if each uses all its local memory (CUDA, sm_90 and up).
   unsigned cluster_groups = 1;
   bool ordered_local_atomics = false;  // additions to one word of local memory run in lane order
@@ -65,7 +65,7 @@ struct DeviceInfo {
   std::string driver;    // the driver's version
   std::string language;  // "OpenCL C 1.2 …" or "NVRTC 13.0, sm_90"
   Capabilities claimed;  // as reported; sortium::capabilities(device) returns the tested ones
-  bool compiles = true;  // false: it runs only the kernels that the package contains
+  bool compiles = true;  // false: no compiler; only the package's built kernels run
 };
 
 // A range of device memory; owns nothing. `handle` is a cl_mem, a CUdeviceptr as a pointer, or on
@@ -168,11 +168,11 @@ struct Launch {
   std::uint64_t groups;  // work-groups; 0 launches nothing
   unsigned work_group;   // work-items per work-group
   std::span<const Arg> args;
-  std::string_view phase;  // the trace's name for it; must outlive the trace
+  std::string_view phase;  // name of the launch in a trace; must outlive the trace
   unsigned cluster = 1;  // neighbouring work-groups that share their local memory; divides `groups`
 };
 
-// Arrays in host memory that one copy reads or writes, in their order.
+// Arrays in host memory that one copy reads or writes, in this order.
 struct HostSource {
   const void* data;
   std::uint64_t bytes;
@@ -211,14 +211,15 @@ class SORTIUM_API Queue {
   // These wait until everything enqueued before them has ended.
   virtual void write(Memory to, const void* from, std::uint64_t bytes) = 0;
   virtual void read(void* to, Memory from, std::uint64_t bytes) = 0;
-  // Copy between one range of device memory and several arrays, which follow one another there. On
-  // CUDA faster than a call for each.
+  // Copy between one range of device memory and several host arrays. The range holds the arrays'
+  // contents one after the other. On CUDA this is faster than a call for each array.
   virtual void write_all(Memory to, std::span<const HostSource> from);
   virtual void read_all(std::span<const HostTarget> to, Memory from);
   virtual void finish() = 0;
 
-  // Record device times of every launch, copy and fill between the two calls. end_trace() waits for
-  // them. Throw Error(unsupported) on an OpenCL queue without CL_QUEUE_PROFILING_ENABLE.
+  // Record the device time of every launch, copy and fill that is enqueued between the two calls.
+  // end_trace() waits for these commands. Both throw Error(unsupported) on an OpenCL queue without
+  // CL_QUEUE_PROFILING_ENABLE.
   virtual void begin_trace() = 0;
   [[nodiscard]] virtual std::vector<TraceEntry> end_trace() = 0;
 

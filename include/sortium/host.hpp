@@ -45,7 +45,7 @@ struct HostReport {
   std::uint64_t run_length = 0;  // for a partial sort: records in a sorted run; else 0
   double plan_seconds = 0;       // finding the device, building kernels
   double transfer_seconds = 0;   // allocating, copying to the device and back
-  double sort_seconds = 0;       // from enqueueing to the end; 0 if not measured, for few records
+  double sort_seconds = 0;       // from enqueueing to the end; 0 for few records (not timed)
 };
 
 // Arrays in host memory, of any alignment. Two of them must not overlap, except that keys_out may
@@ -65,7 +65,7 @@ struct HostOperands {
 //
 // Values have 1 to 256 bytes. Values of 4 and 8 bytes move with their keys; others move once, at
 // the end (records.hpp). A CPU sorts arrays in place, without a copy, if they are aligned to their
-// elements' size. Other arrays, and other devices, cost a copy there and back.
+// elements' size. Other arrays, and arrays for other devices, are copied to the device and back.
 //
 // If neither device nor algorithm is named, the calling thread sorts up to 2^14 records, since a
 // GPU's copies and launches take longer. It sorts up to 16 records even if SORTIUM_DEVICE names a
@@ -73,10 +73,10 @@ struct HostOperands {
 // memory.
 //
 // A list that needs more than options.max_device_bytes is sorted in ranges: sorted chunks first,
-// then ranges of the whole order, each of which fits. Segments and limits are not. Beside the
-// operands this takes host memory of an eighth of all records' bytes, and for keys that are only
-// read a copy of them. If such a sort fails after it has begun, an array that is sorted in place
-// holds the same records in another order.
+// then ranges of the whole order, each of which fits. Sorts with segments or a limit do not use
+// ranges. Ranges need more host memory: an eighth of all records' bytes, and a copy of keys that
+// are only read. If such a sort fails after it has begun, an array that is sorted in place holds
+// the same records in another order.
 SORTIUM_API HostReport sort_host(const Problem& problem, const HostOperands& operands,
                                  const Options& options = {});
 
@@ -85,9 +85,10 @@ struct HostSortTime {
   std::uint64_t count;
   double seconds;
 };
-// Returns such times for a device, for lists of several lengths; empty if it cannot sort. By them,
-// and by those of other types and payloads, `auto` chooses between cpu:0 and GPUs for lists of 2^16
-// records and more. They are measured when they are first needed, and kept in the cache directory.
+// Returns the device's times for lists of several lengths; empty if it cannot sort. From these
+// times, and from those of other types and payloads, `auto` chooses between cpu:0 and GPUs for
+// lists of at least 2^16 records. The times are measured when they are first needed; the cache
+// directory keeps them.
 [[nodiscard]] SORTIUM_API std::vector<HostSortTime> host_sort_times(Device& device);
 
 template <class T>

@@ -31,7 +31,7 @@ struct PermuteProblem {
   std::uint64_t count = 0;     // number of positions
   unsigned element_bytes = 4;  // 1 to 256
   unsigned index_bytes = 4;    // bytes of a position, 4 or 8
-  // Elements that positions may name: those of `in` (gather) or `out` (scatter). 0: `count`.
+  // Number of elements of `in` (gather) or `out` (scatter), to which positions refer. 0: `count`.
   std::uint64_t elements = 0;
 };
 
@@ -49,7 +49,8 @@ class SORTIUM_API Permute {
 
   // Only enqueues. `in` and `out` must not overlap, and are aligned as columns are
   // (RecordOperands). Positions are not checked: one of `elements` or more reads or writes out of
-  // bounds. If several positions of a scatter are equal, one of their elements remains.
+  // bounds. If several positions of a scatter are equal, one of their elements is written last and
+  // remains.
   void run(Queue& queue, Memory in, Memory positions, Memory out) const;
   [[nodiscard]] const PermuteProblem& problem() const { return problem_; }
 

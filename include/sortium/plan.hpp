@@ -43,7 +43,7 @@ class SORTIUM_API Plan {
   // Bytes of scratch memory that run() needs. Plan::scratch_bytes_for() returns the same number
   // without a device.
   [[nodiscard]] std::uint64_t scratch_bytes() const;
-  // Uses no device. `capabilities` may be sortium::capabilities(device), or filled in by hand.
+  // Needs no device. `capabilities` may be sortium::capabilities(device), or filled in by hand.
   [[nodiscard]] static std::uint64_t scratch_bytes_for(const Problem& problem,
                                                        const Capabilities& capabilities,
                                                        const Method& method = {});
@@ -82,10 +82,11 @@ class SORTIUM_API Plan {
   std::unique_ptr<Sorter> sorter_;
 };
 
-// A small sort whose result is known. The first Plan of its kind on a device and driver runs one;
-// the cache keeps the success. SORTIUM_SELF_TEST=off turns self-tests off. A failure means that the
-// device's compiler built a kernel wrongly: then "auto" selects the next algorithm that passes. A
-// Plan whose Method names the algorithm throws Error(unsupported) with the case that failed.
+// A self-test is a small sort whose result is known. The first Plan of its kind on a device and
+// driver runs one; the cache keeps the success. SORTIUM_SELF_TEST=off turns self-tests off. A
+// failure means that the device's compiler built a kernel wrongly: then "auto" selects the next
+// algorithm that passes. A Plan whose Method names the algorithm throws Error(unsupported) with the
+// case that failed.
 struct SelfTest {
   std::string algorithm;
   Problem problem;

@@ -1,4 +1,4 @@
-// What a sort is asked to do: keys, order, payload, segments, limit.
+// A problem: what a sort has to do. Keys, order, payload, segments, limit.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ enum class Payload : std::uint8_t {
 
 struct Problem {
   KeyType key = KeyType::u32;
-  std::uint64_t count = 0;  // records; 0 and 1 are fine
+  std::uint64_t count = 0;  // records; 0 and 1 are allowed
   Payload payload = Payload::none;
   // Bytes of a value or a position, 4 or 8. Calls on host memory and UniquePlan take values of 1 to
   // 256. Positions of 4 bytes need count ≤ 2^32.

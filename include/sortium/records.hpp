@@ -84,7 +84,7 @@ inline constexpr std::size_t max_fields = 32, max_columns = 64;  // limits for a
 // significant first; the sort is stable. It writes the moved columns, the sorted records' positions
 // in the input, or both.
 struct RecordProblem {
-  std::uint64_t count = 0;        // records; 0 and 1 are fine, up to 2^40
+  std::uint64_t count = 0;        // records: 0 to 2^40
   std::vector<Column> columns{};  // 1 to 64; each is moved or holds a field of the key
   std::vector<Field> key{};       // 1 to 32 fields
   unsigned position_bytes = 0;    // 4 (count up to 2^32) or 8; 0: no positions are written
@@ -154,8 +154,8 @@ class SORTIUM_API RecordPlan {
   [[nodiscard]] const AlgorithmInfo& algorithm()
       const;  // of the last inner sort, by the most significant word
   [[nodiscard]] std::string parameters() const;  // of the same inner sort
-  // The bits of each word that the key is packed into, most significant first. Empty if the key is
-  // a column that is sorted without packing.
+  // Returns how many bits of each word the packed key uses, the most significant word first. Empty
+  // if the key is a column that is sorted without packing.
   [[nodiscard]] std::vector<unsigned> word_bits() const;
 
  private:
@@ -170,9 +170,9 @@ class SORTIUM_API RecordPlan {
 struct RecordHostOperands {
   std::span<const void* const> columns_in{};
   std::span<void* const>
-      columns_out{};  // as RecordOperands'; a column in place is written though it is in columns_in
+      columns_out{};  // as in RecordOperands; in-place columns are written through columns_in
   void* positions = nullptr;
-  const void* offsets = nullptr;  // of segments
+  const void* offsets = nullptr;  // for segments: RecordProblem::segments + 1 numbers
 };
 
 // Sorts records in host memory; the functions below call it. As sort_host(). options.order,
@@ -218,7 +218,7 @@ concept FieldValue = requires {
   field_type_of<std::remove_const_t<T>>::value;
 };
 template <class T>
-concept WideKey = FieldValue<T> && !Key<T>;  // for the overloads of sort() with wide keys
+concept WideKey = FieldValue<T> && !Key<T>;  // selects the overloads of sort() for wide keys
 template <class R>
 concept WideKeyRange = std::ranges::contiguous_range<R> && WideKey<std::ranges::range_value_t<R>>;
 // Names a member of a struct as a field: sort_records(particles, {by(&Particle::mass), …}).
@@ -327,7 +327,7 @@ template <Index I = std::uint32_t, WideKeyRange Keys>
 [[nodiscard]] std::vector<I> argsort(const Keys& keys, Options options = {}) {
   const Field field{.type = field_type_of<std::ranges::range_value_t<Keys>>::value,
                     .order = options.order};
-  options.order = Order::ascending;  // the field has the order now
+  options.order = Order::ascending;  // the field already has the order
   return argsort_records<I>(keys, {field}, options);
 }
 

@@ -48,7 +48,7 @@ class SORTIUM_API OperationPlan {
 // The problem of each class below must have no segments and no limit. Payload and keys_out are used
 // only if the class mentions them.
 
-// Stores in `result`, a u64, the first position whose record sorts after the next one;
+// Stores in `result`, a u64, the first position whose record sorts after the next record, or
 // problem.count if the keys are sorted. Reads the keys once.
 class SORTIUM_API IsSortedPlan : public OperationPlan {
  public:
@@ -59,8 +59,8 @@ class SORTIUM_API IsSortedPlan : public OperationPlan {
   void run(Queue& queue, const Operands& operands) const;
 };
 
-// Copies the first record of each run of equal keys, in the order of the input. So of sorted keys
-// it copies each distinct one once.
+// Copies the first record of each run of equal keys, in the order of the input. So from sorted keys
+// it copies each distinct key once.
 //
 // keys_out and values_out have capacity for `count` records. With Payload::positions, values_in is
 // not read, and values_out receives the position where each run begins. Values have 1 to 256 bytes,
@@ -111,7 +111,7 @@ class SORTIUM_API SearchPlan : public OperationPlan {
 class SORTIUM_API NthElementPlan : public OperationPlan {
  public:
   NthElementPlan(std::shared_ptr<Device> device, const Problem& problem, std::uint64_t n);
-  void run(Queue& queue, const Operands& operands) const;  // without offsets
+  void run(Queue& queue, const Operands& operands) const;  // operands.offsets must be empty
 };
 
 // ---------------------------------------------------------------------------------------------
@@ -158,7 +158,7 @@ std::uint64_t unique(Keys&& keys, const Options& options = {}) {
   auto* const k = std::ranges::data(keys);
   return unique_host(detail::problem_of_range(keys, options), {k, k}, nullptr, 4, options.device);
 }
-// The same, with the values of those keys, of any size up to 256 bytes.
+// The same, and moves the values of those keys, of any size up to 256 bytes.
 template <KeyRange Keys, ValueRange Values>
 std::uint64_t unique(Keys&& keys, Values&& values, const Options& options = {}) {
   detail::refuse_method(options, "unique");
@@ -203,7 +203,7 @@ requires std::same_as<detail::element<Keys>, detail::element<Needles>> &&
               Bound::lower, options.device);
   return out;
 }
-// The same for the last such position.
+// Returns, for each needle, the last position in `sorted` where inserting it keeps the order.
 template <class Index = std::uint32_t, KeyRange Keys, KeyRange Needles>
 requires std::same_as<detail::element<Keys>, detail::element<Needles>> &&
     (std::same_as<Index, std::uint32_t> || std::same_as<Index, std::uint64_t>)

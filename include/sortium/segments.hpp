@@ -1,4 +1,4 @@
-// Sorts of host memory in segments, each sorted by itself.
+// Sorts of segments in host memory. Each segment is sorted by itself.
 #pragma once
 
 #include <sortium/export.h>
@@ -17,7 +17,7 @@ concept OffsetRange = std::ranges::contiguous_range<R> &&
      std::same_as<std::ranges::range_value_t<R>, std::uint64_t>);
 
 namespace detail {
-// Returns the number of segments that `offsets` offsets describe. Throws Error(invalid_argument) if
+// Returns the number of segments, given the number of `offsets`. Throws Error(invalid_argument) if
 // there is no offset, or if there is only one although there are keys.
 SORTIUM_API std::uint64_t segments_of(std::uint64_t offsets, std::uint64_t first,
                                       std::uint64_t keys);
@@ -33,7 +33,8 @@ bool set_segments(Problem& problem, const Offsets& offsets) {
 
 // Sorts every segment of `keys` by itself, in place: segment s has the keys from offsets[s] to
 // offsets[s + 1]. Offsets ascend from 0 to the number of keys; equal offsets are an empty segment.
-// O(N) scratch memory on the device. Throws Error(invalid_argument) naming the first wrong offset.
+// Needs O(N) scratch memory on the device. Throws Error(invalid_argument) naming the first wrong
+// offset.
 template <KeyRange Keys, OffsetRange Offsets>
 HostReport sort_segments(Keys&& keys, const Offsets& offsets, const Options& options = {}) {
   using K = std::ranges::range_value_t<Keys>;

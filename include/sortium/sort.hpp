@@ -15,7 +15,7 @@
 
 namespace sortium {
 
-// Sorts `keys` in place. O(N) scratch memory on the device. Throws as sort_host() does.
+// Sorts `keys` in place. Needs O(N) scratch memory on the device. Throws as sort_host() does.
 template <KeyRange Keys>
 HostReport sort(Keys&& keys, const Options& options) {
   using K = std::ranges::range_value_t<Keys>;

@@ -1,4 +1,5 @@
-// The first k records of the sorted order, from host memory: returned sorted, without a full sort.
+// Top-k: returns the first k records of the sorted order, sorted, from host memory, without a full
+// sort.
 //
 //   auto best = sortium::topk(scores, 10, {.order = sortium::Order::descending});
 #pragma once

@@ -74,8 +74,8 @@ struct key_type_of<std::uint16_t> : std::integral_constant<KeyType, KeyType::u16
 template <>
 struct key_type_of<std::int16_t> : std::integral_constant<KeyType, KeyType::i16> {};
 
-// A 16-bit float by its bits, for which C++20 has no type. To sort other 16-bit float types, make a
-// std::span of these over them.
+// A 16-bit float, held as its bits, because C++20 has no such type. To sort other 16-bit float
+// types, make a std::span of these over them.
 struct f16 {
   std::uint16_t bits;
 };
@@ -93,7 +93,7 @@ struct key_type_of<bf16> : std::integral_constant<KeyType, KeyType::bf16> {};
 
 enum class ErrorCode : std::uint8_t {
   invalid_argument,  // an argument is outside its allowed range; the message names it
-  unsupported,       // legal, but this device cannot do it
+  unsupported,       // a valid request that this device does not support
   not_found,         // no such device or algorithm
   out_of_memory,     // the message names the requested and the available bytes
   build_failed,      // a device's compiler refused a kernel; `log()` has its messages
@@ -118,8 +118,8 @@ class SORTIUM_API Error : public std::runtime_error {
 };
 
 // Returns every warning of this process so far, once each, in the order of their first occurrence.
-// A warning tells about a problem that made no call fail, such as an unsafe kernel cache. The
-// library never prints.
+// A warning reports a problem that made no call fail, such as an unsafe kernel cache. The library
+// never prints.
 [[nodiscard]] SORTIUM_API std::vector<std::string> warnings();
 
 [[nodiscard]] SORTIUM_API std::string_view version();  // "0.1.0"

@@ -9,7 +9,8 @@
 namespace sortium {
 
 struct Verdict {
-  // Pairs of neighbours out of order; with Payload::positions, ties out of order count, too.
+  // Number of neighbouring pairs that are out of order; with Payload::positions, ties out of order
+  // count, too.
   std::uint64_t unsorted = 0;
   // The first i for which records i and i + 1 are out of order; Problem::count if there is none.
   std::uint64_t first_unsorted = 0;
@@ -18,8 +19,9 @@ struct Verdict {
 };
 
 // Reads `problem.count` keys, and values unless the payload is none. With Payload::positions, empty
-// `values` stand for 0, 1, 2, … as an argsort's input. With `run_length`, only neighbours within
-// the same run of that many records must be in order. Allocates a few KB and waits for the queue.
+// `values` mean 0, 1, 2, …, the positions before an argsort. With `run_length`, only neighbours
+// within the same run of that many records must be in order. Allocates a few KB and waits for the
+// queue.
 [[nodiscard]] SORTIUM_API Verdict verify(Queue& queue, const Problem& problem, Memory keys,
                                          Memory values, std::uint64_t run_length = 0);
 
