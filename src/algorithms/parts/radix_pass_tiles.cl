@@ -68,8 +68,8 @@ PARAMETER(SPREAD_BITS)  // used with SEGMENTED and CODES: width of a lead (msd_c
 #define LOOK_OWN (p.number % 2 ? 0u : 2u)
 #define LOOK_ALL (LOOK_OWN + 1)
 
-// A tile: `count` records from index `begin`. `first` is the number of the first tile of its list
-// or segment.
+// A tile: `count` records from index `begin`. `first` is 1 if it is the first tile of its
+// list or segment.
 typedef struct {
   u64 begin;
   u32 number, count, first, segment;

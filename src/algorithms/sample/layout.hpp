@@ -40,9 +40,10 @@ struct Layout {
     lay_out();
   }
 
-  // Calls body(i) once for each i < count, in parallel in the caller's arena, even if oneTBB cannot
-  // allocate memory. `body` must not throw. `count` must not exceed the bytes of `done`: the
-  // maximum of the numbers of chunks, parts, pieces of RunFinder, and parts of a merge + 1.
+  // Calls body(i) once for each i < count, in parallel in the caller's arena. Every call is made
+  // even if oneTBB cannot allocate memory. `body` must not throw. `done` has a byte for each i, so
+  // `count` must not exceed its size: the maximum of the number of chunks, the number of parts, the
+  // number of RunFinder's pieces, and merge_parts() + 1.
   template <class Body>
   void each(const Operands& o, std::uint64_t count, const Body& body) const {
     const auto range = [&](std::uint64_t begin, std::uint64_t end) {

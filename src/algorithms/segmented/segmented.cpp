@@ -31,12 +31,13 @@ std::uint64_t rank_mask(const Problem& p) { return ~std::uint64_t{0} >> (64 - ke
 class SegmentedSorter : public Sorter {
  public:
   std::uint64_t scratch_bytes() const override { return scratch_.bytes(); }
-  std::uint64_t bytes_moved() const override {  // without long segments
+  std::uint64_t bytes_moved() const override {  // if no segment is long
     return bytes_of_passes(problem_, 1, 1);
   }
 
  protected:
-  // `always_spare`: passes need spare memory even if no segment is long.
+  // If `always_spare` is true, reserves scratch memory for a copy of the records even if no segment
+  // can be long. Otherwise only long segments need it.
   SegmentedSorter(const Problem& problem, Lists lists, const Classify& classify, bool always_spare)
       : problem_(problem), lists_(std::move(lists)), classify_(classify) {
     lists_.lay_out(problem, scratch_);
@@ -59,11 +60,12 @@ class SegmentedSorter : public Sorter {
     make_lists_ = lists_module_->kernel("segmented_classify");
   }
 
-  // False if copying would copy records to themselves.
+  // Returns 0 if records that need no sorting are already in the output, so that copying them would
+  // do nothing.
   [[nodiscard]] std::uint32_t copies(const Operands& o) const {
     return !o.in_place() || problem_.payload == Payload::positions;
   }
-  // The buffer that passes alternate with spare memory.
+  // Returns the buffer that the partition's passes use alternately with the spare memory.
   [[nodiscard]] Memory keys_work(const Operands& o) const {
     return problem_.keys_out ? o.keys_out : keys_work_.in(o);
   }
@@ -169,7 +171,7 @@ class GpuSorter final : public SegmentedSorter {
   void enqueue(Queue& queue, const Operands& o) override {
     make_lists(queue, o);
     if (lists_.most_longs != 0) partition_longs(queue, o);
-    if (lists_.spread) sort_block(queue, o, 0);  // leaves some segments to the tiny classes
+    if (lists_.spread) sort_block(queue, o, 0);  // passes some segments on to the tiny classes
     const Memory tasks = lists_.tasks.in(o), lengths = lists_.counters.in(o);
     if (shape_.tiny_drops) {
       const Memory again = again_.in(o), again_lengths = lists_.again_lengths(o);
@@ -189,13 +191,14 @@ class GpuSorter final : public SegmentedSorter {
     return module->kernel(name);
   }
 
-  // keys_work for the local sorts; empty if there is no partition, because then no segment is
-  // there.
+  // Returns keys_work for the local sorts. Returns empty memory if there is no partition: no
+  // segment is then in keys_work.
   [[nodiscard]] Memory partitioned_keys(const Operands& o) const {
     return keys_spare_.bytes == 0 ? Memory{} : keys_work(o);
   }
 
-  // Sorts the lists of the tiny classes. Segments that `kernel` cannot sort go to the list `again`.
+  // Sorts the segments on the lists of the tiny classes. Puts segments that `kernel` cannot sort on
+  // the list `again`.
   void sort_tiny(Queue& queue, const Operands& o, Kernel& kernel, Memory tasks, Memory lengths,
                  Memory again, Memory again_lengths, std::string_view phase) const {
     const Arg args[] = {{"keys_in", o.keys_in},
@@ -333,7 +336,8 @@ class GpuSorter final : public SegmentedSorter {
   GpuShape shape_;
   unsigned compute_units_;
   std::vector<BlockKernel> blocks_;
-  ScratchLayout::Slice again_;              // tiny classes: segments to be sorted once more
+  ScratchLayout::Slice
+      again_;  // lists of segments of tiny classes that must be sorted a second time
   ScratchLayout::Slice differs_, buckets_;  // for long segments; see segmented_partition.cl
   std::shared_ptr<Module> tiny_module_, tiny_all_module_;
   std::unique_ptr<Kernel> tiny_, tiny_all_, count_, split_, scatter_, settle_;
@@ -386,8 +390,8 @@ class CpuSorter final : public SegmentedSorter {
   }
 
  private:
-  // Makes all passes over long segments; the last one writes the output. In place their number must
-  // be even: if it is odd, a pass with a digit of 0 bits comes first.
+  // Makes all passes over long segments; the last pass writes the output. A sort in place needs an
+  // even number of passes. If it is odd, a pass with a digit of 0 bits is added at the beginning.
   void sort_longs(Queue& queue, const Operands& o) const {
     if (lists_.most_longs == 0) return;
     auto digits = digits_;

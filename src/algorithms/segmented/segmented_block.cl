@@ -1,25 +1,24 @@
-// segmented, segments that fit local memory: each work-group sorts one segment after the other of
-// its class. The records go to bins by the highest bits in which they differ (bins.cl, which comes
+// segmented, segments that fit local memory: each work-group sorts segments of its class in a loop.
+// Records are assigned to bins by the highest bits in which they differ (bins.cl, which comes
 // before this file). If a bin is crowded, radix passes sort the segment instead. msd sorts its
-// buckets in the same way. Here, in addition, any bits may be equal, and no barrier is inside a
-// condition, because compilers for CPUs cannot handle that.
+// buckets in the same way. There are two differences: the keys of a segment may have any bits in
+// common, and no barrier is inside a condition, because compilers for CPUs cannot handle that.
 
 // Parameters beside those of bins.cl:
 PARAMETER(RESIDENT)       // work-groups that share a compute unit
-PARAMETER(COMPOSITE)      // 1: an item is the key's rank, and below it the record's position in the
-                          // segment. 0: the key's order
+PARAMETER(COMPOSITE)      // 1: an item is the key's rank followed by the record's position in the
+                          // segment. 0: an item is the key's order bits
 PARAMETER(POSITION_BITS)  // bits of that position
-PARAMETER(DROPS)          // 1: if more bits differ than fit beside the position, the lowest are
-                          // left out, and records that seem to tie are compared by them after the
-                          // sort
-PARAMETER(GATHER_KEYS)    // 1: an item does not hold all bits of its key
-PARAMETER(LEAVES)         // 1: segments that bins do not sort are left to another kernel
+PARAMETER(DROPS)  // 1: if more bits differ than fit beside the position, items omit the lowest
+                  // ones; records that then seem to tie are compared by these bits after the sort
+PARAMETER(GATHER_KEYS)  // 1: an item does not hold all bits of its key
+PARAMETER(LEAVES)       // 1: segments that bins cannot sort are passed on to another kernel
 
 #define BROUGHT_BYTES \
   (GATHER_KEYS && KEY_BITS / 8 > VALUE_BYTES ? KEY_BITS / 8 : VALUE_BYTES)  // see BRING
 
-// COMPOSITE: no two items are equal, so ties keep their order. The position in an item identifies
-// the record.
+// With COMPOSITE no two items are equal, so ties keep their order. The position in an item
+// identifies the record.
 #if COMPOSITE
 #define POSITION(item) ((u32)(item) & ((1u << POSITION_BITS) - 1))
 #else
@@ -33,7 +32,7 @@ typedef struct {
   sort_t items[CAPACITY * (BROUGHT_BYTES > SORT_BITS / 8 ? BROUGHT_BYTES / (SORT_BITS / 8) : 1)];
   index_t scratch[2 * WG];
   u32 differ[2];  // bits in which records differ: lower and upper half
-  u32 crowded;    // not 0: a bin is crowded, and radix passes are needed
+  u32 crowded;    // not 0: a bin is crowded, so radix passes are needed
   u32 tied;       // not 0: the omitted bits would change the order
 } segmented_memory_t;
 
@@ -48,9 +47,9 @@ INLINE sort_t item_of(ukey_t rank, u32 drop, u32 at) {
 #endif
 }
 
-// Moves keys or values to their sorted places through the local memory of the items. Each work-item
-// loads `what_belongs` for each position `at`, and stores it at `its_place` of the record that the
-// item names.
+// Moves keys or values to their sorted places through the local memory of the items. For each index
+// `at`, a work-item loads `what_belongs` (the key or value of record `at` of the input), and stores
+// the one of the record that item `at` names to `its_place`.
 #define BRING(type, what_belongs, its_place)                    \
   {                                                             \
     LOCAL type* there = (LOCAL type*)mine->items;               \
@@ -80,7 +79,7 @@ INLINE sort_t item_of(ukey_t rank, u32 drop, u32 at) {
 //   keys_out, values_out  out: the sorted segments
 //   tasks          in: the class's list of *length segments
 //   begin_bit, rank_mask  parameters of RANK
-//   others         in and out, LEAVES: the list of *others_length segments that are left
+//   others         in and out, LEAVES: the list of segments passed on; *others_length is its length
 KERNEL_RESIDENT(WG, RESIDENT)
 void segmented_block(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spare,
                      GLOBAL const ukey_t* keys_work, GLOBAL ukey_t* keys_out,
@@ -164,7 +163,7 @@ void segmented_block(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spa
     quads[2 * t + 1] = high;
     barrier_local();
 
-    // Scatter. Items past the end keep their places; if a bin is crowded, all items do.
+    // Scatter. Items past the end keep their places. If a bin is crowded, all items keep them.
     LOCAL const u16* starts_of_bins = (LOCAL const u16*)mine->bins;
     const u32 stay = mine->crowded;
     UNROLL
@@ -174,7 +173,8 @@ void segmented_block(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spa
     }
     barrier_local();
 
-    // Sort within bins, then across the boundaries between work-items.
+    // Sort each work-item's own items, which sorts all bins inside its range. Then merge across the
+    // boundary to the previous work-item, for bins that extend over it.
     LOCAL sort_t* own = mine->items + t * ITEMS;
     if (mine->crowded == 0) SORT_NEIGHBOURS(item, own)
     barrier_local();
@@ -197,7 +197,8 @@ void segmented_block(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spa
     const u32 sorted = (mine->crowded | mine->tied) == 0 ? rows : 0;
     if (t == 0 && sorted == 0) others[global_add(others_length, 1u)] = tasks[s];
 #else
-    // Crowded or tied: LSD radix sort by the bits that differ, the omitted bits first.
+    // If a bin is crowded or records tie, sort by LSD radix passes over the bits that differ: first
+    // the omitted bits, then the others.
     const u32 sorted = rows;
     const u32 rounds = (mine->crowded | mine->tied) != 0 ? (drop != 0 ? 2 : 1) : 0;
     for (u32 round = 0; round < rounds; ++round) {
@@ -232,8 +233,8 @@ void segmented_block(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spa
     }
 #endif
 
-      // Store. The parts of records that items do not hold are loaded in the order of the input,
-      // before anything is stored: the output may be the input.
+      // Store. Keys and values that items do not hold are loaded in the order of the input. All
+      // loads come before the first store, because the output may be the input.
 #if COMPOSITE
     u32 from[ITEMS];
 #endif

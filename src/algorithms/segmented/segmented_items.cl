@@ -1,10 +1,10 @@
 // segmented, short segments: the items that are sorted, and Batcher's bitonic network in a
 // work-item's registers.
 
-PARAMETER(COMPOSITE)    // 1: an item is the key's rank, and below it the record's position in the
-                        // segment, so that no two are equal. 0: the key's order
-PARAMETER(WIDE)         // 1: rank and position together have more than 64 bits, and the position is
-                        // beside
+PARAMETER(COMPOSITE)  // 1: an item is the key's rank followed by the record's position in the
+                      // segment, so no two items are equal. 0: an item is the key's order bits
+PARAMETER(WIDE)  // 1: rank and position together have more than 64 bits, so the position is stored
+                 // separately
 PARAMETER(SORT_BITS)    // bits of an item: 32 or 64
 PARAMETER(GATHER_KEYS)  // 1: an item does not hold all bits of its key
 
@@ -34,9 +34,10 @@ typedef u32 sort_t;
   }
 #endif
 
-// Both sort a work-item's item[0] to item[row - 1]. MERGE_ROW makes the steps of a merge with
-// distances `distance` and less. SORT_ROW is a whole sort. Its merges begin with a mirrored step,
-// so that all comparators put the smaller item first, and missing records stay at the end.
+// Both macros sort item[0] to item[row - 1] of a work-item. MERGE_ROW makes the steps of a merge
+// with distances of at most `distance`. SORT_ROW makes a whole sort. The first step of each merge
+// is mirrored, so that every comparator puts the smaller item first, and items without a record
+// stay at the end.
 #define MERGE_ROW(row, distance)               \
   UNROLL                                       \
   for (u32 d = distance; d > 0; d /= 2) UNROLL \

@@ -1,27 +1,28 @@
-// Shared by segmented's kernels: classes of segment lengths, and each class's list of segments.
-// Comes before all files that use it.
+// Shared by segmented's kernels: the classes of segment lengths, and the list of segments of each
+// class. This file comes before all files that use it.
 
 PARAMETER(TINY_CLASSES)   // classes that a few lanes sort in registers
 PARAMETER(BLOCK_CLASSES)  // classes that a work-group sorts in local memory
 PARAMETER(ROW)            // records of a lane in the first tiny class
-PARAMETER(BLOCK_LEAST)    // records of the longest segment of the first block class (after
-                          // SPREAD's)
-PARAMETER(SPREAD)         // 1: the first block class takes the lengths of the last tiny class. It
-                          // sorts those that the leading bits of their keys tell apart, and leaves
-                          // the others to that class
+PARAMETER(BLOCK_LEAST)  // records of the longest segment of the first block class (without the one
+                        // added by SPREAD)
+PARAMETER(
+    SPREAD)  // 1: the first block class takes the lengths of the last tiny class. It sorts segments
+             // whose keys differ in their leading bits, and passes the others on to the tiny class
 
 #define LOCAL_CLASSES (TINY_CLASSES + BLOCK_CLASSES)
 #define CLASSES (LOCAL_CLASSES + 1)  // the last class: long segments, which fit no work-group
 
-// Where a segment's records are. Each level of partition moves them: from the input to spare
-// memory, then alternately to the output (keys_work if no keys are wanted) and to spare memory.
+// Where a segment's records are. Each level of the partition moves them: first from the input to
+// spare memory, then alternately to the output (keys_work if no keys are wanted) and to spare
+// memory.
 #define IN_INPUT 0u
 #define IN_SPARE 1u
 #define IN_OUTPUT 2u
 #define FROM_PLACE(place, input, spare, output) \
   ((place) == IN_INPUT ? (input) : (place) == IN_SPARE ? (spare) : (output))
 
-// A segment to sort. The upper two bits of `count` say where its records are (IN_…).
+// A segment to sort. The upper two bits of `count` tell where its records are (IN_...).
 typedef struct {
   index_t begin, count;
 } task_t;
@@ -32,7 +33,7 @@ typedef struct {
 typedef struct {  // a long segment
   index_t begin, count;
   u32 first, parts;  // its parts have the numbers first to first + parts - 1
-  u32 open;          // its keys differ only in this many of the lowest bits of their rank
+  u32 open;          // the ranks of its keys differ only in this many low bits
   u32 place;         // IN_…
 } long_t;
 typedef struct {  // a part of long segment `whole`, for one work-group
@@ -45,10 +46,11 @@ INLINE u64 class_capacity(u32 k) {
   return k < TINY_CLASSES ? (u64)ROW << k : (u64)BLOCK_LEAST << (k - TINY_CLASSES - SPREAD);
 }
 
-// Returns the capacity of class k's list: all segments, or at least as many as n records can make.
-// A shift replaces a division, which would cost more than everything else done for a short segment.
-// A long segment is divided into at most `pieces` buckets. They go to no class below
-// LEAST_CLASS_OF_PIECES: few are shorter, so lists for them would be mostly empty.
+// Returns the capacity of class k's list: the number of all segments or, if that is less, at least
+// the number of segments of this class that n records can make. A shift replaces a division, which
+// would cost more than all other work for a short segment. Long segments are divided into at most
+// `pieces` buckets together. These go to class LEAST_CLASS_OF_PIECES or above: few are shorter, so
+// lists for them in lower classes would be mostly empty.
 #define LEAST_CLASS_OF_PIECES (TINY_CLASSES - 1)
 INLINE u64 list_capacity(u32 k, u64 n, u64 segments, u64 pieces) {
   const u32 like = SPREAD && k >= TINY_CLASSES ? k - 1 : k;  // ignores the class that SPREAD adds
@@ -62,9 +64,10 @@ INLINE u64 list_capacity(u32 k, u64 n, u64 segments, u64 pieces) {
   return min(segments, as_n_records) + most_pieces;
 }
 
-// counters: the number of segments on the list of each local class; then, for each level, the
-// numbers of long segments and of their parts; finally the same for segments that no further level
-// can partition, because all their keys are equal ("level" `levels`).
+// `counters` has the number of segments on the list of each local class. Then, for each level, it
+// has the number of long segments and the number of their parts. The last two words are the same
+// for segments that cannot be partitioned further because all their keys are equal ("level"
+// `levels`).
 #define LONGS_OF(level) (LOCAL_CLASSES + 2 * (level))
 typedef struct {
   GLOBAL u32* counters;
@@ -72,8 +75,8 @@ typedef struct {
   GLOBAL long_t *longs, *ended;  // of level `level`; those with equal keys
   GLOBAL part_t *parts, *ended_parts;
   u32 level, levels;
-  u64 part;        // records of a part, or more, so that no segment has more parts
-  u32 most_parts;  // than this
+  u64 part;        // records of a part; more in a segment that would otherwise
+  u32 most_parts;  // have more parts than this
 } lists_t;
 
 // Stores in starts[k] where class k's list begins among the tasks. All work-items call it; a

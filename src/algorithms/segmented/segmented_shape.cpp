@@ -9,14 +9,15 @@ namespace sortium::segmented {
 namespace {
 
 constexpr unsigned block_items = 19, spread_items = 9;  // records of a work-item
-// Records of a lane, and lanes, of a segment that is sorted by the classify launch.
-// More lanes for items with positions were slower than the lists (rows of 100 f32 with values: 883
-// instead of 809 us).
+// Segments of up to lane_shorts records per lane are sorted by the classify launch, with up to
+// most_lanes lanes (most_lanes_composite if items contain positions). With positions, more lanes
+// are slower than the lists (rows of 100 f32 with values: 883 instead of 809 us).
 constexpr unsigned lane_shorts = 32, most_lanes = 4, most_lanes_composite = 2;
-// Neighbouring digits share a bucket up to the longest segment of the third block class: it is
-// sorted fast, and buckets are few.
+// Neighbouring digits share a bucket with at most merged_from * block_least records. That is the
+// longest segment of the third block class (not counting the one added by `spread`), which is
+// sorted fast. Larger buckets also mean fewer buckets.
 constexpr std::uint64_t merged_from = 4;
-// A part has enough tiles that the work before its first tile costs little.
+// Tiles of a part. So many that the work before the first tile costs little.
 constexpr std::uint64_t tiles_of_part = 4;
 constexpr std::uint64_t gap_bytes = 64;  // alignment gaps between a structure's arrays
 
@@ -31,8 +32,8 @@ void check_segments(const Problem& problem) {
                                                     problem.segments));
 }
 
-// Bytes of segmented_classify_memory_t (segmented_neighbours.cl). The macro SPREAD adds a slot for
-// every 32.
+// Bytes of segmented_classify_memory_t (segmented_neighbours.cl). The macro SPREAD leaves one slot
+// in 33 unused.
 std::uint64_t neighbours_bytes(const Problem& p, const Items& items, unsigned work_group) {
   const std::uint64_t slots = std::uint64_t{work_group} * items.longest * 33 / 32;
   const std::uint64_t begins = 4 * (work_group + 1) + 4, position = items.composite ? 1 : 0;
@@ -41,12 +42,13 @@ std::uint64_t neighbours_bytes(const Problem& p, const Items& items, unsigned wo
          gap_bytes;
 }
 
-// Chooses the number of segments of a work-group: as many as leave local memory for four
-// work-groups on a compute unit.
+// Chooses the number of segments of a work-group: as many as possible while local memory holds four
+// work-groups per compute unit.
 Classify classify(const Problem& p, const Capabilities& device) {
   Classify c = classify_only(p, device);
-  // An item has 32 bits: the order of a key, or some bits of it and the record's position.
-  // Floats that cannot tie are told apart by their bits.
+  // An item has 32 bits: the key's order bits, or (composite) some of these bits followed by the
+  // record's position. Floats without values, compared by all bits, need no position: equal ones
+  // have equal bits.
   const bool composite_items =
       p.payload != Payload::none || key_bits(p) != info(p.key).bits() || info(p.key).bits() > 32;
   const Items shorts{.longest = lane_shorts,
@@ -76,8 +78,9 @@ std::uint64_t block_bytes(const Problem& p, const Capabilities& device, const Bl
   return b.work_group * b.items * item + bins + scratch + 32;
 }
 
-// Adds a class if local memory holds its segments. With `leaves`, it leaves segments that bins
-// cannot sort to the tiny classes. So items of 32 bits suffice, which may omit bits of a rank.
+// Adds a block class if local memory holds its segments. With `leaves`, the class passes segments
+// that bins cannot sort on to the tiny classes. Then items of 32 bits are enough, because they may
+// omit bits of a rank.
 bool add_block(const Problem& p, const Capabilities& device, unsigned work_group, bool leaves,
                std::vector<Block>& blocks) {
   Block b{.work_group = work_group, .items = leaves ? spread_items : block_items, .leaves = leaves};
@@ -102,8 +105,8 @@ void choose_blocks(const Problem& p, const Capabilities& device, const Parameter
                    unsigned largest_work_group, GpuShape& shape) {
   Lists& lists = shape.lists;
   const unsigned least_work_group = std::max(device.sub_group_size, 32u);
-  // A block class for the longest segments of the tiny classes: if the keys' leading bits tell them
-  // apart, bins take fewer steps than a network.
+  // Add a block class for the lengths of the last tiny class. If the leading bits of the keys
+  // differ, a sort by bins takes fewer steps than a network.
   if (least_work_group * spread_items >= lists.longest_of(lists.tiny - 1))
     lists.spread = add_block(p, device, least_work_group, true, shape.blocks);
   const auto wanted = given.number("blocks", most_blocks) + lists.spread;
@@ -124,8 +127,8 @@ std::uint64_t fixed_scatter_bytes(const Problem& p, const Capabilities& device,
   return to_out_edges_scratch + ranks + buckets + gap_bytes;
 }
 
-// Chooses how long segments are partitioned. A work-item has as many records as local memory and
-// registers hold.
+// Chooses the tiles by which long segments are partitioned. A work-item has as many records as
+// local memory and registers allow.
 void choose_tiles(const Problem& p, const Capabilities& device, const Parameters& given,
                   unsigned largest_work_group, GpuShape& shape) {
   const bool large = device.local_struct > 64 * 1024;
@@ -173,8 +176,8 @@ void Lists::lay_out(const Problem& p, ScratchLayout& layout) {
   if (merged == 0) {
     most_longs = std::min(most_longs, p.segments);
   } else if (most_longs != 0) {
-    // A block of digits with more than `merged` records is divided in two, at most 8 times. So
-    // `merged` records of a long segment have at most 9 buckets.
+    // A block of digits with more than `merged` records is divided in two, at most 8 times. So a
+    // long segment has at most 9 buckets per `merged` records.
     pieces = levels * std::min(radix_size * most_longs, 9 * (p.count / merged));
   }
   begins.push_back(0);

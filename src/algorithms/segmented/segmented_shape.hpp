@@ -22,8 +22,8 @@ struct Lists {
   bool spread = false;  // the first block class covers the lengths of the last tiny class
   std::uint64_t block_least =
       0;  // longest segment of the first block class, or of the second with `spread`
-  std::uint64_t part = 0;            // records of a part of a long segment, or more, so that
-  unsigned most_parts_of_one = ~0u;  // no segment has more parts than this
+  std::uint64_t part = 0;            // records of a part of a long segment; more if it would
+  unsigned most_parts_of_one = ~0u;  // otherwise have more parts than this
   unsigned levels = 1;               // levels of partition for long segments
   std::uint64_t merged = 0;          // most records of a bucket of several digits; 0: no partition
 

@@ -11,13 +11,14 @@ namespace sortium::segmented {
 // The dimensions of segmented_small.cl's kernels: a pure function of the problem, the device's
 // capabilities and the caller's parameters.
 struct SmallShape {
-  unsigned work_group = 0, items = 0;  // records of a work-item
-  unsigned piece = 0;                  // the most records of a segment that are sorted together
-  std::uint64_t share = 0;             // records of a work-group
-  bool gathers = false;                // records have more than the compared bits of their keys
-  std::uint64_t bytes = 0;             // of segmented_small_memory_t
+  unsigned work_group = 0, items = 0;  // work-items of a work-group; records of a work-item
+  unsigned piece = 0;       // the most records that one work-group sorts together (a piece); longer
+                            // segments are merged from pieces
+  std::uint64_t share = 0;  // records of a work-group
+  bool gathers = false;     // records have more than the compared bits of their keys
+  std::uint64_t bytes = 0;  // size of segmented_small_memory_t
 
-  // True if a segment may have more records than a piece.
+  // True if a segment may have more records than a piece, so that pieces must be merged.
   [[nodiscard]] bool merges(const Problem& problem) const { return problem.count > piece; }
   [[nodiscard]] kernels::Defines defines(const Problem& problem) const;
 };
