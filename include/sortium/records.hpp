@@ -154,8 +154,8 @@ class SORTIUM_API RecordPlan {
   [[nodiscard]] const AlgorithmInfo& algorithm()
       const;  // of the last inner sort, by the most significant word
   [[nodiscard]] std::string parameters() const;  // of the same inner sort
-  // Returns how many bits of each word the packed key uses, the most significant word first. Empty
-  // if the key is a column that is sorted without packing.
+  // Returns how many bits of the key each of its words has, beginning with the most significant
+  // word. Empty if the key is one column that is sorted without packing.
   [[nodiscard]] std::vector<unsigned> word_bits() const;
 
  private:

@@ -7,12 +7,12 @@
 
 namespace sortium::distributed {
 
-// Runs `work`, which must not use the communicator, on every rank. If it throws on any rank, all
-// ranks throw an Error that names the first such rank and its message.
+// Runs `work` on every rank; it must not use the communicator. If it throws on any rank, all ranks
+// throw an Error with the message of the first rank that failed and its number.
 void together(Communicator& communicator, const std::function<void()>& work);
 
-// Throws the same Error(invalid_argument) on all ranks unless all pass the same text, which
-// describes their call.
+// Throws the same Error(invalid_argument) on all ranks if their texts `call`, which describe their
+// calls, differ.
 void agree_on(Communicator& communicator, const std::string& call);
 
 }  // namespace sortium::distributed

@@ -6,9 +6,10 @@
 // into buckets, and the global bucket counts tell in which bucket each border lies. Buckets within
 // a bracket have few records.
 //
-// Stage 2. The records of the buckets with borders are candidates; every rank sorts its own. In
-// each round, samples from the interval around each border become splitters. A global histogram
-// tells between which splitters the border lies, or at which one: then it is exact.
+// Stage 2. The candidates are the records of the buckets that contain borders. Every rank sorts its
+// candidates. In each round, samples from the interval around each border become splitters, and a
+// global histogram counts the candidates between and at the splitters. It tells between which two
+// splitters the border lies. If the border is at a splitter, it is exact.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +23,7 @@
 
 namespace sortium::distributed {
 
-// Random numbers that depend on nothing but the seed (Steele, Lea, Flood 2014).
+// Random numbers that depend only on the seed (Steele, Lea, Flood 2014).
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
@@ -38,8 +39,8 @@ class Random {
   std::uint64_t state_;
 };
 
-// Returns how many samples represent `count` of `total` records if there are `samples` in all. The
-// expected value is exact.
+// Returns how many samples a rank with `count` of the `total` records draws if all ranks together
+// draw `samples`. The result is rounded at random, so that its expected value is exact.
 inline std::uint64_t samples_of(std::uint64_t count, std::uint64_t total, std::uint64_t samples,
                                 Random& random) {
   if (samples >= total) return count;
@@ -55,15 +56,16 @@ inline std::uint64_t stratum(std::uint64_t s, std::uint64_t count, std::uint64_t
   return std::min(static_cast<std::uint64_t>(place * static_cast<double>(range)), range - 1);
 }
 
-// Where the list is cut between two ranks: before `value`, except for its first `ties_left` records
-// in the order of ranks and positions, which lie left of the border.
+// A cut of the list between two ranks. Records with keys below `value` lie left of the border, and
+// so do the first `ties_left` records with the key `value`, in the order of ranks and positions.
+// All other records lie right of it.
 template <class Key>
 struct Border {
   enum class Place : std::uint8_t {
     before_bucket,  // all records of the bucket lie right
     after_bucket,   // all records of the bucket lie left
     at_value,
-    among_ties,  // the same, and all records of the bucket have this value
+    among_ties,  // as at_value, and all records of the bucket have this value
   };
   std::uint64_t bucket = 0;
   Place place = Place::at_value;
@@ -76,12 +78,12 @@ class Borders {
  public:
   using Place = typename Border<Key>::Place;
 
-  // `targets`: for each border, the number of records of the list that lie left of it, ascending.
+  // targets[b] is the number of records of the list that lie left of border b; ascending.
   Borders(std::vector<std::uint64_t> targets, std::uint64_t total)
       : targets_(std::move(targets)), total_(total), borders_(targets_.size()) {}
 
-  // Samples of stage 1, of all ranks together: enough that brackets are narrow, few enough that
-  // they are cheap to exchange.
+  // Returns the number of samples of stage 1, over all ranks: enough for narrow brackets, and few
+  // enough to be exchanged quickly.
   [[nodiscard]] std::uint64_t first_samples() const {
     const std::uint64_t for_few_ranks = std::clamp<std::uint64_t>(total_ / 256, 1 << 10, 1 << 16);
     return std::max<std::uint64_t>(for_few_ranks, 16 * targets_.size());
@@ -89,21 +91,22 @@ class Borders {
 
   // Sets boundaries() from the samples of all ranks, in any order.
   void set_first_samples(std::vector<Key> samples);
-  // Ascending. Bucket b has the keys from boundary b - 1 up to, but without, boundary b.
+  // The boundaries, ascending. Bucket b has the keys k with boundary[b - 1] <= k < boundary[b].
   [[nodiscard]] const std::vector<Key>& boundaries() const { return boundaries_; }
   [[nodiscard]] std::uint64_t buckets() const { return boundaries_.size() + 1; }
 
-  // Sets the global numbers of records in the buckets.
+  // Sets the number of records in each bucket, over all ranks.
   void set_bucket_counts(std::span<const std::uint64_t> counts);
   // The buckets whose records are candidates, ascending.
   [[nodiscard]] const std::vector<std::uint64_t>& open_buckets() const { return open_buckets_; }
 
   [[nodiscard]] bool exact() const { return open_.empty(); }
-  // Appends this rank's samples for one round to `samples`. `candidates` are this rank's, sorted.
+  // Appends this rank's samples for one round to `samples`. `candidates` are this rank's
+  // candidates, sorted.
   void draw(std::span<const Key> candidates, Random& random, std::vector<Key>& samples) const;
   // Sets the splitters from the samples of all ranks, in any order.
   void set_splitters(std::vector<Key> samples);
-  // Size of the histogram: the candidates before, at and between the splitters.
+  // The size of the histogram: it counts the candidates before, at and after each splitter.
   [[nodiscard]] std::uint64_t histogram_size() const { return 2 * splitters_.size() + 1; }
   // Adds this rank's candidates to `histogram`.
   void add_counts(std::span<const Key> candidates, std::span<std::uint64_t> histogram) const;
@@ -113,7 +116,8 @@ class Borders {
   [[nodiscard]] const std::vector<Border<Key>>& borders() const { return borders_; }
 
  private:
-  // An interval around one or more borders that are not exact yet. Both ends are outside.
+  // An interval of keys around one or more borders that are not exact yet. It contains neither of
+  // its ends.
   struct Interval {
     bool has_low = false, has_high = false;
     Key low{}, high{};
@@ -122,12 +126,12 @@ class Borders {
   };
   struct Open {
     std::uint64_t border;
-    std::uint64_t target;  // candidates left of the border
+    std::uint64_t target;  // number of candidates left of the border
     Interval interval;
   };
 
-  // Samples of each interval in a round. Few borders can afford many samples, and then need fewer
-  // rounds.
+  // Returns the number of samples that each interval gets in a round. If there are few open
+  // borders, each can have many samples, which saves rounds.
   [[nodiscard]] std::uint64_t round_samples() const {
     return std::clamp<std::uint64_t>((1 << 13) / open_.size(), 8, 1024);
   }
@@ -155,8 +159,9 @@ class Borders {
   std::vector<Key> splitters_;
 };
 
-// Adds boundaries around the sample that estimates a border. The sampling error of a quantile has a
-// standard deviation of at most sqrt(samples · q · (1 − q)) samples; a bracket has 3 to each side.
+// Adds boundaries around the sample that estimates a border. The sampling error of a quantile q has
+// a standard deviation of at most sqrt(samples * q * (1 - q)) samples; a bracket extends 3 standard
+// deviations to each side.
 template <class Key>
 void Borders<Key>::add_bracket(const std::vector<Key>& samples, std::uint64_t target) {
   const auto count = static_cast<double>(samples.size());
@@ -220,8 +225,8 @@ void Borders<Key>::set_bucket_counts(std::span<const std::uint64_t> counts) {
       open_.push_back({b, candidates_before + target - before, interval});
     }
   }
-  // The first interval of a bucket ends at the bucket's boundaries. Its lower boundary is a key of
-  // the bucket, so that the end outside of it is the largest key below.
+  // At first, the interval of a bucket ends at the bucket's boundaries. The lower boundary is
+  // itself a key of the bucket, so the interval's lower end is the next smaller key.
   for (auto& o : open_) {
     const std::uint64_t b = borders_[o.border].bucket;
     if (b > 0 && boundaries_[b - 1] != Key{}) {
@@ -268,8 +273,8 @@ void Borders<Key>::set_splitters(std::vector<Key> samples) {
   splitters_ = std::move(samples);
 }
 
-// Jumps from splitter to splitter, or from candidate to candidate, so that it costs the smaller
-// number of both, times a logarithm.
+// Advances from splitter to splitter or from candidate to candidate, whichever are fewer. The cost
+// is that number times a logarithm.
 template <class Key>
 void Borders<Key>::add_counts(std::span<const Key> candidates,
                               std::span<std::uint64_t> histogram) const {
@@ -289,7 +294,8 @@ void Borders<Key>::add_counts(std::span<const Key> candidates,
 template <class Key>
 void Borders<Key>::narrow(std::span<const std::uint64_t> histogram) {
   std::vector<Open> still_open;
-  std::uint64_t slot = 0, before = 0;  // candidates in the slots before `slot`
+  std::uint64_t slot = 0,
+                before = 0;  // number of candidates in the histogram's slots before `slot`
   for (auto& o : open_) {
     while (o.target > before + histogram[slot]) before += histogram[slot++];
     const std::uint64_t splitter = slot / 2;
@@ -299,7 +305,7 @@ void Borders<Key>::narrow(std::span<const std::uint64_t> histogram) {
       continue;
     }
     if (o.target == before + histogram[slot] && splitter < splitters_.size()) {
-      borders_[o.border].value = splitters_[splitter];  // and no tie of it lies left
+      borders_[o.border].value = splitters_[splitter];  // no record with this key lies left
       continue;
     }
     o.interval = {.has_low = splitter > 0,

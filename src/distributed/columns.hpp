@@ -73,8 +73,9 @@ class IntegerReader {
   }
 
   static constexpr bool counts_boundaries = true;
-  // Writes, for each record from `begin` to `end`, how many of a few boundaries are not larger than
-  // its key. Faster than reading keys one by one: the compiler vectorises it for short types.
+  // Writes, for each record from `begin` to `end`, how many of the boundaries are at most its key.
+  // This is faster than reading keys one by one, because the compiler vectorises it for short
+  // types.
   void count_boundaries(const Columns& columns, std::uint64_t begin, std::uint64_t end,
                         const std::vector<Key>& boundaries, std::uint8_t* out) const {
     const std::uint64_t count = end - begin;
@@ -99,7 +100,7 @@ class IntegerReader {
   T flip_;
 };
 
-// The fields of a record, packed without gaps, the most significant first.
+// Reads the fields of a record's key, packed without gaps, the most significant field first.
 template <unsigned words>
 class FieldReader {
  public:

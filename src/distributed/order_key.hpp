@@ -21,13 +21,13 @@ struct OrderKey {
     else
       return a.word <=> b.word;
   }
-  // Changes the key to the next larger one. Returns false if there is none; then the key is 0.
+  // Increments the key. If it was the largest key, it becomes 0 and the function returns false.
   bool increment() {
     for (std::size_t i = words; i-- > 0;)
       if (++word[i] != 0) return true;
     return false;
   }
-  // Changes the key, which is not 0, to the next smaller one.
+  // Decrements the key, which must not be 0.
   void decrement() {
     for (std::size_t i = words; i-- > 0;)
       if (word[i]-- != 0) return;

@@ -12,7 +12,8 @@
 
 namespace sortium::distributed {
 
-// Calls work(T{}) with the unsigned type of 1, 2 or 4 bytes that holds `largest`.
+// Calls work(T{}), where T is the smallest unsigned type of 1, 2 or 4 bytes that can hold
+// `largest`.
 template <class Work>
 void with_id_type(std::uint64_t largest, const Work& work) {
   if (largest <= std::numeric_limits<std::uint8_t>::max()) return work(std::uint8_t{});
@@ -31,8 +32,8 @@ template <class T>
   return element;
 }
 
-// The numbers of records of a block in each of a few buckets, in one word. Compilers make branches
-// of counters in an array if there are few, and random buckets mispredict these.
+// The number of a block's records in each of a few buckets, packed into one word. For a small array
+// of counters compilers generate branches, which random buckets mispredict.
 class PackedCounts {
  public:
   static constexpr std::size_t max_buckets = 5;
@@ -52,8 +53,8 @@ class PackedCounts {
   std::uint64_t word_ = 0;
 };
 
-// Copies each element to the next place of its bucket; at most PackedCounts::max_buckets buckets.
-// Elements go to a buffer for each bucket first.
+// Copies each element to the next free place of its bucket, for up to PackedCounts::max_buckets
+// buckets. Elements are collected in a buffer for each bucket first.
 template <class T, class Id>
 void scatter_to_few(const std::byte* from, std::byte* to, const Id* ids, std::uint64_t count,
                     std::vector<std::uint64_t>& next) {
@@ -82,8 +83,8 @@ void scatter_numbers(const std::byte* from, std::byte* to, const Id* ids, std::u
   }
 }
 
-// Copies each element to the next place of its bucket. `begins` has each bucket's first place, and
-// the end of the last one.
+// Copies each element to the next free place of its bucket. `begins` has the first place of each
+// bucket, then the end of the last bucket.
 template <class Id>
 void scatter(const ConstColumn& from, std::byte* to, const Id* ids, std::uint64_t count,
              const std::vector<std::uint64_t>& begins) {
@@ -105,14 +106,14 @@ void scatter(const ConstColumn& from, std::byte* to, const Id* ids, std::uint64_
   }
 }
 
-// Returns the first place of each bucket, and the end of the last one.
+// Returns the first place of each bucket, then the end of the last bucket.
 inline std::vector<std::uint64_t> begins_of(std::span<const std::uint64_t> counts) {
   std::vector<std::uint64_t> begins(counts.size() + 1);
   std::inclusive_scan(counts.begin(), counts.end(), begins.begin() + 1);
   return begins;
 }
 
-// A rank's records, divided into buckets in memory of its own.
+// A rank's records, divided into buckets in separate memory.
 template <class Reader>
 class Partition {
  public:
@@ -129,17 +130,18 @@ class Partition {
       out.push_back(reader_(columns_, mine == count_ ? s : stratum(s, mine, count_, random)));
   }
 
-  // Divides the records by `boundaries`. Allocates memory for them and 1 to 4 bytes a record.
+  // Divides the records into buckets by `boundaries`. Allocates memory for a copy of the records,
+  // and 1 to 4 bytes for each record.
   void divide(const std::vector<Key>& boundaries);
-  // For each bucket, this rank's number of records.
+  // Returns this rank's number of records in each bucket.
   [[nodiscard]] const std::vector<std::uint64_t>& counts() const { return counts_; }
 
-  // Returns the order keys of all records of these buckets, which ascend.
+  // Returns the order keys of all records of these buckets. `buckets` must ascend.
   [[nodiscard]] std::vector<Key> keys_of(const std::vector<std::uint64_t>& buckets) const;
 
-  // Divides the buckets that have borders inside. `left` has, for each border, how many of its ties
-  // on this rank lie left; 0 without ties. Returns, for each border, how many of this rank's
-  // records lie left.
+  // Divides the buckets that contain borders. left[b] is how many records of this rank that tie
+  // with border b lie left of it (0 if there are no ties). Returns, for each border, how many of
+  // this rank's records lie left of it.
   std::vector<std::uint64_t> divide_at(const std::vector<Border<Key>>& borders,
                                        const std::vector<std::uint64_t>& left);
 
@@ -168,10 +170,11 @@ class Partition {
   std::vector<Bytes> divided_;
 };
 
-// Comparing with all of a few boundaries is faster than a search, whose branches mispredict.
+// Up to this many boundaries, comparing with all of them is faster than a binary search, whose
+// branches mispredict.
 inline constexpr std::size_t few_boundaries = 8;
 
-// Returns how many of the boundaries are not larger than the key.
+// Returns how many of the boundaries are at most the key.
 template <class Key>
 [[nodiscard]] std::size_t bucket_of(const Key& key, const std::vector<Key>& boundaries) {
   std::size_t length = boundaries.size(), bucket = 0;
@@ -188,7 +191,7 @@ template <class Key>
   return bucket;
 }
 
-// Writes the buckets of the records from `begin` to `end`.
+// Writes the bucket number of each record from `begin` to `end`.
 template <class Reader>
 template <class Id>
 void Partition<Reader>::classify(const std::vector<Key>& boundaries, std::uint64_t begin,
@@ -241,14 +244,15 @@ auto Partition<Reader>::keys_of(const std::vector<std::uint64_t>& buckets) const
   return keys;
 }
 
-// Writes, for each record of a bucket, how many of the bucket's borders lie left of it.
+// Writes, for each record of a bucket, how many borders inside the bucket lie left of the record.
 template <class Reader>
 template <class Id>
 void Partition<Reader>::number_pieces(std::span<const Border<Key>> borders,
                                       std::span<const std::uint64_t> left, std::uint64_t begin,
                                       std::span<Id> ids) const {
   const Columns columns = divided_columns();
-  std::vector<std::uint64_t> seen(borders.size());  // ties, counted at the first border of a value
+  std::vector<std::uint64_t> seen(
+      borders.size());  // number of ties seen so far, counted at the first border of a value
   for (std::uint64_t i = 0; i < ids.size(); ++i) {
     const Key key = reader_(columns, begin + i);
     auto piece = static_cast<std::uint64_t>(
@@ -263,7 +267,8 @@ void Partition<Reader>::number_pieces(std::span<const Border<Key>> borders,
   }
 }
 
-// Divides one bucket at borders inside. Returns, for each, how many of its records lie left.
+// Divides one bucket at the borders inside it. Returns, for each of them, how many of the bucket's
+// records lie left of it.
 template <class Reader>
 std::vector<std::uint64_t> Partition<Reader>::divide_bucket(std::span<const Border<Key>> borders,
                                                             std::span<const std::uint64_t> left) {

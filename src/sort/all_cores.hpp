@@ -15,8 +15,9 @@ namespace sortium {
   return std::max(1u, std::thread::hardware_concurrency());
 }
 
-// Calls body(i) once for each i below `count`. Throws the first exception that it throws; some
-// calls may then not be made. If the system can start no threads, the calling thread does the work.
+// Calls body(i) once for each i < count, on all cores. If a call throws, rethrows the first
+// exception; some calls may then not be made. If the system cannot start threads, the calling
+// thread makes all calls.
 template <class Body>
 void on_all_cores(std::uint64_t count, const Body& body) {
   std::atomic<std::uint64_t> next{0};

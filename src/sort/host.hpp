@@ -22,10 +22,11 @@ class Stopwatch {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
-// Throws Error(cancelled) if the caller wants the call to end.
+// Throws Error(cancelled) if the caller has set options.stop.
 void check_stop(const Options& options);
 
-// True if `device`, from a caller's options, or SORTIUM_DEVICE names a particular device.
+// True if `device` (from a caller's options) or the environment variable SORTIUM_DEVICE names a
+// particular device.
 [[nodiscard]] bool names_device(const std::string& device);
 // Returns the device called `name`. If neither `name` nor SORTIUM_DEVICE names one, returns the
 // device that reads host memory without copies.

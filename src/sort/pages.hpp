@@ -1,4 +1,4 @@
-// Pages of new output arrays, provided while the device is at work.
+// Provides the memory pages of new output arrays while the device works.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ class OutputPages {
   OutputPages(const OutputPages&) = delete;
   OutputPages& operator=(const OutputPages&) = delete;
 
-  // Names an array that will be written, and need not be new.
+  // Adds an array that will be written. It may also be an old one.
   void add(void* memory, std::uint64_t bytes);
   void start();  // a thread provides the pages of all arrays; the arrays must live until wait()
   void wait();

@@ -26,7 +26,7 @@ class RecordBlocks {
     std::uint64_t first, count;
   };
 
-  // `spare` blocks are allocated beside the arrays. Throws std::bad_alloc.
+  // Allocates `spare` blocks in addition to the arrays. Throws std::bad_alloc.
   RecordBlocks(std::vector<Array> arrays, std::uint64_t count, std::uint64_t block_records,
                std::uint64_t spare);
 
@@ -38,20 +38,22 @@ class RecordBlocks {
     return arrays_[array].from + record * arrays_[array].bytes;
   }
 
-  // Returns a free block: `preferred` if it is free, else the first.
+  // Returns a free block: `preferred` if it is free, else the first free one.
   [[nodiscard]] Block take(Block preferred);
   void release(Block block) noexcept {
     is_free_[block] = true;
     first_free_ = std::min(first_free_, block);
   }
-  // The input's first `end` records have been sorted and written elsewhere, so arrays in place may
-  // reuse their memory. `end` is a multiple of block_records(), or count().
+  // Call it when the first `end` records of the input have been sorted and written elsewhere:
+  // arrays sorted in place may then reuse their memory. `end` is a multiple of block_records(), or
+  // count().
   void release_input(std::uint64_t end) noexcept;
 
-  // Moves the blocks that hold the result, in its order, to their places, on all cores.
+  // Moves the blocks of the result to their final places, on all cores. `result` lists them in the
+  // order of the sorted list.
   void finish(const std::vector<Block>& result) const;
-  // After a failure: moves the records of `live` and of the input that is not released into the
-  // arrays, if one of them is sorted in place. Their order is arbitrary.
+  // For use after a failure, if an array is sorted in place. Moves the records of `live` and those
+  // of the input that are not released back into the arrays, in arbitrary order.
   void restore(const std::vector<Extent>& live) const;
 
  private:
@@ -64,12 +66,14 @@ class RecordBlocks {
 
   std::vector<Array> arrays_;
   std::uint64_t count_, block_records_;
-  std::uint64_t whole_;  // blocks in the arrays; the next number stands for the shorter rest
+  std::uint64_t whole_;  // number of whole blocks in the arrays; this is also the number of the
+                         // shorter last block
   bool in_place_ = false;
-  std::uint64_t input_released_;  // the input's first records, which are not needed any more
+  std::uint64_t input_released_;  // the number of records at the beginning of the input that are no
+                                  // longer needed
   std::vector<std::unique_ptr<std::byte[]>> spare_;
   std::vector<bool> is_free_;
-  Block first_free_ = 0;  // no free block is before it
+  Block first_free_ = 0;  // all blocks with lower numbers are in use
 };
 
 }  // namespace sortium

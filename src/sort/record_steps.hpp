@@ -12,18 +12,18 @@ namespace sortium {
 // The steps for one problem.
 struct RecordSteps {
   RecordProblem problem;
-  std::vector<Word> words;         // least significant first; none if the key is a whole column
-  std::vector<Problem> sorts;      // one for each word, or one for the column
+  std::vector<Word> words;         // least significant first; empty if the key is a whole column
+  std::vector<Problem> sorts;      // one for each word, or one for the whole column
   int key = -1;                    // the column that is the whole key; -1: none
   int value = -1;                  // the column that moves with the keys; -1: none
-  bool has_positions = true;       // the sorts produce the permutation; false: nothing is gathered
+  bool has_positions = true;       // the sorts produce positions, by which columns are gathered
   std::vector<unsigned> gathered;  // columns to gather
   ScratchLayout layout;
   ScratchLayout::Slice keys, positions, column, inner;
   // For a limit with several words: the permutation of all records after all sorts but the last,
   // and the first records of the last sort.
   ScratchLayout::Slice all_positions, first_keys;
-  Method inner_method;  // for the sorts
+  Method inner_method;  // algorithm and parameters of each sort
 
   // Throws Error(invalid_argument) for an invalid problem, and Error(unsupported) for a method that
   // does not sort records.
@@ -31,7 +31,7 @@ struct RecordSteps {
   RecordSteps(const RecordSteps&) = delete;  // words point into the problem
   RecordSteps& operator=(const RecordSteps&) = delete;
 
-  // Bytes of a position in the permutation.
+  // Bytes of one position.
   [[nodiscard]] unsigned index_bytes() const;
 
  private:

@@ -9,13 +9,14 @@
 namespace sortium {
 
 // Returns for each run how many of its records are among the first `rank` of the merged order.
-// `low` and `high` are the results for a lower and a higher rank, or none and all of each run's
-// records.
+// `low` and `high` must be the results for a lower and for a higher rank, or zeros and the runs'
+// lengths.
 //
-// `Runs` has count(), key(run, index), and before(run, index, key), which is true if
-// that record's key is less than `key`; with `or_equal` also if it is equal. Takes some 2 log2(N)
-// rounds with a binary search in every run: each round compares all runs with a record that is
-// drawn from those still undecided, as in quickselect.
+// `Runs` has three functions. count() returns the number of runs. key(run, index) returns a
+// record's key. before(run, index, key, or_equal) returns true if that record's key is less than
+// `key` or, if or_equal is true, equal to it. The expected number of rounds is about 2 log2(N),
+// where N is the number of records between `low` and `high`. As in quickselect, each round draws
+// one of these records at random, and finds its place in every run by binary search.
 template <class Runs>
 [[nodiscard]] std::vector<std::uint64_t> split_runs(const Runs& runs, std::uint64_t rank,
                                                     std::vector<std::uint64_t> low,

@@ -1,44 +1,48 @@
-// segmented, neighbours: a work-group's segments, which are adjacent, are all short, and sorted at
-// once. They are read in order into local memory; one lane, or a few, sort each segment in
-// registers; and they are written in order. segmented_lists.cl and segmented_items.cl come before
-// this file.
+// segmented, short neighbouring segments: if all segments of a work-group are short, it sorts them
+// at once. It reads their records, which are contiguous, into local memory; one lane or a few lanes
+// sort each segment in registers; then the work-group writes the records. segmented_lists.cl and
+// segmented_items.cl come before this file.
 
-// Parameters beside those of these files:
-PARAMETER(WG)     // work-items of a work-group, more than CLASSES + 1; each has one segment
-PARAMETER(SHORT)  // records that a lane sorts in registers: 32; 0: nothing is sorted at once
-PARAMETER(LANES)  // the most lanes for a segment: a power of two, at most 4
+// Parameters in addition to those of these files:
+PARAMETER(WG)  // work-items of a work-group, more than CLASSES + 1; each work-item has one segment
+PARAMETER(
+    SHORT)  // the most records that a lane sorts in registers: 32; 0: this launch sorts no segments
+PARAMETER(LANES)  // the most lanes that sort a segment: a power of two, at most 4
 
-// Either an item is a key's order, or (COMPOSITE) some 32 bits that determine it: the highest bits
-// in which the segment's keys differ, and below them the record's position in the segment. If
-// records seem to tie by such bits, their keys are compared. Floats without values are sorted by
-// their bits; segments near a key that may tie with another one (NaN, -0) are left to the lists.
+// An item is the key's order bits or, with COMPOSITE, 32 bits: the highest bits in which the
+// segment's keys differ, followed by the record's position in the segment. If records seem to tie
+// by these bits, their whole ranks are compared. Floats without values are sorted by their order
+// bits. A segment with a key that may tie with a key of different bits (NaN, -0) is not sorted here
+// but put on a list.
 #define UNTIED_FLOATS (KEY_FLOAT && !COMPOSITE)
 
 // neighbours_bytes() in segmented_shape.cpp computes its size.
 typedef struct {
 #if SHORT
-  ukey_t keys[SPREAD(WG * SHORT)];  // with COMPOSITE, else their orders
+  ukey_t keys[SPREAD(WG * SHORT)];  // with COMPOSITE the keys, else their order bits
 #if VALUE_BYTES
   value_t values[SPREAD(WG * SHORT)];
 #endif
 #if COMPOSITE
-  u8 positions[SPREAD(WG * SHORT)];  // of the records that belong to the places
+  u8 positions[SPREAD(WG *
+                      SHORT)];  // for each place of the sorted segment, the position of its record
 #endif
-  u32 begins[WG + 1];  // where the segments begin among the work-group's records
+  u32 begins[WG + 1];  // index where each segment begins among the work-group's records
 #endif
   u32 longest;
-  u32 tied;  // bit r: segments of round r are left, because some of their keys may tie
+  u32 tied;  // bit r: round r's segments are not sorted, because some of their keys may tie
   u64 starts[WG];
   u32 here[WG], before[WG];
 } segmented_classify_memory_t;
 
 #if SHORT
 
-typedef struct {  // a segment in local memory, and this work-item's lane of it
+typedef struct {  // a segment in local memory, and the number of this work-item's lane in it
   u32 own, count, lane, lanes;
 } neighbour_t;
 
-// Loads `all` records. Returns 1 if this work-item has seen a key that may tie.
+// Loads `all` records. Returns 1 if this work-item has loaded a key that may tie with a key of
+// different bits.
 INLINE u32 load_neighbours(LOCAL segmented_classify_memory_t* mine, u64 base, u32 all, u32 row,
                            GLOBAL const ukey_t* keys_in, GLOBAL const value_t* values_in,
                            u32 begin_bit, u64 rank_mask) {
@@ -98,8 +102,8 @@ INLINE ukey_t differing_bits(sub_group_t sg, neighbour_t s, const ukey_t* rank, 
   return differ;
 }
 
-// Makes the lane's items: the segment's records lane, lane + lanes, …. Missing records sort last.
-// Returns how many of the differing bits items omit.
+// Makes the lane's items, from the segment's records lane, lane + lanes, ... Items without a record
+// sort last. Returns how many of the differing bits the items omit.
 INLINE u32 make_items(LOCAL segmented_classify_memory_t* mine, sub_group_t sg, neighbour_t s,
                       u32 position_bits, u32 row, sort_t* item, u32 begin_bit, u64 rank_mask) {
 #if COMPOSITE
@@ -131,13 +135,13 @@ INLINE u32 make_items(LOCAL segmented_classify_memory_t* mine, sub_group_t sg, n
 #endif
 }
 
-// Merges the sorted rows of a segment's lanes: 2, then 4, … lanes together. The smaller of two
-// items goes to the lower lane.
+// Merges the sorted rows of a segment's lanes, first of 2 lanes, then of 4. Of two items, the
+// smaller one goes to the lower lane.
 INLINE void merge_lanes(sub_group_t sg, neighbour_t s, sort_t* item) {
   for (u32 width = 2; width <= s.lanes; width *= 2) {
     u32 partner = sg_lane() ^ (width - 1), upper = s.lane & (width / 2);
     UNROLL
-    for (u32 i = 0; i < SHORT / 2; ++i) {  // mirrored: the other row from its end on
+    for (u32 i = 0; i < SHORT / 2; ++i) {  // mirrored: the other row is read from its end
       const sort_t a = sg_shuffle(sg, item[SHORT - 1 - i], partner);
       const sort_t b = sg_shuffle(sg, item[i], partner);
       item[i] = upper ? max(item[i], a) : min(item[i], a);
@@ -157,14 +161,14 @@ INLINE void merge_lanes(sub_group_t sg, neighbour_t s, sort_t* item) {
 }
 
 #if COMPOSITE
-// Returns the rank of the record that belongs to a place of the segment.
+// Returns the rank of the record at index `place` of the segment's sorted order.
 INLINE ukey_t rank_at(LOCAL const segmented_classify_memory_t* mine, neighbour_t s, u32 place,
                       u32 begin_bit, u64 rank_mask) {
   return RANK(mine->keys[SPREAD(s.own + mine->positions[SPREAD(s.own + place)])]);
 }
 
-// Sorts the segment's positions by their records' whole ranks: an insertion sort. Before, they are
-// sorted only by those bits of the ranks that items hold.
+// Sorts the segment's positions by the whole ranks of their records, by insertion sort. Before the
+// call they are sorted only by the bits of the ranks that the items hold.
 INLINE void insert_positions(LOCAL segmented_classify_memory_t* mine, neighbour_t s, u32 begin_bit,
                              u64 rank_mask) {
   ROLLED
@@ -181,8 +185,8 @@ INLINE void insert_positions(LOCAL segmented_classify_memory_t* mine, neighbour_
   }
 }
 
-// Stores the positions of the sorted items. If items omit `drop` bits and two of them seem to tie,
-// compares the keys, and sorts the segment once more if its order is wrong.
+// Stores the positions of the sorted items. If the items omit `drop` bits and two of them seem to
+// tie, compares the keys, and sorts the segment again if the order is wrong.
 INLINE void put_positions(LOCAL segmented_classify_memory_t* mine, sub_group_t sg, neighbour_t s,
                           u32 position_bits, u32 drop, u32 row, const sort_t* item, u32 begin_bit,
                           u64 rank_mask) {
@@ -228,7 +232,7 @@ INLINE void put_positions(LOCAL segmented_classify_memory_t* mine, sub_group_t s
   }
 #endif
 
-// Sorts the segment in local memory: `row` records of each of its lanes.
+// Sorts the segment in local memory. Each of its lanes sorts `row` records.
 INLINE void sort_neighbour(LOCAL segmented_classify_memory_t* mine, sub_group_t sg, neighbour_t s,
                            u32 row, u32 begin_bit, u64 rank_mask) {
   const u32 first = s.lane * row, position_bits = highest_bit32(row) + highest_bit32(s.lanes);
@@ -250,8 +254,8 @@ INLINE void sort_neighbour(LOCAL segmented_classify_memory_t* mine, sub_group_t 
 #endif
 }
 
-// Sorts the work-group's segments, of at most row * lanes records, in `rounds` rounds: `lanes`, or
-// 0 to sort nothing. mine->begins is set.
+// Sorts the work-group's segments, which have at most row * lanes records each, in `rounds` rounds.
+// `rounds` is `lanes`, or 0 to sort nothing. mine->begins must be set.
 INLINE void sort_neighbours(LOCAL segmented_classify_memory_t* mine, sub_group_t sg, u64 base,
                             u32 row, u32 lanes, u32 rounds, GLOBAL const ukey_t* keys_in,
                             GLOBAL ukey_t* keys_out, GLOBAL const value_t* values_in,
@@ -279,8 +283,8 @@ INLINE void sort_neighbours(LOCAL segmented_classify_memory_t* mine, sub_group_t
   }
 }
 
-// Sorts the work-group's segments if all are short. Returns 1 if this work-item's own segment,
-// `count` records from `begin` on, is sorted, and not left to the lists.
+// Sorts the work-group's segments if all of them are short. Returns 1 if this work-item's segment
+// (`count` records from index `begin`) is then sorted, and 0 if it must be put on a list.
 INLINE u32 sort_short(LOCAL segmented_classify_memory_t* mine, sub_group_t sg, u64 base, u64 end,
                       u64 begin, u64 count, GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                       GLOBAL const value_t* values_in, GLOBAL value_t* values_out, u32 begin_bit,

@@ -1,7 +1,8 @@
-// segmented, long segments: partitions them, level by level, until their buckets fit local memory.
-// As in an MSD radix sort, a level partitions each segment by the highest 8 open bits of its keys.
-// Neighbouring digits with few records share a bucket, so that there are few buckets, of the size
-// that is sorted fastest. A bucket that is still too long is a long segment of the next level.
+// segmented, long segments: partitions them level by level, until their buckets fit local memory.
+// As in an MSD radix sort, a level partitions each segment by one digit: the highest 8 open bits of
+// its keys. Neighbouring digits with few records share a bucket, so that there are few buckets and
+// their size is the one that is sorted fastest. A bucket that is still too long is a long segment
+// of the next level.
 //   A level has three launches, like lsd's passes (reduce, then scan):
 //     segmented_count    counts the digits of each part
 //     segmented_split    one work-group per segment: scans the counts and chooses the buckets
@@ -9,19 +10,19 @@
 //   After the last level, segmented_settle copies the segments whose keys are equal.
 //   segmented_lists.cl comes before this file.
 
-// Parameters beside those of that file:
-PARAMETER(WG)        // work-items of a work-group, at least RADIX (segmented_split: SPLIT_WG)
+// Parameters in addition to those of that file:
+PARAMETER(WG)        // work-items of a work-group, at least RADIX; in segmented_split: SPLIT_WG
 PARAMETER(ITEMS)     // records of a work-item in a tile
 PARAMETER(RESIDENT)  // work-groups that share a compute unit
 PARAMETER(TEAMS)     // teams of RADIX work-items in segmented_split
-PARAMETER(MERGED)    // the most records of a bucket of several digits
+PARAMETER(MERGED)    // the most records of a bucket with several digits
 
 #define RADIX 256u
 #define SPLIT_WG (TEAMS * RADIX)
 #define RADIX_BITS 8u
 #define TILE (WG * ITEMS)
 #define SUB_GROUPS (WG / SG_LANES)
-#define BINS (RADIX + 1)  // the last bin: places past the part's end
+#define BINS (RADIX + 1)  // the last bin is for records past the part's end
 #define RANK_WORDS SG_RANK_WORDS(BINS)
 
 // Returns the digit of a rank: the highest 8 of the segment's `open` bits.
@@ -29,10 +30,11 @@ INLINE u32 digit_of(ukey_t rank, u32 open) {
   return (u32)(rank >> (max(open, RADIX_BITS) - RADIX_BITS)) & ((1u << min(open, RADIX_BITS)) - 1);
 }
 
-//   keys_…   in: the keys; a segment's `place` says which
+//   keys_...   in: the keys; a segment's member `place` tells in which of the arrays
 //   longs, parts  in: the level's lengths[0] long segments and their lengths[1] parts
 //   counts   out: counts[p * RADIX + digit] is the number of records of part p with the digit
-//   differs  out: differs[p] is the bits in which part p's ranks differ from the segment's first
+//   differs  out: differs[p] has the bits in which ranks of part p differ from the first rank of
+//            the segment
 KERNEL(WG)
 void segmented_count(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spare,
                      GLOBAL const ukey_t* keys_work, GLOBAL const long_t* longs,
@@ -84,9 +86,9 @@ void segmented_count(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spa
   }
 }
 
-// One work-group per segment: chooses its buckets and puts them on the lists. If all keys have the
-// same digit, nothing is moved (the segment's `parts` become 0), and the next level uses the
-// highest bits in which the keys differ.
+// One work-group for each segment: chooses the segment's buckets and puts them on the lists. If all
+// keys have the same digit, no records are moved (the segment's member `parts` becomes 0), and the
+// next level uses the highest bits in which the keys differ.
 //   longs    in and out: the level's long segments, lengths[0] of them
 //   counts   in and out: counts[p * RADIX + digit] becomes the number of records with the digit in
 //            earlier parts; for a bucket's first digit, plus the position where the bucket begins
@@ -146,9 +148,10 @@ void segmented_split(GLOBAL long_t* longs, GLOBAL const u32* lengths, GLOBAL ind
     if (t == 0) begins[RADIX] = whole.count;
     barrier_local();
 
-    // A digit's bucket is the largest aligned block of digits around it with at most MERGED
-    // records. Because blocks are aligned, the highest bits in which a bucket's keys differ
-    // separate them well.
+    // A digit's bucket is the largest aligned block of digits that contains it and has at most
+    // MERGED records. A block is 2^k consecutive digits, and its first digit is a multiple of 2^k.
+    // So the keys of a bucket share the upper bits of their digits, and the highest bits in which
+    // they differ separate them well.
     u32 first = digit, end = digit + 1;
     for (u32 k = 1; k <= RADIX_BITS; ++k) {
       const u32 block = digit >> k << k, block_end = block + (1u << k);
@@ -191,7 +194,7 @@ void segmented_split(GLOBAL long_t* longs, GLOBAL const u32* lengths, GLOBAL ind
 
 // fixed_scatter_bytes() in segmented_shape.cpp computes its size without the tile's records.
 typedef struct {
-  index_t to_out[RADIX];     // position in the sorted tile + this = position in the output
+  index_t to_out[RADIX];     // slot in the sorted tile + to_out = output index
   index_t edges[RADIX + 2];  // sums of the digits' counts up to each bucket
   index_t scratch[2 * RADIX];
 #if VALUE_BYTES
@@ -204,9 +207,9 @@ typedef struct {
 
 #define BUCKET(key) mine->buckets[digit_of(RANK(key), whole.open)]
 
-// Moves the records of each part to their buckets. Stable. A segment in spare memory goes to
-// keys_work, every other one to keys_spare (values likewise). The other parameters come from
-// segmented_split.
+// Moves the records of each part to their buckets. Stable. If a segment's keys are in spare memory,
+// they are moved to keys_work, otherwise to keys_spare; values likewise. The other parameters come
+// from segmented_split.
 KERNEL_RESIDENT(WG, RESIDENT)
 void segmented_scatter(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_spare,
                        GLOBAL ukey_t* keys_work, GLOBAL const value_t* values_in,
@@ -231,8 +234,8 @@ void segmented_scatter(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_spare,
     GLOBAL value_t* values_to = whole.place == IN_SPARE ? values_work : values_spare;
 #endif
 
-    // Find the position of the next record of this work-item's bucket: the sum of its digits'
-    // counts.
+    // Find the output index of the next record of this work-item's bucket. It is the sum of the
+    // counts of the bucket's digits.
     index_t all;
     const index_t of_digit = t < RADIX ? counts[p * RADIX + t] : 0;
     const index_t digits_before = wg_scan_add(mine->scratch, RADIX, of_digit, &all);
@@ -252,15 +255,16 @@ void segmented_scatter(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_spare,
       for (u32 i = t; i < SUB_GROUPS * RANK_WORDS; i += WG) mine->ranks[i] = 0;
       barrier_local();
 
-      // Load. Each sub-group has a contiguous piece of the tile, and neighbouring lanes load
-      // neighbouring records. Places past the end have a clamped address and the last bin.
+      // Load. Each sub-group loads a contiguous piece of the tile, and neighbouring lanes load
+      // neighbouring records. Past the end of the part, the address is clamped and the bin is the
+      // last one.
       const u32 first = sg_index() * (SG_LANES * ITEMS) + sg_lane();
       ukey_t key[ITEMS];
       UNROLL
       for (u32 i = 0; i < ITEMS; ++i) key[i] = from[tile + min(first + i * SG_LANES, count - 1)];
 
       // Rank in the sub-group, in the order of the input.
-      u32 place[ITEMS];  // the bin is in bits 16 and up
+      u32 place[ITEMS];  // the rank; the bin is in bits 16 and up
       UNROLL
       for (u32 i = 0; i < ITEMS; ++i) {
         const u32 bin = first + i * SG_LANES < count ? BUCKET(key[i]) : RADIX;
@@ -324,8 +328,8 @@ void segmented_scatter(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_spare,
   }
 }
 
-// Copies the long segments whose keys are equal to the output. With copy_in, also those in the
-// input.
+// Copies the long segments whose keys are all equal to the output. Segments that are still in the
+// input are copied only if copy_in is 1.
 KERNEL(WG)
 void segmented_settle(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spare,
                       GLOBAL ukey_t* keys_out, GLOBAL const value_t* values_in,

@@ -1,28 +1,29 @@
 // segmented, small problems: sorts all segments in one launch, or in two if a segment may have more
 // than PIECE records. Each work-group has a share of the records, and sorts the pieces that begin
-// in it. A piece is a whole segment, or PIECE records of a longer one. A record's place in its
-// piece is the number of records that come before it: runs of RUN records are counted through, then
-// pairs of sorted runs are merged by binary search. The second launch merges the pieces of longer
-// segments in the same way. offsets.cl comes before this file.
+// in it. A piece is a whole segment, or PIECE consecutive records of a longer one. A record's place
+// in its piece is the number of records of the piece that come before it. First, runs of RUN
+// records are sorted by counting, for each record, the records before it. Then pairs of sorted runs
+// are merged by binary search. The second launch merges the pieces of longer segments in the same
+// way. offsets.cl comes before this file.
 
 PARAMETER(WG)       // work-items of a work-group
 PARAMETER(ITEMS)    // records of a work-item
 PARAMETER(PIECE)    // the most records of a piece, a power of two
-PARAMETER(GATHERS)  // 1: a record has more than the compared bits of its key
+PARAMETER(GATHERS)  // 1: a record consists of more than the compared bits of its key
 
-#define CAPACITY (WG * ITEMS)  // records of a work-group's pieces: a share, and PIECE more
+#define CAPACITY (WG * ITEMS)  // the most records of a work-group's pieces: a share and PIECE more
 #define RUN 16u                // records of a run that is sorted by counting
 #define RANK_LAST ((ukey_t)(~(ukey_t)0))
-#define NOWHERE 0xffffffffu  // a record past the end, or before which no segment begins
+#define NOWHERE 0xffffffffu  // a record past the end, or one at which no piece begins
 
 // small_bytes() in segmented_small.cpp computes its size.
 typedef struct {
-  ukey_t ranks[2 * CAPACITY];  // each step moves them to the other half
+  ukey_t ranks[2 * CAPACITY];  // each step moves the ranks to the other half
 #if GATHERS
-  u16 sources[2 * CAPACITY];  // where each rank was before the sort
+  u16 sources[2 * CAPACITY];  // index of each rank before the sort
 #endif
-  // At first the length of the piece that begins at the record; then the number of the record's
-  // piece; finally the piece's PIECE_WORD.
+  // For each record: first the length of the piece that begins there, then the number of the
+  // record's piece, finally that piece's PIECE_WORD.
   u32 notes[CAPACITY];
   u32 pieces[CAPACITY];  // PIECE_WORD of each piece
   index_t scratch[SCAN_WORDS(WG)];
@@ -31,16 +32,16 @@ typedef struct {
   u32 longest;  // records of the longest piece
 } segmented_small_memory_t;
 
-// A piece: its first record, from the work-group's first one on; its length; 1 if its segment has
-// other pieces.
+// A piece: the index of its first record among the work-group's records; its length; 1 if its
+// segment has other pieces.
 #define PIECE_WORD(begin, count, is_part) ((begin) | (count) << 15 | (is_part) << 30)
 #define PIECE_BEGIN(word) ((word)&0x7fffu)
 #define PIECE_COUNT(word) ((word) >> 15 & 0x7fffu)
 #define PIECE_IS_PART(word) ((word) >> 30)
 
-// Stores in found[0] and found[1] the numbers of the segments that have the records `first` and
-// `last`. Every work-item compares one sample of all segments, then one segment near the sample.
-// There are at most WG * WG segments.
+// Stores in found[0] and found[1] the numbers of the segments that contain the records `first` and
+// `last`. Every work-item compares one sample of all segments, and then one segment near the
+// sample. There are at most WG * WG segments.
 INLINE void find_segments(LOCAL segmented_small_memory_t* mine, GLOBAL const offset_t* offsets,
                           u32 segments, u32 first, u32 last) {
   const u32 t = local_id(), step = (segments + WG - 1) / WG;
@@ -62,14 +63,14 @@ INLINE void find_segments(LOCAL segmented_small_memory_t* mine, GLOBAL const off
   barrier_local();
 }
 
-// Returns where the first piece of a segment from record `from` on begins; it may be the segment's
-// end, or beyond it.
+// Returns the index where the segment's first piece that begins at record `from` or later begins.
+// This may be the segment's end or beyond.
 INLINE u32 first_piece(u32 begin, u32 from) {
   return begin >= from ? begin : begin + (from - begin + PIECE - 1) / PIECE * PIECE;
 }
 
-// Notes the lengths of the pieces that begin in [from, to) at their first records: `count` records
-// from `base` on. The work-group's segments are `first` to `last`.
+// For each piece that begins in [from, to), stores its length in the note of its first record. The
+// work-group has `count` records from index `base`, and its segments are `first` to `last`.
 INLINE void note_pieces(LOCAL segmented_small_memory_t* mine, GLOBAL const offset_t* offsets,
                         u32 first, u32 last, u32 from, u32 to, u32 base, u32 count) {
   const u32 t = local_id();
@@ -92,8 +93,8 @@ INLINE void note_pieces(LOCAL segmented_small_memory_t* mine, GLOBAL const offse
   barrier_local();
 }
 
-// Numbers the pieces of the `count` records, and replaces each note by its piece's PIECE_WORD. A
-// work-item then knows the records t, t + WG, ….
+// Numbers the pieces of the `count` records, and replaces each record's note by its piece's
+// PIECE_WORD. Work-item t handles the records t, t + WG, ...
 INLINE void number_pieces(LOCAL segmented_small_memory_t* mine, u32 count) {
   const u32 t = local_id(), rows = (count + WG - 1) / WG;
   const u32 begin = min(t * rows, count), end = min(begin + rows, count);
@@ -113,7 +114,8 @@ INLINE void number_pieces(LOCAL segmented_small_memory_t* mine, u32 count) {
   for (u32 at = t; at < count; at += WG) mine->notes[at] = mine->pieces[mine->notes[at]];
 }
 
-// Returns the place of record `at` among the RUN neighbours of its piece that become a run.
+// Returns the index of record `at` after its group of RUN neighbouring records of the piece is
+// sorted.
 INLINE u32 place_in_run(LOCAL const ukey_t* ranks, u32 piece, u32 at, ukey_t rank) {
   const u32 begin = PIECE_BEGIN(piece), in_run = (at - begin) & (RUN - 1), run = at - in_run;
   const u32 count = begin + PIECE_COUNT(piece) - run;
@@ -127,8 +129,8 @@ INLINE u32 place_in_run(LOCAL const ukey_t* ranks, u32 piece, u32 at, ukey_t ran
   return run + before;
 }
 
-// Returns the place of record `at` after its sorted run, of `width` records, is merged with the
-// neighbouring one.
+// Returns the index of record `at` after its sorted run of `width` records is merged with the
+// neighbouring run.
 INLINE u32 place_in_pair(LOCAL const ukey_t* ranks, u32 piece, u32 at, ukey_t rank, u32 width) {
   const u32 begin = PIECE_BEGIN(piece), count = PIECE_COUNT(piece), place = at - begin;
   const u32 is_right = (place & width) != 0 ? 1 : 0, other = (place & ~(width - 1)) ^ width;
@@ -146,7 +148,7 @@ INLINE u32 place_in_pair(LOCAL const ukey_t* ranks, u32 piece, u32 at, ukey_t ra
   return at - (is_right ? width : 0) + before;
 }
 
-// Sorts the pieces of the work-group's `count` records. Returns the half of the ranks that has the
+// Sorts the pieces of the work-group's `count` records. Returns which half of mine->ranks has the
 // result.
 INLINE u32 sort_pieces(LOCAL segmented_small_memory_t* mine, u32 count) {
   const u32 longest = mine->longest;
@@ -171,8 +173,8 @@ INLINE u32 sort_pieces(LOCAL segmented_small_memory_t* mine, u32 count) {
   return side;
 }
 
-// Stores the sorted pieces: parts of a segment in spare memory. The rest of each record is loaded
-// before anything is stored, because the output may be the input.
+// Stores the sorted pieces. Pieces of longer segments go to spare memory. Keys and values are
+// loaded before anything is stored, because the output may be the input.
 INLINE void store_pieces(LOCAL segmented_small_memory_t* mine, u32 side, u32 base, u32 count,
                          GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                          GLOBAL ukey_t* keys_spare, GLOBAL ukey_t* ranks_spare,
@@ -238,8 +240,8 @@ void segmented_small_sort(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                values_out, values_spare);
 }
 
-// Returns the place of record `at` of a segment of `length` records whose pieces are sorted.
-// Searches TOGETHER pieces at once, because each step waits for its load.
+// Returns the index of record `at` in its sorted segment of `length` records, whose pieces are
+// sorted. Searches TOGETHER pieces at a time, because each step of a search waits for its load.
 #define TOGETHER 4u
 INLINE u32 place_in_segment(GLOBAL const ukey_t* ranks, u32 length, u32 at) {
   const u32 own = at / PIECE;
@@ -269,7 +271,7 @@ INLINE u32 place_in_segment(GLOBAL const ukey_t* ranks, u32 length, u32 at) {
 }
 
 // Merges the pieces of the segments with more than PIECE records. A share is at most as long as a
-// piece, so only its first and its last segment can be such.
+// piece, so only the first and the last segment of a share can be that long.
 //   keys_spare, values_spare, ranks_spare  in: the sorted pieces
 //   keys_out, values_out      out: the merged segments
 KERNEL(WG)

@@ -1,12 +1,12 @@
 // segmented, short segments: a few lanes sort a segment in registers by Batcher's bitonic network.
-// A lane has ROW neighbouring records; 2^c lanes sort a segment of class c. segmented_lists.cl and
-// segmented_items.cl come before this file.
+// A lane has ROW consecutive records, and 2^c lanes sort a segment of class c. segmented_lists.cl
+// and segmented_items.cl come before this file.
 
-// Parameters beside those of these files:
+// Parameters in addition to those of these files:
 PARAMETER(WG)     // work-items of a work-group
-PARAMETER(DROPS)  // 1: items have 32 bits. If more bits differ than fit beside the position, the
-                  // lowest are left out; a segment whose order they would change goes to another
-                  // list, for a kernel without DROPS
+PARAMETER(DROPS)  // 1: items have 32 bits. If more bits differ than fit beside the position, items
+                  // omit the lowest ones. A segment whose order these bits would change is put on
+                  // another list, for a kernel without DROPS
 
 INLINE ukey_t shuffle_rank(sub_group_t sg, ukey_t rank, u32 lane) {
   ukey_t out = (ukey_t)sg_shuffle(sg, (u32)rank, lane);
@@ -16,9 +16,9 @@ INLINE ukey_t shuffle_rank(sub_group_t sg, ukey_t rank, u32 lane) {
   return out;
 }
 
-// Sets other[i] (and place[i]) to what lane `partner` has at index i of its row or, with
-// `mirrored`, at ROW - 1 - i. Without native sub-groups, each shuffled word would need a barrier:
-// so the whole row goes through local memory at once.
+// Sets other[i] (and place[i]) to item i of the row of lane `partner` or, if `mirrored` is 1, to
+// its item ROW - 1 - i. Without native sub-groups, the whole row goes through local memory at once,
+// because every shuffle of a single word would need a barrier.
 #if SG_NATIVE
 INLINE sort_t shuffle_item(sub_group_t sg, sort_t item, u32 lane) {
 #if SORT_BITS == 64
@@ -48,7 +48,7 @@ INLINE sort_t shuffle_item(sub_group_t sg, sort_t item, u32 lane) {
   FETCH(place, position, exchange_positions, partner, mirrored)
 #endif
 
-// Compares every record with its partner. The smaller one goes to the lower lane.
+// Compares every item with that of the partner lane. The smaller one goes to the lower lane.
 #if WIDE
 #define MEET(partner, upper, mirrored)                                     \
   {                                                                        \
@@ -78,8 +78,8 @@ INLINE sort_t shuffle_item(sub_group_t sg, sort_t item, u32 lane) {
 //                   keys_out, or memory that replaces it if no keys are wanted
 //   keys_out, values_out  out: the sorted segments
 //   tasks           in: the lists of all classes; `counters` has their lengths
-//   again           out, DROPS: the lists of the segments that are left; again_counters, 0 at the
-//                   start, has their lengths
+//   again           out, DROPS: the lists of segments that this kernel does not sort;
+//                   again_counters (0 at first) has the lengths of these lists
 //   n, segments, pieces  parameters of list_capacity
 //   begin_bit, rank_mask  parameters of RANK
 KERNEL(WG)
@@ -104,13 +104,14 @@ void segmented_tiny(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spar
   u64 list = 0;
   for (u32 c = 0; c < TINY_CLASSES; ++c) {
     const u32 lanes = 1u << c, lane = t & (lanes - 1), together = WG >> c;
-    const u32 own = (t - lane) * ROW;  // the segment's first place in local memory
+    const u32 own = (t - lane) * ROW;  // index of the segment's first record in local memory
     const u32 position_bits = highest_bit32(ROW) + c;
     const u64 length = counters[c];
     for (u64 base = (u64)group_id() * together; base < length;
          base += (u64)group_count() * together) {
-      // Load. Neighbouring lanes read neighbouring records; their order does not matter yet. A lane
-      // reads only records whose places it will write, because the output may be the input.
+      // Load. Neighbouring lanes read neighbouring records; which lane gets which record does not
+      // matter yet. A lane reads only records at indices that it will write, because the output may
+      // be the input.
       const u64 mine = base + (t >> c);
       const task_t task = tasks[list + min(mine, length - 1)];
       const u64 begin = task.begin;
@@ -137,7 +138,7 @@ void segmented_tiny(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spar
         }
       }
 
-      // Make items. Missing records sort last.
+      // Make items. Items without a record sort last.
 #if DROPS
       const ukey_t first = shuffle_rank(sg, rank[0], sg_lane() - lane);
       ukey_t differ = 0;
@@ -168,7 +169,7 @@ void segmented_tiny(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spar
         item[i] = at < count ? item[i] : SORT_LAST;
       }
 
-      // Sort the lane's row; then merge 2, 4, … lanes in the same way.
+      // Sort the lane's row. Then merge the rows of 2, 4, ... lanes in the same way.
       SORT_ROW(ROW)
       for (u32 width = 2; width <= lanes; width *= 2) {
         MEET(sg_lane() ^ (width - 1), (lane & (width / 2)) != 0, 1)
@@ -177,7 +178,7 @@ void segmented_tiny(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spar
         MERGE_ROW(ROW, ROW / 2)
       }
 
-      // Exchange: rows become places that neighbouring lanes store together.
+      // Exchange items through local memory, so that neighbouring lanes store neighbouring records.
       UNROLL
       for (u32 i = 0; i < ROW; ++i) exchange[SPREAD(t * ROW + i)] = item[i];
 #if WIDE
@@ -200,8 +201,8 @@ void segmented_tiny(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spar
 #define POSITION_OF(i) POSITION(item[i])
 #endif
 
-      // Look for neighbours whose order the omitted bits change. Nothing of their segment has been
-      // stored yet.
+      // Check whether the omitted bits change the order of neighbouring items. No record of the
+      // segment has been stored yet.
       u32 sorted = count;
 #if DROPS
       u32 wrong = 0;
