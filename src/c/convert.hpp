@@ -70,7 +70,8 @@ std::span<const T> many(const T* first, size_t count, const char* name) {
   return {first, count};
 }
 
-// Stores at most `capacity` phases, and in `count` how many there are.
+// Stores the first `capacity` phases (or all, if there are fewer) in `phases`, and the number of
+// all phases in *count.
 inline void write_phases(const std::vector<Plan::Phase>& from, sortium_phase* phases,
                          size_t capacity, size_t* count) {
   *count = from.size();

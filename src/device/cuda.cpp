@@ -92,7 +92,8 @@ class CuKernel final : public Kernel {
     SORTIUM_CU(function_set, function, cuda::function_max_dynamic_shared, static_cast<int>(bytes));
     allowed_ = bytes;
   }
-  // Allows clusters of more than 8 work-groups, which not every chip supports.
+  // Allows clusters of more than 8 work-groups for this kernel. Throws if the chip does not support
+  // them.
   void allow_clusters() {
     if (any_cluster_size_) return;
     SORTIUM_CU(function_set, function, cuda::function_any_cluster_size, 1);

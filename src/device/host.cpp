@@ -27,7 +27,8 @@ namespace sortium {
 namespace host {
 namespace {
 
-// Throws std::bad_alloc if there is too little memory for an arena of `count` threads.
+// Throws std::bad_alloc if there is too little memory for an arena of `count` threads. Allocates
+// about as much as the arena needs, and frees it at once.
 void need_memory_for_arena(unsigned count) {
   ::operator delete(::operator new (std::size_t{1} << 17 | std::size_t{count} << 10));
 }
@@ -44,8 +45,8 @@ class Arenas {
     auto arena = std::make_unique<tbb::task_arena>(static_cast<int>(count));
     register_thread();
     arena->initialize();
-    // Makes the calling thread spawn its first task in the arena now, while there is memory. Worker
-    // threads cannot be made to do so.
+    // Make the calling thread spawn its first task in the arena now, while there is memory. Worker
+    // threads cannot be made to spawn theirs in advance.
     arena->execute([] {
       tbb::parallel_for(
           0, 2, [](int) {}, tbb::simple_partitioner{});

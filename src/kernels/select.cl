@@ -34,7 +34,7 @@ void select_count(GLOBAL const ukey_t* keys, GLOBAL u32* table, GLOBAL const u64
   for (u32 b = t; b < RADIX; b += WG) bins[b] = 0;
   barrier_local();
 
-  // Count: several loads are in flight before the first is used.
+  // Count. Four keys are loaded before the first one is used, to hide memory latency.
   u64 at = begin;
   for (; at + 4 * WG <= end; at += 4 * WG) {
     ukey_t order[4];

@@ -31,7 +31,7 @@ void lsd_count(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_a,
   for (u32 b = t; b < RADIX; b += WG) bins[b] = 0;
   barrier_local();
 
-  // Count: several loads are in flight before the first is used.
+  // Count. Four keys are loaded before the first one is used, to hide memory latency.
   u64 at = begin;
   for (; at + 4 * WG <= end; at += 4 * WG) {
     ukey_t key[4];

@@ -21,9 +21,9 @@ struct RadixPassShape {
   unsigned resident = 0;        // work-groups that share a compute unit
   unsigned copies = 1;          // copies of each histogram in local memory
   unsigned common_share = 8;    // a digit is common if more than one record in this many has it
-  bool alternating = false;     // keys and values of a tile alternate in the same local memory
-  unsigned local_bytes = 0;     // of onesweep_memory_t
-  std::uint64_t tiles = 0;      // at most, over all segments
+  bool alternating = false;     // a tile's keys and values use the same local memory in turn
+  unsigned local_bytes = 0;     // size of onesweep_memory_t
+  std::uint64_t tiles = 0;      // the most tiles of a pass, over all segments
   std::uint64_t groups = 0;     // work-groups launched
   std::uint64_t mark_rows = 0;  // rows of the table of marks for one pass; see LONG_COUNTS
 
@@ -47,26 +47,27 @@ struct RadixPassOptions {
   std::uint64_t cleared_bytes = 0;
 };
 
-// The shape for `problem` on a device, with the parameters work_group, items, resident, groups and
-// count_bits as far as they are given. `small_tiles`: two work-groups share a compute unit, and
-// tiles are half as large. Throws Error(unsupported) if the device's limits do not allow it.
+// Returns the shape for `problem` on a device. `given` may have work_group, items, resident, groups
+// and count_bits; the function chooses the others. `small_tiles`: two work-groups share a compute
+// unit, and tiles are half as large. Throws Error(unsupported) if the device's limits do not allow
+// it.
 [[nodiscard]] RadixPassShape radix_pass_shape(const Problem& problem, const Capabilities& device,
                                               const Parameters& given,
                                               const RadixPassOptions& options, bool small_tiles);
 
 class RadixPasses {
  public:
-  // A word on the device that decides whether a launch does anything: only if least <= word <=
-  // most. Without a word, it does.
+  // A word on the device that turns launches on and off: a launch does its work only if
+  // least <= word <= most. Without a word, it always does.
   struct Gate {
     Memory word{};
     std::uint32_t least = 0, most = 0;
   };
-  // Values of the gate's word from here on are the algorithm's own (RadixPassOptions::lists): they
-  // do not let sort() run. The first one lets sort_listed() run.
+  // With RadixPassOptions::lists, values of the gate's word from `listed` upwards turn sort() off.
+  // The value `listed` itself turns sort_listed() on.
   static constexpr std::uint32_t listed = 0x40000000;
-  // Values of the gate's word from here on say that most digits have few values
-  // (RadixPassOptions::tells_few_digits).
+  // With RadixPassOptions::tells_few_digits, values of the gate's word from `few_digits` upwards
+  // mean that most digits have few values.
   static constexpr std::uint32_t few_digits = 0x80000000;
   // Up to this many records, lists with repeated keys are treated like lists with few digits.
   static constexpr std::uint64_t small_tiles_to = std::uint64_t{1} << 25;
@@ -93,19 +94,20 @@ class RadixPasses {
   [[nodiscard]] Memory cleared(const Operands& operands) const { return cleared_.in(operands); }
   // All passes, from the least significant digit to the most significant one.
   void sort(Queue& queue, const Operands& operands, Gate gate) const;
-  // Sorts only some parts of what two partitioning passes have written, each in its place, if
-  // `gate` is `listed`. `list` says which; see LISTED in radix_passes.cl. Call it instead of sort()
-  // or after it: both use the same memory, so only one of them may run.
+  // If the word `gate` is `listed`, sorts contiguous parts of the output of two partitioning
+  // passes, each in its place. `list` has these parts; see LISTED in radix_passes.cl. Call it
+  // instead of sort() or after it: both use the same memory, so only one of them may run.
   void sort_listed(Queue& queue, const Operands& operands, Memory gate, Memory list) const;
   // One or two passes, from the leading digit on; the second sorts each segment that the first one
-  // made. `starts`: where each value of the two digits together begins in the output, and the end.
+  // made. `starts` has the output index where each value of the two digits together begins, then
+  // the end.
   // `spread`: the table of spread orders, with spread_bits.
   void partition(Queue& queue, const Operands& operands, Memory starts, Memory spread,
                  const std::vector<Digit>& digits, Gate gate) const;
 
-  // Where the passes read and write.
+  // The buffers that the passes read and write.
   [[nodiscard]] const PingPong& buffers() const { return buffers_; }
-  // The algorithm's own cleared_bytes.
+  // The RadixPassOptions::cleared_bytes that belong to the algorithm.
   [[nodiscard]] Memory extension(const Operands& operands) const { return extension_.in(operands); }
   // True if keys with few digits are sorted in another shape than others, so that the gate's word
   // must tell them apart.

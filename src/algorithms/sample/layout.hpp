@@ -15,7 +15,7 @@
 
 namespace sortium::sample {
 
-// Up to this many records, one thread sorts: it is done before other threads have started.
+// Lists of up to this many records are sorted by one thread: starting more would take longer.
 constexpr std::uint64_t alone = 1u << 15;
 
 template <class T>
@@ -78,13 +78,14 @@ struct Layout {
   unsigned threads;
   std::uint64_t chunk = 0, chunks = 0;  // records of a chunk, number of chunks
   std::uint64_t parts = 1;
-  std::uint64_t own_words = 0;  // words of each thread's own memory
+  std::uint64_t own_words = 0;  // size of each thread's own memory, in words
 
-  static constexpr std::uint64_t special = 4;  // splitters around the zeros and NaN, and one more
+  static constexpr std::uint64_t special =
+      4;  // extra parts: three splitters around the zeros and NaN, and one more
   static constexpr std::uint64_t oversampling = 64;
   // In a merge of runs: records of a part, and samples for each part.
   static constexpr std::uint64_t merge_part = 1u << 14, merge_samples = 8;
-  // The most parts that a merge of runs can have.
+  // The most parts into which a merge of runs is divided.
   [[nodiscard]] std::uint64_t merge_parts() const {
     return ceil_div(problem.count, merge_part) + special;
   }

@@ -38,23 +38,23 @@ struct Lists {
   std::uint64_t pieces = 0;           // the most buckets of long segments
   std::uint64_t most_longs = 0, most_parts = 0;
 
-  // The longest segment of class k.
+  // Records of the longest segment of class k.
   [[nodiscard]] std::uint64_t longest_of(unsigned k) const;
-  // The longest segment that is not long.
+  // Records of the longest segment that a work-group can sort; longer segments are "long".
   [[nodiscard]] std::uint64_t longest() const { return longest_of(tiny + blocks - 1); }
-  // The most segments that class k's list can hold: list_capacity in segmented_lists.cl.
+  // Capacity of class k's list in segments: list_capacity() in segmented_lists.cl.
   [[nodiscard]] std::uint64_t capacity(unsigned k, const Problem& problem) const;
 
-  // Computes the members from `longs` on. Call it when the members before are set.
+  // Computes the members from `longs` onwards. The members before must be set.
   void lay_out(const Problem& problem, ScratchLayout& layout);
 
-  // Class k's list, and the word with its length.
+  // The memory of class k's list, and of the 32-bit word with its length.
   [[nodiscard]] Memory list(unsigned k, const Operands& o, const Problem& problem) const;
   [[nodiscard]] Memory length(unsigned k, const Operands& o) const;
-  // Two words: the number of a level's long segments, and of their parts. Level `levels` is that of
-  // segments that cannot be partitioned further.
+  // Two words: the number of long segments of a level and the number of their parts. Level `levels`
+  // is for segments that cannot be partitioned further.
   [[nodiscard]] Memory longs_lengths(unsigned level, const Operands& o) const;
-  // One word for each tiny class: how many of its segments are sorted once more.
+  // One word for each tiny class: how many of its segments must be sorted a second time.
   [[nodiscard]] Memory again_lengths(const Operands& o) const;
   [[nodiscard]] const Longs& of(unsigned level) const {
     return longs[level == levels ? 2 : level % 2];
@@ -74,7 +74,7 @@ void set(kernels::Defines& defines, const Items& items);
 // Returns items with this many bits for a record's position in its segment.
 [[nodiscard]] Items items_of(const Problem& problem, unsigned longest, unsigned position_bits);
 
-// True if a key's order does not hold all bits of the key.
+// True if the order bits do not determine the key, so keys must be gathered after the sort.
 [[nodiscard]] bool gathers_keys(const Problem& problem);
 
 // The sort of a block class's segments (segmented_block.cl).
@@ -127,12 +127,13 @@ struct GpuShape {
 
 constexpr unsigned tiny_position_bits = 8;
 
-// Both throw Error(unsupported) if the number of segments, or the device, is not supported.
+// make_gpu_shape() and make_cpu_lists() throw Error(unsupported) if the number of segments or the
+// device is not supported.
 [[nodiscard]] GpuShape make_gpu_shape(const Problem& problem, const Capabilities& device,
                                       const Parameters& given);
-// `groups` work-groups process long segments.
+// Long segments are processed by `groups` work-groups.
 [[nodiscard]] Lists make_cpu_lists(const Problem& problem, std::uint64_t groups);
-// The classifying launch without the sort of short segments.
+// Returns the launch that classifies the segments, without its sort of short segments.
 [[nodiscard]] Classify classify_only(const Problem& problem, const Capabilities& device);
 
 }  // namespace sortium::segmented

@@ -14,7 +14,8 @@ PARAMETER(GATHERS)  // 1: a record consists of more than the compared bits of it
 #define CAPACITY (WG * ITEMS)  // the most records of a work-group's pieces: a share and PIECE more
 #define RUN 16u                // records of a run that is sorted by counting
 #define RANK_LAST ((ukey_t)(~(ukey_t)0))
-#define NOWHERE 0xffffffffu  // a record past the end, or one at which no piece begins
+#define NOWHERE \
+  0xffffffffu  // begin of a segment that does not exist: larger than every record's index
 
 // small_bytes() in segmented_small.cpp computes its size.
 typedef struct {
@@ -94,7 +95,8 @@ INLINE void note_pieces(LOCAL segmented_small_memory_t* mine, GLOBAL const offse
 }
 
 // Numbers the pieces of the `count` records, and replaces each record's note by its piece's
-// PIECE_WORD. Work-item t handles the records t, t + WG, ...
+// PIECE_WORD. There is no barrier at the end: until the next one, work-item t may read only the
+// notes of records t, t + WG, ...
 INLINE void number_pieces(LOCAL segmented_small_memory_t* mine, u32 count) {
   const u32 t = local_id(), rows = (count + WG - 1) / WG;
   const u32 begin = min(t * rows, count), end = min(begin + rows, count);
