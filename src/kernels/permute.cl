@@ -18,8 +18,9 @@ typedef u16 unit_t;
 typedef u8 unit_t;
 #endif
 
-// Moves n units. An element consists of `units` units (one, if ONE_UNIT is 1). Neighbouring
-// work-items move neighbouring units, also across elements. PLACES says which elements are moved.
+// Moves n units of UNIT_BYTES bytes. An element has `units` units (one, if ONE_UNIT is 1).
+// Neighbouring work-items move neighbouring units, also at the boundary of two elements. PLACES
+// tells which elements are moved.
 #define ALL_PLACES 0
 #define COUNTED_PLACES 1  // the first *places elements
 #define PLACES_OF_SEGMENTS \

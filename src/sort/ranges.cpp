@@ -66,8 +66,8 @@ class Shape {
   [[nodiscard]] std::uint64_t records() const { return records_; }  // of a range
   [[nodiscard]] std::uint64_t block_records() const { return records_ / range_blocks; }
   [[nodiscard]] std::uint64_t ranges() const { return ceil_div(problem_.count, records_); }
-  // One range is written while its input is kept; each run has a partly used block; and the list's
-  // last records are no whole block.
+  // Blocks for one range, which is written while its input is kept; one partly used block for each
+  // run; and blocks for the list's last records, which do not fill one.
   [[nodiscard]] std::uint64_t spare_blocks() const { return range_blocks + ranges() + 2; }
   [[nodiscard]] const Method& method() const { return method_; }
 

@@ -1,7 +1,7 @@
 // MSD radix sort with a local sort: the records are partitioned by their leading bits into buckets,
 // and one work-group sorts each bucket in local memory. Keys that do not spread over the buckets
-// are sorted by radix passes instead. Only the device knows which of the two happens: a word in its
-// memory, `skewed`, turns off the launches that are not needed, and the host does not wait for it.
+// are sorted by radix passes instead. The device decides: it stores its decision in the word
+// `skewed`, which turns off the launches that are not needed. So the host need not wait.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,14 +21,14 @@ using namespace msd;
 // msd_start clears this many bytes with each work-group, and uses at most this many work-groups.
 constexpr std::uint64_t cleared_at_once = 1u << 14, most_clearing_groups = 128;
 
-// What a sort needs zeroed beside the passes' own memory: byte offsets in
-// RadixPasses::extension().
+// Memory that a sort needs zeroed in addition to that of the radix passes. The members are offsets
+// in RadixPasses::extension(), in bytes.
 struct Cleared {
-  static constexpr std::uint64_t partition_state = 0;  // of msd_partition: 4 words
-  static constexpr std::uint64_t done = 16;            // work-groups done with the count: 2 words
-  static constexpr std::uint64_t reserved = 32;        // two words for each bucket of either pass
+  static constexpr std::uint64_t partition_state = 0;  // 4 words for msd_partition
+  static constexpr std::uint64_t done = 16;  // 2 words: work-groups that have finished the count
+  static constexpr std::uint64_t reserved = 32;  // two words for each bucket of each pass
   std::uint64_t reserved_bytes = 0;
-  std::uint64_t counts = 0, counts_bytes = 0;  // a word for each bucket
+  std::uint64_t counts = 0, counts_bytes = 0;  // one word for each bucket
   std::uint64_t aside = 0, aside_bytes = 0;    // see msd_set_aside.cl
   std::uint64_t bytes = 0;
 
@@ -86,14 +86,14 @@ class MsdSorter final : public Sorter {
     return fmt::format("bits={},local={}x{},{}", shape_.bits, shape_.local.work_group, local_items,
                        passes_.parameters());
   }
-  std::uint64_t bytes_moved() const override {  // if keys spread; else more
+  std::uint64_t bytes_moved() const override {  // if keys spread; otherwise more
     const unsigned passes =
         (shape_.bits > digit_bits ? 2 : 1) + (partition_sorts(problem_, shape_) ? 0 : 1);
     return problem_.count * info(problem_.key).bytes + bytes_of_passes(problem_, passes, 1);
   }
 
   void build(Device& device, const Capabilities& capabilities) override {
-    // Concurrently: the first use waits for them.
+    // Build concurrently: the first use of a module waits for it.
     const auto concurrently = [](auto&& what) {
       return std::async(std::launch::async, std::forward<decltype(what)>(what));
     };
@@ -172,7 +172,7 @@ class MsdSorter final : public Sorter {
     sort_local_mapped_ = local_mapped_module_->kernel("msd_local");
   }
 
-  // The first bit of a bucket's number in a key.
+  // Returns the lowest bit of a key's order bits that is part of a bucket's number.
   [[nodiscard]] std::uint32_t bucket_bit() const {
     return problem_.begin_bit + key_bits(problem_) - shape_.bits;
   }
@@ -182,7 +182,7 @@ class MsdSorter final : public Sorter {
   [[nodiscard]] Memory spread_table(const Operands& o) const {
     return shape_.spread_bits != 0 ? spread_.in(o) : Memory{};
   }
-  // Memory for a map, or none.
+  // Returns the memory of a slice that only maps need, or empty memory if no map is made.
   [[nodiscard]] Memory of_map(const ScratchLayout::Slice& slice, const Operands& o) const {
     return shape_.map_cells != 0 ? slice.in(o) : Memory{};
   }
@@ -190,7 +190,7 @@ class MsdSorter final : public Sorter {
     return shape_.spread_bits != 0 ? gather_.in(o) : Memory{};
   }
 
-  // Short lists: counts and clears in one launch.
+  // Short lists: counts the digits of each tile and clears memory, in one launch.
   void count_tiles(Queue& queue, const Operands& o) const {
     const Memory cleared = passes_.cleared(o);
     const Arg args[] = {{"keys", o.keys_in},   {"table", tile_counts_.in(o)},
@@ -199,7 +199,7 @@ class MsdSorter final : public Sorter {
     queue.launch({*count_, shape_.tiles.count, count_work_group, args, "count"});
   }
 
-  // Short lists: adds up the tiles' counts and partitions by them. Decides whether keys spread.
+  // Short lists: adds up the tiles' counts, decides whether the keys spread, and partitions.
   void partition_tiles(Queue& queue, const Operands& o) const {
     const auto pass = passes_.buffers().pass(0, o);
     const Arg args[] = {{"keys_in", pass.keys_in},
@@ -216,13 +216,14 @@ class MsdSorter final : public Sorter {
     queue.launch({*partition_, shape_.tiles.count, shape_.tiles.work_group, args, "partition"});
   }
 
-  // What is known of keys that are set aside, or none.
+  // Returns the memory `aside` (msd_set_aside.cl), or empty memory if no keys are set aside.
   [[nodiscard]] Memory aside(const Operands& o) const {
     const Cleared at(problem_, shape_);
     return shape_.aside_tile != 0 ? passes_.extension(o).slice(at.aside, at.aside_bytes) : Memory{};
   }
 
-  // Clears what the later launches need cleared, and puts samples of the keys side by side.
+  // Clears the memory that later launches need zeroed, and copies samples of the keys into one
+  // array.
   void clear_and_sample(Queue& queue, const Operands& o) const {
     const Memory cleared = passes_.cleared(o);
     const Arg args[] = {{"keys", o.keys_in},
@@ -281,13 +282,13 @@ class MsdSorter final : public Sorter {
     if (shape_.aside_tile != 0)
       partition_keys(queue, o, *partition_aside_, shape_.keys_beside_aside, digits);
     if (shape_.map_cells == 0) return;
-    const unsigned second_mapped = shape_.map_bits - digit_bits;  // digits of the bucket's number
+    const unsigned second_mapped = shape_.map_bits - digit_bits;  // width of the second digit
     digits = {{second_mapped, (1u << digit_bits) - 1}};
     if (second_mapped != 0) digits.push_back({0, (1u << second_mapped) - 1});
     partition_keys(queue, o, *partition_mapped_, shape_.mapped_keys, digits);
   }
 
-  // Keys without values: an order of ties that nobody can see is not kept.
+  // Partitions keys without values. Not stable: the order of ties is not visible in the output.
   void partition_keys(Queue& queue, const Operands& o, Kernel& kernel, const KeyPartition& keys,
                       const std::vector<Digit>& digits) const {
     const Memory own = passes_.extension(o);
@@ -319,7 +320,7 @@ class MsdSorter final : public Sorter {
     const bool two_digits = shape_.second_digit_bits(problem_) != 0;
     sort_parts(queue, o, *sort_local_, two_digits, starts_.in(o), shape_.buckets());
     if (shape_.map_cells == 0) return;
-    // As many work-groups as run at once: each sorts several groups of mapped buckets.
+    // Launch as many work-groups as run concurrently. Each sorts several groups of mapped buckets.
     sort_parts(queue, o, *sort_local_mapped_, shape_.map_bits > digit_bits, group_starts_.in(o),
                shape_.mapped_local_groups);
   }
@@ -348,18 +349,18 @@ class MsdSorter final : public Sorter {
 
   Problem problem_;
   Shape shape_;
-  CountShape count_shape_;  // of lists that are not counted tile by tile
+  CountShape count_shape_;  // for lists that are not counted tile by tile
   ScratchLayout scratch_;
   RadixPasses passes_;
-  ScratchLayout::Slice samples_;       // keys that the count looks at first
-  ScratchLayout::Slice skewed_;        // a word: 0 if keys spread; see msd_count
-  ScratchLayout::Slice starts_;        // where each bucket begins, and the end
-  ScratchLayout::Slice tile_counts_;   // of short lists: counts of each tile
-  ScratchLayout::Slice map_, bounds_;  // the map of mapped keys, and the buckets' first orders
+  ScratchLayout::Slice samples_;       // samples of the keys, which the count examines first
+  ScratchLayout::Slice skewed_;        // a word: 0 if the keys spread; see msd_count
+  ScratchLayout::Slice starts_;        // the index where each bucket begins, and the end
+  ScratchLayout::Slice tile_counts_;   // for short lists: the digit counts of each tile
+  ScratchLayout::Slice map_, bounds_;  // the map, and the first order of each mapped bucket
   ScratchLayout::Slice group_starts_, group_bounds_;  // groups of mapped buckets; see msd_count
-  ScratchLayout::Slice list_;                         // the overfull buckets
-  ScratchLayout::Slice spread_, gather_;  // tables from orders to spread orders, and back
-  std::shared_ptr<Module> aside_module_;  // the partition of lists of which keys are set aside
+  ScratchLayout::Slice list_;             // the buckets that are too large for the local sort
+  ScratchLayout::Slice spread_, gather_;  // tables from orders to spread orders and back
+  std::shared_ptr<Module> aside_module_;  // the partition for lists with keys that are set aside
   std::unique_ptr<Kernel> partition_aside_;
   std::shared_ptr<Module> count_module_, partition_module_, partition_mapped_module_, local_module_,
       local_mapped_module_;
@@ -395,10 +396,11 @@ class Msd final : public Algorithm {
     return info;
   }
 
-  // Moves the records less often than onesweep does, if these need more than three digits. Three
-  // digits suit if one partition is enough, or if all of their bits and values of up to 4 bytes
-  // count. Two digits suit if the list is so long that sorting the parts is faster than a pass for
-  // each digit. Measured on an H200.
+  // If the significant bits need more than three digits, msd moves the records less often than
+  // onesweep does. With three digits it is faster if one partition is enough (up to 2^21 records),
+  // or with values if a record has at most 8 bytes and more than 22 bits are significant. With two
+  // digits it is faster in lists of at least 2^25 records if ties must keep their order. Measured
+  // on an H200.
   Rank suits(const Problem& problem, const Capabilities& device) const override {
     const auto passes = digits(problem, digit_bits).size();
     const std::uint64_t record = sortium::info(problem.key).bytes +

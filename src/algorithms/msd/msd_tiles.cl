@@ -1,24 +1,27 @@
 // msd, lists of up to 2^21 records that are partitioned by one digit. Two kernels replace the
 // clearing, counting and partitioning of longer lists. msd_count_tiles stores the digit counts of
-// each tile. msd_partition_tiles, with one work-group per tile, adds them up itself. (In a short
-// list all tiles begin at the same time, so each would look back to the first one; and another
-// launch would take as long as its work.) columns.cl comes before this file.
+// each tile. msd_partition_tiles, with one work-group for each tile, adds up these counts itself. A
+// look-back would be slower: in a short list all tiles begin at the same time, so each would look
+// back to the first one. Another launch for the sums would take as long as the work itself.
+// columns.cl comes before this file.
 
 PARAMETER(COUNT_WG)     // work-items of a work-group of msd_count_tiles
-PARAMETER(COUNT_ITEMS)  // keys of a work-item at a time in msd_count_tiles
+PARAMETER(COUNT_ITEMS)  // keys that a work-item of msd_count_tiles loads at a time
 PARAMETER(WG)           // work-items of a work-group of msd_partition_tiles
-PARAMETER(ITEMS)        // records of a work-item in a tile
+PARAMETER(ITEMS)        // records that a work-item has in a tile
 
 #define TILE ((u32)(WG * ITEMS))
-// A row of the table has a tile's counts, 16 bits each. A work-item reads eight counts at a time.
-#define ROW_QUADS (RADIX / 8)       // uint4 of a row
-#define ROW_TEAMS (WG / ROW_QUADS)  // teams of work-items that add up rows
+// Row g of the table has the counts of tile g, 16 bits each. A work-item reads eight counts at a
+// time, as one uint4.
+#define ROW_QUADS (RADIX / 8)       // number of uint4 in a row
+#define ROW_TEAMS (WG / ROW_QUADS)  // teams; the work-items of a team add up rows together
 #define ROWS_AT_ONCE 8
 
-// Work-group g counts the digits of tile g: the 8 bits of a key's order from bit `shift` on.
+// Work-group g counts the digits of tile g. The digit is the 8 bits of a key's order from bit
+// `shift` upwards.
 //   keys     in: n keys
-//   table    out: row g has tile g's 256 counts, two a word
-//   cleared  out: `words` words become 0
+//   table    out: row g has the 256 counts of tile g, two in a word
+//   cleared  out: `words` words; become 0
 KERNEL(COUNT_WG)
 void msd_count_tiles(GLOBAL const ukey_t* keys, GLOBAL u32* table, u64 n, u32 shift,
                      GLOBAL u32* cleared, u64 words) {
@@ -66,7 +69,8 @@ void msd_count_tiles(GLOBAL const ukey_t* keys, GLOBAL u32* table, u64 n, u32 sh
 // tile_partition() in msd_shape.cpp computes its size.
 typedef struct {
   union {
-    u32 sums[2][ROW_TEAMS * RADIX];  // of each team's rows: of those before the tile; of all
+    u32 sums[2][ROW_TEAMS * RADIX];  // sums of each team's rows: [0] of the rows before the tile,
+                                     // [1] of all rows
     struct {
       ukey_t keys[TILE];
 #if VALUE_BYTES
@@ -76,7 +80,7 @@ typedef struct {
   } mine;
   u32 ranks[SUB_GROUPS * RANK_WORDS];
   u32 digit_sums[WG];
-  u32 to_out[RADIX];  // place in the sorted tile + this = place in the output
+  u32 to_out[RADIX];  // slot in the sorted tile + to_out = output index
   index_t scratch[SCAN_WORDS(RADIX)];
   u32 skewed;
 } msd_tile_memory_t;
@@ -92,13 +96,12 @@ typedef struct {
   }
 
 // Work-group g partitions tile g by the digit. Stable.
-//   keys_in, values_in    in: n records. values_in null: a value is its record's position
+//   keys_in, values_in    in: n records; if values_in is null, a value is its record's position
 //   keys_out, values_out  out: n records
-//   table                 in: msd_count_tiles' counts of `tiles` tiles
-//   starts                out: where each digit begins in the output, and the end
-//   skewed                out: a word; 1 if a digit has more than `capacity` records, and then
-//   nothing
-//                         else is written; else 0
+//   table                 in: the counts of `tiles` tiles, from msd_count_tiles
+//   starts                out: the output index where each digit begins, then the end
+//   skewed                out: a word: 1 if a digit has more than `capacity` records, else 0. If it
+//                         is 1, nothing else is written
 KERNEL(WG)
 void msd_partition_tiles(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                          GLOBAL const value_t* values_in, GLOBAL value_t* values_out,
@@ -110,8 +113,8 @@ void msd_partition_tiles(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
             count = (u32)min((u64)TILE, n - begin);
   LOCAL u32* my_ranks = own->ranks + sg_index() * RANK_WORDS;
 
-  // Load. Each sub-group has a contiguous piece of the tile. Keys past the end are KEY_LAST, which
-  // sorts after all keys and is never written out.
+  // Load. Each sub-group loads a contiguous piece of the tile. Keys past the end are KEY_LAST,
+  // which sorts after all keys and is never written out.
   const u32 first = sg_index() * (SG_LANES * ITEMS) + sg_lane();
   ukey_t key[ITEMS];
   UNROLL
@@ -121,8 +124,8 @@ void msd_partition_tiles(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
     key[i] = at < count ? k : KEY_LAST;
   }
 
-  // Sum the counts of earlier tiles, and of all tiles. A team sums neighbouring rows, and each of
-  // its work-items eight digits of them.
+  // Sum the counts of the earlier tiles, and of all tiles. Each team adds up consecutive rows. Each
+  // of its work-items adds up eight digits of these rows.
   const u32 team = t / ROW_QUADS, quad = t % ROW_QUADS, rows = (tiles + ROW_TEAMS - 1) / ROW_TEAMS;
   const u32 end = min((team + 1) * rows, tiles);
   u32 sum[8], before[8];
@@ -162,7 +165,7 @@ void msd_partition_tiles(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
     in_list += own->mine.sums[1][q * RADIX + t];
   }
 
-  // Find where digits begin, and whether any has too many records.
+  // Find where each digit begins, and whether a digit has too many records.
   if (in_list > capacity) local_or(&own->skewed, 1u);
   index_t all;
   const u32 begins = (u32)wg_scan_add(own->scratch, RADIX, in_list, &all);
@@ -192,9 +195,9 @@ void msd_partition_tiles(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
   if (t < RADIX) own->to_out[t] = begins + in_tiles_before - in_tile;
   barrier_local();
 
-  // Scatter into local memory, then write out: neighbouring work-items write neighbouring records
-  // of a digit. All places are read first, since compilers cannot tell that records do not overlap
-  // them.
+  // Scatter into local memory, then write out. Neighbouring work-items write neighbouring records
+  // of a digit. All places are read before the first record is stored, because compilers cannot
+  // tell that records do not overlap the places.
   UNROLL
   for (u32 i = 0; i < ITEMS; ++i) place[i] += my_ranks[DIGIT(i)];
   UNROLL

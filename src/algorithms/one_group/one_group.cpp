@@ -56,9 +56,9 @@ BinSort bin_layout(const Problem& problem, const Capabilities& device, unsigned 
 
 // Returns the best layout for bins; its work_group is 0 if radix passes are faster.
 BinSort choose_bins(const Problem& problem, const Capabilities& device) {
-  // Leading bits of floats crowd a few bins. CPUs are excluded because PoCL compiles barriers
-  // inside conditions wrongly. NVIDIA's OpenCL is excluded because it compiles the same code
-  // wrongly in msd's local sort.
+  // The leading bits of floats would put most records into a few bins. CPUs are excluded because
+  // PoCL compiles barriers inside conditions wrongly. NVIDIA's OpenCL is excluded because it
+  // compiles the same code wrongly in msd's local sort.
   if (info(problem.key).is_float || device.kind == DeviceKind::cpu ||
       device.sub_group_words == SubGroupWords::ptx)
     return {};
