@@ -1,9 +1,11 @@
 // The program `sortium` as a user runs it: `check`, and the check that --verify uses.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -109,6 +111,83 @@ TEST_F(Verify, WideKeysAndValues) {
   EXPECT_FALSE(app::find_mistake(p, o, false, 0));
   EXPECT_TRUE(app::find_mistake(p, o, true, 0));
 }
+
+// Lists of several ranges of the check: few ties, which it sorts by themselves; many, for which it
+// sorts the list; keys alone whose ties have different bits; positions.
+class VerifyLongLists : public testing::TestWithParam<std::uint32_t> {  // different keys, at most
+ protected:
+  static constexpr std::uint32_t count = 300000;
+  std::vector<std::uint32_t> in, out, values, moved, positions;
+  void SetUp() override {
+    std::mt19937 random(GetParam());
+    for (std::uint32_t i = 0; i < count; ++i) {
+      in.push_back(random() % GetParam());
+      values.push_back(random());
+      positions.push_back(i);
+    }
+    std::ranges::stable_sort(positions, {}, [&](std::uint32_t i) { return in[i] >> 1; });
+    for (const auto i : positions) {
+      out.push_back(in[i]);
+      moved.push_back(values[i]);
+    }
+  }
+  // The keys' lowest bit does not count, so that ties may have different bits.
+  bool wrong(sortium::Payload payload, bool stable) {
+    const sortium::Problem p{.key = sortium::KeyType::u32,
+                             .count = count,
+                             .payload = payload,
+                             .keys_out = payload != sortium::Payload::positions,
+                             .begin_bit = 1};
+    const bool by_position = payload == sortium::Payload::positions;
+    return app::find_mistake(p,
+                             {in.data(), p.keys_out ? out.data() : nullptr, values.data(),
+                              by_position ? positions.data() : moved.data()},
+                             stable, 0)
+        .has_value();
+  }
+};
+
+TEST_P(VerifyLongLists, SeesEveryKindOfFault) {
+  using sortium::Payload;
+  for (const auto payload : {Payload::none, Payload::values, Payload::positions})
+    for (const bool stable : {false, true}) EXPECT_FALSE(wrong(payload, stable));
+  std::size_t tied = 100000;  // ties with the next one, which has another key and another value
+  while (out[tied] >> 1 != out[tied + 1] >> 1 || out[tied] == out[tied + 1]) ++tied;
+
+  const auto exchange = [&](std::size_t a, std::size_t b) {
+    std::swap(out[a], out[b]);
+    std::swap(moved[a], moved[b]);
+    std::swap(positions[a], positions[b]);
+  };
+  exchange(tied, tied + 1);
+  for (const auto payload : {Payload::none, Payload::values, Payload::positions}) {
+    EXPECT_TRUE(wrong(payload, true)) << "ties out of order";
+    EXPECT_FALSE(wrong(payload, false));
+  }
+  exchange(tied, tied + 1);
+
+  exchange(17, count - 17);
+  for (const auto payload : {Payload::none, Payload::values, Payload::positions})
+    EXPECT_TRUE(wrong(payload, false)) << "out of order";
+  exchange(17, count - 17);
+
+  const auto key = std::exchange(out[tied], out[tied + 1]);
+  EXPECT_TRUE(wrong(Payload::none, false)) << "a record twice, another one lost";
+  EXPECT_TRUE(wrong(Payload::values, false));
+  out[tied] = key;
+
+  std::swap(moved[0], moved[count - 1]);
+  EXPECT_TRUE(wrong(Payload::values, false)) << "values exchanged";
+  std::swap(moved[0], moved[count - 1]);
+
+  const auto position = std::exchange(positions[tied], positions[tied + 1]);
+  EXPECT_TRUE(wrong(Payload::positions, false)) << "a position twice";
+  positions[tied] = count;
+  EXPECT_TRUE(wrong(Payload::positions, false)) << "a position past the end";
+  positions[tied] = position;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, VerifyLongLists, testing::Values(6, 100000, 0x7fffffff));
 
 TEST_F(Cli, CheckSorted) {
   write("up.bin", bytes_of<std::int32_t>({-5, -5, 0, 7}));

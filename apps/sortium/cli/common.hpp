@@ -2,6 +2,7 @@
 #pragma once
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -47,18 +48,23 @@ void print_error(const std::string& text);
 // Writes what is buffered for standard output. Throws ReaderGone, or Failure naming the cause.
 void flush_output();
 
-// Host memory for records. It begins on a page boundary, so that a CPU device can use it in place.
-// It is not set to zero first: that would cost as much as reading the file.
+// Host memory for records. It begins on a page boundary, so that a CPU device can use it in place;
+// much memory asks for large pages, because random accesses to small ones take several times as
+// long. It is not set to zero first: that would cost as much as reading the file.
 class Bytes {
  public:
   Bytes() = default;
   // Throws Failure naming the size if there is not enough memory.
   explicit Bytes(std::uint64_t size) : size_(size) {
-    constexpr std::uint64_t page = 4096;
-    data_.reset(static_cast<std::byte*>(std::aligned_alloc(page, (size / page + 1) * page)));
+    constexpr std::uint64_t small_page = 4096, large_page = std::uint64_t{2} << 20;
+    const std::uint64_t page = size < 4 * large_page ? small_page : large_page;
+    const std::uint64_t bytes = (size / page + 1) * page;
+    data_.reset(static_cast<std::byte*>(std::aligned_alloc(page, bytes)));
     if (!data_)
       throw Failure(exit_runtime,
                     fmt::format("out of host memory: {} are needed", human_bytes(size)));
+    if (page == large_page)
+      (void)::madvise(data_.get(), bytes, MADV_HUGEPAGE);  // a refusal does no harm
   }
   [[nodiscard]] std::byte* data() { return data_.get(); }
   [[nodiscard]] const std::byte* data() const { return data_.get(); }

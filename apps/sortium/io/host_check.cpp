@@ -3,7 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
 #include <compare>
+#include <random>
 #include <vector>
 
 #include "cli/common.hpp"
@@ -120,6 +124,7 @@ std::optional<std::string> check(const Problem& p, const HostOperands& o, bool s
   for (std::uint64_t r = 0; r < runs; ++r) {
     const std::uint64_t first = begin(r), last = begin(r + 1);
     expected.clear();
+    expected.reserve(last - first);
     for (std::uint64_t i = first; i < last; ++i)
       expected.emplace_back(rank(p, element(o.keys_in, width, i)), i);
     constexpr std::uint64_t few = 4096;  // starting the other cores takes longer than sorting these
@@ -135,10 +140,218 @@ std::optional<std::string> check(const Problem& p, const HostOperands& o, bool s
   return std::nullopt;
 }
 
+// Calls body(first, last) for consecutive ranges of [0, count), on all cores. Returns the ranges'
+// results, in their order.
+template <class Body>
+auto for_ranges(std::uint64_t count, const Body& body) {
+  constexpr std::uint64_t length = std::uint64_t{1} << 16;
+  using Result = decltype(body(count, count));
+  struct Range {
+    std::uint64_t first, last;
+    Result result{};
+  };
+  std::vector<Range> ranges;
+  for (std::uint64_t first = 0; first < count; first += length)
+    ranges.push_back({first, std::min(count, first + length)});
+  fast_for_each(ranges.begin(), ranges.end(), [&](Range& r) { r.result = body(r.first, r.last); });
+  std::vector<Result> results;
+  results.reserve(ranges.size());
+  for (auto& r : ranges) results.push_back(std::move(r.result));
+  return results;
+}
+
+std::uint64_t mixed(std::uint64_t x) {  // the last step of SplitMix64
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
+  x = (x ^ x >> 27) * 0x94d049bb133111eb;
+  return x ^ x >> 31;
+}
+
+// Sees that the result of a whole list is right without sorting the list. Keys have the unsigned
+// type Key. Without values, Value is Key and is not read.
+template <class Key, class Value>
+class QuickCheck {
+ public:
+  QuickCheck(const Problem& problem, const HostOperands& o)
+      : p_(problem),
+        rank_(problem),
+        keys_in_(static_cast<const Key*>(o.keys_in)),
+        keys_out_(problem.keys_out ? static_cast<const Key*>(o.keys_out) : nullptr),
+        values_in_(static_cast<const Value*>(o.values_in)),
+        values_out_(static_cast<const Value*>(o.values_out)) {
+    std::random_device random;
+    seed_ = std::uint64_t{random()} << 32 | random();
+  }
+
+  // Returns true if the result is right. If it returns false, the result is wrong, or more than
+  // half of the records would have to be sorted to know.
+  [[nodiscard]] bool passes(bool stable) const {
+    const bool by_position = stable && p_.payload == Payload::positions;
+    Findings all;
+    for (const auto& f : for_ranges(p_.count, [&](std::uint64_t first, std::uint64_t last) {
+           return look(first, last, by_position);
+         })) {
+      all.ordered &= f.ordered;
+      all.ties += f.ties;
+      all.in += f.in;
+      all.out += f.out;
+    }
+    if (!all.ordered || all.in != all.out) return false;
+    if (!stable || by_position || all.ties == 0) return true;
+    if (all.ties > p_.count / 2) return false;
+    return narrow(p_) ? ties_keep_their_order<Packed>(all.ties)
+                      : ties_keep_their_order<Wide>(all.ties);
+  }
+
+  static bool narrow(const Problem& p) {
+    return sizeof(Key) <= 4 && p.count <= (std::uint64_t{1} << 32);
+  }
+
+ private:
+  // Records, or marks, are loaded in blocks before any is used, so that cache misses overlap.
+  static constexpr std::uint64_t block = 256;
+
+  struct Record {
+    Key key;
+    Value value;
+    bool operator==(const Record&) const = default;
+  };
+  struct Findings {
+    bool ordered = true;
+    std::uint64_t ties = 0;         // records that tie with a different record before them
+    std::uint64_t in = 0, out = 0;  // the sum of the hashes of all records
+  };
+
+  Record input(std::uint64_t i) const {
+    if (p_.payload == Payload::none) return {keys_in_[i], 0};
+    return {keys_in_[i], p_.payload == Payload::positions ? static_cast<Value>(i) : values_in_[i]};
+  }
+  Record output(std::uint64_t i) const {
+    if (p_.payload == Payload::none) return {keys_out_[i], 0};
+    const Value value = values_out_[i];
+    if (keys_out_) return {keys_out_[i], value};
+    // An argsort: a position past the end matches no input record's hash.
+    return {value < p_.count ? keys_in_[value] : Key{}, value};
+  }
+
+  std::uint64_t hash(const Record& r) const {
+    const std::uint64_t key = mixed(r.key ^ seed_);
+    return p_.payload == Payload::none ? key : mixed(key + r.value);
+  }
+
+  // With `by_position`, ties must be in the order of their positions.
+  Findings look(std::uint64_t first, std::uint64_t last, bool by_position) const {
+    Findings f;
+    Record before = output(first == 0 ? 0 : first - 1);
+    std::uint64_t rank_before = rank_(before.key);
+    std::array<Record, block> records;
+    for (std::uint64_t begin = first; begin < last; begin += block) {
+      const std::uint64_t count = std::min(block, last - begin);
+      for (std::uint64_t i = 0; i < count; ++i) records[i] = output(begin + i);
+      for (std::uint64_t i = 0; i < count; ++i) {
+        const Record now = records[i];
+        const std::uint64_t rank = rank_(now.key);
+        const bool ties = rank_before == rank && now != before;
+        f.ordered &= rank_before <= rank && !(by_position && ties && now.value < before.value);
+        f.ties += ties;
+        f.in += hash(input(begin + i));
+        f.out += hash(now);
+        before = now;
+        rank_before = rank;
+      }
+    }
+    return f;
+  }
+
+  // Returns true if output record `i` ties with a neighbour.
+  bool ties(std::uint64_t i) const {
+    const std::uint64_t rank = rank_(output(i).key);
+    return (i > 0 && rank_(output(i - 1).key) == rank) ||
+           (i + 1 < p_.count && rank_(output(i + 1).key) == rank);
+  }
+
+  // The ranks that several output records have are marked in a table of bits, at a place that a
+  // hash of the rank says. The input records whose place is marked are those of these ranks, and
+  // some that no other record ties with. Sorts them, drops the latter, and compares the rest with
+  // the output records that tie.
+  template <class Entry>
+  bool ties_keep_their_order(std::uint64_t number_of_ties) const {
+    const std::uint64_t words = std::bit_ceil(number_of_ties / 4 + 1);  // 16 bits for each
+    std::vector<std::atomic<std::uint64_t>> marks(words);
+    const auto place = [&](std::uint64_t rank) { return mixed(rank + seed_) % (words * 64); };
+    const auto of_output = for_ranges(p_.count, [&](std::uint64_t first, std::uint64_t last) {
+      std::vector<std::uint64_t> places;
+      for (std::uint64_t i = first; i < last; ++i) {
+        if (!ties(i)) continue;
+        places.push_back(i);
+        const auto at = place(rank_(output(i).key));
+        marks[at / 64].fetch_or(std::uint64_t{1} << at % 64, std::memory_order_relaxed);
+      }
+      return places;
+    });
+    const auto of_input = for_ranges(p_.count, [&](std::uint64_t first, std::uint64_t last) {
+      std::vector<Entry> marked;
+      std::array<bool, block> is_marked{};
+      for (std::uint64_t begin = first; begin < last; begin += block) {
+        const std::uint64_t count = std::min(block, last - begin);
+        for (std::uint64_t i = 0; i < count; ++i) {
+          const auto at = place(rank_(keys_in_[begin + i]));
+          is_marked[i] = (marks[at / 64].load(std::memory_order_relaxed) >> at % 64 & 1) != 0;
+        }
+        for (std::uint64_t i = 0; i < count; ++i)
+          if (is_marked[i]) marked.emplace_back(rank_(keys_in_[begin + i]), begin + i);
+      }
+      return marked;
+    });
+    std::vector<Entry> expected;
+    for (const auto& part : of_input) expected.insert(expected.end(), part.begin(), part.end());
+    fast_sort(expected.begin(), expected.end());
+    std::size_t next = 0;
+    const auto next_that_ties = [&] {
+      for (;; ++next) {
+        if (next == expected.size()) return false;
+        const auto rank = expected[next].rank();
+        if ((next > 0 && expected[next - 1].rank() == rank) ||
+            (next + 1 < expected.size() && expected[next + 1].rank() == rank))
+          return true;
+      }
+    };
+    for (const auto& part : of_output)
+      for (const std::uint64_t i : part) {
+        if (!next_that_ties() || input(expected[next].position()) != output(i)) return false;
+        ++next;
+      }
+    return !next_that_ties();
+  }
+
+  const Problem& p_;
+  sortium::KeyRank rank_;
+  const Key *keys_in_, *keys_out_;
+  const Value *values_in_, *values_out_;
+  std::uint64_t seed_ = 0;
+};
+
+// Returns true if the result is right and that is seen without a sort of the whole list.
+bool passes_quickly(const Problem& p, const HostOperands& o, bool stable) {
+  bool passed = false;
+  with_word(sortium::info(p.key).bytes, [&](auto key) {
+    using Key = decltype(key);
+    if (p.payload == Payload::none)
+      passed = QuickCheck<Key, Key>(p, o).passes(stable);
+    else
+      with_word(p.value_bytes, [&](auto value) {
+        passed = QuickCheck<Key, decltype(value)>(p, o).passes(stable);
+      });
+  });
+  return passed;
+}
+
 }  // namespace
 
 std::optional<std::string> find_mistake(const Problem& p, const HostOperands& o, bool stable,
                                         std::uint64_t run_length) {
+  const bool whole = p.segments == 0 && p.limit == 0 && (run_length == 0 || run_length >= p.count);
+  const bool has_keys = p.keys_out || p.payload == Payload::positions;
+  if (whole && has_keys && passes_quickly(p, o, stable)) return std::nullopt;
   const bool narrow = sortium::info(p.key).bytes <= 4 && p.count <= (std::uint64_t{1} << 32);
   return narrow ? check<Packed>(p, o, stable, run_length) : check<Wide>(p, o, stable, run_length);
 }

@@ -52,4 +52,14 @@ void fast_sort(Iterator first, Iterator last, const Less& less = {}) {
 #endif
 }
 
+// Calls body(element) for every element, likewise.
+template <class Iterator, class Body>
+void fast_for_each(Iterator first, Iterator last, const Body& body) {
+#ifdef SORTIUM_TBB
+  std::for_each(std::execution::par, first, last, body);
+#else
+  std::for_each(first, last, body);
+#endif
+}
+
 }  // namespace app
