@@ -10,8 +10,8 @@ PARAMETER(RESIDENT)     // work-groups that share a compute unit
 PARAMETER(VALUES_LATE)  // 1: values are loaded after the sort, into the items' memory
 PARAMETER(GATHER_KEYS)  // 1: an item does not hold all bits of its key, so keys are loaded again
                         // after the sort
-PARAMETER(
-    KEEP_KEYS)  // 1, with GATHER_KEYS: keys stay in local memory instead of being loaded again
+PARAMETER(KEEP_KEYS)    // 1, with GATHER_KEYS: keys stay in local memory and are not loaded
+                        // again
 PARAMETER(SPREAD_BITS)  // not 0: keys are spread orders of floats; the width of a lead
                         // (msd_count.cl) in bits
 PARAMETER(ONE_LEAD)     // with SPREAD_BITS, 1: all keys of a bucket have the same lead
