@@ -77,13 +77,13 @@ KernelText parse_kernel(const Source& source, std::size_t at, std::size_t next) 
   return k;
 }
 
-// The names in the source's lines PARAMETER(NAME).
+// The names in the source's lines PARAMETER(NAME). clang-format may put NAME into the next line.
 std::vector<std::string_view> declared_parameters(const Source& source) {
   constexpr std::string_view word = "\nPARAMETER(";
   std::vector<std::string_view> names;
   for (auto at = source.text.find(word); at != source.text.npos;
        at = source.text.find(word, at + 1)) {
-    const auto name = at + word.size();
+    const auto name = source.text.find_first_not_of(" \n", at + word.size());
     names.push_back(source.text.substr(name, source.text.find(')', name) - name));
   }
   return names;
