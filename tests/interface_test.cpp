@@ -216,7 +216,7 @@ TEST(Parameters, EveryConditionIsDefined) {
   std::set<std::string> known{
       "defined",      "SG_LANES",    "SG_HARDWARE", "SG_NATIVE", "ORDERED_LOCAL_ATOMICS",
       "SG_WORDS_PTX", "SG_WORDS_KHR"};
-  const std::regex defined("#\\s*define\\s+(\\w+)|\\bPARAMETER\\((\\w+)\\)");
+  const std::regex defined("#\\s*define\\s+(\\w+)|\\bPARAMETER\\(\\s*(\\w+)\\)");
   known.insert("SPREAD_BITS");                                     // primitives.cl works without it
   known.insert({"__has_builtin", "__builtin_nontemporal_store"});  // the compiler's own
   std::string own = Defines().problem({}).text();
