@@ -63,6 +63,26 @@ static void host_memory(const sortium_options* options) {
   CHECK(sortium_sort(SORTIUM_F64, NULL, 0, SORTIUM_ASCENDING, options) == SORTIUM_OK);
 }
 
+static void list_of_devices(void) {
+  enum { M = 40000 };
+  static uint32_t keys[M], values[M], before[M];
+  const sortium_options options = {.device = "cpu:0,cpu:0"}, wrong = {.device = "cpu:0,"};
+  sortium_device* cpu = NULL;
+  if (sortium_device_find("cpu:0", &cpu) != SORTIUM_OK) return; /* a build without oneTBB */
+  sortium_device_release(cpu);
+  for (uint32_t i = 0; i < M; ++i) {
+    before[i] = keys[i] = random_bits() % 1000;
+    values[i] = i;
+  }
+  CHECK(sortium_sort_pairs(SORTIUM_U32, keys, values, 4, M, SORTIUM_ASCENDING, &options) ==
+        SORTIUM_OK);
+  for (int i = 0; i < M; ++i) CHECK(values[i] < M && before[values[i]] == keys[i]);
+  for (int i = 1; i < M; ++i)
+    CHECK(keys[i - 1] < keys[i] || (keys[i - 1] == keys[i] && values[i - 1] < values[i]));
+  CHECK(sortium_sort(SORTIUM_U32, keys, M, SORTIUM_ASCENDING, &wrong) == SORTIUM_INVALID_ARGUMENT);
+  CHECK(strstr(sortium_last_error(), "item 1 is empty") != NULL);
+}
+
 static void first_records(const sortium_options* options) {
   static uint32_t keys[N], sorted[N], values[N], out[N], out_values[N];
   const uint64_t k = 100;
@@ -559,6 +579,7 @@ int main(void) {
   algorithms();
   self_tests(&options);
   host_memory(&options);
+  list_of_devices();
   first_records(&options);
   companions(&options);
   segments(&options);

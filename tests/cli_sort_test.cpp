@@ -46,6 +46,33 @@ TEST_F(Cli, ValuesMoveWithTheirKeys) {
   EXPECT_NE(read("av.bin"), read("v.bin"));
 }
 
+TEST_F(Cli, SeveralDevices) {
+  const auto keys = random_keys(50'000, 0xfff);
+  write("k.bin", bytes_of(keys));
+  std::vector<std::uint32_t> numbers(keys.size());
+  std::iota(numbers.begin(), numbers.end(), 0u);
+  write("v.bin", bytes_of(numbers));
+  const std::string values = " --values v.bin --value-bytes 4 -o2 ";
+  for (const std::string device : {"cpu:0", "cpu:0,cpu:0,opencl:0"}) {
+    const std::string on = " --type u32 --verify --device " + device, name = device.substr(0, 6);
+    const Result r = run("sort k.bin -o " + name + "k" + on + values + name + "v");
+    ASSERT_EQ(r.code, 0) << r.err;
+    ASSERT_EQ(run("sort k.bin --argsort -o " + name + "p" + on).code, 0);
+    ASSERT_EQ(
+        run("sort k.bin -o " + name + "r --record 8 --key u16@2,u32@4:desc --device " + device)
+            .code,
+        0);
+  }
+  for (const std::string file : {"k", "v", "p", "r"})
+    EXPECT_EQ(read("cpu:0," + file), read("cpu:0" + file)) << file;
+
+  const std::string sort = "sort k.bin --type u32 -o bad.bin --device ";
+  refuses(sort + "cpu:0,,cpu:0", 2, {"cpu:0,,cpu:0", "item 1 is empty"});
+  refuses(sort + "cpu:0,none", 2, {"no device 'none'"});
+  refuses(sort + "'gpu:*'", 2, {"gpu:*", "cuda:*"});
+  refuses("topk 5 k.bin --type u32 -o bad.bin --device cpu:0,cpu:0", 2, {"one device"});
+}
+
 TEST_F(Cli, BadValues) {
   write("k.bin", bytes_of<std::uint32_t>({1, 2, 3}));
   write("v.bin", bytes_of<std::uint32_t>({1, 2}));

@@ -133,7 +133,8 @@ std::string run_case(Communicator& communicator, const Case& c, Division divisio
   if (problem.keys_out) wrong += compare("keys", keys_out, gathered(all_keys, key_bytes, mine));
   if (reads_values) wrong += compare("values", values_out, gathered(all_values, value_bytes, mine));
   if (c.problem.payload == Payload::positions)
-    wrong += compare("positions", values_out, bytes_of_keys({mine.begin(), mine.end()}, 8));
+    wrong +=
+        compare("positions", values_out, bytes_of_keys({mine.begin(), mine.end()}, value_bytes));
   if (keys_read != keys_in || values_read != values_in) wrong += "the input has changed";
   if (!wrong.empty())
     wrong = fmt::format("rank {} of {}, division {}, {}: {}: {}", rank, communicator.size(),
@@ -263,7 +264,6 @@ std::string run_cases(Communicator& communicator, unsigned cases, std::uint64_t 
                                     Division::first_has_most};
   for (unsigned i = 0; i < cases; ++i) {
     Case c = table[random.below(table.size())];
-    if (c.problem.payload == Payload::positions) c.problem.value_bytes = 8;
     if (c.problem.payload == Payload::values && random.below(4) == 0)
       c.problem.value_bytes = static_cast<unsigned>(1 + random.below(20));
     c.seed = random.next();

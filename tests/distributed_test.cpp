@@ -229,7 +229,11 @@ TEST(Faults, WrongArgumentsAreRefused) {
   expect_error(refused(problem, {}, false), code, {"no limit"});
   problem = keys;
   problem.payload = Payload::positions;
-  expect_error(refused(problem, {}, false), code, {"value_bytes is 4", "8"});
+  problem.value_bytes = 3;
+  expect_error(refused(problem, {}, false), code, {"value_bytes is 3"});
+  problem.value_bytes = 4;  // for more records in all than it can count
+  problem.count = (std::uint64_t{1} << 31) + 1;
+  expect_error(refused(problem, {}, false), code, {"4294967298 records", "4 bytes", "2^32"});
   problem = keys;
   problem.end_bit = 65;
   expect_error(refused(problem, {}, false), code, {"rank 0 of 2", "bits 0:65"});

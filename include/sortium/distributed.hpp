@@ -93,12 +93,13 @@ struct Part {
 };
 
 struct Report {
-  Part part;                     // this rank's part of the sorted list
+  Part part{};                   // this rank's part of the sorted list
   unsigned rounds = 0;           // global histograms until all borders between the parts were exact
   std::uint64_t bytes_sent = 0;  // records sent to other ranks
   // Seconds of this rank, including its waiting for others.
   double partition_seconds = 0;  // finding the borders, and dividing the records by rank
   double exchange_seconds = 0, sort_seconds = 0;
+  HostReport local{};  // of this rank's own sort
 };
 
 // Returns the part of the sorted list that a rank with `count` records receives. All ranks call it.
@@ -107,9 +108,9 @@ struct Report {
 
 // Sorts host memory; the templates below call it. As sortium::sort_host(), except that
 // `problem.count` is the number of this rank's records, and that outputs have as many elements as
-// the rank's part (part_of()). Positions have 8 bytes and count from the first rank's first record.
-// Segments, limits and unstable or partial algorithms are refused. Sorts in place only with
-// Balance::kept.
+// the rank's part (part_of()). Positions count from the first rank's first record; those of 4 bytes
+// serve up to 2^32 records of all ranks. Segments, limits and unstable or partial algorithms are
+// refused. Sorts in place only with Balance::kept.
 //
 // Beside its operands, a rank needs memory for its records twice: those that it sends and those
 // that it receives. The first are freed before the rank's own sort, which needs scratch memory.
@@ -184,5 +185,20 @@ template <ElementRange Records>
       {{&from, 1}, {&to, 1}}, options);
   return out;
 }
+
+// ---------------------------------------------------------------------------------------------
+// Several devices of one process
+// ---------------------------------------------------------------------------------------------
+
+// Returns the devices of a list, in its order. Its items are separated by commas. Each is a device
+// as for find_device(), or all devices of a backend: "cuda:*", "opencl:*". A device may be there
+// several times. Throws Error: invalid_argument naming the wrong item, and what find_device()
+// throws.
+//
+// sortium::Options::device may be such a list in sorts of host memory: sort(), argsort(),
+// sort_records(), sort_columns(). The list of records is then divided evenly among ranks, one for
+// each device, as by run_ranks(). Up to 2^14 records are sorted on the first device alone. Segments
+// and limits are refused. If such a sort fails, inputs are as they were, also in place.
+[[nodiscard]] SORTIUM_API std::vector<std::shared_ptr<Device>> find_devices(std::string_view list);
 
 }  // namespace sortium::distributed

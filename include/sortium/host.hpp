@@ -25,7 +25,7 @@ struct Options {
   unsigned begin_bit = 0, end_bit = 0;  // as in Problem
   NanOrder nan = NanOrder::last;
   ZeroOrder zeros = ZeroOrder::tied;
-  std::string device{};  // as for find_device(); "" and "auto": a device that can run the algorithm
+  std::string device{};  // as for find_device(), "": auto; several in sorts: distributed.hpp
   std::string algorithm = "auto";
   std::string parameters{};
   std::uint64_t max_scratch_bytes = 0;  // as in Method

@@ -104,7 +104,7 @@ SORTIUM_API void sortium_problem_init(
     sortium_problem* problem); /* 0 keys, u32, ascending, all bits */
 
 typedef struct sortium_options {
-  const char* device;         /* NULL: the one that SORTIUM_DEVICE names, or "auto" */
+  const char* device;         /* NULL: SORTIUM_DEVICE's, or "auto". Sorts take lists: "cuda:*" */
   const char* algorithm;      /* NULL: "auto" */
   const char* parameters;     /* NULL or "name=value,…" */
   uint64_t max_scratch_bytes; /* the most scratch memory; 0: no limit */

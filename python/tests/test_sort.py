@@ -197,6 +197,23 @@ def test_devices(device):
     )
 
 
+def test_list_of_devices():
+    x = np.random.default_rng(0).integers(0, 1000, 50000).astype("f8")
+    order = np.argsort(x, kind="stable")
+    for device in ["cpu:0,cpu:0", "cpu:0,cpu:*,cpu:0"]:
+        same(ps.sort(x, device=device), x[order])
+        same(ps.argsort(x, device=device), order)
+        keys, (values,) = ps.sort_pairs(x, order.astype("u2"), device=device)
+        same(keys, x[order])
+        same(values, order.astype("u2")[order])
+        table = ps.sort_by({"a": x, "b": order}, ["a", "b:desc"], device=device)
+        same(table["b"], order[np.lexsort((-order, x))])
+    with pytest.raises(ValueError, match="'cpu:0,': item 1 is empty"):
+        ps.sort(x, device="cpu:0,")
+    with pytest.raises(ValueError, match="one device"):
+        ps.topk(x, 5, device="cpu:0,cpu:0")
+
+
 def test_algorithm_and_scratch():
     x = np.random.default_rng(0).integers(0, 100, 100000).astype("i4")
     same(ps.sort(x, algorithm="sample"), np.sort(x))

@@ -47,10 +47,11 @@ std::string lower(std::string_view text) {
   if (have.empty())
     have = fmt::format(" none (CUDA: {}; OpenCL: {}; cpu: {})", machine().cuda.why_none,
                        machine().opencl.why_none, host().why_none);
-  throw Error(ErrorCode::not_found, fmt::format("no device '{}'; allowed are auto, cuda:N, "
-                                                "opencl:N, opencl:PLATFORM:DEVICE, cpu:0, or part "
-                                                "of a name of:{}",
-                                                spec, have));
+  const bool is_list = spec.find_first_of(",*") != spec.npos;
+  throw Error(ErrorCode::not_found,
+              fmt::format("no device '{}'; {}allowed are auto, cuda:N, opencl:N, "
+                          "opencl:PLATFORM:DEVICE, cpu:0, or part of a name of:{}",
+                          spec, is_list ? "only sorts of host memory take lists; " : "", have));
 }
 
 // Rank of a device for "auto"; the lowest wins.

@@ -73,10 +73,10 @@ struct Job {
   std::string call{};  // all ranks must have the same
   Columns columns{};
   std::uint64_t count = 0;
-  bool has_positions = false;  // the last column is the records' global positions
+  unsigned position_bytes = 0;  // of the last column, the records' global positions; 0: none
   std::function<void()> validate{};
   // Sorts what this rank received, in place or into the caller's memory.
-  std::function<void(const std::vector<std::byte*>& received, std::uint64_t count)> sort{};
+  std::function<HostReport(const std::vector<std::byte*>& received, std::uint64_t count)> sort{};
   // Copies what `sort` sorted in place into the caller's memory. Does not fail.
   std::function<void(const std::vector<std::byte*>& received, std::uint64_t count)> copy{};
 };
@@ -118,7 +118,7 @@ class RankSort {
     report_.exchange_seconds = watch.lap();
     std::vector<std::byte*> columns;
     for (const auto& column : received_) columns.push_back(column.data());
-    together(communicator_, [&] { job_.sort(columns, report_.part.count); });
+    together(communicator_, [&] { report_.local = job_.sort(columns, report_.part.count); });
     job_.copy(columns, report_.part.count);
     report_.sort_seconds = watch.lap();
     return report_;
@@ -276,7 +276,7 @@ std::string describe(const Problem& p) {
   std::string text = fmt::format("{} keys", type.name);
   if (p.payload == Payload::values) text += fmt::format(" with values of {} bytes", p.value_bytes);
   if (p.payload == Payload::positions)
-    text += p.keys_out ? " with positions" : " for positions alone";
+    text += fmt::format(" {} positions of {} bytes", p.keys_out ? "with" : "for", p.value_bytes);
   text += p.order == Order::ascending ? ", ascending" : ", descending";
   text += fmt::format(", bits {} to {}", p.begin_bit, p.begin_bit + key_bits(p));
   if (type.is_float)
@@ -293,9 +293,6 @@ void validate_keys(const Problem& p, const HostOperands& o, Balance balance) {
   }
   validate_problem(known);
   if (p.segments != 0 || p.limit != 0) refuse("a distributed sort takes no segments and no limit");
-  if (p.payload == Payload::positions && p.value_bytes != 8)
-    refuse(fmt::format("value_bytes is {}; a distributed sort's positions have 8 bytes",
-                       p.value_bytes));
   const bool reads_values = p.payload == Payload::values, writes = p.payload != Payload::none;
   if (p.count != 0 && (o.keys_in == nullptr || (reads_values && o.values_in == nullptr)))
     refuse("keys_in or values_in is missing");
@@ -328,20 +325,20 @@ Job job_of(const Problem& p, const HostOperands& o, const Options& options) {
   job.columns = {{static_cast<const std::byte*>(o.keys_in), info(p.key).bytes}};
   if (p.payload == Payload::values)
     job.columns.push_back({static_cast<const std::byte*>(o.values_in), p.value_bytes});
-  job.has_positions = p.payload == Payload::positions;
+  if (p.payload == Payload::positions) job.position_bytes = p.value_bytes;
   job.validate = [&] { validate_keys(p, o, options.balance); };
 
   // Without a separate output for everything, the sort runs in place and its results are copied.
   const bool direct = p.keys_out && o.keys_in != o.keys_out &&
                       (p.payload != Payload::values || o.values_in != o.values_out);
   job.sort = [&, direct, has_second](const std::vector<std::byte*>& received, std::uint64_t count) {
-    if (count == 0) return;
+    if (count == 0) return HostReport{};
     Problem local = p;
     local.count = count;
     local.keys_out = true;
     if (has_second) local.payload = Payload::values;
     void* const values = has_second ? received[1] : nullptr;
-    sortium::sort_host(
+    return sortium::sort_host(
         local,
         {received[0], direct ? o.keys_out : received[0], values, direct ? o.values_out : values},
         options.sort);
@@ -357,11 +354,20 @@ Job job_of(const Problem& p, const HostOperands& o, const Options& options) {
 Bytes add_positions(Communicator& communicator, Job& job, const Extent& extent) {
   Bytes memory;
   together(communicator, [&] {
-    memory = Bytes(job.count * sizeof(std::uint64_t));
-    auto* const positions = reinterpret_cast<std::uint64_t*>(memory.data());
-    std::iota(positions, positions + job.count, extent.begin_of_input());
+    if (job.position_bytes == 4 && extent.total > std::uint64_t{1} << 32)
+      refuse(fmt::format("the ranks have {} records; positions of 4 bytes serve up to 2^32",
+                         extent.total));
+    memory = Bytes(job.count * job.position_bytes);
+    const auto fill = [&](auto* positions) {
+      using T = std::remove_pointer_t<decltype(positions)>;
+      std::iota(positions, positions + job.count, static_cast<T>(extent.begin_of_input()));
+    };
+    if (job.position_bytes == 4)
+      fill(reinterpret_cast<std::uint32_t*>(memory.data()));
+    else
+      fill(reinterpret_cast<std::uint64_t*>(memory.data()));
   });
-  job.columns.push_back({memory.data(), sizeof(std::uint64_t)});
+  job.columns.push_back({memory.data(), job.position_bytes});
   return memory;
 }
 
@@ -391,10 +397,12 @@ Report with_number_reader(const Problem& p, const Work& work) {
 // ---------------------------------------------------------------------------------------------
 
 std::string describe(const RecordProblem& p) {
+  const std::string positions =
+      p.position_bytes == 0 ? "" : fmt::format(" and positions of {} bytes", p.position_bytes);
   std::string text = "records with columns of";
   for (const auto& c : p.columns)
     text += fmt::format(" {}{}", c.bytes, c.moved == Moved::no ? " (not moved)" : "");
-  text += fmt::format(" bytes{}, by", p.position_bytes != 0 ? " and positions" : "");
+  text += fmt::format(" bytes{}, by", positions);
   for (const auto& f : p.key)
     text += fmt::format(" {}@{}+{} {} bits {}-{} {}{}", f.type.name(), f.column, f.offset,
                         f.order == Order::ascending ? "ascending" : "descending", f.begin_bit,
@@ -405,9 +413,6 @@ std::string describe(const RecordProblem& p) {
 void validate_records(const RecordProblem& p, const RecordHostOperands& o, Balance balance) {
   validate_record_problem(p);
   if (p.segments != 0 || p.limit != 0) refuse("a distributed sort takes no segments and no limit");
-  if (p.position_bytes != 0 && p.position_bytes != 8)
-    refuse(fmt::format("position_bytes is {}; a distributed sort's positions have 8 bytes",
-                       p.position_bytes));
   if (p.columns.size() + (p.position_bytes != 0 ? 1 : 0) > max_columns)
     refuse(fmt::format("there are {} columns; positions are one more, and {} are allowed",
                        p.columns.size(), max_columns));
@@ -432,7 +437,7 @@ Job job_of(const RecordProblem& p, const RecordHostOperands& o, const Options& o
   Job job;
   job.call = describe(p);
   job.count = p.count;
-  job.has_positions = p.position_bytes != 0;
+  job.position_bytes = p.position_bytes;
   job.validate = [&] { validate_records(p, o, options.balance); };
   std::vector<Copy> copies;
   for (std::size_t c = 0; c < std::min(p.columns.size(), o.columns_in.size()); ++c) {
@@ -447,11 +452,11 @@ Job job_of(const RecordProblem& p, const RecordHostOperands& o, const Options& o
     std::vector<void*> out(o.columns_out.begin(), o.columns_out.end());
     out.resize(p.columns.size());
     if (p.position_bytes != 0) {  // the last column that was received
-      local.columns.push_back({8, Moved::out});
+      local.columns.push_back({p.position_bytes, Moved::out});
       out.push_back(o.positions);
     }
     const std::vector<const void*> in(received.begin(), received.end());
-    sortium::sort_records_host(local, {in, out}, options.sort);
+    return sortium::sort_records_host(local, {in, out}, options.sort);
   };
   return job;
 }
@@ -471,7 +476,7 @@ Report sort_job(Communicator& communicator, Job job, const Options& options,
                 const WithReader& with_reader) {
   const Extent extent = begin(communicator, job, options);
   Bytes positions;
-  if (job.has_positions) positions = add_positions(communicator, job, extent);
+  if (job.position_bytes != 0) positions = add_positions(communicator, job, extent);
   return with_reader([&](const auto& reader) {
     return RankSort(communicator, reader, job, extent, options).run();
   });

@@ -8,6 +8,7 @@
 #include <sortium/segments.hpp>
 
 #include "../algorithms/algorithm.hpp"
+#include "../distributed/devices.hpp"
 #include "costs.hpp"
 #include "few.hpp"
 #include "host_arrays.hpp"
@@ -54,13 +55,23 @@ Options options_of_records(const Options& options) {
           .stop = options.stop};
 }
 
+bool has_wide_values(const Problem& p) {
+  return p.payload == Payload::values && p.value_bytes != 4 && p.value_bytes != 8;
+}
+
+void validate(const Problem& p, const HostOperands& o) {
+  Problem known = p;
+  if (has_wide_values(p)) {
+    validate_value_bytes(p.value_bytes);
+    known.value_bytes = 4;
+  }
+  validate_problem(known);
+  if (p.count != 0) validate_sort_operands(p, as_operands(o), 0, Space::host);
+}
+
 // Sorts keys with values that are not 4 or 8 bytes wide, as records of two columns.
 HostReport sort_elements(const Problem& p, const HostOperands& o, const Options& options) {
-  validate_value_bytes(p.value_bytes);
-  Problem small = p;
-  small.value_bytes = 4;
-  validate_problem(small);
-  if (p.count != 0) validate_sort_operands(p, as_operands(o), 0, Space::host);
+  validate(p, o);
   const void* const in[] = {o.keys_in, o.values_in};
   void* const out[] = {o.keys_out, o.values_out};
   return sort_records_host(as_records(p, o), {in, out, nullptr, o.offsets},
@@ -173,8 +184,11 @@ std::shared_ptr<Device> find_compiling_device() {
 }
 
 HostReport sort_host(const Problem& problem, const HostOperands& o, const Options& options) try {
-  if (problem.payload == Payload::values && problem.value_bytes != 4 && problem.value_bytes != 8)
-    return sort_elements(problem, o, options);
+  if (distributed::is_device_list(options.device)) {
+    validate(problem, o);
+    return distributed::sort_on_devices(problem, o, options);
+  }
+  if (has_wide_values(problem)) return sort_elements(problem, o, options);
   const bool is_few = is_for_calling_thread(problem, options);
   if (is_few && problem.segments == 0 && few::suits(problem, o)) return few::sort(problem, o);
   if (problem.segments != 0) {

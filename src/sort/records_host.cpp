@@ -5,6 +5,7 @@
 #include <cstring>
 #include <sortium/sortium.hpp>
 
+#include "../distributed/devices.hpp"
 #include "costs.hpp"
 #include "few.hpp"
 #include "host.hpp"
@@ -184,6 +185,8 @@ HostReport sort_records_host(const RecordProblem& problem, const RecordHostOpera
   validate_record_problem(problem);
   validate_options(options);
   validate_host_operands(problem, o);
+  if (distributed::is_device_list(options.device))
+    return distributed::sort_records_on_devices(problem, o, options);
   check_stop(options);
   return sort_on(device_for_records(problem, options), options.device,
                  [&](const auto& device) { return sort_records_on(device, problem, o, options); });

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <sortium/distributed.hpp>
 #include <sortium/records.hpp>
 
 #include "cli/algorithms.hpp"
@@ -68,7 +69,7 @@ void check_usage(const SortOptions& o) {
   check_algorithm(o.algorithm);
   if (find_peer(o.algorithm) != nullptr)
     refuse(fmt::format("--algorithm {}: it sorts single keys, not records", o.algorithm));
-  (void)sortium::find_device(o.device);  // throws before any file is read
+  (void)sortium::distributed::find_devices(o.device);  // throws before any file is read
 }
 
 // One call of `sortium sort` or `sortium topk` for a file of records.

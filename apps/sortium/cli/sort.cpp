@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <sortium/distributed.hpp>
 #include <sortium/records.hpp>
 
 #include "bench/run.hpp"
@@ -48,18 +49,20 @@ HostReport sort_with_peer(const Peer& peer, const Problem& problem, const HostOp
 }
 
 // Returns the seconds that a quadratic sort will take, measured with few keys: comparisons take
-// nearly all of the time.
+// nearly all of the time. Of a list of devices, each sorts its part.
 double expected_seconds(const SortOptions& options, const Problem& problem) {
+  const auto devices = sortium::distributed::find_devices(options.device);
   Problem probe;
   probe.key = problem.key;
   probe.count = quadratic_probe;
-  const auto bench = make_device_bench(sortium::find_device(options.device, true));
+  const auto bench = make_device_bench(
+      devices.size() > 1 ? devices[0] : sortium::find_device(options.device, true));
   const auto keys = [&](std::uint64_t first, std::uint64_t count, void* out) {
     make_keys("uniform", probe.key, probe.count, first, count, out);
   };
   const double known =
       bench->measure(options.algorithm, options.parameters, {probe, keys, 1e-9}).seconds;
-  return quadratic_seconds(known, probe.count, problem.count);
+  return quadratic_seconds(known, probe.count, problem.count / devices.size());
 }
 
 void warn_of_minutes(const SortOptions& options, const Problem& problem) {
@@ -76,7 +79,7 @@ void warn_of_minutes(const SortOptions& options, const Problem& problem) {
 void check_algorithm_options(const SortOptions& o) {
   check_algorithm(o.algorithm);
   if (find_peer(o.algorithm) == nullptr) {
-    (void)sortium::find_device(o.device);  // throws before any file is read
+    (void)sortium::distributed::find_devices(o.device);  // throws before any file is read
     return;
   }
   if (o.max_scratch_bytes != 0)
@@ -336,6 +339,7 @@ constexpr const char* sort_footer = R"(Examples:
   sortium sort keys.npy --argsort -o order.npy --index-bytes 8
   du -k /usr/lib/* | cut -f1 | sortium sort - --text --type u32 -o -
   sortium sort keys.npy -o out.npy --device cuda:0 --algorithm radix --params b=4
+  sortium sort keys.npy -o out.npy --device 'cuda:*'              on all GPUs
   sortium sort keys.npy -o out.npy --segments offsets.npy         each segment on its own
   sortium sort particles.npy -o out.npy --by mass:desc:nan-first,id
   sortium sort lines.bin -o out.bin --record 100 --key 'bytes[0:10]'
@@ -393,7 +397,8 @@ void add_file_options(CLI::App& command, SortOptions& s) {
 void add_run_options(CLI::App& command, SortOptions& s) {
   command
       .add_option("--device", s.device,
-                  "auto, cuda:0, opencl:0, opencl:1:0, or a part of a device's name")
+                  "auto, cuda:0, opencl:0, opencl:1:0, or a part of a device's name. Several for a "
+                  "sort of whole files: cuda:*, or a list such as cuda:0,cuda:1")
       ->type_name("NAME");
   command.add_option("--algorithm", s.algorithm, "An algorithm that 'sortium algorithms' lists")
       ->type_name("NAME")
