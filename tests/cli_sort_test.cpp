@@ -73,6 +73,15 @@ TEST_F(Cli, SeveralDevices) {
   refuses("topk 5 k.bin --type u32 -o bad.bin --device cpu:0,cpu:0", 2, {"one device"});
 }
 
+// mpirun and taskset bind processes to cores; oneTBB warns if more threads are asked for.
+TEST_F(Cli, UsesTheCoresThatItMay) {
+  write("k.bin", bytes_of(random_keys(100'000)));
+  const Result r = shell("taskset -c 0 $S sort k.bin --type u32 -o out.bin --device cpu:0");
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_NE(r.err.find("threads=1,"), std::string::npos) << r.err;
+  EXPECT_EQ(r.err.find("Warning"), std::string::npos) << r.err;
+}
+
 TEST_F(Cli, BadValues) {
   write("k.bin", bytes_of<std::uint32_t>({1, 2, 3}));
   write("v.bin", bytes_of<std::uint32_t>({1, 2}));

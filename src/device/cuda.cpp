@@ -5,9 +5,9 @@
 #include <atomic>
 #include <mutex>
 #include <new>
-#include <thread>
 
 #include "backends.hpp"
+#include "cores.hpp"
 #include "cuda_api.hpp"
 #include "nvrtc.hpp"
 #include "staging.hpp"
@@ -170,7 +170,7 @@ class HostCopies {
 
  private:
   // Eight threads saturate a link of 55 GB/s. Half of the cores are left to the caller.
-  static unsigned threads() { return std::clamp(std::thread::hardware_concurrency() / 2, 1u, 8u); }
+  static unsigned threads() { return std::clamp(usable_cores() / 2, 1u, 8u); }
 };
 
 // Returns true if the driver does not know the memory, which is then pageable. Pinned, managed and

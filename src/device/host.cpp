@@ -10,10 +10,10 @@
 #include <cstring>
 #include <fstream>
 #include <mutex>
-#include <thread>
 #include <utility>
 
 #include "backends.hpp"
+#include "cores.hpp"
 
 #ifdef SORTIUM_WITH_HOST
 #include <tbb/version.h>
@@ -78,7 +78,7 @@ Arenas& arenas() {
 Arena take_arena(unsigned count) { return arenas().take(count); }
 void give_back(Arena arena, unsigned count) noexcept { arenas().give(std::move(arena), count); }
 
-unsigned all_threads() { return std::max(1u, std::thread::hardware_concurrency()); }
+unsigned all_threads() { return usable_cores(); }
 
 void register_thread() {
   thread_local bool registered = false;

@@ -54,6 +54,7 @@ class MpiCommunicator final : public Communicator {
   [[nodiscard]] unsigned size() const override { return size_; }
 
   [[nodiscard]] std::vector<std::byte> all_gather(std::span<const std::byte> mine) override {
+    throw_if_broken();
     Kept<std::vector<int>> lengths(*this, size_), begins(*this, size_);
     const int bytes = (*lengths)[rank_] = as_count(mine.size());
     MPI_Request request{};
@@ -72,6 +73,7 @@ class MpiCommunicator final : public Communicator {
   }
 
   void all_reduce(std::span<std::uint64_t> numbers, Reduction reduction) override {
+    throw_if_broken();
     Kept<std::vector<std::uint64_t>> sent(*this, numbers.begin(), numbers.end()),
         result(*this, numbers.size());
     MPI_Request request{};
@@ -83,6 +85,7 @@ class MpiCommunicator final : public Communicator {
   }
 
   void exclusive_sum(std::span<std::uint64_t> numbers) override {
+    throw_if_broken();
     // MPI leaves rank 0's result undefined, here 0.
     Kept<std::vector<std::uint64_t>> sent(*this, numbers.begin(), numbers.end()),
         result(*this, numbers.size());
@@ -96,6 +99,7 @@ class MpiCommunicator final : public Communicator {
   }
 
   void exchange(const Exchange& e) override {
+    throw_if_broken();
     std::vector<MPI_Request> requests;
     const std::byte* own_from = nullptr;
     std::byte* own_to = nullptr;
@@ -135,6 +139,14 @@ class MpiCommunicator final : public Communicator {
     const MpiCommunicator& owner_;
     T* value_;
   };
+
+  // A broken communicator would wait for the timeout again.
+  void throw_if_broken() const {
+    if (broken_)
+      throw Error(ErrorCode::device_failed,
+                  "an earlier call of this communicator has failed: rank " + std::to_string(rank_) +
+                      " cannot reach the others");
+  }
 
   template <class Work>
   static void in_pieces(std::uint64_t bytes, const Work& work) {

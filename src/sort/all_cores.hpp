@@ -9,11 +9,11 @@
 #include <thread>
 #include <vector>
 
+#include "../device/cores.hpp"
+
 namespace sortium {
 
-[[nodiscard]] inline std::uint64_t all_cores() {
-  return std::max(1u, std::thread::hardware_concurrency());
-}
+[[nodiscard]] inline std::uint64_t all_cores() { return usable_cores(); }
 
 // Calls body(i) once for each i < count, on all cores. If a call throws, rethrows the first
 // exception; some calls may then not be made. If the system cannot start threads, the calling

@@ -14,9 +14,7 @@
 #include "cli/progress.hpp"
 #include "cli/sort.hpp"
 #include "cli/stop.hpp"
-#include "io/files.hpp"
 #include "io/host_sort.hpp"
-#include "io/key_fields.hpp"
 #include "io/output.hpp"
 #include "io/printable.hpp"
 #include "io/record_check.hpp"
@@ -27,25 +25,6 @@ using sortium::Moved;
 using sortium::RecordProblem;
 
 namespace {
-
-struct RecordFile {
-  Column records;
-  std::vector<KeyField> key;  // in the machine's byte order, like the records
-  [[nodiscard]] const std::byte* record(std::uint64_t i) const {
-    return records.data.data() + i * records.width;
-  }
-  void swap() { swap_fields(key, records.data.data(), records.width, records.count); }
-};
-
-RecordFile read(const std::string& path, const KeyOptions& o, Progress& progress) {
-  RecordFile file;
-  std::vector<NpyField> fields;
-  file.records = read_records(path, o.record, fields, progress);
-  if (!o.by.empty()) file.key = parse_by(o.by, fields);
-  if (!o.key.empty()) file.key = parse_key(o.key, *o.record);
-  file.swap();
-  return file;
-}
 
 std::string key_words(const KeyOptions& o) { return o.by.empty() ? o.key : o.by; }
 
@@ -60,18 +39,6 @@ RecordProblem problem_of(const RecordFile& file, Moved moved, unsigned position_
 
 [[noreturn]] void refuse(const std::string& message) { throw Failure(exit_usage, message); }
 
-void check_usage(const SortOptions& o) {
-  o.check_records(o.limit != 0 ? "--largest" : "--descending");
-  if (o.key.empty() && o.by.empty())
-    refuse(fmt::format("--record {}: --key is needed, the fields to sort by", *o.record));
-  if (!o.values.empty() || !o.values_out.empty())
-    refuse("--values is for single keys: with --by and --key the whole records move");
-  check_algorithm(o.algorithm);
-  if (find_peer(o.algorithm) != nullptr)
-    refuse(fmt::format("--algorithm {}: it sorts single keys, not records", o.algorithm));
-  (void)sortium::distributed::find_devices(o.device);  // throws before any file is read
-}
-
 // One call of `sortium sort` or `sortium topk` for a file of records.
 class RecordSort {
  public:
@@ -80,7 +47,7 @@ class RecordSort {
 
   void run() {
     Stopwatch watch;
-    file_ = read(o_.in, o_, progress_);
+    file_ = read_record_file(o_.in, o_, progress_);
     set_problem();
     make_result();
     reading_ = watch.lap();
@@ -184,8 +151,31 @@ class RecordSort {
 
 }  // namespace
 
+RecordFile read_record_file(const std::string& path, const KeyOptions& o, Progress& progress,
+                            const Share& share) {
+  RecordFile file;
+  std::vector<NpyField> fields;
+  file.records = read_records(path, o.record, fields, progress, share);
+  if (!o.by.empty()) file.key = parse_by(o.by, fields);
+  if (!o.key.empty()) file.key = parse_key(o.key, *o.record);
+  file.swap();
+  return file;
+}
+
+void check_record_usage(const SortOptions& o) {
+  o.check_records(o.limit != 0 ? "--largest" : "--descending");
+  if (o.key.empty() && o.by.empty())
+    refuse(fmt::format("--record {}: --key is needed, the fields to sort by", *o.record));
+  if (!o.values.empty() || !o.values_out.empty())
+    refuse("--values is for single keys: with --by and --key the whole records move");
+  check_algorithm(o.algorithm);
+  if (find_peer(o.algorithm) != nullptr)
+    refuse(fmt::format("--algorithm {}: it sorts single keys, not records", o.algorithm));
+  (void)sortium::distributed::find_devices(o.device);  // throws before any file is read
+}
+
 int sort_records(const SortOptions& options) {
-  check_usage(options);
+  check_record_usage(options);
   remove_temporaries_on_signals();
   RecordSort(options).run();
   return exit_success;
@@ -198,7 +188,7 @@ int sort_records(const SortOptions& options) {
 namespace {
 
 int check_order(const CheckOptions& o, Progress& progress) {
-  const RecordFile file = read(o.files[0], o, progress);
+  const RecordFile file = read_record_file(o.files[0], o, progress);
   const void* const columns[] = {file.records.data.data()};
   const RecordOrder order(problem_of(file, Moved::no, 0), columns);
   progress.phase("checking", file.records.count);
@@ -232,7 +222,8 @@ std::vector<std::uint64_t> by_bytes(const RecordFile& file) {
 }
 
 int check_same_records(const CheckOptions& o, Progress& progress) {
-  const RecordFile a = read(o.files[0], o, progress), b = read(o.files[1], o, progress);
+  const RecordFile a = read_record_file(o.files[0], o, progress),
+                   b = read_record_file(o.files[1], o, progress);
   if (a.records.width != b.records.width || a.records.descr != b.records.descr)
     throw Failure(
         exit_usage,

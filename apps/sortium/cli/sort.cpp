@@ -14,6 +14,7 @@
 #include "cli/algorithms.hpp"
 #include "cli/command.hpp"
 #include "cli/common.hpp"
+#include "cli/distributed.hpp"
 #include "cli/progress.hpp"
 #include "cli/records.hpp"
 #include "cli/stop.hpp"
@@ -95,7 +96,7 @@ void check_algorithm_options(const SortOptions& o) {
                        o.algorithm));
 }
 
-void check_usage(const SortOptions& o) {
+void check_key_usage(const SortOptions& o) {
   if (o.values.empty() != o.values_out.empty())
     refuse(
         "--values and -o2 belong together: the values are read from one file and written to the "
@@ -321,8 +322,9 @@ class FileSort {
 };
 
 int sort(const SortOptions& options) {
+  if (options.distributed) return sort_distributed(options);
   if (options.are_records()) return sort_records(options);
-  check_usage(options);
+  check_sort_usage(options);
   remove_temporaries_on_signals();
   FileSort(options).run();
   return exit_success;
@@ -344,6 +346,7 @@ constexpr const char* sort_footer = R"(Examples:
   sortium sort particles.npy -o out.npy --by mass:desc:nan-first,id
   sortium sort lines.bin -o out.bin --record 100 --key 'bytes[0:10]'
   sortium sort hits.bin -o order.npy --argsort --record 24 --key f32@12:desc,u16@4
+  mpirun -n 4 sortium sort keys.npy -o out.npy --distributed      in four processes
 
 Files: a .npy file, recognised by its name or its first bytes, must be 1-D, with integers of 1 to 8
 bytes or floats of 2 to 8 bytes, in either byte order, which is kept. Other files are raw binary in
@@ -420,7 +423,25 @@ void add_run_options(CLI::App& command, SortOptions& s) {
   command.add_flag("--quiet", s.quiet, "Print neither progress nor summary");
 }
 
+void add_distributed_options(CLI::App& command, SortOptions& s) {
+  auto* const distributed = command.add_flag(
+      "--distributed", s.distributed,
+      "Sort in all processes that mpirun has started: each reads and writes its part");
+  command.add_option("--timeout", s.timeout, "Seconds that a process waits for the others")
+      ->check(CLI::PositiveNumber.description(""))
+      ->needs(distributed)
+      ->type_name("SECONDS")
+      ->capture_default_str();
+}
+
 }  // namespace
+
+void check_sort_usage(const SortOptions& options) {
+  if (options.are_records())
+    check_record_usage(options);
+  else
+    check_key_usage(options);
+}
 
 std::string times(const HostReport& r, std::uint64_t count, double reading, double writing) {
   std::string out = fmt::format(
@@ -440,6 +461,7 @@ void add_sort(CLI::App& cli, Action& action) {
   command->add_flag("--descending", o->descending, "Descending order (NaN still come last)");
   add_record_options(*command, *o);
   add_segment_options(*command, *o);
+  add_distributed_options(*command, *o);
   command->footer(sort_footer);
   command->callback([o, &action] { action = [o] { return sort(*o); }; });
 }

@@ -20,7 +20,12 @@ struct SortOptions : KeyOptions {
   std::uint64_t max_scratch_bytes = 0;  // 0: no limit
   std::uint64_t max_device_bytes = 0;   // 0: 7/8 of what is free
   bool verify = false, quiet = false;
+  bool distributed = false;
+  double timeout = 600;  // seconds that a process waits for the others
 };
+
+// Checks the options of `sortium sort` and `sortium topk`. Throws Failure.
+void check_sort_usage(const SortOptions& options);
 
 // Returns the part of a summary that states how long each step took, and the rate.
 [[nodiscard]] std::string times(const sortium::HostReport& report, std::uint64_t count,

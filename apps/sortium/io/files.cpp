@@ -79,38 +79,53 @@ std::string descr_of_bytes(unsigned bytes) {
   return fmt::format("|V{}", bytes);
 }
 
-Column read_npy(Input& input, const NpyHeader& header, Progress& progress) {
+// Reads the share of `total` records of column.width bytes.
+void read_share(Input& input, std::uint64_t total, const Share& share, Column& column,
+                Progress& progress) {
+  column.total = total;
+  column.count = share.count(total);
+  column.data =
+      input.part(share.begin(total) * column.width, column.count * column.width, progress);
+}
+
+Column read_npy(Input& input, const NpyHeader& header, const Share& share, Progress& progress) {
   Column column;
   column.kind = Kind::npy;
   column.descr = header.descr;
   column.width = header.item_bytes();
-  column.count = header.count;
-  column.data = input.rest(progress);
+  column.total = column.count = header.count;
+  if (share.is_all()) column.data = input.rest(progress);
+  const std::uint64_t bytes = share.is_all() ? column.data.size() : input.left();
   // Divide, because the header's count times the width may not fit in 64 bits.
-  const std::uint64_t have = column.data.size() / column.width;
+  const std::uint64_t have = bytes / column.width;
   if (have < column.count)
     refuse(input,
            fmt::format("it is truncated: its header promises {} records of {} bytes, it has {}",
                        column.count, column.width, have));
-  if (have > column.count || column.data.size() % column.width != 0)
-    refuse(input, fmt::format("{} bytes follow its {} records",
-                              column.data.size() - column.count * column.width, column.count));
+  if (have > column.count || bytes % column.width != 0)
+    refuse(input, fmt::format("{} bytes follow its {} records", bytes - column.count * column.width,
+                              column.count));
+  if (!share.is_all()) read_share(input, header.count, share, column, progress);
   return column;
 }
 
-Column read_raw(Input& input, std::string descr, unsigned width, Progress& progress) {
+Column read_raw(Input& input, std::string descr, unsigned width, const Share& share,
+                Progress& progress) {
   Column column;
   column.descr = std::move(descr);
   column.width = width;
-  column.data = input.rest(progress);
-  column.count = column.data.size() / width;
-  if (column.data.size() % width != 0)
-    refuse(input, fmt::format("it is truncated: its {} bytes are not a multiple of {}",
-                              column.data.size(), width));
+  if (share.is_all()) column.data = input.rest(progress);
+  const std::uint64_t bytes = share.is_all() ? column.data.size() : input.left();
+  column.total = column.count = bytes / width;
+  if (bytes % width != 0)
+    refuse(input,
+           fmt::format("it is truncated: its {} bytes are not a multiple of {}", bytes, width));
+  if (!share.is_all()) read_share(input, column.total, share, column, progress);
   return column;
 }
 
-Keys read_npy_keys(Input& input, std::optional<KeyType> type, Progress& progress) {
+Keys read_npy_keys(Input& input, std::optional<KeyType> type, const Share& share,
+                   Progress& progress) {
   if (type && descr_of(*type).empty())
     refuse(input, fmt::format("it is an .npy file, and NumPy has no name for {}, as --type says",
                               sortium::info(*type).name));
@@ -125,7 +140,7 @@ Keys read_npy_keys(Input& input, std::optional<KeyType> type, Progress& progress
     refuse(input, fmt::format("its records are {}, not {} as --type says",
                               sortium::info(*found).name, sortium::info(*type).name));
   Keys keys;
-  static_cast<Column&>(keys) = read_npy(input, header, progress);
+  static_cast<Column&>(keys) = read_npy(input, header, share, progress);
   keys.type = *found;
   keys.swapped = header.swapped();
   if (keys.swapped) swap_bytes(keys.data.data(), keys.width, keys.count);
@@ -146,7 +161,7 @@ Keys read_text_keys(Input& input, KeyType type, Progress& progress) {
   } catch (const Failure& failure) {
     refuse(input, failure.what());
   }
-  keys.count = keys.data.size() / keys.width;
+  keys.total = keys.count = keys.data.size() / keys.width;
   return keys;
 }
 
@@ -179,7 +194,8 @@ Input::Input(const std::string& path) : path_(path) {
   struct stat status {};
   if (fd_ < 0 || ::fstat(fd_, &status) != 0) refuse(*this, std::strerror(errno));
   if (S_ISDIR(status.st_mode)) refuse(*this, std::strerror(EISDIR));
-  if (S_ISREG(status.st_mode)) {
+  is_regular_ = S_ISREG(status.st_mode);
+  if (is_regular_) {
     // A parent may have read from standard input before.
     const off_t at = ::lseek(fd_, 0, SEEK_CUR);
     size_ = static_cast<std::uint64_t>(status.st_size);
@@ -251,6 +267,27 @@ Bytes Input::rest(Progress& progress) {
   return out;
 }
 
+std::uint64_t Input::left() const {
+  if (!is_regular_) refuse(*this, "several processes read their shares only from a regular file");
+  return size_ > position_ ? size_ - position_ : 0;
+}
+
+Bytes Input::part(std::uint64_t skipped, std::uint64_t bytes, Progress& progress) {
+  progress.phase("reading " + name(), bytes);
+  head_.clear();
+  ended_ = false;
+  if (::lseek(fd_, static_cast<off_t>(position_ + skipped), SEEK_SET) < 0)
+    refuse(*this, std::strerror(errno));
+  Bytes out(bytes);
+  for (std::uint64_t done = 0; done < bytes;) {
+    const std::uint64_t n = read(out.data() + done, std::min(chunk, bytes - done));
+    if (n == 0) refuse(*this, "it has become shorter while it was read");
+    done += n;
+    progress.advance(n);
+  }
+  return out;
+}
+
 // ---------------------------------------------------------------------------------------------
 // Columns
 // ---------------------------------------------------------------------------------------------
@@ -268,11 +305,11 @@ Kind kind_of(const std::string& path, bool text, const std::string& in, const Co
 }
 
 Column Column::make(std::string descr, unsigned width, std::uint64_t count) {
-  return {std::move(descr), width, count, false, Bytes(count * width)};
+  return {std::move(descr), width, count, false, Bytes(count * width), Kind::raw, count};
 }
 
 Column Column::empty_copy(std::uint64_t records) const {
-  return {descr, width, records, swapped, Bytes(records * width), kind};
+  return {descr, width, records, swapped, Bytes(records * width), kind, records};
 }
 
 std::string descr_of(KeyType type) {
@@ -296,11 +333,11 @@ void check_npy_can_hold(const std::string& path, KeyType type) {
 // Readers
 // ---------------------------------------------------------------------------------------------
 
-Keys read_keys(const std::string& path, bool text, std::optional<KeyType> type,
-               Progress& progress) {
+Keys read_keys(const std::string& path, bool text, std::optional<KeyType> type, Progress& progress,
+               const Share& share) {
   Input input(path);
   const Kind kind = input.kind(text, progress);
-  if (kind == Kind::npy) return read_npy_keys(input, type, progress);
+  if (kind == Kind::npy) return read_npy_keys(input, type, share, progress);
   if (!type)
     throw Failure(
         exit_usage,
@@ -310,12 +347,13 @@ Keys read_keys(const std::string& path, bool text, std::optional<KeyType> type,
   if (kind == Kind::text) return read_text_keys(input, *type, progress);
   Keys keys;
   static_cast<Column&>(keys) =
-      read_raw(input, descr_of(*type), sortium::info(*type).bytes, progress);
+      read_raw(input, descr_of(*type), sortium::info(*type).bytes, share, progress);
   keys.type = *type;
   return keys;
 }
 
-Column read_values(const std::string& path, std::optional<unsigned> bytes, Progress& progress) {
+Column read_values(const std::string& path, std::optional<unsigned> bytes, Progress& progress,
+                   const Share& share) {
   Input input(path);
   if (input.kind(false, progress) == Kind::npy) {
     const NpyHeader header = read_npy_header(input);
@@ -327,24 +365,24 @@ Column read_values(const std::string& path, std::optional<unsigned> bytes, Progr
     if (bytes && *bytes != width)
       refuse(input,
              fmt::format("its records have {} bytes, not {} as --value-bytes says", width, *bytes));
-    return read_npy(input, header, progress);
+    return read_npy(input, header, share, progress);
   }
   if (!bytes)
     throw Failure(exit_usage,
                   fmt::format("--values {} is raw binary: --value-bytes is needed (1 to {})",
                               input.name(), max_record_bytes));
-  return read_raw(input, descr_of_bytes(*bytes), *bytes, progress);
+  return read_raw(input, descr_of_bytes(*bytes), *bytes, share, progress);
 }
 
 Column read_records(const std::string& path, std::optional<unsigned> bytes,
-                    std::vector<NpyField>& fields, Progress& progress) {
+                    std::vector<NpyField>& fields, Progress& progress, const Share& share) {
   Input input(path);
   if (input.kind(false, progress) != Kind::npy) {
     if (!bytes)
       refuse(input,
              "it is not an .npy file, so its fields have no names for --by; --record and --key say "
              "what a raw record is");
-    return read_raw(input, fmt::format("|V{}", *bytes), *bytes, progress);
+    return read_raw(input, fmt::format("|V{}", *bytes), *bytes, share, progress);
   }
   if (bytes)
     refuse(input,
@@ -360,7 +398,7 @@ Column read_records(const std::string& path, std::optional<unsigned> bytes,
   if (header.item_bytes() > max_record_bytes)
     refuse(input, fmt::format("its records have {} bytes; up to {} can be sorted",
                               header.item_bytes(), max_record_bytes));
-  return read_npy(input, header, progress);
+  return read_npy(input, header, share, progress);
 }
 
 Column read_offsets(const std::string& path, std::optional<unsigned> bytes, std::uint64_t count,
@@ -375,14 +413,14 @@ Column read_offsets(const std::string& path, std::optional<unsigned> bytes, std:
              fmt::format(
                  "its dtype is '{}'; offsets of segments may be u4 and u8, in either byte order",
                  printable(header.descr)));
-    offsets = read_npy(input, header, progress);
+    offsets = read_npy(input, header, {}, progress);
     if (header.swapped()) swap_bytes(offsets.data.data(), offsets.width, offsets.count);
   } else if (!bytes) {
     throw Failure(exit_usage,
                   fmt::format("--segments {} is raw binary: --offset-bytes is needed (4 or 8)",
                               input.name()));
   } else {
-    offsets = read_raw(input, descr_of_bytes(*bytes), *bytes, progress);
+    offsets = read_raw(input, descr_of_bytes(*bytes), *bytes, {}, progress);
   }
   if (bytes && *bytes != offsets.width)
     refuse(input, fmt::format("its offsets have {} bytes, not {} as --offset-bytes says",
@@ -397,19 +435,24 @@ Column read_offsets(const std::string& path, std::optional<unsigned> bytes, std:
 
 void reserve_column(Output& output, Kind kind, const Column& column) {
   if (kind == Kind::text) return;  // its length is known only when it is written
-  const std::size_t header =
-      kind == Kind::npy ? format_npy_header({column.descr, column.count}).size() : 0;
-  output.reserve(header + column.count * column.width);
+  output.reserve(header_of(kind, column).size() + column.total * column.width);
+}
+
+std::string header_of(Kind kind, const Column& column) {
+  return kind == Kind::npy ? format_npy_header({column.descr, column.total}) : std::string();
 }
 
 void write_column(Output& output, Kind kind, const Column& column, KeyType type,
                   Progress& progress) {
+  const std::string header = header_of(kind, column);
+  output.write(header.data(), header.size());
+  write_records(output, kind, column, type, progress);
+}
+
+void write_records(Sink& output, Kind kind, const Column& column, KeyType type,
+                   Progress& progress) {
   progress.phase("writing " + output.name(), column.count);
   const std::uint64_t step = chunk / column.width;
-  if (kind == Kind::npy) {
-    const std::string header = format_npy_header({column.descr, column.count});
-    output.write(header.data(), header.size());
-  }
   std::string text;
   Bytes swapped(column.swapped ? chunk : 0);
   for (std::uint64_t i = 0; i < column.count; i += step) {

@@ -1,6 +1,7 @@
 // Reading and writing records: .npy, raw binary, text.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -17,6 +18,19 @@ namespace app {
 
 // The forms of a file. `npy` includes its header.
 enum class Kind : std::uint8_t { npy, raw, text };
+
+// Which records of a file a process reads: all, or the share of one of several processes.
+struct Share {
+  unsigned rank = 0, ranks = 1;
+  [[nodiscard]] bool is_all() const { return ranks == 1; }
+  // The first of `total` records, and their number. Shares differ by at most one record.
+  [[nodiscard]] std::uint64_t begin(std::uint64_t total) const {
+    return rank * (total / ranks) + std::min<std::uint64_t>(rank, total % ranks);
+  }
+  [[nodiscard]] std::uint64_t count(std::uint64_t total) const {
+    return total / ranks + (rank < total % ranks ? 1 : 0);
+  }
+};
 
 // A file to read, or "-" for standard input.
 class Input {
@@ -37,12 +51,18 @@ class Input {
   std::uint64_t read(void* to, std::uint64_t bytes);
   // Reads all that is left.
   [[nodiscard]] Bytes rest(Progress& progress);
+  // The bytes that are left. Throws Failure if the file is not a regular one.
+  [[nodiscard]] std::uint64_t left() const;
+  // Reads `bytes` bytes, beginning `skipped` bytes after those that have been read. Throws Failure
+  // if there are fewer.
+  [[nodiscard]] Bytes part(std::uint64_t skipped, std::uint64_t bytes, Progress& progress);
 
  private:
   std::uint64_t fetch(char* to, std::uint64_t bytes);
 
   std::string path_;
   int fd_ = -1;
+  bool is_regular_ = false;
   bool ended_ = false;      // a terminal has an end of file more than once; the first one counts
   std::string head_;        // read by kind() and not yet taken by read()
   std::uint64_t size_ = 0;  // 0: not known before the end
@@ -58,7 +78,8 @@ struct Column {
   // The file has the other byte order than this machine. `data` has this machine's.
   bool swapped = false;
   Bytes data;
-  Kind kind = Kind::raw;  // form of the file that the records came from
+  Kind kind = Kind::raw;    // form of the file that the records came from
+  std::uint64_t total = 0;  // records of all shares
 
   // Makes a column with space for `count` records, which are not initialised.
   static Column make(std::string descr, unsigned width, std::uint64_t count);
@@ -72,19 +93,22 @@ struct Keys : Column {
 };
 
 // The readers throw Failure, naming the file, if it cannot be read or is not what is needed. They
-// recognise an .npy file by its name or by its first bytes, standard input too.
+// recognise an .npy file by its name or by its first bytes, standard input too. A share of a file
+// is read from a regular file that is not text.
 
 // Reads keys. Raw and text files need `type`; an .npy file names its type, which must agree.
 [[nodiscard]] Keys read_keys(const std::string& path, bool text,
-                             std::optional<sortium::KeyType> type, Progress& progress);
+                             std::optional<sortium::KeyType> type, Progress& progress,
+                             const Share& share = {});
 // Reads values, which are only moved: any type of 1 to 256 bytes. Raw files need `bytes`, the size
 // of a value.
 [[nodiscard]] Column read_values(const std::string& path, std::optional<unsigned> bytes,
-                                 Progress& progress);
+                                 Progress& progress, const Share& share = {});
 // Reads records of 1 to 256 bytes. Raw files need `bytes`, the size of a record. An .npy file must
 // have records with fields, and no `bytes`; its fields are stored in `fields`.
 [[nodiscard]] Column read_records(const std::string& path, std::optional<unsigned> bytes,
-                                  std::vector<NpyField>& fields, Progress& progress);
+                                  std::vector<NpyField>& fields, Progress& progress,
+                                  const Share& share = {});
 // Reads the offsets of segments: numbers of 4 or 8 bytes that ascend from 0 to `count`, one more
 // than there are segments. Raw files need `bytes`, the size of an offset. The Failure names the
 // first wrong offset.
@@ -105,6 +129,11 @@ void reserve_column(Output& output, Kind kind, const Column& column);
 // Writes the column; text is written as numbers of `type`.
 void write_column(Output& output, Kind kind, const Column& column, sortium::KeyType type,
                   Progress& progress);
+// Returns what precedes the records of all shares in a file of this form.
+[[nodiscard]] std::string header_of(Kind kind, const Column& column);
+// Writes the column's records, without a header.
+void write_records(Sink& output, Kind kind, const Column& column, sortium::KeyType type,
+                   Progress& progress);
 
 // Returns NumPy's name of a type: "<f4", "|u1". Empty: NumPy has none (bf16).
 [[nodiscard]] std::string descr_of(sortium::KeyType type);

@@ -57,6 +57,42 @@ int claim(const fs::path& path) {
   return static_cast<int>(free - slots.begin());
 }
 
+void release_slot(int& slot) {
+  if (slot >= 0) slots[static_cast<std::size_t>(std::exchange(slot, -1))].used = 0;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Writing
+// ---------------------------------------------------------------------------------------------
+
+// Throws what errno says.
+[[noreturn]] void fail_to(const char* what, const std::string& name) {
+  const int error = errno;
+  if (error == EPIPE) throw ReaderGone();
+  const bool wrong_name = error == ENOENT || error == ENOTDIR || error == EISDIR ||
+                          error == EACCES || error == EROFS || error == ENAMETOOLONG ||
+                          error == ELOOP;
+  throw Failure(wrong_name ? exit_usage : exit_runtime,
+                fmt::format("cannot {} {}: {}", what, name, std::strerror(error)));
+}
+
+void write_all(int fd, const void* data, std::uint64_t bytes, const std::string& name) {
+  constexpr std::uint64_t most = std::uint64_t{1} << 30;  // a call writes less than 2 GiB
+  const auto* p = static_cast<const char*>(data);
+  while (bytes > 0) {
+    const ssize_t n = ::write(fd, p, std::min(bytes, most));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EAGAIN) {  // some parents make a pipe non-blocking
+      pollfd one{fd, POLLOUT, 0};
+      (void)::poll(&one, 1, -1);
+      continue;
+    }
+    if (n < 0) fail_to("write", name);
+    p += n;
+    bytes -= static_cast<std::uint64_t>(n);
+  }
+}
+
 // ---------------------------------------------------------------------------------------------
 // Destinations
 // ---------------------------------------------------------------------------------------------
@@ -175,15 +211,7 @@ void remove_temporaries_on_signals() {
 
 std::string Output::name() const { return name_ == "-" ? "standard output" : printable(name_); }
 
-void Output::fail(const char* what) const {
-  const int error = errno;
-  if (error == EPIPE) throw ReaderGone();
-  const bool wrong_name = error == ENOENT || error == ENOTDIR || error == EISDIR ||
-                          error == EACCES || error == EROFS || error == ENAMETOOLONG ||
-                          error == ELOOP;
-  throw Failure(wrong_name ? exit_usage : exit_runtime,
-                fmt::format("cannot {} {}: {}", what, name(), std::strerror(error)));
-}
+void Output::fail(const char* what) const { fail_to(what, name()); }
 
 void Output::refuse(const std::string& why) const {
   throw Failure(exit_usage,
@@ -296,7 +324,7 @@ Output::~Output() {
 
 void Output::release() {
   temporary_.clear();
-  if (slot_ >= 0) slots[static_cast<std::size_t>(std::exchange(slot_, -1))].used = 0;
+  release_slot(slot_);
 }
 
 void Output::reserve(std::uint64_t bytes) {
@@ -307,22 +335,7 @@ void Output::reserve(std::uint64_t bytes) {
     fail("write");
 }
 
-void Output::write(const void* data, std::uint64_t bytes) {
-  constexpr std::uint64_t most = std::uint64_t{1} << 30;  // a call writes less than 2 GiB
-  const auto* p = static_cast<const char*>(data);
-  while (bytes > 0) {
-    const ssize_t n = ::write(fd_, p, std::min(bytes, most));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0 && errno == EAGAIN) {  // some parents make a pipe non-blocking
-      pollfd one{fd_, POLLOUT, 0};
-      (void)::poll(&one, 1, -1);
-      continue;
-    }
-    if (n < 0) fail("write");
-    p += n;
-    bytes -= static_cast<std::uint64_t>(n);
-  }
-}
+void Output::write(const void* data, std::uint64_t bytes) { write_all(fd_, data, bytes, name()); }
 
 void Output::sync() const {
   if (is_temporary() && ::fsync(fd_) != 0) fail("write");
@@ -359,6 +372,35 @@ void Output::publish(Output& first, Output& second) {
     throw;
   }
   release_both();
+}
+
+OutputPart::OutputPart(const fs::path& temporary, std::string name) : name_(std::move(name)) {
+  slot_ = claim(temporary);
+  fd_ = ::open(temporary.c_str(), O_WRONLY | O_CLOEXEC);
+  if (fd_ >= 0) return;
+  const int error = errno;
+  release_slot(slot_);
+  throw Failure(exit_runtime,
+                fmt::format("cannot write {}: this process does not see {}, which the first one "
+                            "has made ({})",
+                            name_, printable(temporary.string()), std::strerror(error)));
+}
+
+OutputPart::~OutputPart() {
+  ::close(fd_);
+  release_slot(slot_);
+}
+
+void OutputPart::seek(std::uint64_t byte) {
+  if (::lseek(fd_, static_cast<off_t>(byte), SEEK_SET) < 0) fail_to("write", name_);
+}
+
+void OutputPart::write(const void* data, std::uint64_t bytes) {
+  write_all(fd_, data, bytes, name_);
+}
+
+void OutputPart::sync() {
+  if (::fsync(fd_) != 0) fail_to("write", name_);
 }
 
 bool Output::same_file(const Output& other) const {

@@ -9,6 +9,15 @@
 
 namespace app {
 
+// Something that records are written to, one after the other.
+class Sink {
+ public:
+  virtual ~Sink() = default;
+  virtual void write(const void* data, std::uint64_t bytes) = 0;
+  // The file's name in messages, with control characters escaped.
+  [[nodiscard]] virtual std::string name() const = 0;
+};
+
 // A file to write, or "-" for standard output.
 //
 // A regular file is written beside its destination under a temporary name and renamed at the end.
@@ -23,25 +32,26 @@ namespace app {
 //
 // A terminal, a pipe, a device, and an open descriptor (/dev/stdout, /dev/fd/N) are written
 // directly.
-class Output {
+class Output final : public Sink {
  public:
   // Throws Failure if the file cannot be written.
   explicit Output(const std::string& path);
-  ~Output();
+  ~Output() override;
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
 
   // Reserves disk space, if the file system can.
   void reserve(std::uint64_t bytes);
-  void write(const void* data, std::uint64_t bytes);
+  void write(const void* data, std::uint64_t bytes) override;
   // Writes the rest to the disk and renames the file to its final name.
   void publish();
   // Publishes both files: after a crash in between, the next run that reads or writes one of them
   // finishes the replacement.
   static void publish(Output& first, Output& second);
 
-  // The file's name in messages, with control characters escaped.
-  [[nodiscard]] std::string name() const;
+  [[nodiscard]] std::string name() const override;
+  // The temporary file; empty if the file is written directly.
+  [[nodiscard]] const std::filesystem::path& temporary() const { return temporary_; }
   // Returns true if both write the same file.
   [[nodiscard]] bool same_file(const Output& other) const;
 
@@ -62,6 +72,28 @@ class Output {
   std::filesystem::path temporary_;
   int fd_ = -1;
   int slot_ = -1;  // of the temporary file in the list of the signal handler
+};
+
+// The temporary file of an Output, perhaps of another process: this object writes a part of it. The
+// file remains when the object is destroyed, but a signal that ends the program removes it.
+class OutputPart final : public Sink {
+ public:
+  // `name` is the output's, for messages. Throws Failure.
+  OutputPart(const std::filesystem::path& temporary, std::string name);
+  ~OutputPart() override;
+  OutputPart(const OutputPart&) = delete;
+  OutputPart& operator=(const OutputPart&) = delete;
+
+  void seek(std::uint64_t byte);  // where the next write() begins
+  void write(const void* data, std::uint64_t bytes) override;
+  // Waits until all that was written is on the disk.
+  void sync();
+  [[nodiscard]] std::string name() const override { return name_; }
+
+ private:
+  std::string name_;
+  int fd_ = -1;
+  int slot_ = -1;
 };
 
 // Lets SIGINT, SIGTERM and SIGHUP remove the temporary files before they end the program.
