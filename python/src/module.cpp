@@ -56,6 +56,7 @@ NB_MODULE(_native, m) {
   bind_device(m);
   bind_numpy(m);
   bind_dlpack(m);
+  bind_distributed(m);
 }
 
 }  // namespace pysortium

@@ -32,5 +32,6 @@ void bind_host(nb::module_& m);
 void bind_device(nb::module_& m);
 void bind_numpy(nb::module_& m);
 void bind_dlpack(nb::module_& m);
+void bind_distributed(nb::module_& m);
 
 }  // namespace pysortium
