@@ -50,6 +50,7 @@ To enumerated(From value, int last, const char* name) {
 }
 
 Problem problem_of(const sortium_problem* problem);
+RecordProblem record_problem_of(const sortium_record_problem* problem);
 sortium_problem c_problem(const Problem& problem);
 // Sets the other fields as sortium_problem_init does.
 sortium_problem c_problem(sortium_key_type key, uint64_t count, sortium_order order);

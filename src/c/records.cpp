@@ -50,20 +50,6 @@ std::vector<Field> fields_of(const sortium_field* key, size_t count) {
   return fields;
 }
 
-RecordProblem record_problem_of(const sortium_record_problem* given) {
-  const auto& c = need(given, "problem");
-  bound(c.column_count, max_columns, "column_count");
-  RecordProblem p{.count = c.count,
-                  .key = fields_of(c.key, c.field_count),
-                  .position_bytes = c.position_bytes,
-                  .segments = c.segments,
-                  .offset_bytes = c.offset_bytes,
-                  .limit = c.limit};
-  for (const auto& column : many(c.columns, c.column_count, "columns"))
-    p.columns.push_back({column.bytes, enumerated<Moved>(column.moved, 2, "moved")});
-  return p;
-}
-
 // Holds the columns' memory in the form that RecordOperands needs.
 struct Columns {
   Columns(const sortium_record_operands* given, const RecordProblem& p) {
@@ -85,6 +71,20 @@ PermuteProblem permute_problem_of(const sortium_permute_problem* given) {
 }
 
 }  // namespace
+
+RecordProblem sortium::c::record_problem_of(const sortium_record_problem* given) {
+  const auto& c = need(given, "problem");
+  bound(c.column_count, max_columns, "column_count");
+  RecordProblem p{.count = c.count,
+                  .key = fields_of(c.key, c.field_count),
+                  .position_bytes = c.position_bytes,
+                  .segments = c.segments,
+                  .offset_bytes = c.offset_bytes,
+                  .limit = c.limit};
+  for (const auto& column : many(c.columns, c.column_count, "columns"))
+    p.columns.push_back({column.bytes, enumerated<Moved>(column.moved, 2, "moved")});
+  return p;
+}
 
 extern "C" {
 

@@ -1,5 +1,6 @@
 /* The layout of the C interface's structures on 64-bit systems: sizes, and where the last members
  * lie. If an assertion fails, README.md says what to do. */
+#include <sortium/distributed.h>
 #include <sortium/sortium.h>
 #include <stddef.h>
 
@@ -22,3 +23,4 @@ LAYOUT(sortium_algorithm, 64, limit, 56);
 LAYOUT(sortium_self_test_result, 96, failure, 88);
 LAYOUT(sortium_companion_operands, 240, scratch, 216);
 LAYOUT(sortium_verdict, 24, checksum, 16);
+LAYOUT(sortium_communicator, 40, failure, 32);
