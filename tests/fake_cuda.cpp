@@ -16,7 +16,7 @@
 
 namespace {
 
-constexpr int success = 0, invalid_value = 1, not_supported = 801;
+constexpr int success = 0, invalid_value = 1, not_ready = 600, not_supported = 801;
 
 class Stream {
  public:
@@ -38,6 +38,10 @@ class Stream {
   std::uint64_t added() {
     const std::lock_guard lock(mutex_);
     return added_;
+  }
+  bool is_idle() {
+    const std::lock_guard lock(mutex_);
+    return ended_ == added_;
   }
   void wait(std::uint64_t commands) {
     std::unique_lock lock(mutex_);
@@ -171,6 +175,13 @@ int cuStreamDestroy_v2(void* stream) { return delete static_cast<Stream*>(stream
 int cuStreamSynchronize(void* stream) {
   auto* const s = static_cast<Stream*>(stream);
   return s->wait(s->added()), success;
+}
+int cuStreamQuery(void* stream) {
+  return static_cast<Stream*>(stream)->is_idle() ? success : not_ready;
+}
+// For other fake libraries: enqueues a call of `function`.
+void fake_cuda_enqueue(void* stream, void (*function)(void*), void* argument) {
+  static_cast<Stream*>(stream)->add([=] { function(argument); });
 }
 int cuEventCreate(void** event, unsigned) { return *event = new Event, success; }
 int cuEventDestroy_v2(void* event) { return delete static_cast<Event*>(event), success; }

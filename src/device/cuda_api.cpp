@@ -83,6 +83,7 @@ struct LoadedDriver {
     load(table.stream_create, "cuStreamCreate");
     load(table.stream_destroy, "cuStreamDestroy_v2");
     load(table.stream_sync, "cuStreamSynchronize");
+    load(table.stream_query, "cuStreamQuery");
     load(table.event_create, "cuEventCreate");
     load(table.event_destroy, "cuEventDestroy_v2");
     load(table.event_record, "cuEventRecord");

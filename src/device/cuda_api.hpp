@@ -20,7 +20,7 @@ using Event = struct CUevent_st*;
 using Program = struct _nvrtcProgram*;
 
 constexpr Result success = 0, error_invalid_value = 1, error_out_of_memory = 2,
-                 error_no_device = 100;
+                 error_no_device = 100, error_not_ready = 600;
 
 constexpr int function_max_dynamic_shared = 8, function_any_cluster_size = 14;
 constexpr int pointer_memory_type = 2;  // an attribute of a pointer; 0 for unknown memory
@@ -86,6 +86,7 @@ struct Driver {
   Result (*stream_create)(Stream*, unsigned);
   Result (*stream_destroy)(Stream);
   Result (*stream_sync)(Stream);
+  Result (*stream_query)(Stream);
   Result (*event_create)(Event*, unsigned);
   Result (*event_destroy)(Event);
   Result (*event_record)(Event, Stream);
