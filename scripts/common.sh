@@ -22,7 +22,7 @@ build_packages='ca-certificates g++ cmake ninja-build libfmt-dev libcli11-dev nl
   ocl-icd-opencl-dev opencl-headers opencl-clhpp-headers pocl-opencl-icd ocl-icd-libopencl1 libtbb-dev
   liblzma-dev libpng-dev duktape-dev'
 # The tests of the Python package make a virtual environment.
-test_packages='libgtest-dev oclgrind python3-venv python3-dev pkg-config man-db dpkg-dev file zsh fish libopenmpi-dev openmpi-bin'
+test_packages='libgtest-dev oclgrind python3-venv python3-dev pkg-config man-db dpkg-dev file zsh fish libopenmpi-dev openmpi-bin iproute2'
 
 # Prints the named packages that are not installed. dpkg-query fails for names that it does not know; they count as missing,
 # and the failure is ignored (.ci/run sets pipefail).
