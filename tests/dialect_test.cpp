@@ -529,25 +529,53 @@ TEST(Options, OfAFirstLine) {
   EXPECT_THROW((void)device->compile(kernel, binary), Error);
 }
 
+// A value of SORTIUM_OPENCL_OPTIONS, as long as this lives.
+class OpenClOptions {
+ public:
+  explicit OpenClOptions(const char* value) {
+    if (const char* before = std::getenv(name)) before_ = before;
+    *value == '\0' ? ::unsetenv(name) : ::setenv(name, value, 1);
+  }
+  ~OpenClOptions() { before_ ? ::setenv(name, before_->c_str(), 1) : ::unsetenv(name); }
+
+ private:
+  static constexpr const char* name = "SORTIUM_OPENCL_OPTIONS";
+  std::optional<std::string> before_;
+};
+
+// Returns the text of a kernel for OpenCL, with the defines of `resident` work-groups of
+// `work_items`; 0: no bound.
+std::string bounded_text(SubGroupWords words, unsigned resident, unsigned work_items) {
+  Capabilities c;
+  c.backend = Backend::opencl;
+  c.sub_group_words = words;
+  kernels::Defines defines;
+  defines.problem({});
+  if (resident == 0)
+    defines.set("WG", work_items);
+  else
+    defines.resident(resident, work_items);
+  const auto* const source = resident == 0 ? "\nPARAMETER(WG)\n" : "\nPARAMETER(RESIDENT)\n";
+  return kernels::full_text(c, {kernels::Source{"some.cl", source}}, defines);
+}
+
 // NVIDIA's OpenCL has no attribute for the number of work-groups that share a compute unit. A
 // compiler option bounds the registers instead.
 TEST(Options, BoundRegistersOnNvidiasOpenCl) {
-  Capabilities c;
-  c.backend = Backend::opencl;
-  kernels::Defines shared, alone, none;
-  for (auto* d : {&shared, &alone, &none}) d->problem({});
-  shared.resident(2, 256);
-  alone.resident(1, 128);
-  none.set("WG", 256);
-  const auto text = [&](SubGroupWords words, const kernels::Defines& defines) {
-    c.sub_group_words = words;
-    const auto* const source = &defines == &none ? "\nPARAMETER(WG)\n" : "\nPARAMETER(RESIDENT)\n";
-    return kernels::full_text(c, {kernels::Source{"some.cl", source}}, defines);
-  };
-  EXPECT_TRUE(text(SubGroupWords::ptx, shared).starts_with("//! -cl-nv-maxrregcount=128\n"));
-  EXPECT_TRUE(text(SubGroupWords::ptx, alone).starts_with("//! -cl-nv-maxrregcount=255\n"));
-  EXPECT_TRUE(text(SubGroupWords::ptx, none).starts_with("#define"));
-  EXPECT_TRUE(text(SubGroupWords::khr, shared).starts_with("#define"));
+  const OpenClOptions none("");
+  using enum SubGroupWords;
+  EXPECT_TRUE(bounded_text(ptx, 2, 256).starts_with("//! -cl-nv-maxrregcount=128\n"));
+  EXPECT_TRUE(bounded_text(ptx, 1, 128).starts_with("//! -cl-nv-maxrregcount=255\n"));
+  EXPECT_TRUE(bounded_text(ptx, 0, 256).starts_with("#define"));
+  EXPECT_TRUE(bounded_text(khr, 2, 256).starts_with("#define"));
+}
+
+TEST(Options, OfTheEnvironmentFollow) {
+  const OpenClOptions more("-cl-opt-disable -w");
+  using enum SubGroupWords;
+  EXPECT_TRUE(
+      bounded_text(ptx, 2, 256).starts_with("//! -cl-nv-maxrregcount=128 -cl-opt-disable -w\n"));
+  EXPECT_TRUE(bounded_text(khr, 0, 256).starts_with("//! -cl-opt-disable -w\n"));
 }
 
 }  // namespace

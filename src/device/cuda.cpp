@@ -133,7 +133,7 @@ class CuSlot final : public Staging::Slot {
   explicit CuSlot(cuda::Context context) : context_(context) {
     const Current current(context_);
     SORTIUM_CU(host_alloc, &memory_, Staging::slot_bytes, 0);
-    const auto result = api().event_create(&event_, event_blocking_sync | event_disable_timing);
+    const auto result = api().event_create(&event_, event_disable_timing);
     if (result != cuda::success) api().host_free(memory_);
     check(result, "event_create");
   }
@@ -152,8 +152,8 @@ class CuSlot final : public Staging::Slot {
   void record(cuda::Stream stream) { SORTIUM_CU(event_record, event_, stream); }
 
  private:
-  // Makes a waiting thread sleep, so that other threads can copy.
-  static constexpr unsigned event_blocking_sync = 1, event_disable_timing = 2;
+  // A waiting thread polls: waking a sleeping one takes as long as half a slot's copy.
+  static constexpr unsigned event_disable_timing = 2;
   cuda::Context context_;
   void* memory_ = nullptr;
   cuda::Event event_ = nullptr;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdlib>
 
 #include "device_modules.hpp"
 #include "embedded.hpp"
@@ -113,9 +114,20 @@ std::string with_prologues(const Source& source, Backend backend) {
 // KERNEL_RESIDENT(WG, RESIDENT) has no effect. A compute unit has 65536 registers. Without the
 // option the compiler uses up to 255 for a work-item, so only one work-group fits a compute unit.
 std::string register_bound(unsigned work_items) {
-  return work_items == 0 ? ""
-                         : fmt::format("//! -cl-nv-maxrregcount={}\n",
-                                       std::min(255u, 65536 / work_items / 8 * 8));
+  return work_items == 0
+             ? ""
+             : fmt::format("-cl-nv-maxrregcount={}", std::min(255u, 65536 / work_items / 8 * 8));
+}
+
+// Returns the first line of a source for OpenCL, which holds compiler options (see
+// Device::compile); empty if there are none.
+std::string options_line(const Capabilities& c, unsigned resident_work_items) {
+  std::string options =
+      c.sub_group_words == SubGroupWords::ptx ? register_bound(resident_work_items) : "";
+  const char* const more = std::getenv("SORTIUM_OPENCL_OPTIONS");
+  if (c.backend == Backend::opencl && more != nullptr && *more != '\0')
+    options += options.empty() ? more : fmt::format(" {}", more);
+  return options.empty() ? "" : fmt::format("//! {}\n", options);
 }
 
 Defines device_words(const Capabilities& c) {
@@ -136,8 +148,7 @@ std::string full_text(const Capabilities& c, const std::vector<Source>& sources,
   all.insert(all.end(), sources.begin(), sources.end());
   check_parameters(all, defines);
   const bool is_cuda = c.backend == Backend::cuda;
-  std::string text =
-      c.sub_group_words == SubGroupWords::ptx ? register_bound(defines.resident_work_items()) : "";
+  std::string text = options_line(c, defines.resident_work_items());
   text += device_words(c).text() + defines.text();
   text += is_cuda ? embedded::dialect_cuda_h.text : embedded::dialect_opencl_h.text;
   text += embedded::key_order_h.text;

@@ -231,12 +231,9 @@ class RangeSort {
                                              : static_cast<std::byte*>(o.columns_out[c]);
       }
       arrays.push_back({column.bytes, from, to});
-      if (from != to) detail::provide_pages(to, problem_.count * column.bytes);
     }
-    if (problem_.position_bytes != 0) {
+    if (problem_.position_bytes != 0)
       arrays.push_back({problem_.position_bytes, nullptr, static_cast<std::byte*>(o.positions)});
-      detail::provide_pages(o.positions, problem_.count * problem_.position_bytes);
-    }
     blocks_.emplace(std::move(arrays), problem_.count, shape_.block_records(),
                     shape_.spare_blocks());
   }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <sortium/host.hpp>
 #include <utility>
 
 #include "all_cores.hpp"
@@ -19,8 +18,11 @@ RecordBlocks::RecordBlocks(std::vector<Array> arrays, std::uint64_t count,
     in_place_ = in_place_ || a.from == a.to;
     const std::uint64_t bytes = spare * block_records * a.bytes;
     spare_.push_back(std::make_unique_for_overwrite<std::byte[]>(bytes));
-    detail::provide_pages(spare_.back().get(), bytes);
+    pages_.add(spare_.back().get(), bytes);
   }
+  for (const auto& a : arrays_)
+    if (a.from != a.to) pages_.add(a.to, count * a.bytes);
+  pages_.start();
   is_free_.assign(whole_ + 1 + spare, false);
   input_released_ = in_place_ ? 0 : count;
   for (Block b = 0; !in_place_ && b < whole_; ++b) release(b);

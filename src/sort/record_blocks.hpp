@@ -9,6 +9,8 @@
 #include <memory>
 #include <vector>
 
+#include "pages.hpp"
+
 namespace sortium {
 
 class RecordBlocks {
@@ -26,7 +28,8 @@ class RecordBlocks {
     std::uint64_t first, count;
   };
 
-  // Allocates `spare` blocks in addition to the arrays. Throws std::bad_alloc.
+  // Allocates `spare` blocks in addition to the arrays, and starts a thread that provides the pages
+  // of all memory that will be written. Throws std::bad_alloc.
   RecordBlocks(std::vector<Array> arrays, std::uint64_t count, std::uint64_t block_records,
                std::uint64_t spare);
 
@@ -72,6 +75,7 @@ class RecordBlocks {
   std::uint64_t input_released_;  // the number of records at the beginning of the input that are no
                                   // longer needed
   std::vector<std::unique_ptr<std::byte[]>> spare_;
+  OutputPages pages_;  // destroyed before the spare blocks, so the thread has ended by then
   std::vector<bool> is_free_;
   Block first_free_ = 0;  // all blocks with lower numbers are in use
 };

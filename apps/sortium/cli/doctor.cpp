@@ -56,8 +56,9 @@ class Doctor {
     line("cores", std::to_string(std::thread::hardware_concurrency()));
     const auto pages = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES));
     line("memory", human_bytes(pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE))));
-    for (const char* variable : {"SORTIUM_DEVICE", "SORTIUM_CACHE_DIR", "SORTIUM_SELF_TEST",
-                                 "SORTIUM_NVRTC", "OCL_ICD_VENDORS", "CUDA_VISIBLE_DEVICES"})
+    for (const char* variable :
+         {"SORTIUM_DEVICE", "SORTIUM_CACHE_DIR", "SORTIUM_SELF_TEST", "SORTIUM_NVRTC",
+          "SORTIUM_OPENCL_OPTIONS", "OCL_ICD_VENDORS", "CUDA_VISIBLE_DEVICES"})
       if (const char* value = std::getenv(variable)) line(variable, value);
   }
 
