@@ -304,6 +304,17 @@ INLINE void wg_or(LOCAL u32* word, u32 bits) {
     local_or(word, bits);
 }
 
+// Sets *word to the largest of all work-items' `x`, if that is more than *word. A barrier must
+// follow.
+INLINE void wg_max(LOCAL u32* word, u32 x) {
+#if SG_NATIVE
+  for (u32 distance = 1; distance < SG_LANES; distance *= 2)
+    x = max(x, sg_shuffle(0, x, sg_lane() ^ distance));
+  if (sg_lane() == 0)
+#endif
+    local_max(word, x);
+}
+
 // Inclusive prefix sum of `x` over the sub-group, in lane order.
 INLINE index_t sg_scan_add(sub_group_t sg, index_t x) {
   for (u32 distance = 1; distance < SG_LANES; distance *= 2) {

@@ -1,8 +1,9 @@
 // segmented, segments that fit local memory: each work-group sorts segments of its class in a loop.
-// Records are assigned to bins by the highest bits in which they differ (bins.cl, which comes
-// before this file). If a bin is crowded, radix passes sort the segment instead. msd sorts its
-// buckets in the same way. There are two differences: the keys of a segment may have any bits in
-// common, and no barrier is inside a condition, because compilers for CPUs cannot handle that.
+// Records are assigned to bins (bins.cl, which comes before this file) by the highest bits in which
+// they differ, or by cells: an exact count of 256 cells tells each cell's share of the bins. Cells
+// are for floats, and for a segment whose bins are crowded otherwise. If bins are crowded with
+// cells, too, radix passes sort the segment. No barrier is inside a condition, because compilers
+// for CPUs cannot handle that; loops that run 0 or 1 times replace conditions.
 
 // Parameters beside those of bins.cl:
 PARAMETER(RESIDENT)       // work-groups that share a compute unit
@@ -26,15 +27,202 @@ PARAMETER(LEAVES)       // 1: segments that bins cannot sort are passed on to an
 #define RANK(key) key_order(key)  // compares all bits
 #endif
 
+// Floats without values are sorted by their order bits alone. Afterwards, keys that tie with
+// different bits (NaN, -0) get their own bits again, in the order of the input.
+#define UNTIED_FLOATS (KEY_FLOAT && !COMPOSITE)
+
+#define LOG_CELLS 8
+#define CELLS (1u << LOG_CELLS)
+
 // block_bytes() in segmented_shape.cpp computes its size.
 typedef struct {
   u32 bins[BIN_WORDS];
   sort_t items[CAPACITY * (BROUGHT_BYTES > SORT_BITS / 8 ? BROUGHT_BYTES / (SORT_BITS / 8) : 1)];
   index_t scratch[2 * WG];
-  u32 differ[2];  // bits in which records differ: lower and upper half
-  u32 crowded;    // not 0: a bin is crowded, so radix passes are needed
-  u32 tied;       // not 0: the omitted bits would change the order
+  u32 differ[2];    // bits in which records differ: lower and upper half
+  u32 extremes[2];  // of the windows: the complement of the lowest, and the highest
+  u32 crowded;      // not 0: a bin is crowded
+  u32 unsorted;     // not 0: bins have not sorted the segment
+  u32 nan_ones[2];  // bits that are 1 in a NaN, and bits that are 0 in one: lower and upper halves
+  u32 nan_zeros[2];
+  u32 negative_zero;  // not 0: a key is -0
+  u32 alike;          // work-items whose first key a neighbour's first key equals
 } segmented_memory_t;
+
+// How windows are mapped to bins by cells. A window is 32 bits of an item, from the highest bit in
+// which items differ. Its cell is the upper LOG_CELLS bits of (window - lowest) << stretch. The
+// cells' bins are in memory that the sorted items use later.
+typedef struct {
+  u32 down, up;  // shifts from an item to its window
+  u32 lowest, stretch;
+} cells_t;
+#define WINDOW(item, cells) ((u32)((item) >> (cells).down) << (cells).up)
+#define BINS_OF_CELLS(mine) ((LOCAL u32*)(mine)->items)  // CELLS + 1 words
+
+// Returns the cells of items of `top` bits, before they are counted.
+INLINE cells_t cells_of(u32 top) {
+  cells_t cells;
+  cells.down = max(top, 32u) - 32;
+  cells.up = 32 - min(max(top, 1u), 32u);
+  cells.lowest = cells.stretch = 0;
+  return cells;
+}
+
+// Counts the items of each cell, and assigns bins to cells in proportion.
+INLINE void count_cells(LOCAL segmented_memory_t* mine, cells_t* cells, const sort_t* item,
+                        u32 rows, u32 count) {
+  const u32 t = local_id();
+  LOCAL u32* bins = BINS_OF_CELLS(mine);
+  u32 lowest = ~0u, highest = 0;
+  UNROLL
+  for (u32 i = 0; i < ITEMS; ++i) {
+    const u32 window = WINDOW(item[i], *cells);
+    lowest = i < rows ? min(lowest, window) : lowest;
+    highest = i < rows ? max(highest, window) : highest;
+  }
+  for (u32 c = t; c < CELLS; c += WG) bins[c] = 0;
+  wg_max(&mine->extremes[0], ~lowest);
+  wg_max(&mine->extremes[1], highest);
+  barrier_local();
+  cells->lowest = ~mine->extremes[0];
+  const u32 span = mine->extremes[1] - cells->lowest;
+  cells->stretch = 31 - highest_bit32(span | 1);
+  UNROLL
+  for (u32 i = 0; i < ITEMS; ++i) {
+    const u32 window = WINDOW(item[i], *cells) - cells->lowest;
+    if (i < rows) local_add(&bins[window << cells->stretch >> (32 - LOG_CELLS)], 1u);
+  }
+  barrier_local();
+  index_t before = 0, all;
+  for (u32 base = 0; base < CELLS; base += WG) {
+    const u32 c = base + t;
+    const u32 at = (u32)(before + wg_scan_add(mine->scratch, WG, c < CELLS ? bins[c] : 0, &all));
+    if (c < CELLS) bins[c] = at * BINS / count;  // less than 2^31
+    before += all;
+  }
+  if (t == 0) bins[CELLS] = BINS;
+  barrier_local();
+}
+
+// Returns an item's bin: its cell's bins divide the cell evenly.
+INLINE u32 bin_in_cell(LOCAL const u32* bins, sort_t item, cells_t cells) {
+  const u32 window = (WINDOW(item, cells) - cells.lowest) << cells.stretch;
+  const u32 cell = window >> (32 - LOG_CELLS), begin = bins[cell];
+  return begin + ((window << LOG_CELLS >> 16) * (bins[cell + 1] - begin) >> 16);
+}
+
+// Replaces each bin's count by the position where the bin begins.
+INLINE void start_bins(LOCAL segmented_memory_t* mine) {
+  const u32 t = local_id();
+  LOCAL uint4* quads = (LOCAL uint4*)mine->bins;
+  uint4 quad[BIN_QUADS];
+  u32 of_all = 0, too_many = 0;
+  UNROLL
+  for (u32 q = 0; q < BIN_QUADS; ++q) {
+    quad[q] = quads[BIN_QUADS * t + q];
+    of_all += quad[q].x + quad[q].y + quad[q].z + quad[q].w;
+    too_many |= ANY_TOO_MANY(quad[q]);
+  }
+  if (too_many) local_or(&mine->crowded, 1u);
+  index_t all;
+  u32 at_bin = (u32)wg_scan_add(mine->scratch, WG, of_all, &all);
+  at_bin += (u32)all << 16;  // the upper half of the bins begins where the lower half ends
+  UNROLL
+  for (u32 q = 0; q < BIN_QUADS; ++q) {
+    START_BINS(quad[q])
+    quads[BIN_QUADS * t + q] = quad[q];
+  }
+  barrier_local();
+}
+
+// Sorts the work-group's items into mine->items by bins: by cells, or by the bits from `shift` on.
+// Sets mine->unsorted to 1 if that does not sort them. Items past the end keep their places.
+INLINE void sort_in_bins(LOCAL segmented_memory_t* mine, sort_t* item, u32 rows, u32 count,
+                         u32 shift, u32 top, u32 by_cells) {
+  const u32 t = local_id();
+  LOCAL uint4* quads = (LOCAL uint4*)mine->bins;
+  uint4 zero;
+  zero.x = zero.y = zero.z = zero.w = 0;
+  UNROLL
+  for (u32 q = 0; q < BIN_QUADS; ++q) quads[q * WG + t] = zero;
+  if (t == 0) mine->crowded = mine->unsorted = 0;
+  cells_t cells = cells_of(top);
+  for (u32 once = 0; once < by_cells; ++once) count_cells(mine, &cells, item, rows, count);
+  barrier_local();
+
+  u32 place[ITEMS];  // the 2-byte index of the bin's count and, above it, the rank
+  LOCAL const u32* bins_of_cells = BINS_OF_CELLS(mine);
+  UNROLL
+  for (u32 i = 0; i < ITEMS; ++i) {
+    place[i] = 0;
+    if (i < rows) {
+      const u32 bin =
+          by_cells ? bin_in_cell(bins_of_cells, item[i], cells) : (u32)(item[i] >> shift);
+      const u32 word = bin & (BINS / 2 - 1), upper = bin >> (LOG_BINS - 1) & 1;
+      const u32 in_bin = local_add(&mine->bins[word], 1u << 16 * upper) >> 16 * upper & 0xffff;
+      place[i] = 2 * word + upper | in_bin << 16;
+    }
+  }
+  barrier_local();
+  start_bins(mine);
+
+  LOCAL const u16* starts_of_bins = (LOCAL const u16*)mine->bins;
+  UNROLL
+  for (u32 i = 0; i < ITEMS; ++i) {
+    const u32 to = starts_of_bins[place[i] & 0xffff] + (place[i] >> 16);
+    mine->items[i >= rows ? i * WG + t : to] = item[i];
+  }
+  barrier_local();
+
+  // Sort each work-item's own items, which sorts all bins inside its range. Then merge across the
+  // boundary to the previous work-item, for bins that extend over it.
+  LOCAL sort_t* own = mine->items + t * ITEMS;
+  if (!COMPOSITE || mine->crowded == 0) SORT_NEIGHBOURS(item, own)
+  barrier_local();
+  if (t != 0 && own[-1] > own[0] && (!COMPOSITE || mine->crowded == 0)) MERGE_BORDER(own)
+  barrier_local();
+
+  // A crowded bin is sorted if its items are alike. With positions, no two items are alike.
+  if (mine->crowded) {
+    u32 wrong = COMPOSITE;
+    for (u32 i = 0; i < ITEMS; ++i)
+      wrong |= t * ITEMS + i + 1 < CAPACITY && own[i] > own[i + 1] ? 1u : 0u;
+    if (wrong) local_or(&mine->unsorted, 1u);
+  }
+  barrier_local();
+}
+
+// Sorts mine->items by cells. Not inline, so the sort by leading bits does not pay for its
+// registers.
+OUTLINE void sort_by_cells(LOCAL segmented_memory_t* mine, u32 rows, u32 count, u32 top) {
+  const u32 t = local_id();
+  sort_t item[ITEMS];
+  UNROLL
+  for (u32 i = 0; i < ITEMS; ++i) item[i] = mine->items[i * WG + t];
+  barrier_local();
+  sort_in_bins(mine, item, rows, count, 0, top, 1);
+}
+
+// Gives keys that tie with different bits their own bits again. `tied` is one of them. mine->items
+// has the sorted orders of the segment's `count` keys; afterwards, without ties.
+INLINE void restore_tied(LOCAL segmented_memory_t* mine, GLOBAL const ukey_t* keys, u32 count,
+                         ukey_t tied) {
+  const u32 t = local_id();
+  const ukey_t order = key_order(tied);
+  u32 place = 0;  // of the first key with this order
+  for (u32 step = 1u << highest_bit32(CAPACITY); step > 0; step /= 2)
+    if (place + step <= count && mine->items[place + step - 1] < order) place += step;
+  barrier_local();
+  for (u32 base = 0; base < count; base += WG) {
+    const ukey_t key = base + t < count ? keys[base + t] : (ukey_t)0;
+    const u32 here = base + t < count && key_order(key) == order;
+    index_t all;
+    const u32 at = place + (u32)wg_scan_add(mine->scratch, WG, here, &all);
+    if (here) mine->items[at] = untied_order(key);
+    place += (u32)all;
+  }
+  barrier_local();
+}
 
 // Returns the item of record `at` of the segment, without the lowest `drop` bits of its rank.
 INLINE sort_t item_of(ukey_t rank, u32 drop, u32 at) {
@@ -45,6 +233,20 @@ INLINE sort_t item_of(ukey_t rank, u32 drop, u32 at) {
 #else
   return rank;
 #endif
+}
+
+// Returns how many of the sub-group's first keys equal one of eight neighbours' first keys.
+INLINE u32 alike_neighbours(sub_group_t sg, ukey_t rank) {
+  u32 is_alike = 0;
+  for (u32 distance = 1; distance < SG_LANES && distance <= 8; ++distance) {
+    const u32 lane = (sg_lane() + distance) % SG_LANES;
+    u32 differs = sg_shuffle(sg, (u32)rank, lane) ^ (u32)rank;
+#if KEY_BITS == 64
+    differs |= sg_shuffle(sg, (u32)(rank >> 32), lane) ^ (u32)(rank >> 32);
+#endif
+    is_alike |= differs == 0;
+  }
+  return popcount32(sg_ballot(sg, is_alike));
 }
 
 // Moves keys or values to their sorted places through the local memory of the items. For each index
@@ -91,9 +293,6 @@ void segmented_block(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spa
   LOCAL_STRUCT(segmented_memory_t, mine);
   const u32 t = local_id();
   const u64 segments = *length;
-  LOCAL uint4* quads = (LOCAL uint4*)mine->bins;
-  uint4 zero;
-  zero.x = zero.y = zero.z = zero.w = 0;
 
   for (u64 s = group_id(); s < segments; s += group_count()) {
     const u64 begin = tasks[s].begin;
@@ -104,18 +303,36 @@ void segmented_block(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spa
     const u32 rows = (count + WG - 1 - t) / WG;  // this work-item's records
     const ukey_t first = RANK(keys[begin]);
     ukey_t rank[ITEMS];
-    ukey_t differ = 0;
+    ukey_t differ = 0, nan_ones = 0, nan_zeros = 0;
+    u32 negative_zero = 0;
     UNROLL
     for (u32 i = 0; i < ITEMS; ++i) {
       rank[i] = first;
-      if (i < rows) rank[i] = RANK(keys[begin + i * WG + t]);
+      if (i < rows) {
+        const ukey_t key = keys[begin + i * WG + t];
+        rank[i] = RANK(key);
+#if UNTIED_FLOATS
+        const u32 is_nan = (ukey_t)(key & ~KEY_SIGN) > (ukey_t)KEY_INFINITY;
+        nan_ones |= is_nan ? key : (ukey_t)0;
+        nan_zeros |= is_nan ? (ukey_t)~key : (ukey_t)0;
+        negative_zero |= key == KEY_SIGN;
+#endif
+      }
       differ |= rank[i] ^ first;
     }
-    quads[t] = quads[WG + t] = zero;
-    if (t < 2) mine->differ[t] = 0;
-    if (t == 0) mine->crowded = mine->tied = 0;
+    if (t < 2) mine->differ[t] = mine->extremes[t] = mine->nan_ones[t] = mine->nan_zeros[t] = 0;
+    if (t == 0) mine->negative_zero = mine->alike = 0;
     barrier_local();
     or_bits(mine->differ, differ);
+#if UNTIED_FLOATS
+    or_bits(mine->nan_ones, nan_ones);
+    or_bits(mine->nan_zeros, nan_zeros);
+    if (negative_zero) local_or(&mine->negative_zero, 1u);
+#endif
+#if COMPOSITE
+    const u32 alike = alike_neighbours(sg, rank[0]);
+    if (sg_lane() == 0) local_add(&mine->alike, alike);
+#endif
     barrier_local();
     differ = ored_bits(mine->differ);
     const u32 open = differ != 0 ? highest_bit(differ) + 1 : 0;
@@ -132,75 +349,46 @@ void segmented_block(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spa
     const u32 top = open;
 #endif
     const u32 shift = max(top, (u32)LOG_BINS) - LOG_BINS;
-
-    // Rank in the bins.
     sort_t item[ITEMS];
-    u32 place[ITEMS];  // the 2-byte index of the bin's count and, above it, the rank
     UNROLL
-    for (u32 i = 0; i < ITEMS; ++i) {
-      item[i] = SORT_LAST;
-      place[i] = 0;
-      if (i < rows) {
-        item[i] = item_of(rank[i] & open_mask, drop, i * WG + t);
-        const u32 window = (u32)(item[i] >> shift), word = window & (BINS / 2 - 1),
-                  upper = window >> (LOG_BINS - 1) & 1;
-        const u32 in_bin = local_add(&mine->bins[word], 1u << 16 * upper) >> 16 * upper & 0xffff;
-        place[i] = 2 * word + upper | in_bin << 16;
-      }
-    }
-    barrier_local();
+    for (u32 i = 0; i < ITEMS; ++i)
+      item[i] = i < rows ? item_of(rank[i] & open_mask, drop, i * WG + t) : SORT_LAST;
 
-    // Scan over bins.
-    uint4 low = quads[2 * t], high = quads[2 * t + 1];
-    if (ANY_TOO_MANY(low) || ANY_TOO_MANY(high)) local_or(&mine->crowded, 1u);
-    index_t all;
-    u32 at_bin = (u32)wg_scan_add(
-        mine->scratch, WG, low.x + low.y + low.z + low.w + high.x + high.y + high.z + high.w, &all);
-    at_bin += (u32)all << 16;  // the upper half of the bins begins where the lower half ends
-    START_BINS(low)
-    START_BINS(high)
-    quads[2 * t] = low;
-    quads[2 * t + 1] = high;
-    barrier_local();
-
-    // Scatter. Items past the end keep their places. If a bin is crowded, all items keep them.
-    LOCAL const u16* starts_of_bins = (LOCAL const u16*)mine->bins;
-    const u32 stay = mine->crowded;
+#if KEY_FLOAT
     UNROLL
-    for (u32 i = 0; i < ITEMS; ++i) {
-      const u32 to = starts_of_bins[place[i] & 0xffff] + (place[i] >> 16);
-      mine->items[stay || i >= rows ? i * WG + t : to] = item[i];
-    }
+    for (u32 i = 0; i < ITEMS; ++i) mine->items[i * WG + t] = item[i];
+    if (t == 0) mine->unsorted = 1;
     barrier_local();
-
-    // Sort each work-item's own items, which sorts all bins inside its range. Then merge across the
-    // boundary to the previous work-item, for bins that extend over it.
-    LOCAL sort_t* own = mine->items + t * ITEMS;
-    if (mine->crowded == 0) SORT_NEIGHBOURS(item, own)
+#else
+    sort_in_bins(mine, item, rows, count, shift, top, 0);
+#endif
+    // Radix passes alone are faster for few bits, and for many ties that would crowd the bins.
+    const u32 by_cells =
+        mine->unsorted && (KEY_FLOAT || open > 16) && mine->alike * 32 < WG ? 1 : 0;
     barrier_local();
-    if (mine->crowded == 0 && t != 0 && own[-1] > own[0]) MERGE_BORDER(own)
-    barrier_all();  // all items are loaded and may be overwritten
+    for (u32 once = 0; once < by_cells; ++once) sort_by_cells(mine, rows, count, top);
+    barrier_all();  // all keys are loaded and may be overwritten
 
 #if DROPS
     // Look for neighbours whose order the omitted bits change.
-    if (drop != 0 && mine->crowded == 0)
+    if (drop != 0 && mine->unsorted == 0)
       for (u32 at = t; at + 1 < count; at += WG) {
         const sort_t x = mine->items[at], y = mine->items[at + 1];
         if (x >> POSITION_BITS == y >> POSITION_BITS &&
             RANK(keys[begin + POSITION(x)]) > RANK(keys[begin + POSITION(y)]))
-          local_or(&mine->tied, 1u);
+          local_or(&mine->unsorted, 1u);
       }
     barrier_local();
 #endif
 
 #if LEAVES
-    const u32 sorted = (mine->crowded | mine->tied) == 0 ? rows : 0;
+    const u32 sorted = mine->unsorted == 0 ? rows : 0;
     if (t == 0 && sorted == 0) others[global_add(others_length, 1u)] = tasks[s];
 #else
-    // If a bin is crowded or records tie, sort by LSD radix passes over the bits that differ: first
-    // the omitted bits, then the others.
+    // If bins have not sorted the segment, sort by LSD radix passes over the bits that differ:
+    // first the omitted bits, then the others.
     const u32 sorted = rows;
-    const u32 rounds = (mine->crowded | mine->tied) != 0 ? (drop != 0 ? 2 : 1) : 0;
+    const u32 rounds = mine->unsorted != 0 ? (drop != 0 ? 2 : 1) : 0;
     for (u32 round = 0; round < rounds; ++round) {
       const u32 dropped = round + 1 < rounds;  // this round sorts by the omitted bits
       for (u32 at = t; at < count; at += WG) {
@@ -233,6 +421,20 @@ void segmented_block(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spa
     }
 #endif
 
+#if UNTIED_FLOATS
+    // If all NaN have the same bits, these replace each of them.
+    const ukey_t a_nan = ored_bits(mine->nan_ones);
+    const u32 nan_differ = KEY_NAN != NAN_BITS && (a_nan & ored_bits(mine->nan_zeros)) != 0;
+    const u32 nan_alike = KEY_NAN != NAN_BITS && a_nan != 0 && !nan_differ;
+    const u32 zeros_tie = KEY_ZEROS == ZEROS_TIED && mine->negative_zero;
+    for (u32 once = 0; once < zeros_tie; ++once) restore_tied(mine, keys + begin, count, 0);
+    for (u32 once = 0; once < nan_differ; ++once) restore_tied(mine, keys + begin, count, a_nan);
+#define KEY_OF_ITEM(item) \
+  (nan_alike && (item) == key_order(a_nan) ? a_nan : key_of_order((ukey_t)(item)))
+#else
+#define KEY_OF_ITEM(item) key_of_order((ukey_t)(item))
+#endif
+
       // Store. Keys and values that items do not hold are loaded in the order of the input. All
       // loads come before the first store, because the output may be the input.
 #if COMPOSITE
@@ -248,7 +450,7 @@ void segmented_block(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spa
         keys_out[begin + at] = key_of_order((ukey_t)(mine->items[at] >> POSITION_BITS));
 #endif
 #else
-      if (i < sorted) keys_out[begin + at] = key_of_order((ukey_t)mine->items[at]);
+      if (i < sorted) keys_out[begin + at] = KEY_OF_ITEM(mine->items[at]);
 #endif
     }
 #if GATHER_KEYS

@@ -71,11 +71,11 @@ Classify classify(const Problem& p, const Capabilities& device) {
 // Bytes of segmented_memory_t (segmented_block.cl).
 std::uint64_t block_bytes(const Problem& p, const Capabilities& device, const Block& b) {
   const std::uint64_t bins = std::max<std::uint64_t>(
-      8 * b.work_group * 4, kernels::rank_bytes(device, b.work_group, radix_size));
+      b.bin_share / 2 * b.work_group * 4, kernels::rank_bytes(device, b.work_group, radix_size));
   const std::uint64_t key = b.gathers ? info(p.key).bytes : 0;
   const std::uint64_t item = std::max({std::uint64_t{b.sort_bits} / 8, key, value_bytes(p)});
   const std::uint64_t scratch = 2 * b.work_group * kernels::index_bytes(p.count);
-  return b.work_group * b.items * item + bins + scratch + 32;
+  return b.work_group * b.items * item + bins + scratch + 64;
 }
 
 // Adds a block class if local memory holds its segments. With `leaves`, the class passes segments
@@ -85,10 +85,12 @@ bool add_block(const Problem& p, const Capabilities& device, unsigned work_group
                std::vector<Block>& blocks) {
   Block b{.work_group = work_group, .items = leaves ? spread_items : block_items, .leaves = leaves};
   b.position_bits = static_cast<unsigned>(std::bit_width(work_group * b.items - 1));
-  const unsigned needed = key_bits(p) + (composite(p) ? b.position_bits : 0);
-  b.sort_bits = needed > 32 && !(leaves && composite(p)) ? 64 : 32;
+  b.composite = p.payload != Payload::none || key_bits(p) != info(p.key).bits();
+  const unsigned needed = key_bits(p) + (b.composite ? b.position_bits : 0);
+  b.sort_bits = needed > 32 && !(leaves && b.composite) ? 64 : 32;
   b.drops = needed > b.sort_bits;
-  b.gathers = gathers_keys(p) || b.drops;
+  b.gathers = b.composite && (gathers_keys(p) || b.drops);
+  b.bin_share = b.composite && info(p.key).is_float && !leaves ? 32 : 16;
   b.bytes = block_bytes(p, device, b);
   // Emulated sub-groups need a word for each work-item.
   if (b.bytes + 4 * work_group > device.local_struct) return false;
@@ -242,9 +244,9 @@ kernels::Defines Block::defines(const Problem& p, const Lists& lists) const {
   auto defines = lists.defines(p);
   defines.set("WG", work_group)
       .set("ITEMS", items)
-      .set("BIN_SHARE", 16)
+      .set("BIN_SHARE", bin_share)
       .resident(resident, work_group)
-      .set("COMPOSITE", int{composite(p)})
+      .set("COMPOSITE", int{composite})
       .set("SORT_BITS", sort_bits)
       .set("POSITION_BITS", position_bits)
       .set("DROPS", int{drops})

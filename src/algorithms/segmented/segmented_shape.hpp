@@ -82,6 +82,8 @@ struct Block {
   unsigned work_group = 0, items = 0;
   unsigned position_bits = 0, sort_bits = 0;
   unsigned resident = 1;    // work-groups that share a compute unit
+  unsigned bin_share = 16;  // bins for each work-item
+  bool composite = false;   // items contain positions
   bool leaves = false;      // leaves segments that bins cannot sort to the tiny classes
   bool drops = false;       // items omit bits of a rank
   bool gathers = false;     // items do not hold all bits of a key
