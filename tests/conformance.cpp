@@ -399,6 +399,36 @@ TEST(ShortSegments, AreSortedAtOnce) {
   expect_stable(std::move(cases), {"segmented", "variant=gpu"});
 }
 
+// Segments that a work-group sorts by bins, by cells or by radix passes: keys that crowd the bins,
+// and floats without values, of which those that tie get their own bits again.
+TEST(MiddleSegments, AreSortedByBins) {
+  if (is_left_to_oclgrind()) GTEST_SKIP() << left_to_oclgrind;
+  const bool small = is_set("SORTIUM_TEST_SMALL");
+  std::vector<Case> cases;
+  for (const std::uint64_t length : {200, 607, 2'001, 4'864}) {
+    if (small && length != 607) continue;
+    const auto add = [&](Problem problem, Distribution d) {
+      problem.count = small ? 2'503 : 60'013;
+      Case c{problem, cases.size() % 2 == 0, d, length + cases.size()};
+      set_segments(c, Lengths::borders, {length}, 4);
+      cases.push_back(std::move(c));
+    };
+    for (const auto d : {Distribution::numbers, Distribution::classes, Distribution::special,
+                         Distribution::clusters, Distribution::few_distinct}) {
+      add({.key = KeyType::f32}, d);
+      add({.key = KeyType::f64, .order = Order::descending, .nan = NanOrder::first}, d);
+      add({.key = KeyType::f32, .payload = Payload::values}, d);
+    }
+    add({.key = KeyType::f32, .nan = NanOrder::bits, .zeros = ZeroOrder::distinct},
+        Distribution::classes);
+    add({.key = KeyType::f16}, Distribution::classes);
+    add({.key = KeyType::u32}, Distribution::clusters);
+    add({.key = KeyType::i64}, Distribution::clusters);
+    add({.key = KeyType::u64, .payload = Payload::values}, Distribution::clusters);
+  }
+  expect_stable(std::move(cases), {"segmented", "variant=gpu"});
+}
+
 // On short lists, msd counts the digits of each tile separately. The lists here have more tiles
 // than the device has compute units.
 TEST(CountedTiles, AreAddedUp) {

@@ -31,6 +31,9 @@ PARAMETER(LEAVES)       // 1: segments that bins cannot sort are passed on to an
 // different bits (NaN, -0) get their own bits again, in the order of the input.
 #define UNTIED_FLOATS (KEY_FLOAT && !COMPOSITE)
 
+// Integers with positions are not sorted by cells: the call's registers would slow down all of them
+// by 12 %.
+#define USES_CELLS (KEY_FLOAT || !COMPOSITE)
 #define LOG_CELLS 8
 #define CELLS (1u << LOG_CELLS)
 
@@ -43,10 +46,11 @@ typedef struct {
   u32 extremes[2];  // of the windows: the complement of the lowest, and the highest
   u32 crowded;      // not 0: a bin is crowded
   u32 unsorted;     // not 0: bins have not sorted the segment
+  u32 tied;         // not 0: keys with different bits may tie
   u32 nan_ones[2];  // bits that are 1 in a NaN, and bits that are 0 in one: lower and upper halves
   u32 nan_zeros[2];
   u32 negative_zero;  // not 0: a key is -0
-  u32 alike;          // work-items whose first key a neighbour's first key equals
+  u32 alike;          // pairs of equal keys among some neighbours
 } segmented_memory_t;
 
 // How windows are mapped to bins by cells. A window is 32 bits of an item, from the highest bit in
@@ -71,6 +75,7 @@ INLINE cells_t cells_of(u32 top) {
 // Counts the items of each cell, and assigns bins to cells in proportion.
 INLINE void count_cells(LOCAL segmented_memory_t* mine, cells_t* cells, const sort_t* item,
                         u32 rows, u32 count) {
+  STATIC_ASSERT(sizeof(mine->items) >= (CELLS + 1) * sizeof(u32), cells_need_more_items);
   const u32 t = local_id();
   LOCAL u32* bins = BINS_OF_CELLS(mine);
   u32 lowest = ~0u, highest = 0;
@@ -192,16 +197,29 @@ INLINE void sort_in_bins(LOCAL segmented_memory_t* mine, sort_t* item, u32 rows,
   barrier_local();
 }
 
-// Sorts mine->items by cells. Not inline, so the sort by leading bits does not pay for its
-// registers.
+// Sorts mine->items by cells, unless with positions many keys are alike: they would crowd the bins.
+// Not inline, so the sort by leading bits does not pay for its registers.
+#if USES_CELLS
 OUTLINE void sort_by_cells(LOCAL segmented_memory_t* mine, u32 rows, u32 count, u32 top) {
   const u32 t = local_id();
   sort_t item[ITEMS];
   UNROLL
   for (u32 i = 0; i < ITEMS; ++i) item[i] = mine->items[i * WG + t];
+  u32 tries = 1;
+#if COMPOSITE
+  u32 alike = 0;
+  for (u32 next = t + 1; next <= t + 8 && next < min(count, (u32)WG); ++next)
+    alike += mine->items[next] >> POSITION_BITS == item[0] >> POSITION_BITS ? 1u : 0u;
+  if (t == 0) mine->alike = 0;
   barrier_local();
-  sort_in_bins(mine, item, rows, count, 0, top, 1);
+  if (alike != 0) local_add(&mine->alike, 1u);
+  barrier_local();
+  tries = mine->alike * 32 < WG ? 1 : 0;
+#endif
+  barrier_local();
+  for (u32 once = 0; once < tries; ++once) sort_in_bins(mine, item, rows, count, 0, top, 1);
 }
+#endif
 
 // Gives keys that tie with different bits their own bits again. `tied` is one of them. mine->items
 // has the sorted orders of the segment's `count` keys; afterwards, without ties.
@@ -235,18 +253,36 @@ INLINE sort_t item_of(ukey_t rank, u32 drop, u32 at) {
 #endif
 }
 
-// Returns how many of the sub-group's first keys equal one of eight neighbours' first keys.
-INLINE u32 alike_neighbours(sub_group_t sg, ukey_t rank) {
-  u32 is_alike = 0;
-  for (u32 distance = 1; distance < SG_LANES && distance <= 8; ++distance) {
-    const u32 lane = (sg_lane() + distance) % SG_LANES;
-    u32 differs = sg_shuffle(sg, (u32)rank, lane) ^ (u32)rank;
-#if KEY_BITS == 64
-    differs |= sg_shuffle(sg, (u32)(rank >> 32), lane) ^ (u32)(rank >> 32);
-#endif
-    is_alike |= differs == 0;
+// Gives all keys that tie their own bits again. If all NaN have the same bits, these replace each.
+OUTLINE void restore_all_tied(LOCAL segmented_memory_t* mine, GLOBAL const ukey_t* keys,
+                              u32 count) {
+#if UNTIED_FLOATS
+  const u32 t = local_id();
+  if (t < 2) mine->nan_ones[t] = mine->nan_zeros[t] = 0;
+  if (t == 0) mine->negative_zero = 0;
+  barrier_local();
+  ukey_t nan_ones = 0, nan_zeros = 0;
+  for (u32 at = t; at < count; at += WG) {
+    const ukey_t key = keys[at];
+    const u32 is_nan = (ukey_t)(key & ~KEY_SIGN) > (ukey_t)KEY_INFINITY;
+    nan_ones |= is_nan ? key : (ukey_t)0;
+    nan_zeros |= is_nan ? (ukey_t)~key : (ukey_t)0;
+    if (key == KEY_SIGN) mine->negative_zero = 1;
   }
-  return popcount32(sg_ballot(sg, is_alike));
+  or_bits(mine->nan_ones, nan_ones);
+  or_bits(mine->nan_zeros, nan_zeros);
+  barrier_local();
+  const ukey_t a_nan = ored_bits(mine->nan_ones), nan_order = key_order(a_nan);
+  const u32 nan_ties = KEY_NAN != NAN_BITS && a_nan != 0;
+  const u32 nan_differ = nan_ties && (a_nan & ored_bits(mine->nan_zeros)) != 0;
+  const u32 zeros_tie = KEY_ZEROS == ZEROS_TIED && mine->negative_zero;
+  for (u32 once = 0; once < zeros_tie; ++once) restore_tied(mine, keys, count, 0);
+  for (u32 once = 0; once < nan_differ; ++once) restore_tied(mine, keys, count, a_nan);
+  if (nan_ties && !nan_differ)
+    for (u32 at = t; at < count; at += WG)
+      if (mine->items[at] == nan_order) mine->items[at] = untied_order(a_nan);
+  barrier_local();
+#endif
 }
 
 // Moves keys or values to their sorted places through the local memory of the items. For each index
@@ -303,8 +339,8 @@ void segmented_block(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spa
     const u32 rows = (count + WG - 1 - t) / WG;  // this work-item's records
     const ukey_t first = RANK(keys[begin]);
     ukey_t rank[ITEMS];
-    ukey_t differ = 0, nan_ones = 0, nan_zeros = 0;
-    u32 negative_zero = 0;
+    ukey_t differ = 0;
+    u32 ties = 0;
     UNROLL
     for (u32 i = 0; i < ITEMS; ++i) {
       rank[i] = first;
@@ -312,27 +348,16 @@ void segmented_block(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spa
         const ukey_t key = keys[begin + i * WG + t];
         rank[i] = RANK(key);
 #if UNTIED_FLOATS
-        const u32 is_nan = (ukey_t)(key & ~KEY_SIGN) > (ukey_t)KEY_INFINITY;
-        nan_ones |= is_nan ? key : (ukey_t)0;
-        nan_zeros |= is_nan ? (ukey_t)~key : (ukey_t)0;
-        negative_zero |= key == KEY_SIGN;
+        ties |= key_ties(key);
 #endif
       }
       differ |= rank[i] ^ first;
     }
-    if (t < 2) mine->differ[t] = mine->extremes[t] = mine->nan_ones[t] = mine->nan_zeros[t] = 0;
-    if (t == 0) mine->negative_zero = mine->alike = 0;
+    if (t < 2) mine->differ[t] = mine->extremes[t] = 0;
+    if (t == 0) mine->tied = 0;
     barrier_local();
     or_bits(mine->differ, differ);
-#if UNTIED_FLOATS
-    or_bits(mine->nan_ones, nan_ones);
-    or_bits(mine->nan_zeros, nan_zeros);
-    if (negative_zero) local_or(&mine->negative_zero, 1u);
-#endif
-#if COMPOSITE
-    const u32 alike = alike_neighbours(sg, rank[0]);
-    if (sg_lane() == 0) local_add(&mine->alike, alike);
-#endif
+    if (ties) local_or(&mine->tied, 1u);
     barrier_local();
     differ = ored_bits(mine->differ);
     const u32 open = differ != 0 ? highest_bit(differ) + 1 : 0;
@@ -362,11 +387,12 @@ void segmented_block(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spa
 #else
     sort_in_bins(mine, item, rows, count, shift, top, 0);
 #endif
-    // Radix passes alone are faster for few bits, and for many ties that would crowd the bins.
-    const u32 by_cells =
-        mine->unsorted && (KEY_FLOAT || open > 16) && mine->alike * 32 < WG ? 1 : 0;
+    // For few bits, radix passes are faster.
+#if USES_CELLS
+    const u32 by_cells = mine->unsorted && (KEY_FLOAT || open > 16) ? 1 : 0;
     barrier_local();
     for (u32 once = 0; once < by_cells; ++once) sort_by_cells(mine, rows, count, top);
+#endif
     barrier_all();  // all keys are loaded and may be overwritten
 
 #if DROPS
@@ -421,19 +447,7 @@ void segmented_block(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spa
     }
 #endif
 
-#if UNTIED_FLOATS
-    // If all NaN have the same bits, these replace each of them.
-    const ukey_t a_nan = ored_bits(mine->nan_ones);
-    const u32 nan_differ = KEY_NAN != NAN_BITS && (a_nan & ored_bits(mine->nan_zeros)) != 0;
-    const u32 nan_alike = KEY_NAN != NAN_BITS && a_nan != 0 && !nan_differ;
-    const u32 zeros_tie = KEY_ZEROS == ZEROS_TIED && mine->negative_zero;
-    for (u32 once = 0; once < zeros_tie; ++once) restore_tied(mine, keys + begin, count, 0);
-    for (u32 once = 0; once < nan_differ; ++once) restore_tied(mine, keys + begin, count, a_nan);
-#define KEY_OF_ITEM(item) \
-  (nan_alike && (item) == key_order(a_nan) ? a_nan : key_of_order((ukey_t)(item)))
-#else
-#define KEY_OF_ITEM(item) key_of_order((ukey_t)(item))
-#endif
+    for (u32 once = 0; once < mine->tied; ++once) restore_all_tied(mine, keys + begin, count);
 
       // Store. Keys and values that items do not hold are loaded in the order of the input. All
       // loads come before the first store, because the output may be the input.
@@ -450,7 +464,7 @@ void segmented_block(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spa
         keys_out[begin + at] = key_of_order((ukey_t)(mine->items[at] >> POSITION_BITS));
 #endif
 #else
-      if (i < sorted) keys_out[begin + at] = KEY_OF_ITEM(mine->items[at]);
+      if (i < sorted) keys_out[begin + at] = key_of_order((ukey_t)mine->items[at]);
 #endif
     }
 #if GATHER_KEYS
