@@ -99,7 +99,8 @@ double median(std::vector<double>& times) {
   return times[times.size() / 2];
 }
 
-// The sorts of lists of n records, one after the other, in one buffer.
+// Measures all sorts with the same input: lists of n records, which lie one after another in a
+// buffer. Each sort sorts every list.
 template <class K>
 class Comparison {
  public:

@@ -474,7 +474,7 @@ void make_keys(std::string_view name, KeyType type, std::uint64_t total, std::ui
       fill(d, list, first + from, to - from, static_cast<decltype(word)*>(out) + from);
     });
   };
-  // Makes the keys on all cores, because this takes a large part of a benchmark's time.
+  // Uses all cores, because making keys takes a large part of a benchmark's time.
   constexpr std::uint64_t least = std::uint64_t{1} << 16;
   const std::uint64_t parts = std::clamp<std::uint64_t>(
       count / least, 1, std::max(1u, std::thread::hardware_concurrency()));

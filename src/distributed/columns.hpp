@@ -100,7 +100,8 @@ class IntegerReader {
   T flip_;
 };
 
-// Reads the fields of a record's key, packed without gaps, the most significant field first.
+// Packs the order bits of a record's key fields into one number without gaps. The first field gets
+// the most significant bits.
 template <unsigned words>
 class FieldReader {
  public:

@@ -136,7 +136,7 @@ class Partition {
   // Returns this rank's number of records in each bucket.
   [[nodiscard]] const std::vector<std::uint64_t>& counts() const { return counts_; }
 
-  // Returns the order keys of all records of these buckets. `buckets` must ascend.
+  // Returns the order bits of the keys of all records in these buckets. `buckets` must ascend.
   [[nodiscard]] std::vector<Key> keys_of(const std::vector<std::uint64_t>& buckets) const;
 
   // Divides the buckets that contain borders. left[b] is how many records of this rank that tie

@@ -149,11 +149,11 @@ INLINE u32 key_digit(ukey_t key, u32 shift, u32 mask) {
 }
 
 #if SPREAD_BITS
-// The keys of most lists of floats have few different exponents, so their orders crowd in a few
-// ranges. Spread orders avoid that. A lead is the value of an order's SPREAD_BITS leading bits: a
-// float's sign and exponent. In spread orders, each lead's range is widened by a power of two that
-// fits the lead's share of the keys. Two tables hold the mapping. `spread` is indexed by the lead
-// of an order, `gather` by the leading bits of a spread order.
+// Most lists of floats have few different exponents, so their order bits crowd in a few ranges.
+// Spread orders avoid that. The lead of a key is the SPREAD_BITS leading bits of its order bits: a
+// float's sign and exponent. The range of each lead is multiplied by a power of two, which is the
+// larger the more keys have the lead. The table `spread`, indexed by the lead, maps order bits to
+// spread orders. The table `gather`, indexed by the leading bits of a spread order, maps back.
 #define SPREAD_LOW (KEY_BITS - SPREAD_BITS)
 #define SPREAD_NONE (~0u)  // the lead has no range
 INLINE u32 spread_entry(u32 first, u32 log2_times) { return first << 4 | log2_times; }

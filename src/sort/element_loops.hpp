@@ -25,8 +25,9 @@ inline std::uint64_t groups_of(const Capabilities& c, std::uint64_t items) {
 
 inline std::byte* at(const Memory& m) { return static_cast<std::byte*>(m.handle) + m.offset; }
 
-// Calls work(begin, end) for ranges that together cover [0, count), on all cores of cpu:0. `work`
-// may be called twice for the same range.
+// Calls work(begin, end) for ranges that together cover [0, count), on all cores of cpu:0. If no
+// thread can be started, the calling thread calls it for all ranges again. So a second call for the
+// same range must have the same result.
 template <class Work>
 void for_elements_on_host(Queue& queue, std::string_view phase, std::uint64_t count,
                           const Work& work) {

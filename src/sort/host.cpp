@@ -45,7 +45,7 @@ bool is_for_calling_thread(const Problem& p, const Options& options) {
 #endif
 }
 
-// The options for sort_records_host(): order and bits are in the fields.
+// The options for sort_records_host(). They have no order and no bit range: each field has its own.
 Options options_of_records(const Options& options) {
   return {.device = options.device,
           .algorithm = options.algorithm,

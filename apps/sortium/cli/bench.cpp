@@ -304,7 +304,8 @@ void add_bench(CLI::App& cli, Action& action) {
   command
       ->add_option("--n", b->sizes,
                    "Numbers of records: 1000, 2^20, a range of powers of two 2^8:2^28 (default), "
-                   "or a list; with --paper: which sizes of its tables to repeat")
+                   "or several of these, separated by commas; with --paper: the sizes to repeat "
+                   "from the paper's tables")
       ->type_name("LIST");
   command
       ->add_option(

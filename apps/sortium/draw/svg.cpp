@@ -329,7 +329,8 @@ class MergePicture {
               Anchor::end);
   }
 
-  // Draws the run that a merge writes, its pieces, and lines from the runs that it reads.
+  // Draws a merge: the run that it writes, divided into pieces, and lines to it from the runs that
+  // it reads.
   void draw_merge(std::size_t level, const Merge& m) {
     const unsigned tier = tier_of(level);
     const double middle =

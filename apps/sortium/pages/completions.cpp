@@ -100,7 +100,8 @@ std::string bash_values(const CLI::App& command) {
   return out;
 }
 
-// bash: returns code that offers words where no option's value is expected.
+// bash: returns the code that completes a word that is not an option's value: the name of an
+// option, or an argument.
 std::string bash_words(const CLI::App& command) {
   std::string choices;
   for (const auto& argument : described(command, true))

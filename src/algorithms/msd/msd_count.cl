@@ -734,8 +734,9 @@ INLINE void add_aside(LOCAL msd_count_memory_t* mine, GLOBAL u32* aside, u64 at,
 #if SETS_ASIDE
 // Rows of a sub-group's keys that are certainly in one tile.
 #define TILE_ROWS (ITEMS * SG_LANES <= 256 ? ITEMS : 256 / SG_LANES)
-// Counts the first `count` keys of a block that is partial or may have keys to set aside. Returns
-// not 0 if the lead of a key has no spread orders.
+// Counts the first `count` keys of a work-group's turn, and counts for each tile the keys that will
+// be set aside because they tie (NaN, -0). Returns not 0 if any key's lead has no range of spread
+// orders.
 INLINE u32 count_and_set_aside(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* keys, u64 base,
                                u32 count, GLOBAL u32* counts, u32 shift, GLOBAL u32* aside) {
   u32 misfits = 0;

@@ -221,7 +221,8 @@ class OneCluster final : public Algorithm {
   }
 
   // Needs one launch and no look-back. Up to about 2^17 records it is faster than algorithms with
-  // several launches. Above 2^11 records (2^12 if it partitions first) it is faster than one-group.
+  // several launches. It is faster than one-group above 2^11 records, or above 2^12 where
+  // one-cluster partitions first.
   Rank suits(const Problem& problem, const Capabilities& device) const override {
     constexpr unsigned least_groups = 8;
     if (device.kind != DeviceKind::gpu || device.cluster_groups < least_groups)

@@ -28,7 +28,7 @@ constexpr std::uint64_t small_tiles_from_codes = std::uint64_t{1} << 23;
 // The fewest records of a work-item. With 1 instead of 3, look-back would have three times as many
 // tiles.
 constexpr std::uint64_t least_items = 3;
-// The fixed cost of a tile, in records of each work-item.
+// The fixed cost of a tile: as much as that of this many more records for each work-item.
 constexpr std::uint64_t tile_cost_items = 10;
 
 bool has_much_local(const Capabilities& device) { return device.local_struct > much_local_bytes; }
