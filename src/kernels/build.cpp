@@ -110,24 +110,18 @@ std::string with_prologues(const Source& source, Backend backend) {
   return out += text.substr(done);
 }
 
-// Returns the compiler option that limits the registers of a work-item, for NVIDIA's OpenCL, where
-// KERNEL_RESIDENT(WG, RESIDENT) has no effect. A compute unit has 65536 registers. Without the
-// option the compiler uses up to 255 for a work-item, so only one work-group fits a compute unit.
-std::string register_bound(unsigned work_items) {
-  return work_items == 0
-             ? ""
-             : fmt::format("-cl-nv-maxrregcount={}", std::min(255u, 65536 / work_items / 8 * 8));
-}
-
-// Returns the first line of a source for OpenCL, which holds compiler options (see
-// Device::compile); empty if there are none.
-std::string options_line(const Capabilities& c, unsigned resident_work_items) {
-  std::string options =
-      c.sub_group_words == SubGroupWords::ptx ? register_bound(resident_work_items) : "";
+// Returns the first line of a source for OpenCL, which holds compiler options; empty if there are
+// none. On NVIDIA's OpenCL, where KERNEL_RESIDENT(WG, RESIDENT) has no effect, an option limits the
+// registers of a work-item. A compute unit has 65536 registers. Without the option the compiler
+// uses up to 255 for a work-item, so only one work-group fits a compute unit.
+std::string options_line(const Capabilities& c, unsigned resident) {
+  std::string options;
+  if (c.sub_group_words == SubGroupWords::ptx && resident != 0)
+    options = fmt::format(" -cl-nv-maxrregcount={}", std::min(255u, 65536 / resident / 8 * 8));
   const char* const more = std::getenv("SORTIUM_OPENCL_OPTIONS");
   if (c.backend == Backend::opencl && more != nullptr && *more != '\0')
-    options += options.empty() ? more : fmt::format(" {}", more);
-  return options.empty() ? "" : fmt::format("//! {}\n", options);
+    options += fmt::format(" {}", more);
+  return options.empty() ? "" : fmt::format("//!{}\n", options);
 }
 
 Defines device_words(const Capabilities& c) {
