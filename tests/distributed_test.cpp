@@ -67,6 +67,23 @@ TEST(Borders, OfLongListsAreExact) {
       });
 }
 
+// A rank divides long lists in several chunks, by several threads.
+TEST(Borders, OfListsInManyChunksAreExact) {
+  std::mutex mutex;
+  for (const auto& [ranks, distribution, value_bytes] :
+       {std::tuple{2u, Distribution::random, 8u}, {9u, Distribution::few_distinct, 3u}})
+    run_ranks(ranks, [&, d = distribution, bytes = value_bytes](Communicator& communicator) {
+      const Case c{
+          {.key = KeyType::u64, .count = 700'000, .payload = Payload::values, .value_bytes = bytes},
+          false,
+          d,
+          23};
+      const auto wrong = run_case(communicator, c, Division::one_has_all, Balance::even, "cpu:0");
+      const std::lock_guard lock(mutex);
+      EXPECT_EQ(wrong, "");
+    });
+}
+
 // With many ranks, brackets overlap and stage 1 takes quantiles.
 TEST(Borders, OfManyRanksAreExact) {
   std::mutex mutex;

@@ -5,10 +5,12 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "borders.hpp"
 #include "columns.hpp"
+#include "parallel.hpp"
 
 namespace sortium::distributed {
 
@@ -83,12 +85,11 @@ void scatter_numbers(const std::byte* from, std::byte* to, const Id* ids, std::u
   }
 }
 
-// Copies each element to the next free place of its bucket. `begins` has the first place of each
-// bucket, then the end of the last bucket.
+// Copies each element to the next free place of its bucket. `next` has the first free place of each
+// bucket, then one more number.
 template <class Id>
 void scatter(const ConstColumn& from, std::byte* to, const Id* ids, std::uint64_t count,
-             const std::vector<std::uint64_t>& begins) {
-  std::vector<std::uint64_t> next = begins;
+             std::vector<std::uint64_t> next) {
   switch (count == 0 ? 0 : from.bytes) {
     case 0:
       return;
@@ -152,6 +153,7 @@ class Partition {
   template <class Id>
   void classify(const std::vector<Key>& boundaries, std::uint64_t begin, std::uint64_t end,
                 Id* ids) const;
+  void set_begins(std::vector<std::vector<std::uint64_t>>& chunks) const;
   template <class Id>
   void number_pieces(std::span<const Border<Key>> borders, std::span<const std::uint64_t> left,
                      std::uint64_t begin, std::span<Id> ids) const;
@@ -215,23 +217,61 @@ void count_ids(const Id* ids, std::uint64_t count, std::vector<std::uint64_t>& c
   for (unsigned b = 0; b < counts.size(); ++b) counts[b] += packed[b];
 }
 
+// Returns how many records a thread divides at a time: so many that the counts of all chunks take
+// little memory beside the records.
+inline std::uint64_t chunk_records(std::uint64_t buckets) {
+  constexpr std::uint64_t least = 1 << 18, records_for_a_count = 16;
+  const std::uint64_t wanted = std::max(least, buckets * records_for_a_count);
+  return (wanted + block_records - 1) / block_records * block_records;
+}
+
 template <class Reader>
 void Partition<Reader>::divide(const std::vector<Key>& boundaries) {
   for (const auto& column : columns_) divided_.emplace_back(count_ * column.bytes);
   counts_.assign(boundaries.size() + 1, 0);
+  const std::uint64_t length = chunk_records(counts_.size());
+  // For each chunk, its records in each bucket; then where they begin in the divided columns.
+  std::vector<std::vector<std::uint64_t>> chunks((count_ + length - 1) / length);
   with_id_type(boundaries.size(), [&](auto type) {
     using Id = decltype(type);
     const Bytes ids(count_ * sizeof(Id));
     auto* const id = reinterpret_cast<Id*>(ids.data());
-    for (std::uint64_t begin = 0; begin < count_; begin += block_records) {
-      const std::uint64_t end = std::min(begin + block_records, count_);
-      classify(boundaries, begin, end, id + begin);
-      count_ids(id + begin, end - begin, counts_);
-    }
+    for_all(chunks.size(), [&](std::uint64_t c) {
+      chunks[c].assign(counts_.size(), 0);
+      const std::uint64_t chunk_end = std::min((c + 1) * length, count_);
+      for (std::uint64_t begin = c * length; begin < chunk_end; begin += block_records) {
+        const std::uint64_t end = std::min(begin + block_records, chunk_end);
+        classify(boundaries, begin, end, id + begin);
+        count_ids(id + begin, end - begin, chunks[c]);
+      }
+    });
+    for (const auto& chunk : chunks)
+      for (std::size_t b = 0; b < counts_.size(); ++b) counts_[b] += chunk[b];
     begins_ = begins_of(counts_);
-    for (std::size_t c = 0; c < columns_.size(); ++c)
-      scatter(columns_[c], divided_[c].data(), id, count_, begins_);
+    set_begins(chunks);
+    for_all(chunks.size(), [&](std::uint64_t c) {
+      const std::uint64_t begin = c * length, records = std::min(length, count_ - begin);
+      for (std::size_t k = 0; k < columns_.size(); ++k) {
+        const unsigned bytes = columns_[k].bytes;
+        scatter({columns_[k].data + begin * bytes, bytes}, divided_[k].data(), id + begin, records,
+                chunks[c]);
+      }
+    });
   });
+}
+
+// Replaces each chunk's counts by where its records begin in each bucket. Appends one number, which
+// scatter() expects.
+template <class Reader>
+void Partition<Reader>::set_begins(std::vector<std::vector<std::uint64_t>>& chunks) const {
+  auto next = begins_;
+  for (auto& chunk : chunks) {
+    for (std::size_t b = 0; b < chunk.size(); ++b) {
+      const std::uint64_t records = std::exchange(chunk[b], next[b]);
+      next[b] += records;
+    }
+    chunk.push_back(count_);
+  }
 }
 
 template <class Reader>

@@ -2,12 +2,13 @@
 #include <fmt/format.h>
 
 #include <condition_variable>
-#include <cstring>
 #include <exception>
 #include <mutex>
 #include <sortium/distributed.hpp>
 #include <string>
 #include <thread>
+
+#include "parallel.hpp"
 
 namespace sortium::distributed {
 
@@ -115,8 +116,15 @@ class ThreadCommunicator final : public Communicator {
   void exchange(const Exchange& mine) override {
     group_.exchanges[rank_] = &mine;
     group_.arrive(rank_);
-    const bool fits = receive(mine);
+    bool fits = false;
+    std::exception_ptr failure;
+    try {
+      fits = receive(mine);
+    } catch (...) {  // the others must not wait for ever
+      failure = std::current_exception();
+    }
     group_.finish();
+    if (failure) std::rethrow_exception(failure);
     if (!fits)
       throw Error(
           ErrorCode::invalid_argument,
@@ -134,7 +142,7 @@ class ThreadCommunicator final : public Communicator {
       if (theirs.send_bytes[rank_] != bytes) return false;
       const std::byte* from = theirs.send;
       for (unsigned before = 0; before < rank_; ++before) from += theirs.send_bytes[before];
-      if (bytes != 0) std::memcpy(to, from, bytes);
+      copy(to, from, bytes);
       to += bytes;
     }
     return true;
