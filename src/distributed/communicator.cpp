@@ -14,7 +14,7 @@ std::vector<std::uint64_t> gather(Communicator& communicator,
   if (bytes.size() != communicator.size() * numbers.size_bytes())
     throw Error(ErrorCode::invalid_argument, "the ranks reduce different numbers of elements");
   std::vector<std::uint64_t> all(bytes.size() / sizeof(std::uint64_t));
-  std::memcpy(all.data(), bytes.data(), bytes.size());
+  if (!bytes.empty()) std::memcpy(all.data(), bytes.data(), bytes.size());
   return all;
 }
 
