@@ -313,10 +313,11 @@ int sort_distributed(const SortOptions& options) {
   try {
     DistributedSort(options, ranks).run();
   } catch (const CommonFailure& failure) {
-    const bool is_first = ranks.rank() == 0;
+    // The message comes before the end, for which all wait: when a process has failed, mpirun kills
+    // the others.
+    const int code = ranks.rank() == 0 ? report_current_exception() : failure.code();
     ranks.end();
-    if (is_first) throw;
-    return failure.code();
+    return code;
   } catch (...) {  // the others do not know
     ranks.abort(static_cast<Exit>(report_current_exception()));
   }
