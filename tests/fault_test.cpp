@@ -10,6 +10,8 @@
 #include <functional>
 #include <numeric>
 #include <optional>
+#include <sortium/permute.hpp>
+#include <sortium/records.hpp>
 #include <sortium/search.hpp>
 #include <thread>
 
@@ -110,6 +112,18 @@ Call sort_call(const Shape& s) {
   return call;
 }
 
+// A constructor of a plan; sets the array to show that it has succeeded.
+template <class MakePlan>
+Call plan_call(const MakePlan& make_plan) {
+  Call call;
+  call.arrays = {Bytes(1)};
+  call.run = [make_plan, device = find_device("cpu:0")](std::vector<Bytes>& a) {
+    make_plan(device);
+    a[0][0] = std::byte{1};
+  };
+  return call;
+}
+
 // Short segments, and some that are long enough for all threads.
 Numbers some_offsets(std::uint64_t count) {
   Numbers out{0};
@@ -129,6 +143,26 @@ struct Case {
 const std::vector<Case>& cases() {
   constexpr std::uint64_t n = 100'000;
   static const std::vector<Case> all{
+      {"plan", [] { return plan_call([](const auto& d) { Plan(d, {.count = n}); }); }},
+      {"record_plan",
+       [] {
+         return plan_call([](const auto& d) {
+           RecordPlan(
+               d, {.count = n, .columns = {{4, Moved::in_place}}, .key = {{0, 0, KeyType::u32}}});
+         });
+       }},
+      {"is_sorted_plan",
+       [] { return plan_call([](const auto& d) { IsSortedPlan(d, {.count = n}); }); }},
+      {"unique_plan", [] { return plan_call([](const auto& d) { UniquePlan(d, {.count = n}); }); }},
+      {"merge_plan",
+       [] { return plan_call([](const auto& d) { MergePlan(d, {.count = n}, 5); }); }},
+      {"search_plan",
+       [] {
+         return plan_call([](const auto& d) { SearchPlan(d, {.count = n}, 7, Bound::lower); });
+       }},
+      {"nth_element_plan",
+       [] { return plan_call([](const auto& d) { NthElementPlan(d, {.count = n}, 9); }); }},
+      {"permute", [] { return plan_call([](const auto& d) { Permute(d, {.count = n}); }); }},
       {"keys", [] { return sort_call({.keys = random_numbers(n)}); }},
       {"keys_apart", [] { return sort_call({.in_place = false, .keys = random_numbers(n)}); }},
       {"floats", [] { return sort_call({.key = KeyType::f64, .keys = random_numbers(n)}); }},

@@ -34,7 +34,8 @@ class SORTIUM_API Plan {
  public:
   // Checks the problem, selects algorithm and parameters, and builds the kernels: tens of
   // milliseconds if the cache has them, else up to seconds. Allocates no device memory. Throws
-  // Error: invalid_argument, not_found (algorithm), unsupported (by the device), build_failed.
+  // Error: invalid_argument, not_found (algorithm), unsupported (by the device), build_failed,
+  // out_of_memory (of the host).
   Plan(std::shared_ptr<Device> device, const Problem& problem, const Method& method = {});
   Plan(Plan&&) noexcept;
   Plan& operator=(Plan&&) noexcept;

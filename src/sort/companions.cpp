@@ -96,6 +96,19 @@ struct OperationPlan::Impl {
   std::shared_ptr<Module> module;
 };
 
+namespace {
+
+// Makes the implementation of the plan `name`.
+template <class Impl, class... Arguments>
+std::unique_ptr<Impl> make(std::string_view name, std::shared_ptr<Device> device,
+                           const Problem& problem, const Arguments&... arguments) try {
+  return std::make_unique<Impl>(std::move(device), problem, arguments...);
+} catch (const std::bad_alloc&) {
+  throw_out_of_memory(name, operand_bytes(problem));
+}
+
+}  // namespace
+
 OperationPlan::OperationPlan(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 OperationPlan::OperationPlan(OperationPlan&&) noexcept = default;
 OperationPlan& OperationPlan::operator=(OperationPlan&&) noexcept = default;
@@ -225,7 +238,7 @@ std::uint64_t groups_for(const Impl& impl, std::uint64_t count) {
 }  // namespace
 
 IsSortedPlan::IsSortedPlan(std::shared_ptr<Device> device, const Problem& problem)
-    : OperationPlan(std::make_unique<IsSortedImpl>(std::move(device), problem)) {}
+    : OperationPlan(make<IsSortedImpl>("IsSortedPlan", std::move(device), problem)) {}
 
 void IsSortedPlan::run(Queue& queue, const Operands& o) const {
   const auto& m = as<IsSortedImpl>(impl_);
@@ -252,7 +265,7 @@ void IsSortedPlan::run(Queue& queue, const Operands& o) const {
 
 UniquePlan::UniquePlan(std::shared_ptr<Device> device, const Problem& problem,
                        unsigned length_bytes)
-    : OperationPlan(std::make_unique<UniqueImpl>(std::move(device), problem, length_bytes)) {}
+    : OperationPlan(make<UniqueImpl>("UniquePlan", std::move(device), problem, length_bytes)) {}
 
 namespace {
 
@@ -312,7 +325,7 @@ void UniquePlan::run(Queue& queue, const Operands& o) const {
 }
 
 MergePlan::MergePlan(std::shared_ptr<Device> device, const Problem& problem, std::uint64_t a_count)
-    : OperationPlan(std::make_unique<MergeImpl>(std::move(device), problem, a_count)) {}
+    : OperationPlan(make<MergeImpl>("MergePlan", std::move(device), problem, a_count)) {}
 
 void MergePlan::run(Queue& queue, const Operands& o) const {
   const auto& m = as<MergeImpl>(impl_);
@@ -344,7 +357,7 @@ void MergePlan::run(Queue& queue, const Operands& o) const {
 
 SearchPlan::SearchPlan(std::shared_ptr<Device> device, const Problem& problem,
                        std::uint64_t needles, Bound bound)
-    : OperationPlan(std::make_unique<SearchImpl>(std::move(device), problem, needles, bound)) {}
+    : OperationPlan(make<SearchImpl>("SearchPlan", std::move(device), problem, needles, bound)) {}
 
 void SearchPlan::run(Queue& queue, const Operands& o) const {
   const auto& m = as<SearchImpl>(impl_);
@@ -369,7 +382,7 @@ void SearchPlan::run(Queue& queue, const Operands& o) const {
 
 NthElementPlan::NthElementPlan(std::shared_ptr<Device> device, const Problem& problem,
                                std::uint64_t n)
-    : OperationPlan(std::make_unique<NthElementImpl>(std::move(device), problem, n)) {}
+    : OperationPlan(make<NthElementImpl>("NthElementPlan", std::move(device), problem, n)) {}
 
 void NthElementPlan::run(Queue& queue, const Operands& o) const {
   const auto& m = as<NthElementImpl>(impl_);

@@ -7,6 +7,7 @@
 #include "../kernels/kernels.hpp"
 #include "element_loops.hpp"
 #include "embedded.hpp"
+#include "out_of_memory.hpp"
 #include "records.hpp"
 #include "validate.hpp"
 
@@ -134,10 +135,12 @@ void Mover::enqueue(Queue& queue, Memory in, Memory positions, Memory out,
                 problem_.direction == Direction::gather ? "gather" : "scatter"});
 }
 
-Permute::Permute(std::shared_ptr<Device> device, const PermuteProblem& problem)
+Permute::Permute(std::shared_ptr<Device> device, const PermuteProblem& problem) try
     : device_(std::move(device)), problem_(problem) {
   validate_permute_problem(problem_);
   mover_ = std::make_unique<Mover>(*device_, problem_);
+} catch (const std::bad_alloc&) {
+  throw_out_of_memory("Permute", problem.count * problem.element_bytes);
 }
 
 Permute::Permute(Permute&&) noexcept = default;

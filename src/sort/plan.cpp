@@ -4,6 +4,7 @@
 #include <sortium/plan.hpp>
 
 #include "../algorithms/algorithm.hpp"
+#include "out_of_memory.hpp"
 #include "profiled.hpp"
 #include "self_test.hpp"
 #include "validate.hpp"
@@ -15,10 +16,6 @@ namespace {
 [[noreturn]] void refuse(const std::string& message) {
   throw Error(ErrorCode::invalid_argument, message);
 }
-
-}  // namespace
-
-namespace {
 
 Planned plan(const Problem& problem, const Capabilities& capabilities, const Method& method,
              const std::vector<const Algorithm*>& except = {}) {
@@ -83,7 +80,7 @@ std::vector<AlgorithmInfo> algorithms() {
   return out;
 }
 
-Plan::Plan(std::shared_ptr<Device> device, const Problem& problem, const Method& method)
+Plan::Plan(std::shared_ptr<Device> device, const Problem& problem, const Method& method) try
     : device_(std::move(device)), problem_(problem) {
   const auto& found = capabilities(*device_);
   auto planned = plan_judged(problem, found, method, [&](const Planned& p) -> std::string {
@@ -98,8 +95,9 @@ Plan::Plan(std::shared_ptr<Device> device, const Problem& problem, const Method&
   });
   algorithm_ = &planned.algorithm->info();
   sorter_ = std::move(planned.sorter);
+} catch (const std::bad_alloc&) {
+  throw_out_of_memory("Plan", operand_bytes(problem));
 }
-
 Plan::Plan(Plan&&) noexcept = default;
 Plan& Plan::operator=(Plan&&) noexcept = default;
 Plan::~Plan() = default;

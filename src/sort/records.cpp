@@ -6,6 +6,7 @@
 #include "../kernels/kernels.hpp"
 #include "element_loops.hpp"
 #include "embedded.hpp"
+#include "out_of_memory.hpp"
 #include "profiled.hpp"
 #include "record_steps.hpp"
 
@@ -176,9 +177,18 @@ struct RecordPlan::Implementation {
   std::vector<Mover> gathers;
 };
 
+std::uint64_t column_bytes(const RecordProblem& problem) {
+  std::uint64_t bytes = 0;
+  for (const auto& c : problem.columns) bytes += problem.count * c.bytes;
+  return bytes;
+}
+
 RecordPlan::RecordPlan(std::shared_ptr<Device> device, const RecordProblem& problem,
-                       const Method& method)
-    : it_(std::make_unique<Implementation>(std::move(device), problem, method)) {}
+                       const Method& method) try
+    : it_(std::make_unique<Implementation>(std::move(device), problem, method)) {
+} catch (const std::bad_alloc&) {
+  throw_out_of_memory("RecordPlan", column_bytes(problem));
+}
 RecordPlan::RecordPlan(RecordPlan&&) noexcept = default;
 RecordPlan& RecordPlan::operator=(RecordPlan&&) noexcept = default;
 RecordPlan::~RecordPlan() = default;

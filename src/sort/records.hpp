@@ -13,6 +13,9 @@ void validate_permute_problem(const PermuteProblem& problem);
 void validate_record_operands(const RecordProblem& problem, const RecordOperands& operands,
                               std::uint64_t scratch_bytes, Space space);
 
+// Returns the bytes of all columns.
+[[nodiscard]] std::uint64_t column_bytes(const RecordProblem& problem);
+
 // Which positions a Mover uses.
 struct Places {
   enum class Kind : std::uint8_t {

@@ -23,12 +23,6 @@ namespace {
   throw Error(ErrorCode::invalid_argument, message);
 }
 
-std::uint64_t column_bytes(const RecordProblem& problem) {
-  std::uint64_t bytes = 0;
-  for (const auto& c : problem.columns) bytes += problem.count * c.bytes;
-  return bytes;
-}
-
 // Returns the array that receives column `c`; nullptr if the column is not moved.
 void* output_of(const RecordProblem& problem, const RecordHostOperands& o, std::size_t c) {
   switch (problem.columns[c].moved) {

@@ -17,9 +17,11 @@ struct Entry {
   std::string algorithm;
   unsigned key_bytes = 4;
   unsigned value_bytes = 0;  // 0: keys alone
-  unsigned log2_count = 0;   // of the measured problem; applies from half to twice this count
-  std::string parameters;    // "name=value,…"
-  double gain = 1;           // time with the default parameters / time with these
+  // Of the measured problem, rounded down. The entry applies from 2^(log2_count - 1) records to
+  // below 2^(log2_count + 2).
+  unsigned log2_count = 0;
+  std::string parameters;  // "name=value,…"
+  double gain = 1;         // time with the default parameters / time with these
 };
 
 // Reads a tuning file: {"tuned": [{…}, …]}; the members of an entry are those of Entry. `origin`

@@ -3,9 +3,9 @@
 // encoding instead; the encodings that kernels share are at the end of this file.
 // tests/key_order_test.cpp compares every encoding with this definition.
 //
-// A key is its raw bits in the low bits of a u64. order_of_key() maps it to its *order*: an
-// unsigned number with as many bits. A key with a smaller order sorts first; keys with equal orders
-// tie.
+// A key is its raw bits in the low bits of a u64. order_of_key() maps it to its order
+// bits, here its *order* for short: an unsigned number with as many bits. A key with a smaller
+// order sorts first; keys with equal orders tie.
 //
 //   unsigned     the order is the key itself;
 //   signed       the sign bit is inverted (two's complement);
