@@ -7,23 +7,13 @@
 //   SORTIUM_AMD_RESOURCES=FILE   append a line for each kernel: chip, kernel, vector registers,
 //                                bytes of private memory of a work-item, bytes of local memory,
 //                                waves of a SIMD unit
-#include <unistd.h>
-
 #include <cstdio>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 
+#include "compiler_files.hpp"
 #include "compiling_device.hpp"
 
 namespace sortium::test {
 namespace {
-
-std::string environment(const char* name, const char* otherwise) {
-  const char* value = std::getenv(name);
-  return value ? value : otherwise;
-}
 
 struct Chip {
   const char* name;
@@ -52,8 +42,7 @@ class AmdCompiler final : public CompilingDevice {
 
  protected:
   std::vector<std::byte> machine_code(const std::string& source) override {
-    const Scratch scratch;
-    std::ofstream(scratch.source) << source;
+    const CompilerFiles files(source);
     const std::string command = fmt::format(
         "{} -x cl -cl-std=CL2.0 -D__OPENCL_VERSION__=200 -target amdgcn-amd-amdhsa -mcpu={} -O3 "
         "-Xclang "
@@ -61,34 +50,17 @@ class AmdCompiler final : public CompilingDevice {
         "--rocm-device-lib-path={} -o {} {} >{} 2>&1",
         environment("SORTIUM_AMD_CLANG", "clang-15"), chip_.name,
         environment("SORTIUM_AMD_LIBRARIES", "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode"),
-        scratch.code.string(), scratch.source.string(), scratch.log.string());
+        files.code.string(), files.source.string(), files.log.string());
     const int status = std::system(command.c_str());
-    const auto log = contents(scratch.log);
+    const auto log = CompilerFiles::contents(files.log);
     if (status != 0)
       throw Error(ErrorCode::build_failed, fmt::format("{} refused a kernel", command), log);
     note_resources(log);
-    const auto code = contents(scratch.code);
-    const auto bytes = std::as_bytes(std::span(code));
-    return {bytes.begin(), bytes.end()};
+    return files.machine_code();
   }
   std::string symbol_of(const std::string& kernel) const override { return kernel + ".kd"; }
 
  private:
-  struct Scratch {
-    std::filesystem::path folder = [] {
-      std::string name = (std::filesystem::temp_directory_path() / "sortium-amd-XXXXXX").string();
-      if (!mkdtemp(name.data())) throw std::runtime_error("cannot make " + name);
-      return name;
-    }();
-    std::filesystem::path source = folder / "kernel.cl", code = folder / "kernel.elf",
-                          log = folder / "log";
-    ~Scratch() { std::filesystem::remove_all(folder); }
-  };
-  static std::string contents(const std::filesystem::path& file) {
-    std::ifstream in(file, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
-
   // Reads the compiler's remarks on each kernel. A kernel must fit the local memory that it was
   // planned for.
   void note_resources(const std::string& log) const {

@@ -146,10 +146,10 @@ const std::vector<Case>& cases() {
       {"plan", [] { return plan_call([](const auto& d) { Plan(d, {.count = n}); }); }},
       {"record_plan",
        [] {
-         return plan_call([](const auto& d) {
-           RecordPlan(
-               d, {.count = n, .columns = {{4, Moved::in_place}}, .key = {{0, 0, KeyType::u32}}});
-         });
+         const RecordProblem problem{.count = n,
+                                     .columns = {{4, Moved::in_place}, {8, Moved::in_place}},
+                                     .key = {{0, 0, KeyType::u32}, {1, 0, KeyType::f64}}};
+         return plan_call([problem](const auto& d) { RecordPlan(d, problem); });
        }},
       {"is_sorted_plan",
        [] { return plan_call([](const auto& d) { IsSortedPlan(d, {.count = n}); }); }},
