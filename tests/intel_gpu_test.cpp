@@ -2,8 +2,7 @@
 // compiler (ocloc, in Debian's package intel-opencl-icd). No kernel runs. The compiler is that of
 // Intel's driver.
 //
-//   SORTIUM_OCLOC=COMMAND          the compiler (default: ocloc)
-//   SORTIUM_OCLOC_SPILLS=FILE      append what the compiler says about spilled registers
+//   SORTIUM_OCLOC=COMMAND    the compiler (default: ocloc)
 #include <cstdio>
 
 #include "compiler_files.hpp"
@@ -51,8 +50,6 @@ class IntelCompiler final : public CompilingDevice {
     const auto log = CompilerFiles::contents(files.log);
     if (status != 0)
       throw Error(ErrorCode::build_failed, fmt::format("{} refused a kernel", command), log);
-    if (const char* path = std::getenv("SORTIUM_OCLOC_SPILLS"); path != nullptr && !log.empty())
-      std::ofstream(path, std::ios::app) << target_.chip << ": " << log;
     return files.machine_code();
   }
   std::string symbol_of(const std::string& kernel) const override { return kernel; }
