@@ -40,7 +40,9 @@ std::optional<int> floor_of(const std::string& path) {
       header({"capabilities.hpp"}))
     return 2;
   if (in("src/algorithms/")) return 3;
-  if (in("src/sort/") || in("src/c/") || in("src/distributed/") || in("include/sortium/")) return 4;
+  if (in("src/sort/") || in("src/files/") || in("src/c/") || in("src/distributed/") ||
+      in("include/sortium/"))
+    return 4;
   if (in("apps/") || in("python/") || in("tests/") || in("bench/")) return 5;
   return std::nullopt;
 }

@@ -24,37 +24,64 @@ class Stages {
   // j may use slot j % count of every resource. Returns after all threads have ended, and throws
   // what a stage throws: then no stage begins another job.
   static void run(std::uint64_t jobs, const std::array<Stage, count>& stages) {
+    const First first = [&](std::uint64_t job) { return job < jobs && (stages[0](job), true); };
+    run(first, stages[1], stages[2]);
+  }
+  // The same where the number of jobs is not known before: the first stage returns false if there
+  // is no such job. It runs in the calling thread.
+  using First = std::function<bool(std::uint64_t job)>;
+  static void run(const First& first, const Stage& second, const Stage& third) {
     Stages all;
+    const std::array<const Stage*, count> stages{nullptr, &second, &third};
     std::array<std::thread, count - 1> others;
     for (std::size_t s = 1; s < count; ++s) try {
-        others[s - 1] = std::thread([&, s] { all.work(s, jobs, stages[s]); });
+        others[s - 1] = std::thread([&, s] { all.work(s, *stages[s]); });
       } catch (const std::system_error&) {
         all.error_ = std::make_exception_ptr(
             Error(ErrorCode::out_of_memory, "the system can start no more threads"));
       }
-    all.work(0, jobs, stages[0]);
+    all.begin(first);
     for (auto& other : others)
       if (other.joinable()) other.join();
     if (all.error_) std::rethrow_exception(all.error_);
   }
 
  private:
-  void work(std::size_t stage, std::uint64_t jobs, const Stage& call) try {
-    for (std::uint64_t job = 0; job < jobs; ++job) {
-      {
-        std::unique_lock lock(mutex_);
-        changed_.wait(lock, [&] {
-          return error_ || (stage == 0 ? job < ended_[count - 1] + count : job < ended_[stage - 1]);
-        });
-        if (error_) return;
-      }
-      call(job);
-      const std::lock_guard lock(mutex_);
-      ended_[stage] = job + 1;
-      changed_.notify_all();
+  // The first stage.
+  void begin(const First& first) try {
+    for (std::uint64_t job = 0; wait([&] { return job < ended_[count - 1] + count; }); ++job) {
+      if (!first(job)) return finish(job);
+      end(0, job);
     }
   } catch (...) {
     fail();
+  }
+  // The others.
+  void work(std::size_t stage, const Stage& call) try {
+    for (std::uint64_t job = 0;; ++job) {
+      if (!wait([&] { return job < ended_[stage - 1] || job == jobs_; }) || job == jobs_) return;
+      call(job);
+      end(stage, job);
+    }
+  } catch (...) {
+    fail();
+  }
+  // Waits until ready() is true. Returns false if a stage has failed.
+  template <class Ready>
+  [[nodiscard]] bool wait(const Ready& ready) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return error_ || ready(); });
+    return !error_;
+  }
+  void end(std::size_t stage, std::uint64_t job) {
+    const std::lock_guard lock(mutex_);
+    ended_[stage] = job + 1;
+    changed_.notify_all();
+  }
+  void finish(std::uint64_t jobs) {
+    const std::lock_guard lock(mutex_);
+    jobs_ = jobs;
+    changed_.notify_all();
   }
   void fail() {
     const std::lock_guard lock(mutex_);
@@ -65,6 +92,7 @@ class Stages {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::array<std::uint64_t, count> ended_{};  // jobs that each stage has ended
+  std::uint64_t jobs_ = ~std::uint64_t{0};    // set when the first stage has found no more
   std::exception_ptr error_;
 };
 

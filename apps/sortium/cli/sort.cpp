@@ -15,6 +15,7 @@
 #include "cli/command.hpp"
 #include "cli/common.hpp"
 #include "cli/distributed.hpp"
+#include "cli/external.hpp"
 #include "cli/progress.hpp"
 #include "cli/records.hpp"
 #include "cli/stop.hpp"
@@ -323,6 +324,7 @@ class FileSort {
 
 int sort(const SortOptions& options) {
   if (options.distributed) return sort_distributed(options);
+  if (!options.memory.empty()) return sort_external(options);
   if (options.are_records()) return sort_records(options);
   check_sort_usage(options);
   remove_temporaries_on_signals();
@@ -346,6 +348,7 @@ constexpr const char* sort_footer = R"(Examples:
   sortium sort particles.npy -o out.npy --by mass:desc:nan-first,id
   sortium sort lines.bin -o out.bin --record 100 --key 'bytes[0:10]'
   sortium sort hits.bin -o order.npy --argsort --record 24 --key f32@12:desc,u16@4
+  sortium sort big.bin --type u64 -o out.bin --memory 8G --temp /disk1,/disk2
   mpirun -n 4 sortium sort keys.npy -o out.npy --distributed      in four processes
 
 Files: a .npy file, recognised by its name or its first bytes, must be 1-D, with integers of 1 to 8
@@ -423,6 +426,23 @@ void add_run_options(CLI::App& command, SortOptions& s) {
   command.add_flag("--quiet", s.quiet, "Print neither progress nor summary");
 }
 
+void add_external_options(CLI::App& command, SortOptions& s) {
+  auto* const memory =
+      command
+          .add_option(
+              "--memory", s.memory,
+              "Most memory that the program may use: 500M, 8G, 2^33. A file that needs more "
+              "is sorted in runs, which are written to temporary files and merged")
+          ->type_name("SIZE");
+  command
+      .add_option("--temp", s.temporary_directories,
+                  "Directories for the temporary files, best on different disks; the output's "
+                  "directory if it is not given")
+      ->delimiter(',')
+      ->needs(memory)
+      ->type_name("DIR,...");
+}
+
 void add_distributed_options(CLI::App& command, SortOptions& s) {
   auto* const distributed = command.add_flag(
       "--distributed", s.distributed,
@@ -461,6 +481,7 @@ void add_sort(CLI::App& cli, Action& action) {
   command->add_flag("--descending", o->descending, "Descending order (NaN still come last)");
   add_record_options(*command, *o);
   add_segment_options(*command, *o);
+  add_external_options(*command, *o);
   add_distributed_options(*command, *o);
   command->footer(sort_footer);
   command->callback([o, &action] { action = [o] { return sort(*o); }; });

@@ -19,6 +19,8 @@ struct SortOptions : KeyOptions {
   std::string device, algorithm = "auto", parameters;
   std::uint64_t max_scratch_bytes = 0;  // 0: no limit
   std::uint64_t max_device_bytes = 0;   // 0: 7/8 of what is free
+  std::string memory;                   // "8G"; empty: the whole file is read into memory
+  std::vector<std::string> temporary_directories;  // for sorts with `memory`
   bool verify = false, quiet = false;
   bool distributed = false;
   double timeout = 600;  // seconds that a process waits for the others

@@ -31,18 +31,6 @@ constexpr char native_order = std::endian::native == std::endian::little ? '<' :
   throw Failure(exit_usage, fmt::format("cannot read {}: {}", input.name(), why));
 }
 
-void swap_bytes(std::byte* data, unsigned width, std::uint64_t count) {
-  with_word(width, [&](auto word) {
-    for (std::uint64_t i = 0; i < count; ++i) {
-      std::memcpy(&word, data + i * sizeof word, sizeof word);
-      if constexpr (sizeof word == 2) word = __builtin_bswap16(word);
-      if constexpr (sizeof word == 4) word = __builtin_bswap32(word);
-      if constexpr (sizeof word == 8) word = __builtin_bswap64(word);
-      std::memcpy(data + i * sizeof word, &word, sizeof word);
-    }
-  });
-}
-
 // Waits until a non-blocking descriptor can be read. Some parent processes make a pipe
 // non-blocking.
 void wait_to_read(int fd) {
@@ -88,44 +76,59 @@ void read_share(Input& input, std::uint64_t total, const Share& share, Column& c
       input.part(share.begin(total) * column.width, column.count * column.width, progress);
 }
 
-Column read_npy(Input& input, const NpyHeader& header, const Share& share, Progress& progress) {
+// The column of an .npy file, without its records.
+Column column_of(const NpyHeader& header) {
   Column column;
   column.kind = Kind::npy;
   column.descr = header.descr;
   column.width = header.item_bytes();
   column.total = column.count = header.count;
-  if (share.is_all()) column.data = input.rest(progress);
-  const std::uint64_t bytes = share.is_all() ? column.data.size() : input.left();
-  // Divide, because the header's count times the width may not fit in 64 bits.
-  const std::uint64_t have = bytes / column.width;
-  if (have < column.count)
-    refuse(input,
-           fmt::format("it is truncated: its header promises {} records of {} bytes, it has {}",
-                       column.count, column.width, have));
-  if (have > column.count || bytes % column.width != 0)
-    refuse(input, fmt::format("{} bytes follow its {} records", bytes - column.count * column.width,
-                              column.count));
-  if (!share.is_all()) read_share(input, header.count, share, column, progress);
   return column;
 }
 
-Column read_raw(Input& input, std::string descr, unsigned width, const Share& share,
-                Progress& progress) {
+// The column of a raw file, without its records.
+Column raw_column(std::string descr, unsigned width) {
   Column column;
   column.descr = std::move(descr);
   column.width = width;
-  if (share.is_all()) column.data = input.rest(progress);
-  const std::uint64_t bytes = share.is_all() ? column.data.size() : input.left();
-  column.total = column.count = bytes / width;
-  if (bytes % width != 0)
-    refuse(input,
-           fmt::format("it is truncated: its {} bytes are not a multiple of {}", bytes, width));
-  if (!share.is_all()) read_share(input, column.total, share, column, progress);
   return column;
 }
 
-Keys read_npy_keys(Input& input, std::optional<KeyType> type, const Share& share,
-                   Progress& progress) {
+// Compares the bytes behind the header with the header's number of records, `count`.
+void check_npy_length(const Input& input, const Column& column, std::uint64_t count,
+                      std::uint64_t bytes) {
+  // Divide, because the header's count times the width may not fit in 64 bits.
+  const std::uint64_t have = bytes / column.width;
+  if (have < count)
+    refuse(input,
+           fmt::format("it is truncated: its header promises {} records of {} bytes, it has {}",
+                       count, column.width, have));
+  if (have > count || bytes % column.width != 0)
+    refuse(input,
+           fmt::format("{} bytes follow its {} records", bytes - count * column.width, count));
+}
+
+void check_raw_length(const Input& input, const Column& column, std::uint64_t bytes) {
+  if (bytes % column.width != 0)
+    refuse(input, fmt::format("it is truncated: its {} bytes are not a multiple of {}", bytes,
+                              column.width));
+}
+
+// Reads the share of an .npy or raw file's records that follow what has been read.
+void load(Input& input, const Share& share, Column& column, Progress& progress) {
+  if (share.is_all()) column.data = input.rest(progress);
+  const std::uint64_t bytes = share.is_all() ? column.data.size() : input.left();
+  if (column.kind == Kind::npy) {
+    check_npy_length(input, column, column.total, bytes);
+  } else {
+    check_raw_length(input, column, bytes);
+    column.total = column.count = bytes / column.width;
+  }
+  if (!share.is_all()) read_share(input, column.total, share, column, progress);
+}
+
+// Each returns the column of a file, without its records, and reads an .npy file's header.
+Keys identify_npy_keys(Input& input, std::optional<KeyType> type) {
   if (type && descr_of(*type).empty())
     refuse(input, fmt::format("it is an .npy file, and NumPy has no name for {}, as --type says",
                               sortium::info(*type).name));
@@ -140,29 +143,84 @@ Keys read_npy_keys(Input& input, std::optional<KeyType> type, const Share& share
     refuse(input, fmt::format("its records are {}, not {} as --type says",
                               sortium::info(*found).name, sortium::info(*type).name));
   Keys keys;
-  static_cast<Column&>(keys) = read_npy(input, header, share, progress);
+  static_cast<Column&>(keys) = column_of(header);
   keys.type = *found;
   keys.swapped = header.swapped();
-  if (keys.swapped) swap_bytes(keys.data.data(), keys.width, keys.count);
   return keys;
 }
 
-Keys read_text_keys(Input& input, KeyType type, Progress& progress) {
+Keys identify_keys(Input& input, bool text, std::optional<KeyType> type, Progress& progress) {
+  const Kind kind = input.kind(text, progress);
+  if (kind == Kind::npy) return identify_npy_keys(input, type);
+  if (!type)
+    throw Failure(
+        exit_usage,
+        fmt::format("{} is {}: --type is needed (one of {}), as only an .npy file names "
+                    "its own",
+                    input.name(), kind == Kind::text ? "text" : "raw binary", key_type_names()));
+  Keys keys;
+  static_cast<Column&>(keys) = raw_column(descr_of(*type), sortium::info(*type).bytes);
+  keys.kind = kind;
+  keys.type = *type;
+  return keys;
+}
+
+Column identify_values(Input& input, std::optional<unsigned> bytes, Progress& progress) {
+  if (input.kind(false, progress) == Kind::npy) {
+    const NpyHeader header = read_npy_header(input);
+    const unsigned width = header.item_bytes();
+    if (width < 1 || width > max_record_bytes)
+      refuse(input,
+             fmt::format("its dtype is '{}'; values may be of any plain type of 1 to {} bytes",
+                         printable(header.descr), max_record_bytes));
+    if (bytes && *bytes != width)
+      refuse(input,
+             fmt::format("its records have {} bytes, not {} as --value-bytes says", width, *bytes));
+    return column_of(header);
+  }
+  if (!bytes)
+    throw Failure(exit_usage,
+                  fmt::format("--values {} is raw binary: --value-bytes is needed (1 to {})",
+                              input.name(), max_record_bytes));
+  return raw_column(descr_of_bytes(*bytes), *bytes);
+}
+
+Column identify_records(Input& input, std::optional<unsigned> bytes, std::vector<NpyField>& fields,
+                        Progress& progress) {
+  if (input.kind(false, progress) != Kind::npy) {
+    if (!bytes)
+      refuse(input,
+             "it is not an .npy file, so its fields have no names for --by; --record and --key say "
+             "what a raw record is");
+    return raw_column(fmt::format("|V{}", *bytes), *bytes);
+  }
+  if (bytes)
+    refuse(input,
+           fmt::format("it is no raw file, as --record {} says, but an .npy file; --by names "
+                       "the fields of its key",
+                       *bytes));
+  const NpyHeader header = read_npy_header(input);
+  fields = header.fields;
+  if (fields.empty())
+    refuse(input,
+           fmt::format("its dtype is '{}', which has no fields; --by is for records that have",
+                       printable(header.descr)));
+  if (header.item_bytes() > max_record_bytes)
+    refuse(input, fmt::format("its records have {} bytes; up to {} can be sorted",
+                              header.item_bytes(), max_record_bytes));
+  return column_of(header);
+}
+
+void load_text(Input& input, Keys& keys, Progress& progress) {
   const Bytes lines = input.rest(progress);
   progress.phase("parsing " + input.name(), lines.size());
-  Keys keys;
-  keys.kind = Kind::text;
-  keys.type = type;
-  keys.descr = descr_of(type);
-  keys.width = sortium::info(type).bytes;
   try {
-    keys.data =
-        parse_text({reinterpret_cast<const char*>(lines.data()), lines.size()}, type, progress);
+    keys.data = parse_text({reinterpret_cast<const char*>(lines.data()), lines.size()}, keys.type,
+                           progress);
   } catch (const Failure& failure) {
     refuse(input, failure.what());
   }
   keys.total = keys.count = keys.data.size() / keys.width;
-  return keys;
 }
 
 void check_offsets(const Input& input, const Column& offsets, std::uint64_t count) {
@@ -304,6 +362,18 @@ Kind kind_of(const std::string& path, bool text, const std::string& in, const Co
   return kind_of(path, text);
 }
 
+void swap_bytes(std::byte* data, unsigned width, std::uint64_t count) {
+  with_word(width, [&](auto word) {
+    for (std::uint64_t i = 0; i < count; ++i) {
+      std::memcpy(&word, data + i * sizeof word, sizeof word);
+      if constexpr (sizeof word == 2) word = __builtin_bswap16(word);
+      if constexpr (sizeof word == 4) word = __builtin_bswap32(word);
+      if constexpr (sizeof word == 8) word = __builtin_bswap64(word);
+      std::memcpy(data + i * sizeof word, &word, sizeof word);
+    }
+  });
+}
+
 Column Column::make(std::string descr, unsigned width, std::uint64_t count) {
   return {std::move(descr), width, count, false, Bytes(count * width), Kind::raw, count};
 }
@@ -336,69 +406,30 @@ void check_npy_can_hold(const std::string& path, KeyType type) {
 Keys read_keys(const std::string& path, bool text, std::optional<KeyType> type, Progress& progress,
                const Share& share) {
   Input input(path);
-  const Kind kind = input.kind(text, progress);
-  if (kind == Kind::npy) return read_npy_keys(input, type, share, progress);
-  if (!type)
-    throw Failure(
-        exit_usage,
-        fmt::format("{} is {}: --type is needed (one of {}), as only an .npy file names "
-                    "its own",
-                    input.name(), kind == Kind::text ? "text" : "raw binary", key_type_names()));
-  if (kind == Kind::text) return read_text_keys(input, *type, progress);
-  Keys keys;
-  static_cast<Column&>(keys) =
-      read_raw(input, descr_of(*type), sortium::info(*type).bytes, share, progress);
-  keys.type = *type;
+  Keys keys = identify_keys(input, text, type, progress);
+  if (keys.kind == Kind::text) {
+    load_text(input, keys, progress);
+  } else {
+    load(input, share, keys, progress);
+    if (keys.swapped) swap_bytes(keys.data.data(), keys.width, keys.count);
+  }
   return keys;
 }
 
 Column read_values(const std::string& path, std::optional<unsigned> bytes, Progress& progress,
                    const Share& share) {
   Input input(path);
-  if (input.kind(false, progress) == Kind::npy) {
-    const NpyHeader header = read_npy_header(input);
-    const unsigned width = header.item_bytes();
-    if (width < 1 || width > max_record_bytes)
-      refuse(input,
-             fmt::format("its dtype is '{}'; values may be of any plain type of 1 to {} bytes",
-                         printable(header.descr), max_record_bytes));
-    if (bytes && *bytes != width)
-      refuse(input,
-             fmt::format("its records have {} bytes, not {} as --value-bytes says", width, *bytes));
-    return read_npy(input, header, share, progress);
-  }
-  if (!bytes)
-    throw Failure(exit_usage,
-                  fmt::format("--values {} is raw binary: --value-bytes is needed (1 to {})",
-                              input.name(), max_record_bytes));
-  return read_raw(input, descr_of_bytes(*bytes), *bytes, share, progress);
+  Column values = identify_values(input, bytes, progress);
+  load(input, share, values, progress);
+  return values;
 }
 
 Column read_records(const std::string& path, std::optional<unsigned> bytes,
                     std::vector<NpyField>& fields, Progress& progress, const Share& share) {
   Input input(path);
-  if (input.kind(false, progress) != Kind::npy) {
-    if (!bytes)
-      refuse(input,
-             "it is not an .npy file, so its fields have no names for --by; --record and --key say "
-             "what a raw record is");
-    return read_raw(input, fmt::format("|V{}", *bytes), *bytes, share, progress);
-  }
-  if (bytes)
-    refuse(input,
-           fmt::format("it is no raw file, as --record {} says, but an .npy file; --by names "
-                       "the fields of its key",
-                       *bytes));
-  const NpyHeader header = read_npy_header(input);
-  fields = header.fields;
-  if (fields.empty())
-    refuse(input,
-           fmt::format("its dtype is '{}', which has no fields; --by is for records that have",
-                       printable(header.descr)));
-  if (header.item_bytes() > max_record_bytes)
-    refuse(input, fmt::format("its records have {} bytes; up to {} can be sorted",
-                              header.item_bytes(), max_record_bytes));
-  return read_npy(input, header, share, progress);
+  Column records = identify_records(input, bytes, fields, progress);
+  load(input, share, records, progress);
+  return records;
 }
 
 Column read_offsets(const std::string& path, std::optional<unsigned> bytes, std::uint64_t count,
@@ -413,20 +444,134 @@ Column read_offsets(const std::string& path, std::optional<unsigned> bytes, std:
              fmt::format(
                  "its dtype is '{}'; offsets of segments may be u4 and u8, in either byte order",
                  printable(header.descr)));
-    offsets = read_npy(input, header, {}, progress);
+    offsets = column_of(header);
+    load(input, {}, offsets, progress);
     if (header.swapped()) swap_bytes(offsets.data.data(), offsets.width, offsets.count);
   } else if (!bytes) {
     throw Failure(exit_usage,
                   fmt::format("--segments {} is raw binary: --offset-bytes is needed (4 or 8)",
                               input.name()));
   } else {
-    offsets = read_raw(input, descr_of_bytes(*bytes), *bytes, {}, progress);
+    offsets = raw_column(descr_of_bytes(*bytes), *bytes);
+    load(input, {}, offsets, progress);
   }
   if (bytes && *bytes != offsets.width)
     refuse(input, fmt::format("its offsets have {} bytes, not {} as --offset-bytes says",
                               offsets.width, *bytes));
   check_offsets(input, offsets, count);
   return offsets;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Readers of parts
+// ---------------------------------------------------------------------------------------------
+
+ColumnReader::ColumnReader(const std::string& path) : input_(path) {}
+
+void ColumnReader::identified_as(Keys column) {
+  column_ = std::move(column);
+  if (column_.kind == Kind::npy) known_ = column_.total;
+  if (column_.kind != Kind::text && input_.is_regular()) {
+    check_length(input_.left());
+    known_ = input_.left() / column_.width;
+  }
+  column_.count = column_.total = 0;
+}
+
+void ColumnReader::check_length(std::uint64_t bytes) const {
+  if (column_.kind == Kind::npy) check_npy_length(input_, column_, known_.value(), bytes);
+  if (column_.kind == Kind::raw) check_raw_length(input_, column_, bytes);
+}
+
+std::unique_ptr<ColumnReader> ColumnReader::of_keys(const std::string& path, bool text,
+                                                    std::optional<KeyType> type,
+                                                    Progress& progress) {
+  auto reader = std::make_unique<ColumnReader>(path);
+  reader->identified_as(identify_keys(reader->input_, text, type, progress));
+  return reader;
+}
+
+std::unique_ptr<ColumnReader> ColumnReader::of_values(const std::string& path,
+                                                      std::optional<unsigned> bytes,
+                                                      Progress& progress) {
+  auto reader = std::make_unique<ColumnReader>(path);
+  reader->identified_as({identify_values(reader->input_, bytes, progress)});
+  return reader;
+}
+
+std::unique_ptr<ColumnReader> ColumnReader::of_records(const std::string& path,
+                                                       std::optional<unsigned> bytes,
+                                                       std::vector<NpyField>& fields,
+                                                       Progress& progress) {
+  auto reader = std::make_unique<ColumnReader>(path);
+  reader->identified_as({identify_records(reader->input_, bytes, fields, progress)});
+  return reader;
+}
+
+std::uint64_t ColumnReader::read(void* to, std::uint64_t bytes) {
+  const std::uint64_t wanted =
+      known_ ? std::min(bytes, (*known_ - column_.count) * column_.width) : bytes;
+  const std::uint64_t done =
+      column_.kind == Kind::text ? read_text(to, wanted) : input_.read(to, wanted);
+  if (done < wanted) check_end(done);
+  column_.count += done / column_.width;
+  column_.total = column_.count;
+  if (known_ && column_.count == *known_ && bytes != 0) check_nothing_follows();
+  if (column_.swapped) swap_bytes(static_cast<std::byte*>(to), column_.width, done / column_.width);
+  return done;
+}
+
+// The input has ended after `bytes` more bytes.
+void ColumnReader::check_end(std::uint64_t bytes) const {
+  if (input_.is_regular() && known_) refuse(input_, "it has become shorter while it was read");
+  check_length(column_.count * column_.width + bytes);
+}
+
+void ColumnReader::check_nothing_follows() {
+  std::byte next;
+  if (input_.read(&next, 1) == 0) return;
+  refuse(input_, input_.is_regular() ? "it has become longer while it was read"
+                                     : fmt::format("more bytes follow its {} records", *known_));
+}
+
+// Parses whole lines. Lines without numbers may only be the last ones, so they wait for what
+// follows.
+std::uint64_t ColumnReader::read_text(void* to, std::uint64_t bytes) {
+  std::uint64_t done = 0;
+  while (done < bytes) {
+    if (taken_ == numbers_.size() && !parse_more()) break;
+    const std::uint64_t n = std::min(bytes - done, numbers_.size() - taken_);
+    std::memcpy(static_cast<std::byte*>(to) + done, numbers_.data() + taken_, n);
+    taken_ += n;
+    done += n;
+  }
+  return done;
+}
+
+bool ColumnReader::parse_more() {
+  Progress silent(false);
+  taken_ = 0;
+  numbers_ = Bytes();
+  while (numbers_.size() == 0) {
+    const std::size_t before = lines_.size();
+    lines_.resize(before + chunk);
+    lines_.resize(before + input_.read(lines_.data() + before, chunk));
+    const bool ended = lines_.size() < before + chunk;
+    if (ended && lines_.empty()) return false;
+    const std::size_t last = lines_.find_last_not_of(" \t\r\n");
+    const std::size_t newline = last == lines_.npos ? lines_.npos : lines_.rfind('\n', last);
+    const std::size_t end = ended ? lines_.size() : newline == lines_.npos ? 0 : newline + 1;
+    try {
+      numbers_ =
+          parse_text(std::string_view(lines_).substr(0, end), column_.type, silent, lines_before_);
+    } catch (const Failure& failure) {
+      refuse(input_, failure.what());
+    }
+    lines_before_ += numbers_.size() / column_.width;
+    lines_.erase(0, end);
+    if (ended && numbers_.size() == 0) return false;
+  }
+  return true;
 }
 
 // ---------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <sortium/core.hpp>
 #include <string>
@@ -51,6 +52,7 @@ class Input {
   std::uint64_t read(void* to, std::uint64_t bytes);
   // Reads all that is left.
   [[nodiscard]] Bytes rest(Progress& progress);
+  [[nodiscard]] bool is_regular() const { return is_regular_; }
   // The bytes that are left. Throws Failure if the file is not a regular one.
   [[nodiscard]] std::uint64_t left() const;
   // Reads `bytes` bytes, beginning `skipped` bytes after those that have been read. Throws Failure
@@ -115,6 +117,48 @@ struct Keys : Column {
 [[nodiscard]] Column read_offsets(const std::string& path, std::optional<unsigned> bytes,
                                   std::uint64_t count, Progress& progress);
 
+// Reads the records of a file part by part. Recognises and refuses files as the functions above do.
+class ColumnReader {
+ public:
+  [[nodiscard]] static std::unique_ptr<ColumnReader> of_keys(const std::string& path, bool text,
+                                                             std::optional<sortium::KeyType> type,
+                                                             Progress& progress);
+  [[nodiscard]] static std::unique_ptr<ColumnReader> of_values(const std::string& path,
+                                                               std::optional<unsigned> bytes,
+                                                               Progress& progress);
+  [[nodiscard]] static std::unique_ptr<ColumnReader> of_records(const std::string& path,
+                                                                std::optional<unsigned> bytes,
+                                                                std::vector<NpyField>& fields,
+                                                                Progress& progress);
+  explicit ColumnReader(const std::string& path);
+
+  // The type of the records; `count` and `total` are the records read so far, and `type` is that of
+  // keys. There are no data.
+  [[nodiscard]] const Keys& column() const { return column_; }
+  // The number of records, if it is known before the end.
+  [[nodiscard]] std::optional<std::uint64_t> known_count() const { return known_; }
+  // Reads the next records, in the machine's byte order if they are keys. Returns the bytes: fewer
+  // than asked only at the end. `bytes` is a multiple of the width. Throws Failure, also if the
+  // file has changed its length meanwhile.
+  std::uint64_t read(void* to, std::uint64_t bytes);
+
+ private:
+  void identified_as(Keys column);
+  void check_length(std::uint64_t bytes) const;
+  void check_end(std::uint64_t bytes) const;
+  void check_nothing_follows();
+  std::uint64_t read_text(void* to, std::uint64_t bytes);
+  bool parse_more();
+
+  Input input_;
+  Keys column_;
+  std::optional<std::uint64_t> known_;
+  std::string lines_;        // of text: read, but not yet parsed
+  Bytes numbers_;            // parsed
+  std::uint64_t taken_ = 0;  // bytes of numbers_ that read() has returned
+  std::uint64_t lines_before_ = 0;
+};
+
 // Returns the form in which an output of this name is written: npy by its name; else text if the
 // user says so; else raw.
 [[nodiscard]] Kind kind_of(const std::string& path, bool text);
@@ -129,6 +173,8 @@ void reserve_column(Output& output, Kind kind, const Column& column);
 // Writes the column; text is written as numbers of `type`.
 void write_column(Output& output, Kind kind, const Column& column, sortium::KeyType type,
                   Progress& progress);
+// Reverses the bytes of every element of 1, 2, 4 or 8 bytes.
+void swap_bytes(std::byte* data, unsigned width, std::uint64_t count);
 // Returns what precedes the records of all shares in a file of this form.
 [[nodiscard]] std::string header_of(Kind kind, const Column& column);
 // Writes the column's records, without a header.

@@ -156,7 +156,8 @@ char* print_narrow(char* first, char* last, T number, KeyType type) {
 
 }  // namespace
 
-Bytes parse_text(std::string_view text, KeyType type, Progress& progress) {
+Bytes parse_text(std::string_view text, KeyType type, Progress& progress,
+                 std::uint64_t lines_before) {
   const auto lines = static_cast<std::uint64_t>(std::ranges::count(text, '\n')) + 1;
   return with_type(type, [&](auto zero) {
     using T = decltype(zero);
@@ -176,11 +177,11 @@ Bytes parse_text(std::string_view text, KeyType type, Progress& progress) {
         const bool more = std::any_of(p, end, [](char c) { return c != '\n' && !is_space(c); });
         if (more)
           refuse(
-              count + 1, line,
+              lines_before + count + 1, line,
               fmt::format("is empty; one number of type {} is needed", sortium::info(type).name));
         break;
       }
-      const T number = parse_number<T>(line, count + 1, type);
+      const T number = parse_number<T>(line, lines_before + count + 1, type);
       std::memcpy(out.data() + count * sizeof(T), &number, sizeof(T));
       if (++count % (1 << 16) == 0) {
         progress.advance(static_cast<std::uint64_t>(p - reported));

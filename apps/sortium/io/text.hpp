@@ -11,8 +11,9 @@
 namespace app {
 
 // Returns the numbers of a text, one a line; empty lines may follow the last one. Throws Failure,
-// naming the line, if one is not a number of this type.
-[[nodiscard]] Bytes parse_text(std::string_view text, sortium::KeyType type, Progress& progress);
+// naming the line, if one is not a number of this type. `lines_before` lines precede the text.
+[[nodiscard]] Bytes parse_text(std::string_view text, sortium::KeyType type, Progress& progress,
+                               std::uint64_t lines_before = 0);
 
 // Appends a line for each of `count` keys. Every line reads back to the same value; a NaN keeps
 // only its sign.

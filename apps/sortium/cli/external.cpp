@@ -1,0 +1,310 @@
+#include "cli/external.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <sortium/file.hpp>
+
+#include "cli/records.hpp"
+#include "cli/sort.hpp"
+#include "cli/stop.hpp"
+#include "io/files.hpp"
+#include "io/host_sort.hpp"
+#include "io/output.hpp"
+#include "io/text.hpp"
+
+namespace app {
+
+using sortium::FileProgress;
+using sortium::FileReport;
+using sortium::StreamColumn;
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& message) { throw Failure(exit_usage, message); }
+
+// Parses "500M", "8G", "2^33", "123456789": a number of bytes; K, M, G and T are powers of 1024.
+std::uint64_t parse_memory(const std::string& text) {
+  constexpr std::string_view units = "KMGT";
+  std::string_view digits = text;
+  const bool is_power = digits.starts_with("2^");
+  if (is_power) digits.remove_prefix(2);
+  unsigned shift = 0;
+  if (const auto unit = units.find(digits.empty() ? ' ' : digits.back());
+      unit != units.npos && !is_power) {
+    shift = 10 * static_cast<unsigned>(unit + 1);
+    digits.remove_suffix(1);
+  }
+  std::uint64_t n = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), n);
+  const std::uint64_t most = is_power ? 62 : ~std::uint64_t{0} >> 1 >> shift;
+  if (error != std::errc{} || end != digits.data() + digits.size() || n == 0 || n > most)
+    refuse(fmt::format("--memory '{}' is not a number of bytes, such as 500M, 8G or 2^33", text));
+  return is_power ? std::uint64_t{1} << n : n << shift;
+}
+
+void check_external_usage(const SortOptions& o) {
+  check_sort_usage(o);
+  const std::pair<bool, const char*> excluded[] = {{!o.segments.empty(), "--segments"},
+                                                   {o.verify, "--verify"},
+                                                   {o.max_scratch_bytes != 0, "--max-scratch"},
+                                                   {o.max_device_bytes != 0, "--max-device-bytes"}};
+  for (const auto& [is_set, name] : excluded)
+    if (is_set)
+      refuse(fmt::format("{} and --memory exclude each other{}", name,
+                         o.verify ? ": check the output with 'sortium check'" : ""));
+  if (find_peer(o.algorithm) != nullptr)
+    refuse(fmt::format("--algorithm {}: it sorts only in memory", o.algorithm));
+}
+
+// One output file, which receives its records part by part.
+class ColumnWriter {
+ public:
+  // `like` is the column that is written: its type, and the number of its records when the first
+  // ones arrive. `key` is that of a file of records.
+  ColumnWriter(const std::string& path, bool text, const std::string& in, const Keys& like,
+               std::vector<KeyField> key = {})
+      : output_(path), like_(like), key_(std::move(key)), kind_(kind_of(path, text, in, like)) {
+    std::erase_if(key_, [](const KeyField& field) { return !field.swapped; });
+  }
+
+  [[nodiscard]] Output& output() { return output_; }
+  void reserve(std::uint64_t count) {
+    if (kind_ == Kind::text) return;
+    Column column = header_column();
+    column.total = count;
+    output_.reserve(header_of(kind_, column).size() + count * column.width);
+  }
+  void write(const void* from, std::uint64_t bytes) {
+    write_header();
+    const std::uint64_t step = part_bytes / like_.width * like_.width;
+    for (std::uint64_t done = 0; done < bytes; done += step)
+      write_part(static_cast<const std::byte*>(from) + done, std::min(step, bytes - done));
+  }
+  // For a file without records too.
+  void write_header() {
+    if (begun_) return;
+    begun_ = true;
+    const std::string header = header_of(kind_, header_column());
+    output_.write(header.data(), header.size());
+  }
+
+ private:
+  static constexpr std::uint64_t part_bytes = std::uint64_t{1} << 20;
+
+  [[nodiscard]] Column header_column() const {
+    Column column;
+    column.descr = like_.descr;
+    column.width = like_.width;
+    column.total = like_.total;
+    return column;
+  }
+  void write_part(const std::byte* from, std::uint64_t bytes) {
+    const std::uint64_t count = bytes / like_.width;
+    if (kind_ == Kind::text) {
+      text_.clear();
+      format_text(text_, from, count, like_.type);
+      output_.write(text_.data(), text_.size());
+      return;
+    }
+    const bool swaps = like_.swapped && kind_ == Kind::npy;  // raw files have the machine's order
+    if (swaps || !key_.empty()) {
+      part_.assign(from, from + bytes);
+      if (swaps) swap_bytes(part_.data(), like_.width, count);
+      swap_fields(key_, part_.data(), like_.width, count);
+      from = part_.data();
+    }
+    output_.write(from, bytes);
+  }
+
+  Output output_;
+  const Keys& like_;
+  std::vector<KeyField> key_;  // the fields that the file has in the other byte order
+  Kind kind_;
+  bool begun_ = false;
+  std::string text_;
+  std::vector<std::byte> part_;
+};
+
+class ExternalSort {
+ public:
+  explicit ExternalSort(const SortOptions& options)
+      : o_(options), memory_(parse_memory(options.memory)), progress_(!options.quiet) {}
+
+  void run() {
+    // Opened first, so that an error shows before a long sort.
+    if (o_.are_records())
+      open_records();
+    else
+      open_keys();
+    set_expected();
+    const FileReport report = sort();
+    publish();
+    progress_.finish();
+    if (!o_.quiet) print_error(summary(report));
+  }
+
+ private:
+  void open_keys() {
+    keys_ = ColumnReader::of_keys(o_.in, o_.text, o_.type, progress_);
+    const auto type = keys_->column().type;
+    if (!o_.argsort) check_npy_can_hold(o_.out, type);
+    const auto p = o_.problem(type, 0);
+    key_ = {{.type = type,
+             .order = p.order,
+             .nan = p.nan,
+             .zeros = p.zeros,
+             .begin_bit = p.begin_bit,
+             .end_bit = p.end_bit}};
+    open_output(keys_->column(), {});
+    if (o_.values.empty()) return;
+    values_ = ColumnReader::of_values(o_.values, o_.value_bytes, progress_);
+    const auto a = keys_->known_count(), b = values_->known_count();
+    if (a && b && *a != *b)
+      refuse(fmt::format("--values {} has {} records, {} has {}; the numbers must be equal",
+                         o_.values, *b, o_.in, *a));
+    values_out_.emplace(o_.values_out, false, o_.values, values_->column());
+    if (values_out_->output().same_file(out_->output()))
+      refuse(fmt::format("-o {} and -o2 {} are the same file", o_.out, o_.values_out));
+    columns_.push_back(reading(*values_));
+    columns_.back().write = writing(*values_out_);
+  }
+
+  void open_records() {
+    std::vector<NpyField> fields;
+    keys_ = ColumnReader::of_records(o_.in, o_.record, fields, progress_);
+    auto key = o_.by.empty() ? parse_key(o_.key, *o_.record) : parse_by(o_.by, fields);
+    key_ = fields_of(key);
+    open_output(keys_->column(), key);
+    columns_[0].read = [this, key](void* to, std::uint64_t bytes) {
+      const std::uint64_t n = keys_->read(to, bytes);
+      swap_fields(key, static_cast<std::byte*>(to), columns_[0].bytes, n / columns_[0].bytes);
+      return n;
+    };
+  }
+
+  // Opens the output for what was read, or for the positions.
+  void open_output(const Keys& column, std::vector<KeyField> key) {
+    columns_.push_back(reading(*keys_));
+    if (!o_.argsort) {
+      out_.emplace(o_.out, o_.text, o_.in, column, std::move(key));
+      columns_.back().write = writing(*out_);
+      return;
+    }
+    positions_.type = o_.index_bytes == 4 ? sortium::KeyType::u32 : sortium::KeyType::u64;
+    positions_.descr = descr_of(positions_.type);
+    positions_.width = o_.index_bytes;
+    out_.emplace(o_.out, o_.text, "-", positions_);
+    columns_.push_back({o_.index_bytes, {}, writing(*out_)});
+  }
+
+  static StreamColumn reading(ColumnReader& reader) {
+    return {reader.column().width,
+            [&reader](void* to, std::uint64_t bytes) { return reader.read(to, bytes); },
+            {}};
+  }
+  std::function<void(const void*, std::uint64_t)> writing(ColumnWriter& writer) {
+    return [this, &writer](const void* from, std::uint64_t bytes) {
+      positions_.total = keys_->column().total;
+      writer.write(from, bytes);
+    };
+  }
+
+  void set_expected() {
+    const auto count = keys_->known_count();
+    if (!count) return;
+    expected_ = *count;
+    out_->reserve(expected_);
+    if (values_out_) values_out_->reserve(expected_);
+  }
+
+  FileReport sort() try {
+    const StopOnSignals stops;
+    return sortium::sort_stream(columns_, key_, options());
+  } catch (const sortium::Error& error) {  // name the option, not the field
+    const std::string_view message = error.what(), field = "memory_bytes is ";
+    if (!message.starts_with(field)) throw;
+    refuse(fmt::format("--memory {}: {}", o_.memory, message.substr(message.find(';') + 2)));
+  }
+
+  sortium::FileOptions options() {
+    progress_.phase("sorting runs", expected_);
+    return {.memory_bytes = memory_,
+            .temporary_directories = temporary_directories(),
+            .device = o_.device,
+            .algorithm = o_.algorithm,
+            .parameters = o_.parameters,
+            .expected_count = expected_,
+            .progress = [this](const FileProgress& p) { show(p); },
+            .stop = StopOnSignals::flag()};
+  }
+
+  [[nodiscard]] std::vector<std::string> temporary_directories() {
+    if (!o_.temporary_directories.empty()) return o_.temporary_directories;
+    const auto& temporary = out_->output().temporary();
+    if (temporary.empty()) return {};  // a pipe
+    return {temporary.parent_path().empty() ? "." : temporary.parent_path().string()};
+  }
+
+  void show(const FileProgress& p) {
+    if (p.phase != phase_) progress_.phase("merging", keys_->column().total);
+    if (p.phase != phase_) done_ = 0;
+    phase_ = p.phase;
+    progress_.advance(p.done - done_);
+    done_ = p.done;
+  }
+
+  void publish() {
+    positions_.total = keys_->column().total;
+    out_->write_header();
+    if (values_out_) {
+      values_out_->write_header();
+      Output::publish(out_->output(), values_out_->output());
+    } else {
+      out_->output().publish();
+    }
+  }
+
+  [[nodiscard]] std::string summary(const FileReport& r) const {
+    std::string line =
+        o_.are_records()
+            ? fmt::format("{} records of {} bytes by {}", r.count, keys_->column().width,
+                          o_.by.empty() ? o_.key : o_.by)
+            : fmt::format("{} {} keys", r.count, sortium::info(keys_->column().type).name);
+    if (values_) line += fmt::format(" + {}-byte values", values_->column().width);
+    if (o_.argsort) line += fmt::format(" to {}-byte positions", o_.index_bytes);
+    line += fmt::format(", {}, {}", r.device, r.algorithm);
+    if (!r.parameters.empty()) line += fmt::format("({})", r.parameters);
+    line += fmt::format(": {} run{}, {} of temporary files; runs {:.3f} s, merge {:.3f} s", r.runs,
+                        r.runs == 1 ? "" : "s", human_bytes(r.temporary_bytes), r.run_seconds,
+                        r.merge_seconds);
+    return line;
+  }
+
+  const SortOptions& o_;
+  std::uint64_t memory_;
+  Progress progress_;
+  std::unique_ptr<ColumnReader> keys_, values_;
+  Keys positions_;
+  std::optional<ColumnWriter> out_, values_out_;
+  std::vector<StreamColumn> columns_;
+  std::vector<sortium::Field> key_;
+  std::uint64_t expected_ = 0;
+  FileProgress::Phase phase_ = FileProgress::Phase::runs;
+  std::uint64_t done_ = 0;
+};
+
+}  // namespace
+
+int sort_external(const SortOptions& options) {
+  check_external_usage(options);
+  remove_temporaries_on_signals();
+  ExternalSort(options).run();
+  return exit_success;
+}
+
+}  // namespace app

@@ -1,0 +1,130 @@
+#include "run_store.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <system_error>
+#include <utility>
+
+#include "../sort/all_cores.hpp"
+
+namespace sortium::files {
+
+namespace {
+
+constexpr std::uint64_t stripe_bytes = std::uint64_t{1} << 20;
+constexpr std::uint64_t transfers_at_once = 4;  // for each directory; a disk works on several
+
+[[noreturn]] void fail(const char* what, const std::string& directory, int error) {
+  throw std::system_error(error, std::generic_category(),
+                          fmt::format("cannot {} temporary data in {}", what, directory));
+}
+
+// Opens a file that has no name. Where the file system needs a name, the file has one for a moment:
+// one that a later run recognises as stale (apps/sortium/io/replacement.cpp).
+int open_nameless(const std::string& directory, int flags) {
+  const int fd = ::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC | flags, 0600);
+  if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR)) return fd;
+  const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
+  const auto name = fmt::format("{}/.sortium-{}-{:x}.tmp", directory, ::getpid(), now);
+  const int named =
+      ::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW | flags, 0600);
+  if (named >= 0) ::unlink(name.c_str());
+  return named;
+}
+
+int open_temporary(const std::string& directory) {
+  int fd = open_nameless(directory, O_DIRECT);
+  if (fd < 0 && errno == EINVAL) fd = open_nameless(directory, 0);  // tmpfs before Linux 6.6
+  if (fd < 0) fail("create", directory, errno);
+  return fd;
+}
+
+// Gives up direct transfers on a file whose file system refuses one. Returns true if that helps.
+bool use_page_cache(int fd) {
+  const int flags = ::fcntl(fd, F_GETFL);
+  return (flags & O_DIRECT) != 0 && ::fcntl(fd, F_SETFL, flags & ~O_DIRECT) == 0;
+}
+
+void write_all(int fd, const std::string& directory, std::uint64_t at, const std::byte* data,
+               std::uint64_t bytes) {
+  while (bytes > 0) {
+    const ssize_t n = ::pwrite(fd, data, bytes, static_cast<off_t>(at));
+    if (n < 0 && (errno == EINTR || (errno == EINVAL && use_page_cache(fd)))) continue;
+    if (n <= 0) fail("write", directory, n == 0 ? ENOSPC : errno);
+    at += static_cast<std::uint64_t>(n);
+    data += n;
+    bytes -= static_cast<std::uint64_t>(n);
+  }
+}
+
+void read_all(int fd, const std::string& directory, std::uint64_t at, std::byte* to,
+              std::uint64_t bytes) {
+  while (bytes > 0) {
+    const ssize_t n = ::pread(fd, to, bytes, static_cast<off_t>(at));
+    if (n < 0 && (errno == EINTR || (errno == EINVAL && use_page_cache(fd)))) continue;
+    if (n <= 0) fail("read", directory, n == 0 ? EIO : errno);
+    at += static_cast<std::uint64_t>(n);
+    to += n;
+    bytes -= static_cast<std::uint64_t>(n);
+  }
+}
+
+}  // namespace
+
+RunStore::RunStore(std::vector<std::string> directories) : directories_(std::move(directories)) {
+  try {
+    for (const auto& directory : directories_) files_.push_back(open_temporary(directory));
+  } catch (...) {
+    for (const int fd : files_) ::close(fd);
+    throw;
+  }
+}
+
+RunStore::~RunStore() {
+  for (const int fd : files_) ::close(fd);
+}
+
+// Calls call(file, position in the file, memory, bytes) for each stripe, in several threads.
+template <class Call>
+void RunStore::for_each_stripe(const std::vector<Transfer>& transfers, const Call& call) const {
+  struct Stripe {
+    std::size_t file;
+    std::uint64_t at;
+    std::byte* memory;
+    std::uint64_t bytes;
+  };
+  std::vector<Stripe> stripes;
+  for (const auto& t : transfers)
+    for (std::uint64_t begin = t.at, end = 0; begin < t.at + t.bytes; begin = end) {
+      const std::uint64_t stripe = begin / stripe_bytes;
+      end = std::min(t.at + t.bytes, (stripe + 1) * stripe_bytes);
+      stripes.push_back({stripe % files_.size(),
+                         stripe / files_.size() * stripe_bytes + begin % stripe_bytes,
+                         t.memory + (begin - t.at), end - begin});
+    }
+  on_threads(transfers_at_once * files_.size(), stripes.size(), [&](std::uint64_t i) {
+    const auto& s = stripes[i];
+    call(s.file, s.at, s.memory, s.bytes);
+  });
+}
+
+void RunStore::write(const std::vector<Transfer>& transfers) {
+  for_each_stripe(transfers, [&](std::size_t file, std::uint64_t at, const std::byte* data,
+                                 std::uint64_t bytes) {
+    write_all(files_[file], directories_[file], at, data, bytes);
+  });
+}
+
+void RunStore::read(const std::vector<Transfer>& transfers) const {
+  for_each_stripe(transfers,
+                  [&](std::size_t file, std::uint64_t at, std::byte* to, std::uint64_t bytes) {
+                    read_all(files_[file], directories_[file], at, to, bytes);
+                  });
+}
+
+}  // namespace sortium::files

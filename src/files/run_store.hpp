@@ -1,0 +1,46 @@
+// Temporary files without names, as one range of bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace sortium::files {
+
+// Addresses, buffers and sizes of all transfers are multiples of this, because the files are opened
+// with O_DIRECT: the page cache would copy every byte and crowd out other programs' files.
+inline constexpr std::uint64_t alignment = 4096;
+
+[[nodiscard]] constexpr std::uint64_t aligned_up(std::uint64_t bytes) {
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+
+// Stripes its range over one file in each directory. Thread-safe. All functions throw
+// std::system_error naming the directory.
+class RunStore {
+ public:
+  explicit RunStore(std::vector<std::string> directories);
+  ~RunStore();
+  RunStore(const RunStore&) = delete;
+  RunStore& operator=(const RunStore&) = delete;
+
+  // One transfer of contiguous bytes.
+  struct Transfer {
+    std::uint64_t at;  // position in the range
+    std::byte* memory;
+    std::uint64_t bytes;
+  };
+  // Both do all transfers, several at once, and return when all have ended.
+  void write(const std::vector<Transfer>& transfers);
+  void read(const std::vector<Transfer>& transfers) const;
+
+ private:
+  template <class Call>
+  void for_each_stripe(const std::vector<Transfer>& transfers, const Call& call) const;
+
+  std::vector<std::string> directories_;
+  std::vector<int> files_;
+};
+
+}  // namespace sortium::files

@@ -1,0 +1,291 @@
+// `sortium sort --memory`: every kind of file against the sort in memory; errors, faults, kills.
+#include <chrono>
+#include <thread>
+
+#include "cli.hpp"
+#include "support.hpp"
+
+namespace {
+
+using sortium::test::Random;
+
+class External : public Cli {
+ protected:
+  void SetUp() override {
+    Cli::SetUp();
+    std::printf("SORTIUM_TEST_SEED=%#llx\n",
+                static_cast<unsigned long long>(sortium::test::run_seed()));
+    const Result r = run("sort /dev/null --type u32 -o none --device cpu:0 --memory 1M");
+    EXPECT_EQ(r.code, 2);
+    const auto at = r.err.rfind("at least ");
+    ASSERT_NE(at, std::string::npos) << r.err;
+    least_ = std::stoull(r.err.substr(at + 9));
+  }
+  // The options of a sort with little memory: data of more than 8 MiB need several runs.
+  [[nodiscard]] std::string little() const {
+    return fmt::format(" --device cpu:0 --memory {}", least_ + (1 << 20));
+  }
+  [[nodiscard]] static std::string random_bytes(std::size_t count, unsigned kinds = 0) {
+    Random random(sortium::test::run_seed() + count);
+    std::string out(count, '\0');
+    for (std::size_t i = 0; i < count; i += 8) {
+      const std::uint64_t x =
+          kinds == 0 ? random.next() : random.below(kinds) * 0x9e3779b97f4a7c15u;
+      std::memcpy(out.data() + i, &x, std::min<std::size_t>(8, count - i));
+    }
+    return out;
+  }
+  // Sorts with and without --memory, and compares the outputs. `outputs` are named "%-name".
+  void agrees(const std::string& command, const std::vector<std::string>& outputs) const {
+    const auto with = [&](const std::string& prefix) {
+      std::string line = command;
+      for (std::size_t at; (at = line.find('%')) != line.npos;) line.replace(at, 1, prefix);
+      return line;
+    };
+    const Result r = run(with("few") + little());
+    ASSERT_EQ(r.code, 0) << command << r.err;
+    EXPECT_NE(r.err.find(" runs, "), std::string::npos) << r.err;
+    const Result all = run(with("all") + " --device cpu:0");
+    ASSERT_EQ(all.code, 0) << command << all.err;
+    for (const auto& name : outputs) {
+      EXPECT_GT(read("all" + name).size(), 0u);
+      EXPECT_TRUE(read("few" + name) == read("all" + name)) << command << ": " << name;
+    }
+  }
+
+  std::uint64_t least_ = 0;
+};
+
+constexpr std::size_t megabyte = 1 << 20;
+
+std::string shape(std::size_t count) { return fmt::format("({},)", count); }
+
+TEST_F(External, Keys) {
+  write("k.u64", random_bytes(20 * megabyte));
+  agrees("sort k.u64 --type u64 -o %.out", {".out"});
+  agrees("sort k.u64 --type f32 --descending --nan first -o %.out", {".out"});
+  agrees("sort k.u64 --type u16 --bits 3:12 -o %.npy", {".npy"});
+  agrees("sort k.u64 --type i64 --argsort --index-bytes 8 -o %.npy", {".npy"});
+}
+
+TEST_F(External, NpyInBothByteOrders) {
+  const std::string data = random_bytes(16 * megabyte);
+  write("k.npy", npy("'<i4'", shape(4 * megabyte), data));
+  write("s.npy", npy("'>f8'", shape(2 * megabyte), data));
+  agrees("sort k.npy -o %.npy", {".npy"});
+  agrees("sort s.npy -o %.npy --descending", {".npy"});
+  agrees("sort s.npy -o %.raw", {".raw"});
+}
+
+TEST_F(External, Values) {
+  write("k.u32", random_bytes(4 * megabyte, 1000));
+  write("v.raw", random_bytes(12 * megabyte));
+  write("v.npy", npy("[('a', '<f4'), ('b', '>i8')]", shape(megabyte), random_bytes(12 * megabyte)));
+  agrees("sort k.u32 --type u32 -o %.k --values v.raw --value-bytes 12 -o2 %.v", {".k", ".v"});
+  agrees("sort k.u32 --type u32 -o %.npy --values v.npy -o2 %v.npy", {".npy", "v.npy"});
+}
+
+TEST_F(External, Records) {
+  write("lines", random_bytes(100 * 200'003, 5000));
+  write("r.npy", npy("[('id', '>u4'), ('x', '<f8'), ('y', '<f4')]", shape(megabyte),
+                     random_bytes(16 * megabyte, 3000)));
+  agrees("sort lines --record 100 --key 'bytes[0:10]' -o %.out", {".out"});
+  agrees("sort lines --record 100 --key f32@12:desc,u16@40 -o %.out", {".out"});
+  agrees("sort r.npy --by x:desc,id -o %.npy", {".npy"});
+  agrees("sort r.npy --by id -o %.npy --argsort", {".npy"});
+}
+
+TEST_F(External, Text) {
+  Random random(sortium::test::run_seed());
+  std::string text;
+  for (int i = 0; i < 2'000'000; ++i)
+    text +=
+        std::to_string(static_cast<std::int32_t>(random.next())) + (i % 1000 == 7 ? " \r\n" : "\n");
+  write("k.txt", text + "\n\n  \n");
+  agrees("sort k.txt --text --type i64 -o %.txt", {".txt"});
+  agrees("sort k.txt --text --type f32 --descending -o %.txt", {".txt"});
+  // The number of the wrong line, beyond the first part that is parsed.
+  write("bad.txt", text + "\n17\n");
+  refuses("sort bad.txt --text --type i64 -o out" + little(), 2, {"line 2000001", "is empty"});
+  write("bad.txt", text + "x7\n");
+  refuses("sort bad.txt --text --type i64 -o out" + little(), 2, {"line 2000001", "'x7'"});
+}
+
+TEST_F(External, PipesAndInPlace) {
+  const std::string data = random_bytes(20 * megabyte);
+  write("k", data);
+  ASSERT_EQ(run("sort k --type u64 -o sorted --device cpu:0").code, 0);
+  const Result r =
+      shell("cat k | $S sort - --type u64 -o - --temp ." + little() + " | cmp - sorted");
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  EXPECT_NE(r.err.find(" runs, "), std::string::npos) << r.err;
+  const Result in_place = run("sort k --type u64 -o k" + little());
+  EXPECT_EQ(in_place.code, 0) << in_place.err;
+  EXPECT_TRUE(read("k") == read("sorted"));
+  // An .npy file through a pipe: its header tells the length.
+  write("k.npy", npy("'<u8'", shape(data.size() / 8), data));
+  EXPECT_EQ(shell("cat k.npy | $S sort - -o out.npy" + little()).code, 0);
+  EXPECT_TRUE(npy_data(read("out.npy")) == read("sorted"));
+  write("short.npy", npy("'<u8'", shape(data.size() / 8 + 1), data));
+  EXPECT_NE(shell("cat short.npy | $S sort - -o out2.npy" + little()).err.find("truncated"),
+            std::string::npos);
+  write("long.npy", npy("'<u8'", shape(data.size() / 8 - 1), data));
+  EXPECT_NE(shell("cat long.npy | $S sort - -o out2.npy" + little()).err.find("more bytes follow"),
+            std::string::npos);
+  EXPECT_FALSE(exists("out2.npy"));
+}
+
+TEST_F(External, FewRecords) {
+  for (const std::string& data :
+       {std::string(), std::string("dcba"), std::string("\4\0\0\0\3\0\0\0", 8)}) {
+    write("k", data);
+    EXPECT_EQ(run("sort k --type u32 -o o.npy --device cpu:0").code, 0);
+    const Result r = run("sort k --type u32 -o e.npy --quiet" + little());
+    EXPECT_EQ(r.code, 0) << r.err;
+    EXPECT_EQ(r.err, "");
+    EXPECT_EQ(read("e.npy"), read("o.npy"));
+  }
+}
+
+// The kernel's own figure of the process's memory.
+TEST_F(External, PeakMemoryIsWithinTheLimit) {
+  write("k", random_bytes(48 * megabyte));
+  for (const std::uint64_t more : {1, 8, 32})
+    for (const char* type : {"--type u64", "--record 24 --key f64@8"}) {
+      const std::uint64_t limit = least_ + more * megabyte;
+      const Result r = shell(fmt::format(
+          "ASAN_OPTIONS=verify_asan_link_order=0 PEAK_TO=peak LD_PRELOAD={} $S sort k {} "
+          "-o out --device cpu:0 --memory {}",
+          FAIL_IO, type, limit));
+      ASSERT_EQ(r.code, 0) << r.err;
+      const std::uint64_t peak = std::stoull(read("peak").substr(6)) * 1024;
+      EXPECT_LE(peak, limit) << type << " with " << limit;
+      EXPECT_GT(peak, limit / 2) << type << " with " << limit;
+    }
+}
+
+TEST_F(External, Usage) {
+  write("k", random_bytes(64));
+  refuses("sort k --type u32 -o out --memory 8Q", 2, {"--memory '8Q'", "8G"});
+  refuses("sort k --type u32 -o out --memory 0", 2, {"--memory '0'"});
+  refuses("sort k --type u32 -o out --memory 1M --device cpu:0", 2, {"--memory 1M", "at least"});
+  refuses("sort k --type u32 -o out --temp /tmp", 2, {"--temp", "--memory"});
+  refuses("sort k --type u32 -o out --memory 1G --verify", 2, {"--verify", "sortium check"});
+  refuses("sort k --type u32 -o out --memory 1G --segments k", 2, {"--segments"});
+  refuses("sort k --type u32 -o out --memory 1G --algorithm std::sort", 2, {"std::sort"});
+  refuses("sort k --type u32 -o out --memory 1G --device cpu:0,cpu:0", 2, {"one device"});
+  refuses("sort k --type u32 -o out --memory 1G --temp /absent", 3, {"/absent"});
+  write("v", random_bytes(12));
+  refuses("sort k --type u32 -o o --values v --value-bytes 4 -o2 o2 --memory 1G", 2,
+          {"3 records", "16"});
+  write("k3", random_bytes(67));
+  refuses("sort k3 --type u32 -o out --memory 1G", 2, {"not a multiple of 4"});
+}
+
+// ---- faults ----
+
+// The n-th transfer fails or is short.
+TEST_F(External, TransfersThatFail) {
+  const std::string data = random_bytes(24 * megabyte);
+  write("k", data);
+  ASSERT_EQ(run("sort k --type u64 -o sorted --device cpu:0").code, 0);
+  const auto sort = [&](const std::string& plan) {
+    return shell(
+        fmt::format("ASAN_OPTIONS=verify_asan_link_order=0 FAIL_IO={} LD_PRELOAD={} $S "
+                    "sort k --type u64 -o k{}",
+                    plan, FAIL_IO, little()));
+  };
+  for (const std::string call : {"read", "pwrite", "pread", "write"})
+    for (const int n : {1, 2, 9}) {
+      if (call == "read" && n > 4) continue;  // one for each run
+      const auto where = fmt::format("{}:{}", call, n);
+      const int error = call.ends_with("write") ? ENOSPC : EIO;
+      const Result r = sort(fmt::format("{}:{}", where, error));
+      EXPECT_EQ(r.code, 3) << where << r.err;
+      EXPECT_NE(r.err.find(std::strerror(error)), std::string::npos) << where << r.err;
+      EXPECT_TRUE(read("k") == data) << where;
+      EXPECT_EQ(files(), (std::vector<std::string>{"io", "k", "sorted"})) << where;
+      const Result halved = sort(where + ":short");
+      EXPECT_EQ(halved.code, 0) << where << halved.err;
+      EXPECT_TRUE(read("k") == read("sorted")) << where;
+      write("k", data);
+    }
+}
+
+// The input changes its length while it is read. A pipe as temporary limit is not possible, so a
+// thread changes the file soon after the start; the sort must then fail or have been faster.
+TEST_F(External, InputThatChangesItsLength) {
+  const std::string data = random_bytes(64 * megabyte);
+  int refused = 0;
+  for (int trial = 0; trial < 6; ++trial) {
+    write("k", data);
+    const int log =
+        ::open((dir_ / "io" / "err").c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
+    Waiting program(dir_,
+                    {"sort", "k", "--type", "u64", "-o", "out", "--device", "cpu:0", "--memory",
+                     std::to_string(least_ + megabyte), "--quiet"},
+                    log);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20 + 5 * trial));
+    fs::resize_file(dir_ / "k", trial % 2 == 0 ? 8 : data.size() + 8);
+    const int status = program.wait();
+    ::close(log);
+    ASSERT_TRUE(WIFEXITED(status));
+    if (WEXITSTATUS(status) == 0) {
+      EXPECT_EQ(fs::file_size(dir_ / "out") % 8, 0u);
+      fs::remove(dir_ / "out");
+      continue;
+    }
+    const std::string err = read("io/err");
+    refused += err.find("while it was read") != err.npos ? 1 : 0;
+    EXPECT_FALSE(exists("out")) << err;
+  }
+  EXPECT_GT(refused, 0);
+}
+
+// ---- kills ----
+
+class ExternalKills : public External {
+ protected:
+  // Kills sorts in place at random moments: the input is intact or the result complete, and the
+  // next sort leaves no temporary file.
+  void kill_many(int kills) const {
+    const std::string data = random_bytes(24 * megabyte);
+    write("k", data);
+    ASSERT_EQ(run("sort k --type u64 -o sorted --device cpu:0").code, 0);
+    const std::string sorted = read("sorted");
+    Random random(sortium::test::run_seed());
+    int killed = 0;
+    for (int i = 0; i < kills; ++i) {
+      if (read("k") != data) write("k", data);
+      const int null = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+      Waiting program(dir_,
+                      {"sort", "k", "--type", "u64", "-o", "k", "--device", "cpu:0", "--memory",
+                       std::to_string(least_ + megabyte)},
+                      null);
+      std::this_thread::sleep_for(std::chrono::microseconds(random.below(120'000)));
+      const int number = std::array{SIGKILL, SIGTERM, SIGINT}[random.below(3)];
+      program.signal(number);
+      const int status = program.wait();
+      ::close(null);
+      const bool died = WIFSIGNALED(status) && WTERMSIG(status) == number;
+      EXPECT_TRUE(died || (WIFEXITED(status) && WEXITSTATUS(status) == 0)) << status;
+      killed += died ? 1 : 0;
+      const std::string now = read("k");
+      EXPECT_TRUE(now == data || now == sorted) << "kill " << i << " with " << number;
+      if (died && number != SIGKILL) {
+        EXPECT_EQ(files(), (std::vector<std::string>{"io", "k", "sorted"})) << number;
+      }
+    }
+    EXPECT_EQ(run("sort k --type u64 -o k" + little()).code, 0);
+    EXPECT_EQ(files(), (std::vector<std::string>{"io", "k", "sorted"}));
+    EXPECT_GT(killed, 0);
+    std::printf("%d of %d runs were killed\n", killed, kills);
+  }
+};
+
+TEST_F(ExternalKills, AFew) { kill_many(12); }
+TEST_F(ExternalKills, DISABLED_Many) { kill_many(200); }  // one of the slow tests
+
+}  // namespace
+
+int main(int argc, char** argv) { return run_cli_tests(argc, argv); }
