@@ -3,7 +3,8 @@
 //
 // FAIL_AT="CALL:N:HOW" concerns the N-th call (from 1) of CALL, which is open (that creates a
 // file), rename, unlink, or any of them, on a path with ".sortium-" in it. HOW is kill or term, the
-// signal that the program gets, or the number that errno gets.
+// signal that the program gets before the call, or the number that errno gets. CALL created is an
+// open whose signal comes when the file exists.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -24,7 +25,9 @@ static int stopped(const char* call, const char* path) {
   if (strstr(path, ".sortium-") == NULL || plan == NULL ||
       sscanf(plan, "%15[^:]:%d:%15s", wanted, &n, how) != 3)
     return 0;
-  if (strcmp(wanted, call) != 0 && strcmp(wanted, "any") != 0) return 0;
+  if (strcmp(wanted, call) != 0 &&
+      (strcmp(wanted, "any") != 0 || strcmp(call, "created") == 0))
+    return 0;
   if (++calls != n) return 0;
   if (strcmp(how, "kill") == 0) raise(SIGKILL);
   if (strcmp(how, "term") == 0) raise(SIGTERM);
@@ -44,7 +47,10 @@ int unlink(const char* path) {
 
 static int open_with(const char* name, const char* path, int flags, mode_t mode) {
   int (*real)(const char*, int, ...) = dlsym(RTLD_NEXT, name);
-  return (flags & O_CREAT) != 0 && stopped("open", path) ? -1 : real(path, flags, mode);
+  if ((flags & O_CREAT) != 0 && stopped("open", path)) return -1;
+  const int fd = real(path, flags, mode);
+  if ((flags & O_CREAT) != 0 && fd >= 0) stopped("created", path);
+  return fd;
 }
 
 int open(const char* path, int flags, ...) {

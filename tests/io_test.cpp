@@ -466,6 +466,16 @@ TEST_P(Pair, AKillAtAnyStepLeavesBothOldOrBothNew) {
   }
 }
 
+TEST_P(Pair, ASignalJustAfterTheCreationOfAFileLeavesNothing) {
+  for (const int file : {1, 2}) {  // the keys' and the values' temporary file
+    restore();
+    const Result r = sort_failing(fmt::format("created:{}:term", file));
+    EXPECT_NE(r.code, 0) << file;
+    EXPECT_EQ(leftovers(), std::vector<std::string>{}) << file;
+    EXPECT_TRUE(is_old()) << file;
+  }
+}
+
 TEST_P(Pair, ARenameThatFailsLosesNothing) {
   // The order of renames: the commit records (one or two), the keys, the values.
   const int last_harmless = values_file() == "v.bin" ? 2 : 3;

@@ -10,6 +10,7 @@
 #include "cores.hpp"
 #include "cuda_api.hpp"
 #include "nvrtc.hpp"
+#include "signal_handlers.hpp"
 #include "staging.hpp"
 
 namespace sortium {
@@ -517,7 +518,10 @@ std::vector<std::byte> cuda::compile_for(const std::string& source, Target to) {
           "nvrtcCreateProgram");
   const auto target = fmt::format("--gpu-architecture={}_{}", to.ptx ? "compute" : "sm", to.arch);
   const char* options[] = {target.c_str(), "--std=c++17"};
-  const Result result = nvrtc->compile(program, static_cast<int>(std::size(options)), options);
+  const Result result = [&] {
+    const KeepSignalHandlers keep(reinterpret_cast<const void*>(nvrtc->compile));
+    return nvrtc->compile(program, static_cast<int>(std::size(options)), options);
+  }();
   std::vector<std::byte> code;
   std::string log;
   std::size_t size = 0;

@@ -175,7 +175,7 @@ std::optional<Record> read_record(int fd) {
 
 // Writes a record whole, and returns it locked. Throws Failure.
 Descriptor write_record(const Record& record, const fs::path& path) {
-  const TemporaryFile temporary = create_temporary(path, 0600);
+  const TemporaryFile temporary = create_temporary(path, 0600, [](const fs::path&) {});
   if (temporary.fd < 0) fail("create a file beside", path);
   Descriptor file(temporary.fd);
   const std::string text = text_of(record);
@@ -274,9 +274,11 @@ bool concerns(const Record& record, const fs::path& path, const fs::path& file) 
 
 }  // namespace
 
-TemporaryFile create_temporary(const fs::path& target, mode_t mode) {
+TemporaryFile create_temporary(const fs::path& target, mode_t mode,
+                               const std::function<void(const fs::path&)>& announce) {
   for (;;) {
     const fs::path path = target.parent_path() / unique_name(temporary_suffix);
+    announce(path);
     const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (fd < 0 && errno == EEXIST) continue;  // two files within one tick of the clock
     if (fd < 0) return {};

@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include <filesystem>
+#include <functional>
 
 namespace app {
 
@@ -25,9 +26,12 @@ struct TemporaryFile {
   int fd = -1;  // open for writing
 };
 
-// Creates a temporary file beside `target`, locked until its descriptor is closed. On failure, the
-// descriptor is -1 and errno has the reason.
-[[nodiscard]] TemporaryFile create_temporary(const std::filesystem::path& target, mode_t mode);
+// Creates a temporary file beside `target`, locked until its descriptor is closed. Calls `announce`
+// with its path before the file exists, perhaps for several paths; the last one counts. On failure,
+// the descriptor is -1 and errno has the reason.
+[[nodiscard]] TemporaryFile create_temporary(
+    const std::filesystem::path& target, mode_t mode,
+    const std::function<void(const std::filesystem::path&)>& announce);
 
 // Renames the temporary file. Throws Failure, and changes nothing, if that fails.
 void replace(const Replacement& one);
