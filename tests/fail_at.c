@@ -25,8 +25,7 @@ static int stopped(const char* call, const char* path) {
   if (strstr(path, ".sortium-") == NULL || plan == NULL ||
       sscanf(plan, "%15[^:]:%d:%15s", wanted, &n, how) != 3)
     return 0;
-  if (strcmp(wanted, call) != 0 &&
-      (strcmp(wanted, "any") != 0 || strcmp(call, "created") == 0))
+  if (strcmp(wanted, call) != 0 && (strcmp(wanted, "any") != 0 || strcmp(call, "created") == 0))
     return 0;
   if (++calls != n) return 0;
   if (strcmp(how, "kill") == 0) raise(SIGKILL);
