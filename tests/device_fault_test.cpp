@@ -1,11 +1,17 @@
 // Makes every call of a device fail, once or from that call on: allocations, builds, launches,
 // copies. The sort must then throw that error or work without the call. Its input must not change,
-// nothing may leak, and the next sort must work.
+// nothing may leak, and the next sort must work. The same for launches of sorts of host memory in
+// place by a CPU through OpenCL, which reads that memory itself.
+#define SORTIUM_OPENCL_API_CPP  // the names of the entry points themselves
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 #include <ostream>
+#include <sortium/records.hpp>
 
+#include "device/opencl_api.hpp"
 #include "faulty_device.hpp"
 #include "support.hpp"
 
@@ -131,6 +137,85 @@ INSTANTIATE_TEST_SUITE_P(Table, DeviceFaults,
                            return std::string(std::get<0>(test.param).name) +
                                   (std::get<1>(test.param) ? "_lost" : "_once");
                          });
+
+// Makes the n-th launch (1: the next one) of any OpenCL device fail.
+class FailingLaunch {
+ public:
+  explicit FailingLaunch(std::uint64_t n) {
+    real_ = opencl::api.clEnqueueNDRangeKernel;
+    until_failure_ = n;
+    opencl::api.clEnqueueNDRangeKernel = launch;
+  }
+  ~FailingLaunch() { opencl::api.clEnqueueNDRangeKernel = real_; }
+  FailingLaunch(const FailingLaunch&) = delete;
+  FailingLaunch& operator=(const FailingLaunch&) = delete;
+  [[nodiscard]] static bool failed() { return until_failure_ == 0; }
+
+ private:
+  static cl_int launch(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
+                       const size_t* offset, const size_t* global, const size_t* local,
+                       cl_uint waits, const cl_event* wait_for, cl_event* event) {
+    if (until_failure_ != 0 && --until_failure_ == 0) return CL_OUT_OF_RESOURCES;
+    return real_(queue, kernel, dimensions, offset, global, local, waits, wait_for, event);
+  }
+  inline static decltype(&::clEnqueueNDRangeKernel) real_;
+  inline static std::uint64_t until_failure_;
+};
+
+TEST(HostMemory, IsAsItWasIfALaunchFails) {
+  const auto& device = test_device()->info();
+  if (device.claimed.backend != Backend::opencl)
+    GTEST_SKIP() << device.id << " launches nothing through OpenCL";
+  constexpr std::size_t n = 20'000;
+  const Options options{.device = device.id};
+  struct Lists {
+    std::vector<std::uint32_t> keys = std::vector<std::uint32_t>(n);
+    std::vector<std::uint64_t> values = std::vector<std::uint64_t>(n);
+    std::vector<std::uint32_t> positions = std::vector<std::uint32_t>(n);
+    bool operator==(const Lists&) const = default;
+  } before;
+  Random random(2);
+  for (auto& key : before.keys) key = static_cast<std::uint32_t>(random.next());
+  std::iota(before.values.begin(), before.values.end(), 0);
+  const std::pair<const char*, std::function<void(Lists&)>> calls[] = {
+      {"keys", [&](Lists& l) { sortium::sort(l.keys, options); }},
+      {"values", [&](Lists& l) { sortium::sort(l.keys, l.values, options); }},
+      {"keys in place, values apart",
+       [&](Lists& l) {
+         sort_host({.count = n, .payload = Payload::positions, .value_bytes = 4},
+                   {.keys_in = l.keys.data(),
+                    .keys_out = l.keys.data(),
+                    .values_out = l.positions.data()},
+                   options);
+       }},
+      {"columns", [&](Lists& l) {
+         sort_columns({by(l.keys, Order::descending)}, {column(l.values)}, options);
+       }}};
+  for (const auto& [name, sort] : calls) {
+    SCOPED_TRACE(name);
+    Lists sorted = before;
+    sort(sorted);
+    ASSERT_FALSE(sorted == before);
+    for (std::uint64_t at = 1;; ++at) {
+      Lists lists = before;
+      const FailingLaunch failing(at);
+      bool threw = false;
+      try {
+        sort(lists);
+      } catch (const Error&) {
+        threw = true;
+      }
+      if (!failing.failed()) {
+        EXPECT_GT(at, 1u);
+        ASSERT_TRUE(lists == sorted);
+        break;
+      }
+      EXPECT_TRUE(threw) << "launch " << at;
+      lists.positions = before.positions;  // only an output: what it holds now does not matter
+      ASSERT_TRUE(lists == before) << "launch " << at;
+    }
+  }
+}
 
 }  // namespace
 }  // namespace sortium::test

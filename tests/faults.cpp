@@ -14,21 +14,23 @@ namespace sortium::test {
 namespace {
 
 thread_local std::uint64_t until_failure = 0;
-thread_local bool failed = false;
+thread_local bool failed = false, lasts = false;
 std::atomic<std::int64_t> allocated{0};
 
 [[gnu::noinline]] void this_one_fails() { failed = true; }  // for a breakpoint
 
 bool fails() {
   if (until_failure == 0 || --until_failure != 0) return false;
+  if (lasts) until_failure = 1;
   this_one_fails();
   return true;
 }
 
 }  // namespace
 
-void fail_allocation(std::uint64_t n) {
+void fail_allocation(std::uint64_t n, bool lasting) {
   failed = false;
+  lasts = lasting;
   until_failure = n;
 }
 

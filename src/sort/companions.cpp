@@ -436,8 +436,7 @@ class HostCall {
   template <class Work>
   void start(const Work& work) {
     arrays_.write(*queue);
-    work();
-    arrays_.sync(*queue);
+    arrays_.run(*queue, work);
   }
   std::uint64_t number(const Memory& from) {
     std::uint64_t n = 0;

@@ -78,14 +78,12 @@ HostReport sort_elements(const Problem& p, const HostOperands& o, const Options&
                            options_of_records(options));
 }
 
-// True if the device can use all operands in place. If not, it gets copies of all of them: a Plan
-// sorts keys and values both in place or both out of place.
+// True if the device can use all operands. If not, it gets copies of all of them: a Plan sorts keys
+// and values both in place or both out of place.
 bool can_adopt(const HostArrays& arrays, const Problem& p, const HostOperands& o) {
   const unsigned key = info(p.key).bytes;
   const bool has_values = p.payload != Payload::none;
-  const bool alike = p.payload != Payload::values || !p.keys_out ||
-                     (o.keys_in == o.keys_out) == (o.values_in == o.values_out);
-  return alike && arrays.can_adopt(o.keys_in, key) && arrays.can_adopt(o.keys_out, key) &&
+  return arrays.can_adopt(o.keys_in, key) && arrays.can_adopt(o.keys_out, key) &&
          (!has_values || (arrays.can_adopt(o.values_in, p.value_bytes) &&
                           arrays.can_adopt(o.values_out, p.value_bytes))) &&
          (p.segments == 0 || arrays.can_adopt(o.offsets, p.offset_bytes));
@@ -131,8 +129,7 @@ HostReport sort_by_plan(Device& device, const Plan& plan, const HostOperands& o,
   arrays.write(*queue, options);
   report.transfer_seconds = watch.lap();
 
-  plan.run(*queue, operands);
-  arrays.sync(*queue);
+  arrays.run(*queue, [&] { plan.run(*queue, operands); });
   if (!adopts) check_stop(options);  // nothing is written yet
   report.sort_seconds = watch.lap();
 

@@ -23,7 +23,7 @@ Memory HostArrays::add(const void* from, void* to, std::uint64_t bytes, bool ado
 
 HostArrays::InOut HostArrays::add_sorted(const Problem& p, const void* in, void* out,
                                          unsigned element_bytes, bool adopt) {
-  const bool in_place = out != nullptr && (adopt ? in == out : p.limit == 0);
+  const bool in_place = out != nullptr && !adopt && p.limit == 0;
   Memory input;
   if (in != nullptr) input = add(in, in_place ? out : nullptr, p.count * element_bytes, adopt);
   if (out == nullptr) return {input, {}};
@@ -31,8 +31,8 @@ HostArrays::InOut HostArrays::add_sorted(const Problem& p, const void* in, void*
   // Segments shorter than the limit leave some of the output unwritten, which must keep its
   // contents.
   const bool is_partly_written = p.segments != 0 && p.limit != 0;
-  return {input,
-          add(is_partly_written ? out : nullptr, out, records_out(p) * element_bytes, adopt)};
+  return {input, add(is_partly_written ? out : nullptr, out, records_out(p) * element_bytes,
+                     adopt && in != out)};
 }
 
 Memory HostArrays::scratch(std::uint64_t bytes) {
@@ -63,10 +63,17 @@ void HostArrays::write(Queue& queue, const Options& options) {
   check_stop(options);
 }
 
-void HostArrays::sync(Queue& queue) const {
+void HostArrays::run(Queue& queue, const std::function<void()>& enqueue) const try {
+  enqueue();
   for (const auto& a : all_)
     if (a.adopted && a.to != nullptr) device_.sync_host(queue, *a.buffer);
   queue.finish();
+} catch (...) {
+  try {
+    queue.finish();
+  } catch (const Error&) {  // the first error says more
+  }
+  throw;
 }
 
 void HostArrays::read(Queue& queue) {

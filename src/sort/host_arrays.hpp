@@ -1,6 +1,7 @@
 // The host arrays of one call as device memory: copies, or the arrays themselves.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <sortium/device.hpp>
 #include <sortium/host.hpp>
@@ -11,9 +12,8 @@
 namespace sortium {
 
 // The caller's arrays. A CPU device uses an array in place if it is aligned; else the array is
-// mirrored in device memory. Add all arrays, call write(), enqueue the work, then call sync() and
-// read(). Nothing is written before write(), so running out of memory leaves the caller's arrays
-// unchanged.
+// mirrored in device memory. Add all arrays, then call write(), run() and read(). Nothing is
+// written before write(), so running out of memory leaves the caller's arrays unchanged.
 class HostArrays {
  public:
   explicit HostArrays(Device& device) : device_(device) {}
@@ -28,9 +28,11 @@ class HostArrays {
   Memory add(const void* from, void* to, std::uint64_t bytes, bool adopt);
 
   // Adds an input array of a sort and the array that receives its output, both of elements of
-  // `element_bytes`. Either may be null. Copies are sorted in place, except with a limit: then the
-  // output is shorter than the input and has memory of its own. Reads only the count, segments and
-  // limit of `problem`.
+  // `element_bytes`. Either may be null. The device has memory of its own for the output
+  // - of a sort in place whose input it adopts, so that a sort that fails leaves the input as it
+  //   was,
+  // - with a limit, because the output is shorter than the input.
+  // Other copies are sorted in place. Reads only the count, segments and limit of `problem`.
   struct InOut {
     Memory in, out;
   };
@@ -44,8 +46,10 @@ class HostArrays {
 
   // Host to device. Throws Error(cancelled) if the caller sets options.stop meanwhile.
   void write(Queue& queue, const Options& options = {});
-  void sync(Queue& queue) const;  // waits, and makes the device's writes to adopted memory visible
-  void read(Queue& queue);        // device to host
+  // Calls enqueue(), waits, and makes the device's writes to adopted memory visible. Also waits if
+  // that throws, because the device may still read the caller's memory.
+  void run(Queue& queue, const std::function<void()>& enqueue) const;
+  void read(Queue& queue);  // device to host
 
  private:
   struct Array {

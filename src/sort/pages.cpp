@@ -31,7 +31,7 @@ void OutputPages::start() {
     thread_ = std::thread([this] {
       for (const auto& a : arrays_) detail::provide_pages(a.memory, a.bytes);
     });
-  } catch (const std::system_error&) {  // without a thread, pages come when they are written
+  } catch (const std::exception&) {  // without a thread, pages come when they are written
   }
 }
 

@@ -187,7 +187,8 @@ class RangeSort {
       sort_ranges();
       blocks_->finish(result_.blocks);
     } catch (...) {
-      blocks_->restore(live());
+      find_live();
+      blocks_->restore(live_);
       throw;
     }
     report.sort_seconds = sort_seconds_;
@@ -236,6 +237,7 @@ class RangeSort {
       arrays.push_back({problem_.position_bytes, nullptr, static_cast<std::byte*>(o.positions)});
     blocks_.emplace(std::move(arrays), problem_.count, shape_.block_records(),
                     shape_.spare_blocks());
+    live_.reserve(2 * shape_.ranges() * range_blocks);  // pieces of all runs, and the result
   }
 
   [[nodiscard]] std::uint64_t first_of(std::uint64_t job) const { return job * shape_.records(); }
@@ -331,7 +333,8 @@ class RangeSort {
 
   void send_range(std::uint64_t job) {
     check_stop(options_);
-    const auto extents = extents_between(splits_[job], splits_[job + 1]);
+    std::vector<RecordBlocks::Extent> extents;
+    add_extents(splits_[job], splits_[job + 1], extents);
     for (std::size_t a = 0; a < blocks_->arrays().size(); ++a) {
       const unsigned bytes = blocks_->arrays()[a].bytes;
       std::vector<HostSource> from;
@@ -341,18 +344,16 @@ class RangeSort {
     }
   }
 
-  // Returns the runs' records from position begin[r] to end[r] of each run r.
-  [[nodiscard]] std::vector<RecordBlocks::Extent> extents_between(
-      const std::vector<std::uint64_t>& begin, const std::vector<std::uint64_t>& end) const {
+  // Appends the runs' records from position begin[r] to end[r] of each run r.
+  void add_extents(const std::vector<std::uint64_t>& begin, const std::vector<std::uint64_t>& end,
+                   std::vector<RecordBlocks::Extent>& out) const {
     const std::uint64_t records = blocks_->block_records();
-    std::vector<RecordBlocks::Extent> out;
     for (std::size_t r = 0; r < runs_.size(); ++r)
       for (std::uint64_t i = begin[r]; i < end[r];) {
         const std::uint64_t count = std::min(records - i % records, end[r] - i);
         out.push_back({runs_[r].blocks[i / records], i % records, count});
         i += count;
       }
-    return out;
   }
 
   // Releases the blocks whose last records were in this range.
@@ -367,21 +368,20 @@ class RangeSort {
     }
   }
 
-  // Returns where all records are that are not in the input any more.
-  [[nodiscard]] std::vector<RecordBlocks::Extent> live() const {
-    std::vector<RecordBlocks::Extent> out;
+  // Sets live_ to where all records are that are not in the input any more. Allocates nothing,
+  // because memory may be what has run out.
+  void find_live() noexcept {
     const auto add_all = [&](const Run& run) {
       const std::uint64_t records = blocks_->block_records();
       for (std::size_t b = 0; b < run.blocks.size(); ++b)
-        out.push_back({run.blocks[b], 0, std::min(records, run.count - b * records)});
+        live_.push_back({run.blocks[b], 0, std::min(records, run.count - b * records)});
     };
     if (ranges_done_ == 0) {
       for (const auto& run : runs_) add_all(run);
-      return out;
+    } else {
+      add_extents(splits_[ranges_done_], splits_.back(), live_);
+      add_all(result_);
     }
-    out = extents_between(splits_[ranges_done_], splits_.back());
-    add_all(result_);
-    return out;
   }
 
   Stopwatch watch_;
@@ -400,6 +400,7 @@ class RangeSort {
   std::vector<std::vector<std::uint64_t>> splits_;  // for each range, where it begins in each run
   Run result_;
   std::uint64_t ranges_done_ = 0;
+  std::vector<RecordBlocks::Extent> live_;  // for find_live()
   double sort_seconds_ = 0;
 };
 

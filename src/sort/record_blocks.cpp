@@ -97,37 +97,23 @@ void RecordBlocks::finish(const std::vector<Block>& result) const {
   });
 }
 
-void RecordBlocks::restore(const std::vector<Extent>& live) const {
+void RecordBlocks::restore(std::span<Extent> live) const noexcept {
   if (!in_place_) return;
-  // Records [first, end) of the arrays that hold nothing any more.
-  struct Gap {
-    std::uint64_t first, end;
-  };
-  std::vector<Gap> kept;
-  for (const auto& e : live)
-    if (e.block < whole_)
-      kept.push_back(
-          {e.block * block_records_ + e.first, e.block * block_records_ + e.first + e.count});
-  kept.push_back({input_released_, count_});
-  std::ranges::sort(kept, {}, &Gap::first);
-  std::vector<Gap> gaps;
-  std::uint64_t end = 0;
-  for (const auto& k : kept) {
-    if (k.first > end) gaps.push_back({end, k.first});
-    end = std::max(end, k.end);
-  }
-  if (end < count_) gaps.push_back({end, count_});
-
-  auto gap = gaps.begin();
-  for (auto e : live) {
-    if (e.block < whole_) continue;
+  const auto begin_of = [&](const Extent& e) { return e.block * block_records_ + e.first; };
+  const auto spare =
+      std::ranges::partition(live, [&](const Extent& e) { return e.block < whole_; });
+  auto kept = live.begin();
+  const auto kept_end = spare.begin();
+  std::ranges::sort(kept, kept_end, {}, begin_of);
+  std::uint64_t free = 0;  // the first record that may be overwritten
+  for (auto e : spare)
     while (e.count != 0) {
-      if (gap->first == gap->end) ++gap;
-      const std::uint64_t records = std::min(e.count, gap->end - gap->first);
-      copy(e.block, e.first, 0, gap->first, records);
-      gap->first += records, e.first += records, e.count -= records;
+      for (; kept != kept_end && begin_of(*kept) == free; ++kept) free += kept->count;
+      const std::uint64_t end = kept == kept_end ? input_released_ : begin_of(*kept);
+      const std::uint64_t records = std::min(e.count, end - free);
+      copy(e.block, e.first, 0, free, records);
+      free += records, e.first += records, e.count -= records;
     }
-  }
 }
 
 }  // namespace sortium

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "pages.hpp"
@@ -53,11 +54,12 @@ class RecordBlocks {
   void release_input(std::uint64_t end) noexcept;
 
   // Moves the blocks of the result to their final places, on all cores. `result` lists them in the
-  // order of the sorted list.
+  // order of the sorted list. Throws std::bad_alloc only before the first move.
   void finish(const std::vector<Block>& result) const;
   // For use after a failure, if an array is sorted in place. Moves the records of `live` and those
-  // of the input that are not released back into the arrays, in arbitrary order.
-  void restore(const std::vector<Extent>& live) const;
+  // of the input that are not released back into the arrays, in arbitrary order. Also changes the
+  // order of `live`. Allocates nothing.
+  void restore(std::span<Extent> live) const noexcept;
 
  private:
   struct Move {

@@ -72,8 +72,9 @@ std::shared_ptr<Device> device_for_records(const RecordProblem& problem, const O
   return device_for({.segments = problem.segments}, options);
 }
 
-// One call's arrays on the device. A CPU sorts the caller's columns without copies if they are
-// aligned. Other columns are copied, and the copies are sorted in place.
+// One call's arrays on the device. A CPU reads the caller's columns without copies if they are
+// aligned, and a sort in place writes them after it has succeeded. Other columns are copied, and
+// the copies are sorted in place.
 class StagedRecords {
  public:
   StagedRecords(Device& device, const RecordProblem& problem, const RecordHostOperands& o)
@@ -82,6 +83,7 @@ class StagedRecords {
       auto& column = problem_.columns[c];
       adopts_.push_back(arrays_.can_adopt(o.columns_in[c], column.bytes) &&
                         arrays_.can_adopt(output_of(problem, o, c), column.bytes));
+      if (adopts_[c] && column.moved == Moved::in_place) column.moved = Moved::out;
       if (!adopts_[c] && column.moved == Moved::out && problem.limit == 0)
         column.moved = Moved::in_place;
     }
@@ -163,8 +165,7 @@ HostReport sort_records_on(const std::shared_ptr<Device>& device, const RecordPr
   staged.arrays().write(*queue, options);
   report.transfer_seconds = watch.lap();
 
-  plan.run(*queue, operands);
-  staged.arrays().sync(*queue);
+  staged.arrays().run(*queue, [&] { plan.run(*queue, operands); });
   report.sort_seconds = watch.lap();
 
   staged.arrays().read(*queue);
@@ -222,8 +223,7 @@ void permute_host(const PermuteProblem& problem, const void* in, const void* pos
   // A scatter does not change elements that no position names.
   const Memory to = add(gathers ? nullptr : out, out, out_bytes, problem.element_bytes);
   arrays.write(*queue);
-  permute.run(*queue, from, at, to);
-  arrays.sync(*queue);
+  arrays.run(*queue, [&] { permute.run(*queue, from, at, to); });
   arrays.read(*queue);
 } catch (const std::bad_alloc&) {
   throw_out_of_memory("permute_host",

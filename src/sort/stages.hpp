@@ -9,7 +9,6 @@
 #include <functional>
 #include <mutex>
 #include <sortium/types.hpp>
-#include <system_error>
 #include <thread>
 
 namespace sortium {
@@ -31,14 +30,15 @@ class Stages {
   // is no such job. It runs in the calling thread.
   using First = std::function<bool(std::uint64_t job)>;
   static void run(const First& first, const Stage& second, const Stage& third) {
+    const auto no_thread = std::make_exception_ptr(
+        Error(ErrorCode::out_of_memory, "the system can start no more threads"));
     Stages all;
     const std::array<const Stage*, count> stages{nullptr, &second, &third};
     std::array<std::thread, count - 1> others;
     for (std::size_t s = 1; s < count; ++s) try {
         others[s - 1] = std::thread([&, s] { all.work(s, *stages[s]); });
-      } catch (const std::system_error&) {
-        all.error_ = std::make_exception_ptr(
-            Error(ErrorCode::out_of_memory, "the system can start no more threads"));
+      } catch (const std::exception&) {  // no memory or no more threads
+        all.fail(no_thread);
       }
     all.begin(first);
     for (auto& other : others)
@@ -54,7 +54,7 @@ class Stages {
       end(0, job);
     }
   } catch (...) {
-    fail();
+    fail(std::current_exception());
   }
   // The others.
   void work(std::size_t stage, const Stage& call) try {
@@ -64,7 +64,7 @@ class Stages {
       end(stage, job);
     }
   } catch (...) {
-    fail();
+    fail(std::current_exception());
   }
   // Waits until ready() is true. Returns false if a stage has failed.
   template <class Ready>
@@ -83,9 +83,9 @@ class Stages {
     jobs_ = jobs;
     changed_.notify_all();
   }
-  void fail() {
+  void fail(const std::exception_ptr& error) {
     const std::lock_guard lock(mutex_);
-    if (!error_) error_ = std::current_exception();
+    if (!error_) error_ = error;
     changed_.notify_all();
   }
 
