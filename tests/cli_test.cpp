@@ -24,7 +24,8 @@ TEST_F(Cli, HelpAndUsage) {
   EXPECT_EQ(run("--version").out, "sortium 0.1.0\n");
   const Result r = run("--help");
   EXPECT_EQ(r.code, 0);
-  for (const char* command : {"devices", "algorithms", "sort", "topk", "check", "bench", "pic"}) {
+  for (const char* command :
+       {"devices", "algorithms", "sort", "topk", "check", "gen", "bench", "pic"}) {
     EXPECT_NE(r.out.find(command), std::string::npos);
     const Result help = run(std::string(command) + " --help");
     EXPECT_EQ(help.code, 0);

@@ -11,6 +11,7 @@
 #include <span>
 #include <utility>
 
+#include "cli/benchmark_check.hpp"
 #include "cli/command.hpp"
 #include "cli/common.hpp"
 #include "cli/progress.hpp"
@@ -132,6 +133,13 @@ int check_permutation(const CheckOptions& o, Progress& progress) {
 
 int check(const CheckOptions& options) {
   options.check_bits();
+  const bool is_benchmark = options.records || options.summaries;
+  if (!options.summary.empty() && !is_benchmark)
+    throw Failure(exit_usage,
+                  fmt::format("--summary {}: --records or --summaries is needed", options.summary));
+  if (options.files.size() > 2 && !is_benchmark)
+    throw Failure(exit_usage, fmt::format("there are {} files; at most 2 can be compared",
+                                          options.files.size()));
   if (options.files.size() == 2 && options.files[0] == "-" && options.files[1] == "-")
     throw Failure(exit_usage, "only one of the two files can be standard input");
   if (options.files.size() == 2 && !options.segments.empty())
@@ -141,6 +149,7 @@ int check(const CheckOptions& options) {
   if (options.segments == "-" && options.files[0] == "-")
     throw Failure(exit_usage, "keys and offsets of segments cannot both come from standard input");
   Progress progress(!options.quiet);
+  if (is_benchmark) return check_benchmark(options, progress);
   if (options.are_records()) return check_records(options, progress);
   return options.files.size() == 1 ? check_sorted(options, progress)
                                    : check_permutation(options, progress);
@@ -151,7 +160,10 @@ constexpr const char* check_footer = R"(Examples:
   sortium check sorted.bin --type f32 --descending
   sortium check sorted.npy --segments offsets.npy
   sortium check particles.npy --by mass:desc,id
-  sortium check sorted.npy keys.npy              have both the same keys, bit for bit?)";
+  sortium check sorted.npy keys.npy              have both the same keys, bit for bit?
+  sortium check lines.bin --records              sorted records of 'sortium gen'? Their checksum?
+  sortium check out1.bin --records --summary 1.sum
+  sortium check 0.sum 1.sum 2.sum --summaries    are three parts, one after the other, sorted?)";
 
 }  // namespace
 
@@ -160,14 +172,24 @@ void add_check(CLI::App& cli, Action& action) {
   auto* const command =
       cli.add_subcommand("check", "Check that a file is sorted, or a permutation of another");
   command
-      ->add_option("FILE", o->files, "File to check, or two files to compare; - is standard input")
+      ->add_option("FILE", o->files,
+                   "File to check, two files to compare, or summaries; - is standard input")
       ->required()
-      ->expected(1, 2)
+      ->expected(1, -1)
       ->type_name("");
   add_key_options(*command, *o);
   command->add_flag("--descending", o->descending, "Descending order (NaN still come last)");
   add_record_options(*command, *o);
   add_segment_options(*command, *o);
+  command->add_flag("--records", o->records,
+                    "The file has records of the sort benchmark: print their number, checksum and "
+                    "duplicate keys, as valsort does");
+  command
+      ->add_option("--summary", o->summary,
+                   "With --records or --summaries: write a summary, as valsort -o does")
+      ->type_name("FILE");
+  command->add_flag("--summaries", o->summaries,
+                    "The files have summaries of consecutive parts: join them");
   command->add_flag("--quiet", o->quiet, "Print nothing; only the exit code tells the result");
   command->footer(check_footer);
   command->callback([o, &action] { action = [o] { return check(*o); }; });

@@ -18,12 +18,12 @@ using Action = std::function<int()>;
 // `action` to carry it out.
 using AddCommand = void(CLI::App& cli, Action& action);
 
-AddCommand add_devices, add_algorithms, add_sort, add_topk, add_check, add_bench, add_tune,
+AddCommand add_devices, add_algorithms, add_sort, add_topk, add_check, add_gen, add_bench, add_tune,
     add_draw, add_pic, add_report, add_doctor;
 
 // The order is that of `sortium --help`.
-inline constexpr AddCommand* all_commands[] = {add_devices, add_algorithms, add_sort,  add_topk,
-                                               add_check,   add_bench,      add_tune,  add_draw,
-                                               add_pic,     add_report,     add_doctor};
+inline constexpr AddCommand* all_commands[] = {add_devices, add_algorithms, add_sort,   add_topk,
+                                               add_check,   add_gen,        add_bench,  add_tune,
+                                               add_draw,    add_pic,        add_report, add_doctor};
 
 }  // namespace app
