@@ -212,6 +212,36 @@ TEST_F(External, TransfersThatFail) {
     }
 }
 
+// Likewise for records of the sort benchmark, which are made, written, read and checked in blocks.
+TEST_F(External, TransfersOfBenchmarkRecordsThatFail) {
+  ASSERT_EQ(run("gen 40000 -o whole").code, 0);
+  const auto before = files();
+  const auto with_plan = [&](const std::string& plan, const std::string& arguments) {
+    return shell(fmt::format("ASAN_OPTIONS=verify_asan_link_order=0 FAIL_IO={} LD_PRELOAD={} $S {}",
+                             plan, FAIL_IO, arguments));
+  };
+  for (const int n : {1, 3}) {
+    const Result full = with_plan(fmt::format("write:{}:{}", n, ENOSPC), "gen 40000 -o part");
+    EXPECT_EQ(full.code, 3) << full.err;
+    EXPECT_NE(full.err.find("cannot write part: No space left"), std::string::npos) << full.err;
+    EXPECT_EQ(files(), before);
+    EXPECT_EQ(with_plan(fmt::format("write:{}:short", n), "gen 40000 -o part").code, 0);
+    EXPECT_TRUE(read("part") == read("whole"));
+    fs::remove(dir_ / "part");
+
+    const std::string check = "check whole --records --summary part";
+    const Result lost = with_plan(fmt::format("read:{}:{}", n, EIO), check);
+    EXPECT_EQ(lost.code, 3) << lost.err;
+    EXPECT_NE(lost.err.find("cannot read whole: Input/output error"), std::string::npos)
+        << lost.err;
+    EXPECT_EQ(files(), before);
+    const Result halved = with_plan(fmt::format("read:{}:short", n), check);
+    EXPECT_EQ(halved.code, 1) << halved.err;
+    EXPECT_EQ(halved.out, run("check whole --records").out);
+    fs::remove(dir_ / "part");
+  }
+}
+
 // The input changes its length while it is read. A pipe as temporary limit is not possible, so a
 // thread changes the file soon after the start; the sort must then fail or have been faster.
 TEST_F(External, InputThatChangesItsLength) {
