@@ -6,8 +6,8 @@
 
 namespace sortium::test {
 
-// Makes the n-th allocation (1: the next one) of the calling thread fail, once; with `lasting`, also
-// all after it.
+// Makes the n-th allocation (1: the next one) of the calling thread fail, once; with `lasting`,
+// also all after it.
 void fail_allocation(std::uint64_t n, bool lasting = false);
 // Ends the effect of fail_allocation(). Returns true if an allocation failed.
 bool stop_failing();
