@@ -1,4 +1,6 @@
 // `sortium sort --memory`: every kind of file against the sort in memory; errors, faults, kills.
+#include <sched.h>
+
 #include <chrono>
 #include <thread>
 
@@ -13,6 +15,13 @@ class External : public Cli {
  protected:
   void SetUp() override {
     Cli::SetUp();
+    // What a merge needs grows with the cores. With two, every machine needs what these tests give.
+    ASSERT_EQ(::sched_getaffinity(0, sizeof all_cores_, &all_cores_), 0);
+    cpu_set_t two;
+    CPU_ZERO(&two);
+    for (int core = 0; core < CPU_SETSIZE && CPU_COUNT(&two) < 2; ++core)
+      if (CPU_ISSET(core, &all_cores_)) CPU_SET(core, &two);
+    ASSERT_EQ(::sched_setaffinity(0, sizeof two, &two), 0);
     std::printf("SORTIUM_TEST_SEED=%#llx\n",
                 static_cast<unsigned long long>(sortium::test::run_seed()));
     const Result r = run("sort /dev/null --type u32 -o none --device cpu:0 --memory 1M");
@@ -20,6 +29,10 @@ class External : public Cli {
     const auto at = r.err.rfind("at least ");
     ASSERT_NE(at, std::string::npos) << r.err;
     least_ = std::stoull(r.err.substr(at + 9));
+  }
+  void TearDown() override {
+    EXPECT_EQ(::sched_setaffinity(0, sizeof all_cores_, &all_cores_), 0);
+    Cli::TearDown();
   }
   // The options of a sort with little memory: data of more than 8 MiB need several runs.
   [[nodiscard]] std::string little() const {
@@ -54,6 +67,7 @@ class External : public Cli {
   }
 
   std::uint64_t least_ = 0;
+  cpu_set_t all_cores_;
 };
 
 constexpr std::size_t megabyte = 1 << 20;
@@ -147,16 +161,24 @@ TEST_F(External, FewRecords) {
   }
 }
 
-// The kernel's own figure of the process's memory.
+// The kernel's own figure of the process's memory, with all cores.
 TEST_F(External, PeakMemoryIsWithinTheLimit) {
+  ASSERT_EQ(::sched_setaffinity(0, sizeof all_cores_, &all_cores_), 0);
   write("k", random_bytes(48 * megabyte));
   for (const std::uint64_t more : {1, 8, 32})
     for (const char* type : {"--type u64", "--record 24 --key f64@8"}) {
-      const std::uint64_t limit = least_ + more * megabyte;
-      const Result r = shell(fmt::format(
-          "ASAN_OPTIONS=verify_asan_link_order=0 PEAK_TO=peak LD_PRELOAD={} $S sort k {} "
-          "-o out --device cpu:0 --memory {}",
-          FAIL_IO, type, limit));
+      std::uint64_t limit = least_ + more * megabyte;
+      const auto sort = [&] {
+        return shell(fmt::format(
+            "ASAN_OPTIONS=verify_asan_link_order=0 PEAK_TO=peak LD_PRELOAD={} $S sort k {} "
+            "-o out --device cpu:0 --memory {}",
+            FAIL_IO, type, limit));
+      };
+      Result r = sort();
+      if (const auto at = r.err.rfind("at least "); at != std::string::npos) {  // many cores
+        limit = std::stoull(r.err.substr(at + 9)) + megabyte;
+        r = sort();
+      }
       ASSERT_EQ(r.code, 0) << r.err;
       const std::uint64_t peak = std::stoull(read("peak").substr(6)) * 1024;
       EXPECT_LE(peak, limit) << type << " with " << limit;

@@ -1,4 +1,4 @@
-// What device.cpp and the three backends share.
+// What device.cpp, the three backends and sorts of host memory share.
 #pragma once
 
 #include <sortium/device.hpp>
@@ -16,5 +16,14 @@ void check_arguments(const Launch& launch);
 [[nodiscard]] Found find_opencl();
 [[nodiscard]] Found find_cuda();
 [[nodiscard]] Found find_host();
+
+// True if `device` (from a caller's options) or the environment variable SORTIUM_DEVICE names a
+// particular device.
+[[nodiscard]] bool names_device(const std::string& device);
+// Returns the device called `name`. If neither `name` nor SORTIUM_DEVICE names one, returns the
+// device that reads host memory without copies.
+[[nodiscard]] std::shared_ptr<Device> device_near(const std::string& name);
+// The best device that compiles kernels or needs none; nullptr if there is none.
+[[nodiscard]] std::shared_ptr<Device> find_compiling_device();
 
 }  // namespace sortium::backend

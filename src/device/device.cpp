@@ -174,4 +174,28 @@ std::shared_ptr<Device> find_device(std::string_view spec, bool runs_kernels) {
   no_such_device(spec);
 }
 
+bool backend::names_device(const std::string& device) {
+  if (!device.empty()) return device != "auto";
+  const char* const set = std::getenv("SORTIUM_DEVICE");
+  return set != nullptr && *set != '\0' && std::string_view(set) != "auto";
+}
+
+std::shared_ptr<Device> backend::device_near(const std::string& name) {
+#ifdef SORTIUM_WITH_HOST
+  if (!names_device(name)) return find_device("cpu:0");
+#endif
+  return find_device(name);
+}
+
+std::shared_ptr<Device> backend::find_compiling_device() {
+  std::shared_ptr<Device> best;
+  for (const auto& device : devices()) {  // in the order CUDA, OpenCL, cpu:0
+    const auto& d = device->info();
+    if (!d.compiles) continue;
+    if (d.claimed.kind == DeviceKind::gpu) return device;
+    if (best == nullptr || d.claimed.backend == Backend::host) best = device;
+  }
+  return best;
+}
+
 }  // namespace sortium

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <numeric>
 
+#include "../device/cores.hpp"
 #include "../distributed/devices.hpp"
 #include "../sort/host.hpp"
 #include "../sort/records.hpp"
@@ -20,8 +21,10 @@ namespace sortium::files {
 
 namespace {
 
-// For the stacks of threads, and what allocators and drivers keep.
-constexpr std::uint64_t reserve = std::uint64_t{8} << 20;
+// For what allocators and drivers keep, and the stacks and caches of one thread for each core.
+std::uint64_t reserve() {
+  return (std::uint64_t{8} << 20) + usable_cores() * (std::uint64_t{256} << 10);
+}
 constexpr std::uint64_t least_memory = std::uint64_t{16} << 20;
 constexpr std::uint64_t grain_bytes = std::uint64_t{64} << 10;
 
@@ -93,7 +96,7 @@ Stream::Stream(const std::vector<StreamColumn>& columns, const std::vector<Field
     refuse(fmt::format("device {}: a stream is sorted on one device", options.device));
   (void)scratch_bytes(1, false);  // throws if there is no such device or method
   record_bytes_ = std::accumulate(widths_.begin(), widths_.end(), 0u);
-  const std::uint64_t used = resident_bytes() + reserve;
+  const std::uint64_t used = resident_bytes() + reserve();
   if (options.memory_bytes < used + least_memory)
     refuse(fmt::format("memory_bytes is {}; this process needs at least {}", options.memory_bytes,
                        used + least_memory));
@@ -118,7 +121,7 @@ HostReport Stream::sort(Records& records, bool last) const {
 }
 
 std::uint64_t Stream::scratch_bytes(std::uint64_t count, bool last) const {
-  const auto device = device_near(options_.device);
+  const auto device = backend::device_near(options_.device);
   const std::uint64_t bytes = RecordPlan::scratch_bytes_for(
       problem(count, last), capabilities(*device), {options_.algorithm, options_.parameters, 0});
   return device->info().claimed.kind == DeviceKind::cpu ? bytes : 0;

@@ -415,7 +415,7 @@ namespace {
 class HostCall {
  public:
   explicit HostCall(const std::string& name)
-      : device(device_near(name)), queue(device->make_queue()), arrays_(*device) {}
+      : device(backend::device_near(name)), queue(device->make_queue()), arrays_(*device) {}
 
   // Returns device memory for a caller's array that the device reads.
   Memory in(const void* from, std::uint64_t bytes, unsigned element_bytes) {

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <sortium/records.hpp>
 #include <sortium/segments.hpp>
 
@@ -38,7 +37,7 @@ bool is_for_calling_thread(const Problem& p, const Options& options) {
     return false;
   // Reading SORTIUM_DEVICE takes longer than sorting so few records.
   if (p.count <= few::network_records && options.device.empty()) return true;
-  return options.device == "cpu:0" || !names_device(options.device);
+  return options.device == "cpu:0" || !backend::names_device(options.device);
 #else
   (void)p, (void)options;
   return false;
@@ -78,12 +77,14 @@ HostReport sort_elements(const Problem& p, const HostOperands& o, const Options&
                            options_of_records(options));
 }
 
-// True if the device can use all operands. If not, it gets copies of all of them: a Plan sorts keys
-// and values both in place or both out of place.
+// True if the device can use all operands in place. If not, it gets copies of all of them: a Plan
+// sorts keys and values both in place or both out of place.
 bool can_adopt(const HostArrays& arrays, const Problem& p, const HostOperands& o) {
   const unsigned key = info(p.key).bytes;
   const bool has_values = p.payload != Payload::none;
-  return arrays.can_adopt(o.keys_in, key) && arrays.can_adopt(o.keys_out, key) &&
+  const bool alike = p.payload != Payload::values || !p.keys_out ||
+                     (o.keys_in == o.keys_out) == (o.values_in == o.values_out);
+  return alike && arrays.can_adopt(o.keys_in, key) && arrays.can_adopt(o.keys_out, key) &&
          (!has_values || (arrays.can_adopt(o.values_in, p.value_bytes) &&
                           arrays.can_adopt(o.values_out, p.value_bytes))) &&
          (p.segments == 0 || arrays.can_adopt(o.offsets, p.offset_bytes));
@@ -145,39 +146,18 @@ void check_stop(const Options& options) {
     throw Error(ErrorCode::cancelled, "cancelled: the caller set options.stop");
 }
 
-bool names_device(const std::string& device) {
-  if (!device.empty()) return device != "auto";
-  const char* const set = std::getenv("SORTIUM_DEVICE");
-  return set != nullptr && *set != '\0' && std::string_view(set) != "auto";
-}
-
 std::shared_ptr<Device> device_for(const Problem& problem, const Options& options) {
-  if (options.algorithm == "auto" && problem.limit != 0) return device_near(options.device);
-  if (options.algorithm == "auto" && problem.segments == 0 && !names_device(options.device)) {
+  if (options.algorithm == "auto" && problem.limit != 0)
+    return backend::device_near(options.device);
+  if (options.algorithm == "auto" && problem.segments == 0 &&
+      !backend::names_device(options.device)) {
     const std::uint64_t bytes = operand_bytes(problem);
     return costs::fastest_device(costs::kind_of(problem), problem.count, bytes, options);
   }
   if (options.algorithm == "auto") return find_device(options.device);
   const bool host = find_algorithm(options.algorithm).info().host;
-  return find_device(host && !names_device(options.device) ? "cpu:0" : options.device, true);
-}
-
-std::shared_ptr<Device> device_near(const std::string& name) {
-#ifdef SORTIUM_WITH_HOST
-  if (!names_device(name)) return find_device("cpu:0");
-#endif
-  return find_device(name);
-}
-
-std::shared_ptr<Device> find_compiling_device() {
-  std::shared_ptr<Device> best;
-  for (const auto& device : devices()) {  // in the order CUDA, OpenCL, cpu:0
-    const auto& d = device->info();
-    if (!d.compiles) continue;
-    if (d.claimed.kind == DeviceKind::gpu) return device;
-    if (best == nullptr || d.claimed.backend == Backend::host) best = device;
-  }
-  return best;
+  return find_device(host && !backend::names_device(options.device) ? "cpu:0" : options.device,
+                     true);
 }
 
 HostReport sort_host(const Problem& problem, const HostOperands& o, const Options& options) try {

@@ -7,6 +7,8 @@
 #include <sortium/host.hpp>
 #include <string>
 
+#include "../device/backends.hpp"
+
 namespace sortium {
 
 class Stopwatch {
@@ -25,26 +27,20 @@ class Stopwatch {
 // Throws Error(cancelled) if the caller has set options.stop.
 void check_stop(const Options& options);
 
-// True if `device` (from a caller's options) or the environment variable SORTIUM_DEVICE names a
-// particular device.
-[[nodiscard]] bool names_device(const std::string& device);
-// Returns the device called `name`. If neither `name` nor SORTIUM_DEVICE names one, returns the
-// device that reads host memory without copies.
-[[nodiscard]] std::shared_ptr<Device> device_near(const std::string& name);
 [[nodiscard]] std::shared_ptr<Device> device_for(const Problem& problem, const Options& options);
 
-// The best device that compiles kernels or needs none; nullptr if there is none.
-[[nodiscard]] std::shared_ptr<Device> find_compiling_device();
 // Returns sort(device). If the device has no compiler and the package lacks the sort's kernels,
-// returns sort(find_compiling_device()) instead, unless the caller named a device. So `sort` must
-// write nothing before it has its plan.
+// returns sort(backend::find_compiling_device()) instead, unless the caller named a device. So
+// `sort` must write nothing before it has its plan.
 template <class Sort>
 auto sort_on(std::shared_ptr<Device> device, const std::string& name, const Sort& sort) {
   try {
     return sort(device);
   } catch (const Error& e) {
-    if (e.code() != ErrorCode::unsupported || device->info().compiles || names_device(name)) throw;
-    device = find_compiling_device();
+    if (e.code() != ErrorCode::unsupported || device->info().compiles ||
+        backend::names_device(name))
+      throw;
+    device = backend::find_compiling_device();
     if (device == nullptr) throw;
   }
   return sort(device);

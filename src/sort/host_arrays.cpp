@@ -12,6 +12,8 @@ bool HostArrays::can_adopt(const void* host, unsigned element_bytes) const {
          reinterpret_cast<std::uintptr_t>(host) % unit_of(element_bytes) == 0;
 }
 
+bool HostArrays::keeps_input() const { return device_.info().claimed.backend == Backend::opencl; }
+
 Memory HostArrays::add(const void* from, void* to, std::uint64_t bytes, bool adopt) {
   if (bytes == 0) return {};
   if (from == nullptr && to != nullptr && !adopt) pages_.add(to, bytes);
@@ -23,7 +25,7 @@ Memory HostArrays::add(const void* from, void* to, std::uint64_t bytes, bool ado
 
 HostArrays::InOut HostArrays::add_sorted(const Problem& p, const void* in, void* out,
                                          unsigned element_bytes, bool adopt) {
-  const bool in_place = out != nullptr && !adopt && p.limit == 0;
+  const bool in_place = out != nullptr && (adopt ? in == out && !keeps_input() : p.limit == 0);
   Memory input;
   if (in != nullptr) input = add(in, in_place ? out : nullptr, p.count * element_bytes, adopt);
   if (out == nullptr) return {input, {}};

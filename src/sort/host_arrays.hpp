@@ -21,6 +21,11 @@ class HostArrays {
   // True if the device can use, in place, an array at `host` with elements of `element_bytes`.
   [[nodiscard]] bool can_adopt(const void* host, unsigned element_bytes) const;
 
+  // True if a sort in place needs memory of its own for its output, so that a sort that fails
+  // leaves the input as it was: launches through OpenCL may fail in the middle of a sort. cpu:0
+  // fails only before it writes.
+  [[nodiscard]] bool keeps_input() const;
+
   // Returns memory of `bytes` for the device. write() copies the host memory `from` there, and
   // read() copies the result to the host memory `to`. Either may be null. With `adopt`, the device
   // uses that host memory itself; then `from` and `to` are equal, or one is null. Throws
@@ -29,8 +34,7 @@ class HostArrays {
 
   // Adds an input array of a sort and the array that receives its output, both of elements of
   // `element_bytes`. Either may be null. The device has memory of its own for the output
-  // - of a sort in place whose input it adopts, so that a sort that fails leaves the input as it
-  //   was,
+  // - of a sort in place whose input it adopts, if it keeps the input,
   // - with a limit, because the output is shorter than the input.
   // Other copies are sorted in place. Reads only the count, segments and limit of `problem`.
   struct InOut {

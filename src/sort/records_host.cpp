@@ -63,8 +63,9 @@ std::shared_ptr<Device> device_for_records(const RecordProblem& problem, const O
   const bool stay = problem.count <= few::records && options.algorithm == "auto" &&
                     options.parameters.empty() && options.max_scratch_bytes == 0;
   if (stay || (options.algorithm == "auto" && problem.limit != 0))
-    return device_near(options.device);
-  if (options.algorithm == "auto" && problem.segments == 0 && !names_device(options.device)) {
+    return backend::device_near(options.device);
+  if (options.algorithm == "auto" && problem.segments == 0 &&
+      !backend::names_device(options.device)) {
     const std::uint64_t bytes = column_bytes(problem) + problem.count * problem.position_bytes;
     const auto kind = costs::kind_of_records(bytes / std::max<std::uint64_t>(problem.count, 1));
     return costs::fastest_device(kind, problem.count, bytes, options);
@@ -73,8 +74,8 @@ std::shared_ptr<Device> device_for_records(const RecordProblem& problem, const O
 }
 
 // One call's arrays on the device. A CPU reads the caller's columns without copies if they are
-// aligned, and a sort in place writes them after it has succeeded. Other columns are copied, and
-// the copies are sorted in place.
+// aligned, and writes them too or, if it keeps its input, after the sort has succeeded. Other
+// columns are copied, and the copies are sorted in place.
 class StagedRecords {
  public:
   StagedRecords(Device& device, const RecordProblem& problem, const RecordHostOperands& o)
@@ -83,7 +84,8 @@ class StagedRecords {
       auto& column = problem_.columns[c];
       adopts_.push_back(arrays_.can_adopt(o.columns_in[c], column.bytes) &&
                         arrays_.can_adopt(output_of(problem, o, c), column.bytes));
-      if (adopts_[c] && column.moved == Moved::in_place) column.moved = Moved::out;
+      if (adopts_[c] && arrays_.keeps_input() && column.moved == Moved::in_place)
+        column.moved = Moved::out;
       if (!adopts_[c] && column.moved == Moved::out && problem.limit == 0)
         column.moved = Moved::in_place;
     }
@@ -211,7 +213,7 @@ void permute_host(const PermuteProblem& problem, const void* in, const void* pos
       refuse(fmt::format("positions[{}] is {}; there are {} elements", i, position, elements));
   }
 
-  const auto device = device_near(options.device);
+  const auto device = backend::device_near(options.device);
   const Permute permute(device, problem);
   const auto queue = device->make_queue();
   HostArrays arrays(*device);
