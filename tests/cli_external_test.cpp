@@ -36,7 +36,7 @@ class External : public Cli {
   }
   // The options of a sort with little memory: data of more than 8 MiB need several runs.
   [[nodiscard]] std::string little() const {
-    return fmt::format(" --device cpu:0 --memory {}", least_ + (1 << 20));
+    return fmt::format(" --device cpu:0 --memory {}", least_ + (2 << 20));
   }
   [[nodiscard]] static std::string random_bytes(std::size_t count, unsigned kinds = 0) {
     Random random(sortium::test::run_seed() + count);
@@ -175,8 +175,11 @@ TEST_F(External, PeakMemoryIsWithinTheLimit) {
             FAIL_IO, type, limit));
       };
       Result r = sort();
-      if (const auto at = r.err.rfind("at least "); at != std::string::npos) {  // many cores
-        limit = std::stoull(r.err.substr(at + 9)) + megabyte;
+      // Many cores need more. What the process has before it begins differs from run to run.
+      for (int tries = 0; tries < 4 && r.code == 2; ++tries) {
+        const auto at = r.err.rfind("at least ");
+        ASSERT_NE(at, std::string::npos) << r.err;
+        limit = std::stoull(r.err.substr(at + 9)) + 2 * megabyte;
         r = sort();
       }
       ASSERT_EQ(r.code, 0) << r.err;
