@@ -473,6 +473,14 @@ TEST_F(Report, RefusesDeepJson) {
       << result.err.substr(0, 300);
 }
 
+TEST_F(Report, ReadsAPipe) {
+  write("a.json", bench({row("auto", 1024, 100)}));
+  const std::string in = fmt::format("cd '{}' && cat a.json | '{}' report /dev/stdin -o page.html",
+                                     dir_.string(), SORTIUM_CLI);
+  EXPECT_EQ(std::system(in.c_str()), 0);
+  EXPECT_EQ(figures("page.html").size(), 1u);
+}
+
 TEST_F(Report, RefusesFiguresOfNoUse) {
   for (const char* member : {"seconds", "median_seconds", "bound_mkeys_per_second"})
     for (const double value : {1e308, 1e-320, -1.0}) {

@@ -56,6 +56,9 @@ TEST(TuningFile, WhatIsNoneIsRefused) {
   refused("[]", "tuned");
   refused("{}", "tuned");
   refused(R"({"tuned": [{"device": 3}]})", "entry 0");
+  for (const char* number : {"85555555555555555555", "4294967296", "-1", "4.5", "\"4\""})
+    refused(fmt::format(R"({{"tuned": [{{"device": "x", "key_bytes": {}}}]}})", number).c_str(),
+            "entry 0 has key_bytes");
   refused(R"({"tuned": [{"device": "x", "colour": "red"}]})", "unknown member 'colour'");
   refused(
       R"({"tuned": [{"device": "x", "backend": "cuda", "algorithm": "lsd", "log2_count": 20}]})",

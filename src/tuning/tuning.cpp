@@ -22,6 +22,14 @@ using nlohmann::json;
   throw Error(ErrorCode::invalid_argument, fmt::format("tuning file {}: {}", origin, what));
 }
 
+unsigned number_of(const std::string& name, const json& value) {
+  constexpr unsigned most = ~0u;
+  if (!value.is_number_unsigned() || value.get<std::uint64_t>() > most)
+    throw std::invalid_argument(
+        fmt::format("has {} {}; a whole number from 0 to {} is allowed", name, value.dump(), most));
+  return value.get<unsigned>();
+}
+
 Entry entry_of(const json& j) {
   Entry e;
   for (const auto& [name, value] : j.items()) {
@@ -32,11 +40,11 @@ Entry entry_of(const json& j) {
     else if (name == "algorithm")
       value.get_to(e.algorithm);
     else if (name == "key_bytes")
-      value.get_to(e.key_bytes);
+      e.key_bytes = number_of(name, value);
     else if (name == "value_bytes")
-      value.get_to(e.value_bytes);
+      e.value_bytes = number_of(name, value);
     else if (name == "log2_count")
-      value.get_to(e.log2_count);
+      e.log2_count = number_of(name, value);
     else if (name == "parameters")
       value.get_to(e.parameters);
     else if (name == "gain")

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <sortium/types.hpp>
 #include <string>
 
 #include "cli/common.hpp"
@@ -18,8 +19,9 @@ inline void require(bool holds, const char* what) {
   std::abort();
 }
 
-// Calls `f`. It may throw Failure, the right response to a wrong input; the message must be safe to
-// print on a terminal.
+// Calls `f`. It may throw Failure or Error, the right response to a wrong input. The program's own
+// message must be safe to print on a terminal; it makes the library's messages safe when it prints
+// them.
 template <class F>
 void may_refuse(F&& f) {
   try {
@@ -27,6 +29,7 @@ void may_refuse(F&& f) {
   } catch (const app::Failure& failure) {
     for (const char* c = failure.what(); *c != '\0'; ++c)
       require((*c & 0xe0) != 0 && *c != 0x7f, "a message has no control characters");
+  } catch (const sortium::Error&) {
   }
 }
 

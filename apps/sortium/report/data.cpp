@@ -406,7 +406,9 @@ class ResultReader {
   // Returns true if the file has results. A file that was already read is not read again: the
   // result is then true.
   bool add(const std::string& path) {
-    const auto real = fs::weakly_canonical(path);
+    std::error_code error;  // a pipe has no other name
+    auto real = fs::weakly_canonical(path, error);
+    if (error) real = path;
     if (std::ranges::find(seen_, real) != seen_.end()) return true;
     ReportRun run = read_file(path);
     if (run.rows.empty()) return false;
