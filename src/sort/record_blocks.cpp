@@ -100,13 +100,12 @@ void RecordBlocks::finish(const std::vector<Block>& result) const {
 void RecordBlocks::restore(std::span<Extent> live) const noexcept {
   if (!in_place_) return;
   const auto begin_of = [&](const Extent& e) { return e.block * block_records_ + e.first; };
-  const auto spare =
-      std::ranges::partition(live, [&](const Extent& e) { return e.block < whole_; });
+  const auto kept_end =
+      std::partition(live.begin(), live.end(), [&](const Extent& e) { return e.block < whole_; });
   auto kept = live.begin();
-  const auto kept_end = spare.begin();
   std::ranges::sort(kept, kept_end, {}, begin_of);
   std::uint64_t free = 0;  // the first record that may be overwritten
-  for (auto e : spare)
+  for (auto e : std::span(kept_end, live.end()))
     while (e.count != 0) {
       for (; kept != kept_end && begin_of(*kept) == free; ++kept) free += kept->count;
       const std::uint64_t end = kept == kept_end ? input_released_ : begin_of(*kept);
