@@ -14,6 +14,7 @@
 #include "cli/command.hpp"
 #include "cli/common.hpp"
 #include "cli/key_options.hpp"
+#include "io/output.hpp"
 #include "protocol/distributions.hpp"
 #include "protocol/sizes.hpp"
 
@@ -212,6 +213,7 @@ int bench_algorithms(const BenchOptions& options) {
   std::uint64_t rows = host_algorithms.size() * problems;
   for (const auto& [device, its] : devices) rows += (its.size() + programs.size()) * problems;
 
+  remove_temporaries_on_signals();  // until there are results to keep
   Session session(options, rows);
   keep_results_on_signals();
   try {

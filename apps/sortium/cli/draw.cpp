@@ -12,6 +12,7 @@
 namespace app {
 
 int draw(const DrawOptions& options) {
+  remove_temporaries_on_signals();
   const std::string svg = draw_svg(options.what, options.n);
   Output out(options.out);
   out.write(svg.data(), svg.size());

@@ -305,6 +305,7 @@ charge.)";
 }  // namespace
 
 int pic(const PicOptions& options) {
+  remove_temporaries_on_signals();  // until there are results to keep
   Experiment experiment(options);
   keep_results_on_signals();
   return experiment.run();

@@ -290,6 +290,7 @@ void write_pictures(const std::string& directory, const Pictures& pictures) {
 }
 
 int report(const ReportOptions& options) {
+  remove_temporaries_on_signals();
   Progress progress(true);
   progress.phase("reading results");
   const ReportData data = read_results(options.results);

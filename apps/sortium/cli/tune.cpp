@@ -173,7 +173,9 @@ class Tuner {
   std::optional<Trial> attempt(const std::string& parameters) {
     try {
       const Measurement m = measure(parameters);
-      if (interrupted()) return std::nullopt;
+      // Not nothing: the search would report parameters that it did not measure as unsupported. It
+      // ends now, and run() ignores its result.
+      if (interrupted()) return Trial{m.median, m.parameters};
       if (!m.correct) {
         print_message(fmt::format("{} {} sorted WRONGLY on {}", algorithm_, parameters,
                                   device_->info().name));
@@ -250,6 +252,7 @@ int tune(const TuneOptions& options) {
   KeyOptions key;
   key.bits = options.bits;
   key.check_bits();
+  remove_temporaries_on_signals();  // until there are results to keep
   std::optional<TuningFile> file;
   if (!options.print)
     file.emplace(options.out.empty() ? sortium::tuning::user_file() : options.out);
