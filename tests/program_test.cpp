@@ -136,6 +136,85 @@ TEST_F(Program, DoctorSaysThatTheCacheIsNotTrusted) {
   EXPECT_NE(r.out.find("/open"), std::string::npos) << r.out;
 }
 
+// Machines that are not this one: other_machine.c shows their files to the program, and a fake
+// driver or none is loaded.
+class DoctorElsewhere : public Program {
+ protected:
+  void SetUp() override {
+    Program::SetUp();
+    fs::create_directories(dir_ / "machine/dev");
+    fs::create_directories(dir_ / "machine/proc/driver/nvidia");
+    fs::create_directories(dir_ / "machine/sys/bus/pci/devices/0000:01:00.0");
+    write("machine/sys/bus/pci/devices/0000:01:00.0/vendor", "0x10de\n");
+    write("machine/sys/bus/pci/devices/0000:01:00.0/class", "0x030200\n");
+  }
+  // NVIDIA's kernel driver is loaded. Others have the permissions `others` for its devices.
+  void load_kernel_driver(fs::perms others) const {
+    write("machine/proc/driver/nvidia/version", "NVRM version\n");
+    for (const char* device : {"nvidiactl", "nvidia0", "nvidia-uvm"}) {
+      write(fmt::format("machine/dev/{}", device), "");
+      fs::permissions(dir_ / "machine/dev" / device,
+                      fs::perms::owner_read | fs::perms::owner_write | others);
+    }
+  }
+  static constexpr fs::perms may_open = fs::perms::others_read | fs::perms::others_write;
+
+  // `libraries` is a directory whose libcuda.so.1 is NVIDIA's driver.
+  [[nodiscard]] Result doctor(const std::string& libraries) const {
+    return shell(
+        fmt::format("ASAN_OPTIONS=verify_asan_link_order=0 OTHER_MACHINE=$PWD/machine LD_PRELOAD={} "
+                    "SORTIUM_NVRTC=/nonexistent/libnvrtc.so LD_LIBRARY_PATH={}:$LD_LIBRARY_PATH "
+                    "SORTIUM_BUILT_KERNELS=/nonexistent $S doctor",
+                    OTHER_MACHINE, libraries));
+  }
+  static void says(const Result& r, const std::string& problem) {
+    EXPECT_EQ(r.code, 3) << r.out << r.err;
+    EXPECT_NE(r.out.find("PROBLEM  " + problem), std::string::npos) << problem << ":\n" << r.out;
+    // What works is still examined.
+    EXPECT_NE(r.out.find("\ncpu:0  "), std::string::npos) << r.out;
+    EXPECT_NE(r.out.find("Mkey/s, right"), std::string::npos) << r.out;
+  }
+};
+
+TEST_F(DoctorElsewhere, NoKernelDriver) {
+  write("libcuda.so.1", "");  // hides a driver of this machine
+  says(doctor("$PWD"),
+       "There is an NVIDIA card, and its kernel driver is not loaded: install the driver.");
+}
+
+TEST_F(DoctorElsewhere, NoLibraryOfTheDriver) {
+  load_kernel_driver(may_open);
+  write("libcuda.so.1", "");
+  says(doctor("$PWD"), "CUDA cannot be used: no NVIDIA driver: libcuda.so.1 was not found");
+}
+
+TEST_F(DoctorElsewhere, NoPermission) {
+  load_kernel_driver(fs::perms::none);
+  write("libcuda.so.1", "");
+  const Result r = doctor("$PWD");
+  for (const char* device : {"nvidiactl", "nvidia0", "nvidia-uvm"})
+    says(r, fmt::format("/dev/{} may not be opened by this user (Permission denied): add the user "
+                        "to the file's group.",
+                        device));
+}
+
+// A library without CUDA's functions stands for a driver from before they existed.
+TEST_F(DoctorElsewhere, OldDriver) {
+  load_kernel_driver(may_open);
+  fs::create_symlink(OTHER_MACHINE, dir_ / "libcuda.so.1");
+  says(doctor("$PWD"), "CUDA cannot be used: the NVIDIA driver is too old: it has no cuInit");
+}
+
+#ifdef FAKE_CUDA
+TEST_F(DoctorElsewhere, NoNvrtc) {
+  load_kernel_driver(may_open);
+  says(doctor(FAKE_CUDA),
+       "CUDA cannot be used: libnvrtc.so was not found (looked for versions 11.2 to 13; "
+       "SORTIUM_NVRTC names another file), and there are no built kernels; use the GPU through "
+       "OpenCL");
+}
+#endif
+
 // ---------------------------------------------------------------------------------------------
 // Progress
 // ---------------------------------------------------------------------------------------------
