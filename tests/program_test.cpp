@@ -161,11 +161,11 @@ class DoctorElsewhere : public Program {
 
   // `libraries` is a directory whose libcuda.so.1 is NVIDIA's driver.
   [[nodiscard]] Result doctor(const std::string& libraries) const {
-    return shell(
-        fmt::format("ASAN_OPTIONS=verify_asan_link_order=0 OTHER_MACHINE=$PWD/machine LD_PRELOAD={} "
-                    "SORTIUM_NVRTC=/nonexistent/libnvrtc.so LD_LIBRARY_PATH={}:$LD_LIBRARY_PATH "
-                    "SORTIUM_BUILT_KERNELS=/nonexistent $S doctor",
-                    OTHER_MACHINE, libraries));
+    return shell(fmt::format(
+        "ASAN_OPTIONS=verify_asan_link_order=0 OTHER_MACHINE=$PWD/machine LD_PRELOAD={} "
+        "SORTIUM_NVRTC=/nonexistent/libnvrtc.so LD_LIBRARY_PATH={}:$LD_LIBRARY_PATH "
+        "SORTIUM_BUILT_KERNELS=/nonexistent $S doctor",
+        OTHER_MACHINE, libraries));
   }
   static void says(const Result& r, const std::string& problem) {
     EXPECT_EQ(r.code, 3) << r.out << r.err;

@@ -183,7 +183,7 @@ void bind_plans(nb::module_& m) {
           [](const Plan& plan, Queue& queue, Address keys, Address result, Address scratch,
              bool positions) {
             sortium::Operands operands{.keys_in = {out(keys)}, .scratch = {out(scratch)}};
-            (positions ? operands.values_out : operands.keys_out) = {out(result)};
+            (positions ? operands.values_out : operands.keys_out) = Memory{out(result)};
             run(plan, queue, operands);
           },
           "queue"_a, "keys"_a, "result"_a, "scratch"_a, "positions"_a,

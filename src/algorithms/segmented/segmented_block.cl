@@ -1,9 +1,10 @@
 // segmented, segments that fit local memory: each work-group sorts segments of its class in a loop.
 // Records are assigned to bins (bins.cl, which comes before this file) by the highest bits in which
 // they differ, or by cells: an exact count of 256 cells tells each cell's share of the bins. Cells
-// are for floats, and for a segment whose bins are crowded otherwise. If bins are crowded with
-// cells, too, radix passes sort the segment. No barrier is inside a condition, because compilers
-// for CPUs cannot handle that; loops that run 0 or 1 times replace conditions.
+// are for floats, except in a part of a long segment, and for a segment whose bins are crowded
+// otherwise. If bins are crowded with cells, too, radix passes sort the segment. No barrier is
+// inside a condition, because compilers for CPUs cannot handle that; loops that run 0 or 1 times
+// replace conditions.
 
 // Parameters beside those of bins.cl:
 PARAMETER(RESIDENT)       // work-groups that share a compute unit
@@ -116,7 +117,19 @@ INLINE u32 bin_in_cell(LOCAL const u32* bins, sort_t item, cells_t cells) {
   return begin + ((window << LOG_CELLS >> 16) * (bins[cell + 1] - begin) >> 16);
 }
 
-// Replaces each bin's count by the position where the bin begins.
+// Empties the bins. A barrier must follow.
+INLINE void empty_bins(LOCAL segmented_memory_t* mine) {
+  const u32 t = local_id();
+  LOCAL uint4* quads = (LOCAL uint4*)mine->bins;
+  uint4 zero;
+  zero.x = zero.y = zero.z = zero.w = 0;
+  UNROLL
+  for (u32 q = 0; q < BIN_QUADS; ++q) quads[q * WG + t] = zero;
+  if (t == 0) mine->crowded = mine->unsorted = 0;
+}
+
+// Replaces each bin's count by the position where the bin begins. With positions no two items are
+// alike, so the items of a crowded bin are not sorted.
 INLINE void start_bins(LOCAL segmented_memory_t* mine) {
   const u32 t = local_id();
   LOCAL uint4* quads = (LOCAL uint4*)mine->bins;
@@ -128,7 +141,7 @@ INLINE void start_bins(LOCAL segmented_memory_t* mine) {
     of_all += quad[q].x + quad[q].y + quad[q].z + quad[q].w;
     too_many |= ANY_TOO_MANY(quad[q]);
   }
-  if (too_many) local_or(&mine->crowded, 1u);
+  if (too_many) local_or(COMPOSITE ? &mine->unsorted : &mine->crowded, 1u);
   index_t all;
   u32 at_bin = (u32)wg_scan_add(mine->scratch, WG, of_all, &all);
   at_bin += (u32)all << 16;  // the upper half of the bins begins where the lower half ends
@@ -140,34 +153,19 @@ INLINE void start_bins(LOCAL segmented_memory_t* mine) {
   barrier_local();
 }
 
-// Sorts the work-group's items into mine->items by bins: by cells, or by the bits from `shift` on.
-// Sets mine->unsorted to 1 if that does not sort them. Items past the end keep their places.
-INLINE void sort_in_bins(LOCAL segmented_memory_t* mine, sort_t* item, u32 rows, u32 count,
-                         u32 shift, u32 top, u32 by_cells) {
-  const u32 t = local_id();
-  LOCAL uint4* quads = (LOCAL uint4*)mine->bins;
-  uint4 zero;
-  zero.x = zero.y = zero.z = zero.w = 0;
-  UNROLL
-  for (u32 q = 0; q < BIN_QUADS; ++q) quads[q * WG + t] = zero;
-  if (t == 0) mine->crowded = mine->unsorted = 0;
-  cells_t cells = cells_of(top);
-  for (u32 once = 0; once < by_cells; ++once) count_cells(mine, &cells, item, rows, count);
-  barrier_local();
+// Counts an item in its bin. Returns its place: the 2-byte index of the bin's count and, above it,
+// the item's rank in the bin.
+INLINE u32 enter_bin(LOCAL segmented_memory_t* mine, u32 bin) {
+  const u32 word = bin & (BINS / 2 - 1), upper = bin >> (LOG_BINS - 1) & 1;
+  const u32 in_bin = local_add(&mine->bins[word], 1u << 16 * upper) >> 16 * upper & 0xffff;
+  return 2 * word + upper | in_bin << 16;
+}
 
-  u32 place[ITEMS];  // the 2-byte index of the bin's count and, above it, the rank
-  LOCAL const u32* bins_of_cells = BINS_OF_CELLS(mine);
-  UNROLL
-  for (u32 i = 0; i < ITEMS; ++i) {
-    place[i] = 0;
-    if (i < rows) {
-      const u32 bin =
-          by_cells ? bin_in_cell(bins_of_cells, item[i], cells) : (u32)(item[i] >> shift);
-      const u32 word = bin & (BINS / 2 - 1), upper = bin >> (LOG_BINS - 1) & 1;
-      const u32 in_bin = local_add(&mine->bins[word], 1u << 16 * upper) >> 16 * upper & 0xffff;
-      place[i] = 2 * word + upper | in_bin << 16;
-    }
-  }
+// Sorts the work-group's items into mine->items by the bins that they have entered. Sets
+// mine->unsorted to 1 if that does not sort them. Items past the end keep their places. A barrier
+// must follow.
+INLINE void sort_in_bins(LOCAL segmented_memory_t* mine, sort_t* item, const u32* place, u32 rows) {
+  const u32 t = local_id();
   barrier_local();
   start_bins(mine);
 
@@ -182,26 +180,29 @@ INLINE void sort_in_bins(LOCAL segmented_memory_t* mine, sort_t* item, u32 rows,
   // Sort each work-item's own items, which sorts all bins inside its range. Then merge across the
   // boundary to the previous work-item, for bins that extend over it.
   LOCAL sort_t* own = mine->items + t * ITEMS;
-  if (!COMPOSITE || mine->crowded == 0) SORT_NEIGHBOURS(item, own)
+  if (mine->unsorted == 0) SORT_NEIGHBOURS(item, own)
   barrier_local();
-  if (t != 0 && own[-1] > own[0] && (!COMPOSITE || mine->crowded == 0)) MERGE_BORDER(own)
-  barrier_local();
+  if (mine->unsorted == 0 && t != 0 && own[-1] > own[0]) MERGE_BORDER(own)
 
-  // A crowded bin is sorted if its items are alike. With positions, no two items are alike.
+#if !COMPOSITE
+  // A crowded bin is sorted if its items are alike.
+  barrier_local();
   if (mine->crowded) {
-    u32 wrong = COMPOSITE;
+    u32 wrong = 0;
     for (u32 i = 0; i < ITEMS; ++i)
       wrong |= t * ITEMS + i + 1 < CAPACITY && own[i] > own[i + 1] ? 1u : 0u;
     if (wrong) local_or(&mine->unsorted, 1u);
   }
-  barrier_local();
+#endif
 }
 
-// Sorts mine->items by cells, unless with positions many keys are alike: they would crowd the bins.
-// Not inline, so the sort by leading bits does not pay for its registers.
+// Sorts mine->items by bins as sort_in_bins does, unless with positions many keys are alike: they
+// would crowd the bins of cells. Not inline, so the integers' sort by leading bits does not pay for
+// its registers.
 #if USES_CELLS
-OUTLINE void sort_by_cells(LOCAL segmented_memory_t* mine, u32 rows, u32 count, u32 top) {
-  const u32 t = local_id();
+OUTLINE void sort_items_in_bins(LOCAL segmented_memory_t* mine, u32 rows, u32 count, u32 shift,
+                                u32 top, u32 wants_cells) {
+  const u32 t = local_id(), by_cells = KEY_FLOAT ? wants_cells : 1;
   sort_t item[ITEMS];
   UNROLL
   for (u32 i = 0; i < ITEMS; ++i) item[i] = mine->items[i * WG + t];
@@ -214,10 +215,25 @@ OUTLINE void sort_by_cells(LOCAL segmented_memory_t* mine, u32 rows, u32 count, 
   barrier_local();
   if (alike != 0) local_add(&mine->alike, 1u);
   barrier_local();
-  tries = mine->alike * 32 < WG ? 1 : 0;
+  tries = !by_cells || mine->alike * 32 < WG ? 1 : 0;
 #endif
   barrier_local();
-  for (u32 once = 0; once < tries; ++once) sort_in_bins(mine, item, rows, count, 0, top, 1);
+  for (u32 once = 0; once < tries; ++once) {
+    empty_bins(mine);
+    cells_t cells = cells_of(top);
+    for (u32 twice = 0; twice < by_cells; ++twice) count_cells(mine, &cells, item, rows, count);
+    barrier_local();
+    LOCAL const u32* bins_of_cells = BINS_OF_CELLS(mine);
+    u32 place[ITEMS];
+    UNROLL
+    for (u32 i = 0; i < ITEMS; ++i) {
+      place[i] = 0;
+      if (i < rows)
+        place[i] = enter_bin(
+            mine, by_cells ? bin_in_cell(bins_of_cells, item[i], cells) : (u32)(item[i] >> shift));
+    }
+    sort_in_bins(mine, item, place, rows);
+  }
 }
 #endif
 
@@ -254,9 +270,9 @@ INLINE sort_t item_of(ukey_t rank, u32 drop, u32 at) {
 }
 
 // Gives all keys that tie their own bits again. If all NaN have the same bits, these replace each.
+#if UNTIED_FLOATS
 OUTLINE void restore_all_tied(LOCAL segmented_memory_t* mine, GLOBAL const ukey_t* keys,
                               u32 count) {
-#if UNTIED_FLOATS
   const u32 t = local_id();
   if (t < 2) mine->nan_ones[t] = mine->nan_zeros[t] = 0;
   if (t == 0) mine->negative_zero = 0;
@@ -282,8 +298,8 @@ OUTLINE void restore_all_tied(LOCAL segmented_memory_t* mine, GLOBAL const ukey_
     for (u32 at = t; at < count; at += WG)
       if (mine->items[at] == nan_order) mine->items[at] = untied_order(a_nan);
   barrier_local();
-#endif
 }
+#endif
 
 // Moves keys or values to their sorted places through the local memory of the items. For each index
 // `at`, a work-item loads `what_belongs` (the key or value of record `at` of the input), and stores
@@ -353,6 +369,9 @@ void segmented_block(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spa
       }
       differ |= rank[i] ^ first;
     }
+#if !KEY_FLOAT
+    empty_bins(mine);
+#endif
     if (t < 2) mine->differ[t] = mine->extremes[t] = 0;
     if (t == 0) mine->tied = 0;
     barrier_local();
@@ -374,24 +393,36 @@ void segmented_block(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spa
     const u32 top = open;
 #endif
     const u32 shift = max(top, (u32)LOG_BINS) - LOG_BINS;
-    sort_t item[ITEMS];
-    UNROLL
-    for (u32 i = 0; i < ITEMS; ++i)
-      item[i] = i < rows ? item_of(rank[i] & open_mask, drop, i * WG + t) : SORT_LAST;
-
 #if KEY_FLOAT
     UNROLL
-    for (u32 i = 0; i < ITEMS; ++i) mine->items[i * WG + t] = item[i];
+    for (u32 i = 0; i < ITEMS; ++i)
+      mine->items[i * WG + t] =
+          i < rows ? item_of(rank[i] & open_mask, drop, i * WG + t) : SORT_LAST;
     if (t == 0) mine->unsorted = 1;
-    barrier_local();
 #else
-    sort_in_bins(mine, item, rows, count, shift, top, 0);
+    sort_t item[ITEMS];
+    u32 place[ITEMS];
+    UNROLL
+    for (u32 i = 0; i < ITEMS; ++i) {
+      item[i] = SORT_LAST;
+      place[i] = 0;
+      if (i < rows) {
+        item[i] = item_of(rank[i] & open_mask, drop, i * WG + t);
+        place[i] = enter_bin(mine, (u32)(item[i] >> shift));
+      }
+    }
+    sort_in_bins(mine, item, place, rows);
 #endif
-    // For few bits, radix passes are faster.
 #if USES_CELLS
-    const u32 by_cells = mine->unsorted && (KEY_FLOAT || open > 16) ? 1 : 0;
-    barrier_local();
-    for (u32 once = 0; once < by_cells; ++once) sort_by_cells(mine, rows, count, top);
+    // The keys of a part of a long segment share leading bits, so its bins may be even without
+    // cells. For integers of few bits, radix passes are faster.
+    for (u32 by_cells = KEY_FLOAT && place_of_all != 0 ? 0 : 1; by_cells < 2; ++by_cells) {
+      barrier_local();
+      const u32 wanted = mine->unsorted && (KEY_FLOAT || open > 16) ? 1 : 0;
+      barrier_local();
+      for (u32 once = 0; once < wanted; ++once)
+        sort_items_in_bins(mine, rows, count, shift, top, by_cells);
+    }
 #endif
     barrier_all();  // all keys are loaded and may be overwritten
 
@@ -447,7 +478,9 @@ void segmented_block(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spa
     }
 #endif
 
+#if UNTIED_FLOATS
     for (u32 once = 0; once < mine->tied; ++once) restore_all_tied(mine, keys + begin, count);
+#endif
 
       // Store. Keys and values that items do not hold are loaded in the order of the input. All
       // loads come before the first store, because the output may be the input.
