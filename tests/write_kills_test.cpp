@@ -46,6 +46,7 @@ std::vector<Command> commands() {
   std::vector<Command> out{
       {"sort", "sort k.bin --type u32 -o out.npy" + host, {{"out.npy"}}, {}},
       {"text", "sort k.txt --text --type u32 -o out.txt" + host, {{"out.txt"}}, {}},
+      {"lines", "sort k.txt -o k.txt --lines --numeric" + host, {{"k.txt"}}, {}},
       {"in_place", "sort k.bin --type u32 -o k.bin" + host, {{"k.bin"}}, {}},
       {"pairs",
        "sort k.bin --type u32 -o out.bin --values v.bin --value-bytes 4 -o2 sub/out.bin" + host,

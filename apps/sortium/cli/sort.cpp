@@ -16,6 +16,7 @@
 #include "cli/common.hpp"
 #include "cli/distributed.hpp"
 #include "cli/external.hpp"
+#include "cli/lines.hpp"
 #include "cli/progress.hpp"
 #include "cli/records.hpp"
 #include "cli/stop.hpp"
@@ -323,6 +324,7 @@ class FileSort {
 };
 
 int sort(const SortOptions& options) {
+  if (options.lines) return sort_lines(options);
   if (options.distributed) return sort_distributed(options);
   if (!options.memory.empty()) return sort_external(options);
   if (options.are_records()) return sort_records(options);
@@ -348,6 +350,8 @@ constexpr const char* sort_footer = R"(Examples:
   sortium sort particles.npy -o out.npy --by mass:desc:nan-first,id
   sortium sort lines.bin -o out.bin --record 100 --key 'bytes[0:10]'
   sortium sort hits.bin -o order.npy --argsort --record 24 --key f32@12:desc,u16@4
+  sortium sort access.log -o sorted.log --lines                   lines of text
+  sortium sort table.csv -o out.csv --lines --field 3 --separator , --numeric --descending
   sortium sort big.bin --type u64 -o out.bin --memory 8G --temp /disk1,/disk2
   mpirun -n 4 sortium sort keys.npy -o out.npy --distributed      in four processes
 
@@ -426,6 +430,28 @@ void add_run_options(CLI::App& command, SortOptions& s) {
   command.add_flag("--quiet", s.quiet, "Print neither progress nor summary");
 }
 
+void add_line_options(CLI::App& command, SortOptions& s) {
+  auto* const lines = command.add_flag(
+      "--lines", s.lines, "Sort lines of text by their bytes, as LC_ALL=C sort -s does");
+  auto* const field = command
+                          .add_option("--field", s.field,
+                                      "Compare only this field of each line, counted from 1. A "
+                                      "field begins with the blanks before it")
+                          ->needs(lines)
+                          ->type_name("N");
+  command
+      .add_option("--separator", s.separator,
+                  "The byte between two fields, instead of blanks; \\t is a tab, \\0 the byte 0")
+      ->needs(field)
+      ->type_name("C");
+  command
+      .add_flag("--numeric", s.numeric,
+                "Compare the numbers with which lines or fields begin, such as -1.50")
+      ->needs(lines);
+  command.add_flag("--unique", s.unique, "Of lines with equal keys, write only the first")
+      ->needs(lines);
+}
+
 void add_external_options(CLI::App& command, SortOptions& s) {
   auto* const memory =
       command
@@ -481,6 +507,7 @@ void add_sort(CLI::App& cli, Action& action) {
   command->add_flag("--descending", o->descending, "Descending order (NaN still come last)");
   add_record_options(*command, *o);
   add_segment_options(*command, *o);
+  add_line_options(*command, *o);
   add_external_options(*command, *o);
   add_distributed_options(*command, *o);
   command->footer(sort_footer);

@@ -1,0 +1,69 @@
+// Sorts of lines of text by the whole line or one field, as bytes or as numbers: the orders of
+// LC_ALL=C sort -s, with -n, -k N,N, -t, -u and -r. docs/files.md says what is promised on errors
+// and signals.
+//
+//   // The lines of standard input by the number in their second field:
+//   sortium::sort_lines([](void* to, std::uint64_t n) { return std::fread(to, 1, n, stdin); },
+//                       [](const void* from, std::uint64_t n) { std::fwrite(from, 1, n, stdout); },
+//                       {.field = 2, .numeric = true});
+#pragma once
+
+#include <sortium/export.h>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <sortium/order.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sortium {
+
+// How to sort lines.
+struct LineOptions {
+  // The key: this field, counted from 1, or the whole line if it is 0. The field of a line that has
+  // fewer is empty.
+  std::uint64_t field = 0;
+  // The byte between two fields; it belongs to neither. Without it, a field begins with the blanks
+  // (spaces and tabs) before it, and ends before the next blank.
+  std::optional<char> separator{};
+  // False: keys are compared byte by byte, and a key that begins another one precedes it. True: by
+  // the number with which they begin: blanks, a minus sign, digits, a point and digits, each of
+  // which may be missing. Numbers may have any length; without digits, the number is 0.
+  bool numeric = false;
+  Order order = Order::ascending;
+  bool unique = false;  // of lines with equal keys, write only the first
+
+  std::string device{}, algorithm = "auto", parameters{};  // as in Options; one device
+  std::uint64_t expected_bytes = 0;         // of the input, if they are known; a hint
+  const std::atomic<bool>* stop = nullptr;  // as in Options
+};
+
+struct LineReport {
+  std::uint64_t lines = 0;             // read
+  std::uint64_t written_lines = 0;     // fewer than `lines` only if `unique`
+  std::string_view device, algorithm;  // of the sort of all lines; valid until the process ends
+  std::string parameters;
+  double read_seconds = 0, sort_seconds = 0, write_seconds = 0;
+};
+
+// Stores the next bytes of the input, and returns how many: fewer than asked only at the end.
+using LineReader = std::function<std::uint64_t(void* to, std::uint64_t bytes)>;
+// Receives the next bytes of the output.
+using LineWriter = std::function<void(const void* from, std::uint64_t bytes)>;
+
+// Sorts lines, which end with a newline; stable. A line may hold any other bytes, also NUL. The
+// last line is written with a newline even if it was read without one. `write` is called from
+// threads of the sort, never two at once, after everything has been read.
+//
+// Throws what `read` and `write` throw, and Error as sort_records_host() does.
+//
+// Cost: the first bytes of all keys are sorted as 64-bit numbers on the device; then those of keys
+// that tie, by their next bytes, and so on. Needs memory for the text and some 40 bytes for each
+// line.
+SORTIUM_API LineReport sort_lines(const LineReader& read, const LineWriter& write,
+                                  const LineOptions& options = {});
+
+}  // namespace sortium
