@@ -1,4 +1,5 @@
 // The files that the program reads and writes: what it recognises, refuses, replaces and keeps.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
@@ -12,10 +13,15 @@
 #include <cstring>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli.hpp"
+#include "io/blocks.hpp"
+#include "io/files.hpp"
 #include "io/printable.hpp"
+#include "io/read_blocks.hpp"
+#include "io/write_blocks.hpp"
 
 namespace {
 
@@ -75,6 +81,175 @@ TEST_F(Io, NoMessageHasControlCharactersOfAFile) {
   clean("sort name* --text -o bad.txt", "name\\x1b[2J");
   clean("check name* --text --type u32 --descending", "name\\x1b[2J");
   clean("sort \"$(printf 'none\\033[2J')\" --text --type u32 -o bad.txt", "none\\x1b[2J");
+}
+
+// ---------------------------------------------------------------------------------------------
+// Blocks
+// ---------------------------------------------------------------------------------------------
+
+std::string random_text(std::size_t count) {
+  std::mt19937_64 random(count);
+  std::string out(count, '\0');
+  for (auto& byte : out) byte = static_cast<char>(random());
+  return out;
+}
+
+// Lengths around the boundaries of blocks.
+std::vector<std::size_t> block_lengths() {
+  return {0,
+          1,
+          app::block_bytes - 1,
+          app::block_bytes,
+          app::block_bytes + 1,
+          5 * app::block_bytes + 13};
+}
+
+class Blocks : public Io {
+ protected:
+  // Opens a file of the test's directory until the test ends.
+  int open(const std::string& name, int flags) {
+    fds_.push_back(::open((dir_ / name).c_str(), flags | O_CLOEXEC, 0600));
+    EXPECT_GE(fds_.back(), 0);
+    return fds_.back();
+  }
+  void TearDown() override {
+    for (const int fd : fds_) ::close(fd);
+    Io::TearDown();
+  }
+
+ private:
+  std::vector<int> fds_;
+};
+
+TEST_F(Blocks, AreReadFromAnywhere) {
+  for (const std::size_t length : block_lengths())
+    for (const std::size_t at : {std::size_t{0}, std::size_t{77}}) {
+      const std::string text = random_text(at + length);
+      write("f", text);
+      const int fd = open("f", O_RDONLY);
+      std::string out(length + 9, 'x');
+      EXPECT_EQ(app::read_blocks(fd, "f", at, out.data(), length), length);
+      EXPECT_TRUE(out == text.substr(at) + std::string(9, 'x')) << length;
+      // Fewer bytes than wanted: those up to the end of the file.
+      for (const std::uint64_t more : {std::uint64_t{1}, 3 * app::block_bytes}) {
+        std::string longer(length + more, 'x');
+        EXPECT_EQ(app::read_blocks(fd, "f", at, longer.data(), longer.size()), length);
+        EXPECT_TRUE(longer.substr(0, length) == text.substr(at)) << length;
+      }
+    }
+}
+
+TEST_F(Blocks, AreWrittenAnywhere) {
+  for (const std::size_t length : block_lengths())
+    for (const std::size_t at : {std::size_t{0}, std::size_t{77}}) {
+      const std::string text = random_text(length);
+      app::write_blocks(open("f", O_WRONLY | O_CREAT | O_TRUNC), "f", at, text.data(), length);
+      EXPECT_TRUE(read("f") == std::string(length == 0 ? 0 : at, '\0') + text) << length;
+    }
+}
+
+TEST_F(Blocks, AnErrorNamesTheFile) {
+  std::string text(3 * app::block_bytes, 'x');
+  write("f", text);
+  const auto message = [](const auto& call) -> std::string {
+    try {
+      call();
+    } catch (const app::Failure& failure) {
+      return failure.what();
+    }
+    return "none";
+  };
+  const int write_only = open("f", O_WRONLY), read_only = open("f", O_RDONLY);
+  EXPECT_EQ(message([&] { app::read_blocks(write_only, "f", 0, text.data(), text.size()); }),
+            "cannot read f: Bad file descriptor");
+  EXPECT_EQ(message([&] { app::write_blocks(read_only, "f", 0, text.data(), text.size()); }),
+            "cannot write f: Bad file descriptor");
+  EXPECT_EQ(message([&] {
+              app::write_blocks(open("/dev/full", O_WRONLY), "f", 0, text.data(), text.size());
+            }),
+            "cannot write f: No space left on device");
+}
+
+TEST_F(Blocks, AFileThatChangesItsLengthIsRefused) {
+  app::Progress progress(false);
+  const auto length = static_cast<std::uintmax_t>(3 * app::block_bytes);
+  for (const bool by_parts : {false, true})
+    for (const auto now : {length + 4, length - 4, app::block_bytes, std::uintmax_t{0}}) {
+      write("f", random_text(length));
+      const auto reader =
+          app::ColumnReader::of_keys((dir_ / "f").string(), false, sortium::KeyType::u32, progress);
+      app::Input input((dir_ / "f").string());
+      fs::resize_file(dir_ / "f", now);
+      const std::string word = now > length ? "longer" : "shorter";
+      try {
+        std::string out(length, 'x');
+        if (by_parts)
+          (void)reader->read(out.data(), out.size());
+        else
+          (void)input.rest(progress);
+        ADD_FAILURE() << "a file of " << now << " bytes was read";
+      } catch (const app::Failure& failure) {
+        EXPECT_EQ(failure.code(), app::exit_usage);
+        EXPECT_NE(std::string(failure.what()).find("/f: it has become " + word), std::string::npos)
+            << failure.what();
+      }
+    }
+}
+
+// The n-th transfer fails, is interrupted, or transfers less than it should.
+TEST_F(Blocks, TransfersThatFail) {
+  const std::string text = random_text(3 * app::block_bytes + 8);
+  write("k", text);
+  ASSERT_EQ(run("sort k --type u64 -o sorted.npy").code, 0);
+  const std::string expected = read("sorted.npy");
+  const std::pair<std::string, std::string> transfers[] = {{"pread", "/k"}, {"pwrite", ".tmp"}};
+  for (const auto& [call, file] : transfers)
+    for (const int n : {1, 2, 4}) {
+      const auto sort = [&](const std::string& how) {
+        return shell(
+            fmt::format("ASAN_OPTIONS=verify_asan_link_order=0 FAIL_IO={}:{}:{}:{} "
+                        "LD_PRELOAD={} $S sort k --type u64 -o sorted.npy",
+                        call, n, how, file, FAIL_IO));
+      };
+      write("sorted.npy", "old");
+      const bool writes = call == "pwrite";
+      const int error = writes ? ENOSPC : EIO;
+      const Result r = sort(std::to_string(error));
+      EXPECT_EQ(r.code, 3) << r.err;
+      EXPECT_NE(r.err.find(fmt::format("cannot {}: {}", writes ? "write sorted.npy" : "read k",
+                                       std::strerror(error))),
+                std::string::npos)
+          << r.err;
+      EXPECT_EQ(files(), (std::vector<std::string>{"io", "k", "sorted.npy"}));
+      EXPECT_EQ(read("sorted.npy"), "old");
+      for (const std::string& how : {std::string("short"), std::to_string(EINTR)}) {
+        const Result continued = sort(how);
+        EXPECT_EQ(continued.code, 0) << call << n << how << continued.err;
+        EXPECT_TRUE(read("sorted.npy") == expected) << call << n << how;
+      }
+    }
+}
+
+// Files of several blocks, in the other byte order too, through every way of reading and writing.
+TEST_F(Blocks, LongFiles) {
+  const auto count = 3 * app::block_bytes / 4 + 5;
+  auto list = random_keys(count);
+  write("k.bin", bytes_of(list));
+  write("k.npy", npy("'>u4'", fmt::format("({},)", count), bytes_of(list, true)));
+  std::ranges::sort(list);
+  const std::string whole = bytes_of(list);
+  ASSERT_EQ(run("sort k.bin --type u32 -o raw").code, 0);
+  EXPECT_TRUE(read("raw") == whole);
+  ASSERT_EQ(run("sort k.npy -o swapped.npy").code, 0);
+  EXPECT_TRUE(npy_data(read("swapped.npy")) == bytes_of(list, true));
+  ASSERT_EQ(run("sort k.npy -o from_npy").code, 0);
+  EXPECT_TRUE(read("from_npy") == whole);
+  ASSERT_EQ(shell("cat k.bin | $S sort - --type u32 -o - | cat > piped").code, 0);
+  EXPECT_TRUE(read("piped") == whole);
+  // Another process goes on where the program has stopped reading.
+  ASSERT_EQ(shell("{ $S sort - --type u32 -o opened; wc -c; } < k.bin").code, 0);
+  EXPECT_EQ(read("io/out"), "0\n");
+  EXPECT_TRUE(read("opened") == whole);
 }
 
 // ---------------------------------------------------------------------------------------------

@@ -81,6 +81,10 @@ class ColumnWriter {
   }
   void write(const void* from, std::uint64_t bytes) {
     write_header();
+    if (!is_changed()) {
+      output_.write(from, bytes);
+      return;
+    }
     const std::uint64_t step = part_bytes / like_.width * like_.width;
     for (std::uint64_t done = 0; done < bytes; done += step)
       write_part(static_cast<const std::byte*>(from) + done, std::min(step, bytes - done));
@@ -103,6 +107,10 @@ class ColumnWriter {
     column.total = like_.total;
     return column;
   }
+  // Raw files have the machine's byte order.
+  [[nodiscard]] bool swaps() const { return like_.swapped && kind_ == Kind::npy; }
+  // Returns true if the file has other bytes than the records in memory.
+  [[nodiscard]] bool is_changed() const { return kind_ == Kind::text || swaps() || !key_.empty(); }
   void write_part(const std::byte* from, std::uint64_t bytes) {
     const std::uint64_t count = bytes / like_.width;
     if (kind_ == Kind::text) {
@@ -111,14 +119,10 @@ class ColumnWriter {
       output_.write(text_.data(), text_.size());
       return;
     }
-    const bool swaps = like_.swapped && kind_ == Kind::npy;  // raw files have the machine's order
-    if (swaps || !key_.empty()) {
-      part_.assign(from, from + bytes);
-      if (swaps) swap_bytes(part_.data(), like_.width, count);
-      swap_fields(key_, part_.data(), like_.width, count);
-      from = part_.data();
-    }
-    output_.write(from, bytes);
+    part_.assign(from, from + bytes);
+    if (swaps()) swap_bytes(from, part_.data(), like_.width, count);
+    swap_fields(key_, part_.data(), like_.width, count);
+    output_.write(part_.data(), bytes);
   }
 
   Output output_;

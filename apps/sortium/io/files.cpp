@@ -12,7 +12,9 @@
 #include <cstring>
 #include <filesystem>
 
+#include "io/blocks.hpp"
 #include "io/printable.hpp"
+#include "io/read_blocks.hpp"
 #include "io/replacement.hpp"
 #include "io/text.hpp"
 
@@ -24,6 +26,9 @@ namespace {
 
 constexpr unsigned max_record_bytes = 256;  // the largest record or value that the library moves
 constexpr std::uint64_t chunk = std::uint64_t{8} << 20;  // bytes between steps of the progress bar
+
+constexpr const char* shorter = "it has become shorter while it was read";
+constexpr const char* longer = "it has become longer while it was read";
 
 constexpr char native_order = std::endian::native == std::endian::little ? '<' : '>';
 
@@ -67,15 +72,6 @@ std::string descr_of_bytes(unsigned bytes) {
   return fmt::format("|V{}", bytes);
 }
 
-// Reads the share of `total` records of column.width bytes.
-void read_share(Input& input, std::uint64_t total, const Share& share, Column& column,
-                Progress& progress) {
-  column.total = total;
-  column.count = share.count(total);
-  column.data =
-      input.part(share.begin(total) * column.width, column.count * column.width, progress);
-}
-
 // The column of an .npy file, without its records.
 Column column_of(const NpyHeader& header) {
   Column column;
@@ -116,15 +112,20 @@ void check_raw_length(const Input& input, const Column& column, std::uint64_t by
 
 // Reads the share of an .npy or raw file's records that follow what has been read.
 void load(Input& input, const Share& share, Column& column, Progress& progress) {
-  if (share.is_all()) column.data = input.rest(progress);
-  const std::uint64_t bytes = share.is_all() ? column.data.size() : input.left();
-  if (column.kind == Kind::npy) {
+  if (!share.is_all() && !input.is_regular())
+    refuse(input, "several processes read their shares only from a regular file");
+  const bool is_sized = input.left() != 0;
+  if (!is_sized) column.data = input.rest(progress);
+  const std::uint64_t bytes = is_sized ? input.left() : column.data.size();
+  if (column.kind == Kind::npy)
     check_npy_length(input, column, column.total, bytes);
-  } else {
+  else
     check_raw_length(input, column, bytes);
-    column.total = column.count = bytes / column.width;
-  }
-  if (!share.is_all()) read_share(input, column.total, share, column, progress);
+  column.total = bytes / column.width;
+  column.count = share.count(column.total);
+  if (is_sized)
+    column.data =
+        input.part(share.begin(column.total) * column.width, column.count * column.width, progress);
 }
 
 // Each returns the column of a file, without its records, and reads an .npy file's header.
@@ -270,9 +271,11 @@ std::string Input::name() const { return path_ == "-" ? "standard input" : print
 Kind Input::kind(bool text, Progress& progress) {
   progress.phase("reading " + name());  // the first bytes of a pipe may arrive late
   if (path_.ends_with(".npy")) return Kind::npy;
-  head_.resize(npy_magic_bytes);
-  head_.resize(fetch(head_.data(), head_.size()));
-  if (is_npy_magic(head_)) return Kind::npy;
+  std::string head(npy_magic_bytes, '\0');
+  head.resize(is_regular_ ? read_block(fd_, name(), position_, head.data(), head.size())
+                          : fetch(head.data(), head.size()));
+  if (!is_regular_) head_ = head;
+  if (is_npy_magic(head)) return Kind::npy;
   return text ? Kind::text : Kind::raw;
 }
 
@@ -293,24 +296,35 @@ std::uint64_t Input::fetch(char* to, std::uint64_t bytes) {
   return done;
 }
 
+// Several threads read what the file had when it was opened, and one what has been appended.
+std::uint64_t Input::read_regular(void* to, std::uint64_t bytes) {
+  const std::uint64_t known = std::min(bytes, left());
+  std::uint64_t done = read_blocks(fd_, name(), position_, to, known);
+  if (done == known)
+    done +=
+        read_block(fd_, name(), position_ + done, static_cast<std::byte*>(to) + done, bytes - done);
+  position_ += done;
+  // A process that inherits standard input goes on behind what was read.
+  if (fd_ == STDIN_FILENO) (void)::lseek(fd_, static_cast<off_t>(position_), SEEK_SET);
+  return done;
+}
+
 std::uint64_t Input::read(void* to, std::uint64_t bytes) {
+  if (is_regular_) return read_regular(to, bytes);
   auto* const out = static_cast<char*>(to);
   const std::size_t taken = std::min<std::uint64_t>(head_.size(), bytes);
   std::memcpy(out, head_.data(), taken);
   head_.erase(0, taken);
-  const std::uint64_t done = taken + fetch(out + taken, bytes - taken);
-  position_ += done;
-  return done;
+  return taken + fetch(out + taken, bytes - taken);
 }
 
 Bytes Input::rest(Progress& progress) {
-  const std::uint64_t left = size_ > position_ ? size_ - position_ : 0;
-  progress.phase("reading " + name(), left);
-  Bytes out(left == 0 ? chunk : left);
+  if (left() != 0) return part(0, left(), progress);
+  progress.phase("reading " + name());
+  Bytes out(chunk);
   std::uint64_t done = 0;
   for (;;) {
     if (done == out.size()) {
-      if (left != 0) break;
       Bytes larger(out.size() * 2);
       std::memcpy(larger.data(), out.data(), done);
       out = std::move(larger);
@@ -318,32 +332,29 @@ Bytes Input::rest(Progress& progress) {
     const std::uint64_t wanted = std::min(chunk, out.size() - done);
     const std::uint64_t n = read(out.data() + done, wanted);
     done += n;
-    progress.advance(n);
     if (n < wanted) break;
   }
   out.shrink(done);
   return out;
 }
 
-std::uint64_t Input::left() const {
-  if (!is_regular_) refuse(*this, "several processes read their shares only from a regular file");
-  return size_ > position_ ? size_ - position_ : 0;
-}
-
 Bytes Input::part(std::uint64_t skipped, std::uint64_t bytes, Progress& progress) {
   progress.phase("reading " + name(), bytes);
-  head_.clear();
-  ended_ = false;
-  if (::lseek(fd_, static_cast<off_t>(position_ + skipped), SEEK_SET) < 0)
-    refuse(*this, std::strerror(errno));
+  position_ += skipped;
   Bytes out(bytes);
-  for (std::uint64_t done = 0; done < bytes;) {
-    const std::uint64_t n = read(out.data() + done, std::min(chunk, bytes - done));
-    if (n == 0) refuse(*this, "it has become shorter while it was read");
-    done += n;
-    progress.advance(n);
-  }
+  const std::uint64_t n = read_blocks(fd_, name(), position_, out.data(), bytes, &progress);
+  position_ += n;
+  check_length();
+  if (n < bytes) refuse(*this, shorter);
+  if (fd_ == STDIN_FILENO) (void)::lseek(fd_, static_cast<off_t>(position_), SEEK_SET);
   return out;
+}
+
+void Input::check_length() const {
+  struct stat status {};
+  if (::fstat(fd_, &status) != 0) refuse(*this, std::strerror(errno));
+  const auto now = static_cast<std::uint64_t>(status.st_size);
+  if (now != size_) refuse(*this, now < size_ ? shorter : longer);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -362,16 +373,19 @@ Kind kind_of(const std::string& path, bool text, const std::string& in, const Co
   return kind_of(path, text);
 }
 
-void swap_bytes(std::byte* data, unsigned width, std::uint64_t count) {
-  with_word(width, [&](auto word) {
-    for (std::uint64_t i = 0; i < count; ++i) {
-      std::memcpy(&word, data + i * sizeof word, sizeof word);
-      if constexpr (sizeof word == 2) word = __builtin_bswap16(word);
-      if constexpr (sizeof word == 4) word = __builtin_bswap32(word);
-      if constexpr (sizeof word == 8) word = __builtin_bswap64(word);
-      std::memcpy(data + i * sizeof word, &word, sizeof word);
-    }
-  });
+void swap_bytes(const std::byte* from, std::byte* to, unsigned width, std::uint64_t count) {
+  for_blocks(sortium::all_cores(), count * width, block_bytes,
+             [&](std::uint64_t begin, std::uint64_t end) {
+               with_word(width, [&](auto word) {
+                 for (std::uint64_t at = begin; at != end; at += sizeof word) {
+                   std::memcpy(&word, from + at, sizeof word);
+                   if constexpr (sizeof word == 2) word = __builtin_bswap16(word);
+                   if constexpr (sizeof word == 4) word = __builtin_bswap32(word);
+                   if constexpr (sizeof word == 8) word = __builtin_bswap64(word);
+                   std::memcpy(to + at, &word, sizeof word);
+                 }
+               });
+             });
 }
 
 Column Column::make(std::string descr, unsigned width, std::uint64_t count) {
@@ -411,7 +425,7 @@ Keys read_keys(const std::string& path, bool text, std::optional<KeyType> type, 
     load_text(input, keys, progress);
   } else {
     load(input, share, keys, progress);
-    if (keys.swapped) swap_bytes(keys.data.data(), keys.width, keys.count);
+    if (keys.swapped) swap_bytes(keys.data.data(), keys.data.data(), keys.width, keys.count);
   }
   return keys;
 }
@@ -446,7 +460,8 @@ Column read_offsets(const std::string& path, std::optional<unsigned> bytes, std:
                  printable(header.descr)));
     offsets = column_of(header);
     load(input, {}, offsets, progress);
-    if (header.swapped()) swap_bytes(offsets.data.data(), offsets.width, offsets.count);
+    if (header.swapped())
+      swap_bytes(offsets.data.data(), offsets.data.data(), offsets.width, offsets.count);
   } else if (!bytes) {
     throw Failure(exit_usage,
                   fmt::format("--segments {} is raw binary: --offset-bytes is needed (4 or 8)",
@@ -517,21 +532,22 @@ std::uint64_t ColumnReader::read(void* to, std::uint64_t bytes) {
   column_.count += done / column_.width;
   column_.total = column_.count;
   if (known_ && column_.count == *known_ && bytes != 0) check_nothing_follows();
-  if (column_.swapped) swap_bytes(static_cast<std::byte*>(to), column_.width, done / column_.width);
+  auto* const records = static_cast<std::byte*>(to);
+  if (column_.swapped) swap_bytes(records, records, column_.width, done / column_.width);
   return done;
 }
 
 // The input has ended after `bytes` more bytes.
 void ColumnReader::check_end(std::uint64_t bytes) const {
-  if (input_.is_regular() && known_) refuse(input_, "it has become shorter while it was read");
+  if (input_.is_regular() && known_) refuse(input_, shorter);
   check_length(column_.count * column_.width + bytes);
 }
 
 void ColumnReader::check_nothing_follows() {
   std::byte next;
   if (input_.read(&next, 1) == 0) return;
-  refuse(input_, input_.is_regular() ? "it has become longer while it was read"
-                                     : fmt::format("more bytes follow its {} records", *known_));
+  refuse(input_,
+         input_.is_regular() ? longer : fmt::format("more bytes follow its {} records", *known_));
 }
 
 // Parses whole lines. Lines without numbers may only be the last ones, so they wait for what
@@ -597,9 +613,10 @@ void write_column(Output& output, Kind kind, const Column& column, KeyType type,
 void write_records(Sink& output, Kind kind, const Column& column, KeyType type,
                    Progress& progress) {
   progress.phase("writing " + output.name(), column.count);
-  const std::uint64_t step = chunk / column.width;
+  const bool swaps = column.swapped && kind == Kind::npy;  // raw files have the machine's order
+  const std::uint64_t step = (kind == Kind::text ? chunk : 8 * block_bytes) / column.width;
   std::string text;
-  Bytes swapped(column.swapped ? chunk : 0);
+  Bytes swapped(swaps ? std::min(step, column.count) * column.width : 0);
   for (std::uint64_t i = 0; i < column.count; i += step) {
     const std::uint64_t n = std::min(step, column.count - i);
     const std::byte* const from = column.data.data() + i * column.width;
@@ -607,9 +624,8 @@ void write_records(Sink& output, Kind kind, const Column& column, KeyType type,
       text.clear();
       format_text(text, from, n, type);
       output.write(text.data(), text.size());
-    } else if (column.swapped && kind == Kind::npy) {  // raw files have the machine's order
-      std::memcpy(swapped.data(), from, n * column.width);
-      swap_bytes(swapped.data(), column.width, n);
+    } else if (swaps) {
+      swap_bytes(from, swapped.data(), column.width, n);
       output.write(swapped.data(), n * column.width);
     } else {
       output.write(from, n * column.width);

@@ -47,28 +47,30 @@ class Input {
   // The file's form: npy by its name or its first bytes; else text if the user says so; else raw.
   // Call it before the first read().
   [[nodiscard]] Kind kind(bool text, Progress& progress);
-  // Reads `bytes` bytes. Returns how many it read: fewer only at the end of the file. Throws
-  // Failure.
+  // Reads `bytes` bytes, much of a regular file in several threads. Returns how many it read: fewer
+  // only at the end of the file. Throws Failure.
   std::uint64_t read(void* to, std::uint64_t bytes);
-  // Reads all that is left.
+  // Reads all that is left. Throws Failure, also if a regular file changes its length meanwhile.
   [[nodiscard]] Bytes rest(Progress& progress);
   [[nodiscard]] bool is_regular() const { return is_regular_; }
-  // The bytes that are left. Throws Failure if the file is not a regular one.
-  [[nodiscard]] std::uint64_t left() const;
-  // Reads `bytes` bytes, beginning `skipped` bytes after those that have been read. Throws Failure
-  // if there are fewer.
+  // The bytes that are left of a regular file; 0 if it has no size before it is read (/proc).
+  [[nodiscard]] std::uint64_t left() const { return size_ > position_ ? size_ - position_ : 0; }
+  // Reads `bytes` bytes of a regular file, beginning `skipped` bytes after those that have been
+  // read. Throws Failure, also if the file has changed its length.
   [[nodiscard]] Bytes part(std::uint64_t skipped, std::uint64_t bytes, Progress& progress);
 
  private:
   std::uint64_t fetch(char* to, std::uint64_t bytes);
+  std::uint64_t read_regular(void* to, std::uint64_t bytes);
+  void check_length() const;
 
   std::string path_;
   int fd_ = -1;
   bool is_regular_ = false;
-  bool ended_ = false;      // a terminal has an end of file more than once; the first one counts
-  std::string head_;        // read by kind() and not yet taken by read()
-  std::uint64_t size_ = 0;  // 0: not known before the end
-  std::uint64_t position_ = 0;  // bytes that read() has returned, and those before the start
+  bool ended_ = false;  // a terminal has an end of file more than once; the first one counts
+  std::string head_;    // of a pipe: read by kind() and not yet taken by read()
+  // Of a regular file: its length when it was opened, and where the next read() begins.
+  std::uint64_t size_ = 0, position_ = 0;
 };
 
 // The records of a file.
@@ -173,8 +175,8 @@ void reserve_column(Output& output, Kind kind, const Column& column);
 // Writes the column; text is written as numbers of `type`.
 void write_column(Output& output, Kind kind, const Column& column, sortium::KeyType type,
                   Progress& progress);
-// Reverses the bytes of every element of 1, 2, 4 or 8 bytes.
-void swap_bytes(std::byte* data, unsigned width, std::uint64_t count);
+// Copies elements of 1, 2, 4 or 8 bytes with their bytes reversed. `to` may be `from`.
+void swap_bytes(const std::byte* from, std::byte* to, unsigned width, std::uint64_t count);
 // Returns what precedes the records of all shares in a file of this form.
 [[nodiscard]] std::string header_of(Kind kind, const Column& column);
 // Writes the column's records, without a header.

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "io/blocks.hpp"
 #include "io/printable.hpp"
 #include "io/text.hpp"
 
@@ -228,11 +229,15 @@ std::vector<KeyField> parse_key(const std::string& text, unsigned record_bytes) 
 
 void swap_fields(const std::vector<KeyField>& key, std::byte* records, unsigned record_bytes,
                  std::uint64_t count) {
-  for (const auto& f : key)
-    if (f.swapped)
-      for (std::byte* at = records + f.field.offset;
-           count != 0 && at < records + record_bytes * count; at += record_bytes)
-        std::reverse(at, at + f.field.type.size());
+  if (std::none_of(key.begin(), key.end(), [](const KeyField& f) { return f.swapped; })) return;
+  for_blocks(
+      sortium::all_cores(), count * record_bytes, block_bytes / record_bytes * record_bytes,
+      [&](std::uint64_t begin, std::uint64_t end) {
+        for (std::byte* record = records + begin; record != records + end; record += record_bytes)
+          for (const auto& f : key)
+            if (f.swapped)
+              std::reverse(record + f.field.offset, record + f.field.offset + f.field.type.size());
+      });
 }
 
 std::vector<Field> fields_of(const std::vector<KeyField>& key) {

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/stat.h>
-#include <poll.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -22,6 +21,7 @@
 #include "cli/common.hpp"
 #include "io/printable.hpp"
 #include "io/replacement.hpp"
+#include "io/write_blocks.hpp"
 
 namespace app {
 
@@ -59,38 +59,6 @@ int claim(const fs::path& path) {
 
 void release_slot(int& slot) {
   if (slot >= 0) slots[static_cast<std::size_t>(std::exchange(slot, -1))].used = 0;
-}
-
-// ---------------------------------------------------------------------------------------------
-// Writing
-// ---------------------------------------------------------------------------------------------
-
-// Throws what errno says.
-[[noreturn]] void fail_to(const char* what, const std::string& name) {
-  const int error = errno;
-  if (error == EPIPE) throw ReaderGone();
-  const bool wrong_name = error == ENOENT || error == ENOTDIR || error == EISDIR ||
-                          error == EACCES || error == EROFS || error == ENAMETOOLONG ||
-                          error == ELOOP;
-  throw Failure(wrong_name ? exit_usage : exit_runtime,
-                fmt::format("cannot {} {}: {}", what, name, std::strerror(error)));
-}
-
-void write_all(int fd, const void* data, std::uint64_t bytes, const std::string& name) {
-  constexpr std::uint64_t most = std::uint64_t{1} << 30;  // a call writes less than 2 GiB
-  const auto* p = static_cast<const char*>(data);
-  while (bytes > 0) {
-    const ssize_t n = ::write(fd, p, std::min(bytes, most));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0 && errno == EAGAIN) {  // some parents make a pipe non-blocking
-      pollfd one{fd, POLLOUT, 0};
-      (void)::poll(&one, 1, -1);
-      continue;
-    }
-    if (n < 0) fail_to("write", name);
-    p += n;
-    bytes -= static_cast<std::uint64_t>(n);
-  }
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -344,7 +312,14 @@ void Output::reserve(std::uint64_t bytes) {
     fail("write");
 }
 
-void Output::write(const void* data, std::uint64_t bytes) { write_all(fd_, data, bytes, name()); }
+void Output::write(const void* data, std::uint64_t bytes) {
+  if (!is_temporary()) {
+    write_all(fd_, name(), data, bytes);
+    return;
+  }
+  write_blocks(fd_, name(), position_, data, bytes);
+  position_ += bytes;
+}
 
 void Output::sync() const {
   if (is_temporary() && ::fsync(fd_) != 0) fail("write");
@@ -400,12 +375,9 @@ OutputPart::~OutputPart() {
   release_slot(slot_);
 }
 
-void OutputPart::seek(std::uint64_t byte) {
-  if (::lseek(fd_, static_cast<off_t>(byte), SEEK_SET) < 0) fail_to("write", name_);
-}
-
 void OutputPart::write(const void* data, std::uint64_t bytes) {
-  write_all(fd_, data, bytes, name_);
+  write_blocks(fd_, name_, position_, data, bytes);
+  position_ += bytes;
 }
 
 void OutputPart::sync() {

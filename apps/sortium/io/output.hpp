@@ -71,7 +71,8 @@ class Output final : public Sink {
   std::filesystem::path target_;  // links followed; empty: an open descriptor
   std::filesystem::path temporary_;
   int fd_ = -1;
-  int slot_ = -1;  // of the temporary file in the list of the signal handler
+  int slot_ = -1;               // of the temporary file in the list of the signal handler
+  std::uint64_t position_ = 0;  // where the next write() to the temporary file begins
 };
 
 // The temporary file of an Output, perhaps of another process: this object writes a part of it. The
@@ -84,7 +85,8 @@ class OutputPart final : public Sink {
   OutputPart(const OutputPart&) = delete;
   OutputPart& operator=(const OutputPart&) = delete;
 
-  void seek(std::uint64_t byte);  // where the next write() begins
+  // The next write() begins at this byte.
+  void seek(std::uint64_t byte) { position_ = byte; }
   void write(const void* data, std::uint64_t bytes) override;
   // Waits until all that was written is on the disk.
   void sync();
@@ -94,6 +96,7 @@ class OutputPart final : public Sink {
   std::string name_;
   int fd_ = -1;
   int slot_ = -1;
+  std::uint64_t position_ = 0;
 };
 
 // Lets SIGINT, SIGTERM and SIGHUP remove the temporary files before they end the program.
