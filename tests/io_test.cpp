@@ -143,7 +143,13 @@ TEST_F(Blocks, AreWrittenAnywhere) {
   for (const std::size_t length : block_lengths())
     for (const std::size_t at : {std::size_t{0}, std::size_t{77}}) {
       const std::string text = random_text(length);
-      app::write_blocks(open("f", O_WRONLY | O_CREAT | O_TRUNC), "f", at, text.data(), length);
+      app::BlockWriter writer;
+      writer.seek(at);
+      const int fd = open("f", O_WRONLY | O_CREAT | O_TRUNC);
+      for (std::size_t done = 0, part = 0; done < length; done += part) {  // in two parts
+        part = std::min(done == 0 ? length / 3 + 1 : length, length - done);
+        writer.write(fd, "f", text.data() + done, part);
+      }
       EXPECT_TRUE(read("f") == std::string(length == 0 ? 0 : at, '\0') + text) << length;
     }
 }
@@ -162,10 +168,10 @@ TEST_F(Blocks, AnErrorNamesTheFile) {
   const int write_only = open("f", O_WRONLY), read_only = open("f", O_RDONLY);
   EXPECT_EQ(message([&] { app::read_blocks(write_only, "f", 0, text.data(), text.size()); }),
             "cannot read f: Bad file descriptor");
-  EXPECT_EQ(message([&] { app::write_blocks(read_only, "f", 0, text.data(), text.size()); }),
+  EXPECT_EQ(message([&] { app::BlockWriter().write(read_only, "f", text.data(), text.size()); }),
             "cannot write f: Bad file descriptor");
   EXPECT_EQ(message([&] {
-              app::write_blocks(open("/dev/full", O_WRONLY), "f", 0, text.data(), text.size());
+              app::BlockWriter().write(open("/dev/full", O_WRONLY), "f", text.data(), text.size());
             }),
             "cannot write f: No space left on device");
 }

@@ -46,7 +46,7 @@ constexpr std::uint64_t extra_bytes = 1 + files::ByteKeys::readable;
 
 // Reads the whole text into `memory`. Returns its length, with the newline of the last line.
 std::uint64_t read_text(const LineReader& read, const LineOptions& o, TextMemory& memory) {
-  constexpr std::uint64_t step = std::uint64_t{8} << 20;
+  constexpr std::uint64_t step = std::uint64_t{64} << 20;  // several threads read it
   OutputPages pages;
   if (o.expected_bytes != 0) pages.add(memory.data(), o.expected_bytes);
   pages.start();

@@ -21,7 +21,6 @@
 #include "cli/common.hpp"
 #include "io/printable.hpp"
 #include "io/replacement.hpp"
-#include "io/write_blocks.hpp"
 
 namespace app {
 
@@ -313,12 +312,10 @@ void Output::reserve(std::uint64_t bytes) {
 }
 
 void Output::write(const void* data, std::uint64_t bytes) {
-  if (!is_temporary()) {
+  if (is_temporary())
+    writer_.write(fd_, name(), data, bytes);
+  else
     write_all(fd_, name(), data, bytes);
-    return;
-  }
-  write_blocks(fd_, name(), position_, data, bytes);
-  position_ += bytes;
 }
 
 void Output::sync() const {
@@ -376,8 +373,7 @@ OutputPart::~OutputPart() {
 }
 
 void OutputPart::write(const void* data, std::uint64_t bytes) {
-  write_blocks(fd_, name_, position_, data, bytes);
-  position_ += bytes;
+  writer_.write(fd_, name_, data, bytes);
 }
 
 void OutputPart::sync() {

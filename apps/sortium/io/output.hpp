@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <string>
 
+#include "io/write_blocks.hpp"
+
 namespace app {
 
 // Something that records are written to, one after the other.
@@ -71,8 +73,8 @@ class Output final : public Sink {
   std::filesystem::path target_;  // links followed; empty: an open descriptor
   std::filesystem::path temporary_;
   int fd_ = -1;
-  int slot_ = -1;               // of the temporary file in the list of the signal handler
-  std::uint64_t position_ = 0;  // where the next write() to the temporary file begins
+  int slot_ = -1;       // of the temporary file in the list of the signal handler
+  BlockWriter writer_;  // of the temporary file
 };
 
 // The temporary file of an Output, perhaps of another process: this object writes a part of it. The
@@ -86,7 +88,7 @@ class OutputPart final : public Sink {
   OutputPart& operator=(const OutputPart&) = delete;
 
   // The next write() begins at this byte.
-  void seek(std::uint64_t byte) { position_ = byte; }
+  void seek(std::uint64_t byte) { writer_.seek(byte); }
   void write(const void* data, std::uint64_t bytes) override;
   // Waits until all that was written is on the disk.
   void sync();
@@ -96,7 +98,7 @@ class OutputPart final : public Sink {
   std::string name_;
   int fd_ = -1;
   int slot_ = -1;
-  std::uint64_t position_ = 0;
+  BlockWriter writer_;
 };
 
 // Lets SIGINT, SIGTERM and SIGHUP remove the temporary files before they end the program.

@@ -20,7 +20,6 @@ namespace {
 // Most file systems copy one block of a file at a time. A second thread copies while another one
 // waits for the disk; more help where the file system lets them.
 constexpr std::uint64_t threads = 4;
-constexpr std::uint64_t least_flushed = std::uint64_t{1} << 20;  // bytes; less would cost seeks
 
 void write_block(int fd, const std::string& name, std::uint64_t at, const std::byte* from,
                  std::uint64_t bytes) {
@@ -31,6 +30,12 @@ void write_block(int fd, const std::string& name, std::uint64_t at, const std::b
     if (n <= 0) fail_to("write", name);
     done += static_cast<std::uint64_t>(n);
   }
+}
+
+// Lets the disk begin to write. A hint: an error of the disk shows in fsync().
+void flush(int fd, std::uint64_t begin, std::uint64_t end) {
+  (void)::sync_file_range(fd, static_cast<off_t>(begin), static_cast<off_t>(end - begin),
+                          SYNC_FILE_RANGE_WRITE);
 }
 
 }  // namespace
@@ -62,15 +67,16 @@ void write_all(int fd, const std::string& name, const void* from, std::uint64_t 
   }
 }
 
-void write_blocks(int fd, const std::string& name, std::uint64_t at, const void* from,
-                  std::uint64_t bytes) {
+void BlockWriter::write(int fd, const std::string& name, const void* from, std::uint64_t bytes) {
+  const auto* const data = static_cast<const std::byte*>(from);
   for_blocks(threads, bytes, block_bytes, [&](std::uint64_t begin, std::uint64_t end) {
-    write_block(fd, name, at + begin, static_cast<const std::byte*>(from) + begin, end - begin);
-    // A hint: an error of the disk shows in fsync().
-    if (end - begin < least_flushed) return;
-    (void)::sync_file_range(fd, static_cast<off_t>(at + begin), static_cast<off_t>(end - begin),
-                            SYNC_FILE_RANGE_WRITE);
+    write_block(fd, name, position_ + begin, data + begin, end - begin);
+    if (end - begin == block_bytes) flush(fd, position_ + begin, position_ + end);
   });
+  position_ += bytes;
+  if (position_ - flushed_ < block_bytes) return;
+  flush(fd, flushed_, position_);  // what was too little for a block
+  flushed_ = position_;
 }
 
 }  // namespace app
