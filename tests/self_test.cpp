@@ -9,6 +9,7 @@
 #include "algorithms/algorithm.hpp"
 #include "expect_error.hpp"
 #include "support.hpp"
+#include "wrapped_device.hpp"
 
 namespace sortium::test {
 namespace {
@@ -87,6 +88,43 @@ TEST(SelfTests, AutoTakesWhatPasses) {
     EXPECT_NE(std::string(e.what()).find("wrong: lsd"), std::string::npos) << e.what();
     EXPECT_NE(std::string(e.what()).find("wrong: merge"), std::string::npos) << e.what();
   }
+}
+
+// Its compiler makes loops of the probe end after 65535 rounds, as Mesa's llvmpipe does.
+class ShortLoops final : public WrappedDevice {
+ public:
+  using WrappedDevice::WrappedDevice;
+  std::unique_ptr<Module> compile(const std::string& source,
+                                  std::vector<std::byte>& binary) override {
+    std::string changed = source;
+    const std::string_view condition = "local_id() == 0 && round < rounds";
+    if (const auto at = changed.find(condition); at != changed.npos) {
+      changed.insert(at, "round < 65535 && ");
+      ++changes;
+    }
+    return WrappedDevice::compile(changed, binary);
+  }
+  unsigned changes = 0;
+};
+
+TEST(SelfTests, LoopsThatEndTooEarlyAreNoticed) {
+  if (test_device()->info().claimed.backend == Backend::host) GTEST_SKIP() << "no kernels";
+  const std::string kept = std::getenv("SORTIUM_CACHE_DIR") ? std::getenv("SORTIUM_CACHE_DIR") : "";
+  ::setenv("SORTIUM_CACHE_DIR", "off", 1);
+  const auto device = std::make_shared<ShortLoops>(test_device());
+  for (int again = 0; again < 2; ++again) {
+    try {
+      (void)capabilities(*device);
+      ADD_FAILURE() << "the device was accepted";
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::unsupported);
+      EXPECT_NE(std::string(e.what()).find("ends loops of 100000 rounds too early"),
+                std::string::npos)
+          << e.what();
+    }
+  }
+  EXPECT_EQ(device->changes, 2u);
+  ::setenv("SORTIUM_CACHE_DIR", kept.c_str(), 1);
 }
 
 // An algorithm that refuses such small problems until `refuses` is set to false.

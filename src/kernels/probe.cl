@@ -28,6 +28,17 @@ KERNEL(WG) void probe_words(GLOBAL u32* wrong) {
   wrong[group_id() * WG + t] = bad;
 }
 
+// Computes a sequence that no compiler can shorten. Work-item 0 of each work-group stores 1 in
+// `wrong` if its last number is not `last`; all others store 0.
+KERNEL(WG) void probe_loop(GLOBAL u32* wrong, u32 rounds, u32 last) {
+  u32 state = 1;
+  for (u32 round = 0; local_id() == 0 && round < rounds; ++round) {
+    state = state * 1664525u + 1013904223u;
+    state ^= state >> 15;
+  }
+  wrong[group_id() * WG + local_id()] = local_id() == 0 && state != last ? 1 : 0;
+}
+
 // Each work-group takes a ticket, waits until the work-group with the ticket before has passed, and
 // passes. Waiting is bounded: without forward progress the chain breaks, and the kernel still ends.
 // state[0]: the next ticket; state[1]: how many work-groups have passed in order.

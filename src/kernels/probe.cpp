@@ -1,8 +1,9 @@
 #include "probe.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
-#include <optional>
 #include <sortium/capabilities.hpp>
 
 #include "device_modules.hpp"
@@ -15,6 +16,8 @@ namespace {
 
 constexpr unsigned work_group = 128;  // several sub-groups, whatever their size
 constexpr std::uint32_t atomic_rounds = 256;
+// Mesa's llvmpipe ends loops after 65535 rounds. A simulator still runs this many in a second.
+constexpr std::uint32_t loop_rounds = 100'000;
 
 std::shared_ptr<Module> build_probe(Device& device, const Capabilities& c) {
   // Declare all local memory, so that each work-group of a cluster needs a compute unit of its own.
@@ -25,26 +28,47 @@ std::shared_ptr<Module> build_probe(Device& device, const Capabilities& c) {
                    .local_struct("probe_cluster_memory_t", c.local_struct));
 }
 
-// Returns true if the kernel `name` runs and every work-item stores 0 in `wrong`, for "no error".
-// If the kernel has a second argument, `more` is it.
+// Runs the kernel `name`. Returns true if every work-item stores 0 in its first argument, `wrong`;
+// `more` are the other arguments.
+bool stores_zeros(Device& device, const Capabilities& c, const char* name, unsigned groups,
+                  const std::vector<Arg>& more, unsigned cluster = 1) {
+  const auto kernel = build_probe(device, c)->kernel(name);
+  const auto queue = device.make_queue();
+  std::vector<std::uint32_t> wrong(groups * work_group, ~0u);
+  const auto buffer = device.allocate(wrong.size() * 4);
+  queue->write(buffer->memory(), wrong.data(), wrong.size() * 4);
+  std::vector<Arg> args{{"wrong", buffer->memory()}};
+  args.insert(args.end(), more.begin(), more.end());
+  queue->launch({*kernel, groups, work_group, args, "probe", cluster});
+  queue->read(wrong.data(), buffer->memory(), wrong.size() * 4);
+  return std::ranges::all_of(wrong, [](auto w) { return w == 0; });
+}
+
+// The same, for what a device need not have: returns false if the kernel cannot run.
 bool nothing_wrong(Device& device, const Capabilities& c, const char* name, unsigned groups,
-                   std::optional<Arg> more, unsigned cluster = 1) {
+                   const std::vector<Arg>& more, unsigned cluster = 1) {
   try {
-    const auto kernel = build_probe(device, c)->kernel(name);
-    const auto queue = device.make_queue();
-    std::vector<std::uint32_t> wrong(groups * work_group, ~0u);
-    const auto buffer = device.allocate(wrong.size() * 4);
-    queue->write(buffer->memory(), wrong.data(), wrong.size() * 4);
-    std::vector<Arg> args{{"wrong", buffer->memory()}};
-    if (more) args.push_back(*more);
-    queue->launch({*kernel, groups, work_group, args, "probe", cluster});
-    queue->read(wrong.data(), buffer->memory(), wrong.size() * 4);
-    return std::ranges::all_of(wrong, [](auto w) { return w == 0; });
+    return stores_zeros(device, c, name, groups, more, cluster);
   } catch (const Error& e) {
     if (e.code() == ErrorCode::invalid_argument)
       throw;       // a mismatch of host and kernel: our own error
     return false;  // the compiler does not support the words, or the device failed
   }
+}
+
+// Throws Error(unsupported) if the device ends long loops too early: it would sort long lists
+// wrongly, and a self-test of few records would not see it.
+void check_loops(Device& device, const Capabilities& c) {
+  std::uint32_t last = 1;
+  for (std::uint32_t round = 0; round < loop_rounds; ++round) {
+    last = last * 1664525u + 1013904223u;
+    last ^= last >> 15;
+  }
+  if (!stores_zeros(device, c, "probe_loop", 1, {{"rounds", loop_rounds}, {"last", last}}))
+    throw Error(ErrorCode::unsupported,
+                fmt::format("{}, {}, ends loops of {} rounds too early, so it would sort wrongly; "
+                            "another driver may work",
+                            device.info().name, device.info().id, loop_rounds));
 }
 
 bool work_groups_progress(Device& device, const Capabilities& c) {
@@ -101,17 +125,18 @@ Capabilities probe(Device& device) {
     c.sub_group_words = SubGroupWords::emulated;
     c.sub_group_size = Capabilities{}.sub_group_size;
   }
+  if (c.max_work_group >= work_group) check_loops(device, c);
   c.forward_progress = c.max_work_group >= work_group && work_groups_progress(device, c);
   // Additions can have a lane order only if the lanes of a sub-group run in lockstep. The test's 30
   // million additions take a GPU one millisecond.
   c.ordered_local_atomics = c.kind == DeviceKind::gpu &&
                             c.sub_group_words != SubGroupWords::emulated &&
                             nothing_wrong(device, c, "probe_atomic_order", 8 * c.compute_units,
-                                          Arg("rounds", atomic_rounds));
+                                          {{"rounds", atomic_rounds}});
   // On some chips no part has enough compute units for the largest cluster.
   while (c.cluster_groups > 1 &&
          !nothing_wrong(device, c, "probe_cluster", c.cluster_groups,
-                        Arg("groups", std::uint32_t{c.cluster_groups}), c.cluster_groups))
+                        {{"groups", std::uint32_t{c.cluster_groups}}}, c.cluster_groups))
     c.cluster_groups /= 2;
   return c;
 }
@@ -135,5 +160,7 @@ const Capabilities& capabilities(Device& device) {
   });
   return m.found;
 }
+
+std::string cache_directory() { return kernels::cache::directory(); }
 
 }  // namespace sortium

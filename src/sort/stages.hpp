@@ -59,7 +59,12 @@ class Stages {
   // The others.
   void work(std::size_t stage, const Stage& call) try {
     for (std::uint64_t job = 0;; ++job) {
-      if (!wait([&] { return job < ended_[stage - 1] || job == jobs_; }) || job == jobs_) return;
+      bool is_there = false;
+      const auto knows = [&] {
+        is_there = job < ended_[stage - 1];
+        return is_there || job == jobs_;
+      };
+      if (!wait(knows) || !is_there) return;
       call(job);
       end(stage, job);
     }

@@ -32,6 +32,7 @@ class Doctor {
  public:
   int examine() {
     describe_machine();
+    describe_cache();
     examine_nvidia_files();
     examine_opencl_vendors();
     examine_backends();
@@ -60,6 +61,21 @@ class Doctor {
          {"SORTIUM_DEVICE", "SORTIUM_CACHE_DIR", "SORTIUM_SELF_TEST", "SORTIUM_NVRTC",
           "SORTIUM_OPENCL_OPTIONS", "OCL_ICD_VENDORS", "CUDA_VISIBLE_DEVICES"})
       if (const char* value = std::getenv(variable)) line(variable, value);
+  }
+
+  static void describe_cache() {
+    const std::string where = sortium::cache_directory();
+    std::uint64_t entries = 0, bytes = 0;
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator(where, ignored)) {
+      const auto size = entry.file_size(ignored);
+      if (ignored) continue;
+      ++entries;
+      bytes += size;
+    }
+    line("kernel cache", where.empty()
+                             ? "off"
+                             : fmt::format("{}: {} files, {}", where, entries, human_bytes(bytes)));
   }
 
   // Reports an NVIDIA card without a driver, and device files that this user may not open.
@@ -118,6 +134,7 @@ class Doctor {
     const auto& i = device.info();
     fmt::print("\n{}  {}\n", i.id, i.name);
     line("  driver", fmt::format("{}, {}", i.platform, i.driver));
+    line("  kernels", i.language);
     try {
       const auto& c = sortium::capabilities(device);
       line("  probe",
