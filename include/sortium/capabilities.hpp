@@ -10,7 +10,7 @@ namespace sortium {
 
 // Returns the device's capabilities: info().claimed, corrected by tests on the device, for example
 // of sub-group operations and of forward progress. The tests run once per device and driver; the
-// cache directory keeps the result. Throws Error(unsupported) if the device runs kernels wrongly,
+// cache directory keeps the result. Throws Error(unsupported) if the device runs loops wrongly,
 // and what a failed build or launch throws.
 [[nodiscard]] SORTIUM_API const Capabilities& capabilities(Device& device);
 
