@@ -189,7 +189,9 @@ TEST(DeviceLists, ErrorsNameTheListAndLeaveTheInput) {
                {"cpu:0,cpu:0", "one device"});
   const std::atomic<bool> stop = true;
   expect_error(sorts(problem, {.stop = &stop}), ErrorCode::cancelled, {"options.stop"});
-  // The second device fails, after the records were exchanged.
+  // The second device fails, after the records were exchanged. cpu:0 has no memory of its own to
+  // limit.
+  if (test_device()->info().claimed.backend == Backend::host) return;
   const std::string failing = "cpu:0," + test_device()->info().id;
   expect_error(
       [&] {
