@@ -473,14 +473,22 @@ TEST(SampledKeys, AreMapped) {
   const bool small = is_set("SORTIUM_TEST_SMALL");
   const std::uint64_t count = small ? 9'001 : 1'300'007;
   std::vector<Case> cases;
-  for (const auto key : {KeyType::u64, KeyType::i64})
-    for (const auto d : {Distribution::clusters, Distribution::numbers, Distribution::leads,
-                         Distribution::sorted}) {
-      if (small && cases.size() == 3) break;
-      const auto order = key == KeyType::u64 ? Order::ascending : Order::descending;
-      cases.push_back(
-          {{.key = key, .count = count, .order = order}, cases.size() % 2 == 0, d, count});
-    }
+  for (const auto payload : {Payload::none, Payload::values, Payload::positions})
+    for (const auto key : {KeyType::u64, KeyType::i64, KeyType::f64})
+      for (const auto d : {Distribution::clusters, Distribution::numbers, Distribution::leads,
+                           Distribution::few_distinct, Distribution::zipf, Distribution::sorted,
+                           Distribution::peaks}) {
+        const auto turn = cases.size();
+        if (small && turn % 7 != 0) {
+          cases.emplace_back();
+          continue;
+        }
+        Problem p{.key = key, .count = count, .payload = payload};
+        p.order = turn % 3 == 0 ? Order::descending : Order::ascending;
+        if (payload == Payload::values) p.value_bytes = turn % 2 == 0 ? 4 : 8;
+        cases.push_back({p, turn % 4 < 2, d, turn});
+      }
+  std::erase_if(cases, [](const Case& c) { return c.problem.count == 0; });
   expect_stable(std::move(cases), {"msd", "bits=9,sample=1"});
 }
 
@@ -625,8 +633,11 @@ TEST(Floats, SpreadByTheirExponents) {
                    .nan = std::array{NanOrder::last, NanOrder::first, NanOrder::bits}[turn % 3]};
       for (const auto count : counts) {
         c.problem.count = count;
-        c.distribution = count < 1000 ? Distribution::random : Distribution::numbers;
-        c.seed = 100 * ++turn;
+        c.distribution = count < 1000    ? Distribution::random
+                         : turn % 2 == 0 ? Distribution::numbers
+                                         : Distribution::peaks;
+        c.seed = 100 * turn + turn / 2;
+        ++turn;
         if (is_simulated() && turn % 3 != 1) continue;
         try {
           const Plan plan(test_device(), c.problem, {"msd", count < 1000 ? "bits=12" : ""});

@@ -44,6 +44,8 @@ std::string_view name(Distribution distribution) {
       return "classes of equal keys";
     case Distribution::clusters:
       return "clusters";
+    case Distribution::peaks:
+      return "peaks";
   }
   return "?";
 }
@@ -193,6 +195,19 @@ std::vector<std::uint64_t> make_keys(Distribution distribution, const Problem& p
         if (kind < 12) return middle;                                          // the frequent key
         if (kind < 20) return middle + window / 3 + random.below(narrow + 2);  // the cluster
         return middle + random.below(window);
+      });
+      break;
+    }
+    case Distribution::peaks: {
+      const std::uint64_t infinity = info(problem.key).infinity, sign = all ^ (all >> 1);
+      if (infinity == 0) return make_keys(Distribution::random, problem, seed);
+      const std::uint64_t exponent = infinity & (~infinity + 1), one = infinity / 2;
+      const std::uint64_t others = std::array<std::uint64_t, 4>{0, 1, 50, 500'000}[seed % 4];
+      fill([&] {
+        const std::uint64_t at = one + random.below(5) * exponent * 3;  // a peak
+        std::uint64_t key = at + random.below(exponent / (1 + random.below(40)) + 1);
+        if (random.below(1'000) == 0) key = random.below(infinity);
+        return random.below(1'000'000) < others ? key | sign : key;
       });
       break;
     }

@@ -103,8 +103,10 @@ TEST(MsdShape, OneTileForOneRecord) {
 
 TEST(MsdShape, KeysWithoutValuesNeedNoStablePartition) {
   EXPECT_NE(shape_of(keys(8 * million)).keys.items, 0u);
+  EXPECT_NE(shape_of(keys(8 * million, KeyType::u64)).mapped_keys.items, 0u);
   EXPECT_NE(shape_of(keys(8 * million, KeyType::f32)).keys.items, 0u);
   EXPECT_EQ(shape_of(pairs(8 * million)).keys.items, 0u);
+  EXPECT_EQ(shape_of(pairs(8 * million, KeyType::u64)).mapped_keys.items, 0u);
   Problem some_bits = keys(8 * million);
   some_bits.end_bit = 28;  // ties can be told apart by the other bits
   EXPECT_EQ(shape_of(some_bits).keys.items, 0u);
@@ -125,9 +127,9 @@ TEST(MsdShape, TilesOfKeysFitTwiceIntoLocalMemory) {
 }
 
 TEST(MsdShape, LongListsOfFloatsSetKeysAside) {
-  EXPECT_EQ(shape_of(keys(18 * million, KeyType::f32)).aside_tile, 256u * 47);
-  EXPECT_EQ(shape_of(keys(18 * million - 1, KeyType::f32)).aside_tile, 0u);
-  EXPECT_NE(shape_of(keys(9 * million, KeyType::f64)).aside_tile, 0u);
+  EXPECT_EQ(shape_of(keys(4 * million, KeyType::f32)).aside_tile, 256u * 47);
+  EXPECT_EQ(shape_of(keys(4 * million - 1, KeyType::f32)).aside_tile, 0u);
+  EXPECT_NE(shape_of(keys(2 * million, KeyType::f64)).aside_tile, 0u);
   EXPECT_EQ(shape_of(pairs(64 * million, KeyType::f32)).aside_tile, 0u);
   EXPECT_EQ(shape_of(keys(64 * million)).aside_tile, 0u);  // integers have no such keys
   // A parameter makes short lists do it.
@@ -158,32 +160,36 @@ TEST(MsdShape, CountsOfTilesTakeLittleMemory) {
   EXPECT_LE(2 * (s.keys_beside_aside.bytes + 1024), much.local_struct);
 }
 
-TEST(MsdShape, LongListsOfWideIntegersMayBeMapped) {
-  const Problem u64 = keys(64 * million, KeyType::u64);
-  EXPECT_EQ(shape_of(keys(64 * million - 1, KeyType::u64)).map_cells, 0u);
-  const Shape s = shape_of(u64);
-  EXPECT_EQ(s.map_cells, 1024u);
-  EXPECT_EQ(s.map_bits, s.bits + 2);
-  EXPECT_TRUE(s.lists_overfull());
-  EXPECT_EQ(shape_of(keys(256 * million, KeyType::u64)).map_bits, 16u);  // never more
-  EXPECT_EQ(shape_of(u64, little).map_bits, shape_of(u64, little).bits);
-  // Two tiles leave half of the memory to the cache; with little memory the map is not copied.
-  EXPECT_LE(2 * (s.mapped_keys.bytes + 1024), 132u * 1024 + 1024);
-  EXPECT_TRUE(s.mapped_keys.local_map);
-  EXPECT_FALSE(shape_of(u64, little).mapped_keys.local_map);
-  EXPECT_LT(2 * most_listed(u64) + 8, u64.count);  // scratch memory holds them twice
-  // A parameter maps short lists.
-  EXPECT_EQ(shape_of(keys(5000, KeyType::u64), much, "bits=9,sample=1").map_bits, 11u);
-}
-
-TEST(MsdShape, OtherKeysAreNotMapped) {
-  EXPECT_TRUE(maps_keys(keys(1, KeyType::i64)));
+TEST(MsdShape, WideKeysMayBeMapped) {
+  for (const auto key : {KeyType::u64, KeyType::i64, KeyType::f64})
+    for (const auto& p : {keys(1, key), pairs(1, key, 8)}) EXPECT_TRUE(maps_keys(p));
   EXPECT_FALSE(maps_keys(keys(1)));
-  EXPECT_FALSE(maps_keys(keys(1, KeyType::f64)));
-  EXPECT_FALSE(maps_keys(pairs(1, KeyType::u64, 8)));
+  EXPECT_FALSE(maps_keys(keys(1, KeyType::f32)));
   Problem some_bits = keys(1, KeyType::u64);
   some_bits.end_bit = 60;
   EXPECT_FALSE(maps_keys(some_bits));
+  // Integers of shorter lists are not sampled.
+  for (const auto key : {KeyType::u64, KeyType::f64}) {
+    EXPECT_EQ(shape_of(keys(4 * million, key)).map.cells, 0u);
+    EXPECT_EQ(shape_of(keys(4 * million + 1, key)).map.cells, 1024u);
+    EXPECT_EQ(shape_of(pairs(8 * million, key, 8)).map.cells, 1024u);
+  }
+  // A parameter maps short lists.
+  EXPECT_EQ(shape_of(keys(5000, KeyType::u64), much, "bits=9,sample=1").map.bits, 11u);
+}
+
+TEST(MsdShape, MappedBucketsHaveCapacityToSpare) {
+  for (std::uint64_t count = 5 * million; count <= 512 * million; count = count * 3 / 2)
+    for (const auto& p : {keys(count, KeyType::u64), keys(count, KeyType::f64),
+                          pairs(count, KeyType::i64), pairs(count, KeyType::u64, 8)}) {
+      const Shape s = shape_of(p);
+      EXPECT_GE(s.mapped_local.capacity(), 2 * (count >> s.map.bits)) << count;
+      EXPECT_LE(s.mapped_local.bytes, much.local_struct) << count;
+      EXPECT_TRUE(s.lists_overfull());
+      EXPECT_EQ(s.map.buckets() % s.mapped_local.joined, 0u);
+    }
+  const Problem p = keys(64 * million, KeyType::u64);
+  EXPECT_LT(2 * most_listed(p, shape_of(p)) + 8, p.count);  // scratch memory holds them twice
 }
 
 TEST(MsdShape, SpreadBitsAreSignAndExponent) {
@@ -194,6 +200,14 @@ TEST(MsdShape, SpreadBitsAreSignAndExponent) {
   some_bits.begin_bit = 1;
   some_bits.end_bit = 32;
   EXPECT_EQ(spread_bits(some_bits), 0u);
+}
+
+TEST(MsdShape, TilesOfMappedKeysLeaveMemoryToTheCache) {
+  const Problem u64 = keys(64 * million, KeyType::u64);
+  const Shape s = shape_of(u64);
+  EXPECT_LE(2 * (s.mapped_keys.bytes + 1024), 132u * 1024 + 1024);
+  EXPECT_TRUE(s.mapped_keys.local_map);
+  EXPECT_FALSE(shape_of(u64, little).mapped_keys.local_map);  // little memory: it is not copied
 }
 
 TEST(MsdShape, AllBitsOfShortKeysArePartitioned) {
@@ -230,6 +244,9 @@ TEST(MsdShape, SamplesAreTakenOfLongLists) {
   EXPECT_EQ(count_of(keys(64 * million), much, false).sampled, 16384u);
   EXPECT_EQ(count_of(keys(8 * million, KeyType::f32), much, false).sampled, 8192u);
   EXPECT_EQ(count_of(keys(8 * million), much, false).sample_stride, 2047u);
+  const CountShape u64 = count_of(keys(8 * million, KeyType::u64), much, false);
+  EXPECT_EQ(u64.judged, 4096u);
+  EXPECT_EQ(u64.sampled, 8192u);  // for the map
   EXPECT_EQ(count_of(keys(1000, KeyType::f32), much, false).sample_stride, 0u);
   EXPECT_TRUE(count_of(keys(8 * million), much, false).tells_repeats);
   EXPECT_FALSE(count_of(keys(8 * million, KeyType::f32), much, false).tells_repeats);
@@ -266,14 +283,19 @@ TEST(MsdShape, LimitsOfSamplesFollowTheBuckets) {
   EXPECT_LE(limits_of(p).crowd, 16u);
   EXPECT_EQ(limits_of(p).few_repeats, ~0u);        // above 2^25 records repeats do not count
   EXPECT_EQ(limits_of(shorter).few_repeats, 64u);  // one sample in 64
-  EXPECT_EQ(limits_of(shorter).few_agree, 4096u * 4096 / 32 + 4096);
+  EXPECT_EQ(limits_of(shorter).few_agree, 4096u * 4096 / 100 + 4096);
   EXPECT_GE(limits_of(shorter).repeats, 2u);
 }
 
 // What RadixPasses asks for, on a device with much local memory and on one with little.
 RadixPassShape passes_of(const Problem& p, const Capabilities& c, bool small_tiles = false,
                          std::uint64_t segments = 0) {
-  return radix_pass_shape(p, c, {}, {.algorithm = "test", .segments = segments}, small_tiles);
+  return radix_pass_shape(p, c, {}, {.algorithm = "test", .segments = segments},
+                          small_tiles ? RadixPassKind::small_tiles : RadixPassKind::plain);
+}
+RadixPassShape mapped_passes_of(const Problem& p, const Capabilities& c) {
+  return radix_pass_shape(p, c, {}, {.algorithm = "test", .map = {.cells = 1024, .bits = 16}},
+                          RadixPassKind::mapped);
 }
 
 TEST(RadixPassShape, WorkGroupsShareAComputeUnitFrom2To21KeysOn) {
@@ -303,6 +325,10 @@ TEST(RadixPassShape, TilesFitLocalMemoryAndPlaces) {
         EXPECT_LT(s.tile(), p.payload == Payload::none ? 65536u : 32768u);
         EXPECT_GE(s.tiles * s.tile(), count);
         EXPECT_LE(s.groups, s.tiles);
+        const RadixPassShape mapped = mapped_passes_of(p, device);
+        EXPECT_LE(mapped.local_bytes, device.local_struct);
+        EXPECT_LE(mapped.items, s.items);
+        EXPECT_GE(mapped.tiles * mapped.tile(), count + 255 * mapped.tile());
       }
 }
 

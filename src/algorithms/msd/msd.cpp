@@ -24,7 +24,8 @@ constexpr std::uint64_t cleared_at_once = 1u << 14, most_clearing_groups = 128;
 // Memory that a sort needs zeroed in addition to that of the radix passes. The members are offsets
 // in RadixPasses::extension(), in bytes.
 struct Cleared {
-  static constexpr std::uint64_t partition_state = 0;  // 4 words for msd_partition
+  static constexpr std::uint64_t partition_state = 0;  // 3 words for msd_partition
+  static constexpr std::uint64_t local_ticket = 12;    // a word for msd_local_mapped
   static constexpr std::uint64_t done = 16;  // 2 words: work-groups that have finished the count
   static constexpr std::uint64_t reserved = 32;  // two words for each bucket of each pass
   std::uint64_t reserved_bytes = 0;
@@ -45,6 +46,7 @@ RadixPassOptions pass_options(const Problem& problem, const Shape& shape) {
   const bool partitions = shape.keys.items == 0 && shape.tiles.count == 0;
   return {.algorithm = "msd",
           .segments = partitions ? std::uint64_t{1} << digit_bits : 0,
+          .map = shape.mapped_keys.items == 0 ? shape.map : KeyMap{},
           .spread_bits = shape.spread_bits,
           .skewed = true,
           .lists = shape.lists_overfull(),
@@ -69,15 +71,13 @@ class MsdSorter final : public Sorter {
         shape_.spread_bits != 0 ? std::uint64_t{4} << shape_.spread_bits : 0;
     spread_ = scratch_.add(table);
     gather_ = scratch_.add(table);
-    if (shape_.map_cells != 0) {
-      map_ = scratch_.add(shape_.map_words() * 4);
-      const std::uint64_t buckets = std::uint64_t{1} << shape_.map_bits;
+    if (shape_.map.cells != 0) {
+      const std::uint64_t buckets = shape_.map.buckets();
+      map_ = scratch_.add(shape_.map.global_bytes(info(problem.key).bytes));
       bounds_ = scratch_.add(buckets * info(problem.key).bytes);
-      group_starts_ = scratch_.add(2 * buckets * 4);
-      group_bounds_ = scratch_.add(2 * buckets * info(problem.key).bytes);
+      most_ = scratch_.add(buckets * 4);
+      if (shape_.lists_overfull()) list_ = scratch_.add((2 + 2 * buckets) * 4);
     }
-    if (shape_.lists_overfull())
-      list_ = scratch_.add((2 + 2 * (most_listed(problem) / shape_.local.capacity() + 1)) * 4);
   }
 
   std::uint64_t scratch_bytes() const override { return scratch_.bytes(); }
@@ -102,7 +102,7 @@ class MsdSorter final : public Sorter {
     auto partition = concurrently([&] {
       if (shape_.keys.items != 0) build_partition(device, capabilities);
     });
-    if (!partition_sorts(problem_, shape_)) build_local_sort(device, capabilities);
+    if (!partition_sorts(problem_, shape_)) build_local_sorts(device, capabilities);
     count.get();
     partition.get();
     passes.get();
@@ -133,9 +133,9 @@ class MsdSorter final : public Sorter {
       partition_ = count_module_->kernel("msd_partition_tiles");
       return;
     }
-    count_module_ =
-        kernels::build(device, capabilities, {msd_map_cl, msd_set_aside_cl, msd_count_cl},
-                       count_shape_.defines(problem_, shape_));
+    count_module_ = kernels::build(device, capabilities,
+                                   {key_map_cl, msd_set_aside_cl, msd_samples_cl, msd_count_cl},
+                                   count_shape_.defines(problem_, shape_));
     count_ = count_module_->kernel("msd_count");
     start_ = count_module_->kernel("msd_start");
   }
@@ -143,7 +143,7 @@ class MsdSorter final : public Sorter {
   void build_partition(Device& device, const Capabilities& capabilities) {
     const auto build_for = [&](const KeyPartition& keys) {
       using namespace kernels::embedded;
-      return kernels::build(device, capabilities, {msd_map_cl, msd_set_aside_cl, msd_partition_cl},
+      return kernels::build(device, capabilities, {key_map_cl, msd_set_aside_cl, msd_partition_cl},
                             keys.defines(problem_, shape_));
     };
     if (shape_.mapped_keys.items != 0) {
@@ -158,33 +158,37 @@ class MsdSorter final : public Sorter {
     partition_ = partition_module_->kernel("msd_partition");
   }
 
-  void build_local_sort(Device& device, const Capabilities& capabilities) {
+  void build_local_sorts(Device& device, const Capabilities& capabilities) {
     using namespace kernels::embedded;
-    const auto build_for = [&](unsigned map_cells) {
-      return kernels::build(device, capabilities,
-                            {msd_map_cl, msd_set_aside_cl, bins_cl, bin_sort_cl, msd_local_cl},
-                            shape_.local.defines(problem_, shape_, map_cells));
-    };
-    local_module_ = build_for(0);
+    local_module_ =
+        kernels::build(device, capabilities, {msd_set_aside_cl, bins_cl, bin_sort_cl, msd_local_cl},
+                       shape_.local.defines(problem_, shape_));
     sort_local_ = local_module_->kernel("msd_local");
-    if (shape_.map_cells == 0) return;
-    local_mapped_module_ = build_for(shape_.map_cells);
-    sort_local_mapped_ = local_mapped_module_->kernel("msd_local");
+    if (shape_.map.cells == 0) return;
+    local_mapped_module_ = kernels::build(device, capabilities,
+                                          {key_map_cl, bins_cl, bin_sort_cl, msd_local_mapped_cl},
+                                          shape_.mapped_local.mapped_defines(problem_, shape_));
+    sort_local_mapped_ = local_mapped_module_->kernel("msd_local_mapped");
   }
 
   // Returns the lowest bit of a key's order bits that is part of a bucket's number.
   [[nodiscard]] std::uint32_t bucket_bit() const {
     return problem_.begin_bit + key_bits(problem_) - shape_.bits;
   }
+  // Returns the most records of a bucket by leading bits.
   [[nodiscard]] std::uint32_t capacity() const {
     return static_cast<std::uint32_t>(bucket_capacity(problem_, shape_));
+  }
+  // Returns the most records of a mapped bucket that is not listed.
+  [[nodiscard]] std::uint32_t mapped_capacity() const {
+    return static_cast<std::uint32_t>(shape_.mapped_local.capacity());
   }
   [[nodiscard]] Memory spread_table(const Operands& o) const {
     return shape_.spread_bits != 0 ? spread_.in(o) : Memory{};
   }
   // Returns the memory of a slice that only maps need, or empty memory if no map is made.
   [[nodiscard]] Memory of_map(const ScratchLayout::Slice& slice, const Operands& o) const {
-    return shape_.map_cells != 0 ? slice.in(o) : Memory{};
+    return shape_.map.cells != 0 ? slice.in(o) : Memory{};
   }
   [[nodiscard]] Memory gather_table(const Operands& o) const {
     return shape_.spread_bits != 0 ? gather_.in(o) : Memory{};
@@ -252,20 +256,23 @@ class MsdSorter final : public Sorter {
                         {"crowd", limits.crowd},
                         {"map_crowd", limits.map_crowd},
                         {"map_crowded", limits.map_crowded},
+                        {"pivot", limits.pivot},
                         {"repeats_most", limits.repeats},
-                        {"dense_width", limits.dense_width},
                         {"few_repeats", limits.few_repeats},
                         {"few_agree", limits.few_agree},
                         {"lead_most", limits.lead},
+                        {"coarse", limits.coarse},
                         {"spread", spread_table(o)},
                         {"back", gather_table(o)},
                         {"map", of_map(map_, o)},
                         {"bounds", of_map(bounds_, o)},
+                        {"most", of_map(most_, o)},
                         {"list", of_map(list_, o)},
-                        {"most_listed", static_cast<std::uint32_t>(most_listed(problem_))},
+                        {"most_listed", static_cast<std::uint32_t>(most_listed(problem_, shape_))},
                         {"done", own.slice(at.done, 8)},
                         {"starts", starts_.in(o)},
                         {"capacity", capacity()},
+                        {"mapped_capacity", mapped_capacity()},
                         {"aside", aside(o)}};
     queue.launch({*count_, count_shape_.groups, count_shape_.work_group, args, "count"});
   }
@@ -274,18 +281,23 @@ class MsdSorter final : public Sorter {
     const unsigned second = shape_.second_digit_bits(problem_), bits = shape_.bits;
     std::vector<Digit> digits{{bucket_bit() + second, (1u << (bits - second)) - 1}};
     if (second != 0) digits.push_back({bucket_bit(), (1u << second) - 1});
-    if (shape_.keys.items == 0) {
+    if (shape_.keys.items == 0)
       passes_.partition(queue, o, starts_.in(o), spread_table(o), digits, {skewed_.in(o), 0, 0});
-      return;
-    }
-    partition_keys(queue, o, *partition_, shape_.keys, digits);
+    else
+      partition_keys(queue, o, *partition_, shape_.keys, digits);
     if (shape_.aside_tile != 0)
       partition_keys(queue, o, *partition_aside_, shape_.keys_beside_aside, digits);
-    if (shape_.map_cells == 0) return;
-    const unsigned second_mapped = shape_.map_bits - digit_bits;  // width of the second digit
-    digits = {{second_mapped, (1u << digit_bits) - 1}};
-    if (second_mapped != 0) digits.push_back({0, (1u << second_mapped) - 1});
-    partition_keys(queue, o, *partition_mapped_, shape_.mapped_keys, digits);
+    if (shape_.map.cells != 0) partition_mapped(queue, o);
+  }
+
+  void partition_mapped(Queue& queue, const Operands& o) const {
+    const unsigned second = shape_.map.bits - digit_bits;  // width of the second digit
+    std::vector<Digit> digits{{second, (1u << digit_bits) - 1}};
+    if (second != 0) digits.push_back({0, (1u << second) - 1});
+    if (shape_.mapped_keys.items == 0)
+      passes_.partition_mapped(queue, o, starts_.in(o), map_.in(o), digits, skewed_.in(o));
+    else
+      partition_keys(queue, o, *partition_mapped_, shape_.mapped_keys, digits);
   }
 
   // Partitions keys without values. Not stable: the order of ties is not visible in the output.
@@ -300,17 +312,13 @@ class MsdSorter final : public Sorter {
                         {"keys_b", b.keys_out},
                         {"starts", starts_.in(o)},
                         {"reserved", own.slice(at.reserved, at.reserved_bytes)},
-                        {"state", own.slice(at.partition_state, 16)},
+                        {"state", own.slice(at.partition_state, 12)},
                         {"skewed", skewed_.in(o)},
                         {"n", problem_.count},
                         {"passes", static_cast<std::uint32_t>(digits.size())},
                         {"shifts", static_cast<std::uint32_t>(shifts)},
                         {"widths", static_cast<std::uint32_t>(widths)},
                         {"map", of_map(map_, o)},
-                        {"bounds", of_map(bounds_, o)},
-                        {"group_starts", of_map(group_starts_, o)},
-                        {"group_bounds", of_map(group_bounds_, o)},
-                        {"capacity", capacity()},
                         {"spread", spread_table(o)},
                         {"aside", aside(o)}};
     queue.launch({kernel, keys.groups, keys.work_group, args, "partition"});
@@ -318,25 +326,14 @@ class MsdSorter final : public Sorter {
 
   void sort_buckets(Queue& queue, const Operands& o) const {
     const bool two_digits = shape_.second_digit_bits(problem_) != 0;
-    sort_parts(queue, o, *sort_local_, two_digits, starts_.in(o), shape_.buckets());
-    if (shape_.map_cells == 0) return;
-    // Launch as many work-groups as run concurrently. Each sorts several groups of mapped buckets.
-    sort_parts(queue, o, *sort_local_mapped_, shape_.map_bits > digit_bits, group_starts_.in(o),
-               shape_.mapped_local_groups);
-  }
-
-  void sort_parts(Queue& queue, const Operands& o, Kernel& kernel, bool two_digits, Memory starts,
-                  std::uint64_t groups) const {
     const auto partitioned = passes_.buffers().pass(two_digits ? 1 : 0, o);
     const Arg args[] = {{"keys_in", partitioned.keys_out},
                         {"keys_out", o.keys_out},
                         {"values_in", partitioned.values_out},
                         {"values_out", o.values_out},
-                        {"starts", starts},
+                        {"starts", starts_.in(o)},
                         {"skewed", skewed_.in(o)},
                         {"back", gather_table(o)},
-                        {"map", of_map(map_, o)},
-                        {"group_bounds", of_map(group_bounds_, o)},
                         {"begin_bit", std::uint32_t{problem_.begin_bit}},
                         {"low_bits", bucket_bit() - problem_.begin_bit},
                         {"shift", shape_.local.bin_shift},
@@ -344,7 +341,24 @@ class MsdSorter final : public Sorter {
                         {"aside", aside(o)},
                         {"aside_keys", passes_.buffers().pass(0, o).keys_out},
                         {"has_gap", std::uint32_t{two_digits}}};
-    queue.launch({kernel, groups, shape_.local.work_group, args, "local"});
+    queue.launch({*sort_local_, shape_.buckets(), shape_.local.work_group, args, "local"});
+    if (shape_.map.cells != 0) sort_mapped_buckets(queue, o);
+  }
+
+  // Launches as many work-groups as run concurrently. Each sorts several groups of mapped buckets.
+  void sort_mapped_buckets(Queue& queue, const Operands& o) const {
+    const auto partitioned = passes_.buffers().pass(shape_.map.bits > digit_bits ? 1 : 0, o);
+    const Cleared at(problem_, shape_);
+    const Arg args[] = {{"keys_in", partitioned.keys_out},
+                        {"keys_out", o.keys_out},
+                        {"values_in", partitioned.values_out},
+                        {"values_out", o.values_out},
+                        {"starts", starts_.in(o)},
+                        {"skewed", skewed_.in(o)},
+                        {"bounds", bounds_.in(o)},
+                        {"ticket", passes_.extension(o).slice(at.local_ticket, 4)}};
+    const LocalSort& local = shape_.mapped_local;
+    queue.launch({*sort_local_mapped_, local.groups, local.work_group, args, "local"});
   }
 
   Problem problem_;
@@ -352,13 +366,13 @@ class MsdSorter final : public Sorter {
   CountShape count_shape_;  // for lists that are not counted tile by tile
   ScratchLayout scratch_;
   RadixPasses passes_;
-  ScratchLayout::Slice samples_;       // samples of the keys, which the count examines first
-  ScratchLayout::Slice skewed_;        // a word: 0 if the keys spread; see msd_count
-  ScratchLayout::Slice starts_;        // the index where each bucket begins, and the end
-  ScratchLayout::Slice tile_counts_;   // for short lists: the digit counts of each tile
-  ScratchLayout::Slice map_, bounds_;  // the map, and the first order of each mapped bucket
-  ScratchLayout::Slice group_starts_, group_bounds_;  // groups of mapped buckets; see msd_count
-  ScratchLayout::Slice list_;             // the buckets that are too large for the local sort
+  ScratchLayout::Slice samples_;          // samples of the keys, which the count examines first
+  ScratchLayout::Slice skewed_;           // a word: 0 if the keys spread; see msd_count
+  ScratchLayout::Slice starts_;           // the index where each bucket begins, and the end
+  ScratchLayout::Slice tile_counts_;      // for short lists: the digit counts of each tile
+  ScratchLayout::Slice map_, bounds_;     // the map, and the first order of each mapped bucket
+  ScratchLayout::Slice most_;             // the most records of each mapped bucket
+  ScratchLayout::Slice list_;             // mapped buckets that have more
   ScratchLayout::Slice spread_, gather_;  // tables from orders to spread orders and back
   std::shared_ptr<Module> aside_module_;  // the partition for lists with keys that are set aside
   std::unique_ptr<Kernel> partition_aside_;

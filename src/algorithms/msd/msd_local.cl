@@ -1,9 +1,9 @@
-// msd: a work-group sorts a bucket in local memory by bins. The files msd_map.cl, msd_set_aside.cl,
-// bins.cl and bin_sort.cl come before this one.
+// msd: a work-group sorts a bucket in local memory by bins. The files msd_set_aside.cl, bins.cl
+// and bin_sort.cl come before this one.
 //
 // An item is what the work-group sorts. With COMPOSITE it is the order bits that the partition has
 // not used (the open bits) followed by the record's position in the bucket. Otherwise it is all of
-// the key's order bits or, if keys are mapped, their distance from the first order of the bucket.
+// the key's order bits.
 
 // Parameters in addition to those of bin_sort.cl:
 PARAMETER(RESIDENT)     // work-groups that share a compute unit
@@ -17,7 +17,6 @@ PARAMETER(SPREAD_BITS)  // not 0: keys are spread orders of floats; the width of
 PARAMETER(ONE_LEAD)     // with SPREAD_BITS, 1: all keys of a bucket have the same lead
 PARAMETER(SETS_ASIDE)   // see msd_set_aside.cl
 
-#define MAPS (MAP_CELLS != 0)
 // 1: the lead is needed to make items. Otherwise it is loaded after the sort, to save registers.
 #define LEAD_SORTS (ONE_LEAD && (SORT_BITS == 32 || COMPOSITE))
 // 1: items omit the lowest bits of a spread order, which are 0. Not for 64-bit items: few of them
@@ -64,8 +63,6 @@ typedef struct {
   ((sort_t)(((order) & (((ukey_t)1 << begin_bit << low_bits) - 1)) >> begin_bit >> bins.zeros) \
        << POSITION_BITS |                                                                      \
    (at))
-#elif MAPS
-#define ITEM_OF(order, at) (((order)-group_first) << bins.zeros)
 #else
 #define ITEM_OF(order, at) (order)
 #endif
@@ -75,8 +72,7 @@ typedef struct {
   bins_by_place_t by_place;
   u32 shift;  // an item's bits from this one upwards choose its bin
   u32 alike;  // 1: items of the same bin are equal
-  u32 zeros;  // number of low bits that are 0 in all spread orders of the lead; with MAPS: left
-              // shift of an order's distance from the group's first order
+  u32 zeros;  // number of low bits that are 0 in all spread orders of the lead
 } local_bins_t;
 
 INLINE local_bins_t choose_bins(u32 lead, u32 shift, u32 low_bits, u32 count) {
@@ -101,21 +97,6 @@ INLINE local_bins_t choose_bins(u32 lead, u32 shift, u32 low_bits, u32 count) {
 #endif
   return bins;
 }
-
-#if MAPS
-// Returns how a group of mapped buckets is assigned to bins. Its orders are at most `distance`
-// apart. An item is an order's distance from the group's first one, shifted to the bits where
-// WINDOW_HIGH expects it.
-INLINE local_bins_t choose_mapped_bins(ukey_t distance) {
-  local_bins_t bins;
-  const u32 width = highest_bit(distance | (BINS - 1)) + 1;
-  bins.by_place.bits = bins.by_place.step = 0;
-  bins.zeros = KEY_BITS - width;
-  bins.shift = KEY_BITS - LOG_BINS;
-  bins.alike = 0;
-  return bins;
-}
-#endif
 
 // ---- What a knob leaves out ----
 
@@ -147,20 +128,16 @@ INLINE local_bins_t choose_mapped_bins(ukey_t distance) {
 #define STORE_KEY(i, at, item) \
   if (keys_out)                \
     keys_out[out + at] = KEY_OF(bucket_order | (ukey_t)(item >> POSITION_BITS) << bins.zeros);
-#elif MAPS
-#define STORE_KEY(i, at, item) keys_out[out + at] = KEY_OF((item >> bins.zeros) + group_first);
 #else
 #define STORE_KEY(i, at, item) keys_out[out + at] = KEY_OF(item);
 #endif
 
 // Sorts one bucket of `count` records, which begins at index `begin` of the input and at index
-// `out` of the output. With MAPS it is a group of buckets whose orders lie between group_bounds[0]
-// and group_bounds[1]. The kernel describes the other parameters.
+// `out` of the output. The kernel describes the other parameters.
 INLINE void sort_bucket(LOCAL msd_local_memory_t* mine, sub_group_t sg, u64 begin, u64 out,
                         u32 count, GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                         GLOBAL const value_t* values_in, GLOBAL value_t* values_out,
-                        GLOBAL const u32* back, GLOBAL const ukey_t* group_bounds, u32 begin_bit,
-                        u32 low_bits, u32 shift) {
+                        GLOBAL const u32* back, u32 begin_bit, u32 low_bits, u32 shift) {
   const u32 t = local_id();
   keys_in += begin;
 
@@ -172,9 +149,6 @@ INLINE void sort_bucket(LOCAL msd_local_memory_t* mine, sub_group_t sg, u64 begi
 #if LEAD_SORTS
   const u32 lead = back[spread_index(keys_in[0])];
   const local_bins_t bins = choose_bins(lead, shift, low_bits, count);
-#elif MAPS
-  const ukey_t group_first = group_bounds[0];
-  const local_bins_t bins = choose_mapped_bins(group_bounds[1] - group_first);
 #else
   const local_bins_t bins = choose_bins(0, shift, low_bits, count);
 #endif
@@ -245,16 +219,12 @@ INLINE void put_in_place(aside_head_t head, GLOBAL const u32* starts, u64 n,
 }
 #endif
 
-// Sorts buckets: work-group b sorts the records from starts[b] to starts[b + 1]. With MAPS, it
-// sorts groups of mapped buckets, and each work-group sorts several groups in a loop.
+// Sorts buckets: work-group b sorts the records from starts[b] to starts[b + 1].
 //   keys_in, values_in    in: the partitioned records; keys_in may be keys_out
 //   keys_out, values_out  out: the sorted records; keys_out is null if no keys are wanted
-//   starts                in: the index where each bucket begins, then the end. With MAPS: the
-//                         index where each group begins, and its end
-//   skewed                in: a word. The launch does nothing unless it is 0 or, with MAPS, says
-//                         that keys are mapped
+//   starts                in: the index where each bucket begins, then the end
+//   skewed                in: a word. The launch does nothing unless it is 0
 //   back                  in, SPREAD_BITS: the table from spread orders to leads
-//   map, group_bounds     in, MAPS: from msd_partition. Groups that are too large are not sorted
 //   begin_bit, low_bits   the open bits of a key: low_bits bits from begin_bit upwards
 //   shift                 an item's bits from this one upwards choose its bin
 //   n                     the number of all records
@@ -266,29 +236,11 @@ KERNEL_RESIDENT(WG, RESIDENT)
 void msd_local(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                GLOBAL const value_t* values_in, GLOBAL value_t* values_out,
                GLOBAL const u32* starts, GLOBAL const u32* skewed, GLOBAL const u32* back,
-               GLOBAL const u32* map, GLOBAL const ukey_t* group_bounds, u32 begin_bit,
-               u32 low_bits, u32 shift, u64 n, GLOBAL const u32* aside,
+               u32 begin_bit, u32 low_bits, u32 shift, u64 n, GLOBAL const u32* aside,
                GLOBAL const ukey_t* aside_keys, u32 has_gap) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(msd_local_memory_t, mine);
-  const u32 verdict = *skewed;
-#if MAPS
-  if (!IS_MAPPED(verdict)) return;
-  const u32 groups = map[MAP_GROUPS];
-  for (u32 g = group_id(); g < groups; g += group_count()) {
-    const u64 begin = starts[2 * g];
-    const u32 count = (u32)(starts[2 * g + 1] - begin);
-    const u32 alike =
-        group_bounds[2 * g] == group_bounds[2 * g + 1];  // all keys of the group are equal
-    if (alike && keys_out != keys_in)
-      for (u32 i = local_id(); i < count; i += WG) keys_out[begin + i] = keys_in[begin + i];
-    if (alike || count > CAPACITY) continue;
-    sort_bucket(mine, sg, begin, begin, count, keys_in, keys_out, values_in, values_out, back,
-                group_bounds + 2 * g, begin_bit, low_bits, shift);
-    barrier_local();  // the next group takes the same local memory
-  }
-#else
-  if (verdict != 0) return;
+  if (*skewed != 0) return;
   u64 begin = starts[group_id()];
   const u32 count = (u32)(starts[group_id() + 1] - begin);
 #if SETS_ASIDE
@@ -301,6 +253,5 @@ void msd_local(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
 #endif
   if (count == 0) return;
   sort_bucket(mine, sg, begin, out, count, keys_in, keys_out, values_in, values_out, back,
-              group_bounds, begin_bit, low_bits, shift);
-#endif
+              begin_bit, low_bits, shift);
 }

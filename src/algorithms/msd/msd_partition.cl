@@ -10,22 +10,23 @@
 // one.
 //
 // A digit consists of some bits of the number of the key's bucket. The number is the key's leading
-// bits or comes from a map (msd_map.cl; this file and msd_set_aside.cl come before).
+// bits or comes from a map (key_map.cl; this file and msd_set_aside.cl come before).
 //
 // Both passes are one launch. A work-group gets RUN consecutive tiles with each ticket, and begins
 // the second pass when all tiles of the first are written. Work-groups wait only for work-groups
 // that have taken a ticket and so are running.
 
-PARAMETER(WG)            // work-items of a work-group
-PARAMETER(ITEMS)         // keys that a work-item has in a tile
-PARAMETER(RESIDENT)      // work-groups that share a compute unit
-PARAMETER(RUN)           // consecutive tiles that a work-group gets with one ticket
-PARAMETER(SECTOR_BYTES)  // the device writes memory in units of this many bytes
-PARAMETER(SPREAD_BITS)   // not 0: keys are floats that the first pass turns into spread orders;
-                         // width of a lead in bits
-PARAMETER(SETS_ASIDE)    // with SPREAD_BITS: see msd_set_aside.cl
-PARAMETER(MAP_BUCKETS)   // number of buckets; used if MAP_CELLS is not 0
-PARAMETER(MAP_LOCAL)     // 1: the map is copied to local memory; used if MAP_CELLS is not 0
+PARAMETER(WG)              // work-items of a work-group
+PARAMETER(ITEMS)           // keys that a work-item has in a tile
+PARAMETER(RESIDENT)        // work-groups that share a compute unit
+PARAMETER(RUN)             // consecutive tiles that a work-group gets with one ticket
+PARAMETER(SECTOR_BYTES)    // the device writes memory in units of this many bytes
+PARAMETER(SPREAD_BITS)     // not 0: keys are floats that the first pass turns into spread orders;
+                           // width of a lead in bits. Not with MAP_CELLS
+PARAMETER(SETS_ASIDE)      // with SPREAD_BITS: see msd_set_aside.cl
+PARAMETER(MAP_LOCAL)       // 1: the map is copied to local memory; used if MAP_CELLS is not 0
+PARAMETER(VERDICT_MAPPED)  // value of *skewed if keys are mapped; see msd_count
+PARAMETER(VERDICT_LISTED)  // the same if some buckets are listed, too
 
 #define RADIX 256u
 #define TILE ((u32)(WG * ITEMS))
@@ -39,7 +40,8 @@ PARAMETER(MAP_LOCAL)     // 1: the map is copied to local memory; used if MAP_CE
 #if SPREAD_BITS
 #define DIGIT(key) ((u32)((key) >> p.shift) & p.mask)
 #elif MAPS
-#define DIGIT(key) (bucket_of_key(mine, p.map, p.window, key) >> p.shift & p.mask)
+#define DIGIT(key) LOOK_UP(key, p.window.pivots)
+#define LOOK_UP(key, pivots) (bucket_of_key(mine, p.map, p.window, key, pivots) >> p.shift & p.mask)
 #else
 #define DIGIT(key) key_digit(key, p.shift, p.mask)
 #endif
@@ -99,16 +101,11 @@ typedef struct {
 
 #if MAPS
 INLINE u32 bucket_of_key(LOCAL const msd_partition_memory_t* mine, GLOBAL const u32* map,
-                         window_t window, ukey_t key) {
-  const u32 place = place_in_window(window, key_order(key));
+                         window_t window, ukey_t key, u32 pivots) {
 #if MAP_LOCAL
-  return bucket_of_place(&mine->map, place);
+  return bucket_of_order(&mine->map, window, key_order(key), pivots);
 #else
-  GLOBAL const u32* cells = map + MAP_HEAD;
-  const u32 two_roots = cells[MAP_CELLS + (place >> ROOT_LOW) / 2],
-            root = two_roots >> 16 * ((place >> ROOT_LOW) % 2) & 0xffff,
-            cell = cells[CELL_OF(place, root)];
-  return BUCKET_OF(place, root, cell);
+  return bucket_by_global_map(map, window, key_order(key), pivots);
 #endif
 }
 #endif
@@ -146,19 +143,21 @@ INLINE void take_tile(LOCAL msd_partition_memory_t* mine, LOCAL tile_t* tile, GL
     UNROLL                                                      \
     for (u32 i = 0; i < ITEMS; ++i) key[i] = own[i * SG_LANES]; \
   }
-// Prepares the keys of a tile for ranking: turns them into spread orders (SPREAD_BITS, first pass)
-// or looks up their digits (MAPS).
+// Prepares the keys of a tile for ranking: turns them into spread orders, or looks up the digits of
+// mapped keys.
 #if SPREAD_BITS
 #define PREPARE_KEYS        \
   if (p.number == 0) UNROLL \
   for (u32 i = 0; i < ITEMS; ++i) key[i] = spread_key(key[i], p.spread);
 #elif MAPS
-#define PREPARE_KEYS                                            \
+#define LOOK_UP_DIGITS(pivots)                                  \
   UNROLL                                                        \
   for (u32 i = 0; i < ITEMS; ++i) {                             \
-    const u32 digit = DIGIT(key[i]) << 8 * (i % 4);             \
+    const u32 digit = LOOK_UP(key[i], pivots) << 8 * (i % 4);   \
     digits[i / 4] = i % 4 != 0 ? digits[i / 4] | digit : digit; \
   }
+#define PREPARE_KEYS \
+  if (p.window.pivots) LOOK_UP_DIGITS(1) else LOOK_UP_DIGITS(0)
 #else
 #define PREPARE_KEYS
 #endif
@@ -227,58 +226,6 @@ INLINE u32 single_place(bucket_t b, u32 i) {
          : i < singles ? behind + (i - before)
                        : behind - 1 - (i - singles);
 }
-
-#if MAP_LOCAL
-INLINE void copy_map(LOCAL msd_partition_memory_t* mine, GLOBAL const u32* map) {
-  for (u32 i = local_id(); i < MAP_CELLS; i += WG) mine->map.cells[i] = map[MAP_HEAD + i];
-  for (u32 i = local_id(); i < MAP_ROOTS / 2; i += WG) {
-    const u32 two = map[MAP_HEAD + MAP_CELLS + i];
-    mine->map.roots[2 * i] = (u16)two;
-    mine->map.roots[2 * i + 1] = (u16)(two >> 16);
-  }
-}
-#endif
-
-#if MAPS
-// Joins neighbouring buckets into groups; a work-group of the local sort sorts one group. A
-// work-item forms the groups among JOINED buckets. A group has at most `capacity` records, and its
-// buckets have ranges of orders of similar widths, because the local sort expects orders that
-// spread evenly.
-#define JOINED 32u
-#define WIDTHS_APART 2u  // log2 of the largest ratio between the widths of a group's ranges
-INLINE void join_own_buckets(GLOBAL const u32* starts, GLOBAL const ukey_t* bounds, u32 first,
-                             u32 capacity, GLOBAL u32* groups, GLOBAL u32* group_starts,
-                             GLOBAL ukey_t* group_bounds) {
-  const u32 end = min(first + JOINED, (u32)MAP_BUCKETS);
-  u32 found = 0, at = 0;
-  for (u32 write = 0; write < 2; ++write) {
-    if (write) at = global_add(groups, found);
-    u32 in_group = 0, group_width = 0, open = 0;
-    for (u32 b = first; b < end; ++b) {
-      const u32 begin = starts[b], count = starts[b + 1] - begin;
-      if (count == 0) continue;
-      const ukey_t bound = bounds[b], last = (b + 1 < MAP_BUCKETS ? bounds[b + 1] : 0) - 1;
-      const u32 width = highest_bit((last - bound) | 1);
-      if (!open || in_group + count > capacity || width > group_width + WIDTHS_APART ||
-          group_width > width + WIDTHS_APART) {
-        if (open) ++at;
-        if (write) group_starts[2 * at] = begin, group_bounds[2 * at] = bound;
-        if (!write) ++found;
-        in_group = 0, group_width = width, open = 1;
-      }
-      in_group += count;
-      if (write) group_starts[2 * at + 1] = begin + count, group_bounds[2 * at + 1] = last;
-    }
-  }
-}
-INLINE void join_buckets(GLOBAL const u32* starts, GLOBAL const ukey_t* bounds, u32 capacity,
-                         GLOBAL u32* groups, GLOBAL u32* group_starts,
-                         GLOBAL ukey_t* group_bounds) {
-  for (u32 first = (group_id() * WG + local_id()) * JOINED; first < MAP_BUCKETS;
-       first += group_count() * WG * JOINED)
-    join_own_buckets(starts, bounds, first, capacity, groups, group_starts, group_bounds);
-}
-#endif
 
 // ---- The phases of a pass ----
 
@@ -542,11 +489,7 @@ INLINE u32 partition_tiles(LOCAL msd_partition_memory_t* mine, sub_group_t sg, p
 //             that keys are mapped
 //   passes, shifts, widths   the number of passes; byte p of the others: shift and width in bits of
 //             pass p's digit in a key or, if MAP_CELLS is not 0, in the number of its bucket
-//   map, bounds  in, MAP_CELLS: from msd_count. The map's word MAP_GROUPS becomes the number of
-//                groups
-//   group_starts  out, MAP_CELLS: the index where each group begins, and its end
-//   group_bounds  out, MAP_CELLS: the first and the last order of each group
-//   capacity  the most records of a group of several buckets
+//   map       in, MAP_CELLS: from msd_count
 //   spread    in, SPREAD_BITS: the table of spread orders
 //   aside     null, or the memory described in msd_set_aside.cl. If the list has keys to set aside,
 //             only the launch with SETS_ASIDE does something, else only the one without. The second
@@ -555,23 +498,22 @@ KERNEL_RESIDENT(WG, RESIDENT)
 void msd_partition(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey_t* keys_b,
                    GLOBAL const u32* starts, GLOBAL u32* reserved, GLOBAL u32* state,
                    GLOBAL const u32* skewed, u64 n, u32 passes, u32 shifts, u32 widths,
-                   GLOBAL u32* map, GLOBAL const ukey_t* bounds, GLOBAL u32* group_starts,
-                   GLOBAL ukey_t* group_bounds, u32 capacity, GLOBAL const u32* spread,
-                   GLOBAL const u32* aside) {
+                   GLOBAL const u32* map, GLOBAL const u32* spread, GLOBAL const u32* aside) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(msd_partition_memory_t, mine);
 #if MAPS
   const u32 verdict = *skewed;
-  if (!IS_MAPPED(verdict)) return;
+  if (verdict != VERDICT_MAPPED && verdict != VERDICT_LISTED) return;
   const window_t window = load_window(map);
-  join_buckets(starts, bounds, capacity, &map[MAP_GROUPS], group_starts, group_bounds);
 #else
   if (*skewed != 0) return;
+#endif
+#if !MAPS
   // Lists with keys that are set aside have a launch of their own, because it needs more registers.
   if (aside && (aside[ASIDE_FOUND] != 0) != (SETS_ASIDE != 0)) return;
 #endif
 #if MAP_LOCAL
-  copy_map(mine, map);
+  copy_map(&mine->map, map, WG);
 #endif
   const u32 t = local_id();
   u32 turn = 0, tiles = 0;

@@ -21,30 +21,45 @@ constexpr std::uint64_t gap_bytes = 64;  // alignment gaps between a structure's
 // H200's 256 KB per compute unit to the cache.
 constexpr std::uint64_t mapped_tile_bytes = 66 * 1024 - 512;
 constexpr unsigned most_run = 8;  // most consecutive tiles of one ticket; measured on an H200
-// Mapped keys have 2^this times as many buckets as keys by leading bits, so a bucket may be larger
-// than planned by this factor.
+// A map has 2^this times as many buckets as a division into full local sorts would have, so a
+// bucket may be larger than planned by this factor. Local sorts join buckets that are not.
 constexpr unsigned map_spare_bits = 2;
+// The least capacity of a local sort of mapped keys, as a multiple of the mean bucket: if all bits
+// of a bucket's number are used up, and if buckets are not joined.
+constexpr double map_least_spare = 1.8;
+// A list of mapped keys has at least this many tickets of the local sort for each work-group.
+constexpr std::uint64_t mapped_tickets = 4;
+// The capacity of a bucket of spread orders, as a multiple of the mean bucket. The number range of
+// each exponent is rounded up to a power of two, and gets as many buckets as its densest part
+// needs, so the largest bucket has two or three times the mean. In long lists the least is enough.
+constexpr double spread_spare = 2.9, least_spread_spare = 2.35;
 // How full a bucket of spread orders may be according to the samples, as a share of its capacity.
-constexpr double spread_fill = 0.9;
+// The rest allows for their error.
+constexpr double spread_fill = 0.85;
 // In shorter lists than this, sampling costs more than it saves.
 constexpr std::uint64_t sampled_from = std::uint64_t{1} << 22;
 constexpr std::uint64_t many_sampled_from = std::uint64_t{1} << 26;
-// Keys are mapped only in lists of at least this many records. In shorter lists the two additional
-// launches slow down keys that spread by more than 1 %. Measured on an H200.
-constexpr std::uint64_t mapped_from = std::uint64_t{1} << 26;
+// Keys are mapped only in lists of more than this many records. In shorter lists the two additional
+// launches slow down keys that spread too much. Measured on an H100.
+constexpr std::uint64_t mapped_from = std::uint64_t{1} << 22;
 // Keys are set aside only in lists with at least this many bytes of keys. In shorter lists the
-// additional launch slows down lists without such keys by more than 1 %. Measured on an H200.
-constexpr std::uint64_t aside_from_bytes = 72 << 20;
-// The default number of cells of a map. With its roots such a map takes 5 KB of local memory.
-constexpr unsigned default_map_cells = 1024;
-// Samples that a map is made of, per work-item of a count with work-groups of 1024.
-constexpr unsigned map_samples = 16;
-// A map is rejected if more than one sample in this many is in excess of SampleLimits::map_crowd in
-// its bucket.
-constexpr unsigned most_map_crowded = 32;
+// additional launch slows down lists without such keys by more than 3 %.
+constexpr std::uint64_t aside_from_bytes = 16 << 20;
+// The number of cells of a map. Such a map takes 12 KB of local memory.
+constexpr unsigned map_cells = 1024;
+// The fixed cost of sorting listed buckets, expressed in records that radix passes sort meanwhile;
+// measured on an H100.
+constexpr std::uint64_t list_cost = 3'500'000;
+// Words of local memory in which the samples' hash table for pivots seldom has collisions.
+constexpr std::uint64_t pivot_words = 16384;
+// The fewest samples of a pivot; fewer may have the same key by chance.
+constexpr unsigned least_pivot_samples = 4;
 // A digit has few values if more than one in this many pairs of keys agree in it; measured on an
 // H200. Of uniform keys, one pair in 256 agrees.
 constexpr std::uint64_t few_digits_share = 32;
+// The same in lists of up to RadixPasses::small_tiles_to records: a frequent key among others
+// counts, too.
+constexpr std::uint64_t few_digits_share_of_short = 100;
 // In lists with more records than this, there are too many tiles for every work-group to add up all
 // tile counts.
 constexpr std::uint64_t tiles_counted_to = std::uint64_t{1} << 21;
@@ -67,14 +82,13 @@ std::uint64_t local_bytes_of_unit(const Capabilities& device) {
   return device.local_struct * (device.sub_group_words == SubGroupWords::ptx ? 4 : 1);
 }
 
-// Returns the expected number of records in the largest bucket if keys spread.
-double expected_bucket(const Problem& p, unsigned bits) {
+// Returns the expected number of records in the largest bucket if keys spread. `spare` is for
+// spread orders.
+double expected_bucket(const Problem& p, unsigned bits, double spare) {
   // The sizes of buckets of uniform keys have a standard deviation of about the square root of the
-  // mean; seven times that covers the largest bucket. With spread orders each exponent's number
-  // range is rounded to a power of two, so a bucket can have twice the mean; spread_fill allows for
-  // the error of the samples.
+  // mean; seven times that covers the largest bucket.
   const auto mean = static_cast<double>(p.count >> bits) + 1;
-  if (spread_bits(p) != 0) return 2 * mean / spread_fill;
+  if (spread_bits(p) != 0) return spare * mean;
   return mean + 7 * std::sqrt(mean);
 }
 
@@ -94,9 +108,10 @@ void place_in_local_memory(const Problem& p, const Capabilities& device, unsigne
 
 // Returns the local sort for buckets by `bits` leading bits. Its work_group is 0 if a work-group
 // cannot sort such a bucket.
-LocalSort local_sort(const Problem& p, const Capabilities& device, unsigned bits) {
+LocalSort local_sort(const Problem& p, const Capabilities& device, unsigned bits,
+                     double spare = spread_spare) {
   LocalSort local;
-  const double most = expected_bucket(p, bits);
+  const double most = expected_bucket(p, bits, spare);
   unsigned work_group = std::min(device.sub_group_size, 32u);
   while (work_group * local_items < most) work_group *= 2;
   if (work_group > std::min(device.max_work_group, 1024u)) return local;
@@ -125,6 +140,64 @@ LocalSort local_sort(const Problem& p, const Capabilities& device, unsigned bits
   return local;
 }
 
+// Returns the local sort for groups of mapped buckets. Its work_group is 0 if a work-group of up to
+// 1024 work-items cannot sort `least` records.
+LocalSort mapped_local_sort(const Problem& p, const Capabilities& device, double least) {
+  LocalSort local;
+  local.sort_bits = info(p.key).bits();
+  unsigned work_group = std::min(device.sub_group_size, 32u);
+  while (work_group * local_items < least) work_group *= 2;
+  if (work_group > std::min(device.max_work_group, 1024u)) return local;
+  const std::uint64_t records = std::uint64_t{work_group} * local_items;
+  const std::uint64_t sort = bin_sort_bytes(p, device, work_group, local_items, local.sort_bits);
+  const std::uint64_t values = records * value_bytes(p);
+  const std::uint64_t joined = 33 * (info(p.key).bytes + 4) + gap_bytes;
+  local.values_late = sort + values + joined > device.local_struct;
+  local.bytes = joined + (local.values_late ? std::max(sort, values) : sort + values);
+  if (local.bytes > device.local_struct) return local;
+  local.work_group = work_group;
+  const unsigned by_registers =
+      (local.sort_bits == 64 && sorts_positions(p) ? 768 : 1024) / work_group;
+  const auto by_local = static_cast<unsigned>(local_bytes_of_unit(device) / (local.bytes + 1024));
+  local.resident = std::max(1u, std::min(by_registers, by_local));
+  return local;
+}
+
+// Chooses the map and the local sort of mapped keys. The map stays without cells if no local sort
+// suits.
+void choose_map(const Problem& p, const Capabilities& device, const Parameters& given,
+                Shape& shape) {
+  const auto count = static_cast<double>(p.count);
+  // Keys outside the window have some of the buckets.
+  const auto choose = [&](unsigned bits, double least = 0) {
+    const double mean = count / (0.85 * std::ldexp(1.0, static_cast<int>(bits)));
+    shape.mapped_local =
+        mapped_local_sort(p, device, std::max(map_least_spare * mean + 256, least));
+    shape.map.bits = bits;
+    return shape.mapped_local.work_group != 0;
+  };
+  const auto given_bits = static_cast<unsigned>(given.number("bits", 0));
+  bool found = false;
+  if (given_bits != 0) {
+    found = choose(std::min(given_bits + map_spare_bits, most_leading_bits));
+  } else {
+    // As many buckets as leave the spare bits to local sorts of 256 work-items.
+    const double full = 256 * local_items;
+    const auto log2_full = static_cast<unsigned>(std::ceil(std::log2(std::max(1.0, count / full))));
+    const unsigned bits = std::clamp(log2_full + map_spare_bits, digit_bits + 2, most_leading_bits);
+    found = choose(bits, full - 1);
+  }
+  if (!found) return;
+  shape.map.cells = map_cells;
+  LocalSort& local = shape.mapped_local;
+  const std::uint64_t at_once = std::uint64_t{device.compute_units} * local.resident;
+  local.joined = shape.map.bits > digit_bits ? 32 : 8;
+  const std::uint64_t tickets = shape.map.buckets() / local.joined;
+  local.shares = static_cast<unsigned>(
+      std::bit_ceil(std::clamp<std::uint64_t>(mapped_tickets * at_once / tickets, 1, 32)));
+  local.groups = std::min(at_once, tickets * local.shares);
+}
+
 // In lists of up to this many records, one digit and larger local sorts are faster than two digits;
 // measured on an H200.
 std::uint64_t one_digit_to(const Problem& p) {
@@ -148,6 +221,10 @@ unsigned leading_bits(const Problem& problem, const Capabilities& device, const 
   auto bits = static_cast<unsigned>(given.number("bits", least));
   if (given.has("bits")) return bits;
   while (bits < most_leading_bits && local_sort(problem, device, bits).work_group == 0) ++bits;
+  // A partition by two digits divides floats further, rather than have larger local sorts.
+  while (spread_bits(problem) != 0 && bits > digit_bits && bits < most_leading_bits &&
+         local_sort(problem, device, bits).work_group > 256)
+    ++bits;
   // Use more buckets than needed if the items of the local sort then have 32 bits instead of 64.
   unsigned narrow = bits;
   while (narrow < most_leading_bits && local_sort(problem, device, narrow).sort_bits == 64)
@@ -200,40 +277,36 @@ TilePartition tile_partition(const Problem& p, const Capabilities& device, unsig
   return tiles;
 }
 
-// Sets the parameters of msd_map.cl.
-void set_map(kernels::Defines& defines, unsigned cells) {
-  defines.set("MAP_CELLS", cells)
-      .set("VERDICT_MAPPED", verdict_mapped)
-      .set("VERDICT_LISTED", RadixPasses::listed);
+// Sets the values of `skewed` that say that keys are mapped.
+void set_verdicts(kernels::Defines& defines) {
+  defines.set("VERDICT_MAPPED", RadixPasses::mapped).set("VERDICT_LISTED", RadixPasses::listed);
 }
-
-// Bytes of map_t (msd_map.cl).
-std::uint64_t map_bytes(unsigned cells) { return std::uint64_t{4} * cells + cells; }
 
 // Bytes of msd_partition_memory_t (msd_partition.cl) without the tile's keys.
 std::uint64_t fixed_partition_bytes(const Problem& p, const Capabilities& device,
-                                    const KeyPartition& keys) {
+                                    const Shape& shape, const KeyPartition& keys) {
   const std::uint64_t spare_slots = radix_size * (sector_bytes + 16);  // SLOTS - TILE
   const std::uint64_t segments_and_first_tiles = 2 * (radix_size + 1) * 4;
   const std::uint64_t ranks = 2 * radix_size * 4, runs = radix_size * 8, tiles = 3 * 20;
   const std::uint64_t set_aside =
       keys.sets_aside ? 4 * (keys.work_group / std::min(device.sub_group_size, 32u) + 3 * 3 + 4)
                       : 0;
-  const std::uint64_t map = keys.local_map ? map_bytes(keys.map_cells) + spare_slots / 16 : 0;
+  const std::uint64_t map =
+      keys.local_map ? shape.map.local_bytes(info(p.key).bytes) + spare_slots / 16 : 0;
   return spare_slots + segments_and_first_tiles + ranks + runs + tiles + map +
          kernels::scan_bytes(p, device, radix_size) + set_aside + gap_bytes;
 }
 
-KeyPartition key_partition(const Problem& p, const Capabilities& device, unsigned map_cells,
-                           bool sets_aside = false) {
+KeyPartition key_partition(const Problem& p, const Capabilities& device, const Shape& shape,
+                           bool mapped, bool sets_aside = false) {
   KeyPartition keys;
   keys.sets_aside = sets_aside;
   if (sorts_positions(p)) return keys;
   const std::uint64_t key = info(p.key).bytes;
   const bool much_local = has_much_local(device);
-  keys.map_cells = map_cells;
-  keys.local_map = map_cells != 0 && much_local;
-  const std::uint64_t fixed = fixed_partition_bytes(p, device, keys);
+  keys.mapped = mapped;
+  keys.local_map = mapped && much_local;
+  const std::uint64_t fixed = fixed_partition_bytes(p, device, shape, keys);
   const std::uint64_t available = !much_local      ? device.local_struct
                                   : keys.local_map ? mapped_tile_bytes
                                                    : device.local_struct / keys.resident - 1024;
@@ -279,9 +352,9 @@ void check_shape(const Problem& problem, const Capabilities& device, const Param
         shape.bits, (problem.count >> shape.bits) + 1, device.local_struct, device.max_work_group));
 }
 
-// Returns the expected number of samples in a full bucket, if the list has `samples` samples.
-double samples_of_bucket(const Problem& p, const Shape& shape, unsigned samples) {
-  return static_cast<double>(bucket_capacity(p, shape)) * samples / static_cast<double>(p.count);
+// Returns the expected number of samples in `records` records, if the list has `samples` samples.
+double samples_of(const Problem& p, std::uint64_t records, unsigned samples) {
+  return static_cast<double>(records) * samples / static_cast<double>(p.count);
 }
 
 // Returns the number of samples per work-item of a count with work-groups of 1024.
@@ -290,28 +363,38 @@ unsigned most_samples(const Problem& p, const Shape& shape, bool shares_unit) {
   return shares_unit ? 8 : 16;
 }
 
+// The same for a map.
+unsigned most_map_samples(const Problem& p, bool shares_unit) {
+  return p.count < many_sampled_from || shares_unit ? 8 : 16;
+}
+
 // Returns the 32-bit words of local memory for the counts, or for the samples' tables, which use
 // the same memory before.
-std::uint64_t count_words(const Problem& p, const Shape& shape, const CountShape& count) {
+std::uint64_t count_words(const Problem& p, const Capabilities& device, const Shape& shape,
+                          const CountShape& count) {
   const std::uint64_t counts = shape.most_buckets() * std::uint64_t{count.bits} / 32;
   const std::uint64_t digit_counts = radix_size * info(p.key).bytes;
   const std::uint64_t tags = count.tells_repeats || count.tells_few_digits ? 4096 : 0;
-  return std::max({counts, digit_counts, tags, std::uint64_t{shape.map_cells}});
+  const std::uint64_t pivots = shape.map.cells == 0     ? 0
+                               : has_much_local(device) ? pivot_words
+                                                        : 4096;
+  return std::max({counts, digit_counts, tags, pivots});
 }
 
-// Bytes of msd_count_memory_t (msd_count.cl).
+// Bytes of msd_count_memory_t (msd_samples.cl).
 std::uint64_t count_bytes(const Problem& p, const Capabilities& device, const Shape& shape,
                           const CountShape& count) {
   const std::uint64_t leads = std::uint64_t{1} << shape.spread_bits;
-  const std::uint64_t spread = shape.spread_bits != 0 ? 4 * leads + 4 * leads / 64 : 0;
-  return count_words(p, shape, count) * 4 + kernels::scan_bytes(p, device, count.work_group) +
-         spread + map_bytes(shape.map_cells) + gap_bytes;
+  const std::uint64_t spread = shape.spread_bits != 0 ? 4 * leads + 8 * leads / 64 + 4 : 0;
+  return count_words(p, device, shape, count) * 4 +
+         kernels::scan_bytes(p, device, count.work_group) + spread +
+         shape.map.local_bytes(info(p.key).bytes) + 2 * gap_bytes;
 }
 
 }  // namespace
 
 bool maps_keys(const Problem& p) {
-  return p.payload == Payload::none && info(p.key).bytes == 8 && !composite(p);
+  return info(p.key).bytes == 8 && key_bits(p) == info(p.key).bits();
 }
 
 unsigned spread_bits(const Problem& p) {
@@ -332,8 +415,7 @@ bool gathers_keys(const Problem& p) {
   return spread_bits(p) == 0 && (info(p.key).is_float || key_bits(p) != info(p.key).bits());
 }
 
-kernels::Defines LocalSort::defines(const Problem& problem, const Shape& shape,
-                                    unsigned map_cells) const {
+kernels::Defines LocalSort::defines(const Problem& problem, const Shape& shape) const {
   const unsigned spread = shape.spread_bits;
   kernels::Defines defines;
   defines.problem(radix_problem(problem))
@@ -345,14 +427,33 @@ kernels::Defines LocalSort::defines(const Problem& problem, const Shape& shape,
       .set("ONE_LEAD", int{spread != 0 && shape.bits >= spread})
       .set("SETS_ASIDE", shape.aside_tile)
       .local_struct("msd_local_memory_t", bytes);
-  set_map(defines, map_cells);
   BinSortParameters{.work_group = work_group,
                     .items = local_items,
                     .sort_bits = sort_bits,
                     .with_positions = sorts_positions(problem),
                     .position_bits = position_bits,
-                    .bin_shift = map_cells != 0 ? info(problem.key).bits() - 1 : bin_shift,
+                    .bin_shift = bin_shift,
                     .bins_by_place = bins_by_place}
+      .set(defines);
+  return defines;
+}
+
+kernels::Defines LocalSort::mapped_defines(const Problem& problem, const Shape& shape) const {
+  kernels::Defines defines;
+  defines.problem(radix_problem(problem))
+      .resident(resident, work_group)
+      .set("VALUES_LATE", int{values_late})
+      .set("JOINED", joined)
+      .set("SHARES", shares)
+      .local_struct("msd_mapped_memory_t", bytes);
+  shape.map.set(defines);
+  set_verdicts(defines);
+  BinSortParameters{.work_group = work_group,
+                    .items = local_items,
+                    .sort_bits = sort_bits,
+                    .with_positions = sorts_positions(problem),
+                    .position_bits = 0,
+                    .bin_shift = sort_bits - 1}
       .set(defines);
   return defines;
 }
@@ -376,12 +477,12 @@ kernels::Defines KeyPartition::defines(const Problem& problem, const Shape& shap
       .resident(resident, work_group)
       .set("RUN", run)
       .set("SECTOR_BYTES", sector_bytes)
-      .set("SPREAD_BITS", shape.spread_bits)
+      .set("SPREAD_BITS", mapped ? 0 : shape.spread_bits)
       .set("SETS_ASIDE", sets_aside ? shape.aside_tile : 0)
-      .set("MAP_BUCKETS", std::uint32_t{1} << shape.map_bits)
       .set("MAP_LOCAL", int{local_map})
       .local_struct("msd_partition_memory_t", bytes);
-  set_map(defines, map_cells);
+  (mapped ? shape.map : KeyMap{}).set(defines);
+  set_verdicts(defines);
   return defines;
 }
 
@@ -393,8 +494,9 @@ kernels::Defines CountShape::defines(const Problem& problem, const Shape& shape)
       .set("START_WG", count_work_group)
       .set("SAMPLES", judged / work_group)
       .set("GATHERED", sampled / work_group)
-      .set("MAP_BUCKETS", std::uint32_t{1} << shape.map_bits)
       .set("LISTS", int{shape.lists_overfull()})
+      .set("ITEM_BITS", sorts_positions(problem) ? shape.mapped_local.sort_bits : 0)
+      .set("TIES_MATTER", int{has_classes(problem)})
       .set("BUCKETS", shape.buckets())
       .set("COUNT_BITS", bits)
       .set("COUNT_WORDS", words)
@@ -404,7 +506,8 @@ kernels::Defines CountShape::defines(const Problem& problem, const Shape& shape)
       .set("BUCKET_BITS", shape.bits)
       .set("SETS_ASIDE", shape.aside_tile)
       .local_struct("msd_count_memory_t", bytes);
-  set_map(defines, shape.map_cells);
+  shape.map.set(defines);
+  set_verdicts(defines);
   return defines;
 }
 
@@ -422,8 +525,8 @@ std::uint64_t bucket_capacity(const Problem& problem, const Shape& shape) {
   return partition_sorts(problem, shape) ? ceil_div(problem.count, 64) : shape.local.capacity();
 }
 
-std::uint64_t most_listed(const Problem& problem) {
-  return problem.count / 2 - std::min<std::uint64_t>(problem.count / 2, 8);
+std::uint64_t most_listed(const Problem& problem, const Shape& shape) {
+  return problem.count / 2 - std::min(problem.count / 2, shape.list_cost);
 }
 
 Shape make_shape(const Problem& problem, const Capabilities& device, const Parameters& given) {
@@ -434,25 +537,21 @@ Shape make_shape(const Problem& problem, const Capabilities& device, const Param
   if (shape.tiles.count == 0) {
     shape.samples_keys =
         shape.spread_bits != 0 || given.number("sample", problem.count > sampled_from) != 0;
-    const bool many = problem.count >= mapped_from || given.has("sample");
-    if (shape.samples_keys && maps_keys(problem) && many) {
-      shape.map_cells = default_map_cells;
-      // A partition by one digit keeps one digit. With little local memory, more buckets would need
-      // narrower counts.
-      const bool spare = shape.bits > digit_bits && has_much_local(device);
-      shape.map_bits = std::min(shape.bits + (spare ? map_spare_bits : 0), most_leading_bits);
-      shape.mapped_keys = key_partition(problem, device, shape.map_cells);
-    }
-    shape.keys = key_partition(problem, device, 0);
+    const bool many = problem.count > mapped_from || given.has("sample");
+    if (shape.samples_keys && maps_keys(problem) && many) choose_map(problem, device, given, shape);
+    shape.list_cost = given.has("sample") ? 8 : list_cost;
+    shape.keys = key_partition(problem, device, shape, false);
+    if (shape.map.cells != 0) shape.mapped_keys = key_partition(problem, device, shape, true);
     if (has_classes(problem)) {
-      shape.keys_beside_aside = key_partition(problem, device, 0, true);
+      shape.keys_beside_aside = key_partition(problem, device, shape, false, true);
       shape.aside_tile = aside_tile(problem, given, shape.keys_beside_aside);
     }
   }
-  if (!partition_sorts(problem, shape)) shape.local = local_sort(problem, device, shape.bits);
-  if (shape.map_cells != 0)
-    shape.mapped_local_groups = std::min(std::uint64_t{device.compute_units} * shape.local.resident,
-                                         std::uint64_t{1} << shape.map_bits);
+  if (!partition_sorts(problem, shape)) {
+    shape.local = local_sort(problem, device, shape.bits);
+    if (shape.local.work_group == 0)
+      shape.local = local_sort(problem, device, shape.bits, least_spread_spare);
+  }
   check_shape(problem, device, given, shape);
   return shape;
 }
@@ -473,7 +572,7 @@ CountShape make_count_shape(const Problem& problem, const Capabilities& device, 
     groups_of_unit = 4;
     count.work_group = count_work_group / groups_of_unit;
   }
-  count.words = count_words(problem, shape, count);
+  count.words = count_words(problem, device, shape, count);
   count.bytes = count_bytes(problem, device, shape, count);
   if (count.bytes > device.local_struct || device.max_work_group < count_work_group)
     unsupported(fmt::format(
@@ -487,7 +586,10 @@ CountShape make_count_shape(const Problem& problem, const Capabilities& device, 
                                     problem.count / count_work_group, 1, most)));
     };
     count.judged = samples(most_samples(problem, shape, groups_of_unit > 1));
-    count.sampled = shape.map_cells != 0 ? samples(map_samples) : count.judged;
+    count.sampled = count.judged;
+    if (shape.map.cells != 0)
+      count.sampled =
+          std::max(count.judged, samples(most_map_samples(problem, groups_of_unit > 1)));
     // The stride is odd, so samples spread over all memory banks. It is 0 for short lists: all
     // samples are then the first key.
     const std::uint64_t share = problem.count / count.sampled;
@@ -510,15 +612,27 @@ SampleLimits make_sample_limits(const Problem& problem, const Shape& shape,
     return std::min(static_cast<std::uint32_t>(full + 4 * std::sqrt(full) + 8),
                     (1u << count.bits) - 1);
   };
-  const double full = samples_of_bucket(problem, shape, count.judged);
+  const double full = samples_of(problem, bucket_capacity(problem, shape), count.judged);
   const double judged = count.judged;
   const auto records = static_cast<double>(problem.count);
   limits.crowd = crowd_of(full);
-  // A map does not help keys that cluster at every scale, such as the AND of random words: many
-  // samples then share their mapped bucket with more than 2 + 4 times the mean number of samples.
-  if (shape.map_cells != 0) limits.map_crowd = 2 + (4 * count.sampled >> shape.map_bits);
-  limits.map_crowded = count.sampled / most_map_crowded;
-  limits.dense_width = shape.bits + static_cast<unsigned>(std::bit_width(shape.local.bins()) - 1);
+  if (shape.map.cells != 0) {
+    // The samples of a bucket that is certainly too large are in excess.
+    const double mapped = samples_of(problem, shape.mapped_local.capacity(), count.sampled);
+    limits.map_crowd = clamped(mapped + 3 * std::sqrt(mapped) + 2, 1.0);
+    limits.map_crowded =
+        clamped(samples_of(problem, most_listed(problem, shape), count.sampled) / 2, 1.0);
+    // A pivot takes two buckets: together, at most a quarter of all.
+    limits.pivot = std::max(least_pivot_samples, 8 * count.sampled >> shape.map.bits);
+  }
+  // A range of leading bits has 64 samples if keys are uniform. Chance exceeds this limit in one
+  // list of a thousand. A range of spread orders may be as full as its buckets allow.
+  const auto ranges = std::min<std::uint64_t>(shape.buckets(), std::max(count.judged / 64, 1u));
+  const double of_range = judged / static_cast<double>(ranges),
+               most_of_range = full * shape.buckets() / static_cast<double>(ranges);
+  limits.coarse = clamped(shape.spread_bits != 0 ? most_of_range + 1.5 * std::sqrt(most_of_range)
+                                                 : of_range + 4.5 * std::sqrt(of_range),
+                          1.0);
   const double buckets_of_lead =
       std::ldexp(1.0, static_cast<int>(shape.bits) - static_cast<int>(shape.spread_bits));
   limits.lead = clamped(256 * spread_fill * full * buckets_of_lead, 1.0);
@@ -534,8 +648,10 @@ SampleLimits make_sample_limits(const Problem& problem, const Shape& shape,
   limits.few_repeats =
       problem.count <= RadixPasses::small_tiles_to ? count.judged / 64 : ~std::uint32_t{0};
   // Each pair is counted twice, once in each order, and each sample agrees with itself.
-  limits.few_agree = static_cast<std::uint32_t>(
-      std::uint64_t{count.judged} * count.judged / few_digits_share + count.judged);
+  const std::uint64_t share =
+      problem.count <= RadixPasses::small_tiles_to ? few_digits_share_of_short : few_digits_share;
+  limits.few_agree =
+      static_cast<std::uint32_t>(std::uint64_t{count.judged} * count.judged / share + count.judged);
   return limits;
 }
 

@@ -4,6 +4,7 @@
 
 #include "../../kernels/kernels.hpp"
 #include "../algorithm.hpp"
+#include "../parts/key_map.hpp"
 
 namespace sortium::msd {
 
@@ -12,13 +13,10 @@ constexpr unsigned local_items = 19;   // records that a work-item has in the lo
 constexpr unsigned sector_bytes = 32;  // the device writes memory in units of this many bytes
 constexpr unsigned count_work_group = 1024, count_items = 16;  // of msd_start and msd_count
 constexpr unsigned tile_count_items = 4;                       // of msd_count_tiles
-// The value of `skewed` if keys are mapped and no bucket is listed. If buckets are listed, it is
-// RadixPasses::listed.
-constexpr std::uint32_t verdict_mapped = ~std::uint32_t{0};
 
-// True if a map computed from samples may assign the keys to buckets (msd_map.cl): 64-bit integers
-// without values, if all their bits are compared. For 32-bit integers it is not worth it:
-// onesweep's four passes are as fast, measured on an H200.
+// True if a map computed from samples may assign the keys to buckets (key_map.cl): 64-bit keys that
+// are compared by all their bits. For 32-bit keys it is not worth it: onesweep's four passes are as
+// fast, measured on an H100.
 [[nodiscard]] bool maps_keys(const Problem& problem);
 
 // Returns the number of bits of sign and exponent if keys are floats that are compared by all bits:
@@ -34,28 +32,33 @@ constexpr std::uint32_t verdict_mapped = ~std::uint32_t{0};
 // have no ties.
 [[nodiscard]] bool sorts_positions(const Problem& problem);
 
-// True if an item of the local sort does not have all bits of its key, so the keys must be gathered
-// after the sort.
+// True if an item of the local sort of keys with the same leading bits does not have all bits of
+// its key, so the keys must be gathered after the sort.
 [[nodiscard]] bool gathers_keys(const Problem& problem);
 
 struct Shape;
 
-// How one work-group sorts a bucket in local memory (msd_local.cl).
+// How one work-group sorts a bucket (msd_local.cl) or a group of mapped buckets
+// (msd_local_mapped.cl) in local memory.
 struct LocalSort {
   unsigned work_group = 0;     // work-items; 0: a bucket does not fit
   unsigned resident = 1;       // work-groups that share a compute unit
   unsigned sort_bits = 0;      // bits of an item: 32 or 64
-  unsigned position_bits = 0;  // how many of these bits are the position in the bucket
+  unsigned position_bits = 0;  // how many of these bits are the position in the bucket; 0 for
+                               // mapped keys, whose groups differ in this
   unsigned bin_shift = 0;      // an item's bits from this one upwards choose its bin
   bool bins_by_place = false;  // buckets leave fewer bits to sort by than a bin's number has
   bool values_late = false;    // values are loaded after the sort, into the items' memory
   bool keep_keys = false;      // a copy of the keys stays in local memory during the sort
-  std::uint64_t bytes = 0;     // size of msd_local_memory_t
+  unsigned joined = 0;         // mapped keys: buckets of a ticket, which are divided into groups
+  unsigned shares = 1;         // mapped keys: tickets that share the groups of these buckets
+  std::uint64_t groups = 0;    // mapped keys: work-groups launched
+  std::uint64_t bytes = 0;     // size of msd_local_memory_t or msd_mapped_memory_t
 
-  // Returns the parameters of msd_local.cl. `map_cells` is 0 for buckets by leading bits; else the
-  // kernel sorts groups of mapped buckets.
-  [[nodiscard]] kernels::Defines defines(const Problem& problem, const Shape& shape,
-                                         unsigned map_cells) const;
+  // Returns the parameters of msd_local.cl.
+  [[nodiscard]] kernels::Defines defines(const Problem& problem, const Shape& shape) const;
+  // Returns the parameters of msd_local_mapped.cl.
+  [[nodiscard]] kernels::Defines mapped_defines(const Problem& problem, const Shape& shape) const;
   [[nodiscard]] unsigned bins() const { return 16 * work_group; }
   // The number of records in the largest bucket that can be sorted.
   [[nodiscard]] std::uint64_t capacity() const { return std::uint64_t{work_group} * local_items; }
@@ -77,7 +80,7 @@ struct KeyPartition {
   unsigned items = 0;      // keys that a work-item has in a tile; 0: RadixPasses partitions instead
   unsigned resident = 2;   // work-groups that share a compute unit
   unsigned run = 1;        // consecutive tiles that a work-group gets with one ticket
-  unsigned map_cells = 0;  // cells of the map if keys are mapped, else 0
+  bool mapped = false;     // keys are mapped
   bool local_map = false;  // the map is copied to local memory
   bool sets_aside = false;  // the first pass sets keys aside
   std::uint64_t groups = 0;
@@ -112,7 +115,8 @@ struct SampleLimits {
       0;  // samples that one mapped bucket may have before others count for `map_crowded`
   std::uint32_t map_crowded =
       0;  // the most samples that lie in a mapped bucket beyond its first `map_crowd`
-  std::uint32_t dense_width = 0;  // bits of a window in which repeated keys crowd no bins
+  std::uint32_t pivot = 0;   // the fewest samples of a pivot (key_map.cl)
+  std::uint32_t coarse = 0;  // the most samples in one of the ranges COARSE (msd_samples.cl)
   std::uint32_t lead =
       0;  // 256 times the most samples of a lead (msd_count.cl) before its range doubles
   std::uint32_t repeats = 0;  // the most samples that have the same key as another sample
@@ -125,26 +129,24 @@ struct SampleLimits {
 struct Shape {
   unsigned spread_bits = 0;  // see spread_bits()
   unsigned aside_tile =
-      0;  // records of a tile if the first pass sets keys aside (msd_set_aside.cl); else 0
-  unsigned map_cells = 0;     // cells of a map; 0: no map is made
-  unsigned map_bits = 0;      // log2 of the number of buckets if keys are mapped
+      0;       // records of a tile if the first pass sets keys aside (msd_set_aside.cl); else 0
+  KeyMap map;  // without cells: no map is made
   unsigned bits = 0;          // number of leading bits that choose a bucket
   bool samples_keys = false;  // samples are examined before all keys are counted
   TilePartition tiles;
   KeyPartition keys, mapped_keys,
       keys_beside_aside;  // the last one is for lists with keys that are set aside
-  LocalSort local;
-  std::uint64_t mapped_local_groups = 0;  // work-groups that sort groups of mapped buckets
+  LocalSort local, mapped_local;
 
   [[nodiscard]] std::uint32_t buckets() const { return std::uint32_t{1} << bits; }
-  // True if buckets that are too large for the local sort are listed and sorted on their own.
-  [[nodiscard]] bool lists_overfull() const { return map_cells != 0 && map_bits > digit_bits; }
+  std::uint64_t list_cost = 0;  // see most_listed()
+  // True if mapped buckets that are too large for the local sort are listed and sorted on their
+  // own.
+  [[nodiscard]] bool lists_overfull() const { return map.cells != 0 && map.bits > digit_bits; }
   // The larger of the numbers of buckets with and without a map.
   [[nodiscard]] std::uint32_t most_buckets() const {
-    return std::uint32_t{1} << (map_bits > bits ? map_bits : bits);
+    return std::max(buckets(), map.cells != 0 ? map.buckets() : 0);
   }
-  // Size of a map in global memory in 32-bit words: MAP_WORDS of msd_map.cl.
-  [[nodiscard]] std::uint64_t map_words() const { return 8 + map_cells + map_cells / 4; }
   // Bytes of the memory `aside` of msd_set_aside.cl.
   [[nodiscard]] std::uint64_t aside_bytes(const Problem& problem) const {
     return aside_tile == 0 ? 0 : 4 * (4 + 2 * (ceil_div(problem.count, aside_tile) + 1));
@@ -155,11 +157,11 @@ struct Shape {
 
 // True if partitioning by all key bits already sorts the list, so that no local sort is needed.
 [[nodiscard]] bool partition_sorts(const Problem& problem, const Shape& shape);
-// The list is not partitioned if a bucket has more records than this.
+// The list is not partitioned by leading bits if a bucket has more records than this.
 [[nodiscard]] std::uint64_t bucket_capacity(const Problem& problem, const Shape& shape);
 // The whole list is sorted by radix passes if the buckets that are too large have more records than
 // this together. Listed buckets are sorted in scratch memory, which must hold their records twice.
-[[nodiscard]] std::uint64_t most_listed(const Problem& problem);
+[[nodiscard]] std::uint64_t most_listed(const Problem& problem, const Shape& shape);
 
 // Throws Error(unsupported) if msd cannot sort the problem on the device with these parameters.
 [[nodiscard]] Shape make_shape(const Problem& problem, const Capabilities& device,

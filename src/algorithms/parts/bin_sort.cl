@@ -104,6 +104,21 @@ INLINE u32 place_in_bin(LOCAL u32* bins, u32 bin, u32 there) {
 // for shorter keys.
 #define PACKED_RANKS (SORT_BITS == 64 && !COMPOSITE && !FEW_ITEMS)
 
+#if !PACKED_RANKS && !COMPOSITE
+// Sorts mine->items, which are in the order of their bins and sorted in all bins that are not
+// crowded. The items of a crowded bin are in order, too, if few of them differ.
+OUTLINE void settle_crowded(LOCAL bin_sort_t* mine, sub_group_t sg, u32 rows) {
+  const u32 t = local_id();
+  LOCAL const sort_t* own = mine->items + t * ITEMS;
+  barrier_local();
+  u32 unsorted = t != 0 && own[-1] > own[0];
+  for (u32 i = 1; i < ITEMS; ++i) unsorted |= own[i - 1] > own[i];
+  if (unsorted) local_or(&mine->crowded, 2u);
+  barrier_local();
+  if (mine->crowded & 2) sort_crowded(mine, sg, rows);
+}
+#endif
+
 // Sets all counts to 0. Ends with a barrier.
 INLINE void clear_bins(LOCAL bin_sort_t* mine) {
   LOCAL uint4* quads = (LOCAL uint4*)mine->bins;
@@ -116,7 +131,9 @@ INLINE void clear_bins(LOCAL bin_sort_t* mine) {
 }
 
 // Replaces each bin's count by the position where the bin begins, and returns 1. If a bin is
-// crowded and `alike` is 0, returns 0 and leaves the counts.
+// crowded and `alike` is 0, sets mine->crowded; then with PACKED_RANKS returns 0 and leaves the
+// counts, because not all ranks are known. With COMPOSITE, too: the radix passes need the items in
+// the order of the input.
 INLINE u32 start_bins(LOCAL bin_sort_t* mine, u32 alike) {
   LOCAL uint4* quads = (LOCAL uint4*)mine->bins;
   const u32 t = local_id();
@@ -136,7 +153,7 @@ INLINE u32 start_bins(LOCAL bin_sort_t* mine, u32 alike) {
   if (too_many && !alike) local_or(&mine->crowded, 1u);
   index_t all;
   u32 at_bin = (u32)wg_scan_add(mine->scratch, WG, of_all, &all);
-  if (mine->crowded) return 0;
+  if ((PACKED_RANKS || COMPOSITE) && mine->crowded) return 0;
   at_bin += (u32)all << 16;  // the second half of the bins follows the first half
   UNROLL
   for (u32 q = 0; q < BIN_QUADS; ++q) {
@@ -214,6 +231,9 @@ INLINE void sort_in_bins(LOCAL bin_sort_t* mine, sub_group_t sg, sort_t* item, u
       SORT_NEIGHBOURS(item, own)
       barrier_local();
       if (t != 0 && own[-1] > own[0]) MERGE_BORDER(own)
+#if !PACKED_RANKS && !COMPOSITE
+      if (mine->crowded) settle_crowded(mine, sg, rows);
+#endif
     }
   } else {
     UNROLL

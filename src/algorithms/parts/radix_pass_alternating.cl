@@ -26,7 +26,7 @@ INLINE u32 sort_tiles(LOCAL onesweep_memory_t* mine, sub_group_t sg, pass_t p, u
   ukey_t key[ITEMS];
   if (next < p.tiles) load_keys(p, &mine->tiles[turn % 4], key);
   while (next < p.tiles) {
-    u32 place[(ITEMS + 1) / 2], digit_of[(ITEMS + 3) / 4];
+    u32 place[(ITEMS + 1) / 2], digits[(ITEMS + 3) / 4], digit_of[(ITEMS + 3) / 4];
     value_t value[ITEMS];
     index_t start;
     LOCAL const tile_t *tile = &mine->tiles[turn % 4], *after = &mine->tiles[(turn + 1) % 4];
@@ -34,7 +34,8 @@ INLINE u32 sort_tiles(LOCAL onesweep_memory_t* mine, sub_group_t sg, pass_t p, u
 
     // Rank, publish.
     if (t == 0) TAKE_TILE(turn + 1);
-    rank_keys(mine, sg, p, key, place);
+    look_up_digits(mine, p, tile, key, digits);
+    rank_keys(mine, sg, p, key, digits, place);
     barrier_local();
     const index_t total = count_tile(mine, p, tile, &start);
     barrier_local();

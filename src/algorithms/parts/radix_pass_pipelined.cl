@@ -25,9 +25,16 @@
 #else
 #define TAKEN_FROM(at, d) const u32 from = (at);
 #endif
+#if KEEPS_DIGITS
+#define DIGIT_AT(at) mine->digit_of_slot[at]
+#define KEEP_DIGIT(i, at) mine->digit_of_slot[at] = (u8)DIGIT_OF(i);
+#else
+#define DIGIT_AT(at) DIGIT(mine->keys[at])
+#define KEEP_DIGIT(i, at)
+#endif
 #define WRITE_RECORD(at)                      \
   {                                           \
-    const u32 d = DIGIT(mine->keys[at]);      \
+    const u32 d = DIGIT_AT(at);               \
     const index_t to_out = mine->to_out[d];   \
     TAKEN_FROM(at, d)                         \
     const ukey_t k = mine->keys[from];        \
@@ -46,7 +53,7 @@ INLINE u32 sort_tiles(LOCAL onesweep_memory_t* mine, sub_group_t sg, pass_t p, u
           start = 0;  // count and first slot of this work-item's digit in the current tile
   for (;;) {
     ukey_t key[ITEMS];
-    u32 place[(ITEMS + 1) / 2];
+    u32 place[(ITEMS + 1) / 2], digits[(ITEMS + 3) / 4];
 #if VALUE_BYTES
     value_t value[ITEMS];
 #endif
@@ -58,7 +65,8 @@ INLINE u32 sort_tiles(LOCAL onesweep_memory_t* mine, sub_group_t sg, pass_t p, u
       LOCAL const tile_t* tile = &mine->tiles[turn % 4];
       load_keys(p, tile, key);
       if (t == 0) TAKE_TILE(turn + 1);
-      rank_keys(mine, sg, p, key, place);
+      look_up_digits(mine, p, tile, key, digits);
+      rank_keys(mine, sg, p, key, digits, place);
       barrier_local();
       following = mine->tiles[(turn + 1) % 4].number;
 #if VALUE_BYTES && !VALUES_LATE
@@ -93,6 +101,7 @@ INLINE u32 sort_tiles(LOCAL onesweep_memory_t* mine, sub_group_t sg, pass_t p, u
     for (u32 i = 0; i < ITEMS; ++i) {
       const u32 at = PLACE(i);
       mine->keys[at] = key[i];
+      KEEP_DIGIT(i, at)
 #if VALUE_BYTES
       mine->values[at] = value[i];
 #endif

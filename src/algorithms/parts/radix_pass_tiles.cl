@@ -2,9 +2,9 @@
 // pass's digit, its digit counts are published, and a look-back at earlier tiles finds the
 // positions of its records.
 //
-// Joined from: columns.cl, this file, then radix_pass_pipelined.cl or radix_pass_alternating.cl
-// (the order in which a work-group's tiles go through these steps), then radix_passes.cl (the
-// kernel, its inputs and outputs).
+// Joined from: key_map.cl, columns.cl, this file, then radix_pass_pipelined.cl or
+// radix_pass_alternating.cl (the order in which a work-group's tiles go through these steps), then
+// radix_passes.cl (the kernel, its inputs and outputs).
 
 PARAMETER(WG)          // work-items of a work-group, a power of two from 256 on
 PARAMETER(ITEMS)       // records of a work-item in a tile, odd
@@ -23,6 +23,12 @@ PARAMETER(CODES)      // 1: between passes, keys of floats are codes (below)
 PARAMETER(LISTED)     // 1: only the listed parts of the list are sorted (radix_passes.cl)
 PARAMETER(SPREAD_BITS)  // used with SEGMENTED and CODES: width of a lead (msd_count.cl) in bits; 0:
                         // no spread orders
+PARAMETER(MAP_LOCAL)    // 1: the map is copied to local memory; used if MAP_CELLS is not 0
+
+// With MAP_CELLS, which needs SEGMENTED, a digit consists of some bits of the number of the key's
+// bucket (key_map.cl). Each digit is looked up once. In the pipelined order, local memory keeps it.
+#define MAPS (MAP_CELLS != 0)
+#define KEEPS_DIGITS (MAPS && !ALTERNATING)
 
 // CODES, for floats: the first pass turns keys into codes, and the last one turns them back. A
 // code's digits cost no more than an integer's. Codes cannot represent ties, so the work-groups
@@ -32,6 +38,10 @@ PARAMETER(SPREAD_BITS)  // used with SEGMENTED and CODES: width of a lead (msd_c
 #if CODES
 #define DIGIT(key) ((u32)((key) >> p.shift) & p.mask)
 #define PADDING ((ukey_t) ~(ukey_t)0)
+#elif MAPS
+#define DIGIT(key) LOOK_UP(key, p.window.pivots)
+#define LOOK_UP(key, pivots) (bucket_of_key(mine, p, key, pivots) >> p.shift & p.mask)
+#define PADDING KEY_LAST
 #else
 #define DIGIT(key) key_digit(key, p.shift, p.mask)
 #define PADDING KEY_LAST
@@ -109,6 +119,12 @@ typedef struct {
   index_t scratch[SCAN_WORDS(RADIX)];
   u32 ranks[SUB_GROUPS * RANK_WORDS];
   u32 sums[TEAMS * RADIX];
+#if MAP_LOCAL
+  map_t map;
+#endif
+#if KEEPS_DIGITS
+  u8 digit_of_slot[TILE];  // of the current tile's keys
+#endif
 } onesweep_memory_t;
 #define HEAD_BYTES 256u
 
@@ -121,6 +137,10 @@ typedef struct {
   GLOBAL const u32* starts;  // SEGMENTED: output index where each bucket begins; see the kernel
   GLOBAL u32 *look, *marks;  // the look-back table and, with LONG_COUNTS, the marks
   GLOBAL u32* ticket;
+#if MAPS
+  GLOBAL const u32* map;
+  window_t window;
+#endif
   GLOBAL const u32* spread;
   u64 n;
 #ifdef CODE_MASK
@@ -132,6 +152,16 @@ typedef struct {
   u32 digits;       // SEGMENTED: the number of values of the digit
   u32 start_shift;  // SEGMENTED: log2 of the buckets in one value of the digit
 } pass_t;
+
+#if MAPS
+INLINE u32 bucket_of_key(LOCAL const onesweep_memory_t* mine, pass_t p, ukey_t key, u32 pivots) {
+#if MAP_LOCAL
+  return bucket_of_order(&mine->map, p.window, key_order(key), pivots);
+#else
+  return bucket_by_global_map(p.map, p.window, key_order(key), pivots);
+#endif
+}
+#endif
 
 // Look-back: returns the count of a digit in all tiles before `tile`, which must not be the first
 // tile. Goes backwards from the previous tile to the first word of kind `all`, and loads
@@ -312,6 +342,22 @@ INLINE void load_keys(pass_t p, LOCAL const tile_t* tile, ukey_t* key) {
   for (u32 i = 0; i < ITEMS; ++i) key[i] = first + i * SG_LANES < tile->count ? key[i] : PADDING;
 }
 
+// Digits, with MAPS: digits[i / 4] has those of the work-item's keys i to i + 3, a byte each. The
+// last digit is that of keys past the end.
+INLINE void look_up_digits(LOCAL const onesweep_memory_t* mine, pass_t p, LOCAL const tile_t* tile,
+                           const ukey_t* key, u32* digits) {
+#if MAPS
+  const u32 first = FIRST_OF_LANE, count = tile->count;
+#define LOOK_UP_DIGITS(pivots)                                                         \
+  UNROLL                                                                               \
+  for (u32 i = 0; i < ITEMS; ++i) {                                                    \
+    const u32 digit = first + i * SG_LANES < count ? LOOK_UP(key[i], pivots) : p.mask; \
+    digits[i / 4] = i % 4 != 0 ? digits[i / 4] | digit << 8 * (i % 4) : digit;         \
+  }
+  if (p.window.pivots) LOOK_UP_DIGITS(1) else LOOK_UP_DIGITS(0)
+#endif
+}
+
 #if VALUE_BYTES
 INLINE void load_values(pass_t p, LOCAL const tile_t* tile, value_t* value) {
   const u32 first = FIRST_OF_LANE;
@@ -328,7 +374,11 @@ INLINE void load_values(pass_t p, LOCAL const tile_t* tile, value_t* value) {
 // Rank. place[i / 2] has the ranks of records i and i + 1, each 16 bits: the number of records
 // before it in the sub-group's records with the same digit, in the order of the input. RANK_TILE
 // ranks all records of the tile.
+#if MAPS
+#define DIGIT_OF(i) (digits[(i) / 4] >> 8 * ((i) % 4) & 255)
+#else
 #define DIGIT_OF(i) DIGIT(key[i])
+#endif
 #define PUT_PLACE(i, rank) place[(i) / 2] = (i) % 2 ? place[(i) / 2] | (rank) << 16 : (rank);
 #define RANK_TILE(rank_record)                                  \
   UNROLL                                                        \
@@ -338,14 +388,14 @@ INLINE void load_values(pass_t p, LOCAL const tile_t* tile, value_t* value) {
   }
 
 INLINE void rank_keys(LOCAL onesweep_memory_t* mine, sub_group_t sg, pass_t p, const ukey_t* key,
-                      u32* place) {
+                      const u32* digits, u32* place) {
   LOCAL u32* my_ranks = MY_RANKS;
 #if ORDERED_LOCAL_ATOMICS
   // Additions of lanes with the same digit are serialised. The digits of the first row of keys show
   // whether many lanes share one. If all keys of the sub-group have one digit, their ranks are
   // consecutive numbers.
-  const u32 probe = sg_shuffle(sg, DIGIT(key[0]), 0);
-  if (sg_ballot(sg, DIGIT(key[0]) != probe) != 0) {
+  const u32 probe = sg_shuffle(sg, DIGIT_OF(0), 0);
+  if (sg_ballot(sg, DIGIT_OF(0) != probe) != 0) {
 #if !SEGMENTED
     const u32 one = mine->common[0], two = mine->common[1];
     if (one != RADIX)
@@ -356,7 +406,7 @@ INLINE void rank_keys(LOCAL onesweep_memory_t* mine, sub_group_t sg, pass_t p, c
   } else {
     u32 others = 0;
     UNROLL
-    for (u32 i = 0; i < ITEMS; ++i) others |= DIGIT(key[i]) ^ probe;
+    for (u32 i = 0; i < ITEMS; ++i) others |= DIGIT_OF(i) ^ probe;
     if (sg_ballot(sg, others) == 0) {
       UNROLL
       for (u32 i = 0; i < ITEMS; ++i) {
@@ -373,7 +423,7 @@ INLINE void rank_keys(LOCAL onesweep_memory_t* mine, sub_group_t sg, pass_t p, c
 #endif
 }
 // The slot of record i in the sorted tile; valid after count_tile.
-#define PLACE(i) ((place[(i) / 2] >> (16 * ((i) % 2)) & 0xffff) + my_ranks[DIGIT(key[i])])
+#define PLACE(i) ((place[(i) / 2] >> (16 * ((i) % 2)) & 0xffff) + my_ranks[DIGIT_OF(i)])
 
 // Count and publish. Adds up the counts of the sub-groups, publishes the tile's count of each
 // digit, and scans over digits. `ranks` then has the slot where each sub-group's records of each

@@ -96,10 +96,15 @@ OUTLINE void begin_pass(LOCAL onesweep_memory_t* mine, GLOBAL u32* starts, u32 d
 // records in all parts; the index of the first record of each part (m words); the number of records
 // in the parts before each part (m words).
 
-// Copies the records of tile `tile` from `parted` to `together`, where the parts are contiguous; if
-// `back` is 1, copies them back.
-INLINE void move_listed(GLOBAL const u32* list, GLOBAL ukey_t* parted, GLOBAL ukey_t* together,
-                        u32 tile, u32 back) {
+// Where the records are: in their parts, and together in scratch memory.
+typedef struct {
+  GLOBAL ukey_t *keys, *keys_together;
+  GLOBAL value_t *values, *values_together;
+} parts_t;
+
+// Copies the records of tile `tile` from their parts to where they are together; if `back` is 1,
+// copies them back.
+INLINE void move_listed(GLOBAL const u32* list, parts_t parts, u32 tile, u32 back) {
   GLOBAL const u32 *begins = list + 2, *before = begins + list[0];
   const u32 begin = tile * TILE, end = (u32)min((u64)begin + TILE, (u64)list[1]);
   u32 part = 0, high = list[0];
@@ -113,18 +118,24 @@ INLINE void move_listed(GLOBAL const u32* list, GLOBAL ukey_t* parted, GLOBAL uk
   for (u32 at = begin + local_id(); at < end; at += WG) {
     while (part + 1 < list[0] && before[part + 1] <= at) ++part;
     const u32 place = begins[part] + (at - before[part]);
-    if (back)
-      parted[place] = together[at];
-    else
-      together[at] = parted[place];
+    if (back) {
+      parts.keys[place] = parts.keys_together[at];
+#if VALUE_BYTES
+      parts.values[place] = parts.values_together[at];
+#endif
+    } else {
+      parts.keys_together[at] = parts.keys[place];
+#if VALUE_BYTES
+      parts.values_together[at] = parts.values[place];
+#endif
+    }
   }
 }
 
 // Gathers the listed parts, and waits until all work-groups are done. `ticket` and `done` are words
 // that must be 0 at first.
-OUTLINE void gather_listed(LOCAL onesweep_memory_t* mine, GLOBAL const u32* list,
-                           GLOBAL ukey_t* parted, GLOBAL ukey_t* together, GLOBAL u32* ticket,
-                           GLOBAL u32* done) {
+OUTLINE void gather_listed(LOCAL onesweep_memory_t* mine, GLOBAL const u32* list, parts_t parts,
+                           GLOBAL u32* ticket, GLOBAL u32* done) {
   const u32 tiles = (list[1] + TILE - 1) / TILE;
   u32 moved = 0;
   for (;; ++moved) {
@@ -133,7 +144,7 @@ OUTLINE void gather_listed(LOCAL onesweep_memory_t* mine, GLOBAL const u32* list
     const u32 tile = mine->tiles[0].number;
     barrier_local();
     if (tile >= tiles) break;
-    move_listed(list, parted, together, tile, 0);
+    move_listed(list, parts, tile, 0);
   }
   barrier_all();
   if (local_id() == 0 && moved != 0) global_add_release(done, moved);
@@ -181,10 +192,12 @@ INLINE u32 find_segments(LOCAL onesweep_memory_t* mine, GLOBAL const u32* starts
 //   last_keys     0: the last pass writes no keys
 //   ties          CODES: a word, 0 at first; becomes not 0 if keys tie: then nothing has been
 //                 sorted
+//   map           in, MAP_CELLS: see key_map.cl
 //   spread        SPREAD_BITS: the table of spread orders
 //   gate          null, or a word: the launch does nothing unless gate_least <= *gate <= gate_most
-//   list          in, LISTED: the parts of keys_b to sort, each in its place. They have at most
-//                 half of the records. keys_a is work space
+//   list          in, LISTED: the parts of keys_b and values_b to sort, each in its place. They
+//   have
+//                 at most half of the records. keys_a and values_a are work space
 #define PHASES (PASSES + 1 + LISTED)  // passes, the count, and gathering
 #define STATE_DONE PHASES
 KERNEL_RESIDENT(WG, RESIDENT)
@@ -192,20 +205,31 @@ void onesweep(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey_t
               GLOBAL const value_t* values_in, GLOBAL value_t* values_a, GLOBAL value_t* values_b,
               GLOBAL u32* starts, GLOBAL u32* look, GLOBAL u32* marks, GLOBAL u32* state, u64 n,
               u64 shifts, u64 widths, u32 passes, u32 values_are_positions, u32 last_keys,
-              GLOBAL u32* ties, GLOBAL const u32* spread, GLOBAL const u32* gate, u32 gate_least,
-              u32 gate_most, GLOBAL const u32* list) {
+              GLOBAL u32* ties, GLOBAL const u32* map, GLOBAL const u32* spread,
+              GLOBAL const u32* gate, u32 gate_least, u32 gate_most, GLOBAL const u32* list) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(onesweep_memory_t, mine);
   if (gate && (*gate < gate_least || *gate > gate_most)) return;
+#if MAPS
+  const window_t window = load_window(map);
+#endif
+#if MAP_LOCAL
+  copy_map(&mine->map, map, WG);
+#endif
   const u32 t = local_id();
   u32 turn = 0;  // number of tickets that this work-group has taken
 
 #if LISTED
-  GLOBAL ukey_t* const parted = keys_b;
-  gather_listed(mine, list, parted, keys_a, &state[PASSES + 1], &state[STATE_DONE + PASSES + 1]);
+  parts_t parts;
+  parts.keys = keys_b, parts.keys_together = keys_a;
+  parts.values = values_b, parts.values_together = values_a;
+  gather_listed(mine, list, parts, &state[PASSES + 1], &state[STATE_DONE + PASSES + 1]);
   n = list[1];
+  const u32 listed = ((u32)n + SECTOR - 1) / SECTOR * SECTOR;
   keys_in = keys_b = keys_a;
-  keys_a += (n + SECTOR - 1) / SECTOR * SECTOR;
+  keys_a += listed;
+  values_in = values_b = values_a;
+  values_a += listed;
 #endif
 #if SEGMENTED
   u32 tiles = 0;
@@ -243,6 +267,10 @@ void onesweep(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey_t
     p.marks = marks + (u64)pass * MARK_ROWS(n) * RADIX;
 #endif
     p.ticket = &state[pass];
+#if MAPS
+    p.map = map;
+    p.window = window;
+#endif
     p.spread = spread;
     p.n = n;
     p.segments = 1;
@@ -272,6 +300,6 @@ void onesweep(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey_t
 #if LISTED
   wait_for(&state[STATE_DONE + MOST - 1], tiles);
   for (u32 tile = group_id(); tile < tiles; tile += group_count())
-    move_listed(list, parted, keys_b, tile, 1);
+    move_listed(list, parts, tile, 1);
 #endif
 }

@@ -66,7 +66,7 @@ void check_device(const Problem& problem, const Capabilities& device,
 
 // Bytes of onesweep_memory_t (radix_pass_tiles.cl) without the tile's keys and values.
 std::uint64_t fixed_local_bytes(const Problem& problem, const Capabilities& device,
-                                const RadixPassShape& s, bool segmented) {
+                                const RadixPassShape& s, bool segmented, std::uint64_t map_bytes) {
   const std::uint64_t index = kernels::index_bytes(problem.count);
   const bool rotated = value_bytes(problem) != 0 && !s.alternating;
   const std::uint64_t first_or_segments = (radix_size + 1) * index;
@@ -77,18 +77,32 @@ std::uint64_t fixed_local_bytes(const Problem& problem, const Capabilities& devi
   const std::uint64_t ranks = kernels::rank_bytes(device, s.work_group, radix_size);
   const std::uint64_t sums = s.work_group * 4;
   return head_bytes + first_or_segments + first_tiles + runs + to_out + scratch + ranks + sums +
-         gap_bytes;
+         map_bytes + gap_bytes;
 }
 
-// Bytes of a record in the tile.
-std::uint64_t tile_record_bytes(const Problem& problem, const RadixPassShape& s) {
-  const std::uint64_t key = info(problem.key).bytes, value = value_bytes(problem);
-  return s.alternating ? std::max(key, value) : key + value;
+// True if a kernel copies the map of its keys to local memory.
+bool has_local_map(RadixPassKind kind, const RadixPassShape& s) {
+  return kind == RadixPassKind::mapped && !s.alternating;
 }
 
-// Records of a work-item that registers allow; a key or value of 8 bytes takes two of them.
-std::uint64_t most_items_in_registers(const Problem& problem, bool alternating) {
+// Bytes of a record in the tile. With a map, a tile keeps a byte for each digit.
+std::uint64_t tile_record_bytes(const Problem& problem, const RadixPassShape& s,
+                                RadixPassKind kind) {
   const std::uint64_t key = info(problem.key).bytes, value = value_bytes(problem);
+  if (s.alternating) return std::max(key, value);
+  return key + value + (kind == RadixPassKind::mapped ? 1 : 0);
+}
+
+// Records of a work-item that registers allow; a key or value of 8 bytes takes two of them. The
+// digits of four mapped keys take one.
+std::uint64_t most_items_in_registers(const Problem& problem, bool alternating,
+                                      RadixPassKind kind) {
+  const std::uint64_t key = info(problem.key).bytes, value = value_bytes(problem);
+  if (kind == RadixPassKind::mapped)
+    return key + value <= 4    ? 47
+           : key + value <= 8  ? (alternating ? 25 : 33)
+           : key + value <= 12 ? 23
+                               : 17;
   if (value == 0) return key == 8 ? 33 : 55;
   if (key + value <= 8) return alternating ? 29 : 37;
   if (alternating) return 17;
@@ -111,7 +125,8 @@ std::uint64_t cheapest_items(std::uint64_t count, std::uint64_t work_items_at_on
 
 // Sets work_group, alternating and resident.
 void choose_work_group(const Problem& problem, const Capabilities& device, const Parameters& given,
-                       const RadixPassOptions& options, bool small_tiles, RadixPassShape& s) {
+                       const RadixPassOptions& options, RadixPassKind kind, RadixPassShape& s) {
+  const bool small_tiles = kind == RadixPassKind::small_tiles;
   // Without values, two work-groups share a compute unit: one ranks while the other waits. With
   // values tiles would be too small then, and short lists have too few tiles.
   const bool much_local = has_much_local(device);
@@ -134,9 +149,12 @@ void choose_work_group(const Problem& problem, const Capabilities& device, const
 // Sets items and local_bytes: a tile as large as local memory and registers allow, since long runs
 // of a digit make whole memory transactions.
 void choose_items(const Problem& problem, const Capabilities& device, const Parameters& given,
-                  const RadixPassOptions& options, RadixPassShape& s) {
-  const std::uint64_t fixed = fixed_local_bytes(problem, device, s, options.segments != 0);
-  const std::uint64_t of_item = tile_record_bytes(problem, s) * s.work_group;
+                  const RadixPassOptions& options, RadixPassKind kind, RadixPassShape& s) {
+  const std::uint64_t map =
+      has_local_map(kind, s) ? options.map.local_bytes(info(problem.key).bytes) : 0;
+  const bool segmented = options.segments != 0 || kind == RadixPassKind::mapped;
+  const std::uint64_t fixed = fixed_local_bytes(problem, device, s, segmented, map);
+  const std::uint64_t of_item = tile_record_bytes(problem, s, kind) * s.work_group;
   const std::uint64_t available = has_much_local(device) && s.resident > 1
                                       ? device.local_struct / s.resident - 1024
                                       : device.local_struct;
@@ -146,7 +164,7 @@ void choose_items(const Problem& problem, const Capabilities& device, const Para
   const std::uint64_t most =
       available > fixed ? std::min((available - fixed) / of_item, most_places / s.work_group) : 0;
   const std::uint64_t at_once = std::uint64_t{device.compute_units} * s.resident * s.work_group;
-  const std::uint64_t bound = std::min(most, most_items_in_registers(problem, s.alternating));
+  const std::uint64_t bound = std::min(most, most_items_in_registers(problem, s.alternating, kind));
   s.items =
       static_cast<unsigned>(given.number("items", cheapest_items(problem.count, at_once, bound)));
   s.local_bytes = static_cast<unsigned>(fixed + s.items * of_item);
@@ -161,14 +179,17 @@ void choose_items(const Problem& problem, const Capabilities& device, const Para
 
 RadixPassShape radix_pass_shape(const Problem& problem, const Capabilities& device,
                                 const Parameters& given, const RadixPassOptions& options,
-                                bool small_tiles) {
+                                RadixPassKind kind) {
   RadixPassShape s;
-  choose_work_group(problem, device, given, options, small_tiles, s);
-  choose_items(problem, device, given, options, s);
+  const bool small_tiles = kind == RadixPassKind::small_tiles;
+  choose_work_group(problem, device, given, options, kind, s);
+  choose_items(problem, device, given, options, kind, s);
   s.common_share = small_tiles ? 40 : 8;  // measured on an H200
 
   const std::uint64_t tiles = ceil_div(problem.count, s.tile());
-  s.tiles = tiles + (small_tiles ? 0 : options.segments);  // partition() has no small tiles
+  s.tiles = tiles + (small_tiles                     ? 0  // partition() has no small tiles
+                     : kind == RadixPassKind::mapped ? radix_size
+                                                     : options.segments);
   const std::uint64_t mark_tiles = (std::uint64_t{1} << (count_bits(given) - 1)) / s.tile();
   if (mark_tiles == 0)
     unsupported(options, fmt::format("count_bits={} are too few for tiles of {} records",
@@ -192,6 +213,7 @@ RadixPasses::RadixPasses(const Problem& problem, const Capabilities& device,
     : problem_(problem),
       digits_(digits(problem, 8)),
       buffers_(problem, static_cast<unsigned>(digits_.size()), layout),
+      map_(options.map),
       spread_bits_(options.spread_bits),
       count_bits_(count_bits(given)),
       segmented_(options.segments != 0),
@@ -209,7 +231,9 @@ RadixPasses::RadixPasses(const Problem& problem, const Capabilities& device,
 
 void RadixPasses::choose_shapes(const Capabilities& device, const Parameters& given,
                                 const RadixPassOptions& options) {
-  shape_ = radix_pass_shape(problem_, device, given, options, false);
+  shape_ = radix_pass_shape(problem_, device, given, options, RadixPassKind::plain);
+  if (map_.cells != 0)
+    mapped_shape_ = radix_pass_shape(problem_, device, given, options, RadixPassKind::mapped);
   // Keys with values that do not spread are faster with small tiles and two work-groups on a
   // compute unit. In long lists only if digits have few values: otherwise runs are too short.
   const bool small_tiles = options.skewed && problem_.payload != Payload::none &&
@@ -219,13 +243,15 @@ void RadixPasses::choose_shapes(const Capabilities& device, const Parameters& gi
       small_tiles && !options.tells_few_digits && problem_.count <= small_tiles_to;
   if (!always_small) sorts_.push_back({.shape = shape_});
   if (small_tiles && (options.tells_few_digits || always_small))
-    sorts_.push_back({.shape = radix_pass_shape(problem_, device, given, options, true)});
+    sorts_.push_back(
+        {.shape = radix_pass_shape(problem_, device, given, options, RadixPassKind::small_tiles)});
 }
 
 // Memory that one fill clears is contiguous: the histograms, the passes' states, the algorithm's
 // extension, the marks of long counts, and the look-back table.
 void RadixPasses::lay_out(const RadixPassOptions& options, ScratchLayout& layout) {
-  std::uint64_t tiles = shape_.tiles, mark_rows = shape_.mark_rows;
+  std::uint64_t tiles = std::max(shape_.tiles, mapped_shape_.tiles),
+                mark_rows = std::max(shape_.mark_rows, mapped_shape_.mark_rows);
   for (const auto& sort : sorts_) {
     tiles = std::max(tiles, sort.shape.tiles);
     mark_rows = std::max(mark_rows, sort.shape.mark_rows);
@@ -253,8 +279,10 @@ std::string RadixPasses::parameters() const {
 }
 
 std::shared_ptr<Module> RadixPasses::build_kernel(Device& device, const Capabilities& capabilities,
-                                                  const RadixPassShape& shape, bool segmented,
-                                                  bool codes, bool lists) const {
+                                                  const RadixPassShape& shape, Build what) const {
+  const bool segmented = what == Build::partition || what == Build::partition_mapped;
+  const bool by_map = what == Build::partition_mapped;
+  const unsigned spread_bits = what == Build::partition ? spread_bits_ : 0;
   kernels::Defines defines;
   defines.problem(radix_problem(problem_))
       .set("WG", shape.work_group)
@@ -267,75 +295,80 @@ std::shared_ptr<Module> RadixPasses::build_kernel(Device& device, const Capabili
       .set("ALTERNATING", int{shape.alternating})
       .set("SEGMENTED", int{segmented})
       .set("COMMON_SHARE", shape.common_share)
-      .set("CODES", int{codes})
-      .set("LISTED", int{lists})
-      .set("SPREAD_BITS", segmented ? spread_bits_ : 0)
+      .set("CODES", int{what == Build::sort_with_codes || spread_bits != 0})
+      .set("LISTED", int{what == Build::sort_listed})
+      .set("SPREAD_BITS", spread_bits)
+      .set("MAP_LOCAL", int{by_map && !shape.alternating})
       .local_struct("onesweep_memory_t", shape.local_bytes);
+  (by_map ? map_ : KeyMap{}).set(defines);
   using namespace kernels::embedded;
   return kernels::build(
       device, capabilities,
-      {columns_cl, radix_pass_tiles_cl,
+      {key_map_cl, columns_cl, radix_pass_tiles_cl,
        shape.alternating ? radix_pass_alternating_cl : radix_pass_pipelined_cl, radix_passes_cl},
       defines);
 }
 
 void RadixPasses::build(Device& device, const Capabilities& capabilities) {
-  const auto build_sort = [&](Sort& sort) {
-    sort.module = build_kernel(device, capabilities, sort.shape, false, codes_, false);
-    sort.kernel = sort.module->kernel("onesweep");
-  };
   // Concurrently: the first use waits for them.
-  std::vector<std::future<void>> others;
-  for (std::size_t i = 1; i < sorts_.size(); ++i)
-    others.push_back(std::async(std::launch::async, [&, i] { build_sort(sorts_[i]); }));
-  build_sort(sorts_[0]);
-  if (may_tie_) {
-    ties_module_ = build_kernel(device, capabilities, sorts_[0].shape, false, false, false);
-    sort_ties_ = ties_module_->kernel("onesweep");
-  }
-  if (lists_) {
-    listed_module_ = build_kernel(device, capabilities, sorts_[0].shape, false, codes_, true);
-    sort_listed_ = listed_module_->kernel("onesweep");
-  }
-  if (segmented_) {
-    segmented_module_ = build_kernel(device, capabilities, shape_, true, spread_bits_ != 0, false);
-    partition_ = segmented_module_->kernel("onesweep");
-  }
-  for (auto& other : others) other.get();
+  std::vector<std::future<void>> builds;
+  const auto build_one = [&](const RadixPassShape& shape, Build what,
+                             std::shared_ptr<Module>& module, std::unique_ptr<Kernel>& kernel) {
+    builds.push_back(std::async(std::launch::async, [&, what] {
+      module = build_kernel(device, capabilities, shape, what);
+      kernel = module->kernel("onesweep");
+    }));
+  };
+  for (auto& sort : sorts_)
+    build_one(sort.shape, codes_ ? Build::sort_with_codes : Build::sort, sort.module, sort.kernel);
+  if (may_tie_) build_one(sorts_[0].shape, Build::sort, ties_module_, sort_ties_);
+  if (lists_) build_one(sorts_[0].shape, Build::sort_listed, listed_module_, sort_listed_);
+  if (segmented_) build_one(shape_, Build::partition, segmented_module_, partition_);
+  if (map_.cells != 0)
+    build_one(mapped_shape_, Build::partition_mapped, mapped_module_, partition_mapped_);
+  for (auto& one : builds) one.get();
 }
 
 void RadixPasses::sort(Queue& queue, const Operands& o, Gate gate) const {
   for (std::size_t i = 0; i < sorts_.size(); ++i) {
     Gate own = gate;
-    if (lists_) own.most = listed - 1;
-    if (tells_few_digits()) (i == 0 ? own.most : own.least) = i == 0 ? few_digits - 1 : few_digits;
+    if (map_.cells != 0 || lists_) own.most = mapped - 1;
+    if (tells_few_digits() && i == 0) own.most = few_digits - 1;
+    if (tells_few_digits() && i != 0) own.least = few_digits;
     launch(queue, o, *sorts_[i].kernel, sorts_[i].shape, counts_.histograms.in(o),
-           counts_.state.in(o), {}, digits_, own, "sort");
+           counts_.state.in(o), digits_, own, "sort", {});
   }
   if (may_tie_)
     launch(queue, o, *sort_ties_, sorts_[0].shape, tie_counts_.histograms.in(o),
-           tie_counts_.state.in(o), {}, digits_, {ties_.in(o), 1, ~0u}, "sort");
+           tie_counts_.state.in(o), digits_, {ties_.in(o), 1, ~0u}, "sort", {});
 }
 
 void RadixPasses::sort_listed(Queue& queue, const Operands& o, Memory gate, Memory list) const {
   launch(queue, o, *sort_listed_, sorts_[0].shape, counts_.histograms.in(o), counts_.state.in(o),
-         {}, digits_, {gate, listed, listed}, "sort", list);
+         digits_, {gate, listed, listed}, "sort", {.list = list});
 }
 
 void RadixPasses::partition(Queue& queue, const Operands& o, Memory starts, Memory spread,
                             const std::vector<Digit>& digits, Gate gate) const {
-  launch(queue, o, *partition_, shape_, starts, partition_state_.in(o), spread, digits, gate,
-         "partition");
+  launch(queue, o, *partition_, shape_, starts, partition_state_.in(o), digits, gate, "partition",
+         {.spread = spread});
+}
+
+void RadixPasses::partition_mapped(Queue& queue, const Operands& o, Memory starts, Memory map,
+                                   const std::vector<Digit>& digits, Memory gate) const {
+  launch(queue, o, *partition_mapped_, mapped_shape_, starts, partition_state_.in(o), digits,
+         {gate, mapped, listed}, "partition", {.map = map});
 }
 
 void RadixPasses::launch(Queue& queue, const Operands& o, Kernel& kernel,
-                         const RadixPassShape& shape, Memory starts, Memory state, Memory spread,
+                         const RadixPassShape& shape, Memory starts, Memory state,
                          const std::vector<Digit>& digits, Gate gate, std::string_view phase,
-                         Memory list) const {
+                         Extra extra) const {
   const auto [shifts, widths] = packed(digits);
   const auto a = buffers_.pass(0, o);
   const auto b = digits_.size() > 1 ? buffers_.pass(1, o) : PingPong::Pass{};
   const bool last_keys = problem_.keys_out || digits.size() < digits_.size();
+  const bool make_positions = a.make_positions && extra.list.bytes == 0;
   const Arg args[] = {{"keys_in", a.keys_in},
                       {"keys_a", a.keys_out},
                       {"keys_b", b.keys_out},
@@ -350,14 +383,15 @@ void RadixPasses::launch(Queue& queue, const Operands& o, Kernel& kernel,
                       {"shifts", shifts},
                       {"widths", widths},
                       {"passes", static_cast<std::uint32_t>(digits.size())},
-                      {"values_are_positions", std::uint32_t{a.make_positions}},
+                      {"values_are_positions", std::uint32_t{make_positions}},
                       {"last_keys", std::uint32_t{last_keys}},
                       {"ties", ties_.in(o)},
-                      {"spread", spread},
+                      {"map", extra.map},
+                      {"spread", extra.spread},
                       {"gate", gate.word},
                       {"gate_least", gate.least},
                       {"gate_most", gate.most},
-                      {"list", list}};
+                      {"list", extra.list}};
   queue.launch({kernel, shape.groups, shape.work_group, args, phase});
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "../algorithm.hpp"
+#include "key_map.hpp"
 
 namespace sortium {
 
@@ -35,11 +36,13 @@ struct RadixPassOptions {
   std::string_view algorithm;
   // The most segments of partition()'s second pass. 0: partition() is not called.
   std::uint64_t segments = 0;
+  // The map of partition_mapped(). Without cells: it is not called.
+  KeyMap map{};
   // partition() uses spread orders with this many leading bits. 0: it uses the order of the keys.
   unsigned spread_bits = 0;
   // sort() runs only for keys that do not spread over the buckets of a partition.
   bool skewed = false;
-  // sort_listed() may be called. Only for keys without values, with an even number of digits.
+  // sort_listed() may be called. Only with an even number of digits.
   bool lists = false;
   // The gate's word is at least few_digits if most digits of the keys have few values.
   bool tells_few_digits = false;
@@ -47,13 +50,16 @@ struct RadixPassOptions {
   std::uint64_t cleared_bytes = 0;
 };
 
+// The kinds of launches. `small_tiles`: two work-groups share a compute unit, and tiles are half as
+// large. `mapped`: partition_mapped().
+enum class RadixPassKind : std::uint8_t { plain, small_tiles, mapped };
+
 // Returns the shape for `problem` on a device. `given` may have work_group, items, resident, groups
-// and count_bits; the function chooses the others. `small_tiles`: two work-groups share a compute
-// unit, and tiles are half as large. Throws Error(unsupported) if the device's limits do not allow
-// it.
+// and count_bits; the function chooses the others. Throws Error(unsupported) if the device's limits
+// do not allow it.
 [[nodiscard]] RadixPassShape radix_pass_shape(const Problem& problem, const Capabilities& device,
                                               const Parameters& given,
-                                              const RadixPassOptions& options, bool small_tiles);
+                                              const RadixPassOptions& options, RadixPassKind kind);
 
 class RadixPasses {
  public:
@@ -63,12 +69,12 @@ class RadixPasses {
     Memory word{};
     std::uint32_t least = 0, most = 0;
   };
-  // With RadixPassOptions::lists, values of the gate's word from `listed` upwards turn sort() off.
-  // The value `listed` itself turns sort_listed() on.
-  static constexpr std::uint32_t listed = 0x40000000;
   // With RadixPassOptions::tells_few_digits, values of the gate's word from `few_digits` upwards
   // mean that most digits have few values.
-  static constexpr std::uint32_t few_digits = 0x80000000;
+  static constexpr std::uint32_t few_digits = 0x40000000;
+  // Values of the gate's word from `mapped` upwards turn sort() off: keys are mapped. The value
+  // `listed` turns sort_listed() on.
+  static constexpr std::uint32_t mapped = 0x80000000, listed = mapped + 1;
   // Up to this many records, lists with repeated keys are treated like lists with few digits.
   static constexpr std::uint64_t small_tiles_to = std::uint64_t{1} << 25;
 
@@ -104,6 +110,10 @@ class RadixPasses {
   // `spread`: the table of spread orders, with spread_bits.
   void partition(Queue& queue, const Operands& operands, Memory starts, Memory spread,
                  const std::vector<Digit>& digits, Gate gate) const;
+  // The same if the gate's word says that keys are mapped. `digits` are those of a bucket's number,
+  // `map` is the map in global memory (key_map.cl).
+  void partition_mapped(Queue& queue, const Operands& operands, Memory starts, Memory map,
+                        const std::vector<Digit>& digits, Memory gate) const;
 
   // The buffers that the passes read and write.
   [[nodiscard]] const PingPong& buffers() const { return buffers_; }
@@ -126,30 +136,43 @@ class RadixPasses {
   void choose_shapes(const Capabilities& device, const Parameters& given,
                      const RadixPassOptions& options);
   void lay_out(const RadixPassOptions& options, ScratchLayout& layout);
+  // What a kernel does; each is compiled from the same files.
+  enum class Build : std::uint8_t {
+    sort,
+    sort_with_codes,
+    sort_listed,
+    partition,
+    partition_mapped
+  };
   [[nodiscard]] std::shared_ptr<Module> build_kernel(Device& device,
                                                      const Capabilities& capabilities,
-                                                     const RadixPassShape& shape, bool segmented,
-                                                     bool codes, bool lists) const;
+                                                     const RadixPassShape& shape, Build what) const;
+  // The memory that only some launches have.
+  struct Extra {
+    Memory map{}, spread{}, list{};
+  };
   void launch(Queue& queue, const Operands& operands, Kernel& kernel, const RadixPassShape& shape,
-              Memory starts, Memory state, Memory spread, const std::vector<Digit>& digits,
-              Gate gate, std::string_view phase, Memory list = {}) const;
+              Memory starts, Memory state, const std::vector<Digit>& digits, Gate gate,
+              std::string_view phase, Extra extra) const;
 
   Problem problem_;
   std::vector<Digit> digits_;
   PingPong buffers_;
+  KeyMap map_;
   unsigned spread_bits_ = 0;
-  unsigned count_bits_ = 0;     // bits of a count in the look-back table
-  bool segmented_ = false;      // partition() may be called
-  bool codes_ = false;          // floats: passes work on codes; see CODES in radix_pass_tiles.cl
-  bool lists_ = false;          // RadixPassOptions::lists
-  bool may_tie_ = false;        // codes could lose ties, so a launch without codes stands by
-  bool long_counts_ = false;    // counts do not fit count_bits_
-  RadixPassShape shape_;        // of partition(), and the one that parameters() reports
-  std::vector<Sort> sorts_;     // of sort(); the second one is for few digits
+  unsigned count_bits_ = 0;      // bits of a count in the look-back table
+  bool segmented_ = false;       // partition() may be called
+  bool codes_ = false;           // floats: passes work on codes; see CODES in radix_pass_tiles.cl
+  bool lists_ = false;           // RadixPassOptions::lists
+  bool may_tie_ = false;         // codes could lose ties, so a launch without codes stands by
+  bool long_counts_ = false;     // counts do not fit count_bits_
+  RadixPassShape shape_;         // of partition(), and the one that parameters() reports
+  RadixPassShape mapped_shape_;  // of partition_mapped()
+  std::vector<Sort> sorts_;      // of sort(); the second one is for few digits
   Counts counts_, tie_counts_;  // of the launch with codes or of integers; of the one without codes
   ScratchLayout::Slice partition_state_, ties_, marks_, look_, extension_, cleared_;
-  std::shared_ptr<Module> ties_module_, listed_module_, segmented_module_;
-  std::unique_ptr<Kernel> sort_ties_, sort_listed_, partition_;
+  std::shared_ptr<Module> ties_module_, listed_module_, segmented_module_, mapped_module_;
+  std::unique_ptr<Kernel> sort_ties_, sort_listed_, partition_, partition_mapped_;
 };
 
 }  // namespace sortium
