@@ -251,6 +251,7 @@ class MsdSorter final : public Sorter {
                         {"samples", samples_.in(o)},
                         {"counts", own.slice(at.counts, at.counts_bytes)},
                         {"skewed", skewed_.in(o)},
+                        {"ties", passes_.ties(o)},
                         {"n", problem_.count},
                         {"shift", bucket_bit()},
                         {"crowd", limits.crowd},

@@ -345,6 +345,7 @@ INLINE u32 is_last_group(LOCAL msd_count_memory_t* mine, GLOBAL u32* done) {
 //                 no spread orders (SPREAD_BITS), or keys may tie (SPREAD_BITS without SETS_ASIDE,
 //                 and mapped floats without values). FEW_DIGITS: as 1, and the samples show that
 //                 most digits have few values
+//   ties          null, or a word; becomes 1 if keys do not spread and samples tie
 //   crowd ... coarse  thresholds for the samples (limits_t)
 //   spread, back  out, SPREAD_BITS: the tables of make_spread, made with `lead_most`
 //   map           out, if keys are mapped: MAP_WORDS words
@@ -360,9 +361,9 @@ INLINE u32 is_last_group(LOCAL msd_count_memory_t* mine, GLOBAL u32* done) {
 //   aside         in and out, SETS_ASIDE: 0 at first; see msd_set_aside.cl
 KERNEL(WG)
 void msd_count(GLOBAL const ukey_t* keys, GLOBAL const ukey_t* samples, GLOBAL u32* counts,
-               GLOBAL u32* skewed, u64 n, u32 shift, u32 crowd, u32 map_crowd, u32 map_crowded,
-               u32 pivot, u32 repeats_most, u32 few_repeats, u32 few_agree, u32 lead_most,
-               u32 coarse, GLOBAL u32* spread, GLOBAL u32* back, GLOBAL u32* map,
+               GLOBAL u32* skewed, GLOBAL u32* ties, u64 n, u32 shift, u32 crowd, u32 map_crowd,
+               u32 map_crowded, u32 pivot, u32 repeats_most, u32 few_repeats, u32 few_agree,
+               u32 lead_most, u32 coarse, GLOBAL u32* spread, GLOBAL u32* back, GLOBAL u32* map,
                GLOBAL ukey_t* bounds, GLOBAL u32* most, GLOBAL u32* list, u32 most_listed,
                GLOBAL u32* done, GLOBAL u32* starts, u32 capacity, u32 mapped_capacity,
                GLOBAL u32* aside) {
@@ -378,6 +379,7 @@ void msd_count(GLOBAL const ukey_t* keys, GLOBAL const ukey_t* samples, GLOBAL u
   const verdict_t v = judge(mine, samples, shift, limits, spread, back);
   if (v.skewed) {
     if (group_id() == 0 && t == 0) *skewed = v.skewed;
+    if (group_id() == 0 && v.ties && ties) *ties = 1;
     return;
   }
 

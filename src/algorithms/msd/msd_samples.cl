@@ -60,6 +60,7 @@ typedef struct {
 typedef struct {
   u32 skewed;  // the value for *skewed; if it is not 0, no keys are counted
   u32 mapped;  // 1: keys are mapped by mine->map
+  u32 ties;    // 1: a sample of this work-item may tie with a key of other bits
 #if MAPS
   window_t window;
 #endif
@@ -725,13 +726,17 @@ INLINE u32 bucket_or_class(LOCAL msd_count_memory_t* mine, ukey_t key, u32 shift
 INLINE verdict_t judge(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* samples, u32 shift,
                        limits_t limits, GLOBAL u32* spread, GLOBAL u32* back) {
   verdict_t v;
-  v.skewed = v.mapped = 0;
+  v.skewed = v.mapped = v.ties = 0;
 #if SAMPLES
   const u32 t = local_id();
   u32 spreads = 1, repeats = 0, members = 0, others = 0;
   ukey_t sample[SAMPLES];
   UNROLL
   for (u32 i = 0; i < SAMPLES; ++i) sample[i] = samples[(i * WG + t) * (GATHERED / SAMPLES)];
+#if KEY_FLOAT
+  UNROLL
+  for (u32 i = 0; i < SAMPLES; ++i) v.ties |= key_ties(sample[i]);
+#endif
 #if SPREAD_BITS
   count_parts(mine, sample);
   spreads = make_spread(mine, spread, back, limits.lead);
@@ -756,6 +761,11 @@ INLINE verdict_t judge(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* samp
     for (u32 i = 0; i < SAMPLES; ++i)
       if (bucket[i] != NO_BUCKET) bucket[i] >>= highest_bit32(BUCKETS / COARSE);
     if (spreads) spreads = count_crowded(mine, bucket, SAMPLES, limits.coarse) == 0;
+#endif
+#if SPREAD_BITS && !SETS_ASIDE
+    index_t all_others;
+    wg_scan_add(mine->scratch, WG, others, &all_others);
+    if (all_others != 0) spreads = 0;  // keys that tie
 #endif
   }
 #if MAPS

@@ -190,8 +190,8 @@ INLINE u32 find_segments(LOCAL onesweep_memory_t* mine, GLOBAL const u32* starts
 //   passes        SEGMENTED: 1 or 2. Otherwise not used: there are PASSES passes
 //   values_are_positions  1: pass 0 computes positions instead of reading values
 //   last_keys     0: the last pass writes no keys
-//   ties          CODES: a word, 0 at first; becomes not 0 if keys tie: then nothing has been
-//                 sorted
+//   ties          CODES: a word, 0 unless keys are known to tie; becomes not 0 if keys tie: then
+//                 nothing has been sorted
 //   map           in, MAP_CELLS: see key_map.cl
 //   spread        SPREAD_BITS: the table of spread orders
 //   gate          null, or a word: the launch does nothing unless gate_least <= *gate <= gate_most
@@ -210,6 +210,9 @@ void onesweep(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey_t
   SUB_GROUP(WG);
   LOCAL_STRUCT(onesweep_memory_t, mine);
   if (gate && (*gate < gate_least || *gate > gate_most)) return;
+#if CODES && !SEGMENTED
+  if (load_relaxed(ties) != 0) return;
+#endif
 #if MAPS
   const window_t window = load_window(map);
 #endif

@@ -321,12 +321,16 @@ void RadixPasses::build(Device& device, const Capabilities& capabilities) {
   };
   for (auto& sort : sorts_)
     build_one(sort.shape, codes_ ? Build::sort_with_codes : Build::sort, sort.module, sort.kernel);
-  if (may_tie_) build_one(sorts_[0].shape, Build::sort, ties_module_, sort_ties_);
+  if (may_tie_) build_one(tie_shape(), Build::sort, ties_module_, sort_ties_);
   if (lists_) build_one(sorts_[0].shape, Build::sort_listed, listed_module_, sort_listed_);
   if (segmented_) build_one(shape_, Build::partition, segmented_module_, partition_);
   if (map_.cells != 0)
     build_one(mapped_shape_, Build::partition_mapped, mapped_module_, partition_mapped_);
   for (auto& one : builds) one.get();
+}
+
+const RadixPassShape& RadixPasses::tie_shape() const {
+  return problem_.count <= small_tiles_to ? sorts_.back().shape : sorts_.front().shape;
 }
 
 void RadixPasses::sort(Queue& queue, const Operands& o, Gate gate) const {
@@ -339,7 +343,7 @@ void RadixPasses::sort(Queue& queue, const Operands& o, Gate gate) const {
            counts_.state.in(o), digits_, own, "sort", {});
   }
   if (may_tie_)
-    launch(queue, o, *sort_ties_, sorts_[0].shape, tie_counts_.histograms.in(o),
+    launch(queue, o, *sort_ties_, tie_shape(), tie_counts_.histograms.in(o),
            tie_counts_.state.in(o), digits_, {ties_.in(o), 1, ~0u}, "sort", {});
 }
 

@@ -119,6 +119,11 @@ class RadixPasses {
   [[nodiscard]] const PingPong& buffers() const { return buffers_; }
   // The RadixPassOptions::cleared_bytes that belong to the algorithm.
   [[nodiscard]] Memory extension(const Operands& operands) const { return extension_.in(operands); }
+  // A word that a kernel before sort() may set to not 0 if it has seen keys that tie: sort() then
+  // need not look for them. It is 0 at first. Empty memory if no keys can tie.
+  [[nodiscard]] Memory ties(const Operands& operands) const {
+    return may_tie_ ? ties_.in(operands) : Memory{};
+  }
   // True if keys with few digits are sorted in another shape than others, so that the gate's word
   // must tell them apart.
   [[nodiscard]] bool tells_few_digits() const { return sorts_.size() > 1; }
@@ -129,6 +134,9 @@ class RadixPasses {
     std::shared_ptr<Module> module = nullptr;
     std::unique_ptr<Kernel> kernel = nullptr;
   };
+  // The shape of the sort of keys that tie. Such lists have frequent keys, so their digits have few
+  // values.
+  [[nodiscard]] const RadixPassShape& tie_shape() const;
   // Histograms and states of one launch.
   struct Counts {
     ScratchLayout::Slice histograms, state;
