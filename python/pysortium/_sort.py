@@ -11,6 +11,7 @@ from . import _native, _quick, _records
 from ._kinds import kind_of
 from ._rows import Order, Rows, index_dtype_of, method_of, order_of
 
+_native.use_numpy(np)
 _sort_plain = _native.sort_plain
 _argsort_plain = _native.argsort_plain
 

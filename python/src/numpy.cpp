@@ -9,19 +9,18 @@ namespace {
 
 using sortium::KeyType;
 
-// NumPy's objects. The first array's call looks them up.
+// NumPy's objects, never released. The package sets them when it is imported: the module alone, of
+// which the build makes stubs, does not need NumPy.
 struct NumPy {
-  PyObject *array, *empty, *empty_like, *int64;
+  PyObject *array = nullptr, *empty = nullptr, *empty_like = nullptr, *int64 = nullptr;
 };
-const NumPy& numpy() {
-  static const NumPy found = [] {
-    const nb::module_ np = nb::module_::import_("numpy");
-    return NumPy{nb::object(np.attr("ndarray")).release().ptr(),
-                 nb::object(np.attr("empty")).release().ptr(),
-                 nb::object(np.attr("empty_like")).release().ptr(),
-                 nb::object(np.attr("dtype")("int64")).release().ptr()};
-  }();
-  return found;
+NumPy numpy;
+
+void use_numpy(const nb::module_& np) {
+  numpy = {nb::object(np.attr("ndarray")).release().ptr(),
+           nb::object(np.attr("empty")).release().ptr(),
+           nb::object(np.attr("empty_like")).release().ptr(),
+           nb::object(np.attr("dtype")("int64")).release().ptr()};
 }
 
 // A buffer of an object, released at the end. Not all arrays have one: datetime64 has none.
@@ -84,7 +83,7 @@ bool key_type(const char* format, Py_ssize_t bytes, KeyType& type) {
 
 // Stores the keys of `x` and the problem. Returns false if `x` needs the general path.
 bool is_plain(PyObject* x, const View& keys, bool descending, sortium::Problem& p) {
-  if (!keys || keys->ndim != 1 || Py_TYPE(x) != reinterpret_cast<PyTypeObject*>(numpy().array))
+  if (!keys || keys->ndim != 1 || Py_TYPE(x) != reinterpret_cast<PyTypeObject*>(numpy.array))
     return false;
   if (!key_type(keys->format, keys->itemsize, p.key)) return false;
   if (reinterpret_cast<Address>(keys->buf) % static_cast<Address>(keys->itemsize) != 0)
@@ -98,11 +97,11 @@ constexpr int readable = PyBUF_C_CONTIGUOUS | PyBUF_FORMAT;
 constexpr int writable = PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE;
 
 nb::object sort_plain(nb::handle x, bool descending) {
-  if (Py_TYPE(x.ptr()) != reinterpret_cast<PyTypeObject*>(numpy().array)) return nb::none();
+  if (Py_TYPE(x.ptr()) != reinterpret_cast<PyTypeObject*>(numpy.array)) return nb::none();
   const View keys(x.ptr(), readable);
   sortium::Problem p;
   if (!is_plain(x.ptr(), keys, descending, p)) return nb::none();
-  nb::object result = nb::steal(PyObject_CallFunctionObjArgs(numpy().empty_like, x.ptr(), nullptr));
+  nb::object result = nb::steal(PyObject_CallFunctionObjArgs(numpy.empty_like, x.ptr(), nullptr));
   if (!result.is_valid()) throw nb::python_error();
   if (p.count == 0) return result;
   const View sorted(result.ptr(), writable);
@@ -114,7 +113,7 @@ nb::object sort_plain(nb::handle x, bool descending) {
 }
 
 nb::object argsort_plain(nb::handle x, bool descending) {
-  if (Py_TYPE(x.ptr()) != reinterpret_cast<PyTypeObject*>(numpy().array)) return nb::none();
+  if (Py_TYPE(x.ptr()) != reinterpret_cast<PyTypeObject*>(numpy.array)) return nb::none();
   const View keys(x.ptr(), readable);
   sortium::Problem p;
   if (!is_plain(x.ptr(), keys, descending, p)) return nb::none();
@@ -123,7 +122,7 @@ nb::object argsort_plain(nb::handle x, bool descending) {
   p.keys_out = false;
   const nb::object count = nb::steal(PyLong_FromUnsignedLongLong(p.count));
   nb::object result =
-      nb::steal(PyObject_CallFunctionObjArgs(numpy().empty, count.ptr(), numpy().int64, nullptr));
+      nb::steal(PyObject_CallFunctionObjArgs(numpy.empty, count.ptr(), numpy.int64, nullptr));
   if (!result.is_valid()) throw nb::python_error();
   if (p.count == 0) return result;
   const View positions(result.ptr(), writable);
@@ -138,6 +137,7 @@ nb::object argsort_plain(nb::handle x, bool descending) {
 
 void bind_numpy(nb::module_& m) {
   using namespace nb::literals;
+  m.def("use_numpy", &use_numpy, "numpy"_a);
   m.def("sort_plain", &sort_plain, "x"_a, "descending"_a,
         "The sorted keys of a contiguous 1-D NumPy array; None if x is something else.");
   m.def("argsort_plain", &argsort_plain, "x"_a, "descending"_a,

@@ -237,26 +237,6 @@ def test_limit_of_device_memory():
                 ps.sort(x, device=device.id, max_device=9)
 
 
-def test_threads_share_everything():
-    x = np.random.default_rng(0).random(50000)
-    expected = np.argsort(x, kind="stable")
-    wrong = []
-
-    def work():
-        for _ in range(5):
-            if not np.array_equal(ps.argsort(x), expected) or not np.array_equal(
-                ps.sort(x), x[expected]
-            ):
-                wrong.append(1)
-
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
-    assert not wrong
-
-
 def test_gil_is_released():
     x = np.random.default_rng(0).random(3_000_000)
     counted = 0
