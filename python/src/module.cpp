@@ -57,6 +57,9 @@ NB_MODULE(_native, m) {
   bind_numpy(m);
   bind_dlpack(m);
   bind_distributed(m);
+#ifdef PYSORTIUM_WITH_JAX
+  bind_jax(m);
+#endif
 }
 
 }  // namespace pysortium

@@ -33,5 +33,6 @@ void bind_device(nb::module_& m);
 void bind_numpy(nb::module_& m);
 void bind_dlpack(nb::module_& m);
 void bind_distributed(nb::module_& m);
+void bind_jax(nb::module_& m);  // only in builds with jaxlib
 
 }  // namespace pysortium

@@ -23,21 +23,25 @@ def blocks(name):
     ]
 
 
-def needs_torch(block):
-    return "import torch" in block[2]
+OPTIONAL = ("torch", "jax")  # libraries that may be missing
+
+
+def library_of(block):
+    return next((name for name in OPTIONAL if f"import {name}" in block[2]), None)
 
 
 @pytest.mark.parametrize("name, least", [("docs/python.md", 16), ("README.md", 1)])
 def test_examples(name, least):
-    run([block for block in blocks(name) if not needs_torch(block)], least)
+    run([block for block in blocks(name) if library_of(block) is None], least)
 
 
-def test_examples_with_torch():
-    pytest.importorskip("torch", exc_type=ImportError)
-    run([block for block in blocks("docs/python.md") if needs_torch(block)], 1)
-    import pysortium.torch
-
-    assert doctest.testmod(pysortium.torch).attempted > 0 == doctest.testmod(pysortium.torch).failed
+@pytest.mark.parametrize("library", OPTIONAL)
+def test_examples_with(library):
+    pytest.importorskip(library, exc_type=ImportError)
+    module = pytest.importorskip(f"pysortium.{library}", exc_type=ImportError)
+    run([block for block in blocks("docs/python.md") if library_of(block) == library], 1)
+    result = doctest.testmod(module)
+    assert result.attempted > 0 == result.failed
 
 
 def run(found, least):

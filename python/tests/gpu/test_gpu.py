@@ -274,3 +274,27 @@ def test_torch_compile():
     from operator_checks import check_compiled
 
     check_compiled(torch, pst, torch.randn(4, 100, device="cuda"), "inductor")
+
+
+@pytest.mark.parametrize(
+    "dtype", ["bool", "uint8", "int16", "int32", "uint64", "float16", "bfloat16", "float32", "float64"]
+)
+@pytest.mark.parametrize(
+    "shape, axis", [((1000,), 0), ((1 << 18,), 0), ((5, 3000), 1), ((400, 60), 0)]
+)
+@pytest.mark.parametrize("descending", [False, True])
+def test_jax_programs(dtype, shape, axis, descending):
+    jax = Jax().xp
+    import jax_checks
+    import pysortium.jax as psj
+
+    jax_checks.check_compiled(jax, psj, dtype, shape, axis, descending)
+
+
+def test_jax_transformations():
+    jax = Jax().xp
+    import jax_checks
+    import pysortium.jax as psj
+
+    jax_checks.check_transformations(jax, psj)
+    jax_checks.check_in_a_program(jax, psj)
