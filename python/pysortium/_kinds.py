@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import operator
 import sys
 from typing import Any
 
@@ -184,18 +185,22 @@ class CuPyKind(Kind):
         with like.device:
             return self.xp.arange(start, stop, step, dtype="int64")
 
-    def home(self, x: Any) -> tuple[int, int] | None:
-        """The device and the stream of an array that `_quick` can sort; else None."""
-        if (
-            x.ndim != 1
-            or not x.flags.c_contiguous
-            or x.device.id != self.xp.cuda.runtime.getDevice()
-        ):
+    def home(self, x: Any) -> tuple[int, int, int] | None:
+        """Device, stream and number of elements of an array that `_quick` can sort; else None."""
+        ordinal = x.data.device_id
+        if x.ndim != 1 or not x.flags.c_contiguous or ordinal != self._current():
             return None
-        return x.device.id, self.xp.cuda.get_current_stream().ptr
+        return ordinal, self._stream().ptr, x.size
 
-    def address(self, x: Any) -> int:
-        return x.data.ptr
+    @functools.cached_property
+    def _current(self) -> Any:
+        return self.xp.cuda.runtime.getDevice
+
+    @functools.cached_property
+    def _stream(self) -> Any:
+        return self.xp.cuda.get_current_stream
+
+    address = operator.attrgetter("data.ptr")
 
     def empty_keys(self, x: Any) -> Any:
         return self.xp.ndarray(x.shape, x.dtype)
@@ -248,12 +253,12 @@ class TorchKind(Kind):
             return positions
         return super().local(positions, rows, length)
 
-    def home(self, x: Any) -> tuple[int, int] | None:
-        """Device and stream of a tensor that `_quick` can sort, else None."""
-        ordinal = x.get_device()
-        if ordinal < 0 or x.device.type != "cuda" or x.dim() != 1 or not x.is_contiguous():
+    def home(self, x: Any) -> tuple[int, int, int] | None:
+        """Device, stream and number of elements of a tensor that `_quick` can sort, else None."""
+        if not x.is_cuda or x.dim() != 1 or not x.is_contiguous():
             return None
-        return ordinal, self._stream(ordinal)
+        ordinal = x.get_device()
+        return ordinal, self._stream(ordinal), x.numel()
 
     @functools.cached_property
     def _stream(self) -> Any:
@@ -263,11 +268,13 @@ class TorchKind(Kind):
             self.xp._C, "_cuda_getCurrentRawStream", lambda ordinal: current(ordinal).cuda_stream
         )
 
-    def address(self, x: Any) -> int:
-        return x.data_ptr()
+    @functools.cached_property
+    def address(self) -> Any:
+        return self.xp.Tensor.data_ptr
 
-    def empty_keys(self, x: Any) -> Any:
-        return self.xp.empty_like(x)
+    @functools.cached_property
+    def empty_keys(self) -> Any:
+        return self.xp.empty_like
 
     def empty_positions(self, x: Any) -> Any:
         return self.xp.empty_like(x, dtype=self.xp.int64)

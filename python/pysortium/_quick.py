@@ -39,33 +39,35 @@ def run(x: Any, descending: bool, positions: bool) -> Any:
     home = kind.home(x)
     if home is None:
         return None
-    count = x.shape[0]
-    key = (x.dtype, count, home, descending, positions)
+    key = (home, x.dtype, descending, positions)
     ready = _plans.get(key)
     if ready is None:
-        ready = _prepare(kind, x, count, home, descending, positions)
+        ready = _prepare(kind, x, *home, descending, positions)
         if ready is None:
             return None
         if len(_plans) >= _KEPT:
             _plans.clear()
         _plans[key] = ready
-    plan, queue, scratch_bytes = ready
+    run_at, queue, scratch_bytes = ready
     result = kind.empty_positions(x) if positions else kind.empty_keys(x)
-    scratch = kind.empty_bytes(x, scratch_bytes)
     address = kind.address
-    plan.run_at(queue, address(x), address(result), address(scratch), positions)
+    if scratch_bytes:
+        scratch = kind.empty_bytes(x, scratch_bytes)
+        run_at(queue, address(x), address(result), address(scratch), positions)
+    else:
+        run_at(queue, address(x), address(result), 0, positions)
     return result
 
 
 def _prepare(
-    kind: Any, x: Any, count: int, home: tuple, descending: bool, positions: bool
+    kind: Any, x: Any, ordinal: int, stream: int, count: int, descending: bool, positions: bool
 ) -> tuple | None:
     dtype = KEY_TYPES.get(kind.dtype(x))
     if dtype is None or count == 0:
         return None
-    device = _cuda.device(home[0])
+    device = _cuda.device(ordinal)
     problem: dict = {"key": dtype, "count": count, "descending": descending}
     if positions:
         problem.update(payload="positions", value_bytes=8, keys_out=False)
     plan = _native.Plan(device, _native.Problem(**problem))
-    return plan, _native.wrap_cuda(device.context, home[1]), max(plan.scratch_bytes, 1)
+    return plan.run_at, _native.wrap_cuda(device.context, stream), plan.scratch_bytes
