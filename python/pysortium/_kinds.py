@@ -202,11 +202,11 @@ class CuPyKind(Kind):
 
     address = operator.attrgetter("data.ptr")
 
-    def empty_keys(self, x: Any) -> Any:
-        return self.xp.ndarray(x.shape, x.dtype)
+    def empty_keys(self, x: Any, count: int) -> Any:
+        return self.xp.ndarray((count,), x.dtype)
 
-    def empty_positions(self, x: Any) -> Any:
-        return self.xp.ndarray(x.shape, np.int64)
+    def empty_positions(self, x: Any, count: int) -> Any:
+        return self.xp.ndarray((count,), np.int64)
 
     def empty_bytes(self, x: Any, count: int) -> Any:
         return self.xp.ndarray((count,), np.uint8)
@@ -274,13 +274,13 @@ class TorchKind(Kind):
 
     @functools.cached_property
     def empty_keys(self) -> Any:
-        return self.xp.empty_like
+        return self.xp.Tensor.new_empty
 
-    def empty_positions(self, x: Any) -> Any:
-        return self.xp.empty_like(x, dtype=self.xp.int64)
+    def empty_positions(self, x: Any, count: int) -> Any:
+        return x.new_empty(count, dtype=self.xp.int64)
 
     def empty_bytes(self, x: Any, count: int) -> Any:
-        return self.xp.empty(count, dtype=self.xp.uint8, device=x.device)
+        return x.new_empty(count, dtype=self.xp.uint8)
 
     def place(self, x: Any, device: str | None) -> Any:
         if x.device.type == "cpu":

@@ -1,5 +1,5 @@
-"""The fast path for one-dimensional, contiguous arrays on CUDA: a kept plan, two
-allocations, one call."""
+"""The fast path for one-dimensional, contiguous arrays on CUDA: a kept plan, an allocation for each
+result and one for scratch memory, one call."""
 
 from __future__ import annotations
 
@@ -31,43 +31,63 @@ _plans: dict[tuple, tuple] = {}
 kinds: dict[type, Any] = {}
 
 
-def run(x: Any, descending: bool, positions: bool) -> Any:
-    """The sorted keys, or with `positions` int64 positions; None if `x` needs the general path."""
+def run(x: Any, descending: bool, keys: bool, positions: bool, limit: int = 0) -> tuple | None:
+    """The sorted keys and their int64 positions, as far as they are wanted, of the first `limit`
+    records (0: of all). None if `x` needs the general path."""
     kind = kinds.get(type(x))
     if kind is None:
         return None
     home = kind.home(x)
     if home is None:
         return None
-    key = (home, x.dtype, descending, positions)
-    ready = _plans.get(key)
+    what = (home, x.dtype, descending, keys, positions, limit)
+    ready = _plans.get(what)
     if ready is None:
-        ready = _prepare(kind, x, *home, descending, positions)
+        ready = _prepare(kind, x, *home, descending, keys, positions, limit)
         if ready is None:
             return None
         if len(_plans) >= _KEPT:
             _plans.clear()
-        _plans[key] = ready
-    run_at, queue, scratch_bytes = ready
-    result = kind.empty_positions(x) if positions else kind.empty_keys(x)
+        _plans[what] = ready
+    run_at, queue, count, scratch_bytes = ready
     address = kind.address
-    if scratch_bytes:
-        scratch = kind.empty_bytes(x, scratch_bytes)
-        run_at(queue, address(x), address(result), address(scratch), positions)
-    else:
-        run_at(queue, address(x), address(result), 0, positions)
-    return result
+    keys_out = kind.empty_keys(x, count) if keys else None
+    positions_out = kind.empty_positions(x, count) if positions else None
+    scratch = kind.empty_bytes(x, scratch_bytes) if scratch_bytes else None
+    run_at(
+        queue,
+        address(x),
+        address(keys_out) if keys else 0,
+        address(positions_out) if positions else 0,
+        address(scratch) if scratch_bytes else 0,
+    )
+    return keys_out, positions_out
 
 
 def _prepare(
-    kind: Any, x: Any, ordinal: int, stream: int, count: int, descending: bool, positions: bool
+    kind: Any,
+    x: Any,
+    ordinal: int,
+    stream: int,
+    count: int,
+    descending: bool,
+    keys: bool,
+    positions: bool,
+    limit: int,
 ) -> tuple | None:
     dtype = KEY_TYPES.get(kind.dtype(x))
-    if dtype is None or count == 0:
+    if dtype is None or count == 0 or limit > count:
         return None
     device = _cuda.device(ordinal)
-    problem: dict = {"key": dtype, "count": count, "descending": descending}
-    if positions:
-        problem.update(payload="positions", value_bytes=8, keys_out=False)
-    plan = _native.Plan(device, _native.Problem(**problem))
-    return plan.run_at, _native.wrap_cuda(device.context, stream), plan.scratch_bytes
+    problem = _native.Problem(
+        dtype,
+        count,
+        descending=descending,
+        payload="positions" if positions else "none",
+        value_bytes=8,
+        keys_out=keys,
+        limit=limit,
+    )
+    plan = _native.Plan(device, problem)
+    queue = _native.wrap_cuda(device.context, stream)
+    return plan.run_at, queue, problem.records_out, plan.scratch_bytes

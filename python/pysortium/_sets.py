@@ -260,7 +260,7 @@ def _unique(
         positions = kind.finish(positions)
     else:
         _sort_rows(rows, method_of(None, None), sorted_keys)
-    values, begins, lengths = _runs(rows, sorted_keys, equal_nan)
+    values, begins, lengths = _runs(rows, sorted_keys, equal_nan, indices or inverse, counts)
     values = rows.code.decode(values.copy() if isinstance(values, np.ndarray) else values)
     return (
         kind.give(values),
@@ -274,21 +274,27 @@ def _bytes_of(dtype: str) -> int:
     return int(dtype[-2:]) // 8
 
 
-def _runs(rows: Rows, sorted_keys: Any, equal_nan: bool) -> tuple[Any, Any, Any]:
-    """The first key, place and length of each run of sorted keys. NaN, which are one run at the
-    end, may be split."""
+def _runs(
+    rows: Rows, sorted_keys: Any, equal_nan: bool, with_begins: bool, with_lengths: bool
+) -> tuple[Any, Any, Any]:
+    """The first key of each run of sorted keys, and if they are wanted its place and the run's
+    length. NaN, which are one run at the end, may be split."""
     kind = rows.kind
-    keys, begins, lengths = (rows.empty((rows.count,), d) for d in (None, "int64", "int64"))
-    problem = rows.problem(payload="positions", value_bytes=8)
+    may_split = not equal_nan and "float" in rows.dtype
+    keys = rows.empty((rows.count,))
+    begins = rows.empty((rows.count,), "int64") if with_begins else None
+    lengths = rows.empty((rows.count,), "int64") if with_lengths or may_split else None
+    problem = rows.problem(payload="positions", value_bytes=8) if with_begins else rows.problem()
     runs = rows.place.unique(problem, sorted_keys, keys, begins, lengths)
-    keys, begins, lengths = (kind.finish(a)[:runs] for a in (keys, begins, lengths))
-    if equal_nan or "float" not in rows.dtype or not bool(keys[-1] != keys[-1]):
+    found = [None if a is None else kind.finish(a)[:runs] for a in (keys, begins, lengths)]
+    keys, begins, lengths = found
+    if not may_split or not bool(keys[-1] != keys[-1]):
         return keys, begins, lengths
     xp, kept = kind.xp, rows.count - int(lengths[-1])
     each = kind.finish(kind.arange(kept, rows.count, 1, rows.keys))
     return (
         xp.concatenate([keys[:-1], kind.finish(sorted_keys)[kept:]]),
-        xp.concatenate([begins[:-1], each]),
+        xp.concatenate([begins[:-1], each]) if with_begins else None,
         xp.concatenate([lengths[:-1], each * 0 + 1]),
     )
 

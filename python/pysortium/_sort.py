@@ -103,10 +103,11 @@ def sort(
         and zeros == "tied"
     ):
         result = _sort_plain(x, bool(descending))
-        if result is None:
-            result = _quick.run(x, bool(descending), False)
         if result is not None:
             return result
+        results = _quick.run(x, bool(descending), True, False)
+        if results is not None:
+            return results[0]
     order, method = order_of(descending, nan, zeros, bits), method_of(
         algorithm, max_scratch, stable, max_device
     )
@@ -173,10 +174,11 @@ def argsort(
         and zeros == "tied"
     ):
         result = _argsort_plain(x, bool(descending))
-        if result is None:
-            result = _quick.run(x, bool(descending), True)
         if result is not None:
             return result
+        results = _quick.run(x, bool(descending), False, True)
+        if results is not None:
+            return results[1]
     order, method = order_of(descending, nan, zeros, bits), method_of(
         algorithm, max_scratch, stable, max_device
     )
@@ -380,6 +382,20 @@ def topk(
     >>> ps.topk(np.array([0.5, 0.9, 0.1, 0.7]), 2)
     TopK(values=array([0.9, 0.7]), indices=array([1, 3]))
     """
+    if (
+        axis == -1
+        and device is None
+        and bits is None
+        and max_scratch is None
+        and index_dtype is None
+        and nan == "last"
+        and zeros == "tied"
+        and type(k) is int
+        and k > 0
+    ):
+        found = _quick.run(x, bool(largest), True, True, k)
+        if found is not None:
+            return TopK(*found)
     rows = Rows(x, axis, order_of(largest, nan, zeros, bits), device)
     return TopK(*_first_records(rows, k, index_dtype, max_scratch, True))
 

@@ -180,14 +180,16 @@ void bind_plans(nb::module_& m) {
           "offsets"_a)
       .def(
           "run_at",
-          [](const Plan& plan, Queue& queue, Address keys, Address result, Address scratch,
-             bool positions) {
-            sortium::Operands operands{.keys_in = {out(keys)}, .scratch = {out(scratch)}};
-            (positions ? operands.values_out : operands.keys_out) = Memory{out(result)};
-            run(plan, queue, operands);
+          [](const Plan& plan, Queue& queue, Address keys, Address keys_out, Address positions,
+             Address scratch) {
+            run(plan, queue,
+                sortium::Operands{.keys_in = {out(keys)},
+                                  .keys_out = {out(keys_out)},
+                                  .values_out = {out(positions)},
+                                  .scratch = {out(scratch)}});
           },
-          "queue"_a, "keys"_a, "result"_a, "scratch"_a, "positions"_a,
-          "Runs a sort or an argsort on arrays whose sizes the caller vouches for.");
+          "queue"_a, "keys"_a, "keys_out"_a, "positions"_a, "scratch"_a,
+          "Runs on arrays whose sizes the caller vouches for; 0: there is none.");
   m.def(
       "scratch_bytes_for",
       [](const Problem& p, const std::string& backend, const std::string& algorithm,

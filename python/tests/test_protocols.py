@@ -222,11 +222,11 @@ class LateKind(_kinds.Kind):
     def address(self, x):
         return x.x.ctypes.data
 
-    def empty_keys(self, x):
-        return Late(np.empty_like(x.x))
+    def empty_keys(self, x, count):
+        return Late(np.empty(count, x.dtype))
 
-    def empty_positions(self, x):
-        return Late(np.empty(x.shape, np.int64))
+    def empty_positions(self, x, count):
+        return Late(np.empty(count, np.int64))
 
     def empty_bytes(self, x, count):
         return Late(np.empty(count, np.uint8))
@@ -248,7 +248,14 @@ def test_the_short_way(monkeypatch):
             same(ps.sort(Late(x)).x, np.sort(x))
             same(ps.sort(Late(x), descending=True).x, np.sort(x)[::-1].copy())
             same(ps.argsort(Late(x)).x, np.argsort(x, kind="stable"))
+            k = min(count, 7)
+            for largest, order in ((False, x), (True, -x)):
+                found = ps.topk(Late(x), k, largest=largest)
+                same(found.indices.x, np.argsort(order, kind="stable")[:k])
+                same(found.values.x, x[found.indices.x])
     assert set(made) == {7} and len(_quick._plans) <= 4
+    with pytest.raises(TypeError, match="Late"):
+        ps.topk(Late(np.zeros(3)), 9)
     for other in (np.zeros((2, 2)), np.zeros(0), np.zeros(3, "c8")):
         with pytest.raises(TypeError, match="Late"):  # it has no long way
             ps.sort(Late(other))

@@ -70,28 +70,36 @@ void unique_gather(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                    GLOBAL index_t* starts, GLOBAL const index_t* counts, GLOBAL u64* runs, u64 n,
                    u64 part) {
   LOCAL_ARRAY(index_t, scratch, 2 * WG);
+  LOCAL_ARRAY(u32, heads, TILE);  // places in the tile of the records that begin runs, in order
   const u32 t = local_id();
   const u64 begin = group_id() * part;
   const u64 end = begin + part < n ? begin + part : n;
   u64 next = counts[group_id()];
   if (group_id() == 0 && t == 0) *runs = counts[group_count()];
   for (u64 tile = begin; tile < end; tile += TILE) {
-    const u64 first = tile + t * ITEMS;
     u32 head[ITEMS], found = 0;
     for (u32 i = 0; i < ITEMS; ++i) {
-      const u64 at = min(first + i, end - 1);
-      head[i] = is_head(keys_in, at) & (first + i == at ? 1u : 0u);
+      const u64 wanted = tile + t * ITEMS + i, at = min(wanted, end - 1);
+      head[i] = is_head(keys_in, at) & (wanted == at ? 1u : 0u);
       found += head[i];
     }
     index_t all;
-    u64 place = next + wg_scan_add(scratch, WG, found, &all);
+    u32 place = (u32)wg_scan_add(scratch, WG, found, &all);
     for (u32 i = 0; i < ITEMS; ++i)
-      if (head[i]) {
-        store_record(keys_out, values_out, place, load_record(keys_in, values_in, first + i));
-        if (starts) starts[place] = (index_t)(first + i);
-        ++place;
+      if (head[i]) heads[place++] = t * ITEMS + i;
+    barrier_local();
+
+    // Neighbouring work-items write neighbouring records. Each has ITEMS rounds, because PoCL 3.1
+    // makes a loop endless that some work-items do not enter.
+    for (u32 i = 0; i < ITEMS; ++i) {
+      const u32 run = i * WG + t;
+      if (run < all) {
+        const u64 first = tile + heads[run];
+        store_record(keys_out, values_out, next + run, load_record(keys_in, values_in, first));
+        if (starts) starts[next + run] = (index_t)first;
       }
-    next += all;
+    }
+    next += all;  // the next scan's barriers come before other places are stored in `heads`
   }
 }
 
