@@ -61,6 +61,7 @@ def test_jax(dtype):
     assert (ps.unique_values(x) == jax.numpy.unique(x)).all()
 
 
+@pytest.mark.filterwarnings("default:The .grad attribute of a Tensor")  # PyTorch's own check warns
 @pytest.mark.parametrize("descending", [False, True])
 @pytest.mark.parametrize("dim", [0, 1, -1])
 def test_torch_operators(descending, dim):
