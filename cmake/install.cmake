@@ -38,8 +38,7 @@ if(TARGET sortium-mpi)
 endif()
 install(DIRECTORY include/sortium DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 set(documents ${CMAKE_INSTALL_DOCDIR})
-install(FILES README.md CHANGELOG.md DESTINATION ${documents})
-install(FILES LICENSE DESTINATION ${documents} RENAME copyright)
+install(FILES README.md cmake/debian/copyright DESTINATION ${documents})
 
 # find_package(sortium)
 set(package_directory ${CMAKE_INSTALL_LIBDIR}/cmake/sortium)
@@ -61,10 +60,15 @@ endforeach()
 
 # Man pages and completions, which the program's own description of its commands makes.
 set(pages ${PROJECT_BINARY_DIR}/pages)
-add_custom_command(OUTPUT ${pages}/made COMMAND sortium-pages ${pages} COMMAND ${CMAKE_COMMAND} -E touch ${pages}/made
-                   DEPENDS sortium-pages COMMENT "Writing man pages and completions")
+find_program(SORTIUM_GZIP gzip REQUIRED)
+add_custom_command(OUTPUT ${pages}/made COMMAND ${CMAKE_COMMAND} -E rm -rf ${pages} COMMAND sortium-pages ${pages}
+                   COMMAND ${SORTIUM_GZIP} -9 -n -r ${pages}/man1
+                   COMMAND ${SORTIUM_GZIP} -9 -n -c ${PROJECT_SOURCE_DIR}/CHANGELOG.md > ${pages}/changelog.gz
+                   COMMAND ${CMAKE_COMMAND} -E touch ${pages}/made
+                   DEPENDS sortium-pages CHANGELOG.md COMMENT "Writing man pages and completions")
 add_custom_target(sortium-pages-made ALL DEPENDS ${pages}/made)
 install(DIRECTORY ${pages}/man1 DESTINATION ${CMAKE_INSTALL_MANDIR})
+install(FILES ${pages}/changelog.gz DESTINATION ${documents})
 install(FILES ${pages}/sortium.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME sortium)
 install(FILES ${pages}/_sortium DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
 install(FILES ${pages}/sortium.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
@@ -78,6 +82,12 @@ endif()
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_CONTACT "The Sortium developers <sortium@example.org>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "The program sortium sorts files. The library, for C and C++, sorts arrays
+in the memory of the host or of a GPU, by CUDA or OpenCL, which it finds
+at run time: keys of 8 to 64 bits with values, records, segments, and the
+first records.")
+set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/cmake/debian/triggers)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION TRUE)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
