@@ -43,7 +43,7 @@ def run(x: Any, descending: bool, keys: bool, positions: bool, limit: int = 0) -
     what = (home, x.dtype, descending, keys, positions, limit)
     ready = _plans.get(what)
     if ready is None:
-        ready = _prepare(kind, x, *home, descending, keys, positions, limit)
+        ready = _prepare(kind, x, home, descending, keys, positions, limit)
         if ready is None:
             return None
         if len(_plans) >= _KEPT:
@@ -67,14 +67,13 @@ def run(x: Any, descending: bool, keys: bool, positions: bool, limit: int = 0) -
 def _prepare(
     kind: Any,
     x: Any,
-    ordinal: int,
-    stream: int,
-    count: int,
+    home: tuple[int, int, int],
     descending: bool,
     keys: bool,
     positions: bool,
     limit: int,
 ) -> tuple | None:
+    ordinal, stream, count = home
     dtype = KEY_TYPES.get(kind.dtype(x))
     if dtype is None or count == 0 or limit > count:
         return None

@@ -282,12 +282,15 @@ def _runs(
     kind = rows.kind
     may_split = not equal_nan and "float" in rows.dtype
     keys = rows.empty((rows.count,))
-    begins = rows.empty((rows.count,), "int64") if with_begins else None
-    lengths = rows.empty((rows.count,), "int64") if with_lengths or may_split else None
+    begins: Any = rows.empty((rows.count,), "int64") if with_begins else None
+    lengths: Any = rows.empty((rows.count,), "int64") if with_lengths or may_split else None
     problem = rows.problem(payload="positions", value_bytes=8) if with_begins else rows.problem()
     runs = rows.place.unique(problem, sorted_keys, keys, begins, lengths)
-    found = [None if a is None else kind.finish(a)[:runs] for a in (keys, begins, lengths)]
-    keys, begins, lengths = found
+    keys = kind.finish(keys)[:runs]
+    if begins is not None:
+        begins = kind.finish(begins)[:runs]
+    if lengths is not None:
+        lengths = kind.finish(lengths)[:runs]
     if not may_split or not bool(keys[-1] != keys[-1]):
         return keys, begins, lengths
     xp, kept = kind.xp, rows.count - int(lengths[-1])

@@ -36,7 +36,9 @@ def _call(x: Any, dtype: Any, descending: bool, positions: bool) -> Any:
     key."""
     rows = x.size // x.shape[-1]
     index = jnp.arange(0).dtype
-    offsets = jnp.arange(0, x.size + 1, x.shape[-1], dtype=index) if rows > 1 else jnp.zeros(0, index)
+    offsets = (
+        jnp.arange(0, x.size + 1, x.shape[-1], dtype=index) if rows > 1 else jnp.zeros(0, index)
+    )
     run = jax.ffi.ffi_call("pysortium_sort", jax.ShapeDtypeStruct(x.shape, dtype))
     return run(x, offsets, descending=descending, positions=positions)
 
@@ -76,7 +78,7 @@ def _along(axis: int, x: Any, work: Any) -> Any:
     x = jnp.asarray(x)
     axis = normal_axis(axis, x.ndim)
     key_type_of(str(x.dtype))
-    if x.size > 2**31 - 1 and not jax.config.jax_enable_x64:
+    if x.size > 2**31 - 1 and jnp.arange(0).dtype.itemsize < 8:
         raise ValueError(
             f"x has {x.size} elements; more than 2^31 - 1 need jax_enable_x64, for their positions"
         )

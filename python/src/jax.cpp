@@ -112,7 +112,7 @@ struct Ready {
 class ReadyPlans {
  public:
   std::shared_ptr<const Ready> get(std::int32_t ordinal, void* stream, const Problem& p) {
-    const Key key{ordinal, stream,        p.key,      p.count,        p.payload,
+    const Key key{ordinal, stream,        p.key,      p.count,       p.payload,
                   p.order, p.value_bytes, p.segments, p.offset_bytes};
     const std::lock_guard lock(mutex_);
     if (const auto found = ready_.find(key); found != ready_.end()) return found->second;

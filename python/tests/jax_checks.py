@@ -45,7 +45,12 @@ def check_transformations(jax, psj):
     def loss(sort):
         return lambda v: (sort(v, 0) ** 2 * jnp.arange(v.size).reshape(v.shape)).sum()
 
-    for wrap in (jax.grad, jax.hessian, lambda f: jax.jit(jax.grad(f)), lambda f: jax.vmap(jax.grad(f))):
+    for wrap in (
+        jax.grad,
+        jax.hessian,
+        lambda f: jax.jit(jax.grad(f)),
+        lambda f: jax.vmap(jax.grad(f)),
+    ):
         np.testing.assert_allclose(wrap(loss(psj.sort))(x), wrap(loss(jnp.sort))(x))
     tangents = jax.jvp(psj.sort, (x,), (x + 100,))
     np.testing.assert_allclose(tangents[1], jnp.sort(x) + 100)

@@ -12,7 +12,18 @@ psj = pytest.importorskip("pysortium.jax", exc_type=ImportError)
 
 # XLA compiles each for a third of a second.
 DTYPES = (
-    ["bool", "uint8", "uint16", "uint32", "int8", "int16", "int32", "float16", "bfloat16", "float32"]
+    [
+        "bool",
+        "uint8",
+        "uint16",
+        "uint32",
+        "int8",
+        "int16",
+        "int32",
+        "float16",
+        "bfloat16",
+        "float32",
+    ]
     if os.environ.get("SORTIUM_TEST_FULL")
     else ["bool", "int32", "bfloat16"]
 )

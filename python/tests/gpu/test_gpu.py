@@ -277,7 +277,8 @@ def test_torch_compile():
 
 
 @pytest.mark.parametrize(
-    "dtype", ["bool", "uint8", "int16", "int32", "uint64", "float16", "bfloat16", "float32", "float64"]
+    "dtype",
+    ["bool", "uint8", "int16", "int32", "uint64", "float16", "bfloat16", "float32", "float64"],
 )
 @pytest.mark.parametrize(
     "shape, axis", [((1000,), 0), ((1 << 18,), 0), ((5, 3000), 1), ((400, 60), 0)]
