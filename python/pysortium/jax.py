@@ -24,8 +24,8 @@ __all__ = ["argsort", "sort"]
 
 if not hasattr(_native, "jax_handlers"):
     raise ImportError(
-        "this pysortium was built without jaxlib, whose headers pysortium.jax needs; build it where "
-        "jaxlib is installed, or let pip build it with build isolation"
+        "this pysortium was built without jaxlib, whose headers pysortium.jax needs; build it "
+        "where jaxlib is installed, or let pip build it with build isolation"
     )
 for _platform, _handler in _native.jax_handlers().items():
     jax.ffi.register_ffi_target("pysortium_sort", _handler, platform=_platform)

@@ -56,7 +56,7 @@ def test_threads_share_everything(count):
 
 
 def test_the_first_calls_of_a_process():
-    """What is found or made at first use is made once, although threads need it at the same time."""
+    """What is made at first use is made once, although threads need it at the same time."""
     code = (
         "import threading, numpy as np, pysortium as ps\n"
         "x = np.random.default_rng(0).random(5000); barrier = threading.Barrier(8); right = []\n"
