@@ -4,6 +4,9 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <future>
 
 #include "module.hpp"
 
@@ -13,11 +16,37 @@ namespace {
 
 using sortium::Options, sortium::Problem;
 
+// Calls `work(options)` without the GIL. If the list is long, Python's signal handlers run
+// meanwhile: `work` then has a thread of its own. If a handler raises, the sort is asked to stop,
+// and the exception is thrown when it has.
+template <class Work>
+void stoppable(std::uint64_t records, Options options, const Work& work) {
+  constexpr std::uint64_t many_records = 1 << 22;
+  if (records < many_records) return without_gil(records, [&] { work(options); });
+  std::atomic<bool> stop{false};
+  options.stop = &stop;
+  auto sorted = std::async(std::launch::async, [&] { work(options); });
+  for (;;) {
+    {
+      const nb::gil_scoped_release released;
+      constexpr std::chrono::milliseconds until_signals{20};
+      if (sorted.wait_for(until_signals) == std::future_status::ready) break;
+    }
+    if (PyErr_CheckSignals() == 0) continue;
+    const nb::python_error raised;
+    stop = true;
+    const nb::gil_scoped_release released;
+    sorted.wait();
+    throw raised;
+  }
+  sorted.get();
+}
+
 void sort(const Problem& p, const Options& options, Address keys_in, Address keys_out,
           Address values_in, Address values_out, Address offsets) {
-  without_gil(p.count, [&] {
+  stoppable(p.count, options, [&](const Options& o) {
     sortium::sort_host(p, {in(keys_in), out(keys_out), in(values_in), out(values_out), in(offsets)},
-                       options);
+                       o);
   });
 }
 
@@ -28,8 +57,8 @@ void sort_records(const sortium::RecordProblem& p, const Options& options,
   std::vector<void*> to(columns_out.size());
   std::ranges::transform(columns_in, from.begin(), in);
   std::ranges::transform(columns_out, to.begin(), out);
-  without_gil(p.count, [&] {
-    sortium::sort_records_host(p, {from, to, out(positions), in(offsets)}, options);
+  stoppable(p.count, options, [&](const Options& o) {
+    sortium::sort_records_host(p, {from, to, out(positions), in(offsets)}, o);
   });
 }
 

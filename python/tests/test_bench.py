@@ -1,11 +1,14 @@
 """bench, and the processes around the module: fork and import without drivers."""
 
 import os
+import signal
 import subprocess
 import sys
+import threading
 import xml.etree.ElementTree
 
 import numpy as np
+import pytest
 
 import pysortium as ps
 
@@ -45,7 +48,7 @@ def test_import_opens_no_driver():
 
 
 def test_interrupts_arrive():
-    """A signal's handler runs when the sort in progress ends."""
+    """Between the sorts of a program."""
     code = (
         "import os, signal, threading, time, numpy, pysortium\n"
         "x = numpy.random.default_rng(0).random(2_000_000)\n"
@@ -55,3 +58,33 @@ def test_interrupts_arrive():
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert run.stdout == "interrupted\n"
+
+
+def test_signals_during_a_long_sort():
+    """Handlers run while the sort goes on, and one that raises ends it."""
+    x = np.random.default_rng(0).random(1 << 22).astype("f4")
+    ends = threading.Event()
+    calls = []
+
+    def handle(*_):
+        calls.append(len(calls))
+        if ends.is_set():
+            raise KeyboardInterrupt
+
+    def sort():  # on some algorithm that takes long: merges of short runs
+        return ps.sort(x, device="cpu:0", max_scratch=1 << 16)
+
+    before = signal.signal(signal.SIGALRM, handle)
+    signal.setitimer(signal.ITIMER_REAL, 0.03, 0.03)
+    try:
+        found = sort()
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        assert np.array_equal(found, np.sort(x))
+        assert len(calls) > 1  # were they to wait for the end, they would be one
+        ends.set()
+        signal.setitimer(signal.ITIMER_REAL, 0.03)
+        with pytest.raises(KeyboardInterrupt):
+            sort()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
