@@ -21,7 +21,6 @@ using sortium::Options, sortium::Problem;
 // and the exception is thrown when it has.
 template <class Work>
 void stoppable(std::uint64_t records, Options options, const Work& work) {
-  constexpr std::uint64_t many_records = 1 << 22;
   if (records < many_records) return without_gil(records, [&] { work(options); });
   std::atomic<bool> stop{false};
   options.stop = &stop;

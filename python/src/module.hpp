@@ -18,6 +18,9 @@ using Address = std::uintptr_t;
 inline const void* in(Address a) { return reinterpret_cast<const void*>(a); }
 inline void* out(Address a) { return reinterpret_cast<void*>(a); }
 
+// During a sort of so many records, Python's signal handlers run.
+inline constexpr std::uint64_t many_records = 1 << 22;
+
 // Calls `work` without the GIL if `work` takes longer than releasing the GIL.
 template <class Work>
 auto without_gil(std::uint64_t records, const Work& work) {

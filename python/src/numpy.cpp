@@ -89,6 +89,7 @@ bool is_plain(PyObject* x, const View& keys, bool descending, sortium::Problem& 
   if (reinterpret_cast<Address>(keys->buf) % static_cast<Address>(keys->itemsize) != 0)
     return false;
   p.count = static_cast<std::uint64_t>(keys->shape[0]);
+  if (p.count >= many_records) return false;  // signal handlers run on the general path
   p.order = descending ? sortium::Order::descending : sortium::Order::ascending;
   return true;
 }

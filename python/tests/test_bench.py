@@ -62,7 +62,7 @@ def test_interrupts_arrive():
 
 def test_signals_during_a_long_sort():
     """Handlers run while the sort goes on, and one that raises ends it."""
-    x = np.random.default_rng(0).random(1 << 22).astype("f4")
+    x = np.random.default_rng(0).random(1 << 24)
     ends = threading.Event()
     calls = []
 
@@ -71,18 +71,18 @@ def test_signals_during_a_long_sort():
         if ends.is_set():
             raise KeyboardInterrupt
 
-    def sort():  # on some algorithm that takes long: merges of short runs
-        return ps.sort(x, device="cpu:0", max_scratch=1 << 16)
+    def sort():
+        return ps.argsort(x)
 
     before = signal.signal(signal.SIGALRM, handle)
-    signal.setitimer(signal.ITIMER_REAL, 0.03, 0.03)
+    signal.setitimer(signal.ITIMER_REAL, 0.005, 0.005)
     try:
         found = sort()
         signal.setitimer(signal.ITIMER_REAL, 0)
-        assert np.array_equal(found, np.sort(x))
+        assert ps.is_sorted(x[found])
         assert len(calls) > 1  # were they to wait for the end, they would be one
         ends.set()
-        signal.setitimer(signal.ITIMER_REAL, 0.03)
+        signal.setitimer(signal.ITIMER_REAL, 0.005)
         with pytest.raises(KeyboardInterrupt):
             sort()
     finally:

@@ -1,5 +1,6 @@
 """sort and argsort of NumPy arrays, against NumPy's stable sort."""
 
+import sys
 import threading
 
 import numpy as np
@@ -238,20 +239,22 @@ def test_limit_of_device_memory():
 
 
 def test_gil_is_released():
-    x = np.random.default_rng(0).random(3_000_000)
-    counted = 0
-    done = threading.Event()
-
-    def sort():
-        ps.argsort(x)
-        done.set()
-
-    thread = threading.Thread(target=sort)
-    thread.start()
-    while not done.wait(0.001):
-        counted += 1
-    thread.join()
-    assert counted > 5
+    """Python would not switch threads by itself for a minute."""
+    x = np.random.default_rng(0).random(1_000_000)
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(60)
+    try:
+        for _ in range(50):  # a busy machine may wake this thread late
+            events = []
+            thread = threading.Thread(target=lambda: (ps.argsort(x), events.append("sorted")))
+            thread.start()
+            events.append("goes on")
+            thread.join()
+            if events[0] == "goes on":
+                return
+    finally:
+        sys.setswitchinterval(before)
+    pytest.fail("the thread that started the sort has always waited for its end")
 
 
 @pytest.mark.parametrize(
