@@ -6,6 +6,7 @@ include(CMakePackageConfigHelpers)
 add_library(sortium-shared SHARED $<TARGET_OBJECTS:sortium>)
 set_target_properties(sortium-shared PROPERTIES OUTPUT_NAME sortium VERSION ${PROJECT_VERSION} SOVERSION ${abi}
                       LINK_DEPENDS ${PROJECT_SOURCE_DIR}/src/sortium.map)
+target_include_directories(sortium-shared PUBLIC ${PROJECT_SOURCE_DIR}/include)
 target_link_options(sortium-shared PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/src/sortium.map)
 if(NOT SORTIUM_SANITIZE)
   target_link_options(sortium-shared PRIVATE -Wl,-z,defs)

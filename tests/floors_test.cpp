@@ -139,6 +139,22 @@ TEST(Floors, NoPublicHeaderIncludesBack) {
   EXPECT_GT(headers, 10u);
 }
 
+// A program with more rights than its user must not obey that user's variables.
+TEST(Environment, IsReadByTheFunctionThatKnowsAboutRights) {
+  const fs::path root = SORTIUM_SOURCE_DIR;
+  std::size_t files = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(root / "src")) {
+    const auto extension = entry.path().extension().string();
+    if (extension != ".hpp" && extension != ".cpp") continue;
+    std::stringstream text;
+    text << std::ifstream(entry.path()).rdbuf();
+    EXPECT_EQ(text.str().find("std::getenv"), std::string::npos)
+        << entry.path() << ": environment() in core/environment.hpp replaces it";
+    ++files;
+  }
+  EXPECT_GT(files, 20u);
+}
+
 struct Symbol {
   std::string name;
   bool defined;

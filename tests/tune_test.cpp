@@ -1,5 +1,6 @@
 // Tuned parameters: the file, the choice of an entry, the search, and that a Plan uses the entry.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <cmath>
@@ -238,6 +239,12 @@ TEST_F(TunedSort, ABrokenFileIsIgnoredWithAWarning) {
   ignored("parse error");
   write("tuned.json", R"({"tuned": [{"device": 3}]})");
   ignored("entry 0");
+  std::filesystem::resize_file(directory + "/tuned.json", std::uintmax_t{1} << 40);
+  ignored("up to 16777216 are read");
+  std::filesystem::remove(directory + "/tuned.json");
+  ASSERT_EQ(::mkfifo((directory + "/tuned.json").c_str(), 0600), 0);
+  ignored("is not a regular file");
+  std::filesystem::remove(directory + "/tuned.json");
   write("tuned.json", tuning::print({}));
   EXPECT_EQ(run(sort).said.find("warning"), std::string::npos);
 }

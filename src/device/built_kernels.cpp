@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <compare>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -20,6 +19,7 @@
 #include <sortium/types.hpp>
 #include <span>
 
+#include "../core/environment.hpp"
 #include "../core/warnings.hpp"
 
 namespace sortium::cuda {
@@ -90,7 +90,7 @@ bool is_trusted(const struct stat& s) {
 }
 
 std::vector<fs::path> directories() {
-  if (const char* set = std::getenv("SORTIUM_BUILT_KERNELS"); set != nullptr && *set != '\0') {
+  if (const char* set = environment("SORTIUM_BUILT_KERNELS"); set != nullptr && *set != '\0') {
     if (std::string_view(set) == "off") return {};
     return {set};
   }

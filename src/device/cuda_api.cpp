@@ -3,9 +3,10 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <vector>
+
+#include "../core/environment.hpp"
 
 namespace sortium::cuda {
 namespace {
@@ -20,12 +21,12 @@ void* open_first(const std::vector<std::string>& names) {
 // places.
 std::vector<std::string> nvrtc_names() {
   std::vector<std::string> names;
-  if (const char* set = std::getenv("SORTIUM_NVRTC"); set && *set) return {set};
+  if (const char* set = environment("SORTIUM_NVRTC"); set && *set) return {set};
   const std::vector<std::string> files{"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2",
                                        "libnvrtc.so"};
   names = files;
   for (const char* variable : {"CUDA_HOME", "CUDA_PATH"})
-    if (const char* root = std::getenv(variable); root && *root)
+    if (const char* root = environment(variable); root && *root)
       for (const auto& f : files) names.push_back(fmt::format("{}/lib64/{}", root, f));
   for (const auto& f : files) names.push_back("/usr/local/cuda/lib64/" + f);
   return names;

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <cstdlib>
 
+#include "../core/environment.hpp"
 #include "backends.hpp"
 
 namespace sortium {
@@ -144,7 +145,7 @@ void Queue::read_all(std::span<const HostTarget> to, Memory from) {
 
 std::shared_ptr<Device> find_device(std::string_view spec, bool runs_kernels) {
   if (spec.empty()) {
-    const char* set = std::getenv("SORTIUM_DEVICE");
+    const char* set = environment("SORTIUM_DEVICE");
     spec = set && *set ? set : "auto";
   }
   if (spec == "auto") return best(runs_kernels);
@@ -165,8 +166,6 @@ std::shared_ptr<Device> find_device(std::string_view spec, bool runs_kernels) {
     if (n < cl.size()) return cl[n];
     no_such_device(spec);
   }
-  // A spec of blanks would match every name.
-  if (wanted.find_first_not_of(" \t\n") == std::string::npos) no_such_device(spec);
   for (const auto& d : all)
     if (lower(d->info().name) == wanted) return d;
   for (const auto& d : all)
@@ -176,7 +175,7 @@ std::shared_ptr<Device> find_device(std::string_view spec, bool runs_kernels) {
 
 bool backend::names_device(const std::string& device) {
   if (!device.empty()) return device != "auto";
-  const char* const set = std::getenv("SORTIUM_DEVICE");
+  const char* const set = environment("SORTIUM_DEVICE");
   return set != nullptr && *set != '\0' && std::string_view(set) != "auto";
 }
 

@@ -3,10 +3,10 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <cstring>
 #include <thread>
 
+#include "../core/environment.hpp"
 #include "cuda_api.hpp"
 
 namespace sortium::cuda {
@@ -37,7 +37,7 @@ struct Nccl {
 
 // Throws Error(unsupported) if the library or one of its functions is missing.
 Nccl load_nccl() {
-  const char* const set = std::getenv("SORTIUM_NCCL");
+  const char* const set = environment("SORTIUM_NCCL");
   const std::string name = set != nullptr && *set != '\0' ? set : "libnccl.so.2";
   void* const library = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr)

@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <cstdlib>
 
+#include "../core/environment.hpp"
 #include "device_modules.hpp"
 #include "embedded.hpp"
 #include "interface.hpp"
@@ -118,7 +118,7 @@ std::string options_line(const Capabilities& c, unsigned resident) {
   std::string options;
   if (c.sub_group_words == SubGroupWords::ptx && resident != 0)
     options = fmt::format(" -cl-nv-maxrregcount={}", std::min(255u, 65536 / resident / 8 * 8));
-  const char* const more = std::getenv("SORTIUM_OPENCL_OPTIONS");
+  const char* const more = environment("SORTIUM_OPENCL_OPTIONS");
   if (c.backend == Backend::opencl && more != nullptr && *more != '\0')
     options += fmt::format(" {}", more);
   return options.empty() ? "" : fmt::format("//!{}\n", options);

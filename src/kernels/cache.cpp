@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
@@ -15,6 +14,7 @@
 #include <random>
 #include <utility>
 
+#include "../core/environment.hpp"
 #include "../core/warnings.hpp"
 #include "kernels.hpp"
 
@@ -174,11 +174,11 @@ bool write_entry(const Descriptor& file, const std::string& key,
 }  // namespace
 
 std::string directory() {
-  if (const char* set = std::getenv("SORTIUM_CACHE_DIR"))
+  if (const char* set = environment("SORTIUM_CACHE_DIR"))
     return std::string_view(set) == "off" ? "" : set;
-  if (const char* xdg = std::getenv("XDG_CACHE_HOME"); xdg && *xdg)
+  if (const char* xdg = environment("XDG_CACHE_HOME"); xdg && *xdg)
     return fmt::format("{}/sortium", xdg);
-  if (const char* home = std::getenv("HOME"); home && *home)
+  if (const char* home = environment("HOME"); home && *home)
     return fmt::format("{}/.cache/sortium", home);
   return "";
 }

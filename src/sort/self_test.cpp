@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <numeric>
 #include <set>
 
+#include "../core/environment.hpp"
 #include "../kernels/kernels.hpp"
 #include "embedded.hpp"
 
@@ -77,7 +77,7 @@ std::string describe(const Problem& p) {
 }
 
 bool is_off() {
-  const char* const set = std::getenv("SORTIUM_SELF_TEST");
+  const char* const set = environment("SORTIUM_SELF_TEST");
   return set != nullptr && std::string_view(set) == "off";
 }
 

@@ -3,12 +3,13 @@
 #include <fmt/format.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "../core/environment.hpp"
 #include "../core/warnings.hpp"
 #include "embedded.hpp"
 
@@ -17,6 +18,9 @@ namespace sortium::tuning {
 namespace {
 
 using nlohmann::json;
+namespace fs = std::filesystem;
+
+constexpr std::uintmax_t most_file_bytes = 1 << 24;  // an entry has some 150 bytes
 
 [[noreturn]] void refuse(const std::string& origin, const std::string& what) {
   throw Error(ErrorCode::invalid_argument, fmt::format("tuning file {}: {}", origin, what));
@@ -63,13 +67,10 @@ std::vector<Entry> read_users_file() {
   const std::string file = user_file();
   if (file.empty()) return {};
   try {
-    std::ifstream in(file);
-    if (!in && std::getenv("SORTIUM_TUNING") == nullptr)
+    std::error_code missing;
+    if (!fs::exists(file, missing) && environment("SORTIUM_TUNING") == nullptr)
       return {};  // the user did not name this file, so it may be missing
-    if (!in) refuse(file, fmt::format("cannot be read: {}", std::strerror(errno)));
-    std::stringstream text;
-    text << in.rdbuf();
-    return parse(text.str(), file);
+    return read(file);
   } catch (const Error& e) {
     warn(fmt::format("tuned parameters are ignored: {}", e.what()));
     return {};
@@ -77,7 +78,7 @@ std::vector<Entry> read_users_file() {
 }
 
 Tables read_tables() {
-  const char* const set = std::getenv("SORTIUM_TUNING");
+  const char* const set = environment("SORTIUM_TUNING");
   if (set != nullptr && std::string_view(set) == "off") return {};
   return {read_users_file(), parse(kernels::embedded::tuned_json.text, "of the library")};
 }
@@ -101,6 +102,18 @@ std::vector<Entry> parse(std::string_view text, const std::string& origin) {
     refuse(origin, e.what());
   }
   return entries;
+}
+
+std::vector<Entry> read(const std::string& file) {
+  std::error_code error;
+  if (!fs::is_regular_file(file, error) && !error) refuse(file, "is not a regular file");
+  if (const auto bytes = error ? 0 : fs::file_size(file, error); !error && bytes > most_file_bytes)
+    refuse(file, fmt::format("has {} bytes; up to {} are read", bytes, most_file_bytes));
+  std::ifstream in(file);
+  if (!in) refuse(file, fmt::format("cannot be read: {}", std::strerror(errno)));
+  std::stringstream text;
+  text << in.rdbuf();
+  return parse(text.str(), file);
 }
 
 std::string print(const std::vector<Entry>& entries) {
@@ -128,11 +141,11 @@ const Tables& tables() {
 }
 
 std::string user_file() {
-  if (const char* set = std::getenv("SORTIUM_TUNING"))
+  if (const char* set = environment("SORTIUM_TUNING"))
     return std::string_view(set) == "off" ? "" : set;
-  if (const char* xdg = std::getenv("XDG_CONFIG_HOME"); xdg && *xdg)
+  if (const char* xdg = environment("XDG_CONFIG_HOME"); xdg && *xdg)
     return fmt::format("{}/sortium/tuned.json", xdg);
-  if (const char* home = std::getenv("HOME"); home && *home)
+  if (const char* home = environment("HOME"); home && *home)
     return fmt::format("{}/.config/sortium/tuned.json", home);
   return "";
 }

@@ -65,7 +65,7 @@ Outcome run(const std::function<void()>& work) {
 // Where the module is: in the variable SORTIUM_MPI_MODULE, beside the program, or where `cmake
 // --install` copies it.
 std::string find_module() {
-  if (const char* const set = std::getenv("SORTIUM_MPI_MODULE"); set != nullptr && *set != '\0')
+  if (const char* const set = ::secure_getenv("SORTIUM_MPI_MODULE"); set != nullptr && *set != '\0')
     return set;
   std::error_code error;
   const fs::path directory = fs::canonical("/proc/self/exe", error).parent_path();

@@ -7,10 +7,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <sortium/sortium.hpp>
-#include <sstream>
 
 #include "../../../src/tuning/tuning.hpp"
 #include "bench/run.hpp"
@@ -48,15 +46,9 @@ struct TuneOptions {
 };
 
 std::vector<Entry> read_entries(const std::string& path) {
-  std::ifstream in(path);
-  if (!in) {
-    if (std::filesystem::exists(path))
-      throw Failure(exit_usage, fmt::format("{} cannot be read", path));
-    return {};
-  }
-  std::stringstream text;
-  text << in.rdbuf();
-  return sortium::tuning::parse(text.str(), path);
+  std::error_code error;  // a file that does not exist yet has no entries, nor has /dev/stdout
+  if (!std::filesystem::is_regular_file(path, error)) return {};
+  return sortium::tuning::read(path);
 }
 
 bool same_class(const Entry& a, const Entry& b) {
@@ -214,7 +206,8 @@ void check_usage(const TuneOptions& o) {
         fmt::format("--bits {}: it needs --export, as a tuning file is for whole keys", o.bits));
 }
 
-// The tuning file: read at the beginning, replaced at the end.
+// The tuning file: read at the beginning, so that a broken one is refused then, and replaced at the
+// end.
 class TuningFile {
  public:
   explicit TuningFile(const std::string& path) : path_(path) {
@@ -222,7 +215,7 @@ class TuningFile {
       throw Failure(exit_usage,
                     "there is no place for the tuning file (SORTIUM_TUNING is off, or HOME is not "
                     "set); name one with -o, or print the result with --export");
-    entries_ = read_entries(path);
+    (void)read_entries(path);
     if (const auto directory = std::filesystem::path(path).parent_path(); !directory.empty())
       std::filesystem::create_directories(directory);
     file_.emplace(path);
@@ -231,19 +224,19 @@ class TuningFile {
   // New entries replace those of the same device, algorithm and kind of records.
   void add(const std::vector<Entry>& found) {
     if (found.empty()) return;
+    auto entries = read_entries(path_);  // again: another run may have added some
     for (const auto& e : found) {
-      std::erase_if(entries_, [&](const Entry& old) { return same_class(old, e); });
-      entries_.push_back(e);
+      std::erase_if(entries, [&](const Entry& old) { return same_class(old, e); });
+      entries.push_back(e);
     }
-    const std::string text = sortium::tuning::print(entries_);
+    const std::string text = sortium::tuning::print(entries);
     file_->write(text.data(), text.size());
     file_->publish();
-    fmt::print("{} of {} entries of {} are new\n", found.size(), entries_.size(), path_);
+    fmt::print("{} of {} entries of {} are new\n", found.size(), entries.size(), path_);
   }
 
  private:
   std::string path_;
-  std::vector<Entry> entries_;
   std::optional<Output> file_;
 };
 

@@ -1,6 +1,8 @@
 // Sorts of at most three keys, inline: a call would take longer.
 #pragma once
 
+#include <sortium/export.h>
+
 #include <atomic>
 #include <bit>
 #include <cstdint>
@@ -22,7 +24,7 @@ bool is_aligned(const K* keys) {
 struct FewNames {
   std::string_view device, algorithm;
 };
-extern std::atomic<const FewNames*> few_names;
+extern SORTIUM_API std::atomic<const FewNames*> few_names;
 inline HostReport few_report(const FewNames& names) {
   HostReport report;  // no initializer: compilers would clear all of it first, which takes 10 ns
   report.device = names.device;
@@ -65,8 +67,8 @@ void sort_here(K* keys) {
 // Problem and Options takes longer than the sort.
 constexpr std::uint64_t network_records = 16;
 // Sorts in place with the default options, as sort_host() does. value_bytes is 0 without values.
-HostReport sort_few_by_default(KeyType key, std::uint64_t count, void* keys,
-                               unsigned value_bytes = 0, void* values = nullptr);
+SORTIUM_API HostReport sort_few_by_default(KeyType key, std::uint64_t count, void* keys,
+                                           unsigned value_bytes = 0, void* values = nullptr);
 
 }  // namespace detail
 
