@@ -235,7 +235,7 @@ TEST_F(Lines, Usage) {
   for (const char* field : {"0", "-1", "x", "1x", "1.5", "18446744073709551616"})
     refuses(sort + fmt::format("--field={}", field), 2, {"--field", field, "1 or more"});
   refuses(sort + "--field 1 --separator ab", 2, {"--separator 'ab'", "one"});
-  refuses(sort + "--field 1 --separator ''", 2, {"--separator ''", "one"});
+  refuses(sort + "--field 1 --separator ''", 2, {"--separator: its value is empty"});
   refuses(sort + "--field 1 --separator ä", 2, {"--separator", "2 bytes"});
   refuses(sort + "--separator ,", 2, {"--separator", "--field"});
   for (const char* option : {"--field 1", "--numeric", "--unique"})

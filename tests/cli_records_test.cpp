@@ -73,7 +73,7 @@ TEST_F(Cli, KeysThatAreWrong) {
   refuses("sort in.bin -o bad.bin --record 60 --key 'bytes[0:33]'", 2, {"33 bytes", "32"});
   refuses(sort + "f32@0,u16@2", 2, {"f32@0", "u16@2", "overlap"});
   refuses(sort + "f32@0,f32@0:desc", 2, {"f32@0", "twice"});
-  refuses(sort + "''", 2, {"--key is needed"});
+  refuses(sort + "''", 2, {"--key: its value is empty"});
   refuses(sort + "f32@0,", 2, {"''", "is not a field", "bytes[0:10]"});
   for (const char* key : {"f32", "f31@0", "@3", "f32@", "f32@x", "f32@-1", "bytes", "bytes[1]",
                           "bytes[a:b]", "bytes[1:2", "u128"})

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -370,7 +371,7 @@ class SortFile : public testing::Test {
  protected:
   SortFile() { std::filesystem::create_directories(dir_); }
   ~SortFile() override { std::filesystem::remove_all(dir_); }
-  [[nodiscard]] std::string path(const char* name) const { return (dir_ / name).string(); }
+  [[nodiscard]] std::string path(const std::string& name) const { return (dir_ / name).string(); }
   void write(const char* name, const Bytes& bytes) const {
     std::ofstream(path(name), std::ios::binary)
         .write(reinterpret_cast<const char*>(bytes.data()),
@@ -427,6 +428,43 @@ TEST_F(SortFile, Errors) {
     }
   EXPECT_EQ(read("out"), Bytes(3));
   EXPECT_EQ(files(), (std::vector<std::string>{"in", "out"}));
+}
+
+TEST_F(SortFile, ReplacesOnlyRegularFiles) {
+  namespace fs = std::filesystem;
+  write("in", Bytes(4, std::byte{7}));
+  write("one", Bytes(3));
+  fs::create_hard_link(path("one"), path("two"));
+  fs::create_symlink("nowhere", path("link"));
+  fs::create_directory(path("directory"));
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  const auto before = files();
+  const auto refuses = [&](const std::string& out, const char* why) {
+    expect_error([&] { sort_file(path("in"), out, 1, {{.type = KeyType::u8}}); },
+                 ErrorCode::invalid_argument, {out.c_str(), why});
+  };
+  refuses(path("one"), "2 hard links");
+  refuses(path("link"), "a link to a file that does not exist");
+  refuses(path("directory"), "not a regular file");
+  refuses(path("pipe"), "not a regular file");
+  refuses("/dev/null", "not a regular file");
+  write("log", Bytes(3));
+  const int log = ::open(path("log").c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  refuses("/dev/fd/" + std::to_string(log), "an open file");
+  ::close(log);
+  EXPECT_EQ(read("log"), Bytes(3));
+  fs::remove(path("log"));
+  EXPECT_EQ(files(), before);
+
+  // A link to a file is followed, and the file keeps its mode.
+  fs::remove(path("two"));
+  fs::permissions(path("one"), fs::perms(0604));
+  fs::remove(path("link"));
+  fs::create_symlink("one", path("link"));
+  sort_file(path("in"), path("link"), 1, {{.type = KeyType::u8}});
+  EXPECT_TRUE(fs::is_symlink(path("link")));
+  EXPECT_EQ(read("one"), Bytes(4, std::byte{7}));
+  EXPECT_EQ(fs::status(path("one")).permissions(), fs::perms(0604));
 }
 
 // A limit of the size of files stands for a disk that fills up: of a temporary file, or of the

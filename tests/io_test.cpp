@@ -533,6 +533,37 @@ TEST_F(Io, WhatCannotBeReplacedIsRefused) {
   EXPECT_EQ(read("v.bin"), "12");
 }
 
+// Inputs without which the output is useless, or nothing remains of what was asked.
+TEST_F(Io, InputsThatAreStillNeededAreNotReplaced) {
+  write("k.bin", bytes_of(keys));
+  write("s.bin", bytes_of<std::uint32_t>({0, 3}));
+  fs::create_symlink("k.bin", dir_ / "link");
+  const std::string sort = "sort k.bin ";
+  for (const char* how : {"--type u32 --argsort", "--record 4 --key u32@0 --argsort",
+                          "--type u32 --argsort --memory 300M"})
+    for (const char* out : {"k.bin", "./k.bin", "link"})
+      refuses(fmt::format("{}{} -o {}", sort, how, out), 2,
+              {std::string(out) + " would replace k.bin, to whose records the positions refer"});
+  refuses("sort - --type u32 --argsort -o k.bin < k.bin", 2,
+          {"k.bin would replace standard input"});
+  refuses("topk 1 k.bin --type u32 --argsort -o k.bin", 2, {"k.bin would replace k.bin"});
+  refuses(sort + "--type u32 --segments s.bin --offset-bytes 4 -o s.bin", 2,
+          {"s.bin would replace s.bin, which has the offsets"});
+  write("v.bin", "123");
+  refuses(sort + "--type u32 --segments s.bin --offset-bytes 4 -o k.bin --values v.bin "
+                 "--value-bytes 1 -o2 s.bin",
+          2, {"s.bin would replace s.bin, which has the offsets"});
+  EXPECT_EQ(read("k.bin"), bytes_of(keys));
+
+  ASSERT_EQ(run("gen 10 -o r.bin --quiet").code, 0);
+  const std::string records = read("r.bin");
+  refuses("check r.bin --records --summary ./r.bin", 2,
+          {"./r.bin would replace r.bin, which is checked"});
+  EXPECT_EQ(read("r.bin"), records);
+  EXPECT_EQ(run("check r.bin --records --quiet --summary sums").code, 1);
+  refuses("check --summaries sums --summary sums", 2, {"sums would replace sums"});
+}
+
 TEST_F(Io, StaleTemporariesAreRemoved) {
   write("k.txt", "2\n1\n");
   write(".sortium-1-2f.tmp", "stale");

@@ -1,6 +1,7 @@
 // The program `sortium` as a whole: errors of usage, outputs that cannot be written, progress.
 #include <poll.h>
 #include <pty.h>
+#include <sys/stat.h>
 
 #include "cli.hpp"
 
@@ -30,6 +31,42 @@ TEST_F(Program, UnknownArgumentsAreListedInTheirOrder) {
   refuses("frobnicate --zig", 2, {"frobnicate --zig", "'sortium --help'"});
 }
 
+// What an unset variable of a shell leaves must not change what is done.
+TEST_F(Program, EmptyAndMissingValuesAreRefused) {
+  const std::string sort = "sort k.bin --type u32 -o o.bin ";
+  refuses(sort + "--segments ''", 2, {"--segments: its value is empty", "'sortium sort --help'"});
+  refuses(sort + "--values '' -o2 ''", 2, {": its value is empty"});
+  refuses(sort + "--bits ''", 2, {"--bits: its value is empty"});
+  refuses("sort '' --type u32 -o o.bin", 2, {"IN: its value is empty"});
+  refuses("sort k.bin --type u32 -o ''", 2, {"--output: its value is empty"});
+  refuses("check ''", 2, {"its value is empty"});
+  refuses("sort k.bin --type u32 -o --quiet", 2, {"--output: its value is missing before --quiet"});
+  refuses("sort k.bin --type u32 -o o.bin --values -o2 x", 2,
+          {"--values: its value is missing before --output2"});
+  // A file may have such a name.
+  ASSERT_EQ(run("sort k.bin --type u32 -o ./--quiet").code, 0);
+  EXPECT_TRUE(exists("--quiet"));
+}
+
+// A program that runs with the rights of another user.
+TEST_F(Program, ObeysNoVariablesOfAUserWithFewerRights) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can make such a program";
+  std::error_code error;
+  fs::copy_file(SORTIUM_CLI, dir_ / "privileged", error);
+  ASSERT_FALSE(error) << error.message();
+  ASSERT_EQ(::chown((dir_ / "privileged").c_str(), 1234, 1234), 0);
+  ASSERT_EQ(::chmod((dir_ / "privileged").c_str(), 04755), 0);
+  ASSERT_EQ(::chmod(dir_.c_str(), 0755), 0);
+  write("many.bin", bytes_of(random_keys(1000)));
+  ASSERT_EQ(::chmod((dir_ / "many.bin").c_str(), 0644), 0);
+  const std::string sort = " sort many.bin --type u32 --quiet -o - > o.bin";
+  ASSERT_EQ(shell("SORTIUM_DEVICE=nonsense $S" + sort).code, 2);
+  const Result r = shell("SORTIUM_DEVICE=nonsense ./privileged" + sort);
+  if (r.err.find("shared librar") != std::string::npos || r.code == 126)
+    GTEST_SKIP() << "another user cannot run the program here: " << r.err;
+  EXPECT_EQ(r.code, 0) << r.err;
+}
+
 TEST_F(Program, DeviceNamesMustHaveALetter) {
   refuses("sort k.bin --type u32 -o o.bin --device ' '", 2, {"device"});
 }
@@ -42,6 +79,22 @@ TEST_F(Program, OutOfHostMemoryNamesTheSize) {
   const Result r = shell("ulimit -v 2000000; $S check k.bin --type u32");
   EXPECT_EQ(r.code, 3);
   EXPECT_EQ(r.err, "sortium: out of host memory: 64 GiB are needed\n");
+  // Whatever fails to be allocated, the message has a size.
+  unsigned failed = 0;
+  for (const char* command :
+       {"gen 1000000 -o o.bin --quiet", "sort k.bin --lines -o o.bin --quiet",
+        "check k.bin --records", "sort k.bin --type u32 --memory 100M --device cpu:0 -o o.bin"})
+    for (const int kilobytes : {20000, 30000, 40000, 50000}) {
+      fs::resize_file(dir_ / "k.bin", 12'000'000);
+      const Result limited = shell(fmt::format("ulimit -v {}; $S {}", kilobytes, command));
+      if (limited.err.find("memory") == std::string::npos) continue;
+      ++failed;
+      EXPECT_EQ(limited.code, 3) << limited.err;
+      EXPECT_TRUE(limited.err.find("iB") != std::string::npos ||
+                  limited.err.find(" bytes") != std::string::npos)
+          << command << ": " << limited.err;
+    }
+  EXPECT_GT(failed, 0u);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -103,7 +156,8 @@ TEST_F(Program, SaysThatStandardOutputIsFull) {
   for (const char* arguments : {"algorithms", "--help"}) {
     const Result r = shell(fmt::format("$S {} > /dev/full", arguments));
     EXPECT_EQ(r.code, 3) << arguments;
-    EXPECT_NE(r.err.find("No space left"), std::string::npos) << arguments << ": " << r.err;
+    EXPECT_EQ(r.err, "sortium: cannot write standard output: No space left on device\n")
+        << arguments;
   }
 }
 

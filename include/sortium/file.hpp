@@ -77,7 +77,9 @@ SORTIUM_API FileReport sort_stream(const std::vector<StreamColumn>& columns,
 
 // Sorts a file of records of 1 to 256 bytes. `out` may be `in`. The output appears whole or not at
 // all: it is written under a temporary name beside `out`, and renamed when it is complete and on
-// the disk. Throws as sort_stream() does, and std::system_error naming the file.
+// the disk. A file that is replaced keeps its mode. Throws as sort_stream() does, and
+// std::system_error naming the file. Throws Error(invalid_argument) if `out` is not a regular file,
+// has several hard links, or is a link to nothing.
 SORTIUM_API FileReport sort_file(const std::string& in, const std::string& out,
                                  unsigned record_bytes, const std::vector<Field>& key,
                                  const FileOptions& options = {});

@@ -1,10 +1,12 @@
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <sortium/file.hpp>
@@ -16,6 +18,8 @@
 
 namespace sortium {
 
+namespace fs = std::filesystem;
+
 namespace {
 
 [[noreturn]] void fail(const char* what, const std::string& file, int error = errno) {
@@ -23,7 +27,7 @@ namespace {
 }
 
 std::string directory_of(const std::string& file) {
-  const auto parent = std::filesystem::path(file).parent_path();
+  const auto parent = fs::path(file).parent_path();
   return parent.empty() ? "." : parent.string();
 }
 
@@ -62,15 +66,44 @@ class InputFile {
   mode_t mode_ = 0;
 };
 
+[[noreturn]] void refuse(const std::string& out, const std::string& why) {
+  throw Error(ErrorCode::invalid_argument, fmt::format("out is {}: {}", out, why));
+}
+
+// Throws Error(invalid_argument) if `out` is a name of an open file, such as /dev/stdout: rename()
+// would replace a file that its owner still writes.
+void check_is_name(const std::string& out) {
+  std::error_code error;
+  for (fs::path at = fs::absolute(out, error); !error;
+       at = at.parent_path() / fs::read_symlink(at, error))  // fails for what is no link
+    if (fs::weakly_canonical(at.parent_path(), error).string().starts_with("/proc/"))
+      refuse(out, "it is an open file; sort_stream() can write to it");
+}
+
+// Throws Error(invalid_argument) if rename() would destroy more than the content of the file.
+void check_replaceable(const std::string& out, const struct stat& old) {
+  if (S_ISLNK(old.st_mode)) refuse(out, "it is a link to a file that does not exist");
+  if (!S_ISREG(old.st_mode)) refuse(out, "it is not a regular file; sort_stream() can write to it");
+  if (old.st_nlink > 1)
+    refuse(out, fmt::format("it has {} hard links, and the others would keep the old content",
+                            old.st_nlink));
+}
+
 // A file that appears under its name when it is complete.
 class OutputFile {
  public:
+  // `mode` is for a file that does not exist yet.
   OutputFile(const std::string& name, mode_t mode)
-      : name_(std::filesystem::weakly_canonical(name).string()),
-        temporary_(name_ + ".sortium-XXXXXX") {
-    fd_ = ::mkostemp(temporary_.data(), O_CLOEXEC);
-    if (fd_ < 0) fail("write", name);
-    (void)::fchmod(fd_, mode);
+      : name_(fs::weakly_canonical(name).string()) {
+    check_is_name(name);
+    struct stat old {};
+    if (::lstat(name_.c_str(), &old) == 0) {
+      check_replaceable(name, old);
+      if (::access(name_.c_str(), W_OK) != 0) fail("write", name);
+      mode = old.st_mode & 07777;
+    }
+    while (!create(mode)) {
+    }
   }
   ~OutputFile() {
     ::close(fd_);
@@ -84,7 +117,7 @@ class OutputFile {
     while (bytes > 0) {
       const ssize_t n = ::write(fd_, from, bytes);
       if (n < 0 && errno == EINTR) continue;
-      if (n < 0) fail("write", name_);
+      if (n <= 0) fail("write", name_, n == 0 ? ENOSPC : errno);
       from += n;
       bytes -= static_cast<std::uint64_t>(n);
     }
@@ -99,13 +132,30 @@ class OutputFile {
   }
 
  private:
+  // Creates the temporary file. Its name is one that the program `sortium` recognises: it removes
+  // the file of a process that has died, which no longer holds the lock. Returns false if that
+  // happened before the file was locked, or if there is a file of this name.
+  bool create(mode_t mode) {
+    const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
+    temporary_ = fmt::format("{}/.sortium-{}-{:x}.tmp", directory_of(name_), ::getpid(), now);
+    fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd_ < 0 && errno != EEXIST) fail("write", name_);
+    if (fd_ < 0) return false;
+    (void)::flock(fd_, LOCK_EX | LOCK_NB);
+    (void)::fchmod(fd_, mode);
+    struct stat file {};
+    if (::fstat(fd_, &file) == 0 && file.st_nlink != 0) return true;
+    ::close(fd_);
+    return false;
+  }
+
   std::string name_, temporary_;
   int fd_ = -1;
 };
 
 std::vector<std::string> temporary_directories(const FileOptions& options) {
   if (!options.temporary_directories.empty()) return options.temporary_directories;
-  return {std::filesystem::temp_directory_path().string()};
+  return {fs::temp_directory_path().string()};
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ namespace {
 // Memory for a text, which grows without a copy.
 class TextMemory {
  public:
-  // Throws std::bad_alloc.
+  // Throws Error(out_of_memory).
   explicit TextMemory(std::uint64_t bytes) {
     set(::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), bytes);
   }
@@ -31,7 +31,9 @@ class TextMemory {
 
  private:
   void set(void* at, std::uint64_t bytes) {
-    if (at == MAP_FAILED) throw std::bad_alloc();
+    if (at == MAP_FAILED)
+      throw Error(ErrorCode::out_of_memory,
+                  fmt::format("the host has no memory left for a text of {} bytes", bytes));
     data_ = static_cast<char*>(at);
     size_ = bytes;
     (void)::madvise(at, bytes, MADV_HUGEPAGE);  // a refusal does no harm
@@ -45,10 +47,11 @@ class TextMemory {
 constexpr std::uint64_t extra_bytes = 1 + files::ByteKeys::readable;
 
 // Reads the whole text into `memory`. Returns its length, with the newline of the last line.
-std::uint64_t read_text(const LineReader& read, const LineOptions& o, TextMemory& memory) {
+std::uint64_t read_text(const LineReader& read, std::uint64_t expected_bytes, const LineOptions& o,
+                        TextMemory& memory) {
   constexpr std::uint64_t step = std::uint64_t{64} << 20;  // several threads read it
   OutputPages pages;
-  if (o.expected_bytes != 0) pages.add(memory.data(), o.expected_bytes);
+  if (expected_bytes != 0) pages.add(memory.data(), expected_bytes);
   pages.start();
   std::uint64_t size = 0;
   for (bool ended = false; !ended;) {
@@ -72,30 +75,32 @@ std::uint64_t read_text(const LineReader& read, const LineOptions& o, TextMemory
 
 }  // namespace
 
-LineReport sort_lines(const LineReader& read, const LineWriter& write,
-                      const LineOptions& options) try {
+LineReport sort_lines(const LineReader& read, const LineWriter& write, const LineOptions& options) {
   if (distributed::is_device_list(options.device))
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("device {}: lines are sorted on one device", options.device));
+  std::uint64_t size = std::min(options.expected_bytes, files::LineText::max_bytes);
   LineReport report;
   Stopwatch watch;
-  // One byte more than is expected, so that the end shows in the same step.
-  TextMemory memory(std::max<std::uint64_t>(options.expected_bytes + 1, 1 << 16) + extra_bytes);
-  const std::uint64_t size = read_text(read, options, memory);
-  report.read_seconds = watch.lap();
+  try {
+    // One byte more than is expected, so that the end shows in the same step.
+    TextMemory memory(std::max<std::uint64_t>(size + 1, 1 << 16) + extra_bytes);
+    size = read_text(read, size, options, memory);
+    report.read_seconds = watch.lap();
 
-  const files::SortedLines lines({memory.data(), size}, options);
-  report.lines = lines.count();
-  report.device = lines.report().device;
-  report.algorithm = lines.report().algorithm;
-  report.parameters = lines.report().parameters;
-  report.sort_seconds = watch.lap();
+    const files::SortedLines lines({memory.data(), size}, options);
+    report.lines = lines.count();
+    report.device = lines.report().device;
+    report.algorithm = lines.report().algorithm;
+    report.parameters = lines.report().parameters;
+    report.sort_seconds = watch.lap();
 
-  report.written_lines = lines.write(write);
-  report.write_seconds = watch.lap();
-  return report;
-} catch (const std::bad_alloc&) {
-  throw_out_of_memory("sort_lines", options.expected_bytes);
+    report.written_lines = lines.write(write);
+    report.write_seconds = watch.lap();
+    return report;
+  } catch (const std::bad_alloc&) {
+    throw_out_of_memory("sort_lines", size);
+  }
 }
 
 }  // namespace sortium

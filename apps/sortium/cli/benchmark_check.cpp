@@ -132,6 +132,8 @@ int check_benchmark(const CheckOptions& o, Progress& progress) {
   remove_temporaries_on_signals();
   std::optional<Output> out;  // opened first, so that an error shows before the check
   if (!o.summary.empty()) out.emplace(o.summary);
+  for (const auto& file : o.files)
+    if (out) out->spare(file, "which is checked");
 
   const RecordSummary summary =
       o.summaries ? join_summaries(o.files) : summarize_file(o.files[0], progress);

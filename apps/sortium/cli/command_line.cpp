@@ -41,6 +41,18 @@ std::string unexpected_arguments(const CLI::App& cli) {
                                         given.empty() ? "commands" : "options"));
 }
 
+// Refuses values that a forgotten or an unset variable of a shell leaves: empty ones, and the name of
+// the next option. `sort k.bin -o $OUT --quiet` would otherwise write a file called --quiet.
+void check_values(const CLI::App& cli) {
+  for (const auto* command : cli.get_subcommands())
+    for (const auto* option : command->get_options())
+      for (const auto& value : option->results()) {
+        if (value.empty()) refuse(cli, fmt::format("{}: its value is empty", option->get_name()));
+        if (value.starts_with("--") && command->get_option_no_throw(value) != nullptr)
+          refuse(cli, fmt::format("{}: its value is missing before {}", option->get_name(), value));
+      }
+}
+
 }  // namespace
 
 void describe_program(CLI::App& cli, Action& action) {
@@ -61,7 +73,9 @@ Action parse_command_line(std::vector<std::string> arguments) {
   std::ranges::reverse(arguments);                      // as App::parse() expects them
   try {
     cli.parse(std::move(arguments));
+    check_values(cli);
   } catch (const CLI::ExtrasError&) {
+    check_values(cli);
     refuse(cli, unexpected_arguments(cli));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() != 0) refuse(cli, error.what());

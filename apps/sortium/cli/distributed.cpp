@@ -227,9 +227,11 @@ class DistributedSort {
     (void)Input(o_.in);
     outputs_.push_back(std::make_unique<Output>(o_.out));
     if (!o_.values_out.empty()) outputs_.push_back(std::make_unique<Output>(o_.values_out));
-    for (const auto& output : outputs_)
+    for (const auto& output : outputs_) {
       if (output->temporary().empty())
         refuse(fmt::format("--distributed writes regular files, and {} is none", output->name()));
+      spare_inputs(o_, *output);
+    }
     if (outputs_.size() == 2 && outputs_[0]->same_file(*outputs_[1]))
       refuse(fmt::format("-o {} and -o2 {} are the same file", o_.out, o_.values_out));
   }

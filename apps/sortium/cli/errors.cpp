@@ -1,7 +1,12 @@
 #include "cli/errors.hpp"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
+#include <fstream>
 #include <new>
 #include <system_error>
 
@@ -31,6 +36,18 @@ int end_by_sigpipe() {
 
 }  // namespace
 
+std::string out_of_memory_message() {
+  std::uint64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  std::string out =
+      fmt::format("out of host memory: this process uses {} of addresses", human_bytes(pages * page));
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+    out += fmt::format(", and its limit is {} (ulimit -v)", human_bytes(limit.rlim_cur));
+  return out;
+}
+
 void print_warnings() {
   for (const auto& warning : sortium::warnings()) print_message("warning: " + warning);
 }
@@ -49,9 +66,12 @@ int report_current_exception() {
     return is_runtime(error.code()) ? exit_runtime : exit_usage;
   } catch (const std::system_error& error) {  // fmt::print() to standard output
     if (error.code() == std::errc::broken_pipe) return end_by_sigpipe();
-    return complain(exit_runtime, error.what());
+    const bool is_output = std::ferror(stdout) != 0;
+    return complain(exit_runtime, is_output ? fmt::format("cannot write standard output: {}",
+                                                          error.code().message())
+                                            : error.what());
   } catch (const std::bad_alloc&) {
-    return complain(exit_runtime, "out of host memory");
+    return complain(exit_runtime, out_of_memory_message());
   } catch (const std::exception& error) {
     return complain(exit_runtime, error.what());
   }

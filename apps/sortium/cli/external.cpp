@@ -203,6 +203,7 @@ class ExternalSort {
     positions_.descr = descr_of(positions_.type);
     positions_.width = o_.index_bytes;
     out_.emplace(o_.out, o_.text, "-", positions_);
+    spare_inputs(o_, out_->output());
     columns_.push_back({o_.index_bytes, {}, writing(*out_)});
   }
 

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "cli/errors.hpp"
 #include "io/printable.hpp"
 
 namespace app {
@@ -44,7 +45,7 @@ Outcome run(const std::function<void()>& work) {
                           error.code() == sortium::ErrorCode::not_found;
     return outcome_of(is_usage ? exit_usage : exit_runtime, error.what());
   } catch (const std::bad_alloc&) {
-    return outcome_of(exit_runtime, "out of host memory");
+    return outcome_of(exit_runtime, out_of_memory_message());
   } catch (const std::exception& error) {
     return outcome_of(exit_runtime, error.what());
   }

@@ -47,6 +47,7 @@ class RecordSort {
 
   void run() {
     Stopwatch watch;
+    spare_inputs(o_, out_);
     file_ = read_record_file(o_.in, o_, progress_);
     set_problem();
     make_result();

@@ -170,8 +170,10 @@ class FileSort {
   // Called first, so that an error shows before a long sort.
   void open_outputs() {
     out_.emplace(o_.out);
+    spare_inputs(o_, *out_);
     if (o_.values_out.empty()) return;
     out2_.emplace(o_.values_out);
+    spare_inputs(o_, *out2_);
     if (out2_->same_file(*out_))
       refuse(fmt::format("-o {} and -o2 {} are the same file", o_.out, o_.values_out));
   }
@@ -487,6 +489,12 @@ void check_sort_usage(const SortOptions& options) {
     check_record_usage(options);
   else
     check_key_usage(options);
+}
+
+void spare_inputs(const SortOptions& options, const Output& output) {
+  if (options.argsort) output.spare(options.in, "to whose records the positions refer");
+  if (!options.segments.empty())
+    output.spare(options.segments, "which has the offsets of the segments");
 }
 
 std::string times(const HostReport& r, std::uint64_t count, double reading, double writing) {

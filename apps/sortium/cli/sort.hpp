@@ -9,6 +9,8 @@ struct HostReport;
 
 namespace app {
 
+class Output;
+
 struct SortOptions : KeyOptions {
   std::string in, out;
   std::string values, values_out;
@@ -32,6 +34,10 @@ struct SortOptions : KeyOptions {
 
 // Checks the options of `sortium sort` and `sortium topk`. Throws Failure.
 void check_sort_usage(const SortOptions& options);
+
+// Throws Failure if an output replaces a file without which it is useless: the records to which
+// positions refer, or the offsets of the segments.
+void spare_inputs(const SortOptions& options, const Output& output);
 
 // Returns the part of a summary that states how long each step took, and the rate.
 [[nodiscard]] std::string times(const sortium::HostReport& report, std::uint64_t count,

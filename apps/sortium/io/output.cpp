@@ -380,6 +380,16 @@ void OutputPart::sync() {
   if (::fsync(fd_) != 0) fail_to("write", name_);
 }
 
+void Output::spare(const std::string& input, const char* why) const {
+  struct stat from {
+  }, to{};
+  if (is_temporary() && ::stat(target_.c_str(), &to) == 0 &&
+      (input == "-" ? ::fstat(STDIN_FILENO, &from) : ::stat(input.c_str(), &from)) == 0 &&
+      from.st_dev == to.st_dev && from.st_ino == to.st_ino)
+    throw Failure(exit_usage, fmt::format("{} would replace {}, {}; write to another file", name(),
+                                          input == "-" ? "standard input" : printable(input), why));
+}
+
 bool Output::same_file(const Output& other) const {
   if (name_ == other.name_ || (!target_.empty() && target_ == other.target_)) return true;
   // An open descriptor may lead to the file that the other one replaces.

@@ -56,6 +56,8 @@ class Output final : public Sink {
   [[nodiscard]] const std::filesystem::path& temporary() const { return temporary_; }
   // Returns true if both write the same file.
   [[nodiscard]] bool same_file(const Output& other) const;
+  // Throws Failure with `why` if this output replaces the file `input` (or "-"), which must stay.
+  void spare(const std::string& input, const char* why) const;
 
  private:
   [[noreturn]] void fail(const char* what) const;

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -316,8 +318,9 @@ json parse(const std::string& path) {
   };
   std::ifstream in(path, std::ios::binary);
   std::ostringstream text;
-  if (in) text << in.rdbuf();
-  if (!in || !text) throw Failure(exit_usage, fmt::format("cannot read {}", path));
+  if (in && in.peek() != std::ifstream::traits_type::eof()) text << in.rdbuf();
+  if (in.bad() || !text || !in.is_open())
+    throw Failure(exit_usage, fmt::format("cannot read {}: {}", path, std::strerror(errno)));
   try {
     return json::parse(text.str(), check_depth);
   } catch (const json::exception& error) {
