@@ -623,6 +623,8 @@ class Pair : public Io, public testing::WithParamInterface<const char*> {
         "-o2 {0}",
         values_file());
   }
+  // Kills the sort at each of its steps, and looks at what the next run makes of it.
+  void kill_at_each_step() const;
   // Runs the sort; tests/fail_at.c executes `plan`.
   [[nodiscard]] Result sort_failing(const std::string& plan) const {
     return shell(fmt::format("ASAN_OPTIONS=verify_asan_link_order=0 FAIL_AT={} LD_PRELOAD={} {}",
@@ -649,7 +651,7 @@ INSTANTIATE_TEST_SUITE_P(Values, Pair, testing::Values("v.bin", "sub/v.bin"), []
   return std::string(of.param).starts_with("sub") ? "Elsewhere" : "Beside";
 });
 
-TEST_P(Pair, AKillAtAnyStepLeavesBothOldOrBothNew) {
+void Pair::kill_at_each_step() const {
   // Whichever of the two files the next run reads. SIGTERM removes what is not committed.
   for (const auto& [file, how] : std::vector<std::pair<std::string, std::string>>{
            {"k.bin", "kill"}, {values_file(), "kill"}, {"k.bin", "term"}}) {
@@ -676,6 +678,54 @@ TEST_P(Pair, AKillAtAnyStepLeavesBothOldOrBothNew) {
     EXPECT_TRUE(is_new());
     EXPECT_EQ(leftovers(), std::vector<std::string>{});
   }
+}
+
+TEST_P(Pair, AKillAtAnyStepLeavesBothOldOrBothNew) { kill_at_each_step(); }
+
+TEST_P(Pair, SoWithFilesOfAnotherUser) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can keep another user as owner";
+  restore();
+  constexpr uid_t user = 1234;
+  for (const auto& file : {std::string("k.bin"), values_file()})
+    ASSERT_EQ(::chown((dir_ / file).c_str(), user, user), 0);
+  kill_at_each_step();
+  for (const auto& file : {std::string("k.bin"), values_file()}) {
+    struct stat status {};
+    ASSERT_EQ(::stat((dir_ / file).c_str(), &status), 0);
+    EXPECT_EQ(status.st_uid, user) << file;
+  }
+}
+
+// One run waits for its keys while another one replaces both files.
+TEST_P(Pair, RunsAtTheSameTimeDoNotMix) {
+  for (const auto& changed : {std::string("k.bin"), values_file()}) {
+    restore();
+    const Result r = shell(fmt::format(
+        "mkfifo pipe; {{ $S sort - --type u32 --algorithm std::sort --quiet -o k.bin --values {0} "
+        "--value-bytes 4 -o2 {0} < pipe; echo $? > io/code; }} & exec 3> pipe; "
+        "while [ $(find . -name '.sortium-*.tmp' | wc -l) -lt 2 ]; do sleep 0.01; done; {1}; "
+        "cat keys >&3; exec 3>&-; wait; rm pipe",
+        values_file(),
+        changed == "k.bin" ? fmt::format("cp k.bin keys; {} --descending", sort())
+                           : fmt::format("cp k.bin keys; touch {}", changed)));
+    EXPECT_EQ(read("io/code"), "3\n") << r.err;
+    EXPECT_NE(r.err.find("another process has changed"), std::string::npos) << r.err;
+    EXPECT_NE(r.err.find(changed + " since"), std::string::npos) << r.err;
+    EXPECT_EQ(leftovers(), std::vector<std::string>{});
+    const auto final_keys = numbers_of<std::uint32_t>(read("k.bin"));
+    const auto values = numbers_of<std::uint32_t>(read(values_file()));
+    ASSERT_EQ(final_keys.size(), count);
+    for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(values[i], ~final_keys[i]) << i;
+    EXPECT_EQ(std::ranges::is_sorted(final_keys, std::greater<>()), changed == "k.bin");
+  }
+}
+
+// A parent's lock of the directory must not stop the run for ever.
+TEST_P(Pair, ALockedDirectoryIsNoObstacle) {
+  restore();
+  const Result r = shell(fmt::format("S=$S flock . sh -c \"{}\"", sort()));
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_TRUE(is_new());
 }
 
 TEST_P(Pair, ASignalJustAfterTheCreationOfAFileLeavesNothing) {

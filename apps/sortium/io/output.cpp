@@ -212,6 +212,7 @@ Output::Output(const std::string& path) : name_(path) {
     return;
   }
   if (exists) check_replaceable(old);
+  before_ = state_of(target_);
   create(exists ? &old : nullptr);
 }
 
@@ -262,6 +263,11 @@ void Output::create(const struct stat* old) {
   fd_ = fd;
   try {
     if (old != nullptr) keep_attributes(*old);
+    // Another user becomes the owner at the end. Until then the file is this user's, whose next run
+    // removes it if this one dies.
+    if (old != nullptr && old->st_uid != ::geteuid() &&
+        ::fchown(fd_, ::geteuid(), static_cast<gid_t>(-1)) != 0)
+      fail("write");
   } catch (...) {
     ::close(fd_);
     ::unlink(temporary_.c_str());
@@ -324,7 +330,7 @@ void Output::sync() const {
 
 void Output::publish() {
   sync();
-  if (is_temporary()) replace({temporary_, target_});
+  if (is_temporary()) replace({temporary_, target_, before_});
   release();
   if (::close(std::exchange(fd_, -1)) != 0) fail("write");
 }
@@ -347,7 +353,8 @@ void Output::publish(Output& first, Output& second) {
     second.release();
   };
   try {
-    replace_both({first.temporary_, first.target_}, {second.temporary_, second.target_}, committed);
+    replace_both({first.temporary_, first.target_, first.before_},
+                 {second.temporary_, second.target_, second.before_}, committed);
   } catch (...) {
     if (committed) release_both();
     throw;

@@ -74,6 +74,7 @@ class Output final : public Sink {
   std::string name_;              // as the user gave it
   std::filesystem::path target_;  // links followed; empty: an open descriptor
   std::filesystem::path temporary_;
+  std::string before_;  // the state of the file that is replaced
   int fd_ = -1;
   int slot_ = -1;       // of the temporary file in the list of the signal handler
   BlockWriter writer_;  // of the temporary file

@@ -13,10 +13,12 @@
 #include <chrono>
 #include <cstdint>
 #include <cstring>
+#include <list>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -86,6 +88,33 @@ bool is_private(const struct stat& file) {
   return S_ISREG(file.st_mode) && file.st_uid == ::geteuid() && file.st_nlink == 1;
 }
 
+// Returns true if a file has the owner of `target`, as after give_owner().
+bool is_owned_alike(const struct stat& file, const fs::path& target) {
+  struct stat old {};
+  return S_ISREG(file.st_mode) && file.st_nlink == 1 && ::lstat(target.c_str(), &old) == 0 &&
+         old.st_uid == file.st_uid;
+}
+
+// Gives a temporary file the owner of its target, and the mode again, of which the system removes
+// bits then. Returns false, and errno says why, if that fails.
+bool give_owner(const fs::path& temporary, const fs::path& target) {
+  struct stat old {
+  }, now{};
+  if (::lstat(target.c_str(), &old) != 0 || old.st_uid == ::geteuid()) return true;
+  const Descriptor file(
+      ::open(temporary.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+  if (!file.is_open() || ::fstat(file.get(), &now) != 0) return false;
+  if (now.st_uid == old.st_uid) return true;
+  errno = EPERM;  // somebody has put another file in its place
+  return is_private(now) && ::fchown(file.get(), old.st_uid, static_cast<gid_t>(-1)) == 0 &&
+         ::fchmod(file.get(), old.st_mode & 07777) == 0;
+}
+
+// Renames a temporary file to its target. Returns false, and errno says why, if that fails.
+bool rename_to_target(const fs::path& temporary, const fs::path& target) {
+  return give_owner(temporary, target) && ::rename(temporary.c_str(), target.c_str()) == 0;
+}
+
 // Returns true if `path` still leads to the open file.
 bool is_there(const fs::path& path, int fd) {
   struct stat named {
@@ -114,14 +143,6 @@ struct Record {
   std::string device;  // of the directory of the first step
   std::array<Step, 2> steps;
 };
-
-// Returns the state of a file, to detect whether it has changed: "absent", or its inode, size and
-// time of change.
-std::string state_of(const fs::path& path) {
-  struct stat s {};
-  if (::lstat(path.c_str(), &s) != 0) return "absent";
-  return fmt::format("{} {} {}.{:09}", s.st_ino, s.st_size, s.st_mtim.tv_sec, s.st_mtim.tv_nsec);
-}
 
 std::string device_of(const fs::path& directory) {
   struct stat s {};
@@ -209,11 +230,12 @@ Obstacle finish(const Step& step, const fs::path& record) {
   const fs::path temporary = directory / step.temporary, target = directory / step.name;
   struct stat status {};
   if (::lstat(temporary.c_str(), &status) != 0) return {};
-  if (!is_private(status)) return fmt::format("{} is not this user's own", temporary.string());
+  if (!is_private(status) && !is_owned_alike(status, target))
+    return fmt::format("{} is not this user's own", temporary.string());
   if (state_of(target) != step.before)
     return fmt::format("{} has been changed since; rename {} to it, or remove {} and {}",
                        target.string(), temporary.string(), temporary.string(), record.string());
-  if (::rename(temporary.c_str(), target.c_str()) != 0)
+  if (!rename_to_target(temporary, target))
     return fmt::format("cannot rename {} to {}: {}", temporary.string(), target.string(),
                        std::strerror(errno));
   sync_directory(directory);
@@ -272,7 +294,52 @@ bool concerns(const Record& record, const fs::path& path, const fs::path& file) 
       record.steps, [&](const Step& step) { return directory_of(step, path) / step.name == file; });
 }
 
+// Keeps other runs from replacing two files in the same directories while it exists.
+class DirectoryLocks {
+ public:
+  explicit DirectoryLocks(const std::set<fs::path>& directories) {
+    for (int attempt = 0; attempt < most_attempts && !lock(directories); ++attempt)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+
+ private:
+  // Others hold such a lock for milliseconds. One that is held for longer is that of a parent, as
+  // in `flock . sortium sort ...`, which would never end.
+  static constexpr int most_attempts = 100;
+
+  bool lock(const std::set<fs::path>& directories) {
+    locked_.clear();
+    for (const auto& directory : directories) {
+      Descriptor file(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+      if (file.is_open() && ::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        locked_.clear();
+        return false;
+      }
+      locked_.push_back(std::move(file));
+    }
+    return true;
+  }
+
+  std::list<Descriptor> locked_;
+};
+
+// Throws Failure if another process has changed a target since the run began.
+void check_unchanged(const Replacement& first, const Replacement& second) {
+  for (const auto& [one, other] : {std::pair(&first, &second), std::pair(&second, &first)})
+    if (state_of(one->target) != one->before)
+      throw Failure(exit_runtime,
+                    fmt::format("another process has changed {} since this run began; neither it "
+                                "nor {} is replaced",
+                                printable(one->target.string()), printable(other->target.string())));
+}
+
 }  // namespace
+
+std::string state_of(const fs::path& path) {
+  struct stat s {};
+  if (::lstat(path.c_str(), &s) != 0) return "absent";
+  return fmt::format("{} {} {}.{:09}", s.st_ino, s.st_size, s.st_mtim.tv_sec, s.st_mtim.tv_nsec);
+}
 
 TemporaryFile create_temporary(const fs::path& target, mode_t mode,
                                const std::function<void(const fs::path&)>& announce) {
@@ -290,15 +357,14 @@ TemporaryFile create_temporary(const fs::path& target, mode_t mode,
 }
 
 void replace(const Replacement& one) {
-  if (::rename(one.temporary.c_str(), one.target.c_str()) != 0) fail("write", one.target);
+  if (!rename_to_target(one.temporary, one.target)) fail("write", one.target);
   sync_directory(one.target.parent_path());
 }
 
 void replace_both(const Replacement& first, const Replacement& second, bool& committed) {
   committed = false;
   const auto step = [](const Replacement& r, const fs::path& directory) {
-    return Step{directory, r.temporary.filename().string(), r.target.filename().string(),
-                state_of(r.target)};
+    return Step{directory, r.temporary.filename().string(), r.target.filename().string(), r.before};
   };
   const fs::path here = first.target.parent_path(), there = second.target.parent_path();
   const bool apart = here != there;
@@ -317,15 +383,17 @@ void replace_both(const Replacement& first, const Replacement& second, bool& com
     throw;
   }
 
-  if (::rename(first.temporary.c_str(), first.target.c_str()) != 0) {
-    const int error = errno;
+  try {
+    const DirectoryLocks locks({here, there});
+    check_unchanged(first, second);
+    if (!rename_to_target(first.temporary, first.target)) fail("write", first.target);
+  } catch (const Failure&) {
     ::unlink((here / name).c_str());
     remove_copy();
-    errno = error;
-    fail("write", first.target);
+    throw;
   }
   committed = true;
-  if (::rename(second.temporary.c_str(), second.target.c_str()) != 0)
+  if (!rename_to_target(second.temporary, second.target))
     throw Failure(
         exit_runtime,
         fmt::format("cannot write {}: {}. {} has been replaced; the next run that reads or "

@@ -13,13 +13,19 @@
 
 #include <filesystem>
 #include <functional>
+#include <string>
 
 namespace app {
 
 // A temporary file and the file that it replaces, in one directory.
 struct Replacement {
   std::filesystem::path temporary, target;
+  std::string before;  // state_of(target) when the run began
 };
+
+// Returns the state of a file, to detect whether it has changed: "absent", or its inode, size and
+// time of change.
+[[nodiscard]] std::string state_of(const std::filesystem::path& path);
 
 struct TemporaryFile {
   std::filesystem::path path;
@@ -36,8 +42,9 @@ struct TemporaryFile {
 // Renames the temporary file. Throws Failure, and changes nothing, if that fails.
 void replace(const Replacement& one);
 
-// Renames both temporary files, whose contents must be on the disk. Throws Failure if that fails.
-// With `committed` false, nothing was replaced, and the caller must remove the temporary files.
+// Renames both temporary files, whose contents must be on the disk. Throws Failure if that fails,
+// or if another process has changed one of the targets since the run began: two runs at once must
+// not leave the keys of one with the values of the other. With `committed` false, nothing was replaced, and the caller must remove the temporary files.
 // With `committed` true, the first file was replaced, and the next run replaces the second.
 void replace_both(const Replacement& first, const Replacement& second, bool& committed);
 
