@@ -315,6 +315,7 @@ class ExternalKills : public External {
     int killed = 0;
     for (int i = 0; i < kills; ++i) {
       if (read("k") != data) write("k", data);
+      const auto left = files();  // perhaps with a temporary file of one that was killed
       const int null = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
       Waiting program(dir_,
                       {"sort", "k", "--type", "u64", "-o", "k", "--device", "cpu:0", "--memory",
@@ -331,7 +332,7 @@ class ExternalKills : public External {
       const std::string now = read("k");
       EXPECT_TRUE(now == data || now == sorted) << "kill " << i << " with " << number;
       if (died && number != SIGKILL) {
-        EXPECT_EQ(files(), (std::vector<std::string>{"io", "k", "sorted"})) << number;
+        EXPECT_TRUE(std::ranges::includes(left, files())) << number;
       }
     }
     EXPECT_EQ(run("sort k --type u64 -o k" + little()).code, 0);

@@ -21,6 +21,8 @@ enum class Whole {
   json,   // times differ: the text is one JSON document
   lines,  // times differ: begins with an undisturbed run's first line, and ends with a whole line.
           // A run that SIGTERM stops keeps the rows that it has.
+  png,    // a picture from its first to its last part: that of a run which SIGTERM stops is an
+          // earlier one
 };
 
 struct Written {
@@ -91,7 +93,7 @@ std::vector<Command> commands() {
       {"pic",
        "pic --particles 4096 --grid 8 --min-time 0.001 --device opencl:0 --picture out.png "
        "--json out.json",
-       {{"out.png"}, {"out.json", Whole::json}},
+       {{"out.png", Whole::png}, {"out.json", Whole::json}},
        {}}};
 #ifdef SORTIUM_WITH_REPORT
   out.push_back({"report", "report results.json -o out.html", {{"out.html"}}, {}});
@@ -191,6 +193,8 @@ class WriteKills : public Cli, public testing::WithParamInterface<Command> {
         return nlohmann::json::accept(*text);
       case Whole::lines:
         return text->ends_with('\n') && text->starts_with(first_line(*new_.at(output.name)));
+      case Whole::png:
+        return text->starts_with("\x89PNG\r\n") && text->ends_with("IEND\xae\x42\x60\x82");
     }
     return false;
   }

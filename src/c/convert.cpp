@@ -29,7 +29,7 @@ sortium_status status_of(ErrorCode code) {
 }
 }  // namespace
 
-sortium_status failed(const std::exception& error) {
+sortium_status failed(const std::exception& error) noexcept try {
   if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
     last_error = "out of host memory";
     last_log.clear();
@@ -39,6 +39,9 @@ sortium_status failed(const std::exception& error) {
   last_error = error.what();
   last_log = known != nullptr ? known->log() : "";
   return known != nullptr ? status_of(known->code()) : SORTIUM_INTERNAL_ERROR;
+} catch (const std::bad_alloc&) {  // there is no memory for the message
+  last_error = "no memory left";   // short enough to need none
+  return SORTIUM_OUT_OF_MEMORY;
 }
 
 Problem problem_of(const sortium_problem* p) {

@@ -9,6 +9,7 @@
 #include <sortium/sortium.hpp>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 struct sortium_device {
@@ -21,7 +22,7 @@ struct sortium_queue {
 namespace sortium::c {
 
 // Stores the message and log that sortium_last_error and sortium_last_log return.
-sortium_status failed(const std::exception& error);
+sortium_status failed(const std::exception& error) noexcept;
 
 // Runs the body of a C function, and turns exceptions into a status: none may reach C.
 template <class F>
@@ -34,9 +35,12 @@ sortium_status guarded(F&& body) {
   }
 }
 
+inline void need(const void* pointer, const std::string& name) {
+  if (pointer == nullptr) throw Error(ErrorCode::invalid_argument, name + " is null");
+}
 template <class T>
-T& need(T* pointer, const char* name) {
-  if (pointer == nullptr) throw Error(ErrorCode::invalid_argument, std::string(name) + " is null");
+requires(!std::is_void_v<T>) T& need(T* pointer, const char* name) {
+  need(static_cast<const void*>(pointer), std::string(name));
   return *pointer;
 }
 
@@ -63,6 +67,16 @@ inline std::string text(const char* given, const char* otherwise) {
   return given ? given : otherwise;
 }
 inline Memory memory_of(const sortium_memory& m) { return {m.handle, m.offset, m.bytes}; }
+// The same, for memory that needs `bytes` bytes. Throws Error(invalid_argument) if it has none or
+// fewer.
+inline Memory memory_of(const sortium_memory& m, uint64_t bytes, const std::string& name) {
+  if (bytes != 0) need(m.handle, name + ".handle");
+  if (m.bytes != 0 && bytes > m.bytes)
+    throw Error(ErrorCode::invalid_argument, name + " has " + std::to_string(m.bytes) +
+                                                 " bytes; " + std::to_string(bytes) +
+                                                 " are needed");
+  return memory_of(m);
+}
 
 // A span of `count` elements. `first` may be null if `count` is 0.
 template <class T>

@@ -96,12 +96,20 @@ sortium_status sortium_queue_device(sortium_queue* queue, sortium_device** devic
 
 sortium_status sortium_queue_write(sortium_queue* queue, sortium_memory to, const void* from,
                                    uint64_t bytes) {
-  return guarded([&] { need(queue, "queue").queue->write(memory_of(to), from, bytes); });
+  return guarded([&] {
+    auto& q = *need(queue, "queue").queue;
+    if (bytes != 0) need(from, "from");
+    q.write(memory_of(to, bytes, "to"), from, bytes);
+  });
 }
 
 sortium_status sortium_queue_read(sortium_queue* queue, void* to, sortium_memory from,
                                   uint64_t bytes) {
-  return guarded([&] { need(queue, "queue").queue->read(to, memory_of(from), bytes); });
+  return guarded([&] {
+    auto& q = *need(queue, "queue").queue;
+    if (bytes != 0) need(to, "to");
+    q.read(to, memory_of(from, bytes, "from"), bytes);
+  });
 }
 
 sortium_status sortium_queue_finish(sortium_queue* queue) {
