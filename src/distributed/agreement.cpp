@@ -33,14 +33,15 @@ std::vector<Message> all_messages(Communicator& communicator, const Message& min
   return all;
 }
 
-Message failure_of(const std::function<void()>& work) {
+Message failure_of(std::uint64_t bytes, const std::function<void()>& work) {
   try {
     work();
     return {};
   } catch (const Error& e) {
     return {e.code(), e.what()};
   } catch (const std::bad_alloc&) {
-    return {ErrorCode::out_of_memory, "the host has no memory left"};
+    return {ErrorCode::out_of_memory,
+            fmt::format("the host has no memory left for a sort with {} bytes of records", bytes)};
   } catch (const std::exception& e) {
     return {ErrorCode::device_failed, e.what()};
   }
@@ -55,8 +56,8 @@ std::uint64_t hash(const std::string& text) {
 
 }  // namespace
 
-void together(Communicator& communicator, const std::function<void()>& work) {
-  const Message mine = failure_of(work);
+void together(Communicator& communicator, std::uint64_t bytes, const std::function<void()>& work) {
+  const Message mine = failure_of(bytes, work);
   std::uint64_t failed = mine.is_set ? 1 : 0;
   communicator.all_reduce({&failed, 1}, Reduction::max);
   if (failed == 0) return;

@@ -1,6 +1,7 @@
 // How ranks learn that one of them failed: each phase ends with one small reduction.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <sortium/distributed.hpp>
 #include <string>
@@ -8,8 +9,9 @@
 namespace sortium::distributed {
 
 // Runs `work` on every rank; it must not use the communicator. If it throws on any rank, all ranks
-// throw an Error with the message of the first rank that failed and its number.
-void together(Communicator& communicator, const std::function<void()>& work);
+// throw an Error with the message of the first rank that failed and its number. `bytes`, those of
+// this rank's records, are for the message if it has no memory left.
+void together(Communicator& communicator, std::uint64_t bytes, const std::function<void()>& work);
 
 // Throws the same Error(invalid_argument) on all ranks if their texts `call`, which describe their
 // calls, differ.

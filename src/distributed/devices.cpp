@@ -65,19 +65,20 @@ class Reports {
       names += fmt::format("{}{}", names.empty() ? "" : " + ", device->info().name);
     report_.device = kept_text(std::move(names));
   }
-  void add(unsigned rank, const Report& report) {
+  // Allocates nothing, nor does take(): the ranks have already replaced their records.
+  void add(unsigned rank, Report&& report) {
     const std::lock_guard lock(mutex_);
-    const HostReport& local = report.local;
+    HostReport& local = report.local;
     if (rank == 0) {
       report_.algorithm = local.algorithm;
-      report_.parameters = local.parameters;
+      report_.parameters = std::move(local.parameters);
     }
     const double moving = report.partition_seconds + report.exchange_seconds;
     report_.plan_seconds = std::max(report_.plan_seconds, local.plan_seconds);
     report_.transfer_seconds = std::max(report_.transfer_seconds, moving + local.transfer_seconds);
     report_.sort_seconds = std::max(report_.sort_seconds, local.sort_seconds);
   }
-  [[nodiscard]] const HostReport& all() const { return report_; }
+  [[nodiscard]] HostReport take() { return std::move(report_); }
 
  private:
   std::mutex mutex_;
@@ -103,7 +104,7 @@ HostReport on_ranks(std::uint64_t count, const sortium::Options& options, const 
                 fmt::format("{} (device '{}': a rank for each device)", e.what(), options.device),
                 e.log());
   }
-  return reports.all();
+  return reports.take();
 }
 
 // Returns the options for a list that is too short to be divided: those of its first device.

@@ -79,6 +79,12 @@ struct Job {
   std::function<HostReport(const std::vector<std::byte*>& received, std::uint64_t count)> sort{};
   // Copies what `sort` sorted in place into the caller's memory. Does not fail.
   std::function<void(const std::vector<std::byte*>& received, std::uint64_t count)> copy{};
+
+  [[nodiscard]] std::uint64_t bytes() const {
+    std::uint64_t record = 0;
+    for (const auto& column : columns) record += column.bytes;
+    return count * record;
+  }
 };
 
 // Sorts the candidates on the rank's own device.
@@ -118,10 +124,10 @@ class RankSort {
     report_.exchange_seconds = watch.lap();
     std::vector<std::byte*> columns;
     for (const auto& column : received_) columns.push_back(column.data());
-    together(communicator_, [&] { report_.local = job_.sort(columns, report_.part.count); });
+    together(communicator_, job_.bytes(), [&] { report_.local = job_.sort(columns, report_.part.count); });
     job_.copy(columns, report_.part.count);
     report_.sort_seconds = watch.lap();
-    return report_;
+    return std::move(report_);  // a copy would need memory, and the records are replaced
   }
 
  private:
@@ -130,12 +136,12 @@ class RankSort {
     std::vector<Key> samples;
     partition_.sample(extent_.total, borders_.first_samples(), random_, samples);
     borders_.set_first_samples(gather<Key>(communicator_, samples));
-    together(communicator_, [&] { partition_.divide(borders_.boundaries()); });
+    together(communicator_, job_.bytes(), [&] { partition_.divide(borders_.boundaries()); });
     auto counts = partition_.counts();
     communicator_.all_reduce(counts, Reduction::sum);
     borders_.set_bucket_counts(counts);
     std::vector<Key> candidates;
-    together(communicator_, [&] {
+    together(communicator_, job_.bytes(), [&] {
       candidates = partition_.keys_of(borders_.open_buckets());
       sort_keys(candidates, options_.sort);
     });
@@ -143,7 +149,7 @@ class RankSort {
 
     const auto left = ties_left(candidates);
     std::vector<std::uint64_t> cuts;
-    together(communicator_, [&] { cuts = partition_.divide_at(borders_.borders(), left); });
+    together(communicator_, job_.bytes(), [&] { cuts = partition_.divide_at(borders_.borders(), left); });
     cuts.push_back(job_.count);
     std::adjacent_difference(cuts.begin(), cuts.end(), cuts.begin());
     return cuts;
@@ -189,18 +195,19 @@ class RankSort {
   // Sends every rank its records, column by column, and frees what was sent.
   void exchange(const std::vector<std::uint64_t>& send_counts) {
     const auto receive_counts = exchange_counts(send_counts);
-    together(communicator_, [&] {
+    // All memory is allocated before the exchange: if that fails, memory must be abandoned.
+    std::vector<std::uint64_t> send_bytes, receive_bytes;
+    together(communicator_, job_.bytes(), [&] {
       for (const auto& c : job_.columns) received_.emplace_back(report_.part.count * c.bytes);
+      send_bytes.resize(send_counts.size());
+      receive_bytes.resize(receive_counts.size());
     });
-    const auto bytes_of = [](std::vector<std::uint64_t> counts, unsigned bytes) {
-      for (auto& count : counts) count *= bytes;
-      return counts;
-    };
     auto& sent = partition_.divided();
     try {
       for (std::size_t c = 0; c < job_.columns.size(); ++c) {
-        const auto send_bytes = bytes_of(send_counts, job_.columns[c].bytes);
-        const auto receive_bytes = bytes_of(receive_counts, job_.columns[c].bytes);
+        const auto bytes = [&](std::uint64_t count) { return count * job_.columns[c].bytes; };
+        std::ranges::transform(send_counts, send_bytes.begin(), bytes);
+        std::ranges::transform(receive_counts, receive_bytes.begin(), bytes);
         communicator_.exchange({sent[c].data(), send_bytes, received_[c].data(), receive_bytes});
         sent[c] = {};
         report_.bytes_sent +=
@@ -258,7 +265,7 @@ void validate_method(const sortium::Options& options) {
 
 // Checks all that is known before the ranks begin, and that they make the same call.
 Extent begin(Communicator& communicator, const Job& job, const Options& options) {
-  together(communicator, [&] {
+  together(communicator, job.bytes(), [&] {
     validate_method(options.sort);
     job.validate();
   });
@@ -353,7 +360,7 @@ Job job_of(const Problem& p, const HostOperands& o, const Options& options) {
 // Adds the column of global positions to the job. The memory must outlive the sort.
 Bytes add_positions(Communicator& communicator, Job& job, const Extent& extent) {
   Bytes memory;
-  together(communicator, [&] {
+  together(communicator, job.bytes(), [&] {
     if (job.position_bytes == 4 && extent.total > std::uint64_t{1} << 32)
       refuse(fmt::format("the ranks have {} records; positions of 4 bytes serve up to 2^32",
                          extent.total));

@@ -1,9 +1,12 @@
 // Ranks that are threads of one process.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <condition_variable>
+#include <cstring>
 #include <exception>
 #include <mutex>
+#include <new>
 #include <sortium/distributed.hpp>
 #include <string>
 #include <thread>
@@ -43,11 +46,18 @@ class Group {
     changed_.wait(lock, [&] { return turn_ != turn; });
   }
 
-  // Makes the other ranks throw. The first failure counts.
-  void fail(unsigned rank, const std::string& message, std::exception_ptr exception) {
+  // Makes the other ranks throw. The first failure counts. They would wait for ever if this failed,
+  // so it needs no memory.
+  void fail(unsigned rank, const char* message, std::exception_ptr exception) noexcept {
+    std::string text;
+    try {
+      text = fmt::format("rank {} of {} failed: {}", rank, arrived_.size(), message);
+    } catch (const std::bad_alloc&) {
+      text = "no memory left";  // short enough to lie within the string
+    }
     const std::lock_guard lock(mutex_);
     if (!first_) first_ = std::move(exception);
-    fail_locked(fmt::format("rank {} of {} failed: {}", rank, arrived_.size(), message));
+    fail_locked(std::move(text));
   }
   [[nodiscard]] const std::exception_ptr& first() const { return first_; }
 
@@ -58,8 +68,8 @@ class Group {
     ++turn_;
     changed_.notify_all();
   }
-  void fail_locked(const std::string& message) {
-    if (failure_.empty()) failure_ = message;
+  void fail_locked(std::string&& message) noexcept {
+    if (failure_.empty()) failure_ = std::move(message);
     changed_.notify_all();
   }
   void throw_if_failed() const {
@@ -113,6 +123,26 @@ class ThreadCommunicator final : public Communicator {
     return all;
   }
 
+  // The last call before the ranks replace their records: nothing may fail after arrive().
+  void all_reduce(std::span<std::uint64_t> numbers, Reduction reduction) override {
+    std::vector<std::uint64_t> result(numbers.size());
+    group_.gathers[rank_] = std::as_bytes(numbers);
+    group_.arrive(rank_);
+    bool alike = true;
+    for (const auto& part : group_.gathers) {
+      alike = alike && part.size() == numbers.size_bytes();
+      for (std::size_t i = 0; alike && i < numbers.size(); ++i) {
+        std::uint64_t number = 0;
+        std::memcpy(&number, part.data() + i * sizeof number, sizeof number);
+        result[i] = reduction == Reduction::sum ? result[i] + number : std::max(result[i], number);
+      }
+    }
+    group_.finish();
+    if (!alike)
+      throw Error(ErrorCode::invalid_argument, "the ranks reduce different numbers of elements");
+    std::ranges::copy(result, numbers.begin());
+  }
+
   void exchange(const Exchange& mine) override {
     group_.exchanges[rank_] = &mine;
     group_.arrive(rank_);
@@ -158,6 +188,9 @@ void run_ranks(unsigned ranks, const std::function<void(Communicator&)>& work,
                std::chrono::duration<double> timeout) {
   if (ranks == 0) throw Error(ErrorCode::invalid_argument, "ranks is 0; at least 1 is needed");
   Group group(ranks, timeout);
+  const auto no_threads = std::make_exception_ptr(
+      Error(ErrorCode::out_of_memory,
+            fmt::format("ranks is {}; the system can start no more threads", ranks)));
   const auto run = [&](unsigned rank) {
     ThreadCommunicator communicator(group, rank);
     try {
@@ -172,8 +205,8 @@ void run_ranks(unsigned ranks, const std::function<void(Communicator&)>& work,
   try {
     for (unsigned r = 1; r < ranks; ++r) threads.emplace_back(run, r);
     run(0);
-  } catch (const std::exception& e) {  // the system has no more threads
-    group.fail(0, e.what(), std::current_exception());
+  } catch (const std::exception&) {
+    group.fail(0, "it cannot start the others", no_threads);
   }
   threads.clear();
   if (group.first()) std::rethrow_exception(group.first());
