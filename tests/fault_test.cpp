@@ -22,6 +22,7 @@
 #include <sortium/search.hpp>
 #include <thread>
 
+#include "device/staging.hpp"
 #include "faults.hpp"
 #include "support.hpp"
 
@@ -224,6 +225,7 @@ Numbers some_offsets(std::uint64_t count) {
 struct Case {
   const char* name;
   std::function<Call()> make;
+  std::uint64_t stride = 1;  // only each so many allocations fail, of a call that takes long
 };
 
 const std::vector<Case>& cases() {
@@ -447,8 +449,8 @@ const std::vector<Case>& cases() {
       {"lines", [] { return lines_call({.device = "cpu:0"}); }},
       {"lines_numeric",
        [] { return lines_call({.numeric = true, .unique = true, .device = "cpu:0"}); }},
-      {"stream", [] { return stream_call(n, false); }},
-      {"stream_in_runs", [] { return stream_call(30 * n, true); }},
+      {"stream", [] { return stream_call(n, false); }, 4},
+      {"stream_in_runs", [] { return stream_call(20 * n, true); }, 60},
       {"two_devices",
        [] {
          return Call{{bytes_of<std::uint32_t>(random_numbers(n))}, [](std::vector<Bytes>& a) {
@@ -498,7 +500,7 @@ TEST_P(Faults, EveryAllocation) {
 
   const std::int64_t allocated = allocated_bytes();
   std::uint64_t n = 1, survived = 0;
-  for (;; ++n) {
+  for (;; n += GetParam().stride) {
     std::vector<Bytes> arrays = call.arrays;
     const Outcome outcome = run_failing(call, arrays, n);
     if (!outcome.error && outcome.other.empty()) {
@@ -516,7 +518,7 @@ TEST_P(Faults, EveryAllocation) {
       EXPECT_TRUE(what.find("bytes") != what.npos || what.find("no more threads") != what.npos)
           << what;
     }
-    if (n % 8 == 0) {  // the next call must work
+    if (n % 8 == 0 || GetParam().stride > 1) {  // the next call must work
       arrays = call.arrays;
       call.run(arrays);
       ASSERT_TRUE(arrays == sorted) << "wrong result after the error of allocation " << n;
@@ -532,6 +534,40 @@ TEST_P(Faults, EveryAllocation) {
 
 INSTANTIATE_TEST_SUITE_P(Host, Faults, ::testing::ValuesIn(cases()),
                          [](const auto& test) { return std::string(test.param.name); });
+
+// Copies at once.
+class PlainSlot final : public Staging::Slot {
+ public:
+  std::byte* data() override { return memory_.data(); }
+  void wait() override {}
+
+ private:
+  Bytes memory_ = Bytes(Staging::slot_bytes);
+};
+
+TEST(StagingFaults, EveryAllocation) {
+  const Bytes host(7 * Staging::slot_bytes, std::byte{5});
+  Bytes device(host.size());
+  const std::vector<HostSource> from{{host.data(), host.size()}};
+  const Staging::Start copy = [&](Staging::Slot& slot, std::uint64_t at, std::uint64_t n) {
+    std::memcpy(device.data() + at, slot.data(), n);
+  };
+  for (std::uint64_t n = 1;; ++n) {
+    Staging staging([] { return std::make_unique<PlainSlot>(); }, 3);
+    std::ranges::fill(device, std::byte{0});
+    bool copied = true;
+    fail_allocation(n);
+    try {
+      staging.write(from, copy);
+    } catch (const std::bad_alloc&) {
+      copied = false;
+    }
+    const bool failed = stop_failing();
+    if (!copied) staging.write(from, copy);
+    ASSERT_TRUE(device == host) << "allocation " << n;
+    if (!failed) break;
+  }
+}
 
 }  // namespace
 }  // namespace sortium::test

@@ -67,6 +67,34 @@ TEST_F(Program, ObeysNoVariablesOfAUserWithFewerRights) {
   EXPECT_EQ(r.code, 0) << r.err;
 }
 
+TEST_F(Program, NoMoreThreadsIsAnErrorWithAMessage) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can run it as a user without other processes";
+  ASSERT_EQ(::chmod(dir_.c_str(), 0777), 0);
+  write("many.bin", bytes_of(random_keys(1'000'000)));
+  ASSERT_EQ(::chmod((dir_ / "many.bin").c_str(), 0644), 0);
+  // Without OpenCL: PoCL ends the process if it can start no threads.
+  const std::string as =
+      "OCL_ICD_VENDORS=/nonexistent HOME=/nonexistent SORTIUM_CACHE_DIR=off "
+      "setpriv --reuid=7531 --regid=7531 --clear-groups prlimit --nproc={} ";
+  if (shell(fmt::format(fmt::runtime(as), 1) + "$S --version").code != 0)
+    GTEST_SKIP() << "another user cannot run the program here";
+  for (const char* how : {"--device cpu:0", "--device cpu:0 --memory 500M"})
+    for (const int threads : {1, 2, 3, 4, 50}) {
+      const Result r =
+          shell(fmt::format(fmt::runtime(as), threads) +
+                fmt::format("$S sort many.bin --type u32 --quiet {} -o out.bin", how));
+      EXPECT_TRUE(r.code == 3 || (r.code == 0 && threads > 1)) << r.code << r.err;
+      if (r.code == 3) {
+        EXPECT_NE(r.err.find("threads"), std::string::npos) << r.err;
+        EXPECT_FALSE(exists("out.bin"));
+      } else {
+        EXPECT_EQ(run("check out.bin --type u32 --quiet").code, 0);
+      }
+      fs::remove(dir_ / "out.bin");
+      EXPECT_EQ(files(), (std::vector<std::string>{"io", "k.bin", "many.bin"}));
+    }
+}
+
 TEST_F(Program, DeviceNamesMustHaveALetter) {
   refuses("sort k.bin --type u32 -o o.bin --device ' '", 2, {"device"});
 }

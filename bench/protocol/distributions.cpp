@@ -10,6 +10,7 @@
 #include <fstream>
 #include <numbers>
 #include <optional>
+#include <system_error>
 #include <thread>
 
 #include "protocol/basics.hpp"
@@ -479,8 +480,14 @@ void make_keys(std::string_view name, KeyType type, std::uint64_t total, std::ui
   const std::uint64_t parts = std::clamp<std::uint64_t>(
       count / least, 1, std::max(1u, std::thread::hardware_concurrency()));
   std::vector<std::jthread> others;
-  for (std::uint64_t p = 1; p < parts; ++p)
-    others.emplace_back([=] { part(count * p / parts, count * (p + 1) / parts); });
+  for (std::uint64_t p = 1; p < parts; ++p) {
+    const auto make = [=] { part(count * p / parts, count * (p + 1) / parts); };
+    try {
+      others.emplace_back(make);
+    } catch (const std::system_error&) {  // no more threads
+      make();
+    }
+  }
   part(0, count / parts);
 }
 

@@ -42,6 +42,23 @@ class Arenas {
       if (found != kept_.end()) return std::move(std::exchange(*found, {}).arena);
     }
     need_memory_for_arena(count);
+    try {
+      return make(count);
+    } catch (const std::bad_alloc&) {
+      throw;
+    } catch (const std::exception& e) {  // oneTBB's own
+      throw Error(ErrorCode::out_of_memory,
+                  fmt::format("cpu:0: the system cannot start {} threads: {}", count, e.what()));
+    }
+  }
+  void give(Arena arena, unsigned count) noexcept {
+    const std::lock_guard lock(mutex_);
+    const auto empty = std::ranges::find(kept_, 0u, &Kept::count);
+    if (empty != kept_.end()) *empty = {count, std::move(arena)};
+  }
+
+ private:
+  static Arena make(unsigned count) {
     auto arena = std::make_unique<tbb::task_arena>(static_cast<int>(count));
     register_thread();
     arena->initialize();
@@ -53,13 +70,7 @@ class Arenas {
     });
     return arena;
   }
-  void give(Arena arena, unsigned count) noexcept {
-    const std::lock_guard lock(mutex_);
-    const auto empty = std::ranges::find(kept_, 0u, &Kept::count);
-    if (empty != kept_.end()) *empty = {count, std::move(arena)};
-  }
 
- private:
   struct Kept {
     unsigned count = 0;  // threads of the kept arena; 0: none is kept
     Arena arena{};

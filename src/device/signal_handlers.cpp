@@ -6,9 +6,9 @@
 #include <chrono>
 #include <condition_variable>
 #include <csignal>
+#include <exception>
 #include <mutex>
 #include <stop_token>
-#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -77,7 +77,7 @@ KeepSignalHandlers::KeepSignalHandlers(const void* address) {
   s.save();
   try {
     s.watcher = std::jthread([&s](const std::stop_token& stop) { s.watch(stop); });
-  } catch (const std::system_error&) {  // no more threads: the caller's work matters more
+  } catch (const std::exception&) {  // no memory or no more threads: the caller's work matters more
   }
 }
 

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cstring>
 #include <exception>
-#include <system_error>
 #include <thread>
 #include <type_traits>
 #include <utility>
@@ -78,8 +77,8 @@ void Staging::run(std::uint64_t bytes, const Work& work) {
   std::vector<std::thread> others;
   try {
     for (unsigned t = 1; t < threads; ++t) others.emplace_back(work_of, t);
-  } catch (const std::system_error&) {
-    // The system can start no more threads. The running threads transfer all pieces.
+  } catch (const std::exception&) {
+    // There is no memory for more threads, or the system can start none. The running threads transfer all pieces.
   }
   work_of(0);
   for (auto& other : others) other.join();

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <sortium/sortium.hpp>
+#include <system_error>
 #include <thread>
 
 #include "cli/command.hpp"
@@ -116,8 +117,11 @@ std::string build_kernels(const std::shared_ptr<sortium::Device>& device,
     }
   };
   std::vector<std::jthread> threads;
-  for (unsigned t = 0; t < std::max(1u, std::thread::hardware_concurrency()); ++t)
-    threads.emplace_back(work);
+  try {
+    for (unsigned t = 1; t < std::thread::hardware_concurrency(); ++t) threads.emplace_back(work);
+  } catch (const std::system_error&) {  // no more threads: those that run do all
+  }
+  work();
   threads.clear();  // joins
   return failure;
 }

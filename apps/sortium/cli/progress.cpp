@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <system_error>
 
 #include "cli/common.hpp"
 
@@ -24,15 +25,20 @@ std::string rough(double seconds) {
 
 Progress::Progress(bool wanted) {
   if (!wanted || ::isatty(STDERR_FILENO) == 0) return;
-  painter_ = std::jthread([this](const std::stop_token& stop) {
-    using namespace std::chrono_literals;
-    std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, stop, 1s, [] { return false; });
-    while (!stop.stop_requested()) {
-      draw();
-      changed_.wait_for(lock, stop, 100ms, [] { return false; });
-    }
-  });
+  try {
+    painter_ = std::jthread([this](const std::stop_token& stop) { paint(stop); });
+  } catch (const std::system_error&) {  // no more threads: the work matters more
+  }
+}
+
+void Progress::paint(const std::stop_token& stop) {
+  using namespace std::chrono_literals;
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, stop, 1s, [] { return false; });
+  while (!stop.stop_requested()) {
+    draw();
+    changed_.wait_for(lock, stop, 100ms, [] { return false; });
+  }
 }
 
 void Progress::phase(std::string name, std::uint64_t total) {

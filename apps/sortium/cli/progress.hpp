@@ -32,6 +32,8 @@ class Progress {
 
  private:
   void draw();
+  // Draws the bar again and again.
+  void paint(const std::stop_token& stop);
 
   using Clock = std::chrono::steady_clock;
   std::mutex mutex_;  // guards all members but done_

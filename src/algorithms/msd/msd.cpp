@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <future>
 
+#include "../../kernels/concurrently.hpp"
 #include "../../kernels/kernels.hpp"
 #include "../catalog.hpp"
 #include "../parts/radix_passes.hpp"
@@ -94,12 +94,9 @@ class MsdSorter final : public Sorter {
 
   void build(Device& device, const Capabilities& capabilities) override {
     // Build concurrently: the first use of a module waits for it.
-    const auto concurrently = [](auto&& what) {
-      return std::async(std::launch::async, std::forward<decltype(what)>(what));
-    };
-    auto passes = concurrently([&] { passes_.build(device, capabilities); });
-    auto count = concurrently([&] { build_count(device, capabilities); });
-    auto partition = concurrently([&] {
+    auto passes = kernels::concurrently([&] { passes_.build(device, capabilities); });
+    auto count = kernels::concurrently([&] { build_count(device, capabilities); });
+    auto partition = kernels::concurrently([&] {
       if (shape_.keys.items != 0) build_partition(device, capabilities);
     });
     if (!partition_sorts(problem_, shape_)) build_local_sorts(device, capabilities);

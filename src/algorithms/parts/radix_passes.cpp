@@ -6,6 +6,7 @@
 #include <bit>
 #include <future>
 
+#include "../../kernels/concurrently.hpp"
 #include "../../kernels/kernels.hpp"
 #include "embedded.hpp"
 
@@ -314,7 +315,7 @@ void RadixPasses::build(Device& device, const Capabilities& capabilities) {
   std::vector<std::future<void>> builds;
   const auto build_one = [&](const RadixPassShape& shape, Build what,
                              std::shared_ptr<Module>& module, std::unique_ptr<Kernel>& kernel) {
-    builds.push_back(std::async(std::launch::async, [&, what] {
+    builds.push_back(kernels::concurrently([&, what] {
       module = build_kernel(device, capabilities, shape, what);
       kernel = module->kernel("onesweep");
     }));

@@ -14,6 +14,7 @@
 #include <future>
 #include <vector>
 
+#include "../../kernels/concurrently.hpp"
 #include "../../kernels/kernels.hpp"
 #include "../catalog.hpp"
 #include "embedded.hpp"
@@ -134,7 +135,7 @@ class GpuSorter final : public SegmentedSorter {
     // Builds concurrently: the first use waits for the result.
     const auto build_with = [&](const std::vector<kernels::Source>& sources,
                                 const kernels::Defines& defines) {
-      return std::async(std::launch::async, [&device, &capabilities, sources, defines] {
+      return kernels::concurrently([&device, &capabilities, sources, defines] {
         return kernels::build(device, capabilities, sources, defines);
       });
     };
