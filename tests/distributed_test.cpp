@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cmath>
+#include <limits>
 #include <mutex>
 #include <thread>
 
@@ -165,6 +167,18 @@ TEST(Faults, ARankThatThrowsEndsTheOthers) {
   EXPECT_EQ(ended, 2u);
 }
 
+// No clock can represent the time when such timeouts pass.
+TEST(Faults, TimeoutsMayBeVeryLong) {
+  for (const double seconds : {1e10, 1e18, 1e308, std::numeric_limits<double>::infinity()})
+    run_ranks(
+        3,
+        [](Communicator& communicator) {
+          if (communicator.rank() == 1) std::this_thread::sleep_for(20ms);
+          EXPECT_EQ(communicator.all_gather(std::vector<std::byte>(2)).size(), 6u);
+        },
+        std::chrono::duration<double>(seconds));
+}
+
 TEST(Faults, ALateRankIsATimeout) {
   const auto work = [](Communicator& communicator) {
     std::vector<std::uint32_t> keys(10);
@@ -256,6 +270,9 @@ TEST(Faults, WrongArgumentsAreRefused) {
   expect_error(refused(problem, {}, false), code, {"rank 0 of 2", "bits 0:65"});
   expect_error(refused(keys, {{}, Balance::even}, true), code, {"Balance::kept"});
   expect_error([] { run_ranks(0, [](Communicator&) {}); }, code, {"ranks is 0"});
+  for (const double wrong : {0.0, -1.0, std::nan("")})
+    expect_error([&] { run_ranks(2, [](Communicator&) {}, std::chrono::duration<double>(wrong)); },
+                 code, {"timeout is ", "greater than 0"});
 }
 
 }  // namespace

@@ -10,6 +10,8 @@
 #include <string>
 #include <thread>
 
+#include "timeout.hpp"
+
 namespace sortium::distributed {
 
 namespace {
@@ -205,6 +207,7 @@ class MpiCommunicator final : public Communicator {
 
 std::unique_ptr<Communicator> mpi_communicator(int fortran_handle,
                                                std::chrono::duration<double> timeout) {
+  check_timeout(timeout);
   int initialized = 0;
   MPI_Initialized(&initialized);
   if (initialized == 0)

@@ -7,6 +7,8 @@
 #include <numeric>
 #include <sortium/distributed_nccl.hpp>
 
+#include "timeout.hpp"
+
 namespace sortium::distributed {
 
 namespace {
@@ -119,6 +121,7 @@ NcclId nccl_id() { return cuda::make_nccl_id(); }
 std::unique_ptr<Communicator> nccl_communicator(const NcclId& id, unsigned rank, unsigned size,
                                                 const std::string& device,
                                                 std::chrono::duration<double> timeout) {
+  check_timeout(timeout);
   if (rank >= size)
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("rank is {}; it must be less than size, {}", rank, size));

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <cstring>
 #include <exception>
@@ -12,10 +13,14 @@
 #include <thread>
 
 #include "parallel.hpp"
+#include "timeout.hpp"
 
 namespace sortium::distributed {
 
 namespace {
+
+// Clocks cannot represent a time that is much later.
+constexpr std::chrono::hours longest{100 * 365 * 24};
 
 // What the threads share: a barrier that ends early if a rank fails, and what each rank posted.
 class Group {
@@ -31,7 +36,8 @@ class Group {
     const auto turn = turn_;
     if (++arrivals_ == arrived_.size()) return begin_turn();
     const bool ended =
-        changed_.wait_for(lock, timeout_, [&] { return turn_ != turn || !failure_.empty(); });
+        changed_.wait_for(lock, std::min<std::chrono::duration<double>>(timeout_, longest),
+                          [&] { return turn_ != turn || !failure_.empty(); });
     if (turn_ != turn) return;
     if (!ended && failure_.empty()) fail_locked(late_ranks());
     throw_if_failed();
@@ -187,6 +193,7 @@ class ThreadCommunicator final : public Communicator {
 void run_ranks(unsigned ranks, const std::function<void(Communicator&)>& work,
                std::chrono::duration<double> timeout) {
   if (ranks == 0) throw Error(ErrorCode::invalid_argument, "ranks is 0; at least 1 is needed");
+  check_timeout(timeout);
   Group group(ranks, timeout);
   const auto no_threads = std::make_exception_ptr(
       Error(ErrorCode::out_of_memory,

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -35,6 +36,7 @@ void check_distributed_usage(const SortOptions& o) {
                          o.verify ? ": check the output with 'sortium check'" : ""));
   if (find_peer(o.algorithm) != nullptr)
     refuse(fmt::format("--algorithm {}: it sorts in one process", o.algorithm));
+  if (std::isnan(o.timeout)) refuse("--timeout nan: it must be a number of seconds");
   for (const auto* file : {&o.in, &o.out, &o.values, &o.values_out})
     if (*file == "-") refuse("--distributed reads and writes regular files, not -");
 }
