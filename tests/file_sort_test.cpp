@@ -314,6 +314,19 @@ TEST(FileSortErrors, TooMuchForTheMemory) {
   EXPECT_EQ(refusal(count, needed), 0u);
 }
 
+// More memory than the machine has is no error. The stream's length is not known in advance.
+TEST(FileSortMemory, MayBeMoreThanTheMachineHas) {
+  for (const std::uint64_t bytes : {std::uint64_t{1} << 50, ~std::uint64_t{0}})
+    for (const unsigned width : {8u, 255u}) {
+      MemoryStream stream{{width}, {random_bytes(std::uint64_t{1000} * width, 5)}};
+      auto options = small_options();
+      options.memory_bytes = bytes;
+      options.expected_count = 1000;
+      const auto report = sort_stream(stream.columns(), {{.type = KeyType::u64}}, options);
+      expect_sorted(stream, {{.type = KeyType::u64}}, report);
+    }
+}
+
 TEST(FileSortErrors, CallbacksThatThrow) {
   for (const bool reading : {true, false})
     for (const std::uint64_t after : {0, 3}) {

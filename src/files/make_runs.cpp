@@ -7,6 +7,7 @@
 
 #include "../sort/host.hpp"
 #include "../sort/stages.hpp"
+#include "../sort/validate.hpp"
 #include "stream.hpp"
 
 namespace sortium::files {
@@ -47,7 +48,7 @@ class RunMaker {
       return chunks * Records::bytes_for(stream_.widths(), n) + stream_.scratch_bytes(n, false) <=
              stream_.memory();
     };
-    std::uint64_t least = 1, most = stream_.memory() / stream_.record_bytes() + 1;
+    std::uint64_t least = 1, most = std::min(stream_.memory() / stream_.record_bytes(), max_records) + 1;
     while (most - least > 1) {
       const std::uint64_t middle = least + (most - least) / 2;
       (fits(middle) ? least : most) = middle;

@@ -1,12 +1,10 @@
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <sortium/file.hpp>
@@ -89,21 +87,25 @@ void check_replaceable(const std::string& out, const struct stat& old) {
                             old.st_nlink));
 }
 
+// Checks that the file may be replaced. Returns the mode for it: its own, or `mode` if there is none.
+mode_t mode_of(const std::string& out, mode_t mode) {
+  check_is_name(out);
+  const auto name = fs::weakly_canonical(out);  // follows links
+  struct stat old {};
+  if (::lstat(name.c_str(), &old) != 0) return mode;
+  check_replaceable(out, old);
+  if (::access(name.c_str(), W_OK) != 0) fail("write", out);
+  return old.st_mode & 07777;
+}
+
 // A file that appears under its name when it is complete.
 class OutputFile {
  public:
-  // `mode` is for a file that does not exist yet.
   OutputFile(const std::string& name, mode_t mode)
-      : name_(fs::weakly_canonical(name).string()) {
-    check_is_name(name);
-    struct stat old {};
-    if (::lstat(name_.c_str(), &old) == 0) {
-      check_replaceable(name, old);
-      if (::access(name_.c_str(), W_OK) != 0) fail("write", name);
-      mode = old.st_mode & 07777;
-    }
-    while (!create(mode)) {
-    }
+      : name_(fs::weakly_canonical(name).string()), temporary_(name_ + ".sortium-XXXXXX") {
+    fd_ = ::mkostemp(temporary_.data(), O_CLOEXEC);
+    if (fd_ < 0) fail("write", name);
+    (void)::fchmod(fd_, mode);
   }
   ~OutputFile() {
     ::close(fd_);
@@ -132,23 +134,6 @@ class OutputFile {
   }
 
  private:
-  // Creates the temporary file. Its name is one that the program `sortium` recognises: it removes
-  // the file of a process that has died, which no longer holds the lock. Returns false if that
-  // happened before the file was locked, or if there is a file of this name.
-  bool create(mode_t mode) {
-    const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
-    temporary_ = fmt::format("{}/.sortium-{}-{:x}.tmp", directory_of(name_), ::getpid(), now);
-    fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (fd_ < 0 && errno != EEXIST) fail("write", name_);
-    if (fd_ < 0) return false;
-    (void)::flock(fd_, LOCK_EX | LOCK_NB);
-    (void)::fchmod(fd_, mode);
-    struct stat file {};
-    if (::fstat(fd_, &file) == 0 && file.st_nlink != 0) return true;
-    ::close(fd_);
-    return false;
-  }
-
   std::string name_, temporary_;
   int fd_ = -1;
 };
@@ -184,7 +169,7 @@ FileReport sort_file(const std::string& in, const std::string& out, unsigned rec
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("record_bytes is {}; the {} bytes of {} are not a multiple of it",
                             record_bytes, input.size(), in));
-  OutputFile output(out, input.mode());
+  OutputFile output(out, mode_of(out, input.mode()));
   FileOptions all = options;
   if (all.expected_count == 0) all.expected_count = input.size() / record_bytes;
   if (all.temporary_directories.empty()) all.temporary_directories = {directory_of(out)};

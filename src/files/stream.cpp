@@ -40,6 +40,11 @@ std::uint64_t resident_bytes() {
   return resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
+std::uint64_t machine_bytes() {
+  return static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
+         static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
 void check_columns(const std::vector<StreamColumn>& columns) {
   bool is_read = false, is_written = false;
   for (std::size_t c = 0; c < columns.size(); ++c) {
@@ -96,11 +101,15 @@ Stream::Stream(const std::vector<StreamColumn>& columns, const std::vector<Field
     refuse(fmt::format("device {}: a stream is sorted on one device", options.device));
   (void)scratch_bytes(1, false);  // throws if there is no such device or method
   record_bytes_ = std::accumulate(widths_.begin(), widths_.end(), 0u);
-  const std::uint64_t used = resident_bytes() + reserve();
-  if (options.memory_bytes < used + least_memory)
+  if (options.expected_count > max_records)
+    refuse(
+        fmt::format("expected_count is {}; up to 2^40 is allowed", options.expected_count));
+  used_ = resident_bytes() + reserve();
+  if (options.memory_bytes < used_ + least_memory)
     refuse(fmt::format("memory_bytes is {}; this process needs at least {}", options.memory_bytes,
-                       used + least_memory));
-  memory_ = options.memory_bytes - used;
+                       used_ + least_memory));
+  // No more than the machine has can be used.
+  memory_ = std::min(options.memory_bytes, std::max(machine_bytes(), used_ + least_memory)) - used_;
 }
 
 RecordProblem Stream::problem(std::uint64_t count, bool last) const {

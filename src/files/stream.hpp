@@ -54,7 +54,7 @@ class Stream {
   [[nodiscard]] std::uint64_t memory() const { return memory_; }
   // The value of memory_bytes for which memory() would be `bytes`.
   [[nodiscard]] std::uint64_t memory_bytes_for(std::uint64_t bytes) const {
-    return options_.memory_bytes - memory_ + bytes;
+    return used_ + bytes;
   }
 
   // Sorts records.count records. If `last`, columns that are not written need not be sorted.
@@ -73,7 +73,7 @@ class Stream {
   const FileOptions& options_;
   std::vector<unsigned> widths_;
   unsigned record_bytes_ = 0;
-  std::uint64_t memory_ = 0;
+  std::uint64_t used_ = 0, memory_ = 0;  // bytes
 };
 
 // The sorted runs in a RunStore. The arrays of a run's columns lie one after the other.

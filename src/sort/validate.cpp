@@ -9,7 +9,6 @@ namespace sortium {
 
 namespace {
 
-constexpr std::uint64_t max_records = std::uint64_t{1} << 40;
 constexpr unsigned max_value_bytes = 256;
 
 [[noreturn]] void refuse(const std::string& message) {

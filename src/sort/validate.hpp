@@ -10,6 +10,8 @@
 
 namespace sortium {
 
+inline constexpr std::uint64_t max_records = std::uint64_t{1} << 40;
+
 void validate_problem(const Problem& problem);
 void validate_value_bytes(unsigned value_bytes);  // for gathered values: 1 to 256
 
