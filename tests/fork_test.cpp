@@ -4,12 +4,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "support.hpp"
 
 namespace sortium::test {
 namespace {
 
-constexpr int refused = 0, not_refused = 3, other_error = 4;
+constexpr int sorted = 0, refused = 0, not_refused = 3, other_error = 4;
 constexpr unsigned most_seconds = 30;  // then SIGALRM ends the child
 
 // Runs `work` in a child of fork(). Returns its exit code, or 128 + the signal that ended it.
@@ -49,6 +51,27 @@ TEST(Fork, AnOpenClDeviceIsRefusedInTheChild) {
 
   queue->read(numbers.data(), buffer->memory(), 12);  // the parent's device still works
   EXPECT_EQ(numbers, (std::vector<std::uint32_t>{3, 1, 2}));
+}
+
+// The threads of the parent's sort are not there in the child.
+TEST(Fork, TheHostSortsInTheChild) {
+  std::vector<std::uint32_t> numbers(300'000);
+  const auto fill = [&] {
+    for (std::uint32_t i = 0; i < numbers.size(); ++i) numbers[i] = i * 2654435761u;
+  };
+  const auto sort_all = [&] {
+    fill();
+    sort(numbers, {.device = "cpu:0"});
+    return std::ranges::is_sorted(numbers);
+  };
+  try {
+    (void)find_device("cpu:0");
+  } catch (const Error& e) {
+    GTEST_SKIP() << e.what();
+  }
+  ASSERT_TRUE(sort_all());
+  EXPECT_EQ(in_child([&] { _exit(sort_all() ? sorted : other_error); }), sorted);
+  EXPECT_TRUE(sort_all());
 }
 
 }  // namespace
