@@ -164,6 +164,9 @@ TEST(Host, BadOperandsAreNamed) {
   expect_error(attempt(pairs, {p, p + 200, p + 400, p + 101}), bad, {"keys_out", "values_out"});
   EXPECT_EQ(big, std::vector<std::uint32_t>(1000)) << "nothing was written";
 
+  Problem wrong = keys;
+  wrong.key = static_cast<KeyType>(77);
+  expect_error(attempt(wrong, {a.data(), b.data()}), bad, {"key is the number 77"});
   std::vector<std::uint32_t> short_one(99);
   expect_error([&] { sortium::sort(a, short_one, on_device()); }, bad, {"99", "100"});
 }

@@ -318,6 +318,11 @@ TEST(PlanProblem, BadOnesAreRefusedByName) {
   refuse({.count = (std::uint64_t{1} << 32) + 1, .payload = Payload::positions},
          {"4294967297", "4-byte"});
   refuse({.count = (std::uint64_t{1} << 40) + 1}, {"1099511627777"});
+  refuse({.key = static_cast<KeyType>(77), .count = 1}, {"key is the number 77", "0 to 11"});
+  refuse({.count = 1, .payload = static_cast<Payload>(3)}, {"payload is the number 3", "0 to 2"});
+  refuse({.count = 1, .order = static_cast<Order>(2)}, {"order is the number 2"});
+  refuse({.count = 1, .nan = static_cast<NanOrder>(3)}, {"nan is the number 3"});
+  refuse({.count = 1, .zeros = static_cast<ZeroOrder>(2)}, {"zeros is the number 2"});
 }
 
 TEST(PlanMethod, BadOnesAreRefusedByName) {

@@ -266,6 +266,7 @@ void validate_method(const sortium::Options& options) {
 // Checks all that is known before the ranks begin, and that they make the same call.
 Extent begin(Communicator& communicator, const Job& job, const Options& options) {
   together(communicator, job.bytes(), [&] {
+    validate_enumeration(options.balance, Balance::even, "balance");
     validate_method(options.sort);
     job.validate();
   });

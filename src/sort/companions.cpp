@@ -202,6 +202,7 @@ Problem with_places(Problem p) {
 struct SearchImpl : Impl {
   SearchImpl(std::shared_ptr<Device> on, const Problem& p, std::uint64_t count, Bound which)
       : Impl(std::move(on), with_places(p)), needles(count), bound(which) {
+    validate_enumeration(bound, Bound::upper, "bound");
     if (needles > std::uint64_t{1} << 40)
       refuse(fmt::format("needles is {}; up to 2^40 is allowed", needles));
     if (host()) return;

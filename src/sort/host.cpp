@@ -165,6 +165,7 @@ HostReport sort_host(const Problem& problem, const HostOperands& o, const Option
     validate(problem, o);
     return distributed::sort_on_devices(problem, o, options);
   }
+  validate_enumeration(problem.key, KeyType::bf16, "key");
   if (has_wide_values(problem)) return sort_elements(problem, o, options);
   const bool is_few = is_for_calling_thread(problem, options);
   if (is_few && problem.segments == 0 && few::suits(problem, o)) return few::sort(problem, o);

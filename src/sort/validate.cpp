@@ -35,7 +35,16 @@ void validate_segments(const Problem& p) {
 // Problems and capabilities
 // -----------------------------------------------------------------------------------------------
 
+void refuse_enumeration(unsigned value, unsigned last, const char* name) {
+  refuse(fmt::format("{} is the number {}; 0 to {} is allowed", name, value, last));
+}
+
 void validate_problem(const Problem& p) {
+  validate_enumeration(p.key, KeyType::bf16, "key");
+  validate_enumeration(p.payload, Payload::positions, "payload");
+  validate_enumeration(p.order, Order::descending, "order");
+  validate_enumeration(p.nan, NanOrder::bits, "nan");
+  validate_enumeration(p.zeros, ZeroOrder::distinct, "zeros");
   const auto& key = info(p.key);
   const unsigned end = p.end_bit == 0 ? key.bits() : p.end_bit;
   if (p.begin_bit >= end || end > key.bits())

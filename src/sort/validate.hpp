@@ -12,6 +12,14 @@ namespace sortium {
 
 inline constexpr std::uint64_t max_records = std::uint64_t{1} << 40;
 
+// Rejects a value that no enumerator has: a cast can make one. `last` is the last enumerator.
+[[noreturn]] void refuse_enumeration(unsigned value, unsigned last, const char* name);
+template <class Enumeration>
+void validate_enumeration(Enumeration value, Enumeration last, const char* name) {
+  if (value > last)
+    refuse_enumeration(static_cast<unsigned>(value), static_cast<unsigned>(last), name);
+}
+
 void validate_problem(const Problem& problem);
 void validate_value_bytes(unsigned value_bytes);  // for gathered values: 1 to 256
 

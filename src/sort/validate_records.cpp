@@ -35,6 +35,7 @@ void validate_column(const RecordProblem& p, std::size_t c) {
   if (p.columns[c].bytes == 0 || p.columns[c].bytes > max_element_bytes)
     refuse(fmt::format("column {} has elements of {} bytes; 1 to {} are allowed", c,
                        p.columns[c].bytes, max_element_bytes));
+  validate_enumeration(p.columns[c].moved, Moved::out, "moved");
   if (p.limit != 0 && p.columns[c].moved == Moved::in_place)
     refuse(fmt::format("column {} is moved in place; with a limit, columns are moved out", c));
 }
@@ -46,6 +47,9 @@ void validate_field(const RecordProblem& p, std::size_t i) {
     refuse(fmt::format("{}: 1 to 32 bytes are allowed", what));
   if (f.column >= p.columns.size())
     refuse(fmt::format("{}: column is {}; there are {}", what, f.column, p.columns.size()));
+  validate_enumeration(f.order, Order::descending, "order");
+  validate_enumeration(f.nan, NanOrder::bits, "nan");
+  validate_enumeration(f.zeros, ZeroOrder::distinct, "zeros");
   const unsigned bytes = p.columns[f.column].bytes;
   if (f.offset > bytes || f.offset + f.type.size() > bytes)
     refuse(p.columns.size() == 1
@@ -118,6 +122,7 @@ void validate_record_operands(const RecordProblem& p, const RecordOperands& o,
 }
 
 void validate_permute_problem(const PermuteProblem& p) {
+  validate_enumeration(p.direction, Direction::scatter, "direction");
   if (p.count > (std::uint64_t{1} << 40))
     refuse(fmt::format("count is {}; up to 2^40 is allowed", p.count));
   if (p.elements > (std::uint64_t{1} << 40))
