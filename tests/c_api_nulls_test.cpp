@@ -170,9 +170,9 @@ TEST_F(CNulls, Records) {
     if (wrong == 3) field.column = ~0u;
     if (wrong == 4) column.moved = static_cast<sortium_moved>(77);
     if (wrong == 5) problem.column_count = ~std::size_t{0};
-    EXPECT_EQ(sortium_sort_records_host(&problem, wrong == 6 ? null_in : in_, out_, nullptr,
-                                        &options_),
-              SORTIUM_INVALID_ARGUMENT)
+    EXPECT_EQ(
+        sortium_sort_records_host(&problem, wrong == 6 ? null_in : in_, out_, nullptr, &options_),
+        SORTIUM_INVALID_ARGUMENT)
         << wrong;
   }
 }
@@ -243,8 +243,7 @@ TEST_F(CNulls, DevicesAndQueues) {
             SORTIUM_INVALID_ARGUMENT);
   sortium_verdict verdict;
   SPOILT(sortium_verify, queue_, &keys_only_, memory(0), memory(1), 0, &verdict);
-  EXPECT_EQ(sortium_verify(queue_, &keys_only_, none, none, 0, &verdict),
-            SORTIUM_INVALID_ARGUMENT);
+  EXPECT_EQ(sortium_verify(queue_, &keys_only_, none, none, 0, &verdict), SORTIUM_INVALID_ARGUMENT);
 }
 
 TEST_F(CNulls, Plans) {

@@ -271,8 +271,12 @@ TEST(Faults, WrongArgumentsAreRefused) {
   expect_error(refused(keys, {{}, Balance::even}, true), code, {"Balance::kept"});
   expect_error([] { run_ranks(0, [](Communicator&) {}); }, code, {"ranks is 0"});
   for (const double wrong : {0.0, -1.0, std::nan("")})
-    expect_error([&] { run_ranks(2, [](Communicator&) {}, std::chrono::duration<double>(wrong)); },
-                 code, {"timeout is ", "greater than 0"});
+    expect_error(
+        [&] {
+          run_ranks(
+              2, [](Communicator&) {}, std::chrono::duration<double>(wrong));
+        },
+        code, {"timeout is ", "greater than 0"});
 }
 
 }  // namespace

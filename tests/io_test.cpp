@@ -550,8 +550,9 @@ TEST_F(Io, InputsThatAreStillNeededAreNotReplaced) {
   refuses(sort + "--type u32 --segments s.bin --offset-bytes 4 -o s.bin", 2,
           {"s.bin would replace s.bin, which has the offsets"});
   write("v.bin", "123");
-  refuses(sort + "--type u32 --segments s.bin --offset-bytes 4 -o k.bin --values v.bin "
-                 "--value-bytes 1 -o2 s.bin",
+  refuses(sort +
+              "--type u32 --segments s.bin --offset-bytes 4 -o k.bin --values v.bin "
+              "--value-bytes 1 -o2 s.bin",
           2, {"s.bin would replace s.bin, which has the offsets"});
   EXPECT_EQ(read("k.bin"), bytes_of(keys));
 

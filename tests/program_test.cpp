@@ -80,9 +80,8 @@ TEST_F(Program, NoMoreThreadsIsAnErrorWithAMessage) {
     GTEST_SKIP() << "another user cannot run the program here";
   for (const char* how : {"--device cpu:0", "--device cpu:0 --memory 500M"})
     for (const int threads : {1, 2, 3, 4, 50}) {
-      const Result r =
-          shell(fmt::format(fmt::runtime(as), threads) +
-                fmt::format("$S sort many.bin --type u32 --quiet {} -o out.bin", how));
+      const Result r = shell(fmt::format(fmt::runtime(as), threads) +
+                             fmt::format("$S sort many.bin --type u32 --quiet {} -o out.bin", how));
       EXPECT_TRUE(r.code == 3 || (r.code == 0 && threads > 1)) << r.code << r.err;
       if (r.code == 3) {
         EXPECT_NE(r.err.find("threads"), std::string::npos) << r.err;

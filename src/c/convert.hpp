@@ -72,9 +72,8 @@ inline Memory memory_of(const sortium_memory& m) { return {m.handle, m.offset, m
 inline Memory memory_of(const sortium_memory& m, uint64_t bytes, const std::string& name) {
   if (bytes != 0) need(m.handle, name + ".handle");
   if (m.bytes != 0 && bytes > m.bytes)
-    throw Error(ErrorCode::invalid_argument, name + " has " + std::to_string(m.bytes) +
-                                                 " bytes; " + std::to_string(bytes) +
-                                                 " are needed");
+    throw Error(ErrorCode::invalid_argument, name + " has " + std::to_string(m.bytes) + " bytes; " +
+                                                 std::to_string(bytes) + " are needed");
   return memory_of(m);
 }
 

@@ -78,7 +78,8 @@ void Staging::run(std::uint64_t bytes, const Work& work) {
   try {
     for (unsigned t = 1; t < threads; ++t) others.emplace_back(work_of, t);
   } catch (const std::exception&) {
-    // There is no memory for more threads, or the system can start none. The running threads transfer all pieces.
+    // There is no memory for more threads, or the system can start none. The running threads
+    // transfer all pieces.
   }
   work_of(0);
   for (auto& other : others) other.join();

@@ -124,7 +124,8 @@ class RankSort {
     report_.exchange_seconds = watch.lap();
     std::vector<std::byte*> columns;
     for (const auto& column : received_) columns.push_back(column.data());
-    together(communicator_, job_.bytes(), [&] { report_.local = job_.sort(columns, report_.part.count); });
+    together(communicator_, job_.bytes(),
+             [&] { report_.local = job_.sort(columns, report_.part.count); });
     job_.copy(columns, report_.part.count);
     report_.sort_seconds = watch.lap();
     return std::move(report_);  // a copy would need memory, and the records are replaced
@@ -149,7 +150,8 @@ class RankSort {
 
     const auto left = ties_left(candidates);
     std::vector<std::uint64_t> cuts;
-    together(communicator_, job_.bytes(), [&] { cuts = partition_.divide_at(borders_.borders(), left); });
+    together(communicator_, job_.bytes(),
+             [&] { cuts = partition_.divide_at(borders_.borders(), left); });
     cuts.push_back(job_.count);
     std::adjacent_difference(cuts.begin(), cuts.end(), cuts.begin());
     return cuts;

@@ -48,7 +48,8 @@ class RunMaker {
       return chunks * Records::bytes_for(stream_.widths(), n) + stream_.scratch_bytes(n, false) <=
              stream_.memory();
     };
-    std::uint64_t least = 1, most = std::min(stream_.memory() / stream_.record_bytes(), max_records) + 1;
+    std::uint64_t least = 1,
+                  most = std::min(stream_.memory() / stream_.record_bytes(), max_records) + 1;
     while (most - least > 1) {
       const std::uint64_t middle = least + (most - least) / 2;
       (fits(middle) ? least : most) = middle;

@@ -87,7 +87,8 @@ void check_replaceable(const std::string& out, const struct stat& old) {
                             old.st_nlink));
 }
 
-// Checks that the file may be replaced. Returns the mode for it: its own, or `mode` if there is none.
+// Checks that the file may be replaced. Returns the mode for it: its own, or `mode` if there is
+// none.
 mode_t mode_of(const std::string& out, mode_t mode) {
   check_is_name(out);
   const auto name = fs::weakly_canonical(out);  // follows links

@@ -102,8 +102,7 @@ Stream::Stream(const std::vector<StreamColumn>& columns, const std::vector<Field
   (void)scratch_bytes(1, false);  // throws if there is no such device or method
   record_bytes_ = std::accumulate(widths_.begin(), widths_.end(), 0u);
   if (options.expected_count > max_records)
-    refuse(
-        fmt::format("expected_count is {}; up to 2^40 is allowed", options.expected_count));
+    refuse(fmt::format("expected_count is {}; up to 2^40 is allowed", options.expected_count));
   used_ = resident_bytes() + reserve();
   if (options.memory_bytes < used_ + least_memory)
     refuse(fmt::format("memory_bytes is {}; this process needs at least {}", options.memory_bytes,

@@ -53,9 +53,7 @@ class Stream {
   // Bytes of host memory that the buffers and sorts may use together.
   [[nodiscard]] std::uint64_t memory() const { return memory_; }
   // The value of memory_bytes for which memory() would be `bytes`.
-  [[nodiscard]] std::uint64_t memory_bytes_for(std::uint64_t bytes) const {
-    return used_ + bytes;
-  }
+  [[nodiscard]] std::uint64_t memory_bytes_for(std::uint64_t bytes) const { return used_ + bytes; }
 
   // Sorts records.count records. If `last`, columns that are not written need not be sorted.
   HostReport sort(Records& records, bool last) const;

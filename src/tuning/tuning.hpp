@@ -28,8 +28,8 @@ struct Entry {
 // names the file in messages. Throws Error(invalid_argument) naming the entry and what is wrong
 // with it.
 [[nodiscard]] std::vector<Entry> parse(std::string_view json, const std::string& origin);
-// The same with the file's name. Reads regular files only: to open a pipe could wait for ever, and a
-// device may have no end.
+// The same with the file's name. Reads regular files only: to open a pipe could wait for ever, and
+// a device may have no end.
 [[nodiscard]] std::vector<Entry> read(const std::string& file);
 // Returns the text of a tuning file with these entries.
 [[nodiscard]] std::string print(const std::vector<Entry>& entries);

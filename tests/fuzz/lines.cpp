@@ -56,9 +56,9 @@ void check(std::string_view a, std::string_view b) {
   fuzz::require(sign(ByteKeys::compare(a, b, 0)) == bytes, "bytes are compared as memcmp does");
   fuzz::require(compare_words<ByteKeys>(a, b) == bytes, "words of bytes are in their order");
   const std::uint64_t common = ByteKeys::common(a, b, 0);
-  fuzz::require(common <= std::min(a.size(), b.size()) &&
-                    a.substr(0, common) == b.substr(0, common),
-                "the common beginning is common");
+  fuzz::require(
+      common <= std::min(a.size(), b.size()) && a.substr(0, common) == b.substr(0, common),
+      "the common beginning is common");
   const int numbers = sign(PlainNumber(a).compare(PlainNumber(b)));
   fuzz::require(sign(NumberKeys::compare(a, b, 0)) == numbers, "numbers are compared as numbers");
   fuzz::require(compare_words<NumberKeys>(a, b) == numbers, "words of numbers are in their order");

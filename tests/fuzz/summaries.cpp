@@ -22,7 +22,8 @@ void check_figures(const RecordSummary& s, const std::byte* records, std::uint64
   std::uint64_t unordered = 0, duplicates = 0, first = 0;
   for (std::uint64_t i = 1; i < count; ++i) {
     const std::byte* const record = records + i * benchmark_record_bytes;
-    const int order = std::memcmp(record - benchmark_record_bytes, record, app::benchmark_key_bytes);
+    const int order =
+        std::memcmp(record - benchmark_record_bytes, record, app::benchmark_key_bytes);
     duplicates += order == 0;
     if (order > 0 && unordered++ == 0) first = i;
   }
@@ -63,7 +64,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     options.summaries = summaries;
     fuzz::may_refuse([&] {
       const int code = app::check_benchmark(options, fuzz::no_progress());
-      fuzz::require(code == app::exit_success || code == app::exit_wrong, "a check has two results");
+      fuzz::require(code == app::exit_success || code == app::exit_wrong,
+                    "a check has two results");
     });
   }
   return 0;

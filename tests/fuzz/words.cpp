@@ -32,10 +32,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const unsigned most : {app::most_records, app::most_keys, 56u, 62u}) {
     may_refuse([&] {
       const auto sizes = app::parse_sizes(word, most);
-      fuzz::require(!sizes.empty() && sizes.back() <= std::uint64_t{1} << most &&
-                        std::ranges::adjacent_find(sizes, std::ranges::greater_equal()) ==
-                            sizes.end(),
-                    "sizes ascend to the largest that is allowed");
+      fuzz::require(
+          !sizes.empty() && sizes.back() <= std::uint64_t{1} << most &&
+              std::ranges::adjacent_find(sizes, std::ranges::greater_equal()) == sizes.end(),
+          "sizes ascend to the largest that is allowed");
     });
     may_refuse([&] {
       fuzz::require(app::parse_size(word, "N", most) <= std::uint64_t{1} << most,
@@ -48,9 +48,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     options.bits = word;
     options.check_bits();
     const auto p = options.problem(type, 1);
-    fuzz::require(word.empty() ||
-                      (p.begin_bit < p.end_bit && p.end_bit <= sortium::info(type).bits()),
-                  "the bits are those of the type");
+    fuzz::require(
+        word.empty() || (p.begin_bit < p.end_bit && p.end_bit <= sortium::info(type).bits()),
+        "the bits are those of the type");
   });
 
   if (word.starts_with("file")) return 0;

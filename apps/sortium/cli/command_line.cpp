@@ -41,8 +41,8 @@ std::string unexpected_arguments(const CLI::App& cli) {
                                         given.empty() ? "commands" : "options"));
 }
 
-// Refuses values that a forgotten or an unset variable of a shell leaves: empty ones, and the name of
-// the next option. `sort k.bin -o $OUT --quiet` would otherwise write a file called --quiet.
+// Refuses values that a forgotten or an unset variable of a shell leaves: empty ones, and the name
+// of the next option. `sort k.bin -o $OUT --quiet` would otherwise write a file called --quiet.
 void check_values(const CLI::App& cli) {
   for (const auto* command : cli.get_subcommands())
     for (const auto* option : command->get_options())

@@ -40,8 +40,8 @@ std::string out_of_memory_message() {
   std::uint64_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
   const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  std::string out =
-      fmt::format("out of host memory: this process uses {} of addresses", human_bytes(pages * page));
+  std::string out = fmt::format("out of host memory: this process uses {} of addresses",
+                                human_bytes(pages * page));
   rlimit limit{};
   if (::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
     out += fmt::format(", and its limit is {} (ulimit -v)", human_bytes(limit.rlim_cur));

@@ -101,8 +101,7 @@ bool give_owner(const fs::path& temporary, const fs::path& target) {
   struct stat old {
   }, now{};
   if (::lstat(target.c_str(), &old) != 0 || old.st_uid == ::geteuid()) return true;
-  const Descriptor file(
-      ::open(temporary.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+  const Descriptor file(::open(temporary.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
   if (!file.is_open() || ::fstat(file.get(), &now) != 0) return false;
   if (now.st_uid == old.st_uid) return true;
   errno = EPERM;  // somebody has put another file in its place
@@ -327,10 +326,11 @@ class DirectoryLocks {
 void check_unchanged(const Replacement& first, const Replacement& second) {
   for (const auto& [one, other] : {std::pair(&first, &second), std::pair(&second, &first)})
     if (state_of(one->target) != one->before)
-      throw Failure(exit_runtime,
-                    fmt::format("another process has changed {} since this run began; neither it "
-                                "nor {} is replaced",
-                                printable(one->target.string()), printable(other->target.string())));
+      throw Failure(
+          exit_runtime,
+          fmt::format("another process has changed {} since this run began; neither it "
+                      "nor {} is replaced",
+                      printable(one->target.string()), printable(other->target.string())));
 }
 
 }  // namespace

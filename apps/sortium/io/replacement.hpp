@@ -44,8 +44,9 @@ void replace(const Replacement& one);
 
 // Renames both temporary files, whose contents must be on the disk. Throws Failure if that fails,
 // or if another process has changed one of the targets since the run began: two runs at once must
-// not leave the keys of one with the values of the other. With `committed` false, nothing was replaced, and the caller must remove the temporary files.
-// With `committed` true, the first file was replaced, and the next run replaces the second.
+// not leave the keys of one with the values of the other. With `committed` false, nothing was
+// replaced, and the caller must remove the temporary files. With `committed` true, the first file
+// was replaced, and the next run replaces the second.
 void replace_both(const Replacement& first, const Replacement& second, bool& committed);
 
 // Completes replacements in the directory of `file` that a process began before it died. Throws
