@@ -298,7 +298,7 @@ def duckdb_calls(frame: Any, names: list[str], down: list[bool]) -> Calls:
     by = ", ".join(f'"{n}" {"DESC" if d else "ASC"}' for n, d in zip(names, down))
     query = f"SELECT * FROM t ORDER BY {by}"
     return {
-        "DuckDB": Call(lambda: connection.execute(query).fetch_arrow_table()),
+        "DuckDB": Call(lambda: connection.execute(query).to_arrow_table()),
         "DuckDB, table": Call(
             lambda: connection.execute(f"CREATE OR REPLACE TABLE sorted AS {query}")
         ),

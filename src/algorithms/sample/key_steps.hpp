@@ -12,7 +12,10 @@ namespace sortium::sample {
 template <class Key>
 struct KeySteps {
   using Word = Key;
-  static constexpr bool may_lack_memory = false;
+  using Code = Key;
+  static constexpr bool may_lack_memory = false, has_codes = true;
+  static Word word_of(Code code) { return code; }
+  static Code code_of(Word word) { return word; }
 
   explicit KeySteps(const Context& context)
       : in(at<const Key>(context.operands.keys_in)),
@@ -30,15 +33,25 @@ struct KeySteps {
   void make(Key* to, std::uint64_t begin, std::uint64_t count) const {
     encode(in + begin, to, count, coding);
   }
-  void settle(const Key*, std::uint64_t, std::uint64_t) const {}
+  void make_sample(Key* to, std::uint64_t i) const { make(to, i, 1); }
+  void partition(std::uint64_t begin, std::uint64_t count, const Key* splitters,
+                 std::uint64_t splitter_count, std::size_t* ends) const {
+    make(chunk(begin), begin, count);
+    partition_words(chunk(begin), count, splitters, splitter_count, ends, spare(begin));
+  }
   void prepare(std::uint64_t) {}
   Key* part(std::uint64_t begin, std::uint64_t) const { return out + begin; }
-  void gather(Key* to, std::uint64_t from, std::uint64_t count) const {
-    std::memcpy(to, chunked + from, count * sizeof(Key));
+  void gather(Key* part, std::uint64_t gathered, std::uint64_t from, std::uint64_t count) const {
+    std::memcpy(part + gathered, chunked + from, count * sizeof(Key));
   }
   void finish(Key* part, std::uint64_t, std::uint64_t count) const {
-    if (!tied(part)) sort_words(part, count);
+    sort_words(part, count);
     decode(part, count, coding);
+  }
+  // Writes records [from, from + count) of the partitioned chunks to the output, in their order.
+  void move(std::uint64_t from, std::uint64_t to, std::uint64_t count) const {
+    std::memcpy(out + to, chunked + from, count * sizeof(Key));
+    decode(out + to, count, coding);
   }
   // True if the part holds tied floats with different bits (zeros or NaN). Such a part holds no
   // other keys, and its keys must keep the order of the input.

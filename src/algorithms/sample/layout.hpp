@@ -15,6 +15,14 @@
 
 namespace sortium::sample {
 
+// What the sort moves. A code is an unsigned number that determines the key (words.hpp).
+enum class Words : std::uint8_t {
+  codes,    // codes of keys without values
+  packed,   // codes of 4 bytes above values or positions of 4 bytes
+  paired,   // codes, and values or positions beside them
+  windows,  // windows of ranks above positions: few records, and keys without codes
+};
+
 // Lists of up to this many records are sorted by one thread: starting more would take longer.
 constexpr std::uint64_t alone = 1u << 15;
 
@@ -29,12 +37,14 @@ struct Layout {
       : problem(sorted),
         key_bytes(info(problem.key).bytes),
         all_bits(key_bits(problem) == info(problem.key).bits()),
-        coded(all_bits && key_bytes >= 4 && problem.nan == NanOrder::last &&
-              problem.zeros == ZeroOrder::tied),
-        records(problem.payload != Payload::none || !coded),
-        packed(problem.payload != Payload::none && problem.value_bytes == 4 && key_bytes == 4 &&
-               !info(problem.key).is_float && all_bits && problem.count > alone &&
-               problem.count < std::uint64_t{1} << 32),
+        coded(all_bits && key_bytes >= 4 &&
+              (!info(problem.key).is_float ||
+               (problem.nan == NanOrder::last && problem.zeros == ZeroOrder::tied))),
+        moved_bytes(problem.payload == Payload::none ? 0
+                    : problem.payload == Payload::positions && problem.count < most_small
+                        ? 4
+                        : problem.value_bytes),
+        words(choose_words()),
         threads(static_cast<unsigned>(given.number("threads", most_threads))) {
     choose_sizes(given);
     lay_out();
@@ -42,8 +52,8 @@ struct Layout {
 
   // Calls body(i) once for each i < count, in parallel in the caller's arena. Every call is made
   // even if oneTBB cannot allocate memory. `body` must not throw. `done` has a byte for each i, so
-  // `count` must not exceed its size: the maximum of the number of chunks, the number of parts, the
-  // number of RunFinder's pieces, and merge_parts() + 1.
+  // `count` must not exceed its size: the maximum of the number of chunks, most_tasks(), the number
+  // of RunFinder's pieces, and merge_parts() + 1.
   template <class Body>
   void each(const Operands& o, std::uint64_t count, const Body& body) const {
     const auto range = [&](std::uint64_t begin, std::uint64_t end) {
@@ -73,71 +83,121 @@ struct Layout {
   // that are sorted by all bits, with NaN last and zeros tied. The ranks of other keys are computed
   // one at a time.
   bool coded;
-  bool records;  // a key's code does not determine the record, so words hold more than the code
-  bool packed;   // words hold the key's code and the value, not its rank and the position
+  unsigned moved_bytes;  // of a value or position while it is moved
+  Words words;
   unsigned threads;
   std::uint64_t chunk = 0, chunks = 0;  // records of a chunk, number of chunks
   std::uint64_t parts = 1;
-  std::uint64_t own_words = 0;  // size of each thread's own memory, in words
+  std::uint64_t own_words = 0;  // size of each thread's own memory, in words of 8 bytes
 
   static constexpr std::uint64_t special =
       4;  // extra parts: three splitters around the zeros and NaN, and one more
   static constexpr std::uint64_t oversampling = 64;
   // In a merge of runs: records of a part, and samples for each part.
   static constexpr std::uint64_t merge_part = 1u << 14, merge_samples = 8;
+  // Bytes of a splitter.
+  [[nodiscard]] std::uint64_t word_bytes() const {
+    return words == Words::codes || words == Words::paired ? key_bytes : 8;
+  }
+  // Bytes of a thread's own memory for each record of a part of twice the mean size. Larger parts
+  // are rare; the steps' prepare() allocates memory for them.
+  [[nodiscard]] std::uint64_t own_bytes() const {
+    switch (words) {
+      case Words::codes:
+        return 0;
+      case Words::packed:
+        return 16;  // words and their copy
+      case Words::paired:
+        return key_bytes + moved_bytes + 8;  // codes, values and words
+      default:
+        return 8;
+    }
+  }
   // The most parts into which a merge of runs is divided.
   [[nodiscard]] std::uint64_t merge_parts() const {
     return ceil_div(problem.count, merge_part) + special;
   }
 
+  // A part, or the records of a part from some of the chunks.
+  struct Task {
+    std::uint64_t part, first_chunk, last_chunk;  // chunks [first, last)
+    std::uint64_t begin;                          // where the records go
+  };
+  // The least records of a task that has only some of the chunks.
+  static constexpr std::uint64_t task_records = 1u << 16;
+  [[nodiscard]] std::uint64_t most_tasks() const {
+    return parts + special + problem.count / task_records;
+  }
+
   ScratchLayout scratch;
-  ScratchLayout::Slice keys, values, own, splitters, samples, ends, begins;
+  ScratchLayout::Slice keys, values, own, splitters, samples, ends, begins, tasks;
   ScratchLayout::Slice done;               // one byte for each call of the body of a parallel loop
   ScratchLayout::Slice stretches, ranges;  // for RunFinder; for find_window
   ScratchLayout::Slice merge_words, merge_cuts;
 
  private:
+  static constexpr std::uint64_t most_small = std::uint64_t{1} << 32;  // positions of 4 bytes
+
+  [[nodiscard]] Words choose_words() const {
+    if (problem.payload == Payload::none && coded) return Words::codes;
+    if (!coded || problem.count <= alone) return Words::windows;
+    if (key_bytes == 4 && moved_bytes == 4 && problem.count < most_small) return Words::packed;
+    return Words::paired;
+  }
+
   // Chooses the sizes of chunks and parts. A chunk and its partitioned copy should fit a
   // second-level cache. By default there are at least 8 parts for each thread, so that all threads
-  // finish at about the same time. For records, a part's words and values should also fit the
-  // cache. From 2^25 records on, their chunks are larger, so that each chunk contributes about a
+  // finish at about the same time. For records, a part with its words should also fit the cache.
+  // From 2^25 records on, chunks of windows are larger, so that each chunk contributes about a
   // memory page to each part.
   void choose_sizes(const Parameters& given) {
     const std::uint64_t n = problem.count;
-    const bool many = records && !packed && n >= std::uint64_t{1} << 25;
+    const bool many = words == Words::windows && n >= std::uint64_t{1} << 25;
     chunk = std::max<std::uint64_t>(given.number("chunk", std::uint64_t{1} << (many ? 17 : 16)),
                                     ceil_div(n, 4096));
-    const std::uint64_t wanted =
-        std::clamp<std::uint64_t>(records ? n >> (packed ? 17 : 18) : 0, 8 * threads, 1024);
+    const std::uint64_t wanted = std::clamp<std::uint64_t>(n >> part_exponent(), 8 * threads, 1024);
     parts = n <= alone ? 1 : std::min(given.number("parts", wanted), n);
     if (n <= alone) threads = 1, chunk = n;
     chunks = ceil_div(n, std::max<std::uint64_t>(chunk, 1));
-    // A thread's memory must hold a chunk's words and their copy, or the words of a part of up to
-    // twice the mean size (PackedSteps: and their copy). Larger parts are rare; prepare() allocates
-    // memory for them.
-    own_words = std::max(2 * chunk, (packed ? 4 : 2) * ceil_div(n, parts));
+    own_words =
+        std::max(2 * chunk, ceil_div(std::max(chunk, 2 * ceil_div(n, parts)) * own_bytes(), 8));
+  }
+  // The wanted records of a part are 2 to this power.
+  [[nodiscard]] unsigned part_exponent() const {
+    switch (words) {
+      case Words::codes:
+        return 63;  // as few parts as possible
+      case Words::packed:
+        return 17;
+      case Words::paired:
+        return 16;
+      default:
+        return 18;
+    }
   }
 
   void lay_out() {
-    const std::uint64_t n = problem.count, word = records ? 8 : key_bytes;
-    keys = scratch.add(n * key_bytes + (packed ? n * 4 : 0));
-    if (packed)
-      values = {keys.offset + n * 4, n * 4};
+    const std::uint64_t n = problem.count, word = word_bytes();
+    keys = scratch.add(n * (words == Words::packed ? 8 : key_bytes));
+    if (words == Words::packed)
+      values = {keys.offset + n * 4, n * 4};  // not used for positions
     else if (problem.payload != Payload::none)
-      values = scratch.add(n * problem.value_bytes);
-    if (records) own = scratch.add(threads * own_words * word);
+      values = scratch.add(n * (words == Words::paired ? moved_bytes : problem.value_bytes));
+    if (words != Words::codes) own = scratch.add(threads * own_words * 8);
     if (n <= alone && !info(problem.key).is_float) return;
     splitters = scratch.add((parts + special) * word);
     samples = scratch.add(parts == 1 ? 0 : parts * oversampling * word);
     ends = scratch.add(chunks * (parts + special) * sizeof(std::size_t));
-    begins = scratch.add((parts + special + 1) * sizeof(std::size_t));
+    begins = scratch.add((parts + special + 1) * sizeof(std::uint64_t));
+    tasks = scratch.add(most_tasks() * sizeof(Task));
     if (n <= alone) return;
     const std::uint64_t pieces = RunFinder::pieces_of(n);
     stretches = scratch.add(pieces * sizeof(RunFinder::Stretches));
     ranges = scratch.add(chunks * 2 * sizeof(std::uint64_t));
-    merge_words = scratch.add(merge_parts() * (merge_samples + 1) * word);
+    const std::uint64_t merged = words == Words::codes ? key_bytes : 8;
+    merge_words = scratch.add(merge_parts() * (merge_samples + 1) * merged);
     merge_cuts = scratch.add((merge_parts() + 1) * (RunFinder::most + 1) * sizeof(std::uint64_t));
-    done = scratch.add(std::max({chunks, parts + special, pieces, merge_parts() + 1}));
+    done = scratch.add(std::max({chunks, most_tasks(), pieces, merge_parts() + 1}));
   }
 };
 

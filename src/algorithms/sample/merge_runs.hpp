@@ -63,10 +63,11 @@ class MergeRuns {
     std::uint64_t count = 0;
     for (std::uint64_t i = Layout::merge_samples; i < samples; i += Layout::merge_samples)
       splitters_[count++] = samples_[i];
-    if (steps_.has_ties()) {
-      for (const Word w : Ties<Word>::splitters) splitters_[count++] = w;
-      std::sort(splitters_, splitters_ + count);
-    }
+    if constexpr (Steps::has_codes)
+      if (steps_.has_ties()) {
+        for (const Word w : Ties<Word>::splitters) splitters_[count++] = w;
+        std::sort(splitters_, splitters_ + count);
+      }
     parts_ = count + 1;
   }
 

@@ -11,12 +11,6 @@
 
 namespace sortium::sample {
 
-// The bits of a rank that a word holds: (rank - lowest) >> shift.
-struct Window {
-  std::uint64_t lowest = 0;
-  unsigned shift = 0;
-};
-
 // Returns the window of `bits` bits for ranks from `lowest` to `highest`. Its shift is 0 if the
 // window holds rank - lowest completely.
 [[nodiscard]] inline Window window_of(std::uint64_t lowest, std::uint64_t highest, unsigned bits) {

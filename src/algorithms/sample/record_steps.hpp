@@ -19,7 +19,7 @@ namespace sortium::sample {
 template <class Key, class Value>
 struct RecordSteps {
   using Word = std::uint64_t;
-  static constexpr bool may_lack_memory = true;
+  static constexpr bool may_lack_memory = true, has_codes = false;
 
   explicit RecordSteps(const Context& c)
       : context(c),
@@ -42,7 +42,6 @@ struct RecordSteps {
   [[nodiscard]] std::uint64_t deciding_bits() const {
     return window.shift == 0 ? ~std::uint64_t{0} : ~mask();
   }
-  [[nodiscard]] bool has_ties() const { return false; }
 
   std::uint64_t mask() const { return (std::uint64_t{1} << position_bits) - 1; }
   std::uint64_t* mine() const { return own + context.layout.thread() * own_words; }
@@ -56,6 +55,13 @@ struct RecordSteps {
   }
   void make(std::uint64_t* to, std::uint64_t begin, std::uint64_t count) const {
     words(in + begin, to, begin, count);
+  }
+  void make_sample(std::uint64_t* to, std::uint64_t i) const { make(to, i, 1); }
+  void partition(std::uint64_t begin, std::uint64_t count, const std::uint64_t* splitters,
+                 std::uint64_t splitter_count, std::size_t* ends) const {
+    make(mine(), begin, count);
+    partition_words(mine(), count, splitters, splitter_count, ends, spare(begin));
+    settle(mine(), begin, count);
   }
   void settle(const std::uint64_t* chunk, std::uint64_t begin, std::uint64_t count) const {
     for (std::uint64_t i = 0; i < count; ++i) keys[begin + i] = in[chunk[i] & mask()];
@@ -76,8 +82,9 @@ struct RecordSteps {
   std::uint64_t* part(std::uint64_t begin, std::uint64_t count) const {
     return count <= own_words ? mine() : large.get() + begin;
   }
-  void gather(std::uint64_t* to, std::uint64_t from, std::uint64_t count) const {
-    words(keys + from, to, from, count);
+  void gather(std::uint64_t* part, std::uint64_t gathered, std::uint64_t from,
+              std::uint64_t count) const {
+    words(keys + from, part + gathered, from, count);
   }
   void finish(std::uint64_t* part, std::uint64_t begin, std::uint64_t count) const {
     sort_words(part, count);

@@ -24,6 +24,7 @@
 #include "layout.hpp"
 #include "merge_runs.hpp"
 #include "packed_steps.hpp"
+#include "pair_steps.hpp"
 #include "partition.hpp"
 #include "record_steps.hpp"
 
@@ -89,13 +90,8 @@ class SampleSorter final : public Sorter {
       host::call(queue, "look", [&] { runs = find_runs(at<const Key>(o.keys_in), o); });
       if (runs.is_one_that_ascends()) return host::call(queue, "copy", [&] { keep_order<Key>(o); });
     }
-    if constexpr (sizeof(Key) == 4)
-      if (layout_.packed && runs.count == 0) {
-        PackedSteps steps(context);
-        return Partition(context, steps).run(queue);
-      }
     if constexpr (sizeof(Key) >= 4)
-      if (!layout_.records) return sort_keys<Key>(queue, context, runs);
+      if (layout_.words == Words::codes) return sort_keys<Key>(queue, context, runs);
     if (problem.payload != Payload::none && problem.value_bytes == 8)
       sort_records<Key, std::uint64_t>(queue, context, runs);
     else
@@ -156,6 +152,15 @@ class SampleSorter final : public Sorter {
 
   template <class Key, class Value, class Q>
   void sort_records(Q& queue, const Context& context, const Runs& runs) const {
+    if (runs.count != 0 && merge_records<Key, Value>(queue, context, runs)) return;
+    if constexpr (sizeof(Key) == 4)
+      if (layout_.words == Words::packed) return partition(queue, context, PackedSteps<Value>(context));
+    if constexpr (sizeof(Key) >= 4)
+      if (layout_.words == Words::paired) {
+        if (layout_.moved_bytes == 4)
+          return partition(queue, context, PairSteps<Key, std::uint32_t, Value>(context));
+        return partition(queue, context, PairSteps<Key, std::uint64_t, Value>(context));
+      }
     RecordSteps<Key, Value> steps(context);
     const unsigned window_bits = 64 - steps.position_bits;
     if (layout_.problem.count <= alone)
@@ -165,12 +170,24 @@ class SampleSorter final : public Sorter {
       });
     host::call(queue, "range",
                [&] { steps.window = find_window(steps.in, window_bits, context.operands); });
-    if (runs.count != 0) {
-      bool merged = false;
-      host::call(queue, "merge", [&] { merged = MergeRuns(context, steps, runs).run(); });
-      if (merged) return;
-    }
     Partition(context, steps).run(queue);
+  }
+  template <class Steps, class Q>
+  static void partition(Q& queue, const Context& context, Steps steps) {
+    Partition(context, steps).run(queue);
+  }
+
+  // Returns false, with nothing written to the output, if so many keys are equal that the runs
+  // cannot be merged.
+  template <class Key, class Value, class Q>
+  bool merge_records(Q& queue, const Context& context, const Runs& runs) const {
+    RecordSteps<Key, Value> steps(context);
+    bool merged = false;
+    host::call(queue, "merge", [&] {
+      steps.window = find_window(steps.in, 64 - steps.position_bits, context.operands);
+      merged = MergeRuns(context, steps, runs).run();
+    });
+    return merged;
   }
 
   template <class Key, class Value>
@@ -179,7 +196,7 @@ class SampleSorter final : public Sorter {
     std::memcpy(steps.keys, steps.in, n * sizeof(Key));
     for (std::uint64_t i = 0; steps.values != nullptr && i < n; ++i)
       steps.values[i] = steps.values_in != nullptr ? steps.values_in[i] : static_cast<Value>(i);
-    steps.gather(steps.own, 0, n);
+    steps.gather(steps.own, 0, 0, n);
     steps.finish(steps.own, 0, n);
   }
 
