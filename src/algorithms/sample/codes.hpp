@@ -20,6 +20,15 @@ Coding<Word> coding_of(const Problem& p) {
   return {static_cast<Word>(type.is_signed ? sign ^ down : down), 0, false};
 }
 
+// The code of one key, as encode() makes it.
+template <class Word>
+[[nodiscard]] Word code_of(Word key, Coding<Word> c) {
+  if (!c.is_float) return key ^ c.flip;
+  constexpr int top = sizeof(Word) * 8 - 1;
+  const Word negative = Word{0} - (key >> top);
+  return static_cast<Word>(((key ^ (negative | Word{1} << top)) ^ c.flip) - c.below);
+}
+
 // The codes of floats that tie. The two zeros have the codes first_zero and first_zero + 1. All NaN
 // have codes of first_nan and more.
 template <class Word>

@@ -29,15 +29,14 @@ struct KeySteps {
 
   // Returns the memory of the words of the chunk that begins at record `begin`.
   Key* chunk(std::uint64_t begin) const { return chunked + begin; }
-  Key* spare(std::uint64_t begin) const { return out + begin; }
   void make(Key* to, std::uint64_t begin, std::uint64_t count) const {
     encode(in + begin, to, count, coding);
   }
-  void make_sample(Key* to, std::uint64_t i) const { make(to, i, 1); }
+  void make_sample(Key* to, std::uint64_t i) const { *to = sample::code_of(in[i], coding); }
   void partition(std::uint64_t begin, std::uint64_t count, const Key* splitters,
                  std::uint64_t splitter_count, std::size_t* ends) const {
     make(chunk(begin), begin, count);
-    partition_words(chunk(begin), count, splitters, splitter_count, ends, spare(begin));
+    partition_words(chunk(begin), count, splitters, splitter_count, ends, out + begin);
   }
   void prepare(std::uint64_t) {}
   Key* part(std::uint64_t begin, std::uint64_t) const { return out + begin; }
@@ -45,7 +44,7 @@ struct KeySteps {
     std::memcpy(part + gathered, chunked + from, count * sizeof(Key));
   }
   void finish(Key* part, std::uint64_t, std::uint64_t count) const {
-    sort_words(part, count);
+    sort_codes(part, count);
     decode(part, count, coding);
   }
   // Writes records [from, from + count) of the partitioned chunks to the output, in their order.
@@ -53,29 +52,6 @@ struct KeySteps {
     std::memcpy(out + to, chunked + from, count * sizeof(Key));
     decode(out + to, count, coding);
   }
-  // True if the part holds tied floats with different bits (zeros or NaN). Such a part holds no
-  // other keys, and its keys must keep the order of the input.
-  bool tied(const Key* part) const { return coding.is_float && Ties<Key>::has(part[0]); }
-
-  // The steps for a merge of runs (MergeRuns). A part's words are built in scratch memory. The
-  // merge levels alternate between scratch memory and the part's range of the output. So a part of
-  // any size fits, but no memory is left for a copy of the input.
-  Key deciding(std::uint64_t i) const {
-    Key code = 0;
-    make(&code, i, 1);
-    return coding.is_float ? Ties<Key>::shared(code) : code;
-  }
-  bool fits(std::uint64_t) const { return true; }
-  bool keep_input() const { return in != out; }
-  void make_piece(Key* to, std::uint64_t begin, std::uint64_t count, bool falls) const {
-    make(to, begin, count);
-    if (falls && !tied(to)) std::reverse(to, to + count);
-  }
-  void place(Key* part, std::uint64_t begin, std::uint64_t count) const {
-    if (part != out + begin) std::memcpy(out + begin, part, count * sizeof(Key));
-    decode(out + begin, count, coding);
-  }
-
   const Key* in;
   Key *chunked, *out;
   Coding<Key> coding;

@@ -15,6 +15,9 @@
 
 namespace sortium::sample {
 
+// Lists of at least this many keys are searched for order that Strips uses.
+constexpr std::uint64_t least_strips = 1u << 17;
+
 // What the sort moves. A code is an unsigned number that determines the key (words.hpp).
 enum class Words : std::uint8_t {
   codes,    // codes of keys without values
@@ -104,7 +107,7 @@ struct Layout {
   [[nodiscard]] std::uint64_t own_bytes() const {
     switch (words) {
       case Words::codes:
-        return 0;
+        return 2 * key_bytes;  // words and their copy; only Strips has them
       case Words::packed:
         return 16;  // words and their copy
       case Words::paired:
@@ -113,6 +116,13 @@ struct Layout {
         return 8;
     }
   }
+  // If at most this many keys at the end of a list are not in order, they are sorted and inserted.
+  [[nodiscard]] std::uint64_t most_tail() const { return problem.count / 16; }
+  struct TailPiece {
+    std::uint64_t sorted, tail;  // how many keys of both lists are before the piece
+    std::uint64_t head;          // where its first keys are saved
+  };
+  [[nodiscard]] std::uint64_t tail_pieces() const { return std::uint64_t{4} * threads; }
   // The most parts into which a merge of runs is divided.
   [[nodiscard]] std::uint64_t merge_parts() const {
     return ceil_div(problem.count, merge_part) + special;
@@ -123,6 +133,23 @@ struct Layout {
     std::uint64_t part, first_chunk, last_chunk;  // chunks [first, last)
     std::uint64_t begin;                          // where the records go
   };
+  // Keys that are partly in order (Strips): records of a chunk that are in one part.
+  struct StripSlice {
+    std::uint64_t from;  // in scratch memory
+    std::uint32_t part, count;
+  };
+  struct StripBegin {  // where a part begins
+    std::uint64_t record = 0, slice = 0;
+  };
+  struct StripChunk {
+    std::uint64_t slices = 0;
+    CodeTies ties{};
+  };
+  static constexpr std::uint64_t strip_part = 1u << 14;  // the wanted records of a part
+  static constexpr std::uint64_t strip_samples = 16;     // of each part
+  std::uint64_t strip_parts = 0;                         // 0: too few records
+  std::uint64_t strip_slices_of_chunk = 0;               // at most
+
   // The least records of a task that has only some of the chunks.
   static constexpr std::uint64_t task_records = 1u << 16;
   [[nodiscard]] std::uint64_t most_tasks() const {
@@ -131,6 +158,8 @@ struct Layout {
 
   ScratchLayout scratch;
   ScratchLayout::Slice keys, values, own, splitters, samples, ends, begins, tasks;
+  ScratchLayout::Slice strip_chunks, strip_slices, strip_order, strip_begins;
+  ScratchLayout::Slice tail, tail_cuts;  // tail: for the sort of up to most_tail() keys
   ScratchLayout::Slice done;               // one byte for each call of the body of a parallel loop
   ScratchLayout::Slice stretches, ranges;  // for RunFinder; for find_window
   ScratchLayout::Slice merge_words, merge_cuts;
@@ -159,8 +188,16 @@ struct Layout {
     parts = n <= alone ? 1 : std::min(given.number("parts", wanted), n);
     if (n <= alone) threads = 1, chunk = n;
     chunks = ceil_div(n, std::max<std::uint64_t>(chunk, 1));
+    if (words == Words::codes) return choose_strips();
     own_words =
         std::max(2 * chunk, ceil_div(std::max(chunk, 2 * ceil_div(n, parts)) * own_bytes(), 8));
+  }
+  void choose_strips() {
+    const std::uint64_t n = problem.count;
+    if (n < least_strips) return;
+    strip_parts = std::clamp<std::uint64_t>(n / strip_part, 1, 512);
+    strip_slices_of_chunk = std::max(chunk / 128, strip_parts);
+    own_words = ceil_div(std::max(chunk, 4 * ceil_div(n, strip_parts)) * own_bytes(), 8);
   }
   // The wanted records of a part are 2 to this power.
   [[nodiscard]] unsigned part_exponent() const {
@@ -178,26 +215,41 @@ struct Layout {
 
   void lay_out() {
     const std::uint64_t n = problem.count, word = word_bytes();
+    if (words == Words::codes && n <= alone && !info(problem.key).is_float) return;
     keys = scratch.add(n * (words == Words::packed ? 8 : key_bytes));
     if (words == Words::packed)
       values = {keys.offset + n * 4, n * 4};  // not used for positions
     else if (problem.payload != Payload::none)
       values = scratch.add(n * (words == Words::paired ? moved_bytes : problem.value_bytes));
-    if (words != Words::codes) own = scratch.add(threads * own_words * 8);
-    if (n <= alone && !info(problem.key).is_float) return;
-    splitters = scratch.add((parts + special) * word);
-    samples = scratch.add(parts == 1 ? 0 : parts * oversampling * word);
+    own = scratch.add(threads * own_words * 8);
+    if (words == Words::windows && n <= alone) return;
+    splitters = scratch.add(std::max(parts + special, strip_parts) * word);
+    samples = scratch.add(
+        std::max(parts == 1 ? 0 : parts * oversampling, strip_parts * strip_samples) * word);
     ends = scratch.add(chunks * (parts + special) * sizeof(std::size_t));
     begins = scratch.add((parts + special + 1) * sizeof(std::uint64_t));
     tasks = scratch.add(most_tasks() * sizeof(Task));
     if (n <= alone) return;
+    if (strip_parts != 0) {
+      strip_chunks = scratch.add(chunks * sizeof(StripChunk));
+      strip_slices = scratch.add(chunks * strip_slices_of_chunk * sizeof(StripSlice));
+      strip_order = scratch.add(chunks * strip_slices_of_chunk * sizeof(StripSlice));
+      strip_begins = scratch.add((strip_parts + 1) * sizeof(StripBegin));
+    }
     const std::uint64_t pieces = RunFinder::pieces_of(n);
+    done = scratch.add(std::max({chunks, most_tasks(), pieces, merge_parts() + 1, strip_parts,
+                                 tail_pieces() + 1}));
+    if (words == Words::codes) {
+      tail_cuts = scratch.add((tail_pieces() + 1) * sizeof(TailPiece));
+      Problem end = problem;
+      end.count = most_tail();
+      tail = scratch.add(Layout(end, threads, {}).scratch.bytes());
+      return;
+    }
     stretches = scratch.add(pieces * sizeof(RunFinder::Stretches));
     ranges = scratch.add(chunks * 2 * sizeof(std::uint64_t));
-    const std::uint64_t merged = words == Words::codes ? key_bytes : 8;
-    merge_words = scratch.add(merge_parts() * (merge_samples + 1) * merged);
+    merge_words = scratch.add(merge_parts() * (merge_samples + 1) * 8);
     merge_cuts = scratch.add((merge_parts() + 1) * (RunFinder::most + 1) * sizeof(std::uint64_t));
-    done = scratch.add(std::max({chunks, most_tasks(), pieces, merge_parts() + 1}));
   }
 };
 

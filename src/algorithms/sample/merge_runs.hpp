@@ -1,6 +1,5 @@
-// Sorts input that consists of a few sorted runs. Splitters divide the output into parts. Each part
-// consists of one piece of every run, and a thread merges these pieces. `Steps` is KeySteps or
-// RecordSteps.
+// Sorts records that are a few sorted runs. Splitters divide the output into parts. Each part
+// consists of one piece of every run, and a thread merges these pieces. `Steps` is RecordSteps.
 #pragma once
 
 #include <algorithm>
@@ -32,18 +31,11 @@ class MergeRuns {
     for (std::uint64_t p = 0; p < parts_; ++p)
       if (!steps_.fits(begins_[p + 1] - begins_[p])) return false;
 
-    const auto make_part = [&](std::uint64_t p) { make(p); };
-    const auto merge_part = [&](std::uint64_t p) { merge(p); };
-    if (steps_.keep_input()) {
-      each(parts_, [&](std::uint64_t p) {
-        make(p);
-        merge(p);
-      });
-    } else {
-      // The output may be the input: all words are built before any part is written.
-      each(parts_, make_part);
-      each(parts_, merge_part);
-    }
+    steps_.keep_input();
+    each(parts_, [&](std::uint64_t p) {
+      make(p);
+      merge(p);
+    });
     return true;
   }
 
@@ -63,11 +55,6 @@ class MergeRuns {
     std::uint64_t count = 0;
     for (std::uint64_t i = Layout::merge_samples; i < samples; i += Layout::merge_samples)
       splitters_[count++] = samples_[i];
-    if constexpr (Steps::has_codes)
-      if (steps_.has_ties()) {
-        for (const Word w : Ties<Word>::splitters) splitters_[count++] = w;
-        std::sort(splitters_, splitters_ + count);
-      }
     parts_ = count + 1;
   }
 
@@ -95,7 +82,7 @@ class MergeRuns {
   }
 
   void make(std::uint64_t p) const {
-    Word* to = steps_.chunk(begins_[p]);
+    Word* to = steps_.mine();
     for (std::size_t r = 0; r < runs_.count; ++r) {
       const std::uint64_t low = cut(p, r), high = cut(p + 1, r);
       if (low == high) continue;
@@ -108,7 +95,7 @@ class MergeRuns {
   void merge(std::uint64_t p) const {
     const std::uint64_t count = begins_[p + 1] - begins_[p];
     if (count == 0) return;
-    Word* words = steps_.chunk(begins_[p]);
+    Word* words = steps_.mine();
     std::size_t ends[RunFinder::most + 1] = {0}, pieces = 0;
     for (std::size_t r = 0; r < runs_.count; ++r) {
       const std::uint64_t some = cut(p + 1, r) - cut(p, r);
@@ -116,8 +103,24 @@ class MergeRuns {
       ends[pieces + 1] = ends[pieces] + some;
       ++pieces;
     }
-    if (!steps_.tied(words)) words = merge_pieces(words, steps_.spare(begins_[p]), ends, pieces);
+    words = merge_pieces(words, steps_.spare(), ends, pieces);
     steps_.place(words, begins_[p], count);
+  }
+
+  // Merges sorted pieces in pairs; piece i is [ends[i], ends[i + 1]). `spare` has space for all
+  // words. Returns a pointer to the result: `words` or `spare`. Overwrites `ends`.
+  static Word* merge_pieces(Word* words, Word* spare, std::size_t* ends, std::size_t pieces) {
+    for (; pieces > 1; pieces = (pieces + 1) / 2) {
+      for (std::size_t i = 0; i < pieces; i += 2) {
+        const std::size_t middle = ends[i + 1], end = ends[std::min(i + 2, pieces)];
+        merge_words(words + ends[i], middle - ends[i], words + middle, end - middle,
+                    spare + ends[i]);
+        ends[i / 2] = ends[i];
+      }
+      ends[(pieces + 1) / 2] = ends[pieces];
+      std::swap(words, spare);
+    }
+    return words;
   }
 
   std::uint64_t& cut(std::uint64_t part, std::size_t run) const {

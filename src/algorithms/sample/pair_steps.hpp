@@ -41,7 +41,7 @@ struct PairSteps {
   [[nodiscard]] Key deciding_bits() const { return static_cast<Key>(~Key{0}); }
   [[nodiscard]] bool has_ties() const { return coding.is_float; }
 
-  void make_sample(Key* to, std::uint64_t i) const { encode(in + i, to, 1, coding); }
+  void make_sample(Key* to, std::uint64_t i) const { *to = sample::code_of(in[i], coding); }
   void partition(std::uint64_t begin, std::uint64_t count, const Key* splitters,
                  std::uint64_t splitter_count, std::size_t* ends) const {
     encode(in + begin, codes + begin, count, coding);

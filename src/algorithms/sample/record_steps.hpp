@@ -45,8 +45,7 @@ struct RecordSteps {
 
   std::uint64_t mask() const { return (std::uint64_t{1} << position_bits) - 1; }
   std::uint64_t* mine() const { return own + context.layout.thread() * own_words; }
-  std::uint64_t* chunk(std::uint64_t) const { return mine(); }
-  std::uint64_t* spare(std::uint64_t) const { return mine() + own_words / 2; }
+  std::uint64_t* spare() const { return mine() + own_words / 2; }
   void words(const Key* from, std::uint64_t* to, std::uint64_t position,
              std::uint64_t count) const {
     context.ranks.of(from, to, count);
@@ -60,7 +59,7 @@ struct RecordSteps {
   void partition(std::uint64_t begin, std::uint64_t count, const std::uint64_t* splitters,
                  std::uint64_t splitter_count, std::size_t* ends) const {
     make(mine(), begin, count);
-    partition_words(mine(), count, splitters, splitter_count, ends, spare(begin));
+    partition_words(mine(), count, splitters, splitter_count, ends, spare());
     settle(mine(), begin, count);
   }
   void settle(const std::uint64_t* chunk, std::uint64_t begin, std::uint64_t count) const {
@@ -94,8 +93,6 @@ struct RecordSteps {
   void merge(std::uint64_t begin, std::uint64_t bound, std::uint64_t end) const {
     merge_output(context, in, keys_out, values_out, mine(), begin, bound, end);
   }
-  bool tied(const std::uint64_t*) const { return false; }
-
   // The steps for a merge of runs (MergeRuns). A part's words are built and merged in the thread's
   // own memory.
   std::uint64_t deciding(std::uint64_t i) const {
@@ -105,7 +102,7 @@ struct RecordSteps {
   }
   bool fits(std::uint64_t count) const { return count <= own_words / 2; }
   // If the sort is in place, copies the input to scratch memory; all later steps read the copy.
-  bool keep_input() {
+  void keep_input() {
     const bool copy_keys = in == keys_out,
                copy_values = values_in != nullptr && values_in == values_out;
     if (copy_keys || copy_values)
@@ -116,7 +113,6 @@ struct RecordSteps {
           });
     if (copy_keys) in = keys;
     if (copy_values) values_in = values;
-    return true;
   }
   void make_piece(std::uint64_t* to, std::uint64_t begin, std::uint64_t count, bool falls) const {
     make(to, begin, count);

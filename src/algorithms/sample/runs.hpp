@@ -1,5 +1,5 @@
-// Finds the sorted runs of the input, and merges runs: the natural merge sort of Knuth, The Art of
-// Computer Programming 3, 5.2.4.
+// Finds the sorted runs of records, for the natural merge sort of Knuth, The Art of Computer
+// Programming 3, 5.2.4.
 #pragma once
 
 #include <algorithm>
@@ -124,40 +124,5 @@ class RunFinder {
   std::atomic<bool> given_up_{false};
 };
 using Runs = RunFinder::Runs;
-
-// Merges the sorted words [a, middle) and [middle, end). Not stable, which does not matter for
-// words. Works from both ends at once, because neither end waits for the other's loads. A step
-// takes at most two words from a run. So the inner loop makes half as many steps as the shorter run
-// has words, and checks no bounds.
-template <class Word>
-void merge_two(const Word* a, const Word* middle, const Word* end, Word* to) {
-  const Word *b = middle, *a_end = middle, *b_end = end;
-  Word* to_end = to + (end - a);
-  while (std::ptrdiff_t steps = std::min(a_end - a, b_end - b) / 2)
-    for (; steps > 0; --steps) {
-      const Word first = *a, second = *b, last = a_end[-1], other = b_end[-1];
-      *to++ = std::min(first, second);
-      *--to_end = std::max(last, other);
-      const bool from_b = second < first, from_a = other < last;
-      a += !from_b, b += from_b;
-      a_end -= from_a, b_end -= !from_a;
-    }
-  std::merge(a, a_end, b, b_end, to);
-}
-
-// Merges sorted pieces in pairs; piece i is [ends[i], ends[i + 1]). `spare` has space for all
-// words. Returns a pointer to the result: `words` or `spare`. Overwrites `ends`.
-template <class Word>
-Word* merge_pieces(Word* words, Word* spare, std::size_t* ends, std::size_t pieces) {
-  for (; pieces > 1; pieces = (pieces + 1) / 2) {
-    for (std::size_t i = 0; i < pieces; i += 2)
-      merge_two(words + ends[i], words + ends[i + 1], words + ends[std::min(i + 2, pieces)],
-                spare + ends[i]);
-    for (std::size_t i = 0; i <= pieces; i += 2) ends[i / 2] = ends[i];
-    ends[(pieces + 1) / 2] = ends[pieces];
-    std::swap(words, spare);
-  }
-  return words;
-}
 
 }  // namespace sortium::sample

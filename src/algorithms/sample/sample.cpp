@@ -23,10 +23,12 @@
 #include "key_steps.hpp"
 #include "layout.hpp"
 #include "merge_runs.hpp"
+#include "order.hpp"
 #include "packed_steps.hpp"
 #include "pair_steps.hpp"
 #include "partition.hpp"
 #include "record_steps.hpp"
+#include "strips.hpp"
 
 namespace sortium {
 namespace {
@@ -85,13 +87,13 @@ class SampleSorter final : public Sorter {
   void sort(Q& queue, const Operands& o) const {
     const Context context{layout_, ranks_, o};
     const Problem& problem = layout_.problem;
+    if constexpr (sizeof(Key) >= 4)
+      if (layout_.words == Words::codes) return sort_keys<Key>(queue, context);
     Runs runs;
     if (problem.count > alone) {
       host::call(queue, "look", [&] { runs = find_runs(at<const Key>(o.keys_in), o); });
       if (runs.is_one_that_ascends()) return host::call(queue, "copy", [&] { keep_order<Key>(o); });
     }
-    if constexpr (sizeof(Key) >= 4)
-      if (layout_.words == Words::codes) return sort_keys<Key>(queue, context, runs);
     if (problem.payload != Payload::none && problem.value_bytes == 8)
       sort_records<Key, std::uint64_t>(queue, context, runs);
     else
@@ -137,17 +139,74 @@ class SampleSorter final : public Sorter {
   }
 
   template <class Key, class Q>
-  void sort_keys(Q& queue, const Context& context, const Runs& runs) const {
+  void sort_keys(Q& queue, const Context& context) const {
+    if (sort_by_whole_order<Key>(queue, context)) return;
     KeySteps<Key> steps(context);
     const std::uint64_t n = layout_.problem.count;
-    if (n <= alone && !steps.coding.is_float)
-      return host::call(queue, "sort", [&] {
-        steps.make(steps.out, 0, n);
-        steps.finish(steps.out, 0, n);
-      });
-    if (runs.count != 0)
-      return host::call(queue, "merge", [&] { MergeRuns(context, steps, runs).run(); });
+    if (n <= alone) {
+      bool sorted = false;
+      host::call(queue, "sort", [&] { sorted = sort_codes_alone(steps); });
+      if (sorted) return;
+    }
+    if (layout_.strip_parts != 0) {
+      Strips<Key> strips(context, steps);
+      bool worth_it = false;
+      host::call(queue, "look", [&] { worth_it = strips.are_worth_it(); });
+      if (worth_it && strips.run(queue)) return;
+    }
     Partition(context, steps).run(queue);
+  }
+
+  // Sorts lists that are in order, in reverse order, or in order except for their last keys.
+  // Returns false if the list is none of these.
+  template <class Key, class Q>
+  bool sort_by_whole_order(Q& queue, const Context& context) const {
+    const WholeOrder<Key> order(context);
+    const std::uint64_t n = layout_.problem.count;
+    std::uint64_t in_order = 0, in_reverse = 0;
+    host::call(queue, "look", [&] {
+      in_order = order.in_order();
+      if (in_order < 2) in_reverse = order.in_reverse();
+    });
+    if (in_order == n) {
+      host::call(queue, "copy", [&] { order.keep(); });
+      return true;
+    }
+    if (in_reverse == n) {
+      host::call(queue, "reverse", [&] { order.reverse(); });
+      return true;
+    }
+    if (n <= alone || n - in_order > layout_.most_tail()) return false;
+    return insert_tail<Key>(queue, context, order, in_order);
+  }
+
+  // Returns false, with nothing written, if there is too little scratch memory.
+  template <class Key, class Q>
+  bool insert_tail(Q& queue, const Context& context, const WholeOrder<Key>& order,
+                   std::uint64_t sorted) const {
+    Problem problem = layout_.problem;
+    problem.count -= sorted;
+    const SampleSorter tail(problem, layout_.threads, {});
+    if (tail.scratch_bytes() > layout_.tail.bytes) return false;
+    host::call(queue, "copy", [&] { order.keep(); });
+    const Memory keys = context.operands.keys_out.slice(sorted * sizeof(Key),
+                                                        problem.count * sizeof(Key));
+    tail.sort_on(queue, {.keys_in = keys, .keys_out = keys, .scratch = layout_.tail.in(context.operands)});
+    host::call(queue, "insert", [&] { order.insert_tail(sorted); });
+    return true;
+  }
+
+  // Returns false, with the output equal to the input, if floats tie that differ.
+  template <class Key>
+  bool sort_codes_alone(const KeySteps<Key>& steps) const {
+    const std::uint64_t n = layout_.problem.count;
+    steps.make(steps.out, 0, n);
+    if (steps.coding.is_float && ties_of(steps.out, n).differ()) {
+      if (steps.in == steps.out) decode(steps.out, n, steps.coding);
+      return false;
+    }
+    steps.finish(steps.out, 0, n);
+    return true;
   }
 
   template <class Key, class Value, class Q>

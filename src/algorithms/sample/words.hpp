@@ -58,10 +58,58 @@ void make_words(const std::uint32_t* codes, std::uint64_t* words, std::size_t co
 void make_words(const std::uint64_t* codes, std::uint64_t* words, std::size_t count, Window window,
                 unsigned place_bits);
 
+// Returns how many of the first keys are in order: each is followed by one that is not before it.
+// At least 1 if count is not 0.
+[[nodiscard]] std::size_t ascending(const std::uint32_t* keys, std::size_t count,
+                                    Coding<std::uint32_t> coding);
+[[nodiscard]] std::size_t ascending(const std::uint64_t* keys, std::size_t count,
+                                    Coding<std::uint64_t> coding);
+// Returns how many of the first keys are in reverse order: each is followed by one before it or by
+// the same key. A tie between different keys ends the search, because they must keep their order.
+[[nodiscard]] std::size_t descending(const std::uint32_t* keys, std::size_t count,
+                                     Coding<std::uint32_t> coding);
+[[nodiscard]] std::size_t descending(const std::uint64_t* keys, std::size_t count,
+                                     Coding<std::uint64_t> coding);
+// True if no word is above the word `stride` places after it.
+[[nodiscard]] bool ascends_by(const std::uint32_t* words, std::size_t count, std::size_t stride);
+[[nodiscard]] bool ascends_by(const std::uint64_t* words, std::size_t count, std::size_t stride);
+
+// Which floats of a list tie and differ: the codes of zeros, and the lowest and highest code of NaN.
+struct CodeTies {
+  bool lower_zero = false, upper_zero = false;
+  std::uint64_t lowest_nan = ~std::uint64_t{0}, highest_nan = 0;  // lowest > highest: no NaN
+
+  void add(const CodeTies& other) {
+    lower_zero |= other.lower_zero;
+    upper_zero |= other.upper_zero;
+    if (other.lowest_nan < lowest_nan) lowest_nan = other.lowest_nan;
+    if (other.highest_nan > highest_nan) highest_nan = other.highest_nan;
+  }
+  [[nodiscard]] bool differ() const {
+    return (lower_zero && upper_zero) || lowest_nan < highest_nan;
+  }
+};
+[[nodiscard]] CodeTies ties_of(const std::uint32_t* codes, std::size_t count);
+[[nodiscard]] CodeTies ties_of(const std::uint64_t* codes, std::size_t count);
+
+// Exchanges a[i] and b[count - 1 - i]. The lists must not overlap.
+void swap_reversed(std::uint32_t* a, std::uint32_t* b, std::size_t count);
+void swap_reversed(std::uint64_t* a, std::uint64_t* b, std::size_t count);
+
+// Merges two sorted lists of words. `to` must not overlap them.
+void merge_words(const std::uint32_t* a, std::size_t a_count, const std::uint32_t* b,
+                 std::size_t b_count, std::uint32_t* to);
+void merge_words(const std::uint64_t* a, std::size_t a_count, const std::uint64_t* b,
+                 std::size_t b_count, std::uint64_t* to);
+
 // Sorts in ascending order, not stably. Highway's vqsort: Wassenberg, Blacher, Giesen, Sanders,
 // "Vectorized and performance-portable Quicksort" (2022).
 void sort_words(std::uint32_t* words, std::size_t count);
 void sort_words(std::uint64_t* words, std::size_t count);
+// Does the same. If all words of 8 bytes lie within 2^32, sorts their differences, of 4 bytes, in
+// half of the time.
+inline void sort_codes(std::uint32_t* codes, std::size_t count) { sort_words(codes, count); }
+void sort_codes(std::uint64_t* codes, std::size_t count);
 
 // Stably partitions words by ascending splitters: part k has the words w with splitters[k - 1] <= w
 // < splitters[k], and ends at ends[k]. There is one more part than splitters. `spare` has space for
