@@ -1,12 +1,19 @@
-// Radix select on the host: the steps of select.cl, on all cores. All memory is allocated before
-// the first write to the output, so that a failed allocation leaves the output unchanged.
+// Selection on the host, on all cores: Floyd, Rivest, "Expected time bounds for selection" (1975).
+// A sample provides two codes between which the k-th key probably lies. One reading of the keys
+// counts those below and gathers those between, and the k-th is found among the latter. Two more
+// readings count and write the records. All memory is allocated before the first write to the
+// output, so that a failed allocation leaves the output unchanged.
 #ifdef SORTIUM_WITH_HOST
 #include <algorithm>
-#include <array>
+#include <cmath>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "../device/host_threads.hpp"
+#include "sample/codes.hpp"
+#include "sample/ranks.hpp"
+#include "sample/select_words.hpp"
 #include "select.hpp"
 
 namespace sortium {
@@ -18,30 +25,28 @@ T* at(const Memory& m) {
   return m ? reinterpret_cast<T*>(static_cast<std::byte*>(m.handle) + m.offset) : nullptr;
 }
 
-template <class Key, class Value>
+// `Code` is the type of the keys' codes or ranks: unsigned numbers in the order of the keys, the
+// same for keys that tie.
+template <class Key, class Value, class Code>
 class HostSelect {
  public:
   HostSelect(const Problem& problem, const Operands& o, unsigned threads)
       : problem_(problem),
+        ranks_(problem, sample::has_codes(problem)),
         keys_(at<const Key>(o.keys_in)),
         keys_out_(at<Key>(o.keys_out)),
         values_(at<const Value>(o.values_in)),
         values_out_(at<Value>(o.values_out)),
-        digits_(digits(problem, digit_bits)),
         parts_(problem.count <= 1u << 15 ? 1 : std::min<std::uint64_t>(4 * threads, problem.count)),
-        part_((problem.count + parts_ - 1) / parts_) {
-    for (const auto& d : digits_) bits_ |= std::uint64_t{d.mask} << d.shift;
-    std::ranges::reverse(digits_);
-  }
+        part_((problem.count + parts_ - 1) / parts_) {}
 
   void run(std::uint64_t k, std::uint64_t limit) {
-    const Key threshold = find(k);
+    const Code threshold = find(k);
     partition(threshold, limit);
   }
 
  private:
-  static constexpr unsigned digit_bits = 11;
-  using Histogram = std::array<std::uint64_t, 1u << digit_bits>;
+  static constexpr std::uint64_t samples = 4096, block = 1024;
 
   // Calls body(part, its first record, its end) for each part, in parallel. If oneTBB fails, calls
   // body again for parts already done; repeating a call must not change the result.
@@ -57,107 +62,175 @@ class HostSelect {
     else
       host::repeatable_for(all, some, tbb::simple_partitioner{});
   }
-
-  [[nodiscard]] Key rank(Key key) const {
-    return static_cast<Key>(order_bits(key, type_, problem_.order, problem_.nan, problem_.zeros) &
-                            bits_);
-  }
-
-  // Finds the rank of the k-th record, digit by digit from the most significant, and returns it.
-  // Once at most 1/16 of the keys have the digits found so far, gathers these keys and selects
-  // among them.
-  [[nodiscard]] Key find(std::uint64_t k) const {
-    std::vector<Histogram> counts(parts_);
-    std::uint64_t decided = 0, prefix = 0;
-    for (const auto [shift, mask] : digits_) {
-      in_parts(
-          [&, shift = shift, mask = mask](std::uint64_t p, std::uint64_t begin, std::uint64_t end) {
-            auto& count = counts[p];
-            count.fill(0);
-            for (auto i = begin; i < end; ++i) {
-              const Key r = rank(keys_[i]);
-              if (((r ^ prefix) & decided) == 0) ++count[r >> shift & mask];
-            }
-          });
-      std::uint64_t digit = 0, in_digit = 0;
-      for (;; ++digit) {
-        in_digit = 0;
-        for (const auto& c : counts) in_digit += c[digit];
-        if (k <= in_digit) break;
-        k -= in_digit;
-      }
-      prefix |= digit << shift;
-      decided |= std::uint64_t{mask} << shift;
-      if (decided != bits_ && in_digit <= problem_.count / 16)
-        return gather(k, prefix, decided, in_digit, counts, digit);
+  // Calls body(codes, the first record, count) for the blocks of [begin, end).
+  template <class Body>
+  void in_blocks(std::uint64_t begin, std::uint64_t end, const Body& body) const {
+    Code codes[block];
+    for (std::uint64_t i = begin; i < end; i += block) {
+      const std::uint64_t count = std::min(block, end - i);
+      ranks_.of(keys_ + i, static_cast<Code*>(codes), count);
+      body(static_cast<const Code*>(codes), i, count);
     }
-    return static_cast<Key>(prefix);
   }
 
-  [[nodiscard]] Key gather(std::uint64_t k, std::uint64_t prefix, std::uint64_t decided,
-                           std::uint64_t count, const std::vector<Histogram>& counts,
-                           std::uint64_t digit) const {
-    std::vector<Key> candidates(count);
-    std::vector<std::uint64_t> begins(parts_);
-    for (std::uint64_t p = 1; p < parts_; ++p) begins[p] = begins[p - 1] + counts[p - 1][digit];
-    in_parts([&](std::uint64_t p, std::uint64_t begin, std::uint64_t end) {
-      std::uint64_t to = begins[p];
-      for (auto i = begin; i < end; ++i)
-        if (const Key r = rank(keys_[i]); ((r ^ prefix) & decided) == 0) candidates[to++] = r;
-    });
-    const auto wanted = candidates.begin() + static_cast<std::ptrdiff_t>(k - 1);
-    std::nth_element(candidates.begin(), wanted, candidates.end());
-    return *wanted;
-  }
+  // ---- the k-th code ----
 
-  void partition(Key threshold, std::uint64_t limit) const {
-    struct Places {
-      std::uint64_t smaller = 0, ties = 0, larger = 0;
+  struct Bounds {
+    Code lowest, highest;
+    Code middle = 0;        // the most probable code
+    bool frequent = false;  // many keys have it
+  };
+  // Returns codes between which the k-th code lies, but for a small chance. Each `attempt` is more
+  // careful than the one before it; the last is certain.
+  Bounds guess(std::uint64_t k, unsigned attempt) const {
+    const Code all = static_cast<Code>(~Code{0});
+    if (attempt == 2 || problem_.count <= 2 * samples) return Bounds{0, all};
+    std::vector<Code> sample(samples);
+    std::uint64_t state = attempt;
+    for (auto& code : sample) {
+      state = state * 6364136223846793005u + 1442695040888963407u;
+      ranks_.of(keys_ + (state >> 20) % problem_.count, &code, 1);
+    }
+    const double share = static_cast<double>(k) / static_cast<double>(problem_.count);
+    const double place = std::min(share * samples, samples - 1.0);
+    const double slack = (attempt == 0 ? 4 : 16) * (2 + std::sqrt(place * (1 - share)));
+    const auto code_at = [&](double at) {
+      const auto nth = sample.begin() + static_cast<std::ptrdiff_t>(at);
+      std::nth_element(sample.begin(), nth, sample.end());
+      return *nth;
     };
+    const Code middle = code_at(place);
+    const auto repeated = std::count(sample.begin(), sample.end(), middle);
+    return {place - slack < 0 ? Code{0} : code_at(place - slack),
+            place + slack >= samples ? all : code_at(place + slack), middle,
+            repeated > static_cast<std::ptrdiff_t>(samples / 64)};
+  }
+
+  // Returns how many keys are below the code, and how many are equal to it.
+  sample::Counts count_around(Code code) const {
+    std::vector<sample::Counts> of_part(parts_);
+    in_parts([&](std::uint64_t p, std::uint64_t begin, std::uint64_t end) {
+      sample::Counts found;
+      in_blocks(begin, end, [&](const Code* codes, std::uint64_t, std::uint64_t count) {
+        const auto [below, equal] = sample::count_around(codes, count, code);
+        found.below += below;
+        found.second += equal;
+      });
+      of_part[p] = found;
+    });
+    sample::Counts all;
+    for (const auto& found : of_part) all.below += found.below, all.second += found.second;
+    return all;
+  }
+
+  [[nodiscard]] Code find(std::uint64_t k) const {
+    for (unsigned attempt = 0;; ++attempt) {
+      const Bounds bounds = guess(k, attempt);
+      if (bounds.frequent) {
+        const auto [below, equal] = count_around(bounds.middle);
+        if (k > below && k <= below + equal) return bounds.middle;
+      }
+      std::vector<std::vector<Code>> within(parts_);
+      std::vector<std::uint64_t> below(parts_);
+      in_parts([&](std::uint64_t p, std::uint64_t begin, std::uint64_t end) {
+        below[p] = 0;
+        within[p].clear();
+        in_blocks(begin, end, [&](const Code* codes, std::uint64_t, std::uint64_t count) {
+          Code some[block];
+          const auto found =
+              sample::collect_within(codes, count, bounds.lowest, bounds.highest, some);
+          below[p] += found.below;
+          within[p].insert(within[p].end(), some, some + found.second);
+        });
+      });
+      std::uint64_t before = 0, between = 0;
+      for (const auto count : below) before += count;
+      for (const auto& codes : within) between += codes.size();
+      if (k <= before || k > before + between) continue;  // not between the bounds
+      std::vector<Code> all;
+      all.reserve(between);
+      for (const auto& codes : within) all.insert(all.end(), codes.begin(), codes.end());
+      const auto wanted = all.begin() + static_cast<std::ptrdiff_t>(k - before - 1);
+      std::nth_element(all.begin(), wanted, all.end());
+      return *wanted;
+    }
+  }
+
+  // ---- the records ----
+
+  struct Places {
+    std::uint64_t smaller = 0, ties = 0, larger = 0;
+  };
+
+  void partition(Code threshold, std::uint64_t limit) const {
     std::vector<Places> next(parts_);
     in_parts([&](std::uint64_t p, std::uint64_t begin, std::uint64_t end) {
       Places found;
-      for (auto i = begin; i < end; ++i) {
-        const Key r = rank(keys_[i]);
-        found.smaller += r < threshold;
-        found.ties += r == threshold;
-      }
+      in_blocks(begin, end, [&](const Code* codes, std::uint64_t, std::uint64_t count) {
+        const auto [below, equal] = sample::count_around(codes, count, threshold);
+        found.smaller += below;
+        found.ties += equal;
+      });
       found.larger = end - begin - found.smaller - found.ties;
       next[p] = found;
     });
     std::uint64_t place = 0;
     for (const auto kind : {&Places::smaller, &Places::ties, &Places::larger})
       for (auto& n : next) place += std::exchange(n.*kind, place);
+    const bool with_larger = limit > next[0].larger;
     in_parts([&](std::uint64_t p, std::uint64_t begin, std::uint64_t end) {
-      auto [smaller, ties, larger] = next[p];
-      for (auto i = begin; i < end; ++i) {
-        const Key r = rank(keys_[i]);
-        const std::uint64_t to = r < threshold ? smaller++ : r == threshold ? ties++ : larger++;
-        if (to >= limit) continue;
-        if (keys_out_ != nullptr) keys_out_[to] = keys_[i];
-        if (values_out_ != nullptr)
-          values_out_[to] = values_ != nullptr ? values_[i] : static_cast<Value>(i);
-      }
+      Places to = next[p];
+      in_blocks(begin, end, [&](const Code* codes, std::uint64_t first, std::uint64_t count) {
+        if (with_larger)
+          write_all(codes, first, count, threshold, limit, to);
+        else
+          write_first(codes, first, count, threshold, limit, to);
+      });
     });
   }
 
+  void write(std::uint64_t from, std::uint64_t to) const {
+    if (keys_out_ != nullptr) keys_out_[to] = keys_[from];
+    if (values_out_ != nullptr)
+      values_out_[to] = values_ != nullptr ? values_[from] : static_cast<Value>(from);
+  }
+  void write_all(const Code* codes, std::uint64_t first, std::uint64_t count, Code threshold,
+                 std::uint64_t limit, Places& next) const {
+    for (std::uint64_t i = 0; i < count; ++i) {
+      auto& kind = codes[i] < threshold    ? next.smaller
+                   : codes[i] == threshold ? next.ties
+                                           : next.larger;
+      const std::uint64_t to = kind++;
+      if (to < limit) write(first + i, to);
+    }
+  }
+  void write_first(const Code* codes, std::uint64_t first, std::uint64_t count, Code threshold,
+                   std::uint64_t limit, Places& next) const {
+    std::uint32_t places[block];
+    const std::size_t found = sample::places_up_to(codes, count, threshold, places);
+    for (std::size_t i = 0; i < found; ++i) {
+      const std::uint64_t to =
+          codes[places[i]] < threshold ? next.smaller++ : next.ties++;
+      if (to < limit) write(first + places[i], to);
+    }
+  }
+
   const Problem& problem_;
-  const KeyTypeInfo type_ = info(problem_.key);
+  sample::Ranks ranks_;
   const Key* keys_;
   Key* keys_out_;
   const Value* values_;
   Value* values_out_;
-  std::vector<Digit> digits_;  // the most significant first
-  std::uint64_t bits_ = 0, parts_, part_;
+  std::uint64_t parts_, part_;
 };
 
-template <class Key>
+template <class Key, class Code>
 void select_keys(const Problem& problem, const Operands& o, unsigned threads, std::uint64_t k,
                  std::uint64_t limit) {
   if (problem.value_bytes == 8)
-    HostSelect<Key, std::uint64_t>(problem, o, threads).run(k, limit);
+    HostSelect<Key, std::uint64_t, Code>(problem, o, threads).run(k, limit);
   else
-    HostSelect<Key, std::uint32_t>(problem, o, threads).run(k, limit);
+    HostSelect<Key, std::uint32_t, Code>(problem, o, threads).run(k, limit);
 }
 
 }  // namespace
@@ -165,15 +238,17 @@ void select_keys(const Problem& problem, const Operands& o, unsigned threads, st
 void select_on_host(const Problem& problem, const Operands& o, unsigned threads, std::uint64_t k,
                     std::uint64_t limit) {
   const auto all = [&] {
+    const bool coded = sample::has_codes(problem);
     switch (info(problem.key).bytes) {
       case 1:
-        return select_keys<std::uint8_t>(problem, o, threads, k, limit);
+        return select_keys<std::uint8_t, std::uint32_t>(problem, o, threads, k, limit);
       case 2:
-        return select_keys<std::uint16_t>(problem, o, threads, k, limit);
+        return select_keys<std::uint16_t, std::uint32_t>(problem, o, threads, k, limit);
       case 4:
-        return select_keys<std::uint32_t>(problem, o, threads, k, limit);
+        return (coded ? select_keys<std::uint32_t, std::uint32_t>
+                      : select_keys<std::uint32_t, std::uint64_t>)(problem, o, threads, k, limit);
       default:
-        return select_keys<std::uint64_t>(problem, o, threads, k, limit);
+        return select_keys<std::uint64_t, std::uint64_t>(problem, o, threads, k, limit);
     }
   };
   host::Threads arena(threads);

@@ -3,9 +3,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
+#include <cmath>
 #include <cstring>
+#include <functional>
+#include <type_traits>
 #include <vector>
 
+#include "../algorithms/sample/ranks.hpp"
 #include "../device/host_threads.hpp"
 
 namespace sortium::on_host {
@@ -13,6 +18,7 @@ namespace sortium::on_host {
 namespace {
 
 constexpr std::uint64_t piece = 1u << 16;  // records that a thread takes at a time
+constexpr std::uint64_t block = 1024;      // records whose ranks are computed together
 
 template <class T>
 T* at(const Memory& m) {
@@ -34,17 +40,19 @@ void in_pieces(std::uint64_t count, const Body& body) {
     host::repeatable_for_all(all, some);
 }
 
+// Calls body(key, rank) with values of the types of a key and of a number that holds all ranks.
 template <class Body>
-auto with_key(const Problem& p, const Body& body) {
+void with_key(const Problem& p, const Body& body) {
   switch (info(p.key).bytes) {
     case 1:
-      return body(std::uint8_t{});
+      return body(std::uint8_t{}, std::uint32_t{});
     case 2:
-      return body(std::uint16_t{});
+      return body(std::uint16_t{}, std::uint32_t{});
     case 4:
-      return body(std::uint32_t{});
+      if (sample::has_codes(p)) return body(std::uint32_t{}, std::uint32_t{});
+      return body(std::uint32_t{}, std::uint64_t{});
     default:
-      return body(std::uint64_t{});
+      return body(std::uint64_t{}, std::uint64_t{});
   }
 }
 
@@ -59,16 +67,21 @@ void with_number(unsigned bytes, const Body& body) {
 }  // namespace
 
 std::uint64_t first_unsorted(const Problem& problem, const Memory& memory) {
-  const KeyRank rank(problem);
+  const sample::Ranks ranks(problem, sample::has_codes(problem));
   std::atomic<std::uint64_t> first{problem.count};
-  with_key(problem, [&](auto key) {
+  with_key(problem, [&](auto key, auto rank) {
     const auto* const keys = at<const decltype(key)>(memory);
     in_pieces(problem.count, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
       if (begin >= first.load(std::memory_order_relaxed)) return;
-      for (auto i = begin; i < std::min(end, problem.count - 1); ++i) {
-        if (rank(keys[i + 1]) >= rank(keys[i])) continue;
+      decltype(rank) of_block[block + 1];
+      for (auto b = begin; b < end; b += block) {
+        const std::uint64_t some = std::min({block + 1, end + 1 - b, problem.count - b});
+        ranks.of(keys + b, of_block, some);
+        const auto* const found = std::adjacent_find(of_block, of_block + some, std::greater<>{});
+        if (found == of_block + some) continue;
+        const std::uint64_t place = b + static_cast<std::uint64_t>(found - of_block);
         auto least = first.load();
-        while (i < least && !first.compare_exchange_weak(least, i)) {
+        while (place < least && !first.compare_exchange_weak(least, place)) {
         }
         return;
       }
@@ -86,22 +99,33 @@ struct RunsOfPiece {
   std::uint64_t first = ~std::uint64_t{0}, last = 0;
 };
 
-template <class Key>
+// Finds where runs of equal keys begin.
+template <class Key, class Rank>
 class RunHeads {
  public:
   RunHeads(const Problem& problem, const Memory& keys)
-      : rank_(problem), count_(problem.count), keys_(at<const Key>(keys)) {}
+      : ranks_(problem, sample::has_codes(problem)),
+        count_(problem.count),
+        keys_(at<const Key>(keys)) {}
 
-  // True if a run of equal keys begins at record `i`.
-  bool operator()(std::uint64_t i) const {
-    return i == 0 || rank_(keys_[i]) != rank_(keys_[i - 1]);
+  // Calls body(i, 1 if a run begins at record `i`, else 0) for the records of [begin, end).
+  template <class Body>
+  void each(std::uint64_t begin, std::uint64_t end, const Body& body) const {
+    Rank of_block[block + 1];
+    for (auto b = begin; b < end; b += block) {
+      const std::uint64_t some = std::min(block, end - b), first = b == 0 ? 0 : 1;
+      ranks_.of(keys_ + b - first, of_block + 1 - first, some + first);
+      if (b == 0) of_block[0] = static_cast<Rank>(~of_block[1]);
+      for (std::uint64_t i = 0; i < some; ++i)
+        body(b + i, static_cast<unsigned>(of_block[i + 1] != of_block[i]));
+    }
   }
   // Counts the runs of each piece, and sets the first one's position in the output. Returns the
   // number of all runs.
   std::uint64_t count(std::vector<RunsOfPiece>& pieces) const {
     in_pieces(count_, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t p) {
       std::uint64_t heads = 0;
-      for (auto i = begin; i < end; ++i) heads += (*this)(i);
+      each(begin, end, [&](std::uint64_t, unsigned is_head) { heads += is_head; });
       pieces[p].runs = heads;
     });
     std::uint64_t runs = 0;
@@ -110,16 +134,34 @@ class RunHeads {
   }
 
  private:
-  KeyRank rank_;
+  sample::Ranks ranks_;
   std::uint64_t count_;
   const Key* keys_;
 };
 
+// Copies the first key of each run to the output.
+template <class Key, class Rank>
+void copy_keys(const Problem& problem, const UniquePlan::Operands& o,
+               const RunHeads<Key, Rank>& heads, const std::vector<RunsOfPiece>& pieces) {
+  const auto* const keys = at<const Key>(o.keys_in);
+  auto* const keys_out = at<Key>(o.keys_out);
+  in_pieces(problem.count, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t p) {
+    if (pieces[p].runs == 0) return;
+    // Writes every key to the place of the run that it may begin. Only the first of a run stays.
+    std::uint64_t to = pieces[p].place;
+    const std::uint64_t last = to + pieces[p].runs - 1;
+    heads.each(begin, end, [&](std::uint64_t i, unsigned is_head) {
+      if (to <= last) keys_out[to] = keys[i];
+      to += is_head;
+    });
+  });
+}
+
 // Copies the first record of each run to the output, and writes the lengths of the runs that end
 // within their piece.
-template <class Key, class Value, class Length>
-void copy_heads(const Problem& problem, const UniquePlan::Operands& o, const RunHeads<Key>& is_head,
-                std::vector<RunsOfPiece>& pieces) {
+template <class Value, class Length, class Key, class Rank>
+void copy_heads(const Problem& problem, const UniquePlan::Operands& o,
+                const RunHeads<Key, Rank>& heads, std::vector<RunsOfPiece>& pieces) {
   const auto* const keys = at<const Key>(o.keys_in);
   auto* const keys_out = at<Key>(o.keys_out);
   const auto* const values_in = at<const Value>(o.values_in);
@@ -136,8 +178,8 @@ void copy_heads(const Problem& problem, const UniquePlan::Operands& o, const Run
   in_pieces(problem.count, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t p) {
     auto& mine = pieces[p];
     std::uint64_t to = mine.place;
-    for (auto i = begin; i < end; ++i) {
-      if (!is_head(i)) continue;
+    heads.each(begin, end, [&](std::uint64_t i, unsigned is_head) {
+      if (is_head == 0) return;
       if (keys_out != nullptr) keys_out[to] = keys[i];
       if (values_out != nullptr) copy_value(to, i);
       if (to == mine.place)
@@ -146,7 +188,7 @@ void copy_heads(const Problem& problem, const UniquePlan::Operands& o, const Run
         lengths[to - 1] = static_cast<Length>(i - mine.last);
       mine.last = i;
       ++to;
-    }
+    });
   });
 }
 
@@ -168,13 +210,14 @@ void write_last_lengths(const std::vector<RunsOfPiece>& pieces, std::uint64_t co
 std::uint64_t unique(const Problem& problem, const UniquePlan::Operands& o, unsigned length_bytes) {
   std::vector<RunsOfPiece> pieces((problem.count + piece - 1) / piece);
   std::uint64_t runs = 0;
-  with_key(problem, [&](auto key) {
-    const RunHeads<decltype(key)> is_head(problem, o.keys_in);
-    runs = is_head.count(pieces);
+  with_key(problem, [&](auto key, auto rank) {
+    const RunHeads<decltype(key), decltype(rank)> heads(problem, o.keys_in);
+    runs = heads.count(pieces);
+    if (!o.values_out && !o.lengths) return copy_keys(problem, o, heads, pieces);
     with_number(problem.value_bytes, [&](auto value) {
       with_number(length_bytes, [&](auto length) {
         using Length = decltype(length);
-        copy_heads<decltype(key), decltype(value), Length>(problem, o, is_head, pieces);
+        copy_heads<decltype(value), Length>(problem, o, heads, pieces);
         if (o.lengths) write_last_lengths(pieces, problem.count, at<Length>(o.lengths));
       });
     });
@@ -201,56 +244,201 @@ std::uint64_t merge_path(const KeyRank& rank, const Key* a, std::uint64_t a_coun
   return low;
 }
 
-template <class Key, class Value>
-void merge(const Problem& problem, std::uint64_t a_count, const MergePlan::Operands& o) {
-  const KeyRank rank(problem);
-  const std::uint64_t b_count = problem.count - a_count;
-  const bool has_values = problem.payload != Payload::none;
-  const auto *const a = at<const Key>(o.a_keys), *const b = at<const Key>(o.b_keys);
-  const auto *const a_values = at<const Value>(o.a_values), *const b_values =
-                                                                at<const Value>(o.b_values);
-  auto* const keys_out = at<Key>(o.keys_out);
-  auto* const values_out = at<Value>(o.values_out);
-  in_pieces(problem.count, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
-    std::uint64_t left = merge_path(rank, a, a_count, b, b_count, begin), right = begin - left;
-    for (auto to = begin; to < end; ++to) {
-      const bool from_a = left < a_count && (right == b_count || rank(a[left]) <= rank(b[right]));
-      keys_out[to] = from_a ? a[left] : b[right];
-      if (has_values) values_out[to] = from_a ? a_values[left] : b_values[right];
-      left += from_a;
-      right += !from_a;
-    }
-  });
-}
+// Merges neighbouring records of `a` and of `b`, at most `most` together, on the calling thread.
+template <class Key, class Value, class Rank>
+class MergePiece {
+ public:
+  static constexpr std::uint64_t most = 4096;
+
+  MergePiece(const Problem& problem, const MergePlan::Operands& o)
+      : ranks_(problem, sample::has_codes(problem)),
+        keys_alone_(problem.payload == Payload::none),
+        is_coded_(sample::has_codes(problem)),
+        operands_(o) {
+    if constexpr (sizeof(Key) >= 4) coding_ = sample::coding_of<Key>(problem);
+  }
+
+  // The records of `a` and `b` from these positions on go to `to`.
+  void run(std::uint64_t a, std::uint64_t a_count, std::uint64_t b, std::uint64_t b_count,
+           std::uint64_t to) const {
+    if constexpr (sizeof(Key) >= 4)
+      if (keys_alone_ && is_coded_ && merge_codes(a, a_count, b, b_count, to)) return;
+    merge_records(a, a_count, b, b_count, to);
+  }
+
+ private:
+  // Returns false if floats tie that differ: codes do not contain their order.
+  bool merge_codes(std::uint64_t a, std::uint64_t a_count, std::uint64_t b, std::uint64_t b_count,
+                   std::uint64_t to) const {
+    Key codes[most];
+    sample::encode(at<const Key>(operands_.a_keys) + a, codes, a_count, coding_);
+    sample::encode(at<const Key>(operands_.b_keys) + b, codes + a_count, b_count, coding_);
+    if (coding_.is_float && sample::ties_of(codes, a_count + b_count).differ()) return false;
+    Key* const out = at<Key>(operands_.keys_out) + to;
+    sample::merge_words(codes, a_count, codes + a_count, b_count, out);
+    sample::decode(out, a_count + b_count, coding_);
+    return true;
+  }
+
+  void merge_records(std::uint64_t a, std::uint64_t a_count, std::uint64_t b,
+                     std::uint64_t b_count, std::uint64_t to) const {
+    Rank ranks[most];
+    ranks_.of(at<const Key>(operands_.a_keys) + a, ranks, a_count);
+    ranks_.of(at<const Key>(operands_.b_keys) + b, ranks + a_count, b_count);
+    std::uint16_t order[most];
+    find_order(ranks, a_count, a_count + b_count, order);
+    copy<Key>(operands_.a_keys, a, a_count, operands_.b_keys, b, order, b_count + a_count,
+              operands_.keys_out, to);
+    if (!keys_alone_)
+      copy<Value>(operands_.a_values, a, a_count, operands_.b_values, b, order, b_count + a_count,
+                  operands_.values_out, to);
+  }
+  // Writes the positions of the merged ranks [0, middle) and [middle, end). The inner loop has no
+  // branch that depends on ranks.
+  static void find_order(const Rank* ranks, std::uint64_t middle, std::uint64_t end,
+                         std::uint16_t* order) {
+    std::uint64_t left = 0, right = middle;
+    while (std::uint64_t steps = std::min(middle - left, end - right))
+      for (; steps > 0; --steps) {
+        const bool from_b = ranks[right] < ranks[left];
+        *order++ = static_cast<std::uint16_t>(from_b ? right : left);
+        right += from_b;
+        left += !from_b;
+      }
+    while (left < middle) *order++ = static_cast<std::uint16_t>(left++);
+    while (right < end) *order++ = static_cast<std::uint16_t>(right++);
+  }
+  template <class T>
+  static void copy(const Memory& a, std::uint64_t a_begin, std::uint64_t a_count, const Memory& b,
+                   std::uint64_t b_begin, const std::uint16_t* order, std::uint64_t count,
+                   const Memory& out, std::uint64_t to) {
+    const T *const of_a = at<const T>(a) + a_begin, *const of_b = at<const T>(b) + b_begin;
+    T* const copied = at<T>(out) + to;
+    for (std::uint64_t i = 0; i < count; ++i)
+      copied[i] = order[i] < a_count ? of_a[order[i]] : of_b[order[i] - a_count];
+  }
+
+  sample::Ranks ranks_;
+  bool keys_alone_, is_coded_;
+  const MergePlan::Operands& operands_;
+  sample::Coding<std::conditional_t<(sizeof(Key) >= 4), Key, std::uint32_t>> coding_{};
+};
 
 }  // namespace
 
 void merge(const Problem& problem, std::uint64_t a_count, const MergePlan::Operands& o) {
-  with_key(problem, [&](auto key) {
-    with_number(problem.value_bytes,
-                [&](auto value) { merge<decltype(key), decltype(value)>(problem, a_count, o); });
+  const KeyRank rank(problem);
+  const std::uint64_t b_count = problem.count - a_count;
+  with_key(problem, [&](auto key, auto rank_type) {
+    with_number(problem.value_bytes, [&](auto value) {
+      using Key = decltype(key);
+      using Piece = MergePiece<Key, decltype(value), decltype(rank_type)>;
+      const Piece merge_piece(problem, o);
+      const auto path = [&](std::uint64_t place) {
+        return merge_path(rank, at<const Key>(o.a_keys), a_count, at<const Key>(o.b_keys), b_count,
+                          place);
+      };
+      in_pieces(problem.count, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
+        std::uint64_t left = path(begin);
+        for (std::uint64_t to = begin; to < end; to += Piece::most) {
+          const std::uint64_t some = std::min(Piece::most, end - to), next = path(to + some);
+          merge_piece.run(left, next - left, to - left, to + some - next - (to - left), to);
+          left = next;
+        }
+      });
+    });
   });
 }
 
+namespace {
+
+// Searches sorted keys for several needles at once: a search waits for each key that it reads, and
+// the others go on meanwhile. No step has a branch that depends on keys.
+template <class Key, class IsBefore, class Needle, class Place>
+void search_together(const Key* keys, std::uint64_t count, const Needle* needles,
+                     std::uint64_t needle_count, const IsBefore& is_before, Place* places) {
+  constexpr std::uint64_t together = 16;
+  std::uint64_t at[together];
+  const auto search = [&](std::uint64_t first, auto some) {
+    std::fill_n(at, some, 0);
+    std::uint64_t left = count;
+    for (; left > 1; left -= left / 2)
+      for (std::uint64_t i = 0; i < some; ++i)
+        at[i] += (left / 2) &
+                 (0 - std::uint64_t{is_before(keys[at[i] + left / 2 - 1], needles[first + i])});
+    for (std::uint64_t i = 0; i < some; ++i)
+      places[first + i] = static_cast<Place>(
+          at[i] + std::uint64_t{left == 1 && is_before(keys[at[i]], needles[first + i])});
+  };
+  std::uint64_t first = 0;
+  for (; first + together <= needle_count; first += together)
+    search(first, std::integral_constant<std::uint64_t, together>{});
+  search(first, needle_count - first);
+}
+
+// The places of needles in keys that the processor compares as `Number`: integers, and floats with
+// NaN last and tied zeros. `Number` has the size of Key.
+template <class Number, class Key, class Place>
+void search_numbers(const Problem& problem, const Key* keys, const Key* needles,
+                    std::uint64_t count, Bound bound, Place* places) {
+  const auto number = [](Key key) { return std::bit_cast<Number>(key); };
+  const bool down = problem.order == Order::descending;
+  const auto find = [&](const auto& is_before) {
+    search_together(
+        keys, problem.count, needles, count,
+        [&](Key key, Key needle) { return is_before(number(key), number(needle)); }, places);
+  };
+  if (bound == Bound::lower && !down) find([](Number x, Number y) { return x < y; });
+  if (bound == Bound::lower && down) find([](Number x, Number y) { return x > y; });
+  if (bound == Bound::upper && !down) find([](Number x, Number y) { return x <= y; });
+  if (bound == Bound::upper && down) find([](Number x, Number y) { return x >= y; });
+  if constexpr (std::is_floating_point_v<Number>) {
+    // All numbers come before a NaN, which compares as false.
+    const auto numbers = std::partition_point(keys, keys + problem.count, [&](Key key) {
+                           return !std::isnan(number(key));
+                         }) - keys;
+    for (std::uint64_t i = 0; i < count; ++i)
+      if (std::isnan(number(needles[i])))
+        places[i] = static_cast<Place>(bound == Bound::lower
+                                           ? static_cast<std::uint64_t>(numbers)
+                                           : problem.count);
+  }
+}
+template <class Key, class Place>
+void search_codes(const Problem& problem, const Key* keys, const Key* needles, std::uint64_t count,
+                  Bound bound, Place* places) {
+  using Float = std::conditional_t<sizeof(Key) == 4, float, double>;
+  const auto& type = info(problem.key);
+  if (type.is_float)
+    search_numbers<Float>(problem, keys, needles, count, bound, places);
+  else if (type.is_signed)
+    search_numbers<std::make_signed_t<Key>>(problem, keys, needles, count, bound, places);
+  else
+    search_numbers<Key>(problem, keys, needles, count, bound, places);
+}
+
+}  // namespace
+
 void search(const Problem& problem, std::uint64_t needle_count, Bound bound,
             const SearchPlan::Operands& o) {
-  const KeyRank rank(problem);
-  with_key(problem, [&](auto key) {
+  const bool is_coded = sample::has_codes(problem);
+  const KeyRank rank_of(problem);
+  with_key(problem, [&](auto key, auto) {
     using Key = decltype(key);
     const auto *const keys = at<const Key>(o.keys), *const needles = at<const Key>(o.needles);
     with_number(problem.value_bytes, [&](auto place) {
-      using Place = decltype(place);
-      auto* const places = at<Place>(o.places);
+      auto* const places = at<decltype(place)>(o.places);
       in_pieces(needle_count, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
-        for (auto i = begin; i < end; ++i) {
-          const std::uint64_t needle = rank(needles[i]);
-          const auto before = [&](Key other) {
-            const std::uint64_t r = rank(other);
-            return bound == Bound::upper ? r <= needle : r < needle;
-          };
-          places[i] =
-              static_cast<Place>(std::partition_point(keys, keys + problem.count, before) - keys);
-        }
+        if constexpr (sizeof(Key) >= 4)
+          if (is_coded)
+            return search_codes(problem, keys, needles + begin, end - begin, bound, places + begin);
+        search_together(
+            keys, problem.count, needles + begin, end - begin,
+            [&](Key other, Key needle) {
+              const std::uint64_t a = rank_of(other), b = rank_of(needle);
+              return bound == Bound::upper ? a <= b : a < b;
+            },
+            places + begin);
       });
     });
   });

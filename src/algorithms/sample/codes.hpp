@@ -10,6 +10,14 @@
 
 namespace sortium::sample {
 
+// True if keys have codes, which vector instructions compute: keys of 4 or 8 bytes that are sorted by
+// all bits, with NaN last and zeros tied. The ranks of other keys are computed one at a time.
+[[nodiscard]] inline bool has_codes(const Problem& p) {
+  const auto& type = info(p.key);
+  return key_bits(p) == type.bits() && type.bytes >= 4 &&
+         (!type.is_float || (p.nan == NanOrder::last && p.zeros == ZeroOrder::tied));
+}
+
 template <class Word>
 Coding<Word> coding_of(const Problem& p) {
   const auto& type = info(p.key);

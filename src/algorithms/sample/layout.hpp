@@ -40,9 +40,7 @@ struct Layout {
       : problem(sorted),
         key_bytes(info(problem.key).bytes),
         all_bits(key_bits(problem) == info(problem.key).bits()),
-        coded(all_bits && key_bytes >= 4 &&
-              (!info(problem.key).is_float ||
-               (problem.nan == NanOrder::last && problem.zeros == ZeroOrder::tied))),
+        coded(has_codes(problem)),
         moved_bytes(problem.payload == Payload::none ? 0
                     : problem.payload == Payload::positions && problem.count < most_small
                         ? 4
@@ -82,10 +80,7 @@ struct Layout {
   Problem problem;
   unsigned key_bytes;
   bool all_bits;
-  // True if keys have codes (words.hpp), which vector instructions compute: keys of 4 or 8 bytes
-  // that are sorted by all bits, with NaN last and zeros tied. The ranks of other keys are computed
-  // one at a time.
-  bool coded;
+  bool coded;  // has_codes(problem)
   unsigned moved_bytes;  // of a value or position while it is moved
   Words words;
   unsigned threads;
@@ -203,7 +198,7 @@ struct Layout {
   [[nodiscard]] unsigned part_exponent() const {
     switch (words) {
       case Words::codes:
-        return 63;  // as few parts as possible
+        return 17;
       case Words::packed:
         return 17;
       case Words::paired:

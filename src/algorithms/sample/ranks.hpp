@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include "codes.hpp"
@@ -29,6 +30,8 @@ class Ranks {
   // keys that tie. Else it is the value of KeyRank.
   template <class Key>
   void of(const Key* keys, std::uint64_t* to, std::uint64_t count) const {
+    if constexpr (sizeof(Key) == 8)
+      if (coded_) return encode_tied(keys, to, count, coding_of<Key>(problem_));
     if (!coded_) {
       for (std::uint64_t i = 0; i < count; ++i) to[i] = rank_(keys[i]);
       return;
@@ -39,12 +42,17 @@ class Ranks {
       Key code[step];
       for (std::uint64_t i = 0; i < count; i += step) {
         const std::uint64_t some = std::min(step, count - i);
-        encode(keys + i, code, some, coding);
-        if (coding.is_float)
-          for (std::uint64_t k = 0; k < some; ++k) code[k] = Ties<Key>::shared(code[k]);
+        encode_tied(keys + i, code, some, coding);
         for (std::uint64_t k = 0; k < some; ++k) to[i + k] = code[k];
       }
     }
+  }
+  // The same for ranks of another type, which holds all ranks.
+  template <class Key, class Rank>
+  void of(const Key* keys, Rank* to, std::uint64_t count) const {
+    if constexpr (std::is_same_v<Key, Rank>)
+      if (coded_) return encode_tied(keys, to, count, coding_of<Key>(problem_));
+    for (std::uint64_t i = 0; i < count; ++i) to[i] = static_cast<Rank>(rank_(keys[i]));
   }
 
   // Completes the sort of words by windows that are narrower than the ranks: sorts each group of

@@ -31,6 +31,14 @@ void encode_all(const Word* HWY_RESTRICT keys, Word* HWY_RESTRICT codes, std::si
 }
 
 template <class Word>
+void encode_all_tied(const Word* HWY_RESTRICT keys, Word* HWY_RESTRICT codes, std::size_t count,
+                     Coding<Word> c) {
+  encode_all(keys, codes, count, c);
+  if (!c.is_float) return;
+  for (std::size_t i = 0; i < count; ++i) codes[i] = Ties<Word>::shared(codes[i]);
+}
+
+template <class Word>
 void decode_all(Word* codes, std::size_t count, Coding<Word> c) {
   if (!c.is_float)
     for (std::size_t i = 0; i < count; ++i) codes[i] ^= c.flip;
@@ -507,6 +515,10 @@ void merge_all(const Word* a, std::size_t a_count, const Word* b, std::size_t b_
                     Coding<std::uint##bits##_t> c) {                                        \
     encode_all(k, to, n, c);                                                                \
   }                                                                                         \
+  void encode_tied##bits(const std::uint##bits##_t* k, std::uint##bits##_t* to,             \
+                         std::size_t n, Coding<std::uint##bits##_t> c) {                    \
+    encode_all_tied(k, to, n, c);                                                           \
+  }                                                                                         \
   void decode##bits(std::uint##bits##_t* k, std::size_t n, Coding<std::uint##bits##_t> c) { \
     decode_all(k, n, c);                                                                    \
   }                                                                                         \
@@ -571,6 +583,11 @@ namespace sortium::sample {
   void encode(const std::uint##bits##_t* keys, std::uint##bits##_t* codes, std::size_t count,      \
               Coding<std::uint##bits##_t> coding) {                                                \
     HWY_DYNAMIC_DISPATCH(encode##bits)(keys, codes, count, coding);                                \
+  }                                                                                                \
+  HWY_EXPORT(encode_tied##bits);                                                                   \
+  void encode_tied(const std::uint##bits##_t* keys, std::uint##bits##_t* codes, std::size_t count, \
+                   Coding<std::uint##bits##_t> coding) {                                           \
+    HWY_DYNAMIC_DISPATCH(encode_tied##bits)(keys, codes, count, coding);                           \
   }                                                                                                \
   void decode(std::uint##bits##_t* codes, std::size_t count, Coding<std::uint##bits##_t> coding) { \
     if (!coding.is_float && coding.flip == 0) return;                                              \

@@ -30,6 +30,11 @@ void encode(const std::uint32_t* keys, std::uint32_t* codes, std::size_t count,
             Coding<std::uint32_t> coding);
 void encode(const std::uint64_t* keys, std::uint64_t* codes, std::size_t count,
             Coding<std::uint64_t> coding);
+// The same, with one code for all keys that tie: Ties::shared().
+void encode_tied(const std::uint32_t* keys, std::uint32_t* codes, std::size_t count,
+                 Coding<std::uint32_t> coding);
+void encode_tied(const std::uint64_t* keys, std::uint64_t* codes, std::size_t count,
+                 Coding<std::uint64_t> coding);
 // Decodes in place.
 void decode(std::uint32_t* codes, std::size_t count, Coding<std::uint32_t> coding);
 void decode(std::uint64_t* codes, std::size_t count, Coding<std::uint64_t> coding);

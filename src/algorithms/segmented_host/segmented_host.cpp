@@ -10,12 +10,14 @@
 
 #include "../../device/host_threads.hpp"
 #include "../catalog.hpp"
+#include "../sample/codes.hpp"
 
 namespace sortium {
 namespace {
 
 constexpr std::uint64_t alone = 1u << 15;  // a segment of at most this many records is short
 constexpr std::uint64_t inserted = 24;     // insertion sort up to this many records
+constexpr std::uint64_t group = 1u << 12;  // records of neighbouring segments sorted together
 
 template <class T>
 T* at(const Memory& m) {
@@ -137,10 +139,22 @@ class SegmentedHostSorter final : public Sorter {
   template <class Offset>
   void sort_short(const Operands& o, const Offset* offsets, std::uint64_t first,
                   std::uint64_t last) const {
+    for (std::uint64_t s = first, end = 0; s < last; s = end) {
+      end = s + 1;
+      if (offsets[end] - offsets[s] > alone) continue;
+      while (end < last && offsets[end + 1] - offsets[s] <= group) ++end;
+      if (!sort_by_codes(o, offsets, s, end)) sort_apart(o, offsets, s, end);
+    }
+  }
+
+  // Sorts short neighbouring segments one at a time.
+  template <class Offset>
+  void sort_apart(const Operands& o, const Offset* offsets, std::uint64_t first,
+                  std::uint64_t last) const {
     const Memory scratch = scratch_.in(o).slice(threads_.index() * few_bytes_, few_bytes_);
     for (std::uint64_t s = first; s < last; ++s) {
       const std::uint64_t begin = offsets[s], count = offsets[s + 1] - begin;
-      if (count == 0 || count > alone) continue;
+      if (count == 0) continue;
       const Operands mine = slice(o, begin, count, scratch);
       if (count <= inserted) {
         with_unsigned(info(problem_.key).bytes, [&](auto key) {
@@ -155,6 +169,35 @@ class SegmentedHostSorter final : public Sorter {
       (catalog::counting_suits(p) ? catalog::counting_few : catalog::sample_few)(p, mine);
       if (problem_.payload == Payload::positions) add_begin(mine, begin, count);
     }
+  }
+
+  // Sorts short neighbouring segments of keys without values: makes the codes of all of them, sorts
+  // each segment's, and makes keys of them. Returns false, with the output equal to the input, if
+  // that is not possible.
+  template <class Offset>
+  bool sort_by_codes(const Operands& o, const Offset* offsets, std::uint64_t first,
+                     std::uint64_t last) const {
+    if (problem_.payload != Payload::none || !sample::has_codes(problem_)) return false;
+    return info(problem_.key).bytes == 4
+               ? sort_codes<std::uint32_t>(o, offsets, first, last)
+               : sort_codes<std::uint64_t>(o, offsets, first, last);
+  }
+  template <class Key, class Offset>
+  bool sort_codes(const Operands& o, const Offset* offsets, std::uint64_t first,
+                  std::uint64_t last) const {
+    const std::uint64_t begin = offsets[first], count = offsets[last] - begin;
+    const Key* const in = at<const Key>(o.keys_in) + begin;
+    Key* const out = at<Key>(o.keys_out) + begin;
+    const auto coding = sample::coding_of<Key>(problem_);
+    sample::encode(in, out, count, coding);
+    if (coding.is_float && sample::ties_of(out, count).differ()) {
+      if (in == out) sample::decode(out, count, coding);
+      return false;
+    }
+    for (std::uint64_t s = first; s < last; ++s)
+      sample::sort_words(out + (offsets[s] - begin), offsets[s + 1] - offsets[s]);
+    sample::decode(out, count, coding);
+    return true;
   }
 
   template <class Key, class Value>

@@ -166,15 +166,20 @@ class Topk final : public Algorithm {
 class HostTopk final : public TopkSorter {
  public:
   HostTopk(const Problem& problem, const Capabilities& device, const Parameters& given)
-      : TopkSorter(problem, device, given, 0, 16),
+      : TopkSorter(problem, device, given, few_of(problem), 4),
         threads_(static_cast<unsigned>(given.number("threads", device.compute_units))) {}
 
  private:
+  // A counting sort of all keys takes less time than a selection.
+  static std::uint64_t few_of(const Problem& problem) {
+    const bool counts = problem.payload == Payload::none && catalog::counting_suits(problem);
+    return counts ? problem.count : 0;
+  }
   void select(Queue& queue, const Operands& o) override {
     queue.call("select", [&] { select_on_host(problem_, o, threads_, limit_, limit_); });
   }
   std::string select_parameters() const override { return fmt::format("threads={}", threads_); }
-  unsigned key_readings() const override { return 4; }
+  unsigned key_readings() const override { return 3; }
   unsigned threads_;
 };
 
@@ -184,15 +189,14 @@ class TopkHost final : public Algorithm {
     static const AlgorithmInfo info{
         .name = "topk-host",
         .title =
-            "the first k records, sorted, on the host's cores: radix select, then a sort of the "
-            "selected records",
-        .source = "Alabi, Blanchard, Gordon, Steinbach 2012",
+            "the first k records, sorted, on the host's cores: selection by a sample, then a sort "
+            "of the selected records",
+        .source = "Floyd, Rivest 1975",
         .stable = true,
         .host = true,
         .limit = true,
         .cost =
-            "about 4 reads of the keys, and a sort of k records; allocates up to a sixteenth of "
-            "the "
+            "about 3 reads of the keys, and a sort of k records; allocates some per cent of the "
             "keys' bytes",
         .parameters = {
             {"method",
