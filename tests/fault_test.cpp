@@ -22,6 +22,7 @@
 #include <sortium/search.hpp>
 #include <thread>
 
+#include "algorithms/sample/positions.hpp"
 #include "device/staging.hpp"
 #include "faults.hpp"
 #include "support.hpp"
@@ -72,6 +73,16 @@ Numbers in_runs(std::uint64_t count, std::uint64_t runs) {
 Numbers alike(std::uint64_t count) {
   Numbers out = random_numbers(count, 1u << 20);
   for (std::uint64_t i = 0; i < count; i += 3) out[i] |= std::uint64_t{1} << 63;
+  return out;
+}
+
+// Numbers whose sample says nothing about them: almost all are in one part, for which memory must be
+// allocated.
+Numbers unsampled(std::uint64_t count) {
+  Numbers out = random_numbers(count, 1u << 30);
+  for (auto& x : out) x += 10'000;
+  sample::Positions positions(sample::Positions::splitters_seed);
+  for (std::uint64_t i = 0; i < 10'000; ++i) out[positions.next(count)] = i;
   return out;
 }
 
@@ -266,6 +277,35 @@ const std::vector<Case>& cases() {
        [] { return sort_call({.payload = Payload::values, .keys = random_numbers(n)}); }},
       {"values_4_alike",
        [] { return sort_call({.payload = Payload::values, .keys = random_numbers(n, 3)}); }},
+      {"values_4_unsampled",
+       [] { return sort_call({.payload = Payload::values, .keys = unsampled(2 * n)}); }},
+      {"values_8_unsampled",
+       [] {
+         return sort_call({.key = KeyType::u64,
+                           .payload = Payload::values,
+                           .value_bytes = 8,
+                           .keys = unsampled(2 * n)});
+       }},
+      {"positions_unsampled",
+       [] {
+         return sort_call({.key = KeyType::f64,
+                           .payload = Payload::positions,
+                           .in_place = false,
+                           .keys_out = false,
+                           .keys = unsampled(2 * n)});
+       }},
+      {"tail",
+       [] {
+         Numbers keys = in_runs(2 * n, 1);
+         for (std::uint64_t i = 0; i < 1000; ++i) keys[2 * n - 1 - i] = i * 37;
+         return sort_call({.keys = keys});
+       }},
+      {"interleaved",
+       [] {
+         Numbers keys(2 * n);
+         for (std::uint64_t i = 0; i < 2 * n; ++i) keys[i] = i % 5 * n + i / 5;
+         return sort_call({.keys = keys});
+       }},
       {"values_8",
        [] {
          return sort_call(

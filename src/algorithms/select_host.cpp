@@ -12,6 +12,7 @@
 
 #include "../device/host_threads.hpp"
 #include "sample/codes.hpp"
+#include "sample/positions.hpp"
 #include "sample/ranks.hpp"
 #include "sample/select_words.hpp"
 #include "select.hpp"
@@ -86,11 +87,8 @@ class HostSelect {
     const Code all = static_cast<Code>(~Code{0});
     if (attempt == 2 || problem_.count <= 2 * samples) return Bounds{0, all};
     std::vector<Code> sample(samples);
-    std::uint64_t state = attempt;
-    for (auto& code : sample) {
-      state = state * 6364136223846793005u + 1442695040888963407u;
-      ranks_.of(keys_ + (state >> 20) % problem_.count, &code, 1);
-    }
+    sample::Positions positions(attempt);
+    for (auto& code : sample) ranks_.of(keys_ + positions.next(problem_.count), &code, 1);
     const double share = static_cast<double>(k) / static_cast<double>(problem_.count);
     const double place = std::min(share * samples, samples - 1.0);
     const double slack = (attempt == 0 ? 4 : 16) * (2 + std::sqrt(place * (1 - share)));

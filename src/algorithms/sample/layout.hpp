@@ -170,15 +170,16 @@ struct Layout {
   }
 
   // Chooses the sizes of chunks and parts. A chunk and its partitioned copy should fit a
-  // second-level cache. By default there are at least 8 parts for each thread, so that all threads
-  // finish at about the same time. For records, a part with its words should also fit the cache.
+  // second-level cache. By default there are at least 4 chunks, unless they become too short, and 8
+  // parts for each thread, so that all threads finish at about the same time. For records, a part with its words should also fit the cache.
   // From 2^25 records on, chunks of windows are larger, so that each chunk contributes about a
   // memory page to each part.
   void choose_sizes(const Parameters& given) {
     const std::uint64_t n = problem.count;
     const bool many = words == Words::windows && n >= std::uint64_t{1} << 25;
-    chunk = std::max<std::uint64_t>(given.number("chunk", std::uint64_t{1} << (many ? 17 : 16)),
-                                    ceil_div(n, 4096));
+    const std::uint64_t for_all = std::clamp<std::uint64_t>(ceil_div(n, std::uint64_t{4} * threads),
+                                                            1u << 13, 1u << (many ? 17 : 16));
+    chunk = std::max<std::uint64_t>(given.number("chunk", for_all), ceil_div(n, 4096));
     const std::uint64_t wanted = std::clamp<std::uint64_t>(n >> part_exponent(), 8 * threads, 1024);
     parts = n <= alone ? 1 : std::min(given.number("parts", wanted), n);
     if (n <= alone) threads = 1, chunk = n;

@@ -11,6 +11,7 @@
 #include <numeric>
 
 #include "layout.hpp"
+#include "positions.hpp"
 
 namespace sortium::sample {
 
@@ -56,12 +57,9 @@ class Partition {
   std::uint64_t choose_from_sample() {
     Word* const samples = at<Word>(layout_.samples.in(context_.operands));
     const std::uint64_t wanted = layout_.parts * Layout::oversampling;
-    // Seed of pseudo-random positions: equally spaced ones may match a pattern of the input.
-    std::uint64_t state = 0x9e3779b97f4a7c15u;
-    for (std::uint64_t i = 0; i < wanted; ++i) {
-      state = state * 6364136223846793005u + 1442695040888963407u;
-      steps_.make_sample(samples + i, (state >> 20) % layout_.problem.count);
-    }
+    Positions positions(Positions::splitters_seed);
+    for (std::uint64_t i = 0; i < wanted; ++i)
+      steps_.make_sample(samples + i, positions.next(layout_.problem.count));
     sort_words(samples, wanted);
     std::uint64_t count = 0;
     for (std::uint64_t i = 1; i < layout_.parts; ++i) {

@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "key_steps.hpp"
+#include "positions.hpp"
 
 namespace sortium::sample {
 
@@ -72,12 +73,10 @@ class Strips {
   [[nodiscard]] bool chunks_are_narrow() const {
     Key codes[windows][samples], sorted[windows * samples];
     const std::uint64_t n = layout_.problem.count, near = std::min(layout_.chunk, n);
-    std::uint64_t state = 1;
+    Positions positions(1);
     for (std::uint64_t w = 0; w < windows; ++w)
-      for (std::uint64_t s = 0; s < samples; ++s) {
-        state = state * 6364136223846793005u + 1442695040888963407u;
-        steps_.make_sample(&codes[w][s], w * (n - near) / (windows - 1) + (state >> 20) % near);
-      }
+      for (auto& code : codes[w])
+        steps_.make_sample(&code, w * (n - near) / (windows - 1) + positions.next(near));
     std::memcpy(sorted, codes, sizeof sorted);
     sort_words(sorted, windows * samples);
     std::uint64_t narrow = 0;
@@ -117,11 +116,8 @@ class Strips {
     const std::uint64_t n = layout_.problem.count;
     const std::uint64_t wanted = layout_.strip_parts * Layout::strip_samples;
     Key* const all = at<Key>(layout_.samples.in(operands_));
-    std::uint64_t state = 2;
-    for (std::uint64_t i = 0; i < wanted; ++i) {
-      state = state * 6364136223846793005u + 1442695040888963407u;
-      steps_.make_sample(all + i, (state >> 20) % n);
-    }
+    Positions positions(2);
+    for (std::uint64_t i = 0; i < wanted; ++i) steps_.make_sample(all + i, positions.next(n));
     sort_words(all, wanted);
     std::uint64_t count = 0;
     for (std::uint64_t i = Layout::strip_samples; i < wanted; i += Layout::strip_samples)

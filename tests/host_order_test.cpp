@@ -1,0 +1,190 @@
+// Lists that are partly in order, on cpu:0: the choices of `sample` for sorted and reversed lists,
+// tails, runs, interleaved runs, and keys near their places. Every list is compared with a stable
+// sort. Lists of floats also have zeros and NaN of different bits, which must keep their order.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <numeric>
+#include <sortium/sortium.hpp>
+
+#include "algorithms/sample/positions.hpp"
+#include "keys.hpp"
+#include "support.hpp"
+
+namespace sortium::test {
+namespace {
+
+struct Shape {
+  const char* name;
+  // Returns which of `count` sorted keys is key `i`.
+  std::function<std::uint64_t(std::uint64_t i, std::uint64_t count, Random&)> place;
+};
+
+std::uint64_t in_runs(std::uint64_t i, std::uint64_t count, std::uint64_t runs) {
+  const std::uint64_t run = std::max<std::uint64_t>(1, count / runs);
+  return i % run * (count / run);
+}
+// Ascending, but the last `tail` keys are anywhere.
+std::uint64_t with_tail(std::uint64_t i, std::uint64_t count, std::uint64_t tail, Random& random) {
+  return i + tail < count ? i : random.below(count);
+}
+std::uint64_t interleaved(std::uint64_t i, std::uint64_t count, std::uint64_t runs) {
+  return std::min(count - 1, i % runs * (count / runs) + i / runs);
+}
+
+const std::vector<Shape>& shapes() {
+  using N = std::uint64_t;
+  static const std::vector<Shape> all{
+      {"sorted", [](N i, N, Random&) { return i; }},
+      {"reversed", [](N i, N n, Random&) { return n - 1 - i; }},
+      {"the last is the first", [](N i, N n, Random&) { return (i + 1) % n; }},
+      {"the first is the last", [](N i, N n, Random&) { return i == 0 ? n - 1 : i - 1; }},
+      {"tail of 2 %", [](N i, N n, Random& r) { return with_tail(i, n, n / 50, r); }},
+      {"the longest tail", [](N i, N n, Random& r) { return with_tail(i, n, n / 16, r); }},
+      {"too long a tail", [](N i, N n, Random& r) { return with_tail(i, n, n / 10, r); }},
+      {"tail before all", [](N i, N n, Random&) { return (i + n / 20) % n; }},
+      {"tail in the middle",
+       [](N i, N n, Random&) { return i + n / 32 < n ? i : n / 2 + (i + n / 32 - n) / 2; }},
+      {"2 runs", [](N i, N n, Random&) { return in_runs(i, n, 2); }},
+      {"9 runs", [](N i, N n, Random&) { return in_runs(i, n, 9); }},
+      {"64 runs", [](N i, N n, Random&) { return in_runs(i, n, 64); }},
+      {"3 falling runs", [](N i, N n, Random&) { return n - 1 - std::min(n - 1, in_runs(i, n, 3)); }},
+      {"up and down", [](N i, N n, Random&) { return 2 * std::min(i, n - 1 - i); }},
+      {"2 interleaved", [](N i, N n, Random&) { return interleaved(i, n, 2); }},
+      {"5 interleaved", [](N i, N n, Random&) { return interleaved(i, n, 5); }},
+      {"64 interleaved", [](N i, N n, Random&) { return interleaved(i, n, 64); }},
+      {"65 interleaved", [](N i, N n, Random&) { return interleaved(i, n, 65); }},
+      {"near their places",
+       [](N i, N n, Random& r) { return std::min(n - 1, i + r.below(300)); }},
+      {"1 % elsewhere", [](N i, N n, Random& r) { return r.below(100) == 0 ? r.below(n) : i; }},
+      {"sorted blocks", [](N i, N n, Random& r) { return i % 256 * (n / 256) + r.below(n / 256 + 1); }},
+      {"half of them one key", [](N i, N n, Random& r) { return i % 2 == 0 ? n / 3 : r.below(n); }},
+      {"sorted, few", [](N i, N n, Random&) { return i * 5 / n * (n / 5); }},
+      {"random", [](N, N n, Random& r) { return r.below(n); }},
+  };
+  return all;
+}
+
+// Sorted keys; of floats, one in `special` is a zero or a NaN.
+std::vector<std::uint64_t> sorted_keys(const Problem& p, std::uint64_t special) {
+  Random random(p.count);
+  const auto& type = info(p.key);
+  const std::uint64_t all = ~std::uint64_t{0} >> (64 - type.bits()), sign = all ^ (all >> 1);
+  std::vector<std::uint64_t> keys(p.count);
+  for (auto& key : keys) {
+    key = random.next() & all;
+    if (!type.is_float) continue;
+    if ((key & type.infinity) == type.infinity) key ^= type.infinity;  // a number
+    if (special == 0 || random.below(special) != 0) continue;
+    key &= sign;  // a zero
+    if (random.below(2) == 0) key |= type.infinity + 1 + random.below(3);
+  }
+  std::stable_sort(keys.begin(), keys.end(), [&](std::uint64_t a, std::uint64_t b) {
+    return rank_of(a, p) < rank_of(b, p);
+  });
+  return keys;
+}
+
+// The bytes of keys or values.
+std::vector<std::byte> packed(const std::vector<std::uint64_t>& numbers, unsigned bytes) {
+  std::vector<std::byte> out(numbers.size() * bytes);
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    std::memcpy(out.data() + i * bytes, &numbers[i], bytes);
+  return out;
+}
+
+void expect_sorted(Problem p, const Shape& shape, std::uint64_t special, bool in_place) {
+  SCOPED_TRACE(fmt::format("{} {} {}{}{}", p.count, info(p.key).name, shape.name,
+                           p.order == Order::descending ? ", descending" : "",
+                           special != 0 ? ", with zeros and NaN" : ""));
+  Random random(p.count + special);
+  const auto from = sorted_keys(p, special);
+  std::vector<std::uint64_t> keys(p.count), order(p.count);
+  for (std::uint64_t i = 0; i < p.count; ++i) keys[i] = from[shape.place(i, p.count, random)];
+  std::iota(order.begin(), order.end(), std::uint64_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::uint64_t a, std::uint64_t b) {
+    return rank_of(keys[a], p) < rank_of(keys[b], p);
+  });
+  std::vector<std::uint64_t> expected(p.count);
+  std::transform(order.begin(), order.end(), expected.begin(), [&](auto i) { return keys[i]; });
+
+  const unsigned bytes = info(p.key).bytes;
+  auto in = packed(keys, bytes);
+  std::vector<std::byte> keys_out(in.size()), values_out(p.count * p.value_bytes);
+  HostOperands o{in.data(), in_place ? in.data() : keys_out.data()};
+  if (p.payload != Payload::none) o.values_out = values_out.data();
+  sort_host(p, o, {.device = "cpu:0"});
+  EXPECT_TRUE((in_place ? in : keys_out) == packed(expected, bytes)) << "keys";
+  if (p.payload != Payload::none) {
+    EXPECT_TRUE(values_out == packed(order, p.value_bytes)) << "positions";
+  }
+}
+
+// For each length another way of the sort: a network, one thread, all threads without a search for
+// runs, and with it. (Lengths at which a choice changes: 2^15 and 2^17.)
+TEST(HostOrder, OfAllShapes) {
+  unsigned turn = 0;
+  for (const std::uint64_t count : {16u, 100u, 4'000u, 32'769u, 131'071u, 131'072u, 300'007u})
+    for (const auto& shape : shapes())
+      for (const auto key : {KeyType::u32, KeyType::f32, KeyType::i64, KeyType::f64}) {
+        ++turn;
+        if (count > 100'000 && (turn / 4 + turn) % 2 != 0) continue;  // half of the types of each
+        Problem p{.key = key, .count = count};
+        if (turn % 3 == 0) p.order = Order::descending;
+        if (turn % 5 == 0) p.payload = Payload::positions;
+        if (turn % 10 == 0) p.value_bytes = 8;
+        const std::uint64_t special = info(key).is_float ? std::array{0, 50, 1}[turn / 4 % 3] : 0;
+        expect_sorted(p, shape, special, turn % 2 == 0);
+        if (HasFailure()) return;
+      }
+}
+
+// Keys whose sample says nothing about them: almost all are in one part, which is larger than the
+// memory that a thread has for a part.
+TEST(HostOrder, OfUnsampledKeys) {
+  for (const auto key : {KeyType::u32, KeyType::f64})
+    for (const auto payload : {Payload::none, Payload::values}) {
+      const std::uint64_t count = 200'000;
+      Random random(count);
+      std::vector<std::uint64_t> keys(count), order(count);
+      for (auto& k : keys) k = info(key).infinity / 2 + random.below(1u << 30) + 10'000;
+      sample::Positions positions(sample::Positions::splitters_seed);
+      for (std::uint64_t i = 0; i < 10'000; ++i) keys[positions.next(count)] = i;
+      std::iota(order.begin(), order.end(), std::uint64_t{0});
+      std::stable_sort(order.begin(), order.end(),
+                       [&](std::uint64_t a, std::uint64_t b) { return keys[a] < keys[b]; });
+      auto bytes = packed(keys, info(key).bytes);
+      std::vector<std::uint64_t> expected(count), values(count);
+      for (std::uint64_t i = 0; i < count; ++i) expected[i] = keys[order[i]], values[i] = i;
+      auto value_bytes = packed(values, 4);
+      HostOperands o{bytes.data(), bytes.data()};
+      if (payload == Payload::values) o.values_in = o.values_out = value_bytes.data();
+      sort_host({.key = key, .count = count, .payload = payload}, o, {.device = "cpu:0"});
+      EXPECT_TRUE(bytes == packed(expected, info(key).bytes)) << info(key).name;
+      if (payload == Payload::values) {
+        EXPECT_TRUE(value_bytes == packed(order, 4)) << info(key).name;
+      }
+    }
+}
+
+// Keys of 8 bytes within 2^32, and just beyond: they are sorted by 4 bytes, or not.
+TEST(HostOrder, OfNarrowRanges) {
+  for (const std::uint64_t count : {50u, 5'000u, 200'000u})
+    for (const std::uint64_t span : {std::uint64_t{1000}, (std::uint64_t{1} << 32) - 1,
+                                     std::uint64_t{1} << 32, (std::uint64_t{1} << 32) + 1}) {
+      Random random(count + span);
+      std::vector<std::uint64_t> keys(count);
+      for (auto& key : keys) key = 0x123456789abcdef0u + random.below(span) + 1;
+      keys[count / 2] = 0x123456789abcdef0u;
+      keys[count / 3] = 0x123456789abcdef0u + span;
+      auto expected = keys;
+      std::sort(expected.begin(), expected.end());
+      sort(keys, {.device = "cpu:0"});
+      EXPECT_EQ(keys, expected) << count << " keys within " << span;
+    }
+}
+
+}  // namespace
+}  // namespace sortium::test
