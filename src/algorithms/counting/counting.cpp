@@ -20,6 +20,7 @@
 #include "../../device/host_threads.hpp"
 #include "../catalog.hpp"
 #include "../run_alone.hpp"
+#include "lines.hpp"
 #include "ranks.hpp"
 
 namespace sortium {
@@ -393,9 +394,45 @@ class CountingSorter final : public Sorter {
       }
   }
 
+  // True if the output is so much larger than the caches that writing lines takes less time.
+  [[nodiscard]] bool writes_lines() const {
+    return problem_.count >= std::uint64_t{1} << (passes_ == 2 ? 21 : 22);
+  }
+
+  template <bool has_values, bool are_positions, class Key, class Value>
+  void move_chunk_by_lines(const Columns<Key, Value>& columns, std::uint64_t begin,
+                           std::uint64_t end, unsigned pass, std::uint64_t* places) const {
+    constexpr std::size_t digits = std::size_t{1} << most_digit_bits;
+    std::uint64_t begins[digits];
+    std::copy_n(places, digits, begins);
+    counting::Lines<Key, digits> keys(columns.keys_out);
+    counting::Lines<Value, digits> values(columns.values_out);
+    for (std::uint64_t first = begin; first < end; first += block) {
+      const std::uint64_t count = std::min(block, end - first);
+      std::uint16_t ranks[block];
+      ranks_.of(columns.keys_in + first, ranks, count);
+      for (std::uint64_t k = 0; k < count; ++k) {
+        const std::size_t d = digit(ranks[k], pass);
+        const std::uint64_t place = places[d]++, i = first + k;
+        if (columns.keys_out != nullptr) keys.put(d, place, begins[d], columns.keys_in[i]);
+        if constexpr (are_positions)
+          values.put(d, place, begins[d], static_cast<Value>(i));
+        else if constexpr (has_values)
+          values.put(d, place, begins[d], columns.values_in[i]);
+      }
+    }
+    for (std::size_t d = 0; d < digits; ++d) {
+      if (columns.keys_out != nullptr) keys.finish(d, places[d], begins[d]);
+      if constexpr (has_values) values.finish(d, places[d], begins[d]);
+    }
+    hwy::FlushStream();
+  }
+
   template <bool has_values, bool are_positions, class Key, class Value>
   void move_chunk(const Columns<Key, Value>& columns, std::uint64_t begin, std::uint64_t end,
                   unsigned pass, std::uint64_t* places) const {
+    if (writes_lines())
+      return move_chunk_by_lines<has_values, are_positions>(columns, begin, end, pass, places);
     for (std::uint64_t first = begin; first < end; first += block) {
       const std::uint64_t count = std::min(block, end - first);
       std::uint16_t ranks[block];

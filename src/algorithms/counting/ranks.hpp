@@ -16,8 +16,8 @@ class BlockRanks {
   explicit BlockRanks(const Problem& p)
       : rank_(p),
         flip_(static_cast<std::uint16_t>(order_bits(0, p))),
-        infinity_(static_cast<std::int32_t>(info(p.key).infinity)),
-        sign_of_order_(p.order == Order::descending ? -1 : 0) {
+        infinity_(static_cast<std::uint16_t>(info(p.key).infinity)),
+        sign_of_order_(p.order == Order::descending ? 0xffff : 0) {
     if (key_bits(p) != info(p.key).bits()) return;
     if (!info(p.key).is_float)
       encoding_ = Encoding::flip;
@@ -53,16 +53,17 @@ class BlockRanks {
   // different values before it, from the infinity that sorts first. The rank of NaN is one more
   // than the rank of the other infinity.
   [[nodiscard]] std::uint16_t default_float(std::uint16_t key) const {
-    const std::int32_t magnitude = key & 0x7fff;
-    const std::int32_t minus = -static_cast<std::int32_t>(key >> 15) ^ sign_of_order_;  // 0 or -1
-    const std::int32_t number = (magnitude ^ minus) - minus + infinity_;
-    const std::int32_t is_nan = -static_cast<std::int32_t>(magnitude > infinity_);
-    return static_cast<std::uint16_t>((number & ~is_nan) | ((2 * infinity_ + 1) & is_nan));
+    // Numbers of 16 bits throughout: a vector instruction computes twice as many.
+    using Word = std::uint16_t;
+    const Word magnitude = key & 0x7fff;
+    const Word minus = static_cast<Word>((0 - (key >> 15)) ^ sign_of_order_);  // 0 or all ones
+    const Word number = static_cast<Word>((magnitude ^ minus) - minus + infinity_);
+    return magnitude > infinity_ ? static_cast<Word>(2 * infinity_ + 1) : number;
   }
 
   KeyRank rank_;
   std::uint16_t flip_;
-  std::int32_t infinity_, sign_of_order_;
+  std::uint16_t infinity_, sign_of_order_;
   Encoding encoding_ = Encoding::any;
 };
 
