@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "../algorithms/sample/order_words.hpp"
 #include "../algorithms/sample/ranks.hpp"
 #include "../device/host_threads.hpp"
 

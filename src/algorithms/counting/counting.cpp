@@ -20,6 +20,7 @@
 #include "../../device/host_threads.hpp"
 #include "../catalog.hpp"
 #include "../run_alone.hpp"
+#include "../sample/codes.hpp"
 #include "lines.hpp"
 #include "ranks.hpp"
 
@@ -492,10 +493,13 @@ class Counting final : public Algorithm {
 
 }  // namespace
 
-// Below `least` records, sorting takes less time than clearing and scanning 256 counters.
+// Below `least` records, sorting takes less time than clearing and scanning 256 counters; of keys of
+// 16 bits without values, as long as one thread sorts them.
 bool catalog::counting_suits(const Problem& problem) {
   constexpr std::uint64_t least = 256;
-  return problem.count >= least && key_bits(problem) <= most_key_bits;
+  if (key_bits(problem) > most_key_bits) return false;
+  const bool are_codes = problem.payload == Payload::none && sample::has_codes(problem);
+  return problem.count >= (are_codes ? alone + 1 : least);
 }
 
 void catalog::counting_few(const Problem& problem, const Operands& operands) {

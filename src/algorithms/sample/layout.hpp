@@ -10,6 +10,7 @@
 #include "../../device/host_threads.hpp"
 #include "../algorithm.hpp"
 #include "codes.hpp"
+#include "order_words.hpp"
 #include "ranks.hpp"
 #include "runs.hpp"
 
@@ -164,7 +165,7 @@ struct Layout {
 
   [[nodiscard]] Words choose_words() const {
     if (problem.payload == Payload::none && coded) return Words::codes;
-    if (!coded || problem.count <= alone) return Words::windows;
+    if (!coded || key_bytes < 4 || problem.count <= alone) return Words::windows;
     if (key_bytes == 4 && moved_bytes == 4 && problem.count < most_small) return Words::packed;
     return Words::paired;
   }
@@ -190,7 +191,7 @@ struct Layout {
   }
   void choose_strips() {
     const std::uint64_t n = problem.count;
-    if (n < least_strips) return;
+    if (n < least_strips || key_bytes < 4) return;
     strip_parts = std::clamp<std::uint64_t>(n / strip_part, 1, 512);
     strip_slices_of_chunk = std::max(chunk / 128, strip_parts);
     own_words = ceil_div(std::max(chunk, 4 * ceil_div(n, strip_parts)) * own_bytes(), 8);

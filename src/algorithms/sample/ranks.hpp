@@ -36,7 +36,7 @@ class Ranks {
       for (std::uint64_t i = 0; i < count; ++i) to[i] = rank_(keys[i]);
       return;
     }
-    if constexpr (sizeof(Key) >= 4) {
+    if constexpr (sizeof(Key) >= 2) {
       const auto coding = coding_of<Key>(problem_);
       constexpr std::uint64_t step = 256;
       Key code[step];

@@ -87,7 +87,7 @@ class SampleSorter final : public Sorter {
   void sort(Q& queue, const Operands& o) const {
     const Context context{layout_, ranks_, o};
     const Problem& problem = layout_.problem;
-    if constexpr (sizeof(Key) >= 4)
+    if constexpr (sizeof(Key) >= 2)
       if (layout_.words == Words::codes) return sort_keys<Key>(queue, context);
     Runs runs;
     if (problem.count > alone) {
@@ -148,12 +148,13 @@ class SampleSorter final : public Sorter {
       host::call(queue, "sort", [&] { sorted = sort_codes_alone(steps); });
       if (sorted) return;
     }
-    if (layout_.strip_parts != 0) {
-      Strips<Key> strips(context, steps);
-      bool worth_it = false;
-      host::call(queue, "look", [&] { worth_it = strips.are_worth_it(); });
-      if (worth_it && strips.run(queue)) return;
-    }
+    if constexpr (sizeof(Key) >= 4)
+      if (layout_.strip_parts != 0) {
+        Strips<Key> strips(context, steps);
+        bool worth_it = false;
+        host::call(queue, "look", [&] { worth_it = strips.are_worth_it(); });
+        if (worth_it && strips.run(queue)) return;
+      }
     Partition(context, steps).run(queue);
   }
 

@@ -79,48 +79,36 @@ std::size_t all_places_up_to(const Code* HWY_RESTRICT codes, std::size_t count, 
   return found;
 }
 
-#define SORTIUM_SELECT_TARGET(bits)                                                            \
-  Counts collect##bits(const std::uint##bits##_t* codes, std::size_t count,                    \
-                       std::uint##bits##_t lowest, std::uint##bits##_t highest,                \
-                       std::uint##bits##_t* to) {                                              \
-    return collect_all_within(codes, count, lowest, highest, to);                              \
-  }                                                                                            \
-  Counts around##bits(const std::uint##bits##_t* codes, std::size_t count,                     \
-                      std::uint##bits##_t code) {                                              \
-    return count_all_around(codes, count, code);                                               \
-  }                                                                                            \
-  std::size_t places##bits(const std::uint##bits##_t* codes, std::size_t count,                \
-                           std::uint##bits##_t code, std::uint32_t* places) {                  \
-    return all_places_up_to(codes, count, code, places);                                       \
-  }
-SORTIUM_SELECT_TARGET(32)
-SORTIUM_SELECT_TARGET(64)
-
 }  // namespace sortium::sample::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace sortium::sample {
 
-#define SORTIUM_SELECT_DISPATCH(bits)                                                          \
-  HWY_EXPORT(collect##bits);                                                                   \
-  HWY_EXPORT(around##bits);                                                                    \
-  HWY_EXPORT(places##bits);                                                                    \
-  Counts collect_within(const std::uint##bits##_t* codes, std::size_t count,                   \
-                        std::uint##bits##_t lowest, std::uint##bits##_t highest,               \
-                        std::uint##bits##_t* to) {                                             \
-    return HWY_DYNAMIC_DISPATCH(collect##bits)(codes, count, lowest, highest, to);             \
-  }                                                                                            \
-  Counts count_around(const std::uint##bits##_t* codes, std::size_t count,                     \
-                      std::uint##bits##_t code) {                                              \
-    return HWY_DYNAMIC_DISPATCH(around##bits)(codes, count, code);                             \
-  }                                                                                            \
-  std::size_t places_up_to(const std::uint##bits##_t* codes, std::size_t count,                \
-                           std::uint##bits##_t code, std::uint32_t* places) {                  \
-    return HWY_DYNAMIC_DISPATCH(places##bits)(codes, count, code, places);                     \
-  }
-SORTIUM_SELECT_DISPATCH(32)
-SORTIUM_SELECT_DISPATCH(64)
+template <class Code>
+Counts collect_within(const Code* codes, std::size_t count, Code lowest, Code highest, Code* to) {
+  HWY_EXPORT_T(CollectWithin, collect_all_within<Code>);
+  return HWY_DYNAMIC_DISPATCH_T(CollectWithin)(codes, count, lowest, highest, to);
+}
+template <class Code>
+Counts count_around(const Code* codes, std::size_t count, Code code) {
+  HWY_EXPORT_T(CountAround, count_all_around<Code>);
+  return HWY_DYNAMIC_DISPATCH_T(CountAround)(codes, count, code);
+}
+template <class Code>
+std::size_t places_up_to(const Code* codes, std::size_t count, Code code, std::uint32_t* places) {
+  HWY_EXPORT_T(PlacesUpTo, all_places_up_to<Code>);
+  return HWY_DYNAMIC_DISPATCH_T(PlacesUpTo)(codes, count, code, places);
+}
+
+#define SORTIUM_SELECT_WORDS(bits)                                                            \
+  template Counts collect_within(const std::uint##bits##_t*, std::size_t, std::uint##bits##_t, \
+                                 std::uint##bits##_t, std::uint##bits##_t*);                   \
+  template Counts count_around(const std::uint##bits##_t*, std::size_t, std::uint##bits##_t);  \
+  template std::size_t places_up_to(const std::uint##bits##_t*, std::size_t,                   \
+                                    std::uint##bits##_t, std::uint32_t*);
+SORTIUM_SELECT_WORDS(32)
+SORTIUM_SELECT_WORDS(64)
 
 }  // namespace sortium::sample
 #endif  // HWY_ONCE

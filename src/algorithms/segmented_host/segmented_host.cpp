@@ -11,6 +11,7 @@
 #include "../../device/host_threads.hpp"
 #include "../catalog.hpp"
 #include "../sample/codes.hpp"
+#include "../sample/order_words.hpp"
 
 namespace sortium {
 namespace {
@@ -178,9 +179,14 @@ class SegmentedHostSorter final : public Sorter {
   bool sort_by_codes(const Operands& o, const Offset* offsets, std::uint64_t first,
                      std::uint64_t last) const {
     if (problem_.payload != Payload::none || !sample::has_codes(problem_)) return false;
-    return info(problem_.key).bytes == 4
-               ? sort_codes<std::uint32_t>(o, offsets, first, last)
-               : sort_codes<std::uint64_t>(o, offsets, first, last);
+    switch (info(problem_.key).bytes) {
+      case 2:
+        return sort_codes<std::uint16_t>(o, offsets, first, last);
+      case 4:
+        return sort_codes<std::uint32_t>(o, offsets, first, last);
+      default:
+        return sort_codes<std::uint64_t>(o, offsets, first, last);
+    }
   }
   template <class Key, class Offset>
   bool sort_codes(const Operands& o, const Offset* offsets, std::uint64_t first,

@@ -1,0 +1,338 @@
+// This file includes itself: so Highway compiles it once for each instruction set.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "algorithms/sample/order_words.cpp"
+#include "order_words.hpp"
+
+#include <hwy/foreach_target.h>  // must come before highway.h
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
+#include "codes.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace sortium::sample::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Calls is_broken(codes, shared codes, count) for blocks of neighbours, each with the first of the
+// next block, until it returns true. Then looks for the first place in that block.
+template <class Key, class IsBroken>
+std::size_t length_until(const Key* keys, std::size_t count, Coding<Key> c,
+                         const IsBroken& is_broken) {
+  constexpr std::size_t block = 512;
+  Key made_codes[block + 1], made_shared[block + 1];
+  for (std::size_t begin = 0; begin + 1 < count; begin += block) {
+    const std::size_t some = std::min(block + 1, count - begin);
+    const Key *codes = keys + begin, *shared = codes;  // if keys are their own codes
+    if (c.is_float || c.flip != 0) {
+      for (std::size_t i = 0; i < some; ++i) made_codes[i] = code_of(keys[begin + i], c);
+      codes = shared = made_codes;
+    }
+    if (c.is_float) {
+      for (std::size_t i = 0; i < some; ++i) made_shared[i] = Ties<Key>::shared(codes[i]);
+      shared = made_shared;
+    }
+    Key broken = 0;
+    for (std::size_t i = 0; i + 1 < some; ++i) broken |= Key{is_broken(codes, shared, i)};
+    if (broken == 0) continue;
+    for (std::size_t i = 0;; ++i)
+      if (is_broken(codes, shared, i)) return begin + i + 1;
+  }
+  return count;
+}
+
+template <class Key>
+std::size_t ascending_all(const Key* keys, std::size_t count, Coding<Key> c) {
+  return length_until(keys, count, c, [](const Key*, const Key* shared, std::size_t i) {
+    return shared[i] > shared[i + 1];
+  });
+}
+template <class Key>
+std::size_t descending_all(const Key* keys, std::size_t count, Coding<Key> c) {
+  return length_until(keys, count, c, [](const Key* codes, const Key* shared, std::size_t i) {
+    return shared[i] < shared[i + 1] || (shared[i] == shared[i + 1] && codes[i] != codes[i + 1]);
+  });
+}
+template <class Word>
+bool ascends_by_all(const Word* words, std::size_t count, std::size_t stride) {
+  constexpr std::size_t block = 512;
+  for (std::size_t begin = 0; begin + stride < count; begin += block) {
+    const std::size_t end = std::min(begin + block, count - stride);
+    Word broken = 0;
+    for (std::size_t i = begin; i < end; ++i) broken |= Word{words[i] > words[i + stride]};
+    if (broken != 0) return false;
+  }
+  return true;
+}
+
+template <class Word>
+CodeTies ties_of_all(const Word* codes, std::size_t count) {
+  constexpr Word zero = Ties<Word>::first_zero, nan = Ties<Word>::first_nan;
+  Word lower_zero = 0, upper_zero = 0, lowest = static_cast<Word>(~Word{0}), highest = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Word code = codes[i];
+    lower_zero |= Word{code == zero};
+    upper_zero |= Word{code == zero + 1};
+    highest = std::max(highest, code);
+  }
+  if (highest < nan) return {lower_zero != 0, upper_zero != 0};
+  for (std::size_t i = 0; i < count; ++i)
+    lowest = std::min(lowest, codes[i] < nan ? static_cast<Word>(~Word{0}) : codes[i]);
+  return {lower_zero != 0, upper_zero != 0, lowest, highest};
+}
+
+template <class Word>
+void swap_reversed_all(Word* HWY_RESTRICT a, Word* HWY_RESTRICT b, std::size_t count) {
+  const hn::ScalableTag<Word> d;
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    Word* const last = b + count - i - lanes;
+    const auto first = hn::LoadU(d, a + i), second = hn::LoadU(d, last);
+    hn::StoreU(hn::Reverse(d, second), d, a + i);
+    hn::StoreU(hn::Reverse(d, first), d, last);
+  }
+  for (; i < count; ++i) std::swap(a[i], b[count - 1 - i]);
+}
+
+#if HWY_HAVE_SCALABLE || HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
+template <class Word>
+constexpr bool merges_vectors = false;
+#else
+// Without AVX-512, x86 has no instruction for the lower of two numbers of 64 bits.
+template <class Word>
+constexpr bool merges_vectors =
+    sizeof(Word) == 4 || HWY_TARGET <= HWY_AVX3 || !HWY_ARCH_X86;
+#endif
+
+// Merges words one at a time, from both ends at once, because neither end waits for the other's
+// loads. A step takes at most two words from a list. So the inner loop makes half as many steps as
+// the shorter list has words, and checks no bounds.
+template <class Word>
+void merge_by_words(const Word* a, std::size_t a_count, const Word* b, std::size_t b_count,
+                    Word* to) {
+  const Word *a_end = a + a_count, *b_end = b + b_count;
+  Word* to_end = to + a_count + b_count;
+  while (std::ptrdiff_t steps = std::min(a_end - a, b_end - b) / 2)
+    for (; steps > 0; --steps) {
+      const Word first = *a, second = *b, last = a_end[-1], other = b_end[-1];
+      *to++ = std::min(first, second);
+      *--to_end = std::max(last, other);
+      const bool from_b = second < first, from_a = other < last;
+      a += !from_b, b += from_b;
+      a_end -= from_a, b_end -= !from_a;
+    }
+  std::merge(a, a_end, b, b_end, to);
+}
+
+#if !HWY_HAVE_SCALABLE && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
+// Exchanges lanes whose numbers differ in the bit `distance`; then the lane with that bit has the
+// higher word of the two.
+template <std::size_t distance, class D, class V = hn::Vec<D>>
+HWY_INLINE V order_lanes(D d, V v) {
+  constexpr std::size_t bytes = distance * sizeof(hn::TFromD<D>);
+  const hn::Repartition<std::uint64_t, D> d64;
+  if constexpr (bytes == 4) {
+    const V w = hn::Shuffle2301(v);
+    return hn::OddEven(hn::Max(v, w), hn::Min(v, w));
+  } else if constexpr (bytes == 8) {
+    const V w = hn::BitCast(d, hn::Shuffle01(hn::BitCast(d64, v)));
+    return hn::BitCast(d, hn::OddEven(hn::BitCast(d64, hn::Max(v, w)),
+                                      hn::BitCast(d64, hn::Min(v, w))));
+  } else if constexpr (bytes == 16) {
+    const V w = hn::SwapAdjacentBlocks(v);
+    return hn::OddEvenBlocks(hn::Max(v, w), hn::Min(v, w));
+  } else {
+    const V w = hn::ConcatLowerUpper(d, v, v);
+    return hn::ConcatUpperLower(d, hn::Max(v, w), hn::Min(v, w));
+  }
+}
+// Sorts a bitonic vector: Batcher, "Sorting networks and their applications" (1968).
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V sort_bitonic(D d, V v) {
+  constexpr std::size_t lanes = HWY_MAX_LANES_D(D);
+  static_assert(lanes <= 16);
+  if constexpr (lanes >= 16) v = order_lanes<8>(d, v);
+  if constexpr (lanes >= 8) v = order_lanes<4>(d, v);
+  if constexpr (lanes >= 4) v = order_lanes<2>(d, v);
+  if constexpr (lanes >= 2) v = order_lanes<1>(d, v);
+  return v;
+}
+
+// Merges two lists, a vector at a time: Inoue, Moriyama, Komatsu, Nakatani, "AA-Sort" (2007).
+// `highest` has the highest words that were read. The next vector comes from the list whose next
+// word is lower.
+template <class Word>
+class VectorMerge {
+  using D = hn::ScalableTag<Word>;
+  using V = hn::Vec<D>;
+  static constexpr std::size_t lanes = HWY_MAX_LANES_D(D);
+
+ public:
+  HWY_INLINE VectorMerge(const Word* a, std::size_t a_count, const Word* b, std::size_t b_count,
+                         Word* to)
+      : a_(a), a_end_(a + a_count), b_(b), b_end_(b + b_count), to_(to),
+        to_end_(to + a_count + b_count), highest_(hn::Zero(D())) {
+    if (to_ != to_end_) highest_ = take_any();
+  }
+  // True if the next vector can be read from either list.
+  [[nodiscard]] HWY_INLINE bool has_both() const {
+    return static_cast<std::size_t>(a_end_ - a_) >= lanes &&
+           static_cast<std::size_t>(b_end_ - b_) >= lanes;
+  }
+  // Needs has_both().
+  HWY_INLINE void step() {
+    const bool from_b = *b_ < *a_;
+    const V next = hn::LoadU(D(), from_b ? b_ : a_);
+    b_ += from_b ? lanes : 0;
+    a_ += from_b ? 0 : lanes;
+    hn::StoreU(exchange(next), D(), to_);
+    to_ += lanes;
+  }
+  HWY_INLINE void finish() {
+    while (has_both()) step();
+    while (a_ != a_end_ || b_ != b_end_) store_some(exchange(take_any()));
+    store_some(highest_);
+  }
+
+ private:
+  HWY_INLINE void store_some(V v) {
+    const std::size_t some = std::min(lanes, static_cast<std::size_t>(to_end_ - to_));
+    hn::StoreN(v, D(), to_, some);
+    to_ += some;
+  }
+  // Reads a vector. If a list has fewer words left, the other lanes become the highest word. Such
+  // lanes stay behind all words of the lists.
+  HWY_INLINE V take_any() {
+    const bool from_b = a_ == a_end_ || (b_ != b_end_ && *b_ < *a_);
+    const Word*& from = from_b ? b_ : a_;
+    const std::size_t left = static_cast<std::size_t>((from_b ? b_end_ : a_end_) - from);
+    const std::size_t some = std::min(left, lanes);
+    const V v = hn::LoadNOr(hn::Set(D(), static_cast<Word>(~Word{0})), D(), from, some);
+    from += some;
+    return v;
+  }
+  // Returns the lowest words of `next` and highest_, and keeps the others.
+  HWY_INLINE V exchange(V next) {
+    const V turned = hn::Reverse(D(), next);
+    const V low = hn::Min(highest_, turned);
+    highest_ = sort_bitonic(D(), hn::Max(highest_, turned));
+    return sort_bitonic(D(), low);
+  }
+
+  const Word *a_, *a_end_, *b_, *b_end_;
+  Word *to_, *to_end_;
+  V highest_;
+};
+
+// Returns how many of the `wanted` lowest words of both lists are in `a`.
+template <class Word>
+std::size_t lowest_of_a(const Word* a, std::size_t a_count, const Word* b, std::size_t b_count,
+                        std::size_t wanted) {
+  std::size_t low = wanted > b_count ? wanted - b_count : 0, high = std::min(wanted, a_count);
+  while (low < high) {
+    const std::size_t middle = (low + high) / 2;
+    if (a[middle] <= b[wanted - 1 - middle])
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+// Merges both halves of the output at once: a step waits for the step before it.
+template <class Word>
+void merge_by_vectors(const Word* a, std::size_t a_count, const Word* b, std::size_t b_count,
+                      Word* to) {
+  const std::size_t half = (a_count + b_count) / 2;
+  const std::size_t of_a = lowest_of_a(a, a_count, b, b_count, half), of_b = half - of_a;
+  VectorMerge<Word> first(a, of_a, b, of_b, to);
+  VectorMerge<Word> second(a + of_a, a_count - of_a, b + of_b, b_count - of_b, to + half);
+  while (first.has_both() && second.has_both()) first.step(), second.step();
+  first.finish();
+  second.finish();
+}
+#endif
+
+template <class Word>
+void merge_all(const Word* a, std::size_t a_count, const Word* b, std::size_t b_count, Word* to) {
+  if (a_count == 0 || b_count == 0) {
+    std::copy_n(a, a_count, to);
+    std::copy_n(b, b_count, to + a_count);
+    return;
+  }
+  // Often the lists overlap only a little.
+  const auto before = static_cast<std::size_t>(std::upper_bound(a, a + a_count, b[0]) - a);
+  std::copy_n(a, before, to);
+  if (before == a_count) {
+    std::copy_n(b, b_count, to + a_count);
+    return;
+  }
+  const auto among =
+      static_cast<std::size_t>(std::lower_bound(b, b + b_count, a[a_count - 1]) - b);
+  std::copy_n(b + among, b_count - among, to + a_count + among);
+#if !HWY_HAVE_SCALABLE && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
+  if constexpr (merges_vectors<Word>)
+    return merge_by_vectors(a + before, a_count - before, b, among, to + before);
+#endif
+  merge_by_words(a + before, a_count - before, b, among, to + before);
+}
+
+}  // namespace sortium::sample::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace sortium::sample {
+
+template <class Key>
+std::size_t ascending(const Key* keys, std::size_t count, Coding<Key> coding) {
+  HWY_EXPORT_T(Ascending, ascending_all<Key>);
+  return HWY_DYNAMIC_DISPATCH_T(Ascending)(keys, count, coding);
+}
+template <class Key>
+std::size_t descending(const Key* keys, std::size_t count, Coding<Key> coding) {
+  HWY_EXPORT_T(Descending, descending_all<Key>);
+  return HWY_DYNAMIC_DISPATCH_T(Descending)(keys, count, coding);
+}
+template <class Word>
+bool ascends_by(const Word* words, std::size_t count, std::size_t stride) {
+  HWY_EXPORT_T(AscendsBy, ascends_by_all<Word>);
+  return HWY_DYNAMIC_DISPATCH_T(AscendsBy)(words, count, stride);
+}
+template <class Code>
+CodeTies ties_of(const Code* codes, std::size_t count) {
+  HWY_EXPORT_T(TiesOf, ties_of_all<Code>);
+  return HWY_DYNAMIC_DISPATCH_T(TiesOf)(codes, count);
+}
+template <class Word>
+void swap_reversed(Word* a, Word* b, std::size_t count) {
+  HWY_EXPORT_T(SwapReversed, swap_reversed_all<Word>);
+  HWY_DYNAMIC_DISPATCH_T(SwapReversed)(a, b, count);
+}
+template <class Word>
+void merge_words(const Word* a, std::size_t a_count, const Word* b, std::size_t b_count, Word* to) {
+  HWY_EXPORT_T(Merge, merge_all<Word>);
+  HWY_DYNAMIC_DISPATCH_T(Merge)(a, a_count, b, b_count, to);
+}
+
+#define SORTIUM_SAMPLE_ORDER(bits)                                                             \
+  template std::size_t ascending(const std::uint##bits##_t*, std::size_t,                      \
+                                 Coding<std::uint##bits##_t>);                                 \
+  template std::size_t descending(const std::uint##bits##_t*, std::size_t,                     \
+                                  Coding<std::uint##bits##_t>);                                \
+  template CodeTies ties_of(const std::uint##bits##_t*, std::size_t);                          \
+  template void swap_reversed(std::uint##bits##_t*, std::uint##bits##_t*, std::size_t);
+SORTIUM_SAMPLE_ORDER(16)
+SORTIUM_SAMPLE_ORDER(32)
+SORTIUM_SAMPLE_ORDER(64)
+#define SORTIUM_SAMPLE_MERGE(bits)                                                             \
+  template bool ascends_by(const std::uint##bits##_t*, std::size_t, std::size_t);              \
+  template void merge_words(const std::uint##bits##_t*, std::size_t,                           \
+                            const std::uint##bits##_t*, std::size_t, std::uint##bits##_t*);
+SORTIUM_SAMPLE_MERGE(32)
+SORTIUM_SAMPLE_MERGE(64)
+
+}  // namespace sortium::sample
+#endif  // HWY_ONCE

@@ -1,0 +1,49 @@
+// sample's vector code for order that is there: how far keys ascend, which of them tie, merges. It is
+// compiled once for each instruction set; the program selects one at run time.
+#pragma once
+
+#include "words.hpp"
+
+namespace sortium::sample {
+
+// The functions exist for keys of 2, 4 and 8 bytes; ascends_by() and merge_words() for 4 and 8.
+
+// Returns how many of the first keys are in order: each is followed by one that is not before it.
+// At least 1 if count is not 0.
+template <class Key>
+[[nodiscard]] std::size_t ascending(const Key* keys, std::size_t count, Coding<Key> coding);
+// Returns how many of the first keys are in reverse order: each is followed by one before it or by
+// the same key. A tie between different keys ends the search, because they must keep their order.
+template <class Key>
+[[nodiscard]] std::size_t descending(const Key* keys, std::size_t count, Coding<Key> coding);
+// True if no word is above the word `stride` places after it.
+template <class Word>
+[[nodiscard]] bool ascends_by(const Word* words, std::size_t count, std::size_t stride);
+
+// Which floats of a list tie and differ: the codes of zeros, and the lowest and highest code of NaN.
+struct CodeTies {
+  bool lower_zero = false, upper_zero = false;
+  std::uint64_t lowest_nan = ~std::uint64_t{0}, highest_nan = 0;  // lowest > highest: no NaN
+
+  void add(const CodeTies& other) {
+    lower_zero |= other.lower_zero;
+    upper_zero |= other.upper_zero;
+    if (other.lowest_nan < lowest_nan) lowest_nan = other.lowest_nan;
+    if (other.highest_nan > highest_nan) highest_nan = other.highest_nan;
+  }
+  [[nodiscard]] bool differ() const {
+    return (lower_zero && upper_zero) || lowest_nan < highest_nan;
+  }
+};
+template <class Code>
+[[nodiscard]] CodeTies ties_of(const Code* codes, std::size_t count);
+
+// Exchanges a[i] and b[count - 1 - i]. The lists must not overlap.
+template <class Word>
+void swap_reversed(Word* a, Word* b, std::size_t count);
+
+// Merges two sorted lists of words. `to` must not overlap them.
+template <class Word>
+void merge_words(const Word* a, std::size_t a_count, const Word* b, std::size_t b_count, Word* to);
+
+}  // namespace sortium::sample
