@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 
@@ -13,17 +14,21 @@
 #include <cstring>
 #include <random>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
+#include "../src/files/block_io.hpp"
 #include "cli.hpp"
-#include "io/blocks.hpp"
 #include "io/files.hpp"
 #include "io/printable.hpp"
-#include "io/read_blocks.hpp"
-#include "io/write_blocks.hpp"
 
 namespace {
+
+using sortium::files::block_bytes;
+using sortium::files::BlockWriter;
+using sortium::files::DirectReader;
+using sortium::files::read_blocks;
 
 const std::vector<std::uint32_t> keys{30, 10, 20}, sorted{10, 20, 30};
 
@@ -96,12 +101,7 @@ std::string random_text(std::size_t count) {
 
 // Lengths around the boundaries of blocks.
 std::vector<std::size_t> block_lengths() {
-  return {0,
-          1,
-          app::block_bytes - 1,
-          app::block_bytes,
-          app::block_bytes + 1,
-          5 * app::block_bytes + 13};
+  return {0, 1, block_bytes - 1, block_bytes, block_bytes + 1, 5 * block_bytes + 13};
 }
 
 class Blocks : public Io {
@@ -128,59 +128,119 @@ TEST_F(Blocks, AreReadFromAnywhere) {
       write("f", text);
       const int fd = open("f", O_RDONLY);
       std::string out(length + 9, 'x');
-      EXPECT_EQ(app::read_blocks(fd, "f", at, out.data(), length), length);
+      EXPECT_EQ(read_blocks(fd, "f", at, out.data(), length), length);
       EXPECT_TRUE(out == text.substr(at) + std::string(9, 'x')) << length;
+      // The same without the page cache, in two parts.
+      std::string other(length + 9, 'x');
+      ASSERT_EQ(::fsync(fd), 0);
+      ASSERT_EQ(::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED), 0);
+      DirectReader reader(fd);
+      EXPECT_EQ(reader.read("f", at, other.data(), length / 3), length / 3);
+      EXPECT_EQ(reader.read("f", at + length / 3, other.data() + length / 3, length + 9),
+                length - length / 3);
+      EXPECT_TRUE(other == out) << length;
       // Fewer bytes than wanted: those up to the end of the file.
-      for (const std::uint64_t more : {std::uint64_t{1}, 3 * app::block_bytes}) {
+      for (const std::uint64_t more : {std::uint64_t{1}, 3 * block_bytes}) {
         std::string longer(length + more, 'x');
-        EXPECT_EQ(app::read_blocks(fd, "f", at, longer.data(), longer.size()), length);
+        EXPECT_EQ(read_blocks(fd, "f", at, longer.data(), longer.size()), length);
         EXPECT_TRUE(longer.substr(0, length) == text.substr(at)) << length;
       }
     }
 }
 
+// In parts of all lengths, from aligned memory and from other memory.
 TEST_F(Blocks, AreWrittenAnywhere) {
-  for (const std::size_t length : block_lengths())
-    for (const std::size_t at : {std::size_t{0}, std::size_t{77}}) {
-      const std::string text = random_text(length);
-      app::BlockWriter writer;
-      writer.seek(at);
-      const int fd = open("f", O_WRONLY | O_CREAT | O_TRUNC);
-      for (std::size_t done = 0, part = 0; done < length; done += part) {  // in two parts
-        part = std::min(done == 0 ? length / 3 + 1 : length, length - done);
-        writer.write(fd, "f", text.data() + done, part);
-      }
-      EXPECT_TRUE(read("f") == std::string(length == 0 ? 0 : at, '\0') + text) << length;
+  for (const bool directly : {false, true})
+    for (const std::size_t length : block_lengths())
+      for (const std::size_t at : {0, 77, 4096})
+        for (const std::size_t skipped : {0, 1}) {
+          const sortium::files::AlignedMemory memory(static_cast<std::byte*>(
+              std::aligned_alloc(4096, sortium::files::aligned_up(length + skipped + 1))));
+          const std::string text = random_text(length);
+          std::byte* const from = memory.get() + skipped;
+          std::memcpy(from, text.data(), length);
+          BlockWriter writer;
+          writer.seek(at);
+          const int fd = open("f", O_WRONLY | O_CREAT | O_TRUNC);
+          if (directly) writer.bypass_cache(fd);
+          for (std::size_t done = 0, part = 0; done < length; done += part) {  // in two parts
+            part = std::min(done == 0 ? length / 3 + 1 : length, length - done);
+            writer.write(fd, "f", from + done, part);
+          }
+          EXPECT_TRUE(read("f") == std::string(length == 0 ? 0 : at, '\0') + text) << length;
+        }
+}
+
+// Returns the part of a file that is in the page cache.
+double cached_part(const std::string& path) {
+  const auto bytes = static_cast<std::size_t>(fs::file_size(path));
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  void* const map = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, fd, 0);
+  ::close(fd);
+  std::vector<unsigned char> pages((bytes + 4095) / 4096);
+  EXPECT_EQ(::mincore(map, bytes, pages.data()), 0);
+  ::munmap(map, bytes);
+  const auto present = std::ranges::count_if(pages, [](unsigned char p) { return (p & 1) != 0; });
+  return static_cast<double>(present) / static_cast<double>(pages.size());
+}
+
+TEST_F(Blocks, BypassThePageCache) {
+  const std::string path = (dir_ / "f").string(), text = random_text(3 * block_bytes + 5);
+  const int probe = ::open(path.c_str(), O_WRONLY | O_CREAT | O_DIRECT | O_CLOEXEC, 0600);
+  if (probe < 0) GTEST_SKIP() << "the file system knows no direct transfers";
+  ::close(probe);
+  for (const bool directly : {false, true}) {
+    BlockWriter writer;
+    const int fd = open("f", O_WRONLY | O_CREAT | O_TRUNC);
+    if (directly) writer.bypass_cache(fd);
+    writer.write(fd, "f", text.data(), text.size());
+    if (directly)
+      EXPECT_LT(cached_part(path), 0.1);
+    else
+      EXPECT_GT(cached_part(path), 0.9);
+  }
+  std::string out(text.size(), 'x');
+  for (const bool was_cached : {true, false}) {
+    const int fd = open("f", O_RDONLY);
+    if (!was_cached) {
+      ASSERT_EQ(::fsync(fd), 0);
+      ASSERT_EQ(::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED), 0);
+    } else {
+      EXPECT_EQ(read_blocks(fd, "f", 0, out.data(), out.size()), text.size());
     }
+    EXPECT_EQ(DirectReader(fd).read("f", 0, out.data(), out.size()), text.size());
+    EXPECT_TRUE(out == text);
+    EXPECT_EQ(cached_part(path) > 0.5, was_cached);
+  }
 }
 
 TEST_F(Blocks, AnErrorNamesTheFile) {
-  std::string text(3 * app::block_bytes, 'x');
+  std::string text(3 * block_bytes, 'x');
   write("f", text);
   const auto message = [](const auto& call) -> std::string {
     try {
       call();
-    } catch (const app::Failure& failure) {
-      return failure.what();
+    } catch (const std::system_error& error) {
+      return error.what();
     }
     return "none";
   };
   const int write_only = open("f", O_WRONLY), read_only = open("f", O_RDONLY);
-  EXPECT_EQ(message([&] { app::read_blocks(write_only, "f", 0, text.data(), text.size()); }),
+  EXPECT_EQ(message([&] { read_blocks(write_only, "f", 0, text.data(), text.size()); }),
             "cannot read f: Bad file descriptor");
-  EXPECT_EQ(message([&] { app::BlockWriter().write(read_only, "f", text.data(), text.size()); }),
+  EXPECT_EQ(message([&] { BlockWriter().write(read_only, "f", text.data(), text.size()); }),
             "cannot write f: Bad file descriptor");
   EXPECT_EQ(message([&] {
-              app::BlockWriter().write(open("/dev/full", O_WRONLY), "f", text.data(), text.size());
+              BlockWriter().write(open("/dev/full", O_WRONLY), "f", text.data(), text.size());
             }),
             "cannot write f: No space left on device");
 }
 
 TEST_F(Blocks, AFileThatChangesItsLengthIsRefused) {
   app::Progress progress(false);
-  const auto length = static_cast<std::uintmax_t>(3 * app::block_bytes);
+  const auto length = static_cast<std::uintmax_t>(3 * block_bytes);
   for (const bool by_parts : {false, true})
-    for (const auto now : {length + 4, length - 4, app::block_bytes, std::uintmax_t{0}}) {
+    for (const auto now : {length + 4, length - 4, block_bytes, std::uintmax_t{0}}) {
       write("f", random_text(length));
       const auto reader =
           app::ColumnReader::of_keys((dir_ / "f").string(), false, sortium::KeyType::u32, progress);
@@ -204,7 +264,7 @@ TEST_F(Blocks, AFileThatChangesItsLengthIsRefused) {
 
 // The n-th transfer fails, is interrupted, or transfers less than it should.
 TEST_F(Blocks, TransfersThatFail) {
-  const std::string text = random_text(3 * app::block_bytes + 8);
+  const std::string text = random_text(3 * block_bytes + 8);
   write("k", text);
   ASSERT_EQ(run("sort k --type u64 -o sorted.npy").code, 0);
   const std::string expected = read("sorted.npy");
@@ -238,7 +298,7 @@ TEST_F(Blocks, TransfersThatFail) {
 
 // Files of several blocks, in the other byte order too, through every way of reading and writing.
 TEST_F(Blocks, LongFiles) {
-  const auto count = 3 * app::block_bytes / 4 + 5;
+  const auto count = 3 * block_bytes / 4 + 5;
   auto list = random_keys(count);
   write("k.bin", bytes_of(list));
   write("k.npy", npy("'>u4'", fmt::format("({},)", count), bytes_of(list, true)));

@@ -28,7 +28,7 @@ class RunMaker {
     const std::uint64_t expected = stream.options().expected_count;
     const std::uint64_t alone = largest_chunk(1), one_of_several = largest_chunk(Stages::count);
     // One more than is expected, so that the end of the stream shows in the same chunk.
-    capacity_ = expected != 0 && expected < alone ? expected + 1 : one_of_several;
+    capacity_ = expected != 0 && expected < alone ? expected + 1 : whole_grains(one_of_several);
     if (expected >= alone) check_merge_fits(stream, expected / capacity_ + 1, expected);
   }
 
@@ -55,6 +55,12 @@ class RunMaker {
       (fits(middle) ? least : most) = middle;
     }
     return least;
+  }
+
+  // So chunks of a file without a header begin where a direct transfer may.
+  [[nodiscard]] std::uint64_t whole_grains(std::uint64_t records) const {
+    const std::uint64_t grain = Runs::grain(stream_.widths());
+    return std::max(grain, records / grain * grain);
   }
 
   // Reads the next chunk. Returns false after the last one.

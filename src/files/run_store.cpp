@@ -7,10 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <system_error>
 #include <utility>
-
-#include "../sort/all_cores.hpp"
 
 namespace sortium::files {
 
@@ -19,10 +16,7 @@ namespace {
 constexpr std::uint64_t stripe_bytes = std::uint64_t{1} << 20;
 constexpr std::uint64_t transfers_at_once = 4;  // for each directory; a disk works on several
 
-[[noreturn]] void fail(const char* what, const std::string& directory, int error) {
-  throw std::system_error(error, std::generic_category(),
-                          fmt::format("cannot {} temporary data in {}", what, directory));
-}
+std::string name_of_data(const std::string& directory) { return "temporary data in " + directory; }
 
 // Opens a file that has no name. Where the file system needs a name, the file has one for a moment:
 // one that a later run recognises as stale (apps/sortium/io/replacement.cpp).
@@ -40,38 +34,8 @@ int open_nameless(const std::string& directory, int flags) {
 int open_temporary(const std::string& directory) {
   int fd = open_nameless(directory, O_DIRECT);
   if (fd < 0 && errno == EINVAL) fd = open_nameless(directory, 0);  // tmpfs before Linux 6.6
-  if (fd < 0) fail("create", directory, errno);
+  if (fd < 0) fail_to("create", name_of_data(directory), errno);
   return fd;
-}
-
-// Gives up direct transfers on a file whose file system refuses one. Returns true if that helps.
-bool use_page_cache(int fd) {
-  const int flags = ::fcntl(fd, F_GETFL);
-  return (flags & O_DIRECT) != 0 && ::fcntl(fd, F_SETFL, flags & ~O_DIRECT) == 0;
-}
-
-void write_all(int fd, const std::string& directory, std::uint64_t at, const std::byte* data,
-               std::uint64_t bytes) {
-  while (bytes > 0) {
-    const ssize_t n = ::pwrite(fd, data, bytes, static_cast<off_t>(at));
-    if (n < 0 && (errno == EINTR || (errno == EINVAL && use_page_cache(fd)))) continue;
-    if (n <= 0) fail("write", directory, n == 0 ? ENOSPC : errno);
-    at += static_cast<std::uint64_t>(n);
-    data += n;
-    bytes -= static_cast<std::uint64_t>(n);
-  }
-}
-
-void read_all(int fd, const std::string& directory, std::uint64_t at, std::byte* to,
-              std::uint64_t bytes) {
-  while (bytes > 0) {
-    const ssize_t n = ::pread(fd, to, bytes, static_cast<off_t>(at));
-    if (n < 0 && (errno == EINTR || (errno == EINVAL && use_page_cache(fd)))) continue;
-    if (n <= 0) fail("read", directory, n == 0 ? EIO : errno);
-    at += static_cast<std::uint64_t>(n);
-    to += n;
-    bytes -= static_cast<std::uint64_t>(n);
-  }
 }
 
 }  // namespace
@@ -116,14 +80,16 @@ void RunStore::for_each_stripe(const std::vector<Transfer>& transfers, const Cal
 void RunStore::write(const std::vector<Transfer>& transfers) {
   for_each_stripe(transfers, [&](std::size_t file, std::uint64_t at, const std::byte* data,
                                  std::uint64_t bytes) {
-    write_all(files_[file], directories_[file], at, data, bytes);
+    write_block(files_[file], name_of_data(directories_[file]), at, data, bytes);
   });
 }
 
 void RunStore::read(const std::vector<Transfer>& transfers) const {
   for_each_stripe(transfers,
                   [&](std::size_t file, std::uint64_t at, std::byte* to, std::uint64_t bytes) {
-                    read_all(files_[file], directories_[file], at, to, bytes);
+                    const auto name = name_of_data(directories_[file]);
+                    if (read_block(files_[file], name, at, to, bytes) < bytes)
+                      fail_to("read", name, EIO);
                   });
 }
 

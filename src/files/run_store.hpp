@@ -1,4 +1,5 @@
-// Temporary files without names, as one range of bytes.
+// Temporary files without names, as one range of bytes. They bypass the page cache: it would copy
+// every byte and crowd out other programs' files. So all transfers are aligned (block_io.hpp).
 #pragma once
 
 #include <cstddef>
@@ -6,15 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "block_io.hpp"
+
 namespace sortium::files {
-
-// Addresses, buffers and sizes of all transfers are multiples of this, because the files are opened
-// with O_DIRECT: the page cache would copy every byte and crowd out other programs' files.
-inline constexpr std::uint64_t alignment = 4096;
-
-[[nodiscard]] constexpr std::uint64_t aligned_up(std::uint64_t bytes) {
-  return (bytes + alignment - 1) / alignment * alignment;
-}
 
 // Stripes its range over one file in each directory. Thread-safe. All functions throw
 // std::system_error naming the directory.

@@ -30,10 +30,7 @@ class Records {
   std::uint64_t count = 0;  // records that it holds
 
  private:
-  struct Free {
-    void operator()(std::byte* p) const { std::free(p); }
-  };
-  std::unique_ptr<std::byte, Free> memory_;
+  AlignedMemory memory_;
   std::vector<unsigned> widths_;
   std::vector<std::byte*> columns_;
 };

@@ -70,6 +70,7 @@ class ColumnWriter {
                std::vector<KeyField> key = {})
       : output_(path), like_(like), key_(std::move(key)), kind_(kind_of(path, text, in, like)) {
     std::erase_if(key_, [](const KeyField& field) { return !field.swapped; });
+    output_.bypass_cache();
   }
 
   [[nodiscard]] Output& output() { return output_; }

@@ -12,15 +12,16 @@
 #include <cstring>
 #include <filesystem>
 
-#include "io/blocks.hpp"
 #include "io/printable.hpp"
-#include "io/read_blocks.hpp"
 #include "io/replacement.hpp"
 #include "io/text.hpp"
 
 namespace app {
 
 using sortium::KeyType;
+using sortium::files::block_bytes;
+using sortium::files::read_block;
+using sortium::files::read_blocks;
 
 namespace {
 
@@ -299,7 +300,8 @@ std::uint64_t Input::fetch(char* to, std::uint64_t bytes) {
 // Several threads read what the file had when it was opened, and one what has been appended.
 std::uint64_t Input::read_regular(void* to, std::uint64_t bytes) {
   const std::uint64_t known = std::min(bytes, left());
-  std::uint64_t done = read_blocks(fd_, name(), position_, to, known);
+  std::uint64_t done = direct_ ? direct_->read(name(), position_, to, known)
+                               : read_blocks(fd_, name(), position_, to, known);
   if (done == known)
     done +=
         read_block(fd_, name(), position_ + done, static_cast<std::byte*>(to) + done, bytes - done);
@@ -316,6 +318,10 @@ std::uint64_t Input::read(void* to, std::uint64_t bytes) {
   std::memcpy(out, head_.data(), taken);
   head_.erase(0, taken);
   return taken + fetch(out + taken, bytes - taken);
+}
+
+void Input::bypass_cache() {
+  if (is_regular_) direct_ = std::make_unique<sortium::files::DirectReader>(fd_);
 }
 
 Bytes Input::rest(Progress& progress) {
@@ -342,7 +348,8 @@ Bytes Input::part(std::uint64_t skipped, std::uint64_t bytes, Progress& progress
   progress.phase("reading " + name(), bytes);
   position_ += skipped;
   Bytes out(bytes);
-  const std::uint64_t n = read_blocks(fd_, name(), position_, out.data(), bytes, &progress);
+  const std::uint64_t n = read_blocks(fd_, name(), position_, out.data(), bytes,
+                                      [&](std::uint64_t read) { progress.advance(read); });
   position_ += n;
   check_length();
   if (n < bytes) refuse(*this, shorter);
@@ -374,18 +381,18 @@ Kind kind_of(const std::string& path, bool text, const std::string& in, const Co
 }
 
 void swap_bytes(const std::byte* from, std::byte* to, unsigned width, std::uint64_t count) {
-  for_blocks(sortium::all_cores(), count * width, block_bytes,
-             [&](std::uint64_t begin, std::uint64_t end) {
-               with_word(width, [&](auto word) {
-                 for (std::uint64_t at = begin; at != end; at += sizeof word) {
-                   std::memcpy(&word, from + at, sizeof word);
-                   if constexpr (sizeof word == 2) word = __builtin_bswap16(word);
-                   if constexpr (sizeof word == 4) word = __builtin_bswap32(word);
-                   if constexpr (sizeof word == 8) word = __builtin_bswap64(word);
-                   std::memcpy(to + at, &word, sizeof word);
-                 }
-               });
-             });
+  sortium::files::for_blocks(sortium::all_cores(), count * width, block_bytes,
+                             [&](std::uint64_t begin, std::uint64_t end) {
+                               with_word(width, [&](auto word) {
+                                 for (std::uint64_t at = begin; at != end; at += sizeof word) {
+                                   std::memcpy(&word, from + at, sizeof word);
+                                   if constexpr (sizeof word == 2) word = __builtin_bswap16(word);
+                                   if constexpr (sizeof word == 4) word = __builtin_bswap32(word);
+                                   if constexpr (sizeof word == 8) word = __builtin_bswap64(word);
+                                   std::memcpy(to + at, &word, sizeof word);
+                                 }
+                               });
+                             });
 }
 
 Column Column::make(std::string descr, unsigned width, std::uint64_t count) {
@@ -481,7 +488,7 @@ Column read_offsets(const std::string& path, std::optional<unsigned> bytes, std:
 // Readers of parts
 // ---------------------------------------------------------------------------------------------
 
-ColumnReader::ColumnReader(const std::string& path) : input_(path) {}
+ColumnReader::ColumnReader(const std::string& path) : input_(path) { input_.bypass_cache(); }
 
 void ColumnReader::identified_as(Keys column) {
   column_ = std::move(column);

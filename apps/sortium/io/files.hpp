@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "../../../src/files/block_io.hpp"
 #include "cli/common.hpp"
 #include "cli/progress.hpp"
 #include "io/npy.hpp"
@@ -50,6 +51,8 @@ class Input {
   // Reads `bytes` bytes, much of a regular file in several threads. Returns how many it read: fewer
   // only at the end of the file. Throws Failure.
   std::uint64_t read(void* to, std::uint64_t bytes);
+  // Lets read() bypass the page cache where that does not have the file already.
+  void bypass_cache();
   // Reads all that is left. Throws Failure, also if a regular file changes its length meanwhile.
   [[nodiscard]] Bytes rest(Progress& progress);
   [[nodiscard]] bool is_regular() const { return is_regular_; }
@@ -71,6 +74,7 @@ class Input {
   std::string head_;    // of a pipe: read by kind() and not yet taken by read()
   // Of a regular file: its length when it was opened, and where the next read() begins.
   std::uint64_t size_ = 0, position_ = 0;
+  std::unique_ptr<sortium::files::DirectReader> direct_;  // see bypass_cache()
 };
 
 // The records of a file.

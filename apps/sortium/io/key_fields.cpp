@@ -7,7 +7,7 @@
 #include <charconv>
 #include <cstring>
 
-#include "io/blocks.hpp"
+#include "../../../src/files/block_io.hpp"
 #include "io/printable.hpp"
 #include "io/text.hpp"
 
@@ -230,7 +230,8 @@ std::vector<KeyField> parse_key(const std::string& text, unsigned record_bytes) 
 void swap_fields(const std::vector<KeyField>& key, std::byte* records, unsigned record_bytes,
                  std::uint64_t count) {
   if (std::none_of(key.begin(), key.end(), [](const KeyField& f) { return f.swapped; })) return;
-  for_blocks(
+  using sortium::files::block_bytes;
+  sortium::files::for_blocks(
       sortium::all_cores(), count * record_bytes, block_bytes / record_bytes * record_bytes,
       [&](std::uint64_t begin, std::uint64_t end) {
         for (std::byte* record = records + begin; record != records + end; record += record_bytes)

@@ -21,12 +21,17 @@
 #include "cli/common.hpp"
 #include "io/printable.hpp"
 #include "io/replacement.hpp"
+#include "io/write_all.hpp"
 
 namespace app {
 
 namespace fs = std::filesystem;
 
 namespace {
+
+// A file of this length is not read at once by whoever needs it next, and to copy it to the page
+// cache takes longer than to wait for the disk.
+constexpr std::uint64_t least_direct_bytes = std::uint64_t{256} << 20;
 
 // ---------------------------------------------------------------------------------------------
 // Signals
@@ -315,6 +320,11 @@ void Output::reserve(std::uint64_t bytes) {
   if (::fallocate(fd_, 0, 0, static_cast<off_t>(bytes)) != 0 &&
       (errno == ENOSPC || errno == EDQUOT || errno == EFBIG))
     fail("write");
+  if (bytes >= least_direct_bytes) bypass_cache();
+}
+
+void Output::bypass_cache() {
+  if (is_temporary()) writer_.bypass_cache(fd_);
 }
 
 void Output::write(const void* data, std::uint64_t bytes) {

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <string>
 
-#include "io/write_blocks.hpp"
+#include "../../../src/files/block_io.hpp"
 
 namespace app {
 
@@ -42,8 +42,10 @@ class Output final : public Sink {
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
 
-  // Reserves disk space, if the file system can.
+  // Reserves disk space, if the file system can. A file of 256 MiB or more bypasses the page cache.
   void reserve(std::uint64_t bytes);
+  // Lets what is written from now on bypass the page cache.
+  void bypass_cache();
   void write(const void* data, std::uint64_t bytes) override;
   // Writes the rest to the disk and renames the file to its final name.
   void publish();
@@ -76,8 +78,8 @@ class Output final : public Sink {
   std::filesystem::path temporary_;
   std::string before_;  // the state of the file that is replaced
   int fd_ = -1;
-  int slot_ = -1;       // of the temporary file in the list of the signal handler
-  BlockWriter writer_;  // of the temporary file
+  int slot_ = -1;                       // of the temporary file in the list of the signal handler
+  sortium::files::BlockWriter writer_;  // of the temporary file
 };
 
 // The temporary file of an Output, perhaps of another process: this object writes a part of it. The
@@ -101,7 +103,7 @@ class OutputPart final : public Sink {
   std::string name_;
   int fd_ = -1;
   int slot_ = -1;
-  BlockWriter writer_;
+  sortium::files::BlockWriter writer_;
 };
 
 // Lets SIGINT, SIGTERM and SIGHUP remove the temporary files before they end the program.
