@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <thread>
+#include <tuple>
 
 #include "cli.hpp"
 #include "support.hpp"
@@ -147,6 +148,102 @@ TEST_F(External, PipesAndInPlace) {
   EXPECT_NE(shell("cat long.npy | $S sort - -o out2.npy" + little()).err.find("more bytes follow"),
             std::string::npos);
   EXPECT_FALSE(exists("out2.npy"));
+}
+
+// ---- in place ----
+
+TEST_F(External, InPlaceAgrees) {
+  const std::string data = random_bytes(16 * megabyte);
+  write("k", data);
+  write("k.npy", npy("'>f8'", shape(2 * megabyte), data));
+  write("r.npy", npy("[('id', '>u4'), ('x', '<f8'), ('y', '<f4')]", shape(megabyte),
+                     random_bytes(16 * megabyte, 3000)));
+  write("v.npy", npy("[('a', '<f4'), ('b', '>i8')]", shape(megabyte), random_bytes(12 * megabyte)));
+  write("few", random_bytes(800));
+  struct Case {
+    const char *files, *key;
+  };
+  for (const auto& [names, key] :
+       {Case{"k", "--type i64"}, Case{"k.npy", "--descending"}, Case{"r.npy", "--by id:desc,x"},
+        Case{"few", "--type u32"}, Case{"k v.npy", "--type f64"}}) {
+    const std::string name = std::string(names).substr(0, std::string(names).find(' '));
+    const bool has_values = name != names;
+    // As many keys as there are values.
+    if (has_values) write("k", data.substr(0, 8 * megabyte));
+    const auto values = [&](const char* out) {
+      return has_values ? fmt::format(" --values v.npy -o2 {}", out) : "";
+    };
+    const bool is_npy = name.ends_with(".npy");
+    const std::string expected = is_npy ? "expected.npy" : "expected";
+    ASSERT_EQ(run(fmt::format("sort {} {} -o {} --device cpu:0{}", name, key, expected,
+                              values("values.npy")))
+                  .code,
+              0);
+    const Result r = run(
+        fmt::format("sort {0} {1} -o {0} --in-place{2}{3}", name, key, values("v.npy"), little()));
+    ASSERT_EQ(r.code, 0) << r.err;
+    EXPECT_TRUE(read(name) == read(expected)) << name;
+    if (has_values) {
+      EXPECT_TRUE(read("v.npy") == read("values.npy"));
+    }
+  }
+}
+
+// A disk that has no space for two copies.
+TEST_F(External, InPlaceOnASmallDisk) {
+  const std::string mounted =
+      "unshare -rm sh -c \"mount -t tmpfs -o size=32m tmpfs disk && cp k disk/k && {}\"";
+  fs::create_directory(dir_ / "disk");
+  write("k", random_bytes(24 * megabyte));
+  if (shell(fmt::format(fmt::runtime(mounted), "true")).code != 0)
+    GTEST_SKIP() << "no file system may be mounted here";
+  ASSERT_EQ(run("sort k --type u64 -o sorted --device cpu:0").code, 0);
+  const std::string sort = "$S sort disk/k --type u64 -o disk/k" + little();
+  const Result full = shell(fmt::format(
+      fmt::runtime(mounted), sort + "; code=\\$?; cmp k disk/k && ls -A disk; exit \\$code"));
+  EXPECT_EQ(full.code, 3) << full.err;
+  EXPECT_EQ(full.out, "k\n");
+  for (const char* word : {"No space left", "--in-place"})
+    EXPECT_NE(full.err.find(word), std::string::npos) << full.err;
+  const Result r = shell(
+      fmt::format(fmt::runtime(mounted), sort + " --in-place && cmp sorted disk/k && ls -A disk"));
+  EXPECT_EQ(r.code, 0) << r.err << r.out;
+  EXPECT_EQ(r.out, "k\n");
+  EXPECT_NE(r.err.find(" runs, "), std::string::npos) << r.err;
+}
+
+// A disk error before the merge: all records are there, in another order.
+TEST_F(External, InPlacePutsRecordsBack) {
+  const std::string data = random_bytes(24 * megabyte);
+  ASSERT_EQ((write("k", data), run("sort k --type u64 -o sorted --device cpu:0").code), 0);
+  for (const auto& [call, file, error] :
+       {std::tuple{"pread", "/k", EIO}, {"pwrite", "(deleted)", ENOSPC}})
+    for (const int n : {1, 9, 20}) {
+      write("k", data);
+      const Result r = shell(
+          fmt::format("ASAN_OPTIONS=verify_asan_link_order=0 FAIL_IO={}:{}:{}:'{}' LD_PRELOAD={} "
+                      "$S sort k --type u64 -o k --in-place{}",
+                      call, n, error, file, FAIL_IO, little()));
+      EXPECT_EQ(r.code, 3) << call << n << r.err;
+      EXPECT_NE(r.err.find(std::strerror(error)), std::string::npos) << r.err;
+      EXPECT_EQ(files(), (std::vector<std::string>{"io", "k", "sorted"}));
+      ASSERT_EQ(run("sort k --type u64 -o again --device cpu:0").code, 0);
+      EXPECT_TRUE(read("again") == read("sorted")) << call << n;
+      fs::remove(dir_ / "again");
+    }
+}
+
+TEST_F(External, InPlaceUsage) {
+  write("k", random_bytes(64));
+  write("v", random_bytes(64));
+  const std::string with = " --memory 1G --in-place";
+  refuses("sort k --type u32 -o k --in-place", 2, {"--in-place", "--memory"});
+  refuses("sort k --type u32 -o out" + with, 2, {"--in-place", "out is not the input k"});
+  refuses("sort k --type u32 -o k --argsort" + with, 2, {"--argsort", "--in-place"});
+  refuses("sort k --text --type u32 -o k" + with, 2, {"--text", "--in-place"});
+  refuses("sort - --type u32 -o -" + with, 2, {"--in-place", "- is not a regular file"});
+  refuses("sort k --type u32 -o k --values v --value-bytes 4 -o2 w" + with, 2,
+          {"w is not the input v"});
 }
 
 TEST_F(External, FewRecords) {
@@ -304,32 +401,45 @@ TEST_F(External, InputThatChangesItsLength) {
 
 class ExternalKills : public External {
  protected:
-  // Kills sorts in place at random moments: the input is intact or the result complete, and the
-  // next sort leaves no temporary file.
-  void kill_many(int kills) const {
+  // Kills sorts whose output is the input at random moments: the input is intact or the result
+  // complete, and the next sort leaves no temporary file. With --in-place, a signal that can be
+  // caught leaves all records in the file.
+  void kill_many(int kills, bool in_place = false) const {
     const std::string data = random_bytes(24 * megabyte);
     write("k", data);
     ASSERT_EQ(run("sort k --type u64 -o sorted --device cpu:0").code, 0);
     const std::string sorted = read("sorted");
+    const auto begin = std::chrono::steady_clock::now();
+    ASSERT_EQ(run("sort k --type u64 -o again" + little()).code, 0);
+    const auto whole = std::chrono::duration_cast<std::chrono::microseconds>(
+        std::chrono::steady_clock::now() - begin);
+    fs::remove(dir_ / "again");
     Random random(sortium::test::run_seed());
     int killed = 0;
     for (int i = 0; i < kills; ++i) {
       if (read("k") != data) write("k", data);
       const auto left = files();  // perhaps with a temporary file of one that was killed
       const int null = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
-      Waiting program(dir_,
-                      {"sort", "k", "--type", "u64", "-o", "k", "--device", "cpu:0", "--memory",
-                       std::to_string(least_ + megabyte)},
-                      null);
-      std::this_thread::sleep_for(std::chrono::microseconds(random.below(120'000)));
-      const int number = std::array{SIGKILL, SIGTERM, SIGINT}[random.below(3)];
+      std::vector<std::string> arguments{
+          "sort", "k",        "--type", "u64",      "-o",
+          "k",    "--device", "cpu:0",  "--memory", std::to_string(least_ + megabyte)};
+      if (in_place) arguments.emplace_back("--in-place");
+      Waiting program(dir_, arguments, null);
+      std::this_thread::sleep_for(
+          std::chrono::microseconds(random.below(static_cast<std::uint64_t>(whole.count()))));
+      const int number = std::array{SIGTERM, SIGINT, SIGKILL}[random.below(in_place ? 2 : 3)];
       program.signal(number);
       const int status = program.wait();
       ::close(null);
       const bool died = WIFSIGNALED(status) && WTERMSIG(status) == number;
       EXPECT_TRUE(died || (WIFEXITED(status) && WEXITSTATUS(status) == 0)) << status;
       killed += died ? 1 : 0;
-      const std::string now = read("k");
+      std::string now = read("k");
+      if (in_place) {
+        ASSERT_EQ(run("sort k --type u64 -o again --device cpu:0").code, 0);
+        now = read("again");
+        fs::remove(dir_ / "again");
+      }
       EXPECT_TRUE(now == data || now == sorted) << "kill " << i << " with " << number;
       if (died && number != SIGKILL) {
         EXPECT_TRUE(std::ranges::includes(left, files())) << number;
@@ -342,8 +452,14 @@ class ExternalKills : public External {
   }
 };
 
-TEST_F(ExternalKills, AFew) { kill_many(12); }
-TEST_F(ExternalKills, DISABLED_Many) { kill_many(200); }  // one of the slow tests
+TEST_F(ExternalKills, AFew) {
+  kill_many(12);
+  kill_many(12, true);
+}
+TEST_F(ExternalKills, DISABLED_Many) {  // one of the slow tests
+  kill_many(200);
+  kill_many(200, true);
+}
 
 }  // namespace
 

@@ -33,6 +33,12 @@ struct FileOptions {
   // Directories for the runs, which need as much disk space as the records. The runs are striped
   // over all of them. Empty: the directory of the output file; for streams TMPDIR, else /tmp.
   std::vector<std::string> temporary_directories{};
+  // Of sort_file(), where the disk has no space for the file twice: `out` is `in`, which gives up
+  // its space while it is sorted. Then there is one file's length of data on the disk, and a little
+  // more. If the process is killed or the machine stops, records are lost; so they are if the disk
+  // fails while runs are merged. All other errors, and `stop`, leave all records in the file, in
+  // another order. Needs a file system that can free parts of a file (ext4, XFS, Btrfs, tmpfs).
+  bool in_place = false;
   std::string device{}, algorithm = "auto", parameters{};  // as in Options; one device
   // Records of the input, if they are known: then a small input needs no temporary files, and
   // progress has a total. More records than this are an error of the stream.
@@ -59,6 +65,13 @@ struct StreamColumn {
   std::function<std::uint64_t(void* to, std::uint64_t bytes)> read{};
   // Receives the next bytes of the sorted column. Null: the column is not written.
   std::function<void(const void* from, std::uint64_t bytes)> write{};
+  // For a sort in place, of a column that gives up the space of what has been read; both or none.
+  // `release` says that the first `bytes` bytes of the column have been stored elsewhere. If the
+  // sort fails or is stopped before it merges, `restore` receives what has been released, from the
+  // column's beginning on; the order of the records is another one. While it merges, the sort
+  // ignores `stop`.
+  std::function<void(std::uint64_t bytes)> release{};
+  std::function<void(const void* from, std::uint64_t bytes)> restore{};
 };
 
 // Sorts a stream of records by a key of fields; stable. `read` and `write` are called from threads
@@ -71,13 +84,14 @@ struct StreamColumn {
 // std::system_error naming the directory if a temporary file cannot be written or read.
 //
 // Cost: reads and writes every record twice, and sorts it twice; once if one run holds all records.
-// The number of runs is limited: about (memory / 768 KiB), each a quarter of the memory.
+// If expected_count is known, the disk space of the runs is reserved first. The number of runs is limited: about (memory / 768 KiB), each a quarter of the memory.
 SORTIUM_API FileReport sort_stream(const std::vector<StreamColumn>& columns,
                                    const std::vector<Field>& key, const FileOptions& options = {});
 
 // Sorts a file of records of 1 to 256 bytes. `out` may be `in`. The output appears whole or not at
 // all: it is written under a temporary name beside `out`, and renamed when it is complete and on
-// the disk. A file that is replaced keeps its mode. Throws as sort_stream() does, and
+// the disk. A file that is replaced keeps its mode. A later sort_file() into the same directory
+// removes the temporary file of a process that was killed. Throws as sort_stream() does, and
 // std::system_error naming the file. Throws Error(invalid_argument) if `out` is not a regular file,
 // has several hard links, or is a link to nothing.
 SORTIUM_API FileReport sort_file(const std::string& in, const std::string& out,

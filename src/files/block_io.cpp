@@ -40,9 +40,9 @@ void flush(int fd, std::uint64_t begin, std::uint64_t end) {
 }
 
 // Opens a file once more: through the first descriptor, all transfers would have to be aligned.
-// Returns -1 if that is not possible.
-int reopen(int fd, int flags) {
-  return ::open(fmt::format("/proc/self/fd/{}", fd).c_str(), flags | O_CLOEXEC);
+// Returns none if that is not possible.
+Descriptor reopen(int fd, int flags) {
+  return Descriptor(::open(fmt::format("/proc/self/fd/{}", fd).c_str(), flags | O_CLOEXEC));
 }
 
 // Calls body(begin, end) for the parts of `length` of [0, total), in several threads. A call
@@ -92,6 +92,15 @@ void write_block(int fd, const std::string& name, std::uint64_t at, const void* 
   }
 }
 
+bool free_space(int fd, const std::string& name, std::uint64_t at, std::uint64_t bytes) {
+  while (::fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(at),
+                     static_cast<off_t>(bytes)) != 0) {
+    if (errno == EOPNOTSUPP || errno == ENOSYS) return false;
+    if (errno != EINTR) fail_to("free parts of", name, errno);
+  }
+  return true;
+}
+
 std::uint64_t read_blocks(int fd, const std::string& name, std::uint64_t at, void* to,
                           std::uint64_t bytes, const std::function<void(std::uint64_t)>& advance) {
   return for_parts(std::max(least_readers, all_cores()), bytes, block_bytes,
@@ -121,10 +130,6 @@ AlignedMemory AlignedBuffers::take() {
 
 DirectReader::DirectReader(int fd) : fd_(fd), direct_(reopen(fd, O_RDONLY | O_DIRECT)) {}
 
-DirectReader::~DirectReader() {
-  if (direct_ >= 0) ::close(direct_);
-}
-
 std::uint64_t DirectReader::read(const std::string& name, std::uint64_t at, void* to,
                                  std::uint64_t bytes) {
   // Parts end at multiples of their length in the file, so that only the outer ones are not
@@ -144,15 +149,15 @@ std::uint64_t DirectReader::read(const std::string& name, std::uint64_t at, void
 // The part lies in one piece of AlignedBuffers::bytes.
 std::uint64_t DirectReader::read_part(const std::string& name, std::uint64_t at, std::byte* to,
                                       std::uint64_t bytes) {
-  if (direct_ < 0 || bytes < least_direct_bytes || is_cached(at, bytes))
+  if (!direct_.is_open() || bytes < least_direct_bytes || is_cached(at, bytes))
     return read_block(fd_, name, at, to, bytes);
   const std::uint64_t first = at / alignment * alignment, skipped = at - first;
   if (skipped == 0 && (reinterpret_cast<std::uintptr_t>(to) | bytes) % alignment == 0)
-    return read_block(direct_, name, at, to, bytes);
+    return read_block(direct_.get(), name, at, to, bytes);
   std::uint64_t n = 0;
   buffers_.use([&](std::byte* buffer) {
     const std::uint64_t found =
-        read_block(direct_, name, first, buffer, aligned_up(skipped + bytes));
+        read_block(direct_.get(), name, first, buffer, aligned_up(skipped + bytes));
     n = std::min(bytes, found - std::min(found, skipped));
     std::memcpy(to, buffer + skipped, n);
   });
@@ -175,19 +180,15 @@ bool DirectReader::is_cached(std::uint64_t at, std::uint64_t bytes) const {
 // BlockWriter
 // ---------------------------------------------------------------------------------------------
 
-BlockWriter::~BlockWriter() {
-  if (direct_ >= 0) ::close(direct_);
-}
-
 void BlockWriter::bypass_cache(int fd) {
-  if (direct_ < 0) direct_ = reopen(fd, O_WRONLY | O_DIRECT);
+  if (!direct_.is_open()) direct_ = reopen(fd, O_WRONLY | O_DIRECT);
 }
 
 void BlockWriter::write(int fd, const std::string& name, const void* from, std::uint64_t bytes) {
   const auto* const data = static_cast<const std::byte*>(from);
   const std::uint64_t end = position_ + bytes;
   const std::uint64_t first = aligned_up(position_), last = end / alignment * alignment;
-  if (direct_ >= 0 && last >= first + least_direct_bytes) {
+  if (direct_.is_open() && last >= first + least_direct_bytes) {
     const std::uint64_t head = first - position_, middle = last - first;
     write_block(fd, name, position_, data, head);
     write_directly(name, first, data + head, middle);
@@ -216,12 +217,12 @@ void BlockWriter::write_directly(const std::string& name, std::uint64_t at, cons
   for_blocks(writers, bytes, is_aligned ? block_bytes : AlignedBuffers::bytes,
              [&](std::uint64_t begin, std::uint64_t end) {
                if (is_aligned) {
-                 write_block(direct_, name, at + begin, from + begin, end - begin);
+                 write_block(direct_.get(), name, at + begin, from + begin, end - begin);
                  return;
                }
                buffers_.use([&](std::byte* buffer) {
                  std::memcpy(buffer, from + begin, end - begin);
-                 write_block(direct_, name, at + begin, buffer, end - begin);
+                 write_block(direct_.get(), name, at + begin, buffer, end - begin);
                });
              });
 }

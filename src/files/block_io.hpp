@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "../sort/all_cores.hpp"
+#include "descriptor.hpp"
 
 namespace sortium::files {
 
@@ -51,6 +52,11 @@ std::uint64_t read_block(int fd, const std::string& name, std::uint64_t at, void
 void write_block(int fd, const std::string& name, std::uint64_t at, const void* from,
                  std::uint64_t bytes);
 
+// Frees the disk space of some bytes of a file, which then are zeros. Returns false if the file
+// system cannot do that.
+[[nodiscard]] bool free_space(int fd, const std::string& name, std::uint64_t at,
+                              std::uint64_t bytes);
+
 // The same as read_block() in blocks, in one thread for each core, but at least four. Calls
 // `advance`, if there is one, with the number of bytes of each block, from several threads.
 std::uint64_t read_blocks(int fd, const std::string& name, std::uint64_t at, void* to,
@@ -82,9 +88,6 @@ class AlignedBuffers {
 class DirectReader {
  public:
   explicit DirectReader(int fd);
-  ~DirectReader();
-  DirectReader(const DirectReader&) = delete;
-  DirectReader& operator=(const DirectReader&) = delete;
 
   // As read_blocks(), in four threads.
   std::uint64_t read(const std::string& name, std::uint64_t at, void* to, std::uint64_t bytes);
@@ -95,7 +98,7 @@ class DirectReader {
                           std::uint64_t bytes);
 
   int fd_;
-  int direct_;  // the same file, opened with O_DIRECT; -1: its file system cannot do that
+  Descriptor direct_;  // the same file, opened with O_DIRECT; none: its file system cannot do that
   AlignedBuffers buffers_;
 };
 
@@ -103,11 +106,6 @@ class DirectReader {
 // write each block to the disk at once, so that a later fsync() takes less time.
 class BlockWriter {
  public:
-  BlockWriter() = default;
-  ~BlockWriter();
-  BlockWriter(const BlockWriter&) = delete;
-  BlockWriter& operator=(const BlockWriter&) = delete;
-
   // The next write() begins at this byte.
   void seek(std::uint64_t byte) { position_ = flushed_ = byte; }
   // Lets what is written from now on bypass the page cache, if the file system can: a copy less,
@@ -123,7 +121,7 @@ class BlockWriter {
 
   std::uint64_t position_ = 0;
   std::uint64_t flushed_ = 0;  // the disk writes what precedes this byte
-  int direct_ = -1;            // the same file, opened with O_DIRECT
+  Descriptor direct_;          // the same file, opened with O_DIRECT
   AlignedBuffers buffers_;
 };
 

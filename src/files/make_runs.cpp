@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <system_error>
 
 #include "../sort/host.hpp"
 #include "../sort/stages.hpp"
@@ -29,13 +30,21 @@ class RunMaker {
     const std::uint64_t alone = largest_chunk(1), one_of_several = largest_chunk(Stages::count);
     // One more than is expected, so that the end of the stream shows in the same chunk.
     capacity_ = expected != 0 && expected < alone ? expected + 1 : whole_grains(one_of_several);
-    if (expected >= alone) check_merge_fits(stream, expected / capacity_ + 1, expected);
+    if (expected < alone) return;
+    check_merge_fits(stream, expected / capacity_ + 1, expected);
+    stream.check_stop();
+    if (!stream.releases()) runs.store().reserve(expected * stream.record_bytes());
   }
 
   void run() {
-    Stages::run([this](std::uint64_t job) { return read(job); },
-                [this](std::uint64_t job) { sort(job); },
-                [this](std::uint64_t job) { write(job); });
+    try {
+      Stages::run([this](std::uint64_t job) { return read(job); },
+                  [this](std::uint64_t job) { sort(job); },
+                  [this](std::uint64_t job) { write(job); });
+    } catch (...) {
+      if (stream_.releases()) restore();
+      throw;
+    }
     report_.count = read_;
     report_.runs = std::max<std::uint64_t>(runs_.count(), 1);
     report_.temporary_bytes = runs_.bytes();
@@ -125,11 +134,43 @@ class RunMaker {
   void write(std::uint64_t job) {
     auto& chunk = chunks_[job % Stages::count];
     written_ += chunk.count;
-    if (is_alone(job, chunk))
-      stream_.write(chunk);
-    else
+    if (is_alone(job, chunk)) {
+      write_alone(chunk);
+    } else {
       runs_.add(chunk);
+      stream_.release(written_);
+    }
     stream_.report_progress(FileProgress::Phase::runs, written_);
+  }
+
+  void write_alone(const Records& chunk) {
+    if (!stream_.releases()) return stream_.write(chunk);
+    try {
+      stream_.release(chunk.count);
+      stream_.write(chunk);
+    } catch (...) {
+      stream_.restore(chunk);
+      throw;
+    }
+  }
+
+  // Moves all runs back to where their records were read.
+  void restore() try {
+    constexpr std::uint64_t grains = 16;  // at a time: 1 MiB
+    for (auto& chunk : chunks_) chunk = {};
+    Records some(stream_.widths(), grains * runs_.grain());
+    for (std::size_t run = 0; run < runs_.count(); ++run)
+      for (std::uint64_t first = 0; first < runs_.records(run); first += grains * runs_.grain()) {
+        some.count = std::min(grains * runs_.grain(), runs_.records(run) - first);
+        std::vector<RunStore::Transfer> transfers;
+        runs_.append_reads(run, first, some.count, some, transfers);
+        runs_.store().read(transfers);
+        runs_.store().discard(transfers);  // first: the disk may be full
+        stream_.restore(some);
+      }
+  } catch (const std::system_error& error) {
+    throw std::system_error(error.code(),
+                            "a sort in place has failed, and its records could not be put back");
   }
 
   [[nodiscard]] bool is_alone(std::uint64_t job, const Records& chunk) const {

@@ -118,7 +118,7 @@ class Merge {
   }
 
   void read(std::uint64_t job) {
-    stream_.check_stop();
+    if (!stream_.releases()) stream_.check_stop();
     auto& group = groups_[job % Stages::count];
     group.clear();
     std::vector<RunStore::Transfer> transfers;
@@ -132,6 +132,7 @@ class Merge {
       group.push_back({slot, block.run, 0, count});
     }
     runs_.store().read(transfers);
+    if (stream_.releases()) runs_.store().discard(transfers);
   }
 
   std::size_t take_slot() {

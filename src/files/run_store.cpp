@@ -1,13 +1,13 @@
 #include "run_store.hpp"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <utility>
+
+#include "temporary.hpp"
 
 namespace sortium::files {
 
@@ -18,13 +18,11 @@ constexpr std::uint64_t transfers_at_once = 4;  // for each directory; a disk wo
 
 std::string name_of_data(const std::string& directory) { return "temporary data in " + directory; }
 
-// Opens a file that has no name. Where the file system needs a name, the file has one for a moment:
-// one that a later run recognises as stale (apps/sortium/io/replacement.cpp).
+// Opens a file that has no name. Where the file system needs a name, the file has one for a moment.
 int open_nameless(const std::string& directory, int flags) {
   const int fd = ::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC | flags, 0600);
   if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR)) return fd;
-  const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
-  const auto name = fmt::format("{}/.sortium-{}-{:x}.tmp", directory, ::getpid(), now);
+  const auto name = directory + "/" + unique_name(temporary_suffix);
   const int named =
       ::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW | flags, 0600);
   if (named >= 0) ::unlink(name.c_str());
@@ -41,16 +39,7 @@ int open_temporary(const std::string& directory) {
 }  // namespace
 
 RunStore::RunStore(std::vector<std::string> directories) : directories_(std::move(directories)) {
-  try {
-    for (const auto& directory : directories_) files_.push_back(open_temporary(directory));
-  } catch (...) {
-    for (const int fd : files_) ::close(fd);
-    throw;
-  }
-}
-
-RunStore::~RunStore() {
-  for (const int fd : files_) ::close(fd);
+  for (const auto& directory : directories_) files_.emplace_back(open_temporary(directory));
 }
 
 // Calls call(file, position in the file, memory, bytes) for each stripe, in several threads.
@@ -77,10 +66,18 @@ void RunStore::for_each_stripe(const std::vector<Transfer>& transfers, const Cal
   });
 }
 
+void RunStore::reserve(std::uint64_t bytes) {
+  const std::uint64_t of_each = aligned_up(bytes / files_.size()) + stripe_bytes;
+  for (std::size_t f = 0; f < files_.size(); ++f)
+    if (::fallocate(files_[f].get(), 0, 0, static_cast<off_t>(of_each)) != 0 &&
+        (errno == ENOSPC || errno == EDQUOT || errno == EFBIG))
+      fail_to("write", name_of_data(directories_[f]), errno);
+}
+
 void RunStore::write(const std::vector<Transfer>& transfers) {
   for_each_stripe(transfers, [&](std::size_t file, std::uint64_t at, const std::byte* data,
                                  std::uint64_t bytes) {
-    write_block(files_[file], name_of_data(directories_[file]), at, data, bytes);
+    write_block(files_[file].get(), name_of_data(directories_[file]), at, data, bytes);
   });
 }
 
@@ -88,9 +85,16 @@ void RunStore::read(const std::vector<Transfer>& transfers) const {
   for_each_stripe(transfers,
                   [&](std::size_t file, std::uint64_t at, std::byte* to, std::uint64_t bytes) {
                     const auto name = name_of_data(directories_[file]);
-                    if (read_block(files_[file], name, at, to, bytes) < bytes)
+                    if (read_block(files_[file].get(), name, at, to, bytes) < bytes)
                       fail_to("read", name, EIO);
                   });
+}
+
+void RunStore::discard(const std::vector<Transfer>& transfers) {
+  for_each_stripe(transfers, [&](std::size_t file, std::uint64_t at, const std::byte*,
+                                 std::uint64_t bytes) {
+    (void)free_space(files_[file].get(), name_of_data(directories_[file]), at, bytes);
+  });
 }
 
 }  // namespace sortium::files

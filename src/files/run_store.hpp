@@ -16,10 +16,9 @@ namespace sortium::files {
 class RunStore {
  public:
   explicit RunStore(std::vector<std::string> directories);
-  ~RunStore();
-  RunStore(const RunStore&) = delete;
-  RunStore& operator=(const RunStore&) = delete;
 
+  // Reserves the disk space of the first `bytes` bytes, where the file systems can.
+  void reserve(std::uint64_t bytes);
   // One transfer of contiguous bytes.
   struct Transfer {
     std::uint64_t at;  // position in the range
@@ -29,13 +28,15 @@ class RunStore {
   // Both do all transfers, several at once, and return when all have ended.
   void write(const std::vector<Transfer>& transfers);
   void read(const std::vector<Transfer>& transfers) const;
+  // Frees the disk space of the transfers' bytes, where the file systems can.
+  void discard(const std::vector<Transfer>& transfers);
 
  private:
   template <class Call>
   void for_each_stripe(const std::vector<Transfer>& transfers, const Call& call) const;
 
   std::vector<std::string> directories_;
-  std::vector<int> files_;
+  std::vector<Descriptor> files_;
 };
 
 }  // namespace sortium::files

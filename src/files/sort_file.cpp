@@ -7,12 +7,16 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <sortium/file.hpp>
 #include <system_error>
 
 #include "../sort/host.hpp"
 #include "../sort/out_of_memory.hpp"
+#include "descriptor.hpp"
+#include "in_place_file.hpp"
 #include "stream.hpp"
+#include "temporary.hpp"
 
 namespace sortium {
 
@@ -20,47 +24,53 @@ namespace fs = std::filesystem;
 
 namespace {
 
-[[noreturn]] void fail(const char* what, const std::string& file, int error = errno) {
-  throw std::system_error(error, std::generic_category(), fmt::format("cannot {} {}", what, file));
-}
-
-std::string directory_of(const std::string& file) {
-  const auto parent = fs::path(file).parent_path();
-  return parent.empty() ? "." : parent.string();
+fs::path directory_of(const fs::path& file) {
+  return file.has_parent_path() ? file.parent_path() : ".";
 }
 
 class InputFile {
  public:
   explicit InputFile(const std::string& name)
-      : name_(name), fd_(::open(name.c_str(), O_RDONLY | O_CLOEXEC)) {
+      : name_(name), file_(::open(name.c_str(), O_RDONLY | O_CLOEXEC)), reader_(file_.get()) {
     struct stat status {};
-    if (fd_ < 0 || ::fstat(fd_, &status) != 0) fail("read", name);
-    if (S_ISDIR(status.st_mode)) fail("read", name, EISDIR);
-    if (S_ISREG(status.st_mode)) size_ = static_cast<std::uint64_t>(status.st_size);
+    if (!file_.is_open() || ::fstat(file_.get(), &status) != 0) files::fail_to("read", name, errno);
+    if (S_ISDIR(status.st_mode)) files::fail_to("read", name, EISDIR);
+    is_regular_ = S_ISREG(status.st_mode);
+    if (is_regular_) size_ = static_cast<std::uint64_t>(status.st_size);
     mode_ = status.st_mode & 0777;
   }
-  ~InputFile() { ::close(fd_); }
-  InputFile(const InputFile&) = delete;
-  InputFile& operator=(const InputFile&) = delete;
 
   [[nodiscard]] std::uint64_t size() const { return size_; }  // 0: not known
   [[nodiscard]] mode_t mode() const { return mode_; }
-  std::uint64_t read(void* to, std::uint64_t bytes) const {
+  std::uint64_t read(void* to, std::uint64_t bytes) {
+    if (!is_regular_) return read_pipe(to, bytes);
+    const std::uint64_t done = reader_.read(name_, position_, to, bytes);
+    position_ += done;
+    if (done < bytes && position_ != size_)
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("{} has become {} while it was read", name_,
+                              position_ < size_ ? "shorter" : "longer"));
+    return done;
+  }
+
+ private:
+  std::uint64_t read_pipe(void* to, std::uint64_t bytes) const {
     std::uint64_t done = 0;
     while (done < bytes) {
-      const ssize_t n = ::read(fd_, static_cast<char*>(to) + done, bytes - done);
+      const ssize_t n = ::read(file_.get(), static_cast<char*>(to) + done, bytes - done);
       if (n < 0 && errno == EINTR) continue;
-      if (n < 0) fail("read", name_);
+      if (n < 0) files::fail_to("read", name_, errno);
       if (n == 0) break;
       done += static_cast<std::uint64_t>(n);
     }
     return done;
   }
 
- private:
   std::string name_;
-  int fd_;
-  std::uint64_t size_ = 0;
+  files::Descriptor file_;
+  files::DirectReader reader_;
+  bool is_regular_ = false;
+  std::uint64_t size_ = 0, position_ = 0;
   mode_t mode_ = 0;
 };
 
@@ -95,7 +105,7 @@ mode_t mode_of(const std::string& out, mode_t mode) {
   struct stat old {};
   if (::lstat(name.c_str(), &old) != 0) return mode;
   check_replaceable(out, old);
-  if (::access(name.c_str(), W_OK) != 0) fail("write", out);
+  if (::access(name.c_str(), W_OK) != 0) files::fail_to("write", out, errno);
   return old.st_mode & 07777;
 }
 
@@ -103,40 +113,39 @@ mode_t mode_of(const std::string& out, mode_t mode) {
 class OutputFile {
  public:
   OutputFile(const std::string& name, mode_t mode)
-      : name_(fs::weakly_canonical(name).string()), temporary_(name_ + ".sortium-XXXXXX") {
-    fd_ = ::mkostemp(temporary_.data(), O_CLOEXEC);
-    if (fd_ < 0) fail("write", name);
-    (void)::fchmod(fd_, mode);
+      : name_(name), target_(fs::weakly_canonical(name)) {
+    // While a record of two replacements exists, temporary files may be needed.
+    if (files::own_files(directory(), files::record_suffix).empty())
+      files::remove_stale_temporaries(directory(), {});
+    const auto made = files::create_temporary(target_, 0600, [](const auto&) {});
+    if (made.fd < 0) files::fail_to("write", name, errno);
+    file_ = files::Descriptor(made.fd);
+    temporary_ = made.path;
+    (void)::fchmod(made.fd, mode);
+    writer_.bypass_cache(made.fd);
   }
   ~OutputFile() {
-    ::close(fd_);
     if (!temporary_.empty()) ::unlink(temporary_.c_str());
   }
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
-  void write(const void* data, std::uint64_t bytes) const {
-    const auto* from = static_cast<const char*>(data);
-    while (bytes > 0) {
-      const ssize_t n = ::write(fd_, from, bytes);
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) fail("write", name_, n == 0 ? ENOSPC : errno);
-      from += n;
-      bytes -= static_cast<std::uint64_t>(n);
-    }
+  [[nodiscard]] fs::path directory() const { return directory_of(target_); }
+  void write(const void* data, std::uint64_t bytes) {
+    writer_.write(file_.get(), name_, data, bytes);
   }
   void publish() {
-    if (::fsync(fd_) != 0 || ::rename(temporary_.c_str(), name_.c_str()) != 0) fail("write", name_);
+    if (::fsync(file_.get()) != 0 || ::rename(temporary_.c_str(), target_.c_str()) != 0)
+      files::fail_to("write", name_, errno);
     temporary_.clear();
-    const int directory = ::open(directory_of(name_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (directory < 0) return;
-    (void)::fsync(directory);
-    ::close(directory);
+    files::sync_directory(directory());
   }
 
  private:
-  std::string name_, temporary_;
-  int fd_ = -1;
+  std::string name_;
+  fs::path target_, temporary_;
+  files::Descriptor file_;
+  files::BlockWriter writer_;
 };
 
 std::vector<std::string> temporary_directories(const FileOptions& options) {
@@ -165,18 +174,29 @@ FileReport sort_stream(const std::vector<StreamColumn>& columns, const std::vect
 
 FileReport sort_file(const std::string& in, const std::string& out, unsigned record_bytes,
                      const std::vector<Field>& key, const FileOptions& options) {
-  const InputFile input(in);
+  InputFile input(in);
   if (record_bytes == 0 || input.size() % std::max(1u, record_bytes) != 0)
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("record_bytes is {}; the {} bytes of {} are not a multiple of it",
                             record_bytes, input.size(), in));
+  std::error_code absent;
+  if (options.in_place && !fs::equivalent(in, out, absent))
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("in_place is true, but the output {} is not the input {}", out, in));
   OutputFile output(out, mode_of(out, input.mode()));
   FileOptions all = options;
   if (all.expected_count == 0) all.expected_count = input.size() / record_bytes;
-  if (all.temporary_directories.empty()) all.temporary_directories = {directory_of(out)};
-  const StreamColumn column{
-      record_bytes, [&](void* to, std::uint64_t bytes) { return input.read(to, bytes); },
-      [&](const void* from, std::uint64_t bytes) { output.write(from, bytes); }};
+  if (all.temporary_directories.empty())
+    all.temporary_directories = {output.directory().string()};
+  StreamColumn column{record_bytes,
+                      [&](void* to, std::uint64_t bytes) { return input.read(to, bytes); },
+                      [&](const void* from, std::uint64_t bytes) { output.write(from, bytes); }};
+  std::optional<files::InPlaceFile> in_place;
+  if (options.in_place) {
+    in_place.emplace(in, in, 0);
+    column.release = [&](std::uint64_t bytes) { in_place->release(bytes); };
+    column.restore = [&](const void* from, std::uint64_t bytes) { in_place->restore(from, bytes); };
+  }
   auto report = sort_stream({column}, key, all);
   output.publish();
   return report;

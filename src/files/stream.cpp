@@ -53,6 +53,8 @@ void check_columns(const std::vector<StreamColumn>& columns) {
     is_written |= static_cast<bool>(column.write);
     if (!column.read && column.bytes != 4 && column.bytes != 8)
       refuse(fmt::format("columns[{}].bytes is {}; positions have 4 or 8 bytes", c, column.bytes));
+    if (bool(column.release) != bool(column.restore) || (column.release && !column.read))
+      refuse(fmt::format("columns[{}] needs `read`, `release` and `restore` for a sort in place", c));
   }
   if (!is_read) refuse("no column has a function `read`; the columns of the key need one");
   if (!is_written) refuse("no column has a function `write`; one that is to be sorted needs one");
@@ -125,7 +127,7 @@ HostReport Stream::sort(Records& records, bool last) const {
                            {.device = options_.device,
                             .algorithm = options_.algorithm,
                             .parameters = options_.parameters,
-                            .stop = options_.stop});
+                            .stop = last && releases() ? nullptr : options_.stop});
 }
 
 std::uint64_t Stream::scratch_bytes(std::uint64_t count, bool last) const {
@@ -139,6 +141,21 @@ void Stream::write(const Records& records) const {
   for (std::size_t c = 0; c < columns_.size(); ++c)
     if (columns_[c].write && records.count != 0)
       columns_[c].write(records.columns()[c], records.count * columns_[c].bytes);
+}
+
+bool Stream::releases() const {
+  return std::ranges::any_of(columns_, [](const auto& c) { return bool(c.release); });
+}
+
+void Stream::release(std::uint64_t count) const {
+  for (const auto& column : columns_)
+    if (column.release) column.release(count * column.bytes);
+}
+
+void Stream::restore(const Records& records) const {
+  for (std::size_t c = 0; c < columns_.size(); ++c)
+    if (columns_[c].restore)
+      columns_[c].restore(records.columns()[c], records.count * columns_[c].bytes);
 }
 
 void Stream::report_progress(FileProgress::Phase phase, std::uint64_t done) const {

@@ -52,11 +52,18 @@ class Stream {
   // The value of memory_bytes for which memory() would be `bytes`.
   [[nodiscard]] std::uint64_t memory_bytes_for(std::uint64_t bytes) const { return used_ + bytes; }
 
-  // Sorts records.count records. If `last`, columns that are not written need not be sorted.
+  // Sorts records.count records. If `last`, for the merge: columns that are not written need not be
+  // sorted, and a sort in place does not stop.
   HostReport sort(Records& records, bool last) const;
   // Bytes of host memory that such a sort allocates.
   [[nodiscard]] std::uint64_t scratch_bytes(std::uint64_t count, bool last) const;
   void write(const Records& records) const;
+  // True if columns give up the space of what has been read.
+  [[nodiscard]] bool releases() const;
+  // The first records of all columns have been stored elsewhere.
+  void release(std::uint64_t count) const;
+  // Passes the next records to the columns that have released them.
+  void restore(const Records& records) const;
   void report_progress(FileProgress::Phase phase, std::uint64_t done) const;
   void check_stop() const;
 
@@ -91,7 +98,7 @@ class Runs {
   [[nodiscard]] static std::uint64_t grain(const std::vector<unsigned>& widths);
   // The key of record grain * grain() of a run, as KeyBytes encodes it.
   [[nodiscard]] const std::byte* first_key(std::size_t run, std::uint64_t grain) const;
-  [[nodiscard]] const RunStore& store() const { return store_; }
+  [[nodiscard]] RunStore& store() const { return store_; }
   [[nodiscard]] const class KeyBytes& key() const { return *key_; }
 
  private:

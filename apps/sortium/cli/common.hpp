@@ -40,6 +40,12 @@ class ReaderGone : public Failure {
   ReaderGone() : Failure(exit_runtime, "the reader of the output is gone") {}
 };
 
+// There is no space left on a disk.
+class DiskFull : public Failure {
+ public:
+  explicit DiskFull(const std::string& message) : Failure(exit_runtime, message) {}
+};
+
 // Each prints a line to standard error; print_message() puts "sortium: " before it. An error of
 // writing is ignored, and an empty text is not printed.
 void print_message(const std::string& text);

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <sortium/file.hpp>
+#include <system_error>
 
 #include "cli/records.hpp"
 #include "cli/sort.hpp"
@@ -47,6 +48,25 @@ std::uint64_t parse_memory(const std::string& text) {
   return is_power ? std::uint64_t{1} << n : n << shift;
 }
 
+bool replaces(const std::string& out, const std::string& in) {
+  std::error_code absent;
+  return std::filesystem::equivalent(out, in, absent);
+}
+
+void check_in_place_usage(const SortOptions& o) {
+  if (o.argsort) refuse("--argsort and --in-place exclude each other: the output is not the input");
+  if (o.text) refuse("--text and --in-place exclude each other");
+  const std::pair<const std::string*, const std::string*> files[] = {{&o.in, &o.out},
+                                                                     {&o.values, &o.values_out}};
+  for (const auto& [in, out] : files) {
+    if (in->empty()) continue;
+    if (*in == "-" || !std::filesystem::is_regular_file(*in))
+      refuse(fmt::format("--in-place: {} is not a regular file", *in));
+    if (!replaces(*out, *in))
+      refuse(fmt::format("--in-place: the output {} is not the input {}", *out, *in));
+  }
+}
+
 void check_external_usage(const SortOptions& o) {
   check_sort_usage(o);
   const std::pair<bool, const char*> excluded[] = {{!o.segments.empty(), "--segments"},
@@ -59,6 +79,7 @@ void check_external_usage(const SortOptions& o) {
                          o.verify ? ": check the output with 'sortium check'" : ""));
   if (find_peer(o.algorithm) != nullptr)
     refuse(fmt::format("--algorithm {}: it sorts only in memory", o.algorithm));
+  if (o.in_place) check_in_place_usage(o);
 }
 
 // One output file, which receives its records part by part.
@@ -82,13 +103,20 @@ class ColumnWriter {
   }
   void write(const void* from, std::uint64_t bytes) {
     write_header();
+    for_parts_of_file(from, bytes, [&](const void* part, std::uint64_t n) {
+      output_.write(part, n);
+    });
+  }
+  // Calls put(from, bytes) with what the file has for these records.
+  template <class Put>
+  void for_parts_of_file(const void* from, std::uint64_t bytes, const Put& put) {
     if (!is_changed()) {
-      output_.write(from, bytes);
+      put(from, bytes);
       return;
     }
     const std::uint64_t step = part_bytes / like_.width * like_.width;
     for (std::uint64_t done = 0; done < bytes; done += step)
-      write_part(static_cast<const std::byte*>(from) + done, std::min(step, bytes - done));
+      put_part(static_cast<const std::byte*>(from) + done, std::min(step, bytes - done), put);
   }
   // For a file without records too.
   void write_header() {
@@ -112,18 +140,19 @@ class ColumnWriter {
   [[nodiscard]] bool swaps() const { return like_.swapped && kind_ == Kind::npy; }
   // Returns true if the file has other bytes than the records in memory.
   [[nodiscard]] bool is_changed() const { return kind_ == Kind::text || swaps() || !key_.empty(); }
-  void write_part(const std::byte* from, std::uint64_t bytes) {
+  template <class Put>
+  void put_part(const std::byte* from, std::uint64_t bytes, const Put& put) {
     const std::uint64_t count = bytes / like_.width;
     if (kind_ == Kind::text) {
       text_.clear();
       format_text(text_, from, count, like_.type);
-      output_.write(text_.data(), text_.size());
+      put(text_.data(), text_.size());
       return;
     }
     part_.assign(from, from + bytes);
     if (swaps()) swap_bytes(from, part_.data(), like_.width, count);
     swap_fields(key_, part_.data(), like_.width, count);
-    output_.write(part_.data(), bytes);
+    put(part_.data(), bytes);
   }
 
   Output output_;
@@ -140,20 +169,35 @@ class ExternalSort {
   explicit ExternalSort(const SortOptions& options)
       : o_(options), memory_(parse_memory(options.memory)), progress_(!options.quiet) {}
 
-  void run() {
+  void run() try {
     // Opened first, so that an error shows before a long sort.
     if (o_.are_records())
       open_records();
     else
       open_keys();
     set_expected();
-    const FileReport report = sort();
-    publish();
+    FileReport report;
+    {
+      const StopOnSignals stops(o_.in_place);
+      report = sort();
+      publish();  // until then, a file that gave up its space is nowhere
+    }
     progress_.finish();
     if (!o_.quiet) print_error(summary(report));
+  } catch (const DiskFull& full) {
+    throw DiskFull(full.what() + advice());
+  } catch (const std::system_error& error) {
+    if (error.code() != std::errc::no_space_on_device) throw;
+    throw DiskFull(error.what() + advice());
   }
 
  private:
+  // What helps if a disk is full.
+  [[nodiscard]] std::string advice() const {
+    if (o_.in_place || !replaces(o_.out, o_.in)) return {};
+    return "; --in-place would need little space, but a crash would then lose records";
+  }
+
   void open_keys() {
     keys_ = ColumnReader::of_keys(o_.in, o_.text, o_.type, progress_);
     const auto type = keys_->column().type;
@@ -177,6 +221,7 @@ class ExternalSort {
       refuse(fmt::format("-o {} and -o2 {} are the same file", o_.out, o_.values_out));
     columns_.push_back(reading(*values_));
     columns_.back().write = writing(*values_out_);
+    if (o_.in_place) sort_in_place(columns_.back(), *values_, *values_out_);
   }
 
   void open_records() {
@@ -198,6 +243,7 @@ class ExternalSort {
     if (!o_.argsort) {
       out_.emplace(o_.out, o_.text, o_.in, column, std::move(key));
       columns_.back().write = writing(*out_);
+      if (o_.in_place) sort_in_place(columns_.back(), *keys_, *out_);
       return;
     }
     positions_.type = o_.index_bytes == 4 ? sortium::KeyType::u32 : sortium::KeyType::u64;
@@ -220,16 +266,27 @@ class ExternalSort {
     };
   }
 
+  // Lets the file of a column give up its space.
+  static void sort_in_place(StreamColumn& column, const ColumnReader& reader,
+                            ColumnWriter& writer) {
+    const auto file = std::make_shared<sortium::files::InPlaceFile>(reader.in_place());
+    column.release = [file](std::uint64_t bytes) { file->release(bytes); };
+    column.restore = [file, &writer](const void* from, std::uint64_t bytes) {
+      writer.for_parts_of_file(
+          from, bytes, [&](const void* part, std::uint64_t n) { file->restore(part, n); });
+    };
+  }
+
   void set_expected() {
     const auto count = keys_->known_count();
     if (!count) return;
     expected_ = *count;
+    if (o_.in_place) return;
     out_->reserve(expected_);
     if (values_out_) values_out_->reserve(expected_);
   }
 
   FileReport sort() try {
-    const StopOnSignals stops;
     return sortium::sort_stream(columns_, key_, options());
   } catch (const sortium::Error& error) {  // name the option, not the field
     const std::string_view message = error.what(), field = "memory_bytes is ";

@@ -469,6 +469,12 @@ void add_external_options(CLI::App& command, SortOptions& s) {
       ->delimiter(',')
       ->needs(memory)
       ->type_name("DIR,...");
+  command
+      .add_flag("--in-place", s.in_place,
+                "Let the input, which is the output too, give up its space while it is sorted: for "
+                "a disk without space for two copies. Records are lost if the program is killed, "
+                "the machine stops, or the disk fails during the merge")
+      ->needs(memory);
 }
 
 void add_distributed_options(CLI::App& command, SortOptions& s) {

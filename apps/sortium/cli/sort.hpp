@@ -23,6 +23,7 @@ struct SortOptions : KeyOptions {
   std::uint64_t max_device_bytes = 0;   // 0: 7/8 of what is free
   std::string memory;                   // "8G"; empty: the whole file is read into memory
   std::vector<std::string> temporary_directories;  // for sorts with `memory`
+  bool in_place = false;                           // likewise: the input gives up its space
   bool lines = false;                              // the file has lines of text
   std::string field;                               // the key of a line; empty: the whole line
   std::optional<std::string> separator;            // of fields; none: blanks

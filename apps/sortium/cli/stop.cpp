@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <string_view>
+
 namespace app {
 
 namespace {
@@ -14,6 +16,7 @@ constexpr unsigned seconds_to_stop = 1;
 std::atomic<bool> stop{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
 volatile std::sig_atomic_t caught = 0;  // the signal; 0: none
+volatile std::sig_atomic_t is_patient = 0;
 std::array<struct sigaction, signals.size()> before;
 struct sigaction alarm_before;
 
@@ -27,12 +30,19 @@ extern "C" void ask_to_stop(int signal) {
   caught = signal;
   stop = true;
   restore_handlers();
-  ::alarm(seconds_to_stop);
+  if (is_patient == 0) {
+    ::alarm(seconds_to_stop);
+    return;
+  }
+  constexpr std::string_view text =
+      "\nsortium: ending as soon as no record can be lost; another signal would lose records\n";
+  if (::write(STDERR_FILENO, text.data(), text.size()) < 0) return;
 }
 
 }  // namespace
 
-StopOnSignals::StopOnSignals() {
+StopOnSignals::StopOnSignals(bool patient) {
+  is_patient = patient ? 1 : 0;
   stop = false;
   caught = 0;
   struct sigaction end {};

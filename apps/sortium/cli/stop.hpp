@@ -13,7 +13,9 @@ namespace app {
 // object may live at a time.
 class StopOnSignals {
  public:
-  StopOnSignals();
+  // A `patient` object gives the sort all the time that it needs, and prints that another signal
+  // would lose records.
+  explicit StopOnSignals(bool patient = false);
   ~StopOnSignals();
   StopOnSignals(const StopOnSignals&) = delete;
   StopOnSignals& operator=(const StopOnSignals&) = delete;

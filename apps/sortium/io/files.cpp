@@ -488,7 +488,13 @@ Column read_offsets(const std::string& path, std::optional<unsigned> bytes, std:
 // Readers of parts
 // ---------------------------------------------------------------------------------------------
 
-ColumnReader::ColumnReader(const std::string& path) : input_(path) { input_.bypass_cache(); }
+ColumnReader::ColumnReader(const std::string& path) : path_(path), input_(path) {
+  input_.bypass_cache();
+}
+
+sortium::files::InPlaceFile ColumnReader::in_place() const {
+  return {path_, input_.name(), input_.position()};
+}
 
 void ColumnReader::identified_as(Keys column) {
   column_ = std::move(column);

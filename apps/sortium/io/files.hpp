@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "../../../src/files/block_io.hpp"
+#include "../../../src/files/in_place_file.hpp"
 #include "cli/common.hpp"
 #include "cli/progress.hpp"
 #include "io/npy.hpp"
@@ -53,6 +54,8 @@ class Input {
   std::uint64_t read(void* to, std::uint64_t bytes);
   // Lets read() bypass the page cache where that does not have the file already.
   void bypass_cache();
+  // Where the next read() of a regular file begins.
+  [[nodiscard]] std::uint64_t position() const { return position_; }
   // Reads all that is left. Throws Failure, also if a regular file changes its length meanwhile.
   [[nodiscard]] Bytes rest(Progress& progress);
   [[nodiscard]] bool is_regular() const { return is_regular_; }
@@ -147,6 +150,9 @@ class ColumnReader {
   // than asked only at the end. `bytes` is a multiple of the width. Throws Failure, also if the
   // file has changed its length meanwhile.
   std::uint64_t read(void* to, std::uint64_t bytes);
+  // The file, for a sort in place. It must be regular, not text, and nothing of it may have been
+  // read. Throws std::system_error.
+  [[nodiscard]] sortium::files::InPlaceFile in_place() const;
 
  private:
   void identified_as(Keys column);
@@ -156,6 +162,7 @@ class ColumnReader {
   std::uint64_t read_text(void* to, std::uint64_t bytes);
   bool parse_more();
 
+  std::string path_;
   Input input_;
   Keys column_;
   std::optional<std::uint64_t> known_;

@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "../../../src/files/temporary.hpp"
 #include "cli/common.hpp"
 #include "io/printable.hpp"
 #include "io/replacement.hpp"
@@ -254,7 +255,7 @@ void Output::create(const struct stat* old) {
   // Only this user may use it until it has the owner and the mode of the old file.
   // A signal may come as soon as the file exists, so the path is claimed before.
   auto [path, fd] =
-      create_temporary(target_, old != nullptr ? 0600 : 0666, [this](const fs::path& next) {
+      sortium::files::create_temporary(target_, old != nullptr ? 0600 : 0666, [this](const fs::path& next) {
         release_slot(slot_);
         slot_ = claim(next);
       });

@@ -22,6 +22,8 @@
 #include <utility>
 #include <vector>
 
+#include "../../../src/files/descriptor.hpp"
+#include "../../../src/files/temporary.hpp"
 #include "cli/common.hpp"
 #include "io/printable.hpp"
 
@@ -29,63 +31,27 @@ namespace app {
 
 namespace fs = std::filesystem;
 
+using sortium::files::create_temporary;
+using sortium::files::Descriptor;
+using sortium::files::is_own_name;
+using sortium::files::is_private;
+using sortium::files::is_there;
+using sortium::files::own_files;
+using sortium::files::record_suffix;
+using sortium::files::sync_directory;
+using sortium::files::temporary_suffix;
+using sortium::files::TemporaryFile;
+using sortium::files::unique_name;
+
 namespace {
 
-constexpr std::string_view prefix = ".sortium-", temporary_suffix = ".tmp",
-                           record_suffix = ".commit";
 constexpr std::string_view record_title = "sortium commit record 1";
 constexpr std::size_t max_record_size = 1 << 16;  // bytes: more than six paths can have
-
-// A descriptor that the destructor closes, which also releases its lock.
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&&) = delete;
-  [[nodiscard]] int get() const { return fd_; }
-  [[nodiscard]] bool is_open() const { return fd_ >= 0; }
-
- private:
-  int fd_;
-};
 
 [[noreturn]] void fail(const char* what, const fs::path& path) {
   const int error = errno;
   throw Failure(exit_runtime, fmt::format("cannot {} {}: {}", what, printable(path.string()),
                                           std::strerror(error)));
-}
-
-// Returns ".sortium-PID-TIME" and the suffix. No two runs of this user make the same name.
-std::string unique_name(std::string_view suffix) {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
-  return fmt::format("{}{}-{:x}{}", prefix, ::getpid(), now, suffix);
-}
-
-// Returns true if unique_name() makes such names.
-bool is_own_name(std::string_view name, std::string_view suffix) {
-  if (!name.starts_with(prefix) || !name.ends_with(suffix) ||
-      name.size() <= prefix.size() + suffix.size())
-    return false;
-  name.remove_prefix(prefix.size());
-  name.remove_suffix(suffix.size());
-  const auto dash = name.find('-');
-  if (dash == 0 || dash == std::string_view::npos || dash + 1 == name.size()) return false;
-  const auto is_decimal = [](char c) { return c >= '0' && c <= '9'; };
-  return std::ranges::all_of(name.substr(0, dash), is_decimal) &&
-         std::ranges::all_of(name.substr(dash + 1),
-                             [&](char c) { return is_decimal(c) || (c >= 'a' && c <= 'f'); });
-}
-
-bool same_inode(const struct stat& a, const struct stat& b) {
-  return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
-}
-
-// Returns true if an open file is this user's own, and no other name or link leads to it.
-bool is_private(const struct stat& file) {
-  return S_ISREG(file.st_mode) && file.st_uid == ::geteuid() && file.st_nlink == 1;
 }
 
 // Returns true if a file has the owner of `target`, as after give_owner().
@@ -112,19 +78,6 @@ bool give_owner(const fs::path& temporary, const fs::path& target) {
 // Renames a temporary file to its target. Returns false, and errno says why, if that fails.
 bool rename_to_target(const fs::path& temporary, const fs::path& target) {
   return give_owner(temporary, target) && ::rename(temporary.c_str(), target.c_str()) == 0;
-}
-
-// Returns true if `path` still leads to the open file.
-bool is_there(const fs::path& path, int fd) {
-  struct stat named {
-  }, open{};
-  return ::lstat(path.c_str(), &named) == 0 && ::fstat(fd, &open) == 0 && same_inode(named, open);
-}
-
-// Writes the names in a directory to the disk, if its file system can.
-void sync_directory(const fs::path& directory) {
-  const Descriptor file(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (file.is_open()) ::fsync(file.get());
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -279,15 +232,6 @@ Obstacle finish_copy(const Record& record, const fs::path& path) {
   return {};
 }
 
-// Returns the files in a directory whose names unique_name() made with this suffix.
-std::vector<fs::path> own_files(const fs::path& directory, std::string_view suffix) {
-  std::vector<fs::path> out;
-  std::error_code error;
-  for (fs::directory_iterator i(directory, error), end; !error && i != end; i.increment(error))
-    if (is_own_name(i->path().filename().string(), suffix)) out.push_back(i->path());
-  return out;
-}
-
 bool concerns(const Record& record, const fs::path& path, const fs::path& file) {
   return std::ranges::any_of(
       record.steps, [&](const Step& step) { return directory_of(step, path) / step.name == file; });
@@ -339,21 +283,6 @@ std::string state_of(const fs::path& path) {
   struct stat s {};
   if (::lstat(path.c_str(), &s) != 0) return "absent";
   return fmt::format("{} {} {}.{:09}", s.st_ino, s.st_size, s.st_mtim.tv_sec, s.st_mtim.tv_nsec);
-}
-
-TemporaryFile create_temporary(const fs::path& target, mode_t mode,
-                               const std::function<void(const fs::path&)>& announce) {
-  for (;;) {
-    const fs::path path = target.parent_path() / unique_name(temporary_suffix);
-    announce(path);
-    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-    if (fd < 0 && errno == EEXIST) continue;  // two files within one tick of the clock
-    if (fd < 0) return {};
-    // A file system without locks keeps the temporary files of processes that died.
-    (void)::flock(fd, LOCK_EX | LOCK_NB);
-    if (is_there(path, fd)) return {path, fd};
-    ::close(fd);  // before it was locked, another run removed it as stale
-  }
 }
 
 void replace(const Replacement& one) {
@@ -433,15 +362,7 @@ void remove_stale_temporaries(const fs::path& directory) {
     if (const auto record = read_record(file.get()))
       for (const auto& step : record->steps) needed.insert(step.temporary);
   }
-  for (const auto& path : own_files(directory, temporary_suffix)) {
-    if (needed.contains(path.filename().string())) continue;
-    const Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
-    struct stat status {};
-    if (!file.is_open() || ::fstat(file.get(), &status) != 0 || !is_private(status)) continue;
-    // The lock is free: the process that wrote the file has died.
-    if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0 && is_there(path, file.get()))
-      ::unlink(path.c_str());
-  }
+  sortium::files::remove_stale_temporaries(directory, needed);
 }
 
 }  // namespace app

@@ -27,18 +27,6 @@ struct Replacement {
 // time of change.
 [[nodiscard]] std::string state_of(const std::filesystem::path& path);
 
-struct TemporaryFile {
-  std::filesystem::path path;
-  int fd = -1;  // open for writing
-};
-
-// Creates a temporary file beside `target`, locked until its descriptor is closed. Calls `announce`
-// with its path before the file exists, perhaps for several paths; the last one counts. On failure,
-// the descriptor is -1 and errno has the reason.
-[[nodiscard]] TemporaryFile create_temporary(
-    const std::filesystem::path& target, mode_t mode,
-    const std::function<void(const std::filesystem::path&)>& announce);
-
 // Renames the temporary file. Throws Failure, and changes nothing, if that fails.
 void replace(const Replacement& one);
 

@@ -18,8 +18,9 @@ void fail_to(const char* what, const std::string& name) {
   const bool wrong_name = error == ENOENT || error == ENOTDIR || error == EISDIR ||
                           error == EACCES || error == EROFS || error == ENAMETOOLONG ||
                           error == ELOOP;
-  throw Failure(wrong_name ? exit_usage : exit_runtime,
-                fmt::format("cannot {} {}: {}", what, name, std::strerror(error)));
+  const auto message = fmt::format("cannot {} {}: {}", what, name, std::strerror(error));
+  if (error == ENOSPC || error == EDQUOT) throw DiskFull(message);
+  throw Failure(wrong_name ? exit_usage : exit_runtime, message);
 }
 
 void write_all(int fd, const std::string& name, const void* from, std::uint64_t bytes) {

@@ -7,7 +7,7 @@
 namespace app {
 
 // Throws Failure that says what errno says: "cannot WHAT NAME: REASON". Throws ReaderGone if the
-// reader of a pipe is gone.
+// reader of a pipe is gone, and DiskFull if there is no space left.
 [[noreturn]] void fail_to(const char* what, const std::string& name);
 
 // Writes `bytes` bytes at the file's own position. Throws as fail_to() does.
