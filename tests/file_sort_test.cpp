@@ -16,6 +16,7 @@
 #include <sortium/file.hpp>
 #include <system_error>
 
+#include "../src/files/temporary.hpp"
 #include "expect_error.hpp"
 #include "keys.hpp"
 #include "support.hpp"
@@ -423,6 +424,83 @@ TEST_F(SortFile, ToAnotherFileAndInPlace) {
   sort_file(path("in"), path("in"), 100, key_, options);
   EXPECT_EQ(read("in"), sorted);
   EXPECT_EQ(files(), (std::vector<std::string>{"in", "out"}));
+}
+
+// Returns the bytes of disk space of a directory's files and of this process's files without names.
+std::uint64_t used_space(const std::filesystem::path& directory) {
+  std::uint64_t bytes = 0;
+  struct stat status {};
+  for (const auto& entry : std::filesystem::directory_iterator(directory))
+    if (::stat(entry.path().c_str(), &status) == 0)
+      bytes += static_cast<std::uint64_t>(status.st_blocks) * 512;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd"))
+    if (::stat(entry.path().c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+        status.st_nlink == 0)
+      bytes += static_cast<std::uint64_t>(status.st_blocks) * 512;
+  return bytes;
+}
+
+TEST_F(SortFile, InPlaceNeedsLittleSpace) {
+  const Bytes in = random_bytes(100 * 500'007, run_seed(), 1000);
+  Bytes sorted = in;
+  sort_records(sorted.data(), 100, in.size() / 100, key_);
+  for (const bool in_place : {false, true}) {
+    write("in", in);
+    std::uint64_t most = 0;
+    FileOptions options{
+        .memory_bytes = small_memory(), .in_place = in_place, .device = device_spec()};
+    options.progress = [&](const FileProgress&) { most = std::max(most, used_space(dir_)); };
+    EXPECT_GT(sort_file(path("in"), path("in"), 100, key_, options).runs, 2u);
+    EXPECT_EQ(read("in"), sorted);
+    if (in_place) {
+      EXPECT_LT(most, in.size() + in.size() / 4);
+    } else {
+      EXPECT_GT(most, in.size() * 2);
+    }
+  }
+  FileOptions options{.in_place = true, .device = device_spec()};
+  expect_error([&] { sort_file(path("in"), path("out"), 100, key_, options); },
+               ErrorCode::invalid_argument, {"in_place", "out"});
+}
+
+// All records are in the file, in another order; or sorted, if the merge had begun.
+TEST_F(SortFile, InPlaceStopsWithAllRecords) {
+  const Bytes in = random_bytes(std::uint64_t{40} << 20, run_seed());
+  Bytes sorted = in;
+  sort_records(sorted.data(), 8, in.size() / 8, {{.type = KeyType::u64}});
+  for (const auto phase : {FileProgress::Phase::runs, FileProgress::Phase::merge}) {
+    write("in", in);
+    std::atomic<bool> stop{false};
+    FileOptions options{.memory_bytes = small_memory(), .in_place = true, .device = device_spec()};
+    options.stop = &stop;
+    options.progress = [&](const FileProgress& p) {
+      if (p.phase == phase && p.done > 0) stop = true;
+    };
+    const auto sort = [&] {
+      sort_file(path("in"), path("in"), 8, {{.type = KeyType::u64}}, options);
+    };
+    if (phase == FileProgress::Phase::runs)
+      expect_error(sort, ErrorCode::cancelled, {});
+    else
+      sort();
+    EXPECT_EQ(files(), std::vector<std::string>{"in"});
+    Bytes now = read("in");
+    EXPECT_EQ(now == sorted, phase == FileProgress::Phase::merge);
+    sort_records(now.data(), 8, now.size() / 8, {{.type = KeyType::u64}});
+    EXPECT_EQ(now, sorted);
+  }
+}
+
+// What a process that was killed has left is removed; what another one uses is not.
+TEST_F(SortFile, RemovesStaleFiles) {
+  write("in", Bytes(800));
+  const auto stale = fmt::format(".sortium-{}-1a.tmp", ::getpid());
+  write(stale.c_str(), Bytes(10));
+  const auto used = files::create_temporary(dir_ / "x", 0600, [](const auto&) {});
+  ASSERT_GE(used.fd, 0);
+  sort_file(path("in"), path("out"), 100, key_);
+  EXPECT_EQ(files(), (std::vector<std::string>{used.path.filename().string(), "in", "out"}));
+  ::close(used.fd);
 }
 
 TEST_F(SortFile, Errors) {

@@ -84,7 +84,8 @@ struct StreamColumn {
 // std::system_error naming the directory if a temporary file cannot be written or read.
 //
 // Cost: reads and writes every record twice, and sorts it twice; once if one run holds all records.
-// If expected_count is known, the disk space of the runs is reserved first. The number of runs is limited: about (memory / 768 KiB), each a quarter of the memory.
+// If expected_count is known, the disk space of the runs is reserved first. The number of runs is
+// limited: about (memory / 768 KiB), each a quarter of the memory.
 SORTIUM_API FileReport sort_stream(const std::vector<StreamColumn>& columns,
                                    const std::vector<Field>& key, const FileOptions& options = {});
 

@@ -91,10 +91,10 @@ void RunStore::read(const std::vector<Transfer>& transfers) const {
 }
 
 void RunStore::discard(const std::vector<Transfer>& transfers) {
-  for_each_stripe(transfers, [&](std::size_t file, std::uint64_t at, const std::byte*,
-                                 std::uint64_t bytes) {
-    (void)free_space(files_[file].get(), name_of_data(directories_[file]), at, bytes);
-  });
+  for_each_stripe(
+      transfers, [&](std::size_t file, std::uint64_t at, const std::byte*, std::uint64_t bytes) {
+        (void)free_space(files_[file].get(), name_of_data(directories_[file]), at, bytes);
+      });
 }
 
 }  // namespace sortium::files

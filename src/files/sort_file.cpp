@@ -186,8 +186,7 @@ FileReport sort_file(const std::string& in, const std::string& out, unsigned rec
   OutputFile output(out, mode_of(out, input.mode()));
   FileOptions all = options;
   if (all.expected_count == 0) all.expected_count = input.size() / record_bytes;
-  if (all.temporary_directories.empty())
-    all.temporary_directories = {output.directory().string()};
+  if (all.temporary_directories.empty()) all.temporary_directories = {output.directory().string()};
   StreamColumn column{record_bytes,
                       [&](void* to, std::uint64_t bytes) { return input.read(to, bytes); },
                       [&](const void* from, std::uint64_t bytes) { output.write(from, bytes); }};

@@ -54,7 +54,8 @@ void check_columns(const std::vector<StreamColumn>& columns) {
     if (!column.read && column.bytes != 4 && column.bytes != 8)
       refuse(fmt::format("columns[{}].bytes is {}; positions have 4 or 8 bytes", c, column.bytes));
     if (bool(column.release) != bool(column.restore) || (column.release && !column.read))
-      refuse(fmt::format("columns[{}] needs `read`, `release` and `restore` for a sort in place", c));
+      refuse(
+          fmt::format("columns[{}] needs `read`, `release` and `restore` for a sort in place", c));
   }
   if (!is_read) refuse("no column has a function `read`; the columns of the key need one");
   if (!is_written) refuse("no column has a function `write`; one that is to be sorted needs one");

@@ -103,9 +103,8 @@ class ColumnWriter {
   }
   void write(const void* from, std::uint64_t bytes) {
     write_header();
-    for_parts_of_file(from, bytes, [&](const void* part, std::uint64_t n) {
-      output_.write(part, n);
-    });
+    for_parts_of_file(from, bytes,
+                      [&](const void* part, std::uint64_t n) { output_.write(part, n); });
   }
   // Calls put(from, bytes) with what the file has for these records.
   template <class Put>
@@ -272,8 +271,8 @@ class ExternalSort {
     const auto file = std::make_shared<sortium::files::InPlaceFile>(reader.in_place());
     column.release = [file](std::uint64_t bytes) { file->release(bytes); };
     column.restore = [file, &writer](const void* from, std::uint64_t bytes) {
-      writer.for_parts_of_file(
-          from, bytes, [&](const void* part, std::uint64_t n) { file->restore(part, n); });
+      writer.for_parts_of_file(from, bytes,
+                               [&](const void* part, std::uint64_t n) { file->restore(part, n); });
     };
   }
 

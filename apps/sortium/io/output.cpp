@@ -254,11 +254,11 @@ void Output::check_replaceable(const struct stat& old) const {
 void Output::create(const struct stat* old) {
   // Only this user may use it until it has the owner and the mode of the old file.
   // A signal may come as soon as the file exists, so the path is claimed before.
-  auto [path, fd] =
-      sortium::files::create_temporary(target_, old != nullptr ? 0600 : 0666, [this](const fs::path& next) {
-        release_slot(slot_);
-        slot_ = claim(next);
-      });
+  auto [path, fd] = sortium::files::create_temporary(target_, old != nullptr ? 0600 : 0666,
+                                                     [this](const fs::path& next) {
+                                                       release_slot(slot_);
+                                                       slot_ = claim(next);
+                                                     });
   if (fd < 0) {
     const int error = errno;
     release_slot(slot_);
