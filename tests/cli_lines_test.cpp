@@ -152,6 +152,164 @@ TEST_F(Lines, ManyLines) {
   }
 }
 
+// ---- larger than memory ----
+
+class ExternalLines : public Lines {
+ protected:
+  void SetUp() override {
+    Lines::SetUp();
+    if (IsSkipped()) return;
+    const Result r = run("sort /dev/null --lines -o none --memory 1M");
+    EXPECT_EQ(r.code, 2);
+    const auto at = r.err.rfind("at least ");
+    ASSERT_NE(at, std::string::npos) << r.err;
+    least_ = std::stoull(r.err.substr(at + 9));
+  }
+  // The option that gives a little more than the least memory: texts of some MiB need several runs.
+  [[nodiscard]] std::string little(std::uint64_t more = 1) const {
+    return fmt::format(" --memory {}", least_ + (more << 20));
+  }
+  // Sorts the file "in" with both programs, ours in runs.
+  void agrees_in_runs(const std::string& options, const std::string& of_gnu,
+                      std::uint64_t more = 1) const {
+    const Result r = run("sort in -o ours --lines " + options + little(more));
+    ASSERT_EQ(r.code, 0) << options << r.err;
+    ASSERT_NE(r.err.find(" runs, "), std::string::npos) << r.err;
+    ASSERT_EQ(shell("LC_ALL=C sort -s in -o theirs " + of_gnu).code, 0) << of_gnu;
+    ASSERT_TRUE(read("ours") == read("theirs")) << options << ", as " << of_gnu;
+  }
+
+  std::uint64_t least_ = 0;
+};
+
+TEST_F(ExternalLines, AgreeWithGnuSort) {
+  Random random(sortium::test::run_seed());
+  const auto options = all_options();
+  for (const auto& text : texts) {
+    SCOPED_TRACE(text.name);
+    write("in", make(text.line, 400'000 + random.below(200'000), random));
+    ASSERT_NO_FATAL_FAILURE(agrees_in_runs("", ""));
+    for (int i = 0; i < 3; ++i) {
+      const auto& option = options[random.below(options.size())];
+      ASSERT_NO_FATAL_FAILURE(agrees_in_runs(option.ours, option.gnu));
+    }
+  }
+}
+
+// Sorted and reversed texts, of which a run is needed whole before the next one; few keys.
+TEST_F(ExternalLines, Distributions) {
+  Random random(sortium::test::run_seed());
+  std::string ascending, descending, few;
+  for (int i = 0; i < 600'000; ++i) {
+    ascending += fmt::format("{:08} {}\n", i, random.below(10));
+    descending += fmt::format("{:08} {}\n", 600'000 - i, random.below(10));
+    few += fmt::format("{} {}\n", random.below(3), i);
+  }
+  for (const auto& text : {ascending, descending, few}) {
+    write("in", text);
+    ASSERT_NO_FATAL_FAILURE(agrees_in_runs("", ""));
+    ASSERT_NO_FATAL_FAILURE(agrees_in_runs("--field 1 --descending", "-k 1,1 -r"));
+    ASSERT_NO_FATAL_FAILURE(agrees_in_runs("--field 1 --unique", "-k 1,1 -u"));
+    ASSERT_NO_FATAL_FAILURE(agrees_in_runs("--field 2 --unique --numeric", "-k 2,2 -n -u"));
+  }
+}
+
+// Long lines among short ones, empty lines, and a line that is too long for the memory.
+TEST_F(ExternalLines, LinesOfAllLengths) {
+  Random random(sortium::test::run_seed());
+  std::string text;
+  for (int i = 0; i < 300'000; ++i) text += from_alphabet(random, "ab\t", 20) + '\n';
+  const std::string prefix(1'500'000, 'a');
+  for (int i = 0; i < 12; ++i) text += prefix + from_alphabet(random, "ab", 9) + '\n';
+  for (int i = 0; i < 600'000; ++i) text += random.below(2) == 0 ? "\n" : "b";
+  write("in", text);
+  ASSERT_NO_FATAL_FAILURE(agrees_in_runs("", "", 24));
+  ASSERT_NO_FATAL_FAILURE(agrees_in_runs("--unique --descending", "-u -r", 24));
+  refuses("sort in --lines -o out" + little(), 2, {"--memory", "to merge", "must be at least"});
+  write("in", text + std::string(30'000'000, 'x'));
+  refuses("sort in --lines -o out" + little(), 2,
+          {"--memory", "a line has more than", "more than"});
+}
+
+TEST_F(ExternalLines, FewLines) {
+  for (const std::string& text : {std::string(), std::string("b\na"), std::string("\0\n", 2)}) {
+    write("in", text);
+    agrees("", "");
+    const Result r = run("sort in --lines -o ours --quiet" + little());
+    EXPECT_EQ(r.code, 0) << r.err;
+    EXPECT_EQ(r.err, "");
+    EXPECT_TRUE(read("ours") == read("theirs"));
+  }
+}
+
+TEST_F(ExternalLines, PipesDirectoriesAndInPlace) {
+  Random random(sortium::test::run_seed());
+  write("in", make(texts[0].line, 600'000, random));
+  agrees_in_runs("", "");
+  for (const char* name : {"a", "b"}) fs::create_directory(dir_ / name);
+  const Result r =
+      shell("cat in | $S sort - --lines -o - --temp a,b" + little() + " | cmp - theirs");
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  EXPECT_NE(r.err.find(" runs, "), std::string::npos) << r.err;
+  EXPECT_TRUE(fs::is_empty(dir_ / "a") && fs::is_empty(dir_ / "b"));
+  EXPECT_EQ(run("sort in --lines -o in" + little()).code, 0);
+  EXPECT_TRUE(read("in") == read("theirs"));
+}
+
+// The kernel's own figure of the process's memory.
+TEST_F(ExternalLines, PeakMemoryIsWithinTheLimit) {
+  Random random(sortium::test::run_seed());
+  for (const std::size_t length : {4, 100, 2000}) {
+    std::string text;
+    while (text.size() < 30'000'000) text += from_alphabet(random, "abcdefgh", length) + '\n';
+    write("in", text);
+    for (const std::uint64_t more : {1, 24}) {
+      const std::uint64_t limit = least_ + (more << 20);
+      const Result r = shell(
+          fmt::format("ASAN_OPTIONS=verify_asan_link_order=0 PEAK_TO=peak LD_PRELOAD={} $S sort in "
+                      "--lines -o out --memory {}",
+                      FAIL_IO, limit));
+      ASSERT_EQ(r.code, 0) << r.err;
+      const std::uint64_t peak = std::stoull(read("peak").substr(6)) * 1024;
+      EXPECT_LE(peak, limit) << length;
+      EXPECT_GT(peak, limit / 4) << length;
+    }
+  }
+}
+
+TEST_F(ExternalLines, TransfersThatFail) {
+  Random random(sortium::test::run_seed());
+  const std::string text = make(texts[0].line, 600'000, random);
+  write("in", text);
+  agrees_in_runs("", "");
+  const auto before = files();
+  for (const auto& [call, file] : {std::pair{"pread", "/in"},
+                                   {"pwrite", "(deleted)"},
+                                   {"pread", "(deleted)"},
+                                   {"pwrite", ".tmp"}})
+    for (const int n : {1, 3}) {
+      const bool writes = std::string_view(call) == "pwrite";
+      const int error = writes ? ENOSPC : EIO;
+      const auto sort = [&](const std::string& how) {
+        return shell(
+            fmt::format("ASAN_OPTIONS=verify_asan_link_order=0 FAIL_IO={}:{}:{}:'{}' "
+                        "LD_PRELOAD={} $S sort in --lines -o in{}",
+                        call, n, how, file, FAIL_IO, little()));
+      };
+      const Result r = sort(std::to_string(error));
+      EXPECT_EQ(r.code, 3) << call << file << n << r.err;
+      EXPECT_NE(r.err.find(std::strerror(error)), std::string::npos) << r.err;
+      EXPECT_TRUE(read("in") == text) << call << file << n;
+      EXPECT_EQ(files(), before) << call << file << n;
+      for (const std::string& how : {std::string("short"), std::to_string(EINTR)}) {
+        const Result continued = sort(how);
+        EXPECT_EQ(continued.code, 0) << call << file << n << how << continued.err;
+        EXPECT_TRUE(read("in") == read("theirs")) << call << file << n << how;
+        write("in", text);
+      }
+    }
+}
+
 TEST_F(Lines, SpecialTexts) {
   const std::string longest(20'000'000, 'l');  // longer than a place can tell
   const std::string several = "b\n" + longest + "b\n" + longest + "a\n\n" + longest + "\na";
@@ -243,7 +401,8 @@ TEST_F(Lines, Usage) {
   for (const char* option :
        {"--text", "--type u32", "--nan first", "--zeros tied", "--bits 0:8", "--by x", "--record 8",
         "--key u8@0", "--segments s", "--values v", "-o2 v", "--value-bytes 4", "--argsort",
-        "--distributed", "--max-scratch 9", "--max-device-bytes 9", "--verify"}) {
+        "--distributed", "--in-place --memory 1G", "--max-scratch 9", "--max-device-bytes 9",
+        "--verify"}) {
     const std::string text = option;
     refuses(sort + text, 2, {text.substr(0, text.find(' ')), "--lines"});
   }
@@ -289,24 +448,34 @@ TEST_F(Lines, TransfersThatFail) {
     }
 }
 
-class LinesKills : public Lines {
+class LinesKills : public ExternalLines {
  protected:
   // Kills sorts in place at random moments: the input is intact or the result complete, and the
-  // next sort leaves no temporary file.
-  void kill_many(int kills) const {
+  // next sort leaves no temporary file. `options` are those of the sort.
+  void kill_many(int kills, const std::vector<std::string>& options = {}) const {
     Random random(sortium::test::run_seed());
     const std::string text = make(texts[0].line, 500'000, random);
     write("in", text);
     ASSERT_NO_FATAL_FAILURE(agrees("", ""));
     const std::string sorted = read("theirs");
+    std::string line = "sort in -o again --lines --device cpu:0";
+    for (const auto& option : options) line += " " + option;
+    const auto begin = std::chrono::steady_clock::now();
+    ASSERT_EQ(run(line).code, 0);
+    const auto whole = std::chrono::duration_cast<std::chrono::microseconds>(
+        std::chrono::steady_clock::now() - begin);
+    fs::remove(dir_ / "again");
     const auto before = files();
     int killed = 0;
     for (int i = 0; i < kills; ++i) {
       if (read("in") != text) write("in", text);
       const auto left = files();  // perhaps with a temporary file of one that was killed
       const int null = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
-      Waiting program(dir_, {"sort", "in", "--lines", "-o", "in", "--device", "cpu:0"}, null);
-      std::this_thread::sleep_for(std::chrono::microseconds(random.below(60'000)));
+      std::vector<std::string> arguments{"sort", "in", "--lines", "-o", "in", "--device", "cpu:0"};
+      arguments.insert(arguments.end(), options.begin(), options.end());
+      Waiting program(dir_, arguments, null);
+      std::this_thread::sleep_for(
+          std::chrono::microseconds(random.below(static_cast<std::uint64_t>(whole.count()))));
       const int number = std::array{SIGKILL, SIGTERM, SIGINT}[random.below(3)];
       program.signal(number);
       const int status = program.wait();
@@ -327,8 +496,14 @@ class LinesKills : public Lines {
   }
 };
 
-TEST_F(LinesKills, AFew) { kill_many(12); }
-TEST_F(LinesKills, DISABLED_Many) { kill_many(200); }  // one of the slow tests
+TEST_F(LinesKills, AFew) {
+  kill_many(12);
+  kill_many(12, {"--memory", std::to_string(least_ + (1 << 20))});
+}
+TEST_F(LinesKills, DISABLED_Many) {  // one of the slow tests
+  kill_many(200);
+  kill_many(200, {"--memory", std::to_string(least_ + (1 << 20))});
+}
 
 }  // namespace
 

@@ -36,6 +36,11 @@ struct LineOptions {
   Order order = Order::ascending;
   bool unique = false;  // of lines with equal keys, write only the first
 
+  // The most host memory that the process may use, as in FileOptions; 0: as much as it needs. A
+  // text that needs more is sorted in runs, which are written to temporary files and merged.
+  std::uint64_t memory_bytes = 0;
+  // Directories for the runs, as in FileOptions. Empty: TMPDIR, else /tmp.
+  std::vector<std::string> temporary_directories{};
   std::string device{}, algorithm = "auto", parameters{};  // as in Options; one device
   std::uint64_t expected_bytes = 0;         // of the input, if they are known; a hint
   const std::atomic<bool>* stop = nullptr;  // as in Options
@@ -44,9 +49,13 @@ struct LineOptions {
 struct LineReport {
   std::uint64_t lines = 0;             // read
   std::uint64_t written_lines = 0;     // fewer than `lines` only if `unique`
+  std::uint64_t runs = 1;              // 1: no temporary files were needed
+  std::uint64_t temporary_bytes = 0;   // written to temporary files
   std::string_view device, algorithm;  // of the sort of all lines; valid until the process ends
   std::string parameters;
-  double read_seconds = 0, sort_seconds = 0, write_seconds = 0;
+  double read_seconds = 0, sort_seconds = 0, write_seconds = 0;  // without a limit of memory
+  // With one: reading, sorting, and writing runs; merging them, and writing the result.
+  double run_seconds = 0, merge_seconds = 0;
 };
 
 // Stores the next bytes of the input, and returns how many: fewer than asked only at the end.
@@ -58,11 +67,13 @@ using LineWriter = std::function<void(const void* from, std::uint64_t bytes)>;
 // last line is written with a newline even if it was read without one. `write` is called from
 // threads of the sort, never two at once, after everything has been read.
 //
-// Throws what `read` and `write` throw, and Error as sort_records_host() does.
+// Throws what `read` and `write` throw, and Error as sort_records_host() does. Throws
+// Error(invalid_argument) if memory_bytes is too small: a line must fit a sixth of it. Throws
+// std::system_error naming the directory if a temporary file cannot be written or read.
 //
 // Cost: the first bytes of all keys are sorted as 64-bit numbers on the device; then those of keys
-// that tie, by their next bytes, and so on. Needs memory for the text and some 40 bytes for each
-// line.
+// that tie, by their next bytes, and so on. Needs memory for the text and some 50 bytes for each
+// line; with memory_bytes, what needs more is read and written twice.
 SORTIUM_API LineReport sort_lines(const LineReader& read, const LineWriter& write,
                                   const LineOptions& options = {});
 

@@ -130,9 +130,17 @@ class Spare {
   };
   explicit Spare(std::uint64_t most) : most_(most) {}
 
+  // Returns no memory if the kept block is too small. It is freed then: the block that the caller
+  // allocates will take its place.
   Block take(std::uint64_t bytes) {
-    const std::lock_guard lock(mutex_);
-    return kept_.bytes >= bytes ? std::exchange(kept_, {}) : Block{};
+    Block block;
+    {
+      const std::lock_guard lock(mutex_);
+      block = std::exchange(kept_, {});
+    }
+    if (block.bytes >= bytes) return block;
+    std::free(block.memory);
+    return {};
   }
   void give(Block block) {
     if (block.bytes <= most_) {

@@ -104,6 +104,29 @@ struct NumberKeys {
   }
 };
 
+// Compares lines, without their newlines, by their keys.
+class LineOrder {
+ public:
+  explicit LineOrder(const LineOptions& options)
+      : finder_(options),
+        is_numeric_(options.numeric),
+        is_descending_(options.order == Order::descending) {}
+
+  // Returns less than 0 if the key of `a` comes before that of `b`, 0 if they are equal.
+  [[nodiscard]] int compare(std::string_view a, std::string_view b) const {
+    const int order = compare_keys(finder_.find(a), finder_.find(b));
+    return is_descending_ ? -order : order;
+  }
+  // The same for keys, in ascending order.
+  [[nodiscard]] int compare_keys(std::string_view a, std::string_view b) const {
+    return is_numeric_ ? NumberKeys::compare(a, b, 0) : ByteKeys::compare(a, b, 0);
+  }
+
+ private:
+  KeyFinder finder_;
+  bool is_numeric_, is_descending_;
+};
+
 // Lines that all end with a newline, and the places of their keys.
 class LineText {
  public:

@@ -331,14 +331,15 @@ void SortedLines::find_lines() {
   });
 }
 
-bool SortedLines::is_written(std::uint64_t i) const {
-  if (!options_.unique || i == 0 || words()[i] != words()[i - 1]) return true;
-  const auto a = text_.key(places()[i - 1]), b = text_.key(places()[i]);
-  return options_.numeric ? NumberKeys::compare(a, b, 0) != 0 : a != b;
+bool SortedLines::is_written(std::uint64_t i, const std::string* before) const {
+  if (!options_.unique || (i == 0 && before == nullptr)) return true;
+  if (i != 0 && words()[i] != words()[i - 1]) return true;
+  const std::string_view a = i == 0 ? *before : text_.key(places()[i - 1]);
+  return LineOrder(options_).compare_keys(a, text_.key(places()[i])) != 0;
 }
 
-std::uint64_t SortedLines::write(const LineWriter& write) const {
-  constexpr std::uint64_t part_lines = std::uint64_t{1} << 14, buffer_bytes = 1 << 20;
+std::uint64_t SortedLines::write(const LineWriter& write, const std::string* before) const {
+  constexpr std::uint64_t part_lines = std::uint64_t{1} << 14, buffer_bytes = write_buffer_bytes;
   // Parts that are worked on at the same time are neighbours, so each has a buffer of its own.
   std::vector<std::vector<char>> buffers(all_cores());
   std::atomic<std::uint64_t> written{0};
@@ -355,7 +356,7 @@ std::uint64_t SortedLines::write(const LineWriter& write) const {
     try {
       for (std::uint64_t i = begin; i < end; ++i) {
         __builtin_prefetch(text_.begin(places()[std::min(i + ahead, end - 1)]));
-        if (!is_written(i)) continue;
+        if (!is_written(i, before)) continue;
         const auto line = text_.line(places()[i]);
         ++lines;
         if (buffer.size() + line.size() > buffer_bytes) {

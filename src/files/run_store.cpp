@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <utility>
 
 #include "temporary.hpp"
@@ -37,6 +38,11 @@ int open_temporary(const std::string& directory) {
 }
 
 }  // namespace
+
+std::vector<std::string> directories_or_default(const std::vector<std::string>& directories) {
+  if (!directories.empty()) return directories;
+  return {std::filesystem::temp_directory_path().string()};
+}
 
 RunStore::RunStore(std::vector<std::string> directories) : directories_(std::move(directories)) {
   for (const auto& directory : directories_) files_.emplace_back(open_temporary(directory));

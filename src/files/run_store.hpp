@@ -11,6 +11,10 @@
 
 namespace sortium::files {
 
+// Returns the directories, or if there are none, TMPDIR or /tmp.
+[[nodiscard]] std::vector<std::string> directories_or_default(
+    const std::vector<std::string>& directories);
+
 // Stripes its range over one file in each directory. Thread-safe. All functions throw
 // std::system_error naming the directory.
 class RunStore {

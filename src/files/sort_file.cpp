@@ -148,17 +148,12 @@ class OutputFile {
   files::BlockWriter writer_;
 };
 
-std::vector<std::string> temporary_directories(const FileOptions& options) {
-  if (!options.temporary_directories.empty()) return options.temporary_directories;
-  return {fs::temp_directory_path().string()};
-}
-
 }  // namespace
 
 FileReport sort_stream(const std::vector<StreamColumn>& columns, const std::vector<Field>& key,
                        const FileOptions& options) try {
   const files::Stream stream(columns, key, options);
-  files::RunStore store(temporary_directories(options));
+  files::RunStore store(files::directories_or_default(options.temporary_directories));
   files::Runs runs(stream, store);
   FileReport report;
   Stopwatch watch;

@@ -1,16 +1,11 @@
 #include "stream.hpp"
 
 #include <fmt/format.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <numeric>
 
-#include "../device/cores.hpp"
 #include "../distributed/devices.hpp"
 #include "../sort/host.hpp"
 #include "../sort/records.hpp"
@@ -21,28 +16,11 @@ namespace sortium::files {
 
 namespace {
 
-// For what allocators and drivers keep, and the stacks and caches of one thread for each core.
-std::uint64_t reserve() {
-  return (std::uint64_t{8} << 20) + usable_cores() * (std::uint64_t{256} << 10);
-}
 constexpr std::uint64_t least_memory = std::uint64_t{16} << 20;
 constexpr std::uint64_t grain_bytes = std::uint64_t{64} << 10;
 
 [[noreturn]] void refuse(const std::string& message) {
   throw Error(ErrorCode::invalid_argument, message);
-}
-
-// Bytes of memory that this process has now.
-std::uint64_t resident_bytes() {
-  std::ifstream statm("/proc/self/statm");
-  std::uint64_t total = 0, resident = 0;
-  statm >> total >> resident;
-  return resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-}
-
-std::uint64_t machine_bytes() {
-  return static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
-         static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
 void check_columns(const std::vector<StreamColumn>& columns) {
@@ -63,20 +41,12 @@ void check_columns(const std::vector<StreamColumn>& columns) {
 
 }  // namespace
 
-Records::Records(const std::vector<unsigned>& widths, std::uint64_t capacity) : widths_(widths) {
-  constexpr std::uint64_t large_page = std::uint64_t{2} << 20;
-  const std::uint64_t bytes = bytes_for(widths, capacity);
-  const std::uint64_t page = bytes < 4 * large_page ? alignment : large_page;
-  memory_.reset(static_cast<std::byte*>(
-      std::aligned_alloc(page, std::max((bytes + page - 1) / page * page, page))));
-  if (!memory_)
-    throw Error(ErrorCode::out_of_memory,
-                fmt::format("the host has no memory left for a buffer of {} bytes", bytes));
-  if (page == large_page) (void)::madvise(memory_.get(), bytes, MADV_HUGEPAGE);
-  std::byte* begin = memory_.get();
+Records::Records(const std::vector<unsigned>& widths, std::uint64_t capacity)
+    : memory_(bytes_for(widths, capacity)), widths_(widths) {
+  std::uint64_t at = 0;
   for (const unsigned width : widths) {
-    columns_.push_back(begin);
-    begin += aligned_up(capacity * width);
+    columns_.push_back(reinterpret_cast<std::byte*>(memory_.data()) + at);
+    at += aligned_up(capacity * width);
   }
 }
 
@@ -102,16 +72,12 @@ Stream::Stream(const std::vector<StreamColumn>& columns, const std::vector<Field
                          field.column));
   if (distributed::is_device_list(options.device))
     refuse(fmt::format("device {}: a stream is sorted on one device", options.device));
-  (void)scratch_bytes(1, false);  // throws if there is no such device or method
   record_bytes_ = std::accumulate(widths_.begin(), widths_.end(), 0u);
   if (options.expected_count > max_records)
     refuse(fmt::format("expected_count is {}; up to 2^40 is allowed", options.expected_count));
-  used_ = resident_bytes() + reserve();
-  if (options.memory_bytes < used_ + least_memory)
-    refuse(fmt::format("memory_bytes is {}; this process needs at least {}", options.memory_bytes,
-                       used_ + least_memory));
-  // No more than the machine has can be used.
-  memory_ = std::min(options.memory_bytes, std::max(machine_bytes(), used_ + least_memory)) - used_;
+  device_ = device_within(options.memory_bytes, options.device, options.algorithm, record_bytes_);
+  (void)scratch_bytes(1, false);  // throws if there is no such method
+  memory_ = usable_memory(options.memory_bytes, least_memory);
 }
 
 RecordProblem Stream::problem(std::uint64_t count, bool last) const {
@@ -124,15 +90,17 @@ RecordProblem Stream::problem(std::uint64_t count, bool last) const {
 
 HostReport Stream::sort(Records& records, bool last) const {
   const std::vector<const void*> columns(records.columns().begin(), records.columns().end());
-  return sort_records_host(problem(records.count, last), {columns},
-                           {.device = options_.device,
-                            .algorithm = options_.algorithm,
-                            .parameters = options_.parameters,
-                            .stop = last && releases() ? nullptr : options_.stop});
+  auto report = sort_records_host(problem(records.count, last), {columns},
+                                  {.device = device_,
+                                   .algorithm = options_.algorithm,
+                                   .parameters = options_.parameters,
+                                   .stop = last && releases() ? nullptr : options_.stop});
+  return_free_memory();
+  return report;
 }
 
 std::uint64_t Stream::scratch_bytes(std::uint64_t count, bool last) const {
-  const auto device = backend::device_near(options_.device);
+  const auto device = backend::device_near(device_);
   const std::uint64_t bytes = RecordPlan::scratch_bytes_for(
       problem(count, last), capabilities(*device), {options_.algorithm, options_.parameters, 0});
   return device->info().claimed.kind == DeviceKind::cpu ? bytes : 0;

@@ -5,8 +5,11 @@
 #include <cstdint>
 #include <memory>
 #include <sortium/file.hpp>
+#include <string>
 #include <vector>
 
+#include "memory_limit.hpp"
+#include "page_memory.hpp"
 #include "run_store.hpp"
 
 namespace sortium::files {
@@ -16,10 +19,10 @@ namespace sortium::files {
 class Records {
  public:
   Records() = default;
-  // Throws Error(out_of_memory).
+  // Throws Error(out_of_memory) or std::bad_alloc.
   Records(const std::vector<unsigned>& widths, std::uint64_t capacity);
 
-  [[nodiscard]] explicit operator bool() const { return memory_ != nullptr; }
+  [[nodiscard]] explicit operator bool() const { return !columns_.empty(); }
   [[nodiscard]] const std::vector<std::byte*>& columns() const { return columns_; }
   [[nodiscard]] std::byte* at(std::size_t column, std::uint64_t record) const {
     return columns_[column] + record * widths_[column];
@@ -30,7 +33,7 @@ class Records {
   std::uint64_t count = 0;  // records that it holds
 
  private:
-  AlignedMemory memory_;
+  PageMemory memory_;
   std::vector<unsigned> widths_;
   std::vector<std::byte*> columns_;
 };
@@ -48,9 +51,9 @@ class Stream {
   [[nodiscard]] const FileOptions& options() const { return options_; }
   [[nodiscard]] unsigned record_bytes() const { return record_bytes_; }
   // Bytes of host memory that the buffers and sorts may use together.
-  [[nodiscard]] std::uint64_t memory() const { return memory_; }
+  [[nodiscard]] std::uint64_t memory() const { return memory_.usable; }
   // The value of memory_bytes for which memory() would be `bytes`.
-  [[nodiscard]] std::uint64_t memory_bytes_for(std::uint64_t bytes) const { return used_ + bytes; }
+  [[nodiscard]] std::uint64_t memory_bytes_for(std::uint64_t bytes) const { return memory_.used + bytes; }
 
   // Sorts records.count records. If `last`, for the merge: columns that are not written need not be
   // sorted, and a sort in place does not stop.
@@ -74,8 +77,9 @@ class Stream {
   const std::vector<Field>& key_;
   const FileOptions& options_;
   std::vector<unsigned> widths_;
+  std::string device_;  // of all sorts
   unsigned record_bytes_ = 0;
-  std::uint64_t used_ = 0, memory_ = 0;  // bytes
+  HostMemory memory_;
 };
 
 // The sorted runs in a RunStore. The arrays of a run's columns lie one after the other.

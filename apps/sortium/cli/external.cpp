@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <memory>
@@ -10,6 +9,7 @@
 #include <sortium/file.hpp>
 #include <system_error>
 
+#include "cli/memory.hpp"
 #include "cli/records.hpp"
 #include "cli/sort.hpp"
 #include "cli/stop.hpp"
@@ -27,26 +27,6 @@ using sortium::StreamColumn;
 namespace {
 
 [[noreturn]] void refuse(const std::string& message) { throw Failure(exit_usage, message); }
-
-// Parses "500M", "8G", "2^33", "123456789": a number of bytes; K, M, G and T are powers of 1024.
-std::uint64_t parse_memory(const std::string& text) {
-  constexpr std::string_view units = "KMGT";
-  std::string_view digits = text;
-  const bool is_power = digits.starts_with("2^");
-  if (is_power) digits.remove_prefix(2);
-  unsigned shift = 0;
-  if (const auto unit = units.find(digits.empty() ? ' ' : digits.back());
-      unit != units.npos && !is_power) {
-    shift = 10 * static_cast<unsigned>(unit + 1);
-    digits.remove_suffix(1);
-  }
-  std::uint64_t n = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), n);
-  const std::uint64_t most = is_power ? 62 : ~std::uint64_t{0} >> 1 >> shift;
-  if (error != std::errc{} || end != digits.data() + digits.size() || n == 0 || n > most)
-    refuse(fmt::format("--memory '{}' is not a number of bytes, such as 500M, 8G or 2^33", text));
-  return is_power ? std::uint64_t{1} << n : n << shift;
-}
 
 bool replaces(const std::string& out, const std::string& in) {
   std::error_code absent;
@@ -285,31 +265,20 @@ class ExternalSort {
     if (values_out_) values_out_->reserve(expected_);
   }
 
-  FileReport sort() try {
-    return sortium::sort_stream(columns_, key_, options());
-  } catch (const sortium::Error& error) {  // name the option, not the field
-    const std::string_view message = error.what(), field = "memory_bytes is ";
-    if (!message.starts_with(field)) throw;
-    refuse(fmt::format("--memory {}: {}", o_.memory, message.substr(message.find(';') + 2)));
+  FileReport sort() {
+    return with_memory_option(o_, [&] { return sortium::sort_stream(columns_, key_, options()); });
   }
 
   sortium::FileOptions options() {
     progress_.phase("sorting runs", expected_);
     return {.memory_bytes = memory_,
-            .temporary_directories = temporary_directories(),
+            .temporary_directories = temporary_directories(o_, out_->output()),
             .device = o_.device,
             .algorithm = o_.algorithm,
             .parameters = o_.parameters,
             .expected_count = expected_,
             .progress = [this](const FileProgress& p) { show(p); },
             .stop = StopOnSignals::flag()};
-  }
-
-  [[nodiscard]] std::vector<std::string> temporary_directories() {
-    if (!o_.temporary_directories.empty()) return o_.temporary_directories;
-    const auto& temporary = out_->output().temporary();
-    if (temporary.empty()) return {};  // a pipe
-    return {temporary.parent_path().empty() ? "." : temporary.parent_path().string()};
   }
 
   void show(const FileProgress& p) {

@@ -6,6 +6,7 @@
 #include <sortium/lines.hpp>
 
 #include "cli/algorithms.hpp"
+#include "cli/memory.hpp"
 #include "cli/sort.hpp"
 #include "cli/stop.hpp"
 #include "io/files.hpp"
@@ -55,7 +56,7 @@ void check_line_usage(const SortOptions& o) {
                                                    {o.value_bytes.has_value(), "--value-bytes"},
                                                    {o.argsort, "--argsort"},
                                                    {o.distributed, "--distributed"},
-                                                   {!o.memory.empty(), "--memory"},
+                                                   {o.in_place, "--in-place"},
                                                    {o.max_scratch_bytes != 0, "--max-scratch"},
                                                    {o.max_device_bytes != 0, "--max-device-bytes"},
                                                    {o.verify, "--verify"}};
@@ -89,10 +90,15 @@ class LineFileSort {
         in_(options.in) {
     if (in_.is_regular()) how_.expected_bytes = in_.left();
     if (!how_.unique) out_.reserve(how_.expected_bytes);
+    if (!is_limited()) return;
+    how_.memory_bytes = parse_memory(options.memory);
+    how_.temporary_directories = temporary_directories(options, out_);
+    in_.bypass_cache();
+    out_.bypass_cache();
   }
 
   void run() {
-    progress_.phase("reading " + in_.name(), how_.expected_bytes);
+    progress_.phase(is_limited() ? "sorting runs" : "reading " + in_.name(), how_.expected_bytes);
     const LineReport report = sort();
     out_.publish();
     progress_.finish();
@@ -100,22 +106,25 @@ class LineFileSort {
   }
 
  private:
+  [[nodiscard]] bool is_limited() const { return !o_.memory.empty(); }
   [[nodiscard]] LineReport sort() {
     const StopOnSignals stops;
-    return sortium::sort_lines(
-        [this](void* to, std::uint64_t bytes) { return read(to, bytes); },
-        [this](const void* from, std::uint64_t bytes) { write(from, bytes); }, how_);
+    return with_memory_option(o_, [this] {
+      return sortium::sort_lines(
+          [this](void* to, std::uint64_t bytes) { return read(to, bytes); },
+          [this](const void* from, std::uint64_t bytes) { write(from, bytes); }, how_);
+    });
   }
 
   std::uint64_t read(void* to, std::uint64_t bytes) {
     const std::uint64_t n = in_.read(to, bytes);
     read_ += n;
     progress_.advance(n);
-    if (n < bytes) progress_.phase("sorting");
+    if (n < bytes && !is_limited()) progress_.phase("sorting");
     return n;
   }
   void write(const void* from, std::uint64_t bytes) {
-    if (!writes_) progress_.phase("writing " + out_.name(), read_);
+    if (!writes_) progress_.phase(is_limited() ? "merging" : "writing " + out_.name(), read_);
     writes_ = true;
     out_.write(from, bytes);
     progress_.advance(bytes);
@@ -126,6 +135,10 @@ class LineFileSort {
     if (how_.unique) line += fmt::format(", {} of them with different keys", r.written_lines);
     line += fmt::format(", {}, {}", r.device, r.algorithm);
     if (!r.parameters.empty()) line += fmt::format("({})", r.parameters);
+    if (is_limited())
+      return line + fmt::format(": {} run{}, {} of temporary files; runs {:.3f} s, merge {:.3f} s",
+                                r.runs, r.runs == 1 ? "" : "s", human_bytes(r.temporary_bytes),
+                                r.run_seconds, r.merge_seconds);
     return line + fmt::format(": reading {:.3f} s, sorting {:.3f} s, writing {:.3f} s",
                               r.read_seconds, r.sort_seconds, r.write_seconds);
   }
