@@ -26,25 +26,36 @@ constexpr std::uint64_t mebibyte = std::uint64_t{1} << 20;
 constexpr std::uint64_t buffer_bytes = 4 * mebibyte;  // of a run, before it is written
 constexpr std::uint64_t least_memory = 16 * mebibyte;
 
-// Bytes of host memory that a sort needs besides the text, for each line: SortedLines keeps a word
-// and a place, and each round a copy of both and the scratch memory of the sort.
-std::uint64_t sort_bytes(const LineOptions& o) {
-  constexpr std::uint64_t lines = mebibyte, segment = 17;
-  constexpr std::uint64_t kept = 16, copy = 16, ties = 3;
+// Bytes of host memory that a sort of lines needs besides the text.
+struct SortBytes {
+  std::uint64_t fixed;  // more with more cores
+  std::uint64_t line;   // for each
+};
+
+// Returns the scratch memory of a sort: of all lines, or of ties.
+SortBytes scratch_bytes(const LineOptions& o, bool of_ties) {
+  constexpr std::uint64_t few = mebibyte, many = 4 * mebibyte, tie_lines = 17;
   const auto device = backend::device_near(o.device);
-  const auto scratch = [&](std::uint64_t segments, const std::string& algorithm,
-                           const std::string& parameters) -> std::uint64_t {
+  if (device->info().claimed.kind != DeviceKind::cpu) return {0, 0};
+  const Method method{of_ties ? "auto" : o.algorithm, of_ties ? "" : o.parameters, 0};
+  const auto bytes = [&](std::uint64_t lines) -> std::uint64_t {
     RecordProblem problem{.count = lines,
                           .columns = {{sizeof(std::uint64_t)}, {sizeof(std::uint64_t)}},
                           .key = {{.type = KeyType::u64, .order = o.order}}};
-    problem.segments = segments;
+    problem.segments = of_ties ? lines / tie_lines : 0;
     problem.offset_bytes = 8;
-    const auto bytes =
-        RecordPlan::scratch_bytes_for(problem, capabilities(*device), {algorithm, parameters, 0});
-    return device->info().claimed.kind == DeviceKind::cpu ? bytes / lines + 1 : 0;
+    return RecordPlan::scratch_bytes_for(problem, capabilities(*device), method);
   };
-  return kept + std::max(scratch(0, o.algorithm, o.parameters),
-                         copy + ties + scratch(lines / segment, "auto", {}));
+  const std::uint64_t line = (bytes(many) - bytes(few)) / (many - few) + 1;
+  return {bytes(few) - std::min(bytes(few), few * line), line};
+}
+
+// SortedLines keeps a word and a place of each line. A round has copies of both, and scratch
+// memory.
+SortBytes sort_bytes(const LineOptions& o) {
+  constexpr std::uint64_t kept = 16, copy = 16, ties = 3;
+  const SortBytes all = scratch_bytes(o, false), some = scratch_bytes(o, true);
+  return {std::max(all.fixed, some.fixed), kept + std::max(all.line, copy + ties + some.line)};
 }
 
 // Threads that write sorted lines have a buffer each.
@@ -52,9 +63,11 @@ std::uint64_t write_buffers() { return all_cores() * SortedLines::write_buffer_b
 
 }  // namespace
 
-LineCosts::LineCosts(const LineOptions& options) : line_bytes_(sort_bytes(options)) {
-  const std::uint64_t buffers = write_buffers() + buffer_bytes;
-  const HostMemory memory = usable_memory(options.memory_bytes, least_memory + buffers);
+LineCosts::LineCosts(const LineOptions& options) : memory_bytes_(options.memory_bytes) {
+  const SortBytes sort = sort_bytes(options);
+  const std::uint64_t buffers = write_buffers() + buffer_bytes + sort.fixed;
+  const HostMemory memory = usable_memory(memory_bytes_, least_memory + buffers);
+  line_bytes_ = sort.line;
   used_ = memory.used + buffers;
   memory_ = memory.usable - buffers;
   grain_ = std::clamp(memory_ / 4096, std::uint64_t{32} << 10, mebibyte / 2);
@@ -70,7 +83,7 @@ void LineRuns::append(const void* lines, std::uint64_t bytes) {
   const auto* from = static_cast<const char*>(lines);
   if (!buffer_) buffer_.reset(static_cast<std::byte*>(std::aligned_alloc(alignment, buffer_bytes)));
   if (!buffer_) throw std::bad_alloc();
-  count(from, bytes);
+  divide(from, bytes);
   while (bytes > 0) {
     const std::uint64_t n = std::min(bytes, buffer_bytes - buffered_);
     std::memcpy(buffer_.get() + buffered_, from, n);
@@ -81,30 +94,29 @@ void LineRuns::append(const void* lines, std::uint64_t bytes) {
   }
 }
 
-// Divides lines into grains. Looks at some lines at a time: that is faster than one by one.
-void LineRuns::count(const char* lines, std::uint64_t bytes) {
-  constexpr std::uint64_t some = 512;
+// Divides lines into grains.
+void LineRuns::divide(const char* lines, std::uint64_t bytes) {
   for (const char* const end = lines + bytes; lines != end;) {
+    const std::uint64_t room = costs_.grain() - std::min(costs_.grain(), run_.bytes - grain_begin_);
     const auto left = static_cast<std::uint64_t>(end - lines);
-    const char* const least = lines + std::min(some, left) - 1;
-    const char* const last =
-        static_cast<const char*>(std::memchr(least, '\n', static_cast<std::size_t>(end - least)));
-    const auto length = static_cast<std::uint64_t>(last + 1 - lines);
-    const auto found = static_cast<std::uint64_t>(std::count(lines, last + 1, '\n'));
-    const std::uint64_t grain = run_.bytes - grain_begin_;
-    if (costs_.of(grain + length, grain_lines_ + found) > costs_.grain()) end_grain();
-    run_.bytes += length;
-    grain_lines_ += found;
-    lines = last + 1;
+    if (left <= room) {
+      run_.bytes += left;
+      return;
+    }
+    const char* next = LineText::line_begin({lines, room}, lines + room);
+    if (next == lines && run_.bytes == grain_begin_)  // a line that is longer than a grain
+      next = static_cast<const char*>(std::memchr(lines, '\n', left)) + 1;
+    run_.bytes += static_cast<std::uint64_t>(next - lines);
+    lines = next;
+    end_grain();
   }
 }
 
 void LineRuns::end_grain() {
-  if (grain_lines_ == 0) return;
-  run_.grains.push_back({run_.bytes, grain_lines_});
-  run_.largest = std::max(run_.largest, costs_.of(run_.bytes - grain_begin_, grain_lines_));
+  if (run_.bytes == grain_begin_) return;
+  run_.grains.push_back(run_.bytes);
+  run_.largest = std::max(run_.largest, run_.bytes - grain_begin_);
   grain_begin_ = run_.bytes;
-  grain_lines_ = 0;
 }
 
 void LineRuns::end_run() {

@@ -24,15 +24,17 @@ class LineCosts {
   [[nodiscard]] std::uint64_t of(std::uint64_t bytes, std::uint64_t lines) const {
     return bytes + lines * line_bytes_;
   }
-  // A grain of a run, which is read as a whole, costs no more than this unless it is one line.
+  // A grain of a run, which is read as a whole, has no more bytes than this unless it is one line.
   [[nodiscard]] std::uint64_t grain() const { return grain_; }
-  // The value of memory_bytes for which memory() would be `bytes`.
+  // LineOptions::memory_bytes.
+  [[nodiscard]] std::uint64_t memory_bytes() const { return memory_bytes_; }
+  // The value of it for which memory() would be `bytes`.
   [[nodiscard]] std::uint64_t memory_bytes_for(std::uint64_t bytes) const {
     return used_ + bytes;
   }
 
  private:
-  std::uint64_t used_, memory_, line_bytes_, grain_;
+  std::uint64_t memory_bytes_, used_ = 0, memory_ = 0, line_bytes_ = 0, grain_ = 0;
 };
 
 // Sorted runs of lines in a RunStore.
@@ -46,14 +48,10 @@ class LineRuns {
   void append(const void* lines, std::uint64_t bytes);
   void end_run();
 
-  struct Grain {
-    std::uint64_t end;  // byte of the run
-    std::uint64_t lines;
-  };
   struct Run {
-    std::uint64_t begin = 0, bytes = 0;  // in the store
-    std::vector<Grain> grains{};
-    std::uint64_t largest = 0;  // cost of a grain
+    std::uint64_t begin = 0, bytes = 0;   // in the store
+    std::vector<std::uint64_t> grains{};  // the byte of the run where each one ends
+    std::uint64_t largest = 0;            // bytes of a grain
   };
   [[nodiscard]] const std::vector<Run>& runs() const { return runs_; }
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }  // in the store
@@ -61,15 +59,15 @@ class LineRuns {
   [[nodiscard]] const LineCosts& costs() const { return costs_; }
 
  private:
-  void count(const char* lines, std::uint64_t bytes);
+  void divide(const char* lines, std::uint64_t bytes);
   void end_grain();
   void write();
 
   RunStore& store_;
   const LineCosts& costs_;
   std::vector<Run> runs_;
-  Run run_;                                          // the one that has begun
-  std::uint64_t grain_begin_ = 0, grain_lines_ = 0;  // of the grain that has begun
+  Run run_;                        // the one that has begun
+  std::uint64_t grain_begin_ = 0;  // of the grain that has begun
   AlignedMemory buffer_;
   std::uint64_t buffered_ = 0, bytes_ = 0;
 };
@@ -83,7 +81,7 @@ void make_line_runs(const LineReader& read, const LineWriter& write, const LineO
 std::uint64_t merge_line_runs(const LineRuns& runs, const LineOptions& options,
                               const LineWriter& write);
 // Throws Error(invalid_argument), naming the memory_bytes that suffice, if there is not enough
-// memory to merge so many runs, of which each has a grain of the costs `largest`.
+// memory to merge runs whose largest grains have so many bytes.
 void check_line_merge_fits(const LineCosts& costs, const std::vector<std::uint64_t>& largest);
 
 }  // namespace sortium::files

@@ -346,6 +346,7 @@ std::uint64_t SortedLines::write(const LineWriter& write, const std::string* bef
   Turns turns;
   on_all_cores((count() + part_lines - 1) / part_lines, [&](std::uint64_t part) {
     auto& buffer = buffers[part % buffers.size()];
+    buffer.reserve(buffer_bytes);
     const auto flush = [&] {
       check_stop({.stop = options_.stop});
       if (!buffer.empty()) write(buffer.data(), buffer.size());

@@ -10,6 +10,7 @@
 #include <sortium/distributed.hpp>
 #include <sortium/records.hpp>
 
+#include "../../../src/device/backends.hpp"
 #include "bench/run.hpp"
 #include "cli/algorithms.hpp"
 #include "cli/command.hpp"
@@ -82,7 +83,9 @@ void warn_of_minutes(const SortOptions& options, const Problem& problem) {
 void check_algorithm_options(const SortOptions& o) {
   check_algorithm(o.algorithm);
   if (find_peer(o.algorithm) == nullptr) {
-    (void)sortium::distributed::find_devices(o.device);  // throws before any file is read
+    // Throws before any file is read. Without a name, the sort may not need to look for devices.
+    if (sortium::backend::names_device(o.device))
+      (void)sortium::distributed::find_devices(o.device);
     return;
   }
   if (o.max_scratch_bytes != 0)
