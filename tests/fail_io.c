@@ -1,5 +1,5 @@
-/* A library that tests preload into the program, to make one of its transfers fail, and to see its
- * peak memory.
+/* A library that tests preload into the program, to make one of its transfers fail, to see its peak
+ * memory, and to let it see more cores than there are.
  *
  * FAIL_IO="CALL:N:HOW:END" concerns the N-th call (from 1) of CALL on a file whose name ends with
  * END. CALL is pread or pwrite; or read or write, of which only calls for at least 64 KiB count.
@@ -7,10 +7,13 @@
  * name is that of /proc/self/fd: files without a name end with "(deleted)".
  *
  * PEAK_TO names a file that gets the line of /proc/self/status with the peak of the resident memory
- * (VmHWM) when the program ends. */
+ * (VmHWM) when the program ends.
+ *
+ * CORES is the number of cores that the program sees. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +67,26 @@ ssize_t pwrite(int fd, const void* from, size_t bytes, off_t at) {
   ssize_t (*real)(int, const void*, size_t, off_t) = dlsym(RTLD_NEXT, "pwrite");
   const ssize_t n = allowed("pwrite", fd, bytes);
   return n < 0 ? -1 : real(fd, from, (size_t)n, at);
+}
+
+static long cores(void) {
+  const char* number = getenv("CORES");
+  return number == NULL ? 0 : atol(number);
+}
+
+int sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t* set) {
+  int (*real)(pid_t, size_t, cpu_set_t*) = dlsym(RTLD_NEXT, "sched_getaffinity");
+  if (cores() == 0) return real(pid, bytes, set);
+  CPU_ZERO_S(bytes, set);
+  for (long core = 0; core < cores(); ++core) CPU_SET_S((size_t)core, bytes, set);
+  return 0;
+}
+
+/* oneTBB binds its threads to no cores, but asks how many there are. */
+long sysconf(int name) {
+  long (*real)(int) = dlsym(RTLD_NEXT, "sysconf");
+  const int is_cores = name == _SC_NPROCESSORS_ONLN || name == _SC_NPROCESSORS_CONF;
+  return is_cores && cores() != 0 ? cores() : real(name);
 }
 
 __attribute__((destructor)) static void write_peak(void) {

@@ -14,6 +14,7 @@
 #include <fstream>
 #include <numeric>
 #include <sortium/file.hpp>
+#include <sortium/lines.hpp>
 #include <system_error>
 
 #include "../src/files/temporary.hpp"
@@ -313,6 +314,24 @@ TEST(FileSortErrors, TooMuchForTheMemory) {
   const std::uint64_t needed = refusal(count, 0);
   ASSERT_GT(needed, small_memory());
   EXPECT_EQ(refusal(count, needed), 0u);
+}
+
+// The same for lines, of which the first ones are read to see how much memory they need.
+TEST(FileSortErrors, TooManyLinesForTheMemory) {
+  const LineOptions options{.memory_bytes = std::uint64_t{128} << 20,
+                            .device = "cpu:0",
+                            .expected_bytes = std::uint64_t{1} << 40};
+  const auto read = [](void* to, std::uint64_t bytes) {
+    std::memset(to, '\n', bytes);
+    return bytes;
+  };
+  expect_error(
+      [&] {
+        sort_lines(
+            read, [](const void*, std::uint64_t) {}, options);
+      },
+      ErrorCode::invalid_argument,
+      {"memory_bytes is 134217728", "runs of lines it must be at least"});
 }
 
 // More memory than the machine has is no error. The stream's length is not known in advance.
