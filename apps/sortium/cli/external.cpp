@@ -294,6 +294,10 @@ class ExternalSort {
     out_->write_header();
     if (values_out_) {
       values_out_->write_header();
+      if (o_.in_place) {
+        out_->output().accept_changes();
+        values_out_->output().accept_changes();
+      }
       Output::publish(out_->output(), values_out_->output());
     } else {
       out_->output().publish();

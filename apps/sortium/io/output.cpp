@@ -335,6 +335,8 @@ void Output::write(const void* data, std::uint64_t bytes) {
     write_all(fd_, name(), data, bytes);
 }
 
+void Output::accept_changes() { before_ = state_of(target_); }
+
 void Output::sync() const {
   if (is_temporary() && ::fsync(fd_) != 0) fail("write");
 }

@@ -49,6 +49,9 @@ class Output final : public Sink {
   void write(const void* data, std::uint64_t bytes) override;
   // Writes the rest to the disk and renames the file to its final name.
   void publish();
+  // Accepts that the file to be replaced has changed. A sort in place changes it itself, which
+  // publish() would take for the work of another process.
+  void accept_changes();
   // Publishes both files: after a crash in between, the next run that reads or writes one of them
   // finishes the replacement.
   static void publish(Output& first, Output& second);
