@@ -76,8 +76,8 @@ Numbers alike(std::uint64_t count) {
   return out;
 }
 
-// Numbers whose sample says nothing about them: almost all are in one part, for which memory must be
-// allocated.
+// Numbers whose sample says nothing about them: almost all are in one part, for which memory must
+// be allocated.
 Numbers unsampled(std::uint64_t count) {
   Numbers out = random_numbers(count, 1u << 30);
   for (auto& x : out) x += 10'000;

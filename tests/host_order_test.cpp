@@ -50,16 +50,17 @@ const std::vector<Shape>& shapes() {
       {"2 runs", [](N i, N n, Random&) { return in_runs(i, n, 2); }},
       {"9 runs", [](N i, N n, Random&) { return in_runs(i, n, 9); }},
       {"64 runs", [](N i, N n, Random&) { return in_runs(i, n, 64); }},
-      {"3 falling runs", [](N i, N n, Random&) { return n - 1 - std::min(n - 1, in_runs(i, n, 3)); }},
+      {"3 falling runs",
+       [](N i, N n, Random&) { return n - 1 - std::min(n - 1, in_runs(i, n, 3)); }},
       {"up and down", [](N i, N n, Random&) { return 2 * std::min(i, n - 1 - i); }},
       {"2 interleaved", [](N i, N n, Random&) { return interleaved(i, n, 2); }},
       {"5 interleaved", [](N i, N n, Random&) { return interleaved(i, n, 5); }},
       {"64 interleaved", [](N i, N n, Random&) { return interleaved(i, n, 64); }},
       {"65 interleaved", [](N i, N n, Random&) { return interleaved(i, n, 65); }},
-      {"near their places",
-       [](N i, N n, Random& r) { return std::min(n - 1, i + r.below(300)); }},
+      {"near their places", [](N i, N n, Random& r) { return std::min(n - 1, i + r.below(300)); }},
       {"1 % elsewhere", [](N i, N n, Random& r) { return r.below(100) == 0 ? r.below(n) : i; }},
-      {"sorted blocks", [](N i, N n, Random& r) { return i % 256 * (n / 256) + r.below(n / 256 + 1); }},
+      {"sorted blocks",
+       [](N i, N n, Random& r) { return i % 256 * (n / 256) + r.below(n / 256 + 1); }},
       {"half of them one key", [](N i, N n, Random& r) { return i % 2 == 0 ? n / 3 : r.below(n); }},
       {"sorted, few", [](N i, N n, Random&) { return i * 5 / n * (n / 5); }},
       {"random", [](N, N n, Random& r) { return r.below(n); }},
@@ -81,9 +82,8 @@ std::vector<std::uint64_t> sorted_keys(const Problem& p, std::uint64_t special) 
     key &= sign;  // a zero
     if (random.below(2) == 0) key |= type.infinity + 1 + random.below(3);
   }
-  std::stable_sort(keys.begin(), keys.end(), [&](std::uint64_t a, std::uint64_t b) {
-    return rank_of(a, p) < rank_of(b, p);
-  });
+  std::stable_sort(keys.begin(), keys.end(),
+                   [&](std::uint64_t a, std::uint64_t b) { return rank_of(a, p) < rank_of(b, p); });
   return keys;
 }
 

@@ -15,9 +15,7 @@ namespace {
 // A half float by its bits. C++20 has no type for it.
 struct Half {
   std::uint16_t bits;
-  [[nodiscard]] int order() const {
-    return (bits & 0x8000) != 0 ? -(bits & 0x7fff) : bits;
-  }
+  [[nodiscard]] int order() const { return (bits & 0x8000) != 0 ? -(bits & 0x7fff) : bits; }
   friend bool operator<(Half a, Half b) { return a.order() < b.order(); }
   friend bool operator==(Half a, Half b) { return a.order() == b.order(); }
 };

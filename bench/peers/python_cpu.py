@@ -91,7 +91,8 @@ def make(name: str, dtype: np.dtype, count: int) -> np.ndarray:
         middle, scale = (float(limits.max) + float(limits.min)) / 2, 2.0 ** (8 * dtype.itemsize - 4)
         return np.clip(x * scale + middle, limits.min, float(limits.max) * 0.999).astype(dtype)
     if word == "timestamps":  # milliseconds, up to a second late
-        return (1 << min(40, 4 * dtype.itemsize)) + (at + rng.integers(0, 1000, count)).astype(dtype)
+        late = rng.integers(0, 1000, count)
+        return (1 << min(40, 4 * dtype.itemsize)) + (at + late).astype(dtype)
     if word == "zipf":
         return spread(rng.random(1 << 20), dtype)[np.minimum(rng.zipf(1.3, count), 1 << 20) - 1]
     if word == "few":
@@ -539,8 +540,8 @@ def show(row: str, count: int, found: dict) -> None:
     mine = next(iter(found))
     seconds = found[mine]["seconds"]
     exponent = f"2^{count.bit_length() - 1}" if count & (count - 1) == 0 else str(count)
-    rate = count / seconds * 1e-6
-    text = f"{row:34} {exponent:>7} {rate:8.1f} M/s ({count / found[mine]['thread_seconds'] * 1e-6:6.1f} a core)"
+    rate, of_core = count / seconds * 1e-6, count / found[mine]["thread_seconds"] * 1e-6
+    text = f"{row:34} {exponent:>7} {rate:8.1f} M/s ({of_core:6.1f} a core)"
     for name, peer in found.items():
         if name != mine:
             text += f"  {name} {peer['seconds'] / seconds:.2f}"

@@ -207,8 +207,7 @@ class HostSelect {
     std::uint32_t places[block];
     const std::size_t found = sample::places_up_to(codes, count, threshold, places);
     for (std::size_t i = 0; i < found; ++i) {
-      const std::uint64_t to =
-          codes[places[i]] < threshold ? next.smaller++ : next.ties++;
+      const std::uint64_t to = codes[places[i]] < threshold ? next.smaller++ : next.ties++;
       if (to < limit) write(first + places[i], to);
     }
   }

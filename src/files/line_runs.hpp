@@ -29,9 +29,7 @@ class LineCosts {
   // LineOptions::memory_bytes.
   [[nodiscard]] std::uint64_t memory_bytes() const { return memory_bytes_; }
   // The value of it for which memory() would be `bytes`.
-  [[nodiscard]] std::uint64_t memory_bytes_for(std::uint64_t bytes) const {
-    return used_ + bytes;
-  }
+  [[nodiscard]] std::uint64_t memory_bytes_for(std::uint64_t bytes) const { return used_ + bytes; }
 
  private:
   std::uint64_t memory_bytes_, used_ = 0, memory_ = 0, line_bytes_ = 0, grain_ = 0;

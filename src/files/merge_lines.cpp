@@ -349,10 +349,10 @@ class LineMerge {
 void check_line_merge_fits(const LineCosts& costs, const std::vector<std::uint64_t>& largest) {
   const Shape shape(costs, largest);
   if (shape.fits) return;
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("memory_bytes is {}; to merge {} runs of lines it must be at least {}",
-                          costs.memory_bytes(), largest.size(),
-                          costs.memory_bytes_for(shape.needed)));
+  throw Error(
+      ErrorCode::invalid_argument,
+      fmt::format("memory_bytes is {}; to merge {} runs of lines it must be at least {}",
+                  costs.memory_bytes(), largest.size(), costs.memory_bytes_for(shape.needed)));
 }
 
 std::uint64_t merge_line_runs(const LineRuns& runs, const LineOptions& options,

@@ -53,7 +53,9 @@ class Stream {
   // Bytes of host memory that the buffers and sorts may use together.
   [[nodiscard]] std::uint64_t memory() const { return memory_.usable; }
   // The value of memory_bytes for which memory() would be `bytes`.
-  [[nodiscard]] std::uint64_t memory_bytes_for(std::uint64_t bytes) const { return memory_.used + bytes; }
+  [[nodiscard]] std::uint64_t memory_bytes_for(std::uint64_t bytes) const {
+    return memory_.used + bytes;
+  }
 
   // Sorts records.count records. If `last`, for the merge: columns that are not written need not be
   // sorted, and a sort in place does not stop.

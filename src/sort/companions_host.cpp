@@ -281,8 +281,8 @@ class MergePiece {
     return true;
   }
 
-  void merge_records(std::uint64_t a, std::uint64_t a_count, std::uint64_t b,
-                     std::uint64_t b_count, std::uint64_t to) const {
+  void merge_records(std::uint64_t a, std::uint64_t a_count, std::uint64_t b, std::uint64_t b_count,
+                     std::uint64_t to) const {
     Rank ranks[most];
     ranks_.of(at<const Key>(operands_.a_keys) + a, ranks, a_count);
     ranks_.of(at<const Key>(operands_.b_keys) + b, ranks + a_count, b_count);
@@ -395,14 +395,13 @@ void search_numbers(const Problem& problem, const Key* keys, const Key* needles,
   if (bound == Bound::upper && down) find([](Number x, Number y) { return x >= y; });
   if constexpr (std::is_floating_point_v<Number>) {
     // All numbers come before a NaN, which compares as false.
-    const auto numbers = std::partition_point(keys, keys + problem.count, [&](Key key) {
-                           return !std::isnan(number(key));
-                         }) - keys;
+    const auto numbers = std::partition_point(keys, keys + problem.count,
+                                              [&](Key key) { return !std::isnan(number(key)); }) -
+                         keys;
     for (std::uint64_t i = 0; i < count; ++i)
       if (std::isnan(number(needles[i])))
-        places[i] = static_cast<Place>(bound == Bound::lower
-                                           ? static_cast<std::uint64_t>(numbers)
-                                           : problem.count);
+        places[i] = static_cast<Place>(bound == Bound::lower ? static_cast<std::uint64_t>(numbers)
+                                                             : problem.count);
   }
 }
 template <class Key, class Place>

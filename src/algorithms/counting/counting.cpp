@@ -493,8 +493,8 @@ class Counting final : public Algorithm {
 
 }  // namespace
 
-// Below `least` records, sorting takes less time than clearing and scanning 256 counters; of keys of
-// 16 bits without values, as long as one thread sorts them.
+// Below `least` records, sorting takes less time than clearing and scanning 256 counters; of keys
+// of 16 bits without values, as long as one thread sorts them.
 bool catalog::counting_suits(const Problem& problem) {
   constexpr std::uint64_t least = 256;
   if (key_bits(problem) > most_key_bits) return false;

@@ -10,9 +10,9 @@
 
 namespace sortium::sample {
 
-// True if keys have codes, which vector instructions compute: keys of 2, 4 or 8 bytes that are sorted
-// by all bits, with NaN last and zeros tied; not bf16, because Ties has one infinity for each size.
-// The ranks of other keys are computed one at a time.
+// True if keys have codes, which vector instructions compute: keys of 2, 4 or 8 bytes that are
+// sorted by all bits, with NaN last and zeros tied; not bf16, because Ties has one infinity for
+// each size. The ranks of other keys are computed one at a time.
 [[nodiscard]] inline bool has_codes(const Problem& p) {
   const auto& type = info(p.key);
   return key_bits(p) == type.bits() && type.bytes >= 2 && p.key != KeyType::bf16 &&

@@ -81,7 +81,7 @@ struct Layout {
   Problem problem;
   unsigned key_bytes;
   bool all_bits;
-  bool coded;  // has_codes(problem)
+  bool coded;            // has_codes(problem)
   unsigned moved_bytes;  // of a value or position while it is moved
   Words words;
   unsigned threads;
@@ -155,7 +155,7 @@ struct Layout {
   ScratchLayout scratch;
   ScratchLayout::Slice keys, values, own, splitters, samples, ends, begins, tasks;
   ScratchLayout::Slice strip_chunks, strip_slices, strip_order, strip_begins;
-  ScratchLayout::Slice tail, tail_cuts;  // tail: for the sort of up to most_tail() keys
+  ScratchLayout::Slice tail, tail_cuts;    // tail: for the sort of up to most_tail() keys
   ScratchLayout::Slice done;               // one byte for each call of the body of a parallel loop
   ScratchLayout::Slice stretches, ranges;  // for RunFinder; for find_window
   ScratchLayout::Slice merge_words, merge_cuts;
@@ -172,9 +172,9 @@ struct Layout {
 
   // Chooses the sizes of chunks and parts. A chunk and its partitioned copy should fit a
   // second-level cache. By default there are at least 4 chunks, unless they become too short, and 8
-  // parts for each thread, so that all threads finish at about the same time. For records, a part with its words should also fit the cache.
-  // From 2^25 records on, chunks of windows are larger, so that each chunk contributes about a
-  // memory page to each part.
+  // parts for each thread, so that all threads finish at about the same time. For records, a part
+  // with its words should also fit the cache. From 2^25 records on, chunks of windows are larger,
+  // so that each chunk contributes about a memory page to each part.
   void choose_sizes(const Parameters& given) {
     const std::uint64_t n = problem.count;
     const bool many = words == Words::windows && n >= std::uint64_t{1} << 25;
@@ -234,8 +234,8 @@ struct Layout {
       strip_begins = scratch.add((strip_parts + 1) * sizeof(StripBegin));
     }
     const std::uint64_t pieces = RunFinder::pieces_of(n);
-    done = scratch.add(std::max({chunks, most_tasks(), pieces, merge_parts() + 1, strip_parts,
-                                 tail_pieces() + 1}));
+    done = scratch.add(std::max(
+        {chunks, most_tasks(), pieces, merge_parts() + 1, strip_parts, tail_pieces() + 1}));
     if (words == Words::codes) {
       tail_cuts = scratch.add((tail_pieces() + 1) * sizeof(TailPiece));
       Problem end = problem;

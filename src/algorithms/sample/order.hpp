@@ -78,9 +78,8 @@ class WholeOrder {
   // Calls body(begin, end) for blocks of `count` keys, in parallel.
   template <class Body>
   void blocks(std::uint64_t count, const Body& body) const {
-    layout_.each(operands_, ceil_div(count, block), [&](std::uint64_t b) {
-      body(b * block, std::min((b + 1) * block, count));
-    });
+    layout_.each(operands_, ceil_div(count, block),
+                 [&](std::uint64_t b) { body(b * block, std::min((b + 1) * block, count)); });
   }
 
   // Returns the length of the list's beginning for which `length` accepts every block, each with

@@ -104,8 +104,7 @@ constexpr bool merges_vectors = false;
 #else
 // Without AVX-512, x86 has no instruction for the lower of two numbers of 64 bits.
 template <class Word>
-constexpr bool merges_vectors =
-    sizeof(Word) == 4 || HWY_TARGET <= HWY_AVX3 || !HWY_ARCH_X86;
+constexpr bool merges_vectors = sizeof(Word) == 4 || HWY_TARGET <= HWY_AVX3 || !HWY_ARCH_X86;
 #endif
 
 // Merges words one at a time, from both ends at once, because neither end waits for the other's
@@ -140,8 +139,8 @@ HWY_INLINE V order_lanes(D d, V v) {
     return hn::OddEven(hn::Max(v, w), hn::Min(v, w));
   } else if constexpr (bytes == 8) {
     const V w = hn::BitCast(d, hn::Shuffle01(hn::BitCast(d64, v)));
-    return hn::BitCast(d, hn::OddEven(hn::BitCast(d64, hn::Max(v, w)),
-                                      hn::BitCast(d64, hn::Min(v, w))));
+    return hn::BitCast(
+        d, hn::OddEven(hn::BitCast(d64, hn::Max(v, w)), hn::BitCast(d64, hn::Min(v, w))));
   } else if constexpr (bytes == 16) {
     const V w = hn::SwapAdjacentBlocks(v);
     return hn::OddEvenBlocks(hn::Max(v, w), hn::Min(v, w));
@@ -174,8 +173,13 @@ class VectorMerge {
  public:
   HWY_INLINE VectorMerge(const Word* a, std::size_t a_count, const Word* b, std::size_t b_count,
                          Word* to)
-      : a_(a), a_end_(a + a_count), b_(b), b_end_(b + b_count), to_(to),
-        to_end_(to + a_count + b_count), highest_(hn::Zero(D())) {
+      : a_(a),
+        a_end_(a + a_count),
+        b_(b),
+        b_end_(b + b_count),
+        to_(to),
+        to_end_(to + a_count + b_count),
+        highest_(hn::Zero(D())) {
     if (to_ != to_end_) highest_ = take_any();
   }
   // True if the next vector can be read from either list.
@@ -270,8 +274,7 @@ void merge_all(const Word* a, std::size_t a_count, const Word* b, std::size_t b_
     std::copy_n(b, b_count, to + a_count);
     return;
   }
-  const auto among =
-      static_cast<std::size_t>(std::lower_bound(b, b + b_count, a[a_count - 1]) - b);
+  const auto among = static_cast<std::size_t>(std::lower_bound(b, b + b_count, a[a_count - 1]) - b);
   std::copy_n(b + among, b_count - among, to + a_count + among);
 #if !HWY_HAVE_SCALABLE && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
   if constexpr (merges_vectors<Word>)
@@ -317,20 +320,20 @@ void merge_words(const Word* a, std::size_t a_count, const Word* b, std::size_t 
   HWY_DYNAMIC_DISPATCH_T(Merge)(a, a_count, b, b_count, to);
 }
 
-#define SORTIUM_SAMPLE_ORDER(bits)                                                             \
-  template std::size_t ascending(const std::uint##bits##_t*, std::size_t,                      \
-                                 Coding<std::uint##bits##_t>);                                 \
-  template std::size_t descending(const std::uint##bits##_t*, std::size_t,                     \
-                                  Coding<std::uint##bits##_t>);                                \
-  template CodeTies ties_of(const std::uint##bits##_t*, std::size_t);                          \
+#define SORTIUM_SAMPLE_ORDER(bits)                                         \
+  template std::size_t ascending(const std::uint##bits##_t*, std::size_t,  \
+                                 Coding<std::uint##bits##_t>);             \
+  template std::size_t descending(const std::uint##bits##_t*, std::size_t, \
+                                  Coding<std::uint##bits##_t>);            \
+  template CodeTies ties_of(const std::uint##bits##_t*, std::size_t);      \
   template void swap_reversed(std::uint##bits##_t*, std::uint##bits##_t*, std::size_t);
 SORTIUM_SAMPLE_ORDER(16)
 SORTIUM_SAMPLE_ORDER(32)
 SORTIUM_SAMPLE_ORDER(64)
-#define SORTIUM_SAMPLE_MERGE(bits)                                                             \
-  template bool ascends_by(const std::uint##bits##_t*, std::size_t, std::size_t);              \
-  template void merge_words(const std::uint##bits##_t*, std::size_t,                           \
-                            const std::uint##bits##_t*, std::size_t, std::uint##bits##_t*);
+#define SORTIUM_SAMPLE_MERGE(bits)                                                               \
+  template bool ascends_by(const std::uint##bits##_t*, std::size_t, std::size_t);                \
+  template void merge_words(const std::uint##bits##_t*, std::size_t, const std::uint##bits##_t*, \
+                            std::size_t, std::uint##bits##_t*);
 SORTIUM_SAMPLE_MERGE(32)
 SORTIUM_SAMPLE_MERGE(64)
 

@@ -1,5 +1,5 @@
-// sample's vector code for order that is there: how far keys ascend, which of them tie, merges. It is
-// compiled once for each instruction set; the program selects one at run time.
+// sample's vector code for order that is there: how far keys ascend, which of them tie, merges. It
+// is compiled once for each instruction set; the program selects one at run time.
 #pragma once
 
 #include "words.hpp"
@@ -20,7 +20,8 @@ template <class Key>
 template <class Word>
 [[nodiscard]] bool ascends_by(const Word* words, std::size_t count, std::size_t stride);
 
-// Which floats of a list tie and differ: the codes of zeros, and the lowest and highest code of NaN.
+// Which floats of a list tie and differ: the codes of zeros, and the lowest and highest code of
+// NaN.
 struct CodeTies {
   bool lower_zero = false, upper_zero = false;
   std::uint64_t lowest_nan = ~std::uint64_t{0}, highest_nan = 0;  // lowest > highest: no NaN

@@ -1,6 +1,6 @@
 // The steps of a sort of 4-byte keys with 4-byte values or with positions. A word holds the key's
-// code in its upper half and the value or position in its lower half. A chunk's words are partitioned in scratch memory; a
-// part is sorted in its thread's own memory.
+// code in its upper half and the value or position in its lower half. A chunk's words are
+// partitioned in scratch memory; a part is sorted in its thread's own memory.
 #pragma once
 
 #include <cstdlib>
@@ -88,8 +88,8 @@ struct PackedSteps {
   }
 
   const Context& context;
-  const std::uint32_t *in, *values_in;   // values_in: null if values are positions
-  std::uint32_t* keys_out;               // may be null
+  const std::uint32_t *in, *values_in;  // values_in: null if values are positions
+  std::uint32_t* keys_out;              // may be null
   Value* values_out;
   std::uint64_t *chunked, *own;
   std::uint64_t own_words;

@@ -112,8 +112,8 @@ struct PairSteps {
   }
 
  private:
-  // Completes the sort of words whose windows lack the lowest bits of code - lowest code. These bits
-  // and a place fit a word, so each group of equal windows is sorted again.
+  // Completes the sort of words whose windows lack the lowest bits of code - lowest code. These
+  // bits and a place fit a word, so each group of equal windows is sorted again.
   void sort_equal_windows(const Part& part, std::uint64_t count, const Window& window,
                           unsigned place_bits) const {
     const std::uint64_t mask = (std::uint64_t{1} << place_bits) - 1;

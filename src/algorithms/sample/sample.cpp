@@ -190,9 +190,10 @@ class SampleSorter final : public Sorter {
     const SampleSorter tail(problem, layout_.threads, {});
     if (tail.scratch_bytes() > layout_.tail.bytes) return false;
     host::call(queue, "copy", [&] { order.keep(); });
-    const Memory keys = context.operands.keys_out.slice(sorted * sizeof(Key),
-                                                        problem.count * sizeof(Key));
-    tail.sort_on(queue, {.keys_in = keys, .keys_out = keys, .scratch = layout_.tail.in(context.operands)});
+    const Memory keys =
+        context.operands.keys_out.slice(sorted * sizeof(Key), problem.count * sizeof(Key));
+    tail.sort_on(queue,
+                 {.keys_in = keys, .keys_out = keys, .scratch = layout_.tail.in(context.operands)});
     host::call(queue, "insert", [&] { order.insert_tail(sorted); });
     return true;
   }
@@ -214,7 +215,8 @@ class SampleSorter final : public Sorter {
   void sort_records(Q& queue, const Context& context, const Runs& runs) const {
     if (runs.count != 0 && merge_records<Key, Value>(queue, context, runs)) return;
     if constexpr (sizeof(Key) == 4)
-      if (layout_.words == Words::packed) return partition(queue, context, PackedSteps<Value>(context));
+      if (layout_.words == Words::packed)
+        return partition(queue, context, PackedSteps<Value>(context));
     if constexpr (sizeof(Key) >= 4)
       if (layout_.words == Words::paired) {
         if (layout_.moved_bytes == 4)

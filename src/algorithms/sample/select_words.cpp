@@ -101,12 +101,12 @@ std::size_t places_up_to(const Code* codes, std::size_t count, Code code, std::u
   return HWY_DYNAMIC_DISPATCH_T(PlacesUpTo)(codes, count, code, places);
 }
 
-#define SORTIUM_SELECT_WORDS(bits)                                                            \
-  template Counts collect_within(const std::uint##bits##_t*, std::size_t, std::uint##bits##_t, \
-                                 std::uint##bits##_t, std::uint##bits##_t*);                   \
-  template Counts count_around(const std::uint##bits##_t*, std::size_t, std::uint##bits##_t);  \
-  template std::size_t places_up_to(const std::uint##bits##_t*, std::size_t,                   \
-                                    std::uint##bits##_t, std::uint32_t*);
+#define SORTIUM_SELECT_WORDS(bits)                                                                \
+  template Counts collect_within(const std::uint##bits##_t*, std::size_t, std::uint##bits##_t,    \
+                                 std::uint##bits##_t, std::uint##bits##_t*);                      \
+  template Counts count_around(const std::uint##bits##_t*, std::size_t, std::uint##bits##_t);     \
+  template std::size_t places_up_to(const std::uint##bits##_t*, std::size_t, std::uint##bits##_t, \
+                                    std::uint32_t*);
 SORTIUM_SELECT_WORDS(32)
 SORTIUM_SELECT_WORDS(64)
 

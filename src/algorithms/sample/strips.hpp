@@ -46,9 +46,8 @@ class Strips {
       if (!ties_differ) collect_slices();
     });
     if (ties_differ) return false;
-    host::call(queue, "merge", [&] {
-      layout_.each(operands_, parts_, [&](std::uint64_t p) { make_part(p); });
-    });
+    host::call(queue, "merge",
+               [&] { layout_.each(operands_, parts_, [&](std::uint64_t p) { make_part(p); }); });
     return true;
   }
 
@@ -101,11 +100,14 @@ class Strips {
     return ascending(codes, window, Coding<Key>{}) == window ||
            descending(codes, window, Coding<Key>{}) == window;
   }
-  [[nodiscard]] bool is_interleaved(const Key* codes) const { return stride_of(codes, window) != 0; }
+  [[nodiscard]] bool is_interleaved(const Key* codes) const {
+    return stride_of(codes, window) != 0;
+  }
   // Returns the least number of interleaved ascending runs, or 0.
   static std::size_t stride_of(const Key* codes, std::size_t count) {
     for (std::size_t stride = 2; stride <= most_stride && 2 * stride < count; ++stride)
-      if (ascends_by(codes, std::min<std::size_t>(count, 4 * most_stride), stride) && ascends_by(codes, count, stride))
+      if (ascends_by(codes, std::min<std::size_t>(count, 4 * most_stride), stride) &&
+          ascends_by(codes, count, stride))
         return stride;
     return 0;
   }
@@ -183,9 +185,9 @@ class Strips {
       auto part = static_cast<std::uint64_t>(
           std::upper_bound(splitters_, splitters_ + parts_ - 1, codes[from]) - splitters_);
       for (; from < ends[r]; ++part) {
-        const std::size_t to = part + 1 == parts_
-                                   ? ends[r]
-                                   : from + words_below(codes + from, ends[r] - from, splitters_[part]);
+        const std::size_t to =
+            part + 1 == parts_ ? ends[r]
+                               : from + words_below(codes + from, ends[r] - from, splitters_[part]);
         if (from == to) continue;
         if (count == layout_.strip_slices_of_chunk) return false;
         mine[count++] = {begin + from, static_cast<std::uint32_t>(part),

@@ -172,8 +172,7 @@ void partition_pairs_all(Code* codes, Value* values, std::size_t begin, std::siz
   const std::size_t middle = splitter_count / 2;
   const std::size_t at = begin + split_pairs(codes + begin, values + begin, end - begin,
                                              splitters[middle], spare_codes, spare_values);
-  partition_pairs_all(codes, values, begin, at, splitters, middle, ends, spare_codes,
-                      spare_values);
+  partition_pairs_all(codes, values, begin, at, splitters, middle, ends, spare_codes, spare_values);
   partition_pairs_all(codes, values, at, end, splitters + middle + 1, splitter_count - middle - 1,
                       ends + middle + 1, spare_codes, spare_values);
 }
@@ -333,15 +332,15 @@ void partition_pairs(Code* codes, Value* values, std::size_t count, const Code* 
   (codes, values, count, splitters, splitter_count, ends, spare_codes, spare_values);
 }
 
-#define SORTIUM_SAMPLE_WORDS(bits)                                                              \
-  template void encode(const std::uint##bits##_t*, std::uint##bits##_t*, std::size_t,           \
-                       Coding<std::uint##bits##_t>);                                            \
-  template void encode_tied(const std::uint##bits##_t*, std::uint##bits##_t*, std::size_t,      \
-                            Coding<std::uint##bits##_t>);                                       \
-  template void decode(std::uint##bits##_t*, std::size_t, Coding<std::uint##bits##_t>);         \
-  template void sort_words(std::uint##bits##_t*, std::size_t);                                  \
-  template void sort_codes(std::uint##bits##_t*, std::size_t);                                  \
-  template void partition_words(std::uint##bits##_t*, std::size_t, const std::uint##bits##_t*,  \
+#define SORTIUM_SAMPLE_WORDS(bits)                                                             \
+  template void encode(const std::uint##bits##_t*, std::uint##bits##_t*, std::size_t,          \
+                       Coding<std::uint##bits##_t>);                                           \
+  template void encode_tied(const std::uint##bits##_t*, std::uint##bits##_t*, std::size_t,     \
+                            Coding<std::uint##bits##_t>);                                      \
+  template void decode(std::uint##bits##_t*, std::size_t, Coding<std::uint##bits##_t>);        \
+  template void sort_words(std::uint##bits##_t*, std::size_t);                                 \
+  template void sort_codes(std::uint##bits##_t*, std::size_t);                                 \
+  template void partition_words(std::uint##bits##_t*, std::size_t, const std::uint##bits##_t*, \
                                 std::size_t, std::size_t*, std::uint##bits##_t*);
 SORTIUM_SAMPLE_WORDS(16)
 SORTIUM_SAMPLE_WORDS(32)

@@ -1,5 +1,5 @@
-// sample's vector code: codes, and words made of them. It is compiled once for each instruction set;
-// the program selects one at run time.
+// sample's vector code: codes, and words made of them. It is compiled once for each instruction
+// set; the program selects one at run time.
 #pragma once
 
 #include <cstddef>
@@ -38,8 +38,8 @@ void encode_tied(const Word* keys, Word* codes, std::size_t count, Coding<Word> 
 template <class Word>
 void decode(Word* codes, std::size_t count, Coding<Word> coding);
 
-// Writes words of the keys' codes, in the upper halves, and `values`. If `values` is null, the lower
-// halves are first, first + 1, …
+// Writes words of the keys' codes, in the upper halves, and `values`. If `values` is null, the
+// lower halves are first, first + 1, …
 void pack(const std::uint32_t* keys, const std::uint32_t* values, std::uint32_t first,
           std::uint64_t* words, std::size_t count, Coding<std::uint32_t> coding);
 // Writes the keys and values of such words. `keys` may be null. Values have 4 or 8 bytes.
