@@ -131,14 +131,14 @@ TEST_F(Blocks, AreReadFromAnywhere) {
       EXPECT_EQ(read_blocks(fd, "f", at, out.data(), length), length);
       EXPECT_TRUE(out == text.substr(at) + std::string(9, 'x')) << length;
       // The same without the page cache, in two parts.
-      std::string other(length + 9, 'x');
+      std::string other(length + length / 3 + 9, 'x');
       ASSERT_EQ(::fsync(fd), 0);
       ASSERT_EQ(::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED), 0);
       DirectReader reader(fd);
       EXPECT_EQ(reader.read("f", at, other.data(), length / 3), length / 3);
       EXPECT_EQ(reader.read("f", at + length / 3, other.data() + length / 3, length + 9),
                 length - length / 3);
-      EXPECT_TRUE(other == out) << length;
+      EXPECT_TRUE(other.substr(0, length) == text.substr(at)) << length;
       // Fewer bytes than wanted: those up to the end of the file.
       for (const std::uint64_t more : {std::uint64_t{1}, 3 * block_bytes}) {
         std::string longer(length + more, 'x');

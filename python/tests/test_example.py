@@ -30,6 +30,7 @@ def test_table_beside_numpy(tmp_path):
     table = root / "bench/peers/python_cpu.py"
     if not table.exists():
         pytest.skip("this is not the whole repository")
-    command = [sys.executable, table, "--exponents", "8", "--dtypes", "u4,f8", "--seconds", "0.01"]
+    options = "--suites keys,argsort --exponents 8 --lists u4:uniform,f8:normal --seconds 0.01"
+    command = [sys.executable, table, *options.split()]
     run = subprocess.run(command, check=True, capture_output=True, text=True)
-    assert run.stdout.count("\n") == 5
+    assert run.stdout.count("\n") == 1 + 2 * (1 + 2)  # the machine; for each suite, two lists

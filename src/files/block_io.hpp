@@ -89,7 +89,8 @@ class DirectReader {
  public:
   explicit DirectReader(int fd);
 
-  // As read_blocks(), in four threads.
+  // As read_blocks(), in four threads. At the end of the file, the kernel may overwrite the rest of
+  // the `bytes` bytes, too.
   std::uint64_t read(const std::string& name, std::uint64_t at, void* to, std::uint64_t bytes);
 
  private:
