@@ -282,7 +282,10 @@ TEST_F(External, PeakMemoryIsWithinTheLimit) {
         ASSERT_EQ(r.code, 0) << r.err;
         const std::uint64_t peak = std::stoull(read("peak").substr(6)) * 1024;
         EXPECT_LE(peak, limit) << type << " with " << limit << " on " << cores << " cores";
-        EXPECT_GT(peak, limit / 3) << type << " with " << limit << " on " << cores << " cores";
+        // Not with many cores: the memory of their threads may not be needed.
+        if (cores == 2) {
+          EXPECT_GT(peak, limit / 3) << type << " with " << limit;
+        }
       }
 }
 
