@@ -346,7 +346,6 @@ std::uint64_t SortedLines::write(const LineWriter& write, const std::string* bef
   Turns turns;
   on_all_cores((count() + part_lines - 1) / part_lines, [&](std::uint64_t part) {
     auto& buffer = buffers[part % buffers.size()];
-    buffer.reserve(buffer_bytes);
     const auto flush = [&] {
       check_stop({.stop = options_.stop});
       if (!buffer.empty()) write(buffer.data(), buffer.size());
@@ -354,7 +353,8 @@ std::uint64_t SortedLines::write(const LineWriter& write, const std::string* bef
     };
     const std::uint64_t begin = part * part_lines, end = std::min(count(), begin + part_lines);
     std::uint64_t lines = 0;
-    try {
+    try {  // the other parts would wait for ever for one that ends without its turn
+      buffer.reserve(buffer_bytes);
       for (std::uint64_t i = begin; i < end; ++i) {
         __builtin_prefetch(text_.begin(places()[std::min(i + ahead, end - 1)]));
         if (!is_written(i, before)) continue;

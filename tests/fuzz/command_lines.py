@@ -31,11 +31,12 @@ NUMBERS = """0 1 -1 2 3 7 8 32 33 64 255 256 257 1000 4294967295 4294967296 1844
 18446744073709551616 -9223372036854775808 1e308 1e-308 nan inf -inf 0x10 2^3 2^20 2^31 2^63 2^64
 2^-1 2^ 1.5 1,2 1,,2 1:5 5:1 2^3:2^5 0:64 64:0 0:1 31:32 8G 500M 1K 1T 9999999T 300M""".split()
 WORDS = """u8 i8 u16 i16 u32 i32 f32 u64 i64 f64 f16 bf16 auto none all last first bits tied
-distinct cpu:0 opencl:0 cpu:* cuda:* opencl:* cpu:0,cpu:0 cpu:0, , cuda:0 opencl:99 x uniform few
-zipf1 zipf normal+nan10 sorted distinct16 file:k.bin file: timestamps keys values keys,values a b id
-a:desc a:desc:nan-first,id u32@0 u32@0:desc u16@2,u16@0 bytes[0:10] bytes[0:100] bytes[10:5] u32@99
-f64@0 threads=1 threads=0 r=4 items=4096 x=y =, , sample lsd merge radix topk segmented bitonic
-std::sort selection-local counting 000 003 light dark \\t \\0 ; %s %n ../k.bin - -- --quiet -o""".split()
+distinct cpu:0 opencl:0 cpu:* cuda:* opencl:* cpu:0,cpu:0 cpu:0, , cuda:0 opencl:99 x
+uniform few zipf1 zipf normal+nan10 sorted distinct16 file:k.bin file: timestamps keys
+values keys,values a b id a:desc a:desc:nan-first,id u32@0 u32@0:desc u16@2,u16@0
+bytes[0:10] bytes[0:100] bytes[10:5] u32@99 f64@0 threads=1 threads=0 r=4 items=4096 x=y =,
+, sample lsd merge radix topk segmented bitonic std::sort selection-local counting 000 003
+light dark \\t \\0 ; %s %n ../k.bin - -- --quiet -o""".split()
 FILES = """k.bin k.npy r.bin r.npy t.txt s.npy v.bin d.json empty dir link missing /dev/null dir/x
 /dev/full - sums""".split()
 NASTY = ["", " ", "\t", "\n", "\x1b[2J", "\xff", "é", "a" * 300, "x" * 5000, "\udc80", "'", '"']

@@ -159,7 +159,8 @@ INLINE u32 list_buckets(LOCAL msd_count_memory_t* mine, sub_group_t sg, GLOBAL u
   if (local_id() == 0) list[0] = (u32)all_listed, list[1] = (u32)all_records;
   for (u32 i = 0; i < rows; ++i) {
     const u32 b = first + i * SG_LANES, count = b < MAP_BUCKETS ? load_relaxed(&counts[b]) : 0;
-    const u32 is = b < MAP_BUCKETS && count > most[b], lanes = sg_ballot(sg, is);
+    const u32 is = b < MAP_BUCKETS && count > most[b];
+    const u32 lanes = sg_ballot(sg, is);
 #if SG_NATIVE
     if (lanes == 0) continue;
 #endif
@@ -259,11 +260,12 @@ INLINE u32 count_keys(LOCAL msd_count_memory_t* mine, sub_group_t sg, GLOBAL con
       for (u32 i = 0; i < ITEMS; ++i)
         bucket[i] = bucket_of(mine, block[KEY_AT(i)], shift, v, mapped, &others);
 #if SETS_ASIDE
-      if (!mapped && sg_ballot(sg, others) != 0) {
+      if (mapped) {  // the same for all work-items
+        misfits |= others;
+      } else if (sg_ballot(sg, others) != 0) {
         misfits |= count_and_set_aside(mine, keys, base, BLOCK, counts, shift, aside);
         continue;
       }
-      misfits |= mapped ? others : 0;
 #else
       misfits |= others;
 #endif
