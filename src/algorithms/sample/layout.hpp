@@ -200,7 +200,6 @@ struct Layout {
   [[nodiscard]] unsigned part_exponent() const {
     switch (words) {
       case Words::codes:
-        return 17;
       case Words::packed:
         return 17;
       case Words::paired:
