@@ -32,7 +32,7 @@ constexpr std::uint64_t mapped_tickets = 4;
 // The capacity of a bucket of spread orders, as a multiple of the mean bucket. The number range of
 // each exponent is rounded up to a power of two, and gets as many buckets as its densest part
 // needs, so the largest bucket has two or three times the mean. In long lists the least is enough.
-constexpr double spread_spare = 2.9, least_spread_spare = 2.35;
+constexpr double spread_spare = 2.9, least_spread_spare = 2.22;
 // How full a bucket of spread orders may be according to the samples, as a share of its capacity.
 // The rest allows for their error.
 constexpr double spread_fill = 0.85;
