@@ -71,7 +71,11 @@ const std::map<std::string, std::vector<Tried>>& tried() {
        {{""},
         {"method=select"},
         {"method=select,work_group=64,items=3"},
-        {"method=select,items=2,groups=3"}}},
+        {"method=select,items=2,groups=3"},
+        {"method=sample"},
+        // The samples are so few that the bound is often wrong.
+        {"method=sample,samples=1"},
+        {"method=sample,samples=40,work_group=64"}}},
       {"topk-host", {{"", true}, {"method=select", true}, {"method=select,threads=1", true}}},
   };
   return all;

@@ -31,14 +31,16 @@ void segmented_classify(GLOBAL const offset_t* offsets, u64 segments, u64 n, u64
   const u64 end = offsets[min(s + 1, segments)];
   u64 count = end - begin;  // 0 past the last segment
 #if SHORT
-  const u64 first = (u64)group_id() * WG;
-  const u32 is_sorted =
-      sort_short(mine, sg, offsets[first], offsets[min(first + WG, segments)], begin, count,
-                 keys_in, keys_out, values_in, values_out, begin_bit, rank_mask);
-#if SG_NATIVE  // else every work-item must reach the barriers
-  if (mine->longest <= LANES * SHORT && mine->tied == 0) return;
-#endif
+  if (local_id() == 0) mine->unsorted = 0;
+  barrier_local();
+  const u32 is_sorted = sort_short(mine, sg, begin, count, keys_in, keys_out, values_in, values_out,
+                                   begin_bit, rank_mask);
   count = is_sorted ? 0 : count;
+  if (count != 0) mine->unsorted = 1;
+  barrier_local();
+#if SG_NATIVE  // else every work-item must reach the barriers
+  if (mine->unsorted == 0) return;
+#endif
 #endif
   const lists_t lists = {counters, tasks, longs, 0, parts, 0, 0, levels, part, most_parts};
   start_lists(mine->starts, n, segments, pieces);

@@ -34,22 +34,21 @@ typedef u32 sort_t;
   }
 #endif
 
-// Both macros sort item[0] to item[row - 1] of a work-item. MERGE_ROW makes the steps of a merge
-// with distances of at most `distance`. SORT_ROW makes a whole sort. The first step of each merge
-// is mirrored, so that every comparator puts the smaller item first, and items without a record
-// stay at the end.
+// Both macros sort item[0] to item[row - 1] of a work-item. MERGE_ROW makes the steps of a bitonic
+// merge with distances of at most `distance`. SORT_ROW is Batcher's odd-even merge sort, which has
+// fewer comparators than the bitonic sort (191 instead of 240 for 32 items). Every comparator puts
+// the smaller item first, so items without a record stay at the end.
 #define MERGE_ROW(row, distance)               \
   UNROLL                                       \
   for (u32 d = distance; d > 0; d /= 2) UNROLL \
   for (u32 i = 0; i < row; ++i)                \
     if ((i & d) == 0) ORDER_PAIR(i, i ^ d)
-#define SORT_ROW(row)                                            \
-  UNROLL                                                         \
-  for (u32 width = 2; width <= row; width *= 2) {                \
-    UNROLL                                                       \
-    for (u32 i = 0; i < row; ++i)                                \
-      if ((i & (width / 2)) == 0) ORDER_PAIR(i, i ^ (width - 1)) \
-    MERGE_ROW(row, width / 4)                                    \
-  }
+#define SORT_ROW(row)                                                                 \
+  UNROLL                                                                              \
+  for (u32 width = 1; width < row; width *= 2) UNROLL                                 \
+  for (u32 d = width; d > 0; d /= 2) UNROLL                                           \
+  for (u32 i = 0; i + d < row; ++i)                                                   \
+    if ((d == width ? (i & d) == 0 : (i & d) != 0) && i / (2 * width) == (i + d) / (2 * width)) \
+      ORDER_PAIR(i, i + d)
 
 #define SPREAD(place) ((place) + (place) / 32)  // rows begin in different banks

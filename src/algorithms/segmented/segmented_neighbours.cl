@@ -1,155 +1,199 @@
-// segmented, short neighbouring segments: if all segments of a work-group are short, it sorts them
-// at once. It reads their records, which are contiguous, into local memory; one lane or a few lanes
-// sort each segment in registers; then the work-group writes the records. segmented_lists.cl and
-// segmented_items.cl come before this file.
+// segmented, short neighbouring segments: a sub-group sorts the segments of its lanes at once, except
+// long ones. Rounds take the next segments, as many as fit the lanes: the sub-group reads their
+// records, which are contiguous, into local memory; one lane or a few lanes sort each segment in
+// registers; then the sub-group writes the records. segmented_lists.cl and segmented_items.cl come
+// before this file.
 
 // Parameters in addition to those of these files:
 PARAMETER(WG)  // work-items of a work-group, more than CLASSES + 1; each work-item has one segment
-PARAMETER(
-    SHORT)  // the most records that a lane sorts in registers: 32; 0: this launch sorts no segments
+PARAMETER(SHORT)  // the most records that a lane sorts in registers: 16 or 32; 0: this launch sorts no
+                  // segments
 PARAMETER(LANES)  // the most lanes that sort a segment: a power of two, at most 4
 
 // An item is the key's order bits or, with COMPOSITE, 32 bits: the highest bits in which the
 // segment's keys differ, followed by the record's position in the segment. If records seem to tie
 // by these bits, their whole ranks are compared. Floats without values are sorted by their order
-// bits. A segment with a key that may tie with a key of different bits (NaN, -0) is not sorted here
-// but put on a list.
+// bits. A round with a key that may tie with a key of different bits (NaN, -0) is not sorted here:
+// its segments are put on lists.
 #define UNTIED_FLOATS (KEY_FLOAT && !COMPOSITE)
 
-// neighbours_bytes() in segmented_shape.cpp computes its size.
-typedef struct {
+#define ROUND (SG_LANES * (u32)SHORT)  // the most records of a round
+#define NO_SEGMENT 0xffu
+// The place of record first + k * SG_LANES.
+#if SG_LANES == 32
+#define ROW_PLACE(first, k) (SPREAD(first) + (k)*SPREAD(32u))
+#else
+#define ROW_PLACE(first, k) SPREAD((first) + (k)*SG_LANES)
+#endif
+
+// neighbours_bytes() in segmented_shape.cpp computes the sizes.
 #if SHORT
-  ukey_t keys[SPREAD(WG * SHORT)];  // with COMPOSITE the keys, else their order bits
+typedef struct {           // a round
+  ukey_t keys[SPREAD(ROUND)];  // with COMPOSITE the keys, else their order bits
 #if VALUE_BYTES
-  value_t values[SPREAD(WG * SHORT)];
+  value_t values[SPREAD(ROUND)];
 #endif
 #if COMPOSITE
-  u8 positions[SPREAD(WG *
-                      SHORT)];  // for each place of the sorted segment, the position of its record
+  u16 sources[SPREAD(ROUND)];  // for each place of the sorted segments, where its record is
 #endif
-  u32 begins[WG + 1];  // index where each segment begins among the work-group's records
+  u8 segment_of[SG_LANES];  // the segment that each lane sorts, or NO_SEGMENT
+} round_t;
 #endif
-  u32 longest;
-  u32 tied;  // bit r: round r's segments are not sorted, because some of their keys may tie
+typedef struct {
+#if SHORT
+  round_t rounds[WG / SG_LANES];  // of each sub-group
+#endif
+  u32 more;      // not 0: a sub-group has another round
+  u32 unsorted;  // not 0: a segment is not sorted here
   u64 starts[WG];
   u32 here[WG], before[WG];
 } segmented_classify_memory_t;
 
 #if SHORT
 
-typedef struct {  // a segment in local memory, and the number of this work-item's lane in it
+// A segment in local memory: the index of its first record, their number, the lanes that sort it,
+// and the number of this lane among them.
+typedef struct {
   u32 own, count, lane, lanes;
 } neighbour_t;
 
-// Loads `all` records. Returns 1 if this work-item has loaded a key that may tie with a key of
-// different bits.
-INLINE u32 load_neighbours(LOCAL segmented_classify_memory_t* mine, u64 base, u32 all, u32 row,
-                           GLOBAL const ukey_t* keys_in, GLOBAL const value_t* values_in,
-                           u32 begin_bit, u64 rank_mask) {
+// Loads `all` records. Returns 1 if this lane has loaded a key that may tie with a key of different
+// bits.
+#define TOGETHER (VALUE_BYTES ? 8u : 16u)  // records of a lane that are loaded at once
+// ROUND is a multiple of TOGETHER * SG_LANES.
+INLINE u32 load_neighbours(LOCAL round_t* mine, u64 base, u32 all, GLOBAL const ukey_t* keys_in,
+                           GLOBAL const value_t* values_in, u32 begin_bit, u64 rank_mask) {
   u32 ties = 0;
-  UNROLL
-  for (u32 k = 0; k < row; ++k) {
-    const u32 at = local_id() + k * WG;
-    if (at < all) {
-      const ukey_t key = keys_in[base + at];
+  ROLLED
+  for (u32 first = sg_lane(); first < all; first += TOGETHER * SG_LANES) {
+    const u64 from = base + first;
+    record_t record[TOGETHER];
+    UNROLL
+    for (u32 k = 0; k < TOGETHER; ++k) {
+      record[k].key = 0;
+      record[k].value = 0;
+      if (first + k * SG_LANES < all)
+        record[k] = load_record(keys_in, values_in, from + k * SG_LANES);
+    }
+    // Places behind the last record are written, too: a branch for each would cost more.
+    UNROLL
+    for (u32 k = 0; k < TOGETHER; ++k) {
+      const u32 place = ROW_PLACE(first, k);
 #if COMPOSITE
-      mine->keys[SPREAD(at)] = key;
+      mine->keys[place] = record[k].key;
 #elif UNTIED_FLOATS
-      mine->keys[SPREAD(at)] = untied_order(key);
-      ties |= key_ties(key);
+      mine->keys[place] = untied_order(record[k].key);
+      ties |= key_ties(record[k].key);
 #else
-      mine->keys[SPREAD(at)] = RANK(key);
+      mine->keys[place] = RANK(record[k].key);
 #endif
 #if VALUE_BYTES
-      mine->values[SPREAD(at)] = values_in ? values_in[base + at] : (value_t)(base + at);
+      mine->values[place] = record[k].value;
 #endif
     }
   }
   return ties;
 }
 
-INLINE void store_neighbours(LOCAL segmented_classify_memory_t* mine, u64 base, u32 all, u32 row,
-                             GLOBAL ukey_t* keys_out, GLOBAL value_t* values_out) {
-  UNROLL
-  for (u32 k = 0; k < row; ++k) {
-    const u32 at = local_id() + k * WG;
-    if (at < all) {
+INLINE void store_neighbours(LOCAL const round_t* mine, u64 base, u32 all, GLOBAL ukey_t* keys_out,
+                             GLOBAL value_t* values_out) {
+  ROLLED
+  for (u32 first = sg_lane(); first < all; first += TOGETHER * SG_LANES) {
+    const u64 to = base + first;
+    record_t record[TOGETHER];
+    UNROLL
+    for (u32 k = 0; k < TOGETHER; ++k) {
+      const u32 place = ROW_PLACE(first, k);
+      record[k].value = 0;
 #if COMPOSITE
-      if (keys_out) keys_out[base + at] = mine->keys[SPREAD(at)];
-#else
-      keys_out[base + at] = key_of_order(mine->keys[SPREAD(at)]);
-#endif
+      const u32 source = SPREAD(min((u32)mine->sources[place], ROUND - 1));
+      record[k].key = mine->keys[source];
 #if VALUE_BYTES
-      values_out[base + at] = mine->values[SPREAD(at)];
+      record[k].value = mine->values[source];
+#endif
+#else
+      record[k].key = key_of_order(mine->keys[place]);
 #endif
     }
+    UNROLL
+    for (u32 k = 0; k < TOGETHER; ++k)
+      if (first + k * SG_LANES < all)
+        store_record(keys_out, values_out, to + k * SG_LANES, record[k]);
   }
 }
 
+#if COMPOSITE
+INLINE ukey_t rank_of(LOCAL const round_t* mine, u32 place, u32 begin_bit, u64 rank_mask) {
+  return RANK(mine->keys[SPREAD(place)]);
+}
+
 // Returns the bits in which the ranks of the segment's records differ.
-INLINE ukey_t differing_bits(sub_group_t sg, neighbour_t s, const ukey_t* rank, ukey_t first,
-                             u32 row) {
+INLINE ukey_t differing_bits(LOCAL const round_t* mine, sub_group_t sg, neighbour_t s, u32 row,
+                             u32 begin_bit, u64 rank_mask) {
+  const ukey_t first = rank_of(mine, min(s.own, ROUND - 1), begin_bit, rank_mask);
   ukey_t differ = 0;
   UNROLL
-  for (u32 i = 0; i < row; ++i) differ |= i * s.lanes + s.lane < s.count ? rank[i] ^ first : 0;
-  for (u32 distance = 1; distance < s.lanes; distance *= 2) {
-    ukey_t other = (ukey_t)sg_shuffle(sg, (u32)differ, sg_lane() ^ distance);
+  for (u32 i = 0; i < row; ++i) {
+    const u32 at = i * s.lanes + s.lane;
+    if (at < s.count) differ |= rank_of(mine, s.own + at, begin_bit, rank_mask) ^ first;
+  }
+  for (u32 distance = 1; distance < LANES; distance *= 2) {
+    const u32 from = sg_lane() ^ (distance < s.lanes ? distance : 0);
+    ukey_t other = (ukey_t)sg_shuffle(sg, (u32)differ, from);
 #if KEY_BITS == 64
-    other |= (ukey_t)sg_shuffle(sg, (u32)(differ >> 32), sg_lane() ^ distance) << 32;
+    other |= (ukey_t)sg_shuffle(sg, (u32)(differ >> 32), from) << 32;
 #endif
     differ |= other;
   }
   return differ;
 }
+#endif
 
 // Makes the lane's items, from the segment's records lane, lane + lanes, ... Items without a record
 // sort last. Returns how many of the differing bits the items omit.
-INLINE u32 make_items(LOCAL segmented_classify_memory_t* mine, sub_group_t sg, neighbour_t s,
-                      u32 position_bits, u32 row, sort_t* item, u32 begin_bit, u64 rank_mask) {
+INLINE u32 make_items(LOCAL const round_t* mine, sub_group_t sg, neighbour_t s, u32 position_bits,
+                      u32 row, sort_t* item, u32 begin_bit, u64 rank_mask) {
 #if COMPOSITE
-  ukey_t rank[SHORT];
-  UNROLL
-  for (u32 i = 0; i < row; ++i) {
-    const u32 at = i * s.lanes + s.lane;
-    rank[i] = 0;
-    if (at < s.count) rank[i] = RANK(mine->keys[SPREAD(s.own + at)]);
-  }
-  const ukey_t first = RANK(mine->keys[SPREAD(min(s.own, (u32)(WG * SHORT - 1)))]);
-  const ukey_t differ = differing_bits(sg, s, rank, first, row);
+  const ukey_t differ = differing_bits(mine, sg, s, row, begin_bit, rank_mask);
   const u32 open = differ != 0 ? highest_bit(differ) + 1 : 0;
   const u32 drop = max(open + position_bits, (u32)SORT_BITS) - SORT_BITS;
-  UNROLL
-  for (u32 i = 0; i < row; ++i) {
-    const u32 at = i * s.lanes + s.lane;
-    item[i] = at < s.count ? (sort_t)(rank[i] >> drop) << position_bits | at : SORT_LAST;
-  }
-  return drop;
 #else
+  const u32 drop = 0;
+#endif
   UNROLL
   for (u32 i = 0; i < row; ++i) {
     const u32 at = i * s.lanes + s.lane;
     item[i] = SORT_LAST;
-    if (at < s.count) item[i] = mine->keys[SPREAD(s.own + at)];
-  }
-  return 0;
+    if (at < s.count)
+#if COMPOSITE
+      item[i] = (sort_t)(rank_of(mine, s.own + at, begin_bit, rank_mask) >> drop) << position_bits |
+                at;
+#else
+      item[i] = mine->keys[SPREAD(s.own + at)];
 #endif
+  }
+  return drop;
 }
 
 // Merges the sorted rows of a segment's lanes, first of 2 lanes, then of 4. Of two items, the
-// smaller one goes to the lower lane.
-INLINE void merge_lanes(sub_group_t sg, neighbour_t s, sort_t* item) {
-  for (u32 width = 2; width <= s.lanes; width *= 2) {
-    u32 partner = sg_lane() ^ (width - 1), upper = s.lane & (width / 2);
+// smaller one goes to the lower lane. Lanes whose segment is sorted compare with themselves. No
+// segment has more than `most` lanes.
+INLINE void merge_lanes(sub_group_t sg, neighbour_t s, u32 most, sort_t* item) {
+  for (u32 width = 2; width <= most; width *= 2) {
+    const u32 merges = width <= s.lanes ? 1 : 0;
+    u32 partner = sg_lane() ^ (merges ? width - 1 : 0);
+    u32 upper = (s.lane & width / 2) != 0 ? merges : 0;
+    const u32 upper_half = merges ? upper : 1;
     UNROLL
     for (u32 i = 0; i < SHORT / 2; ++i) {  // mirrored: the other row is read from its end
       const sort_t a = sg_shuffle(sg, item[SHORT - 1 - i], partner);
       const sort_t b = sg_shuffle(sg, item[i], partner);
       item[i] = upper ? max(item[i], a) : min(item[i], a);
-      item[SHORT - 1 - i] = upper ? max(item[SHORT - 1 - i], b) : min(item[SHORT - 1 - i], b);
+      item[SHORT - 1 - i] = upper_half ? max(item[SHORT - 1 - i], b) : min(item[SHORT - 1 - i], b);
     }
     for (u32 distance = width / 4; distance > 0; distance /= 2) {
-      partner = sg_lane() ^ distance;
-      upper = s.lane & distance;
+      partner = sg_lane() ^ (merges ? distance : 0);
+      upper = (s.lane & distance) != 0 ? merges : 0;
       UNROLL
       for (u32 i = 0; i < SHORT; ++i) {
         const sort_t a = sg_shuffle(sg, item[i], partner);
@@ -161,92 +205,61 @@ INLINE void merge_lanes(sub_group_t sg, neighbour_t s, sort_t* item) {
 }
 
 #if COMPOSITE
-// Returns the rank of the record at index `place` of the segment's sorted order.
-INLINE ukey_t rank_at(LOCAL const segmented_classify_memory_t* mine, neighbour_t s, u32 place,
-                      u32 begin_bit, u64 rank_mask) {
-  return RANK(mine->keys[SPREAD(s.own + mine->positions[SPREAD(s.own + place)])]);
-}
-
-// Sorts the segment's positions by the whole ranks of their records, by insertion sort. Before the
+// Sorts the segment's sources by the whole ranks of their records, by insertion sort. Before the
 // call they are sorted only by the bits of the ranks that the items hold.
-INLINE void insert_positions(LOCAL segmented_classify_memory_t* mine, neighbour_t s, u32 begin_bit,
-                             u64 rank_mask) {
+INLINE void insert_sources(LOCAL round_t* mine, neighbour_t s, u32 begin_bit, u64 rank_mask) {
   ROLLED
   for (u32 i = 1; i < s.count; ++i) {
-    const u8 position = mine->positions[SPREAD(s.own + i)];
-    const ukey_t rank = RANK(mine->keys[SPREAD(s.own + position)]);
-    u32 to = i;
+    const u16 source = mine->sources[SPREAD(s.own + i)];
+    const ukey_t rank = rank_of(mine, source, begin_bit, rank_mask);
+    u32 to = s.own + i;
     ROLLED
-    while (to > 0 && rank_at(mine, s, to - 1, begin_bit, rank_mask) > rank) {
-      mine->positions[SPREAD(s.own + to)] = mine->positions[SPREAD(s.own + to - 1)];
+    while (to > s.own &&
+           rank_of(mine, mine->sources[SPREAD(to - 1)], begin_bit, rank_mask) > rank) {
+      mine->sources[SPREAD(to)] = mine->sources[SPREAD(to - 1)];
       --to;
     }
-    mine->positions[SPREAD(s.own + to)] = position;
+    mine->sources[SPREAD(to)] = source;
   }
 }
 
-// Stores the positions of the sorted items. If the items omit `drop` bits and two of them seem to
-// tie, compares the keys, and sorts the segment again if the order is wrong.
-INLINE void put_positions(LOCAL segmented_classify_memory_t* mine, sub_group_t sg, neighbour_t s,
-                          u32 position_bits, u32 drop, u32 row, const sort_t* item, u32 begin_bit,
-                          u64 rank_mask) {
-  const u32 first = s.lane * row, end = min(s.count, first + row);
+// Stores the sources of the sorted items. If the items omit `drop` bits and two of them seem to tie,
+// compares the keys, and sorts the segment again if the order is wrong.
+INLINE void put_sources(LOCAL round_t* mine, sub_group_t sg, neighbour_t s, u32 position_bits,
+                        u32 drop, u32 row, const sort_t* item, u32 begin_bit, u64 rank_mask) {
+  const u32 first = s.lane * row, mask = (1u << position_bits) - 1;
   const sort_t next = sg_shuffle(sg, item[0], sg_lane() + (s.lane + 1 < s.lanes ? 1 : 0));
-  u32 ties = 0;
+  u32 wrong = 0;
   UNROLL
   for (u32 i = 0; i < row; ++i) {
+    const u32 source = s.own + (u32)(item[i] & mask);
     const sort_t after = i + 1 < row ? item[i + 1] : next;
-    if (first + i + 1 < s.count && item[i] >> position_bits == after >> position_bits) ties = 1;
-    if (first + i < s.count)
-      mine->positions[SPREAD(s.own + first + i)] = (u8)(item[i] & ((1u << position_bits) - 1));
-  }
-  sg_barrier();
-  u32 wrong = 0;
-  if (drop != 0 && ties != 0) {
-    ROLLED
-    for (u32 place = first; place < end && place + 1 < s.count; ++place)
-      wrong |= rank_at(mine, s, place, begin_bit, rank_mask) >
-                       rank_at(mine, s, place + 1, begin_bit, rank_mask)
+    if (first + i < s.count) mine->sources[SPREAD(s.own + first + i)] = (u16)source;
+    if (drop != 0 && first + i + 1 < s.count && (item[i] ^ after) >> position_bits == 0)
+      wrong |= rank_of(mine, source, begin_bit, rank_mask) >
+                       rank_of(mine, s.own + (u32)(after & mask), begin_bit, rank_mask)
                    ? 1
                    : 0;
   }
-  const u32 of_segment = ((1u << s.lanes) - 1) << (sg_lane() - s.lane);
-  wrong = sg_ballot(sg, wrong) & of_segment;
-  if (wrong != 0 && s.lane == 0) insert_positions(mine, s, begin_bit, rank_mask);
+  const u32 wrongs = sg_ballot(sg, wrong) >> (sg_lane() - s.lane) & ((1u << s.lanes) - 1);
   sg_barrier();
+  if (wrongs != 0 && s.lane == 0) insert_sources(mine, s, begin_bit, rank_mask);
 }
-
-#define MOVE(type, records)                                                   \
-  {                                                                           \
-    type moved[SHORT];                                                        \
-    UNROLL                                                                    \
-    for (u32 i = 0; i < row; ++i)                                             \
-      if (first + i < s.count) {                                              \
-        const u32 position = mine->positions[SPREAD(s.own + first + i)];      \
-        moved[i] = records[SPREAD(s.own + position)];                         \
-      }                                                                       \
-    sg_barrier();                                                             \
-    UNROLL                                                                    \
-    for (u32 i = 0; i < row; ++i)                                             \
-      if (first + i < s.count) records[SPREAD(s.own + first + i)] = moved[i]; \
-  }
 #endif
 
-// Sorts the segment in local memory. Each of its lanes sorts `row` records.
-INLINE void sort_neighbour(LOCAL segmented_classify_memory_t* mine, sub_group_t sg, neighbour_t s,
-                           u32 row, u32 begin_bit, u64 rank_mask) {
-  const u32 first = s.lane * row, position_bits = highest_bit32(row) + highest_bit32(s.lanes);
+// Sorts the segment in local memory. Each of its lanes sorts `row` records. No segment has more
+// than `most` lanes.
+INLINE void sort_neighbour(LOCAL round_t* mine, sub_group_t sg, neighbour_t s, u32 row, u32 most,
+                           u32 begin_bit, u64 rank_mask) {
+  const u32 position_bits = highest_bit32(row) + highest_bit32(s.lanes);
   sort_t item[SHORT];
   const u32 drop = make_items(mine, sg, s, position_bits, row, item, begin_bit, rank_mask);
   SORT_ROW(row)
-  if (row == SHORT) merge_lanes(sg, s, item);
+  if (row == SHORT) merge_lanes(sg, s, most, item);
 #if COMPOSITE
-  put_positions(mine, sg, s, position_bits, drop, row, item, begin_bit, rank_mask);
-  MOVE(ukey_t, mine->keys)
-#if VALUE_BYTES
-  MOVE(value_t, mine->values)
-#endif
+  put_sources(mine, sg, s, position_bits, drop, row, item, begin_bit, rank_mask);
 #else
+  const u32 first = s.lane * row;
   sg_barrier();  // all lanes have loaded their items
   UNROLL
   for (u32 i = 0; i < row; ++i)
@@ -254,56 +267,99 @@ INLINE void sort_neighbour(LOCAL segmented_classify_memory_t* mine, sub_group_t 
 #endif
 }
 
-// Sorts the work-group's segments, which have at most row * lanes records each, in `rounds` rounds.
-// `rounds` is `lanes`, or 0 to sort nothing. mine->begins must be set.
-INLINE void sort_neighbours(LOCAL segmented_classify_memory_t* mine, sub_group_t sg, u64 base,
-                            u32 row, u32 lanes, u32 rounds, GLOBAL const ukey_t* keys_in,
-                            GLOBAL ukey_t* keys_out, GLOBAL const value_t* values_in,
-                            GLOBAL value_t* values_out, u32 begin_bit, u64 rank_mask) {
-  const u32 t = local_id(), together = WG / lanes;
-  ROLLED
-  for (u32 round = 0; round < rounds; ++round) {
-    const u32 first = mine->begins[round * together];
-    const u32 loaded = mine->begins[(round + 1) * together] - first;
-    const u32 ties =
-        load_neighbours(mine, base + first, loaded, row, keys_in, values_in, begin_bit, rank_mask);
-    if (ties != 0) local_or(&mine->tied, 1u << round);
-    barrier_local();
-    const u32 all = (mine->tied >> round & 1) == 0 ? loaded : 0;
-    const u32 own = round * together + t / lanes;
-    neighbour_t s;
-    s.own = mine->begins[own] - first;
-    s.count = all != 0 ? mine->begins[own + 1] - mine->begins[own] : 0;
-    s.lanes = lanes;
-    s.lane = t & (lanes - 1);
-    sort_neighbour(mine, sg, s, row, begin_bit, rank_mask);
-    barrier_local();
-    store_neighbours(mine, base + first, all, row, keys_out, values_out);
-    barrier_local();
-  }
+// Returns 1 if a lane's `more` is not 0. Without native sub-groups, a lane of the work-group:
+// barriers must be in uniform flow.
+INLINE u32 any_lane(LOCAL segmented_classify_memory_t* mine, sub_group_t sg, u32 more) {
+#if SG_NATIVE
+  return sg_ballot(sg, more) != 0 ? 1 : 0;
+#else
+  barrier_local();
+  if (local_id() == 0) mine->more = 0;
+  barrier_local();
+  if (more) local_or(&mine->more, 1u);
+  barrier_local();
+  return mine->more;
+#endif
 }
 
-// Sorts the work-group's segments if all of them are short. Returns 1 if this work-item's segment
-// (`count` records from index `begin`) is then sorted, and 0 if it must be put on a list.
-INLINE u32 sort_short(LOCAL segmented_classify_memory_t* mine, sub_group_t sg, u64 base, u64 end,
-                      u64 begin, u64 count, GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
+// Assigns lanes to the segments that are `in` the round: first to those of 4 lanes, then of 2, then
+// of 1. Returns this lane's segment, which has `count` records from index `own` on; count is 0 if
+// the lane has none.
+INLINE neighbour_t assign_lanes(LOCAL round_t* mine, sub_group_t sg, u32 in, u32 own, u32 count,
+                                u32 lanes) {
+  const u32 t = sg_lane(), below = (1u << t) - 1;
+  u32 start = 0, smaller = 0;
+  UNROLL
+  for (u32 of = LANES; of > 0; of /= 2) {
+    const u32 here = sg_ballot(sg, in && lanes == of);
+    if (lanes == of) start = smaller + of * popcount32(here & below);
+    smaller += of * popcount32(here);
+  }
+  mine->segment_of[t] = NO_SEGMENT;
+  sg_barrier();
+  if (in)
+    for (u32 i = 0; i < lanes; ++i) mine->segment_of[start + i] = (u8)t;
+  sg_barrier();
+  const u32 its = mine->segment_of[t], is_there = its != NO_SEGMENT ? 1 : 0;
+  const u32 segment = is_there ? its : 0;
+  neighbour_t s;
+  s.own = sg_shuffle(sg, own, segment);
+  s.count = sg_shuffle(sg, count, segment);
+  s.lanes = sg_shuffle(sg, lanes, segment);
+  s.lane = t - sg_shuffle(sg, start, segment);
+  s.own = is_there ? s.own : 0;
+  s.count = is_there ? s.count : 0;
+  s.lanes = is_there ? s.lanes : 1;
+  s.lane = is_there ? s.lane : 0;
+  return s;
+}
+
+// Sorts the sub-group's segments of up to LANES * SHORT records. This lane's segment has `count`
+// records from index `begin` on. Returns 1 if it is then sorted, and 0 if it must be put on a list.
+INLINE u32 sort_short(LOCAL segmented_classify_memory_t* mine, sub_group_t sg, u64 begin, u64 count,
+                      GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                       GLOBAL const value_t* values_in, GLOBAL value_t* values_out, u32 begin_bit,
                       u64 rank_mask) {
-  const u32 t = local_id();
-  if (t == 0) mine->longest = mine->tied = 0;
-  barrier_local();
-  local_max(&mine->longest, (u32)min(count, (u64)(LANES * SHORT + 1)));
-  mine->begins[t] = (u32)(begin - base);
-  if (t == 0) mine->begins[WG] = (u32)(end - base);
-  barrier_local();
-  const u32 longest = mine->longest, very_short = longest <= SHORT / 2 ? 1 : 0;
-  u32 lanes = 1;
-  while (lanes < LANES && longest > lanes * SHORT) lanes *= 2;
-  const u32 at_once = longest <= LANES * SHORT ? 1 : 0;
-  sort_neighbours(mine, sg, base, SHORT / 2, 1, very_short, keys_in, keys_out, values_in,
-                  values_out, begin_bit, rank_mask);
-  sort_neighbours(mine, sg, base, SHORT, lanes, at_once && !very_short ? lanes : 0, keys_in,
-                  keys_out, values_in, values_out, begin_bit, rank_mask);
-  return at_once && (mine->tied >> t * lanes / WG & 1) == 0 ? 1 : 0;
+  LOCAL round_t* round = &mine->rounds[sg_index()];
+  u32 lanes = count > LANES * SHORT ? SG_LANES + 1 : count != 0 ? 1 : 0;
+  for (u32 of = 1; of < LANES; of *= 2)
+    if (count > of * SHORT && lanes <= LANES) lanes = 2 * of;
+  const u32 end = (u32)sg_scan_add(sg, lanes);  // lanes of the segments up to this one
+  u32 taken = 0;                                // lanes of the segments of earlier rounds
+  u32 is_open = lanes != 0 ? 1 : 0, is_sorted = 0;
+  while (any_lane(mine, sg, is_open) != 0) {
+    // Take the next segments, or skip one that is too long.
+    const u32 in = is_open && end - taken <= SG_LANES ? 1 : 0;
+    const u32 open = sg_ballot(sg, is_open), taking = sg_ballot(sg, in);
+    const u32 first = open != 0 ? highest_bit32(open & (0 - open)) : 0;
+    const u32 last = taking != 0 ? highest_bit32(taking) : first;
+    taken = sg_shuffle(sg, end, last);
+    u64 base = sg_shuffle(sg, (u32)begin, first);
+    base |= (u64)sg_shuffle(sg, (u32)(begin >> 32), first) << 32;
+    u32 all = sg_shuffle(sg, (u32)(begin + count), last) - (u32)base;
+    all = taking != 0 ? all : 0;
+
+    const u32 ties = load_neighbours(round, base, all, keys_in, values_in, begin_bit, rank_mask);
+    const u32 sorts = sg_ballot(sg, ties) == 0 ? 1 : 0;
+    neighbour_t s =
+        assign_lanes(round, sg, in & sorts, (u32)(begin - base), (u32)count, in ? lanes : 0);
+#if SG_NATIVE
+    const u32 of_4 = sg_ballot(sg, s.lanes == 4), of_2 = sg_ballot(sg, s.lanes == 2);
+    const u32 most = of_4 != 0 ? 4 : of_2 != 0 ? 2 : 1;
+    const u32 needs_all = sg_ballot(sg, s.count > SHORT / 2);
+    if (SHORT > 16 && needs_all == 0)
+      sort_neighbour(round, sg, s, SHORT / 2, 1, begin_bit, rank_mask);
+    else
+      sort_neighbour(round, sg, s, SHORT, most, begin_bit, rank_mask);
+#else
+    sort_neighbour(round, sg, s, SHORT, LANES, begin_bit, rank_mask);
+#endif
+    sg_barrier();
+    store_neighbours(round, base, sorts ? all : 0, keys_out, values_out);
+    sg_barrier();
+    is_sorted |= in & sorts;
+    is_open = is_open && end > taken ? 1 : 0;
+  }
+  return is_sorted;
 }
 #endif

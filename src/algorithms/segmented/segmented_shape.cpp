@@ -9,10 +9,9 @@ namespace sortium::segmented {
 namespace {
 
 constexpr unsigned block_items = 19, spread_items = 9;  // records of a work-item
-// Segments of up to lane_shorts records per lane are sorted by the classify launch, with up to
-// most_lanes lanes (most_lanes_composite if items contain positions). With positions, more lanes
-// are slower than the lists (rows of 100 f32 with values: 883 instead of 809 us).
-constexpr unsigned lane_shorts = 32, most_lanes = 4, most_lanes_composite = 2;
+// Segments of up to lane_shorts records per lane, or few_lane_shorts if the average is at most
+// few_on_average, are sorted by the classify launch, with up to most_lanes lanes.
+constexpr unsigned lane_shorts = 32, few_lane_shorts = 16, few_on_average = 12, most_lanes = 4;
 // Neighbouring digits share a bucket with at most merged_from * block_least records. That is the
 // longest segment of the third block class (not counting the one added by `spread`), which is
 // sorted fast. Larger buckets also mean fewer buckets.
@@ -33,13 +32,15 @@ void check_segments(const Problem& problem) {
 }
 
 // Bytes of segmented_classify_memory_t (segmented_neighbours.cl). The macro SPREAD leaves one slot
-// in 33 unused.
-std::uint64_t neighbours_bytes(const Problem& p, const Items& items, unsigned work_group) {
-  const std::uint64_t slots = std::uint64_t{work_group} * items.longest * 33 / 32;
-  const std::uint64_t begins = 4 * (work_group + 1) + 4, position = items.composite ? 1 : 0;
+// in 33 unused. Each sub-group's round_t begins at a multiple of 8 bytes.
+std::uint64_t neighbours_bytes(const Problem& p, const Capabilities& device, const Items& items,
+                               unsigned work_group) {
+  const std::uint64_t lanes = std::min(device.sub_group_size, 32u), sub_groups = work_group / lanes;
+  const std::uint64_t slots = lanes * items.longest * 33 / 32, source = items.composite ? 2 : 0;
+  const std::uint64_t round =
+      slots * (info(p.key).bytes + value_bytes(p) + source) + lanes + gap_bytes / 4;
   const std::uint64_t starts_here_before = 16 * work_group;
-  return slots * (info(p.key).bytes + value_bytes(p) + position) + begins + starts_here_before +
-         gap_bytes;
+  return sub_groups * round + starts_here_before + gap_bytes;
 }
 
 // Chooses the number of segments of a work-group: as many as possible while local memory holds four
@@ -51,20 +52,21 @@ Classify classify(const Problem& p, const Capabilities& device) {
   // have equal bits.
   const bool composite_items =
       p.payload != Payload::none || key_bits(p) != info(p.key).bits() || info(p.key).bits() > 32;
-  const Items shorts{.longest = lane_shorts,
+  const bool are_few = p.count / std::max<std::uint64_t>(p.segments, 1) <= few_on_average;
+  const Items shorts{.longest = are_few ? few_lane_shorts : lane_shorts,
                      .sort_bits = 32,
                      .composite = composite_items,
                      .gathers = composite_items};
   c.work_group = std::min(c.work_group, 128u);
-  while (c.work_group > 64 && 4 * neighbours_bytes(p, shorts, c.work_group) > device.local_struct)
+  while (c.work_group > 64 &&
+         4 * neighbours_bytes(p, device, shorts, c.work_group) > device.local_struct)
     c.work_group /= 2;
   // Emulated sub-groups need a word for each work-item.
-  if (neighbours_bytes(p, shorts, c.work_group) + 4 * c.work_group <= device.local_struct) {
+  if (neighbours_bytes(p, device, shorts, c.work_group) + 4 * c.work_group <= device.local_struct) {
     c.shorts = shorts;
-    c.lanes = std::min(composite_items ? most_lanes_composite : most_lanes,
-                       std::bit_floor(device.sub_group_size));
+    c.lanes = std::min(most_lanes, std::bit_floor(device.sub_group_size));
   }
-  c.bytes = neighbours_bytes(p, c.shorts, c.work_group);
+  c.bytes = neighbours_bytes(p, device, c.shorts, c.work_group);
   return c;
 }
 
@@ -290,7 +292,7 @@ Items items_of(const Problem& p, unsigned longest, unsigned position_bits) {
 Classify classify_only(const Problem& p, const Capabilities& device) {
   Classify c;
   c.work_group = std::bit_floor(std::min(device.max_work_group, 256u));
-  c.bytes = neighbours_bytes(p, {}, c.work_group);
+  c.bytes = neighbours_bytes(p, device, {}, c.work_group);
   return c;
 }
 

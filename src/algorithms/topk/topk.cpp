@@ -1,55 +1,53 @@
-// Writes the first k records of the sorted order. A radix select finds the rank of the k-th record,
-// and copies the first k records, unsorted. Then another algorithm sorts the copies. If k is a
-// large share of the count, all records are sorted and the first k are copied.
+// Writes the first k records of the sorted order. A selection copies the first k records, unsorted,
+// and perhaps some more. Then another algorithm sorts the copies. If k is a large share of the
+// count, all records are sorted and the first k are copied. On GPUs, a sample tells which records
+// to copy; elsewhere a radix select finds the rank of the k-th record.
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "../catalog.hpp"
 #include "../select.hpp"
+#include "sample_select.hpp"
 
 namespace sortium {
 namespace {
 
-// The base class of topk and topk-host: decides whether to select, and sorts the selected records
-// or all.
+void refuse_segments(const Problem& problem) {
+  if (problem.segments != 0)
+    throw Error(ErrorCode::unsupported,
+                fmt::format("topk: segments is {}; topk-segmented sorts segments with a limit",
+                            problem.segments));
+}
+
+// The base class of topk and topk-host: sorts the selected records or all.
 class TopkSorter : public Sorter {
  public:
-  // By default, all records are sorted if there are at most `few`, or if the limit is more than
-  // 1/`share` of them.
-  TopkSorter(const Problem& problem, const Capabilities& device, const Parameters& given,
-             std::uint64_t few, unsigned share)
-      : problem_(problem),
-        limit_(records_out(problem)),
-        selects_(given.word("method", limit_ > problem.count / share || problem.count <= few
-                                          ? "sort"
-                                          : "select") == "select") {
-    if (problem.segments != 0)
-      throw Error(ErrorCode::unsupported,
-                  fmt::format("topk: segments is {}; topk-segmented sorts segments with a limit",
-                              problem.segments));
+  // The selection writes `selected` records, of which the first ones of the sorted order are the
+  // result. 0: there is no selection, and all records are sorted.
+  TopkSorter(const Problem& problem, const Capabilities& device, std::uint64_t selected)
+      : problem_(problem), limit_(records_out(problem)), selects_(selected != 0) {
     inner_problem_ = problem;
     inner_problem_.limit = 0;
     if (selects_) {
-      inner_problem_.count = limit_;
+      inner_problem_.count = selected;
+      inner_problem_.limit = selected > limit_ ? limit_ : 0;
       inner_problem_.keys_out = true;
       if (problem.payload == Payload::positions)
         inner_problem_.payload = Payload::values;  // the compaction stores the positions as values
     }
     inner_ = plan_auto(inner_problem_, device);
-    const std::uint64_t key_bytes = inner_problem_.count * info(problem.key).bytes;
+    const std::uint64_t key = info(problem.key).bytes, key_bytes = inner_problem_.count * key;
     const bool all = limit_ == problem.count && !selects_;  // the sort itself writes the output
     if (!all) keys_ = scratch_.add(inner_problem_.keys_out ? key_bytes : 0);
-    if (selects_ && !problem.keys_out) sorted_keys_ = scratch_.add(key_bytes);
+    if (selects_ && !problem.keys_out) sorted_keys_ = scratch_.add(limit_ * key);
     if (!all && problem.payload != Payload::none)
       values_ = scratch_.add(inner_problem_.count * problem.value_bytes);
     inner_scratch_ = scratch_.add(inner_.sorter->scratch_bytes());
   }
 
   std::uint64_t scratch_bytes() const override { return scratch_.bytes(); }
-  std::string parameters() const override {
-    return selects_ ? "method=select," + select_parameters() : "method=sort";
-  }
+  std::string parameters() const override { return selects_ ? select_parameters() : "method=sort"; }
   std::uint64_t bytes_moved() const override {
     const std::uint64_t sort = inner_.sorter->bytes_moved(), key = info(problem_.key).bytes;
     const std::uint64_t value = problem_.payload == Payload::none ? 0 : problem_.value_bytes;
@@ -58,7 +56,7 @@ class TopkSorter : public Sorter {
       return sort +
              (limit_ == problem_.count ? 0 : 2 * limit_ * ((problem_.keys_out ? key : 0) + value));
     return sort + key_readings() * problem_.count * key +
-           limit_ * (key + value + (problem_.payload == Payload::values ? value : 0));
+           inner_problem_.count * (key + value + (problem_.payload == Payload::values ? value : 0));
   }
 
   void build(Device& device, const Capabilities& capabilities) override {
@@ -90,8 +88,8 @@ class TopkSorter : public Sorter {
   }
 
  protected:
-  // Writes the first `limit_` records of the sorted order to keys_out and values_out, unsorted.
-  // Keeps tied records in the order of the input, so that a stable sort of them is the result.
+  // Writes the selected records to keys_out and values_out, unsorted. Keeps tied records in the
+  // order of the input, so that a stable sort of them begins with the result.
   virtual void select(Queue& queue, const Operands& operands) = 0;
   virtual std::string select_parameters() const = 0;
   virtual unsigned key_readings() const = 0;
@@ -107,25 +105,62 @@ class TopkSorter : public Sorter {
   ScratchLayout::Slice keys_, sorted_keys_, values_, inner_scratch_;
 };
 
+// How the device selects.
+struct Selection {
+  std::string method;   // "sample", "select" or "sort"
+  SampleSelect sample;  // of method "sample"
+  std::uint64_t selected = 0;
+};
+
+Selection selection_for(const Problem& problem, const Capabilities& device,
+                        const Parameters& given) {
+  // A single work-group can sort this many records (one-group); a GPU sorts so many almost as fast
+  // as it selects.
+  constexpr std::uint64_t few = std::uint64_t{1} << 13, few_for_gpu = std::uint64_t{1} << 18;
+  refuse_segments(problem);
+  const std::uint64_t n = problem.count, limit = records_out(problem);
+  const bool samples = device.kind != DeviceKind::cpu && n < std::uint64_t{1} << 32;
+  const std::string_view usual = limit > n / 4 || n <= (samples ? few_for_gpu : few) ? "sort"
+                                 : samples                                           ? "sample"
+                                                                                     : "select";
+  Selection s{.method = given.word("method", usual), .sample = {}, .selected = 0};
+  if (s.method == "select") s.selected = limit;
+  if (s.method == "sample") {
+    s.sample = SampleSelect(problem, device, given, limit);
+    s.selected = s.sample.selected();
+  }
+  return s;
+}
+
 class DeviceTopk final : public TopkSorter {
  public:
-  DeviceTopk(const Problem& problem, const Capabilities& device, const Parameters& given)
-      : TopkSorter(problem, device, given, few, 4) {
-    if (selects_) select_ = RadixSelect(problem, device, given, scratch_);
+  DeviceTopk(const Problem& problem, const Capabilities& device, const Parameters& given,
+             Selection selection)
+      : TopkSorter(problem, device, selection.selected), selection_(std::move(selection)) {
+    if (by_sample()) selection_.sample.lay_out(scratch_);
+    if (by_digits()) select_ = RadixSelect(problem, device, given, scratch_);
   }
   void build(Device& device, const Capabilities& capabilities) override {
     TopkSorter::build(device, capabilities);
-    if (selects_) select_.build(device, capabilities);
+    if (by_sample()) selection_.sample.build(device, capabilities);
+    if (by_digits()) select_.build(device, capabilities);
   }
 
  private:
-  // A single work-group can sort this many records (one-group).
-  static constexpr std::uint64_t few = std::uint64_t{1} << 13;
+  [[nodiscard]] bool by_sample() const { return selection_.method == "sample"; }
+  [[nodiscard]] bool by_digits() const { return selection_.method == "select"; }
   void select(Queue& queue, const Operands& o) override {
-    select_.enqueue(queue, o, limit_, limit_);
+    if (by_sample())
+      selection_.sample.enqueue(queue, o);
+    else
+      select_.enqueue(queue, o, limit_, limit_);
   }
-  std::string select_parameters() const override { return select_.parameters(); }
-  unsigned key_readings() const override { return select_.key_readings(); }
+  std::string select_parameters() const override {
+    return by_sample() ? "method=sample," + selection_.sample.parameters()
+                       : "method=select," + select_.parameters();
+  }
+  unsigned key_readings() const override { return by_sample() ? 1 : select_.key_readings(); }
+  Selection selection_;
   RadixSelect select_;
 };
 
@@ -135,20 +170,23 @@ class Topk final : public Algorithm {
     static const AlgorithmInfo info{
         .name = "topk",
         .title =
-            "the first k records, sorted: radix select by 11-bit digits, then a sort of the "
-            "selected records",
+            "the first k records, sorted: those up to a sampled bound, or a radix select by 11-bit "
+            "digits; then a sort of the selected records",
         .source = "Alabi, Blanchard, Gordon, Steinbach 2012; Zhang et al. 2023",
         .stable = true,
         .limit = true,
         .cost =
-            "bits/11 + 2 reads of the keys, k records written, and a sort of k records; 2 launches "
-            "for each digit and 3 more",
+            "with a sample, one read of the keys, a sort of a few more than k records, and 5 "
+            "launches; else bits/11 + 2 reads of the keys, a sort of k records, and 2 launches for "
+            "each digit and 3 more",
         .parameters = {
             {"method",
-             "select the records, or sort all; the default depends on the share that is wanted",
+             "select the records by a sample or by digits, or sort all; the default depends on the "
+             "device and on the share that is wanted",
              0,
              0,
-             {"select", "sort"}},
+             {"sample", "select", "sort"}},
+            {"samples", "samples (method sample)", 1, 1 << 20, {}},
             {"work_group", "work-items of a work-group", 1, 1024, {}},
             {"items", "neighbouring records of a work-item in a tile", 1, 64, {}},
             {"groups", "the most work-groups", 1, 1 << 20, {}}}};
@@ -158,7 +196,8 @@ class Topk final : public Algorithm {
   Rank suits(const Problem&, const Capabilities&) const override { return Rank::only_one; }
   std::unique_ptr<Sorter> plan(const Problem& problem, const Capabilities& device,
                                const Parameters& given) const override {
-    return std::make_unique<DeviceTopk>(problem, device, given);
+    return std::make_unique<DeviceTopk>(problem, device, given,
+                                        selection_for(problem, device, given));
   }
 };
 
@@ -166,19 +205,23 @@ class Topk final : public Algorithm {
 class HostTopk final : public TopkSorter {
  public:
   HostTopk(const Problem& problem, const Capabilities& device, const Parameters& given)
-      : TopkSorter(problem, device, given, few_of(problem), 4),
+      : TopkSorter(problem, device, selects(problem, given) ? records_out(problem) : 0),
         threads_(static_cast<unsigned>(given.number("threads", device.compute_units))) {}
 
  private:
-  // A counting sort of all keys takes less time than a selection.
-  static std::uint64_t few_of(const Problem& problem) {
+  static bool selects(const Problem& problem, const Parameters& given) {
+    refuse_segments(problem);
+    // A counting sort of all keys takes less time than a selection.
     const bool counts = problem.payload == Payload::none && catalog::counting_suits(problem);
-    return counts ? problem.count : 0;
+    const bool sorts = counts || records_out(problem) > problem.count / 4;
+    return given.word("method", sorts ? "sort" : "select") == "select";
   }
   void select(Queue& queue, const Operands& o) override {
     queue.call("select", [&] { select_on_host(problem_, o, threads_, limit_, limit_); });
   }
-  std::string select_parameters() const override { return fmt::format("threads={}", threads_); }
+  std::string select_parameters() const override {
+    return fmt::format("method=select,threads={}", threads_);
+  }
   unsigned key_readings() const override { return 3; }
   unsigned threads_;
 };

@@ -1,0 +1,298 @@
+// First records by a sample. Records are ordered by their keys' ranks, and equal ranks by position,
+// so no two are equal. The bound is a record of a random sample, chosen such that between k and
+// `capacity` records do not come after it, almost certainly. One reading of the keys marks these
+// records, and another launch copies them in the order of the input. If the bound turns out to be
+// wrong, one work-group finds the k-th record of all and marks again.
+
+PARAMETER(WG)          // work-items of a work-group
+PARAMETER(WG_ONE)      // work-items of the work-group that finds the bound
+PARAMETER(WORDS)       // words of marks for each work-item of a tile; a word marks 32 records
+PARAMETER(DIGIT_BITS)  // bits of a digit
+
+#define TILE_WORDS (WG * WORDS)  // a tile is the share of one work-group
+#define TILE (TILE_WORDS * 32u)
+#define RADIX (1u << DIGIT_BITS)
+#define LISTED (WG * 8u)  // marked records that a work-group copies at once
+
+// The last record that is marked. In global memory: bound[0] is its rank, bound[1] its position.
+typedef struct {
+  ukey_t rank;
+  u32 position;
+} bound_t;
+
+INLINE bound_t load_bound(GLOBAL const u64* bound) {
+  bound_t b;
+  b.rank = (ukey_t)bound[0];
+  b.position = (u32)bound[1];
+  return b;
+}
+
+INLINE u32 is_marked(ukey_t rank, u32 at, bound_t bound) {
+  return rank < bound.rank || (rank == bound.rank && at <= bound.position) ? 1u : 0u;
+}
+
+// Returns the marks of 32 records from `first` on.
+INLINE u32 marks_from(GLOBAL const ukey_t* keys, u64 first, u64 n, bound_t bound) {
+  u32 marks = 0;
+  for (u32 i = 0; i < 32; ++i)
+    if (first + i < n) marks |= is_marked(key_rank(keys[first + i]), (u32)first + i, bound) << i;
+  return marks;
+}
+
+// Returns the position of a sample: one of each `stride` records, at random.
+INLINE u32 position_of_sample(u32 sample, u32 stride) {
+  u32 x = (sample + 1) * 0x9e3779b9u;
+  x = (x ^ x >> 16) * 0x85ebca6bu;
+  x = (x ^ x >> 13) * 0xc2b2ae35u;
+  x ^= x >> 16;
+  return sample * stride + (u32)((u64)x * stride >> 32);
+}
+
+// Copies the samples' keys.
+KERNEL(WG)
+void topk_sample(GLOBAL const ukey_t* keys, GLOBAL ukey_t* samples, u32 count, u32 stride) {
+  const u32 i = group_id() * WG + local_id();
+  if (i < count) samples[i] = keys[position_of_sample(i, stride)];
+}
+
+typedef struct {
+  u32 bins[RADIX];
+  index_t scratch[SCAN_WORDS(WG_ONE)];
+  u32 digit, skip, left;  // the wanted record's digit; records before that digit; records with it
+  u32 position;
+  u32 is_wrong;
+} topk_bound_memory_t;
+
+// Finds the digit of record number `wanted` among the counted ones. A barrier is at the end.
+INLINE void pick_digit(LOCAL topk_bound_memory_t* own, u32 wanted) {
+  const u32 t = local_id(), share = (RADIX + WG_ONE - 1) / WG_ONE;
+  u32 sum = 0;
+  for (u32 b = t * share; b < min((t + 1) * share, RADIX); ++b) sum += own->bins[b];
+  index_t all;
+  u32 before = (u32)wg_scan_add(own->scratch, WG_ONE, sum, &all);
+  for (u32 b = t * share; b < min((t + 1) * share, RADIX); ++b) {
+    const u32 here = own->bins[b];
+    if (before <= wanted && wanted - before < here) {
+      own->digit = b;
+      own->skip = before;
+      own->left = here;
+    }
+    before += here;
+  }
+  barrier_local();
+}
+
+// Stores record number `wanted` (from 0) of the sorted order of `count` keys in `bound`, with its
+// position among the keys: a radix select by the ranks, and by the positions of equal ranks.
+INLINE void find_record(LOCAL topk_bound_memory_t* own, GLOBAL const ukey_t* keys, u32 count,
+                        u32 wanted, u32* position, ukey_t* rank) {
+  const u32 t = local_id(), position_bits = highest_bit32(count | 1) + 1;
+  ukey_t found = 0;  // the digits of the rank that are known
+  u32 at = 0;        // the digits of the position that are known
+  u32 rank_open = ORDER_BITS, at_open = position_bits, left = count;  // bits that are not known
+  while (at_open > 0 && left > 1) {
+    for (u32 b = t; b < RADIX; b += WG_ONE) own->bins[b] = 0;
+    barrier_local();
+    const u32 by_rank = rank_open > 0 ? 1 : 0, open = by_rank ? rank_open : at_open;
+    const u32 shift = max(open, (u32)DIGIT_BITS) - DIGIT_BITS;
+    for (u32 i = t; i < count; i += WG_ONE) {
+      const ukey_t its = key_rank(keys[i]);
+      const u32 is_here = by_rank ? ((u64)(its ^ found) >> (open - 1) >> 1 == 0)
+                                  : its == found && ((u64)(i ^ at) >> (open - 1) >> 1) == 0;
+      const u32 digit = (u32)((by_rank ? (u64)its : (u64)i) >> shift) & (RADIX - 1);
+      if (is_here) local_add(&own->bins[digit], 1u);
+    }
+    barrier_local();
+    pick_digit(own, wanted);
+    wanted -= own->skip;
+    left = own->left;
+    if (by_rank)
+      found |= (ukey_t)((u64)own->digit << shift);
+    else
+      at |= own->digit << shift;
+    rank_open = by_rank ? shift : 0;
+    at_open = by_rank ? at_open : shift;
+    barrier_local();
+  }
+  // The one record with these digits.
+  const u32 open = max(rank_open, 1u), its_open = max(at_open, 1u);
+  for (u32 i = t; i < count; i += WG_ONE) {
+    const ukey_t its = key_rank(keys[i]);
+    if ((rank_open > 0 ? (u64)(its ^ found) >> (open - 1) >> 1 == 0 : its == found) &&
+        (at_open > 0 ? rank_open > 0 || (u64)(i ^ at) >> (its_open - 1) >> 1 == 0 : i == at))
+      own->position = i;
+  }
+  barrier_local();
+  *position = own->position;
+  *rank = key_rank(keys[*position]);
+}
+
+// One work-group stores the bound: record number `wanted` of the samples.
+KERNEL(WG_ONE)
+void topk_bound(GLOBAL const ukey_t* samples, GLOBAL u64* bound, u32 count, u32 stride,
+                u32 wanted) {
+  LOCAL_ARRAY(topk_bound_memory_t, own, 1);
+  u32 sample;
+  ukey_t rank;
+  find_record(own, samples, count, wanted, &sample, &rank);
+  if (local_id() == 0) {
+    bound[0] = rank;
+    bound[1] = position_of_sample(sample, stride);
+  }
+}
+
+// Marks the records that do not come after the bound: bit i of marks[w] is record 32 * w + i.
+// Stores in counts[group] how many records of the work-group's tile are marked.
+KERNEL(WG)
+void topk_mark(GLOBAL const ukey_t* keys, GLOBAL u32* marks, GLOBAL u32* counts,
+               GLOBAL const u64* bound, u64 n) {
+  SUB_GROUP(WG);
+  LOCAL_ARRAY(u32, all, 1);
+  const u32 t = local_id();
+  const bound_t b = load_bound(bound);
+  const u64 words = (n + 31) / 32, begin = (u64)group_id() * TILE_WORDS;
+  if (t == 0) all[0] = 0;
+  barrier_local();
+
+  u32 count = 0;
+#if SG_NATIVE && SG_LANES == 32
+  // Neighbouring lanes load neighbouring keys, and a ballot makes the word of 32 keys.
+  UNROLL
+  for (u32 k = 0; k < WORDS; ++k) {
+    const u64 first = begin + (sg_index() * WORDS + k) * 32;
+    u32 mine = 0;
+    if ((first + 32) * 32 <= n) {
+      for (u32 row = 0; row < 32; row += 8) {
+        ukey_t key[8];
+        UNROLL
+        for (u32 i = 0; i < 8; ++i) key[i] = keys[(first + row + i) * 32 + sg_lane()];
+        UNROLL
+        for (u32 i = 0; i < 8; ++i) {
+          const u32 at = (u32)(first + row + i) * 32 + sg_lane();
+          const u32 word = sg_ballot(sg, is_marked(key_rank(key[i]), at, b));
+          mine = sg_lane() == row + i ? word : mine;
+        }
+      }
+    } else if (first + sg_lane() < words) {
+      mine = marks_from(keys, (first + sg_lane()) * 32, n, b);
+    }
+    if (first + sg_lane() < words) marks[first + sg_lane()] = mine;
+    count += popcount32(mine);
+  }
+#else
+  for (u32 k = 0; k < WORDS; ++k) {
+    const u64 word = begin + k * WG + t;
+    if (word < words) {
+      const u32 mine = marks_from(keys, word * 32, n, b);
+      marks[word] = mine;
+      count += popcount32(mine);
+    }
+  }
+#endif
+  if (count != 0) local_add(&all[0], count);
+  barrier_local();
+  if (t == 0) counts[group_id()] = all[0];
+}
+
+// Replaces each tile's count by the number of marked records before the tile, and stores the number
+// of all in counts[tiles]. Returns that number.
+INLINE u32 scan_counts(LOCAL topk_bound_memory_t* own, GLOBAL const u32* counts, GLOBAL u32* starts,
+                       u32 tiles) {
+  const u32 t = local_id(), share = (tiles + WG_ONE - 1) / WG_ONE;
+  const u32 begin = min(t * share, tiles), end = min(begin + share, tiles);
+  u32 sum = 0;
+  for (u32 i = begin; i < end; ++i) sum += counts[i];
+  index_t all;
+  u32 before = (u32)wg_scan_add(own->scratch, WG_ONE, sum, &all);
+  for (u32 i = begin; i < end; ++i) {
+    starts[i] = before;
+    before += counts[i];
+  }
+  if (t == 0) starts[tiles] = (u32)all;
+  barrier_local();
+  return (u32)all;
+}
+
+// One work-group scans the tiles' counts. If the number of marked records is not between k and
+// `capacity`, it finds the k-th record of all and marks again.
+KERNEL(WG_ONE)
+void topk_check(GLOBAL const ukey_t* keys, GLOBAL u32* marks, GLOBAL u32* counts,
+                GLOBAL u32* starts, u64 n, u64 k, u64 capacity, u32 tiles) {
+  LOCAL_ARRAY(topk_bound_memory_t, own, 1);
+  const u32 t = local_id();
+  const u32 marked = scan_counts(own, counts, starts, tiles);
+  const u32 repairs = marked < k || marked > capacity ? 1 : 0;
+  for (u32 once = 0; once < repairs; ++once) {
+    bound_t bound;
+    find_record(own, keys, (u32)n, (u32)k - 1, &bound.position, &bound.rank);
+    for (u32 tile = 0; tile < tiles; ++tile) {
+      u32 count = 0;
+      for (u32 word = tile * TILE_WORDS + t; word < (tile + 1) * TILE_WORDS; word += WG_ONE) {
+        if ((u64)word * 32 < n) {
+          marks[word] = marks_from(keys, (u64)word * 32, n, bound);
+          count += popcount32(marks[word]);
+        }
+      }
+      index_t all;
+      wg_scan_add(own->scratch, WG_ONE, count, &all);
+      if (t == 0) counts[tile] = (u32)all;
+    }
+    barrier_all();
+    scan_counts(own, counts, starts, tiles);
+  }
+}
+
+typedef struct {
+  index_t scratch[SCAN_WORDS(WG)];
+  u16 places[LISTED];  // places in the tile of some marked records
+} topk_collect_memory_t;
+
+// Copies the marked records to the front of the output, in the order of the input. Fills the rest,
+// up to `capacity` records, with keys that sort last.
+KERNEL(WG)
+void topk_collect(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
+                  GLOBAL const value_t* values_in, GLOBAL value_t* values_out,
+                  GLOBAL const u32* marks, GLOBAL const u32* starts, u64 n, u64 capacity) {
+  LOCAL_ARRAY(topk_collect_memory_t, own, 1);
+  const u32 t = local_id(), tile = group_id(), tiles = group_count();
+  const u64 words = (n + 31) / 32, begin = (u64)tile * TILE_WORDS;
+
+  // Fill.
+  record_t last;
+  last.key = KEY_LAST;
+  last.value = 0;
+  for (u64 at = starts[tiles] + (u64)tile * WG + t; at < capacity; at += (u64)tiles * WG)
+    store_record(keys_out, values_out, at, last);
+
+  // Rank the marked records.
+  const u32 start = starts[tile], all = starts[tile + 1] - start;
+  u32 mine[WORDS], count = 0;
+  UNROLL
+  for (u32 k = 0; k < WORDS; ++k) {
+    const u64 word = begin + t * WORDS + k;
+    mine[k] = 0;
+    if (all != 0 && word < words) mine[k] = marks[word];
+    count += popcount32(mine[k]);
+  }
+  index_t total;
+  const u32 before = (u32)wg_scan_add(own->scratch, WG, count, &total);
+
+  // List them by rank, LISTED at a time, and copy them.
+  for (u32 first = 0; first < all; first += LISTED) {
+    u32 rank = before;
+    UNROLL
+    for (u32 k = 0; k < WORDS; ++k)
+      for (u32 open = mine[k]; open != 0; open &= open - 1) {
+        if (rank - first < LISTED)
+          own->places[rank - first] =
+              (u16)((t * WORDS + k) * 32 + highest_bit32(open & (0 - open)));
+        ++rank;
+      }
+    barrier_local();
+    const u32 listed = min(all - first, LISTED);
+    for (u32 i = t; i < listed; i += WG)
+      store_record(keys_out, values_out, start + first + i,
+                   load_record(keys_in, values_in, begin * 32 + own->places[i]));
+    barrier_local();
+  }
+}
