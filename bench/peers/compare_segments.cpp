@@ -4,7 +4,7 @@
 // of the same sort captured in a CUDA graph is compared too.
 //   compare_segments [--n COUNT] [--seconds S] [--json FILE] [CASE…]
 //   CASE: segments:key:value:lengths:distribution[:count], such as segments:f32:u32:0-31:normal, or
-//         topk:k:distribution
+//         topk:k:distribution[:count]
 // All times are medians. `wait` is the host's time from the first call to the end of the sort;
 // `device` is the time between two events on the stream.
 #include <fmt/format.h>
@@ -87,14 +87,15 @@ class Comparison {
 
   nlohmann::json run(const std::string& name) {
     const auto parts = CLI::detail::split(name, ':');
-    count_ = parts.size() == 6 ? std::stoull(parts[5]) : given_count_;
+    const std::size_t counted = parts[0] == "topk" ? 4 : 6;
+    count_ = parts.size() == counted ? std::stoull(parts.back()) : given_count_;
     if ((parts.size() == 5 || parts.size() == 6) && parts[0] == "segments")
       return segments(name, parts[1], parts[2], parts[3], parts[4]);
-    if (parts.size() == 3 && parts[0] == "topk")
+    if ((parts.size() == 3 || parts.size() == 4) && parts[0] == "topk")
       return top_k(name, std::stoull(parts[1]), parts[2]);
-    throw std::runtime_error(
-        "'" + name +
-        "' is neither segments:key:value:lengths:distribution[:count] nor topk:k:distribution");
+    throw std::runtime_error("'" + name +
+                             "' is neither segments:key:value:lengths:distribution[:count] nor "
+                             "topk:k:distribution[:count]");
   }
 
   [[nodiscard]] const sortium::DeviceInfo& device() const { return gpu_.queue->device().info(); }
@@ -322,7 +323,8 @@ int main(int argc, char** argv) try {
   app.add_option("--json", json, "also write the results to this file");
   app.add_option(
       "case", cases,
-      "segments:key:value:lengths:distribution[:count] or topk:k:distribution (default: all)");
+      "segments:key:value:lengths:distribution[:count] or topk:k:distribution[:count] (default: "
+      "all)");
   CLI11_PARSE(app, argc, argv);
   if (cases.empty()) cases = all_cases();
 
