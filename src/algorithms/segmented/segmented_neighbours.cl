@@ -10,12 +10,10 @@ PARAMETER(SHORT)  // the most records that a lane sorts in registers: 16 or 32; 
                   // segments
 PARAMETER(LANES)  // the most lanes that sort a segment: a power of two, at most 4
 
-// An item is the key's order bits or, with COMPOSITE, 32 bits: the highest bits in which the
-// segment's keys differ, followed by the record's position in the segment. If records seem to tie
-// by these bits, their whole ranks are compared. Floats without values are sorted by their order
-// bits. A round with a key that may tie with a key of different bits (NaN, -0) is not sorted here:
-// its segments are put on lists.
-#define UNTIED_FLOATS (KEY_FLOAT && !COMPOSITE)
+// An item is the key's order bits or, with COMPOSITE, 32 bits: the highest bits in which the round's
+// keys differ, followed by the record's position in the segment. If records seem to tie by these
+// bits, their whole ranks are compared. A round of floats with a key that ties with a key of
+// different bits (NaN, -0) is not sorted here: its segments are put on lists.
 
 #define ROUND (SG_LANES * (u32)SHORT)  // the most records of a round
 #define NO_SEGMENT 0xffu
@@ -28,8 +26,8 @@ PARAMETER(LANES)  // the most lanes that sort a segment: a power of two, at most
 
 // neighbours_bytes() in segmented_shape.cpp computes the sizes.
 #if SHORT
-typedef struct {           // a round
-  ukey_t keys[SPREAD(ROUND)];  // with COMPOSITE the keys, else their order bits
+typedef struct {               // a round
+  ukey_t keys[SPREAD(ROUND)];  // the keys' order bits, which differ if the keys do
 #if VALUE_BYTES
   value_t values[SPREAD(ROUND)];
 #endif
@@ -57,57 +55,88 @@ typedef struct {
   u32 own, count, lane, lanes;
 } neighbour_t;
 
-// Loads `all` records. Returns 1 if this lane has loaded a key that may tie with a key of different
-// bits.
+// What is known of the keys that a lane has loaded, or of a round's keys.
+typedef struct {
+  ukey_t first, differ;  // the order bits of one key; the bits in which others differ from it
+  ukey_t suspect;        // floats: more than 2 * KEY_INFINITY - 1 if a key is a NaN or a zero
+} seen_t;
+
+// Loads `all` records.
 #define TOGETHER (VALUE_BYTES ? 8u : 16u)  // records of a lane that are loaded at once
-// ROUND is a multiple of TOGETHER * SG_LANES.
-INLINE u32 load_neighbours(LOCAL round_t* mine, u64 base, u32 all, GLOBAL const ukey_t* keys_in,
-                           GLOBAL const value_t* values_in, u32 begin_bit, u64 rank_mask) {
-  u32 ties = 0;
+#define STEP 4u                            // and that are stored in local memory at once
+INLINE seen_t load_neighbours(LOCAL round_t* mine, u64 base, u32 all, GLOBAL const ukey_t* keys_in,
+                              GLOBAL const value_t* values_in) {
+  seen_t seen;
+  seen.first = seen.differ = seen.suspect = 0;
+  if (COMPOSITE && all != 0) seen.first = untied_order(keys_in[base]);
   ROLLED
-  for (u32 first = sg_lane(); first < all; first += TOGETHER * SG_LANES) {
+  for (u32 row = 0; row * SG_LANES < all; row += TOGETHER) {
+    const u32 first = row * SG_LANES + sg_lane();
     const u64 from = base + first;
     record_t record[TOGETHER];
     UNROLL
     for (u32 k = 0; k < TOGETHER; ++k) {
-      record[k].key = 0;
+      record[k].key = 1;  // not suspect
       record[k].value = 0;
       if (first + k * SG_LANES < all)
         record[k] = load_record(keys_in, values_in, from + k * SG_LANES);
     }
     // Places behind the last record are written, too: a branch for each would cost more.
     UNROLL
-    for (u32 k = 0; k < TOGETHER; ++k) {
-      const u32 place = ROW_PLACE(first, k);
+    for (u32 step = 0; step < TOGETHER; step += STEP)
+      if ((row + step) * SG_LANES < all) {
+        UNROLL
+        for (u32 k = step; k < step + STEP; ++k) {
+          const u32 place = ROW_PLACE(first, k);
+          const ukey_t order = untied_order(record[k].key);
+          mine->keys[place] = order;
 #if COMPOSITE
-      mine->keys[place] = record[k].key;
-#elif UNTIED_FLOATS
-      mine->keys[place] = untied_order(record[k].key);
-      ties |= key_ties(record[k].key);
-#else
-      mine->keys[place] = RANK(record[k].key);
+          if (first + k * SG_LANES < all) seen.differ |= order ^ seen.first;
+#endif
+#if KEY_FLOAT
+          const ukey_t suspect = (ukey_t)(2 * record[k].key - 1);
+          seen.suspect = suspect > seen.suspect ? suspect : seen.suspect;
 #endif
 #if VALUE_BYTES
-      mine->values[place] = record[k].value;
+          mine->values[place] = record[k].value;
 #endif
-    }
+        }
+      }
   }
-  return ties;
+  return seen;
+}
+
+// Returns 1 if a key of the round may tie with a key of different bits. `suspect` is of this lane.
+INLINE u32 has_ties(LOCAL const round_t* mine, sub_group_t sg, u32 all, ukey_t suspect) {
+#if KEY_FLOAT
+  u32 ties = suspect > (ukey_t)(2 * (ukey_t)KEY_INFINITY - 1) ? 1 : 0;
+  sg_barrier();
+  if (ties != 0) {  // zeros may all be +0
+    ties = 0;
+    ROLLED
+    for (u32 at = sg_lane(); at < all; at += SG_LANES)
+      ties |= key_ties(key_of_order(mine->keys[SPREAD(at)]));
+  }
+  return sg_ballot(sg, ties) != 0 ? 1 : 0;
+#else
+  return 0;
+#endif
 }
 
 INLINE void store_neighbours(LOCAL const round_t* mine, u64 base, u32 all, GLOBAL ukey_t* keys_out,
                              GLOBAL value_t* values_out) {
   ROLLED
-  for (u32 first = sg_lane(); first < all; first += TOGETHER * SG_LANES) {
+  for (u32 row = 0; row * SG_LANES < all; row += STEP) {
+    const u32 first = row * SG_LANES + sg_lane();
     const u64 to = base + first;
-    record_t record[TOGETHER];
+    record_t record[STEP];
     UNROLL
-    for (u32 k = 0; k < TOGETHER; ++k) {
+    for (u32 k = 0; k < STEP; ++k) {
       const u32 place = ROW_PLACE(first, k);
       record[k].value = 0;
 #if COMPOSITE
       const u32 source = SPREAD(min((u32)mine->sources[place], ROUND - 1));
-      record[k].key = mine->keys[source];
+      record[k].key = key_of_order(mine->keys[source]);
 #if VALUE_BYTES
       record[k].value = mine->values[source];
 #endif
@@ -116,63 +145,49 @@ INLINE void store_neighbours(LOCAL const round_t* mine, u64 base, u32 all, GLOBA
 #endif
     }
     UNROLL
-    for (u32 k = 0; k < TOGETHER; ++k)
+    for (u32 k = 0; k < STEP; ++k)
       if (first + k * SG_LANES < all)
         store_record(keys_out, values_out, to + k * SG_LANES, record[k]);
   }
 }
 
 #if COMPOSITE
-INLINE ukey_t rank_of(LOCAL const round_t* mine, u32 place, u32 begin_bit, u64 rank_mask) {
-  return RANK(mine->keys[SPREAD(place)]);
+// The compared bits of the order of the record at index `at`.
+INLINE ukey_t rank_of(LOCAL const round_t* mine, u32 at, u32 begin_bit, u64 rank_mask) {
+  return (mine->keys[SPREAD(at)] >> begin_bit) & (ukey_t)rank_mask;
 }
 
-// Returns the bits in which the ranks of the segment's records differ.
-INLINE ukey_t differing_bits(LOCAL const round_t* mine, sub_group_t sg, neighbour_t s, u32 row,
-                             u32 begin_bit, u64 rank_mask) {
-  const ukey_t first = rank_of(mine, min(s.own, ROUND - 1), begin_bit, rank_mask);
-  ukey_t differ = 0;
-  UNROLL
-  for (u32 i = 0; i < row; ++i) {
-    const u32 at = i * s.lanes + s.lane;
-    if (at < s.count) differ |= rank_of(mine, s.own + at, begin_bit, rank_mask) ^ first;
-  }
-  for (u32 distance = 1; distance < LANES; distance *= 2) {
-    const u32 from = sg_lane() ^ (distance < s.lanes ? distance : 0);
-    ukey_t other = (ukey_t)sg_shuffle(sg, (u32)differ, from);
+// Returns the bits in which the ranks of the round's keys differ. `differ` is of this lane.
+INLINE ukey_t differing_bits(sub_group_t sg, ukey_t differ, u32 begin_bit, u64 rank_mask) {
+  for (u32 distance = 1; distance < SG_LANES; distance *= 2) {
+    ukey_t other = (ukey_t)sg_shuffle(sg, (u32)differ, sg_lane() ^ distance);
 #if KEY_BITS == 64
-    other |= (ukey_t)sg_shuffle(sg, (u32)(differ >> 32), from) << 32;
+    other |= (ukey_t)sg_shuffle(sg, (u32)(differ >> 32), sg_lane() ^ distance) << 32;
 #endif
     differ |= other;
   }
-  return differ;
+  return (differ >> begin_bit) & (ukey_t)rank_mask;
 }
 #endif
 
 // Makes the lane's items, from the segment's records lane, lane + lanes, ... Items without a record
-// sort last. Returns how many of the differing bits the items omit.
-INLINE u32 make_items(LOCAL const round_t* mine, sub_group_t sg, neighbour_t s, u32 position_bits,
-                      u32 row, sort_t* item, u32 begin_bit, u64 rank_mask) {
-#if COMPOSITE
-  const ukey_t differ = differing_bits(mine, sg, s, row, begin_bit, rank_mask);
-  const u32 open = differ != 0 ? highest_bit(differ) + 1 : 0;
-  const u32 drop = max(open + position_bits, (u32)SORT_BITS) - SORT_BITS;
-#else
-  const u32 drop = 0;
-#endif
+// sort last. With COMPOSITE, items omit the lowest `drop` bits of the ranks.
+INLINE void make_items(LOCAL const round_t* mine, neighbour_t s, u32 position_bits, u32 drop,
+                       u32 row, sort_t* item, u32 begin_bit, u64 rank_mask) {
   UNROLL
   for (u32 i = 0; i < row; ++i) {
     const u32 at = i * s.lanes + s.lane;
     item[i] = SORT_LAST;
-    if (at < s.count)
+    if (at < s.count) {
 #if COMPOSITE
-      item[i] = (sort_t)(rank_of(mine, s.own + at, begin_bit, rank_mask) >> drop) << position_bits |
-                at;
+      const u32 rank = (u32)(mine->keys[SPREAD(s.own + at)] >> (begin_bit + drop)) &
+                       (u32)((ukey_t)rank_mask >> drop);
+      item[i] = (sort_t)rank << position_bits | at;
 #else
       item[i] = mine->keys[SPREAD(s.own + at)];
 #endif
+    }
   }
-  return drop;
 }
 
 // Merges the sorted rows of a segment's lanes, first of 2 lanes, then of 4. Of two items, the
@@ -229,31 +244,42 @@ INLINE void put_sources(LOCAL round_t* mine, sub_group_t sg, neighbour_t s, u32 
                         u32 drop, u32 row, const sort_t* item, u32 begin_bit, u64 rank_mask) {
   const u32 first = s.lane * row, mask = (1u << position_bits) - 1;
   const sort_t next = sg_shuffle(sg, item[0], sg_lane() + (s.lane + 1 < s.lanes ? 1 : 0));
-  u32 wrong = 0;
+  u32 ties = 0;
   UNROLL
   for (u32 i = 0; i < row; ++i) {
-    const u32 source = s.own + (u32)(item[i] & mask);
     const sort_t after = i + 1 < row ? item[i + 1] : next;
-    if (first + i < s.count) mine->sources[SPREAD(s.own + first + i)] = (u16)source;
-    if (drop != 0 && first + i + 1 < s.count && (item[i] ^ after) >> position_bits == 0)
-      wrong |= rank_of(mine, source, begin_bit, rank_mask) >
-                       rank_of(mine, s.own + (u32)(after & mask), begin_bit, rank_mask)
+    if (first + i < s.count)
+      mine->sources[SPREAD(s.own + first + i)] = (u16)(s.own + (u32)(item[i] & mask));
+    if (first + i + 1 < s.count) ties |= (item[i] ^ after) <= mask ? 1 : 0;
+  }
+  sg_barrier();
+  u32 wrong = 0;
+  if (drop != 0 && ties != 0) {
+    ROLLED
+    for (u32 i = s.own + first; i < s.own + first + row && i + 1 < s.own + s.count; ++i)
+      wrong |= rank_of(mine, mine->sources[SPREAD(i)], begin_bit, rank_mask) >
+                       rank_of(mine, mine->sources[SPREAD(i + 1)], begin_bit, rank_mask)
                    ? 1
                    : 0;
   }
-  const u32 wrongs = sg_ballot(sg, wrong) >> (sg_lane() - s.lane) & ((1u << s.lanes) - 1);
-  sg_barrier();
-  if (wrongs != 0 && s.lane == 0) insert_sources(mine, s, begin_bit, rank_mask);
+  wrong = sg_ballot(sg, wrong) >> (sg_lane() - s.lane) & ((1u << s.lanes) - 1);
+  if (wrong != 0 && s.lane == 0) insert_sources(mine, s, begin_bit, rank_mask);
 }
 #endif
 
 // Sorts the segment in local memory. Each of its lanes sorts `row` records. No segment has more
-// than `most` lanes.
+// than `most` lanes. `differ` has the bits in which the ranks of the round differ.
 INLINE void sort_neighbour(LOCAL round_t* mine, sub_group_t sg, neighbour_t s, u32 row, u32 most,
-                           u32 begin_bit, u64 rank_mask) {
-  const u32 position_bits = highest_bit32(row) + highest_bit32(s.lanes);
+                           ukey_t differ, u32 begin_bit, u64 rank_mask) {
   sort_t item[SHORT];
-  const u32 drop = make_items(mine, sg, s, position_bits, row, item, begin_bit, rank_mask);
+#if COMPOSITE
+  const u32 position_bits = highest_bit32(row) + highest_bit32(s.lanes);
+  const u32 open = differ != 0 ? highest_bit(differ) + 1 : 0;
+  const u32 drop = max(open + position_bits, (u32)SORT_BITS) - SORT_BITS;
+#else
+  const u32 position_bits = 0, drop = 0;
+#endif
+  make_items(mine, s, position_bits, drop, row, item, begin_bit, rank_mask);
   SORT_ROW(row)
   if (row == SHORT) merge_lanes(sg, s, most, item);
 #if COMPOSITE
@@ -321,11 +347,18 @@ INLINE u32 sort_short(LOCAL segmented_classify_memory_t* mine, sub_group_t sg, u
                       GLOBAL const value_t* values_in, GLOBAL value_t* values_out, u32 begin_bit,
                       u64 rank_mask) {
   LOCAL round_t* round = &mine->rounds[sg_index()];
+#if SG_NATIVE
+  const u32 alone = sg_ballot(sg, count > SHORT) == 0 ? 1 : 0;  // a lane for each segment
+#else
+  const u32 alone = 0;
+#endif
   u32 lanes = count > LANES * SHORT ? SG_LANES + 1 : count != 0 ? 1 : 0;
   for (u32 of = 1; of < LANES; of *= 2)
     if (count > of * SHORT && lanes <= LANES) lanes = 2 * of;
-  const u32 end = (u32)sg_scan_add(sg, lanes);  // lanes of the segments up to this one
-  u32 taken = 0;                                // lanes of the segments of earlier rounds
+  lanes = alone ? 1 : lanes;
+  u32 end = sg_lane() + 1;  // lanes of the segments up to this one
+  if (!alone) end = (u32)sg_scan_add(sg, lanes);
+  u32 taken = 0;  // lanes of the segments of earlier rounds
   u32 is_open = lanes != 0 ? 1 : 0, is_sorted = 0;
   while (any_lane(mine, sg, is_open) != 0) {
     // Take the next segments, or skip one that is too long.
@@ -339,20 +372,30 @@ INLINE u32 sort_short(LOCAL segmented_classify_memory_t* mine, sub_group_t sg, u
     u32 all = sg_shuffle(sg, (u32)(begin + count), last) - (u32)base;
     all = taking != 0 ? all : 0;
 
-    const u32 ties = load_neighbours(round, base, all, keys_in, values_in, begin_bit, rank_mask);
-    const u32 sorts = sg_ballot(sg, ties) == 0 ? 1 : 0;
-    neighbour_t s =
-        assign_lanes(round, sg, in & sorts, (u32)(begin - base), (u32)count, in ? lanes : 0);
+    seen_t seen = load_neighbours(round, base, all, keys_in, values_in);
+    const u32 sorts = has_ties(round, sg, all, seen.suspect) ? 0 : 1;
+#if COMPOSITE
+    seen.differ = differing_bits(sg, seen.differ, begin_bit, rank_mask);
+#endif
+    neighbour_t s;
+    s.own = (u32)(begin - base);
+    s.count = sorts ? (u32)count : 0;
+    s.lane = 0;
+    s.lanes = 1;
+    if (alone)
+      sg_barrier();  // all records are in local memory
+    else
+      s = assign_lanes(round, sg, in & sorts, s.own, s.count, in ? lanes : 0);
 #if SG_NATIVE
     const u32 of_4 = sg_ballot(sg, s.lanes == 4), of_2 = sg_ballot(sg, s.lanes == 2);
     const u32 most = of_4 != 0 ? 4 : of_2 != 0 ? 2 : 1;
     const u32 needs_all = sg_ballot(sg, s.count > SHORT / 2);
     if (SHORT > 16 && needs_all == 0)
-      sort_neighbour(round, sg, s, SHORT / 2, 1, begin_bit, rank_mask);
+      sort_neighbour(round, sg, s, SHORT / 2, 1, seen.differ, begin_bit, rank_mask);
     else
-      sort_neighbour(round, sg, s, SHORT, most, begin_bit, rank_mask);
+      sort_neighbour(round, sg, s, SHORT, most, seen.differ, begin_bit, rank_mask);
 #else
-    sort_neighbour(round, sg, s, SHORT, LANES, begin_bit, rank_mask);
+    sort_neighbour(round, sg, s, SHORT, LANES, seen.differ, begin_bit, rank_mask);
 #endif
     sg_barrier();
     store_neighbours(round, base, sorts ? all : 0, keys_out, values_out);

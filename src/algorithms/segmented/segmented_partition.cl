@@ -114,6 +114,9 @@ void segmented_split(GLOBAL long_t* longs, GLOBAL const u32* lengths, GLOBAL ind
   LOCAL_ARRAY(u32, stays, 1);
   const u32 t = local_id(), digit = t % RADIX, team = t / RADIX;
   const u32 all_longs = lengths[0];
+#if SG_NATIVE  // else every work-item must reach the barriers
+  if (all_longs == 0) return;
+#endif
   const lists_t lists = {counters,    tasks, next_longs, ended, next_parts,
                          ended_parts, level, levels,     part,  most_parts};
   start_lists(starts, n, segments, pieces);

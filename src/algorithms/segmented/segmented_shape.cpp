@@ -11,7 +11,7 @@ namespace {
 constexpr unsigned block_items = 19, spread_items = 9;  // records of a work-item
 // Segments of up to lane_shorts records per lane, or few_lane_shorts if the average is at most
 // few_on_average, are sorted by the classify launch, with up to most_lanes lanes.
-constexpr unsigned lane_shorts = 32, few_lane_shorts = 16, few_on_average = 12, most_lanes = 4;
+constexpr unsigned lane_shorts = 32, few_lane_shorts = 16, few_on_average = 20, most_lanes = 4;
 // Neighbouring digits share a bucket with at most merged_from * block_least records. That is the
 // longest segment of the third block class (not counting the one added by `spread`), which is
 // sorted fast. Larger buckets also mean fewer buckets.
@@ -151,7 +151,7 @@ void choose_tiles(const Problem& p, const Capabilities& device, const Parameters
                 fmt::format("segmented: {} bytes of local memory are needed; the device has {}",
                             fixed + of_item, available));
   shape.scatter_bytes = fixed + shape.long_items * of_item;
-  shape.groups = given.number("groups", 8 * device.compute_units);
+  shape.groups = given.number("groups", 4 * device.compute_units);
   shape.split_work_group = std::min(largest_work_group, 512u);
   shape.lists.part = tiles_of_part * shape.long_work_group * shape.long_items;
   shape.lists.most_parts_of_one = static_cast<unsigned>(
@@ -230,7 +230,7 @@ void set(kernels::Defines& defines, const Items& items) {
 
 kernels::Defines Classify::defines(const Problem& p, const Lists& lists) const {
   // The keys and items of a lane's records must fit its registers.
-  const unsigned work_items = info(p.key).bits() > 32 ? 384u : shorts.composite ? 512u : 640u;
+  const unsigned work_items = info(p.key).bits() > 32 ? 384u : shorts.longest == 16 ? 1024u : 640u;
   auto defines = lists.defines(p);
   defines.set("WG", work_group)
       .set("OFFSET_BITS", 8 * p.offset_bytes)

@@ -14,8 +14,6 @@ PARAMETER(GATHERS)  // 1: a record consists of more than the compared bits of it
 #define CAPACITY (WG * ITEMS)  // the most records of a work-group's pieces: a share and PIECE more
 #define RUN 16u                // records of a run that is sorted by counting
 #define RANK_LAST ((ukey_t)(~(ukey_t)0))
-#define NOWHERE \
-  0xffffffffu  // begin of a segment that does not exist: larger than every record's index
 
 // small_bytes() in segmented_small.cpp computes its size.
 typedef struct {
@@ -29,7 +27,8 @@ typedef struct {
   u32 pieces[CAPACITY];  // PIECE_WORD of each piece
   index_t scratch[SCAN_WORDS(WG)];
   u32 samples[WG + 1];
-  u32 near[2], found[2];
+  u32 near[2];
+  u32 found[2], begins[2], ends[2];  // two segments: their numbers, and where they begin and end
   u32 longest;  // records of the longest piece
 } segmented_small_memory_t;
 
@@ -41,27 +40,42 @@ typedef struct {
 #define PIECE_IS_PART(word) ((word) >> 30)
 
 // Stores in found[0] and found[1] the numbers of the segments that contain the records `first` and
-// `last`. Every work-item compares one sample of all segments, and then one segment near the
-// sample. There are at most WG * WG segments.
+// `last`, and where they begin and end. Every work-item compares one sample of all segments, and
+// then, if there are more segments than samples, one segment near the sample. There are at most
+// WG * WG segments.
 INLINE void find_segments(LOCAL segmented_small_memory_t* mine, GLOBAL const offset_t* offsets,
-                          u32 segments, u32 first, u32 last) {
+                          u32 segments, u32 n, u32 first, u32 last) {
   const u32 t = local_id(), step = (segments + WG - 1) / WG;
-  const u32 begin = t * step < segments ? (u32)offsets[t * step] : NOWHERE;
+  const u32 begin = t * step < segments ? (u32)offsets[t * step] : n;
   mine->samples[t] = begin;
-  if (t == 0) mine->samples[WG] = NOWHERE;
+  if (t == 0) mine->samples[WG] = n;
   barrier_local();
   const u32 next = mine->samples[t + 1];
-  if (begin <= first && first < next) mine->near[0] = t * step;
-  if (begin <= last && last < next) mine->near[1] = t * step;
-  barrier_local();
   UNROLL
   for (u32 i = 0; i < 2; ++i) {
-    const u32 record = i == 0 ? first : last, s = mine->near[i] + t;
-    const u32 here = t < step && s < segments ? (u32)offsets[s] : NOWHERE;
-    const u32 after = t + 1 < step && s + 1 < segments ? (u32)offsets[s + 1] : NOWHERE;
-    if (here <= record && record < after) mine->found[i] = s;
+    const u32 record = i == 0 ? first : last;
+    if (begin <= record && record < next) {
+      mine->near[i] = mine->found[i] = t * step;
+      mine->begins[i] = begin;
+      mine->ends[i] = next;
+    }
   }
   barrier_local();
+  const u32 searches = step > 1 ? 1 : 0;
+  for (u32 once = 0; once < searches; ++once) {
+    UNROLL
+    for (u32 i = 0; i < 2; ++i) {
+      const u32 record = i == 0 ? first : last, s = mine->near[i] + t;
+      const u32 is_there = t < step && s < segments ? 1 : 0;
+      const u32 here = is_there ? (u32)offsets[s] : n, after = is_there ? (u32)offsets[s + 1] : n;
+      if (here <= record && record < after) {
+        mine->found[i] = s;
+        mine->begins[i] = here;
+        mine->ends[i] = after;
+      }
+    }
+    barrier_local();
+  }
 }
 
 // Returns the index where the segment's first piece that begins at record `from` or later begins.
@@ -220,22 +234,21 @@ void segmented_small_sort(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
   const u32 t = local_id(), from = group_id() * share, to = min(from + share, n);
 
   // Find the pieces that begin in the share: `count` records from `base` on.
-  find_segments(mine, offsets, segments, from, to - 1);
-  const u32 first = mine->found[0], last = mine->found[1];
-  const u32 base = min(first_piece((u32)offsets[first], from), (u32)offsets[first + 1]);
-  const u32 end = min(first_piece((u32)offsets[last], to), (u32)offsets[last + 1]);
+  find_segments(mine, offsets, segments, n, from, to - 1);
+  const u32 base = min(first_piece(mine->begins[0], from), mine->ends[0]);
+  const u32 end = min(first_piece(mine->begins[1], to), mine->ends[1]);
   const u32 count = base < to ? end - base : 0;
 
-  // Load.
+  // Load the keys, and meanwhile the lengths of the pieces.
   ukey_t key[ITEMS];
   UNROLL
   for (u32 i = 0; i < ITEMS; ++i)
     if (i * WG + t < count) key[i] = keys_in[base + i * WG + t];
+  note_pieces(mine, offsets, mine->found[0], mine->found[1], from, to, base, count);
   UNROLL
   for (u32 i = 0; i < ITEMS; ++i)
     if (i * WG + t < count) mine->ranks[i * WG + t] = key_rank(key[i]);
 
-  note_pieces(mine, offsets, first, last, from, to, base, count);
   number_pieces(mine, count);
   const u32 side = sort_pieces(mine, count);
   store_pieces(mine, side, base, count, keys_in, keys_out, keys_spare, ranks_spare, values_in,
@@ -283,11 +296,11 @@ void segmented_small_merge(GLOBAL const ukey_t* keys_spare, GLOBAL const ukey_t*
                            u32 n, u32 share) {
   LOCAL_STRUCT(segmented_small_memory_t, mine);
   const u32 from = group_id() * share, to = min(from + share, n);
-  find_segments(mine, offsets, segments, from, to - 1);
+  find_segments(mine, offsets, segments, n, from, to - 1);
   const u32 segments_here = mine->found[0] == mine->found[1] ? 1 : 2;
   ROLLED
   for (u32 i = 0; i < segments_here; ++i) {
-    const u32 begin = (u32)offsets[mine->found[i]], end = (u32)offsets[mine->found[i] + 1];
+    const u32 begin = mine->begins[i], end = mine->ends[i];
     const u32 first = max(begin, from), last = end - begin > PIECE ? min(end, to) : 0;
     ROLLED
     for (u32 at = first + local_id(); at < last; at += WG) {

@@ -20,7 +20,7 @@ constexpr unsigned default_piece = 1024, least_share = 64;
 std::uint64_t small_bytes(const Problem& p, const Capabilities& device, unsigned work_group,
                           unsigned items) {
   const std::uint64_t ranks = 2 * info(p.key).bytes, sources = composite(p) ? 2 * 2 : 0,
-                      notes_and_pieces = 2 * 4, alignment_gaps = 64, found = 5 * 4;
+                      notes_and_pieces = 2 * 4, alignment_gaps = 64, found = 9 * 4;
   return std::uint64_t{work_group} * items * (ranks + sources + notes_and_pieces) +
          kernels::scan_bytes(p, device, work_group) + 4 * (work_group + 1) + found + alignment_gaps;
 }

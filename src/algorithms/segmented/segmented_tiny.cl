@@ -101,6 +101,12 @@ void segmented_tiny(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spar
   LOCAL_ARRAY(value_t, local_values, SPREAD(WG * ROW));
 #endif
   const u32 t = local_id();
+#if SG_NATIVE  // else every work-item must reach the barriers
+  u32 any = 0;
+  UNROLL
+  for (u32 c = 0; c < TINY_CLASSES; ++c) any |= counters[c];
+  if (any == 0) return;  // often: before the lists are looked at one after the other
+#endif
   u64 list = 0;
   for (u32 c = 0; c < TINY_CLASSES; ++c) {
     const u32 lanes = 1u << c, lane = t & (lanes - 1), together = WG >> c;

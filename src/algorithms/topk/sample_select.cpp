@@ -17,10 +17,13 @@ namespace sortium {
 namespace {
 
 constexpr unsigned digit_bits = 11;
-constexpr std::uint64_t least_samples = 1 << 13, most_samples = 1 << 16, records_of_sample = 256;
-// A tile has 32 marks for each work-item and word. Large lists have fewer and larger tiles.
-constexpr std::uint64_t large = std::uint64_t{1} << 24;
-constexpr unsigned large_words = 4;
+constexpr std::uint64_t least_samples = 1 << 13, most_samples = 1 << 15, records_of_sample = 256;
+// A work-item that finds the bound has at most this many bytes of samples in registers.
+constexpr std::uint64_t held_bytes = 128;
+// A tile has 32 marks for each work-item and word. There are so many words that a list has at least
+// this many tiles, which keep all compute units busy; more tiles take longer to add up.
+constexpr std::uint64_t least_tiles = 2048;
+constexpr unsigned most_words = 8;
 // The bound is wrong with a probability of at most 2 * exp(-surprise) = 2e-7. Then one work-group
 // selects.
 constexpr double surprise = 16;
@@ -62,8 +65,10 @@ SampleSelect::SampleSelect(const Problem& problem, const Capabilities& device,
                 fmt::format("topk: work_group={} is not a power of two between {} and {}",
                             work_group_, fewest, largest));
   bound_work_group_ = gpu ? largest : work_group_;
-  words_ = n >= large ? large_words : 1;
-  tiles_ = ceil_div(n, 32 * std::uint64_t{work_group_} * words_);
+  const std::uint64_t marks = 32 * std::uint64_t{work_group_};
+  words_ = static_cast<unsigned>(
+      std::bit_floor(std::clamp<std::uint64_t>(n / marks / least_tiles, 1, most_words)));
+  tiles_ = ceil_div(n, marks * words_);
 
   const std::uint64_t by_count =
       std::clamp(std::bit_floor(n / records_of_sample), least_samples, most_samples);
@@ -93,12 +98,15 @@ std::string SampleSelect::parameters() const {
 }
 
 void SampleSelect::build(Device& device, const Capabilities& capabilities) {
+  const std::uint64_t share = ceil_div(samples_, bound_work_group_);
+  const bool holds = share * info(problem_.key).bytes <= held_bytes && bound_work_group_ > 1;
   module_ = kernels::build(device, capabilities, kernels::embedded::topk_sample_cl,
                            kernels::Defines()
                                .problem(problem_)
                                .set("WG", work_group_)
                                .set("WG_ONE", bound_work_group_)
                                .set("WORDS", words_)
+                               .set("HELD", holds ? share : 0)
                                .set("DIGIT_BITS", digit_bits));
   sample_ = module_->kernel("topk_sample");
   find_bound_ = module_->kernel("topk_bound");
@@ -119,21 +127,22 @@ void SampleSelect::enqueue(Queue& queue, const Operands& o) const {
                             {"count", samples_},
                             {"stride", stride_},
                             {"wanted", wanted_}};
-  queue.launch({*find_bound_, 1, bound_work_group_, bound_args, "sample"});
+  queue.launch({*find_bound_, 1, bound_work_group_, bound_args, "bound"});
   const Arg mark_args[] = {{"keys", o.keys_in},
                            {"marks", marks},
                            {"counts", counts},
                            {"bound", bound},
                            {"n", problem_.count}};
   queue.launch({*mark_, tiles_, work_group_, mark_args, "mark"});
-  const Arg check_args[] = {{"keys", o.keys_in},     {"marks", marks},      {"counts", counts},
-                            {"starts", starts},      {"n", problem_.count}, {"k", k_},
-                            {"capacity", capacity_}, {"tiles", tiles}};
-  queue.launch({*check_, 1, bound_work_group_, check_args, "mark"});
+  const Arg check_args[] = {{"keys", o.keys_in}, {"marks", marks},        {"counts", counts},
+                            {"starts", starts},  {"bound", bound},        {"n", problem_.count},
+                            {"k", k_},           {"capacity", capacity_}, {"tiles", tiles}};
+  queue.launch({*check_, 1, bound_work_group_, check_args, "check"});
   const Arg collect_args[] = {{"keys_in", o.keys_in},     {"keys_out", o.keys_out},
                               {"values_in", o.values_in}, {"values_out", o.values_out},
                               {"marks", marks},           {"starts", starts},
-                              {"n", problem_.count},      {"capacity", capacity_}};
+                              {"bound", bound},           {"n", problem_.count},
+                              {"capacity", capacity_}};
   queue.launch({*collect_, tiles_, work_group_, collect_args, "compact"});
 }
 

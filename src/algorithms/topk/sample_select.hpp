@@ -21,8 +21,8 @@ class SampleSelect {
   void build(Device& device, const Capabilities& capabilities);
 
   // Writes selected() records to keys_out and values_out: first, in the order of the input, records
-  // among which are the first k; then keys that sort last. Reads keys_in and values_in (empty:
-  // positions). Enqueues five launches.
+  // among which are the first k; then others that sort after these k. Reads keys_in and values_in
+  // (empty: positions). Enqueues five launches.
   void enqueue(Queue& queue, const Operands& operands) const;
 
   [[nodiscard]] std::uint64_t selected() const { return capacity_; }

@@ -7,6 +7,7 @@
 PARAMETER(WG)          // work-items of a work-group
 PARAMETER(WG_ONE)      // work-items of the work-group that finds the bound
 PARAMETER(WORDS)       // words of marks for each work-item of a tile; a word marks 32 records
+PARAMETER(HELD)        // samples of a work-item that finds the bound; 0: more than its registers hold
 PARAMETER(DIGIT_BITS)  // bits of a digit
 
 #define TILE_WORDS (WG * WORDS)  // a tile is the share of one work-group
@@ -29,6 +30,26 @@ INLINE bound_t load_bound(GLOBAL const u64* bound) {
 
 INLINE u32 is_marked(ukey_t rank, u32 at, bound_t bound) {
   return rank < bound.rank || (rank == bound.rank && at <= bound.position) ? 1u : 0u;
+}
+
+// Returns an order that is less than untied_order() only of keys whose records come after the bound.
+INLINE ukey_t last_order(bound_t bound) {
+#if ORDER_SHIFT + ORDER_BITS < KEY_BITS
+  return (ukey_t) ~(ukey_t)0;
+#else
+  ukey_t last = (ukey_t)(bound.rank << ORDER_SHIFT) | (ukey_t)(((ukey_t)1 << ORDER_SHIFT) - 1);
+#if KEY_FLOAT && KEY_NAN == NAN_FIRST
+  if (bound.rank == 0) last = (ukey_t) ~(ukey_t)0;
+#endif
+#if KEY_FLOAT && KEY_ZEROS == ZEROS_TIED
+  const ukey_t zero = untied_order(0), other = untied_order(KEY_SIGN);
+  if (last >= key_order(0)) {
+    last = zero > last ? zero : last;
+    last = other > last ? other : last;
+  }
+#endif
+  return last;
+#endif
 }
 
 // Returns the marks of 32 records from `first` on.
@@ -60,7 +81,6 @@ typedef struct {
   index_t scratch[SCAN_WORDS(WG_ONE)];
   u32 digit, skip, left;  // the wanted record's digit; records before that digit; records with it
   u32 position;
-  u32 is_wrong;
 } topk_bound_memory_t;
 
 // Finds the digit of record number `wanted` among the counted ones. A barrier is at the end.
@@ -82,49 +102,93 @@ INLINE void pick_digit(LOCAL topk_bound_memory_t* own, u32 wanted) {
   barrier_local();
 }
 
-// Stores record number `wanted` (from 0) of the sorted order of `count` keys in `bound`, with its
+// The digits of a record that are known: those of its rank, then, if ranks are equal, of its
+// position.
+typedef struct {
+  ukey_t rank;
+  u32 position;
+  u32 rank_open, position_open;  // bits that are not known
+} found_t;
+
+// Returns 1 if a record has the digits that are known.
+INLINE u32 has_digits(ukey_t rank, u32 position, found_t found) {
+  if (found.rank_open > 0)
+    return (u64)(rank ^ found.rank) >> (found.rank_open - 1) >> 1 == 0 ? 1 : 0;
+  const u32 position_differs = position ^ found.position;
+  return rank == found.rank && (found.position_open == 0 ? position_differs == 0
+                                                         : position_differs >>
+                                                                   (found.position_open - 1) >>
+                                                                   1 ==
+                                                               0)
+             ? 1
+             : 0;
+}
+
+// Makes `action` for each record: its position is `at`, its rank `its`. With `is_held` 1, a
+// work-item has its records' ranks in `held`.
+#define FOR_EACH(action)                                \
+  if (is_held) {                                        \
+    UNROLL                                              \
+    for (u32 k = 0; k < HELD; ++k) {                    \
+      const u32 at = t + k * WG_ONE;                    \
+      const ukey_t its = held[k];                       \
+      if (at < count) action                            \
+    }                                                   \
+  } else {                                              \
+    for (u32 at = t; at < count; at += WG_ONE) {        \
+      const ukey_t its = key_rank(keys[at]);            \
+      action                                            \
+    }                                                   \
+  }
+
+// Stores in `bound` record number `wanted` (from 0) of the sorted order of `count` keys, with its
 // position among the keys: a radix select by the ranks, and by the positions of equal ranks.
 INLINE void find_record(LOCAL topk_bound_memory_t* own, GLOBAL const ukey_t* keys, u32 count,
-                        u32 wanted, u32* position, ukey_t* rank) {
-  const u32 t = local_id(), position_bits = highest_bit32(count | 1) + 1;
-  ukey_t found = 0;  // the digits of the rank that are known
-  u32 at = 0;        // the digits of the position that are known
-  u32 rank_open = ORDER_BITS, at_open = position_bits, left = count;  // bits that are not known
-  while (at_open > 0 && left > 1) {
+                        u32 wanted, u32 is_held, bound_t* bound) {
+  const u32 t = local_id();
+  ukey_t held[HELD > 0 ? HELD : 1];
+  if (is_held) {
+    UNROLL
+    for (u32 k = 0; k < HELD; ++k) held[k] = keys[min(t + k * WG_ONE, count - 1)];
+    UNROLL
+    for (u32 k = 0; k < HELD; ++k) held[k] = key_rank(held[k]);
+  }
+  found_t found;
+  found.rank = 0;
+  found.position = 0;
+  found.rank_open = ORDER_BITS;
+  found.position_open = highest_bit32(count | 1) + 1;
+  u32 left = count;
+  while (found.position_open > 0 && left > 1) {
     for (u32 b = t; b < RADIX; b += WG_ONE) own->bins[b] = 0;
     barrier_local();
-    const u32 by_rank = rank_open > 0 ? 1 : 0, open = by_rank ? rank_open : at_open;
+    const u32 by_rank = found.rank_open > 0 ? 1 : 0;
+    const u32 open = by_rank ? found.rank_open : found.position_open;
     const u32 shift = max(open, (u32)DIGIT_BITS) - DIGIT_BITS;
-    for (u32 i = t; i < count; i += WG_ONE) {
-      const ukey_t its = key_rank(keys[i]);
-      const u32 is_here = by_rank ? ((u64)(its ^ found) >> (open - 1) >> 1 == 0)
-                                  : its == found && ((u64)(i ^ at) >> (open - 1) >> 1) == 0;
-      const u32 digit = (u32)((by_rank ? (u64)its : (u64)i) >> shift) & (RADIX - 1);
-      if (is_here) local_add(&own->bins[digit], 1u);
-    }
+    FOR_EACH({
+      const u32 digit = (by_rank ? (u32)(its >> shift) : at >> shift) & (RADIX - 1);
+      if (has_digits(its, at, found)) local_add(&own->bins[digit], 1u);
+    })
     barrier_local();
     pick_digit(own, wanted);
     wanted -= own->skip;
     left = own->left;
-    if (by_rank)
-      found |= (ukey_t)((u64)own->digit << shift);
-    else
-      at |= own->digit << shift;
-    rank_open = by_rank ? shift : 0;
-    at_open = by_rank ? at_open : shift;
+    if (by_rank) {
+      found.rank |= (ukey_t)own->digit << shift;
+      found.rank_open = shift;
+    } else {
+      found.position |= own->digit << shift;
+      found.position_open = shift;
+    }
     barrier_local();
   }
-  // The one record with these digits.
-  const u32 open = max(rank_open, 1u), its_open = max(at_open, 1u);
-  for (u32 i = t; i < count; i += WG_ONE) {
-    const ukey_t its = key_rank(keys[i]);
-    if ((rank_open > 0 ? (u64)(its ^ found) >> (open - 1) >> 1 == 0 : its == found) &&
-        (at_open > 0 ? rank_open > 0 || (u64)(i ^ at) >> (its_open - 1) >> 1 == 0 : i == at))
-      own->position = i;
-  }
+  // One record has these digits.
+  FOR_EACH({
+    if (has_digits(its, at, found)) own->position = at;
+  })
   barrier_local();
-  *position = own->position;
-  *rank = key_rank(keys[*position]);
+  bound->position = own->position;
+  bound->rank = key_rank(keys[own->position]);
 }
 
 // One work-group stores the bound: record number `wanted` of the samples.
@@ -132,12 +196,11 @@ KERNEL(WG_ONE)
 void topk_bound(GLOBAL const ukey_t* samples, GLOBAL u64* bound, u32 count, u32 stride,
                 u32 wanted) {
   LOCAL_ARRAY(topk_bound_memory_t, own, 1);
-  u32 sample;
-  ukey_t rank;
-  find_record(own, samples, count, wanted, &sample, &rank);
+  bound_t sample;
+  find_record(own, samples, count, wanted, HELD > 0 ? 1 : 0, &sample);
   if (local_id() == 0) {
-    bound[0] = rank;
-    bound[1] = position_of_sample(sample, stride);
+    bound[0] = sample.rank;
+    bound[1] = position_of_sample(sample.position, stride);
   }
 }
 
@@ -156,21 +219,34 @@ void topk_mark(GLOBAL const ukey_t* keys, GLOBAL u32* marks, GLOBAL u32* counts,
 
   u32 count = 0;
 #if SG_NATIVE && SG_LANES == 32
-  // Neighbouring lanes load neighbouring keys, and a ballot makes the word of 32 keys.
+  // Neighbouring lanes load neighbouring keys, and a ballot makes the word of 32 keys. Most words
+  // are 0, which a comparison of the orders shows.
+  const ukey_t last = last_order(b);
   UNROLL
   for (u32 k = 0; k < WORDS; ++k) {
     const u64 first = begin + (sg_index() * WORDS + k) * 32;
     u32 mine = 0;
     if ((first + 32) * 32 <= n) {
       for (u32 row = 0; row < 32; row += 8) {
-        ukey_t key[8];
+        ukey_t key[8], order[8], least = (ukey_t) ~(ukey_t)0;
         UNROLL
         for (u32 i = 0; i < 8; ++i) key[i] = keys[(first + row + i) * 32 + sg_lane()];
         UNROLL
         for (u32 i = 0; i < 8; ++i) {
-          const u32 at = (u32)(first + row + i) * 32 + sg_lane();
-          const u32 word = sg_ballot(sg, is_marked(key_rank(key[i]), at, b));
-          mine = sg_lane() == row + i ? word : mine;
+          order[i] = untied_order(key[i]);
+          least = order[i] < least ? order[i] : least;
+        }
+        const u32 any = sg_ballot(sg, least <= last);
+        if (any != 0) {
+          UNROLL
+          for (u32 i = 0; i < 8; ++i) {
+            u32 word = sg_ballot(sg, order[i] <= last);
+            if (word != 0) {
+              const u32 at = (u32)(first + row + i) * 32 + sg_lane();
+              word = sg_ballot(sg, is_marked(key_rank(key[i]), at, b));
+              mine = sg_lane() == row + i ? word : mine;
+            }
+          }
         }
       }
     } else if (first + sg_lane() < words) {
@@ -217,19 +293,20 @@ INLINE u32 scan_counts(LOCAL topk_bound_memory_t* own, GLOBAL const u32* counts,
 // `capacity`, it finds the k-th record of all and marks again.
 KERNEL(WG_ONE)
 void topk_check(GLOBAL const ukey_t* keys, GLOBAL u32* marks, GLOBAL u32* counts,
-                GLOBAL u32* starts, u64 n, u64 k, u64 capacity, u32 tiles) {
+                GLOBAL u32* starts, GLOBAL u64* bound, u64 n, u64 k, u64 capacity, u32 tiles) {
   LOCAL_ARRAY(topk_bound_memory_t, own, 1);
   const u32 t = local_id();
   const u32 marked = scan_counts(own, counts, starts, tiles);
   const u32 repairs = marked < k || marked > capacity ? 1 : 0;
   for (u32 once = 0; once < repairs; ++once) {
-    bound_t bound;
-    find_record(own, keys, (u32)n, (u32)k - 1, &bound.position, &bound.rank);
+    bound_t kth;
+    find_record(own, keys, (u32)n, (u32)k - 1, 0, &kth);
+    if (t == 0) bound[0] = kth.rank;
     for (u32 tile = 0; tile < tiles; ++tile) {
       u32 count = 0;
       for (u32 word = tile * TILE_WORDS + t; word < (tile + 1) * TILE_WORDS; word += WG_ONE) {
         if ((u64)word * 32 < n) {
-          marks[word] = marks_from(keys, (u64)word * 32, n, bound);
+          marks[word] = marks_from(keys, (u64)word * 32, n, kth);
           count += popcount32(marks[word]);
         }
       }
@@ -247,22 +324,33 @@ typedef struct {
   u16 places[LISTED];  // places in the tile of some marked records
 } topk_collect_memory_t;
 
+// Fills the output from `begin` to `end`: records that do not come before the bound. Their ranks are
+// spread evenly, because equal keys would slow down a sort by leading bits.
+INLINE void fill(GLOBAL ukey_t* keys_out, GLOBAL value_t* values_out, u64 begin, u64 end,
+                 ukey_t bound) {
+  const ukey_t last = (ukey_t)(~(u64)0 >> (64 - ORDER_BITS));
+  const u64 step = (u64)(ukey_t)(last - bound) / max(end - begin, (u64)1);
+  for (u64 i = (u64)group_id() * WG + local_id(); i < end - begin; i += (u64)group_count() * WG) {
+    record_t r;
+    r.key = key_of_order((ukey_t)((ukey_t)(bound + i * step) << ORDER_SHIFT));
+    r.value = 0;
+    store_record(keys_out, values_out, begin + i, r);
+  }
+}
+
 // Copies the marked records to the front of the output, in the order of the input. Fills the rest,
-// up to `capacity` records, with keys that sort last.
+// up to `capacity` records.
 KERNEL(WG)
 void topk_collect(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                   GLOBAL const value_t* values_in, GLOBAL value_t* values_out,
-                  GLOBAL const u32* marks, GLOBAL const u32* starts, u64 n, u64 capacity) {
+                  GLOBAL const u32* marks, GLOBAL const u32* starts, GLOBAL const u64* bound, u64 n,
+                  u64 capacity) {
   LOCAL_ARRAY(topk_collect_memory_t, own, 1);
   const u32 t = local_id(), tile = group_id(), tiles = group_count();
   const u64 words = (n + 31) / 32, begin = (u64)tile * TILE_WORDS;
 
-  // Fill.
-  record_t last;
-  last.key = KEY_LAST;
-  last.value = 0;
-  for (u64 at = starts[tiles] + (u64)tile * WG + t; at < capacity; at += (u64)tiles * WG)
-    store_record(keys_out, values_out, at, last);
+  const u64 marked = starts[tiles];
+  if (marked < capacity) fill(keys_out, values_out, marked, capacity, (ukey_t)bound[0]);
 
   // Rank the marked records.
   const u32 start = starts[tile], all = starts[tile + 1] - start;
