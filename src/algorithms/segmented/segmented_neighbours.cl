@@ -32,7 +32,8 @@ typedef struct {               // a round
   value_t values[SPREAD(ROUND)];
 #endif
 #if COMPOSITE
-  u16 sources[SPREAD(ROUND)];  // for each place of the sorted segments, where its record is
+  // For each place of the sorted segments, where its record is. The last place is for nothing.
+  u16 sources[SPREAD(ROUND) + 1];
 #endif
   u8 segment_of[SG_LANES];  // the segment that each lane sorts, or NO_SEGMENT
 } round_t;
@@ -173,20 +174,21 @@ INLINE ukey_t differing_bits(sub_group_t sg, ukey_t differ, u32 begin_bit, u64 r
 // Makes the lane's items, from the segment's records lane, lane + lanes, ... Items without a record
 // sort last. With COMPOSITE, items omit the lowest `drop` bits of the ranks.
 INLINE void make_items(LOCAL const round_t* mine, neighbour_t s, u32 position_bits, u32 drop,
-                       u32 row, sort_t* item, u32 begin_bit, u64 rank_mask) {
-  UNROLL
-  for (u32 i = 0; i < row; ++i) {
-    const u32 at = i * s.lanes + s.lane;
-    item[i] = SORT_LAST;
-    if (at < s.count) {
+                       sort_t* item, u32 begin_bit, u64 rank_mask) {
 #if COMPOSITE
-      const u32 rank = (u32)(mine->keys[SPREAD(s.own + at)] >> (begin_bit + drop)) &
-                       (u32)((ukey_t)rank_mask >> drop);
-      item[i] = (sort_t)rank << position_bits | at;
-#else
-      item[i] = mine->keys[SPREAD(s.own + at)];
+  const u32 shift = begin_bit + drop, mask = (u32)((ukey_t)rank_mask >> drop);
 #endif
-    }
+  // All loads are unconditional: branches would make each wait for the one before.
+  UNROLL
+  for (u32 i = 0; i < SHORT; ++i) {
+    const u32 at = i * s.lanes + s.lane;
+    const ukey_t order = mine->keys[SPREAD(min(s.own + at, ROUND - 1))];
+#if COMPOSITE
+    const sort_t of_record = (sort_t)((u32)(order >> shift) & mask) << position_bits | at;
+#else
+    const sort_t of_record = order;
+#endif
+    item[i] = at < s.count ? of_record : SORT_LAST;
   }
 }
 
@@ -241,22 +243,22 @@ INLINE void insert_sources(LOCAL round_t* mine, neighbour_t s, u32 begin_bit, u6
 // Stores the sources of the sorted items. If the items omit `drop` bits and two of them seem to tie,
 // compares the keys, and sorts the segment again if the order is wrong.
 INLINE void put_sources(LOCAL round_t* mine, sub_group_t sg, neighbour_t s, u32 position_bits,
-                        u32 drop, u32 row, const sort_t* item, u32 begin_bit, u64 rank_mask) {
-  const u32 first = s.lane * row, mask = (1u << position_bits) - 1;
+                        u32 drop, const sort_t* item, u32 begin_bit, u64 rank_mask) {
+  const u32 first = s.lane * SHORT, mask = (1u << position_bits) - 1;
   const sort_t next = sg_shuffle(sg, item[0], sg_lane() + (s.lane + 1 < s.lanes ? 1 : 0));
   u32 ties = 0;
   UNROLL
-  for (u32 i = 0; i < row; ++i) {
-    const sort_t after = i + 1 < row ? item[i + 1] : next;
-    if (first + i < s.count)
-      mine->sources[SPREAD(s.own + first + i)] = (u16)(s.own + (u32)(item[i] & mask));
+  for (u32 i = 0; i < SHORT; ++i) {
+    const sort_t after = i + 1 < SHORT ? item[i + 1] : next;
+    const u32 place = first + i < s.count ? SPREAD(s.own + first + i) : SPREAD(ROUND);
+    mine->sources[place] = (u16)(s.own + (u32)(item[i] & mask));
     if (first + i + 1 < s.count) ties |= (item[i] ^ after) <= mask ? 1 : 0;
   }
   sg_barrier();
   u32 wrong = 0;
   if (drop != 0 && ties != 0) {
     ROLLED
-    for (u32 i = s.own + first; i < s.own + first + row && i + 1 < s.own + s.count; ++i)
+    for (u32 i = s.own + first; i < s.own + first + SHORT && i + 1 < s.own + s.count; ++i)
       wrong |= rank_of(mine, mine->sources[SPREAD(i)], begin_bit, rank_mask) >
                        rank_of(mine, mine->sources[SPREAD(i + 1)], begin_bit, rank_mask)
                    ? 1
@@ -267,28 +269,28 @@ INLINE void put_sources(LOCAL round_t* mine, sub_group_t sg, neighbour_t s, u32 
 }
 #endif
 
-// Sorts the segment in local memory. Each of its lanes sorts `row` records. No segment has more
-// than `most` lanes. `differ` has the bits in which the ranks of the round differ.
-INLINE void sort_neighbour(LOCAL round_t* mine, sub_group_t sg, neighbour_t s, u32 row, u32 most,
+// Sorts the segment in local memory. Each of its lanes sorts SHORT records. No segment has more than
+// `most` lanes. `differ` has the bits in which the ranks of the round differ.
+INLINE void sort_neighbour(LOCAL round_t* mine, sub_group_t sg, neighbour_t s, u32 most,
                            ukey_t differ, u32 begin_bit, u64 rank_mask) {
   sort_t item[SHORT];
 #if COMPOSITE
-  const u32 position_bits = highest_bit32(row) + highest_bit32(s.lanes);
+  const u32 position_bits = highest_bit32((u32)SHORT) + highest_bit32(s.lanes);
   const u32 open = differ != 0 ? highest_bit(differ) + 1 : 0;
   const u32 drop = max(open + position_bits, (u32)SORT_BITS) - SORT_BITS;
 #else
   const u32 position_bits = 0, drop = 0;
 #endif
-  make_items(mine, s, position_bits, drop, row, item, begin_bit, rank_mask);
-  SORT_ROW(row)
-  if (row == SHORT) merge_lanes(sg, s, most, item);
+  make_items(mine, s, position_bits, drop, item, begin_bit, rank_mask);
+  SORT_ROW(SHORT)
+  merge_lanes(sg, s, most, item);
 #if COMPOSITE
-  put_sources(mine, sg, s, position_bits, drop, row, item, begin_bit, rank_mask);
+  put_sources(mine, sg, s, position_bits, drop, item, begin_bit, rank_mask);
 #else
-  const u32 first = s.lane * row;
+  const u32 first = s.lane * SHORT;
   sg_barrier();  // all lanes have loaded their items
   UNROLL
-  for (u32 i = 0; i < row; ++i)
+  for (u32 i = 0; i < SHORT; ++i)
     if (first + i < s.count) mine->keys[SPREAD(s.own + first + i)] = item[i];
 #endif
 }
@@ -358,15 +360,14 @@ INLINE u32 sort_short(LOCAL segmented_classify_memory_t* mine, sub_group_t sg, u
   lanes = alone ? 1 : lanes;
   u32 end = sg_lane() + 1;  // lanes of the segments up to this one
   if (!alone) end = (u32)sg_scan_add(sg, lanes);
-  u32 taken = 0;  // lanes of the segments of earlier rounds
-  u32 is_open = lanes != 0 ? 1 : 0, is_sorted = 0;
+  u32 is_open = lanes != 0 && lanes <= LANES ? 1 : 0, is_sorted = 0;
   while (any_lane(mine, sg, is_open) != 0) {
-    // Take the next segments, or skip one that is too long.
-    const u32 in = is_open && end - taken <= SG_LANES ? 1 : 0;
-    const u32 open = sg_ballot(sg, is_open), taking = sg_ballot(sg, in);
+    // Take the next segments, up to one that is too long.
+    const u32 open = sg_ballot(sg, is_open);
     const u32 first = open != 0 ? highest_bit32(open & (0 - open)) : 0;
+    const u32 taken = sg_shuffle(sg, end - lanes, first);
+    const u32 in = is_open && end - taken <= SG_LANES ? 1 : 0, taking = sg_ballot(sg, in);
     const u32 last = taking != 0 ? highest_bit32(taking) : first;
-    taken = sg_shuffle(sg, end, last);
     u64 base = sg_shuffle(sg, (u32)begin, first);
     base |= (u64)sg_shuffle(sg, (u32)(begin >> 32), first) << 32;
     u32 all = sg_shuffle(sg, (u32)(begin + count), last) - (u32)base;
@@ -389,19 +390,15 @@ INLINE u32 sort_short(LOCAL segmented_classify_memory_t* mine, sub_group_t sg, u
 #if SG_NATIVE
     const u32 of_4 = sg_ballot(sg, s.lanes == 4), of_2 = sg_ballot(sg, s.lanes == 2);
     const u32 most = of_4 != 0 ? 4 : of_2 != 0 ? 2 : 1;
-    const u32 needs_all = sg_ballot(sg, s.count > SHORT / 2);
-    if (SHORT > 16 && needs_all == 0)
-      sort_neighbour(round, sg, s, SHORT / 2, 1, seen.differ, begin_bit, rank_mask);
-    else
-      sort_neighbour(round, sg, s, SHORT, most, seen.differ, begin_bit, rank_mask);
 #else
-    sort_neighbour(round, sg, s, SHORT, LANES, seen.differ, begin_bit, rank_mask);
+    const u32 most = LANES;
 #endif
+    sort_neighbour(round, sg, s, most, seen.differ, begin_bit, rank_mask);
     sg_barrier();
     store_neighbours(round, base, sorts ? all : 0, keys_out, values_out);
     sg_barrier();
     is_sorted |= in & sorts;
-    is_open = is_open && end > taken ? 1 : 0;
+    is_open = is_open && !in ? 1 : 0;
   }
   return is_sorted;
 }
