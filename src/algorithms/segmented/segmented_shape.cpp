@@ -151,7 +151,7 @@ void choose_tiles(const Problem& p, const Capabilities& device, const Parameters
                 fmt::format("segmented: {} bytes of local memory are needed; the device has {}",
                             fixed + of_item, available));
   shape.scatter_bytes = fixed + shape.long_items * of_item;
-  shape.groups = given.number("groups", 4 * device.compute_units);
+  shape.groups = given.number("groups", 8 * device.compute_units);
   shape.split_work_group = std::min(largest_work_group, 512u);
   shape.lists.part = tiles_of_part * shape.long_work_group * shape.long_items;
   shape.lists.most_parts_of_one = static_cast<unsigned>(

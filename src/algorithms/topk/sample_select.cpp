@@ -23,7 +23,7 @@ constexpr std::uint64_t held_bytes = 128;
 // A tile has 32 marks for each work-item and word. There are so many words that a list has at least
 // this many tiles, which keep all compute units busy; more tiles take longer to add up.
 constexpr std::uint64_t least_tiles = 2048;
-constexpr unsigned most_words = 8;
+constexpr unsigned most_words = 4;
 // The bound is wrong with a probability of at most 2 * exp(-surprise) = 2e-7. Then one work-group
 // selects.
 constexpr double surprise = 16;

@@ -116,7 +116,7 @@ Selection selection_for(const Problem& problem, const Capabilities& device,
                         const Parameters& given) {
   // A single work-group can sort this many records (one-group); a GPU sorts so many almost as fast
   // as it selects.
-  constexpr std::uint64_t few = std::uint64_t{1} << 13, few_for_gpu = std::uint64_t{1} << 18;
+  constexpr std::uint64_t few = std::uint64_t{1} << 13, few_for_gpu = std::uint64_t{1} << 17;
   refuse_segments(problem);
   const std::uint64_t n = problem.count, limit = records_out(problem);
   const bool samples = device.kind != DeviceKind::cpu && n < std::uint64_t{1} << 32;
