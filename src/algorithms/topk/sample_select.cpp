@@ -51,9 +51,6 @@ SampleSelect::SampleSelect(const Problem& problem, const Capabilities& device,
                            const Parameters& given, std::uint64_t k)
     : problem_(problem), k_(k) {
   const std::uint64_t n = problem.count;
-  if (n >= std::uint64_t{1} << 32)
-    throw Error(ErrorCode::unsupported,
-                fmt::format("topk: method=sample takes up to 2^32 - 1 records, not {}", n));
   const auto largest = std::bit_floor(std::min(device.max_work_group, 1024u));
   const bool emulated = device.sub_group_words == SubGroupWords::emulated;
   const unsigned fewest = emulated ? 1 : std::min(device.sub_group_size, largest);
@@ -72,8 +69,10 @@ SampleSelect::SampleSelect(const Problem& problem, const Capabilities& device,
 
   const std::uint64_t by_count =
       std::clamp(std::bit_floor(n / records_of_sample), least_samples, most_samples);
-  samples_ = static_cast<std::uint32_t>(
-      std::min(given.number("samples", by_count), std::max<std::uint64_t>(n, 1)));
+  constexpr std::uint64_t largest_stride = ~std::uint32_t{0};
+  samples_ = static_cast<std::uint32_t>(std::clamp(given.number("samples", by_count),
+                                                   ceil_div(n, largest_stride),
+                                                   std::max<std::uint64_t>(n, 1)));
   stride_ = static_cast<std::uint32_t>(std::max<std::uint64_t>(n / samples_, 1));
   // The bound is so far in the samples' order that enough records come before it, and the capacity
   // is so large that all of these fit.
@@ -90,7 +89,7 @@ void SampleSelect::lay_out(ScratchLayout& layout) {
   bound_ = layout.add(2 * 8);
   marks_ = layout.add(ceil_div(problem_.count, 32) * 4);
   counts_ = layout.add(tiles_ * 4);
-  starts_ = layout.add((tiles_ + 1) * 4);
+  starts_ = layout.add((tiles_ + 1) * kernels::index_bytes(problem_.count));
 }
 
 std::string SampleSelect::parameters() const {

@@ -11,8 +11,7 @@ class SampleSelect {
  public:
   SampleSelect() = default;
   // Selects the first `k` records of the sorted order, and some more. `given` may have work_group
-  // and samples. Throws Error(unsupported) if there are 2^32 records or more, or if the device does
-  // not support such a work-group.
+  // and samples. Throws Error(unsupported) if the device does not support such a work-group.
   SampleSelect(const Problem& problem, const Capabilities& device, const Parameters& given,
                std::uint64_t k);
 

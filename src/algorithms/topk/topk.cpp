@@ -119,7 +119,7 @@ Selection selection_for(const Problem& problem, const Capabilities& device,
   constexpr std::uint64_t few = std::uint64_t{1} << 13, few_for_gpu = std::uint64_t{1} << 17;
   refuse_segments(problem);
   const std::uint64_t n = problem.count, limit = records_out(problem);
-  const bool samples = device.kind != DeviceKind::cpu && n < std::uint64_t{1} << 32;
+  const bool samples = device.kind != DeviceKind::cpu;
   const std::string_view usual = limit > n / 4 || n <= (samples ? few_for_gpu : few) ? "sort"
                                  : samples                                           ? "sample"
                                                                                      : "select";

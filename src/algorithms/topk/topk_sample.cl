@@ -18,17 +18,17 @@ PARAMETER(DIGIT_BITS)  // bits of a digit
 // The last record that is marked. In global memory: bound[0] is its rank, bound[1] its position.
 typedef struct {
   ukey_t rank;
-  u32 position;
+  index_t position;
 } bound_t;
 
 INLINE bound_t load_bound(GLOBAL const u64* bound) {
   bound_t b;
   b.rank = (ukey_t)bound[0];
-  b.position = (u32)bound[1];
+  b.position = (index_t)bound[1];
   return b;
 }
 
-INLINE u32 is_marked(ukey_t rank, u32 at, bound_t bound) {
+INLINE u32 is_marked(ukey_t rank, index_t at, bound_t bound) {
   return rank < bound.rank || (rank == bound.rank && at <= bound.position) ? 1u : 0u;
 }
 
@@ -56,17 +56,17 @@ INLINE ukey_t last_order(bound_t bound) {
 INLINE u32 marks_from(GLOBAL const ukey_t* keys, u64 first, u64 n, bound_t bound) {
   u32 marks = 0;
   for (u32 i = 0; i < 32; ++i)
-    if (first + i < n) marks |= is_marked(key_rank(keys[first + i]), (u32)first + i, bound) << i;
+    if (first + i < n) marks |= is_marked(key_rank(keys[first + i]), (index_t)(first + i), bound) << i;
   return marks;
 }
 
 // Returns the position of a sample: one of each `stride` records, at random.
-INLINE u32 position_of_sample(u32 sample, u32 stride) {
+INLINE u64 position_of_sample(u32 sample, u32 stride) {
   u32 x = (sample + 1) * 0x9e3779b9u;
   x = (x ^ x >> 16) * 0x85ebca6bu;
   x = (x ^ x >> 13) * 0xc2b2ae35u;
   x ^= x >> 16;
-  return sample * stride + (u32)((u64)x * stride >> 32);
+  return (u64)sample * stride + ((u64)x * stride >> 32);
 }
 
 // Copies the samples' keys.
@@ -76,22 +76,38 @@ void topk_sample(GLOBAL const ukey_t* keys, GLOBAL ukey_t* samples, u32 count, u
   if (i < count) samples[i] = keys[position_of_sample(i, stride)];
 }
 
+#define BIN_WORDS (INDEX_BITS / 32)  // of a bin's count; the upper word is RADIX words behind
 typedef struct {
-  u32 bins[RADIX];
+  u32 bins[RADIX * BIN_WORDS];
   index_t scratch[SCAN_WORDS(WG_ONE)];
-  u32 digit, skip, left;  // the wanted record's digit; records before that digit; records with it
-  u32 position;
+  index_t skip, left;  // records before the wanted record's digit; records with that digit
+  index_t position;
+  u32 digit;
 } topk_bound_memory_t;
 
+INLINE void count_in_bin(LOCAL topk_bound_memory_t* own, u32 digit) {
+#if INDEX_BITS == 64
+  if (local_add(&own->bins[digit], 1u) == 0xffffffffu) local_add(&own->bins[RADIX + digit], 1u);
+#else
+  local_add(&own->bins[digit], 1u);
+#endif
+}
+INLINE index_t count_of_bin(LOCAL const topk_bound_memory_t* own, u32 digit) {
+  index_t count = own->bins[digit];
+#if INDEX_BITS == 64
+  count |= (index_t)own->bins[RADIX + digit] << 32;
+#endif
+  return count;
+}
+
 // Finds the digit of record number `wanted` among the counted ones. A barrier is at the end.
-INLINE void pick_digit(LOCAL topk_bound_memory_t* own, u32 wanted) {
+INLINE void pick_digit(LOCAL topk_bound_memory_t* own, index_t wanted) {
   const u32 t = local_id(), share = (RADIX + WG_ONE - 1) / WG_ONE;
-  u32 sum = 0;
-  for (u32 b = t * share; b < min((t + 1) * share, RADIX); ++b) sum += own->bins[b];
-  index_t all;
-  u32 before = (u32)wg_scan_add(own->scratch, WG_ONE, sum, &all);
+  index_t sum = 0, all;
+  for (u32 b = t * share; b < min((t + 1) * share, RADIX); ++b) sum += count_of_bin(own, b);
+  index_t before = wg_scan_add(own->scratch, WG_ONE, sum, &all);
   for (u32 b = t * share; b < min((t + 1) * share, RADIX); ++b) {
-    const u32 here = own->bins[b];
+    const index_t here = count_of_bin(own, b);
     if (before <= wanted && wanted - before < here) {
       own->digit = b;
       own->skip = before;
@@ -106,15 +122,15 @@ INLINE void pick_digit(LOCAL topk_bound_memory_t* own, u32 wanted) {
 // position.
 typedef struct {
   ukey_t rank;
-  u32 position;
+  index_t position;
   u32 rank_open, position_open;  // bits that are not known
 } found_t;
 
 // Returns 1 if a record has the digits that are known.
-INLINE u32 has_digits(ukey_t rank, u32 position, found_t found) {
+INLINE u32 has_digits(ukey_t rank, index_t position, found_t found) {
   if (found.rank_open > 0)
     return (u64)(rank ^ found.rank) >> (found.rank_open - 1) >> 1 == 0 ? 1 : 0;
-  const u32 position_differs = position ^ found.position;
+  const index_t position_differs = position ^ found.position;
   return rank == found.rank && (found.position_open == 0 ? position_differs == 0
                                                          : position_differs >>
                                                                    (found.position_open - 1) >>
@@ -130,12 +146,12 @@ INLINE u32 has_digits(ukey_t rank, u32 position, found_t found) {
   if (is_held) {                                        \
     UNROLL                                              \
     for (u32 k = 0; k < HELD; ++k) {                    \
-      const u32 at = t + k * WG_ONE;                    \
+      const index_t at = t + k * WG_ONE;                 \
       const ukey_t its = held[k];                       \
       if (at < count) action                            \
     }                                                   \
   } else {                                              \
-    for (u32 at = t; at < count; at += WG_ONE) {        \
+    for (index_t at = t; at < count; at += WG_ONE) {     \
       const ukey_t its = key_rank(keys[at]);            \
       action                                            \
     }                                                   \
@@ -143,13 +159,13 @@ INLINE u32 has_digits(ukey_t rank, u32 position, found_t found) {
 
 // Stores in `bound` record number `wanted` (from 0) of the sorted order of `count` keys, with its
 // position among the keys: a radix select by the ranks, and by the positions of equal ranks.
-INLINE void find_record(LOCAL topk_bound_memory_t* own, GLOBAL const ukey_t* keys, u32 count,
-                        u32 wanted, u32 is_held, bound_t* bound) {
+INLINE void find_record(LOCAL topk_bound_memory_t* own, GLOBAL const ukey_t* keys, index_t count,
+                        index_t wanted, u32 is_held, bound_t* bound) {
   const u32 t = local_id();
   ukey_t held[HELD > 0 ? HELD : 1];
   if (is_held) {
     UNROLL
-    for (u32 k = 0; k < HELD; ++k) held[k] = keys[min(t + k * WG_ONE, count - 1)];
+    for (u32 k = 0; k < HELD; ++k) held[k] = keys[min(t + k * WG_ONE, (u32)count - 1)];
     UNROLL
     for (u32 k = 0; k < HELD; ++k) held[k] = key_rank(held[k]);
   }
@@ -157,17 +173,17 @@ INLINE void find_record(LOCAL topk_bound_memory_t* own, GLOBAL const ukey_t* key
   found.rank = 0;
   found.position = 0;
   found.rank_open = ORDER_BITS;
-  found.position_open = highest_bit32(count | 1) + 1;
-  u32 left = count;
+  found.position_open = highest_bit(count | 1) + 1;
+  index_t left = count;
   while (found.position_open > 0 && left > 1) {
-    for (u32 b = t; b < RADIX; b += WG_ONE) own->bins[b] = 0;
+    for (u32 b = t; b < RADIX * BIN_WORDS; b += WG_ONE) own->bins[b] = 0;
     barrier_local();
     const u32 by_rank = found.rank_open > 0 ? 1 : 0;
     const u32 open = by_rank ? found.rank_open : found.position_open;
     const u32 shift = max(open, (u32)DIGIT_BITS) - DIGIT_BITS;
     FOR_EACH({
-      const u32 digit = (by_rank ? (u32)(its >> shift) : at >> shift) & (RADIX - 1);
-      if (has_digits(its, at, found)) local_add(&own->bins[digit], 1u);
+      const u32 digit = (by_rank ? (u32)(its >> shift) : (u32)(at >> shift)) & (RADIX - 1);
+      if (has_digits(its, at, found)) count_in_bin(own, digit);
     })
     barrier_local();
     pick_digit(own, wanted);
@@ -177,7 +193,7 @@ INLINE void find_record(LOCAL topk_bound_memory_t* own, GLOBAL const ukey_t* key
       found.rank |= (ukey_t)own->digit << shift;
       found.rank_open = shift;
     } else {
-      found.position |= own->digit << shift;
+      found.position |= (index_t)own->digit << shift;
       found.position_open = shift;
     }
     barrier_local();
@@ -200,7 +216,7 @@ void topk_bound(GLOBAL const ukey_t* samples, GLOBAL u64* bound, u32 count, u32 
   find_record(own, samples, count, wanted, HELD > 0 ? 1 : 0, &sample);
   if (local_id() == 0) {
     bound[0] = sample.rank;
-    bound[1] = position_of_sample(sample.position, stride);
+    bound[1] = position_of_sample((u32)sample.position, stride);
   }
 }
 
@@ -242,7 +258,7 @@ void topk_mark(GLOBAL const ukey_t* keys, GLOBAL u32* marks, GLOBAL u32* counts,
           for (u32 i = 0; i < 8; ++i) {
             u32 word = sg_ballot(sg, order[i] <= last);
             if (word != 0) {
-              const u32 at = (u32)(first + row + i) * 32 + sg_lane();
+              const index_t at = (index_t)(first + row + i) * 32 + sg_lane();
               word = sg_ballot(sg, is_marked(key_rank(key[i]), at, b));
               mine = sg_lane() == row + i ? word : mine;
             }
@@ -272,35 +288,34 @@ void topk_mark(GLOBAL const ukey_t* keys, GLOBAL u32* marks, GLOBAL u32* counts,
 
 // Replaces each tile's count by the number of marked records before the tile, and stores the number
 // of all in counts[tiles]. Returns that number.
-INLINE u32 scan_counts(LOCAL topk_bound_memory_t* own, GLOBAL const u32* counts, GLOBAL u32* starts,
-                       u32 tiles) {
+INLINE index_t scan_counts(LOCAL topk_bound_memory_t* own, GLOBAL const u32* counts,
+                           GLOBAL index_t* starts, u32 tiles) {
   const u32 t = local_id(), share = (tiles + WG_ONE - 1) / WG_ONE;
   const u32 begin = min(t * share, tiles), end = min(begin + share, tiles);
-  u32 sum = 0;
+  index_t sum = 0, all;
   for (u32 i = begin; i < end; ++i) sum += counts[i];
-  index_t all;
-  u32 before = (u32)wg_scan_add(own->scratch, WG_ONE, sum, &all);
+  index_t before = wg_scan_add(own->scratch, WG_ONE, sum, &all);
   for (u32 i = begin; i < end; ++i) {
     starts[i] = before;
     before += counts[i];
   }
-  if (t == 0) starts[tiles] = (u32)all;
+  if (t == 0) starts[tiles] = all;
   barrier_local();
-  return (u32)all;
+  return all;
 }
 
 // One work-group scans the tiles' counts. If the number of marked records is not between k and
 // `capacity`, it finds the k-th record of all and marks again.
 KERNEL(WG_ONE)
 void topk_check(GLOBAL const ukey_t* keys, GLOBAL u32* marks, GLOBAL u32* counts,
-                GLOBAL u32* starts, GLOBAL u64* bound, u64 n, u64 k, u64 capacity, u32 tiles) {
+                GLOBAL index_t* starts, GLOBAL u64* bound, u64 n, u64 k, u64 capacity, u32 tiles) {
   LOCAL_ARRAY(topk_bound_memory_t, own, 1);
   const u32 t = local_id();
-  const u32 marked = scan_counts(own, counts, starts, tiles);
+  const index_t marked = scan_counts(own, counts, starts, tiles);
   const u32 repairs = marked < k || marked > capacity ? 1 : 0;
   for (u32 once = 0; once < repairs; ++once) {
     bound_t kth;
-    find_record(own, keys, (u32)n, (u32)k - 1, 0, &kth);
+    find_record(own, keys, (index_t)n, (index_t)(k - 1), 0, &kth);
     if (t == 0) bound[0] = kth.rank;
     for (u32 tile = 0; tile < tiles; ++tile) {
       u32 count = 0;
@@ -343,8 +358,8 @@ INLINE void fill(GLOBAL ukey_t* keys_out, GLOBAL value_t* values_out, u64 begin,
 KERNEL(WG)
 void topk_collect(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                   GLOBAL const value_t* values_in, GLOBAL value_t* values_out,
-                  GLOBAL const u32* marks, GLOBAL const u32* starts, GLOBAL const u64* bound, u64 n,
-                  u64 capacity) {
+                  GLOBAL const u32* marks, GLOBAL const index_t* starts, GLOBAL const u64* bound,
+                  u64 n, u64 capacity) {
   LOCAL_ARRAY(topk_collect_memory_t, own, 1);
   const u32 t = local_id(), tile = group_id(), tiles = group_count();
   const u64 words = (n + 31) / 32, begin = (u64)tile * TILE_WORDS;
@@ -353,7 +368,8 @@ void topk_collect(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
   if (marked < capacity) fill(keys_out, values_out, marked, capacity, (ukey_t)bound[0]);
 
   // Rank the marked records.
-  const u32 start = starts[tile], all = starts[tile + 1] - start;
+  const index_t start = starts[tile];
+  const u32 all = (u32)(starts[tile + 1] - start);
   u32 mine[WORDS], count = 0;
   UNROLL
   for (u32 k = 0; k < WORDS; ++k) {
@@ -379,7 +395,7 @@ void topk_collect(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
     barrier_local();
     const u32 listed = min(all - first, LISTED);
     for (u32 i = t; i < listed; i += WG)
-      store_record(keys_out, values_out, start + first + i,
+      store_record(keys_out, values_out, (u64)start + first + i,
                    load_record(keys_in, values_in, begin * 32 + own->places[i]));
     barrier_local();
   }
