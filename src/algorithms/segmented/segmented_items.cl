@@ -43,12 +43,12 @@ typedef u32 sort_t;
   for (u32 d = distance; d > 0; d /= 2) UNROLL \
   for (u32 i = 0; i < row; ++i)                \
     if ((i & d) == 0) ORDER_PAIR(i, i ^ d)
-#define SORT_ROW(row)                                                                 \
-  UNROLL                                                                              \
-  for (u32 width = 1; width < row; width *= 2) UNROLL                                 \
-  for (u32 d = width; d > 0; d /= 2) UNROLL                                           \
-  for (u32 i = 0; i + d < row; ++i)                                                   \
+#define SORT_ROW(row)                                                                           \
+  UNROLL                                                                                        \
+  for (u32 width = 1; width < row; width *= 2) UNROLL                                           \
+  for (u32 d = width; d > 0; d /= 2) UNROLL                                                     \
+  for (u32 i = 0; i + d < row; ++i)                                                             \
     if ((d == width ? (i & d) == 0 : (i & d) != 0) && i / (2 * width) == (i + d) / (2 * width)) \
-      ORDER_PAIR(i, i + d)
+  ORDER_PAIR(i, i + d)
 
 #define SPREAD(place) ((place) + (place) / 32)  // rows begin in different banks

@@ -1,18 +1,18 @@
-// segmented, short neighbouring segments: a sub-group sorts the segments of its lanes at once, except
-// long ones. Rounds take the next segments, as many as fit the lanes: the sub-group reads their
-// records, which are contiguous, into local memory; one lane or a few lanes sort each segment in
-// registers; then the sub-group writes the records. segmented_lists.cl and segmented_items.cl come
-// before this file.
+// segmented, short neighbouring segments: a sub-group sorts the segments of its lanes at once,
+// except long ones. Rounds take the next segments, as many as fit the lanes: the sub-group reads
+// their records, which are contiguous, into local memory; one lane or a few lanes sort each segment
+// in registers; then the sub-group writes the records. segmented_lists.cl and segmented_items.cl
+// come before this file.
 
 // Parameters in addition to those of these files:
 PARAMETER(WG)  // work-items of a work-group, more than CLASSES + 1; each work-item has one segment
-PARAMETER(SHORT)  // the most records that a lane sorts in registers: 16 or 32; 0: this launch sorts no
-                  // segments
+PARAMETER(SHORT)  // the most records that a lane sorts in registers: 16 or 32; 0: this launch sorts
+                  // no segments
 PARAMETER(LANES)  // the most lanes that sort a segment: a power of two, at most 4
 
-// An item is the key's order bits or, with COMPOSITE, 32 bits: the highest bits in which the round's
-// keys differ, followed by the record's position in the segment. If records seem to tie by these
-// bits, their whole ranks are compared. A round of floats with a key that ties with a key of
+// An item is the key's order bits or, with COMPOSITE, 32 bits: the highest bits in which the
+// round's keys differ, followed by the record's position in the segment. If records seem to tie by
+// these bits, their whole ranks are compared. A round of floats with a key that ties with a key of
 // different bits (NaN, -0) is not sorted here: its segments are put on lists.
 
 #define ROUND (SG_LANES * (u32)SHORT)  // the most records of a round
@@ -240,8 +240,8 @@ INLINE void insert_sources(LOCAL round_t* mine, neighbour_t s, u32 begin_bit, u6
   }
 }
 
-// Stores the sources of the sorted items. If the items omit `drop` bits and two of them seem to tie,
-// compares the keys, and sorts the segment again if the order is wrong.
+// Stores the sources of the sorted items. If the items omit `drop` bits and two of them seem to
+// tie, compares the keys, and sorts the segment again if the order is wrong.
 INLINE void put_sources(LOCAL round_t* mine, sub_group_t sg, neighbour_t s, u32 position_bits,
                         u32 drop, const sort_t* item, u32 begin_bit, u64 rank_mask) {
   const u32 first = s.lane * SHORT, mask = (1u << position_bits) - 1;
@@ -269,8 +269,8 @@ INLINE void put_sources(LOCAL round_t* mine, sub_group_t sg, neighbour_t s, u32 
 }
 #endif
 
-// Sorts the segment in local memory. Each of its lanes sorts SHORT records. No segment has more than
-// `most` lanes. `differ` has the bits in which the ranks of the round differ.
+// Sorts the segment in local memory. Each of its lanes sorts SHORT records. No segment has more
+// than `most` lanes. `differ` has the bits in which the ranks of the round differ.
 INLINE void sort_neighbour(LOCAL round_t* mine, sub_group_t sg, neighbour_t s, u32 most,
                            ukey_t differ, u32 begin_bit, u64 rank_mask) {
   sort_t item[SHORT];

@@ -29,7 +29,7 @@ typedef struct {
   u32 samples[WG + 1];
   u32 near[2];
   u32 found[2], begins[2], ends[2];  // two segments: their numbers, and where they begin and end
-  u32 longest;  // records of the longest piece
+  u32 longest;                       // records of the longest piece
 } segmented_small_memory_t;
 
 // A piece: the index of its first record among the work-group's records; its length; 1 if its

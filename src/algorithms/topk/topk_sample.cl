@@ -4,10 +4,10 @@
 // records, and another launch copies them in the order of the input. If the bound turns out to be
 // wrong, one work-group finds the k-th record of all and marks again.
 
-PARAMETER(WG)          // work-items of a work-group
-PARAMETER(WG_ONE)      // work-items of the work-group that finds the bound
-PARAMETER(WORDS)       // words of marks for each work-item of a tile; a word marks 32 records
-PARAMETER(HELD)        // samples of a work-item that finds the bound; 0: more than its registers hold
+PARAMETER(WG)      // work-items of a work-group
+PARAMETER(WG_ONE)  // work-items of the work-group that finds the bound
+PARAMETER(WORDS)   // words of marks for each work-item of a tile; a word marks 32 records
+PARAMETER(HELD)    // samples of a work-item that finds the bound; 0: more than its registers hold
 PARAMETER(DIGIT_BITS)  // bits of a digit
 
 #define TILE_WORDS (WG * WORDS)  // a tile is the share of one work-group
@@ -32,7 +32,8 @@ INLINE u32 is_marked(ukey_t rank, index_t at, bound_t bound) {
   return rank < bound.rank || (rank == bound.rank && at <= bound.position) ? 1u : 0u;
 }
 
-// Returns an order that is less than untied_order() only of keys whose records come after the bound.
+// Returns an order that is less than untied_order() only of keys whose records come after the
+// bound.
 INLINE ukey_t last_order(bound_t bound) {
 #if ORDER_SHIFT + ORDER_BITS < KEY_BITS
   return (ukey_t) ~(ukey_t)0;
@@ -56,7 +57,8 @@ INLINE ukey_t last_order(bound_t bound) {
 INLINE u32 marks_from(GLOBAL const ukey_t* keys, u64 first, u64 n, bound_t bound) {
   u32 marks = 0;
   for (u32 i = 0; i < 32; ++i)
-    if (first + i < n) marks |= is_marked(key_rank(keys[first + i]), (index_t)(first + i), bound) << i;
+    if (first + i < n)
+      marks |= is_marked(key_rank(keys[first + i]), (index_t)(first + i), bound) << i;
   return marks;
 }
 
@@ -131,30 +133,28 @@ INLINE u32 has_digits(ukey_t rank, index_t position, found_t found) {
   if (found.rank_open > 0)
     return (u64)(rank ^ found.rank) >> (found.rank_open - 1) >> 1 == 0 ? 1 : 0;
   const index_t position_differs = position ^ found.position;
-  return rank == found.rank && (found.position_open == 0 ? position_differs == 0
-                                                         : position_differs >>
-                                                                   (found.position_open - 1) >>
-                                                                   1 ==
-                                                               0)
+  return rank == found.rank && (found.position_open == 0
+                                    ? position_differs == 0
+                                    : position_differs >> (found.position_open - 1) >> 1 == 0)
              ? 1
              : 0;
 }
 
 // Makes `action` for each record: its position is `at`, its rank `its`. With `is_held` 1, a
 // work-item has its records' ranks in `held`.
-#define FOR_EACH(action)                                \
-  if (is_held) {                                        \
-    UNROLL                                              \
-    for (u32 k = 0; k < HELD; ++k) {                    \
-      const index_t at = t + k * WG_ONE;                 \
-      const ukey_t its = held[k];                       \
-      if (at < count) action                            \
-    }                                                   \
-  } else {                                              \
-    for (index_t at = t; at < count; at += WG_ONE) {     \
-      const ukey_t its = key_rank(keys[at]);            \
-      action                                            \
-    }                                                   \
+#define FOR_EACH(action)                             \
+  if (is_held) {                                     \
+    UNROLL                                           \
+    for (u32 k = 0; k < HELD; ++k) {                 \
+      const index_t at = t + k * WG_ONE;             \
+      const ukey_t its = held[k];                    \
+      if (at < count) action                         \
+    }                                                \
+  } else {                                           \
+    for (index_t at = t; at < count; at += WG_ONE) { \
+      const ukey_t its = key_rank(keys[at]);         \
+      action                                         \
+    }                                                \
   }
 
 // Stores in `bound` record number `wanted` (from 0) of the sorted order of `count` keys, with its
@@ -339,8 +339,8 @@ typedef struct {
   u16 places[LISTED];  // places in the tile of some marked records
 } topk_collect_memory_t;
 
-// Fills the output from `begin` to `end`: records that do not come before the bound. Their ranks are
-// spread evenly, because equal keys would slow down a sort by leading bits.
+// Fills the output from `begin` to `end`: records that do not come before the bound. Their ranks
+// are spread evenly, because equal keys would slow down a sort by leading bits.
 INLINE void fill(GLOBAL ukey_t* keys_out, GLOBAL value_t* values_out, u64 begin, u64 end,
                  ukey_t bound) {
   const ukey_t last = (ukey_t)(~(u64)0 >> (64 - ORDER_BITS));
