@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
+#include <memory>
 #include <numeric>
+#include <stdexcept>
 
 #include "support.hpp"
 #include "table.hpp"
@@ -91,8 +94,14 @@ std::string compare(const char* what, const Bytes& found, const Bytes& expected)
 
 }  // namespace
 
-std::string run_case(Communicator& communicator, const Case& c, Division division, Balance balance,
-                     const std::string& device) {
+namespace {
+
+// Sorts this rank's records; operands are host memory.
+using SortRank = std::function<void(const Problem& problem, const HostOperands& operands,
+                                    std::uint64_t part_count)>;
+
+std::string run_case_with(Communicator& communicator, const Case& c, Division division,
+                          Balance balance, const SortRank& sort) {
   const auto keys = make_keys(c.distribution, c.problem, c.seed);
   const unsigned rank = communicator.rank(), key_bytes = info(c.problem.key).bytes;
   const auto begins = divide(keys.size(), communicator.size(), division, c.seed);
@@ -120,14 +129,14 @@ std::string run_case(Communicator& communicator, const Case& c, Division divisio
   if (!in_place) keys_out.assign(part.count * key_bytes, std::byte{0xaa});
   if (!in_place || !reads_values) values_out.assign(part.count * value_bytes, std::byte{0xaa});
   Bytes keys_read = keys_in, values_read = values_in;
-  distributed::sort_host(communicator, problem,
-                         {in_place && problem.keys_out ? keys_out.data() : keys_read.data(),
-                          problem.keys_out ? keys_out.data() : nullptr,
-                          !reads_values ? nullptr
-                          : in_place    ? values_out.data()
-                                        : values_read.data(),
-                          has_values ? values_out.data() : nullptr},
-                         {{.device = device}, balance});
+  sort(problem,
+       {in_place && problem.keys_out ? keys_out.data() : keys_read.data(),
+        problem.keys_out ? keys_out.data() : nullptr,
+        !reads_values ? nullptr
+        : in_place    ? values_out.data()
+                      : values_read.data(),
+        has_values ? values_out.data() : nullptr},
+       part.count);
 
   std::string wrong;
   if (problem.keys_out) wrong += compare("keys", keys_out, gathered(all_keys, key_bytes, mine));
@@ -141,6 +150,58 @@ std::string run_case(Communicator& communicator, const Case& c, Division divisio
                         static_cast<int>(division), balance == Balance::even ? "even" : "kept",
                         describe(c), wrong);
   return wrong;
+}
+
+// An array of device memory; none without bytes.
+class DeviceArray {
+ public:
+  DeviceArray(Queue& queue, const void* contents, std::uint64_t bytes) {
+    if (bytes == 0) return;
+    buffer_ = queue.device().allocate(bytes);
+    if (contents != nullptr) queue.write(buffer_->memory(), contents, bytes);
+  }
+  [[nodiscard]] Memory memory() const { return buffer_ == nullptr ? Memory{} : buffer_->memory(); }
+
+ private:
+  std::unique_ptr<Buffer> buffer_;
+};
+
+}  // namespace
+
+std::string run_case(Communicator& communicator, const Case& c, Division division, Balance balance,
+                     const std::string& device) {
+  return run_case_with(
+      communicator, c, division, balance,
+      [&](const Problem& problem, const HostOperands& operands, std::uint64_t) {
+        distributed::sort_host(communicator, problem, operands, {{.device = device}, balance});
+      });
+}
+
+std::string run_device_case(Communicator& communicator, distributed::DeviceSorter& sorter,
+                            Queue& queue, const Case& c, Division division,
+                            const distributed::DeviceOptions& options) {
+  const auto sort = [&](const Problem& p, const HostOperands& host, std::uint64_t part) {
+    const unsigned key = info(p.key).bytes;
+    const unsigned value = p.payload == Payload::none ? 0 : p.value_bytes;
+    const bool reads = p.payload == Payload::values;
+    const bool in_place = host.keys_in == host.keys_out;
+    const DeviceArray keys_in(queue, host.keys_in, p.count * key);
+    const DeviceArray values_in(queue, host.values_in, reads ? p.count * value : 0);
+    const DeviceArray keys_out(queue, nullptr, p.keys_out ? part * key : 0);
+    const DeviceArray values_out(queue, nullptr, part * value);
+    const Memory keys_to = in_place ? keys_in.memory() : keys_out.memory();
+    const Memory values_to = in_place && reads ? values_in.memory() : values_out.memory();
+    sorter.sort(queue, p, {keys_in.memory(), keys_to, values_in.memory(), values_to}, options);
+    if (keys_to) queue.read(host.keys_out, keys_to, part * key);
+    if (values_to) queue.read(host.values_out, values_to, part * value);
+    Bytes unchanged(p.count * key);  // run_case_with() compares the host's input only
+    if (!in_place && p.count != 0) {
+      queue.read(unchanged.data(), keys_in.memory(), unchanged.size());
+      if (std::memcmp(unchanged.data(), host.keys_in, unchanged.size()) != 0)
+        throw std::runtime_error("the input has changed");
+    }
+  };
+  return run_case_with(communicator, c, division, options.balance, sort);
 }
 
 namespace {
@@ -252,16 +313,40 @@ std::string run_few(Communicator& communicator, std::uint64_t count, const std::
   return {};
 }
 
+constexpr Division divisions[] = {Division::even, Division::random, Division::one_has_all,
+                                  Division::first_has_most};
+
+std::vector<Case> table_for(std::uint64_t seed) {
+  return make_table(shapes(Depth::full, static_cast<unsigned>(seed % 97), false),
+                    {{0, 1, 3, 1000, 20'000}, {}}, 0)
+      .cases;
+}
+
 }  // namespace
+
+std::string run_device_cases(Communicator& communicator, Queue& queue, unsigned cases,
+                             std::uint64_t seed) {
+  Random random(seed);
+  const auto table = table_for(seed);
+  distributed::DeviceSorter sorter(communicator, queue.device().shared_from_this());
+  for (unsigned i = 0; i < cases; ++i) {
+    Case c = table[random.below(table.size())];
+    c.seed = random.next();
+    const auto division = divisions[random.below(4)];
+    const auto balance = random.below(2) == 0 ? Balance::kept : Balance::even;
+    const auto slices = static_cast<unsigned>(random.below(4));
+    if (auto wrong = run_device_case(communicator, sorter, queue, c, division,
+                                     {.balance = balance, .slices = slices});
+        !wrong.empty())
+      return fmt::format("{} slices: {}", slices, wrong);
+  }
+  return {};
+}
 
 std::string run_cases(Communicator& communicator, unsigned cases, std::uint64_t seed,
                       const std::string& device) {
   Random random(seed);
-  const auto table = make_table(shapes(Depth::full, static_cast<unsigned>(seed % 97), false),
-                                {{0, 1, 3, 1000, 20'000}, {}}, 0)
-                         .cases;
-  constexpr Division divisions[] = {Division::even, Division::random, Division::one_has_all,
-                                    Division::first_has_most};
+  const auto table = table_for(seed);
   for (unsigned i = 0; i < cases; ++i) {
     Case c = table[random.below(table.size())];
     if (c.problem.payload == Payload::values && random.below(4) == 0)

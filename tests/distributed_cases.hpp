@@ -24,6 +24,16 @@ enum class Division : std::uint8_t {
                                    Division division, distributed::Balance balance,
                                    const std::string& device);
 
+// The same in memory of queue.device(), with the sorter of that device.
+[[nodiscard]] std::string run_device_case(distributed::Communicator& communicator,
+                                          distributed::DeviceSorter& sorter, Queue& queue,
+                                          const Case& c, Division division,
+                                          const distributed::DeviceOptions& options);
+
+// Runs `cases` of them, of all types, which `seed` selects. Returns the first error.
+[[nodiscard]] std::string run_device_cases(distributed::Communicator& communicator, Queue& queue,
+                                           unsigned cases, std::uint64_t seed);
+
 // Runs `cases` cases that `seed` selects from the conformance table, and sorts of records, of keys
 // with wide values and of few keys. Returns the first error.
 [[nodiscard]] std::string run_cases(distributed::Communicator& communicator, unsigned cases,

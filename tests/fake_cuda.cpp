@@ -171,6 +171,9 @@ int cuMemsetD32Async(std::uint64_t to, unsigned value, std::size_t words, void* 
   return success;
 }
 int cuStreamCreate(void** stream, unsigned) { return *stream = new Stream, success; }
+int cuStreamCreateWithPriority(void** stream, unsigned, int) {
+  return *stream = new Stream, success;
+}
 int cuStreamDestroy_v2(void* stream) { return delete static_cast<Stream*>(stream), success; }
 int cuStreamSynchronize(void* stream) {
   auto* const s = static_cast<Stream*>(stream);

@@ -99,6 +99,87 @@ TEST(Nccl, CarriesSorts) {
   });
 }
 
+// Sends the memory of cpu:0, which is that of the fake GPU, too: the fake GPU runs no kernels.
+class ForHostMemory final : public Communicator {
+ public:
+  explicit ForHostMemory(Communicator& nccl) : nccl_(nccl) {}
+  [[nodiscard]] unsigned rank() const override { return nccl_.rank(); }
+  [[nodiscard]] unsigned size() const override { return nccl_.size(); }
+  [[nodiscard]] std::vector<std::byte> all_gather(std::span<const std::byte> mine) override {
+    return nccl_.all_gather(mine);
+  }
+  void exchange(const distributed::Exchange& e) override { nccl_.exchange(e); }
+  void exchange_on_device(Queue&, std::span<const Memory> send,
+                          std::span<const Memory> receive) override {
+    nccl_.exchange_on_device(*queue_, send, receive);
+  }
+
+ private:
+  Communicator& nccl_;
+  std::unique_ptr<Queue> queue_ = find_device("cuda:0")->make_queue();
+};
+
+TEST(Nccl, CarriesSortsOfDeviceMemory) {
+  std::mutex mutex;
+  run_nccl(3, [&](Communicator& nccl) {
+    ForHostMemory communicator(nccl);
+    const auto queue = find_device("cpu:0")->make_queue();
+    const auto wrong = run_device_cases(communicator, *queue, 40, 11);
+    const std::lock_guard lock(mutex);
+    EXPECT_EQ(wrong, "");
+  });
+}
+
+// Host memory by threads, device memory by NCCL.
+TEST(Nccl, BesideThreadsCarriesSorts) {
+  std::mutex mutex;
+  distributed::run_ranks(3, [&](Communicator& threads) {
+    const auto nccl = nccl_communicator(threads, "cuda:0");
+    EXPECT_EQ(nccl->rank(), threads.rank());
+    EXPECT_EQ(nccl->size(), 3u);
+    ForHostMemory communicator(*nccl);
+    const auto queue = find_device("cpu:0")->make_queue();
+    auto wrong = run_device_cases(communicator, *queue, 40, 12);
+    wrong += run_cases(*nccl, 5, 13, "cpu:0");
+    const std::lock_guard lock(mutex);
+    EXPECT_EQ(wrong, "");
+  });
+}
+
+// Device memory, this rank's own included.
+TEST(Nccl, ExchangesDeviceMemory) {
+  run_nccl(2, [&](Communicator& nccl) {
+    const unsigned me = nccl.rank();
+    const auto device = find_device("cuda:0");
+    const auto queue = device->make_queue();
+    const auto out = device->allocate(300), in = device->allocate(300);
+    const auto all = text(me, 300);
+    queue->write(out->memory(), all.data(), all.size());
+    // Rank 0 sends 100 bytes to each rank, rank 1 nothing to itself and 200 to rank 0.
+    const auto bytes = [](unsigned from, unsigned to) -> std::uint64_t {
+      return from == 0 ? 100 : to == 0 ? 200 : 0;
+    };
+    const auto piece = [](Memory memory, std::uint64_t begin, std::uint64_t length) {
+      return length == 0 ? Memory{} : memory.slice(begin, length);
+    };
+    const Memory send[] = {piece(out->memory(), 0, bytes(me, 0)),
+                           piece(out->memory(), 200, bytes(me, 1))};
+    const Memory receive[] = {piece(in->memory(), 0, bytes(0, me)),
+                              piece(in->memory(), 100, bytes(1, me))};
+    nccl.exchange_on_device(*queue, send, receive);
+    auto expected = text(0, 100);
+    const auto from_1 = text(1, bytes(1, me));
+    expected.insert(expected.end(), from_1.begin(), from_1.end());
+    std::vector<std::byte> found(expected.size());
+    queue->read(found.data(), in->memory(), found.size());
+    EXPECT_EQ(found, expected);
+
+    const auto other = find_device("cpu:0")->make_queue();
+    expect_error([&] { nccl.exchange_on_device(*other, send, receive); },
+                 ErrorCode::invalid_argument, {"queue"});
+  });
+}
+
 TEST(NcclFaults, ErrorsNameTheCall) {
   const auto code = ErrorCode::device_failed;
   const auto gather = [] {
@@ -120,6 +201,11 @@ TEST(NcclFaults, ErrorsNameTheCall) {
                {"rank is 2", "size, 2"});
   expect_error([&] { (void)nccl_communicator(id, 0, 1, "cpu:0"); }, ErrorCode::invalid_argument,
                {"device is cpu:0", "CUDA"});
+  distributed::run_ranks(2, [](Communicator& threads) {  // one rank's error is that of both
+    expect_error(
+        [&] { (void)nccl_communicator(threads, threads.rank() == 0 ? "cuda:0" : "cpu:0"); },
+        ErrorCode::invalid_argument, {"rank 1 of 2: device is cpu:0", "CUDA"});
+  });
 }
 
 TEST(NcclFaults, ALateRankIsATimeout) {

@@ -15,7 +15,9 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "algorithms/parts/boundary_partition.hpp"
 #include "compiling_device.hpp"
+#include "distributed/device_steps.hpp"
 #include "kernels/probe.hpp"
 #include "methods.hpp"
 #include "pic/pic.hpp"
@@ -185,6 +187,33 @@ TEST_F(NvrtcProgram, Companions) {
     }
   }
   EXPECT_GT(device->compilations, 0u);
+}
+
+// The kernels of distributed sorts of device memory. Their launches match them.
+TEST_F(NvrtcProgram, Distributed) {
+  const auto device = std::make_shared<CudaCompiler>();
+  const auto queue = device->make_queue(false);
+  const Memory memory{reinterpret_cast<void*>(1)};
+  for (Problem p : compiled_problems) {
+    p.keys_out = true;
+    try {
+      for (const unsigned boundaries : {31u, 255u}) {
+        ScratchLayout layout;
+        BoundaryPartition partition(p, device->info().claimed, boundaries, layout);
+        partition.build(*device, device->info().claimed);
+        if (p.count == few)
+          (void)partition.run(*queue, {memory, memory, memory, memory, memory},
+                              std::vector<std::uint64_t>{5, 7}, 0);
+      }
+      distributed::DeviceSteps steps(device, p);
+      (void)steps.ranks_at(*queue, memory, std::vector<std::uint64_t>{0, 1});
+      (void)steps.places(*queue, memory, std::vector<distributed::RankSearch>{{1, 0, 2}});
+      steps.add_to_positions(*queue, memory, 1, 1);
+    } catch (const Error& e) {
+      ADD_FAILURE() << info(p.key).name << ": " << e.what() << '\n' << e.log();
+    }
+  }
+  EXPECT_GT(device->compilations, 11u);
 }
 
 // A queue on which every launch succeeds, so the probe confirms all that the device claims. A

@@ -251,6 +251,9 @@ class SORTIUM_API Device : public std::enable_shared_from_this<Device> {
   // Makes a queue that the library owns. begin_trace() needs `tracing`, which slows some OpenCL
   // drivers down.
   [[nodiscard]] virtual std::unique_ptr<Queue> make_queue(bool tracing = false) = 0;
+  // The same for short work that others wait for: on CUDA, the device begins its kernels before
+  // those that wait in other queues.
+  [[nodiscard]] virtual std::unique_ptr<Queue> make_urgent_queue() { return make_queue(); }
 
   // Bytes that can still be allocated, as far as the driver reports.
   [[nodiscard]] virtual std::uint64_t free_memory() = 0;

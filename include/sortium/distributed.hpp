@@ -18,7 +18,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <sortium/device.hpp>
 #include <sortium/host.hpp>
+#include <sortium/plan.hpp>
 #include <sortium/records.hpp>
 #include <span>
 #include <vector>
@@ -58,6 +60,12 @@ class SORTIUM_API Communicator {
   // Returns the bytes of all ranks in the order of the ranks. Their numbers may differ.
   [[nodiscard]] virtual std::vector<std::byte> all_gather(std::span<const std::byte> mine) = 0;
   virtual void exchange(const Exchange& exchange) = 0;
+
+  // The same for memory of queue.device(): send[r] goes to rank r, and receive[r] comes from it.
+  // Begins after the commands that are enqueued on `queue`; returns when this rank's memory has
+  // been sent and received. This implementation copies through host memory, by exchange().
+  virtual void exchange_on_device(Queue& queue, std::span<const Memory> send,
+                                  std::span<const Memory> receive);
 
   // Replaces each number by the sum or maximum of all ranks' numbers. All ranks pass equally many.
   virtual void all_reduce(std::span<std::uint64_t> numbers, Reduction reduction);
@@ -185,6 +193,51 @@ template <ElementRange Records>
       {{&from, 1}, {&to, 1}}, options);
   return out;
 }
+
+// ---------------------------------------------------------------------------------------------
+// Device memory
+// ---------------------------------------------------------------------------------------------
+
+struct DeviceOptions {
+  Balance balance = Balance::kept;
+  Method method{};  // of each rank's own sorts; stable, not partial
+  // Slices of a rank's part, by keys: one is sorted while the next arrives. 0: 1 to 8, at least
+  // 2^22 records each. All ranks must pass the same number, up to 64.
+  unsigned slices = 0;
+};
+
+// Sorts device memory that is divided among ranks. Records stay in device memory, and travel by
+// Communicator::exchange_on_device(). Keeps plans and memory for the next sort.
+//
+// Beside its operands, a rank needs device memory for its input once, for the scratch memory of the
+// largest of these sorts in place: of a slice of its part, and of the records between two borders
+// whose keys are not decided (some percent of the list); and for the part's keys if the problem
+// writes none. On cpu:0, and with more ranks than 60, also the scratch memory of a sort of its
+// input.
+class SORTIUM_API DeviceSorter {
+ public:
+  // The communicator must outlive the object.
+  DeviceSorter(Communicator& communicator, std::shared_ptr<Device> device);
+  DeviceSorter(DeviceSorter&&) noexcept;
+  DeviceSorter& operator=(DeviceSorter&&) noexcept;
+  ~DeviceSorter();
+
+  // Sorts; all ranks call it. As Plan::run(), but waits for the result. `problem.count` is the
+  // number of this rank's records. Outputs have as many elements as the rank's part (part_of()); in
+  // place only with Balance::kept. Leave operands.scratch empty. Positions count from the first
+  // rank's first record. Segments and limits are refused. After an error, outputs are undefined,
+  // also a list that was to be sorted in place.
+  Report sort(Queue& queue, const Problem& problem, const Operands& operands,
+              const DeviceOptions& options = {});
+
+  // Device memory that it keeps, in bytes.
+  [[nodiscard]] std::uint64_t memory_bytes() const;
+
+ private:
+  struct State;
+  class Run;
+  std::unique_ptr<State> state_;
+};
 
 // ---------------------------------------------------------------------------------------------
 // Several devices of one process

@@ -64,6 +64,7 @@ class Current {
 
 cuda::DevicePtr address(Memory m) { return reinterpret_cast<cuda::DevicePtr>(m.handle) + m.offset; }
 
+constexpr unsigned non_blocking = 1;  // of a stream: it does not wait for the default stream
 constexpr unsigned most_cluster_groups = 16;
 
 class CuBuffer final : public Buffer {
@@ -441,8 +442,14 @@ class CuDevice final : public Device {
   std::unique_ptr<Queue> make_queue(bool) override {
     const Current current(context());
     cuda::Stream stream = nullptr;
-    constexpr unsigned non_blocking = 1;
     SORTIUM_CU(stream_create, &stream, non_blocking);
+    return std::make_unique<CuQueue>(shared_from_this(), context(), stream, true, host_copies());
+  }
+  std::unique_ptr<Queue> make_urgent_queue() override {
+    const Current current(context());
+    cuda::Stream stream = nullptr;
+    constexpr int highest_priority = -1000;  // the driver takes the highest that it has
+    SORTIUM_CU(stream_create_with_priority, &stream, non_blocking, highest_priority);
     return std::make_unique<CuQueue>(shared_from_this(), context(), stream, true, host_copies());
   }
 

@@ -82,6 +82,7 @@ struct LoadedDriver {
     table.launch_with =
         reinterpret_cast<decltype(table.launch_with)>(dlsym(load.library, "cuLaunchKernelEx"));
     load(table.stream_create, "cuStreamCreate");
+    load(table.stream_create_with_priority, "cuStreamCreateWithPriority");
     load(table.stream_destroy, "cuStreamDestroy_v2");
     load(table.stream_sync, "cuStreamSynchronize");
     load(table.stream_query, "cuStreamQuery");

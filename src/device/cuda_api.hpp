@@ -84,6 +84,7 @@ struct Driver {
                    Stream, void**, void**);
   Result (*launch_with)(const LaunchConfig*, Function, void**, void**);  // nullptr before CUDA 11.8
   Result (*stream_create)(Stream*, unsigned);
+  Result (*stream_create_with_priority)(Stream*, unsigned, int);
   Result (*stream_destroy)(Stream);
   Result (*stream_sync)(Stream);
   Result (*stream_query)(Stream);

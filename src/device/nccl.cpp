@@ -104,7 +104,6 @@ char* address(const Memory& memory) { return static_cast<char*>(memory.handle) +
 
 struct NcclRank::Link {
   NcclComm comm = nullptr;
-  Stream stream = nullptr;
 };
 
 NcclId make_nccl_id() {
@@ -115,13 +114,15 @@ NcclId make_nccl_id() {
   return id;
 }
 
+void require_cuda(const Device& device) {
+  if (device.info().claimed.backend != Backend::cuda)
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("device is {}; NCCL needs one of CUDA", device.info().id));
+}
+
 NcclRank::NcclRank(std::shared_ptr<Device> device, const NcclId& id, unsigned rank, unsigned size)
     : device_(std::move(device)), link_(std::make_unique<Link>()), rank_(rank) {
-  if (device_->info().claimed.backend != Backend::cuda)
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("device is {}; NCCL needs one of CUDA", device_->info().id));
-  queue_ = device_->make_queue();
-  link_->stream = static_cast<Stream>(queue_->native());
+  require_cuda(*device_);
   UniqueId made{};
   std::memcpy(made.internal, id.data(), id.size());
   const InContext current(device_->native_context());
@@ -137,8 +138,10 @@ NcclRank::~NcclRank() {
   }
 }
 
-void NcclRank::exchange(std::span<const Memory> send, std::span<const Memory> receive) {
+void NcclRank::exchange(Queue& queue, std::span<const Memory> send,
+                        std::span<const Memory> receive) {
   const InContext current(device_->native_context());
+  auto* const stream = static_cast<Stream>(queue.native());
   const auto& api = nccl();
   check(api.group_start(), "ncclGroupStart");
   NcclResult result = nccl_success;
@@ -147,13 +150,12 @@ void NcclRank::exchange(std::span<const Memory> send, std::span<const Memory> re
     const int peer = static_cast<int>(r);
     if (r != rank_ && send[r].bytes != 0) {
       call = "ncclSend";
-      result =
-          api.send(address(send[r]), send[r].bytes, nccl_uint8, peer, link_->comm, link_->stream);
+      result = api.send(address(send[r]), send[r].bytes, nccl_uint8, peer, link_->comm, stream);
     }
     if (r != rank_ && receive[r].bytes != 0 && result == nccl_success) {
       call = "ncclRecv";
-      result = api.receive(address(receive[r]), receive[r].bytes, nccl_uint8, peer, link_->comm,
-                           link_->stream);
+      result =
+          api.receive(address(receive[r]), receive[r].bytes, nccl_uint8, peer, link_->comm, stream);
     }
   }
   const NcclResult end = api.group_end();  // also after an error: it closes the group
@@ -161,7 +163,7 @@ void NcclRank::exchange(std::span<const Memory> send, std::span<const Memory> re
   check(end, "ncclGroupEnd");
 }
 
-bool NcclRank::wait(std::chrono::duration<double> timeout) {
+bool NcclRank::wait(Queue& queue, std::chrono::duration<double> timeout) {
   constexpr int polls_before_sleep = 2000;
   const InContext current(device_->native_context());
   const auto start = std::chrono::steady_clock::now();
@@ -169,7 +171,7 @@ bool NcclRank::wait(std::chrono::duration<double> timeout) {
     NcclResult error = nccl_success;
     check(nccl().async_error(link_->comm, &error), "ncclCommGetAsyncError");
     if (error != nccl_in_progress) check(error, "NCCL");
-    const Result state = cuda_driver().stream_query(link_->stream);
+    const Result state = cuda_driver().stream_query(static_cast<Stream>(queue.native()));
     if (state == success) return true;
     if (state != error_not_ready)
       throw Error(ErrorCode::device_failed, fmt::format("cuStreamQuery failed ({})", state));

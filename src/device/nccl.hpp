@@ -15,32 +15,33 @@ using NcclId = std::array<std::byte, 128>;  // ncclUniqueId
 // Returns a new id. Throws Error(unsupported) if libnccl.so.2 is missing.
 [[nodiscard]] NcclId make_nccl_id();
 
-// One rank of an NCCL communicator, with a CUDA device and a stream. Every member throws
+// Throws Error(invalid_argument) if the device is not CUDA's.
+void require_cuda(const Device& device);
+
+// One rank of an NCCL communicator, with a CUDA device. Every member throws
 // Error(device_failed) if NCCL reports an error.
 class NcclRank {
  public:
-  // Waits until all ranks have called it. Throws Error(invalid_argument) if the device is not
-  // CUDA's.
+  // Waits until all ranks have called it. Throws as require_cuda().
   NcclRank(std::shared_ptr<Device> device, const NcclId& id, unsigned rank, unsigned size);
   ~NcclRank();
   NcclRank(const NcclRank&) = delete;
   NcclRank& operator=(const NcclRank&) = delete;
 
   [[nodiscard]] Device& device() { return *device_; }
-  [[nodiscard]] Queue& queue() { return *queue_; }
 
-  // Enqueues the exchange of device memory with every other rank r: send[r] goes there, and
-  // receive[r] comes from there. Memory without bytes is not sent.
-  void exchange(std::span<const Memory> send, std::span<const Memory> receive);
-  // Waits for all that was enqueued. Returns false if that takes longer than `timeout`.
-  [[nodiscard]] bool wait(std::chrono::duration<double> timeout);
+  // Enqueues on `queue` the exchange of device memory with every other rank r: send[r] goes there,
+  // and receive[r] comes from there. Memory without bytes is not sent. The queue may be any of the
+  // device's context.
+  void exchange(Queue& queue, std::span<const Memory> send, std::span<const Memory> receive);
+  // Waits for all that was enqueued on `queue`. Returns false if that takes longer than `timeout`.
+  [[nodiscard]] bool wait(Queue& queue, std::chrono::duration<double> timeout);
   // Ends what is enqueued. After it, only the destructor may be called.
   void abort();
 
  private:
   struct Link;
   std::shared_ptr<Device> device_;
-  std::unique_ptr<Queue> queue_;
   std::unique_ptr<Link> link_;
   unsigned rank_;
 };

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <new>
 #include <optional>
+#include <sortium/plan.hpp>
 
 namespace sortium::distributed {
 
@@ -78,6 +79,31 @@ void agree_on(Communicator& communicator, const std::string& call) {
   throw Error(ErrorCode::invalid_argument,
               fmt::format("the ranks' calls differ: rank 0: {}; rank {}: {}", all[0].text.data(),
                           other - all.begin(), other == all.end() ? "?" : other->text.data()));
+}
+
+void validate_method(const std::string& algorithm) {
+  if (algorithm == "auto") return;
+  for (const auto& a : algorithms())
+    if (a.name == algorithm && (!a.stable || a.partial))
+      throw Error(
+          ErrorCode::invalid_argument,
+          fmt::format("algorithm {} is not allowed: a distributed sort needs a stable one that "
+                      "sorts the whole list",
+                      a.name));
+}
+
+std::string describe(const Problem& p) {
+  const auto& type = info(p.key);
+  std::string text = fmt::format("{} keys", type.name);
+  if (p.payload == Payload::values) text += fmt::format(" with values of {} bytes", p.value_bytes);
+  if (p.payload == Payload::positions)
+    text += fmt::format(" {} positions of {} bytes", p.keys_out ? "with" : "for", p.value_bytes);
+  text += p.order == Order::ascending ? ", ascending" : ", descending";
+  text += fmt::format(", bits {} to {}", p.begin_bit, p.begin_bit + key_bits(p));
+  if (type.is_float)
+    text += fmt::format(", NaN order {}, zero order {}", static_cast<int>(p.nan),
+                        static_cast<int>(p.zeros));
+  return text;
 }
 
 }  // namespace sortium::distributed

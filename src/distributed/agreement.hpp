@@ -17,4 +17,10 @@ void together(Communicator& communicator, std::uint64_t bytes, const std::functi
 // calls, differ.
 void agree_on(Communicator& communicator, const std::string& call);
 
+// A text that is the same for the same problem, without its count.
+[[nodiscard]] std::string describe(const Problem& problem);
+
+// Throws Error(invalid_argument) if the algorithm is not stable, or does not sort the whole list.
+void validate_method(const std::string& algorithm);
+
 }  // namespace sortium::distributed

@@ -95,10 +95,20 @@ class Borders {
   [[nodiscard]] const std::vector<Key>& boundaries() const { return boundaries_; }
   [[nodiscard]] std::uint64_t buckets() const { return boundaries_.size() + 1; }
 
+  // Adds boundaries. `more` may have any order, and boundaries that are there.
+  void add_boundaries(std::span<const Key> more);
+
   // Sets the number of records in each bucket, over all ranks.
   void set_bucket_counts(std::span<const std::uint64_t> counts);
   // The buckets whose records are candidates, ascending.
   [[nodiscard]] const std::vector<std::uint64_t>& open_buckets() const { return open_buckets_; }
+
+  // Adds boundaries around each border that is not exact; set_bucket_counts() must follow.
+  // `samples` are keys of the open buckets, of all ranks, in any order; all samples of a bucket
+  // stand for equally many records. `margin`: a border is at most so many samples from its
+  // estimate. If it is not, there are more candidates. `counts` are those of set_bucket_counts().
+  void add_brackets(std::vector<Key> samples, std::span<const std::uint64_t> counts,
+                    std::uint64_t margin);
 
   [[nodiscard]] bool exact() const { return open_.empty(); }
   // Appends this rank's samples for one round to `samples`. `candidates` are this rank's
@@ -198,12 +208,50 @@ void Borders<Key>::set_first_samples(std::vector<Key> samples) {
     for (const auto target : targets_)
       if (target > 0 && target < total_) add_bracket(samples, target);
   }
+  add_boundaries({});
+}
+
+template <class Key>
+void Borders<Key>::add_boundaries(std::span<const Key> more) {
+  boundaries_.insert(boundaries_.end(), more.begin(), more.end());
   std::ranges::sort(boundaries_);
   boundaries_.erase(std::unique(boundaries_.begin(), boundaries_.end()), boundaries_.end());
 }
 
 template <class Key>
+void Borders<Key>::add_brackets(std::vector<Key> samples, std::span<const std::uint64_t> counts,
+                                std::uint64_t margin) {
+  std::ranges::sort(samples);
+  std::vector<Key> added;
+  std::uint64_t bucket = 0, before = 0;  // records in the buckets before `bucket`
+  for (const auto& o : open_) {
+    while (bucket < borders_[o.border].bucket) before += counts[bucket++];
+    const auto first =
+        bucket == 0 ? samples.begin() : std::ranges::lower_bound(samples, boundaries_[bucket - 1]);
+    const auto last = bucket == boundaries_.size()
+                          ? samples.end()
+                          : std::ranges::lower_bound(samples, boundaries_[bucket]);
+    const auto length = static_cast<std::uint64_t>(last - first);
+    const double share =
+        static_cast<double>(targets_[o.border] - before) / static_cast<double>(counts[bucket]);
+    const auto at = static_cast<std::uint64_t>(share * static_cast<double>(length));
+    // The keys at both ends get buckets of their own: each may be frequent.
+    const auto add = [&](std::uint64_t sample) {
+      Key key = first[static_cast<std::ptrdiff_t>(sample)];
+      added.push_back(key);
+      if (key.increment()) added.push_back(key);
+    };
+    if (at >= margin) add(at - margin);
+    if (at + margin < length) add(at + margin);
+  }
+  add_boundaries(added);
+}
+
+template <class Key>
 void Borders<Key>::set_bucket_counts(std::span<const std::uint64_t> counts) {
+  borders_.assign(targets_.size(), {});
+  open_buckets_.clear();
+  open_.clear();
   std::uint64_t bucket = 0, before = 0, candidates_before = 0;
   for (std::uint64_t b = 0; b < borders_.size(); ++b) {
     const std::uint64_t target = targets_[b];

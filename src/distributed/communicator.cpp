@@ -1,7 +1,10 @@
 // What a Communicator inherits: reductions by all_gather().
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <sortium/distributed.hpp>
+
+#include "columns.hpp"
 
 namespace sortium::distributed {
 
@@ -45,6 +48,40 @@ void Communicator::exclusive_sum(std::span<std::uint64_t> numbers) {
     numbers[i] = 0;
     for (unsigned r = 0; r < rank(); ++r) numbers[i] += all[r * numbers.size() + i];
   }
+}
+
+void Communicator::exchange_on_device(Queue& queue, std::span<const Memory> send,
+                                      std::span<const Memory> receive) {
+  const unsigned me = rank();
+  const auto bytes_of = [me](std::span<const Memory> all) {
+    std::vector<std::uint64_t> bytes(all.size());
+    for (std::size_t r = 0; r < all.size(); ++r) bytes[r] = r == me ? 0 : all[r].bytes;
+    return bytes;
+  };
+  const auto sum = [](const std::vector<std::uint64_t>& bytes) {
+    return std::accumulate(bytes.begin(), bytes.end(), std::uint64_t{0});
+  };
+  const auto send_bytes = bytes_of(send), receive_bytes = bytes_of(receive);
+  Bytes out(sum(send_bytes)), in(sum(receive_bytes));
+  std::byte* at = out.data();
+  for (std::size_t r = 0; r < send.size(); ++r) {
+    if (send_bytes[r] != 0) queue.read(at, send[r], send_bytes[r]);
+    at += send_bytes[r];
+  }
+  try {
+    exchange({out.data(), send_bytes, in.data(), receive_bytes});
+  } catch (...) {  // the transport may still access the memory
+    out.abandon();
+    in.abandon();
+    throw;
+  }
+  if (send[me].bytes != 0) queue.copy(receive[me], send[me], send[me].bytes);
+  at = in.data();
+  for (std::size_t r = 0; r < receive.size(); ++r) {
+    if (receive_bytes[r] != 0) queue.write(receive[r], at, receive_bytes[r]);
+    at += receive_bytes[r];
+  }
+  queue.finish();
 }
 
 }  // namespace sortium::distributed

@@ -1,12 +1,15 @@
-// Ranks that exchange data by NCCL: host memory is staged through the memory of CUDA devices.
+// Ranks that exchange the memory of their CUDA devices by NCCL. Host memory is staged through it,
+// or travels by another communicator.
 #include "../device/nccl.hpp"
 
 #include <fmt/format.h>
 
-#include <cstring>
+#include <algorithm>
 #include <numeric>
 #include <sortium/distributed_nccl.hpp>
 
+#include "../sort/validate.hpp"
+#include "agreement.hpp"
 #include "timeout.hpp"
 
 namespace sortium::distributed {
@@ -17,11 +20,71 @@ std::uint64_t sum(std::span<const std::uint64_t> bytes) {
   return std::accumulate(bytes.begin(), bytes.end(), std::uint64_t{0});
 }
 
+// One rank's connection to the others' devices. After an error, or without an answer in time, it is
+// broken.
+class NcclLink {
+ public:
+  NcclLink(std::shared_ptr<Device> device, const NcclId& id, unsigned rank, unsigned size,
+           std::chrono::duration<double> timeout)
+      : nccl_(std::move(device), id, rank, size), rank_(rank), size_(size), timeout_(timeout) {}
+
+  [[nodiscard]] Device& device() { return nccl_.device(); }
+
+  void exchange(Queue& queue, std::span<const Memory> send, std::span<const Memory> receive) {
+    validate_queue(queue, nccl_.device());
+    run(queue, [&] {
+      nccl_.exchange(queue, send, receive);
+      if (const Memory& own = send[rank_]; own.bytes != 0)
+        queue.copy(receive[rank_], own, own.bytes);
+      wait(queue);
+    });
+  }
+
+  // Runs one call, which uses `queue`. If it fails, all that it enqueued has ended afterwards.
+  template <class Work>
+  void run(Queue& queue, const Work& work) {
+    if (broken_)
+      throw Error(ErrorCode::device_failed,
+                  fmt::format("an earlier call of this communicator has failed: rank {} cannot "
+                              "reach the others",
+                              rank_));
+    try {
+      work();
+    } catch (const Error&) {
+      broken_ = true;
+      nccl_.abort();
+      end(queue);
+      throw;
+    }
+  }
+
+ private:
+  static void end(Queue& queue) noexcept try {
+    queue.finish();
+  } catch (const Error&) {  // the first error counts
+  }
+  void wait(Queue& queue) {
+    if (!nccl_.wait(queue, timeout_))
+      throw Error(ErrorCode::device_failed,
+                  fmt::format("rank {} of {} had no answer from all others within {} s", rank_,
+                              size_, timeout_.count()));
+  }
+
+  cuda::NcclRank nccl_;
+  unsigned rank_, size_;
+  std::chrono::duration<double> timeout_;
+  bool broken_ = false;
+};
+
+// Host memory travels through the devices' memory.
 class NcclCommunicator final : public Communicator {
  public:
   NcclCommunicator(std::shared_ptr<Device> device, const NcclId& id, unsigned rank, unsigned size,
                    std::chrono::duration<double> timeout)
-      : nccl_(std::move(device), id, rank, size), rank_(rank), size_(size), timeout_(timeout) {}
+      : link_(std::move(device), id, rank, size, timeout),
+        queue_(link_.device().make_queue()),
+        rank_(rank),
+        size_(size) {}
 
   [[nodiscard]] unsigned rank() const override { return rank_; }
   [[nodiscard]] unsigned size() const override { return size_; }
@@ -38,58 +101,41 @@ class NcclCommunicator final : public Communicator {
   }
 
   void exchange(const Exchange& e) override {
-    run([&] {
-      const auto sent = pieces(send_, e.send_bytes), received = pieces(receive_, e.receive_bytes);
-      write(send_, {e.send, sum(e.send_bytes)});
-      nccl_.exchange(sent, received);
-      if (const Memory& own = sent[rank_]; own.bytes != 0)
-        nccl_.queue().copy(received[rank_], own, own.bytes);
-      read(e.receive, receive_, sum(e.receive_bytes));
+    std::vector<Memory> sent, received;
+    link_.run(*queue_, [&] {
+      sent = pieces(send_, e.send_bytes);
+      received = pieces(receive_, e.receive_bytes);
+      write({e.send, sum(e.send_bytes)});
     });
+    link_.exchange(*queue_, sent, received);
+    read(e.receive, sum(e.receive_bytes));
+  }
+
+  void exchange_on_device(Queue& queue, std::span<const Memory> send,
+                          std::span<const Memory> receive) override {
+    link_.exchange(queue, send, receive);
   }
 
  private:
   // Sends `mine` to every rank. `all` receives lengths[r] bytes of each rank r.
   void to_all(std::span<const std::byte> mine, std::span<const std::uint64_t> lengths,
               std::byte* all) {
-    run([&] {
+    std::vector<Memory> sent, received;
+    link_.run(*queue_, [&] {
       const std::uint64_t length = mine.size();
-      const std::vector<Memory> sent(size_, pieces(send_, {&length, 1})[0]);
-      const auto received = pieces(receive_, lengths);
-      write(send_, mine);
-      nccl_.exchange(sent, received);
-      read(all, receive_, sum(lengths));
-      if (length != 0) std::memcpy(all + sum(lengths.first(rank_)), mine.data(), length);
+      sent.assign(size_, pieces(send_, {&length, 1})[0]);
+      received = pieces(receive_, lengths);
+      write(mine);
     });
+    link_.exchange(*queue_, sent, received);
+    read(all, sum(lengths));
   }
 
-  // Runs one call. After an error, or without an answer in time, the communicator is broken.
-  template <class Work>
-  void run(const Work& work) {
-    if (broken_)
-      throw Error(ErrorCode::device_failed,
-                  fmt::format("an earlier call of this communicator has failed: rank {} cannot "
-                              "reach the others",
-                              rank_));
-    try {
-      work();
-    } catch (const Error&) {
-      broken_ = true;
-      nccl_.abort();
-      throw;
-    }
+  void write(std::span<const std::byte> from) {
+    if (!from.empty()) queue_->write(send_->memory(), from.data(), from.size());
   }
-
-  void write(const std::unique_ptr<Buffer>& to, std::span<const std::byte> from) {
-    if (!from.empty()) nccl_.queue().write(to->memory(), from.data(), from.size());
-  }
-  // Waits for the other ranks, then copies to host memory.
-  void read(std::byte* to, const std::unique_ptr<Buffer>& from, std::uint64_t bytes) {
-    if (!nccl_.wait(timeout_))
-      throw Error(ErrorCode::device_failed,
-                  fmt::format("rank {} of {} had no answer from all others within {} s", rank_,
-                              size_, timeout_.count()));
-    if (bytes != 0) nccl_.queue().read(to, from->memory(), bytes);
+  void read(std::byte* to, std::uint64_t bytes) {
+    if (bytes != 0) link_.run(*queue_, [&] { queue_->read(to, receive_->memory(), bytes); });
   }
   // Returns device memory for each rank's bytes, in one buffer, which is kept for the next calls.
   std::vector<Memory> pieces(std::unique_ptr<Buffer>& buffer,
@@ -97,7 +143,7 @@ class NcclCommunicator final : public Communicator {
     const std::uint64_t total = sum(bytes);
     if (total != 0 && (buffer == nullptr || buffer->memory().bytes < total)) {
       buffer.reset();
-      buffer = nccl_.device().allocate(total);
+      buffer = link_.device().allocate(total);
     }
     std::vector<Memory> all;
     for (std::uint64_t at = 0; const auto length : bytes) {
@@ -107,11 +153,37 @@ class NcclCommunicator final : public Communicator {
     return all;
   }
 
-  cuda::NcclRank nccl_;
+  NcclLink link_;
+  std::unique_ptr<Queue> queue_;
   std::unique_ptr<Buffer> send_, receive_;
   unsigned rank_, size_;
-  std::chrono::duration<double> timeout_;
-  bool broken_ = false;
+};
+
+// Host memory travels by another communicator.
+class NcclBeside final : public Communicator {
+ public:
+  NcclBeside(Communicator& host, std::shared_ptr<Device> device, const NcclId& id,
+             std::chrono::duration<double> timeout)
+      : host_(host), link_(std::move(device), id, host.rank(), host.size(), timeout) {}
+
+  [[nodiscard]] unsigned rank() const override { return host_.rank(); }
+  [[nodiscard]] unsigned size() const override { return host_.size(); }
+  [[nodiscard]] std::vector<std::byte> all_gather(std::span<const std::byte> mine) override {
+    return host_.all_gather(mine);
+  }
+  void exchange(const Exchange& e) override { host_.exchange(e); }
+  void all_reduce(std::span<std::uint64_t> numbers, Reduction reduction) override {
+    host_.all_reduce(numbers, reduction);
+  }
+  void exclusive_sum(std::span<std::uint64_t> numbers) override { host_.exclusive_sum(numbers); }
+  void exchange_on_device(Queue& queue, std::span<const Memory> send,
+                          std::span<const Memory> receive) override {
+    link_.exchange(queue, send, receive);
+  }
+
+ private:
+  Communicator& host_;
+  NcclLink link_;
 };
 
 }  // namespace
@@ -126,6 +198,24 @@ std::unique_ptr<Communicator> nccl_communicator(const NcclId& id, unsigned rank,
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("rank is {}; it must be less than size, {}", rank, size));
   return std::make_unique<NcclCommunicator>(find_device(device), id, rank, size, timeout);
+}
+
+std::unique_ptr<Communicator> nccl_communicator(Communicator& host, const std::string& device,
+                                                std::chrono::duration<double> timeout) {
+  std::shared_ptr<Device> found;
+  std::vector<std::byte> mine;
+  // A rank that fails later leaves the others waiting in NCCL.
+  together(host, 0, [&] {
+    check_timeout(timeout);
+    found = find_device(device);
+    cuda::require_cuda(*found);
+    const auto id = nccl_id();  // on every rank: it also loads NCCL
+    if (host.rank() == 0) mine.assign(id.begin(), id.end());
+  });
+  const auto all = host.all_gather(mine);
+  NcclId id;
+  std::copy_n(all.begin(), id.size(), id.begin());
+  return std::make_unique<NcclBeside>(host, std::move(found), id, timeout);
 }
 
 }  // namespace sortium::distributed

@@ -15,6 +15,8 @@
 #include "agreement.hpp"
 #include "borders.hpp"
 #include "columns.hpp"
+#include "exact.hpp"
+#include "extent.hpp"
 #include "partition.hpp"
 
 namespace sortium::distributed {
@@ -23,49 +25,6 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& message) {
   throw Error(ErrorCode::invalid_argument, message);
-}
-
-// How many records each rank has and receives.
-struct Extent {
-  std::vector<std::uint64_t> counts;
-  std::uint64_t total = 0;
-  unsigned rank = 0;
-
-  [[nodiscard]] std::uint64_t begin_of_input() const {
-    return std::accumulate(counts.begin(), counts.begin() + rank, std::uint64_t{0});
-  }
-  // For each border between two ranks' parts, how many records lie left of it.
-  [[nodiscard]] std::vector<std::uint64_t> targets(Balance balance) const {
-    const std::uint64_t ranks = counts.size(), each = total / ranks, more = total % ranks;
-    std::vector<std::uint64_t> left(ranks);
-    if (balance == Balance::kept)
-      std::inclusive_scan(counts.begin(), counts.end(), left.begin());
-    else
-      for (std::uint64_t r = 0; r < ranks; ++r) left[r] = (r + 1) * each + std::min(r + 1, more);
-    left.pop_back();
-    return left;
-  }
-  [[nodiscard]] Part part(Balance balance) const {
-    const auto left = targets(balance);
-    const std::uint64_t begin = rank == 0 ? 0 : left[rank - 1];
-    const std::uint64_t end = rank == left.size() ? total : left[rank];
-    return {begin, end - begin};
-  }
-};
-
-template <class T>
-std::vector<T> gather(Communicator& communicator, std::span<const T> mine) {
-  const auto bytes = communicator.all_gather(std::as_bytes(mine));
-  std::vector<T> all(bytes.size() / sizeof(T));
-  if (!bytes.empty()) std::memcpy(static_cast<void*>(all.data()), bytes.data(), bytes.size());
-  return all;
-}
-
-Extent extent_of(Communicator& communicator, std::uint64_t count) {
-  Extent extent{.counts = gather<std::uint64_t>(communicator, {&count, 1}),
-                .rank = communicator.rank()};
-  extent.total = std::accumulate(extent.counts.begin(), extent.counts.end(), std::uint64_t{0});
-  return extent;
 }
 
 // A sort of this rank's records. The members differ between plain keys and records.
@@ -146,9 +105,10 @@ class RankSort {
       candidates = partition_.keys_of(borders_.open_buckets());
       sort_keys(candidates, options_.sort);
     });
-    refine(candidates);
+    report_.rounds = 1 + refine<Key>(communicator_, borders_, candidates, random_);
 
-    const auto left = ties_left(candidates);
+    const auto left =
+        ties_left<Key>(communicator_, borders_.borders(), candidates, partition_.counts());
     std::vector<std::uint64_t> cuts;
     together(communicator_, job_.bytes(),
              [&] { cuts = partition_.divide_at(borders_.borders(), left); });
@@ -157,46 +117,9 @@ class RankSort {
     return cuts;
   }
 
-  // Makes all borders exact.
-  void refine(const std::vector<Key>& candidates) {
-    std::vector<Key> samples;
-    std::vector<std::uint64_t> histogram;
-    report_.rounds = 1;  // the buckets' counts
-    for (; !borders_.exact(); ++report_.rounds) {
-      samples.clear();
-      borders_.draw(candidates, random_, samples);
-      borders_.set_splitters(gather<Key>(communicator_, samples));
-      histogram.assign(borders_.histogram_size(), 0);
-      borders_.add_counts(candidates, histogram);
-      communicator_.all_reduce(histogram, Reduction::sum);
-      borders_.narrow(histogram);
-    }
-  }
-
-  // Returns, for each border, how many of this rank's records that tie with its value lie left.
-  std::vector<std::uint64_t> ties_left(const std::vector<Key>& candidates) {
-    using Place = typename Border<Key>::Place;
-    const auto& borders = borders_.borders();
-    std::vector<std::uint64_t> ties(borders.size()), before;
-    for (std::size_t b = 0; b < borders.size(); ++b) {
-      if (borders[b].place == Place::among_ties) ties[b] = partition_.counts()[borders[b].bucket];
-      if (borders[b].place == Place::at_value) {
-        const auto equal = std::equal_range(candidates.begin(), candidates.end(), borders[b].value);
-        ties[b] = static_cast<std::uint64_t>(equal.second - equal.first);
-      }
-    }
-    before = ties;
-    communicator_.exclusive_sum(before);
-    for (std::size_t b = 0; b < borders.size(); ++b) {
-      const std::uint64_t target = borders[b].ties_left;
-      ties[b] = target <= before[b] ? 0 : std::min(ties[b], target - before[b]);
-    }
-    return ties;
-  }
-
   // Sends every rank its records, column by column, and frees what was sent.
   void exchange(const std::vector<std::uint64_t>& send_counts) {
-    const auto receive_counts = exchange_counts(send_counts);
+    const auto receive_counts = exchange_numbers(communicator_, send_counts);
     // All memory is allocated before the exchange: if that fails, memory must be abandoned.
     std::vector<std::uint64_t> send_bytes, receive_bytes;
     together(communicator_, job_.bytes(), [&] {
@@ -223,23 +146,6 @@ class RankSort {
     }
   }
 
-  std::vector<std::uint64_t> exchange_counts(const std::vector<std::uint64_t>& send_counts) {
-    // In memory that outlives a broken communicator.
-    const std::vector<std::uint64_t> each(send_counts.size(), sizeof(std::uint64_t));
-    Bytes send(each.size() * sizeof(std::uint64_t)), receive(each.size() * sizeof(std::uint64_t));
-    std::memcpy(send.data(), send_counts.data(), each.size() * sizeof(std::uint64_t));
-    try {
-      communicator_.exchange({send.data(), each, receive.data(), each});
-    } catch (...) {
-      send.abandon();
-      receive.abandon();
-      throw;
-    }
-    std::vector<std::uint64_t> counts(each.size());
-    std::memcpy(counts.data(), receive.data(), each.size() * sizeof(std::uint64_t));
-    return counts;
-  }
-
   Communicator& communicator_;
   const Job& job_;
   const Extent& extent_;
@@ -255,21 +161,11 @@ class RankSort {
 // Checks
 // ---------------------------------------------------------------------------------------------
 
-void validate_method(const sortium::Options& options) {
-  if (options.algorithm == "auto") return;
-  for (const auto& a : algorithms())
-    if (a.name == options.algorithm && (!a.stable || a.partial))
-      refuse(
-          fmt::format("algorithm {} is not allowed: a distributed sort needs a stable one that "
-                      "sorts the whole list",
-                      a.name));
-}
-
 // Checks all that is known before the ranks begin, and that they make the same call.
 Extent begin(Communicator& communicator, const Job& job, const Options& options) {
   together(communicator, job.bytes(), [&] {
     validate_enumeration(options.balance, Balance::even, "balance");
-    validate_method(options.sort);
+    validate_method(options.sort.algorithm);
     job.validate();
   });
   agree_on(communicator, fmt::format("{}, {} lengths", job.call,
@@ -280,20 +176,6 @@ Extent begin(Communicator& communicator, const Job& job, const Options& options)
 // ---------------------------------------------------------------------------------------------
 // Keys
 // ---------------------------------------------------------------------------------------------
-
-std::string describe(const Problem& p) {
-  const auto& type = info(p.key);
-  std::string text = fmt::format("{} keys", type.name);
-  if (p.payload == Payload::values) text += fmt::format(" with values of {} bytes", p.value_bytes);
-  if (p.payload == Payload::positions)
-    text += fmt::format(" {} positions of {} bytes", p.keys_out ? "with" : "for", p.value_bytes);
-  text += p.order == Order::ascending ? ", ascending" : ", descending";
-  text += fmt::format(", bits {} to {}", p.begin_bit, p.begin_bit + key_bits(p));
-  if (type.is_float)
-    text += fmt::format(", NaN order {}, zero order {}", static_cast<int>(p.nan),
-                        static_cast<int>(p.zeros));
-  return text;
-}
 
 void validate_keys(const Problem& p, const HostOperands& o, Balance balance) {
   Problem known = p;

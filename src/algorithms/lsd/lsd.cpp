@@ -261,7 +261,8 @@ class GpuSorter final : public PassesSorter {
     const LsdParameters parameters{
         .work_group = work_group_, .items = items_, .digit_bits = digit_bits};
     moves_.build(device, capabilities);
-    module_ = kernels::build(device, capabilities, kernels::embedded::lsd_cl,
+    module_ = kernels::build(device, capabilities,
+                             {kernels::embedded::tile_ranks_cl, kernels::embedded::lsd_cl},
                              parameters.defines(problem_));
     count_ = module_->kernel("lsd_count");
     scan_ = module_->kernel("lsd_scan");

@@ -1,0 +1,132 @@
+#include "boundary_partition.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "../../kernels/kernels.hpp"
+#include "embedded.hpp"
+
+namespace sortium {
+namespace {
+
+// What tile_ranks.cl and boundary_partition.cl are specialised for.
+struct PartitionParameters {
+  unsigned work_group;  // work-items of a work-group, a power of two
+  unsigned items;       // records of a work-item in a tile
+  unsigned digit_bits;  // log2 of the number of buckets
+
+  [[nodiscard]] kernels::Defines defines(const Problem& problem) const {
+    return kernels::Defines()
+        .problem(problem)
+        .set("WG", work_group)
+        .set("ITEMS", items)
+        .set("DIGIT_BITS", digit_bits);
+  }
+};
+
+constexpr unsigned most_items = 16;
+
+std::uint64_t record_bytes(const Problem& p) {
+  return info(p.key).bytes + (p.payload == Payload::none ? 0 : p.value_bytes);
+}
+
+// With few buckets, tables are short, and a bucket is found in fewer steps.
+unsigned digit_bits_for(unsigned boundaries) {
+  return boundaries <= BoundaryPartition::few_boundaries ? 5 : 8;
+}
+
+}  // namespace
+
+BoundaryPartition::BoundaryPartition(const Problem& problem, const Capabilities& device,
+                                     unsigned boundaries, ScratchLayout& layout)
+    : problem_(problem), digit_bits_(digit_bits_for(boundaries)) {
+  work_group_ = std::bit_floor(std::min(device.max_work_group, 256u));
+  choose_items(device);
+  const std::uint64_t tile = std::uint64_t{work_group_} * items_;
+  const std::uint64_t tiles = ceil_div(problem.count, tile);
+  const std::uint64_t wanted = std::clamp<std::uint64_t>(8 * std::uint64_t{device.compute_units}, 1,
+                                                         std::max<std::uint64_t>(tiles, 1));
+  part_ = ceil_div(tiles, wanted) * tile;
+  groups_ = ceil_div(problem.count, std::max<std::uint64_t>(part_, 1));
+  counts_ = layout.add(buckets() * groups_ * kernels::index_bytes(problem.count));
+  boundaries_ = layout.add(buckets() * info(problem.key).bytes);
+  scan_ = Scan(buckets() * groups_, device.compute_units, problem.count, device, layout);
+}
+
+void BoundaryPartition::choose_items(const Capabilities& device) {
+  // As many records for each work-item as local memory and registers hold.
+  const std::uint64_t index = kernels::index_bytes(problem_.count), key = info(problem_.key).bytes;
+  const std::uint64_t fixed = kernels::rank_bytes(device, work_group_, buckets() + 1) +
+                              2 * buckets() * index + buckets() * key +
+                              2 * std::min<std::uint64_t>(work_group_, buckets()) * index + 64;
+  const std::uint64_t of_item = record_bytes(problem_) * work_group_;
+  const std::uint64_t most =
+      device.local_memory > fixed ? (device.local_memory - fixed) / of_item : 0;
+  items_ = static_cast<unsigned>(std::min<std::uint64_t>(most, most_items));
+  if (items_ == 0)
+    throw Error(ErrorCode::unsupported,
+                fmt::format("a partition into {} buckets needs {} bytes of local memory; the "
+                            "device has {}",
+                            buckets(), fixed + of_item, device.local_memory));
+}
+
+void BoundaryPartition::build(Device& device, const Capabilities& capabilities) {
+  const PartitionParameters parameters{
+      .work_group = work_group_, .items = items_, .digit_bits = digit_bits_};
+  module_ =
+      kernels::build(device, capabilities,
+                     {kernels::embedded::tile_ranks_cl, kernels::embedded::boundary_partition_cl},
+                     parameters.defines(problem_));
+  count_ = module_->kernel("partition_count");
+  scatter_ = module_->kernel("partition_scatter");
+  scan_.build(device, capabilities);
+}
+
+std::vector<std::uint64_t> BoundaryPartition::run(Queue& queue, const Operands& o,
+                                                  std::span<const std::uint64_t> boundaries,
+                                                  std::uint64_t first_position) const {
+  // No key has a rank beyond the type's largest number.
+  const unsigned key = info(problem_.key).bytes;
+  const std::uint64_t largest = ~std::uint64_t{0} >> (64 - 8 * key);
+  const auto used = static_cast<std::uint32_t>(std::ranges::upper_bound(boundaries, largest) -
+                                               boundaries.begin());
+  std::vector<std::byte> table(std::max<std::size_t>(used, 1) * key);
+  for (std::uint32_t b = 0; b < used; ++b)  // hosts are little-endian
+    std::memcpy(table.data() + std::size_t{b} * key, &boundaries[b], key);
+  queue.write(boundaries_.in(o), table.data(), table.size());
+
+  const Arg count[] = {
+      {"keys", o.keys_in},   {"counts", counts_.in(o)}, {"boundaries", boundaries_.in(o)},
+      {"n", problem_.count}, {"part", part_},           {"used", std::max(used, 1u)}};
+  queue.launch({*count_, groups_, work_group_, count, "histogram"});
+  scan_.enqueue(queue, o, counts_.in(o));
+  const bool positions = problem_.payload == Payload::positions;
+  const Arg scatter[] = {{"keys_in", o.keys_in},
+                         {"keys_out", o.keys_out},
+                         {"values_in", o.values_in},
+                         {"values_out", o.values_out},
+                         {"starts", counts_.in(o)},
+                         {"boundaries", boundaries_.in(o)},
+                         {"n", problem_.count},
+                         {"part", part_},
+                         {"first_position", first_position},
+                         {"used", std::max(used, 1u)},
+                         {"values_are_positions", positions ? 1u : 0u}};
+  queue.launch({*scatter_, groups_, work_group_, scatter, "partition"});
+
+  // A bucket begins where its first work-group's records do.
+  const unsigned index = kernels::index_bytes(problem_.count);
+  std::vector<std::byte> starts(buckets() * groups_ * index);
+  queue.read(starts.data(), counts_.in(o), starts.size());
+  std::vector<std::uint64_t> begins(boundaries.size() + 2, problem_.count);
+  for (std::uint64_t b = 0; b <= used; ++b) {
+    begins[b] = 0;
+    std::memcpy(&begins[b], starts.data() + b * groups_ * index, index);
+  }
+  return begins;
+}
+
+}  // namespace sortium

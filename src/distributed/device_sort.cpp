@@ -1,0 +1,591 @@
+// Sorts device memory that is divided among ranks: partitions by boundaries of buckets, makes the
+// borders exact, exchanges slices, and sorts each slice while the next one arrives.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <sortium/capabilities.hpp>
+#include <sortium/distributed.hpp>
+#include <string>
+
+#include "../sort/host.hpp"
+#include "../sort/out_of_memory.hpp"
+#include "../sort/validate.hpp"
+#include "agreement.hpp"
+#include "borders.hpp"
+#include "device_steps.hpp"
+#include "exact.hpp"
+#include "extent.hpp"
+
+namespace sortium::distributed {
+
+namespace {
+
+using Key = OrderKey<1>;
+using Numbers = std::vector<std::uint64_t>;
+
+constexpr std::uint64_t least_slice_records = std::uint64_t{1} << 22;
+constexpr unsigned most_slices = 8, most_given_slices = 64;
+
+// The number of samples of all ranks together, for the first boundaries and for each bucket with
+// borders. More samples leave fewer records to sort twice, but all ranks sort all samples.
+std::uint64_t wanted_samples(std::uint64_t total, std::uint64_t ranks) {
+  constexpr std::uint64_t least = 1 << 10, records_of_sample = 1 << 12, most_of_rank = 1 << 12;
+  return std::clamp(total / records_of_sample, least, std::max(least, ranks * most_of_rank));
+}
+
+[[noreturn]] void refuse(const std::string& message) {
+  throw Error(ErrorCode::invalid_argument, message);
+}
+
+Memory elements(const Memory& m, std::uint64_t begin, std::uint64_t count, unsigned bytes) {
+  return m ? m.slice(begin * bytes, count * bytes) : Memory{};
+}
+
+// A partition of the input.
+struct Division {
+  BoundaryPartition partition;
+  std::uint64_t scratch_bytes;
+};
+
+// Plans and kernels for problems that differ in their count only. They are kept for the next sort.
+class Plans {
+ public:
+  // Of the problem, the count does not matter.
+  Plans(std::shared_ptr<Device> device, const Problem& problem, Method method)
+      : device_(std::move(device)),
+        problem_(problem),
+        method_(std::move(method)),
+        steps_(device_, problem_) {
+    problem_.keys_out = true;
+  }
+
+  [[nodiscard]] DeviceSteps& steps() { return steps_; }
+  // A sort of received or partitioned records: positions are values by then.
+  const Plan& in_place(std::uint64_t count) {
+    Problem p = problem_;
+    if (p.payload == Payload::positions) p.payload = Payload::values;
+    return plan(sorts_, p, count);
+  }
+  // A sort of the input into other memory.
+  const Plan& out_of_place(std::uint64_t count) { return plan(whole_sorts_, problem_, count); }
+  // A partition of the input by at least so many boundaries.
+  const Division& division(std::uint64_t count, std::uint64_t boundaries) {
+    const unsigned most = boundaries <= BoundaryPartition::few_boundaries
+                              ? BoundaryPartition::few_boundaries
+                              : BoundaryPartition::max_boundaries;
+    const auto key = std::pair(count, most);
+    if (const auto kept = divisions_.find(key); kept != divisions_.end()) return kept->second;
+    Problem p = problem_;
+    p.count = count;
+    ScratchLayout layout;
+    const auto& found = capabilities(*device_);
+    BoundaryPartition partition(p, found, most, layout);
+    partition.build(*device_, found);
+    return divisions_.emplace(key, Division{std::move(partition), layout.bytes()}).first->second;
+  }
+  // Forgets plans if there are many. No reference to one may be in use.
+  void trim() {
+    constexpr std::size_t most_kept = 256;
+    if (sorts_.size() > most_kept) sorts_.clear();
+    if (whole_sorts_.size() > most_kept) whole_sorts_.clear();
+    if (divisions_.size() > most_kept) divisions_.clear();
+  }
+
+ private:
+  const Plan& plan(std::map<std::uint64_t, Plan>& plans, Problem p, std::uint64_t count) {
+    if (const auto kept = plans.find(count); kept != plans.end()) return kept->second;
+    p.count = count;
+    return plans.emplace(count, Plan(device_, p, method_)).first->second;
+  }
+
+  std::shared_ptr<Device> device_;
+  Problem problem_;
+  Method method_;
+  DeviceSteps steps_;
+  std::map<std::uint64_t, Plan> sorts_, whole_sorts_;  // by count
+  std::map<std::pair<std::uint64_t, unsigned>, Division> divisions_;
+};
+
+unsigned slices_of(const DeviceOptions& options, std::uint64_t total, unsigned ranks) {
+  if (options.slices != 0) return options.slices;
+  const std::uint64_t wanted = total / ranks / least_slice_records;
+  // Up to four boundaries for a border. With more buckets, a partition is not possible.
+  constexpr std::uint64_t most = BoundaryPartition::max_boundaries;
+  const std::uint64_t possible = 4 * ranks < most ? (most - 4 * ranks) / ranks : 0;
+  return static_cast<unsigned>(
+      std::clamp<std::uint64_t>(std::min(wanted, possible), 1, most_slices));
+}
+
+void validate(const Problem& p, const DeviceOptions& options, const Queue& queue, Device& device) {
+  validate_problem(p);
+  validate_enumeration(options.balance, Balance::even, "balance");
+  validate_method(options.method.algorithm);
+  validate_queue(queue, device);
+  if (p.segments != 0 || p.limit != 0) refuse("a distributed sort takes no segments and no limit");
+  if (options.slices > most_given_slices)
+    refuse(fmt::format("slices is {}; up to {} are allowed", options.slices, most_given_slices));
+}
+
+void validate_operands_of(const Problem& p, const Operands& o, std::uint64_t part, Balance balance,
+                          Space space) {
+  const unsigned key = info(p.key).bytes;
+  const bool reads = p.payload == Payload::values, writes = p.payload != Payload::none;
+  if (o.scratch || o.offsets)
+    refuse("scratch or offsets is given; a DeviceSorter has its own memory");
+  if (o.in_place() && balance != Balance::kept)
+    refuse("a sort in place needs Balance::kept: another part may be longer than the input");
+  const Operand all[] = {
+      {"keys_in", o.keys_in, p.count * key, key, false},
+      {"values_in", o.values_in, reads ? p.count * p.value_bytes : 0, p.value_bytes, false},
+      {"keys_out", o.keys_out, p.keys_out ? part * key : 0, key, true, -1, "keys_in"},
+      {"values_out", o.values_out, writes ? part * p.value_bytes : 0, p.value_bytes, true, -1,
+       "values_in"}};
+  validate_operands(all, space);
+}
+
+}  // namespace
+
+struct DeviceSorter::State {
+  State(Communicator& c, std::shared_ptr<Device> d)
+      : communicator(c),
+        device(std::move(d)),
+        link(device->make_urgent_queue()),
+        keys(*device),
+        values(*device),
+        scratch(*device),
+        unwanted_keys(*device) {}
+
+  Communicator& communicator;
+  std::shared_ptr<Device> device;
+  std::unique_ptr<Queue> link;  // the exchanges' queue
+  KeptMemory keys, values;      // the partitioned records
+  KeptMemory scratch;
+  KeptMemory unwanted_keys;  // the part's keys, if the problem does not write them
+  std::string planned;       // what `plans` are for
+  std::optional<Plans> plans;
+};
+
+// One call on one rank.
+class DeviceSorter::Run {
+ public:
+  Run(State& state, Queue& queue, const Problem& problem, const Operands& operands,
+      const DeviceOptions& options, const Extent& extent)
+      : s_(state),
+        communicator_(state.communicator),
+        plans_(*state.plans),
+        queue_(queue),
+        problem_(problem),
+        operands_(operands),
+        extent_(extent),
+        targets_(extent.targets(options.balance)),
+        slices_(slices_of(options, extent.total, communicator_.size())),
+        key_bytes_(info(problem.key).bytes),
+        value_bytes_(problem.payload == Payload::none ? 0 : problem.value_bytes),
+        borders_(targets_, extent.total),
+        random_(communicator_.rank()) {
+    report_.part = extent.part(options.balance);
+    report_.local.device = s_.device->info().name;
+  }
+
+  Report run() {
+    Stopwatch watch;
+    choose_boundaries();
+    together(communicator_, bytes(), [&] { divide(); });
+    count_buckets();
+    if (!borders_.exact()) decide();
+    cut();
+    const Numbers sent = slice_counts(), received = exchange_numbers(communicator_, sent);
+    report_.partition_seconds = watch.lap();
+    together(communicator_, bytes(), [&] { plan_slices(received); });
+    report_.local.plan_seconds = watch.lap();
+    report_.partition_seconds += report_.local.plan_seconds;
+    exchange_and_sort(sent, received);
+    together(communicator_, bytes(), [&] { queue_.finish(); });
+    report_.sort_seconds = watch.lap() - report_.exchange_seconds;
+    report_.local.sort_seconds = report_.sort_seconds;
+    return report_;
+  }
+
+ private:
+  [[nodiscard]] std::uint64_t bytes() const { return operand_bytes(problem_); }
+
+  // Samples the keys. Sets the borders' first boundaries, and the splitters between slices.
+  void choose_boundaries() {
+    const std::uint64_t count = problem_.count, ranks = communicator_.size();
+    const std::uint64_t wanted = wanted_samples(extent_.total, ranks);
+    std::vector<Key> mine;
+    together(communicator_, bytes(), [&] {
+      const std::uint64_t samples = samples_of(count, extent_.total, wanted, random_);
+      Numbers positions(samples);
+      for (std::uint64_t i = 0; i < samples; ++i)
+        positions[i] = samples == count ? i : stratum(i, samples, count, random_);
+      for (const auto rank : plans_.steps().ranks_at(queue_, operands_.keys_in, positions))
+        mine.push_back({{rank}});
+    });
+    auto samples = gather<Key>(communicator_, mine);
+    std::ranges::sort(samples);
+    for (std::uint64_t rank = 0; rank < ranks; ++rank) add_splitters(samples, rank);
+    borders_.set_first_samples(std::move(samples));
+    borders_.add_boundaries(splitters_);
+  }
+
+  // Adds a rank's splitters: they divide its part into slices that are equal by the samples. Of
+  // equal ones the second becomes the next key, so that a frequent key has a slice of its own.
+  void add_splitters(const std::vector<Key>& samples, std::uint64_t rank) {
+    const std::uint64_t begin = rank == 0 ? 0 : targets_[rank - 1];
+    const std::uint64_t end = rank == targets_.size() ? extent_.total : targets_[rank];
+    const double of_record =
+        static_cast<double>(samples.size()) / static_cast<double>(extent_.total);
+    for (unsigned slice = 1; slice < slices_; ++slice) {
+      const double place = static_cast<double>(begin) +
+                           static_cast<double>(end - begin) * slice / static_cast<double>(slices_);
+      const auto sample = static_cast<std::uint64_t>(place * of_record);
+      Key key = samples[std::min<std::uint64_t>(sample, samples.size() - 1)];
+      if (slice > 1 && key <= splitters_.back()) {
+        key = splitters_.back();
+        if (!key.increment()) key = splitters_.back();
+      }
+      splitters_.push_back(key);
+    }
+  }
+
+  // Divides the records by the boundaries, in other memory.
+  void divide() {
+    const std::uint64_t count = problem_.count;
+    keys_ = s_.keys.of(count * key_bytes_);
+    values_ = s_.values.of(count * value_bytes_);
+    boundaries_ = ranks_of_boundaries();
+    begins_.assign(boundaries_.size() + 2, 0);
+    begins_.back() = count;
+    if (count == 0) return;
+    is_sorted_ = s_.device->info().claimed.backend == Backend::host || boundaries_.empty() ||
+                 boundaries_.size() > BoundaryPartition::max_boundaries;
+    if (is_sorted_)
+      sort_input();
+    else
+      partition();
+  }
+  void partition() {
+    const auto& division = plans_.division(problem_.count, boundaries_.size());
+    begins_ = division.partition.run(queue_,
+                                     {operands_.keys_in, keys_, operands_.values_in, values_,
+                                      s_.scratch.of(division.scratch_bytes)},
+                                     boundaries_, extent_.begin_of_input());
+  }
+  // A sorted list is divided by any boundaries. Devices without kernels do it so, and lists with
+  // more buckets than a partition has.
+  void sort_input() {
+    const Plan& plan = plans_.out_of_place(problem_.count);
+    plan.run(queue_, {operands_.keys_in, keys_, operands_.values_in, values_,
+                      s_.scratch.of(plan.scratch_bytes())});
+    if (problem_.payload == Payload::positions)
+      plans_.steps().add_to_positions(queue_, values_, extent_.begin_of_input(), problem_.count);
+    std::vector<RankSearch> searches;
+    for (const auto rank : boundaries_) searches.push_back({rank, 0, problem_.count});
+    const auto places = plans_.steps().places(queue_, keys_, searches);
+    std::ranges::copy(places, begins_.begin() + 1);
+  }
+
+  [[nodiscard]] Numbers ranks_of_boundaries() const {
+    Numbers ranks;
+    for (const auto& key : borders_.boundaries()) ranks.push_back(key.word[0]);
+    return ranks;
+  }
+  [[nodiscard]] std::uint64_t bucket_count(std::uint64_t bucket) const {
+    return begins_[bucket + 1] - begins_[bucket];
+  }
+
+  void count_buckets() {
+    counts_.resize(borders_.buckets());
+    for (std::uint64_t b = 0; b < counts_.size(); ++b) counts_[b] = bucket_count(b);
+    all_counts_ = counts_;
+    communicator_.all_reduce(all_counts_, Reduction::sum);
+    borders_.set_bucket_counts(all_counts_);
+    report_.rounds += 1;
+  }
+
+  // Makes the borders exact. First, the buckets with borders are sorted; regular samples of sorted
+  // buckets narrow them to a few thousand records. Then these are candidates in host memory.
+  void decide() {
+    std::vector<Key> samples;
+    together(communicator_, bytes(), [&] {
+      if (!is_sorted_)
+        for (const auto b : borders_.open_buckets()) sort_bucket(b);
+      samples = regular_samples();
+    });
+    // A regular sample's place among all samples is known to one sample for each rank.
+    borders_.add_brackets(gather<Key>(communicator_, samples), all_counts_,
+                          communicator_.size() + 2);
+    together(communicator_, bytes(), [&] { divide_again(); });
+    count_buckets();
+    together(communicator_, bytes(), [&] { read_candidates(); });
+    report_.rounds += refine<Key>(communicator_, borders_, candidates_, random_);
+  }
+  void sort_bucket(std::uint64_t bucket) {
+    const std::uint64_t count = bucket_count(bucket);
+    if (count < 2) return;
+    sort_in_place(elements(keys_, begins_[bucket], count, key_bytes_),
+                  elements(values_, begins_[bucket], count, value_bytes_), count);
+  }
+  const Plan& sort_in_place(const Memory& keys, const Memory& values, std::uint64_t count) {
+    const Plan& plan = plans_.in_place(count);
+    plan.run(queue_, {keys, keys, values, values, s_.scratch.of(plan.scratch_bytes())});
+    return plan;
+  }
+  [[nodiscard]] std::vector<Key> regular_samples() {
+    const auto& open = borders_.open_buckets();
+    const std::uint64_t ranks = communicator_.size();
+    const std::uint64_t wanted =
+        std::max(wanted_samples(extent_.total, ranks) / open.size(), 16 * ranks);
+    Numbers positions;
+    for (const auto b : open) {
+      const std::uint64_t count = bucket_count(b);
+      const double share = static_cast<double>(count) / static_cast<double>(all_counts_[b]);
+      const auto samples = std::min(
+          count, static_cast<std::uint64_t>(std::ceil(share * static_cast<double>(wanted))));
+      for (std::uint64_t i = 0; i < samples; ++i)
+        positions.push_back(begins_[b] + static_cast<std::uint64_t>((static_cast<double>(i) + 0.5) *
+                                                                    static_cast<double>(count) /
+                                                                    static_cast<double>(samples)));
+    }
+    std::vector<Key> samples;
+    for (const auto rank : plans_.steps().ranks_at(queue_, keys_, positions))
+      samples.push_back({{rank}});
+    return samples;
+  }
+  // Finds where the buckets between the new boundaries begin. Each new boundary is inside a bucket
+  // that is sorted.
+  void divide_again() {
+    const Numbers old = std::exchange(boundaries_, ranks_of_boundaries());
+    std::vector<RankSearch> searches;
+    for (const auto rank : boundaries_) {
+      const auto bucket = std::ranges::upper_bound(old, rank) - old.begin();
+      searches.push_back({rank, begins_[static_cast<std::size_t>(bucket)],
+                          begins_[static_cast<std::size_t>(bucket) + 1]});
+    }
+    const auto places = plans_.steps().places(queue_, keys_, searches);
+    begins_.assign(boundaries_.size() + 2, 0);
+    std::ranges::copy(places, begins_.begin() + 1);
+    begins_.back() = problem_.count;
+  }
+  void read_candidates() {
+    const KeyRank rank(problem_);
+    std::vector<std::byte> keys;
+    for (const auto b : borders_.open_buckets()) {
+      const std::uint64_t count = bucket_count(b);
+      keys.resize(count * key_bytes_);
+      if (count != 0)
+        queue_.read(keys.data(), elements(keys_, begins_[b], count, key_bytes_), keys.size());
+      first_candidate_[b] = candidates_.size();
+      for (std::uint64_t i = 0; i < count; ++i) {
+        std::uint64_t key = 0;
+        std::memcpy(&key, keys.data() + i * key_bytes_, key_bytes_);
+        candidates_.push_back({{rank(key)}});
+      }
+    }
+  }
+
+  // Sets, for each border, how many of this rank's records lie left of it.
+  void cut() {
+    using Place = Border<Key>::Place;
+    const auto& borders = borders_.borders();
+    const auto left = ties_left<Key>(communicator_, borders, candidates_, counts_);
+    cuts_ = {0};
+    for (std::size_t b = 0; b < borders.size(); ++b) {
+      const std::uint64_t bucket = borders[b].bucket;
+      std::uint64_t at = begins_[bucket] + left[b];
+      if (borders[b].place == Place::after_bucket) at = begins_[bucket + 1];
+      if (borders[b].place == Place::at_value)
+        at += static_cast<std::uint64_t>(std::ranges::lower_bound(candidates_, borders[b].value) -
+                                         candidates_.begin()) -
+              first_candidate_[bucket];
+      cuts_.push_back(at);
+    }
+    cuts_.push_back(problem_.count);
+  }
+
+  // Returns the number of this rank's records in each slice of each rank's part.
+  Numbers slice_counts() {
+    Numbers counts;
+    for (std::uint64_t rank = 0; rank < communicator_.size(); ++rank) {
+      std::uint64_t at = cuts_[rank];
+      for (unsigned slice = 0; slice < slices_; ++slice) {
+        std::uint64_t end = cuts_[rank + 1];
+        if (slice + 1 < slices_)
+          end = std::clamp(begin_of_rank(splitter(rank, slice).word[0]), at, end);
+        counts.push_back(end - at);
+        at = end;
+      }
+    }
+    return counts;
+  }
+  [[nodiscard]] const Key& splitter(std::uint64_t rank, unsigned slice) const {
+    return splitters_[rank * (slices_ - 1) + slice];
+  }
+  // Where the records begin whose rank is at least this boundary.
+  [[nodiscard]] std::uint64_t begin_of_rank(std::uint64_t boundary) const {
+    return begins_[static_cast<std::size_t>(std::ranges::upper_bound(boundaries_, boundary) -
+                                            boundaries_.begin())];
+  }
+  // True if the splitters leave only one key in a slice of this rank's part.
+  [[nodiscard]] bool has_one_key(unsigned slice) const {
+    if (slice == 0 || slice + 1 >= slices_) return false;
+    Key next = splitter(communicator_.rank(), slice - 1);
+    return next.increment() && next == splitter(communicator_.rank(), slice);
+  }
+
+  [[nodiscard]] std::uint64_t received_records(const Numbers& received, unsigned slice) const {
+    std::uint64_t count = 0;
+    for (std::size_t r = 0; r < communicator_.size(); ++r) count += received[r * slices_ + slice];
+    return count;
+  }
+  void plan_slices(const Numbers& received) {
+    std::uint64_t scratch = 0;
+    for (unsigned slice = 0; slice < slices_; ++slice) {
+      const std::uint64_t count = received_records(received, slice);
+      if (count < 2 || has_one_key(slice)) continue;
+      const Plan& plan = plans_.in_place(count);
+      scratch = std::max(scratch, plan.scratch_bytes());
+      report_.local.algorithm = plan.algorithm().name;
+      report_.local.parameters = plan.parameters();
+    }
+    (void)s_.scratch.of(scratch);
+    keys_out_ = problem_.keys_out ? operands_.keys_out
+                                  : s_.unwanted_keys.of(report_.part.count * key_bytes_);
+    queue_.finish();  // the exchanges have a queue of their own
+  }
+
+  // Exchanges slice after slice. The device sorts each while the next one arrives.
+  void exchange_and_sort(const Numbers& sent, const Numbers& received) try {
+    Numbers from = cuts_;  // for each rank, where its next slice begins
+    std::uint64_t to = 0;
+    for (unsigned slice = 0; slice < slices_; ++slice) {
+      const std::uint64_t count = received_records(received, slice);
+      Stopwatch watch;
+      exchange_column(keys_, keys_out_, key_bytes_, from, to, sent, received, slice);
+      if (value_bytes_ != 0)
+        exchange_column(values_, operands_.values_out, value_bytes_, from, to, sent, received,
+                        slice);
+      report_.exchange_seconds += watch.lap();
+      if (count > 1 && !has_one_key(slice)) {
+        sort_in_place(elements(keys_out_, to, count, key_bytes_),
+                      elements(operands_.values_out, to, count, value_bytes_), count);
+        queue_.flush();
+      }
+      for (std::size_t r = 0; r < communicator_.size(); ++r) from[r] += sent[r * slices_ + slice];
+      to += count;
+    }
+  } catch (...) {  // the transport may still access the memory
+    s_.keys.abandon();
+    s_.values.abandon();
+    s_.unwanted_keys.abandon();
+    throw;
+  }
+  void exchange_column(const Memory& from, const Memory& to, unsigned bytes, const Numbers& begins,
+                       std::uint64_t first, const Numbers& sent, const Numbers& received,
+                       unsigned slice) {
+    std::vector<Memory> send, receive;
+    for (std::size_t r = 0; r < communicator_.size(); ++r) {
+      const std::uint64_t out = sent[r * slices_ + slice], in = received[r * slices_ + slice];
+      send.push_back(out == 0 ? Memory{} : elements(from, begins[r], out, bytes));
+      receive.push_back(in == 0 ? Memory{} : elements(to, first, in, bytes));
+      first += in;
+      if (r != communicator_.rank()) report_.bytes_sent += out * bytes;
+    }
+    communicator_.exchange_on_device(*s_.link, send, receive);
+  }
+
+  State& s_;
+  Communicator& communicator_;
+  Plans& plans_;
+  Queue& queue_;
+  const Problem& problem_;
+  const Operands& operands_;
+  const Extent& extent_;
+  const Numbers targets_;
+  const unsigned slices_, key_bytes_, value_bytes_;
+  Borders<Key> borders_;
+  Random random_;
+  std::vector<Key> splitters_;  // slices_ - 1 for each rank's part
+  Memory keys_, values_;        // the records, divided
+  bool is_sorted_ = false;      // the records are even sorted
+  // The boundaries' ranks; where each bucket begins in keys_, and the end; the buckets' counts on
+  // this rank and on all.
+  Numbers boundaries_, begins_, counts_, all_counts_;
+  std::vector<Key> candidates_;
+  std::map<std::uint64_t, std::uint64_t> first_candidate_;  // of each open bucket
+  Numbers cuts_;  // where the records for each rank begin in keys_, and the end
+  Memory keys_out_;
+  Report report_;
+};
+
+namespace {
+
+// One rank needs no partition.
+template <class State>
+Report sort_alone(State& s, Queue& queue, const Problem& problem, const Operands& operands,
+                  const DeviceOptions& options) {
+  Stopwatch watch;
+  Report report{.part = {0, problem.count}};
+  const Plan plan(s.device, problem, options.method);
+  Operands all = operands;
+  all.scratch = s.scratch.of(plan.scratch_bytes());
+  report.partition_seconds = watch.lap();
+  plan.run(queue, all);
+  queue.finish();
+  report.sort_seconds = report.local.sort_seconds = watch.lap();
+  report.local.device = s.device->info().name;
+  report.local.algorithm = plan.algorithm().name;
+  report.local.parameters = plan.parameters();
+  return report;
+}
+
+}  // namespace
+
+DeviceSorter::DeviceSorter(Communicator& communicator, std::shared_ptr<Device> device)
+    : state_(std::make_unique<State>(communicator, std::move(device))) {}
+DeviceSorter::DeviceSorter(DeviceSorter&&) noexcept = default;
+DeviceSorter& DeviceSorter::operator=(DeviceSorter&&) noexcept = default;
+DeviceSorter::~DeviceSorter() = default;
+
+std::uint64_t DeviceSorter::memory_bytes() const {
+  return state_->keys.bytes() + state_->values.bytes() + state_->scratch.bytes() +
+         state_->unwanted_keys.bytes();
+}
+
+Report DeviceSorter::sort(Queue& queue, const Problem& problem, const Operands& operands,
+                          const DeviceOptions& options) {
+  State& s = *state_;
+  const std::uint64_t bytes = operand_bytes(problem);
+  together(s.communicator, bytes, [&] { validate(problem, options, queue, *s.device); });
+  agree_on(s.communicator,
+           fmt::format("{} in device memory, {} lengths, {} slices", describe(problem),
+                       options.balance == Balance::kept ? "kept" : "even", options.slices));
+  const Extent extent = extent_of(s.communicator, problem.count);
+  together(s.communicator, bytes, [&] {
+    validate_operands_of(problem, operands, extent.part(options.balance).count, options.balance,
+                         space_of(s.device->info().claimed.backend));
+    if (problem.payload == Payload::positions && problem.value_bytes == 4 &&
+        extent.total > std::uint64_t{1} << 32)
+      refuse(fmt::format("the ranks have {} records; positions of 4 bytes serve up to 2^32",
+                         extent.total));
+    const std::string planned =
+        fmt::format("{}, {} {}, {}", describe(problem), options.method.algorithm,
+                    options.method.parameters, options.method.max_scratch_bytes);
+    if (!s.plans || s.planned != planned) {
+      s.plans.emplace(s.device, problem, options.method);
+      s.planned = planned;
+    }
+    s.plans->trim();
+  });
+  if (extent.total == 0) return {};
+  if (s.communicator.size() == 1) return sort_alone(s, queue, problem, operands, options);
+  return Run(s, queue, problem, operands, options, extent).run();
+}
+
+}  // namespace sortium::distributed

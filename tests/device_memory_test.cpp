@@ -1,0 +1,138 @@
+// Distributed sorts of device memory, over threads of one process.
+#include <gtest/gtest.h>
+
+#include <mutex>
+#include <numeric>
+
+#include "distributed_cases.hpp"
+#include "expect_error.hpp"
+#include "support.hpp"
+
+namespace sortium::test {
+namespace {
+
+using distributed::Balance;
+using distributed::Communicator;
+using distributed::DeviceSorter;
+using distributed::run_ranks;
+
+// Runs work(communicator, queue) on ranks, each with a queue of its own. If the device is a CPU
+// with kernels, only the last rank uses it and the others use cpu:0: PoCL 3.1 aborts if several
+// queues run kernels at the same time (an assertion in pocl_release_dlhandle_cache).
+template <class Work>
+void run_on_device(unsigned ranks, const std::shared_ptr<Device>& named, const Work& work) {
+  const bool alone = named->info().claimed.kind == DeviceKind::cpu;
+  std::mutex mutex;
+  run_ranks(ranks, [&](Communicator& communicator) {
+    const auto device = alone && communicator.rank() + 1 < ranks ? find_device("cpu:0") : named;
+    const auto queue = device->make_queue();
+    const std::string wrong = work(communicator, *queue);
+    const std::lock_guard lock(mutex);
+    EXPECT_EQ(wrong, "");
+  });
+}
+
+class DeviceRanks : public testing::TestWithParam<unsigned> {};
+class KernelRanks : public testing::TestWithParam<unsigned> {};
+
+TEST_P(DeviceRanks, AgreeWithAStableSort) {
+  const std::uint64_t seed = run_seed() + GetParam();
+  run_on_device(GetParam(), find_device("cpu:0"), [&](auto& communicator, Queue& queue) {
+    return run_device_cases(communicator, queue, 100, seed);
+  });
+}
+INSTANTIATE_TEST_SUITE_P(Threads, DeviceRanks, testing::Values(1, 2, 3, 5));
+
+// Each type and payload has kernels of its own, so there are fewer cases.
+TEST_P(KernelRanks, AgreeWithAStableSort) {
+  const std::uint64_t seed = run_seed() + GetParam();
+  run_on_device(GetParam(), test_device(), [&](auto& communicator, Queue& queue) {
+    return run_device_cases(communicator, queue, 6, seed);
+  });
+}
+INSTANTIATE_TEST_SUITE_P(Threads, KernelRanks, testing::Values(1, 2, 3));
+
+// Long lists are sampled: brackets, slices and candidates are small parts of the list.
+std::string run_long(Communicator& communicator, Queue& queue, Distribution distribution,
+                     unsigned slices) {
+  DeviceSorter sorter(communicator, queue.device().shared_from_this());
+  const Case c{
+      {.key = KeyType::f32, .count = 300'000, .payload = Payload::values}, false, distribution, 17};
+  return run_device_case(communicator, sorter, queue, c, Division::random,
+                         {.balance = Balance::even, .slices = slices});
+}
+
+TEST(DeviceMemory, BordersOfLongListsAreExact) {
+  for (const auto& device : {find_device("cpu:0"), test_device()})
+    for (const auto distribution :
+         {Distribution::random, Distribution::constant, Distribution::zipf, Distribution::sorted,
+          Distribution::few_distinct, Distribution::organ_pipe})
+      run_on_device(3, device, [&](auto& communicator, Queue& queue) {
+        return run_long(communicator, queue, distribution, 4);
+      });
+}
+
+// 16 slices need the larger partition. With 64 there are more buckets than a partition has: the
+// list is sorted first.
+TEST(DeviceMemory, MayHaveManySlices) {
+  for (const unsigned slices : {16, 64})
+    run_on_device(4, test_device(), [&](auto& communicator, Queue& queue) {
+      return run_long(communicator, queue, Distribution::random, slices);
+    });
+}
+
+TEST(DeviceMemory, ReportsWhatItDid) {
+  run_ranks(2, [](Communicator& communicator) {
+    const auto device = find_device("cpu:0");
+    const auto queue = device->make_queue();
+    DeviceSorter sorter(communicator, device);
+    EXPECT_EQ(sorter.memory_bytes(), 0u);
+    // Rank 0 has 1000 to 1999, and rank 1 has 0 to 999.
+    std::vector<std::uint32_t> keys(1000);
+    std::iota(keys.begin(), keys.end(), communicator.rank() == 0 ? 1000u : 0u);
+    const Memory memory{keys.data(), 0, 4000};
+    const auto report =
+        sorter.sort(*queue, {.key = KeyType::u32, .count = 1000}, {memory, memory}, {});
+    EXPECT_EQ(keys.front(), communicator.rank() * 1000);
+    EXPECT_EQ(report.part.begin, communicator.rank() * 1000);
+    EXPECT_EQ(report.part.count, 1000u);
+    EXPECT_EQ(report.bytes_sent, 4000u);
+    EXPECT_GE(report.rounds, 1u);
+    EXPECT_EQ(report.local.device, device->info().name);
+    EXPECT_EQ(report.local.algorithm, "sample");
+    EXPECT_GE(sorter.memory_bytes(), 4000u);
+  });
+}
+
+TEST(DeviceMemoryFaults, NameTheArgumentOnAllRanks) {
+  run_ranks(2, [](Communicator& communicator) {
+    const auto device = find_device("cpu:0");
+    const auto queue = device->make_queue();
+    DeviceSorter sorter(communicator, device);
+    std::vector<std::uint32_t> keys(10), out(10);
+    const Memory in{keys.data(), 0, 40}, to{out.data(), 0, 40};
+    const Problem problem{.key = KeyType::u32, .count = 10};
+    const auto expect = [&](const Problem& p, const Operands& o,
+                            const distributed::DeviceOptions& options,
+                            std::initializer_list<std::string_view> words) {
+      expect_error([&] { (void)sorter.sort(*queue, p, o, options); }, ErrorCode::invalid_argument,
+                   words);
+    };
+    const bool second = communicator.rank() == 1;
+    expect(problem, {second ? Memory{} : in, to}, {}, {"rank 1 of 2", "keys_in"});
+    expect(problem, {in, second ? Memory{out.data(), 0, 36} : to}, {},
+           {"rank 1 of 2", "keys_out", "36"});
+    expect(problem, {in, in}, {.balance = Balance::even}, {"in place", "Balance::kept"});
+    expect(problem, {in, to, {}, {}, to}, {}, {"scratch"});
+    expect(problem, {in, to}, {.slices = 65}, {"slices is 65", "64"});
+    expect(problem, {in, to}, {.slices = second ? 2u : 1u}, {"rank 0", "1 slices", "2 slices"});
+    expect(problem, {in, to}, {.method = {.algorithm = "bitonic"}}, {"bitonic", "stable"});
+    Problem segments = problem;
+    segments.segments = 1;
+    expect(segments, {in, to}, {}, {"no segments"});
+    sorter.sort(*queue, problem, {in, to}, {});  // works after errors
+  });
+}
+
+}  // namespace
+}  // namespace sortium::test
