@@ -104,6 +104,39 @@ TEST(DeviceMemory, ReportsWhatItDid) {
   });
 }
 
+// Fails in the exchange of the third column: the second slice's keys.
+class FailsInTheMiddle final : public Communicator {
+ public:
+  explicit FailsInTheMiddle(Communicator& real) : real_(real) {}
+  [[nodiscard]] unsigned rank() const override { return real_.rank(); }
+  [[nodiscard]] unsigned size() const override { return real_.size(); }
+  [[nodiscard]] std::vector<std::byte> all_gather(std::span<const std::byte> mine) override {
+    return real_.all_gather(mine);
+  }
+  void exchange(const distributed::Exchange& e) override { real_.exchange(e); }
+  void exchange_on_device(Queue& queue, std::span<const Memory> send,
+                          std::span<const Memory> receive) override {
+    if (rank() == 1 && ++exchanges_ == 3) throw Error(ErrorCode::device_failed, "a broken link");
+    real_.exchange_on_device(queue, send, receive);
+  }
+
+ private:
+  Communicator& real_;
+  unsigned exchanges_ = 0;
+};
+
+TEST(DeviceMemoryFaults, InTheExchangeEndAllRanks) {
+  expect_error(
+      [] {
+        run_ranks(3, [](Communicator& communicator) {
+          FailsInTheMiddle failing(communicator);
+          const auto queue = find_device("cpu:0")->make_queue();
+          (void)run_long(failing, *queue, Distribution::random, 4);
+        });
+      },
+      ErrorCode::device_failed, {"a broken link"});
+}
+
 TEST(DeviceMemoryFaults, NameTheArgumentOnAllRanks) {
   run_ranks(2, [](Communicator& communicator) {
     const auto device = find_device("cpu:0");

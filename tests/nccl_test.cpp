@@ -116,7 +116,7 @@ class ForHostMemory final : public Communicator {
 
  private:
   Communicator& nccl_;
-  std::unique_ptr<Queue> queue_ = find_device("cuda:0")->make_queue();
+  std::unique_ptr<Queue> queue_ = find_device("cuda:0")->make_urgent_queue();
 };
 
 TEST(Nccl, CarriesSortsOfDeviceMemory) {

@@ -36,7 +36,7 @@ class KeptMemory {
     return buffer_ == nullptr ? 0 : buffer_->memory().bytes;
   }
   // Gives the memory up without ever freeing it: a broken communicator may still access it.
-  void abandon() noexcept { (void)buffer_.release(); }
+  void abandon() noexcept;
 
  private:
   Device& device_;

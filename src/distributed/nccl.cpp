@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 #include <sortium/distributed_nccl.hpp>
 
@@ -90,13 +91,29 @@ class NcclCommunicator final : public Communicator {
   [[nodiscard]] unsigned size() const override { return size_; }
 
   [[nodiscard]] std::vector<std::byte> all_gather(std::span<const std::byte> mine) override {
+    // A first message has the length and as many bytes as fit; a second one has the others' rest.
     const std::uint64_t length = mine.size();
-    std::vector<std::uint64_t> lengths(size_);
-    const std::vector<std::uint64_t> eight_bytes(size_, sizeof length);
-    to_all(std::as_bytes(std::span(&length, 1)), eight_bytes,
-           reinterpret_cast<std::byte*>(lengths.data()));
-    std::vector<std::byte> all(sum(lengths));
-    if (!all.empty()) to_all(mine, lengths, all.data());
+    std::vector<std::byte> message(message_bytes), messages(size_ * message_bytes);
+    std::memcpy(message.data(), &length, sizeof length);
+    const std::uint64_t fits = std::min(length, message_bytes - sizeof length);
+    std::copy_n(mine.begin(), fits, message.begin() + sizeof length);
+    to_all(message, std::vector<std::uint64_t>(size_, message_bytes), messages.data());
+
+    std::vector<std::uint64_t> lengths(size_), rests(size_);
+    for (unsigned r = 0; r < size_; ++r) {
+      std::memcpy(&lengths[r], messages.data() + r * message_bytes, sizeof length);
+      rests[r] = lengths[r] - std::min(lengths[r], message_bytes - sizeof length);
+    }
+    std::vector<std::byte> rest(sum(rests)), all;
+    if (!rest.empty()) to_all(mine.subspan(fits), rests, rest.data());
+    all.reserve(sum(lengths));
+    const std::byte* from = rest.data();
+    for (unsigned r = 0; r < size_; ++r) {
+      const std::byte* const first = messages.data() + r * message_bytes + sizeof length;
+      all.insert(all.end(), first, first + (lengths[r] - rests[r]));
+      all.insert(all.end(), from, from + rests[r]);
+      from += rests[r];
+    }
     return all;
   }
 
@@ -117,6 +134,8 @@ class NcclCommunicator final : public Communicator {
   }
 
  private:
+  static constexpr std::uint64_t message_bytes = 1024;
+
   // Sends `mine` to every rank. `all` receives lengths[r] bytes of each rank r.
   void to_all(std::span<const std::byte> mine, std::span<const std::uint64_t> lengths,
               std::byte* all) {
