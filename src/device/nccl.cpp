@@ -106,6 +106,8 @@ struct NcclRank::Link {
   NcclComm comm = nullptr;
 };
 
+void require_nccl() { (void)nccl(); }
+
 NcclId make_nccl_id() {
   UniqueId made{};
   check(nccl().get_unique_id(&made), "ncclGetUniqueId");

@@ -12,7 +12,9 @@ namespace sortium::cuda {
 
 using NcclId = std::array<std::byte, 128>;  // ncclUniqueId
 
-// Returns a new id. Throws Error(unsupported) if libnccl.so.2 is missing.
+// Opens NCCL, unless it is open. Throws Error(unsupported) if libnccl.so.2 is missing.
+void require_nccl();
+// Returns a new id. Throws as require_nccl().
 [[nodiscard]] NcclId make_nccl_id();
 
 // Throws Error(invalid_argument) if the device is not CUDA's.

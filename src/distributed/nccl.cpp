@@ -228,8 +228,10 @@ std::unique_ptr<Communicator> nccl_communicator(Communicator& host, const std::s
     check_timeout(timeout);
     found = find_device(device);
     cuda::require_cuda(*found);
-    const auto id = nccl_id();  // on every rank: it also loads NCCL
-    if (host.rank() == 0) mine.assign(id.begin(), id.end());
+    cuda::require_nccl();
+    if (host.rank() != 0) return;
+    const auto id = nccl_id();
+    mine.assign(id.begin(), id.end());
   });
   const auto all = host.all_gather(mine);
   NcclId id;
