@@ -339,6 +339,16 @@ typedef struct {
   u16 places[LISTED];  // places in the tile of some marked records
 } topk_collect_memory_t;
 
+// Returns a key of this rank, if ranks contain the highest bits of orders, or else the last key.
+// Of the rank's keys it is the last one: others may be a NaN or a zero, whose order is another one.
+INLINE ukey_t key_of_rank(ukey_t rank) {
+#if ORDER_SHIFT + ORDER_BITS < KEY_BITS
+  return KEY_LAST;
+#else
+  return key_of_order((ukey_t)(rank << ORDER_SHIFT) | (ukey_t)(((ukey_t)1 << ORDER_SHIFT) - 1));
+#endif
+}
+
 // Fills the output from `begin` to `end`: records that do not come before the bound. Their ranks
 // are spread evenly, because equal keys would slow down a sort by leading bits.
 INLINE void fill(GLOBAL ukey_t* keys_out, GLOBAL value_t* values_out, u64 begin, u64 end,
@@ -347,7 +357,7 @@ INLINE void fill(GLOBAL ukey_t* keys_out, GLOBAL value_t* values_out, u64 begin,
   const u64 step = (u64)(ukey_t)(last - bound) / max(end - begin, (u64)1);
   for (u64 i = (u64)group_id() * WG + local_id(); i < end - begin; i += (u64)group_count() * WG) {
     record_t r;
-    r.key = key_of_order((ukey_t)((ukey_t)(bound + i * step) << ORDER_SHIFT));
+    r.key = key_of_rank((ukey_t)(bound + i * step));
     r.value = 0;
     store_record(keys_out, values_out, begin + i, r);
   }
