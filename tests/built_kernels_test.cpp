@@ -213,7 +213,7 @@ TEST(PlannedSources, HaveTheKernelsOfDefaultSorts) {
     for (const char* file :
          {"lsd.cl", "lsd_settle.cl", "msd_local.cl", "msd_count.cl", "msd_partition.cl",
           "radix_passes.cl", "one_group_bins.cl", "segmented_block.cl", "segmented_classify.cl",
-          "select.cl", "probe.cl"})
+          "topk_sample.cl", "probe.cl"})
       EXPECT_TRUE(files.contains(file)) << architecture.target.name() << ": " << file;
     EXPECT_EQ(files.contains("one_cluster.cl"), architecture.cluster_groups > 1)
         << architecture.target.name();

@@ -91,6 +91,9 @@ using Payloads = std::vector<std::pair<Payload, unsigned>>;
 // Numbers of records: at least one for each algorithm that `auto` selects, and usual ones in
 // between.
 constexpr std::uint64_t counts[] = {1u << 12, 1u << 16, 1u << 20, 1u << 24, 1u << 28};
+// The same for the first records of a list: at least one for each number of samples and of tiles.
+constexpr std::uint64_t topk_counts[] = {1u << 12, 1u << 16, 1u << 20, 1u << 22,
+                                         1u << 24, 1u << 25, 1u << 28};
 
 Problem kind_of(KeyType type, std::pair<Payload, unsigned> payload, Order order) {
   return {.key = type,
@@ -114,17 +117,22 @@ void build_auto(NotingDevice& device, const Capabilities& found, KeyType type) {
                           {Payload::values, 4},
                           {Payload::values, info(type).bytes},
                           {Payload::positions, 4}};
-  for (const auto& payload : payloads)
+  for (const auto& payload : payloads) {
+    Problem problem = kind_of(type, payload, Order::ascending);
     for (const auto count : counts) {
-      Problem problem = kind_of(type, payload, Order::ascending);
       problem.count = count;
+      problem.segments = 0;
       build_one(problem);
       problem.segments = count / 100;
       build_one(problem);
-      problem.segments = 0;
+    }
+    problem.segments = 0;
+    for (const auto count : topk_counts) {
+      problem.count = count;
       problem.limit = count / 100;
       build_one(problem);
     }
+  }
 }
 
 // Builds the kernels of lsd. They are few, and fit all counts and GPUs. A machine without NVRTC

@@ -32,8 +32,7 @@ typedef struct {               // a round
   value_t values[SPREAD(ROUND)];
 #endif
 #if COMPOSITE
-  // For each place of the sorted segments, where its record is. The last place is for nothing.
-  u16 sources[SPREAD(ROUND) + 1];
+  u16 sources[SPREAD(ROUND)];  // for each place of the sorted segments, where its record is
 #endif
   u8 segment_of[SG_LANES];  // the segment that each lane sorts, or NO_SEGMENT
 } round_t;
@@ -250,8 +249,8 @@ INLINE void put_sources(LOCAL round_t* mine, sub_group_t sg, neighbour_t s, u32 
   UNROLL
   for (u32 i = 0; i < SHORT; ++i) {
     const sort_t after = i + 1 < SHORT ? item[i + 1] : next;
-    const u32 place = first + i < s.count ? SPREAD(s.own + first + i) : SPREAD(ROUND);
-    mine->sources[place] = (u16)(s.own + (u32)(item[i] & mask));
+    if (first + i < s.count)
+      mine->sources[SPREAD(s.own + first + i)] = (u16)(s.own + (u32)(item[i] & mask));
     if (first + i + 1 < s.count) ties |= (item[i] ^ after) <= mask ? 1 : 0;
   }
   sg_barrier();
