@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <sortium/device.hpp>
 #include <utility>
@@ -83,6 +84,10 @@ class WrappedDevice : public Device {
       real_->fill(to, pattern, bytes, phase);
     }
     void flush() override { real_->flush(); }
+    void call(std::string_view phase, const std::function<void()>& work) override {
+      pass("call");
+      real_->call(phase, work);
+    }
     void write(Memory to, const void* from, std::uint64_t bytes) override {
       pass("write");
       real_->write(to, from, bytes);
