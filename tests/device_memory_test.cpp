@@ -1,11 +1,13 @@
 // Distributed sorts of device memory, over threads of one process.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <mutex>
 #include <numeric>
 
 #include "distributed_cases.hpp"
 #include "expect_error.hpp"
+#include "faulty_device.hpp"
 #include "support.hpp"
 
 namespace sortium::test {
@@ -136,6 +138,86 @@ TEST(DeviceMemoryFaults, InTheExchangeEndAllRanks) {
       },
       ErrorCode::device_failed, {"a broken link"});
 }
+
+// Every call of one rank's device fails in turn, once or from then on. All ranks end, with that
+// error or the right result. Inputs stay.
+class FaultyRank : public testing::TestWithParam<std::tuple<bool, bool>> {
+ protected:
+  static constexpr unsigned ranks = 3;
+  static constexpr std::uint64_t count = 3'000;  // of a rank
+
+  // The keys of all ranks, of which many tie.
+  static std::vector<std::uint32_t> all_keys() {
+    Random random(5);
+    std::vector<std::uint32_t> keys(ranks * count);
+    for (auto& key : keys) key = static_cast<std::uint32_t>(random.below(1'000));
+    return keys;
+  }
+  // One rank's part of a sort. `device` may fail, `real` may not.
+  static void sort(Communicator& communicator, const std::shared_ptr<Device>& device,
+                   Device& real) {
+    const auto keys = all_keys();
+    const std::uint64_t begin = communicator.rank() * count, bytes = count * 4;
+    const auto queue = real.make_queue();
+    const auto in = real.allocate(bytes), keys_out = real.allocate(bytes),
+               positions = real.allocate(bytes);
+    queue->write(in->memory(), keys.data() + begin, bytes);
+    std::vector<std::uint32_t> now(count);
+    const auto is_as_it_was = [&] {
+      queue->read(now.data(), in->memory(), bytes);
+      return std::equal(now.begin(), now.end(), keys.begin() + static_cast<std::ptrdiff_t>(begin));
+    };
+    try {
+      DeviceSorter sorter(communicator, device);
+      sorter.sort(*device->make_queue(), {.count = count, .payload = Payload::positions},
+                  {.keys_in = in->memory(),
+                   .keys_out = keys_out->memory(),
+                   .values_out = positions->memory()},
+                  {.slices = 2});
+    } catch (...) {
+      EXPECT_TRUE(is_as_it_was());
+      throw;
+    }
+    EXPECT_TRUE(is_as_it_was());
+    std::vector<std::uint32_t> order(keys.size());
+    std::iota(order.begin(), order.end(), 0u);
+    std::ranges::stable_sort(order, {}, [&](auto i) { return keys[i]; });
+    queue->read(now.data(), positions->memory(), bytes);
+    EXPECT_TRUE(
+        std::equal(now.begin(), now.end(), order.begin() + static_cast<std::ptrdiff_t>(begin)));
+  }
+};
+
+TEST_P(FaultyRank, EndsAllRanksAndKeepsInputs) {
+  const auto [kernels, lost] = GetParam();
+  const auto real = kernels ? test_device() : find_device("cpu:0");
+  const std::uint64_t step = kernels ? 3 : 1;  // kernels are loaded or built anew each time
+  std::uint64_t n = 1;
+  for (;; n += step) {
+    const auto faulty = std::make_shared<FaultyDevice>(real);
+    std::string error;
+    try {
+      run_ranks(ranks, [&](Communicator& communicator) {
+        const bool fails = communicator.rank() + 1 == ranks;
+        if (fails) faulty->fail(n, lost);
+        const auto other = find_device("cpu:0");
+        sort(communicator, fails ? faulty : other, fails ? *real : *other);
+      });
+    } catch (const Error& e) {
+      error = e.what();
+    }
+    const bool failed = faulty->stop_failing();
+    if (!failed) ASSERT_EQ(error, "") << "call " << n;
+    if (!error.empty()) ASSERT_NE(error.find("injected"), error.npos) << error;
+    if (!failed || HasFailure()) break;
+  }
+  EXPECT_GT(n, 20u) << "it samples, partitions, exchanges and sorts";
+}
+INSTANTIATE_TEST_SUITE_P(Device, FaultyRank, testing::Combine(testing::Bool(), testing::Bool()),
+                         [](const auto& test) {
+                           return std::string(std::get<0>(test.param) ? "kernels" : "cpu") +
+                                  (std::get<1>(test.param) ? "_lost" : "_once");
+                         });
 
 TEST(DeviceMemoryFaults, NameTheArgumentOnAllRanks) {
   run_ranks(2, [](Communicator& communicator) {

@@ -68,15 +68,15 @@ struct HostOperands {
 // elements' size. Other arrays, and arrays for other devices, are copied to the device and back.
 //
 // If neither device nor algorithm is named, the calling thread sorts up to 2^14 records, since a
-// GPU's copies and launches take longer. It sorts up to 16 records even if SORTIUM_DEVICE names a
-// device. cpu:0 keeps the scratch memory of one sort for the next, up to an eighth of the machine's
-// memory.
+// GPU's copies and launches take longer. It sorts up to 16 records even if SORTIUM_DEVICE is set.
+// cpu:0 keeps one sort's scratch memory for the next, up to an eighth of the machine's memory.
 //
 // A list that needs more than options.max_device_bytes is sorted in ranges: sorted chunks first,
 // then ranges of the whole order, each of which fits. Sorts with segments or a limit do not use
 // ranges. Ranges need more host memory: an eighth of all records' bytes, and a copy of keys that
 // are only read. If such a sort fails after it has begun, an array that is sorted in place holds
-// the same records in another order.
+// the same records in another order. If a device fails while the result is copied back, an array
+// that is written holds part of it.
 SORTIUM_API HostReport sort_host(const Problem& problem, const HostOperands& operands,
                                  const Options& options = {});
 

@@ -129,7 +129,7 @@ SORTIUM_API sortium_status sortium_argsort(sortium_key_type key, const void* key
                                            unsigned index_bytes, uint64_t count,
                                            sortium_order order, const sortium_options* options);
 /* Sorts host memory as `problem` says. keys_out may be keys_in, and values_out may be values_in.
- * After a failure, memory is as it was before; sort_host in host.hpp has the exception. */
+ * After a failure, memory is as it was before; sort_host in host.hpp has the exceptions. */
 SORTIUM_API sortium_status sortium_sort_host(const sortium_problem* problem, const void* keys_in,
                                              void* keys_out, const void* values_in,
                                              void* values_out, const sortium_options* options);

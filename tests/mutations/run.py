@@ -3,12 +3,15 @@
 must find it.
 
     tests/mutations/run.py BUILD [NAME…]
+    tests/mutations/run.py --fit
 
 BUILD is a configured build of another copy of the tree (its folder and everything in it may be
 changed): the script edits that copy's sources, builds the fault's test program, runs it, and
 restores the sources. It prints a line for each fault and exits with 1 if one was not found, or if a
 fault no longer fits the sources. A test that does not end within ten minutes counts as found: some
 faults make kernels wait for ever.
+
+With --fit, the script only checks that each fault fits the sources of this tree.
 """
 
 import json
@@ -26,6 +29,26 @@ def source_of(build):
         if line.startswith("CMAKE_HOME_DIRECTORY:"):
             return pathlib.Path(line.split("=", 1)[1])
     raise SystemExit(f"{build} is not a configured build")
+
+
+def why_not_planted(source, fault):
+    """Returns why the fault cannot be planted in these sources, or None."""
+    times = (source / fault["file"]).read_text().count(fault["find"])
+    if times == 1:
+        return None
+    return f"DOES NOT FIT {fault['file']}, which has its text {times} times"
+
+
+def check_fit(faults, source):
+    """Prints the faults that do not fit. Returns whether there are any."""
+    names = [fault["name"] for fault in faults]
+    assert len(set(names)) == len(names), "names are unique"
+    wrong = [(fault["name"], why_not_planted(source, fault)) for fault in faults]
+    wrong = [(name, why) for name, why in wrong if why]
+    for name, why in wrong:
+        print(f"{name}: {why}")
+    print(f"{len(faults)} faults, {len(wrong)} do not fit")
+    return bool(wrong)
 
 
 def is_found(build, fault):
@@ -57,11 +80,14 @@ def is_found(build, fault):
 def main():
     if len(sys.argv) < 2:
         raise SystemExit(__doc__)
+    faults = json.loads(pathlib.Path(__file__).with_name("faults.json").read_text())
+    here = pathlib.Path(__file__).resolve().parents[2]
+    if sys.argv[1:] == ["--fit"]:
+        return check_fit(faults, here)
     build = pathlib.Path(sys.argv[1]).resolve()
     source = source_of(build)
-    if source == pathlib.Path(__file__).resolve().parents[2]:
+    if source == here:
         raise SystemExit("BUILD must belong to another copy of the tree: its sources are edited")
-    faults = json.loads(pathlib.Path(__file__).with_name("faults.json").read_text())
     wanted = sys.argv[2:]
     unknown = set(wanted) - {fault["name"] for fault in faults}
     if unknown:
@@ -70,15 +96,12 @@ def main():
     for fault in faults:
         if wanted and fault["name"] not in wanted:
             continue
-        path = source / fault["file"]
-        text = path.read_text()
-        if text.count(fault["find"]) != 1:
-            print(
-                f"{fault['name']}: DOES NOT FIT {fault['file']}, which has its text "
-                f"{text.count(fault['find'])} times"
-            )
+        if why := why_not_planted(source, fault):
+            print(f"{fault['name']}: {why}")
             missed += 1
             continue
+        path = source / fault["file"]
+        text = path.read_text()
         began = time.monotonic()
         path.write_text(text.replace(fault["find"], fault["plant"]))
         try:
