@@ -1,25 +1,28 @@
 // The rate of distributed sorts of device memory, and of a plain sort on one of the devices in the
-// same run. Every result is verified, outside of the timed regions.
+// same run. Every result is verified on the devices, outside of the timed regions.
 //
-//   distributed-device-rate [OPTION…]
+//   distributed-device-rate [OPTION…] KEY:VALUE:COUNT:KEYS…
 //     --devices LIST     a rank, which is a thread, for each device; default cuda:*
 //     --ranks N --rank R --id FILE   instead: this process is rank R of N and uses cuda:R. FILE,
 //                        which must not exist before, carries rank 0's NCCL id to the others.
-//     --log2 LIST        log2 of each rank's records; default 28,30
-//     --cases LIST       of u32, u64 and u32+u32; default: all
-//     --keys LIST        of uniform, zipf and sorted; default: all
 //     --slices N         DeviceOptions::slices; default 0
-//     --runs N           sorts that are timed, after 2 that are not; default 5
-//     --json FILE        writes the table there, too
+//     --runs N           sorts that are timed, after one that is not; default 5. Five times as many
+//                        below 2^24 records.
+//     --json FILE        writes the table there, too, anew after every row
+// Each argument is a row: a list of COUNT records on every rank. KEY is u32 or u64, VALUE is none
+// or the same type as KEY, COUNT is a power of two such as 2^28, and KEYS is uniform, normal, zipf,
+// constant, sorted or reversed.
 //
 // CUDA devices exchange records by NCCL, others through host memory. Rank 0 prints medians. A sort
 // begins when all ranks are ready and ends when the last one has finished. The ratio is that of all
 // records per second to those of rank 0's device alone, which sorts as many records as a rank has.
-// Positions are the values of u32+u32, so a result that is verified is stable.
+// Positions are the values, so a result that is verified is stable. A row for which a device has
+// too little memory says so instead.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
+#include <array>
+#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -27,11 +30,14 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
-#include <mutex>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <sortium/distributed_nccl.hpp>
 #include <sortium/sort.hpp>
+#include <sortium/verify.hpp>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 namespace {
@@ -42,11 +48,28 @@ using sortium::distributed::Reduction;
 using sortium::distributed::Report;
 using Clock = std::chrono::steady_clock;
 
+enum class Keys { uniform, normal, zipf, constant, sorted, reversed };
+constexpr const char* keys_names[] = {"uniform",  "normal", "zipf",
+                                      "constant", "sorted", "reversed"};
+
+// What one row sorts.
+struct Sort {
+  std::string name;  // as in the arguments
+  unsigned key_bytes = 4, log2 = 0;
+  bool has_values = false;
+  Keys keys = Keys::uniform;
+
+  [[nodiscard]] std::uint64_t count() const { return std::uint64_t{1} << log2; }
+};
+
 struct Settings {
   std::string devices = "cuda:*", id, json;
   unsigned ranks = 0, rank = 0, slices = 0, runs = 5;
-  std::vector<std::string> log2{"28", "30"}, cases{"u32", "u64", "u32+u32"},
-      keys{"uniform", "zipf", "sorted"};
+  std::vector<Sort> sorts;
+
+  [[nodiscard]] unsigned runs_of(const Sort& sort) const {
+    return sort.log2 < 24 ? 5 * runs : runs;
+  }
 };
 
 double seconds_since(Clock::time_point start) {
@@ -76,60 +99,142 @@ void in_parallel(std::uint64_t count, unsigned ranks, const Work& work) {
 
 // The key of record i of the whole list, which has `total` records.
 template <class K>
-K key_of(std::uint64_t i, std::uint64_t total, const std::string& kind) {
+K key_of(std::uint64_t i, std::uint64_t total, Keys keys) {
   constexpr unsigned bits = 8 * sizeof(K);
-  if (kind == "sorted") return static_cast<K>(static_cast<unsigned __int128>(i) * (~K{0}) / total);
   const std::uint64_t random = hash(i);
-  if (kind == "uniform") return static_cast<K>(random);
-  // Zipf's law with exponent 1: the key's logarithm is uniform.
-  const double unit = static_cast<double>(random >> 11) * 0x1p-53;
-  return static_cast<K>(std::exp2(unit * std::min(bits - 1, 40u)));
+  switch (keys) {
+    case Keys::uniform:
+      return static_cast<K>(random);
+    case Keys::normal: {  // the mean of four random numbers
+      K sum = static_cast<K>(random) / 4;
+      for (std::uint64_t n = 1; n < 4; ++n) sum += static_cast<K>(hash(i + n * total)) / 4;
+      return sum;
+    }
+    // Zipf's law with exponent 1: the key's logarithm is uniform.
+    case Keys::zipf:
+      return static_cast<K>(
+          std::exp2(static_cast<double>(random >> 11) * 0x1p-53 * std::min(bits - 1, 40u)));
+    case Keys::constant:
+      return 42;
+    case Keys::sorted:
+      return static_cast<K>(i * std::max<std::uint64_t>(~K{0} / total, 1));
+    case Keys::reversed:
+      return static_cast<K>((total - 1 - i) * std::max<std::uint64_t>(~K{0} / total, 1));
+  }
+  return 0;
 }
 
-// Why a rank's result is wrong; empty if it is right.
-struct Check {
-  std::atomic<bool> out_of_order{false}, unstable{false}, wrong_key{false};
-  std::atomic<std::uint64_t> sum{0};
+struct Row {
+  Sort sort;
+  unsigned ranks = 0;
+  Report report{};
+  double seconds = 0, alone_seconds = 0;
+  double all_seconds = 0;   // with the generation of keys and the verification
+  std::string skipped{};    // why there are no figures
+  std::string alone_why{};  // why rank 0's device did not sort alone
+  std::string wrong{};      // what is wrong with the result
 
-  [[nodiscard]] std::string text(bool same_sum) const {
-    return out_of_order ? "not sorted"
-           : unstable   ? "not stable"
-           : wrong_key  ? "a value does not belong to its key"
-           : !same_sum  ? "records were lost"
-                        : "";
+  [[nodiscard]] double rate() const { return static_cast<double>(ranks * sort.count()) / seconds; }
+  [[nodiscard]] double ratio() const { return ranks * alone_seconds / seconds; }
+  [[nodiscard]] std::string verdict() const {
+    return !skipped.empty() ? "skipped:" + skipped
+           : !wrong.empty() ? "WRONG: " + wrong
+                            : "verified" + (alone_why.empty() ? "" : "; alone:" + alone_why);
   }
 };
 
-// Host memory for the next case. It is not initialised: threads touch it first.
-class HostMemory {
- public:
-  std::byte* of(std::uint64_t bytes) {
-    if (bytes > bytes_) {
-      memory_.reset();
-      memory_ = std::make_unique_for_overwrite<std::byte[]>(bytes);
-      bytes_ = bytes;
-    }
-    return memory_.get();
+void print(const Row& row) {
+  const Report& r = row.report;
+  const double all = r.partition_seconds + r.exchange_seconds + r.sort_seconds;
+  fmt::print("{:22}", row.sort.name);
+  if (row.skipped.empty())
+    fmt::print(" {:>9.3f} {:>9.3f} {:>9.2f} {:>7.2f} {:>5.0f} {:>5.0f} {:>5.0f} {:>6} {:>5.1f}",
+               row.seconds * 1e3, row.alone_seconds * 1e3, row.rate() * 1e-9, row.ratio(),
+               100 * r.partition_seconds / all, 100 * r.exchange_seconds / all,
+               100 * r.sort_seconds / all, r.rounds, row.all_seconds);
+  fmt::print("  {}\n", row.verdict());
+  std::fflush(stdout);
+}
+
+void print_head(const std::string& device, unsigned ranks, const char* mode) {
+  fmt::print("{} ranks, {}, {}\n", ranks, mode, device);
+  fmt::print("{:22} {:>9} {:>9} {:>9} {:>7} {:>17} {:>6} {:>5}\n", "sort", "ms", "alone ms",
+             "Grec/s", "ratio", "part/exch/sort %", "rounds", "all s");
+  std::fflush(stdout);
+}
+
+std::string json(const Row& row) {
+  nlohmann::ordered_json j{{"sort", row.sort.name},
+                           {"ranks", row.ranks},
+                           {"records_of_a_rank", row.sort.count()},
+                           {"seconds_with_verification", row.all_seconds}};
+  if (!row.skipped.empty()) {
+    j["skipped"] = row.skipped;
+    return j.dump();
   }
+  const Report& r = row.report;
+  j["seconds"] = row.seconds;
+  j["records_per_second"] = row.rate();
+  j["partition_seconds"] = r.partition_seconds;
+  j["exchange_seconds"] = r.exchange_seconds;
+  j["sort_seconds"] = r.sort_seconds;
+  j["bytes_sent_by_rank_0"] = r.bytes_sent;
+  j["rounds"] = r.rounds;
+  if (row.alone_why.empty()) {
+    j["one_device_seconds"] = row.alone_seconds;
+    j["ratio"] = row.ratio();
+  } else {
+    j["one_device"] = row.alone_why;
+  }
+  j["verified"] = row.wrong.empty();
+  if (!row.wrong.empty()) j["wrong"] = row.wrong;
+  return j.dump();
+}
+
+// The rows of one run, printed and written as they come.
+class Table {
+ public:
+  Table(const Settings& settings, std::string device, const char* mode)
+      : settings_(settings), device_(std::move(device)), mode_(mode) {}
+
+  void add(const Row& row) {
+    print(row);
+    all_right_ = all_right_ && row.wrong.empty();
+    rows_ += (rows_.empty() ? "\n" : ",\n") + json(row);
+    if (settings_.json.empty()) return;
+    // By rename: the program may be ended at any time.
+    const std::string temporary = settings_.json + ".new";
+    std::ofstream(temporary) << fmt::format(
+        "{{\"device\": \"{}\", \"ranks_are\": \"{}\", \"slices\": {}, \"rows\": [{}\n]}}\n",
+        device_, mode_, settings_.slices, rows_);
+    std::filesystem::rename(temporary, settings_.json);
+  }
+  [[nodiscard]] bool all_right() const { return all_right_; }
 
  private:
-  std::unique_ptr<std::byte[]> memory_;
-  std::uint64_t bytes_ = 0;
+  const Settings& settings_;
+  std::string device_;
+  const char* mode_;
+  std::string rows_;
+  bool all_right_ = true;
 };
 
-struct Row {
-  std::string case_name, keys;
-  unsigned log2 = 0, ranks = 0, rounds = 0;
-  double seconds = 0, alone_seconds = 0, partition = 0, exchange = 0, sort = 0;
-  std::string wrong{};
+// The memory of one row's records on a rank.
+struct Records {
+  std::unique_ptr<sortium::Buffer> keys_in, keys_out, values_in, values_out;
 
-  [[nodiscard]] double rate() const {
-    return static_cast<double>(ranks) * std::exp2(log2) / seconds;
+  Records(sortium::Device& device, std::uint64_t key_bytes, std::uint64_t value_bytes)
+      : keys_in(device.allocate(key_bytes)), keys_out(device.allocate(key_bytes)) {
+    if (value_bytes == 0) return;
+    values_in = device.allocate(value_bytes);
+    values_out = device.allocate(value_bytes);
   }
-  [[nodiscard]] double ratio() const { return ranks * alone_seconds / seconds; }
+  [[nodiscard]] sortium::Operands operands() const {
+    const auto at = [](const auto& buffer) { return buffer ? buffer->memory() : Memory{}; };
+    return {at(keys_in), at(keys_out), at(values_in), at(values_out)};
+  }
 };
 
-// One rank: its queue, and host memory that all cases share.
 class Rank {
  public:
   Rank(Communicator& communicator, const std::string& device, const Settings& settings)
@@ -138,142 +243,152 @@ class Rank {
         device_(sortium::find_device(device)),
         queue_(device_->make_queue()) {}
 
-  std::vector<Row> run() {
-    std::vector<Row> rows;
-    for (const auto& log2 : settings_.log2)
-      for (const auto& name : settings_.cases)
-        for (const auto& keys : settings_.keys) {
-          const auto exponent = static_cast<unsigned>(std::stoul(log2));
-          rows.push_back(name == "u64" ? measure<std::uint64_t>(name, keys, exponent)
-                                       : measure<std::uint32_t>(name, keys, exponent));
-          if (communicator_.rank() == 0) print(rows.back());
-        }
-    return rows;
+  // Rank 0 has the table.
+  void run(Table* table) {
+    for (const auto& sort : settings_.sorts) {
+      const auto start = Clock::now();
+      Row row{.sort = sort, .ranks = communicator_.size()};
+      if (sort.key_bytes == 8)
+        measure<std::uint64_t>(row);
+      else
+        measure<std::uint32_t>(row);
+      row.all_seconds = seconds_since(start);
+      if (table != nullptr) table->add(row);
+    }
   }
 
  private:
-  static void print(const Row& r) {
-    const double all = r.partition + r.exchange + r.sort;
-    fmt::print(
-        "{:8} {:8} 2^{:<3} {:>9.3f} {:>9.2f} {:>7.2f} {:>5.0f} {:>5.0f} {:>5.0f} {:>4}  {}\n",
-        r.case_name, r.keys, r.log2, r.seconds * 1e3, r.rate() * 1e-9, r.ratio(),
-        100 * r.partition / all, 100 * r.exchange / all, 100 * r.sort / all, r.rounds,
-        r.wrong.empty() ? "verified" : "WRONG: " + r.wrong);
-    std::fflush(stdout);
-  }
-
   template <class K>
-  Row measure(const std::string& name, const std::string& keys, unsigned log2) {
-    const bool has_values = name == "u32+u32";
-    const std::uint64_t count = std::uint64_t{1} << log2, ranks = communicator_.size();
-    const std::uint64_t first = communicator_.rank() * count, total = ranks * count;
-    const std::uint64_t key_bytes = count * sizeof(K), value_bytes = has_values ? count * 4 : 0;
-    auto* const key = reinterpret_cast<K*>(keys_.of(key_bytes));
-    auto* const value = reinterpret_cast<std::uint32_t*>(values_.of(value_bytes));
-    std::atomic<std::uint64_t> sum{0};
-    in_parallel(count, communicator_.size(), [&](std::uint64_t begin, std::uint64_t end) {
-      std::uint64_t mine = 0;
-      for (std::uint64_t i = begin; i < end; ++i) {
-        key[i] = key_of<K>(first + i, total, keys);
-        if (has_values) value[i] = static_cast<std::uint32_t>(first + i);
-        mine += hash(has_values ? first + i : key[i]);
-      }
-      sum += mine;
+  void measure(Row& row) {
+    const Sort& sort = row.sort;
+    sortium::Problem problem{.key = sortium::key_type_of<K>::value, .count = sort.count()};
+    if (sort.has_values) {
+      problem.payload = sortium::Payload::values;
+      problem.value_bytes = sizeof(K);
+    }
+    std::optional<Records> records;
+    row.skipped = unless_memory_lacks([&] {
+      records.emplace(*device_, sort.count() * sizeof(K),
+                      sort.has_values * sort.count() * sizeof(K));
     });
-
-    const auto memory = [&](std::uint64_t bytes) {
-      return bytes == 0 ? nullptr : device_->allocate(bytes);
-    };
-    const auto at = [](const auto& buffer) { return buffer ? buffer->memory() : Memory{}; };
-    const auto keys_in = memory(key_bytes), keys_out = memory(key_bytes);
-    const auto values_in = memory(value_bytes), values_out = memory(value_bytes);
-    queue_->write(at(keys_in), key, key_bytes);
-    if (has_values) queue_->write(at(values_in), value, value_bytes);
-    const sortium::Operands operands{at(keys_in), at(keys_out), at(values_in), at(values_out)};
-    sortium::Problem problem{.key = sortium::key_type_of<K>::value, .count = count};
-    if (has_values) problem.payload = sortium::Payload::values;
-
-    Row row{.case_name = name, .keys = keys, .log2 = log2, .ranks = communicator_.size()};
-    row.alone_seconds = time_alone(problem, operands);
-    time_together(problem, operands, row);
-
-    queue_->read(key, at(keys_out), key_bytes);
-    if (has_values) queue_->read(value, at(values_out), value_bytes);
-    row.wrong = check(key, has_values ? value : nullptr, count, sum, total, keys);
-    return row;
+    if (!row.skipped.empty()) return;
+    const sortium::Operands operands = records->operands();
+    generate<K>(sort, operands);
+    const std::uint64_t sum = verdict(problem, operands.keys_in, operands.values_in).checksum;
+    time_alone(problem, operands, row);
+    row.skipped = time_together(problem, operands, row);
+    if (row.skipped.empty()) row.wrong = check<K>(problem, operands, sum);
   }
 
-  double time_alone(const sortium::Problem& problem, sortium::Operands operands) {
-    std::vector<double> times{0};
-    if (communicator_.rank() == 0) {
+  // Calls `work` on every rank. Returns the messages of the ranks whose memory does not suffice.
+  template <class Work>
+  std::string unless_memory_lacks(const Work& work) {
+    std::string mine;
+    try {
+      work();
+    } catch (const sortium::Error& e) {
+      if (e.code() != sortium::ErrorCode::out_of_memory) throw;
+      mine = fmt::format(" rank {}: {}.", communicator_.rank(), e.what());
+    }
+    const auto all = communicator_.all_gather(std::as_bytes(std::span(mine)));
+    return {reinterpret_cast<const char*>(all.data()), all.size()};
+  }
+
+  // Writes keys, and positions as values, piece by piece: fresh pages for all of them would take
+  // longer than the numbers.
+  template <class K>
+  void generate(const Sort& sort, const sortium::Operands& operands) {
+    const std::uint64_t piece = std::min<std::uint64_t>(sort.count(), 1 << 25);
+    const std::uint64_t first = communicator_.rank() * sort.count();
+    const std::uint64_t total = communicator_.size() * sort.count();
+    numbers_.resize(piece * sizeof(std::uint64_t));
+    auto* const numbers = reinterpret_cast<K*>(numbers_.data());
+    const auto write = [&](const Memory& to, const auto& number) {
+      for (std::uint64_t begin = 0; begin < sort.count(); begin += piece) {
+        in_parallel(piece, communicator_.size(), [&](std::uint64_t from, std::uint64_t end) {
+          for (std::uint64_t i = from; i < end; ++i) numbers[i] = number(first + begin + i);
+        });
+        queue_->write(to.slice(begin * sizeof(K), piece * sizeof(K)), numbers, piece * sizeof(K));
+      }
+    };
+    write(operands.keys_in, [&](std::uint64_t i) { return key_of<K>(i, total, sort.keys); });
+    if (sort.has_values)
+      write(operands.values_in, [](std::uint64_t i) { return static_cast<K>(i); });
+  }
+
+  void time_alone(const sortium::Problem& problem, sortium::Operands operands, Row& row) {
+    row.alone_why = unless_memory_lacks([&] {
+      if (communicator_.rank() != 0) return;
       const sortium::Plan plan(device_, problem);
       const auto scratch = device_->allocate(std::max<std::uint64_t>(plan.scratch_bytes(), 1));
       operands.scratch = scratch->memory();
-      times.clear();
-      for (unsigned run = 0; run < settings_.runs + 2; ++run) {
+      std::vector<double> times;
+      for (unsigned run = 0; run <= settings_.runs_of(row.sort); ++run) {
         const auto start = Clock::now();
         plan.run(*queue_, operands);
         queue_->finish();
-        if (run >= 2) times.push_back(seconds_since(start));
+        if (run > 0) times.push_back(seconds_since(start));
       }
-    }
-    wait_for_all();
-    return median(times);
+      row.alone_seconds = median(times);
+    });
   }
 
-  void time_together(const sortium::Problem& problem, const sortium::Operands& operands, Row& row) {
+  // Returns why there was not enough memory, or nothing.
+  std::string time_together(const sortium::Problem& problem, const sortium::Operands& operands,
+                            Row& row) {
     sortium::distributed::DeviceSorter sorter(communicator_, device_);
     std::vector<std::pair<double, Report>> runs;
-    for (unsigned run = 0; run < settings_.runs + 2; ++run) {
+    for (unsigned run = 0; run <= settings_.runs_of(row.sort); ++run) {
       wait_for_all();
       const auto start = Clock::now();
-      const Report report = sorter.sort(*queue_, problem, operands, {.slices = settings_.slices});
+      Report report;
+      try {  // all ranks throw the same
+        report = sorter.sort(*queue_, problem, operands, {.slices = settings_.slices});
+      } catch (const sortium::Error& e) {
+        if (e.code() != sortium::ErrorCode::out_of_memory) throw;
+        return fmt::format(" {}", e.what());
+      }
       wait_for_all();
-      if (run >= 2) runs.emplace_back(seconds_since(start), report);
+      if (run > 0) runs.emplace_back(seconds_since(start), report);
     }
     std::ranges::sort(runs, {}, [](const auto& run) { return run.first; });
-    const auto& [seconds, report] = runs[runs.size() / 2];
-    row.seconds = seconds;
-    row.partition = report.partition_seconds;
-    row.exchange = report.exchange_seconds;
-    row.sort = report.sort_seconds;
-    row.rounds = report.rounds;
+    std::tie(row.seconds, row.report) = runs[runs.size() / 2];
+    return {};
   }
 
-  // Compares the sum of the records' hashes with that of the input, and every record with the next.
+  // What the device finds. Values must ascend where keys tie: they are positions.
+  sortium::Verdict verdict(sortium::Problem problem, const Memory& keys, const Memory& values) {
+    if (problem.payload == sortium::Payload::values) problem.payload = sortium::Payload::positions;
+    return sortium::verify(*queue_, problem, keys, values);
+  }
+
+  // Compares neighbours, and the checksum of all records with that of the input.
   template <class K>
-  std::string check(const K* key, const std::uint32_t* value, std::uint64_t count,
-                    std::uint64_t input_sum, std::uint64_t total, const std::string& keys) {
-    Check check;
-    in_parallel(count, communicator_.size(), [&](std::uint64_t begin, std::uint64_t end) {
-      std::uint64_t sum = 0;
-      for (std::uint64_t i = begin; i < end; ++i) {
-        if (i + 1 < count && key[i + 1] < key[i]) check.out_of_order = true;
-        if (value != nullptr) {
-          if (i + 1 < count && key[i] == key[i + 1] && value[i + 1] <= value[i])
-            check.unstable = true;
-          if (key[i] != key_of<K>(value[i], total, keys)) check.wrong_key = true;
-        }
-        sum += hash(value != nullptr ? value[i] : key[i]);
-      }
-      check.sum += sum;
-    });
+  std::string check(const sortium::Problem& problem, const sortium::Operands& operands,
+                    std::uint64_t input_sum) {
+    const auto found = verdict(problem, operands.keys_out, operands.values_out);
     // The last record of each rank must not come after the first of the next rank.
-    const std::uint64_t ends[] = {key[0], value != nullptr ? value[0] : 0, key[count - 1],
-                                  value != nullptr ? value[count - 1] : 0};
-    const auto bytes = communicator_.all_gather(std::as_bytes(std::span(ends)));
-    std::vector<std::uint64_t> all(bytes.size() / 8);
-    std::memcpy(all.data(), bytes.data(), bytes.size());
-    for (std::size_t r = 4; r < all.size(); r += 4) {
-      if (all[r] < all[r - 2]) check.out_of_order = true;
-      if (value != nullptr && all[r] == all[r - 2] && all[r + 1] <= all[r - 1])
-        check.unstable = true;
+    const std::uint64_t last = (problem.count - 1) * sizeof(K);
+    std::array<K, 4> ends{};
+    queue_->read(&ends[0], operands.keys_out.slice(0, sizeof(K)), sizeof(K));
+    queue_->read(&ends[2], operands.keys_out.slice(last, sizeof(K)), sizeof(K));
+    if (operands.values_out) {
+      queue_->read(&ends[1], operands.values_out.slice(0, sizeof(K)), sizeof(K));
+      queue_->read(&ends[3], operands.values_out.slice(last, sizeof(K)), sizeof(K));
     }
-    std::uint64_t difference = check.sum - input_sum;
-    communicator_.all_reduce({&difference, 1}, Reduction::sum);
-    std::string text = check.text(difference == 0);
-    const auto texts = communicator_.all_gather(std::as_bytes(std::span(text)));
-    return {reinterpret_cast<const char*>(texts.data()), texts.size()};
+    const auto bytes = communicator_.all_gather(std::as_bytes(std::span(ends)));
+    std::vector<K> all(bytes.size() / sizeof(K));
+    std::memcpy(all.data(), bytes.data(), bytes.size());
+    std::uint64_t unsorted = found.unsorted;
+    for (std::size_t r = 4; r < all.size(); r += 4)
+      if (all[r] < all[r - 2] ||
+          (operands.values_out && all[r] == all[r - 2] && all[r + 1] <= all[r - 1]))
+        ++unsorted;
+    std::array<std::uint64_t, 2> sums{unsorted, found.checksum - input_sum};
+    communicator_.all_reduce(sums, Reduction::sum);
+    return sums[0] != 0   ? fmt::format("{} neighbours are out of order", sums[0])
+           : sums[1] != 0 ? "records were lost or changed"
+                          : "";
   }
 
   void wait_for_all() {
@@ -285,60 +400,26 @@ class Rank {
   const Settings& settings_;
   std::shared_ptr<sortium::Device> device_;
   std::unique_ptr<sortium::Queue> queue_;
-  HostMemory keys_, values_;
+  std::vector<std::byte> numbers_;  // a piece of keys or values
 };
 
-void write_json(const std::vector<Row>& rows, const std::string& device, const char* mode,
-                const Settings& settings) {
-  if (settings.json.empty()) return;
-  std::ofstream out(settings.json);
-  out << fmt::format("{{\"device\": \"{}\", \"ranks_are\": \"{}\", \"slices\": {}, \"rows\": [",
-                     device, mode, settings.slices);
-  const char* separator = "\n";
-  for (const auto& r : rows) {
-    out << separator
-        << fmt::format(
-               "{{\"case\": \"{}\", \"keys\": \"{}\", \"ranks\": {}, \"records_of_a_rank\": {}, "
-               "\"seconds\": {:.6g}, \"one_device_seconds\": {:.6g}, \"records_per_second\": "
-               "{:.5g}, "
-               "\"ratio\": {:.4g}, \"partition_seconds\": {:.4g}, \"exchange_seconds\": {:.4g}, "
-               "\"sort_seconds\": {:.4g}, \"rounds\": {}, \"verified\": {}}}",
-               r.case_name, r.keys, r.ranks, std::uint64_t{1} << r.log2, r.seconds, r.alone_seconds,
-               r.rate(), r.ratio(), r.partition, r.exchange, r.sort, r.rounds, r.wrong.empty());
-    separator = ",\n";
-  }
-  out << "\n]}\n";
-}
-
-void print_head(const std::string& device, unsigned ranks, const char* mode) {
-  fmt::print("{} ranks, {}, {}\n", ranks, mode, device);
-  fmt::print("{:8} {:8} {:5} {:>9} {:>9} {:>7} {:>17}\n", "case", "keys", "each", "ms", "Grec/s",
-             "ratio", "part/exch/sort %");
-}
-
 // Returns 0 if all results are right.
-int report(const std::vector<Row>& rows, const std::string& device, const char* mode,
-           const Settings& settings) {
-  write_json(rows, device, mode, settings);
-  return std::ranges::any_of(rows, [](const Row& r) { return !r.wrong.empty(); }) ? 1 : 0;
-}
-
 int run_threads(const Settings& settings) {
   const auto devices = sortium::distributed::find_devices(settings.devices);
   const std::string name = devices.front()->info().name;
   constexpr const char* mode = "threads of one process";
   print_head(name, static_cast<unsigned>(devices.size()), mode);
-  std::vector<Row> rows;
+  Table table(settings, name, mode);
   sortium::distributed::run_ranks(
       static_cast<unsigned>(devices.size()), [&](Communicator& threads) {
         const auto& device = devices[threads.rank()]->info();
         std::unique_ptr<Communicator> nccl;
         if (device.claimed.backend == sortium::Backend::cuda && threads.size() > 1)
           nccl = sortium::distributed::nccl_communicator(threads, device.id);
-        auto mine = Rank(nccl ? *nccl : threads, device.id, settings).run();
-        if (threads.rank() == 0) rows = std::move(mine);
+        Rank(nccl ? *nccl : threads, device.id, settings)
+            .run(threads.rank() == 0 ? &table : nullptr);
       });
-  return report(rows, name, mode, settings);
+  return table.all_right() ? 0 : 1;
 }
 
 // Returns rank 0's id, which travels in a file that appears by rename.
@@ -371,24 +452,58 @@ int run_process(const Settings& settings) {
   const std::string name = sortium::find_device(device)->info().name;
   constexpr const char* mode = "processes";
   if (settings.rank == 0) print_head(name, settings.ranks, mode);
-  const auto rows = Rank(*nccl, device, settings).run();
-  return settings.rank == 0 ? report(rows, name, mode, settings) : 0;
+  Table table(settings, name, mode);
+  Rank(*nccl, device, settings).run(settings.rank == 0 ? &table : nullptr);
+  return table.all_right() ? 0 : 1;
+}
+
+[[noreturn]] void refuse(const std::string& message) {
+  throw sortium::Error(sortium::ErrorCode::invalid_argument, message);
 }
 
 std::vector<std::string> split(const std::string& list) {
   std::vector<std::string> items;
   for (std::size_t begin = 0; begin <= list.size();) {
-    const std::size_t end = std::min(list.find(',', begin), list.size());
+    const std::size_t end = std::min(list.find(':', begin), list.size());
     items.push_back(list.substr(begin, end - begin));
     begin = end + 1;
   }
   return items;
 }
 
+Sort parse_sort(const std::string& text) {
+  const auto parts = split(text);
+  const auto wrong = [&] {
+    refuse(
+        fmt::format("'{}' is no sort such as u32:u32:2^28:uniform; the source's first comment has "
+                    "what is allowed",
+                    text));
+  };
+  if (parts.size() != 4 || !parts[2].starts_with("2^")) wrong();
+  Sort sort{.name = text, .key_bytes = parts[0] == "u64" ? 8u : 4u};
+  const auto keys = std::ranges::find(keys_names, parts[3]);
+  const auto exponent = parts[2].substr(2);
+  const auto [end, error] =
+      std::from_chars(exponent.data(), exponent.data() + exponent.size(), sort.log2);
+  const bool is_number = error == std::errc() && end == exponent.data() + exponent.size();
+  sort.has_values = parts[1] == parts[0];
+  if ((parts[0] != "u32" && parts[0] != "u64") || (!sort.has_values && parts[1] != "none") ||
+      keys == std::end(keys_names) || !is_number || sort.log2 > 40)
+    wrong();
+  sort.keys = static_cast<Keys>(keys - std::begin(keys_names));
+  return sort;
+}
+
 Settings parse(int argc, char** argv) {
   Settings s;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    const std::string option = argv[i], value = argv[i + 1];
+  for (int i = 1; i < argc; ++i) {
+    const std::string option = argv[i];
+    if (!option.starts_with("--")) {
+      s.sorts.push_back(parse_sort(option));
+      continue;
+    }
+    if (i + 1 == argc) refuse(fmt::format("{} needs a value", option));
+    const std::string value = argv[++i];
     const auto number = [&] { return static_cast<unsigned>(std::stoul(value)); };
     if (option == "--devices")
       s.devices = value;
@@ -398,12 +513,6 @@ Settings parse(int argc, char** argv) {
       s.rank = number();
     else if (option == "--id")
       s.id = value;
-    else if (option == "--log2")
-      s.log2 = split(value);
-    else if (option == "--cases")
-      s.cases = split(value);
-    else if (option == "--keys")
-      s.keys = split(value);
     else if (option == "--slices")
       s.slices = number();
     else if (option == "--runs")
@@ -411,13 +520,11 @@ Settings parse(int argc, char** argv) {
     else if (option == "--json")
       s.json = value;
     else
-      throw sortium::Error(sortium::ErrorCode::invalid_argument,
-                           fmt::format("unknown option {}", option));
+      refuse(fmt::format("unknown option {}", option));
   }
-  if (argc % 2 == 0 || (s.ranks != 0 && s.id.empty()) || s.runs == 0)
-    throw sortium::Error(sortium::ErrorCode::invalid_argument,
-                         "an option without a value, --ranks without --id, or no runs; the "
-                         "source's first comment has the options");
+  if ((s.ranks != 0 && s.id.empty()) || s.runs == 0)
+    refuse("--ranks without --id, or no runs; the source's first comment has the options");
+  if (s.sorts.empty()) refuse("no sort is given, such as u32:u32:2^28:uniform");
   return s;
 }
 
