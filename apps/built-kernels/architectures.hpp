@@ -20,8 +20,7 @@ struct Architecture {
 // NVIDIA's data sheets for the compute units.
 inline const std::vector<Architecture> architectures{
     {{80}, 166912, 1, {108}},         // A100
-    {{86}, 101376, 1, {82, 84}},      // RTX 3090, A10, A40, RTX A6000
-    {{89}, 101376, 1, {128, 142}},    // RTX 4090, L40, RTX 6000 Ada
+    {{86}, 101376, 1, {82, 84, 128, 142}},  // RTX 3090, A40; RTX 4090, L40, which run sm_86
     {{90}, 232448, 16, {132}},        // H100, H200, GH200
     {{100}, 232448, 16, {148}},       // B200, GB200
     {{120}, 101376, 8, {170, 188}},   // RTX 5090, RTX PRO 6000

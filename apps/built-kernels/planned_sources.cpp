@@ -1,5 +1,6 @@
 #include "planned_sources.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <mutex>
 #include <sortium/sortium.hpp>
@@ -94,6 +95,9 @@ constexpr std::uint64_t counts[] = {1u << 12, 1u << 16, 1u << 20, 1u << 24, 1u <
 // The same for the first records of a list: at least one for each number of samples and of tiles.
 constexpr std::uint64_t topk_counts[] = {1u << 12, 1u << 16, 1u << 20, 1u << 22,
                                          1u << 24, 1u << 25, 1u << 28};
+// How many first records: usual numbers. The sorts of more records after the selection would be a
+// fifth of all kernels.
+constexpr std::uint64_t limits[] = {10, 1000, 10'000};
 
 Problem kind_of(KeyType type, std::pair<Payload, unsigned> payload, Order order) {
   return {.key = type,
@@ -127,11 +131,12 @@ void build_auto(NotingDevice& device, const Capabilities& found, KeyType type) {
       build_one(problem);
     }
     problem.segments = 0;
-    for (const auto count : topk_counts) {
-      problem.count = count;
-      problem.limit = count / 100;
-      build_one(problem);
-    }
+    for (const auto count : topk_counts)
+      for (const auto limit : limits) {
+        problem.count = count;
+        problem.limit = std::min(limit, count);
+        build_one(problem);
+      }
   }
 }
 
