@@ -153,7 +153,9 @@ class RunKeys {
     const std::uint64_t records = blocks_.block_records();
     std::uint64_t word = 0;
     for (const auto& part : words_[w].parts)
-      word |= part.of(blocks_.at(part.column, runs_[run].blocks[index / records], index % records));
+      part.add_to(&word, 1, [&](std::uint64_t) {
+        return blocks_.at(part.column, runs_[run].blocks[index / records], index % records);
+      });
     return word;
   }
 

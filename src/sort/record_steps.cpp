@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "record_ties.hpp"
 #include "records.hpp"
 
 namespace sortium {
@@ -28,10 +29,13 @@ RecordSteps::RecordSteps(const RecordProblem& p, const Capabilities& device, con
   key = plain_column(problem);
   if (key < 0) words = words_of(problem.key);
   choose_columns();
+  sorts_ties = words.size() > 1 && words.back().key() == KeyType::u64 &&
+               record_ties::suits(problem, device, method);
   if (key >= 0)
     sorts.push_back(sort_of_column());
   else
-    for (std::size_t w = 0; w < words.size(); ++w) sorts.push_back(sort_of_word(w));
+    for (std::size_t w = sorts_ties ? words.size() - 1 : 0; w < words.size(); ++w)
+      sorts.push_back(sort_of_word(w, device.backend));
   lay_out(device);
 }
 
@@ -83,20 +87,23 @@ Problem RecordSteps::sort_of_column() const {
           .limit = problem.limit};
 }
 
-// The sort by word `w`. The first sort makes the positions; later sorts move them.
-Problem RecordSteps::sort_of_word(std::size_t w) const {
+// The sort by word `w`. The first sort makes the positions; later sorts move them. cpu:0's `sample`
+// sorts by all bits faster than by some, and a word's other bits are zero.
+Problem RecordSteps::sort_of_word(std::size_t w, Backend backend) const {
+  constexpr unsigned counted = 16;  // cpu:0 sorts by so many bits by counting
+  const bool by_all = backend == Backend::host && words[w].bits > counted;
   Problem s{.key = words[w].key(),
             .count = problem.count,
             .payload = Payload::values,
             .value_bytes = index_bytes(),
-            .end_bit = words[w].bits,
+            .end_bit = by_all ? 0 : words[w].bits,
             .segments = problem.segments,
             .offset_bytes = problem.offset_bytes,
             .limit = w + 1 == words.size() ? problem.limit : 0};
   if (value >= 0)
     s.value_bytes = problem.columns[static_cast<unsigned>(value)].bytes;
-  else if (w == 0)
-    s.payload = Payload::positions, s.keys_out = false;
+  else if (w == 0 || sorts_ties)
+    s.payload = Payload::positions, s.keys_out = sorts_ties;
   return s;
 }
 
@@ -120,6 +127,7 @@ void RecordSteps::lay_out(const Capabilities& device) {
   std::uint64_t most = 0;
   for (const auto& s : sorts)
     most = std::max(most, Plan::scratch_bytes_for(s, device, inner_method));
+  if (sorts_ties) most = std::max(most, record_ties::scratch_bytes(n, index_bytes()));
   inner = sorting.add(most);
   column = layout.add(std::max(sorting.bytes(), n * column_bytes));
   for (auto* slice : {&keys, &all_positions, &first_keys, &inner}) slice->offset += column.offset;

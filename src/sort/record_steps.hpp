@@ -13,13 +13,14 @@ namespace sortium {
 struct RecordSteps {
   RecordProblem problem;
   std::vector<Word> words;         // least significant first; empty if the key is a whole column
-  std::vector<Problem> sorts;      // one for each word, or one for the whole column
+  bool sorts_ties = false;         // by the first word, then only records that tie: record_ties
+  std::vector<Problem> sorts;      // one for each word, or one for the first word or whole column
   int key = -1;                    // the column that is the whole key; -1: none
   int value = -1;                  // the column that moves with the keys; -1: none
   bool has_positions = true;       // the sorts produce positions, by which columns are gathered
   std::vector<unsigned> gathered;  // columns to gather
   ScratchLayout layout;
-  ScratchLayout::Slice keys, positions, column, inner;
+  ScratchLayout::Slice keys, positions, column, inner;  // inner: of a sort, or of record_ties
   // For a limit with several words: the permutation of all records after all sorts but the last,
   // and the first records of the last sort.
   ScratchLayout::Slice all_positions, first_keys;
@@ -37,7 +38,7 @@ struct RecordSteps {
  private:
   void choose_columns();
   [[nodiscard]] Problem sort_of_column() const;
-  [[nodiscard]] Problem sort_of_word(std::size_t w) const;
+  [[nodiscard]] Problem sort_of_word(std::size_t w, Backend backend) const;
   void lay_out(const Capabilities& device);
   void limit_inner_scratch(std::uint64_t sorting_bytes, std::uint64_t column_bytes);
 };

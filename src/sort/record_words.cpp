@@ -24,15 +24,17 @@ namespace {
 
 unsigned lowest_bit(std::uint64_t x) { return static_cast<unsigned>(x & (~x + 1)); }
 
-// Packs the fields of a key into words, least significant first.
+// Packs the fields of a key into words, the most significant first. So only the last word can have
+// few bits, and the first one decides the order of most records.
 class WordPacker {
  public:
   [[nodiscard]] std::vector<Word> pack(const std::vector<Field>& key) && {
-    for (auto f = key.rbegin(); f != key.rend(); ++f)
-      if (f->type.kind() == FieldType::Kind::number)
-        add_number(*f);
+    for (const auto& f : key)
+      if (f.type.kind() == FieldType::Kind::number)
+        add_number(f);
       else
-        add_bytes(*f);
+        add_bytes(f);
+    std::ranges::reverse(words_);
     return std::move(words_);
   }
 
@@ -47,32 +49,36 @@ class WordPacker {
     if (!has()) words_.back().columns.push_back(column);
     return words_.back();
   }
+  // Adds a part below the word's other parts.
+  static void append(Word& w, const WordPart& part) {
+    for (auto& p : w.parts) p.up += part.bits;
+    w.parts.push_back(part);
+    w.bits += part.bits;
+  }
 
   // If a field extends over two words, the kernel reads the number for each of them, because a
   // float's order depends on all of its bits.
   void add_number(const Field& f) {
-    for (unsigned bit = f.begin_bit; bit < end_bit(f);) {
+    for (unsigned end = end_bit(f); end > f.begin_bit;) {
       Word& w = word_for(f.column, 1);
-      const unsigned bits = std::min(end_bit(f) - bit, 64 - w.bits);
-      w.parts.push_back({f.column, f.offset, info(f.type.key()), false, &f, bit, bits, w.bits});
-      w.bits += bits;
-      bit += bits;
+      const unsigned bits = std::min(end - f.begin_bit, 64 - w.bits);
+      end -= bits;
+      append(w, {f.column, f.offset, info(f.type.key()), false, &f, end, bits, 0});
     }
   }
 
-  // Adds a byte string or 128-bit number, from its least significant bytes on.
+  // Adds a byte string or 128-bit number, from its most significant bytes on.
   void add_bytes(const Field& f) {
     const bool big_endian = f.type.kind() == FieldType::Kind::bytes;
     const unsigned size = f.type.size();
-    for (unsigned left = size; left != 0;) {  // bytes not yet packed: the most significant ones
+    for (unsigned done = 0; done != size;) {
       Word& w = word_for(f.column, 8);
-      const unsigned bytes = std::min(left, (64 - w.bits) / 8);
-      left -= bytes;
-      const bool is_signed = f.type.kind() == FieldType::Kind::i128 && left == 0;
-      const std::uint64_t offset = f.offset + (big_endian ? left : size - left - bytes);
+      const unsigned bytes = std::min(size - done, (64 - w.bits) / 8);
+      const bool is_signed = f.type.kind() == FieldType::Kind::i128 && done == 0;
+      const std::uint64_t offset = f.offset + (big_endian ? done : size - done - bytes);
       const KeyTypeInfo number{KeyType::u64, "", bytes, is_signed, false};
-      w.parts.push_back({f.column, offset, number, big_endian, &f, 0, bytes * 8, w.bits});
-      w.bits += bytes * 8;
+      append(w, {f.column, offset, number, big_endian, &f, 0, bytes * 8, 0});
+      done += bytes;
     }
   }
 

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <sortium/records.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace sortium {
@@ -23,14 +24,45 @@ struct WordPart {
   const Field* field;  // the number's order and policies
   unsigned down, bits, up;
 
-  // Returns the part of the element at `element` in host memory, shifted to its position in the
-  // word.
-  [[nodiscard]] std::uint64_t of(const std::byte* element) const {
-    std::uint64_t x = 0;
-    std::memcpy(&x, element + offset, number.bytes);
-    if (big_endian) x = __builtin_bswap64(x) >> (64 - number.bits());
-    const auto order = order_bits(x, number, field->order, field->nan, field->zeros);
-    return detail::bits_of_order(order, down, bits) << up;
+  // Adds the part to words of records in host memory: that of the element at element(i) to words[i].
+  template <class WordType, class Element>
+  void add_to(WordType* words, std::uint64_t count, const Element& element) const {
+    const auto add = [&]<std::size_t... I>(std::index_sequence<I...>) {
+      ((number.bytes == I + 1 ? add_numbers<I + 1>(words, count, element) : void()), ...);
+    };
+    add(std::make_index_sequence<8>{});
+  }
+
+ private:
+  // With the number of bytes as a constant, a load is one instruction. The orders of integers and,
+  // by default, of floats are computed without branches.
+  template <unsigned bytes, class WordType, class Element>
+  void add_numbers(WordType* words, std::uint64_t count, const Element& element) const {
+    const auto add = [&](const auto& order_of) {
+      const std::uint64_t mask = ~std::uint64_t{0} >> (64 - bits);
+      for (std::uint64_t i = 0; i < count; ++i) {
+        std::uint64_t x = 0;
+        std::memcpy(&x, element(i) + offset, bytes);
+        words[i] |= static_cast<WordType>((order_of(x) >> down & mask) << up);
+      }
+    };
+    if (number.infinity != 0 && field->nan == NanOrder::last && field->zeros == ZeroOrder::tied) {
+      constexpr std::uint64_t sign = std::uint64_t{1} << (8 * bytes - 1), all = sign | (sign - 1);
+      const std::uint64_t down_mask = field->order == Order::descending ? all : 0;
+      return add([=, infinity = number.infinity](std::uint64_t x) {
+        const std::uint64_t up_order =
+            detail::signed_default_order(x, infinity, 8 * bytes) ^ sign;
+        return up_order == all ? all : up_order ^ down_mask;  // NaN are last in both directions
+      });
+    }
+    if (number.infinity != 0)
+      return add([=, this](std::uint64_t x) {
+        return order_bits(x, number, field->order, field->nan, field->zeros);
+      });
+    const std::uint64_t flip = order_bits(0, number, field->order, field->nan, field->zeros);
+    if (big_endian)
+      return add([=](std::uint64_t x) { return __builtin_bswap64(x) >> (64 - 8 * bytes) ^ flip; });
+    add([=](std::uint64_t x) { return x ^ flip; });
   }
 };
 

@@ -1,6 +1,7 @@
 // Sorts of records, composed of plain sorts. A key's fields are packed into words. Stable sorts by
 // each word, the least significant first, move the records' positions (Knuth, The Art of Computer
-// Programming, volume 3, 5.2.5). Then the columns are gathered.
+// Programming, volume 3, 5.2.5). On cpu:0 all records are sorted by the most significant word only,
+// and those that tie by the next words (record_ties.hpp). Then the columns are gathered.
 #include "records.hpp"
 
 #include "../kernels/kernels.hpp"
@@ -9,6 +10,7 @@
 #include "out_of_memory.hpp"
 #include "profiled.hpp"
 #include "record_steps.hpp"
+#include "record_ties.hpp"
 
 namespace sortium {
 
@@ -66,13 +68,21 @@ class Packer {
           for (const auto& part : word_.parts) {
             const std::byte* const column = at(columns[part.column]);
             const std::uint64_t stride = problem_.columns[part.column].bytes;
-            for (std::uint64_t i = begin; i < end; ++i) {
-              const std::uint64_t record =
-                  !positions             ? i
-                  : position_bytes_ == 4 ? reinterpret_cast<const std::uint32_t*>(at(positions))[i]
-                                         : reinterpret_cast<const std::uint64_t*>(at(positions))[i];
-              out[i] |= static_cast<W>(part.of(column + record * stride));
-            }
+            const auto add = [&](const auto& record) {
+              part.add_to(out + begin, end - begin, [&](std::uint64_t i) {
+                return column + record(begin + i) * stride;
+              });
+            };
+            if (!positions)
+              add([](std::uint64_t i) { return i; });
+            else if (position_bytes_ == 4)
+              add([all = reinterpret_cast<const std::uint32_t*>(at(positions))](std::uint64_t i) {
+                return std::uint64_t{all[i]};
+              });
+            else
+              add([all = reinterpret_cast<const std::uint64_t*>(at(positions))](std::uint64_t i) {
+                return all[i];
+              });
           }
         });
   }
@@ -92,8 +102,9 @@ struct RecordPlan::Implementation {
   Implementation(std::shared_ptr<Device> d, const RecordProblem& p, const Method& method)
       : device(std::move(d)), steps(p, capabilities(*device), method) {
     for (const auto& s : steps.sorts) plans.emplace_back(device, s, steps.inner_method);
-    for (const auto& w : steps.words) {
-      packers.emplace_back(w, steps.problem, steps.index_bytes());
+    for (auto w = steps.sorts_ties ? steps.words.end() - 1 : steps.words.begin();
+         w != steps.words.end(); ++w) {
+      packers.emplace_back(*w, steps.problem, steps.index_bytes());
       packers.back().build(*device, capabilities(*device));
     }
     Places places;
@@ -109,6 +120,9 @@ struct RecordPlan::Implementation {
   void enqueue(Queue& queue, const RecordOperands& o) const {
     if (steps.key >= 0) sort_by_column(queue, o);
     for (std::size_t w = 0; w < packers.size(); ++w) sort_by_word(queue, o, w);
+    if (steps.sorts_ties)
+      record_ties::sort(queue, steps.problem, steps.words, steps.index_bytes(),
+                        {o.columns_in, slice(o, steps.keys), positions(o), slice(o, steps.inner)});
     for (std::size_t g = 0; g < gathers.size(); ++g) gather(queue, o, g);
   }
 
@@ -152,7 +166,7 @@ struct RecordPlan::Implementation {
         queue.copy(value, in(o, steps.value), steps.problem.count * steps.sorts[w].value_bytes);
       plans[w].run(queue, {words, words, value, value, inner, o.offsets});
     } else if (w == 0) {
-      plans[w].run(queue, {words, {}, {}, all, inner, o.offsets});
+      plans[w].run(queue, {words, steps.sorts_ties ? words : Memory{}, {}, all, inner, o.offsets});
     } else if (apart && w + 1 == packers.size()) {
       plans[w].run(queue, {words, slice(o, steps.first_keys), all, positions(o), inner, o.offsets});
     } else {
