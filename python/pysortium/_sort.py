@@ -15,6 +15,14 @@ _native.use_numpy(np)
 _sort_plain = _native.sort_plain
 _argsort_plain = _native.argsort_plain
 
+# For `argsort_plain`: the dtype of positions and its bytes, by the spellings of `index_dtype`.
+_INDEX_DTYPES = {
+    spelling: (np.dtype(name), np.dtype(name).itemsize)
+    for name in ("int32", "int64", "uint32", "uint64")
+    for spelling in (name, np.dtype(name), np.dtype(name).type)
+}
+_INDEX_DTYPES[None] = _INDEX_DTYPES["int64"]
+
 
 def sort(
     x: Any,
@@ -169,16 +177,21 @@ def argsort(
         and bits is None
         and max_scratch is None
         and max_device is None
-        and index_dtype is None
         and nan == "last"
         and zeros == "tied"
     ):
-        result = _argsort_plain(x, bool(descending))
-        if result is not None:
-            return result
-        results = _quick.run(x, bool(descending), False, True)
-        if results is not None:
-            return results[1]
+        try:
+            index = _INDEX_DTYPES.get(index_dtype)
+        except TypeError:  # not hashable; the general path says what is allowed
+            index = None
+        if index is not None:
+            result = _argsort_plain(x, bool(descending), *index)
+            if result is not None:
+                return result
+        if index_dtype is None:
+            results = _quick.run(x, bool(descending), False, True)
+            if results is not None:
+                return results[1]
     order, method = order_of(descending, nan, zeros, bits), method_of(
         algorithm, max_scratch, stable, max_device
     )

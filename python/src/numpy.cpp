@@ -12,15 +12,14 @@ using sortium::KeyType;
 // NumPy's objects, never released. The package sets them when it is imported: the module alone, of
 // which the build makes stubs, does not need NumPy.
 struct NumPy {
-  PyObject *array = nullptr, *empty = nullptr, *empty_like = nullptr, *int64 = nullptr;
+  PyObject *array = nullptr, *empty = nullptr, *empty_like = nullptr;
 };
 NumPy numpy;
 
 void use_numpy(const nb::module_& np) {
   numpy = {nb::object(np.attr("ndarray")).release().ptr(),
            nb::object(np.attr("empty")).release().ptr(),
-           nb::object(np.attr("empty_like")).release().ptr(),
-           nb::object(np.attr("dtype")("int64")).release().ptr()};
+           nb::object(np.attr("empty_like")).release().ptr()};
 }
 
 // A buffer of an object, released at the end. Not all arrays have one: datetime64 has none.
@@ -113,17 +112,18 @@ nb::object sort_plain(nb::handle x, bool descending) {
   return result;
 }
 
-nb::object argsort_plain(nb::handle x, bool descending) {
+nb::object argsort_plain(nb::handle x, bool descending, nb::handle index_dtype,
+                         unsigned index_bytes) {
   if (Py_TYPE(x.ptr()) != reinterpret_cast<PyTypeObject*>(numpy.array)) return nb::none();
   const View keys(x.ptr(), readable);
   sortium::Problem p;
   if (!is_plain(x.ptr(), keys, descending, p)) return nb::none();
   p.payload = sortium::Payload::positions;
-  p.value_bytes = 8;
+  p.value_bytes = index_bytes;
   p.keys_out = false;
   const nb::object count = nb::steal(PyLong_FromUnsignedLongLong(p.count));
   nb::object result =
-      nb::steal(PyObject_CallFunctionObjArgs(numpy.empty, count.ptr(), numpy.int64, nullptr));
+      nb::steal(PyObject_CallFunctionObjArgs(numpy.empty, count.ptr(), index_dtype.ptr(), nullptr));
   if (!result.is_valid()) throw nb::python_error();
   if (p.count == 0) return result;
   const View positions(result.ptr(), writable);
@@ -141,8 +141,8 @@ void bind_numpy(nb::module_& m) {
   m.def("use_numpy", &use_numpy, "numpy"_a);
   m.def("sort_plain", &sort_plain, "x"_a, "descending"_a,
         "The sorted keys of a contiguous 1-D NumPy array; None if x is something else.");
-  m.def("argsort_plain", &argsort_plain, "x"_a, "descending"_a,
-        "The positions of the sorted keys as int64; None if x is something else.");
+  m.def("argsort_plain", &argsort_plain, "x"_a, "descending"_a, "index_dtype"_a, "index_bytes"_a,
+        "The positions of the sorted keys; None if x is something else.");
 }
 
 }  // namespace pysortium

@@ -15,6 +15,7 @@
 #include "sample/positions.hpp"
 #include "sample/ranks.hpp"
 #include "sample/select_words.hpp"
+#include "sample/words.hpp"
 #include "select.hpp"
 
 namespace sortium {
@@ -47,7 +48,7 @@ class HostSelect {
   }
 
  private:
-  static constexpr std::uint64_t samples = 4096, block = 1024;
+  static constexpr std::uint64_t most_samples = 4096, records_of_sample = 8, block = 1024;
 
   // Calls body(part, its first record, its end) for each part, in parallel. If oneTBB fails, calls
   // body again for parts already done; repeating a call must not change the result.
@@ -85,23 +86,21 @@ class HostSelect {
   // careful than the one before it; the last is certain.
   Bounds guess(std::uint64_t k, unsigned attempt) const {
     const Code all = static_cast<Code>(~Code{0});
-    if (attempt == 2 || problem_.count <= 2 * samples) return Bounds{0, all};
-    std::vector<Code> sample(samples);
+    if (attempt == 2 || problem_.count <= block) return Bounds{0, all};
+    std::vector<Code> sample(std::min(problem_.count / records_of_sample, most_samples));
     sample::Positions positions(attempt);
     for (auto& code : sample) ranks_.of(keys_ + positions.next(problem_.count), &code, 1);
+    sample::sort_words(sample.data(), sample.size());
+    const auto samples = static_cast<double>(sample.size());
     const double share = static_cast<double>(k) / static_cast<double>(problem_.count);
-    const double place = std::min(share * samples, samples - 1.0);
+    const double place = std::min(share * samples, samples - 1);
     const double slack = (attempt == 0 ? 4 : 16) * (2 + std::sqrt(place * (1 - share)));
-    const auto code_at = [&](double at) {
-      const auto nth = sample.begin() + static_cast<std::ptrdiff_t>(at);
-      std::nth_element(sample.begin(), nth, sample.end());
-      return *nth;
-    };
+    const auto code_at = [&](double at) { return sample[static_cast<std::size_t>(at)]; };
     const Code middle = code_at(place);
-    const auto repeated = std::count(sample.begin(), sample.end(), middle);
+    const auto [first, last] = std::equal_range(sample.begin(), sample.end(), middle);
     return {place - slack < 0 ? Code{0} : code_at(place - slack),
             place + slack >= samples ? all : code_at(place + slack), middle,
-            repeated > static_cast<std::ptrdiff_t>(samples / 64)};
+            static_cast<double>(last - first) > samples / 64};
   }
 
   // Returns how many keys are below the code, and how many are equal to it.
@@ -148,9 +147,8 @@ class HostSelect {
       std::vector<Code> all;
       all.reserve(between);
       for (const auto& codes : within) all.insert(all.end(), codes.begin(), codes.end());
-      const auto wanted = all.begin() + static_cast<std::ptrdiff_t>(k - before - 1);
-      std::nth_element(all.begin(), wanted, all.end());
-      return *wanted;
+      sample::sort_words(all.data(), all.size());  // faster than std::nth_element()
+      return all[k - before - 1];
     }
   }
 

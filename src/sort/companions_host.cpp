@@ -12,6 +12,7 @@
 
 #include "../algorithms/sample/order_words.hpp"
 #include "../algorithms/sample/ranks.hpp"
+#include "../algorithms/sample/select_words.hpp"
 #include "../device/host_threads.hpp"
 
 namespace sortium::on_host {
@@ -109,24 +110,42 @@ class RunHeads {
         count_(problem.count),
         keys_(at<const Key>(keys)) {}
 
-  // Calls body(i, 1 if a run begins at record `i`, else 0) for the records of [begin, end).
+  // True if ranks are codes, as wide as keys.
+  static constexpr bool by_vectors = std::is_same_v<Key, Rank>;
+
+  // Calls body(first record, ranks, the rank before them, number of records) for blocks of [begin,
+  // end). The rank before the first record is another than its own.
   template <class Body>
-  void each(std::uint64_t begin, std::uint64_t end, const Body& body) const {
+  void blocks(std::uint64_t begin, std::uint64_t end, const Body& body) const {
     Rank of_block[block + 1];
     for (auto b = begin; b < end; b += block) {
       const std::uint64_t some = std::min(block, end - b), first = b == 0 ? 0 : 1;
       ranks_.of(keys_ + b - first, of_block + 1 - first, some + first);
       if (b == 0) of_block[0] = static_cast<Rank>(~of_block[1]);
-      for (std::uint64_t i = 0; i < some; ++i)
-        body(b + i, static_cast<unsigned>(of_block[i + 1] != of_block[i]));
+      body(b, static_cast<const Rank*>(of_block + 1), of_block[0], some);
     }
+  }
+  // Calls body(i, 1 if a run begins at record `i`, else 0) for the records of [begin, end).
+  template <class Body>
+  void each(std::uint64_t begin, std::uint64_t end, const Body& body) const {
+    blocks(begin, end,
+           [&](std::uint64_t first, const Rank* ranks, Rank before, std::uint64_t count) {
+             for (std::uint64_t i = 0; i < count; before = ranks[i++])
+               body(first + i, static_cast<unsigned>(ranks[i] != before));
+           });
   }
   // Counts the runs of each piece, and sets the first one's position in the output. Returns the
   // number of all runs.
   std::uint64_t count(std::vector<RunsOfPiece>& pieces) const {
     in_pieces(count_, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t p) {
       std::uint64_t heads = 0;
-      each(begin, end, [&](std::uint64_t, unsigned is_head) { heads += is_head; });
+      if constexpr (by_vectors)
+        blocks(begin, end,
+               [&](std::uint64_t, const Rank* ranks, Rank before, std::uint64_t some) {
+                 heads += sample::count_heads(ranks, some, before);
+               });
+      else
+        each(begin, end, [&](std::uint64_t, unsigned is_head) { heads += is_head; });
       pieces[p].runs = heads;
     });
     std::uint64_t runs = 0;
@@ -148,6 +167,13 @@ void copy_keys(const Problem& problem, const UniquePlan::Operands& o,
   auto* const keys_out = at<Key>(o.keys_out);
   in_pieces(problem.count, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t p) {
     if (pieces[p].runs == 0) return;
+    if constexpr (RunHeads<Key, Rank>::by_vectors) {
+      Key* next = keys_out + pieces[p].place;
+      return heads.blocks(
+          begin, end, [&](std::uint64_t i, const Rank* ranks, Rank before, std::uint64_t count) {
+            next += sample::copy_heads(ranks, keys + i, count, before, next);
+          });
+    }
     // Writes every key to the place of the run that it may begin. Only the first of a run stays.
     std::uint64_t to = pieces[p].place;
     const std::uint64_t last = to + pieces[p].runs - 1;

@@ -20,7 +20,7 @@
 #include "../../device/host_threads.hpp"
 #include "../catalog.hpp"
 #include "../run_alone.hpp"
-#include "../sample/codes.hpp"
+#include "../sample/few_keys.hpp"
 #include "lines.hpp"
 #include "ranks.hpp"
 
@@ -496,10 +496,13 @@ class Counting final : public Algorithm {
 // Below `least` records, sorting takes less time than clearing and scanning 256 counters; of keys
 // of 16 bits without values, as long as one thread sorts them.
 bool catalog::counting_suits(const Problem& problem) {
-  constexpr std::uint64_t least = 256;
   if (key_bits(problem) > most_key_bits) return false;
-  const bool are_codes = problem.payload == Payload::none && sample::has_codes(problem);
-  return problem.count >= (are_codes ? alone + 1 : least);
+  std::uint64_t least = 256;
+  if (problem.payload == Payload::none) {
+    if (sample::has_codes(problem)) least = alone + 1;
+    if (info(problem.key).bytes == 1 && key_bits(problem) == 8) least = sample::most_byte_keys + 1;
+  }
+  return problem.count >= least;
 }
 
 void catalog::counting_few(const Problem& problem, const Operands& operands) {

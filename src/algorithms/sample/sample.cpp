@@ -20,6 +20,7 @@
 
 #include "../catalog.hpp"
 #include "../run_alone.hpp"
+#include "few_keys.hpp"
 #include "key_steps.hpp"
 #include "layout.hpp"
 #include "merge_runs.hpp"
@@ -140,14 +141,16 @@ class SampleSorter final : public Sorter {
 
   template <class Key, class Q>
   void sort_keys(Q& queue, const Context& context) const {
-    if (sort_by_whole_order<Key>(queue, context)) return;
     KeySteps<Key> steps(context);
-    const std::uint64_t n = layout_.problem.count;
-    if (n <= alone) {
+    if (layout_.problem.count <= alone) {
       bool sorted = false;
-      host::call(queue, "sort", [&] { sorted = sort_codes_alone(steps); });
-      if (sorted) return;
+      host::call(queue, "sort", [&] {
+        sorted = FewKeys<Key>(layout_.problem, steps.in, steps.out).sort();
+      });
+      if (!sorted) Partition(context, steps).run(queue);
+      return;
     }
+    if (sort_by_whole_order<Key>(queue, context)) return;
     if constexpr (sizeof(Key) >= 4)
       if (layout_.strip_parts != 0) {
         Strips<Key> strips(context, steps);
@@ -177,7 +180,7 @@ class SampleSorter final : public Sorter {
       host::call(queue, "reverse", [&] { order.reverse(); });
       return true;
     }
-    if (n <= alone || n - in_order > layout_.most_tail()) return false;
+    if (n - in_order > layout_.most_tail()) return false;
     return insert_tail<Key>(queue, context, order, in_order);
   }
 
@@ -195,19 +198,6 @@ class SampleSorter final : public Sorter {
     tail.sort_on(queue,
                  {.keys_in = keys, .keys_out = keys, .scratch = layout_.tail.in(context.operands)});
     host::call(queue, "insert", [&] { order.insert_tail(sorted); });
-    return true;
-  }
-
-  // Returns false, with the output equal to the input, if floats tie that differ.
-  template <class Key>
-  bool sort_codes_alone(const KeySteps<Key>& steps) const {
-    const std::uint64_t n = layout_.problem.count;
-    steps.make(steps.out, 0, n);
-    if (steps.coding.is_float && ties_of(steps.out, n).differ()) {
-      if (steps.in == steps.out) decode(steps.out, n, steps.coding);
-      return false;
-    }
-    steps.finish(steps.out, 0, n);
     return true;
   }
 
@@ -339,7 +329,31 @@ class Sample final : public Algorithm {
 
 }  // namespace
 
+namespace {
+
+template <class Key>
+bool sort_few_keys(const Problem& problem, const Operands& o) {
+  return FewKeys<Key>(problem, at<const Key>(o.keys_in), at<Key>(o.keys_out)).sort();
+}
+// Sorts keys without values, if they have codes or are few bytes. Returns false if nothing is
+// sorted. A SampleSorter takes 0.1 µs to set up, as long as sorting 64 keys.
+bool sort_few_keys_at_once(const Problem& problem, const Operands& o) {
+  if (problem.payload != Payload::none) return false;
+  const unsigned bytes = info(problem.key).bytes;
+  if (bytes == 1 && key_bits(problem) == 8 && problem.count <= most_byte_keys) {
+    sort_few_bytes(problem, at<const std::uint8_t>(o.keys_in), at<std::uint8_t>(o.keys_out));
+    return true;
+  }
+  if (!has_codes(problem)) return false;
+  return bytes == 2   ? sort_few_keys<std::uint16_t>(problem, o)
+         : bytes == 4 ? sort_few_keys<std::uint32_t>(problem, o)
+                      : sort_few_keys<std::uint64_t>(problem, o);
+}
+
+}  // namespace
+
 void catalog::sample_few(const Problem& problem, const Operands& operands) {
+  if (sort_few_keys_at_once(problem, operands)) return;
   host::run_alone(SampleSorter(problem, 1, {}), operands);
 }
 

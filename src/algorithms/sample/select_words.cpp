@@ -79,6 +79,35 @@ std::size_t all_places_up_to(const Code* HWY_RESTRICT codes, std::size_t count, 
   return found;
 }
 
+template <class Code>
+std::size_t count_all_heads(const Code* HWY_RESTRICT codes, std::size_t count, Code before) {
+  if (count == 0) return 0;
+  const hn::ScalableTag<Code> d;
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t found = codes[0] != before, i = 1;
+  for (; i + lanes <= count; i += lanes)
+    found += hn::CountTrue(d, hn::Ne(hn::LoadU(d, codes + i), hn::LoadU(d, codes + i - 1)));
+  for (; i < count; ++i) found += codes[i] != codes[i - 1];
+  return found;
+}
+
+template <class Code>
+std::size_t copy_all_heads(const Code* HWY_RESTRICT codes, const Code* HWY_RESTRICT keys,
+                           std::size_t count, Code before, Code* HWY_RESTRICT to) {
+  if (count == 0) return 0;
+  const hn::ScalableTag<Code> d;
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t found = 0, i = 1;
+  if (codes[0] != before) to[found++] = keys[0];
+  for (; i + lanes <= count; i += lanes) {
+    const auto is_head = hn::Ne(hn::LoadU(d, codes + i), hn::LoadU(d, codes + i - 1));
+    found += hn::CompressBlendedStore(hn::LoadU(d, keys + i), is_head, d, to + found);
+  }
+  for (; i < count; ++i)
+    if (codes[i] != codes[i - 1]) to[found++] = keys[i];
+  return found;
+}
+
 }  // namespace sortium::sample::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -101,12 +130,27 @@ std::size_t places_up_to(const Code* codes, std::size_t count, Code code, std::u
   return HWY_DYNAMIC_DISPATCH_T(PlacesUpTo)(codes, count, code, places);
 }
 
+template <class Code>
+std::size_t count_heads(const Code* codes, std::size_t count, Code before) {
+  HWY_EXPORT_T(CountHeads, count_all_heads<Code>);
+  return HWY_DYNAMIC_DISPATCH_T(CountHeads)(codes, count, before);
+}
+template <class Code>
+std::size_t copy_heads(const Code* codes, const Code* keys, std::size_t count, Code before,
+                       Code* to) {
+  HWY_EXPORT_T(CopyHeads, copy_all_heads<Code>);
+  return HWY_DYNAMIC_DISPATCH_T(CopyHeads)(codes, keys, count, before, to);
+}
+
 #define SORTIUM_SELECT_WORDS(bits)                                                                \
   template Counts collect_within(const std::uint##bits##_t*, std::size_t, std::uint##bits##_t,    \
                                  std::uint##bits##_t, std::uint##bits##_t*);                      \
   template Counts count_around(const std::uint##bits##_t*, std::size_t, std::uint##bits##_t);     \
   template std::size_t places_up_to(const std::uint##bits##_t*, std::size_t, std::uint##bits##_t, \
-                                    std::uint32_t*);
+                                    std::uint32_t*);                                              \
+  template std::size_t count_heads(const std::uint##bits##_t*, std::size_t, std::uint##bits##_t); \
+  template std::size_t copy_heads(const std::uint##bits##_t*, const std::uint##bits##_t*,         \
+                                  std::size_t, std::uint##bits##_t, std::uint##bits##_t*);
 SORTIUM_SELECT_WORDS(32)
 SORTIUM_SELECT_WORDS(64)
 

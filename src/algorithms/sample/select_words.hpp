@@ -24,4 +24,13 @@ template <class Code>
 template <class Code>
 std::size_t places_up_to(const Code* codes, std::size_t count, Code code, std::uint32_t* places);
 
+// A code is a head if it differs from the code before it, which for the first one is `before`.
+// Returns the number of heads.
+template <class Code>
+[[nodiscard]] std::size_t count_heads(const Code* codes, std::size_t count, Code before);
+// Writes the keys of all heads to `to`, which has space for them. Returns their number.
+template <class Code>
+std::size_t copy_heads(const Code* codes, const Code* keys, std::size_t count, Code before,
+                       Code* to);
+
 }  // namespace sortium::sample

@@ -1,0 +1,75 @@
+// Sorts few keys without values that have codes, on the calling thread and without scratch memory.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+
+#include "codes.hpp"
+#include "order_words.hpp"
+
+namespace sortium::sample {
+
+template <class Key>
+class FewKeys {
+ public:
+  FewKeys(const Problem& problem, const Key* in, Key* out)
+      : count_(problem.count), in_(in), out_(out), coding_(coding_of<Key>(problem)) {}
+
+  // Returns false, with the output equal to the input if they are the same, if floats tie that
+  // differ: codes do not contain their order.
+  [[nodiscard]] bool sort() const {
+    if (begins_in_order<false>() && ascending(in_, count_, coding_) == count_) {
+      if (in_ != out_) std::memcpy(out_, in_, count_ * sizeof(Key));
+      return true;
+    }
+    if (begins_in_order<true>() && descending(in_, count_, coding_) == count_) {
+      if (in_ != out_)
+        std::reverse_copy(in_, in_ + count_, out_);
+      else
+        swap_reversed(out_, out_ + (count_ + 1) / 2, count_ / 2);
+      return true;
+    }
+    encode(in_, out_, count_, coding_);
+    if (coding_.is_float && ties_of(out_, count_).differ()) {
+      if (in_ == out_) decode(out_, count_, coding_);
+      return false;
+    }
+    sort_codes(out_, count_);
+    decode(out_, count_, coding_);
+    return true;
+  }
+
+ private:
+  // Most lists end the search for order here, in a few nanoseconds.
+  template <bool falling>
+  [[nodiscard]] bool begins_in_order() const {
+    for (std::uint64_t i = 1; i < std::min<std::uint64_t>(count_, 8); ++i)
+      if (falling ? deciding(in_[i]) > deciding(in_[i - 1]) : deciding(in_[i]) < deciding(in_[i - 1]))
+        return false;
+    return true;
+  }
+  [[nodiscard]] Key deciding(Key key) const {
+    const Key code = code_of(key, coding_);
+    return coding_.is_float ? Ties<Key>::shared(code) : code;
+  }
+
+  std::uint64_t count_;
+  const Key* in_;
+  Key* out_;
+  Coding<Key> coding_;
+};
+
+// Sorts at most `most_byte_keys` keys of 1 byte, by all bits, as words of 2 bytes: faster than
+// counting so few.
+constexpr std::uint64_t most_byte_keys = 767;
+inline void sort_few_bytes(const Problem& problem, const std::uint8_t* in, std::uint8_t* out) {
+  std::uint16_t words[most_byte_keys];
+  const auto flip = static_cast<std::uint8_t>(order_bits(0, problem));
+  for (std::uint64_t i = 0; i < problem.count; ++i)
+    words[i] = static_cast<std::uint8_t>(in[i] ^ flip);
+  sort_words(words, problem.count);
+  for (std::uint64_t i = 0; i < problem.count; ++i)
+    out[i] = static_cast<std::uint8_t>(words[i] ^ flip);
+}
+
+}  // namespace sortium::sample
