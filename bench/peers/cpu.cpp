@@ -2,11 +2,12 @@
 // (oneTBB), Highway's vqsort, Boost.Sort, x86-simd-sort. All sort the same records in host memory,
 // interleaved in one run, and each result is checked.
 //   cpu [--n 2^20,2^25] [--types u32,f64] [--payload keys,values] [--distribution uniform,…]
-//       [--threads N] [--seconds S] [--json FILE]
+//       [--threads N] [--avx2] [--seconds S] [--json FILE]
 // Times are medians. Short lists are sorted many at a time, one after the other. Values are u32.
 // For keys with values, vqsort sorts words of a key and a position; x86-simd-sort sorts two arrays.
 #include <fmt/format.h>
 #include <hwy/contrib/sort/vqsort.h>
+#include <hwy/targets.h>
 #include <tbb/global_control.h>
 #include <unistd.h>
 
@@ -40,6 +41,7 @@ struct Settings {
       distributions{"uniform"}, only;
   std::string sizes = "2^20,2^23,2^25", json;
   double seconds = 0.5;
+  bool avx2 = false;
   unsigned threads = std::max(1u, std::thread::hardware_concurrency());
 };
 
@@ -336,10 +338,13 @@ int main(int argc, char** argv) try {
   app.add_option("--only", s.only, "only the sorts whose names contain one of these words")
       ->delimiter(',');
   app.add_option("--threads", s.threads)->check(CLI::Range(1, 1024));
+  app.add_flag("--avx2", s.avx2, "Sortium and vqsort use no instructions beyond AVX2");
   app.add_option("--seconds", s.seconds, "time for each sort of each row");
   app.add_option("--json", s.json);
   CLI11_PARSE(app, argc, argv);
   for (const auto& distribution : s.distributions) app::check_distribution(distribution);
+  if (s.avx2)
+    hwy::DisableTargets(HWY_AVX3 | HWY_AVX3_DL | HWY_AVX3_ZEN4 | HWY_AVX3_SPR | HWY_AVX10_2);
   const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, s.threads);
   nlohmann::json json{{"processor", sortium::find_device("cpu:0")->info().name},
                       {"threads", s.threads},

@@ -3,12 +3,14 @@
 
     python bench/peers/python_cpu.py [--suites keys,values,argsort,records,others]
         [--lists real,order,skewed,u4:uniform,…] [--exponents 12,16,20,23] [--seconds 0.3]
-        [--std build/peers/libcpu_sorts.so] [--json FILE]
+        [--time cpu] [--std build/peers/libcpu_sorts.so] [--json FILE]
 
 The calls of a row take turns, and the row has their medians. Each result is checked. Keys are
 sorted in place, Polars' in a copy; so are lists of up to 2^14 keys by all. Positions are u32 with
 pysortium and Polars, int64 with NumPy. NumPy's and Polars' argsort: the stable one, and the faster
-one of both kinds. "values" are u32, and Sortium's C++ call is measured. Peers that are not there
+one of both kinds. `--time cpu` compares the CPU time of all threads, which says more than the time
+on a clock while others use the machine; for a peer with one thread the ratio is then less than
+users see. "values" are u32, and Sortium's C++ call is measured. Peers that are not there
 are left out: Polars and DuckDB are packages, "std" is the C++ library's parallel sorts, which
 need `cmake --build build/peers --target cpu_sorts`.
 """
@@ -299,14 +301,14 @@ def duckdb_calls(frame: Any, names: list[str], down: list[bool]) -> Calls:
     by = ", ".join(f'"{n}" {"DESC" if d else "ASC"}' for n, d in zip(names, down))
     query = f"SELECT * FROM t ORDER BY {by}"
     return {
-        "DuckDB": Call(lambda: connection.execute(query).to_arrow_table()),
+        "DuckDB": Call(lambda: connection.sql(query).to_arrow_table()),
         "DuckDB, table": Call(
             lambda: connection.execute(f"CREATE OR REPLACE TABLE sorted AS {query}")
         ),
     }
 
 
-def records_suite(count: int, std: Std | None) -> Iterator[tuple[str, Calls]]:
+def records_suite(count: int, std: Std | None) -> Iterator[tuple[str, int, Calls]]:
     rng = np.random.default_rng(count)
     table = {
         "mass": np.round(rng.standard_normal(count), 2).astype(np.float32),
@@ -314,10 +316,11 @@ def records_suite(count: int, std: Std | None) -> Iterator[tuple[str, Calls]]:
         "id": rng.integers(0, 1 << 63, count, np.uint64),
     }
     for by in (["mass:desc", "kind", "id"], ["kind", "mass"], ["id"]):
-        yield "14 bytes by " + ",".join(by), table_calls(table, by, std)
-    yield "100 bytes by 10", bytes_calls(rng, count // 4, std)
+        yield "14 bytes by " + ",".join(by), count, table_calls(table, by, std)
+    few = count // 4
+    yield "100 bytes by 10", few, bytes_calls(rng, few, std)
     for width, least in ((8, 8), (32, 8)):
-        yield f"strings of {least} to {width} bytes", strings_calls(rng, count // 4, least, width)
+        yield f"strings of {least} to {width} bytes", few, strings_calls(rng, few, least, width)
 
 
 def bytes_calls(rng: Any, count: int, std: Std | None) -> Calls:
@@ -363,21 +366,21 @@ def strings_calls(rng: Any, count: int, least: int, most: int) -> Calls:
     return calls
 
 
-def others_suite(count: int, std: Std | None) -> Iterator[tuple[str, Calls]]:
+def others_suite(count: int, std: Std | None) -> Iterator[tuple[str, int, Calls]]:
     rng = np.random.default_rng(count)
     x = rng.standard_normal(count).astype(np.float32)
     for length in (10, 100, 1000, 10_000):
-        yield f"segments of {length}", segments_calls(x, length, std)
+        yield f"segments of {length}", count, segments_calls(x, length, std)
     for k in (10, 1000, count // 10):
         if k < count:
-            yield f"top {k}", topk_calls(x, k, std)
-    yield "unique, all", unique_calls(x, std)
-    yield "unique, of 1000", unique_calls(rng.integers(0, 1000, count, np.uint32), std)
-    yield "merge", merge_calls(np.sort(x[::2]), np.sort(x[1::2]), std)
-    yield "searchsorted", search_calls(np.sort(x), rng.standard_normal(count).astype("f4"), std)
-    yield "searchsorted, sorted", search_calls(
-        np.sort(x), np.sort(rng.standard_normal(count).astype("f4")), std
-    )
+            yield f"top {k}", count, topk_calls(x, k, std)
+    yield "unique, all", count, unique_calls(x, std)
+    few = rng.integers(0, 1000, count, np.uint32)
+    yield "unique, of 1000", count, unique_calls(few, std)
+    yield "merge", count, merge_calls(np.sort(x[::2]), np.sort(x[1::2]), std)
+    needles = rng.standard_normal(count).astype("f4")
+    yield "searchsorted", count, search_calls(np.sort(x), needles, std)
+    yield "searchsorted, sorted", count, search_calls(np.sort(x), np.sort(needles), std)
 
 
 def segments_calls(x: np.ndarray, length: int, std: Std | None) -> Calls:
@@ -536,15 +539,15 @@ def measure(suite: str, row: str, count: int, calls: Calls, seconds: float) -> d
     }
 
 
-def show(row: str, count: int, found: dict) -> None:
-    mine = next(iter(found))
-    seconds = found[mine]["seconds"]
+def show(row: str, count: int, found: dict, time: str) -> None:
+    mine = found[next(iter(found))]
     exponent = f"2^{count.bit_length() - 1}" if count & (count - 1) == 0 else str(count)
-    rate, of_core = count / seconds * 1e-6, count / found[mine]["thread_seconds"] * 1e-6
+    rate, of_core = count / mine["seconds"] * 1e-6, count / mine["thread_seconds"] * 1e-6
     text = f"{row:34} {exponent:>7} {rate:8.1f} M/s ({of_core:6.1f} a core)"
+    compared = "seconds" if time == "clock" else "thread_seconds"
     for name, peer in found.items():
-        if name != mine:
-            text += f"  {name} {peer['seconds'] / seconds:.2f}"
+        if peer is not mine:
+            text += f"  {name} {peer[compared] / mine[compared]:.2f}"
     print(text, flush=True)
 
 
@@ -557,8 +560,8 @@ def rows(options: Any, std: Std | None) -> Iterator[tuple[str, str, int, Calls]]
             raise SystemExit(f"--suites: {suite!r} is none of {', '.join((*of_keys, *of_tables))}")
         for count in counts:
             if suite in of_tables:
-                for name, calls in of_tables[suite](count, std):
-                    yield suite, name, count, calls
+                for name, records, calls in of_tables[suite](count, std):
+                    yield suite, name, records, calls
                 continue
             for dtype, name in lists(options.lists):
                 x = make(name, dtype, count)
@@ -580,6 +583,7 @@ def main() -> None:
     parser.add_argument(
         "--seconds", type=float, default=0.3, help="for each call and row (%(default)s)"
     )
+    parser.add_argument("--time", choices=("clock", "cpu"), default="clock")
     beside = Path(__file__).parents[2] / "build/peers/libcpu_sorts.so"
     parser.add_argument("--std", default=str(beside) if beside.exists() else "")
     parser.add_argument("--json", help="also write the result to this file")
@@ -603,7 +607,7 @@ def main() -> None:
             print(f"-- {suite}")
             suite_before = suite
         found = measure(suite, row, count, calls, options.seconds)
-        show(row, count, found)
+        show(row, count, found, options.time)
         report["rows"].append({"suite": suite, "list": row, "count": count, "calls": found})
         if options.json:
             Path(options.json).write_text(json.dumps(report, indent=1) + "\n")

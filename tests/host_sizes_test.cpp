@@ -1,0 +1,103 @@
+// Every way in which cpu:0 sorts, at lengths from one thread's to such that do not fit any cache.
+// The table of test_conformance has many more cases, of at most 2^20 records.
+//
+//   SORTIUM_TEST_FULL=1   lists of 2^27 records, too: 5 GB of memory
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <sortium/sortium.hpp>
+
+#include "keys.hpp"
+#include "support.hpp"
+
+namespace sortium::test {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+std::uint64_t key_at(const Bytes& keys, std::uint64_t i, unsigned bytes) {
+  std::uint64_t key = 0;
+  std::memcpy(&key, keys.data() + i * bytes, bytes);
+  return key;
+}
+
+// Keys of random bits, so that floats have NaN; of some lists, half of the keys are one of eight.
+Bytes some_keys(const Problem& p, bool repeated) {
+  const unsigned bytes = info(p.key).bytes;
+  Bytes keys(p.count * bytes);
+  Random random(p.count);
+  for (std::uint64_t i = 0; i < p.count; ++i) {
+    const std::uint64_t key = random.next();
+    const std::uint64_t chosen = repeated && key % 2 == 0 ? (key >> 1 & 7) * 0x3f1b3f1b3f1b3f1bu : key;
+    std::memcpy(keys.data() + i * bytes, &chosen, bytes);
+  }
+  return keys;
+}
+
+// The same for every order of the keys.
+std::uint64_t sum_of(const Bytes& keys, std::uint64_t count, unsigned bytes) {
+  std::uint64_t sum = 0;
+  for (std::uint64_t i = 0; i < count; ++i) sum += Random(key_at(keys, i, bytes)).next();
+  return sum;
+}
+
+void expect_sorted(const Problem& p, bool repeated) {
+  SCOPED_TRACE(fmt::format("{} {}, payload {}, {}", p.count, info(p.key).name,
+                           static_cast<int>(p.payload), repeated ? "repeated" : "random"));
+  const unsigned bytes = info(p.key).bytes;
+  const Bytes in = some_keys(p, repeated);
+  Bytes out(p.keys_out ? in.size() : 0);
+  std::vector<std::uint32_t> values, values_out(p.payload == Payload::none ? 0 : p.count);
+  for (std::uint64_t i = 0; p.payload == Payload::values && i < p.count; ++i)
+    values.push_back(static_cast<std::uint32_t>(i));
+  sort_host(p, {in.data(), out.data(), values.data(), values_out.data()}, {.device = "cpu:0"});
+
+  if (p.payload == Payload::none) {
+    EXPECT_EQ(sum_of(out, p.count, bytes), sum_of(in, p.count, bytes));
+  }
+  std::vector<bool> seen(values_out.size());
+  std::uint64_t before = 0;
+  for (std::uint64_t i = 0; i < p.count; ++i) {
+    const std::uint64_t from = values_out.empty() ? 0 : values_out[i];
+    const std::uint64_t key = p.keys_out ? key_at(out, i, bytes) : key_at(in, from, bytes);
+    const std::uint64_t rank = rank_of(key, p);
+    ASSERT_LE(before, rank) << "record " << i;
+    if (!values_out.empty()) {
+      ASSERT_LT(from, p.count);
+      ASSERT_FALSE(seen[from]) << "record " << i;
+      ASSERT_EQ(key, key_at(in, from, bytes)) << "record " << i;
+      ASSERT_TRUE(i == 0 || before < rank || values_out[i - 1] < from) << "record " << i;
+      seen[from] = true;
+    }
+    before = rank;
+  }
+}
+
+TEST(HostSizes, OfEveryPath) {
+  std::vector<std::uint64_t> counts{1u << 12, 1u << 16, 1u << 20};
+  if (is_set("SORTIUM_TEST_FULL")) counts = {1u << 27};
+  bool repeated = false;
+  for (const auto count : counts)
+    for (const auto payload : {Payload::none, Payload::values, Payload::positions})
+      for (const auto key : {KeyType::u8, KeyType::i16, KeyType::f16, KeyType::u32, KeyType::f32,
+                             KeyType::i64, KeyType::f64}) {
+        repeated = !repeated;
+        expect_sorted({.key = key,
+                       .count = count,
+                       .payload = payload,
+                       .keys_out = payload != Payload::positions,
+                       .order = repeated ? Order::descending : Order::ascending},
+                      repeated);
+      }
+}
+
+// Few keys of one byte: below 768 they are sorted, from there on counted.
+TEST(HostSizes, OfFewBytes) {
+  for (const std::uint64_t count : {17, 255, 256, 767, 768, 1023})
+    for (const auto key : {KeyType::u8, KeyType::i8})
+      for (const auto order : {Order::ascending, Order::descending})
+        expect_sorted({.key = key, .count = count, .order = order}, count % 2 == 0);
+}
+
+}  // namespace
+}  // namespace sortium::test
