@@ -28,7 +28,8 @@ Bytes some_keys(const Problem& p, bool repeated) {
   Random random(p.count);
   for (std::uint64_t i = 0; i < p.count; ++i) {
     const std::uint64_t key = random.next();
-    const std::uint64_t chosen = repeated && key % 2 == 0 ? (key >> 1 & 7) * 0x3f1b3f1b3f1b3f1bu : key;
+    const std::uint64_t chosen =
+        repeated && key % 2 == 0 ? (key >> 1 & 7) * 0x3f1b3f1b3f1b3f1bu : key;
     std::memcpy(keys.data() + i * bytes, &chosen, bytes);
   }
   return keys;

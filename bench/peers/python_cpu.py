@@ -5,7 +5,7 @@
         [--lists real,order,skewed,u4:uniform,…] [--exponents 12,16,20,23] [--seconds 0.3]
         [--time cpu] [--std build/peers/libcpu_sorts.so] [--json FILE]
 
-The calls of a row take turns, and the row has their medians. Each result is checked. Keys are
+The calls of a row take turns in random order, and the row has their medians. Each result is checked. Keys are
 sorted in place, Polars' in a copy; so are lists of up to 2^14 keys by all. Positions are u32 with
 pysortium and Polars, int64 with NumPy. NumPy's and Polars' argsort: the stable one, and the faster
 one of both kinds. `--time cpu` compares the CPU time of all threads, which says more than the time
@@ -19,6 +19,7 @@ import argparse
 import ctypes
 import json
 import os
+import random
 import statistics
 import sys
 import time
@@ -520,8 +521,10 @@ def measure(suite: str, row: str, count: int, calls: Calls, seconds: float) -> d
     threads: dict = {name: [] for name in calls}
     end = time.perf_counter() + seconds * len(calls)
     rounds = 0
+    turns = list(calls.items())
     while rounds < 3 or (time.perf_counter() < end and rounds < 2000):
-        for name, call in calls.items():
+        random.shuffle(turns)  # a call is slower after one that has filled the caches
+        for name, call in turns:
             if call.before is not None:
                 call.before()
             cpu = time.process_time()

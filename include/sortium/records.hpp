@@ -118,10 +118,12 @@ struct RecordOperands {
 
 // A plan to sort records on one device. Its constructor plans and compiles; run() only sorts.
 //
-// The fields' order bits are concatenated and packed into words of 64 bits (the last one of 32 bits
-// if they suffice). Several words are sorted one after the other from the least significant (Knuth,
-// The Art of Computer Programming, volume 3, 5.2.5: distribution from the right), each by a stable
-// Plan that moves the records' positions. Then the columns are gathered.
+// The fields' order bits are concatenated and packed into words of 64 bits, from the most
+// significant bit on (the last word has 32 bits if they suffice). Several words are sorted one
+// after the other from the least significant (Knuth, The Art of Computer Programming, volume
+// 3, 5.2.5: distribution from the right), each by a stable Plan that moves the records' positions.
+// On cpu:0, all records are sorted by the most significant word, and only those that tie by the
+// next. Then the columns are gathered.
 //
 // A key that is one whole column of a KeyType is not packed, and a single value of 4 or 8 bytes
 // moves with its key. With a limit, the most significant word selects the first records.
@@ -146,7 +148,7 @@ class SORTIUM_API RecordPlan {
   // Only enqueues, as Plan::run().
   void run(Queue& queue, const RecordOperands& operands) const;
   // Runs once and waits. Returns the device time by phase, as Plan::profile(). RecordPlan's own
-  // phases are "pack", "gather" and "copy".
+  // phases are "pack", "gather" and "copy", and on cpu:0 "ties".
   [[nodiscard]] std::vector<Plan::Phase> profile(Queue& queue,
                                                  const RecordOperands& operands) const;
 

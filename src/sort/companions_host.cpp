@@ -140,10 +140,9 @@ class RunHeads {
     in_pieces(count_, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t p) {
       std::uint64_t heads = 0;
       if constexpr (by_vectors)
-        blocks(begin, end,
-               [&](std::uint64_t, const Rank* ranks, Rank before, std::uint64_t some) {
-                 heads += sample::count_heads(ranks, some, before);
-               });
+        blocks(begin, end, [&](std::uint64_t, const Rank* ranks, Rank before, std::uint64_t some) {
+          heads += sample::count_heads(ranks, some, before);
+        });
       else
         each(begin, end, [&](std::uint64_t, unsigned is_head) { heads += is_head; });
       pieces[p].runs = heads;

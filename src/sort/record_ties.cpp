@@ -13,9 +13,9 @@ namespace sortium {
 #ifdef SORTIUM_WITH_HOST
 namespace {
 
-constexpr std::uint64_t alone = 1u << 15;   // records that one thread sorts
-constexpr std::uint64_t block = 1u << 14;   // records whose groups a thread takes at a time
-constexpr std::uint64_t inserted = 16;      // insertion sort up to this many records
+constexpr std::uint64_t alone = 1u << 15;  // records that one thread sorts
+constexpr std::uint64_t block = 1u << 14;  // records whose groups a thread takes at a time
+constexpr std::uint64_t inserted = 16;     // insertion sort up to this many records
 
 Problem problem_of_group(std::uint64_t count, unsigned position_bytes) {
   return {.key = KeyType::u64,
@@ -183,9 +183,8 @@ std::uint64_t record_ties::scratch_bytes(std::uint64_t count, unsigned position_
   // A group that is shorter than all records may be divided into one part less, so that its parts
   // are larger: by less than an eighth, because there are at least eight parts.
   const Problem all = problem_of_group(count, position_bytes);
-  const std::uint64_t largest =
-      std::max(catalog::sample_in_arena_scratch(all, host::all_threads()),
-               catalog::sample_in_arena_scratch(all, 1));
+  const std::uint64_t largest = std::max(catalog::sample_in_arena_scratch(all, host::all_threads()),
+                                         catalog::sample_in_arena_scratch(all, 1));
   return std::max(host::all_threads() * own_bytes(position_bytes), largest + largest / 8);
 }
 

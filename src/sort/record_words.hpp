@@ -24,7 +24,8 @@ struct WordPart {
   const Field* field;  // the number's order and policies
   unsigned down, bits, up;
 
-  // Adds the part to words of records in host memory: that of the element at element(i) to words[i].
+  // Adds the part to words of records in host memory: that of the element at element(i) to
+  // words[i].
   template <class WordType, class Element>
   void add_to(WordType* words, std::uint64_t count, const Element& element) const {
     const auto add = [&]<std::size_t... I>(std::index_sequence<I...>) {
@@ -50,8 +51,7 @@ struct WordPart {
       constexpr std::uint64_t sign = std::uint64_t{1} << (8 * bytes - 1), all = sign | (sign - 1);
       const std::uint64_t down_mask = field->order == Order::descending ? all : 0;
       return add([=, infinity = number.infinity](std::uint64_t x) {
-        const std::uint64_t up_order =
-            detail::signed_default_order(x, infinity, 8 * bytes) ^ sign;
+        const std::uint64_t up_order = detail::signed_default_order(x, infinity, 8 * bytes) ^ sign;
         return up_order == all ? all : up_order ^ down_mask;  // NaN are last in both directions
       });
     }

@@ -69,9 +69,8 @@ class Packer {
             const std::byte* const column = at(columns[part.column]);
             const std::uint64_t stride = problem_.columns[part.column].bytes;
             const auto add = [&](const auto& record) {
-              part.add_to(out + begin, end - begin, [&](std::uint64_t i) {
-                return column + record(begin + i) * stride;
-              });
+              part.add_to(out + begin, end - begin,
+                          [&](std::uint64_t i) { return column + record(begin + i) * stride; });
             };
             if (!positions)
               add([](std::uint64_t i) { return i; });

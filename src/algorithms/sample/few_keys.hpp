@@ -44,7 +44,8 @@ class FewKeys {
   template <bool falling>
   [[nodiscard]] bool begins_in_order() const {
     for (std::uint64_t i = 1; i < std::min<std::uint64_t>(count_, 8); ++i)
-      if (falling ? deciding(in_[i]) > deciding(in_[i - 1]) : deciding(in_[i]) < deciding(in_[i - 1]))
+      if (falling ? deciding(in_[i]) > deciding(in_[i - 1])
+                  : deciding(in_[i]) < deciding(in_[i - 1]))
         return false;
     return true;
   }

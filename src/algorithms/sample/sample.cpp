@@ -144,9 +144,8 @@ class SampleSorter final : public Sorter {
     KeySteps<Key> steps(context);
     if (layout_.problem.count <= alone) {
       bool sorted = false;
-      host::call(queue, "sort", [&] {
-        sorted = FewKeys<Key>(layout_.problem, steps.in, steps.out).sort();
-      });
+      host::call(queue, "sort",
+                 [&] { sorted = FewKeys<Key>(layout_.problem, steps.in, steps.out).sort(); });
       if (!sorted) Partition(context, steps).run(queue);
       return;
     }
