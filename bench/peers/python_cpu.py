@@ -5,14 +5,14 @@
         [--lists real,order,skewed,u4:uniform,…] [--exponents 12,16,20,23] [--seconds 0.3]
         [--time cpu] [--std build/peers/libcpu_sorts.so] [--json FILE]
 
-The calls of a row take turns in random order, and the row has their medians. Each result is checked. Keys are
-sorted in place, Polars' in a copy; so are lists of up to 2^14 keys by all. Positions are u32 with
-pysortium and Polars, int64 with NumPy. NumPy's and Polars' argsort: the stable one, and the faster
-one of both kinds. `--time cpu` compares the CPU time of all threads, which says more than the time
-on a clock while others use the machine; for a peer with one thread the ratio is then less than
-users see. "values" are u32, and Sortium's C++ call is measured. Peers that are not there
-are left out: Polars and DuckDB are packages, "std" is the C++ library's parallel sorts, which
-need `cmake --build build/peers --target cpu_sorts`.
+The calls of a row take turns in random order, and the row has their medians. Each result is
+checked. Keys are sorted in place, Polars' in a copy; so are lists of up to 2^14 keys by all.
+Positions are u32 with pysortium and Polars, int64 with NumPy. NumPy's and Polars' argsort: the
+stable one, and the faster one of both kinds. `--time cpu` compares the CPU time of all threads,
+which says more than the time on a clock while others use the machine; for a peer with one thread
+the ratio is then less than users see. "values" are u32, and Sortium's C++ call is measured. Peers
+that are not there are left out: Polars and DuckDB are packages, "std" is the C++ library's parallel
+sorts, which need `cmake --build build/peers --target cpu_sorts`.
 """
 
 import argparse
