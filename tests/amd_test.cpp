@@ -9,8 +9,8 @@
 //                                waves of a SIMD unit
 #include <cstdio>
 
+#include "compiled_calls.hpp"
 #include "compiler_files.hpp"
-#include "compiling_device.hpp"
 
 namespace sortium::test {
 namespace {
@@ -108,6 +108,13 @@ INSTANTIATE_TEST_SUITE_P(All, Amd,
                            return fmt::format("{}_{}", std::get<0>(instance.param).name,
                                               test_name(std::get<1>(instance.param)));
                          });
+
+class AmdCalls : public testing::TestWithParam<Chip> {};
+
+TEST_P(AmdCalls, Compile) { compile_all_calls(std::make_shared<AmdCompiler>(GetParam())); }
+
+INSTANTIATE_TEST_SUITE_P(All, AmdCalls, testing::ValuesIn(chips),
+                         [](const auto& instance) { return std::string(instance.param.name); });
 
 }  // namespace
 }  // namespace sortium::test

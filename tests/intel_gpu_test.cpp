@@ -5,8 +5,8 @@
 //   SORTIUM_OCLOC=COMMAND    the compiler (default: ocloc)
 #include <cstdio>
 
+#include "compiled_calls.hpp"
 #include "compiler_files.hpp"
-#include "compiling_device.hpp"
 
 namespace sortium::test {
 namespace {
@@ -75,6 +75,13 @@ INSTANTIATE_TEST_SUITE_P(All, IntelGpu,
                            return fmt::format("{}_{}", std::get<0>(instance.param).chip,
                                               test_name(std::get<1>(instance.param)));
                          });
+
+class IntelGpuCalls : public testing::TestWithParam<Target> {};
+
+TEST_P(IntelGpuCalls, Compile) { compile_all_calls(std::make_shared<IntelCompiler>(GetParam())); }
+
+INSTANTIATE_TEST_SUITE_P(All, IntelGpuCalls, testing::ValuesIn(targets),
+                         [](const auto& instance) { return std::string(instance.param.chip); });
 
 }  // namespace
 }  // namespace sortium::test

@@ -15,9 +15,7 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "algorithms/parts/boundary_partition.hpp"
-#include "compiling_device.hpp"
-#include "distributed/device_steps.hpp"
+#include "compiled_calls.hpp"
 #include "kernels/probe.hpp"
 #include "methods.hpp"
 #include "pic/pic.hpp"
@@ -103,44 +101,6 @@ TEST_P(Nvrtc, Compiles) {
 INSTANTIATE_TEST_SUITE_P(All, Nvrtc, testing::ValuesIn(methods_of_kernels()),
                          [](const auto& instance) { return test_name(instance.param); });
 
-// The kernels of records: fields of every kind; elements of every unit; 4- and 8-byte positions.
-TEST(NvrtcRecords, Compiles) {
-  if (const auto why = why_no_nvrtc(); !why.empty() && !is_set("SORTIUM_REQUIRE_NVRTC"))
-    GTEST_SKIP() << why;
-  const auto device = std::make_shared<CudaCompiler>();
-  for (const std::uint64_t count : {std::uint64_t{1000}, std::uint64_t{1} << 33}) {
-    const std::vector<Field> key{
-        {0, 1, KeyType::f32, Order::descending, NanOrder::first, ZeroOrder::distinct},
-        {1, 0, FieldType::bytes(13)},
-        {1, 2, FieldType::i128()},
-        {0, 0, KeyType::f64, {}, NanOrder::bits},
-        {0, 8, KeyType::u64, {}, {}, {}, 3, 40}};
-    for (const unsigned bytes : {1u, 2u, 4u, 6u, 8u, 12u, 16u, 48u})
-      for (const auto direction : {Direction::gather, Direction::scatter}) {
-        try {
-          const Permute permute(device, {direction, count, bytes, count == 1000 ? 4u : 8u});
-        } catch (const Error& e) {
-          ADD_FAILURE() << bytes << " bytes: " << e.what() << '\n' << e.log();
-        }
-      }
-    try {
-      const RecordPlan plan(device, {count, {{16}, {24, Moved::out}}, key});
-      EXPECT_EQ(plan.word_bits().size(), 6u);
-      for (const unsigned offset_bytes : {4u, 8u})  // the first records of segments
-        if (offset_bytes == 8 || count == 1000)
-          const RecordPlan first(device, {.count = count,
-                                          .columns = {{4, Moved::out}, {24, Moved::out}},
-                                          .key = {{}},
-                                          .segments = 7,
-                                          .offset_bytes = offset_bytes,
-                                          .limit = 3});
-    } catch (const Error& e) {
-      ADD_FAILURE() << e.what() << '\n' << e.log();
-    }
-  }
-  EXPECT_GT(device->compilations, 40u);
-}
-
 // The kernels of the program.
 class NvrtcProgram : public testing::Test {
  protected:
@@ -161,58 +121,21 @@ TEST_F(NvrtcProgram, Pic) {
   EXPECT_EQ(device.compilations, 6u);
 }
 
-TEST_F(NvrtcProgram, Companions) {
-  const auto device = std::make_shared<CudaCompiler>();
-  for (const Problem& p :
-       {Problem{.key = KeyType::u32, .count = few},
-        Problem{.key = KeyType::f64, .count = many, .payload = Payload::values, .value_bytes = 8},
-        Problem{.key = KeyType::i16,
-        .count = many,
-        .payload = Payload::values,
-        .value_bytes = 8,
-        .begin_bit = 3,
-        .end_bit = 9}}) {
-    try {
-      const IsSortedPlan is_sorted(device, p);
-      const UniquePlan unique(device, p, 8);
-      Problem elements = p;
-      elements.payload = Payload::values;
-      elements.value_bytes = 12;
-      const UniquePlan unique_with_elements(device, elements);
-      const MergePlan merge(device, p, 10);
-      const SearchPlan search(device, p, 100, Bound::upper);
-      const NthElementPlan nth_element(device, p, 5);
-    } catch (const Error& e) {
-      ADD_FAILURE() << info(p.key).name << ": " << e.what() << '\n' << e.log();
-    }
-  }
+class NvrtcCalls : public NvrtcProgram {
+ protected:
+  std::shared_ptr<CudaCompiler> device = std::make_shared<CudaCompiler>();
+};
+
+TEST_F(NvrtcCalls, Records) {
+  compile_records(device);
+  EXPECT_GT(device->compilations, 40u);
+}
+TEST_F(NvrtcCalls, Companions) {
+  compile_companions(device);
   EXPECT_GT(device->compilations, 0u);
 }
-
-// The kernels of distributed sorts of device memory. Their launches match them.
-TEST_F(NvrtcProgram, Distributed) {
-  const auto device = std::make_shared<CudaCompiler>();
-  const auto queue = device->make_queue(false);
-  const Memory memory{reinterpret_cast<void*>(1)};
-  for (Problem p : compiled_problems) {
-    p.keys_out = true;
-    try {
-      for (const unsigned boundaries : {31u, 255u}) {
-        ScratchLayout layout;
-        BoundaryPartition partition(p, device->info().claimed, boundaries, layout);
-        partition.build(*device, device->info().claimed);
-        if (p.count == few)
-          (void)partition.run(*queue, {memory, memory, memory, memory, memory},
-                              std::vector<std::uint64_t>{5, 7}, 0);
-      }
-      distributed::DeviceSteps steps(device, p);
-      (void)steps.ranks_at(*queue, memory, std::vector<std::uint64_t>{0, 1});
-      (void)steps.places(*queue, memory, std::vector<distributed::RankSearch>{{1, 0, 2}});
-      steps.add_to_positions(*queue, memory, 1, 1);
-    } catch (const Error& e) {
-      ADD_FAILURE() << info(p.key).name << ": " << e.what() << '\n' << e.log();
-    }
-  }
+TEST_F(NvrtcCalls, Distributed) {
+  compile_distributed(device);
   EXPECT_GT(device->compilations, 11u);
 }
 

@@ -1,0 +1,109 @@
+// Compiles the kernels of what is no plain sort: records, companions, distributed sorts. What a
+// compiler refuses is a failure of the test that calls.
+#pragma once
+
+#include <sortium/permute.hpp>
+#include <sortium/records.hpp>
+#include <sortium/search.hpp>
+
+#include "algorithms/parts/boundary_partition.hpp"
+#include "compiling_device.hpp"
+#include "distributed/device_steps.hpp"
+
+namespace sortium::test {
+
+// Makes a call that compiles; reports its error.
+template <class Call>
+void compile_call(const std::string& what, const Call& call) {
+  try {
+    call();
+  } catch (const Error& e) {
+    ADD_FAILURE() << what << ": " << e.what() << '\n' << e.log();
+  }
+}
+
+// Fields of every kind; elements of every unit; 4- and 8-byte positions.
+inline void compile_records(const std::shared_ptr<CompilingDevice>& device) {
+  const std::vector<Field> key{
+      {0, 1, KeyType::f32, Order::descending, NanOrder::first, ZeroOrder::distinct},
+      {1, 0, FieldType::bytes(13)},
+      {1, 2, FieldType::i128()},
+      {0, 0, KeyType::f64, {}, NanOrder::bits},
+      {0, 8, KeyType::u64, {}, {}, {}, 3, 40}};
+  for (const std::uint64_t count : {few, many}) {
+    for (const unsigned bytes : {1u, 2u, 4u, 6u, 8u, 12u, 16u, 48u})
+      for (const auto direction : {Direction::gather, Direction::scatter})
+        compile_call(fmt::format("elements of {} bytes", bytes), [&] {
+          const Permute permute(device, {direction, count, bytes, count == few ? 4u : 8u});
+        });
+    compile_call("records", [&] {
+      const RecordPlan plan(device, {count, {{16}, {24, Moved::out}}, key});
+      EXPECT_EQ(plan.word_bits().size(), 6u);
+    });
+    for (const unsigned offset_bytes : {4u, 8u})
+      if (offset_bytes == 8 || count == few)
+        compile_call("the first records of segments", [&] {
+          const RecordPlan first(device, {.count = count,
+                                          .columns = {{4, Moved::out}, {24, Moved::out}},
+                                          .key = {{}},
+                                          .segments = 7,
+                                          .offset_bytes = offset_bytes,
+                                          .limit = 3});
+        });
+  }
+}
+
+inline void compile_companions(const std::shared_ptr<CompilingDevice>& device) {
+  for (const Problem& p :
+       {Problem{.key = KeyType::u32, .count = few},
+        Problem{.key = KeyType::f64, .count = many, .payload = Payload::values, .value_bytes = 8},
+        Problem{.key = KeyType::i16,
+        .count = many,
+        .payload = Payload::values,
+        .value_bytes = 8,
+        .begin_bit = 3,
+        .end_bit = 9}})
+    compile_call(std::string(info(p.key).name), [&] {
+      const IsSortedPlan is_sorted(device, p);
+      const UniquePlan unique(device, p, 8);
+      Problem elements = p;
+      elements.payload = Payload::values;
+      elements.value_bytes = 12;
+      const UniquePlan unique_with_elements(device, elements);
+      const MergePlan merge(device, p, 10);
+      const SearchPlan search(device, p, 100, Bound::upper);
+      const NthElementPlan nth_element(device, p, 5);
+    });
+}
+
+// Distributed sorts of device memory. Their launches match the kernels.
+inline void compile_distributed(const std::shared_ptr<CompilingDevice>& device) {
+  const auto queue = device->make_queue(false);
+  const Memory memory{reinterpret_cast<void*>(1)};
+  for (Problem p : compiled_problems) {
+    p.keys_out = true;
+    compile_call(std::string(info(p.key).name), [&] {
+      for (const unsigned boundaries : {31u, 255u}) {
+        ScratchLayout layout;
+        BoundaryPartition partition(p, device->info().claimed, boundaries, layout);
+        partition.build(*device, device->info().claimed);
+        if (p.count == few)
+          (void)partition.run(*queue, {memory, memory, memory, memory, memory},
+                              std::vector<std::uint64_t>{5, 7}, 0);
+      }
+      distributed::DeviceSteps steps(device, p);
+      (void)steps.ranks_at(*queue, memory, std::vector<std::uint64_t>{0, 1});
+      (void)steps.places(*queue, memory, std::vector<distributed::RankSearch>{{1, 0, 2}});
+      steps.add_to_positions(*queue, memory, 1, 1);
+    });
+  }
+}
+
+inline void compile_all_calls(const std::shared_ptr<CompilingDevice>& device) {
+  compile_records(device);
+  compile_companions(device);
+  compile_distributed(device);
+  EXPECT_GT(device->compilations, 50u);
+}
+
+}  // namespace sortium::test
