@@ -289,6 +289,7 @@ TEST_P(WriteKills, AtRandomMoments) {
     const std::string when = fmt::format("signal {} after {:.4f} s", number, moment);
     EXPECT_TRUE(r.code == 0 || r.code == 128 + number) << when << ": " << r.code << r.err;
     died += r.code == 0 ? 0 : 1;
+    seconds_ *= r.code == 0 ? 0.8 : 1.1;  // the machine may have become faster or slower
     if (number != SIGKILL && !is_pair) {
       EXPECT_EQ(leftovers(), std::vector<std::string>{}) << when;
     }
