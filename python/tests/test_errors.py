@@ -1,5 +1,8 @@
 """Wrong arguments: the kind of exception, and that the message names argument and value."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -104,3 +107,38 @@ def test_limit_of_device_memory_is_for_host_memory():
 
 def test_device_error_is_a_runtime_error():
     assert issubclass(ps.DeviceError, RuntimeError)
+
+
+# A process of its own, which may have little more memory than it has when the sort begins.
+WITHOUT_MEMORY = """
+import resource
+import numpy as np
+import pysortium as ps
+
+keys = np.random.default_rng(0).integers(0, 2**63, 4_000_000, dtype=np.uint64)
+values, positions = np.arange(len(keys)), np.empty(len(keys), np.int64)
+ps.sort(keys[:100_000].copy(), device="cpu:0")  # starts the threads
+before = keys.copy()
+with open("/proc/self/statm") as statm:
+    now = int(statm.read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (now + (8 << 20), resource.RLIM_INFINITY))
+for call in (
+    lambda: ps.sort(keys, out=keys, device="cpu:0"),
+    lambda: ps.sort_pairs(keys, values, device="cpu:0"),
+    lambda: ps.argsort(keys, out=positions, device="cpu:0"),
+):
+    try:
+        call()
+        raise SystemExit("it has done without the memory")
+    except MemoryError:
+        pass
+resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+assert (keys == before).all() and (values == np.arange(len(keys))).all()
+ps.sort(keys, out=keys, device="cpu:0")
+assert (keys[:-1] <= keys[1:]).all()
+"""
+
+
+def test_without_memory_inputs_are_as_they_were():
+    run = subprocess.run([sys.executable, "-c", WITHOUT_MEMORY], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
