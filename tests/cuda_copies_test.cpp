@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <sortium/distributed.hpp>
 #include <thread>
 
 #include "device/staging.hpp"
+#include "expect_error.hpp"
 #include "support.hpp"
 
 namespace sortium::test {
@@ -129,6 +131,48 @@ TEST(CudaCopies, InBothDirectionsAtOnce) {
   std::thread other([&] { copy_there_and_back(b, Staging::slot_bytes * 30 + 3, 7, false); });
   copy_there_and_back(a, Staging::slot_bytes * 33 + 9, 5, false);
   other.join();
+}
+
+// Threads fetch from each other's devices: rank a sends (a + 2 b) * length bytes to rank b.
+TEST(CudaCopies, BetweenDevicesOfRanks) {
+  constexpr unsigned ranks = 3;
+  const auto peer_copies = driver<std::uint64_t()>("fake_cuda_peer_copies");
+  const std::uint64_t before = peer_copies();
+  constexpr const char* devices[] = {"cuda:0", "cuda:1", "cuda:0"};
+  distributed::run_ranks(ranks, [&](distributed::Communicator& communicator) {
+    const unsigned me = communicator.rank();
+    const auto device = find_device(devices[me]);
+    const auto queue = device->make_queue();
+    for (const std::size_t length : {1u, 100'000u, 0u}) {
+      const auto bytes = [&](unsigned from, unsigned to) { return (from + 2 * to) * length; };
+      const auto sent = device->allocate(ranks * 6 * length + 1);
+      const auto received = device->allocate(ranks * 6 * length + 1);
+      std::vector<Memory> send, receive;
+      for (unsigned r = 0; r < ranks; ++r) {
+        send.push_back(sent->memory().slice(r * 6 * length, bytes(me, r)));
+        receive.push_back(received->memory().slice(r * 6 * length, bytes(r, me)));
+        const Bytes text(bytes(me, r), static_cast<std::byte>(10 * me + r));
+        queue->write(send[r], text.data(), text.size());
+      }
+      communicator.exchange_on_device(*queue, send, receive);
+      for (unsigned r = 0; r < ranks; ++r) {
+        Bytes text(bytes(r, me));
+        queue->read(text.data(), receive[r], text.size());
+        EXPECT_EQ(text, Bytes(text.size(), static_cast<std::byte>(10 * r + me)));
+      }
+      // A rank that expects other bytes is told so.
+      if (length != 1) continue;
+      if (me == 1) receive[2].bytes += 1;
+      if (me == 1)
+        expect_error([&] { communicator.exchange_on_device(*queue, send, receive); },
+                     ErrorCode::invalid_argument, {"rank 1 expects other numbers"});
+      else
+        communicator.exchange_on_device(*queue, send, receive);
+    }
+  });
+  // Between cuda:0 and cuda:1, four copies at length 100'000; at length 1 up to twice as many.
+  EXPECT_GE(peer_copies() - before, 4u + 4u + 2u);
+  EXPECT_LE(peer_copies() - before, 4u + 8u);
 }
 
 }  // namespace

@@ -2,13 +2,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <numeric>
+#include <sortium/verify.hpp>
 
 #include "distributed_cases.hpp"
 #include "expect_error.hpp"
 #include "faulty_device.hpp"
 #include "support.hpp"
+#include "wrapped_device.hpp"
 
 namespace sortium::test {
 namespace {
@@ -103,6 +106,72 @@ TEST(DeviceMemory, ReportsWhatItDid) {
     EXPECT_EQ(report.local.device, device->info().name);
     EXPECT_EQ(report.local.algorithm, "sample");
     EXPECT_GE(sorter.memory_bytes(), 4000u);
+  });
+}
+
+// Sorts on `device`, whose buffers count. Returns the most bytes of a rank beside its operands.
+std::uint64_t peak_bytes(unsigned ranks, const std::shared_ptr<Device>& device, std::uint64_t count,
+                         Distribution distribution, std::uint64_t max_bytes) {
+  std::atomic<std::uint64_t> most = 0;
+  run_ranks(ranks, [&](Communicator& communicator) {
+    const auto counted = std::make_shared<WrappedDevice>(device);
+    const auto queue = counted->make_queue();
+    const Problem problem{.key = KeyType::u32, .count = count, .payload = Payload::values};
+    const auto keys = make_keys(distribution, problem, 17 + communicator.rank());
+    std::vector<std::uint32_t> narrow(keys.begin(), keys.end()), values(count);
+    std::iota(values.begin(), values.end(),
+              static_cast<std::uint32_t>(communicator.rank() * count));
+    const auto key = counted->allocate(count * 4), value = counted->allocate(count * 4);
+    queue->write(key->memory(), narrow.data(), count * 4);
+    queue->write(value->memory(), values.data(), count * 4);
+    const auto sum = verify(*queue, problem, key->memory(), value->memory()).checksum;
+    (void)counted->take_peak_bytes();
+    DeviceSorter sorter(communicator, counted);
+    sorter.sort(*queue, problem, {key->memory(), key->memory(), value->memory(), value->memory()},
+                {.max_bytes = max_bytes});
+    EXPECT_TRUE(max_bytes == 0 || sorter.memory_bytes() <= max_bytes);
+    const std::uint64_t peak = counted->take_peak_bytes() - count * 8;
+    for (auto before = most.load(); before < peak && !most.compare_exchange_weak(before, peak);) {
+    }
+    Problem stable = problem;  // values ascend where keys tie: they are positions
+    stable.payload = Payload::positions;
+    const auto verdict = verify(*queue, stable, key->memory(), value->memory());
+    EXPECT_EQ(verdict.unsorted, 0u);
+    std::uint64_t difference = verdict.checksum - sum;
+    communicator.all_reduce({&difference, 1}, distributed::Reduction::sum);
+    EXPECT_EQ(difference, 0u);
+  });
+  return most;
+}
+
+TEST(DeviceMemory, HasABoundOfNineEighthsOfTheRecords) {
+  constexpr std::uint64_t count = 1 << 20, records = count * 8, bound = records / 8 * 9;
+  for (const auto distribution : {Distribution::random, Distribution::zipf})
+    EXPECT_LE(peak_bytes(2, find_device("cpu:0"), count, distribution, bound), bound + 2 * 65536);
+  EXPECT_GT(peak_bytes(3, find_device("cpu:0"), count, Distribution::random, 0), bound + 3 * 65536);
+}
+
+// PoCL runs kernels of one queue only, so there is one rank with kernels beside one of cpu:0.
+TEST(DeviceMemory, HasABoundWithKernels) {
+  constexpr std::uint64_t count = 1 << 18;
+  run_ranks(2, [&](Communicator& communicator) {
+    const bool on_host = communicator.rank() == 0;
+    const auto counted =
+        std::make_shared<WrappedDevice>(on_host ? find_device("cpu:0") : test_device());
+    const auto queue = counted->make_queue();
+    const Problem problem{.key = KeyType::u32, .count = count};
+    const auto keys = make_keys(Distribution::random, problem, communicator.rank());
+    const std::vector<std::uint32_t> narrow(keys.begin(), keys.end());
+    const auto memory = counted->allocate(count * 4);
+    DeviceSorter sorter(communicator, counted);
+    for (unsigned turn = 0; turn < 2; ++turn) {  // the first builds kernels and tests them
+      queue->write(memory->memory(), narrow.data(), count * 4);
+      (void)counted->take_peak_bytes();
+      sorter.sort(*queue, problem, {memory->memory(), memory->memory()}, {.max_bytes = count * 6});
+    }
+    EXPECT_LE(sorter.memory_bytes(), count * 6);
+    EXPECT_LE(counted->take_peak_bytes(), count * 10 + 2 * 65536);
+    EXPECT_EQ(verify(*queue, problem, memory->memory(), {}).unsorted, 0u);
   });
 }
 
@@ -242,6 +311,8 @@ TEST(DeviceMemoryFaults, NameTheArgumentOnAllRanks) {
     expect(problem, {in, to}, {.slices = 65}, {"slices is 65", "64"});
     expect(problem, {in, to}, {.slices = second ? 2u : 1u}, {"rank 0", "1 slices", "2 slices"});
     expect(problem, {in, to}, {.method = {.algorithm = "bitonic"}}, {"bitonic", "stable"});
+    expect(problem, {in, to}, {.max_bytes = second ? 40u : 4096u}, {"rank 1", "max_bytes is 40"});
+    expect(problem, {in, to}, {.max_bytes = second ? 0u : 4096u}, {"bounded memory", "any memory"});
     Problem segments = problem;
     segments.segments = 1;
     expect(segments, {in, to}, {}, {"no segments"});

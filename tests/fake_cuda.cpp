@@ -80,7 +80,7 @@ struct Event {
 
 std::mutex mutex;
 std::map<std::uintptr_t, std::size_t> pinned;  // blocks, by address
-std::atomic<std::uint64_t> pageable_copies{0}, pinned_copies{0};
+std::atomic<std::uint64_t> pageable_copies{0}, pinned_copies{0}, peer_copies{0};
 
 bool is_pinned(const void* p) {
   const auto at = reinterpret_cast<std::uintptr_t>(p);
@@ -100,11 +100,13 @@ extern "C" {
 // The copies so far whose host memory was pageable or pinned.
 std::uint64_t fake_cuda_pageable_copies() { return pageable_copies; }
 std::uint64_t fake_cuda_pinned_copies() { return pinned_copies; }
+// The copies so far between devices.
+std::uint64_t fake_cuda_peer_copies() { return peer_copies; }
 
 int cuInit(unsigned) { return success; }
 int cuDriverGetVersion(int* version) { return *version = 13000, success; }
-int cuDeviceGetCount(int* count) { return *count = 1, success; }
-int cuDeviceGet(int* device, int) { return *device = 0, success; }
+int cuDeviceGetCount(int* count) { return *count = 2, success; }
+int cuDeviceGet(int* device, int index) { return *device = index, success; }
 int cuDeviceGetName(char* name, int bytes, int) {
   return std::strncpy(name, "fake GPU", static_cast<std::size_t>(bytes)), success;
 }
@@ -113,8 +115,8 @@ int cuDeviceGetAttribute(int* value, int what, int) {
   return success;
 }
 int cuDeviceTotalMem_v2(std::size_t* bytes, int) { return *bytes = std::size_t{1} << 30, success; }
-int cuDevicePrimaryCtxRetain(void** context, int) {
-  return *context = reinterpret_cast<void*>(1), success;
+int cuDevicePrimaryCtxRetain(void** context, int device) {
+  return *context = reinterpret_cast<void*>(device + std::uintptr_t{1}), success;
 }
 int cuCtxGetCurrent(void** context) {
   return *context = contexts.empty() ? nullptr : contexts.back(), success;
@@ -162,6 +164,17 @@ int cuMemcpyDtoDAsync_v2(std::uint64_t to, std::uint64_t from, std::size_t bytes
   static_cast<Stream*>(stream)->add(
       [=] { std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes); });
   return success;
+}
+int cuCtxEnablePeerAccess(void* peer, unsigned flags) {
+  const bool right = !contexts.empty() && peer != contexts.back() && flags == 0;
+  return right ? success : invalid_value;
+}
+int cuMemcpyPeerAsync(std::uint64_t to, void* to_context, std::uint64_t from, void* from_context,
+                      std::size_t bytes, void* stream) {
+  if (contexts.empty() || contexts.back() != to_context || from_context == nullptr)
+    return invalid_value;
+  ++peer_copies;
+  return cuMemcpyDtoDAsync_v2(to, from, bytes, stream);
 }
 int cuMemsetD32Async(std::uint64_t to, unsigned value, std::size_t words, void* stream) {
   static_cast<Stream*>(stream)->add([=] {

@@ -16,13 +16,15 @@ class WrappedDevice : public Device {
  public:
   explicit WrappedDevice(std::shared_ptr<Device> real) : real_(std::move(real)) {}
 
-  [[nodiscard]] int buffers() const { return *buffers_; }  // buffers that exist
+  [[nodiscard]] int buffers() const { return memory_->buffers; }  // buffers that exist
+  // The most bytes that its buffers had at a time since the last call.
+  [[nodiscard]] std::uint64_t take_peak_bytes() { return memory_->peak.exchange(memory_->bytes); }
   [[nodiscard]] Device& real() const { return *real_; }
 
   const DeviceInfo& info() const override { return real_->info(); }
   std::unique_ptr<Buffer> allocate(std::uint64_t bytes) override {
     pass(ErrorCode::out_of_memory, fmt::format("an allocation of {} bytes", bytes));
-    return std::make_unique<CountedBuffer>(real_->allocate(bytes), buffers_);
+    return std::make_unique<CountedBuffer>(real_->allocate(bytes), memory_);
   }
   std::unique_ptr<Buffer> adopt(void* host, std::uint64_t bytes) override {
     pass(ErrorCode::out_of_memory, "adopt");
@@ -50,18 +52,35 @@ class WrappedDevice : public Device {
   void* native_context() override { return real_->native_context(); }
 
  private:
+  // The buffers that exist.
+  struct Allocated {
+    std::atomic<int> buffers{0};
+    std::atomic<std::uint64_t> bytes{0}, peak{0};
+
+    void add(std::uint64_t more) {
+      ++buffers;
+      const std::uint64_t now = bytes += more;
+      for (auto before = peak.load(); before < now && !peak.compare_exchange_weak(before, now);) {
+      }
+    }
+  };
+
   class CountedBuffer final : public Buffer {
    public:
-    CountedBuffer(std::unique_ptr<Buffer> real, std::shared_ptr<std::atomic<int>> count)
-        : real_(std::move(real)), count_(std::move(count)) {
-      ++*count_;
+    CountedBuffer(std::unique_ptr<Buffer> real, std::shared_ptr<Allocated> memory)
+        : real_(std::move(real)), memory_(std::move(memory)), bytes_(real_->memory().bytes) {
+      memory_->add(bytes_);
     }
-    ~CountedBuffer() override { --*count_; }
+    ~CountedBuffer() override {
+      --memory_->buffers;
+      memory_->bytes -= bytes_;
+    }
     Memory memory() const override { return real_->memory(); }
 
    private:
     std::unique_ptr<Buffer> real_;
-    std::shared_ptr<std::atomic<int>> count_;
+    std::shared_ptr<Allocated> memory_;
+    std::uint64_t bytes_;
   };
 
   class WrappedQueue final : public Queue {
@@ -114,7 +133,7 @@ class WrappedDevice : public Device {
   virtual void pass(ErrorCode code, const std::string& what) { (void)code, (void)what; }
 
   std::shared_ptr<Device> real_;
-  std::shared_ptr<std::atomic<int>> buffers_ = std::make_shared<std::atomic<int>>(0);
+  std::shared_ptr<Allocated> memory_ = std::make_shared<Allocated>();
 };
 
 }  // namespace sortium::test

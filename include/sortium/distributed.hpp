@@ -204,6 +204,11 @@ struct DeviceOptions {
   // Slices of a rank's part, by keys: one is sorted while the next arrives. 0: 1 to 8, at least
   // 2^22 records each. All ranks must pass the same number, up to 64.
   unsigned slices = 0;
+  // The most device memory that the DeviceSorter may have beside the operands, on this rank; 0: no
+  // bound. All ranks must give a bound, or none. For 2^20 records and more on each rank, 9/8 of the
+  // bytes of the rank's records suffice (and the part's keys if the problem writes none). With a
+  // bound there may be more slices, and algorithms that need little memory.
+  std::uint64_t max_bytes = 0;
 };
 
 // Sorts device memory that is divided among ranks. Records stay in device memory, and travel by
@@ -213,7 +218,8 @@ struct DeviceOptions {
 // largest of these sorts in place: of a slice of its part, and of the records between two borders
 // whose keys are not decided (some percent of the list); and for the part's keys if the problem
 // writes none. On cpu:0, and with more ranks than 60, also the scratch memory of a sort of its
-// input.
+// input. DeviceOptions::max_bytes bounds all of these. Samples need another 64 KiB for each rank of
+// the communicator at most.
 class SORTIUM_API DeviceSorter {
  public:
   // The communicator must outlive the object.
@@ -251,7 +257,10 @@ class SORTIUM_API DeviceSorter {
 // sortium::Options::device may be such a list in sorts of host memory: sort(), argsort(),
 // sort_records(), sort_columns(). The list of records is then divided evenly among ranks, one for
 // each device, as by run_ranks(). Up to 2^14 records are sorted on the first device alone. Segments
-// and limits are refused. If such a sort fails, inputs are as they were, also in place.
+// and limits are refused. Keys, alone or with values of 4 or 8 bytes, are sorted in the devices'
+// memory if that has space for 17/8 of their bytes, and travel from device to device; records, and
+// lists that do not fit, are exchanged in host memory. If such a sort fails, inputs are as they
+// were, also in place, unless a device fails while it copies results back.
 [[nodiscard]] SORTIUM_API std::vector<std::shared_ptr<Device>> find_devices(std::string_view list);
 
 }  // namespace sortium::distributed

@@ -64,6 +64,7 @@ struct LoadedDriver {
     load(table.ctx_push, "cuCtxPushCurrent_v2");
     load(table.ctx_pop, "cuCtxPopCurrent_v2");
     load(table.ctx_device, "cuCtxGetDevice");
+    load(table.ctx_enable_peer_access, "cuCtxEnablePeerAccess");
     load(table.mem_info, "cuMemGetInfo_v2");
     load(table.mem_alloc, "cuMemAlloc_v2");
     load(table.mem_free, "cuMemFree_v2");
@@ -73,6 +74,7 @@ struct LoadedDriver {
     load(table.copy_to_device, "cuMemcpyHtoDAsync_v2");
     load(table.copy_to_host, "cuMemcpyDtoHAsync_v2");
     load(table.copy_on_device, "cuMemcpyDtoDAsync_v2");
+    load(table.copy_from_peer, "cuMemcpyPeerAsync");
     load(table.fill32, "cuMemsetD32Async");
     load(table.module_load, "cuModuleLoadData");
     load(table.module_unload, "cuModuleUnload");

@@ -66,6 +66,7 @@ struct Driver {
   Result (*ctx_push)(Context);
   Result (*ctx_pop)(Context*);
   Result (*ctx_device)(DeviceId*);
+  Result (*ctx_enable_peer_access)(Context, unsigned);
   Result (*mem_info)(std::size_t*, std::size_t*);
   Result (*mem_alloc)(DevicePtr*, std::size_t);
   Result (*mem_free)(DevicePtr);
@@ -75,6 +76,7 @@ struct Driver {
   Result (*copy_to_device)(DevicePtr, const void*, std::size_t, Stream);
   Result (*copy_to_host)(void*, DevicePtr, std::size_t, Stream);
   Result (*copy_on_device)(DevicePtr, DevicePtr, std::size_t, Stream);
+  Result (*copy_from_peer)(DevicePtr, Context, DevicePtr, Context, std::size_t, Stream);
   Result (*fill32)(DevicePtr, unsigned, std::size_t, Stream);
   Result (*module_load)(ModuleHandle*, const void*);
   Result (*module_unload)(ModuleHandle);

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "../core/environment.hpp"
-#include "cuda_api.hpp"
+#include "cuda_context.hpp"
 
 namespace sortium::cuda {
 
@@ -72,31 +72,6 @@ void check(NcclResult result, const char* call) {
   throw Error(ErrorCode::device_failed,
               fmt::format("{} failed: {}", call, nccl().error_string(result)));
 }
-
-const Driver& cuda_driver() {
-  std::string why;
-  const Driver* const table = driver(why);
-  if (table == nullptr) throw Error(ErrorCode::unsupported, "CUDA is not available: " + why);
-  return *table;
-}
-
-// Makes a context current: NCCL takes the device of the calling thread.
-class InContext {
- public:
-  explicit InContext(void* context)
-      : pushed_(cuda_driver().ctx_push(static_cast<Context>(context)) == success) {
-    if (!pushed_) throw Error(ErrorCode::device_failed, "cuCtxPushCurrent failed");
-  }
-  ~InContext() {
-    Context previous = nullptr;
-    cuda_driver().ctx_pop(&previous);
-  }
-  InContext(const InContext&) = delete;
-  InContext& operator=(const InContext&) = delete;
-
- private:
-  bool pushed_;
-};
 
 char* address(const Memory& memory) { return static_cast<char*>(memory.handle) + memory.offset; }
 
@@ -173,7 +148,7 @@ bool NcclRank::wait(Queue& queue, std::chrono::duration<double> timeout) {
     NcclResult error = nccl_success;
     check(nccl().async_error(link_->comm, &error), "ncclCommGetAsyncError");
     if (error != nccl_in_progress) check(error, "NCCL");
-    const Result state = cuda_driver().stream_query(static_cast<Stream>(queue.native()));
+    const Result state = require_driver().stream_query(static_cast<Stream>(queue.native()));
     if (state == success) return true;
     if (state != error_not_ready)
       throw Error(ErrorCode::device_failed, fmt::format("cuStreamQuery failed ({})", state));

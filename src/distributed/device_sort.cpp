@@ -28,8 +28,15 @@ namespace {
 using Key = OrderKey<1>;
 using Numbers = std::vector<std::uint64_t>;
 
-constexpr std::uint64_t least_slice_records = std::uint64_t{1} << 22;
-constexpr unsigned most_slices = 8, most_given_slices = 64;
+// Slices of DeviceSorter's choice. With bounded memory there are more: then the scratch memory of a
+// slice's sort is at most an eighth of the records.
+struct SliceLimits {
+  std::uint64_t least_records;
+  unsigned most;
+};
+constexpr SliceLimits slice_limits{std::uint64_t{1} << 22, 8};
+constexpr SliceLimits bounded_slice_limits{std::uint64_t{1} << 18, 16};
+constexpr unsigned most_given_slices = 64;
 
 // The number of samples of all ranks together, for the first boundaries and for each bucket with
 // borders. More samples leave fewer records to sort twice, but all ranks sort all samples.
@@ -113,12 +120,13 @@ class Plans {
 
 unsigned slices_of(const DeviceOptions& options, std::uint64_t total, unsigned ranks) {
   if (options.slices != 0) return options.slices;
-  const std::uint64_t wanted = total / ranks / least_slice_records;
+  const auto& limits = options.max_bytes != 0 ? bounded_slice_limits : slice_limits;
+  const std::uint64_t wanted = total / ranks / limits.least_records;
   // Up to four boundaries for a border. With more buckets, a partition is not possible.
   constexpr std::uint64_t most = BoundaryPartition::max_boundaries;
   const std::uint64_t possible = 4 * ranks < most ? (most - 4 * ranks) / ranks : 0;
   return static_cast<unsigned>(
-      std::clamp<std::uint64_t>(std::min(wanted, possible), 1, most_slices));
+      std::clamp<std::uint64_t>(std::min(wanted, possible), 1, limits.most));
 }
 
 void validate(const Problem& p, const DeviceOptions& options, const Queue& queue, Device& device) {
@@ -165,6 +173,7 @@ struct DeviceSorter::State {
   std::unique_ptr<Queue> link;  // the exchanges' queue
   KeptMemory keys, values;      // the partitioned records
   KeptMemory scratch;
+  std::uint64_t max_scratch_bytes = ~std::uint64_t{0};
   KeptMemory unwanted_keys;  // the part's keys, if the problem does not write them
   std::string planned;       // what `plans` are for
   std::optional<Plans> plans;
@@ -263,15 +272,17 @@ class DeviceSorter::Run {
     begins_.assign(boundaries_.size() + 2, 0);
     begins_.back() = count;
     if (count == 0) return;
-    is_sorted_ = s_.device->info().claimed.backend == Backend::host || boundaries_.empty() ||
-                 boundaries_.size() > BoundaryPartition::max_boundaries;
+    const Division* division = nullptr;
+    if (s_.device->info().claimed.backend != Backend::host && !boundaries_.empty() &&
+        boundaries_.size() <= BoundaryPartition::max_boundaries)
+      division = &plans_.division(problem_.count, boundaries_.size());
+    is_sorted_ = division == nullptr || division->scratch_bytes > s_.max_scratch_bytes;
     if (is_sorted_)
       sort_input();
     else
-      partition();
+      partition(*division);
   }
-  void partition() {
-    const auto& division = plans_.division(problem_.count, boundaries_.size());
+  void partition(const Division& division) {
     begins_ = division.partition.run(queue_,
                                      {operands_.keys_in, keys_, operands_.values_in, values_,
                                       s_.scratch.of(division.scratch_bytes)},
@@ -529,10 +540,10 @@ namespace {
 // One rank needs no partition.
 template <class State>
 Report sort_alone(State& s, Queue& queue, const Problem& problem, const Operands& operands,
-                  const DeviceOptions& options) {
+                  const Method& method) {
   Stopwatch watch;
   Report report{.part = {0, problem.count}};
-  const Plan plan(s.device, problem, options.method);
+  const Plan plan(s.device, problem, method);
   Operands all = operands;
   all.scratch = s.scratch.of(plan.scratch_bytes());
   report.partition_seconds = watch.lap();
@@ -558,15 +569,49 @@ std::uint64_t DeviceSorter::memory_bytes() const {
          state_->unwanted_keys.bytes();
 }
 
+namespace {
+
+// Bounds the memory beside the operands: `part` is the number of records in the rank's part. Frees
+// memory that was kept for longer lists. Returns the method for the sorts, whose scratch memory is
+// what the records leave.
+template <class State>
+Method bound_memory(State& s, const Problem& p, const DeviceOptions& options, std::uint64_t part) {
+  Method method = options.method;
+  s.max_scratch_bytes = ~std::uint64_t{0};
+  if (options.max_bytes == 0) return method;
+  const bool alone = s.communicator.size() == 1;
+  const std::uint64_t keys = alone ? 0 : p.count * info(p.key).bytes;
+  const std::uint64_t values = alone || p.payload == Payload::none ? 0 : p.count * p.value_bytes;
+  const std::uint64_t unwanted = alone || p.keys_out ? 0 : part * info(p.key).bytes;
+  const std::uint64_t records = keys + values + unwanted;
+  if (options.max_bytes <= records)
+    refuse(
+        fmt::format("max_bytes is {}; {} are needed for the records, and more for scratch memory",
+                    options.max_bytes, records));
+  s.max_scratch_bytes = options.max_bytes - records;
+  if (method.max_scratch_bytes != 0)
+    s.max_scratch_bytes = std::min(s.max_scratch_bytes, method.max_scratch_bytes);
+  method.max_scratch_bytes = s.max_scratch_bytes;
+  s.keys.keep_at_most(keys);
+  s.values.keep_at_most(values);
+  s.unwanted_keys.keep_at_most(unwanted);
+  s.scratch.keep_at_most(s.max_scratch_bytes);
+  return method;
+}
+
+}  // namespace
+
 Report DeviceSorter::sort(Queue& queue, const Problem& problem, const Operands& operands,
                           const DeviceOptions& options) {
   State& s = *state_;
   const std::uint64_t bytes = operand_bytes(problem);
   together(s.communicator, bytes, [&] { validate(problem, options, queue, *s.device); });
   agree_on(s.communicator,
-           fmt::format("{} in device memory, {} lengths, {} slices", describe(problem),
-                       options.balance == Balance::kept ? "kept" : "even", options.slices));
+           fmt::format("{} in device memory, {} lengths, {} slices, {}", describe(problem),
+                       options.balance == Balance::kept ? "kept" : "even", options.slices,
+                       options.max_bytes == 0 ? "any memory" : "bounded memory"));
   const Extent extent = extent_of(s.communicator, problem.count);
+  Method method;
   together(s.communicator, bytes, [&] {
     validate_operands_of(problem, operands, extent.part(options.balance).count, options.balance,
                          space_of(s.device->info().claimed.backend));
@@ -574,17 +619,17 @@ Report DeviceSorter::sort(Queue& queue, const Problem& problem, const Operands& 
         extent.total > std::uint64_t{1} << 32)
       refuse(fmt::format("the ranks have {} records; positions of 4 bytes serve up to 2^32",
                          extent.total));
-    const std::string planned =
-        fmt::format("{}, {} {}, {}", describe(problem), options.method.algorithm,
-                    options.method.parameters, options.method.max_scratch_bytes);
+    method = bound_memory(s, problem, options, extent.part(options.balance).count);
+    const std::string planned = fmt::format("{}, {} {}, {}", describe(problem), method.algorithm,
+                                            method.parameters, method.max_scratch_bytes);
     if (!s.plans || s.planned != planned) {
-      s.plans.emplace(s.device, problem, options.method);
+      s.plans.emplace(s.device, problem, method);
       s.planned = planned;
     }
     s.plans->trim();
   });
   if (extent.total == 0) return {};
-  if (s.communicator.size() == 1) return sort_alone(s, queue, problem, operands, options);
+  if (s.communicator.size() == 1) return sort_alone(s, queue, problem, operands, method);
   return Run(s, queue, problem, operands, options, extent).run();
 }
 

@@ -35,6 +35,10 @@ class KeptMemory {
   [[nodiscard]] std::uint64_t bytes() const {
     return buffer_ == nullptr ? 0 : buffer_->memory().bytes;
   }
+  // Frees the memory if it is more than `most` bytes.
+  void keep_at_most(std::uint64_t most) {
+    if (bytes() > most) buffer_.reset();
+  }
   // Gives the memory up without ever freeing it: a broken communicator may still access it.
   void abandon() noexcept;
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <thread>
 
+#include "../device/peer.hpp"
 #include "parallel.hpp"
 #include "timeout.hpp"
 
@@ -22,11 +23,21 @@ namespace {
 // Clocks cannot represent a time that is much later.
 constexpr std::chrono::hours longest{100 * 365 * 24};
 
+// What a rank sends from its device.
+struct DeviceExchange {
+  Queue* queue = nullptr;
+  std::span<const Memory> send;
+};
+
 // What the threads share: a barrier that ends early if a rank fails, and what each rank posted.
 class Group {
  public:
   Group(unsigned ranks, std::chrono::duration<double> timeout)
-      : timeout_(timeout), gathers(ranks), exchanges(ranks), arrived_(ranks) {}
+      : timeout_(timeout),
+        gathers(ranks),
+        exchanges(ranks),
+        device_exchanges(ranks),
+        arrived_(ranks) {}
 
   // Returns when all ranks have arrived. Throws if one failed or is late.
   void arrive(unsigned rank) {
@@ -101,6 +112,7 @@ class Group {
   // Posted before arrive(); read until finish().
   std::vector<std::span<const std::byte>> gathers;
   std::vector<const Exchange*> exchanges;
+  std::vector<DeviceExchange> device_exchanges;
 
  private:
   std::vector<bool> arrived_;
@@ -161,14 +173,52 @@ class ThreadCommunicator final : public Communicator {
     }
     group_.finish();
     if (failure) std::rethrow_exception(failure);
-    if (!fits)
-      throw Error(
-          ErrorCode::invalid_argument,
-          fmt::format("exchange: rank {} expects other numbers of bytes than are sent to it",
-                      rank_));
+    if (!fits) throw_other_bytes();
+  }
+
+  // Each rank fetches from the others' devices what it receives.
+  void exchange_on_device(Queue& queue, std::span<const Memory> send,
+                          std::span<const Memory> receive) override {
+    queue.finish();
+    group_.device_exchanges[rank_] = {&queue, send};
+    group_.arrive(rank_);
+    bool fits = false;
+    std::exception_ptr failure;
+    try {
+      fits = fetch(queue, receive);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    try {
+      queue.finish();  // also after an error: what has begun still reads the others' memory
+    } catch (...) {
+      if (!failure) failure = std::current_exception();
+    }
+    group_.finish();
+    if (failure) std::rethrow_exception(failure);
+    if (!fits) throw_other_bytes();
   }
 
  private:
+  [[noreturn]] void throw_other_bytes() const {
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("exchange: rank {} expects other numbers of bytes than are sent to it", rank_));
+  }
+
+  // Enqueues copies of what the others send. Returns false if it is not what this rank expects.
+  // Every rank begins with the next one, so that they do not all read from the same device.
+  bool fetch(Queue& queue, std::span<const Memory> receive) const {
+    for (unsigned i = 0; i < size(); ++i) {
+      const unsigned r = (rank_ + i) % size();
+      const auto& theirs = group_.device_exchanges[r];
+      const Memory& from = theirs.send[rank_];
+      if (from.bytes != receive[r].bytes) return false;
+      if (from.bytes != 0) backend::copy_between(queue, receive[r], *theirs.queue, from);
+    }
+    return true;
+  }
+
   // Copies what the others send. Returns false if it is not what this rank expects.
   bool receive(const Exchange& mine) const {
     std::byte* to = mine.receive;

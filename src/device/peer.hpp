@@ -1,0 +1,13 @@
+// Copies from one device's memory to another's, in one process.
+#pragma once
+
+#include <sortium/device.hpp>
+
+namespace sortium::backend {
+
+// Enqueues on `queue` a copy of from.bytes bytes of other.device()'s memory to memory of
+// queue.device(). What `other` does with `from` must have ended. CUDA devices copy directly; other
+// pairs of devices copy through host memory, and have done so when the call returns.
+void copy_between(Queue& queue, const Memory& to, Queue& other, const Memory& from);
+
+}  // namespace sortium::backend
