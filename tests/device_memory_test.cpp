@@ -153,7 +153,7 @@ TEST(DeviceMemory, HasABoundOfNineEighthsOfTheRecords) {
 
 // PoCL runs kernels of one queue only, so there is one rank with kernels beside one of cpu:0.
 TEST(DeviceMemory, HasABoundWithKernels) {
-  constexpr std::uint64_t count = 1 << 18;
+  constexpr std::uint64_t count = 1 << 16;
   run_ranks(2, [&](Communicator& communicator) {
     const bool on_host = communicator.rank() == 0;
     const auto counted =
