@@ -358,6 +358,25 @@ TEST_F(CNulls, Ranks) {
   SPOILT(sortium_distributed_sort_records_host, &alone, &records_, SORTIUM_BALANCE_KEPT, in_, out_,
          c_.data(), &options_);
   SPOILT(sortium_run_ranks, 1, no_work, nullptr, 10.0);
+  sortium_communicator nccl;
+  EXPECT_EQ(sortium_nccl_communicator_create(&alone, "cpu:0", 10.0, nullptr),
+            SORTIUM_INVALID_ARGUMENT);
+  EXPECT_EQ(sortium_nccl_communicator_create(&alone, nullptr, 10.0, &nccl),
+            SORTIUM_INVALID_ARGUMENT);
+  EXPECT_EQ(sortium_nccl_communicator_create(nullptr, "cpu:0", 10.0, &nccl),
+            SORTIUM_INVALID_ARGUMENT);
+  sortium_communicator_init(&nccl);
+  sortium_nccl_communicator_release(&nccl);  // was never created
+  sortium_nccl_communicator_release(nullptr);
+  sortium_device_sorter* sorter = nullptr;
+  EXPECT_EQ(sortium_device_sorter_create(nullptr, device_, &sorter), SORTIUM_INVALID_ARGUMENT);
+  EXPECT_EQ(sortium_device_sorter_create(&alone, nullptr, &sorter), SORTIUM_INVALID_ARGUMENT);
+  EXPECT_EQ(sortium_device_sorter_create(&alone, device_, nullptr), SORTIUM_INVALID_ARGUMENT);
+  const sortium_operands none{};
+  SPOILT(sortium_device_sorter_sort, nullptr, queue_, &problem_, SORTIUM_BALANCE_KEPT, &none,
+         &options_);
+  EXPECT_EQ(sortium_device_sorter_memory_bytes(nullptr), 0u);
+  sortium_device_sorter_release(nullptr);
   alone.size = 2;  // without functions
   EXPECT_EQ(sortium_distributed_part(&alone, count, SORTIUM_BALANCE_EVEN, &begin, &part),
             SORTIUM_INVALID_ARGUMENT);

@@ -127,6 +127,50 @@ static int sort_on_rank(const sortium_communicator* communicator, void* user) {
              : 3;
 }
 
+/* Sorts device memory: keys in place, and the global positions of the keys. */
+static int sort_on_device_of_rank(const sortium_communicator* communicator, void* user) {
+  shared_lists* all = user;
+  const size_t begin = (size_t)communicator->rank * M;
+  sortium_device* device = NULL;
+  sortium_queue* queue = NULL;
+  sortium_buffer *keys = NULL, *positions = NULL;
+  sortium_device_sorter* sorter = NULL;
+  if (sortium_device_find("cpu:0", &device) != SORTIUM_OK) return 1;
+  int failed = sortium_queue_create(device, 0, &queue) != SORTIUM_OK ||
+               sortium_buffer_create(device, M * 4, &keys) != SORTIUM_OK ||
+               sortium_buffer_create(device, M * 4, &positions) != SORTIUM_OK ||
+               sortium_device_sorter_create(communicator, device, &sorter) != SORTIUM_OK;
+  if (!failed) {
+    const sortium_memory key = sortium_buffer_memory(keys),
+                         position = sortium_buffer_memory(positions);
+    sortium_problem problem;
+    sortium_problem_init(&problem);
+    problem.count = M;
+    problem.payload = SORTIUM_POSITIONS;
+    problem.value_bytes = 4;
+    const sortium_operands operands = {.keys_in = key, .keys_out = key, .values_out = position};
+    failed = sortium_queue_write(queue, key, all->keys + begin, M * 4) != SORTIUM_OK ||
+             sortium_device_sorter_sort(sorter, queue, &problem, SORTIUM_BALANCE_KEPT, &operands,
+                                        &all->options) != SORTIUM_OK ||
+             sortium_queue_read(queue, all->sorted + begin, key, M * 4) != SORTIUM_OK ||
+             sortium_queue_read(queue, all->positions + begin, position, M * 4) != SORTIUM_OK ||
+             sortium_device_sorter_memory_bytes(sorter) == 0;
+  }
+  sortium_device_sorter_release(sorter);
+  sortium_buffer_release(positions);
+  sortium_buffer_release(keys);
+  sortium_queue_release(queue);
+  sortium_device_release(device);
+  return failed ? 2 : 0;
+}
+
+/* The same with the caller's functions only: device memory travels through host memory. */
+static int sort_by_functions(const sortium_communicator* communicator, void* user) {
+  sortium_communicator plain = *communicator;
+  plain.exchange_on_device = NULL;
+  return sort_on_device_of_rank(&plain, user);
+}
+
 static int fails_on_rank(const sortium_communicator* communicator, void* user) {
   if (communicator->rank == 1) return 7;
   CHECK(sortium_distributed_part(communicator, 1, SORTIUM_BALANCE_KEPT, user, user) ==
@@ -156,6 +200,23 @@ static void ranks(const sortium_options* options) {
     if (i > 0)
       CHECK(all.sorted[i - 1] < all.sorted[i] ||
             (all.sorted[i - 1] == all.sorted[i] && all.positions[i - 1] < all.positions[i]));
+  }
+
+  sortium_device* cpu = NULL;
+  const int has_cpu = sortium_device_find("cpu:0", &cpu) == SORTIUM_OK;
+  sortium_device_release(cpu);
+  for (int way = 0; has_cpu && way < 2; ++way) {
+    all.options = (sortium_options){.device = NULL};
+    memset(all.sorted, 0, sizeof all.sorted);
+    memset(all.positions, 0, sizeof all.positions);
+    CHECK(sortium_run_ranks(RANKS, way == 0 ? sort_on_device_of_rank : sort_by_functions, &all,
+                            60) == SORTIUM_OK);
+    for (int i = 0; i < RANKS * M; ++i) {
+      CHECK(all.positions[i] < RANKS * M && all.keys[all.positions[i]] == all.sorted[i]);
+      if (i > 0)
+        CHECK(all.sorted[i - 1] < all.sorted[i] ||
+              (all.sorted[i - 1] == all.sorted[i] && all.positions[i - 1] < all.positions[i]));
+    }
   }
 
   uint64_t number = 0;

@@ -25,6 +25,12 @@ typedef struct sortium_communicator {
                   const uint64_t* receive_bytes);
   /* NULL, or returns a message about the failure. */
   const char* (*failure)(void* context);
+  /* NULL: memory of devices is copied to the host and sent by `exchange`. Else sends send[r] to
+   * each rank r, and receives receive[r] from it, in memory of the queue's device. Begins after
+   * what is enqueued on `queue`, and returns when this rank's memory has been sent and received.
+   * Memory of 0 bytes is not sent. */
+  int (*exchange_on_device)(void* context, sortium_queue* queue, const sortium_memory* send,
+                            const sortium_memory* receive);
 } sortium_communicator;
 SORTIUM_API void sortium_communicator_init(
     sortium_communicator* communicator); /* one rank, no functions */
@@ -36,6 +42,14 @@ SORTIUM_API sortium_status sortium_run_ranks(unsigned ranks,
                                              int (*work)(const sortium_communicator* communicator,
                                                          void* user),
                                              void* user, double timeout);
+
+/* Makes a communicator of the same ranks whose CUDA devices exchange memory by NCCL. Host memory
+ * travels by `host`, which must outlive it. All ranks call it, each with another device, such as
+ * "cuda:0". Release it when the sorts have ended; that does not release `host`. */
+SORTIUM_API sortium_status sortium_nccl_communicator_create(const sortium_communicator* host,
+                                                            const char* device, double timeout,
+                                                            sortium_communicator* communicator);
+SORTIUM_API void sortium_nccl_communicator_release(sortium_communicator* communicator);
 
 typedef enum sortium_balance SORTIUM_ENUM_TYPE {
   SORTIUM_BALANCE_KEPT, /* each rank receives as many records as it has */
@@ -60,6 +74,24 @@ SORTIUM_API sortium_status sortium_distributed_sort_records_host(
     const sortium_communicator* communicator, const sortium_record_problem* problem,
     sortium_balance balance, const void* const* columns_in, void* const* columns_out,
     void* positions, const sortium_options* options);
+
+/* ---- device memory ---- */
+
+/* Sorts memory of one device on each rank. Keeps plans and memory for the next sort. */
+typedef struct sortium_device_sorter sortium_device_sorter;
+/* `communicator` must outlive the object. */
+SORTIUM_API sortium_status sortium_device_sorter_create(const sortium_communicator* communicator,
+                                                        sortium_device* device,
+                                                        sortium_device_sorter** sorter);
+/* Waits for the result. operands->scratch stays empty. Outputs have the rank's part. Of the
+ * options, algorithm, parameters and max_scratch_bytes are used, and max_device_bytes, which bounds
+ * the memory beside the operands (DeviceOptions::max_bytes). */
+SORTIUM_API sortium_status sortium_device_sorter_sort(
+    sortium_device_sorter* sorter, sortium_queue* queue, const sortium_problem* problem,
+    sortium_balance balance, const sortium_operands* operands, const sortium_options* options);
+/* The device memory that it keeps, in bytes. */
+SORTIUM_API uint64_t sortium_device_sorter_memory_bytes(const sortium_device_sorter* sorter);
+SORTIUM_API void sortium_device_sorter_release(sortium_device_sorter* sorter);
 
 #ifdef __cplusplus
 }

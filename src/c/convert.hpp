@@ -77,6 +77,12 @@ inline Memory memory_of(const sortium_memory& m, uint64_t bytes, const std::stri
   return memory_of(m);
 }
 
+inline Operands operands_of(const sortium_operands* o) {
+  const auto& c = need(o, "operands");
+  return {memory_of(c.keys_in),    memory_of(c.keys_out), memory_of(c.values_in),
+          memory_of(c.values_out), memory_of(c.scratch),  memory_of(c.offsets)};
+}
+
 // A span of `count` elements. `first` may be null if `count` is 0.
 template <class T>
 std::span<const T> many(const T* first, size_t count, const char* name) {

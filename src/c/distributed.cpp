@@ -2,8 +2,10 @@
 #include <sortium/distributed.h>
 
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <numeric>
-#include <sortium/distributed.hpp>
+#include <sortium/distributed_nccl.hpp>
 
 #include "convert.hpp"
 
@@ -42,6 +44,18 @@ class CCommunicator final : public Communicator {
   void exchange(const distributed::Exchange& e) override {
     check(c_.exchange(c_.context, e.send, e.send_bytes.data(), e.receive, e.receive_bytes.data()),
           "exchange");
+  }
+  void exchange_on_device(Queue& queue, std::span<const Memory> send,
+                          std::span<const Memory> receive) override {
+    if (c_.exchange_on_device == nullptr)
+      return Communicator::exchange_on_device(queue, send, receive);
+    std::vector<sortium_memory> from, to;
+    for (const auto& m : send) from.push_back({m.handle, m.offset, m.bytes});
+    for (const auto& m : receive) to.push_back({m.handle, m.offset, m.bytes});
+    sortium_queue lent{std::unique_ptr<Queue>(&queue)};
+    const int result = c_.exchange_on_device(c_.context, &lent, from.data(), to.data());
+    (void)lent.queue.release();  // the caller owns it
+    check(result, "exchange_on_device");
   }
 
  private:
@@ -99,7 +113,62 @@ const char* failure_forwarded(void* context) {
   return static_cast<Forwarded*>(context)->failure.c_str();
 }
 
+int exchange_on_device_forwarded(void* context, sortium_queue* queue, const sortium_memory* send,
+                                 const sortium_memory* receive) {
+  return Forwarded::run(context, [&](Communicator& communicator) {
+    std::vector<Memory> from, to;
+    for (unsigned r = 0; r < communicator.size(); ++r) {
+      from.push_back(memory_of(send[r]));
+      to.push_back(memory_of(receive[r]));
+    }
+    communicator.exchange_on_device(*queue->queue, from, to);
+  });
+}
+
 }  // extern "C"
+
+sortium_communicator forwarding(Forwarded& to) {
+  return {&to,
+          to.communicator.rank(),
+          to.communicator.size(),
+          all_gather_forwarded,
+          exchange_forwarded,
+          failure_forwarded,
+          exchange_on_device_forwarded};
+}
+
+// What sortium_nccl_communicator_create() makes.
+struct OwnedNccl {
+  CCommunicator host;
+  std::unique_ptr<Communicator> nccl;
+  Forwarded forwarded;
+
+  OwnedNccl(const sortium_communicator* c, const std::string& device, double timeout)
+      : host(c),
+        nccl(distributed::nccl_communicator(host, device, std::chrono::duration<double>(timeout))),
+        forwarded{*nccl, {}} {}
+};
+// The objects that exist, by their `forwarded`. Never destroyed: programs may release at exit.
+struct AllNccl {
+  std::mutex mutex;
+  std::map<void*, std::unique_ptr<OwnedNccl>> objects;
+};
+AllNccl& all_nccl() {
+  static auto& all = *new AllNccl;
+  return all;
+}
+
+}  // namespace
+
+struct sortium_device_sorter {
+  CCommunicator communicator;
+  distributed::DeviceSorter sorter;
+
+  sortium_device_sorter(const sortium_communicator* c, std::shared_ptr<Device> device)
+      : communicator(c), sorter(communicator, std::move(device)) {}
+};
+
+namespace {
 
 distributed::Options distributed_options(const sortium_options* options, sortium_balance balance) {
   return {options_of(options), enumerated<Balance>(balance, 1, "balance")};
@@ -122,8 +191,7 @@ sortium_status sortium_run_ranks(unsigned ranks,
     if (work == nullptr) throw Error(ErrorCode::invalid_argument, "work is null");
     const auto run = [&](Communicator& communicator) {
       Forwarded forwarded{communicator, {}};
-      const sortium_communicator c{&forwarded,           communicator.rank(), communicator.size(),
-                                   all_gather_forwarded, exchange_forwarded,  failure_forwarded};
+      const sortium_communicator c = forwarding(forwarded);
       if (const int result = work(&c, user); result != 0)
         throw Error(ErrorCode::device_failed, "work returned " + std::to_string(result));
     };
@@ -171,5 +239,63 @@ sortium_status sortium_distributed_sort_records_host(const sortium_communicator*
     distributed::sort_records_host(ranks, p, operands, distributed_options(options, balance));
   });
 }
+
+sortium_status sortium_nccl_communicator_create(const sortium_communicator* host,
+                                                const char* device, double timeout,
+                                                sortium_communicator* communicator) {
+  return guarded([&] {
+    need(communicator, "communicator");
+    need(device, "device");
+    auto made = std::make_unique<OwnedNccl>(host, device, timeout);
+    const auto c = forwarding(made->forwarded);
+    auto& all = all_nccl();
+    const std::lock_guard lock(all.mutex);
+    all.objects.emplace(c.context, std::move(made));
+    *communicator = c;
+  });
+}
+
+void sortium_nccl_communicator_release(sortium_communicator* communicator) {
+  if (communicator == nullptr) return;
+  std::unique_ptr<OwnedNccl> ended;
+  {
+    auto& all = all_nccl();
+    const std::lock_guard lock(all.mutex);
+    const auto found = all.objects.find(communicator->context);
+    if (found == all.objects.end()) return;
+    ended = std::move(found->second);
+    all.objects.erase(found);
+  }
+  sortium_communicator_init(communicator);
+}
+
+sortium_status sortium_device_sorter_create(const sortium_communicator* communicator,
+                                            sortium_device* device,
+                                            sortium_device_sorter** sorter) {
+  return guarded([&] {
+    need(sorter, "sorter");
+    *sorter = new sortium_device_sorter(communicator, need(device, "device").device);
+  });
+}
+
+sortium_status sortium_device_sorter_sort(sortium_device_sorter* sorter, sortium_queue* queue,
+                                          const sortium_problem* problem, sortium_balance balance,
+                                          const sortium_operands* operands,
+                                          const sortium_options* options) {
+  return guarded([&] {
+    distributed::DeviceOptions given{.balance = enumerated<Balance>(balance, 1, "balance"),
+                                     .method = method_of(options)};
+    if (options != nullptr) given.max_bytes = options->max_device_bytes;
+    need(sorter, "sorter")
+        .sorter.sort(*need(queue, "queue").queue, problem_of(problem), operands_of(operands),
+                     given);
+  });
+}
+
+uint64_t sortium_device_sorter_memory_bytes(const sortium_device_sorter* sorter) {
+  return sorter ? sorter->sorter.memory_bytes() : 0;
+}
+
+void sortium_device_sorter_release(sortium_device_sorter* sorter) { delete sorter; }
 
 }  // extern "C"

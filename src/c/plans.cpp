@@ -15,12 +15,6 @@ struct sortium_plan {
 
 namespace {
 
-Operands operands_of(const sortium_operands* o) {
-  const auto& c = need(o, "operands");
-  return {memory_of(c.keys_in),    memory_of(c.keys_out), memory_of(c.values_in),
-          memory_of(c.values_out), memory_of(c.scratch),  memory_of(c.offsets)};
-}
-
 // The list never changes and is never destroyed, so callers may keep pointers to its strings.
 const std::vector<AlgorithmInfo>& all_algorithms() {
   static const auto& all = *new std::vector<AlgorithmInfo>(algorithms());

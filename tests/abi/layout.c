@@ -23,4 +23,4 @@ LAYOUT(sortium_algorithm, 64, limit, 56);
 LAYOUT(sortium_self_test_result, 96, failure, 88);
 LAYOUT(sortium_companion_operands, 240, scratch, 216);
 LAYOUT(sortium_verdict, 24, checksum, 16);
-LAYOUT(sortium_communicator, 40, failure, 32);
+LAYOUT(sortium_communicator, 48, exchange_on_device, 40);
