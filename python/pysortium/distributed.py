@@ -10,7 +10,12 @@ order of their ranks and, within a rank, of their positions. All ranks call the 
 the same dtypes and options.
 
 A communicator is one of mpi4py, a process group of torch.distributed that exchanges tensors of the
-CPU (gloo), or an object of a class derived from `Communicator`.
+CPU (gloo), or an object of a class derived from `Communicator`. `run_ranks` makes the ranks of one
+process, which are threads.
+
+`sort`, `argsort` and `sort_pairs` take arrays in a device's memory, too: of CuPy, PyTorch or
+PyOpenCL. All ranks do, or none. Ranks of `run_ranks` copy from device to device. Those of a
+communicator that `nccl_communicator` made send by NCCL. All others copy through host memory.
 """
 
 from __future__ import annotations
@@ -24,7 +29,7 @@ import numpy as np
 
 from . import _native, _records
 from ._kinds import NUMPY
-from ._places import HostPlace, Method, _options
+from ._places import HostPlace, Method, QueuePlace, _options
 from ._rows import Order, Rows, index_dtype_of, method_of, order_of
 from ._sort import SortedPairs, _one_row, _values_of
 
@@ -33,6 +38,8 @@ __all__ = [
     "MpiCommunicator",
     "TorchCommunicator",
     "argsort",
+    "nccl_communicator",
+    "run_ranks",
     "sort",
     "sort_by",
     "sort_pairs",
@@ -226,8 +233,47 @@ class TorchCommunicator(Communicator):
         return int(self._torch.distributed.get_global_rank(self._group, rank))
 
 
-def _communicator_of(communicator: Any) -> Communicator:
-    if isinstance(communicator, Communicator):
+def nccl_communicator(
+    communicator: Any, device: str, *, timeout: float = _DEFAULT_TIMEOUT
+) -> _native.Ranks:
+    """Return a communicator whose ranks exchange memory of CUDA devices by NCCL.
+
+    All ranks call it. Make it once, and use it for all sorts: that takes NCCL about a second.
+
+    Parameters
+    ----------
+    communicator : mpi4py.MPI.Comm, torch.distributed.ProcessGroup or Communicator
+        Carries what is in host memory.
+    device : str
+        This rank's device, such as 'cuda:0'. Every rank needs another one.
+    timeout : float
+        Seconds that this rank waits for the others.
+    """
+    return _native.Ranks(_communicator_of(communicator), device, timeout)
+
+
+def run_ranks(
+    ranks: int,
+    work: Callable[[_native.Ranks], Any],
+    *,
+    timeout: float = _DEFAULT_TIMEOUT,
+) -> list:
+    """Call ``work(communicator)`` on threads, one for each rank, and return their results.
+
+        >>> import numpy as np
+        >>> import pysortium.distributed as psd
+        >>> parts = [np.array([5, 1]), np.array([4, 0])]
+        >>> [p.tolist() for p in psd.run_ranks(2, lambda ranks: psd.sort(parts[ranks.rank], ranks))]
+        [[0, 1], [4, 5]]
+
+    The communicator ends with the call. If `work` raises on a rank, the other ranks' sorts raise,
+    too, and then this function raises what the first rank raised.
+    """
+    return _native.run_ranks(ranks, work, timeout)
+
+
+def _communicator_of(communicator: Any) -> Any:
+    if isinstance(communicator, (Communicator, _native.Ranks)):
         return communicator
     mpi = sys.modules.get("mpi4py.MPI")
     if mpi is not None and isinstance(communicator, mpi.Comm):
@@ -241,7 +287,7 @@ def _communicator_of(communicator: Any) -> Communicator:
     )
 
 
-def _together(ranks: Communicator, work: Callable) -> Any:
+def _together(ranks: Any, work: Callable) -> Any:
     """work() on every rank; if it raises on one, all raise. It must not use the communicator."""
     result, failure, text = None, None, b""
     try:
@@ -279,8 +325,6 @@ class _Call:
 
         def check() -> tuple[Rows, Any, Method, bool]:
             rows = _one_row(keys, order(), device, "x" if values is None else "keys")
-            if not isinstance(rows.place, HostPlace):
-                raise TypeError("x lies in a device's memory; distributed sorts take host memory")
             column = None if values is None else _values_of(rows, values, 0)
             return rows, column, method(), _is_even(balance)
 
@@ -288,19 +332,32 @@ class _Call:
         self.count = _native.distributed_part_count(self.ranks, self.rows.count, self.even)
 
     def sort(self, sorted_keys: Any, moved: Any = None, **problem: Any) -> None:
-        def address(array: Any) -> int:
-            return 0 if array is None else self.rows.kind.memory(array)[0]
-
-        _native.distributed_sort(
-            self.ranks,
-            _native.Problem(**self.rows.problem(**problem)),
-            _options(self.rows.place.device, self.method),
-            self.even,
-            address(self.rows.keys),
-            address(sorted_keys),
-            address(self.values),
-            address(moved),
-        )
+        arrays = (self.rows.keys, sorted_keys, self.values, moved)
+        solved = _native.Problem(**self.rows.problem(**problem))
+        place, memory = self.rows.place, self.rows.kind.memory
+        if isinstance(place, HostPlace):
+            _native.distributed_sort(
+                self.ranks,
+                solved,
+                _options(place.device, self.method),
+                self.even,
+                *(0 if a is None else memory(a)[0] for a in arrays),
+            )
+        else:
+            assert isinstance(place, QueuePlace)
+            _native.distributed_sort_on_device(
+                self.ranks,
+                place.queue,
+                solved,
+                self.method.algorithm,
+                self.method.max_scratch,
+                self.method.max_device,
+                self.even,
+                *(
+                    _native.Memory() if a is None or n == 0 else _native.Memory(*memory(a))
+                    for a, n in zip(arrays, (self.rows.count, self.count) * 2)
+                ),
+            )
 
     def restore(self, keys: Any) -> Any:
         return self.rows.restore(self.rows.code.decode(keys))
@@ -325,16 +382,19 @@ def sort(
 
     Parameters
     ----------
-    x : 1-D array in host memory
+    x : 1-D array
         This rank's part of the array, perhaps empty. Numbers, bool and times, as for
         `pysortium.sort`.
     communicator : mpi4py.MPI.Comm, torch.distributed.ProcessGroup or Communicator
-        The ranks.
+        The ranks; or what `nccl_communicator` returned or `run_ranks` passed.
     balance : {'kept', 'even'}
         'kept': each rank receives as many elements as it has. 'even': all receive equally many, the
         first ones one more if the division has a remainder.
     device : str, optional
-        Where this rank sorts; ranks may differ.
+        Where this rank sorts an array in host memory; ranks may differ.
+    max_device : int, optional
+        For an array in a device's memory, the most memory of the device, in bytes, beside arrays.
+        9/8 of the bytes of x suffice for 2^20 elements and more.
 
     The other parameters are those of `pysortium.sort`.
 
@@ -421,9 +481,9 @@ def sort_pairs(
 ) -> SortedPairs:
     """Return this rank's part of the sorted keys, and of the values that move with them.
 
-    `values` has as many elements as `keys`; an element ``values[i]`` has at most 256 bytes. The
-    other parameters, and errors, are those of `sort`. The result's ``values`` is a tuple of one
-    array.
+    `values` has as many elements as `keys`; an element ``values[i]`` has at most 256 bytes, and 4
+    or 8 in a device's memory. The other parameters, and errors, are those of `sort`. The result's
+    ``values`` is a tuple of one array.
     """
     call = _Call(
         communicator,

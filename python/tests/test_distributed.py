@@ -74,6 +74,74 @@ def test_threads(size):
     assert failures == [None] * size
 
 
+@pytest.mark.parametrize("size", [1, 3])
+def test_run_ranks(size):
+    results = psd.run_ranks(
+        size, lambda ranks: distributed_ranks.check(ranks, ranks.rank, size) or ranks.rank
+    )
+    assert results == list(range(size))
+
+
+def test_run_ranks_raises_what_a_rank_raised():
+    kept = []
+
+    def work(ranks):
+        kept.append(ranks)
+        if ranks.rank == 1:
+            raise KeyError("rank 1 has gone")
+        psd.sort(np.arange(5), ranks)
+
+    with pytest.raises(KeyError, match="rank 1 has gone"):
+        psd.run_ranks(3, work)
+    with pytest.raises(ValueError, match="run_ranks.. has ended"):
+        kept[0].all_gather(b"")
+    with pytest.raises(ValueError, match="ranks is 0"):
+        psd.run_ranks(0, work)
+
+
+def sort_in_device_memory(ranks, x):
+    """Sorts x, and finds global positions, in the memory of cpu:0, which is that of the host."""
+    native = psd._native
+    queue = native.find_device("cpu:0").make_queue()
+    problem = native.Problem(
+        key="u32", count=len(x), payload="positions", value_bytes=8, descending=True
+    )
+    keys, positions = np.empty_like(x), np.empty(len(x), "u8")
+    memory = [native.Memory(a.ctypes.data, 0, a.nbytes) for a in (x, keys, positions)]
+    native.distributed_sort_on_device(
+        ranks, queue, problem, "auto", 0, 0, False, *memory[:2], native.Memory(), memory[2]
+    )
+    return keys, positions
+
+
+def test_device_memory():
+    x = np.random.default_rng(3).integers(0, 300, 9000).astype("u4")
+    order = np.argsort(-x.astype("i8"), kind="stable")
+
+    def work(ranks):
+        return sort_in_device_memory(ranks, x[ranks.rank * 3000 : (ranks.rank + 1) * 3000])
+
+    for results in (psd.run_ranks(3, work), collect(3, work)):
+        np.testing.assert_array_equal(np.concatenate([k for k, _ in results]), x[order])
+        np.testing.assert_array_equal(np.concatenate([p for _, p in results]), order)
+
+
+def collect(size, work):
+    """work's results on ranks of a communicator of the test."""
+    results = [None] * size
+
+    def keep(ranks):
+        results[ranks.rank] = work(ranks)
+
+    assert run_threads(size, keep) == [None] * size
+    return results
+
+
+def test_nccl_names_what_is_missing():
+    with pytest.raises(ValueError, match="rank 0 of 1: device is cpu:0; NCCL needs one of CUDA"):
+        psd.nccl_communicator(Threads(Group(1), 0), "cpu:0")
+
+
 def test_exceptions_of_the_communicator():
     class Broken(Threads):
         def exchange(self, *_):

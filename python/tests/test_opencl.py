@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import pysortium as ps
+import pysortium.distributed as psd
 from reference import DTYPES, same
 
 cl = pytest.importorskip("pyopencl")
@@ -66,6 +67,24 @@ def test_other_functions(queue):
     keys, values = ps.sort_pairs(d, d, cla.to_device(queue, np.arange(2000, dtype="u1")))
     same(values[0].get(), np.sort(x))
     same(ps.partition(d, 10).get(), np.sort(x))
+
+
+def test_distributed(queue):
+    # Rank 1 has no elements: PoCL 3.1 cannot run kernels of two queues at the same time.
+    x = np.random.default_rng(0).integers(0, 100, 3000).astype("f4")
+    order = np.argsort(x, kind="stable")
+
+    def work(ranks):
+        mine = cla.to_device(queue, x if ranks.rank == 0 else x[:0])
+        moved = cla.to_device(queue, order.astype("i8")[: len(mine)])
+        _, (values,) = psd.sort_pairs(mine, moved, ranks)
+        return psd.sort(mine, ranks).get(), psd.argsort(mine, ranks).get(), values.get()
+
+    for size in (1, 2):
+        keys, positions, values = psd.run_ranks(size, work)[0]
+        same(keys, x[order])
+        same(positions, order)
+        same(values, order[order])
 
 
 def test_slice_with_an_offset(queue):

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import pysortium as ps
+import pysortium.distributed as psd
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 from reference import DTYPES, argsort, same, sort  # noqa: E402
@@ -40,6 +41,10 @@ class CuPy:
     def stream(self):
         return self.xp.cuda.Stream(non_blocking=True)
 
+    def gpu(self, rank):
+        """Makes a device current: another one for each rank, if there are as many."""
+        return self.xp.cuda.Device(rank % self.xp.cuda.runtime.getDeviceCount())
+
     def late(self, x):
         """x, by work that takes a while on the current stream."""
         d = self.xp.zeros_like(self.xp.asarray(x))
@@ -64,6 +69,9 @@ class Torch:
 
     def stream(self):
         return self.xp.cuda.stream(self.xp.cuda.Stream())
+
+    def gpu(self, rank):
+        return self.xp.cuda.device(rank % self.xp.cuda.device_count())
 
     def late(self, x):
         d = self.xp.zeros_like(self.to(x))
@@ -148,6 +156,27 @@ def test_rows(library, dtype, shape):
                 library.back(found.indices),
                 np.take(argsort(x, axis, descending=True), range(3), axis),
             )
+
+
+def test_distributed(with_streams):
+    library, size, each = with_streams, 2, 200_000
+    x = numbers("f4", size * each)
+    order = np.argsort(x, kind="stable")
+
+    def work(ranks):
+        mine = slice(ranks.rank * each, (ranks.rank + 1) * each)
+        with library.gpu(ranks.rank):
+            d = library.to(x[mine])
+            found = psd.sort(d, ranks)
+            assert isinstance(found, library.array)
+            _, (moved,) = psd.sort_pairs(d, library.to(order[mine]), ranks, balance="even")
+            arrays = found, psd.argsort(d, ranks), moved
+            return [library.back(a) for a in arrays]
+
+    keys, positions, values = (np.concatenate(a) for a in zip(*psd.run_ranks(size, work)))
+    same(keys, x[order])
+    same(positions, order)
+    same(values, order[order])
 
 
 def test_other_functions(library):
