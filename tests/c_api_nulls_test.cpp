@@ -375,6 +375,9 @@ TEST_F(CNulls, Ranks) {
   const sortium_operands none{};
   SPOILT(sortium_device_sorter_sort, nullptr, queue_, &problem_, SORTIUM_BALANCE_KEPT, &none,
          &options_);
+  const sortium_record_operands no_records{};
+  SPOILT(sortium_device_sorter_sort_records, nullptr, queue_, &records_, SORTIUM_BALANCE_KEPT,
+         &no_records, &options_);
   EXPECT_EQ(sortium_device_sorter_memory_bytes(nullptr), 0u);
   sortium_device_sorter_release(nullptr);
   alone.size = 2;  // without functions

@@ -155,6 +155,23 @@ static int sort_on_device_of_rank(const sortium_communicator* communicator, void
              sortium_queue_read(queue, all->sorted + begin, key, M * 4) != SORTIUM_OK ||
              sortium_queue_read(queue, all->positions + begin, position, M * 4) != SORTIUM_OK ||
              sortium_device_sorter_memory_bytes(sorter) == 0;
+    /* The sorted list as records, in descending order. */
+    sortium_field field;
+    sortium_field_init(&field);
+    field.order = SORTIUM_DESCENDING;
+    const sortium_column column = {4, SORTIUM_MOVED_IN_PLACE};
+    sortium_record_problem records;
+    sortium_record_problem_init(&records);
+    records.count = M;
+    records.columns = &column;
+    records.column_count = 1;
+    records.key = &field;
+    records.field_count = 1;
+    const sortium_record_operands columns = {.columns_in = &key};
+    failed = failed ||
+             sortium_device_sorter_sort_records(sorter, queue, &records, SORTIUM_BALANCE_KEPT,
+                                                &columns, &all->options) != SORTIUM_OK ||
+             sortium_queue_read(queue, all->values + begin, key, M * 4) != SORTIUM_OK;
   }
   sortium_device_sorter_release(sorter);
   sortium_buffer_release(positions);
@@ -213,6 +230,7 @@ static void ranks(const sortium_options* options) {
                             60) == SORTIUM_OK);
     for (int i = 0; i < RANKS * M; ++i) {
       CHECK(all.positions[i] < RANKS * M && all.keys[all.positions[i]] == all.sorted[i]);
+      CHECK(all.values[i] == all.sorted[RANKS * M - 1 - i]);
       if (i > 0)
         CHECK(all.sorted[i - 1] < all.sorted[i] ||
               (all.sorted[i - 1] == all.sorted[i] && all.positions[i - 1] < all.positions[i]));

@@ -109,6 +109,27 @@ TEST(DeviceMemory, ReportsWhatItDid) {
   });
 }
 
+TEST(DeviceMemory, SortsRecordsWithWideKeys) {
+  for (const unsigned ranks : {1, 3})
+    run_on_device(ranks, find_device("cpu:0"), [&](auto& communicator, Queue& queue) {
+      DeviceSorter sorter(communicator, find_device("cpu:0"));
+      std::string wrong;
+      for (const std::uint64_t count : {0, 2, 5'000})
+        for (const auto division : {Division::random, Division::one_has_all})
+          for (const auto balance : {Balance::kept, Balance::even})
+            wrong += run_device_records(communicator, sorter, queue, count, division,
+                                        {.balance = balance}, count + run_seed());
+      return wrong;
+    });
+}
+TEST(DeviceMemory, SortsRecordsWithKernels) {
+  run_on_device(2, test_device(), [&](auto& communicator, Queue& queue) {
+    DeviceSorter sorter(communicator, queue.device().shared_from_this());
+    return run_device_records(communicator, sorter, queue, 20'000, Division::random,
+                              {.balance = Balance::even}, run_seed());
+  });
+}
+
 // Sorts on `device`, whose buffers count. Returns the most bytes of a rank beside its operands.
 std::uint64_t peak_bytes(unsigned ranks, const std::shared_ptr<Device>& device, std::uint64_t count,
                          Distribution distribution, std::uint64_t max_bytes) {
@@ -316,6 +337,19 @@ TEST(DeviceMemoryFaults, NameTheArgumentOnAllRanks) {
     Problem segments = problem;
     segments.segments = 1;
     expect(segments, {in, to}, {}, {"no segments"});
+    const RecordProblem records{
+        .count = 10, .columns = {{4, Moved::in_place}}, .key = {{.type = KeyType::u32}}};
+    const auto expect_records = [&](const RecordProblem& p, const RecordOperands& o,
+                                    const distributed::DeviceOptions& options,
+                                    std::initializer_list<std::string_view> words) {
+      expect_error([&] { (void)sorter.sort_records(*queue, p, o, options); },
+                   ErrorCode::invalid_argument, words);
+    };
+    const Memory column = second ? Memory{} : in;
+    expect_records(records, {{&column, 1}}, {}, {"rank 1 of 2", "columns_in[0]"});
+    expect_records(records, {{&in, 1}}, {.balance = Balance::even}, {"in place", "Balance::kept"});
+    expect_records(records, {{&in, 1}}, {.slices = 2}, {"slices", "one slice"});
+    expect_records(records, {{&in, 1}}, {.max_bytes = 40}, {"max_bytes is 40"});
     sorter.sort(*queue, problem, {in, to}, {});  // works after errors
   });
 }

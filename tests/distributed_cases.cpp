@@ -343,6 +343,71 @@ std::string run_device_cases(Communicator& communicator, Queue& queue, unsigned 
   return {};
 }
 
+std::string run_device_records(Communicator& communicator, distributed::DeviceSorter& sorter,
+                               Queue& queue, std::uint64_t count, Division division,
+                               const distributed::DeviceOptions& options, std::uint64_t seed) {
+  // Records of five words of key: a float, 16 bytes, a number of 128 bits.
+  Random random(seed);
+  std::vector<Particle> particles(count);
+  std::vector<u128> wide(count);
+  constexpr float masses[] = {-0.0f, 0.0f, -1, std::numeric_limits<float>::quiet_NaN()};
+  for (std::uint64_t i = 0; i < count; ++i) {
+    std::memset(static_cast<void*>(&particles[i]), 0, sizeof(Particle));
+    particles[i].mass = masses[random.below(4)];
+    particles[i].name[random.below(9)] = static_cast<unsigned char>(random.below(3));
+    particles[i].index = i;
+    wide[i] = {random.below(2) << 63, random.below(3)};
+  }
+  const auto rank_of_mass = [](float mass) { return std::isnan(mass) ? 2 : mass == 0 ? 0 : 1; };
+  const auto order = sorted_positions(count, [&](auto a, auto b) {
+    return std::tuple(rank_of_mass(particles[a].mass), particles[b].name, wide[a].high,
+                      wide[a].low) < std::tuple(rank_of_mass(particles[b].mass), particles[a].name,
+                                                wide[b].high, wide[b].low);
+  });
+  const unsigned rank = communicator.rank();
+  const auto begins = divide(count, communicator.size(), division, seed);
+  const auto part = expected_part(begins, rank, options.balance);
+  const std::uint64_t begin = begins[rank], mine = begins[rank + 1] - begin;
+  const Bytes values = values_of(count, 3);
+  const bool in_place = options.balance == Balance::kept;
+
+  const DeviceArray in[] = {{queue, particles.data() + begin, mine * sizeof(Particle)},
+                            {queue, wide.data() + begin, mine * 16},
+                            {queue, values.data() + begin * 3, mine * 3}};
+  const DeviceArray particles_out(queue, nullptr, part.count * sizeof(Particle));
+  const DeviceArray values_out(queue, nullptr, in_place ? 0 : part.count * 3);
+  const DeviceArray positions(queue, nullptr, part.count * 8);
+  const Memory columns_in[] = {in[0].memory(), in[1].memory(), in[2].memory()};
+  const Memory columns_out[] = {particles_out.memory(), {}, values_out.memory()};
+  const RecordProblem problem{
+      .count = mine,
+      .columns = {{sizeof(Particle), Moved::out},
+                  {16, Moved::no},
+                  {3, in_place ? Moved::in_place : Moved::out}},
+      .key = {{.column = 0, .type = KeyType::f32, .order = Order::descending},
+              {.column = 0,
+               .offset = offsetof(Particle, name),
+               .type = FieldType::bytes(9),
+               .order = Order::descending},
+              {.column = 1, .type = FieldType::u128()}},
+      .position_bytes = 8};
+  sorter.sort_records(queue, problem, {columns_in, columns_out, positions.memory()}, options);
+
+  std::vector<Particle> sorted(part.count);
+  std::vector<std::uint64_t> found(part.count);
+  Bytes moved(part.count * 3);
+  if (part.count != 0) {
+    queue.read(sorted.data(), particles_out.memory(), part.count * sizeof(Particle));
+    queue.read(found.data(), positions.memory(), part.count * 8);
+    queue.read(moved.data(), (in_place ? in[2] : values_out).memory(), moved.size());
+  }
+  const std::span expected(order.data() + part.begin, part.count);
+  for (std::uint64_t i = 0; i < part.count; ++i)
+    if (sorted[i].index != expected[i] || found[i] != expected[i])
+      return fmt::format("records in device memory: rank {}, record {} of {}", rank, i, part.count);
+  return compare("records in device memory", moved, gathered(values, 3, expected));
+}
+
 std::string run_cases(Communicator& communicator, unsigned cases, std::uint64_t seed,
                       const std::string& device) {
   Random random(seed);

@@ -34,6 +34,13 @@ enum class Division : std::uint8_t {
 [[nodiscard]] std::string run_device_cases(distributed::Communicator& communicator, Queue& queue,
                                            unsigned cases, std::uint64_t seed);
 
+// Sorts records with keys of several words in memory of queue.device(). Returns what is wrong.
+[[nodiscard]] std::string run_device_records(distributed::Communicator& communicator,
+                                             distributed::DeviceSorter& sorter, Queue& queue,
+                                             std::uint64_t count, Division division,
+                                             const distributed::DeviceOptions& options,
+                                             std::uint64_t seed);
+
 // Runs `cases` cases that `seed` selects from the conformance table, and sorts of records, of keys
 // with wide values and of few keys. Returns the first error.
 [[nodiscard]] std::string run_cases(distributed::Communicator& communicator, unsigned cases,

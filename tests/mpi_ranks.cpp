@@ -1,7 +1,7 @@
 // One rank of a test over MPI; mpi_test.cpp starts it by mpirun. Prints what failed, as one line.
 //
-//   mpi_ranks cases N    N cases of the conformance table, and others, on cpu:0
-//   mpi_ranks device ID  a few cases on a device
+//   mpi_ranks cases N    N cases of the conformance table, and others, on cpu:0; also in its memory
+//   mpi_ranks device ID  a few cases on a device, of host memory and of the device's
 //   mpi_ranks type       rank 1 sorts another type than the others
 //   mpi_ranks late       rank 1 does not take part
 //   mpi_ranks throw N    rank 1 gives up at its n-th call of the communicator
@@ -64,14 +64,24 @@ std::uint64_t common_seed(Communicator& communicator) {
   return seed;
 }
 
+std::string run_all(Communicator& communicator, unsigned cases) {
+  const std::uint64_t seed = common_seed(communicator);
+  if (auto wrong = run_cases(communicator, cases, seed, "cpu:0"); !wrong.empty()) return wrong;
+  const auto queue = find_device("cpu:0")->make_queue();
+  return run_device_cases(communicator, *queue, cases / 2, seed);
+}
+
 std::string run_on_device(Communicator& communicator, const std::string& device) {
+  const auto queue = find_device(device)->make_queue();
+  distributed::DeviceSorter sorter(communicator, queue->device().shared_from_this());
   for (const auto division : {Division::random, Division::one_has_all})
     for (const auto distribution : {Distribution::random, Distribution::few_distinct}) {
       const Case c{
           {.key = KeyType::f32, .count = 5000, .payload = Payload::values}, false, distribution, 5};
-      if (auto wrong = run_case(communicator, c, division, distributed::Balance::even, device);
-          !wrong.empty())
-        return wrong;
+      auto wrong = run_case(communicator, c, division, distributed::Balance::even, device);
+      wrong += run_device_case(communicator, sorter, *queue, c, division,
+                               {.balance = distributed::Balance::even, .slices = 2});
+      if (!wrong.empty()) return wrong;
     }
   return {};
 }
@@ -108,9 +118,9 @@ int run(int argc, char** argv) {
     std::this_thread::sleep_for(std::chrono::seconds(2));
     ::_exit(0);  // MPI_Finalize() would wait for ranks that are gone
   }
-  const auto wrong = mode == "cases" ? run_cases(*communicator, std::stoi(argv[2]),
-                                                 common_seed(*communicator), "cpu:0")
-                                     : run_on_device(*communicator, argv[2]);
+  const auto wrong = mode == "cases"
+                         ? run_all(*communicator, static_cast<unsigned>(std::stoi(argv[2])))
+                         : run_on_device(*communicator, argv[2]);
   fmt::print("rank {}: {}\n", communicator->rank(), wrong.empty() ? "passed" : wrong);
   std::fflush(stdout);
   return wrong.empty() ? 0 : 1;

@@ -89,6 +89,11 @@ SORTIUM_API sortium_status sortium_device_sorter_create(const sortium_communicat
 SORTIUM_API sortium_status sortium_device_sorter_sort(
     sortium_device_sorter* sorter, sortium_queue* queue, const sortium_problem* problem,
     sortium_balance balance, const sortium_operands* operands, const sortium_options* options);
+/* The same for records. */
+SORTIUM_API sortium_status sortium_device_sorter_sort_records(
+    sortium_device_sorter* sorter, sortium_queue* queue, const sortium_record_problem* problem,
+    sortium_balance balance, const sortium_record_operands* operands,
+    const sortium_options* options);
 /* The device memory that it keeps, in bytes. */
 SORTIUM_API uint64_t sortium_device_sorter_memory_bytes(const sortium_device_sorter* sorter);
 SORTIUM_API void sortium_device_sorter_release(sortium_device_sorter* sorter);

@@ -236,6 +236,14 @@ class SORTIUM_API DeviceSorter {
   Report sort(Queue& queue, const Problem& problem, const Operands& operands,
               const DeviceOptions& options = {});
 
+  // The same for records, as RecordPlan::run(), with keys of any width. Leave operands.scratch
+  // empty. They are exchanged in one slice: options.slices must be 0 or 1. Each rank's records are
+  // sorted before and after the exchange, so the rank needs device memory for its records once, for
+  // columns of its part that are not moved, and for the larger of the sorts' scratch memory
+  // (RecordPlan).
+  Report sort_records(Queue& queue, const RecordProblem& problem, const RecordOperands& operands,
+                      const DeviceOptions& options = {});
+
   // Device memory that it keeps, in bytes.
   [[nodiscard]] std::uint64_t memory_bytes() const;
 

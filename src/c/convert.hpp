@@ -90,6 +90,20 @@ std::span<const T> many(const T* first, size_t count, const char* name) {
   return {first, count};
 }
 
+// Holds the columns' memory in the form that RecordOperands needs.
+struct DeviceColumns {
+  DeviceColumns(const sortium_record_operands* given, const RecordProblem& p) {
+    const auto& c = need(given, "operands");
+    for (const auto& m : many(c.columns_in, p.columns.size(), "columns_in"))
+      in.push_back(memory_of(m));
+    if (c.columns_out != nullptr)
+      for (const auto& m : std::span(c.columns_out, p.columns.size())) out.push_back(memory_of(m));
+    operands = {in, out, memory_of(c.positions), memory_of(c.scratch), memory_of(c.offsets)};
+  }
+  std::vector<Memory> in, out;
+  RecordOperands operands;
+};
+
 // Stores the first `capacity` phases (or all, if there are fewer) in `phases`, and the number of
 // all phases in *count.
 inline void write_phases(const std::vector<Plan::Phase>& from, sortium_phase* phases,

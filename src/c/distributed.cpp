@@ -170,6 +170,11 @@ struct sortium_device_sorter {
 
 namespace {
 
+distributed::DeviceOptions device_options(const sortium_options* options, sortium_balance balance) {
+  return {.balance = enumerated<Balance>(balance, 1, "balance"),
+          .method = method_of(options),
+          .max_bytes = options == nullptr ? 0 : options->max_device_bytes};
+}
 distributed::Options distributed_options(const sortium_options* options, sortium_balance balance) {
   return {options_of(options), enumerated<Balance>(balance, 1, "balance")};
 }
@@ -283,12 +288,23 @@ sortium_status sortium_device_sorter_sort(sortium_device_sorter* sorter, sortium
                                           const sortium_operands* operands,
                                           const sortium_options* options) {
   return guarded([&] {
-    distributed::DeviceOptions given{.balance = enumerated<Balance>(balance, 1, "balance"),
-                                     .method = method_of(options)};
-    if (options != nullptr) given.max_bytes = options->max_device_bytes;
     need(sorter, "sorter")
         .sorter.sort(*need(queue, "queue").queue, problem_of(problem), operands_of(operands),
-                     given);
+                     device_options(options, balance));
+  });
+}
+
+sortium_status sortium_device_sorter_sort_records(sortium_device_sorter* sorter,
+                                                  sortium_queue* queue,
+                                                  const sortium_record_problem* problem,
+                                                  sortium_balance balance,
+                                                  const sortium_record_operands* operands,
+                                                  const sortium_options* options) {
+  return guarded([&] {
+    const RecordProblem p = record_problem_of(problem);
+    need(sorter, "sorter")
+        .sorter.sort_records(*need(queue, "queue").queue, p, DeviceColumns(operands, p).operands,
+                             device_options(options, balance));
   });
 }
 

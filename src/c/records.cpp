@@ -50,20 +50,6 @@ std::vector<Field> fields_of(const sortium_field* key, size_t count) {
   return fields;
 }
 
-// Holds the columns' memory in the form that RecordOperands needs.
-struct Columns {
-  Columns(const sortium_record_operands* given, const RecordProblem& p) {
-    const auto& c = need(given, "operands");
-    for (const auto& m : many(c.columns_in, p.columns.size(), "columns_in"))
-      in.push_back(memory_of(m));
-    if (c.columns_out != nullptr)
-      for (const auto& m : std::span(c.columns_out, p.columns.size())) out.push_back(memory_of(m));
-    operands = {in, out, memory_of(c.positions), memory_of(c.scratch), memory_of(c.offsets)};
-  }
-  std::vector<Memory> in, out;
-  RecordOperands operands;
-};
-
 PermuteProblem permute_problem_of(const sortium_permute_problem* given) {
   const auto& c = need(given, "problem");
   return {enumerated<Direction>(c.direction, 1, "direction"), c.count, c.element_bytes,
@@ -172,7 +158,7 @@ sortium_status sortium_record_plan_run(sortium_record_plan* plan, sortium_queue*
                                        const sortium_record_operands* operands) {
   return guarded([&] {
     const auto& p = need(plan, "plan").plan;
-    p.run(*need(queue, "queue").queue, Columns(operands, p.problem()).operands);
+    p.run(*need(queue, "queue").queue, DeviceColumns(operands, p.problem()).operands);
   });
 }
 
@@ -183,8 +169,8 @@ sortium_status sortium_record_plan_profile(sortium_record_plan* plan, sortium_qu
     auto& p = need(plan, "plan");
     need(count, "count");
     if (capacity > 0) need(phases, "phases");
-    p.phases =
-        p.plan.profile(*need(queue, "queue").queue, Columns(operands, p.plan.problem()).operands);
+    p.phases = p.plan.profile(*need(queue, "queue").queue,
+                              DeviceColumns(operands, p.plan.problem()).operands);
     write_phases(p.phases, phases, capacity, count);
   });
 }

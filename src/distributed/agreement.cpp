@@ -106,4 +106,18 @@ std::string describe(const Problem& p) {
   return text;
 }
 
+std::string describe(const RecordProblem& p) {
+  const std::string positions =
+      p.position_bytes == 0 ? "" : fmt::format(" and positions of {} bytes", p.position_bytes);
+  std::string text = "records with columns of";
+  for (const auto& c : p.columns)
+    text += fmt::format(" {}{}", c.bytes, c.moved == Moved::no ? " (not moved)" : "");
+  text += fmt::format(" bytes{}, by", positions);
+  for (const auto& f : p.key)
+    text += fmt::format(" {}@{}+{} {} bits {}-{} {}{}", f.type.name(), f.column, f.offset,
+                        f.order == Order::ascending ? "ascending" : "descending", f.begin_bit,
+                        f.end_bit, static_cast<int>(f.nan), static_cast<int>(f.zeros));
+  return text;
+}
+
 }  // namespace sortium::distributed

@@ -19,6 +19,7 @@ void agree_on(Communicator& communicator, const std::string& call);
 
 // A text that is the same for the same problem, without its count.
 [[nodiscard]] std::string describe(const Problem& problem);
+[[nodiscard]] std::string describe(const RecordProblem& problem);
 
 // Throws Error(invalid_argument) if the algorithm is not stable, or does not sort the whole list.
 void validate_method(const std::string& algorithm);

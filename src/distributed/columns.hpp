@@ -183,4 +183,15 @@ class FieldReader {
   return bits;
 }
 
+// Returns work(reader) with a reader of the key.
+template <class Work>
+auto with_field_reader(const std::vector<Field>& key, const Work& work) {
+  const unsigned bits = bits_of(key);
+  if (bits <= 64) return work(FieldReader<1>(key));
+  if (bits <= 2 * 64) return work(FieldReader<2>(key));
+  if (bits <= 4 * 64) return work(FieldReader<4>(key));
+  if (bits <= 16 * 64) return work(FieldReader<16>(key));
+  return work(FieldReader<128>(key));  // max_fields byte strings of 32 bytes
+}
+
 }  // namespace sortium::distributed

@@ -17,6 +17,7 @@
 #include "../sort/validate.hpp"
 #include "agreement.hpp"
 #include "borders.hpp"
+#include "device_records.hpp"
 #include "device_steps.hpp"
 #include "exact.hpp"
 #include "extent.hpp"
@@ -37,13 +38,6 @@ struct SliceLimits {
 constexpr SliceLimits slice_limits{std::uint64_t{1} << 22, 8};
 constexpr SliceLimits bounded_slice_limits{std::uint64_t{1} << 18, 16};
 constexpr unsigned most_given_slices = 64;
-
-// The number of samples of all ranks together, for the first boundaries and for each bucket with
-// borders. More samples leave fewer records to sort twice, but all ranks sort all samples.
-std::uint64_t wanted_samples(std::uint64_t total, std::uint64_t ranks) {
-  constexpr std::uint64_t least = 1 << 10, records_of_sample = 1 << 12, most_of_rank = 1 << 12;
-  return std::clamp(total / records_of_sample, least, std::max(least, ranks * most_of_rank));
-}
 
 [[noreturn]] void refuse(const std::string& message) {
   throw Error(ErrorCode::invalid_argument, message);
@@ -175,7 +169,8 @@ struct DeviceSorter::State {
   KeptMemory scratch;
   std::uint64_t max_scratch_bytes = ~std::uint64_t{0};
   KeptMemory unwanted_keys;  // the part's keys, if the problem does not write them
-  std::string planned;       // what `plans` are for
+  RecordMemory records;
+  std::string planned;  // what `plans` are for
   std::optional<Plans> plans;
 };
 
@@ -207,7 +202,7 @@ class DeviceSorter::Run {
     together(communicator_, bytes(), [&] { divide(); });
     count_buckets();
     if (!borders_.exact()) decide();
-    cut();
+    cuts_ = cuts_of<Key>(communicator_, borders_, candidates_, first_candidate_, begins_);
     const Numbers sent = slice_counts(), received = exchange_numbers(communicator_, sent);
     report_.partition_seconds = watch.lap();
     together(communicator_, bytes(), [&] { plan_slices(received); });
@@ -312,9 +307,8 @@ class DeviceSorter::Run {
   }
 
   void count_buckets() {
-    counts_.resize(borders_.buckets());
-    for (std::uint64_t b = 0; b < counts_.size(); ++b) counts_[b] = bucket_count(b);
-    all_counts_ = counts_;
+    all_counts_.resize(borders_.buckets());
+    for (std::uint64_t b = 0; b < all_counts_.size(); ++b) all_counts_[b] = bucket_count(b);
     communicator_.all_reduce(all_counts_, Reduction::sum);
     borders_.set_bucket_counts(all_counts_);
     report_.rounds += 1;
@@ -392,32 +386,13 @@ class DeviceSorter::Run {
       keys.resize(count * key_bytes_);
       if (count != 0)
         queue_.read(keys.data(), elements(keys_, begins_[b], count, key_bytes_), keys.size());
-      first_candidate_[b] = candidates_.size();
+      first_candidate_.push_back(candidates_.size());
       for (std::uint64_t i = 0; i < count; ++i) {
         std::uint64_t key = 0;
         std::memcpy(&key, keys.data() + i * key_bytes_, key_bytes_);
         candidates_.push_back({{rank(key)}});
       }
     }
-  }
-
-  // Sets, for each border, how many of this rank's records lie left of it.
-  void cut() {
-    using Place = Border<Key>::Place;
-    const auto& borders = borders_.borders();
-    const auto left = ties_left<Key>(communicator_, borders, candidates_, counts_);
-    cuts_ = {0};
-    for (std::size_t b = 0; b < borders.size(); ++b) {
-      const std::uint64_t bucket = borders[b].bucket;
-      std::uint64_t at = begins_[bucket] + left[b];
-      if (borders[b].place == Place::after_bucket) at = begins_[bucket + 1];
-      if (borders[b].place == Place::at_value)
-        at += static_cast<std::uint64_t>(std::ranges::lower_bound(candidates_, borders[b].value) -
-                                         candidates_.begin()) -
-              first_candidate_[bucket];
-      cuts_.push_back(at);
-    }
-    cuts_.push_back(problem_.count);
   }
 
   // Returns the number of this rank's records in each slice of each rank's part.
@@ -526,11 +501,11 @@ class DeviceSorter::Run {
   Memory keys_, values_;        // the records, divided
   bool is_sorted_ = false;      // the records are even sorted
   // The boundaries' ranks; where each bucket begins in keys_, and the end; the buckets' counts on
-  // this rank and on all.
-  Numbers boundaries_, begins_, counts_, all_counts_;
+  // all ranks.
+  Numbers boundaries_, begins_, all_counts_;
   std::vector<Key> candidates_;
-  std::map<std::uint64_t, std::uint64_t> first_candidate_;  // of each open bucket
-  Numbers cuts_;  // where the records for each rank begin in keys_, and the end
+  Numbers first_candidate_;  // of each open bucket
+  Numbers cuts_;             // where the records for each rank begin in keys_, and the end
   Memory keys_out_;
   Report report_;
 };
@@ -566,7 +541,14 @@ DeviceSorter::~DeviceSorter() = default;
 
 std::uint64_t DeviceSorter::memory_bytes() const {
   return state_->keys.bytes() + state_->values.bytes() + state_->scratch.bytes() +
-         state_->unwanted_keys.bytes();
+         state_->unwanted_keys.bytes() + state_->records.bytes();
+}
+
+Report DeviceSorter::sort_records(Queue& queue, const RecordProblem& problem,
+                                  const RecordOperands& operands, const DeviceOptions& options) {
+  State& s = *state_;
+  return sort_records_on_device({s.communicator, s.device, *s.link, s.records}, queue, problem,
+                                operands, options);
 }
 
 namespace {

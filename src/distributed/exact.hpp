@@ -57,4 +57,44 @@ std::vector<std::uint64_t> ties_left(Communicator& communicator,
   return ties;
 }
 
+// The number of samples of device memory, of all ranks together, for the first boundaries and for
+// each bucket with borders. More samples leave fewer records to sort twice, but all ranks sort all
+// samples.
+inline std::uint64_t wanted_samples(std::uint64_t total, std::uint64_t ranks) {
+  constexpr std::uint64_t least = 1 << 10, records_of_sample = 1 << 12, most_of_rank = 1 << 12;
+  return std::clamp(total / records_of_sample, least, std::max(least, ranks * most_of_rank));
+}
+
+// Returns where the records for each rank begin, and the end, in a list that is divided into
+// buckets: bucket b begins at begins[b], and the last number of `begins` is the end. `candidates`
+// are the keys of the open buckets, sorted; first_candidate[i] is the first one of the i-th open
+// bucket.
+template <class Key>
+std::vector<std::uint64_t> cuts_of(Communicator& communicator, const Borders<Key>& search,
+                                   std::span<const Key> candidates,
+                                   std::span<const std::uint64_t> first_candidate,
+                                   std::span<const std::uint64_t> begins) {
+  using Place = typename Border<Key>::Place;
+  const auto& borders = search.borders();
+  std::vector<std::uint64_t> counts(begins.size() - 1);
+  for (std::size_t b = 0; b < counts.size(); ++b) counts[b] = begins[b + 1] - begins[b];
+  const auto left = ties_left<Key>(communicator, borders, candidates, counts);
+  std::vector<std::uint64_t> cuts{0};
+  for (std::size_t b = 0; b < borders.size(); ++b) {
+    const std::uint64_t bucket = borders[b].bucket;
+    std::uint64_t at = begins[bucket] + left[b];
+    if (borders[b].place == Place::after_bucket) at = begins[bucket + 1];
+    if (borders[b].place == Place::at_value) {
+      const auto& open = search.open_buckets();
+      const auto index = std::ranges::lower_bound(open, bucket) - open.begin();
+      at += static_cast<std::uint64_t>(std::ranges::lower_bound(candidates, borders[b].value) -
+                                       candidates.begin()) -
+            first_candidate[static_cast<std::size_t>(index)];
+    }
+    cuts.push_back(at);
+  }
+  cuts.push_back(begins.back());
+  return cuts;
+}
+
 }  // namespace sortium::distributed

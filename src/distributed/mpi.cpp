@@ -1,6 +1,9 @@
 // Ranks that are MPI processes. MPI's own calls wait for ever; these poll, so that they can time
 // out. Only calls of MPI 3.0 are made, whose counts have 31 bits.
 #include <mpi.h>
+#if defined(OPEN_MPI) && OPEN_MPI
+#include <mpi-ext.h>  // MPIX_Query_cuda_support
+#endif
 
 #include <algorithm>
 #include <climits>
@@ -32,6 +35,15 @@ int as_count(std::uint64_t count) {
     throw Error(ErrorCode::unsupported, "MPI gathers at most " + std::to_string(INT_MAX) +
                                             " elements at once, not " + std::to_string(count));
   return static_cast<int>(count);
+}
+
+// True if MPI says that it reads and writes memory of CUDA devices.
+bool reads_cuda() {
+#if defined(MPIX_CUDA_AWARE_SUPPORT) && MPIX_CUDA_AWARE_SUPPORT
+  return MPIX_Query_cuda_support() == 1;
+#else
+  return false;
+#endif
 }
 
 class MpiCommunicator final : public Communicator {
@@ -98,6 +110,29 @@ class MpiCommunicator final : public Communicator {
     wait({&request, 1}, "exclusive_sum");
     if (rank_ == 0) std::ranges::fill(*result, 0);
     std::ranges::copy(*result, numbers.begin());
+  }
+
+  // MPI reads and writes memory of cpu:0, and CUDA's if it says so. Other memory is staged.
+  void exchange_on_device(Queue& queue, std::span<const Memory> send,
+                          std::span<const Memory> receive) override {
+    const auto backend = queue.device().info().claimed.backend;
+    std::uint64_t staged = backend == Backend::host || (backend == Backend::cuda && reads_cuda())
+                               ? 0
+                               : 1;  // if only one rank's MPI cannot, all must stage
+    all_reduce({&staged, 1}, Reduction::max);
+    if (staged != 0) return Communicator::exchange_on_device(queue, send, receive);
+    queue.finish();
+    const auto address = [](const Memory& m) {
+      return static_cast<std::byte*>(m.handle) + m.offset;
+    };
+    std::vector<MPI_Request> requests;
+    for (unsigned r = 0; r < size_; ++r)
+      if (r != rank_) this->receive(address(receive[r]), receive[r].bytes, r, requests);
+    for (unsigned r = 0; r < size_; ++r)
+      if (r != rank_) this->send(address(send[r]), send[r].bytes, r, requests);
+    if (const Memory& own = send[rank_]; own.bytes != 0) queue.copy(receive[rank_], own, own.bytes);
+    wait(requests, "exchange_on_device");
+    queue.finish();
   }
 
   void exchange(const Exchange& e) override {

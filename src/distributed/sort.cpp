@@ -288,20 +288,6 @@ Report with_number_reader(const Problem& p, const Work& work) {
 // Records
 // ---------------------------------------------------------------------------------------------
 
-std::string describe(const RecordProblem& p) {
-  const std::string positions =
-      p.position_bytes == 0 ? "" : fmt::format(" and positions of {} bytes", p.position_bytes);
-  std::string text = "records with columns of";
-  for (const auto& c : p.columns)
-    text += fmt::format(" {}{}", c.bytes, c.moved == Moved::no ? " (not moved)" : "");
-  text += fmt::format(" bytes{}, by", positions);
-  for (const auto& f : p.key)
-    text += fmt::format(" {}@{}+{} {} bits {}-{} {}{}", f.type.name(), f.column, f.offset,
-                        f.order == Order::ascending ? "ascending" : "descending", f.begin_bit,
-                        f.end_bit, static_cast<int>(f.nan), static_cast<int>(f.zeros));
-  return text;
-}
-
 void validate_records(const RecordProblem& p, const RecordHostOperands& o, Balance balance) {
   validate_record_problem(p);
   if (p.segments != 0 || p.limit != 0) refuse("a distributed sort takes no segments and no limit");
@@ -351,16 +337,6 @@ Job job_of(const RecordProblem& p, const RecordHostOperands& o, const Options& o
     return sortium::sort_records_host(local, {in, out}, options.sort);
   };
   return job;
-}
-
-template <class Work>
-Report with_field_reader(const std::vector<Field>& key, const Work& work) {
-  const unsigned bits = bits_of(key);
-  if (bits <= 64) return work(FieldReader<1>(key));
-  if (bits <= 2 * 64) return work(FieldReader<2>(key));
-  if (bits <= 4 * 64) return work(FieldReader<4>(key));
-  if (bits <= 16 * 64) return work(FieldReader<16>(key));
-  return work(FieldReader<128>(key));  // max_fields byte strings of 32 bytes
 }
 
 template <class WithReader>
