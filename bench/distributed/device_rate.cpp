@@ -5,6 +5,8 @@
 //     --devices LIST     a rank, which is a thread, for each device; default cuda:*
 //     --ranks N --rank R --id FILE   instead: this process is rank R of N and uses cuda:R. FILE,
 //                        which must not exist before, carries rank 0's NCCL id to the others.
+//     --exchange WAY     how threads' CUDA devices exchange records: nccl, the default, or peer, by
+//                        copies from device to device
 //     --slices N         DeviceOptions::slices; default 0
 //     --runs N           sorts that are timed, after one that is not; default 5. Five times as many
 //                        below 2^24 records.
@@ -13,7 +15,7 @@
 // or the same type as KEY, COUNT is a power of two such as 2^28, and KEYS is uniform, normal, zipf,
 // constant, sorted or reversed.
 //
-// CUDA devices exchange records by NCCL, others through host memory. Rank 0 prints medians. A sort
+// Devices that are not CUDA's exchange records through host memory. Rank 0 prints medians. A sort
 // begins when all ranks are ready and ends when the last one has finished. The ratio is that of all
 // records per second to those of rank 0's device alone, which sorts as many records as a rank has.
 // Positions are the values, so a result that is verified is stable. A row for which a device has
@@ -63,7 +65,7 @@ struct Sort {
 };
 
 struct Settings {
-  std::string devices = "cuda:*", id, json;
+  std::string devices = "cuda:*", exchange = "nccl", id, json;
   unsigned ranks = 0, rank = 0, slices = 0, runs = 5;
   std::vector<Sort> sorts;
 
@@ -414,7 +416,8 @@ int run_threads(const Settings& settings) {
       static_cast<unsigned>(devices.size()), [&](Communicator& threads) {
         const auto& device = devices[threads.rank()]->info();
         std::unique_ptr<Communicator> nccl;
-        if (device.claimed.backend == sortium::Backend::cuda && threads.size() > 1)
+        if (device.claimed.backend == sortium::Backend::cuda && threads.size() > 1 &&
+            settings.exchange == "nccl")
           nccl = sortium::distributed::nccl_communicator(threads, device.id);
         Rank(nccl ? *nccl : threads, device.id, settings)
             .run(threads.rank() == 0 ? &table : nullptr);
@@ -507,6 +510,8 @@ Settings parse(int argc, char** argv) {
     const auto number = [&] { return static_cast<unsigned>(std::stoul(value)); };
     if (option == "--devices")
       s.devices = value;
+    else if (option == "--exchange")
+      s.exchange = value;
     else if (option == "--ranks")
       s.ranks = number();
     else if (option == "--rank")
@@ -522,6 +527,8 @@ Settings parse(int argc, char** argv) {
     else
       refuse(fmt::format("unknown option {}", option));
   }
+  if (s.exchange != "nccl" && s.exchange != "peer")
+    refuse(fmt::format("--exchange is {}; nccl and peer are allowed", s.exchange));
   if ((s.ranks != 0 && s.id.empty()) || s.runs == 0)
     refuse("--ranks without --id, or no runs; the source's first comment has the options");
   if (s.sorts.empty()) refuse("no sort is given, such as u32:u32:2^28:uniform");
