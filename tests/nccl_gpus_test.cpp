@@ -1,13 +1,16 @@
-// Distributed sorts over NCCL on two or more GPUs, one for each rank: threads of one process, and
-// processes. Skipped with fewer GPUs; nccl_test.cpp needs none.
+// Distributed sorts on two or more GPUs, one for each rank: over NCCL, by threads of one process
+// and by processes; by copies between the devices of one process; and of a list of devices. Skipped
+// with fewer GPUs; nccl_test.cpp needs none.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <mutex>
+#include <numeric>
 #include <sortium/distributed_nccl.hpp>
 #include <thread>
 
@@ -43,6 +46,8 @@ std::string run_all(Communicator& nccl) {
                          distribution,
                          3},
                         Division::random, {.balance = distributed::Balance::even, .slices = 8});
+  wrong += run_device_records(nccl, sorter, *queue, 100'000, Division::random,
+                              {.balance = distributed::Balance::even}, seed);
   wrong += run_cases(nccl, 2, seed + 1, gpu(nccl.rank()));
   return wrong;
 }
@@ -62,6 +67,32 @@ TEST_F(NcclGpus, OfThreadsAgreeWithAStableSort) {
     const std::lock_guard lock(mutex);
     EXPECT_EQ(wrong, "");
   });
+}
+
+// The same kernels as above, so that they are there already.
+TEST_F(NcclGpus, CopiesBetweenDevicesAgreeWithAStableSort) {
+  std::mutex mutex;
+  distributed::run_ranks(gpus(), [&](Communicator& threads) {
+    const auto wrong = run_all(threads);
+    const std::lock_guard lock(mutex);
+    EXPECT_EQ(wrong, "");
+  });
+}
+
+TEST_F(NcclGpus, SortAListOfDevices) {
+  Random random(run_seed());
+  std::vector<std::uint32_t> keys(3'000'000), values(keys.size());
+  for (auto& key : keys) key = static_cast<std::uint32_t>(random.below(1 << 16));
+  std::iota(values.begin(), values.end(), 0u);
+  auto order = values;
+  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return keys[a] < keys[b]; });
+  auto sorted = keys;
+  sort(sorted, values, {.device = "cuda:*"});
+  const auto report = sort_host({.key = KeyType::u32, .count = keys.size()},
+                                {keys.data(), keys.data()}, {.device = "cuda:*"});
+  EXPECT_EQ(values, order);
+  EXPECT_EQ(sorted, keys);
+  EXPECT_NE(report.device.find(" + "), report.device.npos);
 }
 
 // Starts this program for each rank; Rank.OfAProcess reads the variables.

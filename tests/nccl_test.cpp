@@ -1,6 +1,7 @@
 // The communicator over NCCL, with a fake NCCL and a fake CUDA driver (fake_nccl.cpp,
 // fake_cuda.cpp): which calls it makes, and its errors. No GPU is used.
 #include <gtest/gtest.h>
+#include <sortium/distributed.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -206,6 +207,44 @@ TEST(NcclFaults, ErrorsNameTheCall) {
         [&] { (void)nccl_communicator(threads, threads.rank() == 0 ? "cuda:0" : "cpu:0"); },
         ErrorCode::invalid_argument, {"rank 1 of 2: device is cpu:0", "CUDA"});
   });
+}
+
+// C's communicator over NCCL: device memory travels by NCCL, the rest by the other one's functions.
+int sort_by_c(const sortium_communicator* threads, void*) {
+  sortium_communicator nccl;
+  if (sortium_nccl_communicator_create(threads, "cuda:0", 60, &nccl) != SORTIUM_OK) return 1;
+  bool right = nccl.rank == threads->rank && nccl.size == threads->size;
+  std::uint64_t begin = 0, count = 0;
+  right = right &&
+          sortium_distributed_part(&nccl, 7, SORTIUM_BALANCE_KEPT, &begin, &count) == SORTIUM_OK;
+  right = right && begin == 7 * threads->rank && count == 7;
+  // Every rank sends its number, as a byte, to every rank.
+  const auto device = find_device("cuda:0");
+  sortium_queue* queue = nullptr;
+  sortium_device* found = nullptr;
+  right = right && sortium_device_find("cuda:0", &found) == SORTIUM_OK &&
+          sortium_queue_create(found, 0, &queue) == SORTIUM_OK;
+  const auto sent = device->allocate(1), received = device->allocate(nccl.size);
+  const auto of = [](const Memory& m) { return sortium_memory{m.handle, m.offset, m.bytes}; };
+  const unsigned char number = static_cast<unsigned char>(nccl.rank);
+  std::vector<unsigned char> all(nccl.size);
+  std::vector<sortium_memory> send, receive;
+  for (unsigned r = 0; r < nccl.size; ++r) {
+    send.push_back(of(sent->memory()));
+    receive.push_back(of(received->memory().slice(r, 1)));
+  }
+  right = right && sortium_queue_write(queue, send[0], &number, 1) == SORTIUM_OK &&
+          nccl.exchange_on_device(nccl.context, queue, send.data(), receive.data()) == 0 &&
+          sortium_queue_read(queue, all.data(), of(received->memory()), all.size()) == SORTIUM_OK;
+  for (unsigned r = 0; r < nccl.size; ++r) right = right && all[r] == r;
+  sortium_nccl_communicator_release(&nccl);
+  right = right && nccl.exchange_on_device == nullptr;
+  sortium_queue_release(queue);
+  sortium_device_release(found);
+  return right ? 0 : 2;
+}
+TEST(Nccl, HasAnInterfaceForC) {
+  EXPECT_EQ(sortium_run_ranks(3, sort_by_c, nullptr, 60), SORTIUM_OK) << sortium_last_error();
 }
 
 TEST(NcclFaults, ALateRankIsATimeout) {
