@@ -201,11 +201,10 @@ Report sort_in_device_memory(Communicator& communicator, const std::shared_ptr<D
   Report report;
   {
     DeviceSorter sorter(communicator, device);
-    report = sorter.sort(
-        *queue, p,
-        {keys.in, keys.in, values.in, values.out},
-        {.method = {options.algorithm, options.parameters, options.max_scratch_bytes},
-         .max_bytes = max_bytes});
+    report =
+        sorter.sort(*queue, p, {keys.in, keys.in, values.in, values.out},
+                    {.method = {options.algorithm, options.parameters, options.max_scratch_bytes},
+                     .max_bytes = max_bytes});
   }
   together(communicator, bytes, [&] { check_stop(options); });
   watch.lap();
