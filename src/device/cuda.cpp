@@ -161,20 +161,6 @@ class CuSlot final : public Staging::Slot {
   cuda::Event event_ = nullptr;
 };
 
-// The slots of a device, one set for each direction, so that one sort can read while another
-// writes.
-class HostCopies {
- public:
-  explicit HostCopies(cuda::Context context)
-      : write([context] { return std::make_unique<CuSlot>(context); }, threads()),
-        read([context] { return std::make_unique<CuSlot>(context); }, threads()) {}
-  Staging write, read;
-
- private:
-  // Eight threads saturate a link of 55 GB/s. Half of the cores are left to the caller.
-  static unsigned threads() { return std::clamp(usable_cores() / 2, 1u, 8u); }
-};
-
 // Returns true if the driver does not know the memory, which is then pageable. Pinned, managed and
 // device memory needs no staging: a plain copy reaches the link's speed.
 bool is_pageable(const void* host) {
@@ -412,8 +398,10 @@ class CuDevice final : public Device {
   [[nodiscard]] bool has_built_kernels() const { return built_ != nullptr; }
   void* native_context() override { return context(); }
   HostCopies& host_copies() {
-    std::call_once(host_copies_made_,
-                   [&] { host_copies_ = std::make_unique<HostCopies>(context()); });
+    std::call_once(host_copies_made_, [&] {
+      host_copies_ = std::make_unique<HostCopies>(
+          [of = context()] { return std::make_unique<CuSlot>(of); });
+    });
     return *host_copies_;
   }
 

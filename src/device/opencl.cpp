@@ -14,6 +14,7 @@
 #include <mutex>
 
 #include "backends.hpp"
+#include "staging.hpp"
 
 namespace sortium {
 namespace {
@@ -179,10 +180,52 @@ class ClModule final : public Module {
   cl::Program program_;
 };
 
+// A block of host memory that the driver has allocated, and the last copy's event. OpenCL does not
+// say where such memory lies; drivers of GPUs pin it.
+class ClSlot final : public Staging::Slot {
+ public:
+  ClSlot(const cl::Context& context, const cl::Device& device) {
+    checked([&] {
+      queue_ = cl::CommandQueue(context, device);
+      buffer_ = cl::Buffer(context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, Staging::slot_bytes);
+      memory_ = queue_.enqueueMapBuffer(buffer_, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
+                                        Staging::slot_bytes);
+    });
+  }
+  ~ClSlot() override {
+    try {
+      queue_.enqueueUnmapMemObject(buffer_, memory_);
+      queue_.finish();
+    } catch (const cl::Error&) {  // the driver releases the memory with the context
+    }
+  }
+  std::byte* data() override { return static_cast<std::byte*>(memory_); }
+  void wait() override {
+    if (copy() == nullptr) return;
+    checked([&] { copy.wait(); });
+  }
+
+  cl::Event copy;  // none before the first copy
+
+ private:
+  cl::CommandQueue queue_;
+  cl::Buffer buffer_;
+  void* memory_ = nullptr;
+};
+
+// True if the arrays are long enough for slots. OpenCL does not tell which memory is pinned already.
+template <class Arrays>
+bool needs_staging(const Arrays& arrays) {
+  std::uint64_t bytes = 0;
+  for (const auto& a : arrays) bytes += a.bytes;
+  return bytes >= Staging::least_bytes;
+}
+
 class ClQueue final : public Queue {
  public:
-  ClQueue(std::shared_ptr<Device> device, cl::CommandQueue queue)
-      : device_(std::move(device)), queue_(std::move(queue)) {}
+  // Without `host_copies`, the driver copies host memory.
+  ClQueue(std::shared_ptr<Device> device, cl::CommandQueue queue, HostCopies* host_copies)
+      : device_(std::move(device)), queue_(std::move(queue)), host_copies_(host_copies) {}
 
   Device& device() const override { return *device_; }
   void* native() const override { return queue_(); }
@@ -242,30 +285,41 @@ class ClQueue final : public Queue {
     checked([&] { queue_.flush(); });
   }
   void write(Memory to, const void* from, std::uint64_t bytes) override {
-    refuse_after_fork();
-    if (bytes == 0) return;
-    checked([&] {
-      queue_.enqueueWriteBuffer(cl::Buffer(static_cast<cl_mem>(to.handle), true), CL_TRUE,
-                                to.offset, bytes, from);
-    });
+    const HostSource source{from, bytes};
+    write_all(to, {&source, 1});
   }
   void read(void* to, Memory from, std::uint64_t bytes) override {
-    refuse_after_fork();
-    if (bytes == 0) return;
-    checked([&] {
-      queue_.enqueueReadBuffer(cl::Buffer(static_cast<cl_mem>(from.handle), true), CL_TRUE,
-                               from.offset, bytes, to);
-    });
+    const HostTarget target{to, bytes};
+    read_all({&target, 1}, from);
   }
-  // Waiting once, and not for each array, matters if there are many short ones.
   void write_all(Memory to, std::span<const HostSource> from) override {
+    refuse_after_fork();
     const cl::Buffer buffer(static_cast<cl_mem>(to.handle), true);
+    if (host_copies_ != nullptr && needs_staging(from)) {
+      host_copies_->write.write(from, [&](auto& slot, auto offset, auto piece) {
+        start(slot, [&](cl::Event& copy) {
+          queue_.enqueueWriteBuffer(buffer, CL_FALSE, to.offset + offset, piece, slot.data(),
+                                    nullptr, &copy);
+        });
+      });
+      return;
+    }
     each_then_finish(from, [&](const HostSource& f, std::uint64_t at) {
       queue_.enqueueWriteBuffer(buffer, CL_FALSE, to.offset + at, f.bytes, f.data);
     });
   }
   void read_all(std::span<const HostTarget> to, Memory from) override {
+    refuse_after_fork();
     const cl::Buffer buffer(static_cast<cl_mem>(from.handle), true);
+    if (host_copies_ != nullptr && needs_staging(to)) {
+      host_copies_->read.read(to, [&](auto& slot, auto offset, auto piece) {
+        start(slot, [&](cl::Event& copy) {
+          queue_.enqueueReadBuffer(buffer, CL_FALSE, from.offset + offset, piece, slot.data(),
+                                   nullptr, &copy);
+        });
+      });
+      return;
+    }
     each_then_finish(to, [&](const HostTarget& t, std::uint64_t at) {
       queue_.enqueueReadBuffer(buffer, CL_FALSE, from.offset + at, t.bytes, t.data);
     });
@@ -298,10 +352,18 @@ class ClQueue final : public Queue {
   }
 
  private:
-  // Enqueues a copy for each array, then waits for all, also if one of them fails.
+  // Begins a slot's copy. Drivers may keep commands back until the queue is flushed.
+  template <class Enqueue>
+  void start(Staging::Slot& slot, const Enqueue& enqueue) {
+    checked([&] {
+      enqueue(dynamic_cast<ClSlot&>(slot).copy);
+      queue_.flush();
+    });
+  }
+  // Enqueues a copy for each array, then waits once for all, also if one of them fails: waiting for
+  // each takes long if there are many short ones.
   template <class Array, class Enqueue>
   void each_then_finish(std::span<const Array> arrays, const Enqueue& enqueue) {
-    refuse_after_fork();
     checked([&] {
       try {
         for (std::uint64_t at = 0; const auto& a : arrays) {
@@ -321,6 +383,7 @@ class ClQueue final : public Queue {
 
   std::shared_ptr<Device> device_;
   cl::CommandQueue queue_;
+  HostCopies* host_copies_;  // owned by the device
   bool tracing_ = false;
   std::vector<std::pair<std::string_view, cl::Event>> trace_;
 };
@@ -338,6 +401,17 @@ class ClDevice final : public Device {
 
   const DeviceInfo& info() const override { return info_; }
   void* native_context() override { return context()(); }
+  // Returns nullptr if the device shares the host's memory: then the driver's copy is as fast.
+  HostCopies* host_copies() {
+    if (info_.claimed.kind == DeviceKind::cpu ||
+        query<cl_bool>(device_, CL_DEVICE_HOST_UNIFIED_MEMORY, CL_FALSE) == CL_TRUE)
+      return nullptr;
+    std::call_once(host_copies_made_, [&] {
+      host_copies_ = std::make_unique<HostCopies>(
+          [this] { return std::make_unique<ClSlot>(context(), device_); });
+    });
+    return host_copies_.get();
+  }
   std::uint64_t free_memory() override { return info_.claimed.global_memory; }
 
   std::unique_ptr<Buffer> allocate(std::uint64_t bytes) override {
@@ -366,7 +440,8 @@ class ClDevice final : public Device {
       return std::make_unique<ClQueue>(
           shared_from_this(),
           cl::CommandQueue(context(), device_,
-                           cl_command_queue_properties{tracing ? CL_QUEUE_PROFILING_ENABLE : 0u}));
+                           cl_command_queue_properties{tracing ? CL_QUEUE_PROFILING_ENABLE : 0u}),
+          host_copies());
     });
   }
 
@@ -462,8 +537,9 @@ class ClDevice final : public Device {
 
   cl::Device device_;
   DeviceInfo info_;
-  std::once_flag context_made_;
+  std::once_flag context_made_, host_copies_made_;
   cl::Context context_;
+  std::unique_ptr<HostCopies> host_copies_;
 };
 
 }  // namespace
@@ -520,8 +596,9 @@ std::unique_ptr<Queue> wrap_opencl(void* cl_context, void* cl_command_queue) {
       throw Error(ErrorCode::invalid_argument,
                   "cl_command_queue is out of order; an in-order queue is needed");
     const auto device = queue.getInfo<CL_QUEUE_DEVICE>();
-    return std::make_unique<ClQueue>(
-        std::make_shared<ClDevice>(device, describe(device, "opencl:caller"), context), queue);
+    const auto owner =
+        std::make_shared<ClDevice>(device, describe(device, "opencl:caller"), context);
+    return std::make_unique<ClQueue>(owner, queue, owner->host_copies());
   });
 }
 

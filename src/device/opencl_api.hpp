@@ -47,7 +47,8 @@
   X(clRetainKernel)                    \
   X(clRetainMemObject)                 \
   X(clRetainProgram)                   \
-  X(clSetKernelArg)
+  X(clSetKernelArg)                    \
+  X(clWaitForEvents)
 
 namespace sortium::opencl {
 

@@ -8,6 +8,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "cores.hpp"
+
 namespace sortium {
 namespace {
 
@@ -116,6 +118,9 @@ class Sequence {
   std::vector<std::uint64_t> ends_;
 };
 
+// Eight threads saturate a link of 55 GB/s. Half of the cores are left to the caller.
+unsigned copying_threads() { return std::clamp(usable_cores() / 2, 1u, 8u); }
+
 }  // namespace
 
 void Staging::write(std::span<const HostSource> from, const Start& start) {
@@ -156,5 +161,8 @@ void Staging::read(std::span<const HostTarget> to, const Start& start) {
     }
   });
 }
+
+HostCopies::HostCopies(const Staging::MakeSlot& make_slot)
+    : write(make_slot, copying_threads()), read(make_slot, copying_threads()) {}
 
 }  // namespace sortium

@@ -60,4 +60,11 @@ class Staging {
   std::vector<std::unique_ptr<Slot>> slots_;
 };
 
+// The slots of a device, one set for each direction, so that one sort can read while another
+// writes.
+struct HostCopies {
+  explicit HostCopies(const Staging::MakeSlot& make_slot);
+  Staging write, read;
+};
+
 }  // namespace sortium
