@@ -75,7 +75,7 @@ install(FILES ${pages}/_sortium DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-
 install(FILES ${pages}/sortium.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 
 if(SORTIUM_BUILT_KERNELS)
-  install(DIRECTORY ${PROJECT_BINARY_DIR}/sortium-kernels DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  install(DIRECTORY ${built_kernels}/ DESTINATION ${CMAKE_INSTALL_LIBDIR}/sortium-kernels
           FILES_MATCHING PATTERN "sm_*" PATTERN "ptx_*")
 endif()
 

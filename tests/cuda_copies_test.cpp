@@ -2,9 +2,14 @@
 // arrives, pageable memory is staged, and pinned memory is used as it is.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <sortium/distributed.hpp>
 #include <thread>
 
@@ -15,6 +20,7 @@
 namespace sortium::test {
 namespace {
 
+namespace fs = std::filesystem;
 using Bytes = std::vector<std::byte>;
 
 // A function of the fake driver.
@@ -173,6 +179,29 @@ TEST(CudaCopies, BetweenDevicesOfRanks) {
   // Between cuda:0 and cuda:1, four copies at length 100'000; at length 1 up to twice as many.
   EXPECT_GE(peer_copies() - before, 4u + 4u + 2u);
   EXPECT_LE(peer_copies() - before, 4u + 8u);
+}
+
+// pip installs NVRTC as a package of its own. A copy of this program stands for the Python module.
+TEST(Nvrtc, OfAPythonPackageIsFound) {
+  const fs::path site = fs::temp_directory_path() / fmt::format("sortium-site-{}", ::getpid());
+  const fs::path nvrtc = site / "nvidia/cu13/lib/libnvrtc.so.13", program = site / "module/program";
+  fs::create_directories(nvrtc.parent_path());
+  fs::create_directories(program.parent_path());
+  fs::copy_file("/proc/self/exe", program);
+  fs::copy_file(FAKE_COMPILER, nvrtc);
+  const auto command = fmt::format(
+      "{} --gtest_also_run_disabled_tests --gtest_filter=Nvrtc.DISABLED_IsOpened >{} 2>&1",
+      program.string(), (site / "log").string());
+  ::setenv("SORTIUM_TEST_NVRTC", nvrtc.c_str(), 1);
+  const int status = std::system(command.c_str());
+  std::ifstream log(site / "log");
+  EXPECT_EQ(status, 0) << std::string(std::istreambuf_iterator<char>(log), {});
+  fs::remove_all(site);
+}
+
+TEST(Nvrtc, DISABLED_IsOpened) {  // the copy's test
+  (void)devices();
+  EXPECT_NE(::dlopen(std::getenv("SORTIUM_TEST_NVRTC"), RTLD_NOW | RTLD_NOLOAD), nullptr);
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "built_kernels.hpp"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <lzma.h>
@@ -20,6 +19,7 @@
 #include <span>
 
 #include "../core/environment.hpp"
+#include "../core/own_file.hpp"
 #include "../core/warnings.hpp"
 
 namespace sortium::cuda {
@@ -70,14 +70,6 @@ static_assert(sizeof(Header) == 40 && sizeof(Entry) == 48 && sizeof(Block) == 16
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {
   throw Error(ErrorCode::invalid_argument,
               fmt::format("the built kernels in {} are not used: {}", path, why));
-}
-
-// The file of the library or program that contains this function.
-std::string own_file() {
-  Dl_info here{};
-  return dladdr(reinterpret_cast<void*>(&own_file), &here) != 0 && here.dli_fname != nullptr
-             ? here.dli_fname
-             : "";
 }
 
 // True if only root, this user or the library's owner can write to the file. Trusting the library's

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "../core/environment.hpp"
+#include "../core/own_file.hpp"
 
 namespace sortium::cuda {
 namespace {
@@ -17,14 +18,17 @@ void* open_first(const std::vector<std::string>& names) {
   return nullptr;
 }
 
-// File names of NVRTC to try: SORTIUM_NVRTC, the loader's search path, then the toolkit's usual
-// places.
+// File names of NVRTC to try: SORTIUM_NVRTC, Python packages of NVIDIA beside the one that contains
+// this library, the loader's search path, then the toolkit's usual places.
 std::vector<std::string> nvrtc_names() {
   std::vector<std::string> names;
   if (const char* set = environment("SORTIUM_NVRTC"); set && *set) return {set};
   const std::vector<std::string> files{"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2",
                                        "libnvrtc.so"};
-  names = files;
+  const auto packages = own_file().parent_path().parent_path() / "nvidia";
+  for (const char* package : {"cu13", "cuda_nvrtc"})
+    for (const auto& f : files) names.push_back(packages / package / "lib" / f);
+  names.insert(names.end(), files.begin(), files.end());
   for (const char* variable : {"CUDA_HOME", "CUDA_PATH"})
     if (const char* root = environment(variable); root && *root)
       for (const auto& f : files) names.push_back(fmt::format("{}/lib64/{}", root, f));

@@ -118,4 +118,5 @@ struct EntryPoint<Member> {
 #define clRetainMemObject SORTIUM_OPENCL_ENTRY_POINT(clRetainMemObject)
 #define clRetainProgram SORTIUM_OPENCL_ENTRY_POINT(clRetainProgram)
 #define clSetKernelArg SORTIUM_OPENCL_ENTRY_POINT(clSetKernelArg)
+#define clWaitForEvents SORTIUM_OPENCL_ENTRY_POINT(clWaitForEvents)
 #endif
