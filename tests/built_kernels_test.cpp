@@ -88,6 +88,21 @@ TEST_F(BuiltKernelsTest, FindsCodesBySource) {
   EXPECT_LT(fs::file_size(file("a")), fs::file_size(file("b")) + 60) << "equal codes, once each";
 }
 
+TEST_F(BuiltKernelsTest, FindsMachineCodeAndTextOfAnyLength) {
+  std::vector<std::pair<std::string, Code>> kernels;
+  Random random(3);
+  for (const std::size_t bytes : {std::size_t{1}, std::size_t{5}, std::size_t{70'000},
+                                  std::size_t{900'000}, std::size_t{2'000'003}})
+    for (const std::string start : {"\177ELF", "// PTX"}) {
+      std::string code = start;
+      while (code.size() < bytes) code.push_back(static_cast<char>(random.below(4)));
+      kernels.emplace_back(fmt::format("{} {}", start, bytes), code_of(code));
+    }
+  cuda::write_built_kernels(file("a"), kernels);
+  const BuiltKernels built(file("a"));
+  for (const auto& [source, code] : kernels) EXPECT_EQ(built.find(source), code) << source;
+}
+
 TEST_F(BuiltKernelsTest, TakesMachineCodeOfTheSameMajorArchitectureElsePtx) {
   for (const char* name : {"sm_80", "sm_86", "sm_100", "ptx_90"}) (void)write(name);
   EXPECT_EQ(found_for(75), "");

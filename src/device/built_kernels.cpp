@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
 
 constexpr char magic[8] = {'S', 'O', 'R', 'T', 'K', 'R', 'N', '1'};
 constexpr const char* folder = "sortium-kernels";
-constexpr std::size_t block_bytes = std::size_t{384} << 10;  // some 6 kernels; 5 ms to decompress
+constexpr std::size_t block_bytes = std::size_t{768} << 10;  // some 11 kernels; 7 ms to decompress
 constexpr std::uint32_t most_block_bytes = 64u << 20;
 
 // FNV-1a with 128 bits.
@@ -203,11 +203,22 @@ std::unique_ptr<const BuiltKernels> BuiltKernels::find_for(int arch) {
 namespace {
 
 std::vector<std::uint8_t> compressed(std::span<const std::byte> block) {
+  lzma_options_lzma options{};
+  lzma_lzma_preset(&options, 9 | LZMA_PRESET_EXTREME);
+  options.dict_size = static_cast<std::uint32_t>(
+      std::max<std::size_t>(block.size(), LZMA_DICT_SIZE_MIN));  // allocated to decompress, too
+  constexpr unsigned char elf[] = {0x7f, 'E', 'L', 'F'};
+  if (block.size() > sizeof elf && std::memcmp(block.data(), elf, sizeof elf) == 0) {
+    // Machine code has instructions of 16 bytes: what a byte is depends on its place in one.
+    options.lc = 0;
+    options.lp = options.pb = 4;
+  }
+  lzma_filter filters[] = {{LZMA_FILTER_LZMA2, &options}, {LZMA_VLI_UNKNOWN, nullptr}};
   std::vector<std::uint8_t> packed(lzma_stream_buffer_bound(block.size()));
   std::size_t bytes = 0;
-  if (lzma_easy_buffer_encode(9 | LZMA_PRESET_EXTREME, LZMA_CHECK_NONE, nullptr,
-                              reinterpret_cast<const std::uint8_t*>(block.data()), block.size(),
-                              packed.data(), &bytes, packed.size()) != LZMA_OK)
+  if (lzma_stream_buffer_encode(filters, LZMA_CHECK_NONE, nullptr,
+                                reinterpret_cast<const std::uint8_t*>(block.data()), block.size(),
+                                packed.data(), &bytes, packed.size()) != LZMA_OK)
     throw Error(ErrorCode::out_of_memory, "liblzma cannot compress the built kernels");
   packed.resize(bytes);
   return packed;
