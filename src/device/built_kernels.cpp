@@ -30,7 +30,6 @@ namespace fs = std::filesystem;
 
 constexpr char magic[8] = {'S', 'O', 'R', 'T', 'K', 'R', 'N', '1'};
 constexpr const char* folder = "sortium-kernels";
-constexpr std::size_t block_bytes = std::size_t{768} << 10;  // some 11 kernels; 7 ms to decompress
 constexpr std::uint32_t most_block_bytes = 64u << 20;
 
 // FNV-1a with 128 bits.
@@ -202,14 +201,23 @@ std::unique_ptr<const BuiltKernels> BuiltKernels::find_for(int arch) {
 
 namespace {
 
+bool is_machine_code(std::span<const std::byte> code) {
+  constexpr unsigned char elf[] = {0x7f, 'E', 'L', 'F'};
+  return code.size() > sizeof elf && std::memcmp(code.data(), elf, sizeof elf) == 0;
+}
+
+// Bytes of a block: some 11 kernels of machine code, which take 7 ms to decompress. PTX is longer,
+// and the driver compiles it for much longer than the 20 ms that 4 MiB take.
+std::size_t block_bytes(std::span<const std::byte> code) {
+  return is_machine_code(code) ? std::size_t{768} << 10 : std::size_t{4} << 20;
+}
+
 std::vector<std::uint8_t> compressed(std::span<const std::byte> block) {
   lzma_options_lzma options{};
   lzma_lzma_preset(&options, 9 | LZMA_PRESET_EXTREME);
   options.dict_size = static_cast<std::uint32_t>(
       std::max<std::size_t>(block.size(), LZMA_DICT_SIZE_MIN));  // allocated to decompress, too
-  constexpr unsigned char elf[] = {0x7f, 'E', 'L', 'F'};
-  if (block.size() > sizeof elf && std::memcmp(block.data(), elf, sizeof elf) == 0) {
-    // Machine code has instructions of 16 bytes: what a byte is depends on its place in one.
+  if (is_machine_code(block)) {  // instructions of 16 bytes: bytes are alike by their places there
     options.lc = 0;
     options.lp = options.pb = 4;
   }
@@ -236,7 +244,7 @@ struct Writer {
     const Hash code_hash = hash(code);
     const auto [place, is_new] = written.try_emplace(code_hash);
     if (is_new) {
-      if (block.size() + code.size() > block_bytes) close_block();
+      if (block.size() + code.size() > block_bytes(code)) close_block();
       place->second = {{},
                        code_hash,
                        static_cast<std::uint32_t>(blocks.size()),
