@@ -81,6 +81,7 @@ endif()
 
 # The Debian package, for the system that it is built on: dpkg-shlibdeps determines its dependencies.
 set(CPACK_GENERATOR DEB)
+set(CPACK_DEBIAN_COMPRESSION_TYPE xz)  # 5.7 instead of 9.2 MB, without built kernels
 set(CPACK_PACKAGE_CONTACT "The Sortium developers <sortium@example.org>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
 set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "The program sortium sorts files. The library, for C and C++, sorts arrays

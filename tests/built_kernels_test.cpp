@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <set>
 
 #include "checking_queue.hpp"
@@ -154,7 +155,8 @@ TEST_F(BuiltKernelsTest, RefusesFilesThatOthersMayWrite) {
 // A device without a compiler that has the kernels of some sources.
 class WithoutCompiler final : public Device {
  public:
-  explicit WithoutCompiler(std::string part) : part_(std::move(part)) {
+  using Has = std::function<bool(const std::string& source)>;
+  explicit WithoutCompiler(Has has) : has_(std::move(has)) {
     info_.id = "cuda:none";
     info_.compiles = false;
     const auto is_90 = [](const auto& a) { return a.target.arch == 90; };
@@ -162,7 +164,7 @@ class WithoutCompiler final : public Device {
   }
   const DeviceInfo& info() const override { return info_; }
   std::unique_ptr<Module> compile(const std::string& source, std::vector<std::byte>&) override {
-    if (source.find(part_) == std::string::npos)
+    if (!has_(source))
       throw Error(ErrorCode::unsupported, "no kernel, no compiler");
     return std::make_unique<AnyModule>();
   }
@@ -184,25 +186,50 @@ class WithoutCompiler final : public Device {
       return std::make_unique<NamedKernel>(name);
     }
   };
-  std::string part_;
+  Has has_;
   DeviceInfo info_;
 };
+
+std::shared_ptr<Device> without_compiler(const std::string& part) {
+  return std::make_shared<WithoutCompiler>(
+      [part](const std::string& source) { return source.find(part) != std::string::npos; });
+}
 
 TEST(WithoutACompiler, AutoTakesTheBestAlgorithmWhoseKernelsAreThere) {
   setenv("SORTIUM_SELF_TEST", "off", 1);
   setenv("SORTIUM_CACHE_DIR", "off", 1);
   const Problem problem{.count = 50'000};  // for one-cluster
-  const Plan lsd(std::make_shared<WithoutCompiler>("lsd"), problem);
+  const Plan lsd(without_compiler("lsd"), problem);
   EXPECT_EQ(lsd.algorithm().name, "lsd");
-  const Plan best(std::make_shared<WithoutCompiler>(""), problem);
+  const Plan best(without_compiler(""), problem);
   EXPECT_EQ(best.algorithm().name, "one-cluster");
   try {
-    const Plan none(std::make_shared<WithoutCompiler>("no such source"), problem);
+    const Plan none(without_compiler("no such source"), problem);
     FAIL() << "planned without kernels";
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), ErrorCode::unsupported);
     EXPECT_NE(std::string(e.what()).find("lsd: no kernel, no compiler"), std::string::npos)
         << e.what();
+  }
+}
+
+TEST(WithoutACompiler, FirstRecordsOfAnyListHaveTheirKernels) {
+  setenv("SORTIUM_SELF_TEST", "off", 1);
+  setenv("SORTIUM_CACHE_DIR", "off", 1);
+  const auto is_90 = [](const auto& a) { return a.target.name() == "sm_90"; };
+  const auto sources = builder::planned_sources(
+      *std::ranges::find_if(builder::architectures, is_90), {KeyType::u32});
+  Random random(run_seed());
+  for (int i = 0; i < 300; ++i) {
+    const unsigned count_bits = 1 + static_cast<unsigned>(random.below(30));
+    Problem p{.count = (std::uint64_t{1} << count_bits) + random.below(1u << count_bits)};
+    p.payload = i % 3 == 0 ? Payload::none : i % 3 == 1 ? Payload::values : Payload::positions;
+    p.keys_out = p.payload != Payload::positions;
+    p.limit = std::min(p.count, 1 + random.below(i % 2 == 0 ? 100 : 10'000));
+    // A new device has no kernels in memory.
+    const auto device = std::make_shared<WithoutCompiler>(
+        [&](const std::string& source) { return sources.contains(source); });
+    EXPECT_NO_THROW(Plan(device, p)) << p.limit << " of " << p.count;
   }
 }
 

@@ -92,12 +92,11 @@ using Payloads = std::vector<std::pair<Payload, unsigned>>;
 // Numbers of records: at least one for each algorithm that `auto` selects, and usual ones in
 // between.
 constexpr std::uint64_t counts[] = {1u << 12, 1u << 16, 1u << 20, 1u << 24, 1u << 28};
-// The same for the first records of a list: at least one for each number of samples and of tiles.
-constexpr std::uint64_t topk_counts[] = {1u << 12, 1u << 16, 1u << 20, 1u << 22,
-                                         1u << 24, 1u << 25, 1u << 28};
-// How many first records: usual numbers. The sorts of more records after the selection would be a
-// fifth of all kernels.
-constexpr std::uint64_t limits[] = {10, 1000, 10'000};
+// The same for the first records of a list: powers of two. With these limits, up to 10,000 first
+// records of a list of any length up to 2^31 have their kernels. The sorts of more records after the
+// selection would be a fifth of all kernels.
+constexpr std::uint64_t least_topk = 1u << 4, most_topk = 1u << 30;
+constexpr std::uint64_t limits[] = {1, 10, 100, 1000, 10'000};
 
 Problem kind_of(KeyType type, std::pair<Payload, unsigned> payload, Order order) {
   return {.key = type,
@@ -131,10 +130,9 @@ void build_auto(NotingDevice& device, const Capabilities& found, KeyType type) {
       build_one(problem);
     }
     problem.segments = 0;
-    for (const auto count : topk_counts)
+    for (problem.count = least_topk; problem.count <= most_topk; problem.count *= 2)
       for (const auto limit : limits) {
-        problem.count = count;
-        problem.limit = std::min(limit, count);
+        problem.limit = std::min(limit, problem.count);
         build_one(problem);
       }
   }
