@@ -164,8 +164,7 @@ class WithoutCompiler final : public Device {
   }
   const DeviceInfo& info() const override { return info_; }
   std::unique_ptr<Module> compile(const std::string& source, std::vector<std::byte>&) override {
-    if (!has_(source))
-      throw Error(ErrorCode::unsupported, "no kernel, no compiler");
+    if (!has_(source)) throw Error(ErrorCode::unsupported, "no kernel, no compiler");
     return std::make_unique<AnyModule>();
   }
   std::unique_ptr<Buffer> allocate(std::uint64_t) override { return std::make_unique<NoBuffer>(); }

@@ -19,12 +19,12 @@ struct Architecture {
 // Sources: CUDA's programming guide for the local memory of a work-group (163, 99 and 227 KB), and
 // NVIDIA's data sheets for the compute units.
 inline const std::vector<Architecture> architectures{
-    {{80}, 166912, 1, {108}},         // A100
+    {{80}, 166912, 1, {108}},               // A100
     {{86}, 101376, 1, {82, 84, 128, 142}},  // RTX 3090, A40; RTX 4090, L40, which run sm_86
-    {{90}, 232448, 16, {132}},        // H100, H200, GH200
-    {{100}, 232448, 16, {148}},       // B200, GB200
-    {{120}, 101376, 8, {170, 188}},   // RTX 5090, RTX PRO 6000
-    {{90, true}, 232448, 16, {132}},  // later architectures
+    {{90}, 232448, 16, {132}},              // H100, H200, GH200
+    {{100}, 232448, 16, {148}},             // B200, GB200
+    {{120}, 101376, 8, {170, 188}},         // RTX 5090, RTX PRO 6000
+    {{90, true}, 232448, 16, {132}},        // later architectures
 };
 
 }  // namespace builder

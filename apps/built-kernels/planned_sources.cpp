@@ -93,8 +93,8 @@ using Payloads = std::vector<std::pair<Payload, unsigned>>;
 // between.
 constexpr std::uint64_t counts[] = {1u << 12, 1u << 16, 1u << 20, 1u << 24, 1u << 28};
 // The same for the first records of a list: powers of two. With these limits, up to 10,000 first
-// records of a list of any length up to 2^31 have their kernels. The sorts of more records after the
-// selection would be a fifth of all kernels.
+// records of a list of any length up to 2^31 have their kernels. The sorts of more records after
+// the selection would be a fifth of all kernels.
 constexpr std::uint64_t least_topk = 1u << 4, most_topk = 1u << 30;
 constexpr std::uint64_t limits[] = {1, 10, 100, 1000, 10'000};
 

@@ -13,9 +13,9 @@
 //   argsort-new     the same with a new vector: sortium::argsort(keys)
 //   u64-ranges      u64 keys, sorted in place with a quarter of their bytes as device memory
 //
-// Keys are random. The sorts take turns; a figure is the median. GB/s are those of the operands that
-// go in and of those that come out, divided by two. "of best" is the time of the faster of both
-// devices divided by that of `auto`. Pinned memory is sorted on the device only.
+// Keys are random. The sorts take turns; a figure is the median. GB/s are those of the operands
+// that go in and of those that come out, divided by two. "of best" is the time of the faster of
+// both devices divided by that of `auto`. Pinned memory is sorted on the device only.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -142,8 +142,7 @@ bool are_positions(const std::uint32_t* positions, const std::uint32_t* source,
   in_parallel(count - 1, [&](std::uint64_t begin, std::uint64_t end) {
     for (auto i = begin; i < end; ++i) {
       const auto a = positions[i], b = positions[i + 1];
-      if (a >= count || b >= count || source[b] < source[a] ||
-          (source[b] == source[a] && b <= a))
+      if (a >= count || b >= count || source[b] < source[a] || (source[b] == source[a] && b <= a))
         good = false;
     }
   });
@@ -226,11 +225,9 @@ bool measure_case(const Settings& settings, const std::string& name, std::uint64
       made = argsort(span, options);
       return HostReport{};
     }
-    return sort_host({.key = KeyType::u32,
-                      .count = count,
-                      .payload = Payload::positions,
-                      .keys_out = false},
-                     {u32, nullptr, nullptr, positions}, options);
+    return sort_host(
+        {.key = KeyType::u32, .count = count, .payload = Payload::positions, .keys_out = false},
+        {u32, nullptr, nullptr, positions}, options);
   };
   operation.is_right = [&] {
     const auto* const from = source.as<std::uint32_t>();
@@ -238,8 +235,7 @@ bool measure_case(const Settings& settings, const std::string& name, std::uint64
     if (name == "argsort-new")
       return made.size() == count && are_positions(made.data(), from, count);
     if (is_argsort) return are_positions(positions, from, count);
-    return are_sorted(u32, from, count) &&
-           (!has_values || are_positions(positions, from, count));
+    return are_sorted(u32, from, count) && (!has_values || are_positions(positions, from, count));
   };
 
   std::vector<Options> devices{options_of(device->info().id, name, key_bytes)};
@@ -290,8 +286,9 @@ Settings parse(int argc, char** argv) {
       throw Error(ErrorCode::invalid_argument, fmt::format("unknown option {}", option));
   }
   if (argc % 2 == 0 || s.runs == 0)
-    throw Error(ErrorCode::invalid_argument,
-                "an option without a value, or no runs; the source's first comment has the options");
+    throw Error(
+        ErrorCode::invalid_argument,
+        "an option without a value, or no runs; the source's first comment has the options");
   return s;
 }
 

@@ -399,8 +399,8 @@ class CuDevice final : public Device {
   void* native_context() override { return context(); }
   HostCopies& host_copies() {
     std::call_once(host_copies_made_, [&] {
-      host_copies_ = std::make_unique<HostCopies>(
-          [of = context()] { return std::make_unique<CuSlot>(of); });
+      host_copies_ =
+          std::make_unique<HostCopies>([of = context()] { return std::make_unique<CuSlot>(of); });
     });
     return *host_copies_;
   }

@@ -213,7 +213,8 @@ class ClSlot final : public Staging::Slot {
   void* memory_ = nullptr;
 };
 
-// True if the arrays are long enough for slots. OpenCL does not tell which memory is pinned already.
+// True if the arrays are long enough for slots. OpenCL does not tell which memory is pinned
+// already.
 template <class Arrays>
 bool needs_staging(const Arrays& arrays) {
   std::uint64_t bytes = 0;
