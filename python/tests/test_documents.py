@@ -23,7 +23,8 @@ def blocks(name):
     ]
 
 
-OPTIONAL = ("torch", "jax")  # libraries that may be missing
+EXTENDED = ("torch", "jax")  # libraries that pysortium has a module for
+OPTIONAL = (*EXTENDED, "pyarrow")  # libraries that may be missing
 
 
 def library_of(block):
@@ -38,8 +39,15 @@ def test_examples(name, least):
 @pytest.mark.parametrize("library", OPTIONAL)
 def test_examples_with(library):
     pytest.importorskip(library, exc_type=ImportError)
-    module = pytest.importorskip(f"pysortium.{library}", exc_type=ImportError)
+    if library in EXTENDED:
+        pytest.importorskip(f"pysortium.{library}", exc_type=ImportError)
     run([block for block in blocks("docs/python.md") if library_of(block) == library], 1)
+
+
+@pytest.mark.parametrize("library", EXTENDED)
+def test_docstrings_with(library):
+    pytest.importorskip(library, exc_type=ImportError)
+    module = pytest.importorskip(f"pysortium.{library}", exc_type=ImportError)
     result = doctest.testmod(module)
     assert result.attempted > 0 == result.failed
 
