@@ -534,7 +534,8 @@ TEST(Records, WordsAreAsFewAsTheirBitsNeed) {
 // Keys of several words, each with few distinct ones. cpu:0 sorts groups that tie by the next word:
 // here groups of all sizes, from two records to more than one thread sorts.
 TEST(Records, GroupsThatTie) {
-  const auto sizes = cases(std::vector<std::uint64_t>{97, 4097, 200'003}, {97, 4097}, {97});
+  if (!on_host()) GTEST_SKIP() << "other devices sort all records by each word";
+  const std::vector<std::uint64_t> sizes{97, 4097, 200'003};
   RecordProblem p{.columns = {{60, Moved::out}, {4, Moved::in_place}}};
   for (unsigned f = 0; f < 6; ++f)
     p.key.push_back({0, f * 9, f % 2 == 0 ? FieldType::bytes(8) : KeyType::u64,
