@@ -201,13 +201,13 @@ template <ElementRange Records>
 struct DeviceOptions {
   Balance balance = Balance::kept;
   Method method{};  // of each rank's own sorts; stable, not partial
-  // Slices of a rank's part, by keys: one is sorted while the next arrives. 0: 1 to 8, at least
-  // 2^22 records each. All ranks must pass the same number, up to 64.
+  // Slices of a rank's part, by keys: one is sorted while the next arrives. 0: one slice, or up to
+  // 16 with a bound on memory. All ranks must pass the same number, up to 64.
   unsigned slices = 0;
   // The most device memory that the DeviceSorter may have beside the operands, on this rank; 0: no
   // bound. All ranks must give a bound, or none. For 2^20 records and more on each rank, 9/8 of the
   // bytes of the rank's records suffice (and the part's keys if the problem writes none). With a
-  // bound there may be more slices, and algorithms that need little memory.
+  // bound there are more slices, and perhaps algorithms that need little memory.
   std::uint64_t max_bytes = 0;
 };
 

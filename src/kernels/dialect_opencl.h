@@ -121,7 +121,7 @@ INLINE u32 sg_shuffle(sub_group_t sg, u32 value, u32 lane) {
 #endif
 typedef u32 sub_group_t;
 #define SUB_GROUP(work_group) const sub_group_t sg = 0
-#define sg_barrier() sub_group_barrier(CLK_LOCAL_MEM_FENCE)
+#define sg_barrier() sub_group_barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 INLINE u32 sg_ballot(sub_group_t sg, u32 predicate) {
   const uint4 all = sub_group_ballot((int)predicate);
 #if SG_HARDWARE > 32
@@ -140,7 +140,7 @@ typedef volatile LOCAL u32* sub_group_t;
 #define SUB_GROUP(work_group)                \
   LOCAL_ARRAY(u32, sg_exchange, work_group); \
   const sub_group_t sg = sg_exchange
-#define sg_barrier() barrier_local()
+#define sg_barrier() barrier_all()
 INLINE u32 sg_shuffle(sub_group_t sg, u32 value, u32 lane) {
   sg[local_id()] = value;
   barrier_local();
