@@ -188,9 +188,9 @@ TEST(QueueCopies, MoveEveryByte) {
           Staging::least_bytes + 1, 9 * Staging::slot_bytes + 5})
       write_and_read(bytes);
   };
-  std::thread other(all_lengths);
+  auto other = std::async(std::launch::async, all_lengths);
   all_lengths();
-  other.join();
+  other.get();
 }
 
 // Several arrays at once, also none and empty ones.
