@@ -190,7 +190,8 @@ TEST(Nvrtc, OfAPythonPackageIsFound) {
   fs::copy_file("/proc/self/exe", program);
   fs::copy_file(FAKE_COMPILER, nvrtc);
   const auto command = fmt::format(
-      "{} --gtest_also_run_disabled_tests --gtest_filter=Nvrtc.DISABLED_IsOpened >{} 2>&1",
+      "env -u SORTIUM_NVRTC {} --gtest_also_run_disabled_tests "
+      "--gtest_filter=Nvrtc.DISABLED_IsOpened >{} 2>&1",
       program.string(), (site / "log").string());
   ::setenv("SORTIUM_TEST_NVRTC", nvrtc.c_str(), 1);
   const int status = std::system(command.c_str());

@@ -7,8 +7,9 @@
 // within a rank, of their positions. Every rank must call the same function with the same types and
 // options; otherwise all ranks throw the same Error(invalid_argument). Ranks may be empty.
 //
-// The input is only read, unless a call sorts in place; it is unchanged if the call throws. If one
-// rank fails, all ranks throw an Error that names it. docs/scale.md explains design and costs.
+// The input is only read, unless a call sorts in place. Host memory is unchanged if the call
+// throws, also in place, unless a device fails while it copies results back. If one rank fails, all
+// ranks throw an Error that names it. docs/scale.md explains design and costs.
 #pragma once
 
 #include <sortium/export.h>
@@ -37,7 +38,7 @@ struct Exchange {
   const std::byte* send = nullptr;
   std::span<const std::uint64_t> send_bytes{};  // for each rank, this one included
   std::byte* receive = nullptr;
-  std::span<const std::uint64_t> receive_bytes{};  // what the others send to this rank
+  std::span<const std::uint64_t> receive_bytes{};  // from each rank, this one included
 };
 
 enum class Reduction : std::uint8_t { sum, max };
