@@ -13,30 +13,6 @@ INLINE u32 bucket_of(LOCAL const ukey_t* boundaries, u32 used, ukey_t key) {
   return bucket;
 }
 
-#if SG_NATIVE && (1 << DIGIT_BITS) <= SG_LANES
-// Few buckets: a lane counts one bucket, that of its own number, in a register. Ballots tell which
-// lanes' keys it has. Additions to a few words of local memory would be serialised.
-#define LANES_COUNT 1
-typedef struct {
-  u32 bits[DIGIT_BITS];  // the lanes whose bucket's number has this bit
-  u32 there;             // the lanes that have a key
-} votes_t;
-// A lane without a key passes RADIX.
-INLINE votes_t vote(u32 bucket) {
-  votes_t v;
-  UNROLL
-  for (u32 i = 0; i < DIGIT_BITS; ++i) v.bits[i] = sg_ballot(0, bucket >> i & 1);
-  v.there = sg_ballot(0, bucket < RADIX);
-  return v;
-}
-INLINE u32 lanes_with(votes_t v, u32 bucket) {
-  u32 lanes = v.there;
-  UNROLL
-  for (u32 i = 0; i < DIGIT_BITS; ++i) lanes &= bucket >> i & 1 ? v.bits[i] : ~v.bits[i];
-  return lanes;
-}
-#else
-#define LANES_COUNT 0
 // Counts a key in its bucket; all lanes of the sub-group call it. In sorted lists, all have the
 // same bucket: then one lane adds for all, because additions of many lanes to one word are
 // serialised.
@@ -49,7 +25,6 @@ INLINE void count_in(LOCAL u32* bins, u32 bucket) {
 #endif
   local_add(&bins[bucket], 1u);
 }
-#endif
 
 // Stores in counts[bucket * groups + group] how many records of the work-group's part are in the
 // bucket.
@@ -69,27 +44,14 @@ void partition_count(GLOBAL const ukey_t* keys, GLOBAL index_t* counts,
 
   // Count. Four keys are loaded before the first one is used, to hide memory latency.
   u64 at = begin;
-#if LANES_COUNT
-  u32 count = 0;
-#endif
   for (; at + 4 * WG <= end; at += 4 * WG) {
     ukey_t key[4];
     UNROLL
     for (u32 i = 0; i < 4; ++i) key[i] = keys[at + i * WG + t];
     UNROLL
-    for (u32 i = 0; i < 4; ++i) {
-      const u32 bucket = bucket_of(bounds, used, key[i]);
-#if LANES_COUNT
-      count += popcount32(lanes_with(vote(bucket), sg_lane()));
-#else
-      count_in(bins, bucket);
-#endif
-    }
+    for (u32 i = 0; i < 4; ++i) count_in(bins, bucket_of(bounds, used, key[i]));
   }
   for (at += t; at < end; at += WG) local_add(&bins[bucket_of(bounds, used, keys[at])], 1u);
-#if LANES_COUNT
-  if (sg_lane() < RADIX) local_add(&bins[sg_lane()], count);
-#endif
   barrier_local();
 
   for (u32 b = t; b < RADIX; b += WG) counts[(u64)b * group_count() + group_id()] = bins[b];
@@ -140,25 +102,8 @@ void partition_scatter(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
 
     // Rank in the sub-group, in the order of the input.
     u32 place[ITEMS];
-#if LANES_COUNT
-    const u32 below = (1u << sg_lane()) - 1;
-    u32 before = 0,
-        absent = 0;  // records of this lane's bucket, and positions past the end, so far
-    UNROLL
-    for (u32 i = 0; i < ITEMS; ++i) {
-      const votes_t v = vote(bin[i]);
-      const u32 of_bucket = sg_shuffle(0, before, bin[i] % SG_LANES);
-      place[i] = bin[i] < RADIX ? of_bucket + popcount32(lanes_with(v, bin[i]) & below)
-                                : absent + popcount32(~v.there & below);
-      before += popcount32(lanes_with(v, sg_lane()));
-      absent += SG_LANES - popcount32(v.there);
-    }
-    if (sg_lane() < RADIX) my_ranks[sg_lane()] = before;
-    if (sg_lane() == 0) my_ranks[RADIX] = absent;
-#else
     UNROLL
     for (u32 i = 0; i < ITEMS; ++i) place[i] = sg_rank_alike(my_ranks, BINS, bin[i]);
-#endif
     barrier_local();
 
     scan_tile(ranks, next, to_out, scratch, count);
