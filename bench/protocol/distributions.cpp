@@ -453,8 +453,8 @@ std::string distribution_help() {
         w.least <= w.most ? fmt::format(" ({} to {}; {})", w.least, w.most, w.usual) : "");
   return out +
          "  file:PATH      the numbers of a file, in its order\n"
-         "  …+nanP         of float keys, P percent are NaN: normal+nan10\n"
-         "  …+zeroP        of float keys, P percent are -0.0 or +0.0\n";
+         "  NAME+nanP      of float keys, P percent are NaN: normal+nan10\n"
+         "  NAME+zeroP     of float keys, P percent are -0.0 or +0.0\n";
 }
 
 void check_distribution(std::string_view name) {

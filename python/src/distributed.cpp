@@ -102,11 +102,11 @@ class PythonCommunicator final : public distributed::Communicator {
   std::optional<nb::python_error> raised_;
 };
 
-// A communicator of the library that Python has: a rank of run_ranks(), or one over NCCL.
+// A communicator that the library made, for Python: a rank of run_ranks(), or one over NCCL.
 class Ranks {
  public:
   explicit Ranks(distributed::Communicator& communicator) : communicator_(&communicator) {}
-  // Host memory travels by `host`, a Python object or Ranks.
+  // `host` carries host memory: a Python object or Ranks.
   Ranks(nb::handle host, const std::string& device, double timeout);
 
   // Runs work(communicator) without the GIL. If a Python object raised, raises the same exception.

@@ -97,13 +97,14 @@ void LineRuns::append(const void* lines, std::uint64_t bytes) {
 // Divides lines into grains.
 void LineRuns::divide(const char* lines, std::uint64_t bytes) {
   for (const char* const end = lines + bytes; lines != end;) {
-    const std::uint64_t room = costs_.grain() - std::min(costs_.grain(), run_.bytes - grain_begin_);
+    const std::uint64_t space =
+        costs_.grain() - std::min(costs_.grain(), run_.bytes - grain_begin_);
     const auto left = static_cast<std::uint64_t>(end - lines);
-    if (left <= room) {
+    if (left <= space) {
       run_.bytes += left;
       return;
     }
-    const char* next = LineText::line_begin({lines, room}, lines + room);
+    const char* next = LineText::line_begin({lines, space}, lines + space);
     if (next == lines && run_.bytes == grain_begin_)  // a line that is longer than a grain
       next = static_cast<const char*>(std::memchr(lines, '\n', left)) + 1;
     run_.bytes += static_cast<std::uint64_t>(next - lines);

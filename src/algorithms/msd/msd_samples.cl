@@ -350,10 +350,10 @@ INLINE u32 make_spread(LOCAL msd_count_memory_t* mine, GLOBAL u32* table, GLOBAL
   if (all > LEADS) return 0;
   u32 left = LEADS - all;
   // Where rare exponents are many, more are to be expected beyond.
-  const u32 room = left / sides;
-  exponents.below = min(EXPONENTS_BEYOND, room * few_below / (few_below + few_above));
-  exponents.above = min(EXPONENTS_BEYOND, room - exponents.below);
-  exponents.below = min(EXPONENTS_BEYOND, room - exponents.above);
+  const u32 share = left / sides;
+  exponents.below = min(EXPONENTS_BEYOND, share * few_below / (few_below + few_above));
+  exponents.above = min(EXPONENTS_BEYOND, share - exponents.below);
+  exponents.below = min(EXPONENTS_BEYOND, share - exponents.above);
   left -= sides * (exponents.below + exponents.above);
   // Numbers of the other sign, which no sample has, get space if enough is left.
   const u32 width = exponents.largest + exponents.above + 1 + exponents.below - exponents.least;
