@@ -34,8 +34,7 @@ class FewKeys {
       if (in_ == out_) decode(out_, count_, coding_);
       return false;
     }
-    sort_codes(out_, count_);
-    decode(out_, count_, coding_);
+    sort_and_decode(out_, count_, coding_);
     return true;
   }
 

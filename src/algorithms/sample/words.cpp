@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "codes.hpp"
+#include "short_sorts.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace sortium::sample::HWY_NAMESPACE {
@@ -296,8 +297,35 @@ void make_words(const Code* codes, std::uint64_t* words, std::size_t count, Wind
   HWY_EXPORT_T(MakeWords, make_all_words<Code>);
   HWY_DYNAMIC_DISPATCH_T(MakeWords)(codes, words, count, window, place_bits);
 }
+// The sorts of short lists for this processor. AMD's first processors with AVX-512 are slow at the
+// instructions that x86-simd-sort uses; vqsort has code of its own for them.
+const ShortSorts& short_sorts() {
+#ifdef SORTIUM_X86_SIMD_SORT
+  static const ShortSorts selected = [] {
+    const std::int64_t targets = hwy::SupportedTargets();
+    if ((targets & HWY_AVX3_ZEN4) != 0) return ShortSorts{};
+    if ((targets & HWY_AVX3_DL) != 0) return avx512_sorts;
+    return (targets & (HWY_AVX3 | HWY_AVX2)) != 0 ? avx2_sorts : ShortSorts{};
+  }();
+#else
+  static constexpr ShortSorts selected{};
+#endif
+  return selected;
+}
+template <class Word>
+const ShortSort<Word>& short_sort() {
+  if constexpr (sizeof(Word) == 2)
+    return short_sorts().of_16;
+  else if constexpr (sizeof(Word) == 4)
+    return short_sorts().of_32;
+  else
+    return short_sorts().of_64;
+}
+
 template <class Word>
 void sort_words(Word* words, std::size_t count) {
+  if (const auto& short_list = short_sort<Word>(); count <= short_list.most)
+    return short_list.sort(words, count);
   hwy::VQSort(words, count, hwy::SortAscending());
 }
 HWY_EXPORT(narrow);
@@ -316,6 +344,37 @@ void sort_codes(Code* codes, std::size_t count) {
   }
   sort_words(codes, count);
 }
+// Moves the codes of NaN, which are all `nan`, to the end. Returns the number of other codes.
+std::size_t move_nan(std::uint64_t* codes, std::size_t count, std::uint64_t nan) {
+  std::size_t numbers = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint64_t code = codes[i];
+    codes[numbers] = code;
+    numbers += code < Ties<std::uint64_t>::first_nan;
+  }
+  std::fill(codes + numbers, codes + count, nan);
+  return numbers;
+}
+// Returns false, with the codes as they were, if sort_codes() is faster.
+bool sort_as_doubles(std::uint64_t* codes, std::size_t count, Coding<std::uint64_t> coding) {
+  const ShortSort<double>& doubles = short_sorts().of_doubles;
+  if (count > doubles.most || count == 0) return false;
+  const auto [lowest, highest] = range_of_codes(codes, count);
+  if (highest - lowest <= ~std::uint32_t{0}) return false;
+  const bool has_nan = highest >= Ties<std::uint64_t>::first_nan;
+  const std::size_t numbers = has_nan ? move_nan(codes, count, highest) : count;
+  decode(codes, count, coding);
+  doubles.sort(reinterpret_cast<double*>(codes), numbers);
+  if (coding.flip != 0) std::reverse(codes, codes + numbers);
+  return true;
+}
+template <class Code>
+void sort_and_decode(Code* codes, std::size_t count, Coding<Code> coding) {
+  if constexpr (sizeof(Code) == 8)
+    if (coding.is_float && sort_as_doubles(codes, count, coding)) return;
+  sort_codes(codes, count);
+  decode(codes, count, coding);
+}
 template <class Word>
 void partition_words(Word* words, std::size_t count, const Word* splitters,
                      std::size_t splitter_count, std::size_t* ends, Word* spare) {
@@ -332,15 +391,16 @@ void partition_pairs(Code* codes, Value* values, std::size_t count, const Code* 
   (codes, values, count, splitters, splitter_count, ends, spare_codes, spare_values);
 }
 
-#define SORTIUM_SAMPLE_WORDS(bits)                                                             \
-  template void encode(const std::uint##bits##_t*, std::uint##bits##_t*, std::size_t,          \
-                       Coding<std::uint##bits##_t>);                                           \
-  template void encode_tied(const std::uint##bits##_t*, std::uint##bits##_t*, std::size_t,     \
-                            Coding<std::uint##bits##_t>);                                      \
-  template void decode(std::uint##bits##_t*, std::size_t, Coding<std::uint##bits##_t>);        \
-  template void sort_words(std::uint##bits##_t*, std::size_t);                                 \
-  template void sort_codes(std::uint##bits##_t*, std::size_t);                                 \
-  template void partition_words(std::uint##bits##_t*, std::size_t, const std::uint##bits##_t*, \
+#define SORTIUM_SAMPLE_WORDS(bits)                                                               \
+  template void encode(const std::uint##bits##_t*, std::uint##bits##_t*, std::size_t,            \
+                       Coding<std::uint##bits##_t>);                                             \
+  template void encode_tied(const std::uint##bits##_t*, std::uint##bits##_t*, std::size_t,       \
+                            Coding<std::uint##bits##_t>);                                        \
+  template void decode(std::uint##bits##_t*, std::size_t, Coding<std::uint##bits##_t>);          \
+  template void sort_words(std::uint##bits##_t*, std::size_t);                                   \
+  template void sort_codes(std::uint##bits##_t*, std::size_t);                                   \
+  template void sort_and_decode(std::uint##bits##_t*, std::size_t, Coding<std::uint##bits##_t>); \
+  template void partition_words(std::uint##bits##_t*, std::size_t, const std::uint##bits##_t*,   \
                                 std::size_t, std::size_t*, std::uint##bits##_t*);
 SORTIUM_SAMPLE_WORDS(16)
 SORTIUM_SAMPLE_WORDS(32)

@@ -68,6 +68,10 @@ void sort_words(Word* words, std::size_t count);
 // half of the time.
 template <class Code>
 void sort_codes(Code* codes, std::size_t count);
+// Sorts codes and decodes them. Codes that tie must be equal. Doubles are sorted as such if the
+// processor compares them faster than words.
+template <class Code>
+void sort_and_decode(Code* codes, std::size_t count, Coding<Code> coding);
 
 // Stably partitions words by ascending splitters: part k has the words w with splitters[k - 1] <= w
 // < splitters[k], and ends at ends[k]. There is one more part than splitters. `spare` has space for

@@ -1,0 +1,51 @@
+// x86-simd-sort with AVX2; see short_sorts_avx512.cpp.
+#ifdef SORTIUM_X86_SIMD_SORT
+#include <hwy/base.h>
+#include <immintrin.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "short_sorts.hpp"
+
+HWY_PUSH_ATTRIBUTES("avx2,bmi,bmi2,popcnt,lzcnt")
+namespace {
+// In this order, which they need:
+#include <xss-common-includes.h>
+//
+#include <xss-common-qsort.h>
+//
+#include <xss-common-keyvaluesort.hpp>
+//
+#include <avx2-32bit-qsort.hpp>
+#include <avx2-64bit-qsort.hpp>
+
+template <class Word>
+void sort(Word* words, std::size_t count) {
+  avx2_qsort(words, count);
+}
+// Comparisons must see denormal numbers, and raise no exception, whatever the caller's thread has
+// set.
+void sort_doubles(double* words, std::size_t count) {
+  const unsigned control = _mm_getcsr();
+  _mm_setcsr((control & ~unsigned{_MM_DENORMALS_ZERO_MASK}) | _MM_MASK_MASK);
+  sort(words, count);
+  _mm_setcsr(control);
+}
+}  // namespace
+HWY_POP_ATTRIBUTES
+
+// Measured on an Intel Xeon, restricted to AVX2.
+const sortium::sample::ShortSorts sortium::sample::avx2_sorts{
+    .of_16 = {},
+    .of_32 = {sort, 1 << 20},
+    .of_64 = {sort, 256},
+    .of_doubles = {sort_doubles, ~std::size_t{0}}};
+#endif
