@@ -29,6 +29,8 @@ class FewKeys {
         swap_reversed(out_, out_ + (count_ + 1) / 2, count_ / 2);
       return true;
     }
+    if constexpr (sizeof(Key) >= 4)
+      if (coding_.is_float && sort_as_floats(in_, out_, count_, coding_.flip != 0)) return true;
     encode(in_, out_, count_, coding_);
     if (coding_.is_float && ties_of(out_, count_).differ()) {
       if (in_ == out_) decode(out_, count_, coding_);

@@ -1,5 +1,6 @@
-// Sorts of short lists by x86-simd-sort, NumPy's sort on x86. vqsort needs longer lists to be as
-// fast there, and has no sort of doubles that can skip the search for NaN.
+// Sorts of short lists by x86-simd-sort, NumPy's sort on x86. It sorts up to some 2^16 words faster
+// than vqsort. Floats of any number are sorted faster than words of their codes, because AVX-512
+// compares doubles faster than words of 8 bytes.
 #pragma once
 
 #include <cstddef>
@@ -15,13 +16,14 @@ using SortWords = void (*)(Word* words, std::size_t count);
 template <class Word>
 struct ShortSort {
   SortWords<Word> sort = nullptr;
-  std::size_t most = 0;
+  std::size_t most = 0;  // 0: there is no sort
 };
-// A sort is absent (most = 0) if vqsort is as fast. Doubles must not be NaN; zeros must not differ.
+// Floats must not be NaN, and must not have zeros of both signs.
 struct ShortSorts {
   ShortSort<std::uint16_t> of_16;
   ShortSort<std::uint32_t> of_32;
   ShortSort<std::uint64_t> of_64;
+  ShortSort<float> of_floats;
   ShortSort<double> of_doubles;
 };
 

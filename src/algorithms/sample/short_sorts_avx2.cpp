@@ -33,10 +33,11 @@ void sort(Word* words, std::size_t count) {
 }
 // Comparisons must see denormal numbers, and raise no exception, whatever the caller's thread has
 // set.
-void sort_doubles(double* words, std::size_t count) {
+template <class Float>
+void sort_floats(Float* floats, std::size_t count) {
   const unsigned control = _mm_getcsr();
   _mm_setcsr((control & ~unsigned{_MM_DENORMALS_ZERO_MASK}) | _MM_MASK_MASK);
-  sort(words, count);
+  sort(floats, count);
   _mm_setcsr(control);
 }
 }  // namespace
@@ -47,5 +48,6 @@ const sortium::sample::ShortSorts sortium::sample::avx2_sorts{
     .of_16 = {},
     .of_32 = {sort, 1 << 20},
     .of_64 = {sort, 256},
-    .of_doubles = {sort_doubles, ~std::size_t{0}}};
+    .of_floats = {sort_floats, ~std::size_t{0}},
+    .of_doubles = {sort_floats, ~std::size_t{0}}};
 #endif

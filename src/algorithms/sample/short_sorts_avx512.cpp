@@ -37,10 +37,11 @@ void sort(Word* words, std::size_t count) {
 }
 // Comparisons must see denormal numbers, and raise no exception, whatever the caller's thread has
 // set.
-void sort_doubles(double* words, std::size_t count) {
+template <class Float>
+void sort_floats(Float* floats, std::size_t count) {
   const unsigned control = _mm_getcsr();
   _mm_setcsr((control & ~unsigned{_MM_DENORMALS_ZERO_MASK}) | _MM_MASK_MASK);
-  sort(words, count);
+  sort(floats, count);
   _mm_setcsr(control);
 }
 }  // namespace
@@ -51,5 +52,6 @@ const sortium::sample::ShortSorts sortium::sample::avx512_sorts{
     .of_16 = {sort, 1 << 16},
     .of_32 = {sort, 1 << 16},
     .of_64 = {sort, 256},
-    .of_doubles = {sort_doubles, ~std::size_t{0}}};
+    .of_floats = {sort_floats, ~std::size_t{0}},
+    .of_doubles = {sort_floats, ~std::size_t{0}}};
 #endif

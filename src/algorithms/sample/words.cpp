@@ -50,6 +50,21 @@ void decode_all(Word* codes, std::size_t count, Coding<Word> c) {
     for (std::size_t i = 0; i < count; ++i) codes[i] = float_key(codes[i], c);
 }
 
+// Returns true if there are neither NaN nor zeros of both signs.
+template <class Word>
+bool copy_floats(const Word* in, Word* out, std::size_t count) {
+  constexpr Word sign = Word{1} << (sizeof(Word) * 8 - 1);
+  Word nan = 0, positive = 0, negative = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Word word = in[i];
+    out[i] = word;
+    nan |= Word{(word & ~sign) > Ties<Word>::infinity};
+    positive |= Word{word == 0};
+    negative |= Word{word == sign};
+  }
+  return (nan | (positive & negative)) == 0;
+}
+
 void pack_all(const std::uint32_t* HWY_RESTRICT keys, const std::uint32_t* HWY_RESTRICT values,
               std::uint32_t first, std::uint64_t* HWY_RESTRICT words, std::size_t count,
               Coding<std::uint32_t> c) {
@@ -344,36 +359,58 @@ void sort_codes(Code* codes, std::size_t count) {
   }
   sort_words(codes, count);
 }
+// Returns the sort of floats of 4 or 8 bytes, as a sort of their bits.
+template <class Word>
+SortWords<Word> sort_of_floats(std::size_t count) {
+  const auto usable = [&](const auto& sort) {
+    return reinterpret_cast<SortWords<Word>>(count <= sort.most ? sort.sort : nullptr);
+  };
+  if constexpr (sizeof(Word) == 4)
+    return usable(short_sorts().of_floats);
+  else
+    return usable(short_sorts().of_doubles);
+}
 // Moves the codes of NaN, which are all `nan`, to the end. Returns the number of other codes.
-std::size_t move_nan(std::uint64_t* codes, std::size_t count, std::uint64_t nan) {
+template <class Code>
+std::size_t move_nan(Code* codes, std::size_t count, Code nan) {
   std::size_t numbers = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    const std::uint64_t code = codes[i];
+    const Code code = codes[i];
     codes[numbers] = code;
-    numbers += code < Ties<std::uint64_t>::first_nan;
+    numbers += code < Ties<Code>::first_nan;
   }
   std::fill(codes + numbers, codes + count, nan);
   return numbers;
 }
 // Returns false, with the codes as they were, if sort_codes() is faster.
-bool sort_as_doubles(std::uint64_t* codes, std::size_t count, Coding<std::uint64_t> coding) {
-  const ShortSort<double>& doubles = short_sorts().of_doubles;
-  if (count > doubles.most || count == 0) return false;
+template <class Code>
+bool sort_float_codes(Code* codes, std::size_t count, Coding<Code> coding) {
+  const auto sort = sort_of_floats<Code>(count);
+  if (sort == nullptr || count == 0) return false;
   const auto [lowest, highest] = range_of_codes(codes, count);
-  if (highest - lowest <= ~std::uint32_t{0}) return false;
-  const bool has_nan = highest >= Ties<std::uint64_t>::first_nan;
-  const std::size_t numbers = has_nan ? move_nan(codes, count, highest) : count;
+  if (sizeof(Code) == 8 && highest - lowest <= ~std::uint32_t{0}) return false;
+  const std::size_t numbers =
+      highest < Ties<Code>::first_nan ? count : move_nan(codes, count, static_cast<Code>(highest));
   decode(codes, count, coding);
-  doubles.sort(reinterpret_cast<double*>(codes), numbers);
+  sort(codes, numbers);
   if (coding.flip != 0) std::reverse(codes, codes + numbers);
   return true;
 }
 template <class Code>
 void sort_and_decode(Code* codes, std::size_t count, Coding<Code> coding) {
-  if constexpr (sizeof(Code) == 8)
-    if (coding.is_float && sort_as_doubles(codes, count, coding)) return;
+  if constexpr (sizeof(Code) >= 4)
+    if (coding.is_float && sort_float_codes(codes, count, coding)) return;
   sort_codes(codes, count);
   decode(codes, count, coding);
+}
+template <class Word>
+bool sort_as_floats(const Word* in, Word* out, std::size_t count, bool descending) {
+  HWY_EXPORT_T(CopyFloats, copy_floats<Word>);
+  const auto sort = sort_of_floats<Word>(count);
+  if (sort == nullptr || !HWY_DYNAMIC_DISPATCH_T(CopyFloats)(in, out, count)) return false;
+  sort(out, count);
+  if (descending) std::reverse(out, out + count);
+  return true;
 }
 template <class Word>
 void partition_words(Word* words, std::size_t count, const Word* splitters,
@@ -409,6 +446,8 @@ SORTIUM_SAMPLE_WORDS(64)
   template void unpack(const std::uint64_t*, std::uint32_t*, std::uint##bits##_t*, std::size_t, \
                        Coding<std::uint32_t>);                                                  \
   template CodeRange range_of_codes(const std::uint##bits##_t*, std::size_t);                   \
+  template bool sort_as_floats(const std::uint##bits##_t*, std::uint##bits##_t*, std::size_t,   \
+                               bool);                                                           \
   template void make_words(const std::uint##bits##_t*, std::uint64_t*, std::size_t, Window,     \
                            unsigned);                                                           \
   template void partition_pairs(std::uint##bits##_t*, std::uint32_t*, std::size_t,              \

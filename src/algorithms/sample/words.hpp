@@ -68,10 +68,14 @@ void sort_words(Word* words, std::size_t count);
 // half of the time.
 template <class Code>
 void sort_codes(Code* codes, std::size_t count);
-// Sorts codes and decodes them. Codes that tie must be equal. Doubles are sorted as such if the
-// processor compares them faster than words.
+// Sorts codes and decodes them. Codes that tie must be equal. Floats of 4 and 8 bytes are sorted as
+// such if that is faster (short_sorts.hpp).
 template <class Code>
 void sort_and_decode(Code* codes, std::size_t count, Coding<Code> coding);
+// Copies floats and sorts them as such. Returns false, with the floats only copied, if that is not
+// faster than a sort of codes, or not possible: there are NaN or zeros of both signs.
+template <class Word>
+[[nodiscard]] bool sort_as_floats(const Word* in, Word* out, std::size_t count, bool descending);
 
 // Stably partitions words by ascending splitters: part k has the words w with splitters[k - 1] <= w
 // < splitters[k], and ends at ends[k]. There is one more part than splitters. `spare` has space for
