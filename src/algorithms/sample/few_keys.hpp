@@ -30,7 +30,11 @@ class FewKeys {
       return true;
     }
     if constexpr (sizeof(Key) >= 4)
-      if (coding_.is_float && sort_as_floats(in_, out_, count_, coding_.flip != 0)) return true;
+      if (coding_.is_float && copy_plain_floats(in_, out_, count_)) {
+        sort_plain_floats(out_, count_);
+        if (coding_.flip != 0) std::reverse(out_, out_ + count_);
+        return true;
+      }
     encode(in_, out_, count_, coding_);
     if (coding_.is_float && ties_of(out_, count_).differ()) {
       if (in_ == out_) decode(out_, count_, coding_);

@@ -11,11 +11,15 @@ namespace sortium::sample {
 // Sorts `count` words in ascending order, not stably.
 template <class Word>
 using SortWords = void (*)(Word* words, std::size_t count);
+// Moves the words below `pivot` to the front, not stably. Returns how many they are.
+template <class Word>
+using PartitionWords = std::size_t (*)(Word* words, std::size_t count, Word pivot);
 
-// The sort of an instruction set for one type of words. From `most` + 1 words on, vqsort is faster.
+// What an instruction set has for one type of words. From `most` + 1 words on, vqsort is faster.
 template <class Word>
 struct ShortSort {
   SortWords<Word> sort = nullptr;
+  PartitionWords<Word> partition = nullptr;
   std::size_t most = 0;  // 0: there is no sort
 };
 // Floats must not be NaN, and must not have zeros of both signs.

@@ -35,23 +35,41 @@ template <class Word>
 void sort(Word* words, std::size_t count) {
   avx512_qsort(words, count);
 }
-// Comparisons must see denormal numbers, and raise no exception, whatever the caller's thread has
-// set.
-template <class Float>
-void sort_floats(Float* floats, std::size_t count) {
+template <class Word>
+std::size_t partition(Word* words, std::size_t count, Word pivot) {
+  using Vector = zmm_vector<Word>;
+  Word lowest = Vector::type_max(), highest = Vector::type_min();
+  return partition_unrolled<Vector, Comparator<Vector, false>, Vector::partition_unroll_factor>(
+      words, 0, count, pivot, &lowest, &highest);
+}
+
+// Calls work() with the processor's defaults for floats, whatever the caller's thread has set:
+// comparisons see denormal numbers, and raise no exception.
+template <class Work>
+void with_defaults(const Work& work) {
   const unsigned control = _mm_getcsr();
   _mm_setcsr((control & ~unsigned{_MM_DENORMALS_ZERO_MASK}) | _MM_MASK_MASK);
-  sort(floats, count);
+  work();
   _mm_setcsr(control);
+}
+template <class Float>
+void sort_floats(Float* floats, std::size_t count) {
+  with_defaults([&] { sort(floats, count); });
+}
+template <class Float>
+std::size_t partition_floats(Float* floats, std::size_t count, Float pivot) {
+  std::size_t below = 0;
+  with_defaults([&] { below = partition(floats, count, pivot); });
+  return below;
 }
 }  // namespace
 HWY_POP_ATTRIBUTES
 
 // Measured on an Intel Xeon (Sapphire Rapids). One network sorts up to 256 words of 8 bytes.
 const sortium::sample::ShortSorts sortium::sample::avx512_sorts{
-    .of_16 = {sort, 1 << 16},
-    .of_32 = {sort, 1 << 16},
-    .of_64 = {sort, 256},
-    .of_floats = {sort_floats, ~std::size_t{0}},
-    .of_doubles = {sort_floats, ~std::size_t{0}}};
+    .of_16 = {sort, partition, 1 << 16},
+    .of_32 = {sort, partition, 1 << 16},
+    .of_64 = {sort, partition, 256},
+    .of_floats = {sort_floats, partition_floats, ~std::size_t{0}},
+    .of_doubles = {sort_floats, partition_floats, ~std::size_t{0}}};
 #endif
