@@ -39,7 +39,7 @@ class HostSelect {
         keys_out_(at<Key>(o.keys_out)),
         values_(at<const Value>(o.values_in)),
         values_out_(at<Value>(o.values_out)),
-        parts_(problem.count <= 1u << 15 ? 1 : std::min<std::uint64_t>(4 * threads, problem.count)),
+        parts_(problem.count <= alone ? 1 : std::min<std::uint64_t>(4 * threads, problem.count)),
         part_((problem.count + parts_ - 1) / parts_) {}
 
   void run(std::uint64_t k, std::uint64_t limit) {
@@ -48,7 +48,8 @@ class HostSelect {
   }
 
  private:
-  static constexpr std::uint64_t most_samples = 4096, records_of_sample = 8, block = 1024;
+  static constexpr std::uint64_t alone = 1u << 17;  // one thread reads so many records soon
+  static constexpr std::uint64_t most_samples = 4096, records_of_sample = 16, block = 1024;
 
   // Calls body(part, its first record, its end) for each part, in parallel. If oneTBB fails, calls
   // body again for parts already done; repeating a call must not change the result.
@@ -87,9 +88,11 @@ class HostSelect {
   Bounds guess(std::uint64_t k, unsigned attempt) const {
     const Code all = static_cast<Code>(~Code{0});
     if (attempt == 2 || problem_.count <= block) return Bounds{0, all};
-    std::vector<Code> sample(std::min(problem_.count / records_of_sample, most_samples));
+    std::vector<Key> keys(std::min(problem_.count / records_of_sample, most_samples));
     sample::Positions positions(attempt);
-    for (auto& code : sample) ranks_.of(keys_ + positions.next(problem_.count), &code, 1);
+    for (auto& key : keys) key = keys_[positions.next(problem_.count)];
+    std::vector<Code> sample(keys.size());
+    ranks_.of(keys.data(), sample.data(), sample.size());
     sample::sort_words(sample.data(), sample.size());
     const auto samples = static_cast<double>(sample.size());
     const double share = static_cast<double>(k) / static_cast<double>(problem_.count);

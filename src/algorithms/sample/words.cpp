@@ -38,9 +38,8 @@ void encode_all(const Word* HWY_RESTRICT keys, Word* HWY_RESTRICT codes, std::si
 template <class Word>
 void encode_all_tied(const Word* HWY_RESTRICT keys, Word* HWY_RESTRICT codes, std::size_t count,
                      Coding<Word> c) {
-  encode_all(keys, codes, count, c);
-  if (!c.is_float) return;
-  for (std::size_t i = 0; i < count; ++i) codes[i] = Ties<Word>::shared(codes[i]);
+  if (!c.is_float) return encode_all(keys, codes, count, c);
+  for (std::size_t i = 0; i < count; ++i) codes[i] = Ties<Word>::shared(code_of(keys[i], c));
 }
 
 template <class Word>
