@@ -161,10 +161,9 @@ nb::object topk_plain(nb::handle x, std::uint64_t k, nb::handle largest) {
 nb::object sort_segments_plain(nb::handle x, nb::handle offsets, nb::handle descending) {
   const Plain keys(x.ptr()), starts(offsets.ptr());
   Problem p;
-  if (!is_problem(keys, is_true(descending), p) || p.count == 0 || !starts || starts.count() < 2 ||
+  if (!is_problem(keys, is_true(descending), p) || !starts || starts.count() == 0 ||
       key_type(starts.array()) != KeyType::i64)
     return nb::none();
-  // The library checks the offsets, but does not know how many keys they should end at.
   p.segments = starts.count() - 1;
   p.offset_bytes = 8;
   const auto* const first = static_cast<const std::int64_t*>(starts.data());
@@ -172,6 +171,7 @@ nb::object sort_segments_plain(nb::handle x, nb::handle offsets, nb::handle desc
       first[p.segments] != static_cast<std::int64_t>(p.count))
     return nb::none();
   nb::object result = new_keys(keys, p.count);
+  if (p.count == 0) return result;
   without_gil(p.count, [&] {
     sortium::sort_host(p, {keys.data(), data_of(result), nullptr, nullptr, first}, on_host);
   });
