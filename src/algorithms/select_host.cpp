@@ -43,6 +43,7 @@ class HostSelect {
         part_((problem.count + parts_ - 1) / parts_) {}
 
   void run(std::uint64_t k, std::uint64_t limit) {
+    if (parts_ == 1 && limit == k && problem_.count > block) return select_alone(k);
     const Code threshold = find(k);
     partition(threshold, limit);
   }
@@ -75,6 +76,11 @@ class HostSelect {
       body(static_cast<const Code*>(codes), i, count);
     }
   }
+
+  // Where the next record of each kind goes.
+  struct Places {
+    std::uint64_t smaller = 0, ties = 0, larger = 0;
+  };
 
   // ---- the k-th code ----
 
@@ -155,11 +161,44 @@ class HostSelect {
     }
   }
 
-  // ---- the records ----
+  // Selects the first k records on the calling thread, with one reading of the keys: collects the
+  // records that may be among them, and selects among these.
+  void select_alone(std::uint64_t k) const {
+    std::vector<Code> candidates, between;
+    std::vector<std::uint32_t> places;
+    for (unsigned attempt = 0;; ++attempt) {
+      const Bounds bounds = guess(k, attempt);
+      candidates.clear(), places.clear();
+      in_blocks(
+          0, problem_.count, [&](const Code* codes, std::uint64_t first, std::uint64_t count) {
+            Code some[block];
+            std::uint32_t from[block];
+            const auto found = sample::collect_within(codes, count, Code{0}, bounds.highest, some);
+            sample::places_up_to(codes, count, bounds.highest, from);
+            candidates.insert(candidates.end(), some, some + found.second);
+            for (std::size_t i = 0; i < found.second; ++i)
+              places.push_back(static_cast<std::uint32_t>(first + from[i]));
+          });
+      between.resize(candidates.size());
+      const auto [below, count] = sample::collect_within(
+          candidates.data(), candidates.size(), bounds.lowest, bounds.highest, between.data());
+      if (k <= below || k > below + count) continue;  // the k-th is not between the bounds
+      sample::sort_words(between.data(), count);
+      const Code threshold = between[k - below - 1];
+      const auto first_tie = std::lower_bound(
+          between.begin(), between.begin() + static_cast<std::ptrdiff_t>(count), threshold);
+      Places next;
+      next.ties = below + static_cast<std::uint64_t>(first_tie - between.begin());
+      for (std::size_t i = 0; i < places.size(); ++i) {
+        if (candidates[i] > threshold) continue;
+        const std::uint64_t to = candidates[i] < threshold ? next.smaller++ : next.ties++;
+        if (to < k) write(places[i], to);
+      }
+      return;
+    }
+  }
 
-  struct Places {
-    std::uint64_t smaller = 0, ties = 0, larger = 0;
-  };
+  // ---- the records ----
 
   void partition(Code threshold, std::uint64_t limit) const {
     std::vector<Places> next(parts_);
