@@ -20,7 +20,7 @@ _sort_segments_plain = _native.sort_segments_plain
 
 # For `argsort_plain`: the bytes of positions, and if they have a sign, by the spellings of
 # `index_dtype`.
-_INDEX_DTYPES = {
+_INDEX_DTYPES: dict[Any, tuple[int, bool]] = {
     spelling: (np.dtype(name).itemsize, name.startswith("int"))
     for name in ("int32", "int64", "uint32", "uint64")
     for spelling in (name, np.dtype(name), np.dtype(name).type)
@@ -419,7 +419,7 @@ def topk(
         and type(k) is int
         and 0 < k < 1 << 40
     ):
-        found = _topk_plain(x, k, largest)
+        found: Any = _topk_plain(x, k, largest)
         if found is None:
             found = _quick.run(x, bool(largest), True, True, k)
         if found is not None:
