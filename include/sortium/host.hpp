@@ -67,8 +67,9 @@ struct HostOperands {
 // the end (records.hpp). A CPU sorts arrays in place, without a copy, if they are aligned to their
 // elements' size. Other arrays, and arrays for other devices, are copied to the device and back.
 //
-// If neither device nor algorithm is named, the calling thread sorts up to 2^14 records, since a
-// GPU's copies and launches take longer. It sorts up to 16 records even if SORTIUM_DEVICE is set.
+// If neither device nor algorithm is named, the calling thread sorts up to 2^15 records, and up to
+// 2^18 bytes of keys of 2, 4 or 8 bytes without values, since a GPU's copies and launches take
+// longer. It sorts up to 16 records even if SORTIUM_DEVICE is set.
 // cpu:0 keeps one sort's scratch memory for the next, up to an eighth of the machine's memory.
 //
 // A list that needs more than options.max_device_bytes is sorted in ranges: sorted chunks first,

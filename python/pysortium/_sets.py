@@ -6,10 +6,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import _records
+from . import _native, _records
 from ._kinds import NUMPY, kind_of
 from ._rows import Order, Rows, index_dtype_of, method_of, order_of
 from ._sort import _one_row, _sort_rows
+
+_search_plain = _native.search_plain
+_merge_plain = _native.merge_plain
+_unique_plain = _native.unique_plain
 
 
 def searchsorted(
@@ -60,6 +64,16 @@ def searchsorted(
     """
     if side not in ("left", "right"):
         raise ValueError(f"side is {side!r}; allowed are 'left' and 'right'")
+    if (
+        sorter is None
+        and index_dtype is None
+        and device is None
+        and nan == "last"
+        and zeros == "tied"
+    ):
+        places = _search_plain(x1, x2, side == "right", descending)
+        if places is not None:
+            return places
     kind, x1 = kind_of(x1, "x1")
     _, x2 = kind_of(x2, "x2")
     if isinstance(x1, np.ndarray):
@@ -123,6 +137,10 @@ def merge(
     >>> ps.merge(np.array([1, 4]), np.array([2, 4]))
     array([1, 2, 4, 4])
     """
+    if device is None and nan == "last" and zeros == "tied":
+        merged = _merge_plain(x1, x2, descending)
+        if merged is not None:
+            return merged
     order = order_of(descending, nan, zeros, None)
     a, b = _one_row(x1, order, device, "x1"), _one_row(x2, order, device, "x2")
     if a.kind is not b.kind or a.dtype != b.dtype:
@@ -209,6 +227,10 @@ def unique(
     >>> ps.unique(np.array([3, 1, 3]), return_counts=True)
     (array([1, 3]), array([1, 2]))
     """
+    if device is None and equal_nan and not (return_index or return_inverse or return_counts):
+        distinct = _unique_plain(x)
+        if distinct is not None:
+            return distinct
     values, indices, inverse, counts = _unique(
         x, device, equal_nan, return_index, return_inverse, return_counts
     )

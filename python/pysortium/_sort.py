@@ -11,13 +11,17 @@ from . import _native, _quick, _records
 from ._kinds import kind_of
 from ._rows import Order, Rows, index_dtype_of, method_of, order_of
 
-_native.use_numpy(np)
+_native.use_numpy()
 _sort_plain = _native.sort_plain
 _argsort_plain = _native.argsort_plain
 
-# For `argsort_plain`: the dtype of positions and its bytes, by the spellings of `index_dtype`.
-_INDEX_DTYPES = {
-    spelling: (np.dtype(name), np.dtype(name).itemsize)
+_topk_plain = _native.topk_plain
+_sort_segments_plain = _native.sort_segments_plain
+
+# For `argsort_plain`: the bytes of positions, and if they have a sign, by the spellings of
+# `index_dtype`.
+_INDEX_DTYPES: dict[Any, tuple[int, bool]] = {
+    spelling: (np.dtype(name).itemsize, name.startswith("int"))
     for name in ("int32", "int64", "uint32", "uint64")
     for spelling in (name, np.dtype(name), np.dtype(name).type)
 }
@@ -102,7 +106,6 @@ def sort(
     if (
         axis == -1
         and device is None
-        and out is None
         and algorithm is None
         and bits is None
         and max_scratch is None
@@ -110,10 +113,10 @@ def sort(
         and nan == "last"
         and zeros == "tied"
     ):
-        result = _sort_plain(x, bool(descending))
+        result = _sort_plain(x, descending, out)
         if result is not None:
             return result
-        results = _quick.run(x, bool(descending), True, False)
+        results = None if out is not None else _quick.run(x, bool(descending), True, False)
         if results is not None:
             return results[0]
     order, method = order_of(descending, nan, zeros, bits), method_of(
@@ -185,7 +188,7 @@ def argsort(
         except TypeError:  # not hashable; the general path says what is allowed
             index = None
         if index is not None:
-            result = _argsort_plain(x, bool(descending), *index)
+            result = _argsort_plain(x, descending, *index)
             if result is not None:
                 return result
         if index_dtype is None:
@@ -303,6 +306,16 @@ def sort_segments(
     >>> ps.sort_segments(np.array([3, 1, 2, 9, 8]), [0, 3, 5])
     array([1, 2, 3, 8, 9])
     """
+    if (
+        device is None
+        and bits is None
+        and max_scratch is None
+        and nan == "last"
+        and zeros == "tied"
+    ):
+        result = _sort_segments_plain(x, offsets, descending)
+        if result is not None:
+            return result
     rows = _one_row(x, order_of(descending, nan, zeros, bits), device)
     starts, segments = _offsets_of(rows, offsets)
     result = rows.empty(rows.shape)
@@ -404,9 +417,11 @@ def topk(
         and nan == "last"
         and zeros == "tied"
         and type(k) is int
-        and k > 0
+        and 0 < k < 1 << 40
     ):
-        found = _quick.run(x, bool(largest), True, True, k)
+        found: Any = _topk_plain(x, k, largest)
+        if found is None:
+            found = _quick.run(x, bool(largest), True, True, k)
         if found is not None:
             return TopK(*found)
     rows = Rows(x, axis, order_of(largest, nan, zeros, bits), device)

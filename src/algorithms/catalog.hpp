@@ -29,9 +29,12 @@ const Algorithm& onesweep();
 const Algorithm& radix();
 const Algorithm& radix_simd();
 const Algorithm& sample();
+// Returns the most records that `sample` sorts on one thread: 2^15, or 2^18 bytes of keys without
+// values that vector instructions encode.
+std::uint64_t sample_alone(const Problem& problem);
 // Sorts with `sample` on the calling thread, without a plan: the fastest way for a few thousand
-// records of host memory. Takes 1 to 2^15 records. Allocates scratch memory if `operands` has none
-// and the stack is too small.
+// records of host memory. Takes 1 to sample_alone() records. Allocates scratch memory if `operands`
+// has none and the stack is too small.
 void sample_few(const Problem& problem, const Operands& operands);
 // Sorts at most `fewest` records like sample_few, but without scratch memory and its setup.
 constexpr std::uint64_t fewest = 16;

@@ -39,16 +39,18 @@ class HostSelect {
         keys_out_(at<Key>(o.keys_out)),
         values_(at<const Value>(o.values_in)),
         values_out_(at<Value>(o.values_out)),
-        parts_(problem.count <= 1u << 15 ? 1 : std::min<std::uint64_t>(4 * threads, problem.count)),
+        parts_(problem.count <= alone ? 1 : std::min<std::uint64_t>(4 * threads, problem.count)),
         part_((problem.count + parts_ - 1) / parts_) {}
 
   void run(std::uint64_t k, std::uint64_t limit) {
+    if (parts_ == 1 && limit == k && problem_.count > block) return select_alone(k);
     const Code threshold = find(k);
     partition(threshold, limit);
   }
 
  private:
-  static constexpr std::uint64_t most_samples = 4096, records_of_sample = 8, block = 1024;
+  static constexpr std::uint64_t alone = 1u << 17;  // one thread reads so many records soon
+  static constexpr std::uint64_t most_samples = 4096, records_of_sample = 16, block = 1024;
 
   // Calls body(part, its first record, its end) for each part, in parallel. If oneTBB fails, calls
   // body again for parts already done; repeating a call must not change the result.
@@ -75,6 +77,11 @@ class HostSelect {
     }
   }
 
+  // Where the next record of each kind goes.
+  struct Places {
+    std::uint64_t smaller = 0, ties = 0, larger = 0;
+  };
+
   // ---- the k-th code ----
 
   struct Bounds {
@@ -87,9 +94,11 @@ class HostSelect {
   Bounds guess(std::uint64_t k, unsigned attempt) const {
     const Code all = static_cast<Code>(~Code{0});
     if (attempt == 2 || problem_.count <= block) return Bounds{0, all};
-    std::vector<Code> sample(std::min(problem_.count / records_of_sample, most_samples));
+    std::vector<Key> keys(std::min(problem_.count / records_of_sample, most_samples));
     sample::Positions positions(attempt);
-    for (auto& code : sample) ranks_.of(keys_ + positions.next(problem_.count), &code, 1);
+    for (auto& key : keys) key = keys_[positions.next(problem_.count)];
+    std::vector<Code> sample(keys.size());
+    ranks_.of(keys.data(), sample.data(), sample.size());
     sample::sort_words(sample.data(), sample.size());
     const auto samples = static_cast<double>(sample.size());
     const double share = static_cast<double>(k) / static_cast<double>(problem_.count);
@@ -152,11 +161,44 @@ class HostSelect {
     }
   }
 
-  // ---- the records ----
+  // Selects the first k records on the calling thread, with one reading of the keys: collects the
+  // records that may be among them, and selects among these.
+  void select_alone(std::uint64_t k) const {
+    std::vector<Code> candidates, between;
+    std::vector<std::uint32_t> places;
+    for (unsigned attempt = 0;; ++attempt) {
+      const Bounds bounds = guess(k, attempt);
+      candidates.clear(), places.clear();
+      in_blocks(
+          0, problem_.count, [&](const Code* codes, std::uint64_t first, std::uint64_t count) {
+            Code some[block];
+            std::uint32_t from[block];
+            const auto found = sample::collect_within(codes, count, Code{0}, bounds.highest, some);
+            sample::places_up_to(codes, count, bounds.highest, from);
+            candidates.insert(candidates.end(), some, some + found.second);
+            for (std::size_t i = 0; i < found.second; ++i)
+              places.push_back(static_cast<std::uint32_t>(first + from[i]));
+          });
+      between.resize(candidates.size());
+      const auto [below, count] = sample::collect_within(
+          candidates.data(), candidates.size(), bounds.lowest, bounds.highest, between.data());
+      if (k <= below || k > below + count) continue;  // the k-th is not between the bounds
+      sample::sort_words(between.data(), count);
+      const Code threshold = between[k - below - 1];
+      const auto first_tie = std::lower_bound(
+          between.begin(), between.begin() + static_cast<std::ptrdiff_t>(count), threshold);
+      Places next;
+      next.ties = below + static_cast<std::uint64_t>(first_tie - between.begin());
+      for (std::size_t i = 0; i < places.size(); ++i) {
+        if (candidates[i] > threshold) continue;
+        const std::uint64_t to = candidates[i] < threshold ? next.smaller++ : next.ties++;
+        if (to < k) write(places[i], to);
+      }
+      return;
+    }
+  }
 
-  struct Places {
-    std::uint64_t smaller = 0, ties = 0, larger = 0;
-  };
+  // ---- the records ----
 
   void partition(Code threshold, std::uint64_t limit) const {
     std::vector<Places> next(parts_);

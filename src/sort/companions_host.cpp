@@ -158,6 +158,19 @@ class RunHeads {
   const Key* keys_;
 };
 
+// Copies the first key of each run of [begin, end) to the output, from `place` on. Returns their
+// number.
+template <class Key>
+std::uint64_t copy_keys_of(std::uint64_t begin, std::uint64_t end, const UniquePlan::Operands& o,
+                           const RunHeads<Key, Key>& heads, std::uint64_t place) {
+  const auto* const keys = at<const Key>(o.keys_in);
+  Key *const first = at<Key>(o.keys_out) + place, *next = first;
+  heads.blocks(begin, end, [&](std::uint64_t i, const Key* ranks, Key before, std::uint64_t count) {
+    next += sample::copy_heads(ranks, keys + i, count, before, next);
+  });
+  return static_cast<std::uint64_t>(next - first);
+}
+
 // Copies the first key of each run to the output.
 template <class Key, class Rank>
 void copy_keys(const Problem& problem, const UniquePlan::Operands& o,
@@ -167,11 +180,8 @@ void copy_keys(const Problem& problem, const UniquePlan::Operands& o,
   in_pieces(problem.count, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t p) {
     if (pieces[p].runs == 0) return;
     if constexpr (RunHeads<Key, Rank>::by_vectors) {
-      Key* next = keys_out + pieces[p].place;
-      return heads.blocks(
-          begin, end, [&](std::uint64_t i, const Rank* ranks, Rank before, std::uint64_t count) {
-            next += sample::copy_heads(ranks, keys + i, count, before, next);
-          });
+      copy_keys_of(begin, end, o, heads, pieces[p].place);
+      return;
     }
     // Writes every key to the place of the run that it may begin. Only the first of a run stays.
     std::uint64_t to = pieces[p].place;
@@ -238,6 +248,11 @@ std::uint64_t unique(const Problem& problem, const UniquePlan::Operands& o, unsi
   std::uint64_t runs = 0;
   with_key(problem, [&](auto key, auto rank) {
     const RunHeads<decltype(key), decltype(rank)> heads(problem, o.keys_in);
+    if constexpr (heads.by_vectors)
+      if (pieces.size() == 1 && !o.values_out && !o.lengths) {
+        runs = copy_keys_of(0, problem.count, o, heads, 0);
+        return;
+      }
     runs = heads.count(pieces);
     if (!o.values_out && !o.lengths) return copy_keys(problem, o, heads, pieces);
     with_number(problem.value_bytes, [&](auto value) {

@@ -7,8 +7,8 @@
 // | to 3     | sort(keys), inline (detail::inline_records)| a call                 |
 // | to 16    | catalog::sample_fewest: a network or ranks | reading SORTIUM_DEVICE |
 // | to 255   | catalog::sample_few, counting_few          | reading the clock      |
-// | to 2^14  | catalog::sample_few, counting_few          | a plan and a queue     |
-// | more     | a Plan                                     |                        |
+// | more     | catalog::sample_few, counting_few          | a plan and a queue     |
+// | more than sample_alone() | a Plan                     |                        |
 // clang-format on
 #pragma once
 
@@ -20,6 +20,7 @@ namespace sortium::few {
 
 using detail::network_records;
 constexpr std::uint64_t untimed_records = 255;
+// Records with several fields, and lists for several devices, are few up to this number.
 constexpr std::uint64_t records = 1u << 14;
 static_assert(network_records <= catalog::fewest);
 
@@ -27,7 +28,8 @@ static_assert(network_records <= catalog::fewest);
 // and keys are in place if and only if values are.
 [[nodiscard]] bool suits(const Problem& problem, const HostOperands& operands);
 
-// Sorts problem.count records, at most `records`, without segments. Validates problem and operands.
+// Sorts problem.count records, at most catalog::sample_alone(), without segments. Validates problem
+// and operands.
 HostReport sort(const Problem& problem, const HostOperands& operands);
 
 }  // namespace sortium::few

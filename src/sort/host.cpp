@@ -32,7 +32,7 @@ Operands as_operands(const HostOperands& o) {
 // neither device nor method named.
 bool is_for_calling_thread(const Problem& p, const Options& options) {
 #ifdef SORTIUM_WITH_HOST
-  if (p.count > few::records || p.limit != 0 || options.algorithm != "auto" ||
+  if (p.count > catalog::sample_alone(p) || p.limit != 0 || options.algorithm != "auto" ||
       !options.parameters.empty() || options.max_scratch_bytes != 0)
     return false;
   // Reading SORTIUM_DEVICE takes longer than sorting so few records.

@@ -499,7 +499,7 @@ bool catalog::counting_suits(const Problem& problem) {
   if (key_bits(problem) > most_key_bits) return false;
   std::uint64_t least = 256;
   if (problem.payload == Payload::none) {
-    if (sample::has_codes(problem)) least = alone + 1;
+    if (sample::has_codes(problem)) least = catalog::sample_alone(problem) + 1;
     if (info(problem.key).bytes == 1 && key_bits(problem) == 8) least = sample::most_byte_keys + 1;
   }
   return problem.count >= least;

@@ -29,13 +29,18 @@ class FewKeys {
         swap_reversed(out_, out_ + (count_ + 1) / 2, count_ / 2);
       return true;
     }
+    if constexpr (sizeof(Key) >= 4)
+      if (coding_.is_float && copy_plain_floats(in_, out_, count_)) {
+        sort_plain_floats(out_, count_);
+        if (coding_.flip != 0) std::reverse(out_, out_ + count_);
+        return true;
+      }
     encode(in_, out_, count_, coding_);
     if (coding_.is_float && ties_of(out_, count_).differ()) {
       if (in_ == out_) decode(out_, count_, coding_);
       return false;
     }
-    sort_codes(out_, count_);
-    decode(out_, count_, coding_);
+    sort_and_decode(out_, count_, coding_);
     return true;
   }
 

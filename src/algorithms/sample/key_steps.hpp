@@ -44,8 +44,7 @@ struct KeySteps {
     std::memcpy(part + gathered, chunked + from, count * sizeof(Key));
   }
   void finish(Key* part, std::uint64_t, std::uint64_t count) const {
-    sort_codes(part, count);
-    decode(part, count, coding);
+    sort_and_decode(part, count, coding);
   }
   // Writes records [from, from + count) of the partitioned chunks to the output, in their order.
   void move(std::uint64_t from, std::uint64_t to, std::uint64_t count) const {

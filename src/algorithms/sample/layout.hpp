@@ -27,8 +27,20 @@ enum class Words : std::uint8_t {
   windows,  // windows of ranks above positions: few records, and keys without codes
 };
 
-// Lists of up to this many records are sorted by one thread: starting more would take longer.
-constexpr std::uint64_t alone = 1u << 15;
+// One thread sorts lists of up to so many records: starting more would take longer. Keys that have
+// codes are sorted in place, and such lists fit a core's cache.
+[[nodiscard]] inline std::uint64_t most_alone(const Problem& p) {
+  constexpr std::uint64_t records = 1u << 15, bytes_of_keys = 1u << 18;
+  return p.payload == Payload::none && has_codes(p) ? bytes_of_keys / info(p.key).bytes : records;
+}
+
+// True if lists of so many bytes of keys with codes are sorted by SplitKeys: first one thread
+// partitions the whole list. The keys should fit the processor's cache.
+[[nodiscard]] inline bool is_split_among(unsigned threads, std::uint64_t bytes) {
+  constexpr std::uint64_t for_two_threads = 1u << 25, for_four_threads = 1u << 19;
+  return partitions_in_place() &&
+         (threads <= 2 ? bytes <= for_two_threads : threads <= 4 && bytes <= for_four_threads);
+}
 
 template <class T>
 T* at(const Memory& m) {
@@ -42,6 +54,7 @@ struct Layout {
         key_bytes(info(problem.key).bytes),
         all_bits(key_bits(problem) == info(problem.key).bits()),
         coded(has_codes(problem)),
+        alone(most_alone(problem)),
         moved_bytes(problem.payload == Payload::none ? 0
                     : problem.payload == Payload::positions && problem.count < most_small
                         ? 4
@@ -82,11 +95,13 @@ struct Layout {
   unsigned key_bytes;
   bool all_bits;
   bool coded;            // has_codes(problem)
+  std::uint64_t alone;   // most_alone(problem)
   unsigned moved_bytes;  // of a value or position while it is moved
   Words words;
   unsigned threads;
   std::uint64_t chunk = 0, chunks = 0;  // records of a chunk, number of chunks
   std::uint64_t parts = 1;
+  bool is_split = false;        // by SplitKeys
   std::uint64_t own_words = 0;  // size of each thread's own memory, in words of 8 bytes
 
   static constexpr std::uint64_t special =
@@ -183,6 +198,8 @@ struct Layout {
     chunk = std::max<std::uint64_t>(given.number("chunk", for_all), ceil_div(n, 4096));
     const std::uint64_t wanted = std::clamp<std::uint64_t>(n >> part_exponent(), 8 * threads, 1024);
     parts = n <= alone ? 1 : std::min(given.number("parts", wanted), n);
+    is_split = words == Words::codes && n > alone && is_split_among(threads, n * key_bytes) &&
+               given.number("parts", 0) == 0 && given.number("chunk", 0) == 0;
     if (n <= alone) threads = 1, chunk = n;
     chunks = ceil_div(n, std::max<std::uint64_t>(chunk, 1));
     if (words == Words::codes) return choose_strips();

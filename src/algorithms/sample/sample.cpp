@@ -29,6 +29,7 @@
 #include "pair_steps.hpp"
 #include "partition.hpp"
 #include "record_steps.hpp"
+#include "split_keys.hpp"
 #include "strips.hpp"
 
 namespace sortium {
@@ -70,7 +71,7 @@ class SampleSorter final : public Sorter {
     }
   }
 
-  // Sorts at most `alone` records, without a queue.
+  // Sorts at most most_alone() records, without a queue.
   void run_alone(const Operands& o) const {
     Now now;
     sort_on(now, o);
@@ -91,7 +92,7 @@ class SampleSorter final : public Sorter {
     if constexpr (sizeof(Key) >= 2)
       if (layout_.words == Words::codes) return sort_keys<Key>(queue, context);
     Runs runs;
-    if (problem.count > alone) {
+    if (problem.count > layout_.alone) {
       host::call(queue, "look", [&] { runs = find_runs(at<const Key>(o.keys_in), o); });
       if (runs.is_one_that_ascends()) return host::call(queue, "copy", [&] { keep_order<Key>(o); });
     }
@@ -142,7 +143,7 @@ class SampleSorter final : public Sorter {
   template <class Key, class Q>
   void sort_keys(Q& queue, const Context& context) const {
     KeySteps<Key> steps(context);
-    if (layout_.problem.count <= alone) {
+    if (layout_.problem.count <= layout_.alone) {
       bool sorted = false;
       host::call(queue, "sort",
                  [&] { sorted = FewKeys<Key>(layout_.problem, steps.in, steps.out).sort(); });
@@ -157,7 +158,10 @@ class SampleSorter final : public Sorter {
         host::call(queue, "look", [&] { worth_it = strips.are_worth_it(); });
         if (worth_it && strips.run(queue)) return;
       }
-    Partition(context, steps).run(queue);
+    bool sorted = false;
+    if (layout_.is_split)
+      host::call(queue, "sort", [&] { sorted = SplitKeys(context, steps).sort(); });
+    if (!sorted) Partition(context, steps).run(queue);
   }
 
   // Sorts lists that are in order, in reverse order, or in order except for their last keys.
@@ -214,7 +218,7 @@ class SampleSorter final : public Sorter {
       }
     RecordSteps<Key, Value> steps(context);
     const unsigned window_bits = 64 - steps.position_bits;
-    if (layout_.problem.count <= alone)
+    if (layout_.problem.count <= layout_.alone)
       return host::call(queue, "sort", [&] {
         steps.window = window_of_all(steps.in, window_bits);
         sort_alone(steps);
@@ -355,6 +359,8 @@ void catalog::sample_few(const Problem& problem, const Operands& operands) {
   if (sort_few_keys_at_once(problem, operands)) return;
   host::run_alone(SampleSorter(problem, 1, {}), operands);
 }
+
+std::uint64_t catalog::sample_alone(const Problem& problem) { return most_alone(problem); }
 
 std::uint64_t catalog::sample_few_scratch(const Problem& problem) {
   return SampleSorter(problem, 1, {}).scratch_bytes();

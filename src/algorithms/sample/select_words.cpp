@@ -65,6 +65,10 @@ std::size_t all_places_up_to(const Code* HWY_RESTRICT codes, std::size_t count, 
   for (; i + lanes <= count; i += lanes) {
     const auto wanted = hn::Le(hn::LoadU(d, codes + i), most);
     if (hn::AllFalse(d, wanted)) continue;
+    if constexpr (sizeof(Code) == 4) {
+      found += hn::CompressBlendedStore(hn::Iota(d, i), wanted, d, places + found);
+      continue;
+    }
     std::uint8_t bytes[8] = {};  // a bit for each lane, the first lane the lowest
     hn::StoreMaskBits(d, wanted, bytes);
     std::uint64_t bits = 0;

@@ -8,11 +8,13 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <type_traits>
 #include <utility>
 
 #include "codes.hpp"
+#include "short_sorts.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace sortium::sample::HWY_NAMESPACE {
@@ -36,9 +38,8 @@ void encode_all(const Word* HWY_RESTRICT keys, Word* HWY_RESTRICT codes, std::si
 template <class Word>
 void encode_all_tied(const Word* HWY_RESTRICT keys, Word* HWY_RESTRICT codes, std::size_t count,
                      Coding<Word> c) {
-  encode_all(keys, codes, count, c);
-  if (!c.is_float) return;
-  for (std::size_t i = 0; i < count; ++i) codes[i] = Ties<Word>::shared(codes[i]);
+  if (!c.is_float) return encode_all(keys, codes, count, c);
+  for (std::size_t i = 0; i < count; ++i) codes[i] = Ties<Word>::shared(code_of(keys[i], c));
 }
 
 template <class Word>
@@ -47,6 +48,25 @@ void decode_all(Word* codes, std::size_t count, Coding<Word> c) {
     for (std::size_t i = 0; i < count; ++i) codes[i] ^= c.flip;
   else
     for (std::size_t i = 0; i < count; ++i) codes[i] = float_key(codes[i], c);
+}
+
+// Returns true if there are neither NaN nor zeros of both signs. Copies the floats unless `out` is
+// `in`.
+template <class Word>
+bool copy_floats(const Word* in, Word* out, std::size_t count) {
+  constexpr Word sign = Word{1} << (sizeof(Word) * 8 - 1);
+  Word nan = 0, positive = 0, negative = 0;
+  const auto look = [&](Word word) HWY_ATTR {
+    nan |= Word{(word & ~sign) > Ties<Word>::infinity};
+    positive |= Word{word == 0};
+    negative |= Word{word == sign};
+    return word;
+  };
+  if (in == out)
+    for (std::size_t i = 0; i < count; ++i) look(in[i]);
+  else
+    for (std::size_t i = 0; i < count; ++i) out[i] = look(in[i]);
+  return (nan | (positive & negative)) == 0;
 }
 
 void pack_all(const std::uint32_t* HWY_RESTRICT keys, const std::uint32_t* HWY_RESTRICT values,
@@ -260,6 +280,10 @@ namespace sortium::sample {
 
 template <class Word>
 void encode(const Word* keys, Word* codes, std::size_t count, Coding<Word> coding) {
+  if (!coding.is_float && coding.flip == 0) {  // keys are their own codes
+    if (codes != keys) std::memcpy(codes, keys, count * sizeof(Word));
+    return;
+  }
   HWY_EXPORT_T(Encode, encode_all<Word>);
   HWY_DYNAMIC_DISPATCH_T(Encode)(keys, codes, count, coding);
 }
@@ -296,8 +320,35 @@ void make_words(const Code* codes, std::uint64_t* words, std::size_t count, Wind
   HWY_EXPORT_T(MakeWords, make_all_words<Code>);
   HWY_DYNAMIC_DISPATCH_T(MakeWords)(codes, words, count, window, place_bits);
 }
+// The sorts of short lists for this processor. AMD's first processors with AVX-512 are slow at the
+// instructions that x86-simd-sort uses; vqsort has code of its own for them.
+const ShortSorts& short_sorts() {
+#ifdef SORTIUM_X86_SIMD_SORT
+  static const ShortSorts selected = [] {
+    const std::int64_t targets = hwy::SupportedTargets();
+    if ((targets & HWY_AVX3_ZEN4) != 0) return ShortSorts{};
+    if ((targets & HWY_AVX3_DL) != 0) return avx512_sorts;
+    return (targets & (HWY_AVX3 | HWY_AVX2)) != 0 ? avx2_sorts : ShortSorts{};
+  }();
+#else
+  static constexpr ShortSorts selected{};
+#endif
+  return selected;
+}
+template <class Word>
+const ShortSort<Word>& short_sort() {
+  if constexpr (sizeof(Word) == 2)
+    return short_sorts().of_16;
+  else if constexpr (sizeof(Word) == 4)
+    return short_sorts().of_32;
+  else
+    return short_sorts().of_64;
+}
+
 template <class Word>
 void sort_words(Word* words, std::size_t count) {
+  if (const auto& short_list = short_sort<Word>(); count <= short_list.most)
+    return short_list.sort(words, count);
   hwy::VQSort(words, count, hwy::SortAscending());
 }
 HWY_EXPORT(narrow);
@@ -316,6 +367,69 @@ void sort_codes(Code* codes, std::size_t count) {
   }
   sort_words(codes, count);
 }
+// The sort of floats of the size of `Word`.
+template <class Word>
+const auto& short_sort_of_floats() {
+  if constexpr (sizeof(Word) == 4)
+    return short_sorts().of_floats;
+  else
+    return short_sorts().of_doubles;
+}
+template <class Word>
+using FloatOf = std::conditional_t<sizeof(Word) == 4, float, double>;
+
+template <class Word>
+bool copy_plain_floats(const Word* in, Word* out, std::size_t count) {
+  HWY_EXPORT_T(CopyFloats, copy_floats<Word>);
+  return count <= short_sort_of_floats<Word>().most &&
+         HWY_DYNAMIC_DISPATCH_T(CopyFloats)(in, out, count);
+}
+template <class Word>
+void sort_plain_floats(Word* floats, std::size_t count) {
+  short_sort_of_floats<Word>().sort(reinterpret_cast<FloatOf<Word>*>(floats), count);
+}
+bool partitions_in_place() { return short_sorts().of_16.partition != nullptr; }
+template <class Word>
+std::size_t partition_in_place(Word* words, std::size_t count, Word pivot, bool are_floats) {
+  if constexpr (sizeof(Word) >= 4)
+    if (are_floats)
+      return short_sort_of_floats<Word>().partition(reinterpret_cast<FloatOf<Word>*>(words), count,
+                                                    std::bit_cast<FloatOf<Word>>(pivot));
+  return short_sort<Word>().partition(words, count, pivot);
+}
+
+// Moves the codes of NaN, which are all `nan`, to the end. Returns the number of other codes.
+template <class Code>
+std::size_t move_nan(Code* codes, std::size_t count, Code nan) {
+  std::size_t numbers = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Code code = codes[i];
+    codes[numbers] = code;
+    numbers += code < Ties<Code>::first_nan;
+  }
+  std::fill(codes + numbers, codes + count, nan);
+  return numbers;
+}
+// Returns false, with the codes as they were, if sort_codes() is faster.
+template <class Code>
+bool sort_float_codes(Code* codes, std::size_t count, Coding<Code> coding) {
+  if (count > short_sort_of_floats<Code>().most || count == 0) return false;
+  const auto [lowest, highest] = range_of_codes(codes, count);
+  if (sizeof(Code) == 8 && highest - lowest <= ~std::uint32_t{0}) return false;
+  const std::size_t numbers =
+      highest < Ties<Code>::first_nan ? count : move_nan(codes, count, static_cast<Code>(highest));
+  decode(codes, count, coding);
+  sort_plain_floats(codes, numbers);
+  if (coding.flip != 0) std::reverse(codes, codes + numbers);
+  return true;
+}
+template <class Code>
+void sort_and_decode(Code* codes, std::size_t count, Coding<Code> coding) {
+  if constexpr (sizeof(Code) >= 4)
+    if (coding.is_float && sort_float_codes(codes, count, coding)) return;
+  sort_codes(codes, count);
+  decode(codes, count, coding);
+}
 template <class Word>
 void partition_words(Word* words, std::size_t count, const Word* splitters,
                      std::size_t splitter_count, std::size_t* ends, Word* spare) {
@@ -332,30 +446,35 @@ void partition_pairs(Code* codes, Value* values, std::size_t count, const Code* 
   (codes, values, count, splitters, splitter_count, ends, spare_codes, spare_values);
 }
 
-#define SORTIUM_SAMPLE_WORDS(bits)                                                             \
-  template void encode(const std::uint##bits##_t*, std::uint##bits##_t*, std::size_t,          \
-                       Coding<std::uint##bits##_t>);                                           \
-  template void encode_tied(const std::uint##bits##_t*, std::uint##bits##_t*, std::size_t,     \
-                            Coding<std::uint##bits##_t>);                                      \
-  template void decode(std::uint##bits##_t*, std::size_t, Coding<std::uint##bits##_t>);        \
-  template void sort_words(std::uint##bits##_t*, std::size_t);                                 \
-  template void sort_codes(std::uint##bits##_t*, std::size_t);                                 \
-  template void partition_words(std::uint##bits##_t*, std::size_t, const std::uint##bits##_t*, \
+#define SORTIUM_SAMPLE_WORDS(bits)                                                                \
+  template void encode(const std::uint##bits##_t*, std::uint##bits##_t*, std::size_t,             \
+                       Coding<std::uint##bits##_t>);                                              \
+  template void encode_tied(const std::uint##bits##_t*, std::uint##bits##_t*, std::size_t,        \
+                            Coding<std::uint##bits##_t>);                                         \
+  template void decode(std::uint##bits##_t*, std::size_t, Coding<std::uint##bits##_t>);           \
+  template void sort_words(std::uint##bits##_t*, std::size_t);                                    \
+  template void sort_codes(std::uint##bits##_t*, std::size_t);                                    \
+  template std::size_t partition_in_place(std::uint##bits##_t*, std::size_t, std::uint##bits##_t, \
+                                          bool);                                                  \
+  template void sort_and_decode(std::uint##bits##_t*, std::size_t, Coding<std::uint##bits##_t>);  \
+  template void partition_words(std::uint##bits##_t*, std::size_t, const std::uint##bits##_t*,    \
                                 std::size_t, std::size_t*, std::uint##bits##_t*);
 SORTIUM_SAMPLE_WORDS(16)
 SORTIUM_SAMPLE_WORDS(32)
 SORTIUM_SAMPLE_WORDS(64)
-#define SORTIUM_SAMPLE_RECORDS(bits)                                                            \
-  template void unpack(const std::uint64_t*, std::uint32_t*, std::uint##bits##_t*, std::size_t, \
-                       Coding<std::uint32_t>);                                                  \
-  template CodeRange range_of_codes(const std::uint##bits##_t*, std::size_t);                   \
-  template void make_words(const std::uint##bits##_t*, std::uint64_t*, std::size_t, Window,     \
-                           unsigned);                                                           \
-  template void partition_pairs(std::uint##bits##_t*, std::uint32_t*, std::size_t,              \
-                                const std::uint##bits##_t*, std::size_t, std::size_t*,          \
-                                std::uint##bits##_t*, std::uint32_t*);                          \
-  template void partition_pairs(std::uint##bits##_t*, std::uint64_t*, std::size_t,              \
-                                const std::uint##bits##_t*, std::size_t, std::size_t*,          \
+#define SORTIUM_SAMPLE_RECORDS(bits)                                                              \
+  template void unpack(const std::uint64_t*, std::uint32_t*, std::uint##bits##_t*, std::size_t,   \
+                       Coding<std::uint32_t>);                                                    \
+  template CodeRange range_of_codes(const std::uint##bits##_t*, std::size_t);                     \
+  template bool copy_plain_floats(const std::uint##bits##_t*, std::uint##bits##_t*, std::size_t); \
+  template void sort_plain_floats(std::uint##bits##_t*, std::size_t);                             \
+  template void make_words(const std::uint##bits##_t*, std::uint64_t*, std::size_t, Window,       \
+                           unsigned);                                                             \
+  template void partition_pairs(std::uint##bits##_t*, std::uint32_t*, std::size_t,                \
+                                const std::uint##bits##_t*, std::size_t, std::size_t*,            \
+                                std::uint##bits##_t*, std::uint32_t*);                            \
+  template void partition_pairs(std::uint##bits##_t*, std::uint64_t*, std::size_t,                \
+                                const std::uint##bits##_t*, std::size_t, std::size_t*,            \
                                 std::uint##bits##_t*, std::uint64_t*);
 SORTIUM_SAMPLE_RECORDS(32)
 SORTIUM_SAMPLE_RECORDS(64)

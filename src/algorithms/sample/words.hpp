@@ -68,6 +68,27 @@ void sort_words(Word* words, std::size_t count);
 // half of the time.
 template <class Code>
 void sort_codes(Code* codes, std::size_t count);
+// Sorts codes and decodes them. Codes that tie must be equal. Floats of 4 and 8 bytes are sorted as
+// such if that is faster (short_sorts.hpp).
+template <class Code>
+void sort_and_decode(Code* codes, std::size_t count, Coding<Code> coding);
+// How floats of 4 or 8 bytes can be sorted without codes.
+//
+// Copies floats. Returns true if they can be sorted as such, and that is faster: there are neither
+// NaN nor zeros of both signs.
+template <class Word>
+[[nodiscard]] bool copy_plain_floats(const Word* in, Word* out, std::size_t count);
+// Sorts such floats in ascending order.
+template <class Word>
+void sort_plain_floats(Word* floats, std::size_t count);
+
+// True if partition_in_place() exists on this processor.
+[[nodiscard]] bool partitions_in_place();
+// Moves the words below `pivot` to the front, not stably, and returns how many they are. If
+// `are_floats`, compares plain floats.
+template <class Word>
+[[nodiscard]] std::size_t partition_in_place(Word* words, std::size_t count, Word pivot,
+                                             bool are_floats);
 
 // Stably partitions words by ascending splitters: part k has the words w with splitters[k - 1] <= w
 // < splitters[k], and ends at ends[k]. There is one more part than splitters. `spare` has space for

@@ -16,9 +16,10 @@
 namespace sortium {
 namespace {
 
-constexpr std::uint64_t alone = 1u << 15;  // a segment of at most this many records is short
-constexpr std::uint64_t inserted = 24;     // insertion sort up to this many records
-constexpr std::uint64_t group = 1u << 12;  // records of neighbouring segments sorted together
+constexpr std::uint64_t alone = 1u << 15;      // a segment of at most this many records is short
+constexpr std::uint64_t inserted = 24;         // insertion sort up to this many records
+constexpr std::uint64_t least_of_floats = 32;  // in shorter segments, codes are sorted faster
+constexpr std::uint64_t group = 1u << 12;      // records of neighbouring segments sorted together
 
 template <class T>
 T* at(const Memory& m) {
@@ -195,6 +196,13 @@ class SegmentedHostSorter final : public Sorter {
     const Key* const in = at<const Key>(o.keys_in) + begin;
     Key* const out = at<Key>(o.keys_out) + begin;
     const auto coding = sample::coding_of<Key>(problem_);
+    if constexpr (sizeof(Key) >= 4)
+      if (coding.is_float && problem_.order == Order::ascending &&
+          count >= least_of_floats * (last - first) && sample::copy_plain_floats(in, out, count)) {
+        for (std::uint64_t s = first; s < last; ++s)
+          sample::sort_plain_floats(out + (offsets[s] - begin), offsets[s + 1] - offsets[s]);
+        return true;
+      }
     sample::encode(in, out, count, coding);
     if (coding.is_float && sample::ties_of(out, count).differ()) {
       if (in == out) sample::decode(out, count, coding);

@@ -1,0 +1,71 @@
+// x86-simd-sort with AVX2; see short_sorts_avx512.cpp.
+#ifdef SORTIUM_X86_SIMD_SORT
+#include <hwy/base.h>
+#include <immintrin.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "short_sorts.hpp"
+
+HWY_PUSH_ATTRIBUTES("avx2,bmi,bmi2,popcnt,lzcnt")
+namespace {
+// In this order, which they need:
+#include <xss-common-includes.h>
+//
+#include <xss-common-qsort.h>
+//
+#include <xss-common-keyvaluesort.hpp>
+//
+#include <avx2-32bit-qsort.hpp>
+#include <avx2-64bit-qsort.hpp>
+
+template <class Word>
+void sort(Word* words, std::size_t count) {
+  avx2_qsort(words, count);
+}
+template <class Word>
+std::size_t partition(Word* words, std::size_t count, Word pivot) {
+  using Vector = avx2_vector<Word>;
+  Word lowest = Vector::type_max(), highest = Vector::type_min();
+  return partition_unrolled<Vector, Comparator<Vector, false>, Vector::partition_unroll_factor>(
+      words, 0, count, pivot, &lowest, &highest);
+}
+
+// Calls work() with the processor's defaults for floats, whatever the caller's thread has set:
+// comparisons see denormal numbers, and raise no exception.
+template <class Work>
+void with_defaults(const Work& work) {
+  const unsigned control = _mm_getcsr();
+  _mm_setcsr((control & ~unsigned{_MM_DENORMALS_ZERO_MASK}) | _MM_MASK_MASK);
+  work();
+  _mm_setcsr(control);
+}
+template <class Float>
+void sort_floats(Float* floats, std::size_t count) {
+  with_defaults([&] { sort(floats, count); });
+}
+template <class Float>
+std::size_t partition_floats(Float* floats, std::size_t count, Float pivot) {
+  std::size_t below = 0;
+  with_defaults([&] { below = partition(floats, count, pivot); });
+  return below;
+}
+}  // namespace
+HWY_POP_ATTRIBUTES
+
+// Measured on an Intel Xeon, restricted to AVX2.
+const sortium::sample::ShortSorts sortium::sample::avx2_sorts{
+    .of_16 = {},
+    .of_32 = {sort, partition, 1 << 20},
+    .of_64 = {sort, partition, 256},
+    .of_floats = {sort_floats, partition_floats, ~std::size_t{0}},
+    .of_doubles = {sort_floats, partition_floats, ~std::size_t{0}}};
+#endif

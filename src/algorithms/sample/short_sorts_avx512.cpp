@@ -1,0 +1,75 @@
+// x86-simd-sort with AVX-512 (Ice Lake and newer). The headers of the standard library that it uses
+// are included first: they must not be compiled for these instructions, nor in its namespace. That
+// is unnamed, so that no other copy of x86-simd-sort in the program, for other instructions, is
+// linked instead.
+#ifdef SORTIUM_X86_SIMD_SORT
+#include <hwy/base.h>
+#include <immintrin.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "short_sorts.hpp"
+
+HWY_PUSH_ATTRIBUTES("avx512f,avx512vl,avx512dq,avx512bw,avx512vbmi2,bmi,bmi2,popcnt,lzcnt")
+namespace {
+// In this order, which they need:
+#include <xss-common-includes.h>
+//
+#include <xss-common-qsort.h>
+//
+#include <xss-common-keyvaluesort.hpp>
+//
+#include <avx512-16bit-qsort.hpp>
+#include <avx512-32bit-qsort.hpp>
+#include <avx512-64bit-qsort.hpp>
+
+template <class Word>
+void sort(Word* words, std::size_t count) {
+  avx512_qsort(words, count);
+}
+template <class Word>
+std::size_t partition(Word* words, std::size_t count, Word pivot) {
+  using Vector = zmm_vector<Word>;
+  Word lowest = Vector::type_max(), highest = Vector::type_min();
+  return partition_unrolled<Vector, Comparator<Vector, false>, Vector::partition_unroll_factor>(
+      words, 0, count, pivot, &lowest, &highest);
+}
+
+// Calls work() with the processor's defaults for floats, whatever the caller's thread has set:
+// comparisons see denormal numbers, and raise no exception.
+template <class Work>
+void with_defaults(const Work& work) {
+  const unsigned control = _mm_getcsr();
+  _mm_setcsr((control & ~unsigned{_MM_DENORMALS_ZERO_MASK}) | _MM_MASK_MASK);
+  work();
+  _mm_setcsr(control);
+}
+template <class Float>
+void sort_floats(Float* floats, std::size_t count) {
+  with_defaults([&] { sort(floats, count); });
+}
+template <class Float>
+std::size_t partition_floats(Float* floats, std::size_t count, Float pivot) {
+  std::size_t below = 0;
+  with_defaults([&] { below = partition(floats, count, pivot); });
+  return below;
+}
+}  // namespace
+HWY_POP_ATTRIBUTES
+
+// Measured on an Intel Xeon (Sapphire Rapids). vqsort sorts words of 8 bytes as fast from 1024 on.
+const sortium::sample::ShortSorts sortium::sample::avx512_sorts{
+    .of_16 = {sort, partition, 1 << 16},
+    .of_32 = {sort, partition, 1 << 16},
+    .of_64 = {sort, partition, 2048},
+    .of_floats = {sort_floats, partition_floats, ~std::size_t{0}},
+    .of_doubles = {sort_floats, partition_floats, ~std::size_t{0}}};
+#endif
