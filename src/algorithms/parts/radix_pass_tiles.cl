@@ -142,6 +142,10 @@ typedef struct {
   window_t window;
 #endif
   GLOBAL const u32* spread;
+#if STRETCHES
+  stretch_t stretch;
+  u32 is_stretched;
+#endif
   u64 n;
 #ifdef CODE_MASK
   ukey_t decode;  // CODE_MASK in the last pass, else 0
@@ -329,6 +333,10 @@ INLINE void load_keys(pass_t p, LOCAL const tile_t* tile, ukey_t* key) {
   UNROLL
   for (u32 i = 0; i < ITEMS; ++i)
     key[i] = p.from[tile->begin + min(first + i * SG_LANES, tile->count - 1)];
+#if STRETCHES
+  if (p.number == 0 && p.is_stretched) UNROLL
+  for (u32 i = 0; i < ITEMS; ++i) key[i] = stretched_key(p.stretch, key[i]);
+#endif
 #if CODES
   if (p.number == 0) UNROLL
   for (u32 i = 0; i < ITEMS; ++i) {
