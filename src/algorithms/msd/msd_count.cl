@@ -67,6 +67,7 @@ INLINE void count_bucket(LOCAL u32* counts, GLOBAL u32* global_counts, u32 bucke
 // number in the tiles before it, and writes the head of `aside`. Returns how many keys are set
 // aside. Contains barriers.
 OUTLINE u32 scan_aside(LOCAL msd_count_memory_t* mine, GLOBAL u32* aside, u64 n) {
+  KNOWN_LOCAL(mine);
   if (load_relaxed(&aside[ASIDE_FOUND]) == 0) return 0;
   GLOBAL u32* words = aside + ASIDE_HEAD;
   const u32 tiles = (u32)((n + SETS_ASIDE - 1) / SETS_ASIDE), own = (tiles + WG - 1) / WG,
@@ -300,6 +301,7 @@ INLINE u32 count_keys(LOCAL msd_count_memory_t* mine, sub_group_t sg, GLOBAL con
 // registers.
 OUTLINE u32 count_mapped_keys(LOCAL msd_count_memory_t* mine, sub_group_t sg,
                               GLOBAL const ukey_t* keys, GLOBAL u32* counts, u64 n, verdict_t v) {
+  KNOWN_LOCAL(mine);
   return v.window.pivots ? count_keys(mine, sg, keys, counts, n, 0, v, WITH_PIVOTS, 0)
                          : count_keys(mine, sg, keys, counts, n, 0, v, 1, 0);
 }
@@ -310,6 +312,7 @@ OUTLINE u32 count_mapped_keys(LOCAL msd_count_memory_t* mine, sub_group_t sg,
 OUTLINE u32 count_stretched_keys(LOCAL msd_count_memory_t* mine, sub_group_t sg,
                                  GLOBAL const ukey_t* keys, GLOBAL u32* counts, u64 n,
                                  verdict_t v) {
+  KNOWN_LOCAL(mine);
   return count_keys(mine, sg, keys, counts, n, 0, v, STRETCHED, 0);
 }
 #endif

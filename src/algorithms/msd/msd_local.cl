@@ -119,7 +119,7 @@ INLINE local_bins_t choose_bins(u32 lead, u32 shift, u32 low_bits, u32 count) {
 #endif
 // Stores the key of the work-item's item i at index `at` of the bucket's output.
 #if STRETCHES
-#define UNSTRETCHED(key) unstretched_key(stretch, key)
+#define UNSTRETCHED(key) (stretched ? unstretched_key(stretch, key) : (key))
 #else
 #define UNSTRETCHED(key) (key)
 #endif
@@ -139,12 +139,13 @@ INLINE local_bins_t choose_bins(u32 lead, u32 shift, u32 low_bits, u32 count) {
 #endif
 
 // Sorts one bucket of `count` records, which begins at index `begin` of the input and at index
-// `out` of the output. The kernel describes the other parameters.
+// `out` of the output. `stretched`, a compile-time constant, is 1 if keys are stretched. The kernel
+// describes the other parameters.
 INLINE void sort_bucket(LOCAL msd_local_memory_t* mine, sub_group_t sg, u64 begin, u64 out,
                         u32 count, GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                         GLOBAL const value_t* values_in, GLOBAL value_t* values_out,
                         GLOBAL const u32* back, u32 begin_bit, u32 low_bits, u32 shift,
-                        stretch_t stretch) {
+                        u32 stretched, stretch_t stretch) {
   const u32 t = local_id();
   keys_in += begin;
 
@@ -208,6 +209,26 @@ INLINE void sort_bucket(LOCAL msd_local_memory_t* mine, sub_group_t sg, u64 begi
   }
 }
 
+#if STRETCHES
+// Sorts this work-group's buckets of stretched keys. Out of line, so that the sort of other keys
+// gets its own allocation of registers.
+OUTLINE void sort_stretched_buckets(LOCAL msd_local_memory_t* mine, sub_group_t sg,
+                                    GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
+                                    GLOBAL const value_t* values_in, GLOBAL value_t* values_out,
+                                    GLOBAL const u32* starts, u32 low_bits, u32 shift,
+                                    stretch_t stretch) {
+  KNOWN_LOCAL(mine);
+  for (u32 b = group_id() << stretch.more; b < (group_id() + 1) << stretch.more; ++b) {
+    const u64 begin = starts[b];
+    const u32 count = (u32)(starts[b + 1] - begin);
+    if (count == 0) continue;
+    barrier_all();  // the bucket before this one used the same local memory
+    sort_bucket(mine, sg, begin, begin, count, keys_in, keys_out, values_in, values_out, 0, 0,
+                low_bits, shift, 1, stretch);
+  }
+}
+#endif
+
 #if SETS_ASIDE
 // Moves this work-group's portion of the keys that were set aside to their places in the output.
 INLINE void put_in_place(aside_head_t head, GLOBAL const u32* starts, u64 n,
@@ -249,23 +270,23 @@ void msd_local(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                GLOBAL const u32* aside, GLOBAL const ukey_t* aside_keys, u32 has_gap) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(msd_local_memory_t, mine);
-  if (*skewed != 0) return;
+  // Loaded together, because each load alone would wait for memory.
+  u64 begin = starts[group_id()];
+  const u32 count = (u32)(starts[group_id() + 1] - begin);
   stretch_t stretch;
   stretch.least = 0;
   stretch.up = stretch.more = 0;
 #if STRETCHES
   stretch = load_stretch(stretched_by);
-  for (u32 b = group_id() << stretch.more; b < (group_id() + 1) << stretch.more; ++b) {
-    const u64 first = starts[b];
-    const u32 records = (u32)(starts[b + 1] - first);
-    if (records == 0) continue;
-    barrier_all();
-    sort_bucket(mine, sg, first, first, records, keys_in, keys_out, values_in, values_out, back,
-                begin_bit, low_bits - stretch.more, shift - stretch.more, stretch);
+#endif
+  if (*skewed != 0) return;
+#if STRETCHES
+  if (is_stretched(stretch)) {
+    sort_stretched_buckets(mine, sg, keys_in, keys_out, values_in, values_out, starts,
+                           low_bits - stretch.more, shift - stretch.more, stretch);
+    return;
   }
-#else
-  u64 begin = starts[group_id()];
-  const u32 count = (u32)(starts[group_id() + 1] - begin);
+#endif
 #if SETS_ASIDE
   const aside_head_t head = load_aside(aside);
   if (head.found != 0) put_in_place(head, starts, n, aside_keys, keys_out);
@@ -276,6 +297,5 @@ void msd_local(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
 #endif
   if (count == 0) return;
   sort_bucket(mine, sg, begin, out, count, keys_in, keys_out, values_in, values_out, back,
-              begin_bit, low_bits, shift, stretch);
-#endif
+              begin_bit, low_bits, shift, 0, stretch);
 }

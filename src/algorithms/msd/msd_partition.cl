@@ -160,9 +160,12 @@ INLINE void take_tile(LOCAL msd_partition_memory_t* mine, LOCAL tile_t* tile, GL
 #define PREPARE_KEYS \
   if (p.window.pivots) LOOK_UP_DIGITS(1) else LOOK_UP_DIGITS(0)
 #elif STRETCHES
-#define PREPARE_KEYS                          \
-  if (p.number == 0 && p.is_stretched) UNROLL \
-  for (u32 i = 0; i < ITEMS; ++i) key[i] = stretched_key(p.stretch, key[i]);
+#define PREPARE_KEYS                                                         \
+  if (p.number == 0 && p.is_stretched) {                                     \
+    const stretch_t stretch = load_stretch(p.stretch);                       \
+    UNROLL                                                                   \
+    for (u32 i = 0; i < ITEMS; ++i) key[i] = stretched_key(stretch, key[i]); \
+  }
 #else
 #define PREPARE_KEYS
 #endif
@@ -244,7 +247,7 @@ typedef struct {
   window_t window;
 #endif
 #if STRETCHES
-  stretch_t stretch;
+  GLOBAL const u32* stretch;
   u32 is_stretched;
 #endif
   u32 number, shift, mask, start_shift, segments, tiles, n;
@@ -538,8 +541,8 @@ void msd_partition(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL u
     p.mask = (1u << (widths >> 8 * pass & 255)) - 1;
     p.start_shift = pass + 1 == passes ? 0 : widths >> 8 & 255;
 #if STRETCHES
-    p.stretch = stretch_of_keys;
-    p.is_stretched = stretch_of_keys.up != 0 || stretch_of_keys.more != 0;
+    p.stretch = stretch;
+    p.is_stretched = is_stretched(stretch_of_keys);
     if (pass + 1 == passes) {
       p.shift -= stretch_of_keys.more;
       p.mask = ((p.mask + 1) << stretch_of_keys.more) - 1;

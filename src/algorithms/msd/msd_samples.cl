@@ -594,6 +594,7 @@ INLINE void assign_buckets(LOCAL msd_count_memory_t* mine, u32 last_has) {
 // many samples share a bucket. Contains barriers.
 OUTLINE u32 try_map(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* samples, limits_t limits,
                     window_t* window) {
+  KNOWN_LOCAL(mine);
   const u32 t = local_id();
   ukey_t order[GATHERED];
   UNROLL

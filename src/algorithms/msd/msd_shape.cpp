@@ -36,12 +36,17 @@ constexpr double spread_spare = 2.9, least_spread_spare = 2.22;
 // How full a bucket of spread orders may be according to the samples, as a share of its capacity.
 // The rest allows for their error.
 constexpr double spread_fill = 0.85;
+// The same for stretched keys.
+constexpr double stretch_fill = 0.85;
 // In shorter lists than this, sampling costs more than it saves.
 constexpr std::uint64_t sampled_from = std::uint64_t{1} << 22;
 constexpr std::uint64_t many_sampled_from = std::uint64_t{1} << 26;
 // Keys are mapped only in lists of more than this many records. In shorter lists the two additional
 // launches slow down keys that spread too much. Measured on an H100.
 constexpr std::uint64_t mapped_from = std::uint64_t{1} << 22;
+// Keys are stretched only in lists of more than this many records. In shorter lists, radix passes are
+// as fast. Measured on an H100.
+constexpr std::uint64_t stretched_from = std::uint64_t{1} << 23;
 // Keys are set aside only in lists with at least this many bytes of keys. In shorter lists the
 // additional launch slows down lists without such keys by more than 3 %.
 constexpr std::uint64_t aside_from_bytes = 16 << 20;
@@ -577,7 +582,8 @@ Shape make_shape(const Problem& problem, const Capabilities& device, const Param
     if (shape.local.work_group == 0)
       shape.local = local_sort(problem, device, shape.bits, least_spread_spare);
   }
-  shape.stretch = choose_stretch(problem, shape);
+  if (problem.count > stretched_from || given.has("sample"))
+    shape.stretch = choose_stretch(problem, shape);
   check_shape(problem, device, given, shape);
   return shape;
 }
@@ -659,9 +665,8 @@ SampleLimits make_sample_limits(const Problem& problem, const Shape& shape,
   limits.coarse = clamped(shape.spread_bits != 0 ? most_of_range + 1.5 * std::sqrt(most_of_range)
                                                  : of_range + 4.5 * std::sqrt(of_range),
                           1.0);
-  limits.stretch_coarse = clamped((1 << shape.stretch.more) * most_of_range +
-                                      1.5 * std::sqrt((1 << shape.stretch.more) * most_of_range),
-                                  1.0);
+  // Less than the buckets allow: the largest bucket of a smooth curve is as full as its range.
+  limits.stretch_coarse = clamped(stretch_fill * (1 << shape.stretch.more) * most_of_range, 1.0);
   const double buckets_of_lead =
       std::ldexp(1.0, static_cast<int>(shape.bits) - static_cast<int>(shape.spread_bits));
   limits.lead = clamped(256 * spread_fill * full * buckets_of_lead, 1.0);

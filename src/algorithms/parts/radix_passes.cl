@@ -40,6 +40,7 @@ INLINE void wait_for(GLOBAL u32* done, u32 tiles) {
 // passes. (A return from the kernel in that case would cost the passes registers.)
 OUTLINE void choose_passes(LOCAL onesweep_memory_t* mine, GLOBAL u32* starts, GLOBAL u32* ties,
                            u64 n, u64 shifts, u64 widths) {
+  KNOWN_LOCAL(mine);
   const u32 t = local_id();
   if (t == 0) mine->skipped = 0;
   barrier_local();
@@ -67,6 +68,7 @@ OUTLINE void choose_passes(LOCAL onesweep_memory_t* mine, GLOBAL u32* starts, GL
 // digits (mine->common). The most common one is the maximum of words with the count in the upper
 // and the digit in the lower bits. A barrier must follow.
 OUTLINE void begin_pass(LOCAL onesweep_memory_t* mine, GLOBAL u32* starts, u32 digit_word, u64 n) {
+  KNOWN_LOCAL(mine);
   const u32 t = local_id(), digit = t ^ DIGIT_FLIP(digit_word & 255, digit_word >> 8 & 255);
   index_t all;
   const index_t of_digit = t < RADIX ? keys_of_digit(starts, digit_word >> 16, digit) : 0;
@@ -136,6 +138,7 @@ INLINE void move_listed(GLOBAL const u32* list, parts_t parts, u32 tile, u32 bac
 // that must be 0 at first.
 OUTLINE void gather_listed(LOCAL onesweep_memory_t* mine, GLOBAL const u32* list, parts_t parts,
                            GLOBAL u32* ticket, GLOBAL u32* done) {
+  KNOWN_LOCAL(mine);
   const u32 tiles = (list[1] + TILE - 1) / TILE;
   u32 moved = 0;
   for (;; ++moved) {
@@ -283,8 +286,8 @@ void onesweep(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey_t
 #endif
     p.spread = spread;
 #if STRETCHES
-    p.stretch = stretch_of_keys;
-    p.is_stretched = stretch_of_keys.up != 0 || stretch_of_keys.more != 0;
+    p.stretch = stretch;
+    p.is_stretched = is_stretched(stretch_of_keys);
     if (p.last) {
       p.shift -= stretch_of_keys.more;
       p.mask = ((p.mask + 1) << stretch_of_keys.more) - 1;

@@ -37,6 +37,8 @@ INLINE void store_stretch(GLOBAL u32* words, stretch_t s) {
 #endif
 }
 
+INLINE u32 is_stretched(stretch_t s) { return s.up != 0 || s.more != 0; }
+
 INLINE ukey_t stretched_order(stretch_t s, ukey_t key) {
   return (ukey_t)((ukey_t)(key_order(key) - s.least) << s.up);
 }
