@@ -166,6 +166,8 @@ class MsdSorter final : public Sorter {
         device, capabilities, {msd_set_aside_cl, stretch_cl, bins_cl, bin_sort_cl, msd_local_cl},
         shape_.local.defines(problem_, shape_));
     sort_local_ = local_module_->kernel("msd_local");
+    if (shape_.stretch.possible)
+      sort_local_stretched_ = local_module_->kernel("msd_local_stretched");
     if (shape_.map.cells == 0) return;
     local_mapped_module_ = kernels::build(device, capabilities,
                                           {key_map_cl, bins_cl, bin_sort_cl, msd_local_mapped_cl},
@@ -356,7 +358,24 @@ class MsdSorter final : public Sorter {
                         {"aside_keys", passes_.buffers().pass(0, o).keys_out},
                         {"has_gap", std::uint32_t{two_digits}}};
     queue.launch({*sort_local_, shape_.buckets(), shape_.local.work_group, args, "local"});
+    if (shape_.stretch.possible) sort_stretched_buckets(queue, o, partitioned);
     if (shape_.map.cells != 0) sort_mapped_buckets(queue, o);
+  }
+
+  void sort_stretched_buckets(Queue& queue, const Operands& o,
+                              const PingPong::Pass& partitioned) const {
+    const Arg args[] = {{"keys_in", partitioned.keys_out},
+                        {"keys_out", o.keys_out},
+                        {"values_in", partitioned.values_out},
+                        {"values_out", o.values_out},
+                        {"starts", starts_.in(o)},
+                        {"skewed", skewed_.in(o)},
+                        {"low_bits", bucket_bit() - problem_.begin_bit},
+                        {"shift", shape_.local.bin_shift},
+                        {"stretched_by", stretch(o)},
+                        {"buckets", shape_.buckets()}};
+    queue.launch(
+        {*sort_local_stretched_, shape_.stretch.groups, shape_.local.work_group, args, "local"});
   }
 
   // Launches as many work-groups as run concurrently. Each sorts several groups of mapped buckets.
@@ -393,7 +412,7 @@ class MsdSorter final : public Sorter {
   std::shared_ptr<Module> count_module_, partition_module_, partition_mapped_module_, local_module_,
       local_mapped_module_;
   std::unique_ptr<Kernel> start_, count_, partition_, partition_mapped_, sort_local_,
-      sort_local_mapped_;
+      sort_local_stretched_, sort_local_mapped_;
 };
 
 class Msd final : public Algorithm {

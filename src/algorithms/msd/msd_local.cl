@@ -145,7 +145,7 @@ INLINE void sort_bucket(LOCAL msd_local_memory_t* mine, sub_group_t sg, u64 begi
                         u32 count, GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                         GLOBAL const value_t* values_in, GLOBAL value_t* values_out,
                         GLOBAL const u32* back, u32 begin_bit, u32 low_bits, u32 shift,
-                        u32 stretched, stretch_t stretch) {
+                        u32 stretched, GLOBAL const u32* stretched_by) {
   const u32 t = local_id();
   keys_in += begin;
 
@@ -187,6 +187,10 @@ INLINE void sort_bucket(LOCAL msd_local_memory_t* mine, sub_group_t sg, u64 begi
 #endif
 
   // Store.
+#if STRETCHES
+  stretch_t stretch;
+  if (stretched) stretch = load_stretch(stretched_by);
+#endif
 #if ONE_LEAD && !LEAD_SORTS
   const u32 lead = back[spread_index(mine->sort.items[0])];
 #endif
@@ -208,26 +212,6 @@ INLINE void sort_bucket(LOCAL msd_local_memory_t* mine, sub_group_t sg, u64 begi
     STORE_VALUE(at, item[i])
   }
 }
-
-#if STRETCHES
-// Sorts this work-group's buckets of stretched keys. Out of line, so that the sort of other keys
-// gets its own allocation of registers.
-OUTLINE void sort_stretched_buckets(LOCAL msd_local_memory_t* mine, sub_group_t sg,
-                                    GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
-                                    GLOBAL const value_t* values_in, GLOBAL value_t* values_out,
-                                    GLOBAL const u32* starts, u32 low_bits, u32 shift,
-                                    stretch_t stretch) {
-  KNOWN_LOCAL(mine);
-  for (u32 b = group_id() << stretch.more; b < (group_id() + 1) << stretch.more; ++b) {
-    const u64 begin = starts[b];
-    const u32 count = (u32)(starts[b + 1] - begin);
-    if (count == 0) continue;
-    barrier_all();  // the bucket before this one used the same local memory
-    sort_bucket(mine, sg, begin, begin, count, keys_in, keys_out, values_in, values_out, 0, 0,
-                low_bits, shift, 1, stretch);
-  }
-}
-#endif
 
 #if SETS_ASIDE
 // Moves this work-group's portion of the keys that were set aside to their places in the output.
@@ -256,8 +240,8 @@ INLINE void put_in_place(aside_head_t head, GLOBAL const u32* starts, u64 n,
 //   begin_bit, low_bits   the open bits of a key: low_bits bits from begin_bit upwards
 //   shift                 an item's bits from this one upwards choose its bin
 //   n                     the number of all records
-//   stretched_by          in, STRETCHES: how keys are stretched (stretch.cl). Buckets are then
-//                         2^`more` times as many, and each work-group sorts that many of them
+//   stretched_by          in, STRETCHES: how keys are stretched (stretch.cl). If they are, only
+//                         msd_local_stretched sorts, else only msd_local
 //   aside                 in, SETS_ASIDE: see msd_set_aside.cl
 //   aside_keys            in, SETS_ASIDE: the output of the partition's first pass
 //   has_gap               SETS_ASIDE, 1: keys_in leaves the places of the keys that are set aside
@@ -272,21 +256,11 @@ void msd_local(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
   LOCAL_STRUCT(msd_local_memory_t, mine);
   // Loaded together, because each load alone would wait for memory.
   u64 begin = starts[group_id()];
-  const u32 count = (u32)(starts[group_id() + 1] - begin);
-  stretch_t stretch;
-  stretch.least = 0;
-  stretch.up = stretch.more = 0;
+  const u32 count = (u32)(starts[group_id() + 1] - begin), is_off = *skewed;
 #if STRETCHES
-  stretch = load_stretch(stretched_by);
+  if (is_stretched(load_stretch(stretched_by))) return;
 #endif
-  if (*skewed != 0) return;
-#if STRETCHES
-  if (is_stretched(stretch)) {
-    sort_stretched_buckets(mine, sg, keys_in, keys_out, values_in, values_out, starts,
-                           low_bits - stretch.more, shift - stretch.more, stretch);
-    return;
-  }
-#endif
+  if (is_off) return;
 #if SETS_ASIDE
   const aside_head_t head = load_aside(aside);
   if (head.found != 0) put_in_place(head, starts, n, aside_keys, keys_out);
@@ -297,5 +271,29 @@ void msd_local(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
 #endif
   if (count == 0) return;
   sort_bucket(mine, sg, begin, out, count, keys_in, keys_out, values_in, values_out, back,
-              begin_bit, low_bits, shift, 0, stretch);
+              begin_bit, low_bits, shift, 0, stretched_by);
 }
+
+#if STRETCHES
+// Sorts buckets of stretched keys, and turns these into keys. The parameters are those of
+// msd_local; `buckets` is the number of buckets without stretching. As many work-groups as run
+// concurrently.
+KERNEL_RESIDENT(WG, RESIDENT)
+void msd_local_stretched(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
+                         GLOBAL const value_t* values_in, GLOBAL value_t* values_out,
+                         GLOBAL const u32* starts, GLOBAL const u32* skewed, u32 low_bits,
+                         u32 shift, GLOBAL const u32* stretched_by, u32 buckets) {
+  SUB_GROUP(WG);
+  LOCAL_STRUCT(msd_local_memory_t, mine);
+  const stretch_t stretch = load_stretch(stretched_by);
+  if (*skewed != 0 || !is_stretched(stretch)) return;
+  for (u32 b = group_id(); b < buckets << stretch.more; b += group_count()) {
+    const u64 begin = starts[b];
+    const u32 count = (u32)(starts[b + 1] - begin);
+    if (count == 0) continue;
+    sort_bucket(mine, sg, begin, begin, count, keys_in, keys_out, values_in, values_out, 0, 0,
+                low_bits - stretch.more, shift - stretch.more, 1, stretched_by);
+    barrier_all();  // the next bucket uses the same local memory
+  }
+}
+#endif

@@ -44,8 +44,8 @@ constexpr std::uint64_t many_sampled_from = std::uint64_t{1} << 26;
 // Keys are mapped only in lists of more than this many records. In shorter lists the two additional
 // launches slow down keys that spread too much. Measured on an H100.
 constexpr std::uint64_t mapped_from = std::uint64_t{1} << 22;
-// Keys are stretched only in lists of more than this many records. In shorter lists, radix passes are
-// as fast. Measured on an H100.
+// Keys are stretched only in lists of more than this many records. In shorter lists, radix passes
+// are as fast. Measured on an H100.
 constexpr std::uint64_t stretched_from = std::uint64_t{1} << 23;
 // Keys are set aside only in lists with at least this many bytes of keys. In shorter lists the
 // additional launch slows down lists without such keys by more than 3 %.
@@ -332,7 +332,7 @@ KeyPartition key_partition(const Problem& p, const Capabilities& device, const S
 }
 
 // Chooses how keys in a narrow range are stretched.
-Stretch choose_stretch(const Problem& p, const Shape& shape) {
+Stretch choose_stretch(const Problem& p, const Capabilities& device, const Shape& shape) {
   Stretch stretch;
   if (info(p.key).is_float || key_bits(p) != info(p.key).bits() || !shape.samples_keys ||
       partition_sorts(p, shape) || shape.local.work_group == 0)
@@ -348,6 +348,8 @@ Stretch choose_stretch(const Problem& p, const Shape& shape) {
   if (low_bits < bin_bits + stretch.more) return {};
   stretch.most = low_bits - stretch.more - bin_bits;
   stretch.possible = stretch.most + stretch.more != 0;
+  stretch.groups = std::min<std::uint64_t>(
+      shape.buckets(), std::uint64_t{device.compute_units} * shape.local.resident);
   return stretch;
 }
 
@@ -583,7 +585,7 @@ Shape make_shape(const Problem& problem, const Capabilities& device, const Param
       shape.local = local_sort(problem, device, shape.bits, least_spread_spare);
   }
   if (problem.count > stretched_from || given.has("sample"))
-    shape.stretch = choose_stretch(problem, shape);
+    shape.stretch = choose_stretch(problem, device, shape);
   check_shape(problem, device, given, shape);
   return shape;
 }

@@ -130,8 +130,9 @@ struct SampleLimits {
 // How keys in a narrow range are stretched (stretch.cl).
 struct Stretch {
   bool possible = false;
-  unsigned more = 0;  // additional bits of a bucket's number
-  unsigned most = 0;  // the most bits by which keys are shifted
+  unsigned more = 0;         // additional bits of a bucket's number
+  unsigned most = 0;         // the most bits by which keys are shifted
+  std::uint64_t groups = 0;  // work-groups of the local sort
 
   static constexpr std::uint64_t bytes = 16;  // of a stretch_t in global memory
 };
