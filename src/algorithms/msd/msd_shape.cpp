@@ -667,8 +667,10 @@ SampleLimits make_sample_limits(const Problem& problem, const Shape& shape,
   limits.coarse = clamped(shape.spread_bits != 0 ? most_of_range + 1.5 * std::sqrt(most_of_range)
                                                  : of_range + 4.5 * std::sqrt(of_range),
                           1.0);
-  // Less than the buckets allow: the largest bucket of a smooth curve is as full as its range.
-  limits.stretch_coarse = clamped(stretch_fill * (1 << shape.stretch.more) * most_of_range, 1.0);
+  // Uniform keys, as above, or less than the buckets allow: the largest bucket of a smooth curve is
+  // as full as its range.
+  limits.stretch_coarse = std::max(
+      limits.coarse, clamped(stretch_fill * (1 << shape.stretch.more) * most_of_range, 1.0));
   const double buckets_of_lead =
       std::ldexp(1.0, static_cast<int>(shape.bits) - static_cast<int>(shape.spread_bits));
   limits.lead = clamped(256 * spread_fill * full * buckets_of_lead, 1.0);
