@@ -493,6 +493,27 @@ TEST(SampledKeys, AreMapped) {
   expect_stable(std::move(cases), {"msd", "bits=9,sample=1"});
 }
 
+// Integers in a range that leaves most buckets empty are stretched. With 9 bits, stretched keys
+// have more buckets than others.
+TEST(SampledKeys, AreStretched) {
+  const bool small = is_set("SORTIUM_TEST_SMALL");
+  const std::uint64_t count = small ? 9'001 : 1'300'007;
+  for (const auto* parameters : {"bits=9,sample=1", "bits=8,sample=1"}) {
+    std::vector<Case> cases;
+    for (const auto payload : {Payload::none, Payload::values, Payload::positions})
+      for (const auto key : {KeyType::u32, KeyType::i32, KeyType::u64, KeyType::i64})
+        for (std::uint64_t i = 0; i < (small ? 1 : 5); ++i) {
+          const auto turn = cases.size();
+          Problem p{.key = key, .count = count, .payload = payload};
+          p.order = turn % 3 == 0 ? Order::descending : Order::ascending;
+          if (payload == Payload::values) p.value_bytes = turn % 2 == 0 ? 4 : 8;
+          cases.push_back({p, turn % 4 < 2, Distribution::range, turn});
+        }
+    if (small) cases.resize(4);
+    expect_stable(std::move(cases), {"msd", parameters});
+  }
+}
+
 // Lists with more records than a count in onesweep's look-back table can hold; the parameter
 // count_bits makes these counts small.
 TEST(LongCounts, AreTold) {

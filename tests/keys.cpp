@@ -46,6 +46,8 @@ std::string_view name(Distribution distribution) {
       return "clusters";
     case Distribution::peaks:
       return "peaks";
+    case Distribution::range:
+      return "range";
   }
   return "?";
 }
@@ -209,6 +211,14 @@ std::vector<std::uint64_t> make_keys(Distribution distribution, const Problem& p
         if (random.below(1'000) == 0) key = random.below(infinity);
         return random.below(1'000'000) < others ? key | sign : key;
       });
+      break;
+    }
+    case Distribution::range: {
+      const std::uint64_t last = all >> random.below(10),
+                          width = last - random.below(last / 2) / (1 + seed % 3),
+                          begin = seed % 4 == 0 ? 0 : random.next();
+      fill([&] { return begin + random.below(width); });
+      if (seed % 5 == 0 && !keys.empty()) keys[random.below(keys.size())] = (begin + width) & all;
       break;
     }
     case Distribution::leads: {

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
+
 #include "algorithms/parts/radix_passes.hpp"
 #include "expect_error.hpp"
 
@@ -190,6 +192,28 @@ TEST(MsdShape, MappedBucketsHaveCapacityToSpare) {
     }
   const Problem p = keys(64 * million, KeyType::u64);
   EXPECT_LT(2 * most_listed(p, shape_of(p)) + 8, p.count);  // scratch memory holds them twice
+}
+
+TEST(MsdShape, LongListsOfIntegersMayBeStretched) {
+  for (const auto key : {KeyType::u32, KeyType::i32, KeyType::u64, KeyType::i64})
+    for (const auto& p : {keys(8 * million + 1, key), pairs(8 * million + 1, key)}) {
+      const Shape s = shape_of(p);
+      EXPECT_TRUE(s.stretch.possible);
+      EXPECT_EQ(s.stretch.more, 1u);
+      EXPECT_GE(s.most_buckets(), 2 * s.buckets());
+      EXPECT_GE(s.local.bin_shift, s.stretch.more);
+      // The bits that differ in a bucket choose among all bins.
+      EXPECT_GE(key_bits(p) - s.bits - s.stretch.more - s.stretch.most,
+                static_cast<unsigned>(std::bit_width(s.local.bins() - 1)));
+    }
+  EXPECT_FALSE(shape_of(keys(8 * million)).stretch.possible);
+  EXPECT_FALSE(shape_of(keys(16 * million, KeyType::f32)).stretch.possible);
+  EXPECT_EQ(shape_of(keys(256 * million)).stretch.more, 0u);  // 16 bits are the most
+  EXPECT_TRUE(shape_of(keys(256 * million)).stretch.possible);
+  Problem some_bits = keys(16 * million);
+  some_bits.end_bit = 31;
+  EXPECT_FALSE(shape_of(some_bits).stretch.possible);
+  EXPECT_TRUE(shape_of(keys(5000), much, "bits=9,sample=1").stretch.possible);
 }
 
 TEST(MsdShape, SpreadBitsAreSignAndExponent) {

@@ -29,6 +29,8 @@ typedef unsigned long long u64;
   STATIC_ASSERT(sizeof(type) <= type##_BYTES, type##_is_larger_than_the_host_says); \
   extern __shared__ __align__(128) unsigned char name##_raw[];                      \
   type* const name = (type*)name##_raw
+#define KNOWN_LOCAL(pointer) \
+  pointer = (decltype(pointer))__cvta_shared_to_generic(__cvta_generic_to_shared(pointer))
 #define UNROLL _Pragma("unroll")
 #define ROLLED _Pragma("unroll 1")
 

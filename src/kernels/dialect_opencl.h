@@ -25,6 +25,7 @@ typedef ulong u64;
   STATIC_ASSERT(sizeof(type) <= type##_BYTES, type##_is_larger_than_the_host_says); \
   __local type name##_storage __attribute__((aligned(128)));                        \
   LOCAL type* const name = &name##_storage
+#define KNOWN_LOCAL(pointer)
 #define UNROLL _Pragma("unroll")
 #define ROLLED _Pragma("unroll 1")
 

@@ -26,8 +26,10 @@ constexpr std::uint64_t cleared_at_once = 1u << 14, most_clearing_groups = 128;
 struct Cleared {
   static constexpr std::uint64_t partition_state = 0;  // 3 words for msd_partition
   static constexpr std::uint64_t local_ticket = 12;    // a word for msd_local_mapped
-  static constexpr std::uint64_t done = 16;  // 2 words: work-groups that have finished the count
-  static constexpr std::uint64_t reserved = 32;  // two words for each bucket of each pass
+  static constexpr std::uint64_t done = 16;     // 2 words: work-groups that have finished the count
+  static constexpr std::uint64_t stretch = 32;  // STRETCH_WORDS of stretch.cl
+  static constexpr std::uint64_t reserved =
+      stretch + Stretch::bytes;  // two words for each bucket of each pass
   std::uint64_t reserved_bytes = 0;
   std::uint64_t counts = 0, counts_bytes = 0;  // one word for each bucket
   std::uint64_t aside = 0, aside_bytes = 0;    // see msd_set_aside.cl
@@ -48,6 +50,7 @@ RadixPassOptions pass_options(const Problem& problem, const Shape& shape) {
           .segments = partitions ? std::uint64_t{1} << digit_bits : 0,
           .map = shape.mapped_keys.items == 0 ? shape.map : KeyMap{},
           .spread_bits = shape.spread_bits,
+          .stretches = shape.stretch.possible,
           .skewed = true,
           .lists = shape.lists_overfull(),
           .tells_few_digits = shape.samples_keys,
@@ -130,9 +133,10 @@ class MsdSorter final : public Sorter {
       partition_ = count_module_->kernel("msd_partition_tiles");
       return;
     }
-    count_module_ = kernels::build(device, capabilities,
-                                   {key_map_cl, msd_set_aside_cl, msd_samples_cl, msd_count_cl},
-                                   count_shape_.defines(problem_, shape_));
+    count_module_ =
+        kernels::build(device, capabilities,
+                       {key_map_cl, msd_set_aside_cl, stretch_cl, msd_samples_cl, msd_count_cl},
+                       count_shape_.defines(problem_, shape_));
     count_ = count_module_->kernel("msd_count");
     start_ = count_module_->kernel("msd_start");
   }
@@ -140,7 +144,8 @@ class MsdSorter final : public Sorter {
   void build_partition(Device& device, const Capabilities& capabilities) {
     const auto build_for = [&](const KeyPartition& keys) {
       using namespace kernels::embedded;
-      return kernels::build(device, capabilities, {key_map_cl, msd_set_aside_cl, msd_partition_cl},
+      return kernels::build(device, capabilities,
+                            {key_map_cl, msd_set_aside_cl, stretch_cl, msd_partition_cl},
                             keys.defines(problem_, shape_));
     };
     if (shape_.mapped_keys.items != 0) {
@@ -157,10 +162,12 @@ class MsdSorter final : public Sorter {
 
   void build_local_sorts(Device& device, const Capabilities& capabilities) {
     using namespace kernels::embedded;
-    local_module_ =
-        kernels::build(device, capabilities, {msd_set_aside_cl, bins_cl, bin_sort_cl, msd_local_cl},
-                       shape_.local.defines(problem_, shape_));
+    local_module_ = kernels::build(
+        device, capabilities, {msd_set_aside_cl, stretch_cl, bins_cl, bin_sort_cl, msd_local_cl},
+        shape_.local.defines(problem_, shape_));
     sort_local_ = local_module_->kernel("msd_local");
+    if (shape_.stretch.possible)
+      sort_local_stretched_ = local_module_->kernel("msd_local_stretched");
     if (shape_.map.cells == 0) return;
     local_mapped_module_ = kernels::build(device, capabilities,
                                           {key_map_cl, bins_cl, bin_sort_cl, msd_local_mapped_cl},
@@ -217,6 +224,12 @@ class MsdSorter final : public Sorter {
     queue.launch({*partition_, shape_.tiles.count, shape_.tiles.work_group, args, "partition"});
   }
 
+  // Returns how keys are stretched (stretch.cl), or empty memory if they never are.
+  [[nodiscard]] Memory stretch(const Operands& o) const {
+    return shape_.stretch.possible ? passes_.extension(o).slice(Cleared::stretch, Stretch::bytes)
+                                   : Memory{};
+  }
+
   // Returns the memory `aside` (msd_set_aside.cl), or empty memory if no keys are set aside.
   [[nodiscard]] Memory aside(const Operands& o) const {
     const Cleared at(problem_, shape_);
@@ -260,8 +273,10 @@ class MsdSorter final : public Sorter {
                         {"few_agree", limits.few_agree},
                         {"lead_most", limits.lead},
                         {"coarse", limits.coarse},
+                        {"stretch_coarse", limits.stretch_coarse},
                         {"spread", spread_table(o)},
                         {"back", gather_table(o)},
+                        {"stretch", stretch(o)},
                         {"map", of_map(map_, o)},
                         {"bounds", of_map(bounds_, o)},
                         {"most", of_map(most_, o)},
@@ -280,7 +295,8 @@ class MsdSorter final : public Sorter {
     std::vector<Digit> digits{{bucket_bit() + second, (1u << (bits - second)) - 1}};
     if (second != 0) digits.push_back({bucket_bit(), (1u << second) - 1});
     if (shape_.keys.items == 0)
-      passes_.partition(queue, o, starts_.in(o), spread_table(o), digits, {skewed_.in(o), 0, 0});
+      passes_.partition(queue, o, starts_.in(o), spread_table(o), stretch(o), digits,
+                        {skewed_.in(o), 0, 0});
     else
       partition_keys(queue, o, *partition_, shape_.keys, digits);
     if (shape_.aside_tile != 0)
@@ -318,6 +334,7 @@ class MsdSorter final : public Sorter {
                         {"widths", static_cast<std::uint32_t>(widths)},
                         {"map", of_map(map_, o)},
                         {"spread", spread_table(o)},
+                        {"stretch", stretch(o)},
                         {"aside", aside(o)}};
     queue.launch({kernel, keys.groups, keys.work_group, args, "partition"});
   }
@@ -336,11 +353,29 @@ class MsdSorter final : public Sorter {
                         {"low_bits", bucket_bit() - problem_.begin_bit},
                         {"shift", shape_.local.bin_shift},
                         {"n", problem_.count},
+                        {"stretched_by", stretch(o)},
                         {"aside", aside(o)},
                         {"aside_keys", passes_.buffers().pass(0, o).keys_out},
                         {"has_gap", std::uint32_t{two_digits}}};
     queue.launch({*sort_local_, shape_.buckets(), shape_.local.work_group, args, "local"});
+    if (shape_.stretch.possible) sort_stretched_buckets(queue, o, partitioned);
     if (shape_.map.cells != 0) sort_mapped_buckets(queue, o);
+  }
+
+  void sort_stretched_buckets(Queue& queue, const Operands& o,
+                              const PingPong::Pass& partitioned) const {
+    const Arg args[] = {{"keys_in", partitioned.keys_out},
+                        {"keys_out", o.keys_out},
+                        {"values_in", partitioned.values_out},
+                        {"values_out", o.values_out},
+                        {"starts", starts_.in(o)},
+                        {"skewed", skewed_.in(o)},
+                        {"low_bits", bucket_bit() - problem_.begin_bit},
+                        {"shift", shape_.local.bin_shift},
+                        {"stretched_by", stretch(o)},
+                        {"buckets", shape_.buckets()}};
+    queue.launch(
+        {*sort_local_stretched_, shape_.stretch.groups, shape_.local.work_group, args, "local"});
   }
 
   // Launches as many work-groups as run concurrently. Each sorts several groups of mapped buckets.
@@ -377,7 +412,7 @@ class MsdSorter final : public Sorter {
   std::shared_ptr<Module> count_module_, partition_module_, partition_mapped_module_, local_module_,
       local_mapped_module_;
   std::unique_ptr<Kernel> start_, count_, partition_, partition_mapped_, sort_local_,
-      sort_local_mapped_;
+      sort_local_stretched_, sort_local_mapped_;
 };
 
 class Msd final : public Algorithm {

@@ -67,6 +67,7 @@ INLINE void count_bucket(LOCAL u32* counts, GLOBAL u32* global_counts, u32 bucke
 // number in the tiles before it, and writes the head of `aside`. Returns how many keys are set
 // aside. Contains barriers.
 OUTLINE u32 scan_aside(LOCAL msd_count_memory_t* mine, GLOBAL u32* aside, u64 n) {
+  KNOWN_LOCAL(mine);
   if (load_relaxed(&aside[ASIDE_FOUND]) == 0) return 0;
   GLOBAL u32* words = aside + ASIDE_HEAD;
   const u32 tiles = (u32)((n + SETS_ASIDE - 1) / SETS_ASIDE), own = (tiles + WG - 1) / WG,
@@ -245,8 +246,9 @@ INLINE void count_block(LOCAL msd_count_memory_t* mine, sub_group_t sg, GLOBAL u
 }
 
 // Counts this work-group's keys in mine->counts, and the keys that are set aside in `aside`.
-// `mapped` must be a compile-time constant. Returns not 0 if the lead of a key has no spread orders
-// or if a key may tie with another one of different bits and is not set aside.
+// `mapped` must be a compile-time constant. Returns not 0 if the lead of a key has no spread
+// orders, if a key may tie with another one of different bits and is not set aside, or if a key
+// cannot be stretched.
 INLINE u32 count_keys(LOCAL msd_count_memory_t* mine, sub_group_t sg, GLOBAL const ukey_t* keys,
                       GLOBAL u32* counts, u64 n, u32 shift, verdict_t v, u32 mapped,
                       GLOBAL u32* aside) {
@@ -283,7 +285,8 @@ INLINE u32 count_keys(LOCAL msd_count_memory_t* mine, sub_group_t sg, GLOBAL con
     }
   }
   barrier_local();
-  for (u32 b = t; b < (mapped ? MAP_BUCKETS : BUCKETS); b += WG) {
+  const u32 buckets = mapped == STRETCHED ? STRETCHED_BUCKETS : mapped ? MAP_BUCKETS : BUCKETS;
+  for (u32 b = t; b < buckets; b += WG) {
     const u32 count = COUNT_OF(mine->counts[b / PER_WORD], b);
     if (count != 0) global_add(&counts[b], count);
   }
@@ -298,8 +301,19 @@ INLINE u32 count_keys(LOCAL msd_count_memory_t* mine, sub_group_t sg, GLOBAL con
 // registers.
 OUTLINE u32 count_mapped_keys(LOCAL msd_count_memory_t* mine, sub_group_t sg,
                               GLOBAL const ukey_t* keys, GLOBAL u32* counts, u64 n, verdict_t v) {
+  KNOWN_LOCAL(mine);
   return v.window.pivots ? count_keys(mine, sg, keys, counts, n, 0, v, WITH_PIVOTS, 0)
                          : count_keys(mine, sg, keys, counts, n, 0, v, 1, 0);
+}
+#endif
+
+#if STRETCHES
+// Out of line for the same reason.
+OUTLINE u32 count_stretched_keys(LOCAL msd_count_memory_t* mine, sub_group_t sg,
+                                 GLOBAL const ukey_t* keys, GLOBAL u32* counts, u64 n,
+                                 verdict_t v) {
+  KNOWN_LOCAL(mine);
+  return count_keys(mine, sg, keys, counts, n, 0, v, STRETCHED, 0);
 }
 #endif
 
@@ -317,6 +331,8 @@ INLINE void clear_memory(LOCAL msd_count_memory_t* mine) {
 #endif
 #if MAPS
   if (t < 8) mine->edges[t] = 0;
+#elif STRETCHES
+  if (t < 4) mine->edges[t] = 0;
 #endif
   barrier_local();
 }
@@ -344,12 +360,13 @@ INLINE u32 is_last_group(LOCAL msd_count_memory_t* mine, GLOBAL u32* done) {
 //                 1 or a little more: keys do not spread. A bucket has more than `capacity` records
 //                 (mapped keys: buckets of more than `mapped_capacity` are listed, and all together
 //                 have more than `most_listed`), or the samples exceed a threshold, or a lead has
-//                 no spread orders (SPREAD_BITS), or keys may tie (SPREAD_BITS without SETS_ASIDE,
-//                 and mapped floats without values). FEW_DIGITS: as 1, and the samples show that
-//                 most digits have few values
+//                 no spread orders (SPREAD_BITS), or a key cannot be stretched, or keys may tie
+//                 (SPREAD_BITS without SETS_ASIDE, and mapped floats without values). FEW_DIGITS:
+//                 as 1, and the samples show that most digits have few values
 //   ties          null, or a word; becomes 1 if keys do not spread and samples tie
-//   crowd ... coarse  thresholds for the samples (limits_t)
+//   crowd ... stretch_coarse  thresholds for the samples (limits_t)
 //   spread, back  out, SPREAD_BITS: the tables of make_spread, made with `lead_most`
+//   stretch       in and out, STRETCHES: STRETCH_WORDS words, 0 at first (stretch.cl)
 //   map           out, if keys are mapped: MAP_WORDS words
 //   bounds        out, if keys are mapped: the first order of each bucket
 //   most          out, if keys are mapped: the most records that a local sort can sort of each
@@ -365,10 +382,10 @@ KERNEL(WG)
 void msd_count(GLOBAL const ukey_t* keys, GLOBAL const ukey_t* samples, GLOBAL u32* counts,
                GLOBAL u32* skewed, GLOBAL u32* ties, u64 n, u32 shift, u32 crowd, u32 map_crowd,
                u32 map_crowded, u32 pivot, u32 repeats_most, u32 few_repeats, u32 few_agree,
-               u32 lead_most, u32 coarse, GLOBAL u32* spread, GLOBAL u32* back, GLOBAL u32* map,
-               GLOBAL ukey_t* bounds, GLOBAL u32* most, GLOBAL u32* list, u32 most_listed,
-               GLOBAL u32* done, GLOBAL u32* starts, u32 capacity, u32 mapped_capacity,
-               GLOBAL u32* aside) {
+               u32 lead_most, u32 coarse, u32 stretch_coarse, GLOBAL u32* spread, GLOBAL u32* back,
+               GLOBAL u32* stretch, GLOBAL u32* map, GLOBAL ukey_t* bounds, GLOBAL u32* most,
+               GLOBAL u32* list, u32 most_listed, GLOBAL u32* done, GLOBAL u32* starts,
+               u32 capacity, u32 mapped_capacity, GLOBAL u32* aside) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(msd_count_memory_t, mine);
   const u32 t = local_id();
@@ -377,7 +394,7 @@ void msd_count(GLOBAL const ukey_t* keys, GLOBAL const ukey_t* samples, GLOBAL u
   limits.crowd = crowd, limits.map_crowd = map_crowd, limits.map_crowded = map_crowded;
   limits.pivot = pivot, limits.repeats = repeats_most;
   limits.few_repeats = few_repeats, limits.few_agree = few_agree, limits.lead = lead_most;
-  limits.coarse = coarse;
+  limits.coarse = coarse, limits.stretch_coarse = stretch_coarse;
   const verdict_t v = judge(mine, samples, shift, limits, spread, back);
   if (v.skewed) {
     if (group_id() == 0 && t == 0) *skewed = v.skewed;
@@ -389,10 +406,18 @@ void msd_count(GLOBAL const ukey_t* keys, GLOBAL const ukey_t* samples, GLOBAL u
 #if MAPS
   if (v.mapped) write_map(mine, v.window, mapped_capacity, map, bounds, most);
 #endif
+#if STRETCHES
+  if (v.stretched && group_id() == 0 && t == 0) store_stretch(stretch, v.stretch);
+#endif
   u32 misfits = 0;
 #if MAPS
   if (v.mapped)
     misfits = count_mapped_keys(mine, sg, keys, counts, n, v);
+  else
+#endif
+#if STRETCHES
+      if (v.stretched)
+    misfits = count_stretched_keys(mine, sg, keys, counts, n, v);
   else
 #endif
     misfits = count_keys(mine, sg, keys, counts, n, shift, v, 0, aside);
@@ -413,6 +438,13 @@ void msd_count(GLOBAL const ukey_t* keys, GLOBAL const ukey_t* samples, GLOBAL u
 #endif
 #if SETS_ASIDE
   n -= scan_aside(mine, aside, n);
+#endif
+#if STRETCHES
+  if (v.stretched) {
+    if (start_buckets(mine, sg, counts, starts, n, capacity, STRETCHED_BUCKETS, 0) && t == 0)
+      global_add(skewed, 1u);
+    return;
+  }
 #endif
   if (start_buckets(mine, sg, counts, starts, n, capacity, BUCKETS, 0) && t == 0)
     global_add(skewed, 1u);

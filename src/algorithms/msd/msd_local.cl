@@ -1,5 +1,5 @@
-// msd: a work-group sorts a bucket in local memory by bins. The files msd_set_aside.cl, bins.cl
-// and bin_sort.cl come before this one.
+// msd: a work-group sorts a bucket in local memory by bins. The files msd_set_aside.cl, stretch.cl,
+// bins.cl and bin_sort.cl come before this one.
 //
 // An item is what the work-group sorts. With COMPOSITE it is the order bits that the partition has
 // not used (the open bits) followed by the record's position in the bucket. Otherwise it is all of
@@ -118,6 +118,11 @@ INLINE local_bins_t choose_bins(u32 lead, u32 shift, u32 low_bits, u32 count) {
 #define LOAD_VALUE_EARLY(at) LOAD_VALUE(at)
 #endif
 // Stores the key of the work-item's item i at index `at` of the bucket's output.
+#if STRETCHES
+#define UNSTRETCHED(key) (stretched ? unstretched_key(stretch, key) : (key))
+#else
+#define UNSTRETCHED(key) (key)
+#endif
 #if KEEP_KEYS
 #define STORE_KEY(i, at, item) \
   if (keys_out) keys_out[out + at] = mine->keys[POSITION(item)];
@@ -127,17 +132,20 @@ INLINE local_bins_t choose_bins(u32 lead, u32 shift, u32 low_bits, u32 count) {
 #elif COMPOSITE
 #define STORE_KEY(i, at, item) \
   if (keys_out)                \
-    keys_out[out + at] = KEY_OF(bucket_order | (ukey_t)(item >> POSITION_BITS) << bins.zeros);
+    keys_out[out + at] =       \
+        UNSTRETCHED(KEY_OF(bucket_order | (ukey_t)(item >> POSITION_BITS) << bins.zeros));
 #else
-#define STORE_KEY(i, at, item) keys_out[out + at] = KEY_OF(item);
+#define STORE_KEY(i, at, item) keys_out[out + at] = UNSTRETCHED(KEY_OF(item));
 #endif
 
 // Sorts one bucket of `count` records, which begins at index `begin` of the input and at index
-// `out` of the output. The kernel describes the other parameters.
+// `out` of the output. `stretched`, a compile-time constant, is 1 if keys are stretched. The kernel
+// describes the other parameters.
 INLINE void sort_bucket(LOCAL msd_local_memory_t* mine, sub_group_t sg, u64 begin, u64 out,
                         u32 count, GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                         GLOBAL const value_t* values_in, GLOBAL value_t* values_out,
-                        GLOBAL const u32* back, u32 begin_bit, u32 low_bits, u32 shift) {
+                        GLOBAL const u32* back, u32 begin_bit, u32 low_bits, u32 shift,
+                        u32 stretched, GLOBAL const u32* stretched_by) {
   const u32 t = local_id();
   keys_in += begin;
 
@@ -179,6 +187,10 @@ INLINE void sort_bucket(LOCAL msd_local_memory_t* mine, sub_group_t sg, u64 begi
 #endif
 
   // Store.
+#if STRETCHES
+  stretch_t stretch;
+  if (stretched) stretch = load_stretch(stretched_by);
+#endif
 #if ONE_LEAD && !LEAD_SORTS
   const u32 lead = back[spread_index(mine->sort.items[0])];
 #endif
@@ -228,6 +240,8 @@ INLINE void put_in_place(aside_head_t head, GLOBAL const u32* starts, u64 n,
 //   begin_bit, low_bits   the open bits of a key: low_bits bits from begin_bit upwards
 //   shift                 an item's bits from this one upwards choose its bin
 //   n                     the number of all records
+//   stretched_by          in, STRETCHES: how keys are stretched (stretch.cl). If they are, only
+//                         msd_local_stretched sorts, else only msd_local
 //   aside                 in, SETS_ASIDE: see msd_set_aside.cl
 //   aside_keys            in, SETS_ASIDE: the output of the partition's first pass
 //   has_gap               SETS_ASIDE, 1: keys_in leaves the places of the keys that are set aside
@@ -236,13 +250,17 @@ KERNEL_RESIDENT(WG, RESIDENT)
 void msd_local(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                GLOBAL const value_t* values_in, GLOBAL value_t* values_out,
                GLOBAL const u32* starts, GLOBAL const u32* skewed, GLOBAL const u32* back,
-               u32 begin_bit, u32 low_bits, u32 shift, u64 n, GLOBAL const u32* aside,
-               GLOBAL const ukey_t* aside_keys, u32 has_gap) {
+               u32 begin_bit, u32 low_bits, u32 shift, u64 n, GLOBAL const u32* stretched_by,
+               GLOBAL const u32* aside, GLOBAL const ukey_t* aside_keys, u32 has_gap) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(msd_local_memory_t, mine);
-  if (*skewed != 0) return;
+  // Loaded together, because each load alone would wait for memory.
   u64 begin = starts[group_id()];
-  const u32 count = (u32)(starts[group_id() + 1] - begin);
+  const u32 count = (u32)(starts[group_id() + 1] - begin), is_off = *skewed;
+#if STRETCHES
+  if (is_stretched(load_stretch(stretched_by))) return;
+#endif
+  if (is_off) return;
 #if SETS_ASIDE
   const aside_head_t head = load_aside(aside);
   if (head.found != 0) put_in_place(head, starts, n, aside_keys, keys_out);
@@ -253,5 +271,29 @@ void msd_local(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
 #endif
   if (count == 0) return;
   sort_bucket(mine, sg, begin, out, count, keys_in, keys_out, values_in, values_out, back,
-              begin_bit, low_bits, shift);
+              begin_bit, low_bits, shift, 0, stretched_by);
 }
+
+#if STRETCHES
+// Sorts buckets of stretched keys, and turns these into keys. The parameters are those of
+// msd_local; `buckets` is the number of buckets without stretching. As many work-groups as run
+// concurrently.
+KERNEL_RESIDENT(WG, RESIDENT)
+void msd_local_stretched(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
+                         GLOBAL const value_t* values_in, GLOBAL value_t* values_out,
+                         GLOBAL const u32* starts, GLOBAL const u32* skewed, u32 low_bits,
+                         u32 shift, GLOBAL const u32* stretched_by, u32 buckets) {
+  SUB_GROUP(WG);
+  LOCAL_STRUCT(msd_local_memory_t, mine);
+  const stretch_t stretch = load_stretch(stretched_by);
+  if (*skewed != 0 || !is_stretched(stretch)) return;
+  for (u32 b = group_id(); b < buckets << stretch.more; b += group_count()) {
+    const u64 begin = starts[b];
+    const u32 count = (u32)(starts[b + 1] - begin);
+    if (count == 0) continue;
+    sort_bucket(mine, sg, begin, begin, count, keys_in, keys_out, values_in, values_out, 0, 0,
+                low_bits - stretch.more, shift - stretch.more, 1, stretched_by);
+    barrier_all();  // the next bucket uses the same local memory
+  }
+}
+#endif

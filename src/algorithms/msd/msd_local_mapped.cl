@@ -94,6 +94,7 @@ INLINE items_t make_items(ukey_t first, ukey_t distance, u32 count) {
 OUTLINE void sort_group(LOCAL msd_mapped_memory_t* mine, sub_group_t sg, items_t m, u32 count,
                         GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                         GLOBAL const value_t* values_in, GLOBAL value_t* values_out) {
+  KNOWN_LOCAL(mine);
   const u32 t = local_id();
   // Load.
   const u32 rows = (count + WG - 1 - t) / WG;  // how many records this work-item has

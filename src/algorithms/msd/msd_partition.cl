@@ -16,14 +16,15 @@
 // the second pass when all tiles of the first are written. Work-groups wait only for work-groups
 // that have taken a ticket and so are running.
 
-PARAMETER(WG)              // work-items of a work-group
-PARAMETER(ITEMS)           // keys that a work-item has in a tile
-PARAMETER(RESIDENT)        // work-groups that share a compute unit
-PARAMETER(RUN)             // consecutive tiles that a work-group gets with one ticket
-PARAMETER(SECTOR_BYTES)    // the device writes memory in units of this many bytes
-PARAMETER(SPREAD_BITS)     // not 0: keys are floats that the first pass turns into spread orders;
-                           // width of a lead in bits. Not with MAP_CELLS
-PARAMETER(SETS_ASIDE)      // with SPREAD_BITS: see msd_set_aside.cl
+PARAMETER(WG)            // work-items of a work-group
+PARAMETER(ITEMS)         // keys that a work-item has in a tile
+PARAMETER(RESIDENT)      // work-groups that share a compute unit
+PARAMETER(RUN)           // consecutive tiles that a work-group gets with one ticket
+PARAMETER(SECTOR_BYTES)  // the device writes memory in units of this many bytes
+PARAMETER(SPREAD_BITS)   // not 0: keys are floats that the first pass turns into spread orders;
+                         // width of a lead in bits. Not with MAP_CELLS
+PARAMETER(SETS_ASIDE)    // with SPREAD_BITS: see msd_set_aside.cl
+// STRETCHES (stretch.cl): the first pass may stretch keys. Not with MAP_CELLS or SPREAD_BITS
 PARAMETER(MAP_LOCAL)       // 1: the map is copied to local memory; used if MAP_CELLS is not 0
 PARAMETER(VERDICT_MAPPED)  // value of *skewed if keys are mapped; see msd_count
 PARAMETER(VERDICT_LISTED)  // the same if some buckets are listed, too
@@ -158,6 +159,13 @@ INLINE void take_tile(LOCAL msd_partition_memory_t* mine, LOCAL tile_t* tile, GL
   }
 #define PREPARE_KEYS \
   if (p.window.pivots) LOOK_UP_DIGITS(1) else LOOK_UP_DIGITS(0)
+#elif STRETCHES
+#define PREPARE_KEYS                                                         \
+  if (p.number == 0 && p.is_stretched) {                                     \
+    const stretch_t stretch = load_stretch(p.stretch);                       \
+    UNROLL                                                                   \
+    for (u32 i = 0; i < ITEMS; ++i) key[i] = stretched_key(stretch, key[i]); \
+  }
 #else
 #define PREPARE_KEYS
 #endif
@@ -237,6 +245,10 @@ typedef struct {
   GLOBAL u32 *reserved, *ticket;
 #if MAPS
   window_t window;
+#endif
+#if STRETCHES
+  GLOBAL const u32* stretch;
+  u32 is_stretched;
 #endif
   u32 number, shift, mask, start_shift, segments, tiles, n;
   u32 lead;  // distance in keys from a sector boundary to the output's first key
@@ -491,6 +503,7 @@ INLINE u32 partition_tiles(LOCAL msd_partition_memory_t* mine, sub_group_t sg, p
 //             pass p's digit in a key or, if MAP_CELLS is not 0, in the number of its bucket
 //   map       in, MAP_CELLS: from msd_count
 //   spread    in, SPREAD_BITS: the table of spread orders
+//   stretch   in, STRETCHES: from msd_count (stretch.cl). The last digit then has `more` bits more
 //   aside     null, or the memory described in msd_set_aside.cl. If the list has keys to set aside,
 //             only the launch with SETS_ASIDE does something, else only the one without. The second
 //             pass leaves the places of these keys in the output free
@@ -498,7 +511,8 @@ KERNEL_RESIDENT(WG, RESIDENT)
 void msd_partition(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey_t* keys_b,
                    GLOBAL const u32* starts, GLOBAL u32* reserved, GLOBAL u32* state,
                    GLOBAL const u32* skewed, u64 n, u32 passes, u32 shifts, u32 widths,
-                   GLOBAL const u32* map, GLOBAL const u32* spread, GLOBAL const u32* aside) {
+                   GLOBAL const u32* map, GLOBAL const u32* spread, GLOBAL const u32* stretch,
+                   GLOBAL const u32* aside) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(msd_partition_memory_t, mine);
 #if MAPS
@@ -515,6 +529,9 @@ void msd_partition(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL u
 #if MAP_LOCAL
   copy_map(&mine->map, map, WG);
 #endif
+#if STRETCHES
+  const stretch_t stretch_of_keys = load_stretch(stretch);
+#endif
   const u32 t = local_id();
   u32 turn = 0, tiles = 0;
   for (u32 pass = 0; pass < passes; ++pass) {
@@ -523,6 +540,16 @@ void msd_partition(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL u
     p.shift = shifts >> 8 * pass & 255;
     p.mask = (1u << (widths >> 8 * pass & 255)) - 1;
     p.start_shift = pass + 1 == passes ? 0 : widths >> 8 & 255;
+#if STRETCHES
+    p.stretch = stretch;
+    p.is_stretched = is_stretched(stretch_of_keys);
+    if (pass + 1 == passes) {
+      p.shift -= stretch_of_keys.more;
+      p.mask = ((p.mask + 1) << stretch_of_keys.more) - 1;
+    } else {
+      p.start_shift += stretch_of_keys.more;
+    }
+#endif
     p.from = pass == 0 ? keys_in : keys_a;
     p.to = pass == 0 ? keys_a : keys_b;
     p.lead = (u32)((u64)p.to / sizeof(ukey_t)) % CHUNK;

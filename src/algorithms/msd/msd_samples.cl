@@ -19,10 +19,13 @@ PARAMETER(TIES_MATTER)  // 1: mapped keys that tie but have different bits need 
 PARAMETER(ITEM_BITS)    // not 0: mapped keys are sorted by items of this many bits, which hold the
                         // distance from a bucket's first order and the position in the bucket
 PARAMETER(TELLS_REPEATS)  // 1: samples tell whether keys repeat
+PARAMETER(STRETCH_MORE)   // with STRETCHES: stretch_t::more, if keys are stretched
+PARAMETER(STRETCH_MOST)   // with STRETCHES: the largest stretch_t::up
 PARAMETER(FEW_DIGITS)     // not 0: samples tell whether most digits have few values; if so, *skewed
                           // becomes FEW_DIGITS
 
 #define MAPS (MAP_CELLS != 0)
+#define STRETCHED_BUCKETS ((u32)BUCKETS << STRETCH_MORE)
 
 // COUNT_OF(word, bucket) extracts the bucket's count from its word of local memory.
 #define PER_WORD (32 / COUNT_BITS)
@@ -38,6 +41,9 @@ typedef struct {
   u32 exponents[(1 << SPREAD_BITS) / 64];  // one bit for each exponent: 1 if a sample has it
   u32 common[(1 << SPREAD_BITS) / 64];     // the same for exponents that many samples have
   u32 sides;                               // see exponents_t
+#endif
+#if STRETCHES && !MAPS
+  u32 edges[4];  // of the samples: the inverted smallest order, then the largest
 #endif
 #if MAPS
   map_t map;
@@ -64,12 +70,17 @@ typedef struct {
 #if MAPS
   window_t window;
 #endif
+#if STRETCHES
+  u32 stretched;  // 1: keys are stretched
+  stretch_t stretch;
+#endif
 } verdict_t;
 // Ranges of the leading bits that have 64 samples each, if keys are uniform.
 #define COARSE min((u32)BUCKETS, max((u32)(SAMPLES * WG) / 64, 1u))
 // Thresholds for the samples; see SampleLimits in msd_shape.hpp.
 typedef struct {
-  u32 crowd, map_crowd, map_crowded, pivot, repeats, few_repeats, few_agree, lead, coarse;
+  u32 crowd, map_crowd, map_crowded, pivot, repeats, few_repeats, few_agree, lead, coarse,
+      stretch_coarse;
 } limits_t;
 
 #if TELLS_REPEATS || (FEW_DIGITS && SPREAD_BITS)
@@ -366,7 +377,7 @@ INLINE u32 make_spread(LOCAL msd_count_memory_t* mine, GLOBAL u32* table, GLOBAL
 }
 #endif
 
-#if MAPS
+#if MAPS || STRETCHES
 // Finds the smallest and the largest of the work-items' orders and stores them in *least and
 // *largest. `edges`: four words, 0 at first. Contains barriers.
 INLINE void find_edges(LOCAL u32* edges, ukey_t* least, ukey_t* largest) {
@@ -389,6 +400,9 @@ INLINE void find_edges(LOCAL u32* edges, ukey_t* least, ukey_t* largest) {
 #endif
 }
 
+#endif
+
+#if MAPS
 // Sets the first `count` words of mine->counts to 0.
 INLINE void clear_counts(LOCAL msd_count_memory_t* mine, u32 count) {
   barrier_local();
@@ -580,6 +594,7 @@ INLINE void assign_buckets(LOCAL msd_count_memory_t* mine, u32 last_has) {
 // many samples share a bucket. Contains barriers.
 OUTLINE u32 try_map(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* samples, limits_t limits,
                     window_t* window) {
+  KNOWN_LOCAL(mine);
   const u32 t = local_id();
   ukey_t order[GATHERED];
   UNROLL
@@ -665,6 +680,61 @@ INLINE void write_map(LOCAL msd_count_memory_t* mine, window_t w, u32 capacity, 
 }
 #endif
 
+#if STRETCHES
+// ---- Stretched keys ----
+// Chooses how keys are stretched whose sampled orders are from `least` to `largest`. With
+// `aligned`, the range is the block of 2^k orders that begins at a multiple of 2^k and has all
+// samples, so keys beyond the samples may be outside it. Without, the range is a 32nd wider than
+// the samples' or more.
+INLINE stretch_t choose_stretch(ukey_t least, ukey_t largest, u32 aligned) {
+  const ukey_t all = (ukey_t) ~(ukey_t)0, apart = (ukey_t)(least ^ largest) | 1,
+               span = largest - least;
+  u32 width = highest_bit(aligned ? apart : (ukey_t)(span | 1)) + 1;
+  if (!aligned && width < KEY_BITS && (ukey_t)((all >> (KEY_BITS - width)) - span) <= span / 32)
+    ++width;
+  stretch_t s;
+  s.up = min(KEY_BITS - width, (u32)STRETCH_MOST);
+  s.more = STRETCH_MORE;
+  const ukey_t last = all >> s.up;  // distance of the range's last order from its first one
+  if (aligned)
+    s.least = least & (ukey_t)~last;
+  else
+    s.least = min((ukey_t)(least - min((ukey_t)((last - span) / 2), least)), (ukey_t)(all - last));
+  return s;
+}
+
+INLINE u32 stretched_bucket(stretch_t s, ukey_t key) {
+  return (u32)(stretched_order(s, key) >> (KEY_BITS - highest_bit32(STRETCHED_BUCKETS)));
+}
+
+// Returns 1 if the samples spread over the buckets of stretched keys, and sets *stretch. Contains
+// barriers.
+INLINE u32 try_stretch(LOCAL msd_count_memory_t* mine, const ukey_t* sample, limits_t limits,
+                       stretch_t* stretch) {
+  ukey_t least = (ukey_t) ~(ukey_t)0, largest = 0;
+  UNROLL
+  for (u32 i = 0; i < SAMPLES; ++i) {
+    least = min(least, key_order(sample[i]));
+    largest = max(largest, key_order(sample[i]));
+  }
+  find_edges(mine->edges, &least, &largest);
+  for (u32 aligned = 0; aligned < 2; ++aligned) {
+    const stretch_t s = choose_stretch(least, largest, aligned);
+    if (s.up == 0 && (s.more == 0 || aligned)) continue;
+    u32 bucket[SAMPLES];
+    UNROLL
+    for (u32 i = 0; i < SAMPLES; ++i) bucket[i] = stretched_bucket(s, sample[i]);
+    if (count_crowded(mine, bucket, SAMPLES, limits.crowd) != 0) continue;
+    UNROLL
+    for (u32 i = 0; i < SAMPLES; ++i) bucket[i] >>= highest_bit32(STRETCHED_BUCKETS / COARSE);
+    if (count_crowded(mine, bucket, SAMPLES, limits.stretch_coarse) != 0) continue;
+    *stretch = s;
+    return 1;
+  }
+  return 0;
+}
+#endif
+
 // ---- The count's buckets by leading bits ----
 #if SPREAD_BITS
 INLINE u32 bucket_of_spread(ukey_t order, u32 entry, u32 shift) {
@@ -677,13 +747,21 @@ INLINE u32 bucket_of_spread(ukey_t order, u32 entry, u32 shift) {
 }
 #endif
 
-// Returns the key's bucket. `mapped` must be a compile-time constant: 0, 1, or WITH_PIVOTS if the
-// map has pivots. If the key is mapped and may tie (TIES_MATTER), sets *others to 1. With
-// SPREAD_BITS: if the key is not mapped and may be a zero or NaN that ties, or if its lead has no
-// spread orders, sets *others to 1 and returns a meaningless number.
+// Returns the key's bucket. `mapped` must be a compile-time constant: 0, 1, WITH_PIVOTS if the map
+// has pivots, or STRETCHED. If the key cannot be stretched, sets *others to 1. If the key is mapped
+// and may tie (TIES_MATTER), sets *others to 1. With SPREAD_BITS: if the key is not mapped and may
+// be a zero or NaN that ties, or if its lead has no spread orders, sets *others to 1 and returns a
+// meaningless number.
 #define WITH_PIVOTS 2
+#define STRETCHED 3
 INLINE u32 bucket_of(LOCAL msd_count_memory_t* mine, ukey_t key, u32 shift, verdict_t v, u32 mapped,
                      u32* others) {
+#if STRETCHES
+  if (mapped == STRETCHED) {
+    if (!in_stretch(v.stretch, key)) *others = 1;
+    return stretched_bucket(v.stretch, key);
+  }
+#endif
 #if MAPS
   if (mapped) {
 #if TIES_MATTER
@@ -727,6 +805,10 @@ INLINE verdict_t judge(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* samp
                        limits_t limits, GLOBAL u32* spread, GLOBAL u32* back) {
   verdict_t v;
   v.skewed = v.mapped = v.ties = 0;
+#if STRETCHES
+  v.stretched = v.stretch.up = v.stretch.more = 0;
+  v.stretch.least = 0;
+#endif
 #if SAMPLES
   const u32 t = local_id();
   u32 spreads = 1, repeats = 0, members = 0, others = 0;
@@ -755,7 +837,7 @@ INLINE verdict_t judge(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* samp
       bucket[i] = bucket_of(mine, sample[i], shift, v, 0, &others);
 #endif
     spreads = count_crowded(mine, bucket, SAMPLES, limits.crowd) == 0;
-#if MAPS || SPREAD_BITS
+#if MAPS || SPREAD_BITS || STRETCHES
     // A bucket has few samples, which tell little. Many buckets together tell more.
     UNROLL
     for (u32 i = 0; i < SAMPLES; ++i)
@@ -768,6 +850,10 @@ INLINE verdict_t judge(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* samp
     if (all_others != 0) spreads = 0;  // keys that tie
 #endif
   }
+#if STRETCHES
+  if (!spreads && repeats <= limits.repeats)
+    spreads = v.stretched = try_stretch(mine, sample, limits, &v.stretch);
+#endif
 #if MAPS
   if (!spreads) spreads = v.mapped = try_map(mine, samples, limits, &v.window);
 #endif

@@ -36,12 +36,17 @@ constexpr double spread_spare = 2.9, least_spread_spare = 2.22;
 // How full a bucket of spread orders may be according to the samples, as a share of its capacity.
 // The rest allows for their error.
 constexpr double spread_fill = 0.85;
+// The same for stretched keys.
+constexpr double stretch_fill = 0.85;
 // In shorter lists than this, sampling costs more than it saves.
 constexpr std::uint64_t sampled_from = std::uint64_t{1} << 22;
 constexpr std::uint64_t many_sampled_from = std::uint64_t{1} << 26;
 // Keys are mapped only in lists of more than this many records. In shorter lists the two additional
 // launches slow down keys that spread too much. Measured on an H100.
 constexpr std::uint64_t mapped_from = std::uint64_t{1} << 22;
+// Keys are stretched only in lists of more than this many records. In shorter lists, radix passes
+// are as fast. Measured on an H100.
+constexpr std::uint64_t stretched_from = std::uint64_t{1} << 23;
 // Keys are set aside only in lists with at least this many bytes of keys. In shorter lists the
 // additional launch slows down lists without such keys by more than 3 %.
 constexpr std::uint64_t aside_from_bytes = 16 << 20;
@@ -326,6 +331,28 @@ KeyPartition key_partition(const Problem& p, const Capabilities& device, const S
   return keys;
 }
 
+// Chooses how keys in a narrow range are stretched.
+Stretch choose_stretch(const Problem& p, const Capabilities& device, const Shape& shape) {
+  Stretch stretch;
+  if (info(p.key).is_float || key_bits(p) != info(p.key).bits() || !shape.samples_keys ||
+      partition_sorts(p, shape) || shape.local.work_group == 0)
+    return stretch;
+  // A range is up to twice as wide as the keys need. One bit more makes up for that.
+  const auto bin_bits = static_cast<unsigned>(std::bit_width(shape.local.bins() - 1));
+  const unsigned low_bits = key_bits(p) - shape.bits;
+  const unsigned high_shift = shape.local.bin_shift >= 32 ? 33 : 1;
+  const bool has_more = shape.bits > digit_bits && shape.bits < most_leading_bits &&
+                        low_bits > bin_bits && shape.local.bin_shift >= high_shift;
+  stretch.more = has_more ? 1 : 0;
+  // The bits of a bucket's keys that differ must choose among all bins.
+  if (low_bits < bin_bits + stretch.more) return {};
+  stretch.most = low_bits - stretch.more - bin_bits;
+  stretch.possible = stretch.most + stretch.more != 0;
+  stretch.groups = std::min<std::uint64_t>(
+      shape.buckets(), std::uint64_t{device.compute_units} * shape.local.resident);
+  return stretch;
+}
+
 // Returns the number of keys in a tile of the first pass if it sets keys aside, else 0.
 unsigned aside_tile(const Problem& p, const Parameters& given, const KeyPartition& keys) {
   const std::uint64_t bytes = p.count * info(p.key).bytes;
@@ -425,6 +452,7 @@ kernels::Defines LocalSort::defines(const Problem& problem, const Shape& shape) 
       .set("KEEP_KEYS", int{keep_keys})
       .set("SPREAD_BITS", spread)
       .set("ONE_LEAD", int{spread != 0 && shape.bits >= spread})
+      .set("STRETCHES", int{shape.stretch.possible})
       .set("SETS_ASIDE", shape.aside_tile)
       .local_struct("msd_local_memory_t", bytes);
   BinSortParameters{.work_group = work_group,
@@ -478,6 +506,7 @@ kernels::Defines KeyPartition::defines(const Problem& problem, const Shape& shap
       .set("RUN", run)
       .set("SECTOR_BYTES", sector_bytes)
       .set("SPREAD_BITS", mapped ? 0 : shape.spread_bits)
+      .set("STRETCHES", int{!mapped && shape.stretch.possible})
       .set("SETS_ASIDE", sets_aside ? shape.aside_tile : 0)
       .set("MAP_LOCAL", int{local_map})
       .local_struct("msd_partition_memory_t", bytes);
@@ -503,6 +532,9 @@ kernels::Defines CountShape::defines(const Problem& problem, const Shape& shape)
       .set("TELLS_REPEATS", int{tells_repeats})
       .set("FEW_DIGITS", tells_few_digits ? RadixPasses::few_digits : 0)
       .set("SPREAD_BITS", shape.spread_bits)
+      .set("STRETCHES", int{shape.stretch.possible})
+      .set("STRETCH_MORE", shape.stretch.more)
+      .set("STRETCH_MOST", shape.stretch.most)
       .set("BUCKET_BITS", shape.bits)
       .set("SETS_ASIDE", shape.aside_tile)
       .local_struct("msd_count_memory_t", bytes);
@@ -552,6 +584,8 @@ Shape make_shape(const Problem& problem, const Capabilities& device, const Param
     if (shape.local.work_group == 0)
       shape.local = local_sort(problem, device, shape.bits, least_spread_spare);
   }
+  if (problem.count > stretched_from || given.has("sample"))
+    shape.stretch = choose_stretch(problem, device, shape);
   check_shape(problem, device, given, shape);
   return shape;
 }
@@ -633,6 +667,10 @@ SampleLimits make_sample_limits(const Problem& problem, const Shape& shape,
   limits.coarse = clamped(shape.spread_bits != 0 ? most_of_range + 1.5 * std::sqrt(most_of_range)
                                                  : of_range + 4.5 * std::sqrt(of_range),
                           1.0);
+  // Uniform keys, as above, or less than the buckets allow: the largest bucket of a smooth curve is
+  // as full as its range.
+  limits.stretch_coarse = std::max(
+      limits.coarse, clamped(stretch_fill * (1 << shape.stretch.more) * most_of_range, 1.0));
   const double buckets_of_lead =
       std::ldexp(1.0, static_cast<int>(shape.bits) - static_cast<int>(shape.spread_bits));
   limits.lead = clamped(256 * spread_fill * full * buckets_of_lead, 1.0);

@@ -117,6 +117,7 @@ struct SampleLimits {
       0;  // the most samples that lie in a mapped bucket beyond its first `map_crowd`
   std::uint32_t pivot = 0;   // the fewest samples of a pivot (key_map.cl)
   std::uint32_t coarse = 0;  // the most samples in one of the ranges COARSE (msd_samples.cl)
+  std::uint32_t stretch_coarse = 0;  // the same for stretched keys
   std::uint32_t lead =
       0;  // 256 times the most samples of a lead (msd_count.cl) before its range doubles
   std::uint32_t repeats = 0;  // the most samples that have the same key as another sample
@@ -126,8 +127,19 @@ struct SampleLimits {
       0;  // with more pairs of samples than this that agree in a digit, it has few values
 };
 
+// How keys in a narrow range are stretched (stretch.cl).
+struct Stretch {
+  bool possible = false;
+  unsigned more = 0;         // additional bits of a bucket's number
+  unsigned most = 0;         // the most bits by which keys are shifted
+  std::uint64_t groups = 0;  // work-groups of the local sort
+
+  static constexpr std::uint64_t bytes = 16;  // of a stretch_t in global memory
+};
+
 struct Shape {
   unsigned spread_bits = 0;  // see spread_bits()
+  Stretch stretch;
   unsigned aside_tile =
       0;       // records of a tile if the first pass sets keys aside (msd_set_aside.cl); else 0
   KeyMap map;  // without cells: no map is made
@@ -143,9 +155,9 @@ struct Shape {
   // True if mapped buckets that are too large for the local sort are listed and sorted on their
   // own.
   [[nodiscard]] bool lists_overfull() const { return map.cells != 0 && map.bits > digit_bits; }
-  // The larger of the numbers of buckets with and without a map.
+  // The largest of the numbers of buckets: by leading bits, of stretched keys and with a map.
   [[nodiscard]] std::uint32_t most_buckets() const {
-    return std::max(buckets(), map.cells != 0 ? map.buckets() : 0);
+    return std::max(buckets() << stretch.more, map.cells != 0 ? map.buckets() : 0);
   }
   // Bytes of the memory `aside` of msd_set_aside.cl.
   [[nodiscard]] std::uint64_t aside_bytes(const Problem& problem) const {

@@ -108,6 +108,7 @@ INLINE u32 place_in_bin(LOCAL u32* bins, u32 bin, u32 there) {
 // Sorts mine->items, which are in the order of their bins and sorted in all bins that are not
 // crowded. The items of a crowded bin are in order, too, if few of them differ.
 OUTLINE void settle_crowded(LOCAL bin_sort_t* mine, sub_group_t sg, u32 rows) {
+  KNOWN_LOCAL(mine);
   const u32 t = local_id();
   LOCAL const sort_t* own = mine->items + t * ITEMS;
   barrier_local();

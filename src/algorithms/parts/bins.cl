@@ -97,6 +97,9 @@ typedef u32 sort_t;
 // words; `scratch`: SCAN_WORDS(WG).
 OUTLINE void radix_pass(LOCAL u32* ranks, LOCAL sort_t* items, LOCAL index_t* scratch,
                         sub_group_t sg, u32 shift) {
+  KNOWN_LOCAL(ranks);
+  KNOWN_LOCAL(items);
+  KNOWN_LOCAL(scratch);
   const u32 t = local_id(), first = sg_index() * (SG_LANES * ITEMS) + sg_lane();
   LOCAL u32* my_ranks = ranks + sg_index() * RANK_WORDS;
   sort_t item[ITEMS];

@@ -142,6 +142,10 @@ typedef struct {
   window_t window;
 #endif
   GLOBAL const u32* spread;
+#if STRETCHES
+  GLOBAL const u32* stretch;
+  u32 is_stretched;
+#endif
   u64 n;
 #ifdef CODE_MASK
   ukey_t decode;  // CODE_MASK in the last pass, else 0
@@ -275,6 +279,7 @@ INLINE u32 count_key(LOCAL u32* bins, ukey_t key, u64 shifts, u64 widths) {
 OUTLINE u32 count_digits(LOCAL onesweep_memory_t* mine, GLOBAL const ukey_t* keys,
                          GLOBAL u32* histograms, GLOBAL u32* ticket, GLOBAL u32* ties, u64 n,
                          u64 shifts, u64 widths) {
+  KNOWN_LOCAL(mine);
   const u32 t = local_id(), tiles = COUNT_TILES(n);
   u32 seen = 0, counted = 0;
   LOCAL u32* words = (LOCAL u32*)mine;
@@ -329,6 +334,13 @@ INLINE void load_keys(pass_t p, LOCAL const tile_t* tile, ukey_t* key) {
   UNROLL
   for (u32 i = 0; i < ITEMS; ++i)
     key[i] = p.from[tile->begin + min(first + i * SG_LANES, tile->count - 1)];
+#if STRETCHES
+  if (p.number == 0 && p.is_stretched) {
+    const stretch_t stretch = load_stretch(p.stretch);
+    UNROLL
+    for (u32 i = 0; i < ITEMS; ++i) key[i] = stretched_key(stretch, key[i]);
+  }
+#endif
 #if CODES
   if (p.number == 0) UNROLL
   for (u32 i = 0; i < ITEMS; ++i) {

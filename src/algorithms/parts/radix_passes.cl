@@ -40,6 +40,7 @@ INLINE void wait_for(GLOBAL u32* done, u32 tiles) {
 // passes. (A return from the kernel in that case would cost the passes registers.)
 OUTLINE void choose_passes(LOCAL onesweep_memory_t* mine, GLOBAL u32* starts, GLOBAL u32* ties,
                            u64 n, u64 shifts, u64 widths) {
+  KNOWN_LOCAL(mine);
   const u32 t = local_id();
   if (t == 0) mine->skipped = 0;
   barrier_local();
@@ -67,6 +68,7 @@ OUTLINE void choose_passes(LOCAL onesweep_memory_t* mine, GLOBAL u32* starts, GL
 // digits (mine->common). The most common one is the maximum of words with the count in the upper
 // and the digit in the lower bits. A barrier must follow.
 OUTLINE void begin_pass(LOCAL onesweep_memory_t* mine, GLOBAL u32* starts, u32 digit_word, u64 n) {
+  KNOWN_LOCAL(mine);
   const u32 t = local_id(), digit = t ^ DIGIT_FLIP(digit_word & 255, digit_word >> 8 & 255);
   index_t all;
   const index_t of_digit = t < RADIX ? keys_of_digit(starts, digit_word >> 16, digit) : 0;
@@ -136,6 +138,7 @@ INLINE void move_listed(GLOBAL const u32* list, parts_t parts, u32 tile, u32 bac
 // that must be 0 at first.
 OUTLINE void gather_listed(LOCAL onesweep_memory_t* mine, GLOBAL const u32* list, parts_t parts,
                            GLOBAL u32* ticket, GLOBAL u32* done) {
+  KNOWN_LOCAL(mine);
   const u32 tiles = (list[1] + TILE - 1) / TILE;
   u32 moved = 0;
   for (;; ++moved) {
@@ -194,6 +197,9 @@ INLINE u32 find_segments(LOCAL onesweep_memory_t* mine, GLOBAL const u32* starts
 //                 nothing has been sorted
 //   map           in, MAP_CELLS: see key_map.cl
 //   spread        SPREAD_BITS: the table of spread orders
+//   stretch       in, STRETCHES (with SEGMENTED): how keys are stretched (stretch.cl). The last
+//   digit
+//                 then has `more` bits more
 //   gate          null, or a word: the launch does nothing unless gate_least <= *gate <= gate_most
 //   list          in, LISTED: the parts of keys_b and values_b to sort, each in its place. They
 //   have
@@ -206,7 +212,8 @@ void onesweep(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey_t
               GLOBAL u32* starts, GLOBAL u32* look, GLOBAL u32* marks, GLOBAL u32* state, u64 n,
               u64 shifts, u64 widths, u32 passes, u32 values_are_positions, u32 last_keys,
               GLOBAL u32* ties, GLOBAL const u32* map, GLOBAL const u32* spread,
-              GLOBAL const u32* gate, u32 gate_least, u32 gate_most, GLOBAL const u32* list) {
+              GLOBAL const u32* stretch, GLOBAL const u32* gate, u32 gate_least, u32 gate_most,
+              GLOBAL const u32* list) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(onesweep_memory_t, mine);
   if (gate && (*gate < gate_least || *gate > gate_most)) return;
@@ -218,6 +225,9 @@ void onesweep(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey_t
 #endif
 #if MAP_LOCAL
   copy_map(&mine->map, map, WG);
+#endif
+#if STRETCHES
+  const stretch_t stretch_of_keys = load_stretch(stretch);
 #endif
   const u32 t = local_id();
   u32 turn = 0;  // number of tickets that this work-group has taken
@@ -275,6 +285,14 @@ void onesweep(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey_t
     p.window = window;
 #endif
     p.spread = spread;
+#if STRETCHES
+    p.stretch = stretch;
+    p.is_stretched = is_stretched(stretch_of_keys);
+    if (p.last) {
+      p.shift -= stretch_of_keys.more;
+      p.mask = ((p.mask + 1) << stretch_of_keys.more) - 1;
+    }
+#endif
     p.n = n;
     p.segments = 1;
     p.digits = p.start_shift = 0;
@@ -286,6 +304,9 @@ void onesweep(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey_t
     p.digits = p.mask + 1;
     p.segments = pass == 0 ? 1 : 1u << ((u32)widths & 255);
     p.start_shift = p.last ? 0 : (u32)(widths >> 8) & 255;
+#if STRETCHES
+    p.start_shift += p.last ? 0 : stretch_of_keys.more;
+#endif
     tiles = find_segments(mine, starts, p);
 #else
     // Find where each digit begins, while other work-groups still write tiles of the previous pass.

@@ -216,6 +216,7 @@ RadixPasses::RadixPasses(const Problem& problem, const Capabilities& device,
       buffers_(problem, static_cast<unsigned>(digits_.size()), layout),
       map_(options.map),
       spread_bits_(options.spread_bits),
+      stretches_(options.stretches),
       count_bits_(count_bits(given)),
       segmented_(options.segments != 0),
       lists_(options.lists),
@@ -299,13 +300,14 @@ std::shared_ptr<Module> RadixPasses::build_kernel(Device& device, const Capabili
       .set("CODES", int{what == Build::sort_with_codes || spread_bits != 0})
       .set("LISTED", int{what == Build::sort_listed})
       .set("SPREAD_BITS", spread_bits)
+      .set("STRETCHES", int{what == Build::partition && stretches_})
       .set("MAP_LOCAL", int{by_map && !shape.alternating})
       .local_struct("onesweep_memory_t", shape.local_bytes);
   (by_map ? map_ : KeyMap{}).set(defines);
   using namespace kernels::embedded;
   return kernels::build(
       device, capabilities,
-      {key_map_cl, columns_cl, radix_pass_tiles_cl,
+      {key_map_cl, stretch_cl, columns_cl, radix_pass_tiles_cl,
        shape.alternating ? radix_pass_alternating_cl : radix_pass_pipelined_cl, radix_passes_cl},
       defines);
 }
@@ -354,9 +356,9 @@ void RadixPasses::sort_listed(Queue& queue, const Operands& o, Memory gate, Memo
 }
 
 void RadixPasses::partition(Queue& queue, const Operands& o, Memory starts, Memory spread,
-                            const std::vector<Digit>& digits, Gate gate) const {
+                            Memory stretch, const std::vector<Digit>& digits, Gate gate) const {
   launch(queue, o, *partition_, shape_, starts, partition_state_.in(o), digits, gate, "partition",
-         {.spread = spread});
+         {.spread = spread, .stretch = stretch});
 }
 
 void RadixPasses::partition_mapped(Queue& queue, const Operands& o, Memory starts, Memory map,
@@ -393,6 +395,7 @@ void RadixPasses::launch(Queue& queue, const Operands& o, Kernel& kernel,
                       {"ties", ties_.in(o)},
                       {"map", extra.map},
                       {"spread", extra.spread},
+                      {"stretch", extra.stretch},
                       {"gate", gate.word},
                       {"gate_least", gate.least},
                       {"gate_most", gate.most},

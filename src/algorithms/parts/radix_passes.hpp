@@ -40,6 +40,8 @@ struct RadixPassOptions {
   KeyMap map{};
   // partition() uses spread orders with this many leading bits. 0: it uses the order of the keys.
   unsigned spread_bits = 0;
+  // partition() may stretch keys (stretch.cl).
+  bool stretches = false;
   // sort() runs only for keys that do not spread over the buckets of a partition.
   bool skewed = false;
   // sort_listed() may be called. Only with an even number of digits.
@@ -107,9 +109,10 @@ class RadixPasses {
   // One or two passes, from the leading digit on; the second sorts each segment that the first one
   // made. `starts` has the output index where each value of the two digits together begins, then
   // the end.
-  // `spread`: the table of spread orders, with spread_bits.
+  // `spread`: the table of spread orders, with spread_bits. `stretch`: STRETCH_WORDS of stretch.cl,
+  // if keys may be stretched.
   void partition(Queue& queue, const Operands& operands, Memory starts, Memory spread,
-                 const std::vector<Digit>& digits, Gate gate) const;
+                 Memory stretch, const std::vector<Digit>& digits, Gate gate) const;
   // The same if the gate's word says that keys are mapped. `digits` are those of a bucket's number,
   // `map` is the map in global memory (key_map.cl).
   void partition_mapped(Queue& queue, const Operands& operands, Memory starts, Memory map,
@@ -157,7 +160,7 @@ class RadixPasses {
                                                      const RadixPassShape& shape, Build what) const;
   // The memory that only some launches have.
   struct Extra {
-    Memory map{}, spread{}, list{};
+    Memory map{}, spread{}, stretch{}, list{};
   };
   void launch(Queue& queue, const Operands& operands, Kernel& kernel, const RadixPassShape& shape,
               Memory starts, Memory state, const std::vector<Digit>& digits, Gate gate,
@@ -168,6 +171,7 @@ class RadixPasses {
   PingPong buffers_;
   KeyMap map_;
   unsigned spread_bits_ = 0;
+  bool stretches_ = false;
   unsigned count_bits_ = 0;      // bits of a count in the look-back table
   bool segmented_ = false;       // partition() may be called
   bool codes_ = false;           // floats: passes work on codes; see CODES in radix_pass_tiles.cl

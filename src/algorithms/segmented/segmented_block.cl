@@ -202,6 +202,7 @@ INLINE void sort_in_bins(LOCAL segmented_memory_t* mine, sort_t* item, const u32
 #if USES_CELLS
 OUTLINE void sort_items_in_bins(LOCAL segmented_memory_t* mine, u32 rows, u32 count, u32 shift,
                                 u32 top, u32 wants_cells) {
+  KNOWN_LOCAL(mine);
   const u32 t = local_id(), by_cells = KEY_FLOAT ? wants_cells : 1;
   sort_t item[ITEMS];
   UNROLL
@@ -273,6 +274,7 @@ INLINE sort_t item_of(ukey_t rank, u32 drop, u32 at) {
 #if UNTIED_FLOATS
 OUTLINE void restore_all_tied(LOCAL segmented_memory_t* mine, GLOBAL const ukey_t* keys,
                               u32 count) {
+  KNOWN_LOCAL(mine);
   const u32 t = local_id();
   if (t < 2) mine->nan_ones[t] = mine->nan_zeros[t] = 0;
   if (t == 0) mine->negative_zero = 0;
