@@ -1,5 +1,6 @@
 // `sortium sort --lines` beside GNU sort, byte for byte: random and hostile texts, all options;
 // errors, faults, kills.
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <functional>
@@ -381,7 +382,11 @@ TEST_F(Lines, PipesAndInPlace) {
   const std::string sorted = read("theirs");
   const Result r = shell("cat in | $S sort - --lines -o - --device cpu:0 | cmp - theirs");
   EXPECT_EQ(r.code, 0) << r.out << r.err;
-  EXPECT_NE(r.err.find("300000 lines, "), std::string::npos) << r.err;
+  // Without a last newline and with an empty last line, the text has one line fewer than it was
+  // made of.
+  EXPECT_NE(r.err.find(fmt::format("{} lines, ", std::count(sorted.begin(), sorted.end(), '\n'))),
+            std::string::npos)
+      << r.err;
   EXPECT_EQ(run("sort in --lines -o in").code, 0);
   EXPECT_TRUE(read("in") == sorted);
   // Standard input may be a file of which a parent has read a part.

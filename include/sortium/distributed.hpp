@@ -78,7 +78,7 @@ inline constexpr std::chrono::duration<double> default_timeout = std::chrono::mi
 
 // Runs `work` on `ranks` threads, each with a communicator of its own, and waits for all. If a rank
 // throws, every other rank's next or current call of its communicator throws, too. Then run_ranks()
-// throws what the first rank threw. A rank waits at most `timeout` for the others.
+// throws the exception of the rank that threw first. A rank waits at most `timeout` for the others.
 SORTIUM_API void run_ranks(unsigned ranks, const std::function<void(Communicator&)>& work,
                            std::chrono::duration<double> timeout = default_timeout);
 
