@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <set>
 
 #include "algorithms/parts/radix_passes.hpp"
 #include "expect_error.hpp"
@@ -46,6 +47,29 @@ Shape shape_of(const Problem& p, const Capabilities& c = much, std::string_view 
 void expect_unsupported(const Problem& p, const Capabilities& c, std::string_view text,
                         std::initializer_list<std::string_view> words) {
   expect_error([&] { (void)make_shape(p, c, parameters(text)); }, ErrorCode::unsupported, words);
+}
+
+TEST(MsdShape, WithoutACompilerParametersAreFew) {
+  Capabilities device = much;
+  device.compiles = false;
+  std::set<unsigned> bits, map_bits, runs, items, shares;
+  for (const unsigned compute_units : {28u, 84u, 132u, 188u}) {
+    device.compute_units = compute_units;
+    for (std::uint64_t n = 10'000; n < 1024 * million; n += n / 7)
+      for (const auto key : {KeyType::u32, KeyType::u64}) {
+        const Shape shape = shape_of(keys(n, key), device);
+        bits.insert(shape.bits);
+        map_bits.insert(shape.map.bits);
+        runs.insert(shape.keys.run);
+        shares.insert(shape.mapped_local.shares);
+        if (shape.tiles.count != 0 && key == KeyType::u32) items.insert(shape.tiles.items);
+      }
+  }
+  EXPECT_EQ(bits, (std::set<unsigned>{8, 12, 16}));
+  EXPECT_EQ(map_bits, (std::set<unsigned>{0, 12, 16}));
+  EXPECT_EQ(runs, (std::set<unsigned>{1, 8}));
+  EXPECT_EQ(shares, (std::set<unsigned>{1, 16}));
+  EXPECT_EQ(items, (std::set<unsigned>{1, 3, 5, 9, 17, 47}));
 }
 
 TEST(MsdShape, LeadingBitsGrowWithTheList) {
@@ -123,8 +147,8 @@ TEST(MsdShape, TilesOfKeysFitTwiceIntoLocalMemory) {
   EXPECT_EQ(s.keys.run, 8u);
   EXPECT_EQ(s.keys.groups, 264u);
   EXPECT_LE(2 * (s.keys.bytes + 1024), much.local_struct);
-  // A list shorter than a tile makes the tile shorter.
-  EXPECT_EQ(shape_of(keys(1000, KeyType::f32)).keys.items, 3u);
+  // A list shorter than a tile makes the tile shorter: by a power of two.
+  EXPECT_EQ(shape_of(keys(1000, KeyType::f32)).keys.items, 2u);
   EXPECT_EQ(shape_of(keys(255, KeyType::f32)).keys.items, 0u);
 }
 

@@ -56,10 +56,10 @@ class NoQueue final : public Queue {
 // Collects the sources that it is asked to compile.
 class NotingDevice final : public Device {
  public:
-  NotingDevice(const Architecture& architecture, unsigned compute_units) {
+  explicit NotingDevice(const Architecture& architecture) {
     info_.id = "cuda:none";
     info_.platform = "CUDA";
-    info_.claimed = claimed_by(architecture, compute_units);
+    info_.claimed = claimed_by(architecture);
   }
   const DeviceInfo& info() const override { return info_; }
   std::unique_ptr<Module> compile(const std::string& source, std::vector<std::byte>&) override {
@@ -89,12 +89,27 @@ class NotingDevice final : public Device {
 // Payloads, each with the bytes of a value.
 using Payloads = std::vector<std::pair<Payload, unsigned>>;
 
-// Numbers of records: at least one for each algorithm that `auto` selects, and usual ones in
-// between.
-constexpr std::uint64_t counts[] = {1u << 12, 1u << 16, 1u << 20, 1u << 24, 1u << 28};
-// The same for the first records of a list: powers of two. With these limits, up to 10,000 first
-// records of a list of any length up to 2^31 have their kernels. The sorts of more records after
-// the selection would be a fifth of all kernels.
+// Numbers of records, so close that sorts of all numbers below 2^30 have their kernels: a device
+// without a compiler chooses among few parameters, which change at powers of two and between them.
+// tests/built_kernels_test.cpp tries others. Longer lists have kernels of their own, for counts of
+// more bits.
+std::vector<std::uint64_t> walked_counts() {
+  constexpr unsigned most_log2 = 30, of_octave = 4;
+  std::vector<std::uint64_t> counts{1};
+  for (unsigned log2 = 1; log2 < most_log2; ++log2) {
+    const std::uint64_t from = std::uint64_t{1} << log2;
+    counts.push_back(from);
+    counts.push_back(from + 1);
+    for (unsigned i = 1; i < of_octave && from > 4096; ++i)
+      counts.push_back(from + from / of_octave * i);
+  }
+  counts.push_back((std::uint64_t{1} << most_log2) - 1);
+  return counts;
+}
+// Numbers of records in segments, and of each segment on average: few of them have other kernels.
+constexpr std::uint64_t segmented_counts[] = {1u << 12, 1u << 16, 1u << 20, 1u << 24, 1u << 28};
+constexpr std::uint64_t records_of_segment[] = {10, 100};
+// Numbers of records of which the first ones are selected: powers of two.
 constexpr std::uint64_t least_topk = 1u << 4, most_topk = 1u << 30;
 constexpr std::uint64_t limits[] = {1, 10, 100, 1000, 10'000};
 
@@ -122,13 +137,18 @@ void build_auto(NotingDevice& device, const Capabilities& found, KeyType type) {
                           {Payload::positions, 4}};
   for (const auto& payload : payloads) {
     Problem problem = kind_of(type, payload, Order::ascending);
-    for (const auto count : counts) {
+    for (const auto count : walked_counts()) {
       problem.count = count;
-      problem.segments = 0;
-      build_one(problem);
-      problem.segments = count / 100;
       build_one(problem);
     }
+    for (const auto count : segmented_counts)
+      for (const auto records : records_of_segment)
+        for (const unsigned offset_bytes : {4, 8}) {
+          problem.count = count;
+          problem.segments = count / records;
+          problem.offset_bytes = offset_bytes;
+          build_one(problem);
+        }
     problem.segments = 0;
     for (problem.count = least_topk; problem.count <= most_topk; problem.count *= 2)
       for (const auto limit : limits) {
@@ -153,11 +173,11 @@ void build_lsd(NotingDevice& device, const Capabilities& found, KeyType type) {
 
 }  // namespace
 
-Capabilities claimed_by(const Architecture& architecture, unsigned compute_units) {
+Capabilities claimed_by(const Architecture& architecture) {
   Capabilities c;  // as in src/device/cuda.cpp
   c.backend = Backend::cuda;
   c.kind = DeviceKind::gpu;
-  c.compute_units = compute_units;
+  c.compute_units = architecture.compute_units;
   c.max_work_group = 1024;
   c.local_memory = 49152;
   c.local_struct = architecture.local_struct;
@@ -166,23 +186,20 @@ Capabilities claimed_by(const Architecture& architecture, unsigned compute_units
   c.atomics64 = true;
   c.sub_group_words = SubGroupWords::cuda;
   c.sub_group_size = 32;
+  c.compiles = false;
   return c;
 }
 
 std::set<std::string> planned_sources(const Architecture& architecture,
                                       const std::vector<KeyType>& types) {
-  std::set<std::string> sources;
-  for (const unsigned compute_units : architecture.compute_units) {
-    const auto device = std::make_shared<NotingDevice>(architecture, compute_units);
-    Capabilities found = kernels::probe(*device);
-    found.forward_progress = true;
-    for (const auto type : types) {
-      build_auto(*device, found, type);
-      build_lsd(*device, found, type);
-    }
-    sources.merge(device->sources);
+  const auto device = std::make_shared<NotingDevice>(architecture);
+  Capabilities found = kernels::probe(*device);
+  found.forward_progress = true;
+  for (const auto type : types) {
+    build_auto(*device, found, type);
+    build_lsd(*device, found, type);
   }
-  return sources;
+  return device->sources;
 }
 
 }  // namespace builder

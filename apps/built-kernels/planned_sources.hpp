@@ -11,15 +11,13 @@
 
 namespace builder {
 
-// Returns what a GPU of this architecture with so many compute units claims to have, before the
-// probe.
-[[nodiscard]] sortium::Capabilities claimed_by(const Architecture& architecture,
-                                               unsigned compute_units);
+// Returns what a GPU of this architecture without a compiler claims to have, before the probe.
+[[nodiscard]] sortium::Capabilities claimed_by(const Architecture& architecture);
 
 // Returns the source texts of the kernels that sorts of these types need on GPUs of this
 // architecture: sorts of keys alone, keys with values of 4 bytes and of the key's size, argsorts,
-// segments and first records, for the usual numbers of records, and by lsd for all numbers below
-// 2^31. The texts include the kernels of self-tests and of the probe.
+// segments and first records, of any number of records below 2^30, and by lsd below 2^31. The texts
+// include the kernels of self-tests and of the probe.
 [[nodiscard]] std::set<std::string> planned_sources(const Architecture& architecture,
                                                     const std::vector<sortium::KeyType>& types);
 

@@ -55,6 +55,9 @@ struct Capabilities {
   unsigned cluster_groups = 1;
   bool ordered_local_atomics = false;  // additions to one word of local memory run in lane order
   std::string model{};                 // the device's name, by which tuned parameters are looked up
+  // False: the device has no compiler and runs only the package's built kernels. Plans then choose
+  // among fewer parameters: those that built kernels have.
+  bool compiles = true;
 };
 
 struct DeviceInfo {
@@ -65,7 +68,6 @@ struct DeviceInfo {
   std::string driver;    // the driver's version
   std::string language;  // "OpenCL C 1.2 …" or "NVRTC 13.0, sm_90"
   Capabilities claimed;  // as reported; sortium::capabilities(device) returns the tested ones
-  bool compiles = true;  // false: no compiler; only the package's built kernels run
 };
 
 // A range of device memory; owns nothing. `handle` is a cl_mem, a CUdeviceptr as a pointer, or on

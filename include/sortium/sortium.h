@@ -175,6 +175,7 @@ typedef struct sortium_capabilities {
   unsigned cluster_groups;
   int ordered_local_atomics;
   char model[128]; /* the device's name, truncated; tuned parameters are looked up by it */
+  int compiles;    /* 0: only the package's built kernels run; plans use their parameters */
 } sortium_capabilities;
 SORTIUM_API void sortium_capabilities_init(sortium_capabilities* capabilities);
 

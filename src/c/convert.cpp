@@ -124,7 +124,8 @@ Capabilities capabilities_of(const sortium_capabilities* given) {
           c.forward_progress != 0,
           c.cluster_groups,
           c.ordered_local_atomics != 0,
-          std::string(c.model, std::find(c.model, std::end(c.model), '\0'))};
+          std::string(c.model, std::find(c.model, std::end(c.model), '\0')),
+          c.compiles != 0};
 }
 
 sortium_capabilities c_capabilities(const Capabilities& c) {
@@ -142,7 +143,8 @@ sortium_capabilities c_capabilities(const Capabilities& c) {
                            c.forward_progress,
                            c.cluster_groups,
                            c.ordered_local_atomics,
-                           {}};
+                           {},
+                           c.compiles};
   c.model.copy(out.model, sizeof out.model - 1);
   return out;
 }

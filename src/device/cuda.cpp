@@ -375,11 +375,11 @@ class CuDevice final : public Device {
     const auto* const nvrtc = cuda::nvrtc(why);
     if (nvrtc != nullptr) nvrtc->version(&major, &minor);
     built_ = cuda::BuiltKernels::find_for(arch_);
-    info_.compiles = nvrtc != nullptr;
     info_.language = nvrtc != nullptr ? fmt::format("NVRTC {}.{}, sm_{}", major, minor, arch_)
                                       : fmt::format("built kernels only: {} (sm_{})", why, arch_);
     auto& c = info_.claimed;
     c.model = info_.name;
+    c.compiles = nvrtc != nullptr;
     c.backend = Backend::cuda;
     c.kind = DeviceKind::gpu;
     c.compute_units = static_cast<unsigned>(attribute(id, cuda::multiprocessor_count));

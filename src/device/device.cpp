@@ -190,7 +190,7 @@ std::shared_ptr<Device> backend::find_compiling_device() {
   std::shared_ptr<Device> best;
   for (const auto& device : devices()) {  // in the order CUDA, OpenCL, cpu:0
     const auto& d = device->info();
-    if (!d.compiles) continue;
+    if (!d.claimed.compiles) continue;
     if (d.claimed.kind == DeviceKind::gpu) return device;
     if (best == nullptr || d.claimed.backend == Backend::host) best = device;
   }

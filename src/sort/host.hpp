@@ -37,7 +37,7 @@ auto sort_on(std::shared_ptr<Device> device, const std::string& name, const Sort
   try {
     return sort(device);
   } catch (const Error& e) {
-    if (e.code() != ErrorCode::unsupported || device->info().compiles ||
+    if (e.code() != ErrorCode::unsupported || device->info().claimed.compiles ||
         backend::names_device(name))
       throw;
     device = backend::find_compiling_device();

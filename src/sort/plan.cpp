@@ -89,7 +89,7 @@ Plan::Plan(std::shared_ptr<Device> device, const Problem& problem, const Method&
       return self_test(*device_, found, p, problem);
     } catch (const Error& e) {
       // The package lacks kernels of this algorithm; it may have those of the next.
-      if (e.code() != ErrorCode::unsupported || device_->info().compiles) throw;
+      if (e.code() != ErrorCode::unsupported || found.compiles) throw;
       return fmt::format("{}: {}", p.algorithm->info().name, e.what());
     }
   });

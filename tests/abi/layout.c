@@ -10,7 +10,7 @@
 
 LAYOUT(sortium_problem, 72, limit, 64);
 LAYOUT(sortium_options, 48, stop, 40);
-LAYOUT(sortium_capabilities, 200, model, 72);
+LAYOUT(sortium_capabilities, 208, compiles, 200);
 LAYOUT(sortium_memory, 24, bytes, 16);
 LAYOUT(sortium_operands, 144, offsets, 120);
 LAYOUT(sortium_phase, 24, launches, 16);

@@ -9,6 +9,7 @@
 #include "../../kernels/kernels.hpp"
 #include "../parts/bin_sort.hpp"
 #include "../parts/radix_passes.hpp"
+#include "../parts/tile_items.hpp"
 
 namespace sortium::msd {
 namespace {
@@ -68,8 +69,6 @@ constexpr std::uint64_t few_digits_share_of_short = 100;
 // In lists with more records than this, there are too many tiles for every work-group to add up all
 // tile counts.
 constexpr std::uint64_t tiles_counted_to = std::uint64_t{1} << 21;
-// The fixed cost of a tile, expressed in records per work-item.
-constexpr std::uint64_t tile_cost_items = 10;
 
 [[noreturn]] void unsupported(const std::string& why) {
   throw Error(ErrorCode::unsupported, "msd: " + why);
@@ -168,6 +167,32 @@ LocalSort mapped_local_sort(const Problem& p, const Capabilities& device, double
   return local;
 }
 
+// The numbers of leading bits that built kernels have are multiples of this.
+constexpr unsigned usual_bits_step = 4;
+
+// Returns `bits`, or without a compiler the next number that built kernels have.
+unsigned usual_bits(unsigned bits, const Capabilities& device) {
+  constexpr unsigned step = usual_bits_step;
+  return device.compiles ? bits : (bits + step - 1) / step * step;
+}
+
+// Returns how many work-groups share the groups of `tickets` of the local sort.
+unsigned shares_of_tickets(std::uint64_t tickets, std::uint64_t groups_at_once,
+                           const Capabilities& device) {
+  // Built kernels have one number for each number of buckets, whatever the compute units.
+  const std::uint64_t wanted = device.compiles ? mapped_tickets * groups_at_once : 2048;
+  return static_cast<unsigned>(std::bit_ceil(std::clamp<std::uint64_t>(wanted / tickets, 1, 32)));
+}
+
+// Returns how many consecutive tiles a work-group gets with one ticket, a power of two, so that
+// neighbouring counts share one compiled kernel. Built kernels have the least and the most.
+unsigned run_of_tiles(std::uint64_t tiles, std::uint64_t groups_at_once,
+                      const Capabilities& device) {
+  const std::uint64_t run =
+      std::bit_floor(std::clamp<std::uint64_t>(tiles / groups_at_once / 2, 1, most_run));
+  return static_cast<unsigned>(device.compiles || run == most_run ? run : 1);
+}
+
 // Chooses the map and the local sort of mapped keys. The map stays without cells if no local sort
 // suits.
 void choose_map(const Problem& p, const Capabilities& device, const Parameters& given,
@@ -190,7 +215,7 @@ void choose_map(const Problem& p, const Capabilities& device, const Parameters& 
     const double full = 256 * local_items;
     const auto log2_full = static_cast<unsigned>(std::ceil(std::log2(std::max(1.0, count / full))));
     const unsigned bits = std::clamp(log2_full + map_spare_bits, digit_bits + 2, most_leading_bits);
-    found = choose(bits, full - 1);
+    found = choose(usual_bits(bits, device), full - 1);
   }
   if (!found) return;
   shape.map.cells = map_cells;
@@ -198,8 +223,7 @@ void choose_map(const Problem& p, const Capabilities& device, const Parameters& 
   const std::uint64_t at_once = std::uint64_t{device.compute_units} * local.resident;
   local.joined = shape.map.bits > digit_bits ? 32 : 8;
   const std::uint64_t tickets = shape.map.buckets() / local.joined;
-  local.shares = static_cast<unsigned>(
-      std::bit_ceil(std::clamp<std::uint64_t>(mapped_tickets * at_once / tickets, 1, 32)));
+  local.shares = shares_of_tickets(tickets, at_once, device);
   local.groups = std::min(at_once, tickets * local.shares);
 }
 
@@ -223,17 +247,19 @@ unsigned leading_bits(const Problem& problem, const Capabilities& device, const 
       problem.count <= one_digit_to(problem)
           ? digit_bits
           : std::clamp(log2_count, log2_bucket + 9, log2_bucket + most_leading_bits) - log2_bucket;
-  auto bits = static_cast<unsigned>(given.number("bits", least));
-  if (given.has("bits")) return bits;
-  while (bits < most_leading_bits && local_sort(problem, device, bits).work_group == 0) ++bits;
+  if (given.has("bits")) return static_cast<unsigned>(given.number("bits", least));
+  unsigned bits = usual_bits(least, device);
+  const unsigned step = device.compiles ? 1 : usual_bits_step;
+  while (bits < most_leading_bits && local_sort(problem, device, bits).work_group == 0)
+    bits += step;
   // A partition by two digits divides floats further, rather than have larger local sorts.
   while (spread_bits(problem) != 0 && bits > digit_bits && bits < most_leading_bits &&
          local_sort(problem, device, bits).work_group > 256)
-    ++bits;
+    bits += step;
   // Use more buckets than needed if the items of the local sort then have 32 bits instead of 64.
   unsigned narrow = bits;
   while (narrow < most_leading_bits && local_sort(problem, device, narrow).sort_bits == 64)
-    ++narrow;
+    narrow += step;
   return bits > digit_bits && local_sort(problem, device, narrow).sort_bits == 32 ? narrow : bits;
 }
 
@@ -243,19 +269,6 @@ std::uint64_t fixed_tile_bytes(const Problem& p, const Capabilities& device,
   const std::uint64_t ranks = kernels::rank_bytes(device, work_group, radix_size);
   const std::uint64_t digit_sums = work_group * 4, to_out = radix_size * 4;
   return ranks + digit_sums + to_out + kernels::scan_bytes(p, device, radix_size) + gap_bytes;
-}
-
-// Returns the number of records per work-item, an odd number up to `most`, with which the partition
-// of the list is fastest.
-unsigned cheapest_items(std::uint64_t count, std::uint64_t work_items_at_once, std::uint64_t most) {
-  unsigned cheapest = 0;
-  std::uint64_t least_cost = ~std::uint64_t{0};
-  for (std::uint64_t items = 1; items <= most; items += 2) {
-    const std::uint64_t rounds = ceil_div(count, work_items_at_once * items);
-    const std::uint64_t cost = rounds * (items + tile_cost_items);
-    if (cost < least_cost) cheapest = static_cast<unsigned>(items), least_cost = cost;
-  }
-  return cheapest;
 }
 
 TilePartition tile_partition(const Problem& p, const Capabilities& device, unsigned bits) {
@@ -275,8 +288,8 @@ TilePartition tile_partition(const Problem& p, const Capabilities& device, unsig
         "allows {}, and {} work-items",
         work_group, fixed + std::max(sums, of_item), device.local_struct, device.max_work_group));
   const std::uint64_t in_registers = 96 / (key / 4 + value / 4 + 1);
-  tiles.items =
-      cheapest_items(p.count, device.compute_units * work_group, std::min(most, in_registers));
+  tiles.items = cheapest_items(p.count, device.compute_units * work_group,
+                               {1, std::min(most, in_registers)}, device);
   tiles.count = ceil_div(p.count, work_group * tiles.items);
   tiles.bytes = fixed + std::max(sums, of_item * tiles.items);
   return tiles;
@@ -318,16 +331,18 @@ KeyPartition key_partition(const Problem& p, const Capabilities& device, const S
   // A mapped key's digit is kept for every 16 bytes of keys, in one byte.
   const std::uint64_t item_bytes = key * keys.work_group * (keys.local_map ? 17 : 16) / 16;
   const std::uint64_t most = available > fixed ? (available - fixed) / item_bytes : 0;
-  // The number of items is limited by registers, and the list must have at least one tile.
+  // The number of items is limited by registers, and the list must have at least one tile. Short
+  // lists have a power of two, so that neighbouring counts share one compiled kernel.
   const std::uint64_t in_registers = key == 8 ? 27 : 47;
-  keys.items = static_cast<unsigned>(std::min({in_registers, most, p.count / keys.work_group}));
+  keys.items = static_cast<unsigned>(
+      std::min({in_registers, most, std::bit_floor(p.count / keys.work_group)}));
   if (keys.items == 0) return keys;
   const std::uint64_t tile = std::uint64_t{keys.work_group} * keys.items;
   const std::uint64_t tiles = ceil_div(p.count, tile);
   const std::uint64_t at_once = std::uint64_t{device.compute_units} * keys.resident;
   keys.bytes = fixed + keys.items * item_bytes;
   keys.groups = std::min(tiles, at_once * (much_local ? 1 : 4));
-  keys.run = static_cast<unsigned>(std::clamp<std::uint64_t>(tiles / at_once / 2, 1, most_run));
+  keys.run = run_of_tiles(tiles, at_once, device);
   return keys;
 }
 

@@ -9,6 +9,7 @@
 #include "../../kernels/concurrently.hpp"
 #include "../../kernels/kernels.hpp"
 #include "embedded.hpp"
+#include "tile_items.hpp"
 
 namespace sortium {
 namespace {
@@ -29,8 +30,6 @@ constexpr std::uint64_t small_tiles_from_codes = std::uint64_t{1} << 23;
 // The fewest records of a work-item. With 1 instead of 3, look-back would have three times as many
 // tiles.
 constexpr std::uint64_t least_items = 3;
-// The fixed cost of a tile: as much as that of this many more records for each work-item.
-constexpr std::uint64_t tile_cost_items = 10;
 
 bool has_much_local(const Capabilities& device) { return device.local_struct > much_local_bytes; }
 
@@ -110,20 +109,6 @@ std::uint64_t most_items_in_registers(const Problem& problem, bool alternating,
   return key + value <= 12 ? 27 : 19;
 }
 
-// The number of records a work-item, up to `most`, with which the list costs least: the last round
-// of tiles should keep all compute units busy. Odd, because an even number puts equal runs of
-// digits, which sorted input has, into one bank of local memory.
-std::uint64_t cheapest_items(std::uint64_t count, std::uint64_t work_items_at_once,
-                             std::uint64_t most) {
-  std::uint64_t cheapest = 1, least_cost = ~std::uint64_t{0};
-  for (std::uint64_t items = least_items; items <= most; items += 2) {
-    const std::uint64_t rounds = ceil_div(count, work_items_at_once * items);
-    const std::uint64_t cost = rounds * (items + tile_cost_items);
-    if (cost <= least_cost) cheapest = items, least_cost = cost;
-  }
-  return cheapest;
-}
-
 // Sets work_group, alternating and resident.
 void choose_work_group(const Problem& problem, const Capabilities& device, const Parameters& given,
                        const RadixPassOptions& options, RadixPassKind kind, RadixPassShape& s) {
@@ -166,8 +151,8 @@ void choose_items(const Problem& problem, const Capabilities& device, const Para
       available > fixed ? std::min((available - fixed) / of_item, most_places / s.work_group) : 0;
   const std::uint64_t at_once = std::uint64_t{device.compute_units} * s.resident * s.work_group;
   const std::uint64_t bound = std::min(most, most_items_in_registers(problem, s.alternating, kind));
-  s.items =
-      static_cast<unsigned>(given.number("items", cheapest_items(problem.count, at_once, bound)));
+  s.items = static_cast<unsigned>(
+      given.number("items", cheapest_items(problem.count, at_once, {least_items, bound}, device)));
   s.local_bytes = static_cast<unsigned>(fixed + s.items * of_item);
   if (s.items > most)
     unsupported(options,
