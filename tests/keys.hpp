@@ -29,7 +29,7 @@ enum class Distribution : std::uint8_t {
   peaks,     // floats: peaks of few exponents on one side of zero or on both, by the seed, and some
              // keys between and beyond them; integers: random; not in the table
   range,     // evenly in a range that is an eighth of a percent to all of the numbers; by the seed,
-          // one key is beyond it; not in the table
+             // one key is beyond it; not in the table
 };
 inline constexpr std::array all_distributions{
     Distribution::random,   Distribution::sorted,       Distribution::reversed,
