@@ -395,7 +395,8 @@ void msd_count(GLOBAL const ukey_t* keys, GLOBAL const ukey_t* samples, GLOBAL u
   limits.pivot = pivot, limits.repeats = repeats_most;
   limits.few_repeats = few_repeats, limits.few_agree = few_agree, limits.lead = lead_most;
   limits.coarse = coarse, limits.stretch_coarse = stretch_coarse;
-  const verdict_t v = judge(mine, samples, shift, limits, spread, back);
+  verdict_t v;
+  judge(mine, samples, shift, limits, spread, back, &v);
   if (v.skewed) {
     if (group_id() == 0 && t == 0) *skewed = v.skewed;
     if (group_id() == 0 && v.ties && ties) *ties = 1;

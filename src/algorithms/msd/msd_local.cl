@@ -189,7 +189,7 @@ INLINE void sort_bucket(LOCAL msd_local_memory_t* mine, sub_group_t sg, u64 begi
   // Store.
 #if STRETCHES
   stretch_t stretch;
-  if (stretched) stretch = load_stretch(stretched_by);
+  if (stretched) load_stretch(stretched_by, &stretch);
 #endif
 #if ONE_LEAD && !LEAD_SORTS
   const u32 lead = back[spread_index(mine->sort.items[0])];
@@ -258,7 +258,9 @@ void msd_local(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
   u64 begin = starts[group_id()];
   const u32 count = (u32)(starts[group_id() + 1] - begin), is_off = *skewed;
 #if STRETCHES
-  if (is_stretched(load_stretch(stretched_by))) return;
+  stretch_t stretch;
+  load_stretch(stretched_by, &stretch);
+  if (is_stretched(stretch)) return;
 #endif
   if (is_off) return;
 #if SETS_ASIDE
@@ -285,7 +287,8 @@ void msd_local_stretched(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                          u32 shift, GLOBAL const u32* stretched_by, u32 buckets) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(msd_local_memory_t, mine);
-  const stretch_t stretch = load_stretch(stretched_by);
+  stretch_t stretch;
+  load_stretch(stretched_by, &stretch);
   if (*skewed != 0 || !is_stretched(stretch)) return;
   for (u32 b = group_id(); b < buckets << stretch.more; b += group_count()) {
     const u64 begin = starts[b];

@@ -162,7 +162,8 @@ INLINE void take_tile(LOCAL msd_partition_memory_t* mine, LOCAL tile_t* tile, GL
 #elif STRETCHES
 #define PREPARE_KEYS                                                         \
   if (p.number == 0 && p.is_stretched) {                                     \
-    const stretch_t stretch = load_stretch(p.stretch);                       \
+    stretch_t stretch;                                                       \
+    load_stretch(p.stretch, &stretch);                                       \
     UNROLL                                                                   \
     for (u32 i = 0; i < ITEMS; ++i) key[i] = stretched_key(stretch, key[i]); \
   }
@@ -530,7 +531,8 @@ void msd_partition(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL u
   copy_map(&mine->map, map, WG);
 #endif
 #if STRETCHES
-  const stretch_t stretch_of_keys = load_stretch(stretch);
+  stretch_t stretch_of_keys;
+  load_stretch(stretch, &stretch_of_keys);
 #endif
   const u32 t = local_id();
   u32 turn = 0, tiles = 0;

@@ -686,21 +686,19 @@ INLINE void write_map(LOCAL msd_count_memory_t* mine, window_t w, u32 capacity, 
 // `aligned`, the range is the block of 2^k orders that begins at a multiple of 2^k and has all
 // samples, so keys beyond the samples may be outside it. Without, the range is a 32nd wider than
 // the samples' or more.
-INLINE stretch_t choose_stretch(ukey_t least, ukey_t largest, u32 aligned) {
+INLINE void choose_stretch(ukey_t least, ukey_t largest, u32 aligned, stretch_t* s) {
   const ukey_t all = (ukey_t) ~(ukey_t)0, apart = (ukey_t)(least ^ largest) | 1,
                span = largest - least;
   u32 width = highest_bit(aligned ? apart : (ukey_t)(span | 1)) + 1;
   if (!aligned && width < KEY_BITS && (ukey_t)((all >> (KEY_BITS - width)) - span) <= span / 32)
     ++width;
-  stretch_t s;
-  s.up = min(KEY_BITS - width, (u32)STRETCH_MOST);
-  s.more = STRETCH_MORE;
-  const ukey_t last = all >> s.up;  // distance of the range's last order from its first one
+  s->up = min(KEY_BITS - width, (u32)STRETCH_MOST);
+  s->more = STRETCH_MORE;
+  const ukey_t last = all >> s->up;  // distance of the range's last order from its first one
   if (aligned)
-    s.least = least & (ukey_t)~last;
+    s->least = least & (ukey_t)~last;
   else
-    s.least = min((ukey_t)(least - min((ukey_t)((last - span) / 2), least)), (ukey_t)(all - last));
-  return s;
+    s->least = min((ukey_t)(least - min((ukey_t)((last - span) / 2), least)), (ukey_t)(all - last));
 }
 
 INLINE u32 stretched_bucket(stretch_t s, ukey_t key) {
@@ -719,7 +717,8 @@ INLINE u32 try_stretch(LOCAL msd_count_memory_t* mine, const ukey_t* sample, lim
   }
   find_edges(mine->edges, &least, &largest);
   for (u32 aligned = 0; aligned < 2; ++aligned) {
-    const stretch_t s = choose_stretch(least, largest, aligned);
+    stretch_t s;
+    choose_stretch(least, largest, aligned, &s);
     if (s.up == 0 && (s.more == 0 || aligned)) continue;
     u32 bucket[SAMPLES];
     UNROLL
@@ -801,8 +800,8 @@ INLINE u32 bucket_or_class(LOCAL msd_count_memory_t* mine, ukey_t key, u32 shift
 #endif
 
 // ---- The verdict ----
-INLINE verdict_t judge(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* samples, u32 shift,
-                       limits_t limits, GLOBAL u32* spread, GLOBAL u32* back) {
+INLINE void judge(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* samples, u32 shift,
+                  limits_t limits, GLOBAL u32* spread, GLOBAL u32* back, verdict_t* verdict) {
   verdict_t v;
   v.skewed = v.mapped = v.ties = 0;
 #if STRETCHES
@@ -868,5 +867,5 @@ INLINE verdict_t judge(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* samp
 #endif
   }
 #endif
-  return v;
+  *verdict = v;
 }

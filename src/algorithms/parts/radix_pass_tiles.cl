@@ -336,7 +336,8 @@ INLINE void load_keys(pass_t p, LOCAL const tile_t* tile, ukey_t* key) {
     key[i] = p.from[tile->begin + min(first + i * SG_LANES, tile->count - 1)];
 #if STRETCHES
   if (p.number == 0 && p.is_stretched) {
-    const stretch_t stretch = load_stretch(p.stretch);
+    stretch_t stretch;
+    load_stretch(p.stretch, &stretch);
     UNROLL
     for (u32 i = 0; i < ITEMS; ++i) key[i] = stretched_key(stretch, key[i]);
   }

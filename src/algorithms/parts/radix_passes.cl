@@ -227,7 +227,8 @@ void onesweep(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey_t
   copy_map(&mine->map, map, WG);
 #endif
 #if STRETCHES
-  const stretch_t stretch_of_keys = load_stretch(stretch);
+  stretch_t stretch_of_keys;
+  load_stretch(stretch, &stretch_of_keys);
 #endif
   const u32 t = local_id();
   u32 turn = 0;  // number of tickets that this work-group has taken

@@ -18,15 +18,14 @@ typedef struct {
 #if STRETCHES
 #define STRETCH_WORDS \
   4u  // of a stretch_t in global memory; all of them 0 if keys are not stretched
-INLINE stretch_t load_stretch(GLOBAL const u32* words) {
-  stretch_t s;
-  s.up = words[0];
-  s.more = words[1];
-  s.least = (ukey_t)words[2];
+// The simulator Oclgrind cannot inline functions that return structures here.
+INLINE void load_stretch(GLOBAL const u32* words, stretch_t* s) {
+  s->up = words[0];
+  s->more = words[1];
+  s->least = (ukey_t)words[2];
 #if KEY_BITS == 64
-  s.least |= (ukey_t)words[3] << 32;
+  s->least |= (ukey_t)words[3] << 32;
 #endif
-  return s;
 }
 INLINE void store_stretch(GLOBAL u32* words, stretch_t s) {
   words[0] = s.up;
