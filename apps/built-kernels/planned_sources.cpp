@@ -89,8 +89,9 @@ class NotingDevice final : public Device {
 // Payloads, each with the bytes of a value.
 using Payloads = std::vector<std::pair<Payload, unsigned>>;
 
-// Numbers of records, so close that sorts of all numbers below 2^30 have their kernels: a device
-// without a compiler chooses among few parameters, which change at powers of two and between them.
+// Returns the numbers of records for which kernels are built. A device without a compiler chooses
+// among few parameters. They change so seldom with the number of records that these numbers meet
+// all of them below 2^30.
 // tests/built_kernels_test.cpp tries others. Longer lists have kernels of their own, for counts of
 // more bits.
 std::vector<std::uint64_t> walked_counts() {

@@ -55,8 +55,8 @@ struct Capabilities {
   unsigned cluster_groups = 1;
   bool ordered_local_atomics = false;  // additions to one word of local memory run in lane order
   std::string model{};                 // the device's name, by which tuned parameters are looked up
-  // False: the device has no compiler and runs only the package's built kernels. Plans then choose
-  // among fewer parameters: those that built kernels have.
+  // False: the device has no compiler and runs only the kernels that the package contains. Plans
+  // then choose among the parameters of these kernels.
   bool compiles = true;
 };
 

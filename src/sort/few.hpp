@@ -28,8 +28,8 @@ static_assert(network_records <= catalog::fewest);
 // and keys are in place if and only if values are.
 [[nodiscard]] bool suits(const Problem& problem, const HostOperands& operands);
 
-// Sorts problem.count records, at most catalog::sample_alone(), without segments. Validates problem
-// and operands.
+// Sorts the records on the calling thread. Their number is at most catalog::sample_alone(), and the
+// problem has no segments. Validates problem and operands.
 HostReport sort(const Problem& problem, const HostOperands& operands);
 
 }  // namespace sortium::few

@@ -24,7 +24,8 @@ PARAMETER(SECTOR_BYTES)  // the device writes memory in units of this many bytes
 PARAMETER(SPREAD_BITS)   // not 0: keys are floats that the first pass turns into spread orders;
                          // width of a lead in bits. Not with MAP_CELLS
 PARAMETER(SETS_ASIDE)    // with SPREAD_BITS: see msd_set_aside.cl
-// STRETCHES (stretch.cl): the first pass may stretch keys. Not with MAP_CELLS or SPREAD_BITS
+// STRETCHES (stretch.cl) is 0 with MAP_CELLS or SPREAD_BITS. If it is 1, the first pass stretches
+// keys if msd_count has chosen that.
 PARAMETER(MAP_LOCAL)       // 1: the map is copied to local memory; used if MAP_CELLS is not 0
 PARAMETER(VERDICT_MAPPED)  // value of *skewed if keys are mapped; see msd_count
 PARAMETER(VERDICT_LISTED)  // the same if some buckets are listed, too

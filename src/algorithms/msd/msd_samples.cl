@@ -800,6 +800,7 @@ INLINE u32 bucket_or_class(LOCAL msd_count_memory_t* mine, ukey_t key, u32 shift
 #endif
 
 // ---- The verdict ----
+// By pointer: the simulator Oclgrind cannot inline a function that returns so large a structure.
 INLINE void judge(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* samples, u32 shift,
                   limits_t limits, GLOBAL u32* spread, GLOBAL u32* back, verdict_t* verdict) {
   verdict_t v;

@@ -176,10 +176,11 @@ unsigned usual_bits(unsigned bits, const Capabilities& device) {
   return device.compiles ? bits : (bits + step - 1) / step * step;
 }
 
-// Returns how many work-groups share the groups of `tickets` of the local sort.
+// Returns how many work-groups share the groups of one ticket, if the local sort of mapped keys has
+// `tickets` tickets.
 unsigned shares_of_tickets(std::uint64_t tickets, std::uint64_t groups_at_once,
                            const Capabilities& device) {
-  // Built kernels have one number for each number of buckets, whatever the compute units.
+  // Built kernels run on any number of compute units, so theirs depends on the tickets alone.
   const std::uint64_t wanted = device.compiles ? mapped_tickets * groups_at_once : 2048;
   return static_cast<unsigned>(std::bit_ceil(std::clamp<std::uint64_t>(wanted / tickets, 1, 32)));
 }

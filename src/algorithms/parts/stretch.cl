@@ -1,11 +1,12 @@
-// Keys that lie in a narrow range of orders agree in their leading bits, so a partition by leading
-// bits would use few of its buckets. Such keys are stretched: replaced by keys whose orders are
+// "Order" is short for a key's order bits. Keys whose orders lie in a narrow range agree in their
+// leading bits, so a partition by leading bits uses few of its buckets. Therefore such keys are
+// *stretched*: each is replaced by the key whose order is
 //
 //   (order - least) << up
 //
-// These keep the order of the keys, differ in their leading bits, and can be turned back. Only for
-// integers that are compared by all bits. msd_count chooses `least` and `up` (msd_samples.cl);
-// kernel files that use them are compiled with this file in front of them.
+// The stretched keys sort as the keys do, they differ in their leading bits, and they can be turned
+// back. Only integers that are compared by all bits are stretched. msd_count chooses `least` and
+// `up` (msd_samples.cl); kernel files that use them are compiled with this file in front of them.
 
 PARAMETER(STRETCHES)  // 1: keys may be stretched
 
@@ -18,7 +19,6 @@ typedef struct {
 #if STRETCHES
 #define STRETCH_WORDS \
   4u  // of a stretch_t in global memory; all of them 0 if keys are not stretched
-// The simulator Oclgrind cannot inline functions that return structures here.
 INLINE void load_stretch(GLOBAL const u32* words, stretch_t* s) {
   s->up = words[0];
   s->more = words[1];

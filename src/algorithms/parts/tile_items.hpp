@@ -19,7 +19,7 @@ struct ItemsRange {
 // suffices, else the largest. Numbers near the largest are left out.
 [[nodiscard]] inline unsigned cheapest_items(std::uint64_t count, std::uint64_t work_items_at_once,
                                              ItemsRange range, const Capabilities& device) {
-  // The fixed cost of a tile: that of so many records for each work-item.
+  // What a tile costs beside its records: as much as this many records for each work-item.
   constexpr std::uint64_t tile_cost = 10;
   const std::uint64_t largest = range.most == 0 ? 1 : (range.most - 1) | 1;
   if (!device.compiles) {
