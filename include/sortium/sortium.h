@@ -4,8 +4,9 @@
  *
  * Every function that can fail returns a sortium_status; the message of the calling thread's last
  * failure is sortium_last_error(). Functions whose names contain _create, _find or
- * _wrap return objects; release each with its _release function, which also accepts NULL. Initialise
- * a structure with its _init function, so that fields which later versions add have their defaults. */
+ * _wrap return objects; release each with its _release function, which also accepts NULL.
+ * Initialise a structure with its _init function, so that fields which later versions add have
+ * their defaults. */
 #ifndef SORTIUM_H
 #define SORTIUM_H
 
