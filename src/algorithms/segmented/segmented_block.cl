@@ -430,13 +430,14 @@ void segmented_block(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spa
 
 #if DROPS
     // Look for neighbours whose order the omitted bits change.
-    if (drop != 0 && mine->unsorted == 0)
-      for (u32 at = t; at + 1 < count; at += WG) {
-        const sort_t x = mine->items[at], y = mine->items[at + 1];
-        if (x >> POSITION_BITS == y >> POSITION_BITS &&
-            RANK(keys[begin + POSITION(x)]) > RANK(keys[begin + POSITION(y)]))
-          local_or(&mine->unsorted, 1u);
-      }
+    const u32 looked_at = drop != 0 && mine->unsorted == 0 ? count : 0;
+    barrier_local();  // all have read `unsorted`, which the loop may write
+    for (u32 at = t; at + 1 < looked_at; at += WG) {
+      const sort_t x = mine->items[at], y = mine->items[at + 1];
+      if (x >> POSITION_BITS == y >> POSITION_BITS &&
+          RANK(keys[begin + POSITION(x)]) > RANK(keys[begin + POSITION(y)]))
+        local_or(&mine->unsorted, 1u);
+    }
     barrier_local();
 #endif
 
