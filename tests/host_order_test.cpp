@@ -9,6 +9,7 @@
 #include <numeric>
 #include <sortium/sortium.hpp>
 
+#include "algorithms/sample/order_words.hpp"
 #include "algorithms/sample/positions.hpp"
 #include "keys.hpp"
 #include "support.hpp"
@@ -59,6 +60,9 @@ const std::vector<Shape>& shapes() {
       {"65 interleaved", [](N i, N n, Random&) { return interleaved(i, n, 65); }},
       {"near their places", [](N i, N n, Random& r) { return std::min(n - 1, i + r.below(300)); }},
       {"1 % elsewhere", [](N i, N n, Random& r) { return r.below(100) == 0 ? r.below(n) : i; }},
+      {"6 % elsewhere", [](N i, N n, Random& r) { return r.below(16) == 0 ? r.below(n) : i; }},
+      {"neighbours elsewhere", [](N i, N n, Random&) { return i % 900 < 20 ? (i * 7) % n : i; }},
+      {"neighbours far up", [](N i, N n, Random&) { return i % 900 < 20 ? n - 1 - i / 900 : i; }},
       {"sorted blocks",
        [](N i, N n, Random& r) { return i % 256 * (n / 256) + r.below(n / 256 + 1); }},
       {"half of them one key", [](N i, N n, Random& r) { return i % 2 == 0 ? n / 3 : r.below(n); }},
@@ -123,10 +127,10 @@ void expect_sorted(Problem p, const Shape& shape, std::uint64_t special, bool in
 }
 
 // For each length another way of the sort: a network, one thread, all threads without a search for
-// runs, and with it. (Lengths at which a choice changes: 2^15 and 2^17.)
+// runs, and with it. (Lengths at which a choice changes: 2^15 and 2^16.)
 TEST(HostOrder, OfAllShapes) {
   unsigned turn = 0;
-  for (const std::uint64_t count : {16u, 100u, 4'000u, 32'769u, 131'071u, 131'072u, 300'007u})
+  for (const std::uint64_t count : {16u, 100u, 4'000u, 32'769u, 65'536u, 131'071u, 300'007u})
     for (const auto& shape : shapes())
       for (const auto key : {KeyType::u32, KeyType::f32, KeyType::i64, KeyType::f64}) {
         ++turn;
@@ -139,6 +143,36 @@ TEST(HostOrder, OfAllShapes) {
         expect_sorted(p, shape, special, turn % 2 == 0);
         if (HasFailure()) return;
       }
+}
+
+// The strays of a sorted list are moved behind the others, and few others with them.
+TEST(HostOrder, StraysAreMoved) {
+  constexpr std::size_t count = 10'000, most = count / 16;
+  const auto moved = [](std::vector<std::uint32_t> words) {
+    auto before = words;
+    std::vector<std::uint32_t> strays(most);
+    const std::size_t kept = sample::move_strays(words.data(), count, strays.data(), most);
+    EXPECT_TRUE(std::is_sorted(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(kept)));
+    std::sort(before.begin(), before.end());
+    std::sort(words.begin(), words.end());
+    EXPECT_EQ(words, before);
+    return count - kept;
+  };
+  std::vector<std::uint32_t> sorted(count);
+  std::iota(sorted.begin(), sorted.end(), 1000u);
+  EXPECT_EQ(moved(sorted), 0u);
+  auto keys = sorted;
+  for (std::size_t i = 50; i < count; i += 100) keys[i] = i % 200 == 50 ? 0 : 100'000;
+  EXPECT_EQ(moved(keys), 100u);
+  keys = sorted;
+  for (std::size_t i = 500; i < count; i += 1000)
+    for (std::size_t k = 0; k < 12; ++k) keys[i + k] = 100'000 + static_cast<std::uint32_t>(k);
+  EXPECT_LE(moved(keys), 150u);
+  keys = sorted;
+  for (std::size_t i = 0; i < count; i += 10) keys[i] = 5;
+  EXPECT_EQ(moved(keys), count);  // too many
+  std::reverse(sorted.begin(), sorted.end());
+  EXPECT_EQ(moved(sorted), count);
 }
 
 // Keys whose sample says nothing about them: almost all are in one part, which is larger than the

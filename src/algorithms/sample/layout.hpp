@@ -17,7 +17,7 @@
 namespace sortium::sample {
 
 // Lists of at least this many keys are searched for order that Strips uses.
-constexpr std::uint64_t least_strips = 1u << 17;
+constexpr std::uint64_t least_strips = 1u << 16;
 
 // What the sort moves. A code is an unsigned number that determines the key (words.hpp).
 enum class Words : std::uint8_t {
@@ -210,7 +210,7 @@ struct Layout {
     const std::uint64_t n = problem.count;
     if (n < least_strips || key_bytes < 4) return;
     strip_parts = std::clamp<std::uint64_t>(n / strip_part, 1, 512);
-    strip_slices_of_chunk = std::max(chunk / 128, strip_parts);
+    strip_slices_of_chunk = std::max(chunk / 128, 2 * strip_parts);
     own_words = ceil_div(std::max(chunk, 4 * ceil_div(n, strip_parts)) * own_bytes(), 8);
   }
   // The wanted records of a part are 2 to this power.

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 #include "codes.hpp"
 
@@ -66,6 +67,49 @@ bool ascends_by_all(const Word* words, std::size_t count, std::size_t stride) {
     if (broken != 0) return false;
   }
   return true;
+}
+
+// True if each of the words is not above the next; there is one more word.
+template <class Word>
+HWY_INLINE bool ascends(const Word* words, std::size_t count) {
+  Word broken = 0;
+  for (std::size_t i = 0; i < count; ++i) broken |= Word{words[i] > words[i + 1]};
+  return broken == 0;
+}
+// Emil Ernerfeldt, "Drop-merge sort" (2016), but with blocks of words in order moved at once.
+template <class Word>
+std::size_t move_strays_all(Word* words, std::size_t count, Word* strays, std::size_t most) {
+  std::size_t descents = 0;
+  for (std::size_t i = 0; i + 1 < count; ++i) descents += words[i] > words[i + 1];
+  if (descents > most) return 0;  // a stray word makes one descent
+
+  constexpr std::size_t block = 16, patience = 8;
+  std::size_t i = 0, kept = 0, found = 0;
+  std::size_t in_row = 0;  // the last words that were read are all strays
+  while (i < count) {
+    if (kept == 0 || words[kept - 1] <= words[i]) {
+      in_row = 0;
+      const std::size_t some = i + block < count && ascends(words + i, block) ? block : 1;
+      if (kept != i) std::memmove(words + kept, words + i, some * sizeof(Word));
+      kept += some, i += some;
+      continue;
+    }
+    if (found == most) break;
+    const bool last_is_stray = kept == 1 || words[kept - 2] <= words[i];
+    if (last_is_stray) {
+      strays[found++] = std::exchange(words[kept - 1], words[i++]);
+      in_row = 0;
+      continue;
+    }
+    strays[found++] = words[i++];
+    if (++in_row < patience) continue;
+    // Rather the words that were kept before are strays.
+    i -= in_row, found -= in_row, in_row = 0;
+    const Word highest = *std::max_element(words + i, words + i + patience);
+    while (kept != 0 && words[kept - 1] > highest && found < most) strays[found++] = words[--kept];
+  }
+  std::memcpy(words + kept, strays, found * sizeof(Word));
+  return i == count ? kept : 0;
 }
 
 template <class Word>
@@ -310,6 +354,11 @@ CodeTies ties_of(const Code* codes, std::size_t count) {
   return HWY_DYNAMIC_DISPATCH_T(TiesOf)(codes, count);
 }
 template <class Word>
+std::size_t move_strays(Word* words, std::size_t count, Word* strays, std::size_t most) {
+  HWY_EXPORT_T(MoveStrays, move_strays_all<Word>);
+  return HWY_DYNAMIC_DISPATCH_T(MoveStrays)(words, count, strays, most);
+}
+template <class Word>
 void swap_reversed(Word* a, Word* b, std::size_t count) {
   HWY_EXPORT_T(SwapReversed, swap_reversed_all<Word>);
   HWY_DYNAMIC_DISPATCH_T(SwapReversed)(a, b, count);
@@ -332,6 +381,8 @@ SORTIUM_SAMPLE_ORDER(32)
 SORTIUM_SAMPLE_ORDER(64)
 #define SORTIUM_SAMPLE_MERGE(bits)                                                               \
   template bool ascends_by(const std::uint##bits##_t*, std::size_t, std::size_t);                \
+  template std::size_t move_strays(std::uint##bits##_t*, std::size_t, std::uint##bits##_t*,      \
+                                   std::size_t);                                                 \
   template void merge_words(const std::uint##bits##_t*, std::size_t, const std::uint##bits##_t*, \
                             std::size_t, std::uint##bits##_t*);
 SORTIUM_SAMPLE_MERGE(32)

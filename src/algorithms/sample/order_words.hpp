@@ -6,7 +6,8 @@
 
 namespace sortium::sample {
 
-// The functions exist for keys of 2, 4 and 8 bytes; ascends_by() and merge_words() for 4 and 8.
+// The functions exist for keys of 2, 4 and 8 bytes; ascends_by(), move_strays() and merge_words()
+// for 4 and 8.
 
 // Returns how many of the first keys are in order: each is followed by one that is not before it.
 // At least 1 if count is not 0.
@@ -19,6 +20,13 @@ template <class Key>
 // True if no word is above the word `stride` places after it.
 template <class Word>
 [[nodiscard]] bool ascends_by(const Word* words, std::size_t count, std::size_t stride);
+// Moves words that are out of order behind the others, which then ascend. Returns how many the
+// others are. Returns 0, with the words in any order, if more than `most` words would move.
+// `strays` has space for `most` words. Takes the better of two ways at each word that is below the
+// one before it, so some words move that need not.
+template <class Word>
+[[nodiscard]] std::size_t move_strays(Word* words, std::size_t count, Word* strays,
+                                      std::size_t most);
 
 // Which floats of a list tie and differ: the codes of zeros, and the lowest and highest code of
 // NaN.

@@ -1,7 +1,8 @@
-// Sorts keys without values that are partly in order: a few runs, interleaved runs, or keys not far
-// from their places. Each chunk becomes a few runs, by itself. Splitters cut the runs into slices.
-// A part consists of slices of some runs, which one thread merges. Unlike Partition, no chunk is
-// partitioned, and most parts are copied or merged from a few slices.
+// Sorts keys without values that are partly in order: a few runs, interleaved runs, keys that
+// ascend but for a few, or keys not far from their places. Each chunk becomes a few runs, by
+// itself. Splitters cut the runs into slices. A part consists of slices of some runs, which one
+// thread merges. Unlike Partition, no chunk is partitioned, and most parts are copied or merged
+// from a few slices.
 #pragma once
 
 #include <algorithm>
@@ -26,10 +27,11 @@ class Strips {
         of_parts_(at<Slice>(layout_.strip_order.in(operands_))),
         begins_(at<Begin>(layout_.strip_begins.in(operands_))) {}
 
-  // True if the sample shows that chunks hold few runs or few parts of the output each.
+  // True if samples show that chunks hold few runs, or few parts of the output each. The latter
+  // does not help lists that SplitKeys sorts in a core's cache.
   [[nodiscard]] bool are_worth_it() const {
-    return chunks_are_narrow() || windows_are(&Strips::is_ascending) ||
-           windows_are(&Strips::is_interleaved);
+    return windows_are(is_ordered) || windows_are(is_interleaved) ||
+           (!is_split_in_cache() && chunks_are_narrow());
   }
 
   // Returns false, with nothing written to the output, if floats tie that differ: runs of codes do
@@ -58,17 +60,24 @@ class Strips {
 
   static constexpr std::size_t most_natural_runs = 16;  // of a chunk; more are sorted again
   static constexpr std::size_t most_stride = 64;
+  static constexpr std::size_t stray_share = 16;  // at most one of so many keys is out of order
   // Runs of a part: at most this many can be longer than a 64th of it; more than these are sorted.
   static constexpr std::size_t most_long = 64, most_merged = 32;
 
   // ---- is there order? ----
 
-  static constexpr std::uint64_t windows = 16, samples = 32, window = 2048;
+  static constexpr std::uint64_t windows = 16, samples = 32, window = 512;
+  static constexpr std::uint64_t glance = 128;  // keys of a window, or of a chunk, looked at first
+  static constexpr std::uint64_t strays = 2;  // so many of the samples, at either end, may be apart
 
+  [[nodiscard]] bool is_split_in_cache() const {
+    constexpr std::uint64_t cache = 1u << 21;  // bytes
+    return layout_.is_split && layout_.problem.count * sizeof(Key) <= cache;
+  }
   [[nodiscard]] std::uint64_t window_begin(std::uint64_t w) const {
     return w * (layout_.problem.count - window) / (windows - 1);
   }
-  // True if the keys of most chunks lie within a quarter of all keys.
+  // True if the keys of most chunks, but for a few of them, lie within a quarter of all keys.
   [[nodiscard]] bool chunks_are_narrow() const {
     Key codes[windows][samples], sorted[windows * samples];
     const std::uint64_t n = layout_.problem.count, near = std::min(layout_.chunk, n);
@@ -79,37 +88,45 @@ class Strips {
     std::memcpy(sorted, codes, sizeof sorted);
     sort_words(sorted, windows * samples);
     std::uint64_t narrow = 0;
-    for (const auto& chunk : codes) {
-      const auto [low, high] = std::minmax_element(chunk, chunk + samples);
-      narrow += std::upper_bound(sorted, sorted + windows * samples, *high) -
-                    std::lower_bound(sorted, sorted + windows * samples, *low) <=
+    for (auto& chunk : codes) {
+      sort_words(chunk, samples);
+      const Key low = chunk[strays], high = chunk[samples - 1 - strays];
+      narrow += std::upper_bound(sorted, sorted + windows * samples, high) -
+                    std::lower_bound(sorted, sorted + windows * samples, low) <=
                 static_cast<std::ptrdiff_t>(windows * samples / 4);
     }
     return narrow >= windows - 2;
   }
-  [[nodiscard]] bool windows_are(bool (Strips::*ordered)(const Key*) const) const {
+  [[nodiscard]] bool windows_are(bool (*ordered)(Key*, std::size_t)) const {
     Key codes[window];
     std::uint64_t found = 0;
     for (std::uint64_t w = 0; w < windows && found + 2 >= w; ++w) {
-      steps_.make(codes, window_begin(w), window);
-      found += (this->*ordered)(codes);
+      const std::uint64_t begin = window_begin(w);
+      steps_.make(codes, begin, glance);
+      if (!ordered(codes, glance)) continue;
+      steps_.make(codes, begin, window);
+      found += ordered(codes, window);
     }
     return found >= windows - 2;
   }
-  [[nodiscard]] bool is_ascending(const Key* codes) const {
-    return ascending(codes, window, Coding<Key>{}) == window ||
-           descending(codes, window, Coding<Key>{}) == window;
+  static bool is_ordered(Key* codes, std::size_t count) {
+    Key strays[window / stray_share];
+    return descending(codes, count, Coding<Key>{}) == count ||
+           move_strays(codes, count, strays, count / stray_share) != 0;
   }
-  [[nodiscard]] bool is_interleaved(const Key* codes) const {
-    return stride_of(codes, window) != 0;
-  }
+  static bool is_interleaved(Key* codes, std::size_t count) { return stride_of(codes, count) != 0; }
   // Returns the least number of interleaved ascending runs, or 0.
   static std::size_t stride_of(const Key* codes, std::size_t count) {
-    for (std::size_t stride = 2; stride <= most_stride && 2 * stride < count; ++stride)
-      if (ascends_by(codes, std::min<std::size_t>(count, 4 * most_stride), stride) &&
-          ascends_by(codes, count, stride))
+    for (std::size_t stride = 2; stride <= most_stride && 2 * stride <= count; ++stride)
+      if (may_ascend_by(codes, count - stride, stride) && ascends_by(codes, count, stride))
         return stride;
     return 0;
+  }
+  // Most strides end here, in a few nanoseconds.
+  static bool may_ascend_by(const Key* codes, std::size_t count, std::size_t stride) {
+    bool ascends = true;
+    for (std::size_t i = 0; i < count; i += 1 + count / 8) ascends &= codes[i] <= codes[i + stride];
+    return ascends;
   }
 
   // ---- chunks become runs, and runs slices ----
@@ -135,6 +152,7 @@ class Strips {
     std::size_t ends[most_stride];
     std::size_t runs = natural_runs(codes, count, ends);
     if (runs == 0) runs = interleaved_runs(codes, count, ends);
+    if (runs == 0) runs = runs_without_strays(codes, count, ends);
     if (runs == 0 || !cut(c, begin, ends, runs)) {
       sort_codes(codes, count);
       ends[0] = count;
@@ -173,6 +191,16 @@ class Strips {
     }
     std::memcpy(codes, apart, count * sizeof(Key));
     return stride;
+  }
+
+  // If all keys ascend except for a few, makes a run of these and a run of the others.
+  std::size_t runs_without_strays(Key* codes, std::size_t count, std::size_t* ends) const {
+    const std::size_t kept = move_strays(codes, count, own(), count / stray_share);
+    if (kept == 0) return 0;
+    sort_codes(codes + kept, count - kept);
+    ends[0] = kept;
+    ends[1] = count;
+    return 2;
   }
 
   // Cuts the chunk's runs by the splitters. Returns false if there are too many slices.
