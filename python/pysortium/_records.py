@@ -217,8 +217,60 @@ def sort(
     """Sorted strings or records along an axis."""
     if axis is None:
         x, axis = x.reshape(-1), -1
+    if x.ndim == 1 and x.dtype.names is not None:
+        rows = _sort_rows(x, [(name, order) for name in x.dtype.names], device, method)
+        if rows is not None:
+            return rows
     positions = argsort(x, axis, order, method, device, None)
     return take(x, positions) if x.ndim == 1 else np.take_along_axis(x, positions, axis)
+
+
+def _fields_of_rows(dtype: np.dtype, by: list[tuple[str, Order]]) -> list | None:
+    """Keyword arguments of _native.Field, by which whole records are sorted as they are. None if a
+    field must be encoded first."""
+    fields = []
+    for name, order in by:
+        field, offset = dtype.fields[name][:2]  # type: ignore[index]
+        if field.kind == "S" and 0 < field.itemsize <= _STRING_BYTES:
+            key: dict = {"type": "bytes", "bytes": field.itemsize, "descending": order.descending}
+        elif field.kind in "biufmM" and field.isnative:
+            code = code_of(NUMPY, np.empty(0, field), order, f"table[{name!r}]")
+            if code.is_coded:
+                return None
+            key = {
+                "type": code.key,
+                "descending": code.descending,
+                "nan": order.nan,
+                "zeros": order.zeros,
+                "begin_bit": order.begin_bit,
+                "end_bit": order.end_bit,
+            }
+        else:
+            return None
+        fields.append({"offset": offset, **key})
+    return fields if 0 < len(fields) <= _FIELDS_AT_ONCE else None
+
+
+def _sort_rows(
+    x: np.ndarray, by: list[tuple[str, Order]], device: str | None, method: Method
+) -> np.ndarray | None:
+    """The records of a 1-D structured array in the order of some fields, moved as a whole. None if
+    the records or the fields do not allow that."""
+    if x.dtype.hasobject or x.dtype.itemsize > _ELEMENT_BYTES or len(x) < 2:
+        return None
+    fields = _fields_of_rows(x.dtype, by)
+    if fields is None:
+        return None
+    source = np.ascontiguousarray(x)
+    result = np.empty(len(x), x.dtype)
+    problem = {
+        "count": len(x),
+        "columns": [_native.Column(x.dtype.itemsize, "out")],
+        "key": [_native.Field(column=0, **field) for field in fields],
+        "position_bytes": 0,
+    }
+    NUMPY.place(None, device).sort_records(problem, method, [source], [result])
+    return result
 
 
 # --------------------------------------------------------------------------------------------------
@@ -334,19 +386,25 @@ def sort_by(table: Any, by: str | Sequence[str], *, device: str | None = None) -
     if isinstance(table, np.ndarray) and table.dtype.names is not None:
         if table.ndim != 1:
             raise ValueError(f"table has shape {table.shape}; one dimension is needed")
-        return take(table, _argsort_table({n: table[n] for n in table.dtype.names}, by, device))
+        columns = {name: table[name] for name in table.dtype.names}
+        parsed = _parse_by(by)
+        _check_names(parsed, columns)
+        rows = _sort_rows(table, parsed, device, Method())
+        if rows is not None:
+            return rows
+        return take(table, _argsort_table(columns, parsed, device))
     if isinstance(table, dict):
         columns = {name: np.asarray(c) for name, c in table.items()}
         lengths = {name: len(c) if c.ndim else None for name, c in columns.items()}
         if len(set(lengths.values())) > 1 or None in lengths.values():
             raise ValueError(f"table has columns of lengths {lengths}; equal ones are needed")
-        positions = _argsort_table(columns, by, device)
+        positions = _argsort_table(columns, _parse_by(by), device)
         return {name: take(c, positions) for name, c in columns.items()}
     if hasattr(table, "__arrow_c_stream__") or hasattr(table, "__arrow_c_array__"):
         from . import _arrow
 
         return _arrow.sort_by(
-            table, lambda columns: _argsort_table(columns, by, device), _parse_by(by)
+            table, lambda columns: _argsort_table(columns, _parse_by(by), device), _parse_by(by)
         )
     raise TypeError(
         f"table is a {type(table).__name__}; a dict of arrays, a structured array or an Arrow "
@@ -355,11 +413,16 @@ def sort_by(table: Any, by: str | Sequence[str], *, device: str | None = None) -
     )
 
 
-def _argsort_table(table: dict, by: Any, device: str | None) -> np.ndarray:
-    columns = []
-    for name, order in _parse_by(by):
+def _check_names(by: list[tuple[str, Order]], table: dict) -> None:
+    for name, _ in by:
         if name not in table:
             raise ValueError(f"by has {name!r}; the columns are {', '.join(map(repr, table))}")
+
+
+def _argsort_table(table: dict, by: list[tuple[str, Order]], device: str | None) -> np.ndarray:
+    _check_names(by, table)
+    columns = []
+    for name, order in by:
         columns += _columns(table[name], order, f"table[{name!r}]")
     count = len(next(iter(table.values()))) if table else 0
     dtype = "uint32" if count < 2**32 else "uint64"

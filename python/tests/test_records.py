@@ -87,6 +87,51 @@ def test_structured(memory):
     assert ps.sort(x).tobytes() == x[expected].tobytes()
 
 
+plain = np.dtype(
+    {
+        "names": ["mass", "kind", "id", "name", "when"],
+        "formats": ["f4", "u2", "i8", "S3", "M8[s]"],
+        "offsets": [0, 5, 8, 16, 24],  # unaligned, and with gaps
+        "itemsize": 37,
+    }
+)
+
+
+def plain_records(count):
+    rng = np.random.default_rng(count)
+    x = np.frombuffer(rng.bytes(count * plain.itemsize), plain).copy()
+    x["mass"] = rng.integers(-3, 3, count)
+    x["mass"][::7] = np.nan
+    x["kind"] = rng.integers(0, 5, count)
+    x["id"] = rng.integers(-2, 3, count)
+    x["name"] = rng.choice([b"", b"a", b"ab", b"b"], count)
+    x["when"] = rng.integers(-2, 2, count)
+    x["when"][::11] = "NaT"
+    return x
+
+
+def same_records(found, expected):
+    assert found.dtype == expected.dtype
+    for name in expected.dtype.names:
+        same(np.ascontiguousarray(found[name]), np.ascontiguousarray(expected[name]))
+
+
+@pytest.mark.parametrize("count", [1, 2, 1000, 70_000])
+@pytest.mark.parametrize("device", [None, "opencl:0"])
+def test_whole_records(count, device):
+    x = plain_records(count)
+    keys = [x["mass"], x["kind"], x["id"], x["name"], ranks(x["when"])]
+    order = np.lexsort(keys[::-1])
+    same_records(ps.sort(x, device=device), x[order])
+    order = np.lexsort([ranks(x["when"]), x["id"], -x["mass"]])
+    same_records(ps.sort_by(x, ["mass:desc", "id", "when"], device=device), x[order])
+    order = np.lexsort([-x["id"], ranks(x["name"])])
+    wide = np.zeros(2 * count, plain)
+    wide[::2] = x
+    same_records(ps.sort_by(wide[::2], ["name", "id:desc"], device=device), x[order])
+    same_records(wide[::2], x)
+
+
 @given(data=st.data())
 def test_lexsort(data):
     shape = data.draw(st.sampled_from([(0,), (1,), (30,), (4, 6)]))

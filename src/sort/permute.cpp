@@ -1,8 +1,10 @@
 // Moves elements by positions: gathers and scatters.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <bit>
 #include <cstring>
-#include <type_traits>
 
 #include "../kernels/kernels.hpp"
 #include "element_loops.hpp"
@@ -45,43 +47,64 @@ std::uint64_t number_at(const Memory& m, std::uint64_t i, unsigned bytes) {
   return x;
 }
 
-// Moves elements [begin, end) of `size` bytes. `size` is a number, or an integral_constant, for
-// which memcpy is compiled inline.
-template <class Index, class Size>
+// Copies elements of Half to 2 * Half bytes: their first and their last Half bytes.
+template <std::size_t Half>
+struct Copy {
+  std::size_t size;
+  void operator()(std::byte* to, const std::byte* from) const {
+    std::array<std::byte, Half> first, last;
+    std::memcpy(first.data(), from, Half);
+    std::memcpy(last.data(), from + size - Half, Half);
+    std::memcpy(to, first.data(), Half);
+    std::memcpy(to + size - Half, last.data(), Half);
+  }
+};
+struct CopyLong {
+  std::size_t size;
+  void operator()(std::byte* to, const std::byte* from) const { std::memcpy(to, from, size); }
+};
+
+// Moves elements [begin, end). The memory of elements some places ahead is fetched before, because
+// the processor does not foresee random positions.
+template <class Index, class CopyOne>
 void move_elements(bool gathers, const std::byte* in, const Index* positions, std::byte* out,
-                   std::uint64_t begin, std::uint64_t end, Size size) {
+                   std::uint64_t begin, std::uint64_t end, CopyOne copy) {
+  constexpr std::uint64_t ahead = 32, line = 64;
+  const std::byte* const random = gathers ? in : out;
   for (std::uint64_t i = begin; i < end; ++i) {
+    const std::byte* const next = random + positions[std::min(i + ahead, end - 1)] * copy.size;
+    for (std::uint64_t b = 0; b < copy.size; b += line) __builtin_prefetch(next + b);
+    __builtin_prefetch(next + copy.size - 1);
     const std::uint64_t other = positions[i];
     if (gathers)
-      std::memcpy(out + i * size, in + other * size, size);
+      copy(out + i * copy.size, in + other * copy.size);
     else
-      std::memcpy(out + other * size, in + i * size, size);
+      copy(out + other * copy.size, in + i * copy.size);
   }
 }
 
 template <class Index>
 void move_elements(const PermuteProblem& p, const std::byte* in, const Index* positions,
                    std::byte* out, std::uint64_t begin, std::uint64_t end) {
-  const auto all = [&](auto size) {
-    move_elements(p.direction == Direction::gather, in, positions, out, begin, end, size);
+  const auto all = [&](auto copy) {
+    move_elements(p.direction == Direction::gather, in, positions, out, begin, end, copy);
   };
-  switch (p.element_bytes) {
+  const std::size_t size = p.element_bytes;
+  switch (std::bit_width(size)) {
     case 1:
-      return all(std::integral_constant<std::size_t, 1>{});
+      return all(Copy<1>{size});
     case 2:
-      return all(std::integral_constant<std::size_t, 2>{});
+      return all(Copy<2>{size});
+    case 3:
+      return all(Copy<4>{size});
     case 4:
-      return all(std::integral_constant<std::size_t, 4>{});
-    case 8:
-      return all(std::integral_constant<std::size_t, 8>{});
-    case 12:
-      return all(std::integral_constant<std::size_t, 12>{});
-    case 16:
-      return all(std::integral_constant<std::size_t, 16>{});
-    case 32:
-      return all(std::integral_constant<std::size_t, 32>{});
+      return all(Copy<8>{size});
+    case 5:
+      return all(Copy<16>{size});
+    case 6:
+      return all(Copy<32>{size});
     default:
-      return all(std::size_t{p.element_bytes});
+      return all(CopyLong{size});
   }
 }
 

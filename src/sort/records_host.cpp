@@ -191,6 +191,31 @@ HostReport sort_records_host(const RecordProblem& problem, const RecordHostOpera
   throw_out_of_memory("sort_records_host", column_bytes(problem));
 }
 
+namespace {
+
+// Throws Error(invalid_argument) if a position is not below `elements`. Positions need no
+// alignment.
+template <class Index>
+void check_positions(const std::byte* positions, std::uint64_t count, std::uint64_t elements) {
+  const auto at = [&](std::uint64_t i) {
+    Index position = 0;
+    std::memcpy(&position, positions + i * sizeof(Index), sizeof(Index));
+    return position;
+  };
+  constexpr std::uint64_t block = 4096;
+  for (std::uint64_t begin = 0; begin < count; begin += block) {
+    const std::uint64_t end = std::min(begin + block, count);
+    Index highest = 0;
+    for (std::uint64_t i = begin; i < end; ++i) highest = std::max(highest, at(i));
+    if (highest < elements) continue;
+    for (std::uint64_t i = begin; i < end; ++i)
+      if (at(i) >= elements)
+        refuse(fmt::format("positions[{}] is {}; there are {} elements", i, at(i), elements));
+  }
+}
+
+}  // namespace
+
 void permute_host(const PermuteProblem& problem, const void* in, const void* positions, void* out,
                   const Options& options) try {
   validate_permute_problem(problem);
@@ -205,13 +230,9 @@ void permute_host(const PermuteProblem& problem, const void* in, const void* pos
                          {"positions", host_memory(positions), position_bytes, 1, false},
                          {"out", host_memory(out), out_bytes, 1}};
   validate_operands(all, Space::host);
-  for (std::uint64_t i = 0; i < problem.count; ++i) {
-    std::uint64_t position = 0;
-    std::memcpy(&position, static_cast<const std::byte*>(positions) + i * problem.index_bytes,
-                problem.index_bytes);
-    if (position >= elements)
-      refuse(fmt::format("positions[{}] is {}; there are {} elements", i, position, elements));
-  }
+  const auto check =
+      problem.index_bytes == 4 ? check_positions<std::uint32_t> : check_positions<std::uint64_t>;
+  check(static_cast<const std::byte*>(positions), problem.count, elements);
 
   const auto device = backend::device_near(options.device);
   const Permute permute(device, problem);
