@@ -12,6 +12,8 @@ from ._kinds import NUMPY
 from ._places import HostPlace, Method
 from ._rows import Order, code_of, index_dtype_of, normal_axis
 
+_lexsort_plain: Any = _native.lexsort_plain
+
 _FIELDS_AT_ONCE = 32  # of a key
 _STRING_BYTES = 32  # of a field
 _ELEMENT_BYTES = 256  # of a column
@@ -304,6 +306,10 @@ def lexsort(
     >>> ps.lexsort((np.array([9, 4, 0]), np.array([1, 1, 0])))
     array([2, 1, 0])
     """
+    if device is None and index_dtype is None and type(keys) is tuple and axis in (0, -1):
+        result = _lexsort_plain(keys)
+        if result is not None:
+            return result
     arrays = [np.asarray(k) for k in keys]
     if not arrays:
         raise TypeError("keys is empty; at least one array is needed")

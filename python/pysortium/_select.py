@@ -6,10 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from . import _records
+from . import _native, _records
 from ._kinds import kind_of
 from ._rows import Rows, index_dtype_of, method_of, normal_axis, order_of
 from ._sort import _argsort_rows, _deliver, _one_row, _sort_rows
+
+_partition_plain: Any = _native.partition_plain
+
+
+def _is_plain(axis: int | None, nan: str, zeros: str, device: str | None) -> bool:
+    """True if the arguments are the defaults, which the native functions suppose."""
+    return axis == -1 and device is None and nan == "last" and zeros == "tied"
 
 
 def _places(kth: Any, length: int) -> list[int]:
@@ -64,6 +71,10 @@ def partition(
     >>> ps.partition(np.array([7, 1, 5, 3]), 1)
     array([1, 3, 7, 5])
     """
+    if out is None and _is_plain(axis, nan, zeros, device):
+        result = _partition_plain(x, kth, descending, False)
+        if result is not None:
+            return result
     order = order_of(descending, nan, zeros, None)
     kind, x = kind_of(x)
     if _records.has_fields(x):
@@ -94,6 +105,10 @@ def argpartition(
     device: str | None = None,
 ) -> Any:
     """Return the positions that partition an array; as `partition`."""
+    if index_dtype is None and _is_plain(axis, nan, zeros, device):
+        result = _partition_plain(x, kth, descending, True)
+        if result is not None:
+            return result
     order = order_of(descending, nan, zeros, None)
     kind, x = kind_of(x)
     if _records.has_fields(x):

@@ -13,7 +13,7 @@ from ._sort import _one_row, _sort_rows
 
 _search_plain = _native.search_plain
 _merge_plain = _native.merge_plain
-_unique_plain = _native.unique_plain
+_unique_plain: Any = _native.unique_plain
 
 
 def searchsorted(
@@ -227,10 +227,6 @@ def unique(
     >>> ps.unique(np.array([3, 1, 3]), return_counts=True)
     (array([1, 3]), array([1, 2]))
     """
-    if device is None and equal_nan and not (return_index or return_inverse or return_counts):
-        distinct = _unique_plain(x)
-        if distinct is not None:
-            return distinct
     values, indices, inverse, counts = _unique(
         x, device, equal_nan, return_index, return_inverse, return_counts
     )
@@ -253,6 +249,10 @@ def _unique(
     inverse: bool = False,
     counts: bool = False,
 ) -> tuple:
+    if device is None:
+        found = _unique_plain(x, equal_nan, indices, inverse, counts)
+        if found is not None:
+            return found
     kind, x = kind_of(x)
     if _records.has_fields(x):
         found = _unique_records(x, device, equal_nan, indices, inverse, counts)

@@ -1,0 +1,228 @@
+// Selections, searches and sets of plain NumPy arrays: one call from Python.
+#include <algorithm>
+#include <cstring>
+#include <sortium/search.hpp>
+#include <vector>
+
+#include "numpy.hpp"
+
+namespace pysortium {
+
+namespace {
+
+using sortium::Payload, sortium::Problem;
+
+// Makes `p` a problem with positions of 8 bytes.
+void with_positions(Problem& p, bool keys_out) {
+  p.payload = Payload::positions;
+  p.value_bytes = 8;
+  p.keys_out = keys_out;
+}
+
+nb::object partition_plain(nb::handle x, nb::handle kth, nb::handle descending, bool positions) {
+  const Keys keys(x, is_true(descending));
+  if (!keys || keys.have_nat() || !PyLong_CheckExact(kth.ptr())) return nb::none();
+  int overflow = 0;
+  const std::int64_t given = PyLong_AsLongLongAndOverflow(kth.ptr(), &overflow);
+  const auto count = static_cast<std::int64_t>(keys.count());
+  if (overflow != 0 || given < -count || given >= count) return nb::none();
+  const auto place = static_cast<std::uint64_t>(given < 0 ? given + count : given);
+  Problem p = keys.problem;
+  if (positions) with_positions(p, false);
+  nb::object result = positions ? empty_positions(p.count) : keys.empty(p.count);
+  without_gil(p.count, [&] {
+    void *const to = data_of(result), *const none = nullptr;
+    sortium::nth_element_host(
+        p, place, {keys.data(), positions ? none : to, nullptr, positions ? to : none}, host);
+  });
+  return result;
+}
+
+// Returns a tuple of keys and positions.
+nb::object topk_plain(nb::handle x, std::uint64_t k, nb::handle largest) {
+  const Keys keys(x, is_true(largest));
+  if (!keys || keys.have_nat() || k == 0 || k > keys.count()) return nb::none();
+  Problem p = keys.problem;
+  with_positions(p, true);
+  p.limit = k;
+  nb::object values = keys.empty(k), positions = empty_positions(k);
+  without_gil(p.count, [&] {
+    sortium::sort_host(p, {keys.data(), data_of(values), nullptr, data_of(positions)}, on_host);
+  });
+  return nb::make_tuple(values, positions);
+}
+
+// True if the last one of sorted keys is NaN.
+bool end_with_nan(const Problem& p, const void* sorted) {
+  const auto& type = sortium::info(p.key);
+  if (!type.is_float) return false;
+  std::uint64_t last = 0;
+  std::memcpy(&last, static_cast<const std::byte*>(sorted) + (p.count - 1) * type.bytes,
+              type.bytes);
+  return (last & (~std::uint64_t{0} >> (65 - type.bits()))) > type.infinity;
+}
+
+// Gives a new array its first `count` elements only.
+void shorten(const nb::object& array, std::uint64_t count) {
+  auto* const whole = reinterpret_cast<PyArrayObject*>(array.ptr());
+  auto size = static_cast<npy_intp>(count);
+  if (size == PyArray_DIM(whole, 0)) return;
+  PyArray_Dims shape{&size, 1};
+  constexpr int no_check = 0;  // of references: there are none
+  const nb::object none = nb::steal(PyArray_Resize(whole, &shape, no_check, NPY_CORDER));
+  if (!none.is_valid()) throw nb::python_error();
+}
+
+// The runs of sorted keys with their positions.
+struct Runs {
+  const std::int64_t* positions;
+  const std::int64_t* lengths;
+  std::uint64_t count;
+};
+
+// Stores the number of each key's run.
+void store_inverse(const Runs& runs, std::int64_t* to) {
+  const std::int64_t* position = runs.positions;
+  for (std::uint64_t run = 0; run < runs.count; ++run)
+    for (std::int64_t i = 0; i < runs.lengths[run]; ++i)
+      to[*position++] = static_cast<std::int64_t>(run);
+}
+
+// Stores the position of each run's first key.
+void store_firsts(const Runs& runs, std::int64_t* to) {
+  const std::int64_t* position = runs.positions;
+  for (std::uint64_t run = 0; run < runs.count; ++run) {
+    to[run] = *position;
+    position += runs.lengths[run];
+  }
+}
+
+// Returns a tuple of the distinct keys, sorted, the position of each one's first occurrence, for
+// each key the number of its equal, and the numbers of occurrences. Those that are not wanted are
+// None. All NaN are one; without `equal_nan`, arrays with NaN need the general path.
+nb::object unique_plain(nb::handle x, nb::handle equal_nan, nb::handle indices, nb::handle inverse,
+                        nb::handle counts) {
+  const Keys keys(x, false);
+  if (!keys || keys.count() == 0 || keys.have_nat()) return nb::none();
+  const bool splits_nan = !is_true(equal_nan), with_firsts = is_true(indices),
+             with_inverse = is_true(inverse), with_lengths = is_true(counts);
+  const std::uint64_t n = keys.count();
+  const bool moves = with_firsts || with_inverse;
+  nb::object values = keys.empty(n), firsts = nb::none(), where = nb::none(), lengths = nb::none();
+  if (with_firsts) firsts = empty_positions(n);
+  if (with_inverse) where = empty_positions(n);
+  if (moves || with_lengths) lengths = empty_positions(n);
+  void* const sorted = data_of(values);
+  auto* const of_runs = lengths.is_none() ? nullptr : static_cast<std::int64_t*>(data_of(lengths));
+  bool has_split_nan = false;
+  const std::uint64_t runs = without_gil(n, [&] {
+    std::vector<std::int64_t> positions(moves ? n : 0);
+    Problem p = keys.problem;
+    if (moves) with_positions(p, true);
+    sortium::sort_host(p, {keys.data(), sorted, nullptr, moves ? positions.data() : nullptr},
+                       on_host);
+    has_split_nan = splits_nan && end_with_nan(p, sorted);
+    if (has_split_nan) return n;
+    const Runs found{positions.data(), of_runs,
+                     sortium::unique_host(keys.problem, {sorted, sorted}, of_runs, 8, host)};
+    if (with_inverse) store_inverse(found, static_cast<std::int64_t*>(data_of(where)));
+    if (with_firsts) store_firsts(found, static_cast<std::int64_t*>(data_of(firsts)));
+    return found.count;
+  });
+  if (has_split_nan) return nb::none();
+  for (const auto& array : {values, firsts, lengths})
+    if (!array.is_none()) shorten(array, runs);
+  return nb::make_tuple(values, firsts, where, with_lengths ? lengths : nb::none());
+}
+
+nb::object merge_plain(nb::handle x1, nb::handle x2, nb::handle descending) {
+  const Keys a(x1, is_true(descending)), b(x2, is_true(descending));
+  if (!a || !b || !a.has_type_of(b) || a.end_with_nat() || b.end_with_nat()) return nb::none();
+  Problem p = a.problem;
+  p.count = a.count() + b.count();
+  if (p.count == 0 || p.count >= many_records) return nb::none();
+  nb::object result = a.empty(p.count);
+  without_gil(p.count, [&] {
+    sortium::merge_host(p, a.count(), {a.data(), b.data(), data_of(result)}, host);
+  });
+  return result;
+}
+
+nb::object search_plain(nb::handle x1, nb::handle x2, bool upper, nb::handle descending) {
+  const Keys keys(x1, is_true(descending)), needles(x2, is_true(descending));
+  if (!keys || keys.count() == 0 || keys.end_with_nat() || !needles || needles.count() == 0 ||
+      needles.have_nat() || !keys.has_type_of(needles))
+    return nb::none();
+  Problem p = keys.problem;
+  p.value_bytes = 8;
+  nb::object result = empty_positions(needles.count());
+  without_gil(needles.count(), [&] {
+    sortium::search_host(p, keys.data(), needles.data(), needles.count(), data_of(result),
+                         upper ? sortium::Bound::upper : sortium::Bound::lower, host);
+  });
+  return result;
+}
+
+// Stores keys[positions[i]] for each i.
+template <class Key>
+void gather(const void* keys, const std::vector<std::int64_t>& positions, void* to) {
+  const auto* const from = static_cast<const Key*>(keys);
+  std::ranges::transform(positions, static_cast<Key*>(to),
+                         [&](std::int64_t position) { return from[position]; });
+}
+
+void gather(std::uint64_t bytes, const void* keys, const std::vector<std::int64_t>& positions,
+            void* to) {
+  const auto gather_of = bytes == 1   ? gather<std::uint8_t>
+                         : bytes == 2 ? gather<std::uint16_t>
+                         : bytes == 4 ? gather<std::uint32_t>
+                                      : gather<std::uint64_t>;
+  gather_of(keys, positions, to);
+}
+
+// Returns the positions that sort by several keys, the last of which is the most significant: a
+// stable sort by each.
+nb::object lexsort_plain(const nb::tuple& given) {
+  constexpr std::size_t most_keys = 8;
+  constexpr std::uint64_t most_records = 1 << 12;  // sorts of records are faster for more
+  if (given.size() == 0 || given.size() > most_keys) return nb::none();
+  std::vector<Keys> all;
+  for (const nb::handle x : given) {
+    const Keys& keys = all.emplace_back(x, false);
+    if (!keys || keys.have_nat() || keys.count() != all.front().count()) return nb::none();
+  }
+  const std::uint64_t n = all.front().count();
+  if (n == 0 || n > most_records) return nb::none();
+  nb::object result = empty_positions(n);
+  without_gil(n, [&] {
+    auto* const to = static_cast<std::int64_t*>(data_of(result));
+    Problem p = all.front().problem;
+    with_positions(p, false);
+    sortium::sort_host(p, {all.front().data(), nullptr, nullptr, to}, on_host);
+    std::vector<std::int64_t> positions(n);
+    std::vector<std::uint64_t> keys(n);
+    for (std::size_t i = 1; i < all.size(); ++i) {
+      p = all[i].problem;
+      p.payload = Payload::values;
+      p.value_bytes = 8;
+      positions.assign(to, to + n);
+      gather(all[i].element_bytes(), all[i].data(), positions, keys.data());
+      sortium::sort_host(p, {keys.data(), keys.data(), to, to}, on_host);
+    }
+  });
+  return result;
+}
+
+}  // namespace
+
+void bind_numpy_functions(nb::module_& m) {
+  using namespace nb::literals;
+  m.def("partition_plain", &partition_plain, "x"_a, "kth"_a, "descending"_a, "positions"_a);
+  m.def("topk_plain", &topk_plain, "x"_a, "k"_a, "largest"_a);
+  m.def("unique_plain", &unique_plain, "x"_a, "equal_nan"_a, "indices"_a, "inverse"_a, "counts"_a);
+  m.def("merge_plain", &merge_plain, "x1"_a, "x2"_a, "descending"_a);
+  m.def("search_plain", &search_plain, "x1"_a, "x2"_a, "upper"_a, "descending"_a);
+  m.def("lexsort_plain", &lexsort_plain, "keys"_a);
+}
+
+}  // namespace pysortium

@@ -1,0 +1,115 @@
+"""Functions of contiguous 1-D NumPy arrays, which Python reaches by one call, beside NumPy: every
+dtype, and what sends them to the general path."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import pysortium as ps
+from pysortium import _native
+
+NUMBERS = "?,u1,i1,u2,i2,u4,i4,u8,i8,f2,f4,f8".split(",")
+TIMES = ["M8[ns]", "m8[s]"]
+
+
+def array(dtype: str, count: int, with_last: bool = False) -> np.ndarray:
+    """Keys with ties. `with_last`: NaN or NaT are among them."""
+    rng = np.random.default_rng(count)
+    x = rng.integers(-40, 40, count).astype("i1").astype("i8")
+    result = x.view(dtype) if dtype in TIMES else x.astype(dtype)
+    if with_last and result.dtype.kind in "fmM":
+        result[:: max(1, count // 5)] = "nat" if dtype in TIMES else np.nan
+    return result
+
+
+@pytest.mark.parametrize("dtype", NUMBERS + TIMES)
+@pytest.mark.parametrize("count", (1, 2, 300, 2000))
+@pytest.mark.parametrize("with_last", (False, True))
+def test_as_numpy(dtype, count, with_last):
+    x = array(dtype, count, with_last)
+    sorted_keys = np.sort(x, kind="stable")
+    np.testing.assert_array_equal(ps.sort(x), sorted_keys)
+    np.testing.assert_array_equal(ps.argsort(x), np.argsort(x, kind="stable"))
+    for kth in {0, -1, count // 2, count // 3 - count}:
+        parted, places = ps.partition(x, kth), ps.argpartition(x, kth)
+        np.testing.assert_array_equal(parted[kth], sorted_keys[kth])
+        np.testing.assert_array_equal(np.sort(parted), sorted_keys)
+        np.testing.assert_array_equal(x[places], parted)  # both keep the input's order
+        assert parted.dtype == x.dtype and places.dtype == np.int64
+    for arguments in ((), (True,), (False, True), (False, False, True), (True, True, True)):
+        ours, theirs = ps.unique(x, *arguments), np.unique(x, *arguments)
+        for a, b in zip(*((r if arguments else (r,)) for r in (ours, theirs)), strict=True):
+            np.testing.assert_array_equal(a, b)
+            assert a.dtype == b.dtype
+    for side in ("left", "right"):
+        places = ps.searchsorted(sorted_keys, x, side=side)
+        np.testing.assert_array_equal(places, np.searchsorted(sorted_keys, x, side=side))
+    np.testing.assert_array_equal(ps.merge(sorted_keys, sorted_keys), np.sort(np.tile(x, 2)))
+    second = array("u2", count)
+    np.testing.assert_array_equal(ps.lexsort((second, x)), np.lexsort((second, x)))
+    k = min(count, 10)
+    values, indices = ps.topk(x, k, largest=False)
+    np.testing.assert_array_equal(values, sorted_keys[:k])
+    np.testing.assert_array_equal(indices, np.argsort(x, kind="stable")[:k])
+    assert values.dtype == x.dtype
+
+
+def test_few_distinct_keys_take_little_memory():
+    found = ps.unique(np.zeros(2000, "f4"))
+    assert found.tolist() == [0] and found.base is None
+
+
+def test_each_nan_is_distinct_if_equal_nan_is_false():
+    x = np.array([np.nan, 1, np.nan, 1])
+    np.testing.assert_array_equal(ps.unique(x, equal_nan=False), [1, np.nan, np.nan])
+    np.testing.assert_array_equal(ps.unique(x), [1, np.nan])
+    np.testing.assert_array_equal(ps.unique(np.array([2.0, 1]), equal_nan=False), [1, 2])
+
+
+X = np.arange(10.0)
+OTHERS = {
+    "two axes": X.reshape(2, 5),
+    "steps": X[::2],
+    "big-endian": X.astype(">f8"),
+    "big-endian times": X.astype(">M8[s]"),
+    "misaligned": np.frombuffer(b"x" + X.tobytes(), np.uint8)[1:].view("f8"),
+    "strings": X.astype("S3"),
+    "NaT": np.array(["nat", 1], "M8[s]"),
+    "a list": [3, 1],
+    "a subclass": X.view(np.recarray),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_others_take_the_general_path(name):
+    x = OTHERS[name]
+    assert _native.sort_plain(x, False, None) is None
+    assert _native.partition_plain(x, 0, False, False) is None
+    assert _native.topk_plain(x, 1, False) is None
+    assert _native.unique_plain(x, True, False, False, False) is None
+    assert _native.search_plain(X, x, False, False) is None
+    assert _native.merge_plain(X, x, False) is None
+    assert _native.lexsort_plain((X, x)) is None
+
+
+def test_times_of_different_units_take_the_general_path():
+    seconds, days = np.arange(5).view("m8[s]"), np.arange(5).view("m8[D]")
+    assert _native.sort_plain(seconds, False, days.copy()) is None
+    assert _native.merge_plain(seconds, days, False) is None
+    assert _native.search_plain(seconds, days, False, False) is None
+    np.testing.assert_array_equal(ps.searchsorted(seconds, days), np.searchsorted(seconds, days))
+
+
+def test_arguments_that_need_the_general_path():
+    assert _native.sort_segments_plain(X, np.array([0, 10]).view("m8[s]"), False) is None
+    for kth in (10, -11, 1 << 70, 1.0, True, np.int64(1), [1]):
+        assert _native.partition_plain(X, kth, False, False) is None
+    assert _native.topk_plain(X, 11, False) is None and _native.topk_plain(X, 0, False) is None
+    assert _native.search_plain(X, X.astype("f4"), False, False) is None
+    assert _native.lexsort_plain((X, X[:5].copy())) is None
+    with pytest.raises(ValueError, match="kth has 10; the axis has 10 elements"):
+        ps.partition(X, 10)
+    with pytest.raises(ValueError, match="k is 11; the axis has 10 elements"):
+        ps.topk(X, 11)
+    np.testing.assert_array_equal(ps.searchsorted(X, X.astype("f4")), np.arange(10))
