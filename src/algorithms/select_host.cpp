@@ -6,6 +6,7 @@
 #ifdef SORTIUM_WITH_HOST
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -27,6 +28,11 @@ T* at(const Memory& m) {
   return m ? reinterpret_cast<T*>(static_cast<std::byte*>(m.handle) + m.offset) : nullptr;
 }
 
+// Up to so many records, one thread reads them soon, and the calling thread does everything.
+constexpr std::uint64_t alone = 1u << 17;
+// Up to so many records, their codes are made once and kept.
+constexpr std::uint64_t few_records = 1u << 15;
+
 // `Code` is the type of the keys' codes or ranks: unsigned numbers in the order of the keys, the
 // same for keys that tie.
 template <class Key, class Value, class Code>
@@ -44,12 +50,12 @@ class HostSelect {
 
   void run(std::uint64_t k, std::uint64_t limit) {
     if (parts_ == 1 && limit == k && problem_.count > block) return select_alone(k);
+    if (problem_.count <= few_records) return select_few(k, limit);
     const Code threshold = find(k);
     partition(threshold, limit);
   }
 
  private:
-  static constexpr std::uint64_t alone = 1u << 17;  // one thread reads so many records soon
   static constexpr std::uint64_t most_samples = 4096, records_of_sample = 16, block = 1024;
 
   // Calls body(part, its first record, its end) for each part, in parallel. If oneTBB fails, calls
@@ -82,6 +88,26 @@ class HostSelect {
     std::uint64_t smaller = 0, ties = 0, larger = 0;
   };
 
+  // Selects with all codes in memory.
+  void select_few(std::uint64_t k, std::uint64_t limit) const {
+    const std::uint64_t count = problem_.count;
+    const auto memory = std::make_unique_for_overwrite<Code[]>(2 * count);
+    Code *const codes = memory.get(), *const work = codes + count;
+    ranks_.of(keys_, codes, count);
+    std::copy_n(codes, count, work);
+    const Code threshold = sample::select_word(work, count, k - 1);
+    const auto [below, equal] = sample::count_around(codes, count, threshold);
+    Places next{0, below, below + equal};
+    const bool with_larger = limit > next.larger;
+    for (std::uint64_t i = 0; i < count; i += block) {
+      const std::uint64_t some = std::min(block, count - i);
+      if (with_larger)
+        write_all(codes + i, i, some, threshold, limit, next);
+      else
+        write_first(codes + i, i, some, threshold, limit, next);
+    }
+  }
+
   // ---- the k-th code ----
 
   struct Bounds {
@@ -93,7 +119,7 @@ class HostSelect {
   // careful than the one before it; the last is certain.
   Bounds guess(std::uint64_t k, unsigned attempt) const {
     const Code all = static_cast<Code>(~Code{0});
-    if (attempt == 2 || problem_.count <= block) return Bounds{0, all};
+    if (attempt == 2) return Bounds{0, all};
     std::vector<Key> keys(std::min(problem_.count / records_of_sample, most_samples));
     sample::Positions positions(attempt);
     for (auto& key : keys) key = keys_[positions.next(problem_.count)];
@@ -156,8 +182,7 @@ class HostSelect {
       std::vector<Code> all;
       all.reserve(between);
       for (const auto& codes : within) all.insert(all.end(), codes.begin(), codes.end());
-      sample::sort_words(all.data(), all.size());  // faster than std::nth_element()
-      return all[k - before - 1];
+      return sample::select_word(all.data(), all.size(), k - before - 1);
     }
   }
 
@@ -234,13 +259,18 @@ class HostSelect {
   }
   void write_all(const Code* codes, std::uint64_t first, std::uint64_t count, Code threshold,
                  std::uint64_t limit, Places& next) const {
-    for (std::uint64_t i = 0; i < count; ++i) {
-      auto& kind = codes[i] < threshold    ? next.smaller
-                   : codes[i] == threshold ? next.ties
-                                           : next.larger;
-      const std::uint64_t to = kind++;
-      if (to < limit) write(first + i, to);
-    }
+    Code places[block];
+    const auto [below, equal] = sample::split_places(codes, count, threshold, places);
+    const Code* place = places;
+    const auto write_run = [&](std::uint64_t& to, std::uint64_t records) {
+      const std::uint64_t written = std::min(records, limit - std::min(to, limit));
+      for (std::uint64_t i = 0; i < written; ++i) write(first + place[i], to + i);
+      to += records;
+      place += records;
+    };
+    write_run(next.smaller, below);
+    write_run(next.ties, equal);
+    write_run(next.larger, count - below - equal);
   }
   void write_first(const Code* codes, std::uint64_t first, std::uint64_t count, Code threshold,
                    std::uint64_t limit, Places& next) const {
@@ -288,6 +318,7 @@ void select_on_host(const Problem& problem, const Operands& o, unsigned threads,
         return select_keys<std::uint64_t, std::uint64_t>(problem, o, threads, k, limit);
     }
   };
+  if (problem.count <= alone) return all();
   host::Threads arena(threads);
   arena.start();
   arena.run(all);

@@ -422,9 +422,12 @@ class HostCall {
   Memory in(const void* from, std::uint64_t bytes, unsigned element_bytes) {
     return arrays_.add(from, nullptr, bytes, arrays_.can_adopt(from, element_bytes));
   }
-  // Returns device memory whose contents run() copies to a caller's array. That array may also be
-  // an input.
-  Memory out(void* to, std::uint64_t bytes) { return arrays_.add(nullptr, to, bytes, false); }
+  // Returns device memory for a caller's array that the device writes. If that array is also the
+  // input `in`, the memory is another, whose contents run() copies to the array.
+  Memory out(void* to, std::uint64_t bytes, unsigned element_bytes, const void* in = nullptr) {
+    const bool adopts = to != in && arrays_.can_adopt(to, element_bytes);
+    return arrays_.add(nullptr, to, bytes, adopts);
+  }
   Memory scratch(std::uint64_t bytes) { return arrays_.scratch(bytes); }
 
   // Copies the inputs to the device, runs `work`, and copies the outputs back.
@@ -494,7 +497,7 @@ std::uint64_t first_unsorted_host(const Problem& p, const void* keys,
   const Operand all[] = {host_operand("keys", keys, key_bytes(p, p.count), false)};
   validate_operands(all, Space::host);
   const IsSortedPlan::Operands o{call.in(keys, key_bytes(p, p.count), info(p.key).bytes),
-                                 call.out(nullptr, 8), call.scratch(plan.scratch_bytes())};
+                                 call.out(nullptr, 8, 8), call.scratch(plan.scratch_bytes())};
   call.start([&] { plan.run(*call.queue, o); });
   return call.number(o.result);
 } catch (const std::bad_alloc&) {
@@ -546,10 +549,10 @@ void merge_host(const Problem& p, std::uint64_t a_count, const HostMergeOperands
   MergePlan::Operands o;
   o.a_keys = call.in(h.a_keys, key_bytes(p, a_count), key);
   o.b_keys = call.in(h.b_keys, key_bytes(p, b_count), key);
-  o.keys_out = call.out(h.keys_out, key_bytes(p, p.count));
+  o.keys_out = call.out(h.keys_out, key_bytes(p, p.count), key);
   o.a_values = call.in(h.a_values, value_bytes(p, a_count), p.value_bytes);
   o.b_values = call.in(h.b_values, value_bytes(p, b_count), p.value_bytes);
-  o.values_out = call.out(h.values_out, value_bytes(p, p.count));
+  o.values_out = call.out(h.values_out, value_bytes(p, p.count), p.value_bytes);
   o.scratch = call.scratch(plan.scratch_bytes());
   call.run([&] { plan.run(*call.queue, o); });
 } catch (const std::bad_alloc&) {
@@ -568,7 +571,7 @@ void search_host(const Problem& p, const void* keys, const void* needles,
   validate_operands(all, Space::host);
   const SearchPlan::Operands o{call.in(keys, key_bytes(p, p.count), info(p.key).bytes),
                                call.in(needles, key_bytes(p, needle_count), info(p.key).bytes),
-                               call.out(places, place_bytes)};
+                               call.out(places, place_bytes, p.value_bytes)};
   call.run([&] { plan.run(*call.queue, o); });
 } catch (const std::bad_alloc&) {
   throw_out_of_memory("search_host", (p.count + needle_count) * info(p.key).bytes);
@@ -583,8 +586,9 @@ void nth_element_host(const Problem& p, std::uint64_t n, const HostOperands& h,
   o.keys_in = call.in(h.keys_in, key_bytes(p, p.count), info(p.key).bytes);
   if (p.payload == Payload::values)
     o.values_in = call.in(h.values_in, value_bytes(p, p.count), p.value_bytes);
-  if (p.keys_out) o.keys_out = call.out(h.keys_out, key_bytes(p, p.count));
-  o.values_out = call.out(h.values_out, value_bytes(p, p.count));
+  if (p.keys_out)
+    o.keys_out = call.out(h.keys_out, key_bytes(p, p.count), info(p.key).bytes, h.keys_in);
+  o.values_out = call.out(h.values_out, value_bytes(p, p.count), p.value_bytes, h.values_in);
   o.scratch = call.scratch(plan.scratch_bytes());
   call.run([&] { plan.run(*call.queue, o); });
 } catch (const std::bad_alloc&) {

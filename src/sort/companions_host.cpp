@@ -444,14 +444,24 @@ void search_numbers(const Problem& problem, const Key* keys, const Key* needles,
                                                              : problem.count);
   }
 }
-template <class Key, class Place>
-void search_codes(const Problem& problem, const Key* keys, const Key* needles, std::uint64_t count,
-                  Bound bound, Place* places) {
-  using Float = std::conditional_t<sizeof(Key) == 4, float, double>;
+
+// True if the processor compares such keys as numbers: search_numbers().
+bool are_numbers(const Problem& problem) {
   const auto& type = info(problem.key);
-  if (type.is_float)
-    search_numbers<Float>(problem, keys, needles, count, bound, places);
-  else if (type.is_signed)
+  return type.is_float ? sample::has_codes(problem) && type.bytes >= 4
+                       : key_bits(problem) == type.bits();
+}
+
+template <class Key, class Place>
+void search_numbers_of(const Problem& problem, const Key* keys, const Key* needles,
+                       std::uint64_t count, Bound bound, Place* places) {
+  const auto& type = info(problem.key);
+  if constexpr (sizeof(Key) >= 4)
+    if (type.is_float) {
+      using Float = std::conditional_t<sizeof(Key) == 4, float, double>;
+      return search_numbers<Float>(problem, keys, needles, count, bound, places);
+    }
+  if (type.is_signed)
     search_numbers<std::make_signed_t<Key>>(problem, keys, needles, count, bound, places);
   else
     search_numbers<Key>(problem, keys, needles, count, bound, places);
@@ -461,7 +471,7 @@ void search_codes(const Problem& problem, const Key* keys, const Key* needles, s
 
 void search(const Problem& problem, std::uint64_t needle_count, Bound bound,
             const SearchPlan::Operands& o) {
-  const bool is_coded = sample::has_codes(problem);
+  const bool by_numbers = are_numbers(problem);
   const KeyRank rank_of(problem);
   with_key(problem, [&](auto key, auto) {
     using Key = decltype(key);
@@ -469,9 +479,9 @@ void search(const Problem& problem, std::uint64_t needle_count, Bound bound,
     with_number(problem.value_bytes, [&](auto place) {
       auto* const places = at<decltype(place)>(o.places);
       in_pieces(needle_count, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
-        if constexpr (sizeof(Key) >= 4)
-          if (is_coded)
-            return search_codes(problem, keys, needles + begin, end - begin, bound, places + begin);
+        if (by_numbers)
+          return search_numbers_of(problem, keys, needles + begin, end - begin, bound,
+                                   places + begin);
         search_together(
             keys, problem.count, needles + begin, end - begin,
             [&](Key other, Key needle) {

@@ -52,6 +52,11 @@ class Ranks {
   void of(const Key* keys, Rank* to, std::uint64_t count) const {
     if constexpr (std::is_same_v<Key, Rank>)
       if (coded_) return encode_tied(keys, to, count, coding_of<Key>(problem_));
+    if (is_integer()) {  // a loop that the compiler makes vector instructions of
+      const Key lowest = static_cast<Key>(rank_(0));
+      for (std::uint64_t i = 0; i < count; ++i) to[i] = static_cast<Key>(keys[i] ^ lowest);
+      return;
+    }
     for (std::uint64_t i = 0; i < count; ++i) to[i] = static_cast<Rank>(rank_(keys[i]));
   }
 
@@ -70,6 +75,12 @@ class Ranks {
   }
 
  private:
+  // True if a key and its rank differ in the same bits for all keys: integers that are compared by
+  // all bits.
+  [[nodiscard]] bool is_integer() const {
+    const auto& type = info(problem_.key);
+    return !type.is_float && key_bits(problem_) == type.bits();
+  }
   template <class Key>
   void sort_run(const Key* keys, std::uint64_t* words, std::uint64_t count, unsigned position_bits,
                 std::uint64_t mask) const {

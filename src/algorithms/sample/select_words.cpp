@@ -84,6 +84,28 @@ std::size_t all_places_up_to(const Code* HWY_RESTRICT codes, std::size_t count, 
 }
 
 template <class Code>
+Counts split_all_places(const Code* HWY_RESTRICT codes, std::size_t count, Code code,
+                        Code* HWY_RESTRICT places) {
+  const Counts counts = count_all_around(codes, count, code);
+  Code *below = places, *equal = below + counts.below, *above = equal + counts.second;
+  const hn::ScalableTag<Code> d;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto middle = hn::Set(d, code), step = hn::Set(d, static_cast<Code>(lanes));
+  auto at = hn::Iota(d, 0);
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes, at = hn::Add(at, step)) {
+    const auto v = hn::LoadU(d, codes + i);
+    below += hn::CompressBlendedStore(at, hn::Lt(v, middle), d, below);
+    above += hn::CompressBlendedStore(at, hn::Gt(v, middle), d, above);
+    const auto is_equal = hn::Eq(v, middle);
+    if (!hn::AllFalse(d, is_equal)) equal += hn::CompressBlendedStore(at, is_equal, d, equal);
+  }
+  for (; i < count; ++i)
+    *(codes[i] < code ? below : codes[i] == code ? equal : above)++ = static_cast<Code>(i);
+  return counts;
+}
+
+template <class Code>
 std::size_t count_all_heads(const Code* HWY_RESTRICT codes, std::size_t count, Code before) {
   if (count == 0) return 0;
   const hn::ScalableTag<Code> d;
@@ -133,6 +155,11 @@ std::size_t places_up_to(const Code* codes, std::size_t count, Code code, std::u
   HWY_EXPORT_T(PlacesUpTo, all_places_up_to<Code>);
   return HWY_DYNAMIC_DISPATCH_T(PlacesUpTo)(codes, count, code, places);
 }
+template <class Code>
+Counts split_places(const Code* codes, std::size_t count, Code code, Code* places) {
+  HWY_EXPORT_T(SplitPlaces, split_all_places<Code>);
+  return HWY_DYNAMIC_DISPATCH_T(SplitPlaces)(codes, count, code, places);
+}
 
 template <class Code>
 std::size_t count_heads(const Code* codes, std::size_t count, Code before) {
@@ -152,6 +179,8 @@ std::size_t copy_heads(const Code* codes, const Code* keys, std::size_t count, C
   template Counts count_around(const std::uint##bits##_t*, std::size_t, std::uint##bits##_t);     \
   template std::size_t places_up_to(const std::uint##bits##_t*, std::size_t, std::uint##bits##_t, \
                                     std::uint32_t*);                                              \
+  template Counts split_places(const std::uint##bits##_t*, std::size_t, std::uint##bits##_t,      \
+                               std::uint##bits##_t*);                                             \
   template std::size_t count_heads(const std::uint##bits##_t*, std::size_t, std::uint##bits##_t); \
   template std::size_t copy_heads(const std::uint##bits##_t*, const std::uint##bits##_t*,         \
                                   std::size_t, std::uint##bits##_t, std::uint##bits##_t*);

@@ -24,6 +24,12 @@ template <class Code>
 template <class Code>
 std::size_t places_up_to(const Code* codes, std::size_t count, Code code, std::uint32_t* places);
 
+// Writes the places of the codes below `code`, then those of equal codes, then those of the others,
+// each in ascending order. `places` has space for `count` numbers. Returns the numbers of the first
+// two.
+template <class Code>
+Counts split_places(const Code* codes, std::size_t count, Code code, Code* places);
+
 // A code is a head if it differs from the code before it, which for the first one is `before`.
 // Returns the number of heads.
 template <class Code>

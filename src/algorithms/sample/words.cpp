@@ -351,6 +351,11 @@ void sort_words(Word* words, std::size_t count) {
     return short_list.sort(words, count);
   hwy::VQSort(words, count, hwy::SortAscending());
 }
+template <class Word>
+Word select_word(Word* words, std::size_t count, std::size_t n) {
+  hwy::VQSelect(words, count, n, hwy::SortAscending());
+  return words[n];
+}
 HWY_EXPORT(narrow);
 HWY_EXPORT(widen);
 template <class Code>
@@ -453,6 +458,7 @@ void partition_pairs(Code* codes, Value* values, std::size_t count, const Code* 
                             Coding<std::uint##bits##_t>);                                         \
   template void decode(std::uint##bits##_t*, std::size_t, Coding<std::uint##bits##_t>);           \
   template void sort_words(std::uint##bits##_t*, std::size_t);                                    \
+  template std::uint##bits##_t select_word(std::uint##bits##_t*, std::size_t, std::size_t);       \
   template void sort_codes(std::uint##bits##_t*, std::size_t);                                    \
   template std::size_t partition_in_place(std::uint##bits##_t*, std::size_t, std::uint##bits##_t, \
                                           bool);                                                  \

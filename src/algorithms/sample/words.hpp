@@ -64,7 +64,10 @@ void make_words(const Code* codes, std::uint64_t* words, std::size_t count, Wind
 // "Vectorized and performance-portable Quicksort" (2022).
 template <class Word>
 void sort_words(Word* words, std::size_t count);
-// Does the same. If all words of 8 bytes lie within 2^32, sorts their differences, of 4 bytes, in
+// Returns the word that a sort would put at position n. Changes the order of the words.
+template <class Word>
+[[nodiscard]] Word select_word(Word* words, std::size_t count, std::size_t n);
+// Sorts words. If all words of 8 bytes lie within 2^32, sorts their differences, of 4 bytes, in
 // half of the time.
 template <class Code>
 void sort_codes(Code* codes, std::size_t count);
