@@ -37,17 +37,8 @@ from ._sets import (
     unique_inverse,
     unique_values,
 )
-from ._sort import (
-    SortedPairs,
-    TopK,
-    argsort,
-    argsort_segments,
-    argtopk,
-    sort,
-    sort_pairs,
-    sort_segments,
-    topk,
-)
+from ._sort import SortedPairs, argsort, argsort_segments, sort, sort_pairs, sort_segments
+from ._topk import TopK, argtopk, topk
 
 DeviceError.__module__ = "pysortium"
 

@@ -1,7 +1,7 @@
 """Where a sort runs: host memory by address, or a device's memory on a queue.
 
-Both places have the same methods. They take arrays of one kind (`_kinds.py`) that are contiguous
-and allocated, and problems as keyword arguments of `_native.Problem`.
+Both places have the same methods. They take arrays of one kind (`_libraries.py`) that are
+contiguous and allocated, and problems as keyword arguments of `_native.Problem`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""sort, argsort, sort_pairs, sorts of segments, topk and argtopk."""
+"""sort, argsort, sort_pairs and sorts of segments."""
 
 from __future__ import annotations
 
-import operator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,8 +13,6 @@ from ._rows import Order, Rows, index_dtype_of, method_of, order_of
 _native.use_numpy()
 _sort_plain = _native.sort_plain
 _argsort_plain = _native.argsort_plain
-
-_topk_plain = _native.topk_plain
 _sort_segments_plain = _native.sort_segments_plain
 
 # For `argsort_plain`: the bytes of positions, and if they have a sign, by the spellings of
@@ -359,94 +356,6 @@ def argsort_segments(
     )
 
 
-class TopK(NamedTuple):
-    """The result of `topk`."""
-
-    values: Any
-    indices: Any
-
-
-def topk(
-    x: Any,
-    k: int,
-    /,
-    axis: int = -1,
-    *,
-    largest: bool = True,
-    index_dtype: Any = None,
-    nan: str = "last",
-    zeros: str = "tied",
-    bits: tuple[int, int] | None = None,
-    device: str | None = None,
-    max_scratch: int | None = None,
-) -> TopK:
-    """Return the k largest (or least) elements along an axis, sorted, and their positions.
-
-    Parameters
-    ----------
-    k : int
-        From 0 to the length of the axis.
-    largest : bool
-        False: the least ones.
-
-    The other parameters, and errors, are those of `argsort`. Unlike PyTorch, NaN come last: they
-    are taken only if there are too few numbers.
-
-    Returns
-    -------
-    TopK
-        ``values`` and ``indices``. Of equal keys those that come first in x are taken, in their
-        order.
-
-    Notes
-    -----
-    The rest of x is not sorted: x is read about bits / 11 + 2 times.
-
-    Examples
-    --------
-    >>> import numpy as np, pysortium as ps
-    >>> ps.topk(np.array([0.5, 0.9, 0.1, 0.7]), 2)
-    TopK(values=array([0.9, 0.7]), indices=array([1, 3]))
-    """
-    if (
-        axis == -1
-        and device is None
-        and bits is None
-        and max_scratch is None
-        and index_dtype is None
-        and nan == "last"
-        and zeros == "tied"
-        and type(k) is int
-        and 0 < k < 1 << 40
-    ):
-        found: Any = _topk_plain(x, k, largest)
-        if found is None:
-            found = _quick.run(x, bool(largest), True, True, k)
-        if found is not None:
-            return TopK(*found)
-    rows = Rows(x, axis, order_of(largest, nan, zeros, bits), device)
-    return TopK(*_first_records(rows, k, index_dtype, max_scratch, True))
-
-
-def argtopk(
-    x: Any,
-    k: int,
-    /,
-    axis: int = -1,
-    *,
-    largest: bool = True,
-    index_dtype: Any = None,
-    nan: str = "last",
-    zeros: str = "tied",
-    bits: tuple[int, int] | None = None,
-    device: str | None = None,
-    max_scratch: int | None = None,
-) -> Any:
-    """Return the positions of the k largest (or least) elements, in sorted order; as `topk`."""
-    rows = Rows(x, axis, order_of(largest, nan, zeros, bits), device)
-    return _first_records(rows, k, index_dtype, max_scratch, False)[1]
-
-
 # --------------------------------------------------------------------------------------------------
 
 
@@ -470,33 +379,6 @@ def _argsort_rows(
         starts = rows.starts if starts is None else starts
         rows.place.sort(problem, method, rows.keys, values_out=result, offsets=starts)
     return result
-
-
-def _first_records(
-    rows: Rows, k: int, index_dtype: Any, max_scratch: int | None, with_keys: bool
-) -> tuple:
-    k = operator.index(k)
-    if not 0 <= k <= rows.length:
-        raise ValueError(f"k is {k}; the axis has {rows.length} elements")
-    dtype = index_dtype_of(index_dtype, rows.count, rows.kind)
-    shape = rows.shape[:-1] + (k,)
-    keys = rows.empty(shape) if with_keys else None
-    positions = rows.empty(shape, dtype)
-    if k and rows.count:
-        problem = rows.problem(
-            payload="positions", value_bytes=int(dtype[-2:]) // 8, keys_out=with_keys, limit=k
-        )
-        rows.place.sort(
-            problem,
-            method_of(None, max_scratch),
-            rows.keys,
-            keys,
-            values_out=positions,
-            offsets=rows.starts,
-        )
-    return rows.restore(rows.code.decode(keys)) if with_keys else None, rows.restore(
-        rows.local(positions)
-    )
 
 
 def _one_row(x: Any, order: Order, device: str | None, argument: str = "x") -> Rows:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pysortium as ps
-from pysortium import _cuda, _kinds, _native, _quick
+from pysortium import _cuda, _foreign, _libraries, _native, _quick
 from pysortium._places import QueuePlace
 from reference import same
 
@@ -28,7 +28,8 @@ def host_as_cuda(monkeypatch):
             (kind, ordinal, stream), QueuePlace(kind, device.make_queue(), device)
         )
 
-    monkeypatch.setattr(_kinds, "_cuda_place", place)
+    monkeypatch.setattr(_libraries, "cuda_place", place)
+    monkeypatch.setattr(_foreign, "cuda_place", place)
     places["waits"] = waits
     return places
 
@@ -93,7 +94,7 @@ def test_producers(dtype, make):
     x = np.random.default_rng(0).integers(0, 99, 1000).astype(dtype)
     producer = make(x)
     result = ps.sort(producer)
-    assert isinstance(result, _kinds.DeviceArray)
+    assert isinstance(result, _foreign.DeviceArray)
     same(read(result), np.sort(x))
     same(read(ps.argsort(producer)), np.argsort(x, kind="stable"))
     same(read(ps.sort(result, descending=True)), np.sort(x)[::-1].copy())
@@ -212,7 +213,7 @@ class Late:
         self.x, self.dtype, self.shape = x, x.dtype, x.shape
 
 
-class LateKind(_kinds.Kind):
+class LateKind(_libraries.Kind):
     def home(self, x):
         return (0, 7, len(x.x)) if x.x.ndim == 1 else None
 
