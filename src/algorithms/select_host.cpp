@@ -1,7 +1,7 @@
 // Selection on the host, on all cores: Floyd, Rivest, "Expected time bounds for selection" (1975).
 // A sample provides two codes between which the k-th key probably lies. One reading of the keys
-// counts those below and gathers those between, and the k-th is found among the latter. Two more
-// readings count and write the records. All memory is allocated before the first write to the
+// counts those below and gathers those between, and the k-th is found among the latter. Another
+// reading writes the records. All memory is allocated before the first write to the
 // output, so that a failed allocation leaves the output unchanged.
 #ifdef SORTIUM_WITH_HOST
 #include <algorithm>
@@ -30,8 +30,24 @@ T* at(const Memory& m) {
 
 // Up to so many records, one thread reads them soon, and the calling thread does everything.
 constexpr std::uint64_t alone = 1u << 17;
-// Up to so many records, their codes are made once and kept.
-constexpr std::uint64_t few_records = 1u << 15;
+
+// Codes of one part, in their order.
+template <class Code>
+struct Collected {
+  std::unique_ptr<Code[]> codes;
+  std::size_t count = 0, capacity = 0;
+
+  // Returns space for `more` codes behind those that are there.
+  Code* space(std::size_t more) {
+    if (count + more > capacity) {
+      capacity = count + std::max(more, count);
+      auto larger = std::make_unique_for_overwrite<Code[]>(capacity);
+      std::copy_n(codes.get(), count, larger.get());
+      codes = std::move(larger);
+    }
+    return codes.get() + count;
+  }
+};
 
 // `Code` is the type of the keys' codes or ranks: unsigned numbers in the order of the keys, the
 // same for keys that tie.
@@ -46,17 +62,24 @@ class HostSelect {
         values_(at<const Value>(o.values_in)),
         values_out_(at<Value>(o.values_out)),
         parts_(problem.count <= alone ? 1 : std::min<std::uint64_t>(4 * threads, problem.count)),
-        part_((problem.count + parts_ - 1) / parts_) {}
+        part_((problem.count + parts_ - 1) / parts_) {
+    if constexpr (std::is_same_v<Key, Code>)
+      if (sample::has_codes(problem) && !info(problem.key).is_float)
+        keys_are_words_ = true, flip_ = sample::coding_of<Code>(problem).flip;
+  }
 
   void run(std::uint64_t k, std::uint64_t limit) {
-    if (parts_ == 1 && limit == k && problem_.count > block) return select_alone(k);
-    if (problem_.count <= few_records) return select_few(k, limit);
-    const Code threshold = find(k);
-    partition(threshold, limit);
+    if (parts_ == 1 && limit == k && problem_.count > few) return select_alone(k);
+    std::vector<Places> kinds(parts_);
+    const Code threshold = find(k, kinds);
+    write_records(threshold, limit, kinds);
   }
 
  private:
-  static constexpr std::uint64_t most_samples = 4096, records_of_sample = 16, block = 1024;
+  using Codes = sample::Codes<Code>;
+  // Up to so many records, a sample saves no time.
+  static constexpr std::uint64_t few = 1024;
+  static constexpr std::uint64_t block = 1024;
 
   // Calls body(part, its first record, its end) for each part, in parallel. If oneTBB fails, calls
   // body again for parts already done; repeating a call must not change the result.
@@ -72,41 +95,26 @@ class HostSelect {
     else
       host::repeatable_for(all, some, tbb::simple_partitioner{});
   }
-  // Calls body(codes, the first record, count) for the blocks of [begin, end).
+  // Calls body(codes, the first record) for the blocks of [begin, end).
   template <class Body>
   void in_blocks(std::uint64_t begin, std::uint64_t end, const Body& body) const {
     Code codes[block];
     for (std::uint64_t i = begin; i < end; i += block) {
       const std::uint64_t count = std::min(block, end - i);
+      if constexpr (std::is_same_v<Key, Code>)
+        if (keys_are_words_) {
+          body(Codes{keys_ + i, count, flip_}, i);
+          continue;
+        }
       ranks_.of(keys_ + i, static_cast<Code*>(codes), count);
-      body(static_cast<const Code*>(codes), i, count);
+      body(Codes{codes, count}, i);
     }
   }
 
-  // Where the next record of each kind goes.
+  // How many records of each kind there are, or where the next one goes.
   struct Places {
     std::uint64_t smaller = 0, ties = 0, larger = 0;
   };
-
-  // Selects with all codes in memory.
-  void select_few(std::uint64_t k, std::uint64_t limit) const {
-    const std::uint64_t count = problem_.count;
-    const auto memory = std::make_unique_for_overwrite<Code[]>(2 * count);
-    Code *const codes = memory.get(), *const work = codes + count;
-    ranks_.of(keys_, codes, count);
-    std::copy_n(codes, count, work);
-    const Code threshold = sample::select_word(work, count, k - 1);
-    const auto [below, equal] = sample::count_around(codes, count, threshold);
-    Places next{0, below, below + equal};
-    const bool with_larger = limit > next.larger;
-    for (std::uint64_t i = 0; i < count; i += block) {
-      const std::uint64_t some = std::min(block, count - i);
-      if (with_larger)
-        write_all(codes + i, i, some, threshold, limit, next);
-      else
-        write_first(codes + i, i, some, threshold, limit, next);
-    }
-  }
 
   // ---- the k-th code ----
 
@@ -119,17 +127,18 @@ class HostSelect {
   // careful than the one before it; the last is certain.
   Bounds guess(std::uint64_t k, unsigned attempt) const {
     const Code all = static_cast<Code>(~Code{0});
-    if (attempt == 2) return Bounds{0, all};
-    std::vector<Key> keys(std::min(problem_.count / records_of_sample, most_samples));
+    if (attempt == 2 || problem_.count <= few) return Bounds{0, all};
+    // So the sample is sorted in less time than the keys are read.
+    const double samples = std::floor(4 * std::sqrt(static_cast<double>(problem_.count)));
+    std::vector<Key> keys(static_cast<std::size_t>(samples));
     sample::Positions positions(attempt);
     for (auto& key : keys) key = keys_[positions.next(problem_.count)];
     std::vector<Code> sample(keys.size());
     ranks_.of(keys.data(), sample.data(), sample.size());
     sample::sort_words(sample.data(), sample.size());
-    const auto samples = static_cast<double>(sample.size());
     const double share = static_cast<double>(k) / static_cast<double>(problem_.count);
     const double place = std::min(share * samples, samples - 1);
-    const double slack = (attempt == 0 ? 4 : 16) * (2 + std::sqrt(place * (1 - share)));
+    const double slack = (attempt == 0 ? 3 : 16) * (2 + std::sqrt(place * (1 - share)));
     const auto code_at = [&](double at) { return sample[static_cast<std::size_t>(at)]; };
     const Code middle = code_at(place);
     const auto [first, last] = std::equal_range(sample.begin(), sample.end(), middle);
@@ -138,51 +147,57 @@ class HostSelect {
             static_cast<double>(last - first) > samples / 64};
   }
 
-  // Returns how many keys are below the code, and how many are equal to it.
-  sample::Counts count_around(Code code) const {
-    std::vector<sample::Counts> of_part(parts_);
+  // Counts the codes of each part around `code`. Returns true if the k-th code is equal to it.
+  bool is_kth(std::uint64_t k, Code code, std::vector<Places>& kinds) const {
     in_parts([&](std::uint64_t p, std::uint64_t begin, std::uint64_t end) {
-      sample::Counts found;
-      in_blocks(begin, end, [&](const Code* codes, std::uint64_t, std::uint64_t count) {
-        const auto [below, equal] = sample::count_around(codes, count, code);
-        found.below += below;
-        found.second += equal;
+      Places found;
+      in_blocks(begin, end, [&](Codes codes, std::uint64_t) {
+        const auto [below, equal] = sample::count_around(codes, code);
+        found.smaller += below;
+        found.ties += equal;
       });
-      of_part[p] = found;
+      found.larger = end - begin - found.smaller - found.ties;
+      kinds[p] = found;
     });
-    sample::Counts all;
-    for (const auto& found : of_part) all.below += found.below, all.second += found.second;
-    return all;
+    std::uint64_t below = 0, equal = 0;
+    for (const auto& found : kinds) below += found.smaller, equal += found.ties;
+    return k > below && k <= below + equal;
   }
 
-  [[nodiscard]] Code find(std::uint64_t k) const {
+  // Returns the k-th code, and counts the records of each part around it.
+  Code find(std::uint64_t k, std::vector<Places>& kinds) const {
+    std::vector<Collected<Code>> within(parts_);
     for (unsigned attempt = 0;; ++attempt) {
       const Bounds bounds = guess(k, attempt);
-      if (bounds.frequent) {
-        const auto [below, equal] = count_around(bounds.middle);
-        if (k > below && k <= below + equal) return bounds.middle;
-      }
-      std::vector<std::vector<Code>> within(parts_);
-      std::vector<std::uint64_t> below(parts_);
+      if (bounds.frequent && is_kth(k, bounds.middle, kinds)) return bounds.middle;
       in_parts([&](std::uint64_t p, std::uint64_t begin, std::uint64_t end) {
-        below[p] = 0;
-        within[p].clear();
-        in_blocks(begin, end, [&](const Code* codes, std::uint64_t, std::uint64_t count) {
-          Code some[block];
-          const auto found =
-              sample::collect_within(codes, count, bounds.lowest, bounds.highest, some);
-          below[p] += found.below;
-          within[p].insert(within[p].end(), some, some + found.second);
+        auto& codes_of_part = within[p];
+        codes_of_part.count = 0;
+        std::uint64_t below = 0;
+        in_blocks(begin, end, [&](Codes codes, std::uint64_t) {
+          const auto found = sample::collect_within(codes, bounds.lowest, bounds.highest,
+                                                    codes_of_part.space(codes.count));
+          below += found.below;
+          codes_of_part.count += found.second;
         });
+        kinds[p] = {below, 0, end - begin - below};
       });
-      std::uint64_t before = 0, between = 0;
-      for (const auto count : below) before += count;
-      for (const auto& codes : within) between += codes.size();
-      if (k <= before || k > before + between) continue;  // not between the bounds
-      std::vector<Code> all;
-      all.reserve(between);
-      for (const auto& codes : within) all.insert(all.end(), codes.begin(), codes.end());
-      return sample::select_word(all.data(), all.size(), k - before - 1);
+      std::uint64_t below = 0, between = 0;
+      for (const auto& found : kinds) below += found.smaller;
+      for (const auto& codes : within) between += codes.count;
+      if (k <= below || k > below + between) continue;  // not between the bounds
+      const auto all = std::make_unique_for_overwrite<Code[]>(between);
+      Code* next = all.get();
+      for (const auto& codes : within) next = std::copy_n(codes.codes.get(), codes.count, next);
+      const Code threshold = sample::select_word(all.get(), between, k - below - 1);
+      for (std::uint64_t p = 0; p < parts_; ++p) {
+        const auto found = sample::count_around(Codes{within[p].codes.get(), within[p].count},
+                                                threshold);
+        kinds[p].smaller += found.below;
+        kinds[p].ties = found.second;
+        kinds[p].larger -= found.below + found.second;
+      }
+      return threshold;
     }
   }
 
@@ -194,19 +209,19 @@ class HostSelect {
     for (unsigned attempt = 0;; ++attempt) {
       const Bounds bounds = guess(k, attempt);
       candidates.clear(), places.clear();
-      in_blocks(
-          0, problem_.count, [&](const Code* codes, std::uint64_t first, std::uint64_t count) {
-            Code some[block];
-            std::uint32_t from[block];
-            const auto found = sample::collect_within(codes, count, Code{0}, bounds.highest, some);
-            sample::places_up_to(codes, count, bounds.highest, from);
-            candidates.insert(candidates.end(), some, some + found.second);
-            for (std::size_t i = 0; i < found.second; ++i)
-              places.push_back(static_cast<std::uint32_t>(first + from[i]));
-          });
+      in_blocks(0, problem_.count, [&](Codes codes, std::uint64_t first) {
+        Code some[block];
+        std::uint32_t from[block];
+        const auto found = sample::collect_within(codes, Code{0}, bounds.highest, some);
+        sample::places_up_to(codes, bounds.highest, from);
+        candidates.insert(candidates.end(), some, some + found.second);
+        for (std::size_t i = 0; i < found.second; ++i)
+          places.push_back(static_cast<std::uint32_t>(first + from[i]));
+      });
       between.resize(candidates.size());
-      const auto [below, count] = sample::collect_within(
-          candidates.data(), candidates.size(), bounds.lowest, bounds.highest, between.data());
+      const auto [below, count] =
+          sample::collect_within(Codes{candidates.data(), candidates.size()}, bounds.lowest,
+                                 bounds.highest, between.data());
       if (k <= below || k > below + count) continue;  // the k-th is not between the bounds
       sample::sort_words(between.data(), count);
       const Code threshold = between[k - below - 1];
@@ -225,30 +240,19 @@ class HostSelect {
 
   // ---- the records ----
 
-  void partition(Code threshold, std::uint64_t limit) const {
-    std::vector<Places> next(parts_);
-    in_parts([&](std::uint64_t p, std::uint64_t begin, std::uint64_t end) {
-      Places found;
-      in_blocks(begin, end, [&](const Code* codes, std::uint64_t, std::uint64_t count) {
-        const auto [below, equal] = sample::count_around(codes, count, threshold);
-        found.smaller += below;
-        found.ties += equal;
-      });
-      found.larger = end - begin - found.smaller - found.ties;
-      next[p] = found;
-    });
+  // Writes all records, or if `limit` is less than that the first ones, which do not exceed the
+  // ties. `kinds` has the numbers of records of each part.
+  void write_records(Code threshold, std::uint64_t limit, const std::vector<Places>& kinds) const {
+    std::vector<Places> places = kinds;
     std::uint64_t place = 0;
     for (const auto kind : {&Places::smaller, &Places::ties, &Places::larger})
-      for (auto& n : next) place += std::exchange(n.*kind, place);
-    const bool with_larger = limit > next[0].larger;
+      for (auto& n : places) place += std::exchange(n.*kind, place);
     in_parts([&](std::uint64_t p, std::uint64_t begin, std::uint64_t end) {
-      Places to = next[p];
-      in_blocks(begin, end, [&](const Code* codes, std::uint64_t first, std::uint64_t count) {
-        if (with_larger)
-          write_all(codes, first, count, threshold, limit, to);
-        else
-          write_first(codes, first, count, threshold, limit, to);
-      });
+      Places next = places[p];
+      if (limit < problem_.count) return write_first(begin, end, threshold, limit, next);
+      if constexpr (std::is_same_v<Key, Code>)
+        if (values_out_ == nullptr) return write_keys(begin, end, threshold, kinds[p], next);
+      write_all(begin, end, threshold, next);
     });
   }
 
@@ -257,29 +261,49 @@ class HostSelect {
     if (values_out_ != nullptr)
       values_out_[to] = values_ != nullptr ? values_[from] : static_cast<Value>(from);
   }
-  void write_all(const Code* codes, std::uint64_t first, std::uint64_t count, Code threshold,
-                 std::uint64_t limit, Places& next) const {
-    Code places[block];
-    const auto [below, equal] = sample::split_places(codes, count, threshold, places);
-    const Code* place = places;
-    const auto write_run = [&](std::uint64_t& to, std::uint64_t records) {
-      const std::uint64_t written = std::min(records, limit - std::min(to, limit));
-      for (std::uint64_t i = 0; i < written; ++i) write(first + place[i], to + i);
-      to += records;
-      place += records;
+  void write_keys(std::uint64_t begin, std::uint64_t end, Code threshold, const Places& counts,
+                  const Places& next) const {
+    const auto output = [&](std::uint64_t to, std::uint64_t count) {
+      return sample::Output<Key>{keys_out_ + to, keys_out_ + to + count};
     };
-    write_run(next.smaller, below);
-    write_run(next.ties, equal);
-    write_run(next.larger, count - below - equal);
+    auto smaller = output(next.smaller, counts.smaller), ties = output(next.ties, counts.ties),
+         larger = output(next.larger, counts.larger);
+    in_blocks(begin, end, [&](Codes codes, std::uint64_t first) {
+      sample::split_keys(codes, keys_ + first, threshold, smaller, ties, larger);
+    });
   }
-  void write_first(const Code* codes, std::uint64_t first, std::uint64_t count, Code threshold,
-                   std::uint64_t limit, Places& next) const {
-    std::uint32_t places[block];
-    const std::size_t found = sample::places_up_to(codes, count, threshold, places);
-    for (std::size_t i = 0; i < found; ++i) {
-      const std::uint64_t to = codes[places[i]] < threshold ? next.smaller++ : next.ties++;
-      if (to < limit) write(first + places[i], to);
-    }
+  void write_all(std::uint64_t begin, std::uint64_t end, Code threshold, Places& next) const {
+    in_blocks(begin, end, [&](Codes codes, std::uint64_t first) {
+      Code places[block];
+      const auto [below, equal] = sample::split_places(codes, threshold, places);
+      write_run(places, below, first, next.smaller);
+      write_run(places + below, equal, first, next.ties);
+      write_run(places + below + equal, codes.count - below - equal, first, next.larger);
+    });
+  }
+  // Writes the records at first + places[i] from `to` on, which it increases.
+  void write_run(const Code* places, std::uint64_t count, std::uint64_t first,
+                 std::uint64_t& to) const {
+    if (keys_out_ != nullptr)
+      for (std::uint64_t i = 0; i < count; ++i) keys_out_[to + i] = keys_[first + places[i]];
+    if (values_ != nullptr)
+      for (std::uint64_t i = 0; i < count; ++i) values_out_[to + i] = values_[first + places[i]];
+    else if (values_out_ != nullptr)
+      for (std::uint64_t i = 0; i < count; ++i)
+        values_out_[to + i] = static_cast<Value>(first + places[i]);
+    to += count;
+  }
+  void write_first(std::uint64_t begin, std::uint64_t end, Code threshold, std::uint64_t limit,
+                   Places& next) const {
+    in_blocks(begin, end, [&](Codes codes, std::uint64_t first) {
+      std::uint32_t places[block];
+      const std::size_t found = sample::places_up_to(codes, threshold, places);
+      for (std::size_t i = 0; i < found; ++i) {
+        const Code code = static_cast<Code>(codes.words[places[i]] ^ codes.flip);
+        const std::uint64_t to = code < threshold ? next.smaller++ : next.ties++;
+        if (to < limit) write(first + places[i], to);
+      }
+    });
   }
 
   const Problem& problem_;
@@ -289,6 +313,8 @@ class HostSelect {
   const Value* values_;
   Value* values_out_;
   std::uint64_t parts_, part_;
+  bool keys_are_words_ = false;  // a key's code is the key with the bits of flip_ inverted
+  Code flip_ = 0;
 };
 
 template <class Key, class Code>
@@ -308,9 +334,10 @@ void select_on_host(const Problem& problem, const Operands& o, unsigned threads,
     const bool coded = sample::has_codes(problem);
     switch (info(problem.key).bytes) {
       case 1:
-        return select_keys<std::uint8_t, std::uint32_t>(problem, o, threads, k, limit);
+        return select_keys<std::uint8_t, std::uint16_t>(problem, o, threads, k, limit);
       case 2:
-        return select_keys<std::uint16_t, std::uint32_t>(problem, o, threads, k, limit);
+        return (coded ? select_keys<std::uint16_t, std::uint16_t>
+                      : select_keys<std::uint16_t, std::uint32_t>)(problem, o, threads, k, limit);
       case 4:
         return (coded ? select_keys<std::uint32_t, std::uint32_t>
                       : select_keys<std::uint32_t, std::uint64_t>)(problem, o, threads, k, limit);

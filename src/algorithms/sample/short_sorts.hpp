@@ -15,11 +15,16 @@ using SortWords = void (*)(Word* words, std::size_t count);
 template <class Word>
 using PartitionWords = std::size_t (*)(Word* words, std::size_t count, Word pivot);
 
+// Moves the word that a sort would put at position `n` there, and the words in some other order.
+template <class Word>
+using SelectWord = void (*)(Word* words, std::size_t count, std::size_t n);
+
 // What an instruction set has for one type of words. From `most` + 1 words on, vqsort is faster.
 template <class Word>
 struct ShortSort {
   SortWords<Word> sort = nullptr;
   PartitionWords<Word> partition = nullptr;
+  SelectWord<Word> select = nullptr;  // for any number of words; null: there is none
   std::size_t most = 0;  // 0: there is no sort
 };
 // Floats must not be NaN, and must not have zeros of both signs.

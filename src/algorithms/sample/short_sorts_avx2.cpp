@@ -32,6 +32,10 @@ void sort(Word* words, std::size_t count) {
   avx2_qsort(words, count);
 }
 template <class Word>
+void select(Word* words, std::size_t count, std::size_t n) {
+  avx2_qselect(words, n, count);
+}
+template <class Word>
 std::size_t partition(Word* words, std::size_t count, Word pivot) {
   using Vector = avx2_vector<Word>;
   Word lowest = Vector::type_max(), highest = Vector::type_min();
@@ -46,8 +50,8 @@ HWY_POP_ATTRIBUTES
 // Measured on an Intel Xeon, restricted to AVX2.
 const sortium::sample::ShortSorts sortium::sample::avx2_sorts{
     .of_16 = {},
-    .of_32 = {sort, partition, 1 << 20},
-    .of_64 = {sort, partition, 256},
-    .of_floats = {sort_floats, partition_floats, ~std::size_t{0}},
-    .of_doubles = {sort_floats, partition_floats, ~std::size_t{0}}};
+    .of_32 = {sort, partition, select, 1 << 20},
+    .of_64 = {sort, partition, select, 256},
+    .of_floats = {sort_floats, partition_floats, nullptr, ~std::size_t{0}},
+    .of_doubles = {sort_floats, partition_floats, nullptr, ~std::size_t{0}}};
 #endif

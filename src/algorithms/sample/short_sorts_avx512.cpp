@@ -36,6 +36,10 @@ void sort(Word* words, std::size_t count) {
   avx512_qsort(words, count);
 }
 template <class Word>
+void select(Word* words, std::size_t count, std::size_t n) {
+  avx512_qselect(words, n, count);
+}
+template <class Word>
 std::size_t partition(Word* words, std::size_t count, Word pivot) {
   using Vector = zmm_vector<Word>;
   Word lowest = Vector::type_max(), highest = Vector::type_min();
@@ -49,9 +53,9 @@ HWY_POP_ATTRIBUTES
 
 // Measured on an Intel Xeon (Sapphire Rapids). vqsort sorts words of 8 bytes as fast from 1024 on.
 const sortium::sample::ShortSorts sortium::sample::avx512_sorts{
-    .of_16 = {sort, partition, 1 << 16},
-    .of_32 = {sort, partition, 1 << 16},
-    .of_64 = {sort, partition, 2048},
-    .of_floats = {sort_floats, partition_floats, ~std::size_t{0}},
-    .of_doubles = {sort_floats, partition_floats, ~std::size_t{0}}};
+    .of_16 = {sort, partition, select, 1 << 16},
+    .of_32 = {sort, partition, select, 1 << 16},
+    .of_64 = {sort, partition, select, 2048},
+    .of_floats = {sort_floats, partition_floats, nullptr, ~std::size_t{0}},
+    .of_doubles = {sort_floats, partition_floats, nullptr, ~std::size_t{0}}};
 #endif

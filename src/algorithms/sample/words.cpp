@@ -353,7 +353,10 @@ void sort_words(Word* words, std::size_t count) {
 }
 template <class Word>
 Word select_word(Word* words, std::size_t count, std::size_t n) {
-  hwy::VQSelect(words, count, n, hwy::SortAscending());
+  if (const auto select = short_sort<Word>().select; select != nullptr)
+    select(words, count, n);
+  else
+    hwy::VQSelect(words, count, n, hwy::SortAscending());
   return words[n];
 }
 HWY_EXPORT(narrow);
