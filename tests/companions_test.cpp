@@ -369,6 +369,12 @@ INSTANTIATE_TEST_SUITE_P(Of, Companions,
                                                .payload = Payload::positions,
                                                .value_bytes = 8,
                                                .keys_out = false}},
+                                         Kind{"f16", {.key = KeyType::f16}},
+                                         Kind{"u64_positions8",
+                                              {.key = KeyType::u64,
+                                               .payload = Payload::positions,
+                                               .value_bytes = 8,
+                                               .keys_out = false}},
                                          Kind{"u64_some_bits_values8",
                                               {.key = KeyType::u64,
                                                .payload = Payload::values,
@@ -444,6 +450,28 @@ TEST_F(OnHostMemory, FirstOfSegments) {
             there);
   EXPECT_EQ(best, (std::vector<std::uint32_t>{1, 4, 77, 77, 9, 77, 8, 77}));
   EXPECT_EQ(where, (std::vector<std::uint32_t>{1, 2, 88, 88, 3, 88, 4, 88}));
+}
+
+// More records than cpu:0 selects from with one thread.
+TEST_F(OnHostMemory, NthOfManyRecords) {
+  const std::uint64_t count = 140'001, n = count / 3;
+  std::vector<float> keys(count), parted(count);
+  std::mt19937 random(1);
+  for (auto& key : keys) key = static_cast<float>(static_cast<int>(random() % 50'000) - 20'000);
+  std::vector<std::uint32_t> positions(count), expected(count);
+  auto sorted = keys;
+  std::ranges::sort(sorted);
+  std::iota(expected.begin(), expected.end(), 0);
+  std::ranges::stable_sort(expected, {}, [&](auto i) {
+    return keys[i] < sorted[n] ? 0 : keys[i] == sorted[n] ? 1 : 2;
+  });
+  Problem p{.key = KeyType::f32, .count = count};
+  nth_element_host(p, n, {keys.data(), parted.data()}, there.device);
+  p.payload = Payload::positions;
+  p.keys_out = false;
+  nth_element_host(p, n, {keys.data(), nullptr, nullptr, positions.data()}, there.device);
+  EXPECT_EQ(positions, expected);
+  for (std::uint64_t i = 0; i < count; ++i) ASSERT_EQ(parted[i], keys[expected[i]]) << i;
 }
 
 TEST_F(OnHostMemory, TheOthers) {

@@ -49,9 +49,9 @@ struct Collected {
   }
 };
 
-// `Code` is the type of the keys' codes or ranks: unsigned numbers in the order of the keys, the
-// same for keys that tie.
-template <class Key, class Value, class Code>
+// `Code` is the type of unsigned numbers in the order of the keys: with `are_codes` the keys'
+// codes, else their ranks, the same for keys that tie.
+template <class Key, class Value, class Code, bool are_codes>
 class HostSelect {
  public:
   HostSelect(const Problem& problem, const Operands& o, unsigned threads)
@@ -63,20 +63,19 @@ class HostSelect {
         values_out_(at<Value>(o.values_out)),
         parts_(problem.count <= alone ? 1 : std::min<std::uint64_t>(4 * threads, problem.count)),
         part_((problem.count + parts_ - 1) / parts_) {
-    if constexpr (std::is_same_v<Key, Code>)
-      if (sample::has_codes(problem) && !info(problem.key).is_float)
-        keys_are_words_ = true, flip_ = sample::coding_of<Code>(problem).flip;
+    if constexpr (are_codes) coding_ = sample::coding_of<Code>(problem);
   }
 
   void run(std::uint64_t k, std::uint64_t limit) {
     if (parts_ == 1 && limit == k && problem_.count > few) return select_alone(k);
     std::vector<Places> kinds(parts_);
-    const Code threshold = find(k, kinds);
-    write_records(threshold, limit, kinds);
+    const Tied kth = find(k, kinds);
+    write_records(kth, limit, kinds);
   }
 
  private:
-  using Codes = sample::Codes<Code>;
+  using Coded = sample::Coded<Code>;
+  using Tied = sample::Tied<Code>;
   // Up to so many records, a sample saves no time.
   static constexpr std::uint64_t few = 1024;
   static constexpr std::uint64_t block = 1024;
@@ -98,17 +97,20 @@ class HostSelect {
   // Calls body(codes, the first record) for the blocks of [begin, end).
   template <class Body>
   void in_blocks(std::uint64_t begin, std::uint64_t end, const Body& body) const {
-    Code codes[block];
     for (std::uint64_t i = begin; i < end; i += block) {
       const std::uint64_t count = std::min(block, end - i);
-      if constexpr (std::is_same_v<Key, Code>)
-        if (keys_are_words_) {
-          body(Codes{keys_ + i, count, flip_}, i);
-          continue;
-        }
-      ranks_.of(keys_ + i, static_cast<Code*>(codes), count);
-      body(Codes{codes, count}, i);
+      if constexpr (are_codes) {
+        body(Coded{keys_ + i, count, coding_}, i);
+      } else {
+        Code ranks[block];
+        ranks_.of(keys_ + i, static_cast<Code*>(ranks), count);
+        body(Coded{ranks, count}, i);
+      }
     }
+  }
+  // Returns the codes that tie with `code`.
+  Tied tied_with(Code code) const {
+    return coding_.is_float ? sample::Ties<Code>::with(code) : Tied{code, code};
   }
 
   // How many records of each kind there are, or where the next one goes.
@@ -120,8 +122,8 @@ class HostSelect {
 
   struct Bounds {
     Code lowest, highest;
-    Code middle = 0;        // the most probable code
-    bool frequent = false;  // many keys have it
+    Tied middle = {};       // the most probable codes
+    bool frequent = false;  // many keys have them
   };
   // Returns codes between which the k-th code lies, but for a small chance. Each `attempt` is more
   // careful than the one before it; the last is certain.
@@ -134,25 +136,29 @@ class HostSelect {
     sample::Positions positions(attempt);
     for (auto& key : keys) key = keys_[positions.next(problem_.count)];
     std::vector<Code> sample(keys.size());
-    ranks_.of(keys.data(), sample.data(), sample.size());
+    if constexpr (are_codes)
+      sample::encode(keys.data(), sample.data(), sample.size(), coding_);
+    else
+      ranks_.of(keys.data(), sample.data(), sample.size());
     sample::sort_words(sample.data(), sample.size());
     const double share = static_cast<double>(k) / static_cast<double>(problem_.count);
     const double place = std::min(share * samples, samples - 1);
     const double slack = (attempt == 0 ? 3 : 16) * (2 + std::sqrt(place * (1 - share)));
-    const auto code_at = [&](double at) { return sample[static_cast<std::size_t>(at)]; };
-    const Code middle = code_at(place);
-    const auto [first, last] = std::equal_range(sample.begin(), sample.end(), middle);
-    return {place - slack < 0 ? Code{0} : code_at(place - slack),
-            place + slack >= samples ? all : code_at(place + slack), middle,
+    const auto tied_at = [&](double at) { return tied_with(sample[static_cast<std::size_t>(at)]); };
+    const Tied middle = tied_at(place);
+    const auto first = std::lower_bound(sample.begin(), sample.end(), middle.first),
+               last = std::upper_bound(first, sample.end(), middle.last);
+    return {place - slack < 0 ? Code{0} : tied_at(place - slack).first,
+            place + slack >= samples ? all : tied_at(place + slack).last, middle,
             static_cast<double>(last - first) > samples / 64};
   }
 
-  // Counts the codes of each part around `code`. Returns true if the k-th code is equal to it.
-  bool is_kth(std::uint64_t k, Code code, std::vector<Places>& kinds) const {
+  // Counts the codes of each part around `tied`. Returns true if the k-th code is one of these.
+  bool have_kth(std::uint64_t k, Tied tied, std::vector<Places>& kinds) const {
     in_parts([&](std::uint64_t p, std::uint64_t begin, std::uint64_t end) {
       Places found;
-      in_blocks(begin, end, [&](Codes codes, std::uint64_t) {
-        const auto [below, equal] = sample::count_around(codes, code);
+      in_blocks(begin, end, [&](Coded codes, std::uint64_t) {
+        const auto [below, equal] = sample::count_around(codes, tied);
         found.smaller += below;
         found.ties += equal;
       });
@@ -164,17 +170,17 @@ class HostSelect {
     return k > below && k <= below + equal;
   }
 
-  // Returns the k-th code, and counts the records of each part around it.
-  Code find(std::uint64_t k, std::vector<Places>& kinds) const {
+  // Returns the codes that tie with the k-th one, and counts the records of each part around them.
+  Tied find(std::uint64_t k, std::vector<Places>& kinds) const {
     std::vector<Collected<Code>> within(parts_);
     for (unsigned attempt = 0;; ++attempt) {
       const Bounds bounds = guess(k, attempt);
-      if (bounds.frequent && is_kth(k, bounds.middle, kinds)) return bounds.middle;
+      if (bounds.frequent && have_kth(k, bounds.middle, kinds)) return bounds.middle;
       in_parts([&](std::uint64_t p, std::uint64_t begin, std::uint64_t end) {
         auto& codes_of_part = within[p];
         codes_of_part.count = 0;
         std::uint64_t below = 0;
-        in_blocks(begin, end, [&](Codes codes, std::uint64_t) {
+        in_blocks(begin, end, [&](Coded codes, std::uint64_t) {
           const auto found = sample::collect_within(codes, bounds.lowest, bounds.highest,
                                                     codes_of_part.space(codes.count));
           below += found.below;
@@ -189,15 +195,14 @@ class HostSelect {
       const auto all = std::make_unique_for_overwrite<Code[]>(between);
       Code* next = all.get();
       for (const auto& codes : within) next = std::copy_n(codes.codes.get(), codes.count, next);
-      const Code threshold = sample::select_word(all.get(), between, k - below - 1);
+      const Tied kth = tied_with(sample::select_word(all.get(), between, k - below - 1));
       for (std::uint64_t p = 0; p < parts_; ++p) {
-        const auto found = sample::count_around(Codes{within[p].codes.get(), within[p].count},
-                                                threshold);
+        const auto found = sample::count_around(Coded{within[p].codes.get(), within[p].count}, kth);
         kinds[p].smaller += found.below;
         kinds[p].ties = found.second;
         kinds[p].larger -= found.below + found.second;
       }
-      return threshold;
+      return kth;
     }
   }
 
@@ -209,7 +214,7 @@ class HostSelect {
     for (unsigned attempt = 0;; ++attempt) {
       const Bounds bounds = guess(k, attempt);
       candidates.clear(), places.clear();
-      in_blocks(0, problem_.count, [&](Codes codes, std::uint64_t first) {
+      in_blocks(0, problem_.count, [&](Coded codes, std::uint64_t first) {
         Code some[block];
         std::uint32_t from[block];
         const auto found = sample::collect_within(codes, Code{0}, bounds.highest, some);
@@ -220,18 +225,18 @@ class HostSelect {
       });
       between.resize(candidates.size());
       const auto [below, count] =
-          sample::collect_within(Codes{candidates.data(), candidates.size()}, bounds.lowest,
+          sample::collect_within(Coded{candidates.data(), candidates.size()}, bounds.lowest,
                                  bounds.highest, between.data());
       if (k <= below || k > below + count) continue;  // the k-th is not between the bounds
       sample::sort_words(between.data(), count);
-      const Code threshold = between[k - below - 1];
+      const Tied kth = tied_with(between[k - below - 1]);
       const auto first_tie = std::lower_bound(
-          between.begin(), between.begin() + static_cast<std::ptrdiff_t>(count), threshold);
+          between.begin(), between.begin() + static_cast<std::ptrdiff_t>(count), kth.first);
       Places next;
       next.ties = below + static_cast<std::uint64_t>(first_tie - between.begin());
       for (std::size_t i = 0; i < places.size(); ++i) {
-        if (candidates[i] > threshold) continue;
-        const std::uint64_t to = candidates[i] < threshold ? next.smaller++ : next.ties++;
+        if (candidates[i] > kth.last) continue;
+        const std::uint64_t to = candidates[i] < kth.first ? next.smaller++ : next.ties++;
         if (to < k) write(places[i], to);
       }
       return;
@@ -242,17 +247,20 @@ class HostSelect {
 
   // Writes all records, or if `limit` is less than that the first ones, which do not exceed the
   // ties. `kinds` has the numbers of records of each part.
-  void write_records(Code threshold, std::uint64_t limit, const std::vector<Places>& kinds) const {
+  void write_records(Tied kth, std::uint64_t limit, const std::vector<Places>& kinds) const {
     std::vector<Places> places = kinds;
     std::uint64_t place = 0;
     for (const auto kind : {&Places::smaller, &Places::ties, &Places::larger})
       for (auto& n : places) place += std::exchange(n.*kind, place);
     in_parts([&](std::uint64_t p, std::uint64_t begin, std::uint64_t end) {
       Places next = places[p];
-      if (limit < problem_.count) return write_first(begin, end, threshold, limit, next);
-      if constexpr (std::is_same_v<Key, Code>)
-        if (values_out_ == nullptr) return write_keys(begin, end, threshold, kinds[p], next);
-      write_all(begin, end, threshold, next);
+      if (limit < problem_.count) return write_first(begin, end, kth, limit, next);
+      if constexpr (are_codes)
+        if (values_out_ == nullptr) return write_alone(begin, end, kth, kinds[p], next, keys_out_);
+      if constexpr (sizeof(Value) == sizeof(Code))
+        if (keys_out_ == nullptr && values_ == nullptr)
+          return write_alone(begin, end, kth, kinds[p], next, values_out_);
+      write_all(begin, end, kth, next);
     });
   }
 
@@ -261,29 +269,38 @@ class HostSelect {
     if (values_out_ != nullptr)
       values_out_[to] = values_ != nullptr ? values_[from] : static_cast<Value>(from);
   }
-  void write_keys(std::uint64_t begin, std::uint64_t end, Code threshold, const Places& counts,
-                  const Places& next) const {
-    const auto output = [&](std::uint64_t to, std::uint64_t count) {
-      return sample::Output<Key>{keys_out_ + to, keys_out_ + to + count};
+  // Writes the keys, or the positions, of a part: vectors, straight to the output.
+  template <class Element>
+  void write_alone(std::uint64_t begin, std::uint64_t end, Tied kth, const Places& counts,
+                   const Places& next, Element* to) const {
+    const auto output = [&](std::uint64_t first, std::uint64_t count) {
+      return sample::Output<Element>{to + first, to + first + count};
     };
-    auto smaller = output(next.smaller, counts.smaller), ties = output(next.ties, counts.ties),
-         larger = output(next.larger, counts.larger);
-    in_blocks(begin, end, [&](Codes codes, std::uint64_t first) {
-      sample::split_keys(codes, keys_ + first, threshold, smaller, ties, larger);
+    sample::Outputs<Element> outputs{output(next.smaller, counts.smaller),
+                                     output(next.ties, counts.ties),
+                                     output(next.larger, counts.larger)};
+    in_blocks(begin, end, [&](Coded codes, std::uint64_t first) {
+      if (keys_out_ != nullptr)
+        sample::split_keys(codes, kth, outputs);
+      else
+        sample::split_positions(codes, kth, static_cast<Code>(first), outputs);
     });
   }
-  void write_all(std::uint64_t begin, std::uint64_t end, Code threshold, Places& next) const {
-    in_blocks(begin, end, [&](Codes codes, std::uint64_t first) {
-      Code places[block];
-      const auto [below, equal] = sample::split_places(codes, threshold, places);
-      write_run(places, below, first, next.smaller);
-      write_run(places + below, equal, first, next.ties);
-      write_run(places + below + equal, codes.count - below - equal, first, next.larger);
+  void write_all(std::uint64_t begin, std::uint64_t end, Tied kth, Places& next) const {
+    in_blocks(begin, end, [&](Coded codes, std::uint64_t first) {
+      Code smaller[block], ties[block], larger[block];
+      sample::Outputs<Code> places{
+          {smaller, smaller + block}, {ties, ties + block}, {larger, larger + block}};
+      sample::split_positions(codes, kth, Code{0}, places);
+      write_run(smaller, places.below.next, first, next.smaller);
+      write_run(ties, places.equal.next, first, next.ties);
+      write_run(larger, places.above.next, first, next.larger);
     });
   }
   // Writes the records at first + places[i] from `to` on, which it increases.
-  void write_run(const Code* places, std::uint64_t count, std::uint64_t first,
+  void write_run(const Code* places, const Code* end, std::uint64_t first,
                  std::uint64_t& to) const {
+    const auto count = static_cast<std::uint64_t>(end - places);
     if (keys_out_ != nullptr)
       for (std::uint64_t i = 0; i < count; ++i) keys_out_[to + i] = keys_[first + places[i]];
     if (values_ != nullptr)
@@ -293,14 +310,14 @@ class HostSelect {
         values_out_[to + i] = static_cast<Value>(first + places[i]);
     to += count;
   }
-  void write_first(std::uint64_t begin, std::uint64_t end, Code threshold, std::uint64_t limit,
+  void write_first(std::uint64_t begin, std::uint64_t end, Tied kth, std::uint64_t limit,
                    Places& next) const {
-    in_blocks(begin, end, [&](Codes codes, std::uint64_t first) {
+    in_blocks(begin, end, [&](Coded codes, std::uint64_t first) {
       std::uint32_t places[block];
-      const std::size_t found = sample::places_up_to(codes, threshold, places);
+      const std::size_t found = sample::places_up_to(codes, kth.last, places);
       for (std::size_t i = 0; i < found; ++i) {
-        const Code code = static_cast<Code>(codes.words[places[i]] ^ codes.flip);
-        const std::uint64_t to = code < threshold ? next.smaller++ : next.ties++;
+        const Code code = sample::code_of(codes.keys[places[i]], codes.coding);
+        const std::uint64_t to = code < kth.first ? next.smaller++ : next.ties++;
         if (to < limit) write(first + places[i], to);
       }
     });
@@ -313,17 +330,16 @@ class HostSelect {
   const Value* values_;
   Value* values_out_;
   std::uint64_t parts_, part_;
-  bool keys_are_words_ = false;  // a key's code is the key with the bits of flip_ inverted
-  Code flip_ = 0;
+  sample::Coding<Code> coding_ = {};
 };
 
-template <class Key, class Code>
+template <class Key, class Code, bool are_codes>
 void select_keys(const Problem& problem, const Operands& o, unsigned threads, std::uint64_t k,
                  std::uint64_t limit) {
   if (problem.value_bytes == 8)
-    HostSelect<Key, std::uint64_t, Code>(problem, o, threads).run(k, limit);
+    HostSelect<Key, std::uint64_t, Code, are_codes>(problem, o, threads).run(k, limit);
   else
-    HostSelect<Key, std::uint32_t, Code>(problem, o, threads).run(k, limit);
+    HostSelect<Key, std::uint32_t, Code, are_codes>(problem, o, threads).run(k, limit);
 }
 
 }  // namespace
@@ -332,17 +348,20 @@ void select_on_host(const Problem& problem, const Operands& o, unsigned threads,
                     std::uint64_t limit) {
   const auto all = [&] {
     const bool coded = sample::has_codes(problem);
+    const auto select_coded = [&](auto key, auto rank) {
+      using Key = decltype(key);
+      return (coded ? select_keys<Key, Key, true>
+                    : select_keys<Key, decltype(rank), false>)(problem, o, threads, k, limit);
+    };
     switch (info(problem.key).bytes) {
       case 1:
-        return select_keys<std::uint8_t, std::uint16_t>(problem, o, threads, k, limit);
+        return select_keys<std::uint8_t, std::uint16_t, false>(problem, o, threads, k, limit);
       case 2:
-        return (coded ? select_keys<std::uint16_t, std::uint16_t>
-                      : select_keys<std::uint16_t, std::uint32_t>)(problem, o, threads, k, limit);
+        return select_coded(std::uint16_t{}, std::uint32_t{});
       case 4:
-        return (coded ? select_keys<std::uint32_t, std::uint32_t>
-                      : select_keys<std::uint32_t, std::uint64_t>)(problem, o, threads, k, limit);
+        return select_coded(std::uint32_t{}, std::uint64_t{});
       default:
-        return select_keys<std::uint64_t, std::uint64_t>(problem, o, threads, k, limit);
+        return select_coded(std::uint64_t{}, std::uint64_t{});
     }
   };
   if (problem.count <= alone) return all();

@@ -54,6 +54,12 @@ struct Ties {
   [[nodiscard]] static bool has(Word code) {
     return static_cast<Word>(code - first_zero) < 2 || code >= first_nan;
   }
+  // Returns the first and the last of the codes that tie with this one.
+  [[nodiscard]] static Tied<Word> with(Word code) {
+    if (code >= first_nan) return {first_nan, static_cast<Word>(~Word{0})};
+    if (static_cast<Word>(code - first_zero) < 2) return {first_zero, first_zero + 1};
+    return {code, code};
+  }
   // Returns the same code for all codes that tie.
   [[nodiscard]] static Word shared(Word code) {
     return std::min<Word>(static_cast<Word>(code - (code == first_zero + 1)), first_nan);

@@ -12,6 +12,7 @@ class Positions {
   // Returns a position below `count`, by a linear congruential generator.
   std::uint64_t next(std::uint64_t count) {
     state_ = state_ * 6364136223846793005u + 1442695040888963407u;
+    if (count >> 32 == 0) return (state_ >> 32) * count >> 32;  // faster than a division
     return (state_ >> 20) % count;
   }
 

@@ -8,156 +8,195 @@
 
 #include <cstring>
 
+#include "codes.hpp"
+
 HWY_BEFORE_NAMESPACE();
 namespace sortium::sample::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Codes as vectors. Those at `whole` and behind it do not fill a vector.
-template <class Code>
+// Codes as vectors, computed from the keys: code_of(). Those at `whole` and behind it do not fill a
+// vector.
+template <class Word, bool are_floats>
 struct Lanes {
-  explicit Lanes(Codes<Code> c) : codes(c), lanes(hn::Lanes(d)), whole(c.count / lanes * lanes) {}
+  explicit Lanes(Coded<Word> c) : in(c), lanes(hn::Lanes(d)), whole(c.count / lanes * lanes) {}
 
   [[nodiscard]] HWY_INLINE auto vector(std::size_t i) const {
-    return hn::Xor(hn::LoadU(d, codes.words + i), hn::Set(d, codes.flip));
+    const auto key = hn::LoadU(d, in.keys + i);
+    const Word flip = in.coding.flip;
+    if constexpr (!are_floats) return hn::Xor(key, hn::Set(d, flip));
+    constexpr int top = sizeof(Word) * 8 - 1;
+    const hn::RebindToSigned<decltype(d)> as_signed;
+    const auto is_negative = hn::BitCast(d, hn::ShiftRight<top>(hn::BitCast(as_signed, key)));
+    const auto flips = hn::IfVecThenElse(is_negative, hn::Set(d, static_cast<Word>(~flip)),
+                                         hn::Set(d, static_cast<Word>(flip ^ Word{1} << top)));
+    return hn::Sub(hn::Xor(key, flips), hn::Set(d, in.coding.below));
   }
-  [[nodiscard]] Code code(std::size_t i) const {
-    return static_cast<Code>(codes.words[i] ^ codes.flip);
-  }
+  [[nodiscard]] Word code(std::size_t i) const { return code_of(in.keys[i], in.coding); }
 
-  hn::ScalableTag<Code> d;
-  Codes<Code> codes;
+  hn::ScalableTag<Word> d;
+  Coded<Word> in;
   std::size_t lanes, whole;
 };
 
+// Calls body(lanes) with the codes of keys of this kind.
+template <class Word, class Body>
+HWY_INLINE auto with_lanes(Coded<Word> in, const Body& body) {
+  return in.coding.is_float ? body(Lanes<Word, true>(in)) : body(Lanes<Word, false>(in));
+}
+
 // Writes the lanes of the mask to `to`, and after them what is there until the vector ends.
 template <class D, class V, class M>
-HWY_INLINE std::size_t store_lanes(D d, V v, M mask, hn::TFromD<D>* to) {
+HWY_INLINE void store_lanes(D d, V v, M mask, hn::TFromD<D>* to) {
   hn::StoreU(hn::Compress(v, mask), d, to);
-  return hn::CountTrue(d, mask);
 }
 
-template <class Code>
-Counts collect_all_within(Codes<Code> codes, Code lowest, Code highest, Code* HWY_RESTRICT to) {
-  const Lanes<Code> in(codes);
-  const auto d = in.d;
-  const auto low = hn::Set(d, lowest), span = hn::Set(d, static_cast<Code>(highest - lowest));
-  Counts found;
-  for (std::size_t i = 0; i < in.whole; i += in.lanes) {
-    const auto v = in.vector(i);
-    found.below += hn::CountTrue(d, hn::Lt(v, low));
-    const auto within = hn::Le(hn::Sub(v, low), span);
-    if (hn::AllFalse(d, within)) continue;
-    found.second += store_lanes(d, v, within, to + found.second);
-  }
-  for (std::size_t i = in.whole; i < codes.count; ++i) {
-    const Code code = in.code(i);
-    found.below += code < lowest;
-    if (static_cast<Code>(code - lowest) <= static_cast<Code>(highest - lowest))
-      to[found.second++] = code;
-  }
-  return found;
+template <class Word>
+Counts collect_all_within(Coded<Word> keys, Word lowest, Word highest, Word* HWY_RESTRICT to) {
+  return with_lanes(keys, [=](const auto& in) HWY_ATTR {
+    const auto d = in.d;
+    const std::size_t lanes = in.lanes;
+    const auto low = hn::Set(d, lowest), span = hn::Set(d, static_cast<Word>(highest - lowest));
+    Counts found;
+    const auto store = [&](auto v, auto within) HWY_ATTR {
+      store_lanes(d, v, within, to + found.second);
+      found.second += hn::CountTrue(d, within);
+    };
+    std::size_t i = 0;
+    // Few branches, because a processor predicts badly which vectors have such codes.
+    for (; i + 4 * lanes <= in.whole; i += 4 * lanes) {
+      const auto a = in.vector(i), b = in.vector(i + lanes), c = in.vector(i + 2 * lanes),
+                 e = in.vector(i + 3 * lanes);
+      found.below += hn::CountTrue(d, hn::Lt(a, low)) + hn::CountTrue(d, hn::Lt(b, low)) +
+                     hn::CountTrue(d, hn::Lt(c, low)) + hn::CountTrue(d, hn::Lt(e, low));
+      const auto within_a = hn::Le(hn::Sub(a, low), span), within_b = hn::Le(hn::Sub(b, low), span),
+                 within_c = hn::Le(hn::Sub(c, low), span), within_e = hn::Le(hn::Sub(e, low), span);
+      if (hn::AllFalse(d, hn::Or(hn::Or(within_a, within_b), hn::Or(within_c, within_e)))) continue;
+      store(a, within_a);
+      store(b, within_b);
+      store(c, within_c);
+      store(e, within_e);
+    }
+    for (; i < in.whole; i += lanes) {
+      const auto v = in.vector(i);
+      found.below += hn::CountTrue(d, hn::Lt(v, low));
+      store(v, hn::Le(hn::Sub(v, low), span));
+    }
+    for (; i < in.in.count; ++i) {
+      const Word code = in.code(i);
+      found.below += code < lowest;
+      if (static_cast<Word>(code - lowest) <= static_cast<Word>(highest - lowest))
+        to[found.second++] = code;
+    }
+    return found;
+  });
 }
 
-template <class Code>
-Counts count_all_around(Codes<Code> codes, Code code) {
-  const Lanes<Code> in(codes);
-  const auto d = in.d;
-  const auto middle = hn::Set(d, code);
-  Counts found;
-  for (std::size_t i = 0; i < in.whole; i += in.lanes) {
-    const auto v = in.vector(i);
-    found.below += hn::CountTrue(d, hn::Lt(v, middle));
-    found.second += hn::CountTrue(d, hn::Eq(v, middle));
-  }
-  for (std::size_t i = in.whole; i < codes.count; ++i) {
-    found.below += in.code(i) < code;
-    found.second += in.code(i) == code;
-  }
-  return found;
+template <class Word>
+Counts count_all_around(Coded<Word> keys, Tied<Word> tied) {
+  return with_lanes(keys, [=](const auto& in) HWY_ATTR {
+    const auto d = in.d;
+    const auto first = hn::Set(d, tied.first),
+               span = hn::Set(d, static_cast<Word>(tied.last - tied.first));
+    Counts found;
+    for (std::size_t i = 0; i < in.whole; i += in.lanes) {
+      const auto v = in.vector(i);
+      found.below += hn::CountTrue(d, hn::Lt(v, first));
+      found.second += hn::CountTrue(d, hn::Le(hn::Sub(v, first), span));
+    }
+    for (std::size_t i = in.whole; i < in.in.count; ++i) {
+      const Word code = in.code(i);
+      found.below += code < tied.first;
+      found.second += code >= tied.first && code <= tied.last;
+    }
+    return found;
+  });
 }
 
-template <class Code>
-std::size_t all_places_up_to(Codes<Code> codes, Code code, std::uint32_t* HWY_RESTRICT places) {
-  const Lanes<Code> in(codes);
+template <class Word>
+std::size_t all_places_up_to(Coded<Word> keys, Word most, std::uint32_t* HWY_RESTRICT places) {
+  return with_lanes(keys, [=](const auto& in) HWY_ATTR {
+    const auto d = in.d;
+    std::size_t found = 0;
+    for (std::size_t i = 0; i < in.whole; i += in.lanes) {
+      const auto wanted = hn::Le(in.vector(i), hn::Set(d, most));
+      if (hn::AllFalse(d, wanted)) continue;
+      if constexpr (sizeof(Word) == 4) {
+        store_lanes(d, hn::Iota(d, i), wanted, places + found);
+        found += hn::CountTrue(d, wanted);
+        continue;
+      }
+      std::uint8_t bytes[8] = {};  // a bit for each lane, the first lane the lowest
+      hn::StoreMaskBits(d, wanted, bytes);
+      std::uint64_t bits = 0;
+      std::memcpy(&bits, bytes, sizeof bits);
+      for (; bits != 0; bits &= bits - 1)
+        places[found++] = static_cast<std::uint32_t>(i + hwy::Num0BitsBelowLS1Bit_Nonzero64(bits));
+    }
+    for (std::size_t i = in.whole; i < in.in.count; ++i) {
+      places[found] = static_cast<std::uint32_t>(i);
+      found += in.code(i) <= most;
+    }
+    return found;
+  });
+}
+
+// Writes element(i), a vector, or tail(i), one element, for each code by its kind.
+template <class In, class Word, class Element, class Tail>
+HWY_INLINE void split(const In& in, Tied<Word> tied, const Element& element, const Tail& tail,
+                      Outputs<Word>& outputs) {
   const auto d = in.d;
-  const auto most = hn::Set(d, code);
-  std::size_t found = 0;
-  for (std::size_t i = 0; i < in.whole; i += in.lanes) {
-    const auto wanted = hn::Le(in.vector(i), most);
-    if (hn::AllFalse(d, wanted)) continue;
-    if constexpr (sizeof(Code) == 4) {
-      found += store_lanes(d, hn::Iota(d, i), wanted, places + found);
+  const std::size_t lanes = in.lanes;
+  Outputs<Word> to = outputs;
+  const auto put = [=](auto v, auto mask, std::size_t count, Output<Word>& out) HWY_ATTR {
+    // A whole vector may be written where later elements of the same kind will be.
+    if (HWY_LIKELY(lanes <= static_cast<std::size_t>(out.end - out.next)))
+      store_lanes(d, v, mask, out.next);
+    else
+      hn::CompressBlendedStore(v, mask, d, out.next);
+    out.next += count;
+  };
+  const auto first = hn::Set(d, tied.first),
+             span = hn::Set(d, static_cast<Word>(tied.last - tied.first));
+  for (std::size_t i = 0; i < in.whole; i += lanes) {
+    const auto v = in.vector(i), e = element(i);
+    const auto is_below = hn::Lt(v, first), is_equal = hn::Le(hn::Sub(v, first), span);
+    const std::size_t below = hn::CountTrue(d, is_below);
+    put(e, is_below, below, to.below);
+    if (HWY_LIKELY(hn::AllFalse(d, is_equal))) {
+      put(e, hn::Not(is_below), lanes - below, to.above);
       continue;
     }
-    std::uint8_t bytes[8] = {};  // a bit for each lane, the first lane the lowest
-    hn::StoreMaskBits(d, wanted, bytes);
-    std::uint64_t bits = 0;
-    std::memcpy(&bits, bytes, sizeof bits);
-    for (; bits != 0; bits &= bits - 1)
-      places[found++] = static_cast<std::uint32_t>(i + hwy::Num0BitsBelowLS1Bit_Nonzero64(bits));
+    const std::size_t equal = hn::CountTrue(d, is_equal);
+    put(e, is_equal, equal, to.equal);
+    put(e, hn::Not(hn::Or(is_below, is_equal)), lanes - below - equal, to.above);
   }
-  for (std::size_t i = in.whole; i < codes.count; ++i) {
-    places[found] = static_cast<std::uint32_t>(i);
-    found += in.code(i) <= code;
+  for (std::size_t i = in.whole; i < in.in.count; ++i) {
+    const Word code = in.code(i);
+    auto& out = code < tied.first ? to.below : code <= tied.last ? to.equal : to.above;
+    *out.next++ = tail(i);
   }
-  return found;
+  outputs = to;
 }
 
-// Where elements of the three kinds go.
-template <class Code>
-struct Outputs {
-  Output<Code>&below, &equal, &above;
-};
-
-// Copies the elements from(i), vectors, and tail(i), single ones, by their codes.
-template <class Code, class From, class Tail>
-HWY_INLINE void split(Codes<Code> codes, Code code, const From& from, const Tail& tail,
-                      Outputs<Code> to) {
-  const Lanes<Code> in(codes);
-  const auto d = in.d;
-  Output<Code> below = to.below, equal = to.equal, above = to.above;
-  const auto put = [&](auto v, auto mask, Output<Code>& out) HWY_ATTR {
-    // A whole vector may be written where later elements of the same kind will be.
-    if (HWY_LIKELY(in.lanes <= static_cast<std::size_t>(out.end - out.next)))
-      out.next += store_lanes(d, v, mask, out.next);
-    else
-      out.next += hn::CompressBlendedStore(v, mask, d, out.next);
-  };
-  const auto middle = hn::Set(d, code);
-  for (std::size_t i = 0; i < in.whole; i += in.lanes) {
-    const auto v = in.vector(i), element = from(i);
-    const auto is_equal = hn::Eq(v, middle);
-    put(element, hn::Lt(v, middle), below);
-    put(element, hn::Gt(v, middle), above);
-    if (!hn::AllFalse(d, is_equal)) put(element, is_equal, equal);
-  }
-  for (std::size_t i = in.whole; i < codes.count; ++i) {
-    const Code other = in.code(i);
-    *(other < code ? below : other == code ? equal : above).next++ = tail(i);
-  }
-  to.below = below, to.equal = equal, to.above = above;
+template <class Word>
+void split_all_keys(Coded<Word> keys, Tied<Word> tied, Outputs<Word>* to) {
+  const hn::ScalableTag<Word> d;
+  with_lanes(keys, [&](const auto& in) HWY_ATTR {
+    split(
+        in, tied, [&](std::size_t i) HWY_ATTR { return hn::LoadU(d, keys.keys + i); },
+        [&](std::size_t i) { return keys.keys[i]; }, *to);
+  });
 }
 
-template <class Code>
-void split_all_keys(Codes<Code> codes, const Code* keys, Code code, Output<Code>& below,
-                    Output<Code>& equal, Output<Code>& above) {
-  const hn::ScalableTag<Code> d;
-  split(
-      codes, code, [&](std::size_t i) HWY_ATTR { return hn::LoadU(d, keys + i); },
-      [&](std::size_t i) { return keys[i]; }, {below, equal, above});
-}
-
-template <class Code>
-Counts split_all_places(Codes<Code> codes, Code code, Code* places) {
-  const hn::ScalableTag<Code> d;
-  const Counts counts = count_all_around(codes, code);
-  Output<Code> below{places, places + counts.below},
-      equal{below.end, below.end + counts.second}, above{equal.end, places + codes.count};
-  split(
-      codes, code, [&](std::size_t i) HWY_ATTR { return hn::Iota(d, i); },
-      [](std::size_t i) { return static_cast<Code>(i); }, Outputs<Code>{below, equal, above});
-  return counts;
+template <class Word>
+void split_all_positions(Coded<Word> keys, Tied<Word> tied, Word first, Outputs<Word>* to) {
+  const hn::ScalableTag<Word> d;
+  with_lanes(keys, [&](const auto& in) HWY_ATTR {
+    split(
+        in, tied, [&](std::size_t i) HWY_ATTR { return hn::Iota(d, first + i); },
+        [&](std::size_t i) { return static_cast<Word>(first + i); }, *to);
+  });
 }
 
 template <class Code>
@@ -195,31 +234,30 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace sortium::sample {
 
-template <class Code>
-Counts collect_within(Codes<Code> codes, Code lowest, Code highest, Code* to) {
-  HWY_EXPORT_T(CollectWithin, collect_all_within<Code>);
-  return HWY_DYNAMIC_DISPATCH_T(CollectWithin)(codes, lowest, highest, to);
+template <class Word>
+Counts collect_within(Coded<Word> in, Word lowest, Word highest, Word* to) {
+  HWY_EXPORT_T(CollectWithin, collect_all_within<Word>);
+  return HWY_DYNAMIC_DISPATCH_T(CollectWithin)(in, lowest, highest, to);
 }
-template <class Code>
-Counts count_around(Codes<Code> codes, Code code) {
-  HWY_EXPORT_T(CountAround, count_all_around<Code>);
-  return HWY_DYNAMIC_DISPATCH_T(CountAround)(codes, code);
+template <class Word>
+Counts count_around(Coded<Word> in, Tied<Word> tied) {
+  HWY_EXPORT_T(CountAround, count_all_around<Word>);
+  return HWY_DYNAMIC_DISPATCH_T(CountAround)(in, tied);
 }
-template <class Code>
-std::size_t places_up_to(Codes<Code> codes, Code code, std::uint32_t* places) {
-  HWY_EXPORT_T(PlacesUpTo, all_places_up_to<Code>);
-  return HWY_DYNAMIC_DISPATCH_T(PlacesUpTo)(codes, code, places);
+template <class Word>
+std::size_t places_up_to(Coded<Word> in, Word most, std::uint32_t* places) {
+  HWY_EXPORT_T(PlacesUpTo, all_places_up_to<Word>);
+  return HWY_DYNAMIC_DISPATCH_T(PlacesUpTo)(in, most, places);
 }
-template <class Code>
-void split_keys(Codes<Code> codes, const Code* keys, Code code, Output<Code>& below,
-                Output<Code>& equal, Output<Code>& above) {
-  HWY_EXPORT_T(SplitKeys, split_all_keys<Code>);
-  HWY_DYNAMIC_DISPATCH_T(SplitKeys)(codes, keys, code, below, equal, above);
+template <class Word>
+void split_keys(Coded<Word> in, Tied<Word> tied, Outputs<Word>& to) {
+  HWY_EXPORT_T(SplitKeys, split_all_keys<Word>);
+  HWY_DYNAMIC_DISPATCH_T(SplitKeys)(in, tied, &to);
 }
-template <class Code>
-Counts split_places(Codes<Code> codes, Code code, Code* places) {
-  HWY_EXPORT_T(SplitPlaces, split_all_places<Code>);
-  return HWY_DYNAMIC_DISPATCH_T(SplitPlaces)(codes, code, places);
+template <class Word>
+void split_positions(Coded<Word> in, Tied<Word> tied, Word first, Outputs<Word>& to) {
+  HWY_EXPORT_T(SplitPositions, split_all_positions<Word>);
+  HWY_DYNAMIC_DISPATCH_T(SplitPositions)(in, tied, first, &to);
 }
 
 template <class Code>
@@ -234,18 +272,17 @@ std::size_t copy_heads(const Code* codes, const Code* keys, std::size_t count, C
   return HWY_DYNAMIC_DISPATCH_T(CopyHeads)(codes, keys, count, before, to);
 }
 
-#define SORTIUM_SELECT_WORDS(Code)                                                               \
-  template Counts collect_within(Codes<Code>, Code, Code, Code*);                                \
-  template Counts count_around(Codes<Code>, Code);                                               \
-  template std::size_t places_up_to(Codes<Code>, Code, std::uint32_t*);                          \
-  template void split_keys(Codes<Code>, const Code*, Code, Output<Code>&, Output<Code>&,         \
-                           Output<Code>&);                                                       \
-  template Counts split_places(Codes<Code>, Code, Code*);
+#define SORTIUM_SELECT_WORDS(Word)                                      \
+  template Counts collect_within(Coded<Word>, Word, Word, Word*);       \
+  template Counts count_around(Coded<Word>, Tied<Word>);                \
+  template std::size_t places_up_to(Coded<Word>, Word, std::uint32_t*); \
+  template void split_keys(Coded<Word>, Tied<Word>, Outputs<Word>&);    \
+  template void split_positions(Coded<Word>, Tied<Word>, Word, Outputs<Word>&);
 SORTIUM_SELECT_WORDS(std::uint16_t)
 SORTIUM_SELECT_WORDS(std::uint32_t)
 SORTIUM_SELECT_WORDS(std::uint64_t)
-#define SORTIUM_HEADS(Code)                                                                      \
-  template std::size_t count_heads(const Code*, std::size_t, Code);                              \
+#define SORTIUM_HEADS(Code)                                         \
+  template std::size_t count_heads(const Code*, std::size_t, Code); \
   template std::size_t copy_heads(const Code*, const Code*, std::size_t, Code, Code*);
 SORTIUM_HEADS(std::uint32_t)
 SORTIUM_HEADS(std::uint64_t)

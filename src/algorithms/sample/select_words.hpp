@@ -1,52 +1,55 @@
-// Vector code that compares each code of a list with given codes. It is compiled once for each
-// instruction set; the program selects one at run time.
+// Vector code that compares the code of each key of a list with given codes. It is compiled once
+// for each instruction set; the program selects one at run time.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+
+#include "words.hpp"
 
 namespace sortium::sample {
 
 struct Counts {
   std::size_t below = 0, second = 0;
 };
-// Codes in memory. A code is a word with the bits of `flip` inverted, so keys that are integers
-// serve as they are.
-template <class Code>
-struct Codes {
-  const Code* words;
+// Keys that have codes; or codes, with the coding that changes nothing.
+template <class Word>
+struct Coded {
+  const Word* keys;
   std::size_t count;
-  Code flip = 0;
+  Coding<Word> coding = {};
 };
-// Where the elements of one kind go: at `next`, and not to `end` or behind it.
+// Where elements go: at `next`, and not to `end` or behind it.
 template <class Element>
 struct Output {
   Element *next, *end;
 };
+// The outputs for codes below, in and above a range.
+template <class Element>
+struct Outputs {
+  Output<Element> below, equal, above;
+};
 
-// These functions exist for codes of 2, 4 and 8 bytes.
+// These functions exist for words of 2, 4 and 8 bytes.
 
 // Writes the codes in [lowest, highest] to `to`, which has space for all codes, in their order.
 // Returns how many codes are below `lowest`, and how many are written.
-template <class Code>
-Counts collect_within(Codes<Code> codes, Code lowest, Code highest, Code* to);
-// Returns how many codes are below `code`, and how many are equal to it.
-template <class Code>
-[[nodiscard]] Counts count_around(Codes<Code> codes, Code code);
-// Writes the places of the codes that are not above `code`, in ascending order. Returns their
-// number. `places` has space for `count` numbers.
-template <class Code>
-std::size_t places_up_to(Codes<Code> codes, Code code, std::uint32_t* places);
-// Copies the keys, in their order: those whose code is below `code`, those with an equal code, and
-// the others. Each output must end where all of its keys have been copied, maybe by later calls.
-template <class Code>
-void split_keys(Codes<Code> codes, const Code* keys, Code code, Output<Code>& below,
-                Output<Code>& equal, Output<Code>& above);
-// Writes the places of the codes below `code`, then those of equal codes, then those of the others,
-// each in ascending order. `places` has space for `count` numbers. Returns the numbers of the first
-// two.
-template <class Code>
-Counts split_places(Codes<Code> codes, Code code, Code* places);
+template <class Word>
+Counts collect_within(Coded<Word> in, Word lowest, Word highest, Word* to);
+// Returns how many codes are below `tied.first`, and how many are in `tied`.
+template <class Word>
+[[nodiscard]] Counts count_around(Coded<Word> in, Tied<Word> tied);
+// Writes the places of the codes that are not above `most`, in ascending order. Returns their
+// number. `places` has space for `in.count` numbers.
+template <class Word>
+std::size_t places_up_to(Coded<Word> in, Word most, std::uint32_t* places);
+// Copies the keys, in their order, by their codes. Behind what it writes, it may change an output
+// up to its end, but then writes there no more.
+template <class Word>
+void split_keys(Coded<Word> in, Tied<Word> tied, Outputs<Word>& to);
+// Does the same with the numbers first, first + 1, … instead of the keys.
+template <class Word>
+void split_positions(Coded<Word> in, Tied<Word> tied, Word first, Outputs<Word>& to);
 
 // These exist for codes of 4 and 8 bytes.
 

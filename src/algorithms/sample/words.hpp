@@ -26,6 +26,12 @@ struct Coding {
   bool is_float = false;
 };
 
+// Codes that tie, from the first to the last one.
+template <class Word>
+struct Tied {
+  Word first = 0, last = 0;
+};
+
 // The functions exist for words of 2, 4 and 8 bytes; range_of_codes() and what makes or partitions
 // words of records, for 4 and 8.
 
