@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <random>
 
 #include "expect_error.hpp"
 #include "keys.hpp"

@@ -163,53 +163,114 @@ nb::object search_plain(nb::handle x1, nb::handle x2, bool upper, nb::handle des
   return result;
 }
 
-// Stores keys[positions[i]] for each i.
-template <class Key>
-void gather(const void* keys, const std::vector<std::int64_t>& positions, void* to) {
-  const auto* const from = static_cast<const Key*>(keys);
-  std::ranges::transform(positions, static_cast<Key*>(to),
-                         [&](std::int64_t position) { return from[position]; });
-}
-
-void gather(std::uint64_t bytes, const void* keys, const std::vector<std::int64_t>& positions,
-            void* to) {
-  const auto gather_of = bytes == 1   ? gather<std::uint8_t>
-                         : bytes == 2 ? gather<std::uint16_t>
-                         : bytes == 4 ? gather<std::uint32_t>
-                                      : gather<std::uint64_t>;
-  gather_of(keys, positions, to);
-}
-
-// Returns the positions that sort by several keys, the last of which is the most significant: a
-// stable sort by each.
-nb::object lexsort_plain(const nb::tuple& given) {
-  constexpr std::size_t most_keys = 8;
-  constexpr std::uint64_t most_records = 1 << 12;  // sorts of records are faster for more
-  if (given.size() == 0 || given.size() > most_keys) return nb::none();
-  std::vector<Keys> all;
-  for (const nb::handle x : given) {
-    const Keys& keys = all.emplace_back(x, false);
-    if (!keys || keys.have_nat() || keys.count() != all.front().count()) return nb::none();
-  }
-  const std::uint64_t n = all.front().count();
-  if (n == 0 || n > most_records) return nb::none();
-  nb::object result = empty_positions(n);
-  without_gil(n, [&] {
-    auto* const to = static_cast<std::int64_t*>(data_of(result));
-    Problem p = all.front().problem;
-    with_positions(p, false);
-    sortium::sort_host(p, {all.front().data(), nullptr, nullptr, to}, on_host);
-    std::vector<std::int64_t> positions(n);
-    std::vector<std::uint64_t> keys(n);
-    for (std::size_t i = 1; i < all.size(); ++i) {
-      p = all[i].problem;
-      p.payload = Payload::values;
-      p.value_bytes = 8;
-      positions.assign(to, to + n);
-      gather(all[i].element_bytes(), all[i].data(), positions, keys.data());
-      sortium::sort_host(p, {keys.data(), keys.data(), to, to}, on_host);
+// Sorts positions by several keys, the last of which is the most significant. Keys are packed into
+// words of up to 64 bits, so narrow keys take one sort.
+class LexSort {
+ public:
+  // Returns false if the arrays need the general path: one is not plain, or sorts of records are
+  // faster.
+  bool take(const nb::tuple& given) {
+    constexpr std::size_t most_keys = 32;
+    constexpr std::uint64_t most_records = 1 << 12;  // with several words
+    if (given.size() == 0 || given.size() > most_keys) return false;
+    for (const nb::handle x : given) {
+      const Keys& keys = keys_.emplace_back(x, false);
+      if (!keys || keys.have_nat() || keys.count() != count()) return false;
+      const unsigned bits = sortium::info(keys.problem.key).bits();
+      if (words_.empty() || words_.back().bits + bits > 64) words_.push_back({keys_.size() - 1, 0});
+      words_.back().bits += bits;
     }
-  });
+    return count() != 0 && (words_.size() == 1 || count() <= most_records);
+  }
+  [[nodiscard]] std::uint64_t count() const { return keys_.front().count(); }
+
+  void run(std::int64_t* positions) const {
+    for (std::size_t w = 0; w < words_.size(); ++w) {
+      const unsigned bits = words_[w].bits;
+      if (bits <= 8)
+        sort_by<std::uint8_t>(w, sortium::KeyType::u8, positions);
+      else if (bits <= 16)
+        sort_by<std::uint16_t>(w, sortium::KeyType::u16, positions);
+      else if (bits <= 32)
+        sort_by<std::uint32_t>(w, sortium::KeyType::u32, positions);
+      else
+        sort_by<std::uint64_t>(w, sortium::KeyType::u64, positions);
+    }
+  }
+
+ private:
+  // Some neighbouring keys: the first of them, and the bits of all.
+  struct Packed {
+    std::size_t first;
+    unsigned bits;
+  };
+
+  template <class Word>
+  void sort_by(std::size_t w, sortium::KeyType type, std::int64_t* positions) const {
+    std::vector<Word> words(count());
+    const std::size_t end = w + 1 < words_.size() ? words_[w + 1].first : keys_.size();
+    unsigned shift = 0;
+    for (std::size_t k = words_[w].first; k < end; ++k) {
+      pack(keys_[k], shift, words.data());
+      shift += sortium::info(keys_[k].problem.key).bits();
+    }
+    Problem p{.key = type, .count = count()};
+    if (w == 0) {
+      with_positions(p, false);
+      sortium::sort_host(p, {words.data(), nullptr, nullptr, positions}, on_host);
+      return;
+    }
+    p.payload = Payload::values;
+    p.value_bytes = 8;
+    std::vector<Word> ordered(count());
+    std::transform(positions, positions + count(), ordered.begin(),
+                   [&](std::int64_t position) { return words[std::size_t(position)]; });
+    sortium::sort_host(p, {ordered.data(), ordered.data(), positions, positions}, on_host);
+  }
+
+  template <class Word>
+  static void pack(const Keys& keys, unsigned shift, Word* words) {
+    switch (keys.element_bytes()) {
+      case 1:
+        return pack_as<std::uint8_t>(keys, shift, words);
+      case 2:
+        return pack_as<std::uint16_t>(keys, shift, words);
+      case 4:
+        return pack_as<std::uint32_t>(keys, shift, words);
+      default:
+        return pack_as<std::uint64_t>(keys, shift, words);
+    }
+  }
+  // Adds the keys' places in their order to the words, from bit `shift` on.
+  template <class Key, class Word>
+  static void pack_as(const Keys& keys, unsigned shift, Word* words) {
+    const auto& type = sortium::info(keys.problem.key);
+    const auto* const from = static_cast<const Key*>(keys.data());
+    const auto add = [&](const auto& rank) {
+      for (std::uint64_t i = 0; i < keys.count(); ++i)
+        words[i] = static_cast<Word>(words[i] | static_cast<Word>(rank(from[i])) << shift);
+    };
+    const auto sign = static_cast<Key>(Key{1} << (type.bits() - 1));
+    if (type.is_float)
+      add([&](Key key) {
+        return static_cast<Key>(
+            sortium::detail::signed_default_order(key, type.infinity, type.bits()) ^ sign);
+      });
+    else
+      add([flip = type.is_signed ? sign : Key{0}](Key key) {
+        return static_cast<Key>(key ^ flip);
+      });
+  }
+
+  std::vector<Keys> keys_;
+  std::vector<Packed> words_;  // the least significant first
+};
+
+nb::object lexsort_plain(const nb::tuple& given) {
+  LexSort sort;
+  if (!sort.take(given)) return nb::none();
+  nb::object result = empty_positions(sort.count());
+  without_gil(sort.count(), [&] { sort.run(static_cast<std::int64_t*>(data_of(result))); });
   return result;
 }
 
