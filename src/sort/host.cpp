@@ -32,8 +32,9 @@ Operands as_operands(const HostOperands& o) {
 // neither device nor method named.
 bool is_for_calling_thread(const Problem& p, const Options& options) {
 #ifdef SORTIUM_WITH_HOST
-  if (p.count > catalog::sample_alone(p) || p.limit != 0 || options.algorithm != "auto" ||
-      !options.parameters.empty() || options.max_scratch_bytes != 0)
+  if ((p.count > catalog::sample_alone(p) && p.count > catalog::counting_alone(p)) ||
+      p.limit != 0 || options.algorithm != "auto" || !options.parameters.empty() ||
+      options.max_scratch_bytes != 0)
     return false;
   // Reading SORTIUM_DEVICE takes longer than sorting so few records.
   if (p.count <= few::network_records && options.device.empty()) return true;

@@ -27,7 +27,11 @@
 namespace sortium {
 namespace {
 
-constexpr std::uint64_t alone = 1u << 15;  // at most this many records are sorted by one thread
+// Returns how many records are sorted by one thread.
+std::uint64_t most_alone(const Problem& problem) {
+  const bool moves_positions = problem.payload == Payload::positions && !problem.keys_out;
+  return 1u << (moves_positions ? 16 : 15);
+}
 constexpr unsigned most_key_bits = counting::most_key_bits, most_digit_bits = 8;
 constexpr unsigned position_bits = 32 - most_digit_bits;  // in a word with a digit
 constexpr std::uint64_t block = 512;  // records whose ranks are computed together
@@ -45,7 +49,7 @@ class CountingSorter final : public Sorter {
         key_bytes_(info(problem.key).bytes),
         digit_bits_(std::min(key_bits(problem), most_digit_bits)),
         passes_(key_bits(problem) > most_digit_bits ? 2 : 1),
-        threads_(problem.count <= alone ? 1 : most_threads) {
+        threads_(problem.count <= most_alone(problem) ? 1 : most_threads) {
     constexpr std::uint64_t most_chunk = std::uint64_t{1} << 31;  // counters have 32 bits
     chunks_ = std::max<std::uint64_t>(threads_.count(), ceil_div(problem.count, most_chunk));
     chunk_ = ceil_div(problem.count, chunks_);
@@ -87,7 +91,7 @@ class CountingSorter final : public Sorter {
     }
   }
 
-  // Sorts at most `alone` records, without a queue.
+  // Sorts with one thread, without a queue.
   void run_alone(const Operands& o) const {
     Now now;
     sort_on(now, o);
@@ -503,6 +507,10 @@ bool catalog::counting_suits(const Problem& problem) {
     if (info(problem.key).bytes == 1 && key_bits(problem) == 8) least = sample::most_byte_keys + 1;
   }
   return problem.count >= least;
+}
+
+std::uint64_t catalog::counting_alone(const Problem& problem) {
+  return counting_suits(problem) ? most_alone(problem) : 0;
 }
 
 void catalog::counting_few(const Problem& problem, const Operands& operands) {
