@@ -193,6 +193,20 @@ void copy_keys(const Problem& problem, const UniquePlan::Operands& o,
   });
 }
 
+// Copies the value of record `from`, or writes its position. `Value` is the type of values of 4 and
+// 8 bytes.
+template <class Value>
+void copy_value(const Problem& problem, const UniquePlan::Operands& o, std::uint64_t from,
+                std::uint64_t to) {
+  const auto bytes = problem.value_bytes;
+  if (bytes == sizeof(Value))
+    at<Value>(o.values_out)[to] =
+        o.values_in ? at<const Value>(o.values_in)[from] : static_cast<Value>(from);
+  else
+    std::memcpy(at<std::byte>(o.values_out) + to * bytes, at<std::byte>(o.values_in) + from * bytes,
+                bytes);
+}
+
 // Copies the first record of each run to the output, and writes the lengths of the runs that end
 // within their piece.
 template <class Value, class Length, class Key, class Rank>
@@ -200,24 +214,14 @@ void copy_heads(const Problem& problem, const UniquePlan::Operands& o,
                 const RunHeads<Key, Rank>& heads, std::vector<RunsOfPiece>& pieces) {
   const auto* const keys = at<const Key>(o.keys_in);
   auto* const keys_out = at<Key>(o.keys_out);
-  const auto* const values_in = at<const Value>(o.values_in);
-  auto* const values_out = at<Value>(o.values_out);
   auto* const lengths = at<Length>(o.lengths);
-  const auto copy_value = [&](std::uint64_t to, std::uint64_t from) {
-    const auto bytes = problem.value_bytes;
-    if (bytes == sizeof(Value))
-      values_out[to] = values_in != nullptr ? values_in[from] : static_cast<Value>(from);
-    else
-      std::memcpy(at<std::byte>(o.values_out) + to * bytes,
-                  at<std::byte>(o.values_in) + from * bytes, bytes);
-  };
   in_pieces(problem.count, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t p) {
     auto& mine = pieces[p];
     std::uint64_t to = mine.place;
     heads.each(begin, end, [&](std::uint64_t i, unsigned is_head) {
       if (is_head == 0) return;
       if (keys_out != nullptr) keys_out[to] = keys[i];
-      if (values_out != nullptr) copy_value(to, i);
+      if (o.values_out) copy_value<Value>(problem, o, i, to);
       if (to == mine.place)
         mine.first = i;
       else if (lengths != nullptr)
@@ -243,9 +247,41 @@ void write_last_lengths(const std::vector<RunsOfPiece>& pieces, std::uint64_t co
 
 }  // namespace
 
+namespace {
+
+// So many keys of 8 bits have much fewer runs than records.
+constexpr std::uint64_t many_bytes = 1u << 12;
+
+// Does the same as unique() for keys of 8 bits: searches for the end of each run, without reading
+// the keys in between.
+template <class Value, class Length>
+std::uint64_t unique_bytes(const Problem& problem, const UniquePlan::Operands& o) {
+  const KeyRank rank(problem);
+  const auto *const keys = at<const std::uint8_t>(o.keys_in), *const end = keys + problem.count;
+  std::uint64_t runs = 0;
+  for (const auto *run = keys, *next = keys; run != end; run = next, ++runs) {
+    next =
+        std::partition_point(run, end, [&](std::uint8_t key) { return rank(key) == rank(*run); });
+    if (o.keys_out) at<std::uint8_t>(o.keys_out)[runs] = *run;
+    if (o.values_out) copy_value<Value>(problem, o, static_cast<std::uint64_t>(run - keys), runs);
+    if (o.lengths) at<Length>(o.lengths)[runs] = static_cast<Length>(next - run);
+  }
+  return runs;
+}
+
+}  // namespace
+
 std::uint64_t unique(const Problem& problem, const UniquePlan::Operands& o, unsigned length_bytes) {
   std::vector<RunsOfPiece> pieces((problem.count + piece - 1) / piece);
   std::uint64_t runs = 0;
+  if (info(problem.key).bytes == 1 && problem.count >= many_bytes) {
+    with_number(problem.value_bytes, [&](auto value) {
+      with_number(length_bytes, [&](auto length) {
+        runs = unique_bytes<decltype(value), decltype(length)>(problem, o);
+      });
+    });
+    return runs;
+  }
   with_key(problem, [&](auto key, auto rank) {
     const RunHeads<decltype(key), decltype(rank)> heads(problem, o.keys_in);
     if constexpr (heads.by_vectors)
