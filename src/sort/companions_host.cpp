@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <functional>
+#include <numeric>
 #include <type_traits>
 #include <vector>
 
@@ -503,28 +504,104 @@ void search_numbers_of(const Problem& problem, const Key* keys, const Key* needl
     search_numbers<Key>(problem, keys, needles, count, bound, places);
 }
 
+// The places of needles by rank_of(key).
+template <class Key, class Place, class Rank>
+void search_ranks(const Key* keys, std::uint64_t key_count, const Key* needles, std::uint64_t count,
+                  Bound bound, const Rank& rank_of, Place* places) {
+  constexpr std::uint64_t step = 256;
+  std::uint64_t ranks[step];
+  for (std::uint64_t i = 0; i < count; i += step) {
+    const std::uint64_t some = std::min(step, count - i);
+    std::transform(needles + i, needles + i + some, ranks, rank_of);
+    search_together(
+        keys, key_count, static_cast<const std::uint64_t*>(ranks), some,
+        [&](Key key, std::uint64_t rank) {
+          return bound == Bound::upper ? rank_of(key) <= rank : rank_of(key) < rank;
+        },
+        places + i);
+  }
+}
+
+// The places of needles of 16 bits that have codes, as floats do.
+template <class Place>
+void search_codes(const Problem& problem, const std::uint16_t* keys, const std::uint16_t* needles,
+                  std::uint64_t count, Bound bound, Place* places) {
+  using Key = std::uint16_t;
+  constexpr std::uint64_t few_keys = 2048, needle_keys = 4;
+  const auto coding = sample::coding_of<Key>(problem);
+  const auto code = [=](Key key) {
+    return sample::Ties<Key>::shared(sample::code_of(key, coding));
+  };
+  if (problem.count > std::min(few_keys, needle_keys * count))
+    return search_ranks(keys, problem.count, needles, count, bound, code, places);
+  Key codes[few_keys];
+  sample::encode_tied(keys, static_cast<Key*>(codes), problem.count, coding);
+  const Problem of_codes{.key = KeyType::u16, .count = problem.count};
+  constexpr std::uint64_t step = 1024;
+  Key wanted[step];
+  for (std::uint64_t i = 0; i < count; i += step) {
+    const std::uint64_t some = std::min(step, count - i);
+    sample::encode_tied(needles + i, static_cast<Key*>(wanted), some, coding);
+    search_numbers<Key>(of_codes, static_cast<const Key*>(codes), static_cast<const Key*>(wanted),
+                        some, bound, places + i);
+  }
+}
+
+template <class Key, class Place>
+void search_keys(const Problem& problem, const Key* keys, const Key* needles, std::uint64_t count,
+                 Bound bound, Place* places) {
+  if (are_numbers(problem)) return search_numbers_of(problem, keys, needles, count, bound, places);
+  if constexpr (sizeof(Key) == 2)
+    if (sample::has_codes(problem))
+      return search_codes(problem, keys, needles, count, bound, places);
+  search_ranks(keys, problem.count, needles, count, bound, KeyRank(problem), places);
+}
+
+// For so many needles of 8 bits, the places of all 256 keys are found first.
+constexpr std::uint64_t many_needle_bytes = 256;
+
+// Stores the place of each key, by counting the keys.
+template <class Place>
+void count_places(const Problem& problem, const std::uint8_t* keys, Bound bound, Place* place_of) {
+  const KeyRank rank_of(problem);
+  std::uint64_t up_to[257] = {};  // how many keys have a rank below this, at the end
+  for (std::uint64_t i = 0; i < problem.count; ++i) ++up_to[rank_of(keys[i]) + 1];
+  std::partial_sum(std::begin(up_to), std::end(up_to), std::begin(up_to));
+  for (unsigned key = 0; key < 256; ++key)
+    place_of[key] = static_cast<Place>(up_to[rank_of(key) + (bound == Bound::upper ? 1 : 0)]);
+}
+
+template <class Place>
+void search_bytes(const Problem& problem, const std::uint8_t* keys, const std::uint8_t* needles,
+                  std::uint64_t count, Bound bound, Place* places) {
+  constexpr std::uint64_t few_keys = 1024;
+  Place place_of[256];
+  if (problem.count <= few_keys) {
+    count_places(problem, keys, bound, place_of);
+  } else {
+    std::uint8_t all[256];
+    std::iota(std::begin(all), std::end(all), std::uint8_t{0});
+    search_keys(problem, keys, static_cast<const std::uint8_t*>(all), 256, bound, place_of);
+  }
+  std::transform(needles, needles + count, places,
+                 [&](std::uint8_t needle) { return place_of[needle]; });
+}
+
 }  // namespace
 
 void search(const Problem& problem, std::uint64_t needle_count, Bound bound,
             const SearchPlan::Operands& o) {
-  const bool by_numbers = are_numbers(problem);
-  const KeyRank rank_of(problem);
   with_key(problem, [&](auto key, auto) {
     using Key = decltype(key);
     const auto *const keys = at<const Key>(o.keys), *const needles = at<const Key>(o.needles);
     with_number(problem.value_bytes, [&](auto place) {
       auto* const places = at<decltype(place)>(o.places);
       in_pieces(needle_count, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
-        if (by_numbers)
-          return search_numbers_of(problem, keys, needles + begin, end - begin, bound,
-                                   places + begin);
-        search_together(
-            keys, problem.count, needles + begin, end - begin,
-            [&](Key other, Key needle) {
-              const std::uint64_t a = rank_of(other), b = rank_of(needle);
-              return bound == Bound::upper ? a <= b : a < b;
-            },
-            places + begin);
+        const std::uint64_t count = end - begin;
+        if constexpr (sizeof(Key) == 1)
+          if (count >= many_needle_bytes)
+            return search_bytes(problem, keys, needles + begin, count, bound, places + begin);
+        search_keys(problem, keys, needles + begin, count, bound, places + begin);
       });
     });
   });
