@@ -199,12 +199,16 @@ Problem with_places(Problem p) {
   return p;
 }
 
+void check_search(std::uint64_t needles, Bound bound) {
+  validate_enumeration(bound, Bound::upper, "bound");
+  if (needles > std::uint64_t{1} << 40)
+    refuse(fmt::format("needles is {}; up to 2^40 is allowed", needles));
+}
+
 struct SearchImpl : Impl {
   SearchImpl(std::shared_ptr<Device> on, const Problem& p, std::uint64_t count, Bound which)
       : Impl(std::move(on), with_places(p)), needles(count), bound(which) {
-    validate_enumeration(bound, Bound::upper, "bound");
-    if (needles > std::uint64_t{1} << 40)
-      refuse(fmt::format("needles is {}; up to 2^40 is allowed", needles));
+    check_search(needles, bound);
     if (host()) return;
     build(problem);
     places = module->kernel("search_places");
@@ -214,10 +218,14 @@ struct SearchImpl : Impl {
   std::unique_ptr<Kernel> places;
 };
 
+void check_nth(const Problem& p, std::uint64_t n) {
+  if (n >= p.count) refuse(fmt::format("n is {}; it is less than the count, {}", n, p.count));
+}
+
 struct NthElementImpl : Impl {
   NthElementImpl(std::shared_ptr<Device> on, const Problem& p, std::uint64_t place)
       : Impl(std::move(on), p), n(place) {
-    if (n >= p.count) refuse(fmt::format("n is {}; it is less than the count, {}", n, p.count));
+    check_nth(p, n);
     if (host()) return;
     select = RadixSelect(problem, found, {}, scratch);
     select.build(*device, found);
@@ -463,6 +471,22 @@ std::uint64_t value_bytes(const Problem& p, std::uint64_t records) {
   return p.payload == Payload::none ? 0 : records * p.value_bytes;
 }
 
+// True if the calling thread can use the arrays of so many records itself, as cpu:0 would: a plan,
+// a queue and buffers take longer than the work.
+bool suits_calling_thread(std::uint64_t records, const std::string& device,
+                          std::initializer_list<std::pair<const void*, unsigned>> arrays) {
+#ifdef SORTIUM_WITH_HOST
+  constexpr std::uint64_t few_records = 1u << 14;
+  return records <= few_records && (device == "cpu:0" || !backend::names_device(device)) &&
+         std::ranges::all_of(arrays, [](const auto& array) {
+           return reinterpret_cast<std::uintptr_t>(array.first) % unit_of(array.second) == 0;
+         });
+#else
+  (void)records, (void)device, (void)arrays;
+  return false;
+#endif
+}
+
 // Makes an operand of a caller's array. The address of an empty array is ignored.
 Operand host_operand(const char* name, const void* array, std::uint64_t bytes, bool written,
                      const char* in_place_of = nullptr) {
@@ -562,12 +586,23 @@ void merge_host(const Problem& p, std::uint64_t a_count, const HostMergeOperands
 void search_host(const Problem& p, const void* keys, const void* needles,
                  std::uint64_t needle_count, void* places, Bound bound,
                  const std::string& device) try {
-  HostCall call(device);
-  const SearchPlan plan(call.device, p, needle_count, bound);
+  checked(with_places(p));
+  check_search(needle_count, bound);
   const std::uint64_t place_bytes = needle_count * p.value_bytes;
   const Operand all[] = {host_operand("keys", keys, key_bytes(p, p.count), false),
                          host_operand("needles", needles, key_bytes(p, needle_count), false),
                          host_operand("places", places, place_bytes, true)};
+#ifdef SORTIUM_WITH_HOST
+  const unsigned key = info(p.key).bytes;
+  if (suits_calling_thread(needle_count, device,
+                           {{keys, key}, {needles, key}, {places, p.value_bytes}})) {
+    validate_operands(all, Space::host);
+    return on_host::search(p, needle_count, bound,
+                           {host_memory(keys), host_memory(needles), host_memory(places)});
+  }
+#endif
+  HostCall call(device);
+  const SearchPlan plan(call.device, p, needle_count, bound);
   validate_operands(all, Space::host);
   const SearchPlan::Operands o{call.in(keys, key_bytes(p, p.count), info(p.key).bytes),
                                call.in(needles, key_bytes(p, needle_count), info(p.key).bytes),
@@ -579,6 +614,26 @@ void search_host(const Problem& p, const void* keys, const void* needles,
 
 void nth_element_host(const Problem& p, std::uint64_t n, const HostOperands& h,
                       const std::string& device) try {
+  check_nth(checked(p), n);
+#ifdef SORTIUM_WITH_HOST
+  const unsigned key = info(p.key).bytes, value = std::max(p.value_bytes, 1u);
+  const bool in_place =
+      h.keys_out == h.keys_in || (h.values_in != nullptr && h.values_out == h.values_in);
+  if (!in_place &&
+      suits_calling_thread(
+          p.count, device,
+          {{h.keys_in, key}, {h.keys_out, key}, {h.values_in, value}, {h.values_out, value}})) {
+    validate_in_place_operands(p, h, nullptr, 0);
+    const bool has_values = p.payload != Payload::none;
+    const Operands o{host_memory(h.keys_in),
+                     host_memory(p.keys_out ? h.keys_out : nullptr),
+                     host_memory(p.payload == Payload::values ? h.values_in : nullptr),
+                     host_memory(has_values ? h.values_out : nullptr),
+                     {},
+                     {}};
+    return select_on_host(p, o, 1, n + 1, p.count);
+  }
+#endif
   HostCall call(device);
   const NthElementPlan plan(call.device, p, n);
   validate_in_place_operands(p, h, nullptr, 0);
