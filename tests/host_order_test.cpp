@@ -175,6 +175,76 @@ TEST(HostOrder, StraysAreMoved) {
   EXPECT_EQ(moved(sorted), count);
 }
 
+// Returns keys that are random, tie, or differ in their last bits alone, all over the type's range.
+std::vector<std::uint64_t> mixed_keys(const Problem& p, Random& random) {
+  const std::uint64_t all = ~std::uint64_t{0} >> (64 - info(p.key).bits());
+  std::vector<std::uint64_t> keys(p.count);
+  for (std::uint64_t i = 0; i < p.count; ++i) {
+    const std::uint64_t kind = random.below(4);
+    keys[i] = (kind == 0             ? random.next()
+               : kind == 1           ? random.below(3) << (info(p.key).bits() - 2)
+               : i != 0 && kind == 2 ? keys[i - 1] + random.below(3)
+                                     : random.below(10)) &
+              all;
+  }
+  return keys;
+}
+
+// Segments in host memory, in groups of up to 2^11 records and longer, of every type and order.
+TEST(HostOrder, OfSegments) {
+  const std::vector<std::uint64_t> lengths{0,   1,    2, 3,    10,   17, 100, 0,
+                                           900, 2047, 1, 2048, 2049, 7,  5000};
+  Random random(7);
+  unsigned turn = 0;
+  for (const auto key : {KeyType::u8, KeyType::i16, KeyType::f16, KeyType::bf16, KeyType::u32,
+                         KeyType::f32, KeyType::i64, KeyType::f64})
+    for (unsigned i = 0; i < 24; ++i, ++turn) {
+      std::vector<std::uint64_t> offsets{0};
+      for (unsigned k = 0; k < 40; ++k)
+        offsets.push_back(offsets.back() + lengths[random.below(lengths.size())]);
+      Problem p{.key = key, .count = offsets.back()};
+      p.order = turn % 2 == 0 ? Order::ascending : Order::descending;
+      p.payload = std::array{Payload::none, Payload::positions, Payload::values}[turn % 3];
+      p.value_bytes = turn % 4 < 2 ? 4 : 8;
+      p.nan = std::array{NanOrder::last, NanOrder::first, NanOrder::bits}[turn / 3 % 3];
+      p.zeros = turn % 5 == 0 ? ZeroOrder::distinct : ZeroOrder::tied;
+      if (turn % 7 == 0) p.begin_bit = 3, p.end_bit = info(key).bits() - 1;
+      p.segments = offsets.size() - 1;
+      p.offset_bytes = 8;
+      SCOPED_TRACE(fmt::format("{}, turn {}", info(key).name, turn));
+      const auto keys = mixed_keys(p, random);
+      std::vector<std::uint64_t> order(p.count), expected(p.count);
+      std::iota(order.begin(), order.end(), std::uint64_t{0});
+      for (std::size_t s = 0; s < p.segments; ++s)
+        std::stable_sort(order.begin() + static_cast<std::ptrdiff_t>(offsets[s]),
+                         order.begin() + static_cast<std::ptrdiff_t>(offsets[s + 1]),
+                         [&](auto a, auto b) { return rank_of(keys[a], p) < rank_of(keys[b], p); });
+      std::transform(order.begin(), order.end(), expected.begin(),
+                     [&](auto at) { return keys[at]; });
+
+      const unsigned bytes = info(key).bytes;
+      auto in = packed(keys, bytes);
+      std::vector<std::uint64_t> places(p.count);
+      std::iota(places.begin(), places.end(), std::uint64_t{0});
+      auto values_in = packed(places, p.value_bytes);
+      const bool in_place = i % 2 == 0;
+      std::vector<std::byte> keys_out(in.size()), values_out(values_in.size());
+      HostOperands o{in.data(), in_place ? in.data() : keys_out.data()};
+      o.offsets = offsets.data();
+      const bool moves = p.payload == Payload::values;
+      if (moves) o.values_in = values_in.data();
+      if (p.payload != Payload::none)
+        o.values_out = moves && in_place ? values_in.data() : values_out.data();
+      sort_host(p, o, {.device = "cpu:0"});
+      EXPECT_TRUE((in_place ? in : keys_out) == packed(expected, bytes)) << "keys";
+      if (p.payload != Payload::none) {
+        EXPECT_TRUE((moves && in_place ? values_in : values_out) == packed(order, p.value_bytes))
+            << "values";
+      }
+      if (HasFailure()) return;
+    }
+}
+
 // Keys whose sample says nothing about them: almost all are in one part, which is larger than the
 // memory that a thread has for a part.
 TEST(HostOrder, OfUnsampledKeys) {

@@ -6,18 +6,19 @@
 
 #include <algorithm>
 #include <memory>
-#include <type_traits>
+#include <span>
 
 #include "../../device/host_threads.hpp"
 #include "../catalog.hpp"
 #include "../sample/codes.hpp"
 #include "../sample/order_words.hpp"
+#include "../sample/ranks.hpp"
+#include "group_records.hpp"
 
 namespace sortium {
 namespace {
 
 constexpr std::uint64_t alone = 1u << 15;      // a segment of at most this many records is short
-constexpr std::uint64_t inserted = 24;         // insertion sort up to this many records
 constexpr std::uint64_t least_of_floats = 32;  // in shorter segments, codes are sorted faster
 constexpr std::uint64_t group = 1u << 12;      // records of neighbouring segments sorted together
 
@@ -42,6 +43,7 @@ class SegmentedHostSorter final : public Sorter {
  public:
   SegmentedHostSorter(const Problem& problem, const Capabilities& device, const Parameters& given)
       : problem_(problem),
+        ranks_(problem, sample::has_codes(problem)),
         threads_(problem.count <= alone
                      ? 1
                      : static_cast<unsigned>(given.number("threads", device.compute_units))) {
@@ -145,32 +147,47 @@ class SegmentedHostSorter final : public Sorter {
       end = s + 1;
       if (offsets[end] - offsets[s] > alone) continue;
       while (end < last && offsets[end + 1] - offsets[s] <= group) ++end;
-      if (!sort_by_codes(o, offsets, s, end)) sort_apart(o, offsets, s, end);
+      if (!sort_by_codes(o, offsets, s, end)) sort_records(o, offsets, s, end);
     }
   }
 
-  // Sorts short neighbouring segments one at a time.
+  // Sorts short neighbouring segments: in groups or, if they are longer than a group, alone.
   template <class Offset>
-  void sort_apart(const Operands& o, const Offset* offsets, std::uint64_t first,
-                  std::uint64_t last) const {
-    const Memory scratch = scratch_.in(o).slice(threads_.index() * few_bytes_, few_bytes_);
-    for (std::uint64_t s = first; s < last; ++s) {
-      const std::uint64_t begin = offsets[s], count = offsets[s + 1] - begin;
-      if (count == 0) continue;
-      const Operands mine = slice(o, begin, count, scratch);
-      if (count <= inserted) {
-        with_unsigned(info(problem_.key).bytes, [&](auto key) {
-          if (problem_.value_bytes == 4 || problem_.payload == Payload::none)
-            insert<decltype(key), std::uint32_t>(mine, begin, count);
-          else
-            insert<decltype(key), std::uint64_t>(mine, begin, count);
-        });
+  void sort_records(const Operands& o, const Offset* offsets, std::uint64_t first,
+                    std::uint64_t last) const {
+    constexpr std::uint64_t most = segmented::GroupRecords<std::uint32_t, std::uint32_t>::most;
+    for (std::uint64_t s = first, end = 0; s < last; s = end) {
+      end = s + 1;
+      while (end < last && offsets[end + 1] - offsets[s] <= most) ++end;
+      const std::uint64_t begin = offsets[s], count = offsets[end] - begin;
+      const Problem p = segment(count);
+      const bool counts = end == s + 1 && catalog::counting_suits(p);
+      if (count > most || counts) {
+        const Memory scratch = scratch_.in(o).slice(threads_.index() * few_bytes_, few_bytes_);
+        const Operands mine = slice(o, begin, count, scratch);
+        (counts ? catalog::counting_few : catalog::sample_few)(p, mine);
+        if (problem_.payload == Payload::positions) add_begin(mine, begin, count);
         continue;
       }
-      const Problem p = segment(count);
-      (catalog::counting_suits(p) ? catalog::counting_few : catalog::sample_few)(p, mine);
-      if (problem_.payload == Payload::positions) add_begin(mine, begin, count);
+      with_unsigned(info(problem_.key).bytes, [&](auto key) {
+        if (problem_.value_bytes == 8 && problem_.payload != Payload::none)
+          sort_group<decltype(key), std::uint64_t>(o, offsets, s, end);
+        else
+          sort_group<decltype(key), std::uint32_t>(o, offsets, s, end);
+      });
     }
+  }
+  template <class Key, class Value, class Offset>
+  void sort_group(const Operands& o, const Offset* offsets, std::uint64_t first,
+                  std::uint64_t last) const {
+    using Group = segmented::GroupRecords<Key, Value>;
+    const std::uint64_t begin = offsets[first];
+    const bool has_values = problem_.payload != Payload::none;
+    const typename Group::Arrays arrays{
+        at<const Key>(o.keys_in) + begin, problem_.keys_out ? at<Key>(o.keys_out) + begin : nullptr,
+        problem_.payload == Payload::values ? at<const Value>(o.values_in) + begin : nullptr,
+        has_values ? at<Value>(o.values_out) + begin : nullptr, begin};
+    Group(problem_, ranks_).sort(arrays, std::span(offsets + first, last - first + 1));
   }
 
   // Sorts short neighbouring segments of keys without values: makes the codes of all of them, sorts
@@ -214,33 +231,8 @@ class SegmentedHostSorter final : public Sorter {
     return true;
   }
 
-  template <class Key, class Value>
-  void insert(const Operands& o, std::uint64_t begin, std::uint64_t count) const {
-    struct Record {
-      std::uint64_t rank;
-      Key key;
-      Value value;
-    } sorted[inserted];
-    const unsigned bits = info(problem_.key).bits(),
-                   end = problem_.end_bit == 0 ? bits : problem_.end_bit;
-    const std::uint64_t mask = ~std::uint64_t{0} >> (64 - (end - problem_.begin_bit));
-    const Key* const keys = at<const Key>(o.keys_in);
-    const Value* const values =
-        problem_.payload == Payload::values ? at<const Value>(o.values_in) : nullptr;
-    for (std::uint64_t i = 0; i < count; ++i) {
-      const Record r{order_bits(keys[i], problem_) >> problem_.begin_bit & mask, keys[i],
-                     values != nullptr ? values[i] : static_cast<Value>(begin + i)};
-      std::uint64_t to = i;
-      for (; to > 0 && sorted[to - 1].rank > r.rank; --to) sorted[to] = sorted[to - 1];
-      sorted[to] = r;
-    }
-    for (std::uint64_t i = 0; i < count; ++i) {
-      if (problem_.keys_out) at<Key>(o.keys_out)[i] = sorted[i].key;
-      if (problem_.payload != Payload::none) at<Value>(o.values_out)[i] = sorted[i].value;
-    }
-  }
-
   Problem problem_;
+  sample::Ranks ranks_;
   host::Threads threads_;
   std::uint64_t few_bytes_ = 0;  // a thread's own scratch memory
   ScratchLayout layout_;

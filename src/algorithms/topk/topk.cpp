@@ -213,7 +213,7 @@ class HostTopk final : public TopkSorter {
     refuse_segments(problem);
     // A counting sort of all keys takes less time than a selection.
     const bool counts = problem.payload == Payload::none && catalog::counting_suits(problem);
-    const bool sorts = counts || records_out(problem) > problem.count / 4;
+    const bool sorts = counts || 8 * records_out(problem) > 5 * problem.count;
     return given.word("method", sorts ? "sort" : "select") == "select";
   }
   void select(Queue& queue, const Operands& o) override {
