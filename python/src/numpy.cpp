@@ -74,8 +74,7 @@ nb::object Keys::empty(std::uint64_t count) const {
   auto size = static_cast<npy_intp>(count);
   auto* const type = dtype();
   Py_INCREF(type);  // the new array owns one reference
-  return checked(
-      PyArray_NewFromDescr(&PyArray_Type, type, 1, &size, nullptr, nullptr, 0, nullptr));
+  return checked(PyArray_NewFromDescr(&PyArray_Type, type, 1, &size, nullptr, nullptr, 0, nullptr));
 }
 
 nb::object empty_positions(std::uint64_t count, unsigned bytes, bool is_signed) {

@@ -25,7 +25,7 @@ struct ShortSort {
   SortWords<Word> sort = nullptr;
   PartitionWords<Word> partition = nullptr;
   SelectWord<Word> select = nullptr;  // for any number of words; null: there is none
-  std::size_t most = 0;  // 0: there is no sort
+  std::size_t most = 0;               // 0: there is no sort
 };
 // Floats must not be NaN, and must not have zeros of both signs.
 struct ShortSorts {
