@@ -5,6 +5,8 @@
 #include <limits>
 #include <optional>
 
+#include "numpy_records.hpp"
+
 namespace pysortium {
 
 namespace {
@@ -49,7 +51,14 @@ bool Plain::overlaps(const Plain& other) const {
   return a < b + other.count() * other.element_bytes() && b < a + count() * element_bytes();
 }
 
-Keys::Keys(nb::handle x, bool descending) : Plain(x) {
+nb::object Plain::empty(std::uint64_t count) const {
+  auto size = static_cast<npy_intp>(count);
+  auto* const type = dtype();
+  Py_INCREF(type);  // the new array owns one reference
+  return checked(PyArray_NewFromDescr(&PyArray_Type, type, 1, &size, nullptr, nullptr, 0, nullptr));
+}
+
+Keys::Keys(const Plain& x, bool descending) : Plain(x) {
   if (!Plain::operator bool() || count() >= many_records) return;
   const auto type = key_type(*this);
   if (!type) return;
@@ -70,18 +79,21 @@ bool Keys::end_with_nat() const {
          static_cast<const std::int64_t*>(data())[count() - 1] == nat;
 }
 
-nb::object Keys::empty(std::uint64_t count) const {
-  auto size = static_cast<npy_intp>(count);
-  auto* const type = dtype();
-  Py_INCREF(type);  // the new array owns one reference
-  return checked(PyArray_NewFromDescr(&PyArray_Type, type, 1, &size, nullptr, nullptr, 0, nullptr));
-}
-
 nb::object empty_positions(std::uint64_t count, unsigned bytes, bool is_signed) {
   auto size = static_cast<npy_intp>(count);
   const int type =
       bytes == 8 ? (is_signed ? NPY_INT64 : NPY_UINT64) : (is_signed ? NPY_INT32 : NPY_UINT32);
   return checked(PyArray_SimpleNew(1, &size, type));
+}
+
+void shorten(const nb::object& array, std::uint64_t count) {
+  auto* const whole = reinterpret_cast<PyArrayObject*>(array.ptr());
+  auto size = static_cast<npy_intp>(count);
+  if (size == PyArray_DIM(whole, 0)) return;
+  PyArray_Dims shape{&size, 1};
+  constexpr int no_check = 0;  // of references: there are none
+  const nb::object none = nb::steal(PyArray_Resize(whole, &shape, no_check, NPY_CORDER));
+  if (!none.is_valid()) throw nb::python_error();
 }
 
 bool is_true(nb::handle x) {
@@ -95,6 +107,7 @@ namespace {
 // `out` is None, or receives the result if it is an array like `x`: `x` itself or apart from it.
 nb::object sort_plain(nb::handle x, nb::handle descending, nb::handle out) {
   const Keys keys(x, is_true(descending));
+  if (!keys && out.is_none()) return sort_records(x, is_true(descending));
   if (!keys || keys.have_nat()) return nb::none();
   nb::object result;
   if (out.is_none()) {
@@ -116,6 +129,7 @@ nb::object sort_plain(nb::handle x, nb::handle descending, nb::handle out) {
 nb::object argsort_plain(nb::handle x, nb::handle descending, unsigned index_bytes,
                          bool is_signed) {
   const Keys keys(x, is_true(descending));
+  if (!keys && index_bytes == 8 && is_signed) return argsort_records(x, is_true(descending));
   if (!keys || keys.have_nat()) return nb::none();
   Problem p = keys.problem;
   p.payload = sortium::Payload::positions;

@@ -42,6 +42,9 @@ class Plain {
   }
   [[nodiscard]] bool overlaps(const Plain& other) const;
 
+  // Returns a new array for `count` elements of this type.
+  [[nodiscard]] nb::object empty(std::uint64_t count) const;
+
  private:
   PyArrayObject* array_ = nullptr;
 };
@@ -49,8 +52,10 @@ class Plain {
 // The keys of such an array, and their problem without a payload. Times are sorted as i64.
 class Keys : public Plain {
  public:
-  Keys(nb::handle x, bool descending);
+  Keys(nb::handle x, bool descending) : Keys(Plain(x), descending) {}
+  Keys(const Plain& x, bool descending);
 
+  [[nodiscard]] bool is_plain() const { return Plain::operator bool(); }
   // False if the array needs the general path: Sortium does not sort its elements, or there are so
   // many that signal handlers must run.
   explicit operator bool() const { return is_usable_; }
@@ -58,9 +63,6 @@ class Keys : public Plain {
   [[nodiscard]] bool have_nat() const;
   // The same for keys that are sorted already, which have NaT at their end.
   [[nodiscard]] bool end_with_nat() const;
-
-  // Returns a new array for `count` keys.
-  [[nodiscard]] nb::object empty(std::uint64_t count) const;
 
   sortium::Problem problem;
 
@@ -75,6 +77,8 @@ class Keys : public Plain {
   return PyArray_DATA(reinterpret_cast<PyArrayObject*>(array.ptr()));
 }
 [[nodiscard]] bool is_true(nb::handle x);
+// Gives a new array its first `count` elements only.
+void shorten(const nb::object& array, std::uint64_t count);
 
 inline const std::string host = "cpu:0";
 inline const sortium::Options on_host{.device = host};

@@ -4,7 +4,7 @@
 #include <sortium/search.hpp>
 #include <vector>
 
-#include "numpy.hpp"
+#include "numpy_records.hpp"
 
 namespace pysortium {
 
@@ -21,12 +21,13 @@ void with_positions(Problem& p, bool keys_out) {
 
 nb::object partition_plain(nb::handle x, nb::handle kth, nb::handle descending, bool positions) {
   const Keys keys(x, is_true(descending));
-  if (!keys || keys.have_nat() || !PyLong_CheckExact(kth.ptr())) return nb::none();
+  if (!keys.is_plain() || keys.have_nat() || !PyLong_CheckExact(kth.ptr())) return nb::none();
   int overflow = 0;
   const std::int64_t given = PyLong_AsLongLongAndOverflow(kth.ptr(), &overflow);
   const auto count = static_cast<std::int64_t>(keys.count());
   if (overflow != 0 || given < -count || given >= count) return nb::none();
   const auto place = static_cast<std::uint64_t>(given < 0 ? given + count : given);
+  if (!keys) return partition_records(x, place, is_true(descending), positions);
   Problem p = keys.problem;
   if (positions) with_positions(p, false);
   nb::object result = positions ? empty_positions(p.count) : keys.empty(p.count);
@@ -60,17 +61,6 @@ bool end_with_nan(const Problem& p, const void* sorted) {
   std::memcpy(&last, static_cast<const std::byte*>(sorted) + (p.count - 1) * type.bytes,
               type.bytes);
   return (last & (~std::uint64_t{0} >> (65 - type.bits()))) > type.infinity;
-}
-
-// Gives a new array its first `count` elements only.
-void shorten(const nb::object& array, std::uint64_t count) {
-  auto* const whole = reinterpret_cast<PyArrayObject*>(array.ptr());
-  auto size = static_cast<npy_intp>(count);
-  if (size == PyArray_DIM(whole, 0)) return;
-  PyArray_Dims shape{&size, 1};
-  constexpr int no_check = 0;  // of references: there are none
-  const nb::object none = nb::steal(PyArray_Resize(whole, &shape, no_check, NPY_CORDER));
-  if (!none.is_valid()) throw nb::python_error();
 }
 
 // The runs of sorted keys with their positions.
@@ -115,9 +105,10 @@ void sort_with_positions(const Keys& keys, void* sorted, std::vector<std::int64_
 nb::object unique_plain(nb::handle x, nb::handle equal_nan, nb::handle indices, nb::handle inverse,
                         nb::handle counts) {
   const Keys keys(x, false);
-  if (!keys || keys.count() == 0 || keys.have_nat()) return nb::none();
   const bool splits_nan = !is_true(equal_nan), with_firsts = is_true(indices),
              with_inverse = is_true(inverse), with_lengths = is_true(counts);
+  if (!keys) return unique_records(x, with_firsts, with_inverse, with_lengths);
+  if (keys.count() == 0 || keys.have_nat()) return nb::none();
   const std::uint64_t n = keys.count();
   const bool moves = with_firsts || with_inverse;
   nb::object values = keys.empty(n), firsts = nb::none(), where = nb::none(), lengths = nb::none();
@@ -172,114 +163,14 @@ nb::object search_plain(nb::handle x1, nb::handle x2, bool upper, nb::handle des
   return result;
 }
 
-// Sorts positions by several keys, the last of which is the most significant. Keys are packed into
-// words of up to 64 bits, so narrow keys take one sort.
-class LexSort {
- public:
-  // Returns false if the arrays need the general path: one is not plain, or sorts of records are
-  // faster.
-  bool take(const nb::tuple& given) {
-    constexpr std::size_t most_keys = 32;
-    constexpr std::uint64_t most_records = 1 << 12;  // with several words
-    if (given.size() == 0 || given.size() > most_keys) return false;
-    for (const nb::handle x : given) {
-      const Keys& keys = keys_.emplace_back(x, false);
-      if (!keys || keys.have_nat() || keys.count() != count()) return false;
-      const unsigned bits = sortium::info(keys.problem.key).bits();
-      if (words_.empty() || words_.back().bits + bits > 64) words_.push_back({keys_.size() - 1, 0});
-      words_.back().bits += bits;
-    }
-    return count() != 0 && (words_.size() == 1 || count() <= most_records);
-  }
-  [[nodiscard]] std::uint64_t count() const { return keys_.front().count(); }
-
-  void run(std::int64_t* positions) const {
-    for (std::size_t w = 0; w < words_.size(); ++w) {
-      const unsigned bits = words_[w].bits;
-      if (bits <= 8)
-        sort_by<std::uint8_t>(w, sortium::KeyType::u8, positions);
-      else if (bits <= 16)
-        sort_by<std::uint16_t>(w, sortium::KeyType::u16, positions);
-      else if (bits <= 32)
-        sort_by<std::uint32_t>(w, sortium::KeyType::u32, positions);
-      else
-        sort_by<std::uint64_t>(w, sortium::KeyType::u64, positions);
-    }
-  }
-
- private:
-  // Some neighbouring keys: the first of them, and the bits of all.
-  struct Packed {
-    std::size_t first;
-    unsigned bits;
-  };
-
-  template <class Word>
-  void sort_by(std::size_t w, sortium::KeyType type, std::int64_t* positions) const {
-    std::vector<Word> words(count());
-    const std::size_t end = w + 1 < words_.size() ? words_[w + 1].first : keys_.size();
-    unsigned shift = 0;
-    for (std::size_t k = words_[w].first; k < end; ++k) {
-      pack(keys_[k], shift, words.data());
-      shift += sortium::info(keys_[k].problem.key).bits();
-    }
-    Problem p{.key = type, .count = count()};
-    if (w == 0) {
-      with_positions(p, false);
-      sortium::sort_host(p, {words.data(), nullptr, nullptr, positions}, on_host);
-      return;
-    }
-    p.payload = Payload::values;
-    p.value_bytes = 8;
-    std::vector<Word> ordered(count());
-    std::transform(positions, positions + count(), ordered.begin(),
-                   [&](std::int64_t position) { return words[std::size_t(position)]; });
-    sortium::sort_host(p, {ordered.data(), ordered.data(), positions, positions}, on_host);
-  }
-
-  template <class Word>
-  static void pack(const Keys& keys, unsigned shift, Word* words) {
-    switch (keys.element_bytes()) {
-      case 1:
-        return pack_as<std::uint8_t>(keys, shift, words);
-      case 2:
-        return pack_as<std::uint16_t>(keys, shift, words);
-      case 4:
-        return pack_as<std::uint32_t>(keys, shift, words);
-      default:
-        return pack_as<std::uint64_t>(keys, shift, words);
-    }
-  }
-  // Adds the keys' places in their order to the words, from bit `shift` on.
-  template <class Key, class Word>
-  static void pack_as(const Keys& keys, unsigned shift, Word* words) {
-    const auto& type = sortium::info(keys.problem.key);
-    const auto* const from = static_cast<const Key*>(keys.data());
-    const auto add = [&](const auto& rank) {
-      for (std::uint64_t i = 0; i < keys.count(); ++i)
-        words[i] = static_cast<Word>(words[i] | static_cast<Word>(rank(from[i])) << shift);
-    };
-    const auto sign = static_cast<Key>(Key{1} << (type.bits() - 1));
-    if (type.is_float)
-      add([&](Key key) {
-        return static_cast<Key>(
-            sortium::detail::signed_default_order(key, type.infinity, type.bits()) ^ sign);
-      });
-    else
-      add([flip = type.is_signed ? sign : Key{0}](Key key) {
-        return static_cast<Key>(key ^ flip);
-      });
-  }
-
-  std::vector<Keys> keys_;
-  std::vector<Packed> words_;  // the least significant first
-};
-
+// Returns the positions that sort by several keys, the last of which is the most significant.
 nb::object lexsort_plain(const nb::tuple& given) {
-  LexSort sort;
-  if (!sort.take(given)) return nb::none();
-  nb::object result = empty_positions(sort.count());
-  without_gil(sort.count(), [&] { sort.run(static_cast<std::int64_t*>(data_of(result))); });
+  RecordKeys keys;
+  for (std::size_t i = given.size(); i-- > 0;)
+    if (!keys.add(given[i])) return nb::none();
+  if (keys.count() == 0) return nb::none();
+  nb::object result = empty_positions(keys.count());
+  without_gil(keys.count(), [&] { keys.argsort(static_cast<std::int64_t*>(data_of(result))); });
   return result;
 }
 

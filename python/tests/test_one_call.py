@@ -11,6 +11,7 @@ from pysortium import _native
 
 NUMBERS = "?,u1,i1,u2,i2,u4,i4,u8,i8,f2,f4,f8".split(",")
 TIMES = ["M8[ns]", "m8[s]"]
+RECORDS = ["c8", "c16", "S2", "S8", "S10", "S19"]
 
 
 def array(dtype: str, count: int, with_last: bool = False) -> np.ndarray:
@@ -18,12 +19,16 @@ def array(dtype: str, count: int, with_last: bool = False) -> np.ndarray:
     rng = np.random.default_rng(count)
     x = rng.integers(-40, 40, count).astype("i1").astype("i8")
     result = x.view(dtype) if dtype in TIMES else x.astype(dtype)
+    if result.dtype.kind == "c":
+        result += 1j * rng.integers(-2, 2, count) * np.copysign(0.0 if count % 3 else 1.0, x)
+    if result.dtype.kind == "S" and result.dtype.itemsize > 2:  # that differ at the end
+        result = np.char.add(b"x" * (result.dtype.itemsize - 2), result.astype("S2")).astype(dtype)
     if with_last and result.dtype.kind in "fmM":
         result[:: max(1, count // 5)] = "nat" if dtype in TIMES else np.nan
     return result
 
 
-@pytest.mark.parametrize("dtype", NUMBERS + TIMES)
+@pytest.mark.parametrize("dtype", NUMBERS + TIMES + RECORDS)
 @pytest.mark.parametrize("count", (1, 2, 300, 2000))
 @pytest.mark.parametrize("with_last", (False, True))
 def test_as_numpy(dtype, count, with_last):
@@ -42,17 +47,36 @@ def test_as_numpy(dtype, count, with_last):
         for a, b in zip(*((r if arguments else (r,)) for r in (ours, theirs)), strict=True):
             np.testing.assert_array_equal(a, b)
             assert a.dtype == b.dtype
-    for side in ("left", "right"):
-        places = ps.searchsorted(sorted_keys, x, side=side)
-        np.testing.assert_array_equal(places, np.searchsorted(sorted_keys, x, side=side))
-    np.testing.assert_array_equal(ps.merge(sorted_keys, sorted_keys), np.sort(np.tile(x, 2)))
     second = array("u2", count)
     np.testing.assert_array_equal(ps.lexsort((second, x)), np.lexsort((second, x)))
+    np.testing.assert_array_equal(ps.lexsort((x, second)), np.lexsort((x, second)))
+    if dtype in RECORDS:
+        return
     k = min(count, 10)
     values, indices = ps.topk(x, k, largest=False)
     np.testing.assert_array_equal(values, sorted_keys[:k])
     np.testing.assert_array_equal(indices, np.argsort(x, kind="stable")[:k])
     assert values.dtype == x.dtype
+    for side in ("left", "right"):
+        places = ps.searchsorted(sorted_keys, x, side=side)
+        np.testing.assert_array_equal(places, np.searchsorted(sorted_keys, x, side=side))
+    np.testing.assert_array_equal(ps.merge(sorted_keys, sorted_keys), np.sort(np.tile(x, 2)))
+
+
+@pytest.mark.parametrize("dtype", NUMBERS + TIMES + RECORDS)
+@pytest.mark.parametrize("count", (2, 300, 2000))
+def test_descending(dtype, count):
+    x = array(dtype, count, True)
+    order = np.argsort(x[::-1], kind="stable")[::-1]  # NaN and NaT first
+    order = len(x) - 1 - order
+    last = (x != x)[order]
+    order = np.concatenate([order[~last], np.sort(order[last])])
+    np.testing.assert_array_equal(ps.argsort(x, descending=True), order)
+    np.testing.assert_array_equal(ps.sort(x, descending=True), x[order])
+    kth = count // 3
+    parted = ps.partition(x, kth, descending=True)
+    np.testing.assert_array_equal(parted[kth], x[order[kth]])
+    np.testing.assert_array_equal(x[ps.argpartition(x, kth, descending=True)], parted)
 
 
 def test_few_distinct_keys_take_little_memory():
@@ -74,7 +98,9 @@ OTHERS = {
     "big-endian": X.astype(">f8"),
     "big-endian times": X.astype(">M8[s]"),
     "misaligned": np.frombuffer(b"x" + X.tobytes(), np.uint8)[1:].view("f8"),
-    "strings": X.astype("S3"),
+    "texts": X.astype("U3"),
+    "long strings": X.astype("S65"),
+    "complex numbers with NaN": np.array([1, np.nan * 1j]),
     "NaT": np.array(["nat", 1], "M8[s]"),
     "a list": [3, 1],
     "a subclass": X.view(np.recarray),
@@ -90,7 +116,7 @@ def test_others_take_the_general_path(name):
     assert _native.unique_plain(x, True, False, False, False) is None
     assert _native.search_plain(X, x, False, False) is None
     assert _native.merge_plain(X, x, False) is None
-    assert _native.lexsort_plain((X, x)) is None
+    assert _native.lexsort_plain((X[: len(x)].copy(), x)) is None
 
 
 def test_times_of_different_units_take_the_general_path():
