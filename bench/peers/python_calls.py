@@ -288,6 +288,8 @@ def functions_suite(x: np.ndarray) -> Iterator[tuple[str, Calls]]:
         ),
         ("lexsort", lambda: ps.lexsort((second, x)), lambda: np.lexsort((second, x)), True),
     ]
+    if x.dtype.kind in "iuf":
+        pairs.append(("median", lambda: ps.median(x), lambda: np.median(x), True))
     if x.dtype.kind in "biufmM":
         pairs += [
             (

@@ -12,6 +12,7 @@ from ._rows import Rows, index_dtype_of, method_of, normal_axis, order_of
 from ._sort import _argsort_rows, _deliver, _one_row, _sort_rows
 
 _partition_plain: Any = _native.partition_plain
+_select_plain: Any = _native.select_plain
 
 
 def _is_plain(axis: int | None, nan: str, zeros: str, device: str | None) -> bool:
@@ -172,6 +173,10 @@ def quantile(
     fractions = np.asarray(q, np.float64)
     if not ((fractions >= 0) & (fractions <= 1)).all():
         raise ValueError(f"q is {q!r}; numbers from 0 to 1 are needed")
+    if device is None and axis in (None, 0, -1) and fractions.shape == ():
+        result = _plain_quantile(x, float(fractions), method)
+        if result is not None:
+            return result
     rows = Rows(x, axis, order_of(False, "last", "tied", None), device)
     if rows.length == 0:
         raise ValueError("x has no elements along the axis")
@@ -180,13 +185,32 @@ def quantile(
     at = [f * (rows.length - 1) for f in fractions.ravel().tolist()]
     wanted = sorted({p for a in at for p in (int(a), min(int(a) + 1, rows.length - 1))})
     found = _selected(rows, wanted)
-    results = [_between(found, a, rows.length, method) for a in at]
+    last = found[rows.length - 1]
+    results = [_with_nan(_between(found, a, rows.length, method), last) for a in at]
     return rows.kind.give(_stacked(rows, results, fractions.shape))
 
 
 def median(x: Any, /, axis: int | None = None, *, device: str | None = None) -> Any:
     """Return the median along an axis, by selection; as `quantile` with q = 0.5."""
+    if device is None and axis in (None, 0, -1):
+        result = _plain_quantile(x, 0.5, "linear")
+        if result is not None:
+            return result
     return quantile(x, 0.5, axis, device=device)
+
+
+def _plain_quantile(x: Any, q: float, method: str) -> Any:
+    """A quantile of a plain 1-D array of numbers without NaN; None for others."""
+    if type(x) is not np.ndarray or x.ndim != 1 or x.size == 0:
+        return None
+    at = q * (x.size - 1)
+    low, high = int(at), min(int(at) + 1, x.size - 1)
+    if at == low:
+        high = low
+    chosen = _select_plain(x, low, high)
+    if chosen is None:
+        return None
+    return _between({low: chosen[0], high: chosen[1]}, at, x.size, method)
 
 
 def _selected(rows: Rows, places: list[int]) -> dict:
@@ -216,33 +240,30 @@ def _greatest(keys: np.ndarray) -> Any:
 
 
 def _between(found: dict, at: float, length: int, method: str) -> Any:
+    """The element at a place that may lie between two of `found`."""
     low = int(at)
     high = min(low + 1, length - 1)
     if method == "nearest":
-        low = high = int(np.rint(at))
+        low = high = round(at)  # of two nearest ones the even one, as np.rint
     elif method == "lower" or at == low:
         high = low
     elif method == "higher":
         low = high
-    weight = 0.5 if method == "midpoint" and low != high else at - low
-    a, b, last = found[low], found[high], found[length - 1]
-    result = (
-        a
-        if low == high
-        else a + (b - a) * weight
-        if _is_float(a)
-        else a * (1.0 - weight) + b * weight
-    )
+    if low == high:
+        return found[low]
+    weight = 0.5 if method == "midpoint" else at - low
+    a, b = found[low], found[high]
+    return a + (b - a) * weight if _is_float(a) else a * (1.0 - weight) + b * weight
+
+
+def _with_nan(result: Any, last: Any) -> Any:
+    """The result, or NaN where the last element of a sorted row is NaN."""
     is_nan = last != last
-    return result + (last - last) * is_nan if _is_float(last) and _any(is_nan) else result
+    return result + (last - last) * is_nan if _is_float(last) and bool(is_nan.any()) else result
 
 
 def _is_float(x: Any) -> bool:
     return "float" in str(x.dtype)
-
-
-def _any(x: Any) -> bool:
-    return bool(x.any())
 
 
 def _stacked(rows: Rows, results: list, shape: tuple) -> Any:

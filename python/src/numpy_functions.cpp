@@ -39,6 +39,46 @@ nb::object partition_plain(nb::handle x, nb::handle kth, nb::handle descending, 
   return result;
 }
 
+template <class Key>
+bool have_nan_above(const Keys& keys, Key infinity) {
+  const auto magnitude = static_cast<Key>(~Key{0}) >> 1;
+  const auto* const first = static_cast<const Key*>(keys.data());
+  return std::count_if(first, first + keys.count(),
+                       [=](Key key) { return (key & magnitude) > infinity; }) != 0;
+}
+bool have_nan(const Keys& keys) {
+  const auto& type = sortium::info(keys.problem.key);
+  if (!type.is_float) return false;
+  if (type.bytes == 2) return have_nan_above(keys, static_cast<std::uint16_t>(type.infinity));
+  if (type.bytes == 4) return have_nan_above(keys, static_cast<std::uint32_t>(type.infinity));
+  return have_nan_above(keys, type.infinity);
+}
+
+// Returns an array of the keys at places `first` and `last` of the sorted order, of which the
+// second is the same or the next one. None also if there is a NaN.
+nb::object select_plain(nb::handle x, std::uint64_t first, std::uint64_t last) {
+  const Keys keys(x, false);
+  if (!keys || keys.are_times() || PyTypeNum_ISBOOL(keys.type()) || last >= keys.count() ||
+      last - first > 1 || have_nan(keys))
+    return nb::none();
+  const std::uint64_t bytes = keys.element_bytes();
+  nb::object result = keys.empty(2);
+  auto* const selected = static_cast<std::byte*>(data_of(result));
+  without_gil(keys.count(), [&] {
+    std::vector<std::byte> parted(keys.count() * bytes), behind;
+    Problem p = keys.problem;
+    sortium::nth_element_host(p, first, {keys.data(), parted.data()}, host);
+    std::memcpy(selected, parted.data() + first * bytes, bytes);
+    std::memcpy(selected + bytes, selected, bytes);
+    if (last == first) return;
+    p.count -= last;
+    behind.resize(p.count * bytes);
+    sortium::nth_element_host(p, 0, {parted.data() + last * bytes, behind.data()}, host);
+    std::memcpy(selected + bytes, behind.data(), bytes);
+  });
+  return result;
+}
+
 // Returns a tuple of keys and positions.
 nb::object topk_plain(nb::handle x, std::uint64_t k, nb::handle largest) {
   const Keys keys(x, is_true(largest));
@@ -179,6 +219,7 @@ nb::object lexsort_plain(const nb::tuple& given) {
 void bind_numpy_functions(nb::module_& m) {
   using namespace nb::literals;
   m.def("partition_plain", &partition_plain, "x"_a, "kth"_a, "descending"_a, "positions"_a);
+  m.def("select_plain", &select_plain, "x"_a, "first"_a, "last"_a);
   m.def("topk_plain", &topk_plain, "x"_a, "k"_a, "largest"_a);
   m.def("unique_plain", &unique_plain, "x"_a, "equal_nan"_a, "indices"_a, "inverse"_a, "counts"_a);
   m.def("merge_plain", &merge_plain, "x1"_a, "x2"_a, "descending"_a);

@@ -79,6 +79,28 @@ def test_descending(dtype, count):
     np.testing.assert_array_equal(x[ps.argpartition(x, kth, descending=True)], parted)
 
 
+@pytest.mark.parametrize("dtype", [d for d in NUMBERS if d != "?"])
+@pytest.mark.parametrize("count", (1, 2, 300, 2001))
+@pytest.mark.parametrize("method", ("linear", "lower", "higher", "midpoint", "nearest"))
+def test_quantiles_are_those_of_the_general_path(dtype, count, method):
+    x = array(dtype, count)
+    for q in (0, 0.25, 0.5, 0.999, 1):
+        found, expected = (ps.quantile(x, q, method=method, device=d) for d in (None, "cpu:0"))
+        assert found == expected and found.dtype == expected.dtype
+    assert ps.median(x) == ps.median(x, device="cpu:0") == np.median(x)
+
+
+def test_quantiles_that_need_the_general_path():
+    assert _native.select_plain(X, 0, 2) is None and _native.select_plain(X, 9, 10) is None
+    for dtype in ("f2", "f4", "f8"):
+        assert _native.select_plain(np.array([np.nan, 1], dtype), 0, 0) is None
+        assert np.isnan(ps.median(np.array([np.nan, 1], dtype)))
+        assert ps.median(np.array([np.inf, -np.inf, 1], dtype)) == 1
+    for x in (X > 0, X.astype("m8[s]")):
+        with pytest.raises(TypeError, match="quantiles are of integers and floats"):
+            ps.median(x)
+
+
 def test_few_distinct_keys_take_little_memory():
     found = ps.unique(np.zeros(2000, "f4"))
     assert found.tolist() == [0] and found.base is None
@@ -113,6 +135,7 @@ def test_others_take_the_general_path(name):
     assert _native.sort_plain(x, False, None) is None
     assert _native.partition_plain(x, 0, False, False) is None
     assert _native.topk_plain(x, 1, False) is None
+    assert _native.select_plain(x, 0, 0) is None
     assert _native.unique_plain(x, True, False, False, False) is None
     assert _native.search_plain(X, x, False, False) is None
     assert _native.merge_plain(X, x, False) is None
