@@ -13,6 +13,8 @@ from ._rows import Order, Rows, index_dtype_of, method_of, order_of
 _native.use_numpy()
 _sort_plain = _native.sort_plain
 _argsort_plain = _native.argsort_plain
+_sort_rows_plain = _native.sort_rows_plain
+_argsort_rows_plain = _native.argsort_rows_plain
 _sort_segments_plain = _native.sort_segments_plain
 
 # For `argsort_plain`: the bytes of positions, and if they have a sign, by the spellings of
@@ -101,7 +103,7 @@ def sort(
     array([3, 2, 1])
     """
     if (
-        axis == -1
+        (axis == -1 or axis == getattr(x, "ndim", 0) - 1)
         and device is None
         and algorithm is None
         and bits is None
@@ -111,6 +113,8 @@ def sort(
         and zeros == "tied"
     ):
         result = _sort_plain(x, descending, out)
+        if result is None and out is None:
+            result = _sort_rows_plain(x, descending)
         if result is not None:
             return result
         results = None if out is not None else _quick.run(x, bool(descending), True, False)
@@ -170,7 +174,7 @@ def argsort(
     array([0, 2, 1])
     """
     if (
-        axis == -1
+        (axis == -1 or axis == getattr(x, "ndim", 0) - 1)
         and device is None
         and out is None
         and algorithm is None
@@ -186,6 +190,8 @@ def argsort(
             index = None
         if index is not None:
             result = _argsort_plain(x, descending, *index)
+            if result is None:
+                result = _argsort_rows_plain(x, descending, *index)
             if result is not None:
                 return result
         if index_dtype is None:

@@ -36,14 +36,21 @@ nb::object checked(PyObject* array) {
   return result;
 }
 
+int type_of_positions(unsigned bytes, bool is_signed) {
+  if (bytes == 8) return is_signed ? NPY_INT64 : NPY_UINT64;
+  return is_signed ? NPY_INT32 : NPY_UINT32;
+}
+
 constexpr auto nat = std::numeric_limits<std::int64_t>::min();
 
 }  // namespace
 
-Plain::Plain(nb::handle x) {
+Plain::Plain(nb::handle x, Dimensions dimensions) {
   if (Py_TYPE(x.ptr()) != &PyArray_Type) return;
   auto* const array = reinterpret_cast<PyArrayObject*>(x.ptr());
-  if (PyArray_NDIM(array) == 1 && PyArray_ISCARRAY_RO(array)) array_ = array;
+  const bool has_one = PyArray_NDIM(array) == 1;
+  const bool fits = dimensions == Dimensions::one ? has_one : PyArray_NDIM(array) > 1;
+  if (fits && PyArray_ISCARRAY_RO(array)) array_ = array;
 }
 
 bool Plain::overlaps(const Plain& other) const {
@@ -56,6 +63,18 @@ nb::object Plain::empty(std::uint64_t count) const {
   auto* const type = dtype();
   Py_INCREF(type);  // the new array owns one reference
   return checked(PyArray_NewFromDescr(&PyArray_Type, type, 1, &size, nullptr, nullptr, 0, nullptr));
+}
+
+nb::object Plain::empty_like() const {
+  auto* const type = dtype();
+  Py_INCREF(type);  // the new array owns one reference
+  return checked(PyArray_NewFromDescr(&PyArray_Type, type, PyArray_NDIM(array_),
+                                      PyArray_DIMS(array_), nullptr, nullptr, 0, nullptr));
+}
+
+nb::object Plain::empty_positions_like(unsigned bytes, bool is_signed) const {
+  return checked(PyArray_SimpleNew(PyArray_NDIM(array_), PyArray_DIMS(array_),
+                                   type_of_positions(bytes, is_signed)));
 }
 
 Keys::Keys(const Plain& x, bool descending) : Plain(x) {
@@ -81,9 +100,7 @@ bool Keys::end_with_nat() const {
 
 nb::object empty_positions(std::uint64_t count, unsigned bytes, bool is_signed) {
   auto size = static_cast<npy_intp>(count);
-  const int type =
-      bytes == 8 ? (is_signed ? NPY_INT64 : NPY_UINT64) : (is_signed ? NPY_INT32 : NPY_UINT32);
-  return checked(PyArray_SimpleNew(1, &size, type));
+  return checked(PyArray_SimpleNew(1, &size, type_of_positions(bytes, is_signed)));
 }
 
 void shorten(const nb::object& array, std::uint64_t count) {
@@ -177,6 +194,7 @@ void bind_numpy(nb::module_& m) {
   m.def("argsort_plain", &argsort_plain, "x"_a, "descending"_a, "index_bytes"_a, "is_signed"_a);
   m.def("sort_segments_plain", &sort_segments_plain, "x"_a, "offsets"_a, "descending"_a);
   bind_numpy_functions(m);
+  bind_numpy_rows(m);
 }
 
 }  // namespace pysortium

@@ -1,7 +1,7 @@
-// Contiguous, one-dimensional NumPy arrays, for functions that Python reaches by one call. Such a
-// function returns None if an argument is something else: Python's general path then says what is
-// wrong with it. Written for the API of NumPy 1.24; its headers are those of NumPy 2. The file that
-// defines PYSORTIUM_IMPORTS_NUMPY holds the API's table.
+// Contiguous NumPy arrays, most of one dimension, for functions that Python reaches by one call.
+// Such a function returns None if an argument is something else: Python's general path then says
+// what is wrong with it. Written for the API of NumPy 1.24; its headers are those of NumPy 2. The
+// file that defines PYSORTIUM_IMPORTS_NUMPY holds the API's table.
 #pragma once
 
 #define NPY_NO_DEPRECATED_API NPY_1_24_API_VERSION
@@ -21,12 +21,19 @@ namespace pysortium {
 // An array in native byte order, contiguous and aligned.
 class Plain {
  public:
-  // Null if `x` is no such array.
-  explicit Plain(nb::handle x);
+  enum class Dimensions : std::uint8_t { one, several };
+
+  // Null if `x` is no such array, of one dimension or of several.
+  explicit Plain(nb::handle x, Dimensions dimensions = Dimensions::one);
   explicit operator bool() const { return array_ != nullptr; }
 
+  // The number of elements.
   [[nodiscard]] std::uint64_t count() const {
-    return static_cast<std::uint64_t>(PyArray_DIM(array_, 0));
+    return static_cast<std::uint64_t>(PyArray_SIZE(array_));
+  }
+  // The length of the last dimension.
+  [[nodiscard]] std::uint64_t row_length() const {
+    return static_cast<std::uint64_t>(PyArray_DIM(array_, PyArray_NDIM(array_) - 1));
   }
   [[nodiscard]] void* data() const { return PyArray_DATA(array_); }
   [[nodiscard]] int type() const { return PyArray_TYPE(array_); }
@@ -44,6 +51,9 @@ class Plain {
 
   // Returns a new array for `count` elements of this type.
   [[nodiscard]] nb::object empty(std::uint64_t count) const;
+  // Returns new arrays of this shape: of this type, and for positions.
+  [[nodiscard]] nb::object empty_like() const;
+  [[nodiscard]] nb::object empty_positions_like(unsigned bytes, bool is_signed) const;
 
  private:
   PyArrayObject* array_ = nullptr;
@@ -84,5 +94,6 @@ inline const std::string host = "cpu:0";
 inline const sortium::Options on_host{.device = host};
 
 void bind_numpy_functions(nb::module_& m);
+void bind_numpy_rows(nb::module_& m);
 
 }  // namespace pysortium

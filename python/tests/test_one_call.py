@@ -162,3 +162,32 @@ def test_arguments_that_need_the_general_path():
     with pytest.raises(ValueError, match="k is 11; the axis has 10 elements"):
         ps.topk(X, 11)
     np.testing.assert_array_equal(ps.searchsorted(X, X.astype("f4")), np.arange(10))
+
+
+@pytest.mark.parametrize("dtype", NUMBERS + TIMES)
+@pytest.mark.parametrize("shape", ((1, 1), (0, 3), (3, 0), (40, 1), (30, 70), (2, 3000), (5, 4, 9)))
+@pytest.mark.parametrize("with_last", (False, True))
+def test_rows_as_numpy(dtype, shape, with_last):
+    x = array(dtype, int(np.prod(shape)), with_last).reshape(shape)
+    for descending in (False, True):
+        general = {"nan": "last", "device": "cpu:0", "descending": descending}  # not one call
+        for axis in (-1, len(shape) - 1):
+            found, places = (f(x, axis, descending=descending) for f in (ps.sort, ps.argsort))
+            assert found.dtype == x.dtype and places.dtype == np.int64
+            assert found.tobytes() == ps.sort(x, axis, **general).tobytes()
+            np.testing.assert_array_equal(places, ps.argsort(x, axis, **general))
+            if not descending:
+                np.testing.assert_array_equal(found, np.sort(x, axis, kind="stable"))
+                np.testing.assert_array_equal(places, np.argsort(x, axis, kind="stable"))
+    small = ps.argsort(x, index_dtype="uint32")
+    assert small.dtype == np.uint32
+    np.testing.assert_array_equal(small, ps.argsort(x))
+
+
+def test_rows_of_one_call():
+    """The native functions refuse what the general path must do."""
+    x = array("f4", 600).reshape(20, 30)
+    assert _native.sort_rows_plain(x, False) is not None
+    for other in (x[0], x.T, x[:, 1:], x.astype(">f4"), x.astype("c8"), x.tolist(), x[:, :0]):
+        assert _native.sort_rows_plain(other, False) is None
+        assert _native.argsort_rows_plain(other, False, 8, True) is None
