@@ -245,6 +245,63 @@ TEST(HostOrder, OfSegments) {
     }
 }
 
+// The first records of segments of up to 2^11 records, and of segments of which one is longer. What
+// a short segment lacks stays as it was.
+TEST(HostOrder, FirstOfSegments) {
+  Random random(8);
+  unsigned turn = 0;
+  for (const auto key :
+       {KeyType::u8, KeyType::f16, KeyType::u32, KeyType::f32, KeyType::i64, KeyType::f64})
+    for (const std::uint64_t limit : {1, 3, 40, 3000})
+      for (const std::uint64_t longest : {20, 300, 2048, 2049}) {
+        ++turn;
+        std::vector<std::uint64_t> offsets{0, 0, longest};
+        for (unsigned k = 0; k < 20; ++k)
+          offsets.push_back(offsets.back() + random.below(longest + 1));
+        Problem p{.key = key, .count = offsets.back()};
+        if (limit > p.count) continue;
+        p.limit = limit;
+        p.order = turn % 2 == 0 ? Order::ascending : Order::descending;
+        p.payload = std::array{Payload::none, Payload::positions, Payload::values}[turn % 3];
+        p.value_bytes = turn % 4 < 2 ? 4 : 8;
+        p.segments = offsets.size() - 1;
+        p.offset_bytes = 8;
+        SCOPED_TRACE(fmt::format("{}, {} of up to {}", info(key).name, limit, longest));
+        const auto keys = mixed_keys(p, random);
+        std::vector<std::uint64_t> order(p.count), all(p.count);
+        std::iota(order.begin(), order.end(), std::uint64_t{0});
+        all = order;
+        const unsigned bytes = info(key).bytes;
+        const auto poison = std::byte{0xa5};
+        std::vector<std::byte> expected_keys(p.segments * limit * bytes, poison),
+            expected_values(p.segments * limit * p.value_bytes, poison);
+        auto keys_out = expected_keys, values_out = expected_values;
+        for (std::size_t s = 0; s < p.segments; ++s) {
+          const auto begin = order.begin() + static_cast<std::ptrdiff_t>(offsets[s]);
+          const auto end = order.begin() + static_cast<std::ptrdiff_t>(offsets[s + 1]);
+          std::stable_sort(begin, end, [&](auto a, auto b) {
+            return rank_of(keys[a], p) < rank_of(keys[b], p);
+          });
+          for (std::uint64_t i = 0; i < std::min(limit, offsets[s + 1] - offsets[s]); ++i) {
+            const std::uint64_t from = begin[static_cast<std::ptrdiff_t>(i)], to = s * limit + i;
+            std::memcpy(expected_keys.data() + to * bytes, &keys[from], bytes);
+            std::memcpy(expected_values.data() + to * p.value_bytes, &from, p.value_bytes);
+          }
+        }
+        const auto in = packed(keys, bytes), values_in = packed(all, p.value_bytes);
+        HostOperands o{in.data(), keys_out.data()};
+        o.offsets = offsets.data();
+        if (p.payload == Payload::values) o.values_in = values_in.data();
+        if (p.payload != Payload::none) o.values_out = values_out.data();
+        sort_host(p, o, {.device = "cpu:0"});
+        EXPECT_TRUE(keys_out == expected_keys) << "keys";
+        if (p.payload != Payload::none) {
+          EXPECT_TRUE(values_out == expected_values) << "values";
+        }
+        if (HasFailure()) return;
+      }
+}
+
 // Keys whose sample says nothing about them: almost all are in one part, which is larger than the
 // memory that a thread has for a part.
 TEST(HostOrder, OfUnsampledKeys) {

@@ -43,20 +43,29 @@ class GroupRecords {
     if (count == 0) return;
     Word words[most];
     const bool may_tie = make_words(group.keys, words, count);
+    for (std::size_t s = 0; s + 1 < offsets.size(); ++s)
+      sort_words(words + (offsets[s] - first), offsets[s + 1] - offsets[s], group.keys, may_tie);
+    place_all(group, words, count);
+  }
+
+  // Writes only the first `limit` records of each segment, those of segment i from i * limit on.
+  // The output must not overlap the input.
+  template <class Offset>
+  void select(const Arrays& group, std::span<const Offset> offsets, std::uint64_t limit) const {
+    const std::uint64_t first = offsets.front(), count = offsets.back() - first;
+    if (count == 0) return;
+    Word words[most];
+    const bool may_tie = make_words(group.keys, words, count);
+    Arrays to = group;
     for (std::size_t s = 0; s + 1 < offsets.size(); ++s) {
       Word* const mine = words + (offsets[s] - first);
       const std::uint64_t length = offsets[s + 1] - offsets[s];
-      if (length < 2) continue;
-      sample::sort_words(mine, length);
-      if constexpr (sizeof(Word) == 8)
-        if (may_tie) ranks_.sort_ties(group.keys, mine, length, place_bits);
+      const std::uint64_t wanted = std::min(length, limit);
+      sort_words(mine, candidates(mine, length, wanted), group.keys, may_tie);
+      place_all(to, mine, wanted);
+      if (to.keys_out != nullptr) to.keys_out += limit;
+      if (to.values_out != nullptr) to.values_out += limit;
     }
-    place(words, count, group.keys, group.keys_out);
-    if (group.values != nullptr)
-      place(words, count, group.values, group.values_out);
-    else if (group.values_out != nullptr)
-      for (std::uint64_t i = 0; i < count; ++i)
-        group.values_out[i] = static_cast<Value>(group.position + place_of(words[i]));
   }
 
  private:
@@ -83,6 +92,39 @@ class GroupRecords {
       sample::make_words(ranks, words, count, window, place_bits);
       return window.shift != 0;
     }
+  }
+
+  void sort_words(Word* words, std::uint64_t count, const Key* keys, bool may_tie) const {
+    if (count < 2) return;
+    sample::sort_words(words, count);
+    if constexpr (sizeof(Word) == 8)
+      if (may_tie) ranks_.sort_ties(keys, words, count, place_bits);
+  }
+
+  // Moves the `wanted` lowest words, and some more, to the front. Returns their number. Words with
+  // equal windows stay together, because sort_ties() may change their order.
+  static std::uint64_t candidates(Word* words, std::uint64_t count, std::uint64_t wanted) {
+    constexpr std::uint64_t samples = 32, spare = 3, sorted_soon = 64;
+    while (count > std::max(sorted_soon, 4 * wanted) && sample::partitions_in_place()) {
+      Word sample[samples];
+      for (std::uint64_t i = 0; i < samples; ++i) sample[i] = words[i * count / samples];
+      sample::sort_words(sample, samples);
+      const std::uint64_t place = wanted * samples / count + spare;
+      const Word pivot = sample[place] & ~static_cast<Word>(most - 1);
+      const std::uint64_t below = sample::partition_in_place(words, count, pivot, false);
+      if (below < wanted) return count;  // the sample was not like the rest
+      count = below;
+    }
+    return count;
+  }
+
+  void place_all(const Arrays& group, const Word* words, std::uint64_t count) const {
+    place(words, count, group.keys, group.keys_out);
+    if (group.values != nullptr)
+      place(words, count, group.values, group.values_out);
+    else if (group.values_out != nullptr)
+      for (std::uint64_t i = 0; i < count; ++i)
+        group.values_out[i] = static_cast<Value>(group.position + place_of(words[i]));
   }
 
   // Writes the elements in the words' order.

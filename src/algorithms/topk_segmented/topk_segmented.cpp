@@ -1,9 +1,10 @@
 // Writes the first records of each segment: sorts all segments, and copies the first records of
-// each.
+// each. cpu:0 selects among the words of short segments instead (group_records.hpp).
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 
 #include "../../kernels/kernels.hpp"
 #include "../catalog.hpp"
@@ -11,6 +12,7 @@
 
 #ifdef SORTIUM_WITH_HOST
 #include "../../device/host_threads.hpp"
+#include "../segmented_host/group_records.hpp"
 #endif
 
 namespace sortium {
@@ -48,6 +50,9 @@ class TopkSegmentedSorter final : public Sorter {
   }
 
   void enqueue(Queue& queue, const Operands& o) override {
+#ifdef SORTIUM_WITH_HOST
+    if (on_host_ && are_short(o)) return queue.call("select", [&] { select_on_host(o); });
+#endif
     Operands whole{.keys_in = o.keys_in,
                    .values_in = o.values_in,
                    .scratch = inner_.in(o),
@@ -65,30 +70,101 @@ class TopkSegmentedSorter final : public Sorter {
   }
 
  private:
+#ifdef SORTIUM_WITH_HOST
+  static constexpr std::uint64_t most_short =
+      segmented::GroupRecords<std::uint32_t, std::uint32_t>::most;
+
+  static std::byte* at(const Memory& m, std::uint64_t bytes) {
+    return static_cast<std::byte*>(m.handle) + m.offset + bytes;
+  }
+  template <class T>
+  static T* array_at(const Memory& m, std::uint64_t element) {
+    return m ? reinterpret_cast<T*>(at(m, element * sizeof(T))) : nullptr;
+  }
+  // Calls body(offsets) with the offsets in their type.
+  template <class Body>
+  auto with_offsets(const Operands& o, const Body& body) const {
+    return problem_.offset_bytes == 4 ? body(array_at<const std::uint32_t>(o.offsets, 0))
+                                      : body(array_at<const std::uint64_t>(o.offsets, 0));
+  }
+  [[nodiscard]] bool are_short(const Operands& o) const {
+    return with_offsets(o, [&](const auto* offsets) {
+      std::uint64_t longest = 0;
+      for (std::uint64_t s = 0; s < problem_.segments; ++s)
+        longest = std::max<std::uint64_t>(longest, offsets[s + 1] - offsets[s]);
+      return longest <= most_short;
+    });
+  }
+
+  void select_on_host(const Operands& o) const {
+    with_offsets(o, [&](const auto* offsets) {
+      constexpr std::uint64_t at_once = 64;
+      host::repeatable_for_all(
+          tbb::blocked_range<std::uint64_t>(0, problem_.segments, at_once),
+          [&](const auto& range) { select_groups(o, offsets, range.begin(), range.end()); });
+    });
+  }
+  template <class Offset>
+  void select_groups(const Operands& o, const Offset* offsets, std::uint64_t first,
+                     std::uint64_t last) const {
+    for (std::uint64_t s = first, end = 0; s < last; s = end) {
+      end = s + 1;
+      while (end < last && offsets[end + 1] - offsets[s] <= most_short) ++end;
+      const std::span group(offsets + s, end - s + 1);
+      const bool wide = problem_.payload != Payload::none && problem_.value_bytes == 8;
+      const auto with = [&](auto key) {
+        if (wide)
+          select_group<decltype(key), std::uint64_t>(o, group, s);
+        else
+          select_group<decltype(key), std::uint32_t>(o, group, s);
+      };
+      switch (info(problem_.key).bytes) {
+        case 1:
+          with(std::uint8_t{});
+          break;
+        case 2:
+          with(std::uint16_t{});
+          break;
+        case 4:
+          with(std::uint32_t{});
+          break;
+        default:
+          with(std::uint64_t{});
+      }
+    }
+  }
+  template <class Key, class Value, class Offset>
+  void select_group(const Operands& o, std::span<const Offset> offsets, std::uint64_t first) const {
+    using Group = segmented::GroupRecords<Key, Value>;
+    const sample::Ranks ranks(problem_, sample::has_codes(problem_));
+    const std::uint64_t begin = offsets.front(), to = first * problem_.limit;
+    const typename Group::Arrays arrays{
+        array_at<const Key>(o.keys_in, begin),
+        problem_.keys_out ? array_at<Key>(o.keys_out, to) : nullptr,
+        problem_.payload == Payload::values ? array_at<const Value>(o.values_in, begin) : nullptr,
+        problem_.payload != Payload::none ? array_at<Value>(o.values_out, to) : nullptr, begin};
+    Group(problem_, ranks).select(arrays, offsets, problem_.limit);
+  }
+#endif
+
   void take_on_host(const Operands& from, const Operands& to) const {
 #ifdef SORTIUM_WITH_HOST
-    const auto at = [](const Memory& m, std::uint64_t bytes) {
-      return static_cast<std::byte*>(m.handle) + m.offset + bytes;
-    };
-    const auto offset = [&](std::uint64_t s) {
-      std::uint64_t value = 0;
-      std::memcpy(&value, at(to.offsets, s * problem_.offset_bytes), problem_.offset_bytes);
-      return value;
-    };
     const auto copy = [&](const Memory& out, const Memory& in, unsigned bytes, std::uint64_t s,
                           std::uint64_t begin, std::uint64_t count) {
       if (in)
         std::memcpy(at(out, s * problem_.limit * bytes), at(in, begin * bytes), count * bytes);
     };
-    host::repeatable_for_all(
-        tbb::blocked_range<std::uint64_t>(0, problem_.segments, 64), [&](const auto& range) {
-          for (auto s = range.begin(); s != range.end(); ++s) {
-            const std::uint64_t begin = offset(s),
-                                count = std::min(problem_.limit, offset(s + 1) - begin);
-            copy(to.keys_out, from.keys_out, info(problem_.key).bytes, s, begin, count);
-            copy(to.values_out, from.values_out, problem_.value_bytes, s, begin, count);
-          }
-        });
+    with_offsets(to, [&](const auto* offsets) {
+      host::repeatable_for_all(
+          tbb::blocked_range<std::uint64_t>(0, problem_.segments, 64), [&](const auto& range) {
+            for (auto s = range.begin(); s != range.end(); ++s) {
+              const std::uint64_t begin = offsets[s];
+              const auto count = std::min<std::uint64_t>(problem_.limit, offsets[s + 1] - begin);
+              copy(to.keys_out, from.keys_out, info(problem_.key).bytes, s, begin, count);
+              copy(to.values_out, from.values_out, problem_.value_bytes, s, begin, count);
+            }
+          });
+    });
 #else
     (void)from, (void)to;
 #endif
@@ -116,7 +192,10 @@ class TopkSegmented final : public Algorithm {
               .host = host,
               .segments = true,
               .limit = true,
-              .cost = "a segmented sort out of place, and a copy of the first records"} {}
+              .cost = host ? "segments of up to 2^11 records: selection in a core's cache; else a "
+                             "segmented "
+                             "sort out of place, and a copy of the first records"
+                           : "a segmented sort out of place, and a copy of the first records"} {}
   const AlgorithmInfo& info() const override { return info_; }
   Rank suits(const Problem&, const Capabilities&) const override { return Rank::only_one; }
   std::unique_ptr<Sorter> plan(const Problem& problem, const Capabilities& device,
