@@ -131,7 +131,7 @@ class HostSelect {
     const Code all = static_cast<Code>(~Code{0});
     if (attempt == 2 || problem_.count <= few) return Bounds{0, all};
     // So the sample is sorted in less time than the keys are read.
-    const double samples = std::floor(4 * std::sqrt(static_cast<double>(problem_.count)));
+    const double samples = std::floor(3 * std::sqrt(static_cast<double>(problem_.count)));
     std::vector<Key> keys(static_cast<std::size_t>(samples));
     sample::Positions positions(attempt);
     for (auto& key : keys) key = keys_[positions.next(problem_.count)];
@@ -143,7 +143,7 @@ class HostSelect {
     sample::sort_words(sample.data(), sample.size());
     const double share = static_cast<double>(k) / static_cast<double>(problem_.count);
     const double place = std::min(share * samples, samples - 1);
-    const double slack = (attempt == 0 ? 3 : 16) * (2 + std::sqrt(place * (1 - share)));
+    const double slack = (attempt == 0 ? 2.5 : 16) * (2 + std::sqrt(place * (1 - share)));
     const auto tied_at = [&](double at) { return tied_with(sample[static_cast<std::size_t>(at)]); };
     const Tied middle = tied_at(place);
     const auto first = std::lower_bound(sample.begin(), sample.end(), middle.first),
