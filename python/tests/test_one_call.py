@@ -80,7 +80,7 @@ def test_descending(dtype, count):
 
 
 @pytest.mark.parametrize("dtype", [d for d in NUMBERS if d != "?"])
-@pytest.mark.parametrize("count", (1, 2, 300, 2001))
+@pytest.mark.parametrize("count", (1, 2001))
 @pytest.mark.parametrize("method", ("linear", "lower", "higher", "midpoint", "nearest"))
 def test_quantiles_are_those_of_the_general_path(dtype, count, method):
     x = array(dtype, count)

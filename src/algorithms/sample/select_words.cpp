@@ -147,36 +147,46 @@ HWY_INLINE void split(const In& in, Tied<Word> tied, const Element& element, con
                       Outputs<Word>& outputs) {
   const auto d = in.d;
   const std::size_t lanes = in.lanes;
-  Outputs<Word> to = outputs;
-  const auto put = [=](auto v, auto mask, std::size_t count, Output<Word>& out) HWY_ATTR {
+  // Variables of which nobody takes the address, so that they stay in registers.
+  Word *below = outputs.below.next, *equal = outputs.equal.next, *above = outputs.above.next;
+  Word *const below_end = outputs.below.end, *const equal_end = outputs.equal.end,
+              *const above_end = outputs.above.end;
+  const auto put = [=](auto v, auto mask, Word* to, Word* end) HWY_ATTR {
     // A whole vector may be written where later elements of the same kind will be.
-    if (HWY_LIKELY(lanes <= static_cast<std::size_t>(out.end - out.next)))
-      store_lanes(d, v, mask, out.next);
+    if (HWY_LIKELY(lanes <= static_cast<std::size_t>(end - to)))
+      store_lanes(d, v, mask, to);
     else
-      hn::CompressBlendedStore(v, mask, d, out.next);
-    out.next += count;
+      hn::CompressBlendedStore(v, mask, d, to);
   };
   const auto first = hn::Set(d, tied.first),
              span = hn::Set(d, static_cast<Word>(tied.last - tied.first));
   for (std::size_t i = 0; i < in.whole; i += lanes) {
     const auto v = in.vector(i), e = element(i);
     const auto is_below = hn::Lt(v, first), is_equal = hn::Le(hn::Sub(v, first), span);
-    const std::size_t below = hn::CountTrue(d, is_below);
-    put(e, is_below, below, to.below);
+    const std::size_t count_below = hn::CountTrue(d, is_below);
+    put(e, is_below, below, below_end);
+    below += count_below;
     if (HWY_LIKELY(hn::AllFalse(d, is_equal))) {
-      put(e, hn::Not(is_below), lanes - below, to.above);
+      put(e, hn::Not(is_below), above, above_end);
+      above += lanes - count_below;
       continue;
     }
-    const std::size_t equal = hn::CountTrue(d, is_equal);
-    put(e, is_equal, equal, to.equal);
-    put(e, hn::Not(hn::Or(is_below, is_equal)), lanes - below - equal, to.above);
+    const std::size_t count_equal = hn::CountTrue(d, is_equal);
+    put(e, is_equal, equal, equal_end);
+    equal += count_equal;
+    put(e, hn::Not(hn::Or(is_below, is_equal)), above, above_end);
+    above += lanes - count_below - count_equal;
   }
   for (std::size_t i = in.whole; i < in.in.count; ++i) {
     const Word code = in.code(i);
-    auto& out = code < tied.first ? to.below : code <= tied.last ? to.equal : to.above;
-    *out.next++ = tail(i);
+    if (code < tied.first)
+      *below++ = tail(i);
+    else if (code <= tied.last)
+      *equal++ = tail(i);
+    else
+      *above++ = tail(i);
   }
-  outputs = to;
+  outputs.below.next = below, outputs.equal.next = equal, outputs.above.next = above;
 }
 
 template <class Word>
