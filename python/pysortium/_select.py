@@ -15,11 +15,6 @@ _partition_plain: Any = _native.partition_plain
 _select_plain: Any = _native.select_plain
 
 
-def _is_plain(axis: int | None, nan: str, zeros: str, device: str | None) -> bool:
-    """True if the arguments are the defaults, which the native functions suppose."""
-    return axis == -1 and device is None and nan == "last" and zeros == "tied"
-
-
 def _places(kth: Any, length: int) -> list[int]:
     """The indices `kth`, counted from the front. ValueError if one is outside of the axis."""
     given = np.atleast_1d(np.asarray(kth))
@@ -72,7 +67,7 @@ def partition(
     >>> ps.partition(np.array([7, 1, 5, 3]), 1)
     array([1, 3, 7, 5])
     """
-    if out is None and _is_plain(axis, nan, zeros, device):
+    if axis == -1 and out is None and device is None and nan == "last" and zeros == "tied":
         result = _partition_plain(x, kth, descending, False)
         if result is not None:
             return result
@@ -106,7 +101,7 @@ def argpartition(
     device: str | None = None,
 ) -> Any:
     """Return the positions that partition an array; as `partition`."""
-    if index_dtype is None and _is_plain(axis, nan, zeros, device):
+    if axis == -1 and index_dtype is None and device is None and nan == "last" and zeros == "tied":
         result = _partition_plain(x, kth, descending, True)
         if result is not None:
             return result
@@ -263,7 +258,8 @@ def _with_nan(result: Any, last: Any) -> Any:
 
 
 def _is_float(x: Any) -> bool:
-    return "float" in str(x.dtype)
+    kind = getattr(x.dtype, "kind", None)  # of NumPy's dtypes; their names take a microsecond
+    return kind == "f" if kind in ("i", "u", "f") else "float" in str(x.dtype)
 
 
 def _stacked(rows: Rows, results: list, shape: tuple) -> Any:
