@@ -15,7 +15,6 @@ using sortium::KeyType, sortium::Payload, sortium::Problem;
 
 constexpr unsigned word_bits = 64;
 constexpr std::size_t most_words = 8;
-constexpr std::size_t few_records = 16;
 
 template <class Float>
 bool have_nan(const Plain& x) {
@@ -219,28 +218,20 @@ void RecordKeys::sort_ties(std::span<const Bits> sorted, std::int64_t* positions
   }
 }
 
-// Sorts by insertion.
-void RecordKeys::sort_few(std::span<std::int64_t> positions, std::size_t word) const {
-  std::array<std::uint64_t, few_records> words_of_few;
-  const std::span words(words_of_few.data(), positions.size());
-  pack(words_[word], positions.data(), words);
-  for (std::size_t i = 1; i < words.size(); ++i)
-    for (std::size_t k = i; k > 0 && words[k] < words[k - 1]; --k) {
-      std::swap(words[k], words[k - 1]);
-      std::swap(positions[k], positions[k - 1]);
-    }
-  if (word + 1 < words_.size())
-    sort_ties(std::span<const std::uint64_t>(words), positions.data(), word + 1);
-}
-
 // Sorts records that tie in all words before `word`.
 void RecordKeys::sort_run(std::span<std::int64_t> positions, std::size_t word) const {
-  if (positions.size() <= few_records) return sort_few(positions, word);
-  std::vector<std::uint64_t> words(positions.size());
-  pack(words_[word], positions.data(), std::span(words));
-  const Problem p{
-      .key = KeyType::u64, .count = words.size(), .payload = Payload::values, .value_bytes = 8};
-  sortium::sort_host(p, {words.data(), words.data(), positions.data(), positions.data()}, on_host);
+  std::array<std::uint64_t, 64> few;
+  std::vector<std::uint64_t> many(positions.size() > few.size() ? positions.size() : 0);
+  const std::span words(many.empty() ? few.data() : many.data(), positions.size());
+  pack(words_[word], positions.data(), words);
+  if (words.size() == 2) {  // most runs, if there are few ties
+    if (words[1] < words[0]) std::swap(words[0], words[1]), std::swap(positions[0], positions[1]);
+  } else {
+    const Problem p{
+        .key = KeyType::u64, .count = words.size(), .payload = Payload::values, .value_bytes = 8};
+    sortium::sort_host(p, {words.data(), words.data(), positions.data(), positions.data()},
+                       on_host);
+  }
   if (word + 1 < words_.size())
     sort_ties(std::span<const std::uint64_t>(words), positions.data(), word + 1);
 }

@@ -53,7 +53,6 @@ class RecordKeys {
   template <class Bits>
   void sort_ties(std::span<const Bits> sorted, std::int64_t* positions, std::size_t word) const;
   void sort_run(std::span<std::int64_t> positions, std::size_t word) const;
-  void sort_few(std::span<std::int64_t> positions, std::size_t word) const;
 
   std::vector<Part> parts_;
   std::vector<Word> words_;
