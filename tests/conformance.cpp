@@ -480,7 +480,7 @@ TEST(SampledKeys, AreMapped) {
                            Distribution::few_distinct, Distribution::zipf, Distribution::sorted,
                            Distribution::peaks}) {
         const auto turn = cases.size();
-        if (small && turn % 7 != 0) {
+        if (small && turn % 7 != turn / 7 % 7) {  // another list for each payload and type
           cases.emplace_back();
           continue;
         }

@@ -182,7 +182,10 @@ std::vector<std::uint64_t> make_keys(Distribution distribution, const Problem& p
       const std::uint64_t of_thousand = std::array{1, 100, 500, 1000}[seed % 4],
                           kind = seed / 4 % 3;
       for (auto& key : keys) {
-        if (random.below(1000) >= of_thousand) continue;
+        if (random.below(1000) >= of_thousand) {
+          if (random.below(16) == 0) key = random.below(4) | (key & sign);  // next to zero
+          continue;
+        }
         const bool is_nan = kind == 0 || (kind == 1 && random.below(2) == 0);
         const std::uint64_t payload = 1 + random.below((infinity & (~infinity + 1)) - 1);
         key = (is_nan ? infinity | payload : 0) | (random.below(2) == 0 ? sign : 0);

@@ -107,8 +107,10 @@ struct Layout {
   static constexpr std::uint64_t special =
       4;  // extra parts: three splitters around the zeros and NaN, and one more
   static constexpr std::uint64_t oversampling = 64;
-  // In a merge of runs: records of a part, and samples for each part.
-  static constexpr std::uint64_t merge_part = 1u << 14, merge_samples = 8;
+  // In a merge of runs: records of a part, at most 2^14, and samples for each part. A thread's
+  // memory has space for the words of parts of twice that size, and for their copy.
+  std::uint64_t merge_part = 1u << 14;
+  static constexpr std::uint64_t merge_samples = 8;
   // Bytes of a splitter.
   [[nodiscard]] std::uint64_t word_bytes() const {
     return words == Words::codes || words == Words::paired ? key_bytes : 8;
@@ -205,6 +207,7 @@ struct Layout {
     if (words == Words::codes) return choose_strips();
     own_words =
         std::max(2 * chunk, ceil_div(std::max(chunk, 2 * ceil_div(n, parts)) * own_bytes(), 8));
+    merge_part = std::clamp<std::uint64_t>(own_words / 4, 1, merge_part);
   }
   void choose_strips() {
     const std::uint64_t n = problem.count;

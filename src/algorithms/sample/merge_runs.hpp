@@ -41,7 +41,7 @@ class MergeRuns {
 
  private:
   [[nodiscard]] std::uint64_t sample_count() const {
-    return ceil_div(layout_.problem.count, Layout::merge_part) * Layout::merge_samples;
+    return ceil_div(layout_.problem.count, layout_.merge_part) * Layout::merge_samples;
   }
   template <class Body>
   void each(std::uint64_t count, const Body& body) const {
