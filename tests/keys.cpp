@@ -194,9 +194,10 @@ std::vector<std::uint64_t> make_keys(Distribution distribution, const Problem& p
     }
     case Distribution::clusters: {
       const std::uint64_t middle = random.next() & all, window = all >> 9, narrow = all >> 40;
+      const std::uint64_t outlier = seed % 2 == 0 ? 3000 : 64;
       fill([&] {
+        if (random.below(outlier) == 0) return random.next();
         const std::uint64_t kind = random.below(64);
-        if (kind == 0) return random.next();                                   // an outlier
         if (kind < 12) return middle;                                          // the frequent key
         if (kind < 20) return middle + window / 3 + random.below(narrow + 2);  // the cluster
         return middle + random.below(window);

@@ -1,5 +1,5 @@
-"""CUDA arrays of libraries that pysortium does not know, by `__cuda_array_interface__` and DLPack,
-and arrays in CUDA memory that pysortium owns."""
+"""Arrays that come by `__cuda_array_interface__` or DLPack: JAX's, those of libraries that
+pysortium does not know, and arrays in host memory. Also arrays in CUDA memory that it owns."""
 
 from __future__ import annotations
 

@@ -52,7 +52,8 @@ def topk(
 
     Notes
     -----
-    The rest of x is not sorted: x is read about bits / 11 + 2 times.
+    The rest of x is not sorted. The host reads x once or twice, a GPU once; an OpenCL CPU reads it
+    bits / 11 + 2 times. If a large share of x is wanted, all of x is sorted.
 
     Examples
     --------

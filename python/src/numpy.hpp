@@ -1,6 +1,6 @@
 // Contiguous NumPy arrays, most of one dimension, for functions that Python reaches by one call.
-// Such a function returns None if an argument is something else: Python's general path then says
-// what is wrong with it. Written for the API of NumPy 1.24; its headers are those of NumPy 2. The
+// Such a function returns None for all other arguments: Python's general path then does the work,
+// or raises the error. Written for the API of NumPy 1.24; its headers are those of NumPy 2. The
 // file that defines PYSORTIUM_IMPORTS_NUMPY holds the API's table.
 #pragma once
 
@@ -69,9 +69,9 @@ class Keys : public Plain {
   // False if the array needs the general path: Sortium does not sort its elements, or there are so
   // many that signal handlers must run.
   explicit operator bool() const { return is_usable_; }
-  // True if NaT may have to move: as a number it is the least, and in the order of keys the last.
+  // True if there is NaT that the order of i64 puts first, and the order of keys last.
   [[nodiscard]] bool have_nat() const;
-  // The same for keys that are sorted already, which have NaT at their end.
+  // For keys that are sorted: true if they end with NaT, so that they do not ascend as i64.
   [[nodiscard]] bool end_with_nat() const;
 
   sortium::Problem problem;
@@ -87,7 +87,7 @@ class Keys : public Plain {
   return PyArray_DATA(reinterpret_cast<PyArrayObject*>(array.ptr()));
 }
 [[nodiscard]] bool is_true(nb::handle x);
-// Gives a new array its first `count` elements only.
+// Shortens a new array, to which there is no other reference, to its first `count` elements.
 void shorten(const nb::object& array, std::uint64_t count);
 
 inline const std::string host = "cpu:0";

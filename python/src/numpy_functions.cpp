@@ -127,7 +127,7 @@ void store_firsts(const Runs& runs, std::int64_t* to) {
   }
 }
 
-// Sorts the keys, and their positions unless there is no space for them.
+// Stores the sorted keys, and their positions unless `positions` is empty.
 void sort_with_positions(const Keys& keys, void* sorted, std::vector<std::int64_t>& positions) {
   Problem p = keys.problem;
   // Two sorts by counting take less time than one that moves keys and positions.

@@ -29,7 +29,7 @@ constexpr KeyType type_of = sizeof(Bits) == 1   ? KeyType::u8
                             : sizeof(Bits) == 4 ? KeyType::u32
                                                 : KeyType::u64;
 
-// Calls body(position) for the elements at `positions`, or all in their order if it is null.
+// Calls body(i, positions[i]) for each i, or body(i, i) if `positions` is null.
 template <class Body>
 void each(std::size_t count, const std::int64_t* positions, const Body& body) {
   if (positions == nullptr)
@@ -38,7 +38,7 @@ void each(std::size_t count, const std::int64_t* positions, const Body& body) {
     for (std::size_t i = 0; i < count; ++i) body(i, static_cast<std::size_t>(positions[i]));
 }
 
-// Adds `bits` bits below those of each word.
+// Returns `word` moved up by `bits` bits, with `rank` below it.
 template <class Bits>
 Bits appended(Bits word, std::uint64_t rank, unsigned bits) {
   if (bits >= sizeof(Bits) * 8) return static_cast<Bits>(rank);

@@ -8,8 +8,8 @@
 
 namespace pysortium {
 
-// The keys of records as words of up to 64 bits in the order of the records, the most significant
-// word first. Records are sorted by the first word; those that tie, by the next one.
+// The keys of records as words of up to 64 bits that compare as the records do, the most
+// significant word first. Records are sorted by the first word; those that tie, by the next one.
 class RecordKeys {
  public:
   // Adds a key that is less significant than those before it. Returns false if the array needs the
@@ -21,8 +21,9 @@ class RecordKeys {
 
   // Stores the positions of the sorted records; the sort is stable.
   void argsort(std::int64_t* positions) const;
-  // Stores positions so that a sort leaves the one at `place` where it is: those of records before
-  // it come first, in their order, then those of records that tie in the first word, sorted.
+  // Stores the positions of all records. The one at `place` is the one that a sort would put there:
+  // those of smaller records come before it, in their order, and of larger ones after it. Records
+  // that tie with it in the first word are sorted.
   void argpartition(std::uint64_t place, std::int64_t* positions) const;
   // Returns for each record of this order 1 if it differs from the record before it, else 0.
   [[nodiscard]] std::vector<std::uint8_t> heads(const std::int64_t* positions) const;
@@ -60,7 +61,8 @@ class RecordKeys {
   bool descending_ = false;
 };
 
-// The functions of complex numbers and strings of bytes. They return None if `x` is something else.
+// The functions of complex numbers and strings of bytes. They return None if RecordKeys::add()
+// does not take `x`.
 [[nodiscard]] nb::object sort_records(nb::handle x, bool descending);
 [[nodiscard]] nb::object argsort_records(nb::handle x, bool descending);
 [[nodiscard]] nb::object partition_records(nb::handle x, std::uint64_t place, bool descending,

@@ -10,8 +10,8 @@ const Algorithm& bitonic_local();
 const Algorithm& counting();
 // True if `counting` is the fastest algorithm of cpu:0 for the problem.
 bool counting_suits(const Problem& problem);
-// The same as sample_alone (0 if another algorithm is faster), sample_few, sample_few_scratch,
-// sample_in_arena and sample_in_arena_scratch below, for `counting`.
+// For `counting`, these do what sample_alone, sample_few and so on do below. counting_alone()
+// returns 0 if another algorithm is faster.
 std::uint64_t counting_alone(const Problem& problem);
 void counting_few(const Problem& problem, const Operands& operands);
 std::uint64_t counting_few_scratch(const Problem& problem);

@@ -28,7 +28,7 @@ T* at(const Memory& m) {
   return m ? reinterpret_cast<T*>(static_cast<std::byte*>(m.handle) + m.offset) : nullptr;
 }
 
-// Up to so many records, one thread reads them soon, and the calling thread does everything.
+// The calling thread selects from up to so many records: starting others takes longer.
 constexpr std::uint64_t alone = 1u << 17;
 
 // Codes of one part, in their order.
@@ -49,8 +49,8 @@ struct Collected {
   }
 };
 
-// `Code` is the type of unsigned numbers in the order of the keys: with `are_codes` the keys'
-// codes, else their ranks, the same for keys that tie.
+// `Code` is an unsigned type that compares as the keys do. With `are_codes` it has codes, which may
+// differ for keys that tie; else ranks, which are equal for them.
 template <class Key, class Value, class Code, bool are_codes>
 class HostSelect {
  public:
@@ -245,8 +245,8 @@ class HostSelect {
 
   // ---- the records ----
 
-  // Writes all records, or if `limit` is less than that the first ones, which do not exceed the
-  // ties. `kinds` has the numbers of records of each part.
+  // Writes all records or, if `limit` is less than their number, the first `limit`, none of which
+  // is above `kth`. `kinds` has the numbers of records of each kind in each part.
   void write_records(Tied kth, std::uint64_t limit, const std::vector<Places>& kinds) const {
     std::vector<Places> places = kinds;
     std::uint64_t place = 0;
@@ -297,7 +297,7 @@ class HostSelect {
       write_run(larger, places.above.next, first, next.larger);
     });
   }
-  // Writes the records at first + places[i] from `to` on, which it increases.
+  // Writes the records first + places[i] from place `to` of the output on, and advances `to`.
   void write_run(const Code* places, const Code* end, std::uint64_t first,
                  std::uint64_t& to) const {
     const auto count = static_cast<std::uint64_t>(end - places);

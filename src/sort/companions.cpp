@@ -431,7 +431,7 @@ class HostCall {
     return arrays_.add(from, nullptr, bytes, arrays_.can_adopt(from, element_bytes));
   }
   // Returns device memory for a caller's array that the device writes. If that array is also the
-  // input `in`, the memory is another, whose contents run() copies to the array.
+  // input `in`, returns other memory, which run() copies to the array.
   Memory out(void* to, std::uint64_t bytes, unsigned element_bytes, const void* in = nullptr) {
     const bool adopts = to != in && arrays_.can_adopt(to, element_bytes);
     return arrays_.add(nullptr, to, bytes, adopts);
@@ -471,8 +471,9 @@ std::uint64_t value_bytes(const Problem& p, std::uint64_t records) {
   return p.payload == Payload::none ? 0 : records * p.value_bytes;
 }
 
-// True if the calling thread can use the arrays of so many records itself, as cpu:0 would: a plan,
-// a queue and buffers take longer than the work.
+// True if the calling thread should do the work itself, as cpu:0 would: there are few records (of a
+// search, needles), the arrays are aligned, and no other device is named. A plan, a queue and
+// buffers would take longer than the work.
 bool suits_calling_thread(std::uint64_t records, const std::string& device,
                           std::initializer_list<std::pair<const void*, unsigned>> arrays) {
 #ifdef SORTIUM_WITH_HOST

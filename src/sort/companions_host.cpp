@@ -250,7 +250,7 @@ void write_last_lengths(const std::vector<RunsOfPiece>& pieces, std::uint64_t co
 
 namespace {
 
-// So many keys of 8 bits have much fewer runs than records.
+// From so many keys of 8 bits on, a search for each run's end reads far fewer keys than there are.
 constexpr std::uint64_t many_bytes = 1u << 12;
 
 // Does the same as unique() for keys of 8 bits: searches for the end of each run, without reading
@@ -504,7 +504,7 @@ void search_numbers_of(const Problem& problem, const Key* keys, const Key* needl
     search_numbers<Key>(problem, keys, needles, count, bound, places);
 }
 
-// The places of needles by rank_of(key).
+// Stores the places of needles, by the ranks of keys and needles.
 template <class Key, class Place, class Rank>
 void search_ranks(const Key* keys, std::uint64_t key_count, const Key* needles, std::uint64_t count,
                   Bound bound, const Rank& rank_of, Place* places) {
@@ -522,7 +522,7 @@ void search_ranks(const Key* keys, std::uint64_t key_count, const Key* needles, 
   }
 }
 
-// The places of needles of 16 bits that have codes, as floats do.
+// Stores the places of needles of 16 bits that have codes, as floats do.
 template <class Place>
 void search_codes(const Problem& problem, const std::uint16_t* keys, const std::uint16_t* needles,
                   std::uint64_t count, Bound bound, Place* places) {
@@ -564,7 +564,7 @@ constexpr std::uint64_t many_needle_bytes = 256;
 template <class Place>
 void count_places(const Problem& problem, const std::uint8_t* keys, Bound bound, Place* place_of) {
   const KeyRank rank_of(problem);
-  std::uint64_t up_to[257] = {};  // how many keys have a rank below this, at the end
+  std::uint64_t up_to[257] = {};  // summed up, how many keys have a lower rank
   for (std::uint64_t i = 0; i < problem.count; ++i) ++up_to[rank_of(keys[i]) + 1];
   std::partial_sum(std::begin(up_to), std::end(up_to), std::begin(up_to));
   for (unsigned key = 0; key < 256; ++key)

@@ -8,7 +8,7 @@
 // | to 16    | catalog::sample_fewest: a network or ranks | reading SORTIUM_DEVICE |
 // | to 255   | catalog::sample_few, counting_few          | reading the clock      |
 // | more     | catalog::sample_few, counting_few          | a plan and a queue     |
-// | more than sample_alone(), counting_alone() | a Plan   |                        |
+// | more than sample_alone() and counting_alone(): a Plan
 // clang-format on
 #pragma once
 
@@ -28,8 +28,9 @@ static_assert(network_records <= catalog::fewest);
 // and keys are in place if and only if values are.
 [[nodiscard]] bool suits(const Problem& problem, const HostOperands& operands);
 
-// Sorts the records on the calling thread. Their number is at most catalog::sample_alone() or
-// catalog::counting_alone(), and the problem has no segments. Validates problem and operands.
+// Sorts the records on the calling thread. They are no more than the larger of
+// catalog::sample_alone() and catalog::counting_alone(), and the problem has no segments. Validates
+// problem and operands.
 HostReport sort(const Problem& problem, const HostOperands& operands);
 
 }  // namespace sortium::few

@@ -47,7 +47,7 @@ std::uint64_t number_at(const Memory& m, std::uint64_t i, unsigned bytes) {
   return x;
 }
 
-// Copies elements of Half to 2 * Half bytes: their first and their last Half bytes.
+// Copies an element of Half to 2 * Half bytes by two moves of Half bytes, which may overlap.
 template <std::size_t Half>
 struct Copy {
   std::size_t size;
@@ -64,8 +64,8 @@ struct CopyLong {
   void operator()(std::byte* to, const std::byte* from) const { std::memcpy(to, from, size); }
 };
 
-// Moves elements [begin, end). The memory of elements some places ahead is fetched before, because
-// the processor does not foresee random positions.
+// Moves elements [begin, end). Prefetches the element some places ahead, because the processor
+// cannot foresee random positions.
 template <class Index, class CopyOne>
 void move_elements(bool gathers, const std::byte* in, const Index* positions, std::byte* out,
                    std::uint64_t begin, std::uint64_t end, CopyOne copy) {

@@ -27,7 +27,7 @@
 namespace sortium {
 namespace {
 
-// Returns how many records are sorted by one thread.
+// Returns the most records that one thread sorts.
 std::uint64_t most_alone(const Problem& problem) {
   const bool moves_positions = problem.payload == Payload::positions && !problem.keys_out;
   return 1u << (moves_positions ? 16 : 15);

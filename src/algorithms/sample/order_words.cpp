@@ -69,7 +69,7 @@ bool ascends_by_all(const Word* words, std::size_t count, std::size_t stride) {
   return true;
 }
 
-// True if each of the words is not above the next; there is one more word.
+// True if words[0] to words[count] ascend.
 template <class Word>
 HWY_INLINE bool ascends(const Word* words, std::size_t count) {
   Word broken = 0;
@@ -81,11 +81,11 @@ template <class Word>
 std::size_t move_strays_all(Word* words, std::size_t count, Word* strays, std::size_t most) {
   std::size_t descents = 0;
   for (std::size_t i = 0; i + 1 < count; ++i) descents += words[i] > words[i + 1];
-  if (descents > most) return 0;  // a stray word makes one descent
+  if (descents > most) return 0;  // each descent needs a stray of its own
 
   constexpr std::size_t block = 16, patience = 8;
   std::size_t i = 0, kept = 0, found = 0;
-  std::size_t in_row = 0;  // the last words that were read are all strays
+  std::size_t in_row = 0;  // strays since the last word that was kept
   while (i < count) {
     if (kept == 0 || words[kept - 1] <= words[i]) {
       in_row = 0;
@@ -103,7 +103,7 @@ std::size_t move_strays_all(Word* words, std::size_t count, Word* strays, std::s
     }
     strays[found++] = words[i++];
     if (++in_row < patience) continue;
-    // Rather the words that were kept before are strays.
+    // Keeps these words. The higher ones that were kept before become strays.
     i -= in_row, found -= in_row, in_row = 0;
     const Word highest = *std::max_element(words + i, words + i + patience);
     while (kept != 0 && words[kept - 1] > highest && found < most) strays[found++] = words[--kept];

@@ -20,10 +20,10 @@ template <class Key>
 // True if no word is above the word `stride` places after it.
 template <class Word>
 [[nodiscard]] bool ascends_by(const Word* words, std::size_t count, std::size_t stride);
-// Moves words that are out of order behind the others, which then ascend. Returns how many the
-// others are. Returns 0, with the words in any order, if more than `most` words would move.
-// `strays` has space for `most` words. Takes the better of two ways at each word that is below the
-// one before it, so some words move that need not.
+// Moves words that are out of order behind the others, which then ascend. Returns the number of the
+// others. Returns 0, with the words in any order, if more than `most` words would move.
+// `strays` has space for `most` words. A heuristic decides which word of a
+// descent is the stray, so more words may move than need to.
 template <class Word>
 [[nodiscard]] std::size_t move_strays(Word* words, std::size_t count, Word* strays,
                                       std::size_t most);

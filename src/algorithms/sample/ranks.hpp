@@ -52,9 +52,9 @@ class Ranks {
   void of(const Key* keys, Rank* to, std::uint64_t count) const {
     if constexpr (std::is_same_v<Key, Rank>)
       if (coded_) return encode_tied(keys, to, count, coding_of<Key>(problem_));
-    if (is_integer()) {  // a loop that the compiler makes vector instructions of
-      const Key lowest = static_cast<Key>(rank_(0));
-      for (std::uint64_t i = 0; i < count; ++i) to[i] = static_cast<Key>(keys[i] ^ lowest);
+    if (is_integer()) {  // compilers use vector instructions
+      const Key flip = static_cast<Key>(rank_(0));
+      for (std::uint64_t i = 0; i < count; ++i) to[i] = static_cast<Key>(keys[i] ^ flip);
       return;
     }
     for (std::uint64_t i = 0; i < count; ++i) to[i] = static_cast<Rank>(rank_(keys[i]));

@@ -45,7 +45,8 @@ HWY_INLINE auto with_lanes(Coded<Word> in, const Body& body) {
   return in.coding.is_float ? body(Lanes<Word, true>(in)) : body(Lanes<Word, false>(in));
 }
 
-// Writes the lanes of the mask to `to`, and after them what is there until the vector ends.
+// Writes the lanes that `mask` selects to `to`. Overwrites a whole vector there: the elements
+// behind these lanes become arbitrary.
 template <class D, class V, class M>
 HWY_INLINE void store_lanes(D d, V v, M mask, hn::TFromD<D>* to) {
   hn::StoreU(hn::Compress(v, mask), d, to);
@@ -141,13 +142,14 @@ std::size_t all_places_up_to(Coded<Word> keys, Word most, std::uint32_t* HWY_RES
   });
 }
 
-// Writes element(i), a vector, or tail(i), one element, for each code by its kind.
+// Appends each element to the output of its code's range. element(i) returns a vector, tail(i) one
+// element.
 template <class In, class Word, class Element, class Tail>
 HWY_INLINE void split(const In& in, Tied<Word> tied, const Element& element, const Tail& tail,
                       Outputs<Word>& outputs) {
   const auto d = in.d;
   const std::size_t lanes = in.lanes;
-  // Variables of which nobody takes the address, so that they stay in registers.
+  // Copies whose address is not taken, so that the compiler keeps them in registers.
   Word *below = outputs.below.next, *equal = outputs.equal.next, *above = outputs.above.next;
   Word *const below_end = outputs.below.end, *const equal_end = outputs.equal.end,
               *const above_end = outputs.above.end;

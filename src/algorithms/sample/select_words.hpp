@@ -43,8 +43,8 @@ template <class Word>
 // number. `places` has space for `in.count` numbers.
 template <class Word>
 std::size_t places_up_to(Coded<Word> in, Word most, std::uint32_t* places);
-// Copies the keys, in their order, by their codes. Behind what it writes, it may change an output
-// up to its end, but then writes there no more.
+// Copies each key to the output of its code's range, in the order of the input. May leave arbitrary
+// elements behind them, up to the output's end, which later keys overwrite.
 template <class Word>
 void split_keys(Coded<Word> in, Tied<Word> tied, Outputs<Word>& to);
 // Does the same with the numbers first, first + 1, … instead of the keys.

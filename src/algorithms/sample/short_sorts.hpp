@@ -15,7 +15,8 @@ using SortWords = void (*)(Word* words, std::size_t count);
 template <class Word>
 using PartitionWords = std::size_t (*)(Word* words, std::size_t count, Word pivot);
 
-// Moves the word that a sort would put at position `n` there, and the words in some other order.
+// Puts the word there that a sort would put at position `n`, lower ones before and higher ones
+// after it, in any order.
 template <class Word>
 using SelectWord = void (*)(Word* words, std::size_t count, std::size_t n);
 

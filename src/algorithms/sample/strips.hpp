@@ -27,8 +27,8 @@ class Strips {
         of_parts_(at<Slice>(layout_.strip_order.in(operands_))),
         begins_(at<Begin>(layout_.strip_begins.in(operands_))) {}
 
-  // True if samples show that chunks hold few runs, or few parts of the output each. The latter
-  // does not help lists that SplitKeys sorts in a core's cache.
+  // True if samples show that chunks hold few runs each, or keys of few parts of the output. The
+  // second does not help lists that SplitKeys sorts in a core's cache.
   [[nodiscard]] bool are_worth_it() const {
     return windows_are(is_ordered) || windows_are(is_interleaved) ||
            (!is_split_in_cache() && chunks_are_narrow());
@@ -67,7 +67,7 @@ class Strips {
   // ---- is there order? ----
 
   static constexpr std::uint64_t windows = 16, samples = 32, window = 512;
-  static constexpr std::uint64_t glance = 128;  // keys of a window, or of a chunk, looked at first
+  static constexpr std::uint64_t glance = 128;  // keys of a window that are tested first
   static constexpr std::uint64_t strays = 2;  // so many of the samples, at either end, may be apart
 
   [[nodiscard]] bool is_split_in_cache() const {
@@ -77,7 +77,7 @@ class Strips {
   [[nodiscard]] std::uint64_t window_begin(std::uint64_t w) const {
     return w * (layout_.problem.count - window) / (windows - 1);
   }
-  // True if the keys of most chunks, but for a few of them, lie within a quarter of all keys.
+  // True if in most chunks nearly all keys lie within a quarter of the list's sorted order.
   [[nodiscard]] bool chunks_are_narrow() const {
     Key codes[windows][samples], sorted[windows * samples];
     const std::uint64_t n = layout_.problem.count, near = std::min(layout_.chunk, n);
@@ -122,7 +122,7 @@ class Strips {
         return stride;
     return 0;
   }
-  // Most strides end here, in a few nanoseconds.
+  // Rejects most strides after a few comparisons.
   static bool may_ascend_by(const Key* codes, std::size_t count, std::size_t stride) {
     bool ascends = true;
     for (std::size_t i = 0; i < count; i += 1 + count / 8) ascends &= codes[i] <= codes[i + stride];

@@ -1,6 +1,6 @@
 // Sorts the records of short neighbouring segments on the calling thread. A word is made of each
-// record: its rank, or a window of it, above its place in the group. Vector instructions sort the
-// words of a segment; then keys and values are fetched from the core's cache.
+// record: its rank, or only the leading bits of it, above its place in the group. Vector
+// instructions sort the words of a segment; then keys and values are fetched from the core's cache.
 #pragma once
 
 #include <algorithm>
@@ -23,8 +23,8 @@ class GroupRecords {
  public:
   static constexpr std::uint64_t most = std::uint64_t{1} << place_bits;  // records of a group
 
-  // A group's arrays. `keys_out` may be `keys`, `values_out` may be `values`, and each may be
-  // nullptr; without values, positions in the whole list are written, which begin with `position`.
+  // A group's arrays. An output may be its input, or nullptr if it is not wanted. If `values` is
+  // nullptr, `values_out` receives positions; `position` is that of the group's first record.
   struct Arrays {
     const Key* keys;
     Key* keys_out;
@@ -36,7 +36,7 @@ class GroupRecords {
   GroupRecords(const Problem& problem, const sample::Ranks& ranks)
       : is_coded_(sample::has_codes(problem)), ranks_(ranks) {}
 
-  // Segment i has the records [offsets[i], offsets[i + 1]) - offsets[0] of the group.
+  // Segment i has the records from offsets[i] - offsets[0] to offsets[i + 1] - offsets[0].
   template <class Offset>
   void sort(const Arrays& group, std::span<const Offset> offsets) const {
     const std::uint64_t first = offsets.front(), count = offsets.back() - first;
