@@ -10,7 +10,7 @@ import numpy as np
 from . import _native
 from ._kinds import NUMPY
 from ._places import HostPlace, Method
-from ._rows import Order, code_of, index_dtype_of, normal_axis
+from ._rows import Code, Order, code_of, index_dtype_of, normal_axis
 
 _lexsort_plain: Any = _native.lexsort_plain
 
@@ -48,7 +48,11 @@ def _columns(x: np.ndarray, order: Order, argument: str) -> list[KeyColumn]:
     if x.dtype.kind == "c":
         return _complex_columns(x, order, argument)
     code = code_of(NUMPY, x, order, argument)
-    field = {
+    return [KeyColumn(code.encode(NUMPY.compact(x)), [_number_field(code, order)])]
+
+
+def _number_field(code: Code, order: Order) -> dict:
+    return {
         "type": code.key,
         "descending": code.descending,
         "nan": order.nan,
@@ -56,7 +60,6 @@ def _columns(x: np.ndarray, order: Order, argument: str) -> list[KeyColumn]:
         "begin_bit": order.begin_bit,
         "end_bit": order.end_bit,
     }
-    return [KeyColumn(code.encode(NUMPY.compact(x)), [field])]
 
 
 def _byte_columns(x: np.ndarray, order: Order) -> list[KeyColumn]:
@@ -239,14 +242,7 @@ def _fields_of_rows(dtype: np.dtype, by: list[tuple[str, Order]]) -> list | None
             code = code_of(NUMPY, np.empty(0, field), order, f"table[{name!r}]")
             if code.is_coded:
                 return None
-            key = {
-                "type": code.key,
-                "descending": code.descending,
-                "nan": order.nan,
-                "zeros": order.zeros,
-                "begin_bit": order.begin_bit,
-                "end_bit": order.end_bit,
-            }
+            key = _number_field(code, order)
         else:
             return None
         fields.append({"offset": offset, **key})
