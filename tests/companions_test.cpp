@@ -1,5 +1,5 @@
-// Tests the companions (unique, merge, …) on device memory, with canaries around all operands, and
-// on host memory. Compares their results with the simplest implementation.
+// Tests the companions (unique, merge, …) on device memory, with canaries around all operands,
+// and on host memory. Compares their results with the simplest implementation.
 #include <gtest/gtest.h>
 
 #include <algorithm>

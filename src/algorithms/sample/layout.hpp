@@ -107,8 +107,8 @@ struct Layout {
   static constexpr std::uint64_t special =
       4;  // extra parts: three splitters around the zeros and NaN, and one more
   static constexpr std::uint64_t oversampling = 64;
-  // In a merge of runs: records of a part, at most 2^14, and samples for each part. A thread's
-  // memory has space for the words of parts of twice that size, and for their copy.
+  // A merge of runs has parts of so many records, at most 2^14, and so many samples for each. A
+  // thread's memory has space for the words of parts of twice that size, and for their copy.
   std::uint64_t merge_part = 1u << 14;
   static constexpr std::uint64_t merge_samples = 8;
   // Bytes of a splitter.

@@ -102,7 +102,8 @@ class GroupRecords {
   }
 
   // Moves the `wanted` lowest words, and some more, to the front. Returns their number. Words with
-  // equal windows stay together, because sort_ties() may change their order.
+  // equal windows stay together, because sort_ties() may change their order; select_word() would
+  // separate them.
   static std::uint64_t candidates(Word* words, std::uint64_t count, std::uint64_t wanted) {
     constexpr std::uint64_t samples = 32, spare = 3, sorted_soon = 64;
     while (count > std::max(sorted_soon, 4 * wanted) && sample::partitions_in_place()) {
