@@ -33,6 +33,6 @@ def test_table_beside_numpy(tmp_path):
     options = "--suites keys,functions --exponents 8 --lists u4:uniform,f8:normal --seconds 0.01"
     command = [sys.executable, table, *options.split()]
     run = subprocess.run(command, check=True, capture_output=True, text=True)
-    # Lines: the machine; a title and a row for each of two lists; a title and nine rows for each list,
-    # one for each function; what is slower than NumPy's.
+    # Lines: the machine; a title and a row for each of two lists; a title and nine rows for each
+    # list, one for each function; what is slower than NumPy's.
     assert run.stdout.count("\n") == 1 + (1 + 2) + (1 + 2 * 9) + 1
