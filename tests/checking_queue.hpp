@@ -66,7 +66,8 @@ inline Operands some_operands(const Problem& p, std::uint64_t scratch_bytes) {
   if (p.payload == Payload::values) o.values_in = somewhere(2, value_bytes);
   if (p.payload != Payload::none) o.values_out = somewhere(3, value_bytes);
   o.scratch = somewhere(4, scratch_bytes);
-  if (p.segments != 0) o.offsets = somewhere(5, (p.segments + 1) * p.offset_bytes);
+  if (p.segments != 0 && p.offset_bytes != 0)
+    o.offsets = somewhere(5, offsets_bytes(p.segments, p.offset_bytes));
   return o;
 }
 

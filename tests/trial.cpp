@@ -146,7 +146,8 @@ std::string describe(const Case& c) {
 void set_segments(Case& c, Lengths lengths, const std::vector<std::uint64_t>& typical,
                   unsigned offset_bytes) {
   Random random(drawn(c));
-  const std::uint64_t n = c.problem.count, equal = typical[random.below(typical.size())];
+  std::uint64_t n = c.problem.count;
+  const std::uint64_t equal = typical[random.below(typical.size())];
   std::uint64_t turn = random.below(3 * typical.size());
   const auto length = [&]() -> std::uint64_t {
     switch (lengths) {
@@ -163,12 +164,17 @@ void set_segments(Case& c, Lengths lengths, const std::vector<std::uint64_t>& ty
         return equal;
     }
   };
+  c.problem.offset_bytes = offset_bytes;
+  if (lengths == Lengths::rows) {
+    c.problem.offset_bytes = 0;
+    c.problem.count = n = n < equal ? n : n - n % equal;
+    c.problem.limit = std::min(c.problem.limit, n);
+  }
   c.offsets = {0};
   if (lengths == Lengths::ends_empty) c.offsets.push_back(0);
   while (c.offsets.back() < n) c.offsets.push_back(std::min(n, c.offsets.back() + length()));
   if (lengths == Lengths::ends_empty || c.offsets.size() == 1) c.offsets.push_back(n);
   c.problem.segments = c.offsets.size() - 1;
-  c.problem.offset_bytes = offset_bytes;
 }
 
 Trial::Trial(std::shared_ptr<Device> device, Placement placement)
@@ -213,7 +219,7 @@ std::string Trial::run(const Case& c, const Planned& planned) {
   Area values_out{"values_out", 0,  values == 0 ? 0 : out_count * p.value_bytes,
                   true,         {}, p.value_bytes};
   Area scratch{"scratch", 0, planned.scratch_bytes, true, {}, 0};
-  Area offsets{"offsets", 0, c.offsets.size() * p.offset_bytes, false, {}, p.offset_bytes};
+  Area offsets{"offsets", 0, offsets_bytes(p.segments, p.offset_bytes), false, {}, p.offset_bytes};
   const std::array<Area*, 6> areas{&keys_out,  &keys_in,    &scratch,
                                    &values_in, &values_out, &offsets};
   place({areas.begin(), areas.end()}, drawn(c));

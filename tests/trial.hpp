@@ -35,12 +35,15 @@ enum class Lengths : std::uint8_t {
   log_uniform,  // lengths from 2^k to 2^(k + 1) are equally frequent for each k
   mostly_empty,
   one,         // one segment with all records
+  rows,        // all equal, without offsets
   ends_empty,  // the first and the last are empty, the others equal
   borders,     // the typical lengths, one less, and one more, in turn
 };
-inline constexpr std::array all_lengths{Lengths::equal, Lengths::log_uniform, Lengths::mostly_empty,
-                                        Lengths::one,   Lengths::ends_empty,  Lengths::borders};
-// Divides the case's records into segments. `typical` has the lengths for `equal` and `borders`.
+inline constexpr std::array all_lengths{
+    Lengths::equal, Lengths::log_uniform, Lengths::mostly_empty, Lengths::one,
+    Lengths::rows,  Lengths::ends_empty,  Lengths::borders};
+// Divides the case's records into segments. `typical` has the lengths for `equal`, `rows` and
+// `borders`. `rows` drops records that fill no row.
 void set_segments(Case& c, Lengths lengths, const std::vector<std::uint64_t>& typical,
                   unsigned offset_bytes);
 

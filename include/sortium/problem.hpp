@@ -32,7 +32,9 @@ struct Problem {
   // offsets[s + 1]. Operands::offsets ascend from 0 to `count`. 0: no segments and no offsets; all
   // records are one list.
   std::uint64_t segments = 0;
-  unsigned offset_bytes = 4;  // bytes of an offset, 4 or 8
+  // Bytes of an offset, 4 or 8. 0: there are no offsets, and all segments have count / segments
+  // records, like the rows of a matrix. That is the fastest way to sort segments of equal length.
+  unsigned offset_bytes = 4;
   // The number of sorted records to return: the first ones of the list, or of each segment; 0: all.
   // With segments, keys_out and values_out hold `limit` records for each segment; a shorter segment
   // leaves the rest of its records unwritten.
@@ -62,6 +64,10 @@ class KeyRank {
   detail::key_order_t order_;
   unsigned begin_bit_, bits_;
 };
+// The bytes of Operands::offsets.
+[[nodiscard]] constexpr std::uint64_t offsets_bytes(std::uint64_t segments, unsigned offset_bytes) {
+  return segments == 0 ? 0 : (segments + 1) * offset_bytes;
+}
 // The number of records in keys_out and values_out.
 [[nodiscard]] constexpr std::uint64_t records_out(const Problem& p) {
   return p.limit == 0      ? p.count

@@ -98,7 +98,8 @@ typedef struct sortium_problem {
   sortium_nan_order nan;       /* for floats */
   sortium_zero_order zeros;
   uint64_t segments;     /* number of segments, each sorted by itself; 0: one list */
-  unsigned offset_bytes; /* bytes of an offset: 4 or 8 */
+  unsigned offset_bytes; /* bytes of an offset: 4 or 8; 0: no offsets, all segments have
+                            count / segments records */
   uint64_t limit;        /* number of sorted records to return (from each segment); 0: all */
 } sortium_problem;
 SORTIUM_API void sortium_problem_init(
@@ -135,7 +136,8 @@ SORTIUM_API sortium_status sortium_sort_host(const sortium_problem* problem, con
                                              void* keys_out, const void* values_in,
                                              void* values_out, const sortium_options* options);
 /* The same with problem->segments segments. `offsets` has one number more than there are segments,
- * each of problem->offset_bytes (4 or 8); they ascend from 0 to problem->count. */
+ * each of problem->offset_bytes (4 or 8); they ascend from 0 to problem->count. NULL if offset_bytes
+ * is 0. */
 SORTIUM_API sortium_status sortium_sort_segments_host(const sortium_problem* problem,
                                                       const void* keys_in, void* keys_out,
                                                       const void* values_in, void* values_out,

@@ -24,11 +24,12 @@ typedef u8 unit_t;
 #define ALL_PLACES 0
 #define COUNTED_PLACES 1  // the first *places elements
 #define PLACES_OF_SEGMENTS \
-  2  // the first `limit` of each segment, or all of a shorter one; `places` holds the segments'
-     // offsets
+  2  // the first `limit` of each segment, or all of a shorter one; `places` and `length` tell where
+     // segments begin (OFFSET)
 KERNEL(WG)
 void records_permute(GLOBAL const unit_t* in, GLOBAL const value_t* positions, GLOBAL unit_t* out,
-                     GLOBAL const offset_t* places, u64 n, u32 units, u64 limit) {
+                     GLOBAL const offset_t* places, u64 n, u32 units, u64 limit,
+                     u64 length) {
 #if PLACES == COUNTED_PLACES
   const index_t end = (index_t)((u64)*places * units);
 #else
@@ -43,7 +44,7 @@ void records_permute(GLOBAL const unit_t* in, GLOBAL const value_t* positions, G
 #endif
 #if PLACES == PLACES_OF_SEGMENTS
     const u64 segment = element / limit;
-    if (element - segment * limit >= (u64)(places[segment + 1] - places[segment])) continue;
+    if (element - segment * limit >= OFFSET(places, length, segment + 1) - OFFSET(places, length, segment)) continue;
 #endif
 #if ONE_UNIT
     const u64 other = positions[element];

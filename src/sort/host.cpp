@@ -88,7 +88,7 @@ bool can_adopt(const HostArrays& arrays, const Problem& p, const HostOperands& o
   return alike && arrays.can_adopt(o.keys_in, key) && arrays.can_adopt(o.keys_out, key) &&
          (!has_values || (arrays.can_adopt(o.values_in, p.value_bytes) &&
                           arrays.can_adopt(o.values_out, p.value_bytes))) &&
-         (p.segments == 0 || arrays.can_adopt(o.offsets, p.offset_bytes));
+         arrays.can_adopt(o.offsets, p.offset_bytes);
 }
 
 // Returns the operands in device memory.
@@ -99,9 +99,8 @@ Operands stage(HostArrays& arrays, const Problem& p, const HostOperands& o, bool
   if (p.payload != Payload::none)
     values = arrays.add_sorted(p, p.payload == Payload::values ? o.values_in : nullptr,
                                o.values_out, p.value_bytes, adopt);
-  Memory offsets;
-  if (p.segments != 0)
-    offsets = arrays.add(o.offsets, nullptr, (p.segments + 1) * p.offset_bytes, adopt);
+  const Memory offsets =
+      arrays.add(o.offsets, nullptr, offsets_bytes(p.segments, p.offset_bytes), adopt);
   return {keys.in, keys.out, values.in, values.out, {}, offsets};
 }
 

@@ -130,7 +130,8 @@ void Mover::move_on_host(Queue& queue, Memory in, Memory positions, Memory out,
       return for_elements_on_host(
           queue, phase, problem_.count, [&](std::uint64_t begin, std::uint64_t end) {
             const auto offset = [&](std::uint64_t s) {
-              return number_at(places_memory, s, places_.offset_bytes);
+              return places_.offset_bytes == 0 ? s * places_.length
+                                               : number_at(places_memory, s, places_.offset_bytes);
             };
             for (auto i = begin; i < end;) {
               const std::uint64_t s = i / places_.limit, skipped = i - s * places_.limit,
@@ -146,14 +147,17 @@ void Mover::move_on_host(Queue& queue, Memory in, Memory positions, Memory out,
 void Mover::enqueue(Queue& queue, Memory in, Memory positions, Memory out,
                     Memory places_memory) const {
   if (!kernel_) return move_on_host(queue, in, positions, out, places_memory);
-  const Memory places = places_.kind == Places::Kind::all ? Memory{} : places_memory;
+  const bool has_places = places_.kind == Places::Kind::counted ||
+                          (places_.kind == Places::Kind::of_segments && places_.offset_bytes != 0);
+  const Memory places = has_places ? places_memory : Memory{};
   const Arg args[] = {{"in", in},
                       {"positions", positions},
                       {"out", out},
                       {"places", places},
                       {"n", problem_.count * units_},
                       {"units", units_},
-                      {"limit", places_.limit}};
+                      {"limit", places_.limit},
+                      {"length", places_.length}};
   queue.launch({*kernel_, groups_, work_group_, args,
                 problem_.direction == Direction::gather ? "gather" : "scatter"});
 }

@@ -108,7 +108,7 @@ struct RecordPlan::Implementation {
     }
     Places places;
     if (p.segments != 0 && p.limit != 0)
-      places = {Places::Kind::of_segments, p.limit, p.offset_bytes};
+      places = {Places::Kind::of_segments, p.limit, p.offset_bytes, p.count / p.segments};
     for (const auto c : steps.gathered)
       gathers.emplace_back(*device,
                            PermuteProblem{Direction::gather, records_out(p), p.columns[c].bytes,

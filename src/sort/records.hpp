@@ -25,7 +25,8 @@ struct Places {
   };
   Kind kind = Kind::all;
   std::uint64_t limit = 0;
-  unsigned offset_bytes = 4;  // bytes of an offset
+  unsigned offset_bytes = 4;  // as in Problem
+  std::uint64_t length = 0;   // records of each segment if there are no offsets
 };
 
 // Permutes elements without validation; the caller has validated problem and operands.

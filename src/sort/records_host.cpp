@@ -111,9 +111,9 @@ class StagedRecords {
                       .add_sorted(extent, nullptr, operands_.positions, bytes,
                                   arrays_.can_adopt(operands_.positions, bytes))
                       .out;
-    if (const unsigned bytes = given_.offset_bytes; given_.segments != 0)
-      offsets = arrays_.add(operands_.offsets, nullptr, (given_.segments + 1) * bytes,
-                            arrays_.can_adopt(operands_.offsets, bytes));
+    if (const auto bytes = offsets_bytes(given_.segments, given_.offset_bytes); bytes != 0)
+      offsets = arrays_.add(operands_.offsets, nullptr, bytes,
+                            arrays_.can_adopt(operands_.offsets, given_.offset_bytes));
     return {in_, out_, positions, arrays_.scratch(scratch_bytes), offsets};
   }
 

@@ -55,12 +55,15 @@ std::vector<std::uint64_t> keys_for(const Problem& p) {
   return keys;
 }
 
-// Returns where each segment begins, and the end of the last one. Lengths vary from 0 to 4096.
+// Returns where each segment begins, and the end of the last one. With offsets, lengths vary from 0
+// to 4096.
 std::vector<std::uint64_t> offsets_for(const Problem& p) {
   std::vector<std::uint64_t> offsets{0};
-  for (std::uint64_t s = 1; s < p.segments; ++s)
-    offsets.push_back(
-        std::min(p.count, offsets.back() + (std::uint64_t{1} << s % 13) - (s % 13 == 0)));
+  for (std::uint64_t s = 1; s < p.segments; ++s) {
+    const std::uint64_t length =
+        p.offset_bytes == 0 ? p.count / p.segments : (std::uint64_t{1} << s % 13) - (s % 13 == 0);
+    offsets.push_back(std::min(p.count, offsets.back() + length));
+  }
   offsets.push_back(p.count);
   return offsets;
 }
@@ -85,8 +88,15 @@ bool is_off() {
 Problem small(const Problem& problem, std::uint64_t count) {
   Problem p = problem;
   p.count = count;
-  if (p.segments != 0) p.segments = 50;
-  if (p.limit != 0) p.limit = std::max<std::uint64_t>(count / 3, 1);
+  if (p.segments != 0 && p.offset_bytes == 0) {  // keeps the length, on which kernels depend
+    const std::uint64_t length = std::min(problem.count / problem.segments, count);
+    p.segments =
+        std::clamp<std::uint64_t>(count / std::max<std::uint64_t>(length, 1), 1, problem.segments);
+    p.count = p.segments * length;
+  } else if (p.segments != 0) {
+    p.segments = 50;
+  }
+  if (p.limit != 0) p.limit = std::max<std::uint64_t>(p.count / 3, 1);
   return p;
 }
 
@@ -122,7 +132,7 @@ std::string first_wrong_record(Device& device, Sorter& sorter, const Problem& p,
   if (p.payload != Payload::none) operands.values_out = vo->memory();
   if (p.payload == Payload::values)
     queue->write(operands.values_in = v->memory(), values_in.data(), values_in.size());
-  if (p.segments != 0)
+  if (p.segments != 0 && p.offset_bytes != 0)
     queue->write(operands.offsets = o->memory(), offsets_in.data(), offsets_in.size());
   sorter.enqueue(*queue, operands);
   if (p.keys_out) queue->read(keys_out.data(), operands.keys_out, keys_out.size());
@@ -194,12 +204,14 @@ std::string self_test(Device& device, const Capabilities& capabilities, const Pl
   const auto& algorithm = planned.algorithm->info();
   const std::string parameters = planned.sorter->parameters();
   const Problem kind = small(problem, 0);
+  const std::uint64_t equal_length =
+      kind.segments != 0 && kind.offset_bytes == 0 ? problem.count / problem.segments : 0;
   const std::string key = fmt::format(
-      "self-test\n{}|{}|{}|{}|{}\n{}|{}\n{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}\n", version(),
+      "self-test\n{}|{}|{}|{}|{}\n{}|{}\n{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}\n", version(),
       name(d.claimed.backend), d.name, d.driver, d.language, kernels::embedded::fingerprint,
       algorithm.name, parameters, info(kind.key).name, static_cast<int>(kind.payload),
       kind.value_bytes, kind.keys_out, static_cast<int>(kind.order), static_cast<int>(kind.nan),
-      static_cast<int>(kind.zeros), kind.begin_bit, kind.end_bit, kind.segments != 0,
+      static_cast<int>(kind.zeros), kind.begin_bit, kind.end_bit, kind.segments != 0, equal_length,
       kind.limit != 0);
   static std::mutex mutex;
   static std::set<std::string> passed;

@@ -17,8 +17,12 @@ constexpr unsigned max_value_bytes = 256;
 
 void validate_segments(const Problem& p) {
   if (p.segments == 0) return;
-  if (p.offset_bytes != 4 && p.offset_bytes != 8)
-    refuse(fmt::format("offset_bytes is {}; 4 and 8 are allowed", p.offset_bytes));
+  if (p.offset_bytes != 0 && p.offset_bytes != 4 && p.offset_bytes != 8)
+    refuse(fmt::format("offset_bytes is {}; 4 and 8 are allowed, and 0 if there are no offsets",
+                       p.offset_bytes));
+  if (p.offset_bytes == 0 && p.count % p.segments != 0)
+    refuse(fmt::format("count is {}; without offsets it must be a multiple of segments, {}",
+                       p.count, p.segments));
   if (p.offset_bytes == 4 && p.count >= (std::uint64_t{1} << 32))
     refuse(fmt::format("count is {}; 4-byte offsets of segments reach 2^32 - 1 records (use 8)",
                        p.count));
@@ -174,8 +178,7 @@ void validate_sort_operands(const Problem& p, const Operands& o, std::uint64_t s
       {"values_out", o.values_out, has_values ? out * p.value_bytes : 0, p.value_bytes, true, -1,
        "values_in"},
       {"scratch", o.scratch, scratch_bytes, 16},
-      {"offsets", o.offsets, p.segments == 0 ? 0 : (p.segments + 1) * p.offset_bytes,
-       p.offset_bytes},
+      {"offsets", o.offsets, offsets_bytes(p.segments, p.offset_bytes), p.offset_bytes},
   };
   validate_operands(all, space);
   if (space != Space::host && reads_values && keys_in_place != values_in_place)
@@ -208,6 +211,7 @@ void validate_ascending(const Problem& p, const void* offsets) {
 }  // namespace
 
 void validate_offsets(const Problem& p, const void* offsets) {
+  if (p.offset_bytes == 0) return;
   if (offsets == nullptr)
     refuse(fmt::format("offsets is null; {} segments need {} of them", p.segments, p.segments + 1));
   if (p.offset_bytes == 4)

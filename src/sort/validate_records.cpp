@@ -116,8 +116,7 @@ void validate_record_operands(const RecordProblem& p, const RecordOperands& o,
   add("positions", o.positions, records_out(p) * p.position_bytes, std::max(p.position_bytes, 1u),
       true);
   add("scratch", o.scratch, scratch_bytes, 16, true);
-  add("offsets", o.offsets, p.segments == 0 ? 0 : (p.segments + 1) * p.offset_bytes, p.offset_bytes,
-      false);
+  add("offsets", o.offsets, offsets_bytes(p.segments, p.offset_bytes), p.offset_bytes, false);
   validate_operands(all, space);
 }
 

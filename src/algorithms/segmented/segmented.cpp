@@ -80,6 +80,7 @@ class SegmentedSorter : public Sorter {
   void make_lists(Queue& queue, const Operands& o) const {
     queue.fill(lists_.counters.in(o), 0, lists_.counters.bytes, "classify");
     const Arg args[] = {{"offsets", o.offsets},
+                        {"length", problem_.count / problem_.segments},
                         {"segments", problem_.segments},
                         {"n", problem_.count},
                         {"pieces", lists_.pieces},

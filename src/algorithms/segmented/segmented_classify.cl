@@ -5,7 +5,7 @@
 
 PARAMETER(RESIDENT)  // work-groups that share a compute unit
 
-//   offsets        in: segment s has the records from offsets[s] to offsets[s + 1]
+//   offsets, length  in: where segments begin; see OFFSET
 //   counters       in and out: 0 at the start; see lists_t
 //   tasks          out: the lists of the local classes
 //   longs, parts   out: the long segments of the first level, and their parts
@@ -16,7 +16,7 @@ PARAMETER(RESIDENT)  // work-groups that share a compute unit
 //                  copied here
 //   begin_bit, rank_mask  parameters of RANK
 KERNEL_RESIDENT(WG, RESIDENT)
-void segmented_classify(GLOBAL const offset_t* offsets, u64 segments, u64 n, u64 pieces,
+void segmented_classify(GLOBAL const offset_t* offsets, u64 length, u64 segments, u64 n, u64 pieces,
                         GLOBAL u32* counters, GLOBAL task_t* tasks, GLOBAL long_t* longs,
                         GLOBAL part_t* parts, u64 part, u32 most_parts, u32 levels, u32 open,
                         GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
@@ -27,8 +27,8 @@ void segmented_classify(GLOBAL const offset_t* offsets, u64 segments, u64 n, u64
 #endif
   LOCAL_STRUCT(segmented_classify_memory_t, mine);
   const u64 s = (u64)group_id() * WG + local_id();
-  const u64 begin = offsets[min(s, segments)];
-  const u64 end = offsets[min(s + 1, segments)];
+  const u64 begin = OFFSET(offsets, length, min(s, segments));
+  const u64 end = OFFSET(offsets, length, min(s + 1, segments));
   u64 count = end - begin;  // 0 past the last segment
 #if SHORT
   if (local_id() == 0) mine->unsorted = 0;

@@ -43,10 +43,10 @@ typedef struct {
 // `last`, and where they begin and end. Every work-item compares one sample of all segments, and
 // then, if there are more segments than samples, one segment near the sample. There are at most
 // WG * WG segments.
-INLINE void find_segments(LOCAL segmented_small_memory_t* mine, GLOBAL const offset_t* offsets,
+INLINE void find_segments(LOCAL segmented_small_memory_t* mine, GLOBAL const offset_t* offsets, u32 length,
                           u32 segments, u32 n, u32 first, u32 last) {
   const u32 t = local_id(), step = (segments + WG - 1) / WG;
-  const u32 begin = t * step < segments ? (u32)offsets[t * step] : n;
+  const u32 begin = t * step < segments ? (u32)OFFSET(offsets, length, t * step) : n;
   mine->samples[t] = begin;
   if (t == 0) mine->samples[WG] = n;
   barrier_local();
@@ -67,7 +67,7 @@ INLINE void find_segments(LOCAL segmented_small_memory_t* mine, GLOBAL const off
     for (u32 i = 0; i < 2; ++i) {
       const u32 record = i == 0 ? first : last, s = mine->near[i] + t;
       const u32 is_there = t < step && s < segments ? 1 : 0;
-      const u32 here = is_there ? (u32)offsets[s] : n, after = is_there ? (u32)offsets[s + 1] : n;
+      const u32 here = is_there ? (u32)OFFSET(offsets, length, s) : n, after = is_there ? (u32)OFFSET(offsets, length, s + 1) : n;
       if (here <= record && record < after) {
         mine->found[i] = s;
         mine->begins[i] = here;
@@ -86,7 +86,7 @@ INLINE u32 first_piece(u32 begin, u32 from) {
 
 // For each piece that begins in [from, to), stores its length in the note of its first record. The
 // work-group has `count` records from index `base`, and its segments are `first` to `last`.
-INLINE void note_pieces(LOCAL segmented_small_memory_t* mine, GLOBAL const offset_t* offsets,
+INLINE void note_pieces(LOCAL segmented_small_memory_t* mine, GLOBAL const offset_t* offsets, u32 length,
                         u32 first, u32 last, u32 from, u32 to, u32 base, u32 count) {
   const u32 t = local_id();
   ROLLED
@@ -96,7 +96,7 @@ INLINE void note_pieces(LOCAL segmented_small_memory_t* mine, GLOBAL const offse
   u32 longest = 0;
   ROLLED
   for (u32 s = first + t; s <= last; s += WG) {
-    const u32 begin = (u32)offsets[s], end = (u32)offsets[s + 1];
+    const u32 begin = (u32)OFFSET(offsets, length, s), end = (u32)OFFSET(offsets, length, s + 1);
     const u32 piece = first_piece(begin, from);
     if (piece < to && piece < end) {
       const u32 length = min(end - piece, (u32)PIECE);
@@ -222,19 +222,19 @@ INLINE void store_pieces(LOCAL segmented_small_memory_t* mine, u32 side, u32 bas
 //   keys_in, values_in  in: n records
 //   keys_out, values_out  out: the sorted segments of up to PIECE records; may be the input
 //   keys_spare, values_spare, ranks_spare  out: the sorted pieces of longer segments
-//   offsets        in: segment s has the records from offsets[s] to offsets[s + 1]
+//   offsets, length  in: where segments begin; see OFFSET
 //   share          records of each work-group, at most PIECE and CAPACITY - PIECE
 KERNEL(WG)
 void segmented_small_sort(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                           GLOBAL ukey_t* keys_spare, GLOBAL ukey_t* ranks_spare,
                           GLOBAL const value_t* values_in, GLOBAL value_t* values_out,
-                          GLOBAL value_t* values_spare, GLOBAL const offset_t* offsets,
+                          GLOBAL value_t* values_spare, GLOBAL const offset_t* offsets, u32 length,
                           u32 segments, u32 n, u32 share) {
   LOCAL_STRUCT(segmented_small_memory_t, mine);
   const u32 t = local_id(), from = group_id() * share, to = min(from + share, n);
 
   // Find the pieces that begin in the share: `count` records from `base` on.
-  find_segments(mine, offsets, segments, n, from, to - 1);
+  find_segments(mine, offsets, length, segments, n, from, to - 1);
   const u32 base = min(first_piece(mine->begins[0], from), mine->ends[0]);
   const u32 end = min(first_piece(mine->begins[1], to), mine->ends[1]);
   const u32 count = base < to ? end - base : 0;
@@ -244,7 +244,7 @@ void segmented_small_sort(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
   UNROLL
   for (u32 i = 0; i < ITEMS; ++i)
     if (i * WG + t < count) key[i] = keys_in[base + i * WG + t];
-  note_pieces(mine, offsets, mine->found[0], mine->found[1], from, to, base, count);
+  note_pieces(mine, offsets, length, mine->found[0], mine->found[1], from, to, base, count);
   UNROLL
   for (u32 i = 0; i < ITEMS; ++i)
     if (i * WG + t < count) mine->ranks[i * WG + t] = key_rank(key[i]);
@@ -292,11 +292,11 @@ INLINE u32 place_in_segment(GLOBAL const ukey_t* ranks, u32 length, u32 at) {
 KERNEL(WG)
 void segmented_small_merge(GLOBAL const ukey_t* keys_spare, GLOBAL const ukey_t* ranks_spare,
                            GLOBAL const value_t* values_spare, GLOBAL ukey_t* keys_out,
-                           GLOBAL value_t* values_out, GLOBAL const offset_t* offsets, u32 segments,
+                           GLOBAL value_t* values_out, GLOBAL const offset_t* offsets, u32 length, u32 segments,
                            u32 n, u32 share) {
   LOCAL_STRUCT(segmented_small_memory_t, mine);
   const u32 from = group_id() * share, to = min(from + share, n);
-  find_segments(mine, offsets, segments, n, from, to - 1);
+  find_segments(mine, offsets, length, segments, n, from, to - 1);
   const u32 segments_here = mine->found[0] == mine->found[1] ? 1 : 2;
   ROLLED
   for (u32 i = 0; i < segments_here; ++i) {

@@ -73,6 +73,7 @@ class SmallSorter final : public Sorter {
     const std::uint64_t groups = ceil_div(problem_.count, shape_.share);
     const auto segments = static_cast<std::uint32_t>(problem_.segments),
                n = static_cast<std::uint32_t>(problem_.count),
+               length = static_cast<std::uint32_t>(problem_.count / problem_.segments),
                share = static_cast<std::uint32_t>(shape_.share);
     const Arg sort_args[] = {{"keys_in", o.keys_in},
                              {"keys_out", o.keys_out},
@@ -82,6 +83,7 @@ class SmallSorter final : public Sorter {
                              {"values_out", o.values_out},
                              {"values_spare", values_spare},
                              {"offsets", o.offsets},
+                             {"length", length},
                              {"segments", segments},
                              {"n", n},
                              {"share", share}};
@@ -93,6 +95,7 @@ class SmallSorter final : public Sorter {
                               {"keys_out", o.keys_out},
                               {"values_out", o.values_out},
                               {"offsets", o.offsets},
+                              {"length", length},
                               {"segments", segments},
                               {"n", n},
                               {"share", share}};

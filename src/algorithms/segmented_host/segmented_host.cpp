@@ -14,6 +14,7 @@
 #include "../sample/order_words.hpp"
 #include "../sample/ranks.hpp"
 #include "group_records.hpp"
+#include "host_offsets.hpp"
 
 namespace sortium {
 namespace {
@@ -67,6 +68,7 @@ class SegmentedHostSorter final : public Sorter {
     }
     scratch_ = layout_.add(bytes);
     if (threads_.count() > 1) done_ = layout_.add(problem.segments);
+    offsets_ = layout_.add(segmented::spare_offset_bytes(problem));
   }
 
   std::uint64_t scratch_bytes() const override { return layout_.bytes(); }
@@ -75,10 +77,8 @@ class SegmentedHostSorter final : public Sorter {
 
   void enqueue(Queue& queue, const Operands& o) override {
     threads_.run([&] {
-      if (problem_.offset_bytes == 4)
-        sort(queue, o, at<const std::uint32_t>(o.offsets));
-      else
-        sort(queue, o, at<const std::uint64_t>(o.offsets));
+      segmented::with_offsets(problem_, o.offsets, offsets_.in(o),
+                              [&](const auto* offsets) { sort(queue, o, offsets); });
     });
   }
 
@@ -236,7 +236,7 @@ class SegmentedHostSorter final : public Sorter {
   host::Threads threads_;
   std::uint64_t few_bytes_ = 0;  // a thread's own scratch memory
   ScratchLayout layout_;
-  ScratchLayout::Slice scratch_, done_;  // done_: a byte for each segment
+  ScratchLayout::Slice scratch_, offsets_, done_;  // done_: a byte for each segment
 };
 
 class SegmentedHost final : public Algorithm {

@@ -13,6 +13,7 @@
 #ifdef SORTIUM_WITH_HOST
 #include "../../device/host_threads.hpp"
 #include "../segmented_host/group_records.hpp"
+#include "../segmented_host/host_offsets.hpp"
 #endif
 
 namespace sortium {
@@ -31,6 +32,9 @@ class TopkSegmentedSorter final : public Sorter {
     if (problem.payload != Payload::none)
       values_ = scratch_.add(problem.count * problem.value_bytes);
     inner_ = scratch_.add(sort_->scratch_bytes());
+#ifdef SORTIUM_WITH_HOST
+    if (on_host_) offsets_ = scratch_.add(segmented::spare_offset_bytes(problem));
+#endif
   }
 
   std::uint64_t scratch_bytes() const override { return scratch_.bytes(); }
@@ -61,10 +65,11 @@ class TopkSegmentedSorter final : public Sorter {
     if (problem_.payload != Payload::none) whole.values_out = values_.in(o);
     sort_->enqueue(queue, whole);
     if (on_host_) return queue.call("take", [&] { take_on_host(whole, o); });
-    const Arg args[] = {{"keys_in", whole.keys_out}, {"values_in", whole.values_out},
-                        {"keys_out", o.keys_out},    {"values_out", o.values_out},
-                        {"offsets", o.offsets},      {"segments", problem_.segments},
-                        {"limit", problem_.limit}};
+    const Arg args[] = {
+        {"keys_in", whole.keys_out},     {"values_in", whole.values_out},
+        {"keys_out", o.keys_out},        {"values_out", o.values_out},
+        {"offsets", o.offsets},          {"length", problem_.count / problem_.segments},
+        {"segments", problem_.segments}, {"limit", problem_.limit}};
     const std::uint64_t wanted = ceil_div(problem_.segments * problem_.limit, work_group_);
     queue.launch({*take_, std::min(groups_, wanted), work_group_, args, "take"});
   }
@@ -81,11 +86,9 @@ class TopkSegmentedSorter final : public Sorter {
   static T* array_at(const Memory& m, std::uint64_t element) {
     return m ? reinterpret_cast<T*>(at(m, element * sizeof(T))) : nullptr;
   }
-  // Calls body(offsets) with the offsets in their type.
   template <class Body>
   auto with_offsets(const Operands& o, const Body& body) const {
-    return problem_.offset_bytes == 4 ? body(array_at<const std::uint32_t>(o.offsets, 0))
-                                      : body(array_at<const std::uint64_t>(o.offsets, 0));
+    return segmented::with_offsets(problem_, o.offsets, offsets_.in(o), body);
   }
   [[nodiscard]] bool are_short(const Operands& o) const {
     return with_offsets(o, [&](const auto* offsets) {
@@ -176,7 +179,7 @@ class TopkSegmentedSorter final : public Sorter {
   unsigned work_group_ = 0;
   std::uint64_t groups_ = 0;
   ScratchLayout scratch_;
-  ScratchLayout::Slice keys_, values_, inner_;
+  ScratchLayout::Slice keys_, values_, inner_, offsets_;
   std::shared_ptr<Module> module_;
   std::unique_ptr<Kernel> take_;
 };
