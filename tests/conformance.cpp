@@ -400,6 +400,56 @@ TEST(ShortSegments, AreSortedAtOnce) {
   expect_stable(std::move(cases), {"segmented", "variant=gpu"});
 }
 
+// Rows, whose segments have equal lengths without offsets: short ones in the registers of one to
+// four lanes, others by work-groups of suitable sizes. All records or the first ones of each.
+TEST(Rows, AreSortedInOneLaunch) {
+  if (on_host()) GTEST_SKIP() << "kernels run on devices";
+  if (is_left_to_oclgrind()) GTEST_SKIP() << left_to_oclgrind;
+  const bool small = is_set("SORTIUM_TEST_SMALL");
+  std::vector<std::uint64_t> lengths{1,   2,   7,   8,   9,    10,   16,   17,   31,   33,   63,
+                                     64,  65,  79,  100, 128,  129,  256,  288,  289,  544,  545,
+                                     609, 704, 705, 999, 1088, 1217, 2177, 4096, 4865, 9729, 19456};
+  if (small) lengths = {1, 10, 33, 64, 100, 128, 200, 300, 540, 605};
+  std::vector<Case> sorts, firsts;
+  std::uint64_t turn = 0;
+  for (const std::uint64_t length : lengths) {
+    const auto add = [&](Problem problem, Distribution d) {
+      problem.count = small ? std::max<std::uint64_t>(1'307, length) : 60'013;
+      Case c{problem, ++turn % 2 == 0, d, length + turn};
+      set_segments(c, Lengths::rows, {length}, 0);
+      sorts.push_back(c);
+      if (turn % 3 != 0) return;
+      c.in_place = false;
+      c.problem.limit = 1 + turn % length;
+      firsts.push_back(std::move(c));
+    };
+    const auto has = [&](std::uint64_t kind) { return !small || (length + kind) % 4 == 0; };
+    if (has(0)) add({.key = KeyType::f32}, Distribution::numbers);
+    if (has(1)) add({.key = KeyType::f32}, Distribution::special);
+    if (has(2)) add({.key = KeyType::u32, .payload = Payload::values}, Distribution::clusters);
+    if (has(3)) add({.key = KeyType::i64, .order = Order::descending}, Distribution::clusters);
+    if (small && turn % 3 != 0) continue;
+    add({.key = KeyType::f32, .payload = Payload::values, .nan = NanOrder::first},
+        Distribution::special);
+    add({.key = KeyType::f32,
+         .payload = Payload::positions,
+         .value_bytes = 8,
+         .keys_out = false,
+         .order = Order::descending},
+        Distribution::classes);
+    if (small) continue;
+    add({.key = KeyType::f64, .payload = Payload::values, .value_bytes = 8}, Distribution::special);
+    add({.key = KeyType::u64, .payload = Payload::values}, Distribution::numbers);
+    add({.key = KeyType::u16, .order = Order::descending}, Distribution::random);
+    add({.key = KeyType::f16, .payload = Payload::values}, Distribution::classes);
+    add({.key = KeyType::u32, .begin_bit = 3, .end_bit = 19}, Distribution::random);
+    add({.key = KeyType::f32, .nan = NanOrder::bits, .zeros = ZeroOrder::distinct},
+        Distribution::classes);
+  }
+  expect_stable(std::move(sorts), {"segmented", "variant=rows"});
+  expect_stable(std::move(firsts), {"topk-segmented"});
+}
+
 // Segments that a work-group sorts by bins, by cells or by radix passes: keys that crowd the bins,
 // and floats without values, of which those that tie get their own bits again.
 TEST(MiddleSegments, AreSortedByBins) {

@@ -3,7 +3,10 @@
 // byte. Sortium sorts through its public API, in this program's own context and stream; the result
 // of the same sort captured in a CUDA graph is compared too.
 //   compare_segments [--n COUNT] [--seconds S] [--json FILE] [CASE…]
-//   CASE: segments:key:value:lengths:distribution[:count], such as segments:f32:u32:0-31:normal, or
+//   CASE: segments:key:value:lengths:distribution[:count], such as segments:f32:u32:0-31:normal;
+//         rows:key:value:length:distribution[:count], the same for segments of equal length, which
+//         Sortium sorts without offsets, too;
+//         firsts:k:length:distribution[:count], the first k keys of each row; or
 //         topk:k:distribution[:count]
 // All times are medians. `wait` is the host's time from the first call to the end of the sort;
 // `device` is the time between two events on the stream.
@@ -40,6 +43,9 @@ std::vector<std::string> all_cases() {
                                 "65536", "log-uniform", "one-large"})
       for (const char* distribution : {"uniform", "upper16"})
         out.push_back(fmt::format("segments:u32:{}:{}:{}", value, lengths, distribution));
+    for (const char* length :
+         {"10", "16", "32", "64", "100", "128", "256", "1000", "4096", "5000", "8192"})
+      out.push_back(fmt::format("rows:f32:{}:{}:normal", value, length));
     for (const char* small :
          {"512:normal:32768", "30:normal:30000", "100:normal:2000", "0-31:distinct101:131072",
           "2048:normal:131072", "8192:normal:131072", "131072:normal:131072"})
@@ -48,6 +54,8 @@ std::vector<std::string> all_cases() {
   for (unsigned k : {10u, 1024u, 1u << 20})
     for (const char* distribution : {"uniform", "bucket1"})
       out.push_back(fmt::format("topk:{}:{}", k, distribution));
+  for (const char* first : {"10:100", "10:4096", "100:4096"})
+    out.push_back(fmt::format("firsts:{}:normal", first));
   return out;
 }
 
@@ -87,22 +95,28 @@ class Comparison {
 
   nlohmann::json run(const std::string& name) {
     const auto parts = CLI::detail::split(name, ':');
-    const std::size_t counted = parts[0] == "topk" ? 4 : 6;
+    const std::size_t counted = parts[0] == "topk" ? 4 : parts[0] == "firsts" ? 5 : 6;
     count_ = parts.size() == counted ? std::stoull(parts.back()) : given_count_;
-    if ((parts.size() == 5 || parts.size() == 6) && parts[0] == "segments")
-      return segments(name, parts[1], parts[2], parts[3], parts[4]);
+    const bool rows = parts[0] == "rows";
+    if ((parts.size() == 5 || parts.size() == 6) && (rows || parts[0] == "segments")) {
+      if (rows) count_ -= count_ % std::stoull(parts[3]);
+      return segments(name, parts[1], parts[2], parts[3], parts[4], rows);
+    }
+    if ((parts.size() == 4 || parts.size() == 5) && parts[0] == "firsts")
+      return first_of_rows(name, std::stoull(parts[1]), parts[2], parts[3]);
     if ((parts.size() == 3 || parts.size() == 4) && parts[0] == "topk")
       return top_k(name, std::stoull(parts[1]), parts[2]);
-    throw std::runtime_error("'" + name +
-                             "' is neither segments:key:value:lengths:distribution[:count] nor "
-                             "topk:k:distribution[:count]");
+    throw std::runtime_error(
+        "'" + name +
+        "' is none of segments:key:value:lengths:distribution[:count], rows:…, "
+        "firsts:k:length:distribution[:count], topk:k:distribution[:count]");
   }
 
   [[nodiscard]] const sortium::DeviceInfo& device() const { return gpu_.queue->device().info(); }
 
  private:
   nlohmann::json segments(const std::string& name, const std::string& key, const std::string& value,
-                          const std::string& lengths, const std::string& distribution) {
+                          const std::string& lengths, const std::string& distribution, bool rows) {
     if (key != "u32" && key != "f32") throw std::runtime_error(name + ": keys are u32 or f32");
     if (value != "none" && value != "u32")
       throw std::runtime_error(name + ": values are none or u32");
@@ -150,6 +164,12 @@ class Comparison {
     DeviceArray scratch(plan.scratch_bytes());
     const sortium::Operands operands{{keys.data},          {got_keys.data}, {number(values)},
                                      {number(got_values)}, {scratch.data},  {offsets.data}};
+    if (rows) problem.offset_bytes = 0;
+    const sortium::Plan rows_plan(gpu_.queue->device().shared_from_this(), problem);
+    DeviceArray rows_scratch(rows_plan.scratch_bytes());
+    sortium::Operands without_offsets = operands;
+    without_offsets.offsets = {};
+    without_offsets.scratch = {rows_scratch.data};
 
     const auto clear = [&](const DeviceArray& a) {
       check(cudaMemsetAsync(a.data, 0xa5, a.bytes, gpu_.stream));
@@ -178,6 +198,12 @@ class Comparison {
       all.push_back(contender("cub-segmented-radix", radix, [&] { return matches(radix); }));
     all.push_back(
         contender("sortium", ours, [&] { return matches(ours) && matches(as_graph(ours)); }));
+    const auto by_rows = [&] { rows_plan.run(*gpu_.queue, without_offsets); };
+    if (rows) {
+      all.back().name = "sortium-offsets";
+      all.push_back(contender("sortium", by_rows,
+                              [&] { return matches(by_rows) && matches(as_graph(by_rows)); }));
+    }
 #ifdef SORTIUM_MODERNGPU
     const auto copy = [&] {
       check(
@@ -193,9 +219,70 @@ class Comparison {
       all.insert(all.end() - 1, std::move(moderngpu));
     }
 #endif
-    auto row = measured(name, all, plan);
+    auto row = measured(name, all, rows ? rows_plan : plan);
     row["segments"] = segments;
     row["cub_temporary_bytes"] = sort_bytes;
+    return row;
+  }
+
+  // The first k keys of each row of f32 keys, beside a sort of all rows.
+  nlohmann::json first_of_rows(const std::string& name, std::uint64_t k, const std::string& length,
+                               const std::string& distribution) {
+    const std::uint64_t row_length = std::stoull(length);
+    if (k == 0 || k > row_length)
+      throw std::runtime_error(name + ": k is 1 to " + std::to_string(row_length));
+    count_ -= count_ % row_length;
+    const std::vector<std::int32_t> host_offsets = offsets_of(length, count_);
+    const std::size_t rows = host_offsets.size() - 1;
+    DeviceArray offsets((rows + 1) * 4), keys(count_ * 4), sorted(count_ * 4),
+        expected(rows * k * 4), got(rows * k * 4);
+    check(cudaMemcpy(offsets.data, host_offsets.data(), offsets.bytes, cudaMemcpyHostToDevice));
+    peers::make_keys(keys.data, sortium::KeyType::f32, count_, distribution);
+    wait();
+    const peers::SegmentedSort all_rows{count_,
+                                        rows,
+                                        true,
+                                        static_cast<const std::int32_t*>(offsets.data),
+                                        static_cast<std::uint32_t*>(keys.data),
+                                        nullptr,
+                                        static_cast<std::uint32_t*>(sorted.data),
+                                        nullptr};
+    std::size_t bytes = 0;
+    peers::cub_segmented_sort(nullptr, bytes, all_rows, gpu_.stream);
+    DeviceArray temp(bytes);
+
+    sortium::Problem problem;
+    problem.key = sortium::KeyType::f32;
+    problem.count = count_;
+    problem.segments = rows;
+    problem.offset_bytes = 0;
+    problem.limit = k;
+    const sortium::Plan plan(gpu_.queue->device().shared_from_this(), problem);
+    DeviceArray scratch(plan.scratch_bytes());
+    sortium::Operands operands;
+    operands.keys_in = {keys.data};
+    operands.keys_out = {got.data};
+    operands.scratch = {scratch.data};
+
+    const auto sort = [&] {
+      std::size_t given = bytes;
+      peers::cub_segmented_sort(temp.data, given, all_rows, gpu_.stream);
+    };
+    const auto ours = [&] { plan.run(*gpu_.queue, operands); };
+    const auto matches = [&](const std::function<void()>& enqueue) {
+      check(cudaMemcpy2D(expected.data, k * 4, sorted.data, row_length * 4, k * 4, rows,
+                         cudaMemcpyDeviceToDevice));
+      check(cudaMemsetAsync(got.data, 0xa5, got.bytes, gpu_.stream));
+      enqueue();
+      wait();
+      return got.equals(expected);
+    };
+    std::vector<Contender> all{
+        contender("cub-segmented-sort", sort, [] { return true; }),
+        contender("sortium", ours, [&] { return matches(ours) && matches(as_graph(ours)); })};
+    auto row = measured(name, all, plan);
+    row["k"] = k;
+    row["segments"] = rows;
     return row;
   }
 
@@ -269,6 +356,7 @@ class Comparison {
     peers::measure(all, gpu_.stream, seconds_, least_rounds);
     double best_waited = INFINITY, best_device = INFINITY;  // of all sorts but Sortium's
     for (std::size_t i = 0; i + 1 < all.size(); ++i) {
+      if (all[i].name.starts_with("sortium")) continue;
       best_waited = std::min(best_waited, peers::median(all[i].waited));
       best_device = std::min(best_device, peers::median(all[i].device));
     }
@@ -323,8 +411,9 @@ int main(int argc, char** argv) try {
   app.add_option("--json", json, "also write the results to this file");
   app.add_option(
       "case", cases,
-      "segments:key:value:lengths:distribution[:count] or topk:k:distribution[:count] (default: "
-      "all)");
+      "segments:key:value:lengths:distribution[:count], "
+      "rows:key:value:length:distribution[:count], "
+      "firsts:k:length:distribution[:count] or topk:k:distribution[:count] (default: all)");
   CLI11_PARSE(app, argc, argv);
   if (cases.empty()) cases = all_cases();
 

@@ -18,6 +18,7 @@
 #include "../../kernels/kernels.hpp"
 #include "../catalog.hpp"
 #include "embedded.hpp"
+#include "segmented_rows.hpp"
 #include "segmented_shape.hpp"
 #include "segmented_small.hpp"
 
@@ -237,6 +238,9 @@ class GpuSorter final : public SegmentedSorter {
                         {"values_out", o.values_out},
                         {"tasks", lists_.list(k, o, problem_)},
                         {"length", lists_.length(k, o)},
+                        {"equal", std::uint64_t{0}},
+                        {"equal_length", std::uint32_t{0}},
+                        {"wanted", std::uint32_t{0}},
                         {"begin_bit", std::uint32_t{problem_.begin_bit}},
                         {"rank_mask", rank_mask(problem_)},
                         {"others", lists_.list(last_tiny, o, problem_)},
@@ -459,7 +463,7 @@ class Segmented final : public Algorithm {
              "the kernels; the default depends on the kind of device",
              0,
              0,
-             {"gpu", "cpu", "small"}},
+             {"gpu", "cpu", "small", "rows"}},
             {"blocks",
              "classes of lengths that work-groups sort; the length doubles from class to class "
              "(variant gpu)",
@@ -480,6 +484,7 @@ class Segmented final : public Algorithm {
   std::unique_ptr<Sorter> plan(const Problem& problem, const Capabilities& device,
                                const Parameters& given) const override {
     const std::string variant = given.word("variant", default_variant(problem, device, given));
+    if (variant == "rows") return make_rows_sorter(problem, device);
     if (variant == "small")
       return make_small_sorter(problem, make_small_shape(problem, device, given));
     if (variant == "cpu")
@@ -489,10 +494,19 @@ class Segmented final : public Algorithm {
   }
 
  private:
+  // True if rows are so few that most of the device is idle if one lane or a few sort each row.
+  static bool is_small_batch(const Problem& problem, const Capabilities& device) {
+    constexpr std::uint64_t most_records = 1u << 15, short_row = 32;
+    return is_small(problem, device) && problem.count <= most_records &&
+           problem.count / problem.segments > short_row;
+  }
   static std::string_view default_variant(const Problem& problem, const Capabilities& device,
                                           const Parameters& given) {
     if (device.kind == DeviceKind::cpu) return "cpu";
     const bool of_gpu = given.has("blocks") || given.has("groups");
+    if (device.compiles && !of_gpu && !given.has("piece") && are_rows(problem, device) &&
+        !is_small_batch(problem, device))
+      return "rows";
     return is_small(problem, device) && !of_gpu ? "small" : "gpu";
   }
 };

@@ -15,6 +15,7 @@ PARAMETER(DROPS)  // 1: if more bits differ than fit beside the position, items 
                   // ones; records that then seem to tie are compared by these bits after the sort
 PARAMETER(GATHER_KEYS)  // 1: an item does not hold all bits of its key
 PARAMETER(LEAVES)       // 1: segments that bins cannot sort are passed on to another kernel
+PARAMETER(EQUAL)        // 1: all segments have the same length; there is no list of them
 
 #define BROUGHT_BYTES \
   (GATHER_KEYS && KEY_BITS / 8 > VALUE_BYTES ? KEY_BITS / 8 : VALUE_BYTES)  // see BRING
@@ -334,6 +335,8 @@ OUTLINE void restore_all_tied(LOCAL segmented_memory_t* mine, GLOBAL const ukey_
 //                  keys_out, or memory that replaces it if no keys are wanted
 //   keys_out, values_out  out: the sorted segments
 //   tasks          in: the class's list of *length segments
+//   equal, equal_length, wanted  EQUAL: the number of segments, the length of each, and how many of
+//                  its first records to write
 //   begin_bit, rank_mask  parameters of RANK
 //   others         in and out, LEAVES: the list of segments passed on; *others_length is its length
 KERNEL_RESIDENT(WG, RESIDENT)
@@ -341,16 +344,28 @@ void segmented_block(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spa
                      GLOBAL const ukey_t* keys_work, GLOBAL ukey_t* keys_out,
                      GLOBAL const value_t* values_in, GLOBAL const value_t* values_spare,
                      GLOBAL value_t* values_out, GLOBAL const task_t* tasks,
-                     GLOBAL const u32* length, u32 begin_bit, u64 rank_mask, GLOBAL task_t* others,
+                     GLOBAL const u32* length, u64 equal, u32 equal_length, u32 wanted,
+                     u32 begin_bit, u64 rank_mask, GLOBAL task_t* others,
                      GLOBAL u32* others_length) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(segmented_memory_t, mine);
   const u32 t = local_id();
+#if EQUAL
+  const u64 segments = equal;
+#else
   const u64 segments = *length;
+#endif
 
   for (u64 s = group_id(); s < segments; s += group_count()) {
-    const u64 begin = tasks[s].begin;
+#if EQUAL
+    const u64 begin = s * equal_length, to = s * wanted;
+    const u32 count = equal_length, place_of_all = IN_INPUT;
+    const u32 to_write = (wanted + WG - 1 - t) / WG;  // this work-item's records of the output
+#else
+    const u64 begin = tasks[s].begin, to = begin;
     const u32 count = TASK_COUNT(tasks[s]), place_of_all = TASK_PLACE(tasks[s]);
+    const u32 to_write = (count + WG - 1 - t) / WG;
+#endif
     GLOBAL const ukey_t* keys = FROM_PLACE(place_of_all, keys_in, keys_spare, keys_work);
 
     // Load, and find the bits in which the records differ.
@@ -442,12 +457,12 @@ void segmented_block(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spa
 #endif
 
 #if LEAVES
-    const u32 sorted = mine->unsorted == 0 ? rows : 0;
+    const u32 sorted = mine->unsorted == 0 ? to_write : 0;
     if (t == 0 && sorted == 0) others[global_add(others_length, 1u)] = tasks[s];
 #else
     // If bins have not sorted the segment, sort by LSD radix passes over the bits that differ:
     // first the omitted bits, then the others.
-    const u32 sorted = rows;
+    const u32 sorted = to_write;
     const u32 rounds = mine->unsorted != 0 ? (drop != 0 ? 2 : 1) : 0;
     for (u32 round = 0; round < rounds; ++round) {
       const u32 dropped = round + 1 < rounds;  // this round sorts by the omitted bits
@@ -497,18 +512,18 @@ void segmented_block(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spa
       from[i] = POSITION(mine->items[at]);
 #if !GATHER_KEYS
       if (i < sorted && keys_out)
-        keys_out[begin + at] = key_of_order((ukey_t)(mine->items[at] >> POSITION_BITS));
+        keys_out[to + at] = key_of_order((ukey_t)(mine->items[at] >> POSITION_BITS));
 #endif
 #else
-      if (i < sorted) keys_out[begin + at] = key_of_order((ukey_t)mine->items[at]);
+      if (i < sorted) keys_out[to + at] = key_of_order((ukey_t)mine->items[at]);
 #endif
     }
 #if GATHER_KEYS
-    BRING(ukey_t, keys[begin + at], if (keys_out) keys_out[begin + at])
+    BRING(ukey_t, keys[begin + at], if (keys_out) keys_out[to + at])
 #endif
 #if VALUE_BYTES
     GLOBAL const value_t* values = FROM_PLACE(place_of_all, values_in, values_spare, values_out);
-    BRING(value_t, values ? values[begin + at] : (value_t)(begin + at), values_out[begin + at])
+    BRING(value_t, values ? values[begin + at] : (value_t)(begin + at), values_out[to + at])
 #endif
     barrier_local();
   }

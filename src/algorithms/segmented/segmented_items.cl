@@ -43,9 +43,17 @@ typedef u32 sort_t;
   for (u32 d = distance; d > 0; d /= 2) UNROLL \
   for (u32 i = 0; i < row; ++i)                \
     if ((i & d) == 0) ORDER_PAIR(i, i ^ d)
-#define SORT_ROW(row)                                                                           \
-  UNROLL                                                                                        \
-  for (u32 width = 1; width < row; width *= 2) UNROLL                                           \
+#define SORT_ROW(row)  \
+  MERGE_WIDTH(row, 1)  \
+  MERGE_WIDTH(row, 2)  \
+  MERGE_WIDTH(row, 4)  \
+  MERGE_WIDTH(row, 8)  \
+  MERGE_WIDTH(row, 16) \
+  MERGE_WIDTH(row, 32)
+// Merges sorted sequences of `width` items. (One loop over all widths would be too long for NVRTC
+// to unroll it for 64 items.)
+#define MERGE_WIDTH(row, width)                                                                 \
+  if (width < row) UNROLL                                                                       \
   for (u32 d = width; d > 0; d /= 2) UNROLL                                                     \
   for (u32 i = 0; i + d < row; ++i)                                                             \
     if ((d == width ? (i & d) == 0 : (i & d) != 0) && i / (2 * width) == (i + d) / (2 * width)) \

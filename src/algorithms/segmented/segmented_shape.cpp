@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 
 namespace sortium::segmented {
@@ -80,27 +81,35 @@ std::uint64_t block_bytes(const Problem& p, const Capabilities& device, const Bl
   return b.work_group * b.items * item + bins + scratch + 64;
 }
 
-// Adds a block class if local memory holds its segments. With `leaves`, the class passes segments
-// that bins cannot sort on to the tiny classes. Then items of 32 bits are enough, because they may
-// omit bits of a rank.
-bool add_block(const Problem& p, const Capabilities& device, unsigned work_group, bool leaves,
-               std::vector<Block>& blocks) {
-  Block b{.work_group = work_group, .items = leaves ? spread_items : block_items, .leaves = leaves};
+// Returns a block class with so many items of a work-item; none if local memory does not hold its
+// segments. With `leaves`, the class passes segments that bins cannot sort on to the tiny classes.
+// Then items of 32 bits are enough, because they may omit bits of a rank.
+std::optional<Block> make_block(const Problem& p, const Capabilities& device, unsigned work_group,
+                                unsigned items, bool leaves) {
+  Block b{.work_group = work_group, .items = items, .leaves = leaves};
   b.position_bits = static_cast<unsigned>(std::bit_width(work_group * b.items - 1));
   b.composite = p.payload != Payload::none || key_bits(p) != info(p.key).bits();
   const unsigned needed = key_bits(p) + (b.composite ? b.position_bits : 0);
   b.sort_bits = needed > 32 && !(leaves && b.composite) ? 64 : 32;
   b.drops = needed > b.sort_bits;
   b.gathers = b.composite && (gathers_keys(p) || b.drops);
-  b.bin_share = b.composite && info(p.key).is_float && !leaves ? 32 : 16;
+  // Bins are less often crowded if there are more of them. Work-items with few items allow fewer
+  // items of a bin.
+  const bool are_few = items <= 16 && !leaves;
+  b.bin_share = (b.composite && info(p.key).is_float && !leaves) || are_few ? 32 : 16;
   b.bytes = block_bytes(p, device, b);
   // Emulated sub-groups need a word for each work-item.
-  if (b.bytes + 4 * work_group > device.local_struct) return false;
-  const unsigned by_registers = (b.sort_bits == 64 ? 768 : 1024) / work_group;
+  if (b.bytes + 4 * work_group > device.local_struct) return {};
+  const unsigned by_registers = (b.sort_bits == 64 && !are_few ? 768 : 1024) / work_group;
   const auto by_local = static_cast<unsigned>(device.local_struct / (b.bytes + 1024));
   b.resident = std::max(1u, std::min(by_registers, by_local));
-  blocks.push_back(b);
-  return true;
+  return b;
+}
+bool add_block(const Problem& p, const Capabilities& device, unsigned work_group, bool leaves,
+               std::vector<Block>& blocks) {
+  const auto b = make_block(p, device, work_group, leaves ? spread_items : block_items, leaves);
+  if (b) blocks.push_back(*b);
+  return b.has_value();
 }
 
 // Chooses the block classes. The size of work-groups doubles from class to class, as far as local
@@ -254,6 +263,7 @@ kernels::Defines Block::defines(const Problem& p, const Lists& lists) const {
       .set("DROPS", int{drops})
       .set("GATHER_KEYS", int{gathers})
       .set("LEAVES", int{leaves})
+      .set("EQUAL", int{equal})
       .local_struct("segmented_memory_t", bytes);
   return defines;
 }
@@ -321,6 +331,22 @@ GpuShape make_gpu_shape(const Problem& problem, const Capabilities& device,
   shape.tiny_items.gathers |= shape.tiny_items.wide;
   shape.tiny_drops = key_bits(problem) + (composite(problem) ? tiny_position_bits : 0) > 32;
   return shape;
+}
+
+std::optional<Block> row_block(const Problem& problem, const Capabilities& device,
+                               std::uint64_t length) {
+  // The work-group's capacity in records should be little more than the length.
+  constexpr std::array numbers_of_items{9u, 11u, 17u, block_items};
+  const unsigned largest = std::bit_floor(std::min(device.max_work_group, 1024u));
+  for (unsigned work_group = std::max(device.sub_group_size, 32u); work_group <= largest;
+       work_group *= 2)
+    for (const unsigned items : numbers_of_items)
+      if (std::uint64_t{work_group} * items >= length) {
+        auto block = make_block(problem, device, work_group, items, false);
+        if (block) block->equal = true;
+        return block;
+      }
+  return {};
 }
 
 Lists make_cpu_lists(const Problem& problem, std::uint64_t groups) {

@@ -2,6 +2,7 @@
 // capabilities and the caller's parameters.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "../../kernels/kernels.hpp"
@@ -87,6 +88,7 @@ struct Block {
   bool leaves = false;      // leaves segments that bins cannot sort to the tiny classes
   bool drops = false;       // items omit bits of a rank
   bool gathers = false;     // items do not hold all bits of a key
+  bool equal = false;       // all segments have the same length
   std::uint64_t bytes = 0;  // of segmented_memory_t
 
   // Returns the parameters of segmented_block.cl.
@@ -135,6 +137,9 @@ constexpr unsigned tiny_position_bits = 8;
                                       const Parameters& given);
 // Long segments are processed by `groups` work-groups.
 [[nodiscard]] Lists make_cpu_lists(const Problem& problem, std::uint64_t groups);
+// Returns the sort of segments that all have `length` records; none if no work-group can sort them.
+[[nodiscard]] std::optional<Block> row_block(const Problem& problem, const Capabilities& device,
+                                             std::uint64_t length);
 // Returns the launch that classifies the segments, without its sort of short segments.
 [[nodiscard]] Classify classify_only(const Problem& problem, const Capabilities& device);
 

@@ -43,8 +43,8 @@ typedef struct {
 // `last`, and where they begin and end. Every work-item compares one sample of all segments, and
 // then, if there are more segments than samples, one segment near the sample. There are at most
 // WG * WG segments.
-INLINE void find_segments(LOCAL segmented_small_memory_t* mine, GLOBAL const offset_t* offsets, u32 length,
-                          u32 segments, u32 n, u32 first, u32 last) {
+INLINE void find_segments(LOCAL segmented_small_memory_t* mine, GLOBAL const offset_t* offsets,
+                          u32 length, u32 segments, u32 n, u32 first, u32 last) {
   const u32 t = local_id(), step = (segments + WG - 1) / WG;
   const u32 begin = t * step < segments ? (u32)OFFSET(offsets, length, t * step) : n;
   mine->samples[t] = begin;
@@ -67,7 +67,8 @@ INLINE void find_segments(LOCAL segmented_small_memory_t* mine, GLOBAL const off
     for (u32 i = 0; i < 2; ++i) {
       const u32 record = i == 0 ? first : last, s = mine->near[i] + t;
       const u32 is_there = t < step && s < segments ? 1 : 0;
-      const u32 here = is_there ? (u32)OFFSET(offsets, length, s) : n, after = is_there ? (u32)OFFSET(offsets, length, s + 1) : n;
+      const u32 here = is_there ? (u32)OFFSET(offsets, length, s) : n,
+                after = is_there ? (u32)OFFSET(offsets, length, s + 1) : n;
       if (here <= record && record < after) {
         mine->found[i] = s;
         mine->begins[i] = here;
@@ -86,8 +87,8 @@ INLINE u32 first_piece(u32 begin, u32 from) {
 
 // For each piece that begins in [from, to), stores its length in the note of its first record. The
 // work-group has `count` records from index `base`, and its segments are `first` to `last`.
-INLINE void note_pieces(LOCAL segmented_small_memory_t* mine, GLOBAL const offset_t* offsets, u32 length,
-                        u32 first, u32 last, u32 from, u32 to, u32 base, u32 count) {
+INLINE void note_pieces(LOCAL segmented_small_memory_t* mine, GLOBAL const offset_t* offsets,
+                        u32 length, u32 first, u32 last, u32 from, u32 to, u32 base, u32 count) {
   const u32 t = local_id();
   ROLLED
   for (u32 at = t; at < count; at += WG) mine->notes[at] = 0;
@@ -292,8 +293,8 @@ INLINE u32 place_in_segment(GLOBAL const ukey_t* ranks, u32 length, u32 at) {
 KERNEL(WG)
 void segmented_small_merge(GLOBAL const ukey_t* keys_spare, GLOBAL const ukey_t* ranks_spare,
                            GLOBAL const value_t* values_spare, GLOBAL ukey_t* keys_out,
-                           GLOBAL value_t* values_out, GLOBAL const offset_t* offsets, u32 length, u32 segments,
-                           u32 n, u32 share) {
+                           GLOBAL value_t* values_out, GLOBAL const offset_t* offsets, u32 length,
+                           u32 segments, u32 n, u32 share) {
   LOCAL_STRUCT(segmented_small_memory_t, mine);
   const u32 from = group_id() * share, to = min(from + share, n);
   find_segments(mine, offsets, length, segments, n, from, to - 1);

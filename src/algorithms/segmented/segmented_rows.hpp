@@ -1,0 +1,37 @@
+// Segments of equal length that fit a work-group: rows. One launch sorts them.
+#pragma once
+
+#include <memory>
+
+#include "segmented_shape.hpp"
+
+namespace sortium::segmented {
+
+// The dimensions of the kernel for rows: segmented_rows.cl for short ones, segmented_block.cl for
+// others. A pure function of the problem and the device's capabilities.
+struct RowsShape {
+  std::uint64_t length = 0;  // records of a row
+  // Short rows:
+  unsigned work_group = 0, resident = 1;  // work-items of a work-group; groups of a compute unit
+  unsigned lanes = 0;                     // lanes that sort a row; 0: the rows are not short
+  Items items{};                          // of a lane
+  bool values_wait = false, by_rows = false;  // parameters of segmented_rows.cl
+  std::uint64_t bytes = 0;                    // of segmented_rows_memory_t
+  // Other rows:
+  Lists lists{};  // parameters that segmented_block.cl needs, but does not use for rows
+  Block block{};
+
+  // Returns the parameters of the kernel.
+  [[nodiscard]] kernels::Defines defines(const Problem& problem) const;
+};
+
+// True if all segments have the same length, without offsets and at least Problem::limit, and one
+// launch of this device's kernels can sort them.
+[[nodiscard]] bool are_rows(const Problem& problem, const Capabilities& device);
+// Throws Error(unsupported) unless are_rows().
+[[nodiscard]] RowsShape make_rows_shape(const Problem& problem, const Capabilities& device);
+// The sorter writes only the first Problem::limit records of each row, if it is not 0.
+[[nodiscard]] std::unique_ptr<Sorter> make_rows_sorter(const Problem& problem,
+                                                       const Capabilities& device);
+
+}  // namespace sortium::segmented
