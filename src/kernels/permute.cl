@@ -28,8 +28,7 @@ typedef u8 unit_t;
      // segments begin (OFFSET)
 KERNEL(WG)
 void records_permute(GLOBAL const unit_t* in, GLOBAL const value_t* positions, GLOBAL unit_t* out,
-                     GLOBAL const offset_t* places, u64 n, u32 units, u64 limit,
-                     u64 length) {
+                     GLOBAL const offset_t* places, u64 n, u32 units, u64 limit, u64 length) {
 #if PLACES == COUNTED_PLACES
   const index_t end = (index_t)((u64)*places * units);
 #else
@@ -44,7 +43,9 @@ void records_permute(GLOBAL const unit_t* in, GLOBAL const value_t* positions, G
 #endif
 #if PLACES == PLACES_OF_SEGMENTS
     const u64 segment = element / limit;
-    if (element - segment * limit >= OFFSET(places, length, segment + 1) - OFFSET(places, length, segment)) continue;
+    if (element - segment * limit >=
+        OFFSET(places, length, segment + 1) - OFFSET(places, length, segment))
+      continue;
 #endif
 #if ONE_UNIT
     const u64 other = positions[element];

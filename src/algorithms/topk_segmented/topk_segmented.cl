@@ -9,8 +9,7 @@ PARAMETER(WG)  // work-items of a work-group
 KERNEL(WG)
 void topk_segmented_take(GLOBAL const ukey_t* keys_in, GLOBAL const value_t* values_in,
                          GLOBAL ukey_t* keys_out, GLOBAL value_t* values_out,
-                         GLOBAL const offset_t* offsets, u64 length, u64 segments,
-                         u64 limit) {
+                         GLOBAL const offset_t* offsets, u64 length, u64 segments, u64 limit) {
   for (u64 i = (u64)group_id() * WG + local_id(); i < segments * limit;
        i += (u64)group_count() * WG) {
     const u64 segment = i / limit, from = OFFSET(offsets, length, segment) + i % limit;
