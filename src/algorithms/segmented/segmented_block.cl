@@ -162,10 +162,11 @@ INLINE u32 enter_bin(LOCAL segmented_memory_t* mine, u32 bin) {
   return 2 * word + upper | in_bin << 16;
 }
 
-// Sorts the work-group's items into mine->items by the bins that they have entered. Sets
-// mine->unsorted to 1 if that does not sort them. Items past the end keep their places. A barrier
-// must follow.
-INLINE void sort_in_bins(LOCAL segmented_memory_t* mine, sort_t* item, const u32* place, u32 rows) {
+// Sorts the work-group's items into mine->items by the bins that they have entered: the first
+// `wanted` are sorted, the others are behind them. Sets mine->unsorted to 1 if bins do not sort
+// them. Items past the end keep their places. A barrier must follow.
+INLINE void sort_in_bins(LOCAL segmented_memory_t* mine, sort_t* item, const u32* place, u32 rows,
+                         u32 wanted) {
   const u32 t = local_id();
   barrier_local();
   start_bins(mine);
@@ -181,9 +182,10 @@ INLINE void sort_in_bins(LOCAL segmented_memory_t* mine, sort_t* item, const u32
   // Sort each work-item's own items, which sorts all bins inside its range. Then merge across the
   // boundary to the previous work-item, for bins that extend over it.
   LOCAL sort_t* own = mine->items + t * ITEMS;
-  if (mine->unsorted == 0) SORT_NEIGHBOURS(item, own)
+  const u32 is_wanted = t * ITEMS < wanted + SIDE ? 1 : 0;
+  if (mine->unsorted == 0 && is_wanted) SORT_NEIGHBOURS(item, own)
   barrier_local();
-  if (mine->unsorted == 0 && t != 0 && own[-1] > own[0]) MERGE_BORDER(own)
+  if (mine->unsorted == 0 && is_wanted && t != 0 && own[-1] > own[0]) MERGE_BORDER(own)
 
 #if !COMPOSITE
   // A crowded bin is sorted if its items are alike.
@@ -191,7 +193,7 @@ INLINE void sort_in_bins(LOCAL segmented_memory_t* mine, sort_t* item, const u32
   if (mine->crowded) {
     u32 wrong = 0;
     for (u32 i = 0; i < ITEMS; ++i)
-      wrong |= t * ITEMS + i + 1 < CAPACITY && own[i] > own[i + 1] ? 1u : 0u;
+      wrong |= t * ITEMS + i + 1 < min(wanted, (u32)CAPACITY) && own[i] > own[i + 1] ? 1u : 0u;
     if (wrong) local_or(&mine->unsorted, 1u);
   }
 #endif
@@ -201,8 +203,8 @@ INLINE void sort_in_bins(LOCAL segmented_memory_t* mine, sort_t* item, const u32
 // would crowd the bins of cells. Not inline, so the integers' sort by leading bits does not pay for
 // its registers.
 #if USES_CELLS
-OUTLINE void sort_items_in_bins(LOCAL segmented_memory_t* mine, u32 rows, u32 count, u32 shift,
-                                u32 top, u32 wants_cells) {
+OUTLINE void sort_items_in_bins(LOCAL segmented_memory_t* mine, u32 rows, u32 count, u32 wanted,
+                                u32 shift, u32 top, u32 wants_cells) {
   KNOWN_LOCAL(mine);
   const u32 t = local_id(), by_cells = KEY_FLOAT ? wants_cells : 1;
   sort_t item[ITEMS];
@@ -234,7 +236,7 @@ OUTLINE void sort_items_in_bins(LOCAL segmented_memory_t* mine, u32 rows, u32 co
         place[i] = enter_bin(
             mine, by_cells ? bin_in_cell(bins_of_cells, item[i], cells) : (u32)(item[i] >> shift));
     }
-    sort_in_bins(mine, item, place, rows);
+    sort_in_bins(mine, item, place, rows, wanted);
   }
 }
 #endif
@@ -396,6 +398,13 @@ void segmented_block(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spa
     if (ties) local_or(&mine->tied, 1u);
     barrier_local();
     differ = ored_bits(mine->differ);
+#if EQUAL && UNTIED_FLOATS
+    const u32 to_sort = mine->tied ? (u32)CAPACITY : wanted;  // restore_tied needs all in order
+#elif EQUAL && !DROPS
+    const u32 to_sort = wanted;
+#else
+    const u32 to_sort = CAPACITY;
+#endif
     const u32 open = differ != 0 ? highest_bit(differ) + 1 : 0;
 #if DROPS
     const u32 drop = max(open + POSITION_BITS, (u32)SORT_BITS) - SORT_BITS;
@@ -428,7 +437,7 @@ void segmented_block(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spa
         place[i] = enter_bin(mine, (u32)(item[i] >> shift));
       }
     }
-    sort_in_bins(mine, item, place, rows);
+    sort_in_bins(mine, item, place, rows, to_sort);
 #endif
 #if USES_CELLS
     // The keys of a part of a long segment share leading bits, so its bins may be even without
@@ -438,7 +447,7 @@ void segmented_block(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spa
       const u32 wanted = mine->unsorted && (KEY_FLOAT || open > 16) ? 1 : 0;
       barrier_local();
       for (u32 once = 0; once < wanted; ++once)
-        sort_items_in_bins(mine, rows, count, shift, top, by_cells);
+        sort_items_in_bins(mine, rows, count, to_sort, shift, top, by_cells);
     }
 #endif
     barrier_all();  // all keys are loaded and may be overwritten
