@@ -406,10 +406,11 @@ TEST(Rows, AreSortedInOneLaunch) {
   if (on_host()) GTEST_SKIP() << "kernels run on devices";
   if (is_left_to_oclgrind()) GTEST_SKIP() << left_to_oclgrind;
   const bool small = is_set("SORTIUM_TEST_SMALL");
-  std::vector<std::uint64_t> lengths{1,   2,   7,   8,   9,    10,   16,   17,   31,   33,   63,
-                                     64,  65,  79,  100, 128,  129,  256,  288,  289,  544,  545,
-                                     609, 704, 705, 999, 1088, 1217, 2177, 4096, 4865, 9729, 19456};
-  if (small) lengths = {1, 10, 33, 64, 100, 128, 200, 300, 540, 605};
+  std::vector<std::uint64_t> lengths{1,   2,   3,    4,    5,    7,    8,    9,    10,
+                                     16,  17,  31,   33,   63,   64,   65,   79,   100,
+                                     128, 129, 256,  288,  289,  544,  545,  609,  704,
+                                     705, 999, 1088, 1217, 2177, 4096, 4865, 9729, 19456};
+  if (small) lengths = {1, 3, 10, 33, 64, 100, 128, 200, 300, 540, 605};
   std::vector<Case> sorts, firsts;
   std::uint64_t turn = 0;
   for (const std::uint64_t length : lengths) {

@@ -7,6 +7,8 @@ PARAMETER(WG)        // work-items of a work-group
 PARAMETER(RESIDENT)  // work-groups that share a compute unit
 PARAMETER(SHORT)     // records that a lane sorts in registers, at most 64: a multiple of 8
 PARAMETER(LANES)     // lanes that sort a row: 1, 2 or 4; with 4, SHORT is 32 or 64
+PARAMETER(PART)      // 0: rows are sorted. Otherwise a row has as many parts of PART records as fit
+                     // SHORT, and each part is sorted
 PARAMETER(BY_ROWS)   // 1: records are moved row by row; some lanes have none, but places cost less
 PARAMETER(VALUES_WAIT)  // 1: values wait in registers while the keys are sorted, and then replace
                         // the keys in local memory
@@ -51,11 +53,12 @@ typedef struct {
 #define VALUES(mine) ((LOCAL value_t*)(mine)->room)
 #endif
 
-// The lengths of rows in global memory, and where their records are in local memory: rows begin
-// every `step` slots.
+// The rows of a round in global memory, and where their records are in local memory: rows begin
+// every `step` slots. The last row of all may be incomplete if it has parts.
 typedef struct {
-  u32 length, inverse;  // 2^ROW_SHIFT / length, rounded up
+  u32 length, inverse;  // records of a row; 2^ROW_SHIFT / length, rounded up
   u32 step;
+  u32 here, all;  // rows and records of this round
 } rows_t;
 #define ROW_SHIFT 24
 
@@ -66,28 +69,27 @@ typedef struct {
 } spot_t;
 // A sub-group moves the records of a round in steps, of `together` records of each lane.
 #if !BY_ROWS  // consecutive records, whatever their rows
-#define STEPS(rows, here, together) \
-  (((here) * (rows).length + (together)*SG_LANES - 1) / ((together)*SG_LANES))
-// Returns where record k of this lane in the step is; `here` rows are there. Numbers are so small
+#define STEPS(rows, together) (((rows).all + (together)*SG_LANES - 1) / ((together)*SG_LANES))
+// Returns where record k of this lane in the step is. Numbers are so small
 // that the product fits 32 bits and the quotient is exact.
-INLINE spot_t spot_of(rows_t rows, u32 here, u32 step, u32 together, u32 k) {
+INLINE spot_t spot_of(rows_t rows, u32 step, u32 together, u32 k) {
   spot_t spot;
   spot.at = (step * together + k) * SG_LANES + sg_lane();
   spot.row = spot.at * rows.inverse >> ROW_SHIFT;
   spot.slot = spot.at + spot.row * (rows.step - rows.length);
-  spot.is_there = spot.at < here * rows.length ? 1 : 0;
+  spot.is_there = spot.at < rows.all ? 1 : 0;
   return spot;
 }
 #else
 #define CHUNKS (((u32)ROW_MOST + SG_LANES - 1) / SG_LANES)  // divides `together`
-#define STEPS(rows, here, together) (((here)*CHUNKS + (together)-1) / (together))
-INLINE spot_t spot_of(rows_t rows, u32 here, u32 step, u32 together, u32 k) {
+#define STEPS(rows, together) (((rows).here * CHUNKS + (together)-1) / (together))
+INLINE spot_t spot_of(rows_t rows, u32 step, u32 together, u32 k) {
   const u32 column = k % CHUNKS * SG_LANES + sg_lane();
   spot_t spot;
   spot.row = step * (together / CHUNKS) + k / CHUNKS;
   spot.at = spot.row * rows.length + column;
   spot.slot = spot.row * rows.step + column;
-  spot.is_there = spot.row < here && column < rows.length ? 1 : 0;
+  spot.is_there = spot.row < rows.here && column < rows.length ? 1 : 0;
   return spot;
 }
 #endif
@@ -105,20 +107,20 @@ typedef struct {
   ukey_t suspect;        // floats: more than 2 * KEY_INFINITY - 1 if a key is a NaN or a zero
 } seen_t;
 
-// Loads the keys of the round, `here` rows from keys_in[base] on, into local memory, and with
-// VALUES_APART the values, if there are any.
-INLINE seen_t load_rows(LOCAL round_t* mine, rows_t rows, u64 base, u32 here,
-                        GLOBAL const ukey_t* keys_in, GLOBAL const value_t* values_in) {
+// Loads the keys of the round, from keys_in[base] on, into local memory, and with VALUES_APART the
+// values, if there are any.
+INLINE seen_t load_rows(LOCAL round_t* mine, rows_t rows, u64 base, GLOBAL const ukey_t* keys_in,
+                        GLOBAL const value_t* values_in) {
   LOCAL ukey_t* keys = KEYS(mine);
   seen_t seen;
   seen.first = seen.differ = seen.suspect = 0;
-  if (COMPOSITE && here != 0) seen.first = untied_order(keys_in[base]);
+  if (COMPOSITE && rows.all != 0) seen.first = untied_order(keys_in[base]);
   ROLLED
-  for (u32 step = 0; step < STEPS(rows, here, TOGETHER); ++step) {
+  for (u32 step = 0; step < STEPS(rows, TOGETHER); ++step) {
     ukey_t key[TOGETHER];
     UNROLL
     for (u32 k = 0; k < TOGETHER; ++k) {
-      const spot_t spot = spot_of(rows, here, step, TOGETHER, k);
+      const spot_t spot = spot_of(rows, step, TOGETHER, k);
       key[k] = 1;  // not suspect
       if (spot.is_there) key[k] = keys_in[base + spot.at];
     }
@@ -126,18 +128,18 @@ INLINE seen_t load_rows(LOCAL round_t* mine, rows_t rows, u64 base, u32 here,
     value_t value[TOGETHER];
     UNROLL
     for (u32 k = 0; k < TOGETHER; ++k) {
-      const spot_t spot = spot_of(rows, here, step, TOGETHER, k);
+      const spot_t spot = spot_of(rows, step, TOGETHER, k);
       if (spot.is_there && values_in) value[k] = values_in[base + spot.at];
     }
     UNROLL
     for (u32 k = 0; k < TOGETHER; ++k) {
-      const spot_t spot = spot_of(rows, here, step, TOGETHER, k);
+      const spot_t spot = spot_of(rows, step, TOGETHER, k);
       if (spot.is_there && values_in) mine->values[spot.slot] = value[k];
     }
 #endif
     UNROLL
     for (u32 k = 0; k < TOGETHER; ++k) {
-      const spot_t spot = spot_of(rows, here, step, TOGETHER, k);
+      const spot_t spot = spot_of(rows, step, TOGETHER, k);
       const ukey_t order = untied_order(key[k]);
       if (spot.is_there) keys[spot.slot] = order;
 #if COMPOSITE
@@ -154,17 +156,16 @@ INLINE seen_t load_rows(LOCAL round_t* mine, rows_t rows, u64 base, u32 here,
 
 #if KEY_FLOAT
 // Returns 1 if a key of the round may tie with a key of different bits. `suspect` is of this lane.
-INLINE u32 has_ties(LOCAL const round_t* mine, rows_t rows, sub_group_t sg, u32 here,
-                    ukey_t suspect) {
+INLINE u32 has_ties(LOCAL const round_t* mine, rows_t rows, sub_group_t sg, ukey_t suspect) {
   u32 ties = suspect > (ukey_t)(2 * (ukey_t)KEY_INFINITY - 1) ? 1 : 0;
   sg_barrier();
   if (ties != 0) {  // zeros may all be +0
     ties = 0;
     ROLLED
-    for (u32 step = 0; step < STEPS(rows, here, CHUNK); ++step) {
+    for (u32 step = 0; step < STEPS(rows, CHUNK); ++step) {
       UNROLL
       for (u32 k = 0; k < CHUNK; ++k) {
-        const spot_t spot = spot_of(rows, here, step, CHUNK, k);
+        const spot_t spot = spot_of(rows, step, CHUNK, k);
         if (spot.is_there) ties |= key_ties(key_of_order(KEYS(mine)[spot.slot]));
       }
     }
@@ -173,12 +174,12 @@ INLINE u32 has_ties(LOCAL const round_t* mine, rows_t rows, sub_group_t sg, u32 
 }
 
 // Gives keys that tie equal orders.
-INLINE void tie_keys(LOCAL round_t* mine, rows_t rows, u32 here) {
+INLINE void tie_keys(LOCAL round_t* mine, rows_t rows) {
   ROLLED
-  for (u32 step = 0; step < STEPS(rows, here, CHUNK); ++step) {
+  for (u32 step = 0; step < STEPS(rows, CHUNK); ++step) {
     UNROLL
     for (u32 k = 0; k < CHUNK; ++k) {
-      const spot_t spot = spot_of(rows, here, step, CHUNK, k);
+      const spot_t spot = spot_of(rows, step, CHUNK, k);
       LOCAL ukey_t* key = KEYS(mine) + spot.slot;
       if (spot.is_there) *key = key_order(key_of_order(*key));
     }
@@ -230,16 +231,17 @@ INLINE ukey_t differing_bits(sub_group_t sg, ukey_t differ, u32 begin_bit, u64 r
   return (differ >> begin_bit) & (ukey_t)rank_mask;
 }
 
-// Sorts the sources of a row, which begins in slot `row`, by the whole ranks of their records, by
-// insertion sort.
-INLINE void insert_sources(LOCAL round_t* mine, u32 row, u32 length, u32 begin_bit, u64 rank_mask) {
+// Sorts the sources in slots [first, end) of a row, which begins in slot `row`, by the whole ranks
+// of their records, by insertion sort.
+INLINE void insert_sources(LOCAL round_t* mine, u32 row, u32 first, u32 end, u32 begin_bit,
+                           u64 rank_mask) {
   ROLLED
-  for (u32 i = row + 1; i < row + length; ++i) {
+  for (u32 i = first + 1; i < end; ++i) {
     const u8 source = mine->sources[i];
     const ukey_t rank = rank_of(mine, row + source, begin_bit, rank_mask);
     u32 to = i;
     ROLLED
-    while (to > row && rank_of(mine, row + mine->sources[to - 1], begin_bit, rank_mask) > rank) {
+    while (to > first && rank_of(mine, row + mine->sources[to - 1], begin_bit, rank_mask) > rank) {
       mine->sources[to] = mine->sources[to - 1];
       --to;
     }
@@ -301,6 +303,9 @@ INLINE void merge_pairs(sub_group_t sg, sort_t* item) {
 }
 #endif
 
+// True if the row's record at this place is the last one of its part.
+#define ENDS_PART(place) (PART != 0 && ((place) + 1) % (PART ? PART : 1u) == 0)
+
 // Sorts the rows of the round in registers. With COMPOSITE, `drop` is the number of low bits of the
 // ranks that items omit, and the sources are the result; otherwise the keys are.
 INLINE void sort_rows(LOCAL round_t* mine, sub_group_t sg, part_of_row_t p, rows_t rows, u32 drop,
@@ -320,7 +325,16 @@ INLINE void sort_rows(LOCAL round_t* mine, sub_group_t sg, part_of_row_t p, rows
     item[i] = ITEM(own[i * LANES], i);
     item[i] = (IS_LOADED(i) ? item[i] : SORT_LAST) ^ flip;
   }
+#if PART
+  sort_t* const parts = item;
+  UNROLL
+  for (u32 first = 0; first + PART <= SHORT; first += PART) {
+    sort_t* item = parts + first;
+    SORT_ROW(PART)
+  }
+#else
   SORT_ROW(SHORT)
+#endif
 #if LANES >= 2
   UNROLL
   for (u32 i = 0; i < SHORT; ++i) {
@@ -339,7 +353,8 @@ INLINE void sort_rows(LOCAL round_t* mine, sub_group_t sg, part_of_row_t p, rows
   for (u32 i = 0; i < SHORT; ++i) {
     const u32 place = PLACE_OF_ITEM(p, i);
     if (IS_PLACED(i, place)) mine->sources[p.row + place] = (u8)((item[i] ^ flip) & position_mask);
-    if (i + 1 < SHORT && IS_PLACED(i, place) && IS_PLACED(i + 1, PLACE_OF_ITEM(p, i + 1)))
+    if (i + 1 < SHORT && !ENDS_PART(i) && IS_PLACED(i, place) &&
+        IS_PLACED(i + 1, PLACE_OF_ITEM(p, i + 1)))
       nearest = min(nearest, item[i] ^ item[i + 1]);
   }
 #if LANES >= 2  // neighbours at the border of two lanes; item 0 of lanes 1 and 2, if there are 4
@@ -354,13 +369,18 @@ INLINE void sort_rows(LOCAL round_t* mine, sub_group_t sg, part_of_row_t p, rows
     const u32 first = p.lane * SHORT;
     ROLLED
     for (u32 at = p.row + first; at < p.row + first + SHORT && at + 1 < p.row + rows.length; ++at)
-      wrong |= rank_of(mine, p.row + mine->sources[at], begin_bit, rank_mask) >
-                       rank_of(mine, p.row + mine->sources[at + 1], begin_bit, rank_mask)
+      wrong |= !ENDS_PART(at - p.row) &&
+                       rank_of(mine, p.row + mine->sources[at], begin_bit, rank_mask) >
+                           rank_of(mine, p.row + mine->sources[at + 1], begin_bit, rank_mask)
                    ? 1
                    : 0;
   }
   wrong = sg_ballot(sg, wrong) >> (sg_lane() / LANES * LANES) & ((1u << LANES) - 1);
-  if (wrong != 0 && p.lane == 0) insert_sources(mine, p.row, rows.length, begin_bit, rank_mask);
+  const u32 to_insert = wrong != 0 && p.lane == 0 ? rows.length : 0,
+            part = PART ? PART : rows.length;
+  ROLLED
+  for (u32 first = p.row; first < p.row + to_insert; first += part)
+    insert_sources(mine, p.row, first, first + part, begin_bit, rank_mask);
 #else
   sg_barrier();  // all lanes have loaded their items
   UNROLL
@@ -382,16 +402,16 @@ INLINE void store_value(LOCAL const round_t* mine, rows_t rows, u64 base_in, u32
 }
 #endif
 
-// Writes the first records of each sorted row, of `here` rows from `base` on; `out` has their
-// number as the length. With VALUES_WAIT without their values.
+// Writes the first records of each sorted row, from `base` on; `out` has their number as the
+// length. With VALUES_WAIT without their values.
 INLINE void store_rows(LOCAL const round_t* mine, rows_t rows, rows_t out, u64 base_in, u64 base,
-                       u32 here, GLOBAL ukey_t* keys_out, GLOBAL const value_t* values_in,
+                       GLOBAL ukey_t* keys_out, GLOBAL const value_t* values_in,
                        GLOBAL value_t* values_out) {
   ROLLED
-  for (u32 step = 0; step < STEPS(out, here, TOGETHER); ++step) {
+  for (u32 step = 0; step < STEPS(out, TOGETHER); ++step) {
     UNROLL
     for (u32 k = 0; k < TOGETHER; ++k) {
-      const spot_t spot = spot_of(out, here, step, TOGETHER, k);
+      const spot_t spot = spot_of(out, step, TOGETHER, k);
       if (spot.is_there) {
 #if COMPOSITE
         const u32 source = mine->sources[spot.slot], slot = spot.row * out.step + source;
@@ -409,29 +429,28 @@ INLINE void store_rows(LOCAL const round_t* mine, rows_t rows, rows_t out, u64 b
 
 #if VALUES_WAIT
 // Loads the values of the round, at most SHORT of a lane.
-INLINE void load_values(value_t* value, rows_t rows, u64 base, u32 here,
-                        GLOBAL const value_t* values_in) {
+INLINE void load_values(value_t* value, rows_t rows, u64 base, GLOBAL const value_t* values_in) {
   UNROLL
   for (u32 k = 0; k < SHORT; ++k) {
-    const spot_t spot = spot_of(rows, here, 0, SHORT, k);
+    const spot_t spot = spot_of(rows, 0, SHORT, k);
     if (spot.is_there && values_in) value[k] = values_in[base + spot.at];
   }
 }
 
 // Writes the values that store_rows has left. They replace the keys in local memory.
 INLINE void store_values(LOCAL round_t* mine, const value_t* value, rows_t rows, rows_t out,
-                         u64 base_in, u64 base, u32 here, GLOBAL const value_t* values_in,
+                         u64 base_in, u64 base, GLOBAL const value_t* values_in,
                          GLOBAL value_t* values_out) {
   sg_barrier();  // all keys are stored
   UNROLL
   for (u32 k = 0; k < SHORT; ++k) {
-    const spot_t spot = spot_of(rows, here, 0, SHORT, k);
+    const spot_t spot = spot_of(rows, 0, SHORT, k);
     if (spot.is_there && values_in) VALUES(mine)[spot.slot] = value[k];
   }
   sg_barrier();
   UNROLL
   for (u32 k = 0; k < SHORT; ++k) {
-    const spot_t spot = spot_of(out, here, 0, SHORT, k);
+    const spot_t spot = spot_of(out, 0, SHORT, k);
     if (spot.is_there)
       store_value(mine, rows, base_in, spot.row, mine->sources[spot.slot], values_in,
                   values_out + base + spot.at);
@@ -448,9 +467,8 @@ INLINE void store_values(LOCAL round_t* mine, const value_t* value, rows_t rows,
 // all items once, before the loop, and keep them in registers that it does not have.
 KERNEL_RESIDENT(WG, RESIDENT)
 void segmented_rows(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
-                    GLOBAL const value_t* values_in, GLOBAL value_t* values_out, u64 segments,
-                    u32 length, u32 inverse, u32 wanted, u32 inverse_wanted, u32 begin_bit,
-                    u64 rank_mask) {
+                    GLOBAL const value_t* values_in, GLOBAL value_t* values_out, u64 n, u32 length,
+                    u32 inverse, u32 wanted, u32 inverse_wanted, u32 begin_bit, u64 rank_mask) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(segmented_rows_memory_t, all_rounds);
   LOCAL round_t* mine = &all_rounds->rounds[sg_index()];
@@ -468,16 +486,18 @@ void segmented_rows(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
   p.direction = p.lane % 2 ? -1 : 1;
 
   const u64 row = ((u64)group_id() * (WG / SG_LANES) + sg_index()) * ROWS, base = row * length;
-  const u32 here = row < segments ? (u32)min(segments - row, (u64)ROWS) : 0;
-  const seen_t seen = load_rows(mine, rows, base, here, keys_in, values_in);
+  rows.all = base < n ? (u32)min(n - base, (u64)ROWS * length) : 0;
+  rows.here = out.here = (rows.all + length - 1) / length;
+  out.all = wanted == length ? rows.all : out.here * wanted;
+  const seen_t seen = load_rows(mine, rows, base, keys_in, values_in);
   u32 ties = 0, drop = 0;
 #if VALUES_WAIT
   value_t value[SHORT];
-  load_values(value, rows, base, here, values_in);
+  load_values(value, rows, base, values_in);
 #endif
 #if KEY_FLOAT
-  ties = has_ties(mine, rows, sg, here, seen.suspect);
-  tie_keys(mine, rows, ties ? here : 0);
+  ties = has_ties(mine, rows, sg, seen.suspect);
+  if (ties) tie_keys(mine, rows);
 #endif
 #if COMPOSITE
   // The orders of keys that tie may differ from the others in any bit.
@@ -492,7 +512,7 @@ void segmented_rows(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
   // Emulated sub-groups must all reach the barriers inside.
   if (ties || !SG_NATIVE)
     for (u32 r = 0; r < ROWS; ++r) {
-      const u32 is_there = r < here && ties ? 1 : 0;
+      const u32 is_there = r < rows.here && ties ? 1 : 0;
       LOCAL ukey_t* sorted = KEYS(mine) + r * rows.step;
       GLOBAL const ukey_t* keys = keys_in + (is_there ? base + r * length : 0);
 #if KEY_ZEROS == ZEROS_TIED
@@ -505,11 +525,11 @@ void segmented_rows(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
   sg_barrier();
 #endif
 #if KEY_FLOAT && COMPOSITE
-  if (ties) (void)load_rows(mine, rows, base, here, keys_in, 0);  // the keys' own bits
+  if (ties) (void)load_rows(mine, rows, base, keys_in, 0);  // the keys' own bits
   sg_barrier();
 #endif
-  store_rows(mine, rows, out, base, row * wanted, here, keys_out, values_in, values_out);
+  store_rows(mine, rows, out, base, row * wanted, keys_out, values_in, values_out);
 #if VALUES_WAIT
-  store_values(mine, value, rows, out, base, row * wanted, here, values_in, values_out);
+  store_values(mine, value, rows, out, base, row * wanted, values_in, values_out);
 #endif
 }

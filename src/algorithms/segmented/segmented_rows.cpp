@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 
 #include "embedded.hpp"
 
@@ -34,16 +35,26 @@ std::uint64_t rows_bytes(const Problem& p, const Capabilities& device, const Row
   return s.work_group / sub_group * (slots * (record + source) + alignment_gaps);
 }
 
-// Short rows that a work-group sorts.
-std::uint64_t rows_of_group(const RowsShape& s) { return s.work_group / s.lanes; }
+// Work-groups that sort all short rows.
+std::uint64_t groups_of(const Problem& p, const RowsShape& s) {
+  return ceil_div(p.count, s.length * (s.work_group / s.lanes));
+}
 
-// Makes `shape` that of short rows. Returns false if they are not short, local memory has too
-// little room for them, or they need too many work-groups for a launch.
-bool make_short(const Problem& p, const Capabilities& device, RowsShape& shape) {
-  const bool composite =
-      p.payload != Payload::none || key_bits(p) != info(p.key).bits() || info(p.key).bits() > 32;
+// Returns the shape of short rows; none if rows are not short, local memory has too little room for
+// them, or they need too many work-groups for a launch.
+std::optional<RowsShape> short_rows(const Problem& p, const Capabilities& device) {
+  RowsShape shape{.length = p.count / p.segments};
+  // A lane sorts several tiny rows, as the parts of one row.
+  constexpr unsigned tiny = 4, of_parts = 16;  // records of a tiny row, and of all parts at most
+  shape.part = p.limit == 0 && shape.length <= tiny && shape.length != 0
+                   ? static_cast<unsigned>(shape.length)
+                   : 0;
+  if (shape.part != 0) shape.length = of_parts / shape.part * shape.part;
+  // Parts have no path for keys without positions that tie with keys of other bits.
+  const bool composite = p.payload != Payload::none || key_bits(p) != info(p.key).bits() ||
+                         info(p.key).bits() > 32 || (shape.part != 0 && info(p.key).is_float);
   const Limits limits = composite ? with_positions : of_keys;
-  if (shape.length > limits.four_lanes) return false;
+  if (shape.length > limits.four_lanes) return {};
   shape.lanes = shape.length <= limits.one_lane ? 1 : shape.length <= limits.two_lanes ? 2 : 4;
   const std::uint64_t of_lane =
       ceil_div(std::max<std::uint64_t>(shape.length, 1), shape.lanes * lane_step) * lane_step;
@@ -56,14 +67,13 @@ bool make_short(const Problem& p, const Capabilities& device, RowsShape& shape) 
   shape.values_wait = shape.lanes == 1 && value_bytes(p) == 4;
   shape.by_rows = shape.lanes > 1 && composite && shape.items.longest <= 32;
   const unsigned sub_group = std::min(device.sub_group_size, 32u);
-  if (sub_group < shape.lanes) return false;
+  if (sub_group < shape.lanes) return {};
   shape.work_group = std::max(std::min(device.max_work_group, 128u), sub_group);
   // Emulated sub-groups need a word for each work-item.
   const auto bytes = [&] { return rows_bytes(p, device, shape) + 4 * shape.work_group; };
   while (shape.work_group > sub_group && 4 * bytes() > device.local_struct) shape.work_group /= 2;
   constexpr std::uint64_t most_groups = 0x7fffffff;
-  if (bytes() > device.local_struct || ceil_div(p.segments, rows_of_group(shape)) > most_groups)
-    return false;
+  if (bytes() > device.local_struct || groups_of(p, shape) > most_groups) return {};
   shape.bytes = rows_bytes(p, device, shape);
   // As many work-items as have registers for the items, for values that wait, and for the rest.
   constexpr unsigned all_registers = 1u << 16, most_work_items = 1024;
@@ -73,7 +83,7 @@ bool make_short(const Problem& p, const Capabilities& device, RowsShape& shape) 
   const unsigned by_registers =
       std::min(most_work_items, all_registers / registers) / shape.work_group;
   shape.resident = std::max(1u, std::min(by_registers, by_local));
-  return true;
+  return shape;
 }
 
 class RowsSorter final : public Sorter {
@@ -122,14 +132,14 @@ class RowsSorter final : public Sorter {
                         {"keys_out", o.keys_out},
                         {"values_in", o.values_in},
                         {"values_out", o.values_out},
-                        {"segments", problem_.segments},
+                        {"n", problem_.count},
                         {"length", length()},
                         {"inverse", inverse(length())},
                         {"wanted", wanted()},
                         {"inverse_wanted", inverse(wanted())},
                         {"begin_bit", std::uint32_t{problem_.begin_bit}},
                         {"rank_mask", mask()}};
-    const std::uint64_t groups = ceil_div(problem_.segments, rows_of_group(shape_));
+    const std::uint64_t groups = groups_of(problem_, shape_);
     queue.launch({*sort_, groups, shape_.work_group, args, "rows"});
   }
 
@@ -173,6 +183,7 @@ kernels::Defines RowsShape::defines(const Problem& problem) const {
       .resident(resident, work_group)
       .set("SHORT", items.longest)
       .set("LANES", lanes)
+      .set("PART", part)
       .set("BY_ROWS", int{by_rows})
       .set("VALUES_WAIT", int{values_wait})
       .local_struct("segmented_rows_memory_t", bytes);
@@ -183,21 +194,20 @@ kernels::Defines RowsShape::defines(const Problem& problem) const {
 bool are_rows(const Problem& problem, const Capabilities& device) {
   if (problem.segments == 0 || problem.offset_bytes != 0 || device.kind != DeviceKind::gpu)
     return false;
-  RowsShape shape{.length = problem.count / problem.segments};
-  if (problem.limit > shape.length) return false;
-  return make_short(problem, device, shape) || row_block(problem, device, shape.length).has_value();
+  const std::uint64_t length = problem.count / problem.segments;
+  if (problem.limit > length) return false;
+  return short_rows(problem, device).has_value() || row_block(problem, device, length).has_value();
 }
 
 RowsShape make_rows_shape(const Problem& problem, const Capabilities& device) {
-  RowsShape shape{.length = problem.count / std::max<std::uint64_t>(problem.segments, 1)};
   if (!are_rows(problem, device))
     throw Error(ErrorCode::unsupported,
                 fmt::format("segmented: variant=rows sorts segments of equal length, without "
                             "offsets, that fit a work-group of a GPU; {} segments of {} records "
-                            "do not",
-                            problem.segments, shape.length));
-  if (make_short(problem, device, shape)) return shape;
-  shape.lanes = 0;
+                            "in all do not",
+                            problem.segments, problem.count));
+  if (auto shape = short_rows(problem, device)) return *shape;
+  RowsShape shape{.length = problem.count / problem.segments};
   shape.block = *row_block(problem, device, shape.length);
   shape.lists = make_gpu_shape(problem, device, {}).lists;
   return shape;

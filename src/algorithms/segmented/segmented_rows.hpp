@@ -10,10 +10,11 @@ namespace sortium::segmented {
 // The dimensions of the kernel for rows: segmented_rows.cl for short ones, segmented_block.cl for
 // others. A pure function of the problem and the device's capabilities.
 struct RowsShape {
-  std::uint64_t length = 0;  // records of a row
+  std::uint64_t length = 0;  // records of a row, or of all parts of one
   // Short rows:
   unsigned work_group = 0, resident = 1;  // work-items of a work-group; groups of a compute unit
   unsigned lanes = 0;                     // lanes that sort a row; 0: the rows are not short
+  unsigned part = 0;                      // records of each part of a row; 0: rows have no parts
   Items items{};                          // of a lane
   bool values_wait = false, by_rows = false;  // parameters of segmented_rows.cl
   std::uint64_t bytes = 0;                    // of segmented_rows_memory_t
