@@ -362,6 +362,35 @@ static void segments(const sortium_options* options) {
         SORTIUM_INVALID_ARGUMENT);
 }
 
+/* Segments without offsets: all have equally many records. */
+static void rows(const sortium_options* options) {
+  uint64_t keys[6] = {6, 5, 4, 1, 2, 3};
+  const uint64_t wanted[6] = {4, 5, 6, 1, 2, 3};
+  uint32_t positions[6], offsets[] = {0, 3, 6};
+  sortium_problem problem;
+  sortium_problem_init(&problem);
+  problem.key = SORTIUM_U64;
+  problem.count = 6;
+  problem.segments = 2;
+  problem.offset_bytes = 0;
+  problem.payload = SORTIUM_POSITIONS;
+  CHECK(sortium_sort_segments_host(&problem, keys, keys, NULL, positions, offsets, options) ==
+        SORTIUM_INVALID_ARGUMENT);
+  CHECK(strstr(sortium_last_error(), "offsets") != NULL);
+  CHECK(sortium_sort_segments_host(&problem, keys, keys, NULL, positions, NULL, options) ==
+        SORTIUM_OK);
+  CHECK(memcmp(keys, wanted, sizeof keys) == 0);
+  CHECK(positions[0] == 2 && positions[2] == 0 && positions[3] == 3 && positions[5] == 5);
+  problem.limit = 1;
+  CHECK(sortium_sort_segments_host(&problem, wanted, keys, NULL, positions, NULL, options) ==
+        SORTIUM_OK);
+  CHECK(keys[0] == 4 && keys[1] == 1 && positions[0] == 0 && positions[1] == 3);
+  problem.segments = 4;
+  CHECK(sortium_sort_segments_host(&problem, wanted, keys, NULL, positions, NULL, options) ==
+        SORTIUM_INVALID_ARGUMENT);
+  CHECK(strstr(sortium_last_error(), "multiple of segments, 4") != NULL);
+}
+
 static void device_memory(const sortium_options* options) {
   sortium_device* device = NULL;
   sortium_queue* queue = NULL;
@@ -758,6 +787,7 @@ int main(void) {
   first_records(&options);
   companions(&options);
   segments(&options);
+  rows(&options);
   device_memory(&options);
   records(&options);
   values_of_any_size(&options);
