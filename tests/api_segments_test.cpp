@@ -177,8 +177,11 @@ TEST(Segments, WrongRowsAreRefused) {
   refused([&] { sort_rows(none, 0); }, {"row_length is 0"});
 
   const Problem problem{.count = 5, .segments = 2, .offset_bytes = 0};
-  refused([&] { sort_host(problem, {keys.data(), keys.data()}); },
-          {"count is 5", "multiple of segments, 2"});
+  refused(
+      [&] {
+        sort_host(problem, {keys.data(), keys.data()});
+      },
+      {"count is 5", "multiple of segments, 2"});
   const std::vector<std::uint32_t> offsets{0, 5};
   refused(
       [&] {

@@ -50,8 +50,8 @@ std::optional<KeyType> key_type(ffi::DataType type) {
   }
 }
 
-// The sort of the rows of `x`: its last axis. pysortium.jax has checked types and shapes, and that x
-// has elements.
+// The sort of the rows of `x`: its last axis. pysortium.jax has checked types and shapes, and that
+// x has elements.
 Problem problem_of(const ffi::AnyBuffer& x, const ffi::AnyBuffer& result, bool descending,
                    bool positions) {
   const auto key = key_type(x.element_type());
@@ -111,8 +111,7 @@ struct Ready {
 class ReadyPlans {
  public:
   std::shared_ptr<const Ready> get(std::int32_t ordinal, void* stream, const Problem& p) {
-    const Key key{ordinal,   stream,  p.key,         p.count,
-                  p.payload, p.order, p.value_bytes, p.segments};
+    const Key key{ordinal, stream, p.key, p.count, p.payload, p.order, p.value_bytes, p.segments};
     const std::lock_guard lock(mutex_);
     if (const auto found = ready_.find(key); found != ready_.end()) return found->second;
     const auto device = sortium::find_device("cuda:" + std::to_string(ordinal));
