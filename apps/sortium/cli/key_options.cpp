@@ -216,7 +216,8 @@ void add_segment_options(CLI::App& command, KeyOptions& o) {
 void add_row_option(CLI::App& command, KeyOptions& o) {
   command
       .add_option("--row-length", o.row_length,
-                  "Rows of N keys, each by itself; the number of keys is a multiple of N")
+                  "Treat each row of N keys as a list of its own. The number of keys must be a "
+                  "multiple of N")
       ->check(CLI::PositiveNumber.description(""))
       ->type_name("N");
 }

@@ -394,8 +394,8 @@ constexpr const char* topk_footer = R"(Examples:
 
 Writes the K smallest keys in ascending order or, with --largest, the K largest in descending
 order. Of equal keys, it takes those that come first in the file. Of records, it takes the first K
-in the order of their fields. With --row-length, it takes K keys of each row. NaN come after all numbers in both orders, unless --nan says
-otherwise. Files are as for 'sortium sort'.)";
+in the order of their fields. With --row-length, it takes K keys of each row. NaN come after all
+numbers in both orders, unless --nan says otherwise. Files are as for 'sortium sort'.)";
 
 void add_file_options(CLI::App& command, SortOptions& s) {
   command.add_option("IN", s.in, "File of keys; - is standard input")->required()->type_name("");
