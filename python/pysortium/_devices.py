@@ -238,11 +238,9 @@ class Plan:
         kind, keys = kind_of(keys, "keys")
         self._check(kind, keys)
         place = kind.place(keys, None)
-        limit = self._problem["limit"]
+        shape: tuple[int, ...] = (_native.Problem(**self._problem).records_out,)
         if len(self._shape) == 2:
-            shape = (self._shape[0], limit or self._shape[1])
-        else:
-            shape = (_native.Problem(**self._problem).records_out,)
+            shape = (self._shape[0], self._problem["limit"] or self._shape[1])
         payload = self._problem["payload"]
         if out is None:
             out = kind.empty(shape, self.dtype, keys)
