@@ -385,6 +385,7 @@ static void rows(const sortium_options* options) {
   CHECK(sortium_sort_segments_host(&problem, wanted, keys, NULL, positions, NULL, options) ==
         SORTIUM_OK);
   CHECK(keys[0] == 4 && keys[1] == 1 && positions[0] == 0 && positions[1] == 3);
+  CHECK(sortium_sort_host(&problem, wanted, keys, NULL, positions, options) == SORTIUM_OK);
   problem.segments = 4;
   CHECK(sortium_sort_segments_host(&problem, wanted, keys, NULL, positions, NULL, options) ==
         SORTIUM_INVALID_ARGUMENT);
@@ -680,6 +681,12 @@ static void values_of_any_size(const sortium_options* options) {
   for (int i = 0; i < 7; ++i) CHECK(out[i].bytes[7] == first[i]);
   CHECK(sortium_sort_records_host(&records, in, to, NULL, options) == SORTIUM_INVALID_ARGUMENT);
   CHECK(strstr(sortium_last_error(), "offsets is null") != NULL);
+  records.segments = 7;
+  records.offset_bytes = 0;
+  CHECK(sortium_sort_record_segments_host(&records, in, to, NULL, NULL, options) == SORTIUM_OK);
+  CHECK(memcmp(out, values, sizeof values) == 0);
+  records.segments = 4;
+  records.offset_bytes = 4;
   /* Too many columns or fields: refused before they are read. */
   records.column_count = (size_t)1 << 40;
   CHECK(sortium_sort_records_host(&records, in, to, NULL, options) == SORTIUM_INVALID_ARGUMENT);
