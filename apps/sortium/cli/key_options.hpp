@@ -38,8 +38,8 @@ struct KeyOptions {
   void check_bits() const;
   // Throws Failure if there are both segments and rows.
   void check_lists() const;
-  // Returns the number of rows of a file with `count` keys. Throws Failure if they do not fill the
-  // rows.
+  // Returns the number of rows of a file with `count` keys. Throws Failure if `count` is not a
+  // multiple of row_length.
   [[nodiscard]] std::uint64_t rows_of(const std::string& file, std::uint64_t count) const;
   [[nodiscard]] bool are_records() const {
     return !by.empty() || !key.empty() || record.has_value();
