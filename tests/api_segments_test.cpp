@@ -1,8 +1,13 @@
 // The C++ interface on host memory: segments.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
+#include <functional>
+#include <numeric>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -48,6 +53,68 @@ TEST(Segments, AreSortedEachByItself) {
   EXPECT_EQ(few, (std::vector<float>{3, 2, 1, 9, 8}));
 }
 
+TEST(Segments, RowsAreSortedEachByItself) {
+  const Options options{.order = Order::descending, .device = device_spec()};
+  std::vector<std::uint16_t> before(24'000);
+  Random random(3);
+  for (auto& key : before) key = static_cast<std::uint16_t>(random.below(500));
+  for (const std::uint64_t length : {1u, 2u, 30u, 1000u, 24'000u}) {
+    SCOPED_TRACE(length);
+    std::vector<std::uint64_t> expected(before.size());
+    std::iota(expected.begin(), expected.end(), 0u);
+    for (std::uint64_t first = 0; first < before.size(); first += length)
+      std::ranges::stable_sort(std::span(expected).subspan(first, length), std::greater(),
+                               [&](std::uint64_t i) { return before[i]; });
+    EXPECT_TRUE(argsort_rows<std::uint64_t>(before, length, options) == expected);
+    auto keys = before, alone = before;
+    std::vector<std::array<std::uint8_t, 3>> values(keys.size());
+    for (std::size_t i = 0; i < keys.size(); ++i)
+      values[i] = {static_cast<std::uint8_t>(i), static_cast<std::uint8_t>(i >> 8), 7};
+    const auto values_before = values;
+    sort_rows(alone, length, options);
+    sort_rows(keys, values, length, options);
+    EXPECT_TRUE(keys == alone);
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      ASSERT_EQ(keys[i], before[expected[i]]) << i;
+      ASSERT_EQ(values[i], values_before[expected[i]]) << i;
+    }
+  }
+  // A few records, without a named device, and no records.
+  std::vector<float> few{3, 1, 2, 9, 8, 0};
+  sort_rows(few, 3);
+  EXPECT_EQ(few, (std::vector<float>{1, 2, 3, 0, 8, 9}));
+  few.clear();
+  sort_rows(few, 3);
+  EXPECT_TRUE(argsort_rows(few, 3).empty());
+}
+
+// The first records of rows, and of rows with fewer records than the limit.
+TEST(Segments, FirstRecordsOfRows) {
+  const std::vector<std::int32_t> keys{5, 1, 4, 2, 9, 7, 8, 6};
+  for (const std::uint64_t limit : {1, 3, 4, 6}) {
+    Problem problem{.key = KeyType::i32,
+                    .count = 8,
+                    .payload = Payload::positions,
+                    .segments = 2,
+                    .offset_bytes = 0,
+                    .limit = limit};
+    std::vector<std::int32_t> first(2 * limit, -1);
+    std::vector<std::uint32_t> positions(2 * limit, 99);
+    sort_host(problem, {keys.data(), first.data(), nullptr, positions.data()},
+              {.device = device_spec()});
+    const std::vector<std::uint32_t> order{1, 3, 2, 0, 7, 5, 6, 4};
+    for (std::uint64_t i = 0; i < 2 * limit; ++i) {
+      const std::uint64_t row = i / limit, place = i % limit;
+      if (place >= 4) {
+        EXPECT_TRUE(first[i] == -1 && positions[i] == 99) << i;
+        continue;
+      }
+      EXPECT_EQ(positions[i], order[row * 4 + place]) << i;
+      EXPECT_EQ(first[i], keys[positions[i]]) << i;
+    }
+  }
+}
+
 // 8-byte keys with values have more bits than a GPU's local sort compares at once. Some pairs
 // differ only in the lowest bits.
 TEST(Segments, KeysThatDifferInTheirLastBits) {
@@ -91,7 +158,37 @@ TEST(Segments, WrongOffsetsAreRefused) {
       [&] {
         sort_host({.count = 1, .segments = 1, .offset_bytes = 3}, {&key, &key}, {});
       },
-      ErrorCode::invalid_argument, {"offset_bytes is 3"});
+      ErrorCode::invalid_argument, {"offset_bytes is 3", "4 and 8", "0"});
+}
+
+TEST(Segments, WrongRowsAreRefused) {
+  std::vector<std::uint32_t> keys{5, 4, 3, 2, 1};
+  const auto before = keys;
+  const auto refused = [&](auto&& call, std::initializer_list<std::string_view> words) {
+    expect_error(call, ErrorCode::invalid_argument, words);
+    EXPECT_EQ(keys, before);
+  };
+  refused([&] { sort_rows(keys, 0); }, {"row_length is 0", "at least 1"});
+  refused([&] { sort_rows(keys, 2); }, {"row_length is 2", "5", "multiple"});
+  refused([&] { sort_rows(keys, keys, 6); }, {"row_length is 6"});
+  refused([&] { sort_rows(keys, std::vector<int>(4), 1); }, {"4 values for 5 keys"});
+  refused([&] { (void)argsort_rows(keys, 3); }, {"row_length is 3"});
+  std::vector<std::uint32_t> none;
+  refused([&] { sort_rows(none, 0); }, {"row_length is 0"});
+
+  const Problem problem{.count = 5, .segments = 2, .offset_bytes = 0};
+  refused(
+      [&] {
+        sort_host(problem, {keys.data(), keys.data()});
+      },
+      {"count is 5", "multiple of segments, 2"});
+  const std::vector<std::uint32_t> offsets{0, 5};
+  refused(
+      [&] {
+        sort_host({.count = 5, .segments = 1, .offset_bytes = 0},
+                  {keys.data(), keys.data(), nullptr, nullptr, offsets.data()});
+      },
+      {"offsets"});
 }
 
 }  // namespace

@@ -266,6 +266,9 @@ TEST(WithoutACompiler, ListsOfAnyLengthHaveTheKernelsOfTheirAlgorithms) {
       p.offset_bytes = number % 5 < 2 ? 4 : 8;
       p.segments = number % 3 == 0 ? 1 : 1 + length / (number % 2 == 0 ? 10 : 5000);
       EXPECT_NO_THROW(Plan(device, p)) << length << " in " << p.segments << ", kind " << kind;
+      p.offset_bytes = 0;
+      p.count -= p.count % p.segments;
+      EXPECT_NO_THROW(Plan(device, p)) << p.count << " in " << p.segments << " rows, kind " << kind;
     }
   }
 }

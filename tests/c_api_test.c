@@ -362,6 +362,36 @@ static void segments(const sortium_options* options) {
         SORTIUM_INVALID_ARGUMENT);
 }
 
+/* Segments without offsets: all have equally many records. */
+static void rows(const sortium_options* options) {
+  uint64_t keys[6] = {6, 5, 4, 1, 2, 3};
+  const uint64_t wanted[6] = {4, 5, 6, 1, 2, 3};
+  uint32_t positions[6], offsets[] = {0, 3, 6};
+  sortium_problem problem;
+  sortium_problem_init(&problem);
+  problem.key = SORTIUM_U64;
+  problem.count = 6;
+  problem.segments = 2;
+  problem.offset_bytes = 0;
+  problem.payload = SORTIUM_POSITIONS;
+  CHECK(sortium_sort_segments_host(&problem, keys, keys, NULL, positions, offsets, options) ==
+        SORTIUM_INVALID_ARGUMENT);
+  CHECK(strstr(sortium_last_error(), "offsets") != NULL);
+  CHECK(sortium_sort_segments_host(&problem, keys, keys, NULL, positions, NULL, options) ==
+        SORTIUM_OK);
+  CHECK(memcmp(keys, wanted, sizeof keys) == 0);
+  CHECK(positions[0] == 2 && positions[2] == 0 && positions[3] == 3 && positions[5] == 5);
+  problem.limit = 1;
+  CHECK(sortium_sort_segments_host(&problem, wanted, keys, NULL, positions, NULL, options) ==
+        SORTIUM_OK);
+  CHECK(keys[0] == 4 && keys[1] == 1 && positions[0] == 0 && positions[1] == 3);
+  CHECK(sortium_sort_host(&problem, wanted, keys, NULL, positions, options) == SORTIUM_OK);
+  problem.segments = 4;
+  CHECK(sortium_sort_segments_host(&problem, wanted, keys, NULL, positions, NULL, options) ==
+        SORTIUM_INVALID_ARGUMENT);
+  CHECK(strstr(sortium_last_error(), "multiple of segments, 4") != NULL);
+}
+
 static void device_memory(const sortium_options* options) {
   sortium_device* device = NULL;
   sortium_queue* queue = NULL;
@@ -651,6 +681,12 @@ static void values_of_any_size(const sortium_options* options) {
   for (int i = 0; i < 7; ++i) CHECK(out[i].bytes[7] == first[i]);
   CHECK(sortium_sort_records_host(&records, in, to, NULL, options) == SORTIUM_INVALID_ARGUMENT);
   CHECK(strstr(sortium_last_error(), "offsets is null") != NULL);
+  records.segments = 7;
+  records.offset_bytes = 0;
+  CHECK(sortium_sort_record_segments_host(&records, in, to, NULL, NULL, options) == SORTIUM_OK);
+  CHECK(memcmp(out, values, sizeof values) == 0);
+  records.segments = 4;
+  records.offset_bytes = 4;
   /* Too many columns or fields: refused before they are read. */
   records.column_count = (size_t)1 << 40;
   CHECK(sortium_sort_records_host(&records, in, to, NULL, options) == SORTIUM_INVALID_ARGUMENT);
@@ -758,6 +794,7 @@ int main(void) {
   first_records(&options);
   companions(&options);
   segments(&options);
+  rows(&options);
   device_memory(&options);
   records(&options);
   values_of_any_size(&options);

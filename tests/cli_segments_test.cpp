@@ -1,4 +1,4 @@
-// The program `sortium`: segments.
+// The program `sortium`: segments and rows.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +8,7 @@
 #include <numeric>
 #include <random>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "cli.hpp"
@@ -69,6 +70,98 @@ TEST_F(Cli, SegmentsAreSortedByThemselves) {
     ASSERT_EQ(r.code, 0) << r.err;
     EXPECT_TRUE(read("w2.bin") == wide_moved);
   }
+}
+
+TEST_F(Cli, RowsAreSortedByThemselves) {
+  std::mt19937 random(29);
+  std::vector<std::int16_t> keys(3000);
+  for (auto& k : keys) k = static_cast<std::int16_t>(random() % 100 - 50);
+  std::string wide;
+  for (std::size_t i = 0; i < keys.size(); ++i) wide += fmt::format("{:>11}", i);
+  write("k.npy", npy("'>i2'", "(3000,)", bytes_of(keys, true)));
+  write("w.bin", wide);
+  for (const std::size_t length : {1, 7, 1000, 3000}) {
+    SCOPED_TRACE(length);
+    if (keys.size() % length != 0) {
+      refuses(fmt::format("sort k.npy -o bad.bin --row-length {}", length), 2,
+              {fmt::format("--row-length {}: k.npy has 3000 keys", length), "multiple"});
+      refuses(fmt::format("check k.npy --row-length {}", length), 2, {"3000 keys", "multiple"});
+      continue;
+    }
+    std::vector<std::uint32_t> order(keys.size());
+    std::iota(order.begin(), order.end(), 0u);
+    for (auto row = order.begin(); row != order.end(); row += static_cast<std::ptrdiff_t>(length))
+      std::stable_sort(row, row + static_cast<std::ptrdiff_t>(length),
+                       [&](auto a, auto b) { return keys[a] > keys[b]; });
+    // The positions, keys and values of the first `limit` records of each row.
+    const auto first = [&](std::size_t limit) {
+      std::vector<std::uint32_t> positions;
+      std::vector<std::int16_t> found;
+      std::string values;
+      for (std::size_t i = 0; i < order.size(); ++i) {
+        if (i % length >= limit) continue;
+        positions.push_back(order[i]);
+        found.push_back(keys[order[i]]);
+        values += wide.substr(order[i] * 11, 11);
+      }
+      return std::tuple(positions, found, values);
+    };
+    const auto expect = [&](const std::string& command, std::size_t limit, const char* summary) {
+      const std::string rows = fmt::format(" --row-length {} --verify", length);
+      const auto [positions, found, values] = first(limit);
+      Result r = run(command + " -o out.npy --values w.bin --value-bytes 11 -o2 w2.bin" + rows);
+      ASSERT_EQ(r.code, 0) << r.err;
+      EXPECT_NE(r.err.find(fmt::format(fmt::runtime(summary), limit, keys.size() / length)),
+                std::string::npos)
+          << r.err;
+      EXPECT_TRUE(npy_data(read("out.npy")) == bytes_of(found, true));
+      EXPECT_TRUE(read("w2.bin") == values);
+      r = run(command + " --argsort -o order.bin" + rows);
+      ASSERT_EQ(r.code, 0) << r.err;
+      EXPECT_TRUE(read("order.bin") == bytes_of(positions));
+      r = run(fmt::format("check out.npy --descending --row-length {}", limit));
+      EXPECT_EQ(r.code, 0);
+      EXPECT_NE(
+          r.out.find(fmt::format("in {} rows, each in descending order", keys.size() / length)),
+          std::string::npos)
+          << r.out;
+    };
+    expect("sort k.npy --descending", length, "3000 i16 keys in {1} rows");
+    for (const std::size_t k : {1, 5, 1000})
+      if (k <= length)
+        expect(fmt::format("topk {} k.npy --largest", k), k,
+               "the first {} of each row: 3000 i16 keys in {} rows");
+  }
+  EXPECT_EQ(run("check k.npy --descending --row-length 1000").code, 1);
+  write("none.bin", "");
+  EXPECT_EQ(run("sort none.bin --type u32 -o out.bin --row-length 7 --verify").code, 0);
+  EXPECT_EQ(read("out.bin"), "");
+  EXPECT_EQ(shell("printf '5\\n9\\n7\\n1\\n' | $S sort - --text --type u8 --row-length 2 -o -").out,
+            "5\n9\n1\n7\n");
+}
+
+TEST_F(Cli, RowsThatAreWrong) {
+  write("k.bin", bytes_of<std::uint32_t>({4, 3, 2, 1}));
+  write("o.bin", bytes_of<std::uint32_t>({0, 4}));
+  const std::string sort = "sort k.bin --type u32 -o bad.bin --row-length ";
+  refuses(sort + "0", 2, {"--row-length", "0"});
+  refuses(sort + "-2", 2, {"--row-length", "-2"});
+  refuses(sort + "two", 2, {"--row-length", "two"});
+  refuses(sort + "8", 2, {"--row-length 8: k.bin has 4 keys", "multiple"});
+  refuses(sort + "2 --segments o.bin --offset-bytes 4", 2, {"--segments and --row-length"});
+  refuses(sort + "2 --algorithm std::sort", 2, {"std::sort", "rows"});
+  refuses(sort + "2 --algorithm lsd", 3, {"lsd"});
+  refuses(sort + "2 --memory 500M", 2, {"--row-length and --memory"});
+  refuses(sort + "2 --distributed", 2, {"--row-length and --distributed"});
+  refuses("sort k.bin --lines -o bad.bin --row-length 2", 2, {"--row-length and --lines"});
+  refuses("sort k.bin --record 8 --key u32@0 -o bad.bin --row-length 2", 2,
+          {"--record and --row-length", "single keys"});
+  refuses("topk 3 k.bin --type u32 -o bad.bin --row-length 2", 2,
+          {"K 3", "2 keys", "--row-length"});
+  refuses("check k.bin k.bin --type u32 --row-length 2", 2, {"--row-length 2"});
+  refuses("check k.bin --records --row-length 2", 2, {"--row-length and --records"});
+  refuses("check k.bin --type u32 --row-length 2 --segments o.bin --offset-bytes 4", 2,
+          {"--segments and --row-length"});
 }
 
 TEST_F(Cli, SegmentsThatAreWrong) {

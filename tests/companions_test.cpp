@@ -500,6 +500,29 @@ TEST_F(OnHostMemory, TheOthers) {
   EXPECT_EQ(sortium::lower_bound(none, copy, there), std::vector<std::uint32_t>(copy.size(), 0));
 }
 
+// Keys that are not sorted: unique() keeps the first key of each run, in the order of the input.
+TEST_F(OnHostMemory, RunsOfUnsortedKeys) {
+  Random random(11);
+  for (const std::uint64_t distinct : {2, 5, 256})
+    for (const std::uint64_t longest : {1, 7, 5000}) {
+      std::vector<std::uint8_t> keys;
+      while (keys.size() < 20'000)
+        keys.insert(keys.end(), 1 + random.below(longest),
+                    static_cast<std::uint8_t>(random.below(distinct)));
+      std::vector<std::uint32_t> heads, values(keys.size());
+      std::iota(values.begin(), values.end(), 0u);
+      for (std::uint32_t i = 0; i < keys.size(); ++i)
+        if (i == 0 || keys[i] != keys[i - 1]) heads.push_back(i);
+      auto expected = keys;
+      expected.erase(std::unique(expected.begin(), expected.end()), expected.end());
+      const auto runs = sortium::unique(keys, values, there);
+      ASSERT_EQ(runs, expected.size()) << distinct << " distinct, up to " << longest;
+      keys.resize(runs), values.resize(runs);
+      EXPECT_TRUE(keys == expected) << distinct << " distinct, up to " << longest;
+      EXPECT_TRUE(values == heads) << distinct << " distinct, up to " << longest;
+    }
+}
+
 TEST_F(OnHostMemory, Refusals) {
   std::vector<std::uint32_t> keys(10);
   const auto bad = ErrorCode::invalid_argument;

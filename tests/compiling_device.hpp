@@ -121,7 +121,7 @@ inline std::vector<std::string> compile_method(const MethodUnderTest& m,
     if (++turn % 3 != 0 && !m.parameters.empty()) continue;
     if (m.algorithm.quadratic) problem.count = few;
     problem.limit = m.algorithm.limit ? problem.count / 10 : 0;
-    if (m.algorithm.segments) problem.segments = 10;
+    if (m.algorithm.segments) problem.segments = 8, problem.offset_bytes = 4 * (turn / 2 % 3);
     caps.ordered_local_atomics = !caps.ordered_local_atomics;
     const auto refusal = compile_sort(m, problem, caps, device, queue);
     if (!refusal.empty() && (problem.count != many || !is_limited(m.algorithm)))

@@ -298,6 +298,9 @@ TEST(PlanOperands, WhatAPlanHasNoUseForIsRefused) {
   expect_error([&] { with(argsort, {m, {}, n, o, {}}); }, bad, {"values_in"});
   EXPECT_NO_THROW(with(argsort, {m, {}, {}, o, {}}));
   EXPECT_NO_THROW(with({.count = 0}, {}));
+  const Problem rows{.count = 100, .segments = 10, .offset_bytes = 0};
+  expect_error([&] { with(rows, {m, n, {}, {}, {}, o}); }, bad, {"offsets"});
+  EXPECT_NO_THROW(with(rows, {m, n}));
 }
 
 TEST(PlanProblem, BadOnesAreRefusedByName) {
@@ -323,6 +326,9 @@ TEST(PlanProblem, BadOnesAreRefusedByName) {
   refuse({.count = 1, .order = static_cast<Order>(2)}, {"order is the number 2"});
   refuse({.count = 1, .nan = static_cast<NanOrder>(3)}, {"nan is the number 3"});
   refuse({.count = 1, .zeros = static_cast<ZeroOrder>(2)}, {"zeros is the number 2"});
+  refuse({.count = 7, .segments = 3, .offset_bytes = 0}, {"count is 7", "multiple of segments, 3"});
+  refuse({.count = 3, .segments = 7, .offset_bytes = 0}, {"count is 3", "multiple of segments, 7"});
+  refuse({.count = 7, .segments = 7, .offset_bytes = 1}, {"offset_bytes is 1", "4 and 8", "0"});
 }
 
 TEST(PlanMethod, BadOnesAreRefusedByName) {
@@ -369,6 +375,24 @@ TEST(PlanScratch, IsKnownWithoutTheDevice) {
           << a.name << ' ' << count;
       EXPECT_EQ(plan.algorithm().name, a.name);
       EXPECT_EQ(plan.run_length() != 0, a.partial) << a.name;
+    }
+}
+
+// Rows need no more than segments with offsets, except that cpu:0 makes the offsets. A matrix
+// without columns is sorted, too.
+TEST(PlanScratch, OfRows) {
+  const auto& found = capabilities(*test_device());
+  constexpr std::uint64_t rows = 7, slice_unit = 512;
+  const std::uint64_t made = on_host() ? 8 * (rows + 1) + 2 * slice_unit : 0;
+  for (const std::uint64_t limit : {0, 3})
+    for (const std::uint64_t length : {0, 1, 10, 100, 3000, 100'000}) {
+      if (limit > rows * length) continue;
+      Problem p{.count = rows * length, .segments = rows, .offset_bytes = 0, .limit = limit};
+      const Plan plan(test_device(), p);
+      EXPECT_EQ(plan.scratch_bytes(), Plan::scratch_bytes_for(p, found)) << length;
+      EXPECT_NE(plan.algorithm().name.find("segmented"), std::string_view::npos) << length;
+      p.offset_bytes = 8;
+      EXPECT_LE(plan.scratch_bytes(), Plan::scratch_bytes_for(p, found) + made) << length;
     }
 }
 

@@ -128,12 +128,15 @@ using Bytes = std::vector<std::byte>;
 
 using Numbers = std::vector<std::uint64_t>;
 
-// Returns where each segment begins, and the end of the last one. Lengths vary widely; some are 0.
+// Returns where each segment begins, and the end of the last one. If a problem has offsets, lengths
+// vary widely; some are 0.
 Numbers make_offsets(const RecordProblem& p) {
   if (p.segments == 0) return {0, p.count};
   Numbers offsets{0};
   for (std::uint64_t s = 1; s < p.segments; ++s)
-    offsets.push_back(std::min(p.count, offsets.back() + (s % 4 == 2 ? 0 : s * s % 61)));
+    offsets.push_back(p.offset_bytes == 0
+                          ? s * (p.count / p.segments)
+                          : std::min(p.count, offsets.back() + (s % 4 == 2 ? 0 : s * s % 61)));
   offsets.push_back(p.count);
   return offsets;
 }
@@ -241,15 +244,14 @@ std::string trial(const RecordProblem& p, std::uint64_t seed, const Method& meth
   const std::size_t positions = areas.size(), offsets = positions + 1;
   areas.push_back(
       {"positions", records_out(p) * p.position_bytes, std::max(p.position_bytes, 1u), true});
-  areas.push_back(
-      {"offsets", p.segments == 0 ? 0 : (p.segments + 1) * p.offset_bytes, p.offset_bytes, false});
+  areas.push_back({"offsets", offsets_bytes(p.segments, p.offset_bytes), p.offset_bytes, false});
   areas.push_back({"scratch", plan.scratch_bytes(), 16, true});
   std::vector<std::byte> before(place(areas));
   for (std::uint64_t i = 0; i < before.size(); ++i) before[i] = canary(i);
   for (std::size_t c = 0; c < columns.size(); ++c)
     std::ranges::copy(columns[c],
                       before.begin() + static_cast<std::ptrdiff_t>(areas[in[c]].offset));
-  if (p.segments != 0)
+  if (areas[offsets].bytes != 0)
     for (std::uint64_t s = 0; const auto offset : make_offsets(p))
       std::memcpy(before.data() + areas[offsets].offset + s++ * p.offset_bytes, &offset,
                   p.offset_bytes);
@@ -457,6 +459,28 @@ TEST(Records, Segments) {
   each({.columns = {{24, Moved::no}}, .key = two_words(), .position_bytes = 8}, "positions alone");
 }
 
+// Segments without offsets, and the first records of some.
+TEST(Records, Rows) {
+  Random random(run_seed());
+  const auto each = [&](RecordProblem p, std::string_view what) {
+    p.offset_bytes = 0;
+    for (const std::uint64_t length : cases(Numbers{1, 7, 100, 3000}, {1, 100}, {20}))
+      for (unsigned i = 0; i < 2; ++i) {
+        p.segments = 1 + random.below(i == 0 ? 5 : 60);
+        p.count = p.segments * length;
+        p.limit = p.columns[0].moved == Moved::in_place || i == 0 ? 0 : 1 + random.below(length);
+        EXPECT_EQ(trial(p, random.next()), "")
+            << what << ", " << p.segments << " rows of " << length << " records, limit " << p.limit;
+      }
+  };
+  each({.columns = {{4}, {12}}, .key = {{.type = KeyType::f32}}}, "values of 12 bytes");
+  each({.columns = {{4, Moved::out}, {8, Moved::out}},
+        .key = {{.type = KeyType::f32, .order = Order::descending}},
+        .position_bytes = 4},
+       "values of 8 bytes");
+  each({.columns = {{24, Moved::out}}, .key = two_words(), .position_bytes = 8}, "two words");
+}
+
 TEST(Records, FirstOnes) {
   const auto each = [](const RecordProblem& p, std::string_view what) {
     for (const auto count : few_counts())
@@ -628,6 +652,7 @@ TEST(Records, WrongProblemsAreNamed) {
   with([](auto& p) { p.columns[0].moved = Moved::no; }, {"no output"});
   with([](auto& p) { p.position_bytes = 3; }, {"position_bytes is 3"});
   with([](auto& p) { p.segments = 2, p.offset_bytes = 2; }, {"offset_bytes is 2"});
+  with([](auto& p) { p.segments = 3, p.offset_bytes = 0; }, {"count is 10", "segments, 3"});
   with([](auto& p) { p.limit = 11; }, {"limit is 11", "10"});
   with([](auto& p) { p.limit = 3; }, {"column 0", "in place", "limit"});
   with([](auto& p) { p.position_bytes = 4, p.count = (std::uint64_t{1} << 32) + 1; },

@@ -144,9 +144,9 @@ void build_auto(NotingDevice& device, const Capabilities& found, KeyType type) {
     }
     for (const auto count : segmented_counts)
       for (const auto records : records_of_segment)
-        for (const unsigned offset_bytes : {4, 8}) {
-          problem.count = count;
+        for (const unsigned offset_bytes : {0, 4, 8}) {
           problem.segments = count / records;
+          problem.count = offset_bytes == 0 ? problem.segments * records : count;
           problem.offset_bytes = offset_bytes;
           build_one(problem);
         }

@@ -1,4 +1,7 @@
 // Sorts of segments in host memory. Each segment is sorted by itself.
+//
+//   sortium::sort_segments(keys, offsets);  // segments of any lengths
+//   sortium::sort_rows(keys, 100);          // segments of 100 keys: the rows of a matrix
 #pragma once
 
 #include <sortium/export.h>
@@ -27,6 +30,15 @@ bool set_segments(Problem& problem, const Offsets& offsets) {
   const std::uint64_t size = std::ranges::size(offsets);
   problem.segments = segments_of(size, size == 0 ? 0 : *std::ranges::data(offsets), problem.count);
   problem.offset_bytes = sizeof(std::ranges::range_value_t<Offsets>);
+  return problem.segments != 0;
+}
+// Returns the number of rows. Throws Error(invalid_argument) if `row_length` is 0, or `keys` is not
+// a multiple of it.
+SORTIUM_API std::uint64_t rows_of(std::uint64_t keys, std::uint64_t row_length);
+// Sets the fields of `problem`. Returns true if there is anything to sort.
+inline bool set_rows(Problem& problem, std::uint64_t row_length) {
+  problem.segments = rows_of(problem.count, row_length);
+  problem.offset_bytes = 0;
   return problem.segments != 0;
 }
 }  // namespace detail
@@ -76,6 +88,45 @@ requires std::same_as<Index, std::uint32_t> || std::same_as<Index, std::uint64_t
   sort_host(problem,
             {std::ranges::data(keys), nullptr, nullptr, out.data(), std::ranges::data(offsets)},
             options);
+  return out;
+}
+
+// Sorts every row of `keys` by itself, in place: the first `row_length` keys, the next ones, and so
+// on. Throws Error(invalid_argument) if row_length is 0, or the number of keys is not a multiple of
+// it.
+template <KeyRange Keys>
+HostReport sort_rows(Keys&& keys, std::uint64_t row_length, const Options& options = {}) {
+  Problem problem = detail::problem_of_range(keys, options);
+  if (!detail::set_rows(problem, row_length)) return {};
+  auto* const k = std::ranges::data(keys);
+  return sort_host(problem, {k, k}, options);
+}
+
+// The same, and moves `values`, of any size as sort() does, with their keys; stable.
+template <KeyRange Keys, ValueRange Values>
+HostReport sort_rows(Keys&& keys, Values&& values, std::uint64_t row_length,
+                     const Options& options = {}) {
+  detail::check_lengths(std::ranges::size(keys), std::ranges::size(values));
+  Problem problem = detail::problem_with_values(keys, sizeof(detail::element<Values>), options);
+  if (!detail::set_rows(problem, row_length)) return {};
+  auto* const k = std::ranges::data(keys);
+  auto* const v = std::ranges::data(values);
+  return sort_host(problem, {k, k, v, v}, options);
+}
+
+// Returns the positions, among all keys, of every row's records in sorted order:
+// keys[out[r * row_length]] is the first of row r. `keys` is only read. Index as for argsort.
+template <class Index = std::uint32_t, KeyRange Keys>
+requires std::same_as<Index, std::uint32_t> || std::same_as<Index, std::uint64_t>
+[[nodiscard]] std::vector<Index> argsort_rows(const Keys& keys, std::uint64_t row_length,
+                                              const Options& options = {}) {
+  Problem problem = detail::problem_of_range(keys, options);
+  problem.payload = Payload::positions;
+  problem.value_bytes = sizeof(Index);
+  problem.keys_out = false;
+  auto out = detail::vector_of<Index>(problem.count);
+  if (!detail::set_rows(problem, row_length)) return out;
+  sort_host(problem, {std::ranges::data(keys), nullptr, nullptr, out.data()}, options);
   return out;
 }
 

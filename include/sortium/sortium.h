@@ -136,8 +136,8 @@ SORTIUM_API sortium_status sortium_sort_host(const sortium_problem* problem, con
                                              void* keys_out, const void* values_in,
                                              void* values_out, const sortium_options* options);
 /* The same with problem->segments segments. `offsets` has one number more than there are segments,
- * each of problem->offset_bytes (4 or 8); they ascend from 0 to problem->count. NULL if offset_bytes
- * is 0. */
+ * each of problem->offset_bytes (4 or 8); they ascend from 0 to problem->count. NULL if
+ * offset_bytes is 0. */
 SORTIUM_API sortium_status sortium_sort_segments_host(const sortium_problem* problem,
                                                       const void* keys_in, void* keys_out,
                                                       const void* values_in, void* values_out,

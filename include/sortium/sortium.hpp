@@ -5,6 +5,7 @@
 //   sortium::sort(keys, particle_ids);        // moves the values with their keys; stable
 //   auto order = sortium::argsort(keys);      // keys[order[0]] <= keys[order[1]] <= …
 //   sortium::sort_segments(keys, offsets);    // sorts each segment by itself
+//   sortium::sort_rows(keys, 100);            // sorts each row of 100 keys by itself
 //   sortium::sort(keys, {.order = sortium::Order::descending, .device = "opencl:0"});
 //
 // On device memory, make a Plan once and run it on your own queue or stream.

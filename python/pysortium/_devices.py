@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import _native
-from ._kinds import NUMPY, kind_of
+from ._kinds import kind_of
 from ._places import HostPlace
 from ._rows import Order, key_type_of, method_of, order_of
 
@@ -112,8 +112,12 @@ class Plan:
         As for `sort`.
     segments : int
         The number of segments. If not 0, `run` takes their offsets (int64).
+    row_length : int
+        If not 0, each row of so many keys is sorted by itself, and `run` takes two-dimensional
+        arrays of such rows, without offsets. `count` is a multiple of it.
     limit : int
-        If not 0, only the first `limit` records of the sorted order are written.
+        If not 0, only the first `limit` records of the sorted order are written, or those of each
+        segment or row.
     device : str
         The device of the plan, as for `sort`.
     algorithm, max_scratch
@@ -142,6 +146,10 @@ class Plan:
     >>> plan = ps.Plan("float32", 4)
     >>> plan.run(np.array([3, 1, 2, 0], np.float32))
     array([0., 1., 2., 3.], dtype=float32)
+    >>> plan = ps.Plan("float32", 4, row_length=2)
+    >>> plan.run(np.array([[3, 1], [2, 0]], np.float32))
+    array([[1., 3.],
+           [0., 2.]], dtype=float32)
     """
 
     def __init__(
@@ -156,6 +164,7 @@ class Plan:
         zeros: str = "tied",
         bits: tuple[int, int] | None = None,
         segments: int = 0,
+        row_length: int = 0,
         limit: int = 0,
         device: str = "cpu:0",
         algorithm: str | None = None,
@@ -169,8 +178,14 @@ class Plan:
         order, self._method = order_of(descending, nan, zeros, bits), method_of(
             algorithm, max_scratch, stable=False
         )
-        self._problem = _problem(
-            self.dtype, self.count, order, payload, value_bytes, segments, limit
+        self._shape: tuple[int, ...] = (self.count,)
+        if row_length:
+            self._shape = _shape_of_rows(self.count, row_length, segments, limit)
+        self._problem = _problem(self.dtype, self.count, order, payload, value_bytes)
+        self._problem.update(
+            segments=self._shape[0] if row_length else segments,
+            offset_bytes=0 if row_length else 8,
+            limit=limit,
         )
         self._device = _native.find_device(device)
         self._plan = _native.Plan(
@@ -198,7 +213,7 @@ class Plan:
         Parameters
         ----------
         keys : 1-D contiguous array
-            On the plan's device, or in host memory for cpu:0.
+            On the plan's device, or in host memory for cpu:0. A 2-D one with `row_length`.
         values : array, optional
             Required with the payload 'values'.
         offsets : array of int64, optional
@@ -212,7 +227,8 @@ class Plan:
         Returns
         -------
         array, or (array, array)
-            The sorted keys; with values or positions, both.
+            The sorted keys; with values or positions, both. Positions count from the first of all
+            keys.
 
         Raises
         ------
@@ -222,17 +238,19 @@ class Plan:
         kind, keys = kind_of(keys, "keys")
         self._check(kind, keys)
         place = kind.place(keys, None)
-        records = _native.Problem(**self._problem).records_out
+        shape: tuple[int, ...] = (_native.Problem(**self._problem).records_out,)
+        if len(self._shape) == 2:
+            shape = (self._shape[0], self._problem["limit"] or self._shape[1])
         payload = self._problem["payload"]
         if out is None:
-            out = kind.empty((records,), self.dtype, keys)
+            out = kind.empty(shape, self.dtype, keys)
         if payload != "none" and values_out is None:
             if payload == "values":
                 if values is None:
                     raise ValueError("values is missing; the plan's payload is 'values'")
-                values_out = kind.empty((records,), kind.dtype(values), keys)
+                values_out = kind.empty(shape, kind.dtype(values), keys)
             else:
-                values_out = kind.empty((records,), f"int{8 * self._problem['value_bytes']}", keys)
+                values_out = kind.empty(shape, f"int{8 * self._problem['value_bytes']}", keys)
         if self.count:
             if isinstance(place, HostPlace):
                 if self._device.facts["backend"] != "cpu":
@@ -256,12 +274,12 @@ class Plan:
         return out if payload == "none" else (out, values_out)
 
     def _check(self, kind: Any, keys: Any) -> None:
-        if kind.dtype(keys) != self.dtype or tuple(keys.shape) != (self.count,):
+        if kind.dtype(keys) != self.dtype or tuple(keys.shape) != self._shape:
             raise ValueError(
                 f"keys has dtype {kind.dtype(keys)} and shape {tuple(keys.shape)}; the plan is for "
-                f"{self.dtype} and ({self.count},)"
+                f"{self.dtype} and {self._shape}"
             )
-        if kind is NUMPY and kind.compact(keys) is not keys:
+        if kind.memory(kind.compact(keys)) != kind.memory(keys):  # it made a copy
             raise ValueError("keys is not contiguous, aligned and of native byte order")
 
     @staticmethod
@@ -280,7 +298,7 @@ class Plan:
         if device not in ("cpu", "cuda"):
             raise ValueError(f"device is {device!r}; allowed are 'cpu' and 'cuda'")
         problem = _problem(
-            np.dtype(dtype).name, operator.index(count), Order(), payload, value_bytes, 0, 0
+            np.dtype(dtype).name, operator.index(count), Order(), payload, value_bytes
         )
         method = method_of(algorithm, max_scratch, stable=False)
         return _native.scratch_bytes_for(
@@ -288,9 +306,22 @@ class Plan:
         )
 
 
-def _problem(
-    dtype: str, count: int, order: Order, payload: str, value_bytes: int, segments: int, limit: int
-) -> dict:
+def _shape_of_rows(count: int, row_length: int, segments: int, limit: int) -> tuple[int, int]:
+    length = operator.index(row_length)
+    if segments:
+        raise ValueError(
+            f"row_length is {length} and segments is {segments}; at most one of them can be given"
+        )
+    if length < 1 or count % length:
+        raise ValueError(
+            f"row_length is {length}; it must be at least 1, and count, {count}, a multiple of it"
+        )
+    if limit > length:
+        raise ValueError(f"limit is {limit}; a row has {length} keys")
+    return count // length, length
+
+
+def _problem(dtype: str, count: int, order: Order, payload: str, value_bytes: int) -> dict:
     if payload not in ("none", "values", "positions"):
         raise ValueError(f"payload is {payload!r}; allowed are 'none', 'values' and 'positions'")
     return {
@@ -303,9 +334,6 @@ def _problem(
         "zeros": order.zeros,
         "begin_bit": order.begin_bit,
         "end_bit": order.end_bit,
-        "segments": segments,
-        "offset_bytes": 8,
-        "limit": limit,
     }
 
 

@@ -204,9 +204,10 @@ class Rows:
             self.count *= int(n)
         self.rows = self.count // self.length if self.length else 0
         self.place = self.kind.place(x, device)
-        self._starts: Any = None
 
     def problem(self, **more: Any) -> dict:
+        """Keyword arguments of _native.Problem. Several rows are segments without offsets, unless
+        `more` has others."""
         o = self.order
         problem = {
             "key": self.code.key,
@@ -216,18 +217,11 @@ class Rows:
             "zeros": o.zeros,
             "begin_bit": o.begin_bit,
             "end_bit": o.end_bit,
-            **more,
         }
         if self.rows > 1:
-            problem.update(segments=self.rows, offset_bytes=8)
+            problem.update(segments=self.rows, offset_bytes=0)
+        problem.update(more)
         return problem
-
-    @property
-    def starts(self) -> Any:
-        """Where each row begins, and the end; None if there is one row."""
-        if self.rows > 1 and self._starts is None:
-            self._starts = self.kind.arange(0, self.count + 1, self.length, self.keys)
-        return self._starts
 
     def empty(self, shape: tuple, dtype: str | None = None) -> Any:
         """An array for results: of the keys' own type if `dtype` is None."""

@@ -367,22 +367,21 @@ def argsort_segments(
 
 def _sort_rows(rows: Rows, method: Any, result: Any) -> None:
     if rows.count:
-        rows.place.sort(rows.problem(), method, rows.keys, result, offsets=rows.starts)
+        rows.place.sort(rows.problem(), method, rows.keys, result)
 
 
 def _argsort_rows(
     rows: Rows, method: Any, index_dtype: Any, starts: Any = None, segments: int = 0
 ) -> Any:
-    """Return the positions, among all keys, that sort each row."""
+    """Return the positions, among all keys, that sort each row, or each of the segments that begin
+    at `starts`."""
     dtype = index_dtype_of(index_dtype, rows.count, rows.kind)
     result = rows.empty(rows.shape, dtype)
     if rows.count:
+        lists = {} if starts is None else {"segments": segments, "offset_bytes": 8}
         problem = rows.problem(
-            payload="positions", value_bytes=int(dtype[-2:]) // 8, keys_out=False
+            payload="positions", value_bytes=int(dtype[-2:]) // 8, keys_out=False, **lists
         )
-        if segments:
-            problem.update(segments=segments, offset_bytes=8)
-        starts = rows.starts if starts is None else starts
         rows.place.sort(problem, method, rows.keys, values_out=result, offsets=starts)
     return result
 

@@ -118,7 +118,6 @@ def _first_records(
             rows.keys,
             keys,
             values_out=positions,
-            offsets=rows.starts,
         )
     return rows.restore(rows.code.decode(keys)) if with_keys else None, rows.restore(
         rows.local(positions)

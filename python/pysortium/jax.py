@@ -34,13 +34,8 @@ for _platform, _handler in _native.jax_handlers().items():
 def _call(x: Any, dtype: Any, descending: bool, positions: bool) -> Any:
     """Sorts the rows of x, which are its last axis. Positions count from the first row's first
     key."""
-    rows = x.size // x.shape[-1]
-    index = jnp.arange(0).dtype
-    offsets = (
-        jnp.arange(0, x.size + 1, x.shape[-1], dtype=index) if rows > 1 else jnp.zeros(0, index)
-    )
     run = jax.ffi.ffi_call("pysortium_sort", jax.ShapeDtypeStruct(x.shape, dtype))
-    return run(x, offsets, descending=descending, positions=positions)
+    return run(x, descending=descending, positions=positions)
 
 
 @functools.lru_cache(maxsize=None)

@@ -50,10 +50,10 @@ std::optional<KeyType> key_type(ffi::DataType type) {
   }
 }
 
-// The sort of `x`, whose rows begin at `offsets`: a list with one number more than there are rows,
-// or an empty one for a single row. pysortium.jax has checked types and shapes.
-Problem problem_of(const ffi::AnyBuffer& x, const ffi::AnyBuffer& offsets,
-                   const ffi::AnyBuffer& result, bool descending, bool positions) {
+// The sort of the rows of `x`: its last axis. pysortium.jax has checked types and shapes, and that
+// x has elements.
+Problem problem_of(const ffi::AnyBuffer& x, const ffi::AnyBuffer& result, bool descending,
+                   bool positions) {
   const auto key = key_type(x.element_type());
   if (!key)
     throw sortium::Error(sortium::ErrorCode::invalid_argument, "x has a type without an order");
@@ -64,9 +64,10 @@ Problem problem_of(const ffi::AnyBuffer& x, const ffi::AnyBuffer& offsets,
     p.value_bytes = static_cast<unsigned>(ffi::ByteWidth(result.element_type()));
     p.keys_out = false;
   }
-  if (offsets.element_count() != 0) {
-    p.segments = offsets.element_count() - 1;
-    p.offset_bytes = static_cast<unsigned>(ffi::ByteWidth(offsets.element_type()));
+  const std::uint64_t rows = p.count / static_cast<std::uint64_t>(x.dimensions().back());
+  if (rows > 1) {
+    p.segments = rows;
+    p.offset_bytes = 0;
   }
   return p;
 }
@@ -92,13 +93,11 @@ ffi::Error without_exceptions(const Work& work) {
   }
 }
 
-ffi::Error sort_on_host(ffi::AnyBuffer x, ffi::AnyBuffer offsets, Result result, bool descending,
-                        bool positions) {
+ffi::Error sort_on_host(ffi::AnyBuffer x, Result result, bool descending, bool positions) {
   return without_exceptions([&] {
-    const Problem p = problem_of(x, offsets, *result, descending, positions);
+    const Problem p = problem_of(x, *result, descending, positions);
     sortium::HostOperands operands{.keys_in = x.untyped_data()};
     (positions ? operands.values_out : operands.keys_out) = result->untyped_data();
-    if (p.segments != 0) operands.offsets = offsets.untyped_data();
     sortium::sort_host(p, operands, {.device = "cpu:0"});
   });
 }
@@ -112,8 +111,7 @@ struct Ready {
 class ReadyPlans {
  public:
   std::shared_ptr<const Ready> get(std::int32_t ordinal, void* stream, const Problem& p) {
-    const Key key{ordinal, stream,        p.key,      p.count,       p.payload,
-                  p.order, p.value_bytes, p.segments, p.offset_bytes};
+    const Key key{ordinal, stream, p.key, p.count, p.payload, p.order, p.value_bytes, p.segments};
     const std::lock_guard lock(mutex_);
     if (const auto found = ready_.find(key); found != ready_.end()) return found->second;
     const auto device = sortium::find_device("cuda:" + std::to_string(ordinal));
@@ -127,21 +125,19 @@ class ReadyPlans {
  private:
   static constexpr std::size_t most_kept = 512;
   using Key = std::tuple<std::int32_t, void*, KeyType, std::uint64_t, Payload, sortium::Order,
-                         unsigned, std::uint64_t, unsigned>;
+                         unsigned, std::uint64_t>;
   std::mutex mutex_;
   std::map<Key, std::shared_ptr<const Ready>> ready_;
 };
 
 ffi::Error sort_on_cuda(void* stream, std::int32_t ordinal, ffi::ScratchAllocator scratch,
-                        ffi::AnyBuffer x, ffi::AnyBuffer offsets, Result result, bool descending,
-                        bool positions) {
+                        ffi::AnyBuffer x, Result result, bool descending, bool positions) {
   static ReadyPlans& plans = *new ReadyPlans;  // never destroyed: XLA's threads may outlive main()
   return without_exceptions([&] {
-    const Problem p = problem_of(x, offsets, *result, descending, positions);
+    const Problem p = problem_of(x, *result, descending, positions);
     const auto ready = plans.get(ordinal, stream, p);
     sortium::Operands operands{.keys_in = {x.untyped_data()}};
     (positions ? operands.values_out : operands.keys_out) = {result->untyped_data()};
-    if (p.segments != 0) operands.offsets = {offsets.untyped_data()};
     if (const std::uint64_t bytes = ready->plan->scratch_bytes(); bytes != 0) {
       const auto memory = scratch.Allocate(bytes, 512);
       if (!memory)
@@ -156,7 +152,6 @@ ffi::Error sort_on_cuda(void* stream, std::int32_t ordinal, ffi::ScratchAllocato
 XLA_FFI_DEFINE_HANDLER(host_handler, sort_on_host,
                        ffi::Ffi::Bind()
                            .Arg<ffi::AnyBuffer>()
-                           .Arg<ffi::AnyBuffer>()
                            .Ret<ffi::AnyBuffer>()
                            .Attr<bool>("descending")
                            .Attr<bool>("positions"));
@@ -165,7 +160,6 @@ XLA_FFI_DEFINE_HANDLER(cuda_handler, sort_on_cuda,
                            .Ctx<ffi::PlatformStream<void*>>()
                            .Ctx<ffi::DeviceOrdinal>()
                            .Ctx<ffi::ScratchAllocator>()
-                           .Arg<ffi::AnyBuffer>()
                            .Arg<ffi::AnyBuffer>()
                            .Ret<ffi::AnyBuffer>()
                            .Attr<bool>("descending")

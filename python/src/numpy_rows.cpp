@@ -2,7 +2,6 @@
 // Python. As the other functions for plain arrays, they return None if an argument is something
 // else.
 #include <cstdint>
-#include <vector>
 
 #include "numpy.hpp"
 
@@ -12,7 +11,7 @@ namespace {
 
 using sortium::Problem;
 
-// The rows as segments of one list.
+// The rows as segments of one list, all of one length.
 class Rows {
  public:
   Rows(nb::handle x, bool descending)
@@ -20,9 +19,7 @@ class Rows {
     if (!keys_ || keys_.have_nat() || array_.row_length() == 0) return;
     problem = keys_.problem;
     problem.segments = problem.count / array_.row_length();
-    problem.offset_bytes = 8;
-    offsets_.resize(problem.segments + 1);
-    for (std::uint64_t s = 0; s <= problem.segments; ++s) offsets_[s] = s * array_.row_length();
+    problem.offset_bytes = 0;
     is_usable_ = true;
   }
   explicit operator bool() const { return is_usable_; }
@@ -31,8 +28,7 @@ class Rows {
   // Sorts, with the GIL released. The addresses are those of `problem`.
   void sort(void* keys_out, void* positions) const {
     without_gil(problem.count, [&] {
-      sortium::sort_host(problem, {keys_.data(), keys_out, nullptr, positions, offsets_.data()},
-                         on_host);
+      sortium::sort_host(problem, {keys_.data(), keys_out, nullptr, positions}, on_host);
     });
   }
 
@@ -41,7 +37,6 @@ class Rows {
  private:
   Plain array_;
   Keys keys_;
-  std::vector<std::uint64_t> offsets_;
   bool is_usable_ = false;
 };
 

@@ -86,6 +86,18 @@ read_only.flags.writeable = False
         (lambda: ps.Plan("c8", 3), TypeError, "complex64"),
         (lambda: ps.Plan("f8", 3).run(x[0]), ValueError, r"shape \(4,\)"),
         (lambda: ps.Plan("f8", 4, payload="values").run(x[0]), ValueError, "values"),
+        (lambda: ps.Plan("f8", 12, row_length=5), ValueError, "row_length is 5; .* count, 12"),
+        (lambda: ps.Plan("f8", 12, row_length=-4), ValueError, "row_length is -4"),
+        (lambda: ps.Plan("f8", 12, row_length=4.0), TypeError, "float"),
+        (lambda: ps.Plan("f8", 12, row_length=4, segments=3), ValueError, "segments is 3"),
+        (lambda: ps.Plan("f8", 12, row_length=4, limit=5), ValueError, "limit is 5; a row has 4"),
+        (lambda: ps.Plan("f8", 12, row_length=4).run(x.ravel()), ValueError, r"and \(3, 4\)"),
+        (lambda: ps.Plan("f8", 12, row_length=3).run(x.T), ValueError, "not contiguous"),
+        (
+            lambda: ps.Plan("f8", 12, row_length=4).run(x, offsets=np.arange(0, 13, 4)),
+            ValueError,
+            "offsets",
+        ),
         (lambda: ps.self_test("gpu:7"), ValueError, "gpu:7"),
     ],
 )

@@ -69,6 +69,21 @@ def test_other_functions(queue):
     same(ps.partition(d, 10).get(), np.sort(x))
 
 
+def test_rows(queue):
+    x = np.random.default_rng(0).integers(0, 500, (20, 10, 10)).astype("f4")
+    d = cla.to_device(queue, x)
+    same(ps.sort(d).get(), np.sort(x))
+    found = ps.topk(d, 3, largest=False)
+    order = np.argsort(x, kind="stable")[..., :3]
+    same(found.indices.get(), order)
+    same(found.values.get(), np.take_along_axis(x, order, -1))
+    plan = ps.Plan("f4", 2000, payload="positions", row_length=100, device="opencl:0")
+    assert plan.algorithm == "segmented"
+    alone = cla.to_device(queue, x.reshape(2000, 1))
+    same(ps.sort(alone).get(), x.reshape(2000, 1))
+    same(ps.argsort(alone).get(), np.zeros((2000, 1), np.int64))
+
+
 def test_distributed(queue):
     # Rank 1 has no elements: PoCL 3.1 cannot run kernels of two queues at the same time.
     x = np.random.default_rng(0).integers(0, 100, 3000).astype("f4")

@@ -174,6 +174,28 @@ def test_plan(dtype):
     )
 
 
+@pytest.mark.parametrize("shape", [(3000, 1), (300, 10), (3, 1000), (1, 3000), (0, 7)])
+def test_plan_of_rows(shape):
+    x = np.random.default_rng(0).integers(0, 99, shape).astype("f4")
+    length, firsts = shape[1], np.arange(shape[0])[:, None] * shape[1]
+    order = np.argsort(x, kind="stable")
+    same(ps.Plan("f4", x.size, row_length=length).run(x), np.sort(x))
+    plan = ps.Plan("f4", x.size, payload="positions", row_length=length)
+    keys, positions = plan.run(x)
+    same(keys, np.sort(x))
+    same(positions, order + firsts)
+    values = np.arange(x.size).reshape(shape)
+    moved = ps.Plan("f4", x.size, payload="values", row_length=length).run(x, values)[1]
+    same(moved, np.take_along_axis(values, order, -1))
+    if x.size == 0:
+        return
+    limit = (length + 1) // 2
+    plan = ps.Plan("f4", x.size, payload="positions", row_length=length, limit=limit)
+    keys, positions = plan.run(x)
+    same(keys, np.sort(x)[:, :limit].copy())
+    same(positions, order[:, :limit] + firsts)
+
+
 def test_plan_of_another_device_refuses_host_memory():
     if not any(d.backend == "opencl" for d in ps.devices()):
         pytest.skip("this machine has no OpenCL device")

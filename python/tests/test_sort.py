@@ -196,6 +196,17 @@ def test_devices(device):
         ps.argsort(x, device=device, index_dtype="uint32"),
         np.argsort(x, kind="stable").astype("u4"),
     )
+    x = x[:12000].round(2).reshape(40, 30, 10)
+    for axis in (0, 1, 2):
+        same(ps.sort(x, axis, device=device), np.sort(x, axis))
+        same(ps.argsort(x, axis, device=device), np.argsort(x, axis, kind="stable"))
+        found, positions = ps.topk(x, 4, axis, largest=False, device=device)
+        same(positions, np.take(np.argsort(x, axis, kind="stable"), range(4), axis))
+        same(found, np.take_along_axis(x, positions, axis))
+    for shape in [(700, 1), (0, 5), (5, 0), (3, 0, 2)]:
+        y = np.resize(x, shape)
+        same(ps.sort(y, device=device), np.sort(y))
+        same(ps.argsort(y, device=device), np.argsort(y, kind="stable"))
 
 
 def test_list_of_devices():

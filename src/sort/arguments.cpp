@@ -41,4 +41,14 @@ std::uint64_t detail::segments_of(std::uint64_t offsets, std::uint64_t first, st
   return offsets - 1;
 }
 
+std::uint64_t detail::rows_of(std::uint64_t keys, std::uint64_t row_length) {
+  if (row_length == 0 || keys % row_length != 0)
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("row_length is {}; it must be at least 1, and the number of keys, {}, a "
+                    "multiple of it",
+                    row_length, keys));
+  return keys / row_length;
+}
+
 }  // namespace sortium

@@ -250,24 +250,41 @@ void write_last_lengths(const std::vector<RunsOfPiece>& pieces, std::uint64_t co
 
 namespace {
 
-// From so many keys of 8 bits on, a search for each run's end reads far fewer keys than there are.
+// From so many keys of 8 bits on, a search for each run's end takes less time than a comparison of
+// all neighbours.
 constexpr std::uint64_t many_bytes = 1u << 12;
 
-// Does the same as unique() for keys of 8 bits: searches for the end of each run, without reading
-// the keys in between.
-template <class Value, class Length>
-std::uint64_t unique_bytes(const Problem& problem, const UniquePlan::Operands& o) {
+// Returns where the runs of keys of 8 bits end, found by a search for each end. Returns nothing if
+// a search may be wrong, because the keys may not be sorted, or if different bytes tie.
+std::vector<std::uint64_t> ends_of_sorted_bytes(const Problem& problem, const std::uint8_t* keys) {
   const KeyRank rank(problem);
-  const auto *const keys = at<const std::uint8_t>(o.keys_in), *const end = keys + problem.count;
-  std::uint64_t runs = 0;
-  for (const auto *run = keys, *next = keys; run != end; run = next, ++runs) {
-    next =
-        std::partition_point(run, end, [&](std::uint8_t key) { return rank(key) == rank(*run); });
-    if (o.keys_out) at<std::uint8_t>(o.keys_out)[runs] = *run;
-    if (o.values_out) copy_value<Value>(problem, o, static_cast<std::uint64_t>(run - keys), runs);
-    if (o.lengths) at<Length>(o.lengths)[runs] = static_cast<Length>(next - run);
+  constexpr std::size_t most = 256;  // different bytes
+  std::vector<std::uint64_t> ends;
+  ends.reserve(most);
+  for (std::uint64_t run = 0; run != problem.count; run = ends.back()) {
+    const std::uint8_t byte = keys[run];
+    const auto* const end = std::partition_point(keys + run, keys + problem.count,
+                                                 [=](std::uint8_t key) { return key == byte; });
+    std::uint8_t differences = 0;
+    for (const auto* key = keys + run; key != end; ++key) differences |= *key ^ byte;
+    if (differences != 0 || ends.size() == most ||
+        (end != keys + problem.count && rank(*end) == rank(byte)))
+      return {};
+    ends.push_back(static_cast<std::uint64_t>(end - keys));
   }
-  return runs;
+  return ends;
+}
+
+// Does the same as unique() for keys of 8 bits whose runs end at `ends`.
+template <class Value, class Length>
+void copy_heads_of_bytes(const Problem& problem, const UniquePlan::Operands& o,
+                         const std::vector<std::uint64_t>& ends) {
+  std::uint64_t begin = 0;
+  for (std::size_t run = 0; run < ends.size(); begin = ends[run++]) {
+    if (o.keys_out) at<std::uint8_t>(o.keys_out)[run] = at<const std::uint8_t>(o.keys_in)[begin];
+    if (o.values_out) copy_value<Value>(problem, o, begin, run);
+    if (o.lengths) at<Length>(o.lengths)[run] = static_cast<Length>(ends[run] - begin);
+  }
 }
 
 }  // namespace
@@ -276,12 +293,13 @@ std::uint64_t unique(const Problem& problem, const UniquePlan::Operands& o, unsi
   std::vector<RunsOfPiece> pieces((problem.count + piece - 1) / piece);
   std::uint64_t runs = 0;
   if (info(problem.key).bytes == 1 && problem.count >= many_bytes) {
+    const auto ends = ends_of_sorted_bytes(problem, at<const std::uint8_t>(o.keys_in));
     with_number(problem.value_bytes, [&](auto value) {
       with_number(length_bytes, [&](auto length) {
-        runs = unique_bytes<decltype(value), decltype(length)>(problem, o);
+        copy_heads_of_bytes<decltype(value), decltype(length)>(problem, o, ends);
       });
     });
-    return runs;
+    if (!ends.empty()) return ends.size();
   }
   with_key(problem, [&](auto key, auto rank) {
     const RunHeads<decltype(key), decltype(rank)> heads(problem, o.keys_in);

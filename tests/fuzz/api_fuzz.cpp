@@ -145,10 +145,13 @@ std::vector<std::uint64_t> draw_keys(Random& r, const Problem& p) {
 
 void draw_segments(Random& r, Case& c) {
   c.problem.segments = 1 + r.below(c.problem.count < 400 ? 20 : 200);
-  c.problem.offset_bytes = r.below(2) == 0 ? 4 : 8;
+  c.problem.offset_bytes = static_cast<unsigned>(4 * r.below(3));
+  const bool rows = c.problem.offset_bytes == 0;  // segments of one length, without offsets
+  if (rows) c.problem.count -= c.problem.count % c.problem.segments;
+  const std::uint64_t length = c.problem.count / c.problem.segments;
   c.offsets = {0};
   for (std::uint64_t s = 1; s < c.problem.segments; ++s)
-    c.offsets.push_back(r.below(c.problem.count + 1));
+    c.offsets.push_back(rows ? s * length : r.below(c.problem.count + 1));
   c.offsets.push_back(c.problem.count);
   std::ranges::sort(c.offsets);
 }
@@ -294,12 +297,12 @@ std::string check_sort(const Case& c) {
   Array& sorted_values = own_values ? values : values_out;
   const auto or_null = [](bool used, Array& array) { return used ? array.data() : nullptr; };
   try {
-    sort_host(
-        p,
-        {keys.data(), or_null(p.keys_out, sorted_keys),
-         or_null(p.payload == Payload::values, values),
-         or_null(p.payload != Payload::none, sorted_values), or_null(p.segments != 0, offsets)},
-        c.options);
+    sort_host(p,
+              {keys.data(), or_null(p.keys_out, sorted_keys),
+               or_null(p.payload == Payload::values, values),
+               or_null(p.payload != Payload::none, sorted_values),
+               or_null(offsets_bytes(p.segments, p.offset_bytes) != 0, offsets)},
+              c.options);
   } catch (const Error& e) {
     // A ceiling may be too low for every algorithm.
     const bool allowed =

@@ -101,6 +101,7 @@ GOOD = {
         ["k.bin", "--type", "u32", "-o", "k.bin", "--values", "v.bin", "--value-bytes", "4"]
         + ["-o2", "v.bin"],
         ["k.npy", "-o", "out", "--segments", "s.npy"],
+        ["k.npy", "-o", "out", "--row-length", "10"],
         ["r.npy", "-o", "out", "--by", "a,id"],
         ["r.bin", "-o", "out", "--record", "10", "--key", "bytes[0:4],u32@4"],
         ["t.txt", "-o", "out", "--lines"],
@@ -108,7 +109,10 @@ GOOD = {
         ["k.bin", "--type", "u64", "-o", "out", "--memory", "300M"],
         ["k.bin", "--type", "u16", "-o", "out", "--distributed"],
     ],
-    "topk": [["5", "k.bin", "--type", "u32", "-o", "out"]],
+    "topk": [
+        ["5", "k.bin", "--type", "u32", "-o", "out"],
+        ["5", "k.bin", "--type", "u32", "-o", "out", "--row-length", "10"],
+    ],
     "check": [
         ["k.bin", "--type", "u32"],
         ["k.bin", "v.bin", "--type", "u32"],

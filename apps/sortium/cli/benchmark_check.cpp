@@ -32,7 +32,8 @@ void check_usage(const CheckOptions& o) {
                                                    {!o.bits.empty(), "--bits"},
                                                    {o.nan.has_value(), "--nan"},
                                                    {o.zeros.has_value(), "--zeros"},
-                                                   {!o.segments.empty(), "--segments"}};
+                                                   {!o.segments.empty(), "--segments"},
+                                                   {o.row_length != 0, "--row-length"}};
   for (const auto& [is_set, name] : excluded)
     if (is_set)
       refuse(

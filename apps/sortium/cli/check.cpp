@@ -75,11 +75,15 @@ int check_sorted(const CheckOptions& o, Progress& progress) {
   const Column offsets = o.segments.empty()
                              ? Column{}
                              : read_offsets(o.segments, o.offset_bytes, keys.count, progress);
+  const std::string lists =
+      o.row_length != 0    ? fmt::format("in {} rows, each ", o.rows_of(o.files[0], keys.count))
+      : offsets.count != 0 ? fmt::format("in {} segments, each ", offsets.count - 1)
+                           : "";
   progress.phase("checking", keys.count);
   std::uint64_t before = 0, segment = 0;
   for (std::uint64_t i = 0; i < keys.count; ++i) {
     const std::uint64_t now = rank(p, element(keys.data.data(), keys.width, i));
-    bool begins = false;  // a segment begins here
+    bool begins = o.row_length != 0 && i % o.row_length == 0;  // a row or a segment begins here
     for (; segment < offsets.count && element(offsets.data.data(), offsets.width, segment) == i;
          ++segment)
       begins = true;
@@ -97,9 +101,7 @@ int check_sorted(const CheckOptions& o, Progress& progress) {
   progress.finish();
   if (!o.quiet)
     fmt::print("{}: {} {} keys {}{}\n", printable(o.files[0]), keys.count,
-               sortium::info(keys.type).name,
-               offsets.count == 0 ? "" : fmt::format("in {} segments, each ", offsets.count - 1),
-               order_words(o));
+               sortium::info(keys.type).name, lists, order_words(o));
   return exit_success;
 }
 
@@ -146,6 +148,11 @@ int check(const CheckOptions& options) {
     throw Failure(exit_usage,
                   fmt::format("--segments {}: segments are for checking one file, not two",
                               options.segments));
+  if (options.files.size() == 2 && options.row_length != 0)
+    throw Failure(exit_usage,
+                  fmt::format("--row-length {}: rows are for checking one file, not two",
+                              options.row_length));
+  options.check_lists();
   if (options.segments == "-" && options.files[0] == "-")
     throw Failure(exit_usage, "keys and offsets of segments cannot both come from standard input");
   Progress progress(!options.quiet);
@@ -159,6 +166,7 @@ constexpr const char* check_footer = R"(Examples:
   sortium check sorted.npy                       is it sorted? If not, which record is out of order?
   sortium check sorted.bin --type f32 --descending
   sortium check sorted.npy --segments offsets.npy
+  sortium check sorted.npy --row-length 100
   sortium check particles.npy --by mass:desc,id
   sortium check sorted.npy keys.npy              have both the same keys, bit for bit?
   sortium check lines.bin --records              sorted records of 'sortium gen'? Their checksum?
@@ -181,6 +189,7 @@ void add_check(CLI::App& cli, Action& action) {
   command->add_flag("--descending", o->descending, "Descending order (NaN still come last)");
   add_record_options(*command, *o);
   add_segment_options(*command, *o);
+  add_row_option(*command, *o);
   command->add_flag("--records", o->records,
                     "The file has records of the sort benchmark: print their number, checksum and "
                     "duplicate keys, as valsort does");

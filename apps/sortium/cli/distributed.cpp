@@ -28,8 +28,10 @@ namespace {
 
 void check_distributed_usage(const SortOptions& o) {
   check_sort_usage(o);
-  const std::pair<bool, const char*> excluded[] = {
-      {o.text, "--text"}, {!o.segments.empty(), "--segments"}, {o.verify, "--verify"}};
+  const std::pair<bool, const char*> excluded[] = {{o.text, "--text"},
+                                                   {!o.segments.empty(), "--segments"},
+                                                   {o.row_length != 0, "--row-length"},
+                                                   {o.verify, "--verify"}};
   for (const auto& [is_set, name] : excluded)
     if (is_set)
       refuse(fmt::format("{} and --distributed exclude each other{}", name,

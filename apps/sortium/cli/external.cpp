@@ -50,6 +50,7 @@ void check_in_place_usage(const SortOptions& o) {
 void check_external_usage(const SortOptions& o) {
   check_sort_usage(o);
   const std::pair<bool, const char*> excluded[] = {{!o.segments.empty(), "--segments"},
+                                                   {o.row_length != 0, "--row-length"},
                                                    {o.verify, "--verify"},
                                                    {o.max_scratch_bytes != 0, "--max-scratch"},
                                                    {o.max_device_bytes != 0, "--max-device-bytes"}};

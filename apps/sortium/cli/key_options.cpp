@@ -62,6 +62,18 @@ void KeyOptions::check_bits() const {
     refuse(fmt::format("--bits {}: the range is empty; B must be less than E", bits));
 }
 
+void KeyOptions::check_lists() const {
+  if (!segments.empty() && row_length != 0)
+    refuse("--segments and --row-length exclude each other: rows need no offsets");
+}
+
+std::uint64_t KeyOptions::rows_of(const std::string& file, std::uint64_t count) const {
+  if (count % row_length != 0)
+    refuse(fmt::format("--row-length {}: {} has {} keys, which is not a multiple of it", row_length,
+                       file, count));
+  return count / row_length;
+}
+
 Problem KeyOptions::problem(sortium::KeyType key_type, std::uint64_t count) const {
   Problem p;
   p.key = key_type;
@@ -108,6 +120,9 @@ void KeyOptions::check_records(std::string_view descends) const {
   if (!segments.empty())
     refuse(fmt::format(
         "{} and --segments exclude each other: segments are for files of single keys", option));
+  if (row_length != 0)
+    refuse(fmt::format("{} and --row-length exclude each other: rows are for files of single keys",
+                       option));
   if (!key.empty()) (void)parse_key(key, *record);
 }
 
@@ -196,6 +211,15 @@ void add_segment_options(CLI::App& command, KeyOptions& o) {
   command.add_option("--offset-bytes", o.offset_bytes, "Size of a raw offset: 4 or 8 bytes")
       ->check(CLI::IsMember({4, 8}))
       ->type_name("BYTES");
+}
+
+void add_row_option(CLI::App& command, KeyOptions& o) {
+  command
+      .add_option("--row-length", o.row_length,
+                  "Treat each row of N keys as a list of its own. The number of keys must be a "
+                  "multiple of N")
+      ->check(CLI::PositiveNumber.description(""))
+      ->type_name("N");
 }
 
 }  // namespace app

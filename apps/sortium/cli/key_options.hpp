@@ -28,6 +28,7 @@ struct KeyOptions {
   std::optional<unsigned> record;  // bytes of a raw record
   std::string segments;            // a file of offsets
   std::optional<unsigned> offset_bytes;
+  std::uint64_t row_length = 0;  // keys of a row, each of which is sorted by itself; 0: no rows
 
   // Returns the problem of sorting `count` keys of this type in this order. Throws Failure if
   // `bits` is not a range of the type's bits, or if --nan or --zeros is given and the type is no
@@ -35,6 +36,11 @@ struct KeyOptions {
   [[nodiscard]] sortium::Problem problem(sortium::KeyType key_type, std::uint64_t count) const;
   // Checks `bits` as far as that is possible without the type. Throws Failure.
   void check_bits() const;
+  // Throws Failure if there are both segments and rows.
+  void check_lists() const;
+  // Returns the number of rows of a file with `count` keys. Throws Failure if `count` is not a
+  // multiple of row_length.
+  [[nodiscard]] std::uint64_t rows_of(const std::string& file, std::uint64_t count) const;
   [[nodiscard]] bool are_records() const {
     return !by.empty() || !key.empty() || record.has_value();
   }
@@ -48,6 +54,7 @@ struct KeyOptions {
 void add_key_options(CLI::App& command, KeyOptions& options);
 void add_record_options(CLI::App& command, KeyOptions& options);
 void add_segment_options(CLI::App& command, KeyOptions& options);
+void add_row_option(CLI::App& command, KeyOptions& options);
 
 // Adds --type, which takes a list of types.
 CLI::Option* add_types_option(CLI::App& command, std::vector<sortium::KeyType>& types);

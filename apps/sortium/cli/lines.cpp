@@ -51,6 +51,7 @@ void check_line_usage(const SortOptions& o) {
                                                    {o.record.has_value(), "--record"},
                                                    {!o.key.empty(), "--key"},
                                                    {!o.segments.empty(), "--segments"},
+                                                   {o.row_length != 0, "--row-length"},
                                                    {!o.values.empty(), "--values"},
                                                    {!o.values_out.empty(), "-o2"},
                                                    {o.value_bytes.has_value(), "--value-bytes"},

@@ -96,9 +96,11 @@ void check_algorithm_options(const SortOptions& o) {
                        o.algorithm));
   if (!o.parameters.empty())
     refuse(fmt::format("--params {}: {} has no parameters", o.parameters, o.algorithm));
-  if (!o.segments.empty() || o.limit != 0)
-    refuse(fmt::format("--algorithm {}: it sorts whole files, not segments or the first records",
-                       o.algorithm));
+  if (!o.segments.empty() || o.row_length != 0 || o.limit != 0)
+    refuse(
+        fmt::format("--algorithm {}: it sorts whole files, not segments, rows or the first "
+                    "records",
+                    o.algorithm));
 }
 
 void check_key_usage(const SortOptions& o) {
@@ -114,6 +116,7 @@ void check_key_usage(const SortOptions& o) {
     refuse("keys and offsets of segments cannot both come from standard input");
   if (!o.values.empty() && o.values == o.segments)
     refuse(fmt::format("{} cannot be both --values and --segments", o.values));
+  o.check_lists();
   check_algorithm_options(o);
   o.check_bits();
 }
@@ -125,8 +128,10 @@ bool leaves_runs(const Problem& p, const HostReport& r) {
 std::string summary(const Problem& p, const HostReport& r, unsigned value_bytes, double reading,
                     double writing) {
   std::string line = fmt::format("{} {} keys", p.count, sortium::info(p.key).name);
-  if (p.segments != 0) line += fmt::format(" in {} segments", p.segments);
-  if (p.limit != 0) line = fmt::format("the first {} of {}", p.limit, line);
+  if (p.segments != 0)
+    line += fmt::format(" in {} {}", p.segments, p.offset_bytes == 0 ? "rows" : "segments");
+  if (p.limit != 0)
+    line = fmt::format("the first {} of {}{}", p.limit, p.segments != 0 ? "each row: " : "", line);
   if (value_bytes != 0)
     line += fmt::format(" + {}-byte values", value_bytes);
   else if (p.payload == Payload::positions)
@@ -185,6 +190,12 @@ class FileSort {
     keys_ = read_keys(o_.in, o_.text, o_.type, progress_);
     if (!o_.argsort) check_npy_can_hold(o_.out, keys_.type);
     problem_ = o_.problem(keys_.type, keys_.count);
+    if (o_.row_length != 0) {
+      problem_.segments = o_.rows_of(o_.in, keys_.count);
+      problem_.offset_bytes = 0;
+    }
+    if (o_.row_length != 0 && o_.limit > o_.row_length)
+      refuse(fmt::format("K {}: a row has {} keys (--row-length)", o_.limit, o_.row_length));
     if (o_.limit > keys_.count)
       refuse(fmt::format("K {}: {} has {} records", o_.limit, o_.in, keys_.count));
     problem_.limit = o_.limit;
@@ -241,7 +252,7 @@ class FileSort {
     } else if (problem_.payload == Payload::positions) {
       operands_.values_out = positions_.data.data();
     }
-    if (problem_.segments != 0) operands_.offsets = offsets_.data.data();
+    if (offsets_.count > 1) operands_.offsets = offsets_.data.data();
 
     warn_of_minutes(o_, problem_);
     progress_.phase("sorting");
@@ -352,6 +363,7 @@ constexpr const char* sort_footer = R"(Examples:
   sortium sort keys.npy -o out.npy --device cuda:0 --algorithm radix --params b=4
   sortium sort keys.npy -o out.npy --device 'cuda:*'              on all GPUs
   sortium sort keys.npy -o out.npy --segments offsets.npy         each segment on its own
+  sortium sort keys.npy -o out.npy --row-length 100               each row of 100 keys
   sortium sort particles.npy -o out.npy --by mass:desc:nan-first,id
   sortium sort lines.bin -o out.bin --record 100 --key 'bytes[0:10]'
   sortium sort hits.bin -o order.npy --argsort --record 24 --key f32@12:desc,u16@4
@@ -376,13 +388,14 @@ constexpr const char* topk_footer = R"(Examples:
   sortium topk 10 scores.npy --largest -o best.npy
   sortium topk 1000 keys.bin --type u64 -o k.bin --values ids.npy -o2 ids-of-k.npy
   sortium topk 100 scores.npy --largest --argsort -o where.npy
+  sortium topk 3 scores.npy --largest --row-length 100 -o best-of-rows.npy
   sortium topk 100 particles.npy -o heaviest.npy --by mass:desc,id
   sortium topk 100 lines.bin -o first.bin --record 100 --key 'bytes[0:10]'
 
 Writes the K smallest keys in ascending order or, with --largest, the K largest in descending
 order. Of equal keys, it takes those that come first in the file. Of records, it takes the first K
-in the order of their fields. NaN come after all numbers in both orders, unless --nan says
-otherwise. Files are as for 'sortium sort'.)";
+in the order of their fields. With --row-length, it takes K keys of each row. NaN come after all
+numbers in both orders, unless --nan says otherwise. Files are as for 'sortium sort'.)";
 
 void add_file_options(CLI::App& command, SortOptions& s) {
   command.add_option("IN", s.in, "File of keys; - is standard input")->required()->type_name("");
@@ -524,6 +537,7 @@ void add_sort(CLI::App& cli, Action& action) {
   command->add_flag("--descending", o->descending, "Descending order (NaN still come last)");
   add_record_options(*command, *o);
   add_segment_options(*command, *o);
+  add_row_option(*command, *o);
   add_line_options(*command, *o);
   add_external_options(*command, *o);
   add_distributed_options(*command, *o);
@@ -544,6 +558,7 @@ void add_topk(CLI::App& cli, Action& action) {
   command->add_flag("--largest", o->descending,
                     "Take the largest keys, in descending order, instead of the smallest");
   add_record_options(*command, *o);
+  add_row_option(*command, *o);
   command->footer(topk_footer);
   command->callback([o, &action] {
     action = [o] {

@@ -118,7 +118,9 @@ std::optional<std::string> check(const Problem& p, const HostOperands& o, bool s
   const std::uint64_t run = run_length == 0 ? std::max<std::uint64_t>(p.count, 1) : run_length;
   const std::uint64_t runs = p.segments != 0 ? p.segments : (p.count + run - 1) / run;
   const auto begin = [&](std::uint64_t r) {
-    return p.segments != 0 ? element(o.offsets, p.offset_bytes, r) : std::min(p.count, r * run);
+    return p.segments == 0       ? std::min(p.count, r * run)
+           : p.offset_bytes == 0 ? r * (p.count / p.segments)
+                                 : element(o.offsets, p.offset_bytes, r);
   };
   std::vector<Entry> expected;
   for (std::uint64_t r = 0; r < runs; ++r) {
@@ -134,7 +136,8 @@ std::optional<std::string> check(const Problem& p, const HostOperands& o, bool s
       fast_sort(expected.begin(), expected.end());
     if (p.limit != 0 && expected.size() > p.limit)
       expected.erase(expected.begin() + static_cast<std::ptrdiff_t>(p.limit), expected.end());
-    auto mistake = stable ? checker.stable(first, expected) : checker.unstable(first, expected);
+    const std::uint64_t out = p.limit != 0 ? r * p.limit : first;  // the list's first output record
+    auto mistake = stable ? checker.stable(out, expected) : checker.unstable(out, expected);
     if (mistake) return mistake;
   }
   return std::nullopt;

@@ -11,7 +11,7 @@ namespace app {
 // Checks the result of a sort: it is in order, it has exactly the records of the input, every value
 // is with its key, and, if `stable`, ties are in the order of the input. Each segment of the
 // problem, or each run of `run_length` records unless that is 0, must be sorted by itself. A
-// problem with a limit must have been sorted stably, and have no segments.
+// problem with a limit must have been sorted stably.
 //
 // Returns a description of the first mistake; nothing if the result is right. A right result of a
 // whole list costs one or two readings of input and output, in parallel; of those of its records

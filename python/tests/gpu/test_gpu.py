@@ -258,6 +258,17 @@ def test_plan_in_a_cuda_graph():
     assert torch.equal(out, torch.sort(x).values)
 
 
+@pytest.mark.parametrize("shape", [(300, 7), (5, 1000), (2, 100_000)])
+def test_plan_of_rows(with_streams, shape):
+    x = numbers("i4", shape)
+    plan = ps.Plan("i4", x.size, payload="positions", row_length=shape[1], device="cuda:0")
+    keys, positions = plan.run(with_streams.to(x))
+    same(with_streams.back(keys), sort(x))
+    same(with_streams.back(positions), argsort(x) + np.arange(shape[0])[:, None] * shape[1])
+    with pytest.raises(ValueError, match="not contiguous"):
+        plan.run(with_streams.to(np.ascontiguousarray(x.T)).T)
+
+
 def test_between_libraries():
     cupy, torch = CuPy().xp, Torch().xp
     x = numbers("i4", 10000)

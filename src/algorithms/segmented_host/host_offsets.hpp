@@ -22,7 +22,8 @@ auto with_offsets(const Problem& p, const Memory& offsets, const Memory& spare, 
   if (p.offset_bytes == 4) return body(reinterpret_cast<const std::uint32_t*>(first(offsets)));
   if (p.offset_bytes == 8) return body(reinterpret_cast<const std::uint64_t*>(first(offsets)));
   auto* const made = reinterpret_cast<std::uint64_t*>(first(spare));
-  for (std::uint64_t s = 0; s <= p.segments; ++s) made[s] = s * (p.count / p.segments);
+  const std::uint64_t segments = p.segments, length = p.count / segments;
+  for (std::uint64_t s = 0; s <= segments; ++s) made[s] = s * length;
   return body(static_cast<const std::uint64_t*>(made));
 }
 
