@@ -160,15 +160,16 @@ class ExternalLines : public Lines {
   void SetUp() override {
     Lines::SetUp();
     if (IsSkipped()) return;
-    const Result r = run("sort /dev/null --lines -o none --memory 1M");
+    const Result r = run("sort /dev/null --lines -o none --device cpu:0 --memory 1M");
     EXPECT_EQ(r.code, 2);
     const auto at = r.err.rfind("at least ");
     ASSERT_NE(at, std::string::npos) << r.err;
     least_ = std::stoull(r.err.substr(at + 9));
   }
-  // The option that gives a little more than the least memory: texts of some MiB need several runs.
+  // The option that gives a little more than the least memory of cpu:0: texts of some MiB need
+  // several runs there.
   [[nodiscard]] std::string little() const {
-    return fmt::format(" --memory {}", least_ + (1 << 20));
+    return fmt::format(" --device cpu:0 --memory {}", least_ + (1 << 20));
   }
   // Sorts the file "in" with both programs, ours in runs.
   void agrees_in_runs(const std::string& options, const std::string& of_gnu) const {
@@ -402,7 +403,8 @@ TEST_F(Lines, OtherDevices) {
   Random random(sortium::test::run_seed());
   write("in", make(alike, 40'000, random));
   agrees("", "");
-  for (const char* options : {"", "--device opencl:0", "--algorithm merge", "--algorithm sample"}) {
+  for (const char* options :
+       {"", "--device opencl:0", "--algorithm merge", "--device cpu:0 --algorithm sample"}) {
     const Result r = run(fmt::format("sort in -o ours --lines {}", options));
     EXPECT_EQ(r.code, 0) << r.err;
     EXPECT_TRUE(read("ours") == read("theirs")) << options;

@@ -152,7 +152,6 @@ TEST_F(Cli, RowsThatAreWrong) {
   refuses(sort + "2 --algorithm std::sort", 2, {"std::sort", "rows"});
   refuses(sort + "2 --algorithm lsd", 3, {"lsd"});
   refuses(sort + "2 --memory 500M", 2, {"--row-length and --memory"});
-  refuses(sort + "2 --distributed", 2, {"--row-length and --distributed"});
   refuses("sort k.bin --lines -o bad.bin --row-length 2", 2, {"--row-length and --lines"});
   refuses("sort k.bin --record 8 --key u32@0 -o bad.bin --row-length 2", 2,
           {"--record and --row-length", "single keys"});

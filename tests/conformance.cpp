@@ -10,10 +10,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <span>
 #include <stdexcept>
 #include <tuple>
 
@@ -400,36 +402,33 @@ TEST(ShortSegments, AreSortedAtOnce) {
   expect_stable(std::move(cases), {"segmented", "variant=gpu"});
 }
 
-// Rows, whose segments have equal lengths without offsets: short ones in the registers of one to
-// four lanes, others by work-groups of suitable sizes. All records or the first ones of each.
-TEST(Rows, AreSortedInOneLaunch) {
-  if (on_host()) GTEST_SKIP() << "kernels run on devices";
-  if (is_left_to_oclgrind()) GTEST_SKIP() << left_to_oclgrind;
-  const bool small = is_set("SORTIUM_TEST_SMALL");
-  std::vector<std::uint64_t> lengths{1,   2,   3,    4,    5,    7,    8,    9,    10,
-                                     16,  17,  31,   33,   63,   64,   65,   79,   100,
-                                     128, 129, 256,  288,  289,  544,  545,  609,  704,
-                                     705, 999, 1088, 1217, 2177, 4096, 4865, 9729, 19456};
-  if (small) lengths = {1, 3, 10, 33, 64, 100, 128, 200, 300, 540, 605};
+// Rows: segments of equal lengths without offsets. Short ones are sorted in the registers of one to
+// four lanes, others by work-groups of suitable sizes, in one launch, all or the first records of
+// each.
+struct RowCases {
   std::vector<Case> sorts, firsts;
+};
+RowCases row_cases(std::span<const std::uint64_t> lengths) {
+  const bool small = is_set("SORTIUM_TEST_SMALL");
+  RowCases cases;
   std::uint64_t turn = 0;
   for (const std::uint64_t length : lengths) {
     const auto add = [&](Problem problem, Distribution d) {
+      ++turn;
+      if (small && (turn + length) % 4 != 0) return;
       problem.count = small ? std::max<std::uint64_t>(1'307, length) : 60'013;
-      Case c{problem, ++turn % 2 == 0, d, length + turn};
+      Case c{problem, turn % 2 == 0, d, length + turn};
       set_segments(c, Lengths::rows, {length}, 0);
-      sorts.push_back(c);
+      cases.sorts.push_back(c);
       if (turn % 3 != 0) return;
       c.in_place = false;
       c.problem.limit = 1 + turn % length;
-      firsts.push_back(std::move(c));
+      cases.firsts.push_back(std::move(c));
     };
-    const auto has = [&](std::uint64_t kind) { return !small || (length + kind) % 4 == 0; };
-    if (has(0)) add({.key = KeyType::f32}, Distribution::numbers);
-    if (has(1)) add({.key = KeyType::f32}, Distribution::special);
-    if (has(2)) add({.key = KeyType::u32, .payload = Payload::values}, Distribution::clusters);
-    if (has(3)) add({.key = KeyType::i64, .order = Order::descending}, Distribution::clusters);
-    if (small && turn % 3 != 0) continue;
+    add({.key = KeyType::f32}, Distribution::numbers);
+    add({.key = KeyType::f32}, Distribution::special);
+    add({.key = KeyType::u32, .payload = Payload::values}, Distribution::clusters);
+    add({.key = KeyType::i64, .order = Order::descending}, Distribution::clusters);
     add({.key = KeyType::f32, .payload = Payload::values, .nan = NanOrder::first},
         Distribution::special);
     add({.key = KeyType::f32,
@@ -438,7 +437,6 @@ TEST(Rows, AreSortedInOneLaunch) {
          .keys_out = false,
          .order = Order::descending},
         Distribution::classes);
-    if (small) continue;
     add({.key = KeyType::f64, .payload = Payload::values, .value_bytes = 8}, Distribution::special);
     add({.key = KeyType::u64, .payload = Payload::values}, Distribution::numbers);
     add({.key = KeyType::u16, .order = Order::descending}, Distribution::random);
@@ -447,8 +445,38 @@ TEST(Rows, AreSortedInOneLaunch) {
     add({.key = KeyType::f32, .nan = NanOrder::bits, .zeros = ZeroOrder::distinct},
         Distribution::classes);
   }
-  expect_stable(std::move(sorts), {"segmented", "variant=rows"});
-  expect_stable(std::move(firsts), {"topk-segmented"});
+  return cases;
+}
+std::span<const std::uint64_t> short_rows() {
+  static constexpr std::array<std::uint64_t, 23> all{
+      1, 2, 3, 4, 5, 7, 8, 9, 10, 16, 17, 31, 33, 63, 64, 65, 79, 97, 100, 128, 129, 200, 256};
+  static constexpr std::array<std::uint64_t, 8> some{1, 3, 10, 33, 64, 100, 128, 200};
+  if (is_set("SORTIUM_TEST_SMALL")) return some;
+  return all;
+}
+std::span<const std::uint64_t> long_rows() {
+  static constexpr std::array<std::uint64_t, 14> all{257, 288,  289,  544,  545,  609,  704,
+                                                     705, 1088, 1217, 2177, 4096, 9729, 19456};
+  static constexpr std::array<std::uint64_t, 3> some{300, 540, 605};
+  if (is_set("SORTIUM_TEST_SMALL")) return some;
+  return all;
+}
+
+TEST(Rows, ShortOnes) {
+  if (is_left_to_oclgrind()) GTEST_SKIP() << left_to_oclgrind;
+  expect_stable(row_cases(short_rows()).sorts, {"segmented", "variant=rows"});
+}
+TEST(Rows, LongOnes) {
+  if (is_left_to_oclgrind()) GTEST_SKIP() << left_to_oclgrind;
+  expect_stable(row_cases(long_rows()).sorts, {"segmented", "variant=rows"});
+}
+TEST(Rows, FirstRecordsOfShortOnes) {
+  if (is_left_to_oclgrind()) GTEST_SKIP() << left_to_oclgrind;
+  expect_stable(row_cases(short_rows()).firsts, {"topk-segmented"});
+}
+TEST(Rows, FirstRecordsOfLongOnes) {
+  if (is_left_to_oclgrind()) GTEST_SKIP() << left_to_oclgrind;
+  expect_stable(row_cases(long_rows()).firsts, {"topk-segmented"});
 }
 
 // Segments that a work-group sorts by bins, by cells or by radix passes: keys that crowd the bins,

@@ -136,6 +136,7 @@ TEST_F(MpiProgram, ErrorsAreSaidOnce) {
   refuses(alone + "--values v.bin --value-bytes 4 -o2 new.bin", 2, {"v.bin has 999 records"});
   refuses(alone + "--verify", 2, {"sortium check"});
   refuses(alone + "--text", 2, {"--text"});
+  refuses(alone + "--row-length 2", 2, {"--row-length and --distributed"});
   refuses("sort --distributed k.bin --type u32 -o nowhere/out.bin", 2, {"nowhere/out.bin"});
   refuses("sort --distributed - --type u32 -o bad.bin", 2, {"regular files"});
   refuses("sort --distributed k.bin --type u32 -o /dev/full", 2, {"regular files", "/dev/full"});

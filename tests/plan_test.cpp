@@ -396,6 +396,30 @@ TEST(PlanScratch, OfRows) {
     }
 }
 
+// Rows of every length can be planned for a GPU, also rows without records.
+TEST(PlanScratch, OfRowsOnAGpuThatIsNotHere) {
+  Capabilities gpu;
+  gpu.kind = DeviceKind::gpu;
+  gpu.compute_units = 132;
+  gpu.max_work_group = 1024;
+  gpu.local_memory = 49152;
+  gpu.local_struct = 232448;
+  gpu.sub_group_words = SubGroupWords::cuda;
+  for (const std::uint64_t rows : {1, 7, 1 << 20})
+    for (const std::uint64_t length : {0, 1, 3, 4, 5, 100, 129, 256, 257, 19456, 19457})
+      for (const auto payload : {Payload::none, Payload::positions})
+        for (const std::uint64_t limit : {0, 2}) {
+          if (limit > rows * length) continue;
+          const Problem p{.count = rows * length,
+                          .payload = payload,
+                          .value_bytes = 8,
+                          .segments = rows,
+                          .offset_bytes = 0,
+                          .limit = limit};
+          EXPECT_NO_THROW((void)Plan::scratch_bytes_for(p, gpu)) << rows << " of " << length;
+        }
+}
+
 TEST(PlanScratch, OfADeviceThatIsNotHere) {
   Capabilities gpu;
   gpu.compute_units = 132;

@@ -46,9 +46,7 @@ std::optional<RowsShape> short_rows(const Problem& p, const Capabilities& device
   RowsShape shape{.length = p.count / p.segments};
   // A lane sorts several tiny rows, as the parts of one row.
   constexpr unsigned tiny = 4, of_parts = 16;  // records of a tiny row, and of all parts at most
-  shape.part = p.limit == 0 && shape.length <= tiny && shape.length != 0
-                   ? static_cast<unsigned>(shape.length)
-                   : 0;
+  shape.part = p.limit == 0 && shape.length <= tiny ? static_cast<unsigned>(shape.length) : 0;
   if (shape.part != 0) shape.length = of_parts / shape.part * shape.part;
   // Parts have no path for keys without positions that tie with keys of other bits.
   const bool composite = p.payload != Payload::none || key_bits(p) != info(p.key).bits() ||
@@ -56,8 +54,7 @@ std::optional<RowsShape> short_rows(const Problem& p, const Capabilities& device
   const Limits limits = composite ? with_positions : of_keys;
   if (shape.length > limits.four_lanes) return {};
   shape.lanes = shape.length <= limits.one_lane ? 1 : shape.length <= limits.two_lanes ? 2 : 4;
-  const std::uint64_t of_lane =
-      ceil_div(std::max<std::uint64_t>(shape.length, 1), shape.lanes * lane_step) * lane_step;
+  const std::uint64_t of_lane = ceil_div(shape.length, shape.lanes * lane_step) * lane_step;
   shape.items = {.longest = shape.lanes < 4       ? static_cast<unsigned>(of_lane)
                             : shape.length <= 128 ? 32u
                                                   : 64u,
@@ -127,7 +124,7 @@ class RowsSorter final : public Sorter {
 
   void sort_short(Queue& queue, const Operands& o) const {
     constexpr std::uint32_t one = 1u << 24;  // ROW_SHIFT
-    const auto inverse = [](std::uint32_t x) { return (one + x - 1) / std::max(x, 1u); };
+    const auto inverse = [](std::uint32_t x) { return (one + x - 1) / x; };
     const Arg args[] = {{"keys_in", o.keys_in},
                         {"keys_out", o.keys_out},
                         {"values_in", o.values_in},
@@ -192,7 +189,8 @@ kernels::Defines RowsShape::defines(const Problem& problem) const {
 }
 
 bool are_rows(const Problem& problem, const Capabilities& device) {
-  if (problem.segments == 0 || problem.offset_bytes != 0 || device.kind != DeviceKind::gpu)
+  if (problem.segments == 0 || problem.count == 0 || problem.offset_bytes != 0 ||
+      device.kind != DeviceKind::gpu)
     return false;
   const std::uint64_t length = problem.count / problem.segments;
   if (problem.limit > length) return false;

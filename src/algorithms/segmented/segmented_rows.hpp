@@ -26,8 +26,8 @@ struct RowsShape {
   [[nodiscard]] kernels::Defines defines(const Problem& problem) const;
 };
 
-// True if all segments have the same length, without offsets and at least Problem::limit, and one
-// launch of this device's kernels can sort them.
+// True if all segments have the same length, without offsets, more than 0 and at least
+// Problem::limit, and one launch of this device's kernels can sort them.
 [[nodiscard]] bool are_rows(const Problem& problem, const Capabilities& device);
 // Throws Error(unsupported) unless are_rows().
 [[nodiscard]] RowsShape make_rows_shape(const Problem& problem, const Capabilities& device);
