@@ -478,6 +478,33 @@ TEST(Rows, FirstRecordsOfLongOnes) {
   if (is_left_to_oclgrind()) GTEST_SKIP() << left_to_oclgrind;
   expect_stable(row_cases(long_rows()).firsts, {"topk-segmented"});
 }
+// Rows that no work-group can sort: the first records of their pieces are sorted again.
+TEST(Rows, FirstRecordsOfPieces) {
+  if (is_left_to_oclgrind()) GTEST_SKIP() << left_to_oclgrind;
+  std::vector<Case> cases;
+  std::vector<std::uint64_t> lengths{50'257, 65'536, 19'457, 20'000};
+  if (is_set("SORTIUM_TEST_SMALL")) lengths = {20'000};
+  for (const std::uint64_t length : lengths)
+    for (const std::uint64_t limit : {1, 31, 700}) {
+      const auto add = [&](Problem problem, Distribution d) {
+        problem.count = length == 20'000 ? length : 3 * length;
+        Case c{problem, false, d, length + limit};
+        set_segments(c, Lengths::rows, {length}, 0);
+        c.problem.limit = limit;
+        cases.push_back(std::move(c));
+      };
+      add({.key = KeyType::u32, .payload = Payload::values}, Distribution::few_distinct);
+      add({.key = KeyType::f32}, Distribution::special);
+      add({.key = KeyType::f32,
+           .payload = Payload::positions,
+           .value_bytes = 8,
+           .keys_out = false,
+           .order = Order::descending},
+          Distribution::numbers);
+    }
+  expect_stable(std::move(cases), {"topk-segmented"});
+}
+
 // Only the bins of the first records are sorted; but if a bin is crowded, all records tell whether
 // bins have sorted the row: here with a few neighbouring keys, in many rows.
 TEST(Rows, FirstRecordsOfCrowdedOnes) {

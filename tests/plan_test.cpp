@@ -418,6 +418,9 @@ TEST(PlanScratch, OfRowsOnAGpuThatIsNotHere) {
                           .limit = limit};
           EXPECT_NO_THROW((void)Plan::scratch_bytes_for(p, gpu)) << rows << " of " << length;
         }
+  // The first records of long rows are those of their pieces: no copy of whole rows is needed.
+  const Problem long_rows{.count = 1200 * 50'000, .segments = 1200, .offset_bytes = 0, .limit = 10};
+  EXPECT_LT(Plan::scratch_bytes_for(long_rows, gpu), long_rows.count * 4 / 5);
 }
 
 TEST(PlanScratch, OfADeviceThatIsNotHere) {

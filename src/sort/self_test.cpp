@@ -96,7 +96,10 @@ Problem small(const Problem& problem, std::uint64_t count) {
   } else if (p.segments != 0) {
     p.segments = 50;
   }
-  if (p.limit != 0) p.limit = std::max<std::uint64_t>(p.count / 3, 1);
+  if (p.limit != 0 && p.segments != 0 && p.offset_bytes == 0)
+    p.limit = std::clamp<std::uint64_t>(p.count / p.segments, 1, p.limit);
+  else if (p.limit != 0)
+    p.limit = std::max<std::uint64_t>(p.count / 3, 1);
   return p;
 }
 

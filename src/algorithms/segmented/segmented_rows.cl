@@ -34,8 +34,7 @@ typedef value_t slot_t;
 typedef ukey_t slot_t;
 #endif
 typedef struct {  // a round
-  slot_t
-      room[SLOTS];  // the keys' order bits, which differ if the keys do; with VALUES_WAIT, values
+  slot_t room[SLOTS];  // the keys' order bits, which differ if the keys do; or values that waited
 #if VALUES_APART
   value_t values[SLOTS];
 #endif
@@ -70,8 +69,8 @@ typedef struct {
 // A sub-group moves the records of a round in steps, of `together` records of each lane.
 #if !BY_ROWS  // consecutive records, whatever their rows
 #define STEPS(rows, together) (((rows).all + (together)*SG_LANES - 1) / ((together)*SG_LANES))
-// Returns where record k of this lane in the step is. Numbers are so small
-// that the product fits 32 bits and the quotient is exact.
+// Returns where record k of this lane in the step is. Numbers are so small that the product fits 32
+// bits and the quotient is exact.
 INLINE spot_t spot_of(rows_t rows, u32 step, u32 together, u32 k) {
   spot_t spot;
   spot.at = (step * together + k) * SG_LANES + sg_lane();
@@ -80,8 +79,8 @@ INLINE spot_t spot_of(rows_t rows, u32 step, u32 together, u32 k) {
   spot.is_there = spot.at < rows.all ? 1 : 0;
   return spot;
 }
-#else
-#define CHUNKS (((u32)ROW_MOST + SG_LANES - 1) / SG_LANES)  // divides `together`
+#else  // row by row
+#define CHUNKS (((u32)ROW_MOST + SG_LANES - 1) / SG_LANES)  // at most 8; divides `together`
 #define STEPS(rows, together) (((rows).here * CHUNKS + (together)-1) / (together))
 INLINE spot_t spot_of(rows_t rows, u32 step, u32 together, u32 k) {
   const u32 column = k % CHUNKS * SG_LANES + sg_lane();

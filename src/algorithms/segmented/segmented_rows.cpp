@@ -62,8 +62,10 @@ std::optional<RowsShape> short_rows(const Problem& p, const Capabilities& device
                  .composite = composite,
                  .gathers = composite};
   shape.values_wait = shape.lanes == 1 && value_bytes(p) == 4;
-  shape.by_rows = shape.lanes > 1 && composite && shape.items.longest <= 32;
   const unsigned sub_group = std::min(device.sub_group_size, 32u);
+  constexpr unsigned together = 8;  // records that a lane moves at once in segmented_rows.cl
+  shape.by_rows = shape.lanes > 1 && composite && shape.items.longest <= 32 &&
+                  shape.lanes * shape.items.longest <= together * sub_group;
   if (sub_group < shape.lanes) return {};
   shape.work_group = std::max(std::min(device.max_work_group, 128u), sub_group);
   // Emulated sub-groups need a word for each work-item.

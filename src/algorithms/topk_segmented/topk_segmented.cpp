@@ -1,6 +1,6 @@
 // Writes the first records of each segment: sorts all segments, and copies the first records of
-// each; rows of a GPU are written without a copy. cpu:0 selects among the words of short segments
-// instead (group_records.hpp).
+// each. Rows have other ways on GPUs (topk_rows.hpp). cpu:0 selects among the words of short
+// segments instead (group_records.hpp).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 
 #include "../../kernels/kernels.hpp"
 #include "../catalog.hpp"
-#include "../segmented/segmented_rows.hpp"
 #include "embedded.hpp"
+#include "topk_rows.hpp"
 
 #ifdef SORTIUM_WITH_HOST
 #include "../../device/host_threads.hpp"
@@ -24,12 +24,6 @@ namespace {
 class TopkSegmentedSorter final : public Sorter {
  public:
   TopkSegmentedSorter(const Problem& problem, const Capabilities& device) : problem_(problem) {
-    if (device.compiles && segmented::are_rows(problem, device)) {
-      sort_ = segmented::make_rows_sorter(problem, device);
-      writes_first_ = true;
-      inner_ = scratch_.add(sort_->scratch_bytes());
-      return;
-    }
     Problem whole = problem;
     whole.limit = 0;
     sort_ = plan_auto(whole, device).sorter;
@@ -50,7 +44,7 @@ class TopkSegmentedSorter final : public Sorter {
 
   void build(Device& device, const Capabilities& capabilities) override {
     sort_->build(device, capabilities);
-    if (on_host_ || writes_first_) return;
+    if (on_host_) return;
     kernels::Defines defines;
     defines.problem(radix_problem(problem_))
         .set("WG", work_group_)
@@ -65,11 +59,6 @@ class TopkSegmentedSorter final : public Sorter {
 #ifdef SORTIUM_WITH_HOST
     if (on_host_ && are_short(o)) return queue.call("select", [&] { select_on_host(o); });
 #endif
-    if (writes_first_) {
-      Operands mine = o;
-      mine.scratch = inner_.in(o);
-      return sort_->enqueue(queue, mine);
-    }
     Operands whole{.keys_in = o.keys_in,
                    .values_in = o.values_in,
                    .scratch = inner_.in(o),
@@ -188,7 +177,6 @@ class TopkSegmentedSorter final : public Sorter {
 
   Problem problem_;
   std::unique_ptr<Sorter> sort_;
-  bool writes_first_ = false;  // sort_ writes only the first records
   bool on_host_ = false;
   unsigned work_group_ = 0;
   std::uint64_t groups_ = 0;
@@ -217,6 +205,7 @@ class TopkSegmented final : public Algorithm {
   Rank suits(const Problem&, const Capabilities&) const override { return Rank::only_one; }
   std::unique_ptr<Sorter> plan(const Problem& problem, const Capabilities& device,
                                const Parameters&) const override {
+    if (auto rows = make_topk_rows(problem, device)) return rows;
     return std::make_unique<TopkSegmentedSorter>(problem, device);
   }
 

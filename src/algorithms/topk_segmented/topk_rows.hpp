@@ -1,0 +1,15 @@
+// The first records of each row: of segments of equal length without offsets.
+#pragma once
+
+#include <memory>
+
+#include "../algorithm.hpp"
+
+namespace sortium {
+
+// Returns a sort of the first Problem::limit records of each row that sorts and copies no whole
+// rows in scratch memory; none if this device or these rows need another one.
+[[nodiscard]] std::unique_ptr<Sorter> make_topk_rows(const Problem& problem,
+                                                     const Capabilities& device);
+
+}  // namespace sortium
