@@ -231,7 +231,7 @@ std::string Trial::run(const Case& c, const Planned& planned) {
     std::byte* const to = before_.data() + (c.in_place ? values_out : values_in).offset;
     for (std::uint64_t i = 0; i < p.count; ++i) put(to, i, p.value_bytes, value_of(i, p));
   }
-  for (std::uint64_t i = 0; i < c.offsets.size(); ++i)
+  for (std::uint64_t i = 0; i < c.offsets.size() && p.offset_bytes != 0; ++i)
     put(before_.data() + offsets.offset, i, p.offset_bytes, c.offsets[i]);
 
   Operands o;

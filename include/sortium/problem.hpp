@@ -32,8 +32,8 @@ struct Problem {
   // offsets[s + 1]. Operands::offsets ascend from 0 to `count`. 0: no segments and no offsets; all
   // records are one list.
   std::uint64_t segments = 0;
-  // Bytes of an offset, 4 or 8. 0: there are no offsets, and all segments have count / segments
-  // records, like the rows of a matrix. That is the fastest way to sort segments of equal length.
+  // Bytes of an offset, 4 or 8. 0: there are no offsets; `count` is a multiple of `segments`, and
+  // every segment has count / segments records, like the rows of a matrix. Usually faster.
   unsigned offset_bytes = 4;
   // The number of sorted records to return: the first ones of the list, or of each segment; 0: all.
   // With segments, keys_out and values_out hold `limit` records for each segment; a shorter segment
@@ -64,7 +64,7 @@ class KeyRank {
   detail::key_order_t order_;
   unsigned begin_bit_, bits_;
 };
-// The bytes of Operands::offsets.
+// Returns the size of Operands::offsets in bytes; 0 without offsets.
 [[nodiscard]] constexpr std::uint64_t offsets_bytes(std::uint64_t segments, unsigned offset_bytes) {
   return segments == 0 ? 0 : (segments + 1) * offset_bytes;
 }

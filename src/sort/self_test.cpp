@@ -124,7 +124,8 @@ std::string first_wrong_record(Device& device, Sorter& sorter, const Problem& p,
       values_out(records_out(p) * p.value_bytes);
   for (std::uint64_t i = 0; i < p.count; ++i)
     put(keys_in, i, key_bytes, keys[i]), put(values_in, i, p.value_bytes, i);
-  for (std::size_t s = 0; s < offsets.size(); ++s) put(offsets_in, s, p.offset_bytes, offsets[s]);
+  for (std::size_t s = 0; s < offsets.size() && p.offset_bytes != 0; ++s)
+    put(offsets_in, s, p.offset_bytes, offsets[s]);
   const auto k = allocate(keys_in.size()), v = allocate(values_in.size()),
              o = allocate(offsets_in.size());
   const auto ko = allocate(keys_out.size()), vo = allocate(values_out.size()),

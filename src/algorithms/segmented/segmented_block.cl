@@ -182,7 +182,7 @@ INLINE void sort_in_bins(LOCAL segmented_memory_t* mine, sort_t* item, const u32
   // Sort each work-item's own items, which sorts all bins inside its range. Then merge across the
   // boundary to the previous work-item, for bins that extend over it.
   LOCAL sort_t* own = mine->items + t * ITEMS;
-  // If a bin is crowded, the order of all items tells whether it is sorted.
+  // If a bin is crowded, sort and check all items: one of the first may lie anywhere in that bin.
   wanted = mine->crowded ? (u32)CAPACITY : wanted;
   const u32 is_wanted = t * ITEMS < wanted + SIDE ? 1 : 0;
   if (mine->unsorted == 0 && is_wanted) SORT_NEIGHBOURS(item, own)

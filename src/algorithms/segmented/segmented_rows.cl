@@ -7,9 +7,9 @@ PARAMETER(WG)        // work-items of a work-group
 PARAMETER(RESIDENT)  // work-groups that share a compute unit
 PARAMETER(SHORT)     // records that a lane sorts in registers, at most 64: a multiple of 8
 PARAMETER(LANES)     // lanes that sort a row: 1, 2 or 4; with 4, SHORT is 32 or 64
-PARAMETER(PART)      // 0: rows are sorted. Otherwise a row has as many parts of PART records as fit
-                     // SHORT, and each part is sorted
-PARAMETER(BY_ROWS)   // 1: records are moved row by row; some lanes have none, but places cost less
+PARAMETER(PART)  // 0: each row is sorted. Otherwise the caller's rows have PART records; a row of
+                 // this kernel is as many of them as fit a lane, and each is sorted by itself
+PARAMETER(BY_ROWS)  // 1: records are moved row by row; some lanes have none, but places cost less
 PARAMETER(VALUES_WAIT)  // 1: values wait in registers while the keys are sorted, and then replace
                         // the keys in local memory
 
@@ -33,7 +33,7 @@ typedef value_t slot_t;
 #else
 typedef ukey_t slot_t;
 #endif
-typedef struct {  // a round
+typedef struct {       // a round
   slot_t room[SLOTS];  // the keys' order bits, which differ if the keys do; or values that waited
 #if VALUES_APART
   value_t values[SLOTS];
@@ -79,7 +79,7 @@ INLINE spot_t spot_of(rows_t rows, u32 step, u32 together, u32 k) {
   spot.is_there = spot.at < rows.all ? 1 : 0;
   return spot;
 }
-#else  // row by row
+#else                                                       // row by row
 #define CHUNKS (((u32)ROW_MOST + SG_LANES - 1) / SG_LANES)  // at most 8; divides `together`
 #define STEPS(rows, together) (((rows).here * CHUNKS + (together)-1) / (together))
 INLINE spot_t spot_of(rows_t rows, u32 step, u32 together, u32 k) {
@@ -347,7 +347,7 @@ INLINE void sort_rows(LOCAL round_t* mine, sub_group_t sg, part_of_row_t p, rows
 #endif
 #if COMPOSITE
   const u32 position_mask = (1u << POSITION_BITS) - 1;
-  sort_t nearest = SORT_LAST;  // the least difference of two items
+  sort_t nearest = SORT_LAST;  // the least XOR of two neighbouring items
   UNROLL
   for (u32 i = 0; i < SHORT; ++i) {
     const u32 place = PLACE_OF_ITEM(p, i);

@@ -11,9 +11,9 @@
 namespace sortium::segmented {
 namespace {
 
-// The most records of a row for one lane, for two, and for four; the latter have half or all of
-// four_lanes. Items with positions need more registers, and values more local memory: so many lanes
-// that enough work-groups share a compute unit. (docs/lab-notebook/segments.md)
+// The most records of a row that one, two and four lanes sort. Four lanes have 32 or 64 items each.
+// Limits with positions are lower: items need more registers then, and values more local memory.
+// Fewer records a lane let enough work-groups share a compute unit. (docs/lab-notebook/segments.md)
 struct Limits {
   unsigned one_lane, two_lanes, four_lanes;
 };
@@ -48,7 +48,7 @@ std::optional<RowsShape> short_rows(const Problem& p, const Capabilities& device
   constexpr unsigned tiny = 4, of_parts = 16;  // records of a tiny row, and of all parts at most
   shape.part = p.limit == 0 && shape.length <= tiny ? static_cast<unsigned>(shape.length) : 0;
   if (shape.part != 0) shape.length = of_parts / shape.part * shape.part;
-  // Parts have no path for keys without positions that tie with keys of other bits.
+  // Floats in parts need positions: restore_tied() handles only whole rows.
   const bool composite = p.payload != Payload::none || key_bits(p) != info(p.key).bits() ||
                          info(p.key).bits() > 32 || (shape.part != 0 && info(p.key).is_float);
   const Limits limits = composite ? with_positions : of_keys;
