@@ -396,15 +396,19 @@ TEST(PlanScratch, OfRows) {
     }
 }
 
-// Rows of every length can be planned for a GPU, also rows without records.
-TEST(PlanScratch, OfRowsOnAGpuThatIsNotHere) {
+Capabilities gpu_that_is_not_here() {
   Capabilities gpu;
-  gpu.kind = DeviceKind::gpu;
   gpu.compute_units = 132;
   gpu.max_work_group = 1024;
   gpu.local_memory = 49152;
-  gpu.local_struct = 232448;
   gpu.sub_group_words = SubGroupWords::cuda;
+  return gpu;
+}
+
+// Rows of every length can be planned for a GPU, also rows without records.
+TEST(PlanScratch, OfRowsOnAGpuThatIsNotHere) {
+  Capabilities gpu = gpu_that_is_not_here();
+  gpu.local_struct = 232448;
   for (const std::uint64_t rows : {1, 7, 1 << 20})
     for (const std::uint64_t length : {0, 1, 3, 4, 5, 100, 129, 256, 257, 19456, 19457})
       for (const auto payload : {Payload::none, Payload::positions})
@@ -424,11 +428,7 @@ TEST(PlanScratch, OfRowsOnAGpuThatIsNotHere) {
 }
 
 TEST(PlanScratch, OfADeviceThatIsNotHere) {
-  Capabilities gpu;
-  gpu.compute_units = 132;
-  gpu.max_work_group = 1024;
-  gpu.local_memory = 49152;
-  gpu.sub_group_words = SubGroupWords::cuda;
+  const Capabilities gpu = gpu_that_is_not_here();
   for (const auto& a : algorithms()) {
     if (a.quadratic || is_limited(a) || a.host) continue;
     Problem small{.count = 1000, .payload = Payload::values},

@@ -234,7 +234,7 @@ class Comparison {
     const std::vector<std::int32_t> host_offsets = offsets_of(length, count_);
     const std::size_t rows = host_offsets.size() - 1;
     DeviceArray offsets((rows + 1) * 4), keys(count_ * 4), sorted(count_ * 4),
-        expected(rows * k * 4), got(rows * k * 4);
+        expected(rows * k * 4);
     check(cudaMemcpy(offsets.data, host_offsets.data(), offsets.bytes, cudaMemcpyHostToDevice));
     peers::make_keys(keys.data, sortium::KeyType::f32, count_, distribution);
     wait();
@@ -249,38 +249,21 @@ class Comparison {
     std::size_t bytes = 0;
     peers::cub_segmented_sort(nullptr, bytes, all_rows, gpu_.stream);
     DeviceArray temp(bytes);
-
-    sortium::Problem problem;
-    problem.key = sortium::KeyType::f32;
-    problem.count = count_;
-    problem.segments = rows;
-    problem.offset_bytes = 0;
-    problem.limit = k;
-    const sortium::Plan plan(gpu_.queue->device().shared_from_this(), problem);
-    DeviceArray scratch(plan.scratch_bytes());
-    sortium::Operands operands;
-    operands.keys_in = {keys.data};
-    operands.keys_out = {got.data};
-    operands.scratch = {scratch.data};
-
     const auto sort = [&] {
       std::size_t given = bytes;
       peers::cub_segmented_sort(temp.data, given, all_rows, gpu_.stream);
     };
-    const auto ours = [&] { plan.run(*gpu_.queue, operands); };
-    const auto matches = [&](const std::function<void()>& enqueue) {
+    const auto take = [&] {
       check(cudaMemcpy2D(expected.data, k * 4, sorted.data, row_length * 4, k * 4, rows,
                          cudaMemcpyDeviceToDevice));
-      check(cudaMemsetAsync(got.data, 0xa5, got.bytes, gpu_.stream));
-      enqueue();
-      wait();
-      return got.equals(expected);
+      return true;
     };
-    std::vector<Contender> all{
-        contender("cub-segmented-sort", sort, [] { return true; }),
-        contender("sortium", ours, [&] { return matches(ours) && matches(as_graph(ours)); })};
-    auto row = measured(name, all, plan);
-    row["k"] = k;
+    sortium::Problem problem;
+    problem.segments = rows;
+    problem.offset_bytes = 0;
+    problem.limit = k;
+    auto row =
+        first_records(name, problem, keys, contender("cub-segmented-sort", sort, take), expected);
     row["segments"] = rows;
     return row;
   }
@@ -288,7 +271,7 @@ class Comparison {
   nlohmann::json top_k(const std::string& name, std::uint64_t k, const std::string& distribution) {
     if (k == 0 || k > count_)
       throw std::runtime_error(name + ": k is 1 to " + std::to_string(count_));
-    DeviceArray keys(count_ * 4), expected(count_ * 4), got(k * 4);
+    DeviceArray keys(count_ * 4), expected(count_ * 4);
     peers::make_keys(keys.data, sortium::KeyType::f32, count_, distribution);
     wait();
     const auto* const in = static_cast<const float*>(keys.data);
@@ -296,40 +279,50 @@ class Comparison {
     std::size_t bytes = 0;
     peers::cub_descending(nullptr, bytes, in, out, count_, gpu_.stream);
     DeviceArray temp(bytes);
-
-    sortium::Problem problem;
-    problem.key = sortium::KeyType::f32;
-    problem.count = count_;
-    problem.order = sortium::Order::descending;
-    const sortium::Problem whole = problem;
-    problem.limit = k;
-    const sortium::Plan plan(gpu_.queue->device().shared_from_this(), problem);
-    DeviceArray scratch(plan.scratch_bytes());
-    sortium::Operands operands;
-    operands.keys_in = {keys.data};
-    operands.keys_out = {got.data};
-    operands.scratch = {scratch.data};
-
     const auto sort = [&] {
       std::size_t given = bytes;
       peers::cub_descending(temp.data, given, in, out, count_, gpu_.stream);
     };
-    const auto ours = [&] { plan.run(*gpu_.queue, operands); };
+    sortium::Problem problem;
+    problem.order = sortium::Order::descending;
+    problem.limit = k;
     const auto is_sorted = [&] {
+      sortium::Problem whole = problem;
+      whole.key = sortium::KeyType::f32;
+      whole.count = count_;
+      whole.limit = 0;
       return sortium::verify(*gpu_.queue, whole, {expected.data}, {}).unsorted == 0;
     };
+    auto row = first_records(name, problem, keys, contender("cub-sort", sort, is_sorted), expected);
+    row["cub_temporary_bytes"] = bytes;
+    return row;
+  }
+
+  // Measures a problem with a limit beside `peer`, whose check makes the `expected` first records
+  // of the f32 keys.
+  nlohmann::json first_records(const std::string& name, sortium::Problem problem,
+                               const DeviceArray& keys, Contender peer,
+                               const DeviceArray& expected) {
+    problem.key = sortium::KeyType::f32;
+    problem.count = count_;
+    const sortium::Plan plan(gpu_.queue->device().shared_from_this(), problem);
+    DeviceArray got(records_out(problem) * 4), scratch(plan.scratch_bytes());
+    sortium::Operands operands;
+    operands.keys_in = {keys.data};
+    operands.keys_out = {got.data};
+    operands.scratch = {scratch.data};
+    const auto ours = [&] { plan.run(*gpu_.queue, operands); };
     const auto matches = [&](const std::function<void()>& enqueue) {
       check(cudaMemsetAsync(got.data, 0xa5, got.bytes, gpu_.stream));
       enqueue();
       wait();
       return got.equals(expected);
     };
-    std::vector<Contender> all{
-        contender("cub-sort", sort, is_sorted),
-        contender("sortium", ours, [&] { return matches(ours) && matches(as_graph(ours)); })};
+    std::vector<Contender> all{std::move(peer), contender("sortium", ours, [&] {
+                                 return matches(ours) && matches(as_graph(ours));
+                               })};
     auto row = measured(name, all, plan);
-    row["k"] = k;
-    row["cub_temporary_bytes"] = bytes;
+    row["k"] = problem.limit;
     return row;
   }
 

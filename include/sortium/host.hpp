@@ -55,7 +55,8 @@ struct HostOperands {
   void* keys_out = nullptr;  // may be keys_in
   const void* values_in = nullptr;
   void* values_out = nullptr;     // may be values_in
-  const void* offsets = nullptr;  // for segments: Problem::segments + 1 numbers of offset_bytes
+  const void* offsets = nullptr;  // for segments: Problem::segments + 1 numbers of offset_bytes;
+                                  // null if offset_bytes is 0
 };
 
 // Sorts host memory as `problem` says; the templates of sort.hpp, segments.hpp and topk.hpp call

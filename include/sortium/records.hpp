@@ -91,7 +91,7 @@ struct RecordProblem {
   // As in Problem: the number of segments, and the number of sorted records to return (from each
   // segment). With a limit no column is moved in place.
   std::uint64_t segments = 0;
-  unsigned offset_bytes = 4;
+  unsigned offset_bytes = 4;  // 0: segments of equal length
   std::uint64_t limit = 0;
 };
 // The number of records in columns_out and positions.

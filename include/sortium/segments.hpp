@@ -35,7 +35,7 @@ bool set_segments(Problem& problem, const Offsets& offsets) {
 // Returns the number of rows. Throws Error(invalid_argument) if `row_length` is 0, or `keys` is not
 // a multiple of it.
 SORTIUM_API std::uint64_t rows_of(std::uint64_t keys, std::uint64_t row_length);
-// Sets the fields of `problem`. Returns true if there is anything to sort.
+// Sets segments and offset_bytes. Returns true if there is anything to sort.
 inline bool set_rows(Problem& problem, std::uint64_t row_length) {
   problem.segments = rows_of(problem.count, row_length);
   problem.offset_bytes = 0;
@@ -93,7 +93,7 @@ requires std::same_as<Index, std::uint32_t> || std::same_as<Index, std::uint64_t
 
 // Sorts every row of `keys` by itself, in place: the first `row_length` keys, the next ones, and so
 // on. Throws Error(invalid_argument) if row_length is 0, or the number of keys is not a multiple of
-// it.
+// it. GPUs need no scratch memory for rows of up to 19456 records, fewer if local memory is small.
 template <KeyRange Keys>
 HostReport sort_rows(Keys&& keys, std::uint64_t row_length, const Options& options = {}) {
   Problem problem = detail::problem_of_range(keys, options);
@@ -102,7 +102,7 @@ HostReport sort_rows(Keys&& keys, std::uint64_t row_length, const Options& optio
   return sort_host(problem, {k, k}, options);
 }
 
-// The same, and moves `values`, of any size as sort() does, with their keys; stable.
+// The same, and moves `values`, of any size as sort() does, with their keys; stable. Throws alike.
 template <KeyRange Keys, ValueRange Values>
 HostReport sort_rows(Keys&& keys, Values&& values, std::uint64_t row_length,
                      const Options& options = {}) {
@@ -115,7 +115,8 @@ HostReport sort_rows(Keys&& keys, Values&& values, std::uint64_t row_length,
 }
 
 // Returns the positions, among all keys, of every row's records in sorted order:
-// keys[out[r * row_length]] is the first of row r. `keys` is only read. Index as for argsort.
+// keys[out[r * row_length]] is the first key of row r. `keys` is only read. Index as for argsort.
+// Throws as sort_rows() does.
 template <class Index = std::uint32_t, KeyRange Keys>
 requires std::same_as<Index, std::uint32_t> || std::same_as<Index, std::uint64_t>
 [[nodiscard]] std::vector<Index> argsort_rows(const Keys& keys, std::uint64_t row_length,

@@ -238,7 +238,7 @@ class GpuSorter final : public SegmentedSorter {
                         {"values_out", o.values_out},
                         {"tasks", lists_.list(k, o, problem_)},
                         {"length", lists_.length(k, o)},
-                        {"equal", std::uint64_t{0}},
+                        {"equal_segments", std::uint64_t{0}},
                         {"equal_length", std::uint32_t{0}},
                         {"wanted", std::uint32_t{0}},
                         {"begin_bit", std::uint32_t{problem_.begin_bit}},
@@ -484,7 +484,16 @@ class Segmented final : public Algorithm {
   std::unique_ptr<Sorter> plan(const Problem& problem, const Capabilities& device,
                                const Parameters& given) const override {
     const std::string variant = given.word("variant", default_variant(problem, device, given));
-    if (variant == "rows") return make_rows_sorter(problem, device);
+    if (variant == "rows") {
+      const auto shape = rows_shape(problem, device);
+      if (!shape)
+        throw Error(ErrorCode::unsupported,
+                    fmt::format("segmented: variant=rows sorts segments of equal length, without "
+                                "offsets, that fit a work-group of a GPU; {} segments of {} "
+                                "records in all are not such",
+                                problem.segments, problem.count));
+      return make_rows_sorter(problem, *shape);
+    }
     if (variant == "small")
       return make_small_sorter(problem, make_small_shape(problem, device, given));
     if (variant == "cpu")
@@ -504,8 +513,8 @@ class Segmented final : public Algorithm {
                                           const Parameters& given) {
     if (device.kind == DeviceKind::cpu) return "cpu";
     const bool of_gpu = given.has("blocks") || given.has("groups");
-    if (device.compiles && !of_gpu && !given.has("piece") && are_rows(problem, device) &&
-        !is_small_batch(problem, device))
+    if (device.compiles && !of_gpu && !given.has("piece") && !is_small_batch(problem, device) &&
+        rows_shape(problem, device))
       return "rows";
     return is_small(problem, device) && !of_gpu ? "small" : "gpu";
   }

@@ -339,7 +339,8 @@ OUTLINE void restore_all_tied(LOCAL segmented_memory_t* mine, GLOBAL const ukey_
 //                  keys_out, or memory that replaces it if no keys are wanted
 //   keys_out, values_out  out: the sorted segments
 //   tasks          in: the class's list of *length segments
-//   equal, equal_length, wanted  EQUAL: the number of segments, the length of each, and how many of
+//   equal_segments, equal_length, wanted  EQUAL: the number of segments, the length of each, and
+//   how many of
 //                  its first records to write
 //   begin_bit, rank_mask  parameters of RANK
 //   others         in and out, LEAVES: the list of segments passed on; *others_length is its length
@@ -348,14 +349,14 @@ void segmented_block(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spa
                      GLOBAL const ukey_t* keys_work, GLOBAL ukey_t* keys_out,
                      GLOBAL const value_t* values_in, GLOBAL const value_t* values_spare,
                      GLOBAL value_t* values_out, GLOBAL const task_t* tasks,
-                     GLOBAL const u32* length, u64 equal, u32 equal_length, u32 wanted,
+                     GLOBAL const u32* length, u64 equal_segments, u32 equal_length, u32 wanted,
                      u32 begin_bit, u64 rank_mask, GLOBAL task_t* others,
                      GLOBAL u32* others_length) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(segmented_memory_t, mine);
   const u32 t = local_id();
 #if EQUAL
-  const u64 segments = equal;
+  const u64 segments = equal_segments;
 #else
   const u64 segments = *length;
 #endif
@@ -446,9 +447,9 @@ void segmented_block(GLOBAL const ukey_t* keys_in, GLOBAL const ukey_t* keys_spa
     // cells. For integers of few bits, radix passes are faster.
     for (u32 by_cells = KEY_FLOAT && place_of_all != 0 ? 0 : 1; by_cells < 2; ++by_cells) {
       barrier_local();
-      const u32 wanted = mine->unsorted && (KEY_FLOAT || open > 16) ? 1 : 0;
+      const u32 tries = mine->unsorted && (KEY_FLOAT || open > 16) ? 1 : 0;
       barrier_local();
-      for (u32 once = 0; once < wanted; ++once)
+      for (u32 once = 0; once < tries; ++once)
         sort_items_in_bins(mine, rows, count, to_sort, shift, top, by_cells);
     }
 #endif

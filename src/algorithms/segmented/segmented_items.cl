@@ -60,3 +60,23 @@ typedef u32 sort_t;
   ORDER_PAIR(i, i + d)
 
 #define SPREAD(place) ((place) + (place) / 32)  // rows begin in different banks
+
+// What is known of the keys that a lane has loaded, or of all keys of a round.
+typedef struct {
+  ukey_t first, differ;  // the order bits of one key; the bits in which others differ from it
+  ukey_t suspect;        // floats: more than 2 * KEY_INFINITY - 1 if a key is a NaN or a zero
+} seen_t;
+
+#if COMPOSITE
+// Returns the bits in which the ranks of the round's keys differ. `differ` is of this lane.
+INLINE ukey_t differing_bits(sub_group_t sg, ukey_t differ, u32 begin_bit, u64 rank_mask) {
+  for (u32 distance = 1; distance < SG_LANES; distance *= 2) {
+    ukey_t other = (ukey_t)sg_shuffle(sg, (u32)differ, sg_lane() ^ distance);
+#if KEY_BITS == 64
+    other |= (ukey_t)sg_shuffle(sg, (u32)(differ >> 32), sg_lane() ^ distance) << 32;
+#endif
+    differ |= other;
+  }
+  return (differ >> begin_bit) & (ukey_t)rank_mask;
+}
+#endif

@@ -55,12 +55,6 @@ typedef struct {
   u32 own, count, lane, lanes;
 } neighbour_t;
 
-// What is known of the keys that a lane has loaded, or of a round's keys.
-typedef struct {
-  ukey_t first, differ;  // the order bits of one key; the bits in which others differ from it
-  ukey_t suspect;        // floats: more than 2 * KEY_INFINITY - 1 if a key is a NaN or a zero
-} seen_t;
-
 // Loads `all` records.
 #define TOGETHER (VALUE_BYTES ? 8u : 16u)  // records of a lane that are loaded at once
 #define STEP 4u                            // and that are stored in local memory at once
@@ -155,18 +149,6 @@ INLINE void store_neighbours(LOCAL const round_t* mine, u64 base, u32 all, GLOBA
 // The compared bits of the order of the record at index `at`.
 INLINE ukey_t rank_of(LOCAL const round_t* mine, u32 at, u32 begin_bit, u64 rank_mask) {
   return (mine->keys[SPREAD(at)] >> begin_bit) & (ukey_t)rank_mask;
-}
-
-// Returns the bits in which the ranks of the round's keys differ. `differ` is of this lane.
-INLINE ukey_t differing_bits(sub_group_t sg, ukey_t differ, u32 begin_bit, u64 rank_mask) {
-  for (u32 distance = 1; distance < SG_LANES; distance *= 2) {
-    ukey_t other = (ukey_t)sg_shuffle(sg, (u32)differ, sg_lane() ^ distance);
-#if KEY_BITS == 64
-    other |= (ukey_t)sg_shuffle(sg, (u32)(differ >> 32), sg_lane() ^ distance) << 32;
-#endif
-    differ |= other;
-  }
-  return (differ >> begin_bit) & (ukey_t)rank_mask;
 }
 #endif
 

@@ -9,7 +9,8 @@ PARAMETER(SHORT)     // records that a lane sorts in registers, at most 64: a mu
 PARAMETER(LANES)     // lanes that sort a row: 1, 2 or 4; with 4, SHORT is 32 or 64
 PARAMETER(PART)  // 0: each row is sorted. Otherwise the caller's rows have PART records; a row of
                  // this kernel is as many of them as fit a lane, and each is sorted by itself
-PARAMETER(BY_ROWS)  // 1: records are moved row by row; some lanes have none, but places cost less
+PARAMETER(BY_ROWS)  // 1: a sub-group moves one row after the other. Some lanes idle, but a record's
+                    // place needs no division
 PARAMETER(VALUES_WAIT)  // 1: values wait in registers while the keys are sorted, and then replace
                         // the keys in local memory
 
@@ -33,8 +34,8 @@ typedef value_t slot_t;
 #else
 typedef ukey_t slot_t;
 #endif
-typedef struct {       // a round
-  slot_t room[SLOTS];  // the keys' order bits, which differ if the keys do; or values that waited
+typedef struct {        // a round
+  slot_t slots[SLOTS];  // the keys' order bits; later the values that waited
 #if VALUES_APART
   value_t values[SLOTS];
 #endif
@@ -45,11 +46,11 @@ typedef struct {       // a round
 typedef struct {
   round_t rounds[WG / SG_LANES];  // of each sub-group
 } segmented_rows_memory_t;
-#define KEYS(mine) ((LOCAL ukey_t*)(mine)->room)
+#define KEYS(mine) ((LOCAL ukey_t*)(mine)->slots)
 #if VALUES_APART
 #define VALUES(mine) (mine)->values
 #else
-#define VALUES(mine) ((LOCAL value_t*)(mine)->room)
+#define VALUES(mine) ((LOCAL value_t*)(mine)->slots)
 #endif
 
 // The rows of a round in global memory, and where their records are in local memory: rows begin
@@ -69,8 +70,8 @@ typedef struct {
 // A sub-group moves the records of a round in steps, of `together` records of each lane.
 #if !BY_ROWS  // consecutive records, whatever their rows
 #define STEPS(rows, together) (((rows).all + (together)*SG_LANES - 1) / ((together)*SG_LANES))
-// Returns where record k of this lane in the step is. Numbers are so small that the product fits 32
-// bits and the quotient is exact.
+// Returns where record k of this lane in the step is. For records of the round, the product is
+// below 2^30 and the quotient exact. For others it may overflow; is_there is 0 then.
 INLINE spot_t spot_of(rows_t rows, u32 step, u32 together, u32 k) {
   spot_t spot;
   spot.at = (step * together + k) * SG_LANES + sg_lane();
@@ -93,21 +94,15 @@ INLINE spot_t spot_of(rows_t rows, u32 step, u32 together, u32 k) {
 }
 #endif
 #if !BY_ROWS
-#define CHUNK 1u  // the fewest records of a step
+#define CHUNK 1u  // the fewest records of a lane in a step
 #define TOGETHER (SHORT <= 16 && !VALUES_APART ? (u32)SHORT : 8u)
 #else
 #define CHUNK CHUNKS
 #define TOGETHER (8u / CHUNKS * CHUNKS)
 #endif
 
-// What a lane knows of the keys that it has loaded.
-typedef struct {
-  ukey_t first, differ;  // the order bits of one key; the bits in which others differ from it
-  ukey_t suspect;        // floats: more than 2 * KEY_INFINITY - 1 if a key is a NaN or a zero
-} seen_t;
-
-// Loads the keys of the round, from keys_in[base] on, into local memory, and with VALUES_APART the
-// values, if there are any.
+// Loads the round's keys from keys_in[base] on, and stores their order bits in local memory; with
+// VALUES_APART the values too, if there are any. Returns what this lane has seen of the keys.
 INLINE seen_t load_rows(LOCAL round_t* mine, rows_t rows, u64 base, GLOBAL const ukey_t* keys_in,
                         GLOBAL const value_t* values_in) {
   LOCAL ukey_t* keys = KEYS(mine);
@@ -154,11 +149,12 @@ INLINE seen_t load_rows(LOCAL round_t* mine, rows_t rows, u64 base, GLOBAL const
 }
 
 #if KEY_FLOAT
-// Returns 1 if a key of the round may tie with a key of different bits. `suspect` is of this lane.
+// Returns 1 if a key of the round may tie with a key of different bits: the same in all lanes.
+// `suspect` is of this lane.
 INLINE u32 has_ties(LOCAL const round_t* mine, rows_t rows, sub_group_t sg, ukey_t suspect) {
   u32 ties = suspect > (ukey_t)(2 * (ukey_t)KEY_INFINITY - 1) ? 1 : 0;
   sg_barrier();
-  if (ties != 0) {  // zeros may all be +0
+  if (ties != 0) {  // the suspects may all be +0
     ties = 0;
     ROLLED
     for (u32 step = 0; step < STEPS(rows, CHUNK); ++step) {
@@ -172,7 +168,7 @@ INLINE u32 has_ties(LOCAL const round_t* mine, rows_t rows, sub_group_t sg, ukey
   return sg_ballot(sg, ties) != 0 ? 1 : 0;
 }
 
-// Gives keys that tie equal orders.
+// Makes the orders of keys that tie equal.
 INLINE void tie_keys(LOCAL round_t* mine, rows_t rows) {
   ROLLED
   for (u32 step = 0; step < STEPS(rows, CHUNK); ++step) {
@@ -187,9 +183,8 @@ INLINE void tie_keys(LOCAL round_t* mine, rows_t rows) {
 #endif
 
 #if KEY_FLOAT && !COMPOSITE
-// Gives the keys of the row that tie with `tied` their own bits again, in the order of the input.
-// `sorted` has the row's orders, in which these keys have the order of `tied`. If `is_there` is 0,
-// there is no row.
+// Replaces the sorted orders of the row's keys that tie with `tied` by these keys' own order bits,
+// in the order of the input. `is_there` is 0 if the row does not exist.
 INLINE void restore_tied(LOCAL ukey_t* sorted, sub_group_t sg, u32 length, u32 is_there,
                          GLOBAL const ukey_t* keys, ukey_t tied) {
   const ukey_t order = key_order(tied);
@@ -218,18 +213,6 @@ INLINE ukey_t rank_of(LOCAL const round_t* mine, u32 slot, u32 begin_bit, u64 ra
   return (KEYS(mine)[slot] >> begin_bit) & (ukey_t)rank_mask;
 }
 
-// Returns the bits in which the ranks of the round's keys differ. `differ` is of this lane.
-INLINE ukey_t differing_bits(sub_group_t sg, ukey_t differ, u32 begin_bit, u64 rank_mask) {
-  for (u32 distance = 1; distance < SG_LANES; distance *= 2) {
-    ukey_t other = (ukey_t)sg_shuffle(sg, (u32)differ, sg_lane() ^ distance);
-#if KEY_BITS == 64
-    other |= (ukey_t)sg_shuffle(sg, (u32)(differ >> 32), sg_lane() ^ distance) << 32;
-#endif
-    differ |= other;
-  }
-  return (differ >> begin_bit) & (ukey_t)rank_mask;
-}
-
 // Sorts the sources in slots [first, end) of a row, which begins in slot `row`, by the whole ranks
 // of their records, by insertion sort.
 INLINE void insert_sources(LOCAL round_t* mine, u32 row, u32 first, u32 end, u32 begin_bit,
@@ -249,25 +232,25 @@ INLINE void insert_sources(LOCAL round_t* mine, u32 row, u32 first, u32 end, u32
 }
 #endif
 
-// A lane's part of its row: the row's first slot, the lane's number in the row, the number of its
+// A lane's share of its row: the row's first slot, the lane's number in the row, the number of its
 // records, and the places of its sorted items. Its records are lane, lane + LANES, …: then lanes
 // read different banks.
 typedef struct {
   u32 row, lane, count, first_place;
   int direction;
-} part_of_row_t;
+} share_t;
 
-// The place in the row of the lane's sorted item i. The items of odd lanes ascend by their
+// The place in the row of a lane's sorted item i. The items of odd lanes ascend by their
 // complements, so their places descend.
 #define PLACE_OF_ITEM(p, i) ((u32)((int)(p).first_place + (int)(i) * (p).direction))
 
-// True if a sorted item is a record of the row. Only the last items of one lane, or the first ones
-// of the upper of two lanes, may be none.
+// True if a sorted item is a record of the row. With one lane, only its last items may be none;
+// with two, only the upper lane's first ones. With four lanes, every place is compared.
 #define IS_PLACED(i, place) \
   ((LANES == 1 ? IS_SURE(i) : LANES == 2 && (i) + 1 >= 8 * LANES) || (place) < rows.length)
 #define IS_LOADED(i) (IS_SURE(i) || (i) < p.count)
-// Sorts a lane's items that first ascend and then descend: a bitonic merge of 64 items, of which
-// those that are missing come first.
+// Sorts a lane's items that first ascend and then descend. It is a bitonic merge of 64 items; the
+// 64 - row missing ones count as the smallest and come first.
 #define MERGE_PEAK(row) \
   PEAK_STEP(row, 32)    \
   PEAK_STEP(row, 16) PEAK_STEP(row, 8) PEAK_STEP(row, 4) PEAK_STEP(row, 2) PEAK_STEP(row, 1)
@@ -278,8 +261,8 @@ typedef struct {
 
 #if LANES == 4
 // Merges the sorted pairs of lanes: the items of lanes 0 and 1, whose places are as
-// PLACE_OF_ITEM says, with those of lanes 2 and 3. Before each exchange, the lanes whose item goes
-// to the upper one of two lanes have complements, so that all take minima.
+// PLACE_OF_ITEM says, with those of lanes 2 and 3. Before each exchange, the upper lane of
+// a pair holds complements, so both lanes take minima.
 INLINE void merge_pairs(sub_group_t sg, sort_t* item) {
   const sort_t inner = (sg_lane() + 1 & 2) != 0 ? SORT_LAST : (sort_t)0;  // lanes 1 and 2
   UNROLL
@@ -305,9 +288,9 @@ INLINE void merge_pairs(sub_group_t sg, sort_t* item) {
 // True if the row's record at this place is the last one of its part.
 #define ENDS_PART(place) (PART != 0 && ((place) + 1) % (PART ? PART : 1u) == 0)
 
-// Sorts the rows of the round in registers. With COMPOSITE, `drop` is the number of low bits of the
-// ranks that items omit, and the sources are the result; otherwise the keys are.
-INLINE void sort_rows(LOCAL round_t* mine, sub_group_t sg, part_of_row_t p, rows_t rows, u32 drop,
+// Sorts the rows of the round in registers. With COMPOSITE, items omit the `drop` lowest bits of
+// ranks, and the result is in `sources`. Otherwise it replaces the keys.
+INLINE void sort_rows(LOCAL round_t* mine, sub_group_t sg, share_t p, rows_t rows, u32 drop,
                       u32 begin_bit, u64 rank_mask) {
   LOCAL ukey_t* own = KEYS(mine) + p.row + p.lane;
   const sort_t flip = p.direction < 0 ? SORT_LAST : (sort_t)0;
@@ -356,10 +339,10 @@ INLINE void sort_rows(LOCAL round_t* mine, sub_group_t sg, part_of_row_t p, rows
         IS_PLACED(i + 1, PLACE_OF_ITEM(p, i + 1)))
       nearest = min(nearest, item[i] ^ item[i + 1]);
   }
-#if LANES >= 2  // neighbours at the border of two lanes; item 0 of lanes 1 and 2, if there are 4
+#if LANES >= 2  // the last items of lanes 0 and 1, and of 2 and 3, are neighbours
   nearest = min(nearest, ~item[SHORT - 1] ^ sg_shuffle(sg, item[SHORT - 1], sg_lane() ^ 1));
 #endif
-#if LANES == 4
+#if LANES == 4  // the first items of lanes 1 and 2 are
   nearest = min(nearest, ~item[0] ^ sg_shuffle(sg, item[0], sg_lane() ^ 3));
 #endif
   sg_barrier();
@@ -402,7 +385,7 @@ INLINE void store_value(LOCAL const round_t* mine, rows_t rows, u64 base_in, u32
 #endif
 
 // Writes the first records of each sorted row, from `base` on; `out` has their number as the
-// length. With VALUES_WAIT without their values.
+// length. With VALUES_WAIT, store_values writes the values later.
 INLINE void store_rows(LOCAL const round_t* mine, rows_t rows, rows_t out, u64 base_in, u64 base,
                        GLOBAL ukey_t* keys_out, GLOBAL const value_t* values_in,
                        GLOBAL value_t* values_out) {
@@ -427,7 +410,7 @@ INLINE void store_rows(LOCAL const round_t* mine, rows_t rows, rows_t out, u64 b
 }
 
 #if VALUES_WAIT
-// Loads the values of the round, at most SHORT of a lane.
+// Loads the round's values; each lane loads at most SHORT.
 INLINE void load_values(value_t* value, rows_t rows, u64 base, GLOBAL const value_t* values_in) {
   UNROLL
   for (u32 k = 0; k < SHORT; ++k) {
@@ -436,7 +419,7 @@ INLINE void load_values(value_t* value, rows_t rows, u64 base, GLOBAL const valu
   }
 }
 
-// Writes the values that store_rows has left. They replace the keys in local memory.
+// Writes the values, after they have replaced the keys in local memory.
 INLINE void store_values(LOCAL round_t* mine, const value_t* value, rows_t rows, rows_t out,
                          u64 base_in, u64 base, GLOBAL const value_t* values_in,
                          GLOBAL value_t* values_out) {
@@ -457,9 +440,11 @@ INLINE void store_values(LOCAL round_t* mine, const value_t* value, rows_t rows,
 }
 #endif
 
-//   keys_in, values_in  in: n records in rows of `length`
+//   keys_in, values_in  in: n records in rows of `length`. Without values_in, positions are
+//   written.
+//                  With PART, `length` is that of a group of rows; the last group may be incomplete
 //   keys_out, values_out  out: the first `wanted` records of each sorted row; may be the input if
-//                  wanted is length
+//                  wanted is length. With COMPOSITE, keys_out may be null
 //   inverse, inverse_wanted  rows_t::inverse of both lengths
 //   begin_bit, rank_mask  parameters of RANK
 // Each sub-group sorts one round. In a loop over rounds, the compiler would compute the places of
@@ -477,7 +462,7 @@ void segmented_rows(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
   out.length = wanted;
   out.inverse = inverse_wanted;
   rows.step = out.step = length | 1;
-  part_of_row_t p;
+  share_t p;
   p.row = sg_lane() / LANES * rows.step;
   p.lane = sg_lane() % LANES;
   p.count = (length + LANES - 1 - p.lane) / LANES;

@@ -1,7 +1,5 @@
 #include "segmented_rows.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 #include <optional>
@@ -18,8 +16,8 @@ struct Limits {
   unsigned one_lane, two_lanes, four_lanes;
 };
 constexpr Limits of_keys{64, 112, 256}, with_positions{24, 96, 128};
-constexpr unsigned lane_step =
-    8;  // otherwise a multiple of this many, so that there are few kernels
+// With one or two lanes, a lane has a multiple of this many items, so that there are few kernels.
+constexpr unsigned lane_step = 8;
 
 std::uint64_t value_bytes(const Problem& p) {
   return p.payload == Payload::none ? 0 : p.value_bytes;
@@ -35,13 +33,8 @@ std::uint64_t rows_bytes(const Problem& p, const Capabilities& device, const Row
   return s.work_group / sub_group * (slots * (record + source) + alignment_gaps);
 }
 
-// Work-groups that sort all short rows.
-std::uint64_t groups_of(const Problem& p, const RowsShape& s) {
-  return ceil_div(p.count, s.length * (s.work_group / s.lanes));
-}
-
-// Returns the shape of short rows; none if rows are not short, local memory has too little room for
-// them, or they need too many work-groups for a launch.
+// Returns the shape of short rows. Returns none if rows are not short, local memory is too small,
+// sub-groups have too few lanes, or a launch cannot have so many work-groups.
 std::optional<RowsShape> short_rows(const Problem& p, const Capabilities& device) {
   RowsShape shape{.length = p.count / p.segments};
   // A lane sorts several tiny rows, as the parts of one row.
@@ -72,9 +65,11 @@ std::optional<RowsShape> short_rows(const Problem& p, const Capabilities& device
   const auto bytes = [&] { return rows_bytes(p, device, shape) + 4 * shape.work_group; };
   while (shape.work_group > sub_group && 4 * bytes() > device.local_struct) shape.work_group /= 2;
   constexpr std::uint64_t most_groups = 0x7fffffff;
-  if (bytes() > device.local_struct || groups_of(p, shape) > most_groups) return {};
+  shape.groups = ceil_div(p.count, shape.length * (shape.work_group / shape.lanes));
+  if (bytes() > device.local_struct || shape.groups > most_groups) return {};
   shape.bytes = rows_bytes(p, device, shape);
-  // As many work-items as have registers for the items, for values that wait, and for the rest.
+  // A compute unit holds as many work-items as it has registers for: for items, for values that
+  // wait, and for the rest.
   constexpr unsigned all_registers = 1u << 16, most_work_items = 1024;
   const unsigned registers =
       shape.items.longest * (shape.values_wait ? 2 : 1) + (composite ? 32 : 16);
@@ -87,10 +82,7 @@ std::optional<RowsShape> short_rows(const Problem& p, const Capabilities& device
 
 class RowsSorter final : public Sorter {
  public:
-  RowsSorter(const Problem& problem, const Capabilities& device)
-      : problem_(problem),
-        shape_(make_rows_shape(problem, device)),
-        compute_units_(device.compute_units) {}
+  RowsSorter(const Problem& problem, const RowsShape& shape) : problem_(problem), shape_(shape) {}
 
   std::uint64_t scratch_bytes() const override { return 0; }
   std::string parameters() const override { return "variant=rows"; }
@@ -138,8 +130,7 @@ class RowsSorter final : public Sorter {
                         {"inverse_wanted", inverse(wanted())},
                         {"begin_bit", std::uint32_t{problem_.begin_bit}},
                         {"rank_mask", mask()}};
-    const std::uint64_t groups = groups_of(problem_, shape_);
-    queue.launch({*sort_, groups, shape_.work_group, args, "rows"});
+    queue.launch({*sort_, shape_.groups, shape_.work_group, args, "rows"});
   }
 
   void sort_blocks(Queue& queue, const Operands& o) const {
@@ -152,22 +143,18 @@ class RowsSorter final : public Sorter {
                         {"values_out", o.values_out},
                         {"tasks", Memory{}},
                         {"length", Memory{}},
-                        {"equal", problem_.segments},
+                        {"equal_segments", problem_.segments},
                         {"equal_length", length()},
                         {"wanted", wanted()},
                         {"begin_bit", std::uint32_t{problem_.begin_bit}},
                         {"rank_mask", mask()},
                         {"others", Memory{}},
                         {"others_length", Memory{}}};
-    const Block& block = shape_.block;
-    const auto groups =
-        std::min<std::uint64_t>(problem_.segments, std::uint64_t{block.resident} * compute_units_);
-    queue.launch({*sort_, groups, block.work_group, args, "rows"});
+    queue.launch({*sort_, shape_.groups, shape_.block.work_group, args, "rows"});
   }
 
   Problem problem_;
   RowsShape shape_;
-  unsigned compute_units_;
   std::shared_ptr<Module> module_;
   std::unique_ptr<Kernel> sort_;
 };
@@ -190,31 +177,23 @@ kernels::Defines RowsShape::defines(const Problem& problem) const {
   return d;
 }
 
-bool are_rows(const Problem& problem, const Capabilities& device) {
+std::optional<RowsShape> rows_shape(const Problem& problem, const Capabilities& device) {
   if (problem.segments == 0 || problem.count == 0 || problem.offset_bytes != 0 ||
       device.kind != DeviceKind::gpu)
-    return false;
-  const std::uint64_t length = problem.count / problem.segments;
-  if (problem.limit > length) return false;
-  return short_rows(problem, device).has_value() || row_block(problem, device, length).has_value();
-}
-
-RowsShape make_rows_shape(const Problem& problem, const Capabilities& device) {
-  if (!are_rows(problem, device))
-    throw Error(ErrorCode::unsupported,
-                fmt::format("segmented: variant=rows sorts segments of equal length, without "
-                            "offsets, that fit a work-group of a GPU; {} segments of {} records "
-                            "in all do not",
-                            problem.segments, problem.count));
-  if (auto shape = short_rows(problem, device)) return *shape;
+    return {};
   RowsShape shape{.length = problem.count / problem.segments};
-  shape.block = *row_block(problem, device, shape.length);
+  if (problem.limit > shape.length) return {};
+  if (const auto found = short_rows(problem, device)) return found;
+  const auto block = row_block(problem, device, shape.length);
+  if (!block) return {};
+  shape.block = *block;
+  shape.groups = std::min(problem.segments, std::uint64_t{block->resident} * device.compute_units);
   shape.lists = make_gpu_shape(problem, device, {}).lists;
   return shape;
 }
 
-std::unique_ptr<Sorter> make_rows_sorter(const Problem& problem, const Capabilities& device) {
-  return std::make_unique<RowsSorter>(problem, device);
+std::unique_ptr<Sorter> make_rows_sorter(const Problem& problem, const RowsShape& shape) {
+  return std::make_unique<RowsSorter>(problem, shape);
 }
 
 }  // namespace sortium::segmented

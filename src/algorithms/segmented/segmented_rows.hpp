@@ -1,7 +1,8 @@
-// Segments of equal length that fit a work-group: rows. One launch sorts them.
+// Rows that one launch sorts: segments of equal length, without offsets, that fit a work-group.
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "segmented_shape.hpp"
 
@@ -11,6 +12,7 @@ namespace sortium::segmented {
 // others. A pure function of the problem and the device's capabilities.
 struct RowsShape {
   std::uint64_t length = 0;  // records of a row, or of all parts of one
+  std::uint64_t groups = 0;  // work-groups of the launch
   // Short rows:
   unsigned work_group = 0, resident = 1;  // work-items of a work-group; groups of a compute unit
   unsigned lanes = 0;                     // lanes that sort a row; 0: the rows are not short
@@ -26,13 +28,13 @@ struct RowsShape {
   [[nodiscard]] kernels::Defines defines(const Problem& problem) const;
 };
 
-// True if all segments have the same length, without offsets, more than 0 and at least
-// Problem::limit, and one launch of this device's kernels can sort them.
-[[nodiscard]] bool are_rows(const Problem& problem, const Capabilities& device);
-// Throws Error(unsupported) unless are_rows().
-[[nodiscard]] RowsShape make_rows_shape(const Problem& problem, const Capabilities& device);
+// Returns the shape of the launch that sorts the problem's rows. Returns none if the problem has no
+// rows, if they are shorter than Problem::limit or have no records, or if no work-group of this
+// device can sort one. Throws Error(unsupported) as make_gpu_shape() does.
+[[nodiscard]] std::optional<RowsShape> rows_shape(const Problem& problem,
+                                                  const Capabilities& device);
 // The sorter writes only the first Problem::limit records of each row, if it is not 0.
 [[nodiscard]] std::unique_ptr<Sorter> make_rows_sorter(const Problem& problem,
-                                                       const Capabilities& device);
+                                                       const RowsShape& shape);
 
 }  // namespace sortium::segmented

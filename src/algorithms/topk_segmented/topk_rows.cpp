@@ -1,7 +1,7 @@
-// Rows that one work-group can sort are sorted by one launch, which writes only their first
-// records. Longer rows are divided into pieces of equal length: the first records of all pieces of
-// a row contain those of the row. They are far fewer, and are treated as a row in their turn.
-// Pieces keep the order of the input, so ties do, too.
+// One launch sorts rows that fit a work-group, and writes only their first records. Longer rows are
+// divided into pieces of equal length. The first records of a row's pieces contain those of the
+// row; they are a shorter row, which is sorted in the same way. Pieces keep the order of the input,
+// so ties do, too.
 #include "topk_rows.hpp"
 
 #include "../catalog.hpp"
@@ -18,7 +18,7 @@ Problem first_of_pieces(const Problem& p, std::uint64_t piece) {
   return first;
 }
 
-// Returns the length of pieces; 0 if no length divides the rows' and serves.
+// Returns the length of pieces. Returns 0 if no suitable length divides that of the rows.
 std::uint64_t piece_of(const Problem& p, const Capabilities& device) {
   // Short pieces are sorted in registers. Of longer ones, those of a small work-group are sorted
   // faster. A piece must be several times as long as what is kept of it.
@@ -30,7 +30,7 @@ std::uint64_t piece_of(const Problem& p, const Capabilities& device) {
   for (const auto& choice : choices)
     for (std::uint64_t piece = choice.longest; piece >= choice.times * p.limit && piece > 1;
          --piece)
-      if (length % piece == 0 && segmented::are_rows(first_of_pieces(p, piece), device))
+      if (length % piece == 0 && segmented::rows_shape(first_of_pieces(p, piece), device))
         return piece;
   return 0;
 }
@@ -40,7 +40,7 @@ class PiecesSorter final : public Sorter {
   PiecesSorter(const Problem& problem, std::uint64_t piece, const Capabilities& device)
       : problem_(problem) {
     const Problem first = first_of_pieces(problem, piece);
-    pieces_ = segmented::make_rows_sorter(first, device);
+    pieces_ = segmented::make_rows_sorter(first, *segmented::rows_shape(first, device));
     Problem rest = first;
     rest.count = records_out(first);
     rest.segments = problem.segments;
@@ -86,7 +86,8 @@ std::unique_ptr<Sorter> make_topk_rows(const Problem& problem, const Capabilitie
   if (!device.compiles || device.kind != DeviceKind::gpu || problem.offset_bytes != 0 ||
       problem.count == 0)
     return nullptr;
-  if (segmented::are_rows(problem, device)) return segmented::make_rows_sorter(problem, device);
+  if (const auto shape = segmented::rows_shape(problem, device))
+    return segmented::make_rows_sorter(problem, *shape);
   if (const std::uint64_t piece = piece_of(problem, device); piece != 0)
     return std::make_unique<PiecesSorter>(problem, piece, device);
   return nullptr;

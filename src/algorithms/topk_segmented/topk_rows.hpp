@@ -7,8 +7,8 @@
 
 namespace sortium {
 
-// Returns a sort of the first Problem::limit records of each row that sorts and copies no whole
-// rows in scratch memory; none if this device or these rows need another one.
+// Returns a sort of the first Problem::limit records of each row. It needs no scratch memory for
+// whole rows. Returns none if this device or these rows need another sort.
 [[nodiscard]] std::unique_ptr<Sorter> make_topk_rows(const Problem& problem,
                                                      const Capabilities& device);
 
